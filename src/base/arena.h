@@ -1,0 +1,48 @@
+// Bump allocation in chunks. Freeing is one call for everything, so nothing inside tracks ownership.
+// The only file besides the public handles that calls malloc, and the only place that decides what
+// running out of memory means: small allocations panic (the host discards the engine), large or
+// user-sized ones go through sc_try_alloc and return NULL.
+#ifndef SC_ARENA_H
+#define SC_ARENA_H
+
+#include "base/base.h"
+
+typedef struct sc_arena_chunk sc_arena_chunk;
+
+typedef struct sc_arena {
+    sc_arena_chunk *chunk;  // newest, linked to older ones
+    uint8_t *next;          // first free byte of `chunk`
+    uint8_t *end;
+    uint64_t used_bytes;    // handed out since init, alignment included
+    uint64_t held_bytes;    // taken from malloc and not given back
+} sc_arena;
+
+// A point to go back to. Valid until an older mark is rewound to.
+typedef struct sc_mark {
+    sc_arena_chunk *chunk;
+    uint8_t *next;
+    uint64_t used_bytes;
+} sc_mark;
+
+void sc_arena_init(sc_arena *arena);
+void sc_arena_deinit(sc_arena *arena);
+
+// Zeroed, 16-byte aligned, never NULL.
+void *sc_arena_alloc(sc_arena *arena, size_t bytes);
+
+// Scratch discipline: everything allocated since the mark is gone after the rewind.
+sc_mark sc_arena_mark(const sc_arena *arena);
+void sc_arena_rewind(sc_arena *arena, sc_mark mark);
+
+#define sc_new(arena, type) ((type *)sc_arena_alloc((arena), sizeof(type)))
+#define sc_new_array(arena, type, count) \
+    ((type *)sc_arena_alloc_array((arena), sizeof(type), (count)))
+// Panics if the product overflows: counts that come from input are bounded before they get here.
+void *sc_arena_alloc_array(sc_arena *arena, size_t item_bytes, size_t count);
+
+// User-sized memory (planned buffers, whole entries): 64-byte aligned, not zeroed, NULL when there
+// is none. Freed one by one with sc_free.
+void *sc_try_alloc(uint64_t bytes);
+void sc_free(void *memory);
+
+#endif

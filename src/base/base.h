@@ -1,0 +1,84 @@
+// The vocabulary of every other file: status codes, assertions, small arithmetic helpers.
+// Knows nothing about tensors or graphs and allocates nothing.
+#ifndef SC_BASE_H
+#define SC_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// On the status type itself, so that every function returning it must be used. Only clang takes the
+// attribute on an enum; the other compilers rely on its build.
+#if defined(__clang__)
+#define SC_MUST_USE_TYPE __attribute__((warn_unused_result))
+#else
+#define SC_MUST_USE_TYPE
+#endif
+#define SC_PRINTF(format_index, first_index) \
+    __attribute__((format(printf, format_index, first_index)))
+#define SC_NORETURN __attribute__((noreturn))
+#define SC_UNUSED __attribute__((unused))
+#define SC_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+// One code per way a call can fail; rows live in status.def. SC_OK is 0.
+typedef enum sc_status {
+#define STATUS(id, slug, hint) id,
+#include "base/status.def"
+#undef STATUS
+    SC_STATUS_COUNT
+} SC_MUST_USE_TYPE sc_status;
+
+// The one propagation macro: leave the function with the first status that is not SC_OK.
+#define SC_TRY(expr)                           \
+    do {                                       \
+        sc_status sc_try_status = (expr);      \
+        if (sc_try_status != SC_OK)            \
+            return sc_try_status;              \
+    } while (0)
+
+// Programmer errors only, never input. Stays on in every build.
+#define SC_ASSERT(condition) \
+    ((condition) ? (void)0 : sc_panic(__FILE__, __LINE__, #condition))
+
+// Reports the broken assumption to the host and stops the engine for good.
+SC_NORETURN void sc_panic(const char *file, int line, const char *message);
+
+// JSON slug of a status ("unsupported_op") and its default hint; static strings.
+const char *sc_status_slug(sc_status status);
+const char *sc_status_hint(sc_status status);
+
+static inline int64_t sc_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t sc_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline uint64_t sc_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t sc_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// `align` is a power of two; the caller guarantees that the sum does not wrap.
+static inline uint64_t sc_align_up(uint64_t value, uint64_t align) {
+    return (value + align - 1) & ~(align - 1);
+}
+
+// Checked arithmetic: false on overflow, `out` is then undefined.
+static inline bool sc_add_u64(uint64_t a, uint64_t b, uint64_t *out) {
+    return !__builtin_add_overflow(a, b, out);
+}
+static inline bool sc_mul_u64(uint64_t a, uint64_t b, uint64_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool sc_add_i64(int64_t a, int64_t b, int64_t *out) {
+    return !__builtin_add_overflow(a, b, out);
+}
+static inline bool sc_sub_i64(int64_t a, int64_t b, int64_t *out) {
+    return !__builtin_sub_overflow(a, b, out);
+}
+static inline bool sc_mul_i64(int64_t a, int64_t b, int64_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+// File sizes are 64-bit, memory on wasm is 32-bit: the only way from one to the other.
+static inline bool sc_size_from_u64(uint64_t value, size_t *out) {
+    *out = (size_t)value;
+    return (uint64_t)*out == value;
+}
+
+#endif

@@ -1,0 +1,90 @@
+// The context every fallible function takes first: memory, names, diagnostics, where we are, and
+// the host's hooks. There are no globals, so several sessions live side by side.
+//
+// A failure is recorded where it is detected and returned as a code. Location comes from
+// ctx->where, which the drivers (importer, pass pipeline, emitter, runtime step) keep up to date.
+#ifndef SC_DIAG_H
+#define SC_DIAG_H
+
+#include "base/name.h"
+#include "base/vec.h"
+
+// What is being worked on. Unknown parts are empty; `instruction` is -1 when not running.
+typedef struct sc_where {
+    sc_str method;
+    sc_str pass;
+    sc_str node;
+    sc_str op;
+    sc_str stack_trace;  // the user's own source lines, as recorded at export
+    int64_t instruction;
+} sc_where;
+
+typedef enum sc_severity { SC_NOTE, SC_WARNING, SC_ERROR } sc_severity;
+
+typedef struct sc_diag {
+    sc_severity severity;
+    sc_status code;
+    sc_str message;
+    sc_str hint;
+    sc_where where;
+} sc_diag;
+
+// Bounds on hostile input; the defaults of sc_limits_default suit real models.
+typedef struct sc_limits {
+    uint64_t zip_entry_max;         // 1 M
+    uint64_t zip_name_bytes_max;    // 4 KB
+    uint64_t json_bytes_max;        // 1 GB
+    uint32_t json_depth_max;        // 256
+    uint64_t json_string_bytes_max; // 16 MB
+    uint64_t pickle_opcode_max;     // 16 M
+    uint64_t pickle_memo_max;       // 4 M
+    uint64_t pickle_stack_max;      // 1 M
+    uint32_t pickle_depth_max;      // 512
+    uint32_t rank_max;              // 16, what the runtime accepts
+    uint32_t expr_depth_max;        // 200
+    uint64_t expr_node_max;         // 100 k per expression text
+    uint32_t graph_depth_max;       // 32
+    uint64_t node_max;              // 5 M nodes per program
+    uint64_t planned_bytes_max;     // 4 GB - 64 KB
+    uint64_t instruction_max;       // 10 M per run
+    uint64_t constant_bytes_max;    // 256 MB: most bytes that lowering may materialise in memory
+} sc_limits;
+
+void sc_limits_default(sc_limits *limits);
+
+// What the engine asks of its host. Any hook may be NULL.
+typedef struct sc_host {
+    void *user;
+    // Returns true to cancel. `phase` is a static string; done <= total, total 0 when unknown.
+    bool (*progress)(void *user, const char *phase, uint64_t done, uint64_t total);
+    void (*log)(void *user, sc_severity severity, sc_str text);
+    double (*now_ms)(void *user);
+} sc_host;
+
+typedef struct sc_ctx {
+    sc_arena *arena;    // lives as long as the session
+    sc_arena *scratch;  // between marks; results that escape never live here
+    sc_names *names;
+    sc_where where;
+    sc_limits limits;
+    sc_host host;
+    SC_VEC(sc_diag) diags;
+    uint32_t error_count;
+    uint32_t diag_dropped;  // diagnostics beyond the cap of 1000, counted and not kept
+} sc_ctx;
+
+// `arena` and `scratch` stay the caller's. Limits are the defaults, hooks are empty.
+void sc_ctx_init(sc_ctx *ctx, sc_arena *arena, sc_arena *scratch);
+
+// Records an error and returns `code`. A NULL hint means the default of status.def.
+sc_status sc_fail(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...)
+    SC_PRINTF(4, 5);
+// Records without being the function's result: for checks that list everything they find.
+void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
+               const char *format, ...) SC_PRINTF(5, 6);
+void sc_diags_clear(sc_ctx *ctx);
+
+// SC_ERR_CANCELLED when the host asks for it.
+sc_status sc_progress(sc_ctx *ctx, const char *phase, uint64_t done, uint64_t total);
+
+#endif

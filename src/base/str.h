@@ -1,0 +1,59 @@
+// Text: views into somebody else's bytes, and a builder. Strings from files may hold any byte,
+// NUL included, so nothing here relies on termination except where it says so.
+#ifndef SC_STR_H
+#define SC_STR_H
+
+#include <stdarg.h>
+
+#include "base/arena.h"
+
+typedef struct sc_str {
+    const char *data;
+    size_t size;
+} sc_str;
+
+#define SC_STR(literal) ((sc_str){(literal), sizeof(literal) - 1})
+#define SC_STR_FMT "%.*s"
+#define SC_STR_ARG(s) (int)(s).size, (s).data
+
+sc_str sc_str_from(const char *terminated);
+sc_str sc_str_copy(sc_arena *arena, sc_str s);          // copy is NUL-terminated
+char *sc_str_dup(sc_arena *arena, sc_str s);            // NUL-terminated
+sc_str sc_str_format(sc_arena *arena, const char *format, ...) SC_PRINTF(2, 3);
+bool sc_str_equal(sc_str a, sc_str b);
+bool sc_str_is(sc_str s, const char *terminated);
+bool sc_str_starts_with(sc_str s, const char *terminated);
+bool sc_str_ends_with(sc_str s, const char *terminated);
+int sc_str_compare(sc_str a, sc_str b);                 // bytewise, shorter first
+sc_str sc_str_slice(sc_str s, size_t begin, size_t end);
+// Index of the first / last byte equal to `c`, or -1.
+ptrdiff_t sc_str_find(sc_str s, char c);
+ptrdiff_t sc_str_find_last(sc_str s, char c);
+uint64_t sc_str_hash(sc_str s);
+
+// The whole of `s` must be the number. Integers are exact; overflow is a failure.
+bool sc_parse_i64(sc_str s, int64_t *out);
+bool sc_parse_u64(sc_str s, uint64_t *out);
+// Correctly rounded decimal to binary64; accepts Python's inf, nan, Infinity, NaN spellings.
+bool sc_parse_f64(sc_str s, double *out);
+
+// Growable text on an arena.
+typedef struct sc_sb {
+    sc_arena *arena;
+    char *data;
+    size_t size, capacity;
+} sc_sb;
+
+void sc_sb_init(sc_sb *sb, sc_arena *arena);
+void sc_sb_add(sc_sb *sb, sc_str s);
+void sc_sb_add_char(sc_sb *sb, char c);
+void sc_sb_add_text(sc_sb *sb, const char *terminated);
+void sc_sb_addf(sc_sb *sb, const char *format, ...) SC_PRINTF(2, 3);
+void sc_sb_vaddf(sc_sb *sb, const char *format, va_list args);
+void sc_sb_add_i64(sc_sb *sb, int64_t value);
+// Shortest text that reads back to the same double; always has '.', 'e', "inf" or "nan" in it.
+void sc_sb_add_f64(sc_sb *sb, double value);
+sc_str sc_sb_str(const sc_sb *sb);       // view of what is there now
+char *sc_sb_terminate(sc_sb *sb);        // NUL-terminated, still owned by the arena
+
+#endif

@@ -1,0 +1,57 @@
+// What a tensor is, without its data: dtype, sizes, strides. Used by every layer of the compiler.
+#ifndef SC_SPEC_H
+#define SC_SPEC_H
+
+#include "core/dim.h"
+#include "core/dtype.h"
+
+#define SC_RANK_MAX 16
+
+typedef struct sc_spec {
+    uint8_t dtype;       // sc_dtype
+    uint8_t rank;        // <= SC_RANK_MAX
+    bool requires_grad;  // only meaningful on parameters: it steers matmul's decomposition
+    sc_dim *sizes;       // shared and immutable once the spec is published
+    sc_dim *strides;     // in elements, as PyTorch records them
+    sc_dim offset;       // storage offset in elements
+} sc_spec;
+
+typedef enum sc_memory_format {
+    SC_MEMORY_FORMAT_CONTIGUOUS,
+    SC_MEMORY_FORMAT_PRESERVE,
+    SC_MEMORY_FORMAT_CHANNELS_LAST,
+    SC_MEMORY_FORMAT_CHANNELS_LAST_3D
+} sc_memory_format;
+
+// Zero offset and freshly allocated, uninitialised sizes and strides.
+sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank);
+// Row-major strides for the sizes already in `spec`; size 0 counts as 1.
+void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec);
+// Dense strides with physical order `order` (outermost first).
+void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order);
+
+sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec);
+bool sc_spec_is_static(const sc_spec *spec);
+bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b);
+bool sc_spec_equal(const sc_spec *a, const sc_spec *b);  // dtype, sizes, strides of dims != 1
+
+// PyTorch's predicates; size-1 dims never matter. Symbolic sizes count as > 1, equal expressions
+// as equal.
+bool sc_spec_is_contiguous(sc_exprs *exprs, const sc_spec *spec);
+bool sc_spec_is_channels_last(sc_exprs *exprs, const sc_spec *spec);     // rank 4
+bool sc_spec_is_channels_last_3d(sc_exprs *exprs, const sc_spec *spec);  // rank 5
+bool sc_spec_is_dense(sc_exprs *exprs, const sc_spec *spec);  // non-overlapping and dense
+sc_memory_format sc_spec_suggested_format(sc_exprs *exprs, const sc_spec *spec);
+
+// Dims by stride, descending and stable (ExecuTorch's dim order). Symbolic strides are compared by
+// divisibility, then by hint. False when undecidable or a stride is 0.
+bool sc_spec_dim_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
+
+// Upper bounds. False when a size has no finite bound; `out` in bytes.
+bool sc_spec_bytes_max(const sc_spec *spec, uint64_t *out);
+bool sc_spec_size_max(const sc_spec *spec, uint32_t dim, int64_t *out);
+
+// "f32[4, s0]" and, with strides that are not row-major, "f32[4, s0]{1, 4}".
+void sc_spec_print(sc_sb *sb, sc_exprs *exprs, const sc_spec *spec);
+
+#endif

@@ -1,0 +1,260 @@
+// The compiler's only mutable structure: programs of methods, methods of graphs, graphs of nodes in
+// topological order. Everything lives on the session's arena; nothing is freed one by one.
+//
+// An argument that names a value is its own link in that value's use list, so use lists cannot
+// rot as long as arguments change only through sc_arg_set_*, sc_replace_uses and sc_node_erase.
+#ifndef SC_IR_H
+#define SC_IR_H
+
+#include "base/source.h"
+#include "ops/infer.h"
+
+typedef struct sc_program sc_program;
+typedef struct sc_method sc_method;
+typedef struct sc_graph sc_graph;
+typedef struct sc_node sc_node;
+typedef struct sc_value sc_value;
+typedef struct sc_arg sc_arg;
+
+typedef enum sc_value_type {
+    SC_VALUE_TENSOR,
+    SC_VALUE_INT,    // symbolic integer; `dim` when known as an expression
+    SC_VALUE_FLOAT,
+    SC_VALUE_BOOL,   // `dim` is 0/1 valued when known
+    SC_VALUE_NONE,   // an output slot that holds nothing
+    SC_VALUE_OPAQUE  // tokens, script objects: carried, never computed on
+} sc_value_type;
+
+struct sc_value {
+    const sc_name *name;
+    sc_value_type type;
+    bool has_dim;      // INT, BOOL: `dim` is valid
+    sc_spec spec;      // TENSOR
+    sc_dim dim;
+    sc_graph *graph;
+    sc_node *node;     // NULL for graph inputs
+    uint32_t index;    // among the node's outs or the graph's inputs
+    uint32_t use_count;
+    sc_arg *first_use; // order of attachment
+    sc_arg *last_use;
+    uint32_t mark;     // scratch number for the pass that runs
+};
+
+typedef enum sc_arg_kind {
+    SC_ARG_NONE, SC_ARG_VALUE, SC_ARG_INT, SC_ARG_FLOAT, SC_ARG_BOOL, SC_ARG_STR, SC_ARG_DTYPE,
+    SC_ARG_LAYOUT, SC_ARG_MEMORY_FORMAT, SC_ARG_DEVICE, SC_ARG_LIST, SC_ARG_GRAPH
+} sc_arg_kind;
+
+struct sc_arg {
+    uint8_t kind;             // sc_arg_kind
+    uint8_t code;             // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format, LAYOUT: 0 strided
+    uint32_t count;           // LIST
+    sc_node *user;            // set when attached to a node
+    union {
+        struct {
+            sc_value *value;
+            sc_arg *prev_use, *next_use;
+        };
+        int64_t i;
+        double f;
+        bool b;
+        sc_str str;           // STR, DEVICE ("cpu")
+        sc_arg *items;        // LIST
+        sc_graph *graph;
+    };
+};
+
+// Where a node comes from; copied to everything a rewrite makes of it.
+typedef struct sc_meta {
+    sc_str stack_trace;   // the user's Python traceback, verbatim
+    sc_str module_stack;  // nn_module_stack, verbatim
+    const sc_name *origin;  // name of the node in the source file; debug handles group by it
+    uint32_t debug_handle;
+} sc_meta;
+
+struct sc_node {
+    const sc_op *op;
+    const sc_name *name;
+    sc_graph *graph;
+    sc_node *prev, *next;
+    sc_arg *args;            // op->schema order, defaults filled in
+    uint32_t arg_count;
+    sc_value **outs;         // a Tensor[] return is flattened into one value per element
+    uint32_t out_count;
+    sc_meta meta;
+    sc_str *arg_names;       // foreign ops only: names as in the file, "" for positional
+    const sc_name *tag;      // delegation tag, NULL when none
+    uint32_t mark;           // scratch number for the pass that runs
+};
+
+struct sc_graph {
+    sc_ctx *ctx;
+    sc_method *method;
+    sc_graph *parent;        // NULL for a method's top graph
+    const sc_name *name;     // of a subgraph; NULL for the top graph
+    sc_node *first, *last;   // the return pseudo-node below is not among them
+    uint32_t node_count;
+    SC_VEC(sc_value *) inputs;
+    sc_node *ret;            // pseudo-node without op: its args are the graph's outputs
+    sc_map names;            // taken value and node names -> next suffix
+};
+
+// --- Signature -----------------------------------------------------------------------------------
+
+typedef enum sc_input_kind {
+    SC_INPUT_USER, SC_INPUT_PARAMETER, SC_INPUT_BUFFER, SC_INPUT_CONSTANT_TENSOR,
+    SC_INPUT_CUSTOM_OBJ, SC_INPUT_TOKEN,
+    SC_INPUT_CONSTANT  // a Python value frozen at export: `constant_value`
+} sc_input_kind;
+
+typedef enum sc_output_kind {
+    SC_OUTPUT_USER, SC_OUTPUT_BUFFER_MUTATION, SC_OUTPUT_PARAMETER_MUTATION,
+    SC_OUTPUT_INPUT_MUTATION, SC_OUTPUT_LOSS, SC_OUTPUT_GRADIENT, SC_OUTPUT_TOKEN
+} sc_output_kind;
+
+// A tensor with bytes somewhere: parameter, buffer or lifted constant. Bytes are dense in the dim
+// order of `spec`'s strides once import is done.
+typedef struct sc_constant {
+    sc_str name;        // fully qualified name
+    sc_spec spec;       // static
+    sc_extent data;
+    bool persistent;
+    bool lifted_scalar; // made from a Python number, never externalised
+} sc_constant;
+
+typedef struct sc_input_sig {
+    sc_input_kind kind;
+    sc_str target;          // fully qualified name of parameters, buffers, constants
+    sc_constant *constant;  // their bytes
+    bool persistent;        // buffers
+    sc_arg constant_value;  // SC_INPUT_CONSTANT
+} sc_input_sig;
+
+typedef struct sc_output_sig {
+    sc_output_kind kind;
+    sc_str target;          // name of the mutated buffer, parameter or user input
+} sc_output_sig;
+
+struct sc_method {
+    const sc_name *name;
+    sc_program *program;
+    sc_exprs *exprs;
+    sc_graph *graph;
+    SC_VEC(sc_input_sig) inputs;    // parallel to graph->inputs
+    SC_VEC(sc_output_sig) outputs;  // parallel to graph->ret->args
+    sc_str in_spec, out_spec;       // pytree specs as JSON text, verbatim
+    bool decomposed;                // the file says verifier ATEN
+    sc_str torch_version;
+    int64_t schema_major, schema_minor;
+};
+
+// A value answered without running anything: get_max_seq_len = 256.
+typedef struct sc_constant_method {
+    const sc_name *name;
+    sc_arg value;        // number, bool, string, or list of them
+} sc_constant_method;
+
+struct sc_program {
+    sc_ctx *ctx;
+    SC_VEC(sc_method *) methods;  // in the order given
+    SC_VEC(sc_constant_method) constant_methods;
+};
+
+// --- Building (graph.c, build.c) -------------------------------------------------------------------
+
+sc_program *sc_program_new(sc_ctx *ctx);
+// Adds a method with an empty top graph and its own symbols. SC_ERR_ARGUMENT on a duplicate name.
+sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **out);
+sc_method *sc_program_method(const sc_program *program, sc_str name);  // NULL when absent
+
+sc_graph *sc_graph_new(sc_method *method, sc_graph *parent, sc_str name);
+// Names are made unique within the graph by a suffix when taken.
+sc_value *sc_graph_add_input(sc_graph *graph, sc_str name, sc_value_type type);
+const sc_name *sc_graph_unique_name(sc_graph *graph, sc_str wanted);
+// Replaces all outputs; `args` is copied.
+void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count);
+// Removes an unused input; the caller keeps the signature in step.
+void sc_graph_remove_input(sc_graph *graph, uint32_t index);
+
+// A node with copies of `args` (attached), and `out_count` fresh outs of type NONE whose type, spec
+// and name the caller sets. Not yet in the graph's order. `name_hint` NULL derives one from the op.
+sc_node *sc_node_new(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t arg_count,
+                     uint32_t out_count, const char *name_hint);
+void sc_graph_append(sc_graph *graph, sc_node *node);
+void sc_graph_insert_before(sc_node *position, sc_node *node);
+void sc_graph_move_before(sc_node *position, sc_node *node);
+// Detaches args and removes the node; its outs must be unused.
+void sc_node_erase(sc_node *node);
+
+// The usual way: checks args against the schema, fills in missing trailing defaults, runs shape
+// inference, names results, appends (or inserts before `position` when not NULL) and copies `meta`.
+// `out` may be NULL.
+sc_status sc_build(sc_graph *graph, sc_node *position, const sc_op *op, const sc_arg *args,
+                   uint32_t arg_count, const sc_meta *meta, sc_node **out);
+// Re-runs inference on a node and stores the result in its outs.
+sc_status sc_node_infer(sc_node *node);
+// The infer view of a node's arguments, on `arena`.
+sc_status sc_node_infer_args(sc_arena *arena, const sc_node *node, sc_iarg **out);
+
+void sc_arg_set(sc_arg *slot, sc_arg value);  // slot belongs to a node; keeps use lists right
+void sc_replace_uses(sc_value *old_value, sc_value *new_value);
+
+static inline sc_arg sc_arg_none(void) { return (sc_arg){.kind = SC_ARG_NONE}; }
+static inline sc_arg sc_arg_value(sc_value *v) { return (sc_arg){.kind = SC_ARG_VALUE, .value = v}; }
+static inline sc_arg sc_arg_int(int64_t i) { return (sc_arg){.kind = SC_ARG_INT, .i = i}; }
+static inline sc_arg sc_arg_float(double f) { return (sc_arg){.kind = SC_ARG_FLOAT, .f = f}; }
+static inline sc_arg sc_arg_bool(bool b) { return (sc_arg){.kind = SC_ARG_BOOL, .b = b}; }
+static inline sc_arg sc_arg_str(sc_str s) { return (sc_arg){.kind = SC_ARG_STR, .str = s}; }
+static inline sc_arg sc_arg_dtype(sc_dtype d) {
+    return (sc_arg){.kind = SC_ARG_DTYPE, .code = (uint8_t)d};
+}
+static inline sc_arg sc_arg_format(sc_memory_format f) {
+    return (sc_arg){.kind = SC_ARG_MEMORY_FORMAT, .code = (uint8_t)f};
+}
+static inline sc_arg sc_arg_list(sc_arg *items, uint32_t count) {
+    return (sc_arg){.kind = SC_ARG_LIST, .items = items, .count = count};
+}
+static inline sc_arg sc_arg_graph(sc_graph *g) { return (sc_arg){.kind = SC_ARG_GRAPH, .graph = g}; }
+sc_arg sc_arg_ints(sc_arena *arena, const int64_t *values, uint32_t count);
+
+// Position of a parameter in op->schema, or -1.
+int32_t sc_op_param_index(const sc_op *op, const char *name);
+// The node's argument for that parameter; the op must have it.
+sc_arg *sc_node_arg(const sc_node *node, const char *param);
+
+// Calls `visit` for every argument of a node that is a value, list items included. Stops on false.
+bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg *arg), void *user);
+
+// Sets ctx->where from a node (method, node, op, stack trace), leaving `pass` alone.
+void sc_where_set_node(sc_ctx *ctx, const sc_node *node);
+void sc_where_set_method(sc_ctx *ctx, const sc_method *method);
+
+// --- Text (print.c, parse.c), copies, checks (clone.c, verify.c) -------------------------------------
+
+// The textual IR. Printing what was parsed gives the same bytes. Constants appear by name, spec and
+// extent, not by content.
+typedef struct sc_print_options {
+    bool meta;         // stack traces and module paths as comments
+    bool signature;    // the method header with its input and output kinds
+} sc_print_options;
+void sc_program_print(sc_sb *sb, const sc_program *program, sc_print_options options);
+void sc_graph_print(sc_sb *sb, const sc_graph *graph, sc_print_options options);
+sc_status sc_program_parse(sc_ctx *ctx, sc_str text, sc_program **out);
+
+// Same structure up to names of nodes and values; on a difference says where, in words, in `why`.
+bool sc_graph_isomorphic(const sc_graph *a, const sc_graph *b, sc_sb *why);
+
+// Copies a graph into another method or parent; `inputs` maps the copy's inputs when not NULL
+// (inlining), else fresh inputs are made.
+sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *parent,
+                         sc_graph **out);
+// Splices a copy of `body` before `position` with its inputs bound to `inputs`; `outputs` receives
+// the values (or constants) of its outputs.
+sc_status sc_graph_inline(const sc_graph *body, sc_node *position, const sc_arg *inputs,
+                          uint32_t input_count, sc_arg *outputs);
+
+// Invariants: unique names, order, use lists, arity and kinds against schemas, signature in step.
+sc_status sc_verify(sc_ctx *ctx, const sc_program *program);
+sc_status sc_verify_graph(sc_ctx *ctx, const sc_graph *graph);
+
+#endif

@@ -1,0 +1,96 @@
+// What a kernel sees. Kernels get resized outputs and compute, nothing else: no shape code, no
+// allocation beyond the scratch they declared, a status instead of a crash. They know no graphs and
+// no file format.
+#ifndef SC_KERNEL_H
+#define SC_KERNEL_H
+
+#include "ops/op.h"
+
+// A tensor at run time. Strides are derived from sizes and dim order; views share `data`.
+typedef struct sc_tensor {
+    void *data;             // NULL until bound
+    int64_t *sizes;         // current
+    int64_t *strides;       // in elements, in step with sizes
+    uint8_t *dim_order;     // outermost first
+    uint64_t capacity_bytes;// bytes behind `data` that this tensor may use
+    int64_t numel;          // product of sizes
+    uint8_t dtype;          // sc_dtype
+    uint8_t rank;
+    bool is_dynamic;        // may be resized, up to the bound
+    bool is_constant;       // bytes belong to the program: never written, may be packed once
+} sc_tensor;
+
+typedef enum sc_evalue_tag {
+    SC_EVALUE_NONE, SC_EVALUE_INT, SC_EVALUE_DOUBLE, SC_EVALUE_BOOL, SC_EVALUE_STRING,
+    SC_EVALUE_TENSOR, SC_EVALUE_INT_LIST, SC_EVALUE_DOUBLE_LIST, SC_EVALUE_BOOL_LIST,
+    SC_EVALUE_TENSOR_LIST, SC_EVALUE_OPTIONAL_TENSOR_LIST
+} sc_evalue_tag;
+
+typedef struct sc_evalue {
+    uint8_t tag;      // sc_evalue_tag
+    uint32_t count;   // lists
+    union {
+        int64_t i;
+        double d;
+        bool b;
+        sc_str str;
+        sc_tensor *tensor;
+        struct sc_evalue *const *ints;     // INT_LIST: boxed, so computed sizes are seen
+        const double *doubles;
+        const uint8_t *bools;
+        struct sc_evalue *const *tensors;  // TENSOR_LIST, OPTIONAL_TENSOR_LIST (NULL item = none)
+    };
+} sc_evalue;
+
+typedef struct sc_kernel_call {
+    sc_ctx *ctx;
+    const sc_op *op;
+    sc_evalue *const *args;  // the out schema's order: kept inputs, then outs
+    uint32_t arg_count;
+    void *scratch;           // 64-byte aligned, at least what the kernel asked for
+    uint64_t scratch_bytes;
+    void *prepared;          // what `prepare` made at load (packed weights), or NULL
+} sc_kernel_call;
+
+typedef sc_status (*sc_kernel_fn)(const sc_kernel_call *call);
+// Upper bound of scratch for these (maximal) shapes.
+typedef uint64_t (*sc_kernel_scratch_fn)(const sc_kernel_call *call);
+
+typedef struct sc_kernel {
+    sc_kernel_fn run;
+    sc_kernel_scratch_fn scratch;  // NULL: none
+} sc_kernel;
+
+// NULL when the build has no kernel for it.
+const sc_kernel *sc_kernel_get(sc_op_id id);
+
+// --- Reading arguments (arguments have been checked against the schema by the runtime) -------------
+
+static inline sc_tensor *sc_call_tensor(const sc_kernel_call *c, uint32_t i) {
+    return c->args[i]->tag == SC_EVALUE_TENSOR ? c->args[i]->tensor : NULL;
+}
+static inline int64_t sc_call_int(const sc_kernel_call *c, uint32_t i) { return c->args[i]->i; }
+static inline bool sc_call_is_none(const sc_kernel_call *c, uint32_t i) {
+    return c->args[i]->tag == SC_EVALUE_NONE;
+}
+// Int, bool or double argument as a double / as an integer (doubles truncate).
+double sc_call_number(const sc_kernel_call *c, uint32_t i);
+int64_t sc_call_integer(const sc_kernel_call *c, uint32_t i);
+// Fills `out` from an int list; returns its count (at most `max`). A one-item list is repeated to
+// `expand` items when expand > 0.
+uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_t max,
+                      uint32_t expand);
+// A dimension argument wrapped into [0, rank).
+uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank);
+
+static inline bool sc_tensor_is_contiguous(const sc_tensor *t) {
+    int64_t expected = 1;
+    for (uint32_t d = t->rank; d-- > 0;) {
+        if (t->sizes[d] != 1 && t->strides[d] != expected)
+            return false;
+        expected *= t->sizes[d];
+    }
+    return true;
+}
+
+#endif

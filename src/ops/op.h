@@ -1,0 +1,128 @@
+// The operator table: one row per operator, from which every layer reads its own column.
+//
+// Rows live in ops_*.def, three lines each:
+//   OP(id, "schema in PyTorch's notation", "out overload" | NULL,
+//      INFER(rule) | BY_EXPANSION,  KEEP | EXPAND("text") | EXPAND_FN(function),
+//      KERNEL(fn) | POINTWISE(row) | NO_KERNEL,  TRAITS)
+// - id: overload joined to the name with '_' (add_Tensor; relu for the default overload); other
+//   namespaces than aten come first (dim_order_ops__clone_dim_order).
+// - out overload: "out" means that <name>.out is what a .pte calls; NULL when a .pte never holds
+//   the op (it is expanded, or becomes its *_copy twin). An in-place name such as "copy_" stands for
+//   itself.
+// - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
+// - EXPAND..: read by passes/decompose.c only. KERNEL..: read by kernels/kernel_table.c only.
+// In-place twins (relu_, add_.Tensor) need no rows: they derive from the functional row.
+#ifndef SC_OP_H
+#define SC_OP_H
+
+#include "core/spec.h"
+
+typedef enum sc_op_trait {
+    SC_CORE = 1 << 0,            // tagged core ATen, or accepted as it is by the edge verifier
+    SC_VIEW = 1 << 1,            // result aliases the first argument; <name>_copy is its edge form
+    SC_POINTWISE = 1 << 2,
+    SC_COMMUTES = 1 << 3,
+    SC_MUTATES = 1 << 4,         // writes its first argument (copy_, index_put_)
+    SC_RANDOM = 1 << 5,
+    SC_DATA_DEPENDENT = 1 << 6,  // result shape depends on values
+    SC_NO_FOLD = 1 << 7,         // never evaluated at compile time
+    SC_SYMBOLIC = 1 << 8,        // computes on integers, not tensors; a runtime primitive
+    SC_HIGHER_ORDER = 1 << 9,    // has graph arguments
+    SC_ASSERTION = 1 << 10,      // checks and has no result that matters; erased on the way
+    SC_INPLACE = 1 << 11,        // derived twin: `functional` says of what
+    SC_FOREIGN = 1 << 12         // not in the table: kept by name so that it can be reported
+} sc_op_trait;
+
+typedef enum sc_param_type {
+    SC_PARAM_TENSOR, SC_PARAM_INT, SC_PARAM_FLOAT, SC_PARAM_BOOL, SC_PARAM_SCALAR, SC_PARAM_STR,
+    SC_PARAM_DTYPE, SC_PARAM_LAYOUT, SC_PARAM_DEVICE, SC_PARAM_MEMORY_FORMAT, SC_PARAM_GENERATOR,
+    SC_PARAM_GRAPH
+} sc_param_type;
+
+typedef enum sc_default_kind {
+    SC_DEFAULT_REQUIRED, SC_DEFAULT_NONE, SC_DEFAULT_INT, SC_DEFAULT_FLOAT, SC_DEFAULT_BOOL,
+    SC_DEFAULT_STR, SC_DEFAULT_INTS, SC_DEFAULT_MEMORY_FORMAT
+} sc_default_kind;
+
+typedef struct sc_param {
+    sc_str name;
+    sc_param_type type;
+    bool is_list;          // Tensor[], int[2], ...
+    bool is_optional;      // the parameter may be None
+    bool item_is_optional; // Tensor?[]
+    bool is_symbolic;      // SymInt: may be computed at run time
+    bool keyword_only;     // after the '*'
+    bool is_written;       // (a!) alias mark
+    bool is_aliased;       // (a) alias mark without '!'
+    int32_t list_size;     // int[2]: a single int stands for this many; 0 = any
+    sc_default_kind default_kind;
+    int64_t default_int;   // also the one value that SC_DEFAULT_INTS repeats, and 0/1 for bools
+    double default_float;
+    sc_str default_str;
+    int64_t default_ints[4];
+    uint32_t default_ints_count;
+} sc_param;
+
+typedef struct sc_return {
+    sc_param_type type;
+    bool is_list;
+} sc_return;
+
+typedef struct sc_schema {
+    sc_str name;       // "aten::add.Tensor"; no overload when it is the default one
+    sc_param *params;
+    uint32_t param_count;
+    sc_return *returns;
+    uint32_t return_count;
+} sc_schema;
+
+// Parses PyTorch's operator notation; also the extension points that our rows use (graph
+// parameters). Bounded, never recursive.
+sc_status sc_schema_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, sc_schema *out);
+
+struct sc_infer;
+typedef sc_status (*sc_infer_fn)(struct sc_infer *infer);
+
+typedef struct sc_op {
+    uint16_t id;             // SC_OP_*; SC_OP_FOREIGN for ops that are not in the table
+    uint32_t traits;
+    const char *name;        // "aten::add.Tensor", "aten::relu", "sym::add"
+    const char *out_name;    // "aten::add.out", NULL if a .pte never holds it
+    sc_infer_fn infer;       // NULL: by expansion
+    const sc_schema *schema; // parsed once
+    const struct sc_op *functional;  // SC_INPLACE only
+} sc_op;
+
+typedef enum sc_op_id {
+    SC_OP_FOREIGN = 0,
+#define OP(id, ...) SC_OP_##id,
+#include "ops/ops.def"
+#undef OP
+    SC_OP_COUNT
+} sc_op_id;
+
+static inline bool sc_op_has(const sc_op *op, sc_op_trait trait) {
+    return (op->traits & (uint32_t)trait) != 0;
+}
+
+// The table, parsed on first use into memory that lives as long as the process (idempotent and
+// immutable afterwards). Call once before using any op.
+sc_status sc_ops_init(void);
+const sc_op *sc_op_get(sc_op_id id);
+// By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
+// ignored), in-place twins included. NULL when unknown.
+const sc_op *sc_op_find(sc_str name);
+// By what a .pte calls: name "aten::add", overload "out".
+const sc_op *sc_op_find_out(sc_str name, sc_str overload);
+// The *_copy twin of a view op; NULL if there is none.
+const sc_op *sc_op_copy_twin(const sc_op *op);
+// Closest known names to a misspelt or unsupported one, for hints; count <= 3.
+uint32_t sc_op_similar(sc_str name, const sc_op *out[3]);
+
+// Does the out variant take this functional parameter? Factory ops lose dtype, layout, device and
+// pin_memory on the way to a .pte.
+bool sc_op_out_keeps(const sc_op *op, uint32_t param_index);
+// How many out tensors the .pte form has; a Tensor[] return counts as one list.
+uint32_t sc_op_out_count(const sc_op *op);
+
+#endif

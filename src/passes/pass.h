@@ -1,0 +1,52 @@
+// A pass rewrites one method in place. The table (passes.def) gives the order and, per pass, which
+// facts it needs, makes and breaks; pipeline.c checks the facts, times, verifies and cancels.
+#ifndef SC_PASS_H
+#define SC_PASS_H
+
+#include "ir/ir.h"
+
+// What is true of a method between passes.
+typedef enum sc_fact {
+    SC_FACT_SPECS = 1 << 0,     // every value's spec is what inference says
+    SC_FACT_CORE = 1 << 1,      // functional, only core ATen ops
+    SC_FACT_EDGE = 1 << 2,      // edge dialect: no views, no dead parameters, dim-order ops
+    SC_FACT_WRITTEN = 1 << 3,   // mutations are written back by copy_ nodes
+    SC_FACT_NO_DEAD = 1 << 4,   // no node without use or effect
+    SC_FACT_HANDLES = 1 << 5,   // debug handles are assigned
+    SC_FACT_EXECUTABLE = 1 << 6 // every op has an out form or is a runtime primitive
+} sc_fact;
+
+typedef sc_status (*sc_pass_fn)(sc_ctx *ctx, sc_method *method);
+
+typedef struct sc_pass {
+    const char *name;
+    const char *summary;  // one line
+    sc_pass_fn run;
+    uint32_t needs, makes, breaks;
+    bool edge;            // belongs to to_edge; else to to_executorch
+} sc_pass;
+
+typedef struct sc_pass_timing {
+    const sc_pass *pass;
+    const sc_name *method;
+    double ms;
+    uint32_t node_count;  // after the pass
+} sc_pass_timing;
+
+typedef struct sc_pipeline {
+    SC_VEC(sc_pass_timing) timings;
+    bool verify;                       // after every pass; on in debug and test builds
+    // Called after each pass when not NULL (snapshots for the page).
+    void (*after)(void *user, const sc_pass *pass, sc_method *method);
+    void *user;
+    sc_arena *arena;
+} sc_pipeline;
+
+uint32_t sc_pass_count(void);
+const sc_pass *sc_pass_at(uint32_t index);
+const sc_pass *sc_pass_find(sc_str name);
+
+// Runs the to_edge (edge true) or the to_executorch rows over every method.
+sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge);
+
+#endif
