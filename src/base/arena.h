@@ -11,8 +11,11 @@ typedef struct sc_arena_chunk sc_arena_chunk;
 
 typedef struct sc_arena {
     sc_arena_chunk *chunk;  // newest, linked to older ones
+    sc_arena_chunk *large;  // blocks with a chunk of their own, newest first
+    sc_arena_chunk *spare;  // one rewound chunk, kept against thrashing
     uint8_t *next;          // first free byte of `chunk`
     uint8_t *end;
+    uint64_t large_serial;  // large blocks made so far
     uint64_t used_bytes;    // handed out since init, alignment included
     uint64_t held_bytes;    // taken from malloc and not given back
 } sc_arena;
@@ -21,6 +24,7 @@ typedef struct sc_arena {
 typedef struct sc_mark {
     sc_arena_chunk *chunk;
     uint8_t *next;
+    uint64_t large_serial;
     uint64_t used_bytes;
 } sc_mark;
 
@@ -29,6 +33,11 @@ void sc_arena_deinit(sc_arena *arena);
 
 // Zeroed, 16-byte aligned, never NULL.
 void *sc_arena_alloc(sc_arena *arena, size_t bytes);
+
+// Makes a block of `old_bytes` larger: in place when it is the newest one or has a chunk of its own
+// that can grow, else by copying. Added bytes are zero; the old address is dead. NULL is an empty
+// block.
+void *sc_arena_grow(sc_arena *arena, void *block, size_t old_bytes, size_t new_bytes);
 
 // Scratch discipline: everything allocated since the mark is gone after the rewind.
 sc_mark sc_arena_mark(const sc_arena *arena);

@@ -17,6 +17,7 @@ typedef struct sc_cord {
     sc_arena *arena;
     SC_VEC(sc_chunk) chunks;
     uint64_t size;
+    uint8_t *page, *page_end;  // free part of the block that small copies gather in
 } sc_cord;
 
 void sc_cord_init(sc_cord *cord, sc_arena *arena);
@@ -33,5 +34,7 @@ sc_status sc_cord_flatten(sc_ctx *ctx, const sc_cord *cord, sc_arena *arena, uin
 sc_status sc_cord_write(sc_ctx *ctx, const sc_cord *cord,
                         sc_status (*write)(void *user, const void *bytes, size_t size),
                         void *user);
+// The cord as random-access bytes, as of now: later appends do not show. Borrows the chunks.
+sc_source *sc_source_from_cord(sc_arena *arena, const sc_cord *cord);
 
 #endif

@@ -1,0 +1,44 @@
+// Status names and hints, and the one way to stop for good. In the engine's wasm module panic is an
+// import of the host; builds with a C runtime of their own (native, or wasm with SC_STDIO_PANIC
+// defined, as the tests are) print and abort.
+#include "base/base.h"
+
+#if defined(__EMSCRIPTEN__) && !defined(SC_STDIO_PANIC)
+#define HOST_PANIC 1
+// The host throws; control never comes back.
+__attribute__((import_module("sconce"), import_name("panic"))) void sc_host_panic(
+    const char *file, int line, const char *message);
+#else
+#include <stdio.h>
+#include <stdlib.h>
+#endif
+
+void sc_panic(const char *file, int line, const char *message) {
+#if defined(HOST_PANIC)
+    sc_host_panic(file, line, message);
+    __builtin_trap();
+#else
+    fprintf(stderr, "%s:%d: broken assumption: %s\n", file, line, message);
+    abort();
+#endif
+}
+
+const char *sc_status_slug(sc_status status) {
+    static const char *const slugs[] = {
+#define STATUS(id, slug, hint) slug,
+#include "base/status.def"
+#undef STATUS
+    };
+    SC_ASSERT((unsigned)status < SC_STATUS_COUNT);
+    return slugs[status];
+}
+
+const char *sc_status_hint(sc_status status) {
+    static const char *const hints[] = {
+#define STATUS(id, slug, hint) hint,
+#include "base/status.def"
+#undef STATUS
+    };
+    SC_ASSERT((unsigned)status < SC_STATUS_COUNT);
+    return hints[status];
+}

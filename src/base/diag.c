@@ -1,0 +1,98 @@
+// The context and its list of diagnostics. Everything a diagnostic says is copied, so it outlives
+// the file, pass or graph that it speaks about.
+#include "base/diag.h"
+
+enum { DIAG_MAX = 1000, MESSAGE_BYTES_MAX = 4096 };
+
+void sc_limits_default(sc_limits *limits) {
+    *limits = (sc_limits){
+        .zip_entry_max = 1 << 20,
+        .zip_name_bytes_max = 4 << 10,
+        .json_bytes_max = 1 << 30,
+        .json_depth_max = 256,
+        .json_string_bytes_max = 16 << 20,
+        .pickle_opcode_max = 16 << 20,
+        .pickle_memo_max = 4 << 20,
+        .pickle_stack_max = 1 << 20,
+        .pickle_depth_max = 512,
+        .rank_max = 16,
+        .expr_depth_max = 200,
+        .expr_node_max = 100 * 1000,
+        .graph_depth_max = 32,
+        .node_max = 5 * 1000 * 1000,
+        .planned_bytes_max = (UINT64_C(1) << 32) - (64 << 10),
+        .instruction_max = 10 * 1000 * 1000,
+        .constant_bytes_max = 256 << 20,
+    };
+}
+
+void sc_ctx_init(sc_ctx *ctx, sc_arena *arena, sc_arena *scratch) {
+    *ctx = (sc_ctx){.arena = arena, .scratch = scratch, .names = sc_names_new(arena)};
+    ctx->where.instruction = -1;
+    sc_limits_default(&ctx->limits);
+}
+
+static sc_where copy_where(sc_arena *arena, const sc_where *where) {
+    return (sc_where){
+        .method = sc_str_copy(arena, where->method),
+        .pass = sc_str_copy(arena, where->pass),
+        .node = sc_str_copy(arena, where->node),
+        .op = sc_str_copy(arena, where->op),
+        .stack_trace = sc_str_copy(arena, where->stack_trace),
+        .instruction = where->instruction,
+    };
+}
+
+static void record(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
+                   const char *format, va_list args) {
+    if (severity == SC_ERROR)
+        ctx->error_count++;
+    // Past the cap an error still replaces nothing: the first ones are the telling ones.
+    if (ctx->diags.count >= DIAG_MAX) {
+        ctx->diag_dropped++;
+        return;
+    }
+    sc_sb message;
+    sc_sb_init(&message, ctx->arena);
+    sc_sb_vaddf(&message, format, args);
+    sc_str text = sc_str_slice(sc_sb_str(&message), 0, MESSAGE_BYTES_MAX);
+    sc_diag diag = {
+        .severity = severity,
+        .code = code,
+        .message = text,
+        .hint = sc_str_copy(ctx->arena, sc_str_from(hint ? hint : sc_status_hint(code))),
+        .where = copy_where(ctx->arena, &ctx->where),
+    };
+    sc_vec_push(ctx->arena, &ctx->diags, diag);
+    if (ctx->host.log)
+        ctx->host.log(ctx->host.user, severity, text);
+}
+
+sc_status sc_fail(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...) {
+    SC_ASSERT(code != SC_OK);
+    va_list args;
+    va_start(args, format);
+    record(ctx, SC_ERROR, code, hint, format, args);
+    va_end(args);
+    return code;
+}
+
+void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
+               const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    record(ctx, severity, code, hint, format, args);
+    va_end(args);
+}
+
+void sc_diags_clear(sc_ctx *ctx) {
+    ctx->diags.count = 0;
+    ctx->error_count = 0;
+    ctx->diag_dropped = 0;
+}
+
+sc_status sc_progress(sc_ctx *ctx, const char *phase, uint64_t done, uint64_t total) {
+    if (ctx->host.progress && ctx->host.progress(ctx->host.user, phase, done, total))
+        return sc_fail(ctx, SC_ERR_CANCELLED, NULL, "cancelled during %s", phase);
+    return SC_OK;
+}

@@ -1,0 +1,178 @@
+// Table hash, CRC-32 and SHA-256. Little-endian hosts only, like everything here that maps files.
+#include "base/hash.h"
+
+uint64_t sc_hash64_mix(uint64_t a, uint64_t b) {
+    // The finaliser of MurmurHash3 over a rotated sum: every input bit reaches every output bit.
+    uint64_t h = a ^ ((b << 31 | b >> 33) * UINT64_C(0x9fb21c651e98df25));
+    h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+    h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ (h >> 33);
+}
+
+// MurmurHash64A's loop: 64-bit multiplications only, since wasm has no 128-bit product.
+uint64_t sc_hash64(const void *data, size_t bytes) {
+    const uint64_t m = UINT64_C(0xc6a4a7935bd1e995);
+    const uint8_t *at = data;
+    uint64_t h = (uint64_t)bytes * m;
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        uint64_t k;
+        memcpy(&k, at, 8);
+        k *= m;
+        k ^= k >> 47;
+        h = (h ^ k * m) * m;
+    }
+    if (bytes) {
+        uint64_t k = 0;
+        memcpy(&k, at, bytes);
+        h = (h ^ k) * m;
+    }
+    h = (h ^ (h >> 47)) * m;
+    return h ^ (h >> 47);
+}
+
+// CRC is linear over XOR, so a table is spanned by its eight power-of-two entries, and constant
+// expressions can fill it. Table t holds the CRC of a byte followed by t zero bytes ("slicing by 8",
+// Kounavis and Berry).
+#define CRC_BIT(i, bit, value) (((i) >> (bit)) & 1 ? UINT32_C(value) : 0)
+#define CRC_1(i, a, b, c, d, e, f, g, h)                                                     \
+    CRC_BIT(i, 0, a) ^ CRC_BIT(i, 1, b) ^ CRC_BIT(i, 2, c) ^ CRC_BIT(i, 3, d) ^              \
+        CRC_BIT(i, 4, e) ^ CRC_BIT(i, 5, f) ^ CRC_BIT(i, 6, g) ^ CRC_BIT(i, 7, h)
+#define CRC_4(i, ...) \
+    CRC_1(i, __VA_ARGS__), CRC_1(i + 1, __VA_ARGS__), CRC_1(i + 2, __VA_ARGS__), \
+        CRC_1(i + 3, __VA_ARGS__)
+#define CRC_16(i, ...) \
+    CRC_4(i, __VA_ARGS__), CRC_4(i + 4, __VA_ARGS__), CRC_4(i + 8, __VA_ARGS__), \
+        CRC_4(i + 12, __VA_ARGS__)
+#define CRC_64(i, ...) \
+    CRC_16(i, __VA_ARGS__), CRC_16(i + 16, __VA_ARGS__), CRC_16(i + 32, __VA_ARGS__), \
+        CRC_16(i + 48, __VA_ARGS__)
+#define CRC_ROW(...)                                                       \
+    {                                                                      \
+        CRC_64(0, __VA_ARGS__), CRC_64(64, __VA_ARGS__),                   \
+            CRC_64(128, __VA_ARGS__), CRC_64(192, __VA_ARGS__)             \
+    }
+
+static const uint32_t crc_tables[8][256] = {
+    CRC_ROW(0x77073096, 0xee0e612c, 0x076dc419, 0x0edb8832,
+            0x1db71064, 0x3b6e20c8, 0x76dc4190, 0xedb88320),
+    CRC_ROW(0x191b3141, 0x32366282, 0x646cc504, 0xc8d98a08,
+            0x4ac21251, 0x958424a2, 0xf0794f05, 0x3b83984b),
+    CRC_ROW(0x01c26a37, 0x0384d46e, 0x0709a8dc, 0x0e1351b8,
+            0x1c26a370, 0x384d46e0, 0x709a8dc0, 0xe1351b80),
+    CRC_ROW(0xb8bc6765, 0xaa09c88b, 0x8f629757, 0xc5b428ef,
+            0x5019579f, 0xa032af3e, 0x9b14583d, 0xed59b63b),
+    CRC_ROW(0x3d6029b0, 0x7ac05360, 0xf580a6c0, 0x30704bc1,
+            0x60e09782, 0xc1c12f04, 0x58f35849, 0xb1e6b092),
+    CRC_ROW(0xcb5cd3a5, 0x4dc8a10b, 0x9b914216, 0xec53826d,
+            0x03d6029b, 0x07ac0536, 0x0f580a6c, 0x1eb014d8),
+    CRC_ROW(0xa6770bb4, 0x979f1129, 0xf44f2413, 0x33ef4e67,
+            0x67de9cce, 0xcfbd399c, 0x440b7579, 0x8816eaf2),
+    CRC_ROW(0xccaa009e, 0x4225077d, 0x844a0efa, 0xd3e51bb5,
+            0x7cbb312b, 0xf9766256, 0x299dc2ed, 0x533b85da),
+};
+
+uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes) {
+    const uint8_t *at = data;
+    crc = ~crc;
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        uint32_t low, high;
+        memcpy(&low, at, 4);
+        memcpy(&high, at + 4, 4);
+        low ^= crc;
+        crc = crc_tables[7][low & 255] ^ crc_tables[6][low >> 8 & 255] ^
+              crc_tables[5][low >> 16 & 255] ^ crc_tables[4][low >> 24] ^
+              crc_tables[3][high & 255] ^ crc_tables[2][high >> 8 & 255] ^
+              crc_tables[1][high >> 16 & 255] ^ crc_tables[0][high >> 24];
+    }
+    for (; bytes; bytes--)
+        crc = crc_tables[0][(crc ^ *at++) & 255] ^ (crc >> 8);
+    return ~crc;
+}
+
+// FIPS 180-4.
+static const uint32_t sha_constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t rotate(uint32_t x, int by) {
+    return x >> by | x << (32 - by);
+}
+
+static void sha_schedule(uint32_t w[64], const uint8_t *block) {
+    for (int i = 0; i < 16; i++)
+        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
+               (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
+    for (int i = 16; i < 64; i++) {
+        uint32_t a = w[i - 15], b = w[i - 2];
+        w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
+               (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+    }
+}
+
+static void sha_block(uint32_t state[8], const uint8_t *block) {
+    uint32_t w[64], s[8];
+    sha_schedule(w, block);
+    memcpy(s, state, sizeof(s));
+    for (int i = 0; i < 64; i++) {
+        uint32_t sum = rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25);
+        uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
+        uint32_t t1 = s[7] + sum + choice + sha_constants[i] + w[i];
+        uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+        uint32_t t2 = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + majority;
+        memmove(s + 1, s, 7 * sizeof(*s));
+        s[4] += t1;
+        s[0] = t1 + t2;
+    }
+    for (int i = 0; i < 8; i++)
+        state[i] += s[i];
+}
+
+void sc_sha256_init(sc_sha256 *sha) {
+    *sha = (sc_sha256){
+        .state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+                  0x1f83d9ab, 0x5be0cd19},
+    };
+}
+
+void sc_sha256_update(sc_sha256 *sha, const void *data, size_t bytes) {
+    const uint8_t *at = data;
+    size_t filled = (size_t)(sha->total_bytes % 64);
+    sha->total_bytes += bytes;
+    while (bytes) {
+        if (filled == 0 && bytes >= 64) {
+            sha_block(sha->state, at);
+            at += 64;
+            bytes -= 64;
+            continue;
+        }
+        size_t part = 64 - filled < bytes ? 64 - filled : bytes;
+        memcpy(sha->block + filled, at, part);
+        at += part;
+        bytes -= part;
+        filled += part;
+        if (filled == 64) {
+            sha_block(sha->state, sha->block);
+            filled = 0;
+        }
+    }
+}
+
+void sc_sha256_final(sc_sha256 *sha, uint8_t digest[32]) {
+    uint64_t bits = sha->total_bytes * 8;
+    uint8_t length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (uint8_t)(bits >> (56 - 8 * i));
+    static const uint8_t padding[64] = {0x80};
+    size_t filled = (size_t)(sha->total_bytes % 64);
+    sc_sha256_update(sha, padding, filled < 56 ? 56 - filled : 120 - filled);
+    sc_sha256_update(sha, length, 8);
+    for (int i = 0; i < 32; i++)
+        digest[i] = (uint8_t)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
+}

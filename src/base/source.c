@@ -1,0 +1,238 @@
+// Sources that are in memory or computed from another source, and range-checked access to extents.
+// Sources of the host (files, blobs) are made by whoever speaks to the host.
+#include "base/source.h"
+
+#include "base/hash.h"
+
+enum { RANK_MAX = 64, ITEM_BYTES_MAX = 16, BLOCK_BYTES = 64 << 10 };
+
+static sc_status read_memory(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                             size_t bytes) {
+    (void)ctx;
+    if (bytes)
+        memcpy(out, source->memory + offset, bytes);
+    return SC_OK;
+}
+
+sc_source *sc_source_from_memory(sc_arena *arena, const void *bytes, uint64_t size) {
+    sc_source *source = sc_new(arena, sc_source);
+    *source = (sc_source){.read = read_memory, .size = size, .memory = bytes};
+    return source;
+}
+
+static sc_status read_zeros(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                            size_t bytes) {
+    (void)source, (void)ctx, (void)offset;
+    if (bytes)
+        memset(out, 0, bytes);
+    return SC_OK;
+}
+
+sc_source *sc_source_zeros(sc_arena *arena, uint64_t size) {
+    sc_source *source = sc_new(arena, sc_source);
+    *source = (sc_source){.read = read_zeros, .size = size};
+    return source;
+}
+
+// A strided view. Trailing dims that lie densely in the base are folded into one item, so that a
+// sliced or permuted weight is read in runs; `loaded` holds the base once runs turn out too short
+// to be fetched one by one.
+typedef struct strided {
+    sc_arena *arena;
+    sc_extent base;
+    const uint8_t *loaded;
+    uint64_t item_bytes;
+    uint64_t first_byte;
+    uint32_t rank;
+    uint64_t sizes[RANK_MAX];
+    uint64_t strides[RANK_MAX];  // bytes
+} strided;
+
+enum { RUN_BYTES_MIN = 4096 };
+
+static sc_status load_base(strided *view, sc_ctx *ctx) {
+    if (view->loaded || view->item_bytes >= RUN_BYTES_MIN)
+        return SC_OK;
+    return sc_extent_load(ctx, view->arena, view->base, ctx->limits.constant_bytes_max,
+                          &view->loaded);
+}
+
+static sc_status read_base(strided *view, sc_ctx *ctx, uint64_t offset, void *out, size_t bytes) {
+    if (view->loaded) {
+        memcpy(out, view->loaded + offset, bytes);
+        return SC_OK;
+    }
+    return sc_extent_read(ctx, view->base, offset, out, bytes);
+}
+
+// Row-major coordinates of item `index`, and the byte where it starts in the base.
+static uint64_t locate_item(const strided *view, uint64_t index, uint64_t *coordinates) {
+    uint64_t offset = view->first_byte;
+    for (uint32_t d = view->rank; d-- > 0;) {
+        coordinates[d] = index % view->sizes[d];
+        index /= view->sizes[d];
+        offset += coordinates[d] * view->strides[d];
+    }
+    return offset;
+}
+
+static uint64_t next_item(const strided *view, uint64_t offset, uint64_t *coordinates) {
+    for (uint32_t d = view->rank; d-- > 0;) {
+        offset += view->strides[d];
+        if (++coordinates[d] < view->sizes[d])
+            return offset;
+        offset -= view->strides[d] * view->sizes[d];
+        coordinates[d] = 0;
+    }
+    return offset;
+}
+
+static sc_status read_strided(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                              size_t bytes) {
+    strided *view = source->user;
+    SC_TRY(load_base(view, ctx));
+    uint64_t coordinates[RANK_MAX];
+    uint64_t skip = offset % view->item_bytes;
+    uint64_t at = locate_item(view, offset / view->item_bytes, coordinates);
+    uint8_t *to = out;
+    while (bytes) {
+        size_t part = (size_t)sc_min_u64(view->item_bytes - skip, bytes);
+        SC_TRY(read_base(view, ctx, at + skip, to, part));
+        to += part;
+        bytes -= part;
+        skip = 0;
+        if (bytes)
+            at = next_item(view, at, coordinates);
+    }
+    return SC_OK;
+}
+
+sc_source *sc_source_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes, uint32_t rank,
+                             const int64_t *sizes, const int64_t *strides, int64_t storage_offset) {
+    SC_ASSERT(rank <= RANK_MAX && item_bytes > 0 && storage_offset >= 0);
+    strided *view = sc_new(arena, strided);
+    *view = (strided){.arena = arena, .base = base, .item_bytes = item_bytes};
+    view->first_byte = (uint64_t)storage_offset * item_bytes;
+    uint64_t size = item_bytes;
+    for (uint32_t d = 0; d < rank; d++) {
+        SC_ASSERT(sizes[d] >= 0 && strides[d] >= 0 && sc_mul_u64(size, (uint64_t)sizes[d], &size));
+        if (sizes[d] == 1)
+            continue;
+        view->sizes[view->rank] = (uint64_t)sizes[d];
+        view->strides[view->rank++] = (uint64_t)strides[d] * item_bytes;
+    }
+    while (size && view->rank && view->strides[view->rank - 1] == view->item_bytes)
+        view->item_bytes *= view->sizes[--view->rank];
+    sc_source *source = sc_new(arena, sc_source);
+    *source = (sc_source){.read = read_strided, .size = size, .user = view};
+    return source;
+}
+
+typedef struct swapped {
+    sc_extent base;
+    uint32_t item_bytes;
+} swapped;
+
+static void reverse_items(uint8_t *bytes, size_t size, uint32_t item_bytes) {
+    for (; size; size -= item_bytes, bytes += item_bytes)
+        for (uint32_t i = 0; i < item_bytes / 2; i++) {
+            uint8_t byte = bytes[i];
+            bytes[i] = bytes[item_bytes - 1 - i];
+            bytes[item_bytes - 1 - i] = byte;
+        }
+}
+
+// Part of one item: [skip, skip + bytes) of its reversed bytes.
+static sc_status read_swapped_part(swapped *view, sc_ctx *ctx, uint64_t item, uint32_t skip,
+                                   uint8_t *out, size_t bytes) {
+    uint8_t buffer[ITEM_BYTES_MAX];
+    SC_TRY(sc_extent_read(ctx, view->base, item * view->item_bytes, buffer, view->item_bytes));
+    reverse_items(buffer, view->item_bytes, view->item_bytes);
+    memcpy(out, buffer + skip, bytes);
+    return SC_OK;
+}
+
+static sc_status read_swapped(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                              size_t bytes) {
+    swapped *view = source->user;
+    uint8_t *to = out;
+    uint32_t skip = (uint32_t)(offset % view->item_bytes);
+    uint64_t item = offset / view->item_bytes;
+    if (skip) {
+        size_t part = (size_t)sc_min_u64(view->item_bytes - skip, bytes);
+        SC_TRY(read_swapped_part(view, ctx, item++, skip, to, part));
+        to += part;
+        bytes -= part;
+    }
+    size_t whole = bytes - bytes % view->item_bytes;
+    if (whole) {
+        SC_TRY(sc_extent_read(ctx, view->base, item * view->item_bytes, to, whole));
+        reverse_items(to, whole, view->item_bytes);
+    }
+    if (bytes == whole)
+        return SC_OK;
+    item += whole / view->item_bytes;
+    return read_swapped_part(view, ctx, item, 0, to + whole, bytes - whole);
+}
+
+sc_source *sc_source_swapped(sc_arena *arena, sc_extent base, uint32_t item_bytes) {
+    SC_ASSERT(item_bytes >= 1 && item_bytes <= ITEM_BYTES_MAX && base.size % item_bytes == 0);
+    swapped *view = sc_new(arena, swapped);
+    *view = (swapped){base, item_bytes};
+    sc_source *source = sc_new(arena, sc_source);
+    *source = (sc_source){.read = read_swapped, .size = base.size, .user = view};
+    return source;
+}
+
+bool sc_extent_slice(sc_extent extent, uint64_t offset, uint64_t size, sc_extent *out) {
+    if (offset > extent.size || size > extent.size - offset)
+        return false;
+    *out = (sc_extent){extent.source, extent.offset + offset, size};
+    return true;
+}
+
+sc_status sc_extent_read(sc_ctx *ctx, sc_extent extent, uint64_t offset, void *out, size_t bytes) {
+    sc_extent part;
+    uint64_t end;
+    if (!sc_extent_slice(extent, offset, bytes, &part) ||
+        !sc_add_u64(part.offset, bytes, &end) || (extent.source && end > extent.source->size))
+        return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
+                       "bytes %llu to %llu lie outside the %llu bytes that there are",
+                       (unsigned long long)offset, (unsigned long long)offset + bytes,
+                       (unsigned long long)extent.size);
+    if (bytes == 0)
+        return SC_OK;
+    return part.source->read(part.source, ctx, part.offset, out, bytes);
+}
+
+sc_status sc_extent_load(sc_ctx *ctx, sc_arena *arena, sc_extent extent, uint64_t bytes_max,
+                         const uint8_t **out) {
+    size_t bytes;
+    if (extent.size > bytes_max || !sc_size_from_u64(extent.size, &bytes))
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "%llu bytes are more than the %llu allowed here",
+                       (unsigned long long)extent.size, (unsigned long long)bytes_max);
+    if (extent.source && extent.source->memory && extent.offset <= extent.source->size &&
+        extent.size <= extent.source->size - extent.offset) {
+        *out = extent.source->memory + extent.offset;
+        return SC_OK;
+    }
+    uint8_t *copy = sc_arena_alloc(arena, bytes);
+    *out = copy;
+    return sc_extent_read(ctx, extent, 0, copy, bytes);
+}
+
+sc_status sc_extent_sha256(sc_ctx *ctx, sc_extent extent, uint8_t digest[32]) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    uint8_t *buffer = sc_arena_alloc(ctx->scratch, BLOCK_BYTES);
+    sc_sha256 sha;
+    sc_sha256_init(&sha);
+    sc_status status = SC_OK;
+    for (uint64_t at = 0; at < extent.size && status == SC_OK; at += BLOCK_BYTES) {
+        size_t part = (size_t)sc_min_u64(BLOCK_BYTES, extent.size - at);
+        status = sc_extent_read(ctx, extent, at, buffer, part);
+        sc_sha256_update(&sha, buffer, part);
+    }
+    sc_sha256_final(&sha, digest);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}

@@ -1,0 +1,307 @@
+// Views, numbers and the builder. Number parsing relies on the C locale, which holds because nothing
+// in the program calls setlocale.
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+sc_str sc_str_from(const char *terminated) {
+    return (sc_str){terminated, strlen(terminated)};
+}
+
+char *sc_str_dup(sc_arena *arena, sc_str s) {
+    SC_ASSERT(s.size < SIZE_MAX);
+    char *text = sc_arena_alloc(arena, s.size + 1);
+    if (s.size)
+        memcpy(text, s.data, s.size);
+    return text;
+}
+
+sc_str sc_str_copy(sc_arena *arena, sc_str s) {
+    return (sc_str){sc_str_dup(arena, s), s.size};
+}
+
+sc_str sc_str_format(sc_arena *arena, const char *format, ...) {
+    sc_sb sb;
+    sc_sb_init(&sb, arena);
+    va_list args;
+    va_start(args, format);
+    sc_sb_vaddf(&sb, format, args);
+    va_end(args);
+    sc_sb_terminate(&sb);
+    return sc_sb_str(&sb);
+}
+
+bool sc_str_equal(sc_str a, sc_str b) {
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool sc_str_is(sc_str s, const char *terminated) {
+    return sc_str_equal(s, sc_str_from(terminated));
+}
+
+bool sc_str_starts_with(sc_str s, const char *terminated) {
+    size_t size = strlen(terminated);
+    return s.size >= size && (size == 0 || memcmp(s.data, terminated, size) == 0);
+}
+
+bool sc_str_ends_with(sc_str s, const char *terminated) {
+    size_t size = strlen(terminated);
+    return s.size >= size && (size == 0 || memcmp(s.data + s.size - size, terminated, size) == 0);
+}
+
+int sc_str_compare(sc_str a, sc_str b) {
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size ? memcmp(a.data, b.data, size) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+sc_str sc_str_slice(sc_str s, size_t begin, size_t end) {
+    if (end > s.size)
+        end = s.size;
+    if (begin >= end)
+        return (sc_str){NULL, 0};
+    return (sc_str){s.data + begin, end - begin};
+}
+
+ptrdiff_t sc_str_find(sc_str s, char c) {
+    const char *at = s.size ? memchr(s.data, c, s.size) : NULL;
+    return at ? at - s.data : -1;
+}
+
+ptrdiff_t sc_str_find_last(sc_str s, char c) {
+    for (size_t i = s.size; i > 0; i--)
+        if (s.data[i - 1] == c)
+            return (ptrdiff_t)(i - 1);
+    return -1;
+}
+
+uint64_t sc_str_hash(sc_str s) {
+    return sc_hash64(s.data, s.size);
+}
+
+bool sc_parse_u64(sc_str s, uint64_t *out) {
+    if (s.size == 0)
+        return false;
+    uint64_t value = 0;
+    for (size_t i = 0; i < s.size; i++) {
+        unsigned digit = (unsigned)(unsigned char)s.data[i] - '0';
+        if (digit > 9 || !sc_mul_u64(value, 10, &value) || !sc_add_u64(value, digit, &value))
+            return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool sc_parse_i64(sc_str s, int64_t *out) {
+    bool negative = s.size > 0 && s.data[0] == '-';
+    bool signed_text = negative || (s.size > 0 && s.data[0] == '+');
+    uint64_t magnitude;
+    if (!sc_parse_u64(sc_str_slice(s, signed_text ? 1 : 0, s.size), &magnitude))
+        return false;
+    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0))
+        return false;
+    *out = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return true;
+}
+
+static bool equal_ignoring_case(sc_str s, const char *lower) {
+    size_t size = strlen(lower);
+    if (s.size != size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if ((s.data[i] | 0x20) != lower[i])
+            return false;
+    return true;
+}
+
+static size_t skip_digits(sc_str s, size_t i) {
+    while (i < s.size && s.data[i] >= '0' && s.data[i] <= '9')
+        i++;
+    return i;
+}
+
+// digits [. digits] [e [sign] digits], with a digit somewhere before the exponent.
+static bool is_decimal(sc_str s) {
+    size_t begin = 0, end = skip_digits(s, 0), digit_count = end;
+    if (end < s.size && s.data[end] == '.') {
+        begin = end + 1;
+        end = skip_digits(s, begin);
+        digit_count += end - begin;
+    }
+    if (digit_count == 0)
+        return false;
+    if (end < s.size && (s.data[end] | 0x20) == 'e') {
+        begin = end + 1;
+        if (begin < s.size && (s.data[begin] == '+' || s.data[begin] == '-'))
+            begin++;
+        end = skip_digits(s, begin);
+        if (end == begin)
+            return false;
+    }
+    return end == s.size;
+}
+
+// Longer spellings than this are refused: strtod needs a terminated copy, and no writer makes them.
+enum { NUMBER_BYTES_MAX = 1000 };
+
+bool sc_parse_f64(sc_str s, double *out) {
+    bool negative = s.size > 0 && s.data[0] == '-';
+    bool signed_text = negative || (s.size > 0 && s.data[0] == '+');
+    sc_str body = sc_str_slice(s, signed_text ? 1 : 0, s.size);
+    double value;
+    if (equal_ignoring_case(body, "inf") || equal_ignoring_case(body, "infinity")) {
+        value = (double)INFINITY;
+    } else if (equal_ignoring_case(body, "nan")) {
+        value = (double)NAN;
+    } else {
+        char text[NUMBER_BYTES_MAX + 1];
+        if (body.size > NUMBER_BYTES_MAX || !is_decimal(body))
+            return false;
+        memcpy(text, body.data, body.size);
+        text[body.size] = '\0';
+        value = strtod(text, NULL);
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
+void sc_sb_init(sc_sb *sb, sc_arena *arena) {
+    *sb = (sc_sb){.arena = arena};
+}
+
+// Always leaves room for a terminator.
+static void reserve(sc_sb *sb, size_t more) {
+    size_t wanted;
+    if (__builtin_add_overflow(sb->size, more, &wanted) || wanted >= SIZE_MAX / 4)
+        sc_panic(__FILE__, __LINE__, "out of memory");
+    if (wanted < sb->capacity)
+        return;
+    size_t capacity = sb->capacity ? sb->capacity * 2 : 64;
+    while (capacity <= wanted)
+        capacity *= 2;
+    sb->data = sc_arena_grow(sb->arena, sb->data, sb->capacity, capacity);
+    sb->capacity = capacity;
+}
+
+void sc_sb_add(sc_sb *sb, sc_str s) {
+    if (s.size == 0)
+        return;
+    reserve(sb, s.size);
+    memcpy(sb->data + sb->size, s.data, s.size);
+    sb->size += s.size;
+}
+
+void sc_sb_add_char(sc_sb *sb, char c) {
+    reserve(sb, 1);
+    sb->data[sb->size++] = c;
+}
+
+void sc_sb_add_text(sc_sb *sb, const char *terminated) {
+    sc_sb_add(sb, sc_str_from(terminated));
+}
+
+void sc_sb_vaddf(sc_sb *sb, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int size = vsnprintf(NULL, 0, format, args);
+    SC_ASSERT(size >= 0);
+    reserve(sb, (size_t)size + 1);
+    vsnprintf(sb->data + sb->size, (size_t)size + 1, format, again);
+    va_end(again);
+    sb->size += (size_t)size;
+}
+
+void sc_sb_addf(sc_sb *sb, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    sc_sb_vaddf(sb, format, args);
+    va_end(args);
+}
+
+void sc_sb_add_i64(sc_sb *sb, int64_t value) {
+    char text[20];
+    size_t at = sizeof(text);
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        text[--at] = (char)('0' + magnitude % 10);
+    while (magnitude /= 10);
+    if (value < 0)
+        sc_sb_add_char(sb, '-');
+    sc_sb_add(sb, (sc_str){text + at, sizeof(text) - at});
+}
+
+// Fewest digits that read back to `value` (> 0, finite), as "d.ddde[+-]xx". 15 digits always are
+// enough to name a 15-digit decimal, 17 to name any double; subnormals may need only one.
+static void print_shortest(char *text, size_t bytes, double value) {
+    int digits = value < 2.2250738585072014e-308 ? 1 : 15;
+    for (; digits <= 17; digits++) {
+        snprintf(text, bytes, "%.*e", digits - 1, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
+// Fixed notation: `digits` with the point after position `point` (may be outside).
+static void add_fixed(sc_sb *sb, sc_str digits, int point) {
+    if (point <= 0) {
+        sc_sb_add_text(sb, "0.");
+        for (int i = point; i < 0; i++)
+            sc_sb_add_char(sb, '0');
+        sc_sb_add(sb, digits);
+        return;
+    }
+    size_t whole = (size_t)point;
+    sc_sb_add(sb, sc_str_slice(digits, 0, whole));
+    for (size_t i = digits.size; i < whole; i++)
+        sc_sb_add_char(sb, '0');
+    sc_sb_add_char(sb, '.');
+    sc_sb_add(sb, whole < digits.size ? sc_str_slice(digits, whole, digits.size) : SC_STR("0"));
+}
+
+// Python's repr: exponents from -4 to 15 in fixed notation.
+void sc_sb_add_f64(sc_sb *sb, double value) {
+    if (isnan(value)) {
+        sc_sb_add_text(sb, "nan");
+        return;
+    }
+    if (signbit(value))
+        sc_sb_add_char(sb, '-');
+    value = fabs(value);
+    if (isinf(value) || value == 0.0) {
+        sc_sb_add_text(sb, value == 0.0 ? "0.0" : "inf");
+        return;
+    }
+    char text[40], digits[20];
+    print_shortest(text, sizeof(text), value);
+    size_t count = 0, at = 0;
+    for (; text[at] != 'e'; at++)
+        if (text[at] != '.')
+            digits[count++] = text[at];
+    int exponent = atoi(text + at + 1);
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    sc_str all = {digits, count};
+    if (exponent >= -4 && exponent < 16) {
+        add_fixed(sb, all, exponent + 1);
+        return;
+    }
+    sc_sb_add_char(sb, digits[0]);
+    if (count > 1)
+        sc_sb_add_char(sb, '.');
+    sc_sb_add(sb, sc_str_slice(all, 1, count));
+    sc_sb_addf(sb, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+}
+
+sc_str sc_sb_str(const sc_sb *sb) {
+    return (sc_str){sb->data, sb->size};
+}
+
+char *sc_sb_terminate(sc_sb *sb) {
+    reserve(sb, 1);
+    sb->data[sb->size] = '\0';
+    return sb->data;
+}
