@@ -1,29 +1,28 @@
-// Memory planning on flat arrays: items with sizes and lifetimes in, offsets out. Knows no graphs.
+// Memory planning on flat arrays: items with sizes and lifetimes in, offsets out. Knows no graphs:
+// values that share storage have become one item before they get here (passes/liveness).
 #ifndef SC_PLAN_H
 #define SC_PLAN_H
 
 #include "base/diag.h"
 
-#define SC_PLAN_NO_BASE UINT32_MAX
-
 typedef struct sc_plan_item {
     uint64_t bytes;
     uint32_t first, last;   // inclusive instruction positions
-    uint32_t base;          // index of the item whose storage this one lives in, or SC_PLAN_NO_BASE
-    uint64_t base_offset;   // bytes into the base
     uint64_t offset;        // out
 } sc_plan_item;
 
-// `align` is a power of two. Sets item offsets from `start` on and `total` (end of the highest item).
+// An algorithm: sets item offsets from `start` on, and `total`, the end of the highest item. `align`
+// is a power of two. Scratch comes from ctx->scratch and is given back.
 typedef sc_status (*sc_plan_fn)(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                                 uint64_t start, uint64_t *total);
 
+// One after the other, no reuse.
 sc_status sc_plan_naive(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                         uint64_t start, uint64_t *total);
-// The official planner's result, offset for offset, in O(n log n)-like time.
+// The official planner's result, offset for offset.
 sc_status sc_plan_greedy(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                          uint64_t start, uint64_t *total);
-// Offset packing by decreasing size / lifetime / start: lowest gap that fits.
+// Lowest gap that fits, items in order of decreasing size / decreasing lifetime / start.
 sc_status sc_plan_by_size(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                           uint64_t start, uint64_t *total);
 sc_status sc_plan_by_lifetime(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
@@ -31,13 +30,15 @@ sc_status sc_plan_by_lifetime(sc_ctx *ctx, sc_plan_item *items, uint32_t count, 
 sc_status sc_plan_by_start(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                            uint64_t start, uint64_t *total);
 
-// The smallest of all algorithms; stops at the live-bytes bound. Verified before it returns.
-// `algorithm` (may be NULL) receives the winner's name.
+// The smallest of all algorithms, verified; stops early at the live-bytes bound. Orderings whose
+// cost grows with the square of the item count are left out above SC_PLAN_SQUARE_MAX items.
+// `algorithm` (may be NULL) receives the winner's name, a static string.
+#define SC_PLAN_SQUARE_MAX 4096
 sc_status sc_plan_best(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                        uint64_t start, uint64_t *total, const char **algorithm);
 
 // Most bytes alive at once: no plan can be smaller.
-uint64_t sc_plan_live_bytes(const sc_plan_item *items, uint32_t count, uint32_t align);
+uint64_t sc_plan_live_bytes(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align);
 // Items that overlap in time and in space, or leave [start, total), are an internal error.
 sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align,
                          uint64_t start, uint64_t total);

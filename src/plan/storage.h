@@ -1,0 +1,54 @@
+// Where every value of a method lives when it runs: the planner's answer and the emitter's question.
+//
+// One table per method, indexed by sc_value.mark: sc_storage_build numbers all values, bodies of
+// control flow included, and the marks must stay untouched until the method is emitted.
+// sc_storage_build decides everything that follows from the signature and from control flow; the
+// planner then gives every SC_STORAGE_PLANNED and SC_STORAGE_MUTABLE item its place and may turn
+// results of view ops into SC_STORAGE_ALIAS.
+#ifndef SC_STORAGE_H
+#define SC_STORAGE_H
+
+#include "ir/ir.h"
+
+typedef enum sc_storage_kind {
+    SC_STORAGE_NONE,       // not a tensor
+    SC_STORAGE_PLANNED,    // at `offset` of buffer `memory_id`; 0 means: not placed yet
+    SC_STORAGE_UNPLANNED,  // the caller supplies the memory: inputs and outputs, on request
+    SC_STORAGE_CONSTANT,   // a parameter, lifted constant or buffer that is never written
+    SC_STORAGE_MUTABLE,    // a buffer that is written: placed like PLANNED, bytes loaded at start
+    SC_STORAGE_ALIAS,      // a view without instructions: inside `base`, `offset` bytes from its start
+    SC_STORAGE_SAME        // the very tensor `base`: result of an in-place op, or a branch's output
+                           // that is written straight into the result of its cond
+} sc_storage_kind;
+
+typedef struct sc_storage {
+    sc_storage_kind kind;
+    uint32_t memory_id;        // 1-based
+    uint64_t offset;           // bytes
+    sc_value *base;            // ALIAS, SAME
+    sc_value *value;           // whose storage this is
+    sc_constant *constant;     // CONSTANT, MUTABLE
+} sc_storage;
+
+typedef struct sc_storage_table {
+    sc_method *method;
+    SC_VEC(sc_storage) items;          // by sc_value.mark
+    SC_VEC(uint64_t) buffer_bytes;     // of memory ids 1, 2, ... (element 0 is memory id 1)
+} sc_storage_table;
+
+// Numbers the values of `method` and classifies them. All results of tensor type that are not
+// otherwise decided come out as SC_STORAGE_PLANNED with memory_id 0. User inputs and outputs are
+// PLANNED or UNPLANNED as asked.
+sc_status sc_storage_build(sc_ctx *ctx, sc_method *method, bool plan_inputs, bool plan_outputs,
+                           sc_storage_table *out);
+
+static inline sc_storage *sc_storage_of(const sc_storage_table *table, const sc_value *value) {
+    return &table->items.data[value->mark];
+}
+
+// The storage at the end of the chain of `base` links, and how many bytes into it `value` starts.
+// Chains are short and acyclic by construction: a base is always defined before its alias.
+sc_storage *sc_storage_root(const sc_storage_table *table, const sc_value *value,
+                            uint64_t *offset);
+
+#endif
