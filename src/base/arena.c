@@ -1,6 +1,6 @@
 // Chunks start small and double up to a megabyte, so that a small session stays small; a request
-// that would waste most of a chunk gets one of its own. Every allocation is cleared when handed out,
-// because rewound memory is dirty. Under AddressSanitizer free arena bytes are poisoned.
+// that would waste most of a chunk gets one of its own. Every allocation is cleared when handed
+// out, because rewound memory is dirty. Under AddressSanitizer free arena bytes are poisoned.
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #endif
 #if defined(SC_ASAN)
 #include <sanitizer/asan_interface.h>
-#define POISON(memory, bytes) ASAN_POISON_MEMORY_REGION((memory), (bytes))
+#define POISON(memory, bytes)   ASAN_POISON_MEMORY_REGION((memory), (bytes))
 #define UNPOISON(memory, bytes) ASAN_UNPOISON_MEMORY_REGION((memory), (bytes))
 #else
-#define POISON(memory, bytes) ((void)(memory), (void)(bytes))
+#define POISON(memory, bytes)   ((void)(memory), (void)(bytes))
 #define UNPOISON(memory, bytes) ((void)(memory), (void)(bytes))
 #endif
 
@@ -35,8 +35,8 @@ enum {
 
 struct sc_arena_chunk {
     sc_arena_chunk *older;
-    size_t bytes;     // payload, after this header
-    uint64_t serial;  // large blocks only
+    size_t bytes;    // payload, after this header
+    uint64_t serial; // large blocks only
 };
 
 #define HEADER_BYTES ((sizeof(sc_arena_chunk) + ALIGN - 1) / ALIGN * ALIGN)
@@ -51,8 +51,7 @@ static void out_of_memory(void) {
 
 static sc_arena_chunk *chunk_new(sc_arena *arena, size_t bytes) {
     sc_arena_chunk *chunk = malloc(HEADER_BYTES + bytes);
-    if (!chunk)
-        out_of_memory();
+    if (!chunk) out_of_memory();
     *chunk = (sc_arena_chunk){.bytes = bytes};
     arena->held_bytes += HEADER_BYTES + bytes;
     POISON(payload(chunk), bytes);
@@ -116,14 +115,12 @@ static size_t round_up(size_t bytes) {
 }
 
 static void *alloc_dirty(sc_arena *arena, size_t bytes) {
-    if (bytes > REQUEST_MAX)
-        out_of_memory();
+    if (bytes > REQUEST_MAX) out_of_memory();
     size_t rounded = round_up(bytes);
     arena->used_bytes += rounded;
     if (rounded > (size_t)(arena->end - arena->next)) {
         size_t chunk_bytes = next_chunk_bytes(arena);
-        if (rounded > chunk_bytes / 4)
-            return alloc_large(arena, rounded);
+        if (rounded > chunk_bytes / 4) return alloc_large(arena, rounded);
         add_chunk(arena, chunk_bytes);
     }
     uint8_t *memory = arena->next;
@@ -140,8 +137,7 @@ void *sc_arena_alloc(sc_arena *arena, size_t bytes) {
 
 void *sc_arena_alloc_array(sc_arena *arena, size_t item_bytes, size_t count) {
     size_t bytes;
-    if (__builtin_mul_overflow(item_bytes, count, &bytes))
-        out_of_memory();
+    if (__builtin_mul_overflow(item_bytes, count, &bytes)) out_of_memory();
     return sc_arena_alloc(arena, bytes);
 }
 
@@ -150,19 +146,18 @@ void *sc_arena_alloc_array(sc_arena *arena, size_t item_bytes, size_t count) {
 static sc_arena_chunk **find_large(sc_arena *arena, const void *block) {
     sc_arena_chunk **link = &arena->large;
     for (int i = 0; *link && i < LARGE_SEARCH_MAX; i++) {
-        if (payload(*link) == (const uint8_t *)block)
-            return link;
+        if (payload(*link) == (const uint8_t *)block) return link;
         link = &(*link)->older;
     }
     return NULL;
 }
 
-static void *grow_large(sc_arena *arena, sc_arena_chunk **link, size_t old_bytes, size_t new_bytes) {
+static void *grow_large(sc_arena *arena, sc_arena_chunk **link, size_t old_bytes,
+                        size_t new_bytes) {
     size_t rounded = round_up(new_bytes);
     size_t old_rounded = (*link)->bytes;
     sc_arena_chunk *chunk = realloc(*link, HEADER_BYTES + rounded);
-    if (!chunk)
-        out_of_memory();
+    if (!chunk) out_of_memory();
     *link = chunk;
     chunk->bytes = rounded;
     arena->held_bytes += rounded - old_rounded;
@@ -172,10 +167,8 @@ static void *grow_large(sc_arena *arena, sc_arena_chunk **link, size_t old_bytes
 }
 
 void *sc_arena_grow(sc_arena *arena, void *block, size_t old_bytes, size_t new_bytes) {
-    if (!block || old_bytes == 0)
-        return sc_arena_alloc(arena, new_bytes);
-    if (new_bytes > REQUEST_MAX)
-        out_of_memory();
+    if (!block || old_bytes == 0) return sc_arena_alloc(arena, new_bytes);
+    if (new_bytes > REQUEST_MAX) out_of_memory();
     SC_ASSERT(new_bytes >= old_bytes);
     size_t old_rounded = round_up(old_bytes), rounded = round_up(new_bytes);
     bool newest = (uint8_t *)block + old_rounded == arena->next;
@@ -187,8 +180,7 @@ void *sc_arena_grow(sc_arena *arena, void *block, size_t old_bytes, size_t new_b
         return block;
     }
     sc_arena_chunk **link = newest ? NULL : find_large(arena, block);
-    if (link && rounded >= (*link)->bytes)
-        return grow_large(arena, link, old_bytes, new_bytes);
+    if (link && rounded >= (*link)->bytes) return grow_large(arena, link, old_bytes, new_bytes);
     uint8_t *memory = alloc_dirty(arena, new_bytes);
     memcpy(memory, block, old_bytes);
     memset(memory + old_bytes, 0, new_bytes - old_bytes);
@@ -207,8 +199,7 @@ static void retire(sc_arena *arena, sc_arena_chunk *chunk) {
         chunk_free(arena, chunk);
         return;
     }
-    if (spare)
-        chunk_free(arena, spare);
+    if (spare) chunk_free(arena, spare);
     chunk->older = NULL;
     arena->spare = chunk;
 }
@@ -228,8 +219,7 @@ void sc_arena_rewind(sc_arena *arena, sc_mark mark) {
     arena->next = mark.next;
     arena->end = mark.chunk ? payload(mark.chunk) + mark.chunk->bytes : NULL;
     arena->used_bytes = mark.used_bytes;
-    if (arena->next)
-        POISON(arena->next, (size_t)(arena->end - arena->next));
+    if (arena->next) POISON(arena->next, (size_t)(arena->end - arena->next));
 }
 
 void *sc_try_alloc(uint64_t bytes) {

@@ -6,8 +6,8 @@
 #if defined(__EMSCRIPTEN__) && !defined(SC_STDIO_PANIC)
 #define HOST_PANIC 1
 // The host throws; control never comes back.
-__attribute__((import_module("sconce"), import_name("panic"))) void sc_host_panic(
-    const char *file, int line, const char *message);
+__attribute__((import_module("sconce"), import_name("panic"))) void
+sc_host_panic(const char *file, int line, const char *message);
 #else
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,19 +15,15 @@ static void push(sc_cord *cord, sc_chunk chunk) {
 
 // Lets the last chunk take `size` more bytes if `chunk` goes on where it ends.
 static bool merge(sc_cord *cord, const sc_chunk *chunk) {
-    if (cord->chunks.count == 0)
-        return false;
+    if (cord->chunks.count == 0) return false;
     sc_chunk *last = &sc_vec_last(&cord->chunks);
-    if (last->kind != chunk->kind)
-        return false;
+    if (last->kind != chunk->kind) return false;
     bool adjacent = chunk->kind == SC_CHUNK_ZEROS;
-    if (chunk->kind == SC_CHUNK_BYTES)
-        adjacent = last->bytes + last->size == chunk->bytes;
+    if (chunk->kind == SC_CHUNK_BYTES) adjacent = last->bytes + last->size == chunk->bytes;
     if (chunk->kind == SC_CHUNK_EXTENT)
         adjacent = last->extent.source == chunk->extent.source &&
                    last->extent.offset + last->extent.size == chunk->extent.offset;
-    if (!adjacent)
-        return false;
+    if (!adjacent) return false;
     SC_ASSERT(sc_add_u64(cord->size, chunk->size, &cord->size));
     last->size += chunk->size;
     last->extent.size += chunk->extent.size;
@@ -35,16 +31,14 @@ static bool merge(sc_cord *cord, const sc_chunk *chunk) {
 }
 
 void sc_cord_append_bytes(sc_cord *cord, const void *bytes, uint64_t size) {
-    if (size == 0)
-        return;
+    if (size == 0) return;
     push(cord, (sc_chunk){.kind = SC_CHUNK_BYTES, .bytes = bytes, .size = size});
 }
 
 void sc_cord_append_copy(sc_cord *cord, const void *bytes, uint64_t size) {
     size_t count;
     SC_ASSERT(sc_size_from_u64(size, &count));
-    if (count == 0)
-        return;
+    if (count == 0) return;
     if (count >= PAGE_BYTES / 2) {
         uint8_t *copy = sc_arena_alloc(cord->arena, count);
         memcpy(copy, bytes, count);
@@ -58,30 +52,24 @@ void sc_cord_append_copy(sc_cord *cord, const void *bytes, uint64_t size) {
     memcpy(cord->page, bytes, count);
     sc_chunk chunk = {.kind = SC_CHUNK_BYTES, .bytes = cord->page, .size = size};
     cord->page += count;
-    if (!merge(cord, &chunk))
-        push(cord, chunk);
+    if (!merge(cord, &chunk)) push(cord, chunk);
 }
 
 void sc_cord_append_extent(sc_cord *cord, sc_extent extent) {
-    if (extent.size == 0)
-        return;
+    if (extent.size == 0) return;
     sc_chunk chunk = {.kind = SC_CHUNK_EXTENT, .extent = extent, .size = extent.size};
-    if (!merge(cord, &chunk))
-        push(cord, chunk);
+    if (!merge(cord, &chunk)) push(cord, chunk);
 }
 
 void sc_cord_append_zeros(sc_cord *cord, uint64_t size) {
-    if (size == 0)
-        return;
+    if (size == 0) return;
     sc_chunk chunk = {.kind = SC_CHUNK_ZEROS, .size = size};
-    if (!merge(cord, &chunk))
-        push(cord, chunk);
+    if (!merge(cord, &chunk)) push(cord, chunk);
 }
 
 void sc_cord_append_cord(sc_cord *cord, const sc_cord *other) {
     SC_ASSERT(cord != other);
-    for (uint32_t i = 0; i < other->chunks.count; i++)
-        push(cord, other->chunks.data[i]);
+    for (uint32_t i = 0; i < other->chunks.count; i++) push(cord, other->chunks.data[i]);
 }
 
 void sc_cord_align(sc_cord *cord, uint64_t align) {
@@ -92,14 +80,9 @@ void sc_cord_align(sc_cord *cord, uint64_t align) {
 static sc_status read_chunk(sc_ctx *ctx, const sc_chunk *chunk, uint64_t skip, uint8_t *out,
                             size_t bytes) {
     switch (chunk->kind) {
-    case SC_CHUNK_BYTES:
-        memcpy(out, chunk->bytes + skip, bytes);
-        return SC_OK;
-    case SC_CHUNK_ZEROS:
-        memset(out, 0, bytes);
-        return SC_OK;
-    case SC_CHUNK_EXTENT:
-        break;
+    case SC_CHUNK_BYTES: memcpy(out, chunk->bytes + skip, bytes); return SC_OK;
+    case SC_CHUNK_ZEROS: memset(out, 0, bytes); return SC_OK;
+    case SC_CHUNK_EXTENT: break;
     }
     return sc_extent_read(ctx, chunk->extent, skip, out, bytes);
 }
@@ -120,7 +103,8 @@ sc_status sc_cord_flatten(sc_ctx *ctx, const sc_cord *cord, sc_arena *arena, uin
     return SC_OK;
 }
 
-// Blocks through a buffer: extents because they are not in memory, zeros because nothing holds them.
+// Blocks through a buffer: extents because they are not in memory, zeros because nothing holds
+// them.
 static sc_status write_blocks(sc_ctx *ctx, const sc_chunk *chunk,
                               sc_status (*write)(void *, const void *, size_t), void *user) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -130,8 +114,7 @@ static sc_status write_blocks(sc_ctx *ctx, const sc_chunk *chunk,
     for (uint64_t at = 0; at < chunk->size && status == SC_OK; at += block) {
         size_t part = (size_t)sc_min_u64(block, chunk->size - at);
         status = read_chunk(ctx, chunk, at, buffer, part);
-        if (status == SC_OK)
-            status = write(user, buffer, part);
+        if (status == SC_OK) status = write(user, buffer, part);
     }
     sc_arena_rewind(ctx->scratch, mark);
     return status;

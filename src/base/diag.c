@@ -45,8 +45,7 @@ static sc_where copy_where(sc_arena *arena, const sc_where *where) {
 
 static void record(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
                    const char *format, va_list args) {
-    if (severity == SC_ERROR)
-        ctx->error_count++;
+    if (severity == SC_ERROR) ctx->error_count++;
     // Past the cap an error still replaces nothing: the first ones are the telling ones.
     if (ctx->diags.count >= DIAG_MAX) {
         ctx->diag_dropped++;
@@ -64,8 +63,7 @@ static void record(sc_ctx *ctx, sc_severity severity, sc_status code, const char
         .where = copy_where(ctx->arena, &ctx->where),
     };
     sc_vec_push(ctx->arena, &ctx->diags, diag);
-    if (ctx->host.log)
-        ctx->host.log(ctx->host.user, severity, text);
+    if (ctx->host.log) ctx->host.log(ctx->host.user, severity, text);
 }
 
 sc_status sc_fail(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...) {

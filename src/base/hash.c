@@ -31,44 +31,44 @@ uint64_t sc_hash64(const void *data, size_t bytes) {
 }
 
 // CRC is linear over XOR, so a table is spanned by its eight power-of-two entries, and constant
-// expressions can fill it. Table t holds the CRC of a byte followed by t zero bytes ("slicing by 8",
-// Kounavis and Berry).
+// expressions can fill it. Table t holds the CRC of a byte followed by t zero bytes ("slicing by
+// 8", Kounavis and Berry).
 #define CRC_BIT(i, bit, value) (((i) >> (bit)) & 1 ? UINT32_C(value) : 0)
-#define CRC_1(i, a, b, c, d, e, f, g, h)                                                     \
-    CRC_BIT(i, 0, a) ^ CRC_BIT(i, 1, b) ^ CRC_BIT(i, 2, c) ^ CRC_BIT(i, 3, d) ^              \
-        CRC_BIT(i, 4, e) ^ CRC_BIT(i, 5, f) ^ CRC_BIT(i, 6, g) ^ CRC_BIT(i, 7, h)
-#define CRC_4(i, ...) \
+#define CRC_1(i, a, b, c, d, e, f, g, h)                                                           \
+    CRC_BIT(i, 0, a) ^ CRC_BIT(i, 1, b) ^ CRC_BIT(i, 2, c) ^ CRC_BIT(i, 3, d) ^ CRC_BIT(i, 4, e) ^ \
+        CRC_BIT(i, 5, f) ^ CRC_BIT(i, 6, g) ^ CRC_BIT(i, 7, h)
+#define CRC_4(i, ...)                                                            \
     CRC_1(i, __VA_ARGS__), CRC_1(i + 1, __VA_ARGS__), CRC_1(i + 2, __VA_ARGS__), \
         CRC_1(i + 3, __VA_ARGS__)
-#define CRC_16(i, ...) \
+#define CRC_16(i, ...)                                                           \
     CRC_4(i, __VA_ARGS__), CRC_4(i + 4, __VA_ARGS__), CRC_4(i + 8, __VA_ARGS__), \
         CRC_4(i + 12, __VA_ARGS__)
-#define CRC_64(i, ...) \
+#define CRC_64(i, ...)                                                                \
     CRC_16(i, __VA_ARGS__), CRC_16(i + 16, __VA_ARGS__), CRC_16(i + 32, __VA_ARGS__), \
         CRC_16(i + 48, __VA_ARGS__)
-#define CRC_ROW(...)                                                       \
-    {                                                                      \
-        CRC_64(0, __VA_ARGS__), CRC_64(64, __VA_ARGS__),                   \
-            CRC_64(128, __VA_ARGS__), CRC_64(192, __VA_ARGS__)             \
+#define CRC_ROW(...)                                                               \
+    {                                                                              \
+        CRC_64(0, __VA_ARGS__), CRC_64(64, __VA_ARGS__), CRC_64(128, __VA_ARGS__), \
+            CRC_64(192, __VA_ARGS__)                                               \
     }
 
 static const uint32_t crc_tables[8][256] = {
-    CRC_ROW(0x77073096, 0xee0e612c, 0x076dc419, 0x0edb8832,
-            0x1db71064, 0x3b6e20c8, 0x76dc4190, 0xedb88320),
-    CRC_ROW(0x191b3141, 0x32366282, 0x646cc504, 0xc8d98a08,
-            0x4ac21251, 0x958424a2, 0xf0794f05, 0x3b83984b),
-    CRC_ROW(0x01c26a37, 0x0384d46e, 0x0709a8dc, 0x0e1351b8,
-            0x1c26a370, 0x384d46e0, 0x709a8dc0, 0xe1351b80),
-    CRC_ROW(0xb8bc6765, 0xaa09c88b, 0x8f629757, 0xc5b428ef,
-            0x5019579f, 0xa032af3e, 0x9b14583d, 0xed59b63b),
-    CRC_ROW(0x3d6029b0, 0x7ac05360, 0xf580a6c0, 0x30704bc1,
-            0x60e09782, 0xc1c12f04, 0x58f35849, 0xb1e6b092),
-    CRC_ROW(0xcb5cd3a5, 0x4dc8a10b, 0x9b914216, 0xec53826d,
-            0x03d6029b, 0x07ac0536, 0x0f580a6c, 0x1eb014d8),
-    CRC_ROW(0xa6770bb4, 0x979f1129, 0xf44f2413, 0x33ef4e67,
-            0x67de9cce, 0xcfbd399c, 0x440b7579, 0x8816eaf2),
-    CRC_ROW(0xccaa009e, 0x4225077d, 0x844a0efa, 0xd3e51bb5,
-            0x7cbb312b, 0xf9766256, 0x299dc2ed, 0x533b85da),
+    CRC_ROW(0x77073096, 0xee0e612c, 0x076dc419, 0x0edb8832, 0x1db71064, 0x3b6e20c8, 0x76dc4190,
+            0xedb88320),
+    CRC_ROW(0x191b3141, 0x32366282, 0x646cc504, 0xc8d98a08, 0x4ac21251, 0x958424a2, 0xf0794f05,
+            0x3b83984b),
+    CRC_ROW(0x01c26a37, 0x0384d46e, 0x0709a8dc, 0x0e1351b8, 0x1c26a370, 0x384d46e0, 0x709a8dc0,
+            0xe1351b80),
+    CRC_ROW(0xb8bc6765, 0xaa09c88b, 0x8f629757, 0xc5b428ef, 0x5019579f, 0xa032af3e, 0x9b14583d,
+            0xed59b63b),
+    CRC_ROW(0x3d6029b0, 0x7ac05360, 0xf580a6c0, 0x30704bc1, 0x60e09782, 0xc1c12f04, 0x58f35849,
+            0xb1e6b092),
+    CRC_ROW(0xcb5cd3a5, 0x4dc8a10b, 0x9b914216, 0xec53826d, 0x03d6029b, 0x07ac0536, 0x0f580a6c,
+            0x1eb014d8),
+    CRC_ROW(0xa6770bb4, 0x979f1129, 0xf44f2413, 0x33ef4e67, 0x67de9cce, 0xcfbd399c, 0x440b7579,
+            0x8816eaf2),
+    CRC_ROW(0xccaa009e, 0x4225077d, 0x844a0efa, 0xd3e51bb5, 0x7cbb312b, 0xf9766256, 0x299dc2ed,
+            0x533b85da),
 };
 
 uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes) {
@@ -84,8 +84,7 @@ uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes) {
               crc_tables[3][high & 255] ^ crc_tables[2][high >> 8 & 255] ^
               crc_tables[1][high >> 16 & 255] ^ crc_tables[0][high >> 24];
     }
-    for (; bytes; bytes--)
-        crc = crc_tables[0][(crc ^ *at++) & 255] ^ (crc >> 8);
+    for (; bytes; bytes--) crc = crc_tables[0][(crc ^ *at++) & 255] ^ (crc >> 8);
     return ~crc;
 }
 
@@ -130,8 +129,7 @@ static void sha_block(uint32_t state[8], const uint8_t *block) {
         s[4] += t1;
         s[0] = t1 + t2;
     }
-    for (int i = 0; i < 8; i++)
-        state[i] += s[i];
+    for (int i = 0; i < 8; i++) state[i] += s[i];
 }
 
 void sc_sha256_init(sc_sha256 *sha) {
@@ -167,12 +165,10 @@ void sc_sha256_update(sc_sha256 *sha, const void *data, size_t bytes) {
 void sc_sha256_final(sc_sha256 *sha, uint8_t digest[32]) {
     uint64_t bits = sha->total_bytes * 8;
     uint8_t length[8];
-    for (int i = 0; i < 8; i++)
-        length[i] = (uint8_t)(bits >> (56 - 8 * i));
+    for (int i = 0; i < 8; i++) length[i] = (uint8_t)(bits >> (56 - 8 * i));
     static const uint8_t padding[64] = {0x80};
     size_t filled = (size_t)(sha->total_bytes % 64);
     sc_sha256_update(sha, padding, filled < 56 ? 56 - filled : 120 - filled);
     sc_sha256_update(sha, length, 8);
-    for (int i = 0; i < 32; i++)
-        digest[i] = (uint8_t)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
+    for (int i = 0; i < 32; i++) digest[i] = (uint8_t)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
 }

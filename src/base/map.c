@@ -14,8 +14,7 @@ static uint32_t *new_slots(sc_arena *arena, uint32_t capacity, uint32_t *slot_co
 
 static void fill_slot(uint32_t *slots, uint32_t slot_count, uint64_t hash, uint32_t index) {
     uint32_t mask = slot_count - 1, i = (uint32_t)hash & mask;
-    while (slots[i])
-        i = (i + 1) & mask;
+    while (slots[i]) i = (i + 1) & mask;
     slots[i] = index + 1;
 }
 
@@ -24,13 +23,11 @@ void sc_map_init(sc_map *map, sc_arena *arena) {
 }
 
 static sc_map_entry *find_entry(const sc_map *map, sc_str key, uint64_t hash) {
-    if (map->slot_count == 0)
-        return NULL;
+    if (map->slot_count == 0) return NULL;
     uint32_t mask = map->slot_count - 1;
     for (uint32_t i = (uint32_t)hash & mask; map->slots[i]; i = (i + 1) & mask) {
         sc_map_entry *entry = &map->entries[map->slots[i] - 1];
-        if (entry->hash == hash && sc_str_equal(entry->key, key))
-            return entry;
+        if (entry->hash == hash && sc_str_equal(entry->key, key)) return entry;
     }
     return NULL;
 }
@@ -56,16 +53,14 @@ static void map_grow(sc_map *map) {
 }
 
 static void map_append(sc_map *map, sc_str key, uint64_t hash, void *value) {
-    if (map->count == map->capacity)
-        map_grow(map);
+    if (map->count == map->capacity) map_grow(map);
     map->entries[map->count] = (sc_map_entry){key, hash, value};
     fill_slot(map->slots, map->slot_count, hash, map->count++);
 }
 
 bool sc_map_add(sc_map *map, sc_str key, void *value) {
     uint64_t hash = sc_str_hash(key);
-    if (find_entry(map, key, hash))
-        return false;
+    if (find_entry(map, key, hash)) return false;
     map_append(map, key, hash, value);
     return true;
 }
@@ -88,8 +83,7 @@ static uint64_t hash_key(uint64_t key) {
 }
 
 uint64_t *sc_imap_find(const sc_imap *map, uint64_t key) {
-    if (map->slot_count == 0)
-        return NULL;
+    if (map->slot_count == 0) return NULL;
     uint32_t mask = map->slot_count - 1;
     for (uint32_t i = (uint32_t)hash_key(key) & mask; map->slots[i]; i = (i + 1) & mask)
         if (map->entries[map->slots[i] - 1].key == key)
@@ -108,15 +102,13 @@ static void imap_grow(sc_imap *map) {
 }
 
 static void imap_append(sc_imap *map, uint64_t key, uint64_t value) {
-    if (map->count == map->capacity)
-        imap_grow(map);
+    if (map->count == map->capacity) imap_grow(map);
     map->entries[map->count] = (sc_imap_entry){key, value};
     fill_slot(map->slots, map->slot_count, hash_key(key), map->count++);
 }
 
 bool sc_imap_add(sc_imap *map, uint64_t key, uint64_t value) {
-    if (sc_imap_find(map, key))
-        return false;
+    if (sc_imap_find(map, key)) return false;
     imap_append(map, key, value);
     return true;
 }

@@ -19,8 +19,7 @@ sc_names *sc_names_new(sc_arena *arena) {
 
 static uint32_t free_slot(const sc_names *names, uint32_t hash) {
     uint32_t mask = names->slot_count - 1, i = hash & mask;
-    while (names->slots[i])
-        i = (i + 1) & mask;
+    while (names->slots[i]) i = (i + 1) & mask;
     return i;
 }
 
@@ -30,8 +29,7 @@ static void grow(sc_names *names) {
     names->slot_count *= 2;
     names->slots = sc_new_array(names->arena, const sc_name *, names->slot_count);
     for (uint32_t i = 0; i < old_count; i++)
-        if (old[i])
-            names->slots[free_slot(names, old[i]->hash)] = old[i];
+        if (old[i]) names->slots[free_slot(names, old[i]->hash)] = old[i];
 }
 
 const sc_name *sc_name_intern(sc_names *names, sc_str s) {
@@ -41,13 +39,11 @@ const sc_name *sc_name_intern(sc_names *names, sc_str s) {
     for (uint32_t i = hash & mask; names->slots[i]; i = (i + 1) & mask)
         if (names->slots[i]->hash == hash && sc_str_equal(sc_name_str(names->slots[i]), s))
             return names->slots[i];
-    if (names->count >= names->slot_count / 4 * 3)
-        grow(names);
+    if (names->count >= names->slot_count / 4 * 3) grow(names);
     sc_name *name = sc_arena_alloc(names->arena, sizeof(sc_name) + s.size + 1);
     name->size = (uint32_t)s.size;
     name->hash = hash;
-    if (s.size)
-        memcpy(name->text, s.data, s.size);
+    if (s.size) memcpy(name->text, s.data, s.size);
     names->slots[free_slot(names, hash)] = name;
     names->count++;
     return name;

@@ -9,8 +9,7 @@ enum { RANK_MAX = 64, ITEM_BYTES_MAX = 16, BLOCK_BYTES = 64 << 10 };
 static sc_status read_memory(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                              size_t bytes) {
     (void)ctx;
-    if (bytes)
-        memcpy(out, source->memory + offset, bytes);
+    if (bytes) memcpy(out, source->memory + offset, bytes);
     return SC_OK;
 }
 
@@ -23,8 +22,7 @@ sc_source *sc_source_from_memory(sc_arena *arena, const void *bytes, uint64_t si
 static sc_status read_zeros(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                             size_t bytes) {
     (void)source, (void)ctx, (void)offset;
-    if (bytes)
-        memset(out, 0, bytes);
+    if (bytes) memset(out, 0, bytes);
     return SC_OK;
 }
 
@@ -45,14 +43,13 @@ typedef struct strided {
     uint64_t first_byte;
     uint32_t rank;
     uint64_t sizes[RANK_MAX];
-    uint64_t strides[RANK_MAX];  // bytes
+    uint64_t strides[RANK_MAX]; // bytes
 } strided;
 
 enum { RUN_BYTES_MIN = 4096 };
 
 static sc_status load_base(strided *view, sc_ctx *ctx) {
-    if (view->loaded || view->item_bytes >= RUN_BYTES_MIN)
-        return SC_OK;
+    if (view->loaded || view->item_bytes >= RUN_BYTES_MIN) return SC_OK;
     return sc_extent_load(ctx, view->arena, view->base, ctx->limits.constant_bytes_max,
                           &view->loaded);
 }
@@ -79,8 +76,7 @@ static uint64_t locate_item(const strided *view, uint64_t index, uint64_t *coord
 static uint64_t next_item(const strided *view, uint64_t offset, uint64_t *coordinates) {
     for (uint32_t d = view->rank; d-- > 0;) {
         offset += view->strides[d];
-        if (++coordinates[d] < view->sizes[d])
-            return offset;
+        if (++coordinates[d] < view->sizes[d]) return offset;
         offset -= view->strides[d] * view->sizes[d];
         coordinates[d] = 0;
     }
@@ -101,8 +97,7 @@ static sc_status read_strided(sc_source *source, sc_ctx *ctx, uint64_t offset, v
         to += part;
         bytes -= part;
         skip = 0;
-        if (bytes)
-            at = next_item(view, at, coordinates);
+        if (bytes) at = next_item(view, at, coordinates);
     }
     return SC_OK;
 }
@@ -116,8 +111,7 @@ sc_source *sc_source_strided(sc_arena *arena, sc_extent base, uint32_t item_byte
     uint64_t size = item_bytes;
     for (uint32_t d = 0; d < rank; d++) {
         SC_ASSERT(sizes[d] >= 0 && strides[d] >= 0 && sc_mul_u64(size, (uint64_t)sizes[d], &size));
-        if (sizes[d] == 1)
-            continue;
+        if (sizes[d] == 1) continue;
         view->sizes[view->rank] = (uint64_t)sizes[d];
         view->strides[view->rank++] = (uint64_t)strides[d] * item_bytes;
     }
@@ -169,8 +163,7 @@ static sc_status read_swapped(sc_source *source, sc_ctx *ctx, uint64_t offset, v
         SC_TRY(sc_extent_read(ctx, view->base, item * view->item_bytes, to, whole));
         reverse_items(to, whole, view->item_bytes);
     }
-    if (bytes == whole)
-        return SC_OK;
+    if (bytes == whole) return SC_OK;
     item += whole / view->item_bytes;
     return read_swapped_part(view, ctx, item, 0, to + whole, bytes - whole);
 }
@@ -185,8 +178,7 @@ sc_source *sc_source_swapped(sc_arena *arena, sc_extent base, uint32_t item_byte
 }
 
 bool sc_extent_slice(sc_extent extent, uint64_t offset, uint64_t size, sc_extent *out) {
-    if (offset > extent.size || size > extent.size - offset)
-        return false;
+    if (offset > extent.size || size > extent.size - offset) return false;
     *out = (sc_extent){extent.source, extent.offset + offset, size};
     return true;
 }
@@ -194,14 +186,13 @@ bool sc_extent_slice(sc_extent extent, uint64_t offset, uint64_t size, sc_extent
 sc_status sc_extent_read(sc_ctx *ctx, sc_extent extent, uint64_t offset, void *out, size_t bytes) {
     sc_extent part;
     uint64_t end;
-    if (!sc_extent_slice(extent, offset, bytes, &part) ||
-        !sc_add_u64(part.offset, bytes, &end) || (extent.source && end > extent.source->size))
+    if (!sc_extent_slice(extent, offset, bytes, &part) || !sc_add_u64(part.offset, bytes, &end) ||
+        (extent.source && end > extent.source->size))
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
                        "bytes %llu to %llu lie outside the %llu bytes that there are",
                        (unsigned long long)offset, (unsigned long long)offset + bytes,
                        (unsigned long long)extent.size);
-    if (bytes == 0)
-        return SC_OK;
+    if (bytes == 0) return SC_OK;
     return part.source->read(part.source, ctx, part.offset, out, bytes);
 }
 

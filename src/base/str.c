@@ -1,5 +1,5 @@
-// Views, numbers and the builder. Number parsing relies on the C locale, which holds because nothing
-// in the program calls setlocale.
+// Views, numbers and the builder. Number parsing relies on the C locale, which holds because
+// nothing in the program calls setlocale.
 #include "base/str.h"
 
 #include <math.h>
@@ -15,8 +15,7 @@ sc_str sc_str_from(const char *terminated) {
 char *sc_str_dup(sc_arena *arena, sc_str s) {
     SC_ASSERT(s.size < SIZE_MAX);
     char *text = sc_arena_alloc(arena, s.size + 1);
-    if (s.size)
-        memcpy(text, s.data, s.size);
+    if (s.size) memcpy(text, s.data, s.size);
     return text;
 }
 
@@ -60,10 +59,8 @@ int sc_str_compare(sc_str a, sc_str b) {
 }
 
 sc_str sc_str_slice(sc_str s, size_t begin, size_t end) {
-    if (end > s.size)
-        end = s.size;
-    if (begin >= end)
-        return (sc_str){NULL, 0};
+    if (end > s.size) end = s.size;
+    if (begin >= end) return (sc_str){NULL, 0};
     return (sc_str){s.data + begin, end - begin};
 }
 
@@ -74,8 +71,7 @@ ptrdiff_t sc_str_find(sc_str s, char c) {
 
 ptrdiff_t sc_str_find_last(sc_str s, char c) {
     for (size_t i = s.size; i > 0; i--)
-        if (s.data[i - 1] == c)
-            return (ptrdiff_t)(i - 1);
+        if (s.data[i - 1] == c) return (ptrdiff_t)(i - 1);
     return -1;
 }
 
@@ -84,8 +80,7 @@ uint64_t sc_str_hash(sc_str s) {
 }
 
 bool sc_parse_u64(sc_str s, uint64_t *out) {
-    if (s.size == 0)
-        return false;
+    if (s.size == 0) return false;
     uint64_t value = 0;
     for (size_t i = 0; i < s.size; i++) {
         unsigned digit = (unsigned)(unsigned char)s.data[i] - '0';
@@ -100,27 +95,22 @@ bool sc_parse_i64(sc_str s, int64_t *out) {
     bool negative = s.size > 0 && s.data[0] == '-';
     bool signed_text = negative || (s.size > 0 && s.data[0] == '+');
     uint64_t magnitude;
-    if (!sc_parse_u64(sc_str_slice(s, signed_text ? 1 : 0, s.size), &magnitude))
-        return false;
-    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0))
-        return false;
+    if (!sc_parse_u64(sc_str_slice(s, signed_text ? 1 : 0, s.size), &magnitude)) return false;
+    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0)) return false;
     *out = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
     return true;
 }
 
 static bool equal_ignoring_case(sc_str s, const char *lower) {
     size_t size = strlen(lower);
-    if (s.size != size)
-        return false;
+    if (s.size != size) return false;
     for (size_t i = 0; i < size; i++)
-        if ((s.data[i] | 0x20) != lower[i])
-            return false;
+        if ((s.data[i] | 0x20) != lower[i]) return false;
     return true;
 }
 
 static size_t skip_digits(sc_str s, size_t i) {
-    while (i < s.size && s.data[i] >= '0' && s.data[i] <= '9')
-        i++;
+    while (i < s.size && s.data[i] >= '0' && s.data[i] <= '9') i++;
     return i;
 }
 
@@ -132,15 +122,12 @@ static bool is_decimal(sc_str s) {
         end = skip_digits(s, begin);
         digit_count += end - begin;
     }
-    if (digit_count == 0)
-        return false;
+    if (digit_count == 0) return false;
     if (end < s.size && (s.data[end] | 0x20) == 'e') {
         begin = end + 1;
-        if (begin < s.size && (s.data[begin] == '+' || s.data[begin] == '-'))
-            begin++;
+        if (begin < s.size && (s.data[begin] == '+' || s.data[begin] == '-')) begin++;
         end = skip_digits(s, begin);
-        if (end == begin)
-            return false;
+        if (end == begin) return false;
     }
     return end == s.size;
 }
@@ -159,8 +146,7 @@ bool sc_parse_f64(sc_str s, double *out) {
         value = (double)NAN;
     } else {
         char text[NUMBER_BYTES_MAX + 1];
-        if (body.size > NUMBER_BYTES_MAX || !is_decimal(body))
-            return false;
+        if (body.size > NUMBER_BYTES_MAX || !is_decimal(body)) return false;
         memcpy(text, body.data, body.size);
         text[body.size] = '\0';
         value = strtod(text, NULL);
@@ -178,18 +164,15 @@ static void reserve(sc_sb *sb, size_t more) {
     size_t wanted;
     if (__builtin_add_overflow(sb->size, more, &wanted) || wanted >= SIZE_MAX / 4)
         sc_panic(__FILE__, __LINE__, "out of memory");
-    if (wanted < sb->capacity)
-        return;
+    if (wanted < sb->capacity) return;
     size_t capacity = sb->capacity ? sb->capacity * 2 : 64;
-    while (capacity <= wanted)
-        capacity *= 2;
+    while (capacity <= wanted) capacity *= 2;
     sb->data = sc_arena_grow(sb->arena, sb->data, sb->capacity, capacity);
     sb->capacity = capacity;
 }
 
 void sc_sb_add(sc_sb *sb, sc_str s) {
-    if (s.size == 0)
-        return;
+    if (s.size == 0) return;
     reserve(sb, s.size);
     memcpy(sb->data + sb->size, s.data, s.size);
     sb->size += s.size;
@@ -226,11 +209,9 @@ void sc_sb_add_i64(sc_sb *sb, int64_t value) {
     char text[20];
     size_t at = sizeof(text);
     uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do
-        text[--at] = (char)('0' + magnitude % 10);
+    do text[--at] = (char)('0' + magnitude % 10);
     while (magnitude /= 10);
-    if (value < 0)
-        sc_sb_add_char(sb, '-');
+    if (value < 0) sc_sb_add_char(sb, '-');
     sc_sb_add(sb, (sc_str){text + at, sizeof(text) - at});
 }
 
@@ -240,8 +221,7 @@ static void print_shortest(char *text, size_t bytes, double value) {
     int digits = value < 2.2250738585072014e-308 ? 1 : 15;
     for (; digits <= 17; digits++) {
         snprintf(text, bytes, "%.*e", digits - 1, value);
-        if (strtod(text, NULL) == value)
-            return;
+        if (strtod(text, NULL) == value) return;
     }
 }
 
@@ -249,15 +229,13 @@ static void print_shortest(char *text, size_t bytes, double value) {
 static void add_fixed(sc_sb *sb, sc_str digits, int point) {
     if (point <= 0) {
         sc_sb_add_text(sb, "0.");
-        for (int i = point; i < 0; i++)
-            sc_sb_add_char(sb, '0');
+        for (int i = point; i < 0; i++) sc_sb_add_char(sb, '0');
         sc_sb_add(sb, digits);
         return;
     }
     size_t whole = (size_t)point;
     sc_sb_add(sb, sc_str_slice(digits, 0, whole));
-    for (size_t i = digits.size; i < whole; i++)
-        sc_sb_add_char(sb, '0');
+    for (size_t i = digits.size; i < whole; i++) sc_sb_add_char(sb, '0');
     sc_sb_add_char(sb, '.');
     sc_sb_add(sb, whole < digits.size ? sc_str_slice(digits, whole, digits.size) : SC_STR("0"));
 }
@@ -268,8 +246,7 @@ void sc_sb_add_f64(sc_sb *sb, double value) {
         sc_sb_add_text(sb, "nan");
         return;
     }
-    if (signbit(value))
-        sc_sb_add_char(sb, '-');
+    if (signbit(value)) sc_sb_add_char(sb, '-');
     value = fabs(value);
     if (isinf(value) || value == 0.0) {
         sc_sb_add_text(sb, value == 0.0 ? "0.0" : "inf");
@@ -279,19 +256,16 @@ void sc_sb_add_f64(sc_sb *sb, double value) {
     print_shortest(text, sizeof(text), value);
     size_t count = 0, at = 0;
     for (; text[at] != 'e'; at++)
-        if (text[at] != '.')
-            digits[count++] = text[at];
+        if (text[at] != '.') digits[count++] = text[at];
     int exponent = atoi(text + at + 1);
-    while (count > 1 && digits[count - 1] == '0')
-        count--;
+    while (count > 1 && digits[count - 1] == '0') count--;
     sc_str all = {digits, count};
     if (exponent >= -4 && exponent < 16) {
         add_fixed(sb, all, exponent + 1);
         return;
     }
     sc_sb_add_char(sb, digits[0]);
-    if (count > 1)
-        sc_sb_add_char(sb, '.');
+    if (count > 1) sc_sb_add_char(sb, '.');
     sc_sb_add(sb, sc_str_slice(all, 1, count));
     sc_sb_addf(sb, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
 }

@@ -1,0 +1,71 @@
+// Zip archives as a table of extents, and a writer of stored entries onto a cord.
+//
+// The central directory is authoritative (PyTorch leaves sizes out of local headers, and nests
+// whole zips inside entries, so signatures are never searched for going forward). Stored entries
+// are read in place. Deflated ones keep their method and compressed extent: inflating needs the
+// host, which repacks the archive with sc_zip_repack before anything else opens it.
+#ifndef SC_ZIP_H
+#define SC_ZIP_H
+
+#include "base/cord.h"
+#include "base/map.h"
+
+enum { SC_ZIP_STORED = 0, SC_ZIP_DEFLATED = 8 };
+
+typedef struct sc_zip_entry {
+    sc_str name; // a key, never a path of a file system
+    uint16_t method;
+    uint32_t crc32;
+    uint64_t stored_size; // bytes in the archive
+    uint64_t size;        // bytes once inflated; equal to stored_size when stored
+    sc_extent extent;     // the stored bytes
+} sc_zip_entry;
+
+typedef struct sc_zip {
+    sc_zip_entry *entries; // in central-directory order
+    uint32_t count;
+    sc_map by_name; // values are sc_zip_entry
+} sc_zip;
+
+// True when the bytes start like a zip with at least one entry.
+bool sc_zip_is_zip(const uint8_t *bytes, size_t size);
+
+// Reads the directory and checks it against the local headers. Names, ranges and overlaps are
+// checked; CRCs are not (PyTorch can leave them out). The table lives on `arena`.
+sc_status sc_zip_open(sc_ctx *ctx, sc_arena *arena, sc_extent archive, sc_zip *out);
+const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name); // NULL when absent
+// The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed.
+sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
+// Whether some entry has to be inflated before use.
+bool sc_zip_is_compressed(const sc_zip *zip);
+// Reads an entry once and warns (a diagnostic, not a failure) when its CRC is wrong.
+sc_status sc_zip_check_crc(sc_ctx *ctx, const sc_zip_entry *entry);
+
+typedef struct sc_zip_record {
+    sc_str name;
+    uint32_t crc32;
+    uint64_t size;
+    uint64_t offset; // of the local header, from the start of the archive
+} sc_zip_record;
+
+// Writes entries one after another; the same input gives the same bytes.
+typedef struct sc_zip_writer {
+    sc_cord *out;
+    uint64_t base;  // where the archive starts in `out`
+    uint32_t align; // data of every entry starts on a multiple of it, counted from `base`
+    SC_VEC(sc_zip_record) records;
+} sc_zip_writer;
+
+// `align` is a power of two; 1 packs tightly, 64 is what PyTorch does.
+void sc_zip_writer_init(sc_zip_writer *writer, sc_cord *out, uint32_t align);
+// `name` and `bytes` are copied; chunks of `content` are borrowed and read once for the CRC.
+void sc_zip_add_bytes(sc_zip_writer *writer, sc_str name, const void *bytes, size_t size);
+sc_status sc_zip_add_extent(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, sc_extent content);
+sc_status sc_zip_add_cord(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, const sc_cord *content);
+void sc_zip_finish(sc_zip_writer *writer);
+
+// The same archive with every entry stored: inflated[i] replaces entry i where that is compressed
+// (its size must be the entry's) and is ignored elsewhere.
+sc_status sc_zip_repack(sc_ctx *ctx, const sc_zip *zip, const sc_extent *inflated, sc_cord *out);
+
+#endif
