@@ -171,6 +171,7 @@ sc_graph *sc_graph_new(sc_method *method, sc_graph *parent, sc_str name);
 // Names are made unique within the graph by a suffix when taken.
 sc_value *sc_graph_add_input(sc_graph *graph, sc_str name, sc_value_type type);
 const sc_name *sc_graph_unique_name(sc_graph *graph, sc_str wanted);
+bool sc_graph_has_name(const sc_graph *graph, sc_str name);
 // Replaces all outputs; `args` is copied.
 void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count);
 // Removes an unused input; the caller keeps the signature in step.
@@ -193,6 +194,13 @@ sc_status sc_build(sc_graph *graph, sc_node *position, const sc_op *op, const sc
                    uint32_t arg_count, const sc_meta *meta, sc_node **out);
 // Re-runs inference on a node and stores the result in its outs.
 sc_status sc_node_infer(sc_node *node);
+// May this argument stand for that parameter? Numbers may stand for tensors (a later pass makes
+// them rank-0 constants), one integer for an int[N], an integer for a float.
+bool sc_arg_fits(const sc_param *param, const sc_arg *arg);
+// All of the op's parameters from the leading ones given: kinds checked, defaults filled in, an
+// integer for an int[N] spread, an integer for a float converted. `out` has param_count items.
+sc_status sc_args_complete(sc_ctx *ctx, sc_arena *arena, const sc_op *op, const sc_arg *args,
+                           uint32_t arg_count, sc_arg **out);
 // The infer view of a node's arguments, on `arena`.
 sc_status sc_node_infer_args(sc_arena *arena, const sc_node *node, sc_iarg **out);
 

@@ -1,0 +1,348 @@
+// Programs, graphs, nodes and use lists: the primitive edits everything else is made of.
+// Owns two invariants: an attached argument that names a value is in that value's use list exactly
+// once, and no two names in a graph are equal (a node with one result shares its name with it).
+// Knows nothing of schemas or shapes; build.c does.
+#include "ir/ir.h"
+
+#include <stdio.h>
+
+// --- Programs and methods --------------------------------------------------------------------------
+
+sc_program *sc_program_new(sc_ctx *ctx) {
+    sc_program *program = sc_new(ctx->arena, sc_program);
+    program->ctx = ctx;
+    return program;
+}
+
+sc_method *sc_program_method(const sc_program *program, sc_str name) {
+    for (uint32_t i = 0; i < program->methods.count; i++)
+        if (sc_str_equal(sc_name_str(program->methods.data[i]->name), name))
+            return program->methods.data[i];
+    return NULL;
+}
+
+sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **out) {
+    sc_ctx *ctx = program->ctx;
+    if (sc_program_method(program, name))
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method its own name.",
+                       "two methods are named '" SC_STR_FMT "'", SC_STR_ARG(name));
+    sc_method *method = sc_new(ctx->arena, sc_method);
+    method->name = sc_name_intern(ctx->names, name);
+    method->program = program;
+    method->exprs = sc_exprs_new(ctx->arena, ctx->names);
+    method->graph = sc_graph_new(method, NULL, (sc_str){0});
+    sc_vec_push(ctx->arena, &program->methods, method);
+    *out = method;
+    return SC_OK;
+}
+
+// --- Names -----------------------------------------------------------------------------------------
+
+// The map's value: is the name itself in use, and from which suffix on to search when it is.
+#define NAME_TAKEN 1u
+#define NAME_BASE_MAX 200
+
+static uintptr_t name_state(const sc_graph *graph, sc_str name) {
+    return (uintptr_t)sc_map_get(&graph->names, name);
+}
+
+static const sc_name *take_name(sc_graph *graph, sc_str wanted) {
+    const sc_name *name = sc_name_intern(graph->ctx->names, wanted);
+    uintptr_t state = name_state(graph, wanted);
+    sc_map_set(&graph->names, sc_name_str(name), (void *)(state | NAME_TAKEN));
+    return name;
+}
+
+// "add_12" is "add" with a number: the number is dropped before a new one is sought.
+static sc_str strip_suffix(sc_str name) {
+    size_t end = name.size;
+    while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
+        end--;
+    if (end == name.size || end < 2 || name.data[end - 1] != '_')
+        return name;
+    return sc_str_slice(name, 0, end - 1);
+}
+
+const sc_name *sc_graph_unique_name(sc_graph *graph, sc_str wanted) {
+    if (wanted.size == 0)
+        wanted = SC_STR("v");
+    if (!(name_state(graph, wanted) & NAME_TAKEN))
+        return take_name(graph, wanted);
+    sc_str base = strip_suffix(wanted);
+    if (base.size > NAME_BASE_MAX)
+        base.size = NAME_BASE_MAX;
+    // The counter only grows, so all searches together cost no more than the names there are.
+    uintptr_t next = name_state(graph, base) >> 1;
+    char text[NAME_BASE_MAX + 24];
+    sc_str candidate = {text, 0};
+    do {
+        next++;
+        int size = snprintf(text, sizeof(text), SC_STR_FMT "_%llu", SC_STR_ARG(base),
+                            (unsigned long long)next);
+        candidate.size = (size_t)size;
+    } while (name_state(graph, candidate) & NAME_TAKEN);
+    sc_str base_key = sc_name_str(sc_name_intern(graph->ctx->names, base));
+    uintptr_t taken = name_state(graph, base) & NAME_TAKEN;
+    sc_map_set(&graph->names, base_key, (void *)(next << 1 | taken));
+    return take_name(graph, candidate);
+}
+
+bool sc_graph_has_name(const sc_graph *graph, sc_str name) {
+    return (name_state(graph, name) & NAME_TAKEN) != 0;
+}
+
+// --- Use lists -------------------------------------------------------------------------------------
+
+static void attach_use(sc_arg *arg) {
+    sc_value *value = arg->value;
+    arg->prev_use = value->last_use;
+    arg->next_use = NULL;
+    if (value->last_use)
+        value->last_use->next_use = arg;
+    else
+        value->first_use = arg;
+    value->last_use = arg;
+    value->use_count++;
+}
+
+static void detach_use(sc_arg *arg) {
+    sc_value *value = arg->value;
+    if (arg->prev_use)
+        arg->prev_use->next_use = arg->next_use;
+    else
+        value->first_use = arg->next_use;
+    if (arg->next_use)
+        arg->next_use->prev_use = arg->prev_use;
+    else
+        value->last_use = arg->prev_use;
+    value->use_count--;
+    arg->prev_use = arg->next_use = NULL;
+}
+
+static void detach(sc_arg *arg) {
+    if (arg->kind == SC_ARG_VALUE)
+        detach_use(arg);
+    else if (arg->kind == SC_ARG_LIST)
+        for (uint32_t i = 0; i < arg->count; i++)
+            detach(&arg->items[i]);
+}
+
+// Lists are copied, so that every item has one owner. Depth is bounded by whoever read the input.
+static void copy_into(sc_arena *arena, sc_node *user, sc_arg *slot, const sc_arg *from) {
+    *slot = *from;
+    slot->user = user;
+    if (slot->kind == SC_ARG_VALUE) {
+        attach_use(slot);
+    } else if (slot->kind == SC_ARG_LIST) {
+        slot->items = slot->count ? sc_new_array(arena, sc_arg, slot->count) : NULL;
+        for (uint32_t i = 0; i < slot->count; i++)
+            copy_into(arena, user, &slot->items[i], &from->items[i]);
+    }
+}
+
+static sc_arg *copy_args(sc_arena *arena, sc_node *user, const sc_arg *args, uint32_t count) {
+    sc_arg *copy = count ? sc_new_array(arena, sc_arg, count) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        copy_into(arena, user, &copy[i], &args[i]);
+    return copy;
+}
+
+void sc_arg_set(sc_arg *slot, sc_arg value) {
+    SC_ASSERT(slot->user);
+    if (slot->kind == SC_ARG_VALUE && value.kind == SC_ARG_VALUE && slot->value == value.value)
+        return;
+    sc_arg old = *slot;  // `value` may be made of the slot's own items, so they go last
+    if (old.kind == SC_ARG_VALUE)
+        detach_use(slot);
+    copy_into(slot->user->graph->ctx->arena, old.user, slot, &value);
+    if (old.kind == SC_ARG_LIST)
+        detach(&old);
+}
+
+void sc_replace_uses(sc_value *old_value, sc_value *new_value) {
+    if (old_value == new_value || !old_value->first_use)
+        return;
+    for (sc_arg *use = old_value->first_use; use; use = use->next_use)
+        use->value = new_value;
+    old_value->first_use->prev_use = new_value->last_use;
+    if (new_value->last_use)
+        new_value->last_use->next_use = old_value->first_use;
+    else
+        new_value->first_use = old_value->first_use;
+    new_value->last_use = old_value->last_use;
+    new_value->use_count += old_value->use_count;
+    old_value->first_use = old_value->last_use = NULL;
+    old_value->use_count = 0;
+}
+
+static bool visit_arg(sc_arg *arg, bool (*visit)(void *user, sc_arg *arg), void *user) {
+    if (arg->kind == SC_ARG_VALUE)
+        return visit(user, arg);
+    if (arg->kind == SC_ARG_LIST)
+        for (uint32_t i = 0; i < arg->count; i++)
+            if (!visit_arg(&arg->items[i], visit, user))
+                return false;
+    return true;
+}
+
+bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg *arg), void *user) {
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (!visit_arg(&node->args[i], visit, user))
+            return false;
+    return true;
+}
+
+// --- Graphs ----------------------------------------------------------------------------------------
+
+sc_graph *sc_graph_new(sc_method *method, sc_graph *parent, sc_str name) {
+    sc_ctx *ctx = method->program->ctx;
+    sc_graph *graph = sc_new(ctx->arena, sc_graph);
+    graph->ctx = ctx;
+    graph->method = method;
+    graph->parent = parent;
+    graph->name = name.size ? sc_name_intern(ctx->names, name) : NULL;
+    sc_map_init(&graph->names, ctx->arena);
+    graph->ret = sc_new(ctx->arena, sc_node);
+    graph->ret->graph = graph;
+    return graph;
+}
+
+sc_value *sc_graph_add_input(sc_graph *graph, sc_str name, sc_value_type type) {
+    sc_value *value = sc_new(graph->ctx->arena, sc_value);
+    value->name = sc_graph_unique_name(graph, name);
+    value->type = type;
+    value->graph = graph;
+    value->index = graph->inputs.count;
+    sc_vec_push(graph->ctx->arena, &graph->inputs, value);
+    return value;
+}
+
+void sc_graph_remove_input(sc_graph *graph, uint32_t index) {
+    SC_ASSERT(index < graph->inputs.count && graph->inputs.data[index]->use_count == 0);
+    for (uint32_t i = index + 1; i < graph->inputs.count; i++) {
+        graph->inputs.data[i - 1] = graph->inputs.data[i];
+        graph->inputs.data[i - 1]->index = i - 1;
+    }
+    graph->inputs.count--;
+}
+
+void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count) {
+    sc_node *ret = graph->ret;
+    sc_arg *old = ret->args;
+    uint32_t old_count = ret->arg_count;
+    ret->args = copy_args(graph->ctx->arena, ret, args, count);
+    ret->arg_count = count;
+    for (uint32_t i = 0; i < old_count; i++)
+        detach(&old[i]);
+}
+
+// --- Nodes -----------------------------------------------------------------------------------------
+
+// "aten::add.Tensor" -> "add".
+static sc_str base_name(const sc_op *op) {
+    sc_str name = sc_str_from(op->name);
+    ptrdiff_t colon = sc_str_find_last(name, ':');
+    if (colon >= 0)
+        name = sc_str_slice(name, (size_t)colon + 1, name.size);
+    ptrdiff_t dot = sc_str_find(name, '.');
+    return dot > 0 ? sc_str_slice(name, 0, (size_t)dot) : name;
+}
+
+sc_node *sc_node_new(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t arg_count,
+                     uint32_t out_count, const char *name_hint) {
+    sc_arena *arena = graph->ctx->arena;
+    sc_node *node = sc_new(arena, sc_node);
+    node->op = op;
+    node->graph = graph;
+    node->name = sc_graph_unique_name(graph, name_hint ? sc_str_from(name_hint) : base_name(op));
+    node->args = copy_args(arena, node, args, arg_count);
+    node->arg_count = arg_count;
+    node->out_count = out_count;
+    if (out_count == 0)
+        return node;
+    node->outs = sc_new_array(arena, sc_value *, out_count);
+    sc_value *values = sc_new_array(arena, sc_value, out_count);
+    for (uint32_t i = 0; i < out_count; i++) {
+        node->outs[i] = &values[i];
+        values[i] = (sc_value){.type = SC_VALUE_NONE, .graph = graph, .node = node, .index = i};
+    }
+    if (out_count == 1)
+        values[0].name = node->name;
+    return node;
+}
+
+static void link_between(sc_graph *graph, sc_node *before, sc_node *node, sc_node *after) {
+    SC_ASSERT(node->graph == graph && !node->prev && !node->next && graph->first != node);
+    node->prev = before;
+    node->next = after;
+    if (before)
+        before->next = node;
+    else
+        graph->first = node;
+    if (after)
+        after->prev = node;
+    else
+        graph->last = node;
+    graph->node_count++;
+}
+
+static void unlink_node(sc_node *node) {
+    sc_graph *graph = node->graph;
+    if (!node->prev && graph->first != node)
+        return;  // never inserted
+    if (node->prev)
+        node->prev->next = node->next;
+    else
+        graph->first = node->next;
+    if (node->next)
+        node->next->prev = node->prev;
+    else
+        graph->last = node->prev;
+    node->prev = node->next = NULL;
+    graph->node_count--;
+}
+
+void sc_graph_append(sc_graph *graph, sc_node *node) {
+    link_between(graph, graph->last, node, NULL);
+}
+
+void sc_graph_insert_before(sc_node *position, sc_node *node) {
+    if (position == position->graph->ret)
+        sc_graph_append(position->graph, node);
+    else
+        link_between(position->graph, position->prev, node, position);
+}
+
+void sc_graph_move_before(sc_node *position, sc_node *node) {
+    if (position == node)
+        return;
+    unlink_node(node);
+    sc_graph_insert_before(position, node);
+}
+
+void sc_node_erase(sc_node *node) {
+    for (uint32_t i = 0; i < node->out_count; i++)
+        SC_ASSERT(node->outs[i]->use_count == 0);
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        detach(&node->args[i]);
+    node->arg_count = 0;
+    unlink_node(node);
+}
+
+// --- Where -----------------------------------------------------------------------------------------
+
+void sc_where_set_method(sc_ctx *ctx, const sc_method *method) {
+    ctx->where.method = method ? sc_name_str(method->name) : (sc_str){0};
+    ctx->where.node = ctx->where.op = ctx->where.stack_trace = (sc_str){0};
+}
+
+void sc_where_set_node(sc_ctx *ctx, const sc_node *node) {
+    if (!node || !node->op) {
+        sc_where_set_method(ctx, node ? node->graph->method : NULL);
+        return;
+    }
+    ctx->where.method = sc_name_str(node->graph->method->name);
+    ctx->where.node = sc_name_str(node->name);
+    ctx->where.op = sc_str_from(node->op->name);
+    ctx->where.stack_trace = node->meta.stack_trace;
+}
