@@ -6,6 +6,7 @@
 #ifndef SC_IR_H
 #define SC_IR_H
 
+#include "base/map.h"
 #include "base/source.h"
 #include "ops/infer.h"
 
