@@ -1,0 +1,124 @@
+// The public C interface of Sconce: lower PyTorch programs to ExecuTorch programs, look into both,
+// run the latter. The WebAssembly exports, the native tool and the tests use nothing else.
+//
+// Everything belongs to a session, and closing the session frees everything. A session holds one
+// job: either a compilation (open .pt2 -> to_edge -> transform -> to_executorch -> chunks of the
+// .pte) or a loaded program (open .pte -> set inputs -> execute -> outputs). Sessions are
+// independent and not thread-safe.
+//
+// Every fallible call returns a status; sc_session_report tells, as JSON, what went wrong where.
+// Text arguments are borrowed for the call, text results live until the next call that returns text
+// on the same session. Options are JSON objects with the names used below; an unknown key is an
+// error that names its neighbours.
+#ifndef SCONCE_H
+#define SCONCE_H
+
+#include "base/source.h"
+
+typedef struct sc_session sc_session;
+
+// `host` is copied; NULL for none. NULL when there is no memory.
+sc_session *sc_session_open(const sc_host *host);
+void sc_session_close(sc_session *session);
+sc_ctx *sc_session_ctx(sc_session *session);
+
+// {"status": "unsupported_op", "diagnostics": [{"severity", "code", "message", "hint", "method",
+// "pass", "node", "op", "instruction", "stack_trace"}], "dropped": n} for what was recorded since
+// the last sc_session_forget_diagnostics.
+sc_str sc_session_report(sc_session *session, sc_status status);
+void sc_session_forget_diagnostics(sc_session *session);
+
+// Status codes, dtypes, ops, passes, limits as JSON, from the tables: hosts hard-code no number.
+sc_str sc_meta_json(sc_session *session);
+
+// --- Compiling -----------------------------------------------------------------------------------
+
+// What kind of file this is, from its first bytes: "pt2", "pte", "ptd", or "unknown" with the reason
+// in a diagnostic.
+sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind);
+
+// Adds the models of a .pt2 as methods. `method` names the method when the file holds one model (or
+// `model` picks one); empty names follow the file: "model" alone becomes "forward".
+sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model);
+
+// A method that answers a constant: JSON number, true/false, string, or array of them.
+sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str value_json);
+
+// Decomposes to core ATen and rewrites to the edge dialect. Options: {"snapshots": bool} keeps the
+// IR text of every stage for sc_compile_text.
+sc_status sc_compile_to_edge(sc_session *session, sc_str options_json);
+
+// Runs named passes over one method, or over all when `method` is empty. `passes_json`: ["cse", ...].
+sc_status sc_compile_transform(sc_session *session, sc_str method, sc_str passes_json);
+
+// Plans memory and emits. Options: {"share_mutable_buffers": bool, "external_constants": bool,
+// "segment_alignment": int, "constant_tensor_alignment": int, "alloc_graph_input": bool,
+// "alloc_graph_output": bool, "memory_planning": "best"|"greedy"|"naive"}.
+sc_status sc_compile_to_executorch(sc_session *session, sc_str options_json);
+
+// The files that came out: index 0 is the .pte, further ones are .ptd files.
+typedef struct sc_output_chunk {
+    sc_chunk_kind kind;
+    const uint8_t *bytes;    // SC_CHUNK_BYTES
+    uint32_t host_id;        // SC_CHUNK_EXTENT of a source the host can slice; 0: read it through C
+    uint64_t source_offset;
+    uint64_t size;
+} sc_output_chunk;
+
+uint32_t sc_output_count(const sc_session *session);
+sc_str sc_output_name(const sc_session *session, uint32_t output);
+uint64_t sc_output_bytes(const sc_session *session, uint32_t output);
+uint32_t sc_output_chunk_count(const sc_session *session, uint32_t output);
+sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, uint32_t chunk);
+// Reads any range of an output, whatever it is made of.
+sc_status sc_output_read(sc_session *session, uint32_t output, uint64_t offset, void *out,
+                         size_t bytes);
+
+// What there is to see, as JSON, at any point of the compilation: stages with times and node
+// counts, methods with signatures, ops, constants, memory plan, sizes.
+sc_status sc_compile_inspect(sc_session *session, sc_str *json);
+// IR text of a method (all when empty) at a stage: "source", "core", "edge", "executorch" (as
+// recorded when snapshots are on), or "" for now.
+sc_status sc_compile_text(sc_session *session, sc_str stage, sc_str method, sc_str *text);
+// Nodes of a method at a stage as JSON rows: name, op, inputs, result, user's source line, module.
+sc_status sc_compile_nodes(sc_session *session, sc_str stage, sc_str method, sc_str *json);
+
+// --- Running -------------------------------------------------------------------------------------
+
+// Opens a .pte with the .ptd files it needs. Options: {"instruction_max": int}.
+sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
+                      uint32_t ptd_count, sc_str options_json);
+// Methods with inputs, outputs, planned memory, instructions and op histogram, as JSON.
+sc_status sc_run_inspect(sc_session *session, sc_str *json);
+// Loads a method (idempotent) and makes it the one that the calls below mean.
+sc_status sc_run_select(sc_session *session, sc_str method);
+
+typedef enum sc_value_kind {
+    SC_KIND_NONE, SC_KIND_INT, SC_KIND_DOUBLE, SC_KIND_BOOL, SC_KIND_STRING, SC_KIND_TENSOR
+} sc_value_kind;
+
+// A value that crosses the border. Tensor bytes are row-major logical values.
+typedef struct sc_io {
+    sc_value_kind kind;
+    int64_t i;           // INT, BOOL (0 or 1)
+    double d;            // DOUBLE
+    sc_str str;          // STRING
+    uint8_t dtype;       // TENSOR: sc_dtype
+    uint8_t rank;
+    const int64_t *sizes;
+    const uint8_t *dim_order;  // outputs: as the program declares it; ignored on inputs
+    const void *data;
+    uint64_t bytes;
+} sc_io;
+
+// Copies the value in. Checked against the method's declaration.
+sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value);
+sc_status sc_run_execute(sc_session *session);
+uint32_t sc_run_output_count(const sc_session *session);
+// Views memory of the method until its next execute. Tensors come row-major: those with another dim
+// order are rewritten into session memory first.
+sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out);
+// Every method's mutable state back to what it was after loading.
+sc_status sc_run_reset(sc_session *session);
+
+#endif
