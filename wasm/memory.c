@@ -1,0 +1,28 @@
+// The two services that libc's allocator wants from its host, in place of Emscripten's standalone
+// ones. Memory grows by a quarter at a time: growing costs the host about 2 ms whatever the size,
+// and page by page, as the standalone library does it, reaching 4 GB took 35 s instead of 0.4 s.
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PAGE_BYTES 65536
+#define STEP_PAGES_MAX 1024  // 64 MB
+
+bool emscripten_resize_heap(size_t bytes);
+_Noreturn void _abort_js(void);
+
+static bool grow(size_t pages) {
+    return __builtin_wasm_memory_grow(0, pages) != (size_t)-1;
+}
+
+bool emscripten_resize_heap(size_t bytes) {
+    size_t held = __builtin_wasm_memory_size(0);
+    size_t wanted = bytes / PAGE_BYTES + (bytes % PAGE_BYTES != 0);
+    if (wanted <= held) return true;
+    size_t step = held / 4 < STEP_PAGES_MAX ? held / 4 : STEP_PAGES_MAX;
+    // Near the limit the generous step fails where the exact one still fits.
+    return (wanted - held < step && grow(step)) || grow(wanted - held);
+}
+
+void _abort_js(void) {
+    __builtin_trap();
+}
