@@ -8,7 +8,6 @@
 #define SC_ZIP_H
 
 #include "base/cord.h"
-#include "base/map.h"
 
 enum { SC_ZIP_STORED = 0, SC_ZIP_DEFLATED = 8 };
 
@@ -24,11 +23,8 @@ typedef struct sc_zip_entry {
 typedef struct sc_zip {
     sc_zip_entry *entries; // in central-directory order
     uint32_t count;
-    sc_map by_name; // values are sc_zip_entry
+    uint32_t *by_name; // indices of entries, ordered by name
 } sc_zip;
-
-// True when the bytes start like a zip with at least one entry.
-bool sc_zip_is_zip(const uint8_t *bytes, size_t size);
 
 // Reads the directory and checks it against the local headers. Names, ranges and overlaps are
 // checked; CRCs are not (PyTorch can leave them out). The table lives on `arena`.
@@ -38,7 +34,7 @@ const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name); // NULL when ab
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
 // Whether some entry has to be inflated before use.
 bool sc_zip_is_compressed(const sc_zip *zip);
-// Reads an entry once and warns (a diagnostic, not a failure) when its CRC is wrong.
+// Reads a stored entry once and warns (a diagnostic, not a failure) when its CRC is wrong.
 sc_status sc_zip_check_crc(sc_ctx *ctx, const sc_zip_entry *entry);
 
 typedef struct sc_zip_record {
@@ -59,7 +55,8 @@ typedef struct sc_zip_writer {
 // `align` is a power of two; 1 packs tightly, 64 is what PyTorch does.
 void sc_zip_writer_init(sc_zip_writer *writer, sc_cord *out, uint32_t align);
 // `name` and `bytes` are copied; chunks of `content` are borrowed and read once for the CRC.
-void sc_zip_add_bytes(sc_zip_writer *writer, sc_str name, const void *bytes, size_t size);
+sc_status sc_zip_add_bytes(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, const void *bytes,
+                           size_t size);
 sc_status sc_zip_add_extent(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, sc_extent content);
 sc_status sc_zip_add_cord(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, const sc_cord *content);
 void sc_zip_finish(sc_zip_writer *writer);

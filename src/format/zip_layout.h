@@ -1,0 +1,27 @@
+// Numbers of the zip format that reader and writer share.
+#ifndef SC_ZIP_LAYOUT_H
+#define SC_ZIP_LAYOUT_H
+
+#include "base/base.h"
+
+enum {
+    SC_ZIP_END_BYTES = 22,
+    SC_ZIP_LOCATOR_BYTES = 20,
+    SC_ZIP_END64_BYTES = 56,
+    SC_ZIP_CENTRAL_BYTES = 46,
+    SC_ZIP_LOCAL_BYTES = 30,
+    SC_ZIP_EXTRA_ZIP64 = 1,
+    SC_ZIP_EXTRA_PADDING = 0x4246 // "FB": PyTorch's
+};
+#define SC_ZIP_END     UINT32_C(0x06054b50)
+#define SC_ZIP_LOCATOR UINT32_C(0x07064b50)
+#define SC_ZIP_END64   UINT32_C(0x06064b50)
+#define SC_ZIP_CENTRAL UINT32_C(0x02014b50)
+#define SC_ZIP_LOCAL   UINT32_C(0x04034b50)
+
+typedef struct sc_zip_directory {
+    uint64_t count, bytes, offset;
+    uint64_t end; // where the first end record starts: nothing of the archive lies beyond
+} sc_zip_directory;
+
+#endif
