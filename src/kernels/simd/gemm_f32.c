@@ -1,0 +1,222 @@
+#include "kernels/simd/gemm_f32.h"
+
+#include <math.h>
+
+#include "kernels/simd/simd.h"
+
+// --- from sums to results --------------------------------------------------------------------------
+
+// What every result goes through: sum * scale + shift, then the clamp. Absent parts are 1, 0 and the
+// infinities, so that the hot path has no branches.
+typedef struct finish_row {
+    v4f scale, shift, low, high;
+} finish_row;
+
+static inline finish_row finish_for(const sc_gemm_f32 *g, size_t row) {
+    return (finish_row){
+        g->row_scale ? v4f_load_splat(g->row_scale + row) : v4f_splat(1),
+        g->row_shift ? v4f_load_splat(g->row_shift + row) : v4f_zero(),
+        v4f_splat(g->clamps ? g->low : -INFINITY),
+        v4f_splat(g->clamps ? g->high : INFINITY),
+    };
+}
+
+static inline v4f finish(const finish_row *f, v4f v) {
+    return v4f_pmin(v4f_pmax(v * f->scale + f->shift, f->low), f->high);
+}
+
+// Up to four sums into c[row][column...], with what belongs to their columns.
+static inline void store_vector(const sc_gemm_f32 *g, const finish_row *f, v4f v, size_t row,
+                                size_t column, size_t count) {
+    float *c = g->c + row * g->c_row + column;
+    if (count >= 4) {
+        if (g->col_scale)
+            v *= v4f_load(g->col_scale + column);
+        if (g->col_shift)
+            v += v4f_load(g->col_shift + column);
+        v4f_store(c, finish(f, v));
+    } else {
+        if (g->col_scale)
+            v *= v4f_load_part(g->col_scale + column, count);
+        if (g->col_shift)
+            v += v4f_load_part(g->col_shift + column, count);
+        v4f_store_part(c, finish(f, v), count);
+    }
+}
+
+// A tile's row of `vectors` sums, of which `width` columns count.
+static inline void store_row(const sc_gemm_f32 *g, const v4f *sums, size_t vectors, size_t row,
+                             size_t column, size_t width) {
+    const finish_row f = finish_for(g, row);
+    if (width >= 4 * vectors && !g->col_scale && !g->col_shift) {
+        float *c = g->c + row * g->c_row + column;
+        for (size_t j = 0; j < vectors; j++)
+            v4f_store(c + 4 * j, finish(&f, sums[j]));
+        return;
+    }
+    for (size_t j = 0; j < vectors && 4 * j < width; j++)
+        store_vector(g, &f, sums[j], row, column + 4 * j, width - 4 * j);
+}
+
+// --- nn: outer products ----------------------------------------------------------------------------
+
+#define MR 4
+#define NV 2
+#include "kernels/simd/gemm_tile.inc"
+#define MR 3
+#define NV 3
+#include "kernels/simd/gemm_tile.inc"
+#define MR 6
+#define NV 1
+#include "kernels/simd/gemm_tile.inc"
+#define MR 1
+#define NV 4
+#include "kernels/simd/gemm_tile.inc"
+#if defined(__wasm_relaxed_simd__)
+#define MR 2
+#define NV 4
+#include "kernels/simd/gemm_tile.inc"
+#endif
+
+typedef void (*tile_fn)(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t row,
+                        size_t rows, size_t column, size_t width);
+
+// `step` rows at a time down one strip of columns.
+static void run_strip(const sc_gemm_f32 *g, tile_fn tile, size_t step, const float *panel,
+                      size_t panel_row, size_t column, size_t width) {
+    for (size_t row = 0; row < g->m; row += step)
+        tile(g, panel, panel_row, row, g->m - row < step ? g->m - row : step, column, width);
+}
+
+void sc_gemm_panel_f32(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t column,
+                       size_t width) {
+    if (width > 12 && g->m == 1) {
+        run_strip(g, tile_1x4, 1, panel, panel_row, column, width);
+        return;
+    }
+#if defined(__wasm_relaxed_simd__)
+    // With fused multiply-add the wider tile wins; with separate operations the squarer one does.
+    if (width > 12) {
+        run_strip(g, tile_2x4, 2, panel, panel_row, column, width);
+        return;
+    }
+#else
+    if (width > 12) {
+        run_strip(g, tile_4x2, 4, panel, panel_row, column, 8);
+        run_strip(g, tile_4x2, 4, panel + 8, panel_row, column + 8, width - 8);
+        return;
+    }
+#endif
+    if (width > 8)
+        run_strip(g, tile_3x3, 3, panel, panel_row, column, width);
+    else if (width > 4)
+        run_strip(g, tile_4x2, 4, panel, panel_row, column, width);
+    else
+        run_strip(g, tile_6x1, 6, panel, panel_row, column, width);
+}
+
+uint64_t sc_gemm_nn_scratch(uint64_t k) { return k * SC_GEMM_PANEL * sizeof(float); }
+
+// Copies a strip of B into consecutive rows of a panel; missing columns become zero.
+static void pack_panel(const sc_gemm_f32 *g, float *panel, size_t column, size_t width) {
+    const float *b = g->b + column;
+    for (size_t k = 0; k < g->k; k++, b += g->b_row, panel += SC_GEMM_PANEL) {
+        if (width == SC_GEMM_PANEL) {
+            for (size_t j = 0; j < SC_GEMM_PANEL; j += 4)
+                v4f_store(panel + j, v4f_load(b + j));
+        } else {
+            for (size_t j = 0; j < SC_GEMM_PANEL; j++)
+                panel[j] = j < width ? b[j] : 0;
+        }
+    }
+}
+
+void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch) {
+    // Far-apart rows of B fight for the same cache sets: from some depth on, a packed copy pays if
+    // enough rows of A share it.
+    const bool packs = g->k > 256 && g->m >= 8;
+    for (size_t column = 0; column < g->n; column += SC_GEMM_PANEL) {
+        size_t width = g->n - column < SC_GEMM_PANEL ? g->n - column : SC_GEMM_PANEL;
+        if (packs || width % 4 != 0) {
+            pack_panel(g, scratch, column, width);
+            sc_gemm_panel_f32(g, scratch, SC_GEMM_PANEL, column, width);
+        } else {
+            sc_gemm_panel_f32(g, g->b + column, g->b_row, column, width);
+        }
+    }
+}
+
+// --- nt: dot products ------------------------------------------------------------------------------
+
+// Two rows of A against four rows of B, four partial sums each. Missing rows repeat the last one.
+static void dots_2x4(const sc_gemm_f32 *g, const float *const a[2], const float *const b[4],
+                     v4f out[2]) {
+    v4f s00 = v4f_zero(), s01 = s00, s02 = s00, s03 = s00;
+    v4f s10 = s00, s11 = s00, s12 = s00, s13 = s00;
+    size_t k = 0;
+    for (; k + 4 <= g->k; k += 4) {
+        v4f a0 = v4f_load(a[0] + k), a1 = v4f_load(a[1] + k);
+        v4f b0 = v4f_load(b[0] + k), b1 = v4f_load(b[1] + k);
+        v4f b2 = v4f_load(b[2] + k), b3 = v4f_load(b[3] + k);
+        s00 = v4f_fma(a0, b0, s00), s01 = v4f_fma(a0, b1, s01);
+        s02 = v4f_fma(a0, b2, s02), s03 = v4f_fma(a0, b3, s03);
+        s10 = v4f_fma(a1, b0, s10), s11 = v4f_fma(a1, b1, s11);
+        s12 = v4f_fma(a1, b2, s12), s13 = v4f_fma(a1, b3, s13);
+    }
+    if (k < g->k) {
+        size_t rest = g->k - k;
+        v4f a0 = v4f_load_part(a[0] + k, rest), a1 = v4f_load_part(a[1] + k, rest);
+        v4f b0 = v4f_load_part(b[0] + k, rest), b1 = v4f_load_part(b[1] + k, rest);
+        v4f b2 = v4f_load_part(b[2] + k, rest), b3 = v4f_load_part(b[3] + k, rest);
+        s00 = v4f_fma(a0, b0, s00), s01 = v4f_fma(a0, b1, s01);
+        s02 = v4f_fma(a0, b2, s02), s03 = v4f_fma(a0, b3, s03);
+        s10 = v4f_fma(a1, b0, s10), s11 = v4f_fma(a1, b1, s11);
+        s12 = v4f_fma(a1, b2, s12), s13 = v4f_fma(a1, b3, s13);
+    }
+    out[0] = v4f_sum4(s00, s01, s02, s03);
+    out[1] = v4f_sum4(s10, s11, s12, s13);
+}
+
+// The same for a single row of A: a vector times a matrix, bound by reading the matrix.
+static v4f dots_1x4(const sc_gemm_f32 *g, const float *a, const float *const b[4]) {
+    v4f s0 = v4f_zero(), s1 = s0, s2 = s0, s3 = s0;
+    size_t k = 0;
+    for (; k + 4 <= g->k; k += 4) {
+        v4f a0 = v4f_load(a + k);
+        v4f b0 = v4f_load(b[0] + k), b1 = v4f_load(b[1] + k);
+        v4f b2 = v4f_load(b[2] + k), b3 = v4f_load(b[3] + k);
+        s0 = v4f_fma(a0, b0, s0), s1 = v4f_fma(a0, b1, s1);
+        s2 = v4f_fma(a0, b2, s2), s3 = v4f_fma(a0, b3, s3);
+    }
+    if (k < g->k) {
+        size_t rest = g->k - k;
+        v4f a0 = v4f_load_part(a + k, rest);
+        v4f b0 = v4f_load_part(b[0] + k, rest), b1 = v4f_load_part(b[1] + k, rest);
+        v4f b2 = v4f_load_part(b[2] + k, rest), b3 = v4f_load_part(b[3] + k, rest);
+        s0 = v4f_fma(a0, b0, s0), s1 = v4f_fma(a0, b1, s1);
+        s2 = v4f_fma(a0, b2, s2), s3 = v4f_fma(a0, b3, s3);
+    }
+    return v4f_sum4(s0, s1, s2, s3);
+}
+
+void sc_gemm_nt_f32(const sc_gemm_f32 *g) {
+    for (size_t column = 0; column < g->n; column += 4) {
+        size_t width = g->n - column < 4 ? g->n - column : 4;
+        const float *b[4];
+        for (size_t j = 0; j < 4; j++)
+            b[j] = g->b + (column + (j < width ? j : width - 1)) * g->b_row;
+        size_t row = 0;
+        for (; row + 2 <= g->m; row += 2) {
+            const float *a[2] = {g->a + row * g->a_row, g->a + (row + 1) * g->a_row};
+            v4f sums[2];
+            dots_2x4(g, a, b, sums);
+            const finish_row f0 = finish_for(g, row), f1 = finish_for(g, row + 1);
+            store_vector(g, &f0, sums[0], row, column, width);
+            store_vector(g, &f1, sums[1], row + 1, column, width);
+        }
+        if (row < g->m) {
+            const finish_row f = finish_for(g, row);
+            store_vector(g, &f, dots_1x4(g, g->a + row * g->a_row, b), row, column, width);
+        }
+    }
+}
