@@ -61,6 +61,12 @@ typedef struct sc_kernel {
     sc_kernel_scratch_fn scratch;  // NULL: none
 } sc_kernel;
 
+// Defines the record that KERNEL(name) in the operator table refers to:
+// SC_KERNEL(mm, .run = run_mm, .scratch = mm_scratch);
+#define SC_KERNEL(name, ...)            \
+    extern const sc_kernel sc_k_##name; \
+    const sc_kernel sc_k_##name = {__VA_ARGS__}
+
 // NULL when the build has no kernel for it.
 const sc_kernel *sc_kernel_get(sc_op_id id);
 
@@ -80,8 +86,13 @@ int64_t sc_call_integer(const sc_kernel_call *c, uint32_t i);
 // `expand` items when expand > 0.
 uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_t max,
                       uint32_t expand);
-// A dimension argument wrapped into [0, rank).
+// A dimension argument wrapped into [0, rank); 0 for rank 0. Shape rules have checked its range.
 uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank);
+uint32_t sc_wrap_dim(int64_t dim, uint32_t rank);
+// The last argument: the out of every operator with a single one.
+static inline sc_tensor *sc_call_out(const sc_kernel_call *c) {
+    return sc_call_tensor(c, c->arg_count - 1);
+}
 
 static inline bool sc_tensor_is_contiguous(const sc_tensor *t) {
     int64_t expected = 1;
