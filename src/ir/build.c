@@ -78,7 +78,7 @@ static sc_arg default_ints(sc_arena *arena, const sc_param *param) {
     return sc_arg_list(items, count);
 }
 
-static sc_arg default_arg(sc_arena *arena, const sc_param *param) {
+sc_arg sc_arg_default(sc_arena *arena, const sc_param *param) {
     switch (param->default_kind) {
     case SC_DEFAULT_INT:
         return sc_arg_int(param->default_int);
@@ -127,7 +127,7 @@ sc_status sc_args_complete(sc_ctx *ctx, sc_arena *arena, const sc_op *op, const 
             if (param->default_kind == SC_DEFAULT_REQUIRED)
                 return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "%s needs the argument '" SC_STR_FMT "'",
                                op->name, SC_STR_ARG(param->name));
-            full[i] = default_arg(arena, param);
+            full[i] = sc_arg_default(arena, param);
         } else if (!sc_arg_fits(param, &args[i])) {
             return sc_fail(ctx, SC_ERR_ARGUMENT, NULL,
                            "argument '" SC_STR_FMT "' of %s has the wrong type",
@@ -138,6 +138,40 @@ sc_status sc_args_complete(sc_ctx *ctx, sc_arena *arena, const sc_op *op, const 
     }
     *out = full;
     return SC_OK;
+}
+
+bool sc_arg_equal(const sc_arg *a, const sc_arg *b) {
+    if (a->kind != b->kind)
+        return false;
+    switch ((sc_arg_kind)a->kind) {
+    case SC_ARG_NONE:
+        return true;
+    case SC_ARG_VALUE:
+        return a->value == b->value;
+    case SC_ARG_INT:
+        return a->i == b->i;
+    case SC_ARG_FLOAT:
+        return memcmp(&a->f, &b->f, sizeof(double)) == 0;
+    case SC_ARG_BOOL:
+        return a->b == b->b;
+    case SC_ARG_STR:
+    case SC_ARG_DEVICE:
+        return sc_str_equal(a->str, b->str);
+    case SC_ARG_DTYPE:
+    case SC_ARG_LAYOUT:
+    case SC_ARG_MEMORY_FORMAT:
+        return a->code == b->code;
+    case SC_ARG_GRAPH:
+        return a->graph == b->graph;
+    case SC_ARG_LIST:
+        break;
+    }
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!sc_arg_equal(&a->items[i], &b->items[i]))
+            return false;
+    return true;
 }
 
 sc_arg sc_arg_ints(sc_arena *arena, const int64_t *values, uint32_t count) {

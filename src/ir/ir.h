@@ -198,6 +198,9 @@ sc_status sc_node_infer(sc_node *node);
 // May this argument stand for that parameter? Numbers may stand for tensors (a later pass makes
 // them rank-0 constants), one integer for an int[N], an integer for a float.
 bool sc_arg_fits(const sc_param *param, const sc_arg *arg);
+sc_arg sc_arg_default(sc_arena *arena, const sc_param *param);  // None where there is no default
+// Same constant, value or list of such; graphs are equal only to themselves.
+bool sc_arg_equal(const sc_arg *a, const sc_arg *b);
 // All of the op's parameters from the leading ones given: kinds checked, defaults filled in, an
 // integer for an int[N] spread, an integer for a float converted. `out` has param_count items.
 sc_status sc_args_complete(sc_ctx *ctx, sc_arena *arena, const sc_op *op, const sc_arg *args,
@@ -243,7 +246,7 @@ void sc_where_set_method(sc_ctx *ctx, const sc_method *method);
 // The textual IR. Printing what was parsed gives the same bytes. Constants appear by name, spec and
 // extent, not by content.
 typedef struct sc_print_options {
-    bool meta;         // stack traces and module paths as comments
+    bool meta;         // stack traces, module paths, origins, debug handles and tags
     bool signature;    // the method header with its input and output kinds
 } sc_print_options;
 void sc_program_print(sc_sb *sb, const sc_program *program, sc_print_options options);

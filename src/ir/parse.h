@@ -1,0 +1,28 @@
+// What the two halves of the parser of the textual IR share.
+#ifndef SC_IR_PARSE_H
+#define SC_IR_PARSE_H
+
+#include "ir/text.h"
+
+typedef struct sc_parser {
+    sc_text_cursor c;
+    sc_program *program;
+    sc_map foreign;  // name -> sc_op
+    uint64_t node_count;
+} sc_parser;
+
+// One body and the values that its text may name.
+typedef struct sc_parse_scope {
+    sc_graph *graph;
+    sc_map values;
+    uint32_t depth;
+} sc_parse_scope;
+
+sc_status sc_parse_spec(sc_parser *p, sc_exprs *exprs, sc_spec *spec);
+// ": f32[2]" into the value's type, spec and dim.
+sc_status sc_parse_type(sc_parser *p, sc_value *value);
+// List items are on scratch. `depth` counts the lists around it.
+sc_status sc_parse_arg(sc_parser *p, const sc_parse_scope *s, uint32_t depth, sc_arg *out);
+sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **out);
+
+#endif
