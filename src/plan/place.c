@@ -1,0 +1,214 @@
+// Gives every value of every method its place.
+//
+// Memory id 1 is the method's own arena. Mutable buffers of a program with one method live there
+// too, for the whole run. With several methods they move to memory id 2, at offsets that no two
+// methods use for different buffers: runtimes lay the arenas of all methods of a program over each
+// other, and state in id 1 would be overwritten by the next method that runs.
+#include "plan/place.h"
+
+#include "plan/liveness.h"
+#include "plan/views.h"
+
+enum { MEMORY_OWN = 1, MEMORY_STATE = 2 };
+
+// --- Mutable buffers of several methods ------------------------------------------------------------
+
+// A buffer that one method writes is state for every method that reads it, when shared.
+static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t count) {
+    sc_map written;
+    sc_map_init(&written, arena);
+    for (uint32_t m = 0; m < count; m++)
+        for (uint32_t i = 0; i < tables[m].items.count; i++)
+            if (tables[m].items.data[i].kind == SC_STORAGE_MUTABLE)
+                sc_map_set(&written, tables[m].items.data[i].constant->name, &written);
+    for (uint32_t m = 0; m < count; m++) {
+        const sc_method *method = tables[m].method;
+        for (uint32_t i = 0; i < method->inputs.count; i++) {
+            sc_storage *storage = sc_storage_of(&tables[m], method->graph->inputs.data[i]);
+            if (method->inputs.data[i].kind == SC_INPUT_BUFFER &&
+                storage->kind == SC_STORAGE_CONSTANT &&
+                sc_map_get(&written, storage->constant->name))
+                storage->kind = SC_STORAGE_MUTABLE;
+        }
+    }
+}
+
+static sc_status check_same_buffer(sc_ctx *ctx, const sc_storage *a, const sc_storage *b) {
+    if (sc_spec_equal(&a->constant->spec, &b->constant->spec))
+        return SC_OK;
+    return sc_fail(ctx, SC_ERR_MISMATCH, "Export all methods from one module, or do not share state.",
+                   "buffer '" SC_STR_FMT "' has different shapes or dtypes in the methods that share it",
+                   SC_STR_ARG(a->constant->name));
+}
+
+static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t count,
+                             const sc_place_options *options) {
+    uint64_t end = 0;
+    sc_map placed;
+    sc_map_init(&placed, ctx->arena);
+    for (uint32_t m = 0; m < count; m++) {
+        for (uint32_t i = 0; i < tables[m].items.count; i++) {
+            sc_storage *storage = &tables[m].items.data[i];
+            if (storage->kind != SC_STORAGE_MUTABLE)
+                continue;
+            sc_str name = storage->constant->name;
+            const sc_storage *same = options->share_mutable_buffers ? sc_map_get(&placed, name)
+                                                                    : NULL;
+            storage->memory_id = MEMORY_STATE;
+            if (same) {
+                SC_TRY(check_same_buffer(ctx, same, storage));
+                storage->offset = same->offset;
+                continue;
+            }
+            storage->offset = end;
+            end += sc_align_up(storage->constant->data.size, options->align);
+            if (options->share_mutable_buffers)
+                sc_map_set(&placed, name, storage);
+        }
+    }
+    for (uint32_t m = 0; m < count && end > 0; m++) {
+        while (tables[m].buffer_bytes.count < MEMORY_STATE)
+            sc_vec_push(ctx->arena, &tables[m].buffer_bytes, 0);
+        tables[m].buffer_bytes.data[MEMORY_STATE - 1] = end;
+    }
+    return SC_OK;
+}
+
+// --- One method --------------------------------------------------------------------------------------
+
+static bool is_placed_here(const sc_storage *storage) {
+    return (storage->kind == SC_STORAGE_PLANNED || storage->kind == SC_STORAGE_MUTABLE) &&
+           storage->memory_id == 0;
+}
+
+static sc_status item_bytes(sc_ctx *ctx, const sc_storage *storage, uint64_t *out) {
+    if (!sc_spec_bytes_max(&storage->value->spec, out))
+        return sc_fail(ctx, SC_ERR_UNBOUNDED, NULL,
+                       "the size of '%s' has no upper bound, so no memory can be planned for it",
+                       storage->value->name->text);
+    if (*out > ctx->limits.planned_bytes_max)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "'%s' may need %llu bytes, the limit is %llu",
+                       storage->value->name->text, (unsigned long long)*out,
+                       (unsigned long long)ctx->limits.planned_bytes_max);
+    return SC_OK;
+}
+
+static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table,
+                               const sc_liveness *live, sc_plan_item *items, uint32_t *roots,
+                               uint32_t *count) {
+    *count = 0;
+    for (uint32_t i = 0; i < table->items.count; i++) {
+        const sc_storage *storage = &table->items.data[i];
+        if (!is_placed_here(storage))
+            continue;
+        sc_interval at = live->intervals[i];
+        sc_plan_item item = {.first = at.first, .last = at.last};
+        SC_TRY(item_bytes(ctx, storage, &item.bytes));
+        if (at.first > at.last)  // an unused input still has to be put somewhere
+            item.first = item.last = 0;
+        roots[*count] = i;
+        items[(*count)++] = item;
+    }
+    return SC_OK;
+}
+
+static sc_status run_algorithm(sc_ctx *ctx, const sc_place_options *options, sc_plan_item *items,
+                               uint32_t count, uint64_t *total, const char **name) {
+    sc_str wanted = options->algorithm;
+    *name = "none";
+    if (wanted.size == 0 || sc_str_is(wanted, "best"))
+        return sc_plan_best(ctx, items, count, options->align, 0, total, name);
+    if (sc_str_is(wanted, "greedy")) {
+        *name = "greedy";
+        SC_TRY(sc_plan_greedy(ctx, items, count, options->align, 0, total));
+    } else if (sc_str_is(wanted, "naive")) {
+        *name = "naive";
+        SC_TRY(sc_plan_naive(ctx, items, count, options->align, 0, total));
+    } else {
+        return sc_fail(ctx, SC_ERR_OPTION, NULL,
+                       "unknown memory planning '" SC_STR_FMT "'; known are best, greedy, naive",
+                       SC_STR_ARG(wanted));
+    }
+    return sc_plan_verify(ctx, items, count, options->align, 0, *total);
+}
+
+static void report_items(sc_ctx *ctx, const sc_storage_table *table, const sc_plan_item *items,
+                         const uint32_t *roots, uint32_t count, sc_place_report *report) {
+    sc_vec_reserve(ctx->arena, &report->items, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const sc_storage *storage = &table->items.data[roots[i]];
+        sc_place_item item = {storage->value->name, items[i].bytes, items[i].offset,
+                              items[i].first,       items[i].last,  MEMORY_OWN};
+        sc_vec_push(ctx->arena, &report->items, item);
+    }
+}
+
+static void report_state(sc_ctx *ctx, const sc_storage_table *table, sc_place_report *report) {
+    for (uint32_t i = 0; i < table->items.count; i++) {
+        const sc_storage *storage = &table->items.data[i];
+        if (storage->kind != SC_STORAGE_MUTABLE || storage->memory_id != MEMORY_STATE)
+            continue;
+        sc_place_item item = {storage->value->name, storage->constant->data.size, storage->offset,
+                              0, report->moment_count - 1, MEMORY_STATE};
+        sc_vec_push(ctx->arena, &report->items, item);
+    }
+}
+
+static sc_status place_method(sc_ctx *ctx, sc_storage_table *table,
+                              const sc_place_options *options, sc_place_report *report) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_liveness live;
+    SC_TRY(sc_liveness_compute(ctx, ctx->scratch, table, &live));
+    sc_plan_item *items = sc_new_array(ctx->scratch, sc_plan_item, table->items.count + 1);
+    uint32_t *roots = sc_new_array(ctx->scratch, uint32_t, table->items.count + 1), count = 0;
+    SC_TRY(collect_items(ctx, table, &live, items, roots, &count));
+
+    uint64_t total = 0;
+    report->moment_count = live.moment_count;
+    report->live_bytes = sc_plan_live_bytes(ctx, items, count, options->align);
+    SC_TRY(sc_plan_naive(ctx, items, count, options->align, 0, &report->naive_bytes));
+    SC_TRY(run_algorithm(ctx, options, items, count, &total, &report->algorithm));
+    if (total > ctx->limits.planned_bytes_max)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the method needs %llu bytes of memory to run",
+                       (unsigned long long)total);
+    for (uint32_t i = 0; i < count; i++) {
+        table->items.data[roots[i]].memory_id = MEMORY_OWN;
+        table->items.data[roots[i]].offset = items[i].offset;
+    }
+    if (table->buffer_bytes.count < MEMORY_OWN)
+        sc_vec_push(ctx->arena, &table->buffer_bytes, total);
+    else
+        table->buffer_bytes.data[MEMORY_OWN - 1] = total;
+    report_items(ctx, table, items, roots, count, report);
+    report_state(ctx, table, report);
+    uint64_t state_bytes = 0;
+    for (uint32_t i = 0; i < table->buffer_bytes.count; i++)
+        report->planned_bytes += table->buffer_bytes.data[i];
+    state_bytes = report->planned_bytes - total;
+    report->live_bytes += state_bytes;
+    report->naive_bytes += state_bytes;
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}
+
+sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_place_options *options,
+                           sc_storage_table **tables, sc_place_report **reports) {
+    uint32_t count = program->methods.count;
+    *tables = sc_new_array(ctx->arena, sc_storage_table, count + 1);
+    *reports = sc_new_array(ctx->arena, sc_place_report, count + 1);
+    for (uint32_t m = 0; m < count; m++) {
+        sc_where_set_method(ctx, program->methods.data[m]);
+        SC_TRY(sc_storage_build(ctx, program->methods.data[m], options->plan_inputs,
+                                options->plan_outputs, &(*tables)[m]));
+    }
+    if (options->share_mutable_buffers)
+        mark_shared(ctx->arena, *tables, count);
+    if (count > 1)
+        SC_TRY(place_state(ctx, *tables, count, options));
+    for (uint32_t m = 0; m < count; m++) {
+        sc_where_set_method(ctx, program->methods.data[m]);
+        SC_TRY(sc_views_alias(ctx, &(*tables)[m]));
+        SC_TRY(place_method(ctx, &(*tables)[m], options, &(*reports)[m]));
+    }
+    return SC_OK;
+}

@@ -1,0 +1,38 @@
+// From a program to the storage of every value: aliases, lifetimes, the best plan, and the arena of
+// mutable buffers that several methods keep between calls.
+#ifndef SC_PLACE_H
+#define SC_PLACE_H
+
+#include "plan/plan.h"
+#include "plan/storage.h"
+
+typedef struct sc_place_options {
+    bool share_mutable_buffers;  // buffers of equal name are one buffer in all methods
+    bool plan_inputs, plan_outputs;
+    sc_str algorithm;            // "best" (or empty), "greedy", "naive"
+    uint32_t align;              // power of two
+} sc_place_options;
+
+// One planned tensor, for looking at.
+typedef struct sc_place_item {
+    const sc_name *value;
+    uint64_t bytes, offset;
+    uint32_t first, last;
+    uint32_t memory_id;
+} sc_place_item;
+
+typedef struct sc_place_report {
+    const char *algorithm;    // the winner
+    uint64_t planned_bytes;   // all buffers together
+    uint64_t live_bytes;      // what no plan can go below, mutable buffers included
+    uint64_t naive_bytes;     // without any reuse
+    uint32_t moment_count;
+    SC_VEC(sc_place_item) items;
+} sc_place_report;
+
+// Tables and reports are arrays, one per method of `program`, on ctx->arena. From here on the marks
+// of values must stay untouched until emission.
+sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_place_options *options,
+                           sc_storage_table **tables, sc_place_report **reports);
+
+#endif

@@ -1,0 +1,13 @@
+// Which copies need not be made: a *_copy of a view whose elements already lie in the base, in
+// order, becomes an alias of the base's storage and no instruction.
+#ifndef SC_VIEWS_H
+#define SC_VIEWS_H
+
+#include "plan/storage.h"
+
+// Turns results of view copies into SC_STORAGE_ALIAS where that is safe, also for a runtime that
+// knows nothing of it: static shapes, row-major, base neither written nor supplied by the caller,
+// result no output.
+sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table);
+
+#endif
