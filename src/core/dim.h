@@ -90,8 +90,20 @@ sc_status sc_dim_parse(sc_ctx *ctx, sc_exprs *exprs, sc_str text, sc_dim *out);
 
 // How the emitter sees an expression, to compute it at run time: a tree of binary nodes.
 typedef enum sc_expr_op {
-    SC_EXPR_INT, SC_EXPR_SYMBOL, SC_EXPR_ADD, SC_EXPR_MUL, SC_EXPR_FLOORDIV, SC_EXPR_MOD,
-    SC_EXPR_MIN, SC_EXPR_MAX, SC_EXPR_POW, SC_EXPR_WHERE, SC_EXPR_COMPARE
+    SC_EXPR_INT, SC_EXPR_SYMBOL, SC_EXPR_ADD, SC_EXPR_SUB, SC_EXPR_MUL, SC_EXPR_FLOORDIV,
+    SC_EXPR_MOD, SC_EXPR_MIN, SC_EXPR_MAX, SC_EXPR_POW, SC_EXPR_WHERE, SC_EXPR_COMPARE
 } sc_expr_op;
+
+typedef struct sc_expr_view {
+    sc_expr_op op;
+    sc_cmp cmp;         // COMPARE
+    int64_t value;      // INT
+    sc_symbol *symbol;  // SYMBOL
+    sc_dim args[3];     // two operands; WHERE has cond, then, else
+} sc_expr_view;
+
+// One step of the tree: the operation that makes `d`, and its operands.
+sc_expr_view sc_dim_view(sc_exprs *exprs, sc_dim d);
+uint32_t sc_symbol_index(const sc_symbol *symbol);  // creation order, as in sc_exprs_symbol_at
 
 #endif

@@ -1,0 +1,256 @@
+// Tensor metadata: layouts by PyTorch's definitions, on symbolic sizes. Owns what contiguous,
+// channels-last, dense and dim order mean; knows nothing of where specs come from.
+#include "core/spec.h"
+
+sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank) {
+    SC_ASSERT(rank <= SC_RANK_MAX);
+    return (sc_spec){.dtype = (uint8_t)dtype,
+                     .rank = (uint8_t)rank,
+                     .sizes = sc_new_array(arena, sc_dim, rank),
+                     .strides = sc_new_array(arena, sc_dim, rank)};
+}
+
+// What a dim contributes to the strides outside it: at least 1. Sizes with an example value count as
+// positive, as PyTorch assumes of them; data-dependent ones may be 0.
+static sc_dim step_of(sc_exprs *exprs, sc_dim size) {
+    int64_t hint;
+    if (!size.expr)
+        return sc_dim_int(sc_max_i64(size.value, 1));
+    return sc_dim_hint(size, &hint) ? size : sc_dim_max(exprs, size, sc_dim_int(1));
+}
+
+void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec) {
+    sc_dim stride = sc_dim_int(1);
+    for (uint32_t d = spec->rank; d-- > 0;) {
+        spec->strides[d] = stride;
+        stride = sc_dim_mul(exprs, stride, step_of(exprs, spec->sizes[d]));
+    }
+}
+
+void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order) {
+    sc_dim stride = sc_dim_int(1);
+    for (uint32_t i = spec->rank; i-- > 0;) {
+        uint8_t d = order[i];
+        SC_ASSERT(d < spec->rank);
+        spec->strides[d] = stride;
+        stride = sc_dim_mul(exprs, stride, step_of(exprs, spec->sizes[d]));
+    }
+}
+
+sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec) {
+    sc_dim numel = sc_dim_int(1);
+    for (uint32_t d = 0; d < spec->rank; d++)
+        numel = sc_dim_mul(exprs, numel, spec->sizes[d]);
+    return numel;
+}
+
+bool sc_spec_is_static(const sc_spec *spec) {
+    for (uint32_t d = 0; d < spec->rank; d++)
+        if (spec->sizes[d].expr)
+            return false;
+    return true;
+}
+
+bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b) {
+    if (a->rank != b->rank)
+        return false;
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (!sc_dim_equal(a->sizes[d], b->sizes[d]))
+            return false;
+    return true;
+}
+
+bool sc_spec_equal(const sc_spec *a, const sc_spec *b) {
+    if (a->dtype != b->dtype || !sc_spec_same_sizes(a, b))
+        return false;
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (!sc_dim_is(a->sizes[d], 1) && !sc_dim_equal(a->strides[d], b->strides[d]))
+            return false;
+    return true;
+}
+
+// --- predicates ----------------------------------------------------------------------------------
+
+static bool has_no_elements(const sc_spec *spec) {
+    for (uint32_t d = 0; d < spec->rank; d++)
+        if (sc_dim_is(spec->sizes[d], 0))
+            return true;
+    return false;
+}
+
+// Dense in physical order `order` (outermost first).
+static bool is_dense_in(sc_exprs *exprs, const sc_spec *spec, const uint8_t *order) {
+    sc_dim expected = sc_dim_int(1);
+    for (uint32_t i = spec->rank; i-- > 0;) {
+        uint8_t d = order[i];
+        if (sc_dim_is(spec->sizes[d], 1))
+            continue;
+        if (!sc_dim_equal(spec->strides[d], expected))
+            return false;
+        expected = sc_dim_mul(exprs, expected, step_of(exprs, spec->sizes[d]));
+    }
+    return true;
+}
+
+static const uint8_t row_major[SC_RANK_MAX] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const uint8_t channels_last[4] = {0, 2, 3, 1};
+static const uint8_t channels_last_3d[5] = {0, 2, 3, 4, 1};
+
+bool sc_spec_is_contiguous(sc_exprs *exprs, const sc_spec *spec) {
+    return has_no_elements(spec) || is_dense_in(exprs, spec, row_major);
+}
+
+bool sc_spec_is_channels_last(sc_exprs *exprs, const sc_spec *spec) {
+    return spec->rank == 4 && is_dense_in(exprs, spec, channels_last);
+}
+
+bool sc_spec_is_channels_last_3d(sc_exprs *exprs, const sc_spec *spec) {
+    return spec->rank == 5 && is_dense_in(exprs, spec, channels_last_3d);
+}
+
+typedef enum order { ORDER_LESS, ORDER_EQUAL, ORDER_GREATER, ORDER_UNKNOWN } order;
+
+static order order_of(int64_t a, int64_t b) {
+    return a < b ? ORDER_LESS : a > b ? ORDER_GREATER : ORDER_EQUAL;
+}
+
+static bool is_multiple(sc_dim a, sc_dim b) {
+    return sc_dim_is(sc_dim_mod(NULL, a, b), 0);
+}
+
+// Strides and sizes are at least 1 here, so a multiple is at least as large.
+static order compare(sc_dim a, sc_dim b) {
+    if (sc_dim_equal(a, b))
+        return ORDER_EQUAL;
+    if (!a.expr && !b.expr)
+        return order_of(a.value, b.value);
+    int64_t hint_a, hint_b;
+    bool a_over_b = is_multiple(a, b), b_over_a = is_multiple(b, a);
+    if (a_over_b != b_over_a)
+        return a_over_b ? ORDER_GREATER : ORDER_LESS;
+    if (sc_dim_hint(a, &hint_a) && sc_dim_hint(b, &hint_b))
+        return order_of(hint_a, hint_b);
+    if (sc_dim_known_le(a, b) == SC_TRI_TRUE)
+        return ORDER_LESS;
+    return sc_dim_known_le(b, a) == SC_TRI_TRUE ? ORDER_GREATER : ORDER_UNKNOWN;
+}
+
+bool sc_spec_dim_order(SC_UNUSED sc_exprs *exprs, const sc_spec *spec, uint8_t *out) {
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        if (sc_dim_is(spec->strides[d], 0))
+            return false;
+        uint32_t at = d;
+        while (at > 0) {
+            order o = compare(spec->strides[out[at - 1]], spec->strides[d]);
+            if (o == ORDER_UNKNOWN)
+                return false;
+            if (o != ORDER_LESS)
+                break;
+            out[at] = out[at - 1];
+            at--;
+        }
+        out[at] = (uint8_t)d;
+    }
+    return true;
+}
+
+bool sc_spec_is_dense(sc_exprs *exprs, const sc_spec *spec) {
+    if (sc_spec_is_contiguous(exprs, spec))
+        return true;
+    // Dims of size 1 do not matter wherever they are put; the others must have distinct strides.
+    uint8_t by_stride[SC_RANK_MAX];
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        if (sc_dim_is(spec->sizes[d], 1))
+            continue;
+        if (sc_dim_is(spec->strides[d], 0))
+            return false;
+        uint32_t at = count++;
+        for (; at > 0; at--) {
+            order o = compare(spec->strides[by_stride[at - 1]], spec->strides[d]);
+            if (o == ORDER_UNKNOWN)
+                return false;
+            if (o != ORDER_LESS)
+                break;
+            by_stride[at] = by_stride[at - 1];
+        }
+        by_stride[at] = (uint8_t)d;
+    }
+    sc_spec squeezed = *spec;
+    squeezed.rank = (uint8_t)count;
+    return is_dense_in(exprs, &squeezed, by_stride);
+}
+
+// True when strides grow in the order C, (D,) H, W, N; ambiguous ones count as row-major.
+static bool looks_channels_last(sc_exprs *exprs, const sc_spec *spec) {
+    uint32_t rank = spec->rank;
+    sc_dim least = sc_dim_int(0);
+    if (sc_dim_is(spec->strides[1], 0))
+        return false;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t d = i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
+        if (sc_dim_is(spec->sizes[d], 0))
+            return false;
+        order o = compare(spec->strides[d], least);
+        if (o == ORDER_LESS || o == ORDER_UNKNOWN)
+            return false;
+        if (d == 0 && sc_dim_equal(least, spec->strides[1]))
+            return false;
+        least = spec->strides[d];
+        if (!sc_dim_is(spec->sizes[d], 1))
+            least = sc_dim_mul(exprs, least, spec->sizes[d]);
+    }
+    return true;
+}
+
+sc_memory_format sc_spec_suggested_format(sc_exprs *exprs, const sc_spec *spec) {
+    if (spec->rank == 4 && looks_channels_last(exprs, spec))
+        return SC_MEMORY_FORMAT_CHANNELS_LAST;
+    if (spec->rank == 5 && looks_channels_last(exprs, spec))
+        return SC_MEMORY_FORMAT_CHANNELS_LAST_3D;
+    return SC_MEMORY_FORMAT_CONTIGUOUS;
+}
+
+// --- bounds and text -----------------------------------------------------------------------------
+
+bool sc_spec_size_max(const sc_spec *spec, uint32_t dim, int64_t *out) {
+    SC_ASSERT(dim < spec->rank);
+    *out = sc_dim_range(spec->sizes[dim]).max;
+    // Sizes of data-dependent results stop one short of infinity in recorded ranges.
+    return *out >= 0 && *out < SC_DIM_INF - 1;
+}
+
+bool sc_spec_bytes_max(const sc_spec *spec, uint64_t *out) {
+    uint64_t bytes = sc_dtype_bytes((sc_dtype)spec->dtype);
+    bool empty = false;
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        int64_t size;
+        if (!sc_spec_size_max(spec, d, &size))
+            return false;
+        empty = empty || size == 0;
+        if (size > 0 && !sc_mul_u64(bytes, (uint64_t)size, &bytes))
+            return false;
+    }
+    *out = empty ? 0 : bytes;
+    return true;
+}
+
+static void print_dims(sc_sb *sb, const sc_dim *dims, uint32_t count) {
+    for (uint32_t d = 0; d < count; d++) {
+        if (d)
+            sc_sb_add_text(sb, ", ");
+        sc_dim_print(sb, dims[d]);
+    }
+}
+
+void sc_spec_print(sc_sb *sb, sc_exprs *exprs, const sc_spec *spec) {
+    sc_sb_add_text(sb, sc_dtype_short((sc_dtype)spec->dtype));
+    sc_sb_add_char(sb, '[');
+    print_dims(sb, spec->sizes, spec->rank);
+    sc_sb_add_char(sb, ']');
+    if (spec->strides && !sc_spec_is_contiguous(exprs, spec)) {
+        sc_sb_add_char(sb, '{');
+        print_dims(sb, spec->strides, spec->rank);
+        sc_sb_add_char(sb, '}');
+    }
+}
