@@ -64,8 +64,10 @@ static bool is_selected(const test_record *record, const char *case_name) {
 }
 
 static void close_unit(void) {
-    if (state.failures) state.failed++;
-    else state.passed++;
+    if (state.failures)
+        state.failed++;
+    else
+        state.passed++;
     if (state.failures || state.verbose) {
         char text[512];
         printf("%s %s\n", state.failures ? "FAIL" : "ok  ",
@@ -162,8 +164,10 @@ int test_main(int argc, char **argv) {
     for (const test_record *record = state.records; record; record = record->next) {
         if (file && strcmp(file, record->file) != 0) continue;
         if (!record->has_cases && !is_selected(record, "")) continue;
-        if (list) printf("%s %s\n", record->file, record->name);
-        else run_test(record);
+        if (list)
+            printf("%s %s\n", record->file, record->name);
+        else
+            run_test(record);
     }
     if (list) return 0;
     printf("%d passed, %d failed\n", state.passed, state.failed);
@@ -338,9 +342,7 @@ const char **test_list(const char *folder, const char *suffix, size_t *count_out
     return names;
 }
 
-bool test_updating(void) {
-    return state.update;
-}
+bool test_updating(void) { return state.update; }
 
 // Bytes of the line that starts at `start`, its end not counted.
 static int line_bytes(const char *text, size_t bytes, size_t start) {
@@ -348,8 +350,7 @@ static int line_bytes(const char *text, size_t bytes, size_t start) {
     return (int)(end ? (size_t)(end - text) - start : bytes - start);
 }
 
-bool test_golden(const char *file, int line, const char *relative, const char *text,
-                 size_t bytes) {
+bool test_golden(const char *file, int line, const char *relative, const char *text, size_t bytes) {
     size_t expected_bytes = 0;
     const char *expected = read_file(relative, &expected_bytes);
     if (expected && expected_bytes == bytes && memcmp(expected, text, bytes) == 0) return true;

@@ -4,15 +4,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PAGE_BYTES 65536
+#define PAGE_BYTES     65536
 #define STEP_PAGES_MAX 1024  // 64 MB
 
 bool emscripten_resize_heap(size_t bytes);
 _Noreturn void _abort_js(void);
 
-static bool grow(size_t pages) {
-    return __builtin_wasm_memory_grow(0, pages) != (size_t)-1;
-}
+static bool grow(size_t pages) { return __builtin_wasm_memory_grow(0, pages) != (size_t)-1; }
 
 bool emscripten_resize_heap(size_t bytes) {
     size_t held = __builtin_wasm_memory_size(0);
@@ -23,6 +21,4 @@ bool emscripten_resize_heap(size_t bytes) {
     return (wanted - held < step && grow(step)) || grow(wanted - held);
 }
 
-void _abort_js(void) {
-    __builtin_trap();
-}
+void _abort_js(void) { __builtin_trap(); }

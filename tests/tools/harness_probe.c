@@ -39,9 +39,6 @@ TEST_CASES(cases) {
     if (test_case("good again")) CHECK(true);
 }
 
-TEST_CASES(no_cases) {
-}
+TEST_CASES(no_cases) {}
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv);
-}
+int main(int argc, char **argv) { return test_main(argc, argv); }
