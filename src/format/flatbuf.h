@@ -12,7 +12,7 @@
 #ifndef SC_FLATBUF_H
 #define SC_FLATBUF_H
 
-#include "base/diag.h"
+#include "format/json.h"
 
 // --- reading -------------------------------------------------------------------------------------
 
@@ -179,14 +179,11 @@ sc_status sc_fb_verify(sc_ctx *ctx, const sc_fb_schema *schema, const uint8_t *d
 
 // --- dumping -------------------------------------------------------------------------------------
 
-typedef struct sc_fb_dump_options {
-    bool compact;          // no line breaks
-    uint32_t items_max;    // of a scalar vector; the rest is left out with a note. 0: no limit
-} sc_fb_dump_options;
-
-// A verified buffer as JSON: fields in slot order, absent ones left out, enums and unions by name.
-void sc_fb_dump(sc_sb *sb, const sc_fb_schema *schema, const uint8_t *data,
-                sc_fb_dump_options options);
+// A verified buffer as JSON, from `root` down: fields in slot order, absent ones left out, enums and
+// unions by name. Vectors of bytes longer than `bytes_max` become their length as a string ("4096
+// bytes"); 0 means no limit.
+void sc_fb_dump(sc_json_writer *writer, const sc_fb_schema *schema, const uint8_t *data,
+                uint32_t bytes_max);
 
 // --- building ------------------------------------------------------------------------------------
 
