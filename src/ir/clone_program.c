@@ -1,0 +1,40 @@
+// Copies of whole programs, so that a stage of a compilation stays as it is while the next one is
+// made from it. The copy shares what never changes: symbols, names, and the bytes of constants.
+#include "ir/ir.h"
+
+static void clone_signature(const sc_method *from, sc_method *to) {
+    sc_arena *arena = from->program->ctx->arena;
+    for (uint32_t i = 0; i < from->inputs.count; i++) {
+        sc_input_sig sig = from->inputs.data[i];
+        if (sig.constant) {
+            sc_constant *constant = sc_new(arena, sc_constant);
+            *constant = *sig.constant;
+            sig.constant = constant;
+        }
+        sc_vec_push(arena, &to->inputs, sig);
+    }
+    for (uint32_t i = 0; i < from->outputs.count; i++)
+        sc_vec_push(arena, &to->outputs, from->outputs.data[i]);
+    to->in_spec = from->in_spec;
+    to->out_spec = from->out_spec;
+    to->decomposed = from->decomposed;
+    to->torch_version = from->torch_version;
+    to->schema_major = from->schema_major;
+    to->schema_minor = from->schema_minor;
+}
+
+sc_status sc_program_clone(const sc_program *program, sc_program **out) {
+    sc_program *copy = sc_program_new(program->ctx);
+    for (uint32_t i = 0; i < program->methods.count; i++) {
+        const sc_method *from = program->methods.data[i];
+        sc_method *to = NULL;
+        SC_TRY(sc_program_add_method(copy, sc_name_str(from->name), &to));
+        to->exprs = from->exprs;
+        clone_signature(from, to);
+        SC_TRY(sc_graph_clone(from->graph, to, NULL, &to->graph));
+    }
+    for (uint32_t i = 0; i < program->constant_methods.count; i++)
+        sc_vec_push(program->ctx->arena, &copy->constant_methods, program->constant_methods.data[i]);
+    *out = copy;
+    return SC_OK;
+}
