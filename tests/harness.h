@@ -1,7 +1,7 @@
 // The test harness. A test file includes this, writes TEST(name) { ... } and nothing else: tests
 // register themselves before main runs. A failed check prints file, line and both values, marks the
-// test as failed and goes on; REQUIRE leaves the test. Data files are named relative to tests/, also
-// in the wasm build, which reads them through Node's own file system.
+// test as failed and goes on; REQUIRE leaves the test. Data files are named relative to tests/,
+// also in the wasm build, which reads them through Node's own file system.
 #ifndef HARNESS_H
 #define HARNESS_H
 

@@ -1,6 +1,6 @@
 # CMake toolchain for the wasm presets. The compiler is tools/bin/emcc, which finds Emscripten on
-# PATH, in EMSDK, or in the root made by tools/setup.sh; Emscripten's own toolchain file is of no use
-# here because it may sit inside that root, out of CMake's sight.
+# PATH, in EMSDK, or in the root made by tools/setup.sh; Emscripten's own toolchain file is of no
+# use here because it may sit inside that root, out of CMake's sight.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(EMSCRIPTEN TRUE)

@@ -16,7 +16,8 @@ can_apt() { [ "$(id -u)" = 0 ] && have apt-get && [ -r /etc/debian_version ]; }
 # Installs Debian packages, or says which ones to install and stops.
 apt_install() {
   if ! can_apt; then
-    die "missing here: $*" "install these (their names on Debian) and run this again:" "  apt-get install $*"
+    die "missing here: $*" "install these (their names on Debian) and run this again:" \
+      "  apt-get install $*"
   fi
   say "installing with apt-get: $*"
   local log

@@ -26,7 +26,8 @@ if [ ! -e "$home/ready" ]; then
   rm -rf "$home"
   mkdir -p "$home"
   echo '{ "private": true }' >"$home/package.json"
-  (cd "$home" && quietly npm install --no-fund --no-audit "$spec") || die "npm could not install $spec"
+  (cd "$home" && quietly npm install --no-fund --no-audit "$spec") ||
+    die "npm could not install $spec"
 fi
 case $1 in
   node24) binary=$home/node_modules/$node_package/bin/node ;;

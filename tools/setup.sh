@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh            everything below
 #   tools/setup.sh native     C compilers, CMake, Ninja, flatc
-#   tools/setup.sh wasm       Emscripten and the system libraries we link
+#   tools/setup.sh wasm       CMake, Ninja, Emscripten and the system libraries we link
 #   tools/setup.sh node       npm packages of this checkout
 #   tools/setup.sh web        Chromium, for the page's tests
 #
@@ -25,17 +25,25 @@ setup_native() {
   need cmake=cmake ninja=ninja-build gcc=gcc clang=clang clang-format=clang-format \
     llvm-symbolizer=llvm flatc=flatbuffers-compiler
   # Compilers can be there without what they link: the C library, the sanitizers, libFuzzer.
-  local missing=() probe
+  local probe stamp missing=()
+  stamp=$CACHE/native-$({ gcc --version && clang --version; } 2>&1 | cksum | tr ' ' -)
+  [ ! -e "$stamp" ] || return 0
   probe=$(mktemp -d)
-  echo '#include <stdio.h>
-int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n);
-int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return d && n ? 0 : 0; }' >"$probe/p.c"
+  cat >"$probe/p.c" <<'C'
+#include <stdio.h>
+int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size);
+int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size) {
+    return data && size ? 0 : puts("");
+}
+C
   gcc -fsanitize=address,undefined -shared -fPIC -o "$probe/p" "$probe/p.c" 2>/dev/null ||
     missing+=(gcc libc6-dev)
   clang -fsanitize=fuzzer,address,undefined -o "$probe/p" "$probe/p.c" 2>/dev/null ||
-    missing+=(libclang-rt-dev libstdc++-12-dev)
+    missing+=(libc6-dev libclang-rt-dev libstdc++-12-dev)
   rm -rf "$probe"
   [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+  mkdir -p "$CACHE"
+  : >"$stamp"
 }
 
 # The machine's own mirror of Debian, read from apt, whichever way its sources are written down.
@@ -125,6 +133,7 @@ C
 }
 
 setup_wasm() {
+  need cmake=cmake ninja=ninja-build
   if ! "$REPO/tools/bin/emcc" --version >/dev/null 2>&1; then
     if ! can_apt && ! { have mmdebstrap && have bwrap && have apt-get; }; then
       die "no Emscripten 4 or newer on PATH or in EMSDK, and this is not Debian with root." \
@@ -133,7 +142,6 @@ setup_wasm() {
     fi
     make_emscripten_root
   fi
-  need brotli=brotli
   warm_emscripten
 }
 

@@ -1,6 +1,6 @@
 // exports.def and imports.def to TypeScript: node wasm/abigen.mjs [OUT], wasm/js/abi.gen.ts unless
-// told otherwise. Pointers and uint32_t results come back from wasm as signed numbers, so bindExports
-// wraps the functions that return them; above 2 GB a pointer would be negative without it.
+// told otherwise. Pointers and uint32_t results come back from wasm as signed numbers, so
+// bindExports wraps the functions that return them; above 2 GB a pointer would be negative.
 import { mkdirSync, readFileSync, writeFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,8 +10,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 // One C type to its TypeScript name.
 export function typeName(type) {
   if (type.endsWith("*")) return "Pointer";
-  const known = { void: "void", bool: "number", int32_t: "number", uint32_t: "number", double: "number" };
-  if (type in known) return known[type];
+  if (type === "void") return "void";
+  if (["bool", "int32_t", "uint32_t", "double"].includes(type)) return "number";
   throw new Error(`abigen: type '${type}' cannot cross the border`);
 }
 

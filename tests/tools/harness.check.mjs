@@ -1,5 +1,5 @@
-// The harness judges every C test, so it is judged first: tests/tools/harness_probe.c fails in known
-// ways and this looks at what was said. Called by CTest with the probe's command line.
+// The harness judges every C test, so it is judged first: tests/tools/harness_probe.c fails in
+// known ways and this looks at what was said. Called by CTest with the probe's command line.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 

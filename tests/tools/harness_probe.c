@@ -1,5 +1,5 @@
-// Fails on purpose: CTest runs it and expects exactly these verdicts, so that a harness which lets a
-// failing check pass is itself caught. What must be reported is counted in CMakeLists.txt.
+// Fails on purpose: CTest runs it and expects exactly these verdicts, so that a harness which lets
+// a failing check pass is itself caught. What must be reported is counted in CMakeLists.txt.
 #include "harness.h"
 
 TEST(passes) {

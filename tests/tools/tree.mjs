@@ -1,0 +1,33 @@
+// The files of the checkout, for the checks: what git tracks plus what it would track.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+// Paths relative to the root, sorted.
+export function listFiles() {
+  const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const out = execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 });
+  const names = new Set(out.split("\0").filter((name) => name && existsSync(join(root, name))));
+  return [...names].sort();
+}
+
+export const readBytes = (name) => readFileSync(join(root, name));
+export const readText = (name) => readFileSync(join(root, name), "utf8");
+
+// Collects what the checks find; the process fails if there was any error.
+export function reporter(title) {
+  const errors = [];
+  const warnings = [];
+  return {
+    error: (name, line, text) => errors.push(`${name}:${line}: ${text}`),
+    warn: (name, line, text) => warnings.push(`${name}:${line}: warning: ${text}`),
+    finish(checked) {
+      for (const text of [...warnings, ...errors]) console.log(text);
+      console.log(`${title}: ${checked}, ${warnings.length} warnings, ${errors.length} errors`);
+      if (errors.length) process.exitCode = 1;
+    },
+  };
+}
