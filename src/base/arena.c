@@ -35,19 +35,15 @@ enum {
 
 struct sc_arena_chunk {
     sc_arena_chunk *older;
-    size_t bytes;    // payload, after this header
-    uint64_t serial; // large blocks only
+    size_t bytes;     // payload, after this header
+    uint64_t serial;  // large blocks only
 };
 
 #define HEADER_BYTES ((sizeof(sc_arena_chunk) + ALIGN - 1) / ALIGN * ALIGN)
 
-static uint8_t *payload(sc_arena_chunk *chunk) {
-    return (uint8_t *)chunk + HEADER_BYTES;
-}
+static uint8_t *payload(sc_arena_chunk *chunk) { return (uint8_t *)chunk + HEADER_BYTES; }
 
-static void out_of_memory(void) {
-    sc_panic(__FILE__, __LINE__, "out of memory");
-}
+static void out_of_memory(void) { sc_panic(__FILE__, __LINE__, "out of memory"); }
 
 static sc_arena_chunk *chunk_new(sc_arena *arena, size_t bytes) {
     sc_arena_chunk *chunk = malloc(HEADER_BYTES + bytes);
@@ -64,9 +60,7 @@ static void chunk_free(sc_arena *arena, sc_arena_chunk *chunk) {
     free(chunk);
 }
 
-void sc_arena_init(sc_arena *arena) {
-    *arena = (sc_arena){0};
-}
+void sc_arena_init(sc_arena *arena) { *arena = (sc_arena){0}; }
 
 static void free_list(sc_arena *arena, sc_arena_chunk *chunk) {
     while (chunk) {
@@ -231,6 +225,4 @@ void *sc_try_alloc(uint64_t bytes) {
     return aligned_alloc(USER_ALIGN, rounded ? rounded : USER_ALIGN);
 }
 
-void sc_free(void *memory) {
-    free(memory);
-}
+void sc_free(void *memory) { free(memory); }

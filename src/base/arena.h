@@ -1,7 +1,7 @@
-// Bump allocation in chunks. Freeing is one call for everything, so nothing inside tracks ownership.
-// The only file besides the public handles that calls malloc, and the only place that decides what
-// running out of memory means: small allocations panic (the host discards the engine), large or
-// user-sized ones go through sc_try_alloc and return NULL.
+// Bump allocation in chunks. Freeing is one call for everything, so nothing inside tracks
+// ownership. The only file besides the public handles that calls malloc, and the only place that
+// decides what running out of memory means: small allocations panic (the host discards the engine),
+// large or user-sized ones go through sc_try_alloc and return NULL.
 #ifndef SC_ARENA_H
 #define SC_ARENA_H
 

@@ -17,8 +17,8 @@
 #endif
 #define SC_PRINTF(format_index, first_index) \
     __attribute__((format(printf, format_index, first_index)))
-#define SC_NORETURN __attribute__((noreturn))
-#define SC_UNUSED __attribute__((unused))
+#define SC_NORETURN        __attribute__((noreturn))
+#define SC_UNUSED          __attribute__((unused))
 #define SC_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 // One code per way a call can fail; rows live in status.def. SC_OK is 0.
@@ -30,16 +30,14 @@ typedef enum sc_status {
 } SC_MUST_USE_TYPE sc_status;
 
 // The one propagation macro: leave the function with the first status that is not SC_OK.
-#define SC_TRY(expr)                           \
-    do {                                       \
-        sc_status sc_try_status = (expr);      \
-        if (sc_try_status != SC_OK)            \
-            return sc_try_status;              \
+#define SC_TRY(expr)                                      \
+    do {                                                  \
+        sc_status sc_try_status = (expr);                 \
+        if (sc_try_status != SC_OK) return sc_try_status; \
     } while (0)
 
 // Programmer errors only, never input. Stays on in every build.
-#define SC_ASSERT(condition) \
-    ((condition) ? (void)0 : sc_panic(__FILE__, __LINE__, #condition))
+#define SC_ASSERT(condition) ((condition) ? (void)0 : sc_panic(__FILE__, __LINE__, #condition))
 
 // Reports the broken assumption to the host and stops the engine for good.
 SC_NORETURN void sc_panic(const char *file, int line, const char *message);

@@ -4,9 +4,7 @@
 
 enum { PAGE_BYTES = 4096, BLOCK_BYTES = 1 << 20 };
 
-void sc_cord_init(sc_cord *cord, sc_arena *arena) {
-    *cord = (sc_cord){.arena = arena};
-}
+void sc_cord_init(sc_cord *cord, sc_arena *arena) { *cord = (sc_cord){.arena = arena}; }
 
 static void push(sc_cord *cord, sc_chunk chunk) {
     SC_ASSERT(sc_add_u64(cord->size, chunk.size, &cord->size));

@@ -32,8 +32,7 @@ sc_status sc_cord_flatten(sc_ctx *ctx, const sc_cord *cord, sc_arena *arena, uin
                           const uint8_t **out);
 // Calls `write` for each piece in order, extents in blocks of at most 1 MB.
 sc_status sc_cord_write(sc_ctx *ctx, const sc_cord *cord,
-                        sc_status (*write)(void *user, const void *bytes, size_t size),
-                        void *user);
+                        sc_status (*write)(void *user, const void *bytes, size_t size), void *user);
 // The cord as random-access bytes, as of now: later appends do not show. Borrows the chunks.
 sc_source *sc_source_from_cord(sc_arena *arena, const sc_cord *cord);
 

@@ -31,23 +31,23 @@ typedef struct sc_diag {
 
 // Bounds on hostile input; the defaults of sc_limits_default suit real models.
 typedef struct sc_limits {
-    uint64_t zip_entry_max;         // 1 M
-    uint64_t zip_name_bytes_max;    // 4 KB
-    uint64_t json_bytes_max;        // 1 GB
-    uint32_t json_depth_max;        // 256
-    uint64_t json_string_bytes_max; // 16 MB
-    uint64_t pickle_opcode_max;     // 16 M
-    uint64_t pickle_memo_max;       // 4 M
-    uint64_t pickle_stack_max;      // 1 M
-    uint32_t pickle_depth_max;      // 512
-    uint32_t rank_max;              // 16, what the runtime accepts
-    uint32_t expr_depth_max;        // 200
-    uint64_t expr_node_max;         // 100 k per expression text
-    uint32_t graph_depth_max;       // 32
-    uint64_t node_max;              // 5 M nodes per program
-    uint64_t planned_bytes_max;     // 4 GB - 64 KB
-    uint64_t instruction_max;       // 10 M per run
-    uint64_t constant_bytes_max;    // 256 MB: most bytes that lowering may materialise in memory
+    uint64_t zip_entry_max;          // 1 M
+    uint64_t zip_name_bytes_max;     // 4 KB
+    uint64_t json_bytes_max;         // 1 GB
+    uint32_t json_depth_max;         // 256
+    uint64_t json_string_bytes_max;  // 16 MB
+    uint64_t pickle_opcode_max;      // 16 M
+    uint64_t pickle_memo_max;        // 4 M
+    uint64_t pickle_stack_max;       // 1 M
+    uint32_t pickle_depth_max;       // 512
+    uint32_t rank_max;               // 16, what the runtime accepts
+    uint32_t expr_depth_max;         // 200
+    uint64_t expr_node_max;          // 100 k per expression text
+    uint32_t graph_depth_max;        // 32
+    uint64_t node_max;               // 5 M nodes per program
+    uint64_t planned_bytes_max;      // 4 GB - 64 KB
+    uint64_t instruction_max;        // 10 M per run
+    uint64_t constant_bytes_max;     // 256 MB: most bytes that lowering may materialise in memory
 } sc_limits;
 
 void sc_limits_default(sc_limits *limits);

@@ -18,9 +18,7 @@ static void fill_slot(uint32_t *slots, uint32_t slot_count, uint64_t hash, uint3
     slots[i] = index + 1;
 }
 
-void sc_map_init(sc_map *map, sc_arena *arena) {
-    *map = (sc_map){.arena = arena};
-}
+void sc_map_init(sc_map *map, sc_arena *arena) { *map = (sc_map){.arena = arena}; }
 
 static sc_map_entry *find_entry(const sc_map *map, sc_str key, uint64_t hash) {
     if (map->slot_count == 0) return NULL;
@@ -74,13 +72,9 @@ void sc_map_set(sc_map *map, sc_str key, void *value) {
         map_append(map, key, hash, value);
 }
 
-void sc_imap_init(sc_imap *map, sc_arena *arena) {
-    *map = (sc_imap){.arena = arena};
-}
+void sc_imap_init(sc_imap *map, sc_arena *arena) { *map = (sc_imap){.arena = arena}; }
 
-static uint64_t hash_key(uint64_t key) {
-    return sc_hash64_mix(key, UINT64_C(0x9e3779b97f4a7c15));
-}
+static uint64_t hash_key(uint64_t key) { return sc_hash64_mix(key, UINT64_C(0x9e3779b97f4a7c15)); }
 
 uint64_t *sc_imap_find(const sc_imap *map, uint64_t key) {
     if (map->slot_count == 0) return NULL;

@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 typedef struct sc_map_entry {
-    sc_str key;       // not copied: must outlive the map
+    sc_str key;  // not copied: must outlive the map
     uint64_t hash;
     void *value;
 } sc_map_entry;

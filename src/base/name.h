@@ -14,8 +14,6 @@ typedef struct sc_names sc_names;
 
 sc_names *sc_names_new(sc_arena *arena);
 const sc_name *sc_name_intern(sc_names *names, sc_str s);
-static inline sc_str sc_name_str(const sc_name *name) {
-    return (sc_str){name->text, name->size};
-}
+static inline sc_str sc_name_str(const sc_name *name) { return (sc_str){name->text, name->size}; }
 
 #endif

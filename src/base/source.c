@@ -43,7 +43,7 @@ typedef struct strided {
     uint64_t first_byte;
     uint32_t rank;
     uint64_t sizes[RANK_MAX];
-    uint64_t strides[RANK_MAX]; // bytes
+    uint64_t strides[RANK_MAX];  // bytes
 } strided;
 
 enum { RUN_BYTES_MIN = 4096 };

@@ -13,7 +13,7 @@ struct sc_source {
     uint64_t size;
     const uint8_t *memory;  // all of it, when it is in memory anyway; else NULL
     void *user;
-    uint32_t host_id;       // non-zero when the host can slice the source itself (File, Blob)
+    uint32_t host_id;  // non-zero when the host can slice the source itself (File, Blob)
 };
 
 typedef struct sc_extent {

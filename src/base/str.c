@@ -8,9 +8,7 @@
 
 #include "base/hash.h"
 
-sc_str sc_str_from(const char *terminated) {
-    return (sc_str){terminated, strlen(terminated)};
-}
+sc_str sc_str_from(const char *terminated) { return (sc_str){terminated, strlen(terminated)}; }
 
 char *sc_str_dup(sc_arena *arena, sc_str s) {
     SC_ASSERT(s.size < SIZE_MAX);
@@ -19,9 +17,7 @@ char *sc_str_dup(sc_arena *arena, sc_str s) {
     return text;
 }
 
-sc_str sc_str_copy(sc_arena *arena, sc_str s) {
-    return (sc_str){sc_str_dup(arena, s), s.size};
-}
+sc_str sc_str_copy(sc_arena *arena, sc_str s) { return (sc_str){sc_str_dup(arena, s), s.size}; }
 
 sc_str sc_str_format(sc_arena *arena, const char *format, ...) {
     sc_sb sb;
@@ -75,9 +71,7 @@ ptrdiff_t sc_str_find_last(sc_str s, char c) {
     return -1;
 }
 
-uint64_t sc_str_hash(sc_str s) {
-    return sc_hash64(s.data, s.size);
-}
+uint64_t sc_str_hash(sc_str s) { return sc_hash64(s.data, s.size); }
 
 bool sc_parse_u64(sc_str s, uint64_t *out) {
     if (s.size == 0) return false;
@@ -155,9 +149,7 @@ bool sc_parse_f64(sc_str s, double *out) {
     return true;
 }
 
-void sc_sb_init(sc_sb *sb, sc_arena *arena) {
-    *sb = (sc_sb){.arena = arena};
-}
+void sc_sb_init(sc_sb *sb, sc_arena *arena) { *sb = (sc_sb){.arena = arena}; }
 
 // Always leaves room for a terminator.
 static void reserve(sc_sb *sb, size_t more) {
@@ -183,9 +175,7 @@ void sc_sb_add_char(sc_sb *sb, char c) {
     sb->data[sb->size++] = c;
 }
 
-void sc_sb_add_text(sc_sb *sb, const char *terminated) {
-    sc_sb_add(sb, sc_str_from(terminated));
-}
+void sc_sb_add_text(sc_sb *sb, const char *terminated) { sc_sb_add(sb, sc_str_from(terminated)); }
 
 void sc_sb_vaddf(sc_sb *sb, const char *format, va_list args) {
     va_list again;
@@ -270,9 +260,7 @@ void sc_sb_add_f64(sc_sb *sb, double value) {
     sc_sb_addf(sb, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
 }
 
-sc_str sc_sb_str(const sc_sb *sb) {
-    return (sc_str){sb->data, sb->size};
-}
+sc_str sc_sb_str(const sc_sb *sb) { return (sc_str){sb->data, sb->size}; }
 
 char *sc_sb_terminate(sc_sb *sb) {
     reserve(sb, 1);

@@ -13,18 +13,18 @@ typedef struct sc_str {
 } sc_str;
 
 #define SC_STR(literal) ((sc_str){(literal), sizeof(literal) - 1})
-#define SC_STR_FMT "%.*s"
-#define SC_STR_ARG(s) (int)(s).size, (s).data
+#define SC_STR_FMT      "%.*s"
+#define SC_STR_ARG(s)   (int)(s).size, (s).data
 
 sc_str sc_str_from(const char *terminated);
-sc_str sc_str_copy(sc_arena *arena, sc_str s);          // copy is NUL-terminated
-char *sc_str_dup(sc_arena *arena, sc_str s);            // NUL-terminated
+sc_str sc_str_copy(sc_arena *arena, sc_str s);  // copy is NUL-terminated
+char *sc_str_dup(sc_arena *arena, sc_str s);    // NUL-terminated
 sc_str sc_str_format(sc_arena *arena, const char *format, ...) SC_PRINTF(2, 3);
 bool sc_str_equal(sc_str a, sc_str b);
 bool sc_str_is(sc_str s, const char *terminated);
 bool sc_str_starts_with(sc_str s, const char *terminated);
 bool sc_str_ends_with(sc_str s, const char *terminated);
-int sc_str_compare(sc_str a, sc_str b);                 // bytewise, shorter first
+int sc_str_compare(sc_str a, sc_str b);  // bytewise, shorter first
 sc_str sc_str_slice(sc_str s, size_t begin, size_t end);
 // Index of the first / last byte equal to `c`, or -1.
 ptrdiff_t sc_str_find(sc_str s, char c);
@@ -53,7 +53,7 @@ void sc_sb_vaddf(sc_sb *sb, const char *format, va_list args);
 void sc_sb_add_i64(sc_sb *sb, int64_t value);
 // Shortest text that reads back to the same double; always has '.', 'e', "inf" or "nan" in it.
 void sc_sb_add_f64(sc_sb *sb, double value);
-sc_str sc_sb_str(const sc_sb *sb);       // view of what is there now
-char *sc_sb_terminate(sc_sb *sb);        // NUL-terminated, still owned by the arena
+sc_str sc_sb_str(const sc_sb *sb);  // view of what is there now
+char *sc_sb_terminate(sc_sb *sb);   // NUL-terminated, still owned by the arena
 
 #endif

@@ -15,14 +15,14 @@
 #define sc_vec_reserve(arena, vec, wanted)                                              \
     do {                                                                                \
         if ((vec)->capacity < (wanted))                                                 \
-            (vec)->data = sc_vec_grow((arena), (vec)->data, &(vec)->capacity,           \
-                                      (wanted), sizeof(*(vec)->data), (vec)->count);    \
+            (vec)->data = sc_vec_grow((arena), (vec)->data, &(vec)->capacity, (wanted), \
+                                      sizeof(*(vec)->data), (vec)->count);              \
     } while (0)
 
-#define sc_vec_push(arena, vec, ...)                        \
-    do {                                                    \
-        sc_vec_reserve((arena), (vec), (vec)->count + 1);   \
-        (vec)->data[(vec)->count++] = (__VA_ARGS__);        \
+#define sc_vec_push(arena, vec, ...)                      \
+    do {                                                  \
+        sc_vec_reserve((arena), (vec), (vec)->count + 1); \
+        (vec)->data[(vec)->count++] = (__VA_ARGS__);      \
     } while (0)
 
 #define sc_vec_last(vec) ((vec)->data[(vec)->count - 1])

@@ -13,24 +13,24 @@
 typedef enum sc_json_kind {
     SC_JSON_NULL,
     SC_JSON_BOOL,
-    SC_JSON_INT,   // fits int64
-    SC_JSON_UINT,  // does not, but fits uint64
-    SC_JSON_FLOAT, // anything else numeric, as text
+    SC_JSON_INT,    // fits int64
+    SC_JSON_UINT,   // does not, but fits uint64
+    SC_JSON_FLOAT,  // anything else numeric, as text
     SC_JSON_STRING,
     SC_JSON_ARRAY,
     SC_JSON_OBJECT
 } sc_json_kind;
 
 typedef struct sc_json {
-    uint8_t kind;  // sc_json_kind
-    bool escaped;  // string: the text holds backslashes
-    uint32_t size; // bytes of text, or number of elements or members
+    uint8_t kind;   // sc_json_kind
+    bool escaped;   // string: the text holds backslashes
+    uint32_t size;  // bytes of text, or number of elements or members
     union {
         bool boolean;
         int64_t integer;
         uint64_t natural;
-        const char *text; // string (between the quotes), float
-        uint64_t span;    // container: values from here to its end, itself included
+        const char *text;  // string (between the quotes), float
+        uint64_t span;     // container: values from here to its end, itself included
     };
 } sc_json;
 
@@ -39,9 +39,7 @@ sc_status sc_json_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, const sc_json
 
 // Walking: for (v = sc_json_first(c), n = c->size; n--; v = sc_json_next(v)) over an array; over an
 // object, `v` is the key and sc_json_next(v), equally v + 1, its value.
-static inline const sc_json *sc_json_first(const sc_json *container) {
-    return container + 1;
-}
+static inline const sc_json *sc_json_first(const sc_json *container) { return container + 1; }
 static inline const sc_json *sc_json_next(const sc_json *value) {
     return value->kind >= SC_JSON_ARRAY ? value + value->span : value + 1;
 }
@@ -52,7 +50,7 @@ const sc_json *sc_json_get(const sc_json *object, const char *name);
 // One row per field of a record, for sc_json_pick.
 typedef struct sc_json_field {
     const char *name;
-    const sc_json *value; // NULL when absent or null
+    const sc_json *value;  // NULL when absent or null
 } sc_json_field;
 
 // Fills the values of `fields` from an object in one pass; quickest when both are in the same
@@ -71,7 +69,7 @@ sc_str sc_json_str(sc_arena *arena, const sc_json *value);
 static inline sc_str sc_json_raw(const sc_json *value) {
     return (sc_str){value->text, value->size};
 }
-bool sc_json_is_str(const sc_json *value, const char *text); // unescaped strings only
+bool sc_json_is_str(const sc_json *value, const char *text);  // unescaped strings only
 
 // False when the value is absent (NULL) or of another kind.
 bool sc_json_i64(const sc_json *value, int64_t *out);
@@ -83,9 +81,9 @@ bool sc_json_f64(const sc_json *value, double *out);
 const sc_json *sc_json_duplicate(sc_ctx *ctx, const sc_json *object);
 
 typedef enum sc_json_style {
-    SC_JSON_COMPACT, // no spaces, UTF-8
-    SC_JSON_PYTHON,  // as json.dumps: ", " and ": ", everything beyond ASCII escaped
-    SC_JSON_PRETTY   // two-space indentation, UTF-8
+    SC_JSON_COMPACT,  // no spaces, UTF-8
+    SC_JSON_PYTHON,   // as json.dumps: ", " and ": ", everything beyond ASCII escaped
+    SC_JSON_PRETTY    // two-space indentation, UTF-8
 } sc_json_style;
 
 // Streaming writer. Calls must nest properly (asserted); bytes that are not UTF-8 become U+FFFD.
@@ -93,7 +91,7 @@ typedef struct sc_json_writer {
     sc_sb *out;
     sc_json_style style;
     uint32_t depth;
-    bool first; // nothing in the innermost container yet
+    bool first;  // nothing in the innermost container yet
     bool after_key;
 } sc_json_writer;
 
@@ -112,6 +110,6 @@ void sc_json_add_u64(sc_json_writer *writer, uint64_t value);
 void sc_json_add_f64(sc_json_writer *writer, double value);
 void sc_json_add_str(sc_json_writer *writer, sc_str value);
 void sc_json_add_text(sc_json_writer *writer, const char *terminated);
-void sc_json_add_raw(sc_json_writer *writer, sc_str json); // ready JSON, as it is
+void sc_json_add_raw(sc_json_writer *writer, sc_str json);  // ready JSON, as it is
 
 #endif

@@ -2,9 +2,7 @@
 #include "base/map.h"
 #include "format/json.h"
 
-static bool is_object(const sc_json *value) {
-    return value && value->kind == SC_JSON_OBJECT;
-}
+static bool is_object(const sc_json *value) { return value && value->kind == SC_JSON_OBJECT; }
 
 static bool key_is(const sc_json *key, const char *name, size_t size) {
     return key->size == size && memcmp(key->text, name, size) == 0;

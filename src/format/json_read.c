@@ -3,7 +3,6 @@
 // RFC 8259, plus Python's three bare non-finite numbers.
 #include "format/json.h"
 
-
 enum { NUMBER_BYTES_MAX = 64 };
 
 typedef struct parser {
@@ -12,7 +11,7 @@ typedef struct parser {
     const char *begin, *at, *end;
     sc_json *values;
     uint32_t count, capacity;
-    uint32_t *open; // indices of the containers around `at`, outermost first
+    uint32_t *open;  // indices of the containers around `at`, outermost first
     uint32_t depth;
 } parser;
 
@@ -41,9 +40,7 @@ static void skip_space(parser *p) {
 #define HIGHS UINT64_C(0x8080808080808080)
 
 // Non-zero where a byte of `word` is zero; bytes above the first such one may be wrong.
-static uint64_t zero_bytes(uint64_t word) {
-    return (word - ONES) & ~word & HIGHS;
-}
+static uint64_t zero_bytes(uint64_t word) { return (word - ONES) & ~word & HIGHS; }
 
 // First byte that ends the plain part of a string: a quote, backslash, control or non-ASCII byte.
 static const char *skip_plain(const char *at, const char *end) {

@@ -39,18 +39,10 @@ static void end_container(sc_json_writer *writer, char bracket) {
     writer->first = false;
 }
 
-void sc_json_begin_object(sc_json_writer *writer) {
-    begin_container(writer, '{');
-}
-void sc_json_end_object(sc_json_writer *writer) {
-    end_container(writer, '}');
-}
-void sc_json_begin_array(sc_json_writer *writer) {
-    begin_container(writer, '[');
-}
-void sc_json_end_array(sc_json_writer *writer) {
-    end_container(writer, ']');
-}
+void sc_json_begin_object(sc_json_writer *writer) { begin_container(writer, '{'); }
+void sc_json_end_object(sc_json_writer *writer) { end_container(writer, '}'); }
+void sc_json_begin_array(sc_json_writer *writer) { begin_container(writer, '['); }
+void sc_json_end_array(sc_json_writer *writer) { end_container(writer, ']'); }
 
 // The code point at s[*at], which moves behind it. Bytes that are no UTF-8 give U+FFFD, one each.
 static uint32_t next_code(sc_str s, size_t *at) {
@@ -133,9 +125,7 @@ void sc_json_add_raw(sc_json_writer *writer, sc_str json) {
     sc_sb_add(writer->out, json);
 }
 
-void sc_json_add_null(sc_json_writer *writer) {
-    sc_json_add_raw(writer, SC_STR("null"));
-}
+void sc_json_add_null(sc_json_writer *writer) { sc_json_add_raw(writer, SC_STR("null")); }
 
 void sc_json_add_bool(sc_json_writer *writer, bool value) {
     sc_json_add_raw(writer, value ? SC_STR("true") : SC_STR("false"));

@@ -16,16 +16,16 @@ typedef enum sc_pickle_kind {
     SC_PICKLE_FLOAT,
     SC_PICKLE_COMPLEX,
     SC_PICKLE_STR,
-    SC_PICKLE_BYTES, // also integers too large for int64: little-endian two's complement
-    SC_PICKLE_TUPLE, // torch.Size too
+    SC_PICKLE_BYTES,  // also integers too large for int64: little-endian two's complement
+    SC_PICKLE_TUPLE,  // torch.Size too
     SC_PICKLE_LIST,
-    SC_PICKLE_SET,    // frozenset too
-    SC_PICKLE_DICT,   // OrderedDict, defaultdict too
-    SC_PICKLE_DTYPE,  // torch.float32
-    SC_PICKLE_GLOBAL, // a class or function not called
+    SC_PICKLE_SET,     // frozenset too
+    SC_PICKLE_DICT,    // OrderedDict, defaultdict too
+    SC_PICKLE_DTYPE,   // torch.float32
+    SC_PICKLE_GLOBAL,  // a class or function not called
     SC_PICKLE_STORAGE,
-    SC_PICKLE_TENSOR, // plain tensors and parameters
-    SC_PICKLE_OBJECT  // anything else that was made by calling something
+    SC_PICKLE_TENSOR,  // plain tensors and parameters
+    SC_PICKLE_OBJECT   // anything else that was made by calling something
 } sc_pickle_kind;
 
 typedef struct sc_pickle_value sc_pickle_value;
@@ -35,55 +35,55 @@ typedef struct sc_pickle_storage {
     sc_str key;
     sc_str location;     // "cpu", "cuda:0", "meta"
     uint64_t bytes;      // as the pickle claims
-    uint32_t item_bytes; // 1 when untyped
+    uint8_t swap_bytes;  // unit that a big-endian file has the other way round
     sc_extent extent;    // filled by the reader of the surrounding file; source NULL until then
     bool missing;        // the file has no data for it
 } sc_pickle_storage;
 
 typedef struct sc_pickle_tensor {
-    sc_pickle_storage *storage; // NULL when the tensor has no data (meta)
-    uint8_t dtype;              // code of serialized ScalarType, as in .pt2 JSON
+    sc_pickle_storage *storage;  // NULL when the tensor has no data (meta)
+    uint8_t dtype;               // code of serialized ScalarType, as in .pt2 JSON
     uint8_t item_bytes;
-    uint8_t rank; // <= 64
+    uint8_t rank;  // <= 64
     bool requires_grad;
     bool is_parameter;
-    int64_t *sizes;   // >= 0
-    int64_t *strides; // >= 0, in elements
+    int64_t *sizes;    // >= 0
+    int64_t *strides;  // >= 0, in elements
     int64_t storage_offset;
     uint64_t numel;
 } sc_pickle_tensor;
 
 typedef struct sc_pickle_object {
-    sc_str module, name;          // what was called; empty for a persistent id
-    const sc_pickle_value *args;  // tuple, or what stood in its place
-    const sc_pickle_value *state; // of BUILD; NULL when none
-    const sc_pickle_value *items; // list or dict that was appended to it; NULL when none
+    sc_str module, name;           // what was called; empty for a persistent id
+    const sc_pickle_value *args;   // tuple, or what stood in its place
+    const sc_pickle_value *state;  // of BUILD; NULL when none
+    const sc_pickle_value *items;  // list or dict that was appended to it; NULL when none
 } sc_pickle_object;
 
 struct sc_pickle_value {
-    uint8_t kind;   // sc_pickle_kind
-    uint8_t dtype;  // DTYPE, STORAGE: serialized ScalarType, 0 for an untyped storage
-    uint32_t count; // elements, or members of a dict
+    uint8_t kind;    // sc_pickle_kind
+    uint8_t dtype;   // DTYPE, STORAGE: serialized ScalarType, 0 for an untyped storage
+    uint32_t count;  // elements, or members of a dict
     union {
         bool boolean;
         int64_t integer;
         double real;
-        const double *complex; // real, imaginary
+        const double *complex;  // real, imaginary
         struct {
             const char *data;
             size_t size;
-        } text;                  // STR, BYTES
-        sc_pickle_value **items; // containers; a dict alternates key, value
+        } text;                   // STR, BYTES
+        sc_pickle_value **items;  // containers; a dict alternates key, value
         sc_pickle_storage *storage;
         sc_pickle_tensor *tensor;
-        sc_pickle_object *object; // OBJECT, GLOBAL
+        sc_pickle_object *object;  // OBJECT, GLOBAL
     };
 };
 
 typedef struct sc_pickle {
     const sc_pickle_value *root;
-    SC_VEC(sc_pickle_storage *) storages; // one per key, in order of appearance
-    uint64_t end;                         // bytes read, the STOP included
+    SC_VEC(sc_pickle_storage *) storages;  // one per key, in order of appearance
+    uint64_t end;                          // bytes read, the STOP included
 } sc_pickle;
 
 // `bytes` must outlive the result, which views strings in it. Bounded by ctx->limits.

@@ -9,8 +9,8 @@
 typedef struct sc_torch_save {
     sc_zip zip;
     sc_pickle pickle;
-    const sc_pickle_value *root; // NULL when the file is empty, which stands for None
-    bool big_endian;             // storages are presented swapped, so nobody else has to care
+    const sc_pickle_value *root;  // NULL when the file is empty, which stands for None
+    bool big_endian;              // storages are presented swapped, so nobody else has to care
 } sc_torch_save;
 
 // Every tensor is checked to lie within its storage. A storage without data (meta, fake) is marked

@@ -12,24 +12,24 @@
 enum { SC_ZIP_STORED = 0, SC_ZIP_DEFLATED = 8 };
 
 typedef struct sc_zip_entry {
-    sc_str name; // a key, never a path of a file system
+    sc_str name;  // a key, never a path of a file system
     uint16_t method;
     uint32_t crc32;
-    uint64_t stored_size; // bytes in the archive
-    uint64_t size;        // bytes once inflated; equal to stored_size when stored
-    sc_extent extent;     // the stored bytes
+    uint64_t stored_size;  // bytes in the archive
+    uint64_t size;         // bytes once inflated; equal to stored_size when stored
+    sc_extent extent;      // the stored bytes
 } sc_zip_entry;
 
 typedef struct sc_zip {
-    sc_zip_entry *entries; // in central-directory order
+    sc_zip_entry *entries;  // in central-directory order
     uint32_t count;
-    uint32_t *by_name; // indices of entries, ordered by name
+    uint32_t *by_name;  // indices of entries, ordered by name
 } sc_zip;
 
 // Reads the directory and checks it against the local headers. Names, ranges and overlaps are
 // checked; CRCs are not (PyTorch can leave them out). The table lives on `arena`.
 sc_status sc_zip_open(sc_ctx *ctx, sc_arena *arena, sc_extent archive, sc_zip *out);
-const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name); // NULL when absent
+const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name);  // NULL when absent
 // The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed.
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
 // Whether some entry has to be inflated before use.
@@ -41,14 +41,14 @@ typedef struct sc_zip_record {
     sc_str name;
     uint32_t crc32;
     uint64_t size;
-    uint64_t offset; // of the local header, from the start of the archive
+    uint64_t offset;  // of the local header, from the start of the archive
 } sc_zip_record;
 
 // Writes entries one after another; the same input gives the same bytes.
 typedef struct sc_zip_writer {
     sc_cord *out;
-    uint64_t base;  // where the archive starts in `out`
-    uint32_t align; // data of every entry starts on a multiple of it, counted from `base`
+    uint64_t base;   // where the archive starts in `out`
+    uint32_t align;  // data of every entry starts on a multiple of it, counted from `base`
     SC_VEC(sc_zip_record) records;
 } sc_zip_writer;
 

@@ -23,17 +23,11 @@ enum {
     FLAG_ENCRYPTED = 1
 };
 
-static uint16_t get16(const uint8_t *at) {
-    return (uint16_t)(at[0] | at[1] << 8);
-}
+static uint16_t get16(const uint8_t *at) { return (uint16_t)(at[0] | at[1] << 8); }
 
-static uint32_t get32(const uint8_t *at) {
-    return get16(at) | (uint32_t)get16(at + 2) << 16;
-}
+static uint32_t get32(const uint8_t *at) { return get16(at) | (uint32_t)get16(at + 2) << 16; }
 
-static uint64_t get64(const uint8_t *at) {
-    return get32(at) | (uint64_t)get32(at + 4) << 32;
-}
+static uint64_t get64(const uint8_t *at) { return get32(at) | (uint64_t)get32(at + 4) << 32; }
 
 static sc_status fail_corrupt(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, "Fetch the file again: it is a damaged zip archive.", "%s",
@@ -135,8 +129,8 @@ static bool read_zip64(cursor extra, sc_zip_entry *entry, uint64_t *local_offset
 }
 
 typedef struct locals {
-    uint64_t offset; // of the local header
-    uint32_t index;  // of the entry
+    uint64_t offset;  // of the local header
+    uint32_t index;   // of the entry
 } locals;
 
 static sc_status read_central(sc_ctx *ctx, cursor *at, sc_zip_entry *entry,

@@ -8,7 +8,7 @@ enum {
     FLAG_UTF8 = 1 << 11,
     VERSION_PLAIN = 20,
     VERSION_ZIP64 = 45,
-    DATE_1980 = 0x21 // the first valid date: output does not depend on the clock
+    DATE_1980 = 0x21  // the first valid date: output does not depend on the clock
 };
 
 typedef struct header {
@@ -31,13 +31,9 @@ static void put64(header *h, uint64_t value) {
     put32(h, value >> 32);
 }
 
-static bool is_big(uint64_t value) {
-    return value >= UINT32_MAX;
-}
+static bool is_big(uint64_t value) { return value >= UINT32_MAX; }
 
-static uint64_t clip32(uint64_t value) {
-    return sc_min_u64(value, UINT32_MAX);
-}
+static uint64_t clip32(uint64_t value) { return sc_min_u64(value, UINT32_MAX); }
 
 // Fields that local and central headers share, from "needed" to "size".
 static void put_common(header *h, const sc_zip_record *record) {
@@ -138,10 +134,10 @@ static void put_central(sc_zip_writer *writer, const sc_zip_record *record) {
     put16(&h, VERSION_ZIP64);
     put_common(&h, record);
     put16(&h, zip64.size);
-    put16(&h, 0); // comment
-    put16(&h, 0); // disk
+    put16(&h, 0);  // comment
+    put16(&h, 0);  // disk
     put16(&h, 0);
-    put32(&h, 0); // attributes
+    put32(&h, 0);  // attributes
     put32(&h, clip32(record->offset));
     sc_cord_append_copy(writer->out, h.bytes, h.size);
     sc_cord_append_copy(writer->out, record->name.data, record->name.size);
@@ -175,12 +171,12 @@ void sc_zip_finish(sc_zip_writer *writer) {
     if (where.count >= UINT16_MAX || is_big(where.bytes) || is_big(where.offset))
         put_end64(&end64, &where);
     put32(&end, SC_ZIP_END);
-    put32(&end, 0); // disks
+    put32(&end, 0);  // disks
     put16(&end, (uint32_t)sc_min_u64(where.count, UINT16_MAX));
     put16(&end, (uint32_t)sc_min_u64(where.count, UINT16_MAX));
     put32(&end, clip32(where.bytes));
     put32(&end, clip32(where.offset));
-    put16(&end, 0); // comment
+    put16(&end, 0);  // comment
     sc_cord_append_copy(writer->out, end64.bytes, end64.size);
     sc_cord_append_copy(writer->out, end.bytes, end.size);
 }
