@@ -1,0 +1,27 @@
+// Small helpers that passes share.
+#include "passes/passes.h"
+
+static sc_status visit_arg(sc_ctx *ctx, sc_arg *arg, sc_graph_visitor visit, void *user) {
+    if (arg->kind == SC_ARG_GRAPH)
+        return sc_graphs_visit(ctx, arg->graph, visit, user);
+    if (arg->kind == SC_ARG_LIST)
+        for (uint32_t i = 0; i < arg->count; i++)
+            SC_TRY(visit_arg(ctx, &arg->items[i], visit, user));
+    return SC_OK;
+}
+
+// Recursion is as deep as bodies nest, which importer and parser bound.
+sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, void *user) {
+    SC_TRY(visit(ctx, graph, user));
+    for (sc_node *node = graph->first; node; node = node->next)
+        if (sc_op_has(node->op, SC_HIGHER_ORDER) || sc_op_has(node->op, SC_FOREIGN))
+            for (uint32_t i = 0; i < node->arg_count; i++)
+                SC_TRY(visit_arg(ctx, &node->args[i], visit, user));
+    return SC_OK;
+}
+
+void sc_node_replace(sc_node *node, sc_value *value) {
+    SC_ASSERT(node->out_count == 1);
+    sc_replace_uses(node->outs[0], value);
+    sc_node_erase(node);
+}

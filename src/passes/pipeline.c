@@ -1,0 +1,80 @@
+// Runs the rows of passes.def over the methods of a program: facts, verification, times, progress.
+// Knows no pass by name.
+#include "passes/facts.h"
+#include "passes/passes.h"
+
+enum { EDGE = 1, EXEC = 0 };
+
+static const sc_pass passes[] = {
+#define PASS(id, stage, needs, makes, breaks, summary) \
+    {#id, summary, sc_pass_##id, needs, makes, breaks, stage},
+#include "passes/passes.def"
+#undef PASS
+};
+
+uint32_t sc_pass_count(void) { return SC_COUNT_OF(passes); }
+
+const sc_pass *sc_pass_at(uint32_t index) {
+    SC_ASSERT(index < SC_COUNT_OF(passes));
+    return &passes[index];
+}
+
+const sc_pass *sc_pass_find(sc_str name) {
+    for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
+        if (sc_str_is(name, passes[i].name))
+            return &passes[i];
+    return NULL;
+}
+
+static double now(const sc_ctx *ctx) {
+    return ctx->host.now_ms ? ctx->host.now_ms(ctx->host.user) : 0.0;
+}
+
+static sc_status run_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
+                          sc_method *method) {
+    double start = now(ctx);
+    ctx->where.pass = sc_str_from(pass->name);
+    sc_where_set_method(ctx, method);
+    SC_TRY(pass->run(ctx, method));
+    sc_where_set_method(ctx, method);
+    if (pipeline->arena)
+        sc_vec_push(pipeline->arena, &pipeline->timings,
+                    ((sc_pass_timing){pass, method->name, now(ctx) - start,
+                                      method->graph->node_count}));
+    if (pipeline->verify)
+        SC_TRY(sc_verify_graph(ctx, method->graph));
+    if (pipeline->after)
+        pipeline->after(pipeline->user, pass, method);
+    return SC_OK;
+}
+
+// All methods go through a pass before the next one begins, so that a report covers all of them.
+static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge) {
+    const char *phase = edge ? "to_edge" : "to_executorch";
+    uint64_t done = 0, total = 0;
+    for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
+        total += passes[i].edge == edge ? program->methods.count : 0;
+    for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++) {
+        if (passes[i].edge != edge)
+            continue;
+        sc_status worst = SC_OK;
+        for (uint32_t m = 0; m < program->methods.count; m++) {
+            SC_TRY(sc_progress(ctx, phase, done++, total));
+            sc_status status = run_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
+            if (status != SC_OK && status != SC_ERR_UNSUPPORTED_OP && status != SC_ERR_UNBOUNDED)
+                return status;
+            if (status != SC_OK)
+                worst = status;  // the other methods' problems are worth knowing too
+        }
+        SC_TRY(worst);
+    }
+    return sc_progress(ctx, phase, total, total);
+}
+
+sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge) {
+    sc_where before = ctx->where;
+    sc_status status = run_stage(ctx, pipeline, program, edge);
+    if (status == SC_OK)
+        ctx->where = before;
+    return status;
+}
