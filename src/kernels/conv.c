@@ -1,0 +1,178 @@
+// aten::convolution: from arguments to plain numbers, and from element types to the algorithms.
+// Half-precision convolutions run on f32 copies; f64 and integers on the reference.
+#include "kernels/conv.h"
+#include "kernels/convert.h"
+#include "kernels/kernel.h"
+
+enum { ARG_INPUT, ARG_WEIGHT, ARG_BIAS, ARG_STRIDE, ARG_PADDING, ARG_DILATION, ARG_TRANSPOSED,
+       ARG_OUTPUT_PADDING, ARG_GROUPS, ARG_OUT };
+
+#define PARAM_MAX INT32_MAX  // strides and the like; keeps coordinates far from overflow
+
+// The spatial part of a list argument into three numbers, `fill` for the dimensions that are absent.
+static sc_status read_list(const sc_kernel_call *call, uint32_t arg, uint32_t spatial, int64_t fill,
+                           int64_t least, int64_t out[3]) {
+    int64_t values[3] = {0, 0, 0};
+    uint32_t count = sc_call_ints(call, arg, values, 3, spatial);
+    for (uint32_t d = 0; d < 3; d++)
+        out[d] = d < 3 - spatial ? fill : values[d - (3 - spatial)];
+    bool ok = count == spatial;
+    for (uint32_t d = 0; d < 3; d++)
+        ok = ok && out[d] >= least && out[d] <= PARAM_MAX;
+    if (!ok)
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
+                       "a stride, padding or dilation of this convolution is out of range");
+    return SC_OK;
+}
+
+static void read_sizes(const sc_tensor *t, int64_t sizes[3], int64_t step[5]) {
+    uint32_t spatial = t->rank - 2u;
+    step[0] = t->strides[0];
+    step[1] = t->strides[1];
+    for (uint32_t d = 0; d < 3; d++) {
+        bool absent = d < 3 - spatial;
+        sizes[d] = absent ? 1 : t->sizes[2 + d - (3 - spatial)];
+        step[2 + d] = absent ? 0 : t->strides[2 + d - (3 - spatial)];
+    }
+}
+
+static bool shapes_agree(const sc_conv *c, const sc_tensor *input, const sc_tensor *weight,
+                         const sc_tensor *bias, const sc_tensor *out) {
+    const int64_t channels = c->groups * c->out_channels;
+    bool ok = input->sizes[1] == c->groups * c->in_channels && out->sizes[1] == channels &&
+              input->sizes[0] == out->sizes[0] && (!bias || bias->numel == channels);
+    if (c->transposed)
+        return ok && weight->sizes[0] == input->sizes[1];
+    return ok && weight->sizes[0] == channels;
+}
+
+// Everything but data pointers and epilogue.
+static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
+    const sc_tensor *input = sc_call_tensor(call, ARG_INPUT);
+    const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT);
+    const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS);
+    const sc_tensor *out = sc_call_tensor(call, ARG_OUT);
+    const uint32_t spatial = input->rank - 2u;
+    if (input->rank < 3 || input->rank > 5 || weight->rank != input->rank ||
+        out->rank != input->rank)
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "convolution takes tensors of rank 3 to 5, this input has rank %u",
+                       input->rank);
+    *c = (sc_conv){.batch = input->sizes[0], .groups = sc_call_integer(call, ARG_GROUPS),
+                   .transposed = sc_call_integer(call, ARG_TRANSPOSED) != 0};
+    SC_TRY(read_list(call, ARG_STRIDE, spatial, 1, 1, c->stride));
+    SC_TRY(read_list(call, ARG_PADDING, spatial, 0, 0, c->pad));
+    SC_TRY(read_list(call, ARG_DILATION, spatial, 1, 1, c->dilation));
+    if (c->groups < 1 || c->groups > PARAM_MAX)
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "convolution needs at least one group");
+    read_sizes(input, c->in, c->in_step);
+    read_sizes(out, c->out, c->out_step);
+    read_sizes(weight, c->kernel, c->weight_step);
+    c->in_channels = input->sizes[1] / c->groups;
+    c->out_channels = c->transposed ? weight->sizes[1] : weight->sizes[0] / c->groups;
+    c->weight_group = c->out_channels * c->weight_step[0];
+    if (c->transposed) {  // stored as [in, out / groups, ...]
+        int64_t in_step = c->weight_step[0];
+        c->weight_step[0] = c->weight_step[1];
+        c->weight_step[1] = in_step;
+        c->weight_group = c->in_channels * in_step;
+    } else if (weight->sizes[1] != c->in_channels) {
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "the weight has %lld input channels per group, the input %lld",
+                       (long long)weight->sizes[1], (long long)c->in_channels);
+    }
+    if (!shapes_agree(c, input, weight, bias, out))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "input, weight, bias and result of this convolution do not fit together");
+    return SC_OK;
+}
+
+// --- half precision: f32 copies ------------------------------------------------------------------
+
+static bool is_half(sc_dtype dtype) { return dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16; }
+
+static uint64_t float_bytes(const sc_tensor *t) {
+    return t ? sc_align_up((uint64_t)t->numel * sizeof(float), 64) : 0;
+}
+
+// Copies of the tensors that are not f32; a dense tensor keeps its layout, so steps stay valid.
+static uint64_t copies_bytes(const sc_kernel_call *call) {
+    uint64_t bytes = 0;
+    const uint32_t args[] = {ARG_INPUT, ARG_WEIGHT, ARG_BIAS, ARG_OUT};
+    for (uint32_t i = 0; i < SC_COUNT_OF(args); i++) {
+        const sc_tensor *t = sc_call_tensor(call, args[i]);
+        if (t && t->dtype != SC_DTYPE_F32)
+            bytes += float_bytes(t);
+    }
+    return bytes;
+}
+
+static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
+    if (!t)
+        return NULL;
+    if (t->dtype == SC_DTYPE_F32)
+        return t->data;
+    float *copy = (float *)(void *)*scratch;
+    sc_loader(SC_CLASS_F32, t->dtype)(copy, t->data, 1, t->numel);
+    *scratch += float_bytes(t);
+    return copy;
+}
+
+static uint64_t conv_scratch(const sc_kernel_call *call) {
+    sc_conv c;
+    const sc_dtype dtype = (sc_dtype)sc_call_tensor(call, ARG_INPUT)->dtype;
+    if ((dtype != SC_DTYPE_F32 && !is_half(dtype)) || describe(call, &c) != SC_OK)
+        return 0;
+    const sc_conv_variant *variant = sc_conv_pick(&c);
+    uint64_t bytes = variant->scratch ? sc_align_up(variant->scratch(&c), 64) : 0;
+    return bytes + copies_bytes(call);
+}
+
+static sc_status run_floats(const sc_kernel_call *call, sc_conv *c) {
+    const sc_tensor *out = sc_call_tensor(call, ARG_OUT);
+    const uint64_t copies = copies_bytes(call);
+    if (copies > call->scratch_bytes)
+        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "convolution got too little scratch");
+    uint8_t *scratch = call->scratch;
+    c->input = as_floats(sc_call_tensor(call, ARG_INPUT), &scratch);
+    c->weight = as_floats(sc_call_tensor(call, ARG_WEIGHT), &scratch);
+    c->bias = as_floats(sc_call_tensor(call, ARG_BIAS), &scratch);
+    c->output = out->dtype == SC_DTYPE_F32 ? out->data : (void *)scratch;
+    c->epilogue = call->prepared;
+    if (out->dtype != SC_DTYPE_F32)
+        scratch += float_bytes(out);
+    const sc_conv_variant *variant = sc_conv_pick(c);
+    if (variant->scratch && variant->scratch(c) > call->scratch_bytes - copies)
+        variant = &sc_conv_reference;  // smaller shapes never ask for more, but nothing hangs on it
+    variant->run(c, scratch);
+    if (out->dtype != SC_DTYPE_F32)
+        sc_storer(SC_CLASS_F32, out->dtype)(out->data, 1, c->output, out->numel);
+    return SC_OK;
+}
+
+static sc_status run_conv(const sc_kernel_call *call) {
+    sc_conv c;
+    SC_TRY(describe(call, &c));
+    const sc_tensor *input = sc_call_tensor(call, ARG_INPUT), *bias = sc_call_tensor(call, ARG_BIAS);
+    const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT), *out = sc_call_tensor(call, ARG_OUT);
+    const sc_dtype dtype = (sc_dtype)input->dtype;
+    if (weight->dtype != dtype || out->dtype != dtype)
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL,
+                       "convolution of %s with a weight of %s into %s", sc_dtype_name(dtype),
+                       sc_dtype_name((sc_dtype)weight->dtype), sc_dtype_name((sc_dtype)out->dtype));
+    if (out->numel == 0)
+        return SC_OK;
+    bool floats = dtype == SC_DTYPE_F32 || is_half(dtype);
+    if (floats && (!bias || sc_loader(SC_CLASS_F32, bias->dtype)))
+        return run_floats(call, &c);
+    sc_conv_fn slow = sc_conv_slow(dtype);
+    if (!slow || floats || (bias && bias->dtype != dtype))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "convolution of %s with a bias of %s",
+                       sc_dtype_name(dtype), bias ? sc_dtype_name((sc_dtype)bias->dtype) : "none");
+    c.input = input->data, c.weight = weight->data, c.output = out->data;
+    c.bias = bias ? bias->data : NULL;
+    slow(&c, NULL);
+    return SC_OK;
+}
+
+SC_KERNEL(conv, .run = run_conv, .scratch = conv_scratch);

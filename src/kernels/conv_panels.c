@@ -1,0 +1,237 @@
+// Convolution as a matrix product that gathers its right operand: 16 output positions at a time,
+// every input value they need becomes a row of a panel, against which all output channels run. The
+// weights are used where they lie if their taps are dense, else from a packed copy.
+#include "kernels/conv.h"
+#include "kernels/simd/gemm_f32.h"
+#include "kernels/simd/simd.h"
+
+// Consecutive columns of a panel row that read the input at a constant step; the rest are zero.
+typedef struct segment {
+    size_t column, count;
+    int64_t offset;  // input elements from the channel's start
+} segment;
+
+typedef struct gather {
+    const sc_conv *conv;
+    const float *input;       // of this batch item and group
+    int64_t channel_step;
+    size_t row_channel, row_tap;  // panel rows from one channel / one tap to the next
+    int64_t column_step;      // input elements between neighbouring columns of a segment
+    int64_t at[SC_GEMM_PANEL][3];  // output position of each column
+    size_t width;
+} gather;
+
+// --- where the input of a tap is -------------------------------------------------------------------
+
+// Input coordinate that output `o` reads through tap `k`; false in the padding or between inputs.
+static bool input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
+    int64_t at;
+    if (c->transposed) {
+        at = o + c->pad[d] - k * c->dilation[d];
+        if (at < 0 || at % c->stride[d] != 0)
+            return false;
+        at /= c->stride[d];
+    } else {
+        at = o * c->stride[d] - c->pad[d] + k * c->dilation[d];
+    }
+    *in = at;
+    return at >= 0 && at < c->in[d];
+}
+
+static bool column_offset(const gather *g, size_t column, const int64_t tap[3], int64_t *offset) {
+    const sc_conv *c = g->conv;
+    *offset = 0;
+    for (int d = 0; d < 3; d++) {
+        int64_t in = 0;
+        if (!input_at(c, d, g->at[column][d], tap[d], &in))
+            return false;
+        *offset += in * c->in_step[2 + d];
+    }
+    return true;
+}
+
+// Joins the columns of one tap into segments; returns their number.
+static size_t find_segments(const gather *g, const int64_t tap[3], segment out[SC_GEMM_PANEL]) {
+    size_t count = 0;
+    int64_t expected = 0;
+    bool open = false;
+    for (size_t j = 0; j < g->width; j++) {
+        int64_t offset;
+        if (!column_offset(g, j, tap, &offset)) {
+            open = false;
+            continue;
+        }
+        if (!open || offset != expected)
+            out[count++] = (segment){j, 0, offset};
+        out[count - 1].count++;
+        expected = offset + g->column_step;
+        open = true;
+    }
+    return count;
+}
+
+// --- filling a panel -------------------------------------------------------------------------------
+
+static void copy_whole_rows(const gather *g, const float *in, float *row) {
+    for (int64_t i = 0; i < g->conv->in_channels; i++) {
+        for (size_t j = 0; j < SC_GEMM_PANEL; j += 4)
+            v4f_store(row + j, v4f_load(in + j));
+        in += g->channel_step;
+        row += g->row_channel * SC_GEMM_PANEL;
+    }
+}
+
+static void copy_segments(const gather *g, const segment *segments, size_t count, float *row) {
+    const float *in = g->input;
+    for (int64_t i = 0; i < g->conv->in_channels; i++) {
+        for (size_t j = 0; j < SC_GEMM_PANEL; j += 4)
+            v4f_store(row + j, v4f_zero());
+        for (size_t s = 0; s < count; s++) {
+            const float *from = in + segments[s].offset;
+            float *to = row + segments[s].column;
+            for (size_t j = 0; j < segments[s].count; j++)
+                to[j] = from[(int64_t)j * g->column_step];
+        }
+        in += g->channel_step;
+        row += g->row_channel * SC_GEMM_PANEL;
+    }
+}
+
+static void fill_panel(const gather *g, float *panel) {
+    const sc_conv *c = g->conv;
+    int64_t tap[3];
+    float *row = panel;
+    for (tap[0] = 0; tap[0] < c->kernel[0]; tap[0]++) {
+        for (tap[1] = 0; tap[1] < c->kernel[1]; tap[1]++) {
+            for (tap[2] = 0; tap[2] < c->kernel[2]; tap[2]++) {
+                segment segments[SC_GEMM_PANEL];
+                size_t count = find_segments(g, tap, segments);
+                if (count == 1 && segments[0].count == SC_GEMM_PANEL && g->column_step == 1)
+                    copy_whole_rows(g, g->input + segments[0].offset, row);
+                else
+                    copy_segments(g, segments, count, row);
+                row += g->row_tap * SC_GEMM_PANEL;
+            }
+        }
+    }
+}
+
+static void set_columns(gather *g, int64_t first, size_t width) {
+    const int64_t *out = g->conv->out;
+    g->width = width;
+    for (size_t j = 0; j < width; j++) {
+        int64_t p = first + (int64_t)j;
+        g->at[j][2] = p % out[2];
+        g->at[j][1] = p / out[2] % out[1];
+        g->at[j][0] = p / out[2] / out[1];
+    }
+}
+
+// --- weights and results ---------------------------------------------------------------------------
+
+static size_t depth_of(const sc_conv *c) { return (size_t)(c->in_channels * sc_conv_taps(c)); }
+
+typedef enum weight_order { TAPS_INNER, CHANNELS_INNER, SCATTERED } weight_order;
+
+static weight_order order_of(const sc_conv *c) {
+    int64_t depth = (int64_t)depth_of(c), taps = sc_conv_taps(c);
+    const int64_t *w = c->weight_step, *k = c->kernel;
+    bool row_dense = w[0] == depth || c->out_channels == 1;
+    if (row_dense && w[1] == taps && sc_conv_planes(w, k))
+        return TAPS_INNER;
+    if (row_dense && w[1] == 1 && w[4] == c->in_channels && w[3] == k[2] * w[4] &&
+        w[2] == k[1] * w[3])
+        return CHANNELS_INNER;
+    return SCATTERED;
+}
+
+static void pack_weights(const sc_conv *c, const float *weight, float *to) {
+    const int64_t *w = c->weight_step;
+    for (int64_t o = 0; o < c->out_channels; o++)
+        for (int64_t i = 0; i < c->in_channels; i++)
+            for (int64_t d = 0; d < c->kernel[0]; d++)
+                for (int64_t y = 0; y < c->kernel[1]; y++)
+                    for (int64_t x = 0; x < c->kernel[2]; x++)
+                        *to++ = weight[o * w[0] + i * w[1] + d * w[2] + y * w[3] + x * w[4]];
+}
+
+static void scatter_tile(const gather *g, const float *tile, float *output) {
+    const sc_conv *c = g->conv;
+    for (size_t j = 0; j < g->width; j++) {
+        float *to = output + g->at[j][0] * c->out_step[2] + g->at[j][1] * c->out_step[3] +
+                    g->at[j][2] * c->out_step[4];
+        for (int64_t o = 0; o < c->out_channels; o++)
+            to[o * c->out_step[1]] = tile[o * SC_GEMM_PANEL + (int64_t)j];
+    }
+}
+
+// Scratch in order: panel, scale and shift of all channels, tile of results, weights of a group.
+typedef struct layout {
+    uint64_t panel, scale, shift, tile, weight, total;  // in floats
+} layout;
+
+static layout layout_of(const sc_conv *c) {
+    uint64_t depth = depth_of(c), out = (uint64_t)c->out_channels;
+    layout l = {0};
+    l.scale = depth * SC_GEMM_PANEL;
+    l.shift = l.scale + out * (uint64_t)c->groups;
+    l.tile = l.shift + out * (uint64_t)c->groups;
+    l.weight = l.tile + out * SC_GEMM_PANEL;
+    l.total = l.weight + (order_of(c) == SCATTERED ? depth * out : 0);
+    return l;
+}
+
+static bool fits(const sc_conv *c) { return c->out_channels > 1 || c->in_channels > 1; }
+
+static uint64_t scratch_bytes(const sc_conv *c) { return layout_of(c).total * sizeof(float); }
+
+static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t n, int64_t group) {
+    const int64_t channel = group * c->out_channels, area = sc_conv_out_area(c);
+    const weight_order order = order_of(c);
+    const float *weight = c->weight + group * c->weight_group;
+    const bool planes = sc_conv_planes(c->out_step, c->out);
+    float *output = c->output + n * c->out_step[0] + channel * c->out_step[1];
+    if (order == SCATTERED) {
+        pack_weights(c, weight, scratch + l->weight);
+        weight = scratch + l->weight;
+    }
+    gather g = {
+        .conv = c,
+        .input = c->input + n * c->in_step[0] + group * c->in_channels * c->in_step[1],
+        .channel_step = c->in_step[1],
+        .row_channel = order == CHANNELS_INNER ? 1 : (size_t)sc_conv_taps(c),
+        .row_tap = order == CHANNELS_INNER ? (size_t)c->in_channels : 1,
+        .column_step = c->in_step[4] * (c->transposed ? 1 : c->stride[2]),
+    };
+    sc_gemm_f32 gemm = {
+        .m = (size_t)c->out_channels, .k = depth_of(c),
+        .a = weight, .a_row = depth_of(c),
+        .c = planes ? output : scratch + l->tile,
+        .c_row = planes ? (size_t)c->out_step[1] : SC_GEMM_PANEL,
+        .row_scale = scratch + l->scale + channel, .row_shift = scratch + l->shift + channel,
+        .clamps = c->epilogue && c->epilogue->clamps,
+        .low = c->epilogue ? c->epilogue->low : 0, .high = c->epilogue ? c->epilogue->high : 0,
+    };
+    for (int64_t first = 0; first < area; first += SC_GEMM_PANEL) {
+        set_columns(&g, first, (size_t)sc_min_i64(SC_GEMM_PANEL, area - first));
+        fill_panel(&g, scratch + l->panel);
+        sc_gemm_panel_f32(&gemm, scratch + l->panel, SC_GEMM_PANEL, planes ? (size_t)first : 0,
+                          g.width);
+        if (!planes)
+            scatter_tile(&g, scratch + l->tile, output);
+    }
+}
+
+static void run(const sc_conv *c, void *scratch) {
+    float *floats = scratch;
+    const layout l = layout_of(c);
+    for (int64_t o = 0; o < c->groups * c->out_channels; o++) {
+        floats[l.scale + (uint64_t)o] = sc_conv_scale(c, o);
+        floats[l.shift + (uint64_t)o] = sc_conv_shift(c, o);
+    }
+    for (int64_t n = 0; n < c->batch; n++)
+        for (int64_t group = 0; group < c->groups; group++)
+            run_group(c, &l, floats, n, group);
+}
+
+const sc_conv_variant sc_conv_panels = {"panels", fits, scratch_bytes, run};
