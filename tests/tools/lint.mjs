@@ -16,7 +16,7 @@ const code =
 // Data of the tests and files that come from elsewhere or from a tool are not ours to lay out.
 const data = /^tests\/(data|models|import|fuzz\/corpus)\/|^package-lock\.json$/;
 // Tables are laid out in columns and may be as wide as their widest row.
-const wide = /\.(def|fbs|json|md|html|svg|case|ir)$/;
+const wide = /\.(txt|def|fbs|json|md|html|svg|case|ir)$/;
 
 // Patterns are put together here so that this file does not match itself.
 const marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X"].join("|");

@@ -1,0 +1,31 @@
+// npm run dev: the page on Vite's server, with the module and the library rebuilt when their
+// sources change.
+import { spawn } from "node:child_process";
+import { watch } from "node:fs";
+import { buildLibrary, buildWasm } from "./build.mjs";
+import { StepFailed, bin, inRoot, root, script, setUp } from "./steps.mjs";
+
+await script(() => {
+  setUp("wasm", "node");
+  buildWasm();
+  buildLibrary();
+  const rebuild = () => {
+    try {
+      buildWasm();
+      buildLibrary();
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error;
+      console.error(error.message);
+    }
+  };
+  let timer;
+  for (const folder of ["src", "wasm", "schema"]) {
+    watch(inRoot(folder), { recursive: true }, (_event, name) => {
+      if (name?.endsWith("abi.gen.ts")) return;
+      clearTimeout(timer);
+      timer = setTimeout(rebuild, 200);
+    });
+  }
+  const vite = spawn(bin("vite"), ["web"], { cwd: root, stdio: "inherit" });
+  vite.on("close", (status) => process.exit(status ?? 0));
+});

@@ -1,0 +1,55 @@
+// A static server for the built page: node tools/serve.mjs [--port N] [--folder DIR]. Sends the
+// headers the page is made for, so what works here works wherever they are sent: no script but its
+// own and WebAssembly, and isolated from other origins, which shared memory needs.
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { parseArgs } from "node:util";
+import { inRoot } from "./steps.mjs";
+
+const types = {
+  ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css",
+  ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml",
+  ".woff2": "font/woff2", ".png": "image/png", ".txt": "text/plain; charset=utf-8",
+};
+
+export const headers = {
+  "Content-Security-Policy":
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; " +
+    "img-src 'self' data: blob:; style-src 'self'; connect-src 'self' blob: data:; " +
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+  "X-Content-Type-Options": "nosniff",
+  "Cache-Control": "no-cache",
+};
+
+// Resolves to { url, close } once it listens; port 0 means any free one.
+export function serve(folder, port = 0) {
+  const server = createServer((request, response) => {
+    const path = normalize(decodeURIComponent(new URL(request.url, "http://host").pathname));
+    let file = join(folder, path);
+    if (existsSync(file) && statSync(file).isDirectory()) file = join(file, "index.html");
+    if (path.includes("..") || !existsSync(file)) {
+      response.writeHead(404, headers).end("not found\n");
+      return;
+    }
+    const type = types[extname(file)] ?? "application/octet-stream";
+    response.writeHead(200, { ...headers, "Content-Type": type });
+    createReadStream(file).pipe(response);
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      resolve({ url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() });
+    });
+  });
+}
+
+if (process.argv[1] === inRoot("tools/serve.mjs")) {
+  const { values } = parseArgs({
+    options: { port: { type: "string", default: "0" }, folder: { type: "string" } },
+  });
+  const { url } = await serve(values.folder ?? inRoot("dist/web"), Number(values.port));
+  console.log(`Sconce is at ${url}`);
+}
