@@ -7,8 +7,8 @@
 // - id: overload joined to the name with '_' (add_Tensor; relu for the default overload); other
 //   namespaces than aten come first (dim_order_ops__clone_dim_order).
 // - out overload: "out" means that <name>.out is what a .pte calls; NULL when a .pte never holds
-//   the op (it is expanded, or becomes its *_copy twin). An in-place name such as "copy_" stands for
-//   itself.
+//   the op (it is expanded, or becomes its *_copy twin). A name with "::" in it is the whole name
+//   ("aten::copy_", "executorch_prim::add.Scalar").
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
 // - EXPAND..: read by passes/decompose.c only. KERNEL..: read by kernels/kernel_table.c only.
 // In-place twins (relu_, add_.Tensor) need no rows: they derive from the functional row.
@@ -30,7 +30,8 @@ typedef enum sc_op_trait {
     SC_HIGHER_ORDER = 1 << 9,    // has graph arguments
     SC_ASSERTION = 1 << 10,      // checks and has no result that matters; erased on the way
     SC_INPLACE = 1 << 11,        // derived twin: `functional` says of what
-    SC_FOREIGN = 1 << 12         // not in the table: kept by name so that it can be reported
+    SC_FOREIGN = 1 << 12,        // not in the table: kept by name so that it can be reported
+    SC_COMPOSITE = 1 << 13       // always expanded, also while tracing another op's expansion
 } sc_op_trait;
 
 typedef enum sc_param_type {
@@ -56,10 +57,10 @@ typedef struct sc_param {
     bool is_aliased;       // (a) alias mark without '!'
     int32_t list_size;     // int[2]: a single int stands for this many; 0 = any
     sc_default_kind default_kind;
-    int64_t default_int;   // also the one value that SC_DEFAULT_INTS repeats, and 0/1 for bools
+    int64_t default_int;   // 0/1 for bools; a sc_dtype for dtype parameters
     double default_float;
     sc_str default_str;
-    int64_t default_ints[4];
+    int64_t default_ints[4];  // SC_DEFAULT_INTS: the whole list, `int[2] p=1` being [1, 1]
     uint32_t default_ints_count;
 } sc_param;
 
@@ -122,7 +123,8 @@ uint32_t sc_op_similar(sc_str name, const sc_op *out[3]);
 // Does the out variant take this functional parameter? Factory ops lose dtype, layout, device and
 // pin_memory on the way to a .pte.
 bool sc_op_out_keeps(const sc_op *op, uint32_t param_index);
-// How many out tensors the .pte form has; a Tensor[] return counts as one list.
+// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; none for
+// ops that write their first argument.
 uint32_t sc_op_out_count(const sc_op *op);
 
 #endif

@@ -1,0 +1,270 @@
+// The operator table in memory: rows, schemas, lookup by the names that .pt2 and .pte files use.
+// Owns the only process-wide state of the core: built once from constants, the same every time.
+// In-place twins are made from their functional row when first asked for and then stay.
+#include "ops/op.h"
+
+#include "base/map.h"
+
+#define INFER(rule) extern sc_status sc_infer_##rule(struct sc_infer *);
+#define BY_EXPANSION
+#define OP(id, schema, out, infer, ...) infer
+#include "ops/ops.def"
+#undef OP
+#undef BY_EXPANSION
+#undef INFER
+
+typedef struct op_row {
+    const char *schema;
+    const char *out;
+    sc_infer_fn infer;
+    uint32_t traits;
+} op_row;
+
+#define INFER(rule) sc_infer_##rule
+#define BY_EXPANSION NULL
+static const op_row rows[SC_OP_COUNT] = {
+#define OP(id, schema, out, infer, expand, kernel, ...) \
+    [SC_OP_##id] = {schema, out, infer, __VA_ARGS__},
+#include "ops/ops.def"
+#undef OP
+};
+
+static struct {
+    bool ready;
+    sc_arena arena;
+    sc_op ops[SC_OP_COUNT];
+    sc_schema schemas[SC_OP_COUNT];
+    sc_map by_name;
+    sc_map by_out;
+} table;
+
+// --- building ------------------------------------------------------------------------------------
+
+static sc_str base_of(sc_str name) {
+    ptrdiff_t dot = sc_str_find(name, '.');
+    return dot < 0 ? name : sc_str_slice(name, 0, (size_t)dot);
+}
+
+static const char *full_out_name(sc_str name, const char *out) {
+    if (!out || sc_str_find(sc_str_from(out), ':') >= 0)
+        return out;
+    sc_str base = base_of(name);
+    sc_sb sb;
+    sc_sb_init(&sb, &table.arena);
+    sc_sb_add(&sb, base);
+    sc_sb_add_char(&sb, '.');
+    sc_sb_add_text(&sb, out);
+    return sc_sb_terminate(&sb);
+}
+
+static sc_status add_row(sc_ctx *ctx, uint16_t id) {
+    const op_row *row = &rows[id];
+    sc_op *op = &table.ops[id];
+    sc_schema *schema = &table.schemas[id];
+    SC_TRY(sc_schema_parse(ctx, &table.arena, sc_str_from(row->schema), schema));
+    *op = (sc_op){.id = id, .traits = row->traits, .infer = row->infer, .schema = schema};
+    op->name = sc_str_dup(&table.arena, schema->name);
+    op->out_name = full_out_name(schema->name, row->out);
+    if (!sc_map_add(&table.by_name, schema->name, op))
+        return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "operator table: %s has two rows", op->name);
+    if (op->out_name)
+        sc_map_add(&table.by_out, sc_str_from(op->out_name), op);
+    return SC_OK;
+}
+
+sc_status sc_ops_init(void) {
+    if (table.ready)
+        return SC_OK;
+    sc_arena scratch;
+    sc_arena_init(&table.arena);
+    sc_arena_init(&scratch);
+    sc_map_init(&table.by_name, &table.arena);
+    sc_map_init(&table.by_out, &table.arena);
+    sc_ctx ctx;
+    sc_ctx_init(&ctx, &scratch, &scratch);
+    table.ops[SC_OP_FOREIGN] = (sc_op){.id = SC_OP_FOREIGN, .traits = SC_FOREIGN, .name = "?"};
+    sc_status status = SC_OK;
+    for (uint32_t id = 1; id < SC_OP_COUNT && status == SC_OK; id++)
+        status = add_row(&ctx, (uint16_t)id);
+    // A row that does not parse is a defect of the table, found by the first test that runs.
+    if (status != SC_OK)
+        sc_panic(__FILE__, __LINE__, ctx.diags.count ? sc_vec_last(&ctx.diags).message.data : "?");
+    sc_arena_deinit(&scratch);
+    table.ready = true;
+    return SC_OK;
+}
+
+const sc_op *sc_op_get(sc_op_id id) {
+    SC_ASSERT(table.ready && (unsigned)id < SC_OP_COUNT);
+    return &table.ops[id];
+}
+
+// --- lookup --------------------------------------------------------------------------------------
+
+static sc_str without_default(sc_str name) {
+    return sc_str_ends_with(name, ".default") ? sc_str_slice(name, 0, name.size - 8) : name;
+}
+
+// "aten::add_.Tensor" -> "aten::add.Tensor", "aten::__iand__.Tensor" -> "aten::__and__.Tensor";
+// empty when the name is not that of an in-place op.
+static sc_str functional_name(sc_arena *arena, sc_str name) {
+    sc_str base = base_of(name);
+    ptrdiff_t colon = sc_str_find_last(base, ':');
+    if (colon < 0 || base.size < 3 || base.data[base.size - 1] != '_')
+        return (sc_str){NULL, 0};
+    sc_str space = sc_str_slice(base, 0, (size_t)colon + 1);
+    sc_str stem = sc_str_slice(base, (size_t)colon + 1, base.size);
+    sc_str overload = sc_str_slice(name, base.size, name.size);
+    if (sc_str_starts_with(stem, "__i") && sc_str_ends_with(stem, "__") && stem.size > 5)
+        return sc_str_format(arena, SC_STR_FMT "__" SC_STR_FMT SC_STR_FMT, SC_STR_ARG(space),
+                             SC_STR_ARG(sc_str_slice(stem, 3, stem.size)), SC_STR_ARG(overload));
+    if (sc_str_starts_with(stem, "__"))
+        return (sc_str){NULL, 0};
+    return sc_str_format(arena, SC_STR_FMT SC_STR_FMT SC_STR_FMT, SC_STR_ARG(space),
+                         SC_STR_ARG(sc_str_slice(stem, 0, stem.size - 1)), SC_STR_ARG(overload));
+}
+
+static const sc_op *make_inplace(sc_str name, const sc_op *functional) {
+    const sc_schema *from = functional->schema;
+    sc_schema *schema = sc_new(&table.arena, sc_schema);
+    *schema = *from;
+    schema->name = sc_str_copy(&table.arena, name);
+    schema->params = sc_new_array(&table.arena, sc_param, from->param_count);
+    memcpy(schema->params, from->params, from->param_count * sizeof(sc_param));
+    schema->params[0].is_written = true;
+    schema->params[0].is_aliased = false;
+    sc_op *op = sc_new(&table.arena, sc_op);
+    *op = *functional;
+    op->traits = (functional->traits & ~(uint32_t)(SC_CORE | SC_VIEW | SC_COMPOSITE)) | SC_INPLACE | SC_MUTATES;
+    op->name = schema->name.data;
+    op->out_name = NULL;
+    op->schema = schema;
+    op->functional = functional;
+    sc_map_add(&table.by_name, schema->name, op);
+    return op;
+}
+
+static const sc_op *find_inplace(sc_str name) {
+    sc_mark mark = sc_arena_mark(&table.arena);
+    const sc_op *functional = sc_map_get(&table.by_name, functional_name(&table.arena, name));
+    sc_arena_rewind(&table.arena, mark);
+    if (!functional || functional->schema->param_count == 0 ||
+        functional->schema->return_count != 1)
+        return NULL;
+    const sc_param *self = &functional->schema->params[0];
+    if (self->type != SC_PARAM_TENSOR || self->is_list || self->is_optional || self->is_written)
+        return NULL;
+    return make_inplace(name, functional);
+}
+
+const sc_op *sc_op_find(sc_str name) {
+    SC_ASSERT(table.ready);
+    name = without_default(name);
+    if (!name.size)
+        return NULL;
+    const sc_op *op = sc_map_get(&table.by_name, name);
+    return op ? op : find_inplace(name);
+}
+
+const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
+    SC_ASSERT(table.ready);
+    char key[160];
+    if (name.size + overload.size + 1 > sizeof key)
+        return NULL;
+    if (sc_str_is(overload, "default"))
+        overload.size = 0;
+    if (name.size)
+        memcpy(key, name.data, name.size);
+    size_t size = name.size;
+    if (overload.size) {
+        key[size++] = '.';
+        memcpy(key + size, overload.data, overload.size);
+        size += overload.size;
+    }
+    return sc_map_get(&table.by_out, (sc_str){key, size});
+}
+
+const sc_op *sc_op_copy_twin(const sc_op *op) {
+    if (!sc_op_has(op, SC_VIEW))
+        return NULL;
+    sc_str name = sc_str_from(op->name), base = base_of(name);
+    char key[160];
+    if (name.size + 5 > sizeof key)
+        return NULL;
+    memcpy(key, base.data, base.size);
+    memcpy(key + base.size, "_copy", 5);
+    memcpy(key + base.size + 5, name.data + base.size, name.size - base.size);
+    return sc_map_get(&table.by_name, (sc_str){key, name.size + 5});
+}
+
+// --- suggestions ---------------------------------------------------------------------------------
+
+enum { NAME_MAX = 64 };
+
+// Edit distance of the first NAME_MAX bytes.
+static uint32_t distance(sc_str a, sc_str b) {
+    uint32_t row[NAME_MAX + 1];
+    size_t n = a.size < NAME_MAX ? a.size : NAME_MAX, m = b.size < NAME_MAX ? b.size : NAME_MAX;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (uint32_t)j;
+    for (size_t i = 1; i <= n; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = (uint32_t)i;
+        for (size_t j = 1; j <= m; j++) {
+            uint32_t change = diagonal + (a.data[i - 1] != b.data[j - 1]);
+            uint32_t edit = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = change < edit ? change : edit;
+        }
+    }
+    return row[m];
+}
+
+uint32_t sc_op_similar(sc_str name, const sc_op *out[3]) {
+    SC_ASSERT(table.ready);
+    uint32_t best[3], count = 0;
+    sc_str wanted = base_of(name);
+    for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
+        uint32_t d = distance(wanted, base_of(sc_str_from(table.ops[id].name)));
+        if (d > 2 && d * 4 > wanted.size)
+            continue;
+        uint32_t at = count < 3 ? count++ : 3;
+        while (at > 0 && best[at - 1] > d) {
+            if (at < 3) {
+                best[at] = best[at - 1];
+                out[at] = out[at - 1];
+            }
+            at--;
+        }
+        if (at < 3) {
+            best[at] = d;
+            out[at] = &table.ops[id];
+        }
+    }
+    return count;
+}
+
+// --- the .pte form -------------------------------------------------------------------------------
+
+static bool has_param(const sc_schema *schema, const char *name) {
+    for (uint32_t i = 0; i < schema->param_count; i++)
+        if (sc_str_is(schema->params[i].name, name))
+            return true;
+    return false;
+}
+
+bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {
+    static const char *const lost[] = {"dtype", "layout", "device", "pin_memory"};
+    SC_ASSERT(param_index < op->schema->param_count);
+    // Only ops that place a tensor somewhere have a layout; with an out tensor there is no choice.
+    if (!has_param(op->schema, "layout"))
+        return true;
+    for (size_t i = 0; i < SC_COUNT_OF(lost); i++)
+        if (sc_str_is(op->schema->params[param_index].name, lost[i]))
+            return false;
+    return true;
+}
+
+uint32_t sc_op_out_count(const sc_op *op) {
+    return sc_op_has(op, SC_MUTATES) ? 0 : op->schema->return_count;
+}
