@@ -3,7 +3,7 @@
 // run.
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { StepFailed, buildPreset, inRoot, root, script, setUp, tee } from "./steps.mjs";
+import { StepFailed, buildPreset, calmly, inRoot, script, setUp, tee } from "./steps.mjs";
 
 await script(async (args) => {
   const { values, positionals } = parseArgs({
@@ -23,15 +23,17 @@ await script(async (args) => {
     mkdirSync(found, { recursive: true });
     const corpus = inRoot("tests/fuzz/corpus", name);
     console.log(`\nfuzz ${name}, ${values.seconds} s`);
-    const { status, text } = await tee(inRoot(`build/fuzz/fuzz_${name}`), [
+    const [command, all] = calmly(inRoot(`build/fuzz/fuzz_${name}`), [
       `-max_total_time=${values.seconds}`, "-print_final_stats=1", "-timeout=10",
       "-rss_limit_mb=2048", "-verbosity=0", `-artifact_prefix=${found}-`, found,
       ...(existsSync(corpus) ? [corpus] : []),
-    ], { cwd: root });
+    ]);
+    const { status, text } = await tee(command, all);
     const runs = Number(/number_of_executed_units: (\d+)/.exec(text)?.[1] ?? 0);
     // A fuzzer that ran nothing checked nothing.
-    if (status !== 0 || runs === 0) failed++;
-    console.log(`fuzz ${name}: ${runs} inputs, ${status === 0 ? "no crash" : "CRASH"}`);
+    const verdict = status !== 0 ? "CRASH" : runs === 0 ? "RAN NOTHING" : "no crash";
+    if (verdict !== "no crash") failed++;
+    console.log(`fuzz ${name}: ${runs} inputs, ${verdict}`);
   }
   console.log(`${names.length - failed} passed, ${failed} failed`);
   if (failed) process.exitCode = 1;

@@ -11,7 +11,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { build, buildPackage } from "./build.mjs";
 import {
-  StepFailed, bin, buildPreset, chromium, inRoot, jobs, run, script, setUp, tee,
+  StepFailed, bin, buildPreset, calmly, chromium, inRoot, jobs, run, script, setUp, tee,
 } from "./steps.mjs";
 
 const count = (passed, failed) => ({ passed, failed });
@@ -35,7 +35,7 @@ async function check() {
 }
 
 async function ctest(preset) {
-  const { status, text } = await tee("ctest", ["--preset", preset, "-j", String(jobs)]);
+  const { status, text } = await tee(...calmly("ctest", ["--preset", preset, "-j", String(jobs)]));
   const closing = /(\d+)% tests passed, (\d+) tests failed out of (\d+)/.exec(text);
   if (!closing) throw new StepFailed("ctest ran nothing");
   const failed = Number(closing[2]);
