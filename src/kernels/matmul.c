@@ -1,0 +1,287 @@
+// mm, bmm, addmm, linear: from arguments to strided matrices, and from element types to the code
+// that multiplies them. Half precision multiplies f32 copies.
+#include "kernels/matmul.h"
+
+#include "kernels/convert.h"
+#include "kernels/kernel.h"
+
+// --- types without tiles -------------------------------------------------------------------------
+
+#define T double
+#define A double
+#define ALPHA alpha
+#define BETA beta
+#define FN(name) name##_f64
+#include "kernels/matmul_slow.inc"
+
+// Integers wrap; unsigned sums make that defined.
+#define T uint8_t
+#define A uint64_t
+#define ALPHA alpha_int
+#define BETA beta_int
+#define FN(name) name##_u8
+#include "kernels/matmul_slow.inc"
+#define T int8_t
+#define A uint64_t
+#define ALPHA alpha_int
+#define BETA beta_int
+#define FN(name) name##_i8
+#include "kernels/matmul_slow.inc"
+#define T int16_t
+#define A uint64_t
+#define ALPHA alpha_int
+#define BETA beta_int
+#define FN(name) name##_i16
+#include "kernels/matmul_slow.inc"
+#define T int32_t
+#define A uint64_t
+#define ALPHA alpha_int
+#define BETA beta_int
+#define FN(name) name##_i32
+#include "kernels/matmul_slow.inc"
+#define T int64_t
+#define A uint64_t
+#define ALPHA alpha_int
+#define BETA beta_int
+#define FN(name) name##_i64
+#include "kernels/matmul_slow.inc"
+
+sc_matmul_fn sc_matmul_slow(sc_dtype dtype) {
+    switch (dtype) {
+    case SC_DTYPE_U8: return run_u8;
+    case SC_DTYPE_I8: return run_i8;
+    case SC_DTYPE_I16: return run_i16;
+    case SC_DTYPE_I32: return run_i32;
+    case SC_DTYPE_I64: return run_i64;
+    case SC_DTYPE_F64: return run_f64;
+    default: return NULL;
+    }
+}
+
+// --- half precision: f32 copies ------------------------------------------------------------------
+
+// The tensors of a product; `self` may be NULL.
+typedef struct operands {
+    const sc_tensor *a, *b, *self, *out;
+} operands;
+
+static bool is_half(unsigned dtype) { return dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16; }
+
+static uint64_t float_bytes(const sc_tensor *t) {
+    return t ? sc_align_up((uint64_t)t->numel * sizeof(float), 64) : 0;
+}
+
+static uint64_t copies_bytes(const operands *o) {
+    if (!is_half(o->out->dtype))
+        return 0;
+    return float_bytes(o->a) + float_bytes(o->b) + float_bytes(o->self) + float_bytes(o->out);
+}
+
+// A dense tensor keeps its layout, so that the matrix steps stay valid.
+static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
+    float *copy = (float *)(void *)*scratch;
+    sc_loader(SC_CLASS_F32, t->dtype)(copy, t->data, 1, t->numel);
+    *scratch += float_bytes(t);
+    return copy;
+}
+
+static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch) {
+    mm->a.data = as_floats(o->a, &scratch);
+    mm->b.data = as_floats(o->b, &scratch);
+    if (mm->self.data)
+        mm->self.data = as_floats(o->self, &scratch);
+    float *out = (float *)(void *)scratch;
+    mm->c = out;
+    sc_matmul_f32(mm, scratch + float_bytes(o->out));
+    sc_storer(SC_CLASS_F32, o->out->dtype)(o->out->data, 1, out, o->out->numel);
+    return SC_OK;
+}
+
+// --- common to the operators -----------------------------------------------------------------------
+
+static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
+    const unsigned dtype = o->out->dtype;
+    if (o->a->dtype != dtype || o->b->dtype != dtype || (o->self && o->self->dtype != dtype))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "matrix product of %s and %s into %s",
+                       sc_dtype_name((sc_dtype)o->a->dtype), sc_dtype_name((sc_dtype)o->b->dtype),
+                       sc_dtype_name((sc_dtype)dtype));
+    if (o->out->numel == 0)
+        return SC_OK;
+    if (dtype != SC_DTYPE_F32 && !is_half(dtype)) {
+        sc_matmul_fn slow = sc_matmul_slow((sc_dtype)dtype);
+        if (!slow)
+            return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "matrix products do not take %s",
+                           sc_dtype_name((sc_dtype)dtype));
+        slow(mm);
+        return SC_OK;
+    }
+    if (copies_bytes(o) + sc_matmul_scratch(mm) > call->scratch_bytes)
+        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "a matrix product got too little scratch");
+    if (is_half(dtype))
+        return run_halves(o, mm, call->scratch);
+    mm->epilogue = call->prepared;
+    sc_matmul_f32(mm, call->scratch);
+    return SC_OK;
+}
+
+static uint64_t scratch(const operands *o, const sc_matmul *mm) {
+    bool floats = o->out->dtype == SC_DTYPE_F32 || is_half(o->out->dtype);
+    return floats ? copies_bytes(o) + sc_matmul_scratch(mm) : 0;
+}
+
+static sc_status misfit(const sc_kernel_call *call) {
+    return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "the matrices of this product do not fit together");
+}
+
+static sc_matmul matmul_of(const operands *o) {
+    return (sc_matmul){.batch = 1, .alpha = 1, .beta = 1, .alpha_int = 1, .beta_int = 1,
+                       .a.data = o->a->data, .b.data = o->b->data, .c = o->out->data,
+                       .self.data = o->self ? o->self->data : NULL};
+}
+
+// Rows and columns of the three matrices, which are the last two dimensions of their tensors.
+static bool set_matrices(sc_matmul *mm, const operands *o, uint32_t first) {
+    const sc_tensor *a = o->a, *b = o->b, *c = o->out;
+    mm->m = a->sizes[first], mm->k = a->sizes[first + 1], mm->n = b->sizes[first + 1];
+    mm->a.row = a->strides[first], mm->a.column = a->strides[first + 1];
+    mm->b.row = b->strides[first], mm->b.column = b->strides[first + 1];
+    mm->c_row = c->strides[first], mm->c_column = c->strides[first + 1];
+    return b->sizes[first] == mm->k && c->sizes[first] == mm->m && c->sizes[first + 1] == mm->n;
+}
+
+// --- mm, bmm -------------------------------------------------------------------------------------
+
+static operands two_operands(const sc_kernel_call *call) {
+    return (operands){sc_call_tensor(call, 0), sc_call_tensor(call, 1), NULL,
+                      sc_call_tensor(call, 2)};
+}
+
+static bool describe_mm(const operands *o, sc_matmul *mm) {
+    *mm = matmul_of(o);
+    return o->a->rank == 2 && o->b->rank == 2 && o->out->rank == 2 && set_matrices(mm, o, 0);
+}
+
+static sc_status run_mm(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = two_operands(call);
+    return describe_mm(&o, &mm) ? run(call, &o, &mm) : misfit(call);
+}
+
+static uint64_t mm_scratch(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = two_operands(call);
+    return describe_mm(&o, &mm) ? scratch(&o, &mm) : 0;
+}
+
+SC_KERNEL(mm, .run = run_mm, .scratch = mm_scratch);
+
+static bool describe_bmm(const operands *o, sc_matmul *mm) {
+    *mm = matmul_of(o);
+    if (o->a->rank != 3 || o->b->rank != 3 || o->out->rank != 3 || !set_matrices(mm, o, 1))
+        return false;
+    mm->batch = o->a->sizes[0];
+    mm->a.batch = o->a->strides[0], mm->b.batch = o->b->strides[0];
+    mm->c_batch = o->out->strides[0];
+    return o->b->sizes[0] == mm->batch && o->out->sizes[0] == mm->batch;
+}
+
+static sc_status run_bmm(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = two_operands(call);
+    return describe_bmm(&o, &mm) ? run(call, &o, &mm) : misfit(call);
+}
+
+static uint64_t bmm_scratch(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = two_operands(call);
+    return describe_bmm(&o, &mm) ? scratch(&o, &mm) : 0;
+}
+
+SC_KERNEL(bmm, .run = run_bmm, .scratch = bmm_scratch);
+
+// --- addmm(self, mat1, mat2, *, beta, alpha, out) --------------------------------------------------
+
+static operands addmm_operands(const sc_kernel_call *call) {
+    return (operands){sc_call_tensor(call, 1), sc_call_tensor(call, 2), sc_call_tensor(call, 0),
+                      sc_call_tensor(call, 5)};
+}
+
+// `self` broadcasts to the result: a missing or single dimension is read with step 0.
+static bool broadcast_self(const operands *o, sc_matmul *mm) {
+    const sc_tensor *s = o->self;
+    const int64_t wanted[2] = {mm->m, mm->n};
+    int64_t *steps[2] = {&mm->self.row, &mm->self.column};
+    if (s->rank > 2)
+        return false;
+    for (uint32_t d = 0; d < s->rank; d++) {
+        uint32_t axis = d + 2 - s->rank;
+        if (s->sizes[d] != 1 && s->sizes[d] != wanted[axis])
+            return false;
+        *steps[axis] = s->sizes[d] == 1 ? 0 : s->strides[d];
+    }
+    return true;
+}
+
+static bool describe_addmm(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
+    if (!describe_mm(o, mm) || !broadcast_self(o, mm))
+        return false;
+    mm->beta = sc_call_number(call, 3), mm->beta_int = sc_call_integer(call, 3);
+    mm->alpha = sc_call_number(call, 4), mm->alpha_int = sc_call_integer(call, 4);
+    if (mm->beta == 0)
+        mm->self.data = NULL;  // not even NaNs of it count
+    return true;
+}
+
+static sc_status run_addmm(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = addmm_operands(call);
+    return describe_addmm(call, &o, &mm) ? run(call, &o, &mm) : misfit(call);
+}
+
+static uint64_t addmm_scratch(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = addmm_operands(call);
+    return describe_addmm(call, &o, &mm) ? scratch(&o, &mm) : 0;
+}
+
+SC_KERNEL(addmm, .run = run_addmm, .scratch = addmm_scratch);
+
+// --- linear(input, weight, bias, *, out): input rows against weight rows -----------------------------
+
+static operands linear_operands(const sc_kernel_call *call) {
+    return (operands){sc_call_tensor(call, 0), sc_call_tensor(call, 1), sc_call_tensor(call, 2),
+                      sc_call_tensor(call, 3)};
+}
+
+static bool describe_linear(const operands *o, sc_matmul *mm) {
+    const sc_tensor *x = o->a, *w = o->b, *c = o->out;
+    if (x->rank < 1 || w->rank != 2 || c->rank != x->rank || !sc_tensor_is_contiguous(x) ||
+        !sc_tensor_is_contiguous(c))
+        return false;
+    *mm = matmul_of(o);
+    mm->k = x->sizes[x->rank - 1], mm->n = w->sizes[0];
+    mm->m = 1;
+    for (uint32_t d = 0; d + 1 < x->rank; d++)
+        mm->m *= x->sizes[d];
+    mm->a.row = mm->k, mm->a.column = 1;
+    mm->b.row = w->strides[1], mm->b.column = w->strides[0];  // transposed
+    mm->c_row = mm->n, mm->c_column = 1;
+    if (o->self && (o->self->rank != 1 || o->self->sizes[0] != mm->n))
+        return false;
+    mm->self.column = 1;
+    return w->sizes[1] == mm->k && c->numel == mm->m * mm->n;
+}
+
+static sc_status run_linear(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = linear_operands(call);
+    return describe_linear(&o, &mm) ? run(call, &o, &mm) : misfit(call);
+}
+
+static uint64_t linear_scratch(const sc_kernel_call *call) {
+    sc_matmul mm;
+    const operands o = linear_operands(call);
+    return describe_linear(&o, &mm) ? scratch(&o, &mm) : 0;
+}
+
+SC_KERNEL(linear, .run = run_linear, .scratch = linear_scratch);

@@ -1,0 +1,111 @@
+// The engine: everything Sconce does, synchronously and on this thread. Each job is a session of its
+// own, so that disposing what a call returned frees all that the job took.
+import { inspectCompilation, openPrograms, toEdge } from "./compile.js";
+import { Core, Session } from "./core.js";
+import { SconceError } from "./errors.js";
+import { loadProgram, type DTypeTable } from "./program.js";
+import type {
+  Capabilities, CompilationReport, DType, EdgeProgramManager, Engine, EngineOptions,
+  ExecutorchProgramManager, LoadOptions, LowerOptions, Meta, Program, Programs, Source, ToEdgeOptions,
+} from "./types.js";
+
+class SyncEngine implements Engine {
+  readonly version: string;
+  private tables: Meta | undefined;
+
+  constructor(private readonly core: Core, private readonly found: Capabilities) {
+    this.version = core.memory.zeroTerminated(core.raw.version());
+  }
+
+  /** Runs a job on a fresh session; the session stays open only if the job succeeds and keeps it. */
+  private job<T>(body: (session: Session) => T, keep: boolean): T {
+    const session = new Session(this.core);
+    let done = false;
+    try {
+      const result = body(session);
+      done = true;
+      return result;
+    } finally {
+      if (!done || !keep) session.release();
+    }
+  }
+
+  capabilities(): Capabilities {
+    return { ...this.found, reasons: [...this.found.reasons] };
+  }
+
+  meta(): Meta {
+    this.tables ??= this.job((session) => JSON.parse(session.textOf((raw, s) => raw.meta(s))) as Meta, false);
+    return this.tables;
+  }
+
+  private get dtypes(): DTypeTable {
+    const { dtypes } = this.meta();
+    return {
+      code: (name: DType) => {
+        const row = dtypes.find((d) => d.name === name);
+        if (!row) throw new SconceError("dtype", `there is no dtype '${name}'`, `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`);
+        return row.code;
+      },
+      name: (code: number) => dtypes.find((d) => d.code === code)!.name,
+    };
+  }
+
+  detect(source: Source): string {
+    return this.job((session) => {
+      const handle = session.addSource(source);
+      return session.textOf((raw, s) => raw.detect(s, handle));
+    }, false);
+  }
+
+  toEdge(programs: Programs, options: ToEdgeOptions = {}): EdgeProgramManager {
+    return this.job((session) => toEdge(session, programs, options), true);
+  }
+
+  lower(programs: Programs, options: LowerOptions = {}): ExecutorchProgramManager {
+    const edge = this.toEdge(programs, options);
+    try {
+      return edge.toExecutorch(options);
+    } finally {
+      edge.dispose();
+    }
+  }
+
+  inspect(programs: Programs): CompilationReport {
+    return this.job((session) => {
+      openPrograms(session, programs, {});
+      return inspectCompilation(session);
+    }, false);
+  }
+
+  load(pte: Source, options: LoadOptions = {}): Program {
+    return this.job((session) => loadProgram(session, pte, options, this.dtypes), true);
+  }
+
+  dispose(): void {
+    this.core.kill();
+  }
+}
+
+// A module of one function that holds one relaxed-SIMD instruction: valid only where those exist.
+const RELAXED_PROBE = new Uint8Array([
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15,
+  253, 128, 2, 11,
+]);
+
+function probe(): Capabilities {
+  const relaxed = WebAssembly.validate(RELAXED_PROBE);
+  const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated === true;
+  const reasons = ["this build has one thread"];
+  if (!isolated) reasons.push("the page is not cross-origin isolated, so threads could not be used");
+  return { simd: true, relaxedSimd: relaxed, threads: false, binary: "simd", reasons };
+}
+
+/**
+ * Makes an engine on this thread. In a page, prefer the client, which keeps the page responsive.
+ * @throws SconceError with the code "io" when the module cannot be loaded.
+ */
+export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  const wasm = options.wasm ?? new URL("./sconce.wasm", import.meta.url);
+  return new SyncEngine(await Core.create(wasm, options), probe());
+}

@@ -1,0 +1,66 @@
+// Errors that callers can switch on. A SconceError says what is wrong with the input and what to do;
+// a SconcePanic says that the engine itself broke and must be thrown away.
+import type { Diagnostic, ErrorCode } from "./types.js";
+
+/** A failed call: the code, a hint that says what to do, and every diagnostic that was recorded. */
+export class SconceError extends Error {
+  override readonly name: string = "SconceError";
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly method: string;
+  readonly node: string;
+  readonly op: string;
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(code: ErrorCode, message: string, hint = "", diagnostics: readonly Diagnostic[] = []) {
+    super(message);
+    const first = diagnostics.find((d) => d.severity === "error" && d.code === code) ?? diagnostics[0];
+    this.code = code;
+    this.hint = hint || first?.hint || "";
+    this.method = first?.method ?? "";
+    this.node = first?.node ?? "";
+    this.op = first?.op ?? "";
+    this.diagnostics = diagnostics;
+  }
+
+  /** The error of a call whose report lists `diagnostics`; the first error speaks for all. */
+  static fromDiagnostics(code: ErrorCode, diagnostics: readonly Diagnostic[]): SconceError {
+    const errors = diagnostics.filter((d) => d.severity === "error");
+    const first = errors.find((d) => d.code === code) ?? errors[0];
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+    return new SconceError(code, first ? first.message + more : code, first?.hint, diagnostics);
+  }
+}
+
+/** The engine met a defect of its own or ran out of memory; its state is unknown and it is dead. */
+export class SconcePanic extends SconceError {
+  override readonly name = "SconcePanic";
+  constructor(message: string, code: ErrorCode = "panic") {
+    super(code, message, code === "out_of_memory"
+      ? "Use a smaller model or input, or close other pages."
+      : "Report this with the file, and make a new engine.");
+  }
+}
+
+/** An error as a plain object, for postMessage. */
+export interface PlainError {
+  kind: "error" | "panic" | "other";
+  code: ErrorCode;
+  message: string;
+  hint: string;
+  diagnostics: readonly Diagnostic[];
+}
+
+export function toPlainError(error: unknown): PlainError {
+  if (error instanceof SconceError) {
+    const { code, message, hint, diagnostics } = error;
+    return { kind: error instanceof SconcePanic ? "panic" : "error", code, message, hint, diagnostics };
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { kind: "other", code: "internal", message, hint: "", diagnostics: [] };
+}
+
+export function fromPlainError(plain: PlainError): SconceError {
+  if (plain.kind === "panic") return new SconcePanic(plain.message, plain.code);
+  return new SconceError(plain.code, plain.message, plain.hint, plain.diagnostics);
+}

@@ -1,0 +1,75 @@
+// Access to the module's memory. Views are made anew for every use and never kept: the memory may
+// grow in any call, which detaches every view taken before.
+import { SconcePanic } from "./errors.js";
+import type { Pointer, RawExports } from "./abi.gen.js";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Frees what a call allocated when the call is over, however it ends. */
+export class Memory {
+  constructor(private readonly raw: RawExports) {}
+
+  bytes(address: Pointer, size: number): Uint8Array {
+    return new Uint8Array(this.raw.memory.buffer, address, size);
+  }
+
+  /** A copy that outlives the next call. */
+  copy(address: Pointer, size: number): Uint8Array {
+    return this.bytes(address, size).slice();
+  }
+
+  text(address: Pointer, size: number): string {
+    return decoder.decode(this.bytes(address, size));
+  }
+
+  /** Text that ends with a zero byte. */
+  zeroTerminated(address: Pointer): string {
+    const all = new Uint8Array(this.raw.memory.buffer);
+    return decoder.decode(all.subarray(address, all.indexOf(0, address)));
+  }
+
+  numbers(address: Pointer, count: number): number[] {
+    return [...new Float64Array(this.raw.memory.buffer, address, count)];
+  }
+
+  get heapBytes(): number {
+    return this.raw.memory.buffer.byteLength;
+  }
+
+  alloc(bytes: number): Pointer {
+    const address = this.raw.memory_alloc(bytes);
+    if (address === 0) throw new SconcePanic(`no memory for ${bytes} bytes`, "out_of_memory");
+    return address;
+  }
+
+  free(address: Pointer): void {
+    this.raw.memory_free(address);
+  }
+
+  /** Runs `body` with memory that is freed afterwards. */
+  with<T>(bytes: number, body: (address: Pointer) => T): T {
+    const address = this.alloc(bytes);
+    try {
+      return body(address);
+    } finally {
+      this.free(address);
+    }
+  }
+
+  /** Runs `body` with texts in memory, as (address, size) pairs in order. */
+  withTexts<T>(texts: readonly string[], body: (...pairs: number[]) => T): T {
+    const encoded = texts.map((text) => encoder.encode(text));
+    const total = encoded.reduce((sum, e) => sum + e.length, 0);
+    return this.with(total + 1, (address) => {
+      const pairs: number[] = [];
+      let next = address;
+      for (const bytes of encoded) {
+        this.bytes(next, bytes.length).set(bytes);
+        pairs.push(next, bytes.length);
+        next += bytes.length;
+      }
+      return body(...pairs);
+    });
+  }
+}

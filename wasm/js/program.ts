@@ -1,0 +1,140 @@
+// Running a .pte: values into the module, values out of it, as copies.
+import type { Session } from "./core.js";
+import { SconceError } from "./errors.js";
+import { camelKeys } from "./meta.js";
+import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
+import type { CallOptions, DType, LoadOptions, Program, ProgramReport, Source, Tensor, Value } from "./types.js";
+
+const KIND = { none: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
+const OUTPUT_NUMBERS = 40;
+const SIZES_AT = 8;
+const DIM_ORDER_AT = 24;
+
+/** dtype names and codes, as the core reports them. */
+export interface DTypeTable {
+  code(name: DType): number;
+  name(code: number): DType;
+}
+
+class LoadedProgram implements Program {
+  private report: ProgramReport | undefined;
+  private selected = "";
+
+  constructor(private session: Session | undefined, private readonly dtypes: DTypeTable) {}
+
+  private get open(): Session {
+    if (!this.session) throw new SconceError("disposed", "this program was disposed", "Load it again, or dispose it later.");
+    return this.session;
+  }
+
+  inspect(): ProgramReport {
+    const { open } = this;
+    this.report ??= camelKeys(JSON.parse(open.textOf((raw, s) => raw.run_inspect(s)))) as ProgramReport;
+    return { ...this.report, heapBytes: open.core.memory.heapBytes };
+  }
+
+  get methods(): readonly string[] {
+    return this.inspect().methods.map((m) => m.name);
+  }
+
+  private select(method: string, options: CallOptions): void {
+    if (method === this.selected) return;
+    this.open.core.memory.withTexts([method], (name, bytes) =>
+      this.open.call(options, (raw, s) => raw.run_select(s, name!, bytes!)));
+    this.selected = method;
+  }
+
+  run(method: string, inputs: readonly Value[], options: CallOptions = {}): Value[] {
+    const session = this.open;
+    this.select(method, options);
+    const declared = this.inspect().methods.find((m) => m.name === method)!.inputs;
+    if (inputs.length !== declared.length) {
+      throw new SconceError("input", `method '${method}' takes ${declared.length} inputs, not ${inputs.length}`,
+        "Pass one value per flattened input.");
+    }
+    inputs.forEach((value, index) => this.setInput(index, value, declared[index]!.kind));
+    session.call(options, (raw, s) => raw.run_execute(s));
+    const count = session.core.enter({}, () => session.core.raw.run_output_count(session.handle));
+    return Array.from({ length: count }, (_, index) => this.output(index));
+  }
+
+  private setInput(index: number, value: Value, declared: string): void {
+    const session = this.open;
+    if (value === null) session.call({}, (raw, s) => raw.run_set_none(s, index));
+    else if (typeof value === "boolean") session.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
+    else if (typeof value === "string") {
+      session.core.memory.withTexts([value], (text, bytes) =>
+        session.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)));
+    } else if (isTensor(value)) this.setTensor(index, value);
+    else if (typeof value === "bigint" || (declared === "int" && Number.isSafeInteger(value))) {
+      const bits = BigInt(value);
+      session.call({}, (raw, s) => raw.run_set_int(s, index, Number(bits & 0xffffffffn), Number(BigInt.asIntN(32, bits >> 32n))));
+    } else session.call({}, (raw, s) => raw.run_set_double(s, index, value));
+  }
+
+  private setTensor(index: number, value: Tensor): void {
+    const session = this.open;
+    const { memory } = session.core;
+    const bytes = bytesOf(value);
+    const rank = value.shape.length;
+    memory.with(rank * 8 + bytes.length + 8, (address) => {
+      const data = address + rank * 8;
+      new Float64Array(memory.bytes(address, rank * 8).buffer, address, rank).set(value.shape);
+      memory.bytes(data, bytes.length).set(bytes);
+      session.call({}, (raw, s) =>
+        raw.run_set_tensor(s, index, this.dtypes.code(value.dtype), rank, address, data, bytes.length));
+    });
+  }
+
+  private output(index: number): Value {
+    const session = this.open;
+    const { memory } = session.core;
+    const numbers = memory.with(OUTPUT_NUMBERS * 8, (address) => {
+      session.call({}, (raw, s) => raw.run_output(s, index, address));
+      return memory.numbers(address, OUTPUT_NUMBERS);
+    });
+    const [kind, low, high, double, dtype, rank, address, bytes] = numbers as [number, number, number, number, number, number, number, number];
+    switch (kind) {
+      case KIND.none: return null;
+      case KIND.bool: return low !== 0;
+      case KIND.double: return double;
+      case KIND.string: return memory.text(address, bytes);
+      case KIND.int: {
+        const value = (BigInt(high) << 32n) | BigInt(low);
+        const number = Number(value);
+        return Number.isSafeInteger(number) ? number : value;
+      }
+      default: {
+        const name = this.dtypes.name(dtype);
+        return {
+          dtype: name,
+          shape: numbers.slice(SIZES_AT, SIZES_AT + rank),
+          data: dataFromBytes(name, memory.copy(address, bytes)),
+          dimOrder: numbers.slice(DIM_ORDER_AT, DIM_ORDER_AT + rank),
+        };
+      }
+    }
+  }
+
+  reset(): void {
+    this.open.call({}, (raw, s) => raw.run_reset(s));
+  }
+
+  dispose(): void {
+    this.session?.release();
+    this.session = undefined;
+  }
+}
+
+/** Opens a .pte with its .ptd files on a session that becomes the program's. */
+export function loadProgram(session: Session, pte: Source, options: LoadOptions, dtypes: DTypeTable): Program {
+  const handle = session.addSource(pte);
+  const data = (options.dataFiles ?? []).map((file) => session.addSource(file));
+  const { memory } = session.core;
+  const json = options.instructionMax === undefined ? "" : JSON.stringify({ instruction_max: options.instructionMax });
+  memory.with(data.length * 4 + 4, (list) => memory.withTexts([json], (text, bytes) => {
+    new Uint32Array(memory.bytes(list, data.length * 4).buffer, list, data.length).set(data);
+    session.call(options, (raw, s) => raw.run_open(s, handle, list, data.length, text!, bytes!));
+  }));
+  return new LoadedProgram(session, dtypes);
+}

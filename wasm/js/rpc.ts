@@ -1,0 +1,251 @@
+// Calls across a worker. One generic protocol serves every object of the interface: an object that
+// lives in the worker is a number here, its methods are messages, and what a method returns is
+// either data (copied or transferred) or another such object. Adding a method to the engine is the
+// whole change.
+import { fromPlainError, SconceError, SconcePanic, toPlainError, type PlainError } from "./errors.js";
+import type { CallOptions } from "./types.js";
+
+export type Request =
+  | { type: "call"; id: number; object: number; method: string; args: unknown[]; progress: boolean; optionsAt: number }
+  | { type: "cancel"; id: number }
+  | { type: "dispose"; object: number };
+
+export type Reply =
+  | { type: "result"; id: number; value: unknown }
+  | { type: "object"; id: number; object: number; properties: Record<string, unknown>; methods: string[]; getters: string[] }
+  | { type: "error"; id: number; error: PlainError }
+  | { type: "progress"; id: number; phase: string; done: number; total: number }
+  | { type: "log"; severity: "note" | "warning" | "error"; text: string };
+
+/** The two ends that messages go through: a worker from outside, the global scope from inside. */
+export interface Port {
+  postMessage(message: unknown, transfer: Transferable[]): void;
+}
+
+// --- The worker's end ------------------------------------------------------------------------------
+
+type Target = Record<string, unknown> & { dispose?(): void };
+
+/** Properties that are data, methods, and getters that cost something, of an object and its classes. */
+function describe(target: Target): { properties: Record<string, unknown>; methods: string[]; getters: string[] } {
+  const properties: Record<string, unknown> = {};
+  const methods = new Set<string>();
+  const getters: string[] = [];
+  for (let level: object | null = target; level && level !== Object.prototype; level = Object.getPrototypeOf(level) as object | null) {
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      if (name === "constructor" || methods.has(name) || name in properties || getters.includes(name)) continue;
+      if (typeof descriptor.value === "function") methods.add(name);
+      else if (name === "buffer") getters.push(name);
+      else if (descriptor.get && level !== target) properties[name] = plain(target[name]);
+    }
+  }
+  for (const name of ["method", "methods", "configMethods", "version"]) {
+    if (name in target) properties[name] = target[name];
+  }
+  return { properties: JSON.parse(JSON.stringify(properties)) as Record<string, unknown>, methods: [...methods], getters };
+}
+
+function plain(value: unknown): unknown {
+  const isData = value === null || ["string", "number", "boolean"].includes(typeof value) || Array.isArray(value);
+  return isData ? value : undefined;
+}
+
+function isRemoteObject(value: unknown): value is Target {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype !== Object.prototype && prototype !== Array.prototype && !ArrayBuffer.isView(value) &&
+    !(value instanceof ArrayBuffer) && !(typeof Blob !== "undefined" && value instanceof Blob);
+}
+
+/** Buffers of what is sent away, so that tensors move instead of being copied. */
+function transferables(value: unknown, found: Set<Transferable> = new Set()): Transferable[] {
+  if (ArrayBuffer.isView(value)) {
+    if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength) found.add(value.buffer);
+  } else if (Array.isArray(value)) for (const item of value) transferables(item, found);
+  else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+    for (const item of Object.values(value)) transferables(item, found);
+  }
+  return [...found];
+}
+
+/** Serves `root` (object 0) and everything its methods return. */
+export class Server {
+  private readonly objects = new Map<number, Target>();
+  private next = 1;
+
+  constructor(private readonly port: Port, root: object) {
+    this.objects.set(0, root as Target);
+  }
+
+  describeRoot(): ReturnType<typeof describe> {
+    return describe(this.objects.get(0)!);
+  }
+
+  async handle(request: Request): Promise<void> {
+    if (request.type === "dispose") {
+      this.objects.get(request.object)?.dispose?.();
+      this.objects.delete(request.object);
+    } else if (request.type === "call") {
+      try {
+        this.answer(request.id, await this.call(request));
+      } catch (error) {
+        this.send({ type: "error", id: request.id, error: toPlainError(error) });
+      }
+    }
+  }
+
+  private call(request: Extract<Request, { type: "call" }>): unknown {
+    const target = this.objects.get(request.object);
+    if (!target) throw new SconceError("disposed", "this object was disposed", "Make it again, or dispose it later.");
+    const args = [...request.args];
+    if (request.optionsAt >= 0) {
+      args[request.optionsAt] = { ...(args[request.optionsAt] as object), ...this.listening(request) };
+    }
+    const member = target[request.method];
+    return typeof member === "function" ? (member as (...a: unknown[]) => unknown).apply(target, args) : member;
+  }
+
+  private listening(request: Extract<Request, { type: "call" }>): CallOptions {
+    if (!request.progress) return {};
+    let last = 0;
+    return {
+      onProgress: ({ phase, done, total }) => {
+        // Sixty messages a second are as many as anyone can see.
+        const now = performance.now();
+        if (now - last < 16 && done !== total) return;
+        last = now;
+        this.send({ type: "progress", id: request.id, phase, done, total });
+      },
+    };
+  }
+
+  private answer(id: number, value: unknown): void {
+    if (!isRemoteObject(value)) {
+      this.send({ type: "result", id, value }, transferables(value));
+      return;
+    }
+    const object = this.next++;
+    this.objects.set(object, value);
+    this.send({ type: "object", id, object, ...describe(value) });
+  }
+
+  send(reply: Reply, transfer: Transferable[] = []): void {
+    this.port.postMessage(reply, transfer);
+  }
+}
+
+// --- The caller's end ------------------------------------------------------------------------------
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  onProgress: CallOptions["onProgress"] | undefined;
+  stop(): void;
+}
+
+function isOptions(value: unknown): value is CallOptions {
+  return typeof value === "object" && value !== null && ("signal" in value || "onProgress" in value);
+}
+
+/** Sends calls and turns the replies into promises and proxies. */
+export class Caller {
+  private readonly pending = new Map<number, Pending>();
+  private next = 1;
+  private dead: SconcePanic | undefined;
+  private readonly forgotten: FinalizationRegistry<number> | undefined;
+
+  constructor(private readonly port: Port, private readonly onLog: (severity: "note" | "warning" | "error", text: string) => void) {
+    if (typeof FinalizationRegistry !== "undefined") {
+      this.forgotten = new FinalizationRegistry((object) => this.dispose(object));
+    }
+  }
+
+  /** Rejects everything under way: the worker is gone or its engine broke. */
+  fail(error: SconcePanic): void {
+    this.dead = error;
+    for (const call of this.pending.values()) {
+      call.stop();
+      call.reject(error);
+    }
+    this.pending.clear();
+  }
+
+  get isDead(): boolean {
+    return this.dead !== undefined;
+  }
+
+  call(object: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.dead) return Promise.reject(this.dead);
+    const optionsAt = args.findIndex(isOptions);
+    const options: CallOptions = optionsAt < 0 ? {} : args[optionsAt] as CallOptions;
+    const { signal } = options;
+    const cancelled = (): SconceError => new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+    if (signal?.aborted) return Promise.reject(cancelled());
+    const id = this.next++;
+    const sent = args.map((arg, i) => i === optionsAt ? withoutListeners(arg as object) : arg);
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.port.postMessage({ type: "cancel", id } satisfies Request, []);
+        this.pending.delete(id);
+        reject(cancelled());
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      const stop = (): void => signal?.removeEventListener("abort", onAbort);
+      this.pending.set(id, { resolve, reject, onProgress: options.onProgress, stop });
+      const request: Request = { type: "call", id, object, method, args: sent, progress: options.onProgress !== undefined, optionsAt };
+      this.port.postMessage(request, []);
+    });
+  }
+
+  dispose(object: number): void {
+    if (!this.dead) this.port.postMessage({ type: "dispose", object } satisfies Request, []);
+  }
+
+  receive(reply: Reply): void {
+    if (reply.type === "log") {
+      this.onLog(reply.severity, reply.text);
+      return;
+    }
+    const call = this.pending.get(reply.id);
+    if (!call) {
+      // Nobody waits any more: the call was cancelled. What it made must still go.
+      if (reply.type === "object") this.dispose(reply.object);
+      return;
+    }
+    if (reply.type === "progress") {
+      call.onProgress?.({ phase: reply.phase, done: reply.done, total: reply.total });
+      return;
+    }
+    this.pending.delete(reply.id);
+    call.stop();
+    if (reply.type === "result") call.resolve(reply.value);
+    else if (reply.type === "object") call.resolve(this.proxy(reply.object, reply.properties, reply.methods, reply.getters));
+    else {
+      const error = fromPlainError(reply.error);
+      call.reject(error);
+      if (error instanceof SconcePanic) this.fail(error);
+    }
+  }
+
+  /** An object of the worker: its data is here, its methods and costly getters are calls. */
+  proxy(object: number, properties: Record<string, unknown>, methods: readonly string[], getters: readonly string[]): object {
+    const result: Record<string, unknown> = { ...properties };
+    for (const method of methods) {
+      result[method] = (...args: unknown[]): Promise<unknown> => this.call(object, method, args);
+    }
+    for (const name of getters) {
+      Object.defineProperty(result, name, { get: () => this.call(object, name, []), enumerable: false });
+    }
+    result["dispose"] = (): Promise<void> => {
+      this.forgotten?.unregister(result);
+      this.dispose(object);
+      return Promise.resolve();
+    };
+    if (object !== 0) this.forgotten?.register(result, object, result);
+    return result;
+  }
+}
+
+function withoutListeners(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([key]) => key !== "signal" && key !== "onProgress"));
+}

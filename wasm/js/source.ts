@@ -1,0 +1,174 @@
+// Files as random access. Nothing here reads a file whole: the compiler asks for the ranges it
+// needs, and weights usually stay where they are until the .pte is written.
+import { SconceError } from "./errors.js";
+import type { RandomAccess, Source, UrlRef } from "./types.js";
+
+class BytesSource implements RandomAccess {
+  constructor(private readonly bytes: Uint8Array) {}
+  get size(): number {
+    return this.bytes.length;
+  }
+  read(offset: number, length: number): Uint8Array {
+    return this.bytes.subarray(offset, offset + length);
+  }
+  slice(offset: number, length: number): Blob {
+    return new Blob([this.bytes.slice(offset, offset + length)]);
+  }
+}
+
+interface SyncReader {
+  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+}
+type SyncReaderConstructor = new () => SyncReader;
+
+function syncReader(): SyncReaderConstructor | undefined {
+  return (globalThis as { FileReaderSync?: SyncReaderConstructor }).FileReaderSync;
+}
+
+/** Reads slices of a File or Blob synchronously, which browsers allow in workers only. */
+class BlobSource implements RandomAccess {
+  private readonly reader: SyncReader;
+  constructor(private readonly blob: Blob, Reader: SyncReaderConstructor) {
+    this.reader = new Reader();
+  }
+  get size(): number {
+    return this.blob.size;
+  }
+  read(offset: number, length: number): Uint8Array {
+    return new Uint8Array(this.reader.readAsArrayBuffer(this.blob.slice(offset, offset + length)));
+  }
+  slice(offset: number, length: number): Blob {
+    return this.blob.slice(offset, offset + length);
+  }
+}
+
+/** A URL read in ranges, synchronously; for workers. */
+class UrlSource implements RandomAccess {
+  readonly size: number;
+
+  constructor(private readonly url: string) {
+    const head = this.request("HEAD");
+    this.size = Number(head.getResponseHeader("content-length"));
+    if (head.status !== 200 || !(this.size > 0)) throw this.refused(head.status);
+  }
+
+  private request(method: string, range?: string): XMLHttpRequest {
+    if (typeof XMLHttpRequest === "undefined") {
+      throw new SconceError("io", `${this.url} cannot be read in ranges here`,
+        "Use openUrl, or fetch the file and pass its bytes.");
+    }
+    const request = new XMLHttpRequest();
+    request.open(method, this.url, false);
+    request.responseType = "arraybuffer";
+    if (range) request.setRequestHeader("Range", range);
+    request.send();
+    return request;
+  }
+
+  private refused(status: number): SconceError {
+    return new SconceError("io", `${this.url} answered ${status} to a range request`,
+      "Serve the file with support for range requests, or download it first.");
+  }
+
+  read(offset: number, length: number): Uint8Array {
+    if (length === 0) return new Uint8Array(0);
+    const request = this.request("GET", `bytes=${offset}-${offset + length - 1}`);
+    if (request.status !== 206) throw this.refused(request.status);
+    return new Uint8Array(request.response as ArrayBuffer);
+  }
+}
+
+type FileSystem = typeof import("node:fs");
+
+/** Node's file system without an import that bundlers for pages would trip over. */
+function fileSystem(path: string): FileSystem {
+  const host = (globalThis as { process?: { getBuiltinModule?(name: string): unknown } }).process;
+  const fs = host?.getBuiltinModule?.("node:fs") as FileSystem | undefined;
+  if (fs) return fs;
+  throw new SconceError("io", `${path} cannot be opened: there is no file system here`,
+    "Pass the file's bytes or a Blob.");
+}
+
+/** A file read by descriptor. */
+class FileSource implements RandomAccess {
+  readonly size: number;
+  private readonly fs: FileSystem;
+  private readonly descriptor: number;
+
+  constructor(private readonly path: string) {
+    this.fs = fileSystem(path);
+    try {
+      this.descriptor = this.fs.openSync(path, "r");
+    } catch (error) {
+      throw new SconceError("io", `cannot open ${path}: ${(error as Error).message}`, "Check the path and its permissions.");
+    }
+    const stats = this.fs.fstatSync(this.descriptor);
+    this.size = stats.size;
+    if (stats.isFile()) return;
+    this.close();
+    throw new SconceError("io", `${path} is not a file`, "Pass the path of a file.");
+  }
+
+  read(offset: number, length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    for (let done = 0; done < length;) {
+      const count = this.fs.readSync(this.descriptor, bytes, done, length - done, offset + done);
+      if (count === 0) {
+        throw new SconceError("io", `${this.path} became shorter while it was read`,
+          "Leave the file alone until lowering is done.");
+      }
+      done += count;
+    }
+    return bytes;
+  }
+
+  close(): void {
+    this.fs.closeSync(this.descriptor);
+  }
+}
+
+/**
+ * A URL as a source: read in ranges where the server offers them, which spares downloading weights
+ * that are never looked at, else downloaded. What it returns is for the client.
+ */
+export async function openUrl(url: string | URL, signal?: AbortSignal): Promise<UrlRef | Uint8Array> {
+  const address = new URL(url, (globalThis as { location?: { href: string } }).location?.href).href;
+  const init = signal ? { signal } : {};
+  if (typeof Worker !== "undefined" && typeof document !== "undefined") {
+    const head = await fetch(address, { method: "HEAD", ...init });
+    const isWhole = head.headers.get("content-encoding") === null;
+    if (head.ok && isWhole && head.headers.get("accept-ranges") === "bytes") return { url: address };
+  }
+  const response = await fetch(address, init);
+  if (!response.ok) {
+    throw new SconceError("io", `${address} answered ${response.status}`, "Check the address.");
+  }
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+const isBlob = (value: unknown): value is Blob => typeof Blob !== "undefined" && value instanceof Blob;
+
+/** Tells a single source from a record of them. */
+export function isSource(value: unknown): value is Source {
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer || isBlob(value)) return true;
+  const object = value as { read?: unknown; path?: unknown; url?: unknown };
+  return typeof object.read === "function" || typeof object.path === "string" || typeof object.url === "string";
+}
+
+/** Any Source as random access. */
+export function toRandomAccess(source: Source): RandomAccess {
+  if (source instanceof Uint8Array) return new BytesSource(source);
+  if (source instanceof ArrayBuffer) return new BytesSource(new Uint8Array(source));
+  if (isBlob(source)) {
+    const Reader = syncReader();
+    if (Reader) return new BlobSource(source, Reader);
+    throw new SconceError("io", "a Blob cannot be read synchronously here",
+      "Use the client, which reads in a worker, or pass its bytes: new Uint8Array(await blob.arrayBuffer()).");
+  }
+  if (isSource(source)) {
+    if ("read" in source) return source;
+    return "path" in source ? new FileSource(source.path) : new UrlSource(source.url);
+  }
+  throw new SconceError("argument", "this is not a source of bytes",
+    "Pass a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, or an object with size and read().");
+}

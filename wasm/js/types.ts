@@ -1,0 +1,372 @@
+// The public types. Names follow ExecuTorch's export API (toEdge, toExecutorch, method, buffer), so
+// that what people know carries over. Two implementations share them: the engine, synchronous and
+// on the caller's thread, and the client, the same calls answered by a worker as promises.
+
+/** Element types, by PyTorch's names. */
+export type DType =
+  | "uint8" | "int8" | "int16" | "int32" | "int64"
+  | "float16" | "float32" | "float64" | "bool" | "bfloat16"
+  | "uint16" | "uint32" | "uint64"
+  | "complex32" | "complex64" | "complex128"
+  | "float8_e5m2" | "float8_e4m3fn" | "float8_e5m2fnuz" | "float8_e4m3fnuz";
+
+/** Element storage. bool is Uint8Array of 0 and 1; float16 and bfloat16 are their bits in a Uint16Array; complex and float8 are raw bytes. */
+export type TensorData =
+  | Uint8Array | Int8Array | Int16Array | Int32Array | BigInt64Array
+  | Uint16Array | Uint32Array | BigUint64Array | Float32Array | Float64Array;
+
+/** A dense tensor: logical values in row-major order, whatever layout the program declares. */
+export interface Tensor {
+  readonly dtype: DType;
+  /** Sizes, outermost first; empty for a scalar. */
+  readonly shape: readonly number[];
+  readonly data: TensorData;
+  /** Outputs only: the physical order of dimensions that the program declares, outermost first. */
+  readonly dimOrder?: readonly number[];
+}
+
+/** What goes into and comes out of a method. Integers come out as bigint when a number cannot hold them exactly. */
+export type Value = Tensor | number | bigint | boolean | string | null;
+
+/**
+ * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
+ * synchronously and must return exactly `length` bytes.
+ */
+export interface RandomAccess {
+  readonly size: number;
+  read(offset: number, length: number): Uint8Array;
+  /** The bytes as a Blob part without reading them, where the platform can (a File slice). */
+  slice?(offset: number, length: number): Blob;
+  close?(): void;
+}
+
+/** A file of Node, Deno or Bun, read by descriptor in the ranges that are needed. */
+export interface FileRef {
+  readonly path: string;
+}
+
+/** A URL whose server answers range requests, read in the ranges that are needed; in workers only (see `openUrl`). */
+export interface UrlRef {
+  readonly url: string;
+}
+
+/**
+ * Where a file's bytes come from. Blobs and Files are read in slices and never whole, which browsers
+ * allow in workers only. A RandomAccess object works with the engine; the client takes all others.
+ */
+export type Source = Uint8Array | ArrayBuffer | Blob | FileRef | UrlRef | RandomAccess;
+
+/** Where a written file goes: a function, or anything with a synchronous or asynchronous write. */
+export type Sink =
+  | ((chunk: Uint8Array) => void | Promise<void>)
+  | { write(chunk: Uint8Array): unknown }
+  | WritableStream<Uint8Array>;
+
+/** Called now and then during long work; `total` is 0 when unknown. */
+export type ProgressListener = (progress: { phase: string; done: number; total: number }) => void;
+
+export interface CallOptions {
+  /** Cancels the call: it fails with the code "cancelled". */
+  signal?: AbortSignal;
+  onProgress?: ProgressListener;
+}
+
+/** A number, boolean, string, or an array of them: what a constant method answers. */
+export type ConstantValue = number | bigint | boolean | string | readonly ConstantValue[];
+
+export interface CompileConfig {
+  /** Also keep the core ATen program, for `inspect` and the page's stages. Default false. */
+  snapshots?: boolean;
+}
+
+export interface ToEdgeOptions extends CallOptions {
+  /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
+  constantMethods?: Readonly<Record<string, ConstantValue>>;
+  compileConfig?: CompileConfig;
+}
+
+export interface ExecutorchConfig {
+  /** Buffers of equal name that methods write are one buffer (a KV cache that prefill and decode see). Default false. */
+  shareMutableBuffers?: boolean;
+  /** Weights go to a .ptd beside the .pte. Default false. */
+  externalConstants?: boolean;
+  /** Bytes, a power of two. Default 128. */
+  segmentAlignment?: number;
+  /** Bytes, a power of two. Default 16. */
+  constantTensorAlignment?: number;
+  /** Give graph inputs planned memory. Default true. */
+  allocGraphInput?: boolean;
+  /** Give graph outputs planned memory. Default true. */
+  allocGraphOutput?: boolean;
+  /** Default "best": the smallest of several algorithms. */
+  memoryPlanning?: "best" | "greedy" | "naive";
+}
+
+export interface LowerOptions extends ToEdgeOptions, ExecutorchConfig {}
+
+/** Programs by method name, or a single file, whose models keep their names ("model" becomes "forward"). */
+export type Programs = Source | Readonly<Record<string, Source>>;
+
+/** Pass names for all methods, or per method. */
+export type Passes = readonly string[] | Readonly<Record<string, readonly string[]>>;
+
+// --- What inspection tells -----------------------------------------------------------------------
+
+export interface PassTiming {
+  pass: string;
+  method: string;
+  ms: number;
+  /** Nodes of the method after the pass. */
+  nodes: number;
+}
+
+export interface TensorInfo {
+  name: string;
+  /** "tensor", "int", "float", "bool", "string", "none" or "opaque". */
+  kind: string;
+  dtype?: DType;
+  /** Sizes; symbolic ones as text ("s0 + 1"). */
+  shape?: (number | string)[];
+}
+
+export interface MethodSummary {
+  name: string;
+  inputs: (TensorInfo & { role: string; target: string })[];
+  outputs: (TensorInfo & { role: string; target: string })[];
+  /** Calls per operator. */
+  ops: Record<string, number>;
+  nodes: number;
+  symbols: { name: string; min: number | null; max: number | null }[];
+}
+
+export interface PlanItem {
+  value: string;
+  bytes: number;
+  offset: number;
+  /** Moments of the method's schedule, inclusive. */
+  first: number;
+  last: number;
+  memoryId: number;
+}
+
+export interface MethodPlan {
+  method: string;
+  algorithm: string;
+  plannedBytes: number;
+  /** Most bytes alive at once: no plan can be smaller. */
+  liveBytes: number;
+  /** Without any reuse. */
+  naiveBytes: number;
+  moments: number;
+  items: PlanItem[];
+}
+
+export interface StageSummary {
+  /** Number of the program, for `text` and `nodes`. */
+  program: number;
+  stage: "source" | "core" | "edge" | "executorch";
+  ms: number;
+  timings: PassTiming[];
+  methods: MethodSummary[];
+}
+
+export interface OutputSummary {
+  name: string;
+  bytes: number;
+}
+
+export interface CompilationReport {
+  stages: StageSummary[];
+  /** Parameters, buffers and lifted constants: how many bytes the source holds. */
+  constantBytes: number;
+  plans: MethodPlan[];
+  outputs: OutputSummary[];
+  /** Bytes of memory the compiler has taken. */
+  heapBytes: number;
+}
+
+export interface NodeRow {
+  name: string;
+  op: string;
+  inputs: string[];
+  outputs: TensorInfo[];
+  /** The last line of the user's own code that led here: "model.py:12 in forward: return self.fc(x)". */
+  source: string;
+  module: string;
+}
+
+export interface ProgramMethodInfo {
+  name: string;
+  inputs: ProgramValueInfo[];
+  outputs: ProgramValueInfo[];
+  /** Planned memory per memory id. */
+  plannedBytes: number[];
+  instructions: number;
+  ops: Record<string, number>;
+  delegates: string[];
+}
+
+export interface ProgramValueInfo {
+  /** "tensor", "int", "double", "bool", "string" or "none". */
+  kind: string;
+  dtype?: DType;
+  /** Upper bounds for dynamic dimensions. */
+  shape?: number[];
+  dimOrder?: number[];
+  dynamic?: boolean;
+  bytes?: number;
+  /** Scalars: the value frozen at export, which inputs must repeat. */
+  value?: number | boolean | string | null;
+}
+
+export interface ProgramReport {
+  methods: ProgramMethodInfo[];
+  programBytes: number;
+  constantBytes: number;
+  heapBytes: number;
+}
+
+// --- Errors --------------------------------------------------------------------------------------
+
+/** Error codes; the hint of an error says what to do about it. */
+export type ErrorCode =
+  | "io" | "format" | "truncated" | "version" | "limit" | "corrupt"
+  | "unsupported" | "unsupported_op" | "shape" | "dtype" | "argument" | "unbounded" | "mismatch"
+  | "not_found" | "option" | "input" | "state" | "index" | "numeric" | "budget"
+  | "operator_missing" | "delegate" | "out_of_memory" | "cancelled" | "internal"
+  | "panic" | "disposed";
+
+/** One thing that was noticed, with where it was noticed. Unknown parts are empty strings. */
+export interface Diagnostic {
+  severity: "note" | "warning" | "error";
+  code: ErrorCode;
+  message: string;
+  /** What to do about it; starts with a verb. */
+  hint: string;
+  method: string;
+  pass: string;
+  node: string;
+  op: string;
+  /** Index of the instruction that failed, when running. */
+  instruction: number | null;
+  /** The user's own Python traceback, as recorded at export. */
+  stackTrace: string;
+}
+
+// --- The engine ----------------------------------------------------------------------------------
+
+/** What this host offers and what was picked. */
+export interface Capabilities {
+  simd: boolean;
+  relaxedSimd: boolean;
+  threads: boolean;
+  /** The binary in use: "simd" or "relaxed". */
+  binary: string;
+  /** Why not a better one; empty when it is the best. */
+  reasons: string[];
+}
+
+export interface Meta {
+  statuses: string[];
+  dtypes: { code: number; name: DType; short: string; bytes: number }[];
+  ops: { name: string; out: string; kernel: boolean }[];
+  passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
+}
+
+/** Anything that holds wasm memory. Use after dispose throws the code "disposed". */
+export interface Disposable {
+  dispose(): void;
+}
+
+/** A program of one method, for looking at. */
+export interface ExportedProgram {
+  readonly method: string;
+  /** The IR as text. */
+  text(): string;
+  nodes(): NodeRow[];
+}
+
+/** Methods in the edge dialect. Never changes: transform gives a new manager. */
+export interface EdgeProgramManager extends Disposable {
+  readonly methods: readonly string[];
+  readonly configMethods: readonly string[];
+  exportedProgram(method?: string): ExportedProgram;
+  transform(passes: Passes): EdgeProgramManager;
+  toExecutorch(config?: ExecutorchConfig & CallOptions): ExecutorchProgramManager;
+  inspect(): CompilationReport;
+  /** IR text of any stage by its program number. */
+  text(program: number, method?: string): string;
+  nodes(program: number, method: string): NodeRow[];
+}
+
+/** The emitted program: a .pte, and .ptd files when weights are external. */
+export interface ExecutorchProgramManager extends Disposable {
+  readonly methods: readonly string[];
+  readonly configMethods: readonly string[];
+  readonly size: number;
+  /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
+  readonly buffer: Uint8Array;
+  /** The .pte as a Blob; weights stay slices of the opened Files where the platform can. */
+  toBlob(): Blob;
+  readonly dataFiles: readonly { name: string; size: number }[];
+  /** One of `dataFiles`, whole. */
+  dataFile(name: string): Uint8Array;
+  writeTo(sink: Sink): Promise<void>;
+  /** Writes in one go, for Node scripts: calls back with pieces in order. */
+  writeSync(write: (chunk: Uint8Array) => void, file?: string): void;
+  exportedProgram(method?: string): ExportedProgram;
+  /** The program after the executorch passes, as text. */
+  dump(): string;
+  inspect(): CompilationReport;
+}
+
+/** A loaded .pte. State (buffers that methods write) lives until `reset` or `dispose`. */
+export interface Program extends Disposable {
+  readonly methods: readonly string[];
+  inspect(): ProgramReport;
+  /** Runs a method with one value per flattened input. Outputs are copies, the caller's own. */
+  run(method: string, inputs: readonly Value[], options?: CallOptions): Value[];
+  /** Every method's mutable state back to what it was after loading. */
+  reset(): void;
+}
+
+export interface Engine extends Disposable {
+  readonly version: string;
+  capabilities(): Capabilities;
+  meta(): Meta;
+  /** "pt2", "pte", "ptd" or "unknown", from the first bytes. */
+  detect(source: Source): string;
+  /** Opens .pt2 files and decomposes them; the first half of lowering. */
+  toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
+  /** toEdge and toExecutorch in one call. */
+  lower(programs: Programs, options?: LowerOptions): ExecutorchProgramManager;
+  /** What is in a .pt2, without lowering it. */
+  inspect(programs: Programs): CompilationReport;
+  load(pte: Source, options?: LoadOptions): Program;
+}
+
+export interface LoadOptions extends CallOptions {
+  /** The .ptd files that the program needs. */
+  dataFiles?: readonly Source[];
+  /** Most instructions one run may execute. Default 10 million. */
+  instructionMax?: number;
+}
+
+/** Where the module comes from. A ready Module is what edge functions import. */
+export type WasmSource = URL | string | BufferSource | Response | Promise<Response> | WebAssembly.Module;
+
+export interface EngineOptions {
+  /** Default: sconce.wasm beside this script. */
+  wasm?: WasmSource;
+  onLog?: (severity: "note" | "warning" | "error", text: string) => void;
+}
+
+// --- The client ----------------------------------------------------------------------------------
+
+/** The same interface, answered later: what a worker offers. */
+export type Remote<T> = {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R
+    ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
+    : T[K] extends Uint8Array ? Promise<Uint8Array> : T[K];
+};
+type RemoteResult<R> = R extends Disposable ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;
