@@ -1,0 +1,273 @@
+// Runs a row of pointwise.def over tensors: chooses the compute class by PyTorch's promotion, walks
+// operands of any dtype, shape and stride in blocks, and skips gathering and conversion wherever an
+// operand lies in memory as the loop wants it.
+#include "kernels/pointwise.h"
+
+#include <math.h>
+
+typedef enum operand_kind { OPERAND_DIRECT, OPERAND_CONSTANT, OPERAND_STREAM } operand_kind;
+
+typedef struct operand {
+    operand_kind kind;
+    sc_class class_;
+    bool is_native;    // memory equals a block where elements are adjacent
+    uint32_t block_item_bytes;
+    sc_stream stream;
+    sc_load_fn load;
+} operand;
+
+typedef union block {
+    double align;
+    uint8_t bytes[SC_BLOCK * sizeof(double)];
+} block;
+
+typedef struct plan {
+    const sc_kernel_call *call;
+    const sc_pw_row *row;
+    const char *arguments;
+    sc_tensor *out;
+    sc_dtype common;    // what operands promote to
+    sc_class class_;    // of operands
+    sc_class result;    // of results
+    sc_pw_params params;
+    uint32_t operand_count;
+    operand operands[3];
+    block blocks[3];
+} plan;
+
+static sc_category number_category(const sc_evalue *value) {
+    switch (value->tag) {
+    case SC_EVALUE_DOUBLE: return SC_CATEGORY_FLOAT;
+    case SC_EVALUE_BOOL: return SC_CATEGORY_BOOL;
+    default: return SC_CATEGORY_INT;
+    }
+}
+
+static sc_status choose_class(plan *p) {
+    sc_promotion promotion;
+    memset(&promotion, 0, sizeof promotion);
+    for (uint32_t i = 0; p->arguments[i]; i++) {
+        const sc_evalue *value = p->call->args[i];
+        bool promotes = strchr("tslu", p->arguments[i]) != NULL;
+        if (promotes && value->tag == SC_EVALUE_TENSOR)
+            sc_promotion_add_tensor(&promotion, (sc_dtype)value->tensor->dtype,
+                                    value->tensor->rank > 0);
+        else if (promotes && value->tag != SC_EVALUE_NONE)
+            sc_promotion_add_number(&promotion, number_category(value));
+    }
+    p->common = sc_promotion_result(&promotion);
+    p->class_ = p->common == SC_DTYPE_NONE ? SC_CLASS_COUNT : sc_class_of(p->common);
+    if (p->class_ == SC_CLASS_COUNT)
+        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for these dtypes",
+                       p->call->op->name);
+    if (p->row->kind == SC_PW_FLOAT && p->class_ < SC_CLASS_F32)
+        p->class_ = p->out->dtype == SC_DTYPE_F64 ? SC_CLASS_F64 : SC_CLASS_F32;
+    if (p->row->kind == SC_PW_LOGIC)
+        p->class_ = SC_CLASS_B8;
+    bool is_test = p->row->kind == SC_PW_TEST || p->row->kind == SC_PW_LOGIC;
+    p->result = is_test ? SC_CLASS_B8 : p->class_;
+    if (!p->row->loops[p->class_])
+        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s is not defined for %s",
+                       p->call->op->name, sc_dtype_name(p->common));
+    if (p->result >= SC_CLASS_F32 && !sc_dtype_is_float((sc_dtype)p->out->dtype))
+        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s gives %s, which does not fit %s",
+                       p->call->op->name, sc_dtype_name(p->common),
+                       sc_dtype_name((sc_dtype)p->out->dtype));
+    return SC_OK;
+}
+
+// A number as every element of operand `k`; integers wrap to the common dtype first.
+static void set_constant(plan *p, uint32_t k, double real, int64_t integer, bool is_real) {
+    operand *o = &p->operands[k];
+    uint8_t narrow[8] = {0};
+    o->kind = OPERAND_CONSTANT;
+    o->class_ = p->class_;
+    if (p->class_ == SC_CLASS_F32 || p->class_ == SC_CLASS_F64) {
+        sc_load_fn load = sc_loader(p->class_, is_real ? SC_DTYPE_F64 : SC_DTYPE_I64);
+        load(p->blocks[k].bytes, is_real ? (const void *)&real : (const void *)&integer, 0,
+             SC_BLOCK);
+        return;
+    }
+    sc_put_number(narrow, p->common, real, integer, is_real);
+    sc_loader(p->class_, p->common)(p->blocks[k].bytes, narrow, 0, SC_BLOCK);
+}
+
+static sc_status set_tensor(plan *p, uint32_t k, const sc_tensor *tensor, sc_class class_) {
+    operand *o = &p->operands[k];
+    o->class_ = class_;
+    o->load = sc_loader(class_, tensor->dtype);
+    o->block_item_bytes = sc_class_bytes(class_);
+    o->is_native = sc_class_is_native(class_, tensor->dtype);
+    if (!o->load)
+        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s",
+                       p->call->op->name, sc_dtype_name((sc_dtype)tensor->dtype));
+    SC_TRY(sc_stream_open(p->call->ctx, &o->stream, tensor, p->out));
+    if (!sc_stream_is_constant(&o->stream)) {
+        o->kind = o->is_native && sc_stream_is_dense(&o->stream) ? OPERAND_DIRECT : OPERAND_STREAM;
+        return SC_OK;
+    }
+    o->kind = OPERAND_CONSTANT;
+    bool narrows = class_ == p->class_ && class_ <= SC_CLASS_I64 && class_ != SC_CLASS_B8 &&
+                   tensor->dtype != p->common;
+    uint8_t narrow[8] = {0};
+    if (narrows) {  // a 0-dim integer wider than the result wraps
+        int64_t value = 0;
+        sc_loader(SC_CLASS_I64, tensor->dtype)(&value, tensor->data, 0, 1);
+        sc_put_number(narrow, p->common, 0, value, false);
+        sc_loader(class_, p->common)(p->blocks[k].bytes, narrow, 0, SC_BLOCK);
+        return SC_OK;
+    }
+    o->load(p->blocks[k].bytes, tensor->data, 0, SC_BLOCK);
+    return SC_OK;
+}
+
+static void set_unbounded(plan *p, uint32_t k, bool upper) {
+    if (p->class_ >= SC_CLASS_F32) {
+        set_constant(p, k, upper ? INFINITY : -INFINITY, 0, true);
+        return;
+    }
+    // Beyond every value of narrower dtypes too, so it is not wrapped.
+    int64_t limit = p->class_ == SC_CLASS_I32 ? (upper ? INT32_MAX : INT32_MIN)
+                                              : (upper ? INT64_MAX : INT64_MIN);
+    p->operands[k].kind = OPERAND_CONSTANT;
+    p->operands[k].class_ = p->class_;
+    sc_loader(p->class_, SC_DTYPE_I64)(p->blocks[k].bytes, &limit, 0, SC_BLOCK);
+}
+
+static void set_number(plan *p, uint32_t k, uint32_t argument) {
+    set_constant(p, k, sc_call_number(p->call, argument), sc_call_integer(p->call, argument),
+                 p->call->args[argument]->tag == SC_EVALUE_DOUBLE);
+}
+
+static sc_status set_operand(plan *p, uint32_t k, uint32_t argument) {
+    char role = p->arguments[argument];
+    const sc_evalue *value = p->call->args[argument];
+    if (value->tag == SC_EVALUE_TENSOR)
+        return set_tensor(p, k, value->tensor, role == 'm' ? SC_CLASS_B8 : p->class_);
+    if (value->tag == SC_EVALUE_NONE && (role == 'l' || role == 'u')) {
+        set_unbounded(p, k, role == 'u');
+        return SC_OK;
+    }
+    if (role == 't' || role == 'm' || role == 'w' || value->tag == SC_EVALUE_NONE)
+        return sc_fail(p->call->ctx, SC_ERR_ARGUMENT, NULL, "argument %u of %s is missing",
+                       argument, p->call->op->name);
+    set_number(p, k, argument);
+    return SC_OK;
+}
+
+static sc_status read_arguments(plan *p) {
+    uint32_t k = 0, number = 0;
+    const char *mask = strchr(p->arguments, 'm');
+    if (mask)
+        SC_TRY(set_operand(p, k++, (uint32_t)(mask - p->arguments)));
+    for (uint32_t i = 0; p->arguments[i]; i++) {
+        char role = p->arguments[i];
+        if (role == 'm')
+            continue;
+        if (role != 'p' && role != 'e') {
+            SC_TRY(set_operand(p, k++, i));
+            continue;
+        }
+        bool absent = sc_call_is_none(p->call, i);
+        p->params.real[number] = absent ? -1.0 : sc_call_number(p->call, i);
+        p->params.integer[number] = absent ? -1 : sc_call_integer(p->call, i);
+        number++;
+    }
+    p->operand_count = k;
+    return SC_OK;
+}
+
+// The next `n` elements of an operand as a dense block, copied only when memory is not one.
+static const void *next_block(plan *p, uint32_t k, int64_t position, int64_t n) {
+    operand *o = &p->operands[k];
+    sc_stream *s = &o->stream;
+    if (o->kind == OPERAND_CONSTANT)
+        return p->blocks[k].bytes;
+    if (o->kind == OPERAND_DIRECT)
+        return s->data + position * s->item_bytes;
+    uint32_t last = s->rank - 1;
+    if (o->is_native && s->strides[last] == 1 && s->sizes[last] - s->index[last] >= n) {
+        char *data;
+        int64_t stride;
+        sc_stream_run(s, n, &data, &stride);
+        return data;
+    }
+    sc_stream_load(s, o->load, p->blocks[k].bytes, o->block_item_bytes, n);
+    return p->blocks[k].bytes;
+}
+
+static bool has_zero(const void *values, sc_class class_, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        if (class_ == SC_CLASS_I32 ? ((const int32_t *)values)[i] == 0
+                                   : ((const int64_t *)values)[i] == 0)
+            return true;
+    }
+    return false;
+}
+
+static int64_t block_length(const plan *p, bool direct_out, int64_t count) {
+    bool whole = direct_out;
+    for (uint32_t k = 0; k < p->operand_count; k++)
+        whole = whole && p->operands[k].kind == OPERAND_DIRECT;
+    return whole ? count : SC_BLOCK;
+}
+
+static sc_status run_blocks(plan *p) {
+    sc_stream out;
+    block result;
+    SC_TRY(sc_stream_open(p->call->ctx, &out, p->out, p->out));
+    bool is_native = sc_class_is_native(p->result, p->out->dtype) ||
+                     (p->result == SC_CLASS_B8 && p->out->dtype == SC_DTYPE_BOOL);
+    bool direct = is_native && sc_stream_is_dense(&out), divided_by_zero = false;
+    bool checked = p->row->kind == SC_PW_CHECKED && p->class_ < SC_CLASS_F32;
+    sc_store_fn store = sc_storer(p->result, p->out->dtype);
+    if (!store)
+        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s cannot write %s", p->call->op->name,
+                       sc_dtype_name((sc_dtype)p->out->dtype));
+    sc_pw_loop loop = p->row->loops[p->class_];
+    int64_t count = p->out->numel, step = block_length(p, direct, count);
+    for (int64_t i = 0; i < count; i += step) {
+        int64_t n = count - i < step ? count - i : step;
+        const void *in[3] = {NULL, NULL, NULL};
+        for (uint32_t k = 0; k < p->operand_count; k++)
+            in[k] = next_block(p, k, i, n);
+        if (checked && !divided_by_zero)
+            divided_by_zero = has_zero(in[1], p->class_, n);
+        void *to = direct ? (void *)(out.data + i * out.item_bytes) : (void *)result.bytes;
+        loop(to, in, &p->params, n);
+        if (!direct)
+            sc_stream_store(&out, store, result.bytes, sc_class_bytes(p->result), n);
+    }
+    if (divided_by_zero)
+        return sc_fail(p->call->ctx, SC_ERR_NUMERIC, NULL, "integer division by zero in %s",
+                       p->call->op->name);
+    return SC_OK;
+}
+
+sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
+                           const char *arguments) {
+    plan p;
+    p.call = call;
+    p.row = row;
+    p.arguments = arguments;
+    p.out = sc_call_out(call);
+    memset(&p.params, 0, sizeof p.params);
+    SC_TRY(choose_class(&p));
+    if (p.out->numel == 0)
+        return SC_OK;
+    SC_TRY(read_arguments(&p));
+    return run_blocks(&p);
+}
+
+#define PW_SAME(name, ...)
+#define PW_CHECKED(name, ...)
+#define PW_FLOAT(name, ...)
+#define PW_TEST(name, ...)
+#define PW_LOGIC(name, ...)
+#define PW_INTEGER(name, ...)
+#define PW_BIND(name, row, arguments)                               \
+    static sc_status run_##name(const sc_kernel_call *call) {       \
+        return sc_pointwise_run(call, &sc_pw_##row, arguments);     \
+    }                                                               \
+    SC_KERNEL(pw_##name, .run = run_##name);
+#include "kernels/pointwise.def"
