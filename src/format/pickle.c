@@ -127,13 +127,17 @@ static sc_status push_bool(machine *m, bool boolean) {
     return push(m, v);
 }
 
+static sc_status push_view(machine *m, sc_pickle_kind kind, sc_str text) {
+    value *v = sc_pickle_new(m, kind);
+    v->text.data = text.data;
+    v->text.size = text.size;
+    return push(m, v);
+}
+
 static sc_status push_text(machine *m, sc_pickle_kind kind, uint64_t bytes) {
     const uint8_t *text;
     SC_TRY(take(m, bytes, &text));
-    value *v = sc_pickle_new(m, kind);
-    v->text.data = (const char *)text;
-    v->text.size = (size_t)bytes;
-    return push(m, v);
+    return push_view(m, kind, (sc_str){(const char *)text, (size_t)bytes});
 }
 
 static sc_status op_none(machine *m, uint8_t op) {
@@ -174,7 +178,12 @@ static sc_status op_int_line(machine *m, uint8_t op) {
     if (op == 'I' && (sc_str_is(line, "01") || sc_str_is(line, "00")))
         return push_bool(m, line.data[1] == '1');
     if (op == 'L' && sc_str_ends_with(line, "L")) line.size--;
-    if (!sc_parse_i64(line, &integer)) return sc_pickle_fail(m, "malformed integer");
+    if (!sc_parse_i64(line, &integer)) {
+        double any;
+        if (line.size == 0 || !sc_parse_f64(line, &any) || sc_str_find(line, '.') >= 0)
+            return sc_pickle_fail(m, "malformed integer");
+        return push_view(m, SC_PICKLE_BYTES, line);
+    }
     return push_int(m, integer);
 }
 

@@ -16,7 +16,7 @@ typedef enum sc_pickle_kind {
     SC_PICKLE_FLOAT,
     SC_PICKLE_COMPLEX,
     SC_PICKLE_STR,
-    SC_PICKLE_BYTES,  // also integers too large for int64: little-endian two's complement
+    SC_PICKLE_BYTES,  // also integers that do not fit int64, as the pickle spells them
     SC_PICKLE_TUPLE,  // torch.Size too
     SC_PICKLE_LIST,
     SC_PICKLE_SET,     // frozenset too

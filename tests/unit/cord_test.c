@@ -1,0 +1,80 @@
+// Cords: what goes in comes out, flat, in pieces and through the source made of them.
+#include "base/cord.h"
+#include "session.h"
+
+static sc_status collect(void *user, const void *bytes, size_t size) {
+    sc_sb_add(user, (sc_str){bytes, size});
+    return SC_OK;
+}
+
+static void fill(session *s, sc_cord *cord) {
+    sc_cord part;
+    sc_cord_init(cord, &s->arena);
+    sc_cord_init(&part, &s->arena);
+    sc_cord_append_copy(cord, "abc", 3);
+    sc_cord_append_copy(cord, "de", 2);
+    sc_cord_align(cord, 8);
+    sc_cord_append_zeros(cord, 1);
+    sc_source *source = sc_source_from_memory(&s->arena, "0123456789", 10);
+    sc_cord_append_extent(&part, (sc_extent){source, 2, 3});
+    sc_cord_append_extent(&part, (sc_extent){source, 5, 1});
+    sc_cord_append_bytes(&part, "xy", 2);
+    sc_cord_append_cord(cord, &part);
+    sc_cord_append_extent(cord, (sc_extent){0});
+}
+
+TEST(cord_keeps_bytes_in_order) {
+    session s;
+    session_begin(&s);
+    sc_cord cord;
+    fill(&s, &cord);
+    const char *expected = "abcde\0\0\0\0"
+                           "2345xy";
+    CHECK_EQ_UINT(cord.size, 15);
+    CHECK_EQ_UINT(cord.chunks.count, 4);  // neighbours merge
+    const uint8_t *flat;
+    REQUIRE_OK(sc_cord_flatten(&s.ctx, &cord, &s.arena, 15, &flat));
+    CHECK_EQ_MEM(flat, expected, 15);
+    CHECK_STATUS(sc_cord_flatten(&s.ctx, &cord, &s.arena, 14, &flat), SC_ERR_LIMIT);
+    sc_sb sb;
+    sc_sb_init(&sb, &s.arena);
+    CHECK_OK(sc_cord_write(&s.ctx, &cord, collect, &sb));
+    CHECK(sb.size == 15 && memcmp(sb.data, expected, 15) == 0);
+    sc_extent whole = sc_extent_whole(sc_source_from_cord(&s.arena, &cord));
+    for (size_t begin = 0; begin <= 15; begin++)
+        for (size_t end = begin; end <= 15; end++) {
+            char out[15];
+            CHECK_OK(sc_extent_read(&s.ctx, whole, begin, out, end - begin));
+            CHECK_EQ_MEM(out, expected + begin, end - begin);
+        }
+    session_end(&s);
+}
+
+TEST(cord_writes_large_extents_in_blocks) {
+    session s;
+    session_begin(&s);
+    sc_cord cord;
+    sc_cord_init(&cord, &s.arena);
+    sc_cord_append_zeros(&cord, (5 << 20) + 3);
+    sc_cord_append_copy(&cord, "end", 3);
+    sc_sb sb;
+    sc_sb_init(&sb, &s.arena);
+    CHECK_OK(sc_cord_write(&s.ctx, &cord, collect, &sb));
+    CHECK_EQ_UINT(sb.size, (5 << 20) + 6);
+    CHECK(sc_str_ends_with(sc_sb_str(&sb), "end"));
+    session_end(&s);
+}
+
+TEST(cord_gathers_small_copies) {
+    session s;
+    session_begin(&s);
+    sc_cord cord;
+    sc_cord_init(&cord, &s.arena);
+    for (uint32_t i = 0; i < 10000; i++) sc_cord_append_copy(&cord, &i, 4);
+    CHECK(cord.chunks.count <= 10);
+    const uint8_t *flat;
+    REQUIRE_OK(sc_cord_flatten(&s.ctx, &cord, &s.arena, 1 << 20, &flat));
+    for (uint32_t i = 0; i < 10000; i++)
+        if (memcmp(flat + 4 * i, &i, 4) != 0) FAIL("item %u is wrong", i);
+    session_end(&s);
+}
