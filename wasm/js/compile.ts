@@ -24,7 +24,12 @@ function optionsJson(options: Readonly<Record<string, unknown>>): string {
 function constantJson(value: ConstantValue): string {
   if (Array.isArray(value)) return `[${value.map(constantJson).join(",")}]`;
   if (typeof value === "bigint") return String(value);
-  // A number that is written with a point is a float in Python; JSON drops it, so integers stay integers.
+  const double = typeof value === "number" && !Number.isInteger(value) ? value
+    : typeof value === "object" && "double" in value ? value.double : undefined;
+  if (double !== undefined) {
+    const text = String(double);
+    return /[.eEIN]/.test(text) ? text : `${text}.0`;
+  }
   return JSON.stringify(value);
 }
 

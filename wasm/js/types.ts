@@ -71,8 +71,12 @@ export interface CallOptions {
   onProgress?: ProgressListener;
 }
 
-/** A number, boolean, string, or an array of them: what a constant method answers. */
-export type ConstantValue = number | bigint | boolean | string | readonly ConstantValue[];
+/**
+ * A number, boolean, string, or an array of them: what a constant method answers. A whole number is an
+ * integer; `{ double: 1 }` makes it a float.
+ */
+export type ConstantValue =
+  | number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
 
 export interface CompileConfig {
   /** Also keep the core ATen program, for `inspect` and the page's stages. Default false. */

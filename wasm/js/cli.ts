@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+// The command line: picks the command, turns what it throws into an exit code. 0 done, 1 the input or
+// model is at fault, 2 wrong usage; results on stdout, messages on stderr.
+import { EXIT, printError, UsageError } from "./cli/common.js";
+import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
+import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
+import { RUN_HELP, runCommand } from "./cli/run.js";
+
+const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
+  lower: lowerCommand, run: runCommand, inspect: inspectCommand,
+};
+
+const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
+
+usage: sconce lower | run | inspect ...     sconce COMMAND --help tells more
+
+${LOWER_HELP}
+${RUN_HELP}
+${INSPECT_HELP}
+A first try: export a model in Python,
+  torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")
+then
+  sconce lower model.pt2 -o model.pte
+  sconce run model.pte --input random:1
+
+Exit codes: 0 done, 1 the input or model is at fault, 2 wrong usage.
+`;
+
+async function main(args: string[]): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === "--help" || name === "-h" || name === "help") {
+    process.stdout.write(HELP);
+    return EXIT.done;
+  }
+  const command = name === undefined ? undefined : COMMANDS[name];
+  if (!command || !Object.hasOwn(COMMANDS, name!)) {
+    process.stderr.write(name === undefined ? HELP : `sconce: there is no command '${name}'; try sconce --help\n`);
+    return EXIT.usage;
+  }
+  try {
+    return await command(rest);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`sconce ${name}: ${error.message}\nTry sconce ${name} --help.\n`);
+      return EXIT.usage;
+    }
+    printError(error);
+    return EXIT.failed;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

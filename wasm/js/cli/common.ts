@@ -1,0 +1,73 @@
+// What the commands share: usage errors, messages, engine, progress on a terminal.
+import { readFileSync } from "node:fs";
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { createEngine } from "../engine.js";
+import { SconceError } from "../errors.js";
+import type { Engine, ProgressListener } from "../types.js";
+
+/** The command line is wrong: exit code 2. */
+export class UsageError extends Error {}
+
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
+
+/** Parses arguments; what node:util refuses is a usage error. */
+export function parse<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+export function makeEngine(): Promise<Engine> {
+  return createEngine({
+    wasm: readFileSync(new URL("../sconce.wasm", import.meta.url)),
+    onLog: (severity, text) => {
+      if (severity !== "note") process.stderr.write(`${severity}: ${text}\n`);
+    },
+  });
+}
+
+/** Prints an error with everything that helps to mend it. */
+export function printError(error: unknown, subject = ""): void {
+  const prefix = subject ? `${subject}: ` : "";
+  if (!(error instanceof SconceError)) {
+    process.stderr.write(`${prefix}${error instanceof Error ? error.message : String(error)}\n`);
+    return;
+  }
+  const errors = error.diagnostics.filter((d) => d.severity === "error");
+  if (errors.length === 0) process.stderr.write(`${prefix}${error.code}: ${error.message}\n  ${error.hint}\n`);
+  for (const d of errors) {
+    const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op].filter(Boolean).join(", ");
+    process.stderr.write(`${prefix}${d.code}: ${d.message}${where ? ` (${where})` : ""}\n`);
+    if (d.stackTrace) process.stderr.write(`${indent(lastFrame(d.stackTrace))}\n`);
+    if (d.hint) process.stderr.write(`  ${d.hint}\n`);
+  }
+}
+
+/** The innermost frame of a Python traceback: its file line and the code. */
+function lastFrame(trace: string): string {
+  const at = trace.lastIndexOf('File "');
+  return (at < 0 ? trace : trace.slice(at)).trim();
+}
+
+function indent(text: string): string {
+  return text.split("\n").map((line) => `  ${line.trim()}`).join("\n");
+}
+
+/** Shows what is going on, on a terminal only, and clears the line when done. */
+export function terminalProgress(subject: string): { onProgress?: ProgressListener; clear(): void } {
+  if (!process.stderr.isTTY) return { clear: () => undefined };
+  return {
+    onProgress: ({ phase, done, total }) => {
+      const share = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : "";
+      process.stderr.write(`\r\x1b[K${subject}: ${phase}${share}`);
+    },
+    clear: () => process.stderr.write("\r\x1b[K"),
+  };
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${(bytes / 1e3).toPrecision(3)} KB` : `${(bytes / 1e6).toPrecision(3)} MB`;
+}

@@ -1,0 +1,99 @@
+// sconce inspect: what is in a .pt2 or a .pte.
+import type { CompilationReport, MethodSummary, ProgramReport, ProgramValueInfo, TensorInfo } from "../types.js";
+import { SconceError } from "../errors.js";
+import { EXIT, formatBytes, makeEngine, parse, UsageError } from "./common.js";
+
+export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan
+
+  sconce inspect model.pt2
+  sconce inspect model.pte --json
+
+  --json            everything, as JSON
+`;
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+
+function shapeOf(info: { kind: string; dtype?: string; shape?: (number | string)[] }): string {
+  return info.kind === "tensor" ? `${info.dtype} [${info.shape!.join(", ")}]` : info.kind;
+}
+
+function writeOps(ops: Record<string, number>): void {
+  const sorted = Object.entries(ops).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  for (const [op, count] of sorted) write(`    ${String(count).padStart(5)} ${op}`);
+}
+
+function bound(value: number | null, none: string): string {
+  return value === null ? none : String(value);
+}
+
+function writeMethod(method: MethodSummary): void {
+  write(`method ${method.name}: ${method.nodes} nodes`);
+  const user = (list: (TensorInfo & { role: string; target: string })[], role: string): void => {
+    for (const v of list.filter((item) => item.role === role || (role === "user_input" && item.role === "constant_input"))) {
+      write(`  ${role === "user_input" ? "in " : "out"} ${v.name ?? ""}: ${shapeOf(v)}`);
+    }
+  };
+  user(method.inputs, "user_input");
+  user(method.outputs, "user_output");
+  const count = (role: string): number => method.inputs.filter((i) => i.role === role).length;
+  const mutated = method.outputs.filter((o) => o.role.endsWith("_mutation")).map((o) => o.target);
+  write(`  ${count("parameter")} parameters, ${count("buffer")} buffers, ${count("constant_tensor")} constants`);
+  if (mutated.length > 0) write(`  writes ${mutated.join(", ")}`);
+  for (const s of method.symbols) write(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]`);
+  write("  operators");
+  writeOps(method.ops);
+}
+
+function writePt2(report: CompilationReport): void {
+  write(`exported program, ${formatBytes(report.constantBytes)} of weights`);
+  for (const method of report.stages[0]!.methods) writeMethod(method);
+}
+
+function valueText(value: ProgramValueInfo): string {
+  const size = value.kind === "tensor" ? ` ${value.dynamic ? "at most " : ""}${formatBytes(value.bytes!)}` : "";
+  const frozen = value.value !== undefined && value.value !== null ? ` = ${String(value.value)}` : "";
+  return `${shapeOf(value)}${size}${frozen}`;
+}
+
+function writePte(report: ProgramReport): void {
+  write(`executorch program: ${formatBytes(report.programBytes)} of program, ${formatBytes(report.constantBytes)} of constants`);
+  for (const method of report.methods) {
+    write(`method ${method.name}: ${method.instructions} instructions`);
+    method.inputs.forEach((value) => write(`  in  ${valueText(value)}`));
+    method.outputs.forEach((value) => write(`  out ${valueText(value)}`));
+    if (method.plannedBytes.length > 0) write(`  planned memory ${method.plannedBytes.map(formatBytes).join(" + ")}`);
+    if (method.delegates.length > 0) write(`  delegates ${method.delegates.join(", ")}`);
+    if (Object.keys(method.ops).length > 0) {
+      write("  operators");
+      writeOps(method.ops);
+    }
+  }
+}
+
+export async function inspectCommand(args: string[]): Promise<number> {
+  const { values, positionals } = parse({
+    args, allowPositionals: true, options: { json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+  });
+  if (values.help) {
+    write(INSPECT_HELP.trimEnd());
+    return EXIT.done;
+  }
+  if (positionals.length !== 1) throw new UsageError("say which file to inspect, and one only");
+  const engine = await makeEngine();
+  const source = { path: positionals[0]! };
+  const kind = engine.detect(source);
+  if (kind === "pt2") {
+    const report = engine.inspect(source);
+    if (values.json) write(JSON.stringify({ kind, ...report }, null, 2));
+    else writePt2(report);
+  } else if (kind === "pte") {
+    const program = engine.load(source);
+    const report = program.inspect();
+    program.dispose();
+    if (values.json) write(JSON.stringify({ kind, ...report }, null, 2));
+    else writePte(report);
+  } else {
+    throw new SconceError("format", `${source.path} is neither a .pt2 nor a .pte`, "Pass a file of torch.export.save or of ExecuTorch.");
+  }
+  return EXIT.done;
+}

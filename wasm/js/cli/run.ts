@@ -1,0 +1,249 @@
+// sconce run: execute methods of a .pte on arrays, numbers, or made-up inputs.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { SconceError } from "../errors.js";
+import { dataFromBytes, isTensor, toNumbers } from "../tensor.js";
+import type { Program, ProgramMethodInfo, ProgramValueInfo, Tensor, Value } from "../types.js";
+import { EXIT, makeEngine, parse, terminalProgress, UsageError } from "./common.js";
+import { readNpy, writeNpy, writeNpyText } from "./npy.js";
+
+export const RUN_HELP = `sconce run: execute a .pte
+
+  sconce run model.pte --input x.npy --out results/
+  sconce run model.pte --method decode --input tokens.npy --input 7
+  sconce run model.pte --input random:1        one filler for all inputs
+  sconce run model.pte --calls calls.json      several calls, state kept between them
+
+  --method NAME     which method; default: the only one, or forward
+  --input VALUE     one per flattened input, in order: x.npy, 3.5, 7, true, none, or a filler:
+                    zeros, ones, random:SEED (floats of a normal distribution, integers 0 or 1);
+                    a single filler stands for all inputs; dynamic sizes take their upper bound
+  --out FOLDER      write output_0.npy, output_1.npy, ... there (bfloat16 as V2)
+  --data FILE       a .ptd that the program needs; may be repeated
+  --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
+                    files are looked up from here, then beside FILE
+`;
+
+const FILLERS = /^(zeros|ones|random:-?\d+)$/;
+
+/** Uniform numbers in [0, 1) that are the same everywhere (mulberry32). */
+function randomSource(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+function floatBits16(value: number, brain: boolean): number {
+  const view = new DataView(new ArrayBuffer(4));
+  view.setFloat32(0, value);
+  const bits = view.getUint32(0);
+  if (brain) return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
+  const sign = (bits >>> 16) & 0x8000;
+  const magnitude = Math.abs(value);
+  if (magnitude < 2 ** -14) return sign | Math.round(magnitude * 2 ** 24);
+  const exponent = Math.min(15, Math.floor(Math.log2(magnitude)));
+  return sign | (((exponent + 15) << 10) + Math.round((magnitude / 2 ** exponent - 1) * 1024));
+}
+
+/** A made-up input for what a method declares; scalars repeat the value frozen at export. */
+function fill(filler: string, info: ProgramValueInfo, index: number): Value {
+  if (info.kind !== "tensor") return info.value ?? null;
+  const random = randomSource(Number(filler.split(":")[1] ?? 0) * 1000 + index);
+  const dtype = info.dtype!;
+  const shape = info.shape!;
+  const count = shape.reduce((product, size) => product * size, 1);
+  const data = dataFromBytes(dtype, new Uint8Array(info.bytes!));
+  const isFloat = /^(b?float|complex)/.test(dtype);
+  const next = (): number => {
+    if (!filler.startsWith("random")) return filler === "ones" ? 1 : 0;
+    if (!isFloat) return random() < 0.5 ? 0 : 1;
+    return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  };
+  for (let i = 0; i < count; i++) {
+    const value = next();
+    if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[i] = BigInt(value);
+    else data[i] = dtype === "float16" || dtype === "bfloat16" ? floatBits16(value, dtype === "bfloat16") : value;
+  }
+  return { dtype, shape, data };
+}
+
+function readArray(path: string, info: ProgramValueInfo): Tensor {
+  try {
+    return readNpy(readFileSync(path), path, info.dtype);
+  } catch (error) {
+    if (error instanceof SconceError) throw error;
+    throw new SconceError("io", `cannot read ${path}: ${(error as Error).message}`, "Check the path.");
+  }
+}
+
+/** Numbers for tensors without dimensions are tensors; everything else is what it says. */
+function scalar(value: number | boolean, info: ProgramValueInfo): Value {
+  if (info.kind !== "tensor") return value;
+  if (info.shape!.length > 0) {
+    throw new SconceError("input", `a number cannot be the ${info.dtype} tensor [${info.shape!.join(", ")}]`,
+      "Pass an .npy file, or zeros, ones, random:1.");
+  }
+  const filled = fill("zeros", info, 0) as Tensor;
+  const { data, dtype } = filled;
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = BigInt(value);
+  else data[0] = dtype === "float16" || dtype === "bfloat16" ? floatBits16(Number(value), dtype === "bfloat16") : Number(value);
+  return filled;
+}
+
+function parseInput(text: string, info: ProgramValueInfo, index: number): Value {
+  if (FILLERS.test(text)) return fill(text, info, index);
+  if (text === "none") return null;
+  if (text === "true" || text === "false") return scalar(text === "true", info);
+  if (/^[-+]?\d+$/.test(text)) return info.kind === "int" ? BigInt(text) : scalar(Number(text), info);
+  if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^[-+]?(inf|nan)$/.test(text)) {
+    return scalar(Number(text.replace("inf", "Infinity").replace("nan", "NaN")), info);
+  }
+  if (info.kind === "string" && !text.endsWith(".npy")) return text;
+  return readArray(text, info);
+}
+
+function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
+  const { methods } = program.inspect();
+  const runnable = methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
+  const found = name === undefined ? runnable : methods.find((m) => m.name === name);
+  if (found) return found;
+  const names = methods.map((m) => m.name).join(", ");
+  throw new SconceError("not_found", name === undefined ? "the program has several methods" : `there is no method '${name}'`,
+    `Name one with --method: ${names}.`);
+}
+
+function checkCount(info: ProgramMethodInfo, count: number): void {
+  if (info.inputs.length === count) return;
+  throw new SconceError("input", `method '${info.name}' takes ${info.inputs.length} inputs, not ${count}`,
+    "Pass one --input per flattened input, or a single zeros, ones or random:1.");
+}
+
+function commandInputs(info: ProgramMethodInfo, texts: readonly string[]): Value[] {
+  const single = texts.length === 1 && FILLERS.test(texts[0]!);
+  if (single) return info.inputs.map((input, i) => fill(texts[0]!, input, i));
+  checkCount(info, texts.length);
+  return texts.map((text, i) => parseInput(text, info.inputs[i]!, i));
+}
+
+// --- Outputs ---------------------------------------------------------------------------------------
+
+function asTensor(value: number | bigint | boolean, kind: string): Tensor {
+  if (typeof value === "boolean") return { dtype: "bool", shape: [], data: Uint8Array.of(value ? 1 : 0) };
+  if (kind === "double") return { dtype: "float64", shape: [], data: Float64Array.of(Number(value)) };
+  return { dtype: "int64", shape: [], data: BigInt64Array.of(BigInt(value)) };
+}
+
+function writeOutputs(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
+  mkdirSync(folder, { recursive: true });
+  outputs.forEach((value, i) => {
+    const path = join(folder, `output_${i}.npy`);
+    if (value === null) return;
+    if (typeof value === "string") writeFileSync(path, writeNpyText(value));
+    else writeFileSync(path, writeNpy(isTensor(value) ? value : asTensor(value, info.outputs[i]!.kind)));
+  });
+}
+
+function describe(value: Value): string {
+  if (!isTensor(value)) return typeof value === "string" ? JSON.stringify(value) : String(value);
+  const shape = `${value.dtype} [${value.shape.join(", ")}]`;
+  if (value.dtype.startsWith("complex") || value.dtype.startsWith("float8")) return shape;
+  const numbers = toNumbers(value);
+  if (numbers.length === 0) return `${shape} empty`;
+  if (numbers.length <= 8) return `${shape} ${numbers.map((n) => Number(n.toPrecision(6))).join(" ")}`;
+  let [low, high, sum, nan] = [Infinity, -Infinity, 0, 0];
+  for (const n of numbers) {
+    if (Number.isNaN(n)) nan++;
+    else {
+      low = Math.min(low, n);
+      high = Math.max(high, n);
+      sum += n;
+    }
+  }
+  const mean = sum / Math.max(1, numbers.length - nan);
+  return `${shape} min ${low.toPrecision(6)} max ${high.toPrecision(6)} mean ${mean.toPrecision(6)}${nan ? `, ${nan} NaN` : ""}`;
+}
+
+function runOnce(program: Program, info: ProgramMethodInfo, inputs: readonly Value[], out: string | undefined): void {
+  const begin = performance.now();
+  const outputs = program.run(info.name, inputs);
+  const ms = performance.now() - begin;
+  if (out !== undefined) writeOutputs(out, outputs, info);
+  process.stdout.write(`${info.name}: ${ms.toFixed(2)} ms\n`);
+  outputs.forEach((value, i) => process.stdout.write(`  output_${i}: ${describe(value)}\n`));
+}
+
+// --- Calls -----------------------------------------------------------------------------------------
+
+interface Call {
+  method?: string;
+  inputs?: (string | number | boolean | null)[];
+  out?: string;
+}
+
+function readCalls(path: string): Call[] {
+  try {
+    const calls = JSON.parse(readFileSync(path, "utf8")) as unknown;
+    if (Array.isArray(calls) && calls.every((c) => typeof c === "object" && c !== null)) return calls as Call[];
+  } catch (error) {
+    throw new SconceError("format", `cannot read ${path}: ${(error as Error).message}`, "Pass a JSON file with a list of calls.");
+  }
+  throw new SconceError("format", `${path} is not a list of calls`, 'Write [{"method": "forward", "inputs": ["x.npy"], "out": "folder"}].');
+}
+
+function callInput(value: string | number | boolean | null, info: ProgramValueInfo, index: number, folder: string): Value {
+  if (value === null) return null;
+  if (typeof value !== "string") return scalar(value, info);
+  if (info.kind === "string" && !value.endsWith(".npy")) return value;
+  if (!value.endsWith(".npy")) return parseInput(value, info, index);
+  return readArray(existsSync(value) ? value : resolve(folder, value), info);
+}
+
+function runCalls(program: Program, path: string): void {
+  for (const call of readCalls(path)) {
+    const info = methodInfo(program, call.method);
+    const given = call.inputs ?? [];
+    const filler = given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0]) ? given[0] : undefined;
+    if (filler === undefined) checkCount(info, given.length);
+    const inputs = filler === undefined
+      ? given.map((value, i) => callInput(value, info.inputs[i]!, i, dirname(path)))
+      : commandInputs(info, [filler]);
+    runOnce(program, info, inputs, call.out);
+  }
+}
+
+export async function runCommand(args: string[]): Promise<number> {
+  const { values, positionals } = parse({
+    args, allowPositionals: true, options: {
+      method: { type: "string" }, input: { type: "string", multiple: true }, out: { type: "string" },
+      data: { type: "string", multiple: true }, calls: { type: "string" }, help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(RUN_HELP);
+    return EXIT.done;
+  }
+  if (positionals.length !== 1) throw new UsageError("say which .pte to run, and one only");
+  if (values.calls !== undefined && (values.input || values.method || values.out)) {
+    throw new UsageError("--calls says method, inputs and out itself");
+  }
+  const engine = await makeEngine();
+  const progress = terminalProgress(positionals[0]!);
+  try {
+    const dataFiles = (values.data ?? []).map((path) => ({ path }));
+    const program = engine.load({ path: positionals[0]! }, { dataFiles });
+    progress.clear();
+    if (values.calls !== undefined) runCalls(program, values.calls);
+    else {
+      const info = methodInfo(program, values.method);
+      runOnce(program, info, commandInputs(info, values.input ?? []), values.out);
+    }
+    program.dispose();
+    return EXIT.done;
+  } finally {
+    progress.clear();
+  }
+}
