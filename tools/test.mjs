@@ -2,7 +2,7 @@
 //   check         text rules, layers, dead files, C format, types
 //   native        the C suite under ASan and UBSan, fuzz corpora, schemas
 //   wasm          the module's surface, and the same C suite as wasm in Node
-//   js            the library and the command against the built module
+//   js            the library and the command against the built module, in two versions of Node
 //   web           the page in Chromium
 //   conformance   official torch and executorch judge our files
 // A part that cannot run fails; only conformance may be left out, where the package index is out of
@@ -11,7 +11,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { build, buildPackage } from "./build.mjs";
 import {
-  StepFailed, bin, buildPreset, calmly, chromium, inRoot, jobs, run, script, setUp, tee,
+  StepFailed, bin, buildPreset, calmly, chromium, inRoot, jobs, output, run, script, setUp, tee,
 } from "./steps.mjs";
 
 const count = (passed, failed) => ({ passed, failed });
@@ -58,8 +58,8 @@ async function wasm() {
   return sum([status === 0 ? count(1, 0) : count(0, 1), await ctest("wasm-tests")]);
 }
 
-// Compiles tests/<folder> and runs its test files under node --test.
-async function nodeTests(folder, environment = {}) {
+// Compiles tests/<folder> and returns its test files.
+function compileTests(folder) {
   rmSync(inRoot("build/js-tests"), { recursive: true, force: true });
   run(bin("tsc"), ["-p", "tests/tsconfig.json"]);
   const compiled = inRoot("build/js-tests", folder);
@@ -67,11 +67,13 @@ async function nodeTests(folder, environment = {}) {
     ? readdirSync(compiled).filter((name) => /\.(test|spec)\.js$/.test(name)).sort()
     : [];
   if (!files.length) throw new StepFailed(`tests/${folder} holds no tests`);
-  const { status, text } = await tee(
-    "node",
-    ["--test", "--test-reporter=spec", ...files.map((name) => `${compiled}/${name}`)],
-    { env: { ...process.env, ...environment } },
-  );
+  return files.map((name) => `${compiled}/${name}`);
+}
+
+async function nodeTests(node, files, environment = {}) {
+  const { status, text } = await tee(node, ["--test", "--test-reporter=spec", ...files], {
+    env: { ...process.env, ...environment },
+  });
   const number = (word) => Number(new RegExp(`^\\S+ ${word} (\\d+)$`, "m").exec(text)?.[1] ?? 0);
   const failed = number("fail") + number("cancelled");
   return count(number("pass"), status !== 0 && failed === 0 ? 1 : failed);
@@ -79,13 +81,21 @@ async function nodeTests(folder, environment = {}) {
 
 async function js() {
   buildPackage();
-  return nodeTests("js");
+  const files = compileTests("js");
+  const verdicts = [await nodeTests(process.execPath, files)];
+  // The oldest Node we support is the usual one here; the newest long-lived one has its say too.
+  if (parseInt(process.versions.node) < 24) {
+    const newer = output("bash", ["tools/runtime.sh", "node24"]).trim();
+    console.log(`\nthe same with ${newer}`);
+    verdicts.push(await nodeTests(newer, files));
+  }
+  return sum(verdicts);
 }
 
 async function web() {
   setUp("web");
   build();
-  return nodeTests("web", { CHROME_PATH: chromium() });
+  return nodeTests(process.execPath, compileTests("web"), { CHROME_PATH: chromium() });
 }
 
 async function conformance() {
