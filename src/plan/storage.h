@@ -17,8 +17,8 @@ typedef enum sc_storage_kind {
     SC_STORAGE_CONSTANT,   // a parameter, lifted constant or buffer that is never written
     SC_STORAGE_MUTABLE,    // a buffer that is written: placed like PLANNED, bytes loaded at start
     SC_STORAGE_ALIAS,      // a view without instructions: inside `base`, `offset` bytes from its start
-    SC_STORAGE_SAME        // the very tensor `base`: result of an in-place op, or a branch's output
-                           // that is written straight into the result of its cond
+    SC_STORAGE_SAME        // the very tensor `base`: result of an in-place op, operand seen from a
+                           // body, branch output that is written straight into the cond's result
 } sc_storage_kind;
 
 typedef struct sc_storage {
@@ -36,6 +36,14 @@ typedef struct sc_storage_table {
     SC_VEC(uint64_t) buffer_bytes;     // of memory ids 1, 2, ... (element 0 is memory id 1)
 } sc_storage_table;
 
+// How a list of operands of control flow reaches the bodies' inputs, list by list in their order:
+// read as it is, carried from iteration to iteration (and out as the first results), or sliced
+// along the first dimension, one slice an iteration.
+typedef enum sc_operand_role { SC_OPERAND_READ, SC_OPERAND_CARRY, SC_OPERAND_SLICE } sc_operand_role;
+
+// The role of the `list`-th list of operands of a higher-order op.
+sc_operand_role sc_storage_operand_role(const sc_op *op, uint32_t list);
+
 // Numbers the values of `method` and classifies them. All results of tensor type that are not
 // otherwise decided come out as SC_STORAGE_PLANNED with memory_id 0. User inputs and outputs are
 // PLANNED or UNPLANNED as asked.
@@ -45,6 +53,11 @@ sc_status sc_storage_build(sc_ctx *ctx, sc_method *method, bool plan_inputs, boo
 static inline sc_storage *sc_storage_of(const sc_storage_table *table, const sc_value *value) {
     return &table->items.data[value->mark];
 }
+
+// The dim order that a tensor is written with. Where sizes of 1 leave a choice, channels-last strides
+// stay channels-last and all else becomes row-major. False when the strides fit no order.
+bool sc_storage_dim_order(const sc_value *value, uint8_t *order);
+bool sc_storage_spec_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
 
 // The storage at the end of the chain of `base` links, and how many bytes into it `value` starts.
 // Chains are short and acyclic by construction: a base is always defined before its alias.

@@ -1,0 +1,233 @@
+// One method as an ExecutionPlan: inputs, instructions, outputs, and the tables they refer to.
+// Constant methods are plans without instructions whose outputs are there from the start.
+#include "emit/emit_plan.h"
+
+#include "program_fbs.h"
+
+static void begin_method(sc_emit_method *m, sc_emit_state *state, const sc_storage_table *storage) {
+    *m = (sc_emit_method){.state = state, .storage = storage};
+    sc_map_init(&m->pool, state->arena);
+    sc_map_init(&m->operator_ids, state->arena);
+    uint32_t count = storage ? storage->items.count : 0;
+    m->ids = sc_new_array(state->arena, int32_t, count + 1);
+    for (uint32_t i = 0; i < count; i++) m->ids[i] = -1;
+}
+
+// --- Inputs and outputs ------------------------------------------------------------------------------
+
+typedef SC_VEC(int32_t) id_list;
+
+static sc_status emit_input(sc_emit_method *m, const sc_input_sig *sig, sc_value *value,
+                            id_list *inputs) {
+    sc_ctx *ctx = m->state->ctx;
+    int32_t *id = &m->ids[value->mark];
+    if (sig->kind == SC_INPUT_CONSTANT) {
+        SC_TRY(sc_emit_unshared(m, &sig->constant_value, id));
+    } else if (sig->kind != SC_INPUT_USER) {
+        return SC_OK;  // written on first use
+    } else if (value->type == SC_VALUE_TENSOR) {
+        SC_TRY(sc_emit_value(m, value, id));
+    } else if (value->type == SC_VALUE_NONE) {
+        sc_arg none = sc_arg_none();
+        SC_TRY(sc_emit_unshared(m, &none, id));
+    } else {
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Pass it as a 0-dim tensor and call .item() on it.",
+                       "input '%s' is a number that changes from call to call; programs take only "
+                       "tensors", value->name->text);
+    }
+    sc_vec_push(m->state->arena, inputs, *id);
+    return SC_OK;
+}
+
+static sc_status emit_inputs(sc_emit_method *m, const sc_method *method, id_list *inputs) {
+    for (uint32_t i = 0; i < method->inputs.count; i++)
+        SC_TRY(emit_input(m, &method->inputs.data[i], method->graph->inputs.data[i], inputs));
+    return SC_OK;
+}
+
+// Written-back buffers are state, not results; tokens are nothing at all.
+static bool is_visible(sc_output_kind kind) {
+    return kind != SC_OUTPUT_BUFFER_MUTATION && kind != SC_OUTPUT_PARAMETER_MUTATION &&
+           kind != SC_OUTPUT_TOKEN;
+}
+
+static sc_status emit_outputs(sc_emit_method *m, const sc_method *method, id_list *outputs) {
+    const sc_node *ret = method->graph->ret;
+    sc_where_set_method(m->state->ctx, method);
+    for (uint32_t i = 0; i < ret->arg_count; i++) {
+        int32_t id = 0;
+        if (i < method->outputs.count && !is_visible(method->outputs.data[i].kind)) continue;
+        SC_TRY(sc_emit_plain(m, &ret->args[i], &id));
+        sc_vec_push(m->state->arena, outputs, id);
+    }
+    return SC_OK;
+}
+
+// --- Tables ------------------------------------------------------------------------------------------
+
+static sc_fb_ref write_kernel(sc_emit_method *m, const sc_emit_instruction *call) {
+    sc_fb_builder *fb = &m->state->fb;
+    sc_fb_ref args = sc_fb_add_vector(fb, m->args.data + call->first_arg, call->arg_count, 4, 4);
+    sc_fb_begin(fb);
+    sc_pte_KernelCall_set_op_index(fb, call->a);
+    sc_pte_KernelCall_set_args(fb, args);
+    return sc_fb_end(fb);
+}
+
+static sc_fb_ref write_instruction(sc_emit_method *m, const sc_emit_instruction *instruction) {
+    sc_fb_builder *fb = &m->state->fb;
+    sc_fb_ref content = 0;
+    uint8_t type = SC_PTE_InstructionArguments_KernelCall;
+    if (instruction->kind == SC_EMIT_KERNEL) {
+        content = write_kernel(m, instruction);
+    } else if (instruction->kind == SC_EMIT_MOVE) {
+        type = SC_PTE_InstructionArguments_MoveCall;
+        sc_fb_begin(fb);
+        sc_pte_MoveCall_set_move_from(fb, instruction->a);
+        sc_pte_MoveCall_set_move_to(fb, instruction->b);
+        content = sc_fb_end(fb);
+    } else {
+        type = SC_PTE_InstructionArguments_JumpFalseCall;
+        sc_fb_begin(fb);
+        sc_pte_JumpFalseCall_set_cond_value_index(fb, instruction->a);
+        sc_pte_JumpFalseCall_set_destination_instruction(fb, instruction->b);
+        content = sc_fb_end(fb);
+    }
+    sc_fb_begin(fb);
+    sc_pte_Instruction_set_instr_args(fb, type, content);
+    return sc_fb_end(fb);
+}
+
+static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref none) {
+    sc_fb_builder *fb = &m->state->fb;
+    sc_fb_ref *refs = sc_new_array(m->state->arena, sc_fb_ref, m->code.count + 1);
+    for (uint32_t i = 0; i < m->code.count; i++)
+        refs[i] = write_instruction(m, &m->code.data[i]);
+    sc_fb_ref instructions = sc_fb_add_refs(fb, refs, m->code.count);
+    sc_fb_begin(fb);
+    sc_pte_Chain_set_inputs(fb, none);
+    sc_pte_Chain_set_outputs(fb, none);
+    sc_pte_Chain_set_instructions(fb, instructions);
+    return sc_fb_end(fb);
+}
+
+static sc_fb_ref write_container(sc_fb_builder *fb, sc_str in_spec, sc_str out_spec) {
+    sc_fb_ref in = sc_fb_add_string(fb, in_spec);
+    sc_fb_ref out = sc_fb_add_string(fb, out_spec);
+    sc_fb_begin(fb);
+    sc_pte_ContainerMetadata_set_encoded_inp_str(fb, in);
+    sc_pte_ContainerMetadata_set_encoded_out_str(fb, out);
+    return sc_fb_end(fb);
+}
+
+// Buffer 0 is reserved; runtimes hide it.
+static sc_fb_ref write_buffer_sizes(sc_emit_method *m) {
+    uint32_t count = m->storage ? m->storage->buffer_bytes.count : 0;
+    int64_t *sizes = sc_new_array(m->state->arena, int64_t, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        sizes[i + 1] = (int64_t)m->storage->buffer_bytes.data[i];
+    return sc_fb_add_vector(&m->state->fb, sizes, count + 1, 8, 8);
+}
+
+typedef struct plan_parts {
+    sc_str name, in_spec, out_spec;
+    id_list inputs, outputs;
+} plan_parts;
+
+static sc_fb_ref write_plan(sc_emit_method *m, const plan_parts *parts) {
+    sc_fb_builder *fb = &m->state->fb;
+    sc_fb_ref none = sc_emit_vector(m->state, NULL, 0, 4);
+    sc_fb_ref chain = write_chain(m, none);
+    sc_fb_ref chains = sc_fb_add_refs(fb, &chain, 1);
+    sc_fb_ref operators = sc_fb_add_refs(fb, m->operators.data, m->operators.count);
+    sc_fb_ref values = sc_fb_add_refs(fb, m->values.data, m->values.count);
+    sc_fb_ref inputs = sc_emit_vector(m->state, parts->inputs.data, parts->inputs.count, 4);
+    sc_fb_ref outputs = sc_emit_vector(m->state, parts->outputs.data, parts->outputs.count, 4);
+    sc_fb_ref sizes = write_buffer_sizes(m);
+    sc_fb_ref container = write_container(fb, parts->in_spec, parts->out_spec);
+    sc_fb_ref name = sc_fb_add_string(fb, parts->name);
+    sc_fb_begin(fb);
+    sc_pte_ExecutionPlan_set_name(fb, name);
+    sc_pte_ExecutionPlan_set_container_meta_type(fb, container);
+    sc_pte_ExecutionPlan_set_values(fb, values);
+    sc_pte_ExecutionPlan_set_inputs(fb, inputs);
+    sc_pte_ExecutionPlan_set_outputs(fb, outputs);
+    sc_pte_ExecutionPlan_set_chains(fb, chains);
+    sc_pte_ExecutionPlan_set_operators(fb, operators);
+    sc_pte_ExecutionPlan_set_delegates(fb, none);
+    sc_pte_ExecutionPlan_set_non_const_buffer_sizes(fb, sizes);
+    return sc_fb_end(fb);
+}
+
+static sc_emit_plan describe(const sc_emit_method *m, const sc_name *name) {
+    sc_arena *arena = m->state->arena;
+    sc_emit_plan plan = {.name = name, .is_constant = !m->storage, .value_count = m->values.count,
+                         .operator_count = m->operators.count,
+                         .instruction_count = m->code.count};
+    plan.debug_handles = sc_new_array(arena, uint32_t, m->code.count + 1);
+    plan.nodes = sc_new_array(arena, const sc_node *, m->code.count + 1);
+    for (uint32_t i = 0; i < m->code.count; i++) {
+        const sc_node *node = m->code.data[i].node;
+        plan.nodes[i] = node;
+        plan.debug_handles[i] = node ? node->meta.debug_handle : 0;
+    }
+    return plan;
+}
+
+sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *storage,
+                              sc_fb_ref *out, sc_emit_plan *plan) {
+    const sc_method *method = storage->method;
+    sc_emit_method m;
+    plan_parts parts = {.name = sc_name_str(method->name), .in_spec = method->in_spec,
+                        .out_spec = method->out_spec};
+    sc_where_set_method(state->ctx, method);
+    begin_method(&m, state, storage);
+    SC_TRY(emit_inputs(&m, method, &parts.inputs));
+    SC_TRY(sc_emit_graph(&m, method->graph));
+    SC_TRY(emit_outputs(&m, method, &parts.outputs));
+    *out = write_plan(&m, &parts);
+    *plan = describe(&m, method->name);
+    return SC_OK;
+}
+
+// --- Constant methods --------------------------------------------------------------------------------
+
+// Leaves become EValues of their own, the nesting becomes PyTorch's tree text.
+static sc_status emit_leaves(sc_emit_method *m, const sc_arg *value, id_list *outputs, sc_sb *tree,
+                             uint32_t depth) {
+    sc_ctx *ctx = m->state->ctx;
+    if (depth > ctx->limits.graph_depth_max)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the value of a constant method is nested deeper "
+                       "than %u", ctx->limits.graph_depth_max);
+    if (value->kind != SC_ARG_LIST) {
+        int32_t id = 0;
+        SC_TRY(sc_emit_unshared(m, value, &id));
+        sc_vec_push(m->state->arena, outputs, id);
+        sc_sb_add_text(tree, "{\"type\": null, \"context\": null, \"children_spec\": []}");
+        return SC_OK;
+    }
+    sc_sb_add_text(tree, "{\"type\": \"builtins.list\", \"context\": \"null\", \"children_spec\": [");
+    for (uint32_t i = 0; i < value->count; i++) {
+        if (i) sc_sb_add_text(tree, ", ");
+        SC_TRY(emit_leaves(m, &value->items[i], outputs, tree, depth + 1));
+    }
+    sc_sb_add_text(tree, "]}");
+    return SC_OK;
+}
+
+sc_status sc_emit_plan_constant(sc_emit_state *state, const sc_constant_method *constant,
+                                sc_fb_ref *out, sc_emit_plan *plan) {
+    sc_emit_method m;
+    plan_parts parts = {.name = sc_name_str(constant->name), .in_spec = SC_STR("")};
+    sc_sb tree;
+    state->ctx->where = (sc_where){.method = parts.name, .pass = SC_STR("emit"), .instruction = -1};
+    sc_sb_init(&tree, state->arena);
+    begin_method(&m, state, NULL);
+    sc_sb_add_text(&tree, "[1, ");
+    SC_TRY(emit_leaves(&m, &constant->value, &parts.outputs, &tree, 0));
+    sc_sb_add_text(&tree, "]");
+    parts.out_spec = sc_sb_str(&tree);
+    *out = write_plan(&m, &parts);
+    *plan = describe(&m, constant->name);
+    return SC_OK;
+}

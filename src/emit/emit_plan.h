@@ -1,0 +1,12 @@
+// One method, or one constant method, as an ExecutionPlan table. Private to src/emit.
+#ifndef SC_EMIT_PLAN_H
+#define SC_EMIT_PLAN_H
+
+#include "emit/emit_state.h"
+
+sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *storage,
+                              sc_fb_ref *out, sc_emit_plan *plan);
+sc_status sc_emit_plan_constant(sc_emit_state *state, const sc_constant_method *constant,
+                                sc_fb_ref *out, sc_emit_plan *plan);
+
+#endif

@@ -1,0 +1,126 @@
+// What the emitter's files share: the program being written and, inside it, one method at a time.
+// Private to src/emit.
+//
+// A value of the format is an index into the method's list of EValues. Indices are handed out on
+// first use, so what nothing refers to is never written; equal constants share one index because
+// nothing writes to them.
+#ifndef SC_EMIT_STATE_H
+#define SC_EMIT_STATE_H
+
+#include "emit/emit.h"
+#include "format/flatbuf.h"
+
+// --- Bytes stored once (emit_data.c) ---------------------------------------------------------------
+
+typedef struct sc_emit_blob {
+    sc_extent data;
+    uint32_t next;       // blob with the same size and first bytes, 0 at the end
+    bool has_digest;
+    uint8_t digest[32];
+} sc_emit_blob;
+
+// Blob 0 is the reserved empty one; data_buffer_idx 0 means "no data".
+typedef struct sc_emit_store {
+    SC_VEC(sc_emit_blob) blobs;
+    sc_imap by_fingerprint;  // size and first 32 bytes -> first blob of the chain
+} sc_emit_store;
+
+void sc_emit_store_init(sc_emit_store *store, sc_arena *arena);
+// Index of the blob with these bytes, whatever their dtype and shape.
+sc_status sc_emit_store_add(sc_ctx *ctx, sc_emit_store *store, sc_extent data, uint32_t *index);
+// All blobs in order, each but the first at the next multiple of `align`. `offsets` receives one
+// entry per blob, the reserved one included.
+void sc_emit_store_write(sc_arena *arena, const sc_emit_store *store, uint32_t align,
+                         sc_cord *cord, uint64_t **offsets);
+
+// --- The program -----------------------------------------------------------------------------------
+
+// A tensor in a .ptd file, found by its name.
+typedef struct sc_emit_external {
+    const sc_constant *constant;
+    uint32_t blob;            // in `externals`
+} sc_emit_external;
+
+typedef struct sc_emit_state {
+    sc_ctx *ctx;
+    sc_arena *arena;
+    sc_emit_options options;
+    sc_fb_builder fb;
+    sc_emit_store constants, mutables, externals;
+    SC_VEC(sc_emit_external) external_tensors;
+    sc_map external_names;    // name -> index in external_tensors + 1
+    sc_map vectors;           // content -> sc_fb_ref of an equal vector
+} sc_emit_state;
+
+typedef enum sc_emit_kind {
+    SC_EMIT_KERNEL, SC_EMIT_MOVE, SC_EMIT_JUMP_FALSE
+} sc_emit_kind;
+
+typedef struct sc_emit_instruction {
+    sc_emit_kind kind;
+    int32_t a;                // KERNEL: operator; MOVE: from; JUMP_FALSE: condition
+    int32_t b;                // MOVE: to; JUMP_FALSE: destination
+    uint32_t first_arg, arg_count;  // KERNEL: in `args`
+    const sc_node *node;      // NULL for scaffolding
+} sc_emit_instruction;
+
+typedef struct sc_emit_method {
+    sc_emit_state *state;
+    const sc_storage_table *storage;  // NULL in constant methods
+    SC_VEC(sc_fb_ref) values;         // EValues
+    int32_t *ids;                     // EValue by sc_value.mark, -1 before its first use
+    sc_map pool;                      // kind and content -> index + 1 of a constant EValue
+    SC_VEC(sc_fb_ref) operators;
+    sc_map operator_ids;              // out name -> index + 1
+    SC_VEC(sc_emit_instruction) code;
+    SC_VEC(int32_t) args;
+    uint32_t depth;                   // of nested control flow
+} sc_emit_method;
+
+// --- Values (emit_values.c) ------------------------------------------------------------------------
+
+// Constants, shared with equal ones.
+int32_t sc_emit_null(sc_emit_method *m);
+int32_t sc_emit_int(sc_emit_method *m, int64_t value);
+int32_t sc_emit_bool(sc_emit_method *m, bool value);
+int32_t sc_emit_double(sc_emit_method *m, double value);
+int32_t sc_emit_str(sc_emit_method *m, sc_str value);
+int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, uint32_t count);
+// A number that instructions write to: never shared. Starts at `value`.
+int32_t sc_emit_variable(sc_emit_method *m, int64_t value);
+// An EValue of its own for a number, bool, string or None: inputs and results of constant methods.
+sc_status sc_emit_unshared(sc_emit_method *m, const sc_arg *arg, int32_t *out);
+
+// The index of an IR value, made on first use.
+sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out);
+// The index of an argument that stands for `param`.
+sc_status sc_emit_arg(sc_emit_method *m, const sc_param *param, const sc_arg *arg, int32_t *out);
+// A number, bool, string, None or IR value without a schema to tell its type.
+sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out);
+
+// A tensor's EValue (emit_tensor.c).
+sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out);
+
+// --- Instructions (emit_code.c, emit_control.c) ------------------------------------------------------
+
+sc_status sc_emit_graph(sc_emit_method *m, const sc_graph *graph);
+sc_status sc_emit_control(sc_emit_method *m, const sc_node *node);
+
+// Appends a call of the operator's .pte form. `args` in the format's order, return slot included.
+sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
+                       const sc_node *node);
+void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to);
+// Returns the instruction's index; its destination is set later with sc_emit_land.
+uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition);
+// The jump goes to the instruction that comes next.
+void sc_emit_land(sc_emit_method *m, uint32_t jump);
+
+// A vector of the file, shared with an equal one.
+sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count,
+                         uint32_t item_bytes);
+
+// --- Files (emit_ptd.c) ------------------------------------------------------------------------------
+
+sc_status sc_emit_ptd(sc_emit_state *state, sc_cord *out);
+
+#endif

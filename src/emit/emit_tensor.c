@@ -1,0 +1,168 @@
+// Tensor EValues: what storage, shape and layout a runtime sees. Which of data_buffer_idx and
+// allocation_info are present says what kind of tensor it is:
+//
+//   index  allocation
+//   > 0    absent      constant: bytes in the constant segment
+//   0      present     planned memory
+//   0      absent      the caller supplies the memory
+//   > 0    present     planned memory that starts with bytes of the mutable segment
+//   and with location EXTERNAL the bytes come from a .ptd, by name.
+#include "emit/emit_state.h"
+
+#include "program_fbs.h"
+
+typedef struct placement {
+    uint32_t data_index;
+    bool is_planned;
+    uint32_t memory_id;
+    uint64_t offset;
+    sc_str name;       // empty: none is written
+    bool is_external;
+} placement;
+
+// Official tools keep numbers and tensors that were written into the code inside the program.
+static bool can_be_external(const sc_constant *constant) {
+    if (constant->lifted_scalar) return false;
+    return !sc_str_starts_with(constant->name, "lifted_tensor") &&
+           !sc_str_starts_with(constant->name, "_lifted_tensor");
+}
+
+static sc_status add_external(sc_emit_state *state, const sc_constant *constant) {
+    sc_ctx *ctx = state->ctx;
+    sc_emit_external entry = {constant, 0};
+    SC_TRY(sc_emit_store_add(ctx, &state->externals, constant->data, &entry.blob));
+    uintptr_t known = (uintptr_t)sc_map_get(&state->external_names, constant->name);
+    if (known) {
+        const sc_emit_external *other = &state->external_tensors.data[known - 1];
+        if (other->blob == entry.blob && sc_spec_equal(&other->constant->spec, &constant->spec))
+            return SC_OK;
+        return sc_fail(ctx, SC_ERR_MISMATCH,
+                       "Keep the weights inside the program, or lower the methods apart.",
+                       "two different tensors are called '" SC_STR_FMT
+                       "', and a .ptd file knows tensors by name only",
+                       SC_STR_ARG(constant->name));
+    }
+    sc_vec_push(state->arena, &state->external_tensors, entry);
+    sc_map_add(&state->external_names, constant->name,
+               (void *)(uintptr_t)state->external_tensors.count);
+    return SC_OK;
+}
+
+static sc_status place_constant(sc_emit_state *state, const sc_storage *root, placement *out) {
+    if (state->options.external_tag.size && can_be_external(root->constant)) {
+        out->is_external = true;
+        out->name = root->constant->name;
+        return add_external(state, root->constant);
+    }
+    return sc_emit_store_add(state->ctx, &state->constants, root->constant->data,
+                             &out->data_index);
+}
+
+static sc_status place_mutable(sc_emit_state *state, const sc_storage *root, placement *out) {
+    if (state->options.mutable_buffer_names) out->name = root->constant->name;
+    return sc_emit_store_add(state->ctx, &state->mutables, root->constant->data,
+                             &out->data_index);
+}
+
+static sc_status place(sc_emit_method *m, const sc_value *value, placement *out) {
+    sc_ctx *ctx = m->state->ctx;
+    uint64_t offset = 0;
+    const sc_storage *root = sc_storage_root(m->storage, value, &offset);
+    *out = (placement){0};
+    if (root->kind == SC_STORAGE_UNPLANNED) return SC_OK;
+    if (root->kind == SC_STORAGE_CONSTANT) {
+        if (offset)
+            return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "'%s' is a part of a constant",
+                           value->name->text);
+        return place_constant(m->state, root, out);
+    }
+    if (!root->memory_id)
+        return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "'%s' has no place in memory",
+                       value->name->text);
+    out->is_planned = true;
+    out->memory_id = root->memory_id;
+    out->offset = root->offset + offset;
+    // A view of state starts with what the state starts with, and must not load it a second time.
+    if (root->kind == SC_STORAGE_MUTABLE && root->value == value)
+        return place_mutable(m->state, root, out);
+    return SC_OK;
+}
+
+// Upper bounds; the runtime resizes within them.
+static sc_status sizes_of(sc_ctx *ctx, const sc_value *value, int32_t *sizes) {
+    for (uint32_t i = 0; i < value->spec.rank; i++) {
+        int64_t max = 0;
+        if (!sc_spec_size_max(&value->spec, i, &max))
+            return sc_fail(ctx, SC_ERR_UNBOUNDED, NULL, "dimension %u of '%s' has no upper bound",
+                           i, value->name->text);
+        if (max < 0 || max > INT32_MAX)
+            return sc_fail(ctx, SC_ERR_LIMIT, "Make the tensor smaller.",
+                           "dimension %u of '%s' may be %lld, a .pte holds at most 2^31 - 1", i,
+                           value->name->text, (long long)max);
+        sizes[i] = (int32_t)max;
+    }
+    return SC_OK;
+}
+
+static sc_fb_ref add_allocation(sc_fb_builder *fb, const placement *at) {
+    sc_fb_begin(fb);
+    sc_pte_AllocationDetails_set_memory_id(fb, at->memory_id);
+    sc_pte_AllocationDetails_set_memory_offset_low(fb, (uint32_t)at->offset);
+    sc_pte_AllocationDetails_set_memory_offset_high(fb, (uint32_t)(at->offset >> 32));
+    return sc_fb_end(fb);
+}
+
+static sc_fb_ref add_extra(sc_fb_builder *fb, const placement *at) {
+    if (!at->name.size && !at->is_external) return 0;
+    sc_fb_ref name = sc_fb_add_string(fb, at->name);
+    sc_fb_begin(fb);
+    sc_pte_ExtraTensorInfo_set_fully_qualified_name(fb, name);
+    sc_pte_ExtraTensorInfo_set_location(fb, at->is_external ? SC_PTE_TensorDataLocation_EXTERNAL
+                                                           : SC_PTE_TensorDataLocation_SEGMENT);
+    return sc_fb_end(fb);
+}
+
+// Loops fill their stacked results slice by slice, growing them as they go; carried ones keep their
+// shape.
+static bool is_grown_by_loop(const sc_value *value) {
+    const sc_node *node = value->node;
+    if (!node || !sc_op_has(node->op, SC_HIGHER_ORDER) || node->op->id == SC_OP_higher_order_cond)
+        return false;
+    uint32_t carried = 0, list = 0;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (node->args[i].kind == SC_ARG_LIST &&
+            sc_storage_operand_role(node->op, list++) == SC_OPERAND_CARRY)
+            carried += node->args[i].count;
+    return value->index >= carried;
+}
+
+sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out) {
+    sc_emit_state *state = m->state;
+    sc_fb_builder *fb = &state->fb;
+    int32_t sizes[SC_RANK_MAX];
+    uint8_t order[SC_RANK_MAX];
+    placement at;
+    SC_TRY(place(m, value, &at));
+    SC_TRY(sizes_of(state->ctx, value, sizes));
+    if (!sc_storage_dim_order(value, order))
+        return sc_fail(state->ctx, SC_ERR_UNSUPPORTED,
+                       "Make it contiguous where it comes into being.",
+                       "the strides of '%s' fit no order of its dimensions", value->name->text);
+    sc_fb_ref sizes_ref = sc_emit_vector(state, sizes, value->spec.rank, 4);
+    sc_fb_ref order_ref = sc_emit_vector(state, order, value->spec.rank, 1);
+    sc_fb_ref allocation = at.is_planned ? add_allocation(fb, &at) : 0;
+    sc_fb_ref extra = add_extra(fb, &at);
+    bool is_static = sc_spec_is_static(&value->spec) && !is_grown_by_loop(value);
+    sc_fb_begin(fb);
+    sc_pte_Tensor_set_scalar_type(fb, (int8_t)value->spec.dtype);
+    sc_pte_Tensor_set_sizes(fb, sizes_ref);
+    sc_pte_Tensor_set_dim_order(fb, order_ref);
+    sc_pte_Tensor_set_requires_grad(fb, value->spec.requires_grad);
+    sc_pte_Tensor_set_data_buffer_idx(fb, at.data_index);
+    sc_pte_Tensor_set_allocation_info(fb, allocation);
+    sc_pte_Tensor_set_shape_dynamism(fb, is_static ? SC_PTE_TensorShapeDynamism_STATIC
+                                                   : SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND);
+    sc_pte_Tensor_set_extra_tensor_info(fb, extra);
+    *out = sc_fb_end(fb);
+    return SC_OK;
+}
