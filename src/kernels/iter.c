@@ -119,9 +119,13 @@ void sc_stream_store(sc_stream *s, sc_store_fn store, const void *block,
 
 void sc_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t count,
                  uint32_t width) {
-    if (dst_stride == 1 && src_stride == 1) {
-        memmove(dst, src, (size_t)count * width);
-        return;
+    if (dst_stride == 1 && (src_stride == 1 || width == 1)) {
+        if (src_stride == 1)
+            memmove(dst, src, (size_t)count * width);
+        else if (src_stride == 0)
+            memset(dst, *(const uint8_t *)src, (size_t)count);
+        if (src_stride == 0 || src_stride == 1)
+            return;
     }
     switch (width) {
     case 1: COPY_WIDTH(uint8_t); return;

@@ -1,0 +1,305 @@
+// The one copy loop. Dims are sorted by how the destination lies in memory and merged where both
+// sides step evenly; what is left is rows (memcpy), a transposition (tiles, so that both sides stay
+// in cache) or a strided walk. Widths of 1, 2, 4 and 8 bytes have their own loops, others go byte
+// by byte.
+#include "kernels/move.h"
+
+#include "kernels/simd/simd.h"
+
+void sc_view_of(sc_view *view, const sc_tensor *tensor) {
+    view->data = tensor->data;
+    view->dtype = tensor->dtype;
+    view->rank = tensor->rank;
+    for (uint32_t d = 0; d < tensor->rank; d++) {
+        view->sizes[d] = tensor->sizes[d];
+        view->strides[d] = tensor->strides[d];
+    }
+}
+
+sc_status sc_view_broadcast(sc_ctx *ctx, sc_view *view, const sc_tensor *tensor,
+                            const sc_tensor *shape) {
+    bool fits = tensor->rank <= shape->rank;
+    uint32_t missing = fits ? (uint32_t)shape->rank - tensor->rank : 0;
+    view->data = tensor->data;
+    view->dtype = tensor->dtype;
+    view->rank = shape->rank;
+    for (uint32_t d = 0; fits && d < shape->rank; d++) {
+        view->sizes[d] = shape->sizes[d];
+        view->strides[d] = 0;
+        if (d < missing || (tensor->sizes[d - missing] == 1 && shape->sizes[d] != 1))
+            continue;
+        view->strides[d] = tensor->strides[d - missing];
+        fits = tensor->sizes[d - missing] == shape->sizes[d];
+    }
+    if (!fits)
+        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "the tensor does not broadcast to the result");
+    return SC_OK;
+}
+
+void sc_view_narrow(sc_view *view, uint32_t dim, int64_t start, int64_t count, int64_t step) {
+    view->data += start * view->strides[dim] * (int64_t)sc_dtype_bytes((sc_dtype)view->dtype);
+    view->sizes[dim] = count;
+    view->strides[dim] *= step;
+}
+
+void sc_view_drop(sc_view *view, uint32_t dim, int64_t index) {
+    sc_view_narrow(view, dim, index, 1, 1);
+    view->rank--;
+    for (uint32_t d = dim; d < view->rank; d++) {
+        view->sizes[d] = view->sizes[d + 1];
+        view->strides[d] = view->strides[d + 1];
+    }
+}
+
+void sc_view_insert(sc_view *view, uint32_t dim) {
+    for (uint32_t d = view->rank; d > dim; d--) {
+        view->sizes[d] = view->sizes[d - 1];
+        view->strides[d] = view->strides[d - 1];
+    }
+    view->sizes[dim] = 1;
+    view->strides[dim] = 0;
+    view->rank++;
+}
+
+void sc_view_permute(sc_view *view, const uint32_t *dims) {
+    sc_view from = *view;
+    for (uint32_t d = 0; d < view->rank; d++) {
+        view->sizes[d] = from.sizes[dims[d]];
+        view->strides[d] = from.strides[dims[d]];
+    }
+}
+
+// --- the walk ------------------------------------------------------------------------------------
+
+typedef struct walk {
+    uint32_t rank;
+    int64_t sizes[SC_VIEW_RANK_MAX];
+    int64_t to[SC_VIEW_RANK_MAX];    // strides of the destination
+    int64_t from[SC_VIEW_RANK_MAX];  // strides of the source
+} walk;
+
+static int64_t magnitude(int64_t x) {
+    return x < 0 ? -x : x;
+}
+
+// Dims of the views, larger steps of the destination first, merged. False when there is nothing.
+static bool walk_init(walk *w, const sc_view *dst, const sc_view *src) {
+    uint32_t order[SC_VIEW_RANK_MAX], count = 0;
+    for (uint32_t d = 0; d < dst->rank; d++) {
+        if (dst->sizes[d] == 0)
+            return false;
+        if (dst->sizes[d] == 1)
+            continue;
+        uint32_t k = count++;
+        for (; k > 0 && magnitude(dst->strides[order[k - 1]]) < magnitude(dst->strides[d]); k--)
+            order[k] = order[k - 1];
+        order[k] = d;
+    }
+    w->rank = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t d = order[k], last = w->rank - 1;
+        int64_t size = dst->sizes[d], to = dst->strides[d], from = src->strides[d];
+        if (w->rank > 0 && w->to[last] == to * size && w->from[last] == from * size) {
+            w->sizes[last] *= size;
+        } else {
+            last = w->rank++;
+            w->sizes[last] = size;
+        }
+        w->to[last] = to;
+        w->from[last] = from;
+    }
+    if (w->rank == 0) {
+        w->rank = 1;
+        w->sizes[0] = w->to[0] = w->from[0] = 1;
+    }
+    return true;
+}
+
+// Where the source's unit stride is, when it is not the innermost dim; else the innermost dim.
+static uint32_t source_inner(const walk *w) {
+    uint32_t inner = w->rank - 1;
+    if (w->to[inner] != 1 || magnitude(w->from[inner]) <= 1)
+        return inner;
+    for (uint32_t d = 0; d < inner; d++) {
+        if (w->from[d] == 1)
+            return d;
+    }
+    return inner;
+}
+
+// to[r * to_row + c] = from[r + c * from_column] for `rows` x `columns`.
+#define TRANSPOSE(type)                                                                     \
+    do {                                                                                    \
+        type *t = (type *)(void *)to;                                                       \
+        const type *f = (const type *)(const void *)from;                                   \
+        for (int64_t r = 0; r < rows; r++)                                                  \
+            for (int64_t c = 0; c < columns; c++)                                           \
+                t[r * to_row + c] = f[r + c * from_column];                                 \
+    } while (0)
+
+static void transpose_4x4(float *to, int64_t to_row, const float *from, int64_t from_column) {
+    v4f a = v4f_load(from), b = v4f_load(from + from_column);
+    v4f c = v4f_load(from + 2 * from_column), d = v4f_load(from + 3 * from_column);
+    v4f ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    v4f ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    v4f cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    v4f cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    v4f_store(to, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+    v4f_store(to + to_row, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+    v4f_store(to + 2 * to_row, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+    v4f_store(to + 3 * to_row, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+}
+
+static void transpose_tile(char *to, int64_t to_row, const char *from, int64_t from_column,
+                           int64_t rows, int64_t columns, uint32_t width) {
+    switch (width) {
+    case 1: TRANSPOSE(uint8_t); return;
+    case 2: TRANSPOSE(uint16_t); return;
+    case 8: TRANSPOSE(uint64_t); return;
+    case 4: break;
+    default:
+        for (int64_t r = 0; r < rows; r++)
+            sc_copy_row(to + r * to_row * width, 1, from + r * width, from_column, columns, width);
+        return;
+    }
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+        char *row = to + r * to_row * 4;
+        int64_t c = 0;
+        for (; c + 4 <= columns; c += 4)
+            transpose_4x4((float *)(void *)(row + c * 4), to_row,
+                          (const float *)(const void *)(from + (r + c * from_column) * 4),
+                          from_column);
+        for (int64_t k = 0; k < 4 && c < columns; k++)
+            sc_copy_row(row + (k * to_row + c) * 4, 1, from + (r + k + c * from_column) * 4,
+                        from_column, columns - c, 4);
+    }
+    for (; r < rows; r++)
+        sc_copy_row(to + r * to_row * 4, 1, from + r * 4, from_column, columns, 4);
+}
+
+// The plane of dims `row` (unit stride in the source) and `column` (unit stride in the destination).
+static void transpose_plane(const walk *w, uint32_t row, uint32_t column, char *to,
+                            const char *from, uint32_t width) {
+    const int64_t tile = 32;
+    for (int64_t r = 0; r < w->sizes[row]; r += tile) {
+        int64_t rows = sc_min_i64(tile, w->sizes[row] - r);
+        for (int64_t c = 0; c < w->sizes[column]; c += tile) {
+            int64_t columns = sc_min_i64(tile, w->sizes[column] - c);
+            transpose_tile(to + (r * w->to[row] + c) * width, w->to[row],
+                           from + (r + c * w->from[column]) * width, w->from[column], rows,
+                           columns, width);
+        }
+    }
+}
+
+static void move_same(const walk *w, char *to, const char *from, uint32_t width) {
+    uint32_t inner = w->rank - 1, plane = source_inner(w);
+    int64_t index[SC_VIEW_RANK_MAX] = {0};
+    for (;;) {
+        if (plane != inner)
+            transpose_plane(w, plane, inner, to, from, width);
+        else
+            sc_copy_row(to, w->to[inner], from, w->from[inner], w->sizes[inner], width);
+        uint32_t d = inner;
+        for (;;) {  // advance the dims that the plane or row does not cover
+            if (d == 0)
+                return;
+            d--;
+            if (d == plane)
+                continue;
+            to += w->to[d] * (int64_t)width;
+            from += w->from[d] * (int64_t)width;
+            if (++index[d] < w->sizes[d])
+                break;
+            to -= w->sizes[d] * w->to[d] * (int64_t)width;
+            from -= w->sizes[d] * w->from[d] * (int64_t)width;
+            index[d] = 0;
+        }
+    }
+}
+
+static sc_status move_converted(sc_ctx *ctx, const walk *w, const sc_view *dst,
+                                const sc_view *src) {
+    sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
+    sc_load_fn load = sc_loader(class_, src->dtype);
+    sc_store_fn store = sc_storer(class_, dst->dtype);
+    if (!load || !store)
+        return sc_fail(ctx, SC_ERR_DTYPE, NULL, "%s does not convert to %s",
+                       sc_dtype_name((sc_dtype)src->dtype), sc_dtype_name((sc_dtype)dst->dtype));
+    double block[SC_BLOCK];
+    uint32_t to_width = sc_dtype_bytes((sc_dtype)dst->dtype);
+    uint32_t from_width = sc_dtype_bytes((sc_dtype)src->dtype), inner = w->rank - 1;
+    int64_t index[SC_VIEW_RANK_MAX] = {0};
+    char *to = dst->data;
+    const char *from = src->data;
+    for (;;) {
+        for (int64_t i = 0; i < w->sizes[inner]; i += SC_BLOCK) {
+            int64_t n = sc_min_i64(SC_BLOCK, w->sizes[inner] - i);
+            load(block, from + i * w->from[inner] * from_width, w->from[inner], n);
+            store(to + i * w->to[inner] * to_width, w->to[inner], block, n);
+        }
+        uint32_t d = inner;
+        for (;;) {
+            if (d == 0)
+                return SC_OK;
+            d--;
+            to += w->to[d] * (int64_t)to_width;
+            from += w->from[d] * (int64_t)from_width;
+            if (++index[d] < w->sizes[d])
+                break;
+            to -= w->sizes[d] * w->to[d] * (int64_t)to_width;
+            from -= w->sizes[d] * w->from[d] * (int64_t)from_width;
+            index[d] = 0;
+        }
+    }
+}
+
+sc_status sc_move(sc_ctx *ctx, const sc_view *dst, const sc_view *src) {
+    bool same = dst->rank == src->rank;
+    for (uint32_t d = 0; same && d < dst->rank; d++)
+        same = dst->sizes[d] == src->sizes[d];
+    if (!same)
+        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "the result does not have the shape that is written");
+    walk w;
+    if (!walk_init(&w, dst, src))
+        return SC_OK;
+    if (dst->dtype != src->dtype)
+        return move_converted(ctx, &w, dst, src);
+    move_same(&w, dst->data, src->data, sc_dtype_bytes((sc_dtype)dst->dtype));
+    return SC_OK;
+}
+
+sc_status sc_move_linear(sc_ctx *ctx, const sc_tensor *dst, const sc_tensor *src) {
+    if (dst->dtype != src->dtype)
+        return sc_fail(ctx, SC_ERR_DTYPE, NULL, "the result is %s, the input %s",
+                       sc_dtype_name((sc_dtype)dst->dtype), sc_dtype_name((sc_dtype)src->dtype));
+    if (dst->numel != src->numel)
+        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "%lld elements do not fill %lld",
+                       (long long)src->numel, (long long)dst->numel);
+    uint32_t width = sc_dtype_bytes((sc_dtype)dst->dtype);
+    if (dst->numel == 0)
+        return SC_OK;
+    if (sc_tensor_is_contiguous(dst) && sc_tensor_is_contiguous(src)) {
+        memmove(dst->data, src->data, (size_t)(dst->numel * width));
+        return SC_OK;
+    }
+    sc_stream to, from;
+    sc_stream_init_dims(&to, dst->data, width, dst->rank, dst->sizes, dst->strides);
+    sc_stream_init_dims(&from, src->data, width, src->rank, src->sizes, src->strides);
+    sc_stream_copy(&to, &from, dst->numel);
+    return SC_OK;
+}
+
+void sc_fill(const sc_view *dst, const void *element) {
+    sc_view src = *dst;
+    walk w;
+    char copy[16] = {0};
+    uint32_t width = sc_dtype_bytes((sc_dtype)dst->dtype);
+    memcpy(copy, element, width);
+    src.data = copy;
+    for (uint32_t d = 0; d < src.rank; d++)
+        src.strides[d] = 0;
+    if (walk_init(&w, dst, &src))
+        move_same(&w, dst->data, src.data, width);
+}
