@@ -68,19 +68,13 @@ bool sc_arg_fits(const sc_param *param, const sc_arg *arg) {
     return true;
 }
 
-static sc_arg default_ints(sc_arena *arena, const sc_param *param) {
-    if (param->default_ints_count)
-        return sc_arg_ints(arena, param->default_ints, param->default_ints_count);
-    uint32_t count = param->list_size > 0 ? (uint32_t)param->list_size : 0;
-    sc_arg *items = count ? sc_new_array(arena, sc_arg, count) : NULL;
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = sc_arg_int(param->default_int);
-    return sc_arg_list(items, count);
-}
-
 sc_arg sc_arg_default(sc_arena *arena, const sc_param *param) {
     switch (param->default_kind) {
     case SC_DEFAULT_INT:
+        if (param->type == SC_PARAM_DTYPE)
+            return sc_arg_dtype((sc_dtype)param->default_int);
+        if (param->type == SC_PARAM_FLOAT)
+            return sc_arg_float((double)param->default_int);
         return sc_arg_int(param->default_int);
     case SC_DEFAULT_FLOAT:
         return sc_arg_float(param->default_float);
@@ -89,7 +83,7 @@ sc_arg sc_arg_default(sc_arena *arena, const sc_param *param) {
     case SC_DEFAULT_STR:
         return sc_arg_str(param->default_str);
     case SC_DEFAULT_INTS:
-        return default_ints(arena, param);
+        return sc_arg_ints(arena, param->default_ints, param->default_ints_count);
     case SC_DEFAULT_MEMORY_FORMAT:
         return sc_arg_format((sc_memory_format)param->default_int);
     case SC_DEFAULT_REQUIRED:

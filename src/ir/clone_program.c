@@ -23,16 +23,18 @@ static void clone_signature(const sc_method *from, sc_method *to) {
     to->schema_minor = from->schema_minor;
 }
 
+sc_status sc_method_clone(const sc_method *method, sc_program *program) {
+    sc_method *to = NULL;
+    SC_TRY(sc_program_add_method(program, sc_name_str(method->name), &to));
+    to->exprs = method->exprs;
+    clone_signature(method, to);
+    return sc_graph_clone(method->graph, to, NULL, &to->graph);
+}
+
 sc_status sc_program_clone(const sc_program *program, sc_program **out) {
     sc_program *copy = sc_program_new(program->ctx);
-    for (uint32_t i = 0; i < program->methods.count; i++) {
-        const sc_method *from = program->methods.data[i];
-        sc_method *to = NULL;
-        SC_TRY(sc_program_add_method(copy, sc_name_str(from->name), &to));
-        to->exprs = from->exprs;
-        clone_signature(from, to);
-        SC_TRY(sc_graph_clone(from->graph, to, NULL, &to->graph));
-    }
+    for (uint32_t i = 0; i < program->methods.count; i++)
+        SC_TRY(sc_method_clone(program->methods.data[i], copy));
     for (uint32_t i = 0; i < program->constant_methods.count; i++)
         sc_vec_push(program->ctx->arena, &copy->constant_methods, program->constant_methods.data[i]);
     *out = copy;

@@ -260,7 +260,9 @@ bool sc_graph_isomorphic(const sc_graph *a, const sc_graph *b, sc_sb *why);
 // (inlining), else fresh inputs are made.
 sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *parent,
                          sc_graph **out);
-// A program with copies of all graphs and signatures that shares symbols and constants' bytes.
+// Copies of graphs and signatures that share symbols and constants' bytes: of one method, into
+// another program, and of a whole program.
+sc_status sc_method_clone(const sc_method *method, sc_program *program);
 sc_status sc_program_clone(const sc_program *program, sc_program **out);
 // Splices a copy of `body` before `position` with its inputs bound to `inputs`; `outputs` receives
 // the values (or constants) of its outputs.

@@ -155,16 +155,11 @@ static bool is_default(const sc_param *param, const sc_arg *arg) {
         sc_arg value = sc_arg_default(NULL, param);  // only lists of integers allocate
         return sc_arg_equal(&value, arg);
     }
-    uint32_t count = param->default_ints_count;
-    if (count == 0 && param->list_size > 0)
-        count = (uint32_t)param->list_size;
-    if (arg->kind != SC_ARG_LIST || arg->count != count)
+    if (arg->kind != SC_ARG_LIST || arg->count != param->default_ints_count)
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t expected = param->default_ints_count ? param->default_ints[i] : param->default_int;
-        if (arg->items[i].kind != SC_ARG_INT || arg->items[i].i != expected)
+    for (uint32_t i = 0; i < arg->count; i++)
+        if (arg->items[i].kind != SC_ARG_INT || arg->items[i].i != param->default_ints[i])
             return false;
-    }
     return true;
 }
 

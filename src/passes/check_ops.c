@@ -75,3 +75,27 @@ sc_status sc_pass_check_foreign(sc_ctx *ctx, sc_method *method) {
     SC_TRY(sc_graphs_visit(ctx, method->graph, check_foreign, &found));
     return found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
 }
+
+// A conditional becomes jumps; every other operator needs a name that the runtime knows.
+static bool is_executable(const sc_op *op) {
+    return op->out_name || op->id == SC_OP_higher_order_cond;
+}
+
+static sc_status check_kernels(sc_ctx *ctx, sc_graph *graph, void *user) {
+    uint32_t *found = user;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        if (is_executable(node->op))
+            continue;
+        sc_mark mark = sc_arena_mark(ctx->scratch);
+        report(ctx, node, "cannot be executed: the runtime has no such operator", NULL);
+        sc_arena_rewind(ctx->scratch, mark);
+        ++*found;
+    }
+    return SC_OK;
+}
+
+sc_status sc_pass_check_kernels(sc_ctx *ctx, sc_method *method) {
+    uint32_t found = 0;
+    SC_TRY(sc_graphs_visit(ctx, method->graph, check_kernels, &found));
+    return found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
+}

@@ -1,0 +1,42 @@
+// Debug handles: one small number, from 1 on, per node of the source program; everything a rewrite
+// made of that node shares it. Bodies are visited after the graph that holds them, breadth first,
+// and their source nodes count on their own.
+#include "passes/passes.h"
+
+typedef struct numberer {
+    uint32_t next;
+    SC_VEC(sc_graph *) queue;
+} numberer;
+
+static void find_bodies(sc_ctx *ctx, numberer *n, const sc_arg *arg) {
+    if (arg->kind == SC_ARG_GRAPH)
+        sc_vec_push(ctx->scratch, &n->queue, arg->graph);
+    else if (arg->kind == SC_ARG_LIST)
+        for (uint32_t i = 0; i < arg->count; i++)
+            find_bodies(ctx, n, &arg->items[i]);
+}
+
+static void number_graph(sc_ctx *ctx, numberer *n, sc_graph *graph) {
+    sc_imap handles;
+    sc_imap_init(&handles, ctx->scratch);
+    for (sc_node *node = graph->first; node; node = node->next) {
+        const sc_name *origin = node->meta.origin ? node->meta.origin : node->name;
+        uint64_t *known = sc_imap_find(&handles, SC_PTR_KEY(origin));
+        node->meta.debug_handle = known ? (uint32_t)*known : n->next++;
+        if (!known)
+            sc_imap_add(&handles, SC_PTR_KEY(origin), node->meta.debug_handle);
+        if (sc_op_has(node->op, SC_HIGHER_ORDER))
+            for (uint32_t i = 0; i < node->arg_count; i++)
+                find_bodies(ctx, n, &node->args[i]);
+    }
+}
+
+sc_status sc_pass_handles(sc_ctx *ctx, sc_method *method) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    numberer n = {.next = 1};
+    sc_vec_push(ctx->scratch, &n.queue, method->graph);
+    for (uint32_t i = 0; i < n.queue.count; i++)
+        number_graph(ctx, &n, n.queue.data[i]);
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}

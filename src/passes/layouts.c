@@ -1,0 +1,189 @@
+// Gives every value the layout in which its kernels work. The portable kernels compute in row-major
+// order; element-wise ones and two kinds of pooling also take operands that are all channels-last.
+// So channels-last flows as far as such operators go, is turned row-major once where it meets any
+// other, and is restored at outputs, whose layout is part of the program's meaning.
+//
+// Constants become row-major for good, at no cost: their bytes are gathered when the file is written.
+// Official kernels refuse mixed layouts, or worse, take them for granted.
+#include "passes/const_order.h"
+
+typedef struct legaliser {
+    sc_ctx *ctx;
+    sc_method *method;
+    sc_graph *graph;
+    sc_imap twins;  // value -> its copy in the other layout
+} legaliser;
+
+static bool is_nhwc(const legaliser *l, const sc_value *value) {
+    return value->type == SC_VALUE_TENSOR && sc_spec_is_nhwc(l->method->exprs, &value->spec);
+}
+
+static void set_layout(legaliser *l, sc_value *value, bool nhwc) {
+    if (value->type != SC_VALUE_TENSOR || is_nhwc(l, value) == nhwc)
+        return;
+    sc_spec_set_layout(l->ctx->arena, l->method->exprs, &value->spec, nhwc);
+}
+
+// --- Which operators take what -------------------------------------------------------------------------
+
+typedef enum treatment {
+    ROW_MAJOR,   // operands and results row-major
+    SAME,        // channels-last if all operands are, else row-major
+    FOLLOWS,     // takes any layout and writes the one it is told: told that of its operand
+    WRITES       // first operand stays as it is, the others follow it
+} treatment;
+
+static treatment treatment_of(const sc_op *op) {
+    if (sc_op_has(op, SC_MUTATES))
+        return WRITES;
+    if (sc_op_has(op, SC_POINTWISE))
+        return SAME;
+    switch (op->id) {
+    case SC_OP_dim_order_ops__to_dim_order_copy:
+    case SC_OP_dim_order_ops__clone_dim_order:
+        return FOLLOWS;
+    case SC_OP_max_pool2d_with_indices:
+    case SC_OP_upsample_nearest2d_vec:
+    case SC_OP_upsample_bilinear2d_vec:
+        return SAME;
+    default:
+        return ROW_MAJOR;
+    }
+}
+
+typedef struct operand_survey {
+    const legaliser *l;
+    uint32_t tensors, nhwc;
+} operand_survey;
+
+static bool survey_operand(void *user, sc_arg *arg) {
+    operand_survey *survey = user;
+    if (arg->value->type == SC_VALUE_TENSOR) {
+        survey->tensors++;
+        survey->nhwc += is_nhwc(survey->l, arg->value);
+    }
+    return true;
+}
+
+// --- Copies ----------------------------------------------------------------------------------------
+
+static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, bool nhwc,
+                           sc_value **out) {
+    *out = value;
+    if (value->type != SC_VALUE_TENSOR || is_nhwc(l, value) == nhwc)
+        return SC_OK;
+    uint64_t *twin = sc_imap_find(&l->twins, SC_PTR_KEY(value));
+    if (twin) {
+        *out = (sc_value *)(uintptr_t)*twin;
+        return SC_OK;
+    }
+    if (nhwc && value->spec.rank != 4 && value->spec.rank != 5)
+        return sc_fail(l->ctx, SC_ERR_UNSUPPORTED, NULL,
+                       "a tensor of rank %u cannot follow one in channels-last order",
+                       value->spec.rank);
+    const sc_op *op = sc_op_get(SC_OP_dim_order_ops__to_dim_order_copy);
+    sc_spec spec = value->spec;
+    sc_spec_set_layout(l->ctx->arena, l->method->exprs, &spec, nhwc);
+    sc_arg *args;
+    sc_arg self = sc_arg_value(value);
+    SC_TRY(sc_args_complete(l->ctx, l->ctx->scratch, op, &self, 1, &args));
+    args[sc_op_param_index(op, "dim_order")] =
+        sc_arg_dim_order(l->ctx->scratch, l->method->exprs, &spec);
+    sc_node *copy = sc_node_new(l->graph, op, args, op->schema->param_count, 1, NULL);
+    copy->outs[0]->type = SC_VALUE_TENSOR;
+    copy->outs[0]->spec = spec;
+    if (position->op || value->node)
+        copy->meta = position->op ? position->meta : value->node->meta;
+    sc_graph_insert_before(position, copy);
+    sc_imap_set(&l->twins, SC_PTR_KEY(value), SC_PTR_KEY(copy->outs[0]));
+    *out = copy->outs[0];
+    return SC_OK;
+}
+
+static sc_status convert_arg(legaliser *l, sc_node *position, sc_arg *arg, bool nhwc) {
+    sc_value *converted;
+    if (arg->kind == SC_ARG_VALUE) {
+        SC_TRY(in_layout(l, position, arg->value, nhwc, &converted));
+        sc_arg_set(arg, sc_arg_value(converted));
+    } else if (arg->kind == SC_ARG_LIST) {
+        for (uint32_t i = 0; i < arg->count; i++)
+            SC_TRY(convert_arg(l, position, &arg->items[i], nhwc));
+    } else if (arg->kind == SC_ARG_MEMORY_FORMAT) {
+        *arg = (sc_arg){.kind = SC_ARG_MEMORY_FORMAT, .code = SC_MEMORY_FORMAT_PRESERVE,
+                        .user = arg->user};
+    }
+    return SC_OK;
+}
+
+static sc_status convert_node(legaliser *l, sc_node *node, uint32_t first, bool nhwc) {
+    for (uint32_t i = first; i < node->arg_count; i++)
+        SC_TRY(convert_arg(l, node, &node->args[i], nhwc));
+    for (uint32_t i = 0; i < node->out_count; i++)
+        set_layout(l, node->outs[i], nhwc);
+    return SC_OK;
+}
+
+static void follow_operand(legaliser *l, sc_node *node) {
+    const sc_value *source = node->args[0].value;
+    set_layout(l, node->outs[0], is_nhwc(l, source));
+    sc_arg order = sc_arg_dim_order(l->ctx->scratch, l->method->exprs, &node->outs[0]->spec);
+    sc_arg_set(sc_node_arg(node, "dim_order"), order);
+}
+
+static sc_status treat(legaliser *l, sc_node *node) {
+    operand_survey survey = {.l = l};
+    sc_node_visit_values(node, survey_operand, &survey);
+    switch (treatment_of(node->op)) {
+    case WRITES:
+        SC_TRY(convert_node(l, node, 1, is_nhwc(l, node->args[0].value)));
+        return SC_OK;
+    case FOLLOWS:
+        follow_operand(l, node);
+        return SC_OK;
+    case SAME:
+        return convert_node(l, node, 0, survey.nhwc > 0 && survey.nhwc == survey.tensors);
+    case ROW_MAJOR:
+        break;
+    }
+    return convert_node(l, node, 0, false);
+}
+
+// --- Graphs ----------------------------------------------------------------------------------------
+
+// What bodies take and return is row-major, so that it does not matter which of them runs.
+static sc_status treat_graph(legaliser *l, const bool *wanted) {
+    sc_graph *graph = l->graph;
+    for (sc_node *node = graph->first; node; node = node->next) {
+        sc_where_set_node(l->ctx, node);
+        SC_TRY(treat(l, node));
+    }
+    for (uint32_t i = 0; i < graph->ret->arg_count; i++)
+        SC_TRY(convert_arg(l, graph->ret, &graph->ret->args[i], wanted[i]));
+    return SC_OK;
+}
+
+static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)user;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    legaliser l = {.ctx = ctx, .method = graph->method, .graph = graph};
+    sc_imap_init(&l.twins, ctx->scratch);
+    bool *wanted = sc_new_array(ctx->scratch, bool, (size_t)graph->ret->arg_count + 1);
+    for (uint32_t i = 0; !graph->parent && i < graph->ret->arg_count; i++) {
+        const sc_arg *arg = &graph->ret->args[i];
+        wanted[i] = arg->kind == SC_ARG_VALUE && is_nhwc(&l, arg->value);
+    }
+    for (uint32_t i = 0; graph->parent && i < graph->inputs.count; i++)
+        set_layout(&l, graph->inputs.data[i], false);
+    sc_status status = treat_graph(&l, wanted);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+sc_status sc_pass_layouts(sc_ctx *ctx, sc_method *method) {
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        const sc_constant *constant = method->inputs.data[i].constant;
+        if (constant && !sc_spec_is_contiguous(method->exprs, &constant->spec))
+            sc_constant_make_row_major(ctx, method, i);
+    }
+    return sc_graphs_visit(ctx, method->graph, visit, NULL);
+}

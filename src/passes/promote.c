@@ -1,0 +1,107 @@
+// Operands of mixed dtype: casts are inserted so that the six arithmetic operators that the edge
+// dialect wants uniform see one dtype. All others promote inside their kernels.
+//
+// A number next to a half-precision tensor stays a float32 constant without a cast: PyTorch computes
+// such an operation in float32 with the number unrounded, and so do the kernels.
+#include "passes/promote.h"
+
+bool sc_op_casts_operands(const sc_op *op) {
+    switch (op->id) {
+    case SC_OP_add_Tensor:
+    case SC_OP_sub_Tensor:
+    case SC_OP_mul_Tensor:
+    case SC_OP_div_Tensor:
+    case SC_OP_div_Tensor_mode:
+    case SC_OP_minimum:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool sc_value_is_lifted_number(const sc_value *value) {
+    const sc_method *method = value->graph->method;
+    if (value->node || value->graph != method->graph || value->index >= method->inputs.count)
+        return false;
+    const sc_constant *constant = method->inputs.data[value->index].constant;
+    return constant && constant->lifted_scalar;
+}
+
+static sc_category number_category(const sc_arg *arg) {
+    if (arg->kind == SC_ARG_FLOAT)
+        return SC_CATEGORY_FLOAT;
+    return arg->kind == SC_ARG_BOOL ? SC_CATEGORY_BOOL : SC_CATEGORY_INT;
+}
+
+static void add_operand(sc_promotion *promotion, const sc_arg *arg) {
+    if (arg->kind == SC_ARG_LIST) {
+        for (uint32_t i = 0; i < arg->count; i++)
+            add_operand(promotion, &arg->items[i]);
+    } else if (arg->kind != SC_ARG_VALUE) {
+        if (arg->kind == SC_ARG_INT || arg->kind == SC_ARG_FLOAT || arg->kind == SC_ARG_BOOL)
+            sc_promotion_add_number(promotion, number_category(arg));
+    } else if (arg->value->type == SC_VALUE_TENSOR) {
+        sc_promotion_add_tensor(promotion, (sc_dtype)arg->value->spec.dtype,
+                                arg->value->spec.rank > 0);
+    } else if (arg->value->type == SC_VALUE_FLOAT) {
+        sc_promotion_add_number(promotion, SC_CATEGORY_FLOAT);
+    } else {
+        bool is_bool = arg->value->type == SC_VALUE_BOOL;
+        sc_promotion_add_number(promotion, is_bool ? SC_CATEGORY_BOOL : SC_CATEGORY_INT);
+    }
+}
+
+static bool makes_float(const sc_node *node) {
+    if (node->op->id == SC_OP_div_Tensor)
+        return true;
+    return node->op->id == SC_OP_div_Tensor_mode &&
+           sc_node_arg(node, "rounding_mode")->kind == SC_ARG_NONE;
+}
+
+sc_dtype sc_node_operand_dtype(const sc_node *node) {
+    sc_promotion promotion = {0};
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (node->op->schema->params[i].type == SC_PARAM_TENSOR)
+            add_operand(&promotion, &node->args[i]);
+    sc_dtype dtype = sc_promotion_result(&promotion);
+    if (makes_float(node) && sc_dtype_is_integral(dtype, true))
+        dtype = SC_DTYPE_F32;
+    return dtype;
+}
+
+static bool is_exact_number(const sc_value *value, sc_dtype dtype) {
+    bool half = dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16;
+    return half && value->spec.dtype == SC_DTYPE_F32 && sc_value_is_lifted_number(value);
+}
+
+static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype) {
+    if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR)
+        return SC_OK;
+    if (arg->value->spec.dtype == dtype || is_exact_number(arg->value, dtype))
+        return SC_OK;
+    sc_node *copy;
+    sc_where_set_node(ctx, node);
+    sc_arg args[2] = {*arg, sc_arg_dtype(dtype)};
+    SC_TRY(sc_build(node->graph, node, sc_op_get(SC_OP__to_copy), args, 2, &node->meta, &copy));
+    sc_arg_set(arg, sc_arg_value(copy->outs[0]));
+    return SC_OK;
+}
+
+static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)user;
+    for (sc_node *node = graph->first; node; node = node->next) {
+        if (!sc_op_casts_operands(node->op))
+            continue;
+        sc_dtype dtype = sc_node_operand_dtype(node);
+        if (dtype == SC_DTYPE_NONE)
+            continue;
+        for (uint32_t i = 0; i < node->arg_count; i++)
+            if (node->op->schema->params[i].type == SC_PARAM_TENSOR)
+                SC_TRY(cast(ctx, node, &node->args[i], dtype));
+    }
+    return SC_OK;
+}
+
+sc_status sc_pass_promote(sc_ctx *ctx, sc_method *method) {
+    return sc_graphs_visit(ctx, method->graph, visit, NULL);
+}
