@@ -55,7 +55,7 @@ function checkText(name, text) {
   if (!code.test(name)) return;
   if (lines.length > lines_max) error(name, 1, `${lines.length} lines, more than ${lines_max}`);
   else if (lines.length > lines_review) warn(name, 1, `${lines.length} lines, time to split`);
-  if (!/^(#|\/\/|\/\*)/.test(lines[0] ?? "")) error(name, 1, "does not begin with what it is");
+  if (!/^(#|\/\/|\/\*|""")/.test(lines[0] ?? "")) error(name, 1, "does not begin with what it is");
   if (name.endsWith(".c")) checkFunctions(name, lines);
 }
 
