@@ -1,0 +1,72 @@
+// Telling a story with a lowered language model: a vocabulary, and greedy decoding one token at a
+// time. Works with the engine and with the client alike, since awaiting a plain value is allowed.
+
+/** Token 1 begins a text and, when the model produces it, ends it. */
+export const BEGIN = 1;
+
+/** The pieces of a tokenizer in llama2.c's format. */
+export class Vocabulary {
+  /** @param {ArrayBuffer | Uint8Array} file */
+  constructor(file) {
+    const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    /** @type {Uint8Array[]} */
+    this.pieces = [];
+    for (let at = 4; at + 8 <= bytes.length;) {
+      const size = view.getInt32(at + 4, true);
+      this.pieces.push(bytes.subarray(at + 8, at + 8 + size));
+      at += 8 + size;
+    }
+  }
+
+  /**
+   * The bytes that a token adds to a text. A piece such as "<0x0A>" stands for that byte; the space
+   * before the first word is dropped.
+   * @param {number} token
+   * @param {number} previous
+   * @returns {Uint8Array}
+   */
+  bytes(token, previous) {
+    const piece = this.pieces[token] ?? new Uint8Array();
+    const text = String.fromCharCode(...piece);
+    const raw = /^<0x([0-9A-F]{2})>$/.exec(text);
+    if (raw) return Uint8Array.of(parseInt(raw[1], 16));
+    return previous === BEGIN && text.startsWith(" ") ? piece.subarray(1) : piece;
+  }
+}
+
+/** @param {ArrayLike<number>} logits */
+export function argmax(logits) {
+  let best = 0;
+  for (let i = 1; i < logits.length; i++) if (logits[i] > logits[best]) best = i;
+  return best;
+}
+
+const int64 = (/** @type {number[]} */ values, /** @type {number[]} */ shape) =>
+  ({ dtype: /** @type {const} */ ("int64"), shape, data: BigInt64Array.from(values, BigInt) });
+
+/**
+ * Yields tokens, each the likeliest after those before it. Calls `decode` once a token, after one
+ * `prefill` when the prompt has several tokens.
+ * @param {{ run(method: string, inputs: any[]): any, reset(): any }} program methods prefill and decode, one KV cache
+ * @param {number} count how many tokens to yield, those of the prompt included
+ * @param {number[]} [prompt] token ids
+ */
+export async function* tell(program, count, prompt = [BEGIN]) {
+  await program.reset();
+  const tokens = [...prompt];
+  yield* tokens;
+  let logits;
+  if (tokens.length > 1) {
+    [logits] = await program.run("prefill", [int64(tokens, [1, tokens.length]), int64(tokens.map((_, i) => i), [tokens.length])]);
+  }
+  while (tokens.length < count) {
+    if (!logits) {
+      [logits] = await program.run("decode", [int64([tokens[tokens.length - 1]], [1, 1]), int64([tokens.length - 1], [1])]);
+    }
+    const next = argmax(logits.data);
+    logits = undefined;
+    tokens.push(next);
+    yield next;
+  }
+}
