@@ -50,6 +50,7 @@ typedef struct sc_kernel_call {
     void *scratch;           // 64-byte aligned, at least what the kernel asked for
     uint64_t scratch_bytes;
     void *prepared;          // what `prepare` made at load (packed weights), or NULL
+    uint64_t seed;           // for random kernels: differs by instruction and by run
 } sc_kernel_call;
 
 typedef sc_status (*sc_kernel_fn)(const sc_kernel_call *call);

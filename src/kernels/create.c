@@ -1,0 +1,254 @@
+// Ops that make tensors out of numbers: full and its kin, arange, random numbers. Random kernels are
+// counter based: element i of a call depends on the call's seed and i alone, so a seed reproduces a
+// run on every machine.
+#include <math.h>
+
+#include "kernels/math_f32.h"
+#include "kernels/move.h"
+
+// --- constants -----------------------------------------------------------------------------------
+
+// PyTorch refuses numbers that an integer dtype cannot hold; negatives wrap into unsigned ones.
+static bool fits_dtype(const sc_evalue *number, unsigned dtype) {
+    if (!sc_dtype_is_integral((sc_dtype)dtype, false))
+        return true;
+    int bits = (int)sc_dtype_bytes((sc_dtype)dtype) * 8;
+    bool is_unsigned = dtype == SC_DTYPE_U8 || dtype == SC_DTYPE_U16 || dtype == SC_DTYPE_U32 ||
+                       dtype == SC_DTYPE_U64;
+    double top = ldexp(1.0, is_unsigned ? bits : bits - 1);
+    if (number->tag == SC_EVALUE_DOUBLE) {
+        double low = is_unsigned ? 0.0 : -top;
+        return number->d >= low && number->d < top;
+    }
+    if (bits == 64 || number->tag != SC_EVALUE_INT)
+        return true;
+    return number->i < (int64_t)top && number->i >= -(int64_t)top;
+}
+
+static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {
+    const sc_tensor *out = sc_call_out(call);
+    const sc_evalue *number = call->args[argument];
+    char element[16] = {0};
+    sc_view dst;
+    if (!fits_dtype(number, out->dtype))
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Use a number in the range of the dtype.",
+                       "%g does not fit %s", sc_call_number(call, argument),
+                       sc_dtype_name((sc_dtype)out->dtype));
+    sc_put_number(element, out->dtype, sc_call_number(call, argument),
+                  sc_call_integer(call, argument), number->tag == SC_EVALUE_DOUBLE);
+    sc_view_of(&dst, out);
+    sc_fill(&dst, element);
+    return SC_OK;
+}
+
+static sc_status run_full(const sc_kernel_call *call) {
+    return fill_number(call, 1);
+}
+
+static sc_status run_scalar_tensor(const sc_kernel_call *call) {
+    return fill_number(call, 0);
+}
+
+static sc_status fill_integer(const sc_kernel_call *call, int64_t value) {
+    const sc_tensor *out = sc_call_out(call);
+    char element[16] = {0};
+    sc_view dst;
+    sc_put_number(element, out->dtype, 0, value, false);
+    sc_view_of(&dst, out);
+    sc_fill(&dst, element);
+    return SC_OK;
+}
+
+static sc_status run_zeros(const sc_kernel_call *call) {
+    return fill_integer(call, 0);
+}
+
+static sc_status run_ones(const sc_kernel_call *call) {
+    return fill_integer(call, 1);
+}
+
+static sc_status run_fill_tensor(const sc_kernel_call *call) {
+    const sc_tensor *value = sc_call_tensor(call, 1);
+    sc_view dst, src;
+    if (value->numel != 1)
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "fill takes a tensor of one element");
+    sc_view_of(&dst, sc_call_out(call));
+    src = dst;
+    src.data = value->data;
+    src.dtype = value->dtype;
+    for (uint32_t d = 0; d < src.rank; d++)
+        src.strides[d] = 0;
+    return sc_move(call->ctx, &dst, &src);
+}
+
+// --- ranges --------------------------------------------------------------------------------------
+
+static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_t step) {
+    const sc_tensor *out = sc_call_out(call);
+    bool whole = sc_dtype_is_integral((sc_dtype)out->dtype, true);
+    sc_class class_ = whole ? SC_CLASS_I64 : SC_CLASS_F64;
+    sc_store_fn store = sc_storer(class_, out->dtype);
+    if (!store || out->rank != 1)
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "arange cannot write %s",
+                       sc_dtype_name((sc_dtype)out->dtype));
+    double first = start == UINT32_MAX ? 0.0 : sc_call_number(call, start);
+    double by = step == UINT32_MAX ? 1.0 : sc_call_number(call, step);
+    uint64_t first_whole = start == UINT32_MAX ? 0 : (uint64_t)sc_call_integer(call, start);
+    uint64_t by_whole = step == UINT32_MAX ? 1 : (uint64_t)sc_call_integer(call, step);
+    double reals[SC_BLOCK];
+    int64_t integers[SC_BLOCK];
+    uint32_t width = sc_dtype_bytes((sc_dtype)out->dtype);
+    for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
+        int64_t n = sc_min_i64(SC_BLOCK, out->numel - i);
+        for (int64_t k = 0; k < n; k++) {
+            reals[k] = first + (double)(i + k) * by;
+            integers[k] = (int64_t)(first_whole + (uint64_t)(i + k) * by_whole);
+        }
+        store((char *)out->data + i * width, 1, whole ? (void *)integers : (void *)reals, n);
+    }
+    return SC_OK;
+}
+
+static sc_status run_arange(const sc_kernel_call *call) {
+    return write_range(call, UINT32_MAX, UINT32_MAX);
+}
+
+static sc_status run_arange_start(const sc_kernel_call *call) {
+    return write_range(call, 0, call->arg_count > 3 ? 2 : UINT32_MAX);
+}
+
+// --- random numbers ------------------------------------------------------------------------------
+
+// SplitMix64 (Steele, Lea, Flood 2014) as a function of a counter.
+static uint64_t random_bits(uint64_t seed, uint64_t counter) {
+    uint64_t z = seed + (counter + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+// In [0, 1), with as many bits as a float holds, so that rounding never gives 1.
+static double random_unit(uint64_t seed, uint64_t counter) {
+    return (double)(random_bits(seed, counter) >> 40) * 0x1p-24;
+}
+
+// Box and Muller; our own log, so that every machine gives the same numbers.
+static double random_normal(uint64_t seed, uint64_t counter) {
+    double u = 1.0 - random_unit(seed, 2 * counter);
+    double angle = random_unit(seed, 2 * counter + 1) * 6.283185307179586;
+    return sqrt(-2.0 * sc_log_series(u)) * (double)sc_cos_f32((float)angle);
+}
+
+typedef double (*random_fn)(uint64_t seed, uint64_t counter);
+
+static sc_status write_random(const sc_kernel_call *call, random_fn draw, double scale,
+                              double shift) {
+    const sc_tensor *out = sc_call_out(call);
+    sc_store_fn store = sc_storer(SC_CLASS_F64, out->dtype);
+    sc_stream to;
+    if (!store || !sc_dtype_is_float((sc_dtype)out->dtype))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "random numbers need a float dtype");
+    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
+    for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
+        double block[SC_BLOCK];
+        int64_t n = sc_min_i64(SC_BLOCK, out->numel - i);
+        for (int64_t k = 0; k < n; k++)
+            block[k] = draw(call->seed, (uint64_t)(i + k)) * scale + shift;
+        sc_stream_store(&to, store, block, sizeof *block, n);
+    }
+    return SC_OK;
+}
+
+static sc_status run_rand(const sc_kernel_call *call) {
+    return write_random(call, random_unit, 1.0, 0.0);
+}
+
+static sc_status run_randn(const sc_kernel_call *call) {
+    return write_random(call, random_normal, 1.0, 0.0);
+}
+
+static sc_status run_uniform(const sc_kernel_call *call) {
+    double low = sc_call_number(call, 1), high = sc_call_number(call, 2);
+    return write_random(call, random_unit, high - low, low);
+}
+
+static sc_status write_random_integers(const sc_kernel_call *call, int64_t low, int64_t high) {
+    const sc_tensor *out = sc_call_out(call);
+    sc_store_fn store = sc_storer(SC_CLASS_I64, out->dtype);
+    sc_stream to;
+    if (!store || high <= low)
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "randint needs low < high");
+    uint64_t span = (uint64_t)high - (uint64_t)low;
+    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
+    for (int64_t i = 0; i < out->numel; i++) {
+        int64_t value = (int64_t)((uint64_t)low + random_bits(call->seed, (uint64_t)i) % span);
+        sc_stream_store(&to, store, &value, sizeof value, 1);
+    }
+    return SC_OK;
+}
+
+static sc_status run_randint(const sc_kernel_call *call) {
+    return write_random_integers(call, 0, sc_call_integer(call, 0));
+}
+
+static sc_status run_randint_low(const sc_kernel_call *call) {
+    return write_random_integers(call, sc_call_integer(call, 0), sc_call_integer(call, 1));
+}
+
+// Fisher and Yates, in place when the result holds indices already.
+static sc_status run_randperm(const sc_kernel_call *call) {
+    const sc_tensor *out = sc_call_out(call);
+    SC_TRY(write_range(call, UINT32_MAX, UINT32_MAX));
+    uint32_t width = sc_dtype_bytes((sc_dtype)out->dtype);
+    char *data = out->data, held[16];
+    for (int64_t i = out->numel - 1; i > 0; i--) {
+        int64_t k = (int64_t)(random_bits(call->seed, (uint64_t)i) % (uint64_t)(i + 1));
+        memcpy(held, data + i * width, width);
+        memmove(data + i * width, data + k * width, width);
+        memcpy(data + k * width, held, width);
+    }
+    return SC_OK;
+}
+
+// Out 0 is scaled where kept, out 1 says where.
+static sc_status run_dropout(const sc_kernel_call *call) {
+    const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_tensor(call, 3);
+    const sc_tensor *kept = sc_call_tensor(call, 4);
+    double p = sc_call_number(call, 1);
+    bool trains = sc_call_is_none(call, 2) || sc_call_integer(call, 2) != 0;
+    if (!sc_dtype_is_float((sc_dtype)self->dtype) || out->dtype != self->dtype ||
+        kept->dtype != SC_DTYPE_BOOL || !sc_same_sizes(self, out) || !sc_same_sizes(self, kept))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "dropout needs floats and a bool mask");
+    if (!(p >= 0.0 && p <= 1.0))
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "dropout's probability is not in [0, 1]");
+    sc_stream from, to, mask;
+    SC_TRY(sc_stream_open(call->ctx, &from, self, out));
+    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
+    SC_TRY(sc_stream_open(call->ctx, &mask, kept, out));
+    double scale = p < 1.0 ? 1.0 / (1.0 - p) : 0.0;
+    for (int64_t i = 0; i < out->numel; i++) {
+        double x;
+        bool keeps = !trains || random_unit(call->seed, (uint64_t)i) >= p;
+        uint8_t flag = keeps;
+        sc_stream_load(&from, sc_loader(SC_CLASS_F64, self->dtype), &x, sizeof x, 1);
+        x = trains ? (keeps ? x * scale : 0.0) : x;
+        sc_stream_store(&to, sc_storer(SC_CLASS_F64, out->dtype), &x, sizeof x, 1);
+        sc_stream_store(&mask, sc_storer(SC_CLASS_B8, SC_DTYPE_BOOL), &flag, 1, 1);
+    }
+    return SC_OK;
+}
+
+SC_KERNEL(full, .run = run_full);
+SC_KERNEL(scalar_tensor, .run = run_scalar_tensor);
+SC_KERNEL(zeros, .run = run_zeros);
+SC_KERNEL(ones, .run = run_ones);
+SC_KERNEL(fill_tensor, .run = run_fill_tensor);
+SC_KERNEL(arange, .run = run_arange);
+SC_KERNEL(arange_start, .run = run_arange_start);
+SC_KERNEL(rand, .run = run_rand);
+SC_KERNEL(randn, .run = run_randn);
+SC_KERNEL(uniform, .run = run_uniform);
+SC_KERNEL(randint, .run = run_randint);
+SC_KERNEL(randint_low, .run = run_randint_low);
+SC_KERNEL(randperm, .run = run_randperm);
+SC_KERNEL(dropout, .run = run_dropout);
