@@ -135,6 +135,11 @@ static order compare(sc_dim a, sc_dim b) {
     return sc_dim_known_le(b, a) == SC_TRI_TRUE ? ORDER_GREATER : ORDER_UNKNOWN;
 }
 
+int sc_stride_compare(sc_dim a, sc_dim b) {
+    order o = compare(a, b);
+    return o == ORDER_LESS ? -1 : o == ORDER_GREATER ? 1 : 0;
+}
+
 bool sc_spec_dim_order(SC_UNUSED sc_exprs *exprs, const sc_spec *spec, uint8_t *out) {
     for (uint32_t d = 0; d < spec->rank; d++) {
         if (sc_dim_is(spec->strides[d], 0))

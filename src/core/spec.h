@@ -47,6 +47,10 @@ sc_memory_format sc_spec_suggested_format(sc_exprs *exprs, const sc_spec *spec);
 // divisibility, then by hint. False when undecidable or a stride is 0.
 bool sc_spec_dim_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
 
+// -1, 0, 1: which of two strides is smaller; exact where possible, then by divisibility, then by
+// hint. 0 also when nothing decides.
+int sc_stride_compare(sc_dim a, sc_dim b);
+
 // Upper bounds. False when a size has no finite bound; `out` in bytes.
 bool sc_spec_bytes_max(const sc_spec *spec, uint64_t *out);
 bool sc_spec_size_max(const sc_spec *spec, uint32_t dim, int64_t *out);

@@ -1,0 +1,249 @@
+// Runs shape rules and holds what they share. Arguments are checked against the schema once, here,
+// so that rules can be short. In-place twins run the rule of their functional op and keep self.
+#include "ops/infer.h"
+
+#include "ops/rule.h"
+
+sc_iout *sc_infer_outs(sc_infer *in, uint32_t count) {
+    in->outs = sc_new_array(in->arena, sc_iout, count ? count : 1);
+    in->out_count = count;
+    return in->outs;
+}
+
+// --- checking ------------------------------------------------------------------------------------
+
+static bool is_number(sc_iarg_kind kind) {
+    return kind == SC_IARG_INT || kind == SC_IARG_FLOAT || kind == SC_IARG_BOOL;
+}
+
+static bool kind_fits(const sc_infer *in, const sc_param *param, sc_iarg_kind kind) {
+    switch (param->type) {
+    case SC_PARAM_TENSOR:
+        // A Python number may stand where elementwise ops want a tensor.
+        return kind == SC_IARG_TENSOR || (sc_op_has(in->op, SC_POINTWISE) && is_number(kind));
+    case SC_PARAM_INT:
+    case SC_PARAM_BOOL: return kind == SC_IARG_INT || kind == SC_IARG_BOOL;
+    case SC_PARAM_FLOAT:
+    case SC_PARAM_SCALAR: return is_number(kind);
+    case SC_PARAM_STR: return kind == SC_IARG_STR;
+    case SC_PARAM_DTYPE: return kind == SC_IARG_DTYPE;
+    case SC_PARAM_LAYOUT: return kind == SC_IARG_LAYOUT || kind == SC_IARG_INT;
+    case SC_PARAM_DEVICE: return kind == SC_IARG_DEVICE;
+    case SC_PARAM_MEMORY_FORMAT: return kind == SC_IARG_MEMORY_FORMAT;
+    case SC_PARAM_GENERATOR: return false;
+    case SC_PARAM_GRAPH: return kind == SC_IARG_GRAPH;
+    }
+    return false;
+}
+
+static bool arg_fits(const sc_infer *in, const sc_param *param, const sc_iarg *arg) {
+    if (arg->kind == SC_IARG_NONE)
+        return param->is_optional || param->default_kind == SC_DEFAULT_NONE ||
+               (in->runtime && param->default_kind != SC_DEFAULT_REQUIRED);
+    if (!param->is_list)
+        return kind_fits(in, param, arg->kind);
+    if (arg->kind != SC_IARG_LIST)
+        return false;
+    for (uint32_t i = 0; i < arg->count; i++) {
+        sc_iarg_kind kind = arg->items[i].kind;
+        if (kind == SC_IARG_NONE ? !param->item_is_optional : !kind_fits(in, param, kind))
+            return false;
+    }
+    return true;
+}
+
+static sc_status check(const sc_infer *in) {
+    const sc_schema *schema = in->op->schema;
+    if (in->arg_count != schema->param_count)
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s takes %u arguments, not %u", in->op->name,
+                         schema->param_count, in->arg_count);
+    bool has_tensor = !sc_op_has(in->op, SC_POINTWISE);
+    for (uint32_t i = 0; i < in->arg_count; i++) {
+        has_tensor = has_tensor || in->args[i].kind == SC_IARG_TENSOR;
+        if (!arg_fits(in, &schema->params[i], &in->args[i]))
+            return rule_fail(in, SC_ERR_ARGUMENT, "argument '" SC_STR_FMT "' of %s is of a wrong kind",
+                             SC_STR_ARG(schema->params[i].name), in->op->name);
+    }
+    if (!has_tensor)
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs a tensor among its operands", in->op->name);
+    return SC_OK;
+}
+
+// The result of relu_ is self, whatever relu would make.
+static sc_status keep_self(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    if (!self)
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs a tensor to write to", in->op->name);
+    if (in->out_count == 1 && in->outs[0].kind == SC_IOUT_TENSOR &&
+        !sc_op_has(in->op->functional, SC_VIEW)) {
+        if (in->outs[0].spec.rank != self->rank)
+            return rule_fail(in, SC_ERR_SHAPE, "%s cannot store sizes %s in a tensor of sizes %s",
+                             in->op->name, rule_text(in, &in->outs[0].spec), rule_text(in, self));
+        in->outs[0].spec = *self;
+    }
+    return SC_OK;
+}
+
+sc_status sc_infer_run(sc_infer *in) {
+    if (sc_op_has(in->op, SC_FOREIGN) || (!in->op->infer && !sc_op_has(in->op, SC_INPLACE)))
+        return rule_fail(in, SC_ERR_UNSUPPORTED_OP, "no shape rule for %s", in->op->name);
+    SC_TRY(check(in));
+    if (in->op->infer)
+        SC_TRY(in->op->infer(in));
+    if (!sc_op_has(in->op, SC_INPLACE))
+        return SC_OK;
+    if (!in->op->infer)
+        sc_infer_outs(in, 1)[0] = (sc_iout){.kind = SC_IOUT_TENSOR};
+    if (!in->op->infer && rule_tensor(in, 0))
+        in->outs[0].spec = *rule_tensor(in, 0);
+    return keep_self(in);
+}
+
+// --- arguments -----------------------------------------------------------------------------------
+
+static const sc_iarg none = {.kind = SC_IARG_NONE};
+
+const sc_iarg *rule_arg(const sc_infer *in, const char *param) {
+    const sc_schema *schema = in->op->schema;
+    for (uint32_t i = 0; i < schema->param_count; i++)
+        if (sc_str_is(schema->params[i].name, param))
+            return &in->args[i];
+    return &none;
+}
+
+const sc_spec *rule_tensor(const sc_infer *in, uint32_t index) {
+    SC_ASSERT(index < in->arg_count);
+    return in->args[index].kind == SC_IARG_TENSOR ? in->args[index].tensor : NULL;
+}
+
+const sc_spec *rule_tensor_named(const sc_infer *in, const char *param) {
+    const sc_iarg *arg = rule_arg(in, param);
+    return arg->kind == SC_IARG_TENSOR ? arg->tensor : NULL;
+}
+
+bool rule_is_none(const sc_infer *in, const char *param) {
+    return rule_arg(in, param)->kind == SC_IARG_NONE;
+}
+
+bool rule_bool(const sc_infer *in, const char *param, bool otherwise) {
+    const sc_iarg *arg = rule_arg(in, param);
+    if (arg->kind == SC_IARG_BOOL)
+        return arg->b;
+    return arg->kind == SC_IARG_INT && !arg->dim.expr ? arg->dim.value != 0 : otherwise;
+}
+
+bool rule_is_int(const sc_iarg *arg) {
+    return arg->kind == SC_IARG_INT || arg->kind == SC_IARG_BOOL;
+}
+
+sc_dim rule_item_dim(const sc_iarg *arg) {
+    return arg->kind == SC_IARG_INT ? arg->dim : sc_dim_int(arg->b);
+}
+
+sc_dim rule_dim(const sc_infer *in, const char *param, int64_t otherwise) {
+    const sc_iarg *arg = rule_arg(in, param);
+    return rule_is_int(arg) ? rule_item_dim(arg) : sc_dim_int(otherwise);
+}
+
+sc_dtype rule_dtype(const sc_infer *in, const char *param, sc_dtype otherwise) {
+    const sc_iarg *arg = rule_arg(in, param);
+    if (arg->kind == SC_IARG_DTYPE)
+        return (sc_dtype)arg->code;
+    return otherwise;
+}
+
+sc_status rule_int(const sc_infer *in, const sc_iarg *arg, const char *what, int64_t *out) {
+    if (!rule_is_int(arg) || rule_item_dim(arg).expr)
+        return sc_fail(in->ctx, SC_ERR_UNSUPPORTED,
+                       "Make this number a constant of the model instead of a computed one.",
+                       "%s of %s must be known when the program is lowered", what, in->op->name);
+    *out = rule_item_dim(arg).value;
+    return SC_OK;
+}
+
+double rule_number(const sc_iarg *arg) {
+    if (arg->kind == SC_IARG_FLOAT)
+        return arg->f;
+    return arg->kind == SC_IARG_BOOL ? arg->b : (double)arg->dim.value;
+}
+
+sc_category rule_category(const sc_iarg *arg) {
+    if (arg->kind == SC_IARG_TENSOR)
+        return sc_dtype_category((sc_dtype)arg->tensor->dtype);
+    return arg->kind == SC_IARG_FLOAT  ? SC_CATEGORY_FLOAT
+           : arg->kind == SC_IARG_BOOL ? SC_CATEGORY_BOOL
+                                       : SC_CATEGORY_INT;
+}
+
+sc_status rule_wrap_dim(const sc_infer *in, int64_t dim, uint32_t rank, uint32_t *out) {
+    int64_t limit = rank ? rank : 1;
+    if (dim < -limit || dim >= limit)
+        return rule_fail(in, SC_ERR_SHAPE,
+                         "dimension %lld is out of range for a tensor with %u dimensions",
+                         (long long)dim, rank);
+    *out = (uint32_t)(dim < 0 ? dim + limit : dim);
+    return SC_OK;
+}
+
+sc_status rule_wrapped(const sc_infer *in, const char *param, uint32_t rank, uint32_t *out) {
+    int64_t dim;
+    SC_TRY(rule_int(in, rule_arg(in, param), "the dimension", &dim));
+    return rule_wrap_dim(in, dim, rank, out);
+}
+
+sc_status rule_dim_set(const sc_infer *in, const char *param, uint32_t rank, bool empty_is_all,
+                       bool *flags) {
+    const sc_iarg *arg = rule_arg(in, param);
+    bool list = arg->kind == SC_IARG_LIST;
+    bool all = arg->kind == SC_IARG_NONE || (list && arg->count == 0 && empty_is_all);
+    for (uint32_t d = 0; d < SC_RANK_MAX; d++)
+        flags[d] = all && d < rank;
+    for (uint32_t i = 0; !all && i < (list ? arg->count : 1); i++) {
+        int64_t dim;
+        uint32_t wrapped;
+        SC_TRY(rule_int(in, list ? &arg->items[i] : arg, "the dimension", &dim));
+        SC_TRY(rule_wrap_dim(in, dim, rank, &wrapped));
+        if (flags[wrapped] && rank)
+            return rule_fail(in, SC_ERR_ARGUMENT, "dimension %lld appears twice", (long long)dim);
+        flags[wrapped] = rank > 0;
+    }
+    return SC_OK;
+}
+
+sc_status rule_item(const sc_infer *in, const char *param, uint32_t i, sc_dim otherwise,
+                    sc_dim *out) {
+    const sc_iarg *arg = rule_arg(in, param);
+    *out = otherwise;
+    if (arg->kind != SC_IARG_LIST)
+        return SC_OK;
+    if (arg->count == 1)
+        i = 0;
+    if (arg->count && i >= arg->count)
+        return rule_fail(in, SC_ERR_ARGUMENT, "'%s' of %s has %u items, which are too few", param,
+                         in->op->name, arg->count);
+    if (arg->count)
+        *out = rule_item_dim(&arg->items[i]);
+    return SC_OK;
+}
+
+// --- messages ------------------------------------------------------------------------------------
+
+const char *rule_text(const sc_infer *in, const sc_spec *spec) {
+    sc_sb sb;
+    sc_sb_init(&sb, in->ctx->scratch);
+    sc_sb_add_char(&sb, '[');
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        if (d)
+            sc_sb_add_text(&sb, ", ");
+        sc_dim_print(&sb, spec->sizes[d]);
+    }
+    sc_sb_add_char(&sb, ']');
+    return sc_sb_terminate(&sb);
+}
+
+const char *rule_dim_text(const sc_infer *in, sc_dim d) {
+    sc_sb sb;
+    sc_sb_init(&sb, in->ctx->scratch);
+    sc_dim_print(&sb, d);
+    return sc_sb_terminate(&sb);
+}

@@ -1,0 +1,299 @@
+// Rules of ops that read or write by index tensors, masks and row numbers, and of those whose result
+// size depends on values: that size becomes a fresh symbol, bounded by what is known.
+#include "ops/rule.h"
+
+// A size that only the data tells. At run time the kernel resizes its output itself.
+static sc_status data_size(sc_infer *in, sc_dim most, sc_dim *out) {
+    sc_range range = {0, sc_dim_range(most).max};
+    if (!in->exprs)
+        return rule_fail(in, SC_ERR_INTERNAL, "the result size of %s depends on values",
+                         in->op->name);
+    *out = sc_exprs_fresh(in->exprs, range);
+    return SC_OK;
+}
+
+static sc_status need_index(sc_infer *in, const sc_spec *index) {
+    if (sc_dtype_is_integral((sc_dtype)index->dtype, false))
+        return SC_OK;
+    return rule_fail(in, SC_ERR_DTYPE, "%s needs an integer index, not %s", in->op->name,
+                     sc_dtype_name((sc_dtype)index->dtype));
+}
+
+sc_status sc_infer_gather(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0), *index = rule_tensor_named(in, "index");
+    uint32_t dim;
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_index(in, index));
+    if ((self->rank ? self->rank : 1) != (index->rank ? index->rank : 1))
+        return rule_fail(in, SC_ERR_SHAPE, "%s: tensor %s and index %s differ in dimensions",
+                         in->op->name, rule_text(in, self), rule_text(in, index));
+    return rule_publish_like(in, (sc_dtype)self->dtype, index);
+}
+
+sc_status sc_infer_index_select(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0), *index = rule_tensor_named(in, "index");
+    uint32_t dim;
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_index(in, index));
+    if (index->rank > 1)
+        return rule_fail(in, SC_ERR_SHAPE, "%s needs a one-dimensional index", in->op->name);
+    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    if (self->rank)
+        spec.sizes[dim] = index->rank ? index->sizes[0] : sc_dim_int(1);
+    return rule_publish_contiguous(in, spec);
+}
+
+// --- index.Tensor --------------------------------------------------------------------------------
+
+// One entry for every dim of self: the index along it, or NULL for a whole dim. A mask of k dims
+// stands for k index vectors of one common unknown length.
+typedef struct index_plan {
+    const sc_spec *by_dim[SC_RANK_MAX];
+    uint32_t rank;
+} index_plan;
+
+static bool is_mask(const sc_spec *index) {
+    return index->dtype == SC_DTYPE_BOOL || index->dtype == SC_DTYPE_U8;
+}
+
+static sc_status add_mask(sc_infer *in, index_plan *plan, const sc_spec *self,
+                          const sc_spec *mask) {
+    sc_spec *vector = sc_new(in->arena, sc_spec);
+    *vector = rule_new(in, SC_DTYPE_I64, 1);
+    SC_TRY(data_size(in, sc_spec_numel(in->exprs, mask), &vector->sizes[0]));
+    rule_contiguous(in, vector);
+    for (uint32_t d = 0; d < mask->rank; d++) {
+        if (plan->rank == self->rank)
+            return rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
+        SC_TRY(rule_same(in, mask->sizes[d], self->sizes[plan->rank], "the sizes of mask and tensor"));
+        plan->by_dim[plan->rank++] = vector;
+    }
+    return SC_OK;
+}
+
+static sc_status plan_indices(sc_infer *in, const sc_spec *self, index_plan *plan) {
+    const sc_iarg *indices = &in->args[1];
+    for (uint32_t i = 0; i < indices->count; i++) {
+        const sc_spec *index = indices->items[i].kind == SC_IARG_TENSOR ? indices->items[i].tensor
+                                                                       : NULL;
+        if (index && is_mask(index)) {
+            SC_TRY(add_mask(in, plan, self, index));
+            continue;
+        }
+        if (index)
+            SC_TRY(need_index(in, index));
+        if (plan->rank == self->rank)
+            return rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
+        plan->by_dim[plan->rank++] = index;
+    }
+    while (plan->rank < self->rank)
+        plan->by_dim[plan->rank++] = NULL;
+    return SC_OK;
+}
+
+// Whole dims between two indexed ones send the indexed part to the front.
+static bool is_split(const index_plan *plan) {
+    uint32_t runs = 0;
+    for (uint32_t d = 0; d < plan->rank; d++)
+        runs += plan->by_dim[d] && (d == 0 || !plan->by_dim[d - 1]);
+    return runs > 1;
+}
+
+static sc_status joint_index(sc_infer *in, const index_plan *plan, sc_spec *joint) {
+    const sc_spec *indices[SC_RANK_MAX];
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < plan->rank; d++)
+        if (plan->by_dim[d])
+            indices[count++] = plan->by_dim[d];
+    return rule_broadcast(in, indices, count, joint);
+}
+
+sc_status sc_infer_index(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    index_plan plan = {.rank = 0};
+    sc_spec joint = {0};
+    SC_TRY(plan_indices(in, self, &plan));
+    SC_TRY(joint_index(in, &plan, &joint));
+    bool split = is_split(&plan), placed = false;
+    uint32_t whole = 0, rank = 0;
+    for (uint32_t d = 0; d < self->rank; d++)
+        whole += !plan.by_dim[d];
+    if (joint.rank + whole > SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+    // `source` is self seen in the result's shape, with stride 0 where indices decide.
+    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, joint.rank + whole);
+    sc_spec source = rule_new(in, (sc_dtype)self->dtype, joint.rank + whole);
+    for (uint32_t d = 0; d < self->rank || (split && !placed); d++) {
+        if (!placed && (split || plan.by_dim[d])) {
+            placed = true;
+            for (uint32_t i = 0; i < joint.rank; i++) {
+                source.strides[rank] = sc_dim_int(0);
+                spec.sizes[rank++] = joint.sizes[i];
+            }
+        }
+        if (d < self->rank && !plan.by_dim[d]) {
+            source.strides[rank] = self->strides[d];
+            spec.sizes[rank++] = self->sizes[d];
+        }
+    }
+    source.sizes = spec.sizes;
+    const sc_spec *operand = &source;
+    if (in->runtime || sc_dim_is(sc_spec_numel(in->exprs, self), 0))
+        rule_contiguous(in, &spec);
+    else
+        rule_perm_strides(in, &spec, &operand, 1);
+    return rule_publish(in, spec);
+}
+
+// --- sizes that depend on values -----------------------------------------------------------------
+
+sc_status sc_infer_nonzero(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    sc_spec spec = rule_new(in, SC_DTYPE_I64, 2);
+    SC_TRY(data_size(in, sc_spec_numel(in->exprs, self), &spec.sizes[0]));
+    spec.sizes[1] = sc_dim_int(self->rank);
+    return rule_publish_contiguous(in, spec);
+}
+
+sc_status sc_infer_masked_select(sc_infer *in) {
+    const sc_spec *both[2] = {rule_tensor(in, 0), rule_tensor(in, 1)};
+    sc_spec joint = {0};
+    SC_TRY(rule_broadcast(in, both, 2, &joint));
+    sc_spec spec = rule_new(in, (sc_dtype)both[0]->dtype, 1);
+    SC_TRY(data_size(in, sc_spec_numel(in->exprs, &joint), &spec.sizes[0]));
+    return rule_publish_contiguous(in, spec);
+}
+
+sc_status sc_infer_unique(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    sc_dim count;
+    SC_TRY(data_size(in, sc_spec_numel(in->exprs, self), &count));
+    sc_spec values = rule_new(in, (sc_dtype)self->dtype, 1), inverse, counts;
+    values.sizes[0] = count;
+    if (rule_bool(in, "return_inverse", false) || rule_bool(in, "return_counts", false)) {
+        inverse = rule_like(in, SC_DTYPE_I64, self);
+    } else {
+        inverse = rule_new(in, SC_DTYPE_I64, 1);
+        inverse.sizes[0] = sc_dim_int(0);
+    }
+    counts = rule_new(in, SC_DTYPE_I64, 1);
+    counts.sizes[0] = rule_bool(in, "return_counts", false) ? count : sc_dim_int(0);
+    rule_contiguous(in, &values);
+    rule_contiguous(in, &inverse);
+    rule_contiguous(in, &counts);
+    sc_iout *outs = sc_infer_outs(in, 3);
+    rule_set(&outs[0], values);
+    rule_set(&outs[1], inverse);
+    rule_set(&outs[2], counts);
+    return SC_OK;
+}
+
+// --- looking up ----------------------------------------------------------------------------------
+
+static sc_status publish_found(sc_infer *in, const sc_spec *values) {
+    bool narrow = rule_bool(in, "out_int32", false);
+    return rule_publish_like(in, narrow ? SC_DTYPE_I32 : SC_DTYPE_I64, values);
+}
+
+sc_status sc_infer_searchsorted(sc_infer *in) {
+    return publish_found(in, rule_tensor(in, 1));
+}
+
+sc_status sc_infer_bucketize(sc_infer *in) {
+    return publish_found(in, rule_tensor(in, 0));
+}
+
+// Sizes of the indices, then one row of the table.
+static sc_status publish_rows(sc_infer *in, sc_dtype dtype, const sc_spec *indices, sc_dim row) {
+    SC_TRY(need_index(in, indices));
+    if (indices->rank == SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+    sc_spec spec = rule_new(in, dtype, indices->rank + 1u);
+    for (uint32_t d = 0; d < indices->rank; d++)
+        spec.sizes[d] = indices->sizes[d];
+    spec.sizes[indices->rank] = row;
+    return rule_publish_contiguous(in, spec);
+}
+
+static sc_status need_table(sc_infer *in, const sc_spec *weight) {
+    if (weight->rank == 2)
+        return SC_OK;
+    return rule_fail(in, SC_ERR_SHAPE, "%s: the table must have 2 dimensions, but its sizes are %s",
+                     in->op->name, rule_text(in, weight));
+}
+
+sc_status sc_infer_embedding(sc_infer *in) {
+    const sc_spec *weight = rule_tensor(in, 0), *indices = rule_tensor(in, 1);
+    SC_TRY(need_table(in, weight));
+    return publish_rows(in, (sc_dtype)weight->dtype, indices, weight->sizes[1]);
+}
+
+// Table rows hold several values a byte: two of 4 bits, four of 2 bits.
+sc_status sc_infer_quantized_embedding(sc_infer *in) {
+    const sc_spec *weight = rule_tensor(in, 0), *scales = rule_tensor(in, 1);
+    int64_t least, most;
+    SC_TRY(need_table(in, weight));
+    SC_TRY(rule_int(in, rule_arg(in, "weight_quant_min"), "the range", &least));
+    SC_TRY(rule_int(in, rule_arg(in, "weight_quant_max"), "the range", &most));
+    sc_str name = sc_str_from(in->op->name);
+    int64_t packed = sc_str_starts_with(name, "quantized_decomposed::embedding_4bit")   ? 2
+                     : sc_str_starts_with(name, "quantized_decomposed::embedding_2bit") ? 4
+                                                                                        : 1;
+    sc_dim row = sc_dim_mul(in->exprs, weight->sizes[1], sc_dim_int(packed));
+    sc_dtype dtype = rule_dtype(in, "dtype", (sc_dtype)scales->dtype);
+    return publish_rows(in, dtype, rule_tensor_named(in, "indices"), row);
+}
+
+sc_status sc_infer_embedding_dense_backward(sc_infer *in) {
+    const sc_spec *grad = rule_tensor(in, 0);
+    if (!grad->rank)
+        return rule_fail(in, SC_ERR_SHAPE, "%s: the gradient has no rows", in->op->name);
+    sc_spec spec = rule_new(in, (sc_dtype)grad->dtype, 2);
+    spec.sizes[0] = rule_dim(in, "num_weights", 1);
+    spec.sizes[1] = grad->sizes[grad->rank - 1];
+    return rule_publish_contiguous(in, spec);
+}
+
+static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
+    sc_spec spec = rule_new(in, dtype, 1);
+    spec.sizes[0] = size;
+    rule_contiguous(in, &spec);
+    rule_set(out, spec);
+}
+
+// Results besides the bags serve the backward pass; the modes are sum 0, mean 1, max 2.
+sc_status sc_infer_embedding_bag(sc_infer *in) {
+    const sc_spec *weight = rule_tensor(in, 0), *indices = rule_tensor(in, 1);
+    const sc_spec *offsets = rule_tensor(in, 2);
+    int64_t mode, padding;
+    SC_TRY(need_table(in, weight));
+    SC_TRY(rule_int(in, rule_arg(in, "mode"), "the mode", &mode));
+    SC_TRY(rule_int(in, rule_arg(in, "padding_idx"), "the padding index", &padding));
+    if (indices->rank != 1 || offsets->rank != 1)
+        return rule_fail(in, SC_ERR_SHAPE, "%s: indices and offsets must be one-dimensional",
+                         in->op->name);
+    sc_dim bags = offsets->sizes[0];
+    if (rule_bool(in, "include_last_offset", false))
+        bags = sc_dim_sub(in->exprs, bags, sc_dim_int(1));
+    sc_spec spec = rule_new(in, (sc_dtype)weight->dtype, 2);
+    spec.sizes[0] = bags;
+    spec.sizes[1] = weight->sizes[1];
+    rule_contiguous(in, &spec);
+    const sc_spec *scale = rule_tensor_named(in, "per_sample_weights");
+    bool quick = (weight->dtype == SC_DTYPE_F32 || weight->dtype == SC_DTYPE_F16) && padding < 0 &&
+                 (in->runtime || sc_dim_is(weight->strides[1], 1)) &&
+                 (!scale || in->runtime || sc_dim_is(scale->strides[0], 1));
+    sc_iout *outs = sc_infer_outs(in, 4);
+    sc_dtype dtype = (sc_dtype)offsets->dtype;
+    rule_set(&outs[0], spec);
+    set_vector(in, &outs[1], dtype, mode || !quick ? indices->sizes[0] : sc_dim_int(0));
+    set_vector(in, &outs[2], dtype, bags);
+    if (mode == 2) {
+        spec = rule_like(in, dtype, &outs[0].spec);
+        rule_contiguous(in, &spec);
+        rule_set(&outs[3], spec);
+    } else {
+        set_vector(in, &outs[3], dtype, bags);
+    }
+    return SC_OK;
+}

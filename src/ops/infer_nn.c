@@ -1,0 +1,333 @@
+// Rules of normalisation, pooling and resampling. Images keep the memory format of their input.
+#include "ops/rule.h"
+
+// --- normalisation -------------------------------------------------------------------------------
+
+static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
+    sc_spec spec = rule_new(in, dtype, 1);
+    spec.sizes[0] = size;
+    rule_contiguous(in, &spec);
+    rule_set(out, spec);
+}
+
+static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
+    const sc_spec *input = rule_tensor(in, 0);
+    const sc_spec *mean = rule_tensor_named(in, "running_mean");
+    const sc_spec *var = rule_tensor_named(in, "running_var");
+    bool training = rule_bool(in, "training", false);
+    if (input->rank < 2)
+        return rule_fail(in, SC_ERR_SHAPE, "%s needs a channel dimension, sizes are %s",
+                         in->op->name, rule_text(in, input));
+    sc_dim channels = input->sizes[1], saved = training ? channels : sc_dim_int(0);
+    if (mean)
+        SC_TRY(rule_same(in, mean->rank ? mean->sizes[0] : sc_dim_int(1), channels,
+                         "the channels of input and statistics"));
+    sc_iout *outs = sc_infer_outs(in, out_count);
+    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
+    rule_follow_format(in, &spec, input);
+    rule_set(&outs[0], spec);
+    // The saved statistics have the dtype of the running ones.
+    sc_dtype dtype = mean ? (sc_dtype)mean->dtype : (sc_dtype)input->dtype;
+    set_vector(in, &outs[1], dtype, saved);
+    set_vector(in, &outs[2], dtype, saved);
+    if (out_count == 5 && mean && var) {
+        set_vector(in, &outs[3], (sc_dtype)mean->dtype, channels);
+        set_vector(in, &outs[4], (sc_dtype)var->dtype, channels);
+    }
+    return SC_OK;
+}
+
+sc_status sc_infer_batch_norm(sc_infer *in) {
+    return batch_norm(in, 3);
+}
+
+sc_status sc_infer_batch_norm_functional(sc_infer *in) {
+    return batch_norm(in, 5);
+}
+
+sc_status sc_infer_layer_norm(sc_infer *in) {
+    const sc_spec *input = rule_tensor(in, 0);
+    const sc_iarg *shape = rule_arg(in, "normalized_shape");
+    if (shape->count > input->rank)
+        return rule_fail(in, SC_ERR_SHAPE, "%s over %u dimensions of sizes %s", in->op->name,
+                         shape->count, rule_text(in, input));
+    uint32_t outer = input->rank - shape->count;
+    sc_spec stats = rule_like(in, (sc_dtype)input->dtype, input);
+    for (uint32_t i = 0; i < shape->count; i++) {
+        SC_TRY(rule_same(in, input->sizes[outer + i], rule_item_dim(&shape->items[i]),
+                         "the last sizes of the input and normalized_shape"));
+        stats.sizes[outer + i] = sc_dim_int(1);
+    }
+    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
+    rule_contiguous(in, &spec);
+    rule_contiguous(in, &stats);
+    sc_iout *outs = sc_infer_outs(in, 3);
+    rule_set(&outs[0], spec);
+    rule_set(&outs[1], stats);
+    rule_set(&outs[2], stats);
+    return SC_OK;
+}
+
+sc_status sc_infer_group_norm(sc_infer *in) {
+    const sc_spec *input = rule_tensor(in, 0);
+    sc_spec stats = rule_new(in, (sc_dtype)input->dtype, 2);
+    stats.sizes[0] = rule_dim(in, "N", 1);
+    stats.sizes[1] = rule_dim(in, "group", 1);
+    if (rule_less(stats.sizes[1], sc_dim_int(1), false))
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s: the number of groups must be positive",
+                         in->op->name);
+    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
+    rule_contiguous(in, &spec);
+    rule_contiguous(in, &stats);
+    sc_iout *outs = sc_infer_outs(in, 3);
+    rule_set(&outs[0], spec);
+    rule_set(&outs[1], stats);
+    rule_set(&outs[2], stats);
+    return SC_OK;
+}
+
+static bool is_wanted(const sc_infer *in, uint32_t i) {
+    const sc_iarg *mask = rule_arg(in, "output_mask");
+    return i < mask->count && rule_number(&mask->items[i]) != 0;
+}
+
+sc_status sc_infer_layer_norm_backward(sc_infer *in) {
+    const char *const names[] = {"input", "weight", "bias"};
+    sc_iout *outs = sc_infer_outs(in, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const sc_spec *model = rule_tensor_named(in, names[i]);
+        if (!model || !is_wanted(in, i))
+            continue;
+        sc_spec spec = rule_like(in, (sc_dtype)model->dtype, model);
+        rule_contiguous(in, &spec);
+        rule_set(&outs[i], spec);
+    }
+    return SC_OK;
+}
+
+sc_status sc_infer_group_norm_backward(sc_infer *in) {
+    const sc_spec *input = rule_tensor_named(in, "input");
+    sc_iout *outs = sc_infer_outs(in, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (!is_wanted(in, i))
+            continue;
+        if (i) {
+            set_vector(in, &outs[i], (sc_dtype)input->dtype, rule_dim(in, "C", 1));
+            continue;
+        }
+        sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
+        rule_contiguous(in, &spec);
+        rule_set(&outs[i], spec);
+    }
+    return SC_OK;
+}
+
+// Gradients have the sizes of the forward input, which is the second tensor.
+sc_status sc_infer_like_second(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 1);
+    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    rule_follow_format(in, &spec, self);
+    return rule_publish(in, spec);
+}
+
+// --- pooling -------------------------------------------------------------------------------------
+
+static sc_status pool_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim *out) {
+    sc_exprs *e = in->exprs;
+    sc_dim one = sc_dim_int(1), kernel, stride, padding, dilation;
+    bool ceil = rule_bool(in, "ceil_mode", false);
+    SC_TRY(rule_item(in, "kernel_size", i, one, &kernel));
+    SC_TRY(rule_item(in, "stride", i, kernel, &stride));
+    SC_TRY(rule_item(in, "padding", i, sc_dim_int(0), &padding));
+    SC_TRY(rule_item(in, "dilation", i, one, &dilation));
+    sc_dim twice = sc_dim_mul(e, padding, sc_dim_int(2));
+    if (rule_less(stride, one, false) || rule_less(kernel, twice, false))
+        return rule_fail(in, SC_ERR_ARGUMENT,
+                         "%s: stride %s must be positive and padding %s at most half of kernel %s",
+                         in->op->name, rule_dim_text(in, stride), rule_dim_text(in, padding),
+                         rule_dim_text(in, kernel));
+    sc_dim reach = sc_dim_mul(e, dilation, sc_dim_sub(e, kernel, one));
+    sc_dim room = sc_dim_sub(e, sc_dim_add(e, input, twice), sc_dim_add(e, reach, one));
+    if (ceil)
+        room = sc_dim_add(e, room, sc_dim_sub(e, stride, one));
+    *out = sc_dim_add(e, sc_dim_floordiv(e, room, stride), one);
+    // The last window must start inside the input or its left padding.
+    sc_dim last = sc_dim_mul(e, sc_dim_sub(e, *out, one), stride);
+    if (ceil && !rule_less(last, sc_dim_add(e, input, padding), true))
+        *out = sc_dim_sub(e, *out, one);
+    if (rule_less(*out, one, false))
+        return rule_fail(in, SC_ERR_SHAPE, "%s: the window of %s is larger than its input of %s",
+                         in->op->name, rule_dim_text(in, kernel), rule_dim_text(in, input));
+    return SC_OK;
+}
+
+// How many spatial dims an op has, which its list parameter says: int[2] kernel_size.
+static uint32_t spatial_dims(const sc_infer *in, const char *param) {
+    const sc_schema *schema = in->op->schema;
+    for (uint32_t i = 0; i < schema->param_count; i++)
+        if (sc_str_is(schema->params[i].name, param))
+            return (uint32_t)schema->params[i].list_size;
+    return 0;
+}
+
+static sc_status need_spatial(sc_infer *in, const sc_spec *self, uint32_t spatial) {
+    if (self->rank == spatial + 1 || self->rank == spatial + 2)
+        return SC_OK;
+    return rule_fail(in, SC_ERR_SHAPE, "%s takes %u or %u dimensions, but the sizes are %s",
+                     in->op->name, spatial + 1, spatial + 2, rule_text(in, self));
+}
+
+static sc_status pooled(sc_infer *in, sc_spec *out) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t spatial = spatial_dims(in, "kernel_size");
+    SC_TRY(need_spatial(in, self, spatial));
+    *out = rule_like(in, (sc_dtype)self->dtype, self);
+    for (uint32_t i = 0; i < spatial; i++) {
+        uint32_t d = self->rank - spatial + i;
+        SC_TRY(pool_size(in, i, self->sizes[d], &out->sizes[d]));
+    }
+    rule_follow_format(in, out, self);
+    return SC_OK;
+}
+
+sc_status sc_infer_avg_pool(sc_infer *in) {
+    sc_spec spec;
+    SC_TRY(pooled(in, &spec));
+    return rule_publish(in, spec);
+}
+
+static sc_status publish_with_indices(sc_infer *in, sc_spec values) {
+    sc_spec indices = values;
+    indices.dtype = SC_DTYPE_I64;
+    sc_iout *outs = sc_infer_outs(in, 2);
+    rule_set(&outs[0], values);
+    rule_set(&outs[1], indices);
+    return SC_OK;
+}
+
+sc_status sc_infer_max_pool(sc_infer *in) {
+    sc_spec spec;
+    SC_TRY(pooled(in, &spec));
+    return publish_with_indices(in, spec);
+}
+
+static sc_status adaptive(sc_infer *in, sc_spec *out) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t spatial = spatial_dims(in, "output_size");
+    SC_TRY(need_spatial(in, self, spatial));
+    *out = rule_like(in, (sc_dtype)self->dtype, self);
+    for (uint32_t i = 0; i < spatial; i++) {
+        uint32_t d = self->rank - spatial + i;
+        SC_TRY(rule_item(in, "output_size", i, self->sizes[d], &out->sizes[d]));
+    }
+    rule_follow_format(in, out, self);
+    return SC_OK;
+}
+
+sc_status sc_infer_adaptive_pool(sc_infer *in) {
+    sc_spec spec;
+    SC_TRY(adaptive(in, &spec));
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_adaptive_max_pool(sc_infer *in) {
+    sc_spec spec;
+    SC_TRY(adaptive(in, &spec));
+    return publish_with_indices(in, spec);
+}
+
+// --- resampling ----------------------------------------------------------------------------------
+
+// floor(size * factor). A symbolic size needs a factor with a short binary expansion.
+static sc_status scaled(sc_infer *in, sc_dim size, double factor, sc_dim *out) {
+    int64_t denominator = 1;
+    if (!(factor > 0) || factor > 1e6)
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s: scale factor %g", in->op->name, factor);
+    if (!size.expr) {
+        *out = sc_dim_int((int64_t)((double)size.value * factor));
+        return SC_OK;
+    }
+    while (factor != (double)(int64_t)factor && denominator < (1 << 20)) {
+        factor *= 2;
+        denominator *= 2;
+    }
+    if (factor != (double)(int64_t)factor)
+        return sc_fail(in->ctx, SC_ERR_UNSUPPORTED, "Export with fixed image sizes.",
+                       "%s: the size %s times an uneven scale factor is not a whole number",
+                       in->op->name, rule_dim_text(in, size));
+    *out = sc_dim_mul(in->exprs, size, sc_dim_int((int64_t)factor));
+    *out = sc_dim_floordiv(in->exprs, *out, sc_dim_int(denominator));
+    return SC_OK;
+}
+
+static sc_status resampled(sc_infer *in, const char *sizes) {
+    const sc_spec *self = rule_tensor(in, 0);
+    const sc_iarg *wanted = rule_arg(in, sizes), *factors = rule_arg(in, "scale_factors");
+    bool by_size = wanted->kind == SC_IARG_LIST;
+    if (self->rank != 4 || (by_size ? wanted->count : factors->count) != 2)
+        return rule_fail(in, SC_ERR_SHAPE, "%s takes images of 4 dimensions and two sizes, not %s",
+                         in->op->name, rule_text(in, self));
+    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (by_size)
+            spec.sizes[2 + i] = rule_item_dim(&wanted->items[i]);
+        else
+            SC_TRY(scaled(in, self->sizes[2 + i], rule_number(&factors->items[i]),
+                          &spec.sizes[2 + i]));
+    }
+    rule_follow_format(in, &spec, self);
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_upsample(sc_infer *in) {
+    return resampled(in, "output_size");
+}
+
+sc_status sc_infer_upsample_aa(sc_infer *in) {
+    return resampled(in, "output_size");
+}
+
+sc_status sc_infer_grid_sampler(sc_infer *in) {
+    const sc_spec *input = rule_tensor(in, 0), *grid = rule_tensor(in, 1);
+    if (input->rank != 4 || grid->rank != 4 || !sc_dim_is(grid->sizes[3], 2))
+        return rule_fail(in, SC_ERR_SHAPE, "%s: image %s and grid %s", in->op->name,
+                         rule_text(in, input), rule_text(in, grid));
+    SC_TRY(rule_same(in, input->sizes[0], grid->sizes[0], "the batch sizes"));
+    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
+    spec.sizes[2] = grid->sizes[1];
+    spec.sizes[3] = grid->sizes[2];
+    return rule_publish_contiguous(in, spec);
+}
+
+sc_status sc_infer_col2im(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    sc_dim kernel[2], area;
+    if (self->rank != 2 && self->rank != 3)
+        return rule_fail(in, SC_ERR_SHAPE, "%s takes 2 or 3 dimensions, not %s", in->op->name,
+                         rule_text(in, self));
+    SC_TRY(rule_item(in, "kernel_size", 0, sc_dim_int(1), &kernel[0]));
+    SC_TRY(rule_item(in, "kernel_size", 1, sc_dim_int(1), &kernel[1]));
+    area = sc_dim_mul(in->exprs, kernel[0], kernel[1]);
+    if (sc_dim_is(area, 0))
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s: an empty kernel", in->op->name);
+    uint32_t channel = self->rank - 2u;
+    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, self->rank + 1u);
+    if (channel)
+        spec.sizes[0] = self->sizes[0];
+    spec.sizes[channel] = sc_dim_floordiv(in->exprs, self->sizes[channel], area);
+    for (uint32_t i = 0; i < 2; i++)
+        SC_TRY(rule_item(in, "output_size", i, sc_dim_int(1), &spec.sizes[channel + 1 + i]));
+    return rule_publish_contiguous(in, spec);
+}
+
+sc_status sc_infer_glu(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t dim;
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    if (!self->rank || !sc_dim_is(sc_dim_mod(in->exprs, self->sizes[dim], sc_dim_int(2)), 0))
+        return rule_fail(in, SC_ERR_SHAPE, "%s halves dimension %u of sizes %s", in->op->name, dim,
+                         rule_text(in, self));
+    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    spec.sizes[dim] = sc_dim_floordiv(in->exprs, self->sizes[dim], sc_dim_int(2));
+    return rule_publish_contiguous(in, spec);
+}

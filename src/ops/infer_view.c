@@ -1,0 +1,484 @@
+// Rules of views: new sizes, strides and offset on the same storage. The *_copy twin of a view has
+// the view's sizes, row-major.
+#include "ops/rule.h"
+
+// The view's result before its sizes and strides are changed.
+static sc_spec view_of(sc_infer *in, const sc_spec *self, uint32_t rank) {
+    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, rank);
+    spec.offset = self->offset;
+    return spec;
+}
+
+static sc_spec same_view(sc_infer *in, const sc_spec *self) {
+    sc_spec spec = view_of(in, self, self->rank);
+    for (uint32_t d = 0; d < self->rank; d++) {
+        spec.sizes[d] = self->sizes[d];
+        spec.strides[d] = self->strides[d];
+    }
+    return spec;
+}
+
+static void move_offset(sc_infer *in, sc_spec *spec, sc_dim steps, sc_dim stride) {
+    spec->offset = sc_dim_add(in->exprs, spec->offset, sc_dim_mul(in->exprs, steps, stride));
+}
+
+static sc_status copy_results(sc_infer *in, sc_status status) {
+    SC_TRY(status);
+    for (uint32_t i = 0; i < in->out_count; i++) {
+        in->outs[i].spec.offset = sc_dim_int(0);
+        rule_contiguous(in, &in->outs[i].spec);
+    }
+    return SC_OK;
+}
+
+#define COPY_TWIN(view)                                      \
+    sc_status sc_infer_##view##_copy(sc_infer *in) {         \
+        return copy_results(in, sc_infer_##view(in));        \
+    }
+
+COPY_TWIN(alias)
+COPY_TWIN(as_strided)
+COPY_TWIN(diagonal)
+COPY_TWIN(expand)
+COPY_TWIN(permute)
+COPY_TWIN(select)
+COPY_TWIN(slice)
+COPY_TWIN(split)
+COPY_TWIN(split_with_sizes)
+COPY_TWIN(squeeze)
+COPY_TWIN(t)
+COPY_TWIN(transpose)
+COPY_TWIN(unbind)
+COPY_TWIN(unfold)
+COPY_TWIN(unsqueeze)
+COPY_TWIN(view_dtype)
+COPY_TWIN(view_as_complex)
+COPY_TWIN(view_as_real)
+
+sc_status sc_infer_alias(sc_infer *in) {
+    return rule_publish(in, same_view(in, rule_tensor(in, 0)));
+}
+
+// --- order of dims -------------------------------------------------------------------------------
+
+static sc_status publish_permuted(sc_infer *in, const sc_spec *self, const uint32_t *order) {
+    sc_spec spec = view_of(in, self, self->rank);
+    for (uint32_t d = 0; d < self->rank; d++) {
+        spec.sizes[d] = self->sizes[order[d]];
+        spec.strides[d] = self->strides[order[d]];
+    }
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_permute(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    const sc_iarg *dims = &in->args[1];
+    uint32_t order[SC_RANK_MAX];
+    bool seen[SC_RANK_MAX];
+    if (dims->count != self->rank)
+        return rule_fail(in, SC_ERR_SHAPE, "%s lists %u dimensions for a tensor with %u",
+                         in->op->name, dims->count, self->rank);
+    SC_TRY(rule_dim_set(in, "dims", self->rank, false, seen));
+    for (uint32_t d = 0; d < self->rank; d++) {
+        int64_t dim;
+        SC_TRY(rule_int(in, &dims->items[d], "the dimension", &dim));
+        SC_TRY(rule_wrap_dim(in, dim, self->rank, &order[d]));
+    }
+    return publish_permuted(in, self, order);
+}
+
+static sc_status publish_swapped(sc_infer *in, uint32_t a, uint32_t b) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t order[SC_RANK_MAX];
+    for (uint32_t d = 0; d < SC_RANK_MAX; d++)
+        order[d] = d == a ? b : d == b ? a : d;
+    return publish_permuted(in, self, order);
+}
+
+sc_status sc_infer_transpose(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t a, b;
+    SC_TRY(rule_wrapped(in, "dim0", self->rank, &a));
+    SC_TRY(rule_wrapped(in, "dim1", self->rank, &b));
+    return publish_swapped(in, a, b);
+}
+
+sc_status sc_infer_t(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    if (self->rank > 2)
+        return rule_fail(in, SC_ERR_SHAPE, "t() takes at most 2 dimensions, not %u", self->rank);
+    return self->rank == 2 ? publish_swapped(in, 0, 1) : sc_infer_alias(in);
+}
+
+// --- fewer or more dims --------------------------------------------------------------------------
+
+sc_status sc_infer_unsqueeze(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t at;
+    if (self->rank == SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+    SC_TRY(rule_wrapped(in, "dim", self->rank + 1u, &at));
+    sc_spec spec = view_of(in, self, self->rank + 1u);
+    for (uint32_t d = 0; d < spec.rank; d++) {
+        uint32_t from = d < at ? d : d - 1;
+        if (d == at) {
+            spec.sizes[d] = sc_dim_int(1);
+            spec.strides[d] = at < self->rank
+                                  ? sc_dim_mul(in->exprs, self->sizes[at], self->strides[at])
+                                  : sc_dim_int(1);
+        } else {
+            spec.sizes[d] = self->sizes[from];
+            spec.strides[d] = self->strides[from];
+        }
+    }
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_squeeze(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    bool chosen[SC_RANK_MAX];
+    SC_TRY(rule_dim_set(in, "dim", self->rank, false, chosen));
+    sc_spec spec = view_of(in, self, self->rank);
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < self->rank; d++) {
+        if (chosen[d] && sc_dim_is(self->sizes[d], 1))
+            continue;
+        spec.sizes[rank] = self->sizes[d];
+        spec.strides[rank++] = self->strides[d];
+    }
+    spec.rank = (uint8_t)rank;
+    return rule_publish(in, spec);
+}
+
+// `spec` without dim `at`.
+static void drop_dim(sc_spec *spec, uint32_t at) {
+    for (uint32_t d = at; d + 1 < spec->rank; d++) {
+        spec->sizes[d] = spec->sizes[d + 1];
+        spec->strides[d] = spec->strides[d + 1];
+    }
+    spec->rank--;
+}
+
+static sc_status need_dims(sc_infer *in, const sc_spec *self) {
+    return self->rank ? SC_OK
+                      : rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor with dimensions",
+                                  in->op->name);
+}
+
+sc_status sc_infer_select(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t dim;
+    SC_TRY(need_dims(in, self));
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    sc_dim index = rule_dim(in, "index", 0), size = self->sizes[dim];
+    bool negative = rule_less(index, sc_dim_int(0), false);
+    if (negative)
+        index = sc_dim_add(in->exprs, index, size);
+    if (!index.expr && !size.expr && (index.value < 0 || index.value >= size.value))
+        return rule_fail(in, SC_ERR_INDEX, "index %lld is out of range for dimension %u of size %s",
+                         (long long)(negative ? index.value - size.value : index.value), dim,
+                         rule_dim_text(in, size));
+    sc_spec spec = same_view(in, self);
+    move_offset(in, &spec, index, self->strides[dim]);
+    drop_dim(&spec, dim);
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_unbind(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t dim;
+    SC_TRY(need_dims(in, self));
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    if (self->sizes[dim].expr || self->sizes[dim].value > 65536)
+        return rule_fail(in, SC_ERR_UNSUPPORTED, "%s along a dimension of size %s", in->op->name,
+                         rule_dim_text(in, self->sizes[dim]));
+    uint32_t count = (uint32_t)self->sizes[dim].value;
+    sc_iout *outs = sc_infer_outs(in, count);
+    for (uint32_t i = 0; i < count; i++) {
+        sc_spec spec = same_view(in, self);
+        move_offset(in, &spec, sc_dim_int(i), self->strides[dim]);
+        drop_dim(&spec, dim);
+        rule_set(&outs[i], spec);
+    }
+    return SC_OK;
+}
+
+sc_status sc_infer_diagonal(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t a, b;
+    int64_t offset;
+    SC_TRY(rule_int(in, rule_arg(in, "offset"), "the offset", &offset));
+    SC_TRY(rule_wrapped(in, "dim1", self->rank, &a));
+    SC_TRY(rule_wrapped(in, "dim2", self->rank, &b));
+    if (a == b || self->rank < 2)
+        return rule_fail(in, SC_ERR_SHAPE, "%s needs two different dimensions", in->op->name);
+    sc_spec spec = same_view(in, self);
+    sc_dim shift = sc_dim_int(offset < 0 ? offset : -offset), zero = sc_dim_int(0);
+    sc_dim rows = offset < 0 ? sc_dim_add(in->exprs, self->sizes[a], shift) : self->sizes[a];
+    sc_dim columns = offset < 0 ? self->sizes[b] : sc_dim_add(in->exprs, self->sizes[b], shift);
+    sc_dim count = rule_less(columns, rows, false) ? columns : rows;
+    if (rule_less(count, zero, false))
+        count = zero;
+    if (!sc_dim_is(count, 0))
+        move_offset(in, &spec, sc_dim_int(offset < 0 ? -offset : offset),
+                    self->strides[offset < 0 ? a : b]);
+    drop_dim(&spec, a > b ? a : b);
+    drop_dim(&spec, a > b ? b : a);
+    spec.sizes[spec.rank] = count;
+    spec.strides[spec.rank++] = sc_dim_add(in->exprs, self->strides[a], self->strides[b]);
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_unfold(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t dim;
+    int64_t step;
+    SC_TRY(rule_wrapped(in, "dimension", self->rank, &dim));
+    SC_TRY(rule_int(in, rule_arg(in, "step"), "the step", &step));
+    sc_dim window = rule_dim(in, "size", 0);
+    sc_dim size = self->rank ? self->sizes[dim] : sc_dim_int(1);
+    if (step <= 0 || rule_less(size, window, false) || self->rank == SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_SHAPE, "%s: windows of %s in steps of %lld on size %s",
+                         in->op->name, rule_dim_text(in, window), (long long)step,
+                         rule_dim_text(in, size));
+    sc_spec spec = view_of(in, self, self->rank + 1u);
+    for (uint32_t d = 0; d < self->rank; d++) {
+        spec.sizes[d] = self->sizes[d];
+        spec.strides[d] = self->strides[d];
+    }
+    spec.sizes[self->rank] = window;
+    spec.strides[self->rank] = self->rank ? self->strides[dim] : sc_dim_int(1);
+    if (self->rank) {
+        sc_dim starts = sc_dim_floordiv(in->exprs, sc_dim_sub(in->exprs, size, window),
+                                        sc_dim_int(step));
+        spec.sizes[dim] = sc_dim_add(in->exprs, starts, sc_dim_int(1));
+        spec.strides[dim] = sc_dim_mul(in->exprs, self->strides[dim], sc_dim_int(step));
+    }
+    return rule_publish(in, spec);
+}
+
+// --- ranges --------------------------------------------------------------------------------------
+
+// A slice bound into [low, size]; None gives `otherwise`.
+static sc_dim clamp_bound(sc_infer *in, const char *param, sc_dim low, sc_dim size,
+                          sc_dim otherwise) {
+    if (rule_is_none(in, param))
+        return otherwise;
+    sc_dim bound = rule_dim(in, param, 0);
+    if (sc_dim_is(bound, INT64_MAX))
+        return size;
+    if (rule_less(bound, sc_dim_int(0), false))
+        bound = sc_dim_add(in->exprs, bound, size);
+    if (rule_less(bound, low, false))
+        return low;
+    if (!rule_less(size, bound, true))
+        return bound;
+    return rule_less(size, bound, false) ? size : sc_dim_min(in->exprs, bound, size);
+}
+
+// Length of size[start:end:step].
+sc_status rule_slice(sc_infer *in, sc_dim size, sc_dim *start, sc_dim *length, int64_t *step) {
+    SC_TRY(rule_int(in, rule_arg(in, "step"), "the step", step));
+    if (*step <= 0)
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s: the step must be positive, not %lld",
+                         in->op->name, (long long)*step);
+    sc_dim zero = sc_dim_int(0);
+    *start = clamp_bound(in, "start", zero, size, zero);
+    sc_dim end = clamp_bound(in, "end", *start, size, size);
+    *length = sc_dim_sub(in->exprs, end, *start);
+    if (*step > 1) {
+        sc_dim rounded = sc_dim_add(in->exprs, *length, sc_dim_int(*step - 1));
+        *length = sc_dim_floordiv(in->exprs, rounded, sc_dim_int(*step));
+    }
+    return SC_OK;
+}
+
+sc_status sc_infer_slice(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t dim;
+    int64_t step;
+    sc_dim start;
+    SC_TRY(need_dims(in, self));
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    sc_spec spec = same_view(in, self);
+    SC_TRY(rule_slice(in, self->sizes[dim], &start, &spec.sizes[dim], &step));
+    move_offset(in, &spec, start, self->strides[dim]);
+    spec.strides[dim] = sc_dim_mul(in->exprs, self->strides[dim], sc_dim_int(step));
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_narrow_copy(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t dim;
+    SC_TRY(need_dims(in, self));
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    spec.sizes[dim] = rule_dim(in, "length", 0);
+    if (rule_less(self->sizes[dim], spec.sizes[dim], false))
+        return rule_fail(in, SC_ERR_SHAPE, "%s: %s items of a dimension of size %s", in->op->name,
+                         rule_dim_text(in, spec.sizes[dim]),
+                         rule_dim_text(in, self->sizes[dim]));
+    return rule_publish_contiguous(in, spec);
+}
+
+static void set_part(sc_infer *in, sc_iout *out, uint32_t dim, sc_dim start, sc_dim length) {
+    const sc_spec *self = rule_tensor(in, 0);
+    sc_spec spec = same_view(in, self);
+    spec.sizes[dim] = length;
+    move_offset(in, &spec, start, self->strides[dim]);
+    rule_set(out, spec);
+}
+
+sc_status sc_infer_split_with_sizes(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    const sc_iarg *sizes = &in->args[1];
+    uint32_t dim;
+    sc_dim start = sc_dim_int(0);
+    SC_TRY(need_dims(in, self));
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    sc_iout *outs = sc_infer_outs(in, sizes->count);
+    for (uint32_t i = 0; i < sizes->count; i++) {
+        sc_dim length;
+        SC_TRY(rule_item(in, "split_sizes", i, sc_dim_int(0), &length));
+        if (rule_less(length, sc_dim_int(0), false))
+            return rule_fail(in, SC_ERR_ARGUMENT, "%s: a negative size", in->op->name);
+        set_part(in, &outs[i], dim, start, length);
+        start = sc_dim_add(in->exprs, start, length);
+    }
+    if (sc_dim_known_equal(start, self->sizes[dim]) == SC_TRI_FALSE)
+        return rule_fail(in, SC_ERR_SHAPE, "%s: the parts add up to %s, the dimension has %s",
+                         in->op->name, rule_dim_text(in, start),
+                         rule_dim_text(in, self->sizes[dim]));
+    return SC_OK;
+}
+
+sc_status sc_infer_split(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    uint32_t dim;
+    int64_t count;
+    SC_TRY(need_dims(in, self));
+    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    sc_dim size = self->sizes[dim], part = rule_dim(in, "split_size", 1);
+    if (!rule_less(sc_dim_int(0), part, true))
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s: the size of the parts must be positive",
+                         in->op->name);
+    sc_dim rounded = sc_dim_add(in->exprs, size, sc_dim_sub(in->exprs, part, sc_dim_int(1)));
+    if (!sc_dim_hint(sc_dim_floordiv(in->exprs, rounded, part), &count) || count > 65536)
+        return rule_fail(in, SC_ERR_UNSUPPORTED, "%s: the number of parts is not known",
+                         in->op->name);
+    count = sc_max_i64(count, 1);
+    sc_iout *outs = sc_infer_outs(in, (uint32_t)count);
+    sc_dim start = sc_dim_int(0);
+    for (uint32_t i = 0; i < count; i++) {
+        sc_dim length = i + 1 < count ? part : sc_dim_sub(in->exprs, size, start);
+        set_part(in, &outs[i], dim, start, length);
+        start = sc_dim_add(in->exprs, start, length);
+    }
+    return SC_OK;
+}
+
+// --- other readings of the same storage ----------------------------------------------------------
+
+sc_status sc_infer_as_strided(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    const sc_iarg *sizes = &in->args[1], *strides = &in->args[2];
+    if (sizes->count != strides->count || sizes->count > SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and %u strides", in->op->name,
+                         sizes->count, strides->count);
+    sc_spec spec = view_of(in, self, sizes->count);
+    for (uint32_t d = 0; d < spec.rank; d++) {
+        spec.sizes[d] = rule_item_dim(&sizes->items[d]);
+        spec.strides[d] = rule_item_dim(&strides->items[d]);
+    }
+    if (!rule_is_none(in, "storage_offset"))
+        spec.offset = rule_dim(in, "storage_offset", 0);
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_expand(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    const sc_iarg *sizes = &in->args[1];
+    if (sizes->count < self->rank || sizes->count > SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_SHAPE, "%s: %u sizes for a tensor with %u dimensions",
+                         in->op->name, sizes->count, self->rank);
+    uint32_t missing = sizes->count - self->rank;
+    sc_spec spec = view_of(in, self, sizes->count);
+    for (uint32_t d = 0; d < spec.rank; d++) {
+        sc_dim wanted = rule_item_dim(&sizes->items[d]);
+        sc_dim old = d < missing ? sc_dim_int(1) : self->sizes[d - missing];
+        bool keep = sc_dim_is(wanted, -1) && d >= missing;
+        bool same = keep || (d >= missing && (sc_dim_equal(wanted, old) ||
+                                              (!sc_dim_is(old, 1) &&
+                                               sc_dim_known_equal(wanted, old) != SC_TRI_FALSE)));
+        if (!same && (!sc_dim_is(old, 1) || rule_less(wanted, sc_dim_int(0), false)))
+            return rule_fail(in, SC_ERR_SHAPE, "%s: dimension %u has size %s and cannot become %s",
+                             in->op->name, d, rule_dim_text(in, old), rule_dim_text(in, wanted));
+        spec.sizes[d] = keep || (same && wanted.expr && !old.expr) ? old : wanted;
+        spec.strides[d] = same ? self->strides[d - missing] : sc_dim_int(0);
+    }
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_view_dtype(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    sc_dtype dtype = rule_dtype(in, "dtype", (sc_dtype)self->dtype);
+    uint32_t from = sc_dtype_bytes((sc_dtype)self->dtype), to = sc_dtype_bytes(dtype);
+    sc_spec spec = same_view(in, self);
+    spec.dtype = (uint8_t)dtype;
+    if (from == to)
+        return rule_publish(in, spec);
+    if (!self->rank || !from || !to)
+        return rule_fail(in, SC_ERR_DTYPE, "%s needs a last dimension to change the item size",
+                         in->op->name);
+    uint32_t last = self->rank - 1u;
+    bool shrink = to > from;
+    sc_dim ratio = sc_dim_int(shrink ? to / from : from / to);
+    for (uint32_t d = 0; d < last; d++)
+        spec.strides[d] = shrink ? sc_dim_floordiv(in->exprs, spec.strides[d], ratio)
+                                 : sc_dim_mul(in->exprs, spec.strides[d], ratio);
+    spec.sizes[last] = shrink ? sc_dim_floordiv(in->exprs, spec.sizes[last], ratio)
+                              : sc_dim_mul(in->exprs, spec.sizes[last], ratio);
+    spec.offset = shrink ? sc_dim_floordiv(in->exprs, spec.offset, ratio)
+                         : sc_dim_mul(in->exprs, spec.offset, ratio);
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_view_as_real(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    sc_dtype real = self->dtype == SC_DTYPE_C32    ? SC_DTYPE_F16
+                    : self->dtype == SC_DTYPE_C64  ? SC_DTYPE_F32
+                    : self->dtype == SC_DTYPE_C128 ? SC_DTYPE_F64
+                                                   : SC_DTYPE_NONE;
+    if (real == SC_DTYPE_NONE || self->rank == SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_DTYPE, "%s needs a complex tensor", in->op->name);
+    sc_spec spec = view_of(in, self, self->rank + 1u);
+    sc_dim two = sc_dim_int(2);
+    spec.dtype = (uint8_t)real;
+    spec.offset = sc_dim_mul(in->exprs, self->offset, two);
+    for (uint32_t d = 0; d < self->rank; d++) {
+        spec.sizes[d] = self->sizes[d];
+        spec.strides[d] = sc_dim_mul(in->exprs, self->strides[d], two);
+    }
+    spec.sizes[self->rank] = two;
+    spec.strides[self->rank] = sc_dim_int(1);
+    return rule_publish(in, spec);
+}
+
+sc_status sc_infer_view_as_complex(sc_infer *in) {
+    const sc_spec *self = rule_tensor(in, 0);
+    sc_dtype complex = self->dtype == SC_DTYPE_F16   ? SC_DTYPE_C32
+                       : self->dtype == SC_DTYPE_F32 ? SC_DTYPE_C64
+                       : self->dtype == SC_DTYPE_F64 ? SC_DTYPE_C128
+                                                     : SC_DTYPE_NONE;
+    if (complex == SC_DTYPE_NONE || !self->rank || !sc_dim_is(self->sizes[self->rank - 1], 2))
+        return rule_fail(in, SC_ERR_DTYPE, "%s needs floats with a last dimension of size 2",
+                         in->op->name);
+    sc_spec spec = same_view(in, self);
+    sc_dim two = sc_dim_int(2);
+    spec.rank--;
+    spec.dtype = (uint8_t)complex;
+    spec.offset = sc_dim_floordiv(in->exprs, self->offset, two);
+    for (uint32_t d = 0; d < spec.rank; d++)
+        spec.strides[d] = sc_dim_floordiv(in->exprs, self->strides[d], two);
+    return rule_publish(in, spec);
+}
