@@ -75,6 +75,10 @@ uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition) {
     return m->code.count - 1;
 }
 
+void sc_emit_jump_back(sc_emit_method *m, int32_t condition, uint32_t destination) {
+    append(m, (sc_emit_instruction){SC_EMIT_JUMP_FALSE, condition, (int32_t)destination, 0, 0, NULL});
+}
+
 void sc_emit_land(sc_emit_method *m, uint32_t jump) {
     m->code.data[jump].b = (int32_t)m->code.count;
 }

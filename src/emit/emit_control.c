@@ -175,7 +175,7 @@ static sc_status end_loop(sc_emit_method *m, const loop *l) {
     int32_t compare[] = {l->counter, l->length, done};
     SC_TRY(sc_emit_call(m, sc_op_get(SC_OP_sym_add), add, 3, NULL));
     SC_TRY(sc_emit_call(m, sc_op_get(SC_OP_sym_eq), compare, 3, NULL));
-    m->code.data[sc_emit_jump_false(m, done)].b = (int32_t)l->start;
+    sc_emit_jump_back(m, done, l->start);
     return SC_OK;
 }
 
@@ -235,7 +235,7 @@ static sc_status emit_while(sc_emit_method *m, const sc_node *node) {
     sc_where_set_node(m->state->ctx, node);
     SC_TRY(check_carries(m, node, body, init->count));
     SC_TRY(emit_carries(m, node, body->ret->args, init->count));
-    m->code.data[sc_emit_jump_false(m, sc_emit_bool(m, false))].b = (int32_t)start;
+    sc_emit_jump_back(m, sc_emit_bool(m, false), start);
     sc_emit_land(m, to_end);
     return SC_OK;
 }

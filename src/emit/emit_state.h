@@ -112,6 +112,7 @@ sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, 
 void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to);
 // Returns the instruction's index; its destination is set later with sc_emit_land.
 uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition);
+void sc_emit_jump_back(sc_emit_method *m, int32_t condition, uint32_t destination);
 // The jump goes to the instruction that comes next.
 void sc_emit_land(sc_emit_method *m, uint32_t jump);
 
