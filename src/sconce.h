@@ -13,7 +13,7 @@
 #ifndef SCONCE_H
 #define SCONCE_H
 
-#include "base/source.h"
+#include "base/cord.h"
 
 typedef struct sc_session sc_session;
 
@@ -21,6 +21,9 @@ typedef struct sc_session sc_session;
 sc_session *sc_session_open(const sc_host *host);
 void sc_session_close(sc_session *session);
 sc_ctx *sc_session_ctx(sc_session *session);
+// True for a pointer that sc_session_open returned and sc_session_close has not seen: what comes
+// back from a host is checked with it.
+bool sc_session_is_open(const sc_session *session);
 
 // {"status": "unsupported_op", "diagnostics": [{"severity", "code", "message", "hint", "method",
 // "pass", "node", "op", "instruction", "stack_trace"}], "dropped": n} for what was recorded since
@@ -33,8 +36,8 @@ sc_str sc_meta_json(sc_session *session);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-// What kind of file this is, from its first bytes: "pt2", "pte", "ptd", or "unknown" with the reason
-// in a diagnostic.
+// What kind of file this is, from its first bytes: "pt2", "pte", "ptd", or "unknown" with the
+// reason in a diagnostic.
 sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind);
 
 // Adds the models of a .pt2 as methods. `method` names the method when the file holds one model (or
@@ -44,23 +47,30 @@ sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method,
 // A method that answers a constant: JSON number, true/false, string, or array of them.
 sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str value_json);
 
-// Decomposes to core ATen and rewrites to the edge dialect. Options: {"snapshots": bool} keeps the
-// IR text of every stage for sc_compile_text.
-sc_status sc_compile_to_edge(sc_session *session, sc_str options_json);
+// The compilation keeps every program it makes, under a small number: 0 is what was opened, further
+// ones appear as the calls below succeed. Earlier programs are never changed by later steps.
 
-// Runs named passes over one method, or over all when `method` is empty. `passes_json`: ["cse", ...].
-sc_status sc_compile_transform(sc_session *session, sc_str method, sc_str passes_json);
+// Decomposes to core ATen and rewrites to the edge dialect. Options: {"snapshots": bool} also keeps
+// the core ATen program, for looking at.
+sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t *edge);
 
-// Plans memory and emits. Options: {"share_mutable_buffers": bool, "external_constants": bool,
-// "segment_alignment": int, "constant_tensor_alignment": int, "alloc_graph_input": bool,
-// "alloc_graph_output": bool, "memory_planning": "best"|"greedy"|"naive"}.
-sc_status sc_compile_to_executorch(sc_session *session, sc_str options_json);
+// Runs named passes over one method of a copy of the edge program `edge`, or over all methods when
+// `method` is empty. `passes_json`: ["dce", ...].
+sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method,
+                               sc_str passes_json, uint32_t *transformed);
+
+// Plans memory and emits a copy of the edge program `edge`. Options: {"share_mutable_buffers":
+// bool, "external_constants": bool, "segment_alignment": int, "constant_tensor_alignment": int,
+// "alloc_graph_input": bool, "alloc_graph_output": bool, "memory_planning": "best" | "greedy" |
+// "naive"}. The files it makes are the outputs below; a second call replaces them.
+sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str options_json,
+                                   uint32_t *executorch);
 
 // The files that came out: index 0 is the .pte, further ones are .ptd files.
 typedef struct sc_output_chunk {
     sc_chunk_kind kind;
-    const uint8_t *bytes;    // SC_CHUNK_BYTES
-    uint32_t host_id;        // SC_CHUNK_EXTENT of a source the host can slice; 0: read it through C
+    const uint8_t *bytes;  // SC_CHUNK_BYTES
+    uint32_t host_id;      // SC_CHUNK_EXTENT of a source the host can slice; 0: read it through C
     uint64_t source_offset;
     uint64_t size;
 } sc_output_chunk;
@@ -70,18 +80,17 @@ sc_str sc_output_name(const sc_session *session, uint32_t output);
 uint64_t sc_output_bytes(const sc_session *session, uint32_t output);
 uint32_t sc_output_chunk_count(const sc_session *session, uint32_t output);
 sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, uint32_t chunk);
-// Reads any range of an output, whatever it is made of.
-sc_status sc_output_read(sc_session *session, uint32_t output, uint64_t offset, void *out,
-                         size_t bytes);
+// Reads any range of one chunk, whatever it is made of.
+sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, uint64_t offset,
+                         void *out, size_t bytes);
 
-// What there is to see, as JSON, at any point of the compilation: stages with times and node
-// counts, methods with signatures, ops, constants, memory plan, sizes.
+// What there is to see, as JSON, at any point of the compilation: programs with their stage, times
+// and node counts per pass, methods with signatures and ops, constants, memory plan, output sizes.
 sc_status sc_compile_inspect(sc_session *session, sc_str *json);
-// IR text of a method (all when empty) at a stage: "source", "core", "edge", "executorch" (as
-// recorded when snapshots are on), or "" for now.
-sc_status sc_compile_text(sc_session *session, sc_str stage, sc_str method, sc_str *text);
-// Nodes of a method at a stage as JSON rows: name, op, inputs, result, user's source line, module.
-sc_status sc_compile_nodes(sc_session *session, sc_str stage, sc_str method, sc_str *json);
+// IR text of a method (all when empty) of program number `program`.
+sc_status sc_compile_text(sc_session *session, uint32_t program, sc_str method, sc_str *text);
+// Nodes of a method as JSON rows: name, op, inputs, results, user's source line, module path.
+sc_status sc_compile_nodes(sc_session *session, uint32_t program, sc_str method, sc_str *json);
 
 // --- Running -------------------------------------------------------------------------------------
 
@@ -94,16 +103,21 @@ sc_status sc_run_inspect(sc_session *session, sc_str *json);
 sc_status sc_run_select(sc_session *session, sc_str method);
 
 typedef enum sc_value_kind {
-    SC_KIND_NONE, SC_KIND_INT, SC_KIND_DOUBLE, SC_KIND_BOOL, SC_KIND_STRING, SC_KIND_TENSOR
+    SC_KIND_NONE,
+    SC_KIND_INT,
+    SC_KIND_DOUBLE,
+    SC_KIND_BOOL,
+    SC_KIND_STRING,
+    SC_KIND_TENSOR
 } sc_value_kind;
 
 // A value that crosses the border. Tensor bytes are row-major logical values.
 typedef struct sc_io {
     sc_value_kind kind;
-    int64_t i;           // INT, BOOL (0 or 1)
-    double d;            // DOUBLE
-    sc_str str;          // STRING
-    uint8_t dtype;       // TENSOR: sc_dtype
+    int64_t i;      // INT, BOOL (0 or 1)
+    double d;       // DOUBLE
+    sc_str str;     // STRING
+    uint8_t dtype;  // TENSOR: sc_dtype
     uint8_t rank;
     const int64_t *sizes;
     const uint8_t *dim_order;  // outputs: as the program declares it; ignored on inputs

@@ -15,7 +15,7 @@ await script(async (args) => {
   for (const part of ["dist/cli.js", "dist/web/index.html"]) {
     if (!existsSync(inRoot(part))) throw new StepFailed(`the build made no ${part}`);
   }
-  run("node", ["dist/cli.js", "demo"]);
+  run("node", ["examples/story.mjs"]);
   if (values.once) return;
   const port = Number(values.port);
   // A taken port is no reason to stop: the address is printed anyway.

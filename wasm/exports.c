@@ -1,20 +1,320 @@
 // The module's functions: unpack arguments, call the core, hand the result back. Which functions
-// exist and what they take is said in exports.def alone.
-#include "base/arena.h"
+// exist and what they take is said in exports.def alone. Session pointers come from outside and are
+// checked; other pointers lie in memory that the host got from memory_alloc.
+#include "core/spec.h"
+#include "sconce.h"
 
 #define EXPORT(result, name, parameters) \
     __attribute__((export_name(#name))) result wasm_##name parameters;
 #include "exports.def"
 #undef EXPORT
 
-const char *wasm_version(void) {
-    return SC_VERSION;
+// Panics go to the host straight from base.c; the other imports are called from here.
+#define IMPORT(result, name, parameters)                                 \
+    __attribute__((import_module("sconce"), import_name(#name), unused)) \
+    result host_##name parameters;
+#include "imports.def"
+#undef IMPORT
+
+enum { NUMBERS_SIZES = 8, NUMBERS_DIM_ORDER = NUMBERS_SIZES + SC_RANK_MAX };
+
+static sc_str text_of(const char *data, uint32_t bytes) { return (sc_str){data, bytes}; }
+
+// The text result that waits for text_data and text_size. One per module: the host reads it before
+// its next call.
+static sc_str waiting_text;
+
+static int32_t keep_text(sc_status status, sc_str text) {
+    waiting_text = status == SC_OK ? text : (sc_str){NULL, 0};
+    return (int32_t)status;
 }
 
-void *wasm_memory_alloc(uint32_t bytes) {
-    return sc_try_alloc(bytes);
+static void check(const sc_session *session) { SC_ASSERT(sc_session_is_open(session)); }
+
+static bool on_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
+    (void)user;
+    return host_progress(phase, (double)done, (double)total) != 0;
 }
 
-void wasm_memory_free(void *memory) {
-    sc_free(memory);
+static void on_log(void *user, sc_severity severity, sc_str text) {
+    (void)user;
+    host_log((int32_t)severity, text.data, (uint32_t)text.size);
+}
+
+static double on_now(void *user) {
+    (void)user;
+    return host_now();
+}
+
+const char *wasm_version(void) { return SC_VERSION; }
+
+void *wasm_memory_alloc(uint32_t bytes) { return sc_try_alloc(bytes); }
+
+void wasm_memory_free(void *memory) { sc_free(memory); }
+
+sc_session *wasm_session_open(void) {
+    sc_host host = {.progress = on_progress, .log = on_log, .now_ms = on_now};
+    return sc_session_open(&host);
+}
+
+void wasm_session_close(sc_session *session) {
+    check(session);
+    sc_session_close(session);
+}
+
+const char *wasm_text_data(sc_session *session) {
+    check(session);
+    return waiting_text.data;
+}
+
+uint32_t wasm_text_size(sc_session *session) {
+    check(session);
+    return (uint32_t)waiting_text.size;
+}
+
+int32_t wasm_report(sc_session *session, int32_t status) {
+    check(session);
+    int32_t result = keep_text(SC_OK, sc_session_report(session, (sc_status)status));
+    sc_session_forget_diagnostics(session);
+    return result;
+}
+
+int32_t wasm_meta(sc_session *session) {
+    check(session);
+    return keep_text(SC_OK, sc_meta_json(session));
+}
+
+// --- Sources -------------------------------------------------------------------------------------
+
+static sc_status read_from_host(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                                size_t bytes) {
+    if (host_read(source->host_id, (double)offset, out, (uint32_t)bytes) != 0)
+        return sc_fail(ctx, SC_ERR_IO, NULL, "cannot read %zu bytes at offset %llu of the file",
+                       bytes, (unsigned long long)offset);
+    return SC_OK;
+}
+
+sc_source *wasm_source_host(sc_session *session, uint32_t id, double bytes) {
+    check(session);
+    sc_source *source = sc_new(sc_session_ctx(session)->arena, sc_source);
+    source->read = read_from_host;
+    source->size = (uint64_t)bytes;
+    source->host_id = id;
+    return source;
+}
+
+sc_source *wasm_source_memory(sc_session *session, const void *data, uint32_t bytes) {
+    check(session);
+    return sc_source_from_memory(sc_session_ctx(session)->arena, data, bytes);
+}
+
+// --- Compiling -----------------------------------------------------------------------------------
+
+int32_t wasm_detect(sc_session *session, sc_source *source) {
+    check(session);
+    sc_str kind = {0};
+    sc_status status = sc_detect(session, source, &kind);
+    return keep_text(status, kind);
+}
+
+int32_t wasm_compile_open(sc_session *session, sc_source *source, const char *method,
+                          uint32_t method_bytes, const char *model, uint32_t model_bytes) {
+    check(session);
+    return (int32_t)sc_compile_open(session, source, text_of(method, method_bytes),
+                                    text_of(model, model_bytes));
+}
+
+int32_t wasm_compile_constant_method(sc_session *session, const char *name, uint32_t name_bytes,
+                                     const char *value, uint32_t value_bytes) {
+    check(session);
+    return (int32_t)sc_compile_constant_method(session, text_of(name, name_bytes),
+                                               text_of(value, value_bytes));
+}
+
+int32_t wasm_compile_to_edge(sc_session *session, const char *options, uint32_t options_bytes,
+                             uint32_t *edge) {
+    check(session);
+    return (int32_t)sc_compile_to_edge(session, text_of(options, options_bytes), edge);
+}
+
+int32_t wasm_compile_transform(sc_session *session, uint32_t edge, const char *method,
+                               uint32_t method_bytes, const char *passes, uint32_t passes_bytes,
+                               uint32_t *transformed) {
+    check(session);
+    return (int32_t)sc_compile_transform(session, edge, text_of(method, method_bytes),
+                                         text_of(passes, passes_bytes), transformed);
+}
+
+int32_t wasm_compile_to_executorch(sc_session *session, uint32_t edge, const char *options,
+                                   uint32_t options_bytes, uint32_t *executorch) {
+    check(session);
+    return (int32_t)sc_compile_to_executorch(session, edge, text_of(options, options_bytes),
+                                             executorch);
+}
+
+int32_t wasm_compile_inspect(sc_session *session) {
+    check(session);
+    sc_str json = {0};
+    sc_status status = sc_compile_inspect(session, &json);
+    return keep_text(status, json);
+}
+
+int32_t wasm_compile_text(sc_session *session, uint32_t program, const char *method,
+                          uint32_t method_bytes) {
+    check(session);
+    sc_str text = {0};
+    sc_status status = sc_compile_text(session, program, text_of(method, method_bytes), &text);
+    return keep_text(status, text);
+}
+
+int32_t wasm_compile_nodes(sc_session *session, uint32_t program, const char *method,
+                           uint32_t method_bytes) {
+    check(session);
+    sc_str json = {0};
+    sc_status status = sc_compile_nodes(session, program, text_of(method, method_bytes), &json);
+    return keep_text(status, json);
+}
+
+// --- Outputs -------------------------------------------------------------------------------------
+
+uint32_t wasm_output_count(sc_session *session) {
+    check(session);
+    return sc_output_count(session);
+}
+
+int32_t wasm_output_name(sc_session *session, uint32_t output) {
+    check(session);
+    return keep_text(SC_OK, sc_output_name(session, output));
+}
+
+double wasm_output_bytes(sc_session *session, uint32_t output) {
+    check(session);
+    return (double)sc_output_bytes(session, output);
+}
+
+uint32_t wasm_output_chunk_count(sc_session *session, uint32_t output) {
+    check(session);
+    return sc_output_chunk_count(session, output);
+}
+
+int32_t wasm_output_chunk(sc_session *session, uint32_t output, uint32_t chunk, double *five) {
+    check(session);
+    sc_output_chunk c = sc_output_chunk_at(session, output, chunk);
+    five[0] = c.kind;
+    five[1] = (double)(uintptr_t)c.bytes;
+    five[2] = c.host_id;
+    five[3] = (double)c.source_offset;
+    five[4] = (double)c.size;
+    return SC_OK;
+}
+
+int32_t wasm_output_read(sc_session *session, uint32_t output, uint32_t chunk, double offset,
+                         void *out, uint32_t bytes) {
+    check(session);
+    return (int32_t)sc_output_read(session, output, chunk, (uint64_t)offset, out, bytes);
+}
+
+// --- Running -------------------------------------------------------------------------------------
+
+int32_t wasm_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
+                      uint32_t ptd_count, const char *options, uint32_t options_bytes) {
+    check(session);
+    return (int32_t)sc_run_open(session, pte, ptds, ptd_count, text_of(options, options_bytes));
+}
+
+int32_t wasm_run_inspect(sc_session *session) {
+    check(session);
+    sc_str json = {0};
+    sc_status status = sc_run_inspect(session, &json);
+    return keep_text(status, json);
+}
+
+int32_t wasm_run_select(sc_session *session, const char *method, uint32_t method_bytes) {
+    check(session);
+    return (int32_t)sc_run_select(session, text_of(method, method_bytes));
+}
+
+int32_t wasm_run_set_tensor(sc_session *session, uint32_t index, uint32_t dtype, uint32_t rank,
+                            const double *sizes, const void *data, uint32_t bytes) {
+    check(session);
+    int64_t whole[SC_RANK_MAX] = {0};
+    if (rank > SC_RANK_MAX)
+        return (int32_t)sc_fail(sc_session_ctx(session), SC_ERR_INPUT, NULL,
+                                "input %u has %u dimensions, at most %d are possible", index, rank,
+                                SC_RANK_MAX);
+    for (uint32_t d = 0; d < rank; d++) whole[d] = (int64_t)sizes[d];
+    sc_io io = {.kind = SC_KIND_TENSOR,
+                .dtype = (uint8_t)dtype,
+                .rank = (uint8_t)rank,
+                .sizes = whole,
+                .data = data,
+                .bytes = bytes};
+    return (int32_t)sc_run_set_input(session, index, &io);
+}
+
+int32_t wasm_run_set_int(sc_session *session, uint32_t index, uint32_t low, int32_t high) {
+    check(session);
+    int64_t value = (int64_t)((uint64_t)(uint32_t)high << 32 | low);
+    sc_io io = {.kind = SC_KIND_INT, .i = value};
+    return (int32_t)sc_run_set_input(session, index, &io);
+}
+
+int32_t wasm_run_set_double(sc_session *session, uint32_t index, double value) {
+    check(session);
+    sc_io io = {.kind = SC_KIND_DOUBLE, .d = value};
+    return (int32_t)sc_run_set_input(session, index, &io);
+}
+
+int32_t wasm_run_set_bool(sc_session *session, uint32_t index, bool value) {
+    check(session);
+    sc_io io = {.kind = SC_KIND_BOOL, .i = value};
+    return (int32_t)sc_run_set_input(session, index, &io);
+}
+
+int32_t wasm_run_set_string(sc_session *session, uint32_t index, const char *text, uint32_t bytes) {
+    check(session);
+    sc_io io = {.kind = SC_KIND_STRING, .str = text_of(text, bytes)};
+    return (int32_t)sc_run_set_input(session, index, &io);
+}
+
+int32_t wasm_run_set_none(sc_session *session, uint32_t index) {
+    check(session);
+    sc_io io = {.kind = SC_KIND_NONE};
+    return (int32_t)sc_run_set_input(session, index, &io);
+}
+
+int32_t wasm_run_execute(sc_session *session) {
+    check(session);
+    return (int32_t)sc_run_execute(session);
+}
+
+uint32_t wasm_run_output_count(sc_session *session) {
+    check(session);
+    return sc_run_output_count(session);
+}
+
+int32_t wasm_run_output(sc_session *session, uint32_t index, double *numbers) {
+    check(session);
+    sc_io io = {.kind = SC_KIND_NONE};
+    sc_status status = sc_run_output(session, index, &io);
+    if (status != SC_OK) return (int32_t)status;
+    bool is_text = io.kind == SC_KIND_STRING;
+    numbers[0] = io.kind;
+    numbers[1] = (double)(uint32_t)io.i;
+    numbers[2] = (double)(int32_t)(io.i >> 32);
+    numbers[3] = io.d;
+    numbers[4] = io.dtype;
+    numbers[5] = io.rank;
+    numbers[6] = (double)(uintptr_t)(is_text ? (const void *)io.str.data : io.data);
+    numbers[7] = (double)(is_text ? io.str.size : io.bytes);
+    for (uint32_t d = 0; d < io.rank; d++) {
+        numbers[NUMBERS_SIZES + d] = (double)io.sizes[d];
+        numbers[NUMBERS_DIM_ORDER + d] = io.dim_order[d];
+    }
+    return SC_OK;
+}
+
+int32_t wasm_run_reset(sc_session *session) {
+    check(session);
+    return (int32_t)sc_run_reset(session);
 }

@@ -36,7 +36,8 @@ sc_status sc_program_clone(const sc_program *program, sc_program **out) {
     for (uint32_t i = 0; i < program->methods.count; i++)
         SC_TRY(sc_method_clone(program->methods.data[i], copy));
     for (uint32_t i = 0; i < program->constant_methods.count; i++)
-        sc_vec_push(program->ctx->arena, &copy->constant_methods, program->constant_methods.data[i]);
+        sc_vec_push(program->ctx->arena, &copy->constant_methods,
+                    program->constant_methods.data[i]);
     *out = copy;
     return SC_OK;
 }

@@ -23,10 +23,8 @@ typedef struct moment {
 
 static int by_time(const void *a, const void *b) {
     const moment *x = a, *y = b;
-    if (x->at != y->at)
-        return x->at < y->at ? -1 : 1;
-    if (x->ends != y->ends)
-        return x->ends ? 1 : -1;
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    if (x->ends != y->ends) return x->ends ? 1 : -1;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -36,8 +34,7 @@ static moment *moments_sorted(sc_ctx *ctx, const sc_plan_item *items, uint32_t c
     moment *moments = sc_new_array(ctx->scratch, moment, 2 * (size_t)count + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (items[i].bytes == 0)
-            continue;
+        if (items[i].bytes == 0) continue;
         moments[n++] = (moment){items[i].first, false, i};
         moments[n++] = (moment){items[i].last, true, i};
     }
@@ -79,8 +76,7 @@ sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
             link = &next[*link - 1];
         }
         if (moments[i].ends) {
-            while (*link - 1 != index)
-                link = &next[*link - 1];
+            while (*link - 1 != index) link = &next[*link - 1];
             *link = next[index];
             continue;
         }
@@ -88,7 +84,8 @@ sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
         bool hits_above = *link && item->offset + item->bytes > items[*link - 1].offset;
         if (hits_below || hits_above || item->offset < start || item->offset % align ||
             item->offset + item->bytes > total)
-            status = sc_fail(ctx, SC_ERR_INTERNAL, NULL, "memory plan: item %u is misplaced", index);
+            status =
+                sc_fail(ctx, SC_ERR_INTERNAL, NULL, "memory plan: item %u is misplaced", index);
         next[index] = *link;
         *link = index + 1;
     }
@@ -103,21 +100,16 @@ sc_status sc_plan_best(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_
     uint64_t bound = start + sc_plan_live_bytes(ctx, items, count, align), best = UINT64_MAX;
     sc_status status = SC_OK;
     for (size_t a = 0; a < SC_COUNT_OF(ALGORITHMS) && best > bound && status == SC_OK; a++) {
-        if (ALGORITHMS[a].square && count > SC_PLAN_SQUARE_MAX)
-            continue;
+        if (ALGORITHMS[a].square && count > SC_PLAN_SQUARE_MAX) continue;
         memcpy(trial, items, count * sizeof(*items));
         uint64_t size = 0;
         status = ALGORITHMS[a].run(ctx, trial, count, align, start, &size);
-        if (status != SC_OK || size >= best)
-            continue;
+        if (status != SC_OK || size >= best) continue;
         best = size;
-        if (algorithm)
-            *algorithm = ALGORITHMS[a].name;
-        for (uint32_t i = 0; i < count; i++)
-            items[i].offset = trial[i].offset;
+        if (algorithm) *algorithm = ALGORITHMS[a].name;
+        for (uint32_t i = 0; i < count; i++) items[i].offset = trial[i].offset;
     }
-    if (status == SC_OK)
-        status = sc_plan_verify(ctx, items, count, align, start, best);
+    if (status == SC_OK) status = sc_plan_verify(ctx, items, count, align, start, best);
     *total = best;
     sc_arena_rewind(ctx->scratch, mark);
     return status;

@@ -35,8 +35,7 @@ typedef struct entry {
 
 static int by_decreasing_size(const void *a, const void *b) {
     const entry *x = a, *y = b;
-    if (x->size != y->size)
-        return x->size > y->size ? -1 : 1;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
     return x->index > y->index ? -1 : 1;
 }
 
@@ -44,13 +43,10 @@ static bool is_busy(const uint64_t *busy, uint32_t first, uint32_t last) {
     uint32_t first_word = first / 64, last_word = last / 64;
     uint64_t head = ~UINT64_C(0) << (first % 64);
     uint64_t tail = ~UINT64_C(0) >> (63 - last % 64);
-    if (first_word == last_word)
-        return (busy[first_word] & head & tail) != 0;
-    if ((busy[first_word] & head) || (busy[last_word] & tail))
-        return true;
+    if (first_word == last_word) return (busy[first_word] & head & tail) != 0;
+    if ((busy[first_word] & head) || (busy[last_word] & tail)) return true;
     for (uint32_t w = first_word + 1; w < last_word; w++)
-        if (busy[w])
-            return true;
+        if (busy[w]) return true;
     return false;
 }
 
@@ -64,8 +60,7 @@ static void set_busy(uint64_t *busy, uint32_t first, uint32_t last) {
     }
     busy[first_word] |= head;
     busy[last_word] |= tail;
-    for (uint32_t w = first_word + 1; w < last_word; w++)
-        busy[w] = ~UINT64_C(0);
+    for (uint32_t w = first_word + 1; w < last_word; w++) busy[w] = ~UINT64_C(0);
 }
 
 // Range maximum with range raise, bottom-up without pushing down: the answer for a leaf is the
@@ -82,10 +77,8 @@ static void raise_range(const greedy *g, bucket *b, uint32_t first, uint32_t las
             b->raised[r] = sc_max_u64(b->raised[r], to);
         }
     }
-    for (uint32_t n = left; n >= 1; n /= 2)
-        b->filled[n] = sc_max_u64(b->filled[n], to);
-    for (uint32_t n = right; n >= 1; n /= 2)
-        b->filled[n] = sc_max_u64(b->filled[n], to);
+    for (uint32_t n = left; n >= 1; n /= 2) b->filled[n] = sc_max_u64(b->filled[n], to);
+    for (uint32_t n = right; n >= 1; n /= 2) b->filled[n] = sc_max_u64(b->filled[n], to);
     for (uint32_t l = left, r = right + 1; l < r; l /= 2, r /= 2) {
         if (l & 1) {
             b->filled[l] = sc_max_u64(b->filled[l], to);
@@ -111,10 +104,8 @@ static uint64_t highest_in_range(const greedy *g, const bucket *b, uint32_t firs
             highest = sc_max_u64(highest, b->filled[r]);
         }
     }
-    for (uint32_t n = left; n >= 1; n /= 2)
-        highest = sc_max_u64(highest, b->raised[n]);
-    for (uint32_t n = right; n >= 1; n /= 2)
-        highest = sc_max_u64(highest, b->raised[n]);
+    for (uint32_t n = left; n >= 1; n /= 2) highest = sc_max_u64(highest, b->raised[n]);
+    for (uint32_t n = right; n >= 1; n /= 2) highest = sc_max_u64(highest, b->raised[n]);
     return highest;
 }
 
@@ -135,12 +126,10 @@ static uint32_t place(greedy *g, const sc_plan_item *item, uint64_t size, uint64
                       uint64_t *offset) {
     *offset = 0;
     for (uint32_t i = 0; i < g->buckets.count; i++)
-        if (!is_busy(g->buckets.data[i].busy, item->first, item->last))
-            return i;
+        if (!is_busy(g->buckets.data[i].busy, item->first, item->last)) return i;
     for (uint32_t i = 0; i < g->buckets.count; i++) {
         const bucket *b = &g->buckets.data[i];
-        if (b->size < size || !b->filled)
-            continue;
+        if (b->size < size || !b->filled) continue;
         uint64_t top = highest_in_range(g, b, item->first, item->last);
         if (top > 0 && top + size <= b->size) {
             *offset = top;
@@ -162,8 +151,7 @@ static void place_all(greedy *g, sc_plan_item *items, const entry *order, uint32
         uint32_t at = place(g, item, size, smallest, &item->offset);
         bucket *b = &g->buckets.data[at];
         set_busy(b->busy, item->first, item->last);
-        if (b->filled && size > 0)
-            raise_range(g, b, item->first, item->last, item->offset + size);
+        if (b->filled && size > 0) raise_range(g, b, item->first, item->last, item->offset + size);
         bucket_of[order[i].index] = at;
     }
 }
@@ -176,11 +164,9 @@ sc_status sc_plan_greedy(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint3
     uint32_t *bucket_of = sc_new_array(ctx->scratch, uint32_t, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         order[i] = (entry){sc_align_up(items[i].bytes, SORT_ALIGN), i};
-        if (items[i].last >= g.moment_count)
-            g.moment_count = items[i].last + 1;
+        if (items[i].last >= g.moment_count) g.moment_count = items[i].last + 1;
     }
-    while (g.leaf_count < g.moment_count)
-        g.leaf_count *= 2;
+    while (g.leaf_count < g.moment_count) g.leaf_count *= 2;
     qsort(order, count, sizeof(entry), by_decreasing_size);
     place_all(&g, items, order, count, align, bucket_of);
 
@@ -189,8 +175,7 @@ sc_status sc_plan_greedy(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint3
         g.buckets.data[i].offset = end;
         end += g.buckets.data[i].size;
     }
-    for (uint32_t i = 0; i < count; i++)
-        items[i].offset += g.buckets.data[bucket_of[i]].offset;
+    for (uint32_t i = 0; i < count; i++) items[i].offset += g.buckets.data[bucket_of[i]].offset;
     *total = end;
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;

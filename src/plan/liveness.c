@@ -11,15 +11,12 @@ typedef struct walk {
 } walk;
 
 static void touch(walk *w, const sc_value *value, uint32_t moment) {
-    if (value->type != SC_VALUE_TENSOR)
-        return;
+    if (value->type != SC_VALUE_TENSOR) return;
     uint64_t offset = 0;
     const sc_storage *root = sc_storage_root(w->table, value, &offset);
     sc_interval *interval = &w->live->intervals[root->value->mark];
-    if (moment < interval->first)
-        interval->first = moment;
-    if (interval->last < moment || interval->last == UINT32_MAX)
-        interval->last = moment;
+    if (moment < interval->first) interval->first = moment;
+    if (interval->last < moment || interval->last == UINT32_MAX) interval->last = moment;
 }
 
 typedef struct touch_at {
@@ -44,16 +41,14 @@ static sc_status walk_graph(sc_ctx *ctx, walk *w, const sc_graph *graph);
 static sc_status walk_bodies(sc_ctx *ctx, walk *w, const sc_node *node) {
     uint32_t begin = w->now;
     for (uint32_t i = 0; i < node->arg_count; i++) {
-        if (node->args[i].kind != SC_ARG_GRAPH)
-            continue;
+        if (node->args[i].kind != SC_ARG_GRAPH) continue;
         const sc_graph *body = node->args[i].graph;
         SC_TRY(walk_graph(ctx, w, body));
         // A result may be the very tensor that the body ends with: both live as long as either.
         touch_args(w, body->ret, w->now);
     }
     w->now++;
-    for (uint32_t i = 0; i < node->out_count; i++)
-        touch(w, node->outs[i], begin);
+    for (uint32_t i = 0; i < node->out_count; i++) touch(w, node->outs[i], begin);
     return SC_OK;
 }
 
@@ -61,8 +56,7 @@ static sc_status walk_graph(sc_ctx *ctx, walk *w, const sc_graph *graph) {
     if (++w->depth > ctx->limits.graph_depth_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "control flow is nested deeper than %u",
                        ctx->limits.graph_depth_max);
-    for (uint32_t i = 0; i < graph->inputs.count; i++)
-        touch(w, graph->inputs.data[i], w->now);
+    for (uint32_t i = 0; i < graph->inputs.count; i++) touch(w, graph->inputs.data[i], w->now);
     for (const sc_node *node = graph->first; node; node = node->next) {
         w->now++;
         touch_args(w, node, w->now);
@@ -70,8 +64,7 @@ static sc_status walk_graph(sc_ctx *ctx, walk *w, const sc_graph *graph) {
             SC_TRY(walk_bodies(ctx, w, node));
             touch_args(w, node, w->now);
         }
-        for (uint32_t i = 0; i < node->out_count; i++)
-            touch(w, node->outs[i], w->now);
+        for (uint32_t i = 0; i < node->out_count; i++) touch(w, node->outs[i], w->now);
     }
     w->depth--;
     return SC_OK;
@@ -83,14 +76,12 @@ static sc_status walk_graph(sc_ctx *ctx, walk *w, const sc_graph *graph) {
 static bool extend_moved(walk *w, const sc_graph *graph, uint32_t depth) {
     bool grew = false;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_has(node->op, SC_HIGHER_ORDER))
-            continue;
+        if (!sc_op_has(node->op, SC_HIGHER_ORDER)) continue;
         for (uint32_t i = 0; i < node->arg_count; i++) {
-            if (node->args[i].kind != SC_ARG_GRAPH)
-                continue;
+            if (node->args[i].kind != SC_ARG_GRAPH) continue;
             const sc_graph *body = node->args[i].graph;
-            uint32_t count = body->ret->arg_count < node->out_count ? body->ret->arg_count
-                                                                     : node->out_count;
+            uint32_t count =
+                body->ret->arg_count < node->out_count ? body->ret->arg_count : node->out_count;
             for (uint32_t k = 0; k < count; k++) {
                 const sc_arg *from = &body->ret->args[k];
                 if (from->kind != SC_ARG_VALUE || from->value->type != SC_VALUE_TENSOR ||
@@ -105,8 +96,7 @@ static bool extend_moved(walk *w, const sc_graph *graph, uint32_t depth) {
                     grew = true;
                 }
             }
-            if (depth > 0)
-                grew |= extend_moved(w, body, depth - 1);
+            if (depth > 0) grew |= extend_moved(w, body, depth - 1);
         }
     }
     return grew;
@@ -131,7 +121,6 @@ sc_status sc_liveness_compute(sc_ctx *ctx, sc_arena *arena, const sc_storage_tab
             out->intervals[i] = (sc_interval){1, 0};
     }
     for (uint32_t round = 0; round <= ctx->limits.graph_depth_max; round++)
-        if (!extend_moved(&w, method->graph, ctx->limits.graph_depth_max))
-            break;
+        if (!extend_moved(&w, method->graph, ctx->limits.graph_depth_max)) break;
     return SC_OK;
 }

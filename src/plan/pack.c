@@ -11,10 +11,8 @@ typedef struct entry {
 
 static int by_key(const void *a, const void *b) {
     const entry *x = a, *y = b;
-    if (x->major != y->major)
-        return x->major > y->major ? -1 : 1;
-    if (x->minor != y->minor)
-        return x->minor < y->minor ? -1 : 1;
+    if (x->major != y->major) return x->major > y->major ? -1 : 1;
+    if (x->minor != y->minor) return x->minor < y->minor ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -39,10 +37,8 @@ static uint64_t place_lowest(placed *p, uint32_t index, uint32_t align, uint64_t
             continue;
         }
         bool together = other->first <= item->last && item->first <= other->last;
-        if (together && other->offset >= offset + size)
-            break;
-        if (together)
-            offset = sc_max_u64(offset, other->offset + sc_align_up(other->bytes, align));
+        if (together && other->offset >= offset + size) break;
+        if (together) offset = sc_max_u64(offset, other->offset + sc_align_up(other->bytes, align));
         link = &p->next[*link - 1];
     }
     for (insert_at = &p->head; *insert_at && p->items[*insert_at - 1].offset < offset;)
@@ -72,8 +68,7 @@ sc_status sc_plan_by_size(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint
                           uint64_t start, uint64_t *total) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     entry *order = sc_new_array(ctx->scratch, entry, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = (entry){items[i].bytes, items[i].first, i};
+    for (uint32_t i = 0; i < count; i++) order[i] = (entry){items[i].bytes, items[i].first, i};
     pack(ctx, items, order, count, align, start, false, total);
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;

@@ -11,7 +11,8 @@
 
 enum { MEMORY_OWN = 1, MEMORY_STATE = 2 };
 
-// --- Mutable buffers of several methods ------------------------------------------------------------
+// --- Mutable buffers of several methods
+// ------------------------------------------------------------
 
 // A buffer that one method writes is state for every method that reads it, when shared.
 static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t count) {
@@ -34,11 +35,11 @@ static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t coun
 }
 
 static sc_status check_same_buffer(sc_ctx *ctx, const sc_storage *a, const sc_storage *b) {
-    if (sc_spec_equal(&a->constant->spec, &b->constant->spec))
-        return SC_OK;
-    return sc_fail(ctx, SC_ERR_MISMATCH, "Export all methods from one module, or do not share state.",
-                   "buffer '" SC_STR_FMT "' has different shapes or dtypes in the methods that share it",
-                   SC_STR_ARG(a->constant->name));
+    if (sc_spec_equal(&a->constant->spec, &b->constant->spec)) return SC_OK;
+    return sc_fail(
+        ctx, SC_ERR_MISMATCH, "Export all methods from one module, or do not share state.",
+        "buffer '" SC_STR_FMT "' has different shapes or dtypes in the methods that share it",
+        SC_STR_ARG(a->constant->name));
 }
 
 static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t count,
@@ -49,11 +50,10 @@ static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t cou
     for (uint32_t m = 0; m < count; m++) {
         for (uint32_t i = 0; i < tables[m].items.count; i++) {
             sc_storage *storage = &tables[m].items.data[i];
-            if (storage->kind != SC_STORAGE_MUTABLE)
-                continue;
+            if (storage->kind != SC_STORAGE_MUTABLE) continue;
             sc_str name = storage->constant->name;
-            const sc_storage *same = options->share_mutable_buffers ? sc_map_get(&placed, name)
-                                                                    : NULL;
+            const sc_storage *same =
+                options->share_mutable_buffers ? sc_map_get(&placed, name) : NULL;
             storage->memory_id = MEMORY_STATE;
             if (same) {
                 SC_TRY(check_same_buffer(ctx, same, storage));
@@ -62,8 +62,7 @@ static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t cou
             }
             storage->offset = end;
             end += sc_align_up(storage->constant->data.size, options->align);
-            if (options->share_mutable_buffers)
-                sc_map_set(&placed, name, storage);
+            if (options->share_mutable_buffers) sc_map_set(&placed, name, storage);
         }
     }
     for (uint32_t m = 0; m < count && end > 0; m++) {
@@ -74,7 +73,8 @@ static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t cou
     return SC_OK;
 }
 
-// --- One method --------------------------------------------------------------------------------------
+// --- One method
+// --------------------------------------------------------------------------------------
 
 static bool is_placed_here(const sc_storage *storage) {
     return (storage->kind == SC_STORAGE_PLANNED || storage->kind == SC_STORAGE_MUTABLE) &&
@@ -93,14 +93,12 @@ static sc_status item_bytes(sc_ctx *ctx, const sc_storage *storage, uint64_t *ou
     return SC_OK;
 }
 
-static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table,
-                               const sc_liveness *live, sc_plan_item *items, uint32_t *roots,
-                               uint32_t *count) {
+static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table, const sc_liveness *live,
+                               sc_plan_item *items, uint32_t *roots, uint32_t *count) {
     *count = 0;
     for (uint32_t i = 0; i < table->items.count; i++) {
         const sc_storage *storage = &table->items.data[i];
-        if (!is_placed_here(storage))
-            continue;
+        if (!is_placed_here(storage)) continue;
         sc_interval at = live->intervals[i];
         sc_plan_item item = {.first = at.first, .last = at.last};
         SC_TRY(item_bytes(ctx, storage, &item.bytes));
@@ -146,16 +144,16 @@ static void report_items(sc_ctx *ctx, const sc_storage_table *table, const sc_pl
 static void report_state(sc_ctx *ctx, const sc_storage_table *table, sc_place_report *report) {
     for (uint32_t i = 0; i < table->items.count; i++) {
         const sc_storage *storage = &table->items.data[i];
-        if (storage->kind != SC_STORAGE_MUTABLE || storage->memory_id != MEMORY_STATE)
-            continue;
-        sc_place_item item = {storage->value->name, storage->constant->data.size, storage->offset,
-                              0, report->moment_count - 1, MEMORY_STATE};
+        if (storage->kind != SC_STORAGE_MUTABLE || storage->memory_id != MEMORY_STATE) continue;
+        sc_place_item item = {storage->value->name,     storage->constant->data.size,
+                              storage->offset,          0,
+                              report->moment_count - 1, MEMORY_STATE};
         sc_vec_push(ctx->arena, &report->items, item);
     }
 }
 
-static sc_status place_method(sc_ctx *ctx, sc_storage_table *table,
-                              const sc_place_options *options, sc_place_report *report) {
+static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_place_options *options,
+                              sc_place_report *report) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_liveness live;
     SC_TRY(sc_liveness_compute(ctx, ctx->scratch, table, &live));
@@ -201,10 +199,8 @@ sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_place_opti
         SC_TRY(sc_storage_build(ctx, program->methods.data[m], options->plan_inputs,
                                 options->plan_outputs, &(*tables)[m]));
     }
-    if (options->share_mutable_buffers)
-        mark_shared(ctx->arena, *tables, count);
-    if (count > 1)
-        SC_TRY(place_state(ctx, *tables, count, options));
+    if (options->share_mutable_buffers) mark_shared(ctx->arena, *tables, count);
+    if (count > 1) SC_TRY(place_state(ctx, *tables, count, options));
     for (uint32_t m = 0; m < count; m++) {
         sc_where_set_method(ctx, program->methods.data[m]);
         SC_TRY(sc_views_alias(ctx, &(*tables)[m]));

@@ -9,8 +9,8 @@
 typedef struct sc_place_options {
     bool share_mutable_buffers;  // buffers of equal name are one buffer in all methods
     bool plan_inputs, plan_outputs;
-    sc_str algorithm;            // "best" (or empty), "greedy", "naive"
-    uint32_t align;              // power of two
+    sc_str algorithm;  // "best" (or empty), "greedy", "naive"
+    uint32_t align;    // power of two
 } sc_place_options;
 
 // One planned tensor, for looking at.
@@ -22,10 +22,10 @@ typedef struct sc_place_item {
 } sc_place_item;
 
 typedef struct sc_place_report {
-    const char *algorithm;    // the winner
-    uint64_t planned_bytes;   // all buffers together
-    uint64_t live_bytes;      // what no plan can go below, mutable buffers included
-    uint64_t naive_bytes;     // without any reuse
+    const char *algorithm;   // the winner
+    uint64_t planned_bytes;  // all buffers together
+    uint64_t live_bytes;     // what no plan can go below, mutable buffers included
+    uint64_t naive_bytes;    // without any reuse
     uint32_t moment_count;
     SC_VEC(sc_place_item) items;
 } sc_place_report;

@@ -7,12 +7,12 @@
 
 typedef struct sc_plan_item {
     uint64_t bytes;
-    uint32_t first, last;   // inclusive instruction positions
-    uint64_t offset;        // out
+    uint32_t first, last;  // inclusive instruction positions
+    uint64_t offset;       // out
 } sc_plan_item;
 
-// An algorithm: sets item offsets from `start` on, and `total`, the end of the highest item. `align`
-// is a power of two. Scratch comes from ctx->scratch and is given back.
+// An algorithm: sets item offsets from `start` on, and `total`, the end of the highest item.
+// `align` is a power of two. Scratch comes from ctx->scratch and is given back.
 typedef sc_status (*sc_plan_fn)(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                                 uint64_t start, uint64_t *total);
 

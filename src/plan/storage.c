@@ -49,8 +49,8 @@ bool sc_storage_dim_order(const sc_value *value, uint8_t *order) {
 bool sc_storage_spec_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order) {
     bool sorted = sc_spec_dim_order(exprs, spec, order);
     bool may_be_last = spec->rank == 4 || spec->rank == 5;
-    if (sorted && (is_order(order, spec->rank, false) ||
-                   (may_be_last && is_order(order, spec->rank, true))))
+    if (sorted &&
+        (is_order(order, spec->rank, false) || (may_be_last && is_order(order, spec->rank, true))))
         return true;
     bool is_last = sorted && may_be_last &&
                    (spec->rank == 4 ? sc_spec_is_channels_last(exprs, spec)
@@ -152,8 +152,7 @@ static sc_status build_graph(builder *b, sc_graph *graph) {
     if (++b->depth > b->ctx->limits.graph_depth_max)
         return sc_fail(b->ctx, SC_ERR_LIMIT, NULL, "control flow is nested deeper than %u",
                        b->ctx->limits.graph_depth_max);
-    for (uint32_t i = 0; i < graph->inputs.count; i++)
-        add_value(b, graph->inputs.data[i]);
+    for (uint32_t i = 0; i < graph->inputs.count; i++) add_value(b, graph->inputs.data[i]);
     for (sc_node *node = graph->first; node; node = node->next) SC_TRY(build_node(b, node));
     b->depth--;
     return SC_OK;

@@ -1,4 +1,5 @@
-// Where every value of a method lives when it runs: the planner's answer and the emitter's question.
+// Where every value of a method lives when it runs: the planner's answer and the emitter's
+// question.
 //
 // One table per method, indexed by sc_value.mark: sc_storage_build numbers all values, bodies of
 // control flow included, and the marks must stay untouched until the method is emitted.
@@ -16,30 +17,34 @@ typedef enum sc_storage_kind {
     SC_STORAGE_UNPLANNED,  // the caller supplies the memory: inputs and outputs, on request
     SC_STORAGE_CONSTANT,   // a parameter, lifted constant or buffer that is never written
     SC_STORAGE_MUTABLE,    // a buffer that is written: placed like PLANNED, bytes loaded at start
-    SC_STORAGE_ALIAS,      // a view without instructions: inside `base`, `offset` bytes from its start
-    SC_STORAGE_SAME        // the very tensor `base`: result of an in-place op, operand seen from a
-                           // body, branch output that is written straight into the cond's result
+    SC_STORAGE_ALIAS,  // a view without instructions: inside `base`, `offset` bytes from its start
+    SC_STORAGE_SAME    // the very tensor `base`: result of an in-place op, operand seen from a
+                       // body, branch output that is written straight into the cond's result
 } sc_storage_kind;
 
 typedef struct sc_storage {
     sc_storage_kind kind;
-    uint32_t memory_id;        // 1-based
-    uint64_t offset;           // bytes
-    sc_value *base;            // ALIAS, SAME
-    sc_value *value;           // whose storage this is
-    sc_constant *constant;     // CONSTANT, MUTABLE
+    uint32_t memory_id;     // 1-based
+    uint64_t offset;        // bytes
+    sc_value *base;         // ALIAS, SAME
+    sc_value *value;        // whose storage this is
+    sc_constant *constant;  // CONSTANT, MUTABLE
 } sc_storage;
 
 typedef struct sc_storage_table {
     sc_method *method;
-    SC_VEC(sc_storage) items;          // by sc_value.mark
-    SC_VEC(uint64_t) buffer_bytes;     // of memory ids 1, 2, ... (element 0 is memory id 1)
+    SC_VEC(sc_storage) items;       // by sc_value.mark
+    SC_VEC(uint64_t) buffer_bytes;  // of memory ids 1, 2, ... (element 0 is memory id 1)
 } sc_storage_table;
 
 // How a list of operands of control flow reaches the bodies' inputs, list by list in their order:
 // read as it is, carried from iteration to iteration (and out as the first results), or sliced
 // along the first dimension, one slice an iteration.
-typedef enum sc_operand_role { SC_OPERAND_READ, SC_OPERAND_CARRY, SC_OPERAND_SLICE } sc_operand_role;
+typedef enum sc_operand_role {
+    SC_OPERAND_READ,
+    SC_OPERAND_CARRY,
+    SC_OPERAND_SLICE
+} sc_operand_role;
 
 // The role of the `list`-th list of operands of a higher-order op.
 sc_operand_role sc_storage_operand_role(const sc_op *op, uint32_t list);
@@ -54,14 +59,13 @@ static inline sc_storage *sc_storage_of(const sc_storage_table *table, const sc_
     return &table->items.data[value->mark];
 }
 
-// The dim order that a tensor is written with. Where sizes of 1 leave a choice, channels-last strides
-// stay channels-last and all else becomes row-major. False when the strides fit no order.
+// The dim order that a tensor is written with. Where sizes of 1 leave a choice, channels-last
+// strides stay channels-last and all else becomes row-major. False when the strides fit no order.
 bool sc_storage_dim_order(const sc_value *value, uint8_t *order);
 bool sc_storage_spec_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
 
 // The storage at the end of the chain of `base` links, and how many bytes into it `value` starts.
 // Chains are short and acyclic by construction: a base is always defined before its alias.
-sc_storage *sc_storage_root(const sc_storage_table *table, const sc_value *value,
-                            uint64_t *offset);
+sc_storage *sc_storage_root(const sc_storage_table *table, const sc_value *value, uint64_t *offset);
 
 #endif

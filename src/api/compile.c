@@ -1,0 +1,280 @@
+// The whole of lowering, to be read first: open, decompose and rewrite to the edge dialect, make
+// the graph executable, plan memory, emit. Every step works on a copy, so earlier programs stay as
+// they were for those who look at them.
+#include "api/session.h"
+#include "emit/emit.h"
+#include "import/import.h"
+
+static void add_stage(sc_session *session, const char *name, sc_program *program, double begin_ms,
+                      const sc_pipeline *pipeline, uint32_t *number) {
+    sc_stage stage = {.name = name, .program = program};
+    stage.ms = sc_session_now_ms(session) - begin_ms;
+    for (uint32_t i = 0; pipeline && i < pipeline->timings.count; i++)
+        sc_vec_push(&session->arena, &stage.timings, pipeline->timings.data[i]);
+    sc_vec_push(&session->arena, &session->stages, stage);
+    if (number) *number = session->stages.count - 1;
+}
+
+static sc_status stage_at(sc_session *session, uint32_t number, const char *name, sc_stage **out) {
+    if (number >= session->stages.count)
+        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "there is no program %u", number);
+    *out = &session->stages.data[number];
+    if (name && strcmp((*out)->name, name) != 0)
+        return sc_fail(&session->ctx, SC_ERR_STATE, NULL,
+                       "program %u is the %s program, but this needs an %s program", number,
+                       (*out)->name, name);
+    return SC_OK;
+}
+
+// A fresh call: no method, pass or node yet.
+static sc_ctx *begin(sc_session *session) {
+    session->ctx.where = (sc_where){.instruction = -1};
+    return &session->ctx;
+}
+
+// --- Opening
+// -----------------------------------------------------------------------------------------
+
+sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model) {
+    sc_ctx *ctx = begin(session);
+    double begin_ms = sc_session_now_ms(session);
+    SC_TRY(sc_ops_init());
+    if (session->stages.count > 1)
+        return sc_fail(ctx, SC_ERR_STATE, NULL, "methods are added before lowering begins");
+    if (session->stages.count == 0)
+        add_stage(session, "source", sc_program_new(ctx), begin_ms, NULL, NULL);
+    sc_stage *stage = &session->stages.data[0];
+    sc_import_options options = {.method = sc_str_copy(ctx->arena, method),
+                                 .model = sc_str_copy(ctx->arena, model)};
+    SC_TRY(sc_import_pt2(ctx, source, &options, stage->program));
+    stage->ms += sc_session_now_ms(session) - begin_ms;
+    return SC_OK;
+}
+
+// --- Constant methods
+// --------------------------------------------------------------------------------
+
+static sc_status constant_value(sc_ctx *ctx, const sc_json *json, uint32_t depth, sc_arg *out) {
+    double number = 0;
+    if (json->kind == SC_JSON_INT) {
+        *out = sc_arg_int(json->integer);
+    } else if (json->kind == SC_JSON_BOOL) {
+        *out = sc_arg_bool(json->boolean);
+    } else if (json->kind == SC_JSON_STRING) {
+        *out = sc_arg_str(sc_str_copy(ctx->arena, sc_json_str(ctx->arena, json)));
+    } else if (json->kind == SC_JSON_FLOAT && sc_json_f64(json, &number)) {
+        *out = sc_arg_float(number);
+    } else if (json->kind == SC_JSON_ARRAY && depth < 8) {
+        sc_arg *items = sc_new_array(ctx->arena, sc_arg, (size_t)json->size + 1);
+        const sc_json *item = sc_json_first(json);
+        for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item))
+            SC_TRY(constant_value(ctx, item, depth + 1, &items[i]));
+        *out = sc_arg_list(items, json->size);
+    } else {
+        return sc_fail(ctx, SC_ERR_ARGUMENT,
+                       "Use a number, true, false, a string, or a list of them.",
+                       "a constant method cannot answer this value");
+    }
+    return SC_OK;
+}
+
+static bool has_method(const sc_program *program, sc_str name) {
+    for (uint32_t i = 0; i < program->constant_methods.count; i++)
+        if (sc_str_equal(sc_name_str(program->constant_methods.data[i].name), name)) return true;
+    return sc_program_method(program, name) != NULL;
+}
+
+sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str value_json) {
+    sc_ctx *ctx = begin(session);
+    const sc_json *json = NULL;
+    if (session->stages.count != 1)
+        return sc_fail(ctx, SC_ERR_STATE, NULL,
+                       "constant methods are added after opening and before lowering");
+    sc_program *program = session->stages.data[0].program;
+    if (name.size == 0 || has_method(program, name))
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method its own name.",
+                       "there is a method named '" SC_STR_FMT "' already", SC_STR_ARG(name));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, value_json), &json));
+    sc_constant_method method = {.name = sc_name_intern(ctx->names, name)};
+    SC_TRY(constant_value(ctx, json, 0, &method.value));
+    sc_vec_push(ctx->arena, &program->constant_methods, method);
+    return SC_OK;
+}
+
+// --- To edge
+// -----------------------------------------------------------------------------------------
+
+// Collects each method as it leaves decomposition.
+typedef struct snapshot {
+    sc_program *core;
+    sc_status status;
+} snapshot;
+
+static void keep_core(void *user, const sc_pass *pass, sc_method *method) {
+    snapshot *s = user;
+    if ((pass->makes & SC_FACT_CORE) && s->status == SC_OK)
+        s->status = sc_method_clone(method, s->core);
+}
+
+static sc_pipeline pipeline_for(sc_session *session) {
+    sc_pipeline pipeline = {.arena = &session->arena};
+#ifdef SC_CHECKS
+    pipeline.verify = true;
+#endif
+    return pipeline;
+}
+
+sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t *edge) {
+    sc_ctx *ctx = begin(session);
+    bool snapshots = false;
+    const sc_option options[] = {{"snapshots", SC_OPTION_BOOL, &snapshots}};
+    SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
+    sc_stage *source = NULL;
+    SC_TRY(stage_at(session, 0, "source", &source));
+    if (source->program->methods.count == 0)
+        return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
+
+    double begin_ms = sc_session_now_ms(session);
+    sc_program *program = NULL;
+    SC_TRY(sc_program_clone(source->program, &program));
+    sc_pipeline pipeline = pipeline_for(session);
+    snapshot core = {sc_program_new(ctx), SC_OK};
+    if (snapshots) {
+        pipeline.after = keep_core;
+        pipeline.user = &core;
+    }
+    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, true));
+    SC_TRY(core.status);
+    if (snapshots) add_stage(session, "core", core.core, begin_ms, NULL, NULL);
+    add_stage(session, "edge", program, begin_ms, &pipeline, edge);
+    return SC_OK;
+}
+
+static sc_status run_named(sc_ctx *ctx, sc_session *session, sc_pipeline *pipeline,
+                           sc_program *program, sc_str only, sc_str name) {
+    const sc_pass *pass = sc_pass_find(name);
+    if (!pass)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, "Use one of the passes that `meta` lists.",
+                       "there is no pass '" SC_STR_FMT "'", SC_STR_ARG(name));
+    for (uint32_t i = 0; i < program->methods.count; i++) {
+        sc_method *method = program->methods.data[i];
+        if (only.size && !sc_str_equal(only, sc_name_str(method->name))) continue;
+        double begin_ms = sc_session_now_ms(session);
+        sc_where_set_method(ctx, method);
+        ctx->where.pass = sc_str_from(pass->name);
+        SC_TRY(pass->run(ctx, method));
+        sc_pass_timing timing = {pass, method->name, sc_session_now_ms(session) - begin_ms,
+                                 method->graph->node_count};
+        sc_vec_push(&session->arena, &pipeline->timings, timing);
+    }
+    return sc_verify(ctx, program);
+}
+
+sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method,
+                               sc_str passes_json, uint32_t *transformed) {
+    sc_ctx *ctx = begin(session);
+    double begin_ms = sc_session_now_ms(session);
+    sc_stage *stage = NULL;
+    sc_program *program = NULL;
+    const sc_json *names = NULL;
+    SC_TRY(stage_at(session, edge, "edge", &stage));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, passes_json), &names));
+    if (names->kind != SC_JSON_ARRAY)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
+    if (method.size && !sc_program_method(stage->program, method))
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(method));
+    SC_TRY(sc_program_clone(stage->program, &program));
+    sc_pipeline pipeline = pipeline_for(session);
+    const sc_json *name = sc_json_first(names);
+    for (uint32_t n = names->size; n--; name = sc_json_next(name))
+        SC_TRY(run_named(ctx, session, &pipeline, program, method, sc_json_str(ctx->arena, name)));
+    add_stage(session, "edge", program, begin_ms, &pipeline, transformed);
+    return SC_OK;
+}
+
+// --- To executorch
+// -----------------------------------------------------------------------------------
+
+typedef struct emit_config {
+    sc_place_options place;
+    sc_emit_options emit;
+} emit_config;
+
+static sc_status read_alignment(sc_ctx *ctx, const char *name, int64_t value, uint32_t *out) {
+    if (value < 1 || value > 1 << 24 || (value & (value - 1)) != 0)
+        return sc_fail(ctx, SC_ERR_OPTION, NULL, "option '%s' must be a power of two up to 2^24",
+                       name);
+    *out = (uint32_t)value;
+    return SC_OK;
+}
+
+static sc_status read_config(sc_ctx *ctx, sc_str json, emit_config *out) {
+    bool external = false;
+    int64_t segment = 128, constant = 16;
+    *out = (emit_config){.place = {.plan_inputs = true, .plan_outputs = true, .align = 16}};
+    const sc_option options[] = {
+        {"share_mutable_buffers", SC_OPTION_BOOL, &out->place.share_mutable_buffers},
+        {"external_constants", SC_OPTION_BOOL, &external},
+        {"segment_alignment", SC_OPTION_INT, &segment},
+        {"constant_tensor_alignment", SC_OPTION_INT, &constant},
+        {"alloc_graph_input", SC_OPTION_BOOL, &out->place.plan_inputs},
+        {"alloc_graph_output", SC_OPTION_BOOL, &out->place.plan_outputs},
+        {"memory_planning", SC_OPTION_STR, &out->place.algorithm},
+    };
+    SC_TRY(sc_options_read(ctx, json, options, SC_COUNT_OF(options)));
+    SC_TRY(read_alignment(ctx, "segment_alignment", segment, &out->emit.segment_alignment));
+    SC_TRY(
+        read_alignment(ctx, "constant_tensor_alignment", constant, &out->emit.constant_alignment));
+    if (external) out->emit.external_tag = SC_STR("_default_external_constant");
+    return SC_OK;
+}
+
+static void keep_outputs(sc_session *session, const sc_emit_result *result) {
+    session->outputs.count = 0;
+    sc_output program = {.name = SC_STR("program.pte"), .cord = result->program};
+    sc_vec_push(&session->arena, &session->outputs, program);
+    for (uint32_t i = 0; i < result->files.count; i++) {
+        const sc_emit_file *file = &result->files.data[i];
+        sc_output output = {.cord = file->cord};
+        output.name = sc_str_format(&session->arena, SC_STR_FMT ".ptd", SC_STR_ARG(file->tag));
+        sc_vec_push(&session->arena, &session->outputs, output);
+    }
+}
+
+static void keep_plans(sc_session *session, const sc_program *program,
+                       const sc_place_report *reports) {
+    session->plans.count = 0;
+    for (uint32_t i = 0; i < program->methods.count; i++) {
+        sc_method_plan plan = {program->methods.data[i]->name, reports[i]};
+        sc_vec_push(&session->arena, &session->plans, plan);
+    }
+}
+
+sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str options_json,
+                                   uint32_t *executorch) {
+    sc_ctx *ctx = begin(session);
+    double begin_ms = sc_session_now_ms(session);
+    emit_config config;
+    sc_stage *stage = NULL;
+    sc_program *program = NULL;
+    SC_TRY(read_config(ctx, options_json, &config));
+    SC_TRY(stage_at(session, edge, "edge", &stage));
+    SC_TRY(sc_program_clone(stage->program, &program));
+    sc_pipeline pipeline = pipeline_for(session);
+    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, false));
+
+    sc_storage_table *tables = NULL;
+    sc_place_report *reports = NULL;
+    sc_emit_result result = {0};
+    ctx->where = (sc_where){.pass = SC_STR("memory_planning"), .instruction = -1};
+    SC_TRY(sc_progress(ctx, "plan", 0, 0));
+    SC_TRY(sc_place_program(ctx, program, &config.place, &tables, &reports));
+    ctx->where = (sc_where){.pass = SC_STR("emit"), .instruction = -1};
+    SC_TRY(sc_progress(ctx, "emit", 0, 0));
+    SC_TRY(sc_emit_program(ctx, program, tables, &config.emit, &result));
+    keep_outputs(session, &result);
+    keep_plans(session, program, reports);
+    add_stage(session, "executorch", program, begin_ms, &pipeline, executorch);
+    return SC_OK;
+}

@@ -1,0 +1,355 @@
+// What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
+#include "api/session.h"
+
+static void add_str(sc_json_writer *w, const char *key, sc_str text) {
+    sc_json_key(w, key);
+    sc_json_add_str(w, text);
+}
+
+static void add_text(sc_json_writer *w, const char *key, const char *text) {
+    add_str(w, key, sc_str_from(text));
+}
+
+static void add_num(sc_json_writer *w, const char *key, uint64_t number) {
+    sc_json_key(w, key);
+    sc_json_add_u64(w, number);
+}
+
+static void add_ms(sc_json_writer *w, double ms) {
+    sc_json_key(w, "ms");
+    sc_json_add_f64(w, ms);
+}
+
+// --- Values and methods
+// --------------------------------------------------------------------------------
+
+static const char *const VALUE_KINDS[] = {"tensor", "int", "float", "bool", "none", "opaque"};
+
+static void add_dim(sc_json_writer *w, sc_arena *arena, sc_dim dim) {
+    if (sc_dim_is_int(dim)) {
+        sc_json_add_i64(w, dim.value);
+        return;
+    }
+    sc_sb text;
+    sc_sb_init(&text, arena);
+    sc_dim_print(&text, dim);
+    sc_json_add_str(w, sc_sb_str(&text));
+}
+
+static void add_value(sc_json_writer *w, sc_arena *arena, const sc_value *value) {
+    add_str(w, "name", sc_name_str(value->name));
+    add_text(w, "kind", VALUE_KINDS[value->type]);
+    if (value->type != SC_VALUE_TENSOR) return;
+    add_text(w, "dtype", sc_dtype_name((sc_dtype)value->spec.dtype));
+    sc_json_key(w, "shape");
+    sc_json_begin_array(w);
+    for (uint32_t d = 0; d < value->spec.rank; d++) add_dim(w, arena, value->spec.sizes[d]);
+    sc_json_end_array(w);
+}
+
+static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
+    static const char *const ROLES[] = {"user_input",      "parameter",  "buffer",
+                                        "constant_tensor", "custom_obj", "token",
+                                        "constant_input"};
+    sc_json_key(w, "inputs");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        sc_json_begin_object(w);
+        add_value(w, arena, method->graph->inputs.data[i]);
+        add_text(w, "role", ROLES[method->inputs.data[i].kind]);
+        add_str(w, "target", method->inputs.data[i].target);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
+static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
+    static const char *const ROLES[] = {"user_output",
+                                        "buffer_mutation",
+                                        "parameter_mutation",
+                                        "user_input_mutation",
+                                        "loss",
+                                        "gradient",
+                                        "token"};
+    sc_json_key(w, "outputs");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < method->outputs.count; i++) {
+        const sc_arg *arg = &method->graph->ret->args[i];
+        sc_json_begin_object(w);
+        if (arg->kind == SC_ARG_VALUE)
+            add_value(w, arena, arg->value);
+        else
+            add_text(w, "kind", "constant");
+        add_text(w, "role", ROLES[method->outputs.data[i].kind]);
+        add_str(w, "target", method->outputs.data[i].target);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
+static void count_ops(sc_map *counts, const sc_graph *graph, uint32_t depth) {
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        sc_str name = sc_str_from(node->op->name);
+        uintptr_t seen = (uintptr_t)sc_map_get(counts, name);
+        sc_map_set(counts, name, (void *)(seen + 1));
+        for (uint32_t i = 0; i < node->arg_count && depth > 0; i++)
+            if (node->args[i].kind == SC_ARG_GRAPH)
+                count_ops(counts, node->args[i].graph, depth - 1);
+    }
+}
+
+static void add_ops(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
+    sc_map counts;
+    sc_map_init(&counts, ctx->scratch);
+    count_ops(&counts, method->graph, ctx->limits.graph_depth_max);
+    sc_json_key(w, "ops");
+    sc_json_begin_object(w);
+    for (uint32_t i = 0; i < counts.count; i++) {
+        sc_json_key_str(w, counts.entries[i].key);
+        sc_json_add_u64(w, (uintptr_t)counts.entries[i].value);
+    }
+    sc_json_end_object(w);
+}
+
+static void add_bound(sc_json_writer *w, const char *key, int64_t bound) {
+    sc_json_key(w, key);
+    if (bound == SC_DIM_INF || bound == SC_DIM_NEG_INF)
+        sc_json_add_null(w);
+    else
+        sc_json_add_i64(w, bound);
+}
+
+static void add_symbols(sc_json_writer *w, const sc_method *method) {
+    sc_json_key(w, "symbols");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < sc_exprs_symbol_count(method->exprs); i++) {
+        const sc_symbol *symbol = sc_exprs_symbol_at(method->exprs, i);
+        sc_json_begin_object(w);
+        add_str(w, "name", sc_name_str(symbol->name));
+        add_bound(w, "min", symbol->range.min);
+        add_bound(w, "max", symbol->range.max);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
+static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_json_begin_object(w);
+    add_str(w, "name", sc_name_str(method->name));
+    add_num(w, "nodes", method->graph->node_count);
+    add_inputs(w, ctx->scratch, method);
+    add_outputs(w, ctx->scratch, method);
+    add_ops(w, ctx, method);
+    add_symbols(w, method);
+    sc_json_end_object(w);
+    sc_arena_rewind(ctx->scratch, mark);
+}
+
+// --- Stages, plans, outputs
+// ------------------------------------------------------------------------------
+
+static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uint32_t number) {
+    sc_json_begin_object(w);
+    add_num(w, "program", number);
+    add_text(w, "stage", stage->name);
+    add_ms(w, stage->ms);
+    sc_json_key(w, "timings");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < stage->timings.count; i++) {
+        const sc_pass_timing *timing = &stage->timings.data[i];
+        sc_json_begin_object(w);
+        add_text(w, "pass", timing->pass->name);
+        add_str(w, "method", sc_name_str(timing->method));
+        add_ms(w, timing->ms);
+        add_num(w, "nodes", timing->node_count);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+    sc_json_key(w, "methods");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < stage->program->methods.count; i++)
+        add_method(w, ctx, stage->program->methods.data[i]);
+    sc_json_end_array(w);
+    sc_json_end_object(w);
+}
+
+static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
+    sc_json_begin_object(w);
+    add_str(w, "method", sc_name_str(plan->method));
+    add_text(w, "algorithm", plan->report.algorithm);
+    add_num(w, "planned_bytes", plan->report.planned_bytes);
+    add_num(w, "live_bytes", plan->report.live_bytes);
+    add_num(w, "naive_bytes", plan->report.naive_bytes);
+    add_num(w, "moments", plan->report.moment_count);
+    sc_json_key(w, "items");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < plan->report.items.count; i++) {
+        const sc_place_item *item = &plan->report.items.data[i];
+        sc_json_begin_object(w);
+        add_str(w, "value", sc_name_str(item->value));
+        add_num(w, "bytes", item->bytes);
+        add_num(w, "offset", item->offset);
+        add_num(w, "first", item->first);
+        add_num(w, "last", item->last);
+        add_num(w, "memory_id", item->memory_id);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+    sc_json_end_object(w);
+}
+
+// Equal weights of several methods count once, as they do in the file: by their place in the
+// source.
+static uint64_t constant_bytes(const sc_session *session) {
+    uint64_t total = 0;
+    const sc_program *program = session->stages.data[0].program;
+    for (uint32_t m = 0; m < program->methods.count; m++)
+        for (uint32_t i = 0; i < program->methods.data[m]->inputs.count; i++) {
+            const sc_constant *constant = program->methods.data[m]->inputs.data[i].constant;
+            total += constant ? constant->data.size : 0;
+        }
+    return total;
+}
+
+sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
+    if (session->stages.count == 0)
+        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "open a .pt2 first");
+    sc_sb sb = sc_session_text(session);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    sc_json_begin_object(&w);
+    sc_json_key(&w, "stages");
+    sc_json_begin_array(&w);
+    for (uint32_t i = 0; i < session->stages.count; i++)
+        add_stage(&w, &session->ctx, &session->stages.data[i], i);
+    sc_json_end_array(&w);
+    add_num(&w, "constant_bytes", constant_bytes(session));
+    sc_json_key(&w, "plans");
+    sc_json_begin_array(&w);
+    for (uint32_t i = 0; i < session->plans.count; i++) add_plan(&w, &session->plans.data[i]);
+    sc_json_end_array(&w);
+    sc_json_key(&w, "outputs");
+    sc_json_begin_array(&w);
+    for (uint32_t i = 0; i < session->outputs.count; i++) {
+        sc_json_begin_object(&w);
+        add_str(&w, "name", session->outputs.data[i].name);
+        add_num(&w, "bytes", session->outputs.data[i].cord.size);
+        sc_json_end_object(&w);
+    }
+    sc_json_end_array(&w);
+    add_num(&w, "heap_bytes", session->arena.held_bytes + session->scratch.held_bytes);
+    sc_json_end_object(&w);
+    *json = sc_sb_str(&sb);
+    return SC_OK;
+}
+
+// --- One program
+// -----------------------------------------------------------------------------------------
+
+static sc_status program_at(sc_session *session, uint32_t number, const sc_program **out) {
+    if (number >= session->stages.count)
+        return sc_fail(&session->ctx, SC_ERR_NOT_FOUND, NULL, "there is no program %u", number);
+    *out = session->stages.data[number].program;
+    return SC_OK;
+}
+
+static sc_status method_of(sc_session *session, const sc_program *program, sc_str name,
+                           const sc_method **out) {
+    *out = sc_program_method(program, name);
+    if (!*out)
+        return sc_fail(&session->ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(name));
+    return SC_OK;
+}
+
+sc_status sc_compile_text(sc_session *session, uint32_t number, sc_str method, sc_str *text) {
+    const sc_program *program = NULL;
+    const sc_method *one = NULL;
+    SC_TRY(program_at(session, number, &program));
+    if (method.size) SC_TRY(method_of(session, program, method, &one));
+    sc_sb sb = sc_session_text(session);
+    sc_print_options options = {.signature = true};
+    if (one)
+        sc_graph_print(&sb, one->graph, options);
+    else
+        sc_program_print(&sb, program, options);
+    *text = sc_sb_str(&sb);
+    return SC_OK;
+}
+
+// The innermost frame of the user's own code: "model.py:12 in forward: return self.fc(x)". Frames
+// are pairs of lines, `File "path", line 12, in forward` and the code.
+static void add_user_line(sc_json_writer *w, sc_arena *arena, sc_str trace) {
+    sc_sb out;
+    sc_sb_init(&out, arena);
+    size_t at = 0, last = 0;
+    bool found = false;
+    for (; at + 6 < trace.size; at++)
+        if (memcmp(trace.data + at, "File \"", 6) == 0) {
+            last = at + 6;
+            found = true;
+        }
+    sc_str frame = found ? sc_str_slice(trace, last, trace.size) : trace;
+    ptrdiff_t quote = sc_str_find(frame, '"');
+    if (found && quote > 0) {
+        sc_str path = sc_str_slice(frame, 0, (size_t)quote);
+        ptrdiff_t slash = sc_str_find_last(path, '/');
+        sc_sb_add(&out, slash < 0 ? path : sc_str_slice(path, (size_t)slash + 1, path.size));
+        sc_str rest = sc_str_slice(frame, (size_t)quote + 1, frame.size);
+        bool space = false;
+        if (sc_str_starts_with(rest, ", line ")) sc_sb_add_char(&out, ':');
+        for (size_t i = 7; i < rest.size; i++) {
+            char c = rest.data[i] == '\n' ? ':' : rest.data[i];
+            if (c == ',' && rest.size > i + 4 && memcmp(rest.data + i, ", in ", 5) == 0) continue;
+            if (c == ':' && i + 1 == rest.size) break;
+            if (!(c == ' ' && space)) sc_sb_add_char(&out, c);
+            space = c == ' ';
+        }
+    }
+    add_str(w, "source", sc_sb_str(&out));
+}
+
+static bool add_name(void *user, sc_arg *arg) {
+    sc_json_add_str(user, sc_name_str(arg->value->name));
+    return true;
+}
+
+static void add_node(sc_json_writer *w, sc_ctx *ctx, const sc_node *node) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_json_begin_object(w);
+    add_str(w, "name", sc_name_str(node->name));
+    add_text(w, "op", node->op->name);
+    sc_json_key(w, "inputs");
+    sc_json_begin_array(w);
+    sc_node_visit_values(node, add_name, w);
+    sc_json_end_array(w);
+    sc_json_key(w, "outputs");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        sc_json_begin_object(w);
+        add_value(w, ctx->scratch, node->outs[i]);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+    add_user_line(w, ctx->scratch, node->meta.stack_trace);
+    add_str(w, "module", node->meta.module_stack);
+    sc_json_end_object(w);
+    sc_arena_rewind(ctx->scratch, mark);
+}
+
+sc_status sc_compile_nodes(sc_session *session, uint32_t number, sc_str method, sc_str *json) {
+    const sc_program *program = NULL;
+    const sc_method *one = NULL;
+    SC_TRY(program_at(session, number, &program));
+    SC_TRY(method_of(session, program, method, &one));
+    sc_sb sb = sc_session_text(session);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    sc_json_begin_array(&w);
+    for (const sc_node *node = one->graph->first; node; node = node->next)
+        add_node(&w, &session->ctx, node);
+    sc_json_end_array(&w);
+    *json = sc_sb_str(&sb);
+    return SC_OK;
+}

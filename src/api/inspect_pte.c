@@ -1,0 +1,128 @@
+// What a .pte says about itself, as JSON.
+#include "api/session.h"
+
+static void add_str(sc_json_writer *w, const char *key, sc_str text) {
+    sc_json_key(w, key);
+    sc_json_add_str(w, text);
+}
+
+static void add_num(sc_json_writer *w, const char *key, uint64_t number) {
+    sc_json_key(w, key);
+    sc_json_add_u64(w, number);
+}
+
+static const char *kind_name(sc_evalue_tag tag) {
+    switch (tag) {
+    case SC_EVALUE_TENSOR: return "tensor";
+    case SC_EVALUE_INT: return "int";
+    case SC_EVALUE_DOUBLE: return "double";
+    case SC_EVALUE_BOOL: return "bool";
+    case SC_EVALUE_STRING: return "string";
+    case SC_EVALUE_NONE: return "none";
+    default: return "list";
+    }
+}
+
+static void add_tensor(sc_json_writer *w, const sc_rt_value_info *info) {
+    add_str(w, "dtype", sc_str_from(sc_dtype_name((sc_dtype)info->dtype)));
+    sc_json_key(w, "shape");
+    sc_json_begin_array(w);
+    for (uint32_t d = 0; d < info->rank; d++) sc_json_add_i64(w, info->sizes[d]);
+    sc_json_end_array(w);
+    sc_json_key(w, "dim_order");
+    sc_json_begin_array(w);
+    for (uint32_t d = 0; d < info->rank; d++) sc_json_add_i64(w, info->dim_order[d]);
+    sc_json_end_array(w);
+    sc_json_key(w, "dynamic");
+    sc_json_add_bool(w, info->is_dynamic);
+    add_num(w, "bytes", info->bytes);
+}
+
+static void add_value(sc_json_writer *w, const sc_rt_value_info *info, bool is_input) {
+    sc_json_begin_object(w);
+    add_str(w, "kind", sc_str_from(kind_name(info->tag)));
+    if (info->tag == SC_EVALUE_TENSOR) {
+        add_tensor(w, info);
+    } else if (is_input) {  // what a computed output will be is not known yet
+        sc_json_key(w, "value");
+        if (info->tag == SC_EVALUE_INT)
+            sc_json_add_i64(w, info->i);
+        else if (info->tag == SC_EVALUE_BOOL)
+            sc_json_add_bool(w, info->i != 0);
+        else if (info->tag == SC_EVALUE_DOUBLE)
+            sc_json_add_f64(w, info->d);
+        else if (info->tag == SC_EVALUE_STRING)
+            sc_json_add_str(w, info->str);
+        else
+            sc_json_add_null(w);
+    }
+    sc_json_end_object(w);
+}
+
+static void add_values(sc_json_writer *w, const char *key, const sc_rt_value_info *infos,
+                       uint32_t count, bool are_inputs) {
+    sc_json_key(w, key);
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < count; i++) add_value(w, &infos[i], are_inputs);
+    sc_json_end_array(w);
+}
+
+static void add_ops(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info) {
+    sc_json_key(w, "ops");
+    sc_json_begin_object(w);
+    for (uint32_t i = 0; i < info->op_count; i++) {
+        const sc_rt_op_info *op = &info->ops[i];
+        sc_str name = op->name;
+        if (op->overload.size)
+            name = sc_str_format(arena, SC_STR_FMT "." SC_STR_FMT, SC_STR_ARG(op->name),
+                                 SC_STR_ARG(op->overload));
+        sc_json_key_str(w, name);
+        sc_json_add_u64(w, op->calls);
+    }
+    sc_json_end_object(w);
+}
+
+static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info) {
+    sc_json_begin_object(w);
+    add_str(w, "name", info->name);
+    add_values(w, "inputs", info->inputs, info->input_count, true);
+    add_values(w, "outputs", info->outputs, info->output_count, false);
+    sc_json_key(w, "planned_bytes");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < info->planned_count; i++) sc_json_add_u64(w, info->planned_bytes[i]);
+    sc_json_end_array(w);
+    add_num(w, "instructions", info->instruction_count);
+    add_ops(w, arena, info);
+    sc_json_key(w, "delegates");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < info->backend_count; i++) sc_json_add_str(w, info->backends[i]);
+    sc_json_end_array(w);
+    sc_json_end_object(w);
+}
+
+sc_status sc_run_inspect(sc_session *session, sc_str *json) {
+    sc_ctx *ctx = &session->ctx;
+    if (!session->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_sb sb = sc_session_text(session);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    sc_json_begin_object(&w);
+    sc_json_key(&w, "methods");
+    sc_json_begin_array(&w);
+    for (uint32_t i = 0; i < sc_rt_program_method_count(session->running); i++) {
+        sc_rt_method_info info;
+        SC_TRY(sc_rt_method_info_get(ctx, session->running, i, ctx->scratch, &info));
+        add_method(&w, ctx->scratch, &info);
+    }
+    sc_json_end_array(&w);
+    sc_rt_program_info program;
+    sc_rt_program_info_get(session->running, &program);
+    add_num(&w, "program_bytes", program.program_bytes);
+    add_num(&w, "constant_bytes", program.constant_bytes);
+    add_num(&w, "heap_bytes", session->arena.held_bytes);
+    sc_json_end_object(&w);
+    *json = sc_sb_str(&sb);
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}

@@ -1,0 +1,66 @@
+// The files that a compilation made, chunk by chunk, and telling files apart by their first bytes.
+#include "api/session.h"
+
+uint32_t sc_output_count(const sc_session *session) { return session->outputs.count; }
+
+static const sc_output *output_at(const sc_session *session, uint32_t output) {
+    SC_ASSERT(output < session->outputs.count);
+    return &session->outputs.data[output];
+}
+
+sc_str sc_output_name(const sc_session *session, uint32_t output) {
+    return output_at(session, output)->name;
+}
+
+uint64_t sc_output_bytes(const sc_session *session, uint32_t output) {
+    return output_at(session, output)->cord.size;
+}
+
+uint32_t sc_output_chunk_count(const sc_session *session, uint32_t output) {
+    return output_at(session, output)->cord.chunks.count;
+}
+
+static const sc_chunk *chunk_at(const sc_session *session, uint32_t output, uint32_t chunk) {
+    const sc_cord *cord = &output_at(session, output)->cord;
+    SC_ASSERT(chunk < cord->chunks.count);
+    return &cord->chunks.data[chunk];
+}
+
+sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, uint32_t chunk) {
+    const sc_chunk *c = chunk_at(session, output, chunk);
+    sc_output_chunk out = {.kind = c->kind, .size = c->size};
+    if (c->kind == SC_CHUNK_BYTES) out.bytes = c->bytes;
+    if (c->kind == SC_CHUNK_EXTENT) {
+        out.host_id = c->extent.source->host_id;
+        out.source_offset = c->extent.offset;
+    }
+    return out;
+}
+
+sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, uint64_t offset,
+                         void *out, size_t bytes) {
+    const sc_chunk *c = chunk_at(session, output, chunk);
+    if (offset > c->size || bytes > c->size - offset)
+        return sc_fail(&session->ctx, SC_ERR_ARGUMENT, NULL, "the range leaves the chunk");
+    if (c->kind == SC_CHUNK_EXTENT)
+        return sc_extent_read(&session->ctx, c->extent, offset, out, bytes);
+    if (c->kind == SC_CHUNK_BYTES)
+        memcpy(out, c->bytes + offset, bytes);
+    else
+        memset(out, 0, bytes);
+    return SC_OK;
+}
+
+sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind) {
+    uint8_t head[8] = {0};
+    size_t bytes = (size_t)sc_min_u64(source->size, sizeof(head));
+    *kind = SC_STR("unknown");
+    SC_TRY(sc_extent_read(&session->ctx, sc_extent_whole(source), 0, head, bytes));
+    if (memcmp(head, "PK\3\4", 4) == 0)
+        *kind = SC_STR("pt2");
+    else if (memcmp(head + 4, "ET", 2) == 0)
+        *kind = SC_STR("pte");
+    else if (memcmp(head + 4, "FT", 2) == 0)
+        *kind = SC_STR("ptd");
+    return SC_OK;
+}

@@ -1,0 +1,123 @@
+// Running: the session's side of the runtime. One program per session, one selected method; inputs
+// are copied in, outputs are handed out row-major.
+#include "api/session.h"
+
+static sc_ctx *begin(sc_session *session) {
+    session->ctx.where = (sc_where){.instruction = -1};
+    return &session->ctx;
+}
+
+sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
+                      uint32_t ptd_count, sc_str options_json) {
+    sc_ctx *ctx = begin(session);
+    int64_t instruction_max = (int64_t)ctx->limits.instruction_max;
+    bool optimize = true;
+    const sc_option options[] = {{"instruction_max", SC_OPTION_INT, &instruction_max},
+                                 {"optimize", SC_OPTION_BOOL, &optimize}};
+    SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
+    if (instruction_max < 1)
+        return sc_fail(ctx, SC_ERR_OPTION, NULL, "option 'instruction_max' must be at least 1");
+    if (session->running)
+        return sc_fail(ctx, SC_ERR_STATE, NULL, "this session has a program open already");
+    SC_TRY(sc_ops_init());
+    ctx->limits.instruction_max = (uint64_t)instruction_max;
+
+    sc_rt_options runtime;
+    sc_rt_options_default(&runtime);
+    sc_source **files = sc_new_array(ctx->arena, sc_source *, (size_t)ptd_count + 1);
+    for (uint32_t i = 0; i < ptd_count; i++) files[i] = ptds[i];
+    runtime.data_files = files;
+    runtime.data_file_count = ptd_count;
+    runtime.optimize = optimize;
+    return sc_rt_program_open(ctx, pte, &runtime, &session->running);
+}
+
+static sc_status require_program(sc_session *session) {
+    if (!session->running) return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "open a .pte first");
+    return SC_OK;
+}
+
+static sc_status require_method(sc_session *session) {
+    if (!session->selected)
+        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "select a method first");
+    return SC_OK;
+}
+
+sc_status sc_run_select(sc_session *session, sc_str method) {
+    sc_ctx *ctx = begin(session);
+    SC_TRY(require_program(session));
+    return sc_rt_method_load(ctx, session->running, method, &session->selected);
+}
+
+// --- Values
+// --------------------------------------------------------------------------------------------
+
+sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value) {
+    static const sc_evalue_tag TAGS[] = {SC_EVALUE_NONE, SC_EVALUE_INT,    SC_EVALUE_DOUBLE,
+                                         SC_EVALUE_BOOL, SC_EVALUE_STRING, SC_EVALUE_TENSOR};
+    sc_ctx *ctx = begin(session);
+    SC_TRY(require_method(session));
+    sc_rt_input input = {.tag = TAGS[value->kind],
+                         .i = value->i,
+                         .d = value->d,
+                         .b = value->i != 0,
+                         .str = value->str,
+                         .dtype = value->dtype,
+                         .rank = value->rank,
+                         .sizes = value->sizes,
+                         .data = value->data,
+                         .bytes = value->bytes};
+    return sc_rt_method_set_input(ctx, session->selected, index, &input);
+}
+
+sc_status sc_run_execute(sc_session *session) {
+    sc_ctx *ctx = begin(session);
+    SC_TRY(require_method(session));
+    return sc_rt_method_run(ctx, session->selected);
+}
+
+uint32_t sc_run_output_count(const sc_session *session) {
+    return session->selected ? sc_rt_method_output_count(session->selected) : 0;
+}
+
+static void tensor_output(sc_session *session, const sc_tensor *tensor, sc_io *out) {
+    out->kind = SC_KIND_TENSOR;
+    out->dtype = tensor->dtype;
+    out->rank = tensor->rank;
+    out->sizes = tensor->sizes;
+    out->dim_order = tensor->dim_order;
+    out->data = tensor->data;
+    out->bytes = (uint64_t)tensor->numel * sc_dtype_bytes((sc_dtype)tensor->dtype);
+    if (sc_tensor_is_contiguous(tensor) || out->bytes == 0) return;
+    sc_arena_deinit(&session->text_arena);
+    sc_arena_init(&session->text_arena);
+    void *dense = sc_arena_alloc(&session->text_arena, (size_t)out->bytes);
+    sc_rt_tensor_read(tensor, dense, (size_t)out->bytes);
+    out->data = dense;
+}
+
+sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out) {
+    sc_ctx *ctx = begin(session);
+    SC_TRY(require_method(session));
+    if (index >= sc_rt_method_output_count(session->selected))
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "there is no output %u", index);
+    const sc_evalue *value = sc_rt_method_output(session->selected, index);
+    *out = (sc_io){.kind = SC_KIND_NONE};
+    switch ((sc_evalue_tag)value->tag) {
+    case SC_EVALUE_NONE: return SC_OK;
+    case SC_EVALUE_INT: *out = (sc_io){.kind = SC_KIND_INT, .i = value->i}; return SC_OK;
+    case SC_EVALUE_DOUBLE: *out = (sc_io){.kind = SC_KIND_DOUBLE, .d = value->d}; return SC_OK;
+    case SC_EVALUE_BOOL: *out = (sc_io){.kind = SC_KIND_BOOL, .i = value->b}; return SC_OK;
+    case SC_EVALUE_STRING: *out = (sc_io){.kind = SC_KIND_STRING, .str = value->str}; return SC_OK;
+    case SC_EVALUE_TENSOR: tensor_output(session, value->tensor, out); return SC_OK;
+    default:
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Return the elements one by one in the model.",
+                       "output %u is a list, which cannot be handed out", index);
+    }
+}
+
+sc_status sc_run_reset(sc_session *session) {
+    sc_ctx *ctx = begin(session);
+    SC_TRY(require_program(session));
+    return sc_rt_program_reset(ctx, session->running);
+}

@@ -1,0 +1,47 @@
+// Opening and closing sessions. A session is one block of memory with two arenas inside; closing it
+// is what frees everything a job made.
+#include "api/session.h"
+
+// Set while open, cleared on close: tells a stale or foreign pointer from a session.
+#define SC_SESSION_TAG 0x53434f4eu
+
+sc_session *sc_session_open(const sc_host *host) {
+    sc_session *session = sc_try_alloc(sizeof(*session));
+    if (!session) return NULL;
+    memset(session, 0, sizeof(*session));
+    session->tag = SC_SESSION_TAG;
+    sc_arena_init(&session->arena);
+    sc_arena_init(&session->scratch);
+    sc_arena_init(&session->text_arena);
+    sc_ctx_init(&session->ctx, &session->arena, &session->scratch);
+    if (host) session->ctx.host = *host;
+    return session;
+}
+
+void sc_session_close(sc_session *session) {
+    if (session->running) sc_rt_program_close(session->running);
+    sc_arena_deinit(&session->text_arena);
+    sc_arena_deinit(&session->scratch);
+    sc_arena_deinit(&session->arena);
+    session->tag = 0;
+    sc_free(session);
+}
+
+sc_ctx *sc_session_ctx(sc_session *session) { return &session->ctx; }
+
+bool sc_session_is_open(const sc_session *session) {
+    return session && session->tag == SC_SESSION_TAG;
+}
+
+sc_sb sc_session_text(sc_session *session) {
+    sc_arena_deinit(&session->text_arena);
+    sc_arena_init(&session->text_arena);
+    sc_sb sb;
+    sc_sb_init(&sb, &session->text_arena);
+    return sb;
+}
+
+double sc_session_now_ms(const sc_session *session) {
+    const sc_host *host = &session->ctx.host;
+    return host->now_ms ? host->now_ms(host->user) : 0.0;
+}

@@ -1,0 +1,233 @@
+"""The official stack judges our files: every program is lowered by the command line, loaded by the
+official runtime and compared with the numbers that PyTorch recorded; and no plan or file of ours may
+be larger than what the official exporter makes of the same program.
+
+Each program runs in a process of its own, because the runtime aborts on some bad inputs.
+Usage: run.py [NAME...]      closing line: N passed, N failed
+"""
+
+import json
+import multiprocessing
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MODELS = ROOT / "tests" / "models"
+SAMPLES = ROOT / "models"
+CLI = ["node", str(ROOT / "dist" / "cli.js")]
+
+SINGLE = [
+    "add_mul", "linear", "mlp", "mlp_dyn", "cnn", "cnn_dyn", "cnn_dynbatch", "counter_buffer",
+    "input_mutation", "kv_cache_index_copy_frozen", "tinyformer", "weight_layouts", "linear_bf16",
+    "linear_fp16", "linear_fp64", "pytree_io", "channels_last_input", "lstm", "cond",
+    "encdec.encode", "encdec.decode", "encdec.forward",
+]
+# The official exporter refuses these or its own file does not run: nothing to be compared with.
+NO_OFFICIAL_PLAN = set()
+
+TOLERANCE = {"float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12), "float16": (1e-2, 1e-3), "bfloat16": (2e-2, 1e-2)}
+
+
+def lower(arguments, output):
+    done = subprocess.run([*CLI, "lower", *arguments, "-o", str(output)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def load(path):
+    import executorch.kernels.quantized  # noqa: F401  registers its kernels
+    from executorch.runtime import Runtime
+
+    return Runtime.get().load_program(str(path))
+
+
+def recorded_value(item, data):
+    import torch
+
+    if "py" in item:
+        return item["py"]
+    dtype = getattr(torch, item["dtype"])
+    raw = bytearray(data[item["offset"]:item["offset"] + item["nbytes"]])
+    if not raw:
+        return torch.empty(item["shape"], dtype=dtype)
+    return torch.frombuffer(raw, dtype=dtype).reshape(item["shape"])
+
+
+def as_passed(value, item):
+    """The tensor in the memory layout that the program was exported with."""
+    import torch
+
+    if not isinstance(value, torch.Tensor) or value.numel() == 0:
+        return value
+    strided = torch.empty_strided(item["shape"], item["strides"], dtype=value.dtype)
+    return strided.copy_(value) if 0 not in item["strides"] else value
+
+
+def check_value(actual, expected, where):
+    import torch
+
+    if not isinstance(expected, torch.Tensor):
+        assert actual == expected, f"{where}: {actual} instead of {expected}"
+        return
+    assert actual.dtype == expected.dtype, f"{where}: {actual.dtype} instead of {expected.dtype}"
+    relative, absolute = TOLERANCE.get(str(expected.dtype).split(".")[1], (0, 0))
+    torch.testing.assert_close(actual, expected, rtol=relative, atol=absolute, equal_nan=True, check_stride=False, msg=lambda text: f"{where}: {text}")
+
+
+def check_cases(method, name):
+    reference = json.loads((MODELS / f"{name}.ref.json").read_text())
+    data = (MODELS / f"{name}.ref.bin").read_bytes()
+    for number, case in enumerate(reference["cases"]):
+        items = case["args"] + [item for group in case["kwargs"].values() for item in group]
+        inputs = [as_passed(recorded_value(item, data), item) for item in items]
+        outputs = method.execute(inputs)
+        # Inputs that the program writes come back as outputs before its own.
+        outputs = outputs[len(outputs) - len(case["outputs"]):]
+        for k, item in enumerate(case["outputs"]):
+            check_value(outputs[k], recorded_value(item, data), f"case {number}, output {k}")
+
+
+def planned_bytes(program, method):
+    """All planned buffers of a method, as the file declares them."""
+    from executorch.exir._serialize._program import deserialize_pte_binary
+
+    pte = deserialize_pte_binary(program)
+    pte = getattr(pte, "program", pte)
+    plan = next(p for p in pte.execution_plan if p.name == method)
+    return sum(plan.non_const_buffer_sizes)
+
+
+def official_program(name):
+    import torch
+    from executorch.exir import to_edge
+
+    exported = torch.export.load(MODELS / f"{name}.pt2")
+    return bytes(to_edge(exported).to_executorch().buffer)
+
+
+def judge_program(name, folder):
+    path = folder / f"{name}.pte"
+    lower([str(MODELS / f"{name}.pt2")], path)
+    check_cases(load(path).load_method("forward"), name)
+
+
+def judge_sizes(name, folder):
+    path = folder / f"{name}.pte"
+    lower([str(MODELS / f"{name}.pt2")], path)
+    ours, theirs = path.read_bytes(), official_program(name)
+    planned = planned_bytes(ours, "forward"), planned_bytes(theirs, "forward")
+    assert planned[0] <= planned[1], f"planned {planned[0]} bytes, officially {planned[1]}"
+    assert len(ours) <= len(theirs), f"file of {len(ours)} bytes, officially {len(theirs)}"
+    return f"planned {planned[0]} of {planned[1]} bytes, file {len(ours)} of {len(theirs)}"
+
+
+def judge_package(folder):
+    path = folder / "encdec.pte"
+    constants = ["get_vocab_size=64", "get_name=encdec", "get_scale=0.5", "is_bidirectional=true"]
+    flags = [part for constant in constants for part in ("--constant", constant)]
+    methods = [part for m in ("encode", "decode", "forward") for part in ("--method", f"{m}={MODELS / f'encdec.{m}.pt2'}")]
+    lower([*methods, *flags], path)
+    program = load(path)
+    for name in ("encode", "decode", "forward"):
+        check_cases(program.load_method(name), f"encdec.{name}")
+    expected = {"get_vocab_size": 64, "get_name": "encdec", "get_scale": 0.5, "is_bidirectional": True}
+    for name, value in expected.items():
+        assert program.load_method(name).execute([]) == [value], name
+
+
+def judge_external(folder):
+    from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+    path = folder / "mlp.external.pte"
+    lower(["--external-constants", str(MODELS / "mlp.pt2")], path)
+    data = next(folder.glob("*.ptd"))
+    reference = json.loads((MODELS / "mlp.ref.json").read_text())["cases"][0]
+    raw = (MODELS / "mlp.ref.bin").read_bytes()
+    inputs = [recorded_value(item, raw) for item in reference["args"]]
+    module = _load_for_executorch_from_buffer(path.read_bytes(), data_map_buffer=data.read_bytes())
+    for k, item in enumerate(reference["outputs"]):
+        check_value(module.run_method("forward", inputs)[k], recorded_value(item, raw), f"output {k}")
+
+
+def judge_story(folder):
+    import torch
+
+    golden = json.loads((SAMPLES / "stories260k.golden.json").read_text())["tokens"]
+    path = folder / "stories260k.pte"
+    methods = [part for m in ("prefill", "decode") for part in ("--method", f"{m}={SAMPLES / f'stories260k.{m}.pt2'}")]
+    lower([*methods, "--constant", "get_max_seq_len=256", "--share-state"], path)
+    assert path.stat().st_size <= 1.25e6, f"{path.stat().st_size} bytes"
+    program = load(path)
+    prefill, decode = program.load_method("prefill"), program.load_method("decode")
+    tokens = [golden[0]]
+    while len(tokens) < len(golden):
+        last = torch.tensor([[tokens[-1]]]), torch.tensor([len(tokens) - 1])
+        tokens.append(int(decode.execute(list(last))[0].argmax()))
+    assert tokens == golden, f"differs at token {next(i for i, t in enumerate(tokens) if t != golden[i])}"
+    # The cache that prefill fills is the one that decode reads.
+    half = len(golden) // 2
+    logits = prefill.execute([torch.tensor([golden[:half]]), torch.arange(half)])[0]
+    assert int(logits.argmax()) == golden[half], "prefill"
+    logits = decode.execute([torch.tensor([[golden[half]]]), torch.tensor([half])])[0]
+    assert int(logits.argmax()) == golden[half + 1], "decode after prefill"
+
+
+def judge_face(folder):
+    import numpy
+    import torch
+
+    golden = json.loads((SAMPLES / "face-photo.golden.json").read_text())
+    path = folder / "face-rfb320.pte"
+    lower([str(SAMPLES / "face-rfb320.pt2")], path)
+    exported = torch.export.load(SAMPLES / "face-rfb320.pt2")
+    image = torch.from_numpy(numpy.random.default_rng(0).random((1, 3, 240, 320), dtype=numpy.float32) * 2 - 1)
+    outputs = load(path).load_method("forward").execute([image])
+    for k, expected in enumerate(exported.module()(image)):
+        check_value(outputs[k], expected.detach(), f"output {k}")
+    assert golden["faces"]
+
+
+def cases():
+    for name in SINGLE:
+        yield f"{name}: numbers", judge_program, (name,)
+    for name in SINGLE:
+        if name not in NO_OFFICIAL_PLAN:
+            yield f"{name}: sizes", judge_sizes, (name,)
+    yield "encdec: three methods and constants", judge_package, ()
+    yield "mlp: external weights", judge_external, ()
+    yield "stories260k: 200 tokens", judge_story, ()
+    yield "face-rfb320: numbers", judge_face, ()
+
+
+def child(function, arguments, folder, queue):
+    try:
+        queue.put(("passed", function(*arguments, Path(folder)) or ""))
+    except BaseException:  # whatever it is, the parent wants to hear of it
+        queue.put(("failed", traceback.format_exc()))
+
+
+def main(wanted):
+    passed = failed = 0
+    for title, function, arguments in cases():
+        if wanted and not any(word in title for word in wanted):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            queue = multiprocessing.Queue()
+            process = multiprocessing.Process(target=child, args=(function, arguments, folder, queue))
+            process.start()
+            process.join(600)
+            if process.is_alive():
+                process.kill()
+            verdict, text = queue.get(timeout=5) if process.exitcode == 0 else ("failed", f"the process ended with {process.exitcode}")
+        passed += verdict == "passed"
+        failed += verdict != "passed"
+        print(f"{verdict}  {title}" + (f"\n{text}" if verdict == "failed" else f"  {text}"), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("fork")
+    sys.exit(main(sys.argv[1:]))

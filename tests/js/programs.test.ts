@@ -1,0 +1,85 @@
+// Every recorded program, from its .pt2 to numbers: lowered, loaded and run by the engine, compared
+// with what PyTorch gave. Then the same bytes again, because output must be reproducible.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { createEngine, type Engine, type Program } from "sconce";
+import { difference, modelPath, readCases, samplePath, SINGLE } from "./reference.js";
+
+let engine: Engine;
+before(async () => {
+  engine = await createEngine();
+});
+after(() => engine.dispose());
+
+function checkCases(program: Program, method: string, name: string): void {
+  readCases(name).forEach(({ inputs, outputs }, i) => {
+    const results = program.run(method, inputs);
+    assert.equal(results.length, outputs.length, `case ${i}: number of outputs`);
+    outputs.forEach((expected, k) => assert.equal(difference(results[k], expected), "", `case ${i}, output ${k}`));
+  });
+}
+
+for (const name of SINGLE) {
+  test(`${name} gives PyTorch's numbers`, () => {
+    const lowered = engine.lower({ path: modelPath(`${name}.pt2`) });
+    const bytes = lowered.buffer;
+    lowered.dispose();
+    const program = engine.load(bytes);
+    checkCases(program, "forward", name);
+    program.reset();
+    checkCases(program, "forward", name);
+    program.dispose();
+  });
+
+  test(`${name} lowers to the same bytes twice`, () => {
+    const digest = (): string => {
+      const lowered = engine.lower({ path: modelPath(`${name}.pt2`) });
+      const hash = createHash("sha256").update(lowered.buffer).digest("hex");
+      lowered.dispose();
+      return hash;
+    };
+    assert.equal(digest(), digest());
+  });
+}
+
+test("one archive with three models becomes three methods that share weights", () => {
+  const constantMethods = { get_vocab_size: 64, get_name: "encdec", get_scale: 0.5, is_bidirectional: true };
+  const lowered = engine.lower({ path: modelPath("encdec.package.pt2") }, { constantMethods });
+  assert.deepEqual([...lowered.methods].sort(), ["decode", "encode", "forward"]);
+  const single = engine.lower({ path: modelPath("encdec.forward.pt2") });
+  assert.ok(lowered.size < single.size * 2, `${lowered.size} bytes for three methods, ${single.size} for one`);
+  const program = engine.load(lowered.buffer);
+  for (const method of ["decode", "encode", "forward"]) checkCases(program, method, `encdec.${method}`);
+  for (const [name, value] of Object.entries(constantMethods)) assert.deepEqual(program.run(name, []), [value]);
+  for (const owner of [lowered, single, program]) owner.dispose();
+});
+
+test("weights in a .ptd give the same numbers", () => {
+  const lowered = engine.lower({ path: modelPath("mlp.pt2") }, { externalConstants: true });
+  assert.equal(lowered.dataFiles.length, 1);
+  const data = lowered.dataFile(lowered.dataFiles[0]!.name);
+  const program = engine.load(lowered.buffer, { dataFiles: [data] });
+  checkCases(program, "forward", "mlp");
+  assert.throws(() => engine.load(lowered.buffer).run("forward", readCases("mlp")[0]!.inputs), { name: "SconceError" });
+  program.dispose();
+  lowered.dispose();
+});
+
+test("the story teller tells PyTorch's story, with its weights stored once", async () => {
+  // @ts-expect-error plain JavaScript with types in comments
+  const { tell } = (await import("../../../examples/stories.mjs")) as { tell(p: Program, count: number): AsyncIterable<number> };
+  const golden = JSON.parse(readFileSync(samplePath("stories260k.golden.json"), "utf8")) as { tokens: number[] };
+  const lowered = engine.lower(
+    { prefill: { path: samplePath("stories260k.prefill.pt2") }, decode: { path: samplePath("stories260k.decode.pt2") } },
+    { shareMutableBuffers: true, constantMethods: { get_max_seq_len: 256 } },
+  );
+  assert.ok(lowered.size <= 1.25e6, `${lowered.size} bytes`);
+  const program = engine.load(lowered.buffer);
+  const tokens: number[] = [];
+  for await (const token of tell(program, golden.tokens.length)) tokens.push(token);
+  assert.deepEqual(tokens, golden.tokens);
+  program.dispose();
+  lowered.dispose();
+});
