@@ -20,7 +20,7 @@ typedef struct sc_emit_options {
 // What was written for one method, in the order of the file.
 typedef struct sc_emit_plan {
     const sc_name *name;
-    bool is_constant;         // answers without running
+    bool is_constant;  // answers without running
     uint32_t value_count, operator_count, instruction_count;
     uint32_t *debug_handles;  // by instruction; 0 where a node has none
     const sc_node **nodes;    // by instruction; NULL for scaffolding
@@ -35,7 +35,7 @@ typedef struct sc_emit_result {
     sc_cord program;  // the .pte; weights are extents
     SC_VEC(sc_emit_file) files;
     SC_VEC(sc_emit_plan) plans;
-    uint64_t program_bytes;   // the FlatBuffer with its header
+    uint64_t program_bytes;                  // the FlatBuffer with its header
     uint64_t constant_bytes, mutable_bytes;  // segments
 } sc_emit_result;
 

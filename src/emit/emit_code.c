@@ -1,12 +1,12 @@
 // Nodes to instructions. A kernel call holds the functional arguments that the out form keeps, then
-// the results as out arguments, then the return slot: the out again, or the list of all outs. None of
-// that is in the graph; it follows from the operator's row.
+// the results as out arguments, then the return slot: the out again, or the list of all outs. None
+// of that is in the graph; it follows from the operator's row.
 #include "emit/emit_state.h"
 
 #include "program_fbs.h"
 
-#define OPERATOR_NAME_MAX 99  // runtimes look operators up through a buffer of 100 characters
-#define SHARED_VECTOR_MAX 256 // bytes; longer vectors are hardly ever equal
+#define OPERATOR_NAME_MAX 99   // runtimes look operators up through a buffer of 100 characters
+#define SHARED_VECTOR_MAX 256  // bytes; longer vectors are hardly ever equal
 
 sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count,
                          uint32_t item_bytes) {
@@ -24,7 +24,8 @@ sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count
     return ref;
 }
 
-// --- Instructions ----------------------------------------------------------------------------------
+// --- Instructions
+// ----------------------------------------------------------------------------------
 
 static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out) {
     sc_str full = sc_str_from(op->out_name);
@@ -76,14 +77,16 @@ uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition) {
 }
 
 void sc_emit_jump_back(sc_emit_method *m, int32_t condition, uint32_t destination) {
-    append(m, (sc_emit_instruction){SC_EMIT_JUMP_FALSE, condition, (int32_t)destination, 0, 0, NULL});
+    append(m,
+           (sc_emit_instruction){SC_EMIT_JUMP_FALSE, condition, (int32_t)destination, 0, 0, NULL});
 }
 
 void sc_emit_land(sc_emit_method *m, uint32_t jump) {
     m->code.data[jump].b = (int32_t)m->code.count;
 }
 
-// --- Nodes -----------------------------------------------------------------------------------------
+// --- Nodes
+// -----------------------------------------------------------------------------------------
 
 typedef struct call_args {
     int32_t *ids;
@@ -116,8 +119,7 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_node *node, call_args 
     int32_t last = outs[0];
     if (is_list || node->out_count > 1)
         last = sc_emit_list(m, SC_PTE_KernelTypes_TensorList, outs, node->out_count);
-    if (is_list)
-        outs[0] = last;
+    if (is_list) outs[0] = last;
     call->count += is_list ? 1 : node->out_count;
     call->ids[call->count++] = last;
     return SC_OK;

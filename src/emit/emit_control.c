@@ -45,10 +45,12 @@ static sc_status bind_numbers(sc_emit_method *m, const sc_node *node, const sc_g
 
 static const sc_graph *graph_arg(const sc_node *node, uint32_t index) {
     return index < node->arg_count && node->args[index].kind == SC_ARG_GRAPH
-               ? node->args[index].graph : NULL;
+               ? node->args[index].graph
+               : NULL;
 }
 
-// --- cond --------------------------------------------------------------------------------------------
+// --- cond
+// --------------------------------------------------------------------------------------------
 
 // Copies `from` over the tensor `to`, taking its shape along.
 static sc_status emit_clone(sc_emit_method *m, int32_t from, int32_t to) {
@@ -100,7 +102,8 @@ static sc_status emit_cond(sc_emit_method *m, const sc_node *node) {
     return SC_OK;
 }
 
-// --- Loops -------------------------------------------------------------------------------------------
+// --- Loops
+// -------------------------------------------------------------------------------------------
 
 static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *from) {
     int32_t from_id = 0, to_id = 0;
@@ -187,8 +190,8 @@ static sc_status emit_stacking(sc_emit_method *m, const sc_node *node, const sc_
         SC_TRY(sc_emit_value(m, node->outs[i], &stack));
         SC_TRY(sc_emit_plain(m, &body->ret->args[i], &item));
         int32_t args[] = {stack, item, l->counter};
-        SC_TRY(sc_emit_call(m, sc_op_get(SC_OP_executorch_prim_et_copy_index_tensor), args, 3,
-                            NULL));
+        SC_TRY(
+            sc_emit_call(m, sc_op_get(SC_OP_executorch_prim_et_copy_index_tensor), args, 3, NULL));
     }
     return SC_OK;
 }

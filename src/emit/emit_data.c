@@ -1,12 +1,13 @@
-// Weights by content: every distinct run of bytes is stored once, whoever uses it, in whatever shape
-// and method. Candidates are found by size and first 32 bytes; only when those agree are whole
-// contents looked at: side by side while there is one candidate, by SHA-256 when there are more.
+// Weights by content: every distinct run of bytes is stored once, whoever uses it, in whatever
+// shape and method. Candidates are found by size and first 32 bytes; only when those agree are
+// whole contents looked at: side by side while there is one candidate, by SHA-256 when there are
+// more.
 #include "emit/emit_state.h"
 
 #include "base/hash.h"
 
 #define FINGERPRINT_BYTES 32
-#define PIECE_BYTES (64u * 1024)
+#define PIECE_BYTES       (64u * 1024)
 
 void sc_emit_store_init(sc_emit_store *store, sc_arena *arena) {
     *store = (sc_emit_store){0};
@@ -83,8 +84,8 @@ sc_status sc_emit_store_add(sc_ctx *ctx, sc_emit_store *store, sc_extent data, u
     return SC_OK;
 }
 
-void sc_emit_store_write(sc_arena *arena, const sc_emit_store *store, uint32_t align,
-                         sc_cord *cord, uint64_t **offsets) {
+void sc_emit_store_write(sc_arena *arena, const sc_emit_store *store, uint32_t align, sc_cord *cord,
+                         uint64_t **offsets) {
     *offsets = sc_new_array(arena, uint64_t, store->blobs.count);
     uint64_t start = cord->size;
     for (uint32_t i = 1; i < store->blobs.count; i++) {

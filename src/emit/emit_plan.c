@@ -13,7 +13,8 @@ static void begin_method(sc_emit_method *m, sc_emit_state *state, const sc_stora
     for (uint32_t i = 0; i < count; i++) m->ids[i] = -1;
 }
 
-// --- Inputs and outputs ------------------------------------------------------------------------------
+// --- Inputs and outputs
+// ------------------------------------------------------------------------------
 
 typedef SC_VEC(int32_t) id_list;
 
@@ -33,7 +34,8 @@ static sc_status emit_input(sc_emit_method *m, const sc_input_sig *sig, sc_value
     } else {
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Pass it as a 0-dim tensor and call .item() on it.",
                        "input '%s' is a number that changes from call to call; programs take only "
-                       "tensors", value->name->text);
+                       "tensors",
+                       value->name->text);
     }
     sc_vec_push(m->state->arena, inputs, *id);
     return SC_OK;
@@ -63,7 +65,8 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_method *method, id_lis
     return SC_OK;
 }
 
-// --- Tables ------------------------------------------------------------------------------------------
+// --- Tables
+// ------------------------------------------------------------------------------------------
 
 static sc_fb_ref write_kernel(sc_emit_method *m, const sc_emit_instruction *call) {
     sc_fb_builder *fb = &m->state->fb;
@@ -101,8 +104,7 @@ static sc_fb_ref write_instruction(sc_emit_method *m, const sc_emit_instruction 
 static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref none) {
     sc_fb_builder *fb = &m->state->fb;
     sc_fb_ref *refs = sc_new_array(m->state->arena, sc_fb_ref, m->code.count + 1);
-    for (uint32_t i = 0; i < m->code.count; i++)
-        refs[i] = write_instruction(m, &m->code.data[i]);
+    for (uint32_t i = 0; i < m->code.count; i++) refs[i] = write_instruction(m, &m->code.data[i]);
     sc_fb_ref instructions = sc_fb_add_refs(fb, refs, m->code.count);
     sc_fb_begin(fb);
     sc_pte_Chain_set_inputs(fb, none);
@@ -124,8 +126,7 @@ static sc_fb_ref write_container(sc_fb_builder *fb, sc_str in_spec, sc_str out_s
 static sc_fb_ref write_buffer_sizes(sc_emit_method *m) {
     uint32_t count = m->storage ? m->storage->buffer_bytes.count : 0;
     int64_t *sizes = sc_new_array(m->state->arena, int64_t, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        sizes[i + 1] = (int64_t)m->storage->buffer_bytes.data[i];
+    for (uint32_t i = 0; i < count; i++) sizes[i + 1] = (int64_t)m->storage->buffer_bytes.data[i];
     return sc_fb_add_vector(&m->state->fb, sizes, count + 1, 8, 8);
 }
 
@@ -161,7 +162,9 @@ static sc_fb_ref write_plan(sc_emit_method *m, const plan_parts *parts) {
 
 static sc_emit_plan describe(const sc_emit_method *m, const sc_name *name) {
     sc_arena *arena = m->state->arena;
-    sc_emit_plan plan = {.name = name, .is_constant = !m->storage, .value_count = m->values.count,
+    sc_emit_plan plan = {.name = name,
+                         .is_constant = !m->storage,
+                         .value_count = m->values.count,
                          .operator_count = m->operators.count,
                          .instruction_count = m->code.count};
     plan.debug_handles = sc_new_array(arena, uint32_t, m->code.count + 1);
@@ -174,11 +177,12 @@ static sc_emit_plan describe(const sc_emit_method *m, const sc_name *name) {
     return plan;
 }
 
-sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *storage,
-                              sc_fb_ref *out, sc_emit_plan *plan) {
+sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *storage, sc_fb_ref *out,
+                              sc_emit_plan *plan) {
     const sc_method *method = storage->method;
     sc_emit_method m;
-    plan_parts parts = {.name = sc_name_str(method->name), .in_spec = method->in_spec,
+    plan_parts parts = {.name = sc_name_str(method->name),
+                        .in_spec = method->in_spec,
                         .out_spec = method->out_spec};
     sc_where_set_method(state->ctx, method);
     begin_method(&m, state, storage);
@@ -190,15 +194,18 @@ sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *stor
     return SC_OK;
 }
 
-// --- Constant methods --------------------------------------------------------------------------------
+// --- Constant methods
+// --------------------------------------------------------------------------------
 
 // Leaves become EValues of their own, the nesting becomes PyTorch's tree text.
 static sc_status emit_leaves(sc_emit_method *m, const sc_arg *value, id_list *outputs, sc_sb *tree,
                              uint32_t depth) {
     sc_ctx *ctx = m->state->ctx;
     if (depth > ctx->limits.graph_depth_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the value of a constant method is nested deeper "
-                       "than %u", ctx->limits.graph_depth_max);
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL,
+                       "the value of a constant method is nested deeper "
+                       "than %u",
+                       ctx->limits.graph_depth_max);
     if (value->kind != SC_ARG_LIST) {
         int32_t id = 0;
         SC_TRY(sc_emit_unshared(m, value, &id));
@@ -206,7 +213,8 @@ static sc_status emit_leaves(sc_emit_method *m, const sc_arg *value, id_list *ou
         sc_sb_add_text(tree, "{\"type\": null, \"context\": null, \"children_spec\": []}");
         return SC_OK;
     }
-    sc_sb_add_text(tree, "{\"type\": \"builtins.list\", \"context\": \"null\", \"children_spec\": [");
+    sc_sb_add_text(tree,
+                   "{\"type\": \"builtins.list\", \"context\": \"null\", \"children_spec\": [");
     for (uint32_t i = 0; i < value->count; i++) {
         if (i) sc_sb_add_text(tree, ", ");
         SC_TRY(emit_leaves(m, &value->items[i], outputs, tree, depth + 1));

@@ -4,8 +4,8 @@
 
 #include "emit/emit_state.h"
 
-sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *storage,
-                              sc_fb_ref *out, sc_emit_plan *plan);
+sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *storage, sc_fb_ref *out,
+                              sc_emit_plan *plan);
 sc_status sc_emit_plan_constant(sc_emit_state *state, const sc_constant_method *constant,
                                 sc_fb_ref *out, sc_emit_plan *plan);
 

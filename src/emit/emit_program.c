@@ -33,7 +33,8 @@ static sc_status check_options(sc_ctx *ctx, const sc_emit_options *options) {
                    options->constant_alignment);
 }
 
-// --- Methods -----------------------------------------------------------------------------------------
+// --- Methods
+// -----------------------------------------------------------------------------------------
 
 static sc_status check_names(sc_ctx *ctx, const sc_program *program) {
     sc_map names;
@@ -66,8 +67,7 @@ static const sc_storage_table **sort_methods(sc_arena *arena, const sc_program *
 }
 
 static sc_status emit_plans(sc_emit_state *state, const sc_program *program,
-                            const sc_storage_table *tables, sc_fb_ref *plans,
-                            sc_emit_result *out) {
+                            const sc_storage_table *tables, sc_fb_ref *plans, sc_emit_result *out) {
     sc_ctx *ctx = state->ctx;
     const sc_storage_table **sorted = sort_methods(ctx->arena, program, tables);
     uint32_t count = program->methods.count, total = count + program->constant_methods.count;
@@ -84,10 +84,11 @@ static sc_status emit_plans(sc_emit_state *state, const sc_program *program,
     return SC_OK;
 }
 
-// --- Segments ----------------------------------------------------------------------------------------
+// --- Segments
+// ----------------------------------------------------------------------------------------
 
 typedef struct segments {
-    sc_cord data;             // all of them, from the first one's beginning
+    sc_cord data;  // all of them, from the first one's beginning
     uint64_t offsets[2], sizes[2];
     uint32_t count;
     uint64_t *blob_offsets[2];
@@ -124,7 +125,8 @@ static sc_fb_ref write_directory(sc_fb_builder *fb, const segments *s) {
     return sc_fb_add_refs(fb, refs, s->count);
 }
 
-// --- The file ----------------------------------------------------------------------------------------
+// --- The file
+// ----------------------------------------------------------------------------------------
 
 static sc_status write_root(sc_emit_state *state, const segments *s, const sc_fb_ref *plans,
                             uint32_t plan_count, const uint8_t **data, size_t *size) {

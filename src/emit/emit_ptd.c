@@ -11,7 +11,7 @@
 
 #include "flat_tensor_fbs.h"
 
-#define HEADER_BYTES 40u
+#define HEADER_BYTES   40u
 #define INSERTED_BYTES 48u  // the header, padded to keep the FlatBuffer aligned
 
 static sc_status write_layout(sc_emit_state *state, const sc_constant *constant, sc_fb_ref *out) {

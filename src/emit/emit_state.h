@@ -10,11 +10,12 @@
 #include "emit/emit.h"
 #include "format/flatbuf.h"
 
-// --- Bytes stored once (emit_data.c) ---------------------------------------------------------------
+// --- Bytes stored once (emit_data.c)
+// ---------------------------------------------------------------
 
 typedef struct sc_emit_blob {
     sc_extent data;
-    uint32_t next;       // blob with the same size and first bytes, 0 at the end
+    uint32_t next;  // blob with the same size and first bytes, 0 at the end
     bool has_digest;
     uint8_t digest[32];
 } sc_emit_blob;
@@ -30,15 +31,16 @@ void sc_emit_store_init(sc_emit_store *store, sc_arena *arena);
 sc_status sc_emit_store_add(sc_ctx *ctx, sc_emit_store *store, sc_extent data, uint32_t *index);
 // All blobs in order, each but the first at the next multiple of `align`. `offsets` receives one
 // entry per blob, the reserved one included.
-void sc_emit_store_write(sc_arena *arena, const sc_emit_store *store, uint32_t align,
-                         sc_cord *cord, uint64_t **offsets);
+void sc_emit_store_write(sc_arena *arena, const sc_emit_store *store, uint32_t align, sc_cord *cord,
+                         uint64_t **offsets);
 
-// --- The program -----------------------------------------------------------------------------------
+// --- The program
+// -----------------------------------------------------------------------------------
 
 // A tensor in a .ptd file, found by its name.
 typedef struct sc_emit_external {
     const sc_constant *constant;
-    uint32_t blob;            // in `externals`
+    uint32_t blob;  // in `externals`
 } sc_emit_external;
 
 typedef struct sc_emit_state {
@@ -48,20 +50,18 @@ typedef struct sc_emit_state {
     sc_fb_builder fb;
     sc_emit_store constants, mutables, externals;
     SC_VEC(sc_emit_external) external_tensors;
-    sc_map external_names;    // name -> index in external_tensors + 1
-    sc_map vectors;           // content -> sc_fb_ref of an equal vector
+    sc_map external_names;  // name -> index in external_tensors + 1
+    sc_map vectors;         // content -> sc_fb_ref of an equal vector
 } sc_emit_state;
 
-typedef enum sc_emit_kind {
-    SC_EMIT_KERNEL, SC_EMIT_MOVE, SC_EMIT_JUMP_FALSE
-} sc_emit_kind;
+typedef enum sc_emit_kind { SC_EMIT_KERNEL, SC_EMIT_MOVE, SC_EMIT_JUMP_FALSE } sc_emit_kind;
 
 typedef struct sc_emit_instruction {
     sc_emit_kind kind;
-    int32_t a;                // KERNEL: operator; MOVE: from; JUMP_FALSE: condition
-    int32_t b;                // MOVE: to; JUMP_FALSE: destination
+    int32_t a;                      // KERNEL: operator; MOVE: from; JUMP_FALSE: condition
+    int32_t b;                      // MOVE: to; JUMP_FALSE: destination
     uint32_t first_arg, arg_count;  // KERNEL: in `args`
-    const sc_node *node;      // NULL for scaffolding
+    const sc_node *node;            // NULL for scaffolding
 } sc_emit_instruction;
 
 typedef struct sc_emit_method {
@@ -71,13 +71,14 @@ typedef struct sc_emit_method {
     int32_t *ids;                     // EValue by sc_value.mark, -1 before its first use
     sc_map pool;                      // kind and content -> index + 1 of a constant EValue
     SC_VEC(sc_fb_ref) operators;
-    sc_map operator_ids;              // out name -> index + 1
+    sc_map operator_ids;  // out name -> index + 1
     SC_VEC(sc_emit_instruction) code;
     SC_VEC(int32_t) args;
-    uint32_t depth;                   // of nested control flow
+    uint32_t depth;  // of nested control flow
 } sc_emit_method;
 
-// --- Values (emit_values.c) ------------------------------------------------------------------------
+// --- Values (emit_values.c)
+// ------------------------------------------------------------------------
 
 // Constants, shared with equal ones.
 int32_t sc_emit_null(sc_emit_method *m);
@@ -101,7 +102,8 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out);
 // A tensor's EValue (emit_tensor.c).
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out);
 
-// --- Instructions (emit_code.c, emit_control.c) ------------------------------------------------------
+// --- Instructions (emit_code.c, emit_control.c)
+// ------------------------------------------------------
 
 sc_status sc_emit_graph(sc_emit_method *m, const sc_graph *graph);
 sc_status sc_emit_control(sc_emit_method *m, const sc_node *node);
@@ -120,7 +122,8 @@ void sc_emit_land(sc_emit_method *m, uint32_t jump);
 sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count,
                          uint32_t item_bytes);
 
-// --- Files (emit_ptd.c) ------------------------------------------------------------------------------
+// --- Files (emit_ptd.c)
+// ------------------------------------------------------------------------------
 
 sc_status sc_emit_ptd(sc_emit_state *state, sc_cord *out);
 

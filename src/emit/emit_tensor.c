@@ -16,7 +16,7 @@ typedef struct placement {
     bool is_planned;
     uint32_t memory_id;
     uint64_t offset;
-    sc_str name;       // empty: none is written
+    sc_str name;  // empty: none is written
     bool is_external;
 } placement;
 
@@ -54,14 +54,12 @@ static sc_status place_constant(sc_emit_state *state, const sc_storage *root, pl
         out->name = root->constant->name;
         return add_external(state, root->constant);
     }
-    return sc_emit_store_add(state->ctx, &state->constants, root->constant->data,
-                             &out->data_index);
+    return sc_emit_store_add(state->ctx, &state->constants, root->constant->data, &out->data_index);
 }
 
 static sc_status place_mutable(sc_emit_state *state, const sc_storage *root, placement *out) {
     if (state->options.mutable_buffer_names) out->name = root->constant->name;
-    return sc_emit_store_add(state->ctx, &state->mutables, root->constant->data,
-                             &out->data_index);
+    return sc_emit_store_add(state->ctx, &state->mutables, root->constant->data, &out->data_index);
 }
 
 static sc_status place(sc_emit_method *m, const sc_value *value, placement *out) {
@@ -118,7 +116,7 @@ static sc_fb_ref add_extra(sc_fb_builder *fb, const placement *at) {
     sc_fb_begin(fb);
     sc_pte_ExtraTensorInfo_set_fully_qualified_name(fb, name);
     sc_pte_ExtraTensorInfo_set_location(fb, at->is_external ? SC_PTE_TensorDataLocation_EXTERNAL
-                                                           : SC_PTE_TensorDataLocation_SEGMENT);
+                                                            : SC_PTE_TensorDataLocation_SEGMENT);
     return sc_fb_end(fb);
 }
 

@@ -8,7 +8,8 @@
 
 #include "program_fbs.h"
 
-// --- Building --------------------------------------------------------------------------------------
+// --- Building
+// --------------------------------------------------------------------------------------
 
 static int32_t add_evalue(sc_emit_method *m, uint8_t type, sc_fb_ref content) {
     sc_fb_builder *fb = &m->state->fb;
@@ -82,8 +83,7 @@ int32_t sc_emit_variable(sc_emit_method *m, int64_t value) {
 
 int32_t sc_emit_bool(sc_emit_method *m, bool value) {
     int32_t *slot = pool_slot(m, SC_PTE_KernelTypes_Bool, &value, sizeof value);
-    if (*slot < 0)
-        *slot = add_evalue(m, SC_PTE_KernelTypes_Bool, bool_table(&m->state->fb, value));
+    if (*slot < 0) *slot = add_evalue(m, SC_PTE_KernelTypes_Bool, bool_table(&m->state->fb, value));
     return *slot;
 }
 
@@ -123,7 +123,8 @@ int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, u
     return id;
 }
 
-// --- IR values -------------------------------------------------------------------------------------
+// --- IR values
+// -------------------------------------------------------------------------------------
 
 // Results of control flow carry what their first body returns, which says nothing of the others.
 static bool is_known_number(const sc_value *value) {
@@ -151,8 +152,7 @@ sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) 
                                            : sc_emit_int(m, value->dim.value);
     } else if (*id < 0 && value->type == SC_VALUE_OPAQUE) {
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Keep script objects out of forward().",
-                       "'%s' is no tensor and no number: a .pte cannot hold it",
-                       value->name->text);
+                       "'%s' is no tensor and no number: a .pte cannot hold it", value->name->text);
     } else if (*id < 0) {
         *id = sc_emit_variable(m, 0);
     }
@@ -160,7 +160,8 @@ sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) 
     return SC_OK;
 }
 
-// --- Arguments -------------------------------------------------------------------------------------
+// --- Arguments
+// -------------------------------------------------------------------------------------
 
 // Runtimes take a required tensor that is not there as an empty one.
 static int32_t missing_tensor(sc_emit_method *m) {
@@ -229,9 +230,9 @@ static sc_status emit_items(sc_emit_method *m, const sc_param *param, const sc_a
     int32_t *ids = sc_new_array(m->state->ctx->scratch, int32_t, list->count + 1);
     SC_TRY(emit_ids(m, param, list, ids));
     *out = sc_emit_list(m,
-                        param->type == SC_PARAM_INT    ? SC_PTE_KernelTypes_IntList
-                        : param->item_is_optional ? SC_PTE_KernelTypes_OptionalTensorList
-                                                  : SC_PTE_KernelTypes_TensorList,
+                        param->type == SC_PARAM_INT ? SC_PTE_KernelTypes_IntList
+                        : param->item_is_optional   ? SC_PTE_KernelTypes_OptionalTensorList
+                                                    : SC_PTE_KernelTypes_TensorList,
                         ids, list->count);
     return SC_OK;
 }
@@ -300,7 +301,9 @@ sc_status sc_emit_unshared(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
         *out = add_evalue(m, SC_PTE_KernelTypes_Double, double_table(fb, arg->f));
         break;
     case SC_ARG_BOOL: *out = add_evalue(m, SC_PTE_KernelTypes_Bool, bool_table(fb, arg->b)); break;
-    case SC_ARG_STR: *out = add_evalue(m, SC_PTE_KernelTypes_String, str_table(fb, arg->str)); break;
+    case SC_ARG_STR:
+        *out = add_evalue(m, SC_PTE_KernelTypes_String, str_table(fb, arg->str));
+        break;
     default:
         return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED, "Pass a number, a bool or a string.",
                        "a .pte cannot hold a value of this kind as input or result");

@@ -17,7 +17,7 @@
 // --- reading -------------------------------------------------------------------------------------
 
 typedef struct sc_fb_table {
-    const uint8_t *at;     // NULL: absent
+    const uint8_t *at;  // NULL: absent
 } sc_fb_table;
 
 typedef struct sc_fb_vec {
@@ -51,23 +51,21 @@ static inline sc_fb_table sc_fb_root(const uint8_t *buffer) {
 static inline const uint8_t *sc_fb_field_at(sc_fb_table table, uint32_t slot) {
     const uint8_t *vtable = table.at - (int32_t)sc_fb_load_u32(table.at);
     uint32_t entry = 4 + 2 * slot;
-    if (entry >= sc_fb_load_u16(vtable))
-        return NULL;
+    if (entry >= sc_fb_load_u16(vtable)) return NULL;
     uint16_t offset = sc_fb_load_u16(vtable + entry);
     return offset ? table.at + offset : NULL;
 }
 
-#define SC_FB_SCALAR(name, type)                                                            \
-    static inline type sc_fb_get_##name(sc_fb_table table, uint32_t slot, type fallback) {  \
-        const uint8_t *at = sc_fb_field_at(table, slot);                                    \
-        if (at)                                                                             \
-            memcpy(&fallback, at, sizeof fallback);                                         \
-        return fallback;                                                                    \
-    }                                                                                       \
-    static inline type sc_fb_vec_##name(sc_fb_vec vec, uint32_t index) {                    \
-        type value;                                                                         \
-        memcpy(&value, vec.items + (size_t)index * sizeof value, sizeof value);             \
-        return value;                                                                       \
+#define SC_FB_SCALAR(name, type)                                                           \
+    static inline type sc_fb_get_##name(sc_fb_table table, uint32_t slot, type fallback) { \
+        const uint8_t *at = sc_fb_field_at(table, slot);                                   \
+        if (at) memcpy(&fallback, at, sizeof fallback);                                    \
+        return fallback;                                                                   \
+    }                                                                                      \
+    static inline type sc_fb_vec_##name(sc_fb_vec vec, uint32_t index) {                   \
+        type value;                                                                        \
+        memcpy(&value, vec.items + (size_t)index * sizeof value, sizeof value);            \
+        return value;                                                                      \
     }
 SC_FB_SCALAR(i8, int8_t)
 SC_FB_SCALAR(u8, uint8_t)
@@ -88,8 +86,7 @@ static inline bool sc_fb_get_bool(sc_fb_table table, uint32_t slot, bool fallbac
 static inline bool sc_fb_vec_bool(sc_fb_vec vec, uint32_t index) { return vec.items[index] != 0; }
 
 static inline sc_fb_vec sc_fb_deref_vec(const uint8_t *at) {
-    if (!at)
-        return (sc_fb_vec){NULL, 0};
+    if (!at) return (sc_fb_vec){NULL, 0};
     at += sc_fb_load_u32(at);
     return (sc_fb_vec){at + 4, sc_fb_load_u32(at)};
 }
@@ -121,20 +118,32 @@ static inline sc_fb_table sc_fb_vec_table(sc_fb_vec vec, uint32_t index) {
 // --- descriptors (generated) ---------------------------------------------------------------------
 
 typedef enum sc_fb_type {
-    SC_FB_BOOL, SC_FB_I8, SC_FB_U8, SC_FB_I16, SC_FB_U16, SC_FB_I32, SC_FB_U32, SC_FB_I64,
-    SC_FB_U64, SC_FB_F32, SC_FB_F64, SC_FB_STRING, SC_FB_TABLE, SC_FB_UNION
+    SC_FB_BOOL,
+    SC_FB_I8,
+    SC_FB_U8,
+    SC_FB_I16,
+    SC_FB_U16,
+    SC_FB_I32,
+    SC_FB_U32,
+    SC_FB_I64,
+    SC_FB_U64,
+    SC_FB_F32,
+    SC_FB_F64,
+    SC_FB_STRING,
+    SC_FB_TABLE,
+    SC_FB_UNION
 } sc_fb_type;
 
 #define SC_FB_NO_REF UINT16_MAX
 
 typedef struct sc_fb_field {
     const char *name;
-    uint8_t type;       // sc_fb_type, of the items for a vector
+    uint8_t type;  // sc_fb_type, of the items for a vector
     bool is_vector;
     bool is_required;
-    uint16_t align;     // force_align of a vector's items, 0 when natural
-    uint16_t slot;      // of a union: of its value; the type byte is one slot before
-    uint16_t ref;       // TABLE: index among tables; UNION, scalars of enum type: among enums
+    uint16_t align;  // force_align of a vector's items, 0 when natural
+    uint16_t slot;   // of a union: of its value; the type byte is one slot before
+    uint16_t ref;    // TABLE: index among tables; UNION, scalars of enum type: among enums
     int64_t default_int;
     double default_float;
 } sc_fb_field;
@@ -148,7 +157,7 @@ typedef struct sc_fb_table_type {
 typedef struct sc_fb_enum_value {
     const char *name;
     int64_t value;
-    uint16_t table;     // unions: index among tables
+    uint16_t table;  // unions: index among tables
 } sc_fb_enum_value;
 
 typedef struct sc_fb_enum {
@@ -159,12 +168,12 @@ typedef struct sc_fb_enum {
 } sc_fb_enum;
 
 typedef struct sc_fb_schema {
-    const char *name;           // "program"
-    const char *identifier;     // four characters
+    const char *name;        // "program"
+    const char *identifier;  // four characters
     const sc_fb_table_type *tables;
     const sc_fb_enum *enums;
     uint16_t table_count, enum_count;
-    uint16_t root;              // index among tables
+    uint16_t root;  // index among tables
 } sc_fb_schema;
 
 // --- verifying -----------------------------------------------------------------------------------
@@ -179,9 +188,9 @@ sc_status sc_fb_verify(sc_ctx *ctx, const sc_fb_schema *schema, const uint8_t *d
 
 // --- dumping -------------------------------------------------------------------------------------
 
-// A verified buffer as JSON, from `root` down: fields in slot order, absent ones left out, enums and
-// unions by name. Vectors of bytes longer than `bytes_max` become their length as a string ("4096
-// bytes"); 0 means no limit.
+// A verified buffer as JSON, from `root` down: fields in slot order, absent ones left out, enums
+// and unions by name. Vectors of bytes longer than `bytes_max` become their length as a string
+// ("4096 bytes"); 0 means no limit.
 void sc_fb_dump(sc_json_writer *writer, const sc_fb_schema *schema, const uint8_t *data,
                 uint32_t bytes_max);
 
@@ -194,22 +203,22 @@ typedef uint32_t sc_fb_ref;
 
 typedef struct sc_fb_slot {
     uint16_t slot;
-    uint8_t bytes;         // of the inline value; 0 marks a reference
-    uint64_t bits;         // the value, or the sc_fb_ref
+    uint8_t bytes;  // of the inline value; 0 marks a reference
+    uint64_t bits;  // the value, or the sc_fb_ref
 } sc_fb_slot;
 
 // Children are finished before the table that refers to them is begun. Equal vtables are stored
 // once; fields are laid out by size so that no padding is needed between them.
 typedef struct sc_fb_builder {
     sc_arena *arena;
-    uint8_t *data;         // the used bytes are the last `used` of `capacity`
+    uint8_t *data;  // the used bytes are the last `used` of `capacity`
     uint32_t capacity, used;
-    uint32_t align_max;    // largest alignment asked for
-    bool failed;           // grew past the limit; reported by sc_fb_finish
+    uint32_t align_max;  // largest alignment asked for
+    bool failed;         // grew past the limit; reported by sc_fb_finish
     bool in_table;
     uint32_t slot_count;
     sc_fb_slot slots[SC_FB_SLOT_MAX];
-    sc_fb_ref *vtables;    // open-addressed set
+    sc_fb_ref *vtables;  // open-addressed set
     uint32_t vtable_count, vtable_capacity;
 } sc_fb_builder;
 

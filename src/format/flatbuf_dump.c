@@ -1,4 +1,5 @@
-// A FlatBuffer as JSON, driven by the schema's descriptors: the same names and shape as `flatc --json
+// A FlatBuffer as JSON, driven by the schema's descriptors: the same names and shape as `flatc
+// --json
 // --strict-json` gives, so that the two can be compared. Trusts the buffer: verify it first, which
 // also bounds depth and work here.
 #include "format/flatbuf.h"
@@ -15,8 +16,7 @@ static void dump_table(const dumper *d, sc_fb_table table, const sc_fb_table_typ
 
 static const sc_fb_enum_value *enum_value(const sc_fb_enum *type, int64_t value) {
     for (uint32_t i = 0; i < type->value_count; i++)
-        if (type->values[i].value == value)
-            return &type->values[i];
+        if (type->values[i].value == value) return &type->values[i];
     return NULL;
 }
 
@@ -46,18 +46,14 @@ static void dump_value(const dumper *d, const sc_fb_field *field, const uint8_t 
     case SC_FB_F32: sc_json_add_f64(d->out, (double)sc_fb_vec_f32(vec, 0)); break;
     case SC_FB_F64: sc_json_add_f64(d->out, sc_fb_vec_f64(vec, 0)); break;
     case SC_FB_STRING: sc_json_add_str(d->out, sc_fb_deref_str(at)); break;
-    case SC_FB_TABLE:
-        dump_table(d, sc_fb_deref_table(at), &d->schema->tables[field->ref]);
-        break;
+    case SC_FB_TABLE: dump_table(d, sc_fb_deref_table(at), &d->schema->tables[field->ref]); break;
     case SC_FB_UNION: break;  // needs its type: dump_union
     }
 }
 
 static uint32_t item_bytes(uint8_t type) {
-    if (type == SC_FB_BOOL || type == SC_FB_I8 || type == SC_FB_U8)
-        return 1;
-    if (type == SC_FB_I16 || type == SC_FB_U16)
-        return 2;
+    if (type == SC_FB_BOOL || type == SC_FB_I8 || type == SC_FB_U8) return 1;
+    if (type == SC_FB_I16 || type == SC_FB_U16) return 2;
     return type == SC_FB_I64 || type == SC_FB_U64 || type == SC_FB_F64 ? 8 : 4;
 }
 
@@ -70,8 +66,7 @@ static void dump_vector(const dumper *d, const sc_fb_field *field, sc_fb_vec vec
         return;
     }
     sc_json_begin_array(d->out);
-    for (uint32_t i = 0; i < vec.count; i++)
-        dump_value(d, field, vec.items + (size_t)i * bytes);
+    for (uint32_t i = 0; i < vec.count; i++) dump_value(d, field, vec.items + (size_t)i * bytes);
     sc_json_end_array(d->out);
 }
 
@@ -79,14 +74,12 @@ static void dump_union(const dumper *d, const sc_fb_field *field, sc_fb_table ta
     const sc_fb_enum *type = &d->schema->enums[field->ref];
     const sc_fb_enum_value *member = enum_value(type, sc_fb_get_u8(table, field->slot - 1u, 0));
     sc_fb_table value = sc_fb_get_table(table, field->slot);
-    if (!member || member->table == SC_FB_NO_REF)
-        return;
+    if (!member || member->table == SC_FB_NO_REF) return;
     char key[80];
     snprintf(key, sizeof key, "%s_type", field->name);
     sc_json_key(d->out, key);
     sc_json_add_text(d->out, member->name);
-    if (!value.at)
-        return;
+    if (!value.at) return;
     sc_json_key(d->out, field->name);
     dump_table(d, value, &d->schema->tables[member->table]);
 }

@@ -31,16 +31,15 @@ static bool fits(const verifier *v, uint64_t offset, uint64_t bytes) {
 }
 
 static bool spend(verifier *v, uint64_t amount) {
-    if (amount > v->budget)
-        return false;
+    if (amount > v->budget) return false;
     v->budget -= amount;
     return true;
 }
 
 static uint32_t type_bytes(uint8_t type) {
     static const uint8_t bytes[] = {
-        [SC_FB_BOOL] = 1, [SC_FB_I8] = 1,  [SC_FB_U8] = 1,     [SC_FB_I16] = 2,   [SC_FB_U16] = 2,
-        [SC_FB_I32] = 4,  [SC_FB_U32] = 4, [SC_FB_I64] = 8,    [SC_FB_U64] = 8,   [SC_FB_F32] = 4,
+        [SC_FB_BOOL] = 1, [SC_FB_I8] = 1,     [SC_FB_U8] = 1,    [SC_FB_I16] = 2,  [SC_FB_U16] = 2,
+        [SC_FB_I32] = 4,  [SC_FB_U32] = 4,    [SC_FB_I64] = 8,   [SC_FB_U64] = 8,  [SC_FB_F32] = 4,
         [SC_FB_F64] = 8,  [SC_FB_STRING] = 4, [SC_FB_TABLE] = 4, [SC_FB_UNION] = 4};
     return bytes[type];
 }
@@ -56,8 +55,7 @@ static sc_status verify_table(verifier *v, uint64_t offset, const sc_fb_table_ty
 
 static sc_status verify_string(verifier *v, const sc_fb_field *field, uint64_t offset) {
     uint64_t at;
-    if (!follow(v, offset, &at))
-        return damaged(v, field->name, "points outside the file");
+    if (!follow(v, offset, &at)) return damaged(v, field->name, "points outside the file");
     uint64_t count = sc_fb_load_u32(v->data + at);
     if (!fits(v, at + 4, count + 1))
         return damaged(v, field->name, "is a string that leaves the file");
@@ -68,14 +66,11 @@ static sc_status verify_string(verifier *v, const sc_fb_field *field, uint64_t o
 
 static sc_status verify_vector(verifier *v, const sc_fb_field *field, uint64_t offset) {
     uint64_t at;
-    if (!follow(v, offset, &at))
-        return damaged(v, field->name, "points outside the file");
+    if (!follow(v, offset, &at)) return damaged(v, field->name, "points outside the file");
     uint64_t count = sc_fb_load_u32(v->data + at);
     uint64_t bytes = count * type_bytes(field->type);
-    if (!fits(v, at + 4, bytes))
-        return damaged(v, field->name, "is a vector that leaves the file");
-    if (!spend(v, bytes + 1))
-        return damaged(v, field->name, "is shared too often");
+    if (!fits(v, at + 4, bytes)) return damaged(v, field->name, "is a vector that leaves the file");
+    if (!spend(v, bytes + 1)) return damaged(v, field->name, "is shared too often");
     for (uint64_t i = 0; i < count && field->type >= SC_FB_STRING; i++) {
         if (field->type == SC_FB_STRING) {
             SC_TRY(verify_string(v, field, at + 4 + 4 * i));
@@ -92,11 +87,9 @@ static sc_status verify_vector(verifier *v, const sc_fb_field *field, uint64_t o
 static sc_status verify_union(verifier *v, const sc_fb_field *field, uint64_t offset, uint8_t tag) {
     const sc_fb_enum *members = &v->schema->enums[field->ref];
     for (uint32_t i = 0; i < members->value_count; i++) {
-        if (members->values[i].value != tag || tag == 0)
-            continue;
+        if (members->values[i].value != tag || tag == 0) continue;
         uint64_t at;
-        if (!follow(v, offset, &at))
-            return damaged(v, field->name, "points outside the file");
+        if (!follow(v, offset, &at)) return damaged(v, field->name, "points outside the file");
         return verify_table(v, at, &v->schema->tables[members->values[i].table]);
     }
     return damaged(v, field->name, "is of a kind that is not known");
@@ -104,17 +97,14 @@ static sc_status verify_union(verifier *v, const sc_fb_field *field, uint64_t of
 
 // Offset of a field's inline bytes; 0 when absent. The vtable itself has been checked. The table's
 // size in it is no bound: the Python writer shares vtables between tables of different sizes.
-static sc_status locate(verifier *v, uint64_t table, uint64_t vtable, uint32_t slot,
-                        uint32_t bytes, const char *name, uint64_t *out) {
+static sc_status locate(verifier *v, uint64_t table, uint64_t vtable, uint32_t slot, uint32_t bytes,
+                        const char *name, uint64_t *out) {
     *out = 0;
     uint32_t entry = 4 + 2 * slot;
-    if (entry >= sc_fb_load_u16(v->data + vtable))
-        return SC_OK;
+    if (entry >= sc_fb_load_u16(v->data + vtable)) return SC_OK;
     uint32_t offset = sc_fb_load_u16(v->data + vtable + entry);
-    if (offset == 0)
-        return SC_OK;
-    if (offset < 4 || !fits(v, table + offset, bytes))
-        return damaged(v, name, "leaves the file");
+    if (offset == 0) return SC_OK;
+    if (offset < 4 || !fits(v, table + offset, bytes)) return damaged(v, name, "leaves the file");
     *out = table + offset;
     return SC_OK;
 }
@@ -126,30 +116,22 @@ static sc_status verify_field(verifier *v, const sc_fb_field *field, uint64_t ta
     SC_TRY(locate(v, table, vtable, field->slot, bytes, field->name, &at));
     if (field->type == SC_FB_UNION) {
         SC_TRY(locate(v, table, vtable, field->slot - 1u, 1, field->name, &tag_at));
-        if (at)
-            return verify_union(v, field, at, tag_at ? v->data[tag_at] : 0);
+        if (at) return verify_union(v, field, at, tag_at ? v->data[tag_at] : 0);
     }
-    if (!at)
-        return field->is_required ? damaged(v, field->name, "is missing") : SC_OK;
-    if (field->is_vector)
-        return verify_vector(v, field, at);
-    if (field->type == SC_FB_STRING)
-        return verify_string(v, field, at);
-    if (field->type != SC_FB_TABLE)
-        return SC_OK;
+    if (!at) return field->is_required ? damaged(v, field->name, "is missing") : SC_OK;
+    if (field->is_vector) return verify_vector(v, field, at);
+    if (field->type == SC_FB_STRING) return verify_string(v, field, at);
+    if (field->type != SC_FB_TABLE) return SC_OK;
     uint64_t target;
-    if (!follow(v, at, &target))
-        return damaged(v, field->name, "points outside the file");
+    if (!follow(v, at, &target)) return damaged(v, field->name, "points outside the file");
     return verify_table(v, target, &v->schema->tables[field->ref]);
 }
 
 static sc_status verify_table(verifier *v, uint64_t offset, const sc_fb_table_type *type) {
     const sc_fb_table_type *outer = v->type;
     v->type = type;
-    if (!spend(v, 4u + type->field_count))
-        return damaged(v, NULL, "is shared too often");
-    if (v->depth >= SC_FB_DEPTH_MAX)
-        return damaged(v, NULL, "is nested too deeply");
+    if (!spend(v, 4u + type->field_count)) return damaged(v, NULL, "is shared too often");
+    if (v->depth >= SC_FB_DEPTH_MAX) return damaged(v, NULL, "is nested too deeply");
     int64_t at = (int64_t)offset - (int32_t)sc_fb_load_u32(v->data + offset);
     if (at < 0 || !fits(v, (uint64_t)at, 4))
         return damaged(v, NULL, "has its layout outside the file");
@@ -178,7 +160,6 @@ sc_status sc_fb_verify(sc_ctx *ctx, const sc_fb_schema *schema, const uint8_t *d
                        schema->identifier);
     }
     uint64_t root;
-    if (!follow(&v, 0, &root))
-        return damaged(&v, NULL, "is outside the file");
+    if (!follow(&v, 0, &root)) return damaged(&v, NULL, "is outside the file");
     return verify_table(&v, root, v.type);
 }

@@ -45,15 +45,13 @@ static void fill(session *s, sc_constant *constant) {
     if (constant->lifted_scalar || constant->spec.dtype != SC_DTYPE_F32) return;
     uint64_t count = constant->data.size / 4;
     float *values = sc_new_array(&s->arena, float, count + 1);
-    for (uint64_t i = 0; i < count; i++)
-        values[i] = sample(constant->name, i);
-    constant->data = sc_extent_whole(
-        sc_source_from_memory(&s->arena, values, constant->data.size));
+    for (uint64_t i = 0; i < count; i++) values[i] = sample(constant->name, i);
+    constant->data = sc_extent_whole(sc_source_from_memory(&s->arena, values, constant->data.size));
 }
 
 static sc_status emit(session *s, sc_str text) {
-    static const sc_place_options place = {.plan_inputs = true, .plan_outputs = true, .align = 16,
-                                           .share_mutable_buffers = true};
+    static const sc_place_options place = {
+        .plan_inputs = true, .plan_outputs = true, .align = 16, .share_mutable_buffers = true};
     sc_place_report *reports = NULL;
     SC_TRY(sc_program_parse(&s->ctx, text, &s->program));
     SC_TRY(sc_verify(&s->ctx, s->program));

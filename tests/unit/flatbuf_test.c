@@ -112,8 +112,7 @@ TEST(equal_vtables_are_stored_once) {
     begin(&f);
     enum { COUNT = 60000 };
     sc_fb_ref *values = sc_new_array(&f.arena, sc_fb_ref, COUNT);
-    for (int i = 0; i < COUNT; i++)
-        values[i] = add_int_value(&f.builder, i + 1);
+    for (int i = 0; i < COUNT; i++) values[i] = add_int_value(&f.builder, i + 1);
     CHECK_EQ_UINT(f.builder.vtable_count, 2);
     CHECK(f.builder.used < COUNT * 28 + 64);
     sc_fb_ref values_ref = sc_fb_add_refs(&f.builder, values, COUNT);
@@ -138,8 +137,7 @@ TEST(equal_vtables_are_stored_once) {
 // Where the FlatBuffer of a file lies: it is all that comes before the segments.
 static const uint8_t *program_part(const char *bytes, size_t *size) {
     const uint8_t *data = (const uint8_t *)bytes;
-    if (memcmp(data + 8, "eh00", 4) == 0)
-        *size = (size_t)sc_fb_load_u64(data + 16);
+    if (memcmp(data + 8, "eh00", 4) == 0) *size = (size_t)sc_fb_load_u64(data + 16);
     if (memcmp(data + 8, "FH01", 4) == 0)
         *size = (size_t)(sc_fb_load_u64(data + 16) + sc_fb_load_u64(data + 24));
     return data;
@@ -152,8 +150,7 @@ TEST_CASES(files_of_others_are_read_as_they_are) {
         const char **files = test_list("data/pte", suffixes[kind], &count);
         CHECK(count > 0);
         for (size_t i = 0; i < count; i++) {
-            if (!test_case("%s", files[i]))
-                continue;
+            if (!test_case("%s", files[i])) continue;
             fixture f;
             begin(&f);
             const sc_fb_schema *schema = kind ? &sc_ptd_schema : &sc_pte_schema;
@@ -162,8 +159,7 @@ TEST_CASES(files_of_others_are_read_as_they_are) {
             const uint8_t *data = program_part(bytes, &size);
             if (CHECK_OK(sc_fb_verify(&f.ctx, schema, data, size))) {
                 sc_str text = dump(&f, schema, data, SC_JSON_PRETTY);
-                const char *golden =
-                    test_format("%.*s.json", (int)strlen(files[i]) - 4, files[i]);
+                const char *golden = test_format("%.*s.json", (int)strlen(files[i]) - 4, files[i]);
                 CHECK_GOLDEN(golden, text.data, text.size);
             }
             end(&f);
@@ -207,8 +203,7 @@ TEST(truncations_and_mutations_never_reach_the_accessors) {
     size_t size = 0;
     char *bytes = test_read("data/pte/cond.portable.pte", &size);
     uint8_t *data = (uint8_t *)program_part(bytes, &size);
-    for (size_t cut = 0; cut < size; cut += 3)
-        check_damaged(&f.ctx, data, cut);
+    for (size_t cut = 0; cut < size; cut += 3) check_damaged(&f.ctx, data, cut);
     uint32_t random = 12345;
     for (int i = 0; i < 5000; i++) {
         random = random * 1664525u + 1013904223u;
@@ -230,8 +225,7 @@ TEST(shared_offsets_cannot_multiply_the_work) {
     sc_fb_ref *refs = sc_new_array(&f.arena, sc_fb_ref, COUNT);
     sc_fb_begin(b);
     sc_fb_ref instruction = sc_fb_end(b);
-    for (int i = 0; i < COUNT; i++)
-        refs[i] = instruction;
+    for (int i = 0; i < COUNT; i++) refs[i] = instruction;
     sc_fb_ref instructions = sc_fb_add_refs(b, refs, COUNT);
     for (int i = 0; i < COUNT; i++) {
         sc_fb_begin(b);
