@@ -1,0 +1,372 @@
+// Calls, recorded nodes and symbolic integers of a trace. Owns two invariants: a node is recorded
+// only through sc_build, so its spec is inference's; and an expression over symbols is computed by
+// at most one node of the graph.
+#include "passes/trace.h"
+
+#include <stdio.h>
+
+// Expansions call each other a handful of levels deep; more is a cycle in the table.
+#define DEPTH_MAX 64
+
+static sc_x poison(sc_trace *t) {
+    return (sc_x){.kind = SC_X_TENSOR, .tensor = &t->poison};
+}
+
+sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...) {
+    if (t->status == SC_OK) {
+        char text[400];
+        va_list args;
+        va_start(args, format);
+        vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        t->status = sc_fail(t->ctx, code, hint, "%s", text);
+    }
+    return poison(t);
+}
+
+// --- Symbols ---------------------------------------------------------------------------------------
+
+void sc_trace_note_symbol(sc_trace *t, sc_dim dim, sc_value *value) {
+    if (dim.expr)
+        sc_imap_add(&t->symbols, SC_PTR_KEY(dim.expr), SC_PTR_KEY(value));
+}
+
+void sc_trace_note_sizes(sc_trace *t, sc_value *value) {
+    if (value->type != SC_VALUE_TENSOR)
+        return;
+    for (uint32_t i = 0; i < value->spec.rank; i++) {
+        const sc_expr *expr = value->spec.sizes[i].expr;
+        if (!expr || sc_imap_find(&t->symbols, SC_PTR_KEY(expr)))
+            continue;
+        if (sc_imap_add(&t->providers, SC_PTR_KEY(expr), t->sizes.count)) {
+            uint32_t index = t->sizes.count;
+            sc_vec_reserve(t->arena, &t->sizes, index + 1);
+            t->sizes.data[index].value = value;
+            t->sizes.data[index].dim = i;
+            t->sizes.count = index + 1;
+        }
+    }
+}
+
+static sc_x record_size(sc_trace *t, sc_value *value, int64_t dim) {
+    sc_traced plain = {.value = value};
+    sc_x args[2] = {{.kind = SC_X_TENSOR, .tensor = &plain}, x_int(dim)};
+    return sc_trace_record(t, sc_op_get(SC_OP_sym_size_int), args, 2);
+}
+
+// The value that holds a symbolic integer, read off a tensor when nothing computed it yet.
+static sc_value *materialise(sc_trace *t, sc_dim dim) {
+    uint64_t *known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
+    if (known)
+        return (sc_value *)(uintptr_t)*known;
+    uint64_t *provider = sc_imap_find(&t->providers, SC_PTR_KEY(dim.expr));
+    if (provider) {
+        record_size(t, t->sizes.data[*provider].value, t->sizes.data[*provider].dim);
+        known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
+        if (known)
+            return (sc_value *)(uintptr_t)*known;
+    }
+    if (t->status == SC_OK) {
+        sc_sb text;
+        sc_sb_init(&text, t->ctx->arena);
+        sc_dim_print(&text, dim);
+        sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with the sizes that this line computes from.",
+                      "nothing in the graph says what %s is", sc_sb_terminate(&text));
+    }
+    return NULL;
+}
+
+static sc_dim compute(sc_trace *t, sc_op_id id, sc_dim a, sc_dim b, sc_dim result) {
+    if (t->status != SC_OK || !result.expr ||
+        sc_imap_find(&t->symbols, SC_PTR_KEY(result.expr)))
+        return result;
+    sc_x args[2] = {x_dim(a), x_dim(b)};
+    sc_trace_record(t, sc_op_get(id), args, 2);
+    return result;
+}
+
+sc_dim sc_trace_add(sc_trace *t, sc_dim a, sc_dim b) {
+    return compute(t, SC_OP_sym_add, a, b, sc_dim_add(t->exprs, a, b));
+}
+sc_dim sc_trace_sub(sc_trace *t, sc_dim a, sc_dim b) {
+    return compute(t, SC_OP_sym_sub, a, b, sc_dim_sub(t->exprs, a, b));
+}
+sc_dim sc_trace_mul(sc_trace *t, sc_dim a, sc_dim b) {
+    return compute(t, SC_OP_sym_mul, a, b, sc_dim_mul(t->exprs, a, b));
+}
+sc_dim sc_trace_floordiv(sc_trace *t, sc_dim a, sc_dim b) {
+    return compute(t, SC_OP_sym_floordiv, a, b, sc_dim_floordiv(t->exprs, a, b));
+}
+sc_dim sc_trace_mod(sc_trace *t, sc_dim a, sc_dim b) {
+    return compute(t, SC_OP_sym_mod, a, b, sc_dim_mod(t->exprs, a, b));
+}
+
+sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count) {
+    sc_dim product = count ? dims[0] : sc_dim_int(1);
+    for (uint32_t i = 1; i < count; i++)
+        product = sc_trace_mul(t, product, dims[i]);
+    return product;
+}
+
+void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
+    static const sc_spec none = {.dtype = SC_DTYPE_F32};
+    *t = (sc_trace){.ctx = ctx, .arena = arena, .graph = graph, .exprs = graph->method->exprs,
+                    .symbols = {.arena = arena}, .providers = {.arena = arena},
+                    .autocast = {.dtype = SC_DTYPE_NONE}};
+    t->poison.value = sc_new(arena, sc_value);
+    t->poison.value->spec = none;
+    for (uint32_t i = 0; i < graph->inputs.count; i++) {
+        sc_value *input = graph->inputs.data[i];
+        if (input->type == SC_VALUE_INT && input->has_dim)
+            sc_trace_note_symbol(t, input->dim, input);
+    }
+    // Every symbol that is an input's size by itself; the unused ones are swept in the end.
+    for (uint32_t i = 0; i < graph->inputs.count; i++) {
+        sc_value *input = graph->inputs.data[i];
+        for (uint32_t d = 0; input->type == SC_VALUE_TENSOR && d < input->spec.rank; d++) {
+            sc_dim size = input->spec.sizes[d];
+            if (sc_dim_symbol(size) && !sc_imap_find(&t->symbols, SC_PTR_KEY(size.expr)))
+                record_size(t, input, d);
+        }
+    }
+    for (uint32_t i = 0; i < graph->inputs.count; i++)
+        sc_trace_note_sizes(t, graph->inputs.data[i]);
+}
+
+// --- Recording ---------------------------------------------------------------------------------------
+
+static sc_arg to_arg(sc_trace *t, sc_arena *arena, sc_x x) {
+    switch ((sc_x_kind)x.kind) {
+    case SC_X_TENSOR:
+        return sc_arg_value(x.tensor->value);
+    case SC_X_INT: {
+        if (!x.dim.expr)
+            return sc_arg_int(x.dim.value);
+        sc_value *value = materialise(t, x.dim);
+        return value ? sc_arg_value(value) : sc_arg_none();
+    }
+    case SC_X_FLOAT:
+        return sc_arg_float(x.f);
+    case SC_X_BOOL:
+        return sc_arg_bool(x.b);
+    case SC_X_STR:
+        return sc_arg_str(x.str);
+    case SC_X_DEVICE:
+        return (sc_arg){.kind = SC_ARG_DEVICE, .str = x.str};
+    case SC_X_DTYPE:
+        return sc_arg_dtype((sc_dtype)x.code);
+    case SC_X_LAYOUT:
+        return (sc_arg){.kind = SC_ARG_LAYOUT, .code = x.code};
+    case SC_X_FORMAT:
+        return sc_arg_format((sc_memory_format)x.code);
+    case SC_X_VALUE:
+        return sc_arg_value(x.value);
+    case SC_X_GRAPH:
+        return sc_arg_graph(x.graph);
+    case SC_X_LIST: {
+        sc_arg *items = x.count ? sc_new_array(arena, sc_arg, x.count) : NULL;
+        for (uint32_t i = 0; i < x.count; i++)
+            items[i] = to_arg(t, arena, x.items[i]);
+        return sc_arg_list(items, x.count);
+    }
+    case SC_X_NONE:
+    case SC_X_END:
+        break;
+    }
+    return sc_arg_none();
+}
+
+sc_arg sc_trace_arg(sc_trace *t, sc_x x) { return to_arg(t, t->arena, x); }
+
+sc_x sc_trace_number(sc_trace *t, sc_value *value) {
+    if (value->type == SC_VALUE_NONE)
+        return X_NONE;
+    if (value->type == SC_VALUE_INT && value->has_dim) {
+        sc_trace_note_symbol(t, value->dim, value);
+        return x_dim(value->dim);
+    }
+    return (sc_x){.kind = SC_X_VALUE, .value = value};
+}
+
+static sc_x plain_result(sc_trace *t, sc_value *value) {
+    if (value->type != SC_VALUE_TENSOR)
+        return sc_trace_number(t, value);
+    sc_trace_note_sizes(t, value);
+    sc_traced *tensor = sc_new(t->arena, sc_traced);
+    tensor->value = value;
+    return (sc_x){.kind = SC_X_TENSOR, .tensor = tensor};
+}
+
+static bool is_unbacked(sc_dim dim) {
+    sc_symbol *symbol = sc_dim_symbol(dim);
+    return symbol && symbol->name->text[0] == 'u';
+}
+
+// Where inference had to invent a symbol, the one that the exporter invented goes on.
+static void adopt_symbols(const sc_node *source, sc_node *node) {
+    uint32_t count = node->out_count < source->out_count ? node->out_count : source->out_count;
+    for (uint32_t i = 0; i < count; i++) {
+        sc_value *value = node->outs[i];
+        const sc_value *recorded = source->outs[i];
+        if (value->type == SC_VALUE_TENSOR && recorded->type == SC_VALUE_TENSOR) {
+            bool invented = false;
+            bool fits = value->spec.rank == recorded->spec.rank &&
+                        value->spec.dtype == recorded->spec.dtype;
+            for (uint32_t d = 0; fits && d < value->spec.rank; d++) {
+                sc_dim a = value->spec.sizes[d], b = recorded->spec.sizes[d];
+                if (sc_dim_equal(a, b))
+                    continue;
+                invented = true;
+                fits = is_unbacked(a);
+            }
+            if (fits && invented) {
+                value->spec.sizes = recorded->spec.sizes;
+                value->spec.strides = recorded->spec.strides;
+            }
+        } else if (value->type == SC_VALUE_INT && recorded->type != SC_VALUE_TENSOR &&
+                   (!value->has_dim || is_unbacked(value->dim))) {
+            value->type = recorded->type;
+            value->dim = recorded->dim;
+            value->has_dim = recorded->has_dim;
+        }
+    }
+}
+
+static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
+    sc_ctx *ctx = t->ctx;
+    sc_arg *list = sc_new_array(ctx->scratch, sc_arg, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = to_arg(t, ctx->scratch, args[i]);
+        if (list[i].kind == SC_ARG_GRAPH && t->status == SC_OK)
+            list[i].graph = t->trace_body(t, list[i].graph);
+    }
+    if (t->status != SC_OK)
+        return poison(t);
+    if (++t->recorded > ctx->limits.node_max)
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "more than %llu nodes (limits.node_max)",
+                             (unsigned long long)ctx->limits.node_max);
+    sc_node *node = NULL;
+    sc_status status = sc_build(t->graph, NULL, op, list, count, &t->meta, &node);
+    if (status != SC_OK) {
+        t->status = status;
+        return poison(t);
+    }
+    if (t->source && (sc_op_has(op, SC_DATA_DEPENDENT) || t->source->op == op))
+        adopt_symbols(t->source, node);
+    const sc_schema *schema = op->schema;
+    bool is_list = schema->return_count == 1 && schema->returns[0].is_list;
+    if (node->out_count == 1 && !is_list)
+        return plain_result(t, node->outs[0]);
+    sc_x *outs = sc_new_array(t->arena, sc_x, node->out_count ? node->out_count : 1);
+    for (uint32_t i = 0; i < node->out_count; i++)
+        outs[i] = plain_result(t, node->outs[i]);
+    return (sc_x){.kind = SC_X_LIST, .count = node->out_count, .items = outs};
+}
+
+sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
+    if (t->status != SC_OK)
+        return poison(t);
+    sc_mark mark = sc_arena_mark(t->ctx->scratch);
+    sc_x result = record_args(t, op, args, count);
+    sc_arena_rewind(t->ctx->scratch, mark);
+    return result;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------------
+
+static sc_x default_value(sc_trace *t, const sc_param *param) {
+    switch (param->default_kind) {
+    case SC_DEFAULT_INT:
+        return param->type == SC_PARAM_DTYPE ? x_dtype((sc_dtype)param->default_int)
+                                             : x_int(param->default_int);
+    case SC_DEFAULT_FLOAT:
+        return x_float(param->default_float);
+    case SC_DEFAULT_BOOL:
+        return x_bool(param->default_int != 0);
+    case SC_DEFAULT_STR:
+        return (sc_x){.kind = SC_X_STR, .str = param->default_str};
+    case SC_DEFAULT_MEMORY_FORMAT:
+        return x_format((sc_memory_format)param->default_int);
+    case SC_DEFAULT_INTS:
+        return x_ints(t, param->default_ints, param->default_ints_count);
+    case SC_DEFAULT_REQUIRED:
+    case SC_DEFAULT_NONE:
+        break;
+    }
+    return X_NONE;
+}
+
+// One integer stands for a whole int[2]; an integer for a float is a float, as in sc_args_complete.
+static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
+    if (param->is_list && param->list_size > 0 && x.kind == SC_X_INT) {
+        sc_x same[SC_RANK_MAX];
+        uint32_t count = param->list_size > SC_RANK_MAX ? SC_RANK_MAX : (uint32_t)param->list_size;
+        for (uint32_t i = 0; i < count; i++)
+            same[i] = x;
+        return x_list(t, same, count);
+    }
+    if (param->type == SC_PARAM_FLOAT && !param->is_list && x.kind == SC_X_INT && !x.dim.expr)
+        return x_float((double)x.dim.value);
+    return x;
+}
+
+bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count,
+                       sc_x **out) {
+    const sc_schema *schema = op->schema;
+    if (t->status == SC_OK && count > schema->param_count)
+        sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s takes %u arguments, not %u", op->name,
+                      schema->param_count, count);
+    if (t->status != SC_OK)
+        return false;
+    sc_x *full = sc_new_array(t->ctx->scratch, sc_x, schema->param_count + 1);
+    for (uint32_t i = 0; i < schema->param_count; i++) {
+        const sc_param *param = &schema->params[i];
+        if (i < count && args[i].kind != SC_X_END) {
+            full[i] = normal(t, param, args[i]);
+        } else if (param->default_kind == SC_DEFAULT_REQUIRED) {
+            sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s needs the argument '" SC_STR_FMT "'",
+                          op->name, SC_STR_ARG(param->name));
+            return false;
+        } else {
+            full[i] = default_value(t, param);
+        }
+    }
+    *out = full;
+    return true;
+}
+
+sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args) {
+    if (t->depth >= DEPTH_MAX)
+        return sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "the expansion of %s does not end",
+                             op->name);
+    t->depth++;
+    sc_x result = how->fn ? how->fn(t, args) : sc_expand_text(t, op, how->text, args);
+    t->depth--;
+    return t->status == SC_OK ? result : poison(t);
+}
+
+sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
+    if (t->status != SC_OK)
+        return poison(t);
+    sc_mark mark = sc_arena_mark(t->ctx->scratch);
+    const sc_expansion *how = sc_op_expansion(op);
+    sc_x result;
+    sc_x *full;
+    if (!sc_trace_complete(t, op, args, count, &full))
+        result = poison(t);
+    else if (how && (t->plain || sc_op_has(op, SC_COMPOSITE)))
+        result = sc_trace_expand(t, op, how, full);
+    else if (t->plain)
+        result = sc_trace_record(t, op, full, op->schema->param_count);
+    else
+        result = sc_trace_functional(t, op, full, op->schema->param_count);
+    sc_arena_rewind(t->ctx->scratch, mark);
+    return result;
+}
+
+sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args) {
+    uint32_t count = 0;
+    while (args[count].kind != SC_X_END)
+        count++;
+    return sc_trace_call(t, sc_op_get(id), args, count);
+}

@@ -1,0 +1,259 @@
+// Re-tracing a graph: the vocabulary in which decompositions are written. A traced call either runs
+// the operator's expansion, or records one node whose shape inference gives the next call its
+// sizes and strides; so a composite's graph is exactly the calls its body makes, in their order.
+//
+// Errors are sticky. The first failure is kept in `status`; every later call returns a harmless
+// tensor and records nothing, so expansions read like formulas and check nothing.
+//
+// Knows nothing of whole methods (decompose.c) and of particular operators (expand_*.c).
+#ifndef SC_TRACE_H
+#define SC_TRACE_H
+
+#include "ir/ir.h"
+
+typedef struct sc_trace sc_trace;
+typedef struct sc_traced sc_traced;
+
+typedef enum sc_x_kind {
+    SC_X_END,     // terminates the argument lists of calls
+    SC_X_NONE,
+    SC_X_TENSOR,
+    SC_X_INT,     // an expression over symbols; a node computes it only where one is needed
+    SC_X_FLOAT,
+    SC_X_BOOL,
+    SC_X_STR,
+    SC_X_DTYPE,
+    SC_X_LAYOUT,
+    SC_X_FORMAT,
+    SC_X_DEVICE,
+    SC_X_LIST,
+    SC_X_GRAPH,
+    SC_X_VALUE    // a number that only the running program knows
+} sc_x_kind;
+
+// An argument or a result.
+typedef struct sc_x {
+    uint8_t kind;             // sc_x_kind
+    uint8_t code;             // DTYPE: sc_dtype, FORMAT: sc_memory_format
+    uint32_t count;           // LIST
+    union {
+        sc_traced *tensor;
+        sc_dim dim;           // INT
+        double f;
+        bool b;
+        sc_str str;           // STR, DEVICE
+        const struct sc_x *items;
+        sc_value *value;
+        sc_graph *graph;      // of the source: traced when the node is recorded
+    };
+} sc_x;
+
+// --- Aliases (alias.c) -------------------------------------------------------------------------------
+
+// How a view comes from its base: the path of view calls, innermost last.
+typedef struct sc_view {
+    const struct sc_view *parent;  // NULL: applies to the base itself
+    const sc_op *op;
+    const sc_x *args;              // args[0] is whatever the view is taken of
+    uint32_t arg_count;
+    uint32_t index;                // which result of a multi-output view
+    uint32_t depth;
+} sc_view;
+
+typedef struct sc_update {
+    sc_value *value;
+    const sc_view *view;           // of the tensor that was written
+} sc_update;
+
+// What aliases share. Writes are queued and applied to `base` when somebody reads.
+typedef struct sc_storage {
+    sc_value *base;
+    uint32_t generation;           // writes so far
+    SC_VEC(sc_update) pending;
+} sc_storage;
+
+// One tensor of the source program: the value that holds it now, and what it aliases. Inside an
+// expansion below functionalization there is no `storage`: everything is a plain value.
+struct sc_traced {
+    sc_value *value;
+    sc_storage *storage;
+    const sc_view *view;
+    uint32_t generation;           // of the storage when `value` was derived
+};
+
+// --- The trace ---------------------------------------------------------------------------------------
+
+// torch.autocast around a region: which dtype it casts to, NONE outside of one.
+typedef struct sc_autocast {
+    uint8_t dtype;
+    bool enabled;
+} sc_autocast;
+
+struct sc_trace {
+    sc_ctx *ctx;
+    sc_arena *arena;        // lives as long as the trace
+    sc_graph *graph;        // being built
+    sc_exprs *exprs;
+    sc_meta meta;           // of the source node under way; goes to every node recorded
+    const sc_node *source;
+    sc_status status;
+    uint32_t depth;         // nesting of expansions
+    uint32_t plain;         // > 0: below functionalization, views and writes are ordinary calls
+    uint64_t recorded;
+    sc_imap symbols;        // expression -> value that holds it
+    sc_imap providers;      // expression -> index into `sizes`
+    SC_VEC(struct { sc_value *value; int64_t dim; }) sizes;  // tensors that have such a size
+    sc_autocast autocast;
+    sc_traced poison;
+    // Traces the body of a higher-order operator into a graph of its own.
+    sc_graph *(*trace_body)(sc_trace *t, const sc_graph *body);
+};
+
+// `graph` is empty but for its inputs, which are registered as sources of sizes.
+void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph);
+
+// Fails the trace (unless it has failed already) and returns the harmless tensor.
+sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...)
+    SC_PRINTF(4, 5);
+
+// A call as the source program makes it: args in schema order, missing ones take their defaults.
+// Several results, and lists of tensors, come back as one LIST.
+sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
+// The same from an expansion; `args` ends with X_END.
+sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args);
+// T(mul_Tensor, x, y) inside a function whose trace is called t. Results that are used in two
+// places, or of two calls in one, go through a local: C orders initialisers as it likes.
+#define T(id, ...) sc_trace_op(t, SC_OP_##id, (const sc_x[]){__VA_ARGS__, {.kind = SC_X_END}})
+
+// Records one node, whatever the table says about expanding it.
+sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
+// Fills in defaults, also where an argument is X_END; `out` has schema->param_count items and lives
+// on ctx->scratch. False when the trace has failed.
+bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count, sc_x **out);
+
+// A tensor that aliases nothing.
+sc_x sc_trace_fresh(sc_trace *t, sc_value *value);
+// The number a source or recorded value stands for.
+sc_x sc_trace_number(sc_trace *t, sc_value *value);
+sc_arg sc_trace_arg(sc_trace *t, sc_x x);  // as an argument of a node; lists live on the arena
+// Says that `value`'s sizes can be read off it, and that `value` (INT) holds `dim`.
+void sc_trace_note_sizes(sc_trace *t, sc_value *value);
+void sc_trace_note_symbol(sc_trace *t, sc_dim dim, sc_value *value);
+
+// Functionalization (alias.c): brings the tensor up to date with all writes to what it aliases.
+void sc_trace_sync(sc_trace *t, sc_traced *tensor);
+// Makes `value` what `target`, and everything that aliases it, holds from now on.
+void sc_trace_assign(sc_trace *t, sc_x target, sc_x value);
+sc_x sc_trace_functional(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
+
+// Expansions (decompose.c reads the EXPAND column).
+typedef sc_x (*sc_expand_fn)(sc_trace *t, const sc_x *a);
+typedef struct sc_expansion {
+    const char *text;  // evaluated by sc_expand_text
+    sc_expand_fn fn;
+} sc_expansion;
+// NULL when the operator is kept.
+const sc_expansion *sc_op_expansion(const sc_op *op);
+sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args);
+sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
+// Parses an expansion without running it: operators must exist and parameters must be known.
+sc_status sc_expand_check(sc_ctx *ctx, const sc_op *op, const char *text);
+
+// --- Symbolic integers: the node appears where the expansion computes, as in PyTorch -------------------
+
+sc_dim sc_trace_add(sc_trace *t, sc_dim a, sc_dim b);
+sc_dim sc_trace_sub(sc_trace *t, sc_dim a, sc_dim b);
+sc_dim sc_trace_mul(sc_trace *t, sc_dim a, sc_dim b);
+sc_dim sc_trace_floordiv(sc_trace *t, sc_dim a, sc_dim b);
+sc_dim sc_trace_mod(sc_trace *t, sc_dim a, sc_dim b);
+// Product from left to right; 1 for none.
+sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count);
+
+// --- Building arguments ----------------------------------------------------------------------------------
+
+#define X_NONE ((sc_x){.kind = SC_X_NONE})
+#define X_STRIDED ((sc_x){.kind = SC_X_LAYOUT})
+#define X_CPU ((sc_x){.kind = SC_X_DEVICE, .str = {"cpu", 3}})
+#define X_TRUE ((sc_x){.kind = SC_X_BOOL, .b = true})
+#define X_FALSE ((sc_x){.kind = SC_X_BOOL, .b = false})
+
+static inline sc_x x_dim(sc_dim d) { return (sc_x){.kind = SC_X_INT, .dim = d}; }
+static inline sc_x x_int(int64_t i) { return x_dim(sc_dim_int(i)); }
+static inline sc_x x_float(double f) { return (sc_x){.kind = SC_X_FLOAT, .f = f}; }
+static inline sc_x x_bool(bool b) { return (sc_x){.kind = SC_X_BOOL, .b = b}; }
+static inline sc_x x_str(const char *s) {
+    return (sc_x){.kind = SC_X_STR, .str = {s, strlen(s)}};
+}
+static inline sc_x x_dtype(sc_dtype d) { return (sc_x){.kind = SC_X_DTYPE, .code = (uint8_t)d}; }
+static inline sc_x x_format(sc_memory_format f) {
+    return (sc_x){.kind = SC_X_FORMAT, .code = (uint8_t)f};
+}
+sc_x x_list(sc_trace *t, const sc_x *items, uint32_t count);
+sc_x x_dims(sc_trace *t, const sc_dim *dims, uint32_t count);
+sc_x x_ints(sc_trace *t, const int64_t *values, uint32_t count);
+#define X_LIST(...)                             \
+    x_list(t, (const sc_x[]){__VA_ARGS__},      \
+           (uint32_t)SC_COUNT_OF(((const sc_x[]){__VA_ARGS__})))
+#define X_INTS(...)                             \
+    x_ints(t, (const int64_t[]){__VA_ARGS__},   \
+           (uint32_t)SC_COUNT_OF(((const int64_t[]){__VA_ARGS__})))
+
+// --- Reading arguments: total functions, harmless on what a failed trace returns -------------------------
+
+static inline bool x_is_none(sc_x x) { return x.kind == SC_X_NONE; }
+static inline bool x_is_tensor(sc_x x) { return x.kind == SC_X_TENSOR; }
+static inline bool x_truth(sc_x x) { return x.kind == SC_X_BOOL && x.b; }
+const sc_spec *x_spec(sc_x x);
+static inline uint32_t x_rank(sc_x x) { return x_spec(x)->rank; }
+static inline sc_dtype x_dtype_of(sc_x x) { return (sc_dtype)x_spec(x)->dtype; }
+// Negative dims count from the end; 1 when out of range.
+sc_dim x_size(sc_x x, int64_t dim);
+// A concrete integer, or `otherwise`.
+int64_t x_number(sc_x x, int64_t otherwise);
+double x_real(sc_x x, double otherwise);
+// The number of a concrete INT, FLOAT or BOOL.
+bool x_is_number(sc_x x);
+// dim in [0, rank); 0 and a failed trace when out of range. A scalar counts as rank 1.
+uint32_t x_wrap(sc_trace *t, sc_x dim, uint32_t rank);
+sc_x x_at(sc_trace *t, sc_x list, uint32_t index);
+// A concrete list of integers into `out`; how many there are (at most `max`, else the trace fails).
+uint32_t x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max);
+// The tensor's sizes as a list, [from, to).
+sc_x x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
+// A size that expansions must loop over.
+int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim);
+bool x_is_float(sc_x x);        // floating point tensor
+bool x_is_contiguous(sc_trace *t, sc_x x);
+sc_dim x_numel(sc_trace *t, sc_x x);
+
+// --- Phrases that many expansions share (phrases.c) -------------------------------------------------------
+
+sc_x f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
+sc_x f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);
+sc_x f_scalar(sc_trace *t, sc_x value, sc_dtype dtype);  // scalar_tensor(value, dtype, strided, cpu)
+sc_x f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
+sc_x f_to(sc_trace *t, sc_x x, sc_dtype dtype);          // _to_copy unless it has that dtype
+sc_x f_clone(sc_trace *t, sc_x x);                       // clone(x, contiguous_format)
+sc_x f_contiguous(sc_trace *t, sc_x x);
+sc_x f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+sc_x f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+sc_x f_permute(sc_trace *t, sc_x x, const int64_t *dims);
+sc_x f_transpose(sc_trace *t, sc_x x, int64_t dim0, int64_t dim1);  // a permute
+sc_x f_unsqueeze(sc_trace *t, sc_x x, int64_t dim);
+sc_x f_squeeze(sc_trace *t, sc_x x, int64_t dim);
+sc_x f_expand(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+sc_x f_slice(sc_trace *t, sc_x x, int64_t dim, sc_x start, sc_x end);
+sc_x f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index);
+sc_x f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim);
+sc_x f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
+sc_x f_matmul(sc_trace *t, sc_x a, sc_x b);
+sc_x f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
+sc_x f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum
+// The dtype in which PyTorch computes on f16 and bf16; others as they are.
+sc_dtype f_opmath(sc_dtype dtype);
+// May view(x, sizes) alias? Sizes are resolved.
+bool f_view_is_legal(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+// Replaces one -1 by what is left over, with the arithmetic nodes this takes.
+bool f_infer_size(sc_trace *t, sc_x x, sc_x sizes, sc_dim *out, uint32_t *rank);
+
+#endif
