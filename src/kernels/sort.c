@@ -1,0 +1,173 @@
+// sort, topk, median, kthvalue: rows are ranked by a 64-bit key that orders any dtype (NaN largest,
+// -0 equal to 0) and their position, so ties keep index order and every result is reproducible.
+// Merge sort in scratch; values are copied from the input by position.
+#include "kernels/reduce.h"
+
+typedef struct ranked {
+    uint64_t key;
+    int64_t index;
+} ranked;
+
+typedef struct sorting {
+    sc_reduction reduction;
+    sc_class class_;
+    sc_load_fn load;
+    const sc_tensor *self, *values, *indices;
+    int64_t step;            // of the results along the dim
+    int64_t in_step;         // of the input
+    int64_t kept;            // results per row
+    bool descending;
+    bool is_median;          // NaN decides; else the element of rank `nth`
+    bool is_single;          // one result of rank `nth`
+    int64_t nth;
+    ranked *rows;            // twice the row length
+} sorting;
+
+static uint64_t real_key(double x) {
+    uint64_t bits;
+    if (x != x)
+        return UINT64_MAX;
+    x = x == 0 ? 0.0 : x;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | 1ull << 63;
+}
+
+// Bottom-up, stable. The result is in the half that is returned.
+static ranked *merge_sort(ranked *items, ranked *spare, int64_t count) {
+    for (int64_t width = 1; width < count; width *= 2) {
+        for (int64_t start = 0; start < count; start += 2 * width) {
+            int64_t middle = sc_min_i64(start + width, count);
+            int64_t end = sc_min_i64(start + 2 * width, count), a = start, b = middle;
+            for (int64_t k = start; k < end; k++) {
+                bool left = a < middle && (b >= end || items[a].key <= items[b].key);
+                spare[k] = left ? items[a++] : items[b++];
+            }
+        }
+        ranked *swap = items;
+        items = spare;
+        spare = swap;
+    }
+    return items;
+}
+
+static int64_t rank_row(const sorting *s, sc_stream *elements) {
+    union {
+        double real[SC_BLOCK];
+        int64_t integer[SC_BLOCK];
+    } block;
+    int64_t first_nan = -1, index = 0;
+    for (int64_t left = s->reduction.count; left > 0; left -= SC_BLOCK) {
+        int64_t n = sc_min_i64(left, SC_BLOCK);
+        sc_stream_load(elements, s->load, &block, 8, n);
+        for (int64_t i = 0; i < n; i++, index++) {
+            uint64_t key = s->class_ == SC_CLASS_F64 ? real_key(block.real[i])
+                                                     : (uint64_t)block.integer[i] ^ 1ull << 63;
+            if (s->class_ == SC_CLASS_F64 && key == UINT64_MAX && first_nan < 0)
+                first_nan = index;
+            s->rows[index] = (ranked){s->descending ? ~key : key, index};
+        }
+    }
+    return first_nan;
+}
+
+static void sort_position(void *user, sc_stream *elements, int64_t out_offset) {
+    const sorting *s = user;
+    const char *row = elements->data;
+    uint32_t width = elements->item_bytes;
+    int64_t first_nan = rank_row(s, elements), count = s->reduction.count;
+    ranked *sorted = merge_sort(s->rows, s->rows + count, count);
+    for (int64_t i = 0; i < s->kept; i++) {
+        int64_t index = sorted[s->is_single ? s->nth : i].index;
+        if (s->is_median && first_nan >= 0)
+            index = first_nan;
+        int64_t at = out_offset + i * s->step;
+        memcpy((char *)s->values->data + at * width, row + index * s->in_step * width, width);
+        ((int64_t *)s->indices->data)[at] = index;
+    }
+}
+
+static uint64_t sort_scratch(const sc_kernel_call *call) {
+    const sc_tensor *self = sc_call_tensor(call, 0);
+    int64_t longest = 1;
+    for (uint32_t d = 0; d < self->rank; d++)
+        longest = sc_max_i64(longest, self->sizes[d]);
+    return 2 * (uint64_t)longest * sizeof(ranked);
+}
+
+static sc_status sort_rows(const sc_kernel_call *call, sorting *s, uint32_t dim) {
+    s->self = sc_call_tensor(call, 0);
+    s->values = sc_call_tensor(call, call->arg_count - 2);
+    s->indices = sc_call_out(call);
+    sc_class class_ = sc_class_of(s->self->dtype);
+    s->class_ = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64 ? SC_CLASS_F64 : SC_CLASS_I64;
+    s->load = sc_loader(s->class_, s->self->dtype);
+    if (!s->load || s->values->dtype != s->self->dtype || s->indices->dtype != SC_DTYPE_I64 ||
+        !sc_same_layout(s->values, s->indices))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s: results are the input's dtype and int64",
+                       call->op->name);
+    s->in_step = s->self->rank > 0 ? s->self->strides[dim] : 1;
+    if (call->scratch_bytes < 2 * (uint64_t)s->reduction.count * sizeof(ranked))
+        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "%s was given too little scratch",
+                       call->op->name);
+    s->rows = call->scratch;
+    sc_reduction_each(&s->reduction, sort_position, s);
+    return SC_OK;
+}
+
+static sc_status sort_dim(const sc_kernel_call *call, int64_t dim_argument, bool descending,
+                          int64_t kept) {
+    const sc_tensor *self = sc_call_tensor(call, 0), *indices = sc_call_out(call);
+    uint32_t dim = sc_wrap_dim(dim_argument, self->rank);
+    sorting s = {.descending = descending};
+    SC_TRY(sc_reduction_init_along(call->ctx, &s.reduction, self, indices, dim));
+    s.kept = kept < 0 ? s.reduction.count : kept;
+    int64_t room = indices->rank > 0 ? indices->sizes[dim] : 1;
+    if (s.kept > s.reduction.count || s.kept != room)
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "%s: k is %lld for a dim of %lld",
+                       call->op->name, (long long)s.kept, (long long)s.reduction.count);
+    s.step = indices->rank > 0 ? indices->strides[dim] : 1;
+    return sort_rows(call, &s, dim);
+}
+
+static sc_status run_sort(const sc_kernel_call *call) {
+    return sort_dim(call, sc_call_integer(call, 1), sc_call_integer(call, 2) != 0, -1);
+}
+
+// (self, stable, dim, descending, values, indices)
+static sc_status run_sort_stable(const sc_kernel_call *call) {
+    return sort_dim(call, sc_call_integer(call, 2), sc_call_integer(call, 3) != 0, -1);
+}
+
+static sc_status run_topk(const sc_kernel_call *call) {
+    int64_t k = sc_call_integer(call, 1);
+    return sort_dim(call, sc_call_integer(call, 2), sc_call_integer(call, 3) != 0, k < 0 ? 0 : k);
+}
+
+static sc_status select_rank(const sc_kernel_call *call, int64_t dim_argument, int64_t nth,
+                             bool is_median) {
+    const sc_tensor *self = sc_call_tensor(call, 0), *indices = sc_call_out(call);
+    uint32_t dim = sc_wrap_dim(dim_argument, self->rank);
+    uint32_t mask = self->rank > 0 ? 1u << dim : 0;
+    sorting s = {.kept = 1, .is_single = true, .is_median = is_median};
+    SC_TRY(sc_reduction_init(call->ctx, &s.reduction, self, indices, mask, SC_REDUCE_INDEX));
+    s.nth = is_median ? (s.reduction.count - 1) / 2 : nth;
+    if (s.reduction.out_count > 0 && (s.nth < 0 || s.nth >= s.reduction.count))
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "%s: no element of that rank",
+                       call->op->name);
+    return sort_rows(call, &s, dim);
+}
+
+static sc_status run_median(const sc_kernel_call *call) {
+    return select_rank(call, sc_call_integer(call, 1), 0, true);
+}
+
+static sc_status run_kthvalue(const sc_kernel_call *call) {
+    int64_t k = sc_call_integer(call, 1);
+    return select_rank(call, sc_call_integer(call, 2), k > 0 ? k - 1 : -1, false);
+}
+
+SC_KERNEL(sort, .run = run_sort, .scratch = sort_scratch);
+SC_KERNEL(sort_stable, .run = run_sort_stable, .scratch = sort_scratch);
+SC_KERNEL(topk, .run = run_topk, .scratch = sort_scratch);
+SC_KERNEL(median, .run = run_median, .scratch = sort_scratch);
+SC_KERNEL(kthvalue, .run = run_kthvalue, .scratch = sort_scratch);
