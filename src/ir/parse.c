@@ -362,9 +362,19 @@ static sc_status parse_bound(sc_parser *p, int64_t *out) {
     return sc_text_i64(&p->c, out);
 }
 
+// What stands for a symbol inside expressions.
+static bool is_identifier(sc_str name) {
+    for (size_t i = 0; i < name.size; i++)
+        if (name.data[i] == '.' || name.data[i] == ':')
+            return false;
+    return name.size > 0 && (name.data[0] < '0' || name.data[0] > '9');
+}
+
 static sc_status parse_symbol(sc_parser *p, sc_exprs *exprs) {
     sc_str name;
-    SC_TRY(sc_text_name(&p->c, &name));
+    SC_TRY(sc_text_word(&p->c, &name));
+    if (!is_identifier(name))
+        return sc_text_fail(&p->c, "a symbol's name");
     uint32_t before = sc_exprs_symbol_count(exprs);
     sc_symbol *symbol = sc_exprs_symbol(exprs, name);
     if (sc_exprs_symbol_count(exprs) == before)

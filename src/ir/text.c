@@ -33,11 +33,26 @@ void sc_text_print_quoted(sc_sb *sb, sc_str s) {
     sc_sb_add_char(sb, '"');
 }
 
+static char char_of(sc_str text, size_t at) {
+    return at < text.size ? text.data[at] : '\0';
+}
+
+// A ':' belongs to a word only as "::" inside it (aten::add.Tensor).
+static sc_str word_at(sc_str text, size_t at) {
+    size_t end = at;
+    for (;;) {
+        if (sc_text_is_word(char_of(text, end)))
+            end++;
+        else if (end > at && char_of(text, end) == ':' && char_of(text, end + 1) == ':' &&
+                 sc_text_is_word(char_of(text, end + 2)))
+            end += 2;
+        else
+            return sc_str_slice(text, at, end);
+    }
+}
+
 void sc_text_print_name(sc_sb *sb, sc_str name) {
-    bool word = name.size > 0;
-    for (size_t i = 0; i < name.size && word; i++)
-        word = sc_text_is_word(name.data[i]);
-    if (word)
+    if (name.size > 0 && word_at(name, 0).size == name.size)
         sc_sb_add(sb, name);
     else
         sc_text_print_quoted(sb, name);
@@ -76,9 +91,7 @@ void sc_text_skip(sc_text_cursor *c, bool in_line) {
     }
 }
 
-static char char_at(const sc_text_cursor *c, size_t at) {
-    return at < c->text.size ? c->text.data[at] : '\0';
-}
+static char char_at(const sc_text_cursor *c, size_t at) { return char_of(c->text, at); }
 
 char sc_text_peek(sc_text_cursor *c) {
     sc_text_skip(c, false);
@@ -97,23 +110,9 @@ sc_status sc_text_expect(sc_text_cursor *c, char wanted) {
     return sc_text_accept(c, wanted) ? SC_OK : sc_text_fail(c, expected);
 }
 
-// A ':' belongs to a word only as "::" inside it (aten::add.Tensor).
-static sc_str word_at(const sc_text_cursor *c) {
-    size_t end = c->at;
-    for (;;) {
-        if (sc_text_is_word(char_at(c, end)))
-            end++;
-        else if (end > c->at && char_at(c, end) == ':' && char_at(c, end + 1) == ':' &&
-                 sc_text_is_word(char_at(c, end + 2)))
-            end += 2;
-        else
-            return sc_str_slice(c->text, c->at, end);
-    }
-}
-
 sc_str sc_text_peek_word(sc_text_cursor *c) {
     sc_text_skip(c, false);
-    return word_at(c);
+    return word_at(c->text, c->at);
 }
 
 bool sc_text_accept_word(sc_text_cursor *c, const char *word) {
@@ -125,7 +124,7 @@ bool sc_text_accept_word(sc_text_cursor *c, const char *word) {
 
 bool sc_text_accept_word_here(sc_text_cursor *c, const char *word) {
     sc_text_skip(c, true);
-    if (!sc_str_is(word_at(c), word))
+    if (!sc_str_is(word_at(c->text, c->at), word))
         return false;
     c->at += strlen(word);
     return true;

@@ -76,9 +76,17 @@ sc_status sc_pass_check_foreign(sc_ctx *ctx, sc_method *method) {
     return found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
 }
 
-// A conditional becomes jumps; every other operator needs a name that the runtime knows.
+// Control flow becomes jumps; every other operator needs a name that the runtime knows.
 static bool is_executable(const sc_op *op) {
-    return op->out_name || op->id == SC_OP_higher_order_cond;
+    switch (op->id) {
+    case SC_OP_higher_order_cond:
+    case SC_OP_higher_order_map_impl:
+    case SC_OP_higher_order_scan:
+    case SC_OP_higher_order_while_loop:
+        return true;
+    default:
+        return op->out_name != NULL;
+    }
 }
 
 static sc_status check_kernels(sc_ctx *ctx, sc_graph *graph, void *user) {

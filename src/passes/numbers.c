@@ -6,6 +6,7 @@
 typedef struct lifter {
     sc_ctx *ctx;
     sc_method *method;
+    uint32_t count;
     sc_map known;  // dtype and bytes -> sc_value, so that equal numbers are one constant
 } lifter;
 
@@ -100,7 +101,8 @@ static sc_value *add_constant(lifter *l, sc_dtype dtype, const uint8_t *bytes) {
     uint32_t size = sc_dtype_bytes(dtype);
     uint8_t *kept = sc_new_array(arena, uint8_t, size);
     memcpy(kept, bytes, size);
-    sc_value *value = sc_graph_add_input(graph, SC_STR("_lifted_tensor_constant0"), SC_VALUE_TENSOR);
+    sc_str name = sc_str_format(l->ctx->scratch, "_lifted_tensor_constant%u", l->count++);
+    sc_value *value = sc_graph_add_input(graph, name, SC_VALUE_TENSOR);
     sc_constant *constant = sc_new(arena, sc_constant);
     constant->name = sc_name_str(value->name);
     constant->spec = value->spec = sc_spec_new(arena, dtype, 0);

@@ -74,16 +74,17 @@ static bool is_exact_number(const sc_value *value, sc_dtype dtype) {
     return half && value->spec.dtype == SC_DTYPE_F32 && sc_value_is_lifted_number(value);
 }
 
-static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype) {
+// `shared` is the cast of the operand before: both may be the same tensor.
+static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, sc_node **shared) {
     if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR)
         return SC_OK;
     if (arg->value->spec.dtype == dtype || is_exact_number(arg->value, dtype))
         return SC_OK;
-    sc_node *copy;
     sc_where_set_node(ctx, node);
     sc_arg args[2] = {*arg, sc_arg_dtype(dtype)};
-    SC_TRY(sc_build(node->graph, node, sc_op_get(SC_OP__to_copy), args, 2, &node->meta, &copy));
-    sc_arg_set(arg, sc_arg_value(copy->outs[0]));
+    if (!*shared || (*shared)->args[0].value != arg->value)
+        SC_TRY(sc_build(node->graph, node, sc_op_get(SC_OP__to_copy), args, 2, &node->meta, shared));
+    sc_arg_set(arg, sc_arg_value((*shared)->outs[0]));
     return SC_OK;
 }
 
@@ -95,9 +96,10 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         sc_dtype dtype = sc_node_operand_dtype(node);
         if (dtype == SC_DTYPE_NONE)
             continue;
+        sc_node *shared = NULL;
         for (uint32_t i = 0; i < node->arg_count; i++)
             if (node->op->schema->params[i].type == SC_PARAM_TENSOR)
-                SC_TRY(cast(ctx, node, &node->args[i], dtype));
+                SC_TRY(cast(ctx, node, &node->args[i], dtype, &shared));
     }
     return SC_OK;
 }

@@ -1,0 +1,125 @@
+// Passes on small programs (tests/passes/*.ir): a line "# pass: NAME ..." says which to run, what
+// stands above the line "----" goes in, what stands below must come out. With "# meta" the meta of
+// nodes is compared too; a failing pass is compared by its diagnostics. --update rewrites.
+#include "passes/passes.h"
+
+#include "passes/facts.h"
+#include "session.h"
+
+static sc_str line_after(const char *text, const char *key) {
+    const char *found = strstr(text, key);
+    if (!found)
+        return (sc_str){"", 0};
+    found += strlen(key);
+    return (sc_str){found, strcspn(found, "\n")};
+}
+
+static sc_status run_named(session *s, sc_program *program, sc_str names) {
+    while (names.size) {
+        ptrdiff_t space = sc_str_find(names, ' ');
+        sc_str name = space < 0 ? names : sc_str_slice(names, 0, (size_t)space);
+        names = space < 0 ? (sc_str){0} : sc_str_slice(names, (size_t)space + 1, names.size);
+        const sc_pass *pass = sc_pass_find(name);
+        if (!pass) {
+            FAIL("no pass is called '" SC_STR_FMT "'", SC_STR_ARG(name));
+            return SC_ERR_NOT_FOUND;
+        }
+        for (uint32_t i = 0; i < program->methods.count; i++) {
+            s->ctx.where.pass = name;
+            sc_where_set_method(&s->ctx, program->methods.data[i]);
+            SC_TRY(pass->run(&s->ctx, program->methods.data[i]));
+        }
+        CHECK_OK(sc_verify(&s->ctx, program));
+    }
+    return SC_OK;
+}
+
+static void print_diags(sc_sb *sb, const session *s) {
+    for (uint32_t i = 0; i < s->ctx.diags.count; i++) {
+        const sc_diag *diag = &s->ctx.diags.data[i];
+        sc_sb_addf(sb, "%s in " SC_STR_FMT "/" SC_STR_FMT ": " SC_STR_FMT "\n  " SC_STR_FMT "\n",
+                   sc_status_slug(diag->code), SC_STR_ARG(diag->where.method),
+                   SC_STR_ARG(diag->where.node), SC_STR_ARG(diag->message), SC_STR_ARG(diag->hint));
+    }
+}
+
+static void check_file(const char *file) {
+    session s;
+    size_t bytes;
+    session_begin(&s);
+    CHECK_OK(sc_ops_init());
+    char *text = test_read(file, &bytes);
+    const char *divider = strstr(text, "\n----\n");
+    sc_str input = {text, divider ? (size_t)(divider + 1 - text) : bytes};
+    const char *expected = divider ? divider + 6 : "";
+    sc_program *program;
+    sc_print_options options = {.signature = true, .meta = strstr(text, "# meta\n") != NULL};
+    if (!CHECK_OK(sc_program_parse(&s.ctx, input, &program)) ||
+        !CHECK_OK(sc_verify(&s.ctx, program)))
+        FAIL("%s", session_message(&s));
+    sc_sb actual;
+    sc_sb_init(&actual, &s.arena);
+    if (run_named(&s, program, line_after(text, "# pass: ")) == SC_OK)
+        sc_program_print(&actual, program, options);
+    else
+        print_diags(&actual, &s);
+    const char *result = sc_sb_terminate(&actual);
+    if (test_updating()) {
+        char *all = test_format(SC_STR_FMT "----\n%s", SC_STR_ARG(input), result);
+        test_write(file, all, strlen(all));
+    } else {
+        CHECK_EQ_STR(result, expected);
+    }
+    session_end(&s);
+}
+
+TEST_CASES(passes_turn_one_graph_into_another) {
+    size_t count;
+    const char **files = test_list("passes", ".ir", &count);
+    for (size_t i = 0; i < count; i++)
+        if (test_case("%s", files[i]))
+            check_file(files[i]);
+}
+
+// Facts are checked without any model: every need is made by what precedes and not broken since.
+TEST(passes_find_the_facts_they_need) {
+    uint32_t facts = SC_FACT_SPECS;
+    bool edge = true;
+    for (uint32_t i = 0; i < sc_pass_count(); i++) {
+        const sc_pass *pass = sc_pass_at(i);
+        if (pass->edge && !edge)
+            FAIL("%s of to_edge stands after to_executorch", pass->name);
+        edge = pass->edge;
+        if (pass->needs & ~facts)
+            FAIL("%s needs facts %x that nothing makes", pass->name, pass->needs & ~facts);
+        facts = (facts & ~pass->breaks) | pass->makes;
+        CHECK(sc_pass_find(sc_str_from(pass->name)) == pass);
+        CHECK(pass->summary[0] && strlen(pass->summary) < 90);
+    }
+    uint32_t wanted = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_WRITTEN | SC_FACT_HANDLES |
+                      SC_FACT_EXECUTABLE | SC_FACT_NO_DEAD;
+    CHECK_EQ_UINT(facts & wanted, wanted);
+}
+
+static bool cancel_at_third(void *user, const char *phase, uint64_t done, uint64_t total) {
+    (void)phase;
+    CHECK(done <= total);
+    return ++*(int *)user == 3;
+}
+
+TEST(pipeline_reports_times_and_cancels) {
+    session s;
+    int calls = 0;
+    session_begin(&s);
+    CHECK_OK(sc_ops_init());
+    sc_program *program;
+    REQUIRE_OK(sc_program_parse(&s.ctx, SC_STR("method f {\n  input %x: f32[2]\n"
+                                               "  %a: f32[2] = aten::relu(%x)\n  return %a\n}\n"),
+                                &program));
+    sc_pipeline pipeline = {.verify = true, .arena = &s.arena};
+    s.ctx.host.progress = cancel_at_third;
+    s.ctx.host.user = &calls;
+    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, true), SC_ERR_CANCELLED);
+    CHECK_EQ_UINT(pipeline.timings.count, 2);
+    session_end(&s);
+}
