@@ -1,0 +1,175 @@
+// What a program is, read from its file without loading anything: for `inspect` and for hosts that
+// want to know a method's inputs before they pay for its weights.
+#include "rt/internal.h"
+
+static sc_status bad(sc_ctx *ctx, const char *what) {
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte contradicts itself: %s", what);
+}
+
+void sc_rt_program_info_get(const sc_rt_program *p, sc_rt_program_info *out) {
+    uint32_t constants = p->constant_offsets.count;
+    if (p->constants_inline)
+        constants = sc_pte_Program_constant_buffer(p->root).count;
+    *out = (sc_rt_program_info){
+        .file_bytes = p->source->size,
+        .program_bytes = p->flat_bytes,
+        .constant_bytes = p->constant_extent.size,
+        .mutable_bytes = p->mutable_extent.size,
+        .segment_count = p->segments.count,
+        .constant_count = constants ? constants - 1 : 0,  // entry 0 is reserved
+    };
+}
+
+// --- inputs and outputs ------------------------------------------------------------------------------------
+
+static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_value_info *out) {
+    sc_fb_vec sizes = sc_pte_Tensor_sizes(t), order = sc_pte_Tensor_dim_order(t);
+    int8_t dtype = sc_pte_Tensor_scalar_type(t);
+    if (dtype < 0 || !sc_dtype_is_known((unsigned)dtype) || sizes.count > SC_RANK_MAX ||
+        order.count != sizes.count)
+        return bad(ctx, "the type or shape of an input or output");
+    int64_t *list = sc_new_array(arena, int64_t, sizes.count);
+    uint8_t *dims = sc_new_array(arena, uint8_t, sizes.count);
+    uint64_t bytes = sc_dtype_bytes((sc_dtype)dtype);
+    for (uint32_t d = 0; d < sizes.count; d++) {
+        list[d] = sc_fb_vec_i32(sizes, d);
+        dims[d] = sc_fb_vec_u8(order, d);
+        if (list[d] < 0 || !sc_mul_u64(bytes, (uint64_t)list[d], &bytes))
+            return bad(ctx, "a size of an input or output");
+    }
+    *out = (sc_rt_value_info){
+        .tag = SC_EVALUE_TENSOR, .dtype = (uint8_t)dtype, .rank = (uint8_t)sizes.count,
+        .is_dynamic = sc_pte_Tensor_shape_dynamism(t) != SC_PTE_TensorShapeDynamism_STATIC,
+        .is_planned = sc_pte_Tensor_allocation_info(t).at || sc_pte_Tensor_data_buffer_idx(t),
+        .sizes = list, .dim_order = dims, .bytes = bytes,
+    };
+    sc_fb_table extra = sc_pte_Tensor_extra_tensor_info(t);
+    if (extra.at)
+        out->name = sc_pte_ExtraTensorInfo_fully_qualified_name(extra);
+    return SC_OK;
+}
+
+static sc_status value_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table entry, sc_rt_value_info *out) {
+    static const uint8_t tags[] = {
+        [SC_PTE_KernelTypes_Null] = SC_EVALUE_NONE,
+        [SC_PTE_KernelTypes_Int] = SC_EVALUE_INT,
+        [SC_PTE_KernelTypes_Bool] = SC_EVALUE_BOOL,
+        [SC_PTE_KernelTypes_Double] = SC_EVALUE_DOUBLE,
+        [SC_PTE_KernelTypes_Tensor] = SC_EVALUE_TENSOR,
+        [SC_PTE_KernelTypes_String] = SC_EVALUE_STRING,
+        [SC_PTE_KernelTypes_IntList] = SC_EVALUE_INT_LIST,
+        [SC_PTE_KernelTypes_DoubleList] = SC_EVALUE_DOUBLE_LIST,
+        [SC_PTE_KernelTypes_BoolList] = SC_EVALUE_BOOL_LIST,
+        [SC_PTE_KernelTypes_TensorList] = SC_EVALUE_TENSOR_LIST,
+        [SC_PTE_KernelTypes_OptionalTensorList] = SC_EVALUE_OPTIONAL_TENSOR_LIST,
+    };
+    uint8_t type = sc_pte_EValue_val_type(entry);
+    sc_fb_table val = sc_pte_EValue_val(entry);
+    if (type == SC_PTE_KernelTypes_NONE || type >= SC_COUNT_OF(tags) ||
+        (!val.at && type != SC_PTE_KernelTypes_Null))
+        return bad(ctx, "an input or output is empty");
+    if (type == SC_PTE_KernelTypes_Tensor)
+        return tensor_info(ctx, arena, val, out);
+    *out = (sc_rt_value_info){.tag = (sc_evalue_tag)tags[type]};
+    if (type == SC_PTE_KernelTypes_Int)
+        out->i = sc_pte_Int_int_val(val);
+    else if (type == SC_PTE_KernelTypes_Bool)
+        out->i = sc_pte_Bool_bool_val(val);
+    else if (type == SC_PTE_KernelTypes_Double)
+        out->d = sc_pte_Double_double_val(val);
+    else if (type == SC_PTE_KernelTypes_String)
+        out->str = sc_pte_String_string_val(val);
+    return SC_OK;
+}
+
+static sc_status list_values(sc_ctx *ctx, sc_arena *arena, sc_fb_vec values, sc_fb_vec indexes,
+                             sc_rt_value_info **out, uint32_t *count) {
+    *out = sc_new_array(arena, sc_rt_value_info, indexes.count);
+    *count = indexes.count;
+    for (uint32_t i = 0; i < indexes.count; i++) {
+        int32_t at = sc_fb_vec_i32(indexes, i);
+        if (at < 0 || (uint32_t)at >= values.count)
+            return bad(ctx, "an input or output does not exist");
+        SC_TRY(value_info(ctx, arena, sc_fb_vec_table(values, (uint32_t)at), &(*out)[i]));
+    }
+    return SC_OK;
+}
+
+// --- instructions ------------------------------------------------------------------------------------------
+
+static void list_ops(sc_arena *arena, sc_fb_vec operators, sc_rt_method_info *out) {
+    out->op_count = operators.count;
+    out->ops = sc_new_array(arena, sc_rt_op_info, operators.count);
+    for (uint32_t i = 0; i < operators.count; i++) {
+        sc_fb_table entry = sc_fb_vec_table(operators, i);
+        sc_rt_op_info *info = &out->ops[i];
+        info->name = sc_pte_Operator_name(entry);
+        info->overload = sc_pte_Operator_overload(entry);
+        const sc_op *op = sc_op_find_out(info->name, info->overload);
+        info->is_known = op && (sc_rt_prim(op) || sc_kernel_get((sc_op_id)op->id));
+    }
+}
+
+static void count_instruction(sc_fb_table entry, sc_rt_method_info *out) {
+    sc_fb_table args = sc_pte_Instruction_instr_args(entry);
+    out->instruction_count++;
+    switch (args.at ? sc_pte_Instruction_instr_args_type(entry) : 0) {
+    case SC_PTE_InstructionArguments_KernelCall: {
+        int32_t op = sc_pte_KernelCall_op_index(args);
+        out->kernel_calls++;
+        if (op >= 0 && (uint32_t)op < out->op_count)
+            out->ops[op].calls++;
+        break;
+    }
+    case SC_PTE_InstructionArguments_DelegateCall: out->delegate_calls++; break;
+    case SC_PTE_InstructionArguments_JumpFalseCall: out->jumps++; break;
+    case SC_PTE_InstructionArguments_MoveCall: out->moves++; break;
+    default: break;
+    }
+}
+
+static void list_backends(sc_arena *arena, sc_fb_vec delegates, sc_rt_method_info *out) {
+    enum { BACKEND_MAX = 32 };  // distinct ones; a method that names more is not believed
+    out->backends = sc_new_array(arena, sc_str, BACKEND_MAX);
+    for (uint32_t i = 0; i < delegates.count && out->backend_count < BACKEND_MAX; i++) {
+        sc_str id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));
+        uint32_t known = 0;
+        while (known < out->backend_count && !sc_str_equal(out->backends[known], id))
+            known++;
+        if (known == out->backend_count)
+            out->backends[out->backend_count++] = id;
+    }
+}
+
+static void list_planned(sc_arena *arena, sc_fb_vec sizes, sc_rt_method_info *out) {
+    out->planned_count = sizes.count ? sizes.count - 1 : 0;
+    out->planned_bytes = sc_new_array(arena, uint64_t, out->planned_count);
+    for (uint32_t i = 0; i < out->planned_count; i++)
+        out->planned_bytes[i] = (uint64_t)sc_fb_vec_i64(sizes, i + 1);
+}
+
+sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
+                                sc_arena *arena, sc_rt_method_info *out) {
+    SC_ASSERT(index < p->plans.count);
+    sc_fb_table plan = sc_rt_plan(p, index);
+    sc_fb_vec values = sc_pte_ExecutionPlan_values(plan), chains = sc_pte_ExecutionPlan_chains(plan);
+    *out = (sc_rt_method_info){.name = sc_pte_ExecutionPlan_name(plan), .value_count = values.count};
+    SC_TRY(list_values(ctx, arena, values, sc_pte_ExecutionPlan_inputs(plan), &out->inputs,
+                       &out->input_count));
+    SC_TRY(list_values(ctx, arena, values, sc_pte_ExecutionPlan_outputs(plan), &out->outputs,
+                       &out->output_count));
+    list_planned(arena, sc_pte_ExecutionPlan_non_const_buffer_sizes(plan), out);
+    list_ops(arena, sc_pte_ExecutionPlan_operators(plan), out);
+    list_backends(arena, sc_pte_ExecutionPlan_delegates(plan), out);
+    for (uint32_t c = 0; c < chains.count; c++) {
+        sc_fb_vec list = sc_pte_Chain_instructions(sc_fb_vec_table(chains, c));
+        for (uint32_t i = 0; i < list.count; i++)
+            count_instruction(sc_fb_vec_table(list, i), out);
+    }
+    sc_fb_table container = sc_pte_ExecutionPlan_container_meta_type(plan);
+    if (container.at) {
+        out->input_container = sc_pte_ContainerMetadata_encoded_inp_str(container);
+        out->output_container = sc_pte_ContainerMetadata_encoded_out_str(container);
+    }
+    return SC_OK;
+}

@@ -1,0 +1,182 @@
+// What the files of the runtime share: the program and method records. Private to src/rt.
+#ifndef SC_RT_INTERNAL_H
+#define SC_RT_INTERNAL_H
+
+#include "base/map.h"
+#include "base/source.h"
+#include "program_fbs.h"
+#include "rt/rt.h"
+
+// --- Data files ------------------------------------------------------------------------------------
+
+typedef struct sc_rt_datum {
+    sc_str key;
+    bool has_layout;
+    uint8_t dtype, rank;
+    sc_fb_vec sizes, dim_order;
+    sc_extent extent;
+    const uint8_t *bytes;     // once somebody needed them
+    uint8_t *owned;           // to be freed, when not a view of the source
+} sc_rt_datum;
+
+typedef struct sc_rt_data_map {
+    sc_map by_key;            // to sc_rt_datum
+    SC_VEC(sc_rt_datum *) data;
+    SC_VEC(uint8_t *) owned;  // metadata copies
+} sc_rt_data_map;
+
+sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *files,
+                              uint32_t count, sc_rt_data_map *map);
+void sc_rt_data_map_close(sc_rt_data_map *map);
+// NULL when there is none.
+sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key);
+sc_status sc_rt_datum_load(sc_ctx *ctx, sc_rt_datum *datum);
+
+// --- Program -----------------------------------------------------------------------------------------
+
+typedef struct sc_rt_pool {
+    uint8_t *data;
+    uint64_t bytes;           // the most that any method asks for
+} sc_rt_pool;
+
+struct sc_rt_program {
+    sc_ctx *ctx;
+    sc_arena arena;
+    sc_source *source;
+    sc_rt_options options;
+    const uint8_t *flat;      // the verified FlatBuffer
+    uint8_t *flat_owned;      // NULL when it is a view of the source
+    uint64_t flat_bytes, segment_base, segment_end;
+    sc_fb_table root;
+    sc_fb_vec plans, segments;
+    sc_extent constant_extent, mutable_extent;
+    sc_fb_vec constant_offsets, mutable_offsets;
+    bool constants_inline;    // old files keep them in the FlatBuffer
+    const uint8_t *constants; // loaded with the first method
+    uint8_t *constants_owned;
+    sc_rt_data_map data_map;
+    sc_rt_pool *pools;        // by memory id, 0 unused
+    uint32_t pool_count;
+    sc_rt_method **methods;   // by plan index, NULL until loaded
+};
+
+static inline sc_fb_table sc_rt_plan(const sc_rt_program *program, uint32_t index) {
+    return sc_fb_vec_table(program->plans, index);
+}
+
+// Reads the constants into memory if they are not; the same address ever after.
+sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_program *program);
+// The address of constant `index`, which must have `bytes` bytes from there on.
+sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
+                            uint64_t bytes, const uint8_t **out);
+// Initial bytes of a mutable tensor.
+sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, void *out,
+                             size_t bytes);
+
+// --- Method ------------------------------------------------------------------------------------------
+
+typedef enum sc_rt_kind {
+    SC_RT_KERNEL, SC_RT_PRIM, SC_RT_JUMP_FALSE, SC_RT_MOVE, SC_RT_FREE, SC_RT_SKIP
+} sc_rt_kind;
+
+typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);
+
+typedef struct sc_rt_instruction {
+    uint8_t kind;             // sc_rt_kind
+    bool is_dynamic;          // shapes and arguments have to be looked at on every run
+    uint32_t index;           // in the file
+    union {
+        sc_kernel_fn kernel;
+        sc_prim_fn prim;
+        uint32_t target;      // JUMP_FALSE: where to go, in this array
+    };
+    sc_str op_name;           // as the file spells it
+    sc_kernel_call call;      // KERNEL, PRIM
+    uint32_t from, to;        // MOVE; JUMP_FALSE and FREE use `from`
+} sc_rt_instruction;
+
+// Where a value of the file is kept, and what happens to it.
+typedef struct sc_rt_place {
+    uint32_t memory_id;       // tensors; 0: not planned
+    uint64_t offset, bytes;
+    uint32_t buffer_index;    // initial bytes, 0: none
+    sc_rt_datum *datum;       // initial bytes from a data file
+    bool is_constant;
+    bool is_input;
+    bool is_written;          // some instruction writes it
+    bool is_state;            // read before anything writes it: survives from run to run
+    bool is_loose;            // its record changes under way: moved, freed, re-pointed
+} sc_rt_place;
+
+// A tensor input as it was set, in the method's layout.
+typedef struct sc_rt_staged {
+    uint8_t *bytes;
+    uint64_t size;
+    bool is_set;
+} sc_rt_staged;
+
+// What a loose value is when a run begins.
+typedef struct sc_rt_loose {
+    uint32_t value;
+    sc_evalue initial;
+    sc_tensor tensor;         // without what resizing changes
+} sc_rt_loose;
+
+struct sc_rt_method {
+    sc_rt_program *program;
+    sc_fb_table plan;
+    sc_str name;
+    uint32_t plan_index;
+    sc_evalue *values;
+    sc_rt_place *places;
+    uint32_t value_count;
+    uint32_t *inputs, *outputs;
+    uint32_t input_count, output_count;
+    sc_rt_staged *staged;
+    sc_rt_instruction *code;
+    uint32_t code_count;
+    sc_rt_pool *memory;       // by memory id: a pool of the program, or memory of its own
+    uint32_t memory_count;
+    bool owns_activations;    // memory id 1 is its own, because it keeps state there
+    uint8_t *loose_memory;    // tensors that the file left unplanned
+    uint8_t *stage_memory;
+    uint8_t *scratch;
+    sc_rt_loose *loose;
+    uint32_t loose_count;
+};
+
+// values.c: EValues of the plan, checked; tensors come out without memory.
+sc_status sc_rt_values_parse(sc_ctx *ctx, sc_rt_method *method);
+// memory.c: gives every tensor its memory and writes initial state.
+sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *method);
+sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *method);
+void sc_rt_memory_free(sc_rt_method *method);
+sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *program);
+sc_status sc_rt_pools_reset(sc_ctx *ctx, sc_rt_program *program);
+// bind.c: instructions to calls. First names, indexes and kinds; then, with memory in place, shapes,
+// overlaps and scratch: everything that can be known before running is checked here.
+sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *method);
+sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *method);
+// usage.c: who writes what, what is state, which calls need a look on every run.
+sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
+
+// shape.c: runs the operator's shape rule on a call and gives its outs their sizes.
+sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load);
+// Kinds of the arguments against the schema.
+sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call);
+// How many leading arguments are inputs; the outs follow.
+uint32_t sc_rt_kept_inputs(const sc_op *op);
+
+// tensor.c
+void sc_rt_tensor_set_strides(sc_tensor *tensor);
+uint64_t sc_rt_tensor_bytes(const sc_tensor *tensor);
+sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *tensor, const int64_t *sizes, uint32_t rank);
+// Row-major bytes into the tensor's layout.
+void sc_rt_tensor_write(sc_tensor *tensor, void *to, const void *row_major);
+// Do two tensors share memory without being the same bytes?
+bool sc_rt_tensors_clash(const sc_tensor *a, const sc_tensor *b);
+
+// prim.c: NULL when `op` is no primitive.
+sc_prim_fn sc_rt_prim(const sc_op *op);
+
+#endif

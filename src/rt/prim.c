@@ -1,0 +1,312 @@
+// The primitives: arithmetic on sizes, sizes themselves, numbers out of tensors, and the two that
+// work on tensors as objects (views and slices that a loop writes). Results overwrite the value
+// record, kind included.
+#include <math.h>
+
+#include "kernels/convert.h"
+#include "rt/internal.h"
+
+static sc_status wrong_kind(const sc_kernel_call *c) {
+    return sc_fail(c->ctx, SC_ERR_CORRUPT, NULL, "%s on a value of a kind that it does not take",
+                   c->op->out_name);
+}
+
+// --- numbers -----------------------------------------------------------------------------------------
+
+static bool is_number(const sc_evalue *v) {
+    return v->tag == SC_EVALUE_INT || v->tag == SC_EVALUE_DOUBLE;
+}
+static double as_double(const sc_evalue *v) { return v->tag == SC_EVALUE_INT ? (double)v->i : v->d; }
+
+static sc_status give_int(const sc_kernel_call *c, int64_t i) {
+    sc_evalue *out = c->args[c->arg_count - 1];
+    out->tag = SC_EVALUE_INT;
+    out->i = i;
+    return SC_OK;
+}
+static sc_status give_double(const sc_kernel_call *c, double d) {
+    sc_evalue *out = c->args[c->arg_count - 1];
+    out->tag = SC_EVALUE_DOUBLE;
+    out->d = d;
+    return SC_OK;
+}
+static sc_status give_bool(const sc_kernel_call *c, bool b) {
+    sc_evalue *out = c->args[c->arg_count - 1];
+    out->tag = SC_EVALUE_BOOL;
+    out->b = b;
+    return SC_OK;
+}
+
+static sc_status zero_division(const sc_kernel_call *c) {
+    return sc_fail(c->ctx, SC_ERR_NUMERIC, NULL, "%s by zero", c->op->out_name);
+}
+
+// Integers wrap.
+#define ARITHMETIC(name, sign)                                                       \
+    static sc_status name(const sc_kernel_call *c) {                                 \
+        const sc_evalue *a = c->args[0], *b = c->args[1];                            \
+        if (!is_number(a) || !is_number(b))                                          \
+            return wrong_kind(c);                                                    \
+        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)                      \
+            return give_int(c, (int64_t)((uint64_t)a->i sign (uint64_t)b->i));       \
+        return give_double(c, as_double(a) sign as_double(b));                       \
+    }
+ARITHMETIC(prim_add, +)
+ARITHMETIC(prim_sub, -)
+ARITHMETIC(prim_mul, *)
+
+#define COMPARE(name, sign)                                                          \
+    static sc_status name(const sc_kernel_call *c) {                                 \
+        const sc_evalue *a = c->args[0], *b = c->args[1];                            \
+        if (a->tag == SC_EVALUE_BOOL && b->tag == SC_EVALUE_BOOL)                    \
+            return give_bool(c, a->b sign b->b);                                     \
+        if (!is_number(a) || !is_number(b))                                          \
+            return wrong_kind(c);                                                    \
+        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)                      \
+            return give_bool(c, a->i sign b->i);                                     \
+        return give_bool(c, as_double(a) sign as_double(b));                         \
+    }
+COMPARE(prim_eq, ==)
+COMPARE(prim_lt, <)
+COMPARE(prim_le, <=)
+COMPARE(prim_gt, >)
+COMPARE(prim_ge, >=)
+
+static sc_status prim_floordiv(const sc_kernel_call *c) {
+    const sc_evalue *a = c->args[0], *b = c->args[1];
+    if (!is_number(a) || !is_number(b))
+        return wrong_kind(c);
+    if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT)
+        return give_double(c, floor(as_double(a) / as_double(b)));
+    if (b->i == 0)
+        return zero_division(c);
+    if (b->i == -1)
+        return give_int(c, (int64_t)(0 - (uint64_t)a->i));
+    int64_t quotient = a->i / b->i;
+    if (a->i % b->i != 0 && (a->i < 0) != (b->i < 0))
+        quotient--;
+    return give_int(c, quotient);
+}
+
+static sc_status prim_truediv(const sc_kernel_call *c) {
+    const sc_evalue *a = c->args[0], *b = c->args[1];
+    if (!is_number(a) || !is_number(b))
+        return wrong_kind(c);
+    return give_double(c, as_double(a) / as_double(b));
+}
+
+// C's truncating division and remainder, as the official runtime has them.
+static sc_status prim_floordiv_int(const sc_kernel_call *c) {
+    const sc_evalue *a = c->args[0], *b = c->args[1];
+    if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT)
+        return wrong_kind(c);
+    if (b->i == 0)
+        return zero_division(c);
+    return give_int(c, b->i == -1 ? (int64_t)(0 - (uint64_t)a->i) : a->i / b->i);
+}
+static sc_status prim_mod(const sc_kernel_call *c) {
+    const sc_evalue *a = c->args[0], *b = c->args[1];
+    if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT)
+        return wrong_kind(c);
+    if (b->i == 0)
+        return zero_division(c);
+    return give_int(c, b->i == -1 ? 0 : a->i % b->i);
+}
+
+static sc_status prim_neg(const sc_kernel_call *c) {
+    const sc_evalue *a = c->args[0];
+    if (!is_number(a))
+        return wrong_kind(c);
+    if (a->tag == SC_EVALUE_INT)
+        return give_int(c, (int64_t)(0 - (uint64_t)a->i));
+    return give_double(c, -a->d);
+}
+
+#define ROUND(name, function)                                                        \
+    static sc_status name(const sc_kernel_call *c) {                                 \
+        const sc_evalue *a = c->args[0];                                             \
+        if (a->tag == SC_EVALUE_INT)                                                 \
+            return give_int(c, a->i);                                                \
+        if (a->tag != SC_EVALUE_DOUBLE)                                              \
+            return wrong_kind(c);                                                    \
+        return give_int(c, sc_f64_to_i64(function(a->d)));                           \
+    }
+ROUND(prim_ceil, ceil)
+ROUND(prim_trunc, trunc)
+ROUND(prim_round, nearbyint)
+
+static sc_status prim_sym_int(const sc_kernel_call *c) {
+    if (c->args[0]->tag == SC_EVALUE_BOOL)
+        return give_int(c, c->args[0]->b);
+    return prim_trunc(c);
+}
+static sc_status prim_sym_float(const sc_kernel_call *c) {
+    if (!is_number(c->args[0]))
+        return wrong_kind(c);
+    return give_double(c, as_double(c->args[0]));
+}
+static sc_status prim_sym_not(const sc_kernel_call *c) {
+    if (c->args[0]->tag != SC_EVALUE_BOOL)
+        return wrong_kind(c);
+    return give_bool(c, !c->args[0]->b);
+}
+static sc_status prim_sym_ite(const sc_kernel_call *c) {
+    if (c->args[0]->tag != SC_EVALUE_BOOL)
+        return wrong_kind(c);
+    const sc_evalue *pick = c->args[0]->b ? c->args[1] : c->args[2];
+    if (!is_number(pick) && pick->tag != SC_EVALUE_BOOL)
+        return wrong_kind(c);
+    *c->args[3] = *pick;
+    return SC_OK;
+}
+
+static sc_status extreme(const sc_kernel_call *c, bool want_max) {
+    const sc_evalue *a = c->args[0], *b = c->args[1];
+    if (!is_number(a) || !is_number(b))
+        return wrong_kind(c);
+    if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)
+        return give_int(c, want_max ? sc_max_i64(a->i, b->i) : sc_min_i64(a->i, b->i));
+    double x = as_double(a), y = as_double(b);
+    return give_double(c, want_max ? (x > y ? x : y) : (x < y ? x : y));
+}
+static sc_status prim_max(const sc_kernel_call *c) { return extreme(c, true); }
+static sc_status prim_min(const sc_kernel_call *c) { return extreme(c, false); }
+
+// --- tensors -----------------------------------------------------------------------------------------
+
+static sc_status prim_sym_size(const sc_kernel_call *c) {
+    const sc_evalue *self = c->args[0], *dim = c->args[1];
+    if (self->tag != SC_EVALUE_TENSOR || dim->tag != SC_EVALUE_INT)
+        return wrong_kind(c);
+    int64_t rank = self->tensor->rank, at = dim->i < 0 ? dim->i + rank : dim->i;
+    if (at < 0 || at >= rank)
+        return sc_fail(c->ctx, SC_ERR_ARGUMENT, NULL, "dimension %lld of a tensor of rank %lld",
+                       (long long)dim->i, (long long)rank);
+    return give_int(c, self->tensor->sizes[at]);
+}
+
+static sc_status prim_sym_numel(const sc_kernel_call *c) {
+    if (c->args[0]->tag != SC_EVALUE_TENSOR)
+        return wrong_kind(c);
+    return give_int(c, c->args[0]->tensor->numel);
+}
+
+static sc_status prim_local_scalar(const sc_kernel_call *c) {
+    const sc_evalue *self = c->args[0];
+    if (self->tag != SC_EVALUE_TENSOR)
+        return wrong_kind(c);
+    const sc_tensor *t = self->tensor;
+    if (t->numel != 1)
+        return sc_fail(c->ctx, SC_ERR_SHAPE, NULL, "item() of a tensor with %lld elements",
+                       (long long)t->numel);
+    double d;
+    int64_t i;
+    switch (sc_class_of(t->dtype)) {
+    case SC_CLASS_F32:
+    case SC_CLASS_F64:
+        sc_loader(SC_CLASS_F64, t->dtype)(&d, t->data, 1, 1);
+        return give_double(c, d);
+    case SC_CLASS_COUNT:
+        return sc_fail(c->ctx, SC_ERR_DTYPE, NULL, "item() of a tensor of %s",
+                       sc_dtype_name((sc_dtype)t->dtype));
+    default:
+        sc_loader(SC_CLASS_I64, t->dtype)(&i, t->data, 1, 1);
+        return t->dtype == SC_DTYPE_BOOL ? give_bool(c, i != 0) : give_int(c, i);
+    }
+}
+
+// et_view(self, size, out): out becomes self's memory in another shape.
+static sc_status prim_et_view(const sc_kernel_call *c) {
+    const sc_evalue *list = c->args[1];
+    if (c->args[0]->tag != SC_EVALUE_TENSOR || list->tag != SC_EVALUE_INT_LIST ||
+        c->args[2]->tag != SC_EVALUE_TENSOR)
+        return wrong_kind(c);
+    const sc_tensor *self = c->args[0]->tensor;
+    sc_tensor *out = c->args[2]->tensor;
+    int64_t sizes[SC_RANK_MAX], known = 1, free_dim = -1;
+    if (list->count > SC_RANK_MAX || self->dtype != out->dtype)
+        return wrong_kind(c);
+    for (uint32_t d = 0; d < list->count; d++) {
+        sizes[d] = list->ints[d]->i;
+        if (sizes[d] == -1 && free_dim < 0)
+            free_dim = d;
+        else if (sizes[d] < 0 || !sc_mul_i64(known, sizes[d], &known))
+            return sc_fail(c->ctx, SC_ERR_SHAPE, NULL, "a view with a negative or huge size");
+    }
+    if (free_dim >= 0)
+        sizes[free_dim] = known ? self->numel / known : 0;
+    if (free_dim >= 0 ? known * sizes[free_dim] != self->numel : known != self->numel)
+        return sc_fail(c->ctx, SC_ERR_SHAPE, NULL,
+                       "a view of %lld elements does not hold those of its tensor (%lld)",
+                       (long long)known, (long long)self->numel);
+    if (!self->data)
+        return sc_fail(c->ctx, SC_ERR_STATE, NULL, "a view of a tensor without memory");
+    out->capacity_bytes = sc_max_u64(out->capacity_bytes, sc_rt_tensor_bytes(self));
+    SC_TRY(sc_rt_tensor_resize(c->ctx, out, sizes, list->count));
+    out->data = self->data;
+    out->capacity_bytes = sc_rt_tensor_bytes(self);
+    out->is_constant = self->is_constant;
+    return SC_OK;
+}
+
+// et_copy_index(to, from, index): to grows to index + 1 along its first dimension, where from goes.
+static sc_status prim_copy_index(const sc_kernel_call *c) {
+    if (c->args[0]->tag != SC_EVALUE_TENSOR || c->args[1]->tag != SC_EVALUE_TENSOR ||
+        c->args[2]->tag != SC_EVALUE_INT)
+        return wrong_kind(c);
+    sc_tensor *to = c->args[0]->tensor;
+    const sc_tensor *from = c->args[1]->tensor;
+    const int64_t index = c->args[2]->i;
+    int64_t sizes[SC_RANK_MAX];
+    if (to->rank != from->rank + 1 || to->dtype != from->dtype || index < 0 || index == INT64_MAX ||
+        !to->data || !from->data || to->is_constant || !sc_tensor_is_contiguous(from))
+        return wrong_kind(c);
+    sizes[0] = index + 1;
+    memcpy(sizes + 1, from->sizes, from->rank * sizeof *sizes);
+    SC_TRY(sc_rt_tensor_resize(c->ctx, to, sizes, to->rank));
+    if (!sc_tensor_is_contiguous(to))
+        return wrong_kind(c);
+    size_t bytes = (size_t)sc_rt_tensor_bytes(from);
+    if (bytes)
+        memmove((uint8_t *)to->data + (size_t)index * bytes, from->data, bytes);
+    return SC_OK;
+}
+
+static const struct { uint16_t op; sc_prim_fn run; } prims[] = {
+    {SC_OP_sym_size_int, prim_sym_size},
+    {SC_OP_sym_numel, prim_sym_numel},
+    {SC_OP__local_scalar_dense, prim_local_scalar},
+    {SC_OP_sym_add, prim_add},
+    {SC_OP_sym_sub, prim_sub},
+    {SC_OP_sym_mul, prim_mul},
+    {SC_OP_sym_floordiv, prim_floordiv},
+    {SC_OP_sym_truediv, prim_truediv},
+    {SC_OP_sym_mod, prim_mod},
+    {SC_OP_sym_neg, prim_neg},
+    {SC_OP_sym_eq, prim_eq},
+    {SC_OP_sym_lt, prim_lt},
+    {SC_OP_sym_le, prim_le},
+    {SC_OP_sym_gt, prim_gt},
+    {SC_OP_sym_ge, prim_ge},
+    {SC_OP_sym_trunc, prim_trunc},
+    {SC_OP_sym_ceil, prim_ceil},
+    {SC_OP_sym_round, prim_round},
+    {SC_OP_sym_sym_int, prim_sym_int},
+    {SC_OP_sym_sym_float, prim_sym_float},
+    {SC_OP_sym_sym_max, prim_max},
+    {SC_OP_sym_sym_min, prim_min},
+    {SC_OP_sym_sym_not, prim_sym_not},
+    {SC_OP_sym_sym_ite, prim_sym_ite},
+    {SC_OP_executorch_prim_floordiv_int, prim_floordiv_int},
+    {SC_OP_executorch_prim_mod_int, prim_mod},
+    {SC_OP_executorch_prim_et_view, prim_et_view},
+    {SC_OP_executorch_prim_et_copy_index_tensor, prim_copy_index},
+};
+
+sc_prim_fn sc_rt_prim(const sc_op *op) {
+    for (size_t i = 0; i < SC_COUNT_OF(prims); i++) {
+        if (prims[i].op == op->id)
+            return prims[i].run;
+    }
+    return NULL;
+}

@@ -1,0 +1,348 @@
+// Opening a .pte: header, FlatBuffer, segments, constants. Owns the rule that after
+// sc_rt_program_open every reference inside the FlatBuffer is sound and every segment lies inside
+// the file; what values and instructions mean is checked when a method is loaded.
+//
+// Layout (little-endian): u32 root, "ET12", then in newer files at 8 "eh00", u32 header bytes,
+// u64 bytes of the FlatBuffer part, u64 file offset of the first segment (0: none), u64 bytes of all
+// segments (when the header has 32 bytes or more). Without a header the whole file is the FlatBuffer.
+#include "rt/internal.h"
+
+enum { HEAD_BYTES = 64, HEADER_MIN = 24 };
+
+typedef struct head {
+    uint64_t program_bytes, segment_base, segment_bytes;
+    bool has_header;
+} head;
+
+static sc_status bad(sc_ctx *ctx, const char *what) {
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte contradicts itself: %s", what);
+}
+
+void sc_rt_options_default(sc_rt_options *options) {
+    *options = (sc_rt_options){.optimize = true};
+}
+
+// --- header ----------------------------------------------------------------------------------------
+
+static sc_status read_identifier(sc_ctx *ctx, const uint8_t *bytes) {
+    if (memcmp(bytes + 4, "ET12", 4) == 0)
+        return SC_OK;
+    if (memcmp(bytes + 4, "ET", 2) == 0)
+        return sc_fail(ctx, SC_ERR_VERSION, "Lower the model again with a current release.",
+                       "this .pte has format %.4s, supported is ET12", (const char *)bytes + 4);
+    return sc_fail(ctx, SC_ERR_FORMAT, "Check that this is a .pte file.",
+                   "this is no ExecuTorch program: its identifier is missing");
+}
+
+static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
+    uint8_t bytes[HEAD_BYTES];
+    if (source->size < HEAD_BYTES)
+        return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
+                       "a .pte has at least %d bytes, this file has %llu", HEAD_BYTES,
+                       (unsigned long long)source->size);
+    SC_TRY(source->read(source, ctx, 0, bytes, sizeof bytes));
+    SC_TRY(read_identifier(ctx, bytes));
+    *out = (head){.program_bytes = source->size};
+    if (memcmp(bytes + 8, "eh00", 4) != 0)
+        return SC_OK;
+    uint32_t length = sc_fb_load_u32(bytes + 12);
+    if (length < HEADER_MIN)
+        return bad(ctx, "its header is too short");
+    out->has_header = true;
+    out->program_bytes = sc_fb_load_u64(bytes + 16);
+    out->segment_base = sc_fb_load_u64(bytes + 24);
+    out->segment_bytes = length >= 32 ? sc_fb_load_u64(bytes + 32) : 0;
+    uint64_t end = out->program_bytes;
+    if (out->segment_base && !sc_add_u64(out->segment_base, out->segment_bytes, &end))
+        return bad(ctx, "the end of its segments overflows");
+    if (out->segment_base && out->segment_base < out->program_bytes)
+        return bad(ctx, "its segments begin inside the program");
+    if (end > source->size || out->program_bytes > source->size)
+        return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
+                       "this .pte should have %llu bytes, the file ends after %llu",
+                       (unsigned long long)end, (unsigned long long)source->size);
+    return SC_OK;
+}
+
+// --- the FlatBuffer part -----------------------------------------------------------------------------
+
+// A view when the source is in memory and aligned, else a copy.
+static sc_status load_range(sc_ctx *ctx, sc_source *source, uint64_t offset, uint64_t bytes,
+                            const uint8_t **out, uint8_t **owned) {
+    size_t size;
+    if (source->memory && ((uintptr_t)source->memory + offset) % 16 == 0) {
+        *out = source->memory + offset;
+        return SC_OK;
+    }
+    uint8_t *copy = sc_size_from_u64(bytes, &size) ? sc_try_alloc(bytes ? bytes : 1) : NULL;
+    if (!copy)
+        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of the program",
+                       (unsigned long long)bytes);
+    sc_status status = source->read(source, ctx, offset, copy, size);
+    if (status != SC_OK) {
+        sc_free(copy);
+        return status;
+    }
+    *owned = copy;
+    *out = copy;
+    return SC_OK;
+}
+
+static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
+    size_t size;
+    if (!sc_size_from_u64(h->program_bytes, &size) || size < 8)
+        return bad(ctx, "the size of its program part");
+    SC_TRY(load_range(ctx, p->source, 0, h->program_bytes, &p->flat, &p->flat_owned));
+    SC_TRY(sc_fb_verify(ctx, &sc_pte_schema, p->flat, size));
+    p->flat_bytes = h->program_bytes;
+    p->root = sc_fb_root(p->flat);
+    uint32_t version = sc_pte_Program_version(p->root);
+    if (version > 0)
+        return sc_fail(ctx, SC_ERR_VERSION, "Update Sconce, or lower the model with an older release.",
+                       "this .pte has schema version %u, supported is 0", version);
+    p->plans = sc_pte_Program_execution_plan(p->root);
+    if (!p->plans.items)
+        return bad(ctx, "it has no methods");
+    return SC_OK;
+}
+
+// --- segments ----------------------------------------------------------------------------------------
+
+static sc_status segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, sc_extent *out) {
+    if (index >= p->segments.count)
+        return bad(ctx, "a segment that it names does not exist");
+    sc_fb_table segment = sc_fb_vec_table(p->segments, index);
+    uint64_t offset = sc_pte_DataSegment_offset(segment), size = sc_pte_DataSegment_size(segment);
+    *out = (sc_extent){p->source, p->segment_base + offset, size};
+    return SC_OK;
+}
+
+static int compare_extents(const void *a, const void *b) {
+    const sc_extent *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+// Sorts by offset; a binary insertion is enough for the sorted lists that real files have, and the
+// count is bounded for the others.
+static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) {
+        if (compare_extents(&extents[i - 1], &extents[i]) <= 0)
+            continue;
+        if (count > 4096)
+            return bad(ctx, "its segments are not in order");
+        sc_extent moved = extents[i];
+        uint32_t at = i;
+        for (; at > 0 && compare_extents(&extents[at - 1], &moved) > 0; at--)
+            extents[at] = extents[at - 1];
+        extents[at] = moved;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        if (extents[i].offset < extents[i - 1].offset + extents[i - 1].size)
+            return bad(ctx, "two of its segments overlap");
+    }
+    return SC_OK;
+}
+
+static sc_status check_segments(sc_ctx *ctx, sc_rt_program *p) {
+    const uint64_t room = p->segment_end - p->segment_base;
+    uint32_t count = 0;
+    sc_extent *extents = sc_new_array(&p->arena, sc_extent, p->segments.count);
+    for (uint32_t i = 0; i < p->segments.count; i++) {
+        sc_extent extent;
+        SC_TRY(segment_at(ctx, p, i, &extent));
+        uint64_t end, offset = extent.offset - p->segment_base;
+        if (!sc_add_u64(offset, extent.size, &end) || end > room || (end && !p->segment_base))
+            return bad(ctx, "a segment lies outside the file");
+        if (extent.size)
+            extents[count++] = extent;
+    }
+    return check_overlap(ctx, extents, count);
+}
+
+// --- constants and initial state -------------------------------------------------------------------
+
+static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
+    for (uint32_t i = 0; i < offsets.count; i++) {
+        if (sc_fb_vec_u64(offsets, i) > room)
+            return bad(ctx, "a constant lies outside its segment");
+    }
+    return SC_OK;
+}
+
+static sc_status find_constants(sc_ctx *ctx, sc_rt_program *p) {
+    sc_fb_table where = sc_pte_Program_constant_segment(p->root);
+    sc_fb_vec inline_buffers = sc_pte_Program_constant_buffer(p->root);
+    sc_fb_vec offsets = {NULL, 0};
+    if (where.at)
+        offsets = sc_pte_SubsegmentOffsets_offsets(where);
+    if (offsets.count == 0) {
+        p->constants_inline = inline_buffers.count > 0;
+        return SC_OK;
+    }
+    if (offsets.count == 1)
+        return SC_OK;
+    if (inline_buffers.count > 0)
+        return bad(ctx, "it keeps constants in two places");
+    p->constant_offsets = offsets;
+    SC_TRY(segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->constant_extent));
+    return check_offsets(ctx, offsets, p->constant_extent.size);
+}
+
+static sc_status find_initial_state(sc_ctx *ctx, sc_rt_program *p) {
+    sc_fb_vec all = sc_pte_Program_mutable_data_segments(p->root);
+    if (all.count == 0)
+        return SC_OK;
+    if (all.count > 1)
+        return bad(ctx, "it has more than one segment of initial state");
+    sc_fb_table where = sc_fb_vec_table(all, 0);
+    p->mutable_offsets = sc_pte_SubsegmentOffsets_offsets(where);
+    SC_TRY(segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->mutable_extent));
+    return check_offsets(ctx, p->mutable_offsets, p->mutable_extent.size);
+}
+
+static sc_status check_named_data(sc_ctx *ctx, sc_rt_program *p) {
+    sc_fb_vec named = sc_pte_Program_named_data(p->root);
+    if (!named.items)
+        return SC_OK;
+    if (!p->segments.items)
+        return bad(ctx, "it names data but has no segments");
+    sc_map keys;
+    sc_map_init(&keys, &p->arena);
+    for (uint32_t i = 0; i < named.count; i++) {
+        sc_fb_table entry = sc_fb_vec_table(named, i);
+        sc_str key = sc_pte_NamedData_key(entry);
+        sc_extent extent;
+        if (!key.data || !sc_map_add(&keys, key, p))
+            return bad(ctx, "two of its data entries have one name");
+        SC_TRY(segment_at(ctx, p, sc_pte_NamedData_segment_index(entry), &extent));
+    }
+    return SC_OK;
+}
+
+sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_program *p) {
+    if (p->constants || p->constant_extent.size == 0)
+        return SC_OK;
+    return load_range(ctx, p->source, p->constant_extent.offset, p->constant_extent.size,
+                      &p->constants, &p->constants_owned);
+}
+
+static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint64_t bytes,
+                                 const uint8_t **out) {
+    sc_fb_vec buffers = sc_pte_Program_constant_buffer(p->root);
+    if (index >= buffers.count)
+        return bad(ctx, "a constant that it names does not exist");
+    sc_fb_vec storage = sc_pte_Buffer_storage(sc_fb_vec_table(buffers, index));
+    if (storage.count < bytes)
+        return bad(ctx, "a constant is shorter than its tensor");
+    *out = storage.items;
+    return SC_OK;
+}
+
+sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint64_t bytes,
+                            const uint8_t **out) {
+    static const uint8_t nothing[64];
+    if (p->constants_inline)
+        SC_TRY(inline_constant(ctx, p, index, bytes, out));
+    else if (index >= p->constant_offsets.count)
+        return bad(ctx, "a constant that it names does not exist");
+    else {
+        uint64_t offset = sc_fb_vec_u64(p->constant_offsets, index);
+        if (bytes > p->constant_extent.size - offset)
+            return bad(ctx, "a constant is longer than its segment");
+        *out = p->constants + offset;
+    }
+    if (bytes == 0)
+        *out = nothing;  // an empty segment has no address
+    return SC_OK;
+}
+
+sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, void *out,
+                             size_t bytes) {
+    if (index >= p->mutable_offsets.count)
+        return bad(ctx, "the initial state that it names does not exist");
+    uint64_t offset = sc_fb_vec_u64(p->mutable_offsets, index);
+    if (bytes > p->mutable_extent.size - offset)
+        return bad(ctx, "initial state is longer than its segment");
+    return sc_extent_read(ctx, p->mutable_extent, offset, out, bytes);
+}
+
+// --- open and close ----------------------------------------------------------------------------------
+
+static sc_status check_plans(sc_ctx *ctx, sc_rt_program *p) {
+    sc_map names;
+    sc_map_init(&names, &p->arena);
+    for (uint32_t i = 0; i < p->plans.count; i++) {
+        sc_fb_table plan = sc_rt_plan(p, i);
+        sc_str name = sc_pte_ExecutionPlan_name(plan);
+        if (!name.data || !sc_pte_ExecutionPlan_inputs(plan).items ||
+            !sc_pte_ExecutionPlan_outputs(plan).items || !sc_pte_ExecutionPlan_values(plan).items ||
+            !sc_pte_ExecutionPlan_non_const_buffer_sizes(plan).items)
+            return bad(ctx, "a method lacks its name, inputs, outputs, values or memory sizes");
+        if (!sc_map_add(&names, name, p))
+            return bad(ctx, "two methods have one name");
+    }
+    return SC_OK;
+}
+
+static sc_status open_parts(sc_ctx *ctx, sc_rt_program *p) {
+    head h = {0};
+    SC_TRY(sc_ops_init());
+    SC_TRY(read_head(ctx, p->source, &h));
+    p->segment_base = h.segment_base;
+    p->segment_end = h.segment_bytes ? h.segment_base + h.segment_bytes : p->source->size;
+    SC_TRY(load_flat(ctx, p, &h));
+    p->segments = sc_pte_Program_segments(p->root);
+    SC_TRY(check_segments(ctx, p));
+    SC_TRY(find_constants(ctx, p));
+    SC_TRY(find_initial_state(ctx, p));
+    SC_TRY(check_named_data(ctx, p));
+    SC_TRY(check_plans(ctx, p));
+    SC_TRY(sc_rt_data_map_open(ctx, &p->arena, p->options.data_files, p->options.data_file_count,
+                               &p->data_map));
+    SC_TRY(sc_rt_pools_declare(ctx, p));
+    p->methods = sc_new_array(&p->arena, sc_rt_method *, p->plans.count);
+    return SC_OK;
+}
+
+sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options *options,
+                             sc_rt_program **out) {
+    *out = NULL;
+    sc_rt_program *p = sc_try_alloc(sizeof *p);
+    if (!p)
+        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to open a program");
+    memset(p, 0, sizeof *p);
+    p->ctx = ctx;
+    p->source = source;
+    if (options)
+        p->options = *options;
+    else
+        sc_rt_options_default(&p->options);
+    sc_arena_init(&p->arena);
+    sc_status status = open_parts(ctx, p);
+    if (status != SC_OK) {
+        sc_rt_program_close(p);
+        return status;
+    }
+    *out = p;
+    return SC_OK;
+}
+
+void sc_rt_program_close(sc_rt_program *p) {
+    for (uint32_t i = 0; p->methods && i < p->plans.count; i++) {
+        if (p->methods[i])
+            sc_rt_memory_free(p->methods[i]);
+    }
+    for (uint32_t i = 0; p->pools && i < p->pool_count; i++)
+        sc_free(p->pools[i].data);
+    sc_rt_data_map_close(&p->data_map);
+    sc_free(p->constants_owned);
+    sc_free(p->flat_owned);
+    sc_arena_deinit(&p->arena);
+    sc_free(p);
+}
+
+uint32_t sc_rt_program_method_count(const sc_rt_program *p) { return p->plans.count; }
+
+sc_str sc_rt_program_method_name(const sc_rt_program *p, uint32_t index) {
+    return sc_pte_ExecutionPlan_name(sc_rt_plan(p, index));
+}

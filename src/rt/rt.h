@@ -1,0 +1,117 @@
+// The runtime: opens ExecuTorch programs (.pte, with .ptd files beside them), loads their methods
+// and runs them. Owns the rule that nothing of a file is believed before it has been checked, and
+// that running allocates nothing. Knows operators, kernels and the file format; no graphs.
+//
+// `ctx` is the same throughout the life of a program. Methods of one program share constants and
+// planned memory, so the outputs of one are valid until any of them runs again; memory that holds
+// state (a KV cache, a counter) survives runs and is one for all methods that declare it alike.
+#ifndef SC_RT_H
+#define SC_RT_H
+
+#include "base/source.h"
+#include "kernels/kernel.h"
+#include "rt/event.h"
+
+typedef struct sc_rt_program sc_rt_program;
+typedef struct sc_rt_method sc_rt_method;
+
+typedef struct sc_rt_options {
+    sc_source *const *data_files;   // .ptd, in any order
+    uint32_t data_file_count;
+    bool optimize;                  // rewrite instructions at load; results stay within rounding
+    const sc_event_sink *events;    // or NULL
+} sc_rt_options;
+
+void sc_rt_options_default(sc_rt_options *options);
+
+// Verifies the file's structure and keeps the source: its bytes must not change while the program is
+// open. `options` may be NULL. On failure nothing is left behind.
+sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options *options,
+                             sc_rt_program **out);
+void sc_rt_program_close(sc_rt_program *program);
+
+uint32_t sc_rt_program_method_count(const sc_rt_program *program);
+sc_str sc_rt_program_method_name(const sc_rt_program *program, uint32_t index);
+// Loads a method, or finds it loaded. SC_ERR_NOT_FOUND names the ones there are.
+sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *program, sc_str name, sc_rt_method **out);
+// Every state of every method back to what it was after loading.
+sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *program);
+
+// --- Running ---------------------------------------------------------------------------------------
+
+uint32_t sc_rt_method_input_count(const sc_rt_method *method);
+uint32_t sc_rt_method_output_count(const sc_rt_method *method);
+// What a method declares: the tag, and for tensors dtype, rank and the largest sizes.
+const sc_evalue *sc_rt_method_input(const sc_rt_method *method, uint32_t index);
+
+// An input as the caller has it; tensor data is row-major whatever the program's own layout.
+typedef struct sc_rt_input {
+    sc_evalue_tag tag;   // NONE, INT, DOUBLE, BOOL, STRING, TENSOR
+    int64_t i;
+    double d;
+    bool b;
+    sc_str str;
+    uint8_t dtype;
+    uint8_t rank;
+    const int64_t *sizes;
+    const void *data;
+    uint64_t bytes;
+} sc_rt_input;
+
+// Copies a value in, where it stays until it is set again. Checked against the declaration: numbers
+// and strings that the program was specialised on have to be the same ones.
+sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
+                                 const sc_rt_input *value);
+sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *method);
+// A view of the method's own value; tensors have the program's layout.
+const sc_evalue *sc_rt_method_output(const sc_rt_method *method, uint32_t index);
+// A tensor's bytes, row-major. `bytes` must be its size.
+void sc_rt_tensor_read(const sc_tensor *tensor, void *out, size_t bytes);
+
+// --- Looking at a program without loading it -------------------------------------------------------
+
+typedef struct sc_rt_value_info {
+    sc_evalue_tag tag;
+    sc_str name;              // fully qualified, where the file says so
+    uint8_t dtype, rank;      // tensors
+    bool is_dynamic;
+    bool is_planned;
+    const int64_t *sizes;     // upper bounds
+    const uint8_t *dim_order;
+    uint64_t bytes;
+    int64_t i;                // the number or truth value that the program was specialised on
+    double d;
+    sc_str str;
+} sc_rt_value_info;
+
+typedef struct sc_rt_op_info {
+    sc_str name, overload;    // as the file spells them
+    uint32_t calls;
+    bool is_known;            // this build can run it
+} sc_rt_op_info;
+
+typedef struct sc_rt_method_info {
+    sc_str name;
+    sc_rt_value_info *inputs, *outputs;
+    uint32_t input_count, output_count;
+    uint64_t *planned_bytes;  // per memory id, from id 1 on
+    uint32_t planned_count;
+    uint32_t instruction_count, kernel_calls, delegate_calls, jumps, moves, value_count;
+    sc_rt_op_info *ops;
+    uint32_t op_count;
+    sc_str *backends;
+    uint32_t backend_count;
+    sc_str input_container, output_container;  // how Python wraps inputs and outputs
+} sc_rt_method_info;
+
+typedef struct sc_rt_program_info {
+    uint64_t file_bytes, program_bytes, constant_bytes, mutable_bytes;
+    uint32_t segment_count, constant_count;
+} sc_rt_program_info;
+
+void sc_rt_program_info_get(const sc_rt_program *program, sc_rt_program_info *out);
+// Arrays are made on `arena`.
+sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
+                                sc_arena *arena, sc_rt_method_info *out);
+
+#endif

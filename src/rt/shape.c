@@ -1,0 +1,224 @@
+// Between calls and the operator table: are the arguments what the schema says, and what sizes does
+// the shape rule give the outs. The same rules that propagated symbols when the program was lowered
+// run here on numbers.
+#include "ops/infer.h"
+#include "rt/internal.h"
+
+static sc_status wrong(sc_ctx *ctx, const sc_op *op, const char *what) {
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a call of %s %s", op->out_name, what);
+}
+
+uint32_t sc_rt_kept_inputs(const sc_op *op) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < op->schema->param_count; i++)
+        kept += sc_op_out_keeps(op, i);
+    return kept;
+}
+
+// --- kinds -------------------------------------------------------------------------------------------
+
+static bool is_number(uint8_t tag) {
+    return tag == SC_EVALUE_INT || tag == SC_EVALUE_BOOL || tag == SC_EVALUE_DOUBLE;
+}
+
+static bool list_fits(const sc_param *param, uint8_t tag) {
+    switch (param->type) {
+    case SC_PARAM_TENSOR:
+        return tag == SC_EVALUE_TENSOR_LIST ||
+               (param->item_is_optional && tag == SC_EVALUE_OPTIONAL_TENSOR_LIST);
+    case SC_PARAM_INT: return tag == SC_EVALUE_INT_LIST || tag == SC_EVALUE_INT;
+    case SC_PARAM_BOOL: return tag == SC_EVALUE_BOOL_LIST;
+    case SC_PARAM_FLOAT: return tag == SC_EVALUE_DOUBLE_LIST;
+    case SC_PARAM_SCALAR: return tag == SC_EVALUE_DOUBLE_LIST || tag == SC_EVALUE_INT_LIST;
+    default: return false;
+    }
+}
+
+static bool fits(const sc_param *param, uint8_t tag) {
+    if (tag == SC_EVALUE_NONE)
+        return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
+    if (param->is_list)
+        return list_fits(param, tag);
+    switch (param->type) {
+    case SC_PARAM_TENSOR: return tag == SC_EVALUE_TENSOR;
+    case SC_PARAM_INT:
+    case SC_PARAM_BOOL: return tag == SC_EVALUE_INT || tag == SC_EVALUE_BOOL;
+    case SC_PARAM_FLOAT:
+    case SC_PARAM_SCALAR: return is_number(tag);
+    case SC_PARAM_STR: return tag == SC_EVALUE_STRING;
+    case SC_PARAM_DTYPE:
+    case SC_PARAM_LAYOUT:
+    case SC_PARAM_MEMORY_FORMAT: return tag == SC_EVALUE_INT;
+    default: return false;
+    }
+}
+
+sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call) {
+    const sc_op *op = call->op;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < op->schema->param_count; i++) {
+        const sc_param *param = &op->schema->params[i];
+        if (!sc_op_out_keeps(op, i))
+            continue;
+        if (!fits(param, call->args[at++]->tag))
+            return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
+                           "a call of %s has a wrong kind of value for '" SC_STR_FMT "'",
+                           op->out_name, SC_STR_ARG(param->name));
+    }
+    for (uint32_t i = 0; at < call->arg_count; at++, i++) {
+        bool list = i < op->schema->return_count && op->schema->returns[i].is_list;
+        if (call->args[at]->tag != (list ? SC_EVALUE_TENSOR_LIST : SC_EVALUE_TENSOR))
+            return wrong(ctx, op, "has a result that is no tensor");
+    }
+    return SC_OK;
+}
+
+// --- arguments of the rule ---------------------------------------------------------------------------
+
+static sc_spec *spec_of(sc_arena *arena, const sc_tensor *t) {
+    sc_spec *spec = sc_new(arena, sc_spec);
+    *spec = sc_spec_new(arena, (sc_dtype)t->dtype, t->rank);
+    for (uint32_t d = 0; d < t->rank; d++) {
+        spec->sizes[d] = sc_dim_int(t->sizes[d]);
+        spec->strides[d] = sc_dim_int(t->strides[d]);
+    }
+    return spec;
+}
+
+static sc_iarg tensor_arg(sc_arena *arena, const sc_tensor *t, bool values_known) {
+    sc_iarg arg = {.kind = SC_IARG_TENSOR, .tensor = spec_of(arena, t)};
+    if ((values_known || t->is_constant) && t->dtype == SC_DTYPE_I64 && t->data &&
+        sc_tensor_is_contiguous(t))
+        arg.data = t->data;
+    return arg;
+}
+
+static sc_iarg int_arg(const sc_param *param, int64_t value) {
+    sc_iarg arg = {.kind = SC_IARG_INT, .dim = sc_dim_int(value)};
+    if (param->type == SC_PARAM_DTYPE)
+        arg = (sc_iarg){.kind = SC_IARG_DTYPE, .code = (uint32_t)value};
+    else if (param->type == SC_PARAM_MEMORY_FORMAT)
+        arg = (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = (uint32_t)value};
+    return arg;
+}
+
+static sc_iarg list_arg(sc_arena *arena, const sc_param *param, const sc_evalue *value,
+                        bool values_known) {
+    sc_iarg *items = sc_new_array(arena, sc_iarg, value->count);
+    for (uint32_t i = 0; i < value->count; i++) {
+        switch (value->tag) {
+        case SC_EVALUE_INT_LIST: items[i] = int_arg(param, value->ints[i]->i); break;
+        case SC_EVALUE_DOUBLE_LIST:
+            items[i] = (sc_iarg){.kind = SC_IARG_FLOAT, .f = value->doubles[i]};
+            break;
+        case SC_EVALUE_BOOL_LIST:
+            items[i] = (sc_iarg){.kind = SC_IARG_BOOL, .b = value->bools[i] != 0};
+            break;
+        default:
+            if (value->tensors[i])
+                items[i] = tensor_arg(arena, value->tensors[i]->tensor, values_known);
+        }
+    }
+    return (sc_iarg){.kind = SC_IARG_LIST, .count = value->count, .items = items};
+}
+
+static sc_iarg arg_of(sc_arena *arena, const sc_param *param, const sc_evalue *value,
+                      bool values_known) {
+    switch (value->tag) {
+    case SC_EVALUE_NONE: return (sc_iarg){.kind = SC_IARG_NONE};
+    case SC_EVALUE_TENSOR: return tensor_arg(arena, value->tensor, values_known);
+    case SC_EVALUE_DOUBLE: return (sc_iarg){.kind = SC_IARG_FLOAT, .f = value->d};
+    case SC_EVALUE_BOOL: return (sc_iarg){.kind = SC_IARG_BOOL, .b = value->b};
+    case SC_EVALUE_STRING: return (sc_iarg){.kind = SC_IARG_STR, .str = value->str};
+    case SC_EVALUE_INT:
+        if (param->is_list) {  // int[2] given as one int
+            sc_iarg *item = sc_new(arena, sc_iarg);
+            *item = int_arg(param, value->i);
+            return (sc_iarg){.kind = SC_IARG_LIST, .count = 1, .items = item};
+        }
+        return int_arg(param, value->i);
+    default: return list_arg(arena, param, value, values_known);
+    }
+}
+
+static bool codes_known(const sc_iarg *arg) {
+    if (arg->kind == SC_IARG_DTYPE)
+        return sc_dtype_is_known(arg->code);
+    return arg->kind != SC_IARG_MEMORY_FORMAT || arg->code <= SC_MEMORY_FORMAT_CHANNELS_LAST_3D;
+}
+
+// The element type of the first out stands for a dtype that the out form has lost.
+static const sc_tensor *first_out(const sc_kernel_call *call, uint32_t kept) {
+    if (kept >= call->arg_count)
+        return NULL;
+    const sc_evalue *out = call->args[kept];
+    if (out->tag == SC_EVALUE_TENSOR)
+        return out->tensor;
+    return out->tag == SC_EVALUE_TENSOR_LIST && out->count ? out->tensors[0]->tensor : NULL;
+}
+
+static sc_status fill_args(sc_infer *in, const sc_kernel_call *call, sc_iarg *args,
+                           bool values_known) {
+    const sc_schema *schema = call->op->schema;
+    const sc_tensor *out = first_out(call, sc_rt_kept_inputs(call->op));
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < schema->param_count; i++) {
+        const sc_param *param = &schema->params[i];
+        if (sc_op_out_keeps(call->op, i))
+            args[i] = arg_of(in->arena, param, call->args[at++], values_known);
+        else if (param->type == SC_PARAM_DTYPE && out)
+            args[i] = (sc_iarg){.kind = SC_IARG_DTYPE, .code = out->dtype};
+        if (!codes_known(&args[i]))
+            return wrong(in->ctx, call->op, "names an element type or layout that does not exist");
+    }
+    in->args = args;
+    in->arg_count = schema->param_count;
+    return SC_OK;
+}
+
+// --- results of the rule -----------------------------------------------------------------------------
+
+static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc_tensor *t) {
+    int64_t sizes[SC_RANK_MAX];
+    if (result->kind == SC_IOUT_NONE)
+        return SC_OK;
+    if (result->kind != SC_IOUT_TENSOR)
+        return wrong(ctx, op, "gives a number where the program wants a tensor");
+    const sc_spec *spec = &result->spec;
+    if (spec->dtype != t->dtype)
+        return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "%s gives %s, the program wants %s", op->out_name,
+                       sc_dtype_name((sc_dtype)spec->dtype), sc_dtype_name((sc_dtype)t->dtype));
+    for (uint32_t d = 0; d < spec->rank; d++)
+        sizes[d] = spec->sizes[d].value;
+    return sc_rt_tensor_resize(ctx, t, sizes, spec->rank);
+}
+
+static sc_status fit_outs(const sc_infer *in, const sc_kernel_call *call, uint32_t kept) {
+    uint32_t result = 0;
+    for (uint32_t i = kept; i < call->arg_count; i++) {
+        sc_evalue *out = call->args[i];
+        uint32_t count = out->tag == SC_EVALUE_TENSOR ? 1 : out->count;
+        for (uint32_t j = 0; j < count; j++, result++) {
+            sc_tensor *t = out->tag == SC_EVALUE_TENSOR ? out->tensor : out->tensors[j]->tensor;
+            if (result >= in->out_count)
+                return wrong(in->ctx, call->op, "has more results than the operator");
+            SC_TRY(fit_out(in->ctx, call->op, &in->outs[result], t));
+        }
+    }
+    if (result != in->out_count && result != 0)
+        return wrong(in->ctx, call->op, "has fewer results than the operator");
+    return SC_OK;
+}
+
+sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_infer in = {.ctx = ctx, .arena = ctx->scratch, .op = call->op, .runtime = true};
+    sc_iarg *args = sc_new_array(ctx->scratch, sc_iarg, call->op->schema->param_count + 1);
+    sc_status status = fill_args(&in, call, args, !at_load);
+    if (status == SC_OK)
+        status = sc_infer_run(&in);
+    if (status == SC_OK)
+        status = fit_outs(&in, call, sc_rt_kept_inputs(call->op));
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}

@@ -1,0 +1,118 @@
+// Runtime tensors: strides from sizes and dim order, resizing within what is there, and the way from
+// row-major bytes to any layout and back.
+#include "rt/internal.h"
+
+// Outermost dimension first in `dim_order`; a size of 0 counts as 1, so strides never vanish.
+void sc_rt_tensor_set_strides(sc_tensor *t) {
+    int64_t stride = 1;
+    t->numel = 1;
+    for (uint32_t i = t->rank; i-- > 0;) {
+        uint32_t d = t->dim_order[i];
+        t->strides[d] = stride;
+        stride *= t->sizes[d] ? t->sizes[d] : 1;
+        t->numel *= t->sizes[d];
+    }
+}
+
+uint64_t sc_rt_tensor_bytes(const sc_tensor *t) {
+    return (uint64_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
+}
+
+static bool same_sizes(const sc_tensor *t, const int64_t *sizes) {
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (t->sizes[d] != sizes[d])
+            return false;
+    }
+    return true;
+}
+
+static void print_sizes(sc_sb *sb, const int64_t *sizes, uint32_t rank) {
+    sc_sb_add_char(sb, '[');
+    for (uint32_t d = 0; d < rank; d++)
+        sc_sb_addf(sb, "%s%lld", d ? ", " : "", (long long)sizes[d]);
+    sc_sb_add_char(sb, ']');
+}
+
+static sc_status refuse(sc_ctx *ctx, const sc_tensor *t, const int64_t *sizes, uint32_t rank) {
+    sc_sb have, want;
+    sc_sb_init(&have, ctx->scratch);
+    sc_sb_init(&want, ctx->scratch);
+    print_sizes(&have, t->sizes, t->rank);
+    print_sizes(&want, sizes, rank);
+    return sc_fail(ctx, SC_ERR_SHAPE, "Pass inputs of the sizes that the method declares.",
+                   "a result of shape %s does not fit its tensor of %s, which holds %llu bytes%s",
+                   sc_sb_terminate(&want), sc_sb_terminate(&have),
+                   (unsigned long long)t->capacity_bytes,
+                   t->is_dynamic ? "" : " and cannot change");
+}
+
+sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *t, const int64_t *sizes, uint32_t rank) {
+    uint64_t bytes = sc_dtype_bytes((sc_dtype)t->dtype);
+    if (rank == t->rank && same_sizes(t, sizes))
+        return SC_OK;
+    if (rank != t->rank || !t->is_dynamic)
+        return refuse(ctx, t, sizes, rank);
+    for (uint32_t d = 0; d < rank; d++) {
+        // Zero sizes count as 1, as in strides, so that these never overflow either.
+        uint64_t size = sizes[d] ? (uint64_t)sizes[d] : 1;
+        if (sizes[d] < 0 || !sc_mul_u64(bytes, size, &bytes))
+            return refuse(ctx, t, sizes, rank);
+    }
+    bool empty = false;
+    for (uint32_t d = 0; d < rank; d++)
+        empty = empty || sizes[d] == 0;
+    if (empty ? bytes > INT64_MAX : bytes > t->capacity_bytes)
+        return refuse(ctx, t, sizes, rank);
+    memcpy(t->sizes, sizes, rank * sizeof *sizes);
+    sc_rt_tensor_set_strides(t);
+    return SC_OK;
+}
+
+bool sc_rt_tensors_clash(const sc_tensor *a, const sc_tensor *b) {
+    uintptr_t a_first = (uintptr_t)a->data, b_first = (uintptr_t)b->data;
+    uint64_t a_bytes = sc_rt_tensor_bytes(a), b_bytes = sc_rt_tensor_bytes(b);
+    if (a_bytes == 0 || b_bytes == 0 || a_first == b_first)
+        return false;
+    return a_first < b_first + b_bytes && b_first < a_first + a_bytes;
+}
+
+// --- row-major and back --------------------------------------------------------------------------
+
+static bool is_row_major(const sc_tensor *t) { return sc_tensor_is_contiguous(t); }
+
+// Walks a tensor in row-major order; `inner` steps of the last dimension at a time.
+static void walk(const sc_tensor *t, uint8_t *strided, uint8_t *dense, bool to_dense) {
+    const size_t item = sc_dtype_bytes((sc_dtype)t->dtype);
+    int64_t at[SC_RANK_MAX] = {0};
+    for (int64_t n = 0; n < t->numel; n++, dense += item) {
+        int64_t offset = 0;
+        for (uint32_t d = 0; d < t->rank; d++)
+            offset += at[d] * t->strides[d];
+        uint8_t *there = strided + (size_t)offset * item;
+        memcpy(to_dense ? dense : there, to_dense ? there : dense, item);
+        for (uint32_t d = t->rank; d-- > 0;) {
+            if (++at[d] < t->sizes[d])
+                break;
+            at[d] = 0;
+        }
+    }
+}
+
+void sc_rt_tensor_write(sc_tensor *t, void *to, const void *row_major) {
+    if (t->numel == 0)
+        return;
+    if (is_row_major(t))
+        memcpy(to, row_major, (size_t)sc_rt_tensor_bytes(t));
+    else
+        walk(t, to, (uint8_t *)(uintptr_t)row_major, false);
+}
+
+void sc_rt_tensor_read(const sc_tensor *t, void *out, size_t bytes) {
+    SC_ASSERT(bytes == sc_rt_tensor_bytes(t));
+    if (bytes == 0)
+        return;
+    if (is_row_major(t))
+        memcpy(out, t->data, bytes);
+    else
+        walk(t, t->data, out, true);
+}
