@@ -1,0 +1,25 @@
+// An edge function (workerd and its kin): POST a .pt2, get back what its forward method answers to
+// ones. The module is imported, because such hosts never compile from bytes.
+import { createEngine, tensor } from "sconce";
+import wasm from "sconce/sconce.wasm";
+
+const engine = await createEngine({ wasm });
+
+export default {
+  /** @param {Request} request */
+  async fetch(request) {
+    try {
+      const lowered = engine.lower(new Uint8Array(await request.arrayBuffer()));
+      const program = engine.load(lowered.buffer);
+      const { shape } = program.inspect().methods[0].inputs[0];
+      const count = shape.reduce((product, size) => product * size, 1);
+      const [output] = program.run("forward", [tensor(new Float32Array(count).fill(1), shape)]);
+      const answer = { size: lowered.size, shape: output.shape, data: [...output.data] };
+      program.dispose();
+      lowered.dispose();
+      return Response.json(answer);
+    } catch (error) {
+      return Response.json({ code: error.code, message: error.message, hint: error.hint }, { status: 400 });
+    }
+  },
+};
