@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SconceError } from "../errors.js";
-import { dataFromBytes, isTensor, toNumbers } from "../tensor.js";
+import { fill, makeTensor } from "../fill.js";
+import { isTensor, toNumbers } from "../tensor.js";
 import type { Program, ProgramMethodInfo, ProgramValueInfo, Tensor, Value } from "../types.js";
 import { EXIT, makeEngine, parse, terminalProgress, UsageError } from "./common.js";
 import { readNpy, writeNpy, writeNpyText } from "./npy.js";
@@ -26,51 +27,6 @@ export const RUN_HELP = `sconce run: execute a .pte
 
 const FILLERS = /^(zeros|ones|random:-?\d+)$/;
 
-/** Uniform numbers in [0, 1) that are the same everywhere (mulberry32). */
-function randomSource(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
-function floatBits16(value: number, brain: boolean): number {
-  const view = new DataView(new ArrayBuffer(4));
-  view.setFloat32(0, value);
-  const bits = view.getUint32(0);
-  if (brain) return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
-  const sign = (bits >>> 16) & 0x8000;
-  const magnitude = Math.abs(value);
-  if (magnitude < 2 ** -14) return sign | Math.round(magnitude * 2 ** 24);
-  const exponent = Math.min(15, Math.floor(Math.log2(magnitude)));
-  return sign | (((exponent + 15) << 10) + Math.round((magnitude / 2 ** exponent - 1) * 1024));
-}
-
-/** A made-up input for what a method declares; scalars repeat the value frozen at export. */
-function fill(filler: string, info: ProgramValueInfo, index: number): Value {
-  if (info.kind !== "tensor") return info.value ?? null;
-  const random = randomSource(Number(filler.split(":")[1] ?? 0) * 1000 + index);
-  const dtype = info.dtype!;
-  const shape = info.shape!;
-  const count = shape.reduce((product, size) => product * size, 1);
-  const data = dataFromBytes(dtype, new Uint8Array(info.bytes!));
-  const isFloat = /^(b?float|complex)/.test(dtype);
-  const next = (): number => {
-    if (!filler.startsWith("random")) return filler === "ones" ? 1 : 0;
-    if (!isFloat) return random() < 0.5 ? 0 : 1;
-    return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-  };
-  for (let i = 0; i < count; i++) {
-    const value = next();
-    if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[i] = BigInt(value);
-    else data[i] = dtype === "float16" || dtype === "bfloat16" ? floatBits16(value, dtype === "bfloat16") : value;
-  }
-  return { dtype, shape, data };
-}
-
 function readArray(path: string, info: ProgramValueInfo): Tensor {
   try {
     return readNpy(readFileSync(path), path, info.dtype);
@@ -87,11 +43,7 @@ function scalar(value: number | boolean, info: ProgramValueInfo): Value {
     throw new SconceError("input", `a number cannot be the ${info.dtype} tensor [${info.shape!.join(", ")}]`,
       "Pass an .npy file, or zeros, ones, random:1.");
   }
-  const filled = fill("zeros", info, 0) as Tensor;
-  const { data, dtype } = filled;
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = BigInt(value);
-  else data[0] = dtype === "float16" || dtype === "bfloat16" ? floatBits16(Number(value), dtype === "bfloat16") : Number(value);
-  return filled;
+  return makeTensor(info, [], () => Number(value));
 }
 
 function parseInput(text: string, info: ProgramValueInfo, index: number): Value {
