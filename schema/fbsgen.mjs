@@ -189,7 +189,8 @@ function defaultOf(field, where) {
     return member ? String(member.value) : String(BigInt(text));
   }
   if (field.type === 'bool') return { true: '1', false: '0', 0: '0', 1: '1' }[text];
-  if (!Number.isFinite(Number(text))) throw new Error(`${where}: default '${text}' is not a number`);
+  if (!Number.isFinite(Number(text)))
+    throw new Error(`${where}: default '${text}' is not a number`);
   return text;
 }
 
@@ -307,8 +308,8 @@ function fieldRows(table, tables, enums) {
     const ref = !f.target ? 'SC_FB_NO_REF'
       : f.target.kind === 'table' ? tables.indexOf(f.target) : enums.indexOf(f.target);
     const isFloat = f.scalar && /^F/.test(f.scalar[0]) && !f.isVector;
-    return `    {"${f.name}", SC_FB_${type}, ${f.isVector}, ${f.required}, ${f.align}, ${f.slot}, ${ref},`
-      + ` ${isFloat ? 0 : f.defaultText}, ${isFloat ? f.defaultText : 0}},\n`;
+    return `    {"${f.name}", SC_FB_${type}, ${f.isVector}, ${f.required}, ${f.align}, ${f.slot},`
+      + ` ${ref}, ${isFloat ? 0 : f.defaultText}, ${isFloat ? f.defaultText : 0}},\n`;
   });
   return `\nstatic const sc_fb_field fields_${table.name}[] = {\n${rows.join('')}};\n`;
 }

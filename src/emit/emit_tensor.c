@@ -27,10 +27,12 @@ static bool can_be_external(const sc_constant *constant) {
            !sc_str_starts_with(constant->name, "_lifted_tensor");
 }
 
-static sc_status add_external(sc_emit_state *state, const sc_constant *constant) {
+static sc_status add_external(sc_emit_state *state, const sc_constant *constant,
+                              uint32_t *blob) {
     sc_ctx *ctx = state->ctx;
     sc_emit_external entry = {constant, 0};
     SC_TRY(sc_emit_store_add(ctx, &state->externals, constant->data, &entry.blob));
+    *blob = entry.blob;
     uintptr_t known = (uintptr_t)sc_map_get(&state->external_names, constant->name);
     if (known) {
         const sc_emit_external *other = &state->external_tensors.data[known - 1];
@@ -52,7 +54,8 @@ static sc_status place_constant(sc_emit_state *state, const sc_storage *root, pl
     if (state->options.external_tag.size && can_be_external(root->constant)) {
         out->is_external = true;
         out->name = root->constant->name;
-        return add_external(state, root->constant);
+        // Loaders find the tensor by name, but take index 0 for memory that the caller supplies.
+        return add_external(state, root->constant, &out->data_index);
     }
     return sc_emit_store_add(state->ctx, &state->constants, root->constant->data, &out->data_index);
 }

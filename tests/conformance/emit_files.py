@@ -108,7 +108,16 @@ def frozen(call):
     yield call("forward", x, 3, 0.5, None), [x * 3]
 
 
-CASES = [linear, counter, cond, map_, scan, while_, dynamic, lists, methods, empty, frozen]
+def external(call):
+    w, x = constant("layer.w", 2, 2), ramp(2, 2)
+    yield call("forward", x), [x @ w + 1, w.reshape(4)]
+
+
+CASES = {
+    "linear": linear, "counter": counter, "cond": cond, "map": map_, "scan": scan,
+    "while": while_, "dynamic": dynamic, "et_view": dynamic, "lists": lists, "methods": methods,
+    "empty": empty, "frozen": frozen, "external": external,
+}
 
 
 def check(got, wanted):
@@ -122,8 +131,12 @@ def check(got, wanted):
 
 
 def run(case, name):
-    data = (FOLDER / f"{name}.pte").read_bytes()
-    program = Runtime.get().load_program(data, verification=Verification.InternalConsistency)
+    weights = FOLDER / f"{name}.weights.ptd"
+    program = Runtime.get().load_program(
+        FOLDER / f"{name}.pte",
+        verification=Verification.InternalConsistency,
+        data_path=weights if weights.exists() else None,
+    )
     loaded = {}
 
     def call(method, *inputs):
@@ -139,8 +152,7 @@ def run(case, name):
 def main():
     failed = 0
     context = multiprocessing.get_context("fork")
-    for case in CASES:
-        name = case.__name__.rstrip("_")
+    for name, case in CASES.items():
         process = context.Process(target=run, args=(case, name))
         process.start()
         process.join(120)

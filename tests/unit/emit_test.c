@@ -3,6 +3,7 @@
 // small numbers made from their names, so that an official runtime can run the files too.
 #include "emit/emit.h"
 
+#include "flat_tensor_fbs.h"
 #include "harness.h"
 #include "plan/place.h"
 #include "program_fbs.h"
@@ -65,6 +66,8 @@ static sc_status emit(session *s, sc_str text) {
     return sc_cord_flatten(&s->ctx, &s->result.program, &s->arena, 1 << 20, &s->bytes);
 }
 
+static sc_str str(const char *text) { return sc_str_from(text); }
+
 static sc_status emit_file(session *s, const char *path) {
     size_t size = 0;
     const char *text = test_read(path, &size);
@@ -84,13 +87,14 @@ static void check_bytes(const char *path, const uint8_t *bytes, size_t size) {
     if (CHECK_EQ_UINT(size, wanted)) CHECK_EQ_MEM(bytes, golden, size);
 }
 
-static void check_dump(session *s, const char *path) {
+static void check_dump(session *s, const sc_fb_schema *schema, const uint8_t *bytes, size_t size,
+                       const char *path) {
     sc_sb sb;
     sc_json_writer writer;
-    REQUIRE_OK(sc_fb_verify(&s->ctx, &sc_pte_schema, s->bytes, (size_t)s->result.program_bytes));
+    REQUIRE_OK(sc_fb_verify(&s->ctx, schema, bytes, size));
     sc_sb_init(&sb, &s->arena);
     sc_json_writer_init(&writer, &sb, SC_JSON_PRETTY);
-    sc_fb_dump(&writer, &sc_pte_schema, s->bytes, 64);
+    sc_fb_dump(&writer, schema, bytes, 64);
     CHECK_GOLDEN(path, sb.data, sb.size);
 }
 
@@ -104,9 +108,179 @@ TEST_CASES(emitted_files_are_byte_for_byte_what_they_were) {
         session s;
         begin(&s);
         if (CHECK_OK(emit_file(&s, files[i]))) {
-            check_dump(&s, test_format("%.*s.json", stem, files[i]));
+            check_dump(&s, &sc_pte_schema, s.bytes, (size_t)s.result.program_bytes,
+                       test_format("%.*s.json", stem, files[i]));
             check_bytes(test_format("%.*s.pte", stem, files[i]), s.bytes, s.size);
         }
         end(&s);
     }
+}
+
+TEST(the_same_program_gives_the_same_bytes_twice) {
+    session a, b;
+    begin(&a);
+    begin(&b);
+    if (CHECK_OK(emit_file(&a, "emit/methods.ir")) && CHECK_OK(emit_file(&b, "emit/methods.ir")) &&
+        CHECK_EQ_UINT(a.size, b.size))
+        CHECK_EQ_MEM(a.bytes, b.bytes, a.size);
+    end(&a);
+    end(&b);
+}
+
+static sc_fb_table plan_at(const session *s, uint32_t index) {
+    return sc_fb_vec_table(sc_pte_Program_execution_plan(sc_fb_root(s->bytes)), index);
+}
+
+TEST(instructions_know_their_nodes_and_debug_handles) {
+    session s;
+    begin(&s);
+    const char *text = "method forward {\n"
+                       "  input %x: f32[2]\n"
+                       "  %a: f32[2] = aten::relu(%x) !(handle 5)\n"
+                       "  %b: f32[2] = aten::neg(%a)\n"
+                       "  return %b\n}\n";
+    REQUIRE_OK(emit(&s, str(text)));
+    const sc_emit_plan *plan = &s.result.plans.data[0];
+    CHECK_EQ_UINT(plan->instruction_count, 2);
+    CHECK_EQ_UINT(plan->debug_handles[0], 5);
+    CHECK_EQ_UINT(plan->debug_handles[1], 0);
+    CHECK_EQ_STR(plan->nodes[1]->name->text, "b");
+    CHECK_EQ_UINT(plan->operator_count, 2);
+    CHECK(!plan->is_constant);
+    end(&s);
+}
+
+// Weights in a file of their own, found by name; numbers written into the code stay inside.
+static const char external_text[] =
+    "method forward {\n"
+    "  input %w: f32[2, 2] parameter \"layer.w\" const f32[2, 2] 16\n"
+    "  input %same: f32[4] parameter \"other.w\" const f32[4] 16\n"
+    "  input %one: f32[] constant_tensor \"_lifted_tensor_constant0\" const f32[] 4 lifted "
+    "0000803f\n"
+    "  input %x: f32[2, 2]\n"
+    "  %mm: f32[2, 2] = aten::mm(%x, %w)\n"
+    "  %add: f32[2, 2] = aten::add.Tensor(%mm, %one)\n"
+    "  return %add, %same\n}\n";
+
+TEST(weights_can_go_to_a_file_of_their_own) {
+    session s;
+    begin(&s);
+    s.options.external_tag = str("weights");
+    REQUIRE_OK(emit(&s, str(external_text)));
+    s.size = (size_t)s.result.program.size;
+    REQUIRE(s.result.files.count == 1);
+    CHECK_EQ_UINT(s.result.constant_bytes, 4);
+    const sc_emit_file *file = &s.result.files.data[0];
+    CHECK_EQ_TEXT(file->tag.data, file->tag.size, "weights");
+    const uint8_t *ptd = NULL;
+    size_t size = (size_t)file->cord.size;
+    REQUIRE_OK(sc_cord_flatten(&s.ctx, &file->cord, &s.arena, 1 << 20, &ptd));
+    size_t flatbuffer = (size_t)(sc_fb_load_u64(ptd + 16) + sc_fb_load_u64(ptd + 24));
+    check_dump(&s, &sc_ptd_schema, ptd, flatbuffer, "emit/external.weights.json");
+    check_bytes("emit/external.weights.ptd", ptd, size);
+    check_dump(&s, &sc_pte_schema, s.bytes, (size_t)s.result.program_bytes, "emit/external.json");
+    check_bytes("emit/external.pte", s.bytes, s.size);
+    // Equal bytes, two names: one segment.
+    CHECK_EQ_UINT(sc_ptd_FlatTensor_segments(sc_fb_root(ptd)).count, 1);
+    CHECK_EQ_UINT(sc_ptd_FlatTensor_named_data(sc_fb_root(ptd)).count, 2);
+    end(&s);
+}
+
+TEST(a_name_in_a_ptd_means_one_tensor) {
+    session s;
+    begin(&s);
+    s.options.external_tag = str("weights");
+    const char *text = "method one {\n"
+                       "  input %w: f32[2] parameter \"w\" const f32[2] 8\n"
+                       "  return %w\n}\n"
+                       "method two {\n"
+                       "  input %w: f32[2, 1] parameter \"w\" const f32[2, 1] 8\n"
+                       "  return %w\n}\n";
+    CHECK_STATUS(emit(&s, str(text)), SC_ERR_MISMATCH);
+    end(&s);
+}
+
+TEST(mutable_buffers_keep_their_names_on_request) {
+    session s;
+    begin(&s);
+    s.options.mutable_buffer_names = true;
+    size_t size = 0;
+    const char *text = test_read("emit/counter.ir", &size);
+    REQUIRE_OK(emit(&s, (sc_str){text, size}));
+    bool found = false;
+    sc_fb_vec values = sc_pte_ExecutionPlan_values(plan_at(&s, 0));
+    for (uint32_t i = 0; i < values.count; i++) {
+        sc_fb_table value = sc_fb_vec_table(values, i);
+        if (sc_pte_EValue_val_type(value) != SC_PTE_KernelTypes_Tensor) continue;
+        sc_fb_table extra = sc_pte_Tensor_extra_tensor_info(sc_pte_EValue_val(value));
+        found |= extra.at && sc_str_is(sc_pte_ExtraTensorInfo_fully_qualified_name(extra), "count");
+    }
+    CHECK(found);
+    end(&s);
+}
+
+// The planner leaves dynamic views alone; a table that says otherwise is honoured with et_view.
+TEST(views_of_unknown_shape_are_made_at_run_time) {
+    session s;
+    begin(&s);
+    size_t size = 0;
+    const char *text = test_read("emit/dynamic.ir", &size);
+    REQUIRE_OK(emit(&s, (sc_str){text, size}));
+    const sc_node *view = s.program->methods.data[0]->graph->last;
+    sc_storage *storage = sc_storage_of(&s.tables[0], view->outs[0]);
+    storage->kind = SC_STORAGE_ALIAS;
+    storage->base = view->args[0].value;
+    storage->offset = 0;
+    REQUIRE_OK(sc_emit_program(&s.ctx, s.program, s.tables, &s.options, &s.result));
+    REQUIRE_OK(sc_cord_flatten(&s.ctx, &s.result.program, &s.arena, 1 << 20, &s.bytes));
+    check_dump(&s, &sc_pte_schema, s.bytes, (size_t)s.result.program_bytes, "emit/et_view.json");
+    check_bytes("emit/et_view.pte", s.bytes, (size_t)s.result.program.size);
+    end(&s);
+}
+
+typedef struct refusal {
+    const char *text;
+    sc_status status;
+    const char *message;  // part of it
+} refusal;
+
+static const refusal refusals[] = {
+    {"method f {\n  input %n: int(3)\n  return %n\n}\n", SC_ERR_UNSUPPORTED, "'n' is a number"},
+    {"constant f = 1\nmethod f {\n  input %x: f32[2]\n  return %x\n}\n", SC_ERR_ARGUMENT,
+     "two methods are called 'f'"},
+    {"method f {\n  input %x: f32[2]\n  %y: f32[2] = mine::op(%x)\n  return %y\n}\n",
+     SC_ERR_UNSUPPORTED_OP, "mine::op"},
+    {"method f {\n  input %x: f32[2, 2]\n  %y: f32[2, 2] = aten::t(%x)\n  return %y\n}\n",
+     SC_ERR_UNSUPPORTED_OP, "aten::t"},
+    {"method f {\n  symbol s0 [0, inf]\n  input %x: f32[s0]\n  return %x\n}\n", SC_ERR_UNBOUNDED,
+     "no upper bound"},
+    {"method f {\n  input %x: f32[2, 2, 2, 2]\n"
+     "  %y: f32[2, 2, 2, 2] = aten::clone(%x, memory_format=channels_last)\n  return %y\n}\n",
+     SC_ERR_UNSUPPORTED, "dim orders"},
+    {"method f {\n  input %a: f32[2]\n  input %b: f32[2]\n"
+     "  w: (%c: f32[2], %d: f32[2]) = higher_order::while_loop(graph p {\n"
+     "    input %x: f32[2]\n    input %y: f32[2]\n"
+     "    %any: b8[] = aten::any(%x)\n    return %any\n  }, graph q {\n"
+     "    input %x1: f32[2]\n    input %y1: f32[2]\n    return %y1, %x1\n  }, [%a, %b], [])\n"
+     "  return %c, %d\n}\n",
+     SC_ERR_UNSUPPORTED, "in another place"},
+};
+
+TEST(what_a_program_cannot_hold_is_refused_in_words) {
+    for (size_t i = 0; i < SC_COUNT_OF(refusals); i++) {
+        session s;
+        begin(&s);
+        CHECK_STATUS(emit(&s, str(refusals[i].text)), refusals[i].status);
+        if (!CHECK(strstr(last_message(&s), refusals[i].message)))
+            FAIL("\"%s\" is not in \"%s\"", refusals[i].message, last_message(&s));
+        end(&s);
+    }
+}
+
+TEST(alignments_must_be_powers_of_two) {
+    session s;
+    begin(&s);
+    s.options.segment_alignment = 14;
+    CHECK_STATUS(emit(&s, str("method f {\n  input %x: f32[2]\n  return %x\n}\n")), SC_ERR_OPTION);
+    end(&s);
 }
