@@ -27,8 +27,7 @@ static bool can_be_external(const sc_constant *constant) {
            !sc_str_starts_with(constant->name, "_lifted_tensor");
 }
 
-static sc_status add_external(sc_emit_state *state, const sc_constant *constant,
-                              uint32_t *blob) {
+static sc_status add_external(sc_emit_state *state, const sc_constant *constant, uint32_t *blob) {
     sc_ctx *ctx = state->ctx;
     sc_emit_external entry = {constant, 0};
     SC_TRY(sc_emit_store_add(ctx, &state->externals, constant->data, &entry.blob));
