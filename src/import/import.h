@@ -1,0 +1,24 @@
+// From .pt2 files to programs: every container that torch.export has written since schema 5, data
+// only. Weights are not read; they become extents of the source, or of views of it.
+#ifndef SC_IMPORT_H
+#define SC_IMPORT_H
+
+#include "ir/ir.h"
+
+typedef struct sc_import_options {
+    sc_str method;  // name of the method, when one model is read; empty: after the model
+    sc_str model;   // the model to read; empty: all that the file holds
+} sc_import_options;
+
+// Adds the file's models to `program`, a method each. By default a model named "model" becomes the
+// method "forward" and every other model a method of its own name. Call again with further sources
+// for a program whose methods come from several files. `source` must live as long as the program.
+// Operators that we do not know are kept as foreign nodes, for a later check to list them all.
+sc_status sc_import_pt2(sc_ctx *ctx, sc_source *source, const sc_import_options *options,
+                        sc_program *program);
+
+// Names of the models in a file, on `arena`, without reading them.
+sc_status sc_import_models(sc_ctx *ctx, sc_arena *arena, sc_source *source, sc_str **out,
+                           uint32_t *out_count);
+
+#endif

@@ -1,0 +1,136 @@
+// Shared by the files of the importer. What lives only as long as the import is on `work`; what
+// survives it on ctx->arena; what one node needs on ctx->scratch, between marks.
+#ifndef SC_PT2_H
+#define SC_PT2_H
+
+#include "format/json.h"
+#include "format/torch_save.h"
+#include "import/import.h"
+
+// --- The container (pt2_archive.c)
+// -----------------------------------------------------------------
+
+typedef struct sc_pt2_archive {
+    sc_zip zip;
+    bool legacy;            // zip of PyTorch 2.1 to 2.7: one model, no root folder
+    sc_str root;            // folder around everything, with its '/'
+    SC_VEC(sc_str) models;  // in directory order
+} sc_pt2_archive;
+
+sc_status sc_pt2_open(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_archive *out);
+// <root><folder><name><suffix>, or NULL.
+const sc_zip_entry *sc_pt2_find(sc_ctx *ctx, const sc_pt2_archive *archive, const char *folder,
+                                sc_str name, const char *suffix);
+sc_status sc_pt2_model_text(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
+                            sc_str model, sc_str *out);
+
+// --- Payloads (pt2_payload.c)
+// ------------------------------------------------------------------------
+
+// A tensor that the file stores: a view of a storage, whatever container it came in.
+typedef struct sc_pt2_payload {
+    const char *object;  // not a plain tensor: what it is instead, in words
+    sc_dtype dtype;
+    uint32_t rank;  // <= SC_RANK_MAX
+    const int64_t *sizes, *strides;
+    int64_t offset;  // in elements
+    bool requires_grad;
+    sc_extent storage;
+} sc_pt2_payload;
+
+typedef struct sc_pt2_payloads {
+    sc_map weights;  // fully qualified name -> sc_pt2_payload
+    sc_map constants;
+} sc_pt2_payloads;
+
+sc_status sc_pt2_read_payloads(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
+                               sc_str model, sc_pt2_payloads *out);
+// The payload as a constant: bytes dense in the dim order of its strides, gathered on read where
+// the stored view is not.
+sc_status sc_pt2_make_constant(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *payload,
+                               sc_str name, sc_constant **out);
+
+// --- One model (pt2_model.c)
+// -------------------------------------------------------------------------
+
+typedef struct sc_pt2_importer {
+    sc_ctx *ctx;
+    sc_arena *work;
+    sc_method *method;
+    sc_pt2_payloads payloads;
+    sc_map texts;    // JSON text -> sc_str that survives: stack traces repeat a lot
+    sc_map dims;     // expression -> sc_dim
+    sc_map foreign;  // name -> sc_op
+    sc_map written;  // what outputs may write to: name -> bits of SC_OUTPUT_*_MUTATION
+    uint64_t node_count;
+} sc_pt2_importer;
+
+// A graph while it is read. Names are the file's.
+typedef struct sc_pt2_scope {
+    sc_pt2_importer *imp;
+    sc_graph *graph;
+    uint32_t depth;      // of graphs
+    uint32_t arg_depth;  // of arguments within arguments
+    sc_map values;       // name -> sc_value; NULL for tokens, which are dropped
+    sc_map tensors;      // name -> JSON, and so on
+    sc_map ints, bools;
+} sc_pt2_scope;
+
+// Decoded and surviving text of a JSON string.
+sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string);
+
+// --- Values and arguments (pt2_value.c, pt2_arg.c)
+// ---------------------------------------------------
+
+// SymInt: a number or an expression. `what` is for messages.
+sc_status sc_pt2_read_dim(sc_pt2_importer *imp, const sc_json *json, const char *what, sc_dim *out);
+sc_status sc_pt2_read_range(sc_pt2_importer *imp, const sc_json *key, const sc_json *json);
+// Type, spec and dim of the value `name`, from the value tables of its graph. False in `known` when
+// they have no entry.
+sc_status sc_pt2_describe(sc_pt2_scope *scope, sc_value_type type, sc_str name, sc_value *out,
+                          bool *known);
+
+// What an Argument is when it defines a value: its type and name. SC_VALUE_NONE without a name for
+// as_none and for plain numbers.
+typedef struct sc_pt2_slot {
+    sc_value_type type;
+    sc_str name;              // decoded; empty when it has none
+    const sc_json *constant;  // the whole Argument, when it is a value by itself
+} sc_pt2_slot;
+sc_status sc_pt2_read_slot(sc_pt2_scope *scope, const sc_json *json, sc_pt2_slot *out);
+// The slots of an Argument that may be a list of tensors, flattened onto `out`.
+typedef SC_VEC(sc_pt2_slot) sc_pt2_slots;
+sc_status sc_pt2_read_slots(sc_pt2_scope *scope, const sc_json *json, sc_pt2_slots *out);
+// Makes `name` findable; SC_ERR_CORRUPT when it is already.
+sc_status sc_pt2_define(sc_pt2_scope *scope, sc_str name, sc_value *value);
+
+// An Argument that uses values. On ctx->scratch, strings survive.
+sc_status sc_pt2_read_arg(sc_pt2_scope *scope, const sc_json *json, sc_arg *out);
+// The operator that a target means; a foreign one when the table has none.
+const sc_op *sc_pt2_find_op(sc_pt2_importer *imp, sc_str target);
+
+// --- Graphs (pt2_graph.c, pt2_node.c, pt2_signature.c)
+// -------------------------------------------------
+
+// Value tables, then inputs by `add_inputs`, nodes, and outputs by `add_outputs`.
+typedef struct sc_pt2_graph_parts {
+    const sc_json *inputs, *outputs, *nodes;
+} sc_pt2_graph_parts;
+sc_status sc_pt2_scope_init(sc_pt2_scope *scope, sc_pt2_importer *imp, sc_graph *graph,
+                            const sc_json *json, sc_pt2_graph_parts *parts);
+sc_status sc_pt2_add_input(sc_pt2_scope *scope, const sc_pt2_slot *slot, sc_value **out);
+sc_status sc_pt2_read_nodes(sc_pt2_scope *scope, const sc_json *nodes);
+sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json);
+// A graph that is an argument of a node of `parent`.
+sc_status sc_pt2_read_subgraph(sc_pt2_scope *parent, const sc_json *json, sc_graph **out);
+
+// Inputs and outputs of the top graph together with what the signature says of them.
+sc_status sc_pt2_read_inputs(sc_pt2_scope *scope, const sc_json *inputs, const sc_json *signature);
+sc_status sc_pt2_read_outputs(sc_pt2_scope *scope, const sc_json *outputs,
+                              const sc_json *signature);
+
+// Reads one model into a new method.
+sc_status sc_pt2_read_model(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
+                            sc_str model, sc_method *method);
+
+#endif

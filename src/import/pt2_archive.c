@@ -1,0 +1,134 @@
+// Recognises the containers and lists their models. Nothing here looks into a model.
+//
+//   PT2 archive (2.8 on)    <root>/archive_format = "pt2", <root>/models/<name>.json,
+//   <root>/data/... legacy (2.1 to 2.7)     serialized_exported_program.json and torch.save blobs,
+//   no root folder
+#include "import/pt2.h"
+
+enum { SMALL_BYTES_MAX = 64 };
+static const char legacy_model[] = "serialized_exported_program.json";
+
+static sc_status check_magic(sc_ctx *ctx, sc_source *source) {
+    uint8_t head[8] = {0};
+    size_t bytes = (size_t)sc_min_u64(sizeof(head), source->size);
+    SC_TRY(sc_extent_read(ctx, sc_extent_whole(source), 0, head, bytes));
+    const char *hint = "Open a .pt2 file that torch.export.save has written.";
+    if (memcmp(head, "PK\3\4", 4) == 0) return SC_OK;
+    if (memcmp(head + 4, "ET", 2) == 0)
+        return sc_fail(ctx, SC_ERR_FORMAT, "Run it, or open the .pt2 that it was made from.",
+                       "this is an ExecuTorch program, not an exported PyTorch program");
+    if (memcmp(head + 4, "TFL", 3) == 0)
+        return sc_fail(ctx, SC_ERR_FORMAT, hint, "this is a TensorFlow Lite model");
+    if (memcmp(head, "PYTORCH1", 8) == 0)
+        return sc_fail(ctx, SC_ERR_VERSION, hint, "this is a PyTorch container of 2018");
+    if (head[0] == 0x80)
+        return sc_fail(ctx, SC_ERR_FORMAT, hint, "this is a Python pickle, not a .pt2 archive");
+    return sc_fail(ctx, SC_ERR_FORMAT, hint, "this is not a .pt2 archive");
+}
+
+const sc_zip_entry *sc_pt2_find(sc_ctx *ctx, const sc_pt2_archive *archive, const char *folder,
+                                sc_str name, const char *suffix) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_sb path;
+    sc_sb_init(&path, ctx->scratch);
+    sc_sb_add(&path, archive->root);
+    sc_sb_add_text(&path, folder);
+    sc_sb_add(&path, name);
+    sc_sb_add_text(&path, suffix);
+    const sc_zip_entry *entry = sc_zip_find(&archive->zip, sc_sb_str(&path));
+    sc_arena_rewind(ctx->scratch, mark);
+    return entry;
+}
+
+// Whether a small entry holds exactly `text`.
+static sc_status entry_is(sc_ctx *ctx, const sc_zip_entry *entry, const char *text, bool *out) {
+    char bytes[SMALL_BYTES_MAX];
+    sc_extent extent;
+    *out = false;
+    if (!entry || entry->size != strlen(text)) return SC_OK;
+    SC_TRY(sc_zip_extent(ctx, entry, &extent));
+    SC_TRY(sc_extent_read(ctx, extent, 0, bytes, strlen(text)));
+    *out = memcmp(bytes, text, strlen(text)) == 0;
+    return SC_OK;
+}
+
+static void list_models(sc_ctx *ctx, sc_arena *work, sc_pt2_archive *archive) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_str folder = sc_str_format(ctx->scratch, SC_STR_FMT "models/", SC_STR_ARG(archive->root));
+    for (uint32_t i = 0; i < archive->zip.count; i++) {
+        sc_str name = archive->zip.entries[i].name;
+        bool below =
+            name.size > folder.size + 5 && sc_str_equal(sc_str_slice(name, 0, folder.size), folder);
+        if (below && sc_str_ends_with(name, ".json"))
+            sc_vec_push(work, &archive->models, sc_str_slice(name, folder.size, name.size - 5));
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+}
+
+// Zips that are something else get told what they are.
+static sc_status fail_other_zip(sc_ctx *ctx, const sc_pt2_archive *archive) {
+    const char *hint = "Save it again with torch.export.save(torch.export.export(...), path).";
+    sc_pt2_archive bare = *archive;
+    bare.root = SC_STR("");
+    if (sc_pt2_find(ctx, archive, "", SC_STR("constants.pkl"), ""))
+        return sc_fail(ctx, SC_ERR_FORMAT, hint, "this is TorchScript, not an exported program");
+    if (sc_pt2_find(ctx, archive, "", SC_STR("data.pkl"), ""))
+        return sc_fail(ctx, SC_ERR_FORMAT, hint,
+                       "this is a torch.save file (a state dict?), not an exported program");
+    if (sc_pt2_find(ctx, &bare, "", SC_STR("archive_format"), ""))
+        return sc_fail(ctx, SC_ERR_FORMAT, hint,
+                       "this is an AOTInductor package: compiled code, no exported program");
+    return sc_fail(ctx, SC_ERR_FORMAT, hint, "this zip is not a .pt2 archive");
+}
+
+static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
+    bool is_pt2, is_version;
+    const sc_zip_entry *format = sc_pt2_find(ctx, archive, "", SC_STR("archive_format"), "");
+    const sc_zip_entry *version = sc_pt2_find(ctx, archive, "", SC_STR("archive_version"), "");
+    SC_TRY(entry_is(ctx, format, "pt2", &is_pt2));
+    if (archive->root.size == 0 || !is_pt2) return fail_other_zip(ctx, archive);
+    SC_TRY(entry_is(ctx, version, "0", &is_version));
+    if (version && !is_version)
+        return sc_fail(ctx, SC_ERR_VERSION, NULL, "the .pt2 archive has an unknown version");
+    bool is_little;
+    const sc_zip_entry *order = sc_pt2_find(ctx, archive, "", SC_STR("byteorder"), "");
+    SC_TRY(entry_is(ctx, order, "little", &is_little));
+    if (order && !is_little)
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Save it on a little-endian machine.",
+                       "the .pt2 archive is big-endian");
+    if (archive->models.count == 0)
+        return sc_fail(ctx, SC_ERR_FORMAT,
+                       "Package the exported program, not only its compiled form.",
+                       "the .pt2 archive holds no exported program");
+    return SC_OK;
+}
+
+sc_status sc_pt2_open(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_archive *out) {
+    *out = (sc_pt2_archive){.root = SC_STR("")};
+    SC_TRY(check_magic(ctx, source));
+    SC_TRY(sc_zip_open(ctx, work, sc_extent_whole(source), &out->zip));
+    if (sc_zip_find(&out->zip, sc_str_from(legacy_model))) {
+        out->legacy = true;
+        sc_vec_push(work, &out->models, SC_STR("model"));
+        return SC_OK;
+    }
+    sc_str first = out->zip.count ? out->zip.entries[0].name : SC_STR("");
+    ptrdiff_t slash = sc_str_find(first, '/');
+    if (slash >= 0) out->root = sc_str_slice(first, 0, (size_t)slash + 1);
+    list_models(ctx, work, out);
+    return check_archive(ctx, out);
+}
+
+sc_status sc_pt2_model_text(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
+                            sc_str model, sc_str *out) {
+    const sc_zip_entry *entry = archive->legacy
+                                    ? sc_zip_find(&archive->zip, sc_str_from(legacy_model))
+                                    : sc_pt2_find(ctx, archive, "models/", model, ".json");
+    sc_extent extent;
+    const uint8_t *bytes;
+    SC_ASSERT(entry);
+    SC_TRY(sc_zip_extent(ctx, entry, &extent));
+    SC_TRY(sc_extent_load(ctx, work, extent, ctx->limits.json_bytes_max, &bytes));
+    *out = (sc_str){(const char *)bytes, (size_t)extent.size};
+    return SC_OK;
+}

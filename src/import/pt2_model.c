@@ -1,0 +1,105 @@
+// One model: the document around the graph. Order matters once: ranges come before the expressions
+// whose simplification they decide.
+#include "import/pt2.h"
+
+enum { SCHEMA_MAJOR_MIN = 5, SCHEMA_MAJOR = 8 };
+
+enum {
+    PROGRAM_MODULE,
+    PROGRAM_RANGES,
+    PROGRAM_VERSION,
+    PROGRAM_VERIFIERS,
+    PROGRAM_DIALECT,
+    PROGRAM_TORCH,
+    PROGRAM_FIELD_COUNT
+};
+
+static sc_status read_version(sc_pt2_importer *imp, const sc_json *json) {
+    sc_ctx *ctx = imp->ctx;
+    sc_method *method = imp->method;
+    if (!sc_json_i64(sc_json_get(json, "major"), &method->schema_major) ||
+        !sc_json_i64(sc_json_get(json, "minor"), &method->schema_minor))
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "the model has no schema version");
+    if (method->schema_major < SCHEMA_MAJOR_MIN || method->schema_major > SCHEMA_MAJOR)
+        return sc_fail(ctx, SC_ERR_VERSION, "Export the model again with PyTorch 2.6 to 2.14.",
+                       "the model has schema version %lld.%lld, which is not supported",
+                       (long long)method->schema_major, (long long)method->schema_minor);
+    if (method->schema_major < SCHEMA_MAJOR)
+        sc_report(ctx, SC_WARNING, SC_ERR_VERSION, "Export the model again with a newer PyTorch.",
+                  "the model has the old schema version %lld.%lld and is read as far as possible",
+                  (long long)method->schema_major, (long long)method->schema_minor);
+    return SC_OK;
+}
+
+// Older files have one string, "dialect", for what is a list today.
+static bool is_decomposed(const sc_json *verifiers, const sc_json *dialect) {
+    if (sc_json_is_str(dialect, "ATEN")) return true;
+    if (!verifiers || verifiers->kind != SC_JSON_ARRAY) return false;
+    const sc_json *item = sc_json_first(verifiers);
+    for (uint32_t i = 0; i < verifiers->size; i++, item = sc_json_next(item))
+        if (sc_json_is_str(item, "ATEN")) return true;
+    return false;
+}
+
+static sc_status read_ranges(sc_pt2_importer *imp, const sc_json *json) {
+    if (!json) return SC_OK;
+    if (json->kind != SC_JSON_OBJECT)
+        return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "range_constraints is no JSON object");
+    const sc_json *key = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, key = sc_json_next(key + 1))
+        SC_TRY(sc_pt2_read_range(imp, key, key + 1));
+    return SC_OK;
+}
+
+// The entry for the whole program is the one with the empty name.
+static void read_pytrees(sc_pt2_importer *imp, const sc_json *calls) {
+    if (!calls || calls->kind != SC_JSON_ARRAY) return;
+    const sc_json *call = sc_json_first(calls);
+    for (uint32_t i = 0; i < calls->size; i++, call = sc_json_next(call)) {
+        const sc_json *signature = sc_json_get(call, "signature");
+        if (!sc_json_is_str(sc_json_get(call, "fqn"), "")) continue;
+        imp->method->in_spec = sc_pt2_keep(imp, sc_json_get(signature, "in_spec"));
+        imp->method->out_spec = sc_pt2_keep(imp, sc_json_get(signature, "out_spec"));
+        return;
+    }
+}
+
+static sc_status read_module(sc_pt2_importer *imp, const sc_json *json) {
+    sc_pt2_scope scope;
+    sc_pt2_graph_parts parts;
+    sc_json_field f[3] = {{.name = "graph"}, {.name = "signature"}, {.name = "module_call_graph"}};
+    SC_TRY(sc_json_pick(imp->ctx, json, "graph_module", f, 3));
+    SC_TRY(sc_pt2_scope_init(&scope, imp, imp->method->graph, f[0].value, &parts));
+    SC_TRY(sc_pt2_read_inputs(&scope, parts.inputs, f[1].value));
+    SC_TRY(sc_pt2_read_nodes(&scope, parts.nodes));
+    SC_TRY(sc_pt2_read_outputs(&scope, parts.outputs, f[1].value));
+    read_pytrees(imp, f[2].value);
+    return SC_OK;
+}
+
+static sc_status read_program(sc_pt2_importer *imp, const sc_json *json) {
+    sc_json_field f[PROGRAM_FIELD_COUNT] = {
+        {.name = "graph_module"}, {.name = "range_constraints"}, {.name = "schema_version"},
+        {.name = "verifiers"},    {.name = "dialect"},           {.name = "torch_version"}};
+    SC_TRY(sc_json_pick(imp->ctx, json, "exported program", f, PROGRAM_FIELD_COUNT));
+    SC_TRY(read_version(imp, f[PROGRAM_VERSION].value));
+    imp->method->decomposed = is_decomposed(f[PROGRAM_VERIFIERS].value, f[PROGRAM_DIALECT].value);
+    imp->method->torch_version = sc_pt2_keep(imp, f[PROGRAM_TORCH].value);
+    SC_TRY(read_ranges(imp, f[PROGRAM_RANGES].value));
+    return read_module(imp, f[PROGRAM_MODULE].value);
+}
+
+sc_status sc_pt2_read_model(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
+                            sc_str model, sc_method *method) {
+    sc_pt2_importer imp = {.ctx = ctx, .work = work, .method = method};
+    sc_str text;
+    const sc_json *json;
+    sc_map_init(&imp.texts, work);
+    sc_map_init(&imp.dims, work);
+    sc_map_init(&imp.foreign, work);
+    sc_map_init(&imp.written, work);
+    SC_TRY(sc_pt2_model_text(ctx, work, archive, model, &text));
+    SC_TRY(sc_json_parse(ctx, work, text, &json));
+    SC_TRY(sc_pt2_read_payloads(ctx, work, archive, model, &imp.payloads));
+    return read_program(&imp, json);
+}

@@ -1,0 +1,343 @@
+// One node: operator, arguments in schema order with defaults filled in, results. Operators that
+// the table does not know become foreign nodes with their arguments as they stand in the file.
+#include "import/pt2.h"
+
+enum { NODE_TARGET, NODE_INPUTS, NODE_OUTPUTS, NODE_METADATA, NODE_NAME, NODE_FIELD_COUNT };
+
+// An argument as the file has it.
+typedef struct named_arg {
+    sc_str name;  // empty: positional
+    const sc_json *json;
+} named_arg;
+
+typedef struct node_parts {
+    sc_str target;
+    const sc_op *op;
+    named_arg *args;
+    uint32_t arg_count;
+    sc_pt2_slots outs;
+    sc_str name;
+    sc_meta meta;
+} node_parts;
+
+// --- Operators
+// ---------------------------------------------------------------------------------------
+
+static const sc_op *foreign_op(sc_pt2_importer *imp, sc_str name) {
+    if (sc_str_ends_with(name, ".default")) name.size -= 8;
+    sc_op *op = sc_map_get(&imp->foreign, name);
+    if (op) return op;
+    sc_schema *schema = sc_new(imp->ctx->arena, sc_schema);
+    schema->name = sc_str_copy(imp->ctx->arena, name);
+    op = sc_new(imp->ctx->arena, sc_op);
+    *op = (sc_op){.id = SC_OP_FOREIGN, .traits = SC_FOREIGN, .schema = schema};
+    op->name = schema->name.data;
+    sc_map_set(&imp->foreign, schema->name, op);
+    return op;
+}
+
+// Name in the table of a target:
+//   torch.ops.aten.add.Tensor -> aten::add.Tensor, torch.ops.higher_order.cond ->
+//   higher_order::cond, _operator.add, math.trunc, torch.sym_max, torch._sym_sqrt -> sym::add,
+//   trunc, sym_max, sym_sqrt
+static sc_str table_name(sc_arena *arena, sc_str target) {
+    static const char *const functions[] = {"_operator.", "math.", "builtins.", "torch._sym_",
+                                            "torch.sym_"};
+    if (sc_str_starts_with(target, "torch.ops.")) {
+        sc_str rest = sc_str_slice(target, 10, target.size);
+        ptrdiff_t dot = sc_str_find(rest, '.');
+        size_t space = dot < 0 ? rest.size : (size_t)dot;
+        return sc_str_format(arena, SC_STR_FMT "::" SC_STR_FMT,
+                             SC_STR_ARG(sc_str_slice(rest, 0, space)),
+                             SC_STR_ARG(sc_str_slice(rest, space + 1, rest.size)));
+    }
+    for (size_t i = 0; i < SC_COUNT_OF(functions); i++) {
+        if (!sc_str_starts_with(target, functions[i])) continue;
+        const char *prefix = i >= 3 ? "sym::sym_" : "sym::";
+        sc_str rest = sc_str_slice(target, strlen(functions[i]), target.size);
+        return sc_str_format(arena, "%s" SC_STR_FMT, prefix, SC_STR_ARG(rest));
+    }
+    return target;
+}
+
+const sc_op *sc_pt2_find_op(sc_pt2_importer *imp, sc_str target) {
+    sc_mark mark = sc_arena_mark(imp->ctx->scratch);
+    sc_str name = table_name(imp->ctx->scratch, target);
+    const sc_op *op = sc_op_find(name);
+    if (!op) op = foreign_op(imp, sc_str_starts_with(target, "torch.ops.") ? name : target);
+    sc_arena_rewind(imp->ctx->scratch, mark);
+    return op;
+}
+
+// --- Arguments -----------------------------------------------------------------------------------
+
+static sc_status read_named_args(sc_pt2_scope *scope, const sc_json *inputs, node_parts *node) {
+    sc_ctx *ctx = scope->imp->ctx;
+    if (!inputs || inputs->kind != SC_JSON_ARRAY)
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "a node has no inputs");
+    node->args = sc_new_array(ctx->scratch, named_arg, inputs->size);
+    node->arg_count = inputs->size;
+    const sc_json *item = sc_json_first(inputs);
+    for (uint32_t i = 0; i < inputs->size; i++, item = sc_json_next(item)) {
+        sc_json_field f[2] = {{.name = "name"}, {.name = "arg"}};
+        SC_TRY(sc_json_pick(ctx, item, "input", f, 2));
+        if (!f[1].value) return sc_fail(ctx, SC_ERR_FORMAT, NULL, "an input has no argument");
+        node->args[i] = (named_arg){sc_json_str(scope->imp->work, f[0].value), f[1].value};
+    }
+    return SC_OK;
+}
+
+// Index of the parameter for argument `index`: by name, looked for from there on, or by position.
+// Functions on numbers have Python's parameter names, which vary.
+static int64_t find_param(const sc_op *op, const named_arg *arg, uint32_t index) {
+    uint32_t count = op->schema->param_count;
+    if (arg->name.size == 0 || sc_str_starts_with(op->schema->name, "sym::"))
+        return index < count ? (int64_t)index : -1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (index + i) % count;
+        if (sc_str_equal(op->schema->params[at].name, arg->name)) return at;
+    }
+    return -1;
+}
+
+static sc_status place_args(sc_pt2_scope *scope, const node_parts *node, sc_arg *full) {
+    sc_ctx *ctx = scope->imp->ctx;
+    const sc_schema *schema = node->op->schema;
+    bool *given = sc_new_array(ctx->scratch, bool, schema->param_count);
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        int64_t at = find_param(node->op, &node->args[i], i);
+        if (at < 0)
+            return sc_fail(ctx, SC_ERR_ARGUMENT, "Export the model with another PyTorch release.",
+                           "%s has no argument '" SC_STR_FMT "'", node->op->name,
+                           SC_STR_ARG(node->args[i].name));
+        if (given[at])
+            return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "argument '" SC_STR_FMT "' is there twice",
+                           SC_STR_ARG(schema->params[at].name));
+        given[at] = true;
+        SC_TRY(sc_pt2_read_arg(scope, node->args[i].json, &full[at]));
+    }
+    for (uint32_t i = 0; i < schema->param_count; i++) {
+        if (!given[i] && schema->params[i].default_kind == SC_DEFAULT_REQUIRED)
+            return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "%s needs the argument '" SC_STR_FMT "'",
+                           node->op->name, SC_STR_ARG(schema->params[i].name));
+        if (!given[i]) full[i] = sc_arg_default(ctx->scratch, &schema->params[i]);
+    }
+    return SC_OK;
+}
+
+// Higher-order operators have positional arguments; where the schema ends in a list and the file
+// has no list there, everything from there on is its items.
+static sc_status place_higher_order(sc_pt2_scope *scope, const node_parts *node, sc_arg *full) {
+    sc_ctx *ctx = scope->imp->ctx;
+    const sc_schema *schema = node->op->schema;
+    sc_arg *given = sc_new_array(ctx->scratch, sc_arg, node->arg_count);
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        SC_TRY(sc_pt2_read_arg(scope, node->args[i].json, &given[i]));
+    uint32_t last = schema->param_count - 1;
+    bool spread = schema->params[last].is_list &&
+                  (node->arg_count != last + 1 || given[last].kind != SC_ARG_LIST);
+    if (node->arg_count < last || (!spread && node->arg_count != last + 1))
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Export the model with a newer PyTorch release.",
+                       "%s has %u arguments instead of %u", node->op->name, node->arg_count,
+                       last + 1);
+    memcpy(full, given, last * sizeof(sc_arg));
+    full[last] = spread ? sc_arg_list(given + last, node->arg_count - last) : given[last];
+    return SC_OK;
+}
+
+static sc_status read_foreign_args(sc_pt2_scope *scope, const node_parts *node, sc_arg *full,
+                                   sc_str **names) {
+    *names = sc_new_array(scope->imp->ctx->arena, sc_str, node->arg_count);
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        (*names)[i] = sc_str_copy(scope->imp->ctx->arena, node->args[i].name);
+        SC_TRY(sc_pt2_read_arg(scope, node->args[i].json, &full[i]));
+    }
+    return SC_OK;
+}
+
+static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t out_count,
+                           const char *name, sc_node **out) {
+    sc_ctx *ctx = scope->imp->ctx;
+    bool foreign = sc_op_has(node->op, SC_FOREIGN);
+    uint32_t count = foreign ? node->arg_count : node->op->schema->param_count;
+    sc_arg *args = sc_new_array(ctx->scratch, sc_arg, count);
+    sc_str *names = NULL;
+    if (foreign)
+        SC_TRY(read_foreign_args(scope, node, args, &names));
+    else if (sc_op_has(node->op, SC_HIGHER_ORDER))
+        SC_TRY(place_higher_order(scope, node, args));
+    else
+        SC_TRY(place_args(scope, node, args));
+    if (!foreign) SC_TRY(sc_args_complete(ctx, ctx->scratch, node->op, args, count, &args));
+    *out = sc_node_new(scope->graph, node->op, args, count, out_count, name);
+    (*out)->arg_names = names;
+    return SC_OK;
+}
+
+// --- Effects -------------------------------------------------------------------------------------
+
+// with_effects(token, operator, arguments...) -> (token, results...): the operator itself, since
+// the order of nodes is kept anyway.
+static sc_status unwrap_effects(sc_pt2_scope *scope, node_parts *node) {
+    sc_ctx *ctx = scope->imp->ctx;
+    sc_str tag;
+    const sc_json *target;
+    if (node->arg_count < 2 || node->outs.count < 1 || node->outs.data[0].name.size == 0)
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "malformed with_effects");
+    SC_TRY(sc_json_union(ctx, node->args[1].json, "argument", &tag, &target));
+    if (!sc_str_is(tag, "as_operator"))
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "with_effects without operator");
+    SC_TRY(sc_pt2_define(scope, node->outs.data[0].name, NULL));
+    node->target = sc_json_str(scope->imp->work, target);
+    node->op = sc_pt2_find_op(scope->imp, node->target);
+    node->args += 2;
+    node->arg_count -= 2;
+    node->outs.data++;
+    node->outs.count--;
+    return SC_OK;
+}
+
+// auto_functionalized(operator, arguments...): named after the operator that nobody can run.
+static sc_status name_functionalized(sc_pt2_scope *scope, node_parts *node) {
+    sc_str tag;
+    const sc_json *target;
+    if (node->arg_count == 0) return SC_OK;
+    SC_TRY(sc_json_union(scope->imp->ctx, node->args[0].json, "argument", &tag, &target));
+    if (!sc_str_is(tag, "as_operator")) return SC_OK;
+    sc_mark mark = sc_arena_mark(scope->imp->ctx->scratch);
+    sc_str name = table_name(scope->imp->ctx->scratch, sc_json_str(scope->imp->work, target));
+    node->op = foreign_op(scope->imp, name);
+    sc_arena_rewind(scope->imp->ctx->scratch, mark);
+    return SC_OK;
+}
+
+static sc_status resolve_op(sc_pt2_scope *scope, node_parts *node) {
+    node->op = sc_pt2_find_op(scope->imp, node->target);
+    if (!sc_str_starts_with(node->target, "torch.ops.higher_order.")) return SC_OK;
+    sc_str name = sc_str_slice(node->target, 23, node->target.size);
+    if (sc_str_is(name, "with_effects")) return unwrap_effects(scope, node);
+    if (sc_str_is(name, "auto_functionalized") || sc_str_is(name, "auto_functionalized_v2"))
+        return name_functionalized(scope, node);
+    return SC_OK;
+}
+
+// --- Results
+// ---------------------------------------------------------------------------------------
+
+// An operator without result has one as_none where effects made it a tuple.
+static uint32_t result_count(const node_parts *node) {
+    uint32_t count = node->outs.count;
+    const sc_schema *schema = node->op->schema;
+    if (sc_op_has(node->op, SC_FOREIGN) || sc_op_has(node->op, SC_HIGHER_ORDER)) return count;
+    while (count > schema->return_count && node->outs.data[count - 1].type == SC_VALUE_NONE)
+        count--;
+    return count;
+}
+
+// A single result already has the name of its node.
+static void name_result(sc_node *node, sc_value *value, sc_str wanted) {
+    if (value->name) return;
+    sc_mark mark = sc_arena_mark(node->graph->ctx->scratch);
+    if (wanted.size == 0)
+        wanted = sc_str_format(node->graph->ctx->scratch, "%s_unused_%u", node->name->text,
+                               value->index);
+    value->name = sc_graph_unique_name(node->graph, wanted);
+    sc_arena_rewind(node->graph->ctx->scratch, mark);
+}
+
+// Results that nobody reads may have no description in the file: the shape rule knows them.
+static void infer_unknown(sc_node *node, const bool *known) {
+    sc_ctx *ctx = node->graph->ctx;
+    uint32_t diag_count = ctx->diags.count, error_count = ctx->error_count;
+    sc_value *recorded = sc_new_array(ctx->scratch, sc_value, node->out_count);
+    for (uint32_t i = 0; i < node->out_count; i++) recorded[i] = *node->outs[i];
+    bool inferred = !sc_op_has(node->op, SC_FOREIGN) && !sc_op_has(node->op, SC_HIGHER_ORDER) &&
+                    node->op->infer && sc_node_infer(node) == SC_OK;
+    ctx->diags.count = diag_count;
+    ctx->error_count = error_count;
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        if (known[i] || !inferred) *node->outs[i] = recorded[i];
+        if (!known[i] && !inferred) node->outs[i]->type = SC_VALUE_NONE;
+    }
+}
+
+static sc_status add_results(sc_pt2_scope *scope, const node_parts *parts, sc_node *node) {
+    sc_ctx *ctx = scope->imp->ctx;
+    bool *known = sc_new_array(ctx->scratch, bool, node->out_count);
+    bool all_known = true;
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        const sc_pt2_slot *slot = &parts->outs.data[i];
+        sc_value *value = node->outs[i];
+        name_result(node, value, slot->name);
+        SC_TRY(sc_pt2_describe(scope, slot->type, slot->name, value, &known[i]));
+        all_known = all_known && known[i];
+    }
+    if (!all_known) infer_unknown(node, known);
+    for (uint32_t i = 0; i < node->out_count; i++)
+        if (parts->outs.data[i].name.size)
+            SC_TRY(sc_pt2_define(scope, parts->outs.data[i].name, node->outs[i]));
+    return SC_OK;
+}
+
+// --- Metadata
+// ----------------------------------------------------------------------------------------
+
+static void read_metadata(sc_pt2_importer *imp, const sc_json *json, sc_meta *meta) {
+    meta->stack_trace = sc_pt2_keep(imp, sc_json_get(json, "stack_trace"));
+    meta->module_stack = sc_pt2_keep(imp, sc_json_get(json, "nn_module_stack"));
+}
+
+// The name that PyTorch's graph shows. Older files have none for nodes with several results, whose
+// parts are named instead.
+static sc_str node_name(const node_parts *node, const sc_json *name, sc_arena *work) {
+    if (name && name->kind == SC_JSON_STRING && name->size) return sc_json_str(work, name);
+    if (node->outs.count == 1 && node->outs.data[0].name.size) return node->outs.data[0].name;
+    sc_str base = node->target;
+    for (int parts = 0; parts < 3 && sc_str_find(base, '.') >= 0; parts++)
+        base = sc_str_slice(base, (size_t)sc_str_find(base, '.') + 1, base.size);
+    ptrdiff_t dot = sc_str_find(base, '.');
+    return dot > 0 ? sc_str_slice(base, 0, (size_t)dot) : base;
+}
+
+static sc_status read_parts(sc_pt2_scope *scope, const sc_json *json, node_parts *out) {
+    sc_pt2_importer *imp = scope->imp;
+    sc_json_field f[NODE_FIELD_COUNT] = {{.name = "target"},
+                                         {.name = "inputs"},
+                                         {.name = "outputs"},
+                                         {.name = "metadata"},
+                                         {.name = "name"}};
+    SC_TRY(sc_json_pick(imp->ctx, json, "node", f, NODE_FIELD_COUNT));
+    out->target = sc_json_str(imp->work, f[NODE_TARGET].value);
+    imp->ctx->where.op = out->target;
+    read_metadata(imp, f[NODE_METADATA].value, &out->meta);
+    imp->ctx->where.stack_trace = out->meta.stack_trace;
+    const sc_json *outputs = f[NODE_OUTPUTS].value;
+    if (out->target.size == 0 || !outputs || outputs->kind != SC_JSON_ARRAY)
+        return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "a node has no target or no outputs");
+    const sc_json *item = sc_json_first(outputs);
+    for (uint32_t i = 0; i < outputs->size; i++, item = sc_json_next(item))
+        SC_TRY(sc_pt2_read_slots(scope, item, &out->outs));
+    out->name = node_name(out, f[NODE_NAME].value, imp->work);
+    imp->ctx->where.node = out->name;
+    SC_TRY(read_named_args(scope, f[NODE_INPUTS].value, out));
+    return resolve_op(scope, out);
+}
+
+sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json) {
+    sc_ctx *ctx = scope->imp->ctx;
+    node_parts parts = {0};
+    sc_node *node;
+    if (++scope->imp->node_count > ctx->limits.node_max)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the model has more nodes than limits.node_max");
+    SC_TRY(read_parts(scope, json, &parts));
+    uint32_t out_count = result_count(&parts);
+    // A single result and its node share their name, and the result's is the one that others use.
+    bool single = out_count == 1 && parts.outs.data[0].name.size > 0;
+    const char *name = sc_str_dup(ctx->scratch, single ? parts.outs.data[0].name : parts.name);
+    SC_TRY(make_node(scope, &parts, out_count, name, &node));
+    node->meta = parts.meta;
+    node->meta.origin = sc_name_intern(ctx->names, parts.name);
+    SC_TRY(add_results(scope, &parts, node));
+    sc_graph_append(scope->graph, node);
+    return SC_OK;
+}

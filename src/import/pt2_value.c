@@ -1,0 +1,175 @@
+// Value tables: what a graph says about the tensors and numbers that go through it, and the symbols
+// that their sizes are made of.
+#include "import/pt2.h"
+
+#include <math.h>
+
+enum { LAYOUT_STRIDED = 7 };
+
+sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string) {
+    if (!string || string->kind != SC_JSON_STRING || string->size == 0) return SC_STR("");
+    sc_str *known = sc_map_get(&imp->texts, sc_json_raw(string));
+    if (!known) {
+        known = sc_new(imp->work, sc_str);
+        *known = sc_str_copy(imp->ctx->arena, sc_json_str(imp->work, string));
+        sc_map_set(&imp->texts, sc_json_raw(string), known);
+    }
+    return *known;
+}
+
+// --- Expressions
+// -----------------------------------------------------------------------------------
+
+// An expression that only PyTorch understands (a float function, say) becomes a number of its own:
+// the same text is the same number, so equal sizes stay equal.
+static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out) {
+    sc_ctx *ctx = imp->ctx;
+    uint32_t diag_count = ctx->diags.count, error_count = ctx->error_count;
+    sc_status status = sc_dim_parse(ctx, imp->method->exprs, text, out);
+    if (status != SC_ERR_UNSUPPORTED) return status;
+    ctx->diags.count = diag_count;
+    ctx->error_count = error_count;
+    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, NULL,
+              "the expression " SC_STR_FMT " is taken as unknown", SC_STR_ARG(text));
+    *out = sc_exprs_fresh(imp->method->exprs, (sc_range){0, SC_DIM_INF});
+    return SC_OK;
+}
+
+static void set_hint(sc_dim dim, const sc_json *hint) {
+    sc_symbol *symbol = sc_dim_symbol(dim);
+    int64_t value;
+    if (symbol && !symbol->has_hint && sc_json_i64(sc_json_get(hint, "as_int"), &value)) {
+        symbol->has_hint = true;
+        symbol->hint = value;
+    }
+}
+
+// {"expr_str": text, "hint": {"as_int": n} | null}
+static sc_status read_expression(sc_pt2_importer *imp, const sc_json *json, sc_dim *out) {
+    const sc_json *text = sc_json_get(json, "expr_str");
+    if (!text || text->kind != SC_JSON_STRING)
+        return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "an expression without expr_str");
+    sc_dim *known = sc_map_get(&imp->dims, sc_json_raw(text));
+    if (!known) {
+        sc_dim dim;
+        SC_TRY(parse_expression(imp, sc_json_str(imp->work, text), &dim));
+        known = sc_new(imp->work, sc_dim);
+        *known = dim;
+        sc_map_set(&imp->dims, sc_json_raw(text), known);
+        set_hint(dim, sc_json_get(json, "hint"));
+    }
+    *out = *known;
+    return SC_OK;
+}
+
+// SymInt and SymBool: {"as_int": n} | {"as_bool": b} | {"as_expr": {...}}
+sc_status sc_pt2_read_dim(sc_pt2_importer *imp, const sc_json *json, const char *what,
+                          sc_dim *out) {
+    sc_str tag;
+    const sc_json *value;
+    bool boolean;
+    *out = sc_dim_int(0);
+    SC_TRY(sc_json_union(imp->ctx, json, what, &tag, &value));
+    if (sc_str_is(tag, "as_int") && sc_json_i64(value, &out->value)) return SC_OK;
+    if (sc_str_is(tag, "as_expr")) return read_expression(imp, value, out);
+    if (sc_str_is(tag, "as_bool") && sc_json_bool(value, &boolean)) {
+        out->value = boolean;
+        return SC_OK;
+    }
+    return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "%s is neither a number nor an expression", what);
+}
+
+// A bound may be absent, null, an integer, or an infinite float.
+static int64_t read_bound(const sc_json *json, int64_t infinity) {
+    int64_t value;
+    double real;
+    if (sc_json_i64(json, &value)) return value;
+    if (!sc_json_f64(json, &real) || isnan(real)) return infinity;
+    if (real >= 9.2e18) return SC_DIM_INF;
+    return real <= -9.2e18 ? SC_DIM_NEG_INF : (int64_t)real;
+}
+
+// Keys that are not symbols bound an expression of one; its symbol has its own entry.
+sc_status sc_pt2_read_range(sc_pt2_importer *imp, const sc_json *key, const sc_json *json) {
+    sc_dim dim;
+    sc_json_field f[2] = {{.name = "min_val"}, {.name = "max_val"}};
+    SC_TRY(sc_json_pick(imp->ctx, json, "range constraint", f, 2));
+    SC_TRY(parse_expression(imp, sc_json_str(imp->work, key), &dim));
+    sc_symbol *symbol = sc_dim_symbol(dim);
+    if (!symbol) return SC_OK;
+    symbol->range.min = sc_max_i64(symbol->range.min, read_bound(f[0].value, SC_DIM_NEG_INF));
+    symbol->range.max = sc_min_i64(symbol->range.max, read_bound(f[1].value, SC_DIM_INF));
+    if (symbol->range.min > symbol->range.max)
+        return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "the range of %s is empty",
+                       symbol->name->text);
+    return SC_OK;
+}
+
+// --- Tensors
+// ---------------------------------------------------------------------------------------
+
+enum { META_DTYPE, META_SIZES, META_GRAD, META_STRIDES, META_OFFSET, META_LAYOUT, META_COUNT };
+
+static sc_status read_dims(sc_pt2_importer *imp, const sc_json *json, const char *what,
+                           sc_dim *out) {
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
+        SC_TRY(sc_pt2_read_dim(imp, item, what, &out[i]));
+        if (sc_dim_is_int(out[i]) && out[i].value < 0)
+            return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "a negative %s", what);
+    }
+    return SC_OK;
+}
+
+static sc_status check_meta(sc_ctx *ctx, const sc_json_field *f, sc_dtype *dtype) {
+    const sc_json *sizes = f[META_SIZES].value, *strides = f[META_STRIDES].value;
+    int64_t code, layout = LAYOUT_STRIDED;
+    if (!sizes || sizes->kind != SC_JSON_ARRAY || !strides || strides->kind != SC_JSON_ARRAY ||
+        strides->size != sizes->size || !sc_json_i64(f[META_DTYPE].value, &code))
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "malformed tensor description");
+    if (sizes->size > SC_RANK_MAX || sizes->size > ctx->limits.rank_max)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a tensor has %u dimensions", sizes->size);
+    *dtype = sc_dtype_from_pt2(code);
+    if (*dtype == SC_DTYPE_NONE)
+        return sc_fail(ctx, SC_ERR_DTYPE, NULL, "a tensor has dtype %lld, which is not supported",
+                       (long long)code);
+    if (sc_json_i64(f[META_LAYOUT].value, &layout) && layout != LAYOUT_STRIDED)
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Make it dense: x.to_dense().",
+                       "a tensor is sparse");
+    return SC_OK;
+}
+
+static sc_status read_spec(sc_pt2_importer *imp, const sc_json *json, sc_spec *out) {
+    sc_json_field f[META_COUNT] = {{.name = "dtype"},          {.name = "sizes"},
+                                   {.name = "requires_grad"},  {.name = "strides"},
+                                   {.name = "storage_offset"}, {.name = "layout"}};
+    sc_dtype dtype = SC_DTYPE_NONE;
+    SC_TRY(sc_json_pick(imp->ctx, json, "tensor description", f, META_COUNT));
+    SC_TRY(check_meta(imp->ctx, f, &dtype));
+    *out = sc_spec_new(imp->ctx->arena, dtype, f[META_SIZES].value->size);
+    SC_TRY(read_dims(imp, f[META_SIZES].value, "size", out->sizes));
+    SC_TRY(read_dims(imp, f[META_STRIDES].value, "stride", out->strides));
+    out->offset = sc_dim_int(0);
+    if (f[META_OFFSET].value)
+        SC_TRY(sc_pt2_read_dim(imp, f[META_OFFSET].value, "storage offset", &out->offset));
+    sc_json_bool(f[META_GRAD].value, &out->requires_grad);
+    return SC_OK;
+}
+
+sc_status sc_pt2_describe(sc_pt2_scope *scope, sc_value_type type, sc_str name, sc_value *out,
+                          bool *known) {
+    out->type = type;
+    *known = true;
+    if (type == SC_VALUE_TENSOR) {
+        const sc_json *meta = sc_map_get(&scope->tensors, name);
+        *known = meta != NULL;
+        return meta ? read_spec(scope->imp, meta, &out->spec) : SC_OK;
+    }
+    if (type == SC_VALUE_INT || type == SC_VALUE_BOOL) {
+        const sc_map *table = type == SC_VALUE_INT ? &scope->ints : &scope->bools;
+        const sc_json *meta = sc_map_get(table, name);
+        out->has_dim = meta != NULL;
+        return meta ? sc_pt2_read_dim(scope->imp, meta, "symbolic value", &out->dim) : SC_OK;
+    }
+    return SC_OK;
+}
