@@ -4,7 +4,7 @@
 //
 // Nothing is folded, merged or simplified; nodes that nothing uses are swept at the end.
 #include "passes/expand.h"
-#include "passes/pass.h"
+#include "passes/passes.h"
 
 typedef struct method_trace {
     sc_ctx *ctx;
@@ -524,7 +524,6 @@ static sc_status trace_graph(method_trace *m, const sc_graph *source, sc_graph *
     return SC_OK;
 }
 
-sc_status sc_pass_decompose(sc_ctx *ctx, sc_method *method);
 sc_status sc_pass_decompose(sc_ctx *ctx, sc_method *method) {
     method_trace m = {.ctx = ctx, .method = method};
     sc_graph *graph = NULL;
