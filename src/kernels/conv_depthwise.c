@@ -68,7 +68,7 @@ static void copy_channel(const sc_conv *c, const padded *p, const float *in, flo
 }
 
 static void run_channel(const sc_conv *c, const padded *p, const float *plane,
-                        const float *weight, int64_t channel, float *out) {
+                        const float *weight, int64_t channel, float *out, const float *end) {
     const float *rows[KERNEL_MAX];
     size_t offsets[KERNEL_MAX];
     for (int64_t kx = 0; kx < c->kernel[2]; kx++) {
@@ -89,6 +89,7 @@ static void run_channel(const sc_conv *c, const padded *p, const float *plane,
         for (int64_t ky = 0; ky < c->kernel[1]; ky++)
             rows[ky] = plane + (size_t)(y * c->stride[1] + ky * c->dilation[1]) * p->pitch;
         row.out = out + y * c->out[2];
+        row.may_overrun = row.out + (c->out[2] + 3) / 4 * 4 <= end;
         sc_dwconv_row_f32(&row);
     }
 }
@@ -98,14 +99,19 @@ static void run(const sc_conv *c, void *scratch) {
     float *plane = scratch;
     if (!padded_of(c, &p))
         return;  // does not happen: fits() asked
+    // Rows, channels and batch items follow one another, so a row may spill into the next.
+    const bool dense = c->out_step[1] == sc_conv_out_area(c) &&
+                       c->out_step[0] == c->groups * c->out_channels * c->out_step[1];
+    const float *end = dense ? c->output + c->batch * c->out_step[0] : c->output;
     memset(plane, 0, p.rows * p.pitch * sizeof(float));
     for (int64_t n = 0; n < c->batch; n++) {
         for (int64_t g = 0; g < c->groups; g++) {
             copy_channel(c, &p, c->input + n * c->in_step[0] + g * c->in_step[1], plane);
             for (int64_t o = 0; o < c->out_channels; o++) {
                 int64_t channel = g * c->out_channels + o;
-                run_channel(c, &p, plane, c->weight + g * c->weight_group + o * c->weight_step[0], channel,
-                            c->output + n * c->out_step[0] + channel * c->out_step[1]);
+                run_channel(c, &p, plane, c->weight + g * c->weight_group + o * c->weight_step[0],
+                            channel, c->output + n * c->out_step[0] + channel * c->out_step[1],
+                            end);
             }
         }
     }

@@ -11,14 +11,21 @@ typedef struct segment {
     int64_t offset;  // input elements from the channel's start
 } segment;
 
+// Consecutive columns of a panel that lie in one output row.
+typedef struct stretch {
+    size_t column, count;
+    int64_t at[3];           // output position of the first
+} stretch;
+
 typedef struct gather {
     const sc_conv *conv;
-    const float *input;       // of this batch item and group
+    const float *input;      // of this batch item and group
     int64_t channel_step;
     size_t row_channel, row_tap;  // panel rows from one channel / one tap to the next
-    int64_t column_step;      // input elements between neighbouring columns of a segment
-    int64_t at[SC_GEMM_PANEL][3];  // output position of each column
-    size_t width;
+    int64_t column_step;     // input elements between neighbouring columns of a segment
+    const int64_t *reach;    // per tap column: first and end of the outputs that read inside
+    stretch stretches[SC_GEMM_PANEL];
+    size_t stretch_count, width;
 } gather;
 
 // --- where the input of a tap is -------------------------------------------------------------------
@@ -38,34 +45,56 @@ static bool input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in)
     return at >= 0 && at < c->in[d];
 }
 
-static bool column_offset(const gather *g, size_t column, const int64_t tap[3], int64_t *offset) {
-    const sc_conv *c = g->conv;
-    *offset = 0;
-    for (int d = 0; d < 3; d++) {
-        int64_t in = 0;
-        if (!input_at(c, d, g->at[column][d], tap[d], &in))
-            return false;
-        *offset += in * c->in_step[2 + d];
+// For each tap column the range of output columns whose input is not in the padding.
+static void find_reach(const sc_conv *c, int64_t *reach) {
+    const int64_t s = c->stride[2];
+    for (int64_t k = 0; k < c->kernel[2]; k++) {
+        int64_t before = c->pad[2] - k * c->dilation[2];  // outputs o with o * s < before miss
+        int64_t end = c->in[2] + before;
+        reach[2 * k] = before > 0 ? (before + s - 1) / s : 0;
+        reach[2 * k + 1] = end > 0 ? (end + s - 1) / s : 0;
     }
+}
+
+// The part of a stretch that a tap reads; false when there is none.
+static bool clip(const gather *g, const stretch *in, int64_t row, int64_t tap, segment *out) {
+    const sc_conv *c = g->conv;
+    int64_t first = sc_max_i64(in->at[2], g->reach[2 * tap]);
+    int64_t end = sc_min_i64(in->at[2] + (int64_t)in->count, g->reach[2 * tap + 1]);
+    if (first >= end)
+        return false;
+    int64_t x = first * c->stride[2] - c->pad[2] + tap * c->dilation[2];
+    *out = (segment){in->column + (size_t)(first - in->at[2]), (size_t)(end - first),
+                     row + x * c->in_step[4]};
     return true;
 }
 
-// Joins the columns of one tap into segments; returns their number.
-static size_t find_segments(const gather *g, const int64_t tap[3], segment out[SC_GEMM_PANEL]) {
+// A transposed convolution reads the input at every stride-th column only: one segment each.
+static size_t find_scattered(const gather *g, const stretch *in, int64_t row, int64_t tap,
+                             segment *out) {
     size_t count = 0;
-    int64_t expected = 0;
-    bool open = false;
-    for (size_t j = 0; j < g->width; j++) {
-        int64_t offset;
-        if (!column_offset(g, j, tap, &offset)) {
-            open = false;
+    for (size_t j = 0; j < in->count; j++) {
+        int64_t x;
+        if (input_at(g->conv, 2, in->at[2] + (int64_t)j, tap, &x))
+            out[count++] = (segment){in->column + j, 1, row + x * g->conv->in_step[4]};
+    }
+    return count;
+}
+
+// All that one tap reads, as segments; returns their number.
+static size_t find_segments(const gather *g, const int64_t tap[3], segment out[SC_GEMM_PANEL]) {
+    const sc_conv *c = g->conv;
+    size_t count = 0;
+    for (size_t s = 0; s < g->stretch_count; s++) {
+        const stretch *in = &g->stretches[s];
+        int64_t z, y;
+        if (!input_at(c, 0, in->at[0], tap[0], &z) || !input_at(c, 1, in->at[1], tap[1], &y))
             continue;
-        }
-        if (!open || offset != expected)
-            out[count++] = (segment){j, 0, offset};
-        out[count - 1].count++;
-        expected = offset + g->column_step;
-        open = true;
+        int64_t row = z * c->in_step[2] + y * c->in_step[3];
+        if (c->transposed)
+            count += find_scattered(g, in, row, tap[2], out + count);
+        else
+            count += clip(g, in, row, tap[2], &out[count]);
     }
     return count;
 }
@@ -81,20 +110,54 @@ static void copy_whole_rows(const gather *g, const float *in, float *row) {
     }
 }
 
+// Sixteen columns two apart, without touching what lies past the last one.
+static void copy_every_second(const gather *g, const float *in, float *row) {
+    for (int64_t i = 0; i < g->conv->in_channels; i++) {
+        for (size_t j = 0; j < SC_GEMM_PANEL - 4; j += 4)
+            v4f_store(row + j, __builtin_shufflevector(v4f_load(in + 2 * j),
+                                                       v4f_load(in + 2 * j + 4), 0, 2, 4, 6));
+        v4f_store(row + 12, __builtin_shufflevector(v4f_load(in + 23), v4f_load(in + 27), 1, 3, 5, 7));
+        in += g->channel_step;
+        row += g->row_channel * SC_GEMM_PANEL;
+    }
+}
+
+static void copy_segment(const segment *s, const float *in, int64_t step, float *row) {
+    const float *from = in + s->offset;
+    float *to = row + s->column;
+    if (step != 1) {
+        for (size_t j = 0; j < s->count; j++)
+            to[j] = from[(int64_t)j * step];
+        return;
+    }
+    size_t j = 0;
+    for (; j + 4 <= s->count; j += 4)
+        v4f_store(to + j, v4f_load(from + j));
+    for (; j < s->count; j++)
+        to[j] = from[j];
+}
+
 static void copy_segments(const gather *g, const segment *segments, size_t count, float *row) {
     const float *in = g->input;
     for (int64_t i = 0; i < g->conv->in_channels; i++) {
         for (size_t j = 0; j < SC_GEMM_PANEL; j += 4)
             v4f_store(row + j, v4f_zero());
-        for (size_t s = 0; s < count; s++) {
-            const float *from = in + segments[s].offset;
-            float *to = row + segments[s].column;
-            for (size_t j = 0; j < segments[s].count; j++)
-                to[j] = from[(int64_t)j * g->column_step];
-        }
+        for (size_t s = 0; s < count; s++)
+            copy_segment(&segments[s], in, g->column_step, row);
         in += g->channel_step;
         row += g->row_channel * SC_GEMM_PANEL;
     }
+}
+
+// One row of the panel per input channel, for the tap that `segments` belong to.
+static void copy_tap(const gather *g, const segment *segments, size_t count, float *row) {
+    const bool whole = count == 1 && segments[0].count == SC_GEMM_PANEL;
+    if (whole && g->column_step == 1)
+        copy_whole_rows(g, g->input + segments[0].offset, row);
+    else if (whole && g->column_step == 2)
+        copy_every_second(g, g->input + segments[0].offset, row);
+    else
+        copy_segments(g, segments, count, row);
 }
 
 static void fill_panel(const gather *g, float *panel) {
@@ -105,11 +168,7 @@ static void fill_panel(const gather *g, float *panel) {
         for (tap[1] = 0; tap[1] < c->kernel[1]; tap[1]++) {
             for (tap[2] = 0; tap[2] < c->kernel[2]; tap[2]++) {
                 segment segments[SC_GEMM_PANEL];
-                size_t count = find_segments(g, tap, segments);
-                if (count == 1 && segments[0].count == SC_GEMM_PANEL && g->column_step == 1)
-                    copy_whole_rows(g, g->input + segments[0].offset, row);
-                else
-                    copy_segments(g, segments, count, row);
+                copy_tap(g, segments, find_segments(g, tap, segments), row);
                 row += g->row_tap * SC_GEMM_PANEL;
             }
         }
@@ -118,12 +177,16 @@ static void fill_panel(const gather *g, float *panel) {
 
 static void set_columns(gather *g, int64_t first, size_t width) {
     const int64_t *out = g->conv->out;
+    int64_t x = first % out[2], y = first / out[2] % out[1], z = first / out[2] / out[1];
     g->width = width;
-    for (size_t j = 0; j < width; j++) {
-        int64_t p = first + (int64_t)j;
-        g->at[j][2] = p % out[2];
-        g->at[j][1] = p / out[2] % out[1];
-        g->at[j][0] = p / out[2] / out[1];
+    g->stretch_count = 0;
+    for (size_t j = 0; j < width;) {
+        size_t count = (size_t)sc_min_i64((int64_t)(width - j), out[2] - x);
+        g->stretches[g->stretch_count++] = (stretch){j, count, {z, y, x}};
+        j += count;
+        x = 0;
+        if (++y == out[1])
+            y = 0, z++;
     }
 }
 
@@ -157,15 +220,17 @@ static void pack_weights(const sc_conv *c, const float *weight, float *to) {
 
 static void scatter_tile(const gather *g, const float *tile, float *output) {
     const sc_conv *c = g->conv;
-    for (size_t j = 0; j < g->width; j++) {
-        float *to = output + g->at[j][0] * c->out_step[2] + g->at[j][1] * c->out_step[3] +
-                    g->at[j][2] * c->out_step[4];
-        for (int64_t o = 0; o < c->out_channels; o++)
-            to[o * c->out_step[1]] = tile[o * SC_GEMM_PANEL + (int64_t)j];
+    for (size_t s = 0; s < g->stretch_count; s++) {
+        const stretch *in = &g->stretches[s];
+        float *to = output + in->at[0] * c->out_step[2] + in->at[1] * c->out_step[3] +
+                    in->at[2] * c->out_step[4];
+        for (size_t j = 0; j < in->count; j++, to += c->out_step[4])
+            for (int64_t o = 0; o < c->out_channels; o++)
+                to[o * c->out_step[1]] = tile[o * SC_GEMM_PANEL + (int64_t)(in->column + j)];
     }
 }
 
-// Scratch in order: panel, scale and shift of all channels, tile of results, weights of a group.
+// Scratch in order: reach, panel, scale and shift of all channels, tile of results, a group's weights.
 typedef struct layout {
     uint64_t panel, scale, shift, tile, weight, total;  // in floats
 } layout;
@@ -173,7 +238,8 @@ typedef struct layout {
 static layout layout_of(const sc_conv *c) {
     uint64_t depth = depth_of(c), out = (uint64_t)c->out_channels;
     layout l = {0};
-    l.scale = depth * SC_GEMM_PANEL;
+    l.panel = sc_align_up((uint64_t)c->kernel[2] * 2 * sizeof(int64_t) / sizeof(float), 16);
+    l.scale = l.panel + depth * SC_GEMM_PANEL;
     l.shift = l.scale + out * (uint64_t)c->groups;
     l.tile = l.shift + out * (uint64_t)c->groups;
     l.weight = l.tile + out * SC_GEMM_PANEL;
@@ -201,6 +267,7 @@ static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t
         .channel_step = c->in_step[1],
         .row_channel = order == CHANNELS_INNER ? 1 : (size_t)sc_conv_taps(c),
         .row_tap = order == CHANNELS_INNER ? (size_t)c->in_channels : 1,
+        .reach = (const int64_t *)(const void *)scratch,
         .column_step = c->in_step[4] * (c->transposed ? 1 : c->stride[2]),
     };
     sc_gemm_f32 gemm = {
@@ -225,6 +292,7 @@ static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t
 static void run(const sc_conv *c, void *scratch) {
     float *floats = scratch;
     const layout l = layout_of(c);
+    find_reach(c, scratch);
     for (int64_t o = 0; o < c->groups * c->out_channels; o++) {
         floats[l.scale + (uint64_t)o] = sc_conv_scale(c, o);
         floats[l.shift + (uint64_t)o] = sc_conv_shift(c, o);

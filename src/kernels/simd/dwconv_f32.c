@@ -9,7 +9,7 @@ static inline v4f finish(const sc_dwconv_row *r, v4f sum) {
 
 static inline void store(const sc_dwconv_row *r, size_t x, v4f sum) {
     v4f v = finish(r, sum);
-    if (x + 4 <= r->width)
+    if (x + 4 <= r->width || r->may_overrun)
         v4f_store(r->out + x, v);
     else
         v4f_store_part(r->out + x, v, r->width - x);

@@ -12,6 +12,7 @@ typedef struct sc_dwconv_row {
     size_t row_count, column_count;
     float *out;
     size_t width;           // outputs; inputs can be read up to the next multiple of 4
+    bool may_overrun;       // so can outputs be written: what comes after them is written later
     float scale, shift, low, high;
 } sc_dwconv_row;
 

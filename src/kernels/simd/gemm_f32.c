@@ -81,38 +81,53 @@ static inline void store_row(const sc_gemm_f32 *g, const v4f *sums, size_t vecto
 typedef void (*tile_fn)(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t row,
                         size_t rows, size_t column, size_t width);
 
-// `step` rows at a time down one strip of columns.
-static void run_strip(const sc_gemm_f32 *g, tile_fn tile, size_t step, const float *panel,
-                      size_t panel_row, size_t column, size_t width) {
-    for (size_t row = 0; row < g->m; row += step)
-        tile(g, panel, panel_row, row, g->m - row < step ? g->m - row : step, column, width);
+#if defined(__wasm_relaxed_simd__)
+// With fused multiply-add the wider tile wins; with separate operations two squarer ones do.
+static void tile_16(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t row,
+                    size_t rows, size_t column, size_t width) {
+    tile_2x4(g, panel, panel_row, row, rows < 2 ? rows : 2, column, width);
+    if (rows > 2)
+        tile_2x4(g, panel, panel_row, row + 2, rows - 2, column, width);
+}
+#else
+static void tile_16(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t row,
+                    size_t rows, size_t column, size_t width) {
+    tile_4x2(g, panel, panel_row, row, rows, column, 8);
+    tile_4x2(g, panel + 8, panel_row, row, rows, column + 8, width - 8);
+}
+#endif
+
+// The tile for the columns that are left of a strip, and how many rows it takes.
+static tile_fn tile_for(const sc_gemm_f32 *g, size_t width, size_t *rows) {
+    *rows = width > 12 ? (g->m == 1 ? 1 : 4) : width > 8 ? 3 : width > 4 ? 4 : 6;
+    if (width > 12)
+        return g->m == 1 ? tile_1x4 : tile_16;
+    return width > 8 ? tile_3x3 : width > 4 ? tile_4x2 : tile_6x1;
+}
+
+// Columns [column, column + width) of c, all rows: rows outside, so that each row of c is written
+// in one go, 16 columns at a time inside.
+static void run_strip(const sc_gemm_f32 *g, const float *b, size_t b_row, size_t column,
+                      size_t width) {
+    size_t whole = width / SC_GEMM_PANEL * SC_GEMM_PANEL, step;
+    if (whole) {
+        tile_fn tile = tile_for(g, SC_GEMM_PANEL, &step);
+        for (size_t row = 0; row < g->m; row += step)
+            for (size_t j = 0; j < whole; j += SC_GEMM_PANEL)
+                tile(g, b + j, b_row, row, g->m - row < step ? g->m - row : step, column + j,
+                     SC_GEMM_PANEL);
+    }
+    if (whole < width) {
+        tile_fn tile = tile_for(g, width - whole, &step);
+        for (size_t row = 0; row < g->m; row += step)
+            tile(g, b + whole, b_row, row, g->m - row < step ? g->m - row : step, column + whole,
+                 width - whole);
+    }
 }
 
 void sc_gemm_panel_f32(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t column,
                        size_t width) {
-    if (width > 12 && g->m == 1) {
-        run_strip(g, tile_1x4, 1, panel, panel_row, column, width);
-        return;
-    }
-#if defined(__wasm_relaxed_simd__)
-    // With fused multiply-add the wider tile wins; with separate operations the squarer one does.
-    if (width > 12) {
-        run_strip(g, tile_2x4, 2, panel, panel_row, column, width);
-        return;
-    }
-#else
-    if (width > 12) {
-        run_strip(g, tile_4x2, 4, panel, panel_row, column, 8);
-        run_strip(g, tile_4x2, 4, panel + 8, panel_row, column + 8, width - 8);
-        return;
-    }
-#endif
-    if (width > 8)
-        run_strip(g, tile_3x3, 3, panel, panel_row, column, width);
-    else if (width > 4)
-        run_strip(g, tile_4x2, 4, panel, panel_row, column, width);
-    else
-        run_strip(g, tile_6x1, 6, panel, panel_row, column, width);
+    run_strip(g, panel, panel_row, column, width);
 }
 
 uint64_t sc_gemm_nn_scratch(uint64_t k) { return k * SC_GEMM_PANEL * sizeof(float); }
@@ -131,18 +146,30 @@ static void pack_panel(const sc_gemm_f32 *g, float *panel, size_t column, size_t
     }
 }
 
+// Columns to work on at a time: as much of B as stays in the first-level cache while all rows of A
+// pass over it.
+static size_t strip_width(const sc_gemm_f32 *g) {
+    enum { CACHED_FLOATS = 4096, STRIP_MAX = 128 };
+    size_t columns = CACHED_FLOATS / (g->k ? g->k : 1) / SC_GEMM_PANEL * SC_GEMM_PANEL;
+    return columns < SC_GEMM_PANEL ? SC_GEMM_PANEL : columns < STRIP_MAX ? columns : STRIP_MAX;
+}
+
 void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch) {
     // Far-apart rows of B fight for the same cache sets: from some depth on, a packed copy pays if
     // enough rows of A share it.
     const bool packs = g->k > 256 && g->m >= 8;
-    for (size_t column = 0; column < g->n; column += SC_GEMM_PANEL) {
-        size_t width = g->n - column < SC_GEMM_PANEL ? g->n - column : SC_GEMM_PANEL;
-        if (packs || width % 4 != 0) {
+    const size_t strip = packs ? SC_GEMM_PANEL : strip_width(g);
+    const size_t whole = g->n / 4 * 4;  // columns that vectors can read in place
+    for (size_t column = 0; column < g->n;) {
+        size_t end = packs || column == whole ? g->n : whole;
+        size_t width = end - column < strip ? end - column : strip;
+        if (packs || column == whole) {
             pack_panel(g, scratch, column, width);
-            sc_gemm_panel_f32(g, scratch, SC_GEMM_PANEL, column, width);
+            run_strip(g, scratch, SC_GEMM_PANEL, column, width);
         } else {
-            sc_gemm_panel_f32(g, g->b + column, g->b_row, column, width);
+            run_strip(g, g->b + column, g->b_row, column, width);
         }
+        column += width;
     }
 }
 

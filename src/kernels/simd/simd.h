@@ -35,14 +35,15 @@ static inline v4f v4f_load_splat(const float *p) {
 
 // The first `count` (0..3) floats; the other lanes are zero. Never reads past them.
 static inline v4f v4f_load_part(const float *p, size_t count) {
-    float lanes[4] = {0, 0, 0, 0};
-    for (size_t i = 0; i < count; i++)
-        lanes[i] = p[i];
-    return v4f_load(lanes);
+    return (v4f){count > 0 ? p[0] : 0, count > 1 ? p[1] : 0, count > 2 ? p[2] : 0, 0};
 }
 static inline void v4f_store_part(float *p, v4f v, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        p[i] = v[i];
+    if (count > 0)
+        p[0] = v[0];
+    if (count > 1)
+        p[1] = v[1];
+    if (count > 2)
+        p[2] = v[2];
 }
 
 // a * b + c.
