@@ -154,6 +154,12 @@ static sc_dim floordiv_atom(sc_exprs *exprs, expr_poly *a, sc_dim divisor) {
     return expr_atom(exprs, EXPR_FLOORDIV, 0, (sc_dim[]){numerator, divisor}, 2, range);
 }
 
+static void negate(expr_poly *p) {
+    for (uint32_t i = 0; i < p->count; i++)
+        p->terms[i].coefficient = expr_sat_mul(p->terms[i].coefficient, -1);
+    p->constant = expr_sat_mul(p->constant, -1);
+}
+
 // The divisor is an integer or a single term.
 static sc_dim floordiv_single(sc_exprs *exprs, expr_poly *a, int64_t coefficient,
                               const sc_expr *mono) {
@@ -161,17 +167,23 @@ static sc_dim floordiv_single(sc_exprs *exprs, expr_poly *a, int64_t coefficient
     pull_out(exprs, a, coefficient, mono, &whole);
     cancel_common(exprs, a, &coefficient, &mono);
     if (coefficient < 0 && coefficient != INT64_MIN) {
-        for (uint32_t i = 0; i < a->count; i++)
-            a->terms[i].coefficient = expr_sat_mul(a->terms[i].coefficient, -1);
-        a->constant = expr_sat_mul(a->constant, -1);
+        negate(a);
         coefficient = -coefficient;
     }
     expr_poly divisor_poly = {.constant = mono ? 0 : coefficient};
     if (mono)
         expr_poly_add_term(&divisor_poly, coefficient, mono);
     sc_dim divisor = expr_from_poly(exprs, &divisor_poly, EXPR_RANGE_ALL);
+    // One spelling for rounding up: floor(-x / c) is -floor((x + c - 1) / c).
+    bool up = !mono && a->count && a->terms[0].coefficient < 0 && coefficient > 1;
+    if (up) {
+        negate(a);
+        a->constant = expr_sat_add(a->constant, coefficient - 1);
+    }
     sc_dim left = sc_dim_is(divisor, 1) ? expr_from_poly(exprs, a, EXPR_RANGE_ALL)
                                         : floordiv_atom(exprs, a, divisor);
+    if (up)
+        left = sc_dim_neg(exprs, left);
     return sc_dim_add(exprs, expr_from_poly(exprs, &whole, EXPR_RANGE_ALL), left);
 }
 
@@ -301,6 +313,8 @@ sc_dim sc_dim_max(sc_exprs *exprs, sc_dim a, sc_dim b) {
 sc_dim sc_dim_pow(sc_exprs *exprs, sc_dim a, sc_dim exponent) {
     if (!a.expr && !exponent.expr)
         return sc_dim_int(expr_pow_i64(a.value, exponent.value));
+    if (sc_dim_is(a, 1) || sc_dim_is(a, 0))
+        return sc_dim_is(a, 1) ? a : sc_dim_compare(exprs, SC_CMP_EQ, exponent, a);
     exprs = expr_owner(exprs, a, exponent);
     if (!exponent.expr && exponent.value <= EXPR_DEGREE_MAX) {
         sc_dim product = sc_dim_int(1);

@@ -60,15 +60,6 @@ bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b) {
     return true;
 }
 
-bool sc_spec_equal(const sc_spec *a, const sc_spec *b) {
-    if (a->dtype != b->dtype || !sc_spec_same_sizes(a, b))
-        return false;
-    for (uint32_t d = 0; d < a->rank; d++)
-        if (!sc_dim_is(a->sizes[d], 1) && !sc_dim_equal(a->strides[d], b->strides[d]))
-            return false;
-    return true;
-}
-
 // --- predicates ----------------------------------------------------------------------------------
 
 static bool has_no_elements(const sc_spec *spec) {
@@ -76,6 +67,15 @@ static bool has_no_elements(const sc_spec *spec) {
         if (sc_dim_is(spec->sizes[d], 0))
             return true;
     return false;
+}
+
+bool sc_spec_equal(const sc_spec *a, const sc_spec *b) {
+    if (a->dtype != b->dtype || !sc_spec_same_sizes(a, b))
+        return false;
+    for (uint32_t d = 0; d < a->rank && !has_no_elements(a); d++)
+        if (!sc_dim_is(a->sizes[d], 1) && !sc_dim_equal(a->strides[d], b->strides[d]))
+            return false;
+    return true;
 }
 
 // Dense in physical order `order` (outermost first).

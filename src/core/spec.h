@@ -33,7 +33,8 @@ void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order);
 sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec);
 bool sc_spec_is_static(const sc_spec *spec);
 bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b);
-bool sc_spec_equal(const sc_spec *a, const sc_spec *b);  // dtype, sizes, strides of dims != 1
+// dtype, sizes, and the strides that matter: of dims other than 1, of tensors with elements
+bool sc_spec_equal(const sc_spec *a, const sc_spec *b);
 
 // PyTorch's predicates; size-1 dims never matter. Symbolic sizes count as > 1, equal expressions
 // as equal.

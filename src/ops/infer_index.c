@@ -108,34 +108,55 @@ static sc_status joint_index(sc_infer *in, const index_plan *plan, sc_spec *join
     return rule_broadcast(in, indices, count, joint);
 }
 
+// Where the result's dims come from: sizes of `out`, and strides of self seen in that shape, 0 where
+// indices decide.
+static void place_dims(const sc_spec *self, const index_plan *plan, const sc_spec *joint,
+                       bool split, sc_spec *out, sc_spec *source) {
+    uint32_t rank = 0;
+    bool placed = false;
+    for (uint32_t d = 0; d < self->rank; d++) {
+        if (!placed && (split || plan->by_dim[d])) {
+            placed = true;
+            for (uint32_t i = 0; i < joint->rank; i++) {
+                source->strides[rank] = sc_dim_int(0);
+                out->sizes[rank++] = joint->sizes[i];
+            }
+        }
+        if (!plan->by_dim[d]) {
+            source->strides[rank] = self->strides[d];
+            out->sizes[rank++] = self->sizes[d];
+        }
+    }
+}
+
+// With indices that have no dims, PyTorch pairs the remaining sizes with the strides of the first
+// dims, indexed ones coming first when they are split.
+static void first_strides(const sc_spec *self, const index_plan *plan, bool split,
+                          sc_spec *source) {
+    uint32_t count = 0;
+    for (uint32_t pass = 0; pass < (split ? 2 : 1); pass++)
+        for (uint32_t d = 0; d < self->rank && count < source->rank; d++)
+            if (!split || (plan->by_dim[d] != NULL) == (pass == 0))
+                source->strides[count++] = self->strides[d];
+}
+
 sc_status sc_infer_index(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     index_plan plan = {.rank = 0};
     sc_spec joint = {0};
     SC_TRY(plan_indices(in, self, &plan));
     SC_TRY(joint_index(in, &plan, &joint));
-    bool split = is_split(&plan), placed = false;
-    uint32_t whole = 0, rank = 0;
+    bool split = is_split(&plan);
+    uint32_t rank = joint.rank;
     for (uint32_t d = 0; d < self->rank; d++)
-        whole += !plan.by_dim[d];
-    if (joint.rank + whole > SC_RANK_MAX)
+        rank += !plan.by_dim[d];
+    if (rank > SC_RANK_MAX)
         return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
-    // `source` is self seen in the result's shape, with stride 0 where indices decide.
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, joint.rank + whole);
-    sc_spec source = rule_new(in, (sc_dtype)self->dtype, joint.rank + whole);
-    for (uint32_t d = 0; d < self->rank || (split && !placed); d++) {
-        if (!placed && (split || plan.by_dim[d])) {
-            placed = true;
-            for (uint32_t i = 0; i < joint.rank; i++) {
-                source.strides[rank] = sc_dim_int(0);
-                spec.sizes[rank++] = joint.sizes[i];
-            }
-        }
-        if (d < self->rank && !plan.by_dim[d]) {
-            source.strides[rank] = self->strides[d];
-            spec.sizes[rank++] = self->sizes[d];
-        }
-    }
+    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, rank);
+    sc_spec source = rule_new(in, (sc_dtype)self->dtype, rank);
+    place_dims(self, &plan, &joint, split, &spec, &source);
+    if (joint.rank == 0)
+        first_strides(self, &plan, split, &source);
     source.sizes = spec.sizes;
     const sc_spec *operand = &source;
     if (in->runtime || sc_dim_is(sc_spec_numel(in->exprs, self), 0))

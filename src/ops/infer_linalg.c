@@ -91,28 +91,38 @@ static sc_status conv_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim kernel
     return SC_OK;
 }
 
-// One-dimensional inputs are convolved as images of height 1, and can be channels-last as such.
-static sc_memory_format format_1d(const sc_spec *spec) {
-    bool last = spec->rank == 3 && sc_dim_is(spec->strides[1], 1) &&
-                sc_stride_compare(spec->strides[2], spec->strides[1]) >= 0 &&
-                sc_dim_equal(spec->strides[2], spec->sizes[1]) && !sc_dim_is(spec->sizes[1], 1);
-    return last ? SC_MEMORY_FORMAT_CHANNELS_LAST : SC_MEMORY_FORMAT_CONTIGUOUS;
+// One-dimensional convolutions become images of height 1; only the weight's layout survives that.
+static bool is_last_1d(const sc_spec *weight) {
+    return sc_dim_is(weight->strides[1], 1) && !sc_dim_is(weight->sizes[1], 1) &&
+           sc_dim_equal(weight->strides[2], weight->sizes[1]);
+}
+
+// PyTorch's plain 3-D convolution, which it takes for small float32 problems, knows row-major only.
+static bool is_small_3d(sc_infer *in, const sc_spec *input, const sc_spec *weight) {
+    sc_dim work = sc_dim_int(1), one = sc_dim_int(1);
+    for (uint32_t d = 0; d < 4; d++)
+        work = sc_dim_mul(in->exprs, work, input->sizes[d]);
+    bool large_kernel = rule_less(sc_dim_int(3), weight->sizes[4], false) &&
+                        rule_less(sc_dim_int(3), weight->sizes[3], false);
+    return input->rank == 5 && !large_kernel && !rule_less(one, rule_dim(in, "groups", 1), false) &&
+           !rule_less(one, input->sizes[0], false) &&
+           !rule_less(sc_dim_int(20480), work, false);
 }
 
 static void conv_layout(sc_infer *in, sc_spec *spec, const sc_spec *input, const sc_spec *weight) {
     static const uint8_t last_1d[] = {0, 2, 1};
     if (in->runtime) {
         rule_contiguous(in, spec);
-    } else if (input->rank == 3) {
-        bool last = format_1d(input) == SC_MEMORY_FORMAT_CHANNELS_LAST ||
-                    format_1d(weight) == SC_MEMORY_FORMAT_CHANNELS_LAST;
-        if (last)
+    } else if (weight->rank == 3) {
+        if (input->rank == 3 && is_last_1d(weight))
             sc_spec_set_order(in->exprs, spec, last_1d);
         else
             rule_contiguous(in, spec);
     } else {
         sc_memory_format a = sc_spec_suggested_format(in->exprs, input);
         sc_memory_format b = sc_spec_suggested_format(in->exprs, weight);
+        if (weight->rank == 5 && is_small_3d(in, input, weight))
+            a = b = SC_MEMORY_FORMAT_CONTIGUOUS;
         rule_set_format(in, spec, a != SC_MEMORY_FORMAT_CONTIGUOUS ? a : b);
     }
 }

@@ -24,12 +24,10 @@ static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
                          "the channels of input and statistics"));
     sc_iout *outs = sc_infer_outs(in, out_count);
     sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
-    rule_follow_format(in, &spec, input);
+    rule_preserve(in, &spec, input);
     rule_set(&outs[0], spec);
-    // The saved statistics have the dtype of the running ones.
-    sc_dtype dtype = mean ? (sc_dtype)mean->dtype : (sc_dtype)input->dtype;
-    set_vector(in, &outs[1], dtype, saved);
-    set_vector(in, &outs[2], dtype, saved);
+    set_vector(in, &outs[1], (sc_dtype)input->dtype, saved);
+    set_vector(in, &outs[2], (sc_dtype)input->dtype, saved);
     if (out_count == 5 && mean && var) {
         set_vector(in, &outs[3], (sc_dtype)mean->dtype, channels);
         set_vector(in, &outs[4], (sc_dtype)var->dtype, channels);
@@ -329,5 +327,12 @@ sc_status sc_infer_glu(sc_infer *in) {
                          rule_text(in, self));
     sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
     spec.sizes[dim] = sc_dim_floordiv(in->exprs, self->sizes[dim], sc_dim_int(2));
-    return rule_publish_contiguous(in, spec);
+    sc_spec half = spec;
+    half.strides = self->strides;
+    const sc_spec *operand = &half;
+    if (in->runtime)
+        rule_contiguous(in, &spec);
+    else
+        rule_perm_strides(in, &spec, &operand, 1);
+    return rule_publish(in, spec);
 }

@@ -123,7 +123,9 @@ sc_status sc_infer_where(sc_infer *in) {
 
 sc_status sc_infer_masked_fill(sc_infer *in) {
     operands ops = gather(in, 0);
-    return publish(in, &ops, (sc_dtype)ops.tensors[0]->dtype);
+    sc_spec spec = {.dtype = ops.tensors[0]->dtype};
+    SC_TRY(rule_broadcast(in, ops.tensors, ops.count, &spec));
+    return rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_polar(sc_infer *in) {

@@ -173,11 +173,20 @@ sc_status sc_infer_empty_dim_order(sc_infer *in) {
     return publish_ordered(in, spec, NULL);
 }
 
-// Keeps the strides of self even when they are not dense.
+static bool overlaps_itself(const sc_spec *spec) {
+    for (uint32_t d = 0; d < spec->rank; d++)
+        if (sc_dim_is(spec->strides[d], 0) && !sc_dim_is(spec->sizes[d], 1))
+            return true;
+    return false;
+}
+
+// Keeps the strides of self, even when they are not dense, as far as they can be written to.
 static sc_status publish_self(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
-    if (self->rank)
+    if (overlaps_itself(self))
+        rule_preserve(in, &spec, self);
+    else if (self->rank)
         memcpy(spec.strides, self->strides, self->rank * sizeof(sc_dim));
     return rule_publish(in, spec);
 }
@@ -235,10 +244,21 @@ static sc_status add_along(sc_infer *in, sc_spec *spec, const sc_spec *item, uin
     return SC_OK;
 }
 
+// Row-major unless all of them suggest the same other format.
+static void joint_format(sc_infer *in, const sc_iarg *list, sc_spec *spec) {
+    bool same = !in->runtime;
+    for (uint32_t i = 0; same && i < list->count; i++)
+        same = sc_spec_suggested_format(in->exprs, list->items[i].tensor) ==
+               sc_spec_suggested_format(in->exprs, list->items[0].tensor);
+    if (same)
+        rule_follow_format(in, spec, list->items[0].tensor);
+    else
+        rule_contiguous(in, spec);
+}
+
 sc_status sc_infer_cat(sc_infer *in) {
     const sc_iarg *list = &in->args[0];
     const sc_spec *first = NULL;
-    bool same_format = true;
     sc_dtype dtype;
     uint32_t dim;
     if (!list->count)
@@ -256,31 +276,15 @@ sc_status sc_infer_cat(sc_infer *in) {
     spec.sizes[dim] = sc_dim_int(0);
     for (uint32_t i = 0; i < list->count; i++) {
         const sc_spec *item = list->items[i].tensor;
-        if (is_skipped(item) && first->rank != 1)
-            continue;
-        SC_TRY(add_along(in, &spec, item, dim));
-        same_format = same_format && !in->runtime &&
-                      sc_spec_suggested_format(in->exprs, item) ==
-                          sc_spec_suggested_format(in->exprs, first);
+        if (!is_skipped(item) || first->rank == 1)
+            SC_TRY(add_along(in, &spec, item, dim));
     }
-    if (same_format)
-        rule_follow_format(in, &spec, first);
-    else
-        rule_contiguous(in, &spec);
+    joint_format(in, list, &spec);
     return rule_publish(in, spec);
 }
 
-sc_status sc_infer_stack(sc_infer *in) {
-    const sc_iarg *list = &in->args[0];
-    sc_dtype dtype;
-    uint32_t dim;
-    if (!list->count)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs at least one tensor", in->op->name);
-    SC_TRY(joint_dtype(in, list, &dtype));
+static sc_status need_equal(sc_infer *in, const sc_iarg *list) {
     const sc_spec *first = list->items[0].tensor;
-    if (first->rank == SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
-    SC_TRY(rule_wrapped(in, "dim", first->rank + 1u, &dim));
     for (uint32_t i = 1; i < list->count; i++) {
         const sc_spec *item = list->items[i].tensor;
         bool same = item->rank == first->rank;
@@ -290,10 +294,37 @@ sc_status sc_infer_stack(sc_infer *in) {
             return rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s and %s differ", in->op->name,
                              rule_text(in, first), rule_text(in, item));
     }
-    sc_spec spec = rule_new(in, dtype, first->rank + 1u);
-    for (uint32_t d = 0; d < spec.rank; d++)
-        spec.sizes[d] = d == dim ? sc_dim_int(list->count) : first->sizes[d < dim ? d : d - 1];
-    return rule_publish_contiguous(in, spec);
+    return SC_OK;
+}
+
+// A concatenation along `dim`, seen with one dim more; at the end, of tensors with one dim more.
+sc_status sc_infer_stack(sc_infer *in) {
+    const sc_iarg *list = &in->args[0];
+    sc_dtype dtype;
+    uint32_t dim;
+    if (!list->count)
+        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs at least one tensor", in->op->name);
+    SC_TRY(joint_dtype(in, list, &dtype));
+    SC_TRY(need_equal(in, list));
+    const sc_spec *first = list->items[0].tensor;
+    if (first->rank == SC_RANK_MAX)
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+    SC_TRY(rule_wrapped(in, "dim", first->rank + 1u, &dim));
+    sc_spec spec = rule_new(in, dtype, first->rank + 1u), joined = rule_like(in, dtype, first);
+    sc_dim count = sc_dim_int(list->count);
+    if (dim < first->rank)
+        joined.sizes[dim] = sc_dim_mul(in->exprs, joined.sizes[dim], count);
+    joint_format(in, list, &joined);
+    for (uint32_t d = 0; d < spec.rank; d++) {
+        uint32_t from = d <= dim ? d : d - 1;
+        spec.sizes[d] = d == dim ? count : first->sizes[d < dim ? d : d - 1];
+        spec.strides[d] = dim < first->rank ? joined.strides[from] : sc_dim_int(1);
+    }
+    if (dim == first->rank)
+        rule_contiguous(in, &spec);
+    else
+        spec.strides[dim] = sc_dim_mul(in->exprs, joined.strides[dim], first->sizes[dim]);
+    return rule_publish(in, spec);
 }
 
 // --- padding and repeating -----------------------------------------------------------------------
