@@ -207,6 +207,8 @@ typedef struct sc_fb_slot {
     uint64_t bits;  // the value, or the sc_fb_ref
 } sc_fb_slot;
 
+typedef struct sc_fb_layout sc_fb_layout;  // where the fields of one shape of table lie
+
 // Children are finished before the table that refers to them is begun. Equal vtables are stored
 // once; fields are laid out by size so that no padding is needed between them.
 typedef struct sc_fb_builder {
@@ -217,9 +219,11 @@ typedef struct sc_fb_builder {
     bool failed;         // grew past the limit; reported by sc_fb_finish
     bool in_table;
     uint32_t slot_count;
+    uint64_t shape;  // hash of the slots and sizes set so far
     sc_fb_slot slots[SC_FB_SLOT_MAX];
-    sc_fb_ref *vtables;  // open-addressed set
-    uint32_t vtable_count, vtable_capacity;
+    sc_fb_layout **layouts;  // open-addressed, by shape
+    uint32_t layout_count, layout_capacity;
+    uint32_t vtable_count;
 } sc_fb_builder;
 
 void sc_fb_builder_init(sc_fb_builder *builder, sc_arena *arena);

@@ -3,10 +3,9 @@
 // the used tail to the end of a new block.
 //
 // Owns the layout of tables: fields by falling size toward lower addresses, so that only the first
-// and the last need padding. Equal vtables are found in a hash set and stored once.
+// and the last need padding. Layouts are worked out once per shape of table, equal vtables stored
+// once.
 #include "format/flatbuf.h"
-
-#include "base/hash.h"
 
 #define BYTES_FIRST 4096u
 #define BYTES_MAX   (1u << 30)  // far above any real program; keeps every offset inside 31 bits
@@ -87,91 +86,148 @@ void sc_fb_begin(sc_fb_builder *b) {
     SC_ASSERT(!b->in_table);
     b->in_table = true;
     b->slot_count = 0;
+    b->shape = 0;
 }
 
 void sc_fb_set_scalar(sc_fb_builder *b, uint32_t slot, uint64_t bits, uint32_t bytes) {
     SC_ASSERT(b->in_table && b->slot_count < SC_FB_SLOT_MAX && slot < SC_FB_SLOT_MAX);
     b->slots[b->slot_count++] = (sc_fb_slot){(uint16_t)slot, (uint8_t)bytes, bits};
+    b->shape = (b->shape ^ (slot << 8 | bytes)) * 0x9e3779b97f4a7c15u;
+    b->shape ^= b->shape >> 29;
 }
 
 void sc_fb_set_ref(sc_fb_builder *b, uint32_t slot, sc_fb_ref ref) {
     if (ref) sc_fb_set_scalar(b, slot, ref, 0);
 }
 
-// Writes the fields that take `bytes` inline bytes and notes where they start.
-static void push_fields(sc_fb_builder *b, uint32_t bytes, uint32_t *places) {
+static uint32_t inline_bytes(const sc_fb_slot *slot) { return slot->bytes ? slot->bytes : 4u; }
+
+// --- Layouts -------------------------------------------------------------------------------------
+// Which slots are set, in which order and how large, decides all offsets and the vtable. A program
+// has a few dozen such shapes and a hundred thousand tables.
+
+struct sc_fb_layout {
+    uint64_t shape;  // hash of keys
+    sc_fb_ref vtable;
+    uint16_t table_bytes;  // from the table's start to the end of its last field
+    uint16_t align;
+    uint32_t count;
+    uint32_t *keys;     // slot and size of each field, in the order they were set
+    uint16_t *offsets;  // of each field from the table's start
+};
+
+static uint32_t slot_key(const sc_fb_slot *slot) { return (uint32_t)slot->slot << 8 | slot->bytes; }
+
+static bool has_shape(const sc_fb_builder *b, const sc_fb_layout *layout) {
+    if (layout->shape != b->shape || layout->count != b->slot_count) return false;
+    for (uint32_t i = 0; i < b->slot_count; i++)
+        if (layout->keys[i] != slot_key(&b->slots[i])) return false;
+    return true;
+}
+
+static void grow_layouts(sc_fb_builder *b) {
+    uint32_t capacity = b->layout_capacity ? b->layout_capacity * 2 : 64;
+    sc_fb_layout **layouts = sc_new_array(b->arena, sc_fb_layout *, capacity);
+    for (uint32_t i = 0; i < b->layout_capacity; i++) {
+        if (!b->layouts[i]) continue;
+        uint64_t at = b->layouts[i]->shape;
+        while (layouts[at & (capacity - 1)]) at++;
+        layouts[at & (capacity - 1)] = b->layouts[i];
+    }
+    b->layouts = layouts;
+    b->layout_capacity = capacity;
+}
+
+// The position of an equal vtable, or of this one, newly written. Different orders of setting the
+// same fields give different layouts but may give the same vtable.
+static sc_fb_ref intern_vtable(sc_fb_builder *b, const uint16_t *vtable) {
+    for (uint32_t i = 0; i < b->layout_capacity; i++) {
+        if (!b->layouts[i]) continue;
+        sc_fb_ref found = b->layouts[i]->vtable;
+        if (memcmp(b->data + b->capacity - found, vtable, 2) == 0 &&
+            memcmp(b->data + b->capacity - found, vtable, vtable[0]) == 0)
+            return found;
+    }
+    if (!reserve(b, vtable[0] + 2u)) return 0;
+    push(b, vtable, vtable[0]);
+    b->vtable_count++;
+    return b->used;
+}
+
+// Offsets for the fields set: soffset, then fields by rising size, the last one ending the table.
+static void lay_out(const sc_fb_builder *b, sc_fb_layout *layout) {
+    uint32_t bytes = 0;
+    layout->align = 4;
     for (uint32_t i = 0; i < b->slot_count; i++) {
-        const sc_fb_slot *slot = &b->slots[i];
-        if ((slot->bytes ? slot->bytes : 4u) != bytes) continue;
-        if (slot->bytes)
-            push(b, &slot->bits, bytes);
-        else
-            push_u32(b, b->used + 4 - (uint32_t)slot->bits);
-        places[slot->slot] = b->used;
+        uint32_t field = inline_bytes(&b->slots[i]);
+        layout->align = field > layout->align ? (uint16_t)field : layout->align;
+        bytes += field;
     }
+    // From the end down: larger fields first, so that only the gap above the soffset is padding.
+    uint32_t end = 4 + (uint32_t)sc_align_up(bytes, 4);
+    layout->table_bytes = (uint16_t)end;
+    for (uint32_t size = 8; size > 0; size /= 2)
+        for (uint32_t i = 0; i < b->slot_count; i++)
+            if (inline_bytes(&b->slots[i]) == size) layout->offsets[i] = (uint16_t)(end -= size);
 }
 
-static uint32_t field_bytes(const sc_fb_builder *b) {
-    uint32_t largest = 1;
+static sc_fb_layout *add_layout(sc_fb_builder *b) {
+    sc_fb_layout *layout = sc_new(b->arena, sc_fb_layout);
+    uint16_t vtable[2 + SC_FB_SLOT_MAX] = {4};
+    layout->shape = b->shape;
+    layout->count = b->slot_count;
+    layout->keys = sc_new_array(b->arena, uint32_t, b->slot_count + 1);
+    layout->offsets = sc_new_array(b->arena, uint16_t, b->slot_count + 1);
+    lay_out(b, layout);
     for (uint32_t i = 0; i < b->slot_count; i++) {
-        uint32_t bytes = b->slots[i].bytes ? b->slots[i].bytes : 4u;
-        largest = bytes > largest ? bytes : largest;
+        uint32_t slot = b->slots[i].slot;
+        layout->keys[i] = slot_key(&b->slots[i]);
+        SC_ASSERT(vtable[2 + slot] == 0);  // each field is set once
+        vtable[2 + slot] = layout->offsets[i];
+        if (vtable[0] < 6 + 2 * slot) vtable[0] = (uint16_t)(6 + 2 * slot);
     }
-    return largest;
+    vtable[1] = layout->table_bytes;
+    layout->vtable = intern_vtable(b, vtable);
+    return layout;
 }
 
-static uint64_t vtable_hash(const uint8_t *at) { return sc_hash64(at, sc_fb_load_u16(at)); }
-
-static void grow_vtables(sc_fb_builder *b) {
-    uint32_t capacity = b->vtable_capacity ? b->vtable_capacity * 2 : 64;
-    sc_fb_ref *vtables = sc_new_array(b->arena, sc_fb_ref, capacity);
-    for (uint32_t i = 0; i < b->vtable_capacity; i++) {
-        if (!b->vtables[i]) continue;
-        uint64_t at = vtable_hash(b->data + b->capacity - b->vtables[i]);
-        while (vtables[at & (capacity - 1)]) at++;
-        vtables[at & (capacity - 1)] = b->vtables[i];
+static const sc_fb_layout *layout_of_fields(sc_fb_builder *b) {
+    if (b->layout_count * 2 >= b->layout_capacity) grow_layouts(b);
+    for (uint64_t at = b->shape;; at++) {
+        sc_fb_layout **found = &b->layouts[at & (b->layout_capacity - 1)];
+        if (*found && has_shape(b, *found)) return *found;
+        if (*found) continue;
+        sc_fb_layout *added = add_layout(b);
+        b->layout_count++;
+        return *found = added;
     }
-    b->vtables = vtables;
-    b->vtable_capacity = capacity;
 }
 
-// The position of an equal vtable, or of this one, newly written.
-static sc_fb_ref intern_vtable(sc_fb_builder *b, const uint16_t *vtable, uint32_t bytes) {
-    if (b->vtable_count * 2 >= b->vtable_capacity) grow_vtables(b);
-    uint64_t at = sc_hash64(vtable, bytes);
-    for (;; at++) {
-        sc_fb_ref *found = &b->vtables[at & (b->vtable_capacity - 1)];
-        if (!*found) {
-            push(b, vtable, bytes);
-            b->vtable_count++;
-            return *found = b->used;
-        }
-        const uint8_t *other = b->data + b->capacity - *found;
-        if (sc_fb_load_u16(other) == bytes && memcmp(other, vtable, bytes) == 0) return *found;
+static void store_field(const sc_fb_builder *b, const sc_fb_slot *slot, uint8_t *at) {
+    switch (slot->bytes) {
+    case 0:  // counted from the end, like everything here
+        sc_fb_store_u32(at, (uint32_t)(b->data + b->capacity - at) - (uint32_t)slot->bits);
+        break;
+    case 1: *at = (uint8_t)slot->bits; break;
+    case 2: memcpy(at, &slot->bits, 2); break;
+    case 4: memcpy(at, &slot->bits, 4); break;
+    default: memcpy(at, &slot->bits, 8); break;
     }
 }
 
 sc_fb_ref sc_fb_end(sc_fb_builder *b) {
     SC_ASSERT(b->in_table);
     b->in_table = false;
-    uint32_t align = field_bytes(b);
-    // The whole table and its vtable at their largest, so that no push below can outgrow the block.
-    if (!reserve(b, SC_FB_SLOT_MAX * 10 + 64) || !prepare(b, 0, align < 4 ? 4 : align)) return 0;
-    uint32_t places[SC_FB_SLOT_MAX] = {0}, start = b->used, slot_end = 0;
-    for (uint32_t bytes = 8; bytes > 0; bytes /= 2) push_fields(b, bytes, places);
-    SC_ASSERT(prepare(b, 4, 4));
-    push_u32(b, 0);
-    sc_fb_ref table = b->used;
+    const sc_fb_layout *layout = layout_of_fields(b);
+    // The end of the table is aligned, and with it every field; its start is a multiple of 4.
+    if (b->failed || !prepare(b, 0, layout->align) || !reserve(b, layout->table_bytes)) return 0;
+    b->used += layout->table_bytes;
+    uint8_t *table = head(b);
+    memset(table, 0, layout->table_bytes < 8 ? layout->table_bytes : 8u);
+    sc_fb_store_u32(table, layout->vtable - b->used);
     for (uint32_t i = 0; i < b->slot_count; i++)
-        slot_end = b->slots[i].slot >= slot_end ? b->slots[i].slot + 1u : slot_end;
-    uint16_t vtable[2 + SC_FB_SLOT_MAX];
-    vtable[0] = (uint16_t)(4 + 2 * slot_end);
-    vtable[1] = (uint16_t)(table - start);
-    for (uint32_t i = 0; i < slot_end; i++)
-        vtable[2 + i] = (uint16_t)(places[i] ? table - places[i] : 0);
-    sc_fb_ref at = intern_vtable(b, vtable, vtable[0]);
-    sc_fb_store_u32(b->data + b->capacity - table, at - table);
-    return table;
+        store_field(b, &b->slots[i], table + layout->offsets[i]);
+    return b->used;
 }
 
 sc_status sc_fb_finish(sc_ctx *ctx, sc_fb_builder *b, sc_fb_ref root, const char *identifier,
