@@ -116,7 +116,7 @@ static bool read_zip64(cursor extra, sc_zip_entry *entry, uint64_t *local_offset
     while (extra.end - extra.at >= 4) {
         uint32_t id = get16(extra.at), bytes = get16(extra.at + 2);
         extra.at += 4;
-        if (bytes > extra.end - extra.at) return false;
+        if ((ptrdiff_t)bytes > extra.end - extra.at) return false;
         if (id == SC_ZIP_EXTRA_ZIP64) {
             cursor field = {extra.at, extra.at + bytes};
             return take64(&field, &entry->size) && take64(&field, &entry->stored_size) &&
