@@ -55,3 +55,27 @@ uint32_t sc_wrap_dim(int64_t dim, uint32_t rank) {
 uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank) {
     return sc_wrap_dim(sc_call_integer(c, i), rank);
 }
+
+sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t *sizes) {
+    uint64_t bytes = sc_dtype_bytes((sc_dtype)out->dtype), numel = 1;
+    bool fits = true, same = true;
+    for (uint32_t d = 0; d < out->rank; d++) {
+        same = same && sizes[d] == out->sizes[d];
+        fits = fits && sizes[d] >= 0 && sc_mul_u64(numel, (uint64_t)sizes[d], &numel) &&
+               sc_mul_u64(bytes, (uint64_t)sizes[d], &bytes);
+    }
+    if (same)
+        return SC_OK;
+    if (!fits || !out->is_dynamic || bytes > out->capacity_bytes)
+        return sc_fail(c->ctx, SC_ERR_SHAPE, "Export with a larger bound for this result.",
+                       "%s finds more than its result may hold", c->op->name);
+    out->numel = (int64_t)numel;
+    int64_t stride = 1;
+    for (uint32_t k = out->rank; k-- > 0;) {
+        uint32_t d = out->dim_order[k];
+        out->sizes[d] = sizes[d];
+        out->strides[d] = stride;
+        stride *= sizes[d] > 0 ? sizes[d] : 1;
+    }
+    return SC_OK;
+}

@@ -90,6 +90,9 @@ uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_
 // A dimension argument wrapped into [0, rank); 0 for rank 0. Shape rules have checked its range.
 uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank);
 uint32_t sc_wrap_dim(int64_t dim, uint32_t rank);
+// For results whose size only the values decide: sets the sizes of `out` (and strides, numel) within
+// its capacity, SC_ERR_SHAPE beyond it.
+sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t *sizes);
 // The last argument: the out of every operator with a single one.
 static inline sc_tensor *sc_call_out(const sc_kernel_call *c) {
     return sc_call_tensor(c, c->arg_count - 1);

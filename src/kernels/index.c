@@ -1,0 +1,408 @@
+// Picking and placing by index tensors along one dim: embedding, index_select, gather and the
+// scatters. Every index is checked before it is used, whatever its sign or width.
+#include <math.h>
+
+#include "kernels/move.h"
+
+// --- index tensors -------------------------------------------------------------------------------
+
+static sc_status check_index_dtype(const sc_kernel_call *call, const sc_tensor *index) {
+    if (index->dtype != SC_DTYPE_I64 && index->dtype != SC_DTYPE_I32)
+        return sc_fail(call->ctx, SC_ERR_DTYPE, "Cast the indices to int64.",
+                       "%s takes int32 or int64 indices", call->op->name);
+    return SC_OK;
+}
+
+static int64_t index_at(const sc_tensor *index, int64_t offset) {
+    return index->dtype == SC_DTYPE_I64 ? ((const int64_t *)index->data)[offset]
+                                        : ((const int32_t *)index->data)[offset];
+}
+
+static sc_status out_of_range(const sc_kernel_call *call, int64_t index, int64_t size) {
+    return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "%s: index %lld is out of range for a dim of size %lld",
+                   call->op->name, (long long)index, (long long)size);
+}
+
+// --- rows ----------------------------------------------------------------------------------------
+
+// (weight, indices, padding_idx, scale_grad_by_freq, sparse, out): negatives are errors too.
+static sc_status run_embedding(const sc_kernel_call *call) {
+    const sc_tensor *weight = sc_call_tensor(call, 0), *indices = sc_call_tensor(call, 1);
+    const sc_tensor *out = sc_call_out(call);
+    SC_TRY(check_index_dtype(call, indices));
+    bool fits = weight->rank == 2 && out->rank == indices->rank + 1u && out->dtype == weight->dtype;
+    for (uint32_t d = 0; fits && d < out->rank; d++)
+        fits = out->sizes[d] == (d < indices->rank ? indices->sizes[d] : weight->sizes[1]);
+    if (!fits)
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "embedding: the shapes do not agree");
+    if (indices->numel == 0)
+        return SC_OK;
+    uint32_t width = sc_dtype_bytes((sc_dtype)weight->dtype), last = out->rank - 1u;
+    sc_stream from, to;
+    sc_stream_init_dims(&from, indices->data, sc_dtype_bytes((sc_dtype)indices->dtype),
+                        indices->rank, indices->sizes, indices->strides);
+    sc_stream_init_dims(&to, out->data, width, last, out->sizes, out->strides);
+    for (int64_t i = 0; i < indices->numel; i++) {
+        int64_t index, stride;
+        char *row;
+        sc_stream_load(&from, sc_loader(SC_CLASS_I64, indices->dtype), &index, sizeof index, 1);
+        sc_stream_run(&to, 1, &row, &stride);
+        if (index < 0 || index >= weight->sizes[0])
+            return out_of_range(call, index, weight->sizes[0]);
+        if (out->numel > 0)
+            sc_copy_row(row, out->strides[last],
+                        (const char *)weight->data + index * weight->strides[0] * width,
+                        weight->strides[1], weight->sizes[1], width);
+    }
+    return SC_OK;
+}
+
+// (self, dim, index, out)
+static sc_status run_index_select(const sc_kernel_call *call) {
+    const sc_tensor *self = sc_call_tensor(call, 0), *index = sc_call_tensor(call, 2);
+    const sc_tensor *out = sc_call_out(call);
+    uint32_t dim = sc_call_dim(call, 1, self->rank);
+    SC_TRY(check_index_dtype(call, index));
+    if (index->rank > 1 || out->rank != self->rank ||
+        (out->rank > 0 && out->sizes[dim] != index->numel))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "index_select: the shapes do not agree");
+    for (int64_t i = 0; i < index->numel; i++) {
+        int64_t at = index_at(index, index->rank > 0 ? i * index->strides[0] : 0);
+        int64_t size = self->rank > 0 ? self->sizes[dim] : 1;
+        sc_view src, dst;
+        if (at < 0 || at >= size)
+            return out_of_range(call, at, size);
+        sc_view_of(&src, self);
+        sc_view_of(&dst, out);
+        if (self->rank > 0) {
+            sc_view_drop(&src, dim, at);
+            sc_view_drop(&dst, dim, i);
+        }
+        SC_TRY(sc_move(call->ctx, &dst, &src));
+    }
+    return SC_OK;
+}
+
+// --- element by element --------------------------------------------------------------------------
+
+// The positions of an index tensor with the offsets that three other tensors have there; a tensor
+// that is addressed by the index itself gets no step along `dim`.
+typedef struct walk {
+    uint32_t rank;
+    int64_t sizes[SC_RANK_MAX], at[SC_RANK_MAX];
+    int64_t strides[3][SC_RANK_MAX], offsets[3];
+} walk;
+
+enum { WALK_INDEX, WALK_TARGET, WALK_SOURCE };
+
+static void walk_init(walk *w, const sc_tensor *index) {
+    memset(w, 0, sizeof *w);
+    w->rank = index->rank;
+    for (uint32_t d = 0; d < index->rank; d++) {
+        w->sizes[d] = index->sizes[d];
+        w->strides[WALK_INDEX][d] = index->strides[d];
+    }
+}
+
+// False when the index tensor is larger than the tensor in a dim that is walked (`dim` itself is
+// only walked when `along` is set).
+static bool walk_add(walk *w, uint32_t slot, const sc_tensor *t, uint32_t dim, bool along) {
+    if (t->rank != w->rank)
+        return false;
+    for (uint32_t d = 0; d < w->rank; d++) {
+        if (d == dim && !along)
+            continue;
+        if (w->sizes[d] > t->sizes[d])
+            return false;
+        w->strides[slot][d] = t->strides[d];
+    }
+    return true;
+}
+
+static void walk_next(walk *w) {
+    for (uint32_t d = w->rank; d-- > 0;) {
+        for (int k = 0; k < 3; k++)
+            w->offsets[k] += w->strides[k][d];
+        if (++w->at[d] < w->sizes[d])
+            return;
+        for (int k = 0; k < 3; k++)
+            w->offsets[k] -= w->sizes[d] * w->strides[k][d];
+        w->at[d] = 0;
+    }
+}
+
+// A 0-dim tensor counts as a vector of one element here, as in PyTorch.
+static sc_tensor as_vector(const sc_tensor *t, int64_t *one) {
+    sc_tensor v = *t;
+    if (t->rank == 0) {
+        v.rank = 1;
+        v.sizes = v.strides = one;
+    }
+    return v;
+}
+
+// (self, dim, index, sparse_grad, out)
+static sc_status run_gather(const sc_kernel_call *call) {
+    int64_t one = 1;
+    sc_tensor self = as_vector(sc_call_tensor(call, 0), &one);
+    sc_tensor index = as_vector(sc_call_tensor(call, 2), &one);
+    sc_tensor out = as_vector(sc_call_out(call), &one);
+    uint32_t dim = sc_call_dim(call, 1, self.rank);
+    walk w;
+    SC_TRY(check_index_dtype(call, &index));
+    walk_init(&w, &index);
+    if (out.numel != index.numel || out.dtype != self.dtype ||
+        !walk_add(&w, WALK_TARGET, &out, dim, true) || !walk_add(&w, WALK_SOURCE, &self, dim, false))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "gather: the shapes do not agree");
+    uint32_t width = sc_dtype_bytes((sc_dtype)self.dtype);
+    for (int64_t i = 0; i < index.numel; i++, walk_next(&w)) {
+        int64_t at = index_at(&index, w.offsets[WALK_INDEX]);
+        if (at < 0 || at >= self.sizes[dim])
+            return out_of_range(call, at, self.sizes[dim]);
+        memcpy((char *)out.data + w.offsets[WALK_TARGET] * width,
+               (const char *)self.data + (w.offsets[WALK_SOURCE] + at * self.strides[dim]) * width,
+               width);
+    }
+    return SC_OK;
+}
+
+typedef enum scatter_kind {
+    SCATTER_SET, SCATTER_SUM, SCATTER_PROD, SCATTER_MAX, SCATTER_MIN, SCATTER_MEAN
+} scatter_kind;
+
+// One target element joined with one source element, in the widest class of their kind.
+typedef struct join {
+    scatter_kind kind;
+    bool is_real;
+    sc_load_fn load_target, load_source;
+    sc_store_fn store;
+} join;
+
+static sc_status join_init(const sc_kernel_call *call, join *j, scatter_kind kind,
+                           unsigned target, unsigned source) {
+    sc_class class_ = sc_class_of(target);
+    j->kind = kind;
+    j->is_real = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64;
+    class_ = j->is_real ? SC_CLASS_F64 : SC_CLASS_I64;
+    j->load_target = sc_loader(class_, target);
+    j->load_source = sc_loader(class_, source);
+    j->store = sc_storer(class_, target);
+    if (!j->load_target || !j->load_source || target != source)
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s: source and result differ in dtype",
+                       call->op->name);
+    return SC_OK;
+}
+
+static double join_real(scatter_kind kind, double a, double b) {
+    switch (kind) {
+    case SCATTER_PROD: return a * b;
+    case SCATTER_MAX: return a != a || a > b ? a : b;
+    case SCATTER_MIN: return a != a || a < b ? a : b;
+    default: return a + b;
+    }
+}
+
+static int64_t join_integer(scatter_kind kind, int64_t a, int64_t b) {
+    switch (kind) {
+    case SCATTER_PROD: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case SCATTER_MAX: return a > b ? a : b;
+    case SCATTER_MIN: return a < b ? a : b;
+    default: return (int64_t)((uint64_t)a + (uint64_t)b);
+    }
+}
+
+static void join_element(const join *j, char *target, const char *source) {
+    if (j->is_real) {
+        double a, b;
+        j->load_target(&a, target, 1, 1);
+        j->load_source(&b, source, 1, 1);
+        a = join_real(j->kind, a, b);
+        j->store(target, 1, &a, 1);
+        return;
+    }
+    int64_t a, b;
+    j->load_target(&a, target, 1, 1);
+    j->load_source(&b, source, 1, 1);
+    a = join_integer(j->kind, a, b);
+    j->store(target, 1, &a, 1);
+}
+
+static sc_status copy_self(const sc_kernel_call *call) {
+    sc_view src, dst;
+    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_view_of(&dst, sc_call_out(call));
+    return sc_move(call->ctx, &dst, &src);
+}
+
+typedef struct scatter {
+    walk w;
+    sc_tensor out, index, src;
+    uint32_t dim, width;
+    int64_t ones[1];
+} scatter;
+
+// `src` NULL: every position gets the element at `value`.
+static sc_status scatter_init(const sc_kernel_call *call, scatter *s, const sc_tensor *src) {
+    s->ones[0] = 1;
+    s->out = as_vector(sc_call_out(call), s->ones);
+    s->index = as_vector(sc_call_tensor(call, 2), s->ones);
+    s->dim = sc_call_dim(call, 1, s->out.rank);
+    s->width = sc_dtype_bytes((sc_dtype)s->out.dtype);
+    SC_TRY(check_index_dtype(call, &s->index));
+    walk_init(&s->w, &s->index);
+    bool fits = s->index.numel == 0 || walk_add(&s->w, WALK_TARGET, &s->out, s->dim, false);
+    if (src) {
+        s->src = as_vector(src, s->ones);
+        fits = fits && (s->index.numel == 0 || walk_add(&s->w, WALK_SOURCE, &s->src, s->dim, true));
+    }
+    if (!fits || (src && src->dtype != s->out.dtype))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree", call->op->name);
+    return copy_self(call);
+}
+
+static sc_status scatter_target(const sc_kernel_call *call, const scatter *s, char **out) {
+    int64_t at = index_at(&s->index, s->w.offsets[WALK_INDEX]), size = s->out.sizes[s->dim];
+    if (at < 0 || at >= size)
+        return out_of_range(call, at, size);
+    *out = (char *)s->out.data +
+           (s->w.offsets[WALK_TARGET] + at * s->out.strides[s->dim]) * (int64_t)s->width;
+    return SC_OK;
+}
+
+// (self, dim, index, src, out)
+static sc_status run_scatter_src(const sc_kernel_call *call) {
+    scatter s;
+    SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
+    for (int64_t i = 0; i < s.index.numel; i++, walk_next(&s.w)) {
+        char *target;
+        SC_TRY(scatter_target(call, &s, &target));
+        memcpy(target, (const char *)s.src.data + s.w.offsets[WALK_SOURCE] * s.width, s.width);
+    }
+    return SC_OK;
+}
+
+static sc_status run_scatter_value(const sc_kernel_call *call) {
+    scatter s;
+    char element[16] = {0};
+    SC_TRY(scatter_init(call, &s, NULL));
+    sc_put_number(element, s.out.dtype, sc_call_number(call, 3), sc_call_integer(call, 3),
+                  call->args[3]->tag == SC_EVALUE_DOUBLE);
+    for (int64_t i = 0; i < s.index.numel; i++, walk_next(&s.w)) {
+        char *target;
+        SC_TRY(scatter_target(call, &s, &target));
+        memcpy(target, element, s.width);
+    }
+    return SC_OK;
+}
+
+static sc_status scatter_joined(const sc_kernel_call *call, scatter *s, scatter_kind kind) {
+    join j;
+    SC_TRY(join_init(call, &j, kind, s->out.dtype, s->src.dtype));
+    for (int64_t i = 0; i < s->index.numel; i++, walk_next(&s->w)) {
+        char *target;
+        SC_TRY(scatter_target(call, s, &target));
+        join_element(&j, target, (const char *)s->src.data + s->w.offsets[WALK_SOURCE] * s->width);
+    }
+    return SC_OK;
+}
+
+static sc_status run_scatter_add(const sc_kernel_call *call) {
+    scatter s;
+    SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
+    return scatter_joined(call, &s, SCATTER_SUM);
+}
+
+// --- scatter_reduce ------------------------------------------------------------------------------
+
+static uint64_t scatter_reduce_scratch(const sc_kernel_call *call) {
+    return (uint64_t)sc_call_out(call)->numel * sizeof(int64_t);
+}
+
+static bool scatter_kind_of(sc_str name, scatter_kind *out) {
+    static const struct {
+        const char *name;
+        scatter_kind kind;
+    } kinds[] = {{"sum", SCATTER_SUM}, {"prod", SCATTER_PROD}, {"amax", SCATTER_MAX},
+                 {"amin", SCATTER_MIN}, {"mean", SCATTER_MEAN}};
+    for (uint32_t i = 0; i < SC_COUNT_OF(kinds); i++) {
+        if (sc_str_is(name, kinds[i].name)) {
+            *out = kinds[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+// What changes nothing when joined; the targets start from it when self is not included.
+static void put_identity(char *target, unsigned dtype, scatter_kind kind) {
+    bool is_real = sc_dtype_is_float((sc_dtype)dtype);
+    double real = kind == SCATTER_PROD ? 1.0 : kind == SCATTER_MAX ? -INFINITY
+                                           : kind == SCATTER_MIN ? INFINITY : 0.0;
+    int bits = (int)sc_dtype_bytes((sc_dtype)dtype) * 8;
+    int64_t top = bits == 64 ? INT64_MAX : (1LL << (bits - 1)) - 1, low = -top - 1;
+    if (dtype == SC_DTYPE_U8 || dtype == SC_DTYPE_BOOL) {
+        top = dtype == SC_DTYPE_U8 ? 255 : 1;
+        low = 0;
+    }
+    int64_t integer = kind == SCATTER_PROD ? 1 : kind == SCATTER_MAX ? low
+                                                 : kind == SCATTER_MIN ? top : 0;
+    sc_put_number(target, dtype, real, integer, is_real);
+}
+
+// Elements that were written are divided by how many took part; integers round down.
+static void divide_by_counts(const scatter *s, const int64_t *counts, int64_t own) {
+    bool is_real = sc_dtype_is_float((sc_dtype)s->out.dtype);
+    for (int64_t i = 0; i < s->out.numel; i++) {
+        char *at = (char *)s->out.data + i * s->width;
+        int64_t count = counts[i] + own;
+        if (counts[i] == 0)
+            continue;
+        if (is_real) {
+            double x;
+            sc_loader(SC_CLASS_F64, s->out.dtype)(&x, at, 1, 1);
+            sc_put_number(at, s->out.dtype, x / (double)count, 0, true);
+        } else {
+            int64_t x;
+            sc_loader(SC_CLASS_I64, s->out.dtype)(&x, at, 1, 1);
+            int64_t q = x / count - (x % count < 0);
+            sc_put_number(at, s->out.dtype, 0, q, false);
+        }
+    }
+}
+
+// (self, dim, index, src, reduce, include_self, out)
+static sc_status run_scatter_reduce(const sc_kernel_call *call) {
+    scatter s;
+    scatter_kind kind;
+    bool includes_self = sc_call_integer(call, 5) != 0;
+    int64_t *counts = call->scratch;
+    if (!scatter_kind_of(call->args[4]->str, &kind))
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Use sum, prod, mean, amax or amin.",
+                       "scatter_reduce does not know this reduction");
+    SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
+    if (!sc_tensor_is_dense(sc_call_out(call)) ||
+        call->scratch_bytes < (uint64_t)s.out.numel * sizeof *counts)
+        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "scatter_reduce was given too little scratch");
+    memset(counts, 0, (size_t)s.out.numel * sizeof *counts);
+    scatter first = s;
+    for (int64_t i = 0; i < first.index.numel; i++, walk_next(&first.w)) {
+        char *target;
+        SC_TRY(scatter_target(call, &first, &target));
+        int64_t *count = &counts[(target - (char *)s.out.data) / s.width];
+        if (*count == 0 && !includes_self)
+            put_identity(target, s.out.dtype, kind);
+        ++*count;
+    }
+    SC_TRY(scatter_joined(call, &s, kind));
+    if (kind == SCATTER_MEAN)
+        divide_by_counts(&s, counts, includes_self);
+    return SC_OK;
+}
+
+SC_KERNEL(embedding, .run = run_embedding);
+SC_KERNEL(index_select, .run = run_index_select);
+SC_KERNEL(gather, .run = run_gather);
+SC_KERNEL(scatter_src, .run = run_scatter_src);
+SC_KERNEL(scatter_value, .run = run_scatter_value);
+SC_KERNEL(scatter_add, .run = run_scatter_add);
+SC_KERNEL(scatter_reduce, .run = run_scatter_reduce, .scratch = scatter_reduce_scratch);
