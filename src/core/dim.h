@@ -2,8 +2,8 @@
 // compile and every shape computation goes through here.
 //
 // Expressions are hash-consed in canonical form (a sum of products over symbols and opaque atoms),
-// so two dims are provably equal exactly when sc_dim_equal says so. One sc_exprs per method: symbols
-// of different methods never mix.
+// so two dims are provably equal exactly when sc_dim_equal says so. One sc_exprs per method:
+// symbols of different methods never mix.
 #ifndef SC_DIM_H
 #define SC_DIM_H
 
@@ -17,7 +17,7 @@ typedef struct sc_dim {
     const sc_expr *expr;  // NULL when concrete
 } sc_dim;
 
-#define SC_DIM_INF INT64_MAX       // +infinity in ranges; INT64_MIN is -infinity
+#define SC_DIM_INF     INT64_MAX  // +infinity in ranges; INT64_MIN is -infinity
 #define SC_DIM_NEG_INF INT64_MIN
 
 typedef struct sc_range {
@@ -28,7 +28,7 @@ typedef struct sc_symbol {
     const sc_name *name;  // "s77", "u0"
     sc_range range;
     bool has_hint;
-    int64_t hint;         // the example value at export
+    int64_t hint;  // the example value at export
 } sc_symbol;
 
 sc_exprs *sc_exprs_new(sc_arena *arena, sc_names *names);
@@ -90,8 +90,18 @@ sc_status sc_dim_parse(sc_ctx *ctx, sc_exprs *exprs, sc_str text, sc_dim *out);
 
 // How the emitter sees an expression, to compute it at run time: a tree of binary nodes.
 typedef enum sc_expr_op {
-    SC_EXPR_INT, SC_EXPR_SYMBOL, SC_EXPR_ADD, SC_EXPR_SUB, SC_EXPR_MUL, SC_EXPR_FLOORDIV,
-    SC_EXPR_MOD, SC_EXPR_MIN, SC_EXPR_MAX, SC_EXPR_POW, SC_EXPR_WHERE, SC_EXPR_COMPARE
+    SC_EXPR_INT,
+    SC_EXPR_SYMBOL,
+    SC_EXPR_ADD,
+    SC_EXPR_SUB,
+    SC_EXPR_MUL,
+    SC_EXPR_FLOORDIV,
+    SC_EXPR_MOD,
+    SC_EXPR_MIN,
+    SC_EXPR_MAX,
+    SC_EXPR_POW,
+    SC_EXPR_WHERE,
+    SC_EXPR_COMPARE
 } sc_expr_op;
 
 typedef struct sc_expr_view {

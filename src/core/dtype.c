@@ -25,9 +25,7 @@ static const dtype_row *row_of(sc_dtype dtype) {
     return sc_dtype_is_known((unsigned)dtype) ? &rows[dtype] : NULL;
 }
 
-bool sc_dtype_is_known(unsigned code) {
-    return code < DTYPE_ROWS && rows[code].name;
-}
+bool sc_dtype_is_known(unsigned code) { return code < DTYPE_ROWS && rows[code].name; }
 
 uint32_t sc_dtype_bytes(sc_dtype dtype) {
     const dtype_row *row = row_of(dtype);
@@ -61,8 +59,7 @@ bool sc_dtype_is_integral(sc_dtype dtype, bool with_bool) {
 
 sc_dtype sc_dtype_from_pt2(int64_t code) {
     for (unsigned i = 0; i < DTYPE_ROWS; i++)
-        if (rows[i].name && rows[i].pt2 == code)
-            return (sc_dtype)i;
+        if (rows[i].name && rows[i].pt2 == code) return (sc_dtype)i;
     return SC_DTYPE_NONE;
 }
 
@@ -90,39 +87,28 @@ static sc_dtype wider(sc_dtype a, sc_dtype b) {
 
 static sc_dtype promote_ints(sc_dtype a, sc_dtype b) {
     bool a_unsigned = a == SC_DTYPE_U8, b_unsigned = b == SC_DTYPE_U8;
-    if (a_unsigned != b_unsigned && (a == SC_DTYPE_I8 || b == SC_DTYPE_I8))
-        return SC_DTYPE_I16;
+    if (a_unsigned != b_unsigned && (a == SC_DTYPE_I8 || b == SC_DTYPE_I8)) return SC_DTYPE_I16;
     return wider(a, b);
 }
 
 // The unsigned types beyond u8 meet only floats, which win, and bools, which lose.
 static sc_dtype promote_uint(sc_dtype uint, sc_dtype other) {
     sc_category category = sc_dtype_category(other);
-    if (category == SC_CATEGORY_FLOAT || category == SC_CATEGORY_COMPLEX)
-        return other;
+    if (category == SC_CATEGORY_FLOAT || category == SC_CATEGORY_COMPLEX) return other;
     return category == SC_CATEGORY_BOOL ? uint : SC_DTYPE_NONE;
 }
 
 sc_dtype sc_dtype_promote(sc_dtype a, sc_dtype b) {
-    if (!row_of(a) || !row_of(b))
-        return SC_DTYPE_NONE;
-    if (a == b)
-        return a;
+    if (!row_of(a) || !row_of(b)) return SC_DTYPE_NONE;
+    if (a == b) return a;
     sc_category ca = sc_dtype_category(a), cb = sc_dtype_category(b);
-    if (ca == SC_CATEGORY_FLOAT8 || cb == SC_CATEGORY_FLOAT8)
-        return SC_DTYPE_NONE;
-    if (ca == SC_CATEGORY_UINT)
-        return promote_uint(a, b);
-    if (cb == SC_CATEGORY_UINT)
-        return promote_uint(b, a);
-    if (ca == SC_CATEGORY_COMPLEX && cb == SC_CATEGORY_FLOAT)
-        return wider(a, complex_of(b));
-    if (cb == SC_CATEGORY_COMPLEX && ca == SC_CATEGORY_FLOAT)
-        return wider(complex_of(a), b);
-    if (ca != cb)
-        return ca > cb ? a : b;
-    if (ca == SC_CATEGORY_INT)
-        return promote_ints(a, b);
+    if (ca == SC_CATEGORY_FLOAT8 || cb == SC_CATEGORY_FLOAT8) return SC_DTYPE_NONE;
+    if (ca == SC_CATEGORY_UINT) return promote_uint(a, b);
+    if (cb == SC_CATEGORY_UINT) return promote_uint(b, a);
+    if (ca == SC_CATEGORY_COMPLEX && cb == SC_CATEGORY_FLOAT) return wider(a, complex_of(b));
+    if (cb == SC_CATEGORY_COMPLEX && ca == SC_CATEGORY_FLOAT) return wider(complex_of(a), b);
+    if (ca != cb) return ca > cb ? a : b;
+    if (ca == SC_CATEGORY_INT) return promote_ints(a, b);
     if (ca == SC_CATEGORY_FLOAT && sc_dtype_bytes(a) == sc_dtype_bytes(b))
         return SC_DTYPE_F32;  // f16 with bf16
     return wider(a, b);
@@ -153,25 +139,20 @@ void sc_promotion_add_number(sc_promotion *p, sc_category category) {
 // `lower` matters only if its category is above that of `higher`.
 static sc_dtype combine(sc_dtype higher, sc_dtype lower) {
     sc_category ch = sc_dtype_category(higher), cl = sc_dtype_category(lower);
-    if (ch == SC_CATEGORY_COMPLEX)
-        return higher;
-    if (ch == SC_CATEGORY_FLOAT)
-        return cl == SC_CATEGORY_COMPLEX ? complex_of(higher) : higher;
+    if (ch == SC_CATEGORY_COMPLEX) return higher;
+    if (ch == SC_CATEGORY_FLOAT) return cl == SC_CATEGORY_COMPLEX ? complex_of(higher) : higher;
     if (ch == SC_CATEGORY_BOOL || cl == SC_CATEGORY_FLOAT || cl == SC_CATEGORY_COMPLEX)
         return sc_dtype_promote(higher, lower);
     return higher;
 }
 
 sc_dtype sc_promotion_result(const sc_promotion *p) {
-    if (p->failed)
-        return SC_DTYPE_NONE;
+    if (p->failed) return SC_DTYPE_NONE;
     sc_dtype result = p->number;
     bool has = p->has_number;
-    if (p->has_zero_dim)
-        result = has ? combine(p->zero_dim, result) : p->zero_dim;
+    if (p->has_zero_dim) result = has ? combine(p->zero_dim, result) : p->zero_dim;
     has = has || p->has_zero_dim;
-    if (p->has_with_dims)
-        result = has ? combine(p->with_dims, result) : p->with_dims;
+    if (p->has_with_dims) result = has ? combine(p->with_dims, result) : p->with_dims;
     return has || p->has_with_dims ? result : SC_DTYPE_NONE;
 }
 
@@ -192,10 +173,8 @@ static uint32_t bits_from_float(float f) {
 float sc_f16_to_f32(uint16_t bits) {
     uint32_t sign = (uint32_t)(bits & 0x8000u) << 16;
     uint32_t exponent = (bits >> 10) & 0x1fu, mantissa = bits & 0x3ffu;
-    if (exponent == 0x1f)
-        return float_from_bits(sign | 0x7f800000u | mantissa << 13);
-    if (exponent)
-        return float_from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
+    if (exponent == 0x1f) return float_from_bits(sign | 0x7f800000u | mantissa << 13);
+    if (exponent) return float_from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
     float magnitude = (float)mantissa * 0x1p-24f;
     return float_from_bits(sign | bits_from_float(magnitude));
 }
@@ -203,8 +182,7 @@ float sc_f16_to_f32(uint16_t bits) {
 uint16_t sc_f32_to_f16(float value) {
     uint32_t bits = bits_from_float(value);
     uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
-        return (uint16_t)(sign | 0x7e00u);
+    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
     if (magnitude >= 0x477ff000u)  // rounds to 2^16 or more
         return (uint16_t)(sign | 0x7c00u);
     if (magnitude < 0x38800000u) {
@@ -216,13 +194,10 @@ uint16_t sc_f32_to_f16(float value) {
     return (uint16_t)(sign | ((magnitude + 0xfffu + odd - 0x38000000u) >> 13));
 }
 
-float sc_bf16_to_f32(uint16_t bits) {
-    return float_from_bits((uint32_t)bits << 16);
-}
+float sc_bf16_to_f32(uint16_t bits) { return float_from_bits((uint32_t)bits << 16); }
 
 uint16_t sc_f32_to_bf16(float value) {
     uint32_t bits = bits_from_float(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return 0x7fc0;
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }

@@ -27,10 +27,10 @@ uint32_t sc_dtype_bytes(sc_dtype dtype);     // 0 when unknown
 const char *sc_dtype_name(sc_dtype dtype);   // "float32"
 const char *sc_dtype_short(sc_dtype dtype);  // "f32"
 sc_category sc_dtype_category(sc_dtype dtype);
-bool sc_dtype_is_float(sc_dtype dtype);      // f16 bf16 f32 f64
+bool sc_dtype_is_float(sc_dtype dtype);  // f16 bf16 f32 f64
 bool sc_dtype_is_integral(sc_dtype dtype, bool with_bool);
-sc_dtype sc_dtype_from_pt2(int64_t code);    // SC_DTYPE_NONE when unknown
-sc_dtype sc_dtype_from_short(sc_str name);   // "f32" or "float32"
+sc_dtype sc_dtype_from_pt2(int64_t code);   // SC_DTYPE_NONE when unknown
+sc_dtype sc_dtype_from_short(sc_str name);  // "f32" or "float32"
 
 // Promotion of two tensors of equal standing (torch.promote_types); SC_DTYPE_NONE if PyTorch has
 // none.
@@ -49,7 +49,7 @@ void sc_promotion_add_number(sc_promotion *p, sc_category category);
 sc_dtype sc_promotion_result(const sc_promotion *p);  // SC_DTYPE_NONE if they do not promote
 
 float sc_f16_to_f32(uint16_t bits);
-uint16_t sc_f32_to_f16(float value);   // nearest even, overflow to infinity
+uint16_t sc_f32_to_f16(float value);  // nearest even, overflow to infinity
 float sc_bf16_to_f32(uint16_t bits);
 uint16_t sc_f32_to_bf16(float value);  // nearest even, NaN to 0x7fc0
 

@@ -8,32 +8,25 @@
 // --- saturating integers -------------------------------------------------------------------------
 
 int64_t expr_sat_add(int64_t a, int64_t b) {
-    if (a == SC_DIM_INF || a == SC_DIM_NEG_INF)
-        return a;
-    if (b == SC_DIM_INF || b == SC_DIM_NEG_INF)
-        return b;
+    if (a == SC_DIM_INF || a == SC_DIM_NEG_INF) return a;
+    if (b == SC_DIM_INF || b == SC_DIM_NEG_INF) return b;
     int64_t sum;
-    if (sc_add_i64(a, b, &sum))
-        return sum;
+    if (sc_add_i64(a, b, &sum)) return sum;
     return a > 0 ? SC_DIM_INF : SC_DIM_NEG_INF;
 }
 
 int64_t expr_sat_mul(int64_t a, int64_t b) {
-    if (a == 0 || b == 0)
-        return 0;
-    bool infinite = a == SC_DIM_INF || a == SC_DIM_NEG_INF || b == SC_DIM_INF ||
-                    b == SC_DIM_NEG_INF;
+    if (a == 0 || b == 0) return 0;
+    bool infinite =
+        a == SC_DIM_INF || a == SC_DIM_NEG_INF || b == SC_DIM_INF || b == SC_DIM_NEG_INF;
     int64_t product;
-    if (!infinite && sc_mul_i64(a, b, &product))
-        return product;
+    if (!infinite && sc_mul_i64(a, b, &product)) return product;
     return (a < 0) == (b < 0) ? SC_DIM_INF : SC_DIM_NEG_INF;
 }
 
 int64_t expr_floordiv_i64(int64_t a, int64_t b) {
-    if (b == 0)
-        return 0;
-    if (b == -1)
-        return expr_sat_mul(a, -1);
+    if (b == 0) return 0;
+    if (b == -1) return expr_sat_mul(a, -1);
     if (a == SC_DIM_INF || a == SC_DIM_NEG_INF)
         return (a > 0) == (b > 0) ? SC_DIM_INF : SC_DIM_NEG_INF;
     int64_t quotient = a / b;
@@ -41,8 +34,7 @@ int64_t expr_floordiv_i64(int64_t a, int64_t b) {
 }
 
 int64_t expr_mod_i64(int64_t a, int64_t b) {
-    if (b == 0 || b == -1)
-        return 0;
+    if (b == 0 || b == -1) return 0;
     int64_t rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
@@ -50,12 +42,9 @@ int64_t expr_mod_i64(int64_t a, int64_t b) {
 int64_t expr_pow_i64(int64_t base, int64_t exponent) {
     int64_t result = 1;
     // Any base but 0 and +-1 saturates within 64 steps.
-    if (base == 0 || base == 1)
-        return exponent <= 0 ? 1 : base;
-    if (base == -1)
-        return exponent % 2 ? -1 : 1;
-    for (int64_t i = 0; i < exponent && i < 64; i++)
-        result = expr_sat_mul(result, base);
+    if (base == 0 || base == 1) return exponent <= 0 ? 1 : base;
+    if (base == -1) return exponent % 2 ? -1 : 1;
+    for (int64_t i = 0; i < exponent && i < 64; i++) result = expr_sat_mul(result, base);
     return result;
 }
 
@@ -70,10 +59,8 @@ sc_exprs *sc_exprs_new(sc_arena *arena, sc_names *names) {
 }
 
 sc_exprs *expr_owner(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (exprs)
-        return exprs;
-    if (a.expr)
-        return a.expr->owner;
+    if (exprs) return exprs;
+    if (a.expr) return a.expr->owner;
     return b.expr ? b.expr->owner : NULL;
 }
 
@@ -83,8 +70,7 @@ static uint64_t hash_dim(sc_dim d) {
 
 static uint64_t hash_node(const sc_expr *e) {
     uint64_t h = sc_hash64_mix(e->kind * 16u + e->cmp, (uint64_t)e->constant);
-    if (e->kind == EXPR_SYMBOL)
-        return sc_hash64_mix(h, e->symbol->index);
+    if (e->kind == EXPR_SYMBOL) return sc_hash64_mix(h, e->symbol->index);
     for (uint32_t i = 0; i < e->count; i++) {
         if (e->kind == EXPR_MONO)
             h = sc_hash64_mix(h, e->factors[i]->hash);
@@ -101,24 +87,20 @@ static bool same_node(const sc_expr *a, const sc_expr *b) {
     if (a->hash != b->hash || a->kind != b->kind || a->cmp != b->cmp || a->count != b->count ||
         a->constant != b->constant)
         return false;
-    if (a->kind == EXPR_SYMBOL)
-        return a->symbol == b->symbol;
+    if (a->kind == EXPR_SYMBOL) return a->symbol == b->symbol;
     for (uint32_t i = 0; i < a->count; i++) {
-        bool same = a->kind == EXPR_MONO ? a->factors[i] == b->factors[i]
-                    : a->kind == EXPR_SUM
-                        ? a->terms[i].mono == b->terms[i].mono &&
-                              a->terms[i].coefficient == b->terms[i].coefficient
-                        : sc_dim_equal(a->args[i], b->args[i]);
-        if (!same)
-            return false;
+        bool same = a->kind == EXPR_MONO  ? a->factors[i] == b->factors[i]
+                    : a->kind == EXPR_SUM ? a->terms[i].mono == b->terms[i].mono &&
+                                                a->terms[i].coefficient == b->terms[i].coefficient
+                                          : sc_dim_equal(a->args[i], b->args[i]);
+        if (!same) return false;
     }
     return true;
 }
 
 static const sc_expr **find_slot(const sc_exprs *exprs, const sc_expr *wanted) {
     uint32_t mask = exprs->slot_count - 1, i = (uint32_t)wanted->hash & mask;
-    while (exprs->slots[i] && !same_node(exprs->slots[i], wanted))
-        i = (i + 1) & mask;
+    while (exprs->slots[i] && !same_node(exprs->slots[i], wanted)) i = (i + 1) & mask;
     return &exprs->slots[i];
 }
 
@@ -128,8 +110,7 @@ static void grow(sc_exprs *exprs) {
     exprs->slot_count = old_count ? old_count * 2 : 64;
     exprs->slots = sc_new_array(exprs->arena, const sc_expr *, exprs->slot_count);
     for (uint32_t i = 0; i < old_count; i++)
-        if (old[i])
-            *find_slot(exprs, old[i]) = old[i];
+        if (old[i]) *find_slot(exprs, old[i]) = old[i];
 }
 
 static const void *copy_operands(sc_arena *arena, const sc_expr *e) {
@@ -137,8 +118,7 @@ static const void *copy_operands(sc_arena *arena, const sc_expr *e) {
                   : e->kind == EXPR_SUM ? sizeof *e->terms
                                         : sizeof *e->args;
     void *copy = sc_arena_alloc_array(arena, item, e->count);
-    if (e->count)
-        memcpy(copy, e->args, item * e->count);
+    if (e->count) memcpy(copy, e->args, item * e->count);
     return copy;
 }
 
@@ -160,31 +140,24 @@ static const sc_expr *intern(sc_exprs *exprs, sc_expr *draft) {
     draft->owner = exprs;
     draft->hash = hash_node(draft);
     measure(draft);
-    if (draft->depth > EXPR_DEPTH_MAX || draft->weight > EXPR_WEIGHT_MAX)
-        return NULL;
-    if (exprs->count * 2 >= exprs->slot_count)
-        grow(exprs);
+    if (draft->depth > EXPR_DEPTH_MAX || draft->weight > EXPR_WEIGHT_MAX) return NULL;
+    if (exprs->count * 2 >= exprs->slot_count) grow(exprs);
     const sc_expr **slot = find_slot(exprs, draft);
-    if (*slot)
-        return *slot;
+    if (*slot) return *slot;
     sc_expr *e = sc_new(exprs->arena, sc_expr);
     *e = *draft;
-    if (e->kind != EXPR_SYMBOL)
-        e->args = copy_operands(exprs->arena, draft);
+    if (e->kind != EXPR_SYMBOL) e->args = copy_operands(exprs->arena, draft);
     exprs->count++;
     return *slot = e;
 }
 
-static sc_dim dim_of(const sc_expr *expr) {
-    return (sc_dim){0, expr};
-}
+static sc_dim dim_of(const sc_expr *expr) { return (sc_dim){0, expr}; }
 
 // --- symbols -------------------------------------------------------------------------------------
 
 sc_symbol *sc_exprs_symbol(sc_exprs *exprs, sc_str name) {
     symbol_record *record = sc_map_get(&exprs->by_name, name);
-    if (record)
-        return &record->symbol;
+    if (record) return &record->symbol;
     record = sc_new(exprs->arena, symbol_record);
     record->symbol.name = sc_name_intern(exprs->names, name);
     record->symbol.range = EXPR_RANGE_ALL;
@@ -203,31 +176,25 @@ sc_dim sc_exprs_fresh(sc_exprs *exprs, sc_range range) {
         char digits[12];
         size_t count = 0;
         uint32_t n = exprs->next_unbacked++;
-        do
-            digits[count++] = (char)('0' + n % 10);
+        do digits[count++] = (char)('0' + n % 10);
         while (n /= 10);
         size = 0;
         text[size++] = 'u';
-        while (count)
-            text[size++] = digits[--count];
+        while (count) text[size++] = digits[--count];
     } while (sc_map_get(&exprs->by_name, (sc_str){text, size}));
     sc_symbol *symbol = sc_exprs_symbol(exprs, (sc_str){text, size});
     symbol->range = range;
     return sc_dim_from_symbol(exprs, symbol);
 }
 
-uint32_t sc_exprs_symbol_count(const sc_exprs *exprs) {
-    return exprs->symbols.count;
-}
+uint32_t sc_exprs_symbol_count(const sc_exprs *exprs) { return exprs->symbols.count; }
 
 sc_symbol *sc_exprs_symbol_at(sc_exprs *exprs, uint32_t index) {
     SC_ASSERT(index < exprs->symbols.count);
     return &exprs->symbols.data[index]->symbol;
 }
 
-uint32_t sc_symbol_index(const sc_symbol *symbol) {
-    return ((const symbol_record *)symbol)->index;
-}
+uint32_t sc_symbol_index(const sc_symbol *symbol) { return ((const symbol_record *)symbol)->index; }
 
 sc_dim sc_dim_from_symbol(SC_UNUSED sc_exprs *exprs, sc_symbol *symbol) {
     return dim_of(((symbol_record *)symbol)->expr);
@@ -239,51 +206,38 @@ sc_symbol *sc_dim_symbol(sc_dim d) {
 
 // --- order ---------------------------------------------------------------------------------------
 
-static int compare_u64(uint64_t a, uint64_t b) {
-    return a < b ? -1 : a > b;
-}
+static int compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
 static int compare_symbols(const sc_symbol *a, const sc_symbol *b) {
     // By letter, then by length, so that s9 comes before s10.
-    if (a->name->text[0] != b->name->text[0])
-        return a->name->text[0] < b->name->text[0] ? -1 : 1;
-    if (a->name->size != b->name->size)
-        return a->name->size < b->name->size ? -1 : 1;
+    if (a->name->text[0] != b->name->text[0]) return a->name->text[0] < b->name->text[0] ? -1 : 1;
+    if (a->name->size != b->name->size) return a->name->size < b->name->size ? -1 : 1;
     return memcmp(a->name->text, b->name->text, a->name->size);
 }
 
 int expr_compare_dims(sc_dim a, sc_dim b) {
-    if (sc_dim_equal(a, b))
-        return 0;
-    if (!a.expr && !b.expr)
-        return a.value < b.value ? -1 : 1;
-    if (!a.expr || !b.expr)
-        return a.expr ? -1 : 1;
+    if (sc_dim_equal(a, b)) return 0;
+    if (!a.expr && !b.expr) return a.value < b.value ? -1 : 1;
+    if (!a.expr || !b.expr) return a.expr ? -1 : 1;
     return expr_compare(a.expr, b.expr);
 }
 
 static int compare_sums(const sc_expr *a, const sc_expr *b) {
     for (uint32_t i = 0; i < a->count && i < b->count; i++) {
         int order = expr_compare(a->terms[i].mono, b->terms[i].mono);
-        if (order)
-            return order;
+        if (order) return order;
         if (a->terms[i].coefficient != b->terms[i].coefficient)
             return a->terms[i].coefficient < b->terms[i].coefficient ? -1 : 1;
     }
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
     return a->constant < b->constant ? -1 : a->constant > b->constant;
 }
 
 static int compare_atoms(const sc_expr *a, const sc_expr *b) {
-    if (a == b)
-        return 0;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->kind == EXPR_SYMBOL)
-        return compare_symbols(&a->symbol->symbol, &b->symbol->symbol);
-    if (a->kind == EXPR_SUM)
-        return compare_sums(a, b);
+    if (a == b) return 0;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->kind == EXPR_SYMBOL) return compare_symbols(&a->symbol->symbol, &b->symbol->symbol);
+    if (a->kind == EXPR_SUM) return compare_sums(a, b);
     int order = compare_u64(a->cmp, b->cmp);
     for (uint32_t i = 0; !order && i < a->count && i < b->count; i++)
         order = expr_compare_dims(a->args[i], b->args[i]);
@@ -296,16 +250,13 @@ static const sc_expr *const *factors_of(const sc_expr *const *e, uint32_t *count
 }
 
 int expr_compare(const sc_expr *a, const sc_expr *b) {
-    if (a == b)
-        return 0;
+    if (a == b) return 0;
     uint32_t a_count, b_count;
     const sc_expr *const *fa = factors_of(&a, &a_count), *const *fb = factors_of(&b, &b_count);
-    if (a_count != b_count)
-        return a_count > b_count ? -1 : 1;  // higher degree first
+    if (a_count != b_count) return a_count > b_count ? -1 : 1;  // higher degree first
     for (uint32_t i = 0; i < a_count; i++) {
         int order = compare_atoms(fa[i], fb[i]);
-        if (order)
-            return order;
+        if (order) return order;
     }
     return 0;
 }
@@ -313,8 +264,7 @@ int expr_compare(const sc_expr *a, const sc_expr *b) {
 // --- products ------------------------------------------------------------------------------------
 
 static const sc_expr *mono_from(sc_exprs *exprs, const sc_expr **factors, uint32_t count) {
-    if (count <= 1)
-        return count ? factors[0] : NULL;
+    if (count <= 1) return count ? factors[0] : NULL;
     sc_expr draft = {.kind = EXPR_MONO, .count = count, .factors = factors};
     return intern(exprs, &draft);
 }
@@ -323,8 +273,7 @@ const sc_expr *expr_mono_mul(sc_exprs *exprs, const sc_expr *a, const sc_expr *b
     uint32_t a_count, b_count, count = 0, i = 0, j = 0;
     const sc_expr *const *fa = factors_of(&a, &a_count), *const *fb = factors_of(&b, &b_count);
     const sc_expr *merged[2 * EXPR_DEGREE_MAX];
-    if (a_count + b_count > EXPR_DEGREE_MAX)
-        return NULL;
+    if (a_count + b_count > EXPR_DEGREE_MAX) return NULL;
     while (i < a_count || j < b_count) {
         bool from_a = j == b_count || (i < a_count && compare_atoms(fa[i], fb[j]) <= 0);
         merged[count++] = from_a ? fa[i++] : fb[j++];
@@ -342,8 +291,7 @@ bool expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const sc
         else
             rest[count++] = fa[i];
     }
-    if (j != b_count)
-        return false;
+    if (j != b_count) return false;
     *out = mono_from(exprs, rest, count);
     return true;
 }
@@ -393,22 +341,17 @@ void expr_poly_add_term(expr_poly *p, int64_t coefficient, const sc_expr *mono) 
     p->count++;
 }
 
-static bool is_infinite(int64_t value) {
-    return value == SC_DIM_INF || value == SC_DIM_NEG_INF;
-}
+static bool is_infinite(int64_t value) { return value == SC_DIM_INF || value == SC_DIM_NEG_INF; }
 
 sc_dim expr_from_poly(sc_exprs *exprs, const expr_poly *p, sc_range fallback) {
-    if (p->count == 0 || is_infinite(p->constant))
-        return sc_dim_int(p->constant);
+    if (p->count == 0 || is_infinite(p->constant)) return sc_dim_int(p->constant);
     for (uint32_t i = 0; i < p->count; i++)
-        if (is_infinite(p->terms[i].coefficient))
-            return sc_exprs_fresh(exprs, fallback);
-    if (p->overflow)
-        return sc_exprs_fresh(exprs, fallback);
+        if (is_infinite(p->terms[i].coefficient)) return sc_exprs_fresh(exprs, fallback);
+    if (p->overflow) return sc_exprs_fresh(exprs, fallback);
     if (p->count == 1 && p->constant == 0 && p->terms[0].coefficient == 1)
         return dim_of(p->terms[0].mono);
-    sc_expr draft = {.kind = EXPR_SUM, .count = p->count, .constant = p->constant,
-                     .terms = p->terms};
+    sc_expr draft = {
+        .kind = EXPR_SUM, .count = p->count, .constant = p->constant, .terms = p->terms};
     const sc_expr *e = intern(exprs, &draft);
     return e ? dim_of(e) : sc_exprs_fresh(exprs, fallback);
 }
@@ -435,28 +378,22 @@ static sc_dim add_scaled(sc_exprs *exprs, sc_dim a, int64_t scale, sc_dim b) {
 }
 
 sc_dim sc_dim_add(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr)
-        return sc_dim_int(expr_sat_add(a.value, b.value));
-    if (sc_dim_is(b, 0))
-        return a;
+    if (!a.expr && !b.expr) return sc_dim_int(expr_sat_add(a.value, b.value));
+    if (sc_dim_is(b, 0)) return a;
     return sc_dim_is(a, 0) ? b : add_scaled(exprs, a, 1, b);
 }
 
 sc_dim sc_dim_sub(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr)
-        return sc_dim_int(expr_sat_add(a.value, expr_sat_mul(b.value, -1)));
+    if (!a.expr && !b.expr) return sc_dim_int(expr_sat_add(a.value, expr_sat_mul(b.value, -1)));
     return sc_dim_is(b, 0) ? a : add_scaled(exprs, a, -1, b);
 }
 
-sc_dim sc_dim_neg(sc_exprs *exprs, sc_dim a) {
-    return sc_dim_sub(exprs, sc_dim_int(0), a);
-}
+sc_dim sc_dim_neg(sc_exprs *exprs, sc_dim a) { return sc_dim_sub(exprs, sc_dim_int(0), a); }
 
 // result += coefficient * mono * b
 static void add_product(sc_exprs *exprs, expr_poly *result, int64_t coefficient,
                         const sc_expr *mono, const expr_poly *b) {
-    if (b->constant)
-        expr_poly_add_term(result, expr_sat_mul(coefficient, b->constant), mono);
+    if (b->constant) expr_poly_add_term(result, expr_sat_mul(coefficient, b->constant), mono);
     for (uint32_t i = 0; i < b->count && !result->overflow; i++) {
         const sc_expr *product = expr_mono_mul(exprs, mono, b->terms[i].mono);
         if (!product)
@@ -467,12 +404,9 @@ static void add_product(sc_exprs *exprs, expr_poly *result, int64_t coefficient,
 }
 
 sc_dim sc_dim_mul(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr)
-        return sc_dim_int(expr_sat_mul(a.value, b.value));
-    if (sc_dim_is(a, 1) || sc_dim_is(b, 0))
-        return b;
-    if (sc_dim_is(b, 1) || sc_dim_is(a, 0))
-        return a;
+    if (!a.expr && !b.expr) return sc_dim_int(expr_sat_mul(a.value, b.value));
+    if (sc_dim_is(a, 1) || sc_dim_is(b, 0)) return b;
+    if (sc_dim_is(b, 1) || sc_dim_is(a, 0)) return a;
     exprs = expr_owner(exprs, a, b);
     expr_poly pa, pb, product = {0};
     expr_poly_from(&pa, a);
@@ -485,6 +419,5 @@ sc_dim sc_dim_mul(sc_exprs *exprs, sc_dim a, sc_dim b) {
         add_product(exprs, &product, pa.terms[i].coefficient, pa.terms[i].mono, &pb);
     // An overflowing poly may have lost all its terms; it must still become a fresh symbol.
     sc_range bound = expr_range_mul(sc_dim_range(a), sc_dim_range(b));
-    return product.overflow ? sc_exprs_fresh(exprs, bound)
-                            : expr_from_poly(exprs, &product, bound);
+    return product.overflow ? sc_exprs_fresh(exprs, bound) : expr_from_poly(exprs, &product, bound);
 }

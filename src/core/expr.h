@@ -1,9 +1,9 @@
 // Inside the expression engine: the node, and what its three files share. Only core/expr*.c include
 // this; everybody else sees sc_dim.
 //
-// Canonical form: an integer is never a node. A node is an atom (symbol, quotient, ...), a product of
-// atoms (MONO), or a sum of a constant and coefficient * product terms in graded order (SUM) that is
-// not one of the simpler forms. Equal forms are one node.
+// Canonical form: an integer is never a node. A node is an atom (symbol, quotient, ...), a product
+// of atoms (MONO), or a sum of a constant and coefficient * product terms in graded order (SUM)
+// that is not one of the simpler forms. Equal forms are one node.
 #ifndef SC_EXPR_H
 #define SC_EXPR_H
 
@@ -11,35 +11,48 @@
 #include "core/dim.h"
 
 typedef enum expr_kind {
-    EXPR_SYMBOL, EXPR_FLOORDIV, EXPR_MOD, EXPR_POW, EXPR_MIN, EXPR_MAX, EXPR_WHERE, EXPR_COMPARE,
-    EXPR_MONO, EXPR_SUM
+    EXPR_SYMBOL,
+    EXPR_FLOORDIV,
+    EXPR_MOD,
+    EXPR_POW,
+    EXPR_MIN,
+    EXPR_MAX,
+    EXPR_WHERE,
+    EXPR_COMPARE,
+    EXPR_MONO,
+    EXPR_SUM
 } expr_kind;
 
 // Past these bounds a value becomes a fresh symbol with the same range: still right, less precise.
 // They keep every walk over an expression short, and recursion shallow.
-enum { EXPR_TERM_MAX = 64, EXPR_DEGREE_MAX = 24, EXPR_DEPTH_MAX = 120, EXPR_WEIGHT_MAX = 8192,
-       EXPR_OPERAND_MAX = 32 };
+enum {
+    EXPR_TERM_MAX = 64,
+    EXPR_DEGREE_MAX = 24,
+    EXPR_DEPTH_MAX = 120,
+    EXPR_WEIGHT_MAX = 8192,
+    EXPR_OPERAND_MAX = 32
+};
 
 typedef struct expr_term {
-    int64_t coefficient;   // never 0
-    const sc_expr *mono;   // an atom or a MONO
+    int64_t coefficient;  // never 0
+    const sc_expr *mono;  // an atom or a MONO
 } expr_term;
 
 typedef struct symbol_record {
-    sc_symbol symbol;      // first: sc_symbol * and symbol_record * convert
+    sc_symbol symbol;  // first: sc_symbol * and symbol_record * convert
     const sc_expr *expr;
     uint32_t index;
 } symbol_record;
 
 struct sc_expr {
-    uint8_t kind;          // expr_kind
-    uint8_t cmp;           // COMPARE: EQ, NE or LE, with an integer on the right
+    uint8_t kind;  // expr_kind
+    uint8_t cmp;   // COMPARE: EQ, NE or LE, with an integer on the right
     uint16_t depth;
-    uint32_t weight;       // nodes when written out as a tree
-    uint32_t count;        // of args, factors or terms
+    uint32_t weight;  // nodes when written out as a tree
+    uint32_t count;   // of args, factors or terms
     uint64_t hash;
     sc_exprs *owner;
-    int64_t constant;      // SUM
+    int64_t constant;  // SUM
     union {
         symbol_record *symbol;
         const sc_expr *const *factors;  // MONO: ascending, repeated for powers
@@ -51,7 +64,7 @@ struct sc_expr {
 struct sc_exprs {
     sc_arena *arena;
     sc_names *names;
-    const sc_expr **slots; // open addressing, power of two
+    const sc_expr **slots;  // open addressing, power of two
     uint32_t slot_count, count;
     SC_VEC(symbol_record *) symbols;
     sc_map by_name;
@@ -62,7 +75,7 @@ struct sc_exprs {
 typedef struct expr_poly {
     int64_t constant;
     uint32_t count;
-    bool overflow;         // too many terms
+    bool overflow;  // too many terms
     expr_term terms[EXPR_TERM_MAX];
 } expr_poly;
 

@@ -15,20 +15,16 @@ static int64_t gcd_i64(int64_t a, int64_t b) {
 
 static int64_t gcd_of_terms(const expr_poly *p, int64_t start) {
     int64_t g = start;
-    for (uint32_t i = 0; i < p->count; i++)
-        g = gcd_i64(g, p->terms[i].coefficient);
+    for (uint32_t i = 0; i < p->count; i++) g = gcd_i64(g, p->terms[i].coefficient);
     return g;
 }
 
-static bool is_single(sc_dim d) {
-    return d.expr && d.expr->kind != EXPR_SUM;
-}
+static bool is_single(sc_dim d) { return d.expr && d.expr->kind != EXPR_SUM; }
 
 // Quotient of one term by coefficient * mono, if exact.
 static bool divide_term(sc_exprs *exprs, expr_term term, int64_t coefficient, const sc_expr *mono,
                         int64_t *quotient, const sc_expr **rest) {
-    if (term.coefficient % coefficient != 0)
-        return false;
+    if (term.coefficient % coefficient != 0) return false;
     *quotient = expr_floordiv_i64(term.coefficient, coefficient);
     *rest = term.mono;
     return !mono || expr_mono_div(exprs, term.mono, mono, rest);
@@ -57,8 +53,8 @@ static void pull_out(sc_exprs *exprs, expr_poly *p, int64_t coefficient, const s
     rest.constant = p->constant;
     if (!mono) {
         rest.constant = expr_mod_i64(p->constant, coefficient);
-        whole->constant = expr_sat_add(whole->constant,
-                                       expr_floordiv_i64(p->constant, coefficient));
+        whole->constant =
+            expr_sat_add(whole->constant, expr_floordiv_i64(p->constant, coefficient));
     }
     *p = rest;
 }
@@ -66,8 +62,7 @@ static void pull_out(sc_exprs *exprs, expr_poly *p, int64_t coefficient, const s
 static void subtract_multiple(sc_exprs *exprs, expr_poly *p, int64_t q, const sc_expr *mono,
                               const expr_poly *b) {
     int64_t minus = expr_sat_mul(q, -1);
-    if (b->constant)
-        poly_add(p, expr_sat_mul(minus, b->constant), mono);
+    if (b->constant) poly_add(p, expr_sat_mul(minus, b->constant), mono);
     for (uint32_t i = 0; i < b->count; i++) {
         const sc_expr *product = b->terms[i].mono;
         if (mono && !(product = expr_mono_mul(exprs, mono, product))) {
@@ -91,8 +86,7 @@ static bool divide_exactly(sc_exprs *exprs, const expr_poly *a, const expr_poly 
             return false;
         poly_add(quotient, q, mono);
         subtract_multiple(exprs, &rest, q, mono, b);
-        if (rest.overflow || quotient->overflow)
-            return false;
+        if (rest.overflow || quotient->overflow) return false;
     }
     return rest.count == 0 && rest.constant == 0;
 }
@@ -101,16 +95,13 @@ static bool divide_exactly(sc_exprs *exprs, const expr_poly *a, const expr_poly 
 static void cancel_common(sc_exprs *exprs, expr_poly *a, int64_t *coefficient,
                           const sc_expr **mono) {
     int64_t g = gcd_of_terms(a, *coefficient);
-    if (*mono && a->constant)
-        g = gcd_i64(g, a->constant);
+    if (*mono && a->constant) g = gcd_i64(g, a->constant);
     if (g > 1) {
-        for (uint32_t i = 0; i < a->count; i++)
-            a->terms[i].coefficient /= g;
+        for (uint32_t i = 0; i < a->count; i++) a->terms[i].coefficient /= g;
         a->constant = expr_floordiv_i64(a->constant, g);
         *coefficient /= g;
     }
-    if (!*mono || a->constant)
-        return;
+    if (!*mono || a->constant) return;
     uint32_t count = (*mono)->kind == EXPR_MONO ? (*mono)->count : 1;
     const sc_expr *factors[EXPR_DEGREE_MAX];
     for (uint32_t f = 0; f < count; f++)
@@ -120,8 +111,7 @@ static void cancel_common(sc_exprs *exprs, expr_poly *a, int64_t *coefficient,
         const sc_expr *left;
         for (uint32_t i = 0; common && i < a->count; i++)
             common = expr_mono_div(exprs, a->terms[i].mono, factors[f], &left) && left;
-        if (!common)
-            continue;
+        if (!common) continue;
         for (uint32_t i = 0; i < a->count; i++)
             expr_mono_div(exprs, a->terms[i].mono, factors[f], &a->terms[i].mono);
         expr_mono_div(exprs, *mono, factors[f], mono);
@@ -135,8 +125,7 @@ static sc_dim merge_nested(sc_exprs *exprs, const expr_poly *a, sc_dim divisor) 
         inner->args[1].expr || inner->args[1].value <= 0)
         return sc_dim_int(0);
     int64_t m = inner->args[1].value, scale = expr_sat_mul(m, divisor.value);
-    if (scale == SC_DIM_INF)
-        return sc_dim_int(0);
+    if (scale == SC_DIM_INF) return sc_dim_int(0);
     sc_dim shift = sc_dim_int(expr_sat_mul(a->constant, m));
     return sc_dim_floordiv(exprs, sc_dim_add(exprs, inner->args[0], shift), sc_dim_int(scale));
 }
@@ -145,12 +134,10 @@ static sc_dim floordiv_atom(sc_exprs *exprs, expr_poly *a, sc_dim divisor) {
     if (!a->count && (!a->constant || !divisor.expr))
         return sc_dim_int(divisor.expr ? 0 : expr_floordiv_i64(a->constant, divisor.value));
     sc_dim nested = merge_nested(exprs, a, divisor);
-    if (!sc_dim_is(nested, 0))
-        return nested;
+    if (!sc_dim_is(nested, 0)) return nested;
     sc_dim numerator = expr_from_poly(exprs, a, EXPR_RANGE_ALL);
     sc_range range = expr_range_floordiv(sc_dim_range(numerator), sc_dim_range(divisor));
-    if (range.min == range.max)
-        return sc_dim_int(range.min);
+    if (range.min == range.max) return sc_dim_int(range.min);
     return expr_atom(exprs, EXPR_FLOORDIV, 0, (sc_dim[]){numerator, divisor}, 2, range);
 }
 
@@ -171,8 +158,7 @@ static sc_dim floordiv_single(sc_exprs *exprs, expr_poly *a, int64_t coefficient
         coefficient = -coefficient;
     }
     expr_poly divisor_poly = {.constant = mono ? 0 : coefficient};
-    if (mono)
-        expr_poly_add_term(&divisor_poly, coefficient, mono);
+    if (mono) expr_poly_add_term(&divisor_poly, coefficient, mono);
     sc_dim divisor = expr_from_poly(exprs, &divisor_poly, EXPR_RANGE_ALL);
     // One spelling for rounding up: floor(-x / c) is -floor((x + c - 1) / c).
     bool up = !mono && a->count && a->terms[0].coefficient < 0 && coefficient > 1;
@@ -182,26 +168,20 @@ static sc_dim floordiv_single(sc_exprs *exprs, expr_poly *a, int64_t coefficient
     }
     sc_dim left = sc_dim_is(divisor, 1) ? expr_from_poly(exprs, a, EXPR_RANGE_ALL)
                                         : floordiv_atom(exprs, a, divisor);
-    if (up)
-        left = sc_dim_neg(exprs, left);
+    if (up) left = sc_dim_neg(exprs, left);
     return sc_dim_add(exprs, expr_from_poly(exprs, &whole, EXPR_RANGE_ALL), left);
 }
 
 sc_dim sc_dim_floordiv(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr)
-        return sc_dim_int(expr_floordiv_i64(a.value, b.value));
-    if (sc_dim_is(b, 0) || sc_dim_is(a, 0))
-        return sc_dim_int(0);
-    if (sc_dim_is(b, 1))
-        return a;
-    if (sc_dim_equal(a, b))
-        return sc_dim_int(1);
+    if (!a.expr && !b.expr) return sc_dim_int(expr_floordiv_i64(a.value, b.value));
+    if (sc_dim_is(b, 0) || sc_dim_is(a, 0)) return sc_dim_int(0);
+    if (sc_dim_is(b, 1)) return a;
+    if (sc_dim_equal(a, b)) return sc_dim_int(1);
     exprs = expr_owner(exprs, a, b);
     expr_poly pa, pb, quotient;
     expr_poly_from(&pa, a);
     expr_poly_from(&pb, b);
-    if (!b.expr)
-        return floordiv_single(exprs, &pa, b.value, NULL);
+    if (!b.expr) return floordiv_single(exprs, &pa, b.value, NULL);
     if (pb.count == 1 && pb.constant == 0)
         return floordiv_single(exprs, &pa, pb.terms[0].coefficient, pb.terms[0].mono);
     if (divide_exactly(exprs, &pa, &pb, &quotient))
@@ -210,8 +190,7 @@ sc_dim sc_dim_floordiv(sc_exprs *exprs, sc_dim a, sc_dim b) {
 }
 
 sc_dim sc_dim_mod(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr)
-        return sc_dim_int(expr_mod_i64(a.value, b.value));
+    if (!a.expr && !b.expr) return sc_dim_int(expr_mod_i64(a.value, b.value));
     if (sc_dim_is(b, 0) || sc_dim_is(a, 0) || sc_dim_is(b, 1) || sc_dim_is(b, -1) ||
         sc_dim_equal(a, b))
         return sc_dim_int(0);
@@ -225,17 +204,13 @@ sc_dim sc_dim_mod(sc_exprs *exprs, sc_dim a, sc_dim b) {
     } else {
         expr_poly pb;
         expr_poly_from(&pb, b);
-        if (divide_exactly(exprs, &pa, &pb, &whole))
-            return sc_dim_int(0);
+        if (divide_exactly(exprs, &pa, &pb, &whole)) return sc_dim_int(0);
     }
     sc_dim rest = expr_from_poly(exprs, &pa, EXPR_RANGE_ALL);
-    if (!rest.expr && !b.expr)
-        return sc_dim_int(expr_mod_i64(rest.value, b.value));
-    if (sc_dim_is(rest, 0))
-        return rest;
+    if (!rest.expr && !b.expr) return sc_dim_int(expr_mod_i64(rest.value, b.value));
+    if (sc_dim_is(rest, 0)) return rest;
     sc_dim last = sc_dim_sub(exprs, b, sc_dim_int(1));
-    if (sc_dim_range(rest).min >= 0 && sc_dim_known_le(rest, last) == SC_TRI_TRUE)
-        return rest;
+    if (sc_dim_range(rest).min >= 0 && sc_dim_known_le(rest, last) == SC_TRI_TRUE) return rest;
     sc_range range = expr_range_mod(sc_dim_range(rest), sc_dim_range(b));
     return expr_atom(exprs, EXPR_MOD, 0, (sc_dim[]){rest, b}, 2, range);
 }
@@ -257,14 +232,11 @@ static bool dominates(expr_kind kind, sc_dim winner, sc_dim loser) {
 static bool add_operand(operand_list *list, sc_dim d) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++)
-        if (dominates(list->kind, list->items[i], d))
-            return true;
+        if (dominates(list->kind, list->items[i], d)) return true;
     for (uint32_t i = 0; i < list->count; i++)
-        if (!dominates(list->kind, d, list->items[i]))
-            list->items[kept++] = list->items[i];
+        if (!dominates(list->kind, d, list->items[i])) list->items[kept++] = list->items[i];
     list->count = kept;
-    if (kept == EXPR_OPERAND_MAX)
-        return false;
+    if (kept == EXPR_OPERAND_MAX) return false;
     uint32_t at = kept;
     while (at > 0 && expr_compare_dims(d, list->items[at - 1]) < 0) {
         list->items[at] = list->items[at - 1];
@@ -276,23 +248,19 @@ static bool add_operand(operand_list *list, sc_dim d) {
 }
 
 static bool add_operands(operand_list *list, sc_dim d) {
-    if (!d.expr || d.expr->kind != list->kind)
-        return add_operand(list, d);
+    if (!d.expr || d.expr->kind != list->kind) return add_operand(list, d);
     for (uint32_t i = 0; i < d.expr->count; i++)
-        if (!add_operand(list, d.expr->args[i]))
-            return false;
+        if (!add_operand(list, d.expr->args[i])) return false;
     return true;
 }
 
 static sc_dim extremum(sc_exprs *exprs, expr_kind kind, sc_dim a, sc_dim b) {
     bool max = kind == EXPR_MAX;
-    if (!a.expr && !b.expr)
-        return (a.value < b.value) == max ? b : a;
+    if (!a.expr && !b.expr) return (a.value < b.value) == max ? b : a;
     exprs = expr_owner(exprs, a, b);
     operand_list list = {.kind = kind};
     bool fits = add_operands(&list, a) && add_operands(&list, b);
-    if (fits && list.count == 1)
-        return list.items[0];
+    if (fits && list.count == 1) return list.items[0];
     sc_range ra = sc_dim_range(a), rb = sc_dim_range(b);
     sc_range range = max ? (sc_range){sc_max_i64(ra.min, rb.min), sc_max_i64(ra.max, rb.max)}
                          : (sc_range){sc_min_i64(ra.min, rb.min), sc_min_i64(ra.max, rb.max)};
@@ -300,26 +268,20 @@ static sc_dim extremum(sc_exprs *exprs, expr_kind kind, sc_dim a, sc_dim b) {
                 : sc_exprs_fresh(exprs, range);
 }
 
-sc_dim sc_dim_min(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    return extremum(exprs, EXPR_MIN, a, b);
-}
+sc_dim sc_dim_min(sc_exprs *exprs, sc_dim a, sc_dim b) { return extremum(exprs, EXPR_MIN, a, b); }
 
-sc_dim sc_dim_max(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    return extremum(exprs, EXPR_MAX, a, b);
-}
+sc_dim sc_dim_max(sc_exprs *exprs, sc_dim a, sc_dim b) { return extremum(exprs, EXPR_MAX, a, b); }
 
 // --- powers, choice, comparison ------------------------------------------------------------------
 
 sc_dim sc_dim_pow(sc_exprs *exprs, sc_dim a, sc_dim exponent) {
-    if (!a.expr && !exponent.expr)
-        return sc_dim_int(expr_pow_i64(a.value, exponent.value));
+    if (!a.expr && !exponent.expr) return sc_dim_int(expr_pow_i64(a.value, exponent.value));
     if (sc_dim_is(a, 1) || sc_dim_is(a, 0))
         return sc_dim_is(a, 1) ? a : sc_dim_compare(exprs, SC_CMP_EQ, exponent, a);
     exprs = expr_owner(exprs, a, exponent);
     if (!exponent.expr && exponent.value <= EXPR_DEGREE_MAX) {
         sc_dim product = sc_dim_int(1);
-        for (int64_t i = 0; i < exponent.value; i++)
-            product = sc_dim_mul(exprs, product, a);
+        for (int64_t i = 0; i < exponent.value; i++) product = sc_dim_mul(exprs, product, a);
         return product;
     }
     sc_range range = expr_range_pow(sc_dim_range(a), sc_dim_range(exponent));
@@ -327,16 +289,15 @@ sc_dim sc_dim_pow(sc_exprs *exprs, sc_dim a, sc_dim exponent) {
 }
 
 sc_dim sc_dim_where(sc_exprs *exprs, sc_dim cond, sc_dim a, sc_dim b) {
-    if (!cond.expr)
-        return cond.value ? a : b;
-    if (sc_dim_equal(a, b))
-        return a;
+    if (!cond.expr) return cond.value ? a : b;
+    if (sc_dim_equal(a, b)) return a;
     sc_range ra = sc_dim_range(a), rb = sc_dim_range(b);
     sc_range range = {sc_min_i64(ra.min, rb.min), sc_max_i64(ra.max, rb.max)};
     return expr_atom(expr_owner(exprs, cond, a), EXPR_WHERE, 0, (sc_dim[]){cond, a, b}, 3, range);
 }
 
-// p <= limit, p == limit or p != limit, with the constant moved right and common factors divided out.
+// p <= limit, p == limit or p != limit, with the constant moved right and common factors divided
+// out.
 static sc_dim compare_normal(sc_exprs *exprs, sc_cmp cmp, sc_dim difference) {
     expr_poly p;
     expr_poly_from(&p, difference);
@@ -344,8 +305,7 @@ static sc_dim compare_normal(sc_exprs *exprs, sc_cmp cmp, sc_dim difference) {
     p.constant = 0;
     int64_t g = gcd_of_terms(&p, 0);
     bool flip = cmp != SC_CMP_LE && p.terms[0].coefficient < 0;
-    if (cmp != SC_CMP_LE && limit % g != 0)
-        return sc_dim_int(cmp == SC_CMP_NE);
+    if (cmp != SC_CMP_LE && limit % g != 0) return sc_dim_int(cmp == SC_CMP_NE);
     limit = expr_floordiv_i64(limit, g) * (flip ? -1 : 1);
     for (uint32_t i = 0; i < p.count; i++)
         p.terms[i].coefficient = p.terms[i].coefficient / g * (flip ? -1 : 1);
@@ -361,13 +321,11 @@ sc_dim sc_dim_compare(sc_exprs *exprs, sc_cmp cmp, sc_dim a, sc_dim b) {
     case SC_CMP_GE: return sc_dim_compare(exprs, SC_CMP_LE, b, a);
     case SC_CMP_LT:
         // Infinity has no successor.
-        if (!a.expr && !b.expr)
-            return sc_dim_int(a.value < b.value);
+        if (!a.expr && !b.expr) return sc_dim_int(a.value < b.value);
         return sc_dim_compare(exprs, SC_CMP_LE, sc_dim_add(exprs, a, sc_dim_int(1)), b);
     case SC_CMP_LE: {
         sc_tri known = sc_dim_known_le(a, b);
-        if (known != SC_TRI_UNKNOWN)
-            return sc_dim_int(known == SC_TRI_TRUE);
+        if (known != SC_TRI_UNKNOWN) return sc_dim_int(known == SC_TRI_TRUE);
         break;
     }
     default: {
@@ -386,21 +344,16 @@ sc_dim sc_dim_compare(sc_exprs *exprs, sc_cmp cmp, sc_dim a, sc_dim b) {
 }
 
 sc_tri sc_dim_known_equal(sc_dim a, sc_dim b) {
-    if (sc_dim_equal(a, b))
-        return SC_TRI_TRUE;
-    if (!a.expr && !b.expr)
-        return SC_TRI_FALSE;
+    if (sc_dim_equal(a, b)) return SC_TRI_TRUE;
+    if (!a.expr && !b.expr) return SC_TRI_FALSE;
     sc_range range = sc_dim_range(sc_dim_sub(NULL, a, b));
-    if (range.min > 0 || range.max < 0)
-        return SC_TRI_FALSE;
+    if (range.min > 0 || range.max < 0) return SC_TRI_FALSE;
     return range.min == 0 && range.max == 0 ? SC_TRI_TRUE : SC_TRI_UNKNOWN;
 }
 
 sc_tri sc_dim_known_le(sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr)
-        return a.value <= b.value ? SC_TRI_TRUE : SC_TRI_FALSE;
+    if (!a.expr && !b.expr) return a.value <= b.value ? SC_TRI_TRUE : SC_TRI_FALSE;
     sc_range range = sc_dim_range(sc_dim_sub(NULL, b, a));
-    if (range.min >= 0)
-        return SC_TRI_TRUE;
+    if (range.min >= 0) return SC_TRI_TRUE;
     return range.max < 0 ? SC_TRI_FALSE : SC_TRI_UNKNOWN;
 }

@@ -1,7 +1,8 @@
 // Expressions from text: sympy's srepr ("Add(Symbol('s0', ...), Integer(1))") and Python's infix
 // ("s0 + 1") are one grammar, in which names before '(' are calls and other names are symbols.
-// Values are quotients while parsing, because exporters divide exactly where we divide whole numbers;
-// what remains a fraction at the end is refused. Depth and length are bounded by ctx->limits.
+// Values are quotients while parsing, because exporters divide exactly where we divide whole
+// numbers; what remains a fraction at the end is refused. Depth and length are bounded by
+// ctx->limits.
 #include <math.h>
 
 #include "core/expr.h"
@@ -47,15 +48,12 @@ static char peek(parser *p) {
 
 static bool take(parser *p, const char *token) {
     peek(p);
-    if (!sc_str_starts_with(sc_str_slice(p->text, p->at, p->text.size), token))
-        return false;
+    if (!sc_str_starts_with(sc_str_slice(p->text, p->at, p->text.size), token)) return false;
     p->at += strlen(token);
     return true;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -63,37 +61,29 @@ static bool is_letter(char c) {
 
 static sc_str take_name(parser *p) {
     size_t begin = p->at;
-    while (p->at < p->text.size && (is_letter(p->text.data[p->at]) || is_digit(p->text.data[p->at])))
+    while (p->at < p->text.size &&
+           (is_letter(p->text.data[p->at]) || is_digit(p->text.data[p->at])))
         p->at++;
     return sc_str_slice(p->text, begin, p->at);
 }
 
 static bool take_string(parser *p, sc_str *out) {
     char quote = peek(p);
-    if (quote != '\'' && quote != '"')
-        return false;
+    if (quote != '\'' && quote != '"') return false;
     size_t begin = ++p->at;
-    while (p->at < p->text.size && p->text.data[p->at] != quote)
-        p->at++;
-    if (p->at == p->text.size)
-        return false;
+    while (p->at < p->text.size && p->text.data[p->at] != quote) p->at++;
+    if (p->at == p->text.size) return false;
     *out = sc_str_slice(p->text, begin, p->at++);
     return true;
 }
 
 // --- quotients -----------------------------------------------------------------------------------
 
-static quotient whole(sc_dim d) {
-    return (quotient){d, sc_dim_int(1)};
-}
+static quotient whole(sc_dim d) { return (quotient){d, sc_dim_int(1)}; }
 
-static quotient truth(bool value) {
-    return whole(sc_dim_int(value));
-}
+static quotient truth(bool value) { return whole(sc_dim_int(value)); }
 
-static bool is_whole(quotient q) {
-    return sc_dim_is(q.den, 1);
-}
+static bool is_whole(quotient q) { return sc_dim_is(q.den, 1); }
 
 static quotient reduce(parser *p, sc_dim num, sc_dim den) {
     if (sc_dim_is(den, 1) || !sc_dim_is(sc_dim_mod(p->exprs, num, den), 0))
@@ -103,8 +93,7 @@ static quotient reduce(parser *p, sc_dim num, sc_dim den) {
 
 static quotient add(parser *p, quotient a, quotient b) {
     sc_exprs *e = p->exprs;
-    if (sc_dim_equal(a.den, b.den))
-        return reduce(p, sc_dim_add(e, a.num, b.num), a.den);
+    if (sc_dim_equal(a.den, b.den)) return reduce(p, sc_dim_add(e, a.num, b.num), a.den);
     sc_dim num = sc_dim_add(e, sc_dim_mul(e, a.num, b.den), sc_dim_mul(e, b.num, a.den));
     return reduce(p, num, sc_dim_mul(e, a.den, b.den));
 }
@@ -119,8 +108,7 @@ static quotient negate(parser *p, quotient a) {
 }
 
 static sc_status divide(parser *p, quotient a, quotient b, quotient *out) {
-    if (sc_dim_is(b.num, 0))
-        return bad(p, "a divisor that is not zero");
+    if (sc_dim_is(b.num, 0)) return bad(p, "a divisor that is not zero");
     sc_dim num = sc_dim_mul(p->exprs, a.num, b.den), den = sc_dim_mul(p->exprs, a.den, b.num);
     if (!den.expr && den.value < 0) {
         num = sc_dim_neg(p->exprs, num);
@@ -131,8 +119,7 @@ static sc_status divide(parser *p, quotient a, quotient b, quotient *out) {
 }
 
 static sc_status power(parser *p, quotient base, quotient exponent, quotient *out) {
-    if (!is_whole(exponent))
-        return unsupported(p, SC_STR("a fractional power"));
+    if (!is_whole(exponent)) return unsupported(p, SC_STR("a fractional power"));
     if (!exponent.num.expr && exponent.num.value < 0) {
         SC_TRY(divide(p, whole(sc_dim_int(1)), base, &base));
         exponent.num = sc_dim_int(expr_sat_mul(exponent.num.value, -1));
@@ -152,8 +139,7 @@ static sc_dim ceil_of(parser *p, quotient q) {
 
 // Toward zero: the floor, unless the value may be negative.
 static sc_dim trunc_of(parser *p, quotient q) {
-    if (is_whole(q))
-        return q.num;
+    if (is_whole(q)) return q.num;
     sc_dim positive = sc_dim_compare(p->exprs, SC_CMP_GE, q.num, sc_dim_int(0));
     return sc_dim_where(p->exprs, positive, floor_of(p, q), ceil_of(p, q));
 }
@@ -162,8 +148,7 @@ static sc_dim trunc_of(parser *p, quotient q) {
 static sc_status from_double(parser *p, sc_str text, quotient *out) {
     double value;
     int64_t den = 1;
-    if (!sc_parse_f64(text, &value) || isnan(value))
-        return bad(p, "a number");
+    if (!sc_parse_f64(text, &value) || isnan(value)) return bad(p, "a number");
     if (isinf(value)) {
         *out = whole(sc_dim_int(value > 0 ? SC_DIM_INF : SC_DIM_NEG_INF));
         return SC_OK;
@@ -172,8 +157,7 @@ static sc_status from_double(parser *p, sc_str text, quotient *out) {
         value *= 2;
         den *= 2;
     }
-    if (value != floor(value) || fabs(value) > 0x1p62)
-        return unsupported(p, text);
+    if (value != floor(value) || fabs(value) > 0x1p62) return unsupported(p, text);
     *out = reduce(p, sc_dim_int((int64_t)value), sc_dim_int(den));
     return SC_OK;
 }
@@ -184,8 +168,7 @@ static sc_status take_number(parser *p, quotient *out) {
     while (p->at < p->text.size) {
         char c = p->text.data[p->at];
         bool exponent = c == 'e' || c == 'E';
-        if (!is_digit(c) && c != '.' && !exponent)
-            break;
+        if (!is_digit(c) && c != '.' && !exponent) break;
         is_float = is_float || c == '.' || exponent;
         p->at++;
         if (exponent && p->at < p->text.size &&
@@ -194,8 +177,7 @@ static sc_status take_number(parser *p, quotient *out) {
     }
     sc_str text = sc_str_slice(p->text, begin, p->at);
     int64_t value;
-    if (is_float)
-        return from_double(p, text, out);
+    if (is_float) return from_double(p, text, out);
     // Beyond 64 bits a bound means "no bound".
     *out = whole(sc_dim_int(sc_parse_i64(text, &value) ? value : SC_DIM_INF));
     return SC_OK;
@@ -204,7 +186,12 @@ static sc_status take_number(parser *p, quotient *out) {
 // --- calls ---------------------------------------------------------------------------------------
 
 typedef enum call_kind {
-    CALL_ADD, CALL_MUL, CALL_MAX, CALL_MIN, CALL_AND, CALL_OR,  // of any number of operands
+    CALL_ADD,
+    CALL_MUL,
+    CALL_MAX,
+    CALL_MIN,
+    CALL_AND,
+    CALL_OR,  // of any number of operands
     CALL_FIXED
 } call_kind;
 
@@ -228,15 +215,13 @@ static sc_status fn_truediv(parser *p, const quotient *a, SC_UNUSED int variant,
 
 static sc_status need_whole(parser *p, const quotient *args, int count) {
     for (int i = 0; i < count; i++)
-        if (!is_whole(args[i]))
-            return unsupported(p, SC_STR("a fraction"));
+        if (!is_whole(args[i])) return unsupported(p, SC_STR("a fraction"));
     return SC_OK;
 }
 
 static sc_status fn_mod(parser *p, const quotient *a, SC_UNUSED int variant, quotient *out) {
     SC_TRY(need_whole(p, a, 2));
-    if (sc_dim_is(a[1].num, 0))
-        return bad(p, "a divisor that is not zero");
+    if (sc_dim_is(a[1].num, 0)) return bad(p, "a divisor that is not zero");
     *out = whole(sc_dim_mod(p->exprs, a[0].num, a[1].num));
     return SC_OK;
 }
@@ -269,8 +254,7 @@ static sc_status fn_where(parser *p, const quotient *a, SC_UNUSED int variant, q
 }
 
 static sc_status fn_round(parser *p, const quotient *a, int variant, quotient *out) {
-    if (variant == 'r')
-        SC_TRY(need_whole(p, a, 1));
+    if (variant == 'r') SC_TRY(need_whole(p, a, 1));
     *out = whole(variant == 'f'   ? floor_of(p, a[0])
                  : variant == 'c' ? ceil_of(p, a[0])
                                   : trunc_of(p, a[0]));
@@ -371,7 +355,8 @@ static sc_status fold(parser *p, call_kind kind, quotient a, quotient b, quotien
     SC_TRY(need_whole(p, &b, 1));
     // On truth values, and is the least and or the greatest.
     bool greatest = kind == CALL_MAX || kind == CALL_OR;
-    *out = whole(greatest ? sc_dim_max(p->exprs, a.num, b.num) : sc_dim_min(p->exprs, a.num, b.num));
+    *out =
+        whole(greatest ? sc_dim_max(p->exprs, a.num, b.num) : sc_dim_min(p->exprs, a.num, b.num));
     return SC_OK;
 }
 
@@ -380,13 +365,13 @@ static bool take_keyword(parser *p, sc_str *name, bool *value) {
     size_t begin = p->at;
     if (is_letter(peek(p))) {
         *name = take_name(p);
-        if (peek(p) == '=' && !sc_str_starts_with(sc_str_slice(p->text, p->at, p->text.size), "==")) {
+        if (peek(p) == '=' &&
+            !sc_str_starts_with(sc_str_slice(p->text, p->at, p->text.size), "==")) {
             p->at++;
             *value = take(p, "True");
             if (!*value && !take(p, "False")) {
                 peek(p);
-                while (p->at < p->text.size && is_digit(p->text.data[p->at]))
-                    p->at++;
+                while (p->at < p->text.size && is_digit(p->text.data[p->at])) p->at++;
             }
             return true;
         }
@@ -400,10 +385,8 @@ static sc_status parse_many(parser *p, call_kind kind, quotient *out) {
     bool value;
     bool first = true;
     while (!take(p, ")")) {
-        if (!first && !take(p, ","))
-            return bad(p, "',' or ')'");
-        if (!first && take_keyword(p, &name, &value))
-            continue;
+        if (!first && !take(p, ",")) return bad(p, "',' or ')'");
+        if (!first && take_keyword(p, &name, &value)) continue;
         quotient operand;
         SC_TRY(parse_level(p, 0, &operand));
         if (first)
@@ -421,12 +404,9 @@ static sc_status parse_fixed(parser *p, int arity, call_fn run, int variant, quo
     bool value;
     int count = 0;
     while (!take(p, ")")) {
-        if (count && !take(p, ","))
-            return bad(p, "',' or ')'");
-        if (count && take_keyword(p, &name, &value))
-            continue;
-        if (count == arity)
-            return bad(p, "fewer operands");
+        if (count && !take(p, ",")) return bad(p, "',' or ')'");
+        if (count && take_keyword(p, &name, &value)) continue;
+        if (count == arity) return bad(p, "fewer operands");
         SC_TRY(parse_level(p, 0, &args[count++]));
     }
     return count == arity ? run(p, args, variant, out) : bad(p, "more operands");
@@ -436,17 +416,14 @@ static sc_status parse_fixed(parser *p, int arity, call_fn run, int variant, quo
 static sc_status parse_symbol_call(parser *p, quotient *out) {
     sc_str name, keyword;
     bool value;
-    if (!take_string(p, &name) || !name.size || name.size > 64)
-        return bad(p, "a symbol's name");
+    if (!take_string(p, &name) || !name.size || name.size > 64) return bad(p, "a symbol's name");
     sc_symbol *symbol = sc_exprs_symbol(p->exprs, name);
     while (take(p, ",")) {
-        if (!take_keyword(p, &keyword, &value))
-            return bad(p, "an assumption");
+        if (!take_keyword(p, &keyword, &value)) return bad(p, "an assumption");
         int64_t least = sc_str_is(keyword, "positive")      ? 1
                         : sc_str_is(keyword, "nonnegative") ? 0
                                                             : SC_DIM_NEG_INF;
-        if (value && least > symbol->range.min)
-            symbol->range.min = least;
+        if (value && least > symbol->range.min) symbol->range.min = least;
     }
     *out = whole(sc_dim_from_symbol(p->exprs, symbol));
     return take(p, ")") ? SC_OK : bad(p, "')'");
@@ -456,25 +433,19 @@ static sc_status parse_symbol_call(parser *p, quotient *out) {
 static sc_status parse_float_call(parser *p, quotient *out) {
     sc_str text, keyword;
     bool value;
-    if (!take_string(p, &text))
-        return bad(p, "a quoted number");
+    if (!take_string(p, &text)) return bad(p, "a quoted number");
     while (take(p, ","))
-        if (!take_keyword(p, &keyword, &value))
-            return bad(p, "a precision");
+        if (!take_keyword(p, &keyword, &value)) return bad(p, "a precision");
     SC_TRY(from_double(p, text, out));
     return take(p, ")") ? SC_OK : bad(p, "')'");
 }
 
 static sc_status parse_call(parser *p, sc_str name, quotient *out) {
-    if (sc_str_is(name, "Symbol"))
-        return parse_symbol_call(p, out);
-    if (sc_str_is(name, "Float"))
-        return parse_float_call(p, out);
+    if (sc_str_is(name, "Symbol")) return parse_symbol_call(p, out);
+    if (sc_str_is(name, "Float")) return parse_float_call(p, out);
     for (size_t i = 0; i < SC_COUNT_OF(calls); i++) {
-        if (!sc_str_is(name, calls[i].name))
-            continue;
-        if (calls[i].kind != CALL_FIXED)
-            return parse_many(p, calls[i].kind, out);
+        if (!sc_str_is(name, calls[i].name)) continue;
+        if (calls[i].kind != CALL_FIXED) return parse_many(p, calls[i].kind, out);
         return parse_fixed(p, calls[i].arity, calls[i].run, calls[i].variant, out);
     }
     return unsupported(p, name);
@@ -484,8 +455,7 @@ static sc_status parse_call(parser *p, sc_str name, quotient *out) {
 
 static sc_status parse_name(parser *p, quotient *out) {
     sc_str name = take_name(p);
-    if (take(p, "("))
-        return parse_call(p, name, out);
+    if (take(p, "(")) return parse_call(p, name, out);
     if (sc_str_is(name, "true") || sc_str_is(name, "True"))
         *out = truth(true);
     else if (sc_str_is(name, "false") || sc_str_is(name, "False"))
@@ -504,12 +474,9 @@ static sc_status parse_primary(parser *p, quotient *out) {
     if (++p->nodes > p->ctx->limits.expr_node_max)
         return sc_fail(p->ctx, SC_ERR_LIMIT, NULL, "a symbolic expression has more than %llu parts",
                        (unsigned long long)p->ctx->limits.expr_node_max);
-    if (is_digit(c) || c == '.')
-        return take_number(p, out);
-    if (is_letter(c))
-        return parse_name(p, out);
-    if (!take(p, "("))
-        return bad(p, "a number, a name or '('");
+    if (is_digit(c) || c == '.') return take_number(p, out);
+    if (is_letter(c)) return parse_name(p, out);
+    if (!take(p, "(")) return bad(p, "a number, a name or '('");
     SC_TRY(parse_level(p, 0, out));
     return take(p, ")") ? SC_OK : bad(p, "')'");
 }
@@ -532,8 +499,7 @@ static int find_operator(parser *p) {
     peek(p);
     sc_str rest = sc_str_slice(p->text, p->at, p->text.size);
     for (size_t i = 0; i < SC_COUNT_OF(operators); i++)
-        if (sc_str_starts_with(rest, operators[i].token))
-            return (int)i;
+        if (sc_str_starts_with(rest, operators[i].token)) return (int)i;
     return -1;
 }
 
@@ -566,11 +532,9 @@ static sc_status parse_signed(parser *p, quotient *out) {
         inverted = inverted != (c == '~');
         p->at++;
     }
-    if (!minus && !inverted)
-        return parse_primary(p, out);
+    if (!minus && !inverted) return parse_primary(p, out);
     SC_TRY(parse_level(p, LEVEL_POWER, out));
-    if (minus)
-        *out = negate(p, *out);
+    if (minus) *out = negate(p, *out);
     return inverted ? fn_not(p, out, 0, out) : SC_OK;
 }
 
@@ -596,8 +560,7 @@ sc_status sc_dim_parse(sc_ctx *ctx, sc_exprs *exprs, sc_str text, sc_dim *out) {
     parser p = {.ctx = ctx, .exprs = exprs, .text = text};
     quotient value;
     SC_TRY(parse_level(&p, 0, &value));
-    if (peek(&p) != '\0' || p.at != text.size)
-        return bad(&p, "the end");
+    if (peek(&p) != '\0' || p.at != text.size) return bad(&p, "the end");
     SC_TRY(need_whole(&p, &value, 1));
     *out = value.num;
     return SC_OK;

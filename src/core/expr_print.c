@@ -7,19 +7,16 @@ static void print_expr(sc_sb *sb, const sc_expr *e);
 // As an operand of a product or quotient: sums get parentheses.
 static void print_operand(sc_sb *sb, sc_dim d) {
     bool wrap = d.expr ? d.expr->kind == EXPR_SUM || d.expr->kind == EXPR_MONO : d.value < 0;
-    if (wrap)
-        sc_sb_add_char(sb, '(');
+    if (wrap) sc_sb_add_char(sb, '(');
     sc_dim_print(sb, d);
-    if (wrap)
-        sc_sb_add_char(sb, ')');
+    if (wrap) sc_sb_add_char(sb, ')');
 }
 
 static void print_call(sc_sb *sb, const char *name, const sc_expr *e) {
     sc_sb_add_text(sb, name);
     sc_sb_add_char(sb, '(');
     for (uint32_t i = 0; i < e->count; i++) {
-        if (i)
-            sc_sb_add_text(sb, ", ");
+        if (i) sc_sb_add_text(sb, ", ");
         sc_dim_print(sb, e->args[i]);
     }
     sc_sb_add_char(sb, ')');
@@ -36,10 +33,8 @@ static void print_infix(sc_sb *sb, sc_dim a, const char *operator, sc_dim b) {
 static void print_mono(sc_sb *sb, const sc_expr *e) {
     for (uint32_t i = 0; i < e->count;) {
         uint32_t power = 1;
-        while (i + power < e->count && e->factors[i + power] == e->factors[i])
-            power++;
-        if (i)
-            sc_sb_add_char(sb, '*');
+        while (i + power < e->count && e->factors[i + power] == e->factors[i]) power++;
+        if (i) sc_sb_add_char(sb, '*');
         print_expr(sb, e->factors[i]);
         if (power > 1) {
             sc_sb_add_text(sb, "**");
@@ -69,8 +64,7 @@ static void print_term(sc_sb *sb, int64_t coefficient, const sc_expr *mono, bool
 static void print_sum(sc_sb *sb, const sc_expr *e) {
     for (uint32_t i = 0; i < e->count; i++)
         print_term(sb, e->terms[i].coefficient, e->terms[i].mono, i == 0);
-    if (e->constant)
-        print_term(sb, e->constant, NULL, false);
+    if (e->constant) print_term(sb, e->constant, NULL, false);
 }
 
 static void print_compare(sc_sb *sb, const sc_expr *e) {
@@ -82,8 +76,7 @@ static void print_compare(sc_sb *sb, const sc_expr *e) {
     expr_poly p;
     expr_poly_from(&p, e->args[0]);
     bool negative = true;
-    for (uint32_t i = 0; i < p.count; i++)
-        negative = negative && p.terms[i].coefficient < 0;
+    for (uint32_t i = 0; i < p.count; i++) negative = negative && p.terms[i].coefficient < 0;
     sc_sb_add_char(sb, '(');
     sc_dim_print(sb, negative ? sc_dim_neg(e->owner, e->args[0]) : e->args[0]);
     sc_sb_add_text(sb, negative ? " >= " : " <= ");
@@ -142,13 +135,11 @@ static sc_expr_view view_sum(sc_exprs *exprs, sc_dim d) {
                       (sc_dim){0, p.terms[0].mono});
     uint32_t at = p.count - 1;
     for (uint32_t i = 0; i < p.count; i++)
-        if (p.terms[i].coefficient < 0)
-            at = i;
-    sc_dim part = sc_dim_mul(exprs, sc_dim_int(p.terms[at].coefficient),
-                             (sc_dim){0, p.terms[at].mono});
+        if (p.terms[i].coefficient < 0) at = i;
+    sc_dim part =
+        sc_dim_mul(exprs, sc_dim_int(p.terms[at].coefficient), (sc_dim){0, p.terms[at].mono});
     sc_dim rest = sc_dim_sub(exprs, d, part);
-    if (p.terms[at].coefficient < 0)
-        return binary(SC_EXPR_SUB, rest, sc_dim_neg(exprs, part));
+    if (p.terms[at].coefficient < 0) return binary(SC_EXPR_SUB, rest, sc_dim_neg(exprs, part));
     return binary(SC_EXPR_ADD, rest, part);
 }
 
@@ -161,13 +152,11 @@ static sc_expr_view view_extremum(sc_exprs *exprs, const sc_expr *e) {
 }
 
 sc_expr_view sc_dim_view(sc_exprs *exprs, sc_dim d) {
-    if (!d.expr)
-        return (sc_expr_view){.op = SC_EXPR_INT, .value = d.value};
+    if (!d.expr) return (sc_expr_view){.op = SC_EXPR_INT, .value = d.value};
     const sc_expr *e = d.expr;
     exprs = expr_owner(exprs, d, d);
     switch ((expr_kind)e->kind) {
-    case EXPR_SYMBOL:
-        return (sc_expr_view){.op = SC_EXPR_SYMBOL, .symbol = &e->symbol->symbol};
+    case EXPR_SYMBOL: return (sc_expr_view){.op = SC_EXPR_SYMBOL, .symbol = &e->symbol->symbol};
     case EXPR_FLOORDIV: return binary(SC_EXPR_FLOORDIV, e->args[0], e->args[1]);
     case EXPR_MOD: return binary(SC_EXPR_MOD, e->args[0], e->args[1]);
     case EXPR_POW: return binary(SC_EXPR_POW, e->args[0], e->args[1]);
@@ -176,8 +165,8 @@ sc_expr_view sc_dim_view(sc_exprs *exprs, sc_dim d) {
     case EXPR_WHERE:
         return (sc_expr_view){.op = SC_EXPR_WHERE, .args = {e->args[0], e->args[1], e->args[2]}};
     case EXPR_COMPARE:
-        return (sc_expr_view){.op = SC_EXPR_COMPARE, .cmp = (sc_cmp)e->cmp,
-                              .args = {e->args[0], e->args[1]}};
+        return (sc_expr_view){
+            .op = SC_EXPR_COMPARE, .cmp = (sc_cmp)e->cmp, .args = {e->args[0], e->args[1]}};
     case EXPR_MONO: return view_mono(exprs, e);
     case EXPR_SUM: return view_sum(exprs, d);
     }

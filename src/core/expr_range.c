@@ -1,5 +1,5 @@
-// Intervals, hints and values of expressions. Intervals are inclusive with INT64_MIN and INT64_MAX as
-// the infinities; every bound is sound, not always tight.
+// Intervals, hints and values of expressions. Intervals are inclusive with INT64_MIN and INT64_MAX
+// as the infinities; every bound is sound, not always tight.
 #include "core/expr.h"
 
 static sc_range hull(int64_t a, int64_t b, int64_t c, int64_t d) {
@@ -12,13 +12,12 @@ sc_range expr_range_add(sc_range a, sc_range b) {
 }
 
 sc_range expr_range_mul(sc_range a, sc_range b) {
-    return hull(expr_sat_mul(a.min, b.min), expr_sat_mul(a.min, b.max),
-                expr_sat_mul(a.max, b.min), expr_sat_mul(a.max, b.max));
+    return hull(expr_sat_mul(a.min, b.min), expr_sat_mul(a.min, b.max), expr_sat_mul(a.max, b.min),
+                expr_sat_mul(a.max, b.max));
 }
 
 static int64_t floordiv_bound(int64_t a, int64_t b) {
-    if (b == SC_DIM_INF || b == SC_DIM_NEG_INF)
-        return a != 0 && (a < 0) != (b < 0) ? -1 : 0;
+    if (b == SC_DIM_INF || b == SC_DIM_NEG_INF) return a != 0 && (a < 0) != (b < 0) ? -1 : 0;
     return expr_floordiv_i64(a, b);
 }
 
@@ -36,18 +35,14 @@ sc_range expr_range_mod(sc_range a, sc_range b) {
         a.max != SC_DIM_INF && expr_floordiv_i64(a.min, b.min) == expr_floordiv_i64(a.max, b.min))
         return (sc_range){expr_mod_i64(a.min, b.min), expr_mod_i64(a.max, b.min)};
     sc_range range = {0, 0};
-    if (b.max > 0)
-        range.max = b.max == SC_DIM_INF ? SC_DIM_INF : b.max - 1;
-    if (b.min < 0)
-        range.min = b.min == SC_DIM_NEG_INF ? SC_DIM_NEG_INF : b.min + 1;
-    if (a.min >= 0 && b.min >= 0)
-        range.max = sc_min_i64(range.max, a.max);
+    if (b.max > 0) range.max = b.max == SC_DIM_INF ? SC_DIM_INF : b.max - 1;
+    if (b.min < 0) range.min = b.min == SC_DIM_NEG_INF ? SC_DIM_NEG_INF : b.min + 1;
+    if (a.min >= 0 && b.min >= 0) range.max = sc_min_i64(range.max, a.max);
     return range;
 }
 
 sc_range expr_range_pow(sc_range a, sc_range b) {
-    if (b.min < 0)
-        return EXPR_RANGE_ALL;
+    if (b.min < 0) return EXPR_RANGE_ALL;
     if (a.min >= 0)
         return (sc_range){a.min == 0 ? 0 : expr_pow_i64(a.min, b.min), expr_pow_i64(a.max, b.max)};
     int64_t most = expr_pow_i64(sc_max_i64(expr_sat_mul(a.min, -1), a.max), b.max);
@@ -72,14 +67,11 @@ static sc_range range_mono(const sc_expr *e) {
     sc_range range = {1, 1};
     for (uint32_t i = 0; i < e->count;) {
         uint32_t power = 1;
-        while (i + power < e->count && e->factors[i + power] == e->factors[i])
-            power++;
+        while (i + power < e->count && e->factors[i + power] == e->factors[i]) power++;
         sc_range factor = sc_dim_range((sc_dim){0, e->factors[i]});
         sc_range raised = {1, 1};
-        for (uint32_t k = 0; k < power; k++)
-            raised = expr_range_mul(raised, factor);
-        if (power % 2 == 0)
-            raised.min = sc_max_i64(raised.min, 0);
+        for (uint32_t k = 0; k < power; k++) raised = expr_range_mul(raised, factor);
+        if (power % 2 == 0) raised.min = sc_max_i64(raised.min, 0);
         range = expr_range_mul(range, raised);
         i += power;
     }
@@ -98,8 +90,7 @@ static sc_range range_extremum(const sc_expr *e) {
 }
 
 sc_range sc_dim_range(sc_dim d) {
-    if (!d.expr)
-        return (sc_range){d.value, d.value};
+    if (!d.expr) return (sc_range){d.value, d.value};
     const sc_expr *e = d.expr;
     switch ((expr_kind)e->kind) {
     case EXPR_SYMBOL: return e->symbol->symbol.range;
@@ -139,8 +130,7 @@ static int64_t eval_compare(sc_cmp cmp, int64_t a, int64_t b) {
 static int64_t eval(evaluation *ev, sc_dim d);
 
 static int64_t eval_symbol(evaluation *ev, const symbol_record *record) {
-    if (ev->values)
-        return ev->values[record->index];
+    if (ev->values) return ev->values[record->index];
     ev->complete = ev->complete && record->symbol.has_hint;
     return record->symbol.hint;
 }
@@ -164,8 +154,7 @@ static int64_t eval_many(evaluation *ev, const sc_expr *e) {
 }
 
 static int64_t eval(evaluation *ev, sc_dim d) {
-    if (!d.expr)
-        return d.value;
+    if (!d.expr) return d.value;
     const sc_expr *e = d.expr;
     switch ((expr_kind)e->kind) {
     case EXPR_SYMBOL: return eval_symbol(ev, e->symbol);

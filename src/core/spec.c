@@ -10,12 +10,11 @@ sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank) {
                      .strides = sc_new_array(arena, sc_dim, rank)};
 }
 
-// What a dim contributes to the strides outside it: at least 1. Sizes with an example value count as
-// positive, as PyTorch assumes of them; data-dependent ones may be 0.
+// What a dim contributes to the strides outside it: at least 1. Sizes with an example value count
+// as positive, as PyTorch assumes of them; data-dependent ones may be 0.
 static sc_dim step_of(sc_exprs *exprs, sc_dim size) {
     int64_t hint;
-    if (!size.expr)
-        return sc_dim_int(sc_max_i64(size.value, 1));
+    if (!size.expr) return sc_dim_int(sc_max_i64(size.value, 1));
     return sc_dim_hint(size, &hint) ? size : sc_dim_max(exprs, size, sc_dim_int(1));
 }
 
@@ -39,24 +38,20 @@ void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order) {
 
 sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec) {
     sc_dim numel = sc_dim_int(1);
-    for (uint32_t d = 0; d < spec->rank; d++)
-        numel = sc_dim_mul(exprs, numel, spec->sizes[d]);
+    for (uint32_t d = 0; d < spec->rank; d++) numel = sc_dim_mul(exprs, numel, spec->sizes[d]);
     return numel;
 }
 
 bool sc_spec_is_static(const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++)
-        if (spec->sizes[d].expr)
-            return false;
+        if (spec->sizes[d].expr) return false;
     return true;
 }
 
 bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b) {
-    if (a->rank != b->rank)
-        return false;
+    if (a->rank != b->rank) return false;
     for (uint32_t d = 0; d < a->rank; d++)
-        if (!sc_dim_equal(a->sizes[d], b->sizes[d]))
-            return false;
+        if (!sc_dim_equal(a->sizes[d], b->sizes[d])) return false;
     return true;
 }
 
@@ -64,17 +59,14 @@ bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b) {
 
 static bool has_no_elements(const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++)
-        if (sc_dim_is(spec->sizes[d], 0))
-            return true;
+        if (sc_dim_is(spec->sizes[d], 0)) return true;
     return false;
 }
 
 bool sc_spec_equal(const sc_spec *a, const sc_spec *b) {
-    if (a->dtype != b->dtype || !sc_spec_same_sizes(a, b))
-        return false;
+    if (a->dtype != b->dtype || !sc_spec_same_sizes(a, b)) return false;
     for (uint32_t d = 0; d < a->rank && !has_no_elements(a); d++)
-        if (!sc_dim_is(a->sizes[d], 1) && !sc_dim_equal(a->strides[d], b->strides[d]))
-            return false;
+        if (!sc_dim_is(a->sizes[d], 1) && !sc_dim_equal(a->strides[d], b->strides[d])) return false;
     return true;
 }
 
@@ -83,16 +75,15 @@ static bool is_dense_in(sc_exprs *exprs, const sc_spec *spec, const uint8_t *ord
     sc_dim expected = sc_dim_int(1);
     for (uint32_t i = spec->rank; i-- > 0;) {
         uint8_t d = order[i];
-        if (sc_dim_is(spec->sizes[d], 1))
-            continue;
-        if (!sc_dim_equal(spec->strides[d], expected))
-            return false;
+        if (sc_dim_is(spec->sizes[d], 1)) continue;
+        if (!sc_dim_equal(spec->strides[d], expected)) return false;
         expected = sc_dim_mul(exprs, expected, step_of(exprs, spec->sizes[d]));
     }
     return true;
 }
 
-static const uint8_t row_major[SC_RANK_MAX] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const uint8_t row_major[SC_RANK_MAX] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                               8, 9, 10, 11, 12, 13, 14, 15};
 static const uint8_t channels_last[4] = {0, 2, 3, 1};
 static const uint8_t channels_last_3d[5] = {0, 2, 3, 4, 1};
 
@@ -114,24 +105,17 @@ static order order_of(int64_t a, int64_t b) {
     return a < b ? ORDER_LESS : a > b ? ORDER_GREATER : ORDER_EQUAL;
 }
 
-static bool is_multiple(sc_dim a, sc_dim b) {
-    return sc_dim_is(sc_dim_mod(NULL, a, b), 0);
-}
+static bool is_multiple(sc_dim a, sc_dim b) { return sc_dim_is(sc_dim_mod(NULL, a, b), 0); }
 
 // Strides and sizes are at least 1 here, so a multiple is at least as large.
 static order compare(sc_dim a, sc_dim b) {
-    if (sc_dim_equal(a, b))
-        return ORDER_EQUAL;
-    if (!a.expr && !b.expr)
-        return order_of(a.value, b.value);
+    if (sc_dim_equal(a, b)) return ORDER_EQUAL;
+    if (!a.expr && !b.expr) return order_of(a.value, b.value);
     int64_t hint_a, hint_b;
     bool a_over_b = is_multiple(a, b), b_over_a = is_multiple(b, a);
-    if (a_over_b != b_over_a)
-        return a_over_b ? ORDER_GREATER : ORDER_LESS;
-    if (sc_dim_hint(a, &hint_a) && sc_dim_hint(b, &hint_b))
-        return order_of(hint_a, hint_b);
-    if (sc_dim_known_le(a, b) == SC_TRI_TRUE)
-        return ORDER_LESS;
+    if (a_over_b != b_over_a) return a_over_b ? ORDER_GREATER : ORDER_LESS;
+    if (sc_dim_hint(a, &hint_a) && sc_dim_hint(b, &hint_b)) return order_of(hint_a, hint_b);
+    if (sc_dim_known_le(a, b) == SC_TRI_TRUE) return ORDER_LESS;
     return sc_dim_known_le(b, a) == SC_TRI_TRUE ? ORDER_GREATER : ORDER_UNKNOWN;
 }
 
@@ -142,15 +126,12 @@ int sc_stride_compare(sc_dim a, sc_dim b) {
 
 bool sc_spec_dim_order(SC_UNUSED sc_exprs *exprs, const sc_spec *spec, uint8_t *out) {
     for (uint32_t d = 0; d < spec->rank; d++) {
-        if (sc_dim_is(spec->strides[d], 0))
-            return false;
+        if (sc_dim_is(spec->strides[d], 0)) return false;
         uint32_t at = d;
         while (at > 0) {
             order o = compare(spec->strides[out[at - 1]], spec->strides[d]);
-            if (o == ORDER_UNKNOWN)
-                return false;
-            if (o != ORDER_LESS)
-                break;
+            if (o == ORDER_UNKNOWN) return false;
+            if (o != ORDER_LESS) break;
             out[at] = out[at - 1];
             at--;
         }
@@ -160,23 +141,18 @@ bool sc_spec_dim_order(SC_UNUSED sc_exprs *exprs, const sc_spec *spec, uint8_t *
 }
 
 bool sc_spec_is_dense(sc_exprs *exprs, const sc_spec *spec) {
-    if (sc_spec_is_contiguous(exprs, spec))
-        return true;
+    if (sc_spec_is_contiguous(exprs, spec)) return true;
     // Dims of size 1 do not matter wherever they are put; the others must have distinct strides.
     uint8_t by_stride[SC_RANK_MAX];
     uint32_t count = 0;
     for (uint32_t d = 0; d < spec->rank; d++) {
-        if (sc_dim_is(spec->sizes[d], 1))
-            continue;
-        if (sc_dim_is(spec->strides[d], 0))
-            return false;
+        if (sc_dim_is(spec->sizes[d], 1)) continue;
+        if (sc_dim_is(spec->strides[d], 0)) return false;
         uint32_t at = count++;
         for (; at > 0; at--) {
             order o = compare(spec->strides[by_stride[at - 1]], spec->strides[d]);
-            if (o == ORDER_UNKNOWN)
-                return false;
-            if (o != ORDER_LESS)
-                break;
+            if (o == ORDER_UNKNOWN) return false;
+            if (o != ORDER_LESS) break;
             by_stride[at] = by_stride[at - 1];
         }
         by_stride[at] = (uint8_t)d;
@@ -190,27 +166,21 @@ bool sc_spec_is_dense(sc_exprs *exprs, const sc_spec *spec) {
 static bool looks_channels_last(sc_exprs *exprs, const sc_spec *spec) {
     uint32_t rank = spec->rank;
     sc_dim least = sc_dim_int(0);
-    if (sc_dim_is(spec->strides[1], 0))
-        return false;
+    if (sc_dim_is(spec->strides[1], 0)) return false;
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t d = i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
-        if (sc_dim_is(spec->sizes[d], 0))
-            return false;
+        if (sc_dim_is(spec->sizes[d], 0)) return false;
         order o = compare(spec->strides[d], least);
-        if (o == ORDER_LESS || o == ORDER_UNKNOWN)
-            return false;
-        if (d == 0 && sc_dim_equal(least, spec->strides[1]))
-            return false;
+        if (o == ORDER_LESS || o == ORDER_UNKNOWN) return false;
+        if (d == 0 && sc_dim_equal(least, spec->strides[1])) return false;
         least = spec->strides[d];
-        if (!sc_dim_is(spec->sizes[d], 1))
-            least = sc_dim_mul(exprs, least, spec->sizes[d]);
+        if (!sc_dim_is(spec->sizes[d], 1)) least = sc_dim_mul(exprs, least, spec->sizes[d]);
     }
     return true;
 }
 
 sc_memory_format sc_spec_suggested_format(sc_exprs *exprs, const sc_spec *spec) {
-    if (spec->rank == 4 && looks_channels_last(exprs, spec))
-        return SC_MEMORY_FORMAT_CHANNELS_LAST;
+    if (spec->rank == 4 && looks_channels_last(exprs, spec)) return SC_MEMORY_FORMAT_CHANNELS_LAST;
     if (spec->rank == 5 && looks_channels_last(exprs, spec))
         return SC_MEMORY_FORMAT_CHANNELS_LAST_3D;
     return SC_MEMORY_FORMAT_CONTIGUOUS;
@@ -230,11 +200,9 @@ bool sc_spec_bytes_max(const sc_spec *spec, uint64_t *out) {
     bool empty = false;
     for (uint32_t d = 0; d < spec->rank; d++) {
         int64_t size;
-        if (!sc_spec_size_max(spec, d, &size))
-            return false;
+        if (!sc_spec_size_max(spec, d, &size)) return false;
         empty = empty || size == 0;
-        if (size > 0 && !sc_mul_u64(bytes, (uint64_t)size, &bytes))
-            return false;
+        if (size > 0 && !sc_mul_u64(bytes, (uint64_t)size, &bytes)) return false;
     }
     *out = empty ? 0 : bytes;
     return true;
@@ -242,8 +210,7 @@ bool sc_spec_bytes_max(const sc_spec *spec, uint64_t *out) {
 
 static void print_dims(sc_sb *sb, const sc_dim *dims, uint32_t count) {
     for (uint32_t d = 0; d < count; d++) {
-        if (d)
-            sc_sb_add_text(sb, ", ");
+        if (d) sc_sb_add_text(sb, ", ");
         sc_dim_print(sb, dims[d]);
     }
 }

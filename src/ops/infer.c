@@ -40,10 +40,8 @@ static bool arg_fits(const sc_infer *in, const sc_param *param, const sc_iarg *a
     if (arg->kind == SC_IARG_NONE)
         return param->is_optional || param->default_kind == SC_DEFAULT_NONE ||
                (in->runtime && param->default_kind != SC_DEFAULT_REQUIRED);
-    if (!param->is_list)
-        return kind_fits(in, param, arg->kind);
-    if (arg->kind != SC_IARG_LIST)
-        return false;
+    if (!param->is_list) return kind_fits(in, param, arg->kind);
+    if (arg->kind != SC_IARG_LIST) return false;
     for (uint32_t i = 0; i < arg->count; i++) {
         sc_iarg_kind kind = arg->items[i].kind;
         if (kind == SC_IARG_NONE ? !param->item_is_optional : !kind_fits(in, param, kind))
@@ -61,7 +59,8 @@ static sc_status check(const sc_infer *in) {
     for (uint32_t i = 0; i < in->arg_count; i++) {
         has_tensor = has_tensor || in->args[i].kind == SC_IARG_TENSOR;
         if (!arg_fits(in, &schema->params[i], &in->args[i]))
-            return rule_fail(in, SC_ERR_ARGUMENT, "argument '" SC_STR_FMT "' of %s is of a wrong kind",
+            return rule_fail(in, SC_ERR_ARGUMENT,
+                             "argument '" SC_STR_FMT "' of %s is of a wrong kind",
                              SC_STR_ARG(schema->params[i].name), in->op->name);
     }
     if (!has_tensor)
@@ -72,8 +71,7 @@ static sc_status check(const sc_infer *in) {
 // The result of relu_ is self, whatever relu would make.
 static sc_status keep_self(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
-    if (!self)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs a tensor to write to", in->op->name);
+    if (!self) return rule_fail(in, SC_ERR_ARGUMENT, "%s needs a tensor to write to", in->op->name);
     if (in->out_count == 1 && in->outs[0].kind == SC_IOUT_TENSOR &&
         !sc_op_has(in->op->functional, SC_VIEW)) {
         if (in->outs[0].spec.rank != self->rank)
@@ -88,14 +86,10 @@ sc_status sc_infer_run(sc_infer *in) {
     if (sc_op_has(in->op, SC_FOREIGN) || (!in->op->infer && !sc_op_has(in->op, SC_INPLACE)))
         return rule_fail(in, SC_ERR_UNSUPPORTED_OP, "no shape rule for %s", in->op->name);
     SC_TRY(check(in));
-    if (in->op->infer)
-        SC_TRY(in->op->infer(in));
-    if (!sc_op_has(in->op, SC_INPLACE))
-        return SC_OK;
-    if (!in->op->infer)
-        sc_infer_outs(in, 1)[0] = (sc_iout){.kind = SC_IOUT_TENSOR};
-    if (!in->op->infer && rule_tensor(in, 0))
-        in->outs[0].spec = *rule_tensor(in, 0);
+    if (in->op->infer) SC_TRY(in->op->infer(in));
+    if (!sc_op_has(in->op, SC_INPLACE)) return SC_OK;
+    if (!in->op->infer) sc_infer_outs(in, 1)[0] = (sc_iout){.kind = SC_IOUT_TENSOR};
+    if (!in->op->infer && rule_tensor(in, 0)) in->outs[0].spec = *rule_tensor(in, 0);
     return keep_self(in);
 }
 
@@ -106,8 +100,7 @@ static const sc_iarg none = {.kind = SC_IARG_NONE};
 const sc_iarg *rule_arg(const sc_infer *in, const char *param) {
     const sc_schema *schema = in->op->schema;
     for (uint32_t i = 0; i < schema->param_count; i++)
-        if (sc_str_is(schema->params[i].name, param))
-            return &in->args[i];
+        if (sc_str_is(schema->params[i].name, param)) return &in->args[i];
     return &none;
 }
 
@@ -127,8 +120,7 @@ bool rule_is_none(const sc_infer *in, const char *param) {
 
 bool rule_bool(const sc_infer *in, const char *param, bool otherwise) {
     const sc_iarg *arg = rule_arg(in, param);
-    if (arg->kind == SC_IARG_BOOL)
-        return arg->b;
+    if (arg->kind == SC_IARG_BOOL) return arg->b;
     return arg->kind == SC_IARG_INT && !arg->dim.expr ? arg->dim.value != 0 : otherwise;
 }
 
@@ -147,8 +139,7 @@ sc_dim rule_dim(const sc_infer *in, const char *param, int64_t otherwise) {
 
 sc_dtype rule_dtype(const sc_infer *in, const char *param, sc_dtype otherwise) {
     const sc_iarg *arg = rule_arg(in, param);
-    if (arg->kind == SC_IARG_DTYPE)
-        return (sc_dtype)arg->code;
+    if (arg->kind == SC_IARG_DTYPE) return (sc_dtype)arg->code;
     return otherwise;
 }
 
@@ -162,14 +153,12 @@ sc_status rule_int(const sc_infer *in, const sc_iarg *arg, const char *what, int
 }
 
 double rule_number(const sc_iarg *arg) {
-    if (arg->kind == SC_IARG_FLOAT)
-        return arg->f;
+    if (arg->kind == SC_IARG_FLOAT) return arg->f;
     return arg->kind == SC_IARG_BOOL ? arg->b : (double)arg->dim.value;
 }
 
 sc_category rule_category(const sc_iarg *arg) {
-    if (arg->kind == SC_IARG_TENSOR)
-        return sc_dtype_category((sc_dtype)arg->tensor->dtype);
+    if (arg->kind == SC_IARG_TENSOR) return sc_dtype_category((sc_dtype)arg->tensor->dtype);
     return arg->kind == SC_IARG_FLOAT  ? SC_CATEGORY_FLOAT
            : arg->kind == SC_IARG_BOOL ? SC_CATEGORY_BOOL
                                        : SC_CATEGORY_INT;
@@ -196,8 +185,7 @@ sc_status rule_dim_set(const sc_infer *in, const char *param, uint32_t rank, boo
     const sc_iarg *arg = rule_arg(in, param);
     bool list = arg->kind == SC_IARG_LIST;
     bool all = arg->kind == SC_IARG_NONE || (list && arg->count == 0 && empty_is_all);
-    for (uint32_t d = 0; d < SC_RANK_MAX; d++)
-        flags[d] = all && d < rank;
+    for (uint32_t d = 0; d < SC_RANK_MAX; d++) flags[d] = all && d < rank;
     for (uint32_t i = 0; !all && i < (list ? arg->count : 1); i++) {
         int64_t dim;
         uint32_t wrapped;
@@ -214,15 +202,12 @@ sc_status rule_item(const sc_infer *in, const char *param, uint32_t i, sc_dim ot
                     sc_dim *out) {
     const sc_iarg *arg = rule_arg(in, param);
     *out = otherwise;
-    if (arg->kind != SC_IARG_LIST)
-        return SC_OK;
-    if (arg->count == 1)
-        i = 0;
+    if (arg->kind != SC_IARG_LIST) return SC_OK;
+    if (arg->count == 1) i = 0;
     if (arg->count && i >= arg->count)
         return rule_fail(in, SC_ERR_ARGUMENT, "'%s' of %s has %u items, which are too few", param,
                          in->op->name, arg->count);
-    if (arg->count)
-        *out = rule_item_dim(&arg->items[i]);
+    if (arg->count) *out = rule_item_dim(&arg->items[i]);
     return SC_OK;
 }
 
@@ -233,8 +218,7 @@ const char *rule_text(const sc_infer *in, const sc_spec *spec) {
     sc_sb_init(&sb, in->ctx->scratch);
     sc_sb_add_char(&sb, '[');
     for (uint32_t d = 0; d < spec->rank; d++) {
-        if (d)
-            sc_sb_add_text(&sb, ", ");
+        if (d) sc_sb_add_text(&sb, ", ");
         sc_dim_print(&sb, spec->sizes[d]);
     }
     sc_sb_add_char(&sb, ']');

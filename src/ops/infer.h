@@ -7,45 +7,59 @@
 #include "ops/op.h"
 
 typedef enum sc_iarg_kind {
-    SC_IARG_NONE, SC_IARG_TENSOR, SC_IARG_INT, SC_IARG_FLOAT, SC_IARG_BOOL, SC_IARG_STR,
-    SC_IARG_DTYPE, SC_IARG_MEMORY_FORMAT, SC_IARG_LAYOUT, SC_IARG_DEVICE, SC_IARG_LIST,
+    SC_IARG_NONE,
+    SC_IARG_TENSOR,
+    SC_IARG_INT,
+    SC_IARG_FLOAT,
+    SC_IARG_BOOL,
+    SC_IARG_STR,
+    SC_IARG_DTYPE,
+    SC_IARG_MEMORY_FORMAT,
+    SC_IARG_LAYOUT,
+    SC_IARG_DEVICE,
+    SC_IARG_LIST,
     SC_IARG_GRAPH
 } sc_iarg_kind;
 
 typedef struct sc_iarg {
     sc_iarg_kind kind;
-    uint32_t count;             // LIST
+    uint32_t count;  // LIST
     union {
         const sc_spec *tensor;
-        sc_dim dim;             // INT, possibly symbolic
+        sc_dim dim;  // INT, possibly symbolic
         double f;
         bool b;
         sc_str str;
-        uint32_t code;          // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format
+        uint32_t code;  // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format
         const struct sc_iarg *items;
     };
-    const int64_t *data;        // INT tensors whose values are known (repeats, indices); else NULL
+    const int64_t *data;  // INT tensors whose values are known (repeats, indices); else NULL
 } sc_iarg;
 
-typedef enum sc_iout_kind { SC_IOUT_NONE, SC_IOUT_TENSOR, SC_IOUT_INT, SC_IOUT_FLOAT,
-                            SC_IOUT_BOOL } sc_iout_kind;
+typedef enum sc_iout_kind {
+    SC_IOUT_NONE,
+    SC_IOUT_TENSOR,
+    SC_IOUT_INT,
+    SC_IOUT_FLOAT,
+    SC_IOUT_BOOL
+} sc_iout_kind;
 
 typedef struct sc_iout {
     sc_iout_kind kind;
     sc_spec spec;
-    sc_dim dim;   // INT and BOOL (0/1) when symbolically known
+    sc_dim dim;  // INT and BOOL (0/1) when symbolically known
 } sc_iout;
 
 typedef struct sc_infer {
     sc_ctx *ctx;
-    sc_arena *arena;      // where specs go
-    sc_exprs *exprs;      // NULL at run time, where every dim is concrete
+    sc_arena *arena;  // where specs go
+    sc_exprs *exprs;  // NULL at run time, where every dim is concrete
     const sc_op *op;
     const sc_iarg *args;  // schema order, defaults filled in
     uint32_t arg_count;
-    sc_iout *outs;        // set by the rule through sc_infer_outs
-    uint32_t out_count;   // flattened: a Tensor[] return contributes one per element
-    bool runtime;         // strides of the result do not matter
+    sc_iout *outs;       // set by the rule through sc_infer_outs
+    uint32_t out_count;  // flattened: a Tensor[] return contributes one per element
+    bool runtime;        // strides of the result do not matter
 } sc_infer;
 
 // Allocates the result array.

@@ -6,7 +6,8 @@
 
 static sc_status sizes_of(sc_infer *in, const sc_iarg *sizes, sc_dtype dtype, sc_spec *out) {
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     *out = rule_new(in, dtype, sizes->count);
     for (uint32_t d = 0; d < sizes->count; d++) {
         out->sizes[d] = rule_item_dim(&sizes->items[d]);
@@ -40,9 +41,9 @@ sc_status sc_infer_empty(sc_infer *in) {
     sc_spec spec;
     const sc_iarg *format = rule_arg(in, "memory_format");
     SC_TRY(sizes_of(in, &in->args[0], rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
-    rule_set_format(in, &spec, format->kind == SC_IARG_MEMORY_FORMAT
-                                   ? (sc_memory_format)format->code
-                                   : SC_MEMORY_FORMAT_CONTIGUOUS);
+    rule_set_format(in, &spec,
+                    format->kind == SC_IARG_MEMORY_FORMAT ? (sc_memory_format)format->code
+                                                          : SC_MEMORY_FORMAT_CONTIGUOUS);
     return rule_publish(in, spec);
 }
 
@@ -53,8 +54,7 @@ sc_status sc_infer_empty_strided(sc_infer *in) {
     if (strides->count != spec.rank)
         return rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and %u strides", in->op->name,
                          spec.rank, strides->count);
-    for (uint32_t d = 0; d < spec.rank; d++)
-        spec.strides[d] = rule_item_dim(&strides->items[d]);
+    for (uint32_t d = 0; d < spec.rank; d++) spec.strides[d] = rule_item_dim(&strides->items[d]);
     return rule_publish(in, spec);
 }
 
@@ -121,20 +121,19 @@ sc_status sc_infer_multinomial(sc_infer *in) {
 
 // --- arange --------------------------------------------------------------------------------------
 
-static const sc_iarg int_zero = {.kind = SC_IARG_INT}, int_one = {.kind = SC_IARG_INT,
-                                                                  .dim = {1, NULL}};
+static const sc_iarg int_zero = {.kind = SC_IARG_INT},
+                     int_one = {.kind = SC_IARG_INT, .dim = {1, NULL}};
 
 // ceil((end - start) / step), exact on integers.
 static sc_status count_steps(sc_infer *in, const sc_iarg *start, const sc_iarg *end,
                              const sc_iarg *step, sc_dim *out) {
-    bool floats = start->kind == SC_IARG_FLOAT || end->kind == SC_IARG_FLOAT ||
-                  step->kind == SC_IARG_FLOAT;
+    bool floats =
+        start->kind == SC_IARG_FLOAT || end->kind == SC_IARG_FLOAT || step->kind == SC_IARG_FLOAT;
     int64_t by = 0;
     if (floats) {
         const sc_iarg *all[3] = {start, end, step};
         for (uint32_t i = 0; i < 3; i++)
-            if (rule_is_int(all[i]))
-                SC_TRY(rule_int(in, all[i], "the range", &by));
+            if (rule_is_int(all[i])) SC_TRY(rule_int(in, all[i], "the range", &by));
         double count = ceil((rule_number(end) - rule_number(start)) / rule_number(step));
         if (!(count >= 0) || count > 0x1p53)
             return rule_fail(in, SC_ERR_ARGUMENT, "%s from %g to %g in steps of %g", in->op->name,
@@ -144,8 +143,7 @@ static sc_status count_steps(sc_infer *in, const sc_iarg *start, const sc_iarg *
     }
     SC_TRY(rule_int(in, step, "the step", &by));
     sc_dim span = sc_dim_sub(in->exprs, rule_item_dim(end), rule_item_dim(start));
-    if (by < 0)
-        span = sc_dim_neg(in->exprs, span);
+    if (by < 0) span = sc_dim_neg(in->exprs, span);
     if (by == 0 || by == INT64_MIN || rule_less(span, sc_dim_int(0), false))
         return rule_fail(in, SC_ERR_ARGUMENT, "%s: the step leads away from the end", in->op->name);
     sc_dim size = sc_dim_int(by < 0 ? -by : by);
@@ -156,8 +154,8 @@ static sc_status count_steps(sc_infer *in, const sc_iarg *start, const sc_iarg *
 
 static sc_status publish_range(sc_infer *in, const sc_iarg *start, const sc_iarg *end,
                                const sc_iarg *step) {
-    bool floats = start->kind == SC_IARG_FLOAT || end->kind == SC_IARG_FLOAT ||
-                  step->kind == SC_IARG_FLOAT;
+    bool floats =
+        start->kind == SC_IARG_FLOAT || end->kind == SC_IARG_FLOAT || step->kind == SC_IARG_FLOAT;
     sc_spec spec = rule_new(in, rule_dtype(in, "dtype", floats ? SC_DTYPE_F32 : SC_DTYPE_I64), 1);
     SC_TRY(count_steps(in, start, end, step, &spec.sizes[0]));
     return rule_publish_contiguous(in, spec);

@@ -1,5 +1,5 @@
-// Rules of ops that read or write by index tensors, masks and row numbers, and of those whose result
-// size depends on values: that size becomes a fresh symbol, bounded by what is known.
+// Rules of ops that read or write by index tensors, masks and row numbers, and of those whose
+// result size depends on values: that size becomes a fresh symbol, bounded by what is known.
 #include "ops/rule.h"
 
 // A size that only the data tells. At run time the kernel resizes its output itself.
@@ -13,8 +13,7 @@ static sc_status data_size(sc_infer *in, sc_dim most, sc_dim *out) {
 }
 
 static sc_status need_index(sc_infer *in, const sc_spec *index) {
-    if (sc_dtype_is_integral((sc_dtype)index->dtype, false))
-        return SC_OK;
+    if (sc_dtype_is_integral((sc_dtype)index->dtype, false)) return SC_OK;
     return rule_fail(in, SC_ERR_DTYPE, "%s needs an integer index, not %s", in->op->name,
                      sc_dtype_name((sc_dtype)index->dtype));
 }
@@ -38,8 +37,7 @@ sc_status sc_infer_index_select(sc_infer *in) {
     if (index->rank > 1)
         return rule_fail(in, SC_ERR_SHAPE, "%s needs a one-dimensional index", in->op->name);
     sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
-    if (self->rank)
-        spec.sizes[dim] = index->rank ? index->sizes[0] : sc_dim_int(1);
+    if (self->rank) spec.sizes[dim] = index->rank ? index->sizes[0] : sc_dim_int(1);
     return rule_publish_contiguous(in, spec);
 }
 
@@ -65,7 +63,8 @@ static sc_status add_mask(sc_infer *in, index_plan *plan, const sc_spec *self,
     for (uint32_t d = 0; d < mask->rank; d++) {
         if (plan->rank == self->rank)
             return rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
-        SC_TRY(rule_same(in, mask->sizes[d], self->sizes[plan->rank], "the sizes of mask and tensor"));
+        SC_TRY(
+            rule_same(in, mask->sizes[d], self->sizes[plan->rank], "the sizes of mask and tensor"));
         plan->by_dim[plan->rank++] = vector;
     }
     return SC_OK;
@@ -74,20 +73,18 @@ static sc_status add_mask(sc_infer *in, index_plan *plan, const sc_spec *self,
 static sc_status plan_indices(sc_infer *in, const sc_spec *self, index_plan *plan) {
     const sc_iarg *indices = &in->args[1];
     for (uint32_t i = 0; i < indices->count; i++) {
-        const sc_spec *index = indices->items[i].kind == SC_IARG_TENSOR ? indices->items[i].tensor
-                                                                       : NULL;
+        const sc_spec *index =
+            indices->items[i].kind == SC_IARG_TENSOR ? indices->items[i].tensor : NULL;
         if (index && is_mask(index)) {
             SC_TRY(add_mask(in, plan, self, index));
             continue;
         }
-        if (index)
-            SC_TRY(need_index(in, index));
+        if (index) SC_TRY(need_index(in, index));
         if (plan->rank == self->rank)
             return rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
         plan->by_dim[plan->rank++] = index;
     }
-    while (plan->rank < self->rank)
-        plan->by_dim[plan->rank++] = NULL;
+    while (plan->rank < self->rank) plan->by_dim[plan->rank++] = NULL;
     return SC_OK;
 }
 
@@ -103,13 +100,12 @@ static sc_status joint_index(sc_infer *in, const index_plan *plan, sc_spec *join
     const sc_spec *indices[SC_RANK_MAX];
     uint32_t count = 0;
     for (uint32_t d = 0; d < plan->rank; d++)
-        if (plan->by_dim[d])
-            indices[count++] = plan->by_dim[d];
+        if (plan->by_dim[d]) indices[count++] = plan->by_dim[d];
     return rule_broadcast(in, indices, count, joint);
 }
 
-// Where the result's dims come from: sizes of `out`, and strides of self seen in that shape, 0 where
-// indices decide.
+// Where the result's dims come from: sizes of `out`, and strides of self seen in that shape, 0
+// where indices decide.
 static void place_dims(const sc_spec *self, const index_plan *plan, const sc_spec *joint,
                        bool split, sc_spec *out, sc_spec *source) {
     uint32_t rank = 0;
@@ -148,15 +144,14 @@ sc_status sc_infer_index(sc_infer *in) {
     SC_TRY(joint_index(in, &plan, &joint));
     bool split = is_split(&plan);
     uint32_t rank = joint.rank;
-    for (uint32_t d = 0; d < self->rank; d++)
-        rank += !plan.by_dim[d];
+    for (uint32_t d = 0; d < self->rank; d++) rank += !plan.by_dim[d];
     if (rank > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     sc_spec spec = rule_new(in, (sc_dtype)self->dtype, rank);
     sc_spec source = rule_new(in, (sc_dtype)self->dtype, rank);
     place_dims(self, &plan, &joint, split, &spec, &source);
-    if (joint.rank == 0)
-        first_strides(self, &plan, split, &source);
+    if (joint.rank == 0) first_strides(self, &plan, split, &source);
     source.sizes = spec.sizes;
     const sc_spec *operand = &source;
     if (in->runtime || sc_dim_is(sc_spec_numel(in->exprs, self), 0))
@@ -216,29 +211,24 @@ static sc_status publish_found(sc_infer *in, const sc_spec *values) {
     return rule_publish_like(in, narrow ? SC_DTYPE_I32 : SC_DTYPE_I64, values);
 }
 
-sc_status sc_infer_searchsorted(sc_infer *in) {
-    return publish_found(in, rule_tensor(in, 1));
-}
+sc_status sc_infer_searchsorted(sc_infer *in) { return publish_found(in, rule_tensor(in, 1)); }
 
-sc_status sc_infer_bucketize(sc_infer *in) {
-    return publish_found(in, rule_tensor(in, 0));
-}
+sc_status sc_infer_bucketize(sc_infer *in) { return publish_found(in, rule_tensor(in, 0)); }
 
 // Sizes of the indices, then one row of the table.
 static sc_status publish_rows(sc_infer *in, sc_dtype dtype, const sc_spec *indices, sc_dim row) {
     SC_TRY(need_index(in, indices));
     if (indices->rank == SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     sc_spec spec = rule_new(in, dtype, indices->rank + 1u);
-    for (uint32_t d = 0; d < indices->rank; d++)
-        spec.sizes[d] = indices->sizes[d];
+    for (uint32_t d = 0; d < indices->rank; d++) spec.sizes[d] = indices->sizes[d];
     spec.sizes[indices->rank] = row;
     return rule_publish_contiguous(in, spec);
 }
 
 static sc_status need_table(sc_infer *in, const sc_spec *weight) {
-    if (weight->rank == 2)
-        return SC_OK;
+    if (weight->rank == 2) return SC_OK;
     return rule_fail(in, SC_ERR_SHAPE, "%s: the table must have 2 dimensions, but its sizes are %s",
                      in->op->name, rule_text(in, weight));
 }

@@ -8,8 +8,7 @@ sc_spec rule_new(sc_infer *in, sc_dtype dtype, uint32_t rank) {
 
 sc_spec rule_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes) {
     sc_spec spec = sc_spec_new(in->arena, dtype, sizes->rank);
-    if (sizes->rank)
-        memcpy(spec.sizes, sizes->sizes, sizes->rank * sizeof(sc_dim));
+    if (sizes->rank) memcpy(spec.sizes, sizes->sizes, sizes->rank * sizeof(sc_dim));
     return spec;
 }
 
@@ -22,9 +21,7 @@ sc_status rule_publish(sc_infer *in, sc_spec spec) {
     return SC_OK;
 }
 
-void rule_contiguous(sc_infer *in, sc_spec *spec) {
-    sc_spec_set_contiguous(in->exprs, spec);
-}
+void rule_contiguous(sc_infer *in, sc_spec *spec) { sc_spec_set_contiguous(in->exprs, spec); }
 
 sc_status rule_publish_contiguous(sc_infer *in, sc_spec spec) {
     rule_contiguous(in, &spec);
@@ -48,8 +45,9 @@ void rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format) {
 }
 
 void rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model) {
-    rule_set_format(in, spec, in->runtime ? SC_MEMORY_FORMAT_CONTIGUOUS
-                                          : sc_spec_suggested_format(in->exprs, model));
+    rule_set_format(in, spec,
+                    in->runtime ? SC_MEMORY_FORMAT_CONTIGUOUS
+                                : sc_spec_suggested_format(in->exprs, model));
 }
 
 void rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model) {
@@ -66,24 +64,22 @@ void rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model) {
 // The operand's stride along a dim of the result.
 static sc_dim stride_in(const sc_spec *operand, const sc_spec *result, uint32_t dim) {
     uint32_t missing = (uint32_t)result->rank - operand->rank;
-    if (dim < missing)
-        return sc_dim_int(0);
-    bool expanded = sc_dim_is(operand->sizes[dim - missing], 1) && !sc_dim_is(result->sizes[dim], 1);
+    if (dim < missing) return sc_dim_int(0);
+    bool expanded =
+        sc_dim_is(operand->sizes[dim - missing], 1) && !sc_dim_is(result->sizes[dim], 1);
     return expanded ? sc_dim_int(0) : operand->strides[dim - missing];
 }
 
-// Should `a`, which lies inside `b`, move outside it? Operands vote in order; a stride of 0 abstains.
+// Should `a`, which lies inside `b`, move outside it? Operands vote in order; a stride of 0
+// abstains.
 static int should_swap(const sc_spec *result, const sc_spec *const *operands, uint32_t count,
                        uint32_t a, uint32_t b) {
     for (uint32_t i = 0; i < count; i++) {
         sc_dim sa = stride_in(operands[i], result, a), sb = stride_in(operands[i], result, b);
-        if (sc_dim_is(sa, 0) || sc_dim_is(sb, 0))
-            continue;
+        if (sc_dim_is(sa, 0) || sc_dim_is(sb, 0)) continue;
         int order = sc_stride_compare(sa, sb);
-        if (order == 0 && sc_stride_compare(result->sizes[a], result->sizes[b]) > 0)
-            order = 1;
-        if (order)
-            return order;
+        if (order == 0 && sc_stride_compare(result->sizes[a], result->sizes[b]) > 0) order = 1;
+        if (order) return order;
     }
     return 0;
 }
@@ -93,14 +89,12 @@ static int should_swap(const sc_spec *result, const sc_spec *const *operands, ui
 void rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
                        uint32_t count) {
     uint8_t inner_first[SC_RANK_MAX], order[SC_RANK_MAX];
-    for (uint32_t i = 0; i < spec->rank; i++)
-        inner_first[i] = (uint8_t)(spec->rank - 1 - i);
+    for (uint32_t i = 0; i < spec->rank; i++) inner_first[i] = (uint8_t)(spec->rank - 1 - i);
     for (uint32_t i = 1; i < spec->rank; i++) {
         uint32_t moving = i;
         for (uint32_t j = i; j-- > 0;) {
             int swap = should_swap(spec, operands, count, inner_first[j], inner_first[moving]);
-            if (swap < 0)
-                break;
+            if (swap < 0) break;
             if (swap > 0) {
                 uint8_t dim = inner_first[j];
                 inner_first[j] = inner_first[moving];
@@ -109,8 +103,7 @@ void rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operan
             }
         }
     }
-    for (uint32_t i = 0; i < spec->rank; i++)
-        order[i] = inner_first[spec->rank - 1 - i];
+    for (uint32_t i = 0; i < spec->rank; i++) order[i] = inner_first[spec->rank - 1 - i];
     sc_spec_set_order(in->exprs, spec, order);
 }
 
@@ -119,8 +112,7 @@ typedef bool (*layout_test)(sc_exprs *exprs, const sc_spec *spec);
 static bool all_have(sc_exprs *exprs, const sc_spec *const *operands, uint32_t count,
                      layout_test test) {
     for (uint32_t i = 0; i < count; i++)
-        if (!test(exprs, operands[i]))
-            return false;
+        if (!test(exprs, operands[i])) return false;
     return true;
 }
 
@@ -150,41 +142,34 @@ void rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const 
 bool rule_less(sc_dim a, sc_dim b, bool otherwise) {
     int64_t hint_a, hint_b;
     sc_tri known = sc_dim_known_le(b, a);
-    if (known != SC_TRI_UNKNOWN)
-        return known == SC_TRI_FALSE;
+    if (known != SC_TRI_UNKNOWN) return known == SC_TRI_FALSE;
     // PyTorch decided by the example sizes too, and holds the program to it.
-    if (sc_dim_hint(a, &hint_a) && sc_dim_hint(b, &hint_b))
-        return hint_a < hint_b;
+    if (sc_dim_hint(a, &hint_a) && sc_dim_hint(b, &hint_b)) return hint_a < hint_b;
     return otherwise;
 }
 
 sc_status rule_same(sc_infer *in, sc_dim a, sc_dim b, const char *what) {
-    if (sc_dim_known_equal(a, b) != SC_TRI_FALSE)
-        return SC_OK;
+    if (sc_dim_known_equal(a, b) != SC_TRI_FALSE) return SC_OK;
     return rule_fail(in, SC_ERR_SHAPE, "%s of %s must be equal, but are %s and %s", what,
                      in->op->name, rule_dim_text(in, a), rule_dim_text(in, b));
 }
 
 static bool merge_sizes(sc_dim *size, sc_dim other) {
-    if (sc_dim_is(other, 1) || sc_dim_equal(*size, other))
-        return true;
+    if (sc_dim_is(other, 1) || sc_dim_equal(*size, other)) return true;
     if (sc_dim_is(*size, 1)) {
         *size = other;
         return true;
     }
-    if (sc_dim_known_equal(*size, other) == SC_TRI_FALSE)
-        return false;
+    if (sc_dim_known_equal(*size, other) == SC_TRI_FALSE) return false;
     // Not provably equal: PyTorch made sure that they are. The simpler one says more.
-    if (!other.expr || (sc_dim_symbol(other) && !sc_dim_symbol(*size) && size->expr))
-        *size = other;
+    if (!other.expr || (sc_dim_symbol(other) && !sc_dim_symbol(*size) && size->expr)) *size = other;
     return true;
 }
 
 sc_status rule_broadcast(sc_infer *in, const sc_spec *const *operands, uint32_t count,
                          sc_spec *out) {
     uint32_t rank = 0;
-    for (uint32_t i = 0; i < count; i++)
-        rank = operands[i]->rank > rank ? operands[i]->rank : rank;
+    for (uint32_t i = 0; i < count; i++) rank = operands[i]->rank > rank ? operands[i]->rank : rank;
     out->rank = (uint8_t)rank;
     out->sizes = sc_new_array(in->arena, sc_dim, rank);
     out->strides = sc_new_array(in->arena, sc_dim, rank);
@@ -195,8 +180,8 @@ sc_status rule_broadcast(sc_infer *in, const sc_spec *const *operands, uint32_t 
             uint32_t missing = rank - operands[i]->rank;
             if (d < missing || merge_sizes(&out->sizes[d], operands[i]->sizes[d - missing]))
                 continue;
-            const sc_spec *first = operands[0] == operands[i] && count > 1 ? operands[1]
-                                                                          : operands[0];
+            const sc_spec *first =
+                operands[0] == operands[i] && count > 1 ? operands[1] : operands[0];
             return rule_fail(in, SC_ERR_SHAPE,
                              "sizes %s and %s do not broadcast: they differ in dimension %u",
                              rule_text(in, first), rule_text(in, operands[i]), d);

@@ -2,15 +2,13 @@
 #include "ops/rule.h"
 
 static sc_status need_rank(sc_infer *in, const sc_spec *spec, uint32_t rank, const char *what) {
-    if (spec->rank == rank)
-        return SC_OK;
+    if (spec->rank == rank) return SC_OK;
     return rule_fail(in, SC_ERR_SHAPE, "%s: %s must have %u dimensions, but its sizes are %s",
                      in->op->name, what, rank, rule_text(in, spec));
 }
 
 static sc_status need_same_dtype(sc_infer *in, const sc_spec *a, const sc_spec *b) {
-    if (a->dtype == b->dtype)
-        return SC_OK;
+    if (a->dtype == b->dtype) return SC_OK;
     return rule_fail(in, SC_ERR_DTYPE, "%s: dtypes %s and %s differ", in->op->name,
                      sc_dtype_name((sc_dtype)a->dtype), sc_dtype_name((sc_dtype)b->dtype));
 }
@@ -21,8 +19,7 @@ static sc_status product(sc_infer *in, const sc_spec *a, const sc_spec *b, sc_sp
     SC_TRY(need_same_dtype(in, a, b));
     SC_TRY(rule_same(in, a->sizes[rank - 1], b->sizes[rank - 2], "the inner sizes"));
     *out = rule_new(in, (sc_dtype)a->dtype, rank);
-    for (uint32_t d = 0; d + 1 < rank; d++)
-        out->sizes[d] = a->sizes[d];
+    for (uint32_t d = 0; d + 1 < rank; d++) out->sizes[d] = a->sizes[d];
     out->sizes[rank - 1] = b->sizes[rank - 1];
     rule_contiguous(in, out);
     return SC_OK;
@@ -57,8 +54,7 @@ sc_status sc_infer_addmm(sc_infer *in) {
     SC_TRY(rule_broadcast(in, both, 2, &joint));
     for (uint32_t d = 0; d < 2 && joint.rank == 2; d++)
         SC_TRY(rule_same(in, joint.sizes[d], spec.sizes[d], "the sizes of bias and product"));
-    if (joint.rank > 2)
-        return need_rank(in, bias, 2, "the bias");
+    if (joint.rank > 2) return need_rank(in, bias, 2, "the bias");
     return rule_publish(in, spec);
 }
 
@@ -86,8 +82,9 @@ static sc_status conv_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim kernel
     }
     *out = sc_dim_add(e, *out, one);
     if (rule_less(*out, transposed ? zero : one, false))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: the kernel of size %s is larger than its input of %s",
-                         in->op->name, rule_dim_text(in, kernel), rule_dim_text(in, input));
+        return rule_fail(in, SC_ERR_SHAPE,
+                         "%s: the kernel of size %s is larger than its input of %s", in->op->name,
+                         rule_dim_text(in, kernel), rule_dim_text(in, input));
     return SC_OK;
 }
 
@@ -100,13 +97,11 @@ static bool is_last_1d(const sc_spec *weight) {
 // PyTorch's plain 3-D convolution, which it takes for small float32 problems, knows row-major only.
 static bool is_small_3d(sc_infer *in, const sc_spec *input, const sc_spec *weight) {
     sc_dim work = sc_dim_int(1), one = sc_dim_int(1);
-    for (uint32_t d = 0; d < 4; d++)
-        work = sc_dim_mul(in->exprs, work, input->sizes[d]);
+    for (uint32_t d = 0; d < 4; d++) work = sc_dim_mul(in->exprs, work, input->sizes[d]);
     bool large_kernel = rule_less(sc_dim_int(3), weight->sizes[4], false) &&
                         rule_less(sc_dim_int(3), weight->sizes[3], false);
     return input->rank == 5 && !large_kernel && !rule_less(one, rule_dim(in, "groups", 1), false) &&
-           !rule_less(one, input->sizes[0], false) &&
-           !rule_less(sc_dim_int(20480), work, false);
+           !rule_less(one, input->sizes[0], false) && !rule_less(sc_dim_int(20480), work, false);
 }
 
 static void conv_layout(sc_infer *in, sc_spec *spec, const sc_spec *input, const sc_spec *weight) {
@@ -139,14 +134,12 @@ sc_status sc_infer_convolution(sc_infer *in) {
     if (!rule_less(sc_dim_int(0), groups, true))
         return rule_fail(in, SC_ERR_ARGUMENT, "%s: groups must be positive", in->op->name);
     uint32_t channel = input->rank - weight->rank + 1u;  // 0 without a batch
-    sc_dim wanted = transposed ? weight->sizes[0]
-                               : sc_dim_mul(in->exprs, weight->sizes[1], groups);
+    sc_dim wanted = transposed ? weight->sizes[0] : sc_dim_mul(in->exprs, weight->sizes[1], groups);
     SC_TRY(rule_same(in, input->sizes[channel], wanted, "the channels of input and weight"));
     sc_spec spec = rule_new(in, (sc_dtype)input->dtype, input->rank);
-    if (channel)
-        spec.sizes[0] = input->sizes[0];
-    spec.sizes[channel] = transposed ? sc_dim_mul(in->exprs, weight->sizes[1], groups)
-                                     : weight->sizes[0];
+    if (channel) spec.sizes[0] = input->sizes[0];
+    spec.sizes[channel] =
+        transposed ? sc_dim_mul(in->exprs, weight->sizes[1], groups) : weight->sizes[0];
     for (uint32_t i = 0; i < spatial; i++)
         SC_TRY(conv_size(in, i, input->sizes[channel + 1 + i], weight->sizes[2 + i], transposed,
                          &spec.sizes[channel + 1 + i]));
@@ -161,14 +154,11 @@ sc_status sc_infer_convolution_backward(sc_infer *in) {
     const sc_spec *weight = rule_tensor_named(in, "weight");
     sc_iout *outs = sc_infer_outs(in, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        if (i >= mask->count || !rule_number(&mask->items[i]))
-            continue;
+        if (i >= mask->count || !rule_number(&mask->items[i])) continue;
         const sc_spec *model = i == 0 ? input : weight;
         sc_spec spec = i == 2 ? rule_new(in, (sc_dtype)weight->dtype, 1)
                               : rule_like(in, (sc_dtype)model->dtype, model);
-        if (i == 2)
-            SC_TRY(rule_item(in, "bias_sizes", 0,
-                             sc_dim_int(0), &spec.sizes[0]));
+        if (i == 2) SC_TRY(rule_item(in, "bias_sizes", 0, sc_dim_int(0), &spec.sizes[0]));
         if (i == 2 && bias->kind != SC_IARG_LIST)
             return rule_fail(in, SC_ERR_ARGUMENT, "%s: the bias has no sizes", in->op->name);
         rule_contiguous(in, &spec);
@@ -190,8 +180,7 @@ sc_status sc_infer_cdist(sc_infer *in) {
     const sc_spec *both[2] = {&batch_a, &batch_b};
     SC_TRY(rule_broadcast(in, both, 2, &joint));
     sc_spec spec = rule_new(in, (sc_dtype)a->dtype, joint.rank + 2u);
-    for (uint32_t d = 0; d < joint.rank; d++)
-        spec.sizes[d] = joint.sizes[d];
+    for (uint32_t d = 0; d < joint.rank; d++) spec.sizes[d] = joint.sizes[d];
     spec.sizes[joint.rank] = a->sizes[a->rank - 2];
     spec.sizes[joint.rank + 1] = b->sizes[b->rank - 2];
     return rule_publish_contiguous(in, spec);
@@ -201,8 +190,8 @@ sc_status sc_infer_pdist(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     SC_TRY(need_rank(in, self, 2, "the input"));
     sc_spec spec = rule_new(in, (sc_dtype)self->dtype, 1);
-    sc_dim n = self->sizes[0], pairs = sc_dim_mul(in->exprs, n,
-                                                  sc_dim_sub(in->exprs, n, sc_dim_int(1)));
+    sc_dim n = self->sizes[0],
+           pairs = sc_dim_mul(in->exprs, n, sc_dim_sub(in->exprs, n, sc_dim_int(1)));
     spec.sizes[0] = sc_dim_floordiv(in->exprs, pairs, sc_dim_int(2));
     return rule_publish_contiguous(in, spec);
 }
@@ -230,8 +219,7 @@ sc_status sc_infer_trilinear(sc_infer *in) {
     sc_spec spec = rule_new(in, (sc_dtype)wide[0].dtype, joint.rank);
     uint32_t rank = 0;
     for (uint32_t d = 0; d < joint.rank; d++)
-        if (!summed[d])
-            spec.sizes[rank++] = joint.sizes[d];
+        if (!summed[d]) spec.sizes[rank++] = joint.sizes[d];
     spec.rank = (uint8_t)rank;
     return rule_publish_contiguous(in, spec);
 }
@@ -241,14 +229,12 @@ sc_status sc_infer_trilinear(sc_infer *in) {
 // The matrix result is stored column by column, as the libraries that compute it want.
 static sc_status publish_factor(sc_infer *in, bool column_major) {
     const sc_spec *self = rule_tensor(in, 0);
-    if (self->rank < 2)
-        return rule_fail(in, SC_ERR_SHAPE, "%s needs matrices", in->op->name);
+    if (self->rank < 2) return rule_fail(in, SC_ERR_SHAPE, "%s needs matrices", in->op->name);
     SC_TRY(rule_same(in, self->sizes[self->rank - 1], self->sizes[self->rank - 2],
                      "rows and columns"));
     sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
     uint8_t order[SC_RANK_MAX];
-    for (uint32_t d = 0; d < spec.rank; d++)
-        order[d] = (uint8_t)d;
+    for (uint32_t d = 0; d < spec.rank; d++) order[d] = (uint8_t)d;
     if (column_major) {
         order[spec.rank - 1] = (uint8_t)(spec.rank - 2);
         order[spec.rank - 2] = (uint8_t)(spec.rank - 1);
@@ -263,19 +249,16 @@ static sc_status publish_factor(sc_infer *in, bool column_major) {
     return SC_OK;
 }
 
-sc_status sc_infer_linalg_inv_ex(sc_infer *in) {
-    return publish_factor(in, true);
-}
+sc_status sc_infer_linalg_inv_ex(sc_infer *in) { return publish_factor(in, true); }
 
-sc_status sc_infer_linalg_cholesky_ex(sc_infer *in) {
-    return publish_factor(in, true);
-}
+sc_status sc_infer_linalg_cholesky_ex(sc_infer *in) { return publish_factor(in, true); }
 
 // --- Fourier transforms --------------------------------------------------------------------------
 
 static sc_dtype complex_of(sc_dtype real) {
-    return real == SC_DTYPE_F16 ? SC_DTYPE_C32 : real == SC_DTYPE_F64 ? SC_DTYPE_C128
-                                                                      : SC_DTYPE_C64;
+    return real == SC_DTYPE_F16   ? SC_DTYPE_C32
+           : real == SC_DTYPE_F64 ? SC_DTYPE_C128
+                                  : SC_DTYPE_C64;
 }
 
 static sc_status last_dim(sc_infer *in, const sc_spec *self, uint32_t *out) {

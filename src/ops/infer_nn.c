@@ -35,13 +35,9 @@ static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
     return SC_OK;
 }
 
-sc_status sc_infer_batch_norm(sc_infer *in) {
-    return batch_norm(in, 3);
-}
+sc_status sc_infer_batch_norm(sc_infer *in) { return batch_norm(in, 3); }
 
-sc_status sc_infer_batch_norm_functional(sc_infer *in) {
-    return batch_norm(in, 5);
-}
+sc_status sc_infer_batch_norm_functional(sc_infer *in) { return batch_norm(in, 5); }
 
 sc_status sc_infer_layer_norm(sc_infer *in) {
     const sc_spec *input = rule_tensor(in, 0);
@@ -94,8 +90,7 @@ sc_status sc_infer_layer_norm_backward(sc_infer *in) {
     sc_iout *outs = sc_infer_outs(in, 3);
     for (uint32_t i = 0; i < 3; i++) {
         const sc_spec *model = rule_tensor_named(in, names[i]);
-        if (!model || !is_wanted(in, i))
-            continue;
+        if (!model || !is_wanted(in, i)) continue;
         sc_spec spec = rule_like(in, (sc_dtype)model->dtype, model);
         rule_contiguous(in, &spec);
         rule_set(&outs[i], spec);
@@ -107,8 +102,7 @@ sc_status sc_infer_group_norm_backward(sc_infer *in) {
     const sc_spec *input = rule_tensor_named(in, "input");
     sc_iout *outs = sc_infer_outs(in, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        if (!is_wanted(in, i))
-            continue;
+        if (!is_wanted(in, i)) continue;
         if (i) {
             set_vector(in, &outs[i], (sc_dtype)input->dtype, rule_dim(in, "C", 1));
             continue;
@@ -146,8 +140,7 @@ static sc_status pool_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim *out) 
                          rule_dim_text(in, kernel));
     sc_dim reach = sc_dim_mul(e, dilation, sc_dim_sub(e, kernel, one));
     sc_dim room = sc_dim_sub(e, sc_dim_add(e, input, twice), sc_dim_add(e, reach, one));
-    if (ceil)
-        room = sc_dim_add(e, room, sc_dim_sub(e, stride, one));
+    if (ceil) room = sc_dim_add(e, room, sc_dim_sub(e, stride, one));
     *out = sc_dim_add(e, sc_dim_floordiv(e, room, stride), one);
     // The last window must start inside the input or its left padding.
     sc_dim last = sc_dim_mul(e, sc_dim_sub(e, *out, one), stride);
@@ -163,14 +156,12 @@ static sc_status pool_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim *out) 
 static uint32_t spatial_dims(const sc_infer *in, const char *param) {
     const sc_schema *schema = in->op->schema;
     for (uint32_t i = 0; i < schema->param_count; i++)
-        if (sc_str_is(schema->params[i].name, param))
-            return (uint32_t)schema->params[i].list_size;
+        if (sc_str_is(schema->params[i].name, param)) return (uint32_t)schema->params[i].list_size;
     return 0;
 }
 
 static sc_status need_spatial(sc_infer *in, const sc_spec *self, uint32_t spatial) {
-    if (self->rank == spatial + 1 || self->rank == spatial + 2)
-        return SC_OK;
+    if (self->rank == spatial + 1 || self->rank == spatial + 2) return SC_OK;
     return rule_fail(in, SC_ERR_SHAPE, "%s takes %u or %u dimensions, but the sizes are %s",
                      in->op->name, spatial + 1, spatial + 2, rule_text(in, self));
 }
@@ -277,13 +268,9 @@ static sc_status resampled(sc_infer *in, const char *sizes) {
     return rule_publish(in, spec);
 }
 
-sc_status sc_infer_upsample(sc_infer *in) {
-    return resampled(in, "output_size");
-}
+sc_status sc_infer_upsample(sc_infer *in) { return resampled(in, "output_size"); }
 
-sc_status sc_infer_upsample_aa(sc_infer *in) {
-    return resampled(in, "output_size");
-}
+sc_status sc_infer_upsample_aa(sc_infer *in) { return resampled(in, "output_size"); }
 
 sc_status sc_infer_grid_sampler(sc_infer *in) {
     const sc_spec *input = rule_tensor(in, 0), *grid = rule_tensor(in, 1);
@@ -310,8 +297,7 @@ sc_status sc_infer_col2im(sc_infer *in) {
         return rule_fail(in, SC_ERR_ARGUMENT, "%s: an empty kernel", in->op->name);
     uint32_t channel = self->rank - 2u;
     sc_spec spec = rule_new(in, (sc_dtype)self->dtype, self->rank + 1u);
-    if (channel)
-        spec.sizes[0] = self->sizes[0];
+    if (channel) spec.sizes[0] = self->sizes[0];
     spec.sizes[channel] = sc_dim_floordiv(in->exprs, self->sizes[channel], area);
     for (uint32_t i = 0; i < 2; i++)
         SC_TRY(rule_item(in, "output_size", i, sc_dim_int(1), &spec.sizes[channel + 1 + i]));

@@ -11,11 +11,9 @@ typedef struct operands {
 // Numbers that are operands, as against parameters such as alpha or a slope.
 static bool is_operand(const sc_param *param) {
     static const char *const names[] = {"self", "other", "min", "max", "exponent"};
-    if (param->type == SC_PARAM_TENSOR)
-        return true;
+    if (param->type == SC_PARAM_TENSOR) return true;
     for (size_t i = 0; param->type == SC_PARAM_SCALAR && i < SC_COUNT_OF(names); i++)
-        if (sc_str_is(param->name, names[i]))
-            return true;
+        if (sc_str_is(param->name, names[i])) return true;
     return false;
 }
 
@@ -33,18 +31,16 @@ static void add_operand(operands *ops, const sc_iarg *arg) {
 static operands gather(const sc_infer *in, uint32_t first) {
     operands ops = {.count = 0};
     for (uint32_t i = first; i < in->arg_count; i++)
-        if (is_operand(&in->op->schema->params[i]))
-            add_operand(&ops, &in->args[i]);
+        if (is_operand(&in->op->schema->params[i])) add_operand(&ops, &in->args[i]);
     return ops;
 }
 
 static sc_status common_dtype(const sc_infer *in, const operands *ops, sc_dtype *out) {
     *out = sc_promotion_result(&ops->promotion);
-    if (*out != SC_DTYPE_NONE)
-        return SC_OK;
+    if (*out != SC_DTYPE_NONE) return SC_OK;
     const char *first = ops->count ? sc_dtype_name((sc_dtype)ops->tensors[0]->dtype) : "?";
-    const char *last = ops->count ? sc_dtype_name((sc_dtype)ops->tensors[ops->count - 1]->dtype)
-                                  : "?";
+    const char *last =
+        ops->count ? sc_dtype_name((sc_dtype)ops->tensors[ops->count - 1]->dtype) : "?";
     return rule_fail(in, SC_ERR_DTYPE, "%s and %s have no common dtype", first, last);
 }
 
@@ -116,8 +112,7 @@ sc_status sc_infer_where(sc_infer *in) {
     operands values = gather(in, 1);
     sc_dtype dtype;
     SC_TRY(common_dtype(in, &values, &dtype));
-    for (uint32_t i = 0; i < values.count; i++)
-        ops.tensors[ops.count++] = values.tensors[i];
+    for (uint32_t i = 0; i < values.count; i++) ops.tensors[ops.count++] = values.tensors[i];
     return publish(in, &ops, dtype);
 }
 

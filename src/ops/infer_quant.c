@@ -1,4 +1,5 @@
-// Rules of the quantization primitives: elementwise changes of dtype, and the parameters themselves.
+// Rules of the quantization primitives: elementwise changes of dtype, and the parameters
+// themselves.
 #include "ops/rule.h"
 
 sc_status sc_infer_quantize(sc_infer *in) {
@@ -10,8 +11,7 @@ sc_status sc_infer_quantize(sc_infer *in) {
 
 static sc_dtype result_dtype(const sc_infer *in) {
     sc_dtype dtype = rule_dtype(in, "out_dtype", SC_DTYPE_NONE);
-    if (dtype == SC_DTYPE_NONE)
-        dtype = rule_dtype(in, "output_dtype", SC_DTYPE_F32);
+    if (dtype == SC_DTYPE_NONE) dtype = rule_dtype(in, "output_dtype", SC_DTYPE_F32);
     return dtype;
 }
 

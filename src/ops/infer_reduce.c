@@ -11,8 +11,7 @@ static sc_status publish_reduced(sc_infer *in, uint32_t count, const sc_dtype *d
         sc_spec spec = rule_new(in, dtypes[i], self->rank);
         uint32_t rank = 0;
         for (uint32_t d = 0; d < self->rank; d++)
-            if (!gone[d] || keep)
-                spec.sizes[rank++] = gone[d] ? sc_dim_int(1) : self->sizes[d];
+            if (!gone[d] || keep) spec.sizes[rank++] = gone[d] ? sc_dim_int(1) : self->sizes[d];
         spec.rank = (uint8_t)rank;
         rule_contiguous(in, &spec);
         rule_set(&outs[i], spec);
@@ -26,9 +25,7 @@ static sc_status reduce_to(sc_infer *in, sc_dtype dtype) {
     return publish_reduced(in, 1, &dtype, gone);
 }
 
-static sc_dtype self_dtype(const sc_infer *in) {
-    return (sc_dtype)rule_tensor(in, 0)->dtype;
-}
+static sc_dtype self_dtype(const sc_infer *in) { return (sc_dtype)rule_tensor(in, 0)->dtype; }
 
 static sc_dtype sum_dtype(const sc_infer *in) {
     sc_dtype dtype = self_dtype(in);
@@ -37,25 +34,18 @@ static sc_dtype sum_dtype(const sc_infer *in) {
 
 static sc_status need_float(const sc_infer *in, sc_dtype dtype) {
     sc_category category = sc_dtype_category(dtype);
-    if (category == SC_CATEGORY_FLOAT || category == SC_CATEGORY_COMPLEX)
-        return SC_OK;
+    if (category == SC_CATEGORY_FLOAT || category == SC_CATEGORY_COMPLEX) return SC_OK;
     return sc_fail(in->ctx, SC_ERR_DTYPE, "Convert the input with .float() first.",
-                   "%s needs a floating-point tensor, not %s", in->op->name,
-                   sc_dtype_name(dtype));
+                   "%s needs a floating-point tensor, not %s", in->op->name, sc_dtype_name(dtype));
 }
 
-sc_status sc_infer_reduce(sc_infer *in) {
-    return reduce_to(in, self_dtype(in));
-}
+sc_status sc_infer_reduce(sc_infer *in) { return reduce_to(in, self_dtype(in)); }
 
-sc_status sc_infer_reduce_sum(sc_infer *in) {
-    return reduce_to(in, sum_dtype(in));
-}
+sc_status sc_infer_reduce_sum(sc_infer *in) { return reduce_to(in, sum_dtype(in)); }
 
 sc_status sc_infer_reduce_mean(sc_infer *in) {
     sc_dtype dtype = rule_dtype(in, "dtype", self_dtype(in));
-    if (!in->runtime)
-        SC_TRY(need_float(in, dtype));
+    if (!in->runtime) SC_TRY(need_float(in, dtype));
     return reduce_to(in, dtype);
 }
 
@@ -80,9 +70,7 @@ sc_status sc_infer_reduce_bool(sc_infer *in) {
     return publish_reduced(in, 1, &dtype, gone);
 }
 
-sc_status sc_infer_reduce_arg(sc_infer *in) {
-    return reduce_to(in, SC_DTYPE_I64);
-}
+sc_status sc_infer_reduce_arg(sc_infer *in) { return reduce_to(in, SC_DTYPE_I64); }
 
 sc_status sc_infer_reduce_index(sc_infer *in) {
     sc_dtype dtypes[2] = {self_dtype(in), SC_DTYPE_I64};
@@ -91,9 +79,7 @@ sc_status sc_infer_reduce_index(sc_infer *in) {
     return publish_reduced(in, 2, dtypes, gone);
 }
 
-sc_status sc_infer_kthvalue(sc_infer *in) {
-    return sc_infer_reduce_index(in);
-}
+sc_status sc_infer_kthvalue(sc_infer *in) { return sc_infer_reduce_index(in); }
 
 // --- along a dim, sizes kept ---------------------------------------------------------------------
 
@@ -151,8 +137,7 @@ sc_status sc_infer_topk(sc_infer *in) {
     if (rule_less(size, k, false) || rule_less(k, sc_dim_int(0), false))
         return rule_fail(in, SC_ERR_SHAPE, "%s: k is %s but dimension %u has size %s", in->op->name,
                          rule_dim_text(in, k), dim, rule_dim_text(in, size));
-    if (self->rank)
-        spec.sizes[dim] = k;
+    if (self->rank) spec.sizes[dim] = k;
     rule_contiguous(in, &spec);
     return publish_with_index(in, spec);
 }

@@ -10,7 +10,8 @@ static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg 
     int32_t inferred = -1;
     sc_dim known = sc_dim_int(1), numel = sc_spec_numel(in->exprs, self);
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     for (uint32_t d = 0; d < sizes->count; d++) {
         sc_dim size = rule_item_dim(&sizes->items[d]);
         out->sizes[d] = size;
@@ -33,8 +34,8 @@ static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg 
     return SC_OK;
 }
 
-// Walks both shapes from the last dim. A chunk is a run of old dims that is dense in itself; new dims
-// must split each chunk exactly. False when the view would need a copy.
+// Walks both shapes from the last dim. A chunk is a run of old dims that is dense in itself; new
+// dims must split each chunk exactly. False when the view would need a copy.
 static bool view_strides(sc_infer *in, const sc_spec *self, sc_spec *out) {
     sc_dim one = sc_dim_int(1), old_count = one, new_count = one;
     int32_t d = out->rank - 1;
@@ -42,30 +43,27 @@ static bool view_strides(sc_infer *in, const sc_spec *self, sc_spec *out) {
     for (uint32_t old = self->rank; old-- > 0;) {
         old_count = sc_dim_mul(in->exprs, old_count, self->sizes[old]);
         sc_dim span = sc_dim_mul(in->exprs, old_count, base);
-        if (old > 0 && (sc_dim_is(self->sizes[old - 1], 1) ||
-                        sc_dim_equal(self->strides[old - 1], span)))
+        if (old > 0 &&
+            (sc_dim_is(self->sizes[old - 1], 1) || sc_dim_equal(self->strides[old - 1], span)))
             continue;
         while (d >= 0 && (!sc_dim_equal(new_count, old_count) || sc_dim_is(out->sizes[d], 1))) {
             out->strides[d] = sc_dim_mul(in->exprs, new_count, base);
             new_count = sc_dim_mul(in->exprs, new_count, out->sizes[d]);
             d--;
         }
-        if (!sc_dim_equal(new_count, old_count))
-            return false;
+        if (!sc_dim_equal(new_count, old_count)) return false;
         if (old > 0) {
             base = self->strides[old - 1];
             old_count = new_count = one;
         }
     }
-    for (; self->rank == 0 && d >= 0; d--)
-        out->strides[d] = one;
+    for (; self->rank == 0 && d >= 0; d--) out->strides[d] = one;
     return d < 0;
 }
 
 static bool is_empty(const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++)
-        if (sc_dim_is(spec->sizes[d], 0))
-            return true;
+        if (sc_dim_is(spec->sizes[d], 0)) return true;
     return false;
 }
 
@@ -96,10 +94,10 @@ sc_status sc_infer_view_copy(sc_infer *in) {
 sc_status sc_infer_resize(sc_infer *in) {
     const sc_iarg *sizes = &in->args[1];
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     sc_spec spec = rule_new(in, (sc_dtype)rule_tensor(in, 0)->dtype, sizes->count);
-    for (uint32_t d = 0; d < sizes->count; d++)
-        spec.sizes[d] = rule_item_dim(&sizes->items[d]);
+    for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = rule_item_dim(&sizes->items[d]);
     return rule_publish_contiguous(in, spec);
 }
 
@@ -166,17 +164,16 @@ sc_status sc_infer_to_dim_order_copy(sc_infer *in) {
 sc_status sc_infer_empty_dim_order(sc_infer *in) {
     const sc_iarg *sizes = &in->args[0];
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     sc_spec spec = rule_new(in, rule_dtype(in, "dtype", SC_DTYPE_F32), sizes->count);
-    for (uint32_t d = 0; d < sizes->count; d++)
-        spec.sizes[d] = rule_item_dim(&sizes->items[d]);
+    for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = rule_item_dim(&sizes->items[d]);
     return publish_ordered(in, spec, NULL);
 }
 
 static bool overlaps_itself(const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++)
-        if (sc_dim_is(spec->strides[d], 0) && !sc_dim_is(spec->sizes[d], 1))
-            return true;
+        if (sc_dim_is(spec->strides[d], 0) && !sc_dim_is(spec->sizes[d], 1)) return true;
     return false;
 }
 
@@ -201,17 +198,11 @@ sc_status sc_infer_copy(sc_infer *in) {
     return publish_self(in);
 }
 
-sc_status sc_infer_written(sc_infer *in) {
-    return publish_self(in);
-}
+sc_status sc_infer_written(sc_infer *in) { return publish_self(in); }
 
-sc_status sc_infer_copy_index(sc_infer *in) {
-    return publish_self(in);
-}
+sc_status sc_infer_copy_index(sc_infer *in) { return publish_self(in); }
 
-sc_status sc_infer_scatter_view(sc_infer *in) {
-    return publish_self(in);
-}
+sc_status sc_infer_scatter_view(sc_infer *in) { return publish_self(in); }
 
 // --- joining -------------------------------------------------------------------------------------
 
@@ -234,8 +225,9 @@ static sc_status joint_dtype(sc_infer *in, const sc_iarg *list, sc_dtype *out) {
 
 static sc_status add_along(sc_infer *in, sc_spec *spec, const sc_spec *item, uint32_t dim) {
     if (item->rank != spec->rank)
-        return rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s and %s differ in their number of dimensions",
-                         in->op->name, rule_text(in, spec), rule_text(in, item));
+        return rule_fail(in, SC_ERR_SHAPE,
+                         "%s: sizes %s and %s differ in their number of dimensions", in->op->name,
+                         rule_text(in, spec), rule_text(in, item));
     for (uint32_t d = 0; d < spec->rank; d++)
         if (d != dim && sc_dim_known_equal(spec->sizes[d], item->sizes[d]) == SC_TRI_FALSE)
             return rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s and %s differ in dimension %u",
@@ -266,8 +258,7 @@ sc_status sc_infer_cat(sc_infer *in) {
     SC_TRY(joint_dtype(in, list, &dtype));
     for (uint32_t i = 0; i < list->count && !first; i++)
         first = is_skipped(list->items[i].tensor) ? NULL : list->items[i].tensor;
-    if (!first)
-        first = list->items[0].tensor;
+    if (!first) first = list->items[0].tensor;
     if (!first->rank)
         return rule_fail(in, SC_ERR_SHAPE, "%s cannot join tensors without dimensions",
                          in->op->name);
@@ -276,8 +267,7 @@ sc_status sc_infer_cat(sc_infer *in) {
     spec.sizes[dim] = sc_dim_int(0);
     for (uint32_t i = 0; i < list->count; i++) {
         const sc_spec *item = list->items[i].tensor;
-        if (!is_skipped(item) || first->rank == 1)
-            SC_TRY(add_along(in, &spec, item, dim));
+        if (!is_skipped(item) || first->rank == 1) SC_TRY(add_along(in, &spec, item, dim));
     }
     joint_format(in, list, &spec);
     return rule_publish(in, spec);
@@ -308,12 +298,12 @@ sc_status sc_infer_stack(sc_infer *in) {
     SC_TRY(need_equal(in, list));
     const sc_spec *first = list->items[0].tensor;
     if (first->rank == SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     SC_TRY(rule_wrapped(in, "dim", first->rank + 1u, &dim));
     sc_spec spec = rule_new(in, dtype, first->rank + 1u), joined = rule_like(in, dtype, first);
     sc_dim count = sc_dim_int(list->count);
-    if (dim < first->rank)
-        joined.sizes[dim] = sc_dim_mul(in->exprs, joined.sizes[dim], count);
+    if (dim < first->rank) joined.sizes[dim] = sc_dim_mul(in->exprs, joined.sizes[dim], count);
     joint_format(in, list, &joined);
     for (uint32_t d = 0; d < spec.rank; d++) {
         uint32_t from = d <= dim ? d : d - 1;
@@ -373,8 +363,8 @@ sc_status sc_infer_repeat(sc_infer *in) {
         sc_dim times = rule_item_dim(&repeats->items[d]);
         if (rule_less(times, sc_dim_int(0), false))
             return rule_fail(in, SC_ERR_ARGUMENT, "%s: a negative repeat", in->op->name);
-        spec.sizes[d] = d < missing ? times
-                                    : sc_dim_mul(in->exprs, self->sizes[d - missing], times);
+        spec.sizes[d] =
+            d < missing ? times : sc_dim_mul(in->exprs, self->sizes[d - missing], times);
     }
     return rule_publish_contiguous(in, spec);
 }

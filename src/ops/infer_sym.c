@@ -1,5 +1,5 @@
-// Rules of integer ops: sizes of tensors, and Python's arithmetic on them. Integers stay expressions,
-// floats are only known to be floats.
+// Rules of integer ops: sizes of tensors, and Python's arithmetic on them. Integers stay
+// expressions, floats are only known to be floats.
 #include <math.h>
 
 #include "ops/rule.h"
@@ -67,8 +67,7 @@ sc_status sc_infer_local_scalar(sc_infer *in) {
     if (sc_dim_known_equal(sc_spec_numel(in->exprs, self), sc_dim_int(1)) == SC_TRI_FALSE)
         return rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor of one element, sizes are %s",
                          in->op->name, rule_text(in, self));
-    if (sc_dtype_is_float((sc_dtype)self->dtype))
-        return publish_float(in);
+    if (sc_dtype_is_float((sc_dtype)self->dtype)) return publish_float(in);
     return self->dtype == SC_DTYPE_BOOL ? publish_bool(in, unknown(in, zero_or_one))
                                         : publish_int(in, unknown(in, everything));
 }
@@ -77,8 +76,7 @@ sc_status sc_infer_local_scalar(sc_infer *in) {
 
 static bool any_float(const sc_infer *in) {
     for (uint32_t i = 0; i < in->arg_count; i++)
-        if (in->args[i].kind == SC_IARG_FLOAT)
-            return true;
+        if (in->args[i].kind == SC_IARG_FLOAT) return true;
     return false;
 }
 
@@ -136,30 +134,22 @@ static sc_status arithmetic(sc_infer *in, sc_dim a, sc_dim b, sc_dim *out) {
 
 sc_status sc_infer_sym_arith(sc_infer *in) {
     sc_dim zero = sc_dim_int(0), result;
-    if (any_float(in))
-        return publish_float(in);
+    if (any_float(in)) return publish_float(in);
     sc_dim a = rule_item_dim(&in->args[0]);
     sc_dim b = in->arg_count > 1 ? rule_item_dim(&in->args[1]) : zero;
     SC_TRY(arithmetic(in, a, b, &result));
     return publish_int(in, result);
 }
 
-sc_status sc_infer_sym_floordiv_int(sc_infer *in) {
-    return sc_infer_sym_arith(in);
-}
+sc_status sc_infer_sym_floordiv_int(sc_infer *in) { return sc_infer_sym_arith(in); }
 
-sc_status sc_infer_sym_mod_int(sc_infer *in) {
-    return sc_infer_sym_arith(in);
-}
+sc_status sc_infer_sym_mod_int(sc_infer *in) { return sc_infer_sym_arith(in); }
 
-sc_status sc_infer_sym_float(sc_infer *in) {
-    return publish_float(in);
-}
+sc_status sc_infer_sym_float(sc_infer *in) { return publish_float(in); }
 
 // Integers stay what they are; floats become an integer that the run decides.
 sc_status sc_infer_sym_round(sc_infer *in) {
-    if (any_float(in))
-        return publish_int(in, unknown(in, everything));
+    if (any_float(in)) return publish_int(in, unknown(in, everything));
     return publish_int(in, rule_item_dim(&in->args[0]));
 }
 
@@ -175,45 +165,39 @@ sc_status sc_infer_sym_compare(sc_infer *in) {
     case SC_OP_sym_gt: cmp = SC_CMP_GT; break;
     default: cmp = SC_CMP_GE; break;
     }
-    if (any_float(in))
-        return publish_bool(in, unknown(in, zero_or_one));
+    if (any_float(in)) return publish_bool(in, unknown(in, zero_or_one));
     sc_dim a = rule_item_dim(&in->args[0]), b = rule_item_dim(&in->args[1]);
     return publish_bool(in, sc_dim_compare(in->exprs, cmp, a, b));
 }
 
 static bool is_truth(const sc_iarg *arg) {
-    if (arg->kind == SC_IARG_BOOL)
-        return true;
+    if (arg->kind == SC_IARG_BOOL) return true;
     sc_range range = sc_dim_range(arg->dim);
     return range.min >= 0 && range.max <= 1;
 }
 
 // and, or, xor on truth values; on integers of unknown bits the result is unknown.
 sc_status sc_infer_sym_logic(sc_infer *in) {
-    if (any_float(in))
-        return rule_fail(in, SC_ERR_DTYPE, "%s on floats", in->op->name);
+    if (any_float(in)) return rule_fail(in, SC_ERR_DTYPE, "%s on floats", in->op->name);
     sc_dim a = rule_item_dim(&in->args[0]), b = rule_item_dim(&in->args[1]);
     if (!is_truth(&in->args[0]) || !is_truth(&in->args[1])) {
         int64_t bits = 0;
-        if (a.expr || b.expr)
-            return publish_int(in, unknown(in, everything));
+        if (a.expr || b.expr) return publish_int(in, unknown(in, everything));
         bits = in->op->id == SC_OP_sym_and_  ? a.value & b.value
                : in->op->id == SC_OP_sym_or_ ? a.value | b.value
                                              : a.value ^ b.value;
         return publish_int(in, sc_dim_int(bits));
     }
-    if (in->op->id == SC_OP_sym_and_)
-        return publish_bool(in, sc_dim_min(in->exprs, a, b));
-    if (in->op->id == SC_OP_sym_or_)
-        return publish_bool(in, sc_dim_max(in->exprs, a, b));
+    if (in->op->id == SC_OP_sym_and_) return publish_bool(in, sc_dim_min(in->exprs, a, b));
+    if (in->op->id == SC_OP_sym_or_) return publish_bool(in, sc_dim_max(in->exprs, a, b));
     return publish_bool(in, sc_dim_compare(in->exprs, SC_CMP_NE, a, b));
 }
 
 sc_status sc_infer_sym_not(sc_infer *in) {
-    if (any_float(in))
-        return rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
+    if (any_float(in)) return rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
     sc_dim zero = sc_dim_int(0);
-    return publish_bool(in, sc_dim_compare(in->exprs, SC_CMP_EQ, rule_item_dim(&in->args[0]), zero));
+    return publish_bool(in,
+                        sc_dim_compare(in->exprs, SC_CMP_EQ, rule_item_dim(&in->args[0]), zero));
 }
 
 sc_status sc_infer_sym_ite(sc_infer *in) {

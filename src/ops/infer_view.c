@@ -31,10 +31,8 @@ static sc_status copy_results(sc_infer *in, sc_status status) {
     return SC_OK;
 }
 
-#define COPY_TWIN(view)                                      \
-    sc_status sc_infer_##view##_copy(sc_infer *in) {         \
-        return copy_results(in, sc_infer_##view(in));        \
-    }
+#define COPY_TWIN(view) \
+    sc_status sc_infer_##view##_copy(sc_infer *in) { return copy_results(in, sc_infer_##view(in)); }
 
 COPY_TWIN(alias)
 COPY_TWIN(as_strided)
@@ -90,8 +88,7 @@ sc_status sc_infer_permute(sc_infer *in) {
 static sc_status publish_swapped(sc_infer *in, uint32_t a, uint32_t b) {
     const sc_spec *self = rule_tensor(in, 0);
     uint32_t order[SC_RANK_MAX];
-    for (uint32_t d = 0; d < SC_RANK_MAX; d++)
-        order[d] = d == a ? b : d == b ? a : d;
+    for (uint32_t d = 0; d < SC_RANK_MAX; d++) order[d] = d == a ? b : d == b ? a : d;
     return publish_permuted(in, self, order);
 }
 
@@ -116,7 +113,8 @@ sc_status sc_infer_unsqueeze(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     uint32_t at;
     if (self->rank == SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                         SC_RANK_MAX);
     SC_TRY(rule_wrapped(in, "dim", self->rank + 1u, &at));
     sc_spec spec = view_of(in, self, self->rank + 1u);
     for (uint32_t d = 0; d < spec.rank; d++) {
@@ -141,8 +139,7 @@ sc_status sc_infer_squeeze(sc_infer *in) {
     sc_spec spec = view_of(in, self, self->rank);
     uint32_t rank = 0;
     for (uint32_t d = 0; d < self->rank; d++) {
-        if (chosen[d] && sc_dim_is(self->sizes[d], 1))
-            continue;
+        if (chosen[d] && sc_dim_is(self->sizes[d], 1)) continue;
         spec.sizes[rank] = self->sizes[d];
         spec.strides[rank++] = self->strides[d];
     }
@@ -160,9 +157,9 @@ static void drop_dim(sc_spec *spec, uint32_t at) {
 }
 
 static sc_status need_dims(sc_infer *in, const sc_spec *self) {
-    return self->rank ? SC_OK
-                      : rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor with dimensions",
-                                  in->op->name);
+    return self->rank
+               ? SC_OK
+               : rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor with dimensions", in->op->name);
 }
 
 sc_status sc_infer_select(sc_infer *in) {
@@ -172,8 +169,7 @@ sc_status sc_infer_select(sc_infer *in) {
     SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
     sc_dim index = rule_dim(in, "index", 0), size = self->sizes[dim];
     bool negative = rule_less(index, sc_dim_int(0), false);
-    if (negative)
-        index = sc_dim_add(in->exprs, index, size);
+    if (negative) index = sc_dim_add(in->exprs, index, size);
     if (!index.expr && !size.expr && (index.value < 0 || index.value >= size.value))
         return rule_fail(in, SC_ERR_INDEX, "index %lld is out of range for dimension %u of size %s",
                          (long long)(negative ? index.value - size.value : index.value), dim,
@@ -217,8 +213,7 @@ sc_status sc_infer_diagonal(sc_infer *in) {
     sc_dim rows = offset < 0 ? sc_dim_add(in->exprs, self->sizes[a], shift) : self->sizes[a];
     sc_dim columns = offset < 0 ? self->sizes[b] : sc_dim_add(in->exprs, self->sizes[b], shift);
     sc_dim count = rule_less(columns, rows, false) ? columns : rows;
-    if (rule_less(count, zero, false))
-        count = zero;
+    if (rule_less(count, zero, false)) count = zero;
     if (!sc_dim_is(count, 0))
         move_offset(in, &spec, sc_dim_int(offset < 0 ? -offset : offset),
                     self->strides[offset < 0 ? a : b]);
@@ -249,8 +244,8 @@ sc_status sc_infer_unfold(sc_infer *in) {
     spec.sizes[self->rank] = window;
     spec.strides[self->rank] = self->rank ? self->strides[dim] : sc_dim_int(1);
     if (self->rank) {
-        sc_dim starts = sc_dim_floordiv(in->exprs, sc_dim_sub(in->exprs, size, window),
-                                        sc_dim_int(step));
+        sc_dim starts =
+            sc_dim_floordiv(in->exprs, sc_dim_sub(in->exprs, size, window), sc_dim_int(step));
         spec.sizes[dim] = sc_dim_add(in->exprs, starts, sc_dim_int(1));
         spec.strides[dim] = sc_dim_mul(in->exprs, self->strides[dim], sc_dim_int(step));
     }
@@ -262,17 +257,12 @@ sc_status sc_infer_unfold(sc_infer *in) {
 // A slice bound into [low, size]; None gives `otherwise`.
 static sc_dim clamp_bound(sc_infer *in, const char *param, sc_dim low, sc_dim size,
                           sc_dim otherwise) {
-    if (rule_is_none(in, param))
-        return otherwise;
+    if (rule_is_none(in, param)) return otherwise;
     sc_dim bound = rule_dim(in, param, 0);
-    if (sc_dim_is(bound, INT64_MAX))
-        return size;
-    if (rule_less(bound, sc_dim_int(0), false))
-        bound = sc_dim_add(in->exprs, bound, size);
-    if (rule_less(bound, low, false))
-        return low;
-    if (!rule_less(size, bound, true))
-        return bound;
+    if (sc_dim_is(bound, INT64_MAX)) return size;
+    if (rule_less(bound, sc_dim_int(0), false)) bound = sc_dim_add(in->exprs, bound, size);
+    if (rule_less(bound, low, false)) return low;
+    if (!rule_less(size, bound, true)) return bound;
     return rule_less(size, bound, false) ? size : sc_dim_min(in->exprs, bound, size);
 }
 
@@ -316,8 +306,7 @@ sc_status sc_infer_narrow_copy(sc_infer *in) {
     spec.sizes[dim] = rule_dim(in, "length", 0);
     if (rule_less(self->sizes[dim], spec.sizes[dim], false))
         return rule_fail(in, SC_ERR_SHAPE, "%s: %s items of a dimension of size %s", in->op->name,
-                         rule_dim_text(in, spec.sizes[dim]),
-                         rule_dim_text(in, self->sizes[dim]));
+                         rule_dim_text(in, spec.sizes[dim]), rule_dim_text(in, self->sizes[dim]));
     return rule_publish_contiguous(in, spec);
 }
 
@@ -390,8 +379,7 @@ sc_status sc_infer_as_strided(sc_infer *in) {
         spec.sizes[d] = rule_item_dim(&sizes->items[d]);
         spec.strides[d] = rule_item_dim(&strides->items[d]);
     }
-    if (!rule_is_none(in, "storage_offset"))
-        spec.offset = rule_dim(in, "storage_offset", 0);
+    if (!rule_is_none(in, "storage_offset")) spec.offset = rule_dim(in, "storage_offset", 0);
     return rule_publish(in, spec);
 }
 
@@ -407,9 +395,10 @@ sc_status sc_infer_expand(sc_infer *in) {
         sc_dim wanted = rule_item_dim(&sizes->items[d]);
         sc_dim old = d < missing ? sc_dim_int(1) : self->sizes[d - missing];
         bool keep = sc_dim_is(wanted, -1) && d >= missing;
-        bool same = keep || (d >= missing && (sc_dim_equal(wanted, old) ||
-                                              (!sc_dim_is(old, 1) &&
-                                               sc_dim_known_equal(wanted, old) != SC_TRI_FALSE)));
+        bool same =
+            keep || (d >= missing &&
+                     (sc_dim_equal(wanted, old) ||
+                      (!sc_dim_is(old, 1) && sc_dim_known_equal(wanted, old) != SC_TRI_FALSE)));
         if (!same && (!sc_dim_is(old, 1) || rule_less(wanted, sc_dim_int(0), false)))
             return rule_fail(in, SC_ERR_SHAPE, "%s: dimension %u has size %s and cannot become %s",
                              in->op->name, d, rule_dim_text(in, old), rule_dim_text(in, wanted));
@@ -425,8 +414,7 @@ sc_status sc_infer_view_dtype(sc_infer *in) {
     uint32_t from = sc_dtype_bytes((sc_dtype)self->dtype), to = sc_dtype_bytes(dtype);
     sc_spec spec = same_view(in, self);
     spec.dtype = (uint8_t)dtype;
-    if (from == to)
-        return rule_publish(in, spec);
+    if (from == to) return rule_publish(in, spec);
     if (!self->rank || !from || !to)
         return rule_fail(in, SC_ERR_DTYPE, "%s needs a last dimension to change the item size",
                          in->op->name);

@@ -20,7 +20,7 @@ typedef struct op_row {
     uint32_t traits;
 } op_row;
 
-#define INFER(rule) sc_infer_##rule
+#define INFER(rule)  sc_infer_##rule
 #define BY_EXPANSION NULL
 static const op_row rows[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) \
@@ -46,8 +46,7 @@ static sc_str base_of(sc_str name) {
 }
 
 static const char *full_out_name(sc_str name, const char *out) {
-    if (!out || sc_str_find(sc_str_from(out), ':') >= 0)
-        return out;
+    if (!out || sc_str_find(sc_str_from(out), ':') >= 0) return out;
     sc_str base = base_of(name);
     sc_sb sb;
     sc_sb_init(&sb, &table.arena);
@@ -67,14 +66,12 @@ static sc_status add_row(sc_ctx *ctx, uint16_t id) {
     op->out_name = full_out_name(schema->name, row->out);
     if (!sc_map_add(&table.by_name, schema->name, op))
         return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "operator table: %s has two rows", op->name);
-    if (op->out_name)
-        sc_map_add(&table.by_out, sc_str_from(op->out_name), op);
+    if (op->out_name) sc_map_add(&table.by_out, sc_str_from(op->out_name), op);
     return SC_OK;
 }
 
 sc_status sc_ops_init(void) {
-    if (table.ready)
-        return SC_OK;
+    if (table.ready) return SC_OK;
     sc_arena scratch;
     sc_arena_init(&table.arena);
     sc_arena_init(&scratch);
@@ -110,16 +107,14 @@ static sc_str without_default(sc_str name) {
 static sc_str functional_name(sc_arena *arena, sc_str name) {
     sc_str base = base_of(name);
     ptrdiff_t colon = sc_str_find_last(base, ':');
-    if (colon < 0 || base.size < 3 || base.data[base.size - 1] != '_')
-        return (sc_str){NULL, 0};
+    if (colon < 0 || base.size < 3 || base.data[base.size - 1] != '_') return (sc_str){NULL, 0};
     sc_str space = sc_str_slice(base, 0, (size_t)colon + 1);
     sc_str stem = sc_str_slice(base, (size_t)colon + 1, base.size);
     sc_str overload = sc_str_slice(name, base.size, name.size);
     if (sc_str_starts_with(stem, "__i") && sc_str_ends_with(stem, "__") && stem.size > 5)
         return sc_str_format(arena, SC_STR_FMT "__" SC_STR_FMT SC_STR_FMT, SC_STR_ARG(space),
                              SC_STR_ARG(sc_str_slice(stem, 3, stem.size)), SC_STR_ARG(overload));
-    if (sc_str_starts_with(stem, "__"))
-        return (sc_str){NULL, 0};
+    if (sc_str_starts_with(stem, "__")) return (sc_str){NULL, 0};
     return sc_str_format(arena, SC_STR_FMT SC_STR_FMT SC_STR_FMT, SC_STR_ARG(space),
                          SC_STR_ARG(sc_str_slice(stem, 0, stem.size - 1)), SC_STR_ARG(overload));
 }
@@ -135,7 +130,8 @@ static const sc_op *make_inplace(sc_str name, const sc_op *functional) {
     schema->params[0].is_aliased = false;
     sc_op *op = sc_new(&table.arena, sc_op);
     *op = *functional;
-    op->traits = (functional->traits & ~(uint32_t)(SC_CORE | SC_VIEW | SC_COMPOSITE)) | SC_INPLACE | SC_MUTATES;
+    op->traits = (functional->traits & ~(uint32_t)(SC_CORE | SC_VIEW | SC_COMPOSITE)) | SC_INPLACE |
+                 SC_MUTATES;
     op->name = schema->name.data;
     op->out_name = NULL;
     op->schema = schema;
@@ -160,8 +156,7 @@ static const sc_op *find_inplace(sc_str name) {
 const sc_op *sc_op_find(sc_str name) {
     SC_ASSERT(table.ready);
     name = without_default(name);
-    if (!name.size)
-        return NULL;
+    if (!name.size) return NULL;
     const sc_op *op = sc_map_get(&table.by_name, name);
     return op ? op : find_inplace(name);
 }
@@ -169,12 +164,9 @@ const sc_op *sc_op_find(sc_str name) {
 const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
     SC_ASSERT(table.ready);
     char key[160];
-    if (name.size + overload.size + 1 > sizeof key)
-        return NULL;
-    if (sc_str_is(overload, "default"))
-        overload.size = 0;
-    if (name.size)
-        memcpy(key, name.data, name.size);
+    if (name.size + overload.size + 1 > sizeof key) return NULL;
+    if (sc_str_is(overload, "default")) overload.size = 0;
+    if (name.size) memcpy(key, name.data, name.size);
     size_t size = name.size;
     if (overload.size) {
         key[size++] = '.';
@@ -185,12 +177,10 @@ const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
 }
 
 const sc_op *sc_op_copy_twin(const sc_op *op) {
-    if (!sc_op_has(op, SC_VIEW))
-        return NULL;
+    if (!sc_op_has(op, SC_VIEW)) return NULL;
     sc_str name = sc_str_from(op->name), base = base_of(name);
     char key[160];
-    if (name.size + 5 > sizeof key)
-        return NULL;
+    if (name.size + 5 > sizeof key) return NULL;
     memcpy(key, base.data, base.size);
     memcpy(key + base.size, "_copy", 5);
     memcpy(key + base.size + 5, name.data + base.size, name.size - base.size);
@@ -205,8 +195,7 @@ enum { NAME_MAX = 64 };
 static uint32_t distance(sc_str a, sc_str b) {
     uint32_t row[NAME_MAX + 1];
     size_t n = a.size < NAME_MAX ? a.size : NAME_MAX, m = b.size < NAME_MAX ? b.size : NAME_MAX;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = (uint32_t)j;
+    for (size_t j = 0; j <= m; j++) row[j] = (uint32_t)j;
     for (size_t i = 1; i <= n; i++) {
         uint32_t diagonal = row[0];
         row[0] = (uint32_t)i;
@@ -226,8 +215,7 @@ uint32_t sc_op_similar(sc_str name, const sc_op *out[3]) {
     sc_str wanted = base_of(name);
     for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
         uint32_t d = distance(wanted, base_of(sc_str_from(table.ops[id].name)));
-        if (d > 2 && d * 4 > wanted.size)
-            continue;
+        if (d > 2 && d * 4 > wanted.size) continue;
         uint32_t at = count < 3 ? count++ : 3;
         while (at > 0 && best[at - 1] > d) {
             if (at < 3) {
@@ -248,8 +236,7 @@ uint32_t sc_op_similar(sc_str name, const sc_op *out[3]) {
 
 static bool has_param(const sc_schema *schema, const char *name) {
     for (uint32_t i = 0; i < schema->param_count; i++)
-        if (sc_str_is(schema->params[i].name, name))
-            return true;
+        if (sc_str_is(schema->params[i].name, name)) return true;
     return false;
 }
 
@@ -257,11 +244,9 @@ bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {
     static const char *const lost[] = {"dtype", "layout", "device", "pin_memory"};
     SC_ASSERT(param_index < op->schema->param_count);
     // Only ops that place a tensor somewhere have a layout; with an out tensor there is no choice.
-    if (!has_param(op->schema, "layout"))
-        return true;
+    if (!has_param(op->schema, "layout")) return true;
     for (size_t i = 0; i < SC_COUNT_OF(lost); i++)
-        if (sc_str_is(op->schema->params[param_index].name, lost[i]))
-            return false;
+        if (sc_str_is(op->schema->params[param_index].name, lost[i])) return false;
     return true;
 }
 

@@ -18,11 +18,11 @@
 #include "core/spec.h"
 
 typedef enum sc_op_trait {
-    SC_CORE = 1 << 0,            // tagged core ATen, or accepted as it is by the edge verifier
-    SC_VIEW = 1 << 1,            // result aliases the first argument; <name>_copy is its edge form
+    SC_CORE = 1 << 0,  // tagged core ATen, or accepted as it is by the edge verifier
+    SC_VIEW = 1 << 1,  // result aliases the first argument; <name>_copy is its edge form
     SC_POINTWISE = 1 << 2,
     SC_COMMUTES = 1 << 3,
-    SC_MUTATES = 1 << 4,         // writes its first argument (copy_, index_put_)
+    SC_MUTATES = 1 << 4,  // writes its first argument (copy_, index_put_)
     SC_RANDOM = 1 << 5,
     SC_DATA_DEPENDENT = 1 << 6,  // result shape depends on values
     SC_NO_FOLD = 1 << 7,         // never evaluated at compile time
@@ -35,29 +35,44 @@ typedef enum sc_op_trait {
 } sc_op_trait;
 
 typedef enum sc_param_type {
-    SC_PARAM_TENSOR, SC_PARAM_INT, SC_PARAM_FLOAT, SC_PARAM_BOOL, SC_PARAM_SCALAR, SC_PARAM_STR,
-    SC_PARAM_DTYPE, SC_PARAM_LAYOUT, SC_PARAM_DEVICE, SC_PARAM_MEMORY_FORMAT, SC_PARAM_GENERATOR,
+    SC_PARAM_TENSOR,
+    SC_PARAM_INT,
+    SC_PARAM_FLOAT,
+    SC_PARAM_BOOL,
+    SC_PARAM_SCALAR,
+    SC_PARAM_STR,
+    SC_PARAM_DTYPE,
+    SC_PARAM_LAYOUT,
+    SC_PARAM_DEVICE,
+    SC_PARAM_MEMORY_FORMAT,
+    SC_PARAM_GENERATOR,
     SC_PARAM_GRAPH
 } sc_param_type;
 
 typedef enum sc_default_kind {
-    SC_DEFAULT_REQUIRED, SC_DEFAULT_NONE, SC_DEFAULT_INT, SC_DEFAULT_FLOAT, SC_DEFAULT_BOOL,
-    SC_DEFAULT_STR, SC_DEFAULT_INTS, SC_DEFAULT_MEMORY_FORMAT
+    SC_DEFAULT_REQUIRED,
+    SC_DEFAULT_NONE,
+    SC_DEFAULT_INT,
+    SC_DEFAULT_FLOAT,
+    SC_DEFAULT_BOOL,
+    SC_DEFAULT_STR,
+    SC_DEFAULT_INTS,
+    SC_DEFAULT_MEMORY_FORMAT
 } sc_default_kind;
 
 typedef struct sc_param {
     sc_str name;
     sc_param_type type;
-    bool is_list;          // Tensor[], int[2], ...
-    bool is_optional;      // the parameter may be None
-    bool item_is_optional; // Tensor?[]
-    bool is_symbolic;      // SymInt: may be computed at run time
-    bool keyword_only;     // after the '*'
-    bool is_written;       // (a!) alias mark
-    bool is_aliased;       // (a) alias mark without '!'
-    int32_t list_size;     // int[2]: a single int stands for this many; 0 = any
+    bool is_list;           // Tensor[], int[2], ...
+    bool is_optional;       // the parameter may be None
+    bool item_is_optional;  // Tensor?[]
+    bool is_symbolic;       // SymInt: may be computed at run time
+    bool keyword_only;      // after the '*'
+    bool is_written;        // (a!) alias mark
+    bool is_aliased;        // (a) alias mark without '!'
+    int32_t list_size;      // int[2]: a single int stands for this many; 0 = any
     sc_default_kind default_kind;
-    int64_t default_int;   // 0/1 for bools; a sc_dtype for dtype parameters
+    int64_t default_int;  // 0/1 for bools; a sc_dtype for dtype parameters
     double default_float;
     sc_str default_str;
     int64_t default_ints[4];  // SC_DEFAULT_INTS: the whole list, `int[2] p=1` being [1, 1]
@@ -70,7 +85,7 @@ typedef struct sc_return {
 } sc_return;
 
 typedef struct sc_schema {
-    sc_str name;       // "aten::add.Tensor"; no overload when it is the default one
+    sc_str name;  // "aten::add.Tensor"; no overload when it is the default one
     sc_param *params;
     uint32_t param_count;
     sc_return *returns;
@@ -85,12 +100,12 @@ struct sc_infer;
 typedef sc_status (*sc_infer_fn)(struct sc_infer *infer);
 
 typedef struct sc_op {
-    uint16_t id;             // SC_OP_*; SC_OP_FOREIGN for ops that are not in the table
+    uint16_t id;  // SC_OP_*; SC_OP_FOREIGN for ops that are not in the table
     uint32_t traits;
-    const char *name;        // "aten::add.Tensor", "aten::relu", "sym::add"
-    const char *out_name;    // "aten::add.out", NULL if a .pte never holds it
-    sc_infer_fn infer;       // NULL: by expansion
-    const sc_schema *schema; // parsed once
+    const char *name;                // "aten::add.Tensor", "aten::relu", "sym::add"
+    const char *out_name;            // "aten::add.out", NULL if a .pte never holds it
+    sc_infer_fn infer;               // NULL: by expansion
+    const sc_schema *schema;         // parsed once
     const struct sc_op *functional;  // SC_INPLACE only
 } sc_op;
 
@@ -123,8 +138,8 @@ uint32_t sc_op_similar(sc_str name, const sc_op *out[3]);
 // Does the out variant take this functional parameter? Factory ops lose dtype, layout, device and
 // pin_memory on the way to a .pte.
 bool sc_op_out_keeps(const sc_op *op, uint32_t param_index);
-// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; none for
-// ops that write their first argument.
+// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; none
+// for ops that write their first argument.
 uint32_t sc_op_out_count(const sc_op *op);
 
 #endif

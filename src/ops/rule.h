@@ -31,8 +31,8 @@ sc_dtype rule_dtype(const sc_infer *in, const char *param, sc_dtype otherwise);
 // An integer that shape computation must know; SC_ERR_UNSUPPORTED when it is symbolic.
 sc_status rule_int(const sc_infer *in, const sc_iarg *arg, const char *what, int64_t *out);
 bool rule_is_int(const sc_iarg *arg);
-sc_dim rule_item_dim(const sc_iarg *arg); // of an int or bool
-double rule_number(const sc_iarg *arg);   // concrete numbers of any kind
+sc_dim rule_item_dim(const sc_iarg *arg);  // of an int or bool
+double rule_number(const sc_iarg *arg);    // concrete numbers of any kind
 sc_category rule_category(const sc_iarg *arg);
 
 // -rank <= dim < rank into [0, rank); rank 0 counts as 1.
@@ -48,7 +48,8 @@ sc_status rule_item(const sc_infer *in, const char *param, uint32_t i, sc_dim ot
 // --- results -------------------------------------------------------------------------------------
 
 sc_spec rule_new(sc_infer *in, sc_dtype dtype, uint32_t rank);
-sc_spec rule_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes);  // same sizes, no strides yet
+sc_spec rule_like(sc_infer *in, sc_dtype dtype,
+                  const sc_spec *sizes);  // same sizes, no strides yet
 // One tensor result; rule_set for more, after sc_infer_outs.
 sc_status rule_publish(sc_infer *in, sc_spec spec);
 sc_status rule_publish_contiguous(sc_infer *in, sc_spec spec);

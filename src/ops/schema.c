@@ -1,6 +1,6 @@
-// Parses PyTorch's operator notation: "aten::add.Tensor(Tensor self, ..., *, Scalar alpha=1) -> Tensor".
-// One left-to-right scan without recursion. Our own extension is the parameter type Graph. Knows the
-// notation only, no operator.
+// Parses PyTorch's operator notation: "aten::add.Tensor(Tensor self, ..., *, Scalar alpha=1) ->
+// Tensor". One left-to-right scan without recursion. Our own extension is the parameter type Graph.
+// Knows the notation only, no operator.
 #include "ops/op.h"
 
 enum { PARAM_MAX = 64, RETURN_MAX = 16 };
@@ -17,8 +17,7 @@ static sc_status bad(scanner *s, const char *wanted) {
 }
 
 static void skip_spaces(scanner *s) {
-    while (s->at < s->text.size && s->text.data[s->at] == ' ')
-        s->at++;
+    while (s->at < s->text.size && s->text.data[s->at] == ' ') s->at++;
 }
 
 static char peek(scanner *s) {
@@ -28,8 +27,7 @@ static char peek(scanner *s) {
 
 static bool take(scanner *s, const char *token) {
     skip_spaces(s);
-    if (!sc_str_starts_with(sc_str_slice(s->text, s->at, s->text.size), token))
-        return false;
+    if (!sc_str_starts_with(sc_str_slice(s->text, s->at, s->text.size), token)) return false;
     s->at += strlen(token);
     return true;
 }
@@ -41,8 +39,7 @@ static bool is_word(char c) {
 static sc_str word(scanner *s) {
     skip_spaces(s);
     size_t begin = s->at;
-    while (s->at < s->text.size && is_word(s->text.data[s->at]))
-        s->at++;
+    while (s->at < s->text.size && is_word(s->text.data[s->at])) s->at++;
     return sc_str_slice(s->text, begin, s->at);
 }
 
@@ -65,13 +62,11 @@ static const struct {
 
 // "(a)", "(a!)", "(a -> *)"; nothing is fine too.
 static sc_status alias_mark(scanner *s, sc_param *param) {
-    if (peek(s) != '(')
-        return SC_OK;
+    if (peek(s) != '(') return SC_OK;
     s->at++;
     param->is_aliased = true;
     while (s->at < s->text.size && s->text.data[s->at] != ')') {
-        if (s->text.data[s->at] == '!')
-            param->is_written = true;
+        if (s->text.data[s->at] == '!') param->is_written = true;
         s->at++;
     }
     param->is_aliased = !param->is_written;
@@ -79,16 +74,14 @@ static sc_status alias_mark(scanner *s, sc_param *param) {
 }
 
 static sc_status list_mark(scanner *s, sc_param *param) {
-    if (!take(s, "["))
-        return SC_OK;
+    if (!take(s, "[")) return SC_OK;
     param->is_list = true;
     sc_str size = word(s);
     int64_t count = 0;
     if (size.size && (!sc_parse_i64(size, &count) || count < 0 || count > PARAM_MAX))
         return bad(s, "a list size");
     param->list_size = (int32_t)count;
-    if (!take(s, "]"))
-        return bad(s, "']'");
+    if (!take(s, "]")) return bad(s, "']'");
     // The mark of a list may also follow the brackets: Tensor(a!)[] and Tensor[](a!).
     return alias_mark(s, param);
 }
@@ -96,17 +89,14 @@ static sc_status list_mark(scanner *s, sc_param *param) {
 static sc_status parse_type(scanner *s, sc_param *param) {
     sc_str name = word(s);
     size_t i = 0;
-    while (i < SC_COUNT_OF(types) && !sc_str_is(name, types[i].name))
-        i++;
-    if (i == SC_COUNT_OF(types))
-        return bad(s, "a type");
+    while (i < SC_COUNT_OF(types) && !sc_str_is(name, types[i].name)) i++;
+    if (i == SC_COUNT_OF(types)) return bad(s, "a type");
     param->type = types[i].type;
     param->is_symbolic = types[i].symbolic;
     SC_TRY(alias_mark(s, param));
     bool optional = take(s, "?");
     SC_TRY(list_mark(s, param));
-    if (param->is_list)
-        param->item_is_optional = optional;
+    if (param->is_list) param->item_is_optional = optional;
     param->is_optional = take(s, "?") || (optional && !param->is_list);
     return SC_OK;
 }
@@ -115,8 +105,7 @@ static sc_status parse_type(scanner *s, sc_param *param) {
 
 static sc_status default_list(scanner *s, sc_param *param) {
     param->default_kind = SC_DEFAULT_INTS;
-    if (take(s, "]"))
-        return SC_OK;
+    if (take(s, "]")) return SC_OK;
     do {
         bool minus = take(s, "-");
         int64_t value;
@@ -130,8 +119,7 @@ static sc_status default_list(scanner *s, sc_param *param) {
 
 static sc_status default_string(scanner *s, sc_param *param, char quote) {
     size_t begin = ++s->at;
-    while (s->at < s->text.size && s->text.data[s->at] != quote)
-        s->at++;
+    while (s->at < s->text.size && s->text.data[s->at] != quote) s->at++;
     param->default_kind = SC_DEFAULT_STR;
     param->default_str = sc_str_slice(s->text, begin, s->at);
     return take(s, quote == '"' ? "\"" : "'") ? SC_OK : bad(s, "a closing quote");
@@ -144,8 +132,7 @@ static sc_status set_number(scanner *s, sc_param *param, sc_str text) {
             param->default_kind = SC_DEFAULT_FLOAT;
             param->default_float = (double)param->default_int;
         }
-        if (param->type == SC_PARAM_MEMORY_FORMAT)
-            param->default_kind = SC_DEFAULT_MEMORY_FORMAT;
+        if (param->type == SC_PARAM_MEMORY_FORMAT) param->default_kind = SC_DEFAULT_MEMORY_FORMAT;
     } else if (sc_parse_f64(text, &param->default_float)) {
         param->default_kind = SC_DEFAULT_FLOAT;
     } else {
@@ -161,16 +148,14 @@ static sc_status default_number(scanner *s, sc_param *param) {
         s->at++;
     sc_str text = sc_str_slice(s->text, begin, s->at);
     // PyTorch writes 2. for 2.0.
-    if (text.size && text.data[text.size - 1] == '.')
-        text.size--;
+    if (text.size && text.data[text.size - 1] == '.') text.size--;
     SC_TRY(set_number(s, param, text));
     if (param->is_list && param->list_size > 0 && param->default_kind == SC_DEFAULT_INT) {
         if ((size_t)param->list_size > SC_COUNT_OF(param->default_ints))
             return bad(s, "a list default");
         param->default_kind = SC_DEFAULT_INTS;
         param->default_ints_count = (uint32_t)param->list_size;
-        for (int32_t i = 0; i < param->list_size; i++)
-            param->default_ints[i] = param->default_int;
+        for (int32_t i = 0; i < param->list_size; i++) param->default_ints[i] = param->default_int;
     }
     return SC_OK;
 }
@@ -192,8 +177,7 @@ static sc_status parse_default(scanner *s, sc_param *param) {
         s->at++;
         return default_list(s, param);
     }
-    if (c == '"' || c == '\'')
-        return default_string(s, param, c);
+    if (c == '"' || c == '\'') return default_string(s, param, c);
     size_t begin = s->at;
     sc_str name = word(s);
     for (size_t i = 0; i < SC_COUNT_OF(words); i++) {
@@ -212,25 +196,19 @@ static sc_status parse_default(scanner *s, sc_param *param) {
 static sc_status parse_params(scanner *s, sc_param *params, uint32_t *count) {
     bool keyword_only = false;
     while (!take(s, ")")) {
-        if (*count && !take(s, ","))
-            return bad(s, "',' or ')'");
+        if (*count && !take(s, ",")) return bad(s, "',' or ')'");
         if (!keyword_only && take(s, "*")) {
             keyword_only = true;
-            if (*count == 0 && !take(s, ","))
-                return bad(s, "',' after '*'");
-            if (*count)
-                continue;
+            if (*count == 0 && !take(s, ",")) return bad(s, "',' after '*'");
+            if (*count) continue;
         }
-        if (*count == PARAM_MAX)
-            return bad(s, "at most 64 parameters");
+        if (*count == PARAM_MAX) return bad(s, "at most 64 parameters");
         sc_param *param = &params[*count];
         *param = (sc_param){.keyword_only = keyword_only};
         SC_TRY(parse_type(s, param));
         param->name = word(s);
-        if (!param->name.size)
-            return bad(s, "a parameter name");
-        if (take(s, "="))
-            SC_TRY(parse_default(s, param));
+        if (!param->name.size) return bad(s, "a parameter name");
+        if (take(s, "=")) SC_TRY(parse_default(s, param));
         (*count)++;
     }
     return SC_OK;
@@ -245,17 +223,14 @@ static sc_status parse_return(scanner *s, sc_return *out) {
 }
 
 static sc_status parse_returns(scanner *s, sc_return *returns, uint32_t *count) {
-    if (!take(s, "->"))
-        return bad(s, "'->'");
+    if (!take(s, "->")) return bad(s, "'->'");
     if (!take(s, "(")) {
         *count = 1;
         return parse_return(s, &returns[0]);
     }
     while (!take(s, ")")) {
-        if (*count && !take(s, ","))
-            return bad(s, "',' or ')'");
-        if (*count == RETURN_MAX)
-            return bad(s, "at most 16 results");
+        if (*count && !take(s, ",")) return bad(s, "',' or ')'");
+        if (*count == RETURN_MAX) return bad(s, "at most 16 results");
         SC_TRY(parse_return(s, &returns[(*count)++]));
     }
     return SC_OK;
@@ -267,19 +242,15 @@ sc_status sc_schema_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, sc_schema *
     sc_return returns[RETURN_MAX];
     *out = (sc_schema){0};
     ptrdiff_t open = sc_str_find(text, '(');
-    if (open <= 0)
-        return bad(&s, "a name and '('");
+    if (open <= 0) return bad(&s, "a name and '('");
     out->name = sc_str_slice(text, 0, (size_t)open);
     s.at = (size_t)open + 1;
     SC_TRY(parse_params(&s, params, &out->param_count));
     SC_TRY(parse_returns(&s, returns, &out->return_count));
-    if (peek(&s) != '\0' || s.at != text.size)
-        return bad(&s, "the end");
+    if (peek(&s) != '\0' || s.at != text.size) return bad(&s, "the end");
     out->params = sc_new_array(arena, sc_param, out->param_count);
     out->returns = sc_new_array(arena, sc_return, out->return_count);
-    if (out->param_count)
-        memcpy(out->params, params, out->param_count * sizeof *params);
-    if (out->return_count)
-        memcpy(out->returns, returns, out->return_count * sizeof *returns);
+    if (out->param_count) memcpy(out->params, params, out->param_count * sizeof *params);
+    if (out->return_count) memcpy(out->returns, returns, out->return_count * sizeof *returns);
     return SC_OK;
 }

@@ -4,8 +4,7 @@
 
 TEST(dtype_codes_and_names) {
     for (unsigned code = 0; code < 40; code++) {
-        if (!sc_dtype_is_known(code))
-            continue;
+        if (!sc_dtype_is_known(code)) continue;
         sc_dtype dtype = (sc_dtype)code;
         CHECK(sc_dtype_bytes(dtype) > 0);
         CHECK_EQ_INT(sc_dtype_from_short(sc_str_from(sc_dtype_short(dtype))), dtype);
@@ -21,11 +20,16 @@ TEST(dtype_promotes_pairs) {
     static const struct {
         sc_dtype a, b, result;
     } cases[] = {
-        {SC_DTYPE_U8, SC_DTYPE_I8, SC_DTYPE_I16},    {SC_DTYPE_U8, SC_DTYPE_I32, SC_DTYPE_I32},
-        {SC_DTYPE_BOOL, SC_DTYPE_U8, SC_DTYPE_U8},   {SC_DTYPE_I64, SC_DTYPE_F16, SC_DTYPE_F16},
-        {SC_DTYPE_F16, SC_DTYPE_BF16, SC_DTYPE_F32}, {SC_DTYPE_BF16, SC_DTYPE_F64, SC_DTYPE_F64},
-        {SC_DTYPE_C64, SC_DTYPE_F64, SC_DTYPE_C128}, {SC_DTYPE_C32, SC_DTYPE_BF16, SC_DTYPE_C64},
-        {SC_DTYPE_U16, SC_DTYPE_F32, SC_DTYPE_F32},  {SC_DTYPE_U16, SC_DTYPE_I32, SC_DTYPE_NONE},
+        {SC_DTYPE_U8, SC_DTYPE_I8, SC_DTYPE_I16},
+        {SC_DTYPE_U8, SC_DTYPE_I32, SC_DTYPE_I32},
+        {SC_DTYPE_BOOL, SC_DTYPE_U8, SC_DTYPE_U8},
+        {SC_DTYPE_I64, SC_DTYPE_F16, SC_DTYPE_F16},
+        {SC_DTYPE_F16, SC_DTYPE_BF16, SC_DTYPE_F32},
+        {SC_DTYPE_BF16, SC_DTYPE_F64, SC_DTYPE_F64},
+        {SC_DTYPE_C64, SC_DTYPE_F64, SC_DTYPE_C128},
+        {SC_DTYPE_C32, SC_DTYPE_BF16, SC_DTYPE_C64},
+        {SC_DTYPE_U16, SC_DTYPE_F32, SC_DTYPE_F32},
+        {SC_DTYPE_U16, SC_DTYPE_I32, SC_DTYPE_NONE},
         {SC_DTYPE_F8E5M2, SC_DTYPE_F32, SC_DTYPE_NONE},
         {SC_DTYPE_F8E5M2, SC_DTYPE_F8E5M2, SC_DTYPE_F8E5M2},
     };
@@ -73,14 +77,13 @@ TEST(dtype_half_round_trips) {
             FAIL("f16 %04x came back as %04x", bits, back);
         f = sc_bf16_to_f32((uint16_t)bits);
         back = sc_f32_to_bf16(f);
-        if (f != f ? back != 0x7fc0 : back != bits)
-            FAIL("bf16 %04x came back as %04x", bits, back);
+        if (f != f ? back != 0x7fc0 : back != bits) FAIL("bf16 %04x came back as %04x", bits, back);
     }
     CHECK_EQ_INT(sc_f32_to_f16(65519.0f), 0x7bff);
     CHECK_EQ_INT(sc_f32_to_f16(65520.0f), 0x7c00);
-    CHECK_EQ_INT(sc_f32_to_f16(1.0f + 0x1p-11f), 0x3c00);          // tie to even
+    CHECK_EQ_INT(sc_f32_to_f16(1.0f + 0x1p-11f), 0x3c00);  // tie to even
     CHECK_EQ_INT(sc_f32_to_f16(1.0f + 0x1p-11f + 0x1p-20f), 0x3c01);
-    CHECK_EQ_INT(sc_f32_to_f16(0x1p-25f), 0);                       // tie to even
+    CHECK_EQ_INT(sc_f32_to_f16(0x1p-25f), 0);  // tie to even
     CHECK_EQ_INT(sc_f32_to_f16(0x1.8p-25f), 1);
     CHECK_EQ_INT(sc_f32_to_bf16(1.0f + 0x1p-8f), 0x3f80);
 }

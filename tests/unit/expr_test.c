@@ -90,11 +90,13 @@ TEST(expr_canonical_form) {
 
 TEST(expr_prints_canonically) {
     static const char *const texts[] = {
-        "s0 + 1",      "2*s77",          "(s0//2)",          "Mod(s0, 8)",
-        "Max(u0, 1)",  "s0*s1 - 2",      "-s0 + 1",          "s0**2*s1",
-        "((s0 + 3)//4)", "(u0 >= 6)",    "Eq(u0, 4)",        "Ne(u0, 4)",
-        "(u0 - u1 <= 3)", "Min(u0, u1)", "Where((u0 <= 2), s0, s1)", "(2**u0)",
-        "3*(s0//2)*s1",  "((s0*s1)//(s2 + 1))", "s9 + s10",
+        "s0 + 1",         "2*s77",        "(s0//2)",
+        "Mod(s0, 8)",     "Max(u0, 1)",   "s0*s1 - 2",
+        "-s0 + 1",        "s0**2*s1",     "((s0 + 3)//4)",
+        "(u0 >= 6)",      "Eq(u0, 4)",    "Ne(u0, 4)",
+        "(u0 - u1 <= 3)", "Min(u0, u1)",  "Where((u0 <= 2), s0, s1)",
+        "(2**u0)",        "3*(s0//2)*s1", "((s0*s1)//(s2 + 1))",
+        "s9 + s10",
     };
     fixture f;
     fixture_begin(&f);
@@ -123,24 +125,15 @@ TEST(expr_ranges) {
         const char *text;
         int64_t min, max;
     } cases[] = {
-        {"s0 + 1", 3, 65},
-        {"2*s0 - s1", 4 - 10, 128 - 1},
-        {"s0//2", 1, 32},
-        {"(s0 + 1)//4", 0, 16},
-        {"Mod(s0, 8)", 0, 7},
-        {"Mod(u0, 8)", 0, 7},
-        {"Max(s0, 10)", 10, 64},
-        {"Min(s0, 10)", 2, 10},
-        {"s0*s1", 2, 640},
-        {"u1**2", 0, SC_DIM_INF},
-        {"u0", 0, SC_DIM_INF},
-        {"-u0", SC_DIM_NEG_INF, 0},
-        {"s0 <= 64", 1, 1},
-        {"s0 <= 1", 0, 0},
-        {"s0 <= 5", 0, 1},
-        {"Where(s1 <= 5, s0, 1)", 1, 64},
-        {"2**s1", 2, 1024},
-        {"0*u0", 0, 0},
+        {"s0 + 1", 3, 65},       {"2*s0 - s1", 4 - 10, 128 - 1},
+        {"s0//2", 1, 32},        {"(s0 + 1)//4", 0, 16},
+        {"Mod(s0, 8)", 0, 7},    {"Mod(u0, 8)", 0, 7},
+        {"Max(s0, 10)", 10, 64}, {"Min(s0, 10)", 2, 10},
+        {"s0*s1", 2, 640},       {"u1**2", 0, SC_DIM_INF},
+        {"u0", 0, SC_DIM_INF},   {"-u0", SC_DIM_NEG_INF, 0},
+        {"s0 <= 64", 1, 1},      {"s0 <= 1", 0, 0},
+        {"s0 <= 5", 0, 1},       {"Where(s1 <= 5, s0, 1)", 1, 64},
+        {"2**s1", 2, 1024},      {"0*u0", 0, 0},
     };
     fixture f;
     fixture_begin(&f);
@@ -250,10 +243,8 @@ static sc_dim grow(fixture *f, const int64_t *values, int depth, int64_t *value)
 // The value of the tree that the emitter walks.
 static int64_t run_view(fixture *f, sc_dim d, const int64_t *values) {
     sc_expr_view v = sc_dim_view(f->exprs, d);
-    if (v.op == SC_EXPR_INT)
-        return v.value;
-    if (v.op == SC_EXPR_SYMBOL)
-        return values[sc_symbol_index(v.symbol)];
+    if (v.op == SC_EXPR_INT) return v.value;
+    if (v.op == SC_EXPR_SYMBOL) return values[sc_symbol_index(v.symbol)];
     int64_t a = run_view(f, v.args[0], values), b = run_view(f, v.args[1], values);
     switch (v.op) {
     case SC_EXPR_ADD: return a + b;
@@ -338,13 +329,13 @@ TEST(expr_is_bounded) {
     set_range(&f, "s0", 1, 4);
     d = parse(&f, "s0");
     for (int i = 0; i < 500; i++)
-        d = sc_dim_max(f.exprs, sc_dim_mod(f.exprs, sc_dim_mul(f.exprs, d, parse(&f, "s0 + 1")),
-                                           sc_dim_int(1000)),
-                       parse(&f, "s0"));
+        d = sc_dim_max(
+            f.exprs,
+            sc_dim_mod(f.exprs, sc_dim_mul(f.exprs, d, parse(&f, "s0 + 1")), sc_dim_int(1000)),
+            parse(&f, "s0"));
     CHECK(sc_dim_range(d).max <= 999 && sc_dim_range(d).min >= 0);
     d = parse(&f, "s0 + 1");
-    for (int i = 0; i < 8; i++)
-        d = sc_dim_mul(f.exprs, d, d);
+    for (int i = 0; i < 8; i++) d = sc_dim_mul(f.exprs, d, d);
     CHECK(sc_dim_range(d).max > 0);
     CHECK_EQ_INT(parse(&f, "9223372036854775807*9223372036854775807").value, SC_DIM_INF);
     CHECK_EQ_INT(parse(&f, "-99999999999999999999").value, SC_DIM_NEG_INF);

@@ -14,14 +14,12 @@ typedef struct reader {
 } reader;
 
 static char peek(reader *r) {
-    while (r->at < r->line.size && r->line.data[r->at] == ' ')
-        r->at++;
+    while (r->at < r->line.size && r->line.data[r->at] == ' ') r->at++;
     return r->at < r->line.size ? r->line.data[r->at] : '\0';
 }
 
 static bool take(reader *r, char c) {
-    if (peek(r) != c)
-        return false;
+    if (peek(r) != c) return false;
     r->at++;
     return true;
 }
@@ -30,8 +28,7 @@ static bool take(reader *r, char c) {
 static sc_str take_word(reader *r) {
     peek(r);
     size_t begin = r->at;
-    while (r->at < r->line.size && !strchr(" ,()[]{}=", r->line.data[r->at]))
-        r->at++;
+    while (r->at < r->line.size && !strchr(" ,()[]{}=", r->line.data[r->at])) r->at++;
     return sc_str_slice(r->line, begin, r->at);
 }
 
@@ -39,8 +36,7 @@ static uint32_t take_dims(reader *r, char close, sc_dim *dims) {
     uint32_t count = 0;
     while (!take(r, close)) {
         take(r, ',');
-        if (!CHECK_OK(sc_dim_parse(&r->s.ctx, r->exprs, take_word(r), &dims[count++])))
-            return 0;
+        if (!CHECK_OK(sc_dim_parse(&r->s.ctx, r->exprs, take_word(r), &dims[count++]))) return 0;
     }
     return count;
 }
@@ -62,15 +58,13 @@ static sc_iarg word_arg(sc_str word) {
     static const char *const formats[] = {"contiguous_format", "preserve_format", "channels_last",
                                           "channels_last_3d"};
     sc_iarg arg = {.kind = SC_IARG_NONE};
-    if (sc_str_is(word, "None"))
-        return arg;
+    if (sc_str_is(word, "None")) return arg;
     if (sc_str_is(word, "True") || sc_str_is(word, "False"))
         return (sc_iarg){.kind = SC_IARG_BOOL, .b = sc_str_is(word, "True")};
     if (word.size > 1 && word.data[0] == '\'')
         return (sc_iarg){.kind = SC_IARG_STR, .str = sc_str_slice(word, 1, word.size - 1)};
     for (uint32_t i = 0; i < 4; i++)
-        if (sc_str_is(word, formats[i]))
-            return (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = i};
+        if (sc_str_is(word, formats[i])) return (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = i};
     if (sc_dtype_from_short(word) != SC_DTYPE_NONE)
         return (sc_iarg){.kind = SC_IARG_DTYPE, .code = sc_dtype_from_short(word)};
     if (sc_parse_i64(word, &arg.dim.value))
@@ -126,16 +120,13 @@ static sc_iarg default_arg(reader *r, const sc_param *p) {
 
 static bool take_call(reader *r, sc_infer *in) {
     size_t open = 0;
-    while (open < r->line.size && r->line.data[open] != '(')
-        open++;
+    while (open < r->line.size && r->line.data[open] != '(') open++;
     in->op = sc_op_find(sc_str_slice(r->line, 0, open));
     r->at = open + 1;
-    if (!in->op)
-        return false;
+    if (!in->op) return false;
     const sc_schema *schema = in->op->schema;
     sc_iarg *args = sc_new_array(&r->s.arena, sc_iarg, ARG_MAX);
-    for (uint32_t i = 0; i < schema->param_count; i++)
-        args[i] = default_arg(r, &schema->params[i]);
+    for (uint32_t i = 0; i < schema->param_count; i++) args[i] = default_arg(r, &schema->params[i]);
     for (uint32_t i = 0; !take(r, ')'); i++) {
         take(r, ',');
         size_t back = r->at;
@@ -143,13 +134,11 @@ static bool take_call(reader *r, sc_infer *in) {
         uint32_t at = i;
         if (take(r, '=')) {
             for (at = 0; at < schema->param_count; at++)
-                if (sc_str_equal(schema->params[at].name, name))
-                    break;
+                if (sc_str_equal(schema->params[at].name, name)) break;
         } else {
             r->at = back;
         }
-        if (at >= schema->param_count)
-            return false;
+        if (at >= schema->param_count) return false;
         args[at] = take_arg(r, false);
         // int[2] kernel_size=3 stands for [3, 3], as in files.
         if (schema->params[at].list_size && args[at].kind == SC_IARG_INT) {
@@ -209,8 +198,7 @@ TEST_CASES(infer_agrees_with_pytorch) {
     const char **files = test_list("ops", ".case", &count);
     for (size_t i = 0; i < count; i++) {
         size_t bytes, number = 0;
-        if (!test_case("%s", files[i]))
-            continue;
+        if (!test_case("%s", files[i])) continue;
         sc_str text = {test_read(files[i], &bytes), 0};
         text.size = bytes;
         while (text.size) {
