@@ -5,14 +5,20 @@
 #include "emit/emit.h"
 #include "import/import.h"
 
-static void add_stage(sc_session *session, const char *name, sc_program *program, double begin_ms,
-                      const sc_pipeline *pipeline, uint32_t *number) {
+static sc_stage *add_stage(sc_session *session, const char *name, sc_program *program,
+                           double begin_ms, uint32_t *number) {
     sc_stage stage = {.name = name, .program = program};
     stage.ms = sc_session_now_ms(session) - begin_ms;
-    for (uint32_t i = 0; pipeline && i < pipeline->timings.count; i++)
-        sc_vec_push(&session->arena, &stage.timings, pipeline->timings.data[i]);
     sc_vec_push(&session->arena, &session->stages, stage);
     if (number) *number = session->stages.count - 1;
+    return &session->stages.data[session->stages.count - 1];
+}
+
+// Timings number `first` up to before `end`.
+static void keep_timings(sc_session *session, sc_stage *stage, const sc_pipeline *pipeline,
+                         uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; i++)
+        sc_vec_push(&session->arena, &stage->timings, pipeline->timings.data[i]);
 }
 
 static sc_status stage_at(sc_session *session, uint32_t number, const char *name, sc_stage **out) {
@@ -42,7 +48,7 @@ sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method,
     if (session->stages.count > 1)
         return sc_fail(ctx, SC_ERR_STATE, NULL, "methods are added before lowering begins");
     if (session->stages.count == 0)
-        add_stage(session, "source", sc_program_new(ctx), begin_ms, NULL, NULL);
+        add_stage(session, "source", sc_program_new(ctx), begin_ms, NULL);
     sc_stage *stage = &session->stages.data[0];
     sc_import_options options = {.method = sc_str_copy(ctx->arena, method),
                                  .model = sc_str_copy(ctx->arena, model)};
@@ -104,16 +110,22 @@ sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str va
 // --- To edge
 // -----------------------------------------------------------------------------------------
 
-// Collects each method as it leaves decomposition.
+// Collects each method as it leaves decomposition, and where in time that was.
 typedef struct snapshot {
+    const sc_session *session;
+    const sc_pipeline *pipeline;
     sc_program *core;
     sc_status status;
+    double done_ms;
+    uint32_t timing_count;
 } snapshot;
 
 static void keep_core(void *user, const sc_pass *pass, sc_method *method) {
     snapshot *s = user;
-    if ((pass->makes & SC_FACT_CORE) && s->status == SC_OK)
-        s->status = sc_method_clone(method, s->core);
+    if (!(pass->makes & SC_FACT_CORE) || s->status != SC_OK) return;
+    s->timing_count = s->pipeline->timings.count;
+    s->done_ms = sc_session_now_ms(s->session);
+    s->status = sc_method_clone(method, s->core);
 }
 
 static sc_pipeline pipeline_for(sc_session *session) {
@@ -138,15 +150,20 @@ sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t 
     sc_program *program = NULL;
     SC_TRY(sc_program_clone(source->program, &program));
     sc_pipeline pipeline = pipeline_for(session);
-    snapshot core = {sc_program_new(ctx), SC_OK};
+    snapshot core = {session, &pipeline, sc_program_new(ctx), SC_OK, begin_ms, 0};
     if (snapshots) {
         pipeline.after = keep_core;
         pipeline.user = &core;
     }
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, true));
     SC_TRY(core.status);
-    if (snapshots) add_stage(session, "core", core.core, begin_ms, NULL, NULL);
-    add_stage(session, "edge", program, begin_ms, &pipeline, edge);
+    if (snapshots) {
+        sc_stage *stage = add_stage(session, "core", core.core, begin_ms, NULL);
+        stage->ms = core.done_ms - begin_ms;
+        keep_timings(session, stage, &pipeline, 0, core.timing_count);
+    }
+    sc_stage *stage = add_stage(session, "edge", program, core.done_ms, edge);
+    keep_timings(session, stage, &pipeline, core.timing_count, pipeline.timings.count);
     return SC_OK;
 }
 
@@ -189,7 +206,8 @@ sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method
     const sc_json *name = sc_json_first(names);
     for (uint32_t n = names->size; n--; name = sc_json_next(name))
         SC_TRY(run_named(ctx, session, &pipeline, program, method, sc_json_str(ctx->arena, name)));
-    add_stage(session, "edge", program, begin_ms, &pipeline, transformed);
+    sc_stage *made = add_stage(session, "edge", program, begin_ms, transformed);
+    keep_timings(session, made, &pipeline, 0, pipeline.timings.count);
     return SC_OK;
 }
 
@@ -272,9 +290,12 @@ sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str op
     SC_TRY(sc_place_program(ctx, program, &config.place, &tables, &reports));
     ctx->where = (sc_where){.pass = SC_STR("emit"), .instruction = -1};
     SC_TRY(sc_progress(ctx, "emit", 0, 0));
+    double emit_ms = sc_session_now_ms(session);
     SC_TRY(sc_emit_program(ctx, program, tables, &config.emit, &result));
     keep_outputs(session, &result);
     keep_plans(session, program, reports);
-    add_stage(session, "executorch", program, begin_ms, &pipeline, executorch);
+    sc_stage *made = add_stage(session, "executorch", program, begin_ms, executorch);
+    made->emit_ms = sc_session_now_ms(session) - emit_ms;
+    keep_timings(session, made, &pipeline, 0, pipeline.timings.count);
     return SC_OK;
 }

@@ -15,8 +15,8 @@ static void add_num(sc_json_writer *w, const char *key, uint64_t number) {
     sc_json_add_u64(w, number);
 }
 
-static void add_ms(sc_json_writer *w, double ms) {
-    sc_json_key(w, "ms");
+static void add_ms(sc_json_writer *w, const char *key, double ms) {
+    sc_json_key(w, key);
     sc_json_add_f64(w, ms);
 }
 
@@ -153,7 +153,8 @@ static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uin
     sc_json_begin_object(w);
     add_num(w, "program", number);
     add_text(w, "stage", stage->name);
-    add_ms(w, stage->ms);
+    add_ms(w, "ms", stage->ms);
+    add_ms(w, "emit_ms", stage->emit_ms);
     sc_json_key(w, "timings");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < stage->timings.count; i++) {
@@ -161,7 +162,7 @@ static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uin
         sc_json_begin_object(w);
         add_text(w, "pass", timing->pass->name);
         add_str(w, "method", sc_name_str(timing->method));
-        add_ms(w, timing->ms);
+        add_ms(w, "ms", timing->ms);
         add_num(w, "nodes", timing->node_count);
         sc_json_end_object(w);
     }

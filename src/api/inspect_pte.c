@@ -120,6 +120,8 @@ sc_status sc_run_inspect(sc_session *session, sc_str *json) {
     sc_rt_program_info_get(session->running, &program);
     add_num(&w, "program_bytes", program.program_bytes);
     add_num(&w, "constant_bytes", program.constant_bytes);
+    add_num(&w, "mutable_bytes", program.mutable_bytes);
+    add_num(&w, "file_bytes", program.file_bytes);
     add_num(&w, "heap_bytes", session->arena.held_bytes);
     sc_json_end_object(&w);
     *json = sc_sb_str(&sb);

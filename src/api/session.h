@@ -14,6 +14,7 @@ typedef struct sc_stage {
     sc_program *program;
     SC_VEC(sc_pass_timing) timings;  // of the passes that made it
     double ms;                       // all of it: passes, planning, emission
+    double emit_ms;                  // the part of it that wrote the program
 } sc_stage;
 
 typedef struct sc_method_plan {

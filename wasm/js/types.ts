@@ -170,6 +170,8 @@ export interface StageSummary {
   program: number;
   stage: "source" | "core" | "edge" | "executorch";
   ms: number;
+  /** The part of `ms` that wrote the program; 0 for all stages but "executorch". */
+  emitMs: number;
   timings: PassTiming[];
   methods: MethodSummary[];
 }
@@ -225,8 +227,14 @@ export interface ProgramValueInfo {
 
 export interface ProgramReport {
   methods: ProgramMethodInfo[];
+  /** The flatbuffer with its header: methods, instructions, shapes. */
   programBytes: number;
+  /** The segment of weights. */
   constantBytes: number;
+  /** The segment of initial states. */
+  mutableBytes: number;
+  /** The whole file; what the three above leave over is alignment. */
+  fileBytes: number;
   heapBytes: number;
 }
 
