@@ -337,6 +337,9 @@ sc_status sc_json_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, const sc_json
         .end = text.data + text.size,
         .open = sc_new_array(ctx->scratch, uint32_t, ctx->limits.json_depth_max),
     };
+    // Dense JSON has a value every eight bytes or so: starting here saves most of the growing.
+    p.capacity = (uint32_t)(text.size / 16 + 16);
+    p.values = sc_new_array(arena, sc_json, p.capacity);
     sc_status status = parse_document(&p);
     if (arena != ctx->scratch) sc_arena_rewind(ctx->scratch, mark);
     *out = p.values;
