@@ -1,0 +1,166 @@
+// Permutations of constants happen when the file is written, not at every run: the constant's bytes
+// become a source that gathers them in the new order. Only where every use of the constant is the
+// same permutation, so that nothing is stored twice, and only up to a size that may be gathered in
+// memory; larger weights are permuted at run time.
+#include "passes/layout.h"
+
+enum { GATHERED_BYTES_MAX = 8 << 20 };  // of all constants of a method together
+
+static bool wrap(const sc_arg *arg, uint32_t rank, uint32_t *out) {
+    int64_t dim = arg->kind == SC_ARG_INT ? arg->i : INT64_MIN;
+    if (dim < 0 && dim > INT64_MIN)
+        dim += rank;
+    *out = (uint32_t)dim;
+    return dim >= 0 && dim < rank;
+}
+
+// Which dim of the source each dim of the result is.
+static bool permutation_of(const sc_node *node, uint32_t rank, uint32_t *order) {
+    uint32_t first = 0, second = rank > 1 ? 1 : 0;
+    for (uint32_t i = 0; i < rank; i++)
+        order[i] = i;
+    switch (node->op->id) {
+    case SC_OP_permute_copy: {
+        const sc_arg *dims = sc_node_arg(node, "dims");
+        if (dims->kind != SC_ARG_LIST || dims->count != rank)
+            return false;
+        for (uint32_t i = 0; i < rank; i++)
+            if (!wrap(&dims->items[i], rank, &order[i]))
+                return false;
+        return true;
+    }
+    case SC_OP_transpose_copy_int:
+        if (!wrap(sc_node_arg(node, "dim0"), rank, &first) ||
+            !wrap(sc_node_arg(node, "dim1"), rank, &second))
+            return false;
+        break;
+    case SC_OP_t_copy:
+        break;
+    default:
+        return false;
+    }
+    if (rank > 0) {
+        order[first] = second;
+        order[second] = first;
+    }
+    return true;
+}
+
+static bool is_returned(const sc_value *value) {
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        if (use->user == value->graph->ret)
+            return true;
+    return false;
+}
+
+// The permutation that all users agree on; false when one of them is something else.
+static bool common_permutation(const sc_value *value, uint32_t *order) {
+    uint32_t other[SC_RANK_MAX];
+    const sc_graph *graph = value->graph;
+    for (const sc_arg *use = value->first_use; use; use = use->next_use) {
+        uint32_t *into = use == value->first_use ? order : other;
+        if (use->user == graph->ret || use != &use->user->args[0] ||
+            !permutation_of(use->user, value->spec.rank, into) || is_returned(use->user->outs[0]))
+            return false;
+        if (into == other && memcmp(order, other, value->spec.rank * sizeof(*order)) != 0)
+            return false;
+    }
+    return value->first_use != NULL;
+}
+
+static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *old,
+                             const uint32_t *order) {
+    int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
+    sc_constant *constant = sc_new(ctx->arena, sc_constant);
+    *constant = *old;
+    constant->spec = sc_spec_new(ctx->arena, (sc_dtype)old->spec.dtype, old->spec.rank);
+    constant->spec.requires_grad = old->spec.requires_grad;
+    for (uint32_t i = 0; i < old->spec.rank; i++) {
+        constant->spec.sizes[i] = old->spec.sizes[order[i]];
+        sizes[i] = old->spec.sizes[order[i]].value;
+        strides[i] = old->spec.strides[order[i]].value;
+    }
+    sc_spec_set_contiguous(exprs, &constant->spec);
+    constant->name = sc_str_format(ctx->arena, SC_STR_FMT ".permuted", SC_STR_ARG(old->name));
+    if (old->data.size > 0)
+        constant->data = sc_extent_whole(
+            sc_source_strided(ctx->arena, old->data, sc_dtype_bytes((sc_dtype)old->spec.dtype),
+                              old->spec.rank, sizes, strides, 0));
+    return constant;
+}
+
+// Buffers may be written; only what is certainly constant is moved.
+static bool is_candidate(const sc_method *method, const sc_input_sig *sig, const sc_value *value) {
+    if (!sig->constant || sig->constant->lifted_scalar || value->use_count == 0)
+        return false;
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        if (use->user->op && sc_op_has(use->user->op, SC_MUTATES))
+            return false;
+    return sc_spec_is_contiguous(method->exprs, &sig->constant->spec);
+}
+
+static void absorb_users(sc_ctx *ctx, sc_value *value) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    SC_VEC(sc_node *) users = {0};
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        sc_vec_push(ctx->scratch, &users, use->user);
+    for (uint32_t i = 0; i < users.count; i++)
+        sc_node_replace(users.data[i], value);
+    sc_arena_rewind(ctx->scratch, mark);
+}
+
+typedef struct plan {
+    bool moves;
+    uint32_t order[SC_RANK_MAX];
+} plan;
+
+// Tied weights are several constants of the same bytes. They move together or not at all, or the
+// bytes would be stored in both orders.
+static void keep_ties(sc_ctx *ctx, const sc_method *method, plan *plans) {
+    sc_map first;
+    uint64_t(*keys)[2] = sc_arena_alloc_array(ctx->scratch, sizeof(*keys), (size_t)method->inputs.count + 1);
+    sc_map_init(&first, ctx->scratch);
+    for (int round = 0; round < 2; round++) {  // the second carries a veto back to the first one
+        for (uint32_t i = 0; i < method->inputs.count; i++) {
+            const sc_constant *constant = method->inputs.data[i].constant;
+            if (!constant || constant->data.size == 0)
+                continue;
+            keys[i][0] = SC_PTR_KEY(constant->data.source);
+            keys[i][1] = constant->data.offset;
+            sc_str key = {(const char *)keys[i], sizeof(keys[i])};
+            plan *other = sc_map_get(&first, key);
+            if (!other) {
+                sc_map_add(&first, key, &plans[i]);
+                continue;
+            }
+            bool same = other->moves && plans[i].moves &&
+                        memcmp(other->order, plans[i].order, sizeof(other->order)) == 0;
+            other->moves = plans[i].moves = same;
+        }
+    }
+}
+
+sc_status sc_pass_const_moves(sc_ctx *ctx, sc_method *method) {
+    uint64_t gathered = 0;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    plan *plans = sc_new_array(ctx->scratch, plan, (size_t)method->inputs.count + 1);
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        const sc_value *value = method->graph->inputs.data[i];
+        plans[i].moves = is_candidate(method, &method->inputs.data[i], value) &&
+                         common_permutation(value, plans[i].order);
+    }
+    keep_ties(ctx, method, plans);
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        sc_input_sig *sig = &method->inputs.data[i];
+        sc_value *value = method->graph->inputs.data[i];
+        if (!plans[i].moves || gathered + sig->constant->data.size > GATHERED_BYTES_MAX)
+            continue;
+        gathered += sig->constant->data.size;
+        sig->constant = permuted(ctx, method->exprs, sig->constant, plans[i].order);
+        sig->target = sig->constant->name;
+        value->spec = sig->constant->spec;
+        absorb_users(ctx, value);
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}
