@@ -31,7 +31,9 @@ async function connect(options: ClientOptions, receive: (reply: Reply) => void, 
     return { port: worker, terminate: () => worker.terminate() };
   }
   const { Worker: NodeWorker } = await import("node:worker_threads");
-  const worker = new NodeWorker(new URL("./worker.js", import.meta.url));
+  // Bundlers for pages look for `new URL` of a literal and would ship the script twice.
+  const script = "./worker.js";
+  const worker = new NodeWorker(new URL(script, import.meta.url));
   worker.on("message", receive);
   worker.on("error", (error: Error) => broke(error.message));
   // The process may end while the worker waits for calls.
