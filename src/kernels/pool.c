@@ -1,0 +1,335 @@
+// Max and average pooling over one to three spatial dims, with fixed or adaptive windows, in any
+// layout. A pixel's channels are taken a block at a time when they are adjacent (channels-last), one
+// by one otherwise. A NaN in a window is its maximum; averages are summed in double.
+#include <math.h>
+
+#include "kernels/iter.h"
+
+#define AXES 3
+#define CHANNELS 64
+
+typedef struct axis {
+    int64_t in, out, in_stride, out_stride;
+    int64_t kernel, step, pad, dilation;
+} axis;
+
+typedef struct pool {
+    const sc_tensor *in, *out, *indices;  // indices NULL for averages
+    axis axes[AXES];                      // outermost first; missing ones have size 1
+    int64_t images, channels;
+    int64_t in_image, in_channel, out_image, out_channel;  // strides
+    bool adaptive, is_max, counts_pad;
+    int64_t divisor;                      // 0: the size of the window
+    bool is_real;
+    sc_load_fn load;                      // to double or int64
+    sc_store_fn store;
+} pool;
+
+typedef struct window {
+    int64_t first[AXES], count[AXES], step[AXES];
+    int64_t padded;  // positions including padding, as averages count them
+} window;
+
+static window window_at(const pool *p, const int64_t *at) {
+    window w;
+    w.padded = 1;
+    for (int k = 0; k < AXES; k++) {
+        const axis *a = &p->axes[k];
+        w.step[k] = a->dilation;
+        if (p->adaptive) {
+            w.first[k] = at[k] * a->in / a->out;
+            w.count[k] = ((at[k] + 1) * a->in + a->out - 1) / a->out - w.first[k];
+            continue;
+        }
+        int64_t start = at[k] * a->step - a->pad, taps = a->kernel;
+        w.padded *= sc_max_i64(sc_min_i64(start + a->kernel, a->in + a->pad) - start, 0);
+        int64_t skipped = start < 0 ? (-start + a->dilation - 1) / a->dilation : 0;
+        w.first[k] = start + skipped * a->dilation;
+        int64_t room = a->in - w.first[k];
+        taps = sc_min_i64(taps - skipped, room <= 0 ? 0 : (room + a->dilation - 1) / a->dilation);
+        w.count[k] = sc_max_i64(taps, 0);
+    }
+    return w;
+}
+
+static double divisor_of(const pool *p, const window *w) {
+    if (p->divisor != 0)
+        return (double)p->divisor;
+    if (p->counts_pad && !p->adaptive)
+        return (double)w->padded;
+    return (double)(w->count[0] * w->count[1] * w->count[2]);
+}
+
+typedef struct accumulators {
+    double real[CHANNELS];
+    int64_t integer[CHANNELS];
+    int64_t index[CHANNELS];
+} accumulators;
+
+static void start_window(const pool *p, accumulators *acc, int64_t n, int64_t first_index) {
+    for (int64_t c = 0; c < n; c++) {
+        acc->real[c] = p->is_max ? -INFINITY : 0.0;
+        acc->integer[c] = p->is_max ? INT64_MIN : 0;
+        acc->index[c] = first_index;
+    }
+}
+
+static void add_f32(const pool *p, accumulators *acc, const float *x, int64_t n, int64_t index) {
+    if (!p->is_max) {
+        for (int64_t c = 0; c < n; c++)
+            acc->real[c] += (double)x[c];
+        return;
+    }
+    for (int64_t c = 0; c < n; c++) {
+        double v = (double)x[c];
+        if (v > acc->real[c] || v != v) {
+            acc->real[c] = v;
+            acc->index[c] = index;
+        }
+    }
+}
+
+static void add_any(const pool *p, accumulators *acc, const char *x, int64_t stride, int64_t n,
+                    int64_t index) {
+    double real[CHANNELS];
+    int64_t integer[CHANNELS];
+    p->load(p->is_real ? (void *)real : (void *)integer, x, stride, n);
+    for (int64_t c = 0; c < n; c++) {
+        bool larger = p->is_real ? real[c] > acc->real[c] || real[c] != real[c]
+                                 : integer[c] > acc->integer[c];
+        if (p->is_max && larger)
+            acc->index[c] = index;
+        if (p->is_real)
+            acc->real[c] = !p->is_max ? acc->real[c] + real[c] : larger ? real[c] : acc->real[c];
+        else
+            acc->integer[c] = !p->is_max ? (int64_t)((uint64_t)acc->integer[c] + (uint64_t)integer[c])
+                                         : larger ? integer[c] : acc->integer[c];
+    }
+}
+
+static void finish_window(const pool *p, accumulators *acc, const window *w, int64_t n,
+                          int64_t out_offset) {
+    uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);
+    double divide_by = p->is_max ? 1.0 : divisor_of(p, w);
+    for (int64_t c = 0; c < n && !p->is_max; c++) {
+        acc->real[c] /= divide_by;
+        acc->integer[c] = divide_by == 0 ? 0 : acc->integer[c] / (int64_t)divide_by;
+    }
+    p->store((char *)p->out->data + out_offset * width, p->out_channel,
+             p->is_real ? (void *)acc->real : (void *)acc->integer, n);
+    for (int64_t c = 0; c < n && p->indices; c++)
+        ((int64_t *)p->indices->data)[out_offset + c * p->out_channel] = acc->index[c];
+}
+
+// `n` channels of one output position.
+static void pool_pixel(const pool *p, const window *w, int64_t in_offset, int64_t out_offset,
+                       int64_t n) {
+    accumulators acc;
+    const axis *a = p->axes;
+    uint32_t width = sc_dtype_bytes((sc_dtype)p->in->dtype);
+    bool direct = p->in->dtype == SC_DTYPE_F32 && (p->in_channel == 1 || n == 1);
+    start_window(p, &acc, n, (w->first[0] * a[1].in + w->first[1]) * a[2].in + w->first[2]);
+    for (int64_t i = 0, x = w->first[0]; i < w->count[0]; i++, x += w->step[0]) {
+        for (int64_t j = 0, y = w->first[1]; j < w->count[1]; j++, y += w->step[1]) {
+            for (int64_t k = 0, z = w->first[2]; k < w->count[2]; k++, z += w->step[2]) {
+                int64_t index = (x * a[1].in + y) * a[2].in + z;
+                const char *at = (const char *)p->in->data +
+                                 (in_offset + x * a[0].in_stride + y * a[1].in_stride +
+                                  z * a[2].in_stride) * width;
+                if (direct)
+                    add_f32(p, &acc, (const float *)(const void *)at, n, index);
+                else
+                    add_any(p, &acc, at, p->in_channel, n, index);
+            }
+        }
+    }
+    finish_window(p, &acc, w, n, out_offset);
+}
+
+static void pool_block(const pool *p, int64_t in_offset, int64_t out_offset, int64_t n) {
+    const axis *a = p->axes;
+    int64_t at[AXES];
+    for (at[0] = 0; at[0] < a[0].out; at[0]++) {
+        for (at[1] = 0; at[1] < a[1].out; at[1]++) {
+            for (at[2] = 0; at[2] < a[2].out; at[2]++) {
+                window w = window_at(p, at);
+                int64_t to = at[0] * a[0].out_stride + at[1] * a[1].out_stride +
+                             at[2] * a[2].out_stride;
+                pool_pixel(p, &w, in_offset, out_offset + to, n);
+            }
+        }
+    }
+}
+
+static sc_status run_pool(const sc_kernel_call *call, pool *p) {
+    sc_class class_ = sc_class_of(p->in->dtype);
+    p->is_real = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64;
+    class_ = p->is_real ? SC_CLASS_F64 : SC_CLASS_I64;
+    p->load = sc_loader(class_, p->in->dtype);
+    p->store = sc_storer(class_, p->out->dtype);
+    if (!p->load || !p->store || p->in->dtype == SC_DTYPE_BOOL || p->in->dtype != p->out->dtype ||
+        (p->indices && p->indices->dtype != SC_DTYPE_I64))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s", call->op->name,
+                       sc_dtype_name((sc_dtype)p->in->dtype));
+    if (p->out->numel == 0)
+        return SC_OK;
+    int64_t step = p->in_channel == 1 ? CHANNELS : 1;
+    for (int64_t n = 0; n < p->images; n++) {
+        for (int64_t c = 0; c < p->channels; c += step)
+            pool_block(p, n * p->in_image + c * p->in_channel, n * p->out_image + c * p->out_channel,
+                       sc_min_i64(step, p->channels - c));
+    }
+    return SC_OK;
+}
+
+// --- arguments -----------------------------------------------------------------------------------
+
+// Batch, channel and `spatial` dims of input and result.
+static sc_status pool_dims(const sc_kernel_call *call, pool *p, uint32_t spatial) {
+    const sc_tensor *in = p->in, *out = p->out;
+    if (in->rank < spatial + 1 || in->rank > spatial + 2 || out->rank != in->rank ||
+        (p->indices && !sc_same_layout(p->indices, out)))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s takes %u or %u dims", call->op->name,
+                       spatial + 1, spatial + 2);
+    uint32_t c = in->rank - spatial - 1;
+    p->channels = in->sizes[c];
+    p->in_channel = in->strides[c];
+    p->out_channel = out->strides[c];
+    p->images = c > 0 ? in->sizes[0] : 1;
+    p->in_image = c > 0 ? in->strides[0] : 0;
+    p->out_image = c > 0 ? out->strides[0] : 0;
+    bool fits = out->sizes[c] == p->channels && (c == 0 || out->sizes[0] == p->images);
+    for (uint32_t k = 0; k < AXES; k++) {
+        axis *a = &p->axes[k];
+        *a = (axis){.in = 1, .out = 1, .kernel = 1, .step = 1, .dilation = 1};
+        if (k + spatial < AXES)
+            continue;
+        uint32_t d = c + 1 + k - (AXES - spatial);
+        a->in = in->sizes[d];
+        a->out = out->sizes[d];
+        a->in_stride = in->strides[d];
+        a->out_stride = out->strides[d];
+        fits = fits && (a->in > 0 || out->numel == 0);
+    }
+    return fits ? SC_OK
+                : sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
+                          call->op->name);
+}
+
+// Kernel, stride (kernel when empty), padding, dilation (1 when there is no such argument).
+static sc_status pool_windows(const sc_kernel_call *call, pool *p, uint32_t spatial,
+                              bool has_dilation) {
+    int64_t kernel[AXES], step[AXES], pad[AXES], dilation[AXES] = {1, 1, 1};
+    bool fits = sc_call_ints(call, 1, kernel, AXES, spatial) == spatial;
+    if (sc_call_ints(call, 2, step, AXES, spatial) == 0)
+        memcpy(step, kernel, sizeof step);
+    fits = fits && sc_call_ints(call, 3, pad, AXES, spatial) == spatial;
+    if (has_dilation)
+        fits = fits && sc_call_ints(call, 4, dilation, AXES, spatial) == spatial;
+    for (uint32_t k = 0; fits && k < spatial; k++) {
+        axis *a = &p->axes[k + AXES - spatial];
+        const int64_t most = INT32_MAX;  // keeps every product below in range
+        fits = kernel[k] > 0 && step[k] > 0 && pad[k] >= 0 && dilation[k] > 0 &&
+               kernel[k] <= most && step[k] <= most && pad[k] <= kernel[k] / 2 &&
+               dilation[k] <= most;
+        a->kernel = kernel[k];
+        a->step = step[k];
+        a->pad = pad[k];
+        a->dilation = dilation[k];
+    }
+    if (!fits)
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT,
+                       "Use a positive kernel and stride, and a padding of at most half the kernel.",
+                       "%s: wrong window", call->op->name);
+    return SC_OK;
+}
+
+// (self, kernel, stride, padding, dilation, ceil_mode, out, indices)
+static sc_status max_pool(const sc_kernel_call *call, uint32_t spatial) {
+    pool p = {.in = sc_call_tensor(call, 0), .out = sc_call_tensor(call, 6),
+              .indices = sc_call_tensor(call, 7), .is_max = true};
+    SC_TRY(pool_dims(call, &p, spatial));
+    SC_TRY(pool_windows(call, &p, spatial, true));
+    return run_pool(call, &p);
+}
+
+static sc_status run_max_pool2d(const sc_kernel_call *call) {
+    return max_pool(call, 2);
+}
+
+static sc_status run_max_pool3d(const sc_kernel_call *call) {
+    return max_pool(call, 3);
+}
+
+// (self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
+static sc_status avg_pool(const sc_kernel_call *call, uint32_t spatial) {
+    pool p = {.in = sc_call_tensor(call, 0), .out = sc_call_out(call)};
+    SC_TRY(pool_dims(call, &p, spatial));
+    SC_TRY(pool_windows(call, &p, spatial, false));
+    p.counts_pad = sc_call_integer(call, 5) != 0;
+    if (call->arg_count > 7 && !sc_call_is_none(call, 6)) {
+        p.divisor = sc_call_integer(call, 6);
+        if (p.divisor == 0)
+            return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Give a divisor other than 0.",
+                           "%s: divisor_override is 0", call->op->name);
+    }
+    return run_pool(call, &p);
+}
+
+static sc_status run_avg_pool1d(const sc_kernel_call *call) {
+    return avg_pool(call, 1);
+}
+
+static sc_status run_avg_pool2d(const sc_kernel_call *call) {
+    return avg_pool(call, 2);
+}
+
+static sc_status run_avg_pool3d(const sc_kernel_call *call) {
+    return avg_pool(call, 3);
+}
+
+// (self, output_size, out): the result's sizes say it all.
+static sc_status adaptive_avg(const sc_kernel_call *call, uint32_t spatial) {
+    pool p = {.in = sc_call_tensor(call, 0), .out = sc_call_out(call), .adaptive = true};
+    SC_TRY(pool_dims(call, &p, spatial));
+    return run_pool(call, &p);
+}
+
+static sc_status run_adaptive_avg_pool1d(const sc_kernel_call *call) {
+    return adaptive_avg(call, 1);
+}
+
+static sc_status run_adaptive_avg_pool2d(const sc_kernel_call *call) {
+    return adaptive_avg(call, 2);
+}
+
+static sc_status run_adaptive_avg_pool3d(const sc_kernel_call *call) {
+    return adaptive_avg(call, 3);
+}
+
+// (self, output_size, out, indices)
+static sc_status adaptive_max(const sc_kernel_call *call, uint32_t spatial) {
+    pool p = {.in = sc_call_tensor(call, 0), .out = sc_call_tensor(call, 2),
+              .indices = sc_call_tensor(call, 3), .adaptive = true, .is_max = true};
+    SC_TRY(pool_dims(call, &p, spatial));
+    return run_pool(call, &p);
+}
+
+static sc_status run_adaptive_max_pool2d(const sc_kernel_call *call) {
+    return adaptive_max(call, 2);
+}
+
+static sc_status run_adaptive_max_pool3d(const sc_kernel_call *call) {
+    return adaptive_max(call, 3);
+}
+
+SC_KERNEL(max_pool2d, .run = run_max_pool2d);
+SC_KERNEL(max_pool3d, .run = run_max_pool3d);
+SC_KERNEL(avg_pool1d, .run = run_avg_pool1d);
+SC_KERNEL(avg_pool2d, .run = run_avg_pool2d);
+SC_KERNEL(avg_pool3d, .run = run_avg_pool3d);
+SC_KERNEL(adaptive_avg_pool1d, .run = run_adaptive_avg_pool1d);
+SC_KERNEL(adaptive_avg_pool2d, .run = run_adaptive_avg_pool2d);
+SC_KERNEL(adaptive_avg_pool3d, .run = run_adaptive_avg_pool3d);
+SC_KERNEL(adaptive_max_pool2d, .run = run_adaptive_max_pool2d);
+SC_KERNEL(adaptive_max_pool3d, .run = run_adaptive_max_pool3d);
