@@ -182,7 +182,7 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
     if (!x_is_float(a[0]))
-        return f_full(t, x_sizes(t, a[0], 0, SC_RANK_MAX), X_TRUE, SC_DTYPE_BOOL);
+        return T(ones_like, a[0], x_dtype(SC_DTYPE_BOOL));
     sc_x finite = T(ne_Scalar, T(abs, a[0]), x_float(INFINITY));
     sc_x number = T(eq_Tensor, a[0], a[0]);
     return T(mul_Tensor, number, finite);

@@ -90,6 +90,8 @@ static sc_x attend_best(sc_trace *t, attention *s) {
     sc_x out = attend(t, s);
     if (!flash)
         return out;
+    // The exporter traced another kernel: its record says contiguous, and so does all after it.
+    t->strides_differ = true;
     out = T(permute, out, X_INTS(2, 0, 1, 3));
     return T(permute, f_contiguous(t, out), X_INTS(1, 2, 0, 3));
 }
@@ -102,11 +104,13 @@ sc_x sc_expand_sdpa(sc_trace *t, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "attention on rank-%u tensors",
                              x_rank(s.query));
     bool lifted = x_rank(s.query) == 3 && x_rank(s.key) == 3 && x_rank(s.value) == 3 &&
-                  (!x_is_tensor(s.mask) || x_rank(s.mask) == 2);
+                  (!x_is_tensor(s.mask) || x_rank(s.mask) == 2 || x_rank(s.mask) == 3);
     if (!lifted)
         return attend_best(t, &s);
     s.query = f_unsqueeze(t, s.query, 0);
     s.key = f_unsqueeze(t, s.key, 0);
     s.value = f_unsqueeze(t, s.value, 0);
+    while (x_is_tensor(s.mask) && x_rank(s.mask) < 4)
+        s.mask = f_unsqueeze(t, s.mask, 0);
     return f_squeeze(t, attend_best(t, &s), 0);
 }

@@ -166,15 +166,22 @@ static sc_x flat_pair(sc_trace *t, sc_x list, int64_t first) {
     return X_LIST(x_int(first), list.items[0]);
 }
 
+// No stride means the kernel's size.
+static sc_x stride_or_kernel(sc_x stride, sc_x kernel) {
+    return stride.kind == SC_X_LIST && stride.count ? stride : kernel;
+}
+
 sc_x sc_expand_max_pool1d(sc_trace *t, const sc_x *a) {
+    sc_x stride = stride_or_kernel(a[2], a[1]);
     sc_x out = T(max_pool2d_with_indices, f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
-                 flat_pair(t, a[2], 1), flat_pair(t, a[3], 0), flat_pair(t, a[4], 1), a[5]);
+                 flat_pair(t, stride, 1), flat_pair(t, a[3], 0), flat_pair(t, a[4], 1), a[5]);
     return f_squeeze(t, x_at(t, out, 0), -2);
 }
 
 sc_x sc_expand_avg_pool1d(sc_trace *t, const sc_x *a) {
+    sc_x stride = stride_or_kernel(a[2], a[1]);
     sc_x out = T(avg_pool2d, f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
-                 flat_pair(t, a[2], 1), flat_pair(t, a[3], 0), a[4], a[5]);
+                 flat_pair(t, stride, 1), flat_pair(t, a[3], 0), a[4], a[5]);
     return f_squeeze(t, out, -2);
 }
 

@@ -97,11 +97,6 @@ sc_x sc_expand_arange_start(sc_trace *t, const sc_x *a) {
     return T(arange_start_step, a[0], a[1], x_int(1), a[2], given_or(a[3], X_STRIDED), a[4], a[5]);
 }
 
-static sc_x minus(sc_x x, double step_product) {
-    double value = x_real(x, 0) - step_product;
-    return x_float(value);
-}
-
 // Two ramps, from either end, met in the middle: that is how rounding stays symmetric.
 static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype dtype) {
     if (steps == 0)
@@ -253,8 +248,10 @@ sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
 static sc_x centred(sc_trace *t, int64_t n, bool corners, sc_dtype dtype) {
     if (n <= 1)
         return f_zeros(t, X_INTS(n < 0 ? 0 : n), dtype);
-    double bound = corners ? 1.0 : (double)(n - 1) / (double)n;
-    return linspace(t, minus(x_int(0), bound), x_float(bound), n, dtype);
+    double bound = (double)(n - 1) / (double)n;
+    if (corners)
+        return linspace(t, x_int(-1), x_int(1), n, dtype);
+    return linspace(t, x_float(-bound), x_float(bound), n, dtype);
 }
 
 static sc_x padded(sc_trace *t, sc_x x, int64_t before, int64_t after) {

@@ -145,8 +145,6 @@ static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
         outs[i] = f_expand(t, view, sizes, count);
     }
     if (swapped) {
-        for (uint32_t i = 0; i < count; i++)
-            outs[i] = f_transpose(t, outs[i], 0, 1);
         sc_x first = outs[0];
         outs[0] = outs[1];
         outs[1] = first;

@@ -169,7 +169,7 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
     if (x_number(a[3], 1) == 2)
         return total;
     sc_dim count = sc_trace_floordiv(t, x_numel(t, a[0]), x_size(a[0], dim));
-    return T(div_Tensor, total, x_dim(count));
+    return T(div_Scalar, total, x_dim(count));
 }
 
 sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {

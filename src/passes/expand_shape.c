@@ -3,15 +3,16 @@
 
 // --- Reshape -------------------------------------------------------------------------------------------
 
-// A view keeps the sizes as the caller wrote them, -1 included; a copy gets them resolved.
+// A contiguous tensor is viewed with the sizes as the caller wrote them, -1 included; other views,
+// and copies, get them resolved.
 static sc_x reshape_to(sc_trace *t, sc_x x, sc_x shape) {
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank;
     if (!f_infer_size(t, x, shape, sizes, &rank))
         return x;
-    if (f_view_is_legal(t, x, sizes, rank))
+    if (x_is_contiguous(t, x))
         return T(view, x, shape);
-    return T(_unsafe_view, f_clone(t, x), x_dims(t, sizes, rank));
+    return f_reshape(t, x, sizes, rank);
 }
 
 sc_x sc_expand_reshape(sc_trace *t, const sc_x *a) { return reshape_to(t, a[0], a[1]); }

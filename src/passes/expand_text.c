@@ -1,6 +1,6 @@
 // Expansions written as text in the operator table:
 //
-//   text := { NAME '=' expr ';' } expr
+//   text := { NAME '=' expr ';' } expr                                    the same in opmath(...)
 //   expr := NAME '(' [ [NAME '='] expr , ... ] ')' { '[' INT ']' }   a call, overload after a dot
 //         | NAME                       a parameter of the operator, or a local
 //         | INT | FLOAT | 'text' | inf | nan | None | True | False | f32 i64 ... | [ expr, ... ]
@@ -29,6 +29,7 @@ typedef struct text_eval {
 } text_eval;
 
 static sc_x eval_expr(text_eval *e);
+static sc_x eval_block(text_eval *e);
 
 static sc_x wrong(text_eval *e, const char *mistake) {
     if (!e->mistake)
@@ -97,7 +98,7 @@ static sc_dtype promote_params(text_eval *e, bool to_real) {
 static sc_x eval_cast(text_eval *e, bool to_real) {
     sc_x saved[NAMES_MAX];
     if (!e->t)
-        return eval_expr(e);
+        return eval_block(e);
     memcpy(saved, e->values, sizeof saved);
     sc_dtype dtype = promote_params(e, to_real);
     if (dtype == SC_DTYPE_NONE)
@@ -105,7 +106,7 @@ static sc_x eval_cast(text_eval *e, bool to_real) {
     for (uint32_t i = 0; i < e->param_count; i++)
         if (e->values[i].kind == SC_X_TENSOR)
             e->values[i] = f_to(e->t, e->values[i], f_opmath(dtype));
-    sc_x result = eval_expr(e);
+    sc_x result = eval_block(e);
     memcpy(e->values, saved, e->param_count * sizeof *saved);
     return f_to(e->t, result, dtype);
 }
@@ -293,7 +294,8 @@ static sc_x eval_expr(text_eval *e) {
     return eval_word(e);
 }
 
-static sc_x eval_all(text_eval *e) {
+// Definitions and the expression they are for.
+static sc_x eval_block(text_eval *e) {
     while (!e->mistake && starts_keyword(e)) {
         sc_str name = take_word(e);
         take(e, '=');
@@ -302,7 +304,11 @@ static sc_x eval_all(text_eval *e) {
         if (!take(e, ';'))
             return wrong(e, "a definition does not end");
     }
-    sc_x result = eval_expr(e);
+    return eval_expr(e);
+}
+
+static sc_x eval_all(text_eval *e) {
+    sc_x result = eval_block(e);
     skip_space(e);
     return *e->at ? wrong(e, "text follows the expression") : result;
 }

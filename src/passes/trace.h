@@ -100,6 +100,7 @@ struct sc_trace {
     uint32_t depth;         // nesting of expansions
     uint32_t plain;         // > 0: below functionalization, views and writes are ordinary calls
     uint64_t recorded;
+    bool strides_differ;    // an expansion gave other strides than PyTorch recorded; see attention
     sc_imap symbols;        // expression -> value that holds it
     sc_imap providers;      // expression -> index into `sizes`
     SC_VEC(struct { sc_value *value; int64_t dim; }) sizes;  // tensors that have such a size
