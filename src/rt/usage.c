@@ -119,6 +119,35 @@ static bool needs_look(const sc_rt_method *m, const sc_kernel_call *call) {
     return false;
 }
 
+// --- loops that cannot end ---------------------------------------------------------------------------
+
+static void note_write(uint32_t *last_write, const sc_rt_method *m, const sc_rt_instruction *in,
+                       uint32_t at) {
+    if (in->kind == SC_RT_MOVE)
+        last_write[in->to] = at + 1;
+    if (in->kind != SC_RT_KERNEL && in->kind != SC_RT_PRIM)
+        return;
+    uint32_t outs = in->kind == SC_RT_PRIM ? in->call.arg_count - 1 : sc_rt_kept_inputs(in->call.op);
+    if (sc_op_has(in->call.op, SC_MUTATES))
+        last_write[index_of(m, in->call.args[0])] = at + 1;
+    for (uint32_t i = outs; i < in->call.arg_count; i++)
+        last_write[index_of(m, in->call.args[i])] = at + 1;
+}
+
+// A jump back whose condition nothing in the loop computes is taken for ever once it is taken.
+static sc_status check_loops(sc_ctx *ctx, sc_rt_method *m) {
+    uint32_t *last_write = sc_new_array(&m->program->arena, uint32_t, m->value_count);
+    for (uint32_t at = 0; at < m->code_count; at++) {
+        const sc_rt_instruction *in = &m->code[at];
+        note_write(last_write, m, in, at);
+        if (in->kind == SC_RT_JUMP_FALSE && in->target <= at && last_write[in->from] <= in->target)
+            return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "method '" SC_STR_FMT
+                           "': the loop that ends at instruction %u can never be left",
+                           SC_STR_ARG(m->name), in->index);
+    }
+    return SC_OK;
+}
+
 static void list_loose(sc_rt_method *m) {
     for (uint32_t i = 0; i < m->value_count; i++)
         m->loose_count += m->places[i].is_loose;
@@ -151,5 +180,5 @@ sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *m) {
         in->is_dynamic = in->kind == SC_RT_KERNEL && needs_look(m, &in->call);
     }
     list_loose(m);
-    return SC_OK;
+    return check_loops(ctx, m);
 }
