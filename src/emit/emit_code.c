@@ -8,24 +8,39 @@
 #define OPERATOR_NAME_MAX 99   // runtimes look operators up through a buffer of 100 characters
 #define SHARED_VECTOR_MAX 256  // bytes; longer vectors are hardly ever equal
 
+// Finds what was written under a key of kind and content, or makes room for it.
+static void **shared_slot(sc_emit_state *state, char kind, const void *bytes, size_t size) {
+    char key[SHARED_VECTOR_MAX + 1];
+    key[0] = kind;
+    if (size) memcpy(key + 1, bytes, size);
+    sc_str view = {key, size + 1};
+    void **found = sc_map_find(&state->vectors, view);
+    if (found) return found;
+    view = sc_str_copy(state->arena, view);
+    sc_map_add(&state->vectors, view, NULL);
+    return sc_map_find(&state->vectors, view);
+}
+
 sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count,
                          uint32_t item_bytes) {
     size_t size = (size_t)count * item_bytes;
     if (size > SHARED_VECTOR_MAX)
         return sc_fb_add_vector(&state->fb, items, count, item_bytes, item_bytes);
-    char key[SHARED_VECTOR_MAX + 1];
-    key[0] = (char)item_bytes;
-    if (size) memcpy(key + 1, items, size);
-    sc_str view = {key, size + 1};
-    uintptr_t known = (uintptr_t)sc_map_get(&state->vectors, view);
-    if (known) return (sc_fb_ref)known;
-    sc_fb_ref ref = sc_fb_add_vector(&state->fb, items, count, item_bytes, item_bytes);
-    sc_map_add(&state->vectors, sc_str_copy(state->arena, view), (void *)(uintptr_t)ref);
-    return ref;
+    void **slot = shared_slot(state, (char)item_bytes, items, size);
+    if (!*slot)
+        *slot =
+            (void *)(uintptr_t)sc_fb_add_vector(&state->fb, items, count, item_bytes, item_bytes);
+    return (sc_fb_ref)(uintptr_t)*slot;
 }
 
-// --- Instructions
-// ----------------------------------------------------------------------------------
+sc_fb_ref sc_emit_string(sc_emit_state *state, sc_str text) {
+    if (text.size > SHARED_VECTOR_MAX) return sc_fb_add_string(&state->fb, text);
+    void **slot = shared_slot(state, 's', text.data, text.size);
+    if (!*slot) *slot = (void *)(uintptr_t)sc_fb_add_string(&state->fb, text);
+    return (sc_fb_ref)(uintptr_t)*slot;
+}
+
+// --- Instructions --------------------------------------------------------------------------------
 
 static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out) {
     sc_str full = sc_str_from(op->out_name);
@@ -43,12 +58,12 @@ static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out
         return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED_OP, NULL,
                        "the name of the operator is too long for a .pte");
     sc_fb_builder *fb = &m->state->fb;
-    sc_fb_ref name_ref = sc_fb_add_string(fb, name);
-    sc_fb_ref overload_ref = sc_fb_add_string(fb, overload);
+    sc_fb_ref name_ref = sc_emit_string(m->state, name);
+    sc_fb_ref overload_ref = sc_emit_string(m->state, overload);
     sc_fb_begin(fb);
     sc_pte_Operator_set_name(fb, name_ref);
     sc_pte_Operator_set_overload(fb, overload_ref);
-    sc_vec_push(m->state->arena, &m->operators, sc_fb_end(fb));
+    sc_vec_push(m->state->arena, &m->operators, sc_fb_end_shared(fb));
     sc_map_add(&m->operator_ids, full, (void *)(uintptr_t)m->operators.count);
     *out = (int32_t)m->operators.count - 1;
     return SC_OK;
@@ -85,8 +100,7 @@ void sc_emit_land(sc_emit_method *m, uint32_t jump) {
     m->code.data[jump].b = (int32_t)m->code.count;
 }
 
-// --- Nodes
-// -----------------------------------------------------------------------------------------
+// --- Nodes ---------------------------------------------------------------------------------------
 
 typedef struct call_args {
     int32_t *ids;

@@ -49,8 +49,7 @@ static const sc_graph *graph_arg(const sc_node *node, uint32_t index) {
                : NULL;
 }
 
-// --- cond
-// --------------------------------------------------------------------------------------------
+// --- cond ----------------------------------------------------------------------------------------
 
 // Copies `from` over the tensor `to`, taking its shape along.
 static sc_status emit_clone(sc_emit_method *m, int32_t from, int32_t to) {
@@ -102,8 +101,7 @@ static sc_status emit_cond(sc_emit_method *m, const sc_node *node) {
     return SC_OK;
 }
 
-// --- Loops
-// -------------------------------------------------------------------------------------------
+// --- Loops ---------------------------------------------------------------------------------------
 
 static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *from) {
     int32_t from_id = 0, to_id = 0;

@@ -13,8 +13,7 @@ static void begin_method(sc_emit_method *m, sc_emit_state *state, const sc_stora
     for (uint32_t i = 0; i < count; i++) m->ids[i] = -1;
 }
 
-// --- Inputs and outputs
-// ------------------------------------------------------------------------------
+// --- Inputs and outputs --------------------------------------------------------------------------
 
 typedef SC_VEC(int32_t) id_list;
 
@@ -65,8 +64,7 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_method *method, id_lis
     return SC_OK;
 }
 
-// --- Tables
-// ------------------------------------------------------------------------------------------
+// --- Tables --------------------------------------------------------------------------------------
 
 static sc_fb_ref write_kernel(sc_emit_method *m, const sc_emit_instruction *call) {
     sc_fb_builder *fb = &m->state->fb;
@@ -113,13 +111,14 @@ static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref none) {
     return sc_fb_end(fb);
 }
 
-static sc_fb_ref write_container(sc_fb_builder *fb, sc_str in_spec, sc_str out_spec) {
-    sc_fb_ref in = sc_fb_add_string(fb, in_spec);
-    sc_fb_ref out = sc_fb_add_string(fb, out_spec);
+static sc_fb_ref write_container(sc_emit_state *state, sc_str in_spec, sc_str out_spec) {
+    sc_fb_builder *fb = &state->fb;
+    sc_fb_ref in = sc_emit_string(state, in_spec);
+    sc_fb_ref out = sc_emit_string(state, out_spec);
     sc_fb_begin(fb);
     sc_pte_ContainerMetadata_set_encoded_inp_str(fb, in);
     sc_pte_ContainerMetadata_set_encoded_out_str(fb, out);
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 // Buffer 0 is reserved; runtimes hide it.
@@ -145,7 +144,7 @@ static sc_fb_ref write_plan(sc_emit_method *m, const plan_parts *parts) {
     sc_fb_ref inputs = sc_emit_vector(m->state, parts->inputs.data, parts->inputs.count, 4);
     sc_fb_ref outputs = sc_emit_vector(m->state, parts->outputs.data, parts->outputs.count, 4);
     sc_fb_ref sizes = write_buffer_sizes(m);
-    sc_fb_ref container = write_container(fb, parts->in_spec, parts->out_spec);
+    sc_fb_ref container = write_container(m->state, parts->in_spec, parts->out_spec);
     sc_fb_ref name = sc_fb_add_string(fb, parts->name);
     sc_fb_begin(fb);
     sc_pte_ExecutionPlan_set_name(fb, name);
@@ -194,8 +193,7 @@ sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *stor
     return SC_OK;
 }
 
-// --- Constant methods
-// --------------------------------------------------------------------------------
+// --- Constant methods ----------------------------------------------------------------------------
 
 // Leaves become EValues of their own, the nesting becomes PyTorch's tree text.
 static sc_status emit_leaves(sc_emit_method *m, const sc_arg *value, id_list *outputs, sc_sb *tree,

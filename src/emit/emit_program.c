@@ -33,8 +33,7 @@ static sc_status check_options(sc_ctx *ctx, const sc_emit_options *options) {
                    options->constant_alignment);
 }
 
-// --- Methods
-// -----------------------------------------------------------------------------------------
+// --- Methods -------------------------------------------------------------------------------------
 
 static sc_status check_names(sc_ctx *ctx, const sc_program *program) {
     sc_map names;
@@ -84,8 +83,7 @@ static sc_status emit_plans(sc_emit_state *state, const sc_program *program,
     return SC_OK;
 }
 
-// --- Segments
-// ----------------------------------------------------------------------------------------
+// --- Segments ------------------------------------------------------------------------------------
 
 typedef struct segments {
     sc_cord data;  // all of them, from the first one's beginning
@@ -125,8 +123,7 @@ static sc_fb_ref write_directory(sc_fb_builder *fb, const segments *s) {
     return sc_fb_add_refs(fb, refs, s->count);
 }
 
-// --- The file
-// ----------------------------------------------------------------------------------------
+// --- The file ------------------------------------------------------------------------------------
 
 static sc_status write_root(sc_emit_state *state, const segments *s, const sc_fb_ref *plans,
                             uint32_t plan_count, const uint8_t **data, size_t *size) {

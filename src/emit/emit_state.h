@@ -10,8 +10,7 @@
 #include "emit/emit.h"
 #include "format/flatbuf.h"
 
-// --- Bytes stored once (emit_data.c)
-// ---------------------------------------------------------------
+// --- Bytes stored once (emit_data.c) -------------------------------------------------------------
 
 typedef struct sc_emit_blob {
     sc_extent data;
@@ -34,8 +33,7 @@ sc_status sc_emit_store_add(sc_ctx *ctx, sc_emit_store *store, sc_extent data, u
 void sc_emit_store_write(sc_arena *arena, const sc_emit_store *store, uint32_t align, sc_cord *cord,
                          uint64_t **offsets);
 
-// --- The program
-// -----------------------------------------------------------------------------------
+// --- The program ---------------------------------------------------------------------------------
 
 // A tensor in a .ptd file, found by its name.
 typedef struct sc_emit_external {
@@ -77,8 +75,7 @@ typedef struct sc_emit_method {
     uint32_t depth;  // of nested control flow
 } sc_emit_method;
 
-// --- Values (emit_values.c)
-// ------------------------------------------------------------------------
+// --- Values (emit_values.c) ----------------------------------------------------------------------
 
 // Constants, shared with equal ones.
 int32_t sc_emit_null(sc_emit_method *m);
@@ -102,8 +99,7 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out);
 // A tensor's EValue (emit_tensor.c).
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out);
 
-// --- Instructions (emit_code.c, emit_control.c)
-// ------------------------------------------------------
+// --- Instructions (emit_code.c, emit_control.c) --------------------------------------------------
 
 sc_status sc_emit_graph(sc_emit_method *m, const sc_graph *graph);
 sc_status sc_emit_control(sc_emit_method *m, const sc_node *node);
@@ -121,9 +117,9 @@ void sc_emit_land(sc_emit_method *m, uint32_t jump);
 // A vector of the file, shared with an equal one.
 sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count,
                          uint32_t item_bytes);
+sc_fb_ref sc_emit_string(sc_emit_state *state, sc_str text);
 
-// --- Files (emit_ptd.c)
-// ------------------------------------------------------------------------------
+// --- Files (emit_ptd.c) --------------------------------------------------------------------------
 
 sc_status sc_emit_ptd(sc_emit_state *state, sc_cord *out);
 

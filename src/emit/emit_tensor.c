@@ -109,7 +109,7 @@ static sc_fb_ref add_allocation(sc_fb_builder *fb, const placement *at) {
     sc_pte_AllocationDetails_set_memory_id(fb, at->memory_id);
     sc_pte_AllocationDetails_set_memory_offset_low(fb, (uint32_t)at->offset);
     sc_pte_AllocationDetails_set_memory_offset_high(fb, (uint32_t)(at->offset >> 32));
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 static sc_fb_ref add_extra(sc_fb_builder *fb, const placement *at) {
@@ -119,7 +119,7 @@ static sc_fb_ref add_extra(sc_fb_builder *fb, const placement *at) {
     sc_pte_ExtraTensorInfo_set_fully_qualified_name(fb, name);
     sc_pte_ExtraTensorInfo_set_location(fb, at->is_external ? SC_PTE_TensorDataLocation_EXTERNAL
                                                             : SC_PTE_TensorDataLocation_SEGMENT);
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 // Loops fill their stacked results slice by slice, growing them as they go; carried ones keep their
@@ -163,6 +163,6 @@ sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *ou
     sc_pte_Tensor_set_shape_dynamism(fb, is_static ? SC_PTE_TensorShapeDynamism_STATIC
                                                    : SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND);
     sc_pte_Tensor_set_extra_tensor_info(fb, extra);
-    *out = sc_fb_end(fb);
+    *out = sc_fb_end_shared(fb);
     return SC_OK;
 }

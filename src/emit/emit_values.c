@@ -4,18 +4,20 @@
 // Lists of integers hold indices of integers, so that sizes computed at run time can be among them;
 // lists of numbers and flags hold their items. Elements of tensor lists get their index before the
 // list does: loaders read values in one pass.
+//
+// Values that must not share an index may still share their table in the file: tensors of one shape
+// that use the same place at different times, counters that start from 0.
 #include "emit/emit_state.h"
 
 #include "program_fbs.h"
 
-// --- Building
-// --------------------------------------------------------------------------------------
+// --- Building ------------------------------------------------------------------------------------
 
 static int32_t add_evalue(sc_emit_method *m, uint8_t type, sc_fb_ref content) {
     sc_fb_builder *fb = &m->state->fb;
     sc_fb_begin(fb);
     sc_pte_EValue_set_val(fb, type, content);
-    sc_vec_push(m->state->arena, &m->values, sc_fb_end(fb));
+    sc_vec_push(m->state->arena, &m->values, sc_fb_end_shared(fb));
     return (int32_t)m->values.count - 1;
 }
 
@@ -38,31 +40,31 @@ static int32_t *pool_slot(sc_emit_method *m, uint8_t kind, const void *bytes, si
 static sc_fb_ref int_table(sc_fb_builder *fb, int64_t value) {
     sc_fb_begin(fb);
     sc_pte_Int_set_int_val(fb, value);
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 static sc_fb_ref bool_table(sc_fb_builder *fb, bool value) {
     sc_fb_begin(fb);
     sc_pte_Bool_set_bool_val(fb, value);
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 static sc_fb_ref double_table(sc_fb_builder *fb, double value) {
     sc_fb_begin(fb);
     sc_pte_Double_set_double_val(fb, value);
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 static sc_fb_ref str_table(sc_fb_builder *fb, sc_str value) {
     sc_fb_ref text = sc_fb_add_string(fb, value);
     sc_fb_begin(fb);
     sc_pte_String_set_string_val(fb, text);
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 static sc_fb_ref null_table(sc_fb_builder *fb) {
     sc_fb_begin(fb);
-    return sc_fb_end(fb);
+    return sc_fb_end_shared(fb);
 }
 
 int32_t sc_emit_null(sc_emit_method *m) {
@@ -110,7 +112,7 @@ static int32_t add_list(sc_emit_method *m, uint8_t type, const void *items, uint
     sc_fb_ref vector = sc_emit_vector(m->state, items, count, item_bytes);
     sc_fb_begin(fb);
     sc_fb_set_ref(fb, SC_PTE_TensorList_items, vector);
-    return *slot = add_evalue(m, type, sc_fb_end(fb));
+    return *slot = add_evalue(m, type, sc_fb_end_shared(fb));
 }
 
 int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, uint32_t count) {
@@ -123,8 +125,7 @@ int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, u
     return id;
 }
 
-// --- IR values
-// -------------------------------------------------------------------------------------
+// --- IR values -----------------------------------------------------------------------------------
 
 // Results of control flow carry what their first body returns, which says nothing of the others.
 static bool is_known_number(const sc_value *value) {
@@ -160,8 +161,7 @@ sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) 
     return SC_OK;
 }
 
-// --- Arguments
-// -------------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 // Runtimes take a required tensor that is not there as an empty one.
 static int32_t missing_tensor(sc_emit_method *m) {
@@ -176,7 +176,7 @@ static int32_t missing_tensor(sc_emit_method *m) {
     sc_pte_Tensor_set_scalar_type(fb, SC_DTYPE_U8);
     sc_pte_Tensor_set_sizes(fb, sizes);
     sc_pte_Tensor_set_dim_order(fb, orders);
-    return *slot = add_evalue(m, SC_PTE_KernelTypes_Tensor, sc_fb_end(fb));
+    return *slot = add_evalue(m, SC_PTE_KernelTypes_Tensor, sc_fb_end_shared(fb));
 }
 
 static sc_status wrong_kind(sc_emit_method *m, const sc_param *param) {

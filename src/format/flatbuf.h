@@ -223,6 +223,8 @@ typedef struct sc_fb_builder {
     sc_fb_slot slots[SC_FB_SLOT_MAX];
     sc_fb_layout **layouts;  // open-addressed, by shape
     uint32_t layout_count, layout_capacity;
+    struct sc_fb_shared *shared;  // open-addressed, by content
+    uint32_t shared_count, shared_capacity;
     uint32_t vtable_count;
 } sc_fb_builder;
 
@@ -238,6 +240,8 @@ void sc_fb_begin(sc_fb_builder *builder);
 void sc_fb_set_scalar(sc_fb_builder *builder, uint32_t slot, uint64_t bits, uint32_t bytes);
 void sc_fb_set_ref(sc_fb_builder *builder, uint32_t slot, sc_fb_ref ref);  // none: left out
 sc_fb_ref sc_fb_end(sc_fb_builder *builder);
+// The same, unless a table with these very fields was ended this way before: then that one.
+sc_fb_ref sc_fb_end_shared(sc_fb_builder *builder);
 
 // Writes root reference and identifier. The result lies in the builder's memory; its first byte
 // belongs at an address that is a multiple of `align_max`. SC_ERR_LIMIT when it got too large.

@@ -2,13 +2,14 @@
 // descriptors and bounds every offset. wasm cannot fault, so what is not checked here would read
 // garbage in silence.
 //
-// Work is bounded by a budget linear in the buffer's size, charged for every table, field and item:
-// offsets that share their targets cannot multiply it, neither here nor for whoever walks the
-// verified buffer afterwards. Depth is bounded by SC_FB_DEPTH_MAX.
+// Work is bounded by a budget linear in the buffer's size, charged for every table, vector and run
+// of items: offsets that share their targets cannot multiply it, neither here nor for whoever walks
+// the verified buffer afterwards. Depth is bounded by SC_FB_DEPTH_MAX.
 #include "format/flatbuf.h"
 
-// Honest files stay below one: nothing in them is referred to more than a few times.
-#define BUDGET_PER_BYTE 8
+// Our own files share most: four bytes may stand for a value of three tables and two vectors.
+#define BUDGET_PER_BYTE 4
+#define BYTES_PER_UNIT  16  // of vectors and strings
 
 typedef struct verifier {
     sc_ctx *ctx;
@@ -61,7 +62,8 @@ static sc_status verify_string(verifier *v, const sc_fb_field *field, uint64_t o
         return damaged(v, field->name, "is a string that leaves the file");
     if (v->data[at + 4 + count] != 0)
         return damaged(v, field->name, "is a string without its end mark");
-    return spend(v, count + 1) ? SC_OK : damaged(v, field->name, "is shared too often");
+    return spend(v, 1 + count / BYTES_PER_UNIT) ? SC_OK
+                                                : damaged(v, field->name, "is shared too often");
 }
 
 static sc_status verify_vector(verifier *v, const sc_fb_field *field, uint64_t offset) {
@@ -70,7 +72,8 @@ static sc_status verify_vector(verifier *v, const sc_fb_field *field, uint64_t o
     uint64_t count = sc_fb_load_u32(v->data + at);
     uint64_t bytes = count * type_bytes(field->type);
     if (!fits(v, at + 4, bytes)) return damaged(v, field->name, "is a vector that leaves the file");
-    if (!spend(v, bytes + 1)) return damaged(v, field->name, "is shared too often");
+    if (!spend(v, 1 + bytes / BYTES_PER_UNIT))
+        return damaged(v, field->name, "is shared too often");
     for (uint64_t i = 0; i < count && field->type >= SC_FB_STRING; i++) {
         if (field->type == SC_FB_STRING) {
             SC_TRY(verify_string(v, field, at + 4 + 4 * i));
@@ -130,7 +133,7 @@ static sc_status verify_field(verifier *v, const sc_fb_field *field, uint64_t ta
 static sc_status verify_table(verifier *v, uint64_t offset, const sc_fb_table_type *type) {
     const sc_fb_table_type *outer = v->type;
     v->type = type;
-    if (!spend(v, 4u + type->field_count)) return damaged(v, NULL, "is shared too often");
+    if (!spend(v, 1)) return damaged(v, NULL, "is shared too often");
     if (v->depth >= SC_FB_DEPTH_MAX) return damaged(v, NULL, "is nested too deeply");
     int64_t at = (int64_t)offset - (int32_t)sc_fb_load_u32(v->data + offset);
     if (at < 0 || !fits(v, (uint64_t)at, 4))

@@ -215,10 +215,7 @@ static void store_field(const sc_fb_builder *b, const sc_fb_slot *slot, uint8_t 
     }
 }
 
-sc_fb_ref sc_fb_end(sc_fb_builder *b) {
-    SC_ASSERT(b->in_table);
-    b->in_table = false;
-    const sc_fb_layout *layout = layout_of_fields(b);
+static sc_fb_ref write_table(sc_fb_builder *b, const sc_fb_layout *layout) {
     // The end of the table is aligned, and with it every field; its start is a multiple of 4.
     if (b->failed || !prepare(b, 0, layout->align) || !reserve(b, layout->table_bytes)) return 0;
     b->used += layout->table_bytes;
@@ -228,6 +225,72 @@ sc_fb_ref sc_fb_end(sc_fb_builder *b) {
     for (uint32_t i = 0; i < b->slot_count; i++)
         store_field(b, &b->slots[i], table + layout->offsets[i]);
     return b->used;
+}
+
+sc_fb_ref sc_fb_end(sc_fb_builder *b) {
+    SC_ASSERT(b->in_table);
+    b->in_table = false;
+    return write_table(b, layout_of_fields(b));
+}
+
+// --- Shared tables -------------------------------------------------------------------------------
+// Children are compared by their position, so sharing them first makes whole trees shared.
+
+struct sc_fb_shared {
+    uint64_t hash;
+    sc_fb_ref table;  // 0: free
+};
+
+static uint64_t content_hash(const sc_fb_builder *b) {
+    uint64_t hash = b->shape;
+    for (uint32_t i = 0; i < b->slot_count; i++) {
+        hash = (hash ^ b->slots[i].bits) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static bool holds_field(const sc_fb_builder *b, const sc_fb_slot *slot, const uint8_t *at) {
+    if (slot->bytes) return memcmp(at, &slot->bits, slot->bytes) == 0;
+    return (uint32_t)(b->data + b->capacity - at) - sc_fb_load_u32(at) == (uint32_t)slot->bits;
+}
+
+static bool holds_fields(const sc_fb_builder *b, const sc_fb_layout *layout, sc_fb_ref ref) {
+    const uint8_t *table = b->data + b->capacity - ref;
+    if (sc_fb_load_u32(table) != layout->vtable - ref) return false;
+    for (uint32_t i = 0; i < b->slot_count; i++)
+        if (!holds_field(b, &b->slots[i], table + layout->offsets[i])) return false;
+    return true;
+}
+
+static void grow_shared(sc_fb_builder *b) {
+    uint32_t capacity = b->shared_capacity ? b->shared_capacity * 2 : 256;
+    struct sc_fb_shared *shared = sc_new_array(b->arena, struct sc_fb_shared, capacity);
+    for (uint32_t i = 0; i < b->shared_capacity; i++) {
+        if (!b->shared[i].table) continue;
+        uint64_t at = b->shared[i].hash;
+        while (shared[at & (capacity - 1)].table) at++;
+        shared[at & (capacity - 1)] = b->shared[i];
+    }
+    b->shared = shared;
+    b->shared_capacity = capacity;
+}
+
+sc_fb_ref sc_fb_end_shared(sc_fb_builder *b) {
+    SC_ASSERT(b->in_table);
+    b->in_table = false;
+    const sc_fb_layout *layout = layout_of_fields(b);
+    if (b->shared_count * 2 >= b->shared_capacity) grow_shared(b);
+    uint64_t hash = content_hash(b);
+    for (uint64_t at = hash;; at++) {
+        struct sc_fb_shared *found = &b->shared[at & (b->shared_capacity - 1)];
+        if (!found->table) {
+            b->shared_count++;
+            *found = (struct sc_fb_shared){hash, write_table(b, layout)};
+            return found->table;
+        }
+        if (found->hash == hash && holds_fields(b, layout, found->table)) return found->table;
+    }
 }
 
 sc_status sc_fb_finish(sc_ctx *ctx, sc_fb_builder *b, sc_fb_ref root, const char *identifier,
