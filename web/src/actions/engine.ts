@@ -1,0 +1,55 @@
+// The engine behind its worker: started once, thrown away when work must stop at once, and replaced.
+import { createClient, type Client } from "@sconce/client.js";
+import { SconceError, SconcePanic } from "@sconce/errors.js";
+import type { Meta } from "@sconce/types.js";
+import { app } from "../state.js";
+import { note } from "./problems.js";
+
+let current: Promise<Client> | undefined;
+/** What dies with the engine. */
+const listeners = new Set<() => void>();
+
+async function start(): Promise<Client> {
+  app.engine.value = { status: "starting", version: "" };
+  const begin = performance.now();
+  try {
+    const client = await createClient({
+      onLog: (severity, text) => note(`${severity}: ${text}`),
+    });
+    const meta: Meta = await client.meta();
+    app.dtypes.value = new Map(meta.dtypes.map((dtype) => [dtype.name, dtype.short]));
+    app.engine.value = { status: "ready", version: client.version };
+    note(`engine ${client.version} ready in ${(performance.now() - begin).toFixed(0)} ms`);
+    return client;
+  } catch (error) {
+    current = undefined;
+    app.engine.value = { status: "failed", version: "" };
+    throw error;
+  }
+}
+
+export function engine(): Promise<Client> {
+  return current ??= start();
+}
+
+/** Calls back when the engine is thrown away, and all handles with it. */
+export function onEngineLost(listener: () => void): void {
+  listeners.add(listener);
+}
+
+/** Ends whatever the worker is doing; the next call gets a new one. */
+export async function stopEngine(): Promise<void> {
+  const old = current;
+  current = undefined;
+  for (const listener of listeners) listener();
+  (await old?.catch(() => undefined))?.terminate();
+}
+
+/** A broken engine answers nothing more: the next call must get a new one. */
+export function forgetIfBroken(error: unknown): void {
+  if (error instanceof SconcePanic) void stopEngine();
+}
+
+export function isCancelled(error: unknown): boolean {
+  return error instanceof SconceError && (error.code === "cancelled" || error.code === "disposed");
+}

@@ -1,0 +1,20 @@
+// Files out of the page and into it: downloads, and the bundled models beside it.
+import { fault } from "./problems.js";
+
+export function download(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has taken the file over by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A bundled file as a Blob: the worker then reads slices of it. */
+export async function fetchModel(fileName: string): Promise<Blob> {
+  const response = await fetch(new URL(`models/${fileName}`, document.baseURI));
+  if (response.ok) return response.blob();
+  throw fault("io", `${fileName} could not be fetched (${response.status})`,
+    "Check that the page is served together with its models folder.");
+}

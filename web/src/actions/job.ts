@@ -1,0 +1,75 @@
+// One job at a time: opening or lowering something ends what was under way before, and cancelling
+// ends the worker itself, so that the work stops at once and not at the next convenient moment.
+import type { CallOptions } from "@sconce/types.js";
+import { app, setStep, STEPS, type StepId } from "../state.js";
+import { forgetIfBroken, isCancelled, stopEngine } from "./engine.js";
+import { note, report } from "./problems.js";
+
+let running: AbortController | undefined;
+
+const PHASES: Record<string, string> = {
+  import: "reading nodes", decompose: "decomposing operators", to_edge: "rewriting for devices",
+  to_executorch: "making it executable", plan: "planning memory", emit: "writing the program",
+};
+
+export interface Job {
+  /** For calls of the engine: cancels with the job, and shows progress. */
+  options(): CallOptions;
+  /** Says what is going on now, and which step is running. */
+  at(step: StepId, what: string): void;
+  /** False once another job or a cancel took over. */
+  isCurrent(): boolean;
+}
+
+/**
+ * Runs a job; its error becomes a card at the step where it failed. A job that was under way before
+ * is ended, together with the worker that was busy with it.
+ */
+export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
+  if (running) await cancel("");
+  const controller = new AbortController();
+  running = controller;
+  let current: StepId = "source";
+  const isCurrent = (): boolean => running === controller;
+  const job: Job = {
+    isCurrent,
+    at(step, what) {
+      current = step;
+      setStep(step, { status: "running" });
+      app.busy.value = { what, phase: "", done: 0, total: 0 };
+    },
+    options: () => ({
+      signal: controller.signal,
+      onProgress: ({ phase, done, total }) => {
+        if (!isCurrent() || !app.busy.value) return;
+        app.busy.value = { ...app.busy.value, phase: PHASES[phase] ?? phase, done, total };
+      },
+    }),
+  };
+  try {
+    await body(job);
+  } catch (error) {
+    forgetIfBroken(error);
+    if (isCurrent() && !isCancelled(error)) {
+      setStep(current, { status: "failed" });
+      report(error, current);
+    }
+  } finally {
+    if (isCurrent()) {
+      running = undefined;
+      app.busy.value = null;
+    }
+  }
+}
+
+/** Stops the job under way and the worker with it. */
+export async function cancel(message = "cancelled"): Promise<void> {
+  const controller = running;
+  if (!controller) return;
+  running = undefined;
+  app.busy.value = null;
+  controller.abort();
+  for (const id of STEPS) if (app.steps.value[id].status === "running") setStep(id, { status: "idle" });
+  await stopEngine();
+  if (message) note(message);
+}

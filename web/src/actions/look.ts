@@ -1,0 +1,90 @@
+// Looking around: which step, method, view and node is shown; what a view needs is fetched here.
+import { effect } from "@preact/signals";
+import {
+  app, lines, listKey, methodNames, rows, stage, STEPS, view, viewsOfStep, type StepId, type View,
+} from "../state.js";
+import { isCancelled } from "./engine.js";
+import { handles } from "./handles.js";
+import { report } from "./problems.js";
+
+export function showStep(step: StepId): void {
+  if (app.steps.value[step].status === "absent") return;
+  app.step.value = step;
+}
+
+export function showStepNumber(number: number): void {
+  const step = STEPS[number - 1];
+  if (step) showStep(step);
+}
+
+export function showMethod(name: string): void {
+  if (app.method.value === name) return;
+  app.method.value = name;
+  app.node.value = "";
+}
+
+export function showNextMethod(by: number): void {
+  const names = methodNames.value;
+  const at = names.indexOf(app.method.value) + by;
+  if (names.length > 0) showMethod(names[(at + names.length) % names.length]!);
+}
+
+export function showView(next: View): void {
+  if (viewsOfStep.value.includes(next)) app.views.value = { ...app.views.value, [app.step.value]: next };
+}
+
+export function selectNode(name: string): void {
+  app.node.value = name;
+}
+
+/** Goes to the node that a problem names. */
+export function showNode(step: StepId, method: string, name: string): void {
+  showStep(step);
+  if (method) showMethod(method);
+  app.views.value = { ...app.views.value, [step]: "table" };
+  app.node.value = name;
+}
+
+export function sortBy(column: string): void {
+  const { value } = app.sort;
+  app.sort.value = value.column !== column ? { column, descending: false }
+    : value.descending ? { column: "", descending: false } : { column, descending: true };
+}
+
+const asked = new Set<string>();
+
+/** Fetches rows and lines of what is shown, once. The inspector wants rows in every view. */
+export function watchLists(): void {
+  effect(() => {
+    const key = listKey.value;
+    const edge = handles.edge;
+    const { program } = stage.value ?? { program: 0 };
+    const method = app.method.value;
+    if (app.report.value === null) asked.clear();
+    if (!key || !edge) return;
+    const ask = (what: string, get: () => Promise<void>): void => {
+      if (asked.has(what + key)) return;
+      asked.add(what + key);
+      get().catch((error: unknown) => {
+        asked.delete(what + key);
+        if (!isCancelled(error)) report(error, app.step.value);
+      });
+    };
+    if (!rows.value) {
+      ask("rows", async () => {
+        const found = await edge.nodes(program, method);
+        if (handles.edge === edge) app.rows.value = new Map(app.rows.value).set(key, found);
+      });
+    }
+    if (view.value === "text" && !lines.value) {
+      ask("lines", async () => {
+        const text = await edge.text(program, method);
+        if (handles.edge === edge) app.lines.value = new Map(app.lines.value).set(key, text.split("\n"));
+      });
+    }
+  });
+}
+
+export function setSearch(text: string): void {
+  app.search.value = text;
+}

@@ -1,0 +1,17 @@
+// The start: effects on, view in.
+import { render } from "preact";
+import { engine, listen, openFromAddress, report, watchLists, watchTheme } from "./actions.js";
+import { App } from "./views/App.js";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/frame.css";
+import "./styles/views.css";
+import "./styles/run.css";
+
+watchTheme();
+watchLists();
+listen();
+// The engine is fetched and compiled while the page is read.
+engine().catch((error: unknown) => report(error, null));
+render(<App />, document.getElementById("app")!);
+openFromAddress();

@@ -1,0 +1,50 @@
+// The help dialog: what the steps mean, and the keys.
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { setHelp } from "../actions.js";
+import { app, STEPS } from "../state.js";
+import { Key } from "../ui/parts.js";
+import { STEP_NAMES, STEP_WORDS } from "./words.js";
+
+const KEYS: readonly (readonly [keys: string, what: string])[] = [
+  ["1 2 3 4 5 6", "go to a step"],
+  ["s t x m", "summary, table, text, memory"],
+  ["[ ]", "method before, method after"],
+  ["/", "search or filter"],
+  ["↑ ↓", "move through rows"],
+  ["o", "open files"],
+  ["Esc", "cancel, or clear"],
+  ["?", "this list"],
+];
+
+export function Help(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isOpen = app.helpOpen.value;
+  useEffect(() => {
+    if (isOpen) dialog.current!.showModal();
+    else dialog.current!.close();
+  }, [isOpen]);
+  return (
+    <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => setHelp(false)}
+      onKeyDown={(event) => event.key === "?" && setHelp(false)}
+      onClick={(event) => event.target === dialog.current && setHelp(false)}>
+      <div class="help-body">
+        <h2 id="help-title">How it works</h2>
+        <dl class="help-steps">
+          {STEPS.map((id) => <div key={id}><dt>{STEP_NAMES[id]}</dt><dd>{STEP_WORDS[id]}</dd></div>)}
+        </dl>
+        <h2>Keys</h2>
+        <dl class="help-keys">
+          {KEYS.map(([keys, what]) => (
+            <div key={keys}><dt>{keys.split(" ").map((key) => <Key key={key}>{key}</Key>)}</dt><dd>{what}</dd></div>
+          ))}
+        </dl>
+        <p class="soft">
+          Nothing leaves this machine: files are read, lowered and run by WebAssembly in a worker of this page.
+          {app.engine.value.version ? ` Engine ${app.engine.value.version}.` : ""}
+        </p>
+        <button type="button" class="primary" onClick={() => setHelp(false)}>Close</button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,108 @@
+// The file as a map, to scale, and what each method in it takes.
+import type { JSX } from "preact";
+import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "@sconce/types.js";
+import { save } from "../actions.js";
+import { app, programMethod } from "../state.js";
+import { formatBytes, formatCount, formatType } from "../ui/format.js";
+import { Figure } from "../ui/parts.js";
+import { Waiting } from "./Stage.js";
+import { Ops } from "./SummaryView.js";
+
+interface Part {
+  id: string;
+  name: string;
+  words: string;
+  bytes: number;
+}
+
+function partsOf(report: ProgramReport): Part[] {
+  const { programBytes, constantBytes, mutableBytes, fileBytes } = report;
+  const rest = Math.max(0, fileBytes - programBytes - constantBytes - mutableBytes);
+  return [
+    { id: "program", name: "Program", words: "header, methods, instructions, shapes", bytes: programBytes },
+    { id: "constants", name: "Constants", words: "weights, stored once for all methods", bytes: constantBytes },
+    { id: "state", name: "Initial state", words: "what buffers hold before the first run", bytes: mutableBytes },
+    { id: "rest", name: "Alignment", words: "gaps, so that data can be used in place", bytes: rest },
+  ].filter((part) => part.bytes > 0);
+}
+
+function FileMap(props: { report: ProgramReport }): JSX.Element {
+  const parts = partsOf(props.report);
+  const total = parts.reduce((sum, part) => sum + part.bytes, 0) || 1;
+  return (
+    <section>
+      <h2>The file, to scale</h2>
+      <div class="filemap" aria-hidden="true">
+        {parts.map((part) => <span key={part.id} class={`part-${part.id}`} style={{ flexGrow: part.bytes / total }} title={`${part.name}: ${formatBytes(part.bytes)}`} />)}
+      </div>
+      <ul class="parts">
+        {parts.map((part) => (
+          <li key={part.id}>
+            <span class={`swatch part-${part.id}`} aria-hidden="true" />
+            <span class="part-name">{part.name}</span>
+            <span class="soft part-words">{part.words}</span>
+            <span class="num">{formatBytes(part.bytes)}</span>
+            <span class="num soft">{(100 * part.bytes / total).toFixed(1)} %</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** "f32[1, 3] at most 12 B", with the value of a frozen scalar. */
+export function describeValue(value: ProgramValueInfo): string {
+  const type = formatType(value, app.dtypes.value);
+  const frozen = value.value === undefined || value.value === null ? "" : ` = ${String(value.value)}`;
+  const size = value.bytes === undefined ? "" : `, ${value.dynamic ? "at most " : ""}${formatBytes(value.bytes)}`;
+  return `${type}${frozen}${size}`;
+}
+
+function Values(props: { title: string; values: readonly ProgramValueInfo[] }): JSX.Element {
+  return (
+    <section>
+      <h2>{props.title}</h2>
+      {props.values.length === 0 ? <p class="soft">none</p> : (
+        <ul class="ports mono">{props.values.map((value, i) => <li key={i}><span>{i}</span><span class="soft">{describeValue(value)}</span></li>)}</ul>
+      )}
+    </section>
+  );
+}
+
+function Method(props: { method: ProgramMethodInfo }): JSX.Element {
+  const { method } = props;
+  const planned = method.plannedBytes.reduce((sum, bytes) => sum + bytes, 0);
+  return (
+    <>
+      <h2>Method <span class="mono">{method.name}</span></h2>
+      <dl class="figures">
+        <Figure name="instructions">{formatCount(method.instructions)}</Figure>
+        <Figure name="planned memory">{formatBytes(planned)}</Figure>
+        {method.delegates.length > 0 ? <Figure name="delegates">{method.delegates.join(", ")}</Figure> : null}
+      </dl>
+      <div class="columns">
+        <Values title="Inputs" values={method.inputs} />
+        <Values title="Outputs" values={method.outputs} />
+      </div>
+      {Object.keys(method.ops).length > 0 ? <section><h2>Operators</h2><Ops ops={method.ops} /></section> : null}
+    </>
+  );
+}
+
+export function ProgramView(): JSX.Element {
+  const report = app.program.value;
+  if (!report) return <Waiting />;
+  return (
+    <div class="scroll program">
+      <div class="program-head">
+        <dl class="figures">
+          <Figure name="file">{formatBytes(report.fileBytes)}</Figure>
+          <Figure name="methods">{formatCount(report.methods.length)}</Figure>
+        </dl>
+        <button type="button" class="primary" onClick={save}>Save .pte</button>
+      </div>
+      <FileMap report={report} />
+      {programMethod.value ? <Method method={programMethod.value} /> : null}
+    </div>
+  );
+}

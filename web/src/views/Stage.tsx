@@ -1,0 +1,62 @@
+// The selected step: what it is, the ways to look at it, and the one that was picked.
+import type { JSX } from "preact";
+import { showView } from "../actions.js";
+import { app, stage, view, viewsOfStep } from "../state.js";
+import { MemoryView } from "./MemoryView.js";
+import { ProgramView } from "./ProgramView.js";
+import { RunView } from "./RunView.js";
+import { SummaryView } from "./SummaryView.js";
+import { TableView } from "./TableView.js";
+import { TextView } from "./TextView.js";
+import { STEP_NAMES, STEP_WORDS, VIEW_KEYS, VIEW_NAMES } from "./words.js";
+
+function ViewTabs(): JSX.Element | null {
+  const views = viewsOfStep.value;
+  if (views.length === 0) return null;
+  return (
+    <div class="views" role="group" aria-label="View">
+      {views.map((name) => (
+        <button key={name} type="button" class="segment" aria-pressed={view.value === name}
+          title={`${VIEW_NAMES[name]} (${VIEW_KEYS[name]})`} onClick={() => showView(name)}>
+          {VIEW_NAMES[name]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Body(): JSX.Element {
+  const step = app.step.value;
+  if (step === "program") return <ProgramView />;
+  if (step === "run") return <RunView />;
+  if (!stage.value) return <Waiting />;
+  if (view.value === "table") return <TableView />;
+  if (view.value === "text") return <TextView />;
+  return step === "planned" ? <MemoryView /> : <SummaryView />;
+}
+
+/** A step that has nothing to show yet says why. */
+export function Waiting(): JSX.Element {
+  const { status } = app.steps.value[app.step.value];
+  const words = status === "failed" ? "This step failed; the card below says why and what to do."
+    : app.busy.value ? "Working on it."
+    : app.problems.value.length > 0 ? "Lowering stopped before this step."
+    : "Nothing here yet.";
+  return <p class="waiting">{words}</p>;
+}
+
+export function Stage(): JSX.Element {
+  const step = app.step.value;
+  return (
+    <>
+      <div class="stage-head">
+        <div>
+          <h1>{STEP_NAMES[step]}</h1>
+          <p class="soft">{STEP_WORDS[step]}</p>
+        </div>
+        <ViewTabs />
+      </div>
+      <Body />
+    </>
+  );
+}

@@ -1,0 +1,99 @@
+// Nodes as a table: sorted by any column, filtered by text, thousands of them.
+import type { JSX } from "preact";
+import { computed } from "@preact/signals";
+import type { NodeRow } from "@sconce/types.js";
+import { selectNode, sortBy } from "../actions.js";
+import { app, rows } from "../state.js";
+import { familyOf } from "../ui/families.js";
+import { formatCount, formatType, shortOp } from "../ui/format.js";
+import { Swatch } from "../ui/parts.js";
+import { Virtual } from "../ui/Virtual.js";
+import { SearchBox } from "./SearchBox.js";
+
+interface Line {
+  row: NodeRow;
+  index: number;
+  text: string;
+}
+
+const typesOf = (row: NodeRow): string => row.outputs.map((out) => formatType(out, app.dtypes.value)).join(", ");
+
+/** "model.py:12 in forward: return self.fc(x)" without what follows the place. */
+const placeOf = (source: string): string => source.replace(/ in .*$/s, "");
+
+const COLUMNS: readonly { id: string; name: string; key(line: Line): string | number }[] = [
+  { id: "index", name: "#", key: (line) => line.index },
+  { id: "name", name: "Node", key: (line) => line.row.name },
+  { id: "op", name: "Operator", key: (line) => line.row.op },
+  { id: "type", name: "Result", key: (line) => typesOf(line.row) },
+  { id: "inputs", name: "Inputs", key: (line) => line.row.inputs.join(" ") },
+  { id: "source", name: "Source line", key: (line) => line.row.source },
+];
+
+const all = computed((): Line[] => (rows.value ?? []).map((row, index) => ({
+  row, index: index + 1,
+  text: [row.name, row.op, typesOf(row), row.inputs.join(" "), row.source, row.module].join(" ").toLowerCase(),
+})));
+
+const shown = computed((): Line[] => {
+  const words = app.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = all.value.filter((line) => words.every((word) => line.text.includes(word)));
+  const { column, descending } = app.sort.value;
+  const key = COLUMNS.find((c) => c.id === column)?.key;
+  if (!key) return found;
+  const sign = descending ? -1 : 1;
+  return found.sort((a, b) => {
+    const [x, y] = [key(a), key(b)];
+    return x === y ? a.index - b.index : (x < y ? -sign : sign);
+  });
+});
+
+function Header(): JSX.Element {
+  const { column, descending } = app.sort.value;
+  return (
+    <div class="row head" role="row">
+      {COLUMNS.map(({ id, name }) => (
+        <div key={id} role="columnheader" class={`cell ${id}`}
+          aria-sort={column === id ? (descending ? "descending" : "ascending") : "none"}>
+          <button type="button" onClick={() => sortBy(id)} title={`Sort by ${name === "#" ? "position" : name.toLowerCase()}`}>
+            {name}<span aria-hidden="true">{column === id ? (descending ? " ↓" : " ↑") : ""}</span>
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Row(props: { line: Line; position: number }): JSX.Element {
+  const { row, index } = props.line;
+  const isSelected = app.node.value === row.name;
+  const type = typesOf(row);
+  return (
+    <div class={isSelected ? "row is-selected" : "row"} role="row" aria-rowindex={props.position + 2}
+      aria-selected={isSelected} onClick={() => selectNode(row.name)}>
+      <div role="cell" class="cell index">{index}</div>
+      <div role="cell" class="cell name" title={row.name}>{row.name}</div>
+      <div role="cell" class="cell op" title={row.op}><Swatch family={familyOf(row.op)} />{shortOp(row.op)}</div>
+      <div role="cell" class="cell type" title={type}>{type}</div>
+      <div role="cell" class="cell inputs" title={row.inputs.join(", ")}>{row.inputs.join(", ")}</div>
+      <div role="cell" class="cell source" title={row.source}>{placeOf(row.source)}</div>
+    </div>
+  );
+}
+
+export function TableView(): JSX.Element {
+  if (!rows.value) return <p class="waiting">Fetching nodes.</p>;
+  const list = shown.value;
+  const active = list.findIndex((line) => line.row.name === app.node.value);
+  const count = list.length === all.value.length ? `${formatCount(list.length)} nodes`
+    : `${formatCount(list.length)} of ${formatCount(all.value.length)}`;
+  return (
+    <>
+      <SearchBox label="Filter nodes" placeholder="Filter: name, operator, shape, source line" count={count} />
+      <Virtual class="table mono" role="table" label="Nodes" count={list.length} rowHeight={26} active={active}
+        header={<Header />} onMove={(i) => selectNode(list[i]!.row.name)}
+        render={(i) => <Row key={list[i]!.index} line={list[i]!} position={i} />} />
+      {list.length === 0 ? <p class="waiting">No node matches. Esc clears the filter.</p> : null}
+    </>
+  );
+}

@@ -1,0 +1,55 @@
+// How the page is built: Preact, the library as it is published (dist/), and the sample models as
+// plain files beside the page, so that any static server can serve the folder.
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import preact from "@preact/preset-vite";
+import { defineConfig, type Plugin } from "vite";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** Address under the page, and where the file lies in the checkout. */
+const SAMPLES: Record<string, string> = {
+  "models/stories260k.prefill.pt2": "models/stories260k.prefill.pt2",
+  "models/stories260k.decode.pt2": "models/stories260k.decode.pt2",
+  "models/stories260k.tokenizer.bin": "models/stories260k.tokenizer.bin",
+  "models/face-rfb320.pt2": "models/face-rfb320.pt2",
+  "models/face-photo.jpg": "models/face-photo.jpg",
+  "models/mlp.pt2": "web/samples/mlp.pt2",
+};
+
+function samples(): Plugin {
+  return {
+    name: "samples",
+    generateBundle() {
+      for (const [fileName, path] of Object.entries(SAMPLES)) {
+        this.emitFile({ type: "asset", fileName, source: readFileSync(join(root, path)) });
+      }
+    },
+    configureServer(server) {
+      server.middlewares.use((request, response, next) => {
+        const path = SAMPLES[(request.url ?? "").slice(1)];
+        if (!path || !existsSync(join(root, path))) return next();
+        response.setHeader("Content-Length", statSync(join(root, path)).size);
+        createReadStream(join(root, path)).pipe(response);
+      });
+    },
+  };
+}
+
+// The library's Node half is never reached in a page.
+const nodeOnly = [/^node:/];
+
+export default defineConfig({
+  base: "./",
+  plugins: [preact(), samples()],
+  resolve: { alias: { "@sconce": join(root, "dist") } },
+  server: { fs: { allow: [root] } },
+  worker: { format: "es", rolldownOptions: { external: nodeOnly } },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    rolldownOptions: { external: nodeOnly },
+  },
+});
