@@ -17,7 +17,7 @@ static const input_row input_rows[] = {
     {"tensor_constant", "tensor_constant_name", SC_INPUT_CONSTANT_TENSOR},
     {"custom_obj", "custom_obj_name", SC_INPUT_CUSTOM_OBJ},
     {"token", NULL, SC_INPUT_TOKEN},
-    {"constant_input", "name", SC_INPUT_CONSTANT},
+    {"constant_input", NULL, SC_INPUT_CONSTANT},
 };
 
 static sc_status find_payload(sc_pt2_importer *imp, const sc_input_sig *sig,
