@@ -134,13 +134,36 @@ static void note_write(uint32_t *last_write, const sc_rt_method *m, const sc_rt_
         last_write[index_of(m, in->call.args[i])] = at + 1;
 }
 
-// A jump back whose condition nothing in the loop computes is taken for ever once it is taken.
+// Jumps forward that may leave the loop that is being looked at, innermost last.
+typedef struct exits {
+    uint32_t *jumps;
+    uint32_t count;
+} exits;
+
+static bool can_leave(const sc_rt_method *m, exits *e, const uint32_t *last_write, uint32_t start,
+                      uint32_t end) {
+    while (e->count > 0 && m->code[e->jumps[e->count - 1]].target <= end)
+        e->count--;
+    if (e->count == 0)
+        return false;
+    uint32_t jump = e->jumps[e->count - 1];
+    return jump >= start && last_write[m->code[jump].from] > start;
+}
+
+// A jump back whose condition nothing in the loop computes is taken for ever once it is taken,
+// unless another jump leads out of the loop.
 static sc_status check_loops(sc_ctx *ctx, sc_rt_method *m) {
     uint32_t *last_write = sc_new_array(&m->program->arena, uint32_t, m->value_count);
+    exits e = {sc_new_array(&m->program->arena, uint32_t, m->code_count), 0};
     for (uint32_t at = 0; at < m->code_count; at++) {
         const sc_rt_instruction *in = &m->code[at];
         note_write(last_write, m, in, at);
-        if (in->kind == SC_RT_JUMP_FALSE && in->target <= at && last_write[in->from] <= in->target)
+        if (in->kind != SC_RT_JUMP_FALSE)
+            continue;
+        if (in->target > at)
+            e.jumps[e.count++] = at;
+        else if (last_write[in->from] <= in->target &&
+                 !can_leave(m, &e, last_write, in->target, at))
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "method '" SC_STR_FMT
                            "': the loop that ends at instruction %u can never be left",
                            SC_STR_ARG(m->name), in->index);
