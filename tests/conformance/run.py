@@ -189,12 +189,19 @@ def judge_face(folder):
     assert golden["faces"]
 
 
+def judge_emitted(folder):
+    import emit_files
+
+    assert emit_files.main() == 0, "see above"
+
+
 def cases():
     for name in SINGLE:
         yield f"{name}: numbers", judge_program, (name,)
     for name in SINGLE:
         if name not in NO_OFFICIAL_PLAN:
             yield f"{name}: sizes", judge_sizes, (name,)
+    yield "tests/emit: every file", judge_emitted, ()
     yield "encdec: three methods and constants", judge_package, ()
     yield "mlp: external weights", judge_external, ()
     yield "stories260k: 200 tokens", judge_story, ()
