@@ -19,7 +19,10 @@ export default {
       lowered.dispose();
       return Response.json(answer);
     } catch (error) {
-      return Response.json({ code: error.code, message: error.message, hint: error.hint }, { status: 400 });
+      return Response.json(
+        { code: error.code, message: error.message, hint: error.hint },
+        { status: 400 },
+      );
     }
   },
 };

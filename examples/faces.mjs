@@ -21,7 +21,12 @@ export function toInput(rgba) {
 /** Area shared by two boxes over the area they cover together. */
 function overlap(/** @type {number[]} */ a, /** @type {number[]} */ b) {
   const area = (/** @type {number[]} */ r) => Math.max(0, r[2] - r[0]) * Math.max(0, r[3] - r[1]);
-  const common = area([Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])]);
+  const common = area([
+    Math.max(a[0], b[0]),
+    Math.max(a[1], b[1]),
+    Math.min(a[2], b[2]),
+    Math.min(a[3], b[3]),
+  ]);
   return common / (area(a) + area(b) - common || 1);
 }
 
@@ -37,14 +42,18 @@ export function toFaces(scores, boxes, threshold = 0.7, overlapMax = 0.3) {
   for (let i = 0; 2 * i < scores.length; i++) {
     const score = scores[2 * i + 1];
     if (score > threshold) {
-      candidates.push({ score, box: [boxes[4 * i], boxes[4 * i + 1], boxes[4 * i + 2], boxes[4 * i + 3]] });
+      candidates.push({
+        score,
+        box: [boxes[4 * i], boxes[4 * i + 1], boxes[4 * i + 2], boxes[4 * i + 3]],
+      });
     }
   }
   candidates.sort((a, b) => b.score - a.score);
   /** @type {Face[]} */
   const faces = [];
   for (const candidate of candidates) {
-    if (faces.every((face) => overlap(face.box, candidate.box) <= overlapMax)) faces.push(candidate);
+    if (faces.every((face) => overlap(face.box, candidate.box) <= overlapMax))
+      faces.push(candidate);
   }
   return faces;
 }

@@ -7,7 +7,9 @@ const client = await createClient();
 
 input.onchange = async () => {
   try {
-    const lowered = await client.lower(input.files[0], { onProgress: ({ phase }) => (result.value = phase) });
+    const lowered = await client.lower(input.files[0], {
+      onProgress: ({ phase }) => (result.value = phase),
+    });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([await lowered.buffer]));
     link.download = "model.pte";

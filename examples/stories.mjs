@@ -42,8 +42,11 @@ export function argmax(logits) {
   return best;
 }
 
-const int64 = (/** @type {number[]} */ values, /** @type {number[]} */ shape) =>
-  ({ dtype: /** @type {const} */ ("int64"), shape, data: BigInt64Array.from(values, BigInt) });
+const int64 = (/** @type {number[]} */ values, /** @type {number[]} */ shape) => ({
+  dtype: /** @type {const} */ ("int64"),
+  shape,
+  data: BigInt64Array.from(values, BigInt),
+});
 
 /**
  * Yields tokens, each the likeliest after those before it. Calls `decode` once a token, after one
@@ -58,11 +61,20 @@ export async function* tell(program, count, prompt = [BEGIN]) {
   yield* tokens;
   let logits;
   if (tokens.length > 1) {
-    [logits] = await program.run("prefill", [int64(tokens, [1, tokens.length]), int64(tokens.map((_, i) => i), [tokens.length])]);
+    [logits] = await program.run("prefill", [
+      int64(tokens, [1, tokens.length]),
+      int64(
+        tokens.map((_, i) => i),
+        [tokens.length],
+      ),
+    ]);
   }
   while (tokens.length < count) {
     if (!logits) {
-      [logits] = await program.run("decode", [int64([tokens[tokens.length - 1]], [1, 1]), int64([tokens.length - 1], [1])]);
+      [logits] = await program.run("decode", [
+        int64([tokens[tokens.length - 1]], [1, 1]),
+        int64([tokens.length - 1], [1]),
+      ]);
     }
     const next = argmax(logits.data);
     logits = undefined;

@@ -20,19 +20,44 @@ SAMPLES = ROOT / "models"
 CLI = ["node", str(ROOT / "dist" / "cli.js")]
 
 SINGLE = [
-    "add_mul", "linear", "mlp", "mlp_dyn", "cnn", "cnn_dyn", "cnn_dynbatch", "counter_buffer",
-    "input_mutation", "kv_cache_index_copy_frozen", "tinyformer", "weight_layouts", "linear_bf16",
-    "linear_fp16", "linear_fp64", "pytree_io", "channels_last_input", "lstm", "cond",
-    "encdec.encode", "encdec.decode", "encdec.forward",
+    "add_mul",
+    "linear",
+    "mlp",
+    "mlp_dyn",
+    "cnn",
+    "cnn_dyn",
+    "cnn_dynbatch",
+    "counter_buffer",
+    "input_mutation",
+    "kv_cache_index_copy_frozen",
+    "tinyformer",
+    "weight_layouts",
+    "linear_bf16",
+    "linear_fp16",
+    "linear_fp64",
+    "pytree_io",
+    "channels_last_input",
+    "lstm",
+    "cond",
+    "encdec.encode",
+    "encdec.decode",
+    "encdec.forward",
 ]
 # The official exporter refuses these or its own file does not run: nothing to be compared with.
 NO_OFFICIAL_PLAN = set()
 
-TOLERANCE = {"float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12), "float16": (1e-2, 1e-3), "bfloat16": (2e-2, 1e-2)}
+TOLERANCE = {
+    "float32": (1e-4, 1e-5),
+    "float64": (1e-9, 1e-12),
+    "float16": (1e-2, 1e-3),
+    "bfloat16": (2e-2, 1e-2),
+}
 
 
 def lower(arguments, output):
-    done = subprocess.run([*CLI, "lower", *arguments, "-o", str(output)], capture_output=True, text=True)
+    done = subprocess.run(
+        [*CLI, "lower", *arguments, "-o", str(output)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -49,7 +74,7 @@ def recorded_value(item, data):
     if "py" in item:
         return item["py"]
     dtype = getattr(torch, item["dtype"])
-    raw = bytearray(data[item["offset"]:item["offset"] + item["nbytes"]])
+    raw = bytearray(data[item["offset"] : item["offset"] + item["nbytes"]])
     if not raw:
         return torch.empty(item["shape"], dtype=dtype)
     return torch.frombuffer(raw, dtype=dtype).reshape(item["shape"])
@@ -73,7 +98,15 @@ def check_value(actual, expected, where):
         return
     assert actual.dtype == expected.dtype, f"{where}: {actual.dtype} instead of {expected.dtype}"
     relative, absolute = TOLERANCE.get(str(expected.dtype).split(".")[1], (0, 0))
-    torch.testing.assert_close(actual, expected, rtol=relative, atol=absolute, equal_nan=True, check_stride=False, msg=lambda text: f"{where}: {text}")
+    torch.testing.assert_close(
+        actual,
+        expected,
+        rtol=relative,
+        atol=absolute,
+        equal_nan=True,
+        check_stride=False,
+        msg=lambda text: f"{where}: {text}",
+    )
 
 
 def check_cases(method, name):
@@ -84,7 +117,7 @@ def check_cases(method, name):
         inputs = [as_passed(recorded_value(item, data), item) for item in items]
         outputs = method.execute(inputs)
         # Inputs that the program writes come back as outputs before its own.
-        outputs = outputs[len(outputs) - len(case["outputs"]):]
+        outputs = outputs[len(outputs) - len(case["outputs"]) :]
         for k, item in enumerate(case["outputs"]):
             check_value(outputs[k], recorded_value(item, data), f"case {number}, output {k}")
 
@@ -127,12 +160,21 @@ def judge_package(folder):
     path = folder / "encdec.pte"
     constants = ["get_vocab_size=64", "get_name=encdec", "get_scale=0.5", "is_bidirectional=true"]
     flags = [part for constant in constants for part in ("--constant", constant)]
-    methods = [part for m in ("encode", "decode", "forward") for part in ("--method", f"{m}={MODELS / f'encdec.{m}.pt2'}")]
+    methods = [
+        part
+        for m in ("encode", "decode", "forward")
+        for part in ("--method", f"{m}={MODELS / f'encdec.{m}.pt2'}")
+    ]
     lower([*methods, *flags], path)
     program = load(path)
     for name in ("encode", "decode", "forward"):
         check_cases(program.load_method(name), f"encdec.{name}")
-    expected = {"get_vocab_size": 64, "get_name": "encdec", "get_scale": 0.5, "is_bidirectional": True}
+    expected = {
+        "get_vocab_size": 64,
+        "get_name": "encdec",
+        "get_scale": 0.5,
+        "is_bidirectional": True,
+    }
     for name, value in expected.items():
         assert program.load_method(name).execute([]) == [value], name
 
@@ -148,7 +190,9 @@ def judge_external(folder):
     inputs = [recorded_value(item, raw) for item in reference["args"]]
     module = _load_for_executorch_from_buffer(path.read_bytes(), data_map_buffer=data.read_bytes())
     for k, item in enumerate(reference["outputs"]):
-        check_value(module.run_method("forward", inputs)[k], recorded_value(item, raw), f"output {k}")
+        check_value(
+            module.run_method("forward", inputs)[k], recorded_value(item, raw), f"output {k}"
+        )
 
 
 def judge_story(folder):
@@ -156,7 +200,11 @@ def judge_story(folder):
 
     golden = json.loads((SAMPLES / "stories260k.golden.json").read_text())["tokens"]
     path = folder / "stories260k.pte"
-    methods = [part for m in ("prefill", "decode") for part in ("--method", f"{m}={SAMPLES / f'stories260k.{m}.pt2'}")]
+    methods = [
+        part
+        for m in ("prefill", "decode")
+        for part in ("--method", f"{m}={SAMPLES / f'stories260k.{m}.pt2'}")
+    ]
     lower([*methods, "--constant", "get_max_seq_len=256", "--share-state"], path)
     assert path.stat().st_size <= 1.25e6, f"{path.stat().st_size} bytes"
     program = load(path)
@@ -165,7 +213,9 @@ def judge_story(folder):
     while len(tokens) < len(golden):
         last = torch.tensor([[tokens[-1]]]), torch.tensor([len(tokens) - 1])
         tokens.append(int(decode.execute(list(last))[0].argmax()))
-    assert tokens == golden, f"differs at token {next(i for i, t in enumerate(tokens) if t != golden[i])}"
+    assert tokens == golden, (
+        f"differs at token {next(i for i, t in enumerate(tokens) if t != golden[i])}"
+    )
     # The cache that prefill fills is the one that decode reads.
     half = len(golden) // 2
     logits = prefill.execute([torch.tensor([golden[:half]]), torch.arange(half)])[0]
@@ -182,7 +232,9 @@ def judge_face(folder):
     path = folder / "face-rfb320.pte"
     lower([str(SAMPLES / "face-rfb320.pt2")], path)
     exported = torch.export.load(SAMPLES / "face-rfb320.pt2")
-    image = torch.from_numpy(numpy.random.default_rng(0).random((1, 3, 240, 320), dtype=numpy.float32) * 2 - 1)
+    image = torch.from_numpy(
+        numpy.random.default_rng(0).random((1, 3, 240, 320), dtype=numpy.float32) * 2 - 1
+    )
     outputs = load(path).load_method("forward").execute([image])
     for k, expected in enumerate(exported.module()(image)):
         check_value(outputs[k], expected.detach(), f"output {k}")
@@ -222,15 +274,24 @@ def main(wanted):
             continue
         with tempfile.TemporaryDirectory() as folder:
             queue = multiprocessing.Queue()
-            process = multiprocessing.Process(target=child, args=(function, arguments, folder, queue))
+            process = multiprocessing.Process(
+                target=child, args=(function, arguments, folder, queue)
+            )
             process.start()
             process.join(600)
             if process.is_alive():
                 process.kill()
-            verdict, text = queue.get(timeout=5) if process.exitcode == 0 else ("failed", f"the process ended with {process.exitcode}")
+            verdict, text = (
+                queue.get(timeout=5)
+                if process.exitcode == 0
+                else ("failed", f"the process ended with {process.exitcode}")
+            )
         passed += verdict == "passed"
         failed += verdict != "passed"
-        print(f"{verdict}  {title}" + (f"\n{text}" if verdict == "failed" else f"  {text}"), flush=True)
+        print(
+            f"{verdict}  {title}" + (f"\n{text}" if verdict == "failed" else f"  {text}"),
+            flush=True,
+        )
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

@@ -17,7 +17,9 @@ function checkCases(program: Program, method: string, name: string): void {
   readCases(name).forEach(({ inputs, outputs }, i) => {
     const results = program.run(method, inputs);
     assert.equal(results.length, outputs.length, `case ${i}: number of outputs`);
-    outputs.forEach((expected, k) => assert.equal(difference(results[k], expected), "", `case ${i}, output ${k}`));
+    outputs.forEach((expected, k) =>
+      assert.equal(difference(results[k], expected), "", `case ${i}, output ${k}`),
+    );
   });
 }
 
@@ -45,14 +47,24 @@ for (const name of SINGLE) {
 }
 
 test("one archive with three models becomes three methods that share weights", () => {
-  const constantMethods = { get_vocab_size: 64, get_name: "encdec", get_scale: 0.5, is_bidirectional: true };
+  const constantMethods = {
+    get_vocab_size: 64,
+    get_name: "encdec",
+    get_scale: 0.5,
+    is_bidirectional: true,
+  };
   const lowered = engine.lower({ path: modelPath("encdec.package.pt2") }, { constantMethods });
   assert.deepEqual([...lowered.methods].sort(), ["decode", "encode", "forward"]);
   const single = engine.lower({ path: modelPath("encdec.forward.pt2") });
-  assert.ok(lowered.size < single.size * 2, `${lowered.size} bytes for three methods, ${single.size} for one`);
+  assert.ok(
+    lowered.size < single.size * 2,
+    `${lowered.size} bytes for three methods, ${single.size} for one`,
+  );
   const program = engine.load(lowered.buffer);
-  for (const method of ["decode", "encode", "forward"]) checkCases(program, method, `encdec.${method}`);
-  for (const [name, value] of Object.entries(constantMethods)) assert.deepEqual(program.run(name, []), [value]);
+  for (const method of ["decode", "encode", "forward"])
+    checkCases(program, method, `encdec.${method}`);
+  for (const [name, value] of Object.entries(constantMethods))
+    assert.deepEqual(program.run(name, []), [value]);
   for (const owner of [lowered, single, program]) owner.dispose();
 });
 
@@ -62,17 +74,26 @@ test("weights in a .ptd give the same numbers", () => {
   const data = lowered.dataFile(lowered.dataFiles[0]!.name);
   const program = engine.load(lowered.buffer, { dataFiles: [data] });
   checkCases(program, "forward", "mlp");
-  assert.throws(() => engine.load(lowered.buffer).run("forward", readCases("mlp")[0]!.inputs), { name: "SconceError" });
+  assert.throws(() => engine.load(lowered.buffer).run("forward", readCases("mlp")[0]!.inputs), {
+    name: "SconceError",
+  });
   program.dispose();
   lowered.dispose();
 });
 
 test("the story teller tells PyTorch's story, with its weights stored once", async () => {
   // @ts-expect-error plain JavaScript with types in comments
-  const { tell } = (await import("../../../examples/stories.mjs")) as { tell(p: Program, count: number): AsyncIterable<number> };
-  const golden = JSON.parse(readFileSync(samplePath("stories260k.golden.json"), "utf8")) as { tokens: number[] };
+  const { tell } = (await import("../../../examples/stories.mjs")) as {
+    tell(p: Program, count: number): AsyncIterable<number>;
+  };
+  const golden = JSON.parse(readFileSync(samplePath("stories260k.golden.json"), "utf8")) as {
+    tokens: number[];
+  };
   const lowered = engine.lower(
-    { prefill: { path: samplePath("stories260k.prefill.pt2") }, decode: { path: samplePath("stories260k.decode.pt2") } },
+    {
+      prefill: { path: samplePath("stories260k.prefill.pt2") },
+      decode: { path: samplePath("stories260k.decode.pt2") },
+    },
     { shareMutableBuffers: true, constantMethods: { get_max_seq_len: 256 } },
   );
   assert.ok(lowered.size <= 1.25e6, `${lowered.size} bytes`);

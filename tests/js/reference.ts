@@ -6,9 +6,28 @@ import { tensor, toNumbers, type DType, type Tensor, type TensorData, type Value
 
 /** Programs of one method. */
 export const SINGLE = [
-  "add_mul", "linear", "mlp", "mlp_dyn", "cnn", "cnn_dyn", "cnn_dynbatch", "counter_buffer", "input_mutation",
-  "kv_cache_index_copy_frozen", "tinyformer", "weight_layouts", "linear_bf16", "linear_fp16", "linear_fp64",
-  "pytree_io", "channels_last_input", "lstm", "cond", "encdec.encode", "encdec.decode", "encdec.forward",
+  "add_mul",
+  "linear",
+  "mlp",
+  "mlp_dyn",
+  "cnn",
+  "cnn_dyn",
+  "cnn_dynbatch",
+  "counter_buffer",
+  "input_mutation",
+  "kv_cache_index_copy_frozen",
+  "tinyformer",
+  "weight_layouts",
+  "linear_bf16",
+  "linear_fp16",
+  "linear_fp64",
+  "pytree_io",
+  "channels_last_input",
+  "lstm",
+  "cond",
+  "encdec.encode",
+  "encdec.decode",
+  "encdec.forward",
 ] as const;
 
 interface RecordedTensor {
@@ -24,12 +43,22 @@ interface Reference {
   cases: { args: Recorded[]; kwargs: Record<string, Recorded[]>; outputs: Recorded[] }[];
 }
 
-export const modelPath = (name: string): string => fileURLToPath(new URL(`../../../tests/models/${name}`, import.meta.url));
-export const samplePath = (name: string): string => fileURLToPath(new URL(`../../../models/${name}`, import.meta.url));
+export const modelPath = (name: string): string =>
+  fileURLToPath(new URL(`../../../tests/models/${name}`, import.meta.url));
+export const samplePath = (name: string): string =>
+  fileURLToPath(new URL(`../../../models/${name}`, import.meta.url));
 
 const ARRAYS: Partial<Record<DType, new (buffer: ArrayBuffer) => TensorData>> = {
-  float32: Float32Array, float64: Float64Array, float16: Uint16Array, bfloat16: Uint16Array, int64: BigInt64Array,
-  int32: Int32Array, int16: Int16Array, int8: Int8Array, uint8: Uint8Array, bool: Uint8Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  int64: BigInt64Array,
+  int32: Int32Array,
+  int16: Int16Array,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  bool: Uint8Array,
 };
 
 function toValue(recorded: Recorded, bin: Buffer): Value {
@@ -55,13 +84,18 @@ export function readCases(name: string): Case[] {
 
 /** The official comparator's tolerances, a little wider for sums of f32 in another order. */
 const TOLERANCE: Partial<Record<DType, [relative: number, absolute: number]>> = {
-  float32: [1e-4, 1e-5], float64: [1e-9, 1e-12], float16: [1e-2, 1e-3], bfloat16: [2e-2, 1e-2],
+  float32: [1e-4, 1e-5],
+  float64: [1e-9, 1e-12],
+  float16: [1e-2, 1e-3],
+  bfloat16: [2e-2, 1e-2],
 };
 
 /** What differs between a value and its reference, or "" when nothing does. */
 export function difference(actual: Value | undefined, expected: Value): string {
   if (expected === null || typeof expected !== "object") {
-    return Object.is(Number(actual), Number(expected)) ? "" : `${String(actual)} instead of ${String(expected)}`;
+    return Object.is(Number(actual), Number(expected))
+      ? ""
+      : `${String(actual)} instead of ${String(expected)}`;
   }
   const got = actual as Tensor | null | undefined;
   if (!got || typeof got !== "object") return `${String(actual)} instead of a tensor`;
@@ -72,7 +106,8 @@ export function difference(actual: Value | undefined, expected: Value): string {
   const a = toNumbers(got);
   const e = toNumbers(expected);
   for (let i = 0; i < e.length; i++) {
-    const same = Object.is(a[i], e[i]) || Math.abs(a[i]! - e[i]!) <= absolute + relative * Math.abs(e[i]!);
+    const same =
+      Object.is(a[i], e[i]) || Math.abs(a[i]! - e[i]!) <= absolute + relative * Math.abs(e[i]!);
     if (!same) return `element ${i} is ${a[i]} instead of ${e[i]}`;
   }
   return "";

@@ -7,7 +7,9 @@ import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
 import { RUN_HELP, runCommand } from "./cli/run.js";
 
 const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
-  lower: lowerCommand, run: runCommand, inspect: inspectCommand,
+  lower: lowerCommand,
+  run: runCommand,
+  inspect: inspectCommand,
 };
 
 const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
@@ -34,7 +36,9 @@ async function main(args: string[]): Promise<number> {
   }
   const command = name === undefined ? undefined : COMMANDS[name];
   if (!command || !Object.hasOwn(COMMANDS, name!)) {
-    process.stderr.write(name === undefined ? HELP : `sconce: there is no command '${name}'; try sconce --help\n`);
+    process.stderr.write(
+      name === undefined ? HELP : `sconce: there is no command '${name}'; try sconce --help\n`,
+    );
     return EXIT.usage;
   }
   try {

@@ -22,9 +22,14 @@ interface Connection {
   terminate(): void;
 }
 
-async function connect(options: ClientOptions, receive: (reply: Reply) => void, broke: (message: string) => void): Promise<Connection> {
+async function connect(
+  options: ClientOptions,
+  receive: (reply: Reply) => void,
+  broke: (message: string) => void,
+): Promise<Connection> {
   if (options.worker || typeof Worker !== "undefined") {
-    const worker = options.worker?.() ?? new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    const worker =
+      options.worker?.() ?? new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     worker.onmessage = (event: MessageEvent<Reply>) => receive(event.data);
     worker.onerror = (event) => broke(event.message || "the worker could not be started");
     worker.onmessageerror = () => broke("a message of the worker could not be read");
@@ -61,16 +66,21 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     caller?.fail(panic);
     failed(panic);
   };
-  const connection = await connect(options, (reply) => {
-    if (!caller) return;
-    if (reply.type === "object" && reply.id === 0) {
-      ready(caller.proxy(0, reply.properties, reply.methods, reply.getters));
-    } else if (reply.type === "error" && reply.id === 0) {
-      failed(fromPlainError(reply.error));
-    } else caller.receive(reply);
-  }, broke);
+  const connection = await connect(
+    options,
+    (reply) => {
+      if (!caller) return;
+      if (reply.type === "object" && reply.id === 0) {
+        ready(caller.proxy(0, reply.properties, reply.methods, reply.getters));
+      } else if (reply.type === "error" && reply.id === 0) {
+        failed(fromPlainError(reply.error));
+      } else caller.receive(reply);
+    },
+    broke,
+  );
   caller = new Caller(connection.port, options.onLog ?? (() => undefined));
-  const start: Start = options.wasm === undefined ? { type: "start" } : { type: "start", wasm: options.wasm };
+  const start: Start =
+    options.wasm === undefined ? { type: "start" } : { type: "start", wasm: options.wasm };
   connection.port.postMessage(start, []);
   const engine = await root.catch((error: unknown) => {
     connection.terminate();
@@ -80,5 +90,8 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     connection.terminate();
     caller.fail(new SconcePanic("the worker was ended", "disposed"));
   };
-  return Object.assign(engine, { terminate, dispose: () => Promise.resolve(terminate()) }) as unknown as Client;
+  return Object.assign(engine, {
+    terminate,
+    dispose: () => Promise.resolve(terminate()),
+  }) as unknown as Client;
 }

@@ -5,27 +5,48 @@ import { SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { isSource } from "./source.js";
 import type {
-  CallOptions, CompilationReport, ConstantValue, EdgeProgramManager, ExecutorchConfig,
-  ExecutorchProgramManager, ExportedProgram, NodeRow, Passes, Programs, Sink, Source, ToEdgeOptions,
+  CallOptions,
+  CompilationReport,
+  ConstantValue,
+  EdgeProgramManager,
+  ExecutorchConfig,
+  ExecutorchProgramManager,
+  ExportedProgram,
+  NodeRow,
+  Passes,
+  Programs,
+  Sink,
+  Source,
+  ToEdgeOptions,
 } from "./types.js";
 
 const CHUNK_BYTES_MAX = 1 << 20;
 const CHUNK_KIND = { bytes: 0, extent: 1, zeros: 2 } as const;
 
 function disposed(what: string): SconceError {
-  return new SconceError("disposed", `this ${what} was disposed`, "Make it again, or dispose it later.");
+  return new SconceError(
+    "disposed",
+    `this ${what} was disposed`,
+    "Make it again, or dispose it later.",
+  );
 }
 
 /** JSON of an options object under the core's names. */
 function optionsJson(options: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)));
+  return JSON.stringify(
+    Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
+  );
 }
 
 function constantJson(value: ConstantValue): string {
   if (Array.isArray(value)) return `[${value.map(constantJson).join(",")}]`;
   if (typeof value === "bigint") return String(value);
-  const double = typeof value === "number" && !Number.isInteger(value) ? value
-    : typeof value === "object" && "double" in value ? value.double : undefined;
+  const double =
+    typeof value === "number" && !Number.isInteger(value)
+      ? value
+      : typeof value === "object" && "double" in value
+        ? value.double
+        : undefined;
   if (double !== undefined) {
     const text = String(double);
     return /[.eEIN]/.test(text) ? text : `${text}.0`;
@@ -33,33 +54,47 @@ function constantJson(value: ConstantValue): string {
   return JSON.stringify(value);
 }
 
-
 /** Opens files as methods of a fresh session. */
 export function openPrograms(session: Session, programs: Programs, options: CallOptions): void {
   const list: [string, Source][] = isSource(programs) ? [["", programs]] : Object.entries(programs);
   for (const [method, source] of list) {
     const handle = session.addSource(source);
     session.core.memory.withTexts([method, ""], (name, nameBytes, model, modelBytes) =>
-      session.call(options, (raw, s) => raw.compile_open(s, handle, name!, nameBytes!, model!, modelBytes!)));
+      session.call(options, (raw, s) =>
+        raw.compile_open(s, handle, name!, nameBytes!, model!, modelBytes!),
+      ),
+    );
   }
 }
 
 export function inspectCompilation(session: Session): CompilationReport {
-  return camelKeys(JSON.parse(session.textOf((raw, s) => raw.compile_inspect(s)))) as CompilationReport;
+  return camelKeys(
+    JSON.parse(session.textOf((raw, s) => raw.compile_inspect(s))),
+  ) as CompilationReport;
 }
 
 function textOf(session: Session, program: number, method: string): string {
   return session.core.memory.withTexts([method], (name, bytes) =>
-    session.textOf((raw, s) => raw.compile_text(s, program, name!, bytes!)));
+    session.textOf((raw, s) => raw.compile_text(s, program, name!, bytes!)),
+  );
 }
 
 function nodesOf(session: Session, program: number, method: string): NodeRow[] {
-  return session.core.memory.withTexts([method], (name, bytes) =>
-    JSON.parse(session.textOf((raw, s) => raw.compile_nodes(s, program, name!, bytes!))) as NodeRow[]);
+  return session.core.memory.withTexts(
+    [method],
+    (name, bytes) =>
+      JSON.parse(
+        session.textOf((raw, s) => raw.compile_nodes(s, program, name!, bytes!)),
+      ) as NodeRow[],
+  );
 }
 
 class MethodView implements ExportedProgram {
-  constructor(private readonly session: () => Session, private readonly program: number, readonly method: string) {}
+  constructor(
+    private readonly session: () => Session,
+    private readonly program: number,
+    readonly method: string,
+  ) {}
   text(): string {
     return textOf(this.session(), this.program, this.method);
   }
@@ -72,8 +107,12 @@ class MethodView implements ExportedProgram {
 class Manager {
   private held: Session | undefined;
 
-  constructor(session: Session, protected readonly program: number, readonly methods: readonly string[],
-    readonly configMethods: readonly string[]) {
+  constructor(
+    session: Session,
+    protected readonly program: number,
+    readonly methods: readonly string[],
+    readonly configMethods: readonly string[],
+  ) {
     this.held = session;
   }
 
@@ -85,7 +124,11 @@ class Manager {
   exportedProgram(method?: string): ExportedProgram {
     const name = method ?? (this.methods.length === 1 ? this.methods[0]! : "forward");
     if (!this.methods.includes(name)) {
-      throw new SconceError("not_found", `there is no method '${name}'`, `Use one of: ${this.methods.join(", ")}.`);
+      throw new SconceError(
+        "not_found",
+        `there is no method '${name}'`,
+        `Use one of: ${this.methods.join(", ")}.`,
+      );
     }
     return new MethodView(() => this.session, this.program, name);
   }
@@ -112,11 +155,13 @@ class EdgeManager extends Manager implements EdgeProgramManager {
   transform(passes: Passes): EdgeProgramManager {
     const { session } = this;
     const steps: [string, readonly string[]][] = Array.isArray(passes)
-      ? [["", passes as readonly string[]]] : Object.entries(passes as Record<string, readonly string[]>);
+      ? [["", passes as readonly string[]]]
+      : Object.entries(passes as Record<string, readonly string[]>);
     let program = this.program;
     for (const [method, names] of steps) {
       program = programCall(session, {}, [method, JSON.stringify(names)], (raw, s, texts, out) =>
-        raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out));
+        raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
+      );
     }
     return new EdgeManager(session.retain(), program, this.methods, this.configMethods);
   }
@@ -124,25 +169,35 @@ class EdgeManager extends Manager implements EdgeProgramManager {
   toExecutorch(config: ExecutorchConfig & CallOptions = {}): ExecutorchProgramManager {
     const { session } = this;
     const json = optionsJson({
-      share_mutable_buffers: config.shareMutableBuffers, external_constants: config.externalConstants,
-      segment_alignment: config.segmentAlignment, constant_tensor_alignment: config.constantTensorAlignment,
-      alloc_graph_input: config.allocGraphInput, alloc_graph_output: config.allocGraphOutput,
+      share_mutable_buffers: config.shareMutableBuffers,
+      external_constants: config.externalConstants,
+      segment_alignment: config.segmentAlignment,
+      constant_tensor_alignment: config.constantTensorAlignment,
+      alloc_graph_input: config.allocGraphInput,
+      alloc_graph_output: config.allocGraphOutput,
       memory_planning: config.memoryPlanning,
     });
     const program = programCall(session, config, [json], (raw, s, texts, out) =>
-      raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out));
+      raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out),
+    );
     return new ExecutorchManager(session.retain(), program, this.methods, this.configMethods);
   }
 }
 
 /** A call with text arguments whose result is the number of the program it made. */
-function programCall(session: Session, options: CallOptions, texts: readonly string[],
-  body: (raw: Session["core"]["raw"], s: number, texts: readonly number[], out: number) => number): number {
+function programCall(
+  session: Session,
+  options: CallOptions,
+  texts: readonly string[],
+  body: (raw: Session["core"]["raw"], s: number, texts: readonly number[], out: number) => number,
+): number {
   const { memory } = session.core;
-  return memory.with(8, (out) => memory.withTexts(texts, (...pairs) => {
-    session.call(options, (raw, s) => body(raw, s, pairs, out));
-    return new DataView(memory.bytes(out, 4).buffer).getUint32(out, true);
-  }));
+  return memory.with(8, (out) =>
+    memory.withTexts(texts, (...pairs) => {
+      session.call(options, (raw, s) => body(raw, s, pairs, out));
+      return new DataView(memory.bytes(out, 4).buffer).getUint32(out, true);
+    }),
+  );
 }
 
 interface Chunk {
@@ -156,12 +211,18 @@ interface Chunk {
 class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   private readonly files: readonly { name: string; size: number }[];
 
-  constructor(session: Session, program: number, methods: readonly string[], configMethods: readonly string[]) {
+  constructor(
+    session: Session,
+    program: number,
+    methods: readonly string[],
+    configMethods: readonly string[],
+  ) {
     super(session, program, methods, configMethods);
     this.files = session.core.enter({}, () => {
       const { raw } = session.core;
       return Array.from({ length: raw.output_count(session.handle) }, (_, i) => ({
-        name: session.textOf((r, s) => r.output_name(s, i)), size: raw.output_bytes(session.handle, i),
+        name: session.textOf((r, s) => r.output_name(s, i)),
+        size: raw.output_bytes(session.handle, i),
       }));
     });
   }
@@ -185,8 +246,11 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   private indexOf(file: string | undefined): number {
     const index = file === undefined ? 0 : this.files.findIndex((f) => f.name === file);
     if (index >= 0) return index;
-    throw new SconceError("not_found", `there is no file '${file}'`,
-      `Use one of: ${this.files.map((f) => f.name).join(", ")}.`);
+    throw new SconceError(
+      "not_found",
+      `there is no file '${file}'`,
+      `Use one of: ${this.files.map((f) => f.name).join(", ")}.`,
+    );
   }
 
   private *chunks(file: number): Generator<Chunk> {
@@ -196,7 +260,13 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     for (let i = 0; i < count; i++) {
       yield memory.with(40, (five) => {
         session.call({}, (r, s) => r.output_chunk(s, file, i, five));
-        const [kind, address, source, offset, size] = memory.numbers(five, 5) as [number, number, number, number, number];
+        const [kind, address, source, offset, size] = memory.numbers(five, 5) as [
+          number,
+          number,
+          number,
+          number,
+          number,
+        ];
         return { kind, address, source, offset, size };
       });
     }
@@ -236,9 +306,11 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     const parts: BlobPart[] = [];
     let index = 0;
     for (const chunk of this.chunks(0)) {
-      const slice = chunk.kind === CHUNK_KIND.extent && chunk.source !== 0
-        ? this.session.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size) : undefined;
-      parts.push(slice ?? this.chunkBytes(index, chunk) as BlobPart);
+      const slice =
+        chunk.kind === CHUNK_KIND.extent && chunk.source !== 0
+          ? this.session.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
+          : undefined;
+      parts.push(slice ?? (this.chunkBytes(index, chunk) as BlobPart));
       index++;
     }
     return new Blob(parts, { type: "application/octet-stream" });
@@ -288,16 +360,27 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
 }
 
 /** The first half of lowering, on a session that becomes the manager's. */
-export function toEdge(session: Session, programs: Programs, options: ToEdgeOptions): EdgeProgramManager {
+export function toEdge(
+  session: Session,
+  programs: Programs,
+  options: ToEdgeOptions,
+): EdgeProgramManager {
   openPrograms(session, programs, options);
   const constants = Object.entries(options.constantMethods ?? {});
   for (const [name, value] of constants) {
     session.core.memory.withTexts([name, constantJson(value)], (n, nBytes, v, vBytes) =>
-      session.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)));
+      session.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
+    );
   }
   const json = optionsJson({ snapshots: options.compileConfig?.snapshots });
   const program = programCall(session, options, [json], (raw, s, texts, out) =>
-    raw.compile_to_edge(s, texts[0]!, texts[1]!, out));
+    raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
+  );
   const methods = inspectCompilation(session).stages[0]!.methods.map((m) => m.name);
-  return new EdgeManager(session, program, methods, constants.map(([name]) => name));
+  return new EdgeManager(
+    session,
+    program,
+    methods,
+    constants.map(([name]) => name),
+  );
 }

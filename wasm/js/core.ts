@@ -5,7 +5,15 @@ import { SconceError, SconcePanic } from "./errors.js";
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
 import { toRandomAccess } from "./source.js";
-import type { CallOptions, Diagnostic, EngineOptions, ErrorCode, RandomAccess, Source, WasmSource } from "./types.js";
+import type {
+  CallOptions,
+  Diagnostic,
+  EngineOptions,
+  ErrorCode,
+  RandomAccess,
+  Source,
+  WasmSource,
+} from "./types.js";
 
 interface RawDiagnostic extends Omit<Diagnostic, "stackTrace"> {
   stack_trace: string;
@@ -23,7 +31,10 @@ export class Core {
   /** What a source threw while C was reading it: the call's real error. */
   private readError: unknown;
 
-  private constructor(raw: RawExports, private readonly onLog: EngineOptions["onLog"]) {
+  private constructor(
+    raw: RawExports,
+    private readonly onLog: EngineOptions["onLog"],
+  ) {
     this.raw = raw;
     this.memory = new Memory(raw);
   }
@@ -80,7 +91,8 @@ export class Core {
   /** Runs something that enters the module. Anything thrown from inside but our own errors is a trap. */
   enter<T>(options: CallOptions, body: () => T): T {
     if (this.dead) throw this.dead;
-    if (options.signal?.aborted) throw new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+    if (options.signal?.aborted)
+      throw new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
     const outer = this.options;
     this.options = options;
     try {
@@ -101,10 +113,16 @@ export class Core {
   check(session: Pointer, status: number): void {
     if (status === 0) return;
     this.raw.report(session, status);
-    const report = JSON.parse(this.text(session)) as { status: ErrorCode; diagnostics: RawDiagnostic[] };
+    const report = JSON.parse(this.text(session)) as {
+      status: ErrorCode;
+      diagnostics: RawDiagnostic[];
+    };
     const cause = this.readError;
     this.readError = undefined;
-    const diagnostics = report.diagnostics.map(({ stack_trace, ...rest }) => ({ ...rest, stackTrace: stack_trace }));
+    const diagnostics = report.diagnostics.map(({ stack_trace, ...rest }) => ({
+      ...rest,
+      stackTrace: stack_trace,
+    }));
     const error = SconceError.fromDiagnostics(report.status, diagnostics);
     if (cause !== undefined) error.cause = cause;
     throw error;

@@ -5,15 +5,30 @@ import { Core, Session } from "./core.js";
 import { SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
 import type {
-  Capabilities, CompilationReport, DType, EdgeProgramManager, Engine, EngineOptions,
-  ExecutorchProgramManager, LoadOptions, LowerOptions, Meta, Program, Programs, Source, ToEdgeOptions,
+  Capabilities,
+  CompilationReport,
+  DType,
+  EdgeProgramManager,
+  Engine,
+  EngineOptions,
+  ExecutorchProgramManager,
+  LoadOptions,
+  LowerOptions,
+  Meta,
+  Program,
+  Programs,
+  Source,
+  ToEdgeOptions,
 } from "./types.js";
 
 class SyncEngine implements Engine {
   readonly version: string;
   private tables: Meta | undefined;
 
-  constructor(private readonly core: Core, private readonly found: Capabilities) {
+  constructor(
+    private readonly core: Core,
+    private readonly found: Capabilities,
+  ) {
     this.version = core.memory.zeroTerminated(core.raw.version());
   }
 
@@ -35,7 +50,10 @@ class SyncEngine implements Engine {
   }
 
   meta(): Meta {
-    this.tables ??= this.job((session) => JSON.parse(session.textOf((raw, s) => raw.meta(s))) as Meta, false);
+    this.tables ??= this.job(
+      (session) => JSON.parse(session.textOf((raw, s) => raw.meta(s))) as Meta,
+      false,
+    );
     return this.tables;
   }
 
@@ -44,7 +62,12 @@ class SyncEngine implements Engine {
     return {
       code: (name: DType) => {
         const row = dtypes.find((d) => d.name === name);
-        if (!row) throw new SconceError("dtype", `there is no dtype '${name}'`, `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`);
+        if (!row)
+          throw new SconceError(
+            "dtype",
+            `there is no dtype '${name}'`,
+            `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`,
+          );
         return row.code;
       },
       name: (code: number) => dtypes.find((d) => d.code === code)!.name,
@@ -89,15 +112,16 @@ class SyncEngine implements Engine {
 
 // A module of one function that holds one relaxed-SIMD instruction: valid only where those exist.
 const RELAXED_PROBE = new Uint8Array([
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15,
-  253, 128, 2, 11,
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15,
+  65, 2, 253, 15, 253, 128, 2, 11,
 ]);
 
 function probe(): Capabilities {
   const relaxed = WebAssembly.validate(RELAXED_PROBE);
   const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated === true;
   const reasons = ["this build has one thread"];
-  if (!isolated) reasons.push("the page is not cross-origin isolated, so threads could not be used");
+  if (!isolated)
+    reasons.push("the page is not cross-origin isolated, so threads could not be used");
   return { simd: true, relaxedSimd: relaxed, threads: false, binary: "simd", reasons };
 }
 

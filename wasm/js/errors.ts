@@ -12,9 +12,15 @@ export class SconceError extends Error {
   readonly op: string;
   readonly diagnostics: readonly Diagnostic[];
 
-  constructor(code: ErrorCode, message: string, hint = "", diagnostics: readonly Diagnostic[] = []) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    hint = "",
+    diagnostics: readonly Diagnostic[] = [],
+  ) {
     super(message);
-    const first = diagnostics.find((d) => d.severity === "error" && d.code === code) ?? diagnostics[0];
+    const first =
+      diagnostics.find((d) => d.severity === "error" && d.code === code) ?? diagnostics[0];
     this.code = code;
     this.hint = hint || first?.hint || "";
     this.method = first?.method ?? "";
@@ -36,9 +42,13 @@ export class SconceError extends Error {
 export class SconcePanic extends SconceError {
   override readonly name = "SconcePanic";
   constructor(message: string, code: ErrorCode = "panic") {
-    super(code, message, code === "out_of_memory"
-      ? "Use a smaller model or input, or close other pages."
-      : "Report this with the file, and make a new engine.");
+    super(
+      code,
+      message,
+      code === "out_of_memory"
+        ? "Use a smaller model or input, or close other pages."
+        : "Report this with the file, and make a new engine.",
+    );
   }
 }
 
@@ -54,7 +64,13 @@ export interface PlainError {
 export function toPlainError(error: unknown): PlainError {
   if (error instanceof SconceError) {
     const { code, message, hint, diagnostics } = error;
-    return { kind: error instanceof SconcePanic ? "panic" : "error", code, message, hint, diagnostics };
+    return {
+      kind: error instanceof SconcePanic ? "panic" : "error",
+      code,
+      message,
+      hint,
+      diagnostics,
+    };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { kind: "other", code: "internal", message, hint: "", diagnostics: [] };

@@ -32,8 +32,11 @@ const countOf = (shape: readonly number[]): number => shape.reduce((product, n) 
 const isFloat = (dtype: DType): boolean => /^(b?float|complex)/.test(dtype);
 
 /** A tensor of the declared dtype whose elements `next` gives one after the other. */
-export function makeTensor(info: ProgramValueInfo, shape: readonly number[],
-  next: (index: number) => number): Tensor {
+export function makeTensor(
+  info: ProgramValueInfo,
+  shape: readonly number[],
+  next: (index: number) => number,
+): Tensor {
   const dtype = info.dtype!;
   const itemBytes = info.bytes! / (countOf(info.shape!) || 1);
   const data = dataFromBytes(dtype, new Uint8Array(countOf(shape) * itemBytes));
@@ -50,8 +53,12 @@ export function makeTensor(info: ProgramValueInfo, shape: readonly number[],
  * A made-up input: "zeros", "ones" or "random:SEED" (floats of a normal distribution, integers 0
  * or 1). Scalars repeat the value frozen at export.
  */
-export function fill(filler: string, info: ProgramValueInfo, index: number,
-  shape: readonly number[] = info.shape ?? []): Value {
+export function fill(
+  filler: string,
+  info: ProgramValueInfo,
+  index: number,
+  shape: readonly number[] = info.shape ?? [],
+): Value {
   if (info.kind !== "tensor") return info.value ?? null;
   const random = randomSource(Number(filler.split(":")[1] ?? 0) * 1000 + index);
   return makeTensor(info, shape, () => {

@@ -22,8 +22,11 @@ async function compile(source: Compilable): Promise<WebAssembly.Module> {
   }
   const response = await source;
   if (!response.ok) {
-    throw new SconceError("io", `the engine could not be loaded: ${response.url} answered ${response.status}`,
-      "Check that sconce.wasm is served beside the page's scripts.");
+    throw new SconceError(
+      "io",
+      `the engine could not be loaded: ${response.url} answered ${response.status}`,
+      "Check that sconce.wasm is served beside the page's scripts.",
+    );
   }
   // Streaming compiles while the bytes arrive, but insists on the right content type.
   const type = response.headers.get("content-type") ?? "";
@@ -35,7 +38,8 @@ async function compile(source: Compilable): Promise<WebAssembly.Module> {
 
 /** Compiles (unless ready) and starts the module with our imports. */
 export async function instantiate(source: WasmSource, imports: RawImports): Promise<RawExports> {
-  const module = source instanceof WebAssembly.Module ? source : await compile(source as Compilable);
+  const module =
+    source instanceof WebAssembly.Module ? source : await compile(source as Compilable);
   const instance = await WebAssembly.instantiate(module, {
     sconce: imports as unknown as Record<string, WebAssembly.ImportValue>,
   });

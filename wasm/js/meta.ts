@@ -6,8 +6,10 @@ const DICTIONARIES = new Set(["ops"]);
 export function camelKeys(value: unknown, isDictionary = false): unknown {
   if (Array.isArray(value)) return value.map((item) => camelKeys(item));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [
-    isDictionary ? key : key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-    camelKeys(item, DICTIONARIES.has(key)),
-  ]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      isDictionary ? key : key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      camelKeys(item, DICTIONARIES.has(key)),
+    ]),
+  );
 }

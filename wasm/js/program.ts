@@ -3,7 +3,16 @@ import type { Session } from "./core.js";
 import { SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
-import type { CallOptions, DType, LoadOptions, Program, ProgramReport, Source, Tensor, Value } from "./types.js";
+import type {
+  CallOptions,
+  DType,
+  LoadOptions,
+  Program,
+  ProgramReport,
+  Source,
+  Tensor,
+  Value,
+} from "./types.js";
 
 const KIND = { none: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
 const OUTPUT_NUMBERS = 40;
@@ -20,16 +29,26 @@ class LoadedProgram implements Program {
   private report: ProgramReport | undefined;
   private selected = "";
 
-  constructor(private session: Session | undefined, private readonly dtypes: DTypeTable) {}
+  constructor(
+    private session: Session | undefined,
+    private readonly dtypes: DTypeTable,
+  ) {}
 
   private get open(): Session {
-    if (!this.session) throw new SconceError("disposed", "this program was disposed", "Load it again, or dispose it later.");
+    if (!this.session)
+      throw new SconceError(
+        "disposed",
+        "this program was disposed",
+        "Load it again, or dispose it later.",
+      );
     return this.session;
   }
 
   inspect(): ProgramReport {
     const { open } = this;
-    this.report ??= camelKeys(JSON.parse(open.textOf((raw, s) => raw.run_inspect(s)))) as ProgramReport;
+    this.report ??= camelKeys(
+      JSON.parse(open.textOf((raw, s) => raw.run_inspect(s))),
+    ) as ProgramReport;
     return { ...this.report, heapBytes: open.core.memory.heapBytes };
   }
 
@@ -40,7 +59,8 @@ class LoadedProgram implements Program {
   private select(method: string, options: CallOptions): void {
     if (method === this.selected) return;
     this.open.core.memory.withTexts([method], (name, bytes) =>
-      this.open.call(options, (raw, s) => raw.run_select(s, name!, bytes!)));
+      this.open.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
+    );
     this.selected = method;
   }
 
@@ -49,8 +69,11 @@ class LoadedProgram implements Program {
     this.select(method, options);
     const declared = this.inspect().methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
-      throw new SconceError("input", `method '${method}' takes ${declared.length} inputs, not ${inputs.length}`,
-        "Pass one value per flattened input.");
+      throw new SconceError(
+        "input",
+        `method '${method}' takes ${declared.length} inputs, not ${inputs.length}`,
+        "Pass one value per flattened input.",
+      );
     }
     inputs.forEach((value, index) => this.setInput(index, value, declared[index]!.kind));
     session.call(options, (raw, s) => raw.run_execute(s));
@@ -61,14 +84,23 @@ class LoadedProgram implements Program {
   private setInput(index: number, value: Value, declared: string): void {
     const session = this.open;
     if (value === null) session.call({}, (raw, s) => raw.run_set_none(s, index));
-    else if (typeof value === "boolean") session.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
+    else if (typeof value === "boolean")
+      session.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
     else if (typeof value === "string") {
       session.core.memory.withTexts([value], (text, bytes) =>
-        session.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)));
+        session.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
+      );
     } else if (isTensor(value)) this.setTensor(index, value);
     else if (typeof value === "bigint" || (declared === "int" && Number.isSafeInteger(value))) {
       const bits = BigInt(value);
-      session.call({}, (raw, s) => raw.run_set_int(s, index, Number(bits & 0xffffffffn), Number(BigInt.asIntN(32, bits >> 32n))));
+      session.call({}, (raw, s) =>
+        raw.run_set_int(
+          s,
+          index,
+          Number(bits & 0xffffffffn),
+          Number(BigInt.asIntN(32, bits >> 32n)),
+        ),
+      );
     } else session.call({}, (raw, s) => raw.run_set_double(s, index, value));
   }
 
@@ -82,7 +114,16 @@ class LoadedProgram implements Program {
       new Float64Array(memory.bytes(address, rank * 8).buffer, address, rank).set(value.shape);
       memory.bytes(data, bytes.length).set(bytes);
       session.call({}, (raw, s) =>
-        raw.run_set_tensor(s, index, this.dtypes.code(value.dtype), rank, address, data, bytes.length));
+        raw.run_set_tensor(
+          s,
+          index,
+          this.dtypes.code(value.dtype),
+          rank,
+          address,
+          data,
+          bytes.length,
+        ),
+      );
     });
   }
 
@@ -93,12 +134,25 @@ class LoadedProgram implements Program {
       session.call({}, (raw, s) => raw.run_output(s, index, address));
       return memory.numbers(address, OUTPUT_NUMBERS);
     });
-    const [kind, low, high, double, dtype, rank, address, bytes] = numbers as [number, number, number, number, number, number, number, number];
+    const [kind, low, high, double, dtype, rank, address, bytes] = numbers as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     switch (kind) {
-      case KIND.none: return null;
-      case KIND.bool: return low !== 0;
-      case KIND.double: return double;
-      case KIND.string: return memory.text(address, bytes);
+      case KIND.none:
+        return null;
+      case KIND.bool:
+        return low !== 0;
+      case KIND.double:
+        return double;
+      case KIND.string:
+        return memory.text(address, bytes);
       case KIND.int: {
         const value = (BigInt(high) << 32n) | BigInt(low);
         const number = Number(value);
@@ -127,14 +181,24 @@ class LoadedProgram implements Program {
 }
 
 /** Opens a .pte with its .ptd files on a session that becomes the program's. */
-export function loadProgram(session: Session, pte: Source, options: LoadOptions, dtypes: DTypeTable): Program {
+export function loadProgram(
+  session: Session,
+  pte: Source,
+  options: LoadOptions,
+  dtypes: DTypeTable,
+): Program {
   const handle = session.addSource(pte);
   const data = (options.dataFiles ?? []).map((file) => session.addSource(file));
   const { memory } = session.core;
-  const json = options.instructionMax === undefined ? "" : JSON.stringify({ instruction_max: options.instructionMax });
-  memory.with(data.length * 4 + 4, (list) => memory.withTexts([json], (text, bytes) => {
-    new Uint32Array(memory.bytes(list, data.length * 4).buffer, list, data.length).set(data);
-    session.call(options, (raw, s) => raw.run_open(s, handle, list, data.length, text!, bytes!));
-  }));
+  const json =
+    options.instructionMax === undefined
+      ? ""
+      : JSON.stringify({ instruction_max: options.instructionMax });
+  memory.with(data.length * 4 + 4, (list) =>
+    memory.withTexts([json], (text, bytes) => {
+      new Uint32Array(memory.bytes(list, data.length * 4).buffer, list, data.length).set(data);
+      session.call(options, (raw, s) => raw.run_open(s, handle, list, data.length, text!, bytes!));
+    }),
+  );
   return new LoadedProgram(session, dtypes);
 }

@@ -2,17 +2,38 @@
 // lives in the worker is a number here, its methods are messages, and what a method returns is
 // either data (copied or transferred) or another such object. Adding a method to the engine is the
 // whole change.
-import { fromPlainError, SconceError, SconcePanic, toPlainError, type PlainError } from "./errors.js";
+import {
+  fromPlainError,
+  SconceError,
+  SconcePanic,
+  toPlainError,
+  type PlainError,
+} from "./errors.js";
 import type { CallOptions } from "./types.js";
 
 export type Request =
-  | { type: "call"; id: number; object: number; method: string; args: unknown[]; progress: boolean; optionsAt: number }
+  | {
+      type: "call";
+      id: number;
+      object: number;
+      method: string;
+      args: unknown[];
+      progress: boolean;
+      optionsAt: number;
+    }
   | { type: "cancel"; id: number }
   | { type: "dispose"; object: number };
 
 export type Reply =
   | { type: "result"; id: number; value: unknown }
-  | { type: "object"; id: number; object: number; properties: Record<string, unknown>; methods: string[]; getters: string[] }
+  | {
+      type: "object";
+      id: number;
+      object: number;
+      properties: Record<string, unknown>;
+      methods: string[];
+      getters: string[];
+    }
   | { type: "error"; id: number; error: PlainError }
   | { type: "progress"; id: number; phase: string; done: number; total: number }
   | { type: "log"; severity: "note" | "warning" | "error"; text: string };
@@ -27,13 +48,27 @@ export interface Port {
 type Target = Record<string, unknown> & { dispose?(): void };
 
 /** Properties that are data, methods, and getters that cost something, of an object and its classes. */
-function describe(target: Target): { properties: Record<string, unknown>; methods: string[]; getters: string[] } {
+function describe(target: Target): {
+  properties: Record<string, unknown>;
+  methods: string[];
+  getters: string[];
+} {
   const properties: Record<string, unknown> = {};
   const methods = new Set<string>();
   const getters: string[] = [];
-  for (let level: object | null = target; level && level !== Object.prototype; level = Object.getPrototypeOf(level) as object | null) {
+  for (
+    let level: object | null = target;
+    level && level !== Object.prototype;
+    level = Object.getPrototypeOf(level) as object | null
+  ) {
     for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
-      if (name === "constructor" || methods.has(name) || name in properties || getters.includes(name)) continue;
+      if (
+        name === "constructor" ||
+        methods.has(name) ||
+        name in properties ||
+        getters.includes(name)
+      )
+        continue;
       if (typeof descriptor.value === "function") methods.add(name);
       else if (name === "buffer") getters.push(name);
       else if (descriptor.get && level !== target) properties[name] = plain(target[name]);
@@ -42,27 +77,44 @@ function describe(target: Target): { properties: Record<string, unknown>; method
   for (const name of ["method", "methods", "configMethods", "version"]) {
     if (name in target) properties[name] = target[name];
   }
-  return { properties: JSON.parse(JSON.stringify(properties)) as Record<string, unknown>, methods: [...methods], getters };
+  return {
+    properties: JSON.parse(JSON.stringify(properties)) as Record<string, unknown>,
+    methods: [...methods],
+    getters,
+  };
 }
 
 function plain(value: unknown): unknown {
-  const isData = value === null || ["string", "number", "boolean"].includes(typeof value) || Array.isArray(value);
+  const isData =
+    value === null ||
+    ["string", "number", "boolean"].includes(typeof value) ||
+    Array.isArray(value);
   return isData ? value : undefined;
 }
 
 function isRemoteObject(value: unknown): value is Target {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype !== Object.prototype && prototype !== Array.prototype && !ArrayBuffer.isView(value) &&
-    !(value instanceof ArrayBuffer) && !(typeof Blob !== "undefined" && value instanceof Blob);
+  return (
+    prototype !== Object.prototype &&
+    prototype !== Array.prototype &&
+    !ArrayBuffer.isView(value) &&
+    !(value instanceof ArrayBuffer) &&
+    !(typeof Blob !== "undefined" && value instanceof Blob)
+  );
 }
 
 /** Buffers of what is sent away, so that tensors move instead of being copied. */
 function transferables(value: unknown, found: Set<Transferable> = new Set()): Transferable[] {
   if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength) found.add(value.buffer);
+    if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength)
+      found.add(value.buffer);
   } else if (Array.isArray(value)) for (const item of value) transferables(item, found);
-  else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+  else if (
+    typeof value === "object" &&
+    value !== null &&
+    Object.getPrototypeOf(value) === Object.prototype
+  ) {
     for (const item of Object.values(value)) transferables(item, found);
   }
   return [...found];
@@ -73,7 +125,10 @@ export class Server {
   private readonly objects = new Map<number, Target>();
   private next = 1;
 
-  constructor(private readonly port: Port, root: object) {
+  constructor(
+    private readonly port: Port,
+    root: object,
+  ) {
     this.objects.set(0, root as Target);
   }
 
@@ -96,13 +151,23 @@ export class Server {
 
   private call(request: Extract<Request, { type: "call" }>): unknown {
     const target = this.objects.get(request.object);
-    if (!target) throw new SconceError("disposed", "this object was disposed", "Make it again, or dispose it later.");
+    if (!target)
+      throw new SconceError(
+        "disposed",
+        "this object was disposed",
+        "Make it again, or dispose it later.",
+      );
     const args = [...request.args];
     if (request.optionsAt >= 0) {
-      args[request.optionsAt] = { ...(args[request.optionsAt] as object), ...this.listening(request) };
+      args[request.optionsAt] = {
+        ...(args[request.optionsAt] as object),
+        ...this.listening(request),
+      };
     }
     const member = target[request.method];
-    return typeof member === "function" ? (member as (...a: unknown[]) => unknown).apply(target, args) : member;
+    return typeof member === "function"
+      ? (member as (...a: unknown[]) => unknown).apply(target, args)
+      : member;
   }
 
   private listening(request: Extract<Request, { type: "call" }>): CallOptions {
@@ -144,7 +209,9 @@ interface Pending {
 }
 
 function isOptions(value: unknown): value is CallOptions {
-  return typeof value === "object" && value !== null && ("signal" in value || "onProgress" in value);
+  return (
+    typeof value === "object" && value !== null && ("signal" in value || "onProgress" in value)
+  );
 }
 
 /** Sends calls and turns the replies into promises and proxies. */
@@ -154,7 +221,10 @@ export class Caller {
   private dead: SconcePanic | undefined;
   private readonly forgotten: FinalizationRegistry<number> | undefined;
 
-  constructor(private readonly port: Port, private readonly onLog: (severity: "note" | "warning" | "error", text: string) => void) {
+  constructor(
+    private readonly port: Port,
+    private readonly onLog: (severity: "note" | "warning" | "error", text: string) => void,
+  ) {
     if (typeof FinalizationRegistry !== "undefined") {
       this.forgotten = new FinalizationRegistry((object) => this.dispose(object));
     }
@@ -177,12 +247,13 @@ export class Caller {
   call(object: number, method: string, args: readonly unknown[]): Promise<unknown> {
     if (this.dead) return Promise.reject(this.dead);
     const optionsAt = args.findIndex(isOptions);
-    const options: CallOptions = optionsAt < 0 ? {} : args[optionsAt] as CallOptions;
+    const options: CallOptions = optionsAt < 0 ? {} : (args[optionsAt] as CallOptions);
     const { signal } = options;
-    const cancelled = (): SconceError => new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+    const cancelled = (): SconceError =>
+      new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
     if (signal?.aborted) return Promise.reject(cancelled());
     const id = this.next++;
-    const sent = args.map((arg, i) => i === optionsAt ? withoutListeners(arg as object) : arg);
+    const sent = args.map((arg, i) => (i === optionsAt ? withoutListeners(arg as object) : arg));
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.port.postMessage({ type: "cancel", id } satisfies Request, []);
@@ -192,7 +263,15 @@ export class Caller {
       signal?.addEventListener("abort", onAbort, { once: true });
       const stop = (): void => signal?.removeEventListener("abort", onAbort);
       this.pending.set(id, { resolve, reject, onProgress: options.onProgress, stop });
-      const request: Request = { type: "call", id, object, method, args: sent, progress: options.onProgress !== undefined, optionsAt };
+      const request: Request = {
+        type: "call",
+        id,
+        object,
+        method,
+        args: sent,
+        progress: options.onProgress !== undefined,
+        optionsAt,
+      };
       this.port.postMessage(request, []);
     });
   }
@@ -219,7 +298,8 @@ export class Caller {
     this.pending.delete(reply.id);
     call.stop();
     if (reply.type === "result") call.resolve(reply.value);
-    else if (reply.type === "object") call.resolve(this.proxy(reply.object, reply.properties, reply.methods, reply.getters));
+    else if (reply.type === "object")
+      call.resolve(this.proxy(reply.object, reply.properties, reply.methods, reply.getters));
     else {
       const error = fromPlainError(reply.error);
       call.reject(error);
@@ -228,13 +308,21 @@ export class Caller {
   }
 
   /** An object of the worker: its data is here, its methods and costly getters are calls. */
-  proxy(object: number, properties: Record<string, unknown>, methods: readonly string[], getters: readonly string[]): object {
+  proxy(
+    object: number,
+    properties: Record<string, unknown>,
+    methods: readonly string[],
+    getters: readonly string[],
+  ): object {
     const result: Record<string, unknown> = { ...properties };
     for (const method of methods) {
       result[method] = (...args: unknown[]): Promise<unknown> => this.call(object, method, args);
     }
     for (const name of getters) {
-      Object.defineProperty(result, name, { get: () => this.call(object, name, []), enumerable: false });
+      Object.defineProperty(result, name, {
+        get: () => this.call(object, name, []),
+        enumerable: false,
+      });
     }
     result["dispose"] = (): Promise<void> => {
       this.forgotten?.unregister(result);
@@ -247,5 +335,7 @@ export class Caller {
 }
 
 function withoutListeners(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([key]) => key !== "signal" && key !== "onProgress"));
+  return Object.fromEntries(
+    Object.entries(options).filter(([key]) => key !== "signal" && key !== "onProgress"),
+  );
 }

@@ -28,7 +28,10 @@ function syncReader(): SyncReaderConstructor | undefined {
 /** Reads slices of a File or Blob synchronously, which browsers allow in workers only. */
 class BlobSource implements RandomAccess {
   private readonly reader: SyncReader;
-  constructor(private readonly blob: Blob, Reader: SyncReaderConstructor) {
+  constructor(
+    private readonly blob: Blob,
+    Reader: SyncReaderConstructor,
+  ) {
     this.reader = new Reader();
   }
   get size(): number {
@@ -54,8 +57,11 @@ class UrlSource implements RandomAccess {
 
   private request(method: string, range?: string): XMLHttpRequest {
     if (typeof XMLHttpRequest === "undefined") {
-      throw new SconceError("io", `${this.url} cannot be read in ranges here`,
-        "Use openUrl, or fetch the file and pass its bytes.");
+      throw new SconceError(
+        "io",
+        `${this.url} cannot be read in ranges here`,
+        "Use openUrl, or fetch the file and pass its bytes.",
+      );
     }
     const request = new XMLHttpRequest();
     request.open(method, this.url, false);
@@ -66,8 +72,11 @@ class UrlSource implements RandomAccess {
   }
 
   private refused(status: number): SconceError {
-    return new SconceError("io", `${this.url} answered ${status} to a range request`,
-      "Serve the file with support for range requests, or download it first.");
+    return new SconceError(
+      "io",
+      `${this.url} answered ${status} to a range request`,
+      "Serve the file with support for range requests, or download it first.",
+    );
   }
 
   read(offset: number, length: number): Uint8Array {
@@ -85,8 +94,11 @@ function fileSystem(path: string): FileSystem {
   const host = (globalThis as { process?: { getBuiltinModule?(name: string): unknown } }).process;
   const fs = host?.getBuiltinModule?.("node:fs") as FileSystem | undefined;
   if (fs) return fs;
-  throw new SconceError("io", `${path} cannot be opened: there is no file system here`,
-    "Pass the file's bytes or a Blob.");
+  throw new SconceError(
+    "io",
+    `${path} cannot be opened: there is no file system here`,
+    "Pass the file's bytes or a Blob.",
+  );
 }
 
 /** A file read by descriptor. */
@@ -100,7 +112,11 @@ class FileSource implements RandomAccess {
     try {
       this.descriptor = this.fs.openSync(path, "r");
     } catch (error) {
-      throw new SconceError("io", `cannot open ${path}: ${(error as Error).message}`, "Check the path and its permissions.");
+      throw new SconceError(
+        "io",
+        `cannot open ${path}: ${(error as Error).message}`,
+        "Check the path and its permissions.",
+      );
     }
     const stats = this.fs.fstatSync(this.descriptor);
     this.size = stats.size;
@@ -114,8 +130,11 @@ class FileSource implements RandomAccess {
     for (let done = 0; done < length;) {
       const count = this.fs.readSync(this.descriptor, bytes, done, length - done, offset + done);
       if (count === 0) {
-        throw new SconceError("io", `${this.path} became shorter while it was read`,
-          "Leave the file alone until lowering is done.");
+        throw new SconceError(
+          "io",
+          `${this.path} became shorter while it was read`,
+          "Leave the file alone until lowering is done.",
+        );
       }
       done += count;
     }
@@ -131,13 +150,17 @@ class FileSource implements RandomAccess {
  * A URL as a source: read in ranges where the server offers them, which spares downloading weights
  * that are never looked at, else downloaded. What it returns is for the client.
  */
-export async function openUrl(url: string | URL, signal?: AbortSignal): Promise<UrlRef | Uint8Array> {
+export async function openUrl(
+  url: string | URL,
+  signal?: AbortSignal,
+): Promise<UrlRef | Uint8Array> {
   const address = new URL(url, (globalThis as { location?: { href: string } }).location?.href).href;
   const init = signal ? { signal } : {};
   if (typeof Worker !== "undefined" && typeof document !== "undefined") {
     const head = await fetch(address, { method: "HEAD", ...init });
     const isWhole = head.headers.get("content-encoding") === null;
-    if (head.ok && isWhole && head.headers.get("accept-ranges") === "bytes") return { url: address };
+    if (head.ok && isWhole && head.headers.get("accept-ranges") === "bytes")
+      return { url: address };
   }
   const response = await fetch(address, init);
   if (!response.ok) {
@@ -146,13 +169,18 @@ export async function openUrl(url: string | URL, signal?: AbortSignal): Promise<
   return new Uint8Array(await response.arrayBuffer());
 }
 
-const isBlob = (value: unknown): value is Blob => typeof Blob !== "undefined" && value instanceof Blob;
+const isBlob = (value: unknown): value is Blob =>
+  typeof Blob !== "undefined" && value instanceof Blob;
 
 /** Tells a single source from a record of them. */
 export function isSource(value: unknown): value is Source {
   if (value instanceof Uint8Array || value instanceof ArrayBuffer || isBlob(value)) return true;
   const object = value as { read?: unknown; path?: unknown; url?: unknown };
-  return typeof object.read === "function" || typeof object.path === "string" || typeof object.url === "string";
+  return (
+    typeof object.read === "function" ||
+    typeof object.path === "string" ||
+    typeof object.url === "string"
+  );
 }
 
 /** Any Source as random access. */
@@ -162,13 +190,19 @@ export function toRandomAccess(source: Source): RandomAccess {
   if (isBlob(source)) {
     const Reader = syncReader();
     if (Reader) return new BlobSource(source, Reader);
-    throw new SconceError("io", "a Blob cannot be read synchronously here",
-      "Use the client, which reads in a worker, or pass its bytes: new Uint8Array(await blob.arrayBuffer()).");
+    throw new SconceError(
+      "io",
+      "a Blob cannot be read synchronously here",
+      "Use the client, which reads in a worker, or pass its bytes: new Uint8Array(await blob.arrayBuffer()).",
+    );
   }
   if (isSource(source)) {
     if ("read" in source) return source;
     return "path" in source ? new FileSource(source.path) : new UrlSource(source.url);
   }
-  throw new SconceError("argument", "this is not a source of bytes",
-    "Pass a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, or an object with size and read().");
+  throw new SconceError(
+    "argument",
+    "this is not a source of bytes",
+    "Pass a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, or an object with size and read().",
+  );
 }

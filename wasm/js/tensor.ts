@@ -9,18 +9,34 @@ type ArrayConstructor = {
 };
 
 const ARRAYS: Record<DType, ArrayConstructor> = {
-  uint8: Uint8Array, int8: Int8Array, int16: Int16Array, int32: Int32Array, int64: BigInt64Array,
-  float16: Uint16Array, float32: Float32Array, float64: Float64Array, bool: Uint8Array,
-  bfloat16: Uint16Array, uint16: Uint16Array, uint32: Uint32Array, uint64: BigUint64Array,
-  complex32: Uint8Array, complex64: Uint8Array, complex128: Uint8Array,
-  float8_e5m2: Uint8Array, float8_e4m3fn: Uint8Array,
-  float8_e5m2fnuz: Uint8Array, float8_e4m3fnuz: Uint8Array,
+  uint8: Uint8Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  float16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  bool: Uint8Array,
+  bfloat16: Uint16Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
+  complex32: Uint8Array,
+  complex64: Uint8Array,
+  complex128: Uint8Array,
+  float8_e5m2: Uint8Array,
+  float8_e4m3fn: Uint8Array,
+  float8_e5m2fnuz: Uint8Array,
+  float8_e4m3fnuz: Uint8Array,
 };
 
 /** The array for a dtype over a fresh buffer of bytes. */
 export function dataFromBytes(dtype: DType, bytes: Uint8Array): TensorData {
-  const own = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
-    ? bytes.buffer as ArrayBuffer : bytes.slice().buffer;
+  const own =
+    bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
+      ? (bytes.buffer as ArrayBuffer)
+      : bytes.slice().buffer;
   return new ARRAYS[dtype](own);
 }
 
@@ -30,22 +46,40 @@ export function bytesOf(tensor: Tensor): Uint8Array {
 }
 
 /** A tensor from a typed array; the dtype follows from the array unless given. */
-export function tensor(data: TensorData | readonly number[], shape?: readonly number[], dtype?: DType): Tensor {
-  const array = Array.isArray(data) ? Float32Array.from(data as number[]) : data as TensorData;
-  const found = dtype ?? (Object.keys(ARRAYS) as DType[]).find((name) => array instanceof ARRAYS[name]);
+export function tensor(
+  data: TensorData | readonly number[],
+  shape?: readonly number[],
+  dtype?: DType,
+): Tensor {
+  const array = Array.isArray(data) ? Float32Array.from(data as number[]) : (data as TensorData);
+  const found =
+    dtype ?? (Object.keys(ARRAYS) as DType[]).find((name) => array instanceof ARRAYS[name]);
   if (!found || !(array instanceof ARRAYS[found])) {
-    throw new SconceError("dtype", `this array does not hold ${dtype ?? "a known dtype"}`,
-      `Pass a ${dtype ? ARRAYS[dtype].name : "typed array"}.`);
+    throw new SconceError(
+      "dtype",
+      `this array does not hold ${dtype ?? "a known dtype"}`,
+      `Pass a ${dtype ? ARRAYS[dtype].name : "typed array"}.`,
+    );
   }
   const sizes = shape ?? [array.length];
   const count = sizes.reduce((product, size) => product * size, 1);
-  if (found.startsWith("complex") || count === array.length) return { dtype: found, shape: [...sizes], data: array };
-  throw new SconceError("shape", `${array.length} elements do not fill the shape [${sizes.join(", ")}]`,
-    "Pass as many elements as the product of the sizes.");
+  if (found.startsWith("complex") || count === array.length)
+    return { dtype: found, shape: [...sizes], data: array };
+  throw new SconceError(
+    "shape",
+    `${array.length} elements do not fill the shape [${sizes.join(", ")}]`,
+    "Pass as many elements as the product of the sizes.",
+  );
 }
 
 export function isTensor(value: unknown): value is Tensor {
-  return typeof value === "object" && value !== null && "dtype" in value && "data" in value && "shape" in value;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "dtype" in value &&
+    "data" in value &&
+    "shape" in value
+  );
 }
 
 /** Elements as numbers, whatever the dtype; float16 and bfloat16 are decoded. */

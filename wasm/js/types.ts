@@ -4,16 +4,39 @@
 
 /** Element types, by PyTorch's names. */
 export type DType =
-  | "uint8" | "int8" | "int16" | "int32" | "int64"
-  | "float16" | "float32" | "float64" | "bool" | "bfloat16"
-  | "uint16" | "uint32" | "uint64"
-  | "complex32" | "complex64" | "complex128"
-  | "float8_e5m2" | "float8_e4m3fn" | "float8_e5m2fnuz" | "float8_e4m3fnuz";
+  | "uint8"
+  | "int8"
+  | "int16"
+  | "int32"
+  | "int64"
+  | "float16"
+  | "float32"
+  | "float64"
+  | "bool"
+  | "bfloat16"
+  | "uint16"
+  | "uint32"
+  | "uint64"
+  | "complex32"
+  | "complex64"
+  | "complex128"
+  | "float8_e5m2"
+  | "float8_e4m3fn"
+  | "float8_e5m2fnuz"
+  | "float8_e4m3fnuz";
 
 /** Element storage. bool is Uint8Array of 0 and 1; float16 and bfloat16 are their bits in a Uint16Array; complex and float8 are raw bytes. */
 export type TensorData =
-  | Uint8Array | Int8Array | Int16Array | Int32Array | BigInt64Array
-  | Uint16Array | Uint32Array | BigUint64Array | Float32Array | Float64Array;
+  | Uint8Array
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | BigInt64Array
+  | Uint16Array
+  | Uint32Array
+  | BigUint64Array
+  | Float32Array
+  | Float64Array;
 
 /** A dense tensor: logical values in row-major order, whatever layout the program declares. */
 export interface Tensor {
@@ -76,7 +99,7 @@ export interface CallOptions {
  * integer; `{ double: 1 }` makes it a float.
  */
 export type ConstantValue =
-  | number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
+  number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
 
 export interface CompileConfig {
   /** Also keep the core ATen program, for `inspect` and the page's stages. Default false. */
@@ -242,11 +265,33 @@ export interface ProgramReport {
 
 /** Error codes; the hint of an error says what to do about it. */
 export type ErrorCode =
-  | "io" | "format" | "truncated" | "version" | "limit" | "corrupt"
-  | "unsupported" | "unsupported_op" | "shape" | "dtype" | "argument" | "unbounded" | "mismatch"
-  | "not_found" | "option" | "input" | "state" | "index" | "numeric" | "budget"
-  | "operator_missing" | "delegate" | "out_of_memory" | "cancelled" | "internal"
-  | "panic" | "disposed";
+  | "io"
+  | "format"
+  | "truncated"
+  | "version"
+  | "limit"
+  | "corrupt"
+  | "unsupported"
+  | "unsupported_op"
+  | "shape"
+  | "dtype"
+  | "argument"
+  | "unbounded"
+  | "mismatch"
+  | "not_found"
+  | "option"
+  | "input"
+  | "state"
+  | "index"
+  | "numeric"
+  | "budget"
+  | "operator_missing"
+  | "delegate"
+  | "out_of_memory"
+  | "cancelled"
+  | "internal"
+  | "panic"
+  | "disposed";
 
 /** One thing that was noticed, with where it was noticed. Unknown parts are empty strings. */
 export interface Diagnostic {
@@ -365,7 +410,8 @@ export interface LoadOptions extends CallOptions {
 }
 
 /** Where the module comes from. A ready Module is what edge functions import. */
-export type WasmSource = URL | string | BufferSource | Response | Promise<Response> | WebAssembly.Module;
+export type WasmSource =
+  URL | string | BufferSource | Response | Promise<Response> | WebAssembly.Module;
 
 export interface EngineOptions {
   /** Default: sconce.wasm beside this script. */
@@ -379,6 +425,8 @@ export interface EngineOptions {
 export type Remote<T> = {
   [K in keyof T]: T[K] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
-    : T[K] extends Uint8Array ? Promise<Uint8Array> : T[K];
+    : T[K] extends Uint8Array
+      ? Promise<Uint8Array>
+      : T[K];
 };
 type RemoteResult<R> = R extends Disposable ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;

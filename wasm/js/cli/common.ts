@@ -36,9 +36,12 @@ export function printError(error: unknown, subject = ""): void {
     return;
   }
   const errors = error.diagnostics.filter((d) => d.severity === "error");
-  if (errors.length === 0) process.stderr.write(`${prefix}${error.code}: ${error.message}\n  ${error.hint}\n`);
+  if (errors.length === 0)
+    process.stderr.write(`${prefix}${error.code}: ${error.message}\n  ${error.hint}\n`);
   for (const d of errors) {
-    const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op].filter(Boolean).join(", ");
+    const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op]
+      .filter(Boolean)
+      .join(", ");
     process.stderr.write(`${prefix}${d.code}: ${d.message}${where ? ` (${where})` : ""}\n`);
     if (d.stackTrace) process.stderr.write(`${indent(lastFrame(d.stackTrace))}\n`);
     if (d.hint) process.stderr.write(`  ${d.hint}\n`);
@@ -52,11 +55,17 @@ function lastFrame(trace: string): string {
 }
 
 function indent(text: string): string {
-  return text.split("\n").map((line) => `  ${line.trim()}`).join("\n");
+  return text
+    .split("\n")
+    .map((line) => `  ${line.trim()}`)
+    .join("\n");
 }
 
 /** Shows what is going on, on a terminal only, and clears the line when done. */
-export function terminalProgress(subject: string): { onProgress?: ProgressListener; clear(): void } {
+export function terminalProgress(subject: string): {
+  onProgress?: ProgressListener;
+  clear(): void;
+} {
   if (!process.stderr.isTTY) return { clear: () => undefined };
   return {
     onProgress: ({ phase, done, total }) => {

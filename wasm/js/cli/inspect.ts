@@ -1,5 +1,11 @@
 // sconce inspect: what is in a .pt2 or a .pte.
-import type { CompilationReport, MethodSummary, ProgramReport, ProgramValueInfo, TensorInfo } from "../types.js";
+import type {
+  CompilationReport,
+  MethodSummary,
+  ProgramReport,
+  ProgramValueInfo,
+  TensorInfo,
+} from "../types.js";
 import { SconceError } from "../errors.js";
 import { EXIT, formatBytes, makeEngine, parse, UsageError } from "./common.js";
 
@@ -29,7 +35,9 @@ function bound(value: number | null, none: string): string {
 function writeMethod(method: MethodSummary): void {
   write(`method ${method.name}: ${method.nodes} nodes`);
   const user = (list: (TensorInfo & { role: string; target: string })[], role: string): void => {
-    for (const v of list.filter((item) => item.role === role || (role === "user_input" && item.role === "constant_input"))) {
+    for (const v of list.filter(
+      (item) => item.role === role || (role === "user_input" && item.role === "constant_input"),
+    )) {
       write(`  ${role === "user_input" ? "in " : "out"} ${v.name ?? ""}: ${shapeOf(v)}`);
     }
   };
@@ -37,9 +45,12 @@ function writeMethod(method: MethodSummary): void {
   user(method.outputs, "user_output");
   const count = (role: string): number => method.inputs.filter((i) => i.role === role).length;
   const mutated = method.outputs.filter((o) => o.role.endsWith("_mutation")).map((o) => o.target);
-  write(`  ${count("parameter")} parameters, ${count("buffer")} buffers, ${count("constant_tensor")} constants`);
+  write(
+    `  ${count("parameter")} parameters, ${count("buffer")} buffers, ${count("constant_tensor")} constants`,
+  );
   if (mutated.length > 0) write(`  writes ${mutated.join(", ")}`);
-  for (const s of method.symbols) write(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]`);
+  for (const s of method.symbols)
+    write(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]`);
   write("  operators");
   writeOps(method.ops);
 }
@@ -50,18 +61,25 @@ function writePt2(report: CompilationReport): void {
 }
 
 function valueText(value: ProgramValueInfo): string {
-  const size = value.kind === "tensor" ? ` ${value.dynamic ? "at most " : ""}${formatBytes(value.bytes!)}` : "";
-  const frozen = value.value !== undefined && value.value !== null ? ` = ${String(value.value)}` : "";
+  const size =
+    value.kind === "tensor"
+      ? ` ${value.dynamic ? "at most " : ""}${formatBytes(value.bytes!)}`
+      : "";
+  const frozen =
+    value.value !== undefined && value.value !== null ? ` = ${String(value.value)}` : "";
   return `${shapeOf(value)}${size}${frozen}`;
 }
 
 function writePte(report: ProgramReport): void {
-  write(`executorch program: ${formatBytes(report.programBytes)} of program, ${formatBytes(report.constantBytes)} of constants`);
+  write(
+    `executorch program: ${formatBytes(report.programBytes)} of program, ${formatBytes(report.constantBytes)} of constants`,
+  );
   for (const method of report.methods) {
     write(`method ${method.name}: ${method.instructions} instructions`);
     method.inputs.forEach((value) => write(`  in  ${valueText(value)}`));
     method.outputs.forEach((value) => write(`  out ${valueText(value)}`));
-    if (method.plannedBytes.length > 0) write(`  planned memory ${method.plannedBytes.map(formatBytes).join(" + ")}`);
+    if (method.plannedBytes.length > 0)
+      write(`  planned memory ${method.plannedBytes.map(formatBytes).join(" + ")}`);
     if (method.delegates.length > 0) write(`  delegates ${method.delegates.join(", ")}`);
     if (Object.keys(method.ops).length > 0) {
       write("  operators");
@@ -72,7 +90,9 @@ function writePte(report: ProgramReport): void {
 
 export async function inspectCommand(args: string[]): Promise<number> {
   const { values, positionals } = parse({
-    args, allowPositionals: true, options: { json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+    args,
+    allowPositionals: true,
+    options: { json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
   });
   if (values.help) {
     write(INSPECT_HELP.trimEnd());
@@ -93,7 +113,11 @@ export async function inspectCommand(args: string[]): Promise<number> {
     if (values.json) write(JSON.stringify({ kind, ...report }, null, 2));
     else writePte(report);
   } else {
-    throw new SconceError("format", `${source.path} is neither a .pt2 nor a .pte`, "Pass a file of torch.export.save or of ExecuTorch.");
+    throw new SconceError(
+      "format",
+      `${source.path} is neither a .pt2 nor a .pte`,
+      "Pass a file of torch.export.save or of ExecuTorch.",
+    );
   }
   return EXIT.done;
 }

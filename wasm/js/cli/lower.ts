@@ -2,8 +2,22 @@
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SconceError } from "../errors.js";
-import type { ConstantValue, Engine, ExecutorchProgramManager, LowerOptions, Programs } from "../types.js";
-import { EXIT, formatBytes, makeEngine, parse, printError, terminalProgress, UsageError } from "./common.js";
+import type {
+  ConstantValue,
+  Engine,
+  ExecutorchProgramManager,
+  LowerOptions,
+  Programs,
+} from "../types.js";
+import {
+  EXIT,
+  formatBytes,
+  makeEngine,
+  parse,
+  printError,
+  terminalProgress,
+  UsageError,
+} from "./common.js";
 
 export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
 
@@ -32,7 +46,10 @@ function parseConstant(text: string): ConstantValue {
 
 function splitPair(text: string, what: string): [string, string] {
   const at = text.indexOf("=");
-  if (at <= 0 || at === text.length - 1) throw new UsageError(`--${what} takes NAME=${what === "method" ? "FILE" : "VALUE"}, not '${text}'`);
+  if (at <= 0 || at === text.length - 1)
+    throw new UsageError(
+      `--${what} takes NAME=${what === "method" ? "FILE" : "VALUE"}, not '${text}'`,
+    );
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
@@ -51,7 +68,7 @@ function writeWhole(path: string, write: (sink: (chunk: Uint8Array) => void) => 
   const temporary = `${path}.${process.pid}.tmp`;
   let descriptor: number | undefined;
   try {
-    const open = descriptor = openSync(temporary, "w");
+    const open = (descriptor = openSync(temporary, "w"));
     write((chunk) => {
       for (let done = 0; done < chunk.length;) done += writeSync(open, chunk, done);
     });
@@ -62,7 +79,11 @@ function writeWhole(path: string, write: (sink: (chunk: Uint8Array) => void) => 
     if (descriptor !== undefined) closeSync(descriptor);
     rmSync(temporary, { force: true });
     if (error instanceof SconceError) throw error;
-    throw new SconceError("io", `cannot write ${path}: ${(error as Error).message}`, "Check the folder and its permissions.");
+    throw new SconceError(
+      "io",
+      `cannot write ${path}: ${(error as Error).message}`,
+      "Check the folder and its permissions.",
+    );
   }
 }
 
@@ -81,7 +102,13 @@ function writeProgram(program: ExecutorchProgramManager, output: string): void {
   }
 }
 
-function lowerOne(engine: Engine, subject: string, programs: Programs, options: LowerOptions, output: string): void {
+function lowerOne(
+  engine: Engine,
+  subject: string,
+  programs: Programs,
+  options: LowerOptions,
+  output: string,
+): void {
   const progress = terminalProgress(subject);
   const begin = performance.now();
   try {
@@ -92,7 +119,9 @@ function lowerOne(engine: Engine, subject: string, programs: Programs, options: 
       writeProgram(program, output);
       progress.clear();
       const methods = [...program.methods, ...program.configMethods].join(", ");
-      process.stdout.write(`${output}: ${formatBytes(program.size)}, methods ${methods}, lowered in ${ms.toFixed(1)} ms\n`);
+      process.stdout.write(
+        `${output}: ${formatBytes(program.size)}, methods ${methods}, lowered in ${ms.toFixed(1)} ms\n`,
+      );
     } finally {
       program.dispose();
     }
@@ -110,7 +139,12 @@ function outputFor(file: string, output: string, single: boolean): string {
   return join(output, basename(file).replace(/\.pt2$/, "") + ".pte");
 }
 
-function lowerEach(engine: Engine, files: readonly string[], options: LowerOptions, output: string): number {
+function lowerEach(
+  engine: Engine,
+  files: readonly string[],
+  options: LowerOptions,
+  output: string,
+): number {
   const single = files.length === 1;
   if (!single && !output.endsWith("/") && statSync(output, { throwIfNoEntry: false })?.isFile()) {
     throw new UsageError("several files need a folder to go to: -o folder/");
@@ -133,10 +167,15 @@ function lowerEach(engine: Engine, files: readonly string[], options: LowerOptio
 
 export async function lowerCommand(args: string[]): Promise<number> {
   const { values, positionals } = parse({
-    args, allowPositionals: true, options: {
-      output: { type: "string", short: "o" }, method: { type: "string", multiple: true },
-      constant: { type: "string", multiple: true }, "share-state": { type: "boolean" },
-      "external-constants": { type: "boolean" }, "memory-planning": { type: "string" },
+    args,
+    allowPositionals: true,
+    options: {
+      output: { type: "string", short: "o" },
+      method: { type: "string", multiple: true },
+      constant: { type: "string", multiple: true },
+      "share-state": { type: "boolean" },
+      "external-constants": { type: "boolean" },
+      "memory-planning": { type: "string" },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -149,22 +188,28 @@ export async function lowerCommand(args: string[]): Promise<number> {
   if (Object.keys(methods).length > 0 && positionals.length > 0) {
     throw new UsageError("give files as methods (--method NAME=FILE) or on their own, not both");
   }
-  if (Object.keys(methods).length === 0 && positionals.length === 0) throw new UsageError("say which .pt2 to lower");
+  if (Object.keys(methods).length === 0 && positionals.length === 0)
+    throw new UsageError("say which .pt2 to lower");
   const planning = values["memory-planning"] ?? "best";
   if (planning !== "best" && planning !== "greedy" && planning !== "naive") {
     throw new UsageError(`--memory-planning is best, greedy or naive, not '${planning}'`);
   }
   const constants = Object.entries(pairs(values.constant ?? [], "constant"));
   const options: LowerOptions = {
-    constantMethods: Object.fromEntries(constants.map(([name, text]) => [name, parseConstant(text)])),
+    constantMethods: Object.fromEntries(
+      constants.map(([name, text]) => [name, parseConstant(text)]),
+    ),
     shareMutableBuffers: values["share-state"] ?? false,
     externalConstants: values["external-constants"] ?? false,
     memoryPlanning: planning,
   };
   const engine = await makeEngine();
   if (positionals.length > 0) return lowerEach(engine, positionals, options, values.output);
-  const programs = Object.fromEntries(Object.entries(methods).map(([name, path]) => [name, { path }]));
-  if (isFolder(values.output)) throw new UsageError("one program needs the name of a file: -o model.pte");
+  const programs = Object.fromEntries(
+    Object.entries(methods).map(([name, path]) => [name, { path }]),
+  );
+  if (isFolder(values.output))
+    throw new UsageError("one program needs the name of a file: -o model.pte");
   lowerOne(engine, values.output, programs, options, values.output);
   return EXIT.done;
 }

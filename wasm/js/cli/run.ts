@@ -32,7 +32,11 @@ function readArray(path: string, info: ProgramValueInfo): Tensor {
     return readNpy(readFileSync(path), path, info.dtype);
   } catch (error) {
     if (error instanceof SconceError) throw error;
-    throw new SconceError("io", `cannot read ${path}: ${(error as Error).message}`, "Check the path.");
+    throw new SconceError(
+      "io",
+      `cannot read ${path}: ${(error as Error).message}`,
+      "Check the path.",
+    );
   }
 }
 
@@ -40,8 +44,11 @@ function readArray(path: string, info: ProgramValueInfo): Tensor {
 function scalar(value: number | boolean, info: ProgramValueInfo): Value {
   if (info.kind !== "tensor") return value;
   if (info.shape!.length > 0) {
-    throw new SconceError("input", `a number cannot be the ${info.dtype} tensor [${info.shape!.join(", ")}]`,
-      "Pass an .npy file, or zeros, ones, random:1.");
+    throw new SconceError(
+      "input",
+      `a number cannot be the ${info.dtype} tensor [${info.shape!.join(", ")}]`,
+      "Pass an .npy file, or zeros, ones, random:1.",
+    );
   }
   return makeTensor(info, [], () => Number(value));
 }
@@ -50,7 +57,8 @@ function parseInput(text: string, info: ProgramValueInfo, index: number): Value 
   if (FILLERS.test(text)) return fill(text, info, index);
   if (text === "none") return null;
   if (text === "true" || text === "false") return scalar(text === "true", info);
-  if (/^[-+]?\d+$/.test(text)) return info.kind === "int" ? BigInt(text) : scalar(Number(text), info);
+  if (/^[-+]?\d+$/.test(text))
+    return info.kind === "int" ? BigInt(text) : scalar(Number(text), info);
   if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^[-+]?(inf|nan)$/.test(text)) {
     return scalar(Number(text.replace("inf", "Infinity").replace("nan", "NaN")), info);
   }
@@ -60,18 +68,25 @@ function parseInput(text: string, info: ProgramValueInfo, index: number): Value 
 
 function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
   const { methods } = program.inspect();
-  const runnable = methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
+  const runnable =
+    methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
   const found = name === undefined ? runnable : methods.find((m) => m.name === name);
   if (found) return found;
   const names = methods.map((m) => m.name).join(", ");
-  throw new SconceError("not_found", name === undefined ? "the program has several methods" : `there is no method '${name}'`,
-    `Name one with --method: ${names}.`);
+  throw new SconceError(
+    "not_found",
+    name === undefined ? "the program has several methods" : `there is no method '${name}'`,
+    `Name one with --method: ${names}.`,
+  );
 }
 
 function checkCount(info: ProgramMethodInfo, count: number): void {
   if (info.inputs.length === count) return;
-  throw new SconceError("input", `method '${info.name}' takes ${info.inputs.length} inputs, not ${count}`,
-    "Pass one --input per flattened input, or a single zeros, ones or random:1.");
+  throw new SconceError(
+    "input",
+    `method '${info.name}' takes ${info.inputs.length} inputs, not ${count}`,
+    "Pass one --input per flattened input, or a single zeros, ones or random:1.",
+  );
 }
 
 function commandInputs(info: ProgramMethodInfo, texts: readonly string[]): Value[] {
@@ -84,8 +99,10 @@ function commandInputs(info: ProgramMethodInfo, texts: readonly string[]): Value
 // --- Outputs ---------------------------------------------------------------------------------------
 
 function asTensor(value: number | bigint | boolean, kind: string): Tensor {
-  if (typeof value === "boolean") return { dtype: "bool", shape: [], data: Uint8Array.of(value ? 1 : 0) };
-  if (kind === "double") return { dtype: "float64", shape: [], data: Float64Array.of(Number(value)) };
+  if (typeof value === "boolean")
+    return { dtype: "bool", shape: [], data: Uint8Array.of(value ? 1 : 0) };
+  if (kind === "double")
+    return { dtype: "float64", shape: [], data: Float64Array.of(Number(value)) };
   return { dtype: "int64", shape: [], data: BigInt64Array.of(BigInt(value)) };
 }
 
@@ -95,7 +112,11 @@ function writeOutputs(folder: string, outputs: readonly Value[], info: ProgramMe
     const path = join(folder, `output_${i}.npy`);
     if (value === null) return;
     if (typeof value === "string") writeFileSync(path, writeNpyText(value));
-    else writeFileSync(path, writeNpy(isTensor(value) ? value : asTensor(value, info.outputs[i]!.kind)));
+    else
+      writeFileSync(
+        path,
+        writeNpy(isTensor(value) ? value : asTensor(value, info.outputs[i]!.kind)),
+      );
   });
 }
 
@@ -105,7 +126,8 @@ function describe(value: Value): string {
   if (value.dtype.startsWith("complex") || value.dtype.startsWith("float8")) return shape;
   const numbers = toNumbers(value);
   if (numbers.length === 0) return `${shape} empty`;
-  if (numbers.length <= 8) return `${shape} ${numbers.map((n) => Number(n.toPrecision(6))).join(" ")}`;
+  if (numbers.length <= 8)
+    return `${shape} ${numbers.map((n) => Number(n.toPrecision(6))).join(" ")}`;
   let [low, high, sum, nan] = [Infinity, -Infinity, 0, 0];
   for (const n of numbers) {
     if (Number.isNaN(n)) nan++;
@@ -119,7 +141,12 @@ function describe(value: Value): string {
   return `${shape} min ${low.toPrecision(6)} max ${high.toPrecision(6)} mean ${mean.toPrecision(6)}${nan ? `, ${nan} NaN` : ""}`;
 }
 
-function runOnce(program: Program, info: ProgramMethodInfo, inputs: readonly Value[], out: string | undefined): void {
+function runOnce(
+  program: Program,
+  info: ProgramMethodInfo,
+  inputs: readonly Value[],
+  out: string | undefined,
+): void {
   const begin = performance.now();
   const outputs = program.run(info.name, inputs);
   const ms = performance.now() - begin;
@@ -139,14 +166,28 @@ interface Call {
 function readCalls(path: string): Call[] {
   try {
     const calls = JSON.parse(readFileSync(path, "utf8")) as unknown;
-    if (Array.isArray(calls) && calls.every((c) => typeof c === "object" && c !== null)) return calls as Call[];
+    if (Array.isArray(calls) && calls.every((c) => typeof c === "object" && c !== null))
+      return calls as Call[];
   } catch (error) {
-    throw new SconceError("format", `cannot read ${path}: ${(error as Error).message}`, "Pass a JSON file with a list of calls.");
+    throw new SconceError(
+      "format",
+      `cannot read ${path}: ${(error as Error).message}`,
+      "Pass a JSON file with a list of calls.",
+    );
   }
-  throw new SconceError("format", `${path} is not a list of calls`, 'Write [{"method": "forward", "inputs": ["x.npy"], "out": "folder"}].');
+  throw new SconceError(
+    "format",
+    `${path} is not a list of calls`,
+    'Write [{"method": "forward", "inputs": ["x.npy"], "out": "folder"}].',
+  );
 }
 
-function callInput(value: string | number | boolean | null, info: ProgramValueInfo, index: number, folder: string): Value {
+function callInput(
+  value: string | number | boolean | null,
+  info: ProgramValueInfo,
+  index: number,
+  folder: string,
+): Value {
   if (value === null) return null;
   if (typeof value !== "string") return scalar(value, info);
   if (info.kind === "string" && !value.endsWith(".npy")) return value;
@@ -158,20 +199,30 @@ function runCalls(program: Program, path: string): void {
   for (const call of readCalls(path)) {
     const info = methodInfo(program, call.method);
     const given = call.inputs ?? [];
-    const filler = given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0]) ? given[0] : undefined;
+    const filler =
+      given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0])
+        ? given[0]
+        : undefined;
     if (filler === undefined) checkCount(info, given.length);
-    const inputs = filler === undefined
-      ? given.map((value, i) => callInput(value, info.inputs[i]!, i, dirname(path)))
-      : commandInputs(info, [filler]);
+    const inputs =
+      filler === undefined
+        ? given.map((value, i) => callInput(value, info.inputs[i]!, i, dirname(path)))
+        : commandInputs(info, [filler]);
     runOnce(program, info, inputs, call.out);
   }
 }
 
 export async function runCommand(args: string[]): Promise<number> {
   const { values, positionals } = parse({
-    args, allowPositionals: true, options: {
-      method: { type: "string" }, input: { type: "string", multiple: true }, out: { type: "string" },
-      data: { type: "string", multiple: true }, calls: { type: "string" }, help: { type: "boolean", short: "h" },
+    args,
+    allowPositionals: true,
+    options: {
+      method: { type: "string" },
+      input: { type: "string", multiple: true },
+      out: { type: "string" },
+      data: { type: "string", multiple: true },
+      calls: { type: "string" },
+      help: { type: "boolean", short: "h" },
     },
   });
   if (values.help) {

@@ -1,0 +1,103 @@
+"""Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random weights),
+unrolled LSTMs and a large linear layer, as .pt2 and, for side-by-side runs, .onnx.
+
+Usage: make_models.py FOLDER      makes what is missing there
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+
+
+def conv_bn(inputs, outputs, kernel, stride, groups=1):
+    padding = (kernel - 1) // 2
+    conv = nn.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups, bias=False)
+    return [conv, nn.BatchNorm2d(outputs), nn.ReLU6(inplace=True)]
+
+
+class Inverted(nn.Module):
+    """Expand, filter each channel, project; the input is added where shapes allow."""
+
+    def __init__(self, inputs, outputs, stride, expansion):
+        super().__init__()
+        hidden = inputs * expansion
+        layers = conv_bn(inputs, hidden, 1, 1) if expansion != 1 else []
+        layers += conv_bn(hidden, hidden, 3, stride, groups=hidden)
+        layers += [nn.Conv2d(hidden, outputs, 1, bias=False), nn.BatchNorm2d(outputs)]
+        self.conv = nn.Sequential(*layers)
+        self.residual = stride == 1 and inputs == outputs
+
+    def forward(self, x):
+        return x + self.conv(x) if self.residual else self.conv(x)
+
+
+class MobileNetV2(nn.Module):
+    # expansion, channels, repeats, stride of the first
+    BLOCKS = [
+        (1, 16, 1, 1),
+        (6, 24, 2, 2),
+        (6, 32, 3, 2),
+        (6, 64, 4, 2),
+        (6, 96, 3, 1),
+        (6, 160, 3, 2),
+        (6, 320, 1, 1),
+    ]
+
+    def __init__(self):
+        super().__init__()
+        layers, channels = conv_bn(3, 32, 3, 2), 32
+        for expansion, outputs, repeats, stride in self.BLOCKS:
+            for i in range(repeats):
+                layers.append(Inverted(channels, outputs, stride if i == 0 else 1, expansion))
+                channels = outputs
+        layers += conv_bn(channels, 1280, 1, 1)
+        self.features = nn.Sequential(*layers)
+        self.classifier = nn.Sequential(nn.Dropout(0.2), nn.Linear(1280, 1000))
+
+    def forward(self, x):
+        x = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))
+        return self.classifier(torch.flatten(x, 1))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(32, 32, num_layers=3, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+
+def recurrent(steps):
+    return Recurrent(), torch.randn(1, steps, 32)
+
+
+MODELS = {
+    "mobilenet_v2": lambda: (MobileNetV2(), torch.randn(1, 3, 224, 224)),
+    "lstm_160": lambda: recurrent(160),
+    "lstm_1280": lambda: recurrent(1280),
+    "linear_500mb": lambda: (nn.Linear(11180, 11180), torch.randn(1, 11180)),
+}
+ONNX = {"mobilenet_v2"}
+
+
+def main(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in MODELS.items():
+        torch.manual_seed(0)
+        target = folder / f"{name}.pt2"
+        onnx = folder / f"{name}.onnx"
+        if target.exists() and (name not in ONNX or onnx.exists()):
+            continue
+        model, x = make()
+        model.eval()
+        torch.export.save(torch.export.export(model, (x,)), target)
+        if name in ONNX:
+            torch.onnx.export(model, (x,), onnx, dynamo=True, external_data=False, verbose=False)
+        print(f"made {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
