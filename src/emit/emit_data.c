@@ -27,13 +27,14 @@ static sc_status same_bytes(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
     *out = a.size == b.size;
     if (!*out || (a.source == b.source && a.offset == b.offset)) return SC_OK;
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    uint8_t *pieces = sc_arena_alloc(ctx->scratch, 2 * PIECE_BYTES);
+    size_t piece = (size_t)sc_min_u64(PIECE_BYTES, a.size);
+    uint8_t *pieces = sc_arena_alloc(ctx->scratch, 2 * piece);
     sc_status status = SC_OK;
-    for (uint64_t at = 0; at < a.size && *out && status == SC_OK; at += PIECE_BYTES) {
-        size_t bytes = (size_t)sc_min_u64(PIECE_BYTES, a.size - at);
+    for (uint64_t at = 0; at < a.size && *out && status == SC_OK; at += piece) {
+        size_t bytes = (size_t)sc_min_u64(piece, a.size - at);
         status = sc_extent_read(ctx, a, at, pieces, bytes);
-        if (status == SC_OK) status = sc_extent_read(ctx, b, at, pieces + PIECE_BYTES, bytes);
-        *out = status == SC_OK && memcmp(pieces, pieces + PIECE_BYTES, bytes) == 0;
+        if (status == SC_OK) status = sc_extent_read(ctx, b, at, pieces + piece, bytes);
+        *out = status == SC_OK && memcmp(pieces, pieces + piece, bytes) == 0;
     }
     sc_arena_rewind(ctx->scratch, mark);
     return status;

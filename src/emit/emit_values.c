@@ -245,13 +245,20 @@ static sc_status emit_memory_format(sc_emit_method *m, const sc_arg *arg, int32_
     return SC_OK;
 }
 
-// Numbers as the parameter wants them: 1 for a float is 1.0.
+// Numbers as the parameter wants them: 1 for a float is 1.0. Runtimes do not convert.
 static sc_status emit_number(sc_emit_method *m, const sc_param *param, const sc_arg *arg,
                              int32_t *out) {
-    if (param->type == SC_PARAM_FLOAT && arg->kind == SC_ARG_INT)
-        *out = sc_emit_double(m, (double)arg->i);
-    else if (param->type == SC_PARAM_INT && arg->kind == SC_ARG_BOOL)
-        *out = sc_emit_int(m, arg->b);
+    bool is_int = arg->kind == SC_ARG_INT, is_bool = arg->kind == SC_ARG_BOOL;
+    int64_t number = is_int ? arg->i : is_bool ? arg->b : 0;
+    if (param->type == SC_PARAM_TENSOR && arg->kind != SC_ARG_VALUE && arg->kind != SC_ARG_NONE)
+        return wrong_kind(m, param);
+    if (param->type == SC_PARAM_INT && arg->kind == SC_ARG_FLOAT) return wrong_kind(m, param);
+    if (param->type == SC_PARAM_FLOAT && (is_int || is_bool))
+        *out = sc_emit_double(m, (double)number);
+    else if (param->type == SC_PARAM_INT && is_bool)
+        *out = sc_emit_int(m, number);
+    else if (param->type == SC_PARAM_BOOL && is_int)
+        *out = sc_emit_bool(m, number != 0);
     else
         return sc_emit_plain(m, arg, out);
     return SC_OK;
