@@ -412,11 +412,22 @@ static sc_status parse_fixed(parser *p, int arity, call_fn run, int variant, quo
     return count == arity ? run(p, args, variant, out) : bad(p, "more operands");
 }
 
+// A name that infix text can hold as well, where a word may also be a constant.
+static bool is_symbol_name(sc_str name) {
+    static const char *const constants[] = {"true", "True", "false", "False", "int_oo", "oo"};
+    if (name.size == 0 || name.size > 64 || is_digit(name.data[0])) return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (!is_letter(name.data[i]) && !is_digit(name.data[i])) return false;
+    for (size_t i = 0; i < SC_COUNT_OF(constants); i++)
+        if (sc_str_is(name, constants[i])) return false;
+    return true;
+}
+
 // Symbol('s77', positive=True, integer=True): assumptions narrow the symbol's range.
 static sc_status parse_symbol_call(parser *p, quotient *out) {
     sc_str name, keyword;
     bool value;
-    if (!take_string(p, &name) || !name.size || name.size > 64) return bad(p, "a symbol's name");
+    if (!take_string(p, &name) || !is_symbol_name(name)) return bad(p, "a symbol's name");
     sc_symbol *symbol = sc_exprs_symbol(p->exprs, name);
     while (take(p, ",")) {
         if (!take_keyword(p, &keyword, &value)) return bad(p, "an assumption");
