@@ -279,21 +279,47 @@ sc_status sc_compile_text(sc_session *session, uint32_t number, sc_str method, s
     return SC_OK;
 }
 
+static bool is_at(sc_str text, size_t at, sc_str word) {
+    return text.size - at >= word.size && memcmp(text.data + at, word.data, word.size) == 0;
+}
+
+// Where `word` begins in text from `at` on; the text's size when nowhere.
+static size_t find_word(sc_str text, size_t at, sc_str word) {
+    while (at < text.size && !is_at(text, at, word)) at++;
+    return at;
+}
+
+// The innermost frame, from its path on, that is not in an installed package; the innermost of all
+// when all are.
+static sc_str own_frame(sc_str trace) {
+    const sc_str begins = SC_STR("File \"");
+    sc_str best = {0};
+    bool is_own = false;
+    for (size_t at = find_word(trace, 0, begins); at < trace.size;) {
+        size_t next = find_word(trace, at + 1, begins);
+        sc_str frame = sc_str_slice(trace, at + begins.size, next);
+        bool own = find_word(frame, 0, SC_STR("-packages/")) == frame.size;
+        if (own || !is_own) best = frame;
+        is_own = is_own || own;
+        at = next;
+    }
+    return best;
+}
+
+// Nothing but white space from `at` on.
+static bool is_blank(sc_str text, size_t at) {
+    while (at < text.size && (text.data[at] == ' ' || text.data[at] == '\n')) at++;
+    return at >= text.size;
+}
+
 // The innermost frame of the user's own code: "model.py:12 in forward: return self.fc(x)". Frames
 // are pairs of lines, `File "path", line 12, in forward` and the code.
 static void add_user_line(sc_json_writer *w, sc_arena *arena, sc_str trace) {
     sc_sb out;
     sc_sb_init(&out, arena);
-    size_t at = 0, last = 0;
-    bool found = false;
-    for (; at + 6 < trace.size; at++)
-        if (memcmp(trace.data + at, "File \"", 6) == 0) {
-            last = at + 6;
-            found = true;
-        }
-    sc_str frame = found ? sc_str_slice(trace, last, trace.size) : trace;
+    sc_str frame = own_frame(trace);
     ptrdiff_t quote = sc_str_find(frame, '"');
-    if (found && quote > 0) {
+    if (quote > 0) {
         sc_str path = sc_str_slice(frame, 0, (size_t)quote);
         ptrdiff_t slash = sc_str_find_last(path, '/');
         sc_sb_add(&out, slash < 0 ? path : sc_str_slice(path, (size_t)slash + 1, path.size));
@@ -302,8 +328,8 @@ static void add_user_line(sc_json_writer *w, sc_arena *arena, sc_str trace) {
         if (sc_str_starts_with(rest, ", line ")) sc_sb_add_char(&out, ':');
         for (size_t i = 7; i < rest.size; i++) {
             char c = rest.data[i] == '\n' ? ':' : rest.data[i];
-            if (c == ',' && rest.size > i + 4 && memcmp(rest.data + i, ", in ", 5) == 0) continue;
-            if (c == ':' && i + 1 == rest.size) break;
+            if (is_at(rest, i, SC_STR(", in "))) continue;
+            if (c == ':' && is_blank(rest, i + 1)) break;
             if (!(c == ' ' && space)) sc_sb_add_char(&out, c);
             space = c == ' ';
         }

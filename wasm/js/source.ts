@@ -25,9 +25,17 @@ function syncReader(): SyncReaderConstructor | undefined {
   return (globalThis as { FileReaderSync?: SyncReaderConstructor }).FileReaderSync;
 }
 
-/** Reads slices of a File or Blob synchronously, which browsers allow in workers only. */
+const WINDOW_BYTES = 1 << 18;
+
+/**
+ * Reads slices of a File or Blob synchronously, which browsers allow in workers only. Small reads
+ * come by the hundreds and each is a round trip to the browser's file store, so they are served
+ * from a window.
+ */
 class BlobSource implements RandomAccess {
   private readonly reader: SyncReader;
+  private window = new Uint8Array(0);
+  private windowStart = 0;
   constructor(
     private readonly blob: Blob,
     Reader: SyncReaderConstructor,
@@ -37,8 +45,19 @@ class BlobSource implements RandomAccess {
   get size(): number {
     return this.blob.size;
   }
+  private fetch(offset: number, end: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.reader.readAsArrayBuffer(this.blob.slice(offset, end)));
+  }
   read(offset: number, length: number): Uint8Array {
-    return new Uint8Array(this.reader.readAsArrayBuffer(this.blob.slice(offset, offset + length)));
+    if (length >= WINDOW_BYTES) return this.fetch(offset, offset + length);
+    const isInside = offset >= this.windowStart && offset + length <= this.windowStart + this.window.length;
+    if (!isInside) {
+      // Aligned, so that reading backwards profits too, unless the range crosses the edge.
+      const aligned = offset - offset % WINDOW_BYTES;
+      this.windowStart = offset + length <= aligned + WINDOW_BYTES ? aligned : offset;
+      this.window = this.fetch(this.windowStart, this.windowStart + WINDOW_BYTES);
+    }
+    return this.window.subarray(offset - this.windowStart, offset - this.windowStart + length);
   }
   slice(offset: number, length: number): Blob {
     return this.blob.slice(offset, offset + length);
