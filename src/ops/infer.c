@@ -82,11 +82,26 @@ static sc_status keep_self(sc_infer *in) {
     return SC_OK;
 }
 
+// No rule needs to ask whether the sizes that it was given are sizes at all.
+static sc_status check_results(const sc_infer *in) {
+    for (uint32_t i = 0; i < in->out_count; i++) {
+        const sc_spec *spec = &in->outs[i].spec;
+        for (uint32_t d = 0; in->outs[i].kind == SC_IOUT_TENSOR && d < spec->rank; d++)
+            if (!spec->sizes[d].expr && spec->sizes[d].value < 0)
+                return rule_fail(in, SC_ERR_SHAPE, "the result of %s would have the sizes %s",
+                                 in->op->name, rule_text(in, spec));
+    }
+    return SC_OK;
+}
+
 sc_status sc_infer_run(sc_infer *in) {
     if (sc_op_has(in->op, SC_FOREIGN) || (!in->op->infer && !sc_op_has(in->op, SC_INPLACE)))
         return rule_fail(in, SC_ERR_UNSUPPORTED_OP, "no shape rule for %s", in->op->name);
     SC_TRY(check(in));
-    if (in->op->infer) SC_TRY(in->op->infer(in));
+    if (in->op->infer) {
+        SC_TRY(in->op->infer(in));
+        SC_TRY(check_results(in));
+    }
     if (!sc_op_has(in->op, SC_INPLACE)) return SC_OK;
     if (!in->op->infer) sc_infer_outs(in, 1)[0] = (sc_iout){.kind = SC_IOUT_TENSOR};
     if (!in->op->infer && rule_tensor(in, 0)) in->outs[0].spec = *rule_tensor(in, 0);
