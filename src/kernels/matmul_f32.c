@@ -48,12 +48,17 @@ static void copy_matrix(float *to, const float *from, int64_t rows, int64_t colu
 // What the tiles cannot do on the way: factors, and addends that are no plain bias.
 static void finish(const sc_matmul *mm, float *c, const float *self) {
     const float alpha = (float)mm->alpha, beta = (float)mm->beta;
+    const sc_epilogue *e = mm->epilogue;
     for (int64_t i = 0; i < mm->m; i++) {
         float *row = c + i * mm->c_row;
         for (int64_t j = 0; j < mm->n; j++) {
             float value = row[j] * alpha;
             if (self)
                 value += beta * self[i * mm->self.row + j * mm->self.column];
+            if (e && e->clamps) {
+                value = value < e->low ? e->low : value;
+                value = e->high < value ? e->high : value;
+            }
             row[j] = value;
         }
     }
@@ -70,15 +75,14 @@ static void run_item(const plan *p, int64_t batch, float *scratch, bool bias_in_
         .a = a, .a_row = (size_t)mm->a.row,
         .b = b, .b_row = (size_t)(p->nt ? mm->b.column : mm->b.row),
         .c = (float *)mm->c + batch * mm->c_batch, .c_row = (size_t)mm->c_row,
-        .clamps = e && e->clamps, .low = e ? e->low : 0, .high = e ? e->high : 0,
     };
-    const float *scale = e ? e->scale : NULL, *shift = bias_in_tiles ? self : NULL;
-    if (e && e->shift)
-        shift = e->shift;  // the runtime has put the bias into it
+    const bool finishes = !bias_in_tiles && (self || mm->alpha != 1);
+    if (e && e->clamps && !finishes)
+        g.clamps = true, g.low = e->low, g.high = e->high;
     if (p->swapped)
-        g.row_scale = scale, g.row_shift = shift;
+        g.row_shift = bias_in_tiles ? self : NULL;
     else
-        g.col_scale = scale, g.col_shift = shift;
+        g.col_shift = bias_in_tiles ? self : NULL;
     if (p->copy_a) {
         copy_matrix(scratch + p->a, a, mm->m, mm->k, mm->a.row, mm->a.column);
         g.a = scratch + p->a, g.a_row = g.k;
@@ -91,7 +95,7 @@ static void run_item(const plan *p, int64_t batch, float *scratch, bool bias_in_
         sc_gemm_nt_f32(&g);
     else
         sc_gemm_nn_f32(&g, scratch);
-    if (!bias_in_tiles && (self || mm->alpha != 1))
+    if (finishes)
         finish(mm, g.c, self);
 }
 

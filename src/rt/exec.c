@@ -84,6 +84,14 @@ static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
     return SC_OK;
 }
 
+// Two tensors of one type and layout.
+static sc_status copy_bytes(sc_ctx *ctx, const sc_tensor *from, sc_tensor *to) {
+    SC_TRY(sc_rt_tensor_resize(ctx, to, from->sizes, from->rank));
+    if (from->numel)
+        memmove(to->data, from->data, (size_t)sc_rt_tensor_bytes(from));
+    return SC_OK;
+}
+
 static sc_status step(sc_ctx *ctx, sc_rt_method *m, const sc_rt_instruction *in, uint32_t *next) {
     bool taken = false;
     switch (in->kind) {
@@ -100,6 +108,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, const sc_rt_instruction *in,
     case SC_RT_MOVE:
         m->values[in->to] = m->values[in->from];
         return SC_OK;
+    case SC_RT_COPY: return copy_bytes(ctx, m->values[in->from].tensor, m->values[in->to].tensor);
     case SC_RT_FREE:
         m->values[in->from].tensor->data = NULL;
         return SC_OK;

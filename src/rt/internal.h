@@ -76,7 +76,8 @@ sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t
 // --- Method ------------------------------------------------------------------------------------------
 
 typedef enum sc_rt_kind {
-    SC_RT_KERNEL, SC_RT_PRIM, SC_RT_JUMP_FALSE, SC_RT_MOVE, SC_RT_FREE, SC_RT_SKIP
+    SC_RT_KERNEL, SC_RT_PRIM, SC_RT_JUMP_FALSE, SC_RT_MOVE, SC_RT_FREE,
+    SC_RT_COPY, SC_RT_SKIP  // made by rewriting: the bytes of one tensor into another; nothing
 } sc_rt_kind;
 
 typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);
@@ -92,7 +93,7 @@ typedef struct sc_rt_instruction {
     };
     sc_str op_name;           // as the file spells it
     sc_kernel_call call;      // KERNEL, PRIM
-    uint32_t from, to;        // MOVE; JUMP_FALSE and FREE use `from`
+    uint32_t from, to;        // MOVE, COPY; JUMP_FALSE and FREE use `from`
 } sc_rt_instruction;
 
 // Where a value of the file is kept, and what happens to it.
@@ -114,6 +115,12 @@ typedef struct sc_rt_staged {
     uint64_t size;
     bool is_set;
 } sc_rt_staged;
+
+// Memory of constants computed at load.
+typedef struct sc_rt_folded {
+    struct sc_rt_folded *next;
+    uint8_t *memory;
+} sc_rt_folded;
 
 // What a loose value is when a run begins.
 typedef struct sc_rt_loose {
@@ -141,6 +148,7 @@ struct sc_rt_method {
     uint8_t *loose_memory;    // tensors that the file left unplanned
     uint8_t *stage_memory;
     uint8_t *scratch;
+    sc_rt_folded *folded;
     sc_rt_loose *loose;
     uint32_t loose_count;
 };

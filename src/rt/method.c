@@ -2,7 +2,7 @@
 // the program as it was, apart from memory of its arena.
 #include <math.h>
 
-#include "rt/internal.h"
+#include "rt/optimize.h"
 
 // --- loading ---------------------------------------------------------------------------------------------
 
@@ -49,7 +49,8 @@ static sc_status load(sc_ctx *ctx, sc_rt_method *m) {
     SC_TRY(sc_rt_code_parse(ctx, m));
     SC_TRY(sc_rt_usage_find(ctx, m));
     SC_TRY(sc_rt_memory_bind(ctx, m));
-    return sc_rt_code_finish(ctx, m);
+    SC_TRY(sc_rt_code_finish(ctx, m));
+    return m->program->options.optimize ? sc_rt_optimize(ctx, m) : SC_OK;
 }
 
 static sc_status unknown_method(sc_ctx *ctx, const sc_rt_program *p, sc_str name) {

@@ -1,0 +1,176 @@
+// Instructions that give the same result on every run: done once at load. Their results move to
+// memory of their own, where nothing overwrites them, and count as constants from then on. A constant
+// matrix that is only transposed for a matrix product is not even copied: the product reads it with
+// its strides swapped.
+#include "rt/optimize.h"
+
+enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed as the file says
+
+// --- transposed weights --------------------------------------------------------------------------------
+
+typedef struct reader_check {
+    const sc_rt_optimizer *o;
+    const sc_evalue *value;
+    bool ok;
+} reader_check;
+
+// Reads `value` only as a matrix operand, which may have any strides?
+static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value) {
+    const uint16_t op = in->call.op->id;
+    uint32_t first = op == SC_OP_addmm ? 1 : 0, end = op == SC_OP_addmm ? 3 : 2;
+    if (op != SC_OP_mm && op != SC_OP_bmm && op != SC_OP_addmm)
+        return false;
+    for (uint32_t i = 0; i < in->call.arg_count; i++) {
+        if (in->call.args[i] == value && (i < first || i >= end))
+            return false;
+    }
+    return true;
+}
+
+static void match_value(void *user, sc_evalue *value) {
+    reader_check *c = user;
+    c->ok = c->ok || value == c->value;
+}
+
+static bool all_readers_take_matrices(const sc_rt_optimizer *o, const sc_evalue *value,
+                                      const sc_rt_use *use) {
+    uint32_t left = use->reads;
+    for (uint32_t i = use->first_read; left && i <= use->last_read; i++) {
+        const sc_rt_instruction *in = &o->m->code[i];
+        reader_check c = {o, value, false};
+        sc_rt_each_read(in, match_value, &c);
+        if (!c.ok)
+            continue;
+        if (!reads_as_matrix(in, value))
+            return false;
+        left--;
+    }
+    return true;
+}
+
+// The order that permute, transpose or t ask for; false for other ops.
+static bool permutation_of(const sc_kernel_call *call, uint32_t rank, uint8_t *order) {
+    int64_t dims[SC_RANK_MAX];
+    for (uint32_t d = 0; d < rank; d++)
+        order[d] = (uint8_t)d;
+    if (call->op->id == SC_OP_permute_copy) {
+        if (sc_call_ints(call, 1, dims, SC_RANK_MAX, 0) != rank)
+            return false;
+        for (uint32_t d = 0; d < rank; d++)
+            order[d] = (uint8_t)sc_wrap_dim(dims[d], rank);
+        return true;
+    }
+    if (call->op->id == SC_OP_transpose_copy_int && rank) {
+        uint32_t a = sc_call_dim(call, 1, rank), b = sc_call_dim(call, 2, rank);
+        order[a] = (uint8_t)b;
+        order[b] = (uint8_t)a;
+        return true;
+    }
+    if (call->op->id == SC_OP_t_copy && rank == 2) {
+        order[0] = 1, order[1] = 0;
+        return true;
+    }
+    return false;
+}
+
+static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
+    const sc_evalue *self = in->call.args[0];
+    sc_evalue *out = in->call.args[in->call.arg_count - 1];
+    uint8_t order[SC_RANK_MAX];
+    if (self->tag != SC_EVALUE_TENSOR || !self->tensor->is_constant ||
+        !permutation_of(&in->call, self->tensor->rank, order))
+        return false;
+    const sc_rt_use *use = sc_rt_plain_use(o, out);
+    if (!use || use->is_output || !all_readers_take_matrices(o, out, use))
+        return false;
+    const sc_tensor *from = self->tensor;
+    sc_tensor *to = out->tensor;
+    for (uint32_t d = 0; d < from->rank; d++)
+        to->strides[d] = from->strides[order[d]];
+    to->data = from->data;
+    to->is_constant = true;
+    in->kind = SC_RT_SKIP;
+    return true;
+}
+
+// --- constants in, constants out -----------------------------------------------------------------------
+
+static void need_constant(void *user, sc_evalue *value) {
+    bool *all = user;
+    *all = *all && value->tensor->is_constant;
+}
+
+typedef struct result_check {
+    sc_rt_optimizer *o;
+    bool ok;
+    uint64_t bytes;
+} result_check;
+
+static void check_result(void *user, sc_evalue *value) {
+    result_check *c = user;
+    c->ok = c->ok && sc_rt_plain_use(c->o, value) && !value->tensor->is_dynamic;
+    c->bytes += sc_align_up(value->tensor->capacity_bytes, 64);
+}
+
+typedef struct relocation {
+    uint8_t *memory;
+} relocation;
+
+static void relocate(void *user, sc_evalue *value) {
+    relocation *r = user;
+    value->tensor->data = r->memory;
+    r->memory += sc_align_up(value->tensor->capacity_bytes, 64);
+}
+
+static void freeze(void *user, sc_evalue *value) {
+    (void)user;
+    value->tensor->is_constant = true;
+}
+
+// Instructions whose operands are all constants, and results that can move.
+static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic ||
+        sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD))
+        return false;
+    bool constant = true;
+    sc_rt_each_read(in, need_constant, &constant);
+    if (!constant)
+        return false;
+    result_check c = {o, true, 0};
+    sc_rt_each_write(in, check_result, &c);
+    *bytes = c.bytes;
+    return c.ok;
+}
+
+static sc_status keep_memory(sc_rt_optimizer *o, uint64_t bytes, uint8_t **out) {
+    sc_rt_folded *folded = sc_new(&o->m->program->arena, sc_rt_folded);
+    *out = sc_try_alloc(bytes);
+    if (!*out)
+        return sc_fail(o->ctx, SC_ERR_MEMORY, NULL, "no memory for folded constants");
+    folded->memory = *out;
+    folded->next = o->m->folded;
+    o->m->folded = folded;
+    return SC_OK;
+}
+
+sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < o->m->code_count; i++) {
+        sc_rt_instruction *in = &o->m->code[i];
+        uint64_t bytes = 0;
+        if (!can_fold(o, in, &bytes) || try_transpose(o, in))
+            continue;
+        if (total + bytes > FOLD_BYTES_MAX)
+            continue;
+        total += bytes;
+        relocation r = {NULL};
+        SC_TRY(keep_memory(o, bytes ? bytes : 64, &r.memory));
+        sc_rt_each_write(in, relocate, &r);
+        o->ctx->where.instruction = in->index;
+        o->ctx->where.op = in->op_name;
+        SC_TRY(in->kernel(&in->call));
+        sc_rt_each_write(in, freeze, NULL);
+        in->kind = SC_RT_SKIP;
+    }
+    return SC_OK;
+}
