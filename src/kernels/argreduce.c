@@ -7,12 +7,12 @@
 
 typedef struct along {
     sc_reduction reduction;
-    sc_class class_;       // I64, F32 as F64, or F64: doubles hold every float
+    sc_class class_;  // I64, F32 as F64, or F64: doubles hold every float
     sc_load_fn load;
     const sc_tensor *values, *indices;  // results; either may be NULL
     bool largest;
-    int64_t step;          // scans: of the result along the dim, in elements
-    int kind;              // scans: which
+    int64_t step;  // scans: of the result along the dim, in elements
+    int kind;      // scans: which
 } along;
 
 static char *element_of(const sc_tensor *t, int64_t offset) {
@@ -29,8 +29,7 @@ static void put_index(const sc_tensor *t, int64_t offset, int64_t index) {
 }
 
 static bool beats_real(const along *a, double x, double best) {
-    if (best != best)
-        return false;
+    if (best != best) return false;
     return x != x || (a->largest ? x > best : x < best);
 }
 
@@ -50,8 +49,8 @@ static void extreme_position(void *user, sc_stream *elements, int64_t out_offset
             if (!wins && a->class_ == SC_CLASS_F64)
                 wins = beats_real(a, block.real[i], best);
             else if (!wins)
-                wins = a->largest ? block.integer[i] > best_integer
-                                  : block.integer[i] < best_integer;
+                wins =
+                    a->largest ? block.integer[i] > best_integer : block.integer[i] < best_integer;
             if (wins) {
                 best = block.real[i];
                 best_integer = block.integer[i];
@@ -59,8 +58,7 @@ static void extreme_position(void *user, sc_stream *elements, int64_t out_offset
             }
         }
     }
-    if (a->values)
-        put_value(a, a->values, out_offset, best, best_integer);
+    if (a->values) put_value(a, a->values, out_offset, best, best_integer);
     put_index(a->indices, out_offset, best_index);
 }
 
@@ -103,29 +101,20 @@ static sc_status find_pair(const sc_kernel_call *call, bool largest) {
                         sc_call_out(call));
 }
 
-static sc_status run_argmax(const sc_kernel_call *call) {
-    return find_arg(call, true);
-}
+static sc_status run_argmax(const sc_kernel_call *call) { return find_arg(call, true); }
 
-static sc_status run_argmin(const sc_kernel_call *call) {
-    return find_arg(call, false);
-}
+static sc_status run_argmin(const sc_kernel_call *call) { return find_arg(call, false); }
 
-static sc_status run_max_dim(const sc_kernel_call *call) {
-    return find_pair(call, true);
-}
+static sc_status run_max_dim(const sc_kernel_call *call) { return find_pair(call, true); }
 
-static sc_status run_min_dim(const sc_kernel_call *call) {
-    return find_pair(call, false);
-}
+static sc_status run_min_dim(const sc_kernel_call *call) { return find_pair(call, false); }
 
 // --- scans ---------------------------------------------------------------------------------------
 
 enum { SCAN_SUM, SCAN_PRODUCT, SCAN_LOG_SUM_EXP };
 
 static double log_add(double a, double b) {
-    if (a != a || b != b)
-        return NAN;
+    if (a != a || b != b) return NAN;
     double high = a > b ? a : b, low = a > b ? b : a;
     return high == low && isinf(high) ? high : high + log1p(exp(low - high));
 }
@@ -150,8 +139,9 @@ static void scan_position(void *user, sc_stream *elements, int64_t out_offset) {
                 continue;
             }
             double x = block.real[i];
-            real = a->kind == SCAN_SUM ? real + x : a->kind == SCAN_PRODUCT ? real * x
-                                                                            : log_add(real, x);
+            real = a->kind == SCAN_SUM       ? real + x
+                   : a->kind == SCAN_PRODUCT ? real * x
+                                             : log_add(real, x);
             block.real[i] = real;
         }
         store(element_of(a->values, out_offset), a->step, &block, n);
@@ -172,13 +162,9 @@ static sc_status scan(const sc_kernel_call *call, int kind) {
     return SC_OK;
 }
 
-static sc_status run_cumsum(const sc_kernel_call *call) {
-    return scan(call, SCAN_SUM);
-}
+static sc_status run_cumsum(const sc_kernel_call *call) { return scan(call, SCAN_SUM); }
 
-static sc_status run_cumprod(const sc_kernel_call *call) {
-    return scan(call, SCAN_PRODUCT);
-}
+static sc_status run_cumprod(const sc_kernel_call *call) { return scan(call, SCAN_PRODUCT); }
 
 static sc_status run_logcumsumexp(const sc_kernel_call *call) {
     if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype))
@@ -193,7 +179,8 @@ static void running_extreme_position(void *user, sc_stream *elements, int64_t ou
     for (int64_t i = 0; i < a->reduction.count; i++) {
         double real = 0.0;
         int64_t integer = 0;
-        sc_stream_load(elements, a->load, a->class_ == SC_CLASS_F64 ? (void *)&real : &integer, 8, 1);
+        sc_stream_load(elements, a->load, a->class_ == SC_CLASS_F64 ? (void *)&real : &integer, 8,
+                       1);
         bool wins = i == 0;
         if (a->class_ == SC_CLASS_F64)
             wins = wins || real != real ||
@@ -226,13 +213,9 @@ static sc_status running_extreme(const sc_kernel_call *call, bool largest) {
     return SC_OK;
 }
 
-static sc_status run_cummax(const sc_kernel_call *call) {
-    return running_extreme(call, true);
-}
+static sc_status run_cummax(const sc_kernel_call *call) { return running_extreme(call, true); }
 
-static sc_status run_cummin(const sc_kernel_call *call) {
-    return running_extreme(call, false);
-}
+static sc_status run_cummin(const sc_kernel_call *call) { return running_extreme(call, false); }
 
 SC_KERNEL(argmax, .run = run_argmax);
 SC_KERNEL(argmin, .run = run_argmin);

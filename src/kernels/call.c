@@ -34,20 +34,17 @@ uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_
     uint32_t count = value->tag == SC_EVALUE_INT ? 1 : value->count;
     count = count < max ? count : max;
     if (value->tag == SC_EVALUE_INT_LIST) {
-        for (uint32_t k = 0; k < count; k++)
-            out[k] = value->ints[k]->i;
+        for (uint32_t k = 0; k < count; k++) out[k] = value->ints[k]->i;
     }
     if (count == 1 && expand > 1) {
         count = expand < max ? expand : max;
-        for (uint32_t k = 1; k < count; k++)
-            out[k] = out[0];
+        for (uint32_t k = 1; k < count; k++) out[k] = out[0];
     }
     return count;
 }
 
 uint32_t sc_wrap_dim(int64_t dim, uint32_t rank) {
-    if (rank == 0)
-        return 0;
+    if (rank == 0) return 0;
     int64_t wrapped = dim % (int64_t)rank;
     return (uint32_t)(wrapped < 0 ? wrapped + (int64_t)rank : wrapped);
 }
@@ -64,8 +61,7 @@ sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t 
         fits = fits && sizes[d] >= 0 && sc_mul_u64(numel, (uint64_t)sizes[d], &numel) &&
                sc_mul_u64(bytes, (uint64_t)sizes[d], &bytes);
     }
-    if (same)
-        return SC_OK;
+    if (same) return SC_OK;
     if (!fits || !out->is_dynamic || bytes > out->capacity_bytes)
         return sc_fail(c->ctx, SC_ERR_SHAPE, "Export with a larger bound for this result.",
                        "%s finds more than its result may hold", c->op->name);

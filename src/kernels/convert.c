@@ -34,9 +34,7 @@ static inline uint16_t put_f16(float value) {
     return (uint16_t)(half | sign);
 }
 
-static inline float get_bf16(uint16_t half) {
-    return f32_from_bits((uint32_t)half << 16);
-}
+static inline float get_bf16(uint16_t half) { return f32_from_bits((uint32_t)half << 16); }
 
 static inline uint16_t put_bf16(float value) {
     uint32_t bits = bits_from_f32(value);
@@ -45,67 +43,67 @@ static inline uint16_t put_bf16(float value) {
 }
 
 // dtype: type in memory, kind of its value, reading a value from memory
-#define FOR_DTYPES(X, ...)                      \
-    X(__VA_ARGS__, U8, uint8_t, INT, (x))       \
-    X(__VA_ARGS__, I8, int8_t, INT, (x))        \
-    X(__VA_ARGS__, I16, int16_t, INT, (x))      \
-    X(__VA_ARGS__, I32, int32_t, INT, (x))      \
-    X(__VA_ARGS__, I64, int64_t, INT, (x))      \
-    X(__VA_ARGS__, U16, uint16_t, INT, (x))     \
-    X(__VA_ARGS__, U32, uint32_t, INT, (x))     \
-    X(__VA_ARGS__, U64, uint64_t, INT, (x))     \
+#define FOR_DTYPES(X, ...)                            \
+    X(__VA_ARGS__, U8, uint8_t, INT, (x))             \
+    X(__VA_ARGS__, I8, int8_t, INT, (x))              \
+    X(__VA_ARGS__, I16, int16_t, INT, (x))            \
+    X(__VA_ARGS__, I32, int32_t, INT, (x))            \
+    X(__VA_ARGS__, I64, int64_t, INT, (x))            \
+    X(__VA_ARGS__, U16, uint16_t, INT, (x))           \
+    X(__VA_ARGS__, U32, uint32_t, INT, (x))           \
+    X(__VA_ARGS__, U64, uint64_t, INT, (x))           \
     X(__VA_ARGS__, F16, uint16_t, REAL, get_f16(x))   \
     X(__VA_ARGS__, BF16, uint16_t, REAL, get_bf16(x)) \
-    X(__VA_ARGS__, F32, float, REAL, (x))       \
-    X(__VA_ARGS__, F64, double, REAL, (x))      \
+    X(__VA_ARGS__, F32, float, REAL, (x))             \
+    X(__VA_ARGS__, F64, double, REAL, (x))            \
     X(__VA_ARGS__, BOOL, uint8_t, INT, ((x) != 0))
 
 // class: type in a block, kind
-#define FOR_CLASSES(X)       \
-    X(B8, uint8_t, INT)      \
-    X(I32, int32_t, INT)     \
-    X(I64, int64_t, INT)     \
-    X(F32, float, REAL)      \
+#define FOR_CLASSES(X)   \
+    X(B8, uint8_t, INT)  \
+    X(I32, int32_t, INT) \
+    X(I64, int64_t, INT) \
+    X(F32, float, REAL)  \
     X(F64, double, REAL)
 
 // Value of either kind to a class.
-#define B8_FROM_INT(v) ((v) != 0)
-#define B8_FROM_REAL(v) ((v) != 0)
-#define I32_FROM_INT(v) ((int32_t)(v))
+#define B8_FROM_INT(v)   ((v) != 0)
+#define B8_FROM_REAL(v)  ((v) != 0)
+#define I32_FROM_INT(v)  ((int32_t)(v))
 #define I32_FROM_REAL(v) sc_f64_to_i32((double)(v))
-#define I64_FROM_INT(v) ((int64_t)(v))
+#define I64_FROM_INT(v)  ((int64_t)(v))
 #define I64_FROM_REAL(v) sc_f64_to_i64((double)(v))
-#define F32_FROM_INT(v) ((float)(v))
+#define F32_FROM_INT(v)  ((float)(v))
 #define F32_FROM_REAL(v) ((float)(v))
-#define F64_FROM_INT(v) ((double)(v))
+#define F64_FROM_INT(v)  ((double)(v))
 #define F64_FROM_REAL(v) ((double)(v))
 
 // Value of either kind to memory. Narrow integers wrap, as a C cast through int64 does.
-#define PUT_U8_INT(v) ((uint8_t)(v))
-#define PUT_I8_INT(v) ((int8_t)(v))
-#define PUT_I16_INT(v) ((int16_t)(v))
-#define PUT_I32_INT(v) ((int32_t)(v))
-#define PUT_I64_INT(v) ((int64_t)(v))
-#define PUT_U16_INT(v) ((uint16_t)(v))
-#define PUT_U32_INT(v) ((uint32_t)(v))
-#define PUT_U64_INT(v) ((uint64_t)(v))
-#define PUT_F16_INT(v) put_f16((float)(v))
-#define PUT_BF16_INT(v) put_bf16((float)(v))
-#define PUT_F32_INT(v) ((float)(v))
-#define PUT_F64_INT(v) ((double)(v))
-#define PUT_BOOL_INT(v) ((uint8_t)((v) != 0))
-#define PUT_U8_REAL(v) ((uint8_t)sc_f64_to_i64((double)(v)))
-#define PUT_I8_REAL(v) ((int8_t)sc_f64_to_i64((double)(v)))
-#define PUT_I16_REAL(v) ((int16_t)sc_f64_to_i64((double)(v)))
-#define PUT_I32_REAL(v) sc_f64_to_i32((double)(v))
-#define PUT_I64_REAL(v) sc_f64_to_i64((double)(v))
-#define PUT_U16_REAL(v) ((uint16_t)sc_f64_to_i64((double)(v)))
-#define PUT_U32_REAL(v) ((uint32_t)sc_f64_to_i64((double)(v)))
-#define PUT_U64_REAL(v) ((uint64_t)sc_f64_to_i64((double)(v)))
-#define PUT_F16_REAL(v) put_f16((float)(v))
+#define PUT_U8_INT(v)    ((uint8_t)(v))
+#define PUT_I8_INT(v)    ((int8_t)(v))
+#define PUT_I16_INT(v)   ((int16_t)(v))
+#define PUT_I32_INT(v)   ((int32_t)(v))
+#define PUT_I64_INT(v)   ((int64_t)(v))
+#define PUT_U16_INT(v)   ((uint16_t)(v))
+#define PUT_U32_INT(v)   ((uint32_t)(v))
+#define PUT_U64_INT(v)   ((uint64_t)(v))
+#define PUT_F16_INT(v)   put_f16((float)(v))
+#define PUT_BF16_INT(v)  put_bf16((float)(v))
+#define PUT_F32_INT(v)   ((float)(v))
+#define PUT_F64_INT(v)   ((double)(v))
+#define PUT_BOOL_INT(v)  ((uint8_t)((v) != 0))
+#define PUT_U8_REAL(v)   ((uint8_t)sc_f64_to_i64((double)(v)))
+#define PUT_I8_REAL(v)   ((int8_t)sc_f64_to_i64((double)(v)))
+#define PUT_I16_REAL(v)  ((int16_t)sc_f64_to_i64((double)(v)))
+#define PUT_I32_REAL(v)  sc_f64_to_i32((double)(v))
+#define PUT_I64_REAL(v)  sc_f64_to_i64((double)(v))
+#define PUT_U16_REAL(v)  ((uint16_t)sc_f64_to_i64((double)(v)))
+#define PUT_U32_REAL(v)  ((uint32_t)sc_f64_to_i64((double)(v)))
+#define PUT_U64_REAL(v)  ((uint64_t)sc_f64_to_i64((double)(v)))
+#define PUT_F16_REAL(v)  put_f16((float)(v))
 #define PUT_BF16_REAL(v) put_bf16((float)(v))
-#define PUT_F32_REAL(v) ((float)(v))
-#define PUT_F64_REAL(v) ((double)(v))
+#define PUT_F32_REAL(v)  ((float)(v))
+#define PUT_F64_REAL(v)  ((double)(v))
 #define PUT_BOOL_REAL(v) ((uint8_t)((v) != 0))
 
 // Strided loops for every pair. They are kept small: vectorising 130 of them would be most of a
@@ -125,77 +123,77 @@ static inline uint16_t put_bf16(float value) {
             to[i] = class_##_FROM_##kind(get);                                                     \
         }                                                                                          \
     }
-#define STORE(class_, class_type, class_kind, dtype, type, kind, get)                              \
-    static void store_##class_##_##dtype(void *dst, int64_t stride, const void *block, int64_t n) { \
-        const class_type *from = block;                                                            \
-        type *to = dst;                                                                            \
-        KEEP_SMALL for (int64_t i = 0; i < n; i++, to += stride)                                   \
-            *to = PUT_##dtype##_##class_kind(from[i]);                                             \
+#define STORE(class_, class_type, class_kind, dtype, type, kind, get)                  \
+    static void store_##class_##_##dtype(void *dst, int64_t stride, const void *block, \
+                                         int64_t n) {                                  \
+        const class_type *from = block;                                                \
+        type *to = dst;                                                                \
+        KEEP_SMALL for (int64_t i = 0; i < n; i++, to += stride) *to =                 \
+            PUT_##dtype##_##class_kind(from[i]);                                       \
     }
-#define CLASS_LOOPS(class_, class_type, class_kind)          \
-    FOR_DTYPES(LOAD, class_, class_type, class_kind)         \
+#define CLASS_LOOPS(class_, class_type, class_kind)  \
+    FOR_DTYPES(LOAD, class_, class_type, class_kind) \
     FOR_DTYPES(STORE, class_, class_type, class_kind)
 FOR_CLASSES(CLASS_LOOPS)
 
 // Dense pairs worth vectorising: half precision, pixels, masks.
-#define FOR_DENSE_LOADS(X)                        \
+#define FOR_DENSE_LOADS(X)                           \
     X(F32, float, F16, uint16_t, REAL, get_f16(x))   \
     X(F32, float, BF16, uint16_t, REAL, get_bf16(x)) \
-    X(F32, float, U8, uint8_t, INT, (x))          \
-    X(F32, float, I8, int8_t, INT, (x))           \
-    X(F32, float, I32, int32_t, INT, (x))         \
-    X(I32, int32_t, U8, uint8_t, INT, (x))        \
-    X(I32, int32_t, I8, int8_t, INT, (x))         \
+    X(F32, float, U8, uint8_t, INT, (x))             \
+    X(F32, float, I8, int8_t, INT, (x))              \
+    X(F32, float, I32, int32_t, INT, (x))            \
+    X(I32, int32_t, U8, uint8_t, INT, (x))           \
+    X(I32, int32_t, I8, int8_t, INT, (x))            \
     X(B8, uint8_t, BOOL, uint8_t, INT, (x))
-#define FOR_DENSE_STORES(X)                      \
-    X(F32, float, REAL, F16, uint16_t)           \
-    X(F32, float, REAL, BF16, uint16_t)          \
-    X(I32, int32_t, INT, U8, uint8_t)            \
-    X(I32, int32_t, INT, I8, int8_t)             \
+#define FOR_DENSE_STORES(X)             \
+    X(F32, float, REAL, F16, uint16_t)  \
+    X(F32, float, REAL, BF16, uint16_t) \
+    X(I32, int32_t, INT, U8, uint8_t)   \
+    X(I32, int32_t, INT, I8, int8_t)    \
     X(B8, uint8_t, INT, F32, float)
 
-#define DENSE_LOAD(class_, class_type, dtype, type, kind, get)                                    \
-    static void dense_load_##class_##_##dtype(void *block, const void *src, int64_t stride,       \
-                                              int64_t n) {                                        \
-        if (stride != 1) {                                                                        \
-            load_##class_##_##dtype(block, src, stride, n);                                       \
-            return;                                                                               \
-        }                                                                                         \
-        class_type *restrict to = block;                                                          \
-        const type *restrict from = src;                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                         \
-            type x = from[i];                                                                     \
-            to[i] = class_##_FROM_##kind(get);                                                    \
-        }                                                                                         \
+#define DENSE_LOAD(class_, class_type, dtype, type, kind, get)                              \
+    static void dense_load_##class_##_##dtype(void *block, const void *src, int64_t stride, \
+                                              int64_t n) {                                  \
+        if (stride != 1) {                                                                  \
+            load_##class_##_##dtype(block, src, stride, n);                                 \
+            return;                                                                         \
+        }                                                                                   \
+        class_type *restrict to = block;                                                    \
+        const type *restrict from = src;                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                   \
+            type x = from[i];                                                               \
+            to[i] = class_##_FROM_##kind(get);                                              \
+        }                                                                                   \
     }
-#define DENSE_STORE(class_, class_type, class_kind, dtype, type)                                  \
-    static void dense_store_##class_##_##dtype(void *dst, int64_t stride, const void *block,      \
-                                               int64_t n) {                                       \
-        if (stride != 1) {                                                                        \
-            store_##class_##_##dtype(dst, stride, block, n);                                      \
-            return;                                                                               \
-        }                                                                                         \
-        const class_type *restrict from = block;                                                  \
-        type *restrict to = dst;                                                                  \
-        for (int64_t i = 0; i < n; i++)                                                           \
-            to[i] = PUT_##dtype##_##class_kind(from[i]);                                          \
+#define DENSE_STORE(class_, class_type, class_kind, dtype, type)                             \
+    static void dense_store_##class_##_##dtype(void *dst, int64_t stride, const void *block, \
+                                               int64_t n) {                                  \
+        if (stride != 1) {                                                                   \
+            store_##class_##_##dtype(dst, stride, block, n);                                 \
+            return;                                                                          \
+        }                                                                                    \
+        const class_type *restrict from = block;                                             \
+        type *restrict to = dst;                                                             \
+        for (int64_t i = 0; i < n; i++) to[i] = PUT_##dtype##_##class_kind(from[i]);         \
     }
 FOR_DENSE_LOADS(DENSE_LOAD)
 FOR_DENSE_STORES(DENSE_STORE)
 
 // Blocks that equal memory: a copy.
-#define COPY_PAIR(class_, type)                                                                   \
-    static void copy_load_##class_(void *block, const void *src, int64_t stride, int64_t n) {     \
-        if (stride == 1)                                                                          \
-            memcpy(block, src, (size_t)n * sizeof(type));                                         \
-        else                                                                                      \
-            load_##class_##_##class_(block, src, stride, n);                                      \
-    }                                                                                             \
-    static void copy_store_##class_(void *dst, int64_t stride, const void *block, int64_t n) {    \
-        if (stride == 1)                                                                          \
-            memcpy(dst, block, (size_t)n * sizeof(type));                                         \
-        else                                                                                      \
-            store_##class_##_##class_(dst, stride, block, n);                                     \
+#define COPY_PAIR(class_, type)                                                                \
+    static void copy_load_##class_(void *block, const void *src, int64_t stride, int64_t n) {  \
+        if (stride == 1)                                                                       \
+            memcpy(block, src, (size_t)n * sizeof(type));                                      \
+        else                                                                                   \
+            load_##class_##_##class_(block, src, stride, n);                                   \
+    }                                                                                          \
+    static void copy_store_##class_(void *dst, int64_t stride, const void *block, int64_t n) { \
+        if (stride == 1)                                                                       \
+            memcpy(dst, block, (size_t)n * sizeof(type));                                      \
+        else                                                                                   \
+            store_##class_##_##class_(dst, stride, block, n);                                  \
     }
 COPY_PAIR(I32, int32_t)
 COPY_PAIR(I64, int64_t)
@@ -228,15 +226,14 @@ static const sc_store_fn storers[SC_CLASS_COUNT][DTYPE_CODES] = {FOR_CLASSES(STO
     [SC_CLASS_##class_][SC_DTYPE_##dtype] = dense_load_##class_##_##dtype,
 #define DENSE_STORE_CELL(class_, class_type, class_kind, dtype, ...) \
     [SC_CLASS_##class_][SC_DTYPE_##dtype] = dense_store_##class_##_##dtype,
-#define COPY_LOAD_CELL(class_) [SC_CLASS_##class_][SC_DTYPE_##class_] = copy_load_##class_,
+#define COPY_LOAD_CELL(class_)  [SC_CLASS_##class_][SC_DTYPE_##class_] = copy_load_##class_,
 #define COPY_STORE_CELL(class_) [SC_CLASS_##class_][SC_DTYPE_##class_] = copy_store_##class_,
 static const sc_load_fn fast_loaders[SC_CLASS_COUNT][DTYPE_CODES] = {
-    FOR_DENSE_LOADS(DENSE_LOAD_CELL) COPY_LOAD_CELL(I32) COPY_LOAD_CELL(I64)
-    COPY_LOAD_CELL(F32) COPY_LOAD_CELL(F64)};
+    FOR_DENSE_LOADS(DENSE_LOAD_CELL) COPY_LOAD_CELL(I32) COPY_LOAD_CELL(I64) COPY_LOAD_CELL(F32)
+        COPY_LOAD_CELL(F64)};
 static const sc_store_fn fast_storers[SC_CLASS_COUNT][DTYPE_CODES] = {
     FOR_DENSE_STORES(DENSE_STORE_CELL) COPY_STORE_CELL(I32) COPY_STORE_CELL(I64)
-    COPY_STORE_CELL(F32) COPY_STORE_CELL(F64)
-    [SC_CLASS_B8][SC_DTYPE_BOOL] = copy_store_B8_BOOL};
+        COPY_STORE_CELL(F32) COPY_STORE_CELL(F64)[SC_CLASS_B8][SC_DTYPE_BOOL] = copy_store_B8_BOOL};
 
 // Class + 1; 0 is none.
 static const uint8_t classes[DTYPE_CODES] = {
@@ -250,8 +247,7 @@ static const uint8_t classes[DTYPE_CODES] = {
 };
 
 sc_class sc_class_of(unsigned dtype) {
-    if (dtype >= DTYPE_CODES || classes[dtype] == 0)
-        return SC_CLASS_COUNT;
+    if (dtype >= DTYPE_CODES || classes[dtype] == 0) return SC_CLASS_COUNT;
     return (sc_class)(classes[dtype] - 1);
 }
 
@@ -261,14 +257,12 @@ uint32_t sc_class_bytes(sc_class class_) {
 }
 
 sc_load_fn sc_loader(sc_class class_, unsigned dtype) {
-    if (dtype >= DTYPE_CODES || class_ >= SC_CLASS_COUNT)
-        return NULL;
+    if (dtype >= DTYPE_CODES || class_ >= SC_CLASS_COUNT) return NULL;
     return fast_loaders[class_][dtype] ? fast_loaders[class_][dtype] : loaders[class_][dtype];
 }
 
 sc_store_fn sc_storer(sc_class class_, unsigned dtype) {
-    if (dtype >= DTYPE_CODES || class_ >= SC_CLASS_COUNT)
-        return NULL;
+    if (dtype >= DTYPE_CODES || class_ >= SC_CLASS_COUNT) return NULL;
     return fast_storers[class_][dtype] ? fast_storers[class_][dtype] : storers[class_][dtype];
 }
 
@@ -285,6 +279,5 @@ bool sc_class_is_native(sc_class class_, unsigned dtype) {
 void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real) {
     sc_class class_ = is_real ? SC_CLASS_F64 : SC_CLASS_I64;
     sc_store_fn store = sc_storer(class_, dtype);
-    if (store)
-        store(dst, 1, is_real ? (const void *)&real : (const void *)&integer, 1);
+    if (store) store(dst, 1, is_real ? (const void *)&real : (const void *)&integer, 1);
 }

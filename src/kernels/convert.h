@@ -32,17 +32,13 @@ void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool
 
 // Conversions that C leaves undefined: NaN gives 0, the rest saturates.
 static inline int64_t sc_f64_to_i64(double x) {
-    if (x != x)
-        return 0;
-    if (x >= 9223372036854775808.0)
-        return INT64_MAX;
+    if (x != x) return 0;
+    if (x >= 9223372036854775808.0) return INT64_MAX;
     return x < -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
 }
 static inline int32_t sc_f64_to_i32(double x) {
-    if (x != x)
-        return 0;
-    if (x >= 2147483647.0)
-        return INT32_MAX;
+    if (x != x) return 0;
+    if (x >= 2147483647.0) return INT32_MAX;
     return x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
 }
 

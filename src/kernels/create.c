@@ -1,6 +1,6 @@
-// Ops that make tensors out of numbers: full and its kin, arange, random numbers. Random kernels are
-// counter based: element i of a call depends on the call's seed and i alone, so a seed reproduces a
-// run on every machine.
+// Ops that make tensors out of numbers: full and its kin, arange, random numbers. Random kernels
+// are counter based: element i of a call depends on the call's seed and i alone, so a seed
+// reproduces a run on every machine.
 #include <math.h>
 
 #include "kernels/math_f32.h"
@@ -10,8 +10,7 @@
 
 // PyTorch refuses numbers that an integer dtype cannot hold; negatives wrap into unsigned ones.
 static bool fits_dtype(const sc_evalue *number, unsigned dtype) {
-    if (!sc_dtype_is_integral((sc_dtype)dtype, false))
-        return true;
+    if (!sc_dtype_is_integral((sc_dtype)dtype, false)) return true;
     int bits = (int)sc_dtype_bytes((sc_dtype)dtype) * 8;
     bool is_unsigned = dtype == SC_DTYPE_U8 || dtype == SC_DTYPE_U16 || dtype == SC_DTYPE_U32 ||
                        dtype == SC_DTYPE_U64;
@@ -20,8 +19,7 @@ static bool fits_dtype(const sc_evalue *number, unsigned dtype) {
         double low = is_unsigned ? 0.0 : -top;
         return number->d >= low && number->d < top;
     }
-    if (bits == 64 || number->tag != SC_EVALUE_INT)
-        return true;
+    if (bits == 64 || number->tag != SC_EVALUE_INT) return true;
     return number->i < (int64_t)top && number->i >= -(int64_t)top;
 }
 
@@ -41,13 +39,9 @@ static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {
     return SC_OK;
 }
 
-static sc_status run_full(const sc_kernel_call *call) {
-    return fill_number(call, 1);
-}
+static sc_status run_full(const sc_kernel_call *call) { return fill_number(call, 1); }
 
-static sc_status run_scalar_tensor(const sc_kernel_call *call) {
-    return fill_number(call, 0);
-}
+static sc_status run_scalar_tensor(const sc_kernel_call *call) { return fill_number(call, 0); }
 
 static sc_status fill_integer(const sc_kernel_call *call, int64_t value) {
     const sc_tensor *out = sc_call_out(call);
@@ -59,13 +53,9 @@ static sc_status fill_integer(const sc_kernel_call *call, int64_t value) {
     return SC_OK;
 }
 
-static sc_status run_zeros(const sc_kernel_call *call) {
-    return fill_integer(call, 0);
-}
+static sc_status run_zeros(const sc_kernel_call *call) { return fill_integer(call, 0); }
 
-static sc_status run_ones(const sc_kernel_call *call) {
-    return fill_integer(call, 1);
-}
+static sc_status run_ones(const sc_kernel_call *call) { return fill_integer(call, 1); }
 
 static sc_status run_fill_tensor(const sc_kernel_call *call) {
     const sc_tensor *value = sc_call_tensor(call, 1);
@@ -76,8 +66,7 @@ static sc_status run_fill_tensor(const sc_kernel_call *call) {
     src = dst;
     src.data = value->data;
     src.dtype = value->dtype;
-    for (uint32_t d = 0; d < src.rank; d++)
-        src.strides[d] = 0;
+    for (uint32_t d = 0; d < src.rank; d++) src.strides[d] = 0;
     return sc_move(call->ctx, &dst, &src);
 }
 

@@ -19,8 +19,9 @@ static int64_t index_at(const sc_tensor *index, int64_t offset) {
 }
 
 static sc_status out_of_range(const sc_kernel_call *call, int64_t index, int64_t size) {
-    return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "%s: index %lld is out of range for a dim of size %lld",
-                   call->op->name, (long long)index, (long long)size);
+    return sc_fail(call->ctx, SC_ERR_INDEX, NULL,
+                   "%s: index %lld is out of range for a dim of size %lld", call->op->name,
+                   (long long)index, (long long)size);
 }
 
 // --- rows ----------------------------------------------------------------------------------------
@@ -33,10 +34,8 @@ static sc_status run_embedding(const sc_kernel_call *call) {
     bool fits = weight->rank == 2 && out->rank == indices->rank + 1u && out->dtype == weight->dtype;
     for (uint32_t d = 0; fits && d < out->rank; d++)
         fits = out->sizes[d] == (d < indices->rank ? indices->sizes[d] : weight->sizes[1]);
-    if (!fits)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "embedding: the shapes do not agree");
-    if (indices->numel == 0)
-        return SC_OK;
+    if (!fits) return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "embedding: the shapes do not agree");
+    if (indices->numel == 0) return SC_OK;
     uint32_t width = sc_dtype_bytes((sc_dtype)weight->dtype), last = out->rank - 1u;
     sc_stream from, to;
     sc_stream_init_dims(&from, indices->data, sc_dtype_bytes((sc_dtype)indices->dtype),
@@ -70,8 +69,7 @@ static sc_status run_index_select(const sc_kernel_call *call) {
         int64_t at = index_at(index, index->rank > 0 ? i * index->strides[0] : 0);
         int64_t size = self->rank > 0 ? self->sizes[dim] : 1;
         sc_view src, dst;
-        if (at < 0 || at >= size)
-            return out_of_range(call, at, size);
+        if (at < 0 || at >= size) return out_of_range(call, at, size);
         sc_view_of(&src, self);
         sc_view_of(&dst, out);
         if (self->rank > 0) {
@@ -107,13 +105,10 @@ static void walk_init(walk *w, const sc_tensor *index) {
 // False when the index tensor is larger than the tensor in a dim that is walked (`dim` itself is
 // only walked when `along` is set).
 static bool walk_add(walk *w, uint32_t slot, const sc_tensor *t, uint32_t dim, bool along) {
-    if (t->rank != w->rank)
-        return false;
+    if (t->rank != w->rank) return false;
     for (uint32_t d = 0; d < w->rank; d++) {
-        if (d == dim && !along)
-            continue;
-        if (w->sizes[d] > t->sizes[d])
-            return false;
+        if (d == dim && !along) continue;
+        if (w->sizes[d] > t->sizes[d]) return false;
         w->strides[slot][d] = t->strides[d];
     }
     return true;
@@ -121,12 +116,9 @@ static bool walk_add(walk *w, uint32_t slot, const sc_tensor *t, uint32_t dim, b
 
 static void walk_next(walk *w) {
     for (uint32_t d = w->rank; d-- > 0;) {
-        for (int k = 0; k < 3; k++)
-            w->offsets[k] += w->strides[k][d];
-        if (++w->at[d] < w->sizes[d])
-            return;
-        for (int k = 0; k < 3; k++)
-            w->offsets[k] -= w->sizes[d] * w->strides[k][d];
+        for (int k = 0; k < 3; k++) w->offsets[k] += w->strides[k][d];
+        if (++w->at[d] < w->sizes[d]) return;
+        for (int k = 0; k < 3; k++) w->offsets[k] -= w->sizes[d] * w->strides[k][d];
         w->at[d] = 0;
     }
 }
@@ -152,13 +144,13 @@ static sc_status run_gather(const sc_kernel_call *call) {
     SC_TRY(check_index_dtype(call, &index));
     walk_init(&w, &index);
     if (out.numel != index.numel || out.dtype != self.dtype ||
-        !walk_add(&w, WALK_TARGET, &out, dim, true) || !walk_add(&w, WALK_SOURCE, &self, dim, false))
+        !walk_add(&w, WALK_TARGET, &out, dim, true) ||
+        !walk_add(&w, WALK_SOURCE, &self, dim, false))
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "gather: the shapes do not agree");
     uint32_t width = sc_dtype_bytes((sc_dtype)self.dtype);
     for (int64_t i = 0; i < index.numel; i++, walk_next(&w)) {
         int64_t at = index_at(&index, w.offsets[WALK_INDEX]);
-        if (at < 0 || at >= self.sizes[dim])
-            return out_of_range(call, at, self.sizes[dim]);
+        if (at < 0 || at >= self.sizes[dim]) return out_of_range(call, at, self.sizes[dim]);
         memcpy((char *)out.data + w.offsets[WALK_TARGET] * width,
                (const char *)self.data + (w.offsets[WALK_SOURCE] + at * self.strides[dim]) * width,
                width);
@@ -167,7 +159,12 @@ static sc_status run_gather(const sc_kernel_call *call) {
 }
 
 typedef enum scatter_kind {
-    SCATTER_SET, SCATTER_SUM, SCATTER_PROD, SCATTER_MAX, SCATTER_MIN, SCATTER_MEAN
+    SCATTER_SET,
+    SCATTER_SUM,
+    SCATTER_PROD,
+    SCATTER_MAX,
+    SCATTER_MIN,
+    SCATTER_MEAN
 } scatter_kind;
 
 // One target element joined with one source element, in the widest class of their kind.
@@ -178,8 +175,8 @@ typedef struct join {
     sc_store_fn store;
 } join;
 
-static sc_status join_init(const sc_kernel_call *call, join *j, scatter_kind kind,
-                           unsigned target, unsigned source) {
+static sc_status join_init(const sc_kernel_call *call, join *j, scatter_kind kind, unsigned target,
+                           unsigned source) {
     sc_class class_ = sc_class_of(target);
     j->kind = kind;
     j->is_real = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64;
@@ -256,14 +253,14 @@ static sc_status scatter_init(const sc_kernel_call *call, scatter *s, const sc_t
         fits = fits && (s->index.numel == 0 || walk_add(&s->w, WALK_SOURCE, &s->src, s->dim, true));
     }
     if (!fits || (src && src->dtype != s->out.dtype))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree", call->op->name);
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
+                       call->op->name);
     return copy_self(call);
 }
 
 static sc_status scatter_target(const sc_kernel_call *call, const scatter *s, char **out) {
     int64_t at = index_at(&s->index, s->w.offsets[WALK_INDEX]), size = s->out.sizes[s->dim];
-    if (at < 0 || at >= size)
-        return out_of_range(call, at, size);
+    if (at < 0 || at >= size) return out_of_range(call, at, size);
     *out = (char *)s->out.data +
            (s->w.offsets[WALK_TARGET] + at * s->out.strides[s->dim]) * (int64_t)s->width;
     return SC_OK;
@@ -322,8 +319,11 @@ static bool scatter_kind_of(sc_str name, scatter_kind *out) {
     static const struct {
         const char *name;
         scatter_kind kind;
-    } kinds[] = {{"sum", SCATTER_SUM}, {"prod", SCATTER_PROD}, {"amax", SCATTER_MAX},
-                 {"amin", SCATTER_MIN}, {"mean", SCATTER_MEAN}};
+    } kinds[] = {{"sum", SCATTER_SUM},
+                 {"prod", SCATTER_PROD},
+                 {"amax", SCATTER_MAX},
+                 {"amin", SCATTER_MIN},
+                 {"mean", SCATTER_MEAN}};
     for (uint32_t i = 0; i < SC_COUNT_OF(kinds); i++) {
         if (sc_str_is(name, kinds[i].name)) {
             *out = kinds[i].kind;
@@ -336,16 +336,20 @@ static bool scatter_kind_of(sc_str name, scatter_kind *out) {
 // What changes nothing when joined; the targets start from it when self is not included.
 static void put_identity(char *target, unsigned dtype, scatter_kind kind) {
     bool is_real = sc_dtype_is_float((sc_dtype)dtype);
-    double real = kind == SCATTER_PROD ? 1.0 : kind == SCATTER_MAX ? -INFINITY
-                                           : kind == SCATTER_MIN ? INFINITY : 0.0;
+    double real = kind == SCATTER_PROD  ? 1.0
+                  : kind == SCATTER_MAX ? -INFINITY
+                  : kind == SCATTER_MIN ? INFINITY
+                                        : 0.0;
     int bits = (int)sc_dtype_bytes((sc_dtype)dtype) * 8;
     int64_t top = bits == 64 ? INT64_MAX : (1LL << (bits - 1)) - 1, low = -top - 1;
     if (dtype == SC_DTYPE_U8 || dtype == SC_DTYPE_BOOL) {
         top = dtype == SC_DTYPE_U8 ? 255 : 1;
         low = 0;
     }
-    int64_t integer = kind == SCATTER_PROD ? 1 : kind == SCATTER_MAX ? low
-                                                 : kind == SCATTER_MIN ? top : 0;
+    int64_t integer = kind == SCATTER_PROD  ? 1
+                      : kind == SCATTER_MAX ? low
+                      : kind == SCATTER_MIN ? top
+                                            : 0;
     sc_put_number(target, dtype, real, integer, is_real);
 }
 
@@ -355,8 +359,7 @@ static void divide_by_counts(const scatter *s, const int64_t *counts, int64_t ow
     for (int64_t i = 0; i < s->out.numel; i++) {
         char *at = (char *)s->out.data + i * s->width;
         int64_t count = counts[i] + own;
-        if (counts[i] == 0)
-            continue;
+        if (counts[i] == 0) continue;
         if (is_real) {
             double x;
             sc_loader(SC_CLASS_F64, s->out.dtype)(&x, at, 1, 1);
@@ -382,20 +385,19 @@ static sc_status run_scatter_reduce(const sc_kernel_call *call) {
     SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
     if (!sc_tensor_is_dense(sc_call_out(call)) ||
         call->scratch_bytes < (uint64_t)s.out.numel * sizeof *counts)
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "scatter_reduce was given too little scratch");
+        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL,
+                       "scatter_reduce was given too little scratch");
     memset(counts, 0, (size_t)s.out.numel * sizeof *counts);
     scatter first = s;
     for (int64_t i = 0; i < first.index.numel; i++, walk_next(&first.w)) {
         char *target;
         SC_TRY(scatter_target(call, &first, &target));
         int64_t *count = &counts[(target - (char *)s.out.data) / s.width];
-        if (*count == 0 && !includes_self)
-            put_identity(target, s.out.dtype, kind);
+        if (*count == 0 && !includes_self) put_identity(target, s.out.dtype, kind);
         ++*count;
     }
     SC_TRY(scatter_joined(call, &s, kind));
-    if (kind == SCATTER_MEAN)
-        divide_by_counts(&s, counts, includes_self);
+    if (kind == SCATTER_MEAN) divide_by_counts(&s, counts, includes_self);
     return SC_OK;
 }
 

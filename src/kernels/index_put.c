@@ -4,17 +4,17 @@
 #include "kernels/move.h"
 
 typedef struct indexing {
-    const sc_tensor *self;     // what is addressed
-    uint32_t first;            // first indexed dim
-    uint32_t indexed;          // bit d: dim d is addressed by an index
-    bool has_mask;             // the result's size depends on values
-    bool adjacent;             // the index dims stand where the indexed ones stood, else in front
-    uint32_t rank;             // of the broadcast indices
+    const sc_tensor *self;  // what is addressed
+    uint32_t first;         // first indexed dim
+    uint32_t indexed;       // bit d: dim d is addressed by an index
+    bool has_mask;          // the result's size depends on values
+    bool adjacent;          // the index dims stand where the indexed ones stood, else in front
+    uint32_t rank;          // of the broadcast indices
     int64_t sizes[SC_RANK_MAX];
-    int64_t count;             // product of `sizes`
-    int64_t *offsets;          // `count`, in elements of self
-    int64_t *positions;        // room for the positions of a mask
-    int64_t room;              // int64s in scratch
+    int64_t count;       // product of `sizes`
+    int64_t *offsets;    // `count`, in elements of self
+    int64_t *positions;  // room for the positions of a mask
+    int64_t room;        // int64s in scratch
 } indexing;
 
 static bool is_mask(const sc_tensor *t) {
@@ -25,10 +25,8 @@ static bool is_mask(const sc_tensor *t) {
 static bool broadcast_sizes(indexing *x, const int64_t *sizes, uint32_t rank) {
     if (rank > x->rank) {
         uint32_t shift = rank - x->rank;
-        for (uint32_t d = x->rank; d-- > 0;)
-            x->sizes[d + shift] = x->sizes[d];
-        for (uint32_t d = 0; d < shift; d++)
-            x->sizes[d] = 1;
+        for (uint32_t d = x->rank; d-- > 0;) x->sizes[d + shift] = x->sizes[d];
+        for (uint32_t d = 0; d < shift; d++) x->sizes[d] = 1;
         x->rank = rank;
     }
     for (uint32_t k = 1; k <= rank; k++) {
@@ -55,9 +53,9 @@ static uint64_t indexing_scratch(const sc_kernel_call *call) {
     int64_t mask_room = 0, count = 1;
     for (uint32_t i = 0; i < list->count; i++) {
         const sc_tensor *index = list->tensors[i] && list->tensors[i]->tag == SC_EVALUE_TENSOR
-                                     ? list->tensors[i]->tensor : NULL;
-        if (!index)
-            continue;
+                                     ? list->tensors[i]->tensor
+                                     : NULL;
+        if (!index) continue;
         if (is_mask(index)) {
             mask_room = sc_max_i64(mask_room, index->numel);
             continue;
@@ -89,7 +87,8 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
         const sc_tensor *index = index_of(list, i);
         uint32_t covers = index && is_mask(index) ? index->rank : 1u;
         if (dim + covers > x->self->rank)
-            return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "%s: more indices than dims", call->op->name);
+            return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "%s: more indices than dims",
+                           call->op->name);
         bool fits = true;
         if (index && is_mask(index)) {
             int64_t count = count_mask(index);
@@ -116,8 +115,7 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
     }
     x->adjacent = !gap;
     x->count = 1;
-    for (uint32_t d = 0; d < x->rank; d++)
-        x->count *= x->sizes[d];
+    for (uint32_t d = 0; d < x->rank; d++) x->count *= x->sizes[d];
     return SC_OK;
 }
 
@@ -156,17 +154,14 @@ static sc_status add_mask(const sc_kernel_call *call, indexing *x, const sc_tens
             place += at[d] * mask->strides[d];
             offset += at[d] * x->self->strides[dim + d];
         }
-        if (((const uint8_t *)mask->data)[place])
-            x->positions[found++] = offset;
+        if (((const uint8_t *)mask->data)[place]) x->positions[found++] = offset;
         for (uint32_t d = mask->rank; d-- > 0;) {
-            if (++at[d] < mask->sizes[d])
-                break;
+            if (++at[d] < mask->sizes[d]) break;
             at[d] = 0;
         }
     }
     int64_t last = x->sizes[x->rank - 1];
-    for (int64_t b = 0; b < x->count; b++)
-        x->offsets[b] += x->positions[found == 1 ? 0 : b % last];
+    for (int64_t b = 0; b < x->count; b++) x->offsets[b] += x->positions[found == 1 ? 0 : b % last];
     return SC_OK;
 }
 
@@ -214,26 +209,23 @@ static void block_views(const indexing *x, const sc_view *other, uint32_t index_
                         sc_view *block) {
     sc_view_of(self, x->self);
     for (uint32_t d = self->rank; d-- > 0;) {
-        if (x->indexed >> d & 1)
-            sc_view_drop(self, d, 0);
+        if (x->indexed >> d & 1) sc_view_drop(self, d, 0);
     }
     *block = *other;
-    for (uint32_t k = 0; k < x->rank; k++)
-        sc_view_drop(block, index_at, 0);
+    for (uint32_t k = 0; k < x->rank; k++) sc_view_drop(block, index_at, 0);
 }
 
 typedef sc_status (*block_fn)(sc_ctx *ctx, const sc_view *self, const sc_view *other);
 
 // Calls `move` for each broadcast position.
-static sc_status each_block(sc_ctx *ctx, const indexing *x, const sc_view *other,
-                            uint32_t index_at, block_fn move) {
+static sc_status each_block(sc_ctx *ctx, const indexing *x, const sc_view *other, uint32_t index_at,
+                            block_fn move) {
     sc_view self, block;
     sc_stream walk;
     uint32_t width = sc_dtype_bytes((sc_dtype)x->self->dtype);
     block_views(x, other, index_at, &self, &block);
     for (uint32_t d = 0; d < self.rank; d++) {
-        if (self.sizes[d] == 0)
-            return SC_OK;
+        if (self.sizes[d] == 0) return SC_OK;
     }
     char *base = self.data;
     sc_stream_init_dims(&walk, other->data, width, x->rank, other->sizes + index_at,
@@ -266,8 +258,7 @@ static sc_status accumulate(sc_ctx *ctx, const sc_view *self, const sc_view *oth
     if (!load || !store)
         return sc_fail(ctx, SC_ERR_DTYPE, NULL, "%s does not add up",
                        sc_dtype_name((sc_dtype)self->dtype));
-    for (uint32_t d = 0; d < self->rank; d++)
-        count *= self->sizes[d];
+    for (uint32_t d = 0; d < self->rank; d++) count *= self->sizes[d];
     sc_stream_init_dims(&a, self->data, width, self->rank, self->sizes, self->strides);
     sc_stream_init_dims(&b, other->data, width, other->rank, other->sizes, other->strides);
     to = a;
@@ -300,11 +291,9 @@ static sc_status run_index(const sc_kernel_call *call) {
     sc_view dst;
     SC_TRY(indexing_init(call, &x, sc_call_tensor(call, 0)));
     uint32_t rank = indexed_shape(&x, sizes, &at);
-    if (x.has_mask && rank == out->rank)
-        SC_TRY(sc_call_resize(call, sc_call_out(call), sizes));
+    if (x.has_mask && rank == out->rank) SC_TRY(sc_call_resize(call, sc_call_out(call), sizes));
     bool fits = rank == out->rank && out->dtype == x.self->dtype;
-    for (uint32_t d = 0; fits && d < rank; d++)
-        fits = out->sizes[d] == sizes[d];
+    for (uint32_t d = 0; fits && d < rank; d++) fits = out->sizes[d] == sizes[d];
     if (!fits)
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "index: the result does not have its shape");
     sc_view_of(&dst, out);
@@ -324,13 +313,13 @@ static sc_status put_values(const sc_kernel_call *call, const sc_tensor *target)
     for (uint32_t d = 0; fits && d < src.rank; d++) {
         uint32_t missing = src.rank - values->rank;
         src.strides[d] = 0;
-        if (d < missing || values->sizes[d - missing] == 1)
-            continue;
+        if (d < missing || values->sizes[d - missing] == 1) continue;
         fits = values->sizes[d - missing] == src.sizes[d];
         src.strides[d] = values->strides[d - missing];
     }
     if (!fits)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "index_put: the values do not fit the indices");
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "index_put: the values do not fit the indices");
     return each_block(call->ctx, &x, &src, at, adds ? accumulate : put);
 }
 

@@ -8,8 +8,7 @@ void sc_stream_init_dims(sc_stream *s, void *data, uint32_t item_bytes, uint32_t
     s->offset = 0;
     s->rank = 0;
     for (uint32_t d = 0; d < rank; d++) {
-        if (sizes[d] == 1)
-            continue;
+        if (sizes[d] == 1) continue;
         uint32_t last = s->rank - 1;
         if (s->rank > 0 && s->strides[last] == strides[d] * sizes[d]) {
             s->sizes[last] *= sizes[d];
@@ -25,26 +24,21 @@ void sc_stream_init_dims(sc_stream *s, void *data, uint32_t item_bytes, uint32_t
         s->strides[0] = 1;
         s->rank = 1;
     }
-    for (uint32_t d = 0; d < s->rank; d++)
-        s->index[d] = 0;
+    for (uint32_t d = 0; d < s->rank; d++) s->index[d] = 0;
 }
 
 bool sc_stream_init(sc_stream *s, const sc_tensor *tensor, const sc_tensor *shape) {
     int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
-    if (tensor->rank > shape->rank || shape->rank > SC_RANK_MAX)
-        return false;
+    if (tensor->rank > shape->rank || shape->rank > SC_RANK_MAX) return false;
     uint32_t missing = shape->rank - (uint32_t)tensor->rank;
     for (uint32_t k = 0; k < shape->rank; k++) {
         uint32_t d = shape->dim_order[k];
         sizes[k] = shape->sizes[d];
         strides[k] = 0;
-        if (d < missing)
-            continue;
+        if (d < missing) continue;
         int64_t size = tensor->sizes[d - missing];
-        if (size != 1 && size != sizes[k])
-            return false;
-        if (size != 1)
-            strides[k] = tensor->strides[d - missing];
+        if (size != 1 && size != sizes[k]) return false;
+        if (size != 1) strides[k] = tensor->strides[d - missing];
     }
     sc_stream_init_dims(s, tensor->data, sc_dtype_bytes((sc_dtype)tensor->dtype), shape->rank,
                         sizes, strides);
@@ -97,8 +91,8 @@ void sc_stream_load(sc_stream *s, sc_load_fn load, void *block, uint32_t block_i
     }
 }
 
-void sc_stream_store(sc_stream *s, sc_store_fn store, const void *block,
-                     uint32_t block_item_bytes, int64_t n) {
+void sc_stream_store(sc_stream *s, sc_store_fn store, const void *block, uint32_t block_item_bytes,
+                     int64_t n) {
     const char *from = block;
     while (n > 0) {
         char *data;
@@ -109,12 +103,11 @@ void sc_stream_store(sc_stream *s, sc_store_fn store, const void *block,
     }
 }
 
-#define COPY_WIDTH(type)                                                                      \
-    do {                                                                                      \
-        type *to = (type *)(void *)dst;                                                       \
-        const type *from = (const type *)(const void *)src;                                   \
-        for (int64_t i = 0; i < count; i++)                                                   \
-            to[i * dst_stride] = from[i * src_stride];                                        \
+#define COPY_WIDTH(type)                                                               \
+    do {                                                                               \
+        type *to = (type *)(void *)dst;                                                \
+        const type *from = (const type *)(const void *)src;                            \
+        for (int64_t i = 0; i < count; i++) to[i * dst_stride] = from[i * src_stride]; \
     } while (0)
 
 void sc_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t count,
@@ -124,8 +117,7 @@ void sc_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_str
             memmove(dst, src, (size_t)count * width);
         else if (src_stride == 0)
             memset(dst, *(const uint8_t *)src, (size_t)count);
-        if (src_stride == 0 || src_stride == 1)
-            return;
+        if (src_stride == 0 || src_stride == 1) return;
     }
     switch (width) {
     case 1: COPY_WIDTH(uint8_t); return;
@@ -143,10 +135,8 @@ void sc_stream_copy(sc_stream *dst, sc_stream *src, int64_t count) {
     int64_t to_stride = 0, from_stride = 0, to_left = 0, from_left = 0;
     uint32_t width = dst->item_bytes;
     while (count > 0) {
-        if (to_left == 0)
-            to_left = sc_stream_run(dst, count, &to, &to_stride);
-        if (from_left == 0)
-            from_left = sc_stream_run(src, count, &from, &from_stride);
+        if (to_left == 0) to_left = sc_stream_run(dst, count, &to, &to_stride);
+        if (from_left == 0) from_left = sc_stream_run(src, count, &from, &from_stride);
         int64_t n = to_left < from_left ? to_left : from_left;
         sc_copy_row(to, to_stride, from, from_stride, n, width);
         to += n * to_stride * width;
@@ -163,11 +153,9 @@ bool sc_same_sizes(const sc_tensor *a, const sc_tensor *b) {
 }
 
 bool sc_same_layout(const sc_tensor *a, const sc_tensor *b) {
-    if (!sc_same_sizes(a, b))
-        return false;
+    if (!sc_same_sizes(a, b)) return false;
     for (uint32_t d = 0; d < a->rank; d++) {
-        if (a->sizes[d] != 1 && a->strides[d] != b->strides[d])
-            return false;
+        if (a->sizes[d] != 1 && a->strides[d] != b->strides[d]) return false;
     }
     return true;
 }
@@ -176,8 +164,7 @@ bool sc_tensor_is_dense(const sc_tensor *t) {
     int64_t expected = 1;
     for (uint32_t k = t->rank; k-- > 0;) {
         uint32_t d = t->dim_order[k];
-        if (t->sizes[d] != 1 && t->strides[d] != expected)
-            return false;
+        if (t->sizes[d] != 1 && t->strides[d] != expected) return false;
         expected *= t->sizes[d];
     }
     return true;

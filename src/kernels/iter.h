@@ -44,8 +44,8 @@ static inline bool sc_stream_is_constant(const sc_stream *s) {
 // The next `n` elements into a block, or out of one.
 void sc_stream_load(sc_stream *s, sc_load_fn load, void *block, uint32_t block_item_bytes,
                     int64_t n);
-void sc_stream_store(sc_stream *s, sc_store_fn store, const void *block,
-                     uint32_t block_item_bytes, int64_t n);
+void sc_stream_store(sc_stream *s, sc_store_fn store, const void *block, uint32_t block_item_bytes,
+                     int64_t n);
 
 // Copies `count` elements of equal width, converting nothing.
 void sc_stream_copy(sc_stream *dst, sc_stream *src, int64_t count);

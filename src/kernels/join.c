@@ -22,8 +22,8 @@ static sc_status run_cat(const sc_kernel_call *call) {
         sc_view dst;
         sc_view_of(&dst, out);
         if (part->rank != out->rank || out->rank == 0 || part->sizes[dim] > out->sizes[dim] - start)
-            return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "tensor %u does not fit the result of cat",
-                           i);
+            return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                           "tensor %u does not fit the result of cat", i);
         sc_view_narrow(&dst, dim, start, part->sizes[dim], 1);
         SC_TRY(move_into(call, &dst, part));
         start += part->sizes[dim];
@@ -78,8 +78,8 @@ static sc_status run_unbind(const sc_kernel_call *call) {
     const sc_evalue *list = call->args[call->arg_count - 1];
     uint32_t dim = sc_call_dim(call, 1, self->rank);
     if (self->rank == 0 || self->sizes[dim] != (int64_t)list->count)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "unbind gives %u tensors, not as many as the dim",
-                       list->count);
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "unbind gives %u tensors, not as many as the dim", list->count);
     for (uint32_t i = 0; i < list->count; i++) {
         sc_view src, dst;
         sc_view_of(&src, self);
@@ -137,8 +137,7 @@ static sc_status run_constant_pad(const sc_kernel_call *call) {
         uint32_t d = src.rank - 1 - i / 2;
         int64_t before = pads[i], skip = before < 0 ? -before : 0, at = before > 0 ? before : 0;
         int64_t n = sc_min_i64(src.sizes[d] - skip, dst.sizes[d] - at);
-        if (n <= 0)
-            return SC_OK;  // everything was cropped away
+        if (n <= 0) return SC_OK;  // everything was cropped away
         sc_view_narrow(&src, d, skip, n, 1);
         sc_view_narrow(&dst, d, at, n, 1);
     }
@@ -152,8 +151,7 @@ static sc_status run_roll(const sc_kernel_call *call) {
     uint32_t count = sc_call_ints(call, 1, shifts, SC_RANK_MAX, 0);
     uint32_t dim_count = sc_call_ints(call, 2, dims, SC_RANK_MAX, 0);
     sc_view whole, target;
-    if (out->numel == 0)
-        return SC_OK;
+    if (out->numel == 0) return SC_OK;
     sc_view_of(&whole, self);
     sc_view_of(&target, out);
     if (dim_count == 0 && count == 1) {  // over the flattened tensor
@@ -182,8 +180,7 @@ static sc_status run_roll(const sc_kernel_call *call) {
             sc_view_narrow(&src, d, tail ? kept : 0, tail ? wrapped : kept, 1);
             sc_view_narrow(&dst, d, tail ? 0 : wrapped, tail ? wrapped : kept, 1);
         }
-        if (some)
-            SC_TRY(sc_move(call->ctx, &dst, &src));
+        if (some) SC_TRY(sc_move(call->ctx, &dst, &src));
     }
     return SC_OK;
 }

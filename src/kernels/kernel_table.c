@@ -2,7 +2,7 @@
 // kernel by name: a row that mentions a kernel which does not exist fails to link.
 #include "kernels/kernel.h"
 
-#define KERNEL(name) extern const sc_kernel sc_k_##name;
+#define KERNEL(name)    extern const sc_kernel sc_k_##name;
 #define POINTWISE(name) extern const sc_kernel sc_k_pw_##name;
 #define NO_KERNEL
 #define OP(id, schema, out, infer, expand, kernel, ...) kernel
@@ -12,9 +12,9 @@
 #undef POINTWISE
 #undef KERNEL
 
-#define KERNEL(name) &sc_k_##name
+#define KERNEL(name)    &sc_k_##name
 #define POINTWISE(name) &sc_k_pw_##name
-#define NO_KERNEL NULL
+#define NO_KERNEL       NULL
 static const sc_kernel *const kernels[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) [SC_OP_##id] = kernel,
 #include "ops/ops.def"
@@ -24,4 +24,3 @@ static const sc_kernel *const kernels[SC_OP_COUNT] = {
 const sc_kernel *sc_kernel_get(sc_op_id id) {
     return (unsigned)id < SC_OP_COUNT ? kernels[id] : NULL;
 }
-

@@ -33,8 +33,7 @@ static int64_t count_set(sc_stream walk, unsigned dtype, int64_t numel) {
     for (int64_t i = 0; i < numel; i += SC_BLOCK) {
         int64_t n = sc_min_i64(SC_BLOCK, numel - i);
         sc_stream_load(&walk, sc_loader(SC_CLASS_B8, dtype), block, 1, n);
-        for (int64_t k = 0; k < n; k++)
-            count += block[k];
+        for (int64_t k = 0; k < n; k++) count += block[k];
     }
     return count;
 }
@@ -58,8 +57,7 @@ static sc_status run_nonzero(const sc_kernel_call *call) {
             ((int64_t *)out->data)[row * out->strides[0] + d * out->strides[1]] = at[d];
         row += set;
         for (uint32_t d = self->rank; d-- > 0;) {
-            if (++at[d] < self->sizes[d])
-                break;
+            if (++at[d] < self->sizes[d]) break;
             at[d] = 0;
         }
     }
@@ -103,8 +101,7 @@ static sc_status run_masked_select(const sc_kernel_call *call) {
         int64_t stride;
         sc_stream_run(&values, 1, &value, &stride);
         sc_stream_run(&flags, 1, &flag, &stride);
-        if (*(const uint8_t *)flag)
-            memcpy((char *)out->data + written++ * width, value, width);
+        if (*(const uint8_t *)flag) memcpy((char *)out->data + written++ * width, value, width);
     }
     return SC_OK;
 }
@@ -130,8 +127,7 @@ static sc_status run_masked_scatter(const sc_kernel_call *call) {
         sc_stream_run(&values, 1, &value, &stride);
         sc_stream_run(&flags, 1, &flag, &stride);
         sc_stream_run(&to, 1, &target, &stride);
-        if (*(const uint8_t *)flag)
-            sc_stream_run(&from, 1, &value, &stride);
+        if (*(const uint8_t *)flag) sc_stream_run(&from, 1, &value, &stride);
         memmove(target, value, width);
     }
     return SC_OK;

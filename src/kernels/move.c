@@ -26,8 +26,7 @@ sc_status sc_view_broadcast(sc_ctx *ctx, sc_view *view, const sc_tensor *tensor,
     for (uint32_t d = 0; fits && d < shape->rank; d++) {
         view->sizes[d] = shape->sizes[d];
         view->strides[d] = 0;
-        if (d < missing || (tensor->sizes[d - missing] == 1 && shape->sizes[d] != 1))
-            continue;
+        if (d < missing || (tensor->sizes[d - missing] == 1 && shape->sizes[d] != 1)) continue;
         view->strides[d] = tensor->strides[d - missing];
         fits = tensor->sizes[d - missing] == shape->sizes[d];
     }
@@ -78,18 +77,14 @@ typedef struct walk {
     int64_t from[SC_VIEW_RANK_MAX];  // strides of the source
 } walk;
 
-static int64_t magnitude(int64_t x) {
-    return x < 0 ? -x : x;
-}
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
 // Dims of the views, larger steps of the destination first, merged. False when there is nothing.
 static bool walk_init(walk *w, const sc_view *dst, const sc_view *src) {
     uint32_t order[SC_VIEW_RANK_MAX], count = 0;
     for (uint32_t d = 0; d < dst->rank; d++) {
-        if (dst->sizes[d] == 0)
-            return false;
-        if (dst->sizes[d] == 1)
-            continue;
+        if (dst->sizes[d] == 0) return false;
+        if (dst->sizes[d] == 1) continue;
         uint32_t k = count++;
         for (; k > 0 && magnitude(dst->strides[order[k - 1]]) < magnitude(dst->strides[d]); k--)
             order[k] = order[k - 1];
@@ -118,23 +113,20 @@ static bool walk_init(walk *w, const sc_view *dst, const sc_view *src) {
 // Where the source's unit stride is, when it is not the innermost dim; else the innermost dim.
 static uint32_t source_inner(const walk *w) {
     uint32_t inner = w->rank - 1;
-    if (w->to[inner] != 1 || magnitude(w->from[inner]) <= 1)
-        return inner;
+    if (w->to[inner] != 1 || magnitude(w->from[inner]) <= 1) return inner;
     for (uint32_t d = 0; d < inner; d++) {
-        if (w->from[d] == 1)
-            return d;
+        if (w->from[d] == 1) return d;
     }
     return inner;
 }
 
 // to[r * to_row + c] = from[r + c * from_column] for `rows` x `columns`.
-#define TRANSPOSE(type)                                                                     \
-    do {                                                                                    \
-        type *t = (type *)(void *)to;                                                       \
-        const type *f = (const type *)(const void *)from;                                   \
-        for (int64_t r = 0; r < rows; r++)                                                  \
-            for (int64_t c = 0; c < columns; c++)                                           \
-                t[r * to_row + c] = f[r + c * from_column];                                 \
+#define TRANSPOSE(type)                                                                       \
+    do {                                                                                      \
+        type *t = (type *)(void *)to;                                                         \
+        const type *f = (const type *)(const void *)from;                                     \
+        for (int64_t r = 0; r < rows; r++)                                                    \
+            for (int64_t c = 0; c < columns; c++) t[r * to_row + c] = f[r + c * from_column]; \
     } while (0)
 
 static void transpose_4x4(float *to, int64_t to_row, const float *from, int64_t from_column) {
@@ -178,7 +170,8 @@ static void transpose_tile(char *to, int64_t to_row, const char *from, int64_t f
         sc_copy_row(to + r * to_row * 4, 1, from + r * 4, from_column, columns, 4);
 }
 
-// The plane of dims `row` (unit stride in the source) and `column` (unit stride in the destination).
+// The plane of dims `row` (unit stride in the source) and `column` (unit stride in the
+// destination).
 static void transpose_plane(const walk *w, uint32_t row, uint32_t column, char *to,
                             const char *from, uint32_t width) {
     const int64_t tile = 32;
@@ -187,8 +180,8 @@ static void transpose_plane(const walk *w, uint32_t row, uint32_t column, char *
         for (int64_t c = 0; c < w->sizes[column]; c += tile) {
             int64_t columns = sc_min_i64(tile, w->sizes[column] - c);
             transpose_tile(to + (r * w->to[row] + c) * width, w->to[row],
-                           from + (r + c * w->from[column]) * width, w->from[column], rows,
-                           columns, width);
+                           from + (r + c * w->from[column]) * width, w->from[column], rows, columns,
+                           width);
         }
     }
 }
@@ -203,15 +196,12 @@ static void move_same(const walk *w, char *to, const char *from, uint32_t width)
             sc_copy_row(to, w->to[inner], from, w->from[inner], w->sizes[inner], width);
         uint32_t d = inner;
         for (;;) {  // advance the dims that the plane or row does not cover
-            if (d == 0)
-                return;
+            if (d == 0) return;
             d--;
-            if (d == plane)
-                continue;
+            if (d == plane) continue;
             to += w->to[d] * (int64_t)width;
             from += w->from[d] * (int64_t)width;
-            if (++index[d] < w->sizes[d])
-                break;
+            if (++index[d] < w->sizes[d]) break;
             to -= w->sizes[d] * w->to[d] * (int64_t)width;
             from -= w->sizes[d] * w->from[d] * (int64_t)width;
             index[d] = 0;
@@ -241,13 +231,11 @@ static sc_status move_converted(sc_ctx *ctx, const walk *w, const sc_view *dst,
         }
         uint32_t d = inner;
         for (;;) {
-            if (d == 0)
-                return SC_OK;
+            if (d == 0) return SC_OK;
             d--;
             to += w->to[d] * (int64_t)to_width;
             from += w->from[d] * (int64_t)from_width;
-            if (++index[d] < w->sizes[d])
-                break;
+            if (++index[d] < w->sizes[d]) break;
             to -= w->sizes[d] * w->to[d] * (int64_t)to_width;
             from -= w->sizes[d] * w->from[d] * (int64_t)from_width;
             index[d] = 0;
@@ -257,15 +245,13 @@ static sc_status move_converted(sc_ctx *ctx, const walk *w, const sc_view *dst,
 
 sc_status sc_move(sc_ctx *ctx, const sc_view *dst, const sc_view *src) {
     bool same = dst->rank == src->rank;
-    for (uint32_t d = 0; same && d < dst->rank; d++)
-        same = dst->sizes[d] == src->sizes[d];
+    for (uint32_t d = 0; same && d < dst->rank; d++) same = dst->sizes[d] == src->sizes[d];
     if (!same)
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "the result does not have the shape that is written");
+        return sc_fail(ctx, SC_ERR_SHAPE, NULL,
+                       "the result does not have the shape that is written");
     walk w;
-    if (!walk_init(&w, dst, src))
-        return SC_OK;
-    if (dst->dtype != src->dtype)
-        return move_converted(ctx, &w, dst, src);
+    if (!walk_init(&w, dst, src)) return SC_OK;
+    if (dst->dtype != src->dtype) return move_converted(ctx, &w, dst, src);
     move_same(&w, dst->data, src->data, sc_dtype_bytes((sc_dtype)dst->dtype));
     return SC_OK;
 }
@@ -278,8 +264,7 @@ sc_status sc_move_linear(sc_ctx *ctx, const sc_tensor *dst, const sc_tensor *src
         return sc_fail(ctx, SC_ERR_SHAPE, NULL, "%lld elements do not fill %lld",
                        (long long)src->numel, (long long)dst->numel);
     uint32_t width = sc_dtype_bytes((sc_dtype)dst->dtype);
-    if (dst->numel == 0)
-        return SC_OK;
+    if (dst->numel == 0) return SC_OK;
     if (sc_tensor_is_contiguous(dst) && sc_tensor_is_contiguous(src)) {
         memmove(dst->data, src->data, (size_t)(dst->numel * width));
         return SC_OK;
@@ -298,8 +283,6 @@ void sc_fill(const sc_view *dst, const void *element) {
     uint32_t width = sc_dtype_bytes((sc_dtype)dst->dtype);
     memcpy(copy, element, width);
     src.data = copy;
-    for (uint32_t d = 0; d < src.rank; d++)
-        src.strides[d] = 0;
-    if (walk_init(&w, dst, &src))
-        move_same(&w, dst->data, src.data, width);
+    for (uint32_t d = 0; d < src.rank; d++) src.strides[d] = 0;
+    if (walk_init(&w, dst, &src)) move_same(&w, dst->data, src.data, width);
 }

@@ -26,15 +26,16 @@ void sc_view_drop(sc_view *view, uint32_t dim, int64_t index);  // selects and r
 void sc_view_insert(sc_view *view, uint32_t dim);               // a dim of size 1
 void sc_view_permute(sc_view *view, const uint32_t *dims);
 
-// Copies `src` to `dst`, converting when dtypes differ. SC_ERR_SHAPE when sizes do. The two must not
-// overlap unless they are the same.
+// Copies `src` to `dst`, converting when dtypes differ. SC_ERR_SHAPE when sizes do. The two must
+// not overlap unless they are the same.
 sc_status sc_move(sc_ctx *ctx, const sc_view *dst, const sc_view *src);
 // All elements in index order, whatever the two shapes: what view_copy means.
 sc_status sc_move_linear(sc_ctx *ctx, const sc_tensor *dst, const sc_tensor *src);
 // Every element becomes the one at `element` (in the view's dtype).
 void sc_fill(const sc_view *dst, const void *element);
 
-// The three arguments start, end, step from index `first` on a dim of `size`, clamped as Python does.
+// The three arguments start, end, step from index `first` on a dim of `size`, clamped as Python
+// does.
 typedef struct sc_slice {
     int64_t start, count, step;
 } sc_slice;

@@ -34,12 +34,12 @@ static sc_status run_view_bytes(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     int64_t bytes = self->numel * (int64_t)sc_dtype_bytes((sc_dtype)self->dtype);
     if (bytes != out->numel * (int64_t)sc_dtype_bytes((sc_dtype)out->dtype))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "the bytes of the input do not fill the result");
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "the bytes of the input do not fill the result");
     if (!sc_tensor_is_contiguous(self) || !sc_tensor_is_contiguous(out))
         return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Call contiguous() before the view.",
                        "bytes are reinterpreted in row-major tensors only");
-    if (bytes > 0)
-        memmove(out->data, self->data, (size_t)bytes);
+    if (bytes > 0) memmove(out->data, self->data, (size_t)bytes);
     return SC_OK;
 }
 
@@ -91,10 +91,8 @@ static sc_status run_transpose(const sc_kernel_call *call) {
 static sc_status run_t(const sc_kernel_call *call) {
     sc_view src;
     sc_view_of(&src, sc_call_tensor(call, 0));
-    if (src.rank > 2)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "t takes at most two dims");
-    if (src.rank == 2)
-        swap_dims(&src, 0, 1);
+    if (src.rank > 2) return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "t takes at most two dims");
+    if (src.rank == 2) swap_dims(&src, 0, 1);
     return move_to_out(call, &src);
 }
 
@@ -164,8 +162,7 @@ static sc_status run_flip(const sc_kernel_call *call) {
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
     for (uint32_t i = 0; i < count && src.rank > 0; i++) {
         uint32_t d = sc_wrap_dim(dims[i], src.rank);
-        if (src.sizes[d] > 1)
-            sc_view_narrow(&src, d, src.sizes[d] - 1, src.sizes[d], -1);
+        if (src.sizes[d] > 1) sc_view_narrow(&src, d, src.sizes[d] - 1, src.sizes[d], -1);
     }
     return move_to_out(call, &src);
 }
@@ -231,8 +228,7 @@ static sc_status run_diagonal(const sc_kernel_call *call) {
     int64_t count = sc_max_i64(sc_min_i64(rows - first_row, columns - first_column), 0);
     int64_t step = src.strides[a] + src.strides[b];
     int64_t start = first_row * src.strides[a] + first_column * src.strides[b];
-    if (count > 0)
-        src.data += start * (int64_t)sc_dtype_bytes((sc_dtype)src.dtype);
+    if (count > 0) src.data += start * (int64_t)sc_dtype_bytes((sc_dtype)src.dtype);
     sc_view_drop(&src, a > b ? a : b, 0);
     sc_view_drop(&src, a > b ? b : a, 0);
     sc_view_insert(&src, src.rank);
@@ -245,13 +241,13 @@ static sc_status run_diagonal(const sc_kernel_call *call) {
 static sc_status run_unfold(const sc_kernel_call *call) {
     sc_view src;
     sc_view_of(&src, sc_call_tensor(call, 0));
-    if (src.rank == 0)
-        sc_view_insert(&src, 0);
+    if (src.rank == 0) sc_view_insert(&src, 0);
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t size = sc_call_integer(call, 2), step = sc_call_integer(call, 3);
     if (size < 0 || step <= 0 || size > src.sizes[dim])
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "unfold: size %lld, step %lld on a dim of %lld",
-                       (long long)size, (long long)step, (long long)src.sizes[dim]);
+        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
+                       "unfold: size %lld, step %lld on a dim of %lld", (long long)size,
+                       (long long)step, (long long)src.sizes[dim]);
     int64_t stride = src.strides[dim];
     src.sizes[dim] = (src.sizes[dim] - size) / step + 1;
     src.strides[dim] = stride * step;
@@ -293,8 +289,7 @@ static sc_status run_pixels(const sc_kernel_call *call, bool spreads) {
                 sc_mul_i64(packed->sizes[c + 2], factor, &width) &&
                 sc_mul_i64(spread->sizes[c], area, &channels) && channels == packed->sizes[c] &&
                 height == spread->sizes[c + 1] && width == spread->sizes[c + 2];
-    for (uint32_t d = 0; fits && d < c; d++)
-        fits = packed->sizes[d] == spread->sizes[d];
+    for (uint32_t d = 0; fits && d < c; d++) fits = packed->sizes[d] == spread->sizes[d];
     if (!fits)
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "the shapes do not differ by a pixel factor");
     sc_view a, b;
@@ -302,13 +297,9 @@ static sc_status run_pixels(const sc_kernel_call *call, bool spreads) {
     return spreads ? sc_move(call->ctx, &b, &a) : sc_move(call->ctx, &a, &b);
 }
 
-static sc_status run_pixel_shuffle(const sc_kernel_call *call) {
-    return run_pixels(call, true);
-}
+static sc_status run_pixel_shuffle(const sc_kernel_call *call) { return run_pixels(call, true); }
 
-static sc_status run_pixel_unshuffle(const sc_kernel_call *call) {
-    return run_pixels(call, false);
-}
+static sc_status run_pixel_unshuffle(const sc_kernel_call *call) { return run_pixels(call, false); }
 
 SC_KERNEL(copy_self, .run = run_copy_self);
 SC_KERNEL(copy, .run = run_copy);

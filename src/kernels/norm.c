@@ -8,8 +8,7 @@
 
 static bool all_floats(const sc_tensor *const *tensors, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (tensors[i] && !sc_dtype_is_float((sc_dtype)tensors[i]->dtype))
-            return false;
+        if (tensors[i] && !sc_dtype_is_float((sc_dtype)tensors[i]->dtype)) return false;
     }
     return true;
 }
@@ -43,8 +42,7 @@ static double sum_f32(const float *x, int64_t n) {
         }
         sum += (double)v4f_sum(a + b);
     }
-    for (; i < n; i++)
-        sum += (double)x[i];
+    for (; i < n; i++) sum += (double)x[i];
     return sum;
 }
 
@@ -60,8 +58,7 @@ static double squares_f32(const float *x, int64_t n, float mean) {
         }
         sum += (double)v4f_sum(a + b);
     }
-    for (; i < n; i++)
-        sum += (double)(x[i] - mean) * (double)(x[i] - mean);
+    for (; i < n; i++) sum += (double)(x[i] - mean) * (double)(x[i] - mean);
     return sum;
 }
 
@@ -73,15 +70,13 @@ static moments stream_moments(sc_stream walk, sc_load_fn load, int64_t n) {
     for (int64_t left = n; left > 0; left -= SC_BLOCK) {
         int64_t count = sc_min_i64(left, SC_BLOCK);
         sc_stream_load(&walk, load, block, sizeof *block, count);
-        for (int64_t i = 0; i < count; i++)
-            m.mean += block[i];
+        for (int64_t i = 0; i < count; i++) m.mean += block[i];
     }
     m.mean /= (double)n;
     for (int64_t left = n; left > 0; left -= SC_BLOCK) {
         int64_t count = sc_min_i64(left, SC_BLOCK);
         sc_stream_load(&again, load, block, sizeof *block, count);
-        for (int64_t i = 0; i < count; i++)
-            m.variance += (block[i] - m.mean) * (block[i] - m.mean);
+        for (int64_t i = 0; i < count; i++) m.variance += (block[i] - m.mean) * (block[i] - m.mean);
     }
     m.variance /= (double)n;
     return m;
@@ -96,10 +91,8 @@ typedef struct layer_norm {
 } layer_norm;
 
 static void keep_moments(const layer_norm *l, int64_t row, double mean, double rstd) {
-    if (l->mean->numel == l->rows)
-        write_real(l->mean, row, mean);
-    if (l->rstd->numel == l->rows)
-        write_real(l->rstd, row, rstd);
+    if (l->mean->numel == l->rows) write_real(l->mean, row, mean);
+    if (l->rstd->numel == l->rows) write_real(l->rstd, row, rstd);
 }
 
 // The mean in two parts: a float alone would cost rows far from zero their digits.
@@ -162,9 +155,12 @@ static bool is_plain_f32(const sc_tensor *t) {
 
 // (input, normalized_shape, weight, bias, eps, out, mean, rstd)
 static sc_status run_layer_norm(const sc_kernel_call *call) {
-    layer_norm l = {.in = sc_call_tensor(call, 0), .weight = sc_call_tensor(call, 2),
-                    .bias = sc_call_tensor(call, 3), .out = sc_call_tensor(call, 5),
-                    .mean = sc_call_tensor(call, 6), .rstd = sc_call_tensor(call, 7)};
+    layer_norm l = {.in = sc_call_tensor(call, 0),
+                    .weight = sc_call_tensor(call, 2),
+                    .bias = sc_call_tensor(call, 3),
+                    .out = sc_call_tensor(call, 5),
+                    .mean = sc_call_tensor(call, 6),
+                    .rstd = sc_call_tensor(call, 7)};
     int64_t shape[SC_RANK_MAX];
     uint32_t count = sc_call_ints(call, 1, shape, SC_RANK_MAX, 0);
     const sc_tensor *tensors[] = {l.in, l.weight, l.bias, l.out, l.mean, l.rstd};
@@ -179,8 +175,7 @@ static sc_status run_layer_norm(const sc_kernel_call *call) {
     }
     if (!fits || (l.weight && l.weight->numel != l.row) || (l.bias && l.bias->numel != l.row))
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "layer_norm: the shapes do not agree");
-    if (l.in->numel == 0)
-        return SC_OK;
+    if (l.in->numel == 0) return SC_OK;
     l.rows = l.in->numel / l.row;
     if (is_plain_f32(l.in) && is_plain_f32(l.out) && is_plain_f32(l.weight) && is_plain_f32(l.bias))
         layer_norm_f32(&l);
@@ -203,8 +198,7 @@ static sc_stream plane_of(const sc_tensor *t, int64_t n, int64_t c) {
 
 static int64_t plane_size(const sc_tensor *t) {
     int64_t size = 1;
-    for (uint32_t d = 2; d < t->rank; d++)
-        size *= t->sizes[d];
+    for (uint32_t d = 2; d < t->rank; d++) size *= t->sizes[d];
     return size;
 }
 
@@ -216,16 +210,14 @@ static void scale_plane(const sc_tensor *in, const sc_tensor *out, int64_t n, in
         sc_stream_is_dense(&to)) {
         const float *x = (const float *)(const void *)from.data;
         float *y = (float *)(void *)to.data, a = (float)scale, b = (float)shift;
-        for (int64_t i = 0; i < size; i++)
-            y[i] = x[i] * a + b;
+        for (int64_t i = 0; i < size; i++) y[i] = x[i] * a + b;
         return;
     }
     for (int64_t i = 0; i < size; i += SC_BLOCK) {
         double block[SC_BLOCK];
         int64_t count = sc_min_i64(SC_BLOCK, size - i);
         sc_stream_load(&from, sc_loader(SC_CLASS_F64, in->dtype), block, sizeof *block, count);
-        for (int64_t k = 0; k < count; k++)
-            block[k] = block[k] * scale + shift;
+        for (int64_t k = 0; k < count; k++) block[k] = block[k] * scale + shift;
         sc_stream_store(&to, sc_storer(SC_CLASS_F64, out->dtype), block, sizeof *block, count);
     }
 }
@@ -245,8 +237,7 @@ static void scale_image(const sc_tensor *in, const sc_tensor *out, int64_t n, co
     const float *x = (const float *)in->data + n * in->strides[0];
     float *y = (float *)out->data + n * out->strides[0];
     for (int64_t p = 0; p < pixels; p++, x += channels, y += channels)
-        for (int64_t c = 0; c < channels; c++)
-            y[c] = x[c] * scale[c] + shift[c];
+        for (int64_t c = 0; c < channels; c++) y[c] = x[c] * scale[c] + shift[c];
 }
 
 // (input, weight, bias, N, C, HxW, group, eps, out, mean, rstd)
@@ -264,8 +255,7 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
         mean->numel != in->sizes[0] * groups || rstd->numel != mean->numel)
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "group_norm: the shapes do not agree");
     int64_t channels = in->sizes[1] / groups, size = channels * plane_size(in);
-    if (in->numel == 0)
-        return SC_OK;
+    if (in->numel == 0) return SC_OK;
     for (int64_t n = 0; n < in->sizes[0]; n++) {
         for (int64_t g = 0; g < groups; g++) {
             int64_t sizes[SC_RANK_MAX];
@@ -385,7 +375,8 @@ static sc_status train_batch(const sc_kernel_call *call, uint32_t out, double mo
     int64_t channels = b.in->sizes[1], count = b.in->sizes[0] * plane_size(b.in);
     if (!all_floats(tensors, 4) || mean->numel != channels || inverse->numel != channels ||
         (running_mean && (running_mean->numel != channels || running_variance->numel != channels)))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "batch_norm: statistics need a float per channel");
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "batch_norm: statistics need a float per channel");
     if (count == 0)
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "batch statistics of an empty batch");
     for (int64_t c = 0; c < channels; c++) {
@@ -395,7 +386,8 @@ static sc_status train_batch(const sc_kernel_call *call, uint32_t out, double mo
         batch_norm_channel(&b, c, m.mean, 1.0 / sqrt(m.variance + eps));
         if (running_mean) {
             double unbiased = m.variance * (double)count / (double)(count > 1 ? count - 1 : 1);
-            write_real(running_mean, c, read_real(running_mean, c) * (1 - momentum) + m.mean * momentum);
+            write_real(running_mean, c,
+                       read_real(running_mean, c) * (1 - momentum) + m.mean * momentum);
             write_real(running_variance, c,
                        read_real(running_variance, c) * (1 - momentum) + unbiased * momentum);
         }
@@ -405,14 +397,11 @@ static sc_status train_batch(const sc_kernel_call *call, uint32_t out, double mo
 }
 
 // (input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd)
-static sc_status run_batch_norm(const sc_kernel_call *call) {
-    return infer_batch(call, 7, 6);
-}
+static sc_status run_batch_norm(const sc_kernel_call *call) { return infer_batch(call, 7, 6); }
 
 // (input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd)
 static sc_status run_batch_norm_legit(const sc_kernel_call *call) {
-    if (sc_call_integer(call, 5) == 0)
-        return infer_batch(call, 8, 7);
+    if (sc_call_integer(call, 5) == 0) return infer_batch(call, 8, 7);
     return train_batch(call, 8, sc_call_number(call, 6), sc_call_number(call, 7),
                        sc_call_tensor(call, 3), sc_call_tensor(call, 4));
 }

@@ -14,8 +14,7 @@ typedef struct edge_pad {
 // Where position `x` of the padded dim comes from.
 static int64_t edge_source(edge_rule rule, int64_t x, int64_t before, int64_t size) {
     int64_t i = x - before;
-    if (rule == EDGE_REPLICATES)
-        return sc_min_i64(sc_max_i64(i, 0), size - 1);
+    if (rule == EDGE_REPLICATES) return sc_min_i64(sc_max_i64(i, 0), size - 1);
     i = i < 0 ? -i : i;
     return i >= size ? 2 * (size - 1) - i : i;
 }
@@ -54,8 +53,7 @@ static sc_status check_pads(const sc_kernel_call *call, edge_pad *p) {
         bool padded = from_last < p->padded;
         int64_t before = padded ? pads[2 * from_last] : 0;
         int64_t after = padded ? pads[2 * from_last + 1] : 0, size = p->in->sizes[d];
-        if (padded)
-            p->before[p->padded - 1 - from_last] = before;
+        if (padded) p->before[p->padded - 1 - from_last] = before;
         fits = p->out->sizes[d] == size + before + after && before > -(1LL << 40) &&
                after > -(1LL << 40) && (!padded || size > 0 || p->out->sizes[d] == 0) &&
                (!padded || p->rule != EDGE_REFLECTS || (before < size && after < size));
@@ -69,8 +67,7 @@ static sc_status check_pads(const sc_kernel_call *call, edge_pad *p) {
 static sc_status run_edges(const sc_kernel_call *call, edge_rule rule) {
     edge_pad p = {.rule = rule};
     SC_TRY(check_pads(call, &p));
-    if (p.out->numel == 0)
-        return SC_OK;
+    if (p.out->numel == 0) return SC_OK;
     uint32_t width = sc_dtype_bytes((sc_dtype)p.in->dtype), outer = p.rank - 1;
     int64_t index[SC_RANK_MAX] = {0};
     for (;;) {
@@ -78,18 +75,16 @@ static sc_status run_edges(const sc_kernel_call *call, edge_rule rule) {
         for (uint32_t d = 0; d < outer; d++) {
             int64_t source = index[d];
             if (p.rank - d <= p.padded)
-                source = edge_source(rule, index[d], p.before[p.padded - (p.rank - d)],
-                                     p.in->sizes[d]);
+                source =
+                    edge_source(rule, index[d], p.before[p.padded - (p.rank - d)], p.in->sizes[d]);
             to += index[d] * p.out->strides[d];
             from += source * p.in->strides[d];
         }
         pad_row(&p, (char *)p.out->data + to * width, (const char *)p.in->data + from * width,
                 width);
         uint32_t d = outer;
-        while (d > 0 && ++index[d - 1] == p.out->sizes[d - 1])
-            index[--d] = 0;
-        if (d == 0)
-            return SC_OK;
+        while (d > 0 && ++index[d - 1] == p.out->sizes[d - 1]) index[--d] = 0;
+        if (d == 0) return SC_OK;
     }
 }
 
@@ -119,8 +114,7 @@ static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
         int64_t edge = sc_min_i64(sc_max_i64(r + diagonal + (lower ? 1 : 0), 0), columns);
         int64_t first = lower ? 0 : edge, last = lower ? edge : columns;
         sc_view to = dst, from = src;
-        if (last <= first || columns != dst.sizes[column])
-            continue;
+        if (last <= first || columns != dst.sizes[column]) continue;
         sc_view_narrow(&to, row, r, 1, 1);
         sc_view_narrow(&from, row, r, 1, 1);
         sc_view_narrow(&to, column, first, last - first, 1);
@@ -130,13 +124,9 @@ static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
     return SC_OK;
 }
 
-static sc_status run_tril(const sc_kernel_call *call) {
-    return keep_triangle(call, true);
-}
+static sc_status run_tril(const sc_kernel_call *call) { return keep_triangle(call, true); }
 
-static sc_status run_triu(const sc_kernel_call *call) {
-    return keep_triangle(call, false);
-}
+static sc_status run_triu(const sc_kernel_call *call) { return keep_triangle(call, false); }
 
 // --- run lengths ---------------------------------------------------------------------------------
 
@@ -160,8 +150,9 @@ static sc_status run_repeat_interleave(const sc_kernel_call *call) {
         written += count;
     }
     if (written != out->numel)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "the repeats sum to %lld, the result has %lld",
-                       (long long)written, (long long)out->numel);
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                       "the repeats sum to %lld, the result has %lld", (long long)written,
+                       (long long)out->numel);
     return SC_OK;
 }
 

@@ -10,7 +10,7 @@ typedef enum operand_kind { OPERAND_DIRECT, OPERAND_CONSTANT, OPERAND_STREAM } o
 typedef struct operand {
     operand_kind kind;
     sc_class class_;
-    bool is_native;    // memory equals a block where elements are adjacent
+    bool is_native;  // memory equals a block where elements are adjacent
     uint32_t block_item_bytes;
     sc_stream stream;
     sc_load_fn load;
@@ -26,9 +26,9 @@ typedef struct plan {
     const sc_pw_row *row;
     const char *arguments;
     sc_tensor *out;
-    sc_dtype common;    // what operands promote to
-    sc_class class_;    // of operands
-    sc_class result;    // of results
+    sc_dtype common;  // what operands promote to
+    sc_class class_;  // of operands
+    sc_class result;  // of results
     sc_pw_params params;
     uint32_t operand_count;
     operand operands[3];
@@ -62,8 +62,7 @@ static sc_status choose_class(plan *p) {
                        p->call->op->name);
     if (p->row->kind == SC_PW_FLOAT && p->class_ < SC_CLASS_F32)
         p->class_ = p->out->dtype == SC_DTYPE_F64 ? SC_CLASS_F64 : SC_CLASS_F32;
-    if (p->row->kind == SC_PW_LOGIC)
-        p->class_ = SC_CLASS_B8;
+    if (p->row->kind == SC_PW_LOGIC) p->class_ = SC_CLASS_B8;
     bool is_test = p->row->kind == SC_PW_TEST || p->row->kind == SC_PW_LOGIC;
     p->result = is_test ? SC_CLASS_B8 : p->class_;
     if (!p->row->loops[p->class_])
@@ -158,12 +157,10 @@ static sc_status set_operand(plan *p, uint32_t k, uint32_t argument) {
 static sc_status read_arguments(plan *p) {
     uint32_t k = 0, number = 0;
     const char *mask = strchr(p->arguments, 'm');
-    if (mask)
-        SC_TRY(set_operand(p, k++, (uint32_t)(mask - p->arguments)));
+    if (mask) SC_TRY(set_operand(p, k++, (uint32_t)(mask - p->arguments)));
     for (uint32_t i = 0; p->arguments[i]; i++) {
         char role = p->arguments[i];
-        if (role == 'm')
-            continue;
+        if (role == 'm') continue;
         if (role != 'p' && role != 'e') {
             SC_TRY(set_operand(p, k++, i));
             continue;
@@ -181,10 +178,8 @@ static sc_status read_arguments(plan *p) {
 static const void *next_block(plan *p, uint32_t k, int64_t position, int64_t n) {
     operand *o = &p->operands[k];
     sc_stream *s = &o->stream;
-    if (o->kind == OPERAND_CONSTANT)
-        return p->blocks[k].bytes;
-    if (o->kind == OPERAND_DIRECT)
-        return s->data + position * s->item_bytes;
+    if (o->kind == OPERAND_CONSTANT) return p->blocks[k].bytes;
+    if (o->kind == OPERAND_DIRECT) return s->data + position * s->item_bytes;
     uint32_t last = s->rank - 1;
     if (o->is_native && s->strides[last] == 1 && s->sizes[last] - s->index[last] >= n) {
         char *data;
@@ -229,14 +224,11 @@ static sc_status run_blocks(plan *p) {
     for (int64_t i = 0; i < count; i += step) {
         int64_t n = count - i < step ? count - i : step;
         const void *in[3] = {NULL, NULL, NULL};
-        for (uint32_t k = 0; k < p->operand_count; k++)
-            in[k] = next_block(p, k, i, n);
-        if (checked && !divided_by_zero)
-            divided_by_zero = has_zero(in[1], p->class_, n);
+        for (uint32_t k = 0; k < p->operand_count; k++) in[k] = next_block(p, k, i, n);
+        if (checked && !divided_by_zero) divided_by_zero = has_zero(in[1], p->class_, n);
         void *to = direct ? (void *)(out.data + i * out.item_bytes) : (void *)result.bytes;
         loop(to, in, &p->params, n);
-        if (!direct)
-            sc_stream_store(&out, store, result.bytes, sc_class_bytes(p->result), n);
+        if (!direct) sc_stream_store(&out, store, result.bytes, sc_class_bytes(p->result), n);
     }
     if (divided_by_zero)
         return sc_fail(p->call->ctx, SC_ERR_NUMERIC, NULL, "integer division by zero in %s",
@@ -253,8 +245,7 @@ sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
     p.out = sc_call_out(call);
     memset(&p.params, 0, sizeof p.params);
     SC_TRY(choose_class(&p));
-    if (p.out->numel == 0)
-        return SC_OK;
+    if (p.out->numel == 0) return SC_OK;
     SC_TRY(read_arguments(&p));
     return run_blocks(&p);
 }
@@ -265,9 +256,9 @@ sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
 #define PW_TEST(name, ...)
 #define PW_LOGIC(name, ...)
 #define PW_INTEGER(name, ...)
-#define PW_BIND(name, row, arguments)                               \
-    static sc_status run_##name(const sc_kernel_call *call) {       \
-        return sc_pointwise_run(call, &sc_pw_##row, arguments);     \
-    }                                                               \
+#define PW_BIND(name, row, arguments)                           \
+    static sc_status run_##name(const sc_kernel_call *call) {   \
+        return sc_pointwise_run(call, &sc_pw_##row, arguments); \
+    }                                                           \
     SC_KERNEL(pw_##name, .run = run_##name);
 #include "kernels/pointwise.def"

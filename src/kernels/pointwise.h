@@ -14,7 +14,13 @@ typedef struct sc_pw_params {
 typedef void (*sc_pw_loop)(void *out, const void *const *in, const sc_pw_params *params, int64_t n);
 
 typedef enum sc_pw_kind {
-    SC_PW_SAME, SC_PW_CHECKED, SC_PW_FLOAT, SC_PW_TEST, SC_PW_LOGIC, SC_PW_INTEGER, SC_PW_CHOICE
+    SC_PW_SAME,
+    SC_PW_CHECKED,
+    SC_PW_FLOAT,
+    SC_PW_TEST,
+    SC_PW_LOGIC,
+    SC_PW_INTEGER,
+    SC_PW_CHOICE
 } sc_pw_kind;
 
 typedef struct sc_pw_row {
@@ -22,11 +28,11 @@ typedef struct sc_pw_row {
     sc_pw_loop loops[SC_CLASS_COUNT];  // by compute class; NULL when the row does not have it
 } sc_pw_row;
 
-#define PW_SAME(name, ...) extern const sc_pw_row sc_pw_##name;
+#define PW_SAME(name, ...)    extern const sc_pw_row sc_pw_##name;
 #define PW_CHECKED(name, ...) extern const sc_pw_row sc_pw_##name;
-#define PW_FLOAT(name, ...) extern const sc_pw_row sc_pw_##name;
-#define PW_TEST(name, ...) extern const sc_pw_row sc_pw_##name;
-#define PW_LOGIC(name, ...) extern const sc_pw_row sc_pw_##name;
+#define PW_FLOAT(name, ...)   extern const sc_pw_row sc_pw_##name;
+#define PW_TEST(name, ...)    extern const sc_pw_row sc_pw_##name;
+#define PW_LOGIC(name, ...)   extern const sc_pw_row sc_pw_##name;
 #define PW_INTEGER(name, ...) extern const sc_pw_row sc_pw_##name;
 #define PW_BIND(name, row, arguments)
 #include "kernels/pointwise.def"

@@ -10,14 +10,14 @@
 
 // --- functions on four floats --------------------------------------------------------------------
 
-#define LANES1(name, function)                                      \
-    INLINE v4f v4f_##name(v4f x) {                                  \
+#define LANES1(name, function)                                                        \
+    INLINE v4f v4f_##name(v4f x) {                                                    \
         return (v4f){function(x[0]), function(x[1]), function(x[2]), function(x[3])}; \
     }
-#define LANES2(name, function)                                      \
-    INLINE v4f v4f_##name(v4f x, v4f y) {                           \
+#define LANES2(name, function)                                                         \
+    INLINE v4f v4f_##name(v4f x, v4f y) {                                              \
         return (v4f){function(x[0], y[0]), function(x[1], y[1]), function(x[2], y[2]), \
-                     function(x[3], y[3])};                         \
+                     function(x[3], y[3])};                                            \
     }
 LANES1(exp2, sc_exp2_f32)
 LANES1(expm1, sc_expm1_f32)
@@ -62,13 +62,10 @@ INLINE v4f v4f_remainder(v4f a, v4f b) {
 
 // The quotient that belongs to the remainder above, as PyTorch rounds it.
 static float floor_divide_f32(float a, float b) {
-    if (b == 0)
-        return a / b;
+    if (b == 0) return a / b;
     float mod = fmodf(a, b), div = (a - mod) / b;
-    if (mod != 0 && (b < 0) != (mod < 0))
-        div -= 1.0f;
-    if (div == 0)
-        return copysignf(0.0f, a / b);
+    if (mod != 0 && (b < 0) != (mod < 0)) div -= 1.0f;
+    if (div == 0) return copysignf(0.0f, a / b);
     float floored = floorf(div);
     return div - floored > 0.5f ? floored + 1.0f : floored;
 }
@@ -88,35 +85,35 @@ INLINE v4f v4f_logit(v4f x) { return v4f_log(x / (1.0f - x)); }
 
 // --- the same on doubles -------------------------------------------------------------------------
 
-#define f64_exp exp
-#define f64_exp2 exp2
-#define f64_expm1 expm1
-#define f64_log log
-#define f64_log1p log1p
-#define f64_log2 log2
-#define f64_log10 log10
-#define f64_sin sin
-#define f64_cos cos
-#define f64_tan tan
-#define f64_asin asin
-#define f64_acos acos
-#define f64_atan atan
-#define f64_sinh sinh
-#define f64_cosh cosh
-#define f64_tanh tanh
-#define f64_asinh asinh
-#define f64_acosh acosh
-#define f64_atanh atanh
-#define f64_atan2 atan2
-#define f64_pow pow
-#define f64_fmod fmod
-#define f64_ceil ceil
-#define f64_floor floor
-#define f64_trunc trunc
+#define f64_exp     exp
+#define f64_exp2    exp2
+#define f64_expm1   expm1
+#define f64_log     log
+#define f64_log1p   log1p
+#define f64_log2    log2
+#define f64_log10   log10
+#define f64_sin     sin
+#define f64_cos     cos
+#define f64_tan     tan
+#define f64_asin    asin
+#define f64_acos    acos
+#define f64_atan    atan
+#define f64_sinh    sinh
+#define f64_cosh    cosh
+#define f64_tanh    tanh
+#define f64_asinh   asinh
+#define f64_acosh   acosh
+#define f64_atanh   atanh
+#define f64_atan2   atan2
+#define f64_pow     pow
+#define f64_fmod    fmod
+#define f64_ceil    ceil
+#define f64_floor   floor
+#define f64_trunc   trunc
 #define f64_nearest nearbyint
-#define f64_sqrt sqrt
-#define f64_erf erf
-#define f64_abs fabs
+#define f64_sqrt    sqrt
+#define f64_erf     erf
+#define f64_abs     fabs
 
 INLINE double f64_pmax(double x, double bound) { return x < bound ? bound : x; }
 INLINE double f64_pmin(double x, double bound) { return bound < x ? bound : x; }
@@ -127,13 +124,10 @@ INLINE double f64_remainder(double a, double b) {
     return r != 0 && (b < 0) != (r < 0) ? r + b : r;
 }
 static double f64_floor_divide(double a, double b) {
-    if (b == 0)
-        return a / b;
+    if (b == 0) return a / b;
     double mod = fmod(a, b), div = (a - mod) / b;
-    if (mod != 0 && (b < 0) != (mod < 0))
-        div -= 1.0;
-    if (div == 0)
-        return copysign(0.0, a / b);
+    if (mod != 0 && (b < 0) != (mod < 0)) div -= 1.0;
+    if (div == 0) return copysign(0.0, a / b);
     double floored = floor(div);
     return div - floored > 0.5 ? floored + 1.0 : floored;
 }
@@ -149,15 +143,15 @@ INLINE double f64_logit(double x) { return log(x / (1.0 - x)); }
 
 // --- integer functions ---------------------------------------------------------------------------
 
-#define T int32_t
-#define U uint32_t
+#define T        int32_t
+#define U        uint32_t
 #define FN(name) i32_##name
 #include "kernels/pointwise_int.inc"
 #undef T
 #undef U
 #undef FN
-#define T int64_t
-#define U uint64_t
+#define T        int64_t
+#define U        uint64_t
 #define FN(name) i64_##name
 #include "kernels/pointwise_int.inc"
 #undef T
@@ -176,8 +170,7 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
     const float *pa = in[0], *pb = in[1] ? in[1] : pa, *pc = in[2] ? in[2] : pa;
     float *to = out;
     v4f s[3];
-    for (int k = 0; k < 3; k++)
-        s[k] = v4f_splat((float)params->real[k]);
+    for (int k = 0; k < 3; k++) s[k] = v4f_splat((float)params->real[k]);
     int64_t i = 0;
     for (; i + 4 <= n; i += 4)
         v4f_store(to + i, body(v4f_load(pa + i), v4f_load(pb + i), v4f_load(pc + i), s));
@@ -197,53 +190,52 @@ INLINE void drive_test_f32(v4i_body body, void *out, const void *const *in, int6
         v4f a = left == 4 ? v4f_load(pa + i) : v4f_load_part(pa + i, left);
         v4f b = left == 4 ? v4f_load(pb + i) : v4f_load_part(pb + i, left);
         v4i mask = body(a, b, v4f_zero(), NULL);
-        for (size_t k = 0; k < left; k++)
-            to[i + (int64_t)k] = (uint8_t)(mask[k] & 1);
+        for (size_t k = 0; k < left; k++) to[i + (int64_t)k] = (uint8_t)(mask[k] & 1);
     }
 }
 
-#define BLOCK_LOOP(name, suffix, type, result, field)                                       \
+#define BLOCK_LOOP(name, suffix, type, result, field)                                         \
     static void name##_##suffix(void *out, const void *const *in, const sc_pw_params *params, \
-                                int64_t n) {                                                \
-        const type *pa = in[0], *pb = in[1] ? in[1] : in[0], *pc = in[2] ? in[2] : in[0];    \
-        result *to = out;                                                                   \
-        const type s[3] = {(type)params->field[0], (type)params->field[1],                  \
-                           (type)params->field[2]};                                         \
-        for (int64_t i = 0; i < n; i++)                                                     \
-            to[i] = (result)name##_##suffix##_body(pa[i], pb[i], pc[i], s);                 \
+                                int64_t n) {                                                  \
+        const type *pa = in[0], *pb = in[1] ? in[1] : in[0], *pc = in[2] ? in[2] : in[0];     \
+        result *to = out;                                                                     \
+        const type s[3] = {(type)params->field[0], (type)params->field[1],                    \
+                           (type)params->field[2]};                                           \
+        for (int64_t i = 0; i < n; i++)                                                       \
+            to[i] = (result)name##_##suffix##_body(pa[i], pb[i], pc[i], s);                   \
     }
 
-#define S(k) s[k]
+#define S(k)      s[k]
 #define ADD(x, y) ((T)((U)(x) + (U)(y)))
 #define SUB(x, y) ((T)((U)(x) - (U)(y)))
 #define MUL(x, y) ((T)((U)(x) * (U)(y)))
-#define NEG(x) ((T)(0 - (U)(x)))
+#define NEG(x)    ((T)(0 - (U)(x)))
 #define PW_BIND(name, row, arguments)
 
 // f32
-#define K(x) v4f_splat((float)(x))
+#define K(x)            v4f_splat((float)(x))
 #define SEL(test, x, y) v4f_select((v4i)(test), x, y)
-#define V(name, ...) v4f_##name(__VA_ARGS__)
-#define BODY_F32(name, result, expression)                                                  \
-    INLINE result name##_f32_body(v4f a, v4f b, v4f c, const v4f *s) {                      \
-        (void)a, (void)b, (void)c, (void)s;                                                 \
-        return (result)(expression);                                                        \
+#define V(name, ...)    v4f_##name(__VA_ARGS__)
+#define BODY_F32(name, result, expression)                             \
+    INLINE result name##_f32_body(v4f a, v4f b, v4f c, const v4f *s) { \
+        (void)a, (void)b, (void)c, (void)s;                            \
+        return (result)(expression);                                   \
     }
-#define LOOP_F32(name, expression)                                                          \
-    BODY_F32(name, v4f, expression)                                                         \
-    static void name##_f32(void *out, const void *const *in, const sc_pw_params *params,    \
-                           int64_t n) {                                                     \
-        drive_f32(name##_f32_body, out, in, params, n);                                     \
+#define LOOP_F32(name, expression)                                                       \
+    BODY_F32(name, v4f, expression)                                                      \
+    static void name##_f32(void *out, const void *const *in, const sc_pw_params *params, \
+                           int64_t n) {                                                  \
+        drive_f32(name##_f32_body, out, in, params, n);                                  \
     }
-#define PW_SAME(name, real, integer) LOOP_F32(name, real)
+#define PW_SAME(name, real, integer)    LOOP_F32(name, real)
 #define PW_CHECKED(name, real, integer) LOOP_F32(name, real)
-#define PW_FLOAT(name, real) LOOP_F32(name, real)
-#define PW_TEST(name, real, integer)                                                        \
-    BODY_F32(name, v4i, real)                                                               \
-    static void name##_f32(void *out, const void *const *in, const sc_pw_params *params,    \
-                           int64_t n) {                                                     \
-        (void)params;                                                                       \
-        drive_test_f32(name##_f32_body, out, in, n);                                        \
+#define PW_FLOAT(name, real)            LOOP_F32(name, real)
+#define PW_TEST(name, real, integer)                                                     \
+    BODY_F32(name, v4i, real)                                                            \
+    static void name##_f32(void *out, const void *const *in, const sc_pw_params *params, \
+                           int64_t n) {                                                  \
+        (void)params;                                                                    \
+        drive_test_f32(name##_f32_body, out, in, n);                                     \
     }
 #define PW_LOGIC(name, expression)
 #define PW_INTEGER(name, expression)
@@ -258,23 +250,23 @@ INLINE void drive_test_f32(v4i_body body, void *out, const void *const *in, int6
 #undef PW_LOGIC
 #undef PW_INTEGER
 
-#define BODY(name, suffix, type, result, expression)                                        \
-    INLINE result name##_##suffix##_body(type a, type b, type c, const type *s) {           \
-        (void)a, (void)b, (void)c, (void)s;                                                 \
-        return (result)(expression);                                                        \
+#define BODY(name, suffix, type, result, expression)                              \
+    INLINE result name##_##suffix##_body(type a, type b, type c, const type *s) { \
+        (void)a, (void)b, (void)c, (void)s;                                       \
+        return (result)(expression);                                              \
     }
 
 // f64
-#define K(x) ((double)(x))
+#define K(x)            ((double)(x))
 #define SEL(test, x, y) ((test) ? (x) : (y))
-#define V(name, ...) f64_##name(__VA_ARGS__)
-#define LOOP_F64(name, result, expression)        \
-    BODY(name, f64, double, result, expression)   \
+#define V(name, ...)    f64_##name(__VA_ARGS__)
+#define LOOP_F64(name, result, expression)      \
+    BODY(name, f64, double, result, expression) \
     BLOCK_LOOP(name, f64, double, result, real)
-#define PW_SAME(name, real, integer) LOOP_F64(name, double, real)
+#define PW_SAME(name, real, integer)    LOOP_F64(name, double, real)
 #define PW_CHECKED(name, real, integer) LOOP_F64(name, double, real)
-#define PW_FLOAT(name, real) LOOP_F64(name, double, real)
-#define PW_TEST(name, real, integer) LOOP_F64(name, uint8_t, real)
+#define PW_FLOAT(name, real)            LOOP_F64(name, double, real)
+#define PW_TEST(name, real, integer)    LOOP_F64(name, uint8_t, real)
 #define PW_LOGIC(name, expression)
 #define PW_INTEGER(name, expression)
 #include "kernels/pointwise.def"
@@ -289,28 +281,28 @@ INLINE void drive_test_f32(v4i_body body, void *out, const void *const *in, int6
 #undef PW_INTEGER
 
 // Integers of both widths, and truth values.
-#define PW_SAME(name, real, integer) LOOP_INT(name, T, integer)
+#define PW_SAME(name, real, integer)    LOOP_INT(name, T, integer)
 #define PW_CHECKED(name, real, integer) LOOP_INT(name, T, integer)
 #define PW_FLOAT(name, real)
 #define PW_TEST(name, real, integer) LOOP_INT(name, uint8_t, integer)
 #define PW_INTEGER(name, expression) LOOP_INT(name, T, expression)
 #define PW_LOGIC(name, expression)
-#define T int32_t
-#define U uint32_t
+#define T       int32_t
+#define U       uint32_t
 #define N(name) i32_##name
-#define LOOP_INT(name, result, expression)         \
-    BODY(name, i32, int32_t, result, expression)   \
+#define LOOP_INT(name, result, expression)       \
+    BODY(name, i32, int32_t, result, expression) \
     BLOCK_LOOP(name, i32, int32_t, result, integer)
 #include "kernels/pointwise.def"
 #undef T
 #undef U
 #undef N
 #undef LOOP_INT
-#define T int64_t
-#define U uint64_t
+#define T       int64_t
+#define U       uint64_t
 #define N(name) i64_##name
-#define LOOP_INT(name, result, expression)         \
-    BODY(name, i64, int64_t, result, expression)   \
+#define LOOP_INT(name, result, expression)       \
+    BODY(name, i64, int64_t, result, expression) \
     BLOCK_LOOP(name, i64, int64_t, result, integer)
 #include "kernels/pointwise.def"
 #undef T
@@ -329,8 +321,8 @@ INLINE void drive_test_f32(v4i_body body, void *out, const void *const *in, int6
 #define PW_FLOAT(name, real)
 #define PW_TEST(name, real, integer)
 #define PW_INTEGER(name, expression)
-#define PW_LOGIC(name, expression)                       \
-    BODY(name, b8, uint8_t, uint8_t, expression)         \
+#define PW_LOGIC(name, expression)               \
+    BODY(name, b8, uint8_t, uint8_t, expression) \
     BLOCK_LOOP(name, b8, uint8_t, uint8_t, integer)
 #include "kernels/pointwise.def"
 #undef PW_SAME
@@ -341,15 +333,14 @@ INLINE void drive_test_f32(v4i_body body, void *out, const void *const *in, int6
 #undef PW_LOGIC
 
 // Choices move bits, so two widths serve all classes. in[0] is the mask.
-#define CHOICE_LOOP(name, suffix, type, set, unset)                                         \
+#define CHOICE_LOOP(name, suffix, type, set, unset)                                           \
     static void name##_##suffix(void *out, const void *const *in, const sc_pw_params *params, \
-                                int64_t n) {                                                \
-        const uint8_t *mask = in[0];                                                        \
-        const type *pa = in[1], *pb = in[2];                                                \
-        type *to = out;                                                                     \
-        (void)params;                                                                       \
-        for (int64_t i = 0; i < n; i++)                                                     \
-            to[i] = mask[i] ? set[i] : unset[i];                                            \
+                                int64_t n) {                                                  \
+        const uint8_t *mask = in[0];                                                          \
+        const type *pa = in[1], *pb = in[2];                                                  \
+        type *to = out;                                                                       \
+        (void)params;                                                                         \
+        for (int64_t i = 0; i < n; i++) to[i] = mask[i] ? set[i] : unset[i];                  \
     }
 CHOICE_LOOP(where, w32, uint32_t, pa, pb)
 CHOICE_LOOP(where, w64, uint64_t, pa, pb)
@@ -359,7 +350,7 @@ CHOICE_LOOP(masked_fill, w64, uint64_t, pb, pa)
 
 // --- rows ----------------------------------------------------------------------------------------
 
-#define ALL_CLASSES(name)                                                       \
+#define ALL_CLASSES(name)                                                                  \
     [SC_CLASS_F32] = name##_f32, [SC_CLASS_F64] = name##_f64, [SC_CLASS_I32] = name##_i32, \
     [SC_CLASS_I64] = name##_i64
 #define PW_SAME(name, real, integer) \
@@ -368,19 +359,23 @@ CHOICE_LOOP(masked_fill, w64, uint64_t, pb, pa)
     const sc_pw_row sc_pw_##name = {SC_PW_CHECKED, {ALL_CLASSES(name)}};
 #define PW_TEST(name, real, integer) \
     const sc_pw_row sc_pw_##name = {SC_PW_TEST, {ALL_CLASSES(name)}};
-#define PW_FLOAT(name, real)              \
-    const sc_pw_row sc_pw_##name = {      \
-        SC_PW_FLOAT, {[SC_CLASS_F32] = name##_f32, [SC_CLASS_F64] = name##_f64}};
-#define PW_INTEGER(name, expression)      \
-    const sc_pw_row sc_pw_##name = {      \
-        SC_PW_INTEGER, {[SC_CLASS_I32] = name##_i32, [SC_CLASS_I64] = name##_i64}};
+#define PW_FLOAT(name, real)                     \
+    const sc_pw_row sc_pw_##name = {SC_PW_FLOAT, \
+                                    {[SC_CLASS_F32] = name##_f32, [SC_CLASS_F64] = name##_f64}};
+#define PW_INTEGER(name, expression)               \
+    const sc_pw_row sc_pw_##name = {SC_PW_INTEGER, \
+                                    {[SC_CLASS_I32] = name##_i32, [SC_CLASS_I64] = name##_i64}};
 #define PW_LOGIC(name, expression) \
     const sc_pw_row sc_pw_##name = {SC_PW_LOGIC, {[SC_CLASS_B8] = name##_b8}};
 #include "kernels/pointwise.def"
 
-const sc_pw_row sc_pw_where = {
-    SC_PW_CHOICE, {[SC_CLASS_F32] = where_w32, [SC_CLASS_I32] = where_w32,
-                   [SC_CLASS_F64] = where_w64, [SC_CLASS_I64] = where_w64}};
-const sc_pw_row sc_pw_masked_fill = {
-    SC_PW_CHOICE, {[SC_CLASS_F32] = masked_fill_w32, [SC_CLASS_I32] = masked_fill_w32,
-                   [SC_CLASS_F64] = masked_fill_w64, [SC_CLASS_I64] = masked_fill_w64}};
+const sc_pw_row sc_pw_where = {SC_PW_CHOICE,
+                               {[SC_CLASS_F32] = where_w32,
+                                [SC_CLASS_I32] = where_w32,
+                                [SC_CLASS_F64] = where_w64,
+                                [SC_CLASS_I64] = where_w64}};
+const sc_pw_row sc_pw_masked_fill = {SC_PW_CHOICE,
+                                     {[SC_CLASS_F32] = masked_fill_w32,
+                                      [SC_CLASS_I32] = masked_fill_w32,
+                                      [SC_CLASS_F64] = masked_fill_w64,
+                                      [SC_CLASS_I64] = masked_fill_w64}};

@@ -1,11 +1,10 @@
-// Element-wise ops whose row depends on an argument: a rounding mode, an approximation, an exponent,
-// or a dtype that means something else.
+// Element-wise ops whose row depends on an argument: a rounding mode, an approximation, an
+// exponent, or a dtype that means something else.
 #include "kernels/pointwise.h"
 
 static sc_status run_div_mode(const sc_kernel_call *call, const char *arguments) {
     const sc_evalue *mode = call->args[2];
-    if (mode->tag == SC_EVALUE_NONE)
-        return sc_pointwise_run(call, &sc_pw_div, arguments);
+    if (mode->tag == SC_EVALUE_NONE) return sc_pointwise_run(call, &sc_pw_div, arguments);
     if (mode->tag == SC_EVALUE_STRING && sc_str_is(mode->str, "trunc"))
         return sc_pointwise_run(call, &sc_pw_div_trunc, arguments);
     if (mode->tag == SC_EVALUE_STRING && sc_str_is(mode->str, "floor"))

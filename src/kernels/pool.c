@@ -1,11 +1,11 @@
 // Max and average pooling over one to three spatial dims, with fixed or adaptive windows, in any
-// layout. A pixel's channels are taken a block at a time when they are adjacent (channels-last), one
-// by one otherwise. A NaN in a window is its maximum; averages are summed in double.
+// layout. A pixel's channels are taken a block at a time when they are adjacent (channels-last),
+// one by one otherwise. A NaN in a window is its maximum; averages are summed in double.
 #include <math.h>
 
 #include "kernels/iter.h"
 
-#define AXES 3
+#define AXES     3
 #define CHANNELS 64
 
 typedef struct axis {
@@ -19,9 +19,9 @@ typedef struct pool {
     int64_t images, channels;
     int64_t in_image, in_channel, out_image, out_channel;  // strides
     bool adaptive, is_max, counts_pad;
-    int64_t divisor;                      // 0: the size of the window
+    int64_t divisor;  // 0: the size of the window
     bool is_real;
-    sc_load_fn load;                      // to double or int64
+    sc_load_fn load;  // to double or int64
     sc_store_fn store;
 } pool;
 
@@ -53,10 +53,8 @@ static window window_at(const pool *p, const int64_t *at) {
 }
 
 static double divisor_of(const pool *p, const window *w) {
-    if (p->divisor != 0)
-        return (double)p->divisor;
-    if (p->counts_pad && !p->adaptive)
-        return (double)w->padded;
+    if (p->divisor != 0) return (double)p->divisor;
+    if (p->counts_pad && !p->adaptive) return (double)w->padded;
     return (double)(w->count[0] * w->count[1] * w->count[2]);
 }
 
@@ -76,8 +74,7 @@ static void start_window(const pool *p, accumulators *acc, int64_t n, int64_t fi
 
 static void add_f32(const pool *p, accumulators *acc, const float *x, int64_t n, int64_t index) {
     if (!p->is_max) {
-        for (int64_t c = 0; c < n; c++)
-            acc->real[c] += (double)x[c];
+        for (int64_t c = 0; c < n; c++) acc->real[c] += (double)x[c];
         return;
     }
     for (int64_t c = 0; c < n; c++) {
@@ -97,13 +94,14 @@ static void add_any(const pool *p, accumulators *acc, const char *x, int64_t str
     for (int64_t c = 0; c < n; c++) {
         bool larger = p->is_real ? real[c] > acc->real[c] || real[c] != real[c]
                                  : integer[c] > acc->integer[c];
-        if (p->is_max && larger)
-            acc->index[c] = index;
+        if (p->is_max && larger) acc->index[c] = index;
         if (p->is_real)
             acc->real[c] = !p->is_max ? acc->real[c] + real[c] : larger ? real[c] : acc->real[c];
         else
-            acc->integer[c] = !p->is_max ? (int64_t)((uint64_t)acc->integer[c] + (uint64_t)integer[c])
-                                         : larger ? integer[c] : acc->integer[c];
+            acc->integer[c] = !p->is_max
+                                  ? (int64_t)((uint64_t)acc->integer[c] + (uint64_t)integer[c])
+                              : larger ? integer[c]
+                                       : acc->integer[c];
     }
 }
 
@@ -133,9 +131,10 @@ static void pool_pixel(const pool *p, const window *w, int64_t in_offset, int64_
         for (int64_t j = 0, y = w->first[1]; j < w->count[1]; j++, y += w->step[1]) {
             for (int64_t k = 0, z = w->first[2]; k < w->count[2]; k++, z += w->step[2]) {
                 int64_t index = (x * a[1].in + y) * a[2].in + z;
-                const char *at = (const char *)p->in->data +
-                                 (in_offset + x * a[0].in_stride + y * a[1].in_stride +
-                                  z * a[2].in_stride) * width;
+                const char *at =
+                    (const char *)p->in->data +
+                    (in_offset + x * a[0].in_stride + y * a[1].in_stride + z * a[2].in_stride) *
+                        width;
                 if (direct)
                     add_f32(p, &acc, (const float *)(const void *)at, n, index);
                 else
@@ -153,8 +152,8 @@ static void pool_block(const pool *p, int64_t in_offset, int64_t out_offset, int
         for (at[1] = 0; at[1] < a[1].out; at[1]++) {
             for (at[2] = 0; at[2] < a[2].out; at[2]++) {
                 window w = window_at(p, at);
-                int64_t to = at[0] * a[0].out_stride + at[1] * a[1].out_stride +
-                             at[2] * a[2].out_stride;
+                int64_t to =
+                    at[0] * a[0].out_stride + at[1] * a[1].out_stride + at[2] * a[2].out_stride;
                 pool_pixel(p, &w, in_offset, out_offset + to, n);
             }
         }
@@ -171,13 +170,12 @@ static sc_status run_pool(const sc_kernel_call *call, pool *p) {
         (p->indices && p->indices->dtype != SC_DTYPE_I64))
         return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s", call->op->name,
                        sc_dtype_name((sc_dtype)p->in->dtype));
-    if (p->out->numel == 0)
-        return SC_OK;
+    if (p->out->numel == 0) return SC_OK;
     int64_t step = p->in_channel == 1 ? CHANNELS : 1;
     for (int64_t n = 0; n < p->images; n++) {
         for (int64_t c = 0; c < p->channels; c += step)
-            pool_block(p, n * p->in_image + c * p->in_channel, n * p->out_image + c * p->out_channel,
-                       sc_min_i64(step, p->channels - c));
+            pool_block(p, n * p->in_image + c * p->in_channel,
+                       n * p->out_image + c * p->out_channel, sc_min_i64(step, p->channels - c));
     }
     return SC_OK;
 }
@@ -202,8 +200,7 @@ static sc_status pool_dims(const sc_kernel_call *call, pool *p, uint32_t spatial
     for (uint32_t k = 0; k < AXES; k++) {
         axis *a = &p->axes[k];
         *a = (axis){.in = 1, .out = 1, .kernel = 1, .step = 1, .dilation = 1};
-        if (k + spatial < AXES)
-            continue;
+        if (k + spatial < AXES) continue;
         uint32_t d = c + 1 + k - (AXES - spatial);
         a->in = in->sizes[d];
         a->out = out->sizes[d];
@@ -221,11 +218,9 @@ static sc_status pool_windows(const sc_kernel_call *call, pool *p, uint32_t spat
                               bool has_dilation) {
     int64_t kernel[AXES], step[AXES], pad[AXES], dilation[AXES] = {1, 1, 1};
     bool fits = sc_call_ints(call, 1, kernel, AXES, spatial) == spatial;
-    if (sc_call_ints(call, 2, step, AXES, spatial) == 0)
-        memcpy(step, kernel, sizeof step);
+    if (sc_call_ints(call, 2, step, AXES, spatial) == 0) memcpy(step, kernel, sizeof step);
     fits = fits && sc_call_ints(call, 3, pad, AXES, spatial) == spatial;
-    if (has_dilation)
-        fits = fits && sc_call_ints(call, 4, dilation, AXES, spatial) == spatial;
+    if (has_dilation) fits = fits && sc_call_ints(call, 4, dilation, AXES, spatial) == spatial;
     for (uint32_t k = 0; fits && k < spatial; k++) {
         axis *a = &p->axes[k + AXES - spatial];
         const int64_t most = INT32_MAX;  // keeps every product below in range
@@ -238,28 +233,27 @@ static sc_status pool_windows(const sc_kernel_call *call, pool *p, uint32_t spat
         a->dilation = dilation[k];
     }
     if (!fits)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT,
-                       "Use a positive kernel and stride, and a padding of at most half the kernel.",
-                       "%s: wrong window", call->op->name);
+        return sc_fail(
+            call->ctx, SC_ERR_ARGUMENT,
+            "Use a positive kernel and stride, and a padding of at most half the kernel.",
+            "%s: wrong window", call->op->name);
     return SC_OK;
 }
 
 // (self, kernel, stride, padding, dilation, ceil_mode, out, indices)
 static sc_status max_pool(const sc_kernel_call *call, uint32_t spatial) {
-    pool p = {.in = sc_call_tensor(call, 0), .out = sc_call_tensor(call, 6),
-              .indices = sc_call_tensor(call, 7), .is_max = true};
+    pool p = {.in = sc_call_tensor(call, 0),
+              .out = sc_call_tensor(call, 6),
+              .indices = sc_call_tensor(call, 7),
+              .is_max = true};
     SC_TRY(pool_dims(call, &p, spatial));
     SC_TRY(pool_windows(call, &p, spatial, true));
     return run_pool(call, &p);
 }
 
-static sc_status run_max_pool2d(const sc_kernel_call *call) {
-    return max_pool(call, 2);
-}
+static sc_status run_max_pool2d(const sc_kernel_call *call) { return max_pool(call, 2); }
 
-static sc_status run_max_pool3d(const sc_kernel_call *call) {
-    return max_pool(call, 3);
-}
+static sc_status run_max_pool3d(const sc_kernel_call *call) { return max_pool(call, 3); }
 
 // (self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
 static sc_status avg_pool(const sc_kernel_call *call, uint32_t spatial) {
@@ -276,17 +270,11 @@ static sc_status avg_pool(const sc_kernel_call *call, uint32_t spatial) {
     return run_pool(call, &p);
 }
 
-static sc_status run_avg_pool1d(const sc_kernel_call *call) {
-    return avg_pool(call, 1);
-}
+static sc_status run_avg_pool1d(const sc_kernel_call *call) { return avg_pool(call, 1); }
 
-static sc_status run_avg_pool2d(const sc_kernel_call *call) {
-    return avg_pool(call, 2);
-}
+static sc_status run_avg_pool2d(const sc_kernel_call *call) { return avg_pool(call, 2); }
 
-static sc_status run_avg_pool3d(const sc_kernel_call *call) {
-    return avg_pool(call, 3);
-}
+static sc_status run_avg_pool3d(const sc_kernel_call *call) { return avg_pool(call, 3); }
 
 // (self, output_size, out): the result's sizes say it all.
 static sc_status adaptive_avg(const sc_kernel_call *call, uint32_t spatial) {
@@ -309,8 +297,11 @@ static sc_status run_adaptive_avg_pool3d(const sc_kernel_call *call) {
 
 // (self, output_size, out, indices)
 static sc_status adaptive_max(const sc_kernel_call *call, uint32_t spatial) {
-    pool p = {.in = sc_call_tensor(call, 0), .out = sc_call_tensor(call, 2),
-              .indices = sc_call_tensor(call, 3), .adaptive = true, .is_max = true};
+    pool p = {.in = sc_call_tensor(call, 0),
+              .out = sc_call_tensor(call, 2),
+              .indices = sc_call_tensor(call, 3),
+              .adaptive = true,
+              .is_max = true};
     SC_TRY(pool_dims(call, &p, spatial));
     return run_pool(call, &p);
 }

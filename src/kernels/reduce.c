@@ -5,18 +5,18 @@
 
 #include <math.h>
 
-#define T float
-#define A double
-#define FN(name) f32_##name
-#define PLUS(a, b) ((a) + (b))
+#define T           float
+#define A           double
+#define FN(name)    f32_##name
+#define PLUS(a, b)  ((a) + (b))
 #define TIMES(a, b) ((a) * (b))
-#define IS_NAN(x) ((x) != (x))
-#define LOWEST (-INFINITY)
-#define HIGHEST INFINITY
+#define IS_NAN(x)   ((x) != (x))
+#define LOWEST      (-INFINITY)
+#define HIGHEST     INFINITY
 #include "kernels/reduce.inc"
 #undef T
 #undef FN
-#define T double
+#define T        double
 #define FN(name) f64_##name
 #include "kernels/reduce.inc"
 #undef T
@@ -27,14 +27,14 @@
 #undef IS_NAN
 #undef LOWEST
 #undef HIGHEST
-#define T int64_t
-#define A int64_t
-#define FN(name) i64_##name
-#define PLUS(a, b) ((uint64_t)(a) + (uint64_t)(b))
+#define T           int64_t
+#define A           int64_t
+#define FN(name)    i64_##name
+#define PLUS(a, b)  ((uint64_t)(a) + (uint64_t)(b))
 #define TIMES(a, b) ((uint64_t)(a) * (uint64_t)(b))
-#define IS_NAN(x) false
-#define LOWEST INT64_MIN
-#define HIGHEST INT64_MAX
+#define IS_NAN(x)   false
+#define LOWEST      INT64_MIN
+#define HIGHEST     INT64_MAX
 #include "kernels/reduce.inc"
 
 typedef void (*fold_fn)(void *acc, const void *block, int64_t n);
@@ -51,13 +51,15 @@ typedef struct fold_op {
     int64_t start_integer;
 } fold_op;
 
-#define FOLD(name, real, integer)                                                                  \
-    static const fold_op fold_##name = {                                                              \
-        {[SC_CLASS_F32] = f32_##name##_block, [SC_CLASS_F64] = f64_##name##_block,                 \
-         [SC_CLASS_I64] = i64_##name##_block},                                                     \
-        {[SC_CLASS_F32] = f32_##name##_rows, [SC_CLASS_F64] = f64_##name##_rows,                   \
-         [SC_CLASS_I64] = i64_##name##_rows},                                                      \
-        real, integer};
+#define FOLD(name, real, integer)                                              \
+    static const fold_op fold_##name = {{[SC_CLASS_F32] = f32_##name##_block,  \
+                                         [SC_CLASS_F64] = f64_##name##_block,  \
+                                         [SC_CLASS_I64] = i64_##name##_block}, \
+                                        {[SC_CLASS_F32] = f32_##name##_rows,   \
+                                         [SC_CLASS_F64] = f64_##name##_rows,   \
+                                         [SC_CLASS_I64] = i64_##name##_rows},  \
+                                        real,                                  \
+                                        integer};
 FOLD(sum, 0.0, 0)
 FOLD(prod, 1.0, 1)
 FOLD(max, -INFINITY, INT64_MIN)
@@ -65,17 +67,17 @@ FOLD(min, INFINITY, INT64_MAX)
 
 #define COLUMNS 64
 // A run in the element's class stays short enough for f32 to hold its sum well.
-#define RUN 512
+#define RUN     512
 
 typedef struct folding {
     const fold_op *op;
     sc_class class_;
     bool is_native;
     sc_load_fn load;
-    sc_store_fn store;    // from double or int64
+    sc_store_fn store;  // from double or int64
     sc_tensor *out;
     uint32_t out_width;
-    double divide_by;     // 1 unless a mean
+    double divide_by;  // 1 unless a mean
     const sc_reduction *reduction;
 } folding;
 
@@ -116,7 +118,8 @@ static void fold_position(void *user, sc_stream *elements, int64_t out_offset) {
     fold_finish(f, &acc, 1, out_offset, 1);
 }
 
-// `elements` starts at the first column; the columns are the innermost kept dim, adjacent in memory.
+// `elements` starts at the first column; the columns are the innermost kept dim, adjacent in
+// memory.
 static void fold_columns(void *user, sc_stream *elements, int64_t out_offset) {
     const folding *f = user;
     const sc_reduction *r = f->reduction;
@@ -124,8 +127,7 @@ static void fold_columns(void *user, sc_stream *elements, int64_t out_offset) {
     for (int64_t c = 0; c < columns; c += COLUMNS) {
         int64_t n = sc_min_i64(COLUMNS, columns - c);
         accumulator acc[COLUMNS];
-        for (int64_t k = 0; k < n; k++)
-            acc[k] = fold_start(f);
+        for (int64_t k = 0; k < n; k++) acc[k] = fold_start(f);
         sc_stream walk = *elements;
         walk.data += c * walk.item_bytes;
         for (int64_t left = r->count; left > 0; left--) {
@@ -133,8 +135,7 @@ static void fold_columns(void *user, sc_stream *elements, int64_t out_offset) {
             int64_t stride;
             double block[COLUMNS];
             sc_stream_run(&walk, 1, &data, &stride);
-            if (!f->is_native)
-                f->load(block, data, 1, n);
+            if (!f->is_native) f->load(block, data, 1, n);
             f->op->rows[f->class_](acc, f->is_native ? (void *)data : (void *)block, n);
         }
         fold_finish(f, acc, n, out_offset + c * out_stride, out_stride);
@@ -155,8 +156,7 @@ static sc_status fold_dims(const sc_kernel_call *call, const fold_op *op, unsign
     f.op = op;
     f.out = sc_call_out(call);
     f.class_ = sc_class_of(dtype);
-    if (f.class_ == SC_CLASS_I32 || f.class_ == SC_CLASS_B8)
-        f.class_ = SC_CLASS_I64;
+    if (f.class_ == SC_CLASS_I32 || f.class_ == SC_CLASS_B8) f.class_ = SC_CLASS_I64;
     f.load = sc_loader(f.class_, self->dtype);
     f.store = sc_storer(f.class_ == SC_CLASS_I64 ? SC_CLASS_I64 : SC_CLASS_F64, f.out->dtype);
     if (f.class_ == SC_CLASS_COUNT || !f.load || !f.store)
@@ -197,9 +197,7 @@ static uint32_t all_dims(const sc_kernel_call *call) {
     return (1u << sc_call_tensor(call, 0)->rank) - 1;
 }
 
-static sc_status run_mean(const sc_kernel_call *call) {
-    return mean_over(call, all_dims(call));
-}
+static sc_status run_mean(const sc_kernel_call *call) { return mean_over(call, all_dims(call)); }
 
 static sc_status run_prod(const sc_kernel_call *call) {
     return fold_dims(call, &fold_prod, sc_call_out(call)->dtype, all_dims(call), false);
@@ -269,9 +267,7 @@ static sc_status any_over(const sc_kernel_call *call, uint32_t mask) {
     return SC_OK;
 }
 
-static sc_status run_any(const sc_kernel_call *call) {
-    return any_over(call, all_dims(call));
-}
+static sc_status run_any(const sc_kernel_call *call) { return any_over(call, all_dims(call)); }
 
 static sc_status run_any_dims(const sc_kernel_call *call) {
     return any_over(call, sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank));
@@ -281,8 +277,8 @@ static sc_status run_any_dims(const sc_kernel_call *call) {
 
 typedef struct variance {
     const sc_reduction *reduction;
-    sc_load_fn load;       // to double
-    sc_tensor *var, *mean; // mean may be NULL
+    sc_load_fn load;        // to double
+    sc_tensor *var, *mean;  // mean may be NULL
     double divide_by;
 } variance;
 
@@ -306,13 +302,11 @@ static void variance_position(void *user, sc_stream *elements, int64_t out_offse
     for (int64_t left = count; left > 0; left -= SC_BLOCK) {
         int64_t n = sc_min_i64(left, SC_BLOCK);
         sc_stream_load(&again, v->load, block, sizeof *block, n);
-        for (int64_t i = 0; i < n; i++)
-            block[i] = (block[i] - mean) * (block[i] - mean);
+        for (int64_t i = 0; i < n; i++) block[i] = (block[i] - mean) * (block[i] - mean);
         f64_sum_block(&squares, block, n);
     }
     put_real(v->var, out_offset, squares / v->divide_by);
-    if (v->mean)
-        put_real(v->mean, out_offset, mean);
+    if (v->mean) put_real(v->mean, out_offset, mean);
 }
 
 static sc_status variance_over(const sc_kernel_call *call, uint32_t mask, double correction,

@@ -7,13 +7,13 @@
 
 typedef struct sc_reduction {
     const sc_tensor *in;
-    uint32_t rank;                  // kept dims, larger steps of the input first, merged
+    uint32_t rank;  // kept dims, larger steps of the input first, merged
     int64_t sizes[SC_RANK_MAX];
     int64_t in_strides[SC_RANK_MAX];
     int64_t out_strides[SC_RANK_MAX];
-    int64_t out_count;              // product of `sizes`
-    sc_stream reduced;              // over the other dims, at the first kept position
-    int64_t count;                  // how many elements that is
+    int64_t out_count;  // product of `sizes`
+    sc_stream reduced;  // over the other dims, at the first kept position
+    int64_t count;      // how many elements that is
 } sc_reduction;
 
 typedef enum sc_reduce_order {
@@ -25,8 +25,8 @@ typedef enum sc_reduce_order {
 uint32_t sc_call_dim_mask(const sc_kernel_call *call, uint32_t argument, uint32_t rank);
 
 // `out` has the kept dims, or all of them with size 1 for the reduced ones.
-sc_status sc_reduction_init(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in,
-                            const sc_tensor *out, uint32_t mask, sc_reduce_order order);
+sc_status sc_reduction_init(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in, const sc_tensor *out,
+                            uint32_t mask, sc_reduce_order order);
 // For ops whose result has the input's sizes: the walk along one dim. `out` gives kept strides.
 sc_status sc_reduction_init_along(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in,
                                   const sc_tensor *out, uint32_t dim);

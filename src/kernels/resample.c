@@ -19,7 +19,8 @@ static sc_status image_init(const sc_kernel_call *call, image *m, bool any_dtype
     if (m->in->rank != 4 || m->out->rank != 4 || m->in->sizes[0] != m->out->sizes[0] ||
         m->in->sizes[1] != m->out->sizes[1] ||
         (m->out->numel > 0 && (m->in->sizes[2] == 0 || m->in->sizes[3] == 0)))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree", call->op->name);
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
+                       call->op->name);
     m->load = sc_loader(SC_CLASS_F64, m->in->dtype);
     m->store = sc_storer(SC_CLASS_F64, m->out->dtype);
     bool is_number = m->load && m->in->dtype != SC_DTYPE_BOOL;
@@ -38,14 +39,12 @@ static sc_status image_init(const sc_kernel_call *call, image *m, bool any_dtype
 // The k-th scale factor of a float list argument, or 0.
 static double scale_factor(const sc_kernel_call *call, uint32_t argument, uint32_t k) {
     const sc_evalue *value = call->args[argument];
-    if (value->tag != SC_EVALUE_DOUBLE_LIST || k >= value->count)
-        return 0.0;
+    if (value->tag != SC_EVALUE_DOUBLE_LIST || k >= value->count) return 0.0;
     return value->doubles[k];
 }
 
 static float source_scale(int64_t in, int64_t out, double factor, bool align_corners) {
-    if (align_corners)
-        return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0.0f;
+    if (align_corners) return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0.0f;
     return factor > 0.0 ? (float)(1.0 / factor) : (float)in / (float)out;
 }
 
@@ -120,8 +119,7 @@ static void blend_run(const image *m, char *to, int64_t to_stride, const char *c
     }
     for (int64_t i = 0; i < n; i++) {
         double v[4], result;
-        for (int k = 0; k < 4; k++)
-            m->load(&v[k], corners[k] + i * stride * m->in_width, 1, 1);
+        for (int k = 0; k < 4; k++) m->load(&v[k], corners[k] + i * stride * m->in_width, 1, 1);
         result = (double)top * ((double)left * v[0] + (double)x->weight * v[1]) +
                  (double)y->weight * ((double)left * v[2] + (double)x->weight * v[3]);
         m->store(to + i * to_stride * m->out_width, 1, &result, 1);
@@ -173,8 +171,7 @@ typedef struct grid_sampler {
 } grid_sampler;
 
 static double reflect(double x, double twice_low, double twice_high) {
-    if (twice_low == twice_high)
-        return 0.0;
+    if (twice_low == twice_high) return 0.0;
     double low = twice_low / 2, span = (twice_high - twice_low) / 2;
     x = fabs(x - low);
     double extra = fmod(x, span), flips = floor(x / span);
@@ -191,8 +188,7 @@ static double clip(double x, int64_t size) {
 }
 
 static double pad_position(const grid_sampler *g, double x, int64_t size) {
-    if (g->pad == GRID_BORDER)
-        return clip(x, size);
+    if (g->pad == GRID_BORDER) return clip(x, size);
     if (g->pad == GRID_REFLECTION) {
         x = g->align ? reflect(x, 0.0, 2.0 * (double)(size - 1))
                      : reflect(x, -1.0, 2.0 * (double)size - 1.0);
@@ -223,8 +219,7 @@ static double sample_bilinear(const image *m, const char *plane, double y, doubl
 static double cubic_weight(double x) {
     const double a = -0.75;
     x = fabs(x);
-    if (x <= 1.0)
-        return ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
+    if (x <= 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
     return x < 2.0 ? ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a : 0.0;
 }
 
@@ -242,12 +237,10 @@ static double sample_bicubic(const grid_sampler *g, const char *plane, double y,
 }
 
 static double sample(const grid_sampler *g, const char *plane, double y, double x) {
-    if (g->mode == GRID_BICUBIC)
-        return sample_bicubic(g, plane, y, x);
+    if (g->mode == GRID_BICUBIC) return sample_bicubic(g, plane, y, x);
     y = pad_position(g, y, g->m.in_size[0]);
     x = pad_position(g, x, g->m.in_size[1]);
-    if (g->mode == GRID_NEAREST)
-        return pixel(&g->m, plane, nearbyint(y), nearbyint(x));
+    if (g->mode == GRID_NEAREST) return pixel(&g->m, plane, nearbyint(y), nearbyint(x));
     return sample_bilinear(&g->m, plane, y, x);
 }
 
@@ -255,15 +248,15 @@ static double sample(const grid_sampler *g, const char *plane, double y, double 
 static sc_status run_grid_sampler(const sc_kernel_call *call) {
     const sc_tensor *grid = sc_call_tensor(call, 1);
     int64_t mode = sc_call_integer(call, 2), pad = sc_call_integer(call, 3);
-    grid_sampler g = {.mode = (grid_mode)mode, .pad = (grid_pad)pad,
-                      .align = sc_call_integer(call, 4) != 0};
+    grid_sampler g = {
+        .mode = (grid_mode)mode, .pad = (grid_pad)pad, .align = sc_call_integer(call, 4) != 0};
     SC_TRY(image_init(call, &g.m, false));
     const sc_tensor *out = g.m.out;
     if (mode < 0 || mode > 2 || pad < 0 || pad > 2)
         return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "grid_sampler does not know this mode");
     if (grid->rank != 4 || grid->sizes[0] != out->sizes[0] || grid->sizes[1] != out->sizes[2] ||
-        grid->sizes[2] != out->sizes[3] || grid->sizes[3] != 2 ||
-        grid->dtype != g.m.in->dtype || !sc_dtype_is_float((sc_dtype)grid->dtype))
+        grid->sizes[2] != out->sizes[3] || grid->sizes[3] != 2 || grid->dtype != g.m.in->dtype ||
+        !sc_dtype_is_float((sc_dtype)grid->dtype))
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "grid_sampler: the grid does not fit");
     for (int64_t n = 0; n < out->sizes[0]; n++) {
         for (int64_t y = 0; y < out->sizes[2]; y++) {
@@ -274,9 +267,9 @@ static sc_status run_grid_sampler(const sc_kernel_call *call) {
                 double column = unnormalize(&g, at[0], g.m.in_size[1]);
                 double row = unnormalize(&g, at[1], g.m.in_size[0]);
                 for (int64_t c = 0; c < out->sizes[1]; c++) {
-                    const char *plane = (const char *)g.m.in->data +
-                                        (n * g.m.in->strides[0] + c * g.m.in->strides[1]) *
-                                            g.m.in_width;
+                    const char *plane =
+                        (const char *)g.m.in->data +
+                        (n * g.m.in->strides[0] + c * g.m.in->strides[1]) * g.m.in_width;
                     int64_t to = n * out->strides[0] + c * out->strides[1] + y * out->strides[2] +
                                  x * out->strides[3];
                     double value = sample(&g, plane, row, column);

@@ -11,9 +11,9 @@ typedef struct softmax {
     sc_load_fn load;
     sc_store_fn store;
     const sc_tensor *out;
-    int64_t step;     // of the result along the dim
+    int64_t step;  // of the result along the dim
     bool takes_log;
-    bool is_direct;   // f32 in and out, both dense along the dim
+    bool is_direct;  // f32 in and out, both dense along the dim
 } softmax;
 
 // --- dense f32 rows ------------------------------------------------------------------------------
@@ -21,13 +21,10 @@ typedef struct softmax {
 static float row_max(const float *x, int64_t n) {
     v4f best = v4f_splat(-INFINITY);
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        best = v4f_pmax(v4f_load(x + i), best);
+    for (; i + 4 <= n; i += 4) best = v4f_pmax(v4f_load(x + i), best);
     float max = -INFINITY;
-    for (int k = 0; k < 4; k++)
-        max = best[k] > max ? best[k] : max;
-    for (; i < n; i++)
-        max = x[i] > max ? x[i] : max;
+    for (int k = 0; k < 4; k++) max = best[k] > max ? best[k] : max;
+    for (; i < n; i++) max = x[i] > max ? x[i] : max;
     return max;
 }
 
@@ -39,8 +36,7 @@ static double row_exp_sum(float *out, const float *x, int64_t n, float max) {
         v4f part = v4f_zero();
         for (int64_t end = sc_min_i64(n - 3, i + 256); i < end; i += 4) {
             v4f e = v4f_exp(v4f_load(x + i) - max);
-            if (out)
-                v4f_store(out + i, e);
+            if (out) v4f_store(out + i, e);
             part = part + e;
         }
         sum += (double)v4f_sum(part);
@@ -48,10 +44,8 @@ static double row_exp_sum(float *out, const float *x, int64_t n, float max) {
     if (i < n) {
         size_t left = (size_t)(n - i);
         v4f e = v4f_exp(v4f_load_part(x + i, left) - max);
-        if (out)
-            v4f_store_part(out + i, e, left);
-        for (size_t k = 0; k < left; k++)
-            sum += (double)e[k];
+        if (out) v4f_store_part(out + i, e, left);
+        for (size_t k = 0; k < left; k++) sum += (double)e[k];
     }
     return sum;
 }
@@ -59,15 +53,13 @@ static double row_exp_sum(float *out, const float *x, int64_t n, float max) {
 static void row_softmax(float *out, const float *x, int64_t n) {
     double sum = row_exp_sum(out, x, n, row_max(x, n));
     float scale = (float)(1.0 / sum);
-    for (int64_t i = 0; i < n; i++)
-        out[i] *= scale;
+    for (int64_t i = 0; i < n; i++) out[i] *= scale;
 }
 
 static void row_log_softmax(float *out, const float *x, int64_t n) {
     float max = row_max(x, n);
     float log_sum = v4f_log(v4f_splat((float)row_exp_sum(NULL, x, n, max)))[0];
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (x[i] - max) - log_sum;
+    for (int64_t i = 0; i < n; i++) out[i] = (x[i] - max) - log_sum;
 }
 
 // --- everything else -----------------------------------------------------------------------------
@@ -94,8 +86,7 @@ static double strided_sum(const softmax *s, sc_stream walk, double *block, doubl
             sum += row_exp_sum(NULL, (const float *)block, n, (float)max);
             continue;
         }
-        for (int64_t i = 0; i < n; i++)
-            sum += exp(block[i] - max);
+        for (int64_t i = 0; i < n; i++) sum += exp(block[i] - max);
     }
     return sum;
 }
@@ -103,14 +94,12 @@ static double strided_sum(const softmax *s, sc_stream walk, double *block, doubl
 static void finish_f32(const softmax *s, float *block, int64_t n, float max, double sum) {
     if (s->takes_log) {
         float log_sum = v4f_log(v4f_splat((float)sum))[0];
-        for (int64_t i = 0; i < n; i++)
-            block[i] = (block[i] - max) - log_sum;
+        for (int64_t i = 0; i < n; i++) block[i] = (block[i] - max) - log_sum;
         return;
     }
     float scale = (float)(1.0 / sum);
     (void)row_exp_sum(block, block, n, max);
-    for (int64_t i = 0; i < n; i++)
-        block[i] *= scale;
+    for (int64_t i = 0; i < n; i++) block[i] *= scale;
 }
 
 static void finish_f64(const softmax *s, double *block, int64_t n, double max, double sum) {
@@ -167,18 +156,13 @@ static sc_status normalize(const sc_kernel_call *call, bool takes_log) {
     s.step = out->rank > 0 && out->sizes[dim] > 1 ? out->strides[dim] : 1;
     s.is_direct = self->dtype == SC_DTYPE_F32 && out->dtype == SC_DTYPE_F32 && s.step == 1 &&
                   s.reduction.reduced.strides[0] == 1;
-    if (s.reduction.count > 0)
-        sc_reduction_each(&s.reduction, softmax_position, &s);
+    if (s.reduction.count > 0) sc_reduction_each(&s.reduction, softmax_position, &s);
     return SC_OK;
 }
 
-static sc_status run_softmax(const sc_kernel_call *call) {
-    return normalize(call, false);
-}
+static sc_status run_softmax(const sc_kernel_call *call) { return normalize(call, false); }
 
-static sc_status run_log_softmax(const sc_kernel_call *call) {
-    return normalize(call, true);
-}
+static sc_status run_log_softmax(const sc_kernel_call *call) { return normalize(call, true); }
 
 SC_KERNEL(softmax, .run = run_softmax);
 SC_KERNEL(log_softmax, .run = run_log_softmax);

@@ -13,20 +13,19 @@ typedef struct sorting {
     sc_class class_;
     sc_load_fn load;
     const sc_tensor *self, *values, *indices;
-    int64_t step;            // of the results along the dim
-    int64_t in_step;         // of the input
-    int64_t kept;            // results per row
+    int64_t step;     // of the results along the dim
+    int64_t in_step;  // of the input
+    int64_t kept;     // results per row
     bool descending;
-    bool is_median;          // NaN decides; else the element of rank `nth`
-    bool is_single;          // one result of rank `nth`
+    bool is_median;  // NaN decides; else the element of rank `nth`
+    bool is_single;  // one result of rank `nth`
     int64_t nth;
-    ranked *rows;            // twice the row length
+    ranked *rows;  // twice the row length
 } sorting;
 
 static uint64_t real_key(double x) {
     uint64_t bits;
-    if (x != x)
-        return UINT64_MAX;
+    if (x != x) return UINT64_MAX;
     x = x == 0 ? 0.0 : x;
     memcpy(&bits, &x, sizeof bits);
     return bits >> 63 ? ~bits : bits | 1ull << 63;
@@ -62,8 +61,7 @@ static int64_t rank_row(const sorting *s, sc_stream *elements) {
         for (int64_t i = 0; i < n; i++, index++) {
             uint64_t key = s->class_ == SC_CLASS_F64 ? real_key(block.real[i])
                                                      : (uint64_t)block.integer[i] ^ 1ull << 63;
-            if (s->class_ == SC_CLASS_F64 && key == UINT64_MAX && first_nan < 0)
-                first_nan = index;
+            if (s->class_ == SC_CLASS_F64 && key == UINT64_MAX && first_nan < 0) first_nan = index;
             s->rows[index] = (ranked){s->descending ? ~key : key, index};
         }
     }
@@ -78,8 +76,7 @@ static void sort_position(void *user, sc_stream *elements, int64_t out_offset) {
     ranked *sorted = merge_sort(s->rows, s->rows + count, count);
     for (int64_t i = 0; i < s->kept; i++) {
         int64_t index = sorted[s->is_single ? s->nth : i].index;
-        if (s->is_median && first_nan >= 0)
-            index = first_nan;
+        if (s->is_median && first_nan >= 0) index = first_nan;
         int64_t at = out_offset + i * s->step;
         memcpy((char *)s->values->data + at * width, row + index * s->in_step * width, width);
         ((int64_t *)s->indices->data)[at] = index;
@@ -89,8 +86,7 @@ static void sort_position(void *user, sc_stream *elements, int64_t out_offset) {
 static uint64_t sort_scratch(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0);
     int64_t longest = 1;
-    for (uint32_t d = 0; d < self->rank; d++)
-        longest = sc_max_i64(longest, self->sizes[d]);
+    for (uint32_t d = 0; d < self->rank; d++) longest = sc_max_i64(longest, self->sizes[d]);
     return 2 * (uint64_t)longest * sizeof(ranked);
 }
 

@@ -6,9 +6,7 @@
 
 #include "kernels/simd/simd.h"
 
-static inline v4f v4f_abs(v4f x) {
-    return (v4f)((v4i)x & 0x7fffffff);
-}
+static inline v4f v4f_abs(v4f x) { return (v4f)((v4i)x & 0x7fffffff); }
 
 // Magnitude of `x`, sign of `sign`.
 static inline v4f v4f_copysign(v4f x, v4f sign) {
@@ -17,9 +15,7 @@ static inline v4f v4f_copysign(v4f x, v4f sign) {
 }
 
 // 2^n for n in [-126, 127].
-static inline v4f v4f_exp2_int(v4i n) {
-    return (v4f)((n + 127) << 23);
-}
+static inline v4f v4f_exp2_int(v4i n) { return (v4f)((n + 127) << 23); }
 
 // Nearest integer, ties to even; right for |x| < 2^22.
 static inline v4f v4f_nearest_small(v4f x) {
@@ -35,8 +31,7 @@ static inline v4f v4f_sqrt(v4f x) {
 #if defined(__wasm_simd128__)
     return (v4f)wasm_f32x4_sqrt((v128_t)x);
 #else
-    for (int i = 0; i < 4; i++)
-        x[i] = __builtin_sqrtf(x[i]);
+    for (int i = 0; i < 4; i++) x[i] = __builtin_sqrtf(x[i]);
     return x;
 #endif
 }
@@ -65,9 +60,9 @@ static inline v4f v4f_exp(v4f x) {
 static inline v4f v4f_log(v4f x) {
     v4i tiny = x < 1.17549435e-38f;
     v4f scaled = v4f_select(tiny, x * 8388608.0f, x);
-    v4i bits = (v4i)scaled;
-    v4i exponent = ((bits - 0x3f3504f3) >> 23);
-    v4f m = (v4f)(bits - (exponent << 23)) - 1.0f;
+    v4u bits = (v4u)scaled;
+    v4i exponent = (v4i)(bits - 0x3f3504f3u) >> 23;
+    v4f m = (v4f)(bits - ((v4u)exponent << 23)) - 1.0f;
     v4f n = __builtin_convertvector(exponent - (tiny & 23), v4f);
     v4f p = m * 7.0376836292e-2f - 1.1514610310e-1f;
     p = p * m + 1.1676998740e-1f;
