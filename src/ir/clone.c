@@ -92,16 +92,15 @@ static sc_status clone_nodes(cloner *c, const sc_graph *from, sc_node *position)
     for (const sc_node *node = from->first; node; node = node->next) {
         sc_arg *args;
         SC_TRY(clone_args(c, node, &args));
-        sc_node *copy = sc_node_new(c->target, node->op, args, node->arg_count, node->out_count,
-                                    node->name->text);
+        sc_node *copy = sc_node_new_as(c->target, node->op, args, node->arg_count,
+                                       node->out_count, node->name);
         copy->meta = node->meta;
         copy->arg_names = node->arg_names;
         copy->tag = node->tag;
         for (uint32_t i = 0; i < node->out_count; i++) {
             bool follows = node->out_count == 1 && node->outs[i]->name == node->name;
             if (!follows)
-                copy->outs[i]->name =
-                    sc_graph_unique_name(c->target, sc_name_str(node->outs[i]->name));
+                copy->outs[i]->name = sc_graph_take_name(c->target, node->outs[i]->name);
             SC_TRY(clone_type(c, node->outs[i], copy->outs[i]));
             bind(c, node->outs[i], sc_arg_value(copy->outs[i]));
         }

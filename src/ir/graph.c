@@ -42,15 +42,9 @@ sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **ou
 #define NAME_TAKEN 1u
 #define NAME_BASE_MAX 200
 
-static uintptr_t name_state(const sc_graph *graph, sc_str name) {
-    return (uintptr_t)sc_map_get(&graph->names, name);
-}
-
-static const sc_name *take_name(sc_graph *graph, sc_str wanted) {
-    const sc_name *name = sc_name_intern(graph->ctx->names, wanted);
-    uintptr_t state = name_state(graph, wanted);
-    sc_map_set(&graph->names, sc_name_str(name), (void *)(state | NAME_TAKEN));
-    return name;
+static uint64_t name_state(const sc_graph *graph, const sc_name *name) {
+    const uint64_t *state = sc_imap_find(&graph->names, SC_PTR_KEY(name));
+    return state ? *state : 0;
 }
 
 // "add_12" is "add" with a number: the number is dropped before a new one is sought.
@@ -63,32 +57,46 @@ static sc_str strip_suffix(sc_str name) {
     return sc_str_slice(name, 0, end - 1);
 }
 
-const sc_name *sc_graph_unique_name(sc_graph *graph, sc_str wanted) {
-    if (wanted.size == 0)
-        wanted = SC_STR("v");
-    if (!(name_state(graph, wanted) & NAME_TAKEN))
-        return take_name(graph, wanted);
-    sc_str base = strip_suffix(wanted);
-    if (base.size > NAME_BASE_MAX)
-        base.size = NAME_BASE_MAX;
-    // The counter only grows, so all searches together cost no more than the names there are.
-    uintptr_t next = name_state(graph, base) >> 1;
+static const sc_name *numbered(sc_graph *graph, sc_str base, uint64_t number) {
     char text[NAME_BASE_MAX + 24];
-    sc_str candidate = {text, 0};
-    do {
-        next++;
-        int size = snprintf(text, sizeof(text), SC_STR_FMT "_%llu", SC_STR_ARG(base),
-                            (unsigned long long)next);
-        candidate.size = (size_t)size;
-    } while (name_state(graph, candidate) & NAME_TAKEN);
-    sc_str base_key = sc_name_str(sc_name_intern(graph->ctx->names, base));
-    uintptr_t taken = name_state(graph, base) & NAME_TAKEN;
-    sc_map_set(&graph->names, base_key, (void *)(next << 1 | taken));
-    return take_name(graph, candidate);
+    int size = snprintf(text, sizeof(text), SC_STR_FMT "_%llu", SC_STR_ARG(base),
+                        (unsigned long long)number);
+    return sc_name_intern(graph->ctx->names, (sc_str){text, (size_t)size});
+}
+
+// The counter of a base only grows, so all searches together cost no more than the names there are.
+static const sc_name *next_numbered(sc_graph *graph, sc_str base) {
+    const sc_name *key = sc_name_intern(graph->ctx->names, base), *name;
+    uint64_t state = name_state(graph, key), next = state >> 1;
+    do
+        name = numbered(graph, base, ++next);
+    while (name_state(graph, name) & NAME_TAKEN);
+    sc_imap_set(&graph->names, SC_PTR_KEY(key), next << 1 | (state & NAME_TAKEN));
+    return name;
+}
+
+const sc_name *sc_graph_unique_name(sc_graph *graph, sc_str wanted) {
+    return sc_graph_take_name(
+        graph, sc_name_intern(graph->ctx->names, wanted.size ? wanted : SC_STR("v")));
+}
+
+const sc_name *sc_graph_take_name(sc_graph *graph, const sc_name *wanted) {
+    const sc_name *name = wanted;
+    uint64_t state = name_state(graph, name);
+    if (state & NAME_TAKEN) {
+        sc_str base = strip_suffix(sc_name_str(name));
+        if (base.size > NAME_BASE_MAX)
+            base.size = NAME_BASE_MAX;
+        name = next_numbered(graph, base);
+        state = name_state(graph, name);
+    }
+    sc_imap_set(&graph->names, SC_PTR_KEY(name), state | NAME_TAKEN);
+    return name;
 }
 
 bool sc_graph_has_name(const sc_graph *graph, sc_str name) {
-    return (name_state(graph, name) & NAME_TAKEN) != 0;
+    const sc_name *interned = sc_name_intern(graph->ctx->names, name);
+    return (name_state(graph, interned) & NAME_TAKEN) != 0;
 }
 
 // --- Use lists -------------------------------------------------------------------------------------
@@ -133,6 +141,8 @@ static void copy_into(sc_arena *arena, sc_node *user, sc_arg *slot, const sc_arg
     slot->user = user;
     if (slot->kind == SC_ARG_VALUE) {
         attach_use(slot);
+    } else if (slot->kind == SC_ARG_GRAPH) {
+        user->graph->has_bodies = true;
     } else if (slot->kind == SC_ARG_LIST) {
         slot->items = slot->count ? sc_new_array(arena, sc_arg, slot->count) : NULL;
         for (uint32_t i = 0; i < slot->count; i++)
@@ -201,7 +211,7 @@ sc_graph *sc_graph_new(sc_method *method, sc_graph *parent, sc_str name) {
     graph->method = method;
     graph->parent = parent;
     graph->name = name.size ? sc_name_intern(ctx->names, name) : NULL;
-    sc_map_init(&graph->names, ctx->arena);
+    sc_imap_init(&graph->names, ctx->arena);
     graph->ret = sc_new(ctx->arena, sc_node);
     graph->ret->graph = graph;
     return graph;
@@ -250,11 +260,18 @@ static sc_str base_name(const sc_op *op) {
 
 sc_node *sc_node_new(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t arg_count,
                      uint32_t out_count, const char *name_hint) {
+    sc_str wanted = name_hint ? sc_str_from(name_hint) : base_name(op);
+    return sc_node_new_as(graph, op, args, arg_count, out_count,
+                          sc_name_intern(graph->ctx->names, wanted));
+}
+
+sc_node *sc_node_new_as(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t arg_count,
+                        uint32_t out_count, const sc_name *wanted) {
     sc_arena *arena = graph->ctx->arena;
     sc_node *node = sc_new(arena, sc_node);
     node->op = op;
     node->graph = graph;
-    node->name = sc_graph_unique_name(graph, name_hint ? sc_str_from(name_hint) : base_name(op));
+    node->name = sc_graph_take_name(graph, wanted);
     node->args = copy_args(arena, node, args, arg_count);
     node->arg_count = arg_count;
     node->out_count = out_count;

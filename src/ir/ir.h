@@ -97,7 +97,8 @@ struct sc_graph {
     uint32_t node_count;
     SC_VEC(sc_value *) inputs;
     sc_node *ret;            // pseudo-node without op: its args are the graph's outputs
-    sc_map names;            // taken value and node names -> next suffix
+    bool has_bodies;         // a node of it was given a graph
+    sc_imap names;           // taken value and node names -> next suffix
 };
 
 // --- Signature -----------------------------------------------------------------------------------
@@ -172,6 +173,8 @@ sc_graph *sc_graph_new(sc_method *method, sc_graph *parent, sc_str name);
 // Names are made unique within the graph by a suffix when taken.
 sc_value *sc_graph_add_input(sc_graph *graph, sc_str name, sc_value_type type);
 const sc_name *sc_graph_unique_name(sc_graph *graph, sc_str wanted);
+// The same for a name that is interned already, which saves looking it up.
+const sc_name *sc_graph_take_name(sc_graph *graph, const sc_name *wanted);
 bool sc_graph_has_name(const sc_graph *graph, sc_str name);
 // Replaces all outputs; `args` is copied.
 void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count);
@@ -182,6 +185,8 @@ void sc_graph_remove_input(sc_graph *graph, uint32_t index);
 // and name the caller sets. Not yet in the graph's order. `name_hint` NULL derives one from the op.
 sc_node *sc_node_new(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t arg_count,
                      uint32_t out_count, const char *name_hint);
+sc_node *sc_node_new_as(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t arg_count,
+                        uint32_t out_count, const sc_name *wanted);
 void sc_graph_append(sc_graph *graph, sc_node *node);
 void sc_graph_insert_before(sc_node *position, sc_node *node);
 void sc_graph_move_before(sc_node *position, sc_node *node);

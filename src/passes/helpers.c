@@ -13,7 +13,7 @@ static sc_status visit_arg(sc_ctx *ctx, sc_arg *arg, sc_graph_visitor visit, voi
 // Recursion is as deep as bodies nest, which importer and parser bound.
 sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, void *user) {
     SC_TRY(visit(ctx, graph, user));
-    for (sc_node *node = graph->first; node; node = node->next)
+    for (sc_node *node = graph->first; node && graph->has_bodies; node = node->next)
         if (sc_op_has(node->op, SC_HIGHER_ORDER) || sc_op_has(node->op, SC_FOREIGN))
             for (uint32_t i = 0; i < node->arg_count; i++)
                 SC_TRY(visit_arg(ctx, &node->args[i], visit, user));

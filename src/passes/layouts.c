@@ -77,6 +77,7 @@ static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, boo
         *out = (sc_value *)(uintptr_t)*twin;
         return SC_OK;
     }
+    sc_where_set_node(l->ctx, position);
     if (nhwc && value->spec.rank != 4 && value->spec.rank != 5)
         return sc_fail(l->ctx, SC_ERR_UNSUPPORTED, NULL,
                        "a tensor of rank %u cannot follow one in channels-last order",
@@ -153,10 +154,8 @@ static sc_status treat(legaliser *l, sc_node *node) {
 // What bodies take and return is row-major, so that it does not matter which of them runs.
 static sc_status treat_graph(legaliser *l, const bool *wanted) {
     sc_graph *graph = l->graph;
-    for (sc_node *node = graph->first; node; node = node->next) {
-        sc_where_set_node(l->ctx, node);
+    for (sc_node *node = graph->first; node; node = node->next)
         SC_TRY(treat(l, node));
-    }
     for (uint32_t i = 0; i < graph->ret->arg_count; i++)
         SC_TRY(convert_arg(l, graph->ret, &graph->ret->args[i], wanted[i]));
     return SC_OK;

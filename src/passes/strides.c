@@ -46,6 +46,7 @@ static sc_status derive(sc_ctx *ctx, sc_node *node) {
                 sc_spec_canonicalise(ctx->arena, exprs, &node->outs[i]->spec);
         return SC_OK;
     }
+    sc_where_set_node(ctx, node);
     sc_infer infer = {.ctx = ctx, .arena = ctx->scratch, .exprs = exprs, .op = node->op,
                       .arg_count = node->arg_count};
     sc_iarg *args = NULL;
@@ -71,7 +72,6 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         if (graph->inputs.data[i]->type == SC_VALUE_TENSOR)
             sc_spec_canonicalise(ctx->arena, graph->method->exprs, &graph->inputs.data[i]->spec);
     for (sc_node *node = graph->first; node; node = node->next) {
-        sc_where_set_node(ctx, node);
         sc_mark mark = sc_arena_mark(ctx->scratch);
         sc_status status = derive(ctx, node);
         sc_arena_rewind(ctx->scratch, mark);
