@@ -20,6 +20,8 @@ export type Client = Remote<Engine> & {
 interface Connection {
   port: Port;
   terminate(): void;
+  /** Keeps the process alive while calls are under way, and only then. */
+  keepAlive(isBusy: boolean): void;
 }
 
 async function connect(
@@ -33,7 +35,7 @@ async function connect(
     worker.onmessage = (event: MessageEvent<Reply>) => receive(event.data);
     worker.onerror = (event) => broke(event.message || "the worker could not be started");
     worker.onmessageerror = () => broke("a message of the worker could not be read");
-    return { port: worker, terminate: () => worker.terminate() };
+    return { port: worker, terminate: () => worker.terminate(), keepAlive: () => undefined };
   }
   const { Worker: NodeWorker } = await import("node:worker_threads");
   // Bundlers for pages look for `new URL` of a literal and would ship the script twice.
@@ -41,11 +43,10 @@ async function connect(
   const worker = new NodeWorker(new URL(script, import.meta.url));
   worker.on("message", receive);
   worker.on("error", (error: Error) => broke(error.message));
-  // The process may end while the worker waits for calls.
-  worker.unref();
   return {
     port: { postMessage: (message, transfer) => worker.postMessage(message, transfer as never) },
     terminate: () => void worker.terminate(),
+    keepAlive: (isBusy) => (isBusy ? worker.ref() : worker.unref()),
   };
 }
 
@@ -78,7 +79,11 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     },
     broke,
   );
-  caller = new Caller(connection.port, options.onLog ?? (() => undefined));
+  caller = new Caller(
+    connection.port,
+    options.onLog ?? (() => undefined),
+    connection.keepAlive.bind(connection),
+  );
   const start: Start =
     options.wasm === undefined ? { type: "start" } : { type: "start", wasm: options.wasm };
   connection.port.postMessage(start, []);
@@ -86,6 +91,7 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     connection.terminate();
     throw error;
   });
+  connection.keepAlive(false);
   const terminate = (): void => {
     connection.terminate();
     caller.fail(new SconcePanic("the worker was ended", "disposed"));

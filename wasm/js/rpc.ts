@@ -21,7 +21,6 @@ export type Request =
       progress: boolean;
       optionsAt: number;
     }
-  | { type: "cancel"; id: number }
   | { type: "dispose"; object: number };
 
 export type Reply =
@@ -224,6 +223,7 @@ export class Caller {
   constructor(
     private readonly port: Port,
     private readonly onLog: (severity: "note" | "warning" | "error", text: string) => void,
+    private readonly onBusy: (isBusy: boolean) => void,
   ) {
     if (typeof FinalizationRegistry !== "undefined") {
       this.forgotten = new FinalizationRegistry((object) => this.dispose(object));
@@ -238,10 +238,12 @@ export class Caller {
       call.reject(error);
     }
     this.pending.clear();
+    this.onBusy(false);
   }
 
-  get isDead(): boolean {
-    return this.dead !== undefined;
+  private settle(id: number): void {
+    this.pending.delete(id);
+    if (this.pending.size === 0) this.onBusy(false);
   }
 
   call(object: number, method: string, args: readonly unknown[]): Promise<unknown> {
@@ -256,12 +258,12 @@ export class Caller {
     const sent = args.map((arg, i) => (i === optionsAt ? withoutListeners(arg as object) : arg));
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.port.postMessage({ type: "cancel", id } satisfies Request, []);
-        this.pending.delete(id);
+        this.settle(id);
         reject(cancelled());
       };
       signal?.addEventListener("abort", onAbort, { once: true });
       const stop = (): void => signal?.removeEventListener("abort", onAbort);
+      this.onBusy(true);
       this.pending.set(id, { resolve, reject, onProgress: options.onProgress, stop });
       const request: Request = {
         type: "call",
@@ -295,7 +297,7 @@ export class Caller {
       call.onProgress?.({ phase: reply.phase, done: reply.done, total: reply.total });
       return;
     }
-    this.pending.delete(reply.id);
+    this.settle(reply.id);
     call.stop();
     if (reply.type === "result") call.resolve(reply.value);
     else if (reply.type === "object")

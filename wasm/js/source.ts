@@ -50,10 +50,11 @@ class BlobSource implements RandomAccess {
   }
   read(offset: number, length: number): Uint8Array {
     if (length >= WINDOW_BYTES) return this.fetch(offset, offset + length);
-    const isInside = offset >= this.windowStart && offset + length <= this.windowStart + this.window.length;
+    const isInside =
+      offset >= this.windowStart && offset + length <= this.windowStart + this.window.length;
     if (!isInside) {
       // Aligned, so that reading backwards profits too, unless the range crosses the edge.
-      const aligned = offset - offset % WINDOW_BYTES;
+      const aligned = offset - (offset % WINDOW_BYTES);
       this.windowStart = offset + length <= aligned + WINDOW_BYTES ? aligned : offset;
       this.window = this.fetch(this.windowStart, this.windowStart + WINDOW_BYTES);
     }

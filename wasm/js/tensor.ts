@@ -31,13 +31,12 @@ const ARRAYS: Record<DType, ArrayConstructor> = {
   float8_e4m3fnuz: Uint8Array,
 };
 
-/** The array for a dtype over a fresh buffer of bytes. */
+/** The array for a dtype over a buffer of its own: `bytes` itself when nothing else is in its buffer. */
 export function dataFromBytes(dtype: DType, bytes: Uint8Array): TensorData {
-  const own =
-    bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
-      ? (bytes.buffer as ArrayBuffer)
-      : bytes.slice().buffer;
-  return new ARRAYS[dtype](own);
+  const isWhole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
+  // Not bytes.slice(): Node's Buffer overrides it with a view of the same memory.
+  const own = isWhole ? bytes.buffer : Uint8Array.prototype.slice.call(bytes).buffer;
+  return new ARRAYS[dtype](own as ArrayBuffer);
 }
 
 export function bytesOf(tensor: Tensor): Uint8Array {

@@ -1,0 +1,88 @@
+// The client: the engine's interface from a worker, with progress, cancelling and typed errors.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { createClient, createEngine, SconceError, SconcePanic, type Client } from "sconce";
+import { difference, modelPath, readCases, samplePath } from "./reference.js";
+
+let client: Client;
+before(async () => (client = await createClient()));
+after(() => client.terminate());
+
+test("lowers, loads and runs as the engine does", async () => {
+  const lowered = await client.lower({ path: modelPath("mlp.pt2") });
+  const bytes = await lowered.buffer;
+  const engine = await createEngine();
+  assert.deepEqual(bytes, engine.lower({ path: modelPath("mlp.pt2") }).buffer);
+  engine.dispose();
+  const program = await client.load(bytes);
+  const { inputs, outputs } = readCases("mlp")[0]!;
+  const results = await program.run("forward", inputs);
+  assert.equal(difference(results[0], outputs[0]!), "");
+  assert.deepEqual([...program.methods], ["forward"]);
+  await program.dispose();
+  await assert.rejects(program.run("forward", inputs), { code: "disposed" });
+  await lowered.dispose();
+});
+
+test("stages of an edge manager can be looked at", async () => {
+  const edge = await client.toEdge(
+    { path: modelPath("mlp.pt2") },
+    { compileConfig: { snapshots: true } },
+  );
+  const report = await edge.inspect();
+  assert.deepEqual(
+    report.stages.map((s) => s.stage),
+    ["source", "core", "edge"],
+  );
+  assert.match(await edge.text(report.stages[0]!.program), /aten::linear/);
+  assert.match(await edge.text(report.stages[2]!.program), /aten::permute_copy/);
+  const nodes = await edge.nodes(report.stages[2]!.program, "forward");
+  assert.ok(nodes.some((n) => n.op === "aten::addmm" && n.source !== ""));
+  const forward = await edge.exportedProgram();
+  assert.match(await forward.text(), /aten::addmm/);
+  const program = await edge.toExecutorch({ memoryPlanning: "naive" });
+  const plan = (await program.inspect()).plans[0]!;
+  assert.equal(plan.plannedBytes, plan.naiveBytes);
+  await Promise.all([edge.dispose(), program.dispose()]);
+});
+
+test("progress is told and a call can be cancelled", async () => {
+  const phases = new Set<string>();
+  const source = { path: samplePath("face-rfb320.pt2") };
+  const lowered = await client.lower(source, { onProgress: ({ phase }) => phases.add(phase) });
+  assert.ok(phases.size > 0);
+  await lowered.dispose();
+  const controller = new AbortController();
+  const call = client.lower(source, { signal: controller.signal });
+  controller.abort();
+  await assert.rejects(call, { name: "SconceError", code: "cancelled" });
+  await assert.rejects(client.lower(source, { signal: AbortSignal.abort() }), {
+    code: "cancelled",
+  });
+  // The worker goes on serving.
+  assert.equal(await client.detect({ path: modelPath("mlp.pt2") }), "pt2");
+});
+
+test("errors keep their code, place and hint across the worker", async () => {
+  const bytes = readFileSync(modelPath("mlp.pt2")).subarray(0, 1000);
+  const error = await client.lower(new Uint8Array(bytes)).catch((e: unknown) => e);
+  assert.ok(error instanceof SconceError && !(error instanceof SconcePanic));
+  assert.notEqual(error.hint, "");
+  const program = await client.load(
+    await (
+      await client.lower({ path: modelPath("mlp.pt2") })
+    ).buffer,
+  );
+  await assert.rejects(program.run("forward", [null]), { code: "input" });
+  await assert.rejects(program.run("nope", []), { code: "not_found" });
+  await program.dispose();
+});
+
+test("a worker that is ended rejects what is under way", async () => {
+  const other = await createClient();
+  const call = other.lower({ path: samplePath("face-rfb320.pt2") });
+  other.terminate();
+  await assert.rejects(call, SconcePanic);
+  await assert.rejects(other.meta(), SconcePanic);
+});
