@@ -10,12 +10,11 @@ sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank) {
                      .strides = sc_new_array(arena, sc_dim, rank)};
 }
 
-// What a dim contributes to the strides outside it: at least 1. Sizes with an example value count
-// as positive, as PyTorch assumes of them; data-dependent ones may be 0.
+// What a dim contributes to the strides outside it: at least 1. A symbol with an example value is
+// positive, as PyTorch assumes of it; data-dependent sizes and quotients may be 0.
 static sc_dim step_of(sc_exprs *exprs, sc_dim size) {
-    int64_t hint;
-    if (!size.expr) return sc_dim_int(sc_max_i64(size.value, 1));
-    return sc_dim_hint(size, &hint) ? size : sc_dim_max(exprs, size, sc_dim_int(1));
+    sc_symbol *symbol = sc_dim_symbol(size);
+    return symbol && symbol->has_hint ? size : sc_dim_max(exprs, size, sc_dim_int(1));
 }
 
 void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec) {
