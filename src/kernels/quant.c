@@ -1,0 +1,315 @@
+// Quantize, dequantize and the choice of scales. Scales act as f32: q = round(x * (1 / scale)) +
+// zero point, clamped; x = (q - zero point) * scale. A tensor is cut into slices that share a
+// scale: one for the whole tensor, one per channel, one per row.
+#include <math.h>
+
+#include "kernels/move.h"
+#include "kernels/simd/simd_math.h"
+
+typedef struct grid {
+    float scale;
+    int64_t zero;
+    int64_t low, high;  // of quantized values
+} grid;
+
+static double number_at(const sc_tensor *t, int64_t i) {
+    double value;
+    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
+    sc_loader(SC_CLASS_F64, t->dtype)(&value, (const char *)t->data + i * width, 1, 1);
+    return value;
+}
+
+static int64_t integer_at(const sc_tensor *t, int64_t i) {
+    int64_t value;
+    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
+    sc_loader(SC_CLASS_I64, t->dtype)(&value, (const char *)t->data + i * width, 1, 1);
+    return value;
+}
+
+// --- blocks --------------------------------------------------------------------------------------
+
+static void quantize_block(int32_t *q, const float *x, int64_t n, const grid *g) {
+    float inverse = (float)(1.0 / (double)g->scale), zero = (float)g->zero;
+    bool small = g->high - g->low < 1 << 20 && g->zero > -(1 << 20) && g->zero < 1 << 20;
+    if (!small) {
+        for (int64_t i = 0; i < n; i++) {
+            int64_t rounded = sc_f64_to_i64((double)nearbyintf(x[i] * inverse));
+            int64_t value = sc_min_i64(sc_max_i64(rounded, -(1LL << 40)), 1LL << 40) + g->zero;
+            q[i] = (int32_t)sc_min_i64(sc_max_i64(value, g->low), g->high);
+        }
+        return;
+    }
+    // Clamped one step outside the range before rounding, which leaves the result as it is.
+    v4f low = v4f_splat((float)(g->low - g->zero - 1)),
+        high = v4f_splat((float)(g->high - g->zero + 1));
+    int32_t floor = (int32_t)g->low, ceiling = (int32_t)g->high;
+    for (int64_t i = 0; i < n; i += 4) {
+        size_t left = n - i < 4 ? (size_t)(n - i) : 4;
+        v4f v = (left == 4 ? v4f_load(x + i) : v4f_load_part(x + i, left)) * inverse;
+        v = v4f_select(v == v, v4f_pmin(v4f_pmax(v, low), high), v4f_zero());
+        v4i rounded = v4i_from_v4f(v4f_nearest_small(v) + zero);
+        for (size_t k = 0; k < left; k++) {
+            int32_t value = rounded[k];
+            value = value < floor ? floor : value;
+            q[i + (int64_t)k] = value > ceiling ? ceiling : value;
+        }
+    }
+}
+
+static void dequantize_block(float *x, const int32_t *q, int64_t n, const grid *g) {
+    uint32_t zero = (uint32_t)g->zero;
+    for (int64_t i = 0; i < n; i++) x[i] = (float)(int32_t)((uint32_t)q[i] - zero) * g->scale;
+}
+
+// --- slices --------------------------------------------------------------------------------------
+
+typedef struct conversion {
+    const sc_kernel_call *call;
+    bool quantizes;
+    sc_load_fn load;
+    sc_store_fn store;
+} conversion;
+
+static sc_status conversion_init(const sc_kernel_call *call, conversion *c, bool quantizes) {
+    const sc_tensor *in = sc_call_tensor(call, 0), *out = sc_call_out(call);
+    unsigned real = quantizes ? in->dtype : out->dtype, whole = quantizes ? out->dtype : in->dtype;
+    c->call = call;
+    c->quantizes = quantizes;
+    c->load = sc_loader(quantizes ? SC_CLASS_F32 : SC_CLASS_I32, in->dtype);
+    c->store = sc_storer(quantizes ? SC_CLASS_I32 : SC_CLASS_F32, out->dtype);
+    if (!sc_dtype_is_float((sc_dtype)real) || !sc_dtype_is_integral((sc_dtype)whole, false))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s converts between floats and integers",
+                       call->op->name);
+    if (!sc_same_sizes(in, out))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s keeps its input's sizes", call->op->name);
+    return SC_OK;
+}
+
+static sc_status convert_slice(const conversion *c, const sc_view *out, const sc_view *in,
+                               const grid *g) {
+    sc_stream from, to;
+    int64_t count = 1;
+    if (c->quantizes && !(g->scale > 0.0f) && !(g->scale < 0.0f))
+        return sc_fail(c->call->ctx, SC_ERR_ARGUMENT, "Calibrate again: a scale is 0.",
+                       "a quantization scale is zero or no number");
+    for (uint32_t d = 0; d < in->rank; d++) count *= in->sizes[d];
+    sc_stream_init_dims(&from, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
+                        in->strides);
+    sc_stream_init_dims(&to, out->data, sc_dtype_bytes((sc_dtype)out->dtype), out->rank, out->sizes,
+                        out->strides);
+    for (int64_t i = 0; i < count; i += SC_BLOCK) {
+        union {
+            float real[SC_BLOCK];
+            int32_t whole[SC_BLOCK];
+        } a, b;
+        int64_t n = sc_min_i64(SC_BLOCK, count - i);
+        sc_stream_load(&from, c->load, &a, 4, n);
+        if (c->quantizes)
+            quantize_block(b.whole, a.real, n, g);
+        else
+            dequantize_block(b.real, a.whole, n, g);
+        sc_stream_store(&to, c->store, &b, 4, n);
+    }
+    return SC_OK;
+}
+
+// Views of both sides in the memory order of the result, so that dense tensors are one run.
+static void ordered_views(const conversion *c, sc_view *out, sc_view *in) {
+    const sc_tensor *result = sc_call_out(c->call);
+    uint32_t dims[SC_RANK_MAX];
+    sc_view_of(in, sc_call_tensor(c->call, 0));
+    sc_view_of(out, result);
+    for (uint32_t d = 0; d < result->rank; d++) dims[d] = result->dim_order[d];
+    sc_view_permute(in, dims);
+    sc_view_permute(out, dims);
+}
+
+static bool range_of(const sc_kernel_call *call, uint32_t first, grid *g) {
+    g->low = sc_call_integer(call, first);
+    g->high = sc_call_integer(call, first + 1);
+    return g->low <= g->high && g->low >= INT32_MIN && g->high <= INT32_MAX;
+}
+
+static sc_status wrong_grid(const sc_kernel_call *call) {
+    return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
+                   "%s: scales, zero points or range do not suit the tensor", call->op->name);
+}
+
+// (input, scale, zero_point, quant_min, quant_max, dtype, ..., out), numbers or tensors of one.
+static sc_status per_tensor(const sc_kernel_call *call, bool quantizes) {
+    conversion c;
+    grid g;
+    sc_view in, out;
+    const sc_tensor *scale = sc_call_tensor(call, 1), *zero = sc_call_tensor(call, 2);
+    SC_TRY(conversion_init(call, &c, quantizes));
+    if (!range_of(call, 3, &g) || (scale && (scale->numel != 1 || !zero || zero->numel != 1 ||
+                                             sc_class_of(scale->dtype) == SC_CLASS_COUNT ||
+                                             sc_class_of(zero->dtype) == SC_CLASS_COUNT)))
+        return wrong_grid(call);
+    g.scale = (float)(scale ? number_at(scale, 0) : sc_call_number(call, 1));
+    g.zero = zero ? integer_at(zero, 0) : sc_call_integer(call, 2);
+    ordered_views(&c, &out, &in);
+    return convert_slice(&c, &out, &in, &g);
+}
+
+static sc_status run_quantize(const sc_kernel_call *call) { return per_tensor(call, true); }
+
+static sc_status run_dequantize(const sc_kernel_call *call) { return per_tensor(call, false); }
+
+static bool suits(const sc_tensor *t, int64_t count) {
+    return !t || (t->numel == count && sc_class_of(t->dtype) != SC_CLASS_COUNT);
+}
+
+// (input, scales, zero_points, axis, quant_min, quant_max, dtype, ..., out)
+static sc_status per_channel(const sc_kernel_call *call, bool quantizes) {
+    conversion c;
+    grid g;
+    const sc_tensor *in = sc_call_tensor(call, 0), *scales = sc_call_tensor(call, 1);
+    const sc_tensor *zeros = sc_call_tensor(call, 2);
+    uint32_t axis = sc_call_dim(call, 3, in->rank);
+    SC_TRY(conversion_init(call, &c, quantizes));
+    if (in->rank == 0 || !suits(scales, in->sizes[axis]) || !suits(zeros, in->sizes[axis]) ||
+        !range_of(call, 4, &g))
+        return wrong_grid(call);
+    for (int64_t k = 0; k < in->sizes[axis]; k++) {
+        sc_view from, to;
+        sc_view_of(&from, in);
+        sc_view_of(&to, sc_call_out(call));
+        sc_view_drop(&from, axis, k);
+        sc_view_drop(&to, axis, k);
+        g.scale = (float)number_at(scales, k);
+        g.zero = zeros ? integer_at(zeros, k) : 0;
+        SC_TRY(convert_slice(&c, &to, &from, &g));
+    }
+    return SC_OK;
+}
+
+static sc_status run_quantize_channel(const sc_kernel_call *call) {
+    return per_channel(call, true);
+}
+
+static sc_status run_dequantize_channel(const sc_kernel_call *call) {
+    return per_channel(call, false);
+}
+
+// (input, scales, zero_points, quant_min, quant_max, dtype, ..., out): one scale per last-dim row.
+static sc_status per_token(const sc_kernel_call *call, bool quantizes) {
+    conversion c;
+    grid g;
+    const sc_tensor *in = sc_call_tensor(call, 0), *out = sc_call_out(call);
+    const sc_tensor *scales = sc_call_tensor(call, 1), *zeros = sc_call_tensor(call, 2);
+    SC_TRY(conversion_init(call, &c, quantizes));
+    int64_t row = in->rank > 0 ? in->sizes[in->rank - 1u] : 1, rows = row > 0 ? in->numel / row : 0;
+    if (!suits(scales, rows) || !suits(zeros, rows) || !range_of(call, 3, &g) ||
+        !sc_tensor_is_contiguous(in) || !sc_tensor_is_contiguous(out))
+        return wrong_grid(call);
+    for (int64_t k = 0; k < rows; k++) {
+        sc_view from = {
+            .data = in->data, .dtype = in->dtype, .rank = 1, .sizes = {row}, .strides = {1}};
+        sc_view to = {
+            .data = out->data, .dtype = out->dtype, .rank = 1, .sizes = {row}, .strides = {1}};
+        from.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)in->dtype);
+        to.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)out->dtype);
+        g.scale = (float)number_at(scales, k);
+        g.zero = zeros ? integer_at(zeros, k) : 0;
+        SC_TRY(convert_slice(&c, &to, &from, &g));
+    }
+    return SC_OK;
+}
+
+static sc_status run_quantize_token(const sc_kernel_call *call) { return per_token(call, true); }
+
+static sc_status run_dequantize_token(const sc_kernel_call *call) { return per_token(call, false); }
+
+// --- choosing scales -----------------------------------------------------------------------------
+
+// Smallest and largest of `n` elements, widened to contain 0.
+static void find_range(sc_stream walk, sc_load_fn load, int64_t n, double *low, double *high) {
+    *low = *high = 0.0;
+    for (int64_t i = 0; i < n; i += SC_BLOCK) {
+        double block[SC_BLOCK];
+        int64_t count = sc_min_i64(SC_BLOCK, n - i);
+        sc_stream_load(&walk, load, block, sizeof *block, count);
+        for (int64_t k = 0; k < count; k++) {
+            *low = block[k] < *low ? block[k] : *low;
+            *high = block[k] > *high ? block[k] : *high;
+        }
+    }
+}
+
+static double clamp(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+// The zero point comes from the end of the range that it represents with less error.
+static double zero_point(double low, double high, double scale, double q_low, double q_high) {
+    double low_error = fabs(q_low) - fabs(low / scale),
+           high_error = fabs(q_high) - fabs(high / scale);
+    double zero = low_error < high_error ? q_low - low / scale : q_high - high / scale;
+    return nearbyint(clamp(zero, q_low, q_high));
+}
+
+// Scales below this underflow when they meet in a product; the range is widened instead.
+#define SMALLEST_SCALE 6.1e-5
+
+// (input, quant_min, quant_max, eps, dtype, scale, zero_point)
+static sc_status run_choose(const sc_kernel_call *call) {
+    const sc_tensor *in = sc_call_tensor(call, 0), *scale_out = sc_call_tensor(call, 5);
+    const sc_tensor *zero_out = sc_call_tensor(call, 6);
+    double q_low = (double)sc_call_integer(call, 1), q_high = (double)sc_call_integer(call, 2);
+    sc_stream walk;
+    if (!sc_dtype_is_float((sc_dtype)in->dtype) || scale_out->numel != 1 || zero_out->numel != 1 ||
+        scale_out->dtype != SC_DTYPE_F64 || zero_out->dtype != SC_DTYPE_I64 || !(q_low < q_high))
+        return wrong_grid(call);
+    double low = 0.0, high = 0.0, steps = q_high - q_low;
+    if (in->numel > 0) {
+        SC_TRY(sc_stream_open(call->ctx, &walk, in, in));
+        find_range(walk, sc_loader(SC_CLASS_F64, in->dtype), in->numel, &low, &high);
+    }
+    double scale = (high - low) / steps;
+    if ((float)scale == 0.0f || isinf(1.0f / (float)scale)) scale = 0.1;
+    if (scale < SMALLEST_SCALE) {
+        double grow = SMALLEST_SCALE / scale;
+        scale = SMALLEST_SCALE;
+        low *= grow;
+        high *= grow;
+    }
+    *(double *)scale_out->data = scale;
+    *(int64_t *)zero_out->data = sc_f64_to_i64(zero_point(low, high, scale, q_low, q_high));
+    return SC_OK;
+}
+
+// (input, dtype, scales, zero_points): int8 per row, in f32 as PyTorch does.
+static sc_status run_choose_token(const sc_kernel_call *call) {
+    const sc_tensor *in = sc_call_tensor(call, 0), *scales = sc_call_tensor(call, 2);
+    const sc_tensor *zeros = sc_call_tensor(call, 3);
+    int64_t row = in->rank > 0 ? in->sizes[in->rank - 1u] : 1, rows = row > 0 ? in->numel / row : 0;
+    if (!sc_dtype_is_float((sc_dtype)in->dtype) || scales->dtype != SC_DTYPE_F64 ||
+        zeros->dtype != SC_DTYPE_I64 || scales->numel != rows || zeros->numel != rows)
+        return wrong_grid(call);
+    sc_stream walk;
+    sc_stream_init_dims(&walk, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
+                        in->strides);
+    for (int64_t k = 0; k < rows; k++) {
+        double low, high;
+        if (k > 0) sc_stream_seek(&walk, k * row);
+        find_range(walk, sc_loader(SC_CLASS_F64, in->dtype), row, &low, &high);
+        float scale = ((float)high - (float)low) / 255.0f;
+        scale = scale < 1.1920929e-7f ? 1.1920929e-7f : scale;
+        float down = (float)low / scale, up = (float)high / scale;
+        float zero = (-128.0f + down) + (127.0f + up) > 0 ? -128.0f - down : 127.0f - up;
+        zero = zero < -128.0f ? -128.0f : zero > 127.0f ? 127.0f : zero;
+        ((double *)scales->data)[k] = (double)scale;
+        ((int64_t *)zeros->data)[k] = (int64_t)nearbyintf(zero);
+    }
+    return SC_OK;
+}
+
+SC_KERNEL(quantize, .run = run_quantize);
+SC_KERNEL(dequantize, .run = run_dequantize);
+SC_KERNEL(quantize_channel, .run = run_quantize_channel);
+SC_KERNEL(dequantize_channel, .run = run_dequantize_channel);
+SC_KERNEL(quantize_token, .run = run_quantize_token);
+SC_KERNEL(dequantize_token, .run = run_dequantize_token);
+SC_KERNEL(choose_qparams, .run = run_choose);
+SC_KERNEL(choose_qparams_token, .run = run_choose_token);
