@@ -1,4 +1,4 @@
-"""Makes tests/data/zip and tests/data/pickle, the small files that the unit tests of src/format read.
+"""Makes tests/data/zip and tests/data/pickle, small files that the tests of src/format read.
 
 Run with a Python that has PyTorch, from the root of the checkout. The results are committed: only
 their structure is tested, so another PyTorch release may change their bytes.
