@@ -186,12 +186,41 @@ static void transpose_plane(const walk *w, uint32_t row, uint32_t column, char *
     }
 }
 
+// Rows too short for a call each: `bytes` is at most SHORT_ROW.
+static void copy_short_rows(char *to, int64_t to_step, const char *from, int64_t from_step,
+                            int64_t rows, size_t bytes) {
+    for (int64_t r = 0; r < rows; r++, to += to_step, from += from_step) {
+        size_t at = 0;
+        for (; at + 16 <= bytes; at += 16) memcpy(to + at, from + at, 16);
+        for (; at + 4 <= bytes; at += 4) memcpy(to + at, from + at, 4);
+        for (; at < bytes; at++) to[at] = from[at];
+    }
+}
+
+// The longest dim other than the rows' own, if the rows are dense and short; else the rows'.
+static uint32_t short_rows_dim(const walk *w, uint32_t width) {
+    enum { SHORT_ROW = 64 };
+    uint32_t inner = w->rank - 1, best = inner;
+    if (w->to[inner] != 1 || w->from[inner] != 1 || w->sizes[inner] * width > SHORT_ROW)
+        return inner;
+    for (uint32_t d = 0; d < inner; d++) {
+        if (best == inner || w->sizes[d] > w->sizes[best]) best = d;
+    }
+    return best;
+}
+
 static void move_same(const walk *w, char *to, const char *from, uint32_t width) {
     uint32_t inner = w->rank - 1, plane = source_inner(w);
     int64_t index[SC_VIEW_RANK_MAX] = {0};
+    const bool transposes = plane != inner;
+    if (!transposes) plane = short_rows_dim(w, width);
     for (;;) {
-        if (plane != inner)
+        if (transposes)
             transpose_plane(w, plane, inner, to, from, width);
+        else if (plane != inner)
+            copy_short_rows(to, w->to[plane] * (int64_t)width, from,
+                            w->from[plane] * (int64_t)width, w->sizes[plane],
+                            (size_t)w->sizes[inner] * width);
         else
             sc_copy_row(to, w->to[inner], from, w->from[inner], w->sizes[inner], width);
         uint32_t d = inner;
