@@ -2,12 +2,12 @@
 // The bridge between the IR and the inference rules, which see sc_iarg and never a node.
 #include "ir/ir.h"
 
-// --- Arguments against the schema --------------------------------------------------------------------
+// --- Arguments against the schema
+// --------------------------------------------------------------------
 
 static bool value_fits(sc_param_type type, const sc_value *value) {
     switch (value->type) {
-    case SC_VALUE_TENSOR:
-        return type == SC_PARAM_TENSOR;
+    case SC_VALUE_TENSOR: return type == SC_PARAM_TENSOR;
     case SC_VALUE_INT:
     case SC_VALUE_BOOL:
         return type == SC_PARAM_INT || type == SC_PARAM_FLOAT || type == SC_PARAM_BOOL ||
@@ -15,8 +15,7 @@ static bool value_fits(sc_param_type type, const sc_value *value) {
     case SC_VALUE_FLOAT:
         return type == SC_PARAM_FLOAT || type == SC_PARAM_SCALAR || type == SC_PARAM_TENSOR;
     case SC_VALUE_NONE:
-    case SC_VALUE_OPAQUE:
-        return false;
+    case SC_VALUE_OPAQUE: return false;
     }
     return false;
 }
@@ -24,31 +23,20 @@ static bool value_fits(sc_param_type type, const sc_value *value) {
 static bool item_fits(sc_param_type type, const sc_arg *arg) {
     bool is_int = arg->kind == SC_ARG_INT || arg->kind == SC_ARG_BOOL;
     bool is_number = is_int || arg->kind == SC_ARG_FLOAT;
-    if (arg->kind == SC_ARG_VALUE)
-        return value_fits(type, arg->value);
+    if (arg->kind == SC_ARG_VALUE) return value_fits(type, arg->value);
     switch (type) {
     case SC_PARAM_TENSOR:
     case SC_PARAM_FLOAT:
-    case SC_PARAM_SCALAR:
-        return is_number;
-    case SC_PARAM_INT:
-        return is_int;
-    case SC_PARAM_BOOL:
-        return arg->kind == SC_ARG_BOOL;
-    case SC_PARAM_STR:
-        return arg->kind == SC_ARG_STR;
-    case SC_PARAM_DTYPE:
-        return arg->kind == SC_ARG_DTYPE;
-    case SC_PARAM_LAYOUT:
-        return arg->kind == SC_ARG_LAYOUT;
-    case SC_PARAM_DEVICE:
-        return arg->kind == SC_ARG_DEVICE;
-    case SC_PARAM_MEMORY_FORMAT:
-        return arg->kind == SC_ARG_MEMORY_FORMAT;
-    case SC_PARAM_GENERATOR:
-        return false;
-    case SC_PARAM_GRAPH:
-        return arg->kind == SC_ARG_GRAPH;
+    case SC_PARAM_SCALAR: return is_number;
+    case SC_PARAM_INT: return is_int;
+    case SC_PARAM_BOOL: return arg->kind == SC_ARG_BOOL;
+    case SC_PARAM_STR: return arg->kind == SC_ARG_STR;
+    case SC_PARAM_DTYPE: return arg->kind == SC_ARG_DTYPE;
+    case SC_PARAM_LAYOUT: return arg->kind == SC_ARG_LAYOUT;
+    case SC_PARAM_DEVICE: return arg->kind == SC_ARG_DEVICE;
+    case SC_PARAM_MEMORY_FORMAT: return arg->kind == SC_ARG_MEMORY_FORMAT;
+    case SC_PARAM_GENERATOR: return false;
+    case SC_PARAM_GRAPH: return arg->kind == SC_ARG_GRAPH;
     }
     return false;
 }
@@ -56,10 +44,8 @@ static bool item_fits(sc_param_type type, const sc_arg *arg) {
 bool sc_arg_fits(const sc_param *param, const sc_arg *arg) {
     if (arg->kind == SC_ARG_NONE)
         return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
-    if (!param->is_list)
-        return item_fits(param->type, arg);
-    if (arg->kind != SC_ARG_LIST)
-        return param->list_size > 0 && item_fits(param->type, arg);
+    if (!param->is_list) return item_fits(param->type, arg);
+    if (arg->kind != SC_ARG_LIST) return param->list_size > 0 && item_fits(param->type, arg);
     for (uint32_t i = 0; i < arg->count; i++) {
         const sc_arg *item = &arg->items[i];
         if (item->kind == SC_ARG_NONE ? !param->item_is_optional : !item_fits(param->type, item))
@@ -71,24 +57,16 @@ bool sc_arg_fits(const sc_param *param, const sc_arg *arg) {
 sc_arg sc_arg_default(sc_arena *arena, const sc_param *param) {
     switch (param->default_kind) {
     case SC_DEFAULT_INT:
-        if (param->type == SC_PARAM_DTYPE)
-            return sc_arg_dtype((sc_dtype)param->default_int);
-        if (param->type == SC_PARAM_FLOAT)
-            return sc_arg_float((double)param->default_int);
+        if (param->type == SC_PARAM_DTYPE) return sc_arg_dtype((sc_dtype)param->default_int);
+        if (param->type == SC_PARAM_FLOAT) return sc_arg_float((double)param->default_int);
         return sc_arg_int(param->default_int);
-    case SC_DEFAULT_FLOAT:
-        return sc_arg_float(param->default_float);
-    case SC_DEFAULT_BOOL:
-        return sc_arg_bool(param->default_int != 0);
-    case SC_DEFAULT_STR:
-        return sc_arg_str(param->default_str);
-    case SC_DEFAULT_INTS:
-        return sc_arg_ints(arena, param->default_ints, param->default_ints_count);
-    case SC_DEFAULT_MEMORY_FORMAT:
-        return sc_arg_format((sc_memory_format)param->default_int);
+    case SC_DEFAULT_FLOAT: return sc_arg_float(param->default_float);
+    case SC_DEFAULT_BOOL: return sc_arg_bool(param->default_int != 0);
+    case SC_DEFAULT_STR: return sc_arg_str(param->default_str);
+    case SC_DEFAULT_INTS: return sc_arg_ints(arena, param->default_ints, param->default_ints_count);
+    case SC_DEFAULT_MEMORY_FORMAT: return sc_arg_format((sc_memory_format)param->default_int);
     case SC_DEFAULT_REQUIRED:
-    case SC_DEFAULT_NONE:
-        break;
+    case SC_DEFAULT_NONE: break;
     }
     return sc_arg_none();
 }
@@ -97,14 +75,11 @@ static sc_arg normalise(sc_arena *arena, const sc_param *param, sc_arg arg) {
     if (param->is_list && arg.kind != SC_ARG_LIST && arg.kind != SC_ARG_NONE) {
         uint32_t count = (uint32_t)param->list_size;
         sc_arg *items = sc_new_array(arena, sc_arg, count);
-        for (uint32_t i = 0; i < count; i++)
-            items[i] = arg;
+        for (uint32_t i = 0; i < count; i++) items[i] = arg;
         return sc_arg_list(items, count);
     }
-    if (param->type == SC_PARAM_FLOAT && arg.kind == SC_ARG_INT)
-        return sc_arg_float((double)arg.i);
-    if (param->type == SC_PARAM_INT && arg.kind == SC_ARG_BOOL)
-        return sc_arg_int(arg.b);
+    if (param->type == SC_PARAM_FLOAT && arg.kind == SC_ARG_INT) return sc_arg_float((double)arg.i);
+    if (param->type == SC_PARAM_INT && arg.kind == SC_ARG_BOOL) return sc_arg_int(arg.b);
     return arg;
 }
 
@@ -135,50 +110,36 @@ sc_status sc_args_complete(sc_ctx *ctx, sc_arena *arena, const sc_op *op, const 
 }
 
 bool sc_arg_equal(const sc_arg *a, const sc_arg *b) {
-    if (a->kind != b->kind)
-        return false;
+    if (a->kind != b->kind) return false;
     switch ((sc_arg_kind)a->kind) {
-    case SC_ARG_NONE:
-        return true;
-    case SC_ARG_VALUE:
-        return a->value == b->value;
-    case SC_ARG_INT:
-        return a->i == b->i;
-    case SC_ARG_FLOAT:
-        return memcmp(&a->f, &b->f, sizeof(double)) == 0;
-    case SC_ARG_BOOL:
-        return a->b == b->b;
+    case SC_ARG_NONE: return true;
+    case SC_ARG_VALUE: return a->value == b->value;
+    case SC_ARG_INT: return a->i == b->i;
+    case SC_ARG_FLOAT: return memcmp(&a->f, &b->f, sizeof(double)) == 0;
+    case SC_ARG_BOOL: return a->b == b->b;
     case SC_ARG_STR:
-    case SC_ARG_DEVICE:
-        return sc_str_equal(a->str, b->str);
+    case SC_ARG_DEVICE: return sc_str_equal(a->str, b->str);
     case SC_ARG_DTYPE:
     case SC_ARG_LAYOUT:
-    case SC_ARG_MEMORY_FORMAT:
-        return a->code == b->code;
-    case SC_ARG_GRAPH:
-        return a->graph == b->graph;
-    case SC_ARG_LIST:
-        break;
+    case SC_ARG_MEMORY_FORMAT: return a->code == b->code;
+    case SC_ARG_GRAPH: return a->graph == b->graph;
+    case SC_ARG_LIST: break;
     }
-    if (a->count != b->count)
-        return false;
+    if (a->count != b->count) return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (!sc_arg_equal(&a->items[i], &b->items[i]))
-            return false;
+        if (!sc_arg_equal(&a->items[i], &b->items[i])) return false;
     return true;
 }
 
 sc_arg sc_arg_ints(sc_arena *arena, const int64_t *values, uint32_t count) {
     sc_arg *items = count ? sc_new_array(arena, sc_arg, count) : NULL;
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = sc_arg_int(values[i]);
+    for (uint32_t i = 0; i < count; i++) items[i] = sc_arg_int(values[i]);
     return sc_arg_list(items, count);
 }
 
 int32_t sc_op_param_index(const sc_op *op, const char *name) {
     for (uint32_t i = 0; i < op->schema->param_count; i++)
-        if (sc_str_is(op->schema->params[i].name, name))
-            return (int32_t)i;
+        if (sc_str_is(op->schema->params[i].name, name)) return (int32_t)i;
     return -1;
 }
 
@@ -188,14 +149,14 @@ sc_arg *sc_node_arg(const sc_node *node, const char *param) {
     return &node->args[index];
 }
 
-// --- Inference ---------------------------------------------------------------------------------------
+// --- Inference
+// ---------------------------------------------------------------------------------------
 
 // An integer that no expression describes is a fresh symbol: sizes made of it stay consistent.
 static sc_dim dim_of(sc_value *value) {
     if (!value->has_dim) {
         sc_range range = {SC_DIM_NEG_INF, SC_DIM_INF};
-        if (value->type == SC_VALUE_BOOL)
-            range = (sc_range){0, 1};
+        if (value->type == SC_VALUE_BOOL) range = (sc_range){0, 1};
         value->dim = sc_exprs_fresh(value->graph->method->exprs, range);
         value->has_dim = true;
     }
@@ -204,62 +165,36 @@ static sc_dim dim_of(sc_value *value) {
 
 static void view_value(sc_value *value, sc_iarg *out) {
     switch (value->type) {
-    case SC_VALUE_TENSOR:
-        *out = (sc_iarg){.kind = SC_IARG_TENSOR, .tensor = &value->spec};
-        break;
+    case SC_VALUE_TENSOR: *out = (sc_iarg){.kind = SC_IARG_TENSOR, .tensor = &value->spec}; break;
     case SC_VALUE_INT:
-    case SC_VALUE_BOOL:
-        *out = (sc_iarg){.kind = SC_IARG_INT, .dim = dim_of(value)};
-        break;
+    case SC_VALUE_BOOL: *out = (sc_iarg){.kind = SC_IARG_INT, .dim = dim_of(value)}; break;
     case SC_VALUE_FLOAT:
         *out = (sc_iarg){.kind = SC_IARG_FLOAT, .f = 0.0};  // rules use only that it is a float
         break;
     case SC_VALUE_NONE:
-    case SC_VALUE_OPAQUE:
-        *out = (sc_iarg){.kind = SC_IARG_NONE};
-        break;
+    case SC_VALUE_OPAQUE: *out = (sc_iarg){.kind = SC_IARG_NONE}; break;
     }
 }
 
 static void view_arg(sc_arena *arena, const sc_arg *arg, sc_iarg *out) {
     *out = (sc_iarg){.kind = SC_IARG_NONE};
     switch ((sc_arg_kind)arg->kind) {
-    case SC_ARG_NONE:
-        break;
-    case SC_ARG_VALUE:
-        view_value(arg->value, out);
-        break;
-    case SC_ARG_INT:
-        *out = (sc_iarg){.kind = SC_IARG_INT, .dim = sc_dim_int(arg->i)};
-        break;
-    case SC_ARG_FLOAT:
-        *out = (sc_iarg){.kind = SC_IARG_FLOAT, .f = arg->f};
-        break;
-    case SC_ARG_BOOL:
-        *out = (sc_iarg){.kind = SC_IARG_BOOL, .b = arg->b};
-        break;
-    case SC_ARG_STR:
-        *out = (sc_iarg){.kind = SC_IARG_STR, .str = arg->str};
-        break;
-    case SC_ARG_DEVICE:
-        *out = (sc_iarg){.kind = SC_IARG_DEVICE, .str = arg->str};
-        break;
-    case SC_ARG_DTYPE:
-        *out = (sc_iarg){.kind = SC_IARG_DTYPE, .code = arg->code};
-        break;
-    case SC_ARG_LAYOUT:
-        *out = (sc_iarg){.kind = SC_IARG_LAYOUT, .code = arg->code};
-        break;
+    case SC_ARG_NONE: break;
+    case SC_ARG_VALUE: view_value(arg->value, out); break;
+    case SC_ARG_INT: *out = (sc_iarg){.kind = SC_IARG_INT, .dim = sc_dim_int(arg->i)}; break;
+    case SC_ARG_FLOAT: *out = (sc_iarg){.kind = SC_IARG_FLOAT, .f = arg->f}; break;
+    case SC_ARG_BOOL: *out = (sc_iarg){.kind = SC_IARG_BOOL, .b = arg->b}; break;
+    case SC_ARG_STR: *out = (sc_iarg){.kind = SC_IARG_STR, .str = arg->str}; break;
+    case SC_ARG_DEVICE: *out = (sc_iarg){.kind = SC_IARG_DEVICE, .str = arg->str}; break;
+    case SC_ARG_DTYPE: *out = (sc_iarg){.kind = SC_IARG_DTYPE, .code = arg->code}; break;
+    case SC_ARG_LAYOUT: *out = (sc_iarg){.kind = SC_IARG_LAYOUT, .code = arg->code}; break;
     case SC_ARG_MEMORY_FORMAT:
         *out = (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = arg->code};
         break;
-    case SC_ARG_GRAPH:
-        *out = (sc_iarg){.kind = SC_IARG_GRAPH};
-        break;
+    case SC_ARG_GRAPH: *out = (sc_iarg){.kind = SC_IARG_GRAPH}; break;
     case SC_ARG_LIST: {
         sc_iarg *items = arg->count ? sc_new_array(arena, sc_iarg, arg->count) : NULL;
-        for (uint32_t i = 0; i < arg->count; i++)
-            view_arg(arena, &arg->items[i], &items[i]);
+        for (uint32_t i = 0; i < arg->count; i++) view_arg(arena, &arg->items[i], &items[i]);
         *out = (sc_iarg){.kind = SC_IARG_LIST, .count = arg->count, .items = items};
         break;
     }
@@ -268,8 +203,7 @@ static void view_arg(sc_arena *arena, const sc_arg *arg, sc_iarg *out) {
 
 static sc_iarg *view_args(sc_arena *arena, const sc_arg *args, uint32_t count) {
     sc_iarg *out = count ? sc_new_array(arena, sc_iarg, count) : NULL;
-    for (uint32_t i = 0; i < count; i++)
-        view_arg(arena, &args[i], &out[i]);
+    for (uint32_t i = 0; i < count; i++) view_arg(arena, &args[i], &out[i]);
     return out;
 }
 
@@ -281,17 +215,19 @@ sc_status sc_node_infer_args(sc_arena *arena, const sc_node *node, sc_iarg **out
 static sc_status run_rule(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t count,
                           sc_infer *infer) {
     sc_ctx *ctx = graph->ctx;
-    *infer = (sc_infer){.ctx = ctx, .arena = ctx->arena, .exprs = graph->method->exprs, .op = op,
-                        .args = view_args(ctx->scratch, args, count), .arg_count = count};
+    *infer = (sc_infer){.ctx = ctx,
+                        .arena = ctx->arena,
+                        .exprs = graph->method->exprs,
+                        .op = op,
+                        .args = view_args(ctx->scratch, args, count),
+                        .arg_count = count};
     return sc_infer_run(infer);
 }
 
 static void store_result(sc_value *value, const sc_iout *out) {
     value->has_dim = false;
     switch (out->kind) {
-    case SC_IOUT_NONE:
-        value->type = SC_VALUE_NONE;
-        break;
+    case SC_IOUT_NONE: value->type = SC_VALUE_NONE; break;
     case SC_IOUT_TENSOR:
         value->type = SC_VALUE_TENSOR;
         value->spec = out->spec;
@@ -302,9 +238,7 @@ static void store_result(sc_value *value, const sc_iout *out) {
         value->dim = out->dim;
         value->has_dim = true;
         break;
-    case SC_IOUT_FLOAT:
-        value->type = SC_VALUE_FLOAT;
-        break;
+    case SC_IOUT_FLOAT: value->type = SC_VALUE_FLOAT; break;
     }
 }
 
@@ -325,7 +259,8 @@ sc_status sc_node_infer(sc_node *node) {
     return status;
 }
 
-// --- The builder -------------------------------------------------------------------------------------
+// --- The builder
+// -------------------------------------------------------------------------------------
 
 // Results of a node with several are called after it: split_0, split_1.
 static void name_results(sc_node *node) {
@@ -341,8 +276,7 @@ static void name_results(sc_node *node) {
 // A higher-order node returns what its first body returns.
 static const sc_graph *first_body(const sc_arg *args, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (args[i].kind == SC_ARG_GRAPH)
-            return args[i].graph;
+        if (args[i].kind == SC_ARG_GRAPH) return args[i].graph;
     return NULL;
 }
 
@@ -375,8 +309,7 @@ static sc_status make_node(sc_graph *graph, const sc_op *op, const sc_arg *args,
     sc_infer infer;
     SC_TRY(run_rule(graph, op, args, count, &infer));
     *out = sc_node_new(graph, op, args, count, infer.out_count, NULL);
-    for (uint32_t i = 0; i < infer.out_count; i++)
-        store_result((*out)->outs[i], &infer.outs[i]);
+    for (uint32_t i = 0; i < infer.out_count; i++) store_result((*out)->outs[i], &infer.outs[i]);
     return SC_OK;
 }
 
@@ -388,15 +321,12 @@ sc_status sc_build(sc_graph *graph, sc_node *position, const sc_op *op, const sc
     sc_arg *full = NULL;
     sc_node *node = NULL;
     sc_status status = sc_args_complete(ctx, ctx->scratch, op, args, arg_count, &full);
-    if (status == SC_OK)
-        status = make_node(graph, op, full, op->schema->param_count, &node);
+    if (status == SC_OK) status = make_node(graph, op, full, op->schema->param_count, &node);
     sc_arena_rewind(ctx->scratch, mark);
     SC_TRY(status);
     name_results(node);
-    if (meta)
-        node->meta = *meta;
+    if (meta) node->meta = *meta;
     sc_graph_insert_before(position ? position : graph->ret, node);
-    if (out)
-        *out = node;
+    if (out) *out = node;
     return SC_OK;
 }

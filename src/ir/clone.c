@@ -13,12 +13,12 @@ typedef struct cloner {
     uint32_t depth;
 } cloner;
 
-// --- Dims ------------------------------------------------------------------------------------------
+// --- Dims
+// ------------------------------------------------------------------------------------------
 
 static sc_status clone_dim(cloner *c, sc_dim dim, sc_dim *out) {
     *out = dim;
-    if (sc_dim_is_int(dim) || !c->other_symbols)
-        return SC_OK;
+    if (sc_dim_is_int(dim) || !c->other_symbols) return SC_OK;
     uint64_t *known = sc_imap_find(c->exprs, SC_PTR_KEY(dim.expr));
     if (!known) {
         sc_sb text;
@@ -35,8 +35,7 @@ static sc_status clone_dim(cloner *c, sc_dim dim, sc_dim *out) {
 
 static sc_status clone_spec(cloner *c, const sc_spec *from, sc_spec *out) {
     *out = *from;
-    if (!c->other_symbols)
-        return SC_OK;
+    if (!c->other_symbols) return SC_OK;
     *out = sc_spec_new(c->ctx->arena, (sc_dtype)from->dtype, from->rank);
     out->requires_grad = from->requires_grad;
     for (uint32_t i = 0; i < from->rank; i++) {
@@ -49,12 +48,12 @@ static sc_status clone_spec(cloner *c, const sc_spec *from, sc_spec *out) {
 static sc_status clone_type(cloner *c, const sc_value *from, sc_value *to) {
     to->type = from->type;
     to->has_dim = from->has_dim;
-    if (from->type == SC_VALUE_TENSOR)
-        SC_TRY(clone_spec(c, &from->spec, &to->spec));
+    if (from->type == SC_VALUE_TENSOR) SC_TRY(clone_spec(c, &from->spec, &to->spec));
     return from->has_dim ? clone_dim(c, from->dim, &to->dim) : SC_OK;
 }
 
-// --- Nodes -----------------------------------------------------------------------------------------
+// --- Nodes
+// -----------------------------------------------------------------------------------------
 
 static void bind(cloner *c, const sc_value *from, sc_arg to) {
     sc_vec_push(c->ctx->scratch, &c->bound, to);
@@ -82,8 +81,7 @@ static sc_status clone_arg(cloner *c, const sc_arg *from, sc_arg *out) {
 
 static sc_status clone_args(cloner *c, const sc_node *node, sc_arg **out) {
     *out = sc_new_array(c->ctx->scratch, sc_arg, (size_t)node->arg_count + 1);
-    for (uint32_t i = 0; i < node->arg_count; i++)
-        SC_TRY(clone_arg(c, &node->args[i], &(*out)[i]));
+    for (uint32_t i = 0; i < node->arg_count; i++) SC_TRY(clone_arg(c, &node->args[i], &(*out)[i]));
     return SC_OK;
 }
 
@@ -92,15 +90,14 @@ static sc_status clone_nodes(cloner *c, const sc_graph *from, sc_node *position)
     for (const sc_node *node = from->first; node; node = node->next) {
         sc_arg *args;
         SC_TRY(clone_args(c, node, &args));
-        sc_node *copy = sc_node_new_as(c->target, node->op, args, node->arg_count,
-                                       node->out_count, node->name);
+        sc_node *copy =
+            sc_node_new_as(c->target, node->op, args, node->arg_count, node->out_count, node->name);
         copy->meta = node->meta;
         copy->arg_names = node->arg_names;
         copy->tag = node->tag;
         for (uint32_t i = 0; i < node->out_count; i++) {
             bool follows = node->out_count == 1 && node->outs[i]->name == node->name;
-            if (!follows)
-                copy->outs[i]->name = sc_graph_take_name(c->target, node->outs[i]->name);
+            if (!follows) copy->outs[i]->name = sc_graph_take_name(c->target, node->outs[i]->name);
             SC_TRY(clone_type(c, node->outs[i], copy->outs[i]));
             bind(c, node->outs[i], sc_arg_value(copy->outs[i]));
         }
@@ -110,8 +107,11 @@ static sc_status clone_nodes(cloner *c, const sc_graph *from, sc_node *position)
 }
 
 static cloner cloner_for(sc_graph *target, bool other_symbols, sc_imap *exprs, uint32_t depth) {
-    cloner c = {.ctx = target->ctx, .target = target, .other_symbols = other_symbols,
-                .exprs = exprs, .depth = depth};
+    cloner c = {.ctx = target->ctx,
+                .target = target,
+                .other_symbols = other_symbols,
+                .exprs = exprs,
+                .depth = depth};
     sc_imap_init(&c.values, c.ctx->scratch);
     return c;
 }
@@ -135,12 +135,14 @@ static sc_status clone_graph(cloner *outer, const sc_graph *graph, sc_graph *par
     if (outer->depth + 1 >= outer->ctx->limits.graph_depth_max)
         return sc_fail(outer->ctx, SC_ERR_LIMIT, NULL, "bodies are nested deeper than %u",
                        outer->ctx->limits.graph_depth_max);
-    *out = sc_graph_new(parent->method, parent, graph->name ? sc_name_str(graph->name) : (sc_str){0});
+    *out =
+        sc_graph_new(parent->method, parent, graph->name ? sc_name_str(graph->name) : (sc_str){0});
     cloner c = cloner_for(*out, outer->other_symbols, outer->exprs, outer->depth + 1);
     return fill_graph(&c, graph);
 }
 
-// --- Exported ----------------------------------------------------------------------------------------
+// --- Exported
+// ----------------------------------------------------------------------------------------
 
 // Ranges and hints travel with the symbols, before any expression is read.
 static void copy_symbols(const sc_exprs *from, sc_exprs *to) {
@@ -148,8 +150,7 @@ static void copy_symbols(const sc_exprs *from, sc_exprs *to) {
         const sc_symbol *symbol = sc_exprs_symbol_at((sc_exprs *)(uintptr_t)from, i);
         uint32_t before = sc_exprs_symbol_count(to);
         sc_symbol *copy = sc_exprs_symbol(to, sc_name_str(symbol->name));
-        if (sc_exprs_symbol_count(to) == before)
-            continue;
+        if (sc_exprs_symbol_count(to) == before) continue;
         copy->range = symbol->range;
         copy->has_hint = symbol->has_hint;
         copy->hint = symbol->hint;
@@ -162,8 +163,7 @@ sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *par
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_imap exprs;
     sc_imap_init(&exprs, ctx->scratch);
-    if (graph->method->exprs != method->exprs)
-        copy_symbols(graph->method->exprs, method->exprs);
+    if (graph->method->exprs != method->exprs) copy_symbols(graph->method->exprs, method->exprs);
     *out = sc_graph_new(method, parent, graph->name ? sc_name_str(graph->name) : (sc_str){0});
     cloner c = cloner_for(*out, graph->method->exprs != method->exprs, &exprs, 0);
     sc_status status = fill_graph(&c, graph);
@@ -180,8 +180,7 @@ sc_status sc_graph_inline(const sc_graph *body, sc_node *position, const sc_arg 
     sc_imap_init(&exprs, ctx->scratch);
     cloner c = cloner_for(position->graph, body->method->exprs != position->graph->method->exprs,
                           &exprs, 0);
-    for (uint32_t i = 0; i < input_count; i++)
-        bind(&c, body->inputs.data[i], inputs[i]);
+    for (uint32_t i = 0; i < input_count; i++) bind(&c, body->inputs.data[i], inputs[i]);
     sc_status status = clone_nodes(&c, body, position);
     for (uint32_t i = 0; status == SC_OK && i < body->ret->arg_count; i++)
         status = clone_arg(&c, &body->ret->args[i], &outputs[i]);

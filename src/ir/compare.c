@@ -28,19 +28,17 @@ static bool differ(comparer *c, const sc_node *a, const sc_node *b, const char *
 static bool pair_up(comparer *c, const void *a, const void *b, bool *fresh) {
     uint64_t *known = sc_imap_find(&c->partner, SC_PTR_KEY(a));
     *fresh = !known;
-    if (known)
-        return *known == SC_PTR_KEY(b);
+    if (known) return *known == SC_PTR_KEY(b);
     sc_imap_add(&c->partner, SC_PTR_KEY(a), SC_PTR_KEY(b));
     return sc_imap_add(&c->taken, SC_PTR_KEY(b), SC_PTR_KEY(a));
 }
 
-// --- Types -----------------------------------------------------------------------------------------
+// --- Types
+// -----------------------------------------------------------------------------------------
 
 static bool same_dim(comparer *c, sc_dim a, sc_dim b) {
-    if (sc_dim_is_int(a) || sc_dim_is_int(b))
-        return sc_dim_equal(a, b);
-    if (a.expr == b.expr)
-        return true;
+    if (sc_dim_is_int(a) || sc_dim_is_int(b)) return sc_dim_equal(a, b);
+    if (a.expr == b.expr) return true;
     sc_mark mark = sc_arena_mark(c->ctx->scratch);  // different methods: compare as text
     sc_sb text_a, text_b;
     sc_sb_init(&text_a, c->ctx->scratch);
@@ -53,38 +51,30 @@ static bool same_dim(comparer *c, sc_dim a, sc_dim b) {
 }
 
 static bool same_type(comparer *c, const sc_value *a, const sc_value *b) {
-    if (a->type != b->type || a->has_dim != b->has_dim)
-        return false;
-    if (a->has_dim && !same_dim(c, a->dim, b->dim))
-        return false;
-    if (a->type != SC_VALUE_TENSOR)
-        return true;
-    if (a->spec.dtype != b->spec.dtype || a->spec.rank != b->spec.rank)
-        return false;
+    if (a->type != b->type || a->has_dim != b->has_dim) return false;
+    if (a->has_dim && !same_dim(c, a->dim, b->dim)) return false;
+    if (a->type != SC_VALUE_TENSOR) return true;
+    if (a->spec.dtype != b->spec.dtype || a->spec.rank != b->spec.rank) return false;
     for (uint32_t i = 0; i < a->spec.rank; i++) {
-        if (!same_dim(c, a->spec.sizes[i], b->spec.sizes[i]))
-            return false;
+        if (!same_dim(c, a->spec.sizes[i], b->spec.sizes[i])) return false;
         bool irrelevant = sc_dim_is(a->spec.sizes[i], 1);
-        if (!irrelevant && !same_dim(c, a->spec.strides[i], b->spec.strides[i]))
-            return false;
+        if (!irrelevant && !same_dim(c, a->spec.strides[i], b->spec.strides[i])) return false;
     }
     return true;
 }
 
-// --- Pairing ---------------------------------------------------------------------------------------
+// --- Pairing
+// ---------------------------------------------------------------------------------------
 
 static bool pair_values(comparer *c, const sc_value *a, const sc_value *b) {
     bool fresh;
-    if ((a->node == NULL) != (b->node == NULL) || a->index != b->index)
-        return false;
+    if ((a->node == NULL) != (b->node == NULL) || a->index != b->index) return false;
     if (!a->node) {
         uint64_t *known = sc_imap_find(&c->partner, SC_PTR_KEY(a));
         return known && *known == SC_PTR_KEY(b);  // inputs were paired at the start
     }
-    if (!pair_up(c, a->node, b->node, &fresh))
-        return false;
-    if (fresh)
-        sc_vec_push(c->ctx->scratch, &c->work, ((pair){a->node, b->node}));
+    if (!pair_up(c, a->node, b->node, &fresh)) return false;
+    if (fresh) sc_vec_push(c->ctx->scratch, &c->work, ((pair){a->node, b->node}));
     return true;
 }
 
@@ -95,33 +85,26 @@ static bool same_arg(comparer *c, const sc_arg *a, const sc_arg *b) {
         return pair_values(c, a->value, b->value);
     if (a->kind == SC_ARG_GRAPH && b->kind == SC_ARG_GRAPH)
         return same_graph(c, a->graph, b->graph);
-    if (a->kind != SC_ARG_LIST || b->kind != SC_ARG_LIST)
-        return sc_arg_equal(a, b);
-    if (a->count != b->count)
-        return false;
+    if (a->kind != SC_ARG_LIST || b->kind != SC_ARG_LIST) return sc_arg_equal(a, b);
+    if (a->count != b->count) return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (!same_arg(c, &a->items[i], &b->items[i]))
-            return false;
+        if (!same_arg(c, &a->items[i], &b->items[i])) return false;
     return true;
 }
 
 static bool same_args(comparer *c, const sc_node *a, const sc_node *b) {
-    if (a->arg_count != b->arg_count)
-        return differ(c, a, b, "different numbers of arguments");
+    if (a->arg_count != b->arg_count) return differ(c, a, b, "different numbers of arguments");
     for (uint32_t i = 0; i < a->arg_count; i++)
         if (!same_arg(c, &a->args[i], &b->args[i])) {
-            if (c->why && c->why->size == 0)
-                sc_sb_addf(c->why, "argument %u of ", i);
+            if (c->why && c->why->size == 0) sc_sb_addf(c->why, "argument %u of ", i);
             return differ(c, a, b, "different");
         }
     return true;
 }
 
 static bool same_node(comparer *c, const sc_node *a, const sc_node *b) {
-    if (strcmp(a->op->name, b->op->name) != 0)
-        return differ(c, a, b, "different operators");
-    if (a->out_count != b->out_count)
-        return differ(c, a, b, "different numbers of results");
+    if (strcmp(a->op->name, b->op->name) != 0) return differ(c, a, b, "different operators");
+    if (a->out_count != b->out_count) return differ(c, a, b, "different numbers of results");
     for (uint32_t i = 0; i < a->out_count; i++)
         if (!same_type(c, a->outs[i], b->outs[i]))
             return differ(c, a, b, "results of different type");
@@ -131,29 +114,25 @@ static bool same_node(comparer *c, const sc_node *a, const sc_node *b) {
 static bool drain(comparer *c) {
     while (c->work.count > 0) {
         pair next = c->work.data[--c->work.count];
-        if (!same_node(c, next.a, next.b))
-            return false;
+        if (!same_node(c, next.a, next.b)) return false;
     }
     return true;
 }
 
 // The next node that nothing has reached yet.
 static const sc_node *next_unpaired(const sc_imap *paired, const sc_node *node) {
-    while (node && sc_imap_find(paired, SC_PTR_KEY(node)))
-        node = node->next;
+    while (node && sc_imap_find(paired, SC_PTR_KEY(node))) node = node->next;
     return node;
 }
 
 static bool is_sink(const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++)
-        if (node->outs[i]->use_count)
-            return false;
+        if (node->outs[i]->use_count) return false;
     return true;
 }
 
 static const sc_node *next_sink(const sc_imap *paired, const sc_node *node) {
-    while ((node = next_unpaired(paired, node)) && !is_sink(node))
-        node = node->next;
+    while ((node = next_unpaired(paired, node)) && !is_sink(node)) node = node->next;
     return node;
 }
 
@@ -162,8 +141,7 @@ static bool pair_sinks(comparer *c, const sc_graph *a, const sc_graph *b) {
     bool fresh;
     while (x && y) {
         pair_up(c, x, y, &fresh);
-        if (!same_node(c, x, y) || !drain(c))
-            return false;
+        if (!same_node(c, x, y) || !drain(c)) return false;
         x = next_sink(&c->partner, x);
         y = next_sink(&c->taken, y);
     }
@@ -195,8 +173,7 @@ static bool compare_all(comparer *c, const sc_graph *a, const sc_graph *b) {
 
 static bool compare_at(sc_ctx *ctx, const sc_graph *a, const sc_graph *b, sc_sb *why,
                        uint32_t depth) {
-    if (depth >= ctx->limits.graph_depth_max)
-        return false;
+    if (depth >= ctx->limits.graph_depth_max) return false;
     comparer c = {.ctx = ctx, .why = why, .depth = depth};
     sc_imap_init(&c.partner, ctx->scratch);
     sc_imap_init(&c.taken, ctx->scratch);

@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-// --- Programs and methods --------------------------------------------------------------------------
+// --- Programs and methods
+// --------------------------------------------------------------------------
 
 sc_program *sc_program_new(sc_ctx *ctx) {
     sc_program *program = sc_new(ctx->arena, sc_program);
@@ -36,10 +37,11 @@ sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **ou
     return SC_OK;
 }
 
-// --- Names -----------------------------------------------------------------------------------------
+// --- Names
+// -----------------------------------------------------------------------------------------
 
 // The map's value: is the name itself in use, and from which suffix on to search when it is.
-#define NAME_TAKEN 1u
+#define NAME_TAKEN    1u
 #define NAME_BASE_MAX 200
 
 static uint64_t name_state(const sc_graph *graph, const sc_name *name) {
@@ -50,10 +52,8 @@ static uint64_t name_state(const sc_graph *graph, const sc_name *name) {
 // "add_12" is "add" with a number: the number is dropped before a new one is sought.
 static sc_str strip_suffix(sc_str name) {
     size_t end = name.size;
-    while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
-        end--;
-    if (end == name.size || end < 2 || name.data[end - 1] != '_')
-        return name;
+    while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9') end--;
+    if (end == name.size || end < 2 || name.data[end - 1] != '_') return name;
     return sc_str_slice(name, 0, end - 1);
 }
 
@@ -68,8 +68,7 @@ static const sc_name *numbered(sc_graph *graph, sc_str base, uint64_t number) {
 static const sc_name *next_numbered(sc_graph *graph, sc_str base) {
     const sc_name *key = sc_name_intern(graph->ctx->names, base), *name;
     uint64_t state = name_state(graph, key), next = state >> 1;
-    do
-        name = numbered(graph, base, ++next);
+    do name = numbered(graph, base, ++next);
     while (name_state(graph, name) & NAME_TAKEN);
     sc_imap_set(&graph->names, SC_PTR_KEY(key), next << 1 | (state & NAME_TAKEN));
     return name;
@@ -85,8 +84,7 @@ const sc_name *sc_graph_take_name(sc_graph *graph, const sc_name *wanted) {
     uint64_t state = name_state(graph, name);
     if (state & NAME_TAKEN) {
         sc_str base = strip_suffix(sc_name_str(name));
-        if (base.size > NAME_BASE_MAX)
-            base.size = NAME_BASE_MAX;
+        if (base.size > NAME_BASE_MAX) base.size = NAME_BASE_MAX;
         name = next_numbered(graph, base);
         state = name_state(graph, name);
     }
@@ -99,7 +97,8 @@ bool sc_graph_has_name(const sc_graph *graph, sc_str name) {
     return (name_state(graph, interned) & NAME_TAKEN) != 0;
 }
 
-// --- Use lists -------------------------------------------------------------------------------------
+// --- Use lists
+// -------------------------------------------------------------------------------------
 
 static void attach_use(sc_arg *arg) {
     sc_value *value = arg->value;
@@ -131,8 +130,7 @@ static void detach(sc_arg *arg) {
     if (arg->kind == SC_ARG_VALUE)
         detach_use(arg);
     else if (arg->kind == SC_ARG_LIST)
-        for (uint32_t i = 0; i < arg->count; i++)
-            detach(&arg->items[i]);
+        for (uint32_t i = 0; i < arg->count; i++) detach(&arg->items[i]);
 }
 
 // Lists are copied, so that every item has one owner. Depth is bounded by whoever read the input.
@@ -152,8 +150,7 @@ static void copy_into(sc_arena *arena, sc_node *user, sc_arg *slot, const sc_arg
 
 static sc_arg *copy_args(sc_arena *arena, sc_node *user, const sc_arg *args, uint32_t count) {
     sc_arg *copy = count ? sc_new_array(arena, sc_arg, count) : NULL;
-    for (uint32_t i = 0; i < count; i++)
-        copy_into(arena, user, &copy[i], &args[i]);
+    for (uint32_t i = 0; i < count; i++) copy_into(arena, user, &copy[i], &args[i]);
     return copy;
 }
 
@@ -162,18 +159,14 @@ void sc_arg_set(sc_arg *slot, sc_arg value) {
     if (slot->kind == SC_ARG_VALUE && value.kind == SC_ARG_VALUE && slot->value == value.value)
         return;
     sc_arg old = *slot;  // `value` may be made of the slot's own items, so they go last
-    if (old.kind == SC_ARG_VALUE)
-        detach_use(slot);
+    if (old.kind == SC_ARG_VALUE) detach_use(slot);
     copy_into(slot->user->graph->ctx->arena, old.user, slot, &value);
-    if (old.kind == SC_ARG_LIST)
-        detach(&old);
+    if (old.kind == SC_ARG_LIST) detach(&old);
 }
 
 void sc_replace_uses(sc_value *old_value, sc_value *new_value) {
-    if (old_value == new_value || !old_value->first_use)
-        return;
-    for (sc_arg *use = old_value->first_use; use; use = use->next_use)
-        use->value = new_value;
+    if (old_value == new_value || !old_value->first_use) return;
+    for (sc_arg *use = old_value->first_use; use; use = use->next_use) use->value = new_value;
     old_value->first_use->prev_use = new_value->last_use;
     if (new_value->last_use)
         new_value->last_use->next_use = old_value->first_use;
@@ -186,23 +179,21 @@ void sc_replace_uses(sc_value *old_value, sc_value *new_value) {
 }
 
 static bool visit_arg(sc_arg *arg, bool (*visit)(void *user, sc_arg *arg), void *user) {
-    if (arg->kind == SC_ARG_VALUE)
-        return visit(user, arg);
+    if (arg->kind == SC_ARG_VALUE) return visit(user, arg);
     if (arg->kind == SC_ARG_LIST)
         for (uint32_t i = 0; i < arg->count; i++)
-            if (!visit_arg(&arg->items[i], visit, user))
-                return false;
+            if (!visit_arg(&arg->items[i], visit, user)) return false;
     return true;
 }
 
 bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg *arg), void *user) {
     for (uint32_t i = 0; i < node->arg_count; i++)
-        if (!visit_arg(&node->args[i], visit, user))
-            return false;
+        if (!visit_arg(&node->args[i], visit, user)) return false;
     return true;
 }
 
-// --- Graphs ----------------------------------------------------------------------------------------
+// --- Graphs
+// ----------------------------------------------------------------------------------------
 
 sc_graph *sc_graph_new(sc_method *method, sc_graph *parent, sc_str name) {
     sc_ctx *ctx = method->program->ctx;
@@ -242,18 +233,17 @@ void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count) {
     uint32_t old_count = ret->arg_count;
     ret->args = copy_args(graph->ctx->arena, ret, args, count);
     ret->arg_count = count;
-    for (uint32_t i = 0; i < old_count; i++)
-        detach(&old[i]);
+    for (uint32_t i = 0; i < old_count; i++) detach(&old[i]);
 }
 
-// --- Nodes -----------------------------------------------------------------------------------------
+// --- Nodes
+// -----------------------------------------------------------------------------------------
 
 // "aten::add.Tensor" -> "add".
 static sc_str base_name(const sc_op *op) {
     sc_str name = sc_str_from(op->name);
     ptrdiff_t colon = sc_str_find_last(name, ':');
-    if (colon >= 0)
-        name = sc_str_slice(name, (size_t)colon + 1, name.size);
+    if (colon >= 0) name = sc_str_slice(name, (size_t)colon + 1, name.size);
     ptrdiff_t dot = sc_str_find(name, '.');
     return dot > 0 ? sc_str_slice(name, 0, (size_t)dot) : name;
 }
@@ -275,16 +265,14 @@ sc_node *sc_node_new_as(sc_graph *graph, const sc_op *op, const sc_arg *args, ui
     node->args = copy_args(arena, node, args, arg_count);
     node->arg_count = arg_count;
     node->out_count = out_count;
-    if (out_count == 0)
-        return node;
+    if (out_count == 0) return node;
     node->outs = sc_new_array(arena, sc_value *, out_count);
     sc_value *values = sc_new_array(arena, sc_value, out_count);
     for (uint32_t i = 0; i < out_count; i++) {
         node->outs[i] = &values[i];
         values[i] = (sc_value){.type = SC_VALUE_NONE, .graph = graph, .node = node, .index = i};
     }
-    if (out_count == 1)
-        values[0].name = node->name;
+    if (out_count == 1) values[0].name = node->name;
     return node;
 }
 
@@ -305,8 +293,7 @@ static void link_between(sc_graph *graph, sc_node *before, sc_node *node, sc_nod
 
 static void unlink_node(sc_node *node) {
     sc_graph *graph = node->graph;
-    if (!node->prev && graph->first != node)
-        return;  // never inserted
+    if (!node->prev && graph->first != node) return;  // never inserted
     if (node->prev)
         node->prev->next = node->next;
     else
@@ -331,22 +318,20 @@ void sc_graph_insert_before(sc_node *position, sc_node *node) {
 }
 
 void sc_graph_move_before(sc_node *position, sc_node *node) {
-    if (position == node)
-        return;
+    if (position == node) return;
     unlink_node(node);
     sc_graph_insert_before(position, node);
 }
 
 void sc_node_erase(sc_node *node) {
-    for (uint32_t i = 0; i < node->out_count; i++)
-        SC_ASSERT(node->outs[i]->use_count == 0);
-    for (uint32_t i = 0; i < node->arg_count; i++)
-        detach(&node->args[i]);
+    for (uint32_t i = 0; i < node->out_count; i++) SC_ASSERT(node->outs[i]->use_count == 0);
+    for (uint32_t i = 0; i < node->arg_count; i++) detach(&node->args[i]);
     node->arg_count = 0;
     unlink_node(node);
 }
 
-// --- Where -----------------------------------------------------------------------------------------
+// --- Where
+// -----------------------------------------------------------------------------------------
 
 void sc_where_set_method(sc_ctx *ctx, const sc_method *method) {
     ctx->where.method = method ? sc_name_str(method->name) : (sc_str){0};

@@ -19,7 +19,7 @@ typedef struct sc_arg sc_arg;
 
 typedef enum sc_value_type {
     SC_VALUE_TENSOR,
-    SC_VALUE_INT,    // symbolic integer; `dim` when known as an expression
+    SC_VALUE_INT,  // symbolic integer; `dim` when known as an expression
     SC_VALUE_FLOAT,
     SC_VALUE_BOOL,   // `dim` is 0/1 valued when known
     SC_VALUE_NONE,   // an output slot that holds nothing
@@ -29,28 +29,38 @@ typedef enum sc_value_type {
 struct sc_value {
     const sc_name *name;
     sc_value_type type;
-    bool has_dim;      // INT, BOOL: `dim` is valid
-    sc_spec spec;      // TENSOR
+    bool has_dim;  // INT, BOOL: `dim` is valid
+    sc_spec spec;  // TENSOR
     sc_dim dim;
     sc_graph *graph;
-    sc_node *node;     // NULL for graph inputs
-    uint32_t index;    // among the node's outs or the graph's inputs
+    sc_node *node;   // NULL for graph inputs
+    uint32_t index;  // among the node's outs or the graph's inputs
     uint32_t use_count;
-    sc_arg *first_use; // order of attachment
+    sc_arg *first_use;  // order of attachment
     sc_arg *last_use;
-    uint32_t mark;     // scratch number for the pass that runs
+    uint32_t mark;  // scratch number for the pass that runs
 };
 
 typedef enum sc_arg_kind {
-    SC_ARG_NONE, SC_ARG_VALUE, SC_ARG_INT, SC_ARG_FLOAT, SC_ARG_BOOL, SC_ARG_STR, SC_ARG_DTYPE,
-    SC_ARG_LAYOUT, SC_ARG_MEMORY_FORMAT, SC_ARG_DEVICE, SC_ARG_LIST, SC_ARG_GRAPH
+    SC_ARG_NONE,
+    SC_ARG_VALUE,
+    SC_ARG_INT,
+    SC_ARG_FLOAT,
+    SC_ARG_BOOL,
+    SC_ARG_STR,
+    SC_ARG_DTYPE,
+    SC_ARG_LAYOUT,
+    SC_ARG_MEMORY_FORMAT,
+    SC_ARG_DEVICE,
+    SC_ARG_LIST,
+    SC_ARG_GRAPH
 } sc_arg_kind;
 
 struct sc_arg {
-    uint8_t kind;             // sc_arg_kind
-    uint8_t code;             // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format, LAYOUT: 0 strided
-    uint32_t count;           // LIST
-    sc_node *user;            // set when attached to a node
+    uint8_t kind;    // sc_arg_kind
+    uint8_t code;    // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format, LAYOUT: 0 strided
+    uint32_t count;  // LIST
+    sc_node *user;   // set when attached to a node
     union {
         struct {
             sc_value *value;
@@ -59,16 +69,16 @@ struct sc_arg {
         int64_t i;
         double f;
         bool b;
-        sc_str str;           // STR, DEVICE ("cpu")
-        sc_arg *items;        // LIST
+        sc_str str;     // STR, DEVICE ("cpu")
+        sc_arg *items;  // LIST
         sc_graph *graph;
     };
 };
 
 // Where a node comes from; copied to everything a rewrite makes of it.
 typedef struct sc_meta {
-    sc_str stack_trace;   // the user's Python traceback, verbatim
-    sc_str module_stack;  // nn_module_stack, verbatim
+    sc_str stack_trace;     // the user's Python traceback, verbatim
+    sc_str module_stack;    // nn_module_stack, verbatim
     const sc_name *origin;  // name of the node in the source file; debug handles group by it
     uint32_t debug_handle;
 } sc_meta;
@@ -78,50 +88,59 @@ struct sc_node {
     const sc_name *name;
     sc_graph *graph;
     sc_node *prev, *next;
-    sc_arg *args;            // op->schema order, defaults filled in
+    sc_arg *args;  // op->schema order, defaults filled in
     uint32_t arg_count;
-    sc_value **outs;         // a Tensor[] return is flattened into one value per element
+    sc_value **outs;  // a Tensor[] return is flattened into one value per element
     uint32_t out_count;
     sc_meta meta;
-    sc_str *arg_names;       // foreign ops only: names as in the file, "" for positional
-    const sc_name *tag;      // delegation tag, NULL when none
-    uint32_t mark;           // scratch number for the pass that runs
+    sc_str *arg_names;   // foreign ops only: names as in the file, "" for positional
+    const sc_name *tag;  // delegation tag, NULL when none
+    uint32_t mark;       // scratch number for the pass that runs
 };
 
 struct sc_graph {
     sc_ctx *ctx;
     sc_method *method;
-    sc_graph *parent;        // NULL for a method's top graph
-    const sc_name *name;     // of a subgraph; NULL for the top graph
-    sc_node *first, *last;   // the return pseudo-node below is not among them
+    sc_graph *parent;       // NULL for a method's top graph
+    const sc_name *name;    // of a subgraph; NULL for the top graph
+    sc_node *first, *last;  // the return pseudo-node below is not among them
     uint32_t node_count;
     SC_VEC(sc_value *) inputs;
-    sc_node *ret;            // pseudo-node without op: its args are the graph's outputs
-    bool has_bodies;         // a node of it was given a graph
-    sc_imap names;           // taken value and node names -> next suffix
+    sc_node *ret;     // pseudo-node without op: its args are the graph's outputs
+    bool has_bodies;  // a node of it was given a graph
+    sc_imap names;    // taken value and node names -> next suffix
 };
 
 // --- Signature -----------------------------------------------------------------------------------
 
 typedef enum sc_input_kind {
-    SC_INPUT_USER, SC_INPUT_PARAMETER, SC_INPUT_BUFFER, SC_INPUT_CONSTANT_TENSOR,
-    SC_INPUT_CUSTOM_OBJ, SC_INPUT_TOKEN,
+    SC_INPUT_USER,
+    SC_INPUT_PARAMETER,
+    SC_INPUT_BUFFER,
+    SC_INPUT_CONSTANT_TENSOR,
+    SC_INPUT_CUSTOM_OBJ,
+    SC_INPUT_TOKEN,
     SC_INPUT_CONSTANT  // a Python value frozen at export: `constant_value`
 } sc_input_kind;
 
 typedef enum sc_output_kind {
-    SC_OUTPUT_USER, SC_OUTPUT_BUFFER_MUTATION, SC_OUTPUT_PARAMETER_MUTATION,
-    SC_OUTPUT_INPUT_MUTATION, SC_OUTPUT_LOSS, SC_OUTPUT_GRADIENT, SC_OUTPUT_TOKEN
+    SC_OUTPUT_USER,
+    SC_OUTPUT_BUFFER_MUTATION,
+    SC_OUTPUT_PARAMETER_MUTATION,
+    SC_OUTPUT_INPUT_MUTATION,
+    SC_OUTPUT_LOSS,
+    SC_OUTPUT_GRADIENT,
+    SC_OUTPUT_TOKEN
 } sc_output_kind;
 
 // A tensor with bytes somewhere: parameter, buffer or lifted constant. Bytes are dense in the dim
 // order of `spec`'s strides once import is done.
 typedef struct sc_constant {
-    sc_str name;        // fully qualified name
-    sc_spec spec;       // static
+    sc_str name;   // fully qualified name
+    sc_spec spec;  // static
     sc_extent data;
     bool persistent;
-    bool lifted_scalar; // made from a Python number, never externalised
+    bool lifted_scalar;  // made from a Python number, never externalised
 } sc_constant;
 
 typedef struct sc_input_sig {
@@ -134,7 +153,7 @@ typedef struct sc_input_sig {
 
 typedef struct sc_output_sig {
     sc_output_kind kind;
-    sc_str target;          // name of the mutated buffer, parameter or user input
+    sc_str target;  // name of the mutated buffer, parameter or user input
 } sc_output_sig;
 
 struct sc_method {
@@ -153,7 +172,7 @@ struct sc_method {
 // A value answered without running anything: get_max_seq_len = 256.
 typedef struct sc_constant_method {
     const sc_name *name;
-    sc_arg value;        // number, bool, string, or list of them
+    sc_arg value;  // number, bool, string, or list of them
 } sc_constant_method;
 
 struct sc_program {
@@ -162,7 +181,8 @@ struct sc_program {
     SC_VEC(sc_constant_method) constant_methods;
 };
 
-// --- Building (graph.c, build.c) -------------------------------------------------------------------
+// --- Building (graph.c, build.c)
+// -------------------------------------------------------------------
 
 sc_program *sc_program_new(sc_ctx *ctx);
 // Adds a method with an empty top graph and its own symbols. SC_ERR_ARGUMENT on a duplicate name.
@@ -217,7 +237,9 @@ void sc_arg_set(sc_arg *slot, sc_arg value);  // slot belongs to a node; keeps u
 void sc_replace_uses(sc_value *old_value, sc_value *new_value);
 
 static inline sc_arg sc_arg_none(void) { return (sc_arg){.kind = SC_ARG_NONE}; }
-static inline sc_arg sc_arg_value(sc_value *v) { return (sc_arg){.kind = SC_ARG_VALUE, .value = v}; }
+static inline sc_arg sc_arg_value(sc_value *v) {
+    return (sc_arg){.kind = SC_ARG_VALUE, .value = v};
+}
 static inline sc_arg sc_arg_int(int64_t i) { return (sc_arg){.kind = SC_ARG_INT, .i = i}; }
 static inline sc_arg sc_arg_float(double f) { return (sc_arg){.kind = SC_ARG_FLOAT, .f = f}; }
 static inline sc_arg sc_arg_bool(bool b) { return (sc_arg){.kind = SC_ARG_BOOL, .b = b}; }
@@ -231,7 +253,9 @@ static inline sc_arg sc_arg_format(sc_memory_format f) {
 static inline sc_arg sc_arg_list(sc_arg *items, uint32_t count) {
     return (sc_arg){.kind = SC_ARG_LIST, .items = items, .count = count};
 }
-static inline sc_arg sc_arg_graph(sc_graph *g) { return (sc_arg){.kind = SC_ARG_GRAPH, .graph = g}; }
+static inline sc_arg sc_arg_graph(sc_graph *g) {
+    return (sc_arg){.kind = SC_ARG_GRAPH, .graph = g};
+}
 sc_arg sc_arg_ints(sc_arena *arena, const int64_t *values, uint32_t count);
 
 // Position of a parameter in op->schema, or -1.
@@ -246,13 +270,14 @@ bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg 
 void sc_where_set_node(sc_ctx *ctx, const sc_node *node);
 void sc_where_set_method(sc_ctx *ctx, const sc_method *method);
 
-// --- Text (print.c, parse.c), copies, checks (clone.c, verify.c) -------------------------------------
+// --- Text (print.c, parse.c), copies, checks (clone.c, verify.c)
+// -------------------------------------
 
 // The textual IR. Printing what was parsed gives the same bytes. Constants appear by name, spec and
 // extent, not by content.
 typedef struct sc_print_options {
-    bool meta;         // stack traces, module paths, origins, debug handles and tags
-    bool signature;    // the method header with its input and output kinds
+    bool meta;       // stack traces, module paths, origins, debug handles and tags
+    bool signature;  // the method header with its input and output kinds
 } sc_print_options;
 void sc_program_print(sc_sb *sb, const sc_program *program, sc_print_options options);
 void sc_graph_print(sc_sb *sb, const sc_graph *graph, sc_print_options options);

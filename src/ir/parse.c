@@ -4,15 +4,14 @@
 // SC_TEXT_LIST_DEPTH_MAX.
 #include "ir/parse.h"
 
-// --- Operators -----------------------------------------------------------------------------------------
+// --- Operators
+// -----------------------------------------------------------------------------------------
 
 static const sc_op *find_op(sc_parser *p, sc_str name) {
     const sc_op *op = sc_op_find(name);
-    if (op)
-        return op;
+    if (op) return op;
     sc_op *foreign = sc_map_get(&p->foreign, name);
-    if (foreign)
-        return foreign;
+    if (foreign) return foreign;
     sc_arena *arena = p->c.arena;
     sc_schema *schema = sc_new(arena, sc_schema);
     schema->name = sc_str_copy(arena, name);
@@ -35,11 +34,9 @@ typedef SC_VEC(arg_text) arg_texts;
 static sc_status parse_arg_name(sc_parser *p, sc_str *out) {
     char next = sc_text_peek(&p->c);
     size_t start = p->c.at;
-    if (next != '"' && sc_text_peek_word(&p->c).size == 0)
-        return SC_OK;
+    if (next != '"' && sc_text_peek_word(&p->c).size == 0) return SC_OK;
     SC_TRY(sc_text_name(&p->c, out));
-    if (sc_text_accept(&p->c, '='))
-        return SC_OK;
+    if (sc_text_accept(&p->c, '=')) return SC_OK;
     p->c.at = start;
     *out = (sc_str){0};
     return SC_OK;
@@ -48,8 +45,7 @@ static sc_status parse_arg_name(sc_parser *p, sc_str *out) {
 static sc_status parse_arg_texts(sc_parser *p, const sc_parse_scope *s, arg_texts *out) {
     SC_TRY(sc_text_expect(&p->c, '('));
     while (!sc_text_accept(&p->c, ')')) {
-        if (out->count > 0)
-            SC_TRY(sc_text_expect(&p->c, ','));
+        if (out->count > 0) SC_TRY(sc_text_expect(&p->c, ','));
         arg_text item = {0};
         SC_TRY(parse_arg_name(p, &item.name));
         SC_TRY(sc_parse_arg(p, s, 0, &item.arg));
@@ -60,8 +56,7 @@ static sc_status parse_arg_texts(sc_parser *p, const sc_parse_scope *s, arg_text
 
 static uint32_t find_param(const sc_schema *schema, sc_str name) {
     uint32_t index = 0;
-    while (index < schema->param_count && !sc_str_equal(schema->params[index].name, name))
-        index++;
+    while (index < schema->param_count && !sc_str_equal(schema->params[index].name, name)) index++;
     return index;
 }
 
@@ -78,8 +73,7 @@ static sc_status place_args(sc_parser *p, const sc_op *op, const arg_texts *text
         given[index] = true;
     }
     for (uint32_t i = 0; i < param_count; i++) {
-        if (given[i])
-            continue;
+        if (given[i]) continue;
         if (op->schema->params[i].default_kind == SC_DEFAULT_REQUIRED)
             return sc_text_fail(&p->c, "all arguments without default");
         args[i] = sc_arg_default(scratch, &op->schema->params[i]);
@@ -87,8 +81,8 @@ static sc_status place_args(sc_parser *p, const sc_op *op, const arg_texts *text
     return SC_OK;
 }
 
-static sc_status make_node(sc_parser *p, const sc_parse_scope *s, const sc_op *op, const arg_texts *texts,
-                           uint32_t out_count, sc_str name, sc_node **out) {
+static sc_status make_node(sc_parser *p, const sc_parse_scope *s, const sc_op *op,
+                           const arg_texts *texts, uint32_t out_count, sc_str name, sc_node **out) {
     sc_arena *scratch = p->c.ctx->scratch;
     const char *terminated = sc_str_dup(scratch, name);
     if (!sc_op_has(op, SC_FOREIGN)) {
@@ -108,13 +102,13 @@ static sc_status make_node(sc_parser *p, const sc_parse_scope *s, const sc_op *o
     return SC_OK;
 }
 
-// --- Nodes -----------------------------------------------------------------------------------------
+// --- Nodes
+// -----------------------------------------------------------------------------------------
 
 static sc_status parse_meta(sc_parser *p, sc_node *node) {
     sc_text_cursor *c = &p->c;
     sc_text_skip(c, true);
-    if (c->at >= c->text.size || c->text.data[c->at] != '!')
-        return SC_OK;
+    if (c->at >= c->text.size || c->text.data[c->at] != '!') return SC_OK;
     c->at++;
     SC_TRY(sc_text_expect(c, '('));
     do {
@@ -129,8 +123,7 @@ static sc_status parse_meta(sc_parser *p, sc_node *node) {
             node->meta.origin = sc_name_intern(c->ctx->names, name);
         } else if (sc_text_accept_word(c, "handle")) {
             SC_TRY(sc_text_i64(c, &handle));
-            if (handle < 0 || handle > UINT32_MAX)
-                return sc_text_fail(c, "a debug handle");
+            if (handle < 0 || handle > UINT32_MAX) return sc_text_fail(c, "a debug handle");
             node->meta.debug_handle = (uint32_t)handle;
         } else if (sc_text_accept_word(c, "tag")) {
             SC_TRY(sc_text_name(c, &name));
@@ -145,7 +138,8 @@ static sc_status parse_meta(sc_parser *p, sc_node *node) {
 // A result as written, before its node exists.
 typedef SC_VEC(sc_value) result_list;
 
-static sc_status parse_result(sc_parser *p, const sc_parse_scope *s, sc_str node_name, result_list *out) {
+static sc_status parse_result(sc_parser *p, const sc_parse_scope *s, sc_str node_name,
+                              result_list *out) {
     sc_value value = {.graph = s->graph};
     sc_str name;
     SC_TRY(sc_text_expect(&p->c, '%'));
@@ -166,8 +160,9 @@ static void adopt_results(sc_parse_scope *s, sc_node *node, const result_list *r
     for (uint32_t i = 0; i < node->out_count; i++) {
         sc_value *value = node->outs[i];
         const sc_value *text = &results->data[i];
-        value->name = text->name == node->name ? text->name
-                                               : sc_graph_unique_name(s->graph, sc_name_str(text->name));
+        value->name = text->name == node->name
+                          ? text->name
+                          : sc_graph_unique_name(s->graph, sc_name_str(text->name));
         value->type = text->type;
         value->has_dim = text->has_dim;
         value->spec = text->spec;
@@ -193,8 +188,7 @@ static sc_status parse_node(sc_parser *p, sc_parse_scope *s) {
         SC_TRY(sc_text_expect(c, ':'));
         SC_TRY(sc_text_expect(c, '('));
         while (!sc_text_accept(c, ')')) {
-            if (results.count > 0)
-                SC_TRY(sc_text_expect(c, ','));
+            if (results.count > 0) SC_TRY(sc_text_expect(c, ','));
             SC_TRY(parse_result(p, s, name, &results));
         }
     }
@@ -209,7 +203,8 @@ static sc_status parse_node(sc_parser *p, sc_parse_scope *s) {
     return parse_meta(p, node);
 }
 
-// --- Bodies ----------------------------------------------------------------------------------------
+// --- Bodies
+// ----------------------------------------------------------------------------------------
 
 static sc_status parse_lifted(sc_parser *p, sc_constant *constant) {
     sc_str hex;
@@ -220,8 +215,7 @@ static sc_status parse_lifted(sc_parser *p, sc_constant *constant) {
     for (size_t i = 0; i < hex.size; i++) {
         char d = hex.data[i];
         bool digit = d >= '0' && d <= '9';
-        if (!digit && !(d >= 'a' && d <= 'f'))
-            return sc_text_fail(&p->c, "hexadecimal digits");
+        if (!digit && !(d >= 'a' && d <= 'f')) return sc_text_fail(&p->c, "hexadecimal digits");
         bytes[i / 2] = (uint8_t)(bytes[i / 2] << 4 | (digit ? d - '0' : d - 'a' + 10));
     }
     constant->lifted_scalar = true;
@@ -235,14 +229,11 @@ static sc_status parse_constant(sc_parser *p, sc_exprs *exprs, sc_input_sig *sig
     constant->name = sig->target;
     SC_TRY(sc_parse_spec(p, exprs, &constant->spec));
     SC_TRY(sc_text_i64(&p->c, &bytes));
-    if (bytes < 0)
-        return sc_text_fail(&p->c, "a size in bytes");
+    if (bytes < 0) return sc_text_fail(&p->c, "a size in bytes");
     constant->data = sc_extent_whole(sc_source_zeros(p->c.arena, (uint64_t)bytes));
-    if (sc_text_accept_word_here(&p->c, "named"))
-        SC_TRY(sc_text_quoted(&p->c, &constant->name));
+    if (sc_text_accept_word_here(&p->c, "named")) SC_TRY(sc_text_quoted(&p->c, &constant->name));
     constant->persistent = sc_text_accept_word_here(&p->c, "kept");
-    if (sc_text_accept_word_here(&p->c, "lifted"))
-        SC_TRY(parse_lifted(p, constant));
+    if (sc_text_accept_word_here(&p->c, "lifted")) SC_TRY(parse_lifted(p, constant));
     sig->constant = constant;
     return SC_OK;
 }
@@ -256,8 +247,7 @@ static sc_status parse_input_sig(sc_parser *p, sc_parse_scope *s) {
     sc_method *method = s->graph->method;
     sc_input_sig sig = {.kind = SC_INPUT_USER};
     for (uint32_t i = 0; i < SC_COUNT_OF(sc_text_input_kinds); i++)
-        if (sc_text_accept_word_here(&p->c, sc_text_input_kinds[i]))
-            sig.kind = (sc_input_kind)i;
+        if (sc_text_accept_word_here(&p->c, sc_text_input_kinds[i])) sig.kind = (sc_input_kind)i;
     if (quote_is_here(p) && sig.kind != SC_INPUT_CONSTANT)
         SC_TRY(sc_text_quoted(&p->c, &sig.target));
     sig.persistent = sc_text_accept_word_here(&p->c, "persistent");
@@ -267,8 +257,7 @@ static sc_status parse_input_sig(sc_parser *p, sc_parse_scope *s) {
         if (sig.constant_value.kind == SC_ARG_LIST)
             return sc_text_fail(&p->c, "a number, a string or None");
     }
-    if (sc_text_accept_word_here(&p->c, "const"))
-        SC_TRY(parse_constant(p, method->exprs, &sig));
+    if (sc_text_accept_word_here(&p->c, "const")) SC_TRY(parse_constant(p, method->exprs, &sig));
     sc_vec_push(p->c.arena, &method->inputs, sig);
     return SC_OK;
 }
@@ -276,8 +265,8 @@ static sc_status parse_input_sig(sc_parser *p, sc_parse_scope *s) {
 static sc_status parse_input(sc_parser *p, sc_parse_scope *s) {
     result_list results = {0};
     SC_TRY(parse_result(p, s, (sc_str){0}, &results));
-    sc_value *value = sc_graph_add_input(s->graph, sc_name_str(results.data[0].name),
-                                         results.data[0].type);
+    sc_value *value =
+        sc_graph_add_input(s->graph, sc_name_str(results.data[0].name), results.data[0].type);
     value->spec = results.data[0].spec;
     value->dim = results.data[0].dim;
     value->has_dim = results.data[0].has_dim;
@@ -290,18 +279,15 @@ static sc_status parse_return(sc_parser *p, sc_parse_scope *s) {
     sc_method *method = s->graph->method;
     while (sc_text_peek(&p->c) != '}') {
         sc_arg arg;
-        if (args.count > 0)
-            SC_TRY(sc_text_expect(&p->c, ','));
+        if (args.count > 0) SC_TRY(sc_text_expect(&p->c, ','));
         SC_TRY(sc_parse_arg(p, s, 0, &arg));
         sc_vec_push(p->c.ctx->scratch, &args, arg);
-        if (s->graph->parent)
-            continue;
+        if (s->graph->parent) continue;
         sc_output_sig sig = {.kind = SC_OUTPUT_USER};
         for (uint32_t i = 0; i < SC_COUNT_OF(sc_text_output_kinds); i++)
             if (sc_text_accept_word_here(&p->c, sc_text_output_kinds[i]))
                 sig.kind = (sc_output_kind)i;
-        if (quote_is_here(p))
-            SC_TRY(sc_text_quoted(&p->c, &sig.target));
+        if (quote_is_here(p)) SC_TRY(sc_text_quoted(&p->c, &sig.target));
         sc_vec_push(p->c.arena, &method->outputs, sig);
     }
     sc_graph_set_outputs(s->graph, args.data, args.count);
@@ -311,20 +297,16 @@ static sc_status parse_return(sc_parser *p, sc_parse_scope *s) {
 // True when the keyword begins a line of its own kind, not a node that happens to be called so.
 static bool begins(sc_parser *p, const char *keyword) {
     size_t start = p->c.at;
-    if (!sc_text_accept_word(&p->c, keyword))
-        return false;
-    if (sc_text_peek(&p->c) != ':')
-        return true;
+    if (!sc_text_accept_word(&p->c, keyword)) return false;
+    if (sc_text_peek(&p->c) != ':') return true;
     p->c.at = start;
     return false;
 }
 
 // From after '{' to after '}'.
 static sc_status parse_body(sc_parser *p, sc_parse_scope *s) {
-    while (begins(p, "input"))
-        SC_TRY(parse_input(p, s));
-    while (!begins(p, "return"))
-        SC_TRY(parse_node(p, s));
+    while (begins(p, "input")) SC_TRY(parse_input(p, s));
+    while (!begins(p, "return")) SC_TRY(parse_node(p, s));
     return parse_return(p, s);
 }
 
@@ -334,19 +316,18 @@ sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **o
     if (outer->depth + 1 >= ctx->limits.graph_depth_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "bodies are nested deeper than %u",
                        ctx->limits.graph_depth_max);
-    if (!sc_text_accept_word(&p->c, "graph"))
-        return sc_text_fail(&p->c, "a graph");
-    if (sc_text_peek(&p->c) != '{')
-        SC_TRY(sc_text_name(&p->c, &name));
+    if (!sc_text_accept_word(&p->c, "graph")) return sc_text_fail(&p->c, "a graph");
+    if (sc_text_peek(&p->c) != '{') SC_TRY(sc_text_name(&p->c, &name));
     SC_TRY(sc_text_expect(&p->c, '{'));
     sc_parse_scope s = {.graph = sc_graph_new(outer->graph->method, outer->graph, name),
-               .depth = outer->depth + 1};
+                        .depth = outer->depth + 1};
     sc_map_init(&s.values, ctx->scratch);
     *out = s.graph;
     return parse_body(p, &s);
 }
 
-// --- Methods and programs --------------------------------------------------------------------------------
+// --- Methods and programs
+// --------------------------------------------------------------------------------
 
 static sc_status parse_bound(sc_parser *p, int64_t *out) {
     if (sc_text_accept_word(&p->c, "inf")) {
@@ -365,16 +346,14 @@ static sc_status parse_bound(sc_parser *p, int64_t *out) {
 // What stands for a symbol inside expressions.
 static bool is_identifier(sc_str name) {
     for (size_t i = 0; i < name.size; i++)
-        if (name.data[i] == '.' || name.data[i] == ':')
-            return false;
+        if (name.data[i] == '.' || name.data[i] == ':') return false;
     return name.size > 0 && (name.data[0] < '0' || name.data[0] > '9');
 }
 
 static sc_status parse_symbol(sc_parser *p, sc_exprs *exprs) {
     sc_str name;
     SC_TRY(sc_text_word(&p->c, &name));
-    if (!is_identifier(name))
-        return sc_text_fail(&p->c, "a symbol's name");
+    if (!is_identifier(name)) return sc_text_fail(&p->c, "a symbol's name");
     uint32_t before = sc_exprs_symbol_count(exprs);
     sc_symbol *symbol = sc_exprs_symbol(exprs, name);
     if (sc_exprs_symbol_count(exprs) == before)
@@ -394,8 +373,7 @@ static sc_status parse_symbol(sc_parser *p, sc_exprs *exprs) {
 }
 
 static sc_status parse_method_header(sc_parser *p, sc_method *method) {
-    if (sc_text_accept_word(&p->c, "torch"))
-        SC_TRY(sc_text_quoted(&p->c, &method->torch_version));
+    if (sc_text_accept_word(&p->c, "torch")) SC_TRY(sc_text_quoted(&p->c, &method->torch_version));
     if (sc_text_accept_word(&p->c, "schema")) {
         SC_TRY(sc_text_i64(&p->c, &method->schema_major));
         SC_TRY(sc_text_expect(&p->c, '.'));
@@ -404,13 +382,11 @@ static sc_status parse_method_header(sc_parser *p, sc_method *method) {
     method->decomposed = sc_text_accept_word(&p->c, "decomposed");
     SC_TRY(sc_text_expect(&p->c, '{'));
     if (begins(p, "pytree")) {
-        if (sc_text_accept_word_here(&p->c, "in"))
-            SC_TRY(sc_text_quoted(&p->c, &method->in_spec));
+        if (sc_text_accept_word_here(&p->c, "in")) SC_TRY(sc_text_quoted(&p->c, &method->in_spec));
         if (sc_text_accept_word_here(&p->c, "out"))
             SC_TRY(sc_text_quoted(&p->c, &method->out_spec));
     }
-    while (begins(p, "symbol"))
-        SC_TRY(parse_symbol(p, method->exprs));
+    while (begins(p, "symbol")) SC_TRY(parse_symbol(p, method->exprs));
     return SC_OK;
 }
 
@@ -437,8 +413,7 @@ static sc_status parse_constant_method(sc_parser *p) {
         sc_arg *items = sc_new_array(p->c.arena, sc_arg, method.value.count + 1);
         for (uint32_t i = 0; i < method.value.count; i++) {
             items[i] = method.value.items[i];
-            if (items[i].kind == SC_ARG_LIST)
-                return sc_text_fail(&p->c, "a flat list");
+            if (items[i].kind == SC_ARG_LIST) return sc_text_fail(&p->c, "a flat list");
         }
         method.value.items = items;
     }
@@ -449,7 +424,7 @@ static sc_status parse_constant_method(sc_parser *p) {
 sc_status sc_program_parse(sc_ctx *ctx, sc_str text, sc_program **out) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_parser p = {.c = {.ctx = ctx, .arena = ctx->arena, .text = text},
-                .program = sc_program_new(ctx)};
+                   .program = sc_program_new(ctx)};
     sc_map_init(&p.foreign, ctx->scratch);
     sc_status status = SC_OK;
     while (status == SC_OK && sc_text_peek(&p.c) != '\0') {

@@ -1,7 +1,8 @@
 // The parts of the textual IR below a node: types of values, and arguments.
 #include "ir/parse.h"
 
-// --- Types -----------------------------------------------------------------------------------------
+// --- Types
+// -----------------------------------------------------------------------------------------
 
 static sc_status parse_dims(sc_parser *p, sc_exprs *exprs, const char *brackets, sc_dim *out,
                             uint32_t max, uint32_t *count) {
@@ -27,8 +28,7 @@ sc_status sc_parse_spec(sc_parser *p, sc_exprs *exprs, sc_spec *spec) {
     sc_str word;
     SC_TRY(sc_text_word(&p->c, &word));
     sc_dtype dtype = sc_dtype_from_short(word);
-    if (dtype == SC_DTYPE_NONE)
-        return sc_text_fail(&p->c, "a dtype");
+    if (dtype == SC_DTYPE_NONE) return sc_text_fail(&p->c, "a dtype");
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank, stride_count;
     SC_TRY(parse_dims(p, exprs, "[]", sizes, SC_RANK_MAX, &rank));
@@ -41,8 +41,7 @@ sc_status sc_parse_spec(sc_parser *p, sc_exprs *exprs, sc_spec *spec) {
     sc_text_skip(&p->c, true);
     if (p->c.at < p->c.text.size && p->c.text.data[p->c.at] == '{') {
         SC_TRY(parse_dims(p, exprs, "{}", spec->strides, rank, &stride_count));
-        if (stride_count != rank)
-            return sc_text_fail(&p->c, "a stride for every size");
+        if (stride_count != rank) return sc_text_fail(&p->c, "a stride for every size");
     } else {
         sc_spec_set_contiguous(exprs, spec);
     }
@@ -57,8 +56,7 @@ sc_status sc_parse_type(sc_parser *p, sc_value *value) {
     sc_exprs *exprs = value->graph->method->exprs;
     SC_TRY(sc_text_expect(&p->c, ':'));
     for (uint32_t i = 1; i < SC_COUNT_OF(sc_text_value_types); i++) {
-        if (!sc_text_accept_word(&p->c, sc_text_value_types[i]))
-            continue;
+        if (!sc_text_accept_word(&p->c, sc_text_value_types[i])) continue;
         value->type = (sc_value_type)i;
         if ((value->type == SC_VALUE_INT || value->type == SC_VALUE_BOOL) &&
             p->c.at < p->c.text.size && p->c.text.data[p->c.at] == '(') {
@@ -71,7 +69,8 @@ sc_status sc_parse_type(sc_parser *p, sc_value *value) {
     return sc_parse_spec(p, exprs, &value->spec);
 }
 
-// --- Arguments ---------------------------------------------------------------------------------------
+// --- Arguments
+// ---------------------------------------------------------------------------------------
 
 static sc_status find_value(sc_parser *p, const sc_parse_scope *s, sc_value **out) {
     sc_str name;
@@ -87,8 +86,7 @@ static sc_status parse_number(sc_parser *p, sc_arg *out) {
     while (end < c->text.size) {
         char next = c->text.data[end];
         bool sign = (next == '-' || next == '+') && c->text.data[end - 1] == 'e';
-        if (!sign && !sc_text_is_word(next))
-            break;
+        if (!sign && !sc_text_is_word(next)) break;
         end++;
     }
     sc_str text = sc_str_slice(c->text, c->at, end);
@@ -112,8 +110,7 @@ static sc_status parse_in_parens(sc_parser *p, const char *word, sc_arg *out) {
     } else {
         int64_t code;
         SC_TRY(sc_text_i64(&p->c, &code));
-        if (code < 0 || code > UINT8_MAX)
-            return sc_text_fail(&p->c, "a layout code");
+        if (code < 0 || code > UINT8_MAX) return sc_text_fail(&p->c, "a layout code");
         *out = (sc_arg){.kind = SC_ARG_LAYOUT, .code = (uint8_t)code};
     }
     return sc_text_expect(&p->c, ')');
@@ -123,12 +120,9 @@ static sc_status parse_word_arg(sc_parser *p, const sc_parse_scope *s, sc_arg *o
     sc_text_cursor *c = &p->c;
     sc_str word = sc_text_peek_word(c);
     *out = sc_arg_none();
-    if (sc_text_accept_word(c, "None"))
-        return SC_OK;
-    if (sc_text_accept_word(c, "device"))
-        return parse_in_parens(p, "device", out);
-    if (sc_text_accept_word(c, "layout"))
-        return parse_in_parens(p, "layout", out);
+    if (sc_text_accept_word(c, "None")) return SC_OK;
+    if (sc_text_accept_word(c, "device")) return parse_in_parens(p, "device", out);
+    if (sc_text_accept_word(c, "layout")) return parse_in_parens(p, "layout", out);
     if (sc_str_is(word, "graph")) {
         out->kind = SC_ARG_GRAPH;
         return sc_parse_graph(p, s, &out->graph);
@@ -142,10 +136,8 @@ static sc_status parse_word_arg(sc_parser *p, const sc_parse_scope *s, sc_arg *o
         *out = sc_arg_dtype(dtype);
     else
         for (uint32_t i = 0; i < SC_COUNT_OF(sc_text_formats); i++)
-            if (sc_str_is(word, sc_text_formats[i]))
-                *out = sc_arg_format((sc_memory_format)i);
-    if (out->kind == SC_ARG_NONE)
-        return sc_text_fail(c, "an argument");
+            if (sc_str_is(word, sc_text_formats[i])) *out = sc_arg_format((sc_memory_format)i);
+    if (out->kind == SC_ARG_NONE) return sc_text_fail(c, "an argument");
     c->at += word.size;
     return SC_OK;
 }
@@ -156,8 +148,7 @@ static sc_status parse_list(sc_parser *p, const sc_parse_scope *s, uint32_t dept
         return sc_text_fail(&p->c, "lists that are nested less deeply");
     SC_TRY(sc_text_expect(&p->c, '['));
     while (!sc_text_accept(&p->c, ']')) {
-        if (items.count > 0)
-            SC_TRY(sc_text_expect(&p->c, ','));
+        if (items.count > 0) SC_TRY(sc_text_expect(&p->c, ','));
         sc_arg item;
         SC_TRY(sc_parse_arg(p, s, depth + 1, &item));
         sc_vec_push(p->c.ctx->scratch, &items, item);
@@ -172,8 +163,7 @@ sc_status sc_parse_arg(sc_parser *p, const sc_parse_scope *s, uint32_t depth, sc
         *out = (sc_arg){.kind = SC_ARG_VALUE};
         return find_value(p, s, &out->value);
     }
-    if (next == '[')
-        return parse_list(p, s, depth, out);
+    if (next == '[') return parse_list(p, s, depth, out);
     if (next == '"') {
         *out = (sc_arg){.kind = SC_ARG_STR};
         return sc_text_quoted(&p->c, &out->str);

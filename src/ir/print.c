@@ -15,7 +15,8 @@
 // - A value is %name; its type is a tensor spec (dtype, sizes, {strides} unless row-major, +offset,
 //   grad), or int, bool, float, none, opaque; int(s0 + 1) when the number is known.
 // - A node with one result is called as its result; otherwise its name stands before the results.
-// - Arguments stand in schema order; trailing ones equal to their defaults are left out, those after
+// - Arguments stand in schema order; trailing ones equal to their defaults are left out, those
+// after
 //   the schema's '*' are written name=value. f32 is a dtype, channels_last a memory format, strided
 //   and layout(N) layouts, device("cpu") a device; graph name { ... } is a body in place.
 // - An input or output without a kind is the user's. A constant shows spec and bytes, its content
@@ -31,8 +32,7 @@ typedef struct printer {
 } printer;
 
 static void print_line_start(printer *p) {
-    for (uint32_t i = 0; i < p->indent; i++)
-        sc_sb_add_text(p->sb, "  ");
+    for (uint32_t i = 0; i < p->indent; i++) sc_sb_add_text(p->sb, "  ");
 }
 
 static void print_quoted(printer *p, sc_str s) { sc_text_print_quoted(p->sb, s); }
@@ -46,13 +46,13 @@ static void print_value_name(printer *p, const sc_value *value) {
     print_name(p, value->name);
 }
 
-// --- Types -----------------------------------------------------------------------------------------
+// --- Types
+// -----------------------------------------------------------------------------------------
 
 static void print_dims(printer *p, const sc_dim *dims, uint32_t count, const char *brackets) {
     sc_sb_add_char(p->sb, brackets[0]);
     for (uint32_t i = 0; i < count; i++) {
-        if (i > 0)
-            sc_sb_add_text(p->sb, ", ");
+        if (i > 0) sc_sb_add_text(p->sb, ", ");
         sc_dim_print(p->sb, dims[i]);
     }
     sc_sb_add_char(p->sb, brackets[1]);
@@ -65,20 +65,16 @@ static bool strides_are_row_major(sc_exprs *exprs, const sc_spec *spec) {
     plain.strides = strides;
     sc_spec_set_contiguous(exprs, &plain);
     for (uint32_t i = 0; i < spec->rank; i++)
-        if (!sc_dim_equal(spec->strides[i], strides[i]))
-            return false;
+        if (!sc_dim_equal(spec->strides[i], strides[i])) return false;
     return true;
 }
 
 static void print_spec(printer *p, sc_exprs *exprs, const sc_spec *spec) {
     sc_sb_add_text(p->sb, sc_dtype_short((sc_dtype)spec->dtype));
     print_dims(p, spec->sizes, spec->rank, "[]");
-    if (!strides_are_row_major(exprs, spec))
-        print_dims(p, spec->strides, spec->rank, "{}");
-    if (!sc_dim_is(spec->offset, 0))
-        print_dims(p, &spec->offset, 1, "<>");
-    if (spec->requires_grad)
-        sc_sb_add_text(p->sb, " grad");
+    if (!strides_are_row_major(exprs, spec)) print_dims(p, spec->strides, spec->rank, "{}");
+    if (!sc_dim_is(spec->offset, 0)) print_dims(p, &spec->offset, 1, "<>");
+    if (spec->requires_grad) sc_sb_add_text(p->sb, " grad");
 }
 
 static void print_type(printer *p, const sc_value *value) {
@@ -88,46 +84,30 @@ static void print_type(printer *p, const sc_value *value) {
         return;
     }
     sc_sb_add_text(p->sb, sc_text_value_types[value->type]);
-    if (value->has_dim)
-        print_dims(p, &value->dim, 1, "()");
+    if (value->has_dim) print_dims(p, &value->dim, 1, "()");
 }
 
-// --- Arguments ---------------------------------------------------------------------------------------
+// --- Arguments
+// ---------------------------------------------------------------------------------------
 
 static void print_graph(printer *p, const sc_graph *graph);
 
 static void print_arg(printer *p, const sc_arg *arg) {
     switch ((sc_arg_kind)arg->kind) {
-    case SC_ARG_NONE:
-        sc_sb_add_text(p->sb, "None");
-        break;
-    case SC_ARG_VALUE:
-        print_value_name(p, arg->value);
-        break;
-    case SC_ARG_INT:
-        sc_sb_add_i64(p->sb, arg->i);
-        break;
-    case SC_ARG_FLOAT:
-        sc_sb_add_f64(p->sb, arg->f);
-        break;
-    case SC_ARG_BOOL:
-        sc_sb_add_text(p->sb, arg->b ? "True" : "False");
-        break;
-    case SC_ARG_STR:
-        print_quoted(p, arg->str);
-        break;
-    case SC_ARG_DTYPE:
-        sc_sb_add_text(p->sb, sc_dtype_short((sc_dtype)arg->code));
-        break;
+    case SC_ARG_NONE: sc_sb_add_text(p->sb, "None"); break;
+    case SC_ARG_VALUE: print_value_name(p, arg->value); break;
+    case SC_ARG_INT: sc_sb_add_i64(p->sb, arg->i); break;
+    case SC_ARG_FLOAT: sc_sb_add_f64(p->sb, arg->f); break;
+    case SC_ARG_BOOL: sc_sb_add_text(p->sb, arg->b ? "True" : "False"); break;
+    case SC_ARG_STR: print_quoted(p, arg->str); break;
+    case SC_ARG_DTYPE: sc_sb_add_text(p->sb, sc_dtype_short((sc_dtype)arg->code)); break;
     case SC_ARG_LAYOUT:
         if (arg->code == 0)
             sc_sb_add_text(p->sb, "strided");
         else
             sc_sb_addf(p->sb, "layout(%u)", arg->code);
         break;
-    case SC_ARG_MEMORY_FORMAT:
-        sc_sb_add_text(p->sb, sc_text_formats[arg->code & 3]);
-        break;
+    case SC_ARG_MEMORY_FORMAT: sc_sb_add_text(p->sb, sc_text_formats[arg->code & 3]); break;
     case SC_ARG_DEVICE:
         sc_sb_add_text(p->sb, "device(");
         print_quoted(p, arg->str);
@@ -136,27 +116,22 @@ static void print_arg(printer *p, const sc_arg *arg) {
     case SC_ARG_LIST:
         sc_sb_add_char(p->sb, '[');
         for (uint32_t i = 0; i < arg->count; i++) {
-            if (i > 0)
-                sc_sb_add_text(p->sb, ", ");
+            if (i > 0) sc_sb_add_text(p->sb, ", ");
             print_arg(p, &arg->items[i]);
         }
         sc_sb_add_char(p->sb, ']');
         break;
-    case SC_ARG_GRAPH:
-        print_graph(p, arg->graph);
-        break;
+    case SC_ARG_GRAPH: print_graph(p, arg->graph); break;
     }
 }
 
 static bool is_default(const sc_param *param, const sc_arg *arg) {
-    if (param->default_kind == SC_DEFAULT_REQUIRED)
-        return false;
+    if (param->default_kind == SC_DEFAULT_REQUIRED) return false;
     if (param->default_kind != SC_DEFAULT_INTS) {
         sc_arg value = sc_arg_default(NULL, param);  // only lists of integers allocate
         return sc_arg_equal(&value, arg);
     }
-    if (arg->kind != SC_ARG_LIST || arg->count != param->default_ints_count)
-        return false;
+    if (arg->kind != SC_ARG_LIST || arg->count != param->default_ints_count) return false;
     for (uint32_t i = 0; i < arg->count; i++)
         if (arg->items[i].kind != SC_ARG_INT || arg->items[i].i != param->default_ints[i])
             return false;
@@ -164,8 +139,7 @@ static bool is_default(const sc_param *param, const sc_arg *arg) {
 }
 
 static void print_named_arg(printer *p, sc_str name, const sc_arg *arg, bool *first) {
-    if (!*first)
-        sc_sb_add_text(p->sb, ", ");
+    if (!*first) sc_sb_add_text(p->sb, ", ");
     *first = false;
     if (name.size) {
         sc_text_print_name(p->sb, name);
@@ -180,33 +154,29 @@ static void print_args(printer *p, const sc_node *node) {
     bool first = true;
     sc_sb_add_char(p->sb, '(');
     if (schema) {
-        while (positional > schema->param_count)
-            positional--;
-        while (positional > 0 && (schema->params[positional - 1].keyword_only ||
-                                  is_default(&schema->params[positional - 1],
-                                             &node->args[positional - 1])))
+        while (positional > schema->param_count) positional--;
+        while (positional > 0 &&
+               (schema->params[positional - 1].keyword_only ||
+                is_default(&schema->params[positional - 1], &node->args[positional - 1])))
             positional--;
     }
     for (uint32_t i = 0; i < node->arg_count; i++) {
         bool known = schema && i < schema->param_count;
         sc_str name = {0};
-        if (!schema && node->arg_names)
-            name = node->arg_names[i];
-        if (known && schema->params[i].keyword_only)
-            name = schema->params[i].name;
-        if (known && i >= positional && is_default(&schema->params[i], &node->args[i]))
-            continue;
+        if (!schema && node->arg_names) name = node->arg_names[i];
+        if (known && schema->params[i].keyword_only) name = schema->params[i].name;
+        if (known && i >= positional && is_default(&schema->params[i], &node->args[i])) continue;
         print_named_arg(p, name, &node->args[i], &first);
     }
     sc_sb_add_char(p->sb, ')');
 }
 
-// --- Nodes and graphs ----------------------------------------------------------------------------------
+// --- Nodes and graphs
+// ----------------------------------------------------------------------------------
 
 static void print_meta(printer *p, const sc_node *node) {
     const sc_meta *meta = &node->meta;
-    if (!p->options.meta)
-        return;
+    if (!p->options.meta) return;
     if (!meta->stack_trace.size && !meta->module_stack.size && !meta->origin &&
         !meta->debug_handle && !node->tag)
         return;
@@ -245,8 +215,7 @@ static void print_node(printer *p, const sc_node *node) {
         sc_sb_add_text(p->sb, ": (");
     }
     for (uint32_t i = 0; i < node->out_count; i++) {
-        if (i > 0)
-            sc_sb_add_text(p->sb, ", ");
+        if (i > 0) sc_sb_add_text(p->sb, ", ");
         print_value_name(p, node->outs[i]);
         print_type(p, node->outs[i]);
     }
@@ -266,31 +235,26 @@ static void print_constant(printer *p, sc_exprs *exprs, const sc_input_sig *sig)
         sc_sb_add_text(p->sb, " named ");
         print_quoted(p, constant->name);
     }
-    if (constant->persistent)
-        sc_sb_add_text(p->sb, " kept");
+    if (constant->persistent) sc_sb_add_text(p->sb, " kept");
     if (constant->lifted_scalar && constant->data.source && constant->data.source->memory) {
         sc_sb_add_text(p->sb, " lifted ");
         const uint8_t *bytes = constant->data.source->memory + constant->data.offset;
-        for (uint64_t i = 0; i < constant->data.size; i++)
-            sc_sb_addf(p->sb, "%02x", bytes[i]);
+        for (uint64_t i = 0; i < constant->data.size; i++) sc_sb_addf(p->sb, "%02x", bytes[i]);
     }
 }
 
 static void print_input_sig(printer *p, const sc_method *method, const sc_input_sig *sig) {
-    if (sig->kind != SC_INPUT_USER)
-        sc_sb_addf(p->sb, " %s", sc_text_input_kinds[sig->kind]);
+    if (sig->kind != SC_INPUT_USER) sc_sb_addf(p->sb, " %s", sc_text_input_kinds[sig->kind]);
     if (sig->target.size) {
         sc_sb_add_char(p->sb, ' ');
         print_quoted(p, sig->target);
     }
-    if (sig->persistent)
-        sc_sb_add_text(p->sb, " persistent");
+    if (sig->persistent) sc_sb_add_text(p->sb, " persistent");
     if (sig->kind == SC_INPUT_CONSTANT) {
         sc_sb_add_char(p->sb, ' ');
         print_arg(p, &sig->constant_value);
     }
-    if (sig->constant)
-        print_constant(p, method->exprs, sig);
+    if (sig->constant) print_constant(p, method->exprs, sig);
 }
 
 // `method` is NULL where there is no signature to show.
@@ -300,8 +264,7 @@ static void print_inputs(printer *p, const sc_graph *graph, const sc_method *met
         sc_sb_add_text(p->sb, "input ");
         print_value_name(p, graph->inputs.data[i]);
         print_type(p, graph->inputs.data[i]);
-        if (method && i < method->inputs.count)
-            print_input_sig(p, method, &method->inputs.data[i]);
+        if (method && i < method->inputs.count) print_input_sig(p, method, &method->inputs.data[i]);
         sc_sb_add_char(p->sb, '\n');
     }
 }
@@ -312,11 +275,9 @@ static void print_return(printer *p, const sc_graph *graph, const sc_method *met
     for (uint32_t i = 0; i < graph->ret->arg_count; i++) {
         sc_sb_add_text(p->sb, i > 0 ? ", " : " ");
         print_arg(p, &graph->ret->args[i]);
-        if (!method || i >= method->outputs.count)
-            continue;
+        if (!method || i >= method->outputs.count) continue;
         const sc_output_sig *sig = &method->outputs.data[i];
-        if (sig->kind != SC_OUTPUT_USER)
-            sc_sb_addf(p->sb, " %s", sc_text_output_kinds[sig->kind]);
+        if (sig->kind != SC_OUTPUT_USER) sc_sb_addf(p->sb, " %s", sc_text_output_kinds[sig->kind]);
         if (sig->target.size) {
             sc_sb_add_char(p->sb, ' ');
             print_quoted(p, sig->target);
@@ -327,8 +288,7 @@ static void print_return(printer *p, const sc_graph *graph, const sc_method *met
 
 static void print_body(printer *p, const sc_graph *graph, const sc_method *method) {
     print_inputs(p, graph, method);
-    for (const sc_node *node = graph->first; node; node = node->next)
-        print_node(p, node);
+    for (const sc_node *node = graph->first; node; node = node->next) print_node(p, node);
     print_return(p, graph, method);
 }
 
@@ -346,7 +306,8 @@ static void print_graph(printer *p, const sc_graph *graph) {
     sc_sb_add_char(p->sb, '}');
 }
 
-// --- Methods and programs --------------------------------------------------------------------------------
+// --- Methods and programs
+// --------------------------------------------------------------------------------
 
 static void print_bound(printer *p, int64_t bound) {
     if (bound == SC_DIM_INF)
@@ -377,8 +338,7 @@ static void print_symbols(printer *p, sc_exprs *exprs) {
 }
 
 static void print_pytrees(printer *p, const sc_method *method) {
-    if (!method->in_spec.size && !method->out_spec.size)
-        return;
+    if (!method->in_spec.size && !method->out_spec.size) return;
     print_line_start(p);
     sc_sb_add_text(p->sb, "pytree");
     if (method->in_spec.size) {
@@ -403,12 +363,10 @@ static void print_method(printer *p, const sc_method *method) {
     if (signature && (method->schema_major || method->schema_minor))
         sc_sb_addf(p->sb, " schema %lld.%lld", (long long)method->schema_major,
                    (long long)method->schema_minor);
-    if (signature && method->decomposed)
-        sc_sb_add_text(p->sb, " decomposed");
+    if (signature && method->decomposed) sc_sb_add_text(p->sb, " decomposed");
     sc_sb_add_text(p->sb, " {\n");
     p->indent++;
-    if (signature)
-        print_pytrees(p, method);
+    if (signature) print_pytrees(p, method);
     print_symbols(p, method->exprs);
     print_body(p, method->graph, signature ? method : NULL);
     p->indent--;

@@ -1,16 +1,16 @@
 // Lexical level of the textual IR: quoting on the way out, tokens on the way in. Knows no grammar.
 #include "ir/text.h"
 
-const char *const sc_text_input_kinds[7] = {"user",  "parameter", "buffer", "constant_tensor",
-                                            "object", "token",    "constant"};
+const char *const sc_text_input_kinds[7] = {"user",   "parameter", "buffer",  "constant_tensor",
+                                            "object", "token",     "constant"};
 const char *const sc_text_output_kinds[7] = {
     "user", "buffer_mutation", "parameter_mutation", "input_mutation", "loss", "gradient", "token"};
 const char *const sc_text_value_types[6] = {"", "int", "float", "bool", "none", "opaque"};
 const char *const sc_text_formats[4] = {"contiguous", "preserve", "channels_last",
                                         "channels_last_3d"};
 
-
-// --- Writing -----------------------------------------------------------------------------------------
+// --- Writing
+// -----------------------------------------------------------------------------------------
 
 void sc_text_print_quoted(sc_sb *sb, sc_str s) {
     static const char hex[] = "0123456789abcdef";
@@ -33,9 +33,7 @@ void sc_text_print_quoted(sc_sb *sb, sc_str s) {
     sc_sb_add_char(sb, '"');
 }
 
-static char char_of(sc_str text, size_t at) {
-    return at < text.size ? text.data[at] : '\0';
-}
+static char char_of(sc_str text, size_t at) { return at < text.size ? text.data[at] : '\0'; }
 
 // A ':' belongs to a word only as "::" inside it (aten::add.Tensor).
 static sc_str word_at(sc_str text, size_t at) {
@@ -58,15 +56,14 @@ void sc_text_print_name(sc_sb *sb, sc_str name) {
         sc_text_print_quoted(sb, name);
 }
 
-// --- Reading -----------------------------------------------------------------------------------------
+// --- Reading
+// -----------------------------------------------------------------------------------------
 
 sc_status sc_text_fail(sc_text_cursor *c, const char *expected) {
     uint64_t line = 1;
-    for (size_t i = 0; i < c->at; i++)
-        line += c->text.data[i] == '\n';
+    for (size_t i = 0; i < c->at; i++) line += c->text.data[i] == '\n';
     size_t end = c->at;
-    while (end < c->text.size && end < c->at + 20 && c->text.data[end] != '\n')
-        end++;
+    while (end < c->text.size && end < c->at + 20 && c->text.data[end] != '\n') end++;
     sc_str found = sc_str_slice(c->text, c->at, end);
     return sc_fail(c->ctx, SC_ERR_FORMAT, "Correct the textual IR at this line.",
                    "line %llu: expected %s, found '" SC_STR_FMT "'", (unsigned long long)line,
@@ -83,8 +80,7 @@ void sc_text_skip(sc_text_cursor *c, bool in_line) {
         } else if (next == '\n') {
             c->at++;
         } else if (next == '#') {
-            while (c->at < c->text.size && c->text.data[c->at] != '\n')
-                c->at++;
+            while (c->at < c->text.size && c->text.data[c->at] != '\n') c->at++;
         } else {
             return;
         }
@@ -99,8 +95,7 @@ char sc_text_peek(sc_text_cursor *c) {
 }
 
 bool sc_text_accept(sc_text_cursor *c, char wanted) {
-    if (sc_text_peek(c) != wanted || c->at >= c->text.size)
-        return false;
+    if (sc_text_peek(c) != wanted || c->at >= c->text.size) return false;
     c->at++;
     return true;
 }
@@ -116,31 +111,27 @@ sc_str sc_text_peek_word(sc_text_cursor *c) {
 }
 
 bool sc_text_accept_word(sc_text_cursor *c, const char *word) {
-    if (!sc_str_is(sc_text_peek_word(c), word))
-        return false;
+    if (!sc_str_is(sc_text_peek_word(c), word)) return false;
     c->at += strlen(word);
     return true;
 }
 
 bool sc_text_accept_word_here(sc_text_cursor *c, const char *word) {
     sc_text_skip(c, true);
-    if (!sc_str_is(word_at(c->text, c->at), word))
-        return false;
+    if (!sc_str_is(word_at(c->text, c->at), word)) return false;
     c->at += strlen(word);
     return true;
 }
 
 sc_status sc_text_word(sc_text_cursor *c, sc_str *out) {
     *out = sc_text_peek_word(c);
-    if (out->size == 0)
-        return sc_text_fail(c, "a word");
+    if (out->size == 0) return sc_text_fail(c, "a word");
     c->at += out->size;
     return SC_OK;
 }
 
 static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
+    if (c >= '0' && c <= '9') return c - '0';
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -167,16 +158,13 @@ static sc_status read_escape(sc_text_cursor *c, char *out) {
 sc_status sc_text_quoted(sc_text_cursor *c, sc_str *out) {
     SC_TRY(sc_text_expect(c, '"'));
     size_t end = c->at;
-    while (end < c->text.size && c->text.data[end] != '"')
-        end += c->text.data[end] == '\\' ? 2 : 1;
-    if (end >= c->text.size)
-        return sc_text_fail(c, "a closing quote");
+    while (end < c->text.size && c->text.data[end] != '"') end += c->text.data[end] == '\\' ? 2 : 1;
+    if (end >= c->text.size) return sc_text_fail(c, "a closing quote");
     char *text = sc_new_array(c->arena, char, end - c->at + 1);
     size_t size = 0;
     while (c->at < end) {
         char next = c->text.data[c->at++];
-        if (next == '\\')
-            SC_TRY(read_escape(c, &next));
+        if (next == '\\') SC_TRY(read_escape(c, &next));
         text[size++] = next;
     }
     c->at = end + 1;
@@ -191,19 +179,15 @@ sc_status sc_text_name(sc_text_cursor *c, sc_str *out) {
 sc_status sc_text_i64(sc_text_cursor *c, int64_t *out) {
     sc_text_skip(c, false);
     size_t end = c->at + (char_at(c, c->at) == '-');
-    while (char_at(c, end) >= '0' && char_at(c, end) <= '9')
-        end++;
-    if (!sc_parse_i64(sc_str_slice(c->text, c->at, end), out))
-        return sc_text_fail(c, "an integer");
+    while (char_at(c, end) >= '0' && char_at(c, end) <= '9') end++;
+    if (!sc_parse_i64(sc_str_slice(c->text, c->at, end), out)) return sc_text_fail(c, "an integer");
     c->at = end;
     return SC_OK;
 }
 
 static sc_str trimmed(sc_str s) {
-    while (s.size && s.data[0] == ' ')
-        s = sc_str_slice(s, 1, s.size);
-    while (s.size && s.data[s.size - 1] == ' ')
-        s.size--;
+    while (s.size && s.data[0] == ' ') s = sc_str_slice(s, 1, s.size);
+    while (s.size && s.data[s.size - 1] == ' ') s.size--;
     return s;
 }
 
@@ -211,24 +195,20 @@ sc_status sc_text_items(sc_text_cursor *c, char open, char close, sc_str *items,
                         uint32_t *count) {
     SC_TRY(sc_text_expect(c, open));
     *count = 0;
-    if (sc_text_accept(c, close))
-        return SC_OK;
+    if (sc_text_accept(c, close)) return SC_OK;
     size_t start = c->at, depth = 0;
     for (;; c->at++) {
         char next = char_at(c, c->at);
-        if (next == '\0' || next == '\n')
-            return sc_text_fail(c, "a closing bracket");
+        if (next == '\0' || next == '\n') return sc_text_fail(c, "a closing bracket");
         if (depth > 0 || (next != ',' && next != close)) {
             depth += next == '(';
             depth -= next == ')' && depth > 0;
             continue;
         }
-        if (*count == max)
-            return sc_text_fail(c, "fewer items");
+        if (*count == max) return sc_text_fail(c, "fewer items");
         items[(*count)++] = trimmed(sc_str_slice(c->text, start, c->at));
         start = c->at + 1;
-        if (next == close)
-            break;
+        if (next == close) break;
     }
     c->at++;
     return SC_OK;

@@ -5,20 +5,20 @@
 typedef struct verifier {
     sc_ctx *ctx;
     const sc_graph *graph;
-    sc_imap seen_names;   // name -> 1
-    sc_imap defined;      // value -> 1, in order
-    uint64_t attached;    // arguments that name values
+    sc_imap seen_names;  // name -> 1
+    sc_imap defined;     // value -> 1, in order
+    uint64_t attached;   // arguments that name values
 } verifier;
 
 // One place that words failures: "check 'order' failed: ...".
 #define FAIL_CHECK(v, check, ...) \
     sc_fail((v)->ctx, SC_ERR_INTERNAL, NULL, "check '" check "' failed: " __VA_ARGS__)
 
-// --- names -----------------------------------------------------------------------------------------
+// --- names
+// -----------------------------------------------------------------------------------------
 
 static sc_status check_name(verifier *v, const sc_name *name) {
-    if (!name)
-        return FAIL_CHECK(v, "names", "a value or node has no name");
+    if (!name) return FAIL_CHECK(v, "names", "a value or node has no name");
     if (!sc_imap_add(&v->seen_names, SC_PTR_KEY(name), 1))
         return FAIL_CHECK(v, "names", "'%s' is used twice", name->text);
     if (!sc_graph_has_name(v->graph, sc_name_str(name)))
@@ -26,7 +26,8 @@ static sc_status check_name(verifier *v, const sc_name *name) {
     return SC_OK;
 }
 
-// --- specs -----------------------------------------------------------------------------------------
+// --- specs
+// -----------------------------------------------------------------------------------------
 
 static sc_status check_spec(verifier *v, const sc_value *value) {
     const sc_spec *spec = &value->spec;
@@ -42,7 +43,8 @@ static sc_status check_spec(verifier *v, const sc_value *value) {
     return SC_OK;
 }
 
-// --- results ---------------------------------------------------------------------------------------
+// --- results
+// ---------------------------------------------------------------------------------------
 
 static sc_status check_value(verifier *v, const sc_value *value, const sc_node *node,
                              uint32_t index) {
@@ -51,33 +53,30 @@ static sc_status check_value(verifier *v, const sc_value *value, const sc_node *
                           value->name ? value->name->text : "?");
     if (!node || node->out_count != 1 || value->name != node->name)
         SC_TRY(check_name(v, value->name));
-    if (value->type == SC_VALUE_TENSOR)
-        SC_TRY(check_spec(v, value));
+    if (value->type == SC_VALUE_TENSOR) SC_TRY(check_spec(v, value));
     sc_imap_set(&v->defined, SC_PTR_KEY(value), 1);
     return SC_OK;
 }
 
 // How many values a node of this operator defines; -1 when the schema does not say.
 static int64_t result_count(const sc_op *op) {
-    if (sc_op_has(op, SC_FOREIGN) || sc_op_has(op, SC_HIGHER_ORDER) || !op->schema)
-        return -1;
+    if (sc_op_has(op, SC_FOREIGN) || sc_op_has(op, SC_HIGHER_ORDER) || !op->schema) return -1;
     for (uint32_t i = 0; i < op->schema->return_count; i++)
-        if (op->schema->returns[i].is_list)
-            return -1;
+        if (op->schema->returns[i].is_list) return -1;
     return op->schema->return_count;
 }
 
 static sc_status check_results(verifier *v, const sc_node *node) {
     int64_t expected = result_count(node->op);
     if (expected >= 0 && expected != node->out_count)
-        return FAIL_CHECK(v, "results", "%s defines %u values, its operator %lld",
-                          node->name->text, node->out_count, (long long)expected);
-    for (uint32_t i = 0; i < node->out_count; i++)
-        SC_TRY(check_value(v, node->outs[i], node, i));
+        return FAIL_CHECK(v, "results", "%s defines %u values, its operator %lld", node->name->text,
+                          node->out_count, (long long)expected);
+    for (uint32_t i = 0; i < node->out_count; i++) SC_TRY(check_value(v, node->outs[i], node, i));
     return SC_OK;
 }
 
-// --- order, uses, bodies -----------------------------------------------------------------------------
+// --- order, uses, bodies
+// -----------------------------------------------------------------------------
 
 static sc_status check_attached(verifier *v, const sc_node *node, const sc_arg *arg) {
     if (arg->user != node)
@@ -94,8 +93,7 @@ static sc_status check_attached(verifier *v, const sc_node *node, const sc_arg *
             return FAIL_CHECK(v, "bodies", "a body of %s belongs to another graph",
                               node->name ? node->name->text : "the return");
     } else if (arg->kind == SC_ARG_LIST) {
-        for (uint32_t i = 0; i < arg->count; i++)
-            SC_TRY(check_attached(v, node, &arg->items[i]));
+        for (uint32_t i = 0; i < arg->count; i++) SC_TRY(check_attached(v, node, &arg->items[i]));
     }
     return SC_OK;
 }
@@ -107,8 +105,7 @@ static sc_status check_use_list(verifier *v, const sc_value *value) {
         bool linked = use->kind == SC_ARG_VALUE && use->value == value && use->prev_use == last;
         if (!linked || !use->user || use->user->graph != v->graph)
             return FAIL_CHECK(v, "uses", "the use list of %%%s is broken", value->name->text);
-        if (++count > value->use_count)
-            break;
+        if (++count > value->use_count) break;
     }
     if (count != value->use_count || last != value->last_use)
         return FAIL_CHECK(v, "uses", "%%%s counts %u uses and lists %u", value->name->text,
@@ -124,22 +121,20 @@ static sc_status check_use_lists(verifier *v) {
     for (uint32_t i = 0; i < v->graph->inputs.count; i++)
         SC_TRY(check_use_list(v, v->graph->inputs.data[i]));
     for (const sc_node *node = v->graph->first; node; node = node->next)
-        for (uint32_t i = 0; i < node->out_count; i++)
-            SC_TRY(check_use_list(v, node->outs[i]));
+        for (uint32_t i = 0; i < node->out_count; i++) SC_TRY(check_use_list(v, node->outs[i]));
     if (v->attached)
         return FAIL_CHECK(v, "uses", "%llu arguments are in no use list",
                           (unsigned long long)v->attached);
     return SC_OK;
 }
 
-// --- arguments -------------------------------------------------------------------------------------
+// --- arguments
+// -------------------------------------------------------------------------------------
 
 static sc_status check_args(verifier *v, const sc_node *node) {
     const sc_op *op = node->op;
-    for (uint32_t i = 0; i < node->arg_count; i++)
-        SC_TRY(check_attached(v, node, &node->args[i]));
-    if (sc_op_has(op, SC_FOREIGN))
-        return SC_OK;
+    for (uint32_t i = 0; i < node->arg_count; i++) SC_TRY(check_attached(v, node, &node->args[i]));
+    if (sc_op_has(op, SC_FOREIGN)) return SC_OK;
     if (node->arg_count != op->schema->param_count)
         return FAIL_CHECK(v, "arity", "%s has %u arguments, %s takes %u", node->name->text,
                           node->arg_count, op->name, op->schema->param_count);
@@ -160,16 +155,18 @@ static sc_status check_node(verifier *v, const sc_node *node) {
     return check_results(v, node);
 }
 
-// --- signature -------------------------------------------------------------------------------------
+// --- signature
+// -------------------------------------------------------------------------------------
 
 static bool needs_constant(sc_input_kind kind) {
-    return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER || kind == SC_INPUT_CONSTANT_TENSOR;
+    return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER ||
+           kind == SC_INPUT_CONSTANT_TENSOR;
 }
 
 static sc_status check_inputs_in_step(verifier *v, const sc_method *method) {
     if (method->inputs.count != v->graph->inputs.count)
-        return FAIL_CHECK(v, "signature", "%u inputs are described, %u exist",
-                          method->inputs.count, v->graph->inputs.count);
+        return FAIL_CHECK(v, "signature", "%u inputs are described, %u exist", method->inputs.count,
+                          v->graph->inputs.count);
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         const sc_input_sig *sig = &method->inputs.data[i];
         const char *name = v->graph->inputs.data[i]->name->text;
@@ -199,16 +196,15 @@ static sc_status check_signature(verifier *v, const sc_method *method) {
     return SC_OK;
 }
 
-// --- All of it ---------------------------------------------------------------------------------------
+// --- All of it
+// ---------------------------------------------------------------------------------------
 
 static sc_status verify_depth(sc_ctx *ctx, const sc_graph *graph, uint32_t depth);
 
 static sc_status verify_bodies(sc_ctx *ctx, const sc_arg *arg, uint32_t depth) {
-    if (arg->kind == SC_ARG_GRAPH)
-        return verify_depth(ctx, arg->graph, depth + 1);
+    if (arg->kind == SC_ARG_GRAPH) return verify_depth(ctx, arg->graph, depth + 1);
     if (arg->kind == SC_ARG_LIST)
-        for (uint32_t i = 0; i < arg->count; i++)
-            SC_TRY(verify_bodies(ctx, &arg->items[i], depth));
+        for (uint32_t i = 0; i < arg->count; i++) SC_TRY(verify_bodies(ctx, &arg->items[i], depth));
     return SC_OK;
 }
 

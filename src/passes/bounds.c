@@ -27,11 +27,9 @@ static sc_status check_inputs(sc_ctx *ctx, const sc_method *method) {
     for (uint32_t i = 0; i < method->graph->inputs.count; i++) {
         const sc_value *value = method->graph->inputs.data[i];
         int64_t max;
-        if (value->type != SC_VALUE_TENSOR)
-            continue;
+        if (value->type != SC_VALUE_TENSOR) continue;
         for (uint32_t d = 0; d < value->spec.rank; d++)
-            if (!sc_spec_size_max(&value->spec, d, &max))
-                status = report_input(ctx, value, d);
+            if (!sc_spec_size_max(&value->spec, d, &max)) status = report_input(ctx, value, d);
     }
     return status;
 }
@@ -42,8 +40,7 @@ static sc_status check_results(sc_ctx *ctx, sc_graph *graph, void *user) {
     for (const sc_node *node = graph->first; node; node = node->next) {
         for (uint32_t i = 0; i < node->out_count; i++) {
             const sc_value *value = node->outs[i];
-            if (value->type != SC_VALUE_TENSOR || sc_spec_bytes_max(&value->spec, &bytes))
-                continue;
+            if (value->type != SC_VALUE_TENSOR || sc_spec_bytes_max(&value->spec, &bytes)) continue;
             sc_where_set_node(ctx, node);
             sc_report(ctx, SC_ERROR, SC_ERR_UNBOUNDED,
                       "Bound it at export: torch._check(size <= ...), or Dim(name, max=...).",

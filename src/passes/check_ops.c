@@ -22,8 +22,7 @@ static sc_str last_frame(sc_str trace, sc_str *code) {
         } else if (line.size && sc_str_starts_with(previous, "File ")) {
             *code = line;
         }
-        if (line.size)
-            previous = line;
+        if (line.size) previous = line;
     }
     return file;
 }
@@ -33,18 +32,17 @@ static sc_str source_line(sc_arena *arena, const sc_node *node) {
     if (code.size)
         return sc_str_format(arena, ": `" SC_STR_FMT "` (" SC_STR_FMT ")", SC_STR_ARG(code),
                              SC_STR_ARG(file));
-    if (file.size)
-        return sc_str_format(arena, " (" SC_STR_FMT ")", SC_STR_ARG(file));
+    if (file.size) return sc_str_format(arena, " (" SC_STR_FMT ")", SC_STR_ARG(file));
     return (sc_str){"", 0};
 }
 
-// --- Reports ---------------------------------------------------------------------------------------
+// --- Reports
+// ---------------------------------------------------------------------------------------
 
 static const char *foreign_hint(sc_arena *arena, const sc_node *node) {
     const sc_op *similar[3];
     uint32_t count = sc_op_similar(sc_str_from(node->op->name), similar);
-    if (count == 0)
-        return "Rewrite this line with operators that PyTorch itself defines.";
+    if (count == 0) return "Rewrite this line with operators that PyTorch itself defines.";
     return sc_str_format(arena, "Rewrite this line with another operator, for example %s.",
                          similar[0]->name)
         .data;
@@ -60,8 +58,7 @@ static void report(sc_ctx *ctx, const sc_node *node, const char *what, const cha
 static sc_status check_foreign(sc_ctx *ctx, sc_graph *graph, void *user) {
     uint32_t *found = user;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_has(node->op, SC_FOREIGN))
-            continue;
+        if (!sc_op_has(node->op, SC_FOREIGN)) continue;
         sc_mark mark = sc_arena_mark(ctx->scratch);
         report(ctx, node, "is not supported", foreign_hint(ctx->scratch, node));
         sc_arena_rewind(ctx->scratch, mark);
@@ -82,18 +79,15 @@ static bool is_executable(const sc_op *op) {
     case SC_OP_higher_order_cond:
     case SC_OP_higher_order_map_impl:
     case SC_OP_higher_order_scan:
-    case SC_OP_higher_order_while_loop:
-        return true;
-    default:
-        return op->out_name != NULL;
+    case SC_OP_higher_order_while_loop: return true;
+    default: return op->out_name != NULL;
     }
 }
 
 static sc_status check_kernels(sc_ctx *ctx, sc_graph *graph, void *user) {
     uint32_t *found = user;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (is_executable(node->op))
-            continue;
+        if (is_executable(node->op)) continue;
         sc_mark mark = sc_arena_mark(ctx->scratch);
         report(ctx, node, "cannot be executed: the runtime has no such operator", NULL);
         sc_arena_rewind(ctx->scratch, mark);

@@ -8,8 +8,7 @@ enum { GATHERED_BYTES_MAX = 8 << 20 };  // of all constants of a method together
 
 static bool wrap(const sc_arg *arg, uint32_t rank, uint32_t *out) {
     int64_t dim = arg->kind == SC_ARG_INT ? arg->i : INT64_MIN;
-    if (dim < 0 && dim > INT64_MIN)
-        dim += rank;
+    if (dim < 0 && dim > INT64_MIN) dim += rank;
     *out = (uint32_t)dim;
     return dim >= 0 && dim < rank;
 }
@@ -17,16 +16,13 @@ static bool wrap(const sc_arg *arg, uint32_t rank, uint32_t *out) {
 // Which dim of the source each dim of the result is.
 static bool permutation_of(const sc_node *node, uint32_t rank, uint32_t *order) {
     uint32_t first = 0, second = rank > 1 ? 1 : 0;
-    for (uint32_t i = 0; i < rank; i++)
-        order[i] = i;
+    for (uint32_t i = 0; i < rank; i++) order[i] = i;
     switch (node->op->id) {
     case SC_OP_permute_copy: {
         const sc_arg *dims = sc_node_arg(node, "dims");
-        if (dims->kind != SC_ARG_LIST || dims->count != rank)
-            return false;
+        if (dims->kind != SC_ARG_LIST || dims->count != rank) return false;
         for (uint32_t i = 0; i < rank; i++)
-            if (!wrap(&dims->items[i], rank, &order[i]))
-                return false;
+            if (!wrap(&dims->items[i], rank, &order[i])) return false;
         return true;
     }
     case SC_OP_transpose_copy_int:
@@ -34,10 +30,8 @@ static bool permutation_of(const sc_node *node, uint32_t rank, uint32_t *order) 
             !wrap(sc_node_arg(node, "dim1"), rank, &second))
             return false;
         break;
-    case SC_OP_t_copy:
-        break;
-    default:
-        return false;
+    case SC_OP_t_copy: break;
+    default: return false;
     }
     if (rank > 0) {
         order[first] = second;
@@ -48,8 +42,7 @@ static bool permutation_of(const sc_node *node, uint32_t rank, uint32_t *order) 
 
 static bool is_returned(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user == value->graph->ret)
-            return true;
+        if (use->user == value->graph->ret) return true;
     return false;
 }
 
@@ -91,11 +84,9 @@ static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *ol
 
 // Buffers may be written; only what is certainly constant is moved.
 static bool is_candidate(const sc_method *method, const sc_input_sig *sig, const sc_value *value) {
-    if (!sig->constant || sig->constant->lifted_scalar || value->use_count == 0)
-        return false;
+    if (!sig->constant || sig->constant->lifted_scalar || value->use_count == 0) return false;
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user->op && sc_op_has(use->user->op, SC_MUTATES))
-            return false;
+        if (use->user->op && sc_op_has(use->user->op, SC_MUTATES)) return false;
     return sc_spec_is_contiguous(method->exprs, &sig->constant->spec);
 }
 
@@ -104,8 +95,7 @@ static void absorb_users(sc_ctx *ctx, sc_value *value) {
     SC_VEC(sc_node *) users = {0};
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
         sc_vec_push(ctx->scratch, &users, use->user);
-    for (uint32_t i = 0; i < users.count; i++)
-        sc_node_replace(users.data[i], value);
+    for (uint32_t i = 0; i < users.count; i++) sc_node_replace(users.data[i], value);
     sc_arena_rewind(ctx->scratch, mark);
 }
 
@@ -118,13 +108,13 @@ typedef struct plan {
 // bytes would be stored in both orders.
 static void keep_ties(sc_ctx *ctx, const sc_method *method, plan *plans) {
     sc_map first;
-    uint64_t(*keys)[2] = sc_arena_alloc_array(ctx->scratch, sizeof(*keys), (size_t)method->inputs.count + 1);
+    uint64_t(*keys)[2] =
+        sc_arena_alloc_array(ctx->scratch, sizeof(*keys), (size_t)method->inputs.count + 1);
     sc_map_init(&first, ctx->scratch);
     for (int round = 0; round < 2; round++) {  // the second carries a veto back to the first one
         for (uint32_t i = 0; i < method->inputs.count; i++) {
             const sc_constant *constant = method->inputs.data[i].constant;
-            if (!constant || constant->data.size == 0)
-                continue;
+            if (!constant || constant->data.size == 0) continue;
             keys[i][0] = SC_PTR_KEY(constant->data.source);
             keys[i][1] = constant->data.offset;
             sc_str key = {(const char *)keys[i], sizeof(keys[i])};
@@ -153,8 +143,7 @@ sc_status sc_pass_const_moves(sc_ctx *ctx, sc_method *method) {
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         sc_input_sig *sig = &method->inputs.data[i];
         sc_value *value = method->graph->inputs.data[i];
-        if (!plans[i].moves || gathered + sig->constant->data.size > GATHERED_BYTES_MAX)
-            continue;
+        if (!plans[i].moves || gathered + sig->constant->data.size > GATHERED_BYTES_MAX) continue;
         gathered += sig->constant->data.size;
         sig->constant = permuted(ctx, method->exprs, sig->constant, plans[i].order);
         sig->target = sig->constant->name;

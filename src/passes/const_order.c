@@ -24,8 +24,7 @@ void sc_constant_make_row_major(sc_ctx *ctx, sc_method *method, uint32_t index) 
 sc_status sc_pass_const_order(sc_ctx *ctx, sc_method *method) {
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         const sc_constant *constant = method->inputs.data[i].constant;
-        if (!constant)
-            continue;
+        if (!constant) continue;
         const sc_spec *spec = &constant->spec;
         bool plain = sc_spec_is_contiguous(method->exprs, spec);
         if (!plain && !sc_spec_is_nhwc(method->exprs, spec))

@@ -5,12 +5,10 @@
 static bool graph_has_effect(const sc_graph *graph);
 
 static bool arg_has_effect(const sc_arg *arg) {
-    if (arg->kind == SC_ARG_GRAPH)
-        return graph_has_effect(arg->graph);
+    if (arg->kind == SC_ARG_GRAPH) return graph_has_effect(arg->graph);
     if (arg->kind == SC_ARG_LIST)
         for (uint32_t i = 0; i < arg->count; i++)
-            if (arg_has_effect(&arg->items[i]))
-                return true;
+            if (arg_has_effect(&arg->items[i])) return true;
     return false;
 }
 
@@ -18,25 +16,21 @@ bool sc_node_has_effect(const sc_node *node) {
     if (sc_op_has(node->op, SC_MUTATES) || sc_op_has(node->op, SC_FOREIGN) ||
         sc_op_has(node->op, SC_ASSERTION))
         return true;
-    if (!sc_op_has(node->op, SC_HIGHER_ORDER))
-        return false;
+    if (!sc_op_has(node->op, SC_HIGHER_ORDER)) return false;
     for (uint32_t i = 0; i < node->arg_count; i++)
-        if (arg_has_effect(&node->args[i]))
-            return true;
+        if (arg_has_effect(&node->args[i])) return true;
     return false;
 }
 
 static bool graph_has_effect(const sc_graph *graph) {
     for (const sc_node *node = graph->first; node; node = node->next)
-        if (sc_node_has_effect(node))
-            return true;
+        if (sc_node_has_effect(node)) return true;
     return false;
 }
 
 static bool is_used(const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++)
-        if (node->outs[i]->use_count > 0)
-            return true;
+        if (node->outs[i]->use_count > 0) return true;
     return false;
 }
 
@@ -45,8 +39,7 @@ static sc_status sweep(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->last, *prev; node; node = prev) {
         prev = node->prev;
-        if (!is_used(node) && !sc_node_has_effect(node))
-            sc_node_erase(node);
+        if (!is_used(node) && !sc_node_has_effect(node)) sc_node_erase(node);
     }
     return SC_OK;
 }

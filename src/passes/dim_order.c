@@ -4,14 +4,10 @@
 
 static sc_op_id successor(const sc_op *op) {
     switch (op->id) {
-    case SC_OP__to_copy:
-        return SC_OP_dim_order_ops__to_dim_order_copy;
-    case SC_OP_clone:
-        return SC_OP_dim_order_ops__clone_dim_order;
-    case SC_OP_empty_memory_format:
-        return SC_OP_dim_order_ops__empty_dim_order;
-    default:
-        return SC_OP_FOREIGN;
+    case SC_OP__to_copy: return SC_OP_dim_order_ops__to_dim_order_copy;
+    case SC_OP_clone: return SC_OP_dim_order_ops__clone_dim_order;
+    case SC_OP_empty_memory_format: return SC_OP_dim_order_ops__empty_dim_order;
+    default: return SC_OP_FOREIGN;
     }
 }
 
@@ -20,10 +16,8 @@ static sc_arg successor_arg(sc_arena *arena, const sc_node *node, const sc_param
     char name[32] = {0};
     if (sc_str_is(param->name, "dim_order"))
         return sc_arg_dim_order(arena, node->graph->method->exprs, &node->outs[0]->spec);
-    if (param->name.size < sizeof(name))
-        memcpy(name, param->name.data, param->name.size);
-    if (sc_op_param_index(node->op, name) < 0)
-        return sc_arg_default(arena, param);
+    if (param->name.size < sizeof(name)) memcpy(name, param->name.data, param->name.size);
+    if (sc_op_param_index(node->op, name) < 0) return sc_arg_default(arena, param);
     return *sc_node_arg(node, name);
 }
 
@@ -48,8 +42,7 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     for (sc_node *node = graph->first, *next; node; node = next) {
         next = node->next;
         sc_op_id id = successor(node->op);
-        if (id != SC_OP_FOREIGN)
-            SC_TRY(replace(ctx, node, sc_op_get(id)));
+        if (id != SC_OP_FOREIGN) SC_TRY(replace(ctx, node, sc_op_get(id)));
     }
     return SC_OK;
 }

@@ -2,11 +2,9 @@
 #include "passes/passes.h"
 
 static bool is_empty(const sc_arg *arg) {
-    if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR)
-        return false;
+    if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR) return false;
     for (uint32_t i = 0; i < arg->value->spec.rank; i++)
-        if (sc_dim_is(arg->value->spec.sizes[i], 0))
-            return true;
+        if (sc_dim_is(arg->value->spec.sizes[i], 0)) return true;
     return false;
 }
 
@@ -15,8 +13,7 @@ static sc_status replace_by_full(sc_ctx *ctx, sc_node *node) {
     sc_node *full;
     int64_t sizes[SC_RANK_MAX];
     for (uint32_t i = 0; i < spec->rank; i++) {
-        if (!sc_dim_is_int(spec->sizes[i]))
-            return SC_OK;  // no constant says its size
+        if (!sc_dim_is_int(spec->sizes[i])) return SC_OK;  // no constant says its size
         sizes[i] = spec->sizes[i].value;
     }
     sc_arg args[3] = {sc_arg_ints(ctx->scratch, sizes, spec->rank), sc_arg_int(0),
@@ -31,17 +28,13 @@ static sc_status prune(sc_ctx *ctx, sc_node *node) {
     sc_arg *kept = sc_new_array(ctx->scratch, sc_arg, list->count + 1);
     uint32_t count = 0;
     for (uint32_t i = 0; i < list->count; i++)
-        if (!is_empty(&list->items[i]))
-            kept[count++] = list->items[i];
-    if (count == list->count)
-        return SC_OK;
+        if (!is_empty(&list->items[i])) kept[count++] = list->items[i];
+    if (count == list->count) return SC_OK;
     sc_where_set_node(ctx, node);
-    if (count == 0)
-        return replace_by_full(ctx, node);
+    if (count == 0) return replace_by_full(ctx, node);
     // The result's dtype is promoted over all inputs, so only inputs of that dtype may go alone.
     for (uint32_t i = 0; i < count; i++)
-        if (kept[i].value->spec.dtype != node->outs[0]->spec.dtype)
-            return SC_OK;
+        if (kept[i].value->spec.dtype != node->outs[0]->spec.dtype) return SC_OK;
     sc_arg_set(list, sc_arg_list(kept, count));
     return SC_OK;
 }
@@ -50,8 +43,7 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->first, *next; node; node = next) {
         next = node->next;
-        if (node->op->id != SC_OP_cat || node->args[0].kind != SC_ARG_LIST)
-            continue;
+        if (node->op->id != SC_OP_cat || node->args[0].kind != SC_ARG_LIST) continue;
         sc_mark mark = sc_arena_mark(ctx->scratch);
         sc_status status = prune(ctx, node);
         sc_arena_rewind(ctx->scratch, mark);

@@ -12,8 +12,7 @@ static void find_bodies(sc_ctx *ctx, numberer *n, const sc_arg *arg) {
     if (arg->kind == SC_ARG_GRAPH)
         sc_vec_push(ctx->scratch, &n->queue, arg->graph);
     else if (arg->kind == SC_ARG_LIST)
-        for (uint32_t i = 0; i < arg->count; i++)
-            find_bodies(ctx, n, &arg->items[i]);
+        for (uint32_t i = 0; i < arg->count; i++) find_bodies(ctx, n, &arg->items[i]);
 }
 
 static void number_graph(sc_ctx *ctx, numberer *n, sc_graph *graph) {
@@ -23,11 +22,9 @@ static void number_graph(sc_ctx *ctx, numberer *n, sc_graph *graph) {
         const sc_name *origin = node->meta.origin ? node->meta.origin : node->name;
         uint64_t *known = sc_imap_find(&handles, SC_PTR_KEY(origin));
         node->meta.debug_handle = known ? (uint32_t)*known : n->next++;
-        if (!known)
-            sc_imap_add(&handles, SC_PTR_KEY(origin), node->meta.debug_handle);
+        if (!known) sc_imap_add(&handles, SC_PTR_KEY(origin), node->meta.debug_handle);
         if (sc_op_has(node->op, SC_HIGHER_ORDER))
-            for (uint32_t i = 0; i < node->arg_count; i++)
-                find_bodies(ctx, n, &node->args[i]);
+            for (uint32_t i = 0; i < node->arg_count; i++) find_bodies(ctx, n, &node->args[i]);
     }
 }
 
@@ -35,8 +32,7 @@ sc_status sc_pass_handles(sc_ctx *ctx, sc_method *method) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     numberer n = {.next = 1};
     sc_vec_push(ctx->scratch, &n.queue, method->graph);
-    for (uint32_t i = 0; i < n.queue.count; i++)
-        number_graph(ctx, &n, n.queue.data[i]);
+    for (uint32_t i = 0; i < n.queue.count; i++) number_graph(ctx, &n, n.queue.data[i]);
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }

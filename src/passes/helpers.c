@@ -2,8 +2,7 @@
 #include "passes/passes.h"
 
 static sc_status visit_arg(sc_ctx *ctx, sc_arg *arg, sc_graph_visitor visit, void *user) {
-    if (arg->kind == SC_ARG_GRAPH)
-        return sc_graphs_visit(ctx, arg->graph, visit, user);
+    if (arg->kind == SC_ARG_GRAPH) return sc_graphs_visit(ctx, arg->graph, visit, user);
     if (arg->kind == SC_ARG_LIST)
         for (uint32_t i = 0; i < arg->count; i++)
             SC_TRY(visit_arg(ctx, &arg->items[i], visit, user));

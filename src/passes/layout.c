@@ -5,10 +5,8 @@ static const uint8_t nhwc_order[] = {0, 2, 3, 1};
 static const uint8_t ndhwc_order[] = {0, 2, 3, 4, 1};
 
 bool sc_spec_is_nhwc(sc_exprs *exprs, const sc_spec *spec) {
-    if (spec->rank != 4 && spec->rank != 5)
-        return false;
-    if (sc_spec_is_contiguous(exprs, spec))
-        return false;
+    if (spec->rank != 4 && spec->rank != 5) return false;
+    if (sc_spec_is_contiguous(exprs, spec)) return false;
     return spec->rank == 4 ? sc_spec_is_channels_last(exprs, spec)
                            : sc_spec_is_channels_last_3d(exprs, spec);
 }
@@ -25,8 +23,7 @@ void sc_spec_set_layout(sc_arena *arena, sc_exprs *exprs, sc_spec *spec, bool nh
 
 static bool has_strides(const sc_spec *spec, const sc_spec *like) {
     for (uint32_t i = 0; i < spec->rank; i++)
-        if (!sc_dim_equal(spec->strides[i], like->strides[i]))
-            return false;
+        if (!sc_dim_equal(spec->strides[i], like->strides[i])) return false;
     return sc_dim_is(spec->offset, 0);
 }
 
@@ -40,8 +37,7 @@ void sc_spec_canonicalise(sc_arena *arena, sc_exprs *exprs, sc_spec *spec) {
         sc_spec_set_order(exprs, &wanted, spec->rank == 4 ? nhwc_order : ndhwc_order);
     else
         sc_spec_set_contiguous(exprs, &wanted);
-    if (has_strides(spec, &wanted))
-        return;
+    if (has_strides(spec, &wanted)) return;
     wanted.strides = sc_new_array(arena, sc_dim, spec->rank);
     memcpy(wanted.strides, strides, spec->rank * sizeof(sc_dim));
     *spec = wanted;

@@ -3,8 +3,8 @@
 // So channels-last flows as far as such operators go, is turned row-major once where it meets any
 // other, and is restored at outputs, whose layout is part of the program's meaning.
 //
-// Constants become row-major for good, at no cost: their bytes are gathered when the file is written.
-// Official kernels refuse mixed layouts, or worse, take them for granted.
+// Constants become row-major for good, at no cost: their bytes are gathered when the file is
+// written. Official kernels refuse mixed layouts, or worse, take them for granted.
 #include "passes/const_order.h"
 
 typedef struct legaliser {
@@ -19,35 +19,30 @@ static bool is_nhwc(const legaliser *l, const sc_value *value) {
 }
 
 static void set_layout(legaliser *l, sc_value *value, bool nhwc) {
-    if (value->type != SC_VALUE_TENSOR || is_nhwc(l, value) == nhwc)
-        return;
+    if (value->type != SC_VALUE_TENSOR || is_nhwc(l, value) == nhwc) return;
     sc_spec_set_layout(l->ctx->arena, l->method->exprs, &value->spec, nhwc);
 }
 
-// --- Which operators take what -------------------------------------------------------------------------
+// --- Which operators take what
+// -------------------------------------------------------------------------
 
 typedef enum treatment {
-    ROW_MAJOR,   // operands and results row-major
-    SAME,        // channels-last if all operands are, else row-major
-    FOLLOWS,     // takes any layout and writes the one it is told: told that of its operand
-    WRITES       // first operand stays as it is, the others follow it
+    ROW_MAJOR,  // operands and results row-major
+    SAME,       // channels-last if all operands are, else row-major
+    FOLLOWS,    // takes any layout and writes the one it is told: told that of its operand
+    WRITES      // first operand stays as it is, the others follow it
 } treatment;
 
 static treatment treatment_of(const sc_op *op) {
-    if (sc_op_has(op, SC_MUTATES))
-        return WRITES;
-    if (sc_op_has(op, SC_POINTWISE))
-        return SAME;
+    if (sc_op_has(op, SC_MUTATES)) return WRITES;
+    if (sc_op_has(op, SC_POINTWISE)) return SAME;
     switch (op->id) {
     case SC_OP_dim_order_ops__to_dim_order_copy:
-    case SC_OP_dim_order_ops__clone_dim_order:
-        return FOLLOWS;
+    case SC_OP_dim_order_ops__clone_dim_order: return FOLLOWS;
     case SC_OP_max_pool2d_with_indices:
     case SC_OP_upsample_nearest2d_vec:
-    case SC_OP_upsample_bilinear2d_vec:
-        return SAME;
-    default:
-        return ROW_MAJOR;
+    case SC_OP_upsample_bilinear2d_vec: return SAME;
+    default: return ROW_MAJOR;
     }
 }
 
@@ -65,13 +60,13 @@ static bool survey_operand(void *user, sc_arg *arg) {
     return true;
 }
 
-// --- Copies ----------------------------------------------------------------------------------------
+// --- Copies
+// ----------------------------------------------------------------------------------------
 
 static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, bool nhwc,
                            sc_value **out) {
     *out = value;
-    if (value->type != SC_VALUE_TENSOR || is_nhwc(l, value) == nhwc)
-        return SC_OK;
+    if (value->type != SC_VALUE_TENSOR || is_nhwc(l, value) == nhwc) return SC_OK;
     uint64_t *twin = sc_imap_find(&l->twins, SC_PTR_KEY(value));
     if (twin) {
         *out = (sc_value *)(uintptr_t)*twin;
@@ -93,8 +88,7 @@ static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, boo
     sc_node *copy = sc_node_new(l->graph, op, args, op->schema->param_count, 1, NULL);
     copy->outs[0]->type = SC_VALUE_TENSOR;
     copy->outs[0]->spec = spec;
-    if (position->op || value->node)
-        copy->meta = position->op ? position->meta : value->node->meta;
+    if (position->op || value->node) copy->meta = position->op ? position->meta : value->node->meta;
     sc_graph_insert_before(position, copy);
     sc_imap_set(&l->twins, SC_PTR_KEY(value), SC_PTR_KEY(copy->outs[0]));
     *out = copy->outs[0];
@@ -110,8 +104,8 @@ static sc_status convert_arg(legaliser *l, sc_node *position, sc_arg *arg, bool 
         for (uint32_t i = 0; i < arg->count; i++)
             SC_TRY(convert_arg(l, position, &arg->items[i], nhwc));
     } else if (arg->kind == SC_ARG_MEMORY_FORMAT) {
-        *arg = (sc_arg){.kind = SC_ARG_MEMORY_FORMAT, .code = SC_MEMORY_FORMAT_PRESERVE,
-                        .user = arg->user};
+        *arg = (sc_arg){
+            .kind = SC_ARG_MEMORY_FORMAT, .code = SC_MEMORY_FORMAT_PRESERVE, .user = arg->user};
     }
     return SC_OK;
 }
@@ -119,8 +113,7 @@ static sc_status convert_arg(legaliser *l, sc_node *position, sc_arg *arg, bool 
 static sc_status convert_node(legaliser *l, sc_node *node, uint32_t first, bool nhwc) {
     for (uint32_t i = first; i < node->arg_count; i++)
         SC_TRY(convert_arg(l, node, &node->args[i], nhwc));
-    for (uint32_t i = 0; i < node->out_count; i++)
-        set_layout(l, node->outs[i], nhwc);
+    for (uint32_t i = 0; i < node->out_count; i++) set_layout(l, node->outs[i], nhwc);
     return SC_OK;
 }
 
@@ -135,27 +128,21 @@ static sc_status treat(legaliser *l, sc_node *node) {
     operand_survey survey = {.l = l};
     sc_node_visit_values(node, survey_operand, &survey);
     switch (treatment_of(node->op)) {
-    case WRITES:
-        SC_TRY(convert_node(l, node, 1, is_nhwc(l, node->args[0].value)));
-        return SC_OK;
-    case FOLLOWS:
-        follow_operand(l, node);
-        return SC_OK;
-    case SAME:
-        return convert_node(l, node, 0, survey.nhwc > 0 && survey.nhwc == survey.tensors);
-    case ROW_MAJOR:
-        break;
+    case WRITES: SC_TRY(convert_node(l, node, 1, is_nhwc(l, node->args[0].value))); return SC_OK;
+    case FOLLOWS: follow_operand(l, node); return SC_OK;
+    case SAME: return convert_node(l, node, 0, survey.nhwc > 0 && survey.nhwc == survey.tensors);
+    case ROW_MAJOR: break;
     }
     return convert_node(l, node, 0, false);
 }
 
-// --- Graphs ----------------------------------------------------------------------------------------
+// --- Graphs
+// ----------------------------------------------------------------------------------------
 
 // What bodies take and return is row-major, so that it does not matter which of them runs.
 static sc_status treat_graph(legaliser *l, const bool *wanted) {
     sc_graph *graph = l->graph;
-    for (sc_node *node = graph->first; node; node = node->next)
-        SC_TRY(treat(l, node));
+    for (sc_node *node = graph->first; node; node = node->next) SC_TRY(treat(l, node));
     for (uint32_t i = 0; i < graph->ret->arg_count; i++)
         SC_TRY(convert_arg(l, graph->ret, &graph->ret->args[i], wanted[i]));
     return SC_OK;

@@ -1,6 +1,6 @@
-// Writes mutated buffers and inputs back: the graph computes their new values, and a copy_ at the end
-// puts each into its place. Outputs that only said so disappear, except for mutated user inputs,
-// which stay outputs, first, as the official exporter has it.
+// Writes mutated buffers and inputs back: the graph computes their new values, and a copy_ at the
+// end puts each into its place. Outputs that only said so disappear, except for mutated user
+// inputs, which stay outputs, first, as the official exporter has it.
 //
 // Between copies nothing may read an old value: where an input that is written is also returned, or
 // is the new value of another one, it is cloned before the first copy.
@@ -36,10 +36,9 @@ static void index_inputs(write_back *w) {
 
 static sc_status find_target(write_back *w, const sc_output_sig *sig, sc_value **out) {
     *out = sc_map_get(&w->inputs, sig->target);
-    if (*out && (*out)->type == SC_VALUE_TENSOR)
-        return SC_OK;
-    return sc_fail(w->ctx, SC_ERR_CORRUPT, NULL, "output writes '" SC_STR_FMT "', which is no input",
-                   SC_STR_ARG(sig->target));
+    if (*out && (*out)->type == SC_VALUE_TENSOR) return SC_OK;
+    return sc_fail(w->ctx, SC_ERR_CORRUPT, NULL,
+                   "output writes '" SC_STR_FMT "', which is no input", SC_STR_ARG(sig->target));
 }
 
 // Marks what is written, so that reads of old values can be seen.
@@ -48,15 +47,13 @@ static sc_status mark_written(write_back *w, bool *any) {
         const sc_output_sig *sig = &w->method->outputs.data[i];
         const sc_arg *arg = &w->graph->ret->args[i];
         sc_value *target;
-        if (!is_mutation(sig->kind))
-            continue;
+        if (!is_mutation(sig->kind)) continue;
         *any = true;
         SC_TRY(find_target(w, sig, &target));
         if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR)
-            return sc_fail(w->ctx, SC_ERR_CORRUPT, NULL, "'" SC_STR_FMT "' is written with no tensor",
-                           SC_STR_ARG(sig->target));
-        if (arg->value != target)
-            target->mark = WRITTEN;
+            return sc_fail(w->ctx, SC_ERR_CORRUPT, NULL,
+                           "'" SC_STR_FMT "' is written with no tensor", SC_STR_ARG(sig->target));
+        if (arg->value != target) target->mark = WRITTEN;
     }
     return SC_OK;
 }
@@ -65,8 +62,7 @@ static sc_status mark_written(write_back *w, bool *any) {
 static sc_status save_old_value(write_back *w, const sc_value *target, sc_arg *arg) {
     if (arg->kind != SC_ARG_VALUE || arg->value->node || arg->value->graph != w->graph)
         return SC_OK;
-    if (arg->value->mark != WRITTEN || arg->value == target)
-        return SC_OK;
+    if (arg->value->mark != WRITTEN || arg->value == target) return SC_OK;
     sc_node *clone;
     SC_TRY(sc_build(w->graph, NULL, sc_op_get(SC_OP_dim_order_ops__clone_dim_order), arg, 1, NULL,
                     &clone));
@@ -78,8 +74,7 @@ static sc_status save_old_values(write_back *w) {
     for (uint32_t i = 0; i < w->method->outputs.count; i++) {
         const sc_output_sig *sig = &w->method->outputs.data[i];
         sc_value *target = NULL;
-        if (is_mutation(sig->kind))
-            SC_TRY(find_target(w, sig, &target));
+        if (is_mutation(sig->kind)) SC_TRY(find_target(w, sig, &target));
         SC_TRY(save_old_value(w, target, &w->graph->ret->args[i]));
     }
     return SC_OK;
@@ -87,8 +82,7 @@ static sc_status save_old_values(write_back *w) {
 
 static sc_status write(write_back *w, sc_value *target, sc_value *value, sc_value **out) {
     *out = target;
-    if (value == target)
-        return SC_OK;
+    if (value == target) return SC_OK;
     sc_node *copy;
     sc_arg args[2] = {sc_arg_value(target), sc_arg_value(value)};
     const sc_meta *meta = value->node ? &value->node->meta : NULL;
@@ -106,12 +100,10 @@ static sc_status write_all(write_back *w) {
     for (uint32_t i = 0; i < w->method->outputs.count; i++) {
         sc_output_sig sig = w->method->outputs.data[i];
         sc_value *target, *written;
-        if (!is_mutation(sig.kind))
-            continue;
+        if (!is_mutation(sig.kind)) continue;
         SC_TRY(find_target(w, &sig, &target));
         SC_TRY(write(w, target, w->graph->ret->args[i].value, &written));
-        if (sig.kind == SC_OUTPUT_INPUT_MUTATION)
-            keep_output(w, sc_arg_value(written), sig);
+        if (sig.kind == SC_OUTPUT_INPUT_MUTATION) keep_output(w, sc_arg_value(written), sig);
     }
     for (uint32_t i = 0; i < w->method->outputs.count; i++)
         if (!is_mutation(w->method->outputs.data[i].kind))
@@ -125,14 +117,11 @@ sc_status sc_pass_mutation(sc_ctx *ctx, sc_method *method) {
     bool any = false;
     index_inputs(&w);
     sc_status status = mark_written(&w, &any);
-    if (status == SC_OK && any)
-        status = save_old_values(&w);
-    if (status == SC_OK && any)
-        status = write_all(&w);
+    if (status == SC_OK && any) status = save_old_values(&w);
+    if (status == SC_OK && any) status = write_all(&w);
     if (status == SC_OK && any) {
         sc_graph_set_outputs(w.graph, w.args.data, w.args.count);
-        for (uint32_t i = 0; i < w.sigs.count; i++)
-            method->outputs.data[i] = w.sigs.data[i];
+        for (uint32_t i = 0; i < w.sigs.count; i++) method->outputs.data[i] = w.sigs.data[i];
         method->outputs.count = w.sigs.count;
     }
     sc_arena_rewind(ctx->scratch, mark);

@@ -18,10 +18,8 @@ static bool hands_on(const sc_op *op) {
     case SC_OP_view_copy:
     case SC_OP_expand_copy:
     case SC_OP_slice_copy_Tensor:
-    case SC_OP_repeat:
-        return true;
-    default:
-        return false;
+    case SC_OP_repeat: return true;
+    default: return false;
     }
 }
 
@@ -29,28 +27,26 @@ static bool hands_on_in_edge(const sc_op *op) {
     return op->id == SC_OP__to_copy || op->id == SC_OP_slice_copy_Tensor;
 }
 
-// --- Where a copy matters ------------------------------------------------------------------------------
+// --- Where a copy matters
+// ------------------------------------------------------------------------------
 
 static bool is_returned(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user == value->graph->ret)
-            return true;
+        if (use->user == value->graph->ret) return true;
     return false;
 }
 
 // Read at the end: by the return, or by a node that writes.
 static bool is_read_last(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user == value->graph->ret || sc_op_has(use->user->op, SC_MUTATES))
-            return true;
+        if (use->user == value->graph->ret || sc_op_has(use->user->op, SC_MUTATES)) return true;
     return false;
 }
 
 enum { WRITTEN_INPUT = 1 };
 
 static bool matters(const sc_value *source, const sc_value *result) {
-    if (source->mark == WRITTEN_INPUT && is_read_last(result))
-        return true;
+    if (source->mark == WRITTEN_INPUT && is_read_last(result)) return true;
     return is_returned(result) && (!source->node || is_returned(source));
 }
 
@@ -67,17 +63,17 @@ static void mark_written(const sc_method *method, sc_graph *graph, sc_arena *scr
         if (!graph->parent && i < method->inputs.count)
             written = written || sc_map_find(&targets, method->inputs.data[i].target);
         for (const sc_arg *use = value->first_use; use && !written; use = use->next_use)
-            written = use->user->op && sc_op_has(use->user->op, SC_MUTATES) &&
-                      use == &use->user->args[0];
+            written =
+                use->user->op && sc_op_has(use->user->op, SC_MUTATES) && use == &use->user->args[0];
         value->mark = written ? WRITTEN_INPUT : 0;
     }
 }
 
-// --- The pass ----------------------------------------------------------------------------------------
+// --- The pass
+// ----------------------------------------------------------------------------------------
 
 static bool is_noop(const sc_node *node) {
-    if (node->out_count != 1 || node->args[0].kind != SC_ARG_VALUE)
-        return false;
+    if (node->out_count != 1 || node->args[0].kind != SC_ARG_VALUE) return false;
     const sc_value *source = node->args[0].value, *result = node->outs[0];
     if (source->type != SC_VALUE_TENSOR || !sc_spec_equal(&source->spec, &result->spec))
         return false;
@@ -91,10 +87,8 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_arena_rewind(ctx->scratch, mark);
     for (sc_node *node = graph->first, *next; node; node = next) {
         next = node->next;
-        for (uint32_t i = 0; i < node->out_count; i++)
-            node->outs[i]->mark = 0;
-        if (candidate(node->op) && is_noop(node))
-            sc_node_replace(node, node->args[0].value);
+        for (uint32_t i = 0; i < node->out_count; i++) node->outs[i]->mark = 0;
+        if (candidate(node->op) && is_noop(node)) sc_node_replace(node, node->args[0].value);
     }
     return SC_OK;
 }

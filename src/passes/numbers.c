@@ -1,6 +1,6 @@
-// Numbers where a schema says Tensor: Python numbers become rank-0 constants of the method, symbolic
-// ones become scalar_tensor. Both get the dtype in which the operator computes, so that no cast is
-// left to do at run time.
+// Numbers where a schema says Tensor: Python numbers become rank-0 constants of the method,
+// symbolic ones become scalar_tensor. Both get the dtype in which the operator computes, so that no
+// cast is left to do at run time.
 #include "passes/promote.h"
 
 typedef struct lifter {
@@ -10,10 +10,12 @@ typedef struct lifter {
     sc_map known;  // dtype and bytes -> sc_value, so that equal numbers are one constant
 } lifter;
 
-// --- Which dtype -------------------------------------------------------------------------------------
+// --- Which dtype
+// -------------------------------------------------------------------------------------
 
 static sc_dtype own_dtype(const sc_arg *arg) {
-    if (arg->kind == SC_ARG_FLOAT || (arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_FLOAT))
+    if (arg->kind == SC_ARG_FLOAT ||
+        (arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_FLOAT))
         return SC_DTYPE_F32;
     bool is_bool = arg->kind == SC_ARG_BOOL ||
                    (arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_BOOL);
@@ -29,21 +31,19 @@ static bool is_rank_zero(void *user, sc_arg *arg) {
 // and the like round the number first.
 static sc_dtype chosen_dtype(const sc_node *node, const sc_arg *arg) {
     bool casts = sc_op_casts_operands(node->op);
-    if (!casts && !sc_op_has(node->op, SC_POINTWISE))
-        return own_dtype(arg);
+    if (!casts && !sc_op_has(node->op, SC_POINTWISE)) return own_dtype(arg);
     sc_dtype dtype = sc_node_operand_dtype(node);
-    if (dtype == SC_DTYPE_NONE)
-        return own_dtype(arg);
+    if (dtype == SC_DTYPE_NONE) return own_dtype(arg);
     bool half = dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16;
     bool scalars_only = sc_node_visit_values(node, is_rank_zero, NULL);
     return half && casts && !scalars_only ? SC_DTYPE_F32 : dtype;
 }
 
-// --- Bytes -------------------------------------------------------------------------------------------
+// --- Bytes
+// -------------------------------------------------------------------------------------------
 
 static double as_float(const sc_arg *arg) {
-    if (arg->kind == SC_ARG_FLOAT)
-        return arg->f;
+    if (arg->kind == SC_ARG_FLOAT) return arg->f;
     return arg->kind == SC_ARG_BOOL ? (double)arg->b : (double)arg->i;
 }
 
@@ -55,8 +55,7 @@ static int64_t as_int(const sc_arg *arg) {
 }
 
 static void put_little_endian(uint8_t *bytes, uint64_t bits, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        bytes[i] = (uint8_t)(bits >> (8 * i));
+    for (uint32_t i = 0; i < count; i++) bytes[i] = (uint8_t)(bits >> (8 * i));
 }
 
 static void encode(const sc_arg *arg, sc_dtype dtype, uint8_t *bytes) {
@@ -65,25 +64,15 @@ static void encode(const sc_arg *arg, sc_dtype dtype, uint8_t *bytes) {
     uint64_t bits = 0;
     uint32_t word;
     switch (dtype) {
-    case SC_DTYPE_F64:
-        memcpy(&bits, &wide, sizeof(bits));
-        break;
+    case SC_DTYPE_F64: memcpy(&bits, &wide, sizeof(bits)); break;
     case SC_DTYPE_F32:
         memcpy(&word, &narrow, sizeof(word));
         bits = word;
         break;
-    case SC_DTYPE_F16:
-        bits = sc_f32_to_f16(narrow);
-        break;
-    case SC_DTYPE_BF16:
-        bits = sc_f32_to_bf16(narrow);
-        break;
-    case SC_DTYPE_BOOL:
-        bits = wide != 0.0;
-        break;
-    default:
-        bits = (uint64_t)as_int(arg);
-        break;
+    case SC_DTYPE_F16: bits = sc_f32_to_f16(narrow); break;
+    case SC_DTYPE_BF16: bits = sc_f32_to_bf16(narrow); break;
+    case SC_DTYPE_BOOL: bits = wide != 0.0; break;
+    default: bits = (uint64_t)as_int(arg); break;
     }
     put_little_endian(bytes, bits, sc_dtype_bytes(dtype));
 }
@@ -93,7 +82,8 @@ static bool can_encode(sc_dtype dtype) {
            sc_dtype_category(dtype) == SC_CATEGORY_UINT;
 }
 
-// --- Making them -------------------------------------------------------------------------------------
+// --- Making them
+// -------------------------------------------------------------------------------------
 
 static sc_value *add_constant(lifter *l, sc_dtype dtype, const uint8_t *bytes) {
     sc_arena *arena = l->ctx->arena;
@@ -108,8 +98,8 @@ static sc_value *add_constant(lifter *l, sc_dtype dtype, const uint8_t *bytes) {
     constant->spec = value->spec = sc_spec_new(arena, dtype, 0);
     constant->data = sc_extent_whole(sc_source_from_memory(arena, kept, size));
     constant->lifted_scalar = true;
-    sc_input_sig sig = {.kind = SC_INPUT_CONSTANT_TENSOR, .target = constant->name,
-                        .constant = constant};
+    sc_input_sig sig = {
+        .kind = SC_INPUT_CONSTANT_TENSOR, .target = constant->name, .constant = constant};
     sc_vec_push(arena, &l->method->inputs, sig);
     return value;
 }
@@ -132,7 +122,8 @@ static sc_status build_scalar(lifter *l, sc_node *node, const sc_arg *number, sc
     sc_node *made;
     sc_arg args[2] = {*number, sc_arg_dtype(dtype)};
     sc_where_set_node(l->ctx, node);
-    SC_TRY(sc_build(node->graph, node, sc_op_get(SC_OP_scalar_tensor), args, 2, &node->meta, &made));
+    SC_TRY(
+        sc_build(node->graph, node, sc_op_get(SC_OP_scalar_tensor), args, 2, &node->meta, &made));
     *out = made->outs[0];
     return SC_OK;
 }
@@ -146,11 +137,9 @@ static bool is_number(const sc_arg *arg) {
 
 static sc_status lift(lifter *l, sc_node *node, sc_arg *arg) {
     sc_value *value;
-    if (!is_number(arg))
-        return SC_OK;
+    if (!is_number(arg)) return SC_OK;
     sc_dtype dtype = chosen_dtype(node, arg);
-    if (!can_encode(dtype))
-        dtype = own_dtype(arg);
+    if (!can_encode(dtype)) dtype = own_dtype(arg);
     if (arg->kind == SC_ARG_VALUE || node->graph->parent)
         SC_TRY(build_scalar(l, node, arg, dtype, &value));
     else
@@ -169,8 +158,7 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     for (sc_node *node = graph->first; node; node = node->next) {
         for (uint32_t i = 0; is_looked_at(node->op) && i < node->arg_count; i++) {
             sc_arg *arg = &node->args[i];
-            if (node->op->schema->params[i].type != SC_PARAM_TENSOR)
-                continue;
+            if (node->op->schema->params[i].type != SC_PARAM_TENSOR) continue;
             SC_TRY(lift(user, node, arg));
             for (uint32_t k = 0; arg->kind == SC_ARG_LIST && k < arg->count; k++)
                 SC_TRY(lift(user, node, &arg->items[k]));

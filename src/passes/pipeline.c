@@ -21,8 +21,7 @@ const sc_pass *sc_pass_at(uint32_t index) {
 
 const sc_pass *sc_pass_find(sc_str name) {
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
-        if (sc_str_is(name, passes[i].name))
-            return &passes[i];
+        if (sc_str_is(name, passes[i].name)) return &passes[i];
     return NULL;
 }
 
@@ -38,13 +37,11 @@ static sc_status run_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pas
     SC_TRY(pass->run(ctx, method));
     sc_where_set_method(ctx, method);
     if (pipeline->arena)
-        sc_vec_push(pipeline->arena, &pipeline->timings,
-                    ((sc_pass_timing){pass, method->name, now(ctx) - start,
-                                      method->graph->node_count}));
-    if (pipeline->verify)
-        SC_TRY(sc_verify_graph(ctx, method->graph));
-    if (pipeline->after)
-        pipeline->after(pipeline->user, pass, method);
+        sc_vec_push(
+            pipeline->arena, &pipeline->timings,
+            ((sc_pass_timing){pass, method->name, now(ctx) - start, method->graph->node_count}));
+    if (pipeline->verify) SC_TRY(sc_verify_graph(ctx, method->graph));
+    if (pipeline->after) pipeline->after(pipeline->user, pass, method);
     return SC_OK;
 }
 
@@ -55,8 +52,7 @@ static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
         total += passes[i].edge == edge ? program->methods.count : 0;
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++) {
-        if (passes[i].edge != edge)
-            continue;
+        if (passes[i].edge != edge) continue;
         sc_status worst = SC_OK;
         for (uint32_t m = 0; m < program->methods.count; m++) {
             SC_TRY(sc_progress(ctx, phase, done++, total));
@@ -74,7 +70,6 @@ static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
 sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge) {
     sc_where before = ctx->where;
     sc_status status = run_stage(ctx, pipeline, program, edge);
-    if (status == SC_OK)
-        ctx->where = before;
+    if (status == SC_OK) ctx->where = before;
     return status;
 }

@@ -1,8 +1,8 @@
 // Operands of mixed dtype: casts are inserted so that the six arithmetic operators that the edge
 // dialect wants uniform see one dtype. All others promote inside their kernels.
 //
-// A number next to a half-precision tensor stays a float32 constant without a cast: PyTorch computes
-// such an operation in float32 with the number unrounded, and so do the kernels.
+// A number next to a half-precision tensor stays a float32 constant without a cast: PyTorch
+// computes such an operation in float32 with the number unrounded, and so do the kernels.
 #include "passes/promote.h"
 
 bool sc_op_casts_operands(const sc_op *op) {
@@ -12,10 +12,8 @@ bool sc_op_casts_operands(const sc_op *op) {
     case SC_OP_mul_Tensor:
     case SC_OP_div_Tensor:
     case SC_OP_div_Tensor_mode:
-    case SC_OP_minimum:
-        return true;
-    default:
-        return false;
+    case SC_OP_minimum: return true;
+    default: return false;
     }
 }
 
@@ -28,15 +26,13 @@ bool sc_value_is_lifted_number(const sc_value *value) {
 }
 
 static sc_category number_category(const sc_arg *arg) {
-    if (arg->kind == SC_ARG_FLOAT)
-        return SC_CATEGORY_FLOAT;
+    if (arg->kind == SC_ARG_FLOAT) return SC_CATEGORY_FLOAT;
     return arg->kind == SC_ARG_BOOL ? SC_CATEGORY_BOOL : SC_CATEGORY_INT;
 }
 
 static void add_operand(sc_promotion *promotion, const sc_arg *arg) {
     if (arg->kind == SC_ARG_LIST) {
-        for (uint32_t i = 0; i < arg->count; i++)
-            add_operand(promotion, &arg->items[i]);
+        for (uint32_t i = 0; i < arg->count; i++) add_operand(promotion, &arg->items[i]);
     } else if (arg->kind != SC_ARG_VALUE) {
         if (arg->kind == SC_ARG_INT || arg->kind == SC_ARG_FLOAT || arg->kind == SC_ARG_BOOL)
             sc_promotion_add_number(promotion, number_category(arg));
@@ -52,8 +48,7 @@ static void add_operand(sc_promotion *promotion, const sc_arg *arg) {
 }
 
 static bool makes_float(const sc_node *node) {
-    if (node->op->id == SC_OP_div_Tensor)
-        return true;
+    if (node->op->id == SC_OP_div_Tensor) return true;
     return node->op->id == SC_OP_div_Tensor_mode &&
            sc_node_arg(node, "rounding_mode")->kind == SC_ARG_NONE;
 }
@@ -64,8 +59,7 @@ sc_dtype sc_node_operand_dtype(const sc_node *node) {
         if (node->op->schema->params[i].type == SC_PARAM_TENSOR)
             add_operand(&promotion, &node->args[i]);
     sc_dtype dtype = sc_promotion_result(&promotion);
-    if (makes_float(node) && sc_dtype_is_integral(dtype, true))
-        dtype = SC_DTYPE_F32;
+    if (makes_float(node) && sc_dtype_is_integral(dtype, true)) dtype = SC_DTYPE_F32;
     return dtype;
 }
 
@@ -76,14 +70,13 @@ static bool is_exact_number(const sc_value *value, sc_dtype dtype) {
 
 // `shared` is the cast of the operand before: both may be the same tensor.
 static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, sc_node **shared) {
-    if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR)
-        return SC_OK;
-    if (arg->value->spec.dtype == dtype || is_exact_number(arg->value, dtype))
-        return SC_OK;
+    if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR) return SC_OK;
+    if (arg->value->spec.dtype == dtype || is_exact_number(arg->value, dtype)) return SC_OK;
     sc_where_set_node(ctx, node);
     sc_arg args[2] = {*arg, sc_arg_dtype(dtype)};
     if (!*shared || (*shared)->args[0].value != arg->value)
-        SC_TRY(sc_build(node->graph, node, sc_op_get(SC_OP__to_copy), args, 2, &node->meta, shared));
+        SC_TRY(
+            sc_build(node->graph, node, sc_op_get(SC_OP__to_copy), args, 2, &node->meta, shared));
     sc_arg_set(arg, sc_arg_value((*shared)->outs[0]));
     return SC_OK;
 }
@@ -91,11 +84,9 @@ static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, s
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_casts_operands(node->op))
-            continue;
+        if (!sc_op_casts_operands(node->op)) continue;
         sc_dtype dtype = sc_node_operand_dtype(node);
-        if (dtype == SC_DTYPE_NONE)
-            continue;
+        if (dtype == SC_DTYPE_NONE) continue;
         sc_node *shared = NULL;
         for (uint32_t i = 0; i < node->arg_count; i++)
             if (node->op->schema->params[i].type == SC_PARAM_TENSOR)

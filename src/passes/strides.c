@@ -1,7 +1,7 @@
-// Derives the strides of every result again, after views became copies: an operator on the copy of a
-// transposed tensor no longer answers in transposed order. Only strides change; sizes and dtypes are
-// what the importer checked. Where a rule cannot say (sizes that depend on data), row-major holds.
-// Strides come out canonical: row-major or channels-last, nothing else.
+// Derives the strides of every result again, after views became copies: an operator on the copy of
+// a transposed tensor no longer answers in transposed order. Only strides change; sizes and dtypes
+// are what the importer checked. Where a rule cannot say (sizes that depend on data), row-major
+// holds. Strides come out canonical: row-major or channels-last, nothing else.
 #include "passes/layout.h"
 
 static bool is_asked_again(const sc_op *op) {
@@ -25,7 +25,8 @@ static void take_strides(sc_ctx *ctx, sc_exprs *exprs, sc_value *value, const sc
     value->spec = spec;
 }
 
-// Operands and results that are all row-major already: nearly every node, so it is worth not asking.
+// Operands and results that are all row-major already: nearly every node, so it is worth not
+// asking.
 static bool is_plain(const sc_node *node, sc_exprs *exprs) {
     for (uint32_t i = 0; i < node->out_count; i++)
         if (node->outs[i]->type == SC_VALUE_TENSOR &&
@@ -47,7 +48,10 @@ static sc_status derive(sc_ctx *ctx, sc_node *node) {
         return SC_OK;
     }
     sc_where_set_node(ctx, node);
-    sc_infer infer = {.ctx = ctx, .arena = ctx->scratch, .exprs = exprs, .op = node->op,
+    sc_infer infer = {.ctx = ctx,
+                      .arena = ctx->scratch,
+                      .exprs = exprs,
+                      .op = node->op,
                       .arg_count = node->arg_count};
     sc_iarg *args = NULL;
     bool known = false;
@@ -58,8 +62,7 @@ static sc_status derive(sc_ctx *ctx, sc_node *node) {
         known = infer.out_count == node->out_count;
     }
     for (uint32_t i = 0; i < node->out_count; i++) {
-        if (node->outs[i]->type != SC_VALUE_TENSOR)
-            continue;
+        if (node->outs[i]->type != SC_VALUE_TENSOR) continue;
         bool tensor = known && infer.outs[i].kind == SC_IOUT_TENSOR;
         take_strides(ctx, exprs, node->outs[i], tensor ? &infer.outs[i].spec : NULL);
     }

@@ -25,8 +25,7 @@ sc_status sc_pass_unused(sc_ctx *ctx, sc_method *method) {
     sc_graph *graph = method->graph;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < graph->inputs.count; i++) {
-        if (!is_kept(&method->inputs.data[i], graph->inputs.data[i], &written))
-            continue;
+        if (!is_kept(&method->inputs.data[i], graph->inputs.data[i], &written)) continue;
         graph->inputs.data[kept] = graph->inputs.data[i];
         graph->inputs.data[kept]->index = kept;
         method->inputs.data[kept++] = method->inputs.data[i];

@@ -1,14 +1,12 @@
-// Views become their *_copy twins: in the edge dialect every result has its own storage. The copy of
-// a view is dense in row-major order, whatever the strides of the view were.
+// Views become their *_copy twins: in the edge dialect every result has its own storage. The copy
+// of a view is dense in row-major order, whatever the strides of the view were.
 #include "passes/passes.h"
 
 static void make_dense(sc_value *value) {
-    if (value->type != SC_VALUE_TENSOR)
-        return;
-    sc_spec dense = sc_spec_new(value->graph->ctx->arena, (sc_dtype)value->spec.dtype,
-                                value->spec.rank);
-    for (uint32_t i = 0; i < value->spec.rank; i++)
-        dense.sizes[i] = value->spec.sizes[i];
+    if (value->type != SC_VALUE_TENSOR) return;
+    sc_spec dense =
+        sc_spec_new(value->graph->ctx->arena, (sc_dtype)value->spec.dtype, value->spec.rank);
+    for (uint32_t i = 0; i < value->spec.rank; i++) dense.sizes[i] = value->spec.sizes[i];
     dense.requires_grad = value->spec.requires_grad;
     sc_spec_set_contiguous(value->graph->method->exprs, &dense);
     value->spec = dense;
@@ -17,16 +15,14 @@ static void make_dense(sc_value *value) {
 static sc_status replace(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_has(node->op, SC_VIEW))
-            continue;
+        if (!sc_op_has(node->op, SC_VIEW)) continue;
         const sc_op *twin = sc_op_copy_twin(node->op);
         sc_where_set_node(ctx, node);
         if (!twin || twin->schema->param_count != node->op->schema->param_count)
             return sc_fail(ctx, SC_ERR_UNSUPPORTED_OP, NULL, "%s has no copying form",
                            node->op->name);
         node->op = twin;
-        for (uint32_t i = 0; i < node->out_count; i++)
-            make_dense(node->outs[i]);
+        for (uint32_t i = 0; i < node->out_count; i++) make_dense(node->outs[i]);
     }
     return SC_OK;
 }

@@ -16,8 +16,7 @@ static void check(sc_ctx *ctx, sc_program *program) {
     sc_str first = print(ctx, program);
     SC_ASSERT(sc_program_parse(ctx, first, &again) == SC_OK);
     SC_ASSERT(sc_str_equal(first, print(ctx, again)));
-    if (sc_verify(ctx, program) != SC_OK)
-        return;
+    if (sc_verify(ctx, program) != SC_OK) return;
     for (uint32_t i = 0; i < program->methods.count; i++) {
         const sc_graph *graph = program->methods.data[i]->graph;
         sc_graph *copy;

@@ -23,7 +23,8 @@ static char *print(session *s, const sc_program *program, sc_print_options optio
     return sc_sb_terminate(&sb);
 }
 
-// --- Text ------------------------------------------------------------------------------------------
+// --- Text
+// ------------------------------------------------------------------------------------------
 
 TEST_CASES(ir_text_round_trips) {
     size_t count;
@@ -31,8 +32,7 @@ TEST_CASES(ir_text_round_trips) {
     for (size_t i = 0; i < count; i++) {
         session s;
         size_t bytes;
-        if (!test_case("%s", files[i]))
-            continue;
+        if (!test_case("%s", files[i])) continue;
         session_begin(&s);
         const char *text = test_read(files[i], &bytes);
         sc_program *program = parse(&s, text);
@@ -54,25 +54,28 @@ TEST_CASES(ir_text_errors_are_typed) {
         {"negative size", "method f {\n  input %x: f32[-1]\n  return\n}\n", "not negative"},
         {"open list", "method f {\n  input %x: f32[2]\n  %a: f32[2] = aten::view(%x, [2",
          "expected ','"},
-        {"missing argument", "method f {\n  input %x: f32[2]\n  %a: f32[2] = aten::mul.Tensor(%x)\n"
-                             "  return\n}\n",
+        {"missing argument",
+         "method f {\n  input %x: f32[2]\n  %a: f32[2] = aten::mul.Tensor(%x)\n"
+         "  return\n}\n",
          "all arguments without default"},
-        {"too many arguments", "method f {\n  input %x: f32[2]\n"
-                               "  %a: f32[2] = aten::relu(%x, 1, 2)\n  return\n}\n",
+        {"too many arguments",
+         "method f {\n  input %x: f32[2]\n"
+         "  %a: f32[2] = aten::relu(%x, 1, 2)\n  return\n}\n",
          "arguments that the operator takes"},
-        {"empty range", "method f {\n  symbol s0 [4, 2]\n  return\n}\n", "a range that is not empty"},
+        {"empty range", "method f {\n  symbol s0 [4, 2]\n  return\n}\n",
+         "a range that is not empty"},
         {"method twice", "method f {\n  return\n}\nmethod f {\n  return\n}\n", "two methods"},
         {"deep list", "constant c = [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]", "nested less deeply"},
         {"end in a string", "constant c = \"abc\\", "a closing quote"},
-        {"lifted bytes", "method f {\n  input %c: f32[] constant_tensor \"c\" const f32[] 4 lifted "
-                         "00\n  return\n}\n",
+        {"lifted bytes",
+         "method f {\n  input %c: f32[] constant_tensor \"c\" const f32[] 4 lifted "
+         "00\n  return\n}\n",
          "the bytes of the constant"},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         session s;
         sc_program *program;
-        if (!test_case("%s", cases[i].name))
-            continue;
+        if (!test_case("%s", cases[i].name)) continue;
         session_begin(&s);
         CHECK_OK(sc_ops_init());
         sc_status status = sc_program_parse(&s.ctx, sc_str_from(cases[i].text), &program);
@@ -83,16 +86,16 @@ TEST_CASES(ir_text_errors_are_typed) {
     }
 }
 
-// --- Names, uses, edits ------------------------------------------------------------------------------
+// --- Names, uses, edits
+// ------------------------------------------------------------------------------
 
-static const char *small =
-    "method forward {\n"
-    "  input %x: f32[2, 3]\n"
-    "  input %y: f32[2, 3]\n"
-    "  %add: f32[2, 3] = aten::add.Tensor(%x, %y)\n"
-    "  %mul: f32[2, 3] = aten::mul.Tensor(%add, %x)\n"
-    "  return %mul, %x\n"
-    "}\n";
+static const char *small = "method forward {\n"
+                           "  input %x: f32[2, 3]\n"
+                           "  input %y: f32[2, 3]\n"
+                           "  %add: f32[2, 3] = aten::add.Tensor(%x, %y)\n"
+                           "  %mul: f32[2, 3] = aten::mul.Tensor(%add, %x)\n"
+                           "  return %mul, %x\n"
+                           "}\n";
 
 TEST(ir_names_are_unique) {
     session s;
@@ -116,8 +119,7 @@ TEST(ir_many_names_stay_cheap) {
         snprintf(text, sizeof(text), "add_%d", i);
         sc_graph_unique_name(graph, sc_str_from(text));
     }
-    for (int i = 1; i <= 20000; i++)
-        sc_graph_unique_name(graph, SC_STR("add"));
+    for (int i = 1; i <= 20000; i++) sc_graph_unique_name(graph, SC_STR("add"));
     CHECK_EQ_STR(sc_graph_unique_name(graph, SC_STR("add"))->text, "add_40001");
     session_end(&s);
 }
@@ -164,8 +166,8 @@ TEST(ir_build_fills_in_defaults) {
     sc_graph *graph = program->methods.data[0]->graph;
     sc_arg args[2] = {sc_arg_value(graph->inputs.data[0]), sc_arg_value(graph->inputs.data[1])};
     sc_node *node = NULL;
-    REQUIRE_OK(sc_build(graph, graph->last, sc_op_find(SC_STR("aten::add.Tensor")), args, 2, NULL,
-                        &node));
+    REQUIRE_OK(
+        sc_build(graph, graph->last, sc_op_find(SC_STR("aten::add.Tensor")), args, 2, NULL, &node));
     CHECK_EQ_STR(node->name->text, "add_1");
     CHECK(node->next == graph->last);
     CHECK_EQ_UINT(node->arg_count, 3);
@@ -180,7 +182,8 @@ TEST(ir_build_fills_in_defaults) {
     session_end(&s);
 }
 
-// --- Copies and comparison -----------------------------------------------------------------------------
+// --- Copies and comparison
+// -----------------------------------------------------------------------------
 
 TEST(ir_clones_are_isomorphic) {
     session s;
@@ -222,10 +225,12 @@ TEST_CASES(ir_comparison_sees_differences) {
         const char *name, *a, *b;
         bool same;
     } cases[] = {
-        {"order of independent nodes", "%a: f32[2] = aten::relu(%x)\n%b: f32[2] = aten::neg(%x)\n"
-                                       "return %a, %b",
+        {"order of independent nodes",
+         "%a: f32[2] = aten::relu(%x)\n%b: f32[2] = aten::neg(%x)\n"
+         "return %a, %b",
          "%b: f32[2] = aten::neg(%x)\n%a: f32[2] = aten::relu(%x)\nreturn %a, %b", true},
-        {"swapped outputs", "%a: f32[2] = aten::relu(%x)\n%b: f32[2] = aten::neg(%x)\nreturn %a, %b",
+        {"swapped outputs",
+         "%a: f32[2] = aten::relu(%x)\n%b: f32[2] = aten::neg(%x)\nreturn %a, %b",
          "%a: f32[2] = aten::relu(%x)\n%b: f32[2] = aten::neg(%x)\nreturn %b, %a", false},
         {"operator", "%a: f32[2] = aten::relu(%x)\nreturn %a",
          "%a: f32[2] = aten::neg(%x)\nreturn %a", false},
@@ -234,16 +239,17 @@ TEST_CASES(ir_comparison_sees_differences) {
         {"shared or not", "%a: f32[2] = aten::relu(%x)\nreturn %a, %a",
          "%a: f32[2] = aten::relu(%x)\n%b: f32[2] = aten::relu(%x)\nreturn %a, %b", false},
         {"dead node", "%a: f32[2] = aten::relu(%x)\nreturn %x", "return %x", false},
-        {"type", "%a: f32[2] = aten::relu(%x)\nreturn %a",
-         "%a: f64[2] = aten::relu(%x)\nreturn %a", false},
+        {"type", "%a: f32[2] = aten::relu(%x)\nreturn %a", "%a: f64[2] = aten::relu(%x)\nreturn %a",
+         false},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         session s;
-        if (!test_case("%s", cases[i].name))
-            continue;
+        if (!test_case("%s", cases[i].name)) continue;
         session_begin(&s);
-        sc_program *a = parse(&s, test_format("method f {\ninput %%x: f32[2]\n%s\n}\n", cases[i].a));
-        sc_program *b = parse(&s, test_format("method f {\ninput %%x: f32[2]\n%s\n}\n", cases[i].b));
+        sc_program *a =
+            parse(&s, test_format("method f {\ninput %%x: f32[2]\n%s\n}\n", cases[i].a));
+        sc_program *b =
+            parse(&s, test_format("method f {\ninput %%x: f32[2]\n%s\n}\n", cases[i].b));
         sc_sb why;
         sc_sb_init(&why, &s.arena);
         bool same = sc_graph_isomorphic(a->methods.data[0]->graph, b->methods.data[0]->graph, &why);
@@ -253,7 +259,8 @@ TEST_CASES(ir_comparison_sees_differences) {
     }
 }
 
-// --- The verifier ------------------------------------------------------------------------------------
+// --- The verifier
+// ------------------------------------------------------------------------------------
 
 static void break_names(sc_method *m) { m->graph->last->name = m->graph->first->name; }
 static void break_registration(sc_method *m) {
@@ -309,8 +316,7 @@ TEST_CASES(ir_verifier_names_what_is_broken) {
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         session s;
-        if (!test_case("%s", cases[i].name))
-            continue;
+        if (!test_case("%s", cases[i].name)) continue;
         session_begin(&s);
         sc_program *program = parse(&s, small);
         CHECK_OK(sc_verify(&s.ctx, program));

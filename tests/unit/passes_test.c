@@ -8,8 +8,7 @@
 
 static sc_str line_after(const char *text, const char *key) {
     const char *found = strstr(text, key);
-    if (!found)
-        return (sc_str){"", 0};
+    if (!found) return (sc_str){"", 0};
     found += strlen(key);
     return (sc_str){found, strcspn(found, "\n")};
 }
@@ -77,8 +76,7 @@ TEST_CASES(passes_turn_one_graph_into_another) {
     size_t count;
     const char **files = test_list("passes", ".ir", &count);
     for (size_t i = 0; i < count; i++)
-        if (test_case("%s", files[i]))
-            check_file(files[i]);
+        if (test_case("%s", files[i])) check_file(files[i]);
 }
 
 // Facts are checked without any model: every need is made by what precedes and not broken since.
@@ -87,8 +85,7 @@ TEST(passes_find_the_facts_they_need) {
     bool edge = true;
     for (uint32_t i = 0; i < sc_pass_count(); i++) {
         const sc_pass *pass = sc_pass_at(i);
-        if (pass->edge && !edge)
-            FAIL("%s of to_edge stands after to_executorch", pass->name);
+        if (pass->edge && !edge) FAIL("%s of to_edge stands after to_executorch", pass->name);
         edge = pass->edge;
         if (pass->needs & ~facts)
             FAIL("%s needs facts %x that nothing makes", pass->name, pass->needs & ~facts);
@@ -113,8 +110,9 @@ TEST(pipeline_reports_times_and_cancels) {
     session_begin(&s);
     CHECK_OK(sc_ops_init());
     sc_program *program;
-    REQUIRE_OK(sc_program_parse(&s.ctx, SC_STR("method f {\n  input %x: f32[2]\n"
-                                               "  %a: f32[2] = aten::relu(%x)\n  return %a\n}\n"),
+    REQUIRE_OK(sc_program_parse(&s.ctx,
+                                SC_STR("method f {\n  input %x: f32[2]\n"
+                                       "  %a: f32[2] = aten::relu(%x)\n  return %a\n}\n"),
                                 &program));
     sc_pipeline pipeline = {.verify = true, .arena = &s.arena};
     s.ctx.host.progress = cancel_at_third;
