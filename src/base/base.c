@@ -1,10 +1,8 @@
-// Status names and hints, and the one way to stop for good. In the engine's wasm module panic is an
-// import of the host; builds with a C runtime of their own (native, or wasm with SC_STDIO_PANIC
-// defined, as the tests are) print and abort.
+// Status names and hints, and the one way to stop for good. In wasm panic is an import of the host,
+// which throws; natively it prints and aborts.
 #include "base/base.h"
 
-#if defined(__EMSCRIPTEN__) && !defined(SC_STDIO_PANIC)
-#define HOST_PANIC 1
+#if defined(__EMSCRIPTEN__)
 // The host throws; control never comes back.
 __attribute__((import_module("sconce"), import_name("panic"))) void
 sc_host_panic(const char *file, int line, const char *message);
@@ -14,7 +12,7 @@ sc_host_panic(const char *file, int line, const char *message);
 #endif
 
 void sc_panic(const char *file, int line, const char *message) {
-#if defined(HOST_PANIC)
+#if defined(__EMSCRIPTEN__)
     sc_host_panic(file, line, message);
     __builtin_trap();
 #else
