@@ -1,9 +1,15 @@
 // The interner: open addressing over records that never move.
 #include "base/name.h"
 
+// The hash stands beside the pointer, so that probing does not touch the records.
+typedef struct name_slot {
+    uint32_t hash;
+    const sc_name *name;  // NULL: free
+} name_slot;
+
 struct sc_names {
     sc_arena *arena;
-    const sc_name **slots;
+    name_slot *slots;
     uint32_t count, slot_count;
 };
 
@@ -13,38 +19,38 @@ sc_names *sc_names_new(sc_arena *arena) {
     sc_names *names = sc_new(arena, sc_names);
     names->arena = arena;
     names->slot_count = SLOT_COUNT_MIN;
-    names->slots = sc_new_array(arena, const sc_name *, SLOT_COUNT_MIN);
+    names->slots = sc_new_array(arena, name_slot, SLOT_COUNT_MIN);
     return names;
 }
 
-static uint32_t free_slot(const sc_names *names, uint32_t hash) {
-    uint32_t mask = names->slot_count - 1, i = hash & mask;
-    while (names->slots[i]) i = (i + 1) & mask;
-    return i;
+static void put(sc_names *names, name_slot slot) {
+    uint32_t mask = names->slot_count - 1, i = slot.hash & mask;
+    while (names->slots[i].name) i = (i + 1) & mask;
+    names->slots[i] = slot;
 }
 
 static void grow(sc_names *names) {
-    const sc_name **old = names->slots;
+    name_slot *old = names->slots;
     uint32_t old_count = names->slot_count;
     names->slot_count *= 2;
-    names->slots = sc_new_array(names->arena, const sc_name *, names->slot_count);
+    names->slots = sc_new_array(names->arena, name_slot, names->slot_count);
     for (uint32_t i = 0; i < old_count; i++)
-        if (old[i]) names->slots[free_slot(names, old[i]->hash)] = old[i];
+        if (old[i].name) put(names, old[i]);
 }
 
 const sc_name *sc_name_intern(sc_names *names, sc_str s) {
     SC_ASSERT(s.size < UINT32_MAX);
     uint32_t hash = (uint32_t)sc_str_hash(s);
     uint32_t mask = names->slot_count - 1;
-    for (uint32_t i = hash & mask; names->slots[i]; i = (i + 1) & mask)
-        if (names->slots[i]->hash == hash && sc_str_equal(sc_name_str(names->slots[i]), s))
-            return names->slots[i];
-    if (names->count >= names->slot_count / 4 * 3) grow(names);
+    for (uint32_t i = hash & mask; names->slots[i].name; i = (i + 1) & mask)
+        if (names->slots[i].hash == hash && sc_str_equal(sc_name_str(names->slots[i].name), s))
+            return names->slots[i].name;
+    if (names->count >= names->slot_count / 2) grow(names);
     sc_name *name = sc_arena_alloc(names->arena, sizeof(sc_name) + s.size + 1);
     name->size = (uint32_t)s.size;
     name->hash = hash;
     if (s.size) memcpy(name->text, s.data, s.size);
-    names->slots[free_slot(names, hash)] = name;
+    put(names, (name_slot){hash, name});
     names->count++;
     return name;
 }
