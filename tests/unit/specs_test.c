@@ -1,5 +1,6 @@
-// Every node of every .pt2 under tests/models: inference must give the dtype, sizes, strides and
-// symbolic values that PyTorch recorded. Composite operators have no rule and are left out.
+// Every node of every .pt2 under tests/models and tests/symbolic: inference must give the dtype,
+// sizes, strides and symbolic values that PyTorch recorded. Composite operators have no rule and
+// are left out.
 #include "import/import.h"
 #include "session.h"
 
@@ -107,24 +108,29 @@ static void check_graph(session *s, const char *file, const sc_graph *graph, tal
     }
 }
 
+static void check_file(const char *file) {
+    session s;
+    session_begin(&s);
+    sc_program *program = sc_program_new(&s.ctx);
+    sc_import_options options = {.method = {NULL, 0}};
+    tally count = {0};
+    if (CHECK_OK(sc_import_pt2(&s.ctx, session_file(&s, file).source, &options, program))) {
+        for (uint32_t m = 0; m < program->methods.count; m++)
+            check_graph(&s, file, program->methods.data[m]->graph, &count);
+        CHECK(count.checked + count.skipped > 0);
+    } else {
+        FAIL("%s: %s", file, session_message(&s));
+    }
+    session_end(&s);
+}
+
 TEST_CASES(specs_are_what_files_record) {
-    size_t file_count;
+    static const char *const folders[] = {"models", "symbolic"};
     REQUIRE_OK(sc_ops_init());
-    const char **files = test_list("models", ".pt2", &file_count);
-    for (size_t i = 0; i < file_count; i++) {
-        if (!test_case("%s", files[i])) continue;
-        session s;
-        session_begin(&s);
-        sc_program *program = sc_program_new(&s.ctx);
-        sc_import_options options = {.method = {NULL, 0}};
-        tally count = {0};
-        if (CHECK_OK(sc_import_pt2(&s.ctx, session_file(&s, files[i]).source, &options, program))) {
-            for (uint32_t m = 0; m < program->methods.count; m++)
-                check_graph(&s, files[i], program->methods.data[m]->graph, &count);
-            CHECK(count.checked + count.skipped > 0);
-        } else {
-            FAIL("%s: %s", files[i], session_message(&s));
-        }
-        session_end(&s);
+    for (size_t f = 0; f < SC_COUNT_OF(folders); f++) {
+        size_t count;
+        const char **files = test_list(folders[f], ".pt2", &count);
+        for (size_t i = 0; i < count; i++)
+            if (test_case("%s", files[i])) check_file(files[i]);
     }
 }
