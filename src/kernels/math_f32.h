@@ -27,4 +27,16 @@ float sc_pow_f32(float x, float y);
 double sc_exp_series(double x);  // |x| < 700
 double sc_log_series(double x);  // x > 0, normal
 
+// Rare ones, in math_rare.c; these lean on libm.
+float sc_erfc_f32(float x);
+float sc_erfinv_f32(float x);
+float sc_lgamma_f32(float x);
+float sc_digamma_f32(float x);
+float sc_angle_f32(float x);
+float sc_hypot_f32(float x, float y);
+float sc_round_decimals_f32(float x, float decimals);
+double sc_erfinv_f64(double y);
+double sc_digamma_f64(double x);
+double sc_round_decimals_f64(double x, double decimals);
+
 #endif

@@ -83,37 +83,52 @@ INLINE v4f v4f_gelu_tanh(v4f x) {
 }
 INLINE v4f v4f_logit(v4f x) { return v4f_log(x / (1.0f - x)); }
 
+LANES1(erfc, sc_erfc_f32)
+LANES1(erfinv, sc_erfinv_f32)
+LANES1(lgamma, sc_lgamma_f32)
+LANES1(digamma, sc_digamma_f32)
+LANES1(angle, sc_angle_f32)
+LANES2(hypot, sc_hypot_f32)
+LANES2(round_decimals, sc_round_decimals_f32)
+
 // --- the same on doubles -------------------------------------------------------------------------
 
-#define f64_exp     exp
-#define f64_exp2    exp2
-#define f64_expm1   expm1
-#define f64_log     log
-#define f64_log1p   log1p
-#define f64_log2    log2
-#define f64_log10   log10
-#define f64_sin     sin
-#define f64_cos     cos
-#define f64_tan     tan
-#define f64_asin    asin
-#define f64_acos    acos
-#define f64_atan    atan
-#define f64_sinh    sinh
-#define f64_cosh    cosh
-#define f64_tanh    tanh
-#define f64_asinh   asinh
-#define f64_acosh   acosh
-#define f64_atanh   atanh
-#define f64_atan2   atan2
-#define f64_pow     pow
-#define f64_fmod    fmod
-#define f64_ceil    ceil
-#define f64_floor   floor
-#define f64_trunc   trunc
-#define f64_nearest nearbyint
-#define f64_sqrt    sqrt
-#define f64_erf     erf
-#define f64_abs     fabs
+#define f64_exp            exp
+#define f64_exp2           exp2
+#define f64_expm1          expm1
+#define f64_log            log
+#define f64_log1p          log1p
+#define f64_log2           log2
+#define f64_log10          log10
+#define f64_sin            sin
+#define f64_cos            cos
+#define f64_tan            tan
+#define f64_asin           asin
+#define f64_acos           acos
+#define f64_atan           atan
+#define f64_sinh           sinh
+#define f64_cosh           cosh
+#define f64_tanh           tanh
+#define f64_asinh          asinh
+#define f64_acosh          acosh
+#define f64_atanh          atanh
+#define f64_atan2          atan2
+#define f64_pow            pow
+#define f64_fmod           fmod
+#define f64_ceil           ceil
+#define f64_floor          floor
+#define f64_trunc          trunc
+#define f64_nearest        nearbyint
+#define f64_sqrt           sqrt
+#define f64_erf            erf
+#define f64_abs            fabs
+#define f64_erfc           erfc
+#define f64_erfinv         sc_erfinv_f64
+#define f64_lgamma         lgamma
+#define f64_digamma        sc_digamma_f64
+#define f64_copysign       copysign
+#define f64_hypot          hypot
+#define f64_round_decimals sc_round_decimals_f64
 
 INLINE double f64_pmax(double x, double bound) { return x < bound ? bound : x; }
 INLINE double f64_pmin(double x, double bound) { return bound < x ? bound : x; }
@@ -132,6 +147,7 @@ static double f64_floor_divide(double a, double b) {
     return div - floored > 0.5 ? floored + 1.0 : floored;
 }
 INLINE double f64_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+INLINE double f64_angle(double x) { return x != x ? x : x < 0 ? 3.141592653589793 : 0.0; }
 INLINE double f64_gelu(double x) {
     return x == -INFINITY ? 0.0 : x * 0.5 * (1.0 + erf(x * 0.7071067811865476));
 }
