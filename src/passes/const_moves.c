@@ -6,40 +6,6 @@
 
 enum { GATHERED_BYTES_MAX = 8 << 20 };  // of all constants of a method together
 
-static bool wrap(const sc_arg *arg, uint32_t rank, uint32_t *out) {
-    int64_t dim = arg->kind == SC_ARG_INT ? arg->i : INT64_MIN;
-    if (dim < 0 && dim > INT64_MIN) dim += rank;
-    *out = (uint32_t)dim;
-    return dim >= 0 && dim < rank;
-}
-
-// Which dim of the source each dim of the result is.
-static bool permutation_of(const sc_node *node, uint32_t rank, uint32_t *order) {
-    uint32_t first = 0, second = rank > 1 ? 1 : 0;
-    for (uint32_t i = 0; i < rank; i++) order[i] = i;
-    switch (node->op->id) {
-    case SC_OP_permute_copy: {
-        const sc_arg *dims = sc_node_arg(node, "dims");
-        if (dims->kind != SC_ARG_LIST || dims->count != rank) return false;
-        for (uint32_t i = 0; i < rank; i++)
-            if (!wrap(&dims->items[i], rank, &order[i])) return false;
-        return true;
-    }
-    case SC_OP_transpose_copy_int:
-        if (!wrap(sc_node_arg(node, "dim0"), rank, &first) ||
-            !wrap(sc_node_arg(node, "dim1"), rank, &second))
-            return false;
-        break;
-    case SC_OP_t_copy: break;
-    default: return false;
-    }
-    if (rank > 0) {
-        order[first] = second;
-        order[second] = first;
-    }
-    return true;
-}
-
 static bool is_returned(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
         if (use->user == value->graph->ret) return true;
@@ -53,7 +19,8 @@ static bool common_permutation(const sc_value *value, uint32_t *order) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {
         uint32_t *into = use == value->first_use ? order : other;
         if (use->user == graph->ret || use != &use->user->args[0] ||
-            !permutation_of(use->user, value->spec.rank, into) || is_returned(use->user->outs[0]))
+            !sc_node_permutation(use->user, value->spec.rank, into) ||
+            is_returned(use->user->outs[0]))
             return false;
         if (into == other && memcmp(order, other, value->spec.rank * sizeof(*order)) != 0)
             return false;

@@ -175,3 +175,36 @@ sc_status sc_pass_numbers(sc_ctx *ctx, sc_method *method) {
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }
+
+// --- Scalars that the program makes itself
+// -----------------------------------------------------------
+
+static bool is_returned(const sc_value *value) {
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        if (use->user == value->graph->ret) return true;
+    return false;
+}
+
+static sc_dtype made_dtype(const sc_node *node) {
+    const sc_arg *number = &node->args[0];
+    bool known =
+        number->kind == SC_ARG_INT || number->kind == SC_ARG_FLOAT || number->kind == SC_ARG_BOOL;
+    if (node->op->id != SC_OP_scalar_tensor || !known || node->outs[0]->type != SC_VALUE_TENSOR)
+        return SC_DTYPE_NONE;
+    sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
+    return can_encode(dtype) && !is_returned(node->outs[0]) ? dtype : SC_DTYPE_NONE;
+}
+
+// Only in the method's own graph: bodies cannot reach its constants.
+sc_status sc_pass_fixed_scalars(sc_ctx *ctx, sc_method *method) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    lifter l = {.ctx = ctx, .method = method, .count = method->inputs.count};
+    sc_map_init(&l.known, ctx->scratch);
+    for (sc_node *node = method->graph->first, *next; node; node = next) {
+        next = node->next;
+        sc_dtype dtype = made_dtype(node);
+        if (dtype != SC_DTYPE_NONE) sc_node_replace(node, find_constant(&l, &node->args[0], dtype));
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}

@@ -1,0 +1,70 @@
+// A permutation of a permutation is one permutation, and one that puts everything back is none.
+// Attention is full of them: keys are turned twice before they are multiplied.
+#include "passes/passes.h"
+
+static bool is_returned(const sc_value *value) {
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        if (use->user == value->graph->ret) return true;
+    return false;
+}
+
+static bool is_identity(const uint32_t *order, uint32_t rank) {
+    for (uint32_t i = 0; i < rank; i++)
+        if (order[i] != i) return false;
+    return true;
+}
+
+// The node whose only user is `node`, if it permutes too.
+static sc_node *inner_permutation(const sc_node *node, uint32_t *order) {
+    const sc_value *value = node->args[0].value;
+    if (!value->node || value->use_count != 1) return NULL;
+    return sc_node_permutation(value->node, value->spec.rank, order) ? value->node : NULL;
+}
+
+static sc_status fuse(sc_ctx *ctx, sc_node *node, sc_node *inner, const uint32_t *dims,
+                      uint32_t rank) {
+    sc_node *made;
+    int64_t order[SC_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) order[i] = dims[i];
+    sc_arg args[2] = {inner->args[0], sc_arg_ints(ctx->scratch, order, rank)};
+    sc_where_set_node(ctx, node);
+    SC_TRY(sc_build(node->graph, node, sc_op_get(SC_OP_permute_copy), args, 2, &node->meta, &made));
+    made->outs[0]->spec = node->outs[0]->spec;
+    sc_node_replace(node, made->outs[0]);
+    return SC_OK;
+}
+
+static sc_status try_node(sc_ctx *ctx, sc_node *node) {
+    uint32_t outer_order[SC_RANK_MAX], inner_order[SC_RANK_MAX], order[SC_RANK_MAX];
+    if (node->out_count != 1 || node->arg_count == 0 || node->args[0].kind != SC_ARG_VALUE ||
+        node->args[0].value->type != SC_VALUE_TENSOR)
+        return SC_OK;
+    uint32_t rank = node->args[0].value->spec.rank;
+    if (!sc_node_permutation(node, rank, outer_order)) return SC_OK;
+    sc_node *inner = inner_permutation(node, inner_order);
+    for (uint32_t i = 0; i < rank; i++)
+        order[i] = inner ? inner_order[outer_order[i]] : outer_order[i];
+    sc_value *source = inner ? inner->args[0].value : node->args[0].value;
+    bool same = is_identity(order, rank) && sc_spec_equal(&source->spec, &node->outs[0]->spec);
+    if (same && source->node && !is_returned(node->outs[0])) {
+        sc_node_replace(node, source);
+        return SC_OK;
+    }
+    return inner ? fuse(ctx, node, inner, order, rank) : SC_OK;
+}
+
+static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)user;
+    for (sc_node *node = graph->first, *next; node; node = next) {
+        next = node->next;
+        sc_mark mark = sc_arena_mark(ctx->scratch);
+        sc_status status = try_node(ctx, node);
+        sc_arena_rewind(ctx->scratch, mark);
+        SC_TRY(status);
+    }
+    return SC_OK;
+}
+
+sc_status sc_pass_permutes(sc_ctx *ctx, sc_method *method) {
+    return sc_graphs_visit(ctx, method->graph, visit, NULL);
+}
