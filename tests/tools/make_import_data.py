@@ -56,6 +56,19 @@ def save(name, program):
     trim_archive(buffer.getvalue(), f"tests/import/{name}.pt2")
 
 
+def save_pickled(name, program):
+    """As PyTorch 2.8 did it: one torch.save file for all weights, one for all constants."""
+    source = zipfile.ZipFile(f"tests/import/{name}.pt2")
+    with zipfile.ZipFile(f"tests/import/{name}_pickled.pt2", "w") as out:
+        for entry in source.namelist():
+            if "/data/" not in entry:
+                out.writestr(zipfile.ZipInfo(entry, DATE), source.read(entry))
+        for folder, value in [("weights", program.state_dict), ("constants", program.constants)]:
+            buffer = io.BytesIO()
+            torch.save(dict(value), buffer)
+            out.writestr(zipfile.ZipInfo(f"m/data/{folder}/model.pt", DATE), buffer.getvalue())
+
+
 class Inputs(torch.nn.Module):
     def forward(self, x, flag: bool, none, scale: float, mode: str, extra):
         a, b, c = x.split(2)
@@ -142,9 +155,12 @@ class Custom(torch.nn.Module):
 
 
 def main():
+    torch.manual_seed(0)
     x = torch.arange(24.0).reshape(6, 4)
     save("inputs", export(Inputs(), (x, True, None, 0.5, "fast", {"k": torch.ones(4)})))
-    save("weights", export(Weights(), (torch.ones(2, 4),)))
+    weights = export(Weights(), (torch.ones(2, 4),))
+    save("weights", weights)
+    save_pickled("weights", weights)
     dims = {"x": {0: Dim("batch", min=1, max=64), 1: 2 * Dim("_width", min=1, max=64)}, "y": None}
     save("symbols", export(Symbols(), (torch.ones(4, 6), torch.tensor([1, 2])),
                            dynamic_shapes=dims))

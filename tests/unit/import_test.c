@@ -132,13 +132,16 @@ static sc_str replace(session *s, const char *text, const char *from, const char
     return sc_str_format(&s->arena, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
-static sc_status import_document(session *s, sc_str model, sc_str config, uint32_t data_bytes,
+static sc_extent zeros(session *s, uint64_t bytes) {
+    return sc_extent_whole(sc_source_zeros(&s->arena, bytes));
+}
+
+static sc_status import_document(session *s, sc_str model, sc_str config, sc_extent data,
                                  sc_program **out) {
     sc_cord cord;
     sc_zip_writer writer;
     sc_cord_init(&cord, &s->arena);
     sc_zip_writer_init(&writer, &cord, 64);
-    sc_extent data = sc_extent_whole(sc_source_zeros(&s->arena, data_bytes));
     sc_ctx *ctx = &s->ctx;
     SC_TRY(sc_zip_add_bytes(ctx, &writer, SC_STR("r/archive_format"), "pt2", 3));
     SC_TRY(sc_zip_add_bytes(ctx, &writer, SC_STR("r/models/model.json"), model.data, model.size));
@@ -154,8 +157,8 @@ TEST(import_reads_the_smallest_document) {
     session s;
     session_begin(&s);
     sc_program *program;
-    REQUIRE_OK(
-        import_document(&s, sc_str_from(model_text), sc_str_from(config_text), 24, &program));
+    REQUIRE_OK(import_document(&s, sc_str_from(model_text), sc_str_from(config_text), zeros(&s, 24),
+                               &program));
     CHECK_OK(sc_verify(&s.ctx, program));
     CHECK_EQ_UINT(s.ctx.diags.count, 0);
     const sc_method *method = program->methods.data[0];
@@ -244,7 +247,7 @@ static void check_fault(const fault *f, bool in_config) {
     sc_program *program;
     sc_str model = in_config ? sc_str_from(model_text) : replace(&s, model_text, f->from, f->to);
     sc_str config = in_config ? replace(&s, config_text, f->from, f->to) : sc_str_from(config_text);
-    CHECK_STATUS(import_document(&s, model, config, 24, &program), f->status);
+    CHECK_STATUS(import_document(&s, model, config, zeros(&s, 24), &program), f->status);
     CHECK_EQ_STR(session_message(&s), f->message);
     CHECK(s.ctx.diags.count && sc_str_is(sc_vec_last(&s.ctx.diags).where.pass, "import"));
     session_end(&s);
@@ -264,7 +267,7 @@ TEST(import_says_where) {
     sc_str model =
         replace(&s, model_text, "\"metadata\": {}", "\"metadata\": {\"stack_trace\": \"line 7\"}");
     model = replace(&s, sc_str_dup(&s.arena, model), "\"mat2\"", "\"mat3\"");
-    CHECK_STATUS(import_document(&s, model, sc_str_from(config_text), 24, &program),
+    CHECK_STATUS(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program),
                  SC_ERR_ARGUMENT);
     const sc_where *where = &sc_vec_last(&s.ctx.diags).where;
     CHECK(sc_str_is(where->method, "forward") && sc_str_is(where->node, "mm"));
@@ -278,9 +281,23 @@ TEST(import_takes_weights_without_data_as_zeros) {
     session s;
     session_begin(&s);
     sc_program *program;
-    REQUIRE_OK(import_document(&s, sc_str_from(model_text), sc_str_from(config_text), 0, &program));
+    REQUIRE_OK(import_document(&s, sc_str_from(model_text), sc_str_from(config_text), zeros(&s, 0),
+                               &program));
     CHECK_EQ_STR(session_message(&s), "'w' was saved without data and is taken as zeros");
     CHECK_EQ_UINT(program->methods.data[0]->inputs.data[0].constant->data.size, 24);
+    session_end(&s);
+}
+
+// A tensor subclass is pickled whole; we can name it but not compute with it.
+TEST(import_names_pickled_objects) {
+    session s;
+    session_begin(&s);
+    sc_program *program;
+    sc_str config = replace(&s, config_text, "\"use_pickle\": false", "\"use_pickle\": true");
+    sc_extent data = session_file(&s, "data/pickle/opaque.pt");
+    CHECK_STATUS(import_document(&s, sc_str_from(model_text), config, data, &program),
+                 SC_ERR_UNSUPPORTED);
+    CHECK_EQ_STR(session_message(&s), "'w' is a Python value, not a plain tensor");
     session_end(&s);
 }
 
@@ -289,7 +306,7 @@ TEST(import_keeps_unknown_operators) {
     session_begin(&s);
     sc_program *program;
     sc_str model = replace(&s, model_text, "torch.ops.aten.mm.default", "torch.ops.my.mm.default");
-    REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), 24, &program));
+    REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program));
     CHECK_OK(sc_verify(&s.ctx, program));
     const sc_node *node = program->methods.data[0]->graph->first;
     CHECK(sc_op_has(node->op, SC_FOREIGN));
@@ -323,7 +340,7 @@ TEST(import_unwraps_effects) {
                     "{\"as_tensor\": {\"name\": \"mm\"}}], \"nodes\"");
     model = replace(&s, model.data, "\"output_specs\": [",
                     "\"output_specs\": [{\"token\": {\"arg\": {\"name\": \"token_1\"}}}, ");
-    REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), 24, &program));
+    REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program));
     CHECK_OK(sc_verify(&s.ctx, program));
     const sc_graph *graph = program->methods.data[0]->graph;
     CHECK_EQ_STR(graph->first->op->name, "aten::mm");
