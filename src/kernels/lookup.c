@@ -1,0 +1,199 @@
+// Looking values up: searchsorted, bucketize, and bags of embeddings.
+#include "kernels/iter.h"
+
+static double read_real(const sc_tensor *t, int64_t offset) {
+    double value;
+    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
+    sc_loader(SC_CLASS_F64, t->dtype)(&value, (const char *)t->data + offset * width, 1, 1);
+    return value;
+}
+
+static int64_t read_integer(const sc_tensor *t, int64_t offset) {
+    int64_t value;
+    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
+    sc_loader(SC_CLASS_I64, t->dtype)(&value, (const char *)t->data + offset * width, 1, 1);
+    return value;
+}
+
+static void write_integer(const sc_tensor *t, int64_t offset, int64_t value) {
+    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
+    sc_put_number((char *)t->data + offset * width, t->dtype, 0, value, false);
+}
+
+// --- searchsorted --------------------------------------------------------------------------------
+
+typedef struct search {
+    const sc_tensor *sorted, *values, *out;
+    const sc_tensor *sorter;  // NULL, or the permutation that sorts a row
+    bool right;
+    bool is_real;
+} search;
+
+// Does sorted[k] come before the value? NaN counts as the largest.
+static bool comes_before(const search *s, int64_t k, int64_t at) {
+    if (!s->is_real) {
+        int64_t x = read_integer(s->sorted, k), v = read_integer(s->values, at);
+        return s->right ? x <= v : x < v;
+    }
+    double x = read_real(s->sorted, k), v = read_real(s->values, at);
+    if (v != v) return s->right || x == x;
+    return s->right ? x <= v : x < v;
+}
+
+static void search_rows(const search *s, int64_t row, bool shares_row) {
+    int64_t per_row = s->values->numel;
+    if (!shares_row && s->values->rank > 0) per_row = s->values->sizes[s->values->rank - 1];
+    for (int64_t i = 0; i < s->values->numel; i++) {
+        int64_t start = shares_row || per_row == 0 ? 0 : i / per_row * row, low = 0, high = row;
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2, k = middle;
+            if (s->sorter) {
+                k = read_integer(s->sorter, start + middle);
+                k = k < 0 || k >= row ? middle : k;
+            }
+            if (comes_before(s, start + k, i))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        write_integer(s->out, i, low);
+    }
+}
+
+static sc_status run_search(const sc_kernel_call *call, search *s) {
+    bool all = sc_tensor_is_contiguous(s->sorted) && sc_tensor_is_contiguous(s->values) &&
+               sc_tensor_is_contiguous(s->out);
+    bool shares = s->sorted->rank == 1;
+    bool fits =
+        s->out->numel == s->values->numel && s->sorted->rank > 0 &&
+        (shares || s->sorted->rank == s->values->rank) &&
+        (!s->sorter || (sc_same_sizes(s->sorter, s->sorted) && sc_tensor_is_contiguous(s->sorter)));
+    for (uint32_t d = 0; fits && !shares && d + 1 < s->sorted->rank; d++)
+        fits = s->sorted->sizes[d] == s->values->sizes[d];
+    if (!fits || !sc_dtype_is_integral((sc_dtype)s->out->dtype, false))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
+                       call->op->name);
+    if (!all)
+        return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Call contiguous() first.",
+                       "%s takes row-major tensors", call->op->name);
+    if (sc_class_of(s->sorted->dtype) == SC_CLASS_COUNT ||
+        sc_class_of(s->values->dtype) == SC_CLASS_COUNT)
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s needs numbers", call->op->name);
+    s->is_real = sc_dtype_is_float((sc_dtype)s->sorted->dtype) ||
+                 sc_dtype_is_float((sc_dtype)s->values->dtype);
+    search_rows(s, s->sorted->sizes[s->sorted->rank - 1], shares);
+    return SC_OK;
+}
+
+// (sorted_sequence, self, out_int32, right, side, sorter, out)
+static sc_status run_searchsorted(const sc_kernel_call *call) {
+    search s = {.sorted = sc_call_tensor(call, 0),
+                .values = sc_call_tensor(call, 1),
+                .sorter = sc_call_tensor(call, 5),
+                .out = sc_call_out(call),
+                .right = sc_call_integer(call, 3) != 0};
+    if (call->args[4]->tag == SC_EVALUE_STRING) s.right = sc_str_is(call->args[4]->str, "right");
+    return run_search(call, &s);
+}
+
+// (self, boundaries, out_int32, right, out)
+static sc_status run_bucketize(const sc_kernel_call *call) {
+    search s = {.sorted = sc_call_tensor(call, 1),
+                .values = sc_call_tensor(call, 0),
+                .out = sc_call_out(call),
+                .right = sc_call_integer(call, 3) != 0};
+    return run_search(call, &s);
+}
+
+// --- embedding bags ------------------------------------------------------------------------------
+
+enum { BAG_SUM, BAG_MEAN, BAG_MAX };
+
+typedef struct bags {
+    const sc_tensor *weight, *indices, *offsets, *weights, *out;
+    const sc_tensor *bag_of, *sizes, *winners;
+    int64_t mode, padding, count;
+} bags;
+
+static void put_if_room(const sc_tensor *t, int64_t count, int64_t at, int64_t value) {
+    if (t->numel == count) write_integer(t, at, value);
+}
+
+// Rows [first, last) of the index list make bag `bag`.
+static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag, int64_t first,
+                          int64_t last) {
+    int64_t columns = b->weight->sizes[1], used = 0;
+    for (int64_t i = first; i < last; i++) {
+        int64_t index = read_integer(b->indices, i);
+        if (index < 0 || index >= b->weight->sizes[0])
+            return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "embedding_bag: index %lld of %lld rows",
+                           (long long)index, (long long)b->weight->sizes[0]);
+        put_if_room(b->bag_of, b->indices->numel, i, bag);
+        used += index != b->padding;
+    }
+    put_if_room(b->sizes, b->count, bag, used);
+    for (int64_t c = 0; c < columns; c++) {
+        double sum = 0.0;
+        int64_t winner = -1;
+        for (int64_t i = first; i < last; i++) {
+            int64_t index = read_integer(b->indices, i);
+            if (index == b->padding) continue;
+            double x = read_real(b->weight, index * columns + c);
+            x *= b->weights ? read_real(b->weights, i) : 1.0;
+            if (b->mode != BAG_MAX) {
+                sum += x;
+            } else if (winner < 0 || x > sum) {
+                sum = x;
+                winner = index;
+            }
+        }
+        sum = b->mode == BAG_MEAN && used > 0 ? sum / (double)used : sum;
+        uint32_t width = sc_dtype_bytes((sc_dtype)b->out->dtype);
+        sc_put_number((char *)b->out->data + (bag * columns + c) * width, b->out->dtype, sum, 0,
+                      true);
+        if (b->mode == BAG_MAX)
+            put_if_room(b->winners, b->out->numel, bag * columns + c, winner < 0 ? 0 : winner);
+    }
+    if (b->mode != BAG_MAX) put_if_room(b->winners, b->count, bag, 0);
+    return SC_OK;
+}
+
+// (weight, indices, offsets, scale_grad, mode, sparse, per_sample_weights, include_last_offset,
+//  padding_idx, out, offset2bag, bag_size, max_indices)
+static sc_status run_embedding_bag(const sc_kernel_call *call) {
+    bags b = {.weight = sc_call_tensor(call, 0),
+              .indices = sc_call_tensor(call, 1),
+              .offsets = sc_call_tensor(call, 2),
+              .weights = sc_call_tensor(call, 6),
+              .mode = sc_call_integer(call, 4),
+              .padding = sc_call_integer(call, 8),
+              .out = sc_call_tensor(call, 9),
+              .bag_of = sc_call_tensor(call, 10),
+              .sizes = sc_call_tensor(call, 11),
+              .winners = sc_call_tensor(call, 12)};
+    const sc_tensor *all[] = {b.weight, b.indices, b.offsets, b.out};
+    bool plain = b.weight->rank == 2 && b.indices->rank == 1 && b.offsets->rank == 1;
+    for (uint32_t i = 0; i < SC_COUNT_OF(all); i++)
+        plain = plain && sc_tensor_is_contiguous(all[i]);
+    b.count = b.offsets->numel - (sc_call_integer(call, 7) != 0);
+    if (!plain || b.mode < BAG_SUM || b.mode > BAG_MAX || b.count < 0 ||
+        b.out->numel != b.count * b.weight->sizes[1] ||
+        !sc_dtype_is_float((sc_dtype)b.weight->dtype) || b.out->dtype != b.weight->dtype ||
+        !sc_dtype_is_integral((sc_dtype)b.indices->dtype, false) ||
+        !sc_dtype_is_integral((sc_dtype)b.offsets->dtype, false) ||
+        (b.weights && b.weights->numel != b.indices->numel))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "embedding_bag: the shapes do not agree");
+    for (int64_t bag = 0; bag < b.count; bag++) {
+        int64_t first = read_integer(b.offsets, bag), last = b.indices->numel;
+        if (bag + 1 < b.offsets->numel) last = read_integer(b.offsets, bag + 1);
+        if (first < 0 || last < first || last > b.indices->numel)
+            return sc_fail(call->ctx, SC_ERR_INDEX, NULL,
+                           "embedding_bag: the offsets do not ascend");
+        SC_TRY(fill_bag(call, &b, bag, first, last));
+    }
+    return SC_OK;
+}
+
+SC_KERNEL(searchsorted, .run = run_searchsorted);
+SC_KERNEL(bucketize, .run = run_bucketize);
+SC_KERNEL(embedding_bag, .run = run_embedding_bag);
