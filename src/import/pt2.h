@@ -63,6 +63,7 @@ typedef struct sc_pt2_importer {
     sc_map foreign;  // name -> sc_op
     sc_map written;  // what outputs may write to: name -> bits of SC_OUTPUT_*_MUTATION
     uint64_t node_count;
+    uint32_t unknown_count;  // symbols made up for expressions that we cannot read
 } sc_pt2_importer;
 
 // A graph while it is read. Names are the file's.

@@ -267,13 +267,13 @@ static uint64_t numel_of(const sc_pt2_payload *p) {
     return numel;
 }
 
-// view_bytes bounds the product of all sizes with a stride; those without (expanded ones) may still
-// multiply to anything.
-static bool numel_fits(const sc_pt2_payload *p) {
+// view_bytes bounds the sizes that have a stride. Expanded ones may still multiply to anything:
+// what is larger than its storage counts as materialised.
+static bool numel_fits(const sc_ctx *ctx, const sc_pt2_payload *p) {
     uint64_t bytes = sc_dtype_bytes(p->dtype);
     for (uint32_t i = 0; i < p->rank; i++)
         if (p->sizes[i] && !sc_mul_u64(bytes, (uint64_t)p->sizes[i], &bytes)) return false;
-    return bytes <= INT64_MAX;
+    return bytes <= p->storage.size || bytes <= ctx->limits.constant_bytes_max || numel_of(p) == 0;
 }
 
 // Sizes and strides in the physical order of `spec`, gathered from wherever they lie.
@@ -293,8 +293,10 @@ static sc_extent gather(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *p, s
 
 sc_status sc_pt2_make_constant(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *p, sc_str name,
                                sc_constant **out) {
-    if (!numel_fits(p))
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "'" SC_STR_FMT "' is too large", SC_STR_ARG(name));
+    if (!numel_fits(ctx, p))
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL,
+                       "'" SC_STR_FMT "' expands to more than limits.constant_bytes_max",
+                       SC_STR_ARG(name));
     sc_constant *constant = sc_new(ctx->arena, sc_constant);
     sc_spec *spec = &constant->spec;
     *spec = sc_spec_new(ctx->arena, p->dtype, p->rank);

@@ -3,6 +3,7 @@
 #include "import/pt2.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { LAYOUT_STRIDED = 7 };
 
@@ -31,7 +32,12 @@ static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out
     ctx->error_count = error_count;
     sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, NULL,
               "the expression " SC_STR_FMT " is taken as unknown", SC_STR_ARG(text));
-    *out = sc_exprs_fresh(imp->method->exprs, (sc_range){0, SC_DIM_INF});
+    // Not named like PyTorch's own symbols, which may yet come.
+    char name[24];
+    snprintf(name, sizeof(name), "unknown%u", imp->unknown_count++);
+    sc_symbol *symbol = sc_exprs_symbol(imp->method->exprs, sc_str_from(name));
+    symbol->range = (sc_range){0, SC_DIM_INF};
+    *out = sc_dim_from_symbol(imp->method->exprs, symbol);
     return SC_OK;
 }
 

@@ -237,6 +237,9 @@ static const fault config_faults[] = {
      "malformed tensor_meta of 'w'"},
     {"\"dtype\": 7", "\"dtype\": 0", SC_ERR_DTYPE, "'w' has a dtype that is not supported"},
     {"\"tensor_meta\": {", "\"x\": {", SC_ERR_UNSUPPORTED, "'w' is an object, not a plain tensor"},
+    {META(INT("3") ", " INT("2"), INT("2") ", " INT("1")),
+     META(INT("1099511627776") ", " INT("2"), INT("0") ", " INT("1")), SC_ERR_LIMIT,
+     "'w' expands to more than limits.constant_bytes_max"},
     {"\"config\"", "\"confit\"", SC_ERR_FORMAT,
      "r/data/weights/model_weights_config.json has no config"},
 };
@@ -298,6 +301,25 @@ TEST(import_names_pickled_objects) {
     CHECK_STATUS(import_document(&s, sc_str_from(model_text), config, data, &program),
                  SC_ERR_UNSUPPORTED);
     CHECK_EQ_STR(session_message(&s), "'w' is a Python value, not a plain tensor");
+    session_end(&s);
+}
+
+TEST(import_takes_unreadable_expressions_as_unknown) {
+    session s;
+    session_begin(&s);
+    sc_program *program;
+    // Both sizes that this text describes stay equal.
+    const char *from = "Symbol('s0', positive=True, integer=True)\", \"hint\": {",
+               *to = "OpaqueUnaryFn_exp(Symbol('s0'))\", \"hint\": {";
+    sc_str model = replace(&s, model_text, from, to);
+    model = replace(&s, model.data, "Symbol('s0', positive=True, integer=True)\", \"hint\": null",
+                    "OpaqueUnaryFn_exp(Symbol('s0'))\", \"hint\": null");
+    REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program));
+    CHECK_EQ_UINT(s.ctx.error_count, 0);
+    CHECK_EQ_STR(session_message(&s),
+                 "the expression OpaqueUnaryFn_exp(Symbol('s0')) is taken as unknown");
+    const sc_graph *graph = program->methods.data[0]->graph;
+    CHECK(sc_dim_equal(graph->inputs.data[1]->spec.sizes[0], graph->first->outs[0]->spec.sizes[0]));
     session_end(&s);
 }
 
