@@ -13,6 +13,7 @@ import type {
   ExecutorchProgramManager,
   ExportedProgram,
   NodeRow,
+  OpenedPrograms,
   Passes,
   Programs,
   Sink,
@@ -55,7 +56,7 @@ function constantJson(value: ConstantValue): string {
 }
 
 /** Opens files as methods of a fresh session. */
-export function openPrograms(session: Session, programs: Programs, options: CallOptions): void {
+function openPrograms(session: Session, programs: Programs, options: CallOptions): void {
   const list: [string, Source][] = isSource(programs) ? [["", programs]] : Object.entries(programs);
   for (const [method, source] of list) {
     const handle = session.addSource(source);
@@ -67,7 +68,7 @@ export function openPrograms(session: Session, programs: Programs, options: Call
   }
 }
 
-export function inspectCompilation(session: Session): CompilationReport {
+function inspectCompilation(session: Session): CompilationReport {
   return camelKeys(
     JSON.parse(session.textOf((raw, s) => raw.compile_inspect(s))),
   ) as CompilationReport;
@@ -143,7 +144,8 @@ class Manager {
   }
 }
 
-class EdgeManager extends Manager implements EdgeProgramManager {
+/** A manager that shows every program of its session. */
+class ViewingManager extends Manager {
   text(program: number, method = ""): string {
     return textOf(this.session, program, method);
   }
@@ -151,7 +153,27 @@ class EdgeManager extends Manager implements EdgeProgramManager {
   nodes(program: number, method: string): NodeRow[] {
     return nodesOf(this.session, program, method);
   }
+}
 
+class OpenedManager extends ViewingManager implements OpenedPrograms {
+  toEdge(options: ToEdgeOptions = {}): EdgeProgramManager {
+    const { session } = this;
+    const constants = Object.entries(options.constantMethods ?? {});
+    for (const [name, value] of constants) {
+      session.core.memory.withTexts([name, constantJson(value)], (n, nBytes, v, vBytes) =>
+        session.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
+      );
+    }
+    const json = optionsJson({ snapshots: options.compileConfig?.snapshots });
+    const program = programCall(session, options, [json], (raw, s, texts, out) =>
+      raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
+    );
+    const names = constants.map(([name]) => name);
+    return new EdgeManager(session.retain(), program, this.methods, names);
+  }
+}
+
+class EdgeManager extends ViewingManager implements EdgeProgramManager {
   transform(passes: Passes): EdgeProgramManager {
     const { session } = this;
     const steps: [string, readonly string[]][] = Array.isArray(passes)
@@ -359,28 +381,9 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   }
 }
 
-/** The first half of lowering, on a session that becomes the manager's. */
-export function toEdge(
-  session: Session,
-  programs: Programs,
-  options: ToEdgeOptions,
-): EdgeProgramManager {
+/** Opens files on a session that becomes what this returns. */
+export function open(session: Session, programs: Programs, options: CallOptions): OpenedPrograms {
   openPrograms(session, programs, options);
-  const constants = Object.entries(options.constantMethods ?? {});
-  for (const [name, value] of constants) {
-    session.core.memory.withTexts([name, constantJson(value)], (n, nBytes, v, vBytes) =>
-      session.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
-    );
-  }
-  const json = optionsJson({ snapshots: options.compileConfig?.snapshots });
-  const program = programCall(session, options, [json], (raw, s, texts, out) =>
-    raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
-  );
   const methods = inspectCompilation(session).stages[0]!.methods.map((m) => m.name);
-  return new EdgeManager(
-    session,
-    program,
-    methods,
-    constants.map(([name]) => name),
-  );
+  return new OpenedManager(session, 0, methods, []);
 }

@@ -1,10 +1,11 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each job is a session of its
 // own, so that disposing what a call returned frees all that the job took.
-import { inspectCompilation, openPrograms, toEdge } from "./compile.js";
+import { open } from "./compile.js";
 import { Core, Session } from "./core.js";
 import { SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
 import type {
+  CallOptions,
   Capabilities,
   CompilationReport,
   DType,
@@ -15,6 +16,7 @@ import type {
   LoadOptions,
   LowerOptions,
   Meta,
+  OpenedPrograms,
   Program,
   Programs,
   Source,
@@ -81,8 +83,17 @@ class SyncEngine implements Engine {
     }, false);
   }
 
+  open(programs: Programs, options: CallOptions = {}): OpenedPrograms {
+    return this.job((session) => open(session, programs, options), true);
+  }
+
   toEdge(programs: Programs, options: ToEdgeOptions = {}): EdgeProgramManager {
-    return this.job((session) => toEdge(session, programs, options), true);
+    const opened = this.open(programs, options);
+    try {
+      return opened.toEdge(options);
+    } finally {
+      opened.dispose();
+    }
   }
 
   lower(programs: Programs, options: LowerOptions = {}): ExecutorchProgramManager {
@@ -95,10 +106,7 @@ class SyncEngine implements Engine {
   }
 
   inspect(programs: Programs): CompilationReport {
-    return this.job((session) => {
-      openPrograms(session, programs, {});
-      return inspectCompilation(session);
-    }, false);
+    return this.job((session) => open(session, programs, {}).inspect(), false);
   }
 
   load(pte: Source, options: LoadOptions = {}): Program {

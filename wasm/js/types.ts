@@ -343,6 +343,18 @@ export interface ExportedProgram {
   nodes(): NodeRow[];
 }
 
+/** Files opened as methods, as PyTorch exported them: for looking at, and for lowering. */
+export interface OpenedPrograms extends Disposable {
+  readonly methods: readonly string[];
+  exportedProgram(method?: string): ExportedProgram;
+  inspect(): CompilationReport;
+  /** Decomposes and rewrites; can be called once. What was opened can still be looked at when it fails. */
+  toEdge(options?: ToEdgeOptions): EdgeProgramManager;
+  /** IR text of any stage by its program number; what was opened is 0. */
+  text(program: number, method?: string): string;
+  nodes(program: number, method: string): NodeRow[];
+}
+
 /** Methods in the edge dialect. Never changes: transform gives a new manager. */
 export interface EdgeProgramManager extends Disposable {
   readonly methods: readonly string[];
@@ -393,6 +405,8 @@ export interface Engine extends Disposable {
   meta(): Meta;
   /** "pt2", "pte", "ptd" or "unknown", from the first bytes. */
   detect(source: Source): string;
+  /** Opens .pt2 files and goes no further. */
+  open(programs: Programs, options?: CallOptions): OpenedPrograms;
   /** Opens .pt2 files and decomposes them; the first half of lowering. */
   toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
   /** toEdge and toExecutorch in one call. */
