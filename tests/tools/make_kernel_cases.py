@@ -13,9 +13,11 @@ from pathlib import Path
 import torch
 
 try:
+    import executorch.exir.passes._quant_patterns_and_replacements  # noqa: F401
     import executorch.exir.passes.dim_order_ops_registry  # noqa: F401
 except ImportError:
     pass
+import torch.ao.quantization.fx._decomposed  # noqa: F401
 
 aten = torch.ops.aten
 F32, F64, F16, BF16 = torch.float32, torch.float64, torch.float16, torch.bfloat16
@@ -28,8 +30,8 @@ SHORT = {U8: "u8", I8: "i8", I16: "i16", I32: "i32", I64: "i64", F16: "f16", F32
          F64: "f64", B8: "b8", BF16: "bf16", torch.complex64: "c64"}
 CODE = {U8: 0, I8: 1, I16: 2, I32: 3, I64: 4, F16: 5, F32: 6, F64: 7, B8: 11, BF16: 15}
 NAN, INF = float("nan"), float("inf")
-SPECIAL = [0.0, -0.0, 1.0, -1.0, NAN, INF, -INF, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-40, 3e38, -7.25, 100.0,
-           -100.0, 1e-8, 0.3, 7.0]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, NAN, INF, -INF, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-40, 3e38, -7.25,
+           100.0, -100.0, 1e-8, 0.3, 7.0]
 
 lines = []
 names = {}
@@ -49,7 +51,8 @@ def make(shape, dtype, low=-4, high=4):
 
 def tensor_text(t):
     order = "-"
-    if t.dim() == 4 and not t.is_contiguous() and t.is_contiguous(memory_format=torch.channels_last):
+    is_last = t.dim() == 4 and t.is_contiguous(memory_format=torch.channels_last)
+    if is_last and not t.is_contiguous():
         order = "0231"
         t = t.permute(0, 2, 3, 1)
         sizes = "x".join(str(t.shape[k]) for k in (0, 3, 1, 2))
@@ -96,7 +99,7 @@ def bind(op, args, kwargs):
         else:
             values.append(p.default_value)
         # A list default may be one number.
-        if isinstance(values[-1], int) and "List" in str(p.type) and not isinstance(values[-1], bool):
+        if type(values[-1]) is int and "List" in str(p.type):
             values[-1] = [values[-1]]
     assert not rest, rest
     return values
@@ -137,9 +140,11 @@ def case(op, *args, tag="", tol=None, shape=False, match=True, **kwargs):
             lines.append(("m " if mutates else "o ") + tensor_text(r))
 
 
-def given(op, outs, *args, tag="given", **kwargs):
+def given(op, outs, *args, tag="given", tol=None, **kwargs):
     """A call that PyTorch cannot make (it crashes or leaves the result open)."""
     header(op, list(args), kwargs, tag)
+    if tol:
+        lines.append(f"tol {tol[0]} {tol[1]}")
     lines.extend("o " + tensor_text(o) for o in outs)
 
 
@@ -194,8 +199,8 @@ def unary():
     fails(aten.gelu.default, "argument", [make((2,), F32)], make((2,), F32), approximate="exact")
 
 
-BINARY = """mul div maximum minimum atan2 pow fmod remainder eq ne lt le gt ge logical_and logical_or
- logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
+BINARY = """mul div maximum minimum atan2 pow fmod remainder eq ne lt le gt ge logical_and
+ logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
  floor_divide add sub""".split()
 
 
@@ -218,13 +223,14 @@ def operands(name, a_shape, a_dtype, b_shape, b_dtype):
 
 @family
 def binary():
-    shapes = [((3, 4), (4,)), ((2, 1, 3), (4, 1)), ((), (3,)), ((2,), ()), ((), ()), ((0, 3), (1, 3))]
+    shapes = [((3, 4), (4,)), ((2, 1, 3), (4, 1)), ((), (3,)), ((2,), ()), ((), ()),
+              ((0, 3), (1, 3))]
     for name in BINARY:
         op = overload(name)
         for dtype in ALL:
             case(op, *operands(name, (6,), dtype, (6,), dtype), match=False)
-        for a_dtype, b_dtype in [(F32, F64), (I32, F32), (U8, I8), (I64, U8), (B8, I16), (F16, BF16),
-                                 (F16, I64), (B8, F32)]:
+        for a_dtype, b_dtype in [(F32, F64), (I32, F32), (U8, I8), (I64, U8), (B8, I16),
+                                 (F16, BF16), (F16, I64), (B8, F32)]:
             case(op, *operands(name, (5,), a_dtype, (5,), b_dtype), match=False)
         for a_shape, b_shape in shapes:
             case(op, *operands(name, a_shape, F32, b_shape, F32), tag="shape", match=False)
@@ -263,8 +269,8 @@ def scalars():
         case(aten.rsub.Scalar, a, s, 2, match=False)
         case(aten.clamp.default, a, s, None, match=False)
         case(aten.clamp.default, a, None, s, match=False)
-        case(aten.where.self, torch.tensor([True, False, True, True, False]), a, a * 2 if dtype != B8
-             else a, match=False)
+        mask = torch.tensor([True, False, True, True, False])
+        case(aten.where.self, mask, a, a * 2 if dtype != B8 else a, match=False)
     for dtype in REAL:
         a = make((5,), dtype)
         for exponent in (2, 3, 0.5, -0.5, -1, -2, 1.7, 0):
@@ -341,7 +347,8 @@ def move():
     case(aten.cat.default, [make((2,), F32), make((2,), I32), torch.empty(0)], 0, tag="mixed")
     if hasattr(torch.ops, "dim_order_ops"):
         ops = torch.ops.dim_order_ops
-        case(ops._to_dim_order_copy.default, make((1, 2, 3, 3), F32), dtype=F16, dim_order=[0, 2, 3, 1])
+        case(ops._to_dim_order_copy.default, make((1, 2, 3, 3), F32), dtype=F16,
+             dim_order=[0, 2, 3, 1])
         case(ops._clone_dim_order.default, last(make((1, 2, 3, 3), F32)), dim_order=[0, 1, 2, 3])
     x = make((2, 3), F32)
     fails(aten.select_copy.int, "index", [make((3,), F32)], x, 0, 2)
@@ -407,7 +414,8 @@ def reduce():
                     case(aten.mean.dim, x, d, keep, tol=tol)
                 if dtype in FLOATS and base.numel() > 8:
                     case(aten.var.correction, x, d or None, correction=1, keepdim=keep, tol=tol)
-                    case(aten.var_mean.correction, x, d or None, correction=0, keepdim=keep, tol=tol)
+                    case(aten.var_mean.correction, x, d or None, correction=0, keepdim=keep,
+                         tol=tol)
             case(aten.prod.default, base, match=False)
             case(aten.max.default, x, match=False)
             case(aten.any.default, x)
@@ -560,6 +568,82 @@ def index():
     fails(aten.scatter_add.default, "index", [x], x, 0, torch.tensor([[-1]]), one)
     fails(aten.index_select.default, "index", [one], x, 0, torch.tensor([5]))
     fails(aten.masked_scatter.default, "index", [x], x, x > -9, torch.zeros(2))
+
+
+@family
+def quant():
+    q = torch.ops.quantized_decomposed
+    for dtype, low, high in [(I8, -128, 127), (U8, 0, 255), (I16, -32768, 32767)]:
+        x = make((1, 3, 2, 4), F32) * 2
+        for y in (x, last(x)):
+            case(q.quantize_per_tensor.default, y, 0.03, 3, low, high, dtype)
+            z = q.quantize_per_tensor(y, 0.03, 3, low, high, dtype)
+            case(q.dequantize_per_tensor.default, z, 0.03, 3, low, high, dtype)
+        scale, zero = torch.tensor([0.03], dtype=F64), torch.tensor([3])
+        case(q.quantize_per_tensor.tensor, x, scale, zero, low, high, dtype)
+        case(q.dequantize_per_tensor.tensor, z.contiguous(), scale, zero, low, high, dtype)
+        for axis in (0, 1, 3):
+            scales = torch.rand(x.shape[axis]) * 0.1 + 0.01
+            zeros = torch.randint(0, 5, (x.shape[axis],))
+            args = (scales, zeros, axis, low, high, dtype)
+            case(q.quantize_per_channel.default, x, *args)
+            case(q.dequantize_per_channel.default, q.quantize_per_channel(x, *args), *args)
+    rows = make((4, 7), F32)
+    scales, zeros = q.choose_qparams_per_token_asymmetric(rows, I8)
+    case(q.choose_qparams_per_token_asymmetric.default, rows, I8)
+    case(q.quantize_per_token.default, rows, scales, zeros, -128, 127, I8)
+    z = q.quantize_per_token(rows, scales, zeros, -128, 127, I8)
+    case(q.dequantize_per_token.default, z, scales, zeros, -128, 127, I8, F32)
+    for shift in (0.0, 5.0, -5.0):
+        scale, zero = q.choose_qparams(rows + shift, -128, 127, 1e-7, I8)
+        given(q.choose_qparams.tensor, [scale.reshape(1), zero.reshape(1)], rows + shift, -128, 127,
+              1e-7, I8, tol=(1e-6, 0))  # PyTorch computes in f32
+    if not hasattr(q, "embedding_4bit"):
+        return
+    for scales in (torch.rand(6), torch.rand(6, 2)):
+        i = index_of(6, 2, 2)
+        case(q.embedding_byte.default, make((6, 8), I8, -100, 100), scales, None, -128, 127, i)
+        case(q.embedding_4bit.default, make((6, 4), U8, 0, 255), scales, None, -8, 7, i)
+        case(q.embedding_2bit.default, make((6, 2), U8, 0, 255), scales, None, -2, 1, i)
+
+
+@family
+def rare():
+    x = torch.tensor([0.0, -0.0, 1.0, -1.0, NAN, INF, -INF, 0.5, -2.5, 30.0, 0.999, 1e-8])
+    for dtype in (F32, F64):
+        y = x.to(dtype)
+        for name in "erfc erfinv lgamma digamma angle signbit".split():
+            case(getattr(aten, name).default, y, tol=(2e-6, 1e-6))
+        case(aten.copysign.Tensor, y[:, None], y[None, :])
+        case(aten.hypot.default, y[:, None], y[None, :])
+        for decimals in (0, 2, -1):
+            case(aten.round.decimals, make((9,), dtype) * 10, decimals=decimals)
+        a, b = make((2, 3, 4), dtype), make((2, 5, 4), dtype)
+        for p in (0.0, 1.0, 2.0, 3.0, INF):
+            case(aten._cdist_forward.default, a, b, p, 2, tol=(1e-4, 1e-5))
+            case(aten._pdist_forward.default, a[0], p)
+        case(aten._trilinear.default, make((2, 3), dtype), make((4, 3, 5), dtype),
+             make((2, 5), dtype), [1, 3], [0], [1, 2], [2, 3], tol=(1e-4, 1e-5))
+        rows, values = torch.sort(make((2, 7), dtype)).values, make((2, 3), dtype)
+        for right in (False, True):
+            case(aten.searchsorted.Tensor, rows, values, right=right)
+            case(aten.searchsorted.Tensor, rows[0], values, out_int32=True, right=right)
+            case(aten.bucketize.Tensor, values, rows[0], right=right)
+        case(aten.glu.default, make((3, 6), dtype))
+        case(aten.glu.default, last(make((1, 4, 2, 3), dtype)), 1)
+        pixels = make((1, 2, 5, 6), dtype)
+        for y in (pixels, last(pixels)):
+            for size, align in itertools.product(([3, 2], [8, 9]), (True, False)):
+                case(aten._upsample_bilinear2d_aa.default, y, size, align, tol=(1e-4, 1e-5))
+                case(aten._upsample_bicubic2d_aa.default, y, size, align, tol=(1e-4, 1e-4))
+    table, ids = make((6, 3), F32), index_of(6, 7)
+    for mode in (0, 1, 2):
+        out = aten._embedding_bag(table, ids, torch.tensor([0, 3, 3]), False, mode)[0]
+        none = torch.zeros(0, dtype=I64)
+        given(aten._embedding_bag.default, [out, none, none, none], table, ids,
+              torch.tensor([0, 3, 3]), False, mode)
+    fails(aten.searchsorted.Tensor, "shape", [torch.zeros(2, 3, dtype=I64)], make((3, 4), F32),
+          make((2, 3), F32))
 
 
 if __name__ == "__main__":

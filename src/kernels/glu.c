@@ -1,0 +1,63 @@
+// glu: the first half of a dim times the sigmoid of the second.
+#include <math.h>
+
+#include "kernels/move.h"
+#include "kernels/simd/simd_math.h"
+
+static void gate_f32(float *x, const float *gate, int64_t n) {
+    for (int64_t i = 0; i < n; i += 4) {
+        size_t left = n - i < 4 ? (size_t)(n - i) : 4;
+        v4f g = v4f_sigmoid(left == 4 ? v4f_load(gate + i) : v4f_load_part(gate + i, left));
+        for (size_t k = 0; k < left; k++) x[i + (int64_t)k] *= g[k];
+    }
+}
+
+static void gate_f64(double *x, const double *gate, int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] *= 1.0 / (1.0 + exp(-gate[i]));
+}
+
+// One half of `self` along `dim`, in the memory order of the result.
+static sc_stream half_of(const sc_tensor *self, const sc_tensor *out, uint32_t dim, int64_t half) {
+    sc_view view;
+    sc_stream s;
+    uint32_t order[SC_RANK_MAX];
+    sc_view_of(&view, self);
+    sc_view_narrow(&view, dim, half * out->sizes[dim], out->sizes[dim], 1);
+    for (uint32_t d = 0; d < out->rank; d++) order[d] = out->dim_order[d];
+    sc_view_permute(&view, order);
+    sc_stream_init_dims(&s, view.data, sc_dtype_bytes((sc_dtype)self->dtype), view.rank, view.sizes,
+                        view.strides);
+    return s;
+}
+
+// (self, dim, out)
+static sc_status run_glu(const sc_kernel_call *call) {
+    const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
+    uint32_t dim = sc_call_dim(call, 1, self->rank);
+    sc_class class_ = self->dtype == SC_DTYPE_F64 ? SC_CLASS_F64 : SC_CLASS_F32;
+    bool fits = self->rank > 0 && out->rank == self->rank;
+    for (uint32_t d = 0; fits && d < self->rank; d++)
+        fits = self->sizes[d] == out->sizes[d] * (d == dim ? 2 : 1);
+    if (!fits || !sc_dtype_is_float((sc_dtype)self->dtype) ||
+        !sc_dtype_is_float((sc_dtype)out->dtype))
+        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "glu halves a dim of a float tensor");
+    if (out->numel == 0) return SC_OK;
+    sc_stream a = half_of(self, out, dim, 0), b = half_of(self, out, dim, 1), to;
+    sc_load_fn load = sc_loader(class_, self->dtype);
+    uint32_t width = sc_class_bytes(class_);
+    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
+    for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
+        double x[SC_BLOCK], gate[SC_BLOCK];
+        int64_t n = sc_min_i64(SC_BLOCK, out->numel - i);
+        sc_stream_load(&a, load, x, width, n);
+        sc_stream_load(&b, load, gate, width, n);
+        if (class_ == SC_CLASS_F64)
+            gate_f64(x, gate, n);
+        else
+            gate_f32((float *)(void *)x, (const float *)(const void *)gate, n);
+        sc_stream_store(&to, sc_storer(class_, out->dtype), x, width, n);
+    }
+    return SC_OK;
+}
+
+SC_KERNEL(glu, .run = run_glu);
