@@ -58,36 +58,57 @@ uint64_t sc_plan_live_bytes(sc_ctx *ctx, const sc_plan_item *items, uint32_t cou
     return most;
 }
 
-// Sweeps through time with the live items in a list by offset: they are disjoint in space, so a
-// new one can only collide with its neighbours.
+// --- Verification --------------------------------------------------------------------------------
+
+// A border of an item in memory, for a sweep over addresses.
+typedef struct border {
+    uint64_t at;
+    bool begins;  // what ends at an address makes room for what begins there
+    uint32_t index;
+} border;
+
+static int by_address(const void *a, const void *b) {
+    const border *x = a, *y = b;
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    if (x->begins != y->begins) return x->begins ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+// Over a bitmap of moments: are all bits of [first, last] clear? Sets or clears them on the way.
+static bool claim(uint64_t *taken, uint32_t first, uint32_t last, bool set) {
+    bool was_clear = true;
+    for (uint32_t w = first / 64; w <= last / 64; w++) {
+        uint64_t mask = ~UINT64_C(0);
+        if (w == first / 64) mask &= ~UINT64_C(0) << (first % 64);
+        if (w == last / 64) mask &= ~UINT64_C(0) >> (63 - last % 64);
+        was_clear &= (taken[w] & mask) == 0;
+        taken[w] = set ? taken[w] | mask : taken[w] & ~mask;
+    }
+    return was_clear;
+}
+
+// Sweeps through memory with a bitmap of the moments at which the current address is taken.
 sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align,
                          uint64_t start, uint64_t total) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    uint32_t n = 0, head = 0;
-    moment *moments = moments_sorted(ctx, items, count, &n);
-    uint32_t *next = sc_new_array(ctx->scratch, uint32_t, count + 1);
+    border *borders = sc_new_array(ctx->scratch, border, 2 * (size_t)count + 1);
+    uint32_t n = 0, last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].bytes == 0) continue;
+        borders[n++] = (border){items[i].offset, true, i};
+        borders[n++] = (border){items[i].offset + items[i].bytes, false, i};
+        if (items[i].last > last) last = items[i].last;
+    }
+    qsort(borders, n, sizeof(border), by_address);
+    uint64_t *taken = sc_new_array(ctx->scratch, uint64_t, last / 64 + 1);
     sc_status status = SC_OK;
     for (uint32_t i = 0; i < n && status == SC_OK; i++) {
-        uint32_t index = moments[i].index;
-        const sc_plan_item *item = &items[index], *below = NULL;
-        uint32_t *link = &head;
-        while (*link && *link - 1 != index && items[*link - 1].offset < item->offset) {
-            below = &items[*link - 1];
-            link = &next[*link - 1];
-        }
-        if (moments[i].ends) {
-            while (*link - 1 != index) link = &next[*link - 1];
-            *link = next[index];
-            continue;
-        }
-        bool hits_below = below && below->offset + below->bytes > item->offset;
-        bool hits_above = *link && item->offset + item->bytes > items[*link - 1].offset;
-        if (hits_below || hits_above || item->offset < start || item->offset % align ||
+        const sc_plan_item *item = &items[borders[i].index];
+        bool fits = claim(taken, item->first, item->last, borders[i].begins) || !borders[i].begins;
+        if (!fits || item->offset < start || item->offset % align ||
             item->offset + item->bytes > total)
-            status =
-                sc_fail(ctx, SC_ERR_INTERNAL, NULL, "memory plan: item %u is misplaced", index);
-        next[index] = *link;
-        *link = index + 1;
+            status = sc_fail(ctx, SC_ERR_INTERNAL, NULL, "memory plan: item %u is misplaced",
+                             borders[i].index);
     }
     sc_arena_rewind(ctx->scratch, mark);
     return status;
