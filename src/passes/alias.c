@@ -1,6 +1,6 @@
 // Functionalization: in-place operators become ordinary ones. A write is queued on the storage that
-// its aliases share; whoever reads an alias next applies the queue to the base, through the views in
-// reverse, and derives its value again. The order of the nodes this makes is PyTorch's: a writer
+// its aliases share; whoever reads an alias next applies the queue to the base, through the views
+// in reverse, and derives its value again. The order of the nodes this makes is PyTorch's: a writer
 // synchronises at once, and a view made after a write is derived again on its first use.
 #include "passes/trace.h"
 
@@ -21,8 +21,7 @@ sc_x sc_trace_fresh(sc_trace *t, sc_value *value) {
 }
 
 static sc_value *value_of(sc_trace *t, sc_x x) {
-    if (x.kind == SC_X_TENSOR)
-        return x.tensor->value;
+    if (x.kind == SC_X_TENSOR) return x.tensor->value;
     sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "a tensor was expected");
     return t->poison.value;
 }
@@ -36,13 +35,12 @@ static sc_value *view_forward(sc_trace *t, const sc_view *view, sc_value *of) {
     return value_of(t, result.kind == SC_X_LIST ? x_at(t, result, view->index) : result);
 }
 
-// --- Views in reverse: the base after `written` was put back into its place ----------------------------
+// --- Views in reverse: the base after `written` was put back into its place ---------------------
 
 static sc_x unsqueeze_where(sc_trace *t, sc_x base, sc_x x, const bool *squeezed) {
     uint32_t rank = x_rank(base);
     for (uint32_t d = 0; d < rank; d++)
-        if (squeezed[d] && sc_dim_is(x_size(base, d), 1))
-            x = f_unsqueeze(t, x, d);
+        if (squeezed[d] && sc_dim_is(x_size(base, d), 1)) x = f_unsqueeze(t, x, d);
     return x;
 }
 
@@ -63,8 +61,7 @@ static sc_x reverse_squeeze(sc_trace *t, const sc_view *view, sc_x base, sc_x wr
 static sc_x reverse_permute(sc_trace *t, const sc_view *view, sc_x written) {
     int64_t dims[SC_RANK_MAX], inverse[SC_RANK_MAX] = {0};
     uint32_t rank = x_int_list(t, view->args[1], dims, SC_RANK_MAX);
-    for (uint32_t i = 0; i < rank; i++)
-        inverse[x_wrap(t, x_int(dims[i]), rank) % SC_RANK_MAX] = i;
+    for (uint32_t i = 0; i < rank; i++) inverse[x_wrap(t, x_int(dims[i]), rank) % SC_RANK_MAX] = i;
     return T(permute, written, x_ints(t, inverse, rank));
 }
 
@@ -84,8 +81,8 @@ static sc_x reverse_split(sc_trace *t, const sc_view *view, sc_x base, sc_x writ
     } else {
         sc_dim size = view->args[1].dim;
         start = sc_trace_mul(t, size, sc_dim_int(view->index));
-        end = sc_dim_min(t->exprs, sc_dim_add(t->exprs, start, size),
-                         x_size(base, x_number(dim, 0)));
+        end =
+            sc_dim_min(t->exprs, sc_dim_add(t->exprs, start, size), x_size(base, x_number(dim, 0)));
     }
     return scatter_slice(t, base, written, dim, start, end);
 }
@@ -95,38 +92,24 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
     switch ((sc_op_id)view->op->id) {
     case SC_OP_view:
     case SC_OP__unsafe_view:
-    case SC_OP__reshape_alias:
-        return T(view, written, x_sizes(t, base, 0, x_rank(base)));
-    case SC_OP_permute:
-        return reverse_permute(t, view, written);
-    case SC_OP_transpose_int:
-        return T(transpose_int, written, a[1], a[2]);
-    case SC_OP_t:
-        return T(t, written);
-    case SC_OP_select_int:
-        return T(select_scatter, base, written, a[1], a[2]);
-    case SC_OP_slice_Tensor:
-        return T(slice_scatter, base, written, a[1], a[2], a[3], a[4]);
-    case SC_OP_unsqueeze:
-        return T(squeeze_dim, written, a[1]);
+    case SC_OP__reshape_alias: return T(view, written, x_sizes(t, base, 0, x_rank(base)));
+    case SC_OP_permute: return reverse_permute(t, view, written);
+    case SC_OP_transpose_int: return T(transpose_int, written, a[1], a[2]);
+    case SC_OP_t: return T(t, written);
+    case SC_OP_select_int: return T(select_scatter, base, written, a[1], a[2]);
+    case SC_OP_slice_Tensor: return T(slice_scatter, base, written, a[1], a[2], a[3], a[4]);
+    case SC_OP_unsqueeze: return T(squeeze_dim, written, a[1]);
     case SC_OP_squeeze:
     case SC_OP_squeeze_dim:
-    case SC_OP_squeeze_dims:
-        return reverse_squeeze(t, view, base, written);
-    case SC_OP_diagonal:
-        return T(diagonal_scatter, base, written, a[1], a[2], a[3]);
+    case SC_OP_squeeze_dims: return reverse_squeeze(t, view, base, written);
+    case SC_OP_diagonal: return T(diagonal_scatter, base, written, a[1], a[2], a[3]);
     case SC_OP_split_Tensor:
-    case SC_OP_split_with_sizes:
-        return reverse_split(t, view, base, written);
-    case SC_OP_unbind_int:
-        return T(select_scatter, base, written, a[1], x_int(view->index));
+    case SC_OP_split_with_sizes: return reverse_split(t, view, base, written);
+    case SC_OP_unbind_int: return T(select_scatter, base, written, a[1], x_int(view->index));
     case SC_OP_alias:
-    case SC_OP_detach:
-        return written;
-    case SC_OP_view_as_real:
-        return T(view_as_complex, written);
-    case SC_OP_view_as_complex:
-        return T(view_as_real, written);
+    case SC_OP_detach: return written;
+    case SC_OP_view_as_real: return T(view_as_complex, written);
+    case SC_OP_view_as_complex: return T(view_as_real, written);
     default:
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
                              "Write to the tensor itself, or to a copy of it.",
@@ -137,8 +120,7 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
 // The views of a chain, outermost first. Their number is bounded when a view is made.
 static uint32_t list_views(const sc_view *view, const sc_view **out) {
     uint32_t count = view ? view->depth : 0;
-    for (uint32_t i = count; i-- > 0; view = view->parent)
-        out[i] = view;
+    for (uint32_t i = count; i-- > 0; view = view->parent) out[i] = view;
     return count;
 }
 
@@ -146,11 +128,9 @@ static sc_value *apply_update(sc_trace *t, sc_value *base, sc_update update) {
     const sc_view *views[VIEWS_MAX];
     sc_value *bases[VIEWS_MAX];
     uint32_t count = list_views(update.view, views);
-    if (count == 0)
-        return update.value;
+    if (count == 0) return update.value;
     bases[0] = base;
-    for (uint32_t i = 0; i + 1 < count; i++)
-        bases[i + 1] = view_forward(t, views[i], bases[i]);
+    for (uint32_t i = 0; i + 1 < count; i++) bases[i + 1] = view_forward(t, views[i], bases[i]);
     sc_value *written = update.value;
     for (uint32_t i = count; i-- > 0;) {
         sc_x of = plain_tensor(t, bases[i]);
@@ -161,8 +141,7 @@ static sc_value *apply_update(sc_trace *t, sc_value *base, sc_update update) {
 
 void sc_trace_sync(sc_trace *t, sc_traced *tensor) {
     sc_storage *storage = tensor->storage;
-    if (!storage || tensor->generation == storage->generation)
-        return;
+    if (!storage || tensor->generation == storage->generation) return;
     t->plain++;
     for (uint32_t i = 0; i < storage->pending.count && t->status == SC_OK; i++)
         storage->base = apply_update(t, storage->base, storage->pending.data[i]);
@@ -177,7 +156,7 @@ void sc_trace_sync(sc_trace *t, sc_traced *tensor) {
     tensor->generation = storage->generation;
 }
 
-// --- Calls -----------------------------------------------------------------------------------------------
+// --- Calls --------------------------------------------------------------------------------------
 
 // Arguments as plain values, up to date.
 static sc_x plain_arg(sc_trace *t, sc_x x) {
@@ -185,27 +164,20 @@ static sc_x plain_arg(sc_trace *t, sc_x x) {
         sc_trace_sync(t, x.tensor);
         return plain_tensor(t, x.tensor->value);
     }
-    if (x.kind != SC_X_LIST)
-        return x;
+    if (x.kind != SC_X_LIST) return x;
     bool tensors = false;
-    for (uint32_t i = 0; i < x.count && !tensors; i++)
-        tensors = x.items[i].kind == SC_X_TENSOR;
-    if (!tensors)
-        return x;
+    for (uint32_t i = 0; i < x.count && !tensors; i++) tensors = x.items[i].kind == SC_X_TENSOR;
+    if (!tensors) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x.count);
-    for (uint32_t i = 0; i < x.count; i++)
-        items[i] = plain_arg(t, x.items[i]);
+    for (uint32_t i = 0; i < x.count; i++) items[i] = plain_arg(t, x.items[i]);
     return (sc_x){.kind = SC_X_LIST, .count = x.count, .items = items};
 }
 
 static sc_x own_result(sc_trace *t, sc_x x) {
-    if (x.kind == SC_X_TENSOR)
-        return sc_trace_fresh(t, x.tensor->value);
-    if (x.kind != SC_X_LIST)
-        return x;
+    if (x.kind == SC_X_TENSOR) return sc_trace_fresh(t, x.tensor->value);
+    if (x.kind != SC_X_LIST) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x.count + 1);
-    for (uint32_t i = 0; i < x.count; i++)
-        items[i] = own_result(t, x.items[i]);
+    for (uint32_t i = 0; i < x.count; i++) items[i] = own_result(t, x.items[i]);
     return (sc_x){.kind = SC_X_LIST, .count = x.count, .items = items};
 }
 
@@ -218,8 +190,7 @@ static sc_x alias_result(sc_trace *t, sc_x x, const sc_traced *of, sc_view view)
         result.tensor->view = kept;
         return result;
     }
-    if (x.kind != SC_X_LIST)
-        return x;
+    if (x.kind != SC_X_LIST) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x.count + 1);
     for (uint32_t i = 0; i < x.count; i++) {
         view.index = i;
@@ -240,15 +211,14 @@ static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, const sc_x
                              "more than %d views of views", VIEWS_MAX);
     sc_x *kept = sc_new_array(t->arena, sc_x, count);
     memcpy(kept, args, count * sizeof *kept);
-    return alias_result(t, result, of,
-                        (sc_view){.parent = of->view, .op = op, .args = kept, .arg_count = count,
-                                  .depth = depth});
+    return alias_result(
+        t, result, of,
+        (sc_view){.parent = of->view, .op = op, .args = kept, .arg_count = count, .depth = depth});
 }
 
 // What a tensor is overwritten with has the tensor's dtype, whatever was computed.
 static sc_value *as_dtype_of(sc_trace *t, sc_value *value, const sc_value *like) {
-    if (value->spec.dtype == like->spec.dtype)
-        return value;
+    if (value->spec.dtype == like->spec.dtype) return value;
     sc_x x = plain_tensor(t, value);
     return value_of(t, T(_to_copy, x, x_dtype((sc_dtype)like->spec.dtype), X_STRIDED));
 }
@@ -265,8 +235,7 @@ static void write(sc_trace *t, sc_traced *target, sc_value *value) {
 }
 
 void sc_trace_assign(sc_trace *t, sc_x target, sc_x value) {
-    if (target.kind != SC_X_TENSOR || value.kind != SC_X_TENSOR || t->status != SC_OK)
-        return;
+    if (target.kind != SC_X_TENSOR || value.kind != SC_X_TENSOR || t->status != SC_OK) return;
     sc_trace_sync(t, value.tensor);
     if (target.tensor->storage)
         write(t, target.tensor, value.tensor->value);
@@ -276,13 +245,11 @@ void sc_trace_assign(sc_trace *t, sc_x target, sc_x value) {
 
 // The ordinary operator that computes what an in-place one writes; NULL when there is none.
 static const sc_op *functional_of(sc_trace *t, const sc_op *op) {
-    if (op->functional)
-        return op->functional;
+    if (op->functional) return op->functional;
     sc_str name = sc_str_from(op->name);
     ptrdiff_t dot = sc_str_find(name, '.');
     size_t stem = dot < 0 ? name.size : (size_t)dot;
-    if (stem == 0 || name.data[stem - 1] != '_')
-        return NULL;
+    if (stem == 0 || name.data[stem - 1] != '_') return NULL;
     sc_str plain = sc_str_format(t->ctx->scratch, SC_STR_FMT SC_STR_FMT, (int)stem - 1, name.data,
                                  (int)(name.size - stem), name.data + stem);
     return sc_op_find(plain);
@@ -300,13 +267,11 @@ static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
         return args[0];
     }
     sc_x *plain = sc_new_array(t->arena, sc_x, count);
-    for (uint32_t i = 0; i < count; i++)
-        plain[i] = plain_arg(t, args[i]);
+    for (uint32_t i = 0; i < count; i++) plain[i] = plain_arg(t, args[i]);
     t->plain++;
     sc_x result = sc_trace_call(t, plain_op, plain, count);
     t->plain--;
-    if (t->status == SC_OK)
-        write(t, args[0].tensor, value_of(t, result));
+    if (t->status == SC_OK) write(t, args[0].tensor, value_of(t, result));
     return args[0];
 }
 
@@ -314,10 +279,8 @@ sc_x sc_trace_functional(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
     if (sc_op_has(op, SC_INPLACE) || sc_op_has(op, SC_MUTATES))
         return call_inplace(t, op, args, count);
     sc_x *plain = sc_new_array(t->arena, sc_x, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        plain[i] = plain_arg(t, args[i]);
-    if (t->status != SC_OK)
-        return sc_trace_fail(t, t->status, NULL, "unreachable");
+    for (uint32_t i = 0; i < count; i++) plain[i] = plain_arg(t, args[i]);
+    if (t->status != SC_OK) return sc_trace_fail(t, t->status, NULL, "unreachable");
     if (sc_op_has(op, SC_VIEW) && count > 0 && args[0].kind == SC_X_TENSOR &&
         args[0].tensor->storage)
         return call_view(t, op, args, plain, count);

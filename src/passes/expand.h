@@ -4,6 +4,7 @@
 
 #include "passes/trace.h"
 
+// clang-format off
 #define KEEP
 #define EXPAND(text)
 #define EXPAND_FN(fn) sc_x sc_expand_##fn(sc_trace *t, const sc_x *a);
@@ -13,5 +14,6 @@
 #undef EXPAND_FN
 #undef EXPAND
 #undef KEEP
+// clang-format on
 
 #endif

@@ -6,7 +6,9 @@
 
 #define PI 3.141592653589793
 
-static sc_x scalar_like(sc_trace *t, sc_x value, sc_x x) { return f_scalar(t, value, x_dtype_of(x)); }
+static sc_x scalar_like(sc_trace *t, sc_x value, sc_x x) {
+    return f_scalar(t, value, x_dtype_of(x));
+}
 
 // Half precision computes in f32 and comes back; see opmath in expand_text.c.
 static sc_x widen(sc_trace *t, sc_x x) { return f_to(t, x, f_opmath(x_dtype_of(x))); }
@@ -16,16 +18,14 @@ static sc_dtype real_dtype(sc_x x) {
     return sc_dtype_is_integral(x_dtype_of(x), true) ? SC_DTYPE_F32 : x_dtype_of(x);
 }
 
-// --- Activations -----------------------------------------------------------------------------------------
+// --- Activations --------------------------------------------------------------------------------
 
 sc_x sc_expand_softplus(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), scaled = x;
     bool unit = x_is_number(a[1]) && x_real(a[1], 0) == 1;
-    if (!unit)
-        scaled = T(mul_Tensor, x, a[1]);
+    if (!unit) scaled = T(mul_Tensor, x, a[1]);
     sc_x soft = T(log1p, T(exp, scaled));
-    if (!unit)
-        soft = T(div_Tensor, soft, a[1]);
+    if (!unit) soft = T(div_Tensor, soft, a[1]);
     sc_x large = T(gt_Scalar, scaled, a[2]);
     return narrow_to(t, T(where_self, large, x, soft), a[0]);
 }
@@ -62,8 +62,7 @@ sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
     sc_x weight = a[1];
     for (uint32_t i = 0; i < rank; i++)
         sizes[i] = i == (rank < 2 ? 0 : 1) ? x_size(weight, 0) : sc_dim_int(1);
-    if (rank != 1 || x_rank(weight) != 1)
-        weight = T(reshape, weight, x_dims(t, sizes, rank));
+    if (rank != 1 || x_rank(weight) != 1) weight = T(reshape, weight, x_dims(t, sizes, rank));
     return T(_prelu_kernel, a[0], weight);
 }
 
@@ -93,8 +92,7 @@ sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
 
 // half_to_float asks the primitive for it only on devices that fuse the cast: never here.
 static sc_x cast_for_softmax(sc_trace *t, sc_x x, sc_x dtype) {
-    if (dtype.kind != SC_X_DTYPE || dtype.code == x_dtype_of(x))
-        return x;
+    if (dtype.kind != SC_X_DTYPE || dtype.code == x_dtype_of(x)) return x;
     return T(_to_copy, x, dtype, X_STRIDED, X_CPU);
 }
 
@@ -115,20 +113,18 @@ sc_x sc_expand_safe_softmax(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_dropout(sc_trace *t, const sc_x *a) {
-    if (!x_truth(a[2]) || x_real(a[1], 0) == 0)
-        return a[0];
+    if (!x_truth(a[2]) || x_real(a[1], 0) == 0) return a[0];
     return x_at(t, T(native_dropout, a[0], a[1], X_TRUE), 0);
 }
 
 // Dropping whole features, or keeping mean and variance: only eval mode is a plain matter.
 sc_x sc_expand_other_dropout(sc_trace *t, const sc_x *a) {
-    if (!x_truth(a[2]) || x_real(a[1], 0) == 0)
-        return a[0];
+    if (!x_truth(a[2]) || x_real(a[1], 0) == 0) return a[0];
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
                          "this kind of dropout in training mode");
 }
 
-// --- Arithmetic ------------------------------------------------------------------------------------------
+// --- Arithmetic ---------------------------------------------------------------------------------
 
 sc_x sc_expand_rsub(sc_trace *t, const sc_x *a) { return T(sub_Tensor, a[1], a[0], a[2]); }
 
@@ -154,21 +150,16 @@ sc_x sc_expand_logit(sc_trace *t, const sc_x *a) {
 
 static double largest(sc_dtype dtype) {
     switch (dtype) {
-    case SC_DTYPE_F16:
-        return 65504.0;
-    case SC_DTYPE_BF16:
-        return 3.3895313892515355e+38;
-    case SC_DTYPE_F64:
-        return DBL_MAX;
-    default:
-        return FLT_MAX;
+    case SC_DTYPE_F16: return 65504.0;
+    case SC_DTYPE_BF16: return 3.3895313892515355e+38;
+    case SC_DTYPE_F64: return DBL_MAX;
+    default: return FLT_MAX;
     }
 }
 
 sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], out;
-    if (!x_is_float(x))
-        return T(clone, x);
+    if (!x_is_float(x)) return T(clone, x);
     double max = largest(x_dtype_of(x));
     sc_x nan = x_is_none(a[1]) ? x_float(0.0) : a[1];
     sc_x high = x_is_none(a[2]) ? x_float(max) : a[2], low = x_is_none(a[3]) ? x_float(-max) : a[3];
@@ -181,8 +172,7 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
-    if (!x_is_float(a[0]))
-        return T(ones_like, a[0], x_dtype(SC_DTYPE_BOOL));
+    if (!x_is_float(a[0])) return T(ones_like, a[0], x_dtype(SC_DTYPE_BOOL));
     sc_x finite = T(ne_Scalar, T(abs, a[0]), x_float(INFINITY));
     sc_x number = T(eq_Tensor, a[0], a[0]);
     return T(mul_Tensor, number, finite);
@@ -190,10 +180,8 @@ sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], y = a[1];
-    if (!x_is_tensor(x))
-        x = T(scalar_tensor, x, x_dtype(x_dtype_of(y)), X_NONE, X_CPU);
-    if (!x_is_tensor(y))
-        y = T(scalar_tensor, y, x_dtype(x_dtype_of(x)), X_NONE, X_CPU);
+    if (!x_is_tensor(x)) x = T(scalar_tensor, x, x_dtype(x_dtype_of(y)), X_NONE, X_CPU);
+    if (!x_is_tensor(y)) y = T(scalar_tensor, y, x_dtype(x_dtype_of(x)), X_NONE, X_CPU);
     sc_x zero = T(eq_Scalar, x, x_int(0));
     sc_x product = T(mul_Tensor, x, T(log, y));
     sc_x out = T(where_self, zero, scalar_like(t, x_int(0), product), product);
@@ -203,8 +191,7 @@ sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
     sc_x weight = a[2];
-    if (!x_is_tensor(weight))
-        weight = f_full(t, x_dims(t, NULL, 0), weight, x_dtype_of(a[0]));
+    if (!x_is_tensor(weight)) weight = f_full(t, x_dims(t, NULL, 0), weight, x_dtype_of(a[0]));
     sc_x far = T(ge_Scalar, T(abs, weight), x_float(0.5));
     sc_x less = T(sub_Tensor, weight, x_int(1));
     sc_x factor = T(where_self, far, less, weight);
@@ -243,8 +230,7 @@ sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
         sc_x x_nan = T(isnan, x);
         close = T(bitwise_or_Tensor, close, T(bitwise_and_Tensor, x_nan, T(isnan, y)));
     }
-    if (x_real(a[2], 1) == 0 && x_real(a[3], 1) == 0)
-        return close;
+    if (x_real(a[2], 1) == 0 && x_real(a[3], 1) == 0) return close;
     if (!x_is_float(x)) {
         x = f_to(t, x, SC_DTYPE_F32);
         y = f_to(t, y, SC_DTYPE_F32);
@@ -269,14 +255,12 @@ static sc_x as_double(sc_trace *t, sc_x x) { return x_is_tensor(x) ? f_to(t, x, 
 
 sc_x sc_expand_float_power(sc_trace *t, const sc_x *a) {
     sc_x x = as_double(t, a[0]), y = as_double(t, a[1]);
-    if (!x_is_tensor(x))
-        return T(pow_Scalar, x_float(x_real(x, 0)), y);
-    if (!x_is_tensor(y))
-        return T(pow_Tensor_Scalar, x, x_float(x_real(y, 0)));
+    if (!x_is_tensor(x)) return T(pow_Scalar, x_float(x_real(x, 0)), y);
+    if (!x_is_tensor(y)) return T(pow_Tensor_Scalar, x, x_float(x_real(y, 0)));
     return T(pow_Tensor_Tensor, x, y);
 }
 
-// --- Choosing --------------------------------------------------------------------------------------------
+// --- Choosing -----------------------------------------------------------------------------------
 
 static sc_dtype number_dtype(sc_x x) {
     return x.kind == SC_X_FLOAT ? SC_DTYPE_F32 : x.kind == SC_X_BOOL ? SC_DTYPE_BOOL : SC_DTYPE_I64;

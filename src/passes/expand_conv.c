@@ -1,7 +1,7 @@
 // Expansions of convolutions, normalisations and pools to the few operators that do the work.
 #include "passes/expand.h"
 
-// --- Convolution -----------------------------------------------------------------------------------------
+// --- Convolution --------------------------------------------------------------------------------
 
 static sc_x zeros(sc_trace *t, uint32_t count) {
     int64_t values[SC_RANK_MAX] = {0};
@@ -16,8 +16,7 @@ static sc_x with_batch(sc_trace *t, sc_x x, uint32_t spatial, bool *added) {
 
 static uint32_t spatial_rank(sc_trace *t, sc_x weight) {
     uint32_t rank = x_rank(weight);
-    if (rank >= 3 && rank <= 5)
-        return rank - 2;
+    if (rank >= 3 && rank <= 5) return rank - 2;
     sc_trace_fail(t, SC_ERR_SHAPE, NULL, "a convolution with rank-%u weights", rank);
     return 1;
 }
@@ -51,8 +50,7 @@ static sc_x conv_same(sc_trace *t, const sc_x *a, sc_x x, uint32_t spatial) {
         pads[2 * (spatial - 1 - i) + 1] = total - 2 * left[i];
         symmetric = symmetric && total % 2 == 0;
     }
-    if (!symmetric)
-        x = T(constant_pad_nd, x, x_ints(t, pads, 2 * spatial));
+    if (!symmetric) x = T(constant_pad_nd, x, x_ints(t, pads, 2 * spatial));
     return T(convolution, x, a[1], a[2], a[3], x_ints(t, left, spatial), a[5], X_FALSE,
              zeros(t, spatial), a[6]);
 }
@@ -71,7 +69,7 @@ sc_x sc_expand_conv_padding(sc_trace *t, const sc_x *a) {
     return unbatch(t, out, added);
 }
 
-// --- Normalisation ---------------------------------------------------------------------------------------
+// --- Normalisation ------------------------------------------------------------------------------
 
 // Training updates the running statistics, which are the caller's tensors.
 sc_x sc_expand_batch_norm(sc_trace *t, const sc_x *a) {
@@ -80,14 +78,14 @@ sc_x sc_expand_batch_norm(sc_trace *t, const sc_x *a) {
         if (!x_is_tensor(mean) || !x_is_tensor(var))
             return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                                  "batch_norm in eval mode needs running statistics");
-        return x_at(t, T(_native_batch_norm_legit_no_training, x, weight, bias, mean, var, a[6],
-                         a[7]), 0);
+        return x_at(
+            t, T(_native_batch_norm_legit_no_training, x, weight, bias, mean, var, a[6], a[7]), 0);
     }
     if (!x_is_tensor(mean) || !x_is_tensor(var))
         return x_at(t, T(_native_batch_norm_legit_no_stats, x, weight, bias, X_TRUE, a[6], a[7]),
                     0);
-    sc_x out = T(_native_batch_norm_legit_functional, x, weight, bias, mean, var, X_TRUE, a[6],
-                 a[7]);
+    sc_x out =
+        T(_native_batch_norm_legit_functional, x, weight, bias, mean, var, X_TRUE, a[6], a[7]);
     sc_trace_assign(t, mean, x_at(t, out, 3));
     sc_trace_assign(t, var, x_at(t, out, 4));
     return x_at(t, out, 0);
@@ -118,8 +116,13 @@ sc_x sc_expand_group_norm(sc_trace *t, const sc_x *a) {
     if (spec->rank < 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "group_norm of a rank-%u tensor", spec->rank);
     sc_dim inner = sc_trace_product(t, spec->sizes + 2, spec->rank - 2);
-    return x_at(t, T(native_group_norm, a[0], a[2], a[3], x_dim(spec->sizes[0]),
-                     x_dim(spec->sizes[1]), x_dim(inner), a[1], a[4]), 0);
+    // PyTorch 2.13 keeps a channels-last layout here, 2.14 does not.
+    if (sc_spec_suggested_format(t->exprs, spec) != SC_MEMORY_FORMAT_CONTIGUOUS)
+        t->strides_differ = true;
+    return x_at(t,
+                T(native_group_norm, a[0], a[2], a[3], x_dim(spec->sizes[0]), x_dim(spec->sizes[1]),
+                  x_dim(inner), a[1], a[4]),
+                0);
 }
 
 static double epsilon(sc_dtype dtype) {
@@ -132,17 +135,14 @@ sc_x sc_expand_rms_norm(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
     if (count == 0 || count > rank)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "rms_norm over %u dimensions", count);
-    for (uint32_t i = 0; i < count; i++)
-        dims[i] = rank - count + i;
+    for (uint32_t i = 0; i < count; i++) dims[i] = rank - count + i;
     sc_x x = f_to(t, a[0], compute);
     sc_x eps = x_is_none(a[3]) ? x_float(epsilon(compute)) : a[3];
     sc_x mean = T(mean_dim, T(pow_Tensor_Scalar, x, x_int(2)), x_ints(t, dims, count), X_TRUE);
     sc_x scale = T(rsqrt, T(add_Scalar, mean, eps));
     sc_x out = T(mul_Tensor, x, scale);
-    if (x_is_tensor(a[2]))
-        out = T(mul_Tensor, out, a[2]);
-    if (x_dtype_of(out) == dtype)
-        return out;
+    if (x_is_tensor(a[2])) out = T(mul_Tensor, out, a[2]);
+    if (x_dtype_of(out) == dtype) return out;
     return T(_to_copy, out, x_dtype(dtype), X_STRIDED, X_CPU);
 }
 
@@ -150,19 +150,17 @@ sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
     uint32_t rank = x_rank(a[0]), dim = x_wrap(t, a[2], rank), count = 0;
     int64_t dims[SC_RANK_MAX];
     for (uint32_t i = 0; i < rank; i++)
-        if (i != dim)
-            dims[count++] = i;
+        if (i != dim) dims[count++] = i;
     sc_x squares = T(pow_Tensor_Scalar, a[0], x_int(2));
     sc_x norm = T(pow_Tensor_Scalar, f_sum(t, squares, x_ints(t, dims, count), true), x_float(0.5));
     return T(mul_Tensor, a[0], T(div_Tensor, a[1], norm));
 }
 
-// --- Pooling ---------------------------------------------------------------------------------------------
+// --- Pooling ------------------------------------------------------------------------------------
 
 // One-dimensional pools are two-dimensional ones over a height of 1.
 static sc_x flat_pair(sc_trace *t, sc_x list, int64_t first) {
-    if (list.kind != SC_X_LIST || list.count == 0)
-        return list;
+    if (list.kind != SC_X_LIST || list.count == 0) return list;
     return X_LIST(x_int(first), list.items[0]);
 }
 
@@ -199,26 +197,22 @@ sc_x sc_expand_adaptive_max_pool1d(sc_trace *t, const sc_x *a) {
 
 static bool all_ones(sc_x list) {
     for (uint32_t i = 0; i < list.count; i++)
-        if (x_number(list.items[i], 0) != 1)
-            return false;
+        if (x_number(list.items[i], 0) != 1) return false;
     return list.kind == SC_X_LIST;
 }
 
 // 1 x 1 is a mean; a channels-last input keeps its layout by name of its strides.
 sc_x sc_expand_adaptive_avg_pool2d(sc_trace *t, const sc_x *a) {
     sc_x x = a[0];
-    if (!all_ones(a[1]))
-        return T(_adaptive_avg_pool2d, x, a[1]);
+    if (!all_ones(a[1])) return T(_adaptive_avg_pool2d, x, a[1]);
     sc_x out = T(mean_dim, x, X_INTS(-1, -2), X_TRUE);
-    if (sc_spec_suggested_format(t->exprs, x_spec(x)) != SC_MEMORY_FORMAT_CHANNELS_LAST)
-        return out;
+    if (sc_spec_suggested_format(t->exprs, x_spec(x)) != SC_MEMORY_FORMAT_CHANNELS_LAST) return out;
     sc_dim n = x_size(x, 0), c = x_size(x, 1), one = sc_dim_int(1);
     sc_dim sizes[4] = {n, c, one, one}, strides[4] = {c, one, c, c};
     return T(as_strided, out, x_dims(t, sizes, 4), x_dims(t, strides, 4));
 }
 
 sc_x sc_expand_adaptive_avg_pool3d(sc_trace *t, const sc_x *a) {
-    if (!all_ones(a[1]))
-        return T(_adaptive_avg_pool3d, a[0], a[1]);
+    if (!all_ones(a[1])) return T(_adaptive_avg_pool3d, a[0], a[1]);
     return T(mean_dim, a[0], X_INTS(-1, -2, -3), X_TRUE);
 }

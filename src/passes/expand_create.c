@@ -1,14 +1,13 @@
 // Expansions that make tensors from nothing: constants, ranges, masks, windows.
 #include "passes/expand.h"
 
-
 static sc_dtype dtype_or(sc_x given, sc_dtype otherwise) {
     return given.kind == SC_X_DTYPE ? (sc_dtype)given.code : otherwise;
 }
 
 static sc_x given_or(sc_x given, sc_x otherwise) { return x_is_none(given) ? otherwise : given; }
 
-// --- Constants -------------------------------------------------------------------------------------------
+// --- Constants ----------------------------------------------------------------------------------
 
 static sc_x filled(sc_trace *t, sc_x sizes, int64_t value, sc_dtype dtype, sc_x layout, sc_x device,
                    sc_x pin) {
@@ -44,8 +43,8 @@ sc_x sc_expand_new_ones(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_new_full(sc_trace *t, const sc_x *a) {
-    return T(full, a[1], a[2], x_dtype(dtype_or(a[3], x_dtype_of(a[0]))),
-             given_or(a[4], X_STRIDED), given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
+    return T(full, a[1], a[2], x_dtype(dtype_or(a[3], x_dtype_of(a[0]))), given_or(a[4], X_STRIDED),
+             given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
 }
 
 sc_x sc_expand_new_empty(sc_trace *t, const sc_x *a) {
@@ -63,8 +62,7 @@ sc_x sc_expand_empty_like(sc_trace *t, const sc_x *a) {
     uint8_t order[SC_RANK_MAX];
     int64_t dims[SC_RANK_MAX];
     bool ordered = sc_spec_dim_order(t->exprs, spec, order);
-    for (uint32_t i = 0; i < spec->rank; i++)
-        dims[i] = ordered ? order[i] : i;
+    for (uint32_t i = 0; i < spec->rank; i++) dims[i] = ordered ? order[i] : i;
     return T(empty_permuted, sizes, x_ints(t, dims, spec->rank), dtype, layout, device, pin);
 }
 
@@ -86,7 +84,7 @@ sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
     return f_to(t, T(lt_Tensor, random, a[0]), x_dtype_of(a[0]));
 }
 
-// --- Ranges ----------------------------------------------------------------------------------------------
+// --- Ranges -------------------------------------------------------------------------------------
 
 sc_x sc_expand_arange(sc_trace *t, const sc_x *a) {
     return T(arange_start_step, x_int(0), a[0], x_int(1), a[1], given_or(a[2], X_STRIDED), a[3],
@@ -99,10 +97,8 @@ sc_x sc_expand_arange_start(sc_trace *t, const sc_x *a) {
 
 // Two ramps, from either end, met in the middle: that is how rounding stays symmetric.
 static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype dtype) {
-    if (steps == 0)
-        return T(full, X_INTS(0), x_int(0), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
-    if (steps == 1)
-        return T(full, X_INTS(1), start, x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (steps == 0) return T(full, X_INTS(0), x_int(0), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (steps == 1) return T(full, X_INTS(1), start, x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
     sc_dtype compute = f_opmath(sc_dtype_is_integral(dtype, true) ? SC_DTYPE_F64 : dtype);
     double step = (x_real(end, 0) - x_real(start, 0)) / (double)(steps - 1);
     sc_x range = f_arange(t, x_int(0), x_int(steps), SC_DTYPE_NONE);
@@ -124,8 +120,10 @@ sc_x sc_expand_linspace(sc_trace *t, const sc_x *a) {
 }
 
 static sc_dtype smallest_index(int64_t bound) {
-    return bound <= 255 ? SC_DTYPE_U8 : bound <= 32767 ? SC_DTYPE_I16
-           : bound <= INT32_MAX ? SC_DTYPE_I32 : SC_DTYPE_I64;
+    return bound <= 255         ? SC_DTYPE_U8
+           : bound <= 32767     ? SC_DTYPE_I16
+           : bound <= INT32_MAX ? SC_DTYPE_I32
+                                : SC_DTYPE_I64;
 }
 
 static sc_x eye(sc_trace *t, sc_x rows, sc_x columns, sc_x dtype) {
@@ -140,11 +138,10 @@ static sc_x eye(sc_trace *t, sc_x rows, sc_x columns, sc_x dtype) {
 sc_x sc_expand_eye(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[0], a[1]); }
 sc_x sc_expand_eye_m(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[1], a[2]); }
 
-// --- Masks -----------------------------------------------------------------------------------------------
+// --- Masks --------------------------------------------------------------------------------------
 
 static sc_x masked(sc_trace *t, sc_x mask, sc_x x) {
-    if (x_dtype_of(x) == SC_DTYPE_BOOL)
-        return T(logical_and, mask, x);
+    if (x_dtype_of(x) == SC_DTYPE_BOOL) return T(logical_and, mask, x);
     return T(where_self, mask, x, f_scalar(t, x_int(0), x_dtype_of(x)));
 }
 
@@ -184,22 +181,19 @@ sc_x sc_expand_diag_embed(sc_trace *t, const sc_x *a) {
         size = sc_trace_add(t, size, sc_dim_int(offset < 0 ? -offset : offset));
     }
     x = f_unsqueeze(t, x, dim1);
-    for (uint32_t i = 0, next = 0; i < rank; i++)
-        order[i] = i == dim2 ? rank - 1 : next++;
+    for (uint32_t i = 0, next = 0; i < rank; i++) order[i] = i == dim2 ? rank - 1 : next++;
     x = f_permute(t, x, order);
     sc_x range = f_arange(t, x_int(0), x_dim(size), SC_DTYPE_I64);
-    sc_x other = f_arange(t, x_int(offset), x_dim(sc_trace_add(t, size, sc_dim_int(offset))),
-                          SC_DTYPE_I64);
+    sc_x other =
+        f_arange(t, x_int(offset), x_dim(sc_trace_add(t, size, sc_dim_int(offset))), SC_DTYPE_I64);
     sc_x same = T(eq_Tensor, range, f_unsqueeze(t, other, -1));
     sc_dim shape[SC_RANK_MAX];
-    for (uint32_t i = 0; i < rank; i++)
-        shape[i] = i == dim1 || i == dim2 ? size : sc_dim_int(1);
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim1 || i == dim2 ? size : sc_dim_int(1);
     return f_contiguous(t, masked(t, f_reshape(t, same, shape, rank), x));
 }
 
 sc_x sc_expand_diag(sc_trace *t, const sc_x *a) {
-    if (x_rank(a[0]) == 1)
-        return T(diag_embed, a[0], a[1]);
+    if (x_rank(a[0]) == 1) return T(diag_embed, a[0], a[1]);
     return T(diagonal_copy, a[0], a[1]);
 }
 
@@ -207,17 +201,14 @@ sc_x sc_expand_diagflat(sc_trace *t, const sc_x *a) {
     return T(diag, T(view, f_contiguous(t, a[0]), X_INTS(-1)), a[1]);
 }
 
-// --- Windows ---------------------------------------------------------------------------------------------
+// --- Windows ------------------------------------------------------------------------------------
 
 static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
                           sc_dtype dtype) {
     int64_t n = x_number(length, -1);
-    if (n < 0)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a window needs a plain length");
-    if (n == 0)
-        return T(empty_memory_format, X_INTS(0), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
-    if (n == 1)
-        return T(full, X_INTS(1), x_int(1), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (n < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a window needs a plain length");
+    if (n == 0) return T(empty_memory_format, X_INTS(0), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (n == 1) return T(full, X_INTS(1), x_int(1), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
     int64_t count = periodic ? n + 1 : n;
     sc_x window = f_arange(t, x_int(0), x_int(count), dtype);
     window = T(mul_Tensor, window, x_float(6.283185307179586 / (double)(count - 1)));
@@ -242,15 +233,13 @@ sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
     return cosine_window(t, a[0], x_truth(a[1]), 0.54, 0.46, dtype_or(a[2], SC_DTYPE_F32));
 }
 
-// --- Grids of coordinates ----------------------------------------------------------------------------------
+// --- Grids of coordinates -----------------------------------------------------------------------
 
 // -1 .. 1 in n steps, at the corners or at the pixels' centres.
 static sc_x centred(sc_trace *t, int64_t n, bool corners, sc_dtype dtype) {
-    if (n <= 1)
-        return f_zeros(t, X_INTS(n < 0 ? 0 : n), dtype);
+    if (n <= 1) return f_zeros(t, X_INTS(n < 0 ? 0 : n), dtype);
     double bound = (double)(n - 1) / (double)n;
-    if (corners)
-        return linspace(t, x_int(-1), x_int(1), n, dtype);
+    if (corners) return linspace(t, x_int(-1), x_int(1), n, dtype);
     return linspace(t, x_float(-bound), x_float(bound), n, dtype);
 }
 
@@ -295,9 +284,7 @@ static sc_x affine_3d(sc_trace *t, sc_x theta, const int64_t *size, bool corners
 sc_x sc_expand_affine_grid(sc_trace *t, const sc_x *a) {
     int64_t size[5];
     uint32_t rank = x_int_list(t, a[1], size, 5);
-    if (rank == 4)
-        return affine_2d(t, a[0], size[0], size[2], size[3], x_truth(a[2]));
-    if (rank == 5)
-        return affine_3d(t, a[0], size, x_truth(a[2]));
+    if (rank == 4) return affine_2d(t, a[0], size[0], size[2], size[3], x_truth(a[2]));
+    if (rank == 5) return affine_3d(t, a[0], size, x_truth(a[2]));
     return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "affine_grid needs 4 or 5 sizes");
 }

@@ -1,11 +1,11 @@
-// einsum: labels to dims, operands permuted into one common order, then multiplied pair by pair with
-// the dims that end there summed on the way. Ends with squeezing the summed dims away.
+// einsum: labels to dims, operands permuted into one common order, then multiplied pair by pair
+// with the dims that end there summed on the way. Ends with squeezing the summed dims away.
 #include "passes/expand.h"
 
-#define LABELS 52
-#define ELLIPSIS LABELS
+#define LABELS       52
+#define ELLIPSIS     LABELS
 #define OPERANDS_MAX 16
-#define DIMS_MAX 64
+#define DIMS_MAX     64
 
 typedef struct einsum {
     sc_trace *t;
@@ -17,14 +17,13 @@ typedef struct einsum {
     int8_t out[SC_RANK_MAX + 1];
     uint32_t out_count;
     bool has_arrow;
-    int32_t place[LABELS];      // where a label's dim is in the common order
+    int32_t place[LABELS];  // where a label's dim is in the common order
     uint32_t ellipsis_place;
     uint32_t rank, out_rank;
 } einsum;
 
 static int8_t label_of(char c) {
-    if (c >= 'A' && c <= 'Z')
-        return (int8_t)(c - 'A');
+    if (c >= 'A' && c <= 'Z') return (int8_t)(c - 'A');
     return c >= 'a' && c <= 'z' ? (int8_t)(c - 'a' + 26) : -1;
 }
 
@@ -39,10 +38,8 @@ static bool parse_term(sc_str text, size_t *at, int8_t *labels, uint32_t *count)
             *at += 2;
         }
         (*at)++;
-        if (c == ' ')
-            continue;
-        if (label < 0 || *count > SC_RANK_MAX - 1)
-            return false;
+        if (c == ' ') continue;
+        if (label < 0 || *count > SC_RANK_MAX - 1) return false;
         labels[(*count)++] = label;
     }
     return true;
@@ -51,14 +48,12 @@ static bool parse_term(sc_str text, size_t *at, int8_t *labels, uint32_t *count)
 static bool parse_equation(einsum *e, sc_str text, uint32_t operand_count) {
     size_t at = 0;
     for (e->count = 0; e->count < operand_count; e->count++) {
-        if (!parse_term(text, &at, e->labels[e->count], &e->label_counts[e->count]))
-            return false;
+        if (!parse_term(text, &at, e->labels[e->count], &e->label_counts[e->count])) return false;
         if (e->count + 1 < operand_count && (at >= text.size || text.data[at++] != ','))
             return false;
     }
     e->has_arrow = at + 1 < text.size && text.data[at] == '-' && text.data[at + 1] == '>';
-    if (!e->has_arrow)
-        return at == text.size;
+    if (!e->has_arrow) return at == text.size;
     at += 2;
     return parse_term(text, &at, e->out, &e->out_count) && at == text.size;
 }
@@ -68,10 +63,8 @@ static bool count_ellipsis(einsum *e) {
         uint32_t named = 0, dots = 0, rank = x_rank(e->operands[i]);
         for (uint32_t k = 0; k < e->label_counts[i]; k++)
             e->labels[i][k] == ELLIPSIS ? dots++ : named++;
-        if (dots > 1 || named > rank || (dots == 0 && named != rank))
-            return false;
-        if (dots && rank - named > e->ellipsis_rank)
-            e->ellipsis_rank = rank - named;
+        if (dots > 1 || named > rank || (dots == 0 && named != rank)) return false;
+        if (dots && rank - named > e->ellipsis_rank) e->ellipsis_rank = rank - named;
     }
     return true;
 }
@@ -80,12 +73,10 @@ static bool count_ellipsis(einsum *e) {
 static bool place_labels(einsum *e) {
     uint32_t uses[LABELS] = {0}, next = 0;
     bool placed_ellipsis = false;
-    for (uint32_t i = 0; i < LABELS; i++)
-        e->place[i] = -1;
+    for (uint32_t i = 0; i < LABELS; i++) e->place[i] = -1;
     for (uint32_t i = 0; i < e->count; i++)
         for (uint32_t k = 0; k < e->label_counts[i]; k++)
-            if (e->labels[i][k] != ELLIPSIS)
-                uses[e->labels[i][k]]++;
+            if (e->labels[i][k] != ELLIPSIS) uses[e->labels[i][k]]++;
     for (uint32_t k = 0; e->has_arrow && k < e->out_count; k++) {
         if (e->out[k] == ELLIPSIS) {
             e->ellipsis_place = next;
@@ -101,8 +92,7 @@ static bool place_labels(einsum *e) {
         next = e->ellipsis_rank;
         placed_ellipsis = true;
         for (uint32_t i = 0; i < LABELS; i++)
-            if (uses[i] == 1)
-                e->place[i] = (int32_t)next++;
+            if (uses[i] == 1) e->place[i] = (int32_t)next++;
     }
     e->out_rank = next;
     if (!placed_ellipsis) {
@@ -110,8 +100,7 @@ static bool place_labels(einsum *e) {
         next += e->ellipsis_rank;
     }
     for (uint32_t i = 0; i < LABELS; i++)
-        if (uses[i] > 0 && e->place[i] < 0)
-            e->place[i] = (int32_t)next++;
+        if (uses[i] > 0 && e->place[i] < 0) e->place[i] = (int32_t)next++;
     e->rank = next;
     return next <= SC_RANK_MAX;
 }
@@ -120,8 +109,7 @@ static bool place_labels(einsum *e) {
 static sc_x take_diagonals(einsum *e, uint32_t index, int64_t *dim_at) {
     sc_trace *t = e->t;
     sc_x x = e->operands[index];
-    for (uint32_t i = 0; i < DIMS_MAX; i++)
-        dim_at[i] = -1;
+    for (uint32_t i = 0; i < DIMS_MAX; i++) dim_at[i] = -1;
     uint32_t dim = 0;
     for (uint32_t k = 0; k < e->label_counts[index]; k++) {
         int8_t label = e->labels[index][k];
@@ -169,8 +157,7 @@ static void put(einsum *e, dim_set *set, uint32_t dim, sc_dim size) {
 }
 
 static void append(int64_t *order, uint32_t *count, const dim_set *set) {
-    for (uint32_t i = 0; i < set->count; i++)
-        order[(*count)++] = set->dims[i];
+    for (uint32_t i = 0; i < set->count; i++) order[(*count)++] = set->dims[i];
 }
 
 // The product of two operands with the dims in `ends` summed: one bmm over what both keep (batch),
@@ -182,8 +169,7 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
     int64_t la[SC_RANK_MAX], lb[SC_RANK_MAX], lo[SC_RANK_MAX], back[SC_RANK_MAX];
     uint32_t na = 0, nb = 0, no = 0, n = 0;
     bool ending[SC_RANK_MAX] = {false};
-    if (ends->count == 0)
-        return T(mul_Tensor, a, b);
+    if (ends->count == 0) return T(mul_Tensor, a, b);
     for (uint32_t i = 0; i < ends->count; i++) {
         ending[ends->dims[i]] = true;
         put(e, &sum, ends->dims[i], x_size(a, ends->dims[i]));
@@ -191,17 +177,16 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
     for (uint32_t d = 0; d < e->rank; d++) {
         sc_dim x = x_size(a, d), y = x_size(b, d);
         if (!ending[d])
-            put(e, sc_dim_is(x, 1) ? &right : sc_dim_is(y, 1) ? &left : &batch, d,
-                sc_dim_is(x, 1) ? y : x);
+            put(e,
+                sc_dim_is(x, 1)   ? &right
+                : sc_dim_is(y, 1) ? &left
+                                  : &batch,
+                d, sc_dim_is(x, 1) ? y : x);
     }
-    for (uint32_t i = 0; i < batch.count; i++)
-        out[n++] = x_size(a, batch.dims[i]);
-    for (uint32_t i = 0; i < left.count; i++)
-        out[n++] = x_size(a, left.dims[i]);
-    for (uint32_t i = 0; i < sum.count; i++)
-        out[n++] = one;
-    for (uint32_t i = 0; i < right.count; i++)
-        out[n++] = x_size(b, right.dims[i]);
+    for (uint32_t i = 0; i < batch.count; i++) out[n++] = x_size(a, batch.dims[i]);
+    for (uint32_t i = 0; i < left.count; i++) out[n++] = x_size(a, left.dims[i]);
+    for (uint32_t i = 0; i < sum.count; i++) out[n++] = one;
+    for (uint32_t i = 0; i < right.count; i++) out[n++] = x_size(b, right.dims[i]);
     append(la, &na, &batch);
     append(la, &na, &left);
     append(la, &na, &sum);
@@ -214,8 +199,7 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
     append(lo, &no, &left);
     append(lo, &no, &sum);
     append(lo, &no, &right);
-    for (uint32_t i = 0; i < no; i++)
-        back[lo[i]] = i;
+    for (uint32_t i = 0; i < no; i++) back[lo[i]] = i;
     sc_dim x_shape[3] = {batch.product, left.product, sum.product};
     sc_dim y_shape[3] = {batch.product, sum.product, right.product};
     sc_x x = f_reshape(t, f_permute(t, a, la), x_shape, 3);
@@ -245,10 +229,8 @@ static sc_x join(einsum *e, sc_x a, sc_x b, uint32_t *uses) {
             uses[d] = 0;
         }
     }
-    if (na)
-        a = f_sum(t, a, x_ints(t, only_a, na), true);
-    if (nb)
-        b = f_sum(t, b, x_ints(t, only_b, nb), true);
+    if (na) a = f_sum(t, a, x_ints(t, only_a, na), true);
+    if (nb) b = f_sum(t, b, x_ints(t, only_b, nb), true);
     return pair_product(e, a, b, &both);
 }
 
@@ -263,8 +245,7 @@ static sc_x contract(einsum *e, sc_x path) {
     uint32_t uses[SC_RANK_MAX] = {0}, count = e->count, step = 0;
     for (uint32_t i = 0; i < count; i++) {
         items[i] = arrange(e, i);
-        for (uint32_t d = 0; d < e->rank; d++)
-            uses[d] += !sc_dim_is(x_size(items[i], d), 1);
+        for (uint32_t d = 0; d < e->rank; d++) uses[d] += !sc_dim_is(x_size(items[i], d), 1);
     }
     while (count > 1 && t->status == SC_OK) {
         bool given = path.kind == SC_X_LIST;
@@ -282,19 +263,16 @@ static sc_x contract(einsum *e, sc_x path) {
         remove_at(items, &count, j);
         remove_at(items, &count, i);
         sc_x product = join(e, a, b, uses);
-        if (!given)
-            memmove(items + 1, items, count * sizeof *items);
+        if (!given) memmove(items + 1, items, count * sizeof *items);
         items[given ? count : 0] = product;
         count++;
     }
-    if (e->rank == e->out_rank)
-        return items[0];
+    if (e->rank == e->out_rank) return items[0];
     if (e->count > 1)
         return f_view(t, items[0], x_spec(items[0])->sizes,
                       x_rank(items[0]) < e->out_rank ? 0 : e->out_rank);
     int64_t sums[SC_RANK_MAX];
-    for (uint32_t d = e->out_rank; d < e->rank; d++)
-        sums[d - e->out_rank] = d;
+    for (uint32_t d = e->out_rank; d < e->rank; d++) sums[d - e->out_rank] = d;
     return f_sum(t, items[0], x_ints(t, sums, e->rank - e->out_rank), false);
 }
 
@@ -304,8 +282,7 @@ sc_x sc_expand_einsum(sc_trace *t, const sc_x *a) {
     e->t = t;
     if (count == 0 || count > OPERANDS_MAX)
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "einsum of %u operands", count);
-    for (uint32_t i = 0; i < count; i++)
-        e->operands[i] = a[1].items[i];
+    for (uint32_t i = 0; i < count; i++) e->operands[i] = a[1].items[i];
     if (!parse_equation(e, a[0].str, count) || !count_ellipsis(e) || !place_labels(e))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "einsum('" SC_STR_FMT "') does not fit its operands",

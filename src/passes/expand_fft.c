@@ -6,19 +6,15 @@
 
 // PyTorch's norm_mode: 0 none, 1 by sqrt(n), 2 by n.
 static sc_x norm_mode(sc_trace *t, sc_x norm, bool forward) {
-    if (x_is_none(norm) || sc_str_is(norm.str, "backward"))
-        return x_int(forward ? 0 : 2);
-    if (sc_str_is(norm.str, "forward"))
-        return x_int(forward ? 2 : 0);
-    if (sc_str_is(norm.str, "ortho"))
-        return x_int(1);
+    if (x_is_none(norm) || sc_str_is(norm.str, "backward")) return x_int(forward ? 0 : 2);
+    if (sc_str_is(norm.str, "forward")) return x_int(forward ? 2 : 0);
+    if (sc_str_is(norm.str, "ortho")) return x_int(1);
     return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "norm '" SC_STR_FMT "'", SC_STR_ARG(norm.str));
 }
 
 static bool keeps_length(sc_trace *t, sc_x x, sc_x n, sc_x dim) {
     uint32_t d = x_wrap(t, dim, x_rank(x));
-    if (x_is_none(n) || (n.kind == SC_X_INT && sc_dim_equal(n.dim, x_size(x, d))))
-        return true;
+    if (x_is_none(n) || (n.kind == SC_X_INT && sc_dim_equal(n.dim, x_size(x, d)))) return true;
     sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
                   "a Fourier transform of another length than its input");
     return false;
@@ -28,23 +24,19 @@ static sc_dtype complex_of(sc_dtype dtype) {
     return dtype == SC_DTYPE_F64 ? SC_DTYPE_C128 : SC_DTYPE_C64;
 }
 
-static bool is_complex(sc_x x) {
-    return sc_dtype_category(x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
-}
+static bool is_complex(sc_x x) { return sc_dtype_category(x_dtype_of(x)) == SC_CATEGORY_COMPLEX; }
 
 static sc_x wrapped_dim(sc_trace *t, sc_x x, sc_x dim) {
     return X_INTS((int64_t)x_wrap(t, dim, x_rank(x)));
 }
 
 sc_x sc_expand_fft_rfft(sc_trace *t, const sc_x *a) {
-    if (!keeps_length(t, a[0], a[1], a[2]))
-        return a[0];
+    if (!keeps_length(t, a[0], a[1], a[2])) return a[0];
     return T(_fft_r2c, a[0], wrapped_dim(t, a[0], a[2]), norm_mode(t, a[3], true), X_TRUE);
 }
 
 sc_x sc_expand_fft_fft(sc_trace *t, const sc_x *a) {
-    if (!keeps_length(t, a[0], a[1], a[2]))
-        return a[0];
+    if (!keeps_length(t, a[0], a[1], a[2])) return a[0];
     sc_x dim = wrapped_dim(t, a[0], a[2]), norm = norm_mode(t, a[3], true);
     return is_complex(a[0]) ? T(_fft_c2c, a[0], dim, norm, X_TRUE)
                             : T(_fft_r2c, a[0], dim, norm, X_FALSE);
@@ -65,12 +57,11 @@ sc_x sc_expand_fft_fft2(sc_trace *t, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
                              "a Fourier transform of another length than its input");
     sc_x x = is_complex(a[0]) ? a[0] : f_to(t, a[0], complex_of(x_dtype_of(a[0])));
-    for (uint32_t i = 0; i < 2; i++)
-        dims[i] = x_wrap(t, x_int(dims[i]), x_rank(x));
+    for (uint32_t i = 0; i < 2; i++) dims[i] = x_wrap(t, x_int(dims[i]), x_rank(x));
     return T(_fft_c2c, x, x_ints(t, dims, 2), norm_mode(t, a[3], true), X_TRUE);
 }
 
-// --- Short-time transforms -----------------------------------------------------------------------------------
+// --- Short-time transforms ----------------------------------------------------------------------
 
 // stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, ...)
 sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
@@ -82,12 +73,10 @@ sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
     bool single = x_rank(a[0]) == 1;
     sc_x x = single ? f_unsqueeze(t, a[0], 0) : a[0];
     sc_x frames = T(unfold, x, x_int(-1), x_int(n), x_int(hop));
-    if (x_is_tensor(a[4]))
-        frames = T(mul_Tensor, frames, a[4]);
+    if (x_is_tensor(a[4])) frames = T(mul_Tensor, frames, a[4]);
     sc_x out = T(_fft_r2c, frames, X_INTS(2), x_int(x_truth(a[5]) ? 1 : 0), x_bool(onesided));
     out = f_transpose(t, out, 1, 2);
-    if (single)
-        out = f_squeeze(t, out, 0);
+    if (single) out = f_squeeze(t, out, 0);
     return x_truth(a[7]) ? out : T(view_as_real, out);
 }
 
@@ -106,8 +95,7 @@ static sc_x fold_frames(sc_trace *t, sc_x frames, int64_t length, int64_t n, int
 sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
     int64_t n = x_number(a[1], 0), hop = x_number(a[2], n / 4), win = x_number(a[3], n);
     bool single = x_rank(a[0]) == 2;
-    if (n <= 0 || hop <= 0 || win != n || !x_is_tensor(a[4]) || !x_is_none(a[8]) ||
-        x_truth(a[9]))
+    if (n <= 0 || hop <= 0 || win != n || !x_is_tensor(a[4]) || !x_is_none(a[8]) || x_truth(a[9]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use win_length equal to n_fft.",
                              "this inverse short-time Fourier transform");
     sc_x x = single ? f_unsqueeze(t, a[0], 0) : a[0];

@@ -4,8 +4,7 @@
 // [None, ..., index]: an index in one dimension.
 static sc_x index_at(sc_trace *t, uint32_t dim, sc_x index) {
     sc_x items[SC_RANK_MAX];
-    for (uint32_t i = 0; i < dim; i++)
-        items[i] = X_NONE;
+    for (uint32_t i = 0; i < dim; i++) items[i] = X_NONE;
     items[dim] = index;
     return x_list(t, items, dim + 1);
 }
@@ -20,8 +19,7 @@ static sc_x put(sc_trace *t, sc_x x, sc_x dim, sc_x index, sc_x value, bool accu
 
 sc_x sc_expand_index_add(sc_trace *t, const sc_x *a) {
     sc_x source = a[3];
-    if (!(x_is_number(a[4]) && x_real(a[4], 0) == 1))
-        source = T(mul_Tensor, source, a[4]);
+    if (!(x_is_number(a[4]) && x_real(a[4], 0) == 1)) source = T(mul_Tensor, source, a[4]);
     return put(t, a[0], a[1], a[2], source, true);
 }
 
@@ -36,8 +34,7 @@ sc_x sc_expand_index_fill(sc_trace *t, const sc_x *a) {
     sc_dim sizes[SC_RANK_MAX];
     if (!x_is_tensor(value))
         value = T(scalar_tensor, value, x_dtype(x_dtype_of(x)), X_STRIDED, X_CPU, X_FALSE);
-    for (uint32_t i = 0; i < rank; i++)
-        sizes[i] = i == dim ? x_numel(t, a[2]) : x_size(x, i);
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = i == dim ? x_numel(t, a[2]) : x_size(x, i);
     return put(t, x, a[1], a[2], f_expand(t, value, sizes, rank), false);
 }
 
@@ -64,15 +61,14 @@ sc_x sc_expand_take_along_dim(sc_trace *t, const sc_x *a) {
     return T(gather, x, x_int(dim), index);
 }
 
-// --- Scattering a view back ----------------------------------------------------------------------------
+// --- Scattering a view back ---------------------------------------------------------------------
 
 sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {
     sc_x x = a[0];
     uint32_t rank = x_rank(x), dim = x_wrap(t, a[2], rank);
     int64_t shape[SC_RANK_MAX];
     sc_x index = a[3];
-    for (uint32_t i = 0; i < rank; i++)
-        shape[i] = i == dim ? -1 : 1;
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? -1 : 1;
     if (x_is_number(index) && x_number(index, 0) < 0)
         index = x_dim(sc_trace_add(t, index.dim, x_size(x, dim)));
     sc_x mask = f_arange(t, x_int(0), x_dim(x_size(x, dim)), SC_DTYPE_NONE);
@@ -92,10 +88,8 @@ sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
     order[0] = dim1;
     order[1] = dim2;
     for (uint32_t i = 0, n = 2; i < rank; i++)
-        if (i != dim1 && i != dim2)
-            order[n++] = i;
-    for (uint32_t i = 0; i < rank; i++)
-        back[order[i]] = i;
+        if (i != dim1 && i != dim2) order[n++] = i;
+    for (uint32_t i = 0; i < rank; i++) back[order[i]] = i;
     sc_x moved = f_permute(t, x, order);
     sc_x source = T(movedim_int, a[1], x_int(-1), x_int(0));
     sc_x range = f_arange(t, x_int(0), x_dim(length), SC_DTYPE_I64);
@@ -105,7 +99,7 @@ sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
     return f_contiguous(t, f_permute(t, out, back));
 }
 
-// --- Classes -----------------------------------------------------------------------------------------------
+// --- Classes ------------------------------------------------------------------------------------
 
 static void expect_all(sc_trace *t, sc_x condition, const char *message) {
     T(_assert_async_msg, T(all, condition), x_str(message));
@@ -132,8 +126,7 @@ sc_x sc_expand_isin(sc_trace *t, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "isin of rank %u in rank %u", rank, tests);
     for (uint32_t i = 0; i < rank + tests; i++)
         sizes[i] = i < rank ? x_size(a[0], i) : sc_dim_int(1);
-    for (uint32_t i = 0; i < tests; i++)
-        dims[i] = -1 - (int64_t)i;
+    for (uint32_t i = 0; i < tests; i++) dims[i] = -1 - (int64_t)i;
     sc_x wide = f_reshape(t, a[0], sizes, rank + tests);
     sc_x found = T(any_dims, T(eq_Tensor, wide, a[1]), x_ints(t, dims, tests));
     return x_truth(a[3]) ? T(logical_not, found) : found;

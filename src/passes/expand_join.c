@@ -2,18 +2,16 @@
 // meshgrid, pixel shuffles, contiguous and to.
 #include "passes/expand.h"
 
-// --- Joining ---------------------------------------------------------------------------------------------
+// --- Joining ------------------------------------------------------------------------------------
 
 sc_x sc_expand_stack(sc_trace *t, const sc_x *a) {
     sc_x first = x_at(t, a[0], 0);
     uint32_t rank = x_rank(first), count = a[0].count;
     uint32_t dim = x_wrap(t, a[1], rank + 1);
-    if (t->status != SC_OK || rank >= SC_RANK_MAX)
-        return first;
+    if (t->status != SC_OK || rank >= SC_RANK_MAX) return first;
     if (dim == rank) {
         sc_x *items = sc_new_array(t->arena, sc_x, count);
-        for (uint32_t i = 0; i < count; i++)
-            items[i] = f_unsqueeze(t, a[0].items[i], dim);
+        for (uint32_t i = 0; i < count; i++) items[i] = f_unsqueeze(t, a[0].items[i], dim);
         return T(cat, x_list(t, items, count), a[1]);
     }
     sc_dim sizes[SC_RANK_MAX + 1];
@@ -25,23 +23,19 @@ sc_x sc_expand_stack(sc_trace *t, const sc_x *a) {
 
 static sc_x at_least(sc_trace *t, sc_x x, uint32_t rank) {
     uint32_t has = x_rank(x);
-    if (has >= rank)
-        return x;
+    if (has >= rank) return x;
     if (has == 0)
         return rank == 1   ? T(reshape, x, X_INTS(1))
                : rank == 2 ? T(reshape, x, X_INTS(1, 1))
                            : T(reshape, x, X_INTS(1, 1, 1));
-    if (has == 1)
-        x = f_unsqueeze(t, x, 0);
+    if (has == 1) x = f_unsqueeze(t, x, 0);
     return rank == 3 ? f_unsqueeze(t, x, -1) : x;
 }
 
 static sc_x all_at_least(sc_trace *t, sc_x list, uint32_t rank) {
-    if (list.kind != SC_X_LIST)
-        return at_least(t, list, rank);
+    if (list.kind != SC_X_LIST) return at_least(t, list, rank);
     sc_x *items = sc_new_array(t->arena, sc_x, list.count + 1);
-    for (uint32_t i = 0; i < list.count; i++)
-        items[i] = at_least(t, list.items[i], rank);
+    for (uint32_t i = 0; i < list.count; i++) items[i] = at_least(t, list.items[i], rank);
     return x_list(t, items, list.count);
 }
 
@@ -72,7 +66,7 @@ sc_x sc_expand_column_stack(sc_trace *t, const sc_x *a) {
     return f_cat(t, items, a[0].count, 1);
 }
 
-// --- Repeating -------------------------------------------------------------------------------------------
+// --- Repeating ----------------------------------------------------------------------------------
 
 sc_x sc_expand_repeat_interleave(sc_trace *t, const sc_x *a) {
     sc_x x = x_is_none(a[2]) ? T(flatten_using_ints, a[0]) : a[0];
@@ -81,8 +75,7 @@ sc_x sc_expand_repeat_interleave(sc_trace *t, const sc_x *a) {
     if (a[1].kind != SC_X_INT || rank >= SC_RANK_MAX)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "repeat_interleave needs a count");
     sc_x wide = f_unsqueeze(t, x, (int64_t)dim + 1);
-    for (uint32_t i = 0; i <= rank; i++)
-        sizes[i] = i == dim + 1 ? a[1].dim : x_size(wide, i);
+    for (uint32_t i = 0; i <= rank; i++) sizes[i] = i == dim + 1 ? a[1].dim : x_size(wide, i);
     sc_x copy = f_clone(t, f_expand(t, wide, sizes, rank + 1));
     return T(flatten_using_ints, copy, x_int(dim), x_int((int64_t)dim + 1));
 }
@@ -90,8 +83,7 @@ sc_x sc_expand_repeat_interleave(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_tile(sc_trace *t, const sc_x *a) {
     sc_x repeats[SC_RANK_MAX];
     uint32_t given = a[1].kind == SC_X_LIST ? a[1].count : 0, rank = x_rank(a[0]);
-    if (given >= rank)
-        return T(repeat, a[0], a[1]);
+    if (given >= rank) return T(repeat, a[0], a[1]);
     for (uint32_t i = 0; i < rank; i++)
         repeats[i] = i < rank - given ? x_int(1) : a[1].items[i - (rank - given)];
     return T(repeat, a[0], x_list(t, repeats, rank));
@@ -109,8 +101,7 @@ sc_x sc_expand_roll(sc_trace *t, const sc_x *a) {
     uint32_t count = a[1].kind == SC_X_LIST ? a[1].count : 0;
     uint32_t dims = a[2].kind == SC_X_LIST ? a[2].count : 0;
     sc_x x = a[0];
-    if (sc_dim_is(x_numel(t, x), 0))
-        return T(clone, x);
+    if (sc_dim_is(x_numel(t, x), 0)) return T(clone, x);
     if (dims == 0 && count == 1) {
         sc_x flat = T(flatten_using_ints, x);
         flat = roll_one(t, flat, a[1].items[0].dim, 0);
@@ -123,7 +114,7 @@ sc_x sc_expand_roll(sc_trace *t, const sc_x *a) {
     return x;
 }
 
-// --- Grids -----------------------------------------------------------------------------------------------
+// --- Grids --------------------------------------------------------------------------------------
 
 static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
     uint32_t count = list.count;
@@ -139,8 +130,7 @@ static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t from = swapped && i < 2 ? 1 - i : i;
         int64_t shape[SC_RANK_MAX];
-        for (uint32_t d = 0; d < count; d++)
-            shape[d] = d == i ? -1 : 1;
+        for (uint32_t d = 0; d < count; d++) shape[d] = d == i ? -1 : 1;
         sc_x view = T(view, list.items[from], x_ints(t, shape, count));
         outs[i] = f_expand(t, view, sizes, count);
     }
@@ -152,30 +142,26 @@ static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
     return x_list(t, outs, count);
 }
 
-sc_x sc_expand_meshgrid(sc_trace *t, const sc_x *a) {
-    return grids(t, a[0], false);
-}
+sc_x sc_expand_meshgrid(sc_trace *t, const sc_x *a) { return grids(t, a[0], false); }
 
 sc_x sc_expand_meshgrid_indexing(sc_trace *t, const sc_x *a) {
     return grids(t, a[0], sc_str_is(a[1].str, "xy"));
 }
 
 sc_x sc_expand_cartesian_prod(sc_trace *t, const sc_x *a) {
-    if (a[0].count == 1)
-        return a[0].items[0];
+    if (a[0].count == 1) return a[0].items[0];
     sc_x list = grids(t, a[0], false);
     sc_x *items = sc_new_array(t->arena, sc_x, list.count + 1);
-    for (uint32_t i = 0; i < list.count; i++)
-        items[i] = T(flatten_using_ints, x_at(t, list, i));
+    for (uint32_t i = 0; i < list.count; i++) items[i] = T(flatten_using_ints, x_at(t, list, i));
     return T(stack, x_list(t, items, list.count), x_int(1));
 }
 
-// --- Pixels ----------------------------------------------------------------------------------------------
+// --- Pixels -------------------------------------------------------------------------------------
 
 static sc_x pixel_result(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank, sc_x like) {
     sc_x out = f_reshape(t, x, sizes, rank);
-    sc_memory_format format = rank == 4 ? sc_spec_suggested_format(t->exprs, x_spec(like))
-                                        : SC_MEMORY_FORMAT_CONTIGUOUS;
+    sc_memory_format format =
+        rank == 4 ? sc_spec_suggested_format(t->exprs, x_spec(like)) : SC_MEMORY_FORMAT_CONTIGUOUS;
     return T(clone, out, x_format(format));
 }
 
@@ -198,8 +184,7 @@ sc_x sc_expand_pixel_shuffle(sc_trace *t, const sc_x *a) {
     wide[batch + 3] = spec->sizes[batch + 1];
     wide[batch + 4] = spec->sizes[batch + 2];
     static const uint8_t moved[5] = {0, 3, 1, 4, 2};
-    for (uint32_t i = 0; i < 5; i++)
-        order[batch + i] = batch + moved[i];
+    for (uint32_t i = 0; i < 5; i++) order[batch + i] = batch + moved[i];
     sc_x x = f_view(t, a[0], wide, rank + 2);
     return pixel_result(t, f_permute(t, x, order), out, rank, a[0]);
 }
@@ -223,8 +208,7 @@ sc_x sc_expand_pixel_unshuffle(sc_trace *t, const sc_x *a) {
     wide[batch + 3] = out[batch + 2];
     wide[batch + 2] = wide[batch + 4] = factor;
     static const uint8_t moved[5] = {0, 2, 4, 1, 3};
-    for (uint32_t i = 0; i < 5; i++)
-        order[batch + i] = batch + moved[i];
+    for (uint32_t i = 0; i < 5; i++) order[batch + i] = batch + moved[i];
     sc_x x = f_view(t, a[0], wide, rank + 2);
     return pixel_result(t, f_permute(t, x, order), out, rank, a[0]);
 }
@@ -241,25 +225,20 @@ sc_x sc_expand_channel_shuffle(sc_trace *t, const sc_x *a) {
     wide[2] = sc_trace_floordiv(t, spec->sizes[1], sc_dim_int(groups));
     for (uint32_t i = 0; i <= rank; i++) {
         order[i] = i == 1 ? 2 : i == 2 ? 1 : i;
-        if (i > 2)
-            wide[i] = spec->sizes[i - 1];
+        if (i > 2) wide[i] = spec->sizes[i - 1];
     }
     sc_x x = f_permute(t, f_view(t, a[0], wide, rank + 1), order);
     return f_reshape(t, x, spec->sizes, rank);
 }
 
-// --- Layout and dtype ------------------------------------------------------------------------------------
+// --- Layout and dtype ---------------------------------------------------------------------------
 
 static bool has_format(sc_trace *t, sc_x x, sc_memory_format format) {
     switch (format) {
-    case SC_MEMORY_FORMAT_CHANNELS_LAST:
-        return sc_spec_is_channels_last(t->exprs, x_spec(x));
-    case SC_MEMORY_FORMAT_CHANNELS_LAST_3D:
-        return sc_spec_is_channels_last_3d(t->exprs, x_spec(x));
-    case SC_MEMORY_FORMAT_CONTIGUOUS:
-        return x_is_contiguous(t, x);
-    case SC_MEMORY_FORMAT_PRESERVE:
-        break;
+    case SC_MEMORY_FORMAT_CHANNELS_LAST: return sc_spec_is_channels_last(t->exprs, x_spec(x));
+    case SC_MEMORY_FORMAT_CHANNELS_LAST_3D: return sc_spec_is_channels_last_3d(t->exprs, x_spec(x));
+    case SC_MEMORY_FORMAT_CONTIGUOUS: return x_is_contiguous(t, x);
+    case SC_MEMORY_FORMAT_PRESERVE: break;
     }
     return true;
 }
@@ -272,12 +251,9 @@ sc_x sc_expand_contiguous(sc_trace *t, const sc_x *a) {
 // A call that changes nothing is its input; else _to_copy with exactly what was asked for.
 static sc_x to_copy(sc_trace *t, sc_x x, sc_x dtype, sc_x layout, sc_x device, sc_x copy,
                     sc_x format) {
-    bool changes = x_truth(copy) ||
-                   (dtype.kind == SC_X_DTYPE && dtype.code != x_dtype_of(x)) ||
-                   (format.kind == SC_X_FORMAT &&
-                    !has_format(t, x, (sc_memory_format)format.code));
-    if (!changes)
-        return x;
+    bool changes = x_truth(copy) || (dtype.kind == SC_X_DTYPE && dtype.code != x_dtype_of(x)) ||
+                   (format.kind == SC_X_FORMAT && !has_format(t, x, (sc_memory_format)format.code));
+    if (!changes) return x;
     return T(_to_copy, x, dtype, layout, device, X_NONE, X_FALSE, format);
 }
 
@@ -302,7 +278,6 @@ sc_x sc_expand_type_as(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_real(sc_trace *t, const sc_x *a) {
-    if (sc_dtype_category(x_dtype_of(a[0])) != SC_CATEGORY_COMPLEX)
-        return a[0];
+    if (sc_dtype_category(x_dtype_of(a[0])) != SC_CATEGORY_COMPLEX) return a[0];
     return f_select(t, T(view_as_real, a[0]), x_rank(a[0]), 0);
 }

@@ -2,7 +2,7 @@
 // a parameter that wants a gradient, exactly as PyTorch decides it; see should_fold.
 #include "passes/expand.h"
 
-// --- matmul ----------------------------------------------------------------------------------------------
+// --- matmul -------------------------------------------------------------------------------------
 
 static bool requires_grad(sc_x x) { return x_spec(x)->requires_grad; }
 
@@ -21,12 +21,9 @@ static bool is_packed(sc_trace *t, sc_x x) {
 // May the batch of the larger operand be folded into rows, so that one mm does?
 static bool should_fold(sc_trace *t, sc_x a, sc_x b) {
     sc_x big = x_rank(a) >= x_rank(b) ? a : b, small = x_rank(a) >= x_rank(b) ? b : a;
-    if (x_rank(big) < 3 || x_rank(small) > 2)
-        return false;
-    if (requires_grad(small))
-        return true;
-    if (x_rank(a) == 2)
-        return false;
+    if (x_rank(big) < 3 || x_rank(small) > 2) return false;
+    if (requires_grad(small)) return true;
+    if (x_rank(a) == 2) return false;
     return sc_dim_is(x_numel(t, big), 0) || is_packed(t, big);
 }
 
@@ -41,11 +38,9 @@ static sc_x matmul_folded(sc_trace *t, sc_x a, sc_x b) {
     folded[0] = sc_trace_product(t, out, rank);
     folded[1] = spec->sizes[rank];
     bool is_matrix = x_rank(small) == 2;
-    if (is_matrix)
-        out[rank++] = x_size(small, 1);
+    if (is_matrix) out[rank++] = x_size(small, 1);
     sc_x rows = f_reshape(t, big, folded, 2);
-    if (!is_matrix)
-        return T(_unsafe_view, T(mv, rows, small), x_dims(t, out, rank));
+    if (!is_matrix) return T(_unsafe_view, T(mv, rows, small), x_dims(t, out, rank));
     sc_x result = T(_unsafe_view, T(mm, rows, small), x_dims(t, out, rank));
     return swapped ? f_contiguous(t, T(mT, result)) : result;
 }
@@ -79,8 +74,8 @@ static sc_x matmul_batched(sc_trace *t, sc_x a, sc_x b) {
     uint32_t ra = x_rank(a), rb = x_rank(b);
     sc_dim batch[SC_RANK_MAX];
     sc_dim left[2] = {ra > 1 ? x_size(a, -2) : sc_dim_int(1), x_size(a, -1)};
-    sc_dim right[2] = {rb > 1 ? x_size(b, -2) : x_size(b, -1), rb > 1 ? x_size(b, -1)
-                                                                      : sc_dim_int(1)};
+    sc_dim right[2] = {rb > 1 ? x_size(b, -2) : x_size(b, -1),
+                       rb > 1 ? x_size(b, -1) : sc_dim_int(1)};
     uint32_t rank = broadcast_batch(a, b, batch);
     sc_dim product = sc_trace_product(t, batch, rank);
     sc_x x = batched(t, a, batch, rank, product, left, 2);
@@ -90,12 +85,9 @@ static sc_x matmul_batched(sc_trace *t, sc_x a, sc_x b) {
     else
         y = batched(t, b, batch, rank, product, right, 2);
     sc_x result = T(bmm, x, y);
-    if (rb == 1)
-        result = f_squeeze(t, result, -1);
-    if (ra > 1)
-        batch[rank++] = left[0];
-    if (rb > 1)
-        batch[rank++] = right[1];
+    if (rb == 1) result = f_squeeze(t, result, -1);
+    if (ra > 1) batch[rank++] = left[0];
+    if (rb > 1) batch[rank++] = right[1];
     return f_view(t, result, batch, rank);
 }
 
@@ -103,16 +95,11 @@ sc_x f_matmul(sc_trace *t, sc_x a, sc_x b) {
     uint32_t ra = x_rank(a), rb = x_rank(b);
     if (ra == 0 || rb == 0)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "matmul of a rank-0 tensor");
-    if (ra == 1 && rb == 1)
-        return T(dot, a, b);
-    if (ra == 2 && rb == 1)
-        return T(mv, a, b);
-    if (ra == 1 && rb == 2)
-        return f_squeeze(t, T(mm, f_unsqueeze(t, a, 0), b), 0);
-    if (ra == 2 && rb == 2)
-        return T(mm, a, b);
-    if (should_fold(t, a, b))
-        return matmul_folded(t, a, b);
+    if (ra == 1 && rb == 1) return T(dot, a, b);
+    if (ra == 2 && rb == 1) return T(mv, a, b);
+    if (ra == 1 && rb == 2) return f_squeeze(t, T(mm, f_unsqueeze(t, a, 0), b), 0);
+    if (ra == 2 && rb == 2) return T(mm, a, b);
+    if (should_fold(t, a, b)) return matmul_folded(t, a, b);
     if (ra == 3 && rb == 3 && !sc_dim_equal(x_size(a, 0), x_size(b, 0))) {
         if (sc_dim_is(x_size(a, 0), 1) && requires_grad(a))
             return f_matmul(t, f_squeeze(t, a, 0), b);
@@ -124,7 +111,7 @@ sc_x f_matmul(sc_trace *t, sc_x a, sc_x b) {
 
 sc_x sc_expand_matmul(sc_trace *t, const sc_x *a) { return f_matmul(t, a[0], a[1]); }
 
-// --- linear ----------------------------------------------------------------------------------------------
+// --- linear -------------------------------------------------------------------------------------
 
 // Rows into one dim, addmm, and back: only where that copies nothing.
 static sc_x linear_flat(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
@@ -143,11 +130,10 @@ static sc_x linear_flat(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
 sc_x f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
     uint32_t rank = x_rank(x);
     if (x_rank(weight) != 2 || rank == 0)
-        return x_is_none(bias) ? f_matmul(t, x, T(t, weight))
-                               : sc_trace_fail(t, SC_ERR_SHAPE, NULL,
-                                               "linear needs a matrix of weights");
-    if (x_is_tensor(bias) && rank == 2)
-        return T(addmm, bias, x, T(t, weight));
+        return x_is_none(bias)
+                   ? f_matmul(t, x, T(t, weight))
+                   : sc_trace_fail(t, SC_ERR_SHAPE, NULL, "linear needs a matrix of weights");
+    if (x_is_tensor(bias) && rank == 2) return T(addmm, bias, x, T(t, weight));
     if (x_is_tensor(bias) && x_rank(bias) == 1 && x_is_contiguous(t, x))
         return linear_flat(t, x, weight, bias);
     sc_x product = f_matmul(t, x, T(t, weight));
@@ -156,7 +142,7 @@ sc_x f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
 
 sc_x sc_expand_linear(sc_trace *t, const sc_x *a) { return f_linear(t, a[0], a[1], a[2]); }
 
-// --- Small products --------------------------------------------------------------------------------------
+// --- Small products -----------------------------------------------------------------------------
 
 static bool is_one(sc_x x) { return x_is_number(x) && x_real(x, 0) == 1; }
 static bool is_zero(sc_x x) { return x_is_number(x) && x_real(x, 1) == 0; }
@@ -167,33 +153,28 @@ sc_x sc_expand_outer(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
-    if (x_rank(a[0]) == 0 || x_rank(a[1]) == 0)
-        return T(mul_Tensor, a[0], a[1]);
+    if (x_rank(a[0]) == 0 || x_rank(a[1]) == 0) return T(mul_Tensor, a[0], a[1]);
     return T(tensordot, a[0], a[1], X_INTS(-1), X_INTS(-1));
 }
 
 sc_x sc_expand_baddbmm(sc_trace *t, const sc_x *a) {
     sc_x result = T(bmm, a[1], a[2]);
-    if (!is_one(a[4]))
-        result = T(mul_Tensor, result, a[4]);
-    if (is_zero(a[3]))
-        return result;
+    if (!is_one(a[4])) result = T(mul_Tensor, result, a[4]);
+    if (is_zero(a[3])) return result;
     sc_x self = is_one(a[3]) ? a[0] : T(mul_Tensor, a[0], a[3]);
     return T(add_Tensor, self, result);
 }
 
 sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
     sc_x out = T(mul_Tensor, T(mv, a[1], a[2]), a[4]);
-    if (is_zero(a[3]))
-        return out;
+    if (is_zero(a[3])) return out;
     return T(add_Tensor, out, T(mul_Tensor, a[0], a[3]));
 }
 
 sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
     sc_dim sizes[2] = {x_size(a[1], 0), x_size(a[2], 0)};
     sc_x self = f_expand(t, a[0], sizes, 2);
-    if (is_zero(a[3]))
-        return T(mul_Tensor, T(outer, a[1], a[2]), a[4]);
+    if (is_zero(a[3])) return T(mul_Tensor, T(outer, a[1], a[2]), a[4]);
     self = T(mul_Tensor, self, a[3]);
     sc_x product = T(mul_Tensor, T(outer, a[1], a[2]), a[4]);
     return T(add_Tensor, self, product);
@@ -258,18 +239,15 @@ sc_x sc_expand_linalg_cross(sc_trace *t, const sc_x *a) { return cross(t, a[0], 
 sc_x sc_expand_cross(sc_trace *t, const sc_x *a) {
     sc_x dim = a[2];
     for (uint32_t i = 0; x_is_none(dim) && i < x_rank(a[0]); i++)
-        if (sc_dim_is(x_size(a[0], i), 3))
-            dim = x_int(i);
+        if (sc_dim_is(x_size(a[0], i), 3)) dim = x_int(i);
     return cross(t, a[0], a[1], dim);
 }
 
 sc_x sc_expand_bilinear(sc_trace *t, const sc_x *a) {
     sc_dim out[SC_RANK_MAX];
     uint32_t rank = x_rank(a[0]);
-    if (rank == 0)
-        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "bilinear of a rank-0 tensor");
-    for (uint32_t i = 0; i + 1 < rank; i++)
-        out[i] = x_size(a[0], i);
+    if (rank == 0) return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "bilinear of a rank-0 tensor");
+    for (uint32_t i = 0; i + 1 < rank; i++) out[i] = x_size(a[0], i);
     out[rank - 1] = x_size(a[2], 0);
     sc_dim open = sc_dim_int(-1);
     sc_dim left[2] = {open, x_size(a[0], -1)}, right[2] = {open, x_size(a[1], -1)};
@@ -280,7 +258,7 @@ sc_x sc_expand_bilinear(sc_trace *t, const sc_x *a) {
     return x_is_tensor(a[3]) ? T(add_Tensor, result, a[3]) : result;
 }
 
-// --- tensordot -------------------------------------------------------------------------------------------
+// --- tensordot ----------------------------------------------------------------------------------
 
 sc_x sc_expand_tensordot(sc_trace *t, const sc_x *a) {
     int64_t dims1[SC_RANK_MAX], dims2[SC_RANK_MAX], p1[2 * SC_RANK_MAX], p2[2 * SC_RANK_MAX];

@@ -7,7 +7,7 @@ static sc_x reduced(sc_trace *t, sc_x loss, sc_x reduction, sc_x like) {
     return f_to(t, f_reduce_loss(t, loss, reduction), x_dtype_of(like));
 }
 
-// --- Elementwise -----------------------------------------------------------------------------------------
+// --- Elementwise --------------------------------------------------------------------------------
 
 sc_x sc_expand_mse_loss(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
@@ -22,8 +22,7 @@ sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
     double beta = x_real(a[3], 1.0);
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
     sc_x loss = T(abs, T(sub_Tensor, x, y));
-    if (beta == 0)
-        return reduced(t, loss, a[2], a[0]);
+    if (beta == 0) return reduced(t, loss, a[2], a[0]);
     sc_x small = T(lt_Scalar, loss, x_float(beta));
     sc_x square = T(mul_Tensor, T(pow_Tensor_Scalar, loss, x_int(2)), x_float(0.5));
     square = T(div_Tensor, square, x_float(beta));
@@ -58,8 +57,7 @@ sc_x sc_expand_binary_cross_entropy(sc_trace *t, const sc_x *a) {
     first = T(mul_Tensor, rest, first);
     sc_x second = log_at_least(t, T(log, x), x);
     sc_x loss = T(sub_Tensor, first, T(mul_Tensor, y, second));
-    if (x_is_tensor(a[2]))
-        loss = T(mul_Tensor, loss, a[2]);
+    if (x_is_tensor(a[2])) loss = T(mul_Tensor, loss, a[2]);
     return reduced(t, loss, a[3], a[0]);
 }
 
@@ -69,11 +67,9 @@ sc_x sc_expand_bce_with_logits(sc_trace *t, const sc_x *a) {
         log_weight = T(add_Tensor, T(mul_Tensor, T(sub_Tensor, a[3], x_int(1)), y), x_int(1));
     sc_x first = T(mul_Tensor, T(sub_Tensor, x_int(1), y), x);
     sc_x second = T(log_sigmoid, x);
-    if (x_is_tensor(log_weight))
-        second = T(mul_Tensor, log_weight, second);
+    if (x_is_tensor(log_weight)) second = T(mul_Tensor, log_weight, second);
     sc_x loss = T(sub_Tensor, first, second);
-    if (x_is_tensor(a[2]))
-        loss = T(mul_Tensor, loss, a[2]);
+    if (x_is_tensor(a[2])) loss = T(mul_Tensor, loss, a[2]);
     return f_reduce_loss(t, f_to(t, loss, x_dtype_of(y)), a[4]);
 }
 
@@ -88,7 +84,7 @@ sc_x sc_expand_kl_div(sc_trace *t, const sc_x *a) {
     return f_reduce_loss(t, loss, a[2]);
 }
 
-// --- Classes ---------------------------------------------------------------------------------------------
+// --- Classes ------------------------------------------------------------------------------------
 
 sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], target = a[1], ignored = a[4], weight = a[2];
@@ -96,10 +92,8 @@ sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
     sc_dtype index = x_dtype_of(target), dtype = x_dtype_of(x);
     if (x_is_tensor(weight)) {
         sc_dim shape[SC_RANK_MAX];
-        for (uint32_t i = 0; i < rank; i++)
-            shape[i] = i == dim ? x_size(weight, 0) : sc_dim_int(1);
-        if (rank > 1)
-            weight = f_view(t, weight, shape, rank);
+        for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? x_size(weight, 0) : sc_dim_int(1);
+        if (rank > 1) weight = f_view(t, weight, shape, rank);
         x = T(mul_Tensor, x, weight);
     }
     sc_x kept = T(ne_Scalar, target, ignored);
@@ -130,23 +124,18 @@ sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
 // More than one position per sample: the positions of all are lined up for the 2-D kernel.
 sc_x sc_expand_nll_loss_nd(sc_trace *t, const sc_x *a) {
     uint32_t rank = x_rank(a[0]);
-    if (rank == 1 || rank == 2)
-        return T(nll_loss, a[0], a[1], a[2], a[3], a[4]);
-    if (rank == 4)
-        return T(nll_loss2d, a[0], a[1], a[2], a[3], a[4]);
-    if (rank < 3)
-        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "nll_loss of a rank-0 tensor");
+    if (rank == 1 || rank == 2) return T(nll_loss, a[0], a[1], a[2], a[3], a[4]);
+    if (rank == 4) return T(nll_loss2d, a[0], a[1], a[2], a[3], a[4]);
+    if (rank < 3) return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "nll_loss of a rank-0 tensor");
     const sc_spec *spec = x_spec(a[0]);
     sc_dim one = sc_dim_int(1), open = sc_dim_int(-1), n = spec->sizes[0];
     sc_dim wide[4] = {n, spec->sizes[1], one, open}, flat[3] = {n, one, open}, out[SC_RANK_MAX];
     sc_x x = T(reshape, f_contiguous(t, a[0]), x_dims(t, wide, 4));
     sc_x target = T(reshape, f_contiguous(t, a[1]), x_dims(t, flat, 3));
     sc_x loss = T(nll_loss2d, x, target, a[2], a[3], a[4]);
-    if (x_number(a[3], 1) != 0)
-        return loss;
+    if (x_number(a[3], 1) != 0) return loss;
     out[0] = n;
-    for (uint32_t i = 2; i < rank; i++)
-        out[i - 1] = spec->sizes[i];
+    for (uint32_t i = 2; i < rank; i++) out[i - 1] = spec->sizes[i];
     return f_view(t, loss, out, rank - 1);
 }
 
@@ -163,11 +152,9 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out the class weights.",
                              "cross_entropy with probabilities and weights");
     sc_x product = T(mul_Tensor, logs, target);
-    if (x_number(a[3], 1) == 0)
-        return T(neg, f_sum(t, product, X_INTS(dim), false));
+    if (x_number(a[3], 1) == 0) return T(neg, f_sum(t, product, X_INTS(dim), false));
     sc_x total = T(neg, T(sum, product));
-    if (x_number(a[3], 1) == 2)
-        return total;
+    if (x_number(a[3], 1) == 2) return total;
     sc_dim count = sc_trace_floordiv(t, x_numel(t, a[0]), x_size(a[0], dim));
     return T(div_Scalar, total, x_dim(count));
 }
@@ -176,15 +163,14 @@ sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_rank(a[0]) == 1 ? 0 : 1;
     bool probabilities = x_rank(a[0]) == x_rank(a[1]) && x_is_float(a[1]);
     sc_x logs = T(log_softmax_int, a[0], x_int(dim));
-    if (probabilities)
-        return soft_targets(t, logs, a);
+    if (probabilities) return soft_targets(t, logs, a);
     if (x_real(a[5], 0) > 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out label_smoothing.",
                              "cross_entropy with label smoothing");
     return T(nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
 }
 
-// --- Distances -------------------------------------------------------------------------------------------
+// --- Distances ----------------------------------------------------------------------------------
 
 sc_x sc_expand_cosine_similarity(sc_trace *t, const sc_x *a) {
     sc_x both = T(broadcast_tensors, X_LIST(a[0], a[1]));

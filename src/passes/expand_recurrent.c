@@ -28,12 +28,11 @@ static layer layer_at(sc_trace *t, const recurrence *r, uint32_t index) {
         l.b_ih = x_at(t, r->params, at + 2);
         l.b_hh = x_at(t, r->params, at + 3);
     }
-    if (r->projected)
-        l.w_hr = x_at(t, r->params, at + size - 1);
+    if (r->projected) l.w_hr = x_at(t, r->params, at + size - 1);
     return l;
 }
 
-// --- Cells -----------------------------------------------------------------------------------------------
+// --- Cells --------------------------------------------------------------------------------------
 
 static state lstm_gates(sc_trace *t, sc_x gates, sc_x cell, int64_t dim) {
     sc_x parts = T(chunk, gates, x_int(4), x_int(dim));
@@ -66,12 +65,11 @@ static state step(sc_trace *t, const recurrence *r, const layer *l, sc_x in, sta
     if (r->kind != CELL_LSTM)
         return (state){.h = r->kind == CELL_TANH ? T(tanh, sum) : T(relu, sum)};
     state next = lstm_gates(t, sum, s.c, 2);
-    if (r->projected)
-        next.h = f_linear(t, next.h, l->w_hr, X_NONE);
+    if (r->projected) next.h = f_linear(t, next.h, l->w_hr, X_NONE);
     return next;
 }
 
-// --- Layers ----------------------------------------------------------------------------------------------
+// --- Layers -------------------------------------------------------------------------------------
 
 static sc_x run_layer(sc_trace *t, const recurrence *r, const layer *l, sc_x input, state *s,
                       bool reverse) {
@@ -98,15 +96,13 @@ static sc_x run_layer(sc_trace *t, const recurrence *r, const layer *l, sc_x inp
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "a recurrence over an empty sequence");
     sc_x out = f_cat(t, outs, count, 0);
     s->h = f_squeeze(t, s->h, 0);
-    if (lstm)
-        s->c = f_squeeze(t, s->c, 0);
+    if (lstm) s->c = f_squeeze(t, s->c, 0);
     return out;
 }
 
 static sc_x run_layers(sc_trace *t, const recurrence *r, sc_x input, state *states) {
     uint32_t directions = r->bidirectional ? 2 : 1;
-    if (r->batch_first)
-        input = f_transpose(t, input, 0, 1);
+    if (r->batch_first) input = f_transpose(t, input, 0, 1);
     for (uint32_t i = 0; i < r->layers && t->status == SC_OK; i++) {
         sc_x outs[2] = {X_NONE, X_NONE};
         for (uint32_t d = 0; d < directions; d++) {
@@ -120,12 +116,12 @@ static sc_x run_layers(sc_trace *t, const recurrence *r, sc_x input, state *stat
 
 static sc_x stack_states(sc_trace *t, const state *states, uint32_t count, bool cells) {
     sc_x *items = sc_new_array(t->arena, sc_x, count);
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = cells ? states[i].c : states[i].h;
+    for (uint32_t i = 0; i < count; i++) items[i] = cells ? states[i].c : states[i].h;
     return T(stack, x_list(t, items, count), x_int(0));
 }
 
 static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
+    t->unchecked = true;  // PyTorch 2.6 records final states with a dimension too many
     r->params = a[2];
     r->biases = x_truth(a[3]);
     r->layers = x_number(a[4], 0);
@@ -135,8 +131,7 @@ static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
                              "a recurrent layer with dropout in training mode");
     sc_x hs = T(unbind_int, h, x_int(0)), cs = X_NONE;
-    if (r->kind == CELL_LSTM)
-        cs = T(unbind_int, c, x_int(0));
+    if (r->kind == CELL_LSTM) cs = T(unbind_int, c, x_int(0));
     uint64_t count = (uint64_t)r->layers * (r->bidirectional ? 2 : 1);
     if (t->status != SC_OK || r->layers < 1 || hs.count != count ||
         (r->kind == CELL_LSTM && cs.count != count))
@@ -147,8 +142,7 @@ static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
         states[i] = (state){hs.items[i], r->kind == CELL_LSTM ? cs.items[i] : X_NONE};
     sc_x out = run_layers(t, r, a[0], states);
     sc_x last_h = stack_states(t, states, (uint32_t)count, false);
-    if (r->kind != CELL_LSTM)
-        return X_LIST(out, last_h);
+    if (r->kind != CELL_LSTM) return X_LIST(out, last_h);
     sc_x last_c = stack_states(t, states, (uint32_t)count, true);
     return X_LIST(out, last_h, last_c);
 }
@@ -175,7 +169,7 @@ sc_x sc_expand_rnn_relu(sc_trace *t, const sc_x *a) {
     return run(t, &r, a, a[1], X_NONE);
 }
 
-// --- Single cells ----------------------------------------------------------------------------------------
+// --- Single cells -------------------------------------------------------------------------------
 
 sc_x sc_expand_lstm_cell(sc_trace *t, const sc_x *a) {
     sc_x h = x_at(t, a[1], 0), c = x_at(t, a[1], 1);

@@ -5,7 +5,7 @@
 
 static sc_x widen(sc_trace *t, sc_x x) { return f_to(t, x, f_opmath(x_dtype_of(x))); }
 
-// --- Variance --------------------------------------------------------------------------------------------
+// --- Variance -----------------------------------------------------------------------------------
 
 // `unbiased` is correction 1 or 0, 1 when not said.
 static double correction_of(sc_x unbiased) {
@@ -42,9 +42,7 @@ sc_x sc_expand_std_dim(sc_trace *t, const sc_x *a) {
     return std(t, a[0], a[1], x_float(correction_of(a[2])), a[3]);
 }
 
-sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) {
-    return std(t, a[0], a[1], a[2], a[3]);
-}
+sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], a[1], a[2], a[3]); }
 
 static sc_x std_mean(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
     double c = x_real(correction, 1);
@@ -65,42 +63,34 @@ sc_x sc_expand_std_mean_correction(sc_trace *t, const sc_x *a) {
     return std_mean(t, a[0], a[1], a[2], a[3]);
 }
 
-// --- Norms -----------------------------------------------------------------------------------------------
+// --- Norms --------------------------------------------------------------------------------------
 
 static bool all_of_size_one(sc_trace *t, sc_x x, sc_x dims) {
-    if (dims.kind != SC_X_LIST)
-        return sc_dim_is(x_numel(t, x), 1);
+    if (dims.kind != SC_X_LIST) return sc_dim_is(x_numel(t, x), 1);
     for (uint32_t i = 0; i < dims.count; i++)
-        if (!sc_dim_is(x_size(x, x_number(dims.items[i], 0)), 1))
-            return false;
+        if (!sc_dim_is(x_size(x, x_number(dims.items[i], 0)), 1)) return false;
     return x_rank(x) > 0;
 }
 
 static sc_x wrapped(sc_trace *t, sc_x dims, uint32_t rank) {
     int64_t values[SC_RANK_MAX];
-    if (dims.kind != SC_X_LIST || dims.count == 0)
-        return X_NONE;
+    if (dims.kind != SC_X_LIST || dims.count == 0) return X_NONE;
     uint32_t count = x_int_list(t, dims, values, SC_RANK_MAX);
-    for (uint32_t i = 0; i < count; i++)
-        values[i] = x_wrap(t, x_int(values[i]), rank);
+    for (uint32_t i = 0; i < count; i++) values[i] = x_wrap(t, x_int(values[i]), rank);
     return x_ints(t, values, count);
 }
 
 // A norm over single elements is their magnitude.
 static sc_x magnitude(sc_trace *t, sc_x x, sc_x dims, bool keepdim, sc_dtype dtype) {
     x = f_to(t, T(abs, x), dtype);
-    if (keepdim || x_rank(x) == 0)
-        return x;
-    if (dims.kind != SC_X_LIST)
-        return f_select(t, T(flatten_using_ints, x), 0, 0);
+    if (keepdim || x_rank(x) == 0) return x;
+    if (dims.kind != SC_X_LIST) return f_select(t, T(flatten_using_ints, x), 0, 0);
     bool dropped[SC_RANK_MAX] = {false};
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = 0;
-    for (uint32_t i = 0; i < dims.count; i++)
-        dropped[x_number(dims.items[i], 0)] = true;
+    for (uint32_t i = 0; i < dims.count; i++) dropped[x_number(dims.items[i], 0)] = true;
     for (uint32_t d = 0; d < x_rank(x); d++)
-        if (!dropped[d])
-            sizes[rank++] = x_size(x, d);
+        if (!dropped[d]) sizes[rank++] = x_size(x, d);
     return f_contiguous(t, f_view(t, x, sizes, rank));
 }
 
@@ -113,15 +103,15 @@ static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim
     if (isinf(p)) {
         sc_x given = dims.kind == SC_X_LIST ? dims : x_dims(t, NULL, 0);
         sc_x size = T(abs, x);
-        return f_to(t, p > 0 ? T(amax, size, given, x_bool(keepdim))
-                             : T(amin, size, given, x_bool(keepdim)), result);
+        return f_to(t,
+                    p > 0 ? T(amax, size, given, x_bool(keepdim))
+                          : T(amin, size, given, x_bool(keepdim)),
+                    result);
     }
     x = f_to(t, x, f_opmath(result));
     dims = wrapped(t, dims, x_rank(x));
-    if (all_of_size_one(t, x, dims))
-        return magnitude(t, x, dims, keepdim, result);
-    if (fmod(p, 2.0) != 0)
-        x = T(abs, x);
+    if (all_of_size_one(t, x, dims)) return magnitude(t, x, dims, keepdim, result);
+    if (fmod(p, 2.0) != 0) x = T(abs, x);
     sc_x sum = f_sum(t, T(pow_Tensor_Scalar, x, order), dims, keepdim);
     return f_to(t, T(pow_Tensor_Scalar, sum, x_float(1.0 / p)), result);
 }
@@ -157,7 +147,7 @@ sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
     return T(linalg_vector_norm, a[0], order, a[2], a[3], a[4]);
 }
 
-// --- Others ----------------------------------------------------------------------------------------------
+// --- Others -------------------------------------------------------------------------------------
 
 sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]);
@@ -177,8 +167,7 @@ sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
 }
 
 static sc_x without_nan(sc_trace *t, sc_x x) {
-    if (!x_is_float(x))
-        return x;
+    if (!x_is_float(x)) return x;
     sc_x nan = T(isnan, x);
     return T(where_self, nan, f_scalar(t, x_int(0), x_dtype_of(x)), x);
 }
@@ -199,25 +188,20 @@ static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {
     sc_dim less = sc_trace_sub(t, size, sc_dim_int(1));
     sc_x first = T(slice_Tensor, x, dim, x_int(0), x_dim(less));
     sc_x second = T(slice_Tensor, x, dim, x_int(1), x_dim(size));
-    if (x_dtype_of(x) == SC_DTYPE_BOOL)
-        return T(logical_xor, second, first);
+    if (x_dtype_of(x) == SC_DTYPE_BOOL) return T(logical_xor, second, first);
     return T(sub_Tensor, second, first);
 }
 
 sc_x sc_expand_diff(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], parts[3];
     uint32_t count = 0;
-    if (x_is_tensor(a[3]))
-        parts[count++] = a[3];
+    if (x_is_tensor(a[3])) parts[count++] = a[3];
     parts[count++] = x;
-    if (x_is_tensor(a[4]))
-        parts[count++] = a[4];
-    if (count > 1)
-        x = T(cat, x_list(t, parts, count), a[2]);
+    if (x_is_tensor(a[4])) parts[count++] = a[4];
+    if (count > 1) x = T(cat, x_list(t, parts, count), a[2]);
     int64_t times = x_number(a[1], 1);
     if (times < 0 || times > 64)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diff of order %lld", (long long)times);
-    for (int64_t i = 0; i < times; i++)
-        x = diff_once(t, x, a[2]);
+    for (int64_t i = 0; i < times; i++) x = diff_once(t, x, a[2]);
     return x;
 }

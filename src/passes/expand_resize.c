@@ -3,22 +3,18 @@
 
 #include <math.h>
 
-// --- Padding ---------------------------------------------------------------------------------------------
+// --- Padding ------------------------------------------------------------------------------------
 
 sc_x sc_expand_pad(sc_trace *t, const sc_x *a) {
     uint32_t count = a[1].kind == SC_X_LIST ? a[1].count : 0;
     if (sc_str_is(a[2].str, "constant"))
         return T(constant_pad_nd, a[0], a[1], x_float(x_is_none(a[3]) ? 0.0 : x_real(a[3], 0)));
-    if (sc_str_is(a[2].str, "circular"))
-        return T(_pad_circular, a[0], a[1]);
+    if (sc_str_is(a[2].str, "circular")) return T(_pad_circular, a[0], a[1]);
     bool reflect = sc_str_is(a[2].str, "reflect");
     switch (count) {
-    case 2:
-        return reflect ? T(reflection_pad1d, a[0], a[1]) : T(replication_pad1d, a[0], a[1]);
-    case 4:
-        return reflect ? T(reflection_pad2d, a[0], a[1]) : T(replication_pad2d, a[0], a[1]);
-    case 6:
-        return reflect ? T(reflection_pad3d, a[0], a[1]) : T(replication_pad3d, a[0], a[1]);
+    case 2: return reflect ? T(reflection_pad1d, a[0], a[1]) : T(replication_pad1d, a[0], a[1]);
+    case 4: return reflect ? T(reflection_pad2d, a[0], a[1]) : T(replication_pad2d, a[0], a[1]);
+    case 6: return reflect ? T(reflection_pad3d, a[0], a[1]) : T(replication_pad3d, a[0], a[1]);
     default:
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad at most three dimensions.",
                              "this padding of %u values", count);
@@ -29,8 +25,7 @@ static sc_x padded_positions(sc_trace *t, sc_dim size, int64_t left, int64_t rig
     sc_dim end = sc_trace_add(t, size, sc_dim_int(right));
     sc_x range = f_arange(t, x_int(-left), x_dim(end), SC_DTYPE_NONE);
     sc_x last = x_dim(sc_trace_sub(t, size, sc_dim_int(1)));
-    if (!reflect)
-        return T(clamp, range, x_int(0), last);
+    if (!reflect) return T(clamp, range, x_int(0), last);
     sc_x folded = T(abs, T(sub_Tensor, last, T(abs, range)));
     return T(sub_Tensor, last, folded);
 }
@@ -45,8 +40,7 @@ static sc_x pad_by_index(sc_trace *t, const sc_x *a, bool reflect) {
     for (uint32_t i = 0; i < dims; i++) {
         uint32_t dim = rank - dims + i;
         sc_x items[SC_RANK_MAX];
-        for (uint32_t d = 0; d < rank; d++)
-            items[d] = X_NONE;
+        for (uint32_t d = 0; d < rank; d++) items[d] = X_NONE;
         int64_t left = pads[2 * (dims - 1 - i)], right = pads[2 * (dims - 1 - i) + 1];
         items[dim] = padded_positions(t, x_size(a[0], dim), left, right, reflect);
         x = T(index_Tensor, x, x_list(t, items, rank));
@@ -69,13 +63,12 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
     sc_dim sizes[SC_RANK_MAX];
     if (count % 2 || dims > rank || rank < dims + 1)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "padding of %u values", count);
-    for (uint32_t d = 0; d < rank; d++)
-        sizes[d] = x_size(a[0], d);
+    for (uint32_t d = 0; d < rank; d++) sizes[d] = x_size(a[0], d);
     for (uint32_t i = 0; i < dims; i++)
-        sizes[rank - 1 - i] = sc_trace_add(t, sizes[rank - 1 - i],
-                                           sc_dim_int(pads[2 * i] + pads[2 * i + 1]));
-    sc_x out = T(empty_memory_format, x_dims(t, sizes, rank), x_dtype(x_dtype_of(a[0])),
-                 X_STRIDED, X_CPU, X_FALSE);
+        sizes[rank - 1 - i] =
+            sc_trace_add(t, sizes[rank - 1 - i], sc_dim_int(pads[2 * i] + pads[2 * i + 1]));
+    sc_x out = T(empty_memory_format, x_dims(t, sizes, rank), x_dtype(x_dtype_of(a[0])), X_STRIDED,
+                 X_CPU, X_FALSE);
     sc_x middle = out, from = a[0];
     for (uint32_t i = 0; i < dims; i++) {
         uint32_t dim = rank - 1 - i;
@@ -105,14 +98,14 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
     return out;
 }
 
-// --- Windows as columns ------------------------------------------------------------------------------------
+// --- Windows as columns -------------------------------------------------------------------------
 
 static sc_x window_positions(sc_trace *t, sc_dim size, int64_t kernel, int64_t dilation,
                              int64_t padding, int64_t stride) {
     sc_dim blocks = sc_trace_add(t, size, sc_dim_int(2 * padding - dilation * (kernel - 1)));
     sc_x dtype = x_dtype(SC_DTYPE_I64);
-    sc_x starts = T(arange_start_step, x_int(0), x_dim(blocks), x_int(stride), dtype, X_NONE,
-                    X_CPU, X_FALSE);
+    sc_x starts =
+        T(arange_start_step, x_int(0), x_dim(blocks), x_int(stride), dtype, X_NONE, X_CPU, X_FALSE);
     starts = f_unsqueeze(t, starts, 0);
     sc_x taps = T(arange_start_step, x_int(0), x_int(kernel * dilation), x_int(dilation), dtype,
                   X_NONE, X_CPU, X_FALSE);
@@ -134,14 +127,13 @@ static bool read_window(sc_trace *t, const sc_x *a, window *w) {
 
 sc_x sc_expand_im2col(sc_trace *t, const sc_x *a) {
     window w;
-    if (!read_window(t, a + 1, &w) || x_rank(a[0]) < 3)
-        return a[0];
+    if (!read_window(t, a + 1, &w) || x_rank(a[0]) < 3) return a[0];
     bool single = x_rank(a[0]) == 3;
     sc_x x = single ? f_unsqueeze(t, a[0], 0) : a[0];
-    sc_x rows = window_positions(t, x_size(x, 2), w.kernel[0], w.dilation[0], w.padding[0],
-                                 w.stride[0]);
-    sc_x columns = window_positions(t, x_size(x, 3), w.kernel[1], w.dilation[1], w.padding[1],
-                                    w.stride[1]);
+    sc_x rows =
+        window_positions(t, x_size(x, 2), w.kernel[0], w.dilation[0], w.padding[0], w.stride[0]);
+    sc_x columns =
+        window_positions(t, x_size(x, 3), w.kernel[1], w.dilation[1], w.padding[1], w.stride[1]);
     x = T(constant_pad_nd, x, X_INTS(w.padding[1], w.padding[1], w.padding[0], w.padding[0]),
           x_float(0.0));
     rows = f_unsqueeze(t, f_unsqueeze(t, rows, -1), -1);
@@ -163,10 +155,14 @@ sc_x sc_expand_col2im(sc_trace *t, const sc_x *a) {
     sc_x x = single ? f_unsqueeze(t, a[0], 0) : a[0];
     sc_dim channels = sc_trace_floordiv(t, x_size(x, 1), sc_dim_int(w.kernel[0] * w.kernel[1]));
     for (uint32_t i = 0; i < 2; i++)
-        blocks[i] = 1 + (size[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1) /
-                            w.stride[i];
-    sc_dim wide[6] = {x_size(x, 0), channels, sc_dim_int(w.kernel[0]), sc_dim_int(w.kernel[1]),
-                      sc_dim_int(blocks[0]), sc_dim_int(blocks[1])};
+        blocks[i] =
+            1 + (size[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1) / w.stride[i];
+    sc_dim wide[6] = {x_size(x, 0),
+                      channels,
+                      sc_dim_int(w.kernel[0]),
+                      sc_dim_int(w.kernel[1]),
+                      sc_dim_int(blocks[0]),
+                      sc_dim_int(blocks[1])};
     sc_x values = T(permute, f_reshape(t, x, wide, 6), X_INTS(0, 1, 2, 4, 3, 5));
     sc_x rows = window_positions(t, sc_dim_int(size[0]), w.kernel[0], w.dilation[0], w.padding[0],
                                  w.stride[0]);
@@ -183,8 +179,7 @@ sc_x sc_expand_col2im(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_grid_sampler(sc_trace *t, const sc_x *a) {
-    if (x_rank(a[0]) == 4)
-        return T(grid_sampler_2d, a[0], a[1], a[2], a[3], a[4]);
+    if (x_rank(a[0]) == 4) return T(grid_sampler_2d, a[0], a[1], a[2], a[3], a[4]);
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Sample a 4-dimensional input.",
                          "grid_sample of a rank-%u input", x_rank(a[0]));
 }

@@ -1,17 +1,15 @@
 // Expansions that only rearrange: reshape and its relatives, permutations, splits.
 #include "passes/expand.h"
 
-// --- Reshape -------------------------------------------------------------------------------------------
+// --- Reshape ------------------------------------------------------------------------------------
 
 // A contiguous tensor is viewed with the sizes as the caller wrote them, -1 included; other views,
 // and copies, get them resolved.
 static sc_x reshape_to(sc_trace *t, sc_x x, sc_x shape) {
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank;
-    if (!f_infer_size(t, x, shape, sizes, &rank))
-        return x;
-    if (x_is_contiguous(t, x))
-        return T(view, x, shape);
+    if (!f_infer_size(t, x, shape, sizes, &rank)) return x;
+    if (x_is_contiguous(t, x)) return T(view, x, shape);
     return f_reshape(t, x, sizes, rank);
 }
 
@@ -29,18 +27,14 @@ static sc_x flatten(sc_trace *t, sc_x x, uint32_t first, uint32_t last) {
     const sc_spec *spec = x_spec(x);
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = 0;
-    if (spec->rank == 0)
-        return T(reshape, x, X_INTS(1));
-    if (first == last)
-        return x;
+    if (spec->rank == 0) return T(reshape, x, X_INTS(1));
+    if (first == last) return x;
     if (first > last)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "flatten from dimension %u to %u", first,
                              last);
-    for (uint32_t i = 0; i < first; i++)
-        sizes[rank++] = spec->sizes[i];
+    for (uint32_t i = 0; i < first; i++) sizes[rank++] = spec->sizes[i];
     sizes[rank++] = sc_trace_product(t, spec->sizes + first, last - first + 1);
-    for (uint32_t i = last + 1; i < spec->rank; i++)
-        sizes[rank++] = spec->sizes[i];
+    for (uint32_t i = last + 1; i < spec->rank; i++) sizes[rank++] = spec->sizes[i];
     return reshape_to(t, x, x_dims(t, sizes, rank));
 }
 
@@ -60,8 +54,7 @@ sc_x sc_expand_unflatten(sc_trace *t, const sc_x *a) {
     sc_dim sizes[2 * SC_RANK_MAX], known = sc_dim_int(1);
     if (a[2].kind != SC_X_LIST || a[2].count == 0 || a[2].count > SC_RANK_MAX || spec->rank == 0)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "unflatten needs sizes");
-    for (uint32_t i = 0; i < dim; i++)
-        sizes[rank++] = spec->sizes[i];
+    for (uint32_t i = 0; i < dim; i++) sizes[rank++] = spec->sizes[i];
     for (uint32_t i = 0; i < a[2].count; i++) {
         sc_dim size = a[2].items[i].kind == SC_X_INT ? a[2].items[i].dim : sc_dim_int(0);
         if (sc_dim_is(size, -1))
@@ -72,16 +65,14 @@ sc_x sc_expand_unflatten(sc_trace *t, const sc_x *a) {
     }
     if (open != UINT32_MAX && !sc_dim_is(known, 0))
         sizes[open] = sc_trace_floordiv(t, spec->sizes[dim], known);
-    for (uint32_t i = dim + 1; i < spec->rank; i++)
-        sizes[rank++] = spec->sizes[i];
+    for (uint32_t i = dim + 1; i < spec->rank; i++) sizes[rank++] = spec->sizes[i];
     return f_view(t, a[0], sizes, rank);
 }
 
 sc_x sc_expand_squeeze_all(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
     uint32_t rank = x_rank(a[0]);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = i;
+    for (uint32_t i = 0; i < rank; i++) dims[i] = i;
     return T(squeeze_dims, a[0], x_ints(t, dims, rank));
 }
 
@@ -111,23 +102,20 @@ sc_x sc_expand_broadcast_tensors(sc_trace *t, const sc_x *a) {
     for (uint32_t i = 0; i < a[0].count; i++) {
         sc_x x = a[0].items[i];
         bool same = x_rank(x) == rank;
-        for (uint32_t d = 0; d < rank && same; d++)
-            same = sc_dim_equal(x_size(x, d), sizes[d]);
+        for (uint32_t d = 0; d < rank && same; d++) same = sc_dim_equal(x_size(x, d), sizes[d]);
         outs[i] = same ? x : f_expand(t, x, sizes, rank);
     }
     return x_list(t, outs, a[0].count);
 }
 
-// --- Permutations ----------------------------------------------------------------------------------------
+// --- Permutations -------------------------------------------------------------------------------
 
 sc_x sc_expand_transpose(sc_trace *t, const sc_x *a) {
     uint32_t rank = x_rank(a[0]);
     uint32_t first = x_wrap(t, a[1], rank), second = x_wrap(t, a[2], rank);
     int64_t dims[SC_RANK_MAX];
-    if (first == second)
-        return T(alias, a[0]);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = i == first ? second : i == second ? first : i;
+    if (first == second) return T(alias, a[0]);
+    for (uint32_t i = 0; i < rank; i++) dims[i] = i == first ? second : i == second ? first : i;
     return f_permute(t, a[0], dims);
 }
 
@@ -138,8 +126,7 @@ sc_x sc_expand_t(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_numpy_T(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
     uint32_t rank = x_rank(a[0]);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = rank - 1 - i;
+    for (uint32_t i = 0; i < rank; i++) dims[i] = rank - 1 - i;
     return f_permute(t, a[0], dims);
 }
 
@@ -147,16 +134,14 @@ static sc_x movedim(sc_trace *t, sc_x x, const int64_t *from, const int64_t *to,
     int64_t source[SC_RANK_MAX], dims[SC_RANK_MAX];
     bool moved[SC_RANK_MAX] = {false};
     uint32_t rank = x_rank(x), next = 0;
-    for (uint32_t i = 0; i < SC_RANK_MAX; i++)
-        source[i] = -1;
+    for (uint32_t i = 0; i < SC_RANK_MAX; i++) source[i] = -1;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t dim = x_wrap(t, x_int(from[i]), rank);
         source[x_wrap(t, x_int(to[i]), rank)] = dim;
         moved[dim] = true;
     }
     for (uint32_t i = 0; i < rank; i++) {
-        while (source[i] < 0 && next < rank && moved[next])
-            next++;
+        while (source[i] < 0 && next < rank && moved[next]) next++;
         dims[i] = source[i] >= 0 ? source[i] : next++;
     }
     return t->status == SC_OK ? f_permute(t, x, dims) : x;
@@ -174,14 +159,12 @@ sc_x sc_expand_rot90(sc_trace *t, const sc_x *a) {
     uint32_t rank = x_rank(a[0]);
     int64_t k = ((x_number(a[1], 0) % 4) + 4) % 4;
     int64_t first = x_wrap(t, x_at(t, a[2], 0), rank), second = x_wrap(t, x_at(t, a[2], 1), rank);
-    if (k == 0)
-        return f_clone(t, a[0]);
-    if (k == 2)
-        return T(flip, a[0], X_INTS(first, second));
+    if (k == 0) return f_clone(t, a[0]);
+    if (k == 2) return T(flip, a[0], X_INTS(first, second));
     return f_transpose(t, T(flip, a[0], X_INTS(k == 1 ? second : first)), first, second);
 }
 
-// --- Splitting -------------------------------------------------------------------------------------------
+// --- Splitting ----------------------------------------------------------------------------------
 
 // Sizes of `size` elements each, the last one what is left.
 static sc_x split_sizes(sc_trace *t, sc_x x, sc_x dim, int64_t size) {
@@ -205,15 +188,13 @@ sc_x sc_expand_split(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_chunk(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_wrap(t, a[2], x_rank(a[0]));
     int64_t total = x_static_size(t, a[0], dim), chunks = x_number(a[1], 0);
-    if (chunks <= 0)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "chunk into no pieces");
+    if (chunks <= 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "chunk into no pieces");
     int64_t size = (total + chunks - 1) / chunks;
     if (size == 0) {
         sc_x *sizes = sc_new_array(t->arena, sc_x, (size_t)sc_min_i64(chunks, 65536));
-        for (int64_t i = 0; i < sc_min_i64(chunks, 65536); i++)
-            sizes[i] = x_int(0);
-        sc_x list = {.kind = SC_X_LIST, .count = (uint32_t)sc_min_i64(chunks, 65536),
-                     .items = sizes};
+        for (int64_t i = 0; i < sc_min_i64(chunks, 65536); i++) sizes[i] = x_int(0);
+        sc_x list = {
+            .kind = SC_X_LIST, .count = (uint32_t)sc_min_i64(chunks, 65536), .items = sizes};
         return T(split_with_sizes, a[0], list, a[2]);
     }
     return T(split_Tensor, a[0], x_int(size), a[2]);
@@ -223,8 +204,8 @@ static sc_x slices_at(sc_trace *t, sc_x x, uint32_t dim, const int64_t *starts, 
                       sc_x last_end) {
     sc_x *outs = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        outs[i] = f_slice(t, x, dim, x_int(starts[i]),
-                          i + 1 < count ? x_int(starts[i + 1]) : last_end);
+        outs[i] =
+            f_slice(t, x, dim, x_int(starts[i]), i + 1 < count ? x_int(starts[i + 1]) : last_end);
     return (sc_x){.kind = SC_X_LIST, .count = count, .items = outs};
 }
 
@@ -253,8 +234,7 @@ sc_x sc_expand_tensor_split_indices(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_hsplit(sc_trace *t, const sc_x *a) {
     sc_x dim = x_int(x_rank(a[0]) == 1 ? 0 : 1);
-    if (a[1].kind == SC_X_LIST)
-        return T(tensor_split_indices, a[0], a[1], dim);
+    if (a[1].kind == SC_X_LIST) return T(tensor_split_indices, a[0], a[1], dim);
     return T(tensor_split_sections, a[0], a[1], dim);
 }
 
@@ -262,12 +242,10 @@ sc_x sc_expand_hsplit(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_unbind(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_wrap(t, a[1], x_rank(a[0]));
     int64_t count = x_static_size(t, a[0], dim);
-    if (t->status != SC_OK || count == 0)
-        return x_list(t, NULL, 0);
+    if (t->status != SC_OK || count == 0) return x_list(t, NULL, 0);
     sc_x parts = sections(t, a[0], count, x_int(dim));
     sc_x *outs = sc_new_array(t->arena, sc_x, (size_t)count);
-    for (int64_t i = 0; i < count; i++)
-        outs[i] = f_squeeze(t, x_at(t, parts, (uint32_t)i), dim);
+    for (int64_t i = 0; i < count; i++) outs[i] = f_squeeze(t, x_at(t, parts, (uint32_t)i), dim);
     return (sc_x){.kind = SC_X_LIST, .count = (uint32_t)count, .items = outs};
 }
 
@@ -277,7 +255,6 @@ sc_x sc_expand_narrow(sc_trace *t, const sc_x *a) {
     if (a[2].kind != SC_X_INT || a[3].kind != SC_X_INT)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Slice with a plain integer.",
                              "narrow needs integers");
-    if (!start.expr && start.value < 0)
-        start = sc_trace_add(t, start, x_size(a[0], dim));
+    if (!start.expr && start.value < 0) start = sc_trace_add(t, start, x_size(a[0], dim));
     return T(slice_Tensor, a[0], a[1], x_dim(start), x_dim(sc_trace_add(t, start, length)));
 }

@@ -18,7 +18,7 @@
 #define ITEMS_MAX 24
 
 typedef struct text_eval {
-    sc_trace *t;        // NULL: only checking
+    sc_trace *t;  // NULL: only checking
     sc_ctx *ctx;
     const sc_op *op;
     const char *at;
@@ -32,34 +32,30 @@ static sc_x eval_expr(text_eval *e);
 static sc_x eval_block(text_eval *e);
 
 static sc_x wrong(text_eval *e, const char *mistake) {
-    if (!e->mistake)
-        e->mistake = mistake;
+    if (!e->mistake) e->mistake = mistake;
     return X_NONE;
 }
 
 static void skip_space(text_eval *e) {
-    while (*e->at == ' ' || *e->at == '\n')
-        e->at++;
+    while (*e->at == ' ' || *e->at == '\n') e->at++;
 }
 
 static bool take(text_eval *e, char c) {
     skip_space(e);
-    if (*e->at != c)
-        return false;
+    if (*e->at != c) return false;
     e->at++;
     return true;
 }
 
 static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '.' || c == ':';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == ':';
 }
 
 static sc_str take_word(text_eval *e) {
     skip_space(e);
     const char *start = e->at;
-    while (is_word(*e->at))
-        e->at++;
+    while (is_word(*e->at)) e->at++;
     return (sc_str){start, (size_t)(e->at - start)};
 }
 
@@ -82,7 +78,7 @@ static void bind(text_eval *e, sc_str name, sc_x value) {
     e->values[e->name_count++] = value;
 }
 
-// --- Casts -------------------------------------------------------------------------------------------
+// --- Casts --------------------------------------------------------------------------------------
 
 static sc_dtype promote_params(text_eval *e, bool to_real) {
     sc_promotion p = {0};
@@ -97,8 +93,7 @@ static sc_dtype promote_params(text_eval *e, bool to_real) {
 
 static sc_x eval_cast(text_eval *e, bool to_real) {
     sc_x saved[NAMES_MAX];
-    if (!e->t)
-        return eval_block(e);
+    if (!e->t) return eval_block(e);
     memcpy(saved, e->values, sizeof saved);
     sc_dtype dtype = promote_params(e, to_real);
     if (dtype == SC_DTYPE_NONE)
@@ -113,40 +108,34 @@ static sc_x eval_cast(text_eval *e, bool to_real) {
 
 static sc_x eval_scalar(text_eval *e) {
     sc_x value = eval_expr(e);
-    if (!take(e, ','))
-        return wrong(e, "scalar needs a tensor to be like");
+    if (!take(e, ',')) return wrong(e, "scalar needs a tensor to be like");
     sc_x like = eval_expr(e);
     return e->t ? f_scalar(e->t, value, x_dtype_of(like)) : X_NONE;
 }
 
-// --- Calls -------------------------------------------------------------------------------------------
+// --- Calls --------------------------------------------------------------------------------------
 
 static const sc_op *find_op(text_eval *e, sc_str name) {
     char full[96];
     int size = snprintf(full, sizeof full, "%s" SC_STR_FMT,
                         sc_str_find(name, ':') >= 0 ? "" : "aten::", SC_STR_ARG(name));
-    const sc_op *op = size > 0 && (size_t)size < sizeof full
-                          ? sc_op_find((sc_str){full, (size_t)size}) : NULL;
-    if (!op)
-        wrong(e, "an operator is not in the table");
+    const sc_op *op =
+        size > 0 && (size_t)size < sizeof full ? sc_op_find((sc_str){full, (size_t)size}) : NULL;
+    if (!op) wrong(e, "an operator is not in the table");
     return op;
 }
 
 static bool starts_keyword(const text_eval *e) {
     const char *at = e->at;
-    while (*at == ' ')
-        at++;
-    while (is_word(*at))
-        at++;
-    while (*at == ' ')
-        at++;
+    while (*at == ' ') at++;
+    while (is_word(*at)) at++;
+    while (*at == ' ') at++;
     return *at == '=';
 }
 
 static int32_t param_of(const sc_op *op, sc_str name) {
     for (uint32_t i = 0; i < op->schema->param_count; i++)
-        if (sc_str_equal(op->schema->params[i].name, name))
-            return (int32_t)i;
+        if (sc_str_equal(op->schema->params[i].name, name)) return (int32_t)i;
     return -1;
 }
 
@@ -159,18 +148,15 @@ static sc_x eval_call(text_eval *e, sc_str name) {
         if (starts_keyword(e)) {
             int32_t param = param_of(op, take_word(e));
             take(e, '=');
-            if (param < 0)
-                return wrong(e, "a keyword is not a parameter");
+            if (param < 0) return wrong(e, "a keyword is not a parameter");
             index = (uint32_t)param;
         }
         if (index >= ITEMS_MAX || index >= op->schema->param_count)
             return wrong(e, "too many arguments");
         args[index] = eval_expr(e);
-        if (index >= count)
-            count = index + 1;
+        if (index >= count) count = index + 1;
         skip_space(e);
-        if (*e->at != ')' && !take(e, ','))
-            return wrong(e, "an argument list does not end");
+        if (*e->at != ')' && !take(e, ',')) return wrong(e, "an argument list does not end");
     }
     return e->mistake || !e->t ? X_NONE : sc_trace_call(e->t, op, args, count);
 }
@@ -188,23 +174,20 @@ static sc_x eval_special(text_eval *e, sc_str name, bool *known) {
         result = x_dtype(x_dtype_of(eval_expr(e)));
     else
         *known = false;
-    if (*known && !take(e, ')'))
-        return wrong(e, "an argument list does not end");
+    if (*known && !take(e, ')')) return wrong(e, "an argument list does not end");
     return result;
 }
 
-// --- Expressions -------------------------------------------------------------------------------------
+// --- Expressions --------------------------------------------------------------------------------
 
 static sc_x eval_list(text_eval *e) {
     sc_x items[ITEMS_MAX];
     uint32_t count = 0;
     while (!e->mistake && !take(e, ']')) {
-        if (count == ITEMS_MAX)
-            return wrong(e, "a list is too long");
+        if (count == ITEMS_MAX) return wrong(e, "a list is too long");
         items[count++] = eval_expr(e);
         skip_space(e);
-        if (*e->at != ']' && !take(e, ','))
-            return wrong(e, "a list does not end");
+        if (*e->at != ']' && !take(e, ',')) return wrong(e, "a list does not end");
     }
     return e->t ? x_list(e->t, items, count) : X_NONE;
 }
@@ -212,64 +195,49 @@ static sc_x eval_list(text_eval *e) {
 static sc_x eval_number(text_eval *e) {
     skip_space(e);
     const char *start = e->at;
-    if (*e->at == '-')
-        e->at++;
-    while (is_word(*e->at) || ((*e->at == '-' || *e->at == '+') && e->at[-1] == 'e'))
-        e->at++;
+    if (*e->at == '-') e->at++;
+    while (is_word(*e->at) || ((*e->at == '-' || *e->at == '+') && e->at[-1] == 'e')) e->at++;
     sc_str text = {start, (size_t)(e->at - start)};
     int64_t i;
     double f;
-    if (sc_parse_i64(text, &i))
-        return x_int(i);
-    if (sc_parse_f64(text, &f))
-        return x_float(f);
+    if (sc_parse_i64(text, &i)) return x_int(i);
+    if (sc_parse_f64(text, &f)) return x_float(f);
     return wrong(e, "a number is malformed");
 }
 
 static sc_x eval_constant(text_eval *e, sc_str name) {
-    if (sc_str_is(name, "None"))
-        return X_NONE;
-    if (sc_str_is(name, "True") || sc_str_is(name, "False"))
-        return x_bool(name.data[0] == 'T');
-    if (sc_str_is(name, "inf"))
-        return x_float(INFINITY);
-    if (sc_str_is(name, "nan"))
-        return x_float(NAN);
-    if (sc_str_is(name, "contiguous_format"))
-        return x_format(SC_MEMORY_FORMAT_CONTIGUOUS);
-    if (sc_str_is(name, "preserve_format"))
-        return x_format(SC_MEMORY_FORMAT_PRESERVE);
+    if (sc_str_is(name, "None")) return X_NONE;
+    if (sc_str_is(name, "True") || sc_str_is(name, "False")) return x_bool(name.data[0] == 'T');
+    if (sc_str_is(name, "inf")) return x_float(INFINITY);
+    if (sc_str_is(name, "nan")) return x_float(NAN);
+    if (sc_str_is(name, "contiguous_format")) return x_format(SC_MEMORY_FORMAT_CONTIGUOUS);
+    if (sc_str_is(name, "preserve_format")) return x_format(SC_MEMORY_FORMAT_PRESERVE);
     sc_dtype dtype = sc_dtype_from_short(name);
     return dtype != SC_DTYPE_NONE ? x_dtype(dtype) : wrong(e, "a name is not known");
 }
 
 static sc_x eval_text(text_eval *e) {
     const char *start = ++e->at;
-    while (*e->at && *e->at != '\'')
-        e->at++;
+    while (*e->at && *e->at != '\'') e->at++;
     sc_str text = {start, (size_t)(e->at - start)};
     return take(e, '\'') ? (sc_x){.kind = SC_X_STR, .str = text} : wrong(e, "a text does not end");
 }
 
 static sc_x eval_word(text_eval *e) {
     sc_str name = take_word(e);
-    if (name.size == 0)
-        return wrong(e, "an expression is missing");
+    if (name.size == 0) return wrong(e, "an expression is missing");
     sc_x value;
     bool known;
     if (take(e, '(')) {
         value = eval_special(e, name, &known);
-        if (!known)
-            value = eval_call(e, name);
+        if (!known) value = eval_call(e, name);
     } else if (!find_name(e, name, &value)) {
         value = eval_constant(e, name);
     }
     while (!e->mistake && take(e, '[')) {
         int64_t index = x_number(eval_number(e), 0);
-        if (!take(e, ']'))
-            return wrong(e, "an index does not end");
-        if (e->t)
-            value = x_at(e->t, value, (uint32_t)index);
+        if (!take(e, ']')) return wrong(e, "an index does not end");
+        if (e->t) value = x_at(e->t, value, (uint32_t)index);
     }
     return value;
 }
@@ -277,20 +245,17 @@ static sc_x eval_word(text_eval *e) {
 static sc_x eval_expr(text_eval *e) {
     skip_space(e);
     char c = *e->at;
-    if (e->mistake)
-        return X_NONE;
+    if (e->mistake) return X_NONE;
     if (c == '[') {
         e->at++;
         return eval_list(e);
     }
-    if (c == '\'')
-        return eval_text(e);
+    if (c == '\'') return eval_text(e);
     if (c == '-' && e->at[1] == 'i') {
         e->at += 4;
         return x_float(-INFINITY);
     }
-    if (c == '-' || (c >= '0' && c <= '9'))
-        return eval_number(e);
+    if (c == '-' || (c >= '0' && c <= '9')) return eval_number(e);
     return eval_word(e);
 }
 
@@ -301,8 +266,7 @@ static sc_x eval_block(text_eval *e) {
         take(e, '=');
         sc_x value = eval_expr(e);
         bind(e, name, value);
-        if (!take(e, ';'))
-            return wrong(e, "a definition does not end");
+        if (!take(e, ';')) return wrong(e, "a definition does not end");
     }
     return eval_expr(e);
 }

@@ -13,8 +13,7 @@ static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t di
         else
             out[i] = (int64_t)((double)in * x_real(x_at(t, factors, i), 1));
     }
-    if (t->status == SC_OK && x_rank(x) == dims + 2)
-        return true;
+    if (t->status == SC_OK && x_rank(x) == dims + 2) return true;
     sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a rank-%u input to resize", x_rank(x));
     return false;
 }
@@ -27,14 +26,13 @@ static sc_x with_format_of(sc_trace *t, sc_x x, sc_x like) {
     return T(contiguous, x, x_format(sc_spec_suggested_format(t->exprs, x_spec(like))));
 }
 
-// --- Nearest ---------------------------------------------------------------------------------------------
+// --- Nearest ------------------------------------------------------------------------------------
 
 static sc_x nearest(sc_trace *t, const sc_x *a, double offset) {
     sc_dtype dtype = x_dtype_of(a[0]);
     int64_t sizes[3];
     uint32_t dims = x_rank(a[0]) - 2;
-    if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[2], dims, sizes))
-        return a[0];
+    if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[2], dims, sizes)) return a[0];
     sc_x x = f_to(t, a[0], f_opmath(dtype)), items[5] = {X_NONE, X_NONE};
     for (uint32_t d = 0; d < dims; d++) {
         double in = (double)x_static_size(t, x, (int64_t)d + 2), factor = factor_at(a[2], d);
@@ -42,30 +40,26 @@ static sc_x nearest(sc_trace *t, const sc_x *a, double offset) {
         sc_x at = f_arange(t, x_int(0), x_int(sizes[d]), SC_DTYPE_F32);
         at = T(mul_Tensor, T(add_Tensor, at, x_float(offset)), x_float(scale));
         at = f_to(t, at, SC_DTYPE_I64);
-        for (uint32_t i = d + 1; i < dims; i++)
-            at = f_unsqueeze(t, at, -1);
+        for (uint32_t i = d + 1; i < dims; i++) at = f_unsqueeze(t, at, -1);
         items[d + 2] = at;
     }
     sc_x out = T(index_Tensor, x, x_list(t, items, dims + 2));
-    if (x_rank(out) == 4 || x_rank(out) == 5)
-        out = with_format_of(t, out, x);
+    if (x_rank(out) == 4 || x_rank(out) == 5) out = with_format_of(t, out, x);
     return f_to(t, out, dtype);
 }
 
 sc_x sc_expand_upsample_nearest(sc_trace *t, const sc_x *a) { return nearest(t, a, 0.0); }
 sc_x sc_expand_upsample_nearest_exact(sc_trace *t, const sc_x *a) { return nearest(t, a, 0.5); }
 
-// --- Linear ----------------------------------------------------------------------------------------------
+// --- Linear -------------------------------------------------------------------------------------
 
 static double source_scale(int64_t in, int64_t out, bool corners, double factor) {
-    if (corners)
-        return out > 1 ? ((double)in - 1.0) / ((double)out - 1.0) : 0;
+    if (corners) return out > 1 ? ((double)in - 1.0) / ((double)out - 1.0) : 0;
     return factor > 0 ? 1.0 / factor : (double)in / (double)out;
 }
 
 static sc_x source_index(sc_trace *t, sc_x at, double scale, bool corners) {
-    if (corners)
-        return T(mul_Tensor, at, x_float(scale));
+    if (corners) return T(mul_Tensor, at, x_float(scale));
     at = T(mul_Tensor, T(add_Tensor, at, x_float(0.5)), x_float(scale));
     return T(sub_Tensor, at, x_float(0.5));
 }
@@ -115,13 +109,12 @@ sc_x sc_expand_upsample_linear(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = x_dtype_of(a[0]);
     uint32_t dims = x_rank(a[0]) - 2;
     int64_t sizes[3];
-    if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[3], dims, sizes))
-        return a[0];
+    if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[3], dims, sizes)) return a[0];
     sc_x x = f_to(t, a[0], f_opmath(dtype));
     return f_to(t, linear(t, x, dims, sizes, x_truth(a[2]), a[3]), dtype);
 }
 
-// --- Cubic -----------------------------------------------------------------------------------------------
+// --- Cubic --------------------------------------------------------------------------------------
 
 #define CUBIC_A (-0.75)
 
@@ -194,8 +187,7 @@ static sc_x cubic(sc_trace *t, sc_x x, const int64_t *sizes, bool corners, sc_x 
     neighbours(t, x_at_, columns);
     cubic_weights(t, x_part, wx);
     cubic_weights(t, y_part, wy);
-    for (uint32_t r = 0; r < 4; r++)
-        lines[r] = weighted_row(t, x, rows[r], columns, wx);
+    for (uint32_t r = 0; r < 4; r++) lines[r] = weighted_row(t, x, rows[r], columns, wx);
     for (uint32_t r = 0; r < 4; r++) {
         sc_x product = T(mul_Tensor, lines[r], wy[r]);
         sum = r ? T(add_Tensor, sum, product) : product;
@@ -206,8 +198,7 @@ static sc_x cubic(sc_trace *t, sc_x x, const int64_t *sizes, bool corners, sc_x 
 sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = x_dtype_of(a[0]);
     int64_t sizes[2];
-    if (!out_sizes(t, a[0], a[1], a[3], 2, sizes))
-        return a[0];
+    if (!out_sizes(t, a[0], a[1], a[3], 2, sizes)) return a[0];
     if (!x_is_float(a[0]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Resize in floating point.",
                              "bicubic resizing of integers");
@@ -215,12 +206,11 @@ sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
     return f_to(t, cubic(t, x, sizes, x_truth(a[2]), a[3]), dtype);
 }
 
-// --- Antialiased: primitives with the size worked out ------------------------------------------------------
+// --- Antialiased: primitives with the size worked out -------------------------------------------
 
 static sc_x resized_size(sc_trace *t, const sc_x *a) {
     int64_t sizes[2] = {0, 0};
-    if (a[1].kind == SC_X_LIST)
-        return a[1];
+    if (a[1].kind == SC_X_LIST) return a[1];
     out_sizes(t, a[0], a[1], a[3], 2, sizes);
     return x_ints(t, sizes, 2);
 }

@@ -8,9 +8,7 @@ sc_x f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype) {
     return T(full, sizes, value, x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
 }
 
-sc_x f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype) {
-    return f_full(t, sizes, x_int(0), dtype);
-}
+sc_x f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype) { return f_full(t, sizes, x_int(0), dtype); }
 
 sc_x f_scalar(sc_trace *t, sc_x value, sc_dtype dtype) {
     return T(scalar_tensor, value, x_dtype(dtype), X_STRIDED, X_CPU);
@@ -22,18 +20,13 @@ sc_x f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype) {
 }
 
 sc_x f_to(sc_trace *t, sc_x x, sc_dtype dtype) {
-    if (x_dtype_of(x) == dtype)
-        return x;
+    if (x_dtype_of(x) == dtype) return x;
     return T(_to_copy, x, x_dtype(dtype));
 }
 
-sc_x f_clone(sc_trace *t, sc_x x) {
-    return T(clone, x, x_format(SC_MEMORY_FORMAT_CONTIGUOUS));
-}
+sc_x f_clone(sc_trace *t, sc_x x) { return T(clone, x, x_format(SC_MEMORY_FORMAT_CONTIGUOUS)); }
 
-sc_x f_contiguous(sc_trace *t, sc_x x) {
-    return x_is_contiguous(t, x) ? x : f_clone(t, x);
-}
+sc_x f_contiguous(sc_trace *t, sc_x x) { return x_is_contiguous(t, x) ? x : f_clone(t, x); }
 
 sc_x f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
     return T(view, x, x_dims(t, sizes, rank));
@@ -72,12 +65,9 @@ sc_x f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim) {
 
 sc_x f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction) {
     switch (x_number(reduction, 0)) {
-    case 1:
-        return T(mean, loss);
-    case 2:
-        return T(sum, loss);
-    default:
-        return loss;
+    case 1: return T(mean, loss);
+    case 2: return T(sum, loss);
+    default: return loss;
     }
 }
 
@@ -85,14 +75,12 @@ sc_dtype f_opmath(sc_dtype dtype) {
     return dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16 ? SC_DTYPE_F32 : dtype;
 }
 
-// --- Sizes ---------------------------------------------------------------------------------------------
+// --- Sizes --------------------------------------------------------------------------------------
 
 static bool is_less(sc_dim a, sc_dim b) {
     int64_t x, y;
-    if (sc_dim_equal(a, b))
-        return false;
-    if (sc_dim_hint(a, &x) && sc_dim_hint(b, &y))
-        return x < y;
+    if (sc_dim_equal(a, b)) return false;
+    if (sc_dim_hint(a, &x) && sc_dim_hint(b, &y)) return x < y;
     return sc_dim_known_le(b, a) != SC_TRI_TRUE;
 }
 
@@ -110,8 +98,7 @@ static bool chunks_fit(sc_trace *t, const sc_spec *spec, const sc_dim *sizes, ui
             continue;
         while (left > 0 && (is_less(new_count, old_count) || sc_dim_is(sizes[left - 1], 1)))
             new_count = sc_dim_mul(e, new_count, sizes[--left]);
-        if (!sc_dim_equal(new_count, old_count))
-            return false;
+        if (!sc_dim_equal(new_count, old_count)) return false;
         if (d > 0) {
             base = spec->strides[d - 1];
             old_count = new_count = one;
@@ -122,8 +109,7 @@ static bool chunks_fit(sc_trace *t, const sc_spec *spec, const sc_dim *sizes, ui
 
 bool f_view_is_legal(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
     const sc_spec *spec = x_spec(x);
-    if (spec->rank == 0 || sc_dim_is(x_numel(t, x), 0))
-        return true;
+    if (spec->rank == 0 || sc_dim_is(x_numel(t, x), 0)) return true;
     return chunks_fit(t, spec, sizes, rank);
 }
 
@@ -143,8 +129,7 @@ bool f_infer_size(sc_trace *t, sc_x x, sc_x list, sc_dim *out, uint32_t *rank) {
         else
             known = sc_dim_is(known, 1) ? out[i] : sc_trace_mul(t, known, out[i]);
     }
-    if (open < 0)
-        return t->status == SC_OK;
+    if (open < 0) return t->status == SC_OK;
     const sc_spec *spec = x_spec(x);
     sc_dim total = sc_trace_product(t, spec->sizes, spec->rank);
     if (sc_dim_is(known, 0))
@@ -155,7 +140,6 @@ bool f_infer_size(sc_trace *t, sc_x x, sc_x list, sc_dim *out, uint32_t *rank) {
 }
 
 sc_x f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
-    if (t->status != SC_OK || f_view_is_legal(t, x, sizes, rank))
-        return f_view(t, x, sizes, rank);
+    if (t->status != SC_OK || f_view_is_legal(t, x, sizes, rank)) return f_view(t, x, sizes, rank);
     return T(_unsafe_view, f_clone(t, x), x_dims(t, sizes, rank));
 }

@@ -8,9 +8,7 @@
 // Expansions call each other a handful of levels deep; more is a cycle in the table.
 #define DEPTH_MAX 64
 
-static sc_x poison(sc_trace *t) {
-    return (sc_x){.kind = SC_X_TENSOR, .tensor = &t->poison};
-}
+static sc_x poison(sc_trace *t) { return (sc_x){.kind = SC_X_TENSOR, .tensor = &t->poison}; }
 
 sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...) {
     if (t->status == SC_OK) {
@@ -24,20 +22,17 @@ sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *fo
     return poison(t);
 }
 
-// --- Symbols ---------------------------------------------------------------------------------------
+// --- Symbols ------------------------------------------------------------------------------------
 
 void sc_trace_note_symbol(sc_trace *t, sc_dim dim, sc_value *value) {
-    if (dim.expr)
-        sc_imap_add(&t->symbols, SC_PTR_KEY(dim.expr), SC_PTR_KEY(value));
+    if (dim.expr) sc_imap_add(&t->symbols, SC_PTR_KEY(dim.expr), SC_PTR_KEY(value));
 }
 
 void sc_trace_note_sizes(sc_trace *t, sc_value *value) {
-    if (value->type != SC_VALUE_TENSOR)
-        return;
+    if (value->type != SC_VALUE_TENSOR) return;
     for (uint32_t i = 0; i < value->spec.rank; i++) {
         const sc_expr *expr = value->spec.sizes[i].expr;
-        if (!expr || sc_imap_find(&t->symbols, SC_PTR_KEY(expr)))
-            continue;
+        if (!expr || sc_imap_find(&t->symbols, SC_PTR_KEY(expr))) continue;
         if (sc_imap_add(&t->providers, SC_PTR_KEY(expr), t->sizes.count)) {
             uint32_t index = t->sizes.count;
             sc_vec_reserve(t->arena, &t->sizes, index + 1);
@@ -57,14 +52,12 @@ static sc_x record_size(sc_trace *t, sc_value *value, int64_t dim) {
 // The value that holds a symbolic integer, read off a tensor when nothing computed it yet.
 static sc_value *materialise(sc_trace *t, sc_dim dim) {
     uint64_t *known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
-    if (known)
-        return (sc_value *)(uintptr_t)*known;
+    if (known) return (sc_value *)(uintptr_t)*known;
     uint64_t *provider = sc_imap_find(&t->providers, SC_PTR_KEY(dim.expr));
     if (provider) {
         record_size(t, t->sizes.data[*provider].value, t->sizes.data[*provider].dim);
         known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
-        if (known)
-            return (sc_value *)(uintptr_t)*known;
+        if (known) return (sc_value *)(uintptr_t)*known;
     }
     if (t->status == SC_OK) {
         sc_sb text;
@@ -77,8 +70,7 @@ static sc_value *materialise(sc_trace *t, sc_dim dim) {
 }
 
 static sc_dim compute(sc_trace *t, sc_op_id id, sc_dim a, sc_dim b, sc_dim result) {
-    if (t->status != SC_OK || !result.expr ||
-        sc_imap_find(&t->symbols, SC_PTR_KEY(result.expr)))
+    if (t->status != SC_OK || !result.expr || sc_imap_find(&t->symbols, SC_PTR_KEY(result.expr)))
         return result;
     sc_x args[2] = {x_dim(a), x_dim(b)};
     sc_trace_record(t, sc_op_get(id), args, 2);
@@ -103,15 +95,18 @@ sc_dim sc_trace_mod(sc_trace *t, sc_dim a, sc_dim b) {
 
 sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count) {
     sc_dim product = count ? dims[0] : sc_dim_int(1);
-    for (uint32_t i = 1; i < count; i++)
-        product = sc_trace_mul(t, product, dims[i]);
+    for (uint32_t i = 1; i < count; i++) product = sc_trace_mul(t, product, dims[i]);
     return product;
 }
 
 void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
     static const sc_spec none = {.dtype = SC_DTYPE_F32};
-    *t = (sc_trace){.ctx = ctx, .arena = arena, .graph = graph, .exprs = graph->method->exprs,
-                    .symbols = {.arena = arena}, .providers = {.arena = arena},
+    *t = (sc_trace){.ctx = ctx,
+                    .arena = arena,
+                    .graph = graph,
+                    .exprs = graph->method->exprs,
+                    .symbols = {.arena = arena},
+                    .providers = {.arena = arena},
                     .autocast = {.dtype = SC_DTYPE_NONE}};
     t->poison.value = sc_new(arena, sc_value);
     t->poison.value->spec = none;
@@ -133,45 +128,32 @@ void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
         sc_trace_note_sizes(t, graph->inputs.data[i]);
 }
 
-// --- Recording ---------------------------------------------------------------------------------------
+// --- Recording ----------------------------------------------------------------------------------
 
 static sc_arg to_arg(sc_trace *t, sc_arena *arena, sc_x x) {
     switch ((sc_x_kind)x.kind) {
-    case SC_X_TENSOR:
-        return sc_arg_value(x.tensor->value);
+    case SC_X_TENSOR: return sc_arg_value(x.tensor->value);
     case SC_X_INT: {
-        if (!x.dim.expr)
-            return sc_arg_int(x.dim.value);
+        if (!x.dim.expr) return sc_arg_int(x.dim.value);
         sc_value *value = materialise(t, x.dim);
         return value ? sc_arg_value(value) : sc_arg_none();
     }
-    case SC_X_FLOAT:
-        return sc_arg_float(x.f);
-    case SC_X_BOOL:
-        return sc_arg_bool(x.b);
-    case SC_X_STR:
-        return sc_arg_str(x.str);
-    case SC_X_DEVICE:
-        return (sc_arg){.kind = SC_ARG_DEVICE, .str = x.str};
-    case SC_X_DTYPE:
-        return sc_arg_dtype((sc_dtype)x.code);
-    case SC_X_LAYOUT:
-        return (sc_arg){.kind = SC_ARG_LAYOUT, .code = x.code};
-    case SC_X_FORMAT:
-        return sc_arg_format((sc_memory_format)x.code);
-    case SC_X_VALUE:
-        return sc_arg_value(x.value);
-    case SC_X_GRAPH:
-        return sc_arg_graph(x.graph);
+    case SC_X_FLOAT: return sc_arg_float(x.f);
+    case SC_X_BOOL: return sc_arg_bool(x.b);
+    case SC_X_STR: return sc_arg_str(x.str);
+    case SC_X_DEVICE: return (sc_arg){.kind = SC_ARG_DEVICE, .str = x.str};
+    case SC_X_DTYPE: return sc_arg_dtype((sc_dtype)x.code);
+    case SC_X_LAYOUT: return (sc_arg){.kind = SC_ARG_LAYOUT, .code = x.code};
+    case SC_X_FORMAT: return sc_arg_format((sc_memory_format)x.code);
+    case SC_X_VALUE: return sc_arg_value(x.value);
+    case SC_X_GRAPH: return sc_arg_graph(x.graph);
     case SC_X_LIST: {
         sc_arg *items = x.count ? sc_new_array(arena, sc_arg, x.count) : NULL;
-        for (uint32_t i = 0; i < x.count; i++)
-            items[i] = to_arg(t, arena, x.items[i]);
+        for (uint32_t i = 0; i < x.count; i++) items[i] = to_arg(t, arena, x.items[i]);
         return sc_arg_list(items, x.count);
     }
     case SC_X_NONE:
-    case SC_X_END:
-        break;
+    case SC_X_END: break;
     }
     return sc_arg_none();
 }
@@ -179,8 +161,7 @@ static sc_arg to_arg(sc_trace *t, sc_arena *arena, sc_x x) {
 sc_arg sc_trace_arg(sc_trace *t, sc_x x) { return to_arg(t, t->arena, x); }
 
 sc_x sc_trace_number(sc_trace *t, sc_value *value) {
-    if (value->type == SC_VALUE_NONE)
-        return X_NONE;
+    if (value->type == SC_VALUE_NONE) return X_NONE;
     if (value->type == SC_VALUE_INT && value->has_dim) {
         sc_trace_note_symbol(t, value->dim, value);
         return x_dim(value->dim);
@@ -189,8 +170,7 @@ sc_x sc_trace_number(sc_trace *t, sc_value *value) {
 }
 
 static sc_x plain_result(sc_trace *t, sc_value *value) {
-    if (value->type != SC_VALUE_TENSOR)
-        return sc_trace_number(t, value);
+    if (value->type != SC_VALUE_TENSOR) return sc_trace_number(t, value);
     sc_trace_note_sizes(t, value);
     sc_traced *tensor = sc_new(t->arena, sc_traced);
     tensor->value = value;
@@ -214,8 +194,7 @@ static void adopt_symbols(const sc_node *source, sc_node *node) {
                         value->spec.dtype == recorded->spec.dtype;
             for (uint32_t d = 0; fits && d < value->spec.rank; d++) {
                 sc_dim a = value->spec.sizes[d], b = recorded->spec.sizes[d];
-                if (sc_dim_equal(a, b))
-                    continue;
+                if (sc_dim_equal(a, b)) continue;
                 invented = true;
                 fits = is_unbacked(a);
             }
@@ -240,8 +219,7 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
         if (list[i].kind == SC_ARG_GRAPH && t->status == SC_OK)
             list[i].graph = t->trace_body(t, list[i].graph);
     }
-    if (t->status != SC_OK)
-        return poison(t);
+    if (t->status != SC_OK) return poison(t);
     if (++t->recorded > ctx->limits.node_max)
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "more than %llu nodes (limits.node_max)",
                              (unsigned long long)ctx->limits.node_max);
@@ -255,43 +233,34 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
         adopt_symbols(t->source, node);
     const sc_schema *schema = op->schema;
     bool is_list = schema->return_count == 1 && schema->returns[0].is_list;
-    if (node->out_count == 1 && !is_list)
-        return plain_result(t, node->outs[0]);
+    if (node->out_count == 1 && !is_list) return plain_result(t, node->outs[0]);
     sc_x *outs = sc_new_array(t->arena, sc_x, node->out_count ? node->out_count : 1);
-    for (uint32_t i = 0; i < node->out_count; i++)
-        outs[i] = plain_result(t, node->outs[i]);
+    for (uint32_t i = 0; i < node->out_count; i++) outs[i] = plain_result(t, node->outs[i]);
     return (sc_x){.kind = SC_X_LIST, .count = node->out_count, .items = outs};
 }
 
 sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
-    if (t->status != SC_OK)
-        return poison(t);
+    if (t->status != SC_OK) return poison(t);
     sc_mark mark = sc_arena_mark(t->ctx->scratch);
     sc_x result = record_args(t, op, args, count);
     sc_arena_rewind(t->ctx->scratch, mark);
     return result;
 }
 
-// --- Calls ---------------------------------------------------------------------------------------------
+// --- Calls --------------------------------------------------------------------------------------
 
 static sc_x default_value(sc_trace *t, const sc_param *param) {
     switch (param->default_kind) {
     case SC_DEFAULT_INT:
         return param->type == SC_PARAM_DTYPE ? x_dtype((sc_dtype)param->default_int)
                                              : x_int(param->default_int);
-    case SC_DEFAULT_FLOAT:
-        return x_float(param->default_float);
-    case SC_DEFAULT_BOOL:
-        return x_bool(param->default_int != 0);
-    case SC_DEFAULT_STR:
-        return (sc_x){.kind = SC_X_STR, .str = param->default_str};
-    case SC_DEFAULT_MEMORY_FORMAT:
-        return x_format((sc_memory_format)param->default_int);
-    case SC_DEFAULT_INTS:
-        return x_ints(t, param->default_ints, param->default_ints_count);
+    case SC_DEFAULT_FLOAT: return x_float(param->default_float);
+    case SC_DEFAULT_BOOL: return x_bool(param->default_int != 0);
+    case SC_DEFAULT_STR: return (sc_x){.kind = SC_X_STR, .str = param->default_str};
+    case SC_DEFAULT_MEMORY_FORMAT: return x_format((sc_memory_format)param->default_int);
+    case SC_DEFAULT_INTS: return x_ints(t, param->default_ints, param->default_ints_count);
     case SC_DEFAULT_REQUIRED:
-    case SC_DEFAULT_NONE:
-        break;
+    case SC_DEFAULT_NONE: break;
     }
     return X_NONE;
 }
@@ -301,8 +270,7 @@ static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
     if (param->is_list && param->list_size > 0 && x.kind == SC_X_INT) {
         sc_x same[SC_RANK_MAX];
         uint32_t count = param->list_size > SC_RANK_MAX ? SC_RANK_MAX : (uint32_t)param->list_size;
-        for (uint32_t i = 0; i < count; i++)
-            same[i] = x;
+        for (uint32_t i = 0; i < count; i++) same[i] = x;
         return x_list(t, same, count);
     }
     if (param->type == SC_PARAM_FLOAT && !param->is_list && x.kind == SC_X_INT && !x.dim.expr)
@@ -310,14 +278,12 @@ static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
     return x;
 }
 
-bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count,
-                       sc_x **out) {
+bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count, sc_x **out) {
     const sc_schema *schema = op->schema;
     if (t->status == SC_OK && count > schema->param_count)
         sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s takes %u arguments, not %u", op->name,
                       schema->param_count, count);
-    if (t->status != SC_OK)
-        return false;
+    if (t->status != SC_OK) return false;
     sc_x *full = sc_new_array(t->ctx->scratch, sc_x, schema->param_count + 1);
     for (uint32_t i = 0; i < schema->param_count; i++) {
         const sc_param *param = &schema->params[i];
@@ -346,27 +312,31 @@ sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, cons
 }
 
 sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
-    if (t->status != SC_OK)
-        return poison(t);
+    if (t->status != SC_OK) return poison(t);
     sc_mark mark = sc_arena_mark(t->ctx->scratch);
     const sc_expansion *how = sc_op_expansion(op);
+    bool recast = false;
     sc_x result;
     sc_x *full;
-    if (!sc_trace_complete(t, op, args, count, &full))
-        result = poison(t);
-    else if (how && (t->plain || sc_op_has(op, SC_COMPOSITE)))
+    if (!sc_trace_complete(t, op, args, count, &full)) {
+        sc_arena_rewind(t->ctx->scratch, mark);
+        return poison(t);
+    }
+    if (t->autocast.enabled && !t->plain)
+        recast = sc_trace_autocast(t, op, full, op->schema->param_count);
+    if (how && (t->plain || sc_op_has(op, SC_COMPOSITE)))
         result = sc_trace_expand(t, op, how, full);
     else if (t->plain)
         result = sc_trace_record(t, op, full, op->schema->param_count);
     else
         result = sc_trace_functional(t, op, full, op->schema->param_count);
+    if (recast) t->autocast.enabled = true;
     sc_arena_rewind(t->ctx->scratch, mark);
     return result;
 }
 
 sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args) {
     uint32_t count = 0;
-    while (args[count].kind != SC_X_END)
-        count++;
+    while (args[count].kind != SC_X_END) count++;
     return sc_trace_call(t, sc_op_get(id), args, count);
 }

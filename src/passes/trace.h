@@ -15,10 +15,10 @@ typedef struct sc_trace sc_trace;
 typedef struct sc_traced sc_traced;
 
 typedef enum sc_x_kind {
-    SC_X_END,     // terminates the argument lists of calls
+    SC_X_END,  // terminates the argument lists of calls
     SC_X_NONE,
     SC_X_TENSOR,
-    SC_X_INT,     // an expression over symbols; a node computes it only where one is needed
+    SC_X_INT,  // an expression over symbols; a node computes it only where one is needed
     SC_X_FLOAT,
     SC_X_BOOL,
     SC_X_STR,
@@ -28,47 +28,47 @@ typedef enum sc_x_kind {
     SC_X_DEVICE,
     SC_X_LIST,
     SC_X_GRAPH,
-    SC_X_VALUE    // a number that only the running program knows
+    SC_X_VALUE  // a number that only the running program knows
 } sc_x_kind;
 
 // An argument or a result.
 typedef struct sc_x {
-    uint8_t kind;             // sc_x_kind
-    uint8_t code;             // DTYPE: sc_dtype, FORMAT: sc_memory_format
-    uint32_t count;           // LIST
+    uint8_t kind;    // sc_x_kind
+    uint8_t code;    // DTYPE: sc_dtype, FORMAT: sc_memory_format
+    uint32_t count;  // LIST
     union {
         sc_traced *tensor;
-        sc_dim dim;           // INT
+        sc_dim dim;  // INT
         double f;
         bool b;
-        sc_str str;           // STR, DEVICE
+        sc_str str;  // STR, DEVICE
         const struct sc_x *items;
         sc_value *value;
-        sc_graph *graph;      // of the source: traced when the node is recorded
+        sc_graph *graph;  // of the source: traced when the node is recorded
     };
 } sc_x;
 
-// --- Aliases (alias.c) -------------------------------------------------------------------------------
+// --- Aliases (alias.c) --------------------------------------------------------------------------
 
 // How a view comes from its base: the path of view calls, innermost last.
 typedef struct sc_view {
     const struct sc_view *parent;  // NULL: applies to the base itself
     const sc_op *op;
-    const sc_x *args;              // args[0] is whatever the view is taken of
+    const sc_x *args;  // args[0] is whatever the view is taken of
     uint32_t arg_count;
-    uint32_t index;                // which result of a multi-output view
+    uint32_t index;  // which result of a multi-output view
     uint32_t depth;
 } sc_view;
 
 typedef struct sc_update {
     sc_value *value;
-    const sc_view *view;           // of the tensor that was written
+    const sc_view *view;  // of the tensor that was written
 } sc_update;
 
 // What aliases share. Writes are queued and applied to `base` when somebody reads.
 typedef struct sc_storage {
     sc_value *base;
-    uint32_t generation;           // writes so far
+    uint32_t generation;  // writes so far
     SC_VEC(sc_update) pending;
 } sc_storage;
 
@@ -78,10 +78,10 @@ struct sc_traced {
     sc_value *value;
     sc_storage *storage;
     const sc_view *view;
-    uint32_t generation;           // of the storage when `value` was derived
+    uint32_t generation;  // of the storage when `value` was derived
 };
 
-// --- The trace ---------------------------------------------------------------------------------------
+// --- The trace ----------------------------------------------------------------------------------
 
 // torch.autocast around a region: which dtype it casts to, NONE outside of one.
 typedef struct sc_autocast {
@@ -91,19 +91,24 @@ typedef struct sc_autocast {
 
 struct sc_trace {
     sc_ctx *ctx;
-    sc_arena *arena;        // lives as long as the trace
-    sc_graph *graph;        // being built
+    sc_arena *arena;  // lives as long as the trace
+    sc_graph *graph;  // being built
     sc_exprs *exprs;
-    sc_meta meta;           // of the source node under way; goes to every node recorded
+    sc_meta meta;  // of the source node under way; goes to every node recorded
     const sc_node *source;
     sc_status status;
-    uint32_t depth;         // nesting of expansions
-    uint32_t plain;         // > 0: below functionalization, views and writes are ordinary calls
+    uint32_t depth;  // nesting of expansions
+    uint32_t plain;  // > 0: below functionalization, views and writes are ordinary calls
     uint64_t recorded;
-    bool strides_differ;    // an expansion gave other strides than PyTorch recorded; see attention
-    sc_imap symbols;        // expression -> value that holds it
-    sc_imap providers;      // expression -> index into `sizes`
-    SC_VEC(struct { sc_value *value; int64_t dim; }) sizes;  // tensors that have such a size
+    bool strides_differ;  // an expansion gave other strides than PyTorch recorded; see attention
+    bool unchecked;       // of the source node: some release records its results wrongly
+    sc_imap symbols;      // expression -> value that holds it
+    sc_imap providers;    // expression -> index into `sizes`
+    SC_VEC(struct {
+        sc_value *value;
+        int64_t dim;
+    })
+    sizes;  // tensors that have such a size
     sc_autocast autocast;
     sc_traced poison;
     // Traces the body of a higher-order operator into a graph of its own.
@@ -147,6 +152,10 @@ void sc_trace_sync(sc_trace *t, sc_traced *tensor);
 void sc_trace_assign(sc_trace *t, sc_x target, sc_x value);
 sc_x sc_trace_functional(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
 
+// Casts the arguments of an operator that autocast lists, and turns autocast off: the caller turns
+// it on again after the call. False when the operator takes what comes.
+bool sc_trace_autocast(sc_trace *t, const sc_op *op, sc_x *args, uint32_t count);
+
 // Expansions (decompose.c reads the EXPAND column).
 typedef sc_x (*sc_expand_fn)(sc_trace *t, const sc_x *a);
 typedef struct sc_expansion {
@@ -160,7 +169,7 @@ sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *
 // Parses an expansion without running it: operators must exist and parameters must be known.
 sc_status sc_expand_check(sc_ctx *ctx, const sc_op *op, const char *text);
 
-// --- Symbolic integers: the node appears where the expansion computes, as in PyTorch -------------------
+// --- Symbolic integers: the node appears where the expansion computes, as in PyTorch ------------
 
 sc_dim sc_trace_add(sc_trace *t, sc_dim a, sc_dim b);
 sc_dim sc_trace_sub(sc_trace *t, sc_dim a, sc_dim b);
@@ -170,21 +179,19 @@ sc_dim sc_trace_mod(sc_trace *t, sc_dim a, sc_dim b);
 // Product from left to right; 1 for none.
 sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count);
 
-// --- Building arguments ----------------------------------------------------------------------------------
+// --- Building arguments -------------------------------------------------------------------------
 
-#define X_NONE ((sc_x){.kind = SC_X_NONE})
+#define X_NONE    ((sc_x){.kind = SC_X_NONE})
 #define X_STRIDED ((sc_x){.kind = SC_X_LAYOUT})
-#define X_CPU ((sc_x){.kind = SC_X_DEVICE, .str = {"cpu", 3}})
-#define X_TRUE ((sc_x){.kind = SC_X_BOOL, .b = true})
-#define X_FALSE ((sc_x){.kind = SC_X_BOOL, .b = false})
+#define X_CPU     ((sc_x){.kind = SC_X_DEVICE, .str = {"cpu", 3}})
+#define X_TRUE    ((sc_x){.kind = SC_X_BOOL, .b = true})
+#define X_FALSE   ((sc_x){.kind = SC_X_BOOL, .b = false})
 
 static inline sc_x x_dim(sc_dim d) { return (sc_x){.kind = SC_X_INT, .dim = d}; }
 static inline sc_x x_int(int64_t i) { return x_dim(sc_dim_int(i)); }
 static inline sc_x x_float(double f) { return (sc_x){.kind = SC_X_FLOAT, .f = f}; }
 static inline sc_x x_bool(bool b) { return (sc_x){.kind = SC_X_BOOL, .b = b}; }
-static inline sc_x x_str(const char *s) {
-    return (sc_x){.kind = SC_X_STR, .str = {s, strlen(s)}};
-}
+static inline sc_x x_str(const char *s) { return (sc_x){.kind = SC_X_STR, .str = {s, strlen(s)}}; }
 static inline sc_x x_dtype(sc_dtype d) { return (sc_x){.kind = SC_X_DTYPE, .code = (uint8_t)d}; }
 static inline sc_x x_format(sc_memory_format f) {
     return (sc_x){.kind = SC_X_FORMAT, .code = (uint8_t)f};
@@ -192,14 +199,13 @@ static inline sc_x x_format(sc_memory_format f) {
 sc_x x_list(sc_trace *t, const sc_x *items, uint32_t count);
 sc_x x_dims(sc_trace *t, const sc_dim *dims, uint32_t count);
 sc_x x_ints(sc_trace *t, const int64_t *values, uint32_t count);
-#define X_LIST(...)                             \
-    x_list(t, (const sc_x[]){__VA_ARGS__},      \
-           (uint32_t)SC_COUNT_OF(((const sc_x[]){__VA_ARGS__})))
-#define X_INTS(...)                             \
-    x_ints(t, (const int64_t[]){__VA_ARGS__},   \
+#define X_LIST(...) \
+    x_list(t, (const sc_x[]){__VA_ARGS__}, (uint32_t)SC_COUNT_OF(((const sc_x[]){__VA_ARGS__})))
+#define X_INTS(...)                           \
+    x_ints(t, (const int64_t[]){__VA_ARGS__}, \
            (uint32_t)SC_COUNT_OF(((const int64_t[]){__VA_ARGS__})))
 
-// --- Reading arguments: total functions, harmless on what a failed trace returns -------------------------
+// --- Reading arguments: total functions, harmless on what a failed trace returns ----------------
 
 static inline bool x_is_none(sc_x x) { return x.kind == SC_X_NONE; }
 static inline bool x_is_tensor(sc_x x) { return x.kind == SC_X_TENSOR; }
@@ -223,18 +229,19 @@ uint32_t x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max);
 sc_x x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
 // A size that expansions must loop over.
 int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim);
-bool x_is_float(sc_x x);        // floating point tensor
+bool x_is_float(sc_x x);  // floating point tensor
 bool x_is_contiguous(sc_trace *t, sc_x x);
 sc_dim x_numel(sc_trace *t, sc_x x);
 
-// --- Phrases that many expansions share (phrases.c) -------------------------------------------------------
+// --- Phrases that many expansions share (phrases.c) ---------------------------------------------
 
 sc_x f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
 sc_x f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);
-sc_x f_scalar(sc_trace *t, sc_x value, sc_dtype dtype);  // scalar_tensor(value, dtype, strided, cpu)
+sc_x f_scalar(sc_trace *t, sc_x value,
+              sc_dtype dtype);  // scalar_tensor(value, dtype, strided, cpu)
 sc_x f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
-sc_x f_to(sc_trace *t, sc_x x, sc_dtype dtype);          // _to_copy unless it has that dtype
-sc_x f_clone(sc_trace *t, sc_x x);                       // clone(x, contiguous_format)
+sc_x f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
+sc_x f_clone(sc_trace *t, sc_x x);               // clone(x, contiguous_format)
 sc_x f_contiguous(sc_trace *t, sc_x x);
 sc_x f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
 sc_x f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);

@@ -4,22 +4,19 @@
 
 sc_x x_list(sc_trace *t, const sc_x *items, uint32_t count) {
     sc_x *copy = sc_new_array(t->arena, sc_x, count ? count : 1);
-    if (count)
-        memcpy(copy, items, count * sizeof *copy);
+    if (count) memcpy(copy, items, count * sizeof *copy);
     return (sc_x){.kind = SC_X_LIST, .count = count, .items = copy};
 }
 
 sc_x x_dims(sc_trace *t, const sc_dim *dims, uint32_t count) {
     sc_x *items = sc_new_array(t->arena, sc_x, count ? count : 1);
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = x_dim(dims[i]);
+    for (uint32_t i = 0; i < count; i++) items[i] = x_dim(dims[i]);
     return (sc_x){.kind = SC_X_LIST, .count = count, .items = items};
 }
 
 sc_x x_ints(sc_trace *t, const int64_t *values, uint32_t count) {
     sc_x *items = sc_new_array(t->arena, sc_x, count ? count : 1);
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = x_int(values[i]);
+    for (uint32_t i = 0; i < count; i++) items[i] = x_int(values[i]);
     return (sc_x){.kind = SC_X_LIST, .count = count, .items = items};
 }
 
@@ -30,20 +27,17 @@ const sc_spec *x_spec(sc_x x) {
 
 sc_dim x_size(sc_x x, int64_t dim) {
     const sc_spec *spec = x_spec(x);
-    if (dim < 0)
-        dim += spec->rank;
+    if (dim < 0) dim += spec->rank;
     return dim >= 0 && dim < spec->rank ? spec->sizes[dim] : sc_dim_int(1);
 }
 
 int64_t x_number(sc_x x, int64_t otherwise) {
-    if (x.kind == SC_X_INT && !x.dim.expr)
-        return x.dim.value;
+    if (x.kind == SC_X_INT && !x.dim.expr) return x.dim.value;
     return x.kind == SC_X_BOOL ? x.b : otherwise;
 }
 
 double x_real(sc_x x, double otherwise) {
-    if (x.kind == SC_X_FLOAT)
-        return x.f;
+    if (x.kind == SC_X_FLOAT) return x.f;
     return x_is_number(x) ? (double)x_number(x, 0) : otherwise;
 }
 
@@ -54,17 +48,14 @@ bool x_is_number(sc_x x) {
 uint32_t x_wrap(sc_trace *t, sc_x dim, uint32_t rank) {
     int64_t wrapped = x_number(dim, INT64_MIN);
     int64_t bound = rank ? rank : 1;
-    if (wrapped < 0 && wrapped != INT64_MIN)
-        wrapped += bound;
-    if (wrapped >= 0 && wrapped < bound)
-        return (uint32_t)wrapped;
+    if (wrapped < 0 && wrapped != INT64_MIN) wrapped += bound;
+    if (wrapped >= 0 && wrapped < bound) return (uint32_t)wrapped;
     sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a dimension is outside of a rank-%u tensor", rank);
     return 0;
 }
 
 sc_x x_at(sc_trace *t, sc_x list, uint32_t index) {
-    if (list.kind == SC_X_LIST && index < list.count)
-        return list.items[index];
+    if (list.kind == SC_X_LIST && index < list.count) return list.items[index];
     return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a list has no item %u", index);
 }
 
@@ -73,31 +64,27 @@ uint32_t x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max) {
         out[0] = list.dim.value;
         return 1;
     }
-    if (list.kind != SC_X_LIST)
-        return 0;
+    if (list.kind != SC_X_LIST) return 0;
     for (uint32_t i = 0; i < list.count && i < max; i++) {
         out[i] = x_number(list.items[i], 0);
         if (list.items[i].kind != SC_X_INT || list.items[i].dim.expr)
             sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
                           "a list of plain integers is needed");
     }
-    if (list.count <= max)
-        return list.count;
+    if (list.count <= max) return list.count;
     sc_trace_fail(t, SC_ERR_LIMIT, NULL, "a list has more than %u items", max);
     return max;
 }
 
 sc_x x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to) {
     const sc_spec *spec = x_spec(x);
-    if (to > spec->rank)
-        to = spec->rank;
+    if (to > spec->rank) to = spec->rank;
     return from < to ? x_dims(t, spec->sizes + from, to - from) : x_dims(t, NULL, 0);
 }
 
 int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim) {
     sc_dim size = x_size(x, dim);
-    if (!size.expr)
-        return size.value;
+    if (!size.expr) return size.value;
     sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
                   "this operator is written out once per element of a dimension, "
                   "whose size must be known");

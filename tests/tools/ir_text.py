@@ -8,20 +8,33 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 DTYPES = {
-    torch.uint8: "u8", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",
-    torch.int64: "i64", torch.float16: "f16", torch.float32: "f32", torch.float64: "f64",
-    torch.complex64: "c64", torch.complex128: "c128", torch.bool: "b8", torch.bfloat16: "bf16",
+    torch.uint8: "u8",
+    torch.int8: "i8",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.float16: "f16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.complex64: "c64",
+    torch.complex128: "c128",
+    torch.bool: "b8",
+    torch.bfloat16: "bf16",
 }
 FORMATS = {
-    torch.contiguous_format: "contiguous", torch.preserve_format: "preserve",
-    torch.channels_last: "channels_last", torch.channels_last_3d: "channels_last_3d",
+    torch.contiguous_format: "contiguous",
+    torch.preserve_format: "preserve",
+    torch.channels_last: "channels_last",
+    torch.channels_last_3d: "channels_last_3d",
 }
 INPUTS = {
-    InputKind.PARAMETER: "parameter", InputKind.BUFFER: "buffer",
+    InputKind.PARAMETER: "parameter",
+    InputKind.BUFFER: "buffer",
     InputKind.CONSTANT_TENSOR: "constant_tensor",
 }
 OUTPUTS = {
-    OutputKind.BUFFER_MUTATION: "buffer_mutation", OutputKind.USER_INPUT_MUTATION: "input_mutation",
+    OutputKind.BUFFER_MUTATION: "buffer_mutation",
+    OutputKind.USER_INPUT_MUTATION: "input_mutation",
     OutputKind.PARAMETER_MUTATION: "parameter_mutation",
 }
 
@@ -74,7 +87,9 @@ def type_of(value):
         return ": int(" + dim(value) + ")"
     if isinstance(value, torch.SymFloat):
         return ": float"
-    if isinstance(value, (torch.SymBool, bool)):
+    if isinstance(value, torch.SymBool):
+        return f": bool({value.node.expr})"
+    if isinstance(value, bool):
         return ": bool"
     if isinstance(value, int):
         return f": int({value})"
@@ -92,7 +107,9 @@ def op_name(target):
     if isinstance(target, torch._ops.HigherOrderOperator):
         return "higher_order::" + target._name
     module = getattr(target, "__module__", "")
-    return "sym::" + target.__name__ if module in ("_operator", "math", "torch") else target.__name__
+    return (
+        "sym::" + target.__name__ if module in ("_operator", "math", "torch") else target.__name__
+    )
 
 
 class Printer:
@@ -128,7 +145,15 @@ class Printer:
         parts = []
         schema = getattr(node.target, "_schema", None)
         if schema is None:
-            parts = [self.arg(a, graph_module, indent) for a in node.args]
+            args = list(node.args)
+            if "wrap_with_" in op_name(node.target):
+                body = next(
+                    i
+                    for i, a in enumerate(args)
+                    if isinstance(a, torch.fx.Node) and a.op == "get_attr"
+                )
+                args[body + 1 :] = [args[body + 1 :]]
+            parts = [self.arg(a, graph_module, indent) for a in args]
         else:
             given = dict(node.kwargs)
             for i, param in enumerate(schema.arguments):
@@ -208,14 +233,21 @@ class Printer:
 
     def program(self):
         lines = ["method forward {"]
-        env = next((n.meta["val"].fake_mode.shape_env for n in self.ep.graph.nodes
-                    if hasattr(n.meta.get("val"), "fake_mode") and n.meta["val"].fake_mode.shape_env),
-                   None)
+        env = next(
+            (
+                n.meta["val"].fake_mode.shape_env
+                for n in self.ep.graph.nodes
+                if hasattr(n.meta.get("val"), "fake_mode") and n.meta["val"].fake_mode.shape_env
+            ),
+            None,
+        )
         for symbol, bounds in self.ep.range_constraints.items():
             if not symbol.is_Symbol:
                 continue
             low = "-inf" if not bounds.lower.is_finite else int(bounds.lower)
-            high = "inf" if not bounds.upper.is_finite or bounds.upper > 2**62 else int(bounds.upper)
+            high = (
+                "inf" if not bounds.upper.is_finite or bounds.upper > 2**62 else int(bounds.upper)
+            )
             hints = {} if env is None else getattr(env, "backed_var_to_val", None) or env.var_to_val
             hint = f" hint {int(hints[symbol])}" if symbol in hints else ""
             lines.append(f"  symbol {symbol} [{low}, {high}]{hint}")

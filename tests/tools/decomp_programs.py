@@ -1,0 +1,567 @@
+"""Small modules, one for each thing that decomposition must get right: the rest."""
+
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+from decomp_case import A, AUTO, CASES, IMG, Case, Fn, case, section, tensor
+
+# Indexing.
+section("indexing")
+case("take_along", lambda x, i: torch.take_along_dim(x, i, 1), (3, 6), ("i", 3, 1))
+case("index_add", lambda x, i, s: x.index_add(1, i, s), (3, 6), torch.tensor([0, 2]), (3, 2))
+case(
+    "index_add_alpha",
+    lambda x, i, s: x.index_add(0, i, s, alpha=2),
+    (3, 6),
+    torch.tensor([0, 2]),
+    (2, 6),
+)
+case("index_fill", lambda x, i: x.index_fill(1, i, 2.0), (3, 6), torch.tensor([0]))
+case("index_copy", lambda x, i, s: x.index_copy(1, i, s), (3, 6), torch.tensor([0, 2]), (3, 2))
+case("onehot", lambda x: F.one_hot(x, 5), ("i", 4))
+case("isin", lambda x, y: torch.isin(x, y), ("i", 2), ("i", 3))
+case("isin_s", lambda x: torch.isin(x, 1), ("i", 4))
+case("select_scatter", lambda x, y: x.select_scatter(y, 1, -1), (3, 6), (3,))
+case("embbag", nn.EmbeddingBag(10, 4), ("i", 1, 2))
+case("nonzero_argwhere", torch.argwhere, ("i", 4))
+case("index_bool", lambda x, m: x[m] * 2, (3, 6), ("b", 3, 6))
+
+# What stays as it is, and small variants.
+section("kept")
+M, V = (3, 6), (4,)
+SAME = {
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "rsqrt": torch.rsqrt,
+    "erf": torch.erf,
+    "expm1": torch.expm1,
+    "abs": torch.abs,
+    "neg": torch.neg,
+    "pow2": lambda x: x**2,
+    "pow05": lambda x: x**0.5,
+    "pow_neg": lambda x: x**-1,
+    "pow3": lambda x: x**3,
+    "fmod": lambda x: torch.fmod(x, 2.0),
+    "trunc_div": lambda x: torch.div(x, 3, rounding_mode="trunc"),
+    "round": torch.round,
+    "exp2": torch.exp2,
+    "log2": torch.log2,
+    "trunc": torch.trunc,
+    "amax": lambda x: x.amax(-1),
+    "max_dim": lambda x: x.max(-1),
+    "max_all": torch.max,
+    "min_all": torch.min,
+    "mean": torch.mean,
+    "mean_d": lambda x: x.mean((2, 1)),
+    "sum_d": lambda x: x.sum(1),
+    "sum_kd": lambda x: x.sum((0, 1), keepdim=True),
+    "argmax": lambda x: x.argmax(-1),
+    "any": lambda x: (x > 0).any(),
+    "cumsum": lambda x: x.cumsum(1),
+    "cumprod": lambda x: x.cumprod(1),
+    "median": lambda x: x.median(-1),
+    "topk": lambda x: x.topk(2),
+    "sort": torch.sort,
+    "sort_stable": lambda x: torch.sort(x, stable=True, descending=True),
+    "amax_all": torch.amax,
+    "view_m1": lambda x: x.view(2, -1),
+    "unsqueeze": lambda x: x.unsqueeze(-1),
+    "permute": lambda x: x.permute(2, 0, 1),
+    "permute_id": lambda x: x.permute(0, 1, 2),
+    "slice": lambda x: x[:, 1:3],
+    "slice_step": lambda x: x[:, :, ::2],
+    "slice_neg": lambda x: x[:, -2:],
+    "multi_slice": lambda x: x[1:, ::2, :-1],
+    "select": lambda x: x[:, 0],
+    "select_neg": lambda x: x[:, -1],
+    "none_idx": lambda x: x[:, None],
+    "expand": lambda x: x.expand(3, 2, 5, 6),
+    "repeat": lambda x: x.repeat(2, 1, 1),
+    "flip": lambda x: x.flip(-1),
+    "cat1": lambda x: torch.cat([x]),
+    "cat_neg": lambda x: torch.cat([x, x], -1),
+    "slice_all": lambda x: x[:],
+    "clone": lambda x: x.clone(),
+    "logical_not_f": torch.logical_not,
+    "mean_dt": lambda x: x.mean(-1, dtype=torch.float64),
+    "cumsum_dt": lambda x: x.cumsum(-1, dtype=torch.float64),
+    "full_like": lambda x: torch.full_like(x, 2.0),
+    "eqs": lambda x: x == 1,
+    "nes": lambda x: x != 1,
+    "add_scalar_int": lambda x: x + 1,
+    "div_int": lambda x: x / 2,
+    "expand_id": lambda x: x.expand(2, 5, 6) + 1,
+    "reshape_same": lambda x: x.reshape(2, 5, 6) + 0,
+    "gap": lambda x: x.mean((1, 2)),
+    "erfc": torch.erfc,
+    "tan": torch.tan,
+    "cond_where": lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
+    "logsm_dt": lambda x: F.log_softmax(x, -1, dtype=torch.float64),
+    "atan2": lambda x: torch.atan2(x, x),
+    "permute_view": lambda x: x.permute(1, 0, 2).unsqueeze(0),
+    "sel_neg": lambda x: x[:, -1] + x[:, 0:1].squeeze(1),
+}
+for name, fn in SAME.items():
+    case(name, fn, A)
+case("lerp", lambda a, b: torch.lerp(b, b, 0.3), A, A)
+case("addcdiv", lambda a, b, c: torch.addcdiv(c, c, c), A, A, A)
+case("addcmul_other", lambda a, b, c: torch.addcmul(c, c, c, value=0.5), A, A, A)
+for name in ("xlogy", "logaddexp", "heaviside", "copysign", "hypot"):
+    case(name, lambda a, b, f=getattr(torch, name): f(b, b), A, A)
+case("maxbin", lambda a, b: torch.max(a, b), A, A)
+case("flatten", lambda x: x.flatten(1), IMG)
+case("flatten_nc", lambda x: x.transpose(1, 2).flatten(1), IMG)
+case("squeeze", lambda x: x.squeeze(), (1, 5, 1))
+case("squeeze_d", lambda x: x.squeeze(0), (1, 5, 1))
+case("squeeze_neg", lambda x: x.squeeze(-1), (1, 5, 1))
+case("squeeze_ds", lambda x: x.squeeze((0, 2)), (1, 5, 1))
+for name, fn in {
+    "cat": lambda t: torch.cat(t, 1),
+    "stack": lambda t: torch.stack(t, 1),
+    "stack_last": lambda t: torch.stack(t, -1),
+    "hstack": torch.hstack,
+    "vstack": torch.vstack,
+    "column_stack": torch.column_stack,
+}.items():
+    case(name, lambda a, b, f=fn: f([b, b]), A, A)
+case("dstack", lambda x: torch.dstack([x, x]), (3, 4))
+case("diff", torch.diff, (2, 4))
+case("chunk_un", lambda x: x.chunk(3, 1), (2, 7))
+case("unbind", lambda x: x.unbind(1), (2, 3))
+case("take", lambda x, i: x.take(i), M, ("i", 2))
+case("expand_as", lambda x, y: x.expand_as(y), (1, 6), M)
+case("tril", torch.tril, M)
+case("triu1", lambda x: torch.triu(x, 1), M)
+case("diagonal", torch.diagonal, M)
+case("diag_embed", torch.diag_embed, (1, 6))
+case("zeros", lambda x: torch.zeros(2, 3) + x, (2, 3))
+case("ones", lambda x: torch.ones(2, 3) + x, (2, 3))
+case("arange", lambda x: x + torch.arange(6), (6,))
+case("arange_f", lambda x: x + torch.arange(0, 3, 0.5), (6,))
+case("arange_dt", lambda x: x + torch.arange(6, dtype=torch.float32), (6,))
+case("arange_like", lambda x: torch.arange(0, 3, dtype=torch.float32) / 3, (3,))
+case("linspace", lambda x: x + torch.linspace(0, 1, 6), (6,))
+case("eye", lambda x: x @ torch.eye(6), M)
+case("full_s", lambda x: torch.full((2,), 3) + x, (2,))
+case("full_f", lambda x: torch.full((2,), 3.5, dtype=torch.float16) + x, (2,))
+case("bernoulli", torch.bernoulli, torch.rand(3))
+case("rand", lambda x: x + torch.rand(6), (6,))
+case("item", lambda x: x[:4] * x.sum().item(), (6,))
+case("softmax_half", lambda x: F.softmax(x, -1, dtype=torch.float32), ("h", 2, 2))
+case("mish_half", F.mish, ("bf", 2, 2))
+case("std_half", lambda x: x.std(-1), ("h", 2, 2))
+case("masked_select", torch.masked_select, M, ("b", 3, 6))
+case("idx_tensor", lambda x, i: x[:, i], M, ("i", 2))
+case("idx_2", lambda x, i, j: x[i, j], M, ("i", 2), ("i", 2))
+case("fancy", lambda x, i: x[:, i, :, i], (2, 3, 4, 5), ("i", 2))
+case("idx_select", lambda x, i: x.index_select(1, i), M, ("i", 2))
+case("gather", lambda x, i: x.gather(1, i), M, ("i", 3, 2))
+case("scatter", lambda x, i, y: x.scatter(1, i, y), M, ("i", 3, 2), (3, 2))
+case("scatter_v", lambda x, i: x.scatter(1, i, 1.0), M, ("i", 3, 2))
+case("scatter_add", lambda x, i, y: x.scatter_add(1, i, y), M, ("i", 3, 2), (3, 2))
+case("scatter_red", lambda x, i, y: x.scatter_reduce(0, i, y, "sum"), (4,), ("i", 3), (3,))
+case("masked_fill_inf", lambda x, m: x.masked_fill(m, float("-inf")), M, ("b", 3, 6))
+case("where", lambda m, a, b: torch.where(m, b, b), ("b", 3, 6), M, M)
+case("index_put", lambda x, i, y: x.index_put((i,), y), M, torch.tensor([0, 2]), (2, 6))
+case("to_cpu", lambda x: x.to("cpu"), M)
+case("bool", lambda x: x.bool(), M)
+case("bitor", lambda a, b: a | b, ("b", 4), ("b", 4))
+case("bitnot", lambda a: ~a, ("b", 4))
+case("lshift", lambda a: a << 1, ("i", 4))
+case("rshift", lambda a: a >> 1, ("i", 4))
+case("and", torch.logical_and, ("b", 4), ("b", 4))
+case("add_alpha", lambda a, b: torch.add(b, b, alpha=2), V, V)
+case("mixed", lambda a, b: a + b, ("i", 4), ("h", 4))
+case("mulint_f", lambda a: a * 2.5, ("i", 4))
+case("mod_t", torch.remainder, V, V)
+case("pow_t", torch.pow, V, V)
+case("sum_bool", lambda x: x.sum(-1), ("b", 4))
+case("sum_int", lambda x: x.sum(-1), ("i32", 4))
+case("cumsum_bool", lambda x: x.cumsum(-1), ("b", 4))
+case("clampT", lambda a, b: torch.clamp(a, None, b), V, V)
+case("argsort_d", lambda x: x.argsort(0, True), V)
+case("layer_norm_half", lambda x: F.layer_norm(x, [2]), ("h", 2, 2))
+case("lse_half", lambda x: x.logsumexp(-1), ("h", 2, 2))
+case("mean_half", lambda x: x.mean(-1), ("h", 2, 2))
+case("conv_nobias", nn.Conv2d(4, 8, 3, padding="valid", dilation=2, groups=2, bias=False), IMG)
+case("emb_pad", nn.Embedding(10, 4, 0), ("i", 2, 3))
+case("gn_cl", lambda x: F.group_norm(x.to(memory_format=torch.channels_last), 2), IMG)
+case("interp_none_size", lambda x: F.interpolate(x, (16, 16)), IMG)
+case("zeropad2d", nn.ZeroPad2d(1), IMG)
+case("tensor_unfold", lambda x: x.unfold(2, 2, 1), A)
+case(
+    "linear4d_perm",
+    lambda x, w, b: F.linear(x.permute(0, 2, 3, 1), w, b),
+    (2, 8, 3, 5),
+    (4, 8),
+    (4,),
+)
+case("rfft", lambda x: torch.fft.rfft(x), (2, 16))
+case("fft", lambda x: torch.fft.fft(x), (2, 16))
+case("irfft", lambda x: torch.fft.irfft(x), ("c", 2, 9))
+case("fft2", lambda x: torch.fft.fft2(x).real, (1, 4, 4))
+case("stft", lambda x: torch.stft(x, 16, 4, window=torch.ones(16), return_complex=True), (1, 64))
+case("istft", lambda x: torch.istft(x, 16, 4, window=torch.ones(16)), ("c", 1, 9, 17))
+case("complex_abs", torch.abs, ("c", 4))
+
+# Padding and resizing.
+section("resizing")
+for mode in ("constant", "reflect", "replicate", "circular"):
+    case("pad_" + mode, lambda x, m=mode: F.pad(x, (1, 2, 0, 1), mode=m), IMG)
+case("pad_reflect1d", lambda x: F.pad(x, (1, 2), mode="reflect"), (2, 4, 8))
+case("pad_neg", lambda x: F.pad(x, (-1, 0)), A)
+case("unfold", nn.Unfold(2), (2, 4, 8, 8))
+case("unfold3", nn.Unfold(3, dilation=2, padding=1, stride=2), (2, 4, 8, 8))
+case("fold", nn.Fold((4, 4), 2), (1, 8, 9))
+case("grid_sample", lambda x, g: F.grid_sample(x, g, align_corners=False), IMG, (2, 3, 3, 2))
+case("affine_grid", lambda t: F.affine_grid(t, (2, 1, 3, 3), align_corners=False), (2, 2, 3))
+case("affine_grid3", lambda t: F.affine_grid(t, (2, 1, 3, 4, 5), align_corners=True), (2, 3, 4))
+for mode in ("nearest", "bilinear", "bicubic", "area", "nearest-exact"):
+    case(
+        "interp_" + mode.replace("-", "_"),
+        lambda x, m=mode: F.interpolate(x, scale_factor=2.0, mode=m),
+        IMG,
+    )
+case("interp_size", lambda x: F.interpolate(x, (5, 5), mode="bilinear", align_corners=True), IMG)
+case(
+    "interp_cubic_size",
+    lambda x: F.interpolate(x, (5, 7), mode="bicubic", align_corners=True),
+    IMG,
+)
+case("interp_aa", lambda x: F.interpolate(x, (5, 5), mode="bilinear", antialias=True), IMG)
+case("interp_bicaa", lambda x: F.interpolate(x, (5, 5), mode="bicubic", antialias=True), IMG)
+case("interp1d_lin", lambda x: F.interpolate(x, scale_factor=2.0, mode="linear"), (2, 4, 6))
+case("interp1d_near", lambda x: F.interpolate(x, scale_factor=2.0, mode="nearest"), (2, 4, 6))
+case("interp3d", lambda x: F.interpolate(x, scale_factor=2.0, mode="trilinear"), (1, 2, 4, 4, 4))
+case("interp3d_near", lambda x: F.interpolate(x, scale_factor=2.0), (1, 2, 4, 4, 4))
+case(
+    "interp_half", lambda x: F.interpolate(x, scale_factor=2.0, mode="bicubic"), ("h", 1, 1, 3, 2)
+)
+
+# Attention and recurrence.
+section("sequences")
+Q, K = (1, 2, 5, 8), (1, 2, 7, 8)
+SD = F.scaled_dot_product_attention
+case("sdpa", SD, Q, K, K)
+case("sdpa_causal", lambda q, k, v: SD(q, k, v, is_causal=True), Q, Q, Q)
+case("sdpa_boolmask", lambda q, k, v, m: SD(q, k, v, m), Q, K, K, ("b", 5, 7))
+case("sdpa_fmask", lambda q, k, v, m: SD(q, k, v, m, scale=0.5), Q, K, K, (5, 7))
+case("sdpa_mask3", lambda q, k, v, m: SD(q, k, v, m), Q, K, K, (2, 5, 7))
+case("sdpa_gqa", lambda q, k, v: SD(q, k, v, enable_gqa=True), (1, 4, 5, 8), K, K)
+case("sdpa_bf16", SD, ("bf", *Q), ("bf", *K), ("bf", *K))
+case("sdpa_3d", SD, (2, 5, 8), (2, 7, 8), (2, 7, 8))
+case("sdpa_vdim", SD, Q, K, (1, 2, 7, 4))
+case("sdpa_drop", lambda q, k, v: SD(q, k, v, dropout_p=0.1), Q, K, K)
+case("sdpa_5d", SD, (1, 1, 2, 5, 8), (1, 1, 2, 7, 8), (1, 1, 2, 7, 8))
+case("sdpa_neg", lambda q, k, v: SD(q, k, v, scale=-0.5), Q, K, K)
+case(
+    "sdpa_B2_tr",
+    lambda x: SD(x.transpose(1, 2), x.transpose(1, 2), x.transpose(1, 2))
+    .transpose(1, 2)
+    .reshape(2, 5, -1),
+    (2, 5, 2, 8),
+)
+case("lstm", nn.LSTM(4, 3, batch_first=True), (2, 5, 4))
+case("lstm_bi2", nn.LSTM(4, 3, 2, bidirectional=True), (2, 1, 4))
+case("lstm_proj", nn.LSTM(4, 3, proj_size=2), (2, 1, 4))
+case("lstm_nobias", nn.LSTM(4, 3, bias=False), (2, 1, 4))
+case("gru", nn.GRU(4, 3), (2, 1, 4))
+case("gru_bi", nn.GRU(4, 3, bidirectional=True, batch_first=True), (1, 2, 4))
+case("rnn", nn.RNN(4, 3), (2, 1, 4))
+case("rnn_relu", nn.RNN(4, 3, nonlinearity="relu"), (2, 1, 4))
+case("lstmcell", nn.LSTMCell(4, 3), (2, 4))
+case("grucell", nn.GRUCell(4, 3), (2, 4))
+case("rnncell", nn.RNNCell(4, 3), (2, 4))
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, need_weights=True):
+        super().__init__()
+        self.m = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.need_weights = need_weights
+
+    def forward(self, x):
+        out, weights = self.m(x, x, x, need_weights=self.need_weights)
+        return (out, weights) if self.need_weights else out
+
+
+case("mha_bf", SelfAttention(), (2, 5, 8))
+case("mha_noweights", SelfAttention(False), (2, 5, 8))
+case("dropout_eval", nn.Dropout(0.1), A)
+case("tfenc", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 5, 8))
+case("mha_sdpa", nn.MultiheadAttention(8, 2, batch_first=True), (2, 5, 8), (2, 5, 8), (2, 5, 8))
+
+# In-place operators, aliases, state.
+section("mutation")
+
+
+def in_place(change):
+    def run(x, *rest):
+        y = x.clone()
+        out = change(y, *rest)
+        return y if out is None else out
+
+    return run
+
+
+def setitem(y):
+    y[:, 0] = 1.0
+    y[1:, 2] = 2.0
+
+
+def setitem_slice(y, v):
+    y[:, 1:3] = v
+
+
+def two_views(y):
+    a = y[0]
+    b = y[:, 1]
+    a.add_(1)
+    b.mul_(2)
+    return a + 1, b + 1, y + 1
+
+
+def stale_view(y):
+    a = y.view(-1)
+    y.add_(1)
+    b = a * 2
+    a.mul_(3)
+    return b, y.sum()
+
+
+MUT = {
+    "inplace": lambda y: y.add_(1).relu_().mul_(2),
+    "inplace_view": lambda y: y.view(-1).add_(1),
+    "zero_t": lambda y: y.zero_(),
+    "fill_": lambda y: y.fill_(2.0),
+    "setitem": setitem,
+    "unsq_mut": lambda y: (y.unsqueeze(0).mul_(2), y)[1],
+    "squeeze_mut": lambda y: (y.unsqueeze(0).squeeze(0).add_(1), y)[1],
+    "t_mut": lambda y: (y.t().add_(1), y)[1],
+    "chunk_mut": lambda y: (y.chunk(2, 1)[1].add_(1), y)[1],
+    "unbind_mut": lambda y: (y.unbind(0)[1].add_(1), y)[1],
+    "two_views": two_views,
+    "stale_view": stale_view,
+    "hardswish_": F.hardswish,
+    "silu_": lambda y: F.silu(y, inplace=True),
+    "relu6_": lambda y: F.relu6(y, inplace=True),
+    "detach_view": lambda y: (y.detach().add_(1), y)[1],
+    "narrow_mut": lambda y: (y.narrow(1, 0, 2).zero_(), y)[1],
+    "copy_view": lambda y: (y[0].copy_(y[1]), y)[1],
+    "add_half": lambda y: y.to(torch.float16).add_(torch.ones(3, 6)),
+    "reshape_mut": lambda y: (y.reshape(-1).add_(1), y)[1],
+}
+for name, fn in MUT.items():
+    case(name, in_place(fn), (3, 6))
+case("permview_mut", in_place(lambda y: (y.permute(1, 0)[0].add_(1), y)[1]), (2, 3))
+case("setitem_slice", in_place(setitem_slice), (3, 6), (3, 2))
+case(
+    "setitem_mask",
+    in_place(lambda y, m: y.index_put_((m,), torch.tensor(0.0))),
+    (3, 6),
+    ("b", 3, 6),
+)
+case("masked_fill_", in_place(lambda y, m: y.masked_fill_(m, 0.0)), (3, 6), ("b", 3, 6))
+case("user_in_mut", lambda x: x.add_(1), (3, 6))
+case("user_view_mut", lambda x: (x[0].add_(1), x.sum())[1], (3, 6))
+
+
+class Buffer(nn.Module):
+    def __init__(self, step, value):
+        super().__init__()
+        self.register_buffer("k", value)
+        self.step = step
+
+    def forward(self, *args):
+        return self.step(self.k, *args)
+
+
+def write_at(k, x, p):
+    k[:, p] = x.view(3)
+    return k.sum(-1)
+
+
+case("bufcopy", Buffer(lambda k, x: k.copy_(x) + 1, torch.zeros(2, 3)), (2, 3))
+case("buf_add", Buffer(lambda k, x: (k.add_(1), k * x)[1], torch.zeros(2, 3)), (2, 3))
+case("zero_", Buffer(lambda k, x: k.zero_().add_(x) * 2, torch.zeros(2, 3)), (2, 3))
+case("kvcache", Buffer(write_at, torch.zeros(3, 8)), (3, 1), torch.tensor([1]))
+case(
+    "kv_index_copy",
+    Buffer(lambda k, x, p: k.index_copy_(1, p, x) + 1, torch.zeros(3, 8)),
+    (3, 1),
+    torch.tensor([1]),
+)
+case("kv_slice", Buffer(lambda k, x: (k[:, 2:4].copy_(x), k * 2)[1], torch.zeros(3, 8)), (3, 2))
+case("buf_copy_used", Buffer(lambda k, x: (k.copy_(x * 2), k + 1)[1], torch.zeros(2, 3)), (2, 3))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.e = nn.Embedding(10, 4)
+        self.l = nn.Linear(4, 10, bias=False)
+        self.l.weight = self.e.weight
+
+    def forward(self, i):
+        return self.l(self.e(i))
+
+
+case("tied", Tied(), ("i", 1, 2))
+case("conv1d_wn", nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 8, 3)), (2, 4, 9))
+case("specnorm", nn.utils.parametrizations.spectral_norm(nn.Linear(4, 5)), (2, 4))
+case("mha_sf_train", nn.MultiheadAttention(8, 2), (5, 2, 8), (5, 2, 8), (5, 2, 8), train=True)
+
+# Dynamic shapes.
+section("dynamic")
+
+
+def dyn(name, module, *inputs, dims):
+    shapes = tuple({i: AUTO for i in d} if d else {} for d in dims)
+    plain = isinstance(module, nn.Module)
+    make = (lambda: module) if plain else (lambda: Fn(module))
+    CASES.append(
+        Case(
+            "dyn_" + name,
+            make,
+            lambda: [tensor(i) for i in inputs],
+            shapes if plain else (shapes,),
+        )
+    )
+
+
+dyn("linear3d", nn.Linear(8, 4), (3, 5, 8), dims=[[0]])
+dyn("linear3d_b1", nn.Linear(8, 4), (2, 5, 8), dims=[[1]])
+dyn("linear3d_both", nn.Linear(8, 4), (3, 5, 8), dims=[[0, 1]])
+dyn("linear2d", nn.Linear(8, 4), (3, 8), dims=[[0]])
+dyn("linear_nb", nn.Linear(8, 4, bias=False), (3, 5, 8), dims=[[0, 1]])
+dyn("flatten1", lambda x: x.flatten(1), (3, 4, 8, 8), dims=[[0]])
+dyn("flatten_hw", lambda x: x.flatten(2), (2, 4, 6, 7), dims=[[2, 3]])
+dyn("view_bm1", lambda x: x.view(x.shape[0], -1), (3, 4, 8), dims=[[0]])
+dyn("reshape_nc", lambda x: x.transpose(1, 2).reshape(x.shape[0], -1), (3, 4, 8), dims=[[0]])
+dyn(
+    "heads",
+    lambda x: x.view(x.shape[0], x.shape[1], 2, 4).transpose(1, 2),
+    (3, 5, 8),
+    dims=[[0, 1]],
+)
+dyn("sdpa", lambda x: SD(x, x, x), (2, 2, 5, 8), dims=[[2]])
+dyn("sdpa_b", lambda x: SD(x, x, x), (3, 2, 5, 8), dims=[[0, 2]])
+dyn("sdpa_causal", lambda x: SD(x, x, x, is_causal=True), (2, 2, 5, 8), dims=[[2]])
+dyn(
+    "sdpa_gqa",
+    lambda q, k: SD(q, k, k, enable_gqa=True),
+    (2, 4, 5, 8),
+    (2, 2, 7, 8),
+    dims=[[2], [2]],
+)
+dyn("matmul44", torch.matmul, (3, 3, 4, 5), (3, 3, 5, 6), dims=[[0], [0]])
+dyn("matmul44t", lambda a: a @ a.transpose(-1, -2), (2, 3, 4, 5), dims=[[2]])
+dyn("ln", nn.LayerNorm(8), (3, 5, 8), dims=[[0, 1]])
+dyn("gn", nn.GroupNorm(2, 4), (3, 4, 6, 7), dims=[[0, 2, 3]])
+dyn("in", nn.InstanceNorm2d(4), (3, 4, 6, 7), dims=[[0, 2, 3]])
+dyn("stack", lambda x: torch.stack([x, x], 1), (3, 5, 6), dims=[[0, 1]])
+dyn("chunk", lambda x: x.chunk(2, -1), (3, 6), dims=[[0]])
+dyn(
+    "einsum",
+    lambda a, b: torch.einsum("bhqd,bhkd->bhqk", a, b),
+    (2, 3, 4, 5),
+    (2, 3, 6, 5),
+    dims=[[0, 2], [0, 2]],
+)
+dyn(
+    "cls",
+    lambda a, b: torch.cat([a.expand(b.shape[0], -1, -1), b], 1),
+    (1, 1, 4),
+    (3, 5, 4),
+    dims=[[], [0]],
+)
+dyn("repeat_interleave", lambda x: x.repeat_interleave(2, 1), (2, 5, 6), dims=[[1]])
+dyn(
+    "interp_size",
+    lambda x: F.interpolate(x, (x.shape[2] * 2, x.shape[3] * 2), mode="bilinear"),
+    (1, 2, 5, 6),
+    dims=[[2, 3]],
+)
+dyn("aap7", nn.AdaptiveAvgPool2d(7), (2, 4, 8, 9), dims=[[2, 3]])
+dyn("pos", lambda x: torch.arange(x.shape[1]).unsqueeze(0) + x, (2, 5), dims=[[1]])
+dyn("slice_buf", lambda x, y: x + y[:, : x.shape[1]], (2, 5), (1, 16), dims=[[1], []])
+dyn(
+    "mask",
+    lambda x: torch.tril(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool)),
+    (2, 5),
+    dims=[[1]],
+)
+dyn("pixshuf", nn.PixelShuffle(2), (1, 4, 5, 6), dims=[[2, 3]])
+dyn("unfold_pad", lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"), (1, 2, 5, 6), dims=[[2, 3]])
+dyn(
+    "rope",
+    lambda x, c: torch.cat([-x[..., 4:], x[..., :4]], -1) * c,
+    (1, 2, 5, 8),
+    (5, 8),
+    dims=[[2], [0]],
+)
+dyn("lstm", nn.LSTM(4, 3, batch_first=True), (2, 3, 4), dims=[[0]])
+dyn(
+    "conv_flatten",
+    nn.Sequential(nn.Conv2d(2, 3, 3, stride=2), nn.Flatten(2)),
+    (1, 2, 9, 11),
+    dims=[[2, 3]],
+)
+dyn("pool_linear", nn.Sequential(nn.MaxPool1d(2), nn.Linear(4, 5)), (3, 6, 8), dims=[[1]])
+dyn(
+    "arith",
+    lambda x: x.view(-1).unsqueeze(0).expand(x.shape[0] * 2 + 1, x.shape[0] * 6),
+    (3, 6),
+    dims=[[0]],
+)
+dyn(
+    "cat_flatten",
+    lambda x, y: torch.cat([x, y], 1).flatten(0, 1),
+    (3, 5, 4),
+    (3, 7, 4),
+    dims=[[1], [1]],
+)
+dyn("roll", lambda x: x.roll(1, 0), (5, 4), dims=[[0]])
+dyn(
+    "kv",
+    lambda c, x: torch.cat([c[:, 1:], x], 1).reshape(-1, 4),
+    (2, 6, 4),
+    (2, 1, 4),
+    dims=[[1], []],
+)
+dyn("setitem", in_place(lambda y: y[:, 0].add_(1)), (5, 4), dims=[[0]])
+
+
+section("regions")
+
+
+class Nested(nn.Module):
+    def forward(self, x):
+        with torch.no_grad():
+            y = F.linear(x, x)
+        return y + 1
+
+
+class Cond(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: self.a(x).relu(), lambda x: F.silu(x), (x,))
+
+
+class Autocast(nn.Module):
+    def forward(self, x, w):
+        with torch.autocast("cpu", torch.bfloat16):
+            y = F.linear(F.layer_norm(x, [4]), w)
+            z = torch.cat([y, x], 1)
+            loss = F.mse_loss(y, y + 1)
+            y = F.scaled_dot_product_attention(z[None, None], z[None, None], z[None, None])
+        return y, loss, x @ w
+
+
+case("autocast", Autocast(), (4, 4), (4, 4))
+case("no_grad", Nested(), (3, 3))
+case("cond", Cond(), (2, 4))

@@ -1,0 +1,198 @@
+// Decomposition against PyTorch's own: tests/decompose/*.ir hold cases, each a line "=== name", an
+// exported program, a line "----" and torch's decomposed graph (tests/tools/make_decomp_cases.py).
+// Ours must be the same up to names, node for node. --update writes the graph of a case without
+// one.
+#include "passes/expand.h"
+#include "passes/passes.h"
+#include "session.h"
+
+static bool same_operators(const sc_graph *a, const sc_graph *b) {
+    const sc_node *x = a->first, *y = b->first;
+    for (; x && y; x = x->next, y = y->next)
+        if (x->op != y->op) return false;
+    return !x && !y;
+}
+
+static void check_signature(const sc_method *a, const sc_method *b) {
+    if (!CHECK_EQ_UINT(a->outputs.count, b->outputs.count)) return;
+    for (uint32_t i = 0; i < a->outputs.count; i++) {
+        const sc_output_sig *x = &a->outputs.data[i], *y = &b->outputs.data[i];
+        CHECK_EQ_INT(x->kind, y->kind);
+        CHECK(sc_str_equal(x->target, y->target));
+    }
+}
+
+static void check_equal(session *s, sc_program *actual, sc_str text) {
+    sc_program *expected;
+    sc_sb why;
+    REQUIRE_OK(sc_program_parse(&s->ctx, text, &expected));
+    sc_method *a = actual->methods.data[0], *b = expected->methods.data[0];
+    sc_sb_init(&why, &s->arena);
+    if (!sc_graph_isomorphic(a->graph, b->graph, &why))
+        FAIL("%s", sc_sb_terminate(&why));
+    else if (!same_operators(a->graph, b->graph))
+        FAIL("the same nodes in another order");
+    check_signature(a, b);
+}
+
+// Returns the graph to write down for a case that has none yet; else an empty text.
+static sc_str check_case(session *s, sc_str text) {
+    char *copy = sc_str_dup(&s->arena, text);
+    char *divider = strstr(copy, "\n----\n");
+    sc_str input = {copy, divider ? (size_t)(divider + 1 - copy) : text.size};
+    sc_program *program;
+    if (!CHECK_OK(sc_program_parse(&s->ctx, input, &program)) ||
+        !CHECK_OK(sc_pass_decompose(&s->ctx, program->methods.data[0])) ||
+        !CHECK_OK(sc_verify(&s->ctx, program))) {
+        FAIL("%s", session_message(s));
+        return (sc_str){0};
+    }
+    if (!divider && test_updating()) {
+        sc_sb graph;
+        sc_sb_init(&graph, &s->arena);
+        sc_program_print(&graph, program, (sc_print_options){.signature = true});
+        return sc_sb_str(&graph);
+    }
+    if (!divider) {
+        FAIL("no expected graph; run with --update and look at it");
+        return (sc_str){0};
+    }
+    check_equal(s, program, sc_str_from(divider + 6));
+    // What is decomposed stays as it is.
+    if (CHECK_OK(sc_pass_decompose(&s->ctx, program->methods.data[0])))
+        check_equal(s, program, sc_str_from(divider + 6));
+    return (sc_str){0};
+}
+
+static void check_file(const char *file, uint32_t *count) {
+    session whole;
+    size_t bytes;
+    session_begin(&whole);
+    char *text = test_read(file, &bytes);
+    sc_sb updated;
+    sc_sb_init(&updated, &whole.arena);
+    const char *at = strstr(text, "\n=== ");
+    sc_sb_add(&updated, (sc_str){text, at ? (size_t)(at - text) : bytes});
+    while (at) {
+        session s;
+        const char *next = strstr(at + 5, "\n=== ");
+        const char *name = at + 5, *body = strchr(name, '\n') + 1;
+        sc_str program = {body, (size_t)((next ? next : text + bytes) - body)};
+        session_begin(&s);
+        sc_sb_add(&updated, (sc_str){at, (size_t)(body - at) + program.size});
+        if (test_case("%s %.*s", file, (int)(body - 1 - name), name)) {
+            sc_str made = check_case(&s, program);
+            if (made.size) {
+                sc_sb_add_text(&updated, "----\n");
+                sc_sb_add(&updated, made);
+            }
+        }
+        session_end(&s);
+        (*count)++;
+        at = next;
+    }
+    if (test_updating() && updated.size != bytes) test_write(file, updated.data, updated.size);
+    session_end(&whole);
+}
+
+TEST_CASES(decompose_makes_the_graphs_that_torch_makes) {
+    size_t file_count;
+    uint32_t count = 0;
+    const char **files = test_list("decompose", ".ir", &file_count);
+    CHECK_OK(sc_ops_init());
+    for (size_t i = 0; i < file_count; i++) check_file(files[i], &count);
+    CHECK(count >= 600);
+}
+
+TEST(decompose_expansions_name_known_operators) {
+    session s;
+    session_begin(&s);
+    CHECK_OK(sc_ops_init());
+    for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
+        const sc_op *op = sc_op_get((sc_op_id)id);
+        const sc_expansion *how = sc_op_expansion(op);
+        if (how && how->text && sc_expand_check(&s.ctx, op, how->text) != SC_OK)
+            FAIL("%s", session_message(&s));
+        if (!op->infer && !sc_op_has(op, SC_HIGHER_ORDER)) CHECK(how != NULL);
+    }
+    session_end(&s);
+}
+
+static sc_status decompose_text(session *s, const char *text, sc_program **out) {
+    SC_TRY(sc_ops_init());
+    SC_TRY(sc_program_parse(&s->ctx, sc_str_from(text), out));
+    return sc_pass_decompose(&s->ctx, (*out)->methods.data[0]);
+}
+
+TEST(decompose_names_the_node_whose_record_is_wrong) {
+    session s;
+    sc_program *program;
+    session_begin(&s);
+    CHECK_STATUS(decompose_text(&s,
+                                "method f {\n"
+                                "  input %x: f32[2, 3]\n"
+                                "  %y: f32[3, 3] = aten::silu(%x)\n"
+                                "  return %y\n}\n",
+                                &program),
+                 SC_ERR_MISMATCH);
+    CHECK(strstr(session_message(&s), "'y' is f32[3, 3] in the file, but f32[2, 3]") != NULL);
+    CHECK(sc_str_is(sc_vec_last(&s.ctx.diags).where.node, "y"));
+    session_end(&s);
+}
+
+// PyTorch replaces the copy by its source whatever the source is; ours has the buffer's type.
+TEST(decompose_copies_into_buffers_cast_and_expand) {
+    session s;
+    sc_program *program;
+    session_begin(&s);
+    REQUIRE_OK(decompose_text(&s,
+                              "method f {\n"
+                              "  input %k: i64[2, 3] buffer \"k\" const i64[2, 3] 48\n"
+                              "  input %x: f32[3]\n"
+                              "  %copy_: i64[2, 3] = aten::copy_(%k, %x)\n"
+                              "  %add: i64[2, 3] = aten::add.Tensor(%copy_, 1)\n"
+                              "  return %add\n}\n",
+                              &program));
+    sc_sb text;
+    sc_sb_init(&text, &s.arena);
+    sc_program_print(&text, program, (sc_print_options){.signature = true});
+    CHECK_EQ_STR(sc_sb_terminate(&text),
+                 "method f decomposed {\n"
+                 "  input %k: i64[2, 3] buffer \"k\" const i64[2, 3] 48\n"
+                 "  input %x: f32[3]\n"
+                 "  %_to_copy: i64[3] = aten::_to_copy(%x, dtype=i64)\n"
+                 "  %expand: i64[2, 3]{0, 1} = aten::expand(%_to_copy, [2, 3])\n"
+                 "  %add: i64[2, 3] = aten::add.Tensor(%expand, 1)\n"
+                 "  return %expand buffer_mutation \"k\", %add\n}\n");
+    session_end(&s);
+}
+
+TEST(decompose_refuses_what_it_cannot_write_out) {
+    static const struct {
+        const char *line;
+        sc_status status;
+    } cases[] = {
+        {"%y: f32[1, 8, 8] = aten::fft_rfft(%x, 7)", SC_ERR_UNSUPPORTED},
+        {"%y: f32[4, 8] = aten::flatten.using_ints(%x, 1, 7)", SC_ERR_ARGUMENT},
+        {"%y: f32[4, 8] = aten::reshape(%x, [3, -1, -1])", SC_ERR_SHAPE},
+        {"%y: f32[4, 8] = aten::pixel_shuffle(%x, 2)", SC_ERR_ARGUMENT},
+        {"%y: f32[4, 8] = aten::einsum(\"ij,jk->ik\", [%x])", SC_ERR_ARGUMENT},
+        {"%y: f32[4, 8] = aten::einsum(\"i\", [%x])", SC_ERR_ARGUMENT},
+        {"%y: f32[4, 8] = aten::matmul(%x, %x)", SC_ERR_SHAPE},
+        {"%y: f32[4, 8] = aten::conv2d(%x, %x)", SC_ERR_SHAPE},
+        {"%y: f32[4, 8] = aten::linspace(0, 1, -1)", SC_ERR_UNSUPPORTED},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        session s;
+        sc_program *program;
+        session_begin(&s);
+        const char *text = test_format(
+            "method f {\n  input %%x: f32[4, 8]\n  %s\n  return %%y\n}\n", cases[i].line);
+        sc_status status = decompose_text(&s, text, &program);
+        if (status == SC_OK)
+            FAIL("accepted: %s", cases[i].line);
+        else
+            CHECK_STATUS(status, cases[i].status);
+        session_end(&s);
+    }
+}
