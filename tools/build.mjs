@@ -12,7 +12,8 @@ export function buildWasm() {
   copyFileSync(inRoot("build/wasm/sconce.wasm"), inRoot("dist/sconce.wasm"));
   const bytes = readFileSync(inRoot("dist/sconce.wasm"));
   const [plain, packed] = [bytes, brotliCompressSync(bytes)].map(
-    (data) => `${(data.length / 1000).toFixed(0)} kB`);
+    (data) => `${(data.length / 1000).toFixed(0)} kB`,
+  );
   console.log(`dist/sconce.wasm: ${plain}, ${packed} with brotli`);
 }
 
@@ -24,8 +25,15 @@ export function buildLibrary() {
 
 export function buildPage() {
   if (!existsSync(inRoot("web/index.html"))) throw new StepFailed("no page: web/index.html");
-  run(bin("vite"), ["build", "web", "--outDir", "../dist/web", "--emptyOutDir",
-    "--logLevel", "warn"]);
+  run(bin("vite"), [
+    "build",
+    "web",
+    "--outDir",
+    "../dist/web",
+    "--emptyOutDir",
+    "--logLevel",
+    "warn",
+  ]);
 }
 
 // The library and the command, without the page.

@@ -7,7 +7,9 @@ import { StepFailed, buildPreset, calmly, inRoot, script, setUp, tee } from "./s
 
 await script(async (args) => {
   const { values, positionals } = parseArgs({
-    args, allowPositionals: true, options: { seconds: { type: "string", default: "20" } },
+    args,
+    allowPositionals: true,
+    options: { seconds: { type: "string", default: "20" } },
   });
   setUp("native");
   buildPreset("fuzz");
@@ -24,8 +26,13 @@ await script(async (args) => {
     const corpus = inRoot("tests/fuzz/corpus", name);
     console.log(`\nfuzz ${name}, ${values.seconds} s`);
     const [command, all] = calmly(inRoot(`build/fuzz/fuzz_${name}`), [
-      `-max_total_time=${values.seconds}`, "-print_final_stats=1", "-timeout=10",
-      "-rss_limit_mb=2048", "-verbosity=0", `-artifact_prefix=${found}-`, found,
+      `-max_total_time=${values.seconds}`,
+      "-print_final_stats=1",
+      "-timeout=10",
+      "-rss_limit_mb=2048",
+      "-verbosity=0",
+      `-artifact_prefix=${found}-`,
+      found,
       ...(existsSync(corpus) ? [corpus] : []),
     ]);
     const { status, text } = await tee(command, all);

@@ -8,9 +8,15 @@ import { parseArgs } from "node:util";
 import { inRoot } from "./steps.mjs";
 
 const types = {
-  ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css",
-  ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml",
-  ".woff2": "font/woff2", ".png": "image/png", ".txt": "text/plain; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".wasm": "application/wasm",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+  ".png": "image/png",
+  ".txt": "text/plain; charset=utf-8",
 };
 
 export const headers = {

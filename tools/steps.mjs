@@ -14,7 +14,9 @@ export class StepFailed extends Error {}
 // Runs a command in the checkout with its output shown; throws if it fails.
 export function run(command, args, options = {}) {
   const { status, error, signal } = spawnSync(command, args, {
-    cwd: root, stdio: ["ignore", "inherit", "inherit"], ...options,
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    ...options,
   });
   if (error) throw new StepFailed(`${command}: ${error.message}`);
   if (status !== 0) throw new StepFailed(`${command} ended with ${signal ?? status}`);
@@ -23,7 +25,10 @@ export function run(command, args, options = {}) {
 // Runs a command and returns what it printed; stderr is shown.
 export function output(command, args, options = {}) {
   const result = spawnSync(command, args, {
-    cwd: root, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", maxBuffer: 1 << 28,
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
     ...options,
   });
   if (result.error) throw new StepFailed(`${command}: ${result.error.message}`);
@@ -35,10 +40,15 @@ export function output(command, args, options = {}) {
 export function tee(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      cwd: root, stdio: ["ignore", "pipe", "pipe"], ...options,
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+      ...options,
     });
     let text = "";
-    for (const [from, to] of [[child.stdout, process.stdout], [child.stderr, process.stderr]]) {
+    for (const [from, to] of [
+      [child.stdout, process.stdout],
+      [child.stderr, process.stderr],
+    ]) {
       from.setEncoding("utf8");
       from.on("data", (part) => {
         text += part;

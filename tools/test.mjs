@@ -11,7 +11,18 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { build, buildPackage } from "./build.mjs";
 import {
-  StepFailed, bin, buildPreset, calmly, chromium, inRoot, jobs, output, run, script, setUp, tee,
+  StepFailed,
+  bin,
+  buildPreset,
+  calmly,
+  chromium,
+  inRoot,
+  jobs,
+  output,
+  run,
+  script,
+  setUp,
+  tee,
 } from "./steps.mjs";
 
 const count = (passed, failed) => ({ passed, failed });
@@ -64,7 +75,9 @@ function compileTests(folder) {
   run(bin("tsc"), ["-p", "tests/tsconfig.json"]);
   const compiled = inRoot("build/js-tests", folder);
   const files = existsSync(compiled)
-    ? readdirSync(compiled).filter((name) => /\.(test|spec)\.js$/.test(name)).sort()
+    ? readdirSync(compiled)
+        .filter((name) => /\.(test|spec)\.js$/.test(name))
+        .sort()
     : [];
   if (!files.length) throw new StepFailed(`tests/${folder} holds no tests`);
   return files.map((name) => `${compiled}/${name}`);
@@ -101,7 +114,8 @@ async function web() {
 async function conformance() {
   setUp("native", "node");
   const found = spawnSync("bash", [inRoot("tools/official.sh")], {
-    encoding: "utf8", stdio: ["ignore", "pipe", "inherit"],
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
   });
   if (found.status === 3) {
     console.log("conformance: NOT RUN, the official tools are out of reach");

@@ -4,6 +4,7 @@ Each case says in PyTorch what the program must answer. Every file runs in a pro
 because the official runtime ends the process on some bad input. Prints one line per case; exits 1
 when one fails. Called with a Python that has torch and executorch installed.
 """
+
 import multiprocessing
 import pathlib
 import sys
@@ -114,9 +115,19 @@ def external(call):
 
 
 CASES = {
-    "linear": linear, "counter": counter, "cond": cond, "map": map_, "scan": scan,
-    "while": while_, "dynamic": dynamic, "et_view": dynamic, "lists": lists, "methods": methods,
-    "empty": empty, "frozen": frozen, "external": external,
+    "linear": linear,
+    "counter": counter,
+    "cond": cond,
+    "map": map_,
+    "scan": scan,
+    "while": while_,
+    "dynamic": dynamic,
+    "et_view": dynamic,
+    "lists": lists,
+    "methods": methods,
+    "empty": empty,
+    "frozen": frozen,
+    "external": external,
 }
 
 

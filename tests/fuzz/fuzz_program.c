@@ -1,5 +1,6 @@
 // Any bytes as a .pte: open, describe, load every method, run it twice on zeros and once after a
-// reset, read what comes out. Limits are small, so that a hostile program is refused, not waited for.
+// reset, read what comes out. Limits are small, so that a hostile program is refused, not waited
+// for.
 #include "rt/rt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,10 +32,9 @@ static void set_inputs(sc_ctx *ctx, sc_rt_method *method) {
 static void read_outputs(sc_ctx *ctx, sc_rt_method *method) {
     for (uint32_t i = 0; i < sc_rt_method_output_count(method); i++) {
         const sc_evalue *value = sc_rt_method_output(method, i);
-        if (value->tag != SC_EVALUE_TENSOR || !value->tensor->data)
-            continue;
-        size_t bytes = (size_t)value->tensor->numel *
-                       sc_dtype_bytes((sc_dtype)value->tensor->dtype);
+        if (value->tag != SC_EVALUE_TENSOR || !value->tensor->data) continue;
+        size_t bytes =
+            (size_t)value->tensor->numel * sc_dtype_bytes((sc_dtype)value->tensor->dtype);
         sc_mark mark = sc_arena_mark(ctx->scratch);
         sc_rt_tensor_read(value->tensor, sc_arena_alloc(ctx->scratch, bytes + 1), bytes);
         sc_arena_rewind(ctx->scratch, mark);
@@ -54,10 +54,8 @@ static void run_method(sc_ctx *ctx, sc_rt_program *program, uint32_t index) {
     }
     for (int run = 0; run < 3; run++) {
         set_inputs(ctx, method);
-        if (sc_rt_method_run(ctx, method) == SC_OK)
-            read_outputs(ctx, method);
-        if (run == 1 && sc_rt_program_reset(ctx, program) != SC_OK)
-            SC_ASSERT(ctx->error_count > 0);
+        if (sc_rt_method_run(ctx, method) == SC_OK) read_outputs(ctx, method);
+        if (run == 1 && sc_rt_program_reset(ctx, program) != SC_OK) SC_ASSERT(ctx->error_count > 0);
     }
 }
 

@@ -30,8 +30,7 @@ static bool fail(replay *r, const char *format, ...) {
 
 static bool fail_status(run *u, const char *what) {
     const sc_diag *diag = u->ctx.diags.count ? &sc_vec_last(&u->ctx.diags) : NULL;
-    if (!diag)
-        return fail(u->r, "%s", what);
+    if (!diag) return fail(u->r, "%s", what);
     return fail(u->r, "%s: %s: " SC_STR_FMT " [%d " SC_STR_FMT "]", what,
                 sc_status_slug(diag->code), SC_STR_ARG(diag->message), (int)diag->where.instruction,
                 SC_STR_ARG(diag->where.op));
@@ -39,8 +38,7 @@ static bool fail_status(run *u, const char *what) {
 
 static char *read_file(run *u, const char *path, size_t *bytes) {
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return NULL;
+    if (!file) return NULL;
     fseek(file, 0, SEEK_END);
     long size = ftell(file);
     fseek(file, 0, SEEK_SET);
@@ -53,16 +51,14 @@ static char *read_file(run *u, const char *path, size_t *bytes) {
 static bool open_program(run *u) {
     size_t bytes, ptd_bytes;
     char *pte = read_file(u, u->r->pte, &bytes);
-    if (!pte)
-        return fail(u->r, "cannot read %s", u->r->pte);
+    if (!pte) return fail(u->r, "cannot read %s", u->r->pte);
     sc_rt_options options;
     sc_rt_options_default(&options);
     options.optimize = u->r->optimize;
     sc_source *ptd = NULL;
     if (u->r->ptd) {
         char *data = read_file(u, u->r->ptd, &ptd_bytes);
-        if (!data)
-            return fail(u->r, "cannot read %s", u->r->ptd);
+        if (!data) return fail(u->r, "cannot read %s", u->r->ptd);
         ptd = sc_source_from_memory(&u->arena, data, ptd_bytes);
         options.data_files = &ptd;
         options.data_file_count = 1;
@@ -75,7 +71,8 @@ static bool open_program(run *u) {
     return true;
 }
 
-// --- walking the recorded arguments --------------------------------------------------------------------
+// --- walking the recorded arguments
+// --------------------------------------------------------------------
 
 typedef struct recorded {
     bool is_tensor;
@@ -90,8 +87,7 @@ typedef struct recorded {
 static bool read_recorded(run *u, const sc_json *object, recorded *out) {
     memset(out, 0, sizeof *out);
     out->py = sc_json_get(object, "py");
-    if (out->py)
-        return true;
+    if (out->py) return true;
     int64_t offset, bytes;
     const sc_json *shape = sc_json_get(object, "shape");
     if (!shape || !sc_json_i64(sc_json_get(object, "offset"), &offset) ||
@@ -114,30 +110,33 @@ static bool walk(run *u, const sc_json *value, bool (*visit)(run *, const record
     if (value->kind == SC_JSON_ARRAY) {
         const sc_json *item = sc_json_first(value);
         for (uint32_t i = 0; i < value->size; i++, item = sc_json_next(item)) {
-            if (!walk(u, item, visit))
-                return false;
+            if (!walk(u, item, visit)) return false;
         }
         return true;
     }
-    if (value->kind == SC_JSON_OBJECT && !sc_json_get(value, "py") && !sc_json_get(value, "shape")) {
+    if (value->kind == SC_JSON_OBJECT && !sc_json_get(value, "py") &&
+        !sc_json_get(value, "shape")) {
         const sc_json *key = sc_json_first(value);
         for (uint32_t i = 0; i < value->size; i++, key = sc_json_next(key + 1)) {
-            if (!walk(u, key + 1, visit))
-                return false;
+            if (!walk(u, key + 1, visit)) return false;
         }
         return true;
     }
     return read_recorded(u, value, &leaf) && visit(u, &leaf);
 }
 
-// --- inputs and outputs ----------------------------------------------------------------------------------
+// --- inputs and outputs
+// ----------------------------------------------------------------------------------
 
 static bool set_input(run *u, const recorded *leaf) {
     sc_rt_input in = {0};
     uint32_t index = u->next++;
     if (leaf->is_tensor) {
-        in = (sc_rt_input){.tag = SC_EVALUE_TENSOR, .dtype = (uint8_t)leaf->dtype,
-                           .rank = leaf->rank, .sizes = leaf->sizes, .data = leaf->data,
+        in = (sc_rt_input){.tag = SC_EVALUE_TENSOR,
+                           .dtype = (uint8_t)leaf->dtype,
+                           .rank = leaf->rank,
+                           .sizes = leaf->sizes,
+                           .data = leaf->data,
                            .bytes = leaf->bytes};
     } else {
         const sc_json *py = leaf->py;
@@ -174,26 +173,23 @@ static double element(sc_dtype dtype, const char *data, int64_t i) {
 }
 
 static double tolerance_of(const run *u, sc_dtype dtype) {
-    if (dtype == SC_DTYPE_F16)
-        return 4e-3;
-    if (dtype == SC_DTYPE_BF16)
-        return 4e-2;
+    if (dtype == SC_DTYPE_F16) return 4e-3;
+    if (dtype == SC_DTYPE_BF16) return 4e-2;
     return dtype == SC_DTYPE_F32 || dtype == SC_DTYPE_F64 ? u->r->tolerance : 0;
 }
 
 static bool compare_tensor(run *u, uint32_t index, const recorded *want, const sc_tensor *got) {
     if (got->dtype != want->dtype || got->rank != want->rank ||
         memcmp(got->sizes, want->sizes, want->rank * sizeof(int64_t)) != 0)
-        return fail(u->r, "output %u has dtype %s rank %u size0 %d, wanted %s rank %u size0 %d", index,
-                    sc_dtype_name((sc_dtype)got->dtype), got->rank,
+        return fail(u->r, "output %u has dtype %s rank %u size0 %d, wanted %s rank %u size0 %d",
+                    index, sc_dtype_name((sc_dtype)got->dtype), got->rank,
                     got->rank ? (int)got->sizes[0] : -1, sc_dtype_name(want->dtype), want->rank,
                     want->rank ? (int)want->sizes[0] : -1);
     char *data = sc_arena_alloc(&u->scratch, (size_t)want->bytes + 1);
     sc_rt_tensor_read(got, data, (size_t)want->bytes);
     for (int64_t i = 0; i < got->numel; i++) {
         double a = element(want->dtype, data, i), b = element(want->dtype, want->data, i);
-        if (a == b || (a != a && b != b))
-            continue;
+        if (a == b || (a != a && b != b)) continue;
         double error = fabs(a - b) / (fabs(b) > 1 ? fabs(b) : 1);
         u->r->worst = error > u->r->worst ? error : u->r->worst;
         if (!(error <= tolerance_of(u, want->dtype)))
@@ -212,7 +208,8 @@ static bool check_output(run *u, const recorded *want) {
                                             : fail(u->r, "output %u is no tensor", index);
     double d = 0;
     switch (want->py->kind) {
-    case SC_JSON_NULL: return got->tag == SC_EVALUE_NONE || fail(u->r, "output %u is not None", index);
+    case SC_JSON_NULL:
+        return got->tag == SC_EVALUE_NONE || fail(u->r, "output %u is not None", index);
     case SC_JSON_BOOL:
         return (got->tag == SC_EVALUE_BOOL && got->b == want->py->boolean) ||
                fail(u->r, "output %u is another bool", index);
@@ -227,8 +224,7 @@ static bool check_output(run *u, const recorded *want) {
 }
 
 static uint32_t count_leaves(const sc_json *value) {
-    if (value->kind != SC_JSON_ARRAY)
-        return 1;
+    if (value->kind != SC_JSON_ARRAY) return 1;
     uint32_t count = 0;
     const sc_json *item = sc_json_first(value);
     for (uint32_t i = 0; i < value->size; i++, item = sc_json_next(item))
@@ -244,8 +240,7 @@ static bool run_cases(run *u) {
     snprintf(path, sizeof path, "%s.ref.bin", u->r->reference);
     u->bin = read_file(u, path, &u->bin_bytes);
     const sc_json *root;
-    if (!json || !u->bin)
-        return fail(u->r, "cannot read %s", path);
+    if (!json || !u->bin) return fail(u->r, "cannot read %s", path);
     if (sc_json_parse(&u->ctx, &u->arena, (sc_str){json, json_bytes}, &root) != SC_OK)
         return fail_status(u, "reference");
     const sc_json *cases = sc_json_get(root, "cases"), *item = sc_json_first(cases);
@@ -254,14 +249,12 @@ static bool run_cases(run *u) {
         if (!walk(u, sc_json_get(item, "args"), set_input) ||
             !walk(u, sc_json_get(item, "kwargs"), set_input))
             return false;
-        if (sc_rt_method_run(&u->ctx, u->method) != SC_OK)
-            return fail_status(u, "run");
+        if (sc_rt_method_run(&u->ctx, u->method) != SC_OK) return fail_status(u, "run");
         // Inputs that the program mutates come out before what it returns.
         const sc_json *outputs = sc_json_get(item, "outputs");
         uint32_t count = count_leaves(outputs), all = sc_rt_method_output_count(u->method);
         u->next = all > count ? all - count : 0;
-        if (!walk(u, outputs, check_output))
-            return false;
+        if (!walk(u, outputs, check_output)) return false;
     }
     return true;
 }
@@ -272,8 +265,7 @@ bool replay_run(replay *r) {
     sc_arena_init(&u.scratch);
     sc_ctx_init(&u.ctx, &u.arena, &u.scratch);
     bool ok = open_program(&u) && run_cases(&u);
-    if (u.program)
-        sc_rt_program_close(u.program);
+    if (u.program) sc_rt_program_close(u.program);
     sc_arena_deinit(&u.scratch);
     sc_arena_deinit(&u.arena);
     return ok;

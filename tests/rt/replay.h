@@ -1,19 +1,20 @@
-// Runs a .pte on recorded inputs and compares with recorded outputs: NAME.ref.json names dtype, shape
-// and place of every tensor in NAME.ref.bin; cases run in order with the program's state carried on.
+// Runs a .pte on recorded inputs and compares with recorded outputs: NAME.ref.json names dtype,
+// shape and place of every tensor in NAME.ref.bin; cases run in order with the program's state
+// carried on.
 #ifndef REPLAY_H
 #define REPLAY_H
 
 #include "rt/rt.h"
 
 typedef struct replay {
-    const char *pte;        // full paths
-    const char *ptd;        // or NULL
+    const char *pte;  // full paths
+    const char *ptd;  // or NULL
     const char *method;
     const char *reference;  // without .ref.json
     bool optimize;
-    double tolerance;       // |got - want| <= tolerance * max(1, |want|); halves get their own
-    char message[512];      // what went wrong
-    double worst;           // largest such error seen
+    double tolerance;   // |got - want| <= tolerance * max(1, |want|); halves get their own
+    char message[512];  // what went wrong
+    double worst;       // largest such error seen
 } replay;
 
 // False and a message when anything fails or differs.

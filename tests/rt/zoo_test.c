@@ -8,8 +8,7 @@
 
 static bool exists(const char *path) {
     FILE *file = fopen(path, "rb");
-    if (file)
-        fclose(file);
+    if (file) fclose(file);
     return file != NULL;
 }
 
@@ -18,13 +17,14 @@ static void replay_one(const char *stem, const char *suffix, bool optimize) {
     char *name = test_format("%.*s", dot ? (int)(dot - stem) : (int)strlen(stem), stem);
     const char *pte = test_path(test_format("models/official/%s%s.pte", name, suffix));
     const char *ptd = test_path(test_format("models/official/%s%s.ptd", name, suffix));
-    if (!exists(pte) || !test_case("%s%s%s", stem, suffix, optimize ? "" : " as written"))
-        return;
-    replay r = {.pte = pte, .ptd = exists(ptd) ? ptd : NULL, .method = dot ? dot + 1 : "forward",
-                .reference = test_path(test_format("models/%s", stem)), .optimize = optimize,
+    if (!exists(pte) || !test_case("%s%s%s", stem, suffix, optimize ? "" : " as written")) return;
+    replay r = {.pte = pte,
+                .ptd = exists(ptd) ? ptd : NULL,
+                .method = dot ? dot + 1 : "forward",
+                .reference = test_path(test_format("models/%s", stem)),
+                .optimize = optimize,
                 .tolerance = 2e-5};
-    if (!replay_run(&r))
-        FAIL("%s", r.message);
+    if (!replay_run(&r)) FAIL("%s", r.message);
 }
 
 TEST_CASES(official_programs) {

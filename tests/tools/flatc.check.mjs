@@ -43,8 +43,16 @@ for (const folder of ["tests/data/pte", "tests/emit"]) {
   for (const name of readdirSync(join(root, folder)).filter((file) => /\.(pte|ptd)$/.test(file))) {
     const schema = name.endsWith(".pte") ? "program.fbs" : "flat_tensor.fbs";
     const file = join(root, folder, name);
-    flatc("--json", "--strict-json", "--raw-binary", "-o", temporary, join(root, "schema", schema),
-      "--", file);
+    flatc(
+      "--json",
+      "--strict-json",
+      "--raw-binary",
+      "-o",
+      temporary,
+      join(root, "schema", schema),
+      "--",
+      file,
+    );
     const stem = basename(name).replace(/\.\w+$/, "");
     const theirs = JSON.parse(readFileSync(join(temporary, `${stem}.json`), "utf8"));
     check(JSON.parse(readFileSync(file.replace(/\.\w+$/, ".json"), "utf8")), theirs, name);

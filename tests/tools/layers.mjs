@@ -7,8 +7,24 @@ import { listFiles, readText, reporter, root } from "./tree.mjs";
 
 // Folder (or folder/file stem) to what it may include besides itself and the C library. A name is a
 // folder of src/, or one header of it; "*_fbs.h" is the code generated from schema/.
-const all = ["base", "format", "core", "ops", "ir", "import", "passes", "plan", "backend", "emit",
-  "kernels", "rt", "threads", "export", "devtools", "*_fbs.h"];
+const all = [
+  "base",
+  "format",
+  "core",
+  "ops",
+  "ir",
+  "import",
+  "passes",
+  "plan",
+  "backend",
+  "emit",
+  "kernels",
+  "rt",
+  "threads",
+  "export",
+  "devtools",
+  "*_fbs.h",
+];
 const below = {
   base: [],
   format: ["base"],
@@ -24,8 +40,22 @@ const below = {
   kernels: ["threads", "ops", "core", "base"],
   rt: ["kernels", "threads", "format", "ops", "core", "base", "*_fbs.h"],
   export: ["import", "passes", "plan", "backend", "emit", "format", "ir", "ops", "core", "base"],
-  devtools: ["import", "passes", "plan", "backend", "emit", "kernels", "rt", "export", "format",
-    "ir", "ops", "core", "base", "*_fbs.h"],
+  devtools: [
+    "import",
+    "passes",
+    "plan",
+    "backend",
+    "emit",
+    "kernels",
+    "rt",
+    "export",
+    "format",
+    "ir",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
   api: [...all, "backends", "sconce.h"],
   "sconce.h": ["core", "base"],
 };
@@ -80,16 +110,18 @@ for (const name of files) {
     error(name, 1, "this folder is not in the table of tests/tools/layers.mjs");
     continue;
   }
-  readText(name).split("\n").forEach((line, index) => {
-    const match = /^\s*#\s*include\s*"([^"]+)"/.exec(line);
-    if (!match) return;
-    const include = match[1];
-    included.add(include);
-    if (!allows(include, allowed)) error(name, index + 1, `may not include ${include}`);
-    const isGenerated = /_fbs\.h$/.test(include);
-    const exists = [join(root, "src", include), join(root, "wasm", include)].some(existsSync);
-    if (!isGenerated && !exists) error(name, index + 1, `${include} is not a path below src/`);
-  });
+  readText(name)
+    .split("\n")
+    .forEach((line, index) => {
+      const match = /^\s*#\s*include\s*"([^"]+)"/.exec(line);
+      if (!match) return;
+      const include = match[1];
+      included.add(include);
+      if (!allows(include, allowed)) error(name, index + 1, `may not include ${include}`);
+      const isGenerated = /_fbs\.h$/.test(include);
+      const exists = [join(root, "src", include), join(root, "wasm", include)].some(existsSync);
+      if (!isGenerated && !exists) error(name, index + 1, `${include} is not a path below src/`);
+    });
 }
 
 // A header, table or template that nothing includes is dead.

@@ -14,17 +14,28 @@ const { error, warn, finish } = reporter("lint");
 const code =
   /\.(c|h|inc|def|mjs|js|ts|tsx|css|sh|cmake|fbs|py)$|(^|\/)(CMakeLists\.txt|run|emtool)$/;
 // Data of the tests and files that come from elsewhere or from a tool are not ours to lay out.
-const data = /^tests\/(data|models|import|fuzz\/corpus)\/|^package-lock\.json$/;
-// Tables are laid out in columns and may be as wide as their widest row.
-const wide = /\.(txt|def|fbs|json|md|html|svg|case|ir)$/;
+const data =
+  /^tests\/(data|models|import|emit|kernels\/.*\.case|fuzz\/corpus)(\/|$)|^package-lock\.json$/;
+// Tables are laid out in columns and may be as wide as their widest row; Prettier breaks lines where
+// that helps and leaves the rest.
+const wide = /\.(txt|def|fbs|json|md|html|svg|case|ir|mjs|js|ts|tsx|css)$/;
+const pretty = /\.(mjs|js|ts|tsx|css)$/;
 
 // Patterns are put together here so that this file does not match itself.
 const marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X"].join("|");
 const owned = new RegExp(`\\b(${marks})\\b(?!\\(\\w+\\))`);
 const machine_path = new RegExp(`(^|[\\s"'=(:\`])/(${["work", "farm"].join("|")})/`);
 const registry = new RegExp(
-  ["registry\\.npm" + "js", "npm" + "mirror", "pypi" + "\\.org", "python" + "hosted",
-    "deb\\.debian" + "\\.org", "snapshot\\.debian" + "\\.org", "deb\\.node" + "source"].join("|"));
+  [
+    "registry\\.npm" + "js",
+    "npm" + "mirror",
+    "pypi" + "\\.org",
+    "python" + "hosted",
+    "deb\\.debian" + "\\.org",
+    "snapshot\\.debian" + "\\.org",
+    "deb\\.node" + "source",
+  ].join("|"),
+);
 // Invisible characters that change what is read: controls, bidirectional overrides, zero widths.
 const invisible =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
@@ -63,7 +74,7 @@ function checkText(name, text) {
 function checkFunctions(name, lines) {
   let start = -1;
   lines.forEach((line, index) => {
-    if (/^[a-z].*\)? \{$/i.test(line) || /^ +.*\) \{$/.test(line) && start < 0) start = index;
+    if (/^[a-z].*\)? \{$/i.test(line) || (/^ +.*\) \{$/.test(line) && start < 0)) start = index;
     if (line !== "}" || start < 0) return;
     const length = index - start + 1;
     if (length > function_lines_review) warn(name, start + 1, `function of ${length} lines`);
@@ -97,12 +108,32 @@ function clangFormat(names, fix) {
   }
 }
 
+function prettier(names, fix) {
+  if (!names.length) return;
+  const command = ["--no-install", "prettier", fix ? "--write" : "--list-different", ...names];
+  const options = { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 };
+  const { status, stdout, stderr } = spawnSync("npx", command, options);
+  if (fix) return;
+  const different = stdout.split("\n").filter((name) => pretty.test(name));
+  for (const name of different) error(name, 1, "not formatted; npm run format");
+  if (status !== 0 && !different.length)
+    error(".prettierrc.json", 1, stderr.trim() || "no Prettier");
+}
+
 const args = process.argv.slice(2);
 const fix = args.includes("--fix");
 const named = args.filter((arg) => arg !== "--fix");
 const files = named.length ? named : listFiles();
 // Rows of operator tables are laid out by hand, in columns.
-clangFormat(files.filter((name) => /^(src|wasm|tests)\/.*\.[ch]$/.test(name)), fix);
+clangFormat(
+  files.filter((name) => /^(src|wasm|tests)\/.*\.[ch]$/.test(name)),
+  fix,
+);
+
+prettier(
+  files.filter((name) => pretty.test(name) && !data.test(name)),
+  fix,
+);
 
 let total = 0;
 for (const name of files) {

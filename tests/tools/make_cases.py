@@ -8,17 +8,33 @@ torch:
 
     python tests/tools/make_cases.py > tests/ops/infer.case
 """
+
 import sys
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-SHORT = {torch.uint8: "u8", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",
-         torch.int64: "i64", torch.float16: "f16", torch.float32: "f32", torch.float64: "f64",
-         torch.bool: "b8", torch.bfloat16: "bf16", torch.complex64: "c64",
-         torch.complex128: "c128", torch.complex32: "c32"}
-FORMATS = {torch.contiguous_format: "contiguous_format", torch.preserve_format: "preserve_format",
-           torch.channels_last: "channels_last", torch.channels_last_3d: "channels_last_3d"}
+SHORT = {
+    torch.uint8: "u8",
+    torch.int8: "i8",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.float16: "f16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.bool: "b8",
+    torch.bfloat16: "bf16",
+    torch.complex64: "c64",
+    torch.complex128: "c128",
+    torch.complex32: "c32",
+}
+FORMATS = {
+    torch.contiguous_format: "contiguous_format",
+    torch.preserve_format: "preserve_format",
+    torch.channels_last: "channels_last",
+    torch.channels_last_3d: "channels_last_3d",
+}
 aten = torch.ops.aten
 mode = FakeTensorMode()
 lines = []
@@ -108,8 +124,17 @@ pow.Tensor_Tensor
 maximum minimum atan2 eq.Tensor lt.Tensor logical_and floor_divide hypot copysign.Tensor""".split()
 SCALAR = """add.Scalar sub.Scalar rsub.Scalar mul.Scalar div.Scalar fmod.Scalar remainder.Scalar
 pow.Tensor_Scalar eq.Scalar ge.Scalar""".split()
-SOME = [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32,
-        torch.uint8, torch.int8, torch.bool]
+SOME = [
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.float64,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.int8,
+    torch.bool,
+]
 
 
 def pointwise():
@@ -155,8 +180,9 @@ def pointwise():
     case("add.Tensor", tensor([3]), 1)
     case("add.Tensor", tensor([3], torch.int32), 1.5)
     case("mul.Tensor", tensor([2, 4, 8, 8], order=[0, 2, 3, 1]), 2)
-    case("div.Tensor_mode", tensor([3], torch.int32), tensor([3], torch.int64),
-         rounding_mode="floor")
+    case(
+        "div.Tensor_mode", tensor([3], torch.int32), tensor([3], torch.int64), rounding_mode="floor"
+    )
     case("div.Tensor_mode", tensor([3], torch.int32), tensor([3], torch.int64), rounding_mode=None)
     case("div.Scalar_mode", tensor([3], torch.int32), 2, rounding_mode="trunc")
     case("pow.Scalar", 2, tensor([3]))
@@ -168,10 +194,12 @@ def pointwise():
     case("bitwise_or.Scalar", tensor([3], torch.int32), 1)
     case("bitwise_left_shift.Tensor", tensor([3], torch.int32), tensor([3], torch.int64))
     case("__lshift__.Scalar", tensor([3], torch.int32), 1)
-    case("where.self", tensor([3], torch.bool), tensor([3], torch.float16), tensor([],
-         torch.float64))
-    case("where.self", tensor([3], torch.bool), tensor([3], torch.int32), tensor([3],
-         torch.float16))
+    case(
+        "where.self", tensor([3], torch.bool), tensor([3], torch.float16), tensor([], torch.float64)
+    )
+    case(
+        "where.self", tensor([3], torch.bool), tensor([3], torch.int32), tensor([3], torch.float16)
+    )
     case("abs", tensor([3], torch.complex64))
     case("round.decimals", tensor([3]), decimals=2)
     for x in rows():
@@ -335,8 +363,16 @@ def linalg():
     case("bmm", tensor([2, 3, 5]), tensor([2, 5, 4], order=[2, 1, 0]))
     case("_cdist_forward", tensor([2, 3, 5]), tensor([2, 4, 5]), 2.0, None)
     case("_pdist_forward", tensor([4, 5]))
-    case("_trilinear", tensor([2, 1, 3]), tensor([4, 3, 5]), tensor([2, 1, 5]), [1, 3], [0], [1,
-         2], [2, 3])
+    case(
+        "_trilinear",
+        tensor([2, 1, 3]),
+        tensor([4, 3, 5]),
+        tensor([2, 1, 5]),
+        [1, 3],
+        [0],
+        [1, 2],
+        [2, 3],
+    )
     case("linalg_inv_ex", tensor([2, 3, 3]))
     case("linalg_cholesky_ex", tensor([3, 3]))
     case("_fft_r2c", tensor([2, 9]), [1], 0, True)
@@ -349,17 +385,34 @@ def linalg():
         case("convolution", x, tensor([4, 1, 3, 3]), None, [2, 2], [1, 1], [1, 1], False, [0, 0], 4)
         case("convolution", x, tensor([4, 3, 3, 3]), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 2)
         case("convolution", x, tensor([6, 4, 1, 1]), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
-    for x in (tensor([2, 4, 8]), tensor([2, 4, 8], order=[0, 2, 1]), tensor([2, 4, 8], order=[1,
-              0, 2]),
-              tensor([2, 4, 8], order=[2, 0, 1])):
+    for x in (
+        tensor([2, 4, 8]),
+        tensor([2, 4, 8], order=[0, 2, 1]),
+        tensor([2, 4, 8], order=[1, 0, 2]),
+        tensor([2, 4, 8], order=[2, 0, 1]),
+    ):
         for w in (tensor([6, 4, 3]), tensor([6, 4, 3], order=[0, 2, 1]), tensor([6, 4, 1])):
             case("convolution", x, w, tensor([6]), [1], [1], [1], False, [0], 1)
             case("convolution", x, w, None, [2], [1], [1], False, [0], 1)
-    case("convolution", tensor([4, 8, 8]), tensor([6, 4, 3, 3]), None, [1, 1], [1, 1], [1, 1],
-         False, [0, 0], 1)
+    case(
+        "convolution",
+        tensor([4, 8, 8]),
+        tensor([6, 4, 3, 3]),
+        None,
+        [1, 1],
+        [1, 1],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+    )
     last = [0, 2, 3, 4, 1]
-    for x in (tensor([1, 2, 4, 5, 6]), tensor([1, 2, 4, 5, 6], order=last),
-              tensor([2, 2, 4, 5, 6]), tensor([2, 2, 4, 5, 6], order=last)):
+    for x in (
+        tensor([1, 2, 4, 5, 6]),
+        tensor([1, 2, 4, 5, 6], order=last),
+        tensor([2, 2, 4, 5, 6]),
+        tensor([2, 2, 4, 5, 6], order=last),
+    ):
         for w in (tensor([3, 2, 2, 2, 2]), tensor([3, 2, 2, 2, 2], order=last)):
             case("convolution", x, w, None, [1, 1, 1], [0, 0, 0], [1, 1, 1], False, [0, 0, 0], 1)
 
@@ -395,17 +448,36 @@ def nn():
     case("native_layer_norm", tensor([2, 8], torch.bfloat16), [8], None, None, 1e-5)
     case("native_group_norm", tensor([2, 4, 8], torch.float16), None, None, 2, 4, 8, 2, 1e-5)
     case("_native_batch_norm_legit_no_training", tensor([2, 4], torch.float16), *vector, 0.1, 1e-5)
-    case("_native_batch_norm_legit_no_training", tensor([2, 4, 8], order=[0, 2, 1]), *vector,
-         0.1, 1e-5)
+    case(
+        "_native_batch_norm_legit_no_training",
+        tensor([2, 4, 8], order=[0, 2, 1]),
+        *vector,
+        0.1,
+        1e-5,
+    )
     case("col2im", tensor([2, 27, 36]), [8, 8], [3, 3], [1, 1], [0, 0], [1, 1])
     case("embedding", tensor([10, 4]), tensor([3, 2], torch.int64))
     case("embedding", tensor([10, 4], torch.float16), tensor([], torch.int32))
     case("_embedding_bag", tensor([10, 4]), tensor([6], torch.int64), tensor([3], torch.int64))
-    case("_embedding_bag", tensor([10, 4]), tensor([6], torch.int64), tensor([3], torch.int64),
-         False, 1)
-    case("_embedding_bag", tensor([10, 4]), tensor([6], torch.int64), tensor([3], torch.int64),
-         False, 2,
-         False, None, True)
+    case(
+        "_embedding_bag",
+        tensor([10, 4]),
+        tensor([6], torch.int64),
+        tensor([3], torch.int64),
+        False,
+        1,
+    )
+    case(
+        "_embedding_bag",
+        tensor([10, 4]),
+        tensor([6], torch.int64),
+        tensor([3], torch.int64),
+        False,
+        2,
+        False,
+        None,
+        True,
+    )
 
 
 def index():

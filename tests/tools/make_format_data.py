@@ -3,6 +3,7 @@
 Run with a Python that has PyTorch, from the root of the checkout. The results are committed: only
 their structure is tested, so another PyTorch release may change their bytes.
 """
+
 import collections
 import io
 import pickle
@@ -52,17 +53,30 @@ def make_pickles(folder):
     base = torch.arange(12, dtype=torch.float32).reshape(3, 4)
     parameter = torch.nn.Parameter(base)
     state = collections.OrderedDict(
-        weight=parameter, transposed=base.t(), row=base[1], tied=parameter,
+        weight=parameter,
+        transposed=base.t(),
+        row=base[1],
+        tied=parameter,
         half=torch.tensor([1.0, 2.0], dtype=torch.float16),
         wide=torch.tensor([1, 2, 3], dtype=torch.uint16),
-        scalar=torch.tensor(7), none=torch.empty(0, 5))
+        scalar=torch.tensor(7),
+        none=torch.empty(0, 5),
+    )
     save(f"{folder}/state.pt", state)
     values = {
-        "ints": [0, -1, 255, 256, 65536, -2**31, 2**40, -2**63, 2**64, 10**30],
-        "floats": (0.5, float("inf")), "text": "caf\u00e9", "bytes": b"\0\xff\x80", "set": {1},
-        "complex": 1 + 2j, "dtype": torch.bfloat16, "size": torch.Size([2, 3]), "none": None,
-        "flags": (True, False), 7: "int key",
-        "default": collections.defaultdict(list, {"k": [1]}), "slice": slice(1, 2),
+        "ints": [0, -1, 255, 256, 65536, -(2**31), 2**40, -(2**63), 2**64, 10**30],
+        "floats": (0.5, float("inf")),
+        "text": "caf\u00e9",
+        "bytes": b"\0\xff\x80",
+        "set": {1},
+        "complex": 1 + 2j,
+        "dtype": torch.bfloat16,
+        "size": torch.Size([2, 3]),
+        "none": None,
+        "flags": (True, False),
+        7: "int key",
+        "default": collections.defaultdict(list, {"k": [1]}),
+        "slice": slice(1, 2),
     }
     save(f"{folder}/values.pt", values)
     for protocol in range(5):
@@ -84,6 +98,7 @@ def make_pickles(folder):
     pickler = pickle._Pickler(buffer, 2)
     pickler.fast = True
     import sys
+
     sys.setrecursionlimit(10000)
     pickler.dump(deep)
     open(f"{folder}/deep.pkl", "wb").write(buffer.getvalue())

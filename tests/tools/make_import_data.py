@@ -5,6 +5,7 @@ metadata is cut down to what the importer reads, and made to name no machine.
 
 An optional argument is the path of a .pt2 file of PyTorch 2.6, cut down to legacy.pt2.
 """
+
 import io
 import json
 import sys
@@ -150,7 +151,7 @@ def _(x, text, values):
 
 class Custom(torch.nn.Module):
     def forward(self, x):
-        a, b = torch.ops.my.two(x, "caf\u00e9 \"\n", [1.5, float("inf")])
+        a, b = torch.ops.my.two(x, 'caf\u00e9 "\n', [1.5, float("inf")])
         return a + b[1]
 
 
@@ -162,8 +163,9 @@ def main():
     save("weights", weights)
     save_pickled("weights", weights)
     dims = {"x": {0: Dim("batch", min=1, max=64), 1: 2 * Dim("_width", min=1, max=64)}, "y": None}
-    save("symbols", export(Symbols(), (torch.ones(4, 6), torch.tensor([1, 2])),
-                           dynamic_shapes=dims))
+    save(
+        "symbols", export(Symbols(), (torch.ones(4, 6), torch.tensor([1, 2])), dynamic_shapes=dims)
+    )
     mutation = export(Mutation(), (torch.ones(3),))
     save("mutation", mutation)
     save("mutation_core", mutation.run_decompositions())
@@ -171,8 +173,11 @@ def main():
     save("arguments", export(Arguments(), (torch.ones(2, 3, 4, 5), torch.tensor([0, 1]))))
     save("custom", export(Custom(), (torch.ones(3),)))
     from torch.export.pt2_archive._package import package_pt2
-    programs = {"encode": export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)),
-                "text/decode": export(torch.nn.ReLU(), (torch.ones(2),))}
+
+    programs = {
+        "encode": export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)),
+        "text/decode": export(torch.nn.ReLU(), (torch.ones(2),)),
+    }
     buffer = io.BytesIO()
     package_pt2(buffer, exported_programs=programs)
     trim_archive(buffer.getvalue(), "tests/import/package.pt2")

@@ -4,6 +4,7 @@ of calls does. Run with a Python that has torch (and executorch, for the dim_ord
 
     python tests/tools/make_kernel_cases.py tests/kernels
 """
+
 import base64
 import itertools
 import random
@@ -21,17 +22,54 @@ import torch.ao.quantization.fx._decomposed  # noqa: F401
 
 aten = torch.ops.aten
 F32, F64, F16, BF16 = torch.float32, torch.float64, torch.float16, torch.bfloat16
-U8, I8, I16, I32, I64, B8 = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-                             torch.bool)
+U8, I8, I16, I32, I64, B8 = (
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.bool,
+)
 FLOATS, INTS = [F32, F64, F16, BF16], [U8, I8, I16, I32, I64]
 REAL = FLOATS + INTS
 ALL = REAL + [B8]
-SHORT = {U8: "u8", I8: "i8", I16: "i16", I32: "i32", I64: "i64", F16: "f16", F32: "f32",
-         F64: "f64", B8: "b8", BF16: "bf16", torch.complex64: "c64"}
+SHORT = {
+    U8: "u8",
+    I8: "i8",
+    I16: "i16",
+    I32: "i32",
+    I64: "i64",
+    F16: "f16",
+    F32: "f32",
+    F64: "f64",
+    B8: "b8",
+    BF16: "bf16",
+    torch.complex64: "c64",
+}
 CODE = {U8: 0, I8: 1, I16: 2, I32: 3, I64: 4, F16: 5, F32: 6, F64: 7, B8: 11, BF16: 15}
 NAN, INF = float("nan"), float("inf")
-SPECIAL = [0.0, -0.0, 1.0, -1.0, NAN, INF, -INF, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-40, 3e38, -7.25,
-           100.0, -100.0, 1e-8, 0.3, 7.0]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    NAN,
+    INF,
+    -INF,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    1e-40,
+    3e38,
+    -7.25,
+    100.0,
+    -100.0,
+    1e-8,
+    0.3,
+    7.0,
+]
 
 lines = []
 names = {}
@@ -59,8 +97,11 @@ def tensor_text(t):
     else:
         sizes = "x".join(map(str, t.shape)) or "-"
     flat = t.detach().contiguous().reshape(-1)
-    data = base64.b64encode(bytes(flat.view(torch.uint8).numpy().tobytes())).decode() \
-        if flat.numel() else "-"
+    data = (
+        base64.b64encode(bytes(flat.view(torch.uint8).numpy().tobytes())).decode()
+        if flat.numel()
+        else "-"
+    )
     return f"{SHORT[t.dtype]} {sizes} {order} {data}"
 
 
@@ -107,8 +148,12 @@ def bind(op, args, kwargs):
 
 def header(op, args, kwargs, tag):
     name = str(op).removesuffix(".default").replace(".", "::", 1)
-    key = "_".join(filter(None, [tag] + [SHORT[a.dtype] for a in args
-                                         if isinstance(a, torch.Tensor)][:2])) or "plain"
+    key = (
+        "_".join(
+            filter(None, [tag] + [SHORT[a.dtype] for a in args if isinstance(a, torch.Tensor)][:2])
+        )
+        or "plain"
+    )
     key = key.replace(" ", "_")
     names[(name, key)] = names.get((name, key), 0) + 1
     lines.append(f"case {key}_{names[(name, key)]} {name}")
@@ -131,8 +176,15 @@ def case(op, *args, tag="", tol=None, shape=False, match=True, **kwargs):
     if shape:
         lines.append("shape")
     mutates = op._schema.is_mutable
-    for r in [result] if isinstance(result, torch.Tensor) else [result] if mutates else result \
-            if isinstance(result, tuple) else [result]:
+    for r in (
+        [result]
+        if isinstance(result, torch.Tensor)
+        else [result]
+        if mutates
+        else result
+        if isinstance(result, tuple)
+        else [result]
+    ):
         if isinstance(r, (list, tuple)):
             lines.append(f"O {len(r)}")
             lines.extend("o " + tensor_text(t) for t in r)
@@ -164,6 +216,7 @@ def family(f):
         text = "\n".join(lines) + "\n"
         (folder / f"{f.__name__}.case").write_text(text)
         print(f"{f.__name__}: {sum(l.startswith('case ') for l in lines)} cases, {len(text)} bytes")
+
     FAMILIES.append(write)
     return f
 
@@ -223,14 +276,28 @@ def operands(name, a_shape, a_dtype, b_shape, b_dtype):
 
 @family
 def binary():
-    shapes = [((3, 4), (4,)), ((2, 1, 3), (4, 1)), ((), (3,)), ((2,), ()), ((), ()),
-              ((0, 3), (1, 3))]
+    shapes = [
+        ((3, 4), (4,)),
+        ((2, 1, 3), (4, 1)),
+        ((), (3,)),
+        ((2,), ()),
+        ((), ()),
+        ((0, 3), (1, 3)),
+    ]
     for name in BINARY:
         op = overload(name)
         for dtype in ALL:
             case(op, *operands(name, (6,), dtype, (6,), dtype), match=False)
-        for a_dtype, b_dtype in [(F32, F64), (I32, F32), (U8, I8), (I64, U8), (B8, I16),
-                                 (F16, BF16), (F16, I64), (B8, F32)]:
+        for a_dtype, b_dtype in [
+            (F32, F64),
+            (I32, F32),
+            (U8, I8),
+            (I64, U8),
+            (B8, I16),
+            (F16, BF16),
+            (F16, I64),
+            (B8, F32),
+        ]:
             case(op, *operands(name, (5,), a_dtype, (5,), b_dtype), match=False)
         for a_shape, b_shape in shapes:
             case(op, *operands(name, a_shape, F32, b_shape, F32), tag="shape", match=False)
@@ -249,8 +316,8 @@ def binary():
     for mode, dtype in itertools.product((None, "trunc", "floor"), [F32, F64] + INTS):
         a, b = operands("floor_divide", (3, 5), dtype, (3, 5), dtype)
         case(aten.div.Tensor_mode, a, b, rounding_mode=mode)
-    big, minus = torch.tensor([-2 ** 63, 5]), torch.tensor([-1, -1])
-    zero, wrapped = torch.tensor([0, 0]), torch.tensor([-2 ** 63, -5])
+    big, minus = torch.tensor([-(2**63), 5]), torch.tensor([-1, -1])
+    zero, wrapped = torch.tensor([0, 0]), torch.tensor([-(2**63), -5])
     for name in ("fmod", "remainder", "floor_divide"):
         given(overload(name), [wrapped if name == "floor_divide" else zero], big, minus)
         fails(overload(name), "numeric", [big], big, torch.tensor([1, 0]))
@@ -302,7 +369,7 @@ def move():
                 continue
             for d in (0, -1):
                 n = x.shape[d]
-                case(aten.slice_copy.Tensor, x, d, 1, 2 ** 63 - 1, 2)
+                case(aten.slice_copy.Tensor, x, d, 1, 2**63 - 1, 2)
                 case(aten.slice_copy.Tensor, x, d, -3, -1)
                 case(aten.cat.default, [x, x], d)
                 case(aten.stack.default, [x, x], d)
@@ -347,8 +414,12 @@ def move():
     case(aten.cat.default, [make((2,), F32), make((2,), I32), torch.empty(0)], 0, tag="mixed")
     if hasattr(torch.ops, "dim_order_ops"):
         ops = torch.ops.dim_order_ops
-        case(ops._to_dim_order_copy.default, make((1, 2, 3, 3), F32), dtype=F16,
-             dim_order=[0, 2, 3, 1])
+        case(
+            ops._to_dim_order_copy.default,
+            make((1, 2, 3, 3), F32),
+            dtype=F16,
+            dim_order=[0, 2, 3, 1],
+        )
         case(ops._clone_dim_order.default, last(make((1, 2, 3, 3), F32)), dim_order=[0, 1, 2, 3])
     x = make((2, 3), F32)
     fails(aten.select_copy.int, "index", [make((3,), F32)], x, 0, 2)
@@ -402,7 +473,7 @@ def reduce():
         if dtype in (I8, I16, U8) and r == 4:
             continue
         for x in [base, last(base)] if r == 4 and dtype in (F32, F16) else [base]:
-            dims = [[], [0], [-1], [0, -1], [1, 2]][:1 + 2 * (r > 0) + (r > 1) + (r > 3)]
+            dims = [[], [0], [-1], [0, -1], [1, 2]][: 1 + 2 * (r > 0) + (r > 1) + (r > 3)]
             for d in dims:
                 keep = random.random() < 0.5
                 tol = (1e-2, 1e-2) if dtype in (F16, BF16) else (1e-5, 1e-5)
@@ -414,8 +485,9 @@ def reduce():
                     case(aten.mean.dim, x, d, keep, tol=tol)
                 if dtype in FLOATS and base.numel() > 8:
                     case(aten.var.correction, x, d or None, correction=1, keepdim=keep, tol=tol)
-                    case(aten.var_mean.correction, x, d or None, correction=0, keepdim=keep,
-                         tol=tol)
+                    case(
+                        aten.var_mean.correction, x, d or None, correction=0, keepdim=keep, tol=tol
+                    )
             case(aten.prod.default, base, match=False)
             case(aten.max.default, x, match=False)
             case(aten.any.default, x)
@@ -493,9 +565,11 @@ def image():
             base = make(shape, dtype)
             base.view(-1)[10] = NAN
             for x in [base, last(base)] if len(shape) == 4 else [base]:
-                for k, s, p, d, c in [([2, 2], [2, 2], [0, 0], [1, 1], False),
-                                      ([3, 3], [2, 2], [1, 1], [1, 1], True),
-                                      ([3], [], [0], [2], False)]:
+                for k, s, p, d, c in [
+                    ([2, 2], [2, 2], [0, 0], [1, 1], False),
+                    ([3, 3], [2, 2], [1, 1], [1, 1], True),
+                    ([3], [], [0], [2], False),
+                ]:
                     case(aten.max_pool2d_with_indices.default, x, k, s, p, d, c, match=False)
                     case(aten.avg_pool2d.default, x, k, s, p, c, tol=tol)
                 case(aten.avg_pool2d.default, x, [3, 2], [2, 1], [1, 1], True, False, tol=tol)
@@ -505,22 +579,43 @@ def image():
                 case(aten.adaptive_max_pool2d.default, x, [3, 2])
         x = make((1, 2, 3, 4, 5), dtype)
         case(aten.max_pool3d_with_indices.default, x, [2, 3, 2], [2, 1, 2], [1, 1, 0])
-        case(aten.avg_pool3d.default, x, [2, 3, 2], [2, 1, 2], [1, 1, 0], True, False, tol=tol,
-             match=False)
+        case(
+            aten.avg_pool3d.default,
+            x,
+            [2, 3, 2],
+            [2, 1, 2],
+            [1, 1, 0],
+            True,
+            False,
+            tol=tol,
+            match=False,
+        )
         case(aten._adaptive_avg_pool3d.default, x, [2, 3, 2], tol=tol, match=False)
         x = make((1, 2, 3, 4), dtype)
         for y in (x, last(x)):
             for size, factors in [([6, 9], None), (None, [1.7, 2.3]), ([2, 3], None)]:
                 case(aten.upsample_nearest2d.vec, y, size, factors)
                 for align in (True, False):
-                    case(aten.upsample_bilinear2d.vec, y, size, align, factors,
-                         tol=tol or (1e-4, 1e-5))
+                    case(
+                        aten.upsample_bilinear2d.vec,
+                        y,
+                        size,
+                        align,
+                        factors,
+                        tol=tol or (1e-4, 1e-5),
+                    )
         if dtype in (F32, F64):
             grid = make((1, 3, 2, 2), dtype, -1, 1) * 1.3
             for mode, pad, align in itertools.product((0, 1, 2), (0, 1, 2), (True, False)):
                 case(aten.grid_sampler_2d.default, x, grid, mode, pad, align, tol=(1e-4, 1e-4))
-    fails(aten.max_pool2d_with_indices.default, "argument", [torch.zeros(1, 1, 2, 2)] * 2,
-          torch.zeros(1, 1, 4, 4), [2, 2], [0, 0])
+    fails(
+        aten.max_pool2d_with_indices.default,
+        "argument",
+        [torch.zeros(1, 1, 2, 2)] * 2,
+        torch.zeros(1, 1, 4, 4),
+        [2, 2],
+        [0, 0],
+    )
 
 
 def index_of(size, *shape):
@@ -548,9 +643,18 @@ def index():
                     case(aten.scatter_reduce.two, x, d, g, y, how, include_self=how < "n")
         a, b = index_of(3, 2), index_of(4, 2, 2) - 4
         few, mask = torch.rand(3) > 0.4, torch.rand(4, 3) > 0.5
-        for c in [[a], [None, b], [a, b], [a, None, index_of(3, 2)], [None, mask], [few],
-                  [torch.tensor(1)], [None, None, index_of(3, 1)], [few, None, index_of(3, 1)],
-                  [a, index_of(4, 2), index_of(3, 2)]]:
+        for c in [
+            [a],
+            [None, b],
+            [a, b],
+            [a, None, index_of(3, 2)],
+            [None, mask],
+            [few],
+            [torch.tensor(1)],
+            [None, None, index_of(3, 1)],
+            [few, None, index_of(3, 1)],
+            [a, index_of(4, 2), index_of(3, 2)],
+        ]:
             case(aten.index.Tensor, x, c)
             case(aten.index_put.default, x, c, make((1,), dtype))
             if dtype in (F32, I64):
@@ -564,7 +668,7 @@ def index():
     fails(aten.embedding.default, "index", [one], x, torch.tensor([3]))
     fails(aten.embedding.default, "index", [one], x, torch.tensor([-1]))
     fails(aten.index.Tensor, "index", [one], x, [torch.tensor([-4])])
-    fails(aten.gather.default, "index", [one], x, 0, torch.tensor([[0, 2 ** 32]]))
+    fails(aten.gather.default, "index", [one], x, 0, torch.tensor([[0, 2**32]]))
     fails(aten.scatter_add.default, "index", [x], x, 0, torch.tensor([[-1]]), one)
     fails(aten.index_select.default, "index", [one], x, 0, torch.tensor([5]))
     fails(aten.masked_scatter.default, "index", [x], x, x > -9, torch.zeros(2))
@@ -596,8 +700,16 @@ def quant():
     case(q.dequantize_per_token.default, z, scales, zeros, -128, 127, I8, F32)
     for shift in (0.0, 5.0, -5.0):
         scale, zero = q.choose_qparams(rows + shift, -128, 127, 1e-7, I8)
-        given(q.choose_qparams.tensor, [scale.reshape(1), zero.reshape(1)], rows + shift, -128, 127,
-              1e-7, I8, tol=(1e-6, 0))  # PyTorch computes in f32
+        given(
+            q.choose_qparams.tensor,
+            [scale.reshape(1), zero.reshape(1)],
+            rows + shift,
+            -128,
+            127,
+            1e-7,
+            I8,
+            tol=(1e-6, 0),
+        )  # PyTorch computes in f32
     if not hasattr(q, "embedding_4bit"):
         return
     for scales in (torch.rand(6), torch.rand(6, 2)):
@@ -622,8 +734,17 @@ def rare():
         for p in (0.0, 1.0, 2.0, 3.0, INF):
             case(aten._cdist_forward.default, a, b, p, 2, tol=(1e-4, 1e-5))
             case(aten._pdist_forward.default, a[0], p)
-        case(aten._trilinear.default, make((2, 3), dtype), make((4, 3, 5), dtype),
-             make((2, 5), dtype), [1, 3], [0], [1, 2], [2, 3], tol=(1e-4, 1e-5))
+        case(
+            aten._trilinear.default,
+            make((2, 3), dtype),
+            make((4, 3, 5), dtype),
+            make((2, 5), dtype),
+            [1, 3],
+            [0],
+            [1, 2],
+            [2, 3],
+            tol=(1e-4, 1e-5),
+        )
         rows, values = torch.sort(make((2, 7), dtype)).values, make((2, 3), dtype)
         for right in (False, True):
             case(aten.searchsorted.Tensor, rows, values, right=right)
@@ -640,10 +761,22 @@ def rare():
     for mode in (0, 1, 2):
         out = aten._embedding_bag(table, ids, torch.tensor([0, 3, 3]), False, mode)[0]
         none = torch.zeros(0, dtype=I64)
-        given(aten._embedding_bag.default, [out, none, none, none], table, ids,
-              torch.tensor([0, 3, 3]), False, mode)
-    fails(aten.searchsorted.Tensor, "shape", [torch.zeros(2, 3, dtype=I64)], make((3, 4), F32),
-          make((2, 3), F32))
+        given(
+            aten._embedding_bag.default,
+            [out, none, none, none],
+            table,
+            ids,
+            torch.tensor([0, 3, 3]),
+            False,
+            mode,
+        )
+    fails(
+        aten.searchsorted.Tensor,
+        "shape",
+        [torch.zeros(2, 3, dtype=I64)],
+        make((3, 4), F32),
+        make((2, 3), F32),
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ tests/unit/specs_test.c compares with inference. Run with a Python that has torc
 
     python tests/tools/make_symbolic.py tests/symbolic
 """
+
 import os
 import sys
 
@@ -14,20 +15,46 @@ AUTO = Dim.AUTO
 
 
 def slices(x):
-    return (x[:, :-1], x[:, 1:], x[:, ::2], x[:, -3:], x[:, x.shape[1] // 2:], x[0], x[:, -1],
-            x.narrow(1, 1, 2), x.select(1, 2))
+    return (
+        x[:, :-1],
+        x[:, 1:],
+        x[:, ::2],
+        x[:, -3:],
+        x[:, x.shape[1] // 2 :],
+        x[0],
+        x[:, -1],
+        x.narrow(1, 1, 2),
+        x.select(1, 2),
+    )
 
 
 def joins(x):
-    return (torch.cat([x, x[:, 1:]], 1), torch.stack([x, x], 1), x.repeat(1, 2, 1),
-            x.expand(3, -1, -1, -1), torch.cat([x, x.new_zeros(x.shape[0], 1, 12)], 1),
-            x.roll(1, 1), x.flip(1), x.chunk(3, 2), x.split(4, 2), x.repeat_interleave(2, 1))
+    return (
+        torch.cat([x, x[:, 1:]], 1),
+        torch.stack([x, x], 1),
+        x.repeat(1, 2, 1),
+        x.expand(3, -1, -1, -1),
+        torch.cat([x, x.new_zeros(x.shape[0], 1, 12)], 1),
+        x.roll(1, 1),
+        x.flip(1),
+        x.chunk(3, 2),
+        x.split(4, 2),
+        x.repeat_interleave(2, 1),
+    )
 
 
 def indices(x, i):
     rows = torch.zeros(x.shape[0], 2, 12, dtype=torch.long)
-    return (x[:, i], x[i[:2]], x[i, :, i], x.index_select(1, i), x.gather(1, rows),
-            F.embedding(i, torch.randn(9, 5)), x.scatter(1, rows, 1.0), x[..., i])
+    return (
+        x[:, i],
+        x[i[:2]],
+        x[i, :, i],
+        x.index_select(1, i),
+        x.gather(1, rows),
+        F.embedding(i, torch.randn(9, 5)),
+        x.scatter(1, rows, 1.0),
+        x[..., i],
+    )
 
 
 def unknown(x, i):
@@ -37,19 +64,33 @@ def unknown(x, i):
 def halves(x):
     h = x.shape[1] // 2
     a, b, c = x[:, :h], x[:, h:], torch.zeros(x.shape[0], h, h)
-    quarter = x[:, :x.shape[1] // 4]
-    return (a * 2, b + 1, c @ a, a.transpose(1, 2).contiguous(), a.reshape(-1, 12),
-            torch.stack([a, a], 1), a.sum(1), quarter.exp().repeat(1, 2, 1),
-            F.pad(a, (0, 0, 1, 0)).cumsum(1))
+    quarter = x[:, : x.shape[1] // 4]
+    return (
+        a * 2,
+        b + 1,
+        c @ a,
+        a.transpose(1, 2).contiguous(),
+        a.reshape(-1, 12),
+        torch.stack([a, a], 1),
+        a.sum(1),
+        quarter.exp().repeat(1, 2, 1),
+        F.pad(a, (0, 0, 1, 0)).cumsum(1),
+    )
 
 
 def pyramid(x):
     y = F.avg_pool2d(F.relu(F.max_pool2d(x, 2)), 2)
     z = F.max_pool2d(y, 2)
     up = F.interpolate(z, scale_factor=2)
-    return (y, z, z.flatten(1), z.flatten(2).transpose(1, 2), torch.cat([z, z], 1),
-            z.permute(0, 2, 3, 1).reshape(x.shape[0], -1, 3),
-            up + y[:, :, :2 * z.shape[2], :2 * z.shape[3]])
+    return (
+        y,
+        z,
+        z.flatten(1),
+        z.flatten(2).transpose(1, 2),
+        torch.cat([z, z], 1),
+        z.permute(0, 2, 3, 1).reshape(x.shape[0], -1, 3),
+        up + y[:, :, : 2 * z.shape[2], : 2 * z.shape[3]],
+    )
 
 
 X, I = torch.randn(4, 10, 12), torch.tensor([1, 3, 2, 0])

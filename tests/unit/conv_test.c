@@ -15,8 +15,7 @@ static int64_t pick(int64_t low, int64_t high) {
 
 static float *random_floats(int64_t count) {
     float *values = test_alloc((size_t)(count > 0 ? count : 1) * sizeof(float));
-    for (int64_t i = 0; i < count; i++)
-        values[i] = (float)pick(-16, 16) / 8;
+    for (int64_t i = 0; i < count; i++) values[i] = (float)pick(-16, 16) / 8;
     return values;
 }
 
@@ -31,8 +30,7 @@ static void set_steps(int64_t step[5], int64_t channels, const int64_t sizes[3],
 
 static int64_t out_size(const sc_conv *c, int d, int64_t extra) {
     int64_t reach = c->dilation[d] * (c->kernel[d] - 1) + 1;
-    if (c->transposed)
-        return (c->in[d] - 1) * c->stride[d] - 2 * c->pad[d] + reach + extra;
+    if (c->transposed) return (c->in[d] - 1) * c->stride[d] - 2 * c->pad[d] + reach + extra;
     int64_t span = c->in[d] + 2 * c->pad[d] - reach;
     return span < 0 ? 0 : span / c->stride[d] + 1;
 }
@@ -40,7 +38,8 @@ static int64_t out_size(const sc_conv *c, int d, int64_t extra) {
 // False when the numbers picked make no convolution.
 static bool random_conv(sc_conv *c, sc_epilogue *epilogue) {
     const bool depthwise = pick(0, 2) == 0, last = pick(0, 3) == 0;
-    *c = (sc_conv){.batch = pick(1, 2), .groups = depthwise ? pick(1, 5) : pick(1, 2),
+    *c = (sc_conv){.batch = pick(1, 2),
+                   .groups = depthwise ? pick(1, 5) : pick(1, 2),
                    .in_channels = depthwise ? 1 : pick(1, 9),
                    .out_channels = depthwise ? pick(1, 2) : pick(1, 21),
                    .transposed = pick(0, 4) == 0};
@@ -54,8 +53,7 @@ static bool random_conv(sc_conv *c, sc_epilogue *epilogue) {
         c->pad[d] = absent || pointwise ? 0 : pick(0, 3);
         c->dilation[d] = absent || pointwise ? 1 : pick(1, 2);
         c->out[d] = out_size(c, d, absent ? 0 : pick(0, c->stride[d] - 1));
-        if (c->out[d] < 1)
-            return false;
+        if (c->out[d] < 1) return false;
     }
     int64_t taps = sc_conv_taps(c), weights = c->groups * c->in_channels * c->out_channels * taps;
     set_steps(c->in_step, c->groups * c->in_channels, c->in, last);
@@ -72,7 +70,9 @@ static bool random_conv(sc_conv *c, sc_epilogue *epilogue) {
     c->bias = pick(0, 1) ? random_floats(c->groups * c->out_channels) : NULL;
     if (pick(0, 1)) {
         float *scale = random_floats(c->groups * c->out_channels);
-        *epilogue = (sc_epilogue){.clamps = pick(0, 1), .low = 0, .high = 6,
+        *epilogue = (sc_epilogue){.clamps = pick(0, 1),
+                                  .low = 0,
+                                  .high = 6,
                                   .shift = random_floats(c->groups * c->out_channels)};
         epilogue->scale = pick(0, 1) ? scale : NULL;
         c->epilogue = epilogue;
@@ -90,18 +90,18 @@ static void check_variant(sc_conv *c, const sc_conv_variant *variant, const floa
     variant->run(c, scratch);
     if (!CHECK_EQ_MEM(c->output, expected, bytes))
         FAIL("%s: in %d x %d of %d %d %d, kernel %d %d %d, stride %d %d %d, pad %d %d %d, "
-             "dilation %d %d %d%s", variant->name, (int)c->groups, (int)c->in_channels,
-             (int)c->in[0], (int)c->in[1], (int)c->in[2], (int)c->kernel[0], (int)c->kernel[1],
-             (int)c->kernel[2], (int)c->stride[0], (int)c->stride[1], (int)c->stride[2],
-             (int)c->pad[0], (int)c->pad[1], (int)c->pad[2], (int)c->dilation[0],
-             (int)c->dilation[1], (int)c->dilation[2], c->transposed ? ", transposed" : "");
+             "dilation %d %d %d%s",
+             variant->name, (int)c->groups, (int)c->in_channels, (int)c->in[0], (int)c->in[1],
+             (int)c->in[2], (int)c->kernel[0], (int)c->kernel[1], (int)c->kernel[2],
+             (int)c->stride[0], (int)c->stride[1], (int)c->stride[2], (int)c->pad[0],
+             (int)c->pad[1], (int)c->pad[2], (int)c->dilation[0], (int)c->dilation[1],
+             (int)c->dilation[2], c->transposed ? ", transposed" : "");
 }
 
 TEST_CASES(conv_variants) {
     uint32_t ran[16] = {0};
     const uint32_t last = sc_conv_variant_count - 1;
-    if (!test_case("random shapes"))
-        return;
+    if (!test_case("random shapes")) return;
     for (random_state = 1; random_state < 700; random_state++) {
         uint32_t seed = random_state;
         sc_conv c;
@@ -112,8 +112,7 @@ TEST_CASES(conv_variants) {
             c.output = expected;
             sc_conv_variants[last]->run(&c, NULL);
             for (uint32_t v = 0; v < last; v++) {
-                if (!sc_conv_variants[v]->fits(&c))
-                    continue;
+                if (!sc_conv_variants[v]->fits(&c)) continue;
                 ran[v]++;
                 check_variant(&c, sc_conv_variants[v], expected);
             }
@@ -121,8 +120,7 @@ TEST_CASES(conv_variants) {
         random_state = seed;
     }
     for (uint32_t v = 0; v < last; v++) {
-        if (test_case("%s was reached", sc_conv_variants[v]->name))
-            CHECK(ran[v] > 20);
+        if (test_case("%s was reached", sc_conv_variants[v]->name)) CHECK(ran[v] > 20);
     }
 }
 
@@ -130,21 +128,45 @@ TEST_CASES(conv_variants) {
 TEST(conv_reference_by_hand) {
     const float input[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, weight[] = {1, 0, 0, -1}, bias[] = {10};
     float output[4];
-    sc_conv c = {.batch = 1, .groups = 1, .in_channels = 1, .out_channels = 1,
-                 .in = {1, 3, 3}, .out = {1, 2, 2}, .kernel = {1, 2, 2}, .stride = {1, 1, 1},
-                 .dilation = {1, 1, 1}, .in_step = {9, 9, 9, 3, 1}, .out_step = {4, 4, 4, 2, 1},
-                 .weight_step = {4, 4, 4, 2, 1}, .weight_group = 4, .input = input,
-                 .weight = weight, .bias = bias, .output = output};
+    sc_conv c = {.batch = 1,
+                 .groups = 1,
+                 .in_channels = 1,
+                 .out_channels = 1,
+                 .in = {1, 3, 3},
+                 .out = {1, 2, 2},
+                 .kernel = {1, 2, 2},
+                 .stride = {1, 1, 1},
+                 .dilation = {1, 1, 1},
+                 .in_step = {9, 9, 9, 3, 1},
+                 .out_step = {4, 4, 4, 2, 1},
+                 .weight_step = {4, 4, 4, 2, 1},
+                 .weight_group = 4,
+                 .input = input,
+                 .weight = weight,
+                 .bias = bias,
+                 .output = output};
     sc_conv_variants[sc_conv_variant_count - 1]->run(&c, NULL);
     for (int i = 0; i < 4; i++)
         CHECK_CLOSE(output[i], 6, 0);  // each input minus its lower right neighbour, plus 10
     const float spread[] = {1, 2, 3, 4}, ones[] = {1, 1, 1, 1};
     float big[9];
-    sc_conv t = {.batch = 1, .groups = 1, .in_channels = 1, .out_channels = 1, .transposed = true,
-                 .in = {1, 2, 2}, .out = {1, 3, 3}, .kernel = {1, 2, 2}, .stride = {1, 1, 1},
-                 .dilation = {1, 1, 1}, .in_step = {4, 4, 4, 2, 1}, .out_step = {9, 9, 9, 3, 1},
-                 .weight_step = {4, 4, 4, 2, 1}, .weight_group = 4, .input = spread,
-                 .weight = ones, .output = big};
+    sc_conv t = {.batch = 1,
+                 .groups = 1,
+                 .in_channels = 1,
+                 .out_channels = 1,
+                 .transposed = true,
+                 .in = {1, 2, 2},
+                 .out = {1, 3, 3},
+                 .kernel = {1, 2, 2},
+                 .stride = {1, 1, 1},
+                 .dilation = {1, 1, 1},
+                 .in_step = {4, 4, 4, 2, 1},
+                 .out_step = {9, 9, 9, 3, 1},
+                 .weight_step = {4, 4, 4, 2, 1},
+                 .weight_group = 4,
+                 .input = spread,
+                 .weight = ones,
+                 .output = big};
     sc_conv_variants[sc_conv_variant_count - 1]->run(&t, NULL);
     const float expected[] = {1, 3, 2, 4, 10, 6, 3, 7, 4};
     CHECK_EQ_MEM(big, expected, sizeof big);

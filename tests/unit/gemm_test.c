@@ -22,22 +22,26 @@ static float expected_at(const sc_gemm_f32 *g, bool nt, size_t i, size_t j) {
     sum += g->col_shift ? g->col_shift[j] : 0;
     sum *= g->row_scale ? g->row_scale[i] : 1;
     sum += g->row_shift ? g->row_shift[i] : 0;
-    if (g->clamps)
-        sum = sum < g->low ? g->low : sum > g->high ? g->high : sum;
+    if (g->clamps) sum = sum < g->low ? g->low : sum > g->high ? g->high : sum;
     return sum;
 }
 
 static void check(size_t m, size_t n, size_t k, bool nt, unsigned parts) {
-    sc_gemm_f32 g = {.m = m, .n = n, .k = k, .a = random_floats(m * k), .a_row = k,
-                     .b = random_floats(n * k), .b_row = nt ? k : n, .c_row = n + 1,
-                     .clamps = parts & 4, .low = -2, .high = 3};
-    if (parts & 1)
-        g.row_shift = random_floats(m), g.row_scale = random_floats(m);
-    if (parts & 2)
-        g.col_shift = random_floats(n), g.col_scale = random_floats(n);
+    sc_gemm_f32 g = {.m = m,
+                     .n = n,
+                     .k = k,
+                     .a = random_floats(m * k),
+                     .a_row = k,
+                     .b = random_floats(n * k),
+                     .b_row = nt ? k : n,
+                     .c_row = n + 1,
+                     .clamps = parts & 4,
+                     .low = -2,
+                     .high = 3};
+    if (parts & 1) g.row_shift = random_floats(m), g.row_scale = random_floats(m);
+    if (parts & 2) g.col_shift = random_floats(n), g.col_scale = random_floats(n);
     g.c = test_alloc(m * g.c_row * sizeof(float));
-    for (size_t i = 0; i < m * g.c_row; i++)
-        g.c[i] = 99;
+    for (size_t i = 0; i < m * g.c_row; i++) g.c[i] = 99;
     if (nt)
         sc_gemm_nt_f32(&g);
     else
@@ -58,8 +62,7 @@ TEST(gemm_all_tails) {
     for (size_t m = 1; m <= 9; m++)
         for (size_t n = 1; n <= 34; n++)
             for (size_t k = 0; k <= 9; k++)
-                for (int nt = 0; nt < 2; nt++)
-                    check(m, n, k, nt, (unsigned)((m + n + k) % 8));
+                for (int nt = 0; nt < 2; nt++) check(m, n, k, nt, (unsigned)((m + n + k) % 8));
 }
 
 TEST(gemm_deep) {

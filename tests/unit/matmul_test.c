@@ -21,8 +21,7 @@ static sc_matrix random_matrix(int64_t batch, int64_t rows, int64_t columns) {
     }
     m.batch = rows * columns * gap;
     float *values = test_alloc((size_t)(batch * m.batch + 1) * sizeof(float));
-    for (int64_t i = 0; i < batch * m.batch; i++)
-        values[i] = (float)pick(-16, 16) / 8;
+    for (int64_t i = 0; i < batch * m.batch; i++) values[i] = (float)pick(-16, 16) / 8;
     m.data = values;
     return m;
 }
@@ -33,25 +32,25 @@ static float at(const sc_matrix *m, int64_t batch, int64_t row, int64_t column) 
 
 static float expected_at(const sc_matmul *mm, int64_t batch, int64_t i, int64_t j) {
     float sum = 0;
-    for (int64_t k = 0; k < mm->k; k++)
-        sum += at(&mm->a, batch, i, k) * at(&mm->b, batch, k, j);
+    for (int64_t k = 0; k < mm->k; k++) sum += at(&mm->a, batch, i, k) * at(&mm->b, batch, k, j);
     sum *= (float)mm->alpha;
     return mm->self.data ? sum + (float)mm->beta * at(&mm->self, batch, i, j) : sum;
 }
 
 static void set_self(sc_matmul *mm) {
-    if (pick(0, 2) == 0)
-        return;
+    if (pick(0, 2) == 0) return;
     mm->self = random_matrix(mm->batch, mm->m, mm->n);
-    if (pick(0, 1))
-        mm->self.row = 0, mm->self.column = 1, mm->self.batch = 0;
-    if (pick(0, 1))
-        mm->alpha = 0.5, mm->beta = -2;
+    if (pick(0, 1)) mm->self.row = 0, mm->self.column = 1, mm->self.batch = 0;
+    if (pick(0, 1)) mm->alpha = 0.5, mm->beta = -2;
 }
 
 static void check_random(void) {
-    sc_matmul mm = {.batch = pick(1, 3), .m = pick(1, 20), .n = pick(1, 40), .k = pick(0, 12),
-                    .alpha = 1, .beta = 1};
+    sc_matmul mm = {.batch = pick(1, 3),
+                    .m = pick(1, 20),
+                    .n = pick(1, 40),
+                    .k = pick(0, 12),
+                    .alpha = 1,
+                    .beta = 1};
     mm.a = random_matrix(mm.batch, mm.m, mm.k);
     mm.b = random_matrix(mm.batch, mm.k, mm.n);
     set_self(&mm);
@@ -64,8 +63,7 @@ static void check_random(void) {
         for (int64_t i = 0; i < mm.m; i++) {
             for (int64_t j = 0; j < mm.n; j++) {
                 float got = c[b * mm.c_batch + i * mm.c_row + j * mm.c_column];
-                if (got == expected_at(&mm, b, i, j))
-                    continue;
+                if (got == expected_at(&mm, b, i, j)) continue;
                 FAIL("%d x %d x %d: %g is not %g", (int)mm.m, (int)mm.n, (int)mm.k, (double)got,
                      (double)expected_at(&mm, b, i, j));
                 return;
@@ -75,15 +73,23 @@ static void check_random(void) {
 }
 
 TEST(matmul_random_layouts) {
-    for (int i = 0; i < 2000; i++)
-        check_random();
+    for (int i = 0; i < 2000; i++) check_random();
 }
 
 TEST(matmul_integers_wrap) {
     const int8_t a[] = {100, 3}, b[] = {2, 1};
     int8_t c[1];
-    sc_matmul mm = {.batch = 1, .m = 1, .n = 1, .k = 2, .a = {a, 0, 2, 1}, .b = {b, 0, 1, 1},
-                    .c = c, .c_row = 1, .c_column = 1, .alpha_int = 1, .beta_int = 1};
+    sc_matmul mm = {.batch = 1,
+                    .m = 1,
+                    .n = 1,
+                    .k = 2,
+                    .a = {a, 0, 2, 1},
+                    .b = {b, 0, 1, 1},
+                    .c = c,
+                    .c_row = 1,
+                    .c_column = 1,
+                    .alpha_int = 1,
+                    .beta_int = 1};
     sc_matmul_slow(SC_DTYPE_I8)(&mm);
     CHECK_EQ_INT(c[0], -53);  // 203 - 256
     CHECK(sc_matmul_slow(SC_DTYPE_C64) == NULL);

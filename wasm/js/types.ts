@@ -348,7 +348,7 @@ export interface OpenedPrograms extends Disposable {
   readonly methods: readonly string[];
   exportedProgram(method?: string): ExportedProgram;
   inspect(): CompilationReport;
-  /** Decomposes and rewrites; can be called once. What was opened can still be looked at when it fails. */
+  /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
   toEdge(options?: ToEdgeOptions): EdgeProgramManager;
   /** IR text of any stage by its program number; what was opened is 0. */
   text(program: number, method?: string): string;

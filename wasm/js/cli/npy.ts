@@ -115,7 +115,9 @@ export function readNpy(bytes: Uint8Array, name: string, declared?: DType): Tens
   if (!dtype) throw bad(name, `elements of type '${header.type}' are not supported`);
   const count = header.shape.reduce((product, size) => product * size, 1);
   if (bytes.length - header.dataAt < count * itemBytes) throw bad(name, "the data is cut off");
-  let data: Uint8Array = new Uint8Array(bytes.subarray(header.dataAt, header.dataAt + count * itemBytes));
+  let data: Uint8Array = new Uint8Array(
+    bytes.subarray(header.dataAt, header.dataAt + count * itemBytes),
+  );
   if (header.bigEndian) swap(data, dtype.startsWith("complex") ? itemBytes / 2 : itemBytes);
   if (header.fortran && header.shape.length > 1)
     data = reorder(data, header.shape, itemBytes, false);
