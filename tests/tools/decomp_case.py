@@ -50,7 +50,7 @@ def tensor(item):
 
 
 def case(name, module, *inputs, train=False):
-    """`module`: an instance or a plain function; `inputs`: shapes, kinds with shapes, or tensors."""
+    """`module`: an instance or a plain function; `inputs`: shapes, kinds and shapes, or tensors."""
     make = (lambda: module) if isinstance(module, nn.Module) else (lambda: Fn(module))
     CASES.append(Case(name, make, lambda: [tensor(i) for i in inputs], None, train))
 
