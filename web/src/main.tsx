@@ -5,8 +5,11 @@ import { App } from "./views/App.js";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
+import "./styles/side.css";
+import "./styles/start.css";
 import "./styles/views.css";
 import "./styles/run.css";
+import "./styles/small.css";
 
 watchTheme();
 watchLists();

@@ -2,8 +2,15 @@
 // holds state. Handles into the worker are not here: they belong to the actions.
 import { computed, signal } from "@preact/signals";
 import type {
-  CompilationReport, ErrorCode, MethodPlan, MethodSummary, NodeRow, ProgramMethodInfo, ProgramReport,
-  StageSummary, Tensor,
+  CompilationReport,
+  ErrorCode,
+  MethodPlan,
+  MethodSummary,
+  NodeRow,
+  ProgramMethodInfo,
+  ProgramReport,
+  StageSummary,
+  Tensor,
 } from "@sconce/types.js";
 import type { Face } from "../../examples/faces.mjs";
 
@@ -14,7 +21,6 @@ export type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
 export interface Step {
   status: StepStatus;
   ms?: number;
-  nodes?: number;
   bytes?: number;
 }
 
@@ -136,8 +142,12 @@ const idleSteps = (): Record<StepId, Step> =>
 
 export const app = {
   theme: signal<"auto" | "light" | "dark">("auto"),
-  engine: signal<{ status: "starting" | "ready" | "failed"; version: string }>(
-    { status: "starting", version: "" }),
+  /** What the theme comes to, given the system's. */
+  isDark: signal(false),
+  engine: signal<{ status: "starting" | "ready" | "failed"; version: string }>({
+    status: "starting",
+    version: "",
+  }),
   /** Short names of dtypes ("f32"), from the engine. */
   dtypes: signal<ReadonlyMap<string, string>>(new Map()),
 
@@ -159,6 +169,9 @@ export const app = {
   rows: signal<ReadonlyMap<string, readonly NodeRow[]>>(new Map()),
   lines: signal<ReadonlyMap<string, readonly string[]>>(new Map()),
 
+  /** False once the worker that knows the stages was ended: what was not fetched cannot be shown. */
+  canLook: signal(true),
+
   busy: signal<Busy | null>(null),
   problems: signal<readonly Problem[]>([]),
   log: signal<readonly LogLine[]>([]),
@@ -169,7 +182,14 @@ export const app = {
   runs: signal<Readonly<Record<string, RunState>>>({}),
   story: signal<Story>({ status: "idle", text: "", tokens: [], ms: 0 }),
   faces: signal<Faces>({
-    status: "idle", source: "photo", url: "", width: 4, height: 3, found: [], ms: 0, frames: 0,
+    status: "idle",
+    source: "photo",
+    url: "",
+    width: 4,
+    height: 3,
+    found: [],
+    ms: 0,
+    frames: 0,
   }),
 };
 
@@ -196,10 +216,13 @@ export function setStep(id: StepId, step: Partial<Step>): void {
   app.steps.value = { ...app.steps.value, [id]: { ...app.steps.value[id], ...step } };
 }
 
-// --- What follows from the above ------------------------------------------------------------------
+// --- What follows from the above ----------------------------------------------------------------
 
 const STAGE_OF: Partial<Record<StepId, StageSummary["stage"]>> = {
-  source: "source", core: "core", edge: "edge", planned: "executorch",
+  source: "source",
+  core: "core",
+  edge: "edge",
+  planned: "executorch",
 };
 
 export function stageOf(report: CompilationReport | null, step: StepId): StageSummary | undefined {
@@ -209,16 +232,21 @@ export function stageOf(report: CompilationReport | null, step: StepId): StageSu
 export const stage = computed(() => stageOf(app.report.value, app.step.value));
 
 export const methodSummary = computed((): MethodSummary | undefined =>
-  stage.value?.methods.find((method) => method.name === app.method.value));
+  stage.value?.methods.find((method) => method.name === app.method.value),
+);
 
 export const programMethod = computed((): ProgramMethodInfo | undefined =>
-  app.program.value?.methods.find((method) => method.name === app.method.value));
+  app.program.value?.methods.find((method) => method.name === app.method.value),
+);
 
 export const plan = computed((): MethodPlan | undefined =>
-  app.report.value?.plans.find((item) => item.method === app.method.value));
+  app.report.value?.plans.find((item) => item.method === app.method.value),
+);
 
-export const view = computed((): View =>
-  app.views.value[app.step.value] ?? (app.step.value === "planned" ? "memory" : "summary"));
+export const view = computed(
+  (): View =>
+    app.views.value[app.step.value] ?? (app.step.value === "planned" ? "memory" : "summary"),
+);
 
 export const viewsOfStep = computed((): readonly View[] => {
   if (!stage.value) return [];
@@ -227,12 +255,20 @@ export const viewsOfStep = computed((): readonly View[] => {
 
 /** Key of the rows and lines that the current stage shows. */
 export const listKey = computed(() =>
-  stage.value && methodSummary.value ? `${stage.value.program}/${app.method.value}` : "");
+  stage.value && methodSummary.value ? `${stage.value.program}/${app.method.value}` : "",
+);
 
 export const rows = computed(() => app.rows.value.get(listKey.value));
 export const lines = computed(() => app.lines.value.get(listKey.value));
 
-/** Methods of whatever is known so far: constant methods only appear once the program exists. */
-export const methodNames = computed((): readonly string[] =>
-  app.program.value?.methods.map((m) => m.name)
-  ?? app.report.value?.stages[0]?.methods.map((m) => m.name) ?? []);
+/** Methods in the order they were given; constant methods only appear once the program exists. */
+export const methodNames = computed((): readonly string[] => {
+  const opened = app.report.value?.stages[0]?.methods.map((m) => m.name) ?? [];
+  const made = app.program.value?.methods.map((m) => m.name) ?? [];
+  return [...new Set([...opened, ...made])];
+});
+
+/** Nodes of the selected method at a step, as far as it has come. */
+export function nodesAt(step: StepId): number | undefined {
+  return stageOf(app.report.value, step)?.methods.find((m) => m.name === app.method.value)?.nodes;
+}

@@ -2,65 +2,35 @@
 // long as it is told.
 import { SconceError } from "@sconce/errors.js";
 import { tell, Vocabulary } from "../../../examples/stories.mjs";
-import { app, type Document, type MethodFile, type SampleId } from "../state.js";
+import { app, type SampleId } from "../state.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
 import { findFaces, showSamplePhoto, stopCamera } from "./face.js";
 import { fetchModel } from "./files.js";
 import { loadedProgram } from "./handles.js";
-import { cancel } from "./job.js";
-import { defaultSettings, lowerDocument } from "./lower.js";
+import { lowerDocument } from "./lower.js";
 import { fault, report } from "./problems.js";
 import { runMethod } from "./run.js";
+import { sampleDocument, STORY_TOKENS } from "./samples.js";
 
-/** Most tokens that the cache of the bundled model holds. */
-export const STORY_TOKENS = 256;
-
-interface Recipe {
-  title: string;
-  files: readonly (readonly [method: string, fileName: string])[];
-  settings: Partial<Document["settings"]>;
-  then(): Promise<void>;
-}
-
-const RECIPES: Record<SampleId, Recipe> = {
-  story: {
-    title: "stories260k",
-    files: [["prefill", "stories260k.prefill.pt2"], ["decode", "stories260k.decode.pt2"]],
-    settings: { shareState: true, constants: `get_max_seq_len = ${STORY_TOKENS}` },
-    then: tellStory,
+/** What a sample does once it is lowered. */
+const THEN: Record<SampleId, () => Promise<void>> = {
+  story: tellStory,
+  face: async () => {
+    await showSamplePhoto();
+    await findFaces();
   },
-  face: {
-    title: "face-rfb320",
-    files: [["", "face-rfb320.pt2"]],
-    settings: {},
-    then: async () => {
-      await showSamplePhoto();
-      await findFaces();
-    },
-  },
-  mlp: {
-    title: "mlp",
-    files: [["", "mlp.pt2"]],
-    settings: {},
-    then: () => runMethod("forward"),
-  },
+  mlp: () => runMethod("forward"),
 };
 
 export async function openSample(id: SampleId): Promise<void> {
-  const recipe = RECIPES[id];
-  if (app.busy.value) await cancel("");
   stopDemos();
   app.step.value = "source";
+  if (!(await lowerDocument(sampleDocument(id)))) return;
+  app.step.value = "run";
   try {
-    const files: MethodFile[] = await Promise.all(recipe.files.map(async ([method, fileName]) =>
-      ({ method, fileName, file: await fetchModel(fileName) })));
-    const settings = { ...defaultSettings(), ...recipe.settings };
-    const isDone = await lowerDocument({ title: recipe.title, kind: "pt2", files, sample: id, settings, isEdited: false });
-    if (!isDone) return;
-    app.step.value = "run";
-    await recipe.then();
+    await THEN[id]();
   } catch (error) {
-    report(error, null);
+    report(error, "run");
   }
 }
 
@@ -70,7 +40,7 @@ export function stopDemos(): void {
   stopCamera();
 }
 
-// --- The story ------------------------------------------------------------------------------------
+// --- The story ----------------------------------------------------------------------------------
 
 let vocabulary: Vocabulary | undefined;
 /** The telling that is under way; another one takes its place. */
@@ -78,7 +48,8 @@ let telling = 0;
 
 export function stopStory(): void {
   telling++;
-  if (app.story.value.status === "running") app.story.value = { ...app.story.value, status: "done" };
+  if (app.story.value.status === "running")
+    app.story.value = { ...app.story.value, status: "done" };
 }
 
 /** Text of tokens, as far as whole characters go. */
@@ -95,7 +66,9 @@ function makeText(words: Vocabulary): (token: number) => string {
 export async function tellStory(): Promise<void> {
   const me = ++telling;
   try {
-    vocabulary ??= new Vocabulary(await (await fetchModel("stories260k.tokenizer.bin")).arrayBuffer());
+    vocabulary ??= new Vocabulary(
+      await (await fetchModel("stories260k.tokenizer.bin")).arrayBuffer(),
+    );
     const program = await loadedProgram();
     const textOf = makeText(vocabulary);
     const tokens: number[] = [];

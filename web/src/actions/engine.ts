@@ -1,9 +1,12 @@
-// The engine behind its worker: started once, thrown away when work must stop at once, and replaced.
+// The engine behind its worker: started once, thrown away when work must stop at once, and then
+// replaced.
 import { createClient, type Client } from "@sconce/client.js";
 import { SconceError, SconcePanic } from "@sconce/errors.js";
 import type { Meta } from "@sconce/types.js";
 import { app } from "../state.js";
 import { note } from "./problems.js";
+
+const PATIENCE_MS = 300;
 
 let current: Promise<Client> | undefined;
 /** What dies with the engine. */
@@ -29,7 +32,7 @@ async function start(): Promise<Client> {
 }
 
 export function engine(): Promise<Client> {
-  return current ??= start();
+  return (current ??= start());
 }
 
 /** Calls back when the engine is thrown away, and all handles with it. */
@@ -38,16 +41,33 @@ export function onEngineLost(listener: () => void): void {
 }
 
 /** Ends whatever the worker is doing; the next call gets a new one. */
-export async function stopEngine(): Promise<void> {
+function stopEngine(): void {
   const old = current;
   current = undefined;
   for (const listener of listeners) listener();
-  (await old?.catch(() => undefined))?.terminate();
+  old?.then(
+    (client) => client.terminate(),
+    () => undefined,
+  );
+}
+
+/** A worker that is about to finish keeps what it holds; one that is busy for long is ended. */
+export async function freeEngine(): Promise<void> {
+  const old = current;
+  const answer = old?.then((client) => client.capabilities());
+  const isFree = await Promise.race([
+    answer?.then(
+      () => true,
+      () => false,
+    ),
+    new Promise<boolean>((resolve) => setTimeout(() => resolve(false), PATIENCE_MS)),
+  ]);
+  if (!isFree && current === old) stopEngine();
 }
 
 /** A broken engine answers nothing more: the next call must get a new one. */
 export function forgetIfBroken(error: unknown): void {
-  if (error instanceof SconcePanic) void stopEngine();
+  if (error instanceof SconcePanic) stopEngine();
 }
 
 export function isCancelled(error: unknown): boolean {

@@ -1,4 +1,5 @@
-// The face detector's pictures: the bundled photo, one that is dropped, or the camera, frame by frame.
+// The face detector's pictures: the bundled photo, one that is dropped, or the camera, frame by
+// frame.
 import { HEIGHT, toFaces, toInput, WIDTH } from "../../../examples/faces.mjs";
 import { app, setStep, type Faces } from "../state.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
@@ -33,7 +34,7 @@ async function detect(from: CanvasImageSource): Promise<void> {
   const program = await loadedProgram();
   const input = toInput(pixels(from));
   const begin = performance.now();
-  const [scores, boxes] = await program.run("forward", [input]) as { data: Float32Array }[];
+  const [scores, boxes] = (await program.run("forward", [input])) as { data: Float32Array }[];
   const ms = performance.now() - begin;
   set({ found: toFaces(scores!.data, boxes!.data), ms, frames: app.faces.value.frames + 1 });
   setStep("run", { status: "done", ms });
@@ -74,7 +75,11 @@ export async function showSamplePhoto(): Promise<void> {
 /** A picture of the user's own; only the face sample knows what to do with it. */
 export async function showPicture(file: Blob): Promise<void> {
   if (app.document.value?.sample !== "face") {
-    throw fault("input", "a picture needs the face detector", "Open the sample 'Face detector' first, then drop the picture.");
+    throw fault(
+      "input",
+      "a picture needs the face detector",
+      "Open the sample 'Face detector' first, then drop the picture.",
+    );
   }
   try {
     await show(file, "picture");
@@ -97,17 +102,32 @@ export function stopCamera(): void {
 
 export async function startCamera(): Promise<void> {
   try {
-    const mine = stream = await navigator.mediaDevices.getUserMedia({ video: { width: 640, height: 480 } });
+    const mine = (stream = await navigator.mediaDevices.getUserMedia({
+      video: { width: 640, height: 480 },
+    }));
     video.srcObject = mine;
     await video.play();
-    set({ source: "camera", status: "running", width: video.videoWidth, height: video.videoHeight, found: [], frames: 0 });
+    set({
+      source: "camera",
+      status: "running",
+      width: video.videoWidth,
+      height: video.videoHeight,
+      found: [],
+      frames: 0,
+    });
     while (stream === mine) {
       await detect(video);
       await new Promise(requestAnimationFrame);
     }
   } catch (error) {
     if (error instanceof DOMException) {
-      failed(fault("io", `the camera cannot be used: ${error.message}`, "Allow the camera for this page, or drop a picture instead."));
+      failed(
+        fault(
+          "io",
+          `the camera cannot be used: ${error.message}`,
+          "Allow the camera for this page, or drop a picture instead.",
+        ),
+      );
     } else failed(error);
   }
 }

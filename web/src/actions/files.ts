@@ -15,6 +15,9 @@ export function download(blob: Blob, name: string): void {
 export async function fetchModel(fileName: string): Promise<Blob> {
   const response = await fetch(new URL(`models/${fileName}`, document.baseURI));
   if (response.ok) return response.blob();
-  throw fault("io", `${fileName} could not be fetched (${response.status})`,
-    "Check that the page is served together with its models folder.");
+  throw fault(
+    "io",
+    `${fileName} could not be fetched (${response.status})`,
+    "Check that the page is served together with its models folder.",
+  );
 }

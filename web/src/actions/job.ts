@@ -1,16 +1,27 @@
-// One job at a time: opening or lowering something ends what was under way before, and cancelling
-// ends the worker itself, so that the work stops at once and not at the next convenient moment.
+// One job at a time: opening or lowering something ends what was under way before. Cancelling gives
+// the page back at once, and the worker shortly after: by itself, or ended.
 import type { CallOptions } from "@sconce/types.js";
 import { app, setStep, STEPS, type StepId } from "../state.js";
-import { forgetIfBroken, isCancelled, stopEngine } from "./engine.js";
+import { forgetIfBroken, freeEngine, isCancelled } from "./engine.js";
 import { note, report } from "./problems.js";
 
 let running: AbortController | undefined;
+/** Until the worker is free of what was cancelled. */
+let freeing: Promise<void> = Promise.resolve();
 
 const PHASES: Record<string, string> = {
-  import: "reading nodes", decompose: "decomposing operators", to_edge: "rewriting for devices",
-  to_executorch: "making it executable", plan: "planning memory", emit: "writing the program",
+  import: "reading nodes",
+  decompose: "decomposing operators",
+  to_edge: "rewriting for devices",
+  to_executorch: "making it executable",
+  plan: "planning memory",
+  emit: "writing the program",
 };
+
+/** Resolves once the worker can take calls again. */
+export function freed(): Promise<void> {
+  return freeing;
+}
 
 export interface Job {
   /** For calls of the engine: cancels with the job, and shows progress. */
@@ -23,10 +34,10 @@ export interface Job {
 
 /**
  * Runs a job; its error becomes a card at the step where it failed. A job that was under way before
- * is ended, together with the worker that was busy with it.
+ * is cancelled.
  */
 export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
-  if (running) await cancel("");
+  cancel("");
   const controller = new AbortController();
   running = controller;
   let current: StepId = "source";
@@ -47,7 +58,8 @@ export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
     }),
   };
   try {
-    await body(job);
+    await freeing;
+    if (isCurrent()) await body(job);
   } catch (error) {
     forgetIfBroken(error);
     if (isCurrent() && !isCancelled(error)) {
@@ -62,14 +74,18 @@ export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
   }
 }
 
-/** Stops the job under way and the worker with it. */
-export async function cancel(message = "cancelled"): Promise<void> {
+/** Stops the job under way. */
+export function cancel(message = "cancelled"): void {
   const controller = running;
   if (!controller) return;
   running = undefined;
   app.busy.value = null;
   controller.abort();
-  for (const id of STEPS) if (app.steps.value[id].status === "running") setStep(id, { status: "idle" });
-  await stopEngine();
+  for (const id of STEPS) {
+    if (app.steps.value[id].status !== "running") continue;
+    // A program that was running is still there to be run.
+    setStep(id, { status: id === "run" && app.program.value ? "done" : "idle" });
+  }
+  freeing = freeEngine();
   if (message) note(message);
 }

@@ -1,7 +1,18 @@
 // Looking around: which step, method, view and node is shown; what a view needs is fetched here.
 import { effect } from "@preact/signals";
 import {
-  app, lines, listKey, methodNames, rows, stage, STEPS, view, viewsOfStep, type StepId, type View,
+  app,
+  lines,
+  listKey,
+  methodNames,
+  rows,
+  stage,
+  stageOf,
+  STEPS,
+  view,
+  viewsOfStep,
+  type StepId,
+  type View,
 } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
@@ -30,15 +41,17 @@ export function showNextMethod(by: number): void {
 }
 
 export function showView(next: View): void {
-  if (viewsOfStep.value.includes(next)) app.views.value = { ...app.views.value, [app.step.value]: next };
+  if (viewsOfStep.value.includes(next))
+    app.views.value = { ...app.views.value, [app.step.value]: next };
 }
 
 export function selectNode(name: string): void {
   app.node.value = name;
 }
 
-/** Goes to the node that a problem names. */
-export function showNode(step: StepId, method: string, name: string): void {
+/** Goes to the node that a problem names: where it failed, or in the source while that is all. */
+export function showNode(at: StepId, method: string, name: string): void {
+  const step = stageOf(app.report.value, at) ? at : "source";
   showStep(step);
   if (method) showMethod(method);
   app.views.value = { ...app.views.value, [step]: "table" };
@@ -47,8 +60,12 @@ export function showNode(step: StepId, method: string, name: string): void {
 
 export function sortBy(column: string): void {
   const { value } = app.sort;
-  app.sort.value = value.column !== column ? { column, descending: false }
-    : value.descending ? { column: "", descending: false } : { column, descending: true };
+  app.sort.value =
+    value.column !== column
+      ? { column, descending: false }
+      : value.descending
+        ? { column: "", descending: false }
+        : { column, descending: true };
 }
 
 const asked = new Set<string>();
@@ -57,11 +74,11 @@ const asked = new Set<string>();
 export function watchLists(): void {
   effect(() => {
     const key = listKey.value;
-    const edge = handles.edge;
+    const { opened } = handles;
     const { program } = stage.value ?? { program: 0 };
     const method = app.method.value;
     if (app.report.value === null) asked.clear();
-    if (!key || !edge) return;
+    if (!key || !opened) return;
     const ask = (what: string, get: () => Promise<void>): void => {
       if (asked.has(what + key)) return;
       asked.add(what + key);
@@ -72,14 +89,15 @@ export function watchLists(): void {
     };
     if (!rows.value) {
       ask("rows", async () => {
-        const found = await edge.nodes(program, method);
-        if (handles.edge === edge) app.rows.value = new Map(app.rows.value).set(key, found);
+        const found = await opened.nodes(program, method);
+        if (handles.opened === opened) app.rows.value = new Map(app.rows.value).set(key, found);
       });
     }
     if (view.value === "text" && !lines.value) {
       ask("lines", async () => {
-        const text = await edge.text(program, method);
-        if (handles.edge === edge) app.lines.value = new Map(app.lines.value).set(key, text.split("\n"));
+        const text = await opened.text(program, method);
+        if (handles.opened === opened)
+          app.lines.value = new Map(app.lines.value).set(key, text.split("\n"));
       });
     }
   });

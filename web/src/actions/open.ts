@@ -2,12 +2,13 @@
 // the first bytes, never from the name alone.
 import { app, type Document, type MethodFile } from "../state.js";
 import { engine } from "./engine.js";
-import { defaultSettings, lowerDocument, openProgram } from "./lower.js";
-import { cancel } from "./job.js";
+import { lowerDocument, openProgram } from "./lower.js";
+import { cancel, freed } from "./job.js";
 import { stopDemos } from "./demos.js";
 import { showPicture } from "./face.js";
 import { fault, report } from "./problems.js";
 import { takeArrays } from "./run.js";
+import { defaultSettings } from "./samples.js";
 
 const stem = (name: string): string => name.replace(/\.[^.]*$/, "");
 
@@ -33,7 +34,9 @@ async function openModels(files: readonly File[]): Promise<void> {
   const document: Document = {
     title: single ? files[0]!.name : commonName(files.map((file) => file.name)),
     kind: "pt2",
-    files: single ? [{ method: "", fileName: files[0]!.name, file: files[0]! }] : nameMethods(files),
+    files: single
+      ? [{ method: "", fileName: files[0]!.name, file: files[0]! }]
+      : nameMethods(files),
     // Methods that come together usually share what they remember, such as a KV cache.
     settings: { ...defaultSettings(), shareState: !single },
     isEdited: false,
@@ -63,7 +66,8 @@ async function detect(file: File): Promise<string> {
 export async function openFiles(list: Iterable<File>): Promise<void> {
   const files = [...list];
   if (files.length === 0) return;
-  if (app.busy.value) await cancel("");
+  cancel("");
+  await freed();
   try {
     const kinds = await Promise.all(files.map(detect));
     const of = (kind: string): File[] => files.filter((_, i) => kinds[i] === kind);
@@ -75,11 +79,18 @@ export async function openFiles(list: Iterable<File>): Promise<void> {
     else if (programs.length > 0) await openProgram(programs[0]!.name, programs[0]!, of("ptd"));
     const unknown = of("unknown")[0];
     if (unknown) {
-      throw fault("format", `${unknown.name} is neither a .pt2 nor a .pte`,
-        "Export the model with torch.export.export and save it with torch.export.save(program, 'model.pt2').");
+      throw fault(
+        "format",
+        `${unknown.name} is neither a .pt2 nor a .pte`,
+        "Export the model with torch.export.export and save it with torch.export.save.",
+      );
     }
     if (of("ptd").length > 0 && programs.length === 0) {
-      throw fault("format", "a .ptd holds weights only", "Drop it together with the .pte that it belongs to.");
+      throw fault(
+        "format",
+        "a .ptd holds weights only",
+        "Drop it together with the .pte that it belongs to.",
+      );
     }
   } catch (error) {
     report(error, null);

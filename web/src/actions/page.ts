@@ -12,8 +12,15 @@ const THEME_KEY = "sconce.theme";
 export function watchTheme(): void {
   const kept = localStorage.getItem(THEME_KEY);
   app.theme.value = THEMES.find((theme) => theme === kept) ?? "auto";
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const apply = (): void => {
+    const { value } = app.theme;
+    app.isDark.value = value === "auto" ? system.matches : value === "dark";
+    document.documentElement.dataset["theme"] = app.isDark.value ? "dark" : "light";
+  };
+  system.addEventListener("change", apply);
   effect(() => {
-    document.documentElement.dataset["theme"] = app.theme.value;
+    apply();
     localStorage.setItem(THEME_KEY, app.theme.value);
   });
 }
@@ -31,16 +38,16 @@ export function toggleDock(which: "problems" | "log"): void {
 }
 
 /** Back to the first screen. */
-export async function goHome(): Promise<void> {
+export function goHome(): void {
   stopDemos();
-  await cancel("");
+  cancel("");
   app.document.value = null;
   app.problems.value = [];
   app.dock.value = "closed";
   history.replaceState(null, "", location.pathname);
 }
 
-export async function chooseFiles(): Promise<void> {
+export function chooseFiles(): void {
   const input = document.createElement("input");
   input.type = "file";
   input.multiple = true;
@@ -74,7 +81,7 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 function escape(): void {
-  if (app.busy.value) void cancel();
+  if (app.busy.value) cancel();
   else if (app.search.value) app.search.value = "";
   else if (app.node.value) app.node.value = "";
   else app.dock.value = "closed";
@@ -83,10 +90,13 @@ function escape(): void {
 const KEYS: Record<string, () => void> = {
   "?": () => setHelp(!app.helpOpen.value),
   "/": () => document.querySelector<HTMLInputElement>("[data-search]")?.focus(),
-  s: () => showView("summary"), t: () => showView("table"),
-  x: () => showView("text"), m: () => showView("memory"),
-  "[": () => showNextMethod(-1), "]": () => showNextMethod(1),
-  o: () => void chooseFiles(),
+  s: () => showView("summary"),
+  t: () => showView("table"),
+  x: () => showView("text"),
+  m: () => showView("memory"),
+  "[": () => showNextMethod(-1),
+  "]": () => showNextMethod(1),
+  o: chooseFiles,
   ...Object.fromEntries([1, 2, 3, 4, 5, 6].map((n) => [String(n), () => showStepNumber(n)])),
 };
 
@@ -107,7 +117,8 @@ function onKey(event: KeyboardEvent): void {
 export function listen(): void {
   addEventListener("keydown", onKey);
   let depth = 0;
-  const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+  const hasFiles = (event: DragEvent): boolean =>
+    event.dataTransfer?.types.includes("Files") ?? false;
   addEventListener("dragenter", (event) => {
     if (hasFiles(event) && ++depth > 0) app.dragging.value = true;
   });

@@ -18,20 +18,37 @@ function lastFrame(trace: string): { place: string; line: string } {
 
 function detailsOf(d: Diagnostic): string {
   const rows: [string, string | number | null][] = [
-    ["severity", d.severity], ["code", d.code], ["message", d.message], ["hint", d.hint],
-    ["method", d.method], ["pass", d.pass], ["node", d.node], ["op", d.op],
-    ["instruction", d.instruction], ["engine", app.engine.value.version],
+    ["severity", d.severity],
+    ["code", d.code],
+    ["message", d.message],
+    ["hint", d.hint],
+    ["method", d.method],
+    ["pass", d.pass],
+    ["node", d.node],
+    ["op", d.op],
+    ["instruction", d.instruction],
+    ["engine", app.engine.value.version],
   ];
-  const head = rows.filter(([, value]) => value !== "" && value !== null)
-    .map(([key, value]) => `${key}: ${value}`).join("\n");
+  const head = rows
+    .filter(([, value]) => value !== "" && value !== null)
+    .map(([key, value]) => `${key}: ${value}`)
+    .join("\n");
   return d.stackTrace ? `${head}\n${d.stackTrace}` : head;
 }
 
 function fromDiagnostic(d: Diagnostic, step: StepId | null): Problem {
   const { severity, code, message, hint, method, node, op } = d;
   return {
-    severity, code, message, hint, step, method, node, op,
-    ...lastFrame(d.stackTrace), details: detailsOf(d),
+    severity,
+    code,
+    message,
+    hint,
+    step,
+    method,
+    node,
+    op,
+    ...lastFrame(d.stackTrace),
+    details: detailsOf(d),
   };
 }
 
@@ -41,14 +58,38 @@ export function problemsOf(error: unknown, step: StepId | null): Problem[] {
     if (errors.length > 0) return errors.map((d) => fromDiagnostic(d, step));
     const { code, message, hint, method, node, op } = error;
     const details = `code: ${code}\nmessage: ${message}\nhint: ${hint}`;
-    return [{ severity: "error", code, message, hint, step, method, node, op, place: "", line: "", details }];
+    return [
+      {
+        severity: "error",
+        code,
+        message,
+        hint,
+        step,
+        method,
+        node,
+        op,
+        place: "",
+        line: "",
+        details,
+      },
+    ];
   }
   const message = error instanceof Error ? error.message : String(error);
-  return [{
-    severity: "error", code: "internal", message, hint: "Reload the page and try again; report it if it stays.",
-    step, method: "", node: "", op: "", place: "", line: "",
-    details: error instanceof Error ? error.stack ?? message : message,
-  }];
+  return [
+    {
+      severity: "error",
+      code: "internal",
+      message,
+      hint: "Reload the page and try again; report it if it stays.",
+      step,
+      method: "",
+      node: "",
+      op: "",
+      place: "",
+      line: "",
+      details: error instanceof Error ? (error.stack ?? message) : message,
+    },
+  ];
 }
 
 /** Shows an error; the dock opens on it. */

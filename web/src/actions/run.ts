@@ -12,8 +12,13 @@ import { fault, report } from "./problems.js";
 function makeForm(info: ProgramValueInfo, index: number): InputForm {
   const isTensor = info.kind === "tensor";
   return {
-    filler: isTensor ? "random" : "value", seed: index, shape: (info.shape ?? []).join(", "),
-    text: isTensor ? "" : String(info.value ?? ""), tensor: null, fileName: "", error: "",
+    filler: isTensor ? "random" : "value",
+    seed: index,
+    shape: (info.shape ?? []).join(", "),
+    text: isTensor ? "" : String(info.value ?? ""),
+    tensor: null,
+    fileName: "",
+    error: "",
   };
 }
 
@@ -28,7 +33,8 @@ function change(method: string, edit: (state: RunState) => RunState): void {
 
 export function setInput(method: string, index: number, edit: Partial<InputForm>): void {
   change(method, (state) => ({
-    ...state, inputs: state.inputs.map((form, i) => i === index ? { ...form, error: "", ...edit } : form),
+    ...state,
+    inputs: state.inputs.map((form, i) => (i === index ? { ...form, error: "", ...edit } : form)),
   }));
 }
 
@@ -37,8 +43,16 @@ export function setRepeat(method: string, repeat: number): void {
 }
 
 function parseNumbers(text: string): number[] {
-  const numbers = text.split(/[\s,;[\]]+/).filter(Boolean).map(Number);
-  if (numbers.some(Number.isNaN)) throw fault("input", "these are not all numbers", "Write numbers with commas or spaces between them.");
+  const numbers = text
+    .split(/[\s,;[\]]+/)
+    .filter(Boolean)
+    .map(Number);
+  if (numbers.some(Number.isNaN))
+    throw fault(
+      "input",
+      "these are not all numbers",
+      "Write numbers with commas or spaces between them.",
+    );
   return numbers;
 }
 
@@ -46,9 +60,13 @@ function shapeOf(info: ProgramValueInfo, form: InputForm): number[] {
   const bound = info.shape ?? [];
   if (!info.dynamic) return [...bound];
   const sizes = parseNumbers(form.shape);
-  if (sizes.length === bound.length && sizes.every((n) => Number.isInteger(n) && n >= 0)) return sizes;
-  throw fault("input", `[${form.shape}] does not have the ${bound.length} sizes it needs`,
-    `Write ${bound.length} whole numbers, at most [${bound.join(", ")}].`);
+  if (sizes.length === bound.length && sizes.every((n) => Number.isInteger(n) && n >= 0))
+    return sizes;
+  throw fault(
+    "input",
+    `[${form.shape}] does not have the ${bound.length} sizes it needs`,
+    `Write ${bound.length} whole numbers, at most [${bound.join(", ")}].`,
+  );
 }
 
 function scalarOf(info: ProgramValueInfo, text: string): Value {
@@ -58,7 +76,11 @@ function scalarOf(info: ProgramValueInfo, text: string): Value {
   if (info.kind === "bool") return word === "true" || word === "1";
   if (info.kind === "int" && /^[-+]?\d+$/.test(word)) return BigInt(word);
   if (info.kind === "double" && word !== "" && !Number.isNaN(Number(word))) return Number(word);
-  throw fault("input", `'${word}' is not ${info.kind === "int" ? "a whole number" : "a number"}`, "Write a number.");
+  throw fault(
+    "input",
+    `'${word}' is not ${info.kind === "int" ? "a whole number" : "a number"}`,
+    "Write a number.",
+  );
 }
 
 function numbersOf(info: ProgramValueInfo, form: InputForm): Value {
@@ -66,8 +88,11 @@ function numbersOf(info: ProgramValueInfo, form: InputForm): Value {
   const count = shape.reduce((product, size) => product * size, 1);
   const numbers = parseNumbers(form.text);
   if (numbers.length !== 1 && numbers.length !== count) {
-    throw fault("input", `[${shape.join(", ")}] takes ${count} numbers, not ${numbers.length}`,
-      `Write ${count} numbers, or a single one for all.`);
+    throw fault(
+      "input",
+      `[${shape.join(", ")}] takes ${count} numbers, not ${numbers.length}`,
+      `Write ${count} numbers, or a single one for all.`,
+    );
   }
   if (!info.dtype!.includes("float") && !numbers.every(Number.isInteger)) {
     throw fault("input", `${info.dtype} holds whole numbers only`, "Leave out the fractions.");
@@ -79,7 +104,12 @@ function valueOf(info: ProgramValueInfo, form: InputForm, index: number): Value 
   if (info.kind !== "tensor") return scalarOf(info, form.text);
   if (form.filler === "numbers") return numbersOf(info, form);
   if (form.filler !== "file") {
-    return fill(form.filler === "random" ? `random:${form.seed}` : form.filler, info, index, shapeOf(info, form));
+    return fill(
+      form.filler === "random" ? `random:${form.seed}` : form.filler,
+      info,
+      index,
+      shapeOf(info, form),
+    );
   }
   if (form.tensor) return form.tensor;
   throw fault("input", `input ${index} has no file yet`, "Choose an .npy file.");
@@ -134,11 +164,21 @@ export async function resetState(): Promise<void> {
 /** Arrays for the inputs of the current method, in order. */
 export async function takeArrays(files: readonly File[], at = 0): Promise<void> {
   const method = app.program.value?.methods.find((m) => m.name === app.method.value);
-  if (!method) throw fault("input", `${files[0]!.name} needs a program`, "Open a model first, then drop the array.");
+  if (!method)
+    throw fault(
+      "input",
+      `${files[0]!.name} needs a program`,
+      "Open a model first, then drop the array.",
+    );
   app.step.value = "run";
   for (const [i, file] of files.entries()) {
     const info = method.inputs[at + i];
-    if (!info) throw fault("input", `method '${method.name}' takes ${method.inputs.length} inputs`, "Drop fewer files.");
+    if (!info)
+      throw fault(
+        "input",
+        `method '${method.name}' takes ${method.inputs.length} inputs`,
+        "Drop fewer files.",
+      );
     try {
       const tensor = readNpy(new Uint8Array(await file.arrayBuffer()), file.name, info.dtype);
       setInput(method.name, at + i, { filler: "file", tensor, fileName: file.name });

@@ -18,10 +18,14 @@ export interface VirtualProps {
 
 const OVERSCAN = 8;
 
-function target(key: string, active: number, count: number, page: number): number | undefined {
+function moveTo(key: string, active: number, count: number, page: number): number | undefined {
   const moves: Record<string, number> = {
-    ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page,
-    Home: 0, End: count - 1,
+    ArrowDown: active + 1,
+    ArrowUp: active - 1,
+    PageDown: active + page,
+    PageUp: active - page,
+    Home: 0,
+    End: count - 1,
   };
   const next = moves[key];
   return next === undefined ? undefined : Math.max(0, Math.min(count - 1, next));
@@ -44,29 +48,44 @@ export function Virtual(props: VirtualProps): JSX.Element {
   useLayoutEffect(() => {
     const element = box.current!;
     if (active < 0) return;
-    const head = header ? rowHeight : 0;
-    const [top, bottom] = [active * rowHeight, (active + 1) * rowHeight + head];
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
+    const room = element.clientHeight - (header ? rowHeight : 0);
+    const above = active * rowHeight - element.scrollTop;
+    if (above >= 0 && above + 1.5 * rowHeight <= room) return;
+    // One step beyond the edge scrolls by that step; a jump from afar lands in the middle.
+    const isNear = above > -2 * rowHeight && above < room + rowHeight;
+    const target = !isNear ? room / 2 : above < 0 ? 0 : room - 1.5 * rowHeight;
+    element.scrollTop = active * rowHeight - target;
   }, [active]);
 
   const first = Math.max(0, Math.floor(sight.top / rowHeight) - OVERSCAN);
   const last = Math.min(count, Math.ceil((sight.top + sight.height) / rowHeight) + OVERSCAN);
   const page = Math.max(1, Math.floor(sight.height / rowHeight) - 2);
   const onKeyDown = (event: KeyboardEvent): void => {
-    const next = target(event.key, active, count, page);
+    const next = moveTo(event.key, active, count, page);
     if (next === undefined || !props.onMove || count === 0) return;
     event.preventDefault();
     props.onMove(next);
   };
   return (
-    <div class={`virtual ${props.class ?? ""}`} ref={box} tabIndex={0} role={props.role ?? "list"}
-      aria-label={props.label} aria-rowcount={props.role === "table" ? count + 1 : undefined}
+    <div
+      class={`virtual ${props.class ?? ""}`}
+      ref={box}
+      tabIndex={0}
+      role={props.role ?? "list"}
+      aria-label={props.label}
+      aria-rowcount={props.role === "table" ? count + 1 : undefined}
       onKeyDown={onKeyDown}
-      onScroll={(event) => setSight({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}>
+      onScroll={(event) =>
+        setSight({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })
+      }
+    >
       {header}
       <div class="virtual-space" role="presentation" style={{ height: `${count * rowHeight}px` }}>
-        <div class="virtual-rows" role="presentation" style={{ transform: `translateY(${first * rowHeight}px)` }}>
+        <div
+          class="virtual-rows"
+          role="presentation"
+          style={{ transform: `translateY(${first * rowHeight}px)` }}
+        >
           {Array.from({ length: Math.max(0, last - first) }, (_, i) => render(first + i))}
         </div>
       </div>

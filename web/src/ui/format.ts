@@ -6,7 +6,7 @@ const GAP = "\u00a0";
 
 function digits(value: number): string {
   if (value >= 99.95) return Math.round(value).toString();
-  return value.toPrecision(3).replace(/^0\.00\d+$/, (text) => Number(text).toFixed(3));
+  return value < 1 ? value.toFixed(2) : value.toPrecision(3);
 }
 
 export function formatMs(ms: number): string {
@@ -37,8 +37,10 @@ export function formatNumber(value: number): string {
 }
 
 /** "f32[1, 3, 240, 320]", or what kind of value it is. */
-export function formatType(info: TensorInfo | ProgramValueInfo,
-  short: ReadonlyMap<string, string>): string {
+export function formatType(
+  info: TensorInfo | ProgramValueInfo,
+  short: ReadonlyMap<string, string>,
+): string {
   if (info.kind !== "tensor" || !info.dtype) return info.kind;
   return `${short.get(info.dtype) ?? info.dtype}[${(info.shape ?? []).join(", ")}]`;
 }

@@ -19,17 +19,37 @@ export interface Frame {
   height: number;
   moments: number;
   bytes: number;
+  /** First address of each memory: several are stacked in the order of their ids. */
+  bases: ReadonlyMap<number, number>;
 }
 
 const MARGIN = { left: 64, top: 16, right: 8, bottom: 28 };
 
+function basesOf(plan: MethodPlan): Map<number, number> {
+  const ends = new Map<number, number>();
+  for (const { memoryId, offset, bytes } of plan.items) {
+    ends.set(memoryId, Math.max(ends.get(memoryId) ?? 0, offset + bytes));
+  }
+  let base = 0;
+  return new Map(
+    [...ends]
+      .sort(([a], [b]) => a - b)
+      .map(([id, end]) => {
+        base += end;
+        return [id, base - end];
+      }),
+  );
+}
+
 export function frameOf(plan: MethodPlan, width: number, height: number): Frame {
   return {
-    left: MARGIN.left, top: MARGIN.top,
+    left: MARGIN.left,
+    top: MARGIN.top,
     width: Math.max(1, width - MARGIN.left - MARGIN.right),
     height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
     moments: Math.max(1, plan.moments, ...plan.items.map((item) => item.last + 1)),
     bytes: Math.max(1, plan.plannedBytes),
+    bases: basesOf(plan),
   };
 }
 
@@ -41,10 +61,11 @@ interface Box {
 }
 
 function boxOf(frame: Frame, item: PlanItem): Box {
-  const x = frame.left + item.first / frame.moments * frame.width;
-  const right = frame.left + (item.last + 1) / frame.moments * frame.width;
-  const bottom = frame.top + (1 - item.offset / frame.bytes) * frame.height;
-  const y = frame.top + (1 - (item.offset + item.bytes) / frame.bytes) * frame.height;
+  const x = frame.left + (item.first / frame.moments) * frame.width;
+  const right = frame.left + ((item.last + 1) / frame.moments) * frame.width;
+  const offset = item.offset + (frame.bases.get(item.memoryId) ?? 0);
+  const bottom = frame.top + (1 - offset / frame.bytes) * frame.height;
+  const y = frame.top + (1 - (offset + item.bytes) / frame.bytes) * frame.height;
   return { x, y, width: Math.max(1, right - x), height: Math.max(1, bottom - y) };
 }
 
@@ -68,7 +89,12 @@ function liveCurve(plan: MethodPlan, moments: number): Float64Array {
   return steps;
 }
 
-function drawAxes(g: CanvasRenderingContext2D, frame: Frame, ink: Ink, label: (bytes: number) => string): void {
+function drawAxes(
+  g: CanvasRenderingContext2D,
+  frame: Frame,
+  ink: Ink,
+  label: (bytes: number) => string,
+): void {
   g.font = "12px system-ui, sans-serif";
   g.fillStyle = ink.soft;
   g.strokeStyle = ink.line;
@@ -81,7 +107,7 @@ function drawAxes(g: CanvasRenderingContext2D, frame: Frame, ink: Ink, label: (b
     g.moveTo(frame.left, y);
     g.lineTo(frame.left + frame.width, y);
     g.stroke();
-    g.fillText(label(Math.round(frame.bytes * i / 4)), frame.left - 8, y);
+    g.fillText(label(Math.round((frame.bytes * i) / 4)), frame.left - 8, y);
   }
   g.textBaseline = "top";
   g.textAlign = "left";
@@ -94,18 +120,24 @@ function drawLive(g: CanvasRenderingContext2D, plan: MethodPlan, frame: Frame, i
   const live = liveCurve(plan, frame.moments);
   const y = (bytes: number): number => frame.top + (1 - bytes / frame.bytes) * frame.height;
   g.strokeStyle = ink.text;
-  g.lineWidth = 1.5;
+  g.lineWidth = 1;
   g.beginPath();
   for (let i = 0; i < frame.moments; i++) {
-    const x = frame.left + i / frame.moments * frame.width;
+    const x = frame.left + (i / frame.moments) * frame.width;
     g.lineTo(x, y(live[i]!));
     g.lineTo(x + frame.width / frame.moments, y(live[i]!));
   }
   g.stroke();
 }
 
-export function drawPlan(canvas: HTMLCanvasElement, plan: MethodPlan, ink: Ink,
-  hovered: PlanItem | undefined, label: (bytes: number) => string): void {
+export function drawPlan(
+  canvas: HTMLCanvasElement,
+  plan: MethodPlan,
+  ink: Ink,
+  hovered: PlanItem | undefined,
+  selected: PlanItem | undefined,
+  label: (bytes: number) => string,
+): void {
   const { clientWidth: width, clientHeight: height } = canvas;
   const ratio = devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
@@ -129,8 +161,9 @@ export function drawPlan(canvas: HTMLCanvasElement, plan: MethodPlan, ink: Ink,
     }
   }
   drawLive(g, plan, frame, ink);
-  if (!hovered) return;
-  const box = boxOf(frame, hovered);
+  const marked = hovered ?? selected;
+  if (!marked) return;
+  const box = boxOf(frame, marked);
   g.strokeStyle = ink.accent;
   g.lineWidth = 2;
   g.strokeRect(box.x, box.y, box.width, box.height);

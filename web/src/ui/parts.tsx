@@ -11,14 +11,22 @@ export function Key(props: { children: ComponentChildren }): JSX.Element {
 export function CopyButton(props: { text: string; label: string }): JSX.Element {
   const [state, setState] = useState("");
   const onClick = async (): Promise<void> => {
-    setState(await copy(props.text) ? "Copied" : "Copying is not allowed here");
+    setState((await copy(props.text)) ? "Copied" : "Copying is not allowed here");
     setTimeout(() => setState(""), 2000);
   };
-  return <button type="button" class="quiet" onClick={onClick}>{state || props.label}</button>;
+  return (
+    <button type="button" class="quiet" onClick={onClick}>
+      {state || props.label}
+    </button>
+  );
 }
 
 /** A figure with its name, as in "planned 25.6 KB". */
-export function Figure(props: { name: string; children: ComponentChildren; title?: string }): JSX.Element {
+export function Figure(props: {
+  name: string;
+  children: ComponentChildren;
+  title?: string;
+}): JSX.Element {
   return (
     <div class="figure" title={props.title}>
       <dt>{props.name}</dt>
@@ -30,7 +38,11 @@ export function Figure(props: { name: string; children: ComponentChildren; title
 /** A horizontal bar that fills a share of its room. */
 export function Bar(props: { share: number; class?: string }): JSX.Element {
   const percent = Math.max(0, Math.min(1, props.share)) * 100;
-  return <span class={`bar ${props.class ?? ""}`} aria-hidden="true"><span style={{ width: `${percent}%` }} /></span>;
+  return (
+    <span class={`bar ${props.class ?? ""}`} aria-hidden="true">
+      <span style={{ width: `${percent}%` }} />
+    </span>
+  );
 }
 
 export function Swatch(props: { family: string }): JSX.Element {
@@ -40,7 +52,10 @@ export function Swatch(props: { family: string }): JSX.Element {
 export function Logo(): JSX.Element {
   return (
     <svg class="logo" viewBox="0 0 20 24" aria-hidden="true">
-      <path class="flame" d="M10 1c3.4 4.200 5 6.300 5 9.200a5 5 0 0 1-10 0C5 7.300 6.600 5.200 10 1z" />
+      <path
+        class="flame"
+        d="M10 1c3.4 4.200 5 6.300 5 9.200a5 5 0 0 1-10 0C5 7.300 6.600 5.200 10 1z"
+      />
       <path d="M2.500 18h15l-2.700 4H5.200z" />
     </svg>
   );

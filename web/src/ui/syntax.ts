@@ -1,13 +1,24 @@
 // A line of IR text as coloured pieces, and the node that the line defines.
-export type Piece = readonly [kind: "plain" | "keyword" | "value" | "op" | "type" | "number" | "string", text: string];
+export type Piece = readonly [
+  kind: "plain" | "keyword" | "value" | "op" | "type" | "number" | "string",
+  text: string,
+];
 
-const TOKEN = new RegExp([
-  /(?<string>"(?:[^"\\]|\\.)*")/, /(?<value>%(?:"(?:[^"\\]|\\.)*"|[\w.]+))/,
-  /(?<op>\b[a-zA-Z_]\w*::[\w.]+)/,
-  /(?<keyword>\b(?:method|symbol|input|return|graph|constant|parameter|buffer|const|const_tensor|constant_tensor|hint|kept|persistent|lifted|named|torch|schema|decomposed|pytree|buffer_mutation|input_mutation)\b)/,
-  /(?<type>\b(?:[buif]\d+|bf16|c\d+|opaque|int|float|bool|none|f8\w*)(?:\[[^\]]*\])?(?:\{[^}]*\})?)/,
-  /(?<number>(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\b)/,
-].map((part) => part.source).join("|"), "g");
+const KEYWORDS = `method symbol input return graph constant parameter buffer const constant_tensor
+  hint kept persistent lifted named torch schema decomposed pytree buffer_mutation input_mutation`;
+
+const TOKEN = new RegExp(
+  [
+    /(?<string>"(?:[^"\\]|\\.)*")/.source,
+    /(?<value>%(?:"(?:[^"\\]|\\.)*"|[\w.]+))/.source,
+    /(?<op>\b[a-zA-Z_]\w*::[\w.]+)/.source,
+    String.raw`(?<keyword>\b(?:${KEYWORDS.split(/\s+/).join("|")})\b)`,
+    /(?<type>\b(?:[buif]\d+|bf16|c\d+|opaque|int|float|bool|none|f8\w*)(?:[[{][^\]}]*[\]}])*)/
+      .source,
+    /(?<number>(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\b)/.source,
+  ].join("|"),
+  "g",
+);
 
 /** Pieces that together are the line. */
 export function pieces(line: string): Piece[] {
@@ -28,5 +39,5 @@ const DEFINES = /^\s*(?:%(?:"((?:[^"\\]|\\.)*)"|([\w.]+)): |(?:"((?:[^"\\]|\\.)*
 /** Name of the node whose line this is; empty for signatures and returns. */
 export function nodeOfLine(line: string): string {
   const match = DEFINES.exec(line);
-  return match ? match.slice(1).find((name) => name !== undefined) ?? "" : "";
+  return match ? (match.slice(1).find((name) => name !== undefined) ?? "") : "";
 }

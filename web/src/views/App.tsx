@@ -19,13 +19,23 @@ export function App(): JSX.Element {
         <>
           <MethodTabs />
           <Spine />
-          <main id="stage"><Stage /></main>
+          <main id="stage">
+            <Stage />
+          </main>
           <Inspector />
         </>
-      ) : <main id="start"><Start /></main>}
+      ) : (
+        <main id="start">
+          <Start />
+        </main>
+      )}
       <Dock />
       <Help />
-      {app.dragging.value ? <div class="drop-veil"><p>Drop to open</p></div> : null}
+      {app.dragging.value ? (
+        <div class="drop-veil">
+          <p>Drop to open</p>
+        </div>
+      ) : null}
     </div>
   );
 }

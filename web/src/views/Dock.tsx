@@ -11,13 +11,47 @@ function Where(props: { problem: Problem }): JSX.Element | null {
   if (!method && !node && !place && !step) return null;
   return (
     <dl class="where">
-      {step ? <div><dt>step</dt><dd>{STEP_NAMES[step]}</dd></div> : null}
-      {method ? <div><dt>method</dt><dd class="mono">{method}</dd></div> : null}
-      {node ? (
-        <div><dt>node</dt><dd><button type="button" class="link mono" onClick={() => showNode(step ?? "source", method, node)}>{node}</button></dd></div>
+      {step ? (
+        <div>
+          <dt>step</dt>
+          <dd>{STEP_NAMES[step]}</dd>
+        </div>
       ) : null}
-      {op ? <div><dt>operator</dt><dd class="mono">{op}</dd></div> : null}
-      {place ? <div class="own-line"><dt>your line</dt><dd><span class="mono">{place}</span>{line ? <code>{line}</code> : null}</dd></div> : null}
+      {method ? (
+        <div>
+          <dt>method</dt>
+          <dd class="mono">{method}</dd>
+        </div>
+      ) : null}
+      {node ? (
+        <div>
+          <dt>node</dt>
+          <dd>
+            <button
+              type="button"
+              class="link mono"
+              onClick={() => showNode(step ?? "source", method, node)}
+            >
+              {node}
+            </button>
+          </dd>
+        </div>
+      ) : null}
+      {op ? (
+        <div>
+          <dt>operator</dt>
+          <dd class="mono">{op}</dd>
+        </div>
+      ) : null}
+      {place ? (
+        <div class="own-line">
+          <dt>your line</dt>
+          <dd>
+            <span class="mono">{place}</span>
+            {line ? <code>{line}</code> : null}
+          </dd>
+        </div>
+      ) : null}
     </dl>
   );
 }
@@ -26,7 +60,10 @@ function Card(props: { problem: Problem }): JSX.Element {
   const { problem } = props;
   return (
     <li class={`problem is-${problem.severity}`}>
-      <p class="problem-message"><span class="severity">{problem.severity}</span>{problem.message}</p>
+      <p class="problem-message">
+        <span class="severity">{problem.severity}</span>
+        {problem.message}
+      </p>
       <Where problem={problem} />
       {problem.hint ? <p class="problem-hint">{problem.hint}</p> : null}
       <CopyButton text={problem.details} label="Copy the whole diagnostic" />
@@ -45,21 +82,37 @@ export function Dock(): JSX.Element | null {
   return (
     <section class={`dock is-${open}`} aria-label="Problems and log">
       <div class="dock-tabs">
-        <button type="button" aria-expanded={open === "problems"} onClick={() => toggleDock("problems")}>
-          Problems <span class={problems.length > 0 ? "count is-bad" : "count"}>{problems.length}</span>
+        <button
+          type="button"
+          aria-expanded={open === "problems"}
+          onClick={() => toggleDock("problems")}
+        >
+          Problems{" "}
+          <span class={problems.length > 0 ? "count is-bad" : "count"}>{problems.length}</span>
         </button>
-        <button type="button" aria-expanded={open === "log"} onClick={() => toggleDock("log")}>Log</button>
-        <span class="soft dock-engine">{app.engine.value.status === "starting" ? "starting the engine" : ""}</span>
+        <button type="button" aria-expanded={open === "log"} onClick={() => toggleDock("log")}>
+          Log
+        </button>
+        <span class="soft dock-engine">
+          {app.engine.value.status === "starting" ? "starting the engine" : ""}
+        </span>
       </div>
       {open === "problems" ? (
         <ul class="dock-body problems" aria-live="polite">
           {problems.length === 0 ? <li class="soft">No problems.</li> : null}
-          {problems.map((problem, i) => <Card key={i} problem={problem} />)}
+          {problems.map((problem, i) => (
+            <Card key={i} problem={problem} />
+          ))}
         </ul>
       ) : null}
       {open === "log" ? (
         <ol class="dock-body log mono">
-          {app.log.value.map((line, i) => <li key={i}><time>{time(line.at)}</time>{line.text}</li>)}
+          {app.log.value.map((line, i) => (
+            <li key={i}>
+              <time>{time(line.at)}</time>
+              {line.text}
+            </li>
+          ))}
         </ol>
       ) : null}
     </section>

@@ -25,25 +25,45 @@ export function Help(): JSX.Element {
     else dialog.current!.close();
   }, [isOpen]);
   return (
-    <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => setHelp(false)}
+    <dialog
+      ref={dialog}
+      class="help"
+      aria-labelledby="help-title"
+      onClose={() => setHelp(false)}
       onKeyDown={(event) => event.key === "?" && setHelp(false)}
-      onClick={(event) => event.target === dialog.current && setHelp(false)}>
+      onClick={(event) => event.target === dialog.current && setHelp(false)}
+    >
       <div class="help-body">
         <h2 id="help-title">How it works</h2>
         <dl class="help-steps">
-          {STEPS.map((id) => <div key={id}><dt>{STEP_NAMES[id]}</dt><dd>{STEP_WORDS[id]}</dd></div>)}
+          {STEPS.map((id) => (
+            <div key={id}>
+              <dt>{STEP_NAMES[id]}</dt>
+              <dd>{STEP_WORDS[id]}</dd>
+            </div>
+          ))}
         </dl>
         <h2>Keys</h2>
         <dl class="help-keys">
           {KEYS.map(([keys, what]) => (
-            <div key={keys}><dt>{keys.split(" ").map((key) => <Key key={key}>{key}</Key>)}</dt><dd>{what}</dd></div>
+            <div key={keys}>
+              <dt>
+                {keys.split(" ").map((key) => (
+                  <Key key={key}>{key}</Key>
+                ))}
+              </dt>
+              <dd>{what}</dd>
+            </div>
           ))}
         </dl>
         <p class="soft">
-          Nothing leaves this machine: files are read, lowered and run by WebAssembly in a worker of this page.
+          Nothing leaves this machine: files are read, lowered and run by WebAssembly in a worker of
+          this page.
           {app.engine.value.version ? ` Engine ${app.engine.value.version}.` : ""}
         </p>
-        <button type="button" class="primary" onClick={() => setHelp(false)}>Close</button>
+        <button type="button" class="primary" onClick={() => setHelp(false)}>
+          Close
+        </button>
       </div>
     </dialog>
   );

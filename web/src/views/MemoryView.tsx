@@ -11,8 +11,12 @@ import { drawPlan, frameOf, itemAt, type Ink } from "../ui/memory.js";
 import { Figure, Swatch } from "../ui/parts.js";
 
 /** Which operator made a value; inputs have none. */
-const makers = computed(() => new Map((rows.value ?? []).flatMap((row) =>
-  row.outputs.map((out) => [out.name, row] as const))));
+const makers = computed(
+  () =>
+    new Map(
+      (rows.value ?? []).flatMap((row) => row.outputs.map((out) => [out.name, row] as const)),
+    ),
+);
 
 function familyOfItem(item: PlanItem): Family | "input" {
   const row = makers.value.get(item.value);
@@ -24,7 +28,11 @@ function inkOf(element: Element): Ink {
   const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const fills = new Map<string, string>();
   return {
-    text: color("ink"), soft: color("ink-soft"), line: color("line"), accent: color("accent"), paper: color("paper"),
+    text: color("ink"),
+    soft: color("ink-soft"),
+    line: color("line"),
+    accent: color("accent"),
+    paper: color("paper"),
     fill: (item) => {
       const family = familyOfItem(item);
       if (!fills.has(family)) fills.set(family, color(`family-${family}`));
@@ -38,10 +46,18 @@ function Legend(props: { plan: MethodPlan }): JSX.Element {
   const labels: Record<string, string> = { ...FAMILY_LABELS, input: "inputs and state" };
   return (
     <ul class="legend soft">
-      {Object.keys(labels).filter((family) => present.has(family as Family)).map((family) => (
-        <li key={family}><Swatch family={family} />{labels[family]}</li>
-      ))}
-      <li><span class="swatch is-line" aria-hidden="true" />bytes in use at that moment</li>
+      {Object.keys(labels)
+        .filter((family) => present.has(family as Family))
+        .map((family) => (
+          <li key={family}>
+            <Swatch family={family} />
+            {labels[family]}
+          </li>
+        ))}
+      <li>
+        <span class="swatch is-line" aria-hidden="true" />
+        bytes in use at that moment
+      </li>
     </ul>
   );
 }
@@ -50,8 +66,12 @@ function Figures(props: { plan: MethodPlan }): JSX.Element {
   const { plannedBytes, liveBytes, naiveBytes, algorithm, items } = props.plan;
   return (
     <dl class="figures">
-      <Figure name="planned" title="Size of the block of memory that this method needs">{formatBytes(plannedBytes)}</Figure>
-      <Figure name="lower bound" title="Most bytes alive at once: no plan can be smaller">{formatBytes(liveBytes)}</Figure>
+      <Figure name="planned" title="Size of the block of memory that this method needs">
+        {formatBytes(plannedBytes)}
+      </Figure>
+      <Figure name="lower bound" title="Most bytes alive at once: no plan can be smaller">
+        {formatBytes(liveBytes)}
+      </Figure>
       <Figure name="without reuse">{formatBytes(naiveBytes)}</Figure>
       <Figure name="values">{formatCount(items.length)}</Figure>
       <Figure name="algorithm">{algorithm.replaceAll("_", " ")}</Figure>
@@ -59,45 +79,56 @@ function Figures(props: { plan: MethodPlan }): JSX.Element {
   );
 }
 
+function placeOf(item: PlanItem, plan: MethodPlan): string {
+  const { value, bytes, offset, first, last } = item;
+  const when = `moments ${first} to ${last} of ${plan.moments}`;
+  return `${value}: ${formatBytes(bytes)} at ${formatCount(offset)}, ${when}`;
+}
+
 function Picture(props: { plan: MethodPlan }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [hovered, setHovered] = useState<PlanItem | undefined>();
   const [size, setSize] = useState("");
-  const [, setInk] = useState(0);
-  const selected = props.plan.items.find((item) => makers.value.get(item.value)?.name === app.node.value);
+  const selected = props.plan.items.find(
+    (item) => makers.value.get(item.value)?.name === app.node.value,
+  );
   const shown = hovered ?? selected;
 
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setSize(`${entry!.contentRect.width}x${entry!.contentRect.height}`));
+    const observer = new ResizeObserver(([entry]) =>
+      setSize(`${entry!.contentRect.width}x${entry!.contentRect.height}`),
+    );
     observer.observe(canvas.current!);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const redraw = (): void => setInk((n) => n + 1);
-    dark.addEventListener("change", redraw);
-    return () => {
-      observer.disconnect();
-      dark.removeEventListener("change", redraw);
-    };
+    return () => observer.disconnect();
   }, []);
   useEffect(() => {
-    drawPlan(canvas.current!, props.plan, inkOf(canvas.current!), shown, formatBytes);
-  }, [props.plan, shown, size, app.theme.value, rows.value]);
+    drawPlan(canvas.current!, props.plan, inkOf(canvas.current!), hovered, selected, formatBytes);
+  }, [props.plan, hovered, selected, size, app.isDark.value, rows.value]);
 
   const itemUnder = (event: MouseEvent): PlanItem | undefined => {
     const { clientWidth, clientHeight } = canvas.current!;
-    return itemAt(props.plan, frameOf(props.plan, clientWidth, clientHeight), event.offsetX, event.offsetY);
+    return itemAt(
+      props.plan,
+      frameOf(props.plan, clientWidth, clientHeight),
+      event.offsetX,
+      event.offsetY,
+    );
   };
   return (
     <figure class="memory">
-      <canvas ref={canvas} role="img"
-        aria-label={`Memory plan: ${props.plan.items.length} values in ${formatBytes(props.plan.plannedBytes)}`}
-        onPointerMove={(event) => setHovered(itemUnder(event))} onPointerLeave={() => setHovered(undefined)}
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`Memory plan of ${formatBytes(props.plan.plannedBytes)}`}
+        onPointerMove={(event) => setHovered(itemUnder(event))}
+        onPointerLeave={() => setHovered(undefined)}
         onClick={(event) => {
           const item = itemUnder(event);
-          selectNode(item ? makers.value.get(item.value)?.name ?? "" : "");
-        }} />
+          selectNode(item ? (makers.value.get(item.value)?.name ?? "") : "");
+        }}
+      />
       <figcaption class="mono">
-        {shown ? `${shown.value}: ${formatBytes(shown.bytes)} at ${formatCount(shown.offset)}, moments ${shown.first} to ${shown.last} of ${props.plan.moments}`
-          : "Point at a rectangle to see which value it is."}
+        {shown ? placeOf(shown, props.plan) : "Point at a rectangle to see which value it is."}
       </figcaption>
     </figure>
   );
@@ -109,7 +140,11 @@ export function MemoryView(): JSX.Element {
   return (
     <div class="scroll memory-view">
       <Figures plan={value} />
-      {value.items.length === 0 ? <p class="waiting">Every value lives outside the plan.</p> : <Picture plan={value} />}
+      {value.items.length === 0 ? (
+        <p class="waiting">Every value lives outside the plan.</p>
+      ) : (
+        <Picture plan={value} />
+      )}
       {value.items.length === 0 ? null : <Legend plan={value} />}
     </div>
   );

@@ -11,14 +11,26 @@ export function MethodTabs(): JSX.Element | null {
     if (!by) return;
     const next = names[(names.indexOf(app.method.value) + by + names.length) % names.length]!;
     showMethod(next);
-    (event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[data-method="${next}"]`)?.focus();
+    (event.currentTarget as HTMLElement)
+      .querySelector<HTMLElement>(`[data-method="${next}"]`)
+      ?.focus();
   };
   return (
     <div class="methods" role="tablist" aria-label="Methods" onKeyDown={onKeyDown}>
       {names.map((name) => (
-        <button key={name} type="button" role="tab" class="tab mono" data-method={name} aria-controls="stage"
-          aria-selected={name === app.method.value} tabIndex={name === app.method.value ? 0 : -1}
-          onClick={() => showMethod(name)}>{name}</button>
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          class="tab mono"
+          data-method={name}
+          aria-controls="stage"
+          aria-selected={name === app.method.value}
+          tabIndex={name === app.method.value ? 0 : -1}
+          onClick={() => showMethod(name)}
+        >
+          {name}
+        </button>
       ))}
     </div>
   );

@@ -14,7 +14,11 @@ function Top(props: { output: OutputView }): JSX.Element | null {
       <h4>Highest</h4>
       <ol>
         {top.map(({ index, value }) => (
-          <li key={index}><span class="mono soft">[{index}]</span><Bar share={(value - min) / span} /><span class="num">{formatNumber(value)}</span></li>
+          <li key={index}>
+            <span class="mono soft">[{index}]</span>
+            <Bar share={(value - min) / span} />
+            <span class="num">{formatNumber(value)}</span>
+          </li>
         ))}
       </ol>
     </div>
@@ -24,33 +28,66 @@ function Top(props: { output: OutputView }): JSX.Element | null {
 function Output(props: { method: string; index: number; output: OutputView }): JSX.Element {
   const { output, index } = props;
   const { tensor } = output;
-  if (!tensor) return <li class="output"><h3>Output {index} <span class="mono soft">{output.kind}</span></h3><p class="mono scalar">{output.text}</p></li>;
-  const type = formatType({ name: "", kind: "tensor", dtype: tensor.dtype, shape: [...tensor.shape] }, app.dtypes.value);
+  if (!tensor)
+    return (
+      <li class="output">
+        <h3>
+          Output {index} <span class="mono soft">{output.kind}</span>
+        </h3>
+        <p class="mono scalar">{output.text}</p>
+      </li>
+    );
+  const type = formatType(
+    { name: "", kind: "tensor", dtype: tensor.dtype, shape: [...tensor.shape] },
+    app.dtypes.value,
+  );
   return (
     <li class="output">
       <div class="output-head">
-        <h3>Output {index} <span class="mono soft">{type}</span></h3>
-        <button type="button" class="quiet" onClick={() => saveOutput(props.method, index)}>Save .npy</button>
+        <h3>
+          Output {index} <span class="mono soft">{type}</span>
+        </h3>
+        <button type="button" class="quiet" onClick={() => saveOutput(props.method, index)}>
+          Save .npy
+        </button>
       </div>
       <dl class="figures">
         <Figure name="least">{formatNumber(output.min)}</Figure>
         <Figure name="greatest">{formatNumber(output.max)}</Figure>
         <Figure name="mean">{formatNumber(output.mean)}</Figure>
-        <Figure name="NaN">{output.nanCount === 0 ? "none" : <strong class="bad">{formatCount(output.nanCount)}</strong>}</Figure>
+        <Figure name="NaN">
+          {output.nanCount === 0 ? (
+            "none"
+          ) : (
+            <strong class="bad">{formatCount(output.nanCount)}</strong>
+          )}
+        </Figure>
         <Figure name="elements">{formatCount(output.count)}</Figure>
       </dl>
       <div class="output-body">
         <Top output={output} />
         <div class="first">
           <h4>First values</h4>
-          <p class="mono">{output.first.map(formatNumber).join("  ")}{output.count > output.first.length ? "  …" : ""}</p>
+          <p class="mono">
+            {output.first.map(formatNumber).join("  ")}
+            {output.count > output.first.length ? "  …" : ""}
+          </p>
         </div>
       </div>
     </li>
   );
 }
 
-export function Outputs(props: { method: string; outputs: readonly OutputView[] }): JSX.Element | null {
+export function Outputs(props: {
+  method: string;
+  outputs: readonly OutputView[];
+}): JSX.Element | null {
   if (props.outputs.length === 0) return null;
-  return <ul class="outputs">{props.outputs.map((output, i) => <Output key={i} method={props.method} index={i} output={output} />)}</ul>;
+  return (
+    <ul class="outputs">
+      {props.outputs.map((output, i) => (
+        <Output key={i} method={props.method} index={i} output={output} />
+      ))}
+    </ul>
+  );
 }

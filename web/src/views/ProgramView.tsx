@@ -5,7 +5,7 @@ import { save } from "../actions.js";
 import { app, programMethod } from "../state.js";
 import { formatBytes, formatCount, formatType } from "../ui/format.js";
 import { Figure } from "../ui/parts.js";
-import { Waiting } from "./Stage.js";
+import { Waiting } from "./Waiting.js";
 import { Ops } from "./SummaryView.js";
 
 interface Part {
@@ -19,10 +19,30 @@ function partsOf(report: ProgramReport): Part[] {
   const { programBytes, constantBytes, mutableBytes, fileBytes } = report;
   const rest = Math.max(0, fileBytes - programBytes - constantBytes - mutableBytes);
   return [
-    { id: "program", name: "Program", words: "header, methods, instructions, shapes", bytes: programBytes },
-    { id: "constants", name: "Constants", words: "weights, stored once for all methods", bytes: constantBytes },
-    { id: "state", name: "Initial state", words: "what buffers hold before the first run", bytes: mutableBytes },
-    { id: "rest", name: "Alignment", words: "gaps, so that data can be used in place", bytes: rest },
+    {
+      id: "program",
+      name: "Program",
+      words: "header, methods, instructions, shapes",
+      bytes: programBytes,
+    },
+    {
+      id: "constants",
+      name: "Constants",
+      words: "weights, stored once for all methods",
+      bytes: constantBytes,
+    },
+    {
+      id: "state",
+      name: "Initial state",
+      words: "what buffers hold before the first run",
+      bytes: mutableBytes,
+    },
+    {
+      id: "rest",
+      name: "Alignment",
+      words: "gaps, so that data can be used in place",
+      bytes: rest,
+    },
   ].filter((part) => part.bytes > 0);
 }
 
@@ -33,7 +53,14 @@ function FileMap(props: { report: ProgramReport }): JSX.Element {
     <section>
       <h2>The file, to scale</h2>
       <div class="filemap" aria-hidden="true">
-        {parts.map((part) => <span key={part.id} class={`part-${part.id}`} style={{ flexGrow: part.bytes / total }} title={`${part.name}: ${formatBytes(part.bytes)}`} />)}
+        {parts.map((part) => (
+          <span
+            key={part.id}
+            class={`part-${part.id}`}
+            style={{ flexGrow: part.bytes / total }}
+            title={`${part.name}: ${formatBytes(part.bytes)}`}
+          />
+        ))}
       </div>
       <ul class="parts">
         {parts.map((part) => (
@@ -42,7 +69,7 @@ function FileMap(props: { report: ProgramReport }): JSX.Element {
             <span class="part-name">{part.name}</span>
             <span class="soft part-words">{part.words}</span>
             <span class="num">{formatBytes(part.bytes)}</span>
-            <span class="num soft">{(100 * part.bytes / total).toFixed(1)} %</span>
+            <span class="num soft">{((100 * part.bytes) / total).toFixed(1)} %</span>
           </li>
         ))}
       </ul>
@@ -53,8 +80,12 @@ function FileMap(props: { report: ProgramReport }): JSX.Element {
 /** "f32[1, 3] at most 12 B", with the value of a frozen scalar. */
 export function describeValue(value: ProgramValueInfo): string {
   const type = formatType(value, app.dtypes.value);
-  const frozen = value.value === undefined || value.value === null ? "" : ` = ${String(value.value)}`;
-  const size = value.bytes === undefined ? "" : `, ${value.dynamic ? "at most " : ""}${formatBytes(value.bytes)}`;
+  const frozen =
+    value.value === undefined || value.value === null ? "" : ` = ${String(value.value)}`;
+  const size =
+    value.bytes === undefined
+      ? ""
+      : `, ${value.dynamic ? "at most " : ""}${formatBytes(value.bytes)}`;
   return `${type}${frozen}${size}`;
 }
 
@@ -62,8 +93,17 @@ function Values(props: { title: string; values: readonly ProgramValueInfo[] }): 
   return (
     <section>
       <h2>{props.title}</h2>
-      {props.values.length === 0 ? <p class="soft">none</p> : (
-        <ul class="ports mono">{props.values.map((value, i) => <li key={i}><span>{i}</span><span class="soft">{describeValue(value)}</span></li>)}</ul>
+      {props.values.length === 0 ? (
+        <p class="soft">none</p>
+      ) : (
+        <ul class="ports mono">
+          {props.values.map((value, i) => (
+            <li key={i}>
+              <span>{i}</span>
+              <span class="soft">{describeValue(value)}</span>
+            </li>
+          ))}
+        </ul>
       )}
     </section>
   );
@@ -74,17 +114,28 @@ function Method(props: { method: ProgramMethodInfo }): JSX.Element {
   const planned = method.plannedBytes.reduce((sum, bytes) => sum + bytes, 0);
   return (
     <>
-      <h2>Method <span class="mono">{method.name}</span></h2>
-      <dl class="figures">
-        <Figure name="instructions">{formatCount(method.instructions)}</Figure>
-        <Figure name="planned memory">{formatBytes(planned)}</Figure>
-        {method.delegates.length > 0 ? <Figure name="delegates">{method.delegates.join(", ")}</Figure> : null}
-      </dl>
+      <section>
+        <h2>
+          Method <span class="mono">{method.name}</span>
+        </h2>
+        <dl class="figures">
+          <Figure name="instructions">{formatCount(method.instructions)}</Figure>
+          <Figure name="planned memory">{formatBytes(planned)}</Figure>
+          {method.delegates.length > 0 ? (
+            <Figure name="delegates">{method.delegates.join(", ")}</Figure>
+          ) : null}
+        </dl>
+      </section>
       <div class="columns">
         <Values title="Inputs" values={method.inputs} />
         <Values title="Outputs" values={method.outputs} />
       </div>
-      {Object.keys(method.ops).length > 0 ? <section><h2>Operators</h2><Ops ops={method.ops} /></section> : null}
+      {Object.keys(method.ops).length > 0 ? (
+        <section>
+          <h2>Operators</h2>
+          <Ops ops={method.ops} />
+        </section>
+      ) : null}
     </>
   );
 }
@@ -99,7 +150,9 @@ export function ProgramView(): JSX.Element {
           <Figure name="file">{formatBytes(report.fileBytes)}</Figure>
           <Figure name="methods">{formatCount(report.methods.length)}</Figure>
         </dl>
-        <button type="button" class="primary" onClick={save}>Save .pte</button>
+        <button type="button" onClick={save}>
+          Save .pte
+        </button>
       </div>
       <FileMap report={report} />
       {programMethod.value ? <Method method={programMethod.value} /> : null}

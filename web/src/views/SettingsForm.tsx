@@ -13,9 +13,16 @@ function Names(): JSX.Element | null {
       <legend>Methods</legend>
       {files.map((item, i) => (
         <label key={i} class="field">
-          <span class="soft" title={item.fileName}>{item.fileName} · {formatBytes(item.file.size)}</span>
-          <input class="mono" value={item.method} spellcheck={false} aria-label={`Method name of ${item.fileName}`}
-            onInput={(event) => renameMethod(i, event.currentTarget.value)} />
+          <span class="soft" title={item.fileName}>
+            {item.fileName} · {formatBytes(item.file.size)}
+          </span>
+          <input
+            class="mono"
+            value={item.method}
+            spellcheck={false}
+            aria-label={`Method name of ${item.fileName}`}
+            onInput={(event) => renameMethod(i, event.currentTarget.value)}
+          />
         </label>
       ))}
     </fieldset>
@@ -31,26 +38,46 @@ export function SettingsForm(): JSX.Element | null {
   return (
     <details class="settings" open={files.length > 1 || document.isEdited}>
       <summary>Lowering settings</summary>
-      <form onSubmit={(event) => {
-        event.preventDefault();
-        if (!fault) lowerAgain();
-      }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!fault) lowerAgain();
+        }}
+      >
         <Names />
         <fieldset>
           <legend>Options</legend>
           {files.length > 1 ? (
             <label class="check">
-              <input type="checkbox" checked={settings.shareState} onChange={(e) => setSettings({ shareState: e.currentTarget.checked })} />
-              <span>Methods share state<span class="soft">Buffers of equal name are one, such as a cache</span></span>
+              <input
+                type="checkbox"
+                checked={settings.shareState}
+                onChange={(e) => setSettings({ shareState: e.currentTarget.checked })}
+              />
+              <span>
+                Methods share state
+                <span class="soft">Buffers of equal name are one, such as a cache</span>
+              </span>
             </label>
           ) : null}
           <label class="check">
-            <input type="checkbox" checked={settings.externalConstants} onChange={(e) => setSettings({ externalConstants: e.currentTarget.checked })} />
-            <span>Weights in a file of their own<span class="soft">A .ptd beside the .pte</span></span>
+            <input
+              type="checkbox"
+              checked={settings.externalConstants}
+              onChange={(e) => setSettings({ externalConstants: e.currentTarget.checked })}
+            />
+            <span>
+              Weights in a file of their own<span class="soft">A .ptd beside the .pte</span>
+            </span>
           </label>
           <label class="field">
             <span>Memory planning</span>
-            <select value={settings.memoryPlanning} onChange={(e) => setSettings({ memoryPlanning: e.currentTarget.value as Settings["memoryPlanning"] })}>
+            <select
+              value={settings.memoryPlanning}
+              onChange={(e) =>
+                setSettings({ memoryPlanning: e.currentTarget.value as Settings["memoryPlanning"] })
+              }
+            >
               <option value="best">best of several</option>
               <option value="greedy">greedy</option>
               <option value="naive">naive, no reuse</option>
@@ -61,13 +88,29 @@ export function SettingsForm(): JSX.Element | null {
           <legend>Constant methods</legend>
           <label class="field">
             <span class="soft">One a line: name = value</span>
-            <textarea class="mono" rows={2} spellcheck={false} value={settings.constants} placeholder="get_max_seq_len = 256"
-              onInput={(e) => setSettings({ constants: e.currentTarget.value })} />
+            <textarea
+              class="mono"
+              rows={2}
+              spellcheck={false}
+              value={settings.constants}
+              placeholder="get_max_seq_len = 256"
+              onInput={(e) => setSettings({ constants: e.currentTarget.value })}
+            />
           </label>
         </fieldset>
         <div class="settings-go">
-          <button type="submit" class={document.isEdited ? "primary" : ""} disabled={!isIdle || fault !== ""}>Lower again</button>
-          {fault ? <span class="field-error" role="alert">{fault}</span> : null}
+          <button
+            type="submit"
+            class={document.isEdited ? "primary" : ""}
+            disabled={!isIdle || fault !== ""}
+          >
+            Lower again
+          </button>
+          {fault ? (
+            <span class="field-error" role="alert">
+              {fault}
+            </span>
+          ) : null}
         </div>
       </form>
     </details>

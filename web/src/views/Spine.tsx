@@ -1,21 +1,25 @@
 // The pipeline is the navigation: one button per step with its time, nodes, bytes and share.
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { cancel, showStep } from "../actions.js";
-import { app, STEPS, type Step, type StepId } from "../state.js";
-import { formatBytes, formatCount, formatMs } from "../ui/format.js";
+import { app, nodesAt, plan, STEPS, type Step, type StepId } from "../state.js";
+import { formatBytes, formatMs, plural } from "../ui/format.js";
 import { Bar } from "../ui/parts.js";
 import { STEP_NAMES } from "./words.js";
 
-/** What the official exporter takes for the same two methods, on the machine our figures are from. */
+/** What the official exporter takes for both methods, on the machine that our figures are from. */
 const OFFICIAL_STORY_SECONDS = 24.5;
 
-function facts(step: Step): string {
+function facts(id: StepId, step: Step): string {
   if (step.status === "absent") return "not in this file";
   if (step.status === "failed") return "failed";
   if (step.status === "running") return "working";
+  if (id === "run") return step.ms === undefined ? "" : "latest call";
   const parts: string[] = [];
-  if (step.nodes !== undefined) parts.push(`${formatCount(step.nodes)} nodes`);
-  if (step.bytes !== undefined) parts.push(formatBytes(step.bytes));
+  const nodes = nodesAt(id);
+  const bytes = id === "planned" ? plan.value?.plannedBytes : step.bytes;
+  if (nodes !== undefined) parts.push(plural(nodes, "node"));
+  if (bytes !== undefined) parts.push(formatBytes(bytes));
   return parts.join(" · ");
 }
 
@@ -23,15 +27,27 @@ function StepButton(props: { id: StepId; number: number; total: number }): JSX.E
   const { id, number } = props;
   const step = app.steps.value[id];
   const isShown = app.step.value === id;
+  const item = useRef<HTMLLIElement>(null);
+  // On a phone the steps scroll sideways.
+  useEffect(() => {
+    if (isShown) item.current!.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isShown, step.ms]);
   return (
-    <li class={`step is-${step.status}`}>
-      <button type="button" aria-current={isShown ? "step" : undefined} disabled={step.status === "absent"}
-        onClick={() => showStep(id)} title={`${STEP_NAMES[id]} (${number})`}>
+    <li ref={item} class={`step is-${step.status}`}>
+      <button
+        type="button"
+        aria-current={isShown ? "step" : undefined}
+        disabled={step.status === "absent"}
+        onClick={() => showStep(id)}
+        title={`${STEP_NAMES[id]} (${number})`}
+      >
         <span class="mark" aria-hidden="true" />
         <span class="name">{STEP_NAMES[id]}</span>
         <span class="ms">{step.ms === undefined ? "" : formatMs(step.ms)}</span>
-        <span class="facts">{facts(step)}</span>
-        {id === "run" ? null : <Bar share={props.total > 0 ? (step.ms ?? 0) / props.total : 0} />}
+        <span class="facts">{facts(id, step)}</span>
+        {id === "run" || step.ms === undefined ? null : (
+          <Bar share={props.total > 0 ? (step.ms ?? 0) / props.total : 0} />
+        )}
       </button>
     </li>
   );
@@ -42,10 +58,17 @@ function Total(): JSX.Element | null {
   if (ms === null) return null;
   return (
     <div class="total">
-      <p><span>Lowered in</span><strong>{formatMs(ms)}</strong></p>
+      <p>
+        <span>Lowered in</span>
+        <strong>{formatMs(ms)}</strong>
+      </p>
       {app.document.value?.sample === "story" ? (
-        <p class="soft" title="torch 2.13.0 and executorch 1.5.1, both methods, one thread of a server processor">
-          <span>official exporter</span><span>{formatMs(OFFICIAL_STORY_SECONDS * 1000)}</span>
+        <p
+          class="soft"
+          title="torch 2.13.0 and executorch 1.5.1, both methods, one thread of a server processor"
+        >
+          <span>official exporter</span>
+          <span>{formatMs(OFFICIAL_STORY_SECONDS * 1000)}</span>
         </p>
       ) : null}
     </div>
@@ -57,20 +80,35 @@ function Progress(): JSX.Element | null {
   if (!busy) return null;
   return (
     <div class="busy" role="status">
-      <p>{busy.what}<span class="soft">{busy.phase}</span></p>
-      {busy.total > 0 ? <progress max={busy.total} value={busy.done} aria-label={busy.what} />
-        : <progress aria-label={busy.what} />}
-      <button type="button" onClick={() => void cancel()} title="Cancel (Esc)">Cancel</button>
+      <p>
+        {busy.what}
+        <span class="soft">{busy.phase}</span>
+      </p>
+      {busy.total > 0 ? (
+        <progress max={busy.total} value={busy.done} aria-label={busy.what} />
+      ) : (
+        <progress aria-label={busy.what} />
+      )}
+      <button type="button" onClick={() => cancel()} title="Cancel (Esc)">
+        Cancel
+      </button>
     </div>
   );
 }
 
 export function Spine(): JSX.Element {
   const steps = app.steps.value;
-  const total = STEPS.filter((id) => id !== "run").reduce((sum, id) => sum + (steps[id].ms ?? 0), 0);
+  const total = STEPS.filter((id) => id !== "run").reduce(
+    (sum, id) => sum + (steps[id].ms ?? 0),
+    0,
+  );
   return (
     <nav class="spine" aria-label="Steps">
-      <ol>{STEPS.map((id, i) => <StepButton key={id} id={id} number={i + 1} total={total} />)}</ol>
+      <ol>
+        {STEPS.map((id, i) => (
+          <StepButton key={id} id={id} number={i + 1} total={total} />
+        ))}
+      </ol>
       <Total />
       <Progress />
     </nav>

@@ -8,6 +8,7 @@ import { RunView } from "./RunView.js";
 import { SummaryView } from "./SummaryView.js";
 import { TableView } from "./TableView.js";
 import { TextView } from "./TextView.js";
+import { Waiting } from "./Waiting.js";
 import { STEP_NAMES, STEP_WORDS, VIEW_KEYS, VIEW_NAMES } from "./words.js";
 
 function ViewTabs(): JSX.Element | null {
@@ -16,8 +17,14 @@ function ViewTabs(): JSX.Element | null {
   return (
     <div class="views" role="group" aria-label="View">
       {views.map((name) => (
-        <button key={name} type="button" class="segment" aria-pressed={view.value === name}
-          title={`${VIEW_NAMES[name]} (${VIEW_KEYS[name]})`} onClick={() => showView(name)}>
+        <button
+          key={name}
+          type="button"
+          class="segment"
+          aria-pressed={view.value === name}
+          title={`${VIEW_NAMES[name]} (${VIEW_KEYS[name]})`}
+          onClick={() => showView(name)}
+        >
           {VIEW_NAMES[name]}
         </button>
       ))}
@@ -33,16 +40,6 @@ function Body(): JSX.Element {
   if (view.value === "table") return <TableView />;
   if (view.value === "text") return <TextView />;
   return step === "planned" ? <MemoryView /> : <SummaryView />;
-}
-
-/** A step that has nothing to show yet says why. */
-export function Waiting(): JSX.Element {
-  const { status } = app.steps.value[app.step.value];
-  const words = status === "failed" ? "This step failed; the card below says why and what to do."
-    : app.busy.value ? "Working on it."
-    : app.problems.value.length > 0 ? "Lowering stopped before this step."
-    : "Nothing here yet.";
-  return <p class="waiting">{words}</p>;
 }
 
 export function Stage(): JSX.Element {

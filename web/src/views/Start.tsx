@@ -13,19 +13,24 @@ interface Card {
 
 const CARDS: readonly Card[] = [
   {
-    id: "story", name: "Story teller",
-    words: "A language model of 260 thousand parameters becomes one program with two methods, then writes a story word by word.",
-    facts: "stories260k · two .pt2 files · 3.90 MB",
+    id: "story",
+    name: "Story teller",
+    words:
+      "A language model becomes one program with two methods, and writes a story word by word.",
+    facts: "two .pt2 files · 3.90 MB",
   },
   {
-    id: "face", name: "Face detector",
-    words: "A network of 52 convolutions becomes a program that finds faces in a photo, in a picture of yours, or in the camera.",
-    facts: "RFB-320 · one .pt2 file · 2.59 MB",
+    id: "face",
+    name: "Face detector",
+    words:
+      "A network of 52 convolutions finds faces in a photo, a picture of yours, or the camera.",
+    facts: "one .pt2 file · 2.59 MB",
   },
   {
-    id: "mlp", name: "Three layers",
-    words: "A network so small that you can read every line of every step on its way from PyTorch to a program.",
-    facts: "mlp · one .pt2 file · 22.3 KB",
+    id: "mlp",
+    name: "Three layers",
+    words: "A network so small that you can read every line of every step on its way.",
+    facts: "one .pt2 file · 22.3 KB",
   },
 ];
 
@@ -45,19 +50,30 @@ function SampleCard(props: { card: Card }): JSX.Element {
 export function Start(): JSX.Element {
   return (
     <div class="start">
-      <h1>Turn a PyTorch model into a small program that runs on a phone, and watch it run right here.</h1>
+      <h1>
+        Turn a PyTorch model into a small program that runs on a phone, and watch it run right here.
+      </h1>
       <p class="lead">
-        Sconce reads what <span class="mono">torch.export</span> saved, lowers it step by step
-        to the program file that ExecuTorch runs on devices, and runs that file. All of it happens in this page;
-        nothing leaves your machine.
+        Sconce reads what <span class="mono">torch.export</span> saved, lowers it step by step to
+        the program file that ExecuTorch runs on devices, and runs that file. All of it happens in
+        this page; nothing leaves your machine.
       </p>
-      <button type="button" class="drop" onClick={() => void chooseFiles()}>
-        <span class="drop-main">Drop <span class="mono">.pt2</span> or <span class="mono">.pte</span> files here, or choose them</span>
+      <button type="button" class="drop" onClick={chooseFiles}>
+        <span class="drop-main">
+          Drop <span class="mono">.pt2</span> or <span class="mono">.pte</span> files here, or
+          choose them
+        </span>
         <span class="soft">Several .pt2 files become methods of one program</span>
       </button>
       <h2>No model at hand? Take one of these</h2>
-      <ul class="cards">{CARDS.map((card) => <SampleCard key={card.id} card={card} />)}</ul>
-      <p class="soft hint-keys">Press <Key>?</Key> for the keys.</p>
+      <ul class="cards">
+        {CARDS.map((card) => (
+          <SampleCard key={card.id} card={card} />
+        ))}
+      </ul>
+      <p class="soft hint-keys">
+        Press <Key>?</Key> for the keys.
+      </p>
     </div>
   );
 }

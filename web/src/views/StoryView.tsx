@@ -11,20 +11,33 @@ export function StoryView(): JSX.Element {
   const speed = ms > 0 ? Math.round(tokens.length / (ms / 1000)) : 0;
   return (
     <section class="story" aria-label="Story">
-      <p class="story-text" aria-busy={isRunning} aria-live="off">{text}{isRunning ? <span class="caret" aria-hidden="true" /> : null}</p>
-      <div class="story-bar">
-        {isRunning ? <button type="button" class="primary" onClick={stopStory}>Stop</button>
-          : <button type="button" class="primary" onClick={() => void tellStory()}>{status === "done" ? "Tell it again" : "Tell a story"}</button>}
+      <p class="story-text" data-status={status} aria-busy={isRunning} aria-live="off">
+        {text}
+        {isRunning ? <span class="caret" aria-hidden="true" /> : null}
+      </p>
+      <div class="story-side">
+        {isRunning ? (
+          <button type="button" class="primary" onClick={stopStory}>
+            Stop
+          </button>
+        ) : (
+          <button type="button" class="primary" onClick={() => void tellStory()}>
+            {status === "done" ? "Tell it again" : "Tell a story"}
+          </button>
+        )}
         <dl class="figures">
           <Figure name="speed">{formatCount(speed)} tokens/s</Figure>
-          <Figure name="tokens">{tokens.length} of {STORY_TOKENS}</Figure>
+          <Figure name="tokens">
+            {tokens.length} of {STORY_TOKENS}
+          </Figure>
           <Figure name="time">{formatMs(ms)}</Figure>
         </dl>
+        <p class="soft">
+          Each call of <span class="mono">decode</span> takes one token, a piece of a word, and
+          gives the likelihood of every next one; the likeliest is written. What came before is kept
+          in a cache inside the program.
+        </p>
       </div>
-      <p class="soft story-words">
-        Each call of <span class="mono">decode</span> takes one token and gives the likelihood of every next one; the likeliest
-        is written. What came before is kept in a cache inside the program.
-      </p>
     </section>
   );
 }

@@ -1,5 +1,5 @@
-// A method at one stage, in short: what goes in and out, operators by how often they are called, and,
-// at the source, what can be set before lowering.
+// A method at one stage, in short: what goes in and out, operators by how often they are called,
+// and, at the source, what can be set before lowering.
 import type { JSX } from "preact";
 import type { MethodSummary, TensorInfo } from "@sconce/types.js";
 import { app, methodSummary, stage } from "../state.js";
@@ -16,10 +16,15 @@ function Ports(props: { title: string; ports: readonly Port[] }): JSX.Element {
   return (
     <section>
       <h2>{props.title}</h2>
-      {props.ports.length === 0 ? <p class="soft">none</p> : (
+      {props.ports.length === 0 ? (
+        <p class="soft">none</p>
+      ) : (
         <ul class="ports mono">
           {props.ports.map((port, i) => (
-            <li key={i}><span>{port.name || port.target || "value"}</span><span class="soft">{formatType(port, app.dtypes.value)}</span></li>
+            <li key={i}>
+              <span>{port.name || port.target || "value"}</span>
+              <span class="soft">{formatType(port, app.dtypes.value)}</span>
+            </li>
           ))}
         </ul>
       )}
@@ -36,7 +41,9 @@ export function Ops(props: { ops: Readonly<Record<string, number>> }): JSX.Eleme
       {sorted.map(([op, count]) => (
         <li key={op}>
           <Swatch family={familyOf(op)} />
-          <span class="mono op-name" title={op}>{shortOp(op)}</span>
+          <span class="mono op-name" title={op}>
+            {shortOp(op)}
+          </span>
           <Bar share={count / most} />
           <span class="num">{formatCount(count)}</span>
         </li>
@@ -57,9 +64,19 @@ function Figures(props: { method: MethodSummary }): JSX.Element {
       <Figure name="nodes">{formatCount(method.nodes)}</Figure>
       <Figure name="parameters">{formatCount(countRoles(method, "parameter"))}</Figure>
       <Figure name="buffers">{formatCount(countRoles(method, "buffer"))}</Figure>
-      {written > 0 ? <Figure name="written back" title="Buffers and inputs that a call changes">{formatCount(written)}</Figure> : null}
-      {app.step.value === "source" && app.report.value ? <Figure name="weights">{formatBytes(app.report.value.constantBytes)}</Figure> : null}
-      {method.symbols.map((s) => <Figure key={s.name} name={`size ${s.name}`}>{s.min ?? "−∞"} to {s.max ?? "∞"}</Figure>)}
+      {written > 0 ? (
+        <Figure name="written back" title="Buffers and inputs that a call changes">
+          {formatCount(written)}
+        </Figure>
+      ) : null}
+      {app.step.value === "source" && app.report.value ? (
+        <Figure name="weights">{formatBytes(app.report.value.constantBytes)}</Figure>
+      ) : null}
+      {method.symbols.map((s) => (
+        <Figure key={s.name} name={`size ${s.name}`}>
+          {s.min ?? "−∞"} to {s.max ?? "∞"}
+        </Figure>
+      ))}
     </dl>
   );
 }
@@ -97,7 +114,10 @@ export function SummaryView(): JSX.Element {
         <Ports title="Outputs" ports={method.outputs.filter(isUsers)} />
       </div>
       <div class="columns">
-        <section><h2>Operators</h2><Ops ops={method.ops} /></section>
+        <section>
+          <h2>Operators</h2>
+          <Ops ops={method.ops} />
+        </section>
         <Timings />
       </div>
     </div>

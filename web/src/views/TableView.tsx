@@ -9,6 +9,7 @@ import { formatCount, formatType, shortOp } from "../ui/format.js";
 import { Swatch } from "../ui/parts.js";
 import { Virtual } from "../ui/Virtual.js";
 import { SearchBox } from "./SearchBox.js";
+import { Waiting } from "./Waiting.js";
 
 interface Line {
   row: NodeRow;
@@ -16,7 +17,8 @@ interface Line {
   text: string;
 }
 
-const typesOf = (row: NodeRow): string => row.outputs.map((out) => formatType(out, app.dtypes.value)).join(", ");
+const typesOf = (row: NodeRow): string =>
+  row.outputs.map((out) => formatType(out, app.dtypes.value)).join(", ");
 
 /** "model.py:12 in forward: return self.fc(x)" without what follows the place. */
 const placeOf = (source: string): string => source.replace(/ in .*$/s, "");
@@ -30,10 +32,15 @@ const COLUMNS: readonly { id: string; name: string; key(line: Line): string | nu
   { id: "source", name: "Source line", key: (line) => line.row.source },
 ];
 
-const all = computed((): Line[] => (rows.value ?? []).map((row, index) => ({
-  row, index: index + 1,
-  text: [row.name, row.op, typesOf(row), row.inputs.join(" "), row.source, row.module].join(" ").toLowerCase(),
-})));
+const all = computed((): Line[] =>
+  (rows.value ?? []).map((row, index) => ({
+    row,
+    index: index + 1,
+    text: [row.name, row.op, typesOf(row), row.inputs.join(" "), row.source, row.module]
+      .join(" ")
+      .toLowerCase(),
+  })),
+);
 
 const shown = computed((): Line[] => {
   const words = app.search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -44,7 +51,7 @@ const shown = computed((): Line[] => {
   const sign = descending ? -1 : 1;
   return found.sort((a, b) => {
     const [x, y] = [key(a), key(b)];
-    return x === y ? a.index - b.index : (x < y ? -sign : sign);
+    return x === y ? a.index - b.index : x < y ? -sign : sign;
   });
 });
 
@@ -53,10 +60,19 @@ function Header(): JSX.Element {
   return (
     <div class="row head" role="row">
       {COLUMNS.map(({ id, name }) => (
-        <div key={id} role="columnheader" class={`cell ${id}`}
-          aria-sort={column === id ? (descending ? "descending" : "ascending") : "none"}>
-          <button type="button" onClick={() => sortBy(id)} title={`Sort by ${name === "#" ? "position" : name.toLowerCase()}`}>
-            {name}<span aria-hidden="true">{column === id ? (descending ? " ↓" : " ↑") : ""}</span>
+        <div
+          key={id}
+          role="columnheader"
+          class={`cell ${id}`}
+          aria-sort={column === id ? (descending ? "descending" : "ascending") : "none"}
+        >
+          <button
+            type="button"
+            onClick={() => sortBy(id)}
+            title={`Sort by ${name === "#" ? "position" : name.toLowerCase()}`}
+          >
+            {name}
+            <span aria-hidden="true">{column === id ? (descending ? " ↓" : " ↑") : ""}</span>
           </button>
         </div>
       ))}
@@ -69,30 +85,62 @@ function Row(props: { line: Line; position: number }): JSX.Element {
   const isSelected = app.node.value === row.name;
   const type = typesOf(row);
   return (
-    <div class={isSelected ? "row is-selected" : "row"} role="row" aria-rowindex={props.position + 2}
-      aria-selected={isSelected} onClick={() => selectNode(row.name)}>
-      <div role="cell" class="cell index">{index}</div>
-      <div role="cell" class="cell name" title={row.name}>{row.name}</div>
-      <div role="cell" class="cell op" title={row.op}><Swatch family={familyOf(row.op)} />{shortOp(row.op)}</div>
-      <div role="cell" class="cell type" title={type}>{type}</div>
-      <div role="cell" class="cell inputs" title={row.inputs.join(", ")}>{row.inputs.join(", ")}</div>
-      <div role="cell" class="cell source" title={row.source}>{placeOf(row.source)}</div>
+    <div
+      class={isSelected ? "row is-selected" : "row"}
+      role="row"
+      aria-rowindex={props.position + 2}
+      aria-selected={isSelected}
+      onClick={() => selectNode(row.name)}
+    >
+      <div role="cell" class="cell index">
+        {index}
+      </div>
+      <div role="cell" class="cell name" title={row.name}>
+        {row.name}
+      </div>
+      <div role="cell" class="cell op" title={row.op}>
+        <Swatch family={familyOf(row.op)} />
+        {shortOp(row.op)}
+      </div>
+      <div role="cell" class="cell type" title={type}>
+        {type}
+      </div>
+      <div role="cell" class="cell inputs" title={row.inputs.join(", ")}>
+        {row.inputs.join(", ")}
+      </div>
+      <div role="cell" class="cell source" title={row.source}>
+        {placeOf(row.source)}
+      </div>
     </div>
   );
 }
 
 export function TableView(): JSX.Element {
-  if (!rows.value) return <p class="waiting">Fetching nodes.</p>;
+  if (!rows.value) return <Waiting />;
   const list = shown.value;
   const active = list.findIndex((line) => line.row.name === app.node.value);
-  const count = list.length === all.value.length ? `${formatCount(list.length)} nodes`
-    : `${formatCount(list.length)} of ${formatCount(all.value.length)}`;
+  const count =
+    list.length === all.value.length
+      ? `${formatCount(list.length)} nodes`
+      : `${formatCount(list.length)} of ${formatCount(all.value.length)}`;
   return (
     <>
-      <SearchBox label="Filter nodes" placeholder="Filter: name, operator, shape, source line" count={count} />
-      <Virtual class="table mono" role="table" label="Nodes" count={list.length} rowHeight={26} active={active}
-        header={<Header />} onMove={(i) => selectNode(list[i]!.row.name)}
-        render={(i) => <Row key={list[i]!.index} line={list[i]!} position={i} />} />
+      <SearchBox
+        label="Filter nodes"
+        placeholder="Filter: name, operator, shape, source line"
+        count={count}
+      />
+      <Virtual
+        class="table mono"
+        role="table"
+        label="Nodes"
+        count={list.length}
+        rowHeight={26}
+        active={active}
+        header={<Header />}
+        onMove={(i) => selectNode(list[i]!.row.name)}
+        render={(i) => <Row key={list[i]!.index} line={list[i]!} position={i} />}
+      />
       {list.length === 0 ? <p class="waiting">No node matches. Esc clears the filter.</p> : null}
     </>
   );

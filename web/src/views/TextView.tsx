@@ -7,13 +7,14 @@ import { formatCount } from "../ui/format.js";
 import { nodeOfLine, pieces } from "../ui/syntax.js";
 import { Virtual } from "../ui/Virtual.js";
 import { SearchBox } from "./SearchBox.js";
+import { Waiting } from "./Waiting.js";
 
 const nodeLines = computed(() => (lines.value ?? []).map(nodeOfLine));
 
 const matches = computed((): readonly number[] => {
   const word = app.search.value.toLowerCase();
   if (!word) return [];
-  return (lines.value ?? []).flatMap((line, i) => line.toLowerCase().includes(word) ? [i] : []);
+  return (lines.value ?? []).flatMap((line, i) => (line.toLowerCase().includes(word) ? [i] : []));
 });
 
 /** Which line the search stands on; follows from nothing else, so it is the view's own. */
@@ -22,8 +23,9 @@ const found = signal(-1);
 function findNext(back: boolean): void {
   const list = matches.value;
   if (list.length === 0) return;
-  const next = back ? list.findLast((i) => i < found.value) ?? list.at(-1)!
-    : list.find((i) => i > found.value) ?? list[0]!;
+  const next = back
+    ? (list.findLast((i) => i < found.value) ?? list.at(-1)!)
+    : (list.find((i) => i > found.value) ?? list[0]!);
   found.value = next;
   if (nodeLines.value[next]) selectNode(nodeLines.value[next]!);
 }
@@ -32,28 +34,52 @@ function TextLine(props: { index: number; active: number }): JSX.Element {
   const { index } = props;
   const line = lines.value![index]!;
   const node = nodeLines.value[index]!;
-  const marks = `${index === props.active ? " is-selected" : ""}${matches.value.includes(index) ? " is-found" : ""}`;
+  const marks = [
+    "line",
+    node && "is-node",
+    index === props.active && "is-selected",
+    matches.value.includes(index) && "is-found",
+  ];
   return (
-    <div class={`line${marks}${node ? " is-node" : ""}`} role="listitem" onClick={() => node && selectNode(node)}>
-      <span class="line-number" aria-hidden="true">{index + 1}</span>
-      <code>{pieces(line).map(([kind, text], i) => kind === "plain" ? text : <span key={i} class={`ir-${kind}`}>{text}</span>)}</code>
+    <div
+      class={marks.filter(Boolean).join(" ")}
+      role="listitem"
+      onClick={() => node && selectNode(node)}
+    >
+      <span class="line-number" aria-hidden="true">
+        {index + 1}
+      </span>
+      <code>
+        {pieces(line).map(([kind, text], i) =>
+          kind === "plain" ? (
+            text
+          ) : (
+            <span key={i} class={`ir-${kind}`}>
+              {text}
+            </span>
+          ),
+        )}
+      </code>
     </div>
   );
 }
 
 /** The next line from `start` towards `by` that defines a node. */
 function nextNode(start: number, by: number): number {
-  for (let i = start; i >= 0 && i < nodeLines.value.length; i += by) if (nodeLines.value[i]) return i;
+  for (let i = start; i >= 0 && i < nodeLines.value.length; i += by)
+    if (nodeLines.value[i]) return i;
   return -1;
 }
 
 export function TextView(): JSX.Element {
-  if (!lines.value) return <p class="waiting">Fetching the text.</p>;
+  if (!lines.value) return <Waiting />;
   const selected = app.node.value ? nodeLines.value.indexOf(app.node.value) : -1;
   const active = matches.value.includes(found.value) ? found.value : selected;
   const at = matches.value.indexOf(found.value);
-  const count = app.search.value === "" ? `${formatCount(lines.value.length)} lines`
-    : `${at >= 0 ? `${formatCount(at + 1)} of ` : ""}${formatCount(matches.value.length)} found`;
+  const count =
+    app.search.value === ""
+      ? `${formatCount(lines.value.length)} lines`
+      : `${at >= 0 ? `${formatCount(at + 1)} of ` : ""}${formatCount(matches.value.length)} found`;
   const move = (to: number): void => {
     found.value = -1;
     const next = nextNode(to, to >= active ? 1 : -1);
@@ -61,9 +87,21 @@ export function TextView(): JSX.Element {
   };
   return (
     <>
-      <SearchBox label="Find in the text" placeholder="Find; Enter goes on, Shift Enter goes back" count={count} onEnter={findNext} />
-      <Virtual class="text mono" label="Program text" count={lines.value.length} rowHeight={20} active={active} onMove={move}
-        render={(index) => <TextLine key={index} index={index} active={active} />} />
+      <SearchBox
+        label="Find in the text"
+        placeholder="Find; Enter goes on, Shift Enter goes back"
+        count={count}
+        onEnter={findNext}
+      />
+      <Virtual
+        class="text mono"
+        label="Program text"
+        count={lines.value.length}
+        rowHeight={20}
+        active={active}
+        onMove={move}
+        render={(index) => <TextLine key={index} index={index} active={active} />}
+      />
     </>
   );
 }

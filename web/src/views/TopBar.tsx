@@ -24,24 +24,70 @@ export function TopBar(): JSX.Element {
   const isOpen = app.document.value !== null;
   return (
     <header class="topbar">
-      <button type="button" class="brand" onClick={() => void goHome()} aria-label="Sconce, back to the start" title="Back to the start">
-        <Logo /><span>sconce</span>
+      <button
+        type="button"
+        class="brand"
+        onClick={goHome}
+        aria-label="Sconce, back to the start"
+        title="Back to the start"
+      >
+        <Logo />
+        <span>sconce</span>
       </button>
       <Title />
       <nav aria-label="Page">
-        <button type="button" class="quiet" onClick={() => void chooseFiles()} title="Open files (o)">Open</button>
-        {isOpen ? <button type="button" class="quiet" onClick={() => void goHome()}>Samples</button> : null}
+        <button type="button" class="quiet" onClick={chooseFiles} title="Open files (o)">
+          Open
+        </button>
         {isOpen ? (
-          <button type="button" class="primary" disabled={!isReady} onClick={save}
-            title={isReady ? `Save the program, ${formatBytes(app.programBytes.value)}` : "There is no program yet"}>
+          <button type="button" class="quiet samples" onClick={goHome}>
+            Samples
+          </button>
+        ) : null}
+        {isOpen ? (
+          <button
+            type="button"
+            class="primary"
+            disabled={!isReady}
+            onClick={save}
+            title={
+              isReady
+                ? `Save the program, ${formatBytes(app.programBytes.value)}`
+                : "There is no program yet"
+            }
+          >
             Save .pte
           </button>
         ) : null}
-        <button type="button" class="icon" onClick={nextTheme} title={`Theme: ${THEME_NAMES[app.theme.value]}`}
-          aria-label={`Theme: ${THEME_NAMES[app.theme.value]}. Change`}>
-          <svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="6" /><path d={app.theme.value === "auto" ? "M8 2a6 6 0 0 1 0 12z" : app.theme.value === "dark" ? "M8 2a6 6 0 0 1 0 12 6 6 0 0 1 0-12z" : ""} /></svg>
+        <button
+          type="button"
+          class="icon"
+          onClick={nextTheme}
+          title={`Theme: ${THEME_NAMES[app.theme.value]}`}
+          aria-label={`Theme: ${THEME_NAMES[app.theme.value]}. Change`}
+        >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <circle cx="8" cy="8" r="6" />
+            <path
+              d={
+                app.theme.value === "auto"
+                  ? "M8 2a6 6 0 0 1 0 12z"
+                  : app.theme.value === "dark"
+                    ? "M8 2a6 6 0 0 1 0 12 6 6 0 0 1 0-12z"
+                    : ""
+              }
+            />
+          </svg>
         </button>
-        <button type="button" class="icon" onClick={() => setHelp(true)} aria-label="Help and keys" title="Help and keys (?)">?</button>
+        <button
+          type="button"
+          class="icon"
+          onClick={() => setHelp(true)}
+          aria-label="Help and keys"
+          title="Help and keys (?)"
+        >
+          ?
+        </button>
       </nav>
     </header>
   );

@@ -2,20 +2,28 @@
 import type { StepId, View } from "../state.js";
 
 export const STEP_NAMES: Record<StepId, string> = {
-  source: "Source", core: "Core ATen", edge: "Edge", planned: "Planned", program: "Program", run: "Run",
+  source: "Source",
+  core: "Core ATen",
+  edge: "Edge",
+  planned: "Planned",
+  program: "Program",
+  run: "Run",
 };
 
 export const STEP_WORDS: Record<StepId, string> = {
   source: "What PyTorch exported: the operators as the author of the model called them.",
-  core: "The same model in PyTorch's small core set of operators, so that a runtime has few to know.",
+  core: "The same model in PyTorch's small core set of operators: a runtime has few to know.",
   edge: "Rewritten for devices: one data type and one memory layout decided for every value.",
-  planned: "Every value has its place in one block of memory, reused as soon as a value is no longer needed.",
+  planned: "Every value has its place in one block of memory, reused once it is no longer needed.",
   program: "The file that ExecuTorch loads on a phone, a microcontroller, or here.",
   run: "The program, executed in this page.",
 };
 
 export const VIEW_NAMES: Record<View, string> = {
-  summary: "Summary", table: "Table", text: "Text", memory: "Memory",
+  summary: "Summary",
+  table: "Table",
+  text: "Text",
+  memory: "Memory",
 };
 
 export const VIEW_KEYS: Record<View, string> = { summary: "s", table: "t", text: "x", memory: "m" };

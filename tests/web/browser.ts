@@ -1,0 +1,104 @@
+// The built page in a real Chromium, and what the tests watch on every page: requests that leave
+// the origin, violations of the content policy, errors of scripts.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+
+const root = new URL("../../../", import.meta.url);
+
+export const inRoot = (path: string): string => fileURLToPath(new URL(path, root));
+
+export const readJson = <T>(path: string): T => JSON.parse(readFileSync(inRoot(path), "utf8")) as T;
+
+interface Server {
+  url: string;
+  close(): void;
+}
+
+const flags = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--use-fake-device-for-media-stream",
+  "--use-fake-ui-for-media-stream",
+];
+
+/** A page with everything about it that went wrong. */
+export interface Visit {
+  page: Page;
+  faults: string[];
+  close(): Promise<void>;
+}
+
+export interface Host {
+  url: string;
+  visit(options?: BrowserContextOptions, address?: string): Promise<Visit>;
+  close(): Promise<void>;
+}
+
+function watch(page: Page, origin: string, faults: string[]): void {
+  page.on("pageerror", (error) => faults.push(`script: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(`console: ${message.text()}`);
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !/^(blob|data):/.test(url)) faults.push(`request: ${url}`);
+  });
+}
+
+/** Serves dist/web and starts the browser that CHROME_PATH names. */
+export async function startHost(): Promise<Host> {
+  const { serve } = (await import(new URL("tools/serve.mjs", root).href)) as {
+    serve(folder: string): Promise<Server>;
+  };
+  const server = await serve(inRoot("dist/web"));
+  const executablePath = process.env["CHROME_PATH"] ?? "chromium";
+  const browser: Browser = await chromium.launch({ executablePath, args: flags });
+  return {
+    url: server.url,
+    async visit(options = {}, address = "") {
+      const context = await browser.newContext({ acceptDownloads: true, ...options });
+      const page = await context.newPage();
+      const faults: string[] = [];
+      watch(page, server.url, faults);
+      await page.goto(server.url + address);
+      return { page, faults, close: () => context.close() };
+    },
+    async close() {
+      await browser.close();
+      server.close();
+    },
+  };
+}
+
+/** Drops files on the page, as a hand would. */
+export async function drop(page: Page, files: Record<string, Uint8Array>): Promise<void> {
+  const list = Object.entries(files).map(([name, bytes]) => [
+    name,
+    Buffer.from(bytes).toString("base64"),
+  ]);
+  const transfer = await page.evaluateHandle((items) => {
+    const data = new DataTransfer();
+    for (const [name, text] of items) {
+      const bytes = Uint8Array.from(atob(text!), (c) => c.charCodeAt(0));
+      data.items.add(new File([bytes], name!));
+    }
+    return data;
+  }, list);
+  await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
+}
+
+/** The bytes of the next download that `act` starts. */
+export async function downloaded(page: Page, act: () => Promise<void>): Promise<Buffer> {
+  const waiting = page.waitForEvent("download");
+  await act();
+  return readFileSync(await (await waiting).path());
+}
+
+/** Waits until lowering and loading are done. */
+export async function lowered(page: Page): Promise<void> {
+  await page.waitForSelector(".step.is-done:nth-child(6)", { timeout: 60_000 });
+}

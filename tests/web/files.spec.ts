@@ -1,0 +1,127 @@
+// Files that people bring: one, several, damaged ones, ones that cannot be lowered; and what can be
+// changed, cancelled, and called.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { createEngine } from "sconce";
+import { downloaded, drop, inRoot, lowered, startHost, type Host } from "./browser.js";
+
+let host: Host;
+before(async () => (host = await startHost()));
+after(() => host.close());
+
+const model = (name: string): Uint8Array => readFileSync(inRoot(`tests/models/${name}`));
+
+test("a damaged file becomes a card that says what to do", async () => {
+  const { page, faults, close } = await host.visit();
+  await drop(page, { "broken.pt2": model("mlp.pt2").subarray(0, 9000) });
+  const card = page.locator(".problem");
+  await card.waitFor();
+  assert.match(await card.locator(".problem-message").innerText(), /zip/);
+  assert.match(await card.locator(".problem-hint").innerText(), /^[A-Z][a-z]+ .*\.$/);
+  assert.match(await page.locator(".step.is-failed").innerText(), /Source\s+failed/);
+  await drop(page, { "notes.txt": Buffer.from("no model at all") });
+  await page.getByText("notes.txt is neither a .pt2 nor a .pte").waitFor();
+  // A dead end it is not: the next file works.
+  await drop(page, { "mlp.pt2": model("mlp.pt2") });
+  await lowered(page);
+  assert.equal(await page.locator(".problem").count(), 0);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("an operator that cannot be lowered is named with the author's own line", async () => {
+  const { page, close } = await host.visit();
+  const custom = readFileSync(inRoot("tests/import/custom.pt2"));
+  await drop(page, { "custom.pt2": custom });
+  const card = page.locator(".problem").first();
+  await card.waitFor();
+  const text = await card.innerText();
+  assert.match(text, /my::two/);
+  assert.match(text, /model\.py:1 in forward/);
+  assert.match(text, /Rewrite this line/);
+  await card.locator(".where button").click();
+  await page.waitForSelector(".row.is-selected");
+  assert.match(await page.locator(".inspector").innerText(), /my::two/);
+  await close();
+});
+
+test("several files become methods with names of one's own", async () => {
+  const { page, close } = await host.visit();
+  await drop(page, {
+    "net.first.pt2": model("mlp.pt2"),
+    "net.second.pt2": model("linear.pt2"),
+  });
+  await lowered(page);
+  const tabs = page.locator(".methods .tab");
+  assert.deepEqual(await tabs.allInnerTexts(), ["first", "second"]);
+  assert.match(await page.locator(".title").innerText(), /^net/);
+  await page.getByLabel("Method name of net.second.pt2").fill("first");
+  await page.getByText("Two methods have the same name.").waitFor();
+  await page.getByLabel("Method name of net.second.pt2").fill("other");
+  await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer = 42");
+  await page.getByRole("button", { name: "Lower again" }).click();
+  await page.locator('.tab[data-method="get_answer"]').waitFor();
+  assert.deepEqual(await tabs.allInnerTexts(), ["first", "other", "get_answer"]);
+  await page.keyboard.press("6");
+  await page.locator('.tab[data-method="get_answer"]').click();
+  await page.locator(".run-go .primary").click();
+  assert.equal(await page.locator(".output .scalar").innerText(), "42");
+  await close();
+});
+
+test("a .pte is looked at and run, with numbers of one's own", async () => {
+  const engine = await createEngine();
+  const { buffer } = engine.lower({ path: inRoot("tests/models/add_mul.pt2") });
+  const [info] = engine.load(buffer).inspect().methods;
+  const { page, close } = await host.visit();
+  await drop(page, { "add_mul.pte": buffer });
+  await lowered(page);
+  assert.match(await page.locator(".parts").innerText(), /Program/);
+  assert.ok(await page.locator(".step button").first().isDisabled());
+  const saved = await downloaded(page, () => page.getByText("Save .pte").first().click());
+  assert.ok(saved.equals(buffer));
+  await page.keyboard.press("6");
+  const fields = page.locator(".input select");
+  assert.equal(await fields.count(), info!.inputs.length);
+  for (const field of await fields.all()) await field.selectOption("numbers");
+  for (const box of await page.getByLabel("Numbers").all()) await box.fill("1, 2, x");
+  await page.locator(".run-go .primary").click();
+  assert.match(await page.locator(".field-error").first().innerText(), /not all numbers/);
+  for (const box of await page.getByLabel("Numbers").all()) await box.fill("2");
+  await page.getByLabel("times").selectOption("10");
+  await page.locator(".run-go .primary").click();
+  await page.getByText("10 runs: median").waitFor();
+  assert.match(await page.locator(".output").innerText(), /NaN\s+none/);
+  engine.dispose();
+  await close();
+});
+
+test("cancelling ends the work at once, and the next run works", async () => {
+  const { page, faults, close } = await host.visit({}, "#face");
+  await page.waitForSelector(".picture rect", { timeout: 120_000 });
+  await page.getByLabel("times").selectOption("1000");
+  await page.locator(".run-go .primary").click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.locator(".busy").waitFor({ state: "detached" });
+  assert.equal(await page.locator(".problem").count(), 0);
+  await page.getByLabel("times").selectOption("1");
+  await page.locator(".run-go .primary").click();
+  await page.waitForSelector(".output", { timeout: 60_000 });
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a lowering that was cancelled can be started again", async () => {
+  const { page, close } = await host.visit();
+  // The model never arrives, so that the job is surely under way when it is cancelled.
+  await page.route(/mlp\.pt2$/, () => undefined);
+  await page.getByRole("button", { name: "Three layers" }).click();
+  await page.locator(".busy").waitFor();
+  await page.unroute(/mlp\.pt2$/);
+  await page.keyboard.press("Escape");
+  await page.locator(".busy").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Lower it again" }).click();
+  await lowered(page);
+  await close();
+});

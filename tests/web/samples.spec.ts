@@ -1,0 +1,117 @@
+// The sample cards do the whole thing on one click: lower in the page, open Run, and give what
+// PyTorch gave.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createEngine } from "sconce";
+import { downloaded, inRoot, lowered, readJson, startHost, type Host } from "./browser.js";
+
+let host: Host;
+before(async () => (host = await startHost()));
+after(() => host.close());
+
+const golden = readJson<{ text: string }>("models/stories260k.golden.json");
+const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
+
+test("the story teller writes the golden story, and stops and tells again", async () => {
+  const { page, faults, close } = await host.visit();
+  await page.getByRole("button", { name: "Story teller" }).click();
+  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  const text = await page.locator(".story-text").innerText();
+  assert.equal(text.slice(0, story.length), story);
+  assert.match(await page.locator(".story").innerText(), /tokens\/s/);
+
+  await page.getByRole("button", { name: "Tell it again" }).click();
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  const part = await page.locator(".story-text").innerText();
+  assert.ok(part.length < text.length && story.startsWith(part.trimEnd()), part);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("the spine has times, nodes and bytes of every step", async () => {
+  const { page, close } = await host.visit({}, "#story");
+  await lowered(page);
+  const steps = await page.locator(".spine .step").allInnerTexts();
+  assert.equal(steps.length, 6);
+  for (const step of steps.slice(0, 5)) assert.match(step, /\d\s(ms|s)/);
+  for (const step of steps.slice(0, 4)) assert.match(step, /\d\snode/);
+  assert.match(steps[3]!, /[KM]B/);
+  assert.match(steps[4]!, /1\.\d+\sMB/);
+  assert.match(await page.locator(".total").innerText(), /official exporter\s+24\.5\ss/);
+  await close();
+});
+
+test("what is saved are the engine's own bytes", async () => {
+  const { page, close } = await host.visit({}, "#story");
+  await lowered(page);
+  const bytes = await downloaded(page, () => page.getByText("Save .pte").first().click());
+  const engine = await createEngine();
+  const expected = engine.lower(
+    {
+      prefill: { path: inRoot("models/stories260k.prefill.pt2") },
+      decode: { path: inRoot("models/stories260k.decode.pt2") },
+    },
+    { constantMethods: { get_max_seq_len: 256 }, shareMutableBuffers: true },
+  ).buffer;
+  assert.ok(bytes.equals(expected), `${bytes.length} bytes, not ${expected.length}`);
+  engine.dispose();
+  await close();
+});
+
+interface Golden {
+  faces: { score: number; box: number[] }[];
+}
+
+test("the face detector draws the golden box", async () => {
+  const { page, faults, close } = await host.visit();
+  await page.getByRole("button", { name: "Face detector" }).click();
+  await page.waitForSelector(".picture rect", { timeout: 120_000 });
+  const boxes = await page.locator(".picture rect").evaluateAll((all) =>
+    all.map((rect) => {
+      const of = (name: string): number => Number(rect.getAttribute(name));
+      const { width, height } = rect.closest("svg")!.viewBox.baseVal;
+      const [x, y] = [of("x") / width, of("y") / height];
+      return [x, y, x + of("width") / width, y + of("height") / height];
+    }),
+  );
+  const { faces } = readJson<Golden>("models/face-photo.golden.json");
+  assert.equal(boxes.length, faces.length);
+  // The page scales the photo itself, which moves the box by a fraction of a per cent.
+  for (const [i, face] of faces.entries()) {
+    face.box.forEach((edge, side) => {
+      assert.ok(Math.abs(boxes[i]![side]! - edge) < 0.015, `${boxes[i]} is not ${face.box}`);
+    });
+  }
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a picture of one's own and the camera take the photo's place", async () => {
+  const { page, faults, close } = await host.visit({ permissions: ["camera"] }, "#face");
+  await page.waitForSelector(".picture rect", { timeout: 120_000 });
+  await page.setInputFiles('.face input[type="file"]', inRoot("models/face-photo.320x240.png"));
+  await page.getByRole("button", { name: "Bundled photo" }).waitFor();
+  await page.waitForSelector(".picture rect");
+  await page.getByRole("button", { name: "Use the camera" }).click();
+  await page.waitForFunction(() => document.querySelector("video")?.videoWidth);
+  await page.getByRole("button", { name: "Stop the camera" }).click();
+  await page.waitForSelector(".picture img");
+  assert.equal(await page.locator("video").count(), 0);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("the small network runs with made-up numbers and says what came out", async () => {
+  const { page, close } = await host.visit();
+  await page.getByRole("button", { name: "Three layers" }).click();
+  await page.waitForSelector(".output", { timeout: 60_000 });
+  const output = await page.locator(".output").innerText();
+  assert.match(output, /f32\[4, 10\]/);
+  // Each of the four rows is a softmax over ten classes.
+  assert.match(output, /mean\s+0\.1000/);
+  assert.match(output, /NaN\s+none/);
+  const npy = await downloaded(page, () => page.getByText("Save .npy").click());
+  assert.equal(npy.subarray(1, 6).toString(), "NUMPY");
+  assert.equal(npy.length, 128 + 40 * 4);
+  await close();
+});

@@ -1,0 +1,28 @@
+// What stands where there is nothing to show yet: why, and what to do.
+import type { JSX } from "preact";
+import { lowerAgain } from "../actions.js";
+import { app } from "../state.js";
+
+function reason(): string {
+  const { status } = app.steps.value[app.step.value];
+  if (status === "failed") return "This step failed; the card below says why and what to do.";
+  if (app.busy.value) return "Working on it.";
+  if (!app.canLook.value) return "The engine was stopped, and with it went what it knew here.";
+  if (app.problems.value.length > 0) return "Lowering stopped before this step.";
+  return status === "done" ? "Fetching it." : "Nothing here yet.";
+}
+
+export function Waiting(): JSX.Element {
+  const canLower = app.document.value?.kind === "pt2" && app.busy.value === null;
+  const isDone = app.steps.value[app.step.value].status === "done";
+  return (
+    <div class="waiting">
+      <p>{reason()}</p>
+      {canLower && !(isDone && app.canLook.value) ? (
+        <button type="button" onClick={lowerAgain}>
+          Lower it again
+        </button>
+      ) : null}
+    </div>
+  );
+}
