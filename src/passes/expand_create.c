@@ -112,7 +112,7 @@ static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype 
 }
 
 sc_x sc_expand_linspace(sc_trace *t, const sc_x *a) {
-    int64_t steps = x_number(a[2], -1);
+    int64_t steps = x_small(t, a[2], -1);
     if (steps < 0 || !x_is_number(a[0]) || !x_is_number(a[1]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give linspace plain numbers.",
                              "linspace from or to a computed value");
@@ -161,7 +161,7 @@ sc_x sc_expand_triu(sc_trace *t, const sc_x *a) { return triangle(t, a[0], a[1],
 sc_x sc_expand_diag_embed(sc_trace *t, const sc_x *a) {
     sc_x x = a[0];
     uint32_t rank = x_rank(x) + 1, dim1 = x_wrap(t, a[2], rank), dim2 = x_wrap(t, a[3], rank);
-    int64_t offset = x_number(a[1], 0), order[SC_RANK_MAX];
+    int64_t offset = x_small(t, a[1], 0), order[SC_RANK_MAX];
     if (rank > SC_RANK_MAX || dim1 == dim2 || rank < 2)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diag_embed needs two different dimensions");
     if (dim1 > dim2) {
@@ -205,7 +205,7 @@ sc_x sc_expand_diagflat(sc_trace *t, const sc_x *a) {
 
 static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
                           sc_dtype dtype) {
-    int64_t n = x_number(length, -1);
+    int64_t n = x_small(t, length, -1);
     if (n < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a window needs a plain length");
     if (n == 0) return T(empty_memory_format, X_INTS(0), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
     if (n == 1) return T(full, X_INTS(1), x_int(1), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);

@@ -44,7 +44,7 @@ sc_x sc_expand_fft_fft(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_fft_irfft(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_wrap(t, a[2], x_rank(a[0]));
-    int64_t n = x_is_none(a[1]) ? 2 * (x_static_size(t, a[0], dim) - 1) : x_number(a[1], 0);
+    int64_t n = x_is_none(a[1]) ? 2 * (x_static_size(t, a[0], dim) - 1) : x_small(t, a[1], 0);
     if (x_static_size(t, a[0], dim) != n / 2 + 1)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
                              "a Fourier transform of another length than its input");
@@ -65,7 +65,7 @@ sc_x sc_expand_fft_fft2(sc_trace *t, const sc_x *a) {
 
 // stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, ...)
 sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
-    int64_t n = x_number(a[1], 0), hop = x_number(a[2], n / 4), length = x_number(a[3], n);
+    int64_t n = x_small(t, a[1], 0), hop = x_small(t, a[2], n / 4), length = x_small(t, a[3], n);
     bool real = !is_complex(a[0]), onesided = x_is_none(a[6]) ? real : x_truth(a[6]);
     if (n <= 0 || hop <= 0 || length != n || !real || x_rank(a[0]) > 2)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use win_length equal to n_fft.",
@@ -93,7 +93,7 @@ static sc_x fold_frames(sc_trace *t, sc_x frames, int64_t length, int64_t n, int
 
 // istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, ...)
 sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
-    int64_t n = x_number(a[1], 0), hop = x_number(a[2], n / 4), win = x_number(a[3], n);
+    int64_t n = x_small(t, a[1], 0), hop = x_small(t, a[2], n / 4), win = x_small(t, a[3], n);
     bool single = x_rank(a[0]) == 2;
     if (n <= 0 || hop <= 0 || win != n || !x_is_tensor(a[4]) || !x_is_none(a[8]) || x_truth(a[9]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use win_length equal to n_fft.",

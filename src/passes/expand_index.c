@@ -81,7 +81,7 @@ sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
     sc_x x = a[0];
     uint32_t rank = x_rank(x), dim1 = x_wrap(t, a[3], rank), dim2 = x_wrap(t, a[4], rank);
-    int64_t offset = x_number(a[2], 0), order[SC_RANK_MAX], back[SC_RANK_MAX];
+    int64_t offset = x_small(t, a[2], 0), order[SC_RANK_MAX], back[SC_RANK_MAX];
     sc_dim length = x_size(a[1], -1);
     if (dim1 == dim2 || rank < 2)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diagonal of one dimension");
@@ -106,7 +106,7 @@ static void expect_all(sc_trace *t, sc_x condition, const char *message) {
 }
 
 sc_x sc_expand_one_hot(sc_trace *t, const sc_x *a) {
-    int64_t classes = x_number(a[1], -1);
+    int64_t classes = x_small(t, a[1], -1);
     if (classes <= 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pass num_classes.",
                              "one_hot without a number of classes");

@@ -168,7 +168,7 @@ static sc_x pixel_result(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank
 sc_x sc_expand_pixel_shuffle(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = x_spec(a[0]);
     uint32_t rank = spec->rank, batch = rank - 3;
-    int64_t r = x_number(a[1], 0), order[SC_RANK_MAX];
+    int64_t r = x_small(t, a[1], 0), order[SC_RANK_MAX];
     if (rank < 3 || rank + 2 > SC_RANK_MAX || r < 1)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "pixel_shuffle of a rank-%u tensor", rank);
     sc_dim factor = sc_dim_int(r), wide[SC_RANK_MAX], out[SC_RANK_MAX];
@@ -192,7 +192,7 @@ sc_x sc_expand_pixel_shuffle(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_pixel_unshuffle(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = x_spec(a[0]);
     uint32_t rank = spec->rank, batch = rank - 3;
-    int64_t r = x_number(a[1], 0), order[SC_RANK_MAX];
+    int64_t r = x_small(t, a[1], 0), order[SC_RANK_MAX];
     if (rank < 3 || rank + 2 > SC_RANK_MAX || r < 1)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "pixel_unshuffle of a rank-%u tensor", rank);
     sc_dim factor = sc_dim_int(r), wide[SC_RANK_MAX], out[SC_RANK_MAX];
@@ -216,7 +216,7 @@ sc_x sc_expand_pixel_unshuffle(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_channel_shuffle(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = x_spec(a[0]);
     uint32_t rank = spec->rank;
-    int64_t groups = x_number(a[1], 0), order[SC_RANK_MAX];
+    int64_t groups = x_small(t, a[1], 0), order[SC_RANK_MAX];
     if (rank < 3 || rank + 1 > SC_RANK_MAX || groups < 1)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "channel_shuffle of a rank-%u tensor", rank);
     sc_dim wide[SC_RANK_MAX];

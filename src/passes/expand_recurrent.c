@@ -124,7 +124,7 @@ static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
     t->unchecked = true;  // PyTorch 2.6 records final states with a dimension too many
     r->params = a[2];
     r->biases = x_truth(a[3]);
-    r->layers = x_number(a[4], 0);
+    r->layers = x_small(t, a[4], 0);
     r->bidirectional = x_truth(a[7]);
     r->batch_first = x_truth(a[8]);
     if (x_truth(a[6]) && x_real(a[5], 0) > 0)

@@ -157,7 +157,7 @@ sc_x sc_expand_movedim(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_rot90(sc_trace *t, const sc_x *a) {
     uint32_t rank = x_rank(a[0]);
-    int64_t k = ((x_number(a[1], 0) % 4) + 4) % 4;
+    int64_t k = ((x_small(t, a[1], 0) % 4) + 4) % 4;
     int64_t first = x_wrap(t, x_at(t, a[2], 0), rank), second = x_wrap(t, x_at(t, a[2], 1), rank);
     if (k == 0) return f_clone(t, a[0]);
     if (k == 2) return T(flip, a[0], X_INTS(first, second));
@@ -182,12 +182,12 @@ static sc_x split_sizes(sc_trace *t, sc_x x, sc_x dim, int64_t size) {
 }
 
 sc_x sc_expand_split(sc_trace *t, const sc_x *a) {
-    return split_sizes(t, a[0], a[2], x_number(a[1], -1));
+    return split_sizes(t, a[0], a[2], x_small(t, a[1], -1));
 }
 
 sc_x sc_expand_chunk(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_wrap(t, a[2], x_rank(a[0]));
-    int64_t total = x_static_size(t, a[0], dim), chunks = x_number(a[1], 0);
+    int64_t total = x_static_size(t, a[0], dim), chunks = x_small(t, a[1], 0);
     if (chunks <= 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "chunk into no pieces");
     int64_t size = (total + chunks - 1) / chunks;
     if (size == 0) {
@@ -222,7 +222,7 @@ static sc_x sections(sc_trace *t, sc_x x, int64_t count, sc_x wanted_dim) {
 }
 
 sc_x sc_expand_tensor_split_sections(sc_trace *t, const sc_x *a) {
-    return sections(t, a[0], x_number(a[1], 0), a[2]);
+    return sections(t, a[0], x_small(t, a[1], 0), a[2]);
 }
 
 sc_x sc_expand_tensor_split_indices(sc_trace *t, const sc_x *a) {

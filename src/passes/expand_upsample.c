@@ -4,14 +4,22 @@
 
 #include <math.h>
 
+static int64_t scaled(sc_trace *t, int64_t size, double factor) {
+    double product = (double)size * factor;
+    if (product >= 1 && product <= INT32_MAX) return (int64_t)product;
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "resizing %lld elements by %g", (long long)size,
+                  factor);
+    return 1;
+}
+
 // Output sizes from the arguments of a .vec overload: given, or input sizes times factors.
 static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t dims, int64_t *out) {
     for (uint32_t i = 0; i < dims; i++) {
         int64_t in = x_static_size(t, x, (int64_t)i + 2);
         if (sizes.kind == SC_X_LIST)
-            out[i] = x_number(x_at(t, sizes, i), 0);
+            out[i] = x_small(t, x_at(t, sizes, i), 0);
         else
-            out[i] = (int64_t)((double)in * x_real(x_at(t, factors, i), 1));
+            out[i] = scaled(t, in, x_real(x_at(t, factors, i), 1));
     }
     if (t->status == SC_OK && x_rank(x) == dims + 2) return true;
     sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a rank-%u input to resize", x_rank(x));

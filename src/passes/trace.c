@@ -162,7 +162,10 @@ sc_arg sc_trace_arg(sc_trace *t, sc_x x) { return to_arg(t, t->arena, x); }
 
 sc_x sc_trace_number(sc_trace *t, sc_value *value) {
     if (value->type == SC_VALUE_NONE) return X_NONE;
-    if (value->type == SC_VALUE_INT && value->has_dim) {
+    if (value->type == SC_VALUE_INT) {
+        if (!value->has_dim)  // nothing says what it is: a symbol of its own
+            value->dim = sc_exprs_fresh(t->exprs, (sc_range){SC_DIM_NEG_INF, SC_DIM_INF});
+        value->has_dim = true;
         sc_trace_note_symbol(t, value->dim, value);
         return x_dim(value->dim);
     }
@@ -265,6 +268,38 @@ static sc_x default_value(sc_trace *t, const sc_param *param) {
     return X_NONE;
 }
 
+static bool item_fits(sc_param_type type, sc_x x) {
+    bool is_int = x.kind == SC_X_INT || x.kind == SC_X_BOOL;
+    bool is_number = is_int || x.kind == SC_X_FLOAT || x.kind == SC_X_VALUE;
+    switch (type) {
+    case SC_PARAM_TENSOR: return x.kind == SC_X_TENSOR || is_number;
+    case SC_PARAM_INT: return is_int;
+    case SC_PARAM_FLOAT:
+    case SC_PARAM_SCALAR: return is_number;
+    case SC_PARAM_BOOL: return x.kind == SC_X_BOOL || x.kind == SC_X_VALUE;
+    case SC_PARAM_STR: return x.kind == SC_X_STR;
+    case SC_PARAM_DTYPE: return x.kind == SC_X_DTYPE;
+    case SC_PARAM_LAYOUT: return x.kind == SC_X_LAYOUT;
+    case SC_PARAM_DEVICE: return x.kind == SC_X_DEVICE;
+    case SC_PARAM_MEMORY_FORMAT: return x.kind == SC_X_FORMAT;
+    case SC_PARAM_GRAPH: return x.kind == SC_X_GRAPH;
+    case SC_PARAM_GENERATOR: break;
+    }
+    return false;
+}
+
+// As sc_arg_fits, which guards the nodes: expansions read arguments without looking at kinds.
+static bool fits(const sc_param *param, sc_x x) {
+    if (x.kind == SC_X_NONE) return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
+    if (!param->is_list) return item_fits(param->type, x);
+    if (x.kind != SC_X_LIST) return param->list_size > 0 && item_fits(param->type, x);
+    for (uint32_t i = 0; i < x.count; i++)
+        if (x.items[i].kind == SC_X_NONE ? !param->item_is_optional
+                                         : !item_fits(param->type, x.items[i]))
+            return false;
+    return true;
+}
+
 // One integer stands for a whole int[2]; an integer for a float is a float, as in sc_args_complete.
 static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
     if (param->is_list && param->list_size > 0 && x.kind == SC_X_INT) {
@@ -273,6 +308,7 @@ static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
         for (uint32_t i = 0; i < count; i++) same[i] = x;
         return x_list(t, same, count);
     }
+    if (param->type == SC_PARAM_INT && x.kind == SC_X_BOOL) return x_int(x.b);
     if (param->type == SC_PARAM_FLOAT && !param->is_list && x.kind == SC_X_INT && !x.dim.expr)
         return x_float((double)x.dim.value);
     return x;
@@ -289,6 +325,12 @@ bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t 
         const sc_param *param = &schema->params[i];
         if (i < count && args[i].kind != SC_X_END) {
             full[i] = normal(t, param, args[i]);
+            if (!fits(param, full[i])) {
+                sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                              "argument '" SC_STR_FMT "' of %s has the wrong type",
+                              SC_STR_ARG(param->name), op->name);
+                return false;
+            }
         } else if (param->default_kind == SC_DEFAULT_REQUIRED) {
             sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s needs the argument '" SC_STR_FMT "'",
                           op->name, SC_STR_ARG(param->name));

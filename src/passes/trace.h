@@ -217,17 +217,20 @@ static inline sc_dtype x_dtype_of(sc_x x) { return (sc_dtype)x_spec(x)->dtype; }
 sc_dim x_size(sc_x x, int64_t dim);
 // A concrete integer, or `otherwise`.
 int64_t x_number(sc_x x, int64_t otherwise);
+// The same for integers that are computed with: the trace fails beyond 31 bits.
+int64_t x_small(sc_trace *t, sc_x x, int64_t otherwise);
 double x_real(sc_x x, double otherwise);
 // The number of a concrete INT, FLOAT or BOOL.
 bool x_is_number(sc_x x);
 // dim in [0, rank); 0 and a failed trace when out of range. A scalar counts as rank 1.
 uint32_t x_wrap(sc_trace *t, sc_x dim, uint32_t rank);
 sc_x x_at(sc_trace *t, sc_x list, uint32_t index);
-// A concrete list of integers into `out`; how many there are (at most `max`, else the trace fails).
+// A concrete list of small integers into `out`; how many there are (at most `max`, else the trace
+// fails).
 uint32_t x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max);
 // The tensor's sizes as a list, [from, to).
 sc_x x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
-// A size that expansions must loop over.
+// A size that expansions must loop over or compute with: concrete and small.
 int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim);
 bool x_is_float(sc_x x);  // floating point tensor
 bool x_is_contiguous(sc_trace *t, sc_x x);

@@ -36,6 +36,13 @@ int64_t x_number(sc_x x, int64_t otherwise) {
     return x.kind == SC_X_BOOL ? x.b : otherwise;
 }
 
+int64_t x_small(sc_trace *t, sc_x x, int64_t otherwise) {
+    int64_t value = x_number(x, otherwise);
+    if (value >= -INT32_MAX && value <= INT32_MAX) return value;
+    sc_trace_fail(t, SC_ERR_LIMIT, NULL, "the number %lld is out of range", (long long)value);
+    return otherwise;
+}
+
 double x_real(sc_x x, double otherwise) {
     if (x.kind == SC_X_FLOAT) return x.f;
     return x_is_number(x) ? (double)x_number(x, 0) : otherwise;
@@ -60,13 +67,13 @@ sc_x x_at(sc_trace *t, sc_x list, uint32_t index) {
 }
 
 uint32_t x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max) {
-    if (list.kind == SC_X_INT && !list.dim.expr && max) {
-        out[0] = list.dim.value;
+    if (list.kind == SC_X_INT && max) {
+        out[0] = x_small(t, list, 0);
         return 1;
     }
     if (list.kind != SC_X_LIST) return 0;
     for (uint32_t i = 0; i < list.count && i < max; i++) {
-        out[i] = x_number(list.items[i], 0);
+        out[i] = x_small(t, list.items[i], 0);
         if (list.items[i].kind != SC_X_INT || list.items[i].dim.expr)
             sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
                           "a list of plain integers is needed");
@@ -84,7 +91,7 @@ sc_x x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to) {
 
 int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim) {
     sc_dim size = x_size(x, dim);
-    if (!size.expr) return size.value;
+    if (!size.expr) return x_small(t, x_dim(size), 0);
     sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
                   "this operator is written out once per element of a dimension, "
                   "whose size must be known");
