@@ -28,7 +28,14 @@ const PEERS = [
 /** Makes models and installs peers; neither is part of the project. */
 function prepare() {
   mkdirSync(cache, { recursive: true });
-  const python = officialPython();
+  const models = [
+    "mobilenet_v2.pt2",
+    "mobilenet_v2.onnx",
+    "lstm_160.pt2",
+    "lstm_1280.pt2",
+    "linear_500mb.pt2",
+  ];
+  const python = models.every((name) => existsSync(cached(name))) ? undefined : officialPython();
   if (python) {
     const extra =
       spawnSync(python, ["-c", "import onnx, onnxscript"]).status === 0
@@ -162,7 +169,10 @@ async function ortSession(onnx) {
   ort.env.wasm.numThreads = 1;
   return {
     ort,
-    session: await ort.InferenceSession.create(onnx, { executionProviders: ["wasm"] }),
+    session: await ort.InferenceSession.create(onnx, {
+      executionProviders: ["wasm"],
+      logSeverityLevel: 3,
+    }),
   };
 }
 

@@ -39,8 +39,7 @@ static sc_source *open_file(sc_session *session, const char *path) {
 }
 
 static void require(sc_session *session, sc_status status) {
-    if (status == SC_OK)
-        return;
+    if (status == SC_OK) return;
     sc_str report = sc_session_report(session, status);
     fprintf(stderr, SC_STR_FMT "\n", SC_STR_ARG(report));
     exit(1);
@@ -50,8 +49,9 @@ static void open_methods(sc_session *session, int count, char **files) {
     for (int i = 0; i < count; i++) {
         char *equals = strchr(files[i], '=');
         sc_str name = {files[i], equals ? (size_t)(equals - files[i]) : 0};
-        require(session, sc_compile_open(session, open_file(session, equals ? equals + 1 : files[i]),
-                                         name, (sc_str){0}));
+        require(session,
+                sc_compile_open(session, open_file(session, equals ? equals + 1 : files[i]), name,
+                                (sc_str){0}));
     }
 }
 
@@ -79,8 +79,8 @@ static void text_command(sc_session *session, const char *stage, int count, char
 
 static void lower_command(sc_session *session, const char *path, int count, char **files) {
     uint32_t edge = 0, executorch = 0;
-    sc_str options = getenv("SCONCE_SHARE") ? SC_STR("{\"share_mutable_buffers\": true}")
-                                            : (sc_str){0};
+    sc_str options =
+        getenv("SCONCE_SHARE") ? SC_STR("{\"share_mutable_buffers\": true}") : (sc_str){0};
     double begin = now_ms(NULL);
     open_methods(session, count, files);
     double opened = now_ms(NULL);

@@ -41,8 +41,7 @@ static uint64_t reference_greedy(sc_plan_item *items, uint32_t count) {
     uint64_t bucket_size[MAX], aligned[MAX];
     uint32_t bucket_of[MAX], order[MAX], bucket_count = 0;
     bool placed[MAX] = {false};
-    for (uint32_t i = 0; i < count; i++)
-        aligned[i] = sc_align_up(items[i].bytes, 16);
+    for (uint32_t i = 0; i < count; i++) aligned[i] = sc_align_up(items[i].bytes, 16);
     for (uint32_t i = 0; i < count; i++) {  // insertion sort, ascending and stable; then reversed
         uint32_t at = i;
         while (at > 0 && aligned[order[at - 1]] > aligned[i]) {
@@ -80,8 +79,7 @@ static uint64_t reference_greedy(sc_plan_item *items, uint32_t count) {
     uint64_t total = 0;
     for (uint32_t b = 0; b < bucket_count; b++) {
         for (uint32_t i = 0; i < count; i++)
-            if (bucket_of[i] == b)
-                items[i].offset += total;
+            if (bucket_of[i] == b) items[i].offset += total;
         total += bucket_size[b];
     }
     return total;
@@ -97,8 +95,7 @@ TEST(plan_greedy_is_the_official_one) {
         uint64_t total = 0;
         CHECK_OK(sc_plan_greedy(&f.ctx, ours, count, 16, 0, &total));
         CHECK_EQ_UINT(total, reference_greedy(theirs, count));
-        for (uint32_t i = 0; i < count; i++)
-            CHECK_EQ_UINT(ours[i].offset, theirs[i].offset);
+        for (uint32_t i = 0; i < count; i++) CHECK_EQ_UINT(ours[i].offset, theirs[i].offset);
     }
     teardown(&f);
 }
@@ -106,15 +103,13 @@ TEST(plan_greedy_is_the_official_one) {
 // Sizes, lifetimes and offsets of the 27 tensors of a keyword-spotting network in an official file.
 TEST(plan_greedy_reproduces_a_real_file) {
     static const uint32_t rows[][4] = {
-        {1960, 0, 85, 0},        {490, 84, 88, 1968},     {0, 86, 88, 2464},
-        {8000, 87, 90, 8000},    {8000, 89, 93, 0},       {0, 91, 93, 8000},
-        {8000, 92, 96, 8000},    {0, 94, 96, 8000},       {8000, 95, 99, 0},
-        {0, 97, 99, 8000},       {8000, 98, 102, 8000},   {0, 100, 102, 8000},
-        {8000, 101, 105, 0},     {0, 103, 105, 8000},     {8000, 104, 108, 8000},
-        {0, 106, 108, 8000},     {8000, 107, 111, 0},     {0, 109, 111, 8000},
-        {8000, 110, 114, 8000},  {0, 112, 114, 8000},     {8000, 113, 116, 0},
-        {8000, 115, 118, 8000},  {8000, 117, 121, 0},     {256, 119, 121, 8000},
-        {64, 120, 124, 8256},    {12, 123, 126, 48},      {48, 125, 127, 0}};
+        {1960, 0, 85, 0},     {490, 84, 88, 1968},    {0, 86, 88, 2464},      {8000, 87, 90, 8000},
+        {8000, 89, 93, 0},    {0, 91, 93, 8000},      {8000, 92, 96, 8000},   {0, 94, 96, 8000},
+        {8000, 95, 99, 0},    {0, 97, 99, 8000},      {8000, 98, 102, 8000},  {0, 100, 102, 8000},
+        {8000, 101, 105, 0},  {0, 103, 105, 8000},    {8000, 104, 108, 8000}, {0, 106, 108, 8000},
+        {8000, 107, 111, 0},  {0, 109, 111, 8000},    {8000, 110, 114, 8000}, {0, 112, 114, 8000},
+        {8000, 113, 116, 0},  {8000, 115, 118, 8000}, {8000, 117, 121, 0},    {256, 119, 121, 8000},
+        {64, 120, 124, 8256}, {12, 123, 126, 48},     {48, 125, 127, 0}};
     fixture f;
     setup(&f);
     sc_plan_item items[SC_COUNT_OF(rows)];
@@ -124,8 +119,7 @@ TEST(plan_greedy_reproduces_a_real_file) {
     CHECK_OK(sc_plan_greedy(&f.ctx, items, SC_COUNT_OF(rows), 16, 0, &total));
     CHECK_EQ_UINT(total, 16000);
     for (size_t i = 0; i < SC_COUNT_OF(rows); i++)
-        if (rows[i][0] > 0)
-            CHECK_EQ_UINT(items[i].offset, rows[i][3]);
+        if (rows[i][0] > 0) CHECK_EQ_UINT(items[i].offset, rows[i][3]);
     teardown(&f);
 }
 
