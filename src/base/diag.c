@@ -66,13 +66,12 @@ static void record(sc_ctx *ctx, sc_severity severity, sc_status code, const char
     if (ctx->host.log) ctx->host.log(ctx->host.user, severity, text);
 }
 
-sc_status sc_fail(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...) {
+void sc_fail_record(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...) {
     SC_ASSERT(code != SC_OK);
     va_list args;
     va_start(args, format);
     record(ctx, SC_ERROR, code, hint, format, args);
     va_end(args);
-    return code;
 }
 
 void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,

@@ -76,8 +76,11 @@ typedef struct sc_ctx {
 // `arena` and `scratch` stay the caller's. Limits are the defaults, hooks are empty.
 void sc_ctx_init(sc_ctx *ctx, sc_arena *arena, sc_arena *scratch);
 
-// Records an error and returns `code`. A NULL hint means the default of status.def.
-sc_status sc_fail(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...)
+// Records an error and is `code`. A NULL hint means the default of status.def. A macro, so that the
+// compiler sees that the result is never SC_OK, and no out parameter looks used uninitialised.
+#define sc_fail(ctx, code, hint, ...) \
+    (sc_fail_record((ctx), (code), (hint), __VA_ARGS__), (sc_status)(code))
+void sc_fail_record(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...)
     SC_PRINTF(4, 5);
 // Records without being the function's result: for checks that list everything they find.
 void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
