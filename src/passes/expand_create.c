@@ -84,6 +84,11 @@ sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
     return f_to(t, T(lt_Tensor, random, a[0]), x_dtype_of(a[0]));
 }
 
+sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
+    sc_trace_assign(t, a[0], T(normal_functional, a[0], a[1], a[2], a[3]));
+    return a[0];
+}
+
 // --- Ranges -------------------------------------------------------------------------------------
 
 sc_x sc_expand_arange(sc_trace *t, const sc_x *a) {

@@ -205,6 +205,52 @@ case("stft", lambda x: torch.stft(x, 16, 4, window=torch.ones(16), return_comple
 case("istft", lambda x: torch.istft(x, 16, 4, window=torch.ones(16)), ("c", 1, 9, 17))
 case("complex_abs", torch.abs, ("c", 4))
 
+for name, fn in {
+    "logit": torch.logit,
+    "round2": lambda x: torch.round(x, decimals=2),
+    "lgamma": torch.lgamma,
+    "signbit": torch.signbit,
+    "erfinv": torch.erfinv,
+    "angle": torch.angle,
+    "sinh": torch.sinh,
+    "kthvalue": lambda x: x.kthvalue(2),
+    "randn_like": lambda x: x + torch.randn_like(x),
+    "alias": lambda x: torch.ops.aten.alias.default(x),
+    "is_all": lambda x: torch.ops.aten._is_all_true.default(x > 0),
+    "var_none": lambda x: torch.ops.aten.var.correction(x),
+    "int_div": lambda x: x // 2,
+    "pow_half": lambda x: x**0.5,
+    "max_kd": lambda x: x.max(1, keepdim=True)[0],
+    "numel": lambda x: x / x.numel(),
+    "upbil_scale": lambda x: F.interpolate(
+        x[None], scale_factor=2.0, mode="bilinear", align_corners=True
+    ),
+}.items():
+    case(name, fn, A)
+case("embedding", nn.Embedding(10, 4, padding_idx=0), ("i", 2, 3))
+case("pdist", F.pdist, (4, 3))
+case("unique", torch.unique, ("i", 3))
+case("searchsorted", lambda a, b: torch.searchsorted(a, b), (6,), (3,))
+case("bucketize", lambda a, b: torch.bucketize(a, b), (3,), (6,))
+case("bucketize_s", lambda a: torch.bucketize(a, torch.tensor([0.0, 1.0])), (3,))
+case("idx_bool", lambda x, m: x[m], (4, 6), ("b", 4))
+case("index_mixed_bool", lambda x, m: x[:, m], (2, 3), ("b", 3))
+case("masked_scatter", lambda x, m, y: x.masked_scatter(m, y), M, ("b", 3, 6), (18,))
+case("nonzero", torch.nonzero, ("i", 4))
+case("argwhere", torch.argwhere, ("i", 4))
+case("tensor", lambda x: x + torch.tensor([1.0, 2.0]), (2,))
+case("multinomial", lambda x: torch.multinomial(x, 2), torch.rand(4))
+case("randint", lambda x: x + torch.randint(0, 5, (6,)), (6,))
+case("scalar_tensor", lambda x: torch.scalar_tensor(2) + x, (6,))
+case("view_as_complex", torch.view_as_complex, (3, 2))
+case("view_as_real", torch.view_as_real, ("c", 3))
+case("polar", torch.polar, (3,), (3,))
+case("uniform", lambda x: torch.empty(3).uniform_() + x, (3,))
+case("normal_", lambda x: torch.empty(3).normal_() + x, (3,))
+case("maximum_s", lambda x: torch.clamp(x, torch.tensor(0.5)), (3,))
+case("true_div_int", lambda x: x / 2, ("i", 3))
+case("addcmul_scaled", lambda a, b, c: torch.addcmul(c, c, c, value=0.5), A, A, A)
+
 # Padding and resizing.
 section("resizing")
 for mode in ("constant", "reflect", "replicate", "circular"):
@@ -469,6 +515,10 @@ dyn(
     (2, 3, 6, 5),
     dims=[[0, 2], [0, 2]],
 )
+dyn("expand", lambda a, b: a.expand(b.shape[0], -1, -1), (1, 1, 4), (3, 5, 4), dims=[[], [0]])
+dyn("chunkd", lambda x: x.chunk(2, 1), (3, 6), dims=[[0]])
+dyn("mean_last", lambda x: x.mean(1), (3, 6), dims=[[0]])
+dyn("split", lambda x: x.split([2, 4], -1), (3, 6), dims=[[0]])
 dyn(
     "cls",
     lambda a, b: torch.cat([a.expand(b.shape[0], -1, -1), b], 1),
