@@ -1,117 +1,199 @@
-// Depthwise convolution on planes. Each channel is copied once into padded rows, split by phase
-// when the stride is above 1, after which edges and strides need no further thought: a tap is an
-// offset. The copy costs about one pass over the input; the taps dominate.
+// Depthwise convolution on planes. Each channel is copied once into a padded plane, split by phase
+// where the stride is above 1: the phase (y % stride, x % stride) of padded coordinates becomes a
+// plane of its own, all of one pitch. Then a tap is an offset, for every output alike: edges and
+// strides need no further thought. Narrow outputs are computed as one long row in the pitch of the
+// plane, gaps included, and copied out; wide ones row by row in place.
 #include <math.h>
 
 #include "kernels/conv.h"
 #include "kernels/simd/dwconv_f32.h"
+#include "kernels/simd/simd.h"
 
-enum { KERNEL_MAX = 16 };  // rows or columns; larger kernels take the general way
+enum {
+    TAP_MAX = 256,
+    PLANE_MAX = 1 << 26,  // floats of the padded copy
+    NARROW = 56           // outputs narrower than this are computed across rows
+};
 
-enum { PLANE_MAX = 1 << 26 };  // floats of the padded copy
-
-// The padded copy of one channel: `rows` rows of `stride[2]` phases of `phase` floats.
-typedef struct padded {
-    size_t rows, phase, pitch;
-} padded;
+typedef struct plane {
+    int64_t rows, pitch;      // of one phase
+    int64_t stride_y, stride_x;
+    int64_t phase;            // floats from one phase to the next
+    int64_t total;
+} plane;
 
 // False when the copy would be out of all proportion (a huge stride or dilation).
-static bool padded_of(const sc_conv *c, padded *p) {
-    const int64_t stride = c->stride[2];
-    // Columns that the taps of all outputs reach, outputs rounded up to whole vectors.
-    int64_t width = (c->out[2] + 3) / 4 * 4;
-    int64_t reach = (width - 1) * stride + (c->kernel[2] - 1) * c->dilation[2] + 1;
-    int64_t rows = (c->out[1] - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1;
-    int64_t phase = (reach + stride - 1) / stride;
-    if (rows > PLANE_MAX || phase * stride > PLANE_MAX || rows * phase * stride > PLANE_MAX)
+static bool plane_of(const sc_conv *c, plane *p) {
+    p->stride_y = c->stride[1], p->stride_x = c->stride[2];
+    int64_t reach_y = (c->kernel[1] - 1) * c->dilation[1] / p->stride_y;
+    int64_t reach_x = (c->kernel[2] - 1) * c->dilation[2] / p->stride_x;
+    p->rows = c->out[1] + reach_y;
+    p->pitch = c->out[2] + reach_x;
+    if (p->rows > PLANE_MAX || p->pitch > PLANE_MAX || p->rows * p->pitch > PLANE_MAX)
         return false;
-    *p = (padded){(size_t)rows, (size_t)phase, (size_t)(phase * stride)};
-    return c->pad[2] <= phase * stride;
+    p->phase = p->rows * p->pitch;
+    p->total = p->phase * p->stride_y * p->stride_x;
+    return p->total <= PLANE_MAX;
 }
+
+static bool is_narrow(const sc_conv *c) { return c->out[2] < NARROW; }
 
 static bool fits(const sc_conv *c) {
-    padded p;
+    plane p;
     return !c->transposed && c->in_channels == 1 && c->in[0] == 1 && c->kernel[0] == 1 &&
-           c->out[0] == 1 && c->pad[0] == 0 && c->kernel[1] <= KERNEL_MAX &&
-           c->kernel[2] <= KERNEL_MAX && c->stride[2] <= 4 &&
+           c->out[0] == 1 && c->pad[0] == 0 && c->kernel[1] <= TAP_MAX && c->kernel[2] <= TAP_MAX &&
+           sc_conv_taps(c) <= TAP_MAX && c->stride[1] <= 4 && c->stride[2] <= 4 &&
            sc_conv_planes(c->in_step, c->in) && sc_conv_planes(c->out_step, c->out) &&
-           sc_conv_planes(c->weight_step, c->kernel) && padded_of(c, &p);
+           sc_conv_planes(c->weight_step, c->kernel) && plane_of(c, &p);
 }
 
+// The plane, and a row across rows for narrow outputs.
 static uint64_t scratch_bytes(const sc_conv *c) {
-    padded p;
-    return padded_of(c, &p) ? (uint64_t)p.rows * p.pitch * sizeof(float) : 0;
+    plane p;
+    if (!plane_of(c, &p))
+        return 0;
+    uint64_t row = is_narrow(c) ? (uint64_t)(c->out[1] * p.pitch) : 0;
+    return ((uint64_t)p.total + row + 2 * SC_DWCONV_OVERREAD) * sizeof(float);
+}
+
+// --- into the plane ----------------------------------------------------------------------------------
+
+static void copy_floats(float *to, const float *from, int64_t count) {
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        v4f_store(to + i, v4f_load(from + i));
+    for (; i < count; i++)
+        to[i] = from[i];
+}
+
+// Even and odd elements apart.
+static void split_in_two(float *even, float *odd, const float *from, int64_t count) {
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8, even += 4, odd += 4) {
+        v4f a = v4f_load(from + i), b = v4f_load(from + i + 4);
+        v4f_store(even, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+        v4f_store(odd, __builtin_shufflevector(a, b, 1, 3, 5, 7));
+    }
+    for (; i < count; i++)
+        *(i % 2 ? odd++ : even++) = from[i];
+}
+
+// One input row into the phases of a plane row. Columns that no output reads are left out.
+static void copy_row(const sc_conv *c, const plane *p, const float *from, float *row) {
+    const int64_t s = p->stride_x, left = c->pad[2];
+    const int64_t count = sc_min_i64(c->in[2], p->pitch * s - left);
+    if (s == 1) {
+        copy_floats(row + left, from, count);
+    } else if (s == 2) {
+        float *phases[2] = {row, row + p->phase};
+        split_in_two(phases[left % 2] + left / 2, phases[(left + 1) % 2] + (left + 1) / 2, from,
+                     count);
+    } else {
+        for (int64_t x = 0; x < count; x++)
+            row[(x + left) % s * p->phase + (x + left) / s] = from[x];
+    }
 }
 
 // Writes the same places for every channel, so the edges stay zero from one to the next.
-static void copy_channel(const sc_conv *c, const padded *p, const float *in, float *to) {
-    const size_t stride = (size_t)c->stride[2];
-    const int64_t left = c->pad[2];
-    for (size_t y = 0; y < p->rows; y++, to += p->pitch) {
-        int64_t in_y = (int64_t)y - c->pad[1];
-        if (in_y < 0 || in_y >= c->in[1])
-            continue;
-        const float *row = in + in_y * c->in[2];
-        size_t width = (size_t)sc_min_i64(c->in[2], (int64_t)p->pitch - left);
-        if (stride == 1) {
-            memcpy(to + left, row, width * sizeof(float));
-            continue;
-        }
-        for (size_t phase = 0; phase < stride; phase++) {
-            // Padded column x holds input column x - left; this phase has x = phase, phase + stride...
-            size_t skip = (size_t)left > phase ? ((size_t)left - phase + stride - 1) / stride : 0;
-            float *out = to + phase * p->phase + skip;
-            for (size_t x = phase + skip * stride - (size_t)left; x < width; x += stride)
-                *out++ = row[x];
+static void copy_channel(const sc_conv *c, const plane *p, const float *in, float *to) {
+    const int64_t top = c->pad[1], s = p->stride_y;
+    const int64_t count = sc_min_i64(c->in[1], p->rows * s - top);
+    if (c->pad[2] >= p->pitch * p->stride_x)
+        return;  // nothing but padding is ever read
+    for (int64_t y = 0; y < count; y++) {
+        int64_t at = y + top;
+        copy_row(c, p, in + y * c->in[2],
+                 to + at % s * p->stride_x * p->phase + at / s * p->pitch);
+    }
+}
+
+// --- out of it ---------------------------------------------------------------------------------------
+
+typedef struct channel_job {
+    const sc_conv *conv;
+    const plane *plane;
+    float *padded, *across;
+    const float *end;         // of all outputs that are written one after the other
+    size_t offsets[TAP_MAX];
+    float weights[TAP_MAX];
+} channel_job;
+
+static void find_offsets(channel_job *job) {
+    const sc_conv *c = job->conv;
+    const plane *p = job->plane;
+    size_t t = 0;
+    for (int64_t ky = 0; ky < c->kernel[1]; ky++) {
+        for (int64_t kx = 0; kx < c->kernel[2]; kx++) {
+            int64_t y = ky * c->dilation[1], x = kx * c->dilation[2];
+            int64_t phase = y % p->stride_y * p->stride_x + x % p->stride_x;
+            job->offsets[t++] = (size_t)(phase * p->phase + y / p->stride_y * p->pitch +
+                                         x / p->stride_x);
         }
     }
 }
 
-static void run_channel(const sc_conv *c, const padded *p, const float *plane,
-                        const float *weight, int64_t channel, float *out, const float *end) {
-    const float *rows[KERNEL_MAX];
-    size_t offsets[KERNEL_MAX];
-    for (int64_t kx = 0; kx < c->kernel[2]; kx++) {
-        int64_t x = kx * c->dilation[2];
-        offsets[kx] = (size_t)(x % c->stride[2]) * p->phase + (size_t)(x / c->stride[2]);
-    }
-    const sc_epilogue *e = c->epilogue;
-    sc_dwconv_row row = {
-        .weight = weight,
-        .rows = rows, .offsets = offsets,
-        .row_count = (size_t)c->kernel[1], .column_count = (size_t)c->kernel[2],
-        .width = (size_t)c->out[2],
-        .scale = sc_conv_scale(c, channel), .shift = sc_conv_shift(c, channel),
-        .low = e && e->clamps ? e->low : -INFINITY,
-        .high = e && e->clamps ? e->high : INFINITY,
-    };
+static void run_rows(const channel_job *job, sc_dwconv_f32 *d, float *out) {
+    const sc_conv *c = job->conv;
+    d->count = (size_t)c->out[2];
     for (int64_t y = 0; y < c->out[1]; y++) {
-        for (int64_t ky = 0; ky < c->kernel[1]; ky++)
-            rows[ky] = plane + (size_t)(y * c->stride[1] + ky * c->dilation[1]) * p->pitch;
-        row.out = out + y * c->out[2];
-        row.may_overrun = row.out + (c->out[2] + 3) / 4 * 4 <= end;
-        sc_dwconv_row_f32(&row);
+        d->in = job->padded + y * job->plane->pitch;
+        d->out = out + y * c->out[2];
+        d->spill = d->out + d->count <= job->end ? (size_t)(job->end - d->out) - d->count : 0;
+        sc_dwconv_run_f32(d);
     }
+}
+
+static void run_across(const channel_job *job, sc_dwconv_f32 *d, float *out) {
+    const sc_conv *c = job->conv;
+    const int64_t pitch = job->plane->pitch, width = c->out[2];
+    d->in = job->padded;
+    d->out = job->across;
+    d->count = (size_t)(c->out[1] * pitch);
+    d->spill = SC_DWCONV_OVERREAD;
+    sc_dwconv_run_f32(d);
+    for (int64_t y = 0; y < c->out[1]; y++, out += width) {
+        const float *from = job->across + y * pitch;
+        int64_t spill = (width + 3) / 4 * 4;
+        copy_floats(out, from, out + spill <= job->end ? spill : width);
+    }
+}
+
+static void run_channel(channel_job *job, const float *weight, int64_t channel, float *out) {
+    const sc_conv *c = job->conv;
+    const sc_epilogue *e = c->epilogue;
+    const float scale = sc_conv_scale(c, channel);
+    sc_dwconv_f32 d = {
+        .offsets = job->offsets, .weights = job->weights, .tap_count = (size_t)sc_conv_taps(c),
+        .shift = sc_conv_shift(c, channel),
+        .low = e && e->clamps ? e->low : -INFINITY, .high = e && e->clamps ? e->high : INFINITY,
+    };
+    for (size_t t = 0; t < d.tap_count; t++)
+        job->weights[t] = weight[t] * scale;
+    if (is_narrow(c))
+        run_across(job, &d, out);
+    else
+        run_rows(job, &d, out);
 }
 
 static void run(const sc_conv *c, void *scratch) {
-    padded p;
-    float *plane = scratch;
-    if (!padded_of(c, &p))
+    plane p;
+    if (!plane_of(c, &p))
         return;  // does not happen: fits() asked
     // Rows, channels and batch items follow one another, so a row may spill into the next.
     const bool dense = c->out_step[1] == sc_conv_out_area(c) &&
                        c->out_step[0] == c->groups * c->out_channels * c->out_step[1];
-    const float *end = dense ? c->output + c->batch * c->out_step[0] : c->output;
-    memset(plane, 0, p.rows * p.pitch * sizeof(float));
+    channel_job job = {.conv = c, .plane = &p, .padded = scratch};
+    job.across = job.padded + p.total + SC_DWCONV_OVERREAD;
+    job.end = dense ? c->output + c->batch * c->out_step[0] : c->output;
+    find_offsets(&job);
+    memset(job.padded, 0, (size_t)(p.total + SC_DWCONV_OVERREAD) * sizeof(float));
     for (int64_t n = 0; n < c->batch; n++) {
         for (int64_t g = 0; g < c->groups; g++) {
-            copy_channel(c, &p, c->input + n * c->in_step[0] + g * c->in_step[1], plane);
+            copy_channel(c, &p, c->input + n * c->in_step[0] + g * c->in_step[1], job.padded);
             for (int64_t o = 0; o < c->out_channels; o++) {
                 int64_t channel = g * c->out_channels + o;
-                run_channel(c, &p, plane, c->weight + g * c->weight_group + o * c->weight_step[0],
-                            channel, c->output + n * c->out_step[0] + channel * c->out_step[1],
-                            end);
+                run_channel(&job, c->weight + g * c->weight_group + o * c->weight_step[0], channel,
+                            c->output + n * c->out_step[0] + channel * c->out_step[1]);
             }
         }
     }

@@ -275,7 +275,8 @@ static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t
         .a = weight, .a_row = depth_of(c),
         .c = planes ? output : scratch + l->tile,
         .c_row = planes ? (size_t)c->out_step[1] : SC_GEMM_PANEL,
-        .row_scale = scratch + l->scale + channel, .row_shift = scratch + l->shift + channel,
+        .row_scale = c->epilogue && c->epilogue->scale ? scratch + l->scale + channel : NULL,
+        .row_shift = scratch + l->shift + channel,
         .clamps = c->epilogue && c->epilogue->clamps,
         .low = c->epilogue ? c->epilogue->low : 0, .high = c->epilogue ? c->epilogue->high : 0,
     };

@@ -30,24 +30,30 @@ typedef struct window {
     int64_t padded;  // positions including padding, as averages count them
 } window;
 
+// The positions that window `i` of an axis covers: first, how many, how many with padding.
+static void axis_window(const pool *p, const axis *a, int64_t i, int64_t *first, int64_t *count,
+                        int64_t *padded) {
+    if (p->adaptive) {
+        *first = i * a->in / a->out;
+        *count = *padded = ((i + 1) * a->in + a->out - 1) / a->out - *first;
+        return;
+    }
+    int64_t start = i * a->step - a->pad;
+    int64_t skipped = start < 0 ? (-start + a->dilation - 1) / a->dilation : 0;
+    *padded = sc_max_i64(sc_min_i64(start + a->kernel, a->in + a->pad) - start, 0);
+    *first = start + skipped * a->dilation;
+    int64_t room = a->in - *first, fitting = room <= 0 ? 0 : (room + a->dilation - 1) / a->dilation;
+    *count = sc_max_i64(sc_min_i64(a->kernel - skipped, fitting), 0);
+}
+
 static window window_at(const pool *p, const int64_t *at) {
     window w;
     w.padded = 1;
     for (int k = 0; k < AXES; k++) {
-        const axis *a = &p->axes[k];
-        w.step[k] = a->dilation;
-        if (p->adaptive) {
-            w.first[k] = at[k] * a->in / a->out;
-            w.count[k] = ((at[k] + 1) * a->in + a->out - 1) / a->out - w.first[k];
-            continue;
-        }
-        int64_t start = at[k] * a->step - a->pad, taps = a->kernel;
-        w.padded *= sc_max_i64(sc_min_i64(start + a->kernel, a->in + a->pad) - start, 0);
-        int64_t skipped = start < 0 ? (-start + a->dilation - 1) / a->dilation : 0;
-        w.first[k] = start + skipped * a->dilation;
-        int64_t room = a->in - w.first[k];
-        taps = sc_min_i64(taps - skipped, room <= 0 ? 0 : (room + a->dilation - 1) / a->dilation);
-        w.count[k] = sc_max_i64(taps, 0);
+        int64_t padded;
+        axis_window(p, &p->axes[k], at[k], &w.first[k], &w.count[k], &padded);
+        w.step[k] = p->axes[k].dilation;
+        w.padded *= padded;
     }
     return w;
 }
@@ -160,6 +166,105 @@ static void pool_block(const pool *p, int64_t in_offset, int64_t out_offset, int
     }
 }
 
+// --- rows of f32 ---------------------------------------------------------------------------------
+
+// Output columns side by side, for planes whose rows are dense (the usual layout).
+typedef struct row_lanes {
+    float best[CHANNELS];
+    int32_t index[CHANNELS];
+    double sum[CHANNELS];
+} row_lanes;
+
+// One tap of the window over output columns [x, x + n): those whose input column exists.
+static void add_tap(const pool *p, row_lanes *lanes, const float *row, int64_t tap, int64_t x,
+                    int64_t n, int64_t base) {
+    const axis *a = &p->axes[2];
+    int64_t shift = tap * a->dilation - a->pad, step = a->step;
+    int64_t low = shift >= 0 ? 0 : (-shift + step - 1) / step;
+    int64_t high = a->in - 1 - shift < 0 ? 0 : (a->in - 1 - shift) / step + 1;
+    low = sc_max_i64(low - x, 0);
+    high = sc_min_i64(high - x, n);
+    if (low >= high) return;
+    const float *from = row + x * step + shift;
+    int32_t column = (int32_t)(base + x * step + shift);
+    if (!p->is_max) {
+        for (int64_t i = low; i < high; i++) lanes->sum[i] += (double)from[i * step];
+        return;
+    }
+    for (int64_t i = low; i < high; i++) {
+        float v = from[i * step];
+        bool wins = v > lanes->best[i] || v != v;
+        lanes->best[i] = wins ? v : lanes->best[i];
+        lanes->index[i] = wins ? column + (int32_t)(i * step) : lanes->index[i];
+    }
+}
+
+static void finish_row(const pool *p, const row_lanes *lanes, const window *w, int64_t x, int64_t n,
+                       int64_t out_offset) {
+    float *out = (float *)p->out->data + out_offset;
+    int64_t *indices = p->indices ? (int64_t *)p->indices->data + out_offset : NULL;
+    if (p->is_max) {
+        memcpy(out, lanes->best, (size_t)n * sizeof *out);
+        for (int64_t i = 0; i < n; i++) indices[i] = lanes->index[i];
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        window whole = *w;
+        int64_t padded;
+        axis_window(p, &p->axes[2], x + i, &whole.first[2], &whole.count[2], &padded);
+        whole.padded *= padded;
+        out[i] = (float)(lanes->sum[i] / divisor_of(p, &whole));
+    }
+}
+
+// `w` holds the first two axes; its `padded` is their product.
+static void pool_row(const pool *p, const window *w, int64_t in_offset, int64_t out_offset) {
+    const axis *a = p->axes;
+    for (int64_t x = 0; x < a[2].out; x += CHANNELS) {
+        row_lanes lanes;
+        int64_t n = sc_min_i64(CHANNELS, a[2].out - x);
+        int64_t start = (w->first[0] * a[1].in + w->first[1]) * a[2].in;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t first, count, padded;
+            lanes.best[i] = -INFINITY;
+            lanes.sum[i] = 0.0;
+            axis_window(p, &a[2], x + i, &first, &count, &padded);
+            lanes.index[i] = (int32_t)(start + first);
+        }
+        for (int64_t i = 0, d = w->first[0]; i < w->count[0]; i++, d += w->step[0]) {
+            for (int64_t j = 0, y = w->first[1]; j < w->count[1]; j++, y += w->step[1]) {
+                const float *row = (const float *)p->in->data + in_offset + d * a[0].in_stride +
+                                   y * a[1].in_stride;
+                for (int64_t tap = 0; tap < a[2].kernel; tap++)
+                    add_tap(p, &lanes, row, tap, x, n, (d * a[1].in + y) * a[2].in);
+            }
+        }
+        finish_row(p, &lanes, w, x, n, out_offset + x);
+    }
+}
+
+static bool has_rows(const pool *p) {
+    const axis *a = p->axes;
+    return p->in->dtype == SC_DTYPE_F32 && !p->adaptive && a[2].in_stride == 1 &&
+           a[2].out_stride == 1 && a[0].in * a[1].in <= INT32_MAX / sc_max_i64(a[2].in, 1) / 2;
+}
+
+static void pool_rows(const pool *p, int64_t in_offset, int64_t out_offset) {
+    const axis *a = p->axes;
+    for (int64_t d = 0; d < a[0].out; d++) {
+        for (int64_t y = 0; y < a[1].out; y++) {
+            window w;
+            int64_t padded[2];
+            axis_window(p, &a[0], d, &w.first[0], &w.count[0], &padded[0]);
+            axis_window(p, &a[1], y, &w.first[1], &w.count[1], &padded[1]);
+            w.step[0] = a[0].dilation;
+            w.step[1] = a[1].dilation;
+            w.padded = padded[0] * padded[1];
+            pool_row(p, &w, in_offset, out_offset + d * a[0].out_stride + y * a[1].out_stride);
+        }
+    }
+}
+
 static sc_status run_pool(const sc_kernel_call *call, pool *p) {
     sc_class class_ = sc_class_of(p->in->dtype);
     p->is_real = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64;
@@ -171,11 +276,17 @@ static sc_status run_pool(const sc_kernel_call *call, pool *p) {
         return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s", call->op->name,
                        sc_dtype_name((sc_dtype)p->in->dtype));
     if (p->out->numel == 0) return SC_OK;
-    int64_t step = p->in_channel == 1 ? CHANNELS : 1;
+    bool by_rows = has_rows(p);
+    int64_t step = !by_rows && p->in_channel == 1 ? CHANNELS : 1;
     for (int64_t n = 0; n < p->images; n++) {
-        for (int64_t c = 0; c < p->channels; c += step)
-            pool_block(p, n * p->in_image + c * p->in_channel,
-                       n * p->out_image + c * p->out_channel, sc_min_i64(step, p->channels - c));
+        for (int64_t c = 0; c < p->channels; c += step) {
+            int64_t in = n * p->in_image + c * p->in_channel;
+            int64_t out = n * p->out_image + c * p->out_channel;
+            if (by_rows)
+                pool_rows(p, in, out);
+            else
+                pool_block(p, in, out, sc_min_i64(step, p->channels - c));
+        }
     }
     return SC_OK;
 }

@@ -55,27 +55,42 @@ static int64_t nearest_source(int64_t i, float scale, int64_t size) {
     return position >= (float)size ? size - 1 : sc_min_i64((int64_t)position, size - 1);
 }
 
+// Walks output pixels row by row in blocks, so that what a column needs is worked out once for all
+// channels.
+#define PIXELS 64
+
 // (input, output_size, scale_factors, out)
 static sc_status run_nearest(const sc_kernel_call *call) {
     image m;
-    SC_TRY(image_init(call, &m, true));
     float scales[2];
+    SC_TRY(image_init(call, &m, true));
     for (uint32_t k = 0; k < 2; k++)
         scales[k] = source_scale(m.in_size[k], m.out_size[k], scale_factor(call, 2, k), false);
     const int64_t *from = m.in->strides, *to = m.out->strides;
-    bool by_pixel = from[1] == 1 && to[1] == 1;
-    int64_t run = by_pixel ? m.in->sizes[1] : 1, blocks = m.in->sizes[1] / (run > 0 ? run : 1);
-    for (int64_t n = 0; n < m.in->sizes[0]; n++) {
-        for (int64_t c = 0; c < blocks; c++) {
-            const char *src = (const char *)m.in->data + (n * from[0] + c * from[1]) * m.in_width;
-            char *dst = (char *)m.out->data + (n * to[0] + c * to[1]) * m.in_width;
-            for (int64_t y = 0; y < m.out_size[0]; y++) {
-                int64_t row = nearest_source(y, scales[0], m.in_size[0]) * from[2];
-                for (int64_t x = 0; x < m.out_size[1]; x++) {
-                    int64_t at = row + nearest_source(x, scales[1], m.in_size[1]) * from[3];
-                    memcpy(dst + (y * to[2] + x * to[3]) * m.in_width, src + at * m.in_width,
-                           (size_t)run * m.in_width);
+    int64_t run = from[1] == 1 && to[1] == 1 ? m.in->sizes[1] : 1;
+    int64_t planes = m.in->sizes[0] * (run > 0 ? m.in->sizes[1] / run : 0);
+    int64_t per_image = run > 0 ? m.in->sizes[1] / run : 1;
+    for (int64_t y = 0; y < m.out_size[0]; y++) {
+        int64_t row = nearest_source(y, scales[0], m.in_size[0]) * from[2];
+        for (int64_t x = 0; x < m.out_size[1]; x += PIXELS) {
+            int64_t columns[PIXELS], n = sc_min_i64(PIXELS, m.out_size[1] - x);
+            for (int64_t k = 0; k < n; k++)
+                columns[k] = nearest_source(x + k, scales[1], m.in_size[1]) * from[3];
+            for (int64_t p = 0; p < planes; p++) {
+                int64_t i = p / per_image, c = p % per_image;
+                const char *src =
+                    (const char *)m.in->data + (i * from[0] + c * from[1] + row) * m.in_width;
+                char *dst = (char *)m.out->data +
+                            (i * to[0] + c * to[1] + y * to[2] + x * to[3]) * m.in_width;
+                if (run == 1 && m.in_width == 4) {
+                    for (int64_t k = 0; k < n; k++)
+                        ((uint32_t *)(void *)dst)[k * to[3]] =
+                            ((const uint32_t *)(const void *)src)[columns[k]];
+                    continue;
                 }
+                for (int64_t k = 0; k < n; k++)
+                    memcpy(dst + k * to[3] * m.in_width, src + columns[k] * m.in_width,
+                           (size_t)run * m.in_width);
             }
         }
     }
@@ -126,33 +141,60 @@ static void blend_run(const image *m, char *to, int64_t to_stride, const char *c
     }
 }
 
+// One output row of one plane of f32: columns `n` with their blends.
+static void blend_row(float *to, int64_t to_step, const float *top, const float *bottom,
+                      int64_t from_step, int64_t n, const blend *y, const blend *x) {
+    float upper = 1.0f - y->weight;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t low = x[i].low * from_step, high = x[i].high * from_step;
+        float right = x[i].weight, left = 1.0f - right;
+        to[i * to_step] = upper * (left * top[low] + right * top[high]) +
+                          y->weight * (left * bottom[low] + right * bottom[high]);
+    }
+}
+
+static void blend_block(const image *m, int64_t y, int64_t x, int64_t n, const blend *v,
+                        const blend *h, int64_t run) {
+    const int64_t *from = m->in->strides, *to = m->out->strides;
+    int64_t blocks = run > 0 ? m->in->sizes[1] / run : 0;
+    for (int64_t p = 0; p < m->in->sizes[0] * blocks; p++) {
+        int64_t i = p / blocks, c = p % blocks;
+        const char *src = (const char *)m->in->data + (i * from[0] + c * from[1]) * m->in_width;
+        char *dst =
+            (char *)m->out->data + (i * to[0] + c * to[1] + y * to[2] + x * to[3]) * m->out_width;
+        const char *top = src + v->low * from[2] * m->in_width;
+        const char *bottom = src + v->high * from[2] * m->in_width;
+        if (run == 1 && m->in->dtype == SC_DTYPE_F32) {
+            blend_row((float *)(void *)dst, to[3], (const float *)(const void *)top,
+                      (const float *)(const void *)bottom, from[3], n, v, h);
+            continue;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            const char *corners[4] = {top + h[k].low * from[3] * m->in_width,
+                                      top + h[k].high * from[3] * m->in_width,
+                                      bottom + h[k].low * from[3] * m->in_width,
+                                      bottom + h[k].high * from[3] * m->in_width};
+            blend_run(m, dst + k * to[3] * m->out_width, to[1], corners, from[1], run, v, &h[k]);
+        }
+    }
+}
+
 // (input, output_size, align_corners, scale_factors, out)
 static sc_status run_bilinear(const sc_kernel_call *call) {
     image m;
+    float scales[2];
     SC_TRY(image_init(call, &m, false));
     bool align = sc_call_integer(call, 2) != 0;
-    float scales[2];
     for (uint32_t k = 0; k < 2; k++)
         scales[k] = source_scale(m.in_size[k], m.out_size[k], scale_factor(call, 3, k), align);
-    const int64_t *from = m.in->strides, *to = m.out->strides;
-    int64_t run = from[1] == 1 ? m.in->sizes[1] : 1, blocks = m.in->sizes[1] / (run > 0 ? run : 1);
-    for (int64_t n = 0; n < m.in->sizes[0]; n++) {
-        for (int64_t c = 0; c < blocks; c++) {
-            const char *src = (const char *)m.in->data + (n * from[0] + c * from[1]) * m.in_width;
-            char *dst = (char *)m.out->data + (n * to[0] + c * to[1]) * m.out_width;
-            for (int64_t y = 0; y < m.out_size[0]; y++) {
-                blend v = blend_at(y, scales[0], m.in_size[0], align);
-                for (int64_t x = 0; x < m.out_size[1]; x++) {
-                    blend h = blend_at(x, scales[1], m.in_size[1], align);
-                    const char *corners[4] = {
-                        src + (v.low * from[2] + h.low * from[3]) * m.in_width,
-                        src + (v.low * from[2] + h.high * from[3]) * m.in_width,
-                        src + (v.high * from[2] + h.low * from[3]) * m.in_width,
-                        src + (v.high * from[2] + h.high * from[3]) * m.in_width};
-                    blend_run(&m, dst + (y * to[2] + x * to[3]) * m.out_width, to[1], corners,
-                              from[1], run, &v, &h);
-                }
-            }
+    int64_t run = m.in->strides[1] == 1 ? m.in->sizes[1] : 1;
+    for (int64_t y = 0; y < m.out_size[0]; y++) {
+        blend v = blend_at(y, scales[0], m.in_size[0], align);
+        for (int64_t x = 0; x < m.out_size[1]; x += PIXELS) {
+            blend h[PIXELS];
+            int64_t n = sc_min_i64(PIXELS, m.out_size[1] - x);
+            for (int64_t k = 0; k < n; k++) h[k] = blend_at(x + k, scales[1], m.in_size[1], align);
+            blend_block(&m, y, x, n, &v, h, run);
         }
     }
     return SC_OK;

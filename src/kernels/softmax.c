@@ -123,6 +123,57 @@ static void strided_write(const softmax *s, sc_stream walk, double *block, doubl
     }
 }
 
+// --- columns of f32 ------------------------------------------------------------------------------
+
+#define COLUMNS 64
+
+// `n` adjacent columns, row by row: three passes that read memory in order.
+static void softmax_columns(const softmax *s, const float *x, int64_t x_step, float *y, int64_t n) {
+    float max[COLUMNS], sum[COLUMNS];
+    int64_t count = s->reduction.count;
+    for (int64_t c = 0; c < n; c++) {
+        max[c] = -INFINITY;
+        sum[c] = 0.0f;
+    }
+    for (int64_t r = 0; r < count; r++) {
+        const float *row = x + r * x_step;
+        for (int64_t c = 0; c < n; c++) max[c] = row[c] > max[c] ? row[c] : max[c];
+    }
+    for (int64_t r = 0; r < count; r++) {
+        const float *row = x + r * x_step;
+        float *out = y + r * s->step;
+        for (int64_t c = 0; c < n; c += 4) {
+            size_t left = n - c < 4 ? (size_t)(n - c) : 4;
+            v4f v = v4f_load_part(row + c, left) - v4f_load_part(max + c, left);
+            v4f e = v4f_exp(v);
+            v4f_store_part(out + c, s->takes_log ? v : e, left);
+            v4f_store_part(sum + c, v4f_load_part(sum + c, left) + e, left);
+        }
+    }
+    for (int64_t c = 0; c < n; c++)
+        sum[c] = s->takes_log ? v4f_log(v4f_splat(sum[c]))[0] : 1.0f / sum[c];
+    for (int64_t r = 0; r < count; r++) {
+        float *out = y + r * s->step;
+        for (int64_t c = 0; c < n; c++) out[c] = s->takes_log ? out[c] - sum[c] : out[c] * sum[c];
+    }
+}
+
+// `elements` starts at the first of the columns, the innermost kept dim.
+static void softmax_plane(void *user, sc_stream *elements, int64_t out_offset) {
+    const softmax *s = user;
+    const float *x = (const float *)(const void *)elements->data;
+    float *y = (float *)s->out->data + out_offset;
+    for (int64_t c = 0; c < s->columns; c += COLUMNS)
+        softmax_columns(s, x + c, elements->strides[0], y + c, sc_min_i64(COLUMNS, s->columns - c));
+}
+
+static bool has_columns(const softmax *s) {
+    const sc_reduction *r = &s->reduction;
+    return s->in_f32 && r->rank > 0 && r->in_strides[r->rank - 1] == 1 &&
+           r->out_strides[r->rank - 1] == 1 && r->sizes[r->rank - 1] >= 4 &&
+           r->count <= 1 << 16;  // f32 sums, one per column
+}
+
 static void softmax_position(void *user, sc_stream *elements, int64_t out_offset) {
     const softmax *s = user;
     if (s->is_direct) {

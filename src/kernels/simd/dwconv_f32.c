@@ -2,82 +2,46 @@
 
 #include "kernels/simd/simd.h"
 
-static inline v4f finish(const sc_dwconv_row *r, v4f sum) {
-    v4f v = sum * v4f_splat(r->scale) + v4f_splat(r->shift);
-    return v4f_pmin(v4f_pmax(v, v4f_splat(r->low)), v4f_splat(r->high));
-}
-
-static inline void store(const sc_dwconv_row *r, size_t x, v4f sum) {
-    v4f v = finish(r, sum);
-    if (x + 4 <= r->width || r->may_overrun)
-        v4f_store(r->out + x, v);
-    else
-        v4f_store_part(r->out + x, v, r->width - x);
-}
-
-// 3 x 3: the nine weights stay in registers, one accumulator per kernel row.
-static void row_3x3(const sc_dwconv_row *r) {
-    const float *w = r->weight;
-    v4f w0 = v4f_splat(w[0]), w1 = v4f_splat(w[1]), w2 = v4f_splat(w[2]);
-    v4f w3 = v4f_splat(w[3]), w4 = v4f_splat(w[4]), w5 = v4f_splat(w[5]);
-    v4f w6 = v4f_splat(w[6]), w7 = v4f_splat(w[7]), w8 = v4f_splat(w[8]);
-    size_t middle = r->offsets[1] - r->offsets[0], right = r->offsets[2] - r->offsets[0];
-    const float *top = r->rows[0] + r->offsets[0], *mid = r->rows[1] + r->offsets[0];
-    const float *low = r->rows[2] + r->offsets[0];
-    for (size_t x = 0; x < r->width; x += 4, top += 4, mid += 4, low += 4) {
-        v4f a = v4f_load(top) * w0, b = v4f_load(mid) * w3, c = v4f_load(low) * w6;
-        a = v4f_fma(v4f_load(top + middle), w1, a);
-        b = v4f_fma(v4f_load(mid + middle), w4, b);
-        c = v4f_fma(v4f_load(low + middle), w7, c);
-        a = v4f_fma(v4f_load(top + right), w2, a);
-        b = v4f_fma(v4f_load(mid + right), w5, b);
-        c = v4f_fma(v4f_load(low + right), w8, c);
-        store(r, x, (a + b) + c);
+// `vectors` sums at a time share each weight. Seven, their inputs and the weight are what fits into
+// the 15 registers that V8 has.
+#define BLOCK(name, vectors)                                                                 \
+    static void name(const sc_dwconv_f32 *d, size_t x) {                                     \
+        v4f sum[vectors];                                                                    \
+        const v4f low = v4f_splat(d->low), high = v4f_splat(d->high);                        \
+        for (size_t i = 0; i < vectors; i++)                                                 \
+            sum[i] = v4f_splat(d->shift);                                                    \
+        for (size_t t = 0; t < d->tap_count; t++) {                                          \
+            const float *in = d->in + d->offsets[t] + x;                                     \
+            const v4f weight = v4f_load_splat(d->weights + t);                               \
+            for (size_t i = 0; i < vectors; i++)                                             \
+                sum[i] = v4f_fma(v4f_load(in + 4 * i), weight, sum[i]);                      \
+        }                                                                                    \
+        for (size_t i = 0; i < vectors; i++)                                                 \
+            v4f_store(d->out + x + 4 * i, v4f_pmin(v4f_pmax(sum[i], low), high));            \
     }
+BLOCK(block_28, 7)
+BLOCK(block_12, 3)
+BLOCK(block_4, 1)
+
+// The last outputs, fewer than four, where nothing may be written past them.
+static void block_part(const sc_dwconv_f32 *d, size_t x) {
+    float results[4];
+    sc_dwconv_f32 last = *d;
+    last.in += x;
+    last.out = results;
+    block_4(&last, 0);
+    v4f_store_part(d->out + x, v4f_load(results), d->count - x);
 }
 
-// Any size: eight accumulators share each weight.
-static void row_wide(const sc_dwconv_row *r, size_t x) {
-    v4f sum[8];
-    for (size_t i = 0; i < 8; i++)
-        sum[i] = v4f_zero();
-    const float *w = r->weight;
-    for (size_t ky = 0; ky < r->row_count; ky++) {
-        for (size_t kx = 0; kx < r->column_count; kx++, w++) {
-            const float *in = r->rows[ky] + r->offsets[kx] + x;
-            v4f weight = v4f_load_splat(w);
-            for (size_t i = 0; i < 8; i++)
-                sum[i] = v4f_fma(v4f_load(in + 4 * i), weight, sum[i]);
-        }
-    }
-    for (size_t i = 0; i < 8; i++)
-        store(r, x + 4 * i, sum[i]);
-}
-
-static void row_narrow(const sc_dwconv_row *r, size_t x) {
-    v4f even = v4f_zero(), odd = v4f_zero();
-    const float *w = r->weight;
-    for (size_t ky = 0; ky < r->row_count; ky++) {
-        const float *in = r->rows[ky] + x;
-        size_t kx = 0;
-        for (; kx + 2 <= r->column_count; kx += 2, w += 2) {
-            even = v4f_fma(v4f_load(in + r->offsets[kx]), v4f_load_splat(w), even);
-            odd = v4f_fma(v4f_load(in + r->offsets[kx + 1]), v4f_load_splat(w + 1), odd);
-        }
-        if (kx < r->column_count)
-            even = v4f_fma(v4f_load(in + r->offsets[kx]), v4f_load_splat(w++), even);
-    }
-    store(r, x, even + odd);
-}
-
-void sc_dwconv_row_f32(const sc_dwconv_row *r) {
-    if (r->row_count == 3 && r->column_count == 3) {
-        row_3x3(r);
-        return;
-    }
+void sc_dwconv_run_f32(const sc_dwconv_f32 *d) {
+    const size_t room = d->count + d->spill;
     size_t x = 0;
-    for (; x + 32 <= r->width; x += 32)
-        row_wide(r, x);
-    for (; x < r->width; x += 4)
-        row_narrow(r, x);
+    for (; x + 28 <= d->count; x += 28)
+        block_28(d, x);
+    for (; x + 4 < d->count && x + 12 <= room; x += 12)
+        block_12(d, x);
+    for (; x < d->count && x + 4 <= room; x += 4)
+        block_4(d, x);
+    if (x < d->count)
+        block_part(d, x);
 }

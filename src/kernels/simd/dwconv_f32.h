@@ -1,21 +1,23 @@
-// One channel of a depthwise convolution, on rows that have been padded and, for strides above 1,
-// split by phase, so that every tap reads consecutive floats.
+// Depthwise convolution of one channel on a plane that has been padded and split by phase, so that
+// every tap reads consecutive floats at a fixed distance from the output's own position.
 #ifndef SC_DWCONV_F32_H
 #define SC_DWCONV_F32_H
 
 #include "base/base.h"
 
-typedef struct sc_dwconv_row {
-    const float *weight;    // [rows][columns]
-    const float *const *rows;  // kernel rows: where output column 0 meets tap column 0's row
-    const size_t *offsets;  // per tap column: floats from the start of its row
-    size_t row_count, column_count;
-    float *out;
-    size_t width;           // outputs; inputs can be read up to the next multiple of 4
-    bool may_overrun;       // so can outputs be written: what comes after them is written later
-    float scale, shift, low, high;
-} sc_dwconv_row;
+enum { SC_DWCONV_OVERREAD = 32 };  // floats past the last one a tap needs that may be read
 
-void sc_dwconv_row_f32(const sc_dwconv_row *row);
+typedef struct sc_dwconv_f32 {
+    const float *in;        // what the first output reads through a tap with offset 0
+    const size_t *offsets;  // per tap
+    const float *weights;   // per tap
+    size_t tap_count;
+    float *out;
+    size_t count;           // outputs, one after the other
+    size_t spill;           // floats past the last output that may be written: theirs come later
+    float shift, low, high; // added to each sum; then the bounds
+} sc_dwconv_f32;
+
+void sc_dwconv_run_f32(const sc_dwconv_f32 *d);
 
 #endif

@@ -1,28 +1,29 @@
 #include "kernels/simd/gemm_f32.h"
 
-#include <math.h>
-
 #include "kernels/simd/simd.h"
 
 // --- from sums to results --------------------------------------------------------------------------
 
-// What every result goes through: sum * scale + shift, then the clamp. Absent parts are 1, 0 and the
-// infinities, so that the hot path has no branches.
+// What every result of a row goes through: sum * scale + shift, then the clamp. Without a scale the
+// sum begins with the shift instead of zero.
 typedef struct finish_row {
-    v4f scale, shift, low, high;
+    float first, scale, shift, low, high;
+    bool scales, clamps;
 } finish_row;
 
 static inline finish_row finish_for(const sc_gemm_f32 *g, size_t row) {
-    return (finish_row){
-        g->row_scale ? v4f_load_splat(g->row_scale + row) : v4f_splat(1),
-        g->row_shift ? v4f_load_splat(g->row_shift + row) : v4f_zero(),
-        v4f_splat(g->clamps ? g->low : -INFINITY),
-        v4f_splat(g->clamps ? g->high : INFINITY),
-    };
+    const float shift = g->row_shift ? g->row_shift[row] : 0;
+    const bool scales = g->row_scale || g->col_scale || g->col_shift;
+    return (finish_row){scales ? 0 : shift, g->row_scale ? g->row_scale[row] : 1, shift, g->low,
+                        g->high, scales, g->clamps};
 }
 
 static inline v4f finish(const finish_row *f, v4f v) {
-    return v4f_pmin(v4f_pmax(v * f->scale + f->shift, f->low), f->high);
+    if (f->scales)
+        v = v * v4f_load_splat(&f->scale) + v4f_load_splat(&f->shift);
+    if (f->clamps)
+        v = v4f_pmin(v4f_pmax(v, v4f_load_splat(&f->low)), v4f_load_splat(&f->high));
+    return v;
 }
 
 // Up to four sums into c[row][column...], with what belongs to their columns.
@@ -45,17 +46,16 @@ static inline void store_vector(const sc_gemm_f32 *g, const finish_row *f, v4f v
 }
 
 // A tile's row of `vectors` sums, of which `width` columns count.
-static inline void store_row(const sc_gemm_f32 *g, const v4f *sums, size_t vectors, size_t row,
-                             size_t column, size_t width) {
-    const finish_row f = finish_for(g, row);
+static inline void store_row(const sc_gemm_f32 *g, const finish_row *f, const v4f *sums,
+                             size_t vectors, size_t row, size_t column, size_t width) {
     if (width >= 4 * vectors && !g->col_scale && !g->col_shift) {
         float *c = g->c + row * g->c_row + column;
         for (size_t j = 0; j < vectors; j++)
-            v4f_store(c + 4 * j, finish(&f, sums[j]));
+            v4f_store(c + 4 * j, finish(f, sums[j]));
         return;
     }
     for (size_t j = 0; j < vectors && 4 * j < width; j++)
-        store_vector(g, &f, sums[j], row, column + 4 * j, width - 4 * j);
+        store_vector(g, f, sums[j], row, column + 4 * j, width - 4 * j);
 }
 
 // --- nn: outer products ----------------------------------------------------------------------------
@@ -78,50 +78,47 @@ static inline void store_row(const sc_gemm_f32 *g, const v4f *sums, size_t vecto
 #include "kernels/simd/gemm_tile.inc"
 #endif
 
-typedef void (*tile_fn)(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t row,
-                        size_t rows, size_t column, size_t width);
+typedef void (*tile_fn)(const sc_gemm_f32 *g, const float *b, size_t b_row, size_t row, size_t rows,
+                        size_t column, size_t blocks, size_t width);
 
+// How the columns of a strip are cut: tiles of one kind, `rows` by `columns`. With fused
+// multiply-add the wide tile wins, with separate operations the square one.
+typedef struct tiling {
+    tile_fn tile;
+    size_t rows, columns;
+} tiling;
+
+static tiling tiling_for(const sc_gemm_f32 *g, size_t width) {
 #if defined(__wasm_relaxed_simd__)
-// With fused multiply-add the wider tile wins; with separate operations two squarer ones do.
-static void tile_16(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t row,
-                    size_t rows, size_t column, size_t width) {
-    tile_2x4(g, panel, panel_row, row, rows < 2 ? rows : 2, column, width);
-    if (rows > 2)
-        tile_2x4(g, panel, panel_row, row + 2, rows - 2, column, width);
-}
-#else
-static void tile_16(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t row,
-                    size_t rows, size_t column, size_t width) {
-    tile_4x2(g, panel, panel_row, row, rows, column, 8);
-    tile_4x2(g, panel + 8, panel_row, row, rows, column + 8, width - 8);
-}
-#endif
-
-// The tile for the columns that are left of a strip, and how many rows it takes.
-static tile_fn tile_for(const sc_gemm_f32 *g, size_t width, size_t *rows) {
-    *rows = width > 12 ? (g->m == 1 ? 1 : 4) : width > 8 ? 3 : width > 4 ? 4 : 6;
     if (width > 12)
-        return g->m == 1 ? tile_1x4 : tile_16;
-    return width > 8 ? tile_3x3 : width > 4 ? tile_4x2 : tile_6x1;
+        return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_2x4, 2, 16};
+#else
+    if (width > 12)
+        return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_4x2, 4, 8};
+#endif
+    if (width > 8)
+        return (tiling){tile_3x3, 3, 12};
+    return width > 4 ? (tiling){tile_4x2, 4, 8} : (tiling){tile_6x1, 6, 4};
 }
 
-// Columns [column, column + width) of c, all rows: rows outside, so that each row of c is written
-// in one go, 16 columns at a time inside.
+static void run_tiles(const sc_gemm_f32 *g, const tiling *t, const float *b, size_t b_row,
+                      size_t column, size_t blocks, size_t width) {
+    for (size_t row = 0; row < g->m; row += t->rows)
+        t->tile(g, b, b_row, row, g->m - row < t->rows ? g->m - row : t->rows, column, blocks,
+                width);
+}
+
+// Columns [column, column + width) of c: each row of c is written in one go.
 static void run_strip(const sc_gemm_f32 *g, const float *b, size_t b_row, size_t column,
                       size_t width) {
-    size_t whole = width / SC_GEMM_PANEL * SC_GEMM_PANEL, step;
-    if (whole) {
-        tile_fn tile = tile_for(g, SC_GEMM_PANEL, &step);
-        for (size_t row = 0; row < g->m; row += step)
-            for (size_t j = 0; j < whole; j += SC_GEMM_PANEL)
-                tile(g, b + j, b_row, row, g->m - row < step ? g->m - row : step, column + j,
-                     SC_GEMM_PANEL);
-    }
-    if (whole < width) {
-        tile_fn tile = tile_for(g, width - whole, &step);
-        for (size_t row = 0; row < g->m; row += step)
-            tile(g, b + whole, b_row, row, g->m - row < step ? g->m - row : step, column + whole,
-                 width - whole);
+    while (width) {
+        const tiling t = tiling_for(g, width);
+        size_t blocks = width / t.columns ? width / t.columns : 1;
+        size_t covered = blocks * t.columns < width ? blocks * t.columns : width;
+        run_tiles(g, &t, b, b_row, column, blocks, covered);
+        b += covered;
+        column += covered;
+        width -= covered;
     }
 }
 
@@ -238,12 +235,13 @@ void sc_gemm_nt_f32(const sc_gemm_f32 *g) {
             v4f sums[2];
             dots_2x4(g, a, b, sums);
             const finish_row f0 = finish_for(g, row), f1 = finish_for(g, row + 1);
-            store_vector(g, &f0, sums[0], row, column, width);
-            store_vector(g, &f1, sums[1], row + 1, column, width);
+            store_vector(g, &f0, sums[0] + v4f_splat(f0.first), row, column, width);
+            store_vector(g, &f1, sums[1] + v4f_splat(f1.first), row + 1, column, width);
         }
         if (row < g->m) {
             const finish_row f = finish_for(g, row);
-            store_vector(g, &f, dots_1x4(g, g->a + row * g->a_row, b), row, column, width);
+            v4f sum = dots_1x4(g, g->a + row * g->a_row, b) + v4f_splat(f.first);
+            store_vector(g, &f, sum, row, column, width);
         }
     }
 }
