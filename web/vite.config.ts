@@ -37,12 +37,22 @@ function samples(): Plugin {
   };
 }
 
+/** While developing, styles come as inline sheets, which the page's own policy forbids. */
+function relaxPolicy(): Plugin {
+  return {
+    name: "relax-policy",
+    apply: "serve",
+    transformIndexHtml: (html) =>
+      html.replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, ""),
+  };
+}
+
 // The library's Node half is never reached in a page.
 const nodeOnly = [/^node:/];
 
 export default defineConfig({
   base: "./",
-  plugins: [preact(), samples()],
+  plugins: [preact(), samples(), relaxPolicy()],
   resolve: { alias: { "@sconce": join(root, "dist") } },
   server: { fs: { allow: [root] } },
   worker: { format: "es", rolldownOptions: { external: nodeOnly } },

@@ -21,7 +21,7 @@ test("a damaged file becomes a card that says what to do", async () => {
   assert.match(await card.locator(".problem-hint").innerText(), /^[A-Z][a-z]+ .*\.$/);
   assert.match(await page.locator(".step.is-failed").innerText(), /Source\s+failed/);
   await drop(page, { "notes.txt": Buffer.from("no model at all") });
-  await page.getByText("notes.txt is neither a .pt2 nor a .pte").waitFor();
+  await card.getByText("notes.txt is neither a .pt2 nor a .pte").waitFor();
   // A dead end it is not: the next file works.
   await drop(page, { "mlp.pt2": model("mlp.pt2") });
   await lowered(page);
@@ -97,6 +97,39 @@ test("a .pte is looked at and run, with numbers of one's own", async () => {
   await close();
 });
 
+/** A float32 array as numpy.save writes it. */
+function npy(shape: readonly number[], value: number): Buffer {
+  const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${shape.join(", ")},), }`;
+  const head = Buffer.concat([
+    Buffer.from("\x93NUMPY\x01\x00", "latin1"),
+    Buffer.from([118, 0]),
+    Buffer.from(`${header.padEnd(117)}\n`),
+  ]);
+  const count = shape.reduce((product, size) => product * size, 1);
+  return Buffer.concat([head, Buffer.from(new Float32Array(count).fill(value).buffer)]);
+}
+
+test("an array that is dropped becomes the input", async () => {
+  const { page, close } = await host.visit({}, "#mlp");
+  await page.waitForSelector(".output", { timeout: 60_000 });
+  const values = page.locator(".first li");
+  const before = await values.first().innerText();
+  await drop(page, { "x.npy": npy([4, 16], 0.25) });
+  await page.getByText("x.npy").waitFor();
+  await page.locator(".run-go .primary").click();
+  await page.waitForFunction(
+    (old) => document.querySelector(".first li")?.textContent !== old,
+    before,
+  );
+  const after = await values.allInnerTexts();
+  // Four equal rows give four equal rows.
+  assert.deepEqual(after.slice(0, 10), after.slice(10, 20));
+  await drop(page, { "y.npy": npy([2, 2], 0) });
+  await page.locator(".run-go .primary").click();
+  await page.locator(".problem-hint").waitFor();
+  await close();
+});
+
 test("cancelling ends the work at once, and the next run works", async () => {
   const { page, faults, close } = await host.visit({}, "#face");
   await page.waitForSelector(".picture rect", { timeout: 120_000 });
@@ -118,9 +151,9 @@ test("a lowering that was cancelled can be started again", async () => {
   await page.route(/mlp\.pt2$/, () => undefined);
   await page.getByRole("button", { name: "Three layers" }).click();
   await page.locator(".busy").waitFor();
-  await page.unroute(/mlp\.pt2$/);
   await page.keyboard.press("Escape");
   await page.locator(".busy").waitFor({ state: "detached" });
+  await page.unroute(/mlp\.pt2$/);
   await page.getByRole("button", { name: "Lower it again" }).click();
   await lowered(page);
   await close();

@@ -81,6 +81,9 @@ export function Dock(): JSX.Element | null {
   if (!app.document.value && problems.length === 0) return null;
   return (
     <section class={`dock is-${open}`} aria-label="Problems and log">
+      <p class="unseen" role="status">
+        {problems.at(-1)?.message}
+      </p>
       <div class="dock-tabs">
         <button
           type="button"
@@ -98,7 +101,7 @@ export function Dock(): JSX.Element | null {
         </span>
       </div>
       {open === "problems" ? (
-        <ul class="dock-body problems" aria-live="polite">
+        <ul class="dock-body problems">
           {problems.length === 0 ? <li class="soft">No problems.</li> : null}
           {problems.map((problem, i) => (
             <Card key={i} problem={problem} />

@@ -68,10 +68,12 @@ function Output(props: { method: string; index: number; output: OutputView }): J
         <Top output={output} />
         <div class="first">
           <h4>First values</h4>
-          <p class="mono">
-            {output.first.map(formatNumber).join("  ")}
-            {output.count > output.first.length ? "  …" : ""}
-          </p>
+          <ol class="mono">
+            {output.first.map((value, i) => (
+              <li key={i}>{formatNumber(value)}</li>
+            ))}
+            {output.count > output.first.length ? <li>…</li> : null}
+          </ol>
         </div>
       </div>
     </li>

@@ -14,7 +14,8 @@ function facts(id: StepId, step: Step): string {
   if (step.status === "absent") return "not in this file";
   if (step.status === "failed") return "failed";
   if (step.status === "running") return "working";
-  if (id === "run") return step.ms === undefined ? "" : "latest call";
+  if (id === "run" && step.status === "done")
+    return step.ms === undefined ? "ready" : "latest call";
   const parts: string[] = [];
   const nodes = nodesAt(id);
   const bytes = id === "planned" ? plan.value?.plannedBytes : step.bytes;

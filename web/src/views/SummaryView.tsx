@@ -70,7 +70,9 @@ function Figures(props: { method: MethodSummary }): JSX.Element {
         </Figure>
       ) : null}
       {app.step.value === "source" && app.report.value ? (
-        <Figure name="weights">{formatBytes(app.report.value.constantBytes)}</Figure>
+        <Figure name={app.document.value!.files.length > 1 ? "weights, all files" : "weights"}>
+          {formatBytes(app.report.value.constantBytes)}
+        </Figure>
       ) : null}
       {method.symbols.map((s) => (
         <Figure key={s.name} name={`size ${s.name}`}>
