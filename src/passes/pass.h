@@ -7,13 +7,13 @@
 
 // What is true of a method between passes.
 typedef enum sc_fact {
-    SC_FACT_SPECS = 1 << 0,     // every value's spec is what inference says
-    SC_FACT_CORE = 1 << 1,      // functional, only core ATen ops
-    SC_FACT_EDGE = 1 << 2,      // edge dialect: no views, no dead parameters, dim-order ops
-    SC_FACT_WRITTEN = 1 << 3,   // mutations are written back by copy_ nodes
-    SC_FACT_NO_DEAD = 1 << 4,   // no node without use or effect
-    SC_FACT_HANDLES = 1 << 5,   // debug handles are assigned
-    SC_FACT_EXECUTABLE = 1 << 6 // every op has an out form or is a runtime primitive
+    SC_FACT_SPECS = 1 << 0,      // every value's spec is what inference says
+    SC_FACT_CORE = 1 << 1,       // functional, only core ATen ops
+    SC_FACT_EDGE = 1 << 2,       // edge dialect: no views, no dead parameters, dim-order ops
+    SC_FACT_WRITTEN = 1 << 3,    // mutations are written back by copy_ nodes
+    SC_FACT_NO_DEAD = 1 << 4,    // no node without use or effect
+    SC_FACT_HANDLES = 1 << 5,    // debug handles are assigned
+    SC_FACT_EXECUTABLE = 1 << 6  // every op has an out form or is a runtime primitive
 } sc_fact;
 
 typedef sc_status (*sc_pass_fn)(sc_ctx *ctx, sc_method *method);
@@ -23,7 +23,7 @@ typedef struct sc_pass {
     const char *summary;  // one line
     sc_pass_fn run;
     uint32_t needs, makes, breaks;
-    bool edge;            // belongs to to_edge; else to to_executorch
+    bool edge;  // belongs to to_edge; else to to_executorch
 } sc_pass;
 
 typedef struct sc_pass_timing {
@@ -35,7 +35,7 @@ typedef struct sc_pass_timing {
 
 typedef struct sc_pipeline {
     SC_VEC(sc_pass_timing) timings;
-    bool verify;                       // after every pass; on in debug and test builds
+    bool verify;  // after every pass; on in debug and test builds
     // Called after each pass when not NULL (snapshots for the page).
     void (*after)(void *user, const sc_pass *pass, sc_method *method);
     void *user;

@@ -6,7 +6,7 @@
 typedef struct binder {
     sc_ctx *ctx;
     sc_rt_method *m;
-    const sc_op **ops;      // by operator index of the plan; NULL: not in this build
+    const sc_op **ops;  // by operator index of the plan; NULL: not in this build
     uint32_t op_count;
     uint32_t missing;
 } binder;
@@ -16,7 +16,8 @@ static sc_status bad(const binder *b, const char *what) {
                    SC_STR_ARG(b->m->name), what);
 }
 
-// --- operators -----------------------------------------------------------------------------------------
+// --- operators
+// -----------------------------------------------------------------------------------------
 
 static bool can_run(const sc_op *op) {
     return op && (sc_rt_prim(op) || sc_kernel_get((sc_op_id)op->id));
@@ -24,10 +25,10 @@ static bool can_run(const sc_op *op) {
 
 static void report_missing(binder *b, sc_str name, sc_str overload) {
     b->missing++;
-    sc_report(b->ctx, SC_ERROR, SC_ERR_OPERATOR_MISSING, NULL,
-              "method '" SC_STR_FMT "' calls " SC_STR_FMT "%s" SC_STR_FMT
-              ", which this build cannot run", SC_STR_ARG(b->m->name), SC_STR_ARG(name),
-              overload.size ? "." : "", SC_STR_ARG(overload));
+    sc_report(
+        b->ctx, SC_ERROR, SC_ERR_OPERATOR_MISSING, NULL,
+        "method '" SC_STR_FMT "' calls " SC_STR_FMT "%s" SC_STR_FMT ", which this build cannot run",
+        SC_STR_ARG(b->m->name), SC_STR_ARG(name), overload.size ? "." : "", SC_STR_ARG(overload));
 }
 
 static sc_status find_operators(binder *b) {
@@ -40,8 +41,7 @@ static sc_status find_operators(binder *b) {
         if (!name.data || name.size + overload.size >= 100)
             return bad(b, "an operator has no name, or one of 100 characters or more");
         b->ops[i] = sc_op_find_out(name, overload);
-        if (!can_run(b->ops[i]))
-            report_missing(b, name, overload);
+        if (!can_run(b->ops[i])) report_missing(b, name, overload);
     }
     if (b->missing)
         return sc_fail(b->ctx, SC_ERR_OPERATOR_MISSING, NULL,
@@ -52,15 +52,16 @@ static sc_status find_operators(binder *b) {
 
 static sc_status refuse_delegates(binder *b) {
     sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(b->m->plan);
-    if (delegates.count == 0)
-        return SC_OK;
+    if (delegates.count == 0) return SC_OK;
     sc_str id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, 0));
     return sc_fail(b->ctx, SC_ERR_DELEGATE, NULL,
                    "method '" SC_STR_FMT "' hands parts to the backend '" SC_STR_FMT
-                   "', which this build does not have", SC_STR_ARG(b->m->name), SC_STR_ARG(id));
+                   "', which this build does not have",
+                   SC_STR_ARG(b->m->name), SC_STR_ARG(id));
 }
 
-// --- instructions ------------------------------------------------------------------------------------
+// --- instructions
+// ------------------------------------------------------------------------------------
 
 static sc_status check_value(const binder *b, int32_t index) {
     if (index < 0 || (uint32_t)index >= b->m->value_count)
@@ -84,8 +85,7 @@ static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in)
     sc_evalue **list = sc_new_array(&b->m->program->arena, sc_evalue *, count);
     for (uint32_t i = 0; i < args.count; i++) {
         SC_TRY(check_value(b, sc_fb_vec_i32(args, i)));
-        if (i < count)
-            list[i] = &b->m->values[sc_fb_vec_i32(args, i)];
+        if (i < count) list[i] = &b->m->values[sc_fb_vec_i32(args, i)];
     }
     in->kind = prim ? SC_RT_PRIM : SC_RT_KERNEL;
     if (prim)
@@ -102,13 +102,11 @@ static sc_status parse_jump(binder *b, sc_fb_table table, uint32_t first, uint32
     int32_t to = sc_pte_JumpFalseCall_destination_instruction(table);
     int32_t cond = sc_pte_JumpFalseCall_cond_value_index(table);
     SC_TRY(check_value(b, cond));
-    if (to < 0 || (uint32_t)to > count)
-        return bad(b, "a jump leads out of the program");
+    if (to < 0 || (uint32_t)to > count) return bad(b, "a jump leads out of the program");
     const sc_evalue *value = &b->m->values[cond];
     bool may_be_bool = value->tag == SC_EVALUE_BOOL || value->tag == SC_EVALUE_INT ||
                        (value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == SC_DTYPE_BOOL);
-    if (!may_be_bool)
-        return bad(b, "a jump depends on a value that can never be true or false");
+    if (!may_be_bool) return bad(b, "a jump depends on a value that can never be true or false");
     in->kind = SC_RT_JUMP_FALSE;
     in->target = first + (uint32_t)to;
     in->from = (uint32_t)cond;
@@ -146,8 +144,7 @@ static sc_status parse_free(binder *b, sc_fb_table table, sc_rt_instruction *in)
 static sc_status parse_instruction(binder *b, sc_fb_table entry, uint32_t first, uint32_t count,
                                    sc_rt_instruction *in) {
     sc_fb_table args = sc_pte_Instruction_instr_args(entry);
-    if (!args.at)
-        return bad(b, "an instruction without arguments");
+    if (!args.at) return bad(b, "an instruction without arguments");
     switch (sc_pte_Instruction_instr_args_type(entry)) {
     case SC_PTE_InstructionArguments_KernelCall: return parse_call(b, args, in);
     case SC_PTE_InstructionArguments_JumpFalseCall: return parse_jump(b, args, first, count, in);
@@ -163,12 +160,10 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
     binder b = {.ctx = ctx, .m = m};
     sc_fb_vec chains = sc_pte_ExecutionPlan_chains(m->plan);
     uint64_t total = 0;
-    if (chains.count == 0)
-        return bad(&b, "it has no chain of instructions");
+    if (chains.count == 0) return bad(&b, "it has no chain of instructions");
     for (uint32_t c = 0; c < chains.count; c++) {
         sc_fb_vec list = sc_pte_Chain_instructions(sc_fb_vec_table(chains, c));
-        if (!list.items)
-            return bad(&b, "a chain without instructions");
+        if (!list.items) return bad(&b, "a chain without instructions");
         total += list.count;
     }
     if (total > ctx->limits.node_max)
@@ -191,20 +186,19 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// --- with memory in place ------------------------------------------------------------------------------
+// --- with memory in place
+// ------------------------------------------------------------------------------
 
 static sc_status check_out(const binder *b, const sc_kernel_call *call, const sc_tensor *out,
                            uint32_t inputs) {
-    if (out->is_constant)
-        return bad(b, "an instruction writes to a constant");
+    if (out->is_constant) return bad(b, "an instruction writes to a constant");
     for (uint32_t i = 0; i < inputs; i++) {
         const sc_evalue *arg = call->args[i];
         bool clash = arg->tag == SC_EVALUE_TENSOR && sc_rt_tensors_clash(arg->tensor, out);
         bool list = arg->tag == SC_EVALUE_TENSOR_LIST || arg->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
         for (uint32_t j = 0; list && j < arg->count; j++)
             clash = clash || (arg->tensors[j] && sc_rt_tensors_clash(arg->tensors[j]->tensor, out));
-        if (clash)
-            return bad(b, "a result overlaps an operand of the same instruction");
+        if (clash) return bad(b, "a result overlaps an operand of the same instruction");
     }
     return SC_OK;
 }
@@ -215,8 +209,7 @@ static sc_status check_outs(const binder *b, const sc_kernel_call *call) {
         SC_TRY(check_out(b, call, call->args[0]->tensor, kept));
     for (uint32_t i = kept; i < call->arg_count; i++) {
         const sc_evalue *out = call->args[i];
-        if (out->tag == SC_EVALUE_TENSOR)
-            SC_TRY(check_out(b, call, out->tensor, kept));
+        if (out->tag == SC_EVALUE_TENSOR) SC_TRY(check_out(b, call, out->tensor, kept));
         for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count; j++)
             SC_TRY(check_out(b, call, out->tensors[j]->tensor, kept));
     }
@@ -226,8 +219,7 @@ static sc_status check_outs(const binder *b, const sc_kernel_call *call) {
 static sc_status finish_call(binder *b, sc_rt_instruction *in, uint64_t *scratch) {
     const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
     SC_TRY(check_outs(b, &in->call));
-    if (!in->is_dynamic)
-        SC_TRY(sc_rt_call_shape(b->ctx, &in->call, true));
+    if (!in->is_dynamic) SC_TRY(sc_rt_call_shape(b->ctx, &in->call, true));
     if (kernel->scratch) {
         in->call.scratch_bytes = kernel->scratch(&in->call);
         *scratch = sc_max_u64(*scratch, in->call.scratch_bytes);
@@ -242,8 +234,7 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
         sc_rt_instruction *in = &m->code[i];
         ctx->where.instruction = in->index;
         ctx->where.op = in->op_name;
-        if (in->kind == SC_RT_KERNEL)
-            SC_TRY(finish_call(&b, in, &scratch));
+        if (in->kind == SC_RT_KERNEL) SC_TRY(finish_call(&b, in, &scratch));
     }
     ctx->where.instruction = -1;
     ctx->where.op = SC_STR("");
@@ -255,8 +246,7 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
         return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of scratch",
                        (unsigned long long)scratch);
     for (uint32_t i = 0; i < m->code_count; i++) {
-        if (m->code[i].kind == SC_RT_KERNEL)
-            m->code[i].call.scratch = m->scratch;
+        if (m->code[i].kind == SC_RT_KERNEL) m->code[i].call.scratch = m->scratch;
     }
     return SC_OK;
 }

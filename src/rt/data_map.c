@@ -28,8 +28,7 @@ static sc_status read_head(sc_ctx *ctx, ptd *file) {
     if (memcmp(bytes + 4, "FT01", 4) != 0 || memcmp(bytes + 8, "FH01", 4) != 0)
         return sc_fail(ctx, SC_ERR_FORMAT, "Pass the .ptd files that were made with the .pte.",
                        "this is no ExecuTorch data file: its identifiers are missing");
-    if (sc_fb_load_u32(bytes + 12) < HEADER_MIN)
-        return bad(ctx, "its header is too short");
+    if (sc_fb_load_u32(bytes + 12) < HEADER_MIN) return bad(ctx, "its header is too short");
     uint64_t flat_offset = sc_fb_load_u64(bytes + 16), flat_bytes = sc_fb_load_u64(bytes + 24);
     uint64_t end;
     file->segment_base = sc_fb_load_u64(bytes + 32);
@@ -45,8 +44,7 @@ static sc_status read_head(sc_ctx *ctx, ptd *file) {
 static sc_status load_flat(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, ptd *file) {
     size_t size;
     const uint8_t *flat = file->source->memory;
-    if (!sc_size_from_u64(file->flat_end, &size))
-        return bad(ctx, "its directory is too large");
+    if (!sc_size_from_u64(file->flat_end, &size)) return bad(ctx, "its directory is too large");
     if (!flat || (uintptr_t)flat % 16 != 0) {
         uint8_t *copy = sc_try_alloc(file->flat_end);
         if (!copy)
@@ -69,8 +67,7 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, pt
 
 static sc_status read_layout(sc_ctx *ctx, sc_fb_table entry, sc_rt_datum *datum) {
     sc_fb_table layout = sc_ptd_NamedData_tensor_layout(entry);
-    if (!layout.at)
-        return SC_OK;
+    if (!layout.at) return SC_OK;
     datum->sizes = sc_ptd_TensorLayout_sizes(layout);
     datum->dim_order = sc_ptd_TensorLayout_dim_order(layout);
     int8_t dtype = sc_ptd_TensorLayout_scalar_type(layout);
@@ -90,8 +87,7 @@ static sc_status add_entries(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, 
         sc_fb_table entry = sc_fb_vec_table(named, i);
         uint32_t index = sc_ptd_NamedData_segment_index(entry);
         sc_str key = sc_ptd_NamedData_key(entry);
-        if (!key.data || index >= segments.count)
-            return bad(ctx, "an entry without name or data");
+        if (!key.data || index >= segments.count) return bad(ctx, "an entry without name or data");
         sc_fb_table segment = sc_fb_vec_table(segments, index);
         uint64_t offset = sc_ptd_DataSegment_offset(segment);
         uint64_t size = sc_ptd_DataSegment_size(segment), end;
@@ -109,8 +105,8 @@ static sc_status add_entries(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, 
     return SC_OK;
 }
 
-sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *files,
-                              uint32_t count, sc_rt_data_map *map) {
+sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *files, uint32_t count,
+                              sc_rt_data_map *map) {
     sc_map_init(&map->by_key, arena);
     for (uint32_t i = 0; i < count; i++) {
         ptd file = {.source = files[i]};
@@ -122,10 +118,8 @@ sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *fi
 }
 
 void sc_rt_data_map_close(sc_rt_data_map *map) {
-    for (uint32_t i = 0; i < map->owned.count; i++)
-        sc_free(map->owned.data[i]);
-    for (uint32_t i = 0; i < map->data.count; i++)
-        sc_free(map->data.data[i]->owned);
+    for (uint32_t i = 0; i < map->owned.count; i++) sc_free(map->owned.data[i]);
+    for (uint32_t i = 0; i < map->data.count; i++) sc_free(map->data.data[i]->owned);
 }
 
 sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key) {
@@ -136,8 +130,7 @@ sc_status sc_rt_datum_load(sc_ctx *ctx, sc_rt_datum *datum) {
     static const uint8_t nothing[64];
     const sc_extent *e = &datum->extent;
     size_t size;
-    if (datum->bytes)
-        return SC_OK;
+    if (datum->bytes) return SC_OK;
     if (e->size == 0) {
         datum->bytes = nothing;
         return SC_OK;

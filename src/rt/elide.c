@@ -14,14 +14,11 @@ static bool keeps_order(const sc_kernel_call *call, const sc_tensor *self, bool 
     int64_t dims[SC_RANK_MAX];
     const uint32_t rank = self->rank;
     *known = true;
-    for (uint32_t d = 0; d < rank; d++)
-        order[d] = (uint8_t)d;
+    for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)d;
     switch (call->op->id) {
     case SC_OP_permute_copy:
-        if (sc_call_ints(call, 1, dims, SC_RANK_MAX, 0) != rank)
-            return false;
-        for (uint32_t d = 0; d < rank; d++)
-            order[d] = (uint8_t)sc_wrap_dim(dims[d], rank);
+        if (sc_call_ints(call, 1, dims, SC_RANK_MAX, 0) != rank) return false;
+        for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)sc_wrap_dim(dims[d], rank);
         break;
     case SC_OP_transpose_copy_int: {
         uint32_t a = sc_call_dim(call, 1, rank), b = sc_call_dim(call, 2, rank);
@@ -32,17 +29,14 @@ static bool keeps_order(const sc_kernel_call *call, const sc_tensor *self, bool 
         break;
     }
     case SC_OP_t_copy:
-        if (rank == 2)
-            order[0] = 1, order[1] = 0;
+        if (rank == 2) order[0] = 1, order[1] = 0;
         break;
     default: *known = false; return false;
     }
     int last = -1;
     for (uint32_t d = 0; d < rank; d++) {
-        if (self->sizes[order[d]] == 1)
-            continue;
-        if (order[d] < last)
-            return false;
+        if (self->sizes[order[d]] == 1) continue;
+        if (order[d] < last) return false;
         last = order[d];
     }
     return true;
@@ -51,11 +45,9 @@ static bool keeps_order(const sc_kernel_call *call, const sc_tensor *self, bool 
 // Where a slice or selection along `dim` begins, if everything before that dimension has size 1.
 static bool run_offset(const sc_tensor *self, uint32_t dim, int64_t start, int64_t step,
                        int64_t *offset) {
-    if (step != 1 || start < 0)
-        return false;
+    if (step != 1 || start < 0) return false;
     for (uint32_t d = 0; d < dim; d++) {
-        if (self->sizes[d] != 1)
-            return false;
+        if (self->sizes[d] != 1) return false;
     }
     *offset = start * self->strides[dim];
     return true;
@@ -63,18 +55,16 @@ static bool run_offset(const sc_tensor *self, uint32_t dim, int64_t start, int64
 
 static bool slice_offset(const sc_kernel_call *call, const sc_tensor *self, int64_t *offset) {
     const uint32_t dim = sc_call_dim(call, 1, self->rank);
-    if (self->rank == 0)
-        return false;
-    int64_t size = self->sizes[dim], start = sc_call_is_none(call, 2) ? 0 : sc_call_integer(call, 2);
-    if (start < 0)
-        start = sc_max_i64(start + size, 0);
+    if (self->rank == 0) return false;
+    int64_t size = self->sizes[dim],
+            start = sc_call_is_none(call, 2) ? 0 : sc_call_integer(call, 2);
+    if (start < 0) start = sc_max_i64(start + size, 0);
     return run_offset(self, dim, sc_min_i64(start, size), sc_call_integer(call, 4), offset);
 }
 
 static bool select_offset(const sc_kernel_call *call, const sc_tensor *self, int64_t *offset) {
     const uint32_t dim = sc_call_dim(call, 1, self->rank);
-    if (self->rank == 0)
-        return false;
+    if (self->rank == 0) return false;
     int64_t index = sc_call_integer(call, 2);
     return run_offset(self, dim, index < 0 ? index + self->sizes[dim] : index, 1, offset);
 }
@@ -120,11 +110,9 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
         self->is_dynamic || !both_dense(self, out) || !shows_operand(call, self, out, &offset))
         return;
     const uint64_t item = sc_dtype_bytes((sc_dtype)self->dtype);
-    if ((uint64_t)offset * item + sc_rt_tensor_bytes(out) > sc_rt_tensor_bytes(self))
-        return;
+    if ((uint64_t)offset * item + sc_rt_tensor_bytes(out) > sc_rt_tensor_bytes(self)) return;
     uint8_t *data = (uint8_t *)self->data + (uint64_t)offset * item;
-    if (!self->is_constant &&
-        !sc_rt_is_quiet(o, data, sc_rt_tensor_bytes(out), at, use->last_read))
+    if (!self->is_constant && !sc_rt_is_quiet(o, data, sc_rt_tensor_bytes(out), at, use->last_read))
         return;
     out->data = data;
     out->is_constant = self->is_constant;
@@ -132,7 +120,6 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
 }
 
 sc_status sc_rt_elide_copies(sc_rt_optimizer *o) {
-    for (uint32_t i = 0; i < o->m->code_count; i++)
-        try_elide(o, i);
+    for (uint32_t i = 0; i < o->m->code_count; i++) try_elide(o, i);
     return SC_OK;
 }

@@ -1,13 +1,14 @@
-// The instruction loop. Allocates nothing. What could be checked at load is not checked again; calls
-// marked dynamic get their kinds, memory and shapes looked at each time.
+// The instruction loop. Allocates nothing. What could be checked at load is not checked again;
+// calls marked dynamic get their kinds, memory and shapes looked at each time.
 #include "rt/internal.h"
 
 static sc_status fail_state(const sc_kernel_call *call, const char *what) {
-    return sc_fail(call->ctx, SC_ERR_STATE, "Lower the model again from its .pt2.",
-                   "%s %s", call->op->out_name, what);
+    return sc_fail(call->ctx, SC_ERR_STATE, "Lower the model again from its .pt2.", "%s %s",
+                   call->op->out_name, what);
 }
 
-// --- dynamic calls -------------------------------------------------------------------------------------
+// --- dynamic calls
+// -------------------------------------------------------------------------------------
 
 static sc_status check_tensor(const sc_kernel_call *call, const sc_evalue *value) {
     if (value && value->tag == SC_EVALUE_TENSOR && !value->tensor->data)
@@ -34,8 +35,7 @@ static sc_status check_args(const sc_kernel_call *call) {
 }
 
 static sc_status check_write(const sc_kernel_call *call, const sc_tensor *out, uint32_t inputs) {
-    if (out->is_constant)
-        return fail_state(call, "would write to a constant");
+    if (out->is_constant) return fail_state(call, "would write to a constant");
     for (uint32_t i = 0; i < inputs; i++) {
         const sc_evalue *arg = call->args[i];
         if (arg->tag == SC_EVALUE_TENSOR && sc_rt_tensors_clash(arg->tensor, out))
@@ -53,19 +53,18 @@ static sc_status settle(const sc_kernel_call *call) {
     const uint32_t kept = sc_rt_kept_inputs(call->op);
     SC_TRY(check_args(call));
     SC_TRY(sc_rt_call_shape(call->ctx, call, false));
-    if (sc_op_has(call->op, SC_MUTATES))
-        SC_TRY(check_write(call, call->args[0]->tensor, kept));
+    if (sc_op_has(call->op, SC_MUTATES)) SC_TRY(check_write(call, call->args[0]->tensor, kept));
     for (uint32_t i = kept; i < call->arg_count; i++) {
         const sc_evalue *out = call->args[i];
-        if (out->tag == SC_EVALUE_TENSOR)
-            SC_TRY(check_write(call, out->tensor, kept));
+        if (out->tag == SC_EVALUE_TENSOR) SC_TRY(check_write(call, out->tensor, kept));
         for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count; j++)
             SC_TRY(check_write(call, out->tensors[j]->tensor, kept));
     }
     return SC_OK;
 }
 
-// --- jumps and moves -------------------------------------------------------------------------------------
+// --- jumps and moves
+// -------------------------------------------------------------------------------------
 
 // True when all elements are, an empty tensor included.
 static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
@@ -74,21 +73,20 @@ static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
         return SC_OK;
     }
     if (value->tag != SC_EVALUE_TENSOR || value->tensor->dtype != SC_DTYPE_BOOL)
-        return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a jump depends on a value that is no truth value");
+        return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
+                       "a jump depends on a value that is no truth value");
     const sc_tensor *t = value->tensor;
     if (!t->data)
         return sc_fail(ctx, SC_ERR_STATE, NULL, "a jump depends on a tensor whose memory is gone");
     *out = true;
-    for (int64_t i = 0; i < t->numel; i++)
-        *out = *out && ((const uint8_t *)t->data)[i];
+    for (int64_t i = 0; i < t->numel; i++) *out = *out && ((const uint8_t *)t->data)[i];
     return SC_OK;
 }
 
 // Two tensors of one type and layout.
 static sc_status copy_bytes(sc_ctx *ctx, const sc_tensor *from, sc_tensor *to) {
     SC_TRY(sc_rt_tensor_resize(ctx, to, from->sizes, from->rank));
-    if (from->numel)
-        memmove(to->data, from->data, (size_t)sc_rt_tensor_bytes(from));
+    if (from->numel) memmove(to->data, from->data, (size_t)sc_rt_tensor_bytes(from));
     return SC_OK;
 }
 
@@ -96,34 +94,28 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, const sc_rt_instruction *in,
     bool taken = false;
     switch (in->kind) {
     case SC_RT_KERNEL:
-        if (in->is_dynamic)
-            SC_TRY(settle(&in->call));
+        if (in->is_dynamic) SC_TRY(settle(&in->call));
         return in->kernel(&in->call);
     case SC_RT_PRIM: return in->prim(&in->call);
     case SC_RT_JUMP_FALSE:
         SC_TRY(truth(ctx, &m->values[in->from], &taken));
-        if (!taken)
-            *next = in->target;
+        if (!taken) *next = in->target;
         return SC_OK;
-    case SC_RT_MOVE:
-        m->values[in->to] = m->values[in->from];
-        return SC_OK;
+    case SC_RT_MOVE: m->values[in->to] = m->values[in->from]; return SC_OK;
     case SC_RT_COPY: return copy_bytes(ctx, m->values[in->from].tensor, m->values[in->to].tensor);
-    case SC_RT_FREE:
-        m->values[in->from].tensor->data = NULL;
-        return SC_OK;
+    case SC_RT_FREE: m->values[in->from].tensor->data = NULL; return SC_OK;
     default: return SC_OK;
     }
 }
 
-// --- a run -----------------------------------------------------------------------------------------------
+// --- a run
+// -----------------------------------------------------------------------------------------------
 
 static void restore_loose(sc_rt_method *m) {
     for (uint32_t i = 0; i < m->loose_count; i++) {
         const sc_rt_loose *loose = &m->loose[i];
         m->values[loose->value] = loose->initial;
-        if (loose->initial.tag != SC_EVALUE_TENSOR)
-            continue;
+        if (loose->initial.tag != SC_EVALUE_TENSOR) continue;
         loose->initial.tensor->data = loose->tensor.data;
         loose->initial.tensor->capacity_bytes = loose->tensor.capacity_bytes;
         loose->initial.tensor->is_constant = loose->tensor.is_constant;
@@ -147,8 +139,7 @@ static sc_status place_inputs(sc_ctx *ctx, sc_rt_method *m) {
 static void tell(const sc_rt_method *m, sc_event_kind kind, const sc_rt_instruction *in) {
     const sc_event_sink *sink = m->program->options.events;
     sc_event event = {.kind = kind, .method = m->name};
-    if (!sink)
-        return;
+    if (!sink) return;
     if (in) {
         event.instruction = in->index;
         event.op = in->op_name;
@@ -167,11 +158,9 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
                            (unsigned long long)ctx->limits.instruction_max);
         ctx->where.instruction = in->index;
         ctx->where.op = in->op_name;
-        if (watched)
-            tell(m, SC_EVENT_INSTRUCTION_BEGIN, in);
+        if (watched) tell(m, SC_EVENT_INSTRUCTION_BEGIN, in);
         SC_TRY(step(ctx, m, in, &next));
-        if (watched)
-            tell(m, SC_EVENT_INSTRUCTION_END, in);
+        if (watched) tell(m, SC_EVENT_INSTRUCTION_END, in);
         at = next;
     }
     return SC_OK;
@@ -183,8 +172,7 @@ sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
     restore_loose(m);
     sc_status status = place_inputs(ctx, m);
     tell(m, SC_EVENT_RUN_BEGIN, NULL);
-    if (status == SC_OK)
-        status = run_code(ctx, m);
+    if (status == SC_OK) status = run_code(ctx, m);
     tell(m, SC_EVENT_RUN_END, NULL);
     ctx->where = outer;
     return status;

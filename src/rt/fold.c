@@ -1,12 +1,13 @@
 // Instructions that give the same result on every run: done once at load. Their results move to
-// memory of their own, where nothing overwrites them, and count as constants from then on. A constant
-// matrix that is only transposed for a matrix product is not even copied: the product reads it with
-// its strides swapped.
+// memory of their own, where nothing overwrites them, and count as constants from then on. A
+// constant matrix that is only transposed for a matrix product is not even copied: the product
+// reads it with its strides swapped.
 #include "rt/optimize.h"
 
 enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed as the file says
 
-// --- transposed weights --------------------------------------------------------------------------------
+// --- transposed weights
+// --------------------------------------------------------------------------------
 
 typedef struct reader_check {
     const sc_rt_optimizer *o;
@@ -18,11 +19,9 @@ typedef struct reader_check {
 static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value) {
     const uint16_t op = in->call.op->id;
     uint32_t first = op == SC_OP_addmm ? 1 : 0, end = op == SC_OP_addmm ? 3 : 2;
-    if (op != SC_OP_mm && op != SC_OP_bmm && op != SC_OP_addmm)
-        return false;
+    if (op != SC_OP_mm && op != SC_OP_bmm && op != SC_OP_addmm) return false;
     for (uint32_t i = 0; i < in->call.arg_count; i++) {
-        if (in->call.args[i] == value && (i < first || i >= end))
-            return false;
+        if (in->call.args[i] == value && (i < first || i >= end)) return false;
     }
     return true;
 }
@@ -39,10 +38,8 @@ static bool all_readers_take_matrices(const sc_rt_optimizer *o, const sc_evalue 
         const sc_rt_instruction *in = &o->m->code[i];
         reader_check c = {o, value, false};
         sc_rt_each_read(in, match_value, &c);
-        if (!c.ok)
-            continue;
-        if (!reads_as_matrix(in, value))
-            return false;
+        if (!c.ok) continue;
+        if (!reads_as_matrix(in, value)) return false;
         left--;
     }
     return true;
@@ -51,13 +48,10 @@ static bool all_readers_take_matrices(const sc_rt_optimizer *o, const sc_evalue 
 // The order that permute, transpose or t ask for; false for other ops.
 static bool permutation_of(const sc_kernel_call *call, uint32_t rank, uint8_t *order) {
     int64_t dims[SC_RANK_MAX];
-    for (uint32_t d = 0; d < rank; d++)
-        order[d] = (uint8_t)d;
+    for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)d;
     if (call->op->id == SC_OP_permute_copy) {
-        if (sc_call_ints(call, 1, dims, SC_RANK_MAX, 0) != rank)
-            return false;
-        for (uint32_t d = 0; d < rank; d++)
-            order[d] = (uint8_t)sc_wrap_dim(dims[d], rank);
+        if (sc_call_ints(call, 1, dims, SC_RANK_MAX, 0) != rank) return false;
+        for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)sc_wrap_dim(dims[d], rank);
         return true;
     }
     if (call->op->id == SC_OP_transpose_copy_int && rank) {
@@ -81,19 +75,18 @@ static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
         !permutation_of(&in->call, self->tensor->rank, order))
         return false;
     const sc_rt_use *use = sc_rt_plain_use(o, out);
-    if (!use || use->is_output || !all_readers_take_matrices(o, out, use))
-        return false;
+    if (!use || use->is_output || !all_readers_take_matrices(o, out, use)) return false;
     const sc_tensor *from = self->tensor;
     sc_tensor *to = out->tensor;
-    for (uint32_t d = 0; d < from->rank; d++)
-        to->strides[d] = from->strides[order[d]];
+    for (uint32_t d = 0; d < from->rank; d++) to->strides[d] = from->strides[order[d]];
     to->data = from->data;
     to->is_constant = true;
     in->kind = SC_RT_SKIP;
     return true;
 }
 
-// --- constants in, constants out -----------------------------------------------------------------------
+// --- constants in, constants out
+// -----------------------------------------------------------------------
 
 static void need_constant(void *user, sc_evalue *value) {
     bool *all = user;
@@ -134,8 +127,7 @@ static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *
         return false;
     bool constant = true;
     sc_rt_each_read(in, need_constant, &constant);
-    if (!constant)
-        return false;
+    if (!constant) return false;
     result_check c = {o, true, 0};
     sc_rt_each_write(in, check_result, &c);
     *bytes = c.bytes;
@@ -145,8 +137,7 @@ static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *
 static sc_status keep_memory(sc_rt_optimizer *o, uint64_t bytes, uint8_t **out) {
     sc_rt_folded *folded = sc_new(&o->m->program->arena, sc_rt_folded);
     *out = sc_try_alloc(bytes);
-    if (!*out)
-        return sc_fail(o->ctx, SC_ERR_MEMORY, NULL, "no memory for folded constants");
+    if (!*out) return sc_fail(o->ctx, SC_ERR_MEMORY, NULL, "no memory for folded constants");
     folded->memory = *out;
     folded->next = o->m->folded;
     o->m->folded = folded;
@@ -158,10 +149,8 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
     for (uint32_t i = 0; i < o->m->code_count; i++) {
         sc_rt_instruction *in = &o->m->code[i];
         uint64_t bytes = 0;
-        if (!can_fold(o, in, &bytes) || try_transpose(o, in))
-            continue;
-        if (total + bytes > FOLD_BYTES_MAX)
-            continue;
+        if (!can_fold(o, in, &bytes) || try_transpose(o, in)) continue;
+        if (total + bytes > FOLD_BYTES_MAX) continue;
         total += bytes;
         relocation r = {NULL};
         SC_TRY(keep_memory(o, bytes ? bytes : 64, &r.memory));

@@ -8,7 +8,7 @@
 #include "rt/optimize.h"
 
 typedef struct chain {
-    uint32_t first, last;      // instructions: the product, and the last one folded into it
+    uint32_t first, last;  // instructions: the product, and the last one folded into it
     sc_epilogue epilogue;
     bool any;
 } chain;
@@ -24,17 +24,17 @@ static bool is_scalar(const sc_rt_optimizer *o, const sc_evalue *value) {
 }
 
 static double number_of(const sc_evalue *value) {
-    return value->tag == SC_EVALUE_INT ? (double)value->i
-           : value->tag == SC_EVALUE_BOOL ? value->b : value->d;
+    return value->tag == SC_EVALUE_INT    ? (double)value->i
+           : value->tag == SC_EVALUE_BOOL ? value->b
+                                          : value->d;
 }
 
-// --- bounds ----------------------------------------------------------------------------------------------
+// --- bounds
+// ----------------------------------------------------------------------------------------------
 
 static bool read_bound(const sc_rt_optimizer *o, const sc_evalue *value, float *bound) {
-    if (value->tag == SC_EVALUE_NONE)
-        return true;
-    if (!is_scalar(o, value) || isnan(number_of(value)))
-        return false;
+    if (value->tag == SC_EVALUE_NONE) return true;
+    if (!is_scalar(o, value) || isnan(number_of(value))) return false;
     *bound = (float)number_of(value);
     return true;
 }
@@ -50,23 +50,34 @@ static bool add_bounds(const sc_rt_optimizer *o, const sc_rt_instruction *in, ch
         break;
     default: return false;
     }
-    if (c->epilogue.clamps)
-        return false;  // one pair of bounds is all there is
+    if (c->epilogue.clamps) return false;  // one pair of bounds is all there is
     c->epilogue.clamps = true;
     c->epilogue.low = low;
     c->epilogue.high = high;
     return true;
 }
 
-// --- batch normalisation ---------------------------------------------------------------------------------
+// --- batch normalisation
+// ---------------------------------------------------------------------------------
 
 static bool is_vector(const sc_evalue *value, int64_t channels) {
     return is_f32(value) && value->tensor->is_constant && value->tensor->numel == channels &&
            sc_tensor_is_contiguous(value->tensor);
 }
 
-enum { NORM_INPUT, NORM_WEIGHT, NORM_BIAS, NORM_MEAN, NORM_VAR, NORM_MOMENTUM, NORM_EPS, NORM_OUT,
-       NORM_SAVED_MEAN, NORM_SAVED_INVSTD, NORM_ARGS };
+enum {
+    NORM_INPUT,
+    NORM_WEIGHT,
+    NORM_BIAS,
+    NORM_MEAN,
+    NORM_VAR,
+    NORM_MOMENTUM,
+    NORM_EPS,
+    NORM_OUT,
+    NORM_SAVED_MEAN,
+    NORM_SAVED_INVSTD,
+    NORM_ARGS
+};
 
 static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t channels, chain *c) {
     sc_evalue *const *args = in->call.args;
@@ -75,12 +86,10 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
         return false;
     for (uint32_t i = NORM_WEIGHT; i <= NORM_VAR; i++) {
         bool absent = i <= NORM_BIAS && args[i]->tag == SC_EVALUE_NONE;
-        if (!absent && !is_vector(args[i], channels))
-            return false;
+        if (!absent && !is_vector(args[i], channels)) return false;
     }
     for (uint32_t i = NORM_SAVED_MEAN; i <= NORM_SAVED_INVSTD; i++) {
-        if (args[i]->tag == SC_EVALUE_TENSOR && args[i]->tensor->numel != 0)
-            return false;
+        if (args[i]->tag == SC_EVALUE_TENSOR && args[i]->tensor->numel != 0) return false;
     }
     const float *weight = args[NORM_WEIGHT]->tag ? args[NORM_WEIGHT]->tensor->data : NULL;
     const float *bias = args[NORM_BIAS]->tag ? args[NORM_BIAS]->tensor->data : NULL;
@@ -97,17 +106,16 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
     return true;
 }
 
-// --- chains ------------------------------------------------------------------------------------------------
+// --- chains
+// ------------------------------------------------------------------------------------------------
 
 // The channel count of a product that takes an epilogue; 0 when it does not.
 static int64_t channels_of(const sc_rt_instruction *in, bool *takes_affine) {
     const sc_kernel_call *call = &in->call;
-    if (in->kind != SC_RT_KERNEL)
-        return 0;
+    if (in->kind != SC_RT_KERNEL) return 0;
     const sc_evalue *out = call->args[call->arg_count - 1];
     *takes_affine = call->op->id == SC_OP_convolution;
-    if (!is_f32(call->args[0]) || !is_f32(out))
-        return 0;
+    if (!is_f32(call->args[0]) || !is_f32(out)) return 0;
     switch (call->op->id) {
     case SC_OP_convolution:
         return is_f32(call->args[1]) && out->tensor->rank >= 3 ? out->tensor->sizes[1] : 0;
@@ -133,15 +141,13 @@ static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chai
     for (;;) {
         sc_evalue *value = result_of(&o->m->code[c->last]);
         const sc_rt_use *use = sc_rt_plain_use(o, value);
-        if (!use || use->reads != 1 || use->is_output || use->first_read <= c->last)
-            return;
+        if (!use || use->reads != 1 || use->is_output || use->first_read <= c->last) return;
         const sc_rt_instruction *next = &o->m->code[use->first_read];
         if (next->kind != SC_RT_KERNEL || next->call.args[0] != value ||
             !same_shape(value->tensor, result_of(next)->tensor) || !is_f32(result_of(next)))
             return;
         bool added = add_bounds(o, next, c) || (takes_affine && add_norm(o, next, channels, c));
-        if (!added)
-            return;
+        if (!added) return;
         c->any = true;
         c->last = use->first_read;
     }
@@ -162,13 +168,11 @@ static void check_operand(void *user, sc_evalue *value) {
 static bool can_write_last(const sc_rt_optimizer *o, const chain *c, const sc_tensor *out) {
     operand_check check = {out, false};
     sc_rt_each_read(&o->m->code[c->first], check_operand, &check);
-    if (check.clash)
-        return false;
+    if (check.clash) return false;
     for (uint32_t i = c->first + 1; i < c->last; i++) {
         const sc_rt_instruction *in = &o->m->code[i];
         bool member = in->kind == SC_RT_SKIP;
-        if (!member)
-            sc_rt_each_read(in, check_operand, &check);
+        if (!member) sc_rt_each_read(in, check_operand, &check);
     }
     return !check.clash && sc_rt_is_quiet(o, out->data, out->capacity_bytes, c->first, c->last - 1);
 }
@@ -182,8 +186,7 @@ static void apply(sc_rt_optimizer *o, chain *c) {
     for (uint32_t i = c->first + 1, at; i < c->last; i = at) {
         at = i + 1;
         sc_rt_instruction *in = &o->m->code[i];
-        if (in->kind == SC_RT_KERNEL && in->call.prepared == c)
-            in->kind = SC_RT_SKIP;
+        if (in->kind == SC_RT_KERNEL && in->call.prepared == c) in->kind = SC_RT_SKIP;
     }
     product->call.prepared = epilogue;
     if (can_write_last(o, c, value->tensor)) {
@@ -206,8 +209,7 @@ static void mark_links(sc_rt_optimizer *o, chain *c) {
     for (;;) {
         const sc_rt_use *use = &o->uses[sc_rt_value_index(o->m, value)];
         sc_rt_instruction *in = &o->m->code[use->first_read];
-        if (use->first_read >= c->last)
-            return;
+        if (use->first_read >= c->last) return;
         in->call.prepared = c;
         value = result_of(in);
     }
@@ -217,12 +219,10 @@ sc_status sc_rt_fuse(sc_rt_optimizer *o) {
     for (uint32_t i = 0; i < o->m->code_count; i++) {
         bool takes_affine;
         int64_t channels = channels_of(&o->m->code[i], &takes_affine);
-        if (channels <= 0)
-            continue;
+        if (channels <= 0) continue;
         chain c = {.first = i, .last = i};
         extend(o, channels, takes_affine, &c);
-        if (!c.any)
-            continue;
+        if (!c.any) continue;
         mark_links(o, &c);
         apply(o, &c);
     }

@@ -8,8 +8,7 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
 
 void sc_rt_program_info_get(const sc_rt_program *p, sc_rt_program_info *out) {
     uint32_t constants = p->constant_offsets.count;
-    if (p->constants_inline)
-        constants = sc_pte_Program_constant_buffer(p->root).count;
+    if (p->constants_inline) constants = sc_pte_Program_constant_buffer(p->root).count;
     *out = (sc_rt_program_info){
         .file_bytes = p->source->size,
         .program_bytes = p->flat_bytes,
@@ -20,7 +19,8 @@ void sc_rt_program_info_get(const sc_rt_program *p, sc_rt_program_info *out) {
     };
 }
 
-// --- inputs and outputs ------------------------------------------------------------------------------------
+// --- inputs and outputs
+// ------------------------------------------------------------------------------------
 
 static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_value_info *out) {
     sc_fb_vec sizes = sc_pte_Tensor_sizes(t), order = sc_pte_Tensor_dim_order(t);
@@ -38,18 +38,22 @@ static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_
             return bad(ctx, "a size of an input or output");
     }
     *out = (sc_rt_value_info){
-        .tag = SC_EVALUE_TENSOR, .dtype = (uint8_t)dtype, .rank = (uint8_t)sizes.count,
+        .tag = SC_EVALUE_TENSOR,
+        .dtype = (uint8_t)dtype,
+        .rank = (uint8_t)sizes.count,
         .is_dynamic = sc_pte_Tensor_shape_dynamism(t) != SC_PTE_TensorShapeDynamism_STATIC,
         .is_planned = sc_pte_Tensor_allocation_info(t).at || sc_pte_Tensor_data_buffer_idx(t),
-        .sizes = list, .dim_order = dims, .bytes = bytes,
+        .sizes = list,
+        .dim_order = dims,
+        .bytes = bytes,
     };
     sc_fb_table extra = sc_pte_Tensor_extra_tensor_info(t);
-    if (extra.at)
-        out->name = sc_pte_ExtraTensorInfo_fully_qualified_name(extra);
+    if (extra.at) out->name = sc_pte_ExtraTensorInfo_fully_qualified_name(extra);
     return SC_OK;
 }
 
-static sc_status value_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table entry, sc_rt_value_info *out) {
+static sc_status value_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table entry,
+                            sc_rt_value_info *out) {
     static const uint8_t tags[] = {
         [SC_PTE_KernelTypes_Null] = SC_EVALUE_NONE,
         [SC_PTE_KernelTypes_Int] = SC_EVALUE_INT,
@@ -68,8 +72,7 @@ static sc_status value_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table entry, sc_
     if (type == SC_PTE_KernelTypes_NONE || type >= SC_COUNT_OF(tags) ||
         (!val.at && type != SC_PTE_KernelTypes_Null))
         return bad(ctx, "an input or output is empty");
-    if (type == SC_PTE_KernelTypes_Tensor)
-        return tensor_info(ctx, arena, val, out);
+    if (type == SC_PTE_KernelTypes_Tensor) return tensor_info(ctx, arena, val, out);
     *out = (sc_rt_value_info){.tag = (sc_evalue_tag)tags[type]};
     if (type == SC_PTE_KernelTypes_Int)
         out->i = sc_pte_Int_int_val(val);
@@ -95,7 +98,8 @@ static sc_status list_values(sc_ctx *ctx, sc_arena *arena, sc_fb_vec values, sc_
     return SC_OK;
 }
 
-// --- instructions ------------------------------------------------------------------------------------------
+// --- instructions
+// ------------------------------------------------------------------------------------------
 
 static void list_ops(sc_arena *arena, sc_fb_vec operators, sc_rt_method_info *out) {
     out->op_count = operators.count;
@@ -117,8 +121,7 @@ static void count_instruction(sc_fb_table entry, sc_rt_method_info *out) {
     case SC_PTE_InstructionArguments_KernelCall: {
         int32_t op = sc_pte_KernelCall_op_index(args);
         out->kernel_calls++;
-        if (op >= 0 && (uint32_t)op < out->op_count)
-            out->ops[op].calls++;
+        if (op >= 0 && (uint32_t)op < out->op_count) out->ops[op].calls++;
         break;
     }
     case SC_PTE_InstructionArguments_DelegateCall: out->delegate_calls++; break;
@@ -134,10 +137,8 @@ static void list_backends(sc_arena *arena, sc_fb_vec delegates, sc_rt_method_inf
     for (uint32_t i = 0; i < delegates.count && out->backend_count < BACKEND_MAX; i++) {
         sc_str id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));
         uint32_t known = 0;
-        while (known < out->backend_count && !sc_str_equal(out->backends[known], id))
-            known++;
-        if (known == out->backend_count)
-            out->backends[out->backend_count++] = id;
+        while (known < out->backend_count && !sc_str_equal(out->backends[known], id)) known++;
+        if (known == out->backend_count) out->backends[out->backend_count++] = id;
     }
 }
 
@@ -152,8 +153,10 @@ sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *p, uint32_t in
                                 sc_arena *arena, sc_rt_method_info *out) {
     SC_ASSERT(index < p->plans.count);
     sc_fb_table plan = sc_rt_plan(p, index);
-    sc_fb_vec values = sc_pte_ExecutionPlan_values(plan), chains = sc_pte_ExecutionPlan_chains(plan);
-    *out = (sc_rt_method_info){.name = sc_pte_ExecutionPlan_name(plan), .value_count = values.count};
+    sc_fb_vec values = sc_pte_ExecutionPlan_values(plan),
+              chains = sc_pte_ExecutionPlan_chains(plan);
+    *out =
+        (sc_rt_method_info){.name = sc_pte_ExecutionPlan_name(plan), .value_count = values.count};
     SC_TRY(list_values(ctx, arena, values, sc_pte_ExecutionPlan_inputs(plan), &out->inputs,
                        &out->input_count));
     SC_TRY(list_values(ctx, arena, values, sc_pte_ExecutionPlan_outputs(plan), &out->outputs,
@@ -163,8 +166,7 @@ sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *p, uint32_t in
     list_backends(arena, sc_pte_ExecutionPlan_delegates(plan), out);
     for (uint32_t c = 0; c < chains.count; c++) {
         sc_fb_vec list = sc_pte_Chain_instructions(sc_fb_vec_table(chains, c));
-        for (uint32_t i = 0; i < list.count; i++)
-            count_instruction(sc_fb_vec_table(list, i), out);
+        for (uint32_t i = 0; i < list.count; i++) count_instruction(sc_fb_vec_table(list, i), out);
     }
     sc_fb_table container = sc_pte_ExecutionPlan_container_meta_type(plan);
     if (container.at) {

@@ -7,7 +7,8 @@
 #include "program_fbs.h"
 #include "rt/rt.h"
 
-// --- Data files ------------------------------------------------------------------------------------
+// --- Data files
+// ------------------------------------------------------------------------------------
 
 typedef struct sc_rt_datum {
     sc_str key;
@@ -15,28 +16,29 @@ typedef struct sc_rt_datum {
     uint8_t dtype, rank;
     sc_fb_vec sizes, dim_order;
     sc_extent extent;
-    const uint8_t *bytes;     // once somebody needed them
-    uint8_t *owned;           // to be freed, when not a view of the source
+    const uint8_t *bytes;  // once somebody needed them
+    uint8_t *owned;        // to be freed, when not a view of the source
 } sc_rt_datum;
 
 typedef struct sc_rt_data_map {
-    sc_map by_key;            // to sc_rt_datum
+    sc_map by_key;  // to sc_rt_datum
     SC_VEC(sc_rt_datum *) data;
     SC_VEC(uint8_t *) owned;  // metadata copies
 } sc_rt_data_map;
 
-sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *files,
-                              uint32_t count, sc_rt_data_map *map);
+sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *files, uint32_t count,
+                              sc_rt_data_map *map);
 void sc_rt_data_map_close(sc_rt_data_map *map);
 // NULL when there is none.
 sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key);
 sc_status sc_rt_datum_load(sc_ctx *ctx, sc_rt_datum *datum);
 
-// --- Program -----------------------------------------------------------------------------------------
+// --- Program
+// -----------------------------------------------------------------------------------------
 
 typedef struct sc_rt_pool {
     uint8_t *data;
-    uint64_t bytes;           // the most that any method asks for
+    uint64_t bytes;  // the most that any method asks for
 } sc_rt_pool;
 
 struct sc_rt_program {
@@ -44,20 +46,20 @@ struct sc_rt_program {
     sc_arena arena;
     sc_source *source;
     sc_rt_options options;
-    const uint8_t *flat;      // the verified FlatBuffer
-    uint8_t *flat_owned;      // NULL when it is a view of the source
+    const uint8_t *flat;  // the verified FlatBuffer
+    uint8_t *flat_owned;  // NULL when it is a view of the source
     uint64_t flat_bytes, segment_base, segment_end;
     sc_fb_table root;
     sc_fb_vec plans, segments;
     sc_extent constant_extent, mutable_extent;
     sc_fb_vec constant_offsets, mutable_offsets;
-    bool constants_inline;    // old files keep them in the FlatBuffer
-    const uint8_t *constants; // loaded with the first method
+    bool constants_inline;     // old files keep them in the FlatBuffer
+    const uint8_t *constants;  // loaded with the first method
     uint8_t *constants_owned;
     sc_rt_data_map data_map;
-    sc_rt_pool *pools;        // by memory id, 0 unused
+    sc_rt_pool *pools;  // by memory id, 0 unused
     uint32_t pool_count;
-    sc_rt_method **methods;   // by plan index, NULL until loaded
+    sc_rt_method **methods;  // by plan index, NULL until loaded
 };
 
 static inline sc_fb_table sc_rt_plan(const sc_rt_program *program, uint32_t index) {
@@ -73,40 +75,46 @@ sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *program, uint32_t 
 sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, void *out,
                              size_t bytes);
 
-// --- Method ------------------------------------------------------------------------------------------
+// --- Method
+// ------------------------------------------------------------------------------------------
 
 typedef enum sc_rt_kind {
-    SC_RT_KERNEL, SC_RT_PRIM, SC_RT_JUMP_FALSE, SC_RT_MOVE, SC_RT_FREE,
-    SC_RT_COPY, SC_RT_SKIP  // made by rewriting: the bytes of one tensor into another; nothing
+    SC_RT_KERNEL,
+    SC_RT_PRIM,
+    SC_RT_JUMP_FALSE,
+    SC_RT_MOVE,
+    SC_RT_FREE,
+    SC_RT_COPY,
+    SC_RT_SKIP  // made by rewriting: the bytes of one tensor into another; nothing
 } sc_rt_kind;
 
 typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);
 
 typedef struct sc_rt_instruction {
-    uint8_t kind;             // sc_rt_kind
-    bool is_dynamic;          // shapes and arguments have to be looked at on every run
-    uint32_t index;           // in the file
+    uint8_t kind;     // sc_rt_kind
+    bool is_dynamic;  // shapes and arguments have to be looked at on every run
+    uint32_t index;   // in the file
     union {
         sc_kernel_fn kernel;
         sc_prim_fn prim;
-        uint32_t target;      // JUMP_FALSE: where to go, in this array
+        uint32_t target;  // JUMP_FALSE: where to go, in this array
     };
-    sc_str op_name;           // as the file spells it
-    sc_kernel_call call;      // KERNEL, PRIM
-    uint32_t from, to;        // MOVE, COPY; JUMP_FALSE and FREE use `from`
+    sc_str op_name;       // as the file spells it
+    sc_kernel_call call;  // KERNEL, PRIM
+    uint32_t from, to;    // MOVE, COPY; JUMP_FALSE and FREE use `from`
 } sc_rt_instruction;
 
 // Where a value of the file is kept, and what happens to it.
 typedef struct sc_rt_place {
-    uint32_t memory_id;       // tensors; 0: not planned
+    uint32_t memory_id;  // tensors; 0: not planned
     uint64_t offset, bytes;
-    uint32_t buffer_index;    // initial bytes, 0: none
-    sc_rt_datum *datum;       // initial bytes from a data file
+    uint32_t buffer_index;  // initial bytes, 0: none
+    sc_rt_datum *datum;     // initial bytes from a data file
     bool is_constant;
     bool is_input;
-    bool is_written;          // some instruction writes it
-    bool is_state;            // read before anything writes it: survives from run to run
-    bool is_loose;            // its record changes under way: moved, freed, re-pointed
+    bool is_written;  // some instruction writes it
+    bool is_state;    // read before anything writes it: survives from run to run
+    bool is_loose;    // its record changes under way: moved, freed, re-pointed
 } sc_rt_place;
 
 // A tensor input as it was set, in the method's layout.
@@ -126,7 +134,7 @@ typedef struct sc_rt_folded {
 typedef struct sc_rt_loose {
     uint32_t value;
     sc_evalue initial;
-    sc_tensor tensor;         // without what resizing changes
+    sc_tensor tensor;  // without what resizing changes
 } sc_rt_loose;
 
 struct sc_rt_method {
@@ -142,10 +150,10 @@ struct sc_rt_method {
     sc_rt_staged *staged;
     sc_rt_instruction *code;
     uint32_t code_count;
-    sc_rt_pool *memory;       // by memory id: a pool of the program, or memory of its own
+    sc_rt_pool *memory;  // by memory id: a pool of the program, or memory of its own
     uint32_t memory_count;
-    bool owns_activations;    // memory id 1 is its own, because it keeps state there
-    uint8_t *loose_memory;    // tensors that the file left unplanned
+    bool owns_activations;  // memory id 1 is its own, because it keeps state there
+    uint8_t *loose_memory;  // tensors that the file left unplanned
     uint8_t *stage_memory;
     uint8_t *scratch;
     sc_rt_folded *folded;
@@ -161,8 +169,8 @@ sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *method);
 void sc_rt_memory_free(sc_rt_method *method);
 sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *program);
 sc_status sc_rt_pools_reset(sc_ctx *ctx, sc_rt_program *program);
-// bind.c: instructions to calls. First names, indexes and kinds; then, with memory in place, shapes,
-// overlaps and scratch: everything that can be known before running is checked here.
+// bind.c: instructions to calls. First names, indexes and kinds; then, with memory in place,
+// shapes, overlaps and scratch: everything that can be known before running is checked here.
 sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *method);
 sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *method);
 // usage.c: who writes what, what is state, which calls need a look on every run.

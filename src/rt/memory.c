@@ -1,8 +1,8 @@
 // Where tensors live. Planned memory comes in numbered pools. Pool 1 holds what a run computes: all
-// methods share it, except that a method with state in it gets one of its own. Higher pools hold what
-// methods share on purpose (one KV cache for prefill and decode): one per program, made with the
-// first method that needs it and set to its initial contents for all of them at once.
-// Nothing relies on fresh memory being zero; state is zeroed or loaded explicitly.
+// methods share it, except that a method with state in it gets one of its own. Higher pools hold
+// what methods share on purpose (one KV cache for prefill and decode): one per program, made with
+// the first method that needs it and set to its initial contents for all of them at once. Nothing
+// relies on fresh memory being zero; state is zeroed or loaded explicitly.
 #include "rt/internal.h"
 
 enum { ACTIVATIONS = 1 };
@@ -14,8 +14,10 @@ static sc_status bad(sc_ctx *ctx, const sc_rt_method *m, const char *what) {
 
 static sc_status allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t **out) {
     if (bytes > ctx->limits.planned_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "%s would take %llu bytes, the limit "
-                       "planned_bytes_max is %llu", what, (unsigned long long)bytes,
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL,
+                       "%s would take %llu bytes, the limit "
+                       "planned_bytes_max is %llu",
+                       what, (unsigned long long)bytes,
                        (unsigned long long)ctx->limits.planned_bytes_max);
     *out = sc_try_alloc(bytes ? bytes : 1);
     if (!*out)
@@ -24,7 +26,8 @@ static sc_status allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t
     return SC_OK;
 }
 
-// --- pools -------------------------------------------------------------------------------------------
+// --- pools
+// -------------------------------------------------------------------------------------------
 
 sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *p) {
     for (uint32_t i = 0; i < p->plans.count; i++) {
@@ -50,13 +53,11 @@ static sc_status load_plan_state(sc_ctx *ctx, sc_rt_program *p, sc_fb_table plan
     sc_fb_vec values = sc_pte_ExecutionPlan_values(plan);
     for (uint32_t i = 0; i < values.count; i++) {
         sc_fb_table entry = sc_fb_vec_table(values, i);
-        if (sc_pte_EValue_val_type(entry) != SC_PTE_KernelTypes_Tensor)
-            continue;
+        if (sc_pte_EValue_val_type(entry) != SC_PTE_KernelTypes_Tensor) continue;
         sc_fb_table tensor = sc_pte_EValue_val(entry);
         sc_fb_table alloc = sc_pte_Tensor_allocation_info(tensor);
         uint32_t index = sc_pte_Tensor_data_buffer_idx(tensor);
-        if (!alloc.at || !index || sc_pte_AllocationDetails_memory_id(alloc) != id)
-            continue;
+        if (!alloc.at || !index || sc_pte_AllocationDetails_memory_id(alloc) != id) continue;
         uint64_t offset = sc_pte_AllocationDetails_memory_offset_low(alloc) |
                           (uint64_t)sc_pte_AllocationDetails_memory_offset_high(alloc) << 32;
         int8_t dtype = sc_pte_Tensor_scalar_type(tensor);
@@ -75,8 +76,7 @@ static sc_status load_plan_state(sc_ctx *ctx, sc_rt_program *p, sc_fb_table plan
 }
 
 static sc_status reset_pool(sc_ctx *ctx, sc_rt_program *p, uint32_t id) {
-    if (p->pools[id].bytes)
-        memset(p->pools[id].data, 0, (size_t)p->pools[id].bytes);
+    if (p->pools[id].bytes) memset(p->pools[id].data, 0, (size_t)p->pools[id].bytes);
     for (uint32_t i = 0; i < p->plans.count; i++)
         SC_TRY(load_plan_state(ctx, p, sc_rt_plan(p, i), id));
     return SC_OK;
@@ -84,15 +84,13 @@ static sc_status reset_pool(sc_ctx *ctx, sc_rt_program *p, uint32_t id) {
 
 sc_status sc_rt_pools_reset(sc_ctx *ctx, sc_rt_program *p) {
     for (uint32_t id = ACTIVATIONS + 1; id < p->pool_count; id++) {
-        if (p->pools[id].data)
-            SC_TRY(reset_pool(ctx, p, id));
+        if (p->pools[id].data) SC_TRY(reset_pool(ctx, p, id));
     }
     return SC_OK;
 }
 
 static sc_status need_pool(sc_ctx *ctx, sc_rt_program *p, uint32_t id) {
-    if (p->pools[id].data)
-        return SC_OK;
+    if (p->pools[id].data) return SC_OK;
     SC_TRY(allocate(ctx, p->pools[id].bytes, "the planned memory", &p->pools[id].data));
     return id > ACTIVATIONS ? reset_pool(ctx, p, id) : SC_OK;
 }
@@ -107,9 +105,8 @@ static sc_status bind_pools(sc_ctx *ctx, sc_rt_method *m) {
         uint64_t end;
         if (place->memory_id >= sizes.count && place->memory_id)
             return bad(ctx, m, "a tensor names planned memory that does not exist");
-        if (place->memory_id &&
-            (!sc_add_u64(place->offset, place->bytes, &end) ||
-             end > (uint64_t)sc_fb_vec_i64(sizes, place->memory_id)))
+        if (place->memory_id && (!sc_add_u64(place->offset, place->bytes, &end) ||
+                                 end > (uint64_t)sc_fb_vec_i64(sizes, place->memory_id)))
             return bad(ctx, m, "a tensor lies outside its planned memory");
         m->owns_activations |= place->is_state && place->memory_id == ACTIVATIONS;
     }
@@ -125,9 +122,11 @@ static sc_status bind_pools(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// --- tensors -----------------------------------------------------------------------------------------
+// --- tensors
+// -----------------------------------------------------------------------------------------
 
-static uint8_t nothing[64] __attribute__((aligned(64)));  // where empty tensors point; never written
+static uint8_t nothing[64]
+    __attribute__((aligned(64)));  // where empty tensors point; never written
 
 static sc_status bind_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index) {
     sc_rt_place *place = &m->places[index];
@@ -137,8 +136,7 @@ static sc_status bind_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index) {
         t->data = place->bytes ? m->memory[place->memory_id].data + place->offset : nothing;
         return SC_OK;
     }
-    if (!place->is_constant)
-        return SC_OK;
+    if (!place->is_constant) return SC_OK;
     if (place->datum) {
         SC_TRY(sc_rt_datum_load(ctx, place->datum));
         bytes = place->datum->bytes;
@@ -160,15 +158,13 @@ static sc_status bind_unplanned(sc_ctx *ctx, sc_rt_method *m) {
             const sc_rt_place *place = &m->places[i];
             if (m->values[i].tag != SC_EVALUE_TENSOR || place->memory_id || place->is_constant)
                 continue;
-            if (pass)
-                m->values[i].tensor->data = place->bytes ? m->loose_memory + at : nothing;
+            if (pass) m->values[i].tensor->data = place->bytes ? m->loose_memory + at : nothing;
             if (!sc_add_u64(at, place->bytes, &at) || at > UINT64_MAX - 64)
                 return bad(ctx, m, "its tensors are too large");
             at = sc_align_up(at, 64);
         }
         total = at;
-        if (!pass && total)
-            SC_TRY(allocate(ctx, total, "unplanned tensors", &m->loose_memory));
+        if (!pass && total) SC_TRY(allocate(ctx, total, "unplanned tensors", &m->loose_memory));
     }
     return SC_OK;
 }
@@ -179,17 +175,14 @@ static sc_status bind_staging(sc_ctx *ctx, sc_rt_method *m) {
     for (int pass = 0; pass < 2; pass++) {
         uint64_t at = 0;
         for (uint32_t i = 0; i < m->input_count; i++) {
-            if (m->values[m->inputs[i]].tag != SC_EVALUE_TENSOR)
-                continue;
-            if (pass)
-                m->staged[i].bytes = m->stage_memory + at;
+            if (m->values[m->inputs[i]].tag != SC_EVALUE_TENSOR) continue;
+            if (pass) m->staged[i].bytes = m->stage_memory + at;
             if (!sc_add_u64(at, m->places[m->inputs[i]].bytes, &at) || at > UINT64_MAX - 64)
                 return bad(ctx, m, "its inputs are too large");
             at = sc_align_up(at, 64);
         }
         total = at;
-        if (!pass)
-            SC_TRY(allocate(ctx, total, "the inputs", &m->stage_memory));
+        if (!pass) SC_TRY(allocate(ctx, total, "the inputs", &m->stage_memory));
     }
     return SC_OK;
 }
@@ -197,17 +190,14 @@ static sc_status bind_staging(sc_ctx *ctx, sc_rt_method *m) {
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
     for (uint32_t i = 0; i < m->value_count; i++) {
         const sc_rt_place *place = &m->places[i];
-        if (!place->is_state || place->memory_id != ACTIVATIONS || !place->bytes)
-            continue;
+        if (!place->is_state || place->memory_id != ACTIVATIONS || !place->bytes) continue;
         uint8_t *data = m->memory[ACTIVATIONS].data + place->offset;
-        if (!place->buffer_index && !place->datum)
-            memset(data, 0, (size_t)place->bytes);
+        if (!place->buffer_index && !place->datum) memset(data, 0, (size_t)place->bytes);
     }
     // Loaded bytes after zeroed ones: a view of a loaded state may have looked uninitialised.
     for (uint32_t i = 0; i < m->value_count; i++) {
         const sc_rt_place *place = &m->places[i];
-        if (!place->memory_id || !place->bytes)
-            continue;
+        if (!place->memory_id || !place->bytes) continue;
         uint8_t *data = m->memory[place->memory_id].data + place->offset;
         if (place->datum) {
             SC_TRY(sc_rt_datum_load(ctx, place->datum));
@@ -224,26 +214,22 @@ sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *m) {
     SC_TRY(sc_rt_constants_load(ctx, m->program));
     SC_TRY(bind_pools(ctx, m));
     for (uint32_t i = 0; i < m->value_count; i++) {
-        if (m->values[i].tag == SC_EVALUE_TENSOR)
-            SC_TRY(bind_tensor(ctx, m, i));
+        if (m->values[i].tag == SC_EVALUE_TENSOR) SC_TRY(bind_tensor(ctx, m, i));
     }
     SC_TRY(bind_unplanned(ctx, m));
     SC_TRY(bind_staging(ctx, m));
     for (uint32_t i = 0; i < m->loose_count; i++) {
         sc_rt_loose *loose = &m->loose[i];
         loose->initial = m->values[loose->value];
-        if (loose->initial.tag == SC_EVALUE_TENSOR)
-            loose->tensor = *loose->initial.tensor;
+        if (loose->initial.tag == SC_EVALUE_TENSOR) loose->tensor = *loose->initial.tensor;
     }
     return sc_rt_memory_reset(ctx, m);
 }
 
 void sc_rt_memory_free(sc_rt_method *m) {
-    if (m->owns_activations && m->memory)
-        sc_free(m->memory[ACTIVATIONS].data);
+    if (m->owns_activations && m->memory) sc_free(m->memory[ACTIVATIONS].data);
     sc_free(m->loose_memory);
     sc_free(m->stage_memory);
     sc_free(m->scratch);
-    for (sc_rt_folded *folded = m->folded; folded; folded = folded->next)
-        sc_free(folded->memory);
+    for (sc_rt_folded *folded = m->folded; folded; folded = folded->next) sc_free(folded->memory);
 }

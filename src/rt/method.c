@@ -4,7 +4,8 @@
 
 #include "rt/optimize.h"
 
-// --- loading ---------------------------------------------------------------------------------------------
+// --- loading
+// ---------------------------------------------------------------------------------------------
 
 static sc_status read_indexes(sc_ctx *ctx, sc_rt_method *m, sc_fb_vec list, const char *what,
                               uint32_t **out, uint32_t *count) {
@@ -33,7 +34,8 @@ static sc_status check_inputs(sc_ctx *ctx, sc_rt_method *m) {
                            SC_STR_ARG(m->name));
         if (tag > SC_EVALUE_TENSOR || m->places[m->inputs[i]].is_constant)
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                           "input %u of method '" SC_STR_FMT "' is of a kind that inputs cannot have",
+                           "input %u of method '" SC_STR_FMT
+                           "' is of a kind that inputs cannot have",
                            i, SC_STR_ARG(m->name));
     }
     return SC_OK;
@@ -70,12 +72,13 @@ sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *p, sc_str name, sc_rt_me
     while (index < p->plans.count && !sc_str_equal(sc_rt_program_method_name(p, index), name))
         index++;
     *out = NULL;
-    if (index == p->plans.count)
-        return unknown_method(ctx, p, name);
+    if (index == p->plans.count) return unknown_method(ctx, p, name);
     if (!p->methods[index]) {
         const sc_where outer = ctx->where;
         sc_rt_method *m = sc_new(&p->arena, sc_rt_method);
-        *m = (sc_rt_method){.program = p, .plan = sc_rt_plan(p, index), .plan_index = index,
+        *m = (sc_rt_method){.program = p,
+                            .plan = sc_rt_plan(p, index),
+                            .plan_index = index,
                             .name = sc_rt_program_method_name(p, index)};
         ctx->where.method = m->name;
         sc_status status = load(ctx, m);
@@ -93,13 +96,13 @@ sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *p, sc_str name, sc_rt_me
 sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *p) {
     SC_TRY(sc_rt_pools_reset(ctx, p));
     for (uint32_t i = 0; i < p->plans.count; i++) {
-        if (p->methods[i])
-            SC_TRY(sc_rt_memory_reset(ctx, p->methods[i]));
+        if (p->methods[i]) SC_TRY(sc_rt_memory_reset(ctx, p->methods[i]));
     }
     return SC_OK;
 }
 
-// --- values in and out -----------------------------------------------------------------------------------
+// --- values in and out
+// -----------------------------------------------------------------------------------
 
 uint32_t sc_rt_method_input_count(const sc_rt_method *m) { return m->input_count; }
 uint32_t sc_rt_method_output_count(const sc_rt_method *m) { return m->output_count; }
@@ -111,11 +114,13 @@ const sc_evalue *sc_rt_method_output(const sc_rt_method *m, uint32_t index) {
 }
 
 static const char *tag_name(uint8_t tag) {
-    static const char *const names[] = {"none", "an int", "a float", "a bool", "a string", "a tensor"};
+    static const char *const names[] = {"none",   "an int",   "a float",
+                                        "a bool", "a string", "a tensor"};
     return tag < SC_COUNT_OF(names) ? names[tag] : "a list";
 }
 
-static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index, const sc_rt_input *value) {
+static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
+                            const sc_rt_input *value) {
     const uint32_t at = m->inputs[index];
     sc_tensor *t = m->values[at].tensor;
     sc_rt_staged *staged = &m->staged[index];
@@ -125,8 +130,8 @@ static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index, const 
     if (value->rank != t->rank)
         return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u has rank %u, the method takes rank %u",
                        index, value->rank, t->rank);
-    sc_fb_table declared = sc_pte_EValue_val(
-        sc_fb_vec_table(sc_pte_ExecutionPlan_values(m->plan), at));
+    sc_fb_table declared =
+        sc_pte_EValue_val(sc_fb_vec_table(sc_pte_ExecutionPlan_values(m->plan), at));
     sc_fb_vec bounds = sc_pte_Tensor_sizes(declared);
     for (uint32_t d = 0; d < t->rank; d++) {
         int64_t bound = sc_fb_vec_i32(bounds, d), size = value->sizes[d];
@@ -146,10 +151,8 @@ static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index, const 
 }
 
 static bool near(double a, double b) {
-    if (a != a || b != b)
-        return a != a && b != b;
-    if (isinf(a) || isinf(b))
-        return a == b;
+    if (a != a || b != b) return a != a && b != b;
+    if (isinf(a) || isinf(b)) return a == b;
     return fabs(a - b) <= 1e-4 + 1e-5 * fabs(b);
 }
 

@@ -1,28 +1,25 @@
 #include "rt/optimize.h"
 
-enum { SCAN_MAX = 1024 };                 // instructions that one lifetime check looks at
+enum { SCAN_MAX = 1024 };                         // instructions that one lifetime check looks at
 static const uint64_t view_work_max = 50u << 20;  // view values times values
 
 uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value) {
     return (uint32_t)(value - m->values);
 }
 
-// --- who reads and writes ------------------------------------------------------------------------------
+// --- who reads and writes
+// ------------------------------------------------------------------------------
 
 static void visit_value(sc_evalue *value, sc_rt_visit visit, void *user) {
-    if (value->tag == SC_EVALUE_TENSOR)
-        visit(user, value);
-    if (value->tag != SC_EVALUE_TENSOR_LIST && value->tag != SC_EVALUE_OPTIONAL_TENSOR_LIST)
-        return;
+    if (value->tag == SC_EVALUE_TENSOR) visit(user, value);
+    if (value->tag != SC_EVALUE_TENSOR_LIST && value->tag != SC_EVALUE_OPTIONAL_TENSOR_LIST) return;
     for (uint32_t i = 0; i < value->count; i++) {
-        if (value->tensors[i])
-            visit(user, value->tensors[i]);
+        if (value->tensors[i]) visit(user, value->tensors[i]);
     }
 }
 
 static uint32_t input_count(const sc_rt_instruction *in) {
-    if (in->kind == SC_RT_PRIM)
-        return in->call.arg_count - !sc_op_has(in->call.op, SC_MUTATES);
+    if (in->kind == SC_RT_PRIM) return in->call.arg_count - !sc_op_has(in->call.op, SC_MUTATES);
     return sc_rt_kept_inputs(in->call.op);
 }
 
@@ -36,10 +33,8 @@ void sc_rt_each_read(const sc_rt_instruction *in, sc_rt_visit visit, void *user)
 }
 
 void sc_rt_each_write(const sc_rt_instruction *in, sc_rt_visit visit, void *user) {
-    if (!is_call(in))
-        return;
-    if (sc_op_has(in->call.op, SC_MUTATES))
-        visit_value(in->call.args[0], visit, user);
+    if (!is_call(in)) return;
+    if (sc_op_has(in->call.op, SC_MUTATES)) visit_value(in->call.args[0], visit, user);
     for (uint32_t i = input_count(in); i < in->call.arg_count; i++)
         visit_value(in->call.args[i], visit, user);
 }
@@ -52,20 +47,19 @@ typedef struct counting {
 static void count_read(void *user, sc_evalue *value) {
     const counting *c = user;
     sc_rt_use *use = &c->o->uses[sc_rt_value_index(c->o->m, value)];
-    if (use->reads++ == 0)
-        use->first_read = c->at;
+    if (use->reads++ == 0) use->first_read = c->at;
     use->last_read = c->at;
 }
 
 static void count_write(void *user, sc_evalue *value) {
     const counting *c = user;
     sc_rt_use *use = &c->o->uses[sc_rt_value_index(c->o->m, value)];
-    if (use->writes++ == 0)
-        use->first_write = c->at;
+    if (use->writes++ == 0) use->first_write = c->at;
     use->last_write = c->at;
 }
 
-// --- views -----------------------------------------------------------------------------------------------
+// --- views
+// -----------------------------------------------------------------------------------------------
 
 bool sc_rt_overlaps(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
@@ -92,11 +86,9 @@ static void attach_view(sc_rt_optimizer *o, uint32_t view) {
             o->uses[i].first_write >= first || place->offset >= at->offset + at->bytes ||
             at->offset >= place->offset + place->bytes)
             continue;
-        if (best == UINT32_MAX || o->uses[i].first_write >= o->uses[best].first_write)
-            best = i;
+        if (best == UINT32_MAX || o->uses[i].first_write >= o->uses[best].first_write) best = i;
     }
-    if (best == UINT32_MAX)
-        return;  // of an input or of state
+    if (best == UINT32_MAX) return;  // of an input or of state
     o->uses[best].has_view = true;
     o->uses[best].is_output |= use->is_output;
     if (use->reads && use->last_read > o->uses[best].last_read)
@@ -112,20 +104,17 @@ static bool find_uses(sc_rt_optimizer *o) {
         sc_rt_each_read(&m->code[i], count_read, &c);
         sc_rt_each_write(&m->code[i], count_write, &c);
     }
-    for (uint32_t i = 0; i < m->output_count; i++)
-        o->uses[m->outputs[i]].is_output = true;
-    for (uint32_t i = 0; i < m->value_count; i++)
-        views += is_view(o, i);
-    if (views * m->value_count > view_work_max)
-        return false;
+    for (uint32_t i = 0; i < m->output_count; i++) o->uses[m->outputs[i]].is_output = true;
+    for (uint32_t i = 0; i < m->value_count; i++) views += is_view(o, i);
+    if (views * m->value_count > view_work_max) return false;
     for (uint32_t i = 0; i < m->value_count; i++) {
-        if (is_view(o, i))
-            attach_view(o, i);
+        if (is_view(o, i)) attach_view(o, i);
     }
     return true;
 }
 
-// --- questions that rewrites ask ---------------------------------------------------------------------------
+// --- questions that rewrites ask
+// ---------------------------------------------------------------------------
 
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value) {
     const uint32_t index = sc_rt_value_index(o->m, value);
@@ -159,8 +148,7 @@ bool sc_rt_is_quiet(const sc_rt_optimizer *o, const void *data, uint64_t bytes, 
 
 static bool is_straight(const sc_rt_method *m) {
     for (uint32_t i = 0; i < m->code_count; i++) {
-        if (m->code[i].kind != SC_RT_KERNEL && m->code[i].kind != SC_RT_PRIM)
-            return false;
+        if (m->code[i].kind != SC_RT_KERNEL && m->code[i].kind != SC_RT_PRIM) return false;
     }
     return true;
 }
@@ -168,16 +156,14 @@ static bool is_straight(const sc_rt_method *m) {
 static void drop_skipped(sc_rt_method *m) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < m->code_count; i++) {
-        if (m->code[i].kind != SC_RT_SKIP)
-            m->code[kept++] = m->code[i];
+        if (m->code[i].kind != SC_RT_SKIP) m->code[kept++] = m->code[i];
     }
     m->code_count = kept;
 }
 
 sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
     sc_rt_optimizer o = {.ctx = ctx, .m = m};
-    if (!is_straight(m) || !find_uses(&o))
-        return SC_OK;
+    if (!is_straight(m) || !find_uses(&o)) return SC_OK;
     SC_TRY(sc_rt_fold_constants(&o));
     SC_TRY(sc_rt_elide_copies(&o));
     SC_TRY(sc_rt_fuse(&o));

@@ -11,13 +11,13 @@ typedef struct sc_rt_use {
     uint32_t writes, first_write, last_write;
     uint32_t reads, first_read, last_read;  // by instructions; views of it count for last_read
     bool is_output;
-    bool has_view;     // another value shows the same memory
+    bool has_view;  // another value shows the same memory
 } sc_rt_use;
 
 typedef struct sc_rt_optimizer {
     sc_ctx *ctx;
     sc_rt_method *m;
-    sc_rt_use *uses;   // by value
+    sc_rt_use *uses;  // by value
 } sc_rt_optimizer;
 
 // Runs every rewrite; a no-op for methods with control flow.
@@ -33,8 +33,8 @@ uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value);
 typedef void (*sc_rt_visit)(void *user, sc_evalue *tensor);
 void sc_rt_each_read(const sc_rt_instruction *in, sc_rt_visit visit, void *user);
 void sc_rt_each_write(const sc_rt_instruction *in, sc_rt_visit visit, void *user);
-// The use record of a value when it is an ordinary computed tensor (one writer, no views, not state,
-// input or constant), else NULL.
+// The use record of a value when it is an ordinary computed tensor (one writer, no views, not
+// state, input or constant), else NULL.
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value);
 // Does no instruction in (from, to] write into this memory? False when that is too long to check.
 bool sc_rt_is_quiet(const sc_rt_optimizer *o, const void *data, uint64_t bytes, uint32_t from,

@@ -11,12 +11,15 @@ static sc_status wrong_kind(const sc_kernel_call *c) {
                    c->op->out_name);
 }
 
-// --- numbers -----------------------------------------------------------------------------------------
+// --- numbers
+// -----------------------------------------------------------------------------------------
 
 static bool is_number(const sc_evalue *v) {
     return v->tag == SC_EVALUE_INT || v->tag == SC_EVALUE_DOUBLE;
 }
-static double as_double(const sc_evalue *v) { return v->tag == SC_EVALUE_INT ? (double)v->i : v->d; }
+static double as_double(const sc_evalue *v) {
+    return v->tag == SC_EVALUE_INT ? (double)v->i : v->d;
+}
 
 static sc_status give_int(const sc_kernel_call *c, int64_t i) {
     sc_evalue *out = c->args[c->arg_count - 1];
@@ -42,29 +45,27 @@ static sc_status zero_division(const sc_kernel_call *c) {
 }
 
 // Integers wrap.
-#define ARITHMETIC(name, sign)                                                       \
-    static sc_status name(const sc_kernel_call *c) {                                 \
-        const sc_evalue *a = c->args[0], *b = c->args[1];                            \
-        if (!is_number(a) || !is_number(b))                                          \
-            return wrong_kind(c);                                                    \
-        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)                      \
-            return give_int(c, (int64_t)((uint64_t)a->i sign (uint64_t)b->i));       \
-        return give_double(c, as_double(a) sign as_double(b));                       \
+#define ARITHMETIC(name, sign)                                                 \
+    static sc_status name(const sc_kernel_call *c) {                           \
+        const sc_evalue *a = c->args[0], *b = c->args[1];                      \
+        if (!is_number(a) || !is_number(b)) return wrong_kind(c);              \
+        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)                \
+            return give_int(c, (int64_t)((uint64_t)a->i sign(uint64_t) b->i)); \
+        return give_double(c, as_double(a) sign as_double(b));                 \
     }
 ARITHMETIC(prim_add, +)
 ARITHMETIC(prim_sub, -)
 ARITHMETIC(prim_mul, *)
 
-#define COMPARE(name, sign)                                                          \
-    static sc_status name(const sc_kernel_call *c) {                                 \
-        const sc_evalue *a = c->args[0], *b = c->args[1];                            \
-        if (a->tag == SC_EVALUE_BOOL && b->tag == SC_EVALUE_BOOL)                    \
-            return give_bool(c, a->b sign b->b);                                     \
-        if (!is_number(a) || !is_number(b))                                          \
-            return wrong_kind(c);                                                    \
-        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)                      \
-            return give_bool(c, a->i sign b->i);                                     \
-        return give_bool(c, as_double(a) sign as_double(b));                         \
+#define COMPARE(name, sign)                                       \
+    static sc_status name(const sc_kernel_call *c) {              \
+        const sc_evalue *a = c->args[0], *b = c->args[1];         \
+        if (a->tag == SC_EVALUE_BOOL && b->tag == SC_EVALUE_BOOL) \
+            return give_bool(c, a->b sign b->b);                  \
+        if (!is_number(a) || !is_number(b)) return wrong_kind(c); \
+        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)   \
+            return give_bool(c, a->i sign b->i);                  \
+        return give_bool(c, as_double(a) sign as_double(b));      \
     }
 COMPARE(prim_eq, ==)
 COMPARE(prim_lt, <)
@@ -74,96 +75,77 @@ COMPARE(prim_ge, >=)
 
 static sc_status prim_floordiv(const sc_kernel_call *c) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
-    if (!is_number(a) || !is_number(b))
-        return wrong_kind(c);
+    if (!is_number(a) || !is_number(b)) return wrong_kind(c);
     if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT)
         return give_double(c, floor(as_double(a) / as_double(b)));
-    if (b->i == 0)
-        return zero_division(c);
-    if (b->i == -1)
-        return give_int(c, (int64_t)(0 - (uint64_t)a->i));
+    if (b->i == 0) return zero_division(c);
+    if (b->i == -1) return give_int(c, (int64_t)(0 - (uint64_t)a->i));
     int64_t quotient = a->i / b->i;
-    if (a->i % b->i != 0 && (a->i < 0) != (b->i < 0))
-        quotient--;
+    if (a->i % b->i != 0 && (a->i < 0) != (b->i < 0)) quotient--;
     return give_int(c, quotient);
 }
 
 static sc_status prim_truediv(const sc_kernel_call *c) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
-    if (!is_number(a) || !is_number(b))
-        return wrong_kind(c);
+    if (!is_number(a) || !is_number(b)) return wrong_kind(c);
     return give_double(c, as_double(a) / as_double(b));
 }
 
 // C's truncating division and remainder, as the official runtime has them.
 static sc_status prim_floordiv_int(const sc_kernel_call *c) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
-    if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT)
-        return wrong_kind(c);
-    if (b->i == 0)
-        return zero_division(c);
+    if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT) return wrong_kind(c);
+    if (b->i == 0) return zero_division(c);
     return give_int(c, b->i == -1 ? (int64_t)(0 - (uint64_t)a->i) : a->i / b->i);
 }
 static sc_status prim_mod(const sc_kernel_call *c) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
-    if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT)
-        return wrong_kind(c);
-    if (b->i == 0)
-        return zero_division(c);
+    if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT) return wrong_kind(c);
+    if (b->i == 0) return zero_division(c);
     return give_int(c, b->i == -1 ? 0 : a->i % b->i);
 }
 
 static sc_status prim_neg(const sc_kernel_call *c) {
     const sc_evalue *a = c->args[0];
-    if (!is_number(a))
-        return wrong_kind(c);
-    if (a->tag == SC_EVALUE_INT)
-        return give_int(c, (int64_t)(0 - (uint64_t)a->i));
+    if (!is_number(a)) return wrong_kind(c);
+    if (a->tag == SC_EVALUE_INT) return give_int(c, (int64_t)(0 - (uint64_t)a->i));
     return give_double(c, -a->d);
 }
 
-#define ROUND(name, function)                                                        \
-    static sc_status name(const sc_kernel_call *c) {                                 \
-        const sc_evalue *a = c->args[0];                                             \
-        if (a->tag == SC_EVALUE_INT)                                                 \
-            return give_int(c, a->i);                                                \
-        if (a->tag != SC_EVALUE_DOUBLE)                                              \
-            return wrong_kind(c);                                                    \
-        return give_int(c, sc_f64_to_i64(function(a->d)));                           \
+#define ROUND(name, function)                                  \
+    static sc_status name(const sc_kernel_call *c) {           \
+        const sc_evalue *a = c->args[0];                       \
+        if (a->tag == SC_EVALUE_INT) return give_int(c, a->i); \
+        if (a->tag != SC_EVALUE_DOUBLE) return wrong_kind(c);  \
+        return give_int(c, sc_f64_to_i64(function(a->d)));     \
     }
 ROUND(prim_ceil, ceil)
 ROUND(prim_trunc, trunc)
 ROUND(prim_round, nearbyint)
 
 static sc_status prim_sym_int(const sc_kernel_call *c) {
-    if (c->args[0]->tag == SC_EVALUE_BOOL)
-        return give_int(c, c->args[0]->b);
+    if (c->args[0]->tag == SC_EVALUE_BOOL) return give_int(c, c->args[0]->b);
     return prim_trunc(c);
 }
 static sc_status prim_sym_float(const sc_kernel_call *c) {
-    if (!is_number(c->args[0]))
-        return wrong_kind(c);
+    if (!is_number(c->args[0])) return wrong_kind(c);
     return give_double(c, as_double(c->args[0]));
 }
 static sc_status prim_sym_not(const sc_kernel_call *c) {
-    if (c->args[0]->tag != SC_EVALUE_BOOL)
-        return wrong_kind(c);
+    if (c->args[0]->tag != SC_EVALUE_BOOL) return wrong_kind(c);
     return give_bool(c, !c->args[0]->b);
 }
 static sc_status prim_sym_ite(const sc_kernel_call *c) {
-    if (c->args[0]->tag != SC_EVALUE_BOOL)
-        return wrong_kind(c);
+    if (c->args[0]->tag != SC_EVALUE_BOOL) return wrong_kind(c);
     const sc_evalue *pick = c->args[0]->b ? c->args[1] : c->args[2];
-    if (!is_number(pick) && pick->tag != SC_EVALUE_BOOL)
-        return wrong_kind(c);
+    if (!is_number(pick) && pick->tag != SC_EVALUE_BOOL) return wrong_kind(c);
     *c->args[3] = *pick;
     return SC_OK;
 }
 
 static sc_status extreme(const sc_kernel_call *c, bool want_max) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
-    if (!is_number(a) || !is_number(b))
-        return wrong_kind(c);
+    if (!is_number(a) || !is_number(b)) return wrong_kind(c);
     if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)
         return give_int(c, want_max ? sc_max_i64(a->i, b->i) : sc_min_i64(a->i, b->i));
     double x = as_double(a), y = as_double(b);
@@ -172,12 +154,12 @@ static sc_status extreme(const sc_kernel_call *c, bool want_max) {
 static sc_status prim_max(const sc_kernel_call *c) { return extreme(c, true); }
 static sc_status prim_min(const sc_kernel_call *c) { return extreme(c, false); }
 
-// --- tensors -----------------------------------------------------------------------------------------
+// --- tensors
+// -----------------------------------------------------------------------------------------
 
 static sc_status prim_sym_size(const sc_kernel_call *c) {
     const sc_evalue *self = c->args[0], *dim = c->args[1];
-    if (self->tag != SC_EVALUE_TENSOR || dim->tag != SC_EVALUE_INT)
-        return wrong_kind(c);
+    if (self->tag != SC_EVALUE_TENSOR || dim->tag != SC_EVALUE_INT) return wrong_kind(c);
     int64_t rank = self->tensor->rank, at = dim->i < 0 ? dim->i + rank : dim->i;
     if (at < 0 || at >= rank)
         return sc_fail(c->ctx, SC_ERR_ARGUMENT, NULL, "dimension %lld of a tensor of rank %lld",
@@ -186,15 +168,13 @@ static sc_status prim_sym_size(const sc_kernel_call *c) {
 }
 
 static sc_status prim_sym_numel(const sc_kernel_call *c) {
-    if (c->args[0]->tag != SC_EVALUE_TENSOR)
-        return wrong_kind(c);
+    if (c->args[0]->tag != SC_EVALUE_TENSOR) return wrong_kind(c);
     return give_int(c, c->args[0]->tensor->numel);
 }
 
 static sc_status prim_local_scalar(const sc_kernel_call *c) {
     const sc_evalue *self = c->args[0];
-    if (self->tag != SC_EVALUE_TENSOR)
-        return wrong_kind(c);
+    if (self->tag != SC_EVALUE_TENSOR) return wrong_kind(c);
     const sc_tensor *t = self->tensor;
     if (t->numel != 1)
         return sc_fail(c->ctx, SC_ERR_SHAPE, NULL, "item() of a tensor with %lld elements",
@@ -224,8 +204,7 @@ static sc_status prim_et_view(const sc_kernel_call *c) {
     const sc_tensor *self = c->args[0]->tensor;
     sc_tensor *out = c->args[2]->tensor;
     int64_t sizes[SC_RANK_MAX], known = 1, free_dim = -1;
-    if (list->count > SC_RANK_MAX || self->dtype != out->dtype)
-        return wrong_kind(c);
+    if (list->count > SC_RANK_MAX || self->dtype != out->dtype) return wrong_kind(c);
     for (uint32_t d = 0; d < list->count; d++) {
         sizes[d] = list->ints[d]->i;
         if (sizes[d] == -1 && free_dim < 0)
@@ -233,8 +212,7 @@ static sc_status prim_et_view(const sc_kernel_call *c) {
         else if (sizes[d] < 0 || !sc_mul_i64(known, sizes[d], &known))
             return sc_fail(c->ctx, SC_ERR_SHAPE, NULL, "a view with a negative or huge size");
     }
-    if (free_dim >= 0)
-        sizes[free_dim] = known ? self->numel / known : 0;
+    if (free_dim >= 0) sizes[free_dim] = known ? self->numel / known : 0;
     if (free_dim >= 0 ? known * sizes[free_dim] != self->numel : known != self->numel)
         return sc_fail(c->ctx, SC_ERR_SHAPE, NULL,
                        "a view of %lld elements does not hold those of its tensor (%lld)",
@@ -264,15 +242,16 @@ static sc_status prim_copy_index(const sc_kernel_call *c) {
     sizes[0] = index + 1;
     memcpy(sizes + 1, from->sizes, from->rank * sizeof *sizes);
     SC_TRY(sc_rt_tensor_resize(c->ctx, to, sizes, to->rank));
-    if (!sc_tensor_is_contiguous(to))
-        return wrong_kind(c);
+    if (!sc_tensor_is_contiguous(to)) return wrong_kind(c);
     size_t bytes = (size_t)sc_rt_tensor_bytes(from);
-    if (bytes)
-        memmove((uint8_t *)to->data + (size_t)index * bytes, from->data, bytes);
+    if (bytes) memmove((uint8_t *)to->data + (size_t)index * bytes, from->data, bytes);
     return SC_OK;
 }
 
-static const struct { uint16_t op; sc_prim_fn run; } prims[] = {
+static const struct {
+    uint16_t op;
+    sc_prim_fn run;
+} prims[] = {
     {SC_OP_sym_size_int, prim_sym_size},
     {SC_OP_sym_numel, prim_sym_numel},
     {SC_OP__local_scalar_dense, prim_local_scalar},
@@ -305,8 +284,7 @@ static const struct { uint16_t op; sc_prim_fn run; } prims[] = {
 
 sc_prim_fn sc_rt_prim(const sc_op *op) {
     for (size_t i = 0; i < SC_COUNT_OF(prims); i++) {
-        if (prims[i].op == op->id)
-            return prims[i].run;
+        if (prims[i].op == op->id) return prims[i].run;
     }
     return NULL;
 }

@@ -3,8 +3,9 @@
 // the file; what values and instructions mean is checked when a method is loaded.
 //
 // Layout (little-endian): u32 root, "ET12", then in newer files at 8 "eh00", u32 header bytes,
-// u64 bytes of the FlatBuffer part, u64 file offset of the first segment (0: none), u64 bytes of all
-// segments (when the header has 32 bytes or more). Without a header the whole file is the FlatBuffer.
+// u64 bytes of the FlatBuffer part, u64 file offset of the first segment (0: none), u64 bytes of
+// all segments (when the header has 32 bytes or more). Without a header the whole file is the
+// FlatBuffer.
 #include "rt/internal.h"
 
 enum { HEAD_BYTES = 64, HEADER_MIN = 24 };
@@ -18,15 +19,13 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte contradicts itself: %s", what);
 }
 
-void sc_rt_options_default(sc_rt_options *options) {
-    *options = (sc_rt_options){.optimize = true};
-}
+void sc_rt_options_default(sc_rt_options *options) { *options = (sc_rt_options){.optimize = true}; }
 
-// --- header ----------------------------------------------------------------------------------------
+// --- header
+// ----------------------------------------------------------------------------------------
 
 static sc_status read_identifier(sc_ctx *ctx, const uint8_t *bytes) {
-    if (memcmp(bytes + 4, "ET12", 4) == 0)
-        return SC_OK;
+    if (memcmp(bytes + 4, "ET12", 4) == 0) return SC_OK;
     if (memcmp(bytes + 4, "ET", 2) == 0)
         return sc_fail(ctx, SC_ERR_VERSION, "Lower the model again with a current release.",
                        "this .pte has format %.4s, supported is ET12", (const char *)bytes + 4);
@@ -43,11 +42,9 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
     SC_TRY(source->read(source, ctx, 0, bytes, sizeof bytes));
     SC_TRY(read_identifier(ctx, bytes));
     *out = (head){.program_bytes = source->size};
-    if (memcmp(bytes + 8, "eh00", 4) != 0)
-        return SC_OK;
+    if (memcmp(bytes + 8, "eh00", 4) != 0) return SC_OK;
     uint32_t length = sc_fb_load_u32(bytes + 12);
-    if (length < HEADER_MIN)
-        return bad(ctx, "its header is too short");
+    if (length < HEADER_MIN) return bad(ctx, "its header is too short");
     out->has_header = true;
     out->program_bytes = sc_fb_load_u64(bytes + 16);
     out->segment_base = sc_fb_load_u64(bytes + 24);
@@ -64,7 +61,8 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
     return SC_OK;
 }
 
-// --- the FlatBuffer part -----------------------------------------------------------------------------
+// --- the FlatBuffer part
+// -----------------------------------------------------------------------------
 
 // A view when the source is in memory and aligned, else a copy.
 static sc_status load_range(sc_ctx *ctx, sc_source *source, uint64_t offset, uint64_t bytes,
@@ -98,19 +96,19 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     p->root = sc_fb_root(p->flat);
     uint32_t version = sc_pte_Program_version(p->root);
     if (version > 0)
-        return sc_fail(ctx, SC_ERR_VERSION, "Update Sconce, or lower the model with an older release.",
+        return sc_fail(ctx, SC_ERR_VERSION,
+                       "Update Sconce, or lower the model with an older release.",
                        "this .pte has schema version %u, supported is 0", version);
     p->plans = sc_pte_Program_execution_plan(p->root);
-    if (!p->plans.items)
-        return bad(ctx, "it has no methods");
+    if (!p->plans.items) return bad(ctx, "it has no methods");
     return SC_OK;
 }
 
-// --- segments ----------------------------------------------------------------------------------------
+// --- segments
+// ----------------------------------------------------------------------------------------
 
 static sc_status segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, sc_extent *out) {
-    if (index >= p->segments.count)
-        return bad(ctx, "a segment that it names does not exist");
+    if (index >= p->segments.count) return bad(ctx, "a segment that it names does not exist");
     sc_fb_table segment = sc_fb_vec_table(p->segments, index);
     uint64_t offset = sc_pte_DataSegment_offset(segment), size = sc_pte_DataSegment_size(segment);
     *out = (sc_extent){p->source, p->segment_base + offset, size};
@@ -126,10 +124,8 @@ static int compare_extents(const void *a, const void *b) {
 // count is bounded for the others.
 static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
-        if (compare_extents(&extents[i - 1], &extents[i]) <= 0)
-            continue;
-        if (count > 4096)
-            return bad(ctx, "its segments are not in order");
+        if (compare_extents(&extents[i - 1], &extents[i]) <= 0) continue;
+        if (count > 4096) return bad(ctx, "its segments are not in order");
         sc_extent moved = extents[i];
         uint32_t at = i;
         for (; at > 0 && compare_extents(&extents[at - 1], &moved) > 0; at--)
@@ -153,13 +149,13 @@ static sc_status check_segments(sc_ctx *ctx, sc_rt_program *p) {
         uint64_t end, offset = extent.offset - p->segment_base;
         if (!sc_add_u64(offset, extent.size, &end) || end > room || (end && !p->segment_base))
             return bad(ctx, "a segment lies outside the file");
-        if (extent.size)
-            extents[count++] = extent;
+        if (extent.size) extents[count++] = extent;
     }
     return check_overlap(ctx, extents, count);
 }
 
-// --- constants and initial state -------------------------------------------------------------------
+// --- constants and initial state
+// -------------------------------------------------------------------
 
 static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
     for (uint32_t i = 0; i < offsets.count; i++) {
@@ -173,16 +169,13 @@ static sc_status find_constants(sc_ctx *ctx, sc_rt_program *p) {
     sc_fb_table where = sc_pte_Program_constant_segment(p->root);
     sc_fb_vec inline_buffers = sc_pte_Program_constant_buffer(p->root);
     sc_fb_vec offsets = {NULL, 0};
-    if (where.at)
-        offsets = sc_pte_SubsegmentOffsets_offsets(where);
+    if (where.at) offsets = sc_pte_SubsegmentOffsets_offsets(where);
     if (offsets.count == 0) {
         p->constants_inline = inline_buffers.count > 0;
         return SC_OK;
     }
-    if (offsets.count == 1)
-        return SC_OK;
-    if (inline_buffers.count > 0)
-        return bad(ctx, "it keeps constants in two places");
+    if (offsets.count == 1) return SC_OK;
+    if (inline_buffers.count > 0) return bad(ctx, "it keeps constants in two places");
     p->constant_offsets = offsets;
     SC_TRY(segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->constant_extent));
     return check_offsets(ctx, offsets, p->constant_extent.size);
@@ -190,10 +183,8 @@ static sc_status find_constants(sc_ctx *ctx, sc_rt_program *p) {
 
 static sc_status find_initial_state(sc_ctx *ctx, sc_rt_program *p) {
     sc_fb_vec all = sc_pte_Program_mutable_data_segments(p->root);
-    if (all.count == 0)
-        return SC_OK;
-    if (all.count > 1)
-        return bad(ctx, "it has more than one segment of initial state");
+    if (all.count == 0) return SC_OK;
+    if (all.count > 1) return bad(ctx, "it has more than one segment of initial state");
     sc_fb_table where = sc_fb_vec_table(all, 0);
     p->mutable_offsets = sc_pte_SubsegmentOffsets_offsets(where);
     SC_TRY(segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->mutable_extent));
@@ -202,10 +193,8 @@ static sc_status find_initial_state(sc_ctx *ctx, sc_rt_program *p) {
 
 static sc_status check_named_data(sc_ctx *ctx, sc_rt_program *p) {
     sc_fb_vec named = sc_pte_Program_named_data(p->root);
-    if (!named.items)
-        return SC_OK;
-    if (!p->segments.items)
-        return bad(ctx, "it names data but has no segments");
+    if (!named.items) return SC_OK;
+    if (!p->segments.items) return bad(ctx, "it names data but has no segments");
     sc_map keys;
     sc_map_init(&keys, &p->arena);
     for (uint32_t i = 0; i < named.count; i++) {
@@ -220,20 +209,17 @@ static sc_status check_named_data(sc_ctx *ctx, sc_rt_program *p) {
 }
 
 sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_program *p) {
-    if (p->constants || p->constant_extent.size == 0)
-        return SC_OK;
+    if (p->constants || p->constant_extent.size == 0) return SC_OK;
     return load_range(ctx, p->source, p->constant_extent.offset, p->constant_extent.size,
                       &p->constants, &p->constants_owned);
 }
 
-static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint64_t bytes,
-                                 const uint8_t **out) {
+static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
+                                 uint64_t bytes, const uint8_t **out) {
     sc_fb_vec buffers = sc_pte_Program_constant_buffer(p->root);
-    if (index >= buffers.count)
-        return bad(ctx, "a constant that it names does not exist");
+    if (index >= buffers.count) return bad(ctx, "a constant that it names does not exist");
     sc_fb_vec storage = sc_pte_Buffer_storage(sc_fb_vec_table(buffers, index));
-    if (storage.count < bytes)
-        return bad(ctx, "a constant is shorter than its tensor");
+    if (storage.count < bytes) return bad(ctx, "a constant is shorter than its tensor");
     *out = storage.items;
     return SC_OK;
 }
@@ -251,8 +237,7 @@ sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
             return bad(ctx, "a constant is longer than its segment");
         *out = p->constants + offset;
     }
-    if (bytes == 0)
-        *out = nothing;  // an empty segment has no address
+    if (bytes == 0) *out = nothing;  // an empty segment has no address
     return SC_OK;
 }
 
@@ -266,7 +251,8 @@ sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *p, uint32_t index
     return sc_extent_read(ctx, p->mutable_extent, offset, out, bytes);
 }
 
-// --- open and close ----------------------------------------------------------------------------------
+// --- open and close
+// ----------------------------------------------------------------------------------
 
 static sc_status check_plans(sc_ctx *ctx, sc_rt_program *p) {
     sc_map names;
@@ -278,8 +264,7 @@ static sc_status check_plans(sc_ctx *ctx, sc_rt_program *p) {
             !sc_pte_ExecutionPlan_outputs(plan).items || !sc_pte_ExecutionPlan_values(plan).items ||
             !sc_pte_ExecutionPlan_non_const_buffer_sizes(plan).items)
             return bad(ctx, "a method lacks its name, inputs, outputs, values or memory sizes");
-        if (!sc_map_add(&names, name, p))
-            return bad(ctx, "two methods have one name");
+        if (!sc_map_add(&names, name, p)) return bad(ctx, "two methods have one name");
     }
     return SC_OK;
 }
@@ -308,8 +293,7 @@ sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options
                              sc_rt_program **out) {
     *out = NULL;
     sc_rt_program *p = sc_try_alloc(sizeof *p);
-    if (!p)
-        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to open a program");
+    if (!p) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to open a program");
     memset(p, 0, sizeof *p);
     p->ctx = ctx;
     p->source = source;
@@ -329,11 +313,9 @@ sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options
 
 void sc_rt_program_close(sc_rt_program *p) {
     for (uint32_t i = 0; p->methods && i < p->plans.count; i++) {
-        if (p->methods[i])
-            sc_rt_memory_free(p->methods[i]);
+        if (p->methods[i]) sc_rt_memory_free(p->methods[i]);
     }
-    for (uint32_t i = 0; p->pools && i < p->pool_count; i++)
-        sc_free(p->pools[i].data);
+    for (uint32_t i = 0; p->pools && i < p->pool_count; i++) sc_free(p->pools[i].data);
     sc_rt_data_map_close(&p->data_map);
     sc_free(p->constants_owned);
     sc_free(p->flat_owned);

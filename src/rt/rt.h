@@ -16,16 +16,16 @@ typedef struct sc_rt_program sc_rt_program;
 typedef struct sc_rt_method sc_rt_method;
 
 typedef struct sc_rt_options {
-    sc_source *const *data_files;   // .ptd, in any order
+    sc_source *const *data_files;  // .ptd, in any order
     uint32_t data_file_count;
-    bool optimize;                  // rewrite instructions at load; results stay within rounding
-    const sc_event_sink *events;    // or NULL
+    bool optimize;                // rewrite instructions at load; results stay within rounding
+    const sc_event_sink *events;  // or NULL
 } sc_rt_options;
 
 void sc_rt_options_default(sc_rt_options *options);
 
-// Verifies the file's structure and keeps the source: its bytes must not change while the program is
-// open. `options` may be NULL. On failure nothing is left behind.
+// Verifies the file's structure and keeps the source: its bytes must not change while the program
+// is open. `options` may be NULL. On failure nothing is left behind.
 sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options *options,
                              sc_rt_program **out);
 void sc_rt_program_close(sc_rt_program *program);
@@ -37,7 +37,8 @@ sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *program, sc_str name, sc
 // Every state of every method back to what it was after loading.
 sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *program);
 
-// --- Running ---------------------------------------------------------------------------------------
+// --- Running
+// ---------------------------------------------------------------------------------------
 
 uint32_t sc_rt_method_input_count(const sc_rt_method *method);
 uint32_t sc_rt_method_output_count(const sc_rt_method *method);
@@ -46,7 +47,7 @@ const sc_evalue *sc_rt_method_input(const sc_rt_method *method, uint32_t index);
 
 // An input as the caller has it; tensor data is row-major whatever the program's own layout.
 typedef struct sc_rt_input {
-    sc_evalue_tag tag;   // NONE, INT, DOUBLE, BOOL, STRING, TENSOR
+    sc_evalue_tag tag;  // NONE, INT, DOUBLE, BOOL, STRING, TENSOR
     int64_t i;
     double d;
     bool b;
@@ -68,26 +69,27 @@ const sc_evalue *sc_rt_method_output(const sc_rt_method *method, uint32_t index)
 // A tensor's bytes, row-major. `bytes` must be its size.
 void sc_rt_tensor_read(const sc_tensor *tensor, void *out, size_t bytes);
 
-// --- Looking at a program without loading it -------------------------------------------------------
+// --- Looking at a program without loading it
+// -------------------------------------------------------
 
 typedef struct sc_rt_value_info {
     sc_evalue_tag tag;
-    sc_str name;              // fully qualified, where the file says so
-    uint8_t dtype, rank;      // tensors
+    sc_str name;          // fully qualified, where the file says so
+    uint8_t dtype, rank;  // tensors
     bool is_dynamic;
     bool is_planned;
-    const int64_t *sizes;     // upper bounds
+    const int64_t *sizes;  // upper bounds
     const uint8_t *dim_order;
     uint64_t bytes;
-    int64_t i;                // the number or truth value that the program was specialised on
+    int64_t i;  // the number or truth value that the program was specialised on
     double d;
     sc_str str;
 } sc_rt_value_info;
 
 typedef struct sc_rt_op_info {
-    sc_str name, overload;    // as the file spells them
+    sc_str name, overload;  // as the file spells them
     uint32_t calls;
-    bool is_known;            // this build can run it
+    bool is_known;  // this build can run it
 } sc_rt_op_info;
 
 typedef struct sc_rt_method_info {

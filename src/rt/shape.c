@@ -10,12 +10,12 @@ static sc_status wrong(sc_ctx *ctx, const sc_op *op, const char *what) {
 
 uint32_t sc_rt_kept_inputs(const sc_op *op) {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < op->schema->param_count; i++)
-        kept += sc_op_out_keeps(op, i);
+    for (uint32_t i = 0; i < op->schema->param_count; i++) kept += sc_op_out_keeps(op, i);
     return kept;
 }
 
-// --- kinds -------------------------------------------------------------------------------------------
+// --- kinds
+// -------------------------------------------------------------------------------------------
 
 static bool is_number(uint8_t tag) {
     return tag == SC_EVALUE_INT || tag == SC_EVALUE_BOOL || tag == SC_EVALUE_DOUBLE;
@@ -35,10 +35,8 @@ static bool list_fits(const sc_param *param, uint8_t tag) {
 }
 
 static bool fits(const sc_param *param, uint8_t tag) {
-    if (tag == SC_EVALUE_NONE)
-        return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
-    if (param->is_list)
-        return list_fits(param, tag);
+    if (tag == SC_EVALUE_NONE) return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
+    if (param->is_list) return list_fits(param, tag);
     switch (param->type) {
     case SC_PARAM_TENSOR: return tag == SC_EVALUE_TENSOR;
     case SC_PARAM_INT:
@@ -58,8 +56,7 @@ sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call) {
     uint32_t at = 0;
     for (uint32_t i = 0; i < op->schema->param_count; i++) {
         const sc_param *param = &op->schema->params[i];
-        if (!sc_op_out_keeps(op, i))
-            continue;
+        if (!sc_op_out_keeps(op, i)) continue;
         if (!fits(param, call->args[at++]->tag))
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
                            "a call of %s has a wrong kind of value for '" SC_STR_FMT "'",
@@ -73,7 +70,8 @@ sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- arguments of the rule ---------------------------------------------------------------------------
+// --- arguments of the rule
+// ---------------------------------------------------------------------------
 
 static sc_spec *spec_of(sc_arena *arena, const sc_tensor *t) {
     sc_spec *spec = sc_new(arena, sc_spec);
@@ -142,18 +140,15 @@ static sc_iarg arg_of(sc_arena *arena, const sc_param *param, const sc_evalue *v
 }
 
 static bool codes_known(const sc_iarg *arg) {
-    if (arg->kind == SC_IARG_DTYPE)
-        return sc_dtype_is_known(arg->code);
+    if (arg->kind == SC_IARG_DTYPE) return sc_dtype_is_known(arg->code);
     return arg->kind != SC_IARG_MEMORY_FORMAT || arg->code <= SC_MEMORY_FORMAT_CHANNELS_LAST_3D;
 }
 
 // The element type of the first out stands for a dtype that the out form has lost.
 static const sc_tensor *first_out(const sc_kernel_call *call, uint32_t kept) {
-    if (kept >= call->arg_count)
-        return NULL;
+    if (kept >= call->arg_count) return NULL;
     const sc_evalue *out = call->args[kept];
-    if (out->tag == SC_EVALUE_TENSOR)
-        return out->tensor;
+    if (out->tag == SC_EVALUE_TENSOR) return out->tensor;
     return out->tag == SC_EVALUE_TENSOR_LIST && out->count ? out->tensors[0]->tensor : NULL;
 }
 
@@ -176,20 +171,19 @@ static sc_status fill_args(sc_infer *in, const sc_kernel_call *call, sc_iarg *ar
     return SC_OK;
 }
 
-// --- results of the rule -----------------------------------------------------------------------------
+// --- results of the rule
+// -----------------------------------------------------------------------------
 
 static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc_tensor *t) {
     int64_t sizes[SC_RANK_MAX];
-    if (result->kind == SC_IOUT_NONE)
-        return SC_OK;
+    if (result->kind == SC_IOUT_NONE) return SC_OK;
     if (result->kind != SC_IOUT_TENSOR)
         return wrong(ctx, op, "gives a number where the program wants a tensor");
     const sc_spec *spec = &result->spec;
     if (spec->dtype != t->dtype)
         return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "%s gives %s, the program wants %s", op->out_name,
                        sc_dtype_name((sc_dtype)spec->dtype), sc_dtype_name((sc_dtype)t->dtype));
-    for (uint32_t d = 0; d < spec->rank; d++)
-        sizes[d] = spec->sizes[d].value;
+    for (uint32_t d = 0; d < spec->rank; d++) sizes[d] = spec->sizes[d].value;
     return sc_rt_tensor_resize(ctx, t, sizes, spec->rank);
 }
 
@@ -215,10 +209,8 @@ sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load
     sc_infer in = {.ctx = ctx, .arena = ctx->scratch, .op = call->op, .runtime = true};
     sc_iarg *args = sc_new_array(ctx->scratch, sc_iarg, call->op->schema->param_count + 1);
     sc_status status = fill_args(&in, call, args, !at_load);
-    if (status == SC_OK)
-        status = sc_infer_run(&in);
-    if (status == SC_OK)
-        status = fit_outs(&in, call, sc_rt_kept_inputs(call->op));
+    if (status == SC_OK) status = sc_infer_run(&in);
+    if (status == SC_OK) status = fit_outs(&in, call, sc_rt_kept_inputs(call->op));
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -1,5 +1,5 @@
-// Runtime tensors: strides from sizes and dim order, resizing within what is there, and the way from
-// row-major bytes to any layout and back.
+// Runtime tensors: strides from sizes and dim order, resizing within what is there, and the way
+// from row-major bytes to any layout and back.
 #include "rt/internal.h"
 
 // Outermost dimension first in `dim_order`; a size of 0 counts as 1, so strides never vanish.
@@ -20,8 +20,7 @@ uint64_t sc_rt_tensor_bytes(const sc_tensor *t) {
 
 static bool same_sizes(const sc_tensor *t, const int64_t *sizes) {
     for (uint32_t d = 0; d < t->rank; d++) {
-        if (t->sizes[d] != sizes[d])
-            return false;
+        if (t->sizes[d] != sizes[d]) return false;
     }
     return true;
 }
@@ -48,21 +47,16 @@ static sc_status refuse(sc_ctx *ctx, const sc_tensor *t, const int64_t *sizes, u
 
 sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *t, const int64_t *sizes, uint32_t rank) {
     uint64_t bytes = sc_dtype_bytes((sc_dtype)t->dtype);
-    if (rank == t->rank && same_sizes(t, sizes))
-        return SC_OK;
-    if (rank != t->rank || !t->is_dynamic)
-        return refuse(ctx, t, sizes, rank);
+    if (rank == t->rank && same_sizes(t, sizes)) return SC_OK;
+    if (rank != t->rank || !t->is_dynamic) return refuse(ctx, t, sizes, rank);
     for (uint32_t d = 0; d < rank; d++) {
         // Zero sizes count as 1, as in strides, so that these never overflow either.
         uint64_t size = sizes[d] ? (uint64_t)sizes[d] : 1;
-        if (sizes[d] < 0 || !sc_mul_u64(bytes, size, &bytes))
-            return refuse(ctx, t, sizes, rank);
+        if (sizes[d] < 0 || !sc_mul_u64(bytes, size, &bytes)) return refuse(ctx, t, sizes, rank);
     }
     bool empty = false;
-    for (uint32_t d = 0; d < rank; d++)
-        empty = empty || sizes[d] == 0;
-    if (empty ? bytes > INT64_MAX : bytes > t->capacity_bytes)
-        return refuse(ctx, t, sizes, rank);
+    for (uint32_t d = 0; d < rank; d++) empty = empty || sizes[d] == 0;
+    if (empty ? bytes > INT64_MAX : bytes > t->capacity_bytes) return refuse(ctx, t, sizes, rank);
     memcpy(t->sizes, sizes, rank * sizeof *sizes);
     sc_rt_tensor_set_strides(t);
     return SC_OK;
@@ -71,8 +65,7 @@ sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *t, const int64_t *sizes, u
 bool sc_rt_tensors_clash(const sc_tensor *a, const sc_tensor *b) {
     uintptr_t a_first = (uintptr_t)a->data, b_first = (uintptr_t)b->data;
     uint64_t a_bytes = sc_rt_tensor_bytes(a), b_bytes = sc_rt_tensor_bytes(b);
-    if (a_bytes == 0 || b_bytes == 0 || a_first == b_first)
-        return false;
+    if (a_bytes == 0 || b_bytes == 0 || a_first == b_first) return false;
     return a_first < b_first + b_bytes && b_first < a_first + a_bytes;
 }
 
@@ -86,21 +79,18 @@ static void walk(const sc_tensor *t, uint8_t *strided, uint8_t *dense, bool to_d
     int64_t at[SC_RANK_MAX] = {0};
     for (int64_t n = 0; n < t->numel; n++, dense += item) {
         int64_t offset = 0;
-        for (uint32_t d = 0; d < t->rank; d++)
-            offset += at[d] * t->strides[d];
+        for (uint32_t d = 0; d < t->rank; d++) offset += at[d] * t->strides[d];
         uint8_t *there = strided + (size_t)offset * item;
         memcpy(to_dense ? dense : there, to_dense ? there : dense, item);
         for (uint32_t d = t->rank; d-- > 0;) {
-            if (++at[d] < t->sizes[d])
-                break;
+            if (++at[d] < t->sizes[d]) break;
             at[d] = 0;
         }
     }
 }
 
 void sc_rt_tensor_write(sc_tensor *t, void *to, const void *row_major) {
-    if (t->numel == 0)
-        return;
+    if (t->numel == 0) return;
     if (is_row_major(t))
         memcpy(to, row_major, (size_t)sc_rt_tensor_bytes(t));
     else
@@ -109,8 +99,7 @@ void sc_rt_tensor_write(sc_tensor *t, void *to, const void *row_major) {
 
 void sc_rt_tensor_read(const sc_tensor *t, void *out, size_t bytes) {
     SC_ASSERT(bytes == sc_rt_tensor_bytes(t));
-    if (bytes == 0)
-        return;
+    if (bytes == 0) return;
     if (is_row_major(t))
         memcpy(out, t->data, bytes);
     else

@@ -11,8 +11,8 @@ typedef struct parser {
 } parser;
 
 static sc_status bad(const parser *p, const char *what) {
-    return sc_fail(p->ctx, SC_ERR_CORRUPT, NULL, "value %u of method '" SC_STR_FMT "': %s", p->index,
-                   SC_STR_ARG(p->m->name), what);
+    return sc_fail(p->ctx, SC_ERR_CORRUPT, NULL, "value %u of method '" SC_STR_FMT "': %s",
+                   p->index, SC_STR_ARG(p->m->name), what);
 }
 
 static sc_status unsupported(const parser *p, const char *what) {
@@ -20,15 +20,14 @@ static sc_status unsupported(const parser *p, const char *what) {
                    p->index, SC_STR_ARG(p->m->name), what);
 }
 
-// --- tensors -----------------------------------------------------------------------------------------
+// --- tensors
+// -----------------------------------------------------------------------------------------
 
 static sc_status read_sizes(const parser *p, sc_fb_table table, sc_tensor *t) {
     sc_fb_vec sizes = sc_pte_Tensor_sizes(table), order = sc_pte_Tensor_dim_order(table);
     const uint32_t rank = sizes.count;
-    if (order.count != rank)
-        return bad(p, "sizes and dim order have different lengths");
-    if (rank > SC_RANK_MAX)
-        return bad(p, "the rank is more than 16");
+    if (order.count != rank) return bad(p, "sizes and dim order have different lengths");
+    if (rank > SC_RANK_MAX) return bad(p, "the rank is more than 16");
     t->rank = (uint8_t)rank;
     t->sizes = sc_new_array(p->arena, int64_t, 2 * rank + 1);
     t->strides = t->sizes + rank;
@@ -38,10 +37,8 @@ static sc_status read_sizes(const parser *p, sc_fb_table table, sc_tensor *t) {
     for (uint32_t d = 0; d < rank; d++) {
         int32_t size = sc_fb_vec_i32(sizes, d);
         uint8_t dim = sc_fb_vec_u8(order, d);
-        if (size < 0)
-            return bad(p, "a size is negative");
-        if (dim >= rank || (seen & (1u << dim)))
-            return bad(p, "the dim order is no permutation");
+        if (size < 0) return bad(p, "a size is negative");
+        if (dim >= rank || (seen & (1u << dim))) return bad(p, "the dim order is no permutation");
         if (!sc_mul_u64(bytes, size ? (uint64_t)size : 1, &bytes) || bytes > INT64_MAX)
             return bad(p, "the number of bytes overflows");
         seen |= 1u << dim;
@@ -68,8 +65,7 @@ static sc_status same_layout(const parser *p, const sc_tensor *t, const sc_rt_da
 static sc_status find_external(const parser *p, sc_fb_table extra, const sc_tensor *t,
                                sc_rt_place *place) {
     sc_str name = sc_pte_ExtraTensorInfo_fully_qualified_name(extra);
-    if (!name.data)
-        return bad(p, "external data without a name");
+    if (!name.data) return bad(p, "external data without a name");
     place->datum = sc_rt_data_map_find(&p->m->program->data_map, name);
     if (!place->datum)
         return sc_fail(p->ctx, SC_ERR_NOT_FOUND, "Pass the .ptd files that belong to this .pte.",
@@ -88,8 +84,7 @@ static sc_status read_place(const parser *p, sc_fb_table table, const sc_tensor 
         place->memory_id = sc_pte_AllocationDetails_memory_id(alloc);
         place->offset = sc_pte_AllocationDetails_memory_offset_low(alloc) |
                         (uint64_t)sc_pte_AllocationDetails_memory_offset_high(alloc) << 32;
-        if (place->memory_id == 0)
-            return bad(p, "memory id 0 is reserved");
+        if (place->memory_id == 0) return bad(p, "memory id 0 is reserved");
         if (place->offset % sc_dtype_bytes((sc_dtype)t->dtype) != 0)
             return bad(p, "its planned memory is misaligned");
     }
@@ -107,8 +102,9 @@ static sc_status read_tensor(const parser *p, sc_fb_table table, sc_evalue *valu
     if (sc_pte_Tensor_storage_offset(table) != 0)
         return unsupported(p, "a tensor with a storage offset");
     if (dtype < 0 || !sc_dtype_is_known((unsigned)dtype))
-        return sc_fail(p->ctx, SC_ERR_DTYPE, NULL, "value %u of method '" SC_STR_FMT
-                       "': element type %d is not known", p->index, SC_STR_ARG(p->m->name), dtype);
+        return sc_fail(p->ctx, SC_ERR_DTYPE, NULL,
+                       "value %u of method '" SC_STR_FMT "': element type %d is not known",
+                       p->index, SC_STR_ARG(p->m->name), dtype);
     if (dynamism == SC_PTE_TensorShapeDynamism_DYNAMIC_UNBOUND)
         return unsupported(p, "a tensor without an upper bound");
     if (dynamism != SC_PTE_TensorShapeDynamism_STATIC &&
@@ -124,16 +120,15 @@ static sc_status read_tensor(const parser *p, sc_fb_table table, sc_evalue *valu
     return SC_OK;
 }
 
-// --- lists -------------------------------------------------------------------------------------------
+// --- lists
+// -------------------------------------------------------------------------------------------
 
 static sc_status read_ints(const parser *p, sc_fb_vec items, sc_evalue *value) {
     sc_evalue **refs = sc_new_array(p->arena, sc_evalue *, items.count);
-    if (!items.items)
-        return bad(p, "a list without items");
+    if (!items.items) return bad(p, "a list without items");
     for (uint32_t i = 0; i < items.count; i++) {
         int64_t at = sc_fb_vec_i64(items, i);
-        if (at < 0 || at >= p->m->value_count)
-            return bad(p, "an item of the list does not exist");
+        if (at < 0 || at >= p->m->value_count) return bad(p, "an item of the list does not exist");
         refs[i] = &p->m->values[at];
     }
     value->tag = SC_EVALUE_INT_LIST;
@@ -144,17 +139,14 @@ static sc_status read_ints(const parser *p, sc_fb_vec items, sc_evalue *value) {
 
 static sc_status read_tensors(const parser *p, sc_fb_vec items, bool optional, sc_evalue *value) {
     sc_evalue **refs = sc_new_array(p->arena, sc_evalue *, items.count);
-    if (!items.items)
-        return bad(p, "a list without items");
+    if (!items.items) return bad(p, "a list without items");
     for (uint32_t i = 0; i < items.count; i++) {
         int32_t at = sc_fb_vec_i32(items, i);
-        if (optional && at == -1)
-            continue;
+        if (optional && at == -1) continue;
         if (at < 0 || (uint32_t)at >= p->index)
             return bad(p, "an item of the list does not exist or stands after it");
         refs[i] = &p->m->values[at];
-        if (refs[i]->tag != SC_EVALUE_TENSOR)
-            return bad(p, "an item of the list is no tensor");
+        if (refs[i]->tag != SC_EVALUE_TENSOR) return bad(p, "an item of the list is no tensor");
     }
     value->tag = optional ? SC_EVALUE_OPTIONAL_TENSOR_LIST : SC_EVALUE_TENSOR_LIST;
     value->count = items.count;
@@ -165,10 +157,8 @@ static sc_status read_tensors(const parser *p, sc_fb_vec items, bool optional, s
 // Copied, because nothing promises alignment in the file's own place.
 static sc_status read_doubles(const parser *p, sc_fb_vec items, sc_evalue *value) {
     double *copy = sc_new_array(p->arena, double, items.count);
-    if (!items.items)
-        return bad(p, "a list without items");
-    if (items.count)
-        memcpy(copy, items.items, items.count * sizeof(double));
+    if (!items.items) return bad(p, "a list without items");
+    if (items.count) memcpy(copy, items.items, items.count * sizeof(double));
     value->tag = SC_EVALUE_DOUBLE_LIST;
     value->count = items.count;
     value->doubles = copy;
@@ -177,25 +167,22 @@ static sc_status read_doubles(const parser *p, sc_fb_vec items, sc_evalue *value
 
 static sc_status read_bools(const parser *p, sc_fb_vec items, sc_evalue *value) {
     uint8_t *copy = sc_new_array(p->arena, uint8_t, items.count);
-    if (!items.items)
-        return bad(p, "a list without items");
-    for (uint32_t i = 0; i < items.count; i++)
-        copy[i] = sc_fb_vec_bool(items, i);
+    if (!items.items) return bad(p, "a list without items");
+    for (uint32_t i = 0; i < items.count; i++) copy[i] = sc_fb_vec_bool(items, i);
     value->tag = SC_EVALUE_BOOL_LIST;
     value->count = items.count;
     value->bools = copy;
     return SC_OK;
 }
 
-// --- all of them ---------------------------------------------------------------------------------------
+// --- all of them
+// ---------------------------------------------------------------------------------------
 
 static sc_status read_value(const parser *p, sc_fb_table entry, sc_evalue *value) {
     uint8_t type = sc_pte_EValue_val_type(entry);
     sc_fb_table val = sc_pte_EValue_val(entry);
-    if (type == SC_PTE_KernelTypes_Null)
-        return SC_OK;
-    if (!val.at)
-        return bad(p, "it is empty");
+    if (type == SC_PTE_KernelTypes_Null) return SC_OK;
+    if (!val.at) return bad(p, "it is empty");
     switch (type) {
     case SC_PTE_KernelTypes_Int:
         value->tag = SC_EVALUE_INT;
@@ -229,8 +216,7 @@ static sc_status read_value(const parser *p, sc_fb_table entry, sc_evalue *value
 static sc_status check_ints(parser *p) {
     for (p->index = 0; p->index < p->m->value_count; p->index++) {
         const sc_evalue *value = &p->m->values[p->index];
-        if (value->tag != SC_EVALUE_INT_LIST)
-            continue;
+        if (value->tag != SC_EVALUE_INT_LIST) continue;
         for (uint32_t i = 0; i < value->count; i++) {
             uint8_t tag = value->ints[i]->tag;
             if (tag != SC_EVALUE_INT && tag != SC_EVALUE_BOOL)

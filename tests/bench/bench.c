@@ -36,15 +36,13 @@ bool bench_wanted(const char *row) {
     bool any = false;
     for (int i = 1; i < state.argc; i++) {
         const char *arg = state.argv[i];
-        if (strcmp(arg, "--json") == 0)
-            continue;
+        if (strcmp(arg, "--json") == 0) continue;
         if (strncmp(arg, "--", 2) == 0) {
             i++;  // an option's value
             continue;
         }
         any = true;
-        if (strstr(state.group, arg) || strstr(row, arg))
-            return true;
+        if (strstr(state.group, arg) || strstr(row, arg)) return true;
     }
     return !any;
 }
@@ -53,8 +51,7 @@ static void print_row(const char *row, double ms, double flops) {
     if (state.json) {
         printf("%s\n {\"group\": \"%s\", \"row\": \"%s\", \"ms\": %.6g", state.first ? "[" : ",",
                state.group, row, ms);
-        if (flops > 0)
-            printf(", \"gflops\": %.4g", flops / ms / 1e6);
+        if (flops > 0) printf(", \"gflops\": %.4g", flops / ms / 1e6);
         printf("}");
         state.first = false;
     } else if (flops > 0) {
@@ -66,19 +63,16 @@ static void print_row(const char *row, double ms, double flops) {
 }
 
 double bench_run(const char *row, double flops, void (*run)(void *user), void *user) {
-    if (!bench_wanted(row))
-        return 0;
+    if (!bench_wanted(row)) return 0;
     run(user);  // warm
     const double until = bench_now_ms() + state.seconds * 1e3;
     double best = 1e30;
     uint32_t batch = 1;
     for (int i = 0; i < 5 || bench_now_ms() < until; i++) {
         double begin = bench_now_ms();
-        for (uint32_t n = 0; n < batch; n++)
-            run(user);
+        for (uint32_t n = 0; n < batch; n++) run(user);
         double ms = (bench_now_ms() - begin) / batch;
-        if (ms * batch < 0.5)
-            batch *= 2;  // too short to time
+        if (ms * batch < 0.5) batch *= 2;  // too short to time
         best = ms < best ? ms : best;
     }
     print_row(row, best, flops);
@@ -91,13 +85,11 @@ int main(int argc, char **argv) {
     state.first = true;
     const char *seconds = bench_option("seconds");
     state.seconds = seconds ? atof(seconds) : 0.2;
-    for (int i = 1; i < argc; i++)
-        state.json = state.json || strcmp(argv[i], "--json") == 0;
+    for (int i = 1; i < argc; i++) state.json = state.json || strcmp(argv[i], "--json") == 0;
     for (bench_group *group = state.groups; group; group = group->next) {
         state.group = group->name;
         group->run();
     }
-    if (state.json)
-        printf("%s\n", state.first ? "[]" : "\n]");
+    if (state.json) printf("%s\n", state.first ? "[]" : "\n]");
     return 0;
 }

@@ -9,8 +9,7 @@
 
 static float *floats(size_t count) {
     float *values = calloc(count + 16, sizeof(float));
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)(i % 13) - 6;
+    for (size_t i = 0; i < count; i++) values[i] = (float)(i % 13) - 6;
     return values;
 }
 
@@ -20,17 +19,17 @@ typedef struct layer {
 
 // Distinct shapes of MobileNetV2 at 224 x 224, and dense 3 x 3 layers of a ResNet and a detector.
 static const layer layers[] = {
-    {3, 32, 224, 3, 2, 1},      {32, 32, 112, 3, 1, 32},    {32, 16, 112, 1, 1, 1},
-    {16, 96, 112, 1, 1, 1},     {96, 96, 112, 3, 2, 96},    {96, 24, 56, 1, 1, 1},
-    {24, 144, 56, 1, 1, 1},     {144, 144, 56, 3, 1, 144},  {144, 24, 56, 1, 1, 1},
-    {144, 144, 56, 3, 2, 144},  {144, 32, 28, 1, 1, 1},     {32, 192, 28, 1, 1, 1},
-    {192, 192, 28, 3, 1, 192},  {192, 32, 28, 1, 1, 1},     {192, 192, 28, 3, 2, 192},
-    {192, 64, 14, 1, 1, 1},     {64, 384, 14, 1, 1, 1},     {384, 384, 14, 3, 1, 384},
-    {384, 64, 14, 1, 1, 1},     {384, 96, 14, 1, 1, 1},     {96, 576, 14, 1, 1, 1},
-    {576, 576, 14, 3, 1, 576},  {576, 96, 14, 1, 1, 1},     {576, 576, 14, 3, 2, 576},
-    {576, 160, 7, 1, 1, 1},     {160, 960, 7, 1, 1, 1},     {960, 960, 7, 3, 1, 960},
-    {960, 160, 7, 1, 1, 1},     {960, 320, 7, 1, 1, 1},     {320, 1280, 7, 1, 1, 1},
-    {64, 64, 56, 3, 1, 1},      {256, 256, 14, 3, 1, 1},    {16, 32, 60, 3, 1, 1},
+    {3, 32, 224, 3, 2, 1},     {32, 32, 112, 3, 1, 32},   {32, 16, 112, 1, 1, 1},
+    {16, 96, 112, 1, 1, 1},    {96, 96, 112, 3, 2, 96},   {96, 24, 56, 1, 1, 1},
+    {24, 144, 56, 1, 1, 1},    {144, 144, 56, 3, 1, 144}, {144, 24, 56, 1, 1, 1},
+    {144, 144, 56, 3, 2, 144}, {144, 32, 28, 1, 1, 1},    {32, 192, 28, 1, 1, 1},
+    {192, 192, 28, 3, 1, 192}, {192, 32, 28, 1, 1, 1},    {192, 192, 28, 3, 2, 192},
+    {192, 64, 14, 1, 1, 1},    {64, 384, 14, 1, 1, 1},    {384, 384, 14, 3, 1, 384},
+    {384, 64, 14, 1, 1, 1},    {384, 96, 14, 1, 1, 1},    {96, 576, 14, 1, 1, 1},
+    {576, 576, 14, 3, 1, 576}, {576, 96, 14, 1, 1, 1},    {576, 576, 14, 3, 2, 576},
+    {576, 160, 7, 1, 1, 1},    {160, 960, 7, 1, 1, 1},    {960, 960, 7, 3, 1, 960},
+    {960, 160, 7, 1, 1, 1},    {960, 320, 7, 1, 1, 1},    {320, 1280, 7, 1, 1, 1},
+    {64, 64, 56, 3, 1, 1},     {256, 256, 14, 3, 1, 1},   {16, 32, 60, 3, 1, 1},
 };
 
 typedef struct conv_run {
@@ -48,10 +47,15 @@ static void bench_layer(const layer *l) {
     const int64_t out = (l->size - 1) / l->stride + 1, pad = l->kernel / 2;
     const int64_t in_c = l->in / l->groups, out_c = l->out / l->groups, k = l->kernel;
     const int64_t area = (int64_t)l->size * l->size;
-    conv_run r = {.conv = {.batch = 1, .groups = l->groups, .in_channels = in_c,
-                           .out_channels = out_c, .in = {1, l->size, l->size},
-                           .out = {1, out, out}, .kernel = {1, k, k},
-                           .stride = {1, l->stride, l->stride}, .pad = {0, pad, pad},
+    conv_run r = {.conv = {.batch = 1,
+                           .groups = l->groups,
+                           .in_channels = in_c,
+                           .out_channels = out_c,
+                           .in = {1, l->size, l->size},
+                           .out = {1, out, out},
+                           .kernel = {1, k, k},
+                           .stride = {1, l->stride, l->stride},
+                           .pad = {0, pad, pad},
                            .dilation = {1, 1, 1},
                            .in_step = {l->in * area, area, area, l->size, 1},
                            .out_step = {l->out * out * out, out * out, out * out, out, 1},
@@ -63,8 +67,7 @@ static void bench_layer(const layer *l) {
     r.conv.output = floats((size_t)(l->out * out * out));
     for (uint32_t v = 0; v + 1 < sc_conv_variant_count; v++) {
         const sc_conv_variant *variant = sc_conv_variants[v];
-        if (!variant->fits(&r.conv))
-            continue;
+        if (!variant->fits(&r.conv)) continue;
         snprintf(row, sizeof row, "%s %dx%dx%d k%d s%d g%d -> %d", variant->name, l->in, l->size,
                  l->size, l->kernel, l->stride, l->groups, l->out);
         r.run = variant->run;
@@ -78,8 +81,7 @@ static void bench_layer(const layer *l) {
 }
 
 BENCH(conv) {
-    for (size_t i = 0; i < SC_COUNT_OF(layers); i++)
-        bench_layer(&layers[i]);
+    for (size_t i = 0; i < SC_COUNT_OF(layers); i++) bench_layer(&layers[i]);
 }
 
 typedef struct gemm_run {
@@ -104,11 +106,18 @@ BENCH(gemm) {
     for (size_t i = 0; i < SC_COUNT_OF(shapes); i++) {
         const size_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
         for (int nt = 0; nt < 2; nt++) {
-            gemm_run r = {.gemm = {.m = m, .n = n, .k = k, .a = floats(m * k), .a_row = k,
-                                   .b = floats(n * k), .b_row = nt ? k : n, .c = floats(m * n),
+            gemm_run r = {.gemm = {.m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .a = floats(m * k),
+                                   .a_row = k,
+                                   .b = floats(n * k),
+                                   .b_row = nt ? k : n,
+                                   .c = floats(m * n),
                                    .c_row = n},
                           .scratch = malloc((size_t)sc_gemm_nn_scratch(k) + 64),
-                          .nt = nt ? sc_gemm_nt_f32 : NULL, .nn = sc_gemm_nn_f32};
+                          .nt = nt ? sc_gemm_nt_f32 : NULL,
+                          .nn = sc_gemm_nn_f32};
             char row[64];
             snprintf(row, sizeof row, "%s %zux%zux%zu", nt ? "nt" : "nn", m, n, k);
             bench_run(row, 2.0 * (double)m * (double)n * (double)k, run_gemm, &r);

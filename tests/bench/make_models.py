@@ -1,5 +1,5 @@
-"""Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random weights),
-unrolled LSTMs and a large linear layer, as .pt2 and, for side-by-side runs, .onnx.
+"""Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random
+weights), unrolled LSTMs and a large linear layer, as .pt2 and, for side-by-side runs, .onnx.
 
 Usage: make_models.py FOLDER      makes what is missing there
 """

@@ -1,6 +1,6 @@
 """The official stack judges our files: every program is lowered by the command line, loaded by the
-official runtime and compared with the numbers that PyTorch recorded; and no plan or file of ours may
-be larger than what the official exporter makes of the same program.
+official runtime and compared with the numbers that PyTorch recorded; and no plan or file of ours
+may be larger than what the official exporter makes of the same program.
 
 Each program runs in a process of its own, because the runtime aborts on some bad inputs.
 Usage: run.py [NAME...]      closing line: N passed, N failed

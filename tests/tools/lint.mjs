@@ -15,7 +15,7 @@ const code =
   /\.(c|h|inc|def|mjs|js|ts|tsx|css|sh|cmake|fbs|py)$|(^|\/)(CMakeLists\.txt|run|emtool)$/;
 // Data of the tests and files that come from elsewhere or from a tool are not ours to lay out.
 const data =
-  /^tests\/(data|models|import|emit|kernels\/.*\.case|fuzz\/corpus)(\/|$)|^package-lock\.json$/;
+  /^tests\/(data|models|import|emit|kernels\/.*\.case|fuzz\/corpus)(\/|$)|^models\/|^package-lock\.json$/;
 // Tables are laid out in columns and may be as wide as their widest row; Prettier breaks lines where
 // that helps and leaves the rest.
 const wide = /\.(txt|def|fbs|json|md|html|svg|case|ir|mjs|js|ts|tsx|css)$/;
