@@ -39,9 +39,14 @@ struct sc_arena_chunk {
     uint64_t serial;  // large blocks only
 };
 
-#define HEADER_BYTES ((sizeof(sc_arena_chunk) + ALIGN - 1) / ALIGN * ALIGN)
+// malloc of wasm aligns to 8 only: the payload starts at the first multiple of 16 behind the
+// header, and there is room for that.
+#define HEADER_BYTES (sizeof(sc_arena_chunk) + ALIGN)
 
-static uint8_t *payload(sc_arena_chunk *chunk) { return (uint8_t *)chunk + HEADER_BYTES; }
+static uint8_t *payload(sc_arena_chunk *chunk) {
+    uintptr_t behind = (uintptr_t)chunk + sizeof(sc_arena_chunk);
+    return (uint8_t *)chunk + (sc_align_up(behind, ALIGN) - (uintptr_t)chunk);
+}
 
 static void out_of_memory(void) { sc_panic(__FILE__, __LINE__, "out of memory"); }
 
@@ -150,9 +155,13 @@ static void *grow_large(sc_arena *arena, sc_arena_chunk **link, size_t old_bytes
                         size_t new_bytes) {
     size_t rounded = round_up(new_bytes);
     size_t old_rounded = (*link)->bytes;
+    size_t offset = (size_t)(payload(*link) - (uint8_t *)*link);
     sc_arena_chunk *chunk = realloc(*link, HEADER_BYTES + rounded);
     if (!chunk) out_of_memory();
     *link = chunk;
+    // The new address may be off by 8.
+    if (payload(chunk) != (uint8_t *)chunk + offset)
+        memmove(payload(chunk), (uint8_t *)chunk + offset, old_bytes);
     chunk->bytes = rounded;
     arena->held_bytes += rounded - old_rounded;
     arena->used_bytes += rounded - old_rounded;
