@@ -1,17 +1,18 @@
 // The figures of the project, measured again: lowering time and memory, growth with the graph,
 // inference beside other engines, story speed, sizes, plans beside the official exporter's.
-//   npm run bench -- [--json FILE] [PART...]      parts: lower grow infer story sizes plans page
+//   npm run bench -- [--json] [PART...]      parts: lower grow infer story sizes plans page
 // Machines are shared and noisy: times are the least of several runs, and every ratio is taken
 // between runs that alternate inside one process.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
+import { serve } from "../../tools/serve.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = join(process.env.SCONCE_CACHE ?? join(homedir(), ".cache/sconce"), "bench");
@@ -304,20 +305,61 @@ function plans() {
   return JSON.parse(done.stdout.slice(done.stdout.indexOf("{")));
 }
 
-const PARTS = { lower, grow, infer, story, sizes, plans };
+// --- The page ------------------------------------------------------------------------------------------
+
+/** Milliseconds in a fresh browser from navigation to the first word of the story, all lowered there. */
+async function page() {
+  const { chromium } = await import("playwright-core");
+  const executablePath = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
+  if (!executablePath) return { skipped: "no Chromium" };
+  const { url, close } = await serve(join(root, "dist/web"), 0);
+  const args = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+  ];
+  const times = { interactive: [], first_result: [] };
+  for (let round = 0; round < 5; round++) {
+    const browser = await chromium.launch({ executablePath, args });
+    const tab = await browser.newPage();
+    await tab.goto(`${url}#story`);
+    const hasWords = () =>
+      (document.querySelector(".story-text")?.textContent ?? "").trim() !== "" && performance.now();
+    const first = await tab.waitForFunction(hasWords, undefined, { polling: "raf" });
+    times.first_result.push(await first.jsonValue());
+    const entry = await tab.evaluate(
+      () => performance.getEntriesByType("navigation")[0].domInteractive,
+    );
+    times.interactive.push(entry);
+    await browser.close();
+  }
+  close();
+  return {
+    story: {
+      interactive_ms: round(minimum(times.interactive)),
+      first_word_ms: round(minimum(times.first_result)),
+    },
+  };
+}
+
+const PARTS = { lower, grow, infer, story, sizes, plans, page };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: "string" } },
+  options: { json: { type: "boolean" } },
 });
+const unknown = positionals.filter((name) => !(name in PARTS));
+if (unknown.length) {
+  console.error(`no part '${unknown}'; there are: ${Object.keys(PARTS).join(", ")}`);
+  process.exit(2);
+}
 prepare();
-const results = {};
+const results = { node: process.version };
 for (const name of positionals.length ? positionals : Object.keys(PARTS)) {
   results[name] = await PARTS[name]();
+  if (values.json) continue;
   console.log(`\n${name}`);
   console.table(results[name]);
 }
-if (values.json) {
-  mkdirSync(dirname(values.json), { recursive: true });
-  writeFileSync(values.json, `${JSON.stringify({ node: process.version, ...results }, null, 2)}\n`);
-}
+if (values.json) console.log(JSON.stringify(results, null, 2));
