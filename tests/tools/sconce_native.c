@@ -27,7 +27,7 @@ static sc_status read_file(sc_source *source, sc_ctx *ctx, uint64_t offset, void
 static sc_source *open_file(sc_session *session, const char *path) {
     struct stat info;
     FILE *file = fopen(path, "rb");
-    if (!file || fstat(fileno(file), &info) != 0) {
+    if (!file || stat(path, &info) != 0) {
         fprintf(stderr, "cannot open %s\n", path);
         exit(1);
     }
