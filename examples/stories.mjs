@@ -4,6 +4,12 @@
 /** Token 1 begins a text and, when the model produces it, ends it. */
 export const BEGIN = 1;
 
+/** The tokens for single bytes come after "unknown", "begin" and "end". */
+const FIRST_BYTE = 3;
+
+/** Bytes as a string of as many characters, for looking them up. */
+const keyOf = (/** @type {Uint8Array} */ bytes) => String.fromCharCode(...bytes);
+
 /** The pieces of a tokenizer in llama2.c's format. */
 export class Vocabulary {
   /** @param {ArrayBuffer | Uint8Array} file */
@@ -12,10 +18,42 @@ export class Vocabulary {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     /** @type {Uint8Array[]} */
     this.pieces = [];
+    /** @type {number[]} */
+    this.scores = [];
     for (let at = 4; at + 8 <= bytes.length;) {
       const size = view.getInt32(at + 4, true);
+      this.scores.push(view.getFloat32(at, true));
       this.pieces.push(bytes.subarray(at + 8, at + 8 + size));
       at += 8 + size;
+    }
+    this.tokens = new Map(this.pieces.map((piece, token) => [keyOf(piece), token]));
+  }
+
+  /** @param {number} a @param {number} b the token that stands for both */
+  #merged(a, b) {
+    return this.tokens.get(keyOf(this.pieces[a]) + keyOf(this.pieces[b]));
+  }
+
+  /**
+   * Tokens of the beginning of a text: its characters, two neighbours made one as long as there is
+   * a piece for both, the one with the best score first.
+   * @param {string} text
+   */
+  encode(text) {
+    if (text === "") return [BEGIN];
+    const tokens = [...` ${text}`].flatMap((character) => {
+      const bytes = new TextEncoder().encode(character);
+      const token = this.tokens.get(keyOf(bytes));
+      return token === undefined ? Array.from(bytes, (byte) => FIRST_BYTE + byte) : [token];
+    });
+    for (;;) {
+      let [best, at] = [-Infinity, -1];
+      for (let i = 0; i + 1 < tokens.length; i++) {
+        const token = this.#merged(tokens[i], tokens[i + 1]);
+        if (token !== undefined && this.scores[token] > best) [best, at] = [this.scores[token], i];
+      }
+      if (at < 0) return [BEGIN, ...tokens];
+      tokens.splice(at, 2, /** @type {number} */ (this.#merged(tokens[at], tokens[at + 1])));
     }
   }
 
@@ -28,7 +66,7 @@ export class Vocabulary {
    */
   bytes(token, previous) {
     const piece = this.pieces[token] ?? new Uint8Array();
-    const text = String.fromCharCode(...piece);
+    const text = keyOf(piece);
     const raw = /^<0x([0-9A-F]{2})>$/.exec(text);
     if (raw) return Uint8Array.of(parseInt(raw[1], 16));
     return previous === BEGIN && text.startsWith(" ") ? piece.subarray(1) : piece;

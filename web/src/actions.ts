@@ -1,5 +1,5 @@
 // Every side effect of the page, by subject. Views call these and do nothing else.
-export { tellStory, stopStory } from "./actions/demos.js";
+export { setPrompt, stopStory, tellStory } from "./actions/demos.js";
 export { engine } from "./actions/engine.js";
 export {
   findFaces,

@@ -115,6 +115,8 @@ export interface RunState {
 }
 
 export interface Story {
+  /** How the story begins; the model goes on from there. */
+  prompt: string;
   status: "idle" | "running" | "done";
   text: string;
   tokens: readonly number[];
@@ -180,7 +182,7 @@ export const app = {
   dragging: signal(false),
 
   runs: signal<Readonly<Record<string, RunState>>>({}),
-  story: signal<Story>({ status: "idle", text: "", tokens: [], ms: 0 }),
+  story: signal<Story>({ prompt: "", status: "idle", text: "", tokens: [], ms: 0 }),
   faces: signal<Faces>({
     status: "idle",
     source: "photo",
@@ -209,7 +211,7 @@ export function clearDocument(): void {
   app.problems.value = [];
   app.dock.value = "closed";
   app.runs.value = {};
-  app.story.value = { status: "idle", text: "", tokens: [], ms: 0 };
+  app.story.value = { prompt: "", status: "idle", text: "", tokens: [], ms: 0 };
 }
 
 export function setStep(id: StepId, step: Partial<Step>): void {

@@ -1,7 +1,7 @@
 // The samples: each does the whole thing on one click, from its .pt2 to a result. And the story, as
 // long as it is told.
 import { SconceError } from "@sconce/errors.js";
-import { tell, Vocabulary } from "../../../examples/stories.mjs";
+import { BEGIN, tell, Vocabulary } from "../../../examples/stories.mjs";
 import { app, type SampleId } from "../state.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
 import { findFaces, showSamplePhoto, stopCamera } from "./face.js";
@@ -63,12 +63,31 @@ function makeText(words: Vocabulary): (token: number) => string {
   };
 }
 
+export function setPrompt(prompt: string): void {
+  app.story.value = { ...app.story.value, prompt };
+}
+
+async function fetchVocabulary(): Promise<Vocabulary> {
+  const file = await fetchModel("stories260k.tokenizer.bin");
+  return new Vocabulary(await file.arrayBuffer());
+}
+
+/** Tokens of how the story begins; some of the cache must be left for what the model adds. */
+function encode(words: Vocabulary, prompt: string): number[] {
+  const tokens = words.encode(prompt);
+  if (tokens.length < STORY_TOKENS) return tokens;
+  throw fault(
+    "input",
+    `this beginning has ${tokens.length} tokens, and the model holds ${STORY_TOKENS}`,
+    "Begin with fewer words.",
+  );
+}
+
 export async function tellStory(): Promise<void> {
   const me = ++telling;
   try {
-    vocabulary ??= new Vocabulary(
-      await (await fetchModel("stories260k.tokenizer.bin")).arrayBuffer(),
-    );
+    vocabulary ??= await fetchVocabulary();
+    const prompt = encode(vocabulary, app.story.value.prompt.trim());
     const program = await loadedProgram();
     const textOf = makeText(vocabulary);
     const tokens: number[] = [];
@@ -76,11 +95,13 @@ export async function tellStory(): Promise<void> {
     const begin = performance.now();
     const show = (status: "running" | "done"): void => {
       shown = performance.now();
-      app.story.value = { status, text, tokens: [...tokens], ms: shown - begin };
+      const ms = shown - begin;
+      app.story.value = { ...app.story.value, status, text, tokens: [...tokens], ms };
     };
     show("running");
-    for await (const token of tell(program, STORY_TOKENS)) {
+    for await (const token of tell(program, STORY_TOKENS, prompt)) {
       if (me !== telling) return;
+      if (token === BEGIN && tokens.length > 0) break;
       text += textOf(token);
       tokens.push(token);
       // Sixty times a second is as often as anyone can see.
