@@ -13,7 +13,9 @@ typedef struct softmax {
     const sc_tensor *out;
     int64_t step;  // of the result along the dim
     bool takes_log;
-    bool is_direct;  // f32 in and out, both dense along the dim
+    bool in_f32;      // input and result
+    int64_t columns;  // adjacent columns, when they go side by side
+    bool is_direct;   // f32 in and out, both dense along the dim
 } softmax;
 
 // --- dense f32 rows ------------------------------------------------------------------------------
@@ -127,6 +129,17 @@ static void strided_write(const softmax *s, sc_stream walk, double *block, doubl
 
 #define COLUMNS 64
 
+// Up to four columns.
+static v4f load_some(const float *p, size_t count) {
+    return count == 4 ? v4f_load(p) : v4f_load_part(p, count);
+}
+static void store_some(float *p, v4f v, size_t count) {
+    if (count == 4)
+        v4f_store(p, v);
+    else
+        v4f_store_part(p, v, count);
+}
+
 // `n` adjacent columns, row by row: three passes that read memory in order.
 static void softmax_columns(const softmax *s, const float *x, int64_t x_step, float *y, int64_t n) {
     float max[COLUMNS], sum[COLUMNS];
@@ -144,10 +157,10 @@ static void softmax_columns(const softmax *s, const float *x, int64_t x_step, fl
         float *out = y + r * s->step;
         for (int64_t c = 0; c < n; c += 4) {
             size_t left = n - c < 4 ? (size_t)(n - c) : 4;
-            v4f v = v4f_load_part(row + c, left) - v4f_load_part(max + c, left);
+            v4f v = load_some(row + c, left) - load_some(max + c, left);
             v4f e = v4f_exp(v);
-            v4f_store_part(out + c, s->takes_log ? v : e, left);
-            v4f_store_part(sum + c, v4f_load_part(sum + c, left) + e, left);
+            store_some(out + c, s->takes_log ? v : e, left);
+            store_some(sum + c, load_some(sum + c, left) + e, left);
         }
     }
     for (int64_t c = 0; c < n; c++)
@@ -207,6 +220,12 @@ static sc_status normalize(const sc_kernel_call *call, bool takes_log) {
     s.step = out->rank > 0 && out->sizes[dim] > 1 ? out->strides[dim] : 1;
     s.is_direct = self->dtype == SC_DTYPE_F32 && out->dtype == SC_DTYPE_F32 && s.step == 1 &&
                   s.reduction.reduced.strides[0] == 1;
+    s.in_f32 = self->dtype == SC_DTYPE_F32 && out->dtype == SC_DTYPE_F32;
+    if (!s.is_direct && has_columns(&s) && s.reduction.count > 0) {
+        s.columns = s.reduction.sizes[--s.reduction.rank];
+        sc_reduction_each(&s.reduction, softmax_plane, &s);
+        return SC_OK;
+    }
     if (s.reduction.count > 0) sc_reduction_each(&s.reduction, softmax_position, &s);
     return SC_OK;
 }
