@@ -1,0 +1,185 @@
+// Methods as their users meet them: inputs that fit and inputs that do not, state and reset,
+// constant methods, what can be known without loading.
+#include "harness.h"
+#include "rt/rt.h"
+
+typedef struct session {
+    sc_arena arena, scratch;
+    sc_ctx ctx;
+    sc_rt_program *program;
+    sc_rt_method *method;
+} session;
+
+static bool open_model(session *s, const char *file, const char *method) {
+    size_t bytes;
+    memset(s, 0, sizeof *s);
+    sc_arena_init(&s->arena);
+    sc_arena_init(&s->scratch);
+    sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
+    char *data = test_read(file, &bytes);
+    sc_source *source = sc_source_from_memory(&s->arena, data, bytes);
+    return CHECK_OK(sc_rt_program_open(&s->ctx, source, NULL, &s->program)) &&
+           CHECK_OK(sc_rt_method_load(&s->ctx, s->program, sc_str_from(method), &s->method));
+}
+
+static void close_model(session *s) {
+    if (s->program)
+        sc_rt_program_close(s->program);
+    sc_arena_deinit(&s->scratch);
+    sc_arena_deinit(&s->arena);
+}
+
+static sc_rt_input floats(const float *data, uint8_t rank, const int64_t *sizes) {
+    int64_t count = 1;
+    for (uint8_t d = 0; d < rank; d++)
+        count *= sizes[d];
+    return (sc_rt_input){.tag = SC_EVALUE_TENSOR, .dtype = SC_DTYPE_F32, .rank = rank,
+                         .sizes = sizes, .data = data, .bytes = (uint64_t)count * sizeof(float)};
+}
+
+static sc_status set(session *s, uint32_t index, sc_rt_input input) {
+    return sc_rt_method_set_input(&s->ctx, s->method, index, &input);
+}
+
+TEST(inputs_are_checked) {
+    session s;
+    const float data[64] = {0};
+    if (open_model(&s, "models/official/linear.pte", "forward")) {
+        CHECK_STATUS(sc_rt_method_run(&s.ctx, s.method), SC_ERR_STATE);  // not set yet
+        CHECK_STATUS(set(&s, 0, floats(data, 1, (int64_t[]){64})), SC_ERR_INPUT);
+        CHECK_STATUS(set(&s, 0, floats(data, 2, (int64_t[]){2, 16})), SC_ERR_INPUT);
+        CHECK_STATUS(set(&s, 1, floats(data, 2, (int64_t[]){4, 16})), SC_ERR_INPUT);
+        sc_rt_input input = floats(data, 2, (int64_t[]){4, 16});
+        input.dtype = SC_DTYPE_F64;
+        CHECK_STATUS(set(&s, 0, input), SC_ERR_INPUT);
+        input = floats(data, 2, (int64_t[]){4, 16});
+        input.bytes--;
+        CHECK_STATUS(set(&s, 0, input), SC_ERR_INPUT);
+        CHECK_STATUS(set(&s, 0, (sc_rt_input){.tag = SC_EVALUE_INT}), SC_ERR_INPUT);
+        CHECK_OK(set(&s, 0, floats(data, 2, (int64_t[]){4, 16})));
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));  // inputs stay
+    }
+    close_model(&s);
+}
+
+TEST(dynamic_inputs_have_bounds) {
+    session s;
+    static const float data[4096];
+    if (open_model(&s, "models/official/mlp_dyn.pte", "forward")) {
+        const sc_tensor *declared = sc_rt_method_input(s.method, 0)->tensor;
+        int64_t most = declared->sizes[0], features = declared->sizes[1];
+        CHECK(declared->is_dynamic);
+        CHECK_STATUS(set(&s, 0, floats(data, 2, (int64_t[]){most + 1, features})), SC_ERR_INPUT);
+        CHECK_OK(set(&s, 0, floats(data, 2, (int64_t[]){1, features})));
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        CHECK_EQ_INT(sc_rt_method_output(s.method, 0)->tensor->sizes[0], 1);
+        CHECK_OK(set(&s, 0, floats(data, 2, (int64_t[]){most, features})));
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        CHECK_EQ_INT(sc_rt_method_output(s.method, 0)->tensor->sizes[0], most);
+    }
+    close_model(&s);
+}
+
+// A number that the program was specialised on must be that number again.
+TEST(specialised_numbers) {
+    session s;
+    if (open_model(&s, "models/official/pytree_io.pte", "forward")) {
+        uint32_t numbers = 0;
+        for (uint32_t i = 0; i < sc_rt_method_input_count(s.method); i++) {
+            const sc_evalue *declared = sc_rt_method_input(s.method, i);
+            sc_rt_input input = {.tag = (sc_evalue_tag)declared->tag};
+            if (declared->tag == SC_EVALUE_DOUBLE) {
+                input.d = declared->d + 5e-5;  // within what the official runtime lets pass
+                CHECK_OK(set(&s, i, input));
+                input.d = declared->d + 1;
+                CHECK_STATUS(set(&s, i, input), SC_ERR_INPUT);
+                numbers++;
+            } else if (declared->tag == SC_EVALUE_BOOL) {
+                input.b = declared->b;
+                CHECK_OK(set(&s, i, input));
+                input.b = !declared->b;
+                CHECK_STATUS(set(&s, i, input), SC_ERR_INPUT);
+                numbers++;
+            }
+        }
+        CHECK_EQ_INT(numbers, 2);
+    }
+    close_model(&s);
+}
+
+// How often it has been called, as the program's own counter says.
+static int64_t run_counter(session *s) {
+    const sc_tensor *declared = sc_rt_method_input(s->method, 0)->tensor;
+    const float data[64] = {1, 1, 1};
+    int64_t count = -1;
+    CHECK_OK(set(s, 0, floats(data, declared->rank, declared->sizes)));
+    CHECK_OK(sc_rt_method_run(&s->ctx, s->method));
+    const sc_evalue *out = sc_rt_method_output(s->method, sc_rt_method_output_count(s->method) - 1);
+    if (CHECK(out->tag == SC_EVALUE_TENSOR && out->tensor->dtype == SC_DTYPE_I64))
+        sc_rt_tensor_read(out->tensor, &count, sizeof count);
+    return count;
+}
+
+TEST(state_survives_runs_and_resets) {
+    session s;
+    if (open_model(&s, "models/official/counter_buffer.pte", "forward")) {
+        CHECK_EQ_INT(run_counter(&s), 1);
+        CHECK_EQ_INT(run_counter(&s), 2);
+        CHECK_OK(sc_rt_program_reset(&s.ctx, s.program));
+        CHECK_EQ_INT(run_counter(&s), 1);
+    }
+    close_model(&s);
+}
+
+static const sc_evalue *constant(session *s, const char *method) {
+    if (!CHECK_OK(sc_rt_method_load(&s->ctx, s->program, sc_str_from(method), &s->method)) ||
+        !CHECK_OK(sc_rt_method_run(&s->ctx, s->method)))
+        return NULL;
+    CHECK_EQ_INT(sc_rt_method_output_count(s->method), 1);
+    return sc_rt_method_output(s->method, 0);
+}
+
+TEST(constant_methods) {
+    session s;
+    if (open_model(&s, "models/official/encdec.pte", "encode")) {
+        const sc_evalue *value = constant(&s, "get_vocab_size");
+        CHECK(value && value->tag == SC_EVALUE_INT && value->i == 64);
+        value = constant(&s, "get_name");
+        CHECK(value && value->tag == SC_EVALUE_STRING && sc_str_is(value->str, "encdec"));
+        value = constant(&s, "get_scale");
+        CHECK(value && value->tag == SC_EVALUE_DOUBLE && value->d == 0.5);
+        value = constant(&s, "is_bidirectional");
+        CHECK(value && value->tag == SC_EVALUE_BOOL && value->b);
+        value = constant(&s, "get_table");
+        CHECK(value && value->tag == SC_EVALUE_TENSOR && value->tensor->numel == 4);
+        CHECK_STATUS(sc_rt_method_load(&s.ctx, s.program, SC_STR("nobody"), &s.method),
+                     SC_ERR_NOT_FOUND);
+    }
+    close_model(&s);
+}
+
+TEST(known_without_loading) {
+    session s;
+    sc_rt_method_info info;
+    sc_rt_program_info program;
+    if (open_model(&s, "models/official/mlp.pte", "forward")) {
+        CHECK_EQ_INT(sc_rt_program_method_count(s.program), 1);
+        CHECK_OK(sc_rt_method_info_get(&s.ctx, s.program, 0, &s.arena, &info));
+        CHECK_EQ_INT(info.input_count, 1);
+        CHECK_EQ_INT(info.inputs[0].rank, 2);
+        CHECK_EQ_INT(info.inputs[0].dtype, SC_DTYPE_F32);
+        CHECK_EQ_INT(info.planned_count, 1);
+        CHECK(info.planned_bytes[0] > 0);
+        uint32_t calls = 0;
+        for (uint32_t i = 0; i < info.op_count; i++) {
+            CHECK(info.ops[i].is_known);
+            calls += info.ops[i].calls;
+        }
+        CHECK_EQ_INT(calls, info.kernel_calls);
+        CHECK_EQ_INT(calls, info.instruction_count);
+        sc_rt_program_info_get(s.program, &program);
+        CHECK(program.constant_bytes > 0 && program.file_bytes > program.constant_bytes);
+    }
+    close_model(&s);
+}
