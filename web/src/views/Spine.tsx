@@ -7,7 +7,7 @@ import { formatBytes, formatMs, plural } from "../ui/format.js";
 import { Bar } from "../ui/parts.js";
 import { STEP_NAMES } from "./words.js";
 
-/** What the official exporter takes for both methods, on the machine that our figures are from. */
+/** What the official exporter takes for both methods, as the project measured it. */
 const OFFICIAL_STORY_SECONDS = 24.5;
 
 function facts(id: StepId, step: Step): string {
@@ -66,7 +66,7 @@ function Total(): JSX.Element | null {
       {app.document.value?.sample === "story" ? (
         <p
           class="soft"
-          title="torch 2.13.0 and executorch 1.5.1, both methods, one thread of a server processor"
+          title="The exporter of executorch, both methods, as the project measured it"
         >
           <span>official exporter</span>
           <span>{formatMs(OFFICIAL_STORY_SECONDS * 1000)}</span>
