@@ -1,20 +1,6 @@
 // What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
 #include "api/session.h"
 
-static void add_str(sc_json_writer *w, const char *key, sc_str text) {
-    sc_json_key(w, key);
-    sc_json_add_str(w, text);
-}
-
-static void add_text(sc_json_writer *w, const char *key, const char *text) {
-    add_str(w, key, sc_str_from(text));
-}
-
-static void add_num(sc_json_writer *w, const char *key, uint64_t number) {
-    sc_json_key(w, key);
-    sc_json_add_u64(w, number);
-}
-
 static void add_ms(sc_json_writer *w, const char *key, double ms) {
     sc_json_key(w, key);
     sc_json_add_f64(w, ms);
@@ -37,10 +23,10 @@ static void add_dim(sc_json_writer *w, sc_arena *arena, sc_dim dim) {
 }
 
 static void add_value(sc_json_writer *w, sc_arena *arena, const sc_value *value) {
-    add_str(w, "name", sc_name_str(value->name));
-    add_text(w, "kind", VALUE_KINDS[value->type]);
+    sc_json_put_str(w, "name", sc_name_str(value->name));
+    sc_json_put_text(w, "kind", VALUE_KINDS[value->type]);
     if (value->type != SC_VALUE_TENSOR) return;
-    add_text(w, "dtype", sc_dtype_name((sc_dtype)value->spec.dtype));
+    sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)value->spec.dtype));
     sc_json_key(w, "shape");
     sc_json_begin_array(w);
     for (uint32_t d = 0; d < value->spec.rank; d++) add_dim(w, arena, value->spec.sizes[d]);
@@ -56,8 +42,8 @@ static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *meth
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         sc_json_begin_object(w);
         add_value(w, arena, method->graph->inputs.data[i]);
-        add_text(w, "role", ROLES[method->inputs.data[i].kind]);
-        add_str(w, "target", method->inputs.data[i].target);
+        sc_json_put_text(w, "role", ROLES[method->inputs.data[i].kind]);
+        sc_json_put_str(w, "target", method->inputs.data[i].target);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
@@ -79,9 +65,9 @@ static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *met
         if (arg->kind == SC_ARG_VALUE)
             add_value(w, arena, arg->value);
         else
-            add_text(w, "kind", "constant");
-        add_text(w, "role", ROLES[method->outputs.data[i].kind]);
-        add_str(w, "target", method->outputs.data[i].target);
+            sc_json_put_text(w, "kind", "constant");
+        sc_json_put_text(w, "role", ROLES[method->outputs.data[i].kind]);
+        sc_json_put_str(w, "target", method->outputs.data[i].target);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
@@ -125,7 +111,7 @@ static void add_symbols(sc_json_writer *w, const sc_method *method) {
     for (uint32_t i = 0; i < sc_exprs_symbol_count(method->exprs); i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at(method->exprs, i);
         sc_json_begin_object(w);
-        add_str(w, "name", sc_name_str(symbol->name));
+        sc_json_put_str(w, "name", sc_name_str(symbol->name));
         add_bound(w, "min", symbol->range.min);
         add_bound(w, "max", symbol->range.max);
         sc_json_end_object(w);
@@ -136,8 +122,8 @@ static void add_symbols(sc_json_writer *w, const sc_method *method) {
 static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_json_begin_object(w);
-    add_str(w, "name", sc_name_str(method->name));
-    add_num(w, "nodes", method->graph->node_count);
+    sc_json_put_str(w, "name", sc_name_str(method->name));
+    sc_json_put_u64(w, "nodes", method->graph->node_count);
     add_inputs(w, ctx->scratch, method);
     add_outputs(w, ctx->scratch, method);
     add_ops(w, ctx, method);
@@ -151,8 +137,8 @@ static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) 
 
 static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uint32_t number) {
     sc_json_begin_object(w);
-    add_num(w, "program", number);
-    add_text(w, "stage", stage->name);
+    sc_json_put_u64(w, "program", number);
+    sc_json_put_text(w, "stage", stage->name);
     add_ms(w, "ms", stage->ms);
     add_ms(w, "emit_ms", stage->emit_ms);
     sc_json_key(w, "timings");
@@ -160,10 +146,10 @@ static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uin
     for (uint32_t i = 0; i < stage->timings.count; i++) {
         const sc_pass_timing *timing = &stage->timings.data[i];
         sc_json_begin_object(w);
-        add_text(w, "pass", timing->pass->name);
-        add_str(w, "method", sc_name_str(timing->method));
+        sc_json_put_text(w, "pass", timing->pass->name);
+        sc_json_put_str(w, "method", sc_name_str(timing->method));
         add_ms(w, "ms", timing->ms);
-        add_num(w, "nodes", timing->node_count);
+        sc_json_put_u64(w, "nodes", timing->node_count);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
@@ -177,23 +163,23 @@ static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uin
 
 static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
     sc_json_begin_object(w);
-    add_str(w, "method", sc_name_str(plan->method));
-    add_text(w, "algorithm", plan->report.algorithm);
-    add_num(w, "planned_bytes", plan->report.planned_bytes);
-    add_num(w, "live_bytes", plan->report.live_bytes);
-    add_num(w, "naive_bytes", plan->report.naive_bytes);
-    add_num(w, "moments", plan->report.moment_count);
+    sc_json_put_str(w, "method", sc_name_str(plan->method));
+    sc_json_put_text(w, "algorithm", plan->report.algorithm);
+    sc_json_put_u64(w, "planned_bytes", plan->report.planned_bytes);
+    sc_json_put_u64(w, "live_bytes", plan->report.live_bytes);
+    sc_json_put_u64(w, "naive_bytes", plan->report.naive_bytes);
+    sc_json_put_u64(w, "moments", plan->report.moment_count);
     sc_json_key(w, "items");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < plan->report.items.count; i++) {
         const sc_place_item *item = &plan->report.items.data[i];
         sc_json_begin_object(w);
-        add_str(w, "value", sc_name_str(item->value));
-        add_num(w, "bytes", item->bytes);
-        add_num(w, "offset", item->offset);
-        add_num(w, "first", item->first);
-        add_num(w, "last", item->last);
-        add_num(w, "memory_id", item->memory_id);
+        sc_json_put_str(w, "value", sc_name_str(item->value));
+        sc_json_put_u64(w, "bytes", item->bytes);
+        sc_json_put_u64(w, "offset", item->offset);
+        sc_json_put_u64(w, "first", item->first);
+        sc_json_put_u64(w, "last", item->last);
+        sc_json_put_u64(w, "memory_id", item->memory_id);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
@@ -225,7 +211,7 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
     for (uint32_t i = 0; i < session->stages.count; i++)
         add_stage(&w, &session->ctx, &session->stages.data[i], i);
     sc_json_end_array(&w);
-    add_num(&w, "constant_bytes", constant_bytes(session));
+    sc_json_put_u64(&w, "constant_bytes", constant_bytes(session));
     sc_json_key(&w, "plans");
     sc_json_begin_array(&w);
     for (uint32_t i = 0; i < session->plans.count; i++) add_plan(&w, &session->plans.data[i]);
@@ -234,12 +220,12 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
     sc_json_begin_array(&w);
     for (uint32_t i = 0; i < session->outputs.count; i++) {
         sc_json_begin_object(&w);
-        add_str(&w, "name", session->outputs.data[i].name);
-        add_num(&w, "bytes", session->outputs.data[i].cord.size);
+        sc_json_put_str(&w, "name", session->outputs.data[i].name);
+        sc_json_put_u64(&w, "bytes", session->outputs.data[i].cord.size);
         sc_json_end_object(&w);
     }
     sc_json_end_array(&w);
-    add_num(&w, "heap_bytes", session->arena.held_bytes + session->scratch.held_bytes);
+    sc_json_put_u64(&w, "heap_bytes", session->arena.held_bytes + session->scratch.held_bytes);
     sc_json_end_object(&w);
     *json = sc_sb_str(&sb);
     return SC_OK;
@@ -334,7 +320,7 @@ static void add_user_line(sc_json_writer *w, sc_arena *arena, sc_str trace) {
             space = c == ' ';
         }
     }
-    add_str(w, "source", sc_sb_str(&out));
+    sc_json_put_str(w, "source", sc_sb_str(&out));
 }
 
 static bool add_name(void *user, sc_arg *arg) {
@@ -345,8 +331,8 @@ static bool add_name(void *user, sc_arg *arg) {
 static void add_node(sc_json_writer *w, sc_ctx *ctx, const sc_node *node) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_json_begin_object(w);
-    add_str(w, "name", sc_name_str(node->name));
-    add_text(w, "op", node->op->name);
+    sc_json_put_str(w, "name", sc_name_str(node->name));
+    sc_json_put_text(w, "op", node->op->name);
     sc_json_key(w, "inputs");
     sc_json_begin_array(w);
     sc_node_visit_values(node, add_name, w);
@@ -360,7 +346,7 @@ static void add_node(sc_json_writer *w, sc_ctx *ctx, const sc_node *node) {
     }
     sc_json_end_array(w);
     add_user_line(w, ctx->scratch, node->meta.stack_trace);
-    add_str(w, "module", node->meta.module_stack);
+    sc_json_put_str(w, "module", node->meta.module_stack);
     sc_json_end_object(w);
     sc_arena_rewind(ctx->scratch, mark);
 }

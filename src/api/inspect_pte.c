@@ -1,16 +1,6 @@
 // What a .pte says about itself, as JSON.
 #include "api/session.h"
 
-static void add_str(sc_json_writer *w, const char *key, sc_str text) {
-    sc_json_key(w, key);
-    sc_json_add_str(w, text);
-}
-
-static void add_num(sc_json_writer *w, const char *key, uint64_t number) {
-    sc_json_key(w, key);
-    sc_json_add_u64(w, number);
-}
-
 static const char *kind_name(sc_evalue_tag tag) {
     switch (tag) {
     case SC_EVALUE_TENSOR: return "tensor";
@@ -24,7 +14,7 @@ static const char *kind_name(sc_evalue_tag tag) {
 }
 
 static void add_tensor(sc_json_writer *w, const sc_rt_value_info *info) {
-    add_str(w, "dtype", sc_str_from(sc_dtype_name((sc_dtype)info->dtype)));
+    sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)info->dtype));
     sc_json_key(w, "shape");
     sc_json_begin_array(w);
     for (uint32_t d = 0; d < info->rank; d++) sc_json_add_i64(w, info->sizes[d]);
@@ -33,14 +23,13 @@ static void add_tensor(sc_json_writer *w, const sc_rt_value_info *info) {
     sc_json_begin_array(w);
     for (uint32_t d = 0; d < info->rank; d++) sc_json_add_i64(w, info->dim_order[d]);
     sc_json_end_array(w);
-    sc_json_key(w, "dynamic");
-    sc_json_add_bool(w, info->is_dynamic);
-    add_num(w, "bytes", info->bytes);
+    sc_json_put_bool(w, "dynamic", info->is_dynamic);
+    sc_json_put_u64(w, "bytes", info->bytes);
 }
 
 static void add_value(sc_json_writer *w, const sc_rt_value_info *info, bool is_input) {
     sc_json_begin_object(w);
-    add_str(w, "kind", sc_str_from(kind_name(info->tag)));
+    sc_json_put_text(w, "kind", kind_name(info->tag));
     if (info->tag == SC_EVALUE_TENSOR) {
         add_tensor(w, info);
     } else if (is_input) {  // what a computed output will be is not known yet
@@ -84,14 +73,14 @@ static void add_ops(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info 
 
 static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info) {
     sc_json_begin_object(w);
-    add_str(w, "name", info->name);
+    sc_json_put_str(w, "name", info->name);
     add_values(w, "inputs", info->inputs, info->input_count, true);
     add_values(w, "outputs", info->outputs, info->output_count, false);
     sc_json_key(w, "planned_bytes");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < info->planned_count; i++) sc_json_add_u64(w, info->planned_bytes[i]);
     sc_json_end_array(w);
-    add_num(w, "instructions", info->instruction_count);
+    sc_json_put_u64(w, "instructions", info->instruction_count);
     add_ops(w, arena, info);
     sc_json_key(w, "delegates");
     sc_json_begin_array(w);
@@ -118,11 +107,11 @@ sc_status sc_run_inspect(sc_session *session, sc_str *json) {
     sc_json_end_array(&w);
     sc_rt_program_info program;
     sc_rt_program_info_get(session->running, &program);
-    add_num(&w, "program_bytes", program.program_bytes);
-    add_num(&w, "constant_bytes", program.constant_bytes);
-    add_num(&w, "mutable_bytes", program.mutable_bytes);
-    add_num(&w, "file_bytes", program.file_bytes);
-    add_num(&w, "heap_bytes", session->arena.held_bytes);
+    sc_json_put_u64(&w, "program_bytes", program.program_bytes);
+    sc_json_put_u64(&w, "constant_bytes", program.constant_bytes);
+    sc_json_put_u64(&w, "mutable_bytes", program.mutable_bytes);
+    sc_json_put_u64(&w, "file_bytes", program.file_bytes);
+    sc_json_put_u64(&w, "heap_bytes", session->arena.held_bytes);
     sc_json_end_object(&w);
     *json = sc_sb_str(&sb);
     sc_arena_rewind(ctx->scratch, mark);

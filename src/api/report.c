@@ -1,23 +1,18 @@
 // Diagnostics and the tables as JSON: what hosts show, and the numbers they would otherwise repeat.
 #include "api/session.h"
 
-static void add_text(sc_json_writer *w, const char *key, sc_str text) {
-    sc_json_key(w, key);
-    sc_json_add_str(w, text);
-}
-
 static void add_diag(sc_json_writer *w, const sc_diag *diag) {
     static const char *const SEVERITIES[] = {"note", "warning", "error"};
     sc_json_begin_object(w);
-    add_text(w, "severity", sc_str_from(SEVERITIES[diag->severity]));
-    add_text(w, "code", sc_str_from(sc_status_slug(diag->code)));
-    add_text(w, "message", diag->message);
-    add_text(w, "hint", diag->hint);
-    add_text(w, "method", diag->where.method);
-    add_text(w, "pass", diag->where.pass);
-    add_text(w, "node", diag->where.node);
-    add_text(w, "op", diag->where.op);
-    add_text(w, "stack_trace", diag->where.stack_trace);
+    sc_json_put_text(w, "severity", SEVERITIES[diag->severity]);
+    sc_json_put_text(w, "code", sc_status_slug(diag->code));
+    sc_json_put_str(w, "message", diag->message);
+    sc_json_put_str(w, "hint", diag->hint);
+    sc_json_put_str(w, "method", diag->where.method);
+    sc_json_put_str(w, "pass", diag->where.pass);
+    sc_json_put_str(w, "node", diag->where.node);
+    sc_json_put_str(w, "op", diag->where.op);
+    sc_json_put_str(w, "stack_trace", diag->where.stack_trace);
     sc_json_key(w, "instruction");
     if (diag->where.instruction >= 0)
         sc_json_add_i64(w, diag->where.instruction);
@@ -31,7 +26,7 @@ sc_str sc_session_report(sc_session *session, sc_status status) {
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
-    add_text(&w, "status", sc_str_from(sc_status_slug(status)));
+    sc_json_put_text(&w, "status", sc_status_slug(status));
     sc_json_key(&w, "diagnostics");
     sc_json_begin_array(&w);
     for (uint32_t i = 0; i < session->ctx.diags.count; i++)
@@ -59,8 +54,8 @@ static void add_dtypes(sc_json_writer *w) {
     sc_json_begin_object(w);                                              \
     sc_json_key(w, "code");                                               \
     sc_json_add_i64(w, pte);                                              \
-    add_text(w, "name", SC_STR(dtype_name));                              \
-    add_text(w, "short", SC_STR(short_name));                             \
+    sc_json_put_str(w, "name", SC_STR(dtype_name));                       \
+    sc_json_put_str(w, "short", SC_STR(short_name));                      \
     sc_json_key(w, "bytes");                                              \
     sc_json_add_i64(w, item_bytes);                                       \
     sc_json_end_object(w);
@@ -75,10 +70,9 @@ static void add_ops(sc_json_writer *w) {
     for (int id = 1; id < SC_OP_COUNT; id++) {
         const sc_op *op = sc_op_get((sc_op_id)id);
         sc_json_begin_object(w);
-        add_text(w, "name", sc_str_from(op->name));
-        add_text(w, "out", sc_str_from(op->out_name ? op->out_name : ""));
-        sc_json_key(w, "kernel");
-        sc_json_add_bool(w, sc_kernel_get((sc_op_id)id) != NULL);
+        sc_json_put_text(w, "name", op->name);
+        sc_json_put_text(w, "out", op->out_name ? op->out_name : "");
+        sc_json_put_bool(w, "kernel", sc_kernel_get((sc_op_id)id) != NULL);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
@@ -90,9 +84,9 @@ static void add_passes(sc_json_writer *w) {
     for (uint32_t i = 0; i < sc_pass_count(); i++) {
         const sc_pass *pass = sc_pass_at(i);
         sc_json_begin_object(w);
-        add_text(w, "name", sc_str_from(pass->name));
-        add_text(w, "summary", sc_str_from(pass->summary));
-        add_text(w, "stage", sc_str_from(pass->edge ? "edge" : "executorch"));
+        sc_json_put_text(w, "name", pass->name);
+        sc_json_put_text(w, "summary", pass->summary);
+        sc_json_put_text(w, "stage", pass->edge ? "edge" : "executorch");
         sc_json_end_object(w);
     }
     sc_json_end_array(w);

@@ -112,4 +112,10 @@ void sc_json_add_str(sc_json_writer *writer, sc_str value);
 void sc_json_add_text(sc_json_writer *writer, const char *terminated);
 void sc_json_add_raw(sc_json_writer *writer, sc_str json);  // ready JSON, as it is
 
+// Members: a key and its value in one call.
+void sc_json_put_str(sc_json_writer *writer, const char *key, sc_str value);
+void sc_json_put_text(sc_json_writer *writer, const char *key, const char *terminated);
+void sc_json_put_u64(sc_json_writer *writer, const char *key, uint64_t value);
+void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value);
+
 #endif

@@ -160,3 +160,22 @@ void sc_json_add_str(sc_json_writer *writer, sc_str value) {
 void sc_json_add_text(sc_json_writer *writer, const char *terminated) {
     sc_json_add_str(writer, sc_str_from(terminated));
 }
+
+void sc_json_put_str(sc_json_writer *writer, const char *key, sc_str value) {
+    sc_json_key(writer, key);
+    sc_json_add_str(writer, value);
+}
+
+void sc_json_put_text(sc_json_writer *writer, const char *key, const char *terminated) {
+    sc_json_put_str(writer, key, sc_str_from(terminated));
+}
+
+void sc_json_put_u64(sc_json_writer *writer, const char *key, uint64_t value) {
+    sc_json_key(writer, key);
+    sc_json_add_u64(writer, value);
+}
+
+void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value) {
+    sc_json_key(writer, key);
+    sc_json_add_bool(writer, value);
+}
