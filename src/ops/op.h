@@ -31,7 +31,7 @@ typedef enum sc_op_trait {
     SC_ASSERTION = 1 << 10,      // checks and has no result that matters; erased on the way
     SC_INPLACE = 1 << 11,        // derived twin: `functional` says of what
     SC_FOREIGN = 1 << 12,        // not in the table: kept by name so that it can be reported
-    SC_COMPOSITE = 1 << 13       // always expanded, also while tracing another op's expansion
+    SC_COMPOSITE = 1 << 13       // expands above functionalization; other expansions run below it
 } sc_op_trait;
 
 typedef enum sc_param_type {

@@ -13,7 +13,7 @@ static sc_x plain_tensor(sc_trace *t, sc_value *value) {
 }
 
 sc_x sc_trace_fresh(sc_trace *t, sc_value *value) {
-    sc_storage *storage = sc_new(t->arena, sc_storage);
+    sc_alias *storage = sc_new(t->arena, sc_alias);
     storage->base = value;
     sc_x x = plain_tensor(t, value);
     x.tensor->storage = storage;
@@ -140,7 +140,7 @@ static sc_value *apply_update(sc_trace *t, sc_value *base, sc_update update) {
 }
 
 void sc_trace_sync(sc_trace *t, sc_traced *tensor) {
-    sc_storage *storage = tensor->storage;
+    sc_alias *storage = tensor->storage;
     if (!storage || tensor->generation == storage->generation) return;
     t->plain++;
     for (uint32_t i = 0; i < storage->pending.count && t->status == SC_OK; i++)

@@ -66,17 +66,17 @@ typedef struct sc_update {
 } sc_update;
 
 // What aliases share. Writes are queued and applied to `base` when somebody reads.
-typedef struct sc_storage {
+typedef struct sc_alias {
     sc_value *base;
     uint32_t generation;  // writes so far
     SC_VEC(sc_update) pending;
-} sc_storage;
+} sc_alias;
 
 // One tensor of the source program: the value that holds it now, and what it aliases. Inside an
 // expansion below functionalization there is no `storage`: everything is a plain value.
 struct sc_traced {
     sc_value *value;
-    sc_storage *storage;
+    sc_alias *storage;
     const sc_view *view;
     uint32_t generation;  // of the storage when `value` was derived
 };
