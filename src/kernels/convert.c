@@ -184,6 +184,12 @@ FOR_DENSE_STORES(DENSE_STORE)
 // Blocks that equal memory: a copy.
 #define COPY_PAIR(class_, type)                                                                \
     static void copy_load_##class_(void *block, const void *src, int64_t stride, int64_t n) {  \
+        type *to = block;                                                                      \
+        if (stride == 0) {                                                                     \
+            type value = *(const type *)src;                                                   \
+            for (int64_t i = 0; i < n; i++) to[i] = value;                                     \
+            return;                                                                            \
+        }                                                                                      \
         if (stride == 1)                                                                       \
             memcpy(block, src, (size_t)n * sizeof(type));                                      \
         else                                                                                   \

@@ -29,6 +29,8 @@ typedef struct plan {
     sc_dtype common;  // what operands promote to
     sc_class class_;  // of operands
     sc_class result;  // of results
+    bool out_is_dense;
+    int64_t fill;  // elements of a constant block that are read
     sc_pw_params params;
     uint32_t operand_count;
     operand operands[3];
@@ -84,11 +86,11 @@ static void set_constant(plan *p, uint32_t k, double real, int64_t integer, bool
     if (p->class_ == SC_CLASS_F32 || p->class_ == SC_CLASS_F64) {
         sc_load_fn load = sc_loader(p->class_, is_real ? SC_DTYPE_F64 : SC_DTYPE_I64);
         load(p->blocks[k].bytes, is_real ? (const void *)&real : (const void *)&integer, 0,
-             SC_BLOCK);
+             p->fill);
         return;
     }
     sc_put_number(narrow, p->common, real, integer, is_real);
-    sc_loader(p->class_, p->common)(p->blocks[k].bytes, narrow, 0, SC_BLOCK);
+    sc_loader(p->class_, p->common)(p->blocks[k].bytes, narrow, 0, p->fill);
 }
 
 static sc_status set_tensor(plan *p, uint32_t k, const sc_tensor *tensor, sc_class class_) {
@@ -100,6 +102,12 @@ static sc_status set_tensor(plan *p, uint32_t k, const sc_tensor *tensor, sc_cla
     if (!o->load)
         return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s",
                        p->call->op->name, sc_dtype_name((sc_dtype)tensor->dtype));
+    if (o->is_native && p->out_is_dense && sc_same_layout(tensor, p->out)) {
+        o->kind = OPERAND_DIRECT;
+        o->stream.data = tensor->data;
+        o->stream.item_bytes = sc_dtype_bytes((sc_dtype)tensor->dtype);
+        return SC_OK;
+    }
     SC_TRY(sc_stream_open(p->call->ctx, &o->stream, tensor, p->out));
     if (!sc_stream_is_constant(&o->stream)) {
         o->kind = o->is_native && sc_stream_is_dense(&o->stream) ? OPERAND_DIRECT : OPERAND_STREAM;
@@ -113,10 +121,10 @@ static sc_status set_tensor(plan *p, uint32_t k, const sc_tensor *tensor, sc_cla
         int64_t value = 0;
         sc_loader(SC_CLASS_I64, tensor->dtype)(&value, tensor->data, 0, 1);
         sc_put_number(narrow, p->common, 0, value, false);
-        sc_loader(class_, p->common)(p->blocks[k].bytes, narrow, 0, SC_BLOCK);
+        sc_loader(class_, p->common)(p->blocks[k].bytes, narrow, 0, p->fill);
         return SC_OK;
     }
-    o->load(p->blocks[k].bytes, tensor->data, 0, SC_BLOCK);
+    o->load(p->blocks[k].bytes, tensor->data, 0, p->fill);
     return SC_OK;
 }
 
@@ -130,7 +138,7 @@ static void set_unbounded(plan *p, uint32_t k, bool upper) {
                                               : (upper ? INT64_MAX : INT64_MIN);
     p->operands[k].kind = OPERAND_CONSTANT;
     p->operands[k].class_ = p->class_;
-    sc_loader(p->class_, SC_DTYPE_I64)(p->blocks[k].bytes, &limit, 0, SC_BLOCK);
+    sc_loader(p->class_, SC_DTYPE_I64)(p->blocks[k].bytes, &limit, 0, p->fill);
 }
 
 static void set_number(plan *p, uint32_t k, uint32_t argument) {
@@ -200,33 +208,42 @@ static bool has_zero(const void *values, sc_class class_, int64_t n) {
     return false;
 }
 
-static int64_t block_length(const plan *p, bool direct_out, int64_t count) {
-    bool whole = direct_out;
-    for (uint32_t k = 0; k < p->operand_count; k++)
-        whole = whole && p->operands[k].kind == OPERAND_DIRECT;
-    return whole ? count : SC_BLOCK;
+// How many elements the next call of the loop takes: all that is left when memory is as the loop
+// wants it, else a block.
+static int64_t next_length(const plan *p, bool direct_out, int64_t left) {
+    int64_t n = direct_out ? left : sc_min_i64(left, SC_BLOCK);
+    for (uint32_t k = 0; k < p->operand_count; k++) {
+        const operand *o = &p->operands[k];
+        uint32_t last = o->stream.rank - 1;
+        if (o->kind == OPERAND_DIRECT) continue;
+        int64_t run = 0;
+        if (o->kind == OPERAND_STREAM && o->is_native && o->stream.strides[last] == 1)
+            run = o->stream.sizes[last] - o->stream.index[last];
+        n = sc_min_i64(n, sc_max_i64(run, SC_BLOCK));
+    }
+    return n;
 }
 
 static sc_status run_blocks(plan *p) {
     sc_stream out;
     block result;
-    SC_TRY(sc_stream_open(p->call->ctx, &out, p->out, p->out));
     bool is_native = sc_class_is_native(p->result, p->out->dtype) ||
                      (p->result == SC_CLASS_B8 && p->out->dtype == SC_DTYPE_BOOL);
-    bool direct = is_native && sc_stream_is_dense(&out), divided_by_zero = false;
+    bool direct = is_native && p->out_is_dense, divided_by_zero = false;
     bool checked = p->row->kind == SC_PW_CHECKED && p->class_ < SC_CLASS_F32;
     sc_store_fn store = sc_storer(p->result, p->out->dtype);
     if (!store)
         return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s cannot write %s", p->call->op->name,
                        sc_dtype_name((sc_dtype)p->out->dtype));
     sc_pw_loop loop = p->row->loops[p->class_];
-    int64_t count = p->out->numel, step = block_length(p, direct, count);
-    for (int64_t i = 0; i < count; i += step) {
-        int64_t n = count - i < step ? count - i : step;
+    if (!direct) SC_TRY(sc_stream_open(p->call->ctx, &out, p->out, p->out));
+    uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);
+    for (int64_t i = 0, n; i < p->out->numel; i += n) {
+        n = next_length(p, direct, p->out->numel - i);
         const void *in[3] = {NULL, NULL, NULL};
         for (uint32_t k = 0; k < p->operand_count; k++) in[k] = next_block(p, k, i, n);
         if (checked && !divided_by_zero) divided_by_zero = has_zero(in[1], p->class_, n);
-        void *to = direct ? (void *)(out.data + i * out.item_bytes) : (void *)result.bytes;
+        void *to = direct ? (void *)((char *)p->out->data + i * width) : (void *)result.bytes;
         loop(to, in, &p->params, n);
         if (!direct) sc_stream_store(&out, store, result.bytes, sc_class_bytes(p->result), n);
     }
@@ -246,6 +263,8 @@ sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
     memset(&p.params, 0, sizeof p.params);
     SC_TRY(choose_class(&p));
     if (p.out->numel == 0) return SC_OK;
+    p.out_is_dense = sc_tensor_is_dense(p.out);
+    p.fill = sc_min_i64(p.out->numel, SC_BLOCK);
     SC_TRY(read_arguments(&p));
     return run_blocks(&p);
 }

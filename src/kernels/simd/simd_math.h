@@ -41,7 +41,10 @@ static inline v4f v4f_sqrt(v4f x) {
 static inline v4f v4f_exp(v4f x) {
     v4f bounded = v4f_pmin(v4f_pmax(x, v4f_splat(-104.0f)), v4f_splat(89.0f));
     bounded = v4f_select(x == x, bounded, v4f_zero());
-    v4f n = v4f_nearest_small(bounded * 1.44269504f);
+    const float magic =
+        12582912.0f;  // 1.5 * 2^23: the sum holds the rounded integer in its low bits
+    v4f shifted = bounded * 1.44269504f + magic;
+    v4f n = shifted - magic;
     v4f r = bounded - n * 0.693359375f;
     r = r + n * 2.12194440e-4f;
     v4f p = r * 1.9875691500e-4f + 1.3981999507e-3f;
@@ -50,7 +53,7 @@ static inline v4f v4f_exp(v4f x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     v4f y = p * (r * r) + r + 1.0f;
-    v4i exponent = v4i_from_v4f(n);
+    v4i exponent = (v4i)shifted - (v4i)v4f_splat(magic);
     v4i half = exponent >> 1;
     y = y * v4f_exp2_int(half) * v4f_exp2_int(exponent - half);
     return v4f_select(x == x, y, x);
