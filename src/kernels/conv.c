@@ -4,21 +4,30 @@
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
 
-enum { ARG_INPUT, ARG_WEIGHT, ARG_BIAS, ARG_STRIDE, ARG_PADDING, ARG_DILATION, ARG_TRANSPOSED,
-       ARG_OUTPUT_PADDING, ARG_GROUPS, ARG_OUT };
+enum {
+    ARG_INPUT,
+    ARG_WEIGHT,
+    ARG_BIAS,
+    ARG_STRIDE,
+    ARG_PADDING,
+    ARG_DILATION,
+    ARG_TRANSPOSED,
+    ARG_OUTPUT_PADDING,
+    ARG_GROUPS,
+    ARG_OUT
+};
 
 #define PARAM_MAX INT32_MAX  // strides and the like; keeps coordinates far from overflow
 
-// The spatial part of a list argument into three numbers, `fill` for the dimensions that are absent.
+// The spatial part of a list argument into three numbers, `fill` for the dimensions that are
+// absent.
 static sc_status read_list(const sc_kernel_call *call, uint32_t arg, uint32_t spatial, int64_t fill,
                            int64_t least, int64_t out[3]) {
     int64_t values[3] = {0, 0, 0};
     uint32_t count = sc_call_ints(call, arg, values, 3, spatial);
-    for (uint32_t d = 0; d < 3; d++)
-        out[d] = d < 3 - spatial ? fill : values[d - (3 - spatial)];
+    for (uint32_t d = 0; d < 3; d++) out[d] = d < 3 - spatial ? fill : values[d - (3 - spatial)];
     bool ok = count == spatial;
-    for (uint32_t d = 0; d < 3; d++)
-        ok = ok && out[d] >= least && out[d] <= PARAM_MAX;
+    for (uint32_t d = 0; d < 3; d++) ok = ok && out[d] >= least && out[d] <= PARAM_MAX;
     if (!ok)
         return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
                        "a stride, padding or dilation of this convolution is out of range");
@@ -41,8 +50,7 @@ static bool shapes_agree(const sc_conv *c, const sc_tensor *input, const sc_tens
     const int64_t channels = c->groups * c->out_channels;
     bool ok = input->sizes[1] == c->groups * c->in_channels && out->sizes[1] == channels &&
               input->sizes[0] == out->sizes[0] && (!bias || bias->numel == channels);
-    if (c->transposed)
-        return ok && weight->sizes[0] == input->sizes[1];
+    if (c->transposed) return ok && weight->sizes[0] == input->sizes[1];
     return ok && weight->sizes[0] == channels;
 }
 
@@ -58,7 +66,8 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
         return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
                        "convolution takes tensors of rank 3 to 5, this input has rank %u",
                        input->rank);
-    *c = (sc_conv){.batch = input->sizes[0], .groups = sc_call_integer(call, ARG_GROUPS),
+    *c = (sc_conv){.batch = input->sizes[0],
+                   .groups = sc_call_integer(call, ARG_GROUPS),
                    .transposed = sc_call_integer(call, ARG_TRANSPOSED) != 0};
     SC_TRY(read_list(call, ARG_STRIDE, spatial, 1, 1, c->stride));
     SC_TRY(read_list(call, ARG_PADDING, spatial, 0, 0, c->pad));
@@ -101,17 +110,14 @@ static uint64_t copies_bytes(const sc_kernel_call *call) {
     const uint32_t args[] = {ARG_INPUT, ARG_WEIGHT, ARG_BIAS, ARG_OUT};
     for (uint32_t i = 0; i < SC_COUNT_OF(args); i++) {
         const sc_tensor *t = sc_call_tensor(call, args[i]);
-        if (t && t->dtype != SC_DTYPE_F32)
-            bytes += float_bytes(t);
+        if (t && t->dtype != SC_DTYPE_F32) bytes += float_bytes(t);
     }
     return bytes;
 }
 
 static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
-    if (!t)
-        return NULL;
-    if (t->dtype == SC_DTYPE_F32)
-        return t->data;
+    if (!t) return NULL;
+    if (t->dtype == SC_DTYPE_F32) return t->data;
     float *copy = (float *)(void *)*scratch;
     sc_loader(SC_CLASS_F32, t->dtype)(copy, t->data, 1, t->numel);
     *scratch += float_bytes(t);
@@ -121,8 +127,7 @@ static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;
     const sc_dtype dtype = (sc_dtype)sc_call_tensor(call, ARG_INPUT)->dtype;
-    if ((dtype != SC_DTYPE_F32 && !is_half(dtype)) || describe(call, &c) != SC_OK)
-        return 0;
+    if ((dtype != SC_DTYPE_F32 && !is_half(dtype)) || describe(call, &c) != SC_OK) return 0;
     const sc_conv_variant *variant = sc_conv_pick(&c);
     uint64_t bytes = variant->scratch ? sc_align_up(variant->scratch(&c), 64) : 0;
     return bytes + copies_bytes(call);
@@ -139,8 +144,7 @@ static sc_status run_floats(const sc_kernel_call *call, sc_conv *c) {
     c->bias = as_floats(sc_call_tensor(call, ARG_BIAS), &scratch);
     c->output = out->dtype == SC_DTYPE_F32 ? out->data : (void *)scratch;
     c->epilogue = call->prepared;
-    if (out->dtype != SC_DTYPE_F32)
-        scratch += float_bytes(out);
+    if (out->dtype != SC_DTYPE_F32) scratch += float_bytes(out);
     const sc_conv_variant *variant = sc_conv_pick(c);
     if (variant->scratch && variant->scratch(c) > call->scratch_bytes - copies)
         variant = &sc_conv_reference;  // smaller shapes never ask for more, but nothing hangs on it
@@ -153,18 +157,18 @@ static sc_status run_floats(const sc_kernel_call *call, sc_conv *c) {
 static sc_status run_conv(const sc_kernel_call *call) {
     sc_conv c;
     SC_TRY(describe(call, &c));
-    const sc_tensor *input = sc_call_tensor(call, ARG_INPUT), *bias = sc_call_tensor(call, ARG_BIAS);
-    const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT), *out = sc_call_tensor(call, ARG_OUT);
+    const sc_tensor *input = sc_call_tensor(call, ARG_INPUT),
+                    *bias = sc_call_tensor(call, ARG_BIAS);
+    const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT),
+                    *out = sc_call_tensor(call, ARG_OUT);
     const sc_dtype dtype = (sc_dtype)input->dtype;
     if (weight->dtype != dtype || out->dtype != dtype)
         return sc_fail(call->ctx, SC_ERR_DTYPE, NULL,
                        "convolution of %s with a weight of %s into %s", sc_dtype_name(dtype),
                        sc_dtype_name((sc_dtype)weight->dtype), sc_dtype_name((sc_dtype)out->dtype));
-    if (out->numel == 0)
-        return SC_OK;
+    if (out->numel == 0) return SC_OK;
     bool floats = dtype == SC_DTYPE_F32 || is_half(dtype);
-    if (floats && (!bias || sc_loader(SC_CLASS_F32, bias->dtype)))
-        return run_floats(call, &c);
+    if (floats && (!bias || sc_loader(SC_CLASS_F32, bias->dtype))) return run_floats(call, &c);
     sc_conv_fn slow = sc_conv_slow(dtype);
     if (!slow || floats || (bias && bias->dtype != dtype))
         return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "convolution of %s with a bias of %s",

@@ -1,5 +1,5 @@
-// A convolution as plain numbers, for the algorithms behind aten::convolution: every spatial rank is
-// written as three dimensions (leading ones of size 1), every layout as element strides. Each
+// A convolution as plain numbers, for the algorithms behind aten::convolution: every spatial rank
+// is written as three dimensions (leading ones of size 1), every layout as element strides. Each
 // algorithm computes the same sums; variants.def lists them in order of preference.
 #ifndef SC_CONV_H
 #define SC_CONV_H
@@ -11,15 +11,15 @@ typedef struct sc_conv {
     int64_t batch, groups;
     int64_t in_channels, out_channels;  // per group
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
-    bool transposed;                    // then stride spreads the input out instead of thinning it
+    bool transposed;  // then stride spreads the input out instead of thinning it
     // Element strides: batch, channel, three spatial; weight: out channel, in channel, three taps
     // (whatever order they are stored in).
     int64_t in_step[5], out_step[5], weight_step[5];
-    int64_t weight_group;               // elements from one group's weights to the next
+    int64_t weight_group;  // elements from one group's weights to the next
     const float *input, *weight;
-    const float *bias;                  // [groups * out_channels] or NULL
+    const float *bias;  // [groups * out_channels] or NULL
     float *output;
-    const sc_epilogue *epilogue;        // or NULL; applies to the sum with its bias
+    const sc_epilogue *epilogue;  // or NULL; applies to the sum with its bias
 } sc_conv;
 
 typedef void (*sc_conv_fn)(const sc_conv *conv, void *scratch);

@@ -16,9 +16,9 @@ enum {
 };
 
 typedef struct plane {
-    int64_t rows, pitch;      // of one phase
+    int64_t rows, pitch;  // of one phase
     int64_t stride_y, stride_x;
-    int64_t phase;            // floats from one phase to the next
+    int64_t phase;  // floats from one phase to the next
     int64_t total;
 } plane;
 
@@ -29,8 +29,7 @@ static bool plane_of(const sc_conv *c, plane *p) {
     int64_t reach_x = (c->kernel[2] - 1) * c->dilation[2] / p->stride_x;
     p->rows = c->out[1] + reach_y;
     p->pitch = c->out[2] + reach_x;
-    if (p->rows > PLANE_MAX || p->pitch > PLANE_MAX || p->rows * p->pitch > PLANE_MAX)
-        return false;
+    if (p->rows > PLANE_MAX || p->pitch > PLANE_MAX || p->rows * p->pitch > PLANE_MAX) return false;
     p->phase = p->rows * p->pitch;
     p->total = p->phase * p->stride_y * p->stride_x;
     return p->total <= PLANE_MAX;
@@ -50,20 +49,18 @@ static bool fits(const sc_conv *c) {
 // The plane, and a row across rows for narrow outputs.
 static uint64_t scratch_bytes(const sc_conv *c) {
     plane p;
-    if (!plane_of(c, &p))
-        return 0;
+    if (!plane_of(c, &p)) return 0;
     uint64_t row = is_narrow(c) ? (uint64_t)(c->out[1] * p.pitch) : 0;
     return ((uint64_t)p.total + row + 2 * SC_DWCONV_OVERREAD) * sizeof(float);
 }
 
-// --- into the plane ----------------------------------------------------------------------------------
+// --- into the plane
+// ----------------------------------------------------------------------------------
 
 static void copy_floats(float *to, const float *from, int64_t count) {
     int64_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        v4f_store(to + i, v4f_load(from + i));
-    for (; i < count; i++)
-        to[i] = from[i];
+    for (; i + 4 <= count; i += 4) v4f_store(to + i, v4f_load(from + i));
+    for (; i < count; i++) to[i] = from[i];
 }
 
 // Even and odd elements apart.
@@ -74,8 +71,7 @@ static void split_in_two(float *even, float *odd, const float *from, int64_t cou
         v4f_store(even, __builtin_shufflevector(a, b, 0, 2, 4, 6));
         v4f_store(odd, __builtin_shufflevector(a, b, 1, 3, 5, 7));
     }
-    for (; i < count; i++)
-        *(i % 2 ? odd++ : even++) = from[i];
+    for (; i < count; i++) *(i % 2 ? odd++ : even++) = from[i];
 }
 
 // One input row into the phases of a plane row. Columns that no output reads are left out.
@@ -98,22 +94,21 @@ static void copy_row(const sc_conv *c, const plane *p, const float *from, float 
 static void copy_channel(const sc_conv *c, const plane *p, const float *in, float *to) {
     const int64_t top = c->pad[1], s = p->stride_y;
     const int64_t count = sc_min_i64(c->in[1], p->rows * s - top);
-    if (c->pad[2] >= p->pitch * p->stride_x)
-        return;  // nothing but padding is ever read
+    if (c->pad[2] >= p->pitch * p->stride_x) return;  // nothing but padding is ever read
     for (int64_t y = 0; y < count; y++) {
         int64_t at = y + top;
-        copy_row(c, p, in + y * c->in[2],
-                 to + at % s * p->stride_x * p->phase + at / s * p->pitch);
+        copy_row(c, p, in + y * c->in[2], to + at % s * p->stride_x * p->phase + at / s * p->pitch);
     }
 }
 
-// --- out of it ---------------------------------------------------------------------------------------
+// --- out of it
+// ---------------------------------------------------------------------------------------
 
 typedef struct channel_job {
     const sc_conv *conv;
     const plane *plane;
     float *padded, *across;
-    const float *end;         // of all outputs that are written one after the other
+    const float *end;  // of all outputs that are written one after the other
     size_t offsets[TAP_MAX];
     float weights[TAP_MAX];
 } channel_job;
@@ -126,8 +121,8 @@ static void find_offsets(channel_job *job) {
         for (int64_t kx = 0; kx < c->kernel[2]; kx++) {
             int64_t y = ky * c->dilation[1], x = kx * c->dilation[2];
             int64_t phase = y % p->stride_y * p->stride_x + x % p->stride_x;
-            job->offsets[t++] = (size_t)(phase * p->phase + y / p->stride_y * p->pitch +
-                                         x / p->stride_x);
+            job->offsets[t++] =
+                (size_t)(phase * p->phase + y / p->stride_y * p->pitch + x / p->stride_x);
         }
     }
 }
@@ -163,12 +158,14 @@ static void run_channel(channel_job *job, const float *weight, int64_t channel, 
     const sc_epilogue *e = c->epilogue;
     const float scale = sc_conv_scale(c, channel);
     sc_dwconv_f32 d = {
-        .offsets = job->offsets, .weights = job->weights, .tap_count = (size_t)sc_conv_taps(c),
+        .offsets = job->offsets,
+        .weights = job->weights,
+        .tap_count = (size_t)sc_conv_taps(c),
         .shift = sc_conv_shift(c, channel),
-        .low = e && e->clamps ? e->low : -INFINITY, .high = e && e->clamps ? e->high : INFINITY,
+        .low = e && e->clamps ? e->low : -INFINITY,
+        .high = e && e->clamps ? e->high : INFINITY,
     };
-    for (size_t t = 0; t < d.tap_count; t++)
-        job->weights[t] = weight[t] * scale;
+    for (size_t t = 0; t < d.tap_count; t++) job->weights[t] = weight[t] * scale;
     if (is_narrow(c))
         run_across(job, &d, out);
     else
@@ -177,8 +174,7 @@ static void run_channel(channel_job *job, const float *weight, int64_t channel, 
 
 static void run(const sc_conv *c, void *scratch) {
     plane p;
-    if (!plane_of(c, &p))
-        return;  // does not happen: fits() asked
+    if (!plane_of(c, &p)) return;  // does not happen: fits() asked
     // Rows, channels and batch items follow one another, so a row may spill into the next.
     const bool dense = c->out_step[1] == sc_conv_out_area(c) &&
                        c->out_step[0] == c->groups * c->out_channels * c->out_step[1];

@@ -14,29 +14,29 @@ typedef struct segment {
 // Consecutive columns of a panel that lie in one output row.
 typedef struct stretch {
     size_t column, count;
-    int64_t at[3];           // output position of the first
+    int64_t at[3];  // output position of the first
 } stretch;
 
 typedef struct gather {
     const sc_conv *conv;
-    const float *input;      // of this batch item and group
+    const float *input;  // of this batch item and group
     int64_t channel_step;
     size_t row_channel, row_tap;  // panel rows from one channel / one tap to the next
-    int64_t column_step;     // input elements between neighbouring columns of a segment
-    const int64_t *reach;    // per tap column: first and end of the outputs that read inside
+    int64_t column_step;          // input elements between neighbouring columns of a segment
+    const int64_t *reach;         // per tap column: first and end of the outputs that read inside
     stretch stretches[SC_GEMM_PANEL];
     size_t stretch_count, width;
 } gather;
 
-// --- where the input of a tap is -------------------------------------------------------------------
+// --- where the input of a tap is
+// -------------------------------------------------------------------
 
 // Input coordinate that output `o` reads through tap `k`; false in the padding or between inputs.
 static bool input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
     int64_t at;
     if (c->transposed) {
         at = o + c->pad[d] - k * c->dilation[d];
-        if (at < 0 || at % c->stride[d] != 0)
-            return false;
+        if (at < 0 || at % c->stride[d] != 0) return false;
         at /= c->stride[d];
     } else {
         at = o * c->stride[d] - c->pad[d] + k * c->dilation[d];
@@ -61,8 +61,7 @@ static bool clip(const gather *g, const stretch *in, int64_t row, int64_t tap, s
     const sc_conv *c = g->conv;
     int64_t first = sc_max_i64(in->at[2], g->reach[2 * tap]);
     int64_t end = sc_min_i64(in->at[2] + (int64_t)in->count, g->reach[2 * tap + 1]);
-    if (first >= end)
-        return false;
+    if (first >= end) return false;
     int64_t x = first * c->stride[2] - c->pad[2] + tap * c->dilation[2];
     *out = (segment){in->column + (size_t)(first - in->at[2]), (size_t)(end - first),
                      row + x * c->in_step[4]};
@@ -99,12 +98,12 @@ static size_t find_segments(const gather *g, const int64_t tap[3], segment out[S
     return count;
 }
 
-// --- filling a panel -------------------------------------------------------------------------------
+// --- filling a panel
+// -------------------------------------------------------------------------------
 
 static void copy_whole_rows(const gather *g, const float *in, float *row) {
     for (int64_t i = 0; i < g->conv->in_channels; i++) {
-        for (size_t j = 0; j < SC_GEMM_PANEL; j += 4)
-            v4f_store(row + j, v4f_load(in + j));
+        for (size_t j = 0; j < SC_GEMM_PANEL; j += 4) v4f_store(row + j, v4f_load(in + j));
         in += g->channel_step;
         row += g->row_channel * SC_GEMM_PANEL;
     }
@@ -116,7 +115,8 @@ static void copy_every_second(const gather *g, const float *in, float *row) {
         for (size_t j = 0; j < SC_GEMM_PANEL - 4; j += 4)
             v4f_store(row + j, __builtin_shufflevector(v4f_load(in + 2 * j),
                                                        v4f_load(in + 2 * j + 4), 0, 2, 4, 6));
-        v4f_store(row + 12, __builtin_shufflevector(v4f_load(in + 23), v4f_load(in + 27), 1, 3, 5, 7));
+        v4f_store(row + 12,
+                  __builtin_shufflevector(v4f_load(in + 23), v4f_load(in + 27), 1, 3, 5, 7));
         in += g->channel_step;
         row += g->row_channel * SC_GEMM_PANEL;
     }
@@ -126,24 +126,19 @@ static void copy_segment(const segment *s, const float *in, int64_t step, float 
     const float *from = in + s->offset;
     float *to = row + s->column;
     if (step != 1) {
-        for (size_t j = 0; j < s->count; j++)
-            to[j] = from[(int64_t)j * step];
+        for (size_t j = 0; j < s->count; j++) to[j] = from[(int64_t)j * step];
         return;
     }
     size_t j = 0;
-    for (; j + 4 <= s->count; j += 4)
-        v4f_store(to + j, v4f_load(from + j));
-    for (; j < s->count; j++)
-        to[j] = from[j];
+    for (; j + 4 <= s->count; j += 4) v4f_store(to + j, v4f_load(from + j));
+    for (; j < s->count; j++) to[j] = from[j];
 }
 
 static void copy_segments(const gather *g, const segment *segments, size_t count, float *row) {
     const float *in = g->input;
     for (int64_t i = 0; i < g->conv->in_channels; i++) {
-        for (size_t j = 0; j < SC_GEMM_PANEL; j += 4)
-            v4f_store(row + j, v4f_zero());
-        for (size_t s = 0; s < count; s++)
-            copy_segment(&segments[s], in, g->column_step, row);
+        for (size_t j = 0; j < SC_GEMM_PANEL; j += 4) v4f_store(row + j, v4f_zero());
+        for (size_t s = 0; s < count; s++) copy_segment(&segments[s], in, g->column_step, row);
         in += g->channel_step;
         row += g->row_channel * SC_GEMM_PANEL;
     }
@@ -185,12 +180,12 @@ static void set_columns(gather *g, int64_t first, size_t width) {
         g->stretches[g->stretch_count++] = (stretch){j, count, {z, y, x}};
         j += count;
         x = 0;
-        if (++y == out[1])
-            y = 0, z++;
+        if (++y == out[1]) y = 0, z++;
     }
 }
 
-// --- weights and results ---------------------------------------------------------------------------
+// --- weights and results
+// ---------------------------------------------------------------------------
 
 static size_t depth_of(const sc_conv *c) { return (size_t)(c->in_channels * sc_conv_taps(c)); }
 
@@ -200,8 +195,7 @@ static weight_order order_of(const sc_conv *c) {
     int64_t depth = (int64_t)depth_of(c), taps = sc_conv_taps(c);
     const int64_t *w = c->weight_step, *k = c->kernel;
     bool row_dense = w[0] == depth || c->out_channels == 1;
-    if (row_dense && w[1] == taps && sc_conv_planes(w, k))
-        return TAPS_INNER;
+    if (row_dense && w[1] == taps && sc_conv_planes(w, k)) return TAPS_INNER;
     if (row_dense && w[1] == 1 && w[4] == c->in_channels && w[3] == k[2] * w[4] &&
         w[2] == k[1] * w[3])
         return CHANNELS_INNER;
@@ -230,7 +224,8 @@ static void scatter_tile(const gather *g, const float *tile, float *output) {
     }
 }
 
-// Scratch in order: reach, panel, scale and shift of all channels, tile of results, a group's weights.
+// Scratch in order: reach, panel, scale and shift of all channels, tile of results, a group's
+// weights.
 typedef struct layout {
     uint64_t panel, scale, shift, tile, weight, total;  // in floats
 } layout;
@@ -271,22 +266,24 @@ static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t
         .column_step = c->in_step[4] * (c->transposed ? 1 : c->stride[2]),
     };
     sc_gemm_f32 gemm = {
-        .m = (size_t)c->out_channels, .k = depth_of(c),
-        .a = weight, .a_row = depth_of(c),
+        .m = (size_t)c->out_channels,
+        .k = depth_of(c),
+        .a = weight,
+        .a_row = depth_of(c),
         .c = planes ? output : scratch + l->tile,
         .c_row = planes ? (size_t)c->out_step[1] : SC_GEMM_PANEL,
         .row_scale = c->epilogue && c->epilogue->scale ? scratch + l->scale + channel : NULL,
         .row_shift = scratch + l->shift + channel,
         .clamps = c->epilogue && c->epilogue->clamps,
-        .low = c->epilogue ? c->epilogue->low : 0, .high = c->epilogue ? c->epilogue->high : 0,
+        .low = c->epilogue ? c->epilogue->low : 0,
+        .high = c->epilogue ? c->epilogue->high : 0,
     };
     for (int64_t first = 0; first < area; first += SC_GEMM_PANEL) {
         set_columns(&g, first, (size_t)sc_min_i64(SC_GEMM_PANEL, area - first));
         fill_panel(&g, scratch + l->panel);
         sc_gemm_panel_f32(&gemm, scratch + l->panel, SC_GEMM_PANEL, planes ? (size_t)first : 0,
                           g.width);
-        if (!planes)
-            scatter_tile(&g, scratch + l->tile, output);
+        if (!planes) scatter_tile(&g, scratch + l->tile, output);
     }
 }
 
@@ -299,8 +296,7 @@ static void run(const sc_conv *c, void *scratch) {
         floats[l.shift + (uint64_t)o] = sc_conv_shift(c, o);
     }
     for (int64_t n = 0; n < c->batch; n++)
-        for (int64_t group = 0; group < c->groups; group++)
-            run_group(c, &l, floats, n, group);
+        for (int64_t group = 0; group < c->groups; group++) run_group(c, &l, floats, n, group);
 }
 
 const sc_conv_variant sc_conv_panels = {"panels", fits, scratch_bytes, run};

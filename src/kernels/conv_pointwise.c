@@ -4,11 +4,9 @@
 #include "kernels/simd/gemm_f32.h"
 
 static bool fits(const sc_conv *c) {
-    if (c->transposed || sc_conv_taps(c) != 1)
-        return false;
+    if (c->transposed || sc_conv_taps(c) != 1) return false;
     for (int d = 0; d < 3; d++) {
-        if (c->stride[d] != 1 || c->pad[d] != 0 || c->in[d] != c->out[d])
-            return false;
+        if (c->stride[d] != 1 || c->pad[d] != 0 || c->in[d] != c->out[d]) return false;
     }
     bool dense = c->weight_step[1] == 1 || c->in_channels == 1;
     return dense && c->in_step[1] == sc_conv_in_area(c) && c->out_step[1] == sc_conv_out_area(c) &&
@@ -18,8 +16,8 @@ static bool fits(const sc_conv *c) {
 // With this many positions, scaling a copy of the weights is cheaper than scaling the results.
 static bool may_scale_weights(const sc_conv *c) { return sc_conv_in_area(c) >= 512; }
 
-// Scratch: the product's panel, scale and shift of all channels, scaled weights of a group. Does not
-// depend on the epilogue, which may be fused in after the scratch has been asked for.
+// Scratch: the product's panel, scale and shift of all channels, scaled weights of a group. Does
+// not depend on the epilogue, which may be fused in after the scratch has been asked for.
 static uint64_t scratch_bytes(const sc_conv *c) {
     uint64_t channels = (uint64_t)(c->groups * c->out_channels);
     uint64_t weights = may_scale_weights(c) ? (uint64_t)(c->out_channels * c->in_channels) : 0;
@@ -28,8 +26,7 @@ static uint64_t scratch_bytes(const sc_conv *c) {
 
 static void scale_weights(const sc_conv *c, const float *weight, const float *scale, float *to) {
     for (int64_t o = 0; o < c->out_channels; o++, weight += c->weight_step[0])
-        for (int64_t i = 0; i < c->in_channels; i++)
-            *to++ = weight[i] * scale[o];
+        for (int64_t i = 0; i < c->in_channels; i++) *to++ = weight[i] * scale[o];
 }
 
 // One position: a vector times the transposed weights.
@@ -77,7 +74,9 @@ static void run(const sc_conv *c, void *scratch) {
             sc_gemm_f32 gemm = {
                 .k = (size_t)c->in_channels,
                 .c = c->output + n * c->out_step[0] + first * c->out_step[1],
-                .clamps = e && e->clamps, .low = e ? e->low : 0, .high = e ? e->high : 0,
+                .clamps = e && e->clamps,
+                .low = e ? e->low : 0,
+                .high = e ? e->high : 0,
             };
             if (sc_conv_in_area(c) == 1)
                 run_vector(c, &gemm, input, weight, scale + first, shift + first);

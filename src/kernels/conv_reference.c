@@ -6,24 +6,21 @@
 static bool input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
     int64_t at = c->transposed ? o + c->pad[d] - k * c->dilation[d]
                                : o * c->stride[d] - c->pad[d] + k * c->dilation[d];
-    if (c->transposed && (at < 0 || at % c->stride[d] != 0))
-        return false;
+    if (c->transposed && (at < 0 || at % c->stride[d] != 0)) return false;
     *in = c->transposed ? at / c->stride[d] : at;
     return *in >= 0 && *in < c->in[d];
 }
 
 static float finish_f32(const sc_conv *c, float v, int64_t channel) {
     const sc_epilogue *e = c->epilogue;
-    if (!e)
-        return v;
+    if (!e) return v;
     v = v * (e->scale ? e->scale[channel] : 1) + (e->shift ? e->shift[channel] : 0);
-    if (!e->clamps)
-        return v;
+    if (!e->clamps) return v;
     v = v < e->low ? e->low : v;
     return e->high < v ? e->high : v;
 }
-#define T float
-#define A float
+#define T        float
+#define A        float
 #define FN(name) name##_f32
 #include "kernels/conv_reference.inc"
 
@@ -32,8 +29,8 @@ static double finish_f64(const sc_conv *c, double v, int64_t channel) {
     (void)c, (void)channel;
     return v;
 }
-#define T double
-#define A double
+#define T        double
+#define A        double
 #define FN(name) name##_f64
 #include "kernels/conv_reference.inc"
 
@@ -42,29 +39,29 @@ static uint64_t finish_int(const sc_conv *c, uint64_t v, int64_t channel) {
     (void)c, (void)channel;
     return v;
 }
-#define finish_u8 finish_int
-#define finish_i8 finish_int
+#define finish_u8  finish_int
+#define finish_i8  finish_int
 #define finish_i16 finish_int
 #define finish_i32 finish_int
 #define finish_i64 finish_int
-#define A uint64_t
-#define T uint8_t
-#define FN(name) name##_u8
+#define A          uint64_t
+#define T          uint8_t
+#define FN(name)   name##_u8
 #include "kernels/conv_reference.inc"
-#define A uint64_t
-#define T int8_t
+#define A        uint64_t
+#define T        int8_t
 #define FN(name) name##_i8
 #include "kernels/conv_reference.inc"
-#define A uint64_t
-#define T int16_t
+#define A        uint64_t
+#define T        int16_t
 #define FN(name) name##_i16
 #include "kernels/conv_reference.inc"
-#define A uint64_t
-#define T int32_t
+#define A        uint64_t
+#define T        int32_t
 #define FN(name) name##_i32
 #include "kernels/conv_reference.inc"
-#define A uint64_t
-#define T int64_t
+#define A        uint64_t
+#define T        int64_t
 #define FN(name) name##_i64
 #include "kernels/conv_reference.inc"
 
@@ -99,8 +96,7 @@ const uint32_t sc_conv_variant_count = SC_COUNT_OF(sc_conv_variants);
 
 const sc_conv_variant *sc_conv_pick(const sc_conv *conv) {
     uint32_t i = 0;
-    while (!sc_conv_variants[i]->fits(conv))
-        i++;
+    while (!sc_conv_variants[i]->fits(conv)) i++;
     return sc_conv_variants[i];
 }
 

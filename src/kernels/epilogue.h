@@ -10,7 +10,7 @@ typedef struct sc_epilogue {
     const float *scale;  // per output channel, or NULL for 1
     const float *shift;  // per output channel, or NULL for 0; added after the scale
     bool clamps;
-    float low, high;     // when `clamps`; NaN passes through unchanged
+    float low, high;  // when `clamps`; NaN passes through unchanged
 } sc_epilogue;
 
 #endif

@@ -8,34 +8,42 @@
 
 // A tensor at run time. Strides are derived from sizes and dim order; views share `data`.
 typedef struct sc_tensor {
-    void *data;             // NULL until bound
-    int64_t *sizes;         // current
-    int64_t *strides;       // in elements, in step with sizes
-    uint8_t *dim_order;     // outermost first
-    uint64_t capacity_bytes;// bytes behind `data` that this tensor may use
-    int64_t numel;          // product of sizes
-    uint8_t dtype;          // sc_dtype
+    void *data;               // NULL until bound
+    int64_t *sizes;           // current
+    int64_t *strides;         // in elements, in step with sizes
+    uint8_t *dim_order;       // outermost first
+    uint64_t capacity_bytes;  // bytes behind `data` that this tensor may use
+    int64_t numel;            // product of sizes
+    uint8_t dtype;            // sc_dtype
     uint8_t rank;
-    bool is_dynamic;        // may be resized, up to the bound
-    bool is_constant;       // bytes belong to the program: never written, may be packed once
+    bool is_dynamic;   // may be resized, up to the bound
+    bool is_constant;  // bytes belong to the program: never written, may be packed once
 } sc_tensor;
 
 typedef enum sc_evalue_tag {
-    SC_EVALUE_NONE, SC_EVALUE_INT, SC_EVALUE_DOUBLE, SC_EVALUE_BOOL, SC_EVALUE_STRING,
-    SC_EVALUE_TENSOR, SC_EVALUE_INT_LIST, SC_EVALUE_DOUBLE_LIST, SC_EVALUE_BOOL_LIST,
-    SC_EVALUE_TENSOR_LIST, SC_EVALUE_OPTIONAL_TENSOR_LIST
+    SC_EVALUE_NONE,
+    SC_EVALUE_INT,
+    SC_EVALUE_DOUBLE,
+    SC_EVALUE_BOOL,
+    SC_EVALUE_STRING,
+    SC_EVALUE_TENSOR,
+    SC_EVALUE_INT_LIST,
+    SC_EVALUE_DOUBLE_LIST,
+    SC_EVALUE_BOOL_LIST,
+    SC_EVALUE_TENSOR_LIST,
+    SC_EVALUE_OPTIONAL_TENSOR_LIST
 } sc_evalue_tag;
 
 typedef struct sc_evalue {
-    uint8_t tag;      // sc_evalue_tag
-    uint32_t count;   // lists
+    uint8_t tag;     // sc_evalue_tag
+    uint32_t count;  // lists
     union {
         int64_t i;
         double d;
         bool b;
         sc_str str;
         sc_tensor *tensor;
-        struct sc_evalue *const *ints;     // INT_LIST: boxed, so computed sizes are seen
+        struct sc_evalue *const *ints;  // INT_LIST: boxed, so computed sizes are seen
         const double *doubles;
         const uint8_t *bools;
         struct sc_evalue *const *tensors;  // TENSOR_LIST, OPTIONAL_TENSOR_LIST (NULL item = none)
@@ -47,10 +55,10 @@ typedef struct sc_kernel_call {
     const sc_op *op;
     sc_evalue *const *args;  // the out schema's order: kept inputs, then outs
     uint32_t arg_count;
-    void *scratch;           // 64-byte aligned, at least what the kernel asked for
+    void *scratch;  // 64-byte aligned, at least what the kernel asked for
     uint64_t scratch_bytes;
-    void *prepared;          // what `prepare` made at load (packed weights), or NULL
-    uint64_t seed;           // for random kernels: differs by instruction and by run
+    void *prepared;  // what `prepare` made at load (packed weights), or NULL
+    uint64_t seed;   // for random kernels: differs by instruction and by run
 } sc_kernel_call;
 
 typedef sc_status (*sc_kernel_fn)(const sc_kernel_call *call);
@@ -71,7 +79,8 @@ typedef struct sc_kernel {
 // NULL when the build has no kernel for it.
 const sc_kernel *sc_kernel_get(sc_op_id id);
 
-// --- Reading arguments (arguments have been checked against the schema by the runtime) -------------
+// --- Reading arguments (arguments have been checked against the schema by the runtime)
+// -------------
 
 static inline sc_tensor *sc_call_tensor(const sc_kernel_call *c, uint32_t i) {
     return c->args[i]->tag == SC_EVALUE_TENSOR ? c->args[i]->tensor : NULL;
@@ -90,8 +99,8 @@ uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_
 // A dimension argument wrapped into [0, rank); 0 for rank 0. Shape rules have checked its range.
 uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank);
 uint32_t sc_wrap_dim(int64_t dim, uint32_t rank);
-// For results whose size only the values decide: sets the sizes of `out` (and strides, numel) within
-// its capacity, SC_ERR_SHAPE beyond it.
+// For results whose size only the values decide: sets the sizes of `out` (and strides, numel)
+// within its capacity, SC_ERR_SHAPE beyond it.
 sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t *sizes);
 // The last argument: the out of every operator with a single one.
 static inline sc_tensor *sc_call_out(const sc_kernel_call *c) {
@@ -101,8 +110,7 @@ static inline sc_tensor *sc_call_out(const sc_kernel_call *c) {
 static inline bool sc_tensor_is_contiguous(const sc_tensor *t) {
     int64_t expected = 1;
     for (uint32_t d = t->rank; d-- > 0;) {
-        if (t->sizes[d] != 1 && t->strides[d] != expected)
-            return false;
+        if (t->sizes[d] != 1 && t->strides[d] != expected) return false;
         expected *= t->sizes[d];
     }
     return true;

@@ -7,42 +7,42 @@
 
 // --- types without tiles -------------------------------------------------------------------------
 
-#define T double
-#define A double
-#define ALPHA alpha
-#define BETA beta
+#define T        double
+#define A        double
+#define ALPHA    alpha
+#define BETA     beta
 #define FN(name) name##_f64
 #include "kernels/matmul_slow.inc"
 
 // Integers wrap; unsigned sums make that defined.
-#define T uint8_t
-#define A uint64_t
-#define ALPHA alpha_int
-#define BETA beta_int
+#define T        uint8_t
+#define A        uint64_t
+#define ALPHA    alpha_int
+#define BETA     beta_int
 #define FN(name) name##_u8
 #include "kernels/matmul_slow.inc"
-#define T int8_t
-#define A uint64_t
-#define ALPHA alpha_int
-#define BETA beta_int
+#define T        int8_t
+#define A        uint64_t
+#define ALPHA    alpha_int
+#define BETA     beta_int
 #define FN(name) name##_i8
 #include "kernels/matmul_slow.inc"
-#define T int16_t
-#define A uint64_t
-#define ALPHA alpha_int
-#define BETA beta_int
+#define T        int16_t
+#define A        uint64_t
+#define ALPHA    alpha_int
+#define BETA     beta_int
 #define FN(name) name##_i16
 #include "kernels/matmul_slow.inc"
-#define T int32_t
-#define A uint64_t
-#define ALPHA alpha_int
-#define BETA beta_int
+#define T        int32_t
+#define A        uint64_t
+#define ALPHA    alpha_int
+#define BETA     beta_int
 #define FN(name) name##_i32
 #include "kernels/matmul_slow.inc"
-#define T int64_t
-#define A uint64_t
-#define ALPHA alpha_int
-#define BETA beta_int
+#define T        int64_t
+#define A        uint64_t
+#define ALPHA    alpha_int
+#define BETA     beta_int
 #define FN(name) name##_i64
 #include "kernels/matmul_slow.inc"
 
@@ -72,8 +72,7 @@ static uint64_t float_bytes(const sc_tensor *t) {
 }
 
 static uint64_t copies_bytes(const operands *o) {
-    if (!is_half(o->out->dtype))
-        return 0;
+    if (!is_half(o->out->dtype)) return 0;
     return float_bytes(o->a) + float_bytes(o->b) + float_bytes(o->self) + float_bytes(o->out);
 }
 
@@ -88,8 +87,7 @@ static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
 static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch) {
     mm->a.data = as_floats(o->a, &scratch);
     mm->b.data = as_floats(o->b, &scratch);
-    if (mm->self.data)
-        mm->self.data = as_floats(o->self, &scratch);
+    if (mm->self.data) mm->self.data = as_floats(o->self, &scratch);
     float *out = (float *)(void *)scratch;
     mm->c = out;
     sc_matmul_f32(mm, scratch + float_bytes(o->out));
@@ -97,7 +95,8 @@ static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch) 
     return SC_OK;
 }
 
-// --- common to the operators -----------------------------------------------------------------------
+// --- common to the operators
+// -----------------------------------------------------------------------
 
 static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
     const unsigned dtype = o->out->dtype;
@@ -105,8 +104,7 @@ static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *m
         return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "matrix product of %s and %s into %s",
                        sc_dtype_name((sc_dtype)o->a->dtype), sc_dtype_name((sc_dtype)o->b->dtype),
                        sc_dtype_name((sc_dtype)dtype));
-    if (o->out->numel == 0)
-        return SC_OK;
+    if (o->out->numel == 0) return SC_OK;
     if (dtype != SC_DTYPE_F32 && !is_half(dtype)) {
         sc_matmul_fn slow = sc_matmul_slow((sc_dtype)dtype);
         if (!slow)
@@ -117,8 +115,7 @@ static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *m
     }
     if (copies_bytes(o) + sc_matmul_scratch(mm) > call->scratch_bytes)
         return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "a matrix product got too little scratch");
-    if (is_half(dtype))
-        return run_halves(o, mm, call->scratch);
+    if (is_half(dtype)) return run_halves(o, mm, call->scratch);
     mm->epilogue = call->prepared;
     sc_matmul_f32(mm, call->scratch);
     return SC_OK;
@@ -130,12 +127,19 @@ static uint64_t scratch(const operands *o, const sc_matmul *mm) {
 }
 
 static sc_status misfit(const sc_kernel_call *call) {
-    return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "the matrices of this product do not fit together");
+    return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
+                   "the matrices of this product do not fit together");
 }
 
 static sc_matmul matmul_of(const operands *o) {
-    return (sc_matmul){.batch = 1, .alpha = 1, .beta = 1, .alpha_int = 1, .beta_int = 1,
-                       .a.data = o->a->data, .b.data = o->b->data, .c = o->out->data,
+    return (sc_matmul){.batch = 1,
+                       .alpha = 1,
+                       .beta = 1,
+                       .alpha_int = 1,
+                       .beta_int = 1,
+                       .a.data = o->a->data,
+                       .b.data = o->b->data,
+                       .c = o->out->data,
                        .self.data = o->self ? o->self->data : NULL};
 }
 
@@ -199,7 +203,8 @@ static uint64_t bmm_scratch(const sc_kernel_call *call) {
 
 SC_KERNEL(bmm, .run = run_bmm, .scratch = bmm_scratch);
 
-// --- addmm(self, mat1, mat2, *, beta, alpha, out) --------------------------------------------------
+// --- addmm(self, mat1, mat2, *, beta, alpha, out)
+// --------------------------------------------------
 
 static operands addmm_operands(const sc_kernel_call *call) {
     return (operands){sc_call_tensor(call, 1), sc_call_tensor(call, 2), sc_call_tensor(call, 0),
@@ -211,24 +216,20 @@ static bool broadcast_self(const operands *o, sc_matmul *mm) {
     const sc_tensor *s = o->self;
     const int64_t wanted[2] = {mm->m, mm->n};
     int64_t *steps[2] = {&mm->self.row, &mm->self.column};
-    if (s->rank > 2)
-        return false;
+    if (s->rank > 2) return false;
     for (uint32_t d = 0; d < s->rank; d++) {
         uint32_t axis = d + 2 - s->rank;
-        if (s->sizes[d] != 1 && s->sizes[d] != wanted[axis])
-            return false;
+        if (s->sizes[d] != 1 && s->sizes[d] != wanted[axis]) return false;
         *steps[axis] = s->sizes[d] == 1 ? 0 : s->strides[d];
     }
     return true;
 }
 
 static bool describe_addmm(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
-    if (!describe_mm(o, mm) || !broadcast_self(o, mm))
-        return false;
+    if (!describe_mm(o, mm) || !broadcast_self(o, mm)) return false;
     mm->beta = sc_call_number(call, 3), mm->beta_int = sc_call_integer(call, 3);
     mm->alpha = sc_call_number(call, 4), mm->alpha_int = sc_call_integer(call, 4);
-    if (mm->beta == 0)
-        mm->self.data = NULL;  // not even NaNs of it count
+    if (mm->beta == 0) mm->self.data = NULL;  // not even NaNs of it count
     return true;
 }
 
@@ -246,7 +247,8 @@ static uint64_t addmm_scratch(const sc_kernel_call *call) {
 
 SC_KERNEL(addmm, .run = run_addmm, .scratch = addmm_scratch);
 
-// --- linear(input, weight, bias, *, out): input rows against weight rows -----------------------------
+// --- linear(input, weight, bias, *, out): input rows against weight rows
+// -----------------------------
 
 static operands linear_operands(const sc_kernel_call *call) {
     return (operands){sc_call_tensor(call, 0), sc_call_tensor(call, 1), sc_call_tensor(call, 2),
@@ -261,13 +263,11 @@ static bool describe_linear(const operands *o, sc_matmul *mm) {
     *mm = matmul_of(o);
     mm->k = x->sizes[x->rank - 1], mm->n = w->sizes[0];
     mm->m = 1;
-    for (uint32_t d = 0; d + 1 < x->rank; d++)
-        mm->m *= x->sizes[d];
+    for (uint32_t d = 0; d + 1 < x->rank; d++) mm->m *= x->sizes[d];
     mm->a.row = mm->k, mm->a.column = 1;
     mm->b.row = w->strides[1], mm->b.column = w->strides[0];  // transposed
     mm->c_row = mm->n, mm->c_column = 1;
-    if (o->self && (o->self->rank != 1 || o->self->sizes[0] != mm->n))
-        return false;
+    if (o->self && (o->self->rank != 1 || o->self->sizes[0] != mm->n)) return false;
     mm->self.column = 1;
     return w->sizes[1] == mm->k && c->numel == mm->m * mm->n;
 }

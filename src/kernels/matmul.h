@@ -12,12 +12,12 @@ typedef struct sc_matrix {
 
 typedef struct sc_matmul {
     int64_t batch, m, n, k;
-    sc_matrix a, b, self;        // self.data NULL: not added
+    sc_matrix a, b, self;  // self.data NULL: not added
     void *c;
     int64_t c_batch, c_row, c_column;
     double alpha, beta;
-    int64_t alpha_int, beta_int; // the same for integer types
-    const sc_epilogue *epilogue; // f32 only; of it, only the clamp
+    int64_t alpha_int, beta_int;  // the same for integer types
+    const sc_epilogue *epilogue;  // f32 only; of it, only the clamp
 } sc_matmul;
 
 typedef void (*sc_matmul_fn)(const sc_matmul *mm);

@@ -6,11 +6,11 @@
 
 // How one batch item is computed.
 typedef struct plan {
-    sc_matmul mm;         // transposed as a whole if that makes c's rows contiguous
+    sc_matmul mm;  // transposed as a whole if that makes c's rows contiguous
     bool swapped;
     bool copy_a, copy_b;  // to [m][k] and [k][n]
     bool nt;
-    uint64_t panel, a, b; // places in scratch, in floats
+    uint64_t panel, a, b;  // places in scratch, in floats
     uint64_t total;
 } plan;
 
@@ -22,8 +22,8 @@ static plan plan_for(const sc_matmul *given) {
         mm->m = given->n, mm->n = given->m;
         mm->a = (sc_matrix){given->b.data, given->b.batch, given->b.column, given->b.row};
         mm->b = (sc_matrix){given->a.data, given->a.batch, given->a.column, given->a.row};
-        mm->self = (sc_matrix){given->self.data, given->self.batch, given->self.column,
-                               given->self.row};
+        mm->self =
+            (sc_matrix){given->self.data, given->self.batch, given->self.column, given->self.row};
         mm->c_row = given->c_column, mm->c_column = given->c_row;
     }
     p.copy_a = mm->a.column != 1 && mm->k != 1;
@@ -41,8 +41,7 @@ uint64_t sc_matmul_scratch(const sc_matmul *mm) { return plan_for(mm).total * si
 static void copy_matrix(float *to, const float *from, int64_t rows, int64_t columns,
                         int64_t row_step, int64_t column_step) {
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++)
-            *to++ = from[i * row_step + j * column_step];
+        for (int64_t j = 0; j < columns; j++) *to++ = from[i * row_step + j * column_step];
 }
 
 // What the tiles cannot do on the way: factors, and addends that are no plain bias.
@@ -53,8 +52,7 @@ static void finish(const sc_matmul *mm, float *c, const float *self) {
         float *row = c + i * mm->c_row;
         for (int64_t j = 0; j < mm->n; j++) {
             float value = row[j] * alpha;
-            if (self)
-                value += beta * self[i * mm->self.row + j * mm->self.column];
+            if (self) value += beta * self[i * mm->self.row + j * mm->self.column];
             if (e && e->clamps) {
                 value = value < e->low ? e->low : value;
                 value = e->high < value ? e->high : value;
@@ -68,17 +66,22 @@ static void run_item(const plan *p, int64_t batch, float *scratch, bool bias_in_
     const sc_matmul *mm = &p->mm;
     const float *a = (const float *)mm->a.data + batch * mm->a.batch;
     const float *b = (const float *)mm->b.data + batch * mm->b.batch;
-    const float *self = mm->self.data ? (const float *)mm->self.data + batch * mm->self.batch : NULL;
+    const float *self =
+        mm->self.data ? (const float *)mm->self.data + batch * mm->self.batch : NULL;
     const sc_epilogue *e = mm->epilogue;
     sc_gemm_f32 g = {
-        .m = (size_t)mm->m, .n = (size_t)mm->n, .k = (size_t)mm->k,
-        .a = a, .a_row = (size_t)mm->a.row,
-        .b = b, .b_row = (size_t)(p->nt ? mm->b.column : mm->b.row),
-        .c = (float *)mm->c + batch * mm->c_batch, .c_row = (size_t)mm->c_row,
+        .m = (size_t)mm->m,
+        .n = (size_t)mm->n,
+        .k = (size_t)mm->k,
+        .a = a,
+        .a_row = (size_t)mm->a.row,
+        .b = b,
+        .b_row = (size_t)(p->nt ? mm->b.column : mm->b.row),
+        .c = (float *)mm->c + batch * mm->c_batch,
+        .c_row = (size_t)mm->c_row,
     };
     const bool finishes = !bias_in_tiles && (self || mm->alpha != 1);
-    if (e && e->clamps && !finishes)
-        g.clamps = true, g.low = e->low, g.high = e->high;
+    if (e && e->clamps && !finishes) g.clamps = true, g.low = e->low, g.high = e->high;
     if (p->swapped)
         g.row_shift = bias_in_tiles ? self : NULL;
     else
@@ -95,8 +98,7 @@ static void run_item(const plan *p, int64_t batch, float *scratch, bool bias_in_
         sc_gemm_nt_f32(&g);
     else
         sc_gemm_nn_f32(&g, scratch);
-    if (finishes)
-        finish(mm, g.c, self);
+    if (finishes) finish(mm, g.c, self);
 }
 
 void sc_matmul_f32(const sc_matmul *given, void *scratch) {

@@ -13,9 +13,9 @@ typedef struct sc_dwconv_f32 {
     const float *weights;   // per tap
     size_t tap_count;
     float *out;
-    size_t count;           // outputs, one after the other
-    size_t spill;           // floats past the last output that may be written: theirs come later
-    float shift, low, high; // added to each sum; then the bounds
+    size_t count;            // outputs, one after the other
+    size_t spill;            // floats past the last output that may be written: theirs come later
+    float shift, low, high;  // added to each sum; then the bounds
 } sc_dwconv_f32;
 
 void sc_dwconv_run_f32(const sc_dwconv_f32 *d);

@@ -2,7 +2,8 @@
 
 #include "kernels/simd/simd.h"
 
-// --- from sums to results --------------------------------------------------------------------------
+// --- from sums to results
+// --------------------------------------------------------------------------
 
 // What every result of a row goes through: sum * scale + shift, then the clamp. Without a scale the
 // sum begins with the shift instead of zero.
@@ -14,15 +15,14 @@ typedef struct finish_row {
 static inline finish_row finish_for(const sc_gemm_f32 *g, size_t row) {
     const float shift = g->row_shift ? g->row_shift[row] : 0;
     const bool scales = g->row_scale || g->col_scale || g->col_shift;
-    return (finish_row){scales ? 0 : shift, g->row_scale ? g->row_scale[row] : 1, shift, g->low,
-                        g->high, scales, g->clamps};
+    return (finish_row){
+        scales ? 0 : shift, g->row_scale ? g->row_scale[row] : 1, shift, g->low, g->high, scales,
+        g->clamps};
 }
 
 static inline v4f finish(const finish_row *f, v4f v) {
-    if (f->scales)
-        v = v * v4f_load_splat(&f->scale) + v4f_load_splat(&f->shift);
-    if (f->clamps)
-        v = v4f_pmin(v4f_pmax(v, v4f_load_splat(&f->low)), v4f_load_splat(&f->high));
+    if (f->scales) v = v * v4f_load_splat(&f->scale) + v4f_load_splat(&f->shift);
+    if (f->clamps) v = v4f_pmin(v4f_pmax(v, v4f_load_splat(&f->low)), v4f_load_splat(&f->high));
     return v;
 }
 
@@ -31,16 +31,12 @@ static inline void store_vector(const sc_gemm_f32 *g, const finish_row *f, v4f v
                                 size_t column, size_t count) {
     float *c = g->c + row * g->c_row + column;
     if (count >= 4) {
-        if (g->col_scale)
-            v *= v4f_load(g->col_scale + column);
-        if (g->col_shift)
-            v += v4f_load(g->col_shift + column);
+        if (g->col_scale) v *= v4f_load(g->col_scale + column);
+        if (g->col_shift) v += v4f_load(g->col_shift + column);
         v4f_store(c, finish(f, v));
     } else {
-        if (g->col_scale)
-            v *= v4f_load_part(g->col_scale + column, count);
-        if (g->col_shift)
-            v += v4f_load_part(g->col_shift + column, count);
+        if (g->col_scale) v *= v4f_load_part(g->col_scale + column, count);
+        if (g->col_shift) v += v4f_load_part(g->col_shift + column, count);
         v4f_store_part(c, finish(f, v), count);
     }
 }
@@ -50,15 +46,15 @@ static inline void store_row(const sc_gemm_f32 *g, const finish_row *f, const v4
                              size_t vectors, size_t row, size_t column, size_t width) {
     if (width >= 4 * vectors && !g->col_scale && !g->col_shift) {
         float *c = g->c + row * g->c_row + column;
-        for (size_t j = 0; j < vectors; j++)
-            v4f_store(c + 4 * j, finish(f, sums[j]));
+        for (size_t j = 0; j < vectors; j++) v4f_store(c + 4 * j, finish(f, sums[j]));
         return;
     }
     for (size_t j = 0; j < vectors && 4 * j < width; j++)
         store_vector(g, f, sums[j], row, column + 4 * j, width - 4 * j);
 }
 
-// --- nn: outer products ----------------------------------------------------------------------------
+// --- nn: outer products
+// ----------------------------------------------------------------------------
 
 #define MR 4
 #define NV 2
@@ -90,14 +86,11 @@ typedef struct tiling {
 
 static tiling tiling_for(const sc_gemm_f32 *g, size_t width) {
 #if defined(__wasm_relaxed_simd__)
-    if (width > 12)
-        return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_2x4, 2, 16};
+    if (width > 12) return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_2x4, 2, 16};
 #else
-    if (width > 12)
-        return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_4x2, 4, 8};
+    if (width > 12) return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_4x2, 4, 8};
 #endif
-    if (width > 8)
-        return (tiling){tile_3x3, 3, 12};
+    if (width > 8) return (tiling){tile_3x3, 3, 12};
     return width > 4 ? (tiling){tile_4x2, 4, 8} : (tiling){tile_6x1, 6, 4};
 }
 
@@ -134,11 +127,9 @@ static void pack_panel(const sc_gemm_f32 *g, float *panel, size_t column, size_t
     const float *b = g->b + column;
     for (size_t k = 0; k < g->k; k++, b += g->b_row, panel += SC_GEMM_PANEL) {
         if (width == SC_GEMM_PANEL) {
-            for (size_t j = 0; j < SC_GEMM_PANEL; j += 4)
-                v4f_store(panel + j, v4f_load(b + j));
+            for (size_t j = 0; j < SC_GEMM_PANEL; j += 4) v4f_store(panel + j, v4f_load(b + j));
         } else {
-            for (size_t j = 0; j < SC_GEMM_PANEL; j++)
-                panel[j] = j < width ? b[j] : 0;
+            for (size_t j = 0; j < SC_GEMM_PANEL; j++) panel[j] = j < width ? b[j] : 0;
         }
     }
 }
@@ -170,7 +161,8 @@ void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch) {
     }
 }
 
-// --- nt: dot products ------------------------------------------------------------------------------
+// --- nt: dot products
+// ------------------------------------------------------------------------------
 
 // Two rows of A against four rows of B, four partial sums each. Missing rows repeat the last one.
 static void dots_2x4(const sc_gemm_f32 *g, const float *const a[2], const float *const b[4],

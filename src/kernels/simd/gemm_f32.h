@@ -11,11 +11,11 @@ enum { SC_GEMM_PANEL = 16 };  // columns of B worked on at a time by the nn form
 
 typedef struct sc_gemm_f32 {
     size_t m, n, k;
-    const float *a;      // [m, k], contiguous along k
+    const float *a;  // [m, k], contiguous along k
     size_t a_row;
-    const float *b;      // nn: [k, n], contiguous along n; nt: [n, k], contiguous along k
+    const float *b;  // nn: [k, n], contiguous along n; nt: [n, k], contiguous along k
     size_t b_row;
-    float *c;            // [m, n], contiguous along n; must not overlap a or b
+    float *c;  // [m, n], contiguous along n; must not overlap a or b
     size_t c_row;
     // Applied to sum * scale + shift, then clamped; each may be absent.
     const float *row_scale, *row_shift;  // [m]

@@ -1,7 +1,7 @@
 // Four-lane vectors that gcc, clang and emcc all compile: GNU vector types for arithmetic, and the
-// few operations that need more (unaligned loads, splats from memory, pmin/pmax, fused multiply-add)
-// behind inline functions. Native and wasm builds run the same source and give the same bits; only
-// the relaxed-SIMD build rounds v4f_fma once instead of twice.
+// few operations that need more (unaligned loads, splats from memory, pmin/pmax, fused
+// multiply-add) behind inline functions. Native and wasm builds run the same source and give the
+// same bits; only the relaxed-SIMD build rounds v4f_fma once instead of twice.
 #ifndef SC_SIMD_H
 #define SC_SIMD_H
 
@@ -38,12 +38,9 @@ static inline v4f v4f_load_part(const float *p, size_t count) {
     return (v4f){count > 0 ? p[0] : 0, count > 1 ? p[1] : 0, count > 2 ? p[2] : 0, 0};
 }
 static inline void v4f_store_part(float *p, v4f v, size_t count) {
-    if (count > 0)
-        p[0] = v[0];
-    if (count > 1)
-        p[1] = v[1];
-    if (count > 2)
-        p[2] = v[2];
+    if (count > 0) p[0] = v[0];
+    if (count > 1) p[1] = v[1];
+    if (count > 2) p[2] = v[2];
 }
 
 // a * b + c.
@@ -92,7 +89,8 @@ static inline v4f v4f_sum4(v4f a, v4f b, v4f c, v4f d) {
     v4f cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
     v4f ab = ab_low + ab_high;  // a0+a2 b0+b2 a1+a3 b1+b3
     v4f cd = cd_low + cd_high;
-    return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
+           __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 
 #endif
