@@ -69,6 +69,15 @@ static sc_status check_value(const binder *b, int32_t index) {
     return SC_OK;
 }
 
+// Primitives overwrite value records, so a number may only go where a number is.
+static sc_status check_prim(const binder *b, const sc_kernel_call *call) {
+    const uint8_t tag = call->args[call->arg_count - 1]->tag;
+    bool number = tag == SC_EVALUE_INT || tag == SC_EVALUE_BOOL || tag == SC_EVALUE_DOUBLE;
+    if (sc_op_has(call->op, SC_SYMBOLIC) && !number)
+        return bad(b, "a number would overwrite a value of another kind");
+    return SC_OK;
+}
+
 // Inputs and outs, without the repeated return value at the end.
 static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in) {
     int32_t index = sc_pte_KernelCall_op_index(table);
@@ -94,7 +103,7 @@ static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in)
         in->kernel = sc_kernel_get((sc_op_id)op->id)->run;
     in->op_name = sc_str_from(op->out_name);
     in->call = (sc_kernel_call){.ctx = b->ctx, .op = op, .args = list, .arg_count = count};
-    return prim ? SC_OK : sc_rt_call_check(b->ctx, &in->call);
+    return prim ? check_prim(b, &in->call) : sc_rt_call_check(b->ctx, &in->call);
 }
 
 static sc_status parse_jump(binder *b, sc_fb_table table, uint32_t first, uint32_t count,

@@ -120,13 +120,17 @@ static void freeze(void *user, sc_evalue *value) {
     value->tensor->is_constant = true;
 }
 
+// Of its operand such an op reads the shape only, which is settled for calls that are not dynamic.
+static bool reads_values(const sc_op *op) { return op->id != SC_OP_full_like; }
+
 // Instructions whose operands are all constants, and results that can move.
 static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
     if (in->kind != SC_RT_KERNEL || in->is_dynamic ||
         sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD))
         return false;
     bool constant = true;
-    sc_rt_each_read(in, need_constant, &constant);
+    if (reads_values(in->call.op))
+        sc_rt_each_read(in, need_constant, &constant);
     if (!constant) return false;
     result_check c = {o, true, 0};
     sc_rt_each_write(in, check_result, &c);

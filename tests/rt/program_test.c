@@ -34,12 +34,15 @@ static outcome try_it(const uint8_t *data, size_t size, uint64_t planned_max) {
         out.status = sc_rt_method_load(&ctx, program, SC_STR("forward"), &method);
         if (out.status == SC_OK) {
             out.failed_at = RUN;
-            sc_rt_input value = {.tag = SC_EVALUE_TENSOR, .dtype = SC_DTYPE_F32, .rank = 2,
-                                 .sizes = sizes, .data = input, .bytes = sizeof input};
+            sc_rt_input value = {.tag = SC_EVALUE_TENSOR,
+                                 .dtype = SC_DTYPE_F32,
+                                 .rank = 2,
+                                 .sizes = sizes,
+                                 .data = input,
+                                 .bytes = sizeof input};
             if (sc_rt_method_input_count(method))
                 out.status = sc_rt_method_set_input(&ctx, method, 0, &value);
-            if (out.status == SC_OK)
-                out.status = sc_rt_method_run(&ctx, method);
+            if (out.status == SC_OK) out.status = sc_rt_method_run(&ctx, method);
         }
         if (out.status == SC_OK) {
             out.failed_at = FINE;
@@ -57,23 +60,21 @@ static outcome try_it(const uint8_t *data, size_t size, uint64_t planned_max) {
 
 static void expect(const char *name, tiny *t, stage failed_at, sc_status status) {
     static const char *const stages[] = {"open", "load", "run", "nothing"};
-    if (!test_case("%s", name))
-        return;
+    if (!test_case("%s", name)) return;
     tiny_build(t);
     outcome out = try_it(t->data, t->size, 1 << 20);
     free(t->data);
     if (out.failed_at != failed_at || out.status != status)
         FAIL("%s: %s failed with %s", name, stages[out.failed_at], sc_status_slug(out.status));
-    if (out.failed_at == FINE)
-        CHECK_CLOSE(out.result[5], 66, 0);
+    if (out.failed_at == FINE) CHECK_CLOSE(out.result[5], 66, 0);
 }
 
-#define CASE(name, change, where, code)      \
-    do {                                     \
-        tiny t;                              \
-        tiny_init(&t);                       \
-        change;                              \
-        expect(name, &t, where, code);       \
+#define CASE(name, change, where, code) \
+    do {                                \
+        tiny t;                         \
+        tiny_init(&t);                  \
+        change;                         \
+        expect(name, &t, where, code);  \
     } while (0)
 
 TEST_CASES(file_stage) {
@@ -91,14 +92,14 @@ TEST_CASES(file_stage) {
     CASE("constant segment out of range", t.constant_segment = 7, OPEN, SC_ERR_CORRUPT);
     CASE("constant offset outside", t.constant_offset[1] = 25, OPEN, SC_ERR_CORRUPT);
     CASE("named data without segments",
-         (t.named_data = true, t.drop_segments = true, t.constant_count = 1,
-          t.named_key[0] = "a"), OPEN, SC_ERR_CORRUPT);
+         (t.named_data = true, t.drop_segments = true, t.constant_count = 1, t.named_key[0] = "a"),
+         OPEN, SC_ERR_CORRUPT);
     CASE("named data twice", (t.named_data = true, t.named_key[0] = t.named_key[1] = "a"), OPEN,
          SC_ERR_CORRUPT);
     CASE("named data in no segment",
          (t.named_data = true, t.named_key[0] = "a", t.named_segment = 3), OPEN, SC_ERR_CORRUPT);
-    CASE("segments overlap", (t.segment_count = 2, t.segment_offset[1] = 20,
-                              t.segment_size[1] = 4), OPEN, SC_ERR_CORRUPT);
+    CASE("segments overlap", (t.segment_count = 2, t.segment_offset[1] = 20, t.segment_size[1] = 4),
+         OPEN, SC_ERR_CORRUPT);
     CASE("segment outside", t.segment_size[0] = 25, OPEN, SC_ERR_CORRUPT);
     CASE("segment end overflows", t.segment_offset[0] = UINT64_MAX - 3, OPEN, SC_ERR_CORRUPT);
     CASE("two segments of state", t.mutable_count = 2, OPEN, SC_ERR_CORRUPT);
@@ -106,16 +107,18 @@ TEST_CASES(file_stage) {
     CASE("method without memory sizes", t.no_memory_sizes = true, OPEN, SC_ERR_CORRUPT);
     CASE("two methods of one name", t.twin = true, OPEN, SC_ERR_CORRUPT);
     CASE("negative memory size", t.memory_size = -1, OPEN, SC_ERR_CORRUPT);
-    CASE("old file: no header, inline constants",
-         (t.has_header = false, t.inline_constant = true, t.segment_count = 0,
-          t.constant_count = 0), FINE, SC_OK);
+    CASE(
+        "old file: no header, inline constants",
+        (t.has_header = false, t.inline_constant = true, t.segment_count = 0, t.constant_count = 0),
+        FINE, SC_OK);
 }
 
 TEST_CASES(value_stage) {
     CASE("rank 17", (t.extra.rank = t.extra.order_rank = 17), LOAD, SC_ERR_CORRUPT);
     CASE("negative size", t.extra.sizes[0] = -1, LOAD, SC_ERR_CORRUPT);
-    CASE("bytes overflow", (t.extra.rank = t.extra.order_rank = 3, t.extra.order[2] = 2,
-                            t.extra.sizes[0] = t.extra.sizes[1] = t.extra.sizes[2] = INT32_MAX),
+    CASE("bytes overflow",
+         (t.extra.rank = t.extra.order_rank = 3, t.extra.order[2] = 2,
+          t.extra.sizes[0] = t.extra.sizes[1] = t.extra.sizes[2] = INT32_MAX),
          LOAD, SC_ERR_CORRUPT);
     CASE("dim order no permutation", t.extra.order[1] = 0, LOAD, SC_ERR_CORRUPT);
     CASE("dim order too long", t.extra.order_rank = 3, LOAD, SC_ERR_CORRUPT);
@@ -123,10 +126,10 @@ TEST_CASES(value_stage) {
     CASE("unknown element type", t.extra.dtype = 99, LOAD, SC_ERR_DTYPE);
     CASE("unbounded shape", t.extra.dynamism = 2, LOAD, SC_ERR_UNSUPPORTED);
     CASE("external data without a file", t.extra.external = "w", LOAD, SC_ERR_NOT_FOUND);
-    CASE("tensor list names a later value",
-         (t.extra_kind = 10, t.extra_item = TINY_EXTRA), LOAD, SC_ERR_CORRUPT);
-    CASE("tensor list names a number",
-         (t.extra_kind = 10, t.extra_item = TINY_ALPHA), LOAD, SC_ERR_CORRUPT);
+    CASE("tensor list names a later value", (t.extra_kind = 10, t.extra_item = TINY_EXTRA), LOAD,
+         SC_ERR_CORRUPT);
+    CASE("tensor list names a number", (t.extra_kind = 10, t.extra_item = TINY_ALPHA), LOAD,
+         SC_ERR_CORRUPT);
     CASE("int list names a tensor", (t.extra_kind = 7, t.extra_item = 0), LOAD, SC_ERR_CORRUPT);
     CASE("int list out of range", (t.extra_kind = 7, t.extra_item = 50), LOAD, SC_ERR_CORRUPT);
     CASE("optional list with none", (t.extra_kind = 11, t.extra_item = -1), FINE, SC_OK);
@@ -150,8 +153,10 @@ TEST_CASES(code_stage) {
     CASE("unknown operator", t.op = "aten::frobnicate", LOAD, SC_ERR_OPERATOR_MISSING);
     CASE("operator index out of range", t.code[0].a = 1, LOAD, SC_ERR_CORRUPT);
     CASE("operator name of 100 characters",
-         t.op = "aten::xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-                "xxxxxxxxxxxxxxxxxxxxxx", LOAD, SC_ERR_CORRUPT);
+         t.op =
+             "aten::xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+             "xxxxxxxxxxxxxxxxxxxxxx",
+         LOAD, SC_ERR_CORRUPT);
     CASE("too few arguments", t.code[0].arg_count = 3, LOAD, SC_ERR_CORRUPT);
     CASE("a number for a tensor", t.code[0].args[0] = TINY_ALPHA, LOAD, SC_ERR_CORRUPT);
     CASE("argument out of range", t.code[0].args[1] = 77, LOAD, SC_ERR_CORRUPT);
@@ -163,29 +168,32 @@ TEST_CASES(code_stage) {
     CASE("unknown backend", t.delegate = "XyzBackend", LOAD, SC_ERR_DELEGATE);
     CASE("delegate that does not exist", t.code[0].kind = 2, LOAD, SC_ERR_CORRUPT);
     CASE("no chain", t.no_chain = true, LOAD, SC_ERR_CORRUPT);
+    CASE("a number over a tensor",
+         (t.op = "executorch_prim::add", t.overload = "Scalar", t.code[0].arg_count = 3,
+          t.code[0].args[0] = t.code[0].args[1] = TINY_ALPHA, t.code[0].args[2] = TINY_OUT),
+         LOAD, SC_ERR_CORRUPT);
     CASE("jump out of the program",
-         (t.code_count = 2, t.extra_kind = 3, t.code[1] = tiny_code(4, TINY_EXTRA, 3)),
-         LOAD, SC_ERR_CORRUPT);
-    CASE("jump to the end",
-         (t.code_count = 2, t.extra_kind = 3, t.code[1] = tiny_code(4, TINY_EXTRA, 2)),
-         FINE, SC_OK);
-    CASE("jump on a float tensor",
-         (t.code_count = 2, t.code[1] = tiny_code(4, TINY_OUT, 2)), LOAD, SC_ERR_CORRUPT);
-    CASE("jump on a number", (t.code_count = 2, t.code[1] = tiny_code(4, TINY_ALPHA, 2)),
-         RUN, SC_ERR_CORRUPT);
-    CASE("loop for ever",
-         (t.code_count = 2, t.extra_kind = 3, t.code[1] = tiny_code(4, TINY_EXTRA, 0)),
-         LOAD, SC_ERR_CORRUPT);
-    CASE("move between kinds",
-         (t.code_count = 2, t.code[1] = tiny_code(3, TINY_ALPHA, TINY_OUT)), LOAD,
+         (t.code_count = 2, t.extra_kind = 3, t.code[1] = tiny_code(4, TINY_EXTRA, 3)), LOAD,
          SC_ERR_CORRUPT);
+    CASE("jump to the end",
+         (t.code_count = 2, t.extra_kind = 3, t.code[1] = tiny_code(4, TINY_EXTRA, 2)), FINE,
+         SC_OK);
+    CASE("jump on a float tensor", (t.code_count = 2, t.code[1] = tiny_code(4, TINY_OUT, 2)), LOAD,
+         SC_ERR_CORRUPT);
+    CASE("jump on a number", (t.code_count = 2, t.code[1] = tiny_code(4, TINY_ALPHA, 2)), RUN,
+         SC_ERR_CORRUPT);
+    CASE("loop for ever",
+         (t.code_count = 2, t.extra_kind = 3, t.code[1] = tiny_code(4, TINY_EXTRA, 0)), LOAD,
+         SC_ERR_CORRUPT);
+    CASE("move between kinds", (t.code_count = 2, t.code[1] = tiny_code(3, TINY_ALPHA, TINY_OUT)),
+         LOAD, SC_ERR_CORRUPT);
     CASE("move out of range", (t.code_count = 2, t.code[1] = tiny_code(3, 0, 99)), LOAD,
          SC_ERR_CORRUPT);
-    CASE("free a number", (t.code_count = 2, t.code[1] = tiny_code(5, TINY_ALPHA, 0)),
-         LOAD, SC_ERR_CORRUPT);
+    CASE("free a number", (t.code_count = 2, t.code[1] = tiny_code(5, TINY_ALPHA, 0)), LOAD,
+         SC_ERR_CORRUPT);
     CASE("use after free",
-         (t.code_count = 2, t.code[1] = t.code[0], t.code[0] = tiny_code(5, TINY_INPUT, 0)),
-         RUN, SC_ERR_STATE);
+         (t.code_count = 2, t.code[1] = t.code[0], t.code[0] = tiny_code(5, TINY_INPUT, 0)), RUN,
+         SC_ERR_STATE);
 }
 
 // Not one truncation and not one flipped byte of the head may do more than fail.

@@ -6,18 +6,30 @@
 #include "program_fbs.h"
 
 static tiny_tensor tensor_of(int32_t rows, int32_t columns) {
-    return (tiny_tensor){.dtype = 6, .sizes = {rows, columns}, .order = {0, 1}, .rank = 2,
-                         .order_rank = 2};
+    return (tiny_tensor){
+        .dtype = 6, .sizes = {rows, columns}, .order = {0, 1}, .rank = 2, .order_rank = 2};
 }
 
 void tiny_init(tiny *t) {
     *t = (tiny){
-        .has_header = true, .header_length = 32, .identifier = "ET12",
-        .segment_count = 1, .segment_size = {24}, .constant_offset = {0, 0}, .constant_count = 2,
-        .memory_size = 64, .input = tensor_of(2, 3), .constant = tensor_of(2, 3),
-        .out = tensor_of(2, 3), .extra = tensor_of(1, 1),
-        .inputs = {TINY_INPUT}, .outputs = {TINY_OUT}, .input_count = 1, .output_count = 1,
-        .op = "aten::add", .overload = "out",
+        .has_header = true,
+        .header_length = 32,
+        .identifier = "ET12",
+        .segment_count = 1,
+        .segment_size = {24},
+        .constant_offset = {0, 0},
+        .constant_count = 2,
+        .memory_size = 64,
+        .input = tensor_of(2, 3),
+        .constant = tensor_of(2, 3),
+        .out = tensor_of(2, 3),
+        .extra = tensor_of(1, 1),
+        .inputs = {TINY_INPUT},
+        .outputs = {TINY_OUT},
+        .input_count = 1,
+        .output_count = 1,
+        .op = "aten::add",
+        .overload = "out",
         .code = {{1, 0, 0, {TINY_INPUT, TINY_CONSTANT, TINY_ALPHA, TINY_OUT, TINY_OUT}, 5}},
         .code_count = 1,
     };
@@ -66,12 +78,11 @@ static sc_fb_ref wrap(sc_fb_builder *b, uint8_t kind, sc_fb_ref value) {
 }
 
 static sc_fb_ref add_extra(sc_fb_builder *b, const tiny *t) {
-    if (!t->extra_kind)
-        return wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->extra));
+    if (!t->extra_kind) return wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->extra));
     const int64_t wide = t->extra_item;
     bool ints = t->extra_kind == SC_PTE_KernelTypes_IntList;
-    sc_fb_ref items = ints ? sc_fb_add_vector(b, &wide, 1, 8, 8)
-                           : sc_fb_add_vector(b, &t->extra_item, 1, 4, 4);
+    sc_fb_ref items =
+        ints ? sc_fb_add_vector(b, &wide, 1, 8, 8) : sc_fb_add_vector(b, &t->extra_item, 1, 4, 4);
     bool list = ints || t->extra_kind == SC_PTE_KernelTypes_TensorList ||
                 t->extra_kind == SC_PTE_KernelTypes_OptionalTensorList;
     sc_fb_begin(b);
@@ -126,8 +137,7 @@ static sc_fb_ref add_instruction(sc_fb_builder *b, const tiny_instruction *in) {
 
 static sc_fb_ref add_chains(sc_fb_builder *b, const tiny *t) {
     sc_fb_ref code[6];
-    for (uint32_t i = 0; i < t->code_count; i++)
-        code[i] = add_instruction(b, &t->code[i]);
+    for (uint32_t i = 0; i < t->code_count; i++) code[i] = add_instruction(b, &t->code[i]);
     sc_fb_ref list = sc_fb_add_refs(b, code, t->code_count);
     sc_fb_begin(b);
     sc_pte_Chain_set_instructions(b, list);
@@ -146,8 +156,7 @@ static sc_fb_ref add_operators(sc_fb_builder *b, const tiny *t) {
 }
 
 static sc_fb_ref add_delegates(sc_fb_builder *b, const tiny *t) {
-    if (!t->delegate)
-        return sc_fb_add_refs(b, NULL, 0);
+    if (!t->delegate) return sc_fb_add_refs(b, NULL, 0);
     sc_fb_ref id = sc_fb_add_string(b, sc_str_from(t->delegate));
     sc_fb_begin(b);
     sc_pte_BackendDelegate_set_id(b, id);
@@ -163,16 +172,14 @@ static sc_fb_ref add_plan(sc_fb_builder *b, const tiny *t) {
     sc_fb_ref outputs = sc_fb_add_vector(b, t->outputs, t->output_count, 4, 4);
     sc_fb_ref sizes = sc_fb_add_vector(b, memory, 2, 8, 8), delegates = add_delegates(b, t);
     sc_fb_begin(b);
-    if (!t->no_name)
-        sc_pte_ExecutionPlan_set_name(b, name);
+    if (!t->no_name) sc_pte_ExecutionPlan_set_name(b, name);
     sc_pte_ExecutionPlan_set_values(b, values);
     sc_pte_ExecutionPlan_set_inputs(b, inputs);
     sc_pte_ExecutionPlan_set_outputs(b, outputs);
     sc_pte_ExecutionPlan_set_chains(b, chains);
     sc_pte_ExecutionPlan_set_operators(b, ops);
     sc_pte_ExecutionPlan_set_delegates(b, delegates);
-    if (!t->no_memory_sizes)
-        sc_pte_ExecutionPlan_set_non_const_buffer_sizes(b, sizes);
+    if (!t->no_memory_sizes) sc_pte_ExecutionPlan_set_non_const_buffer_sizes(b, sizes);
     return sc_fb_end(b);
 }
 
@@ -233,13 +240,10 @@ static sc_fb_ref add_program(sc_fb_builder *b, const tiny *t) {
     sc_pte_Program_set_version(b, t->version);
     sc_pte_Program_set_execution_plan(b, plans);
     sc_pte_Program_set_constant_buffer(b, buffers);
-    if (!t->drop_segments)
-        sc_pte_Program_set_segments(b, segments);
+    if (!t->drop_segments) sc_pte_Program_set_segments(b, segments);
     sc_pte_Program_set_constant_segment(b, constants);
-    if (t->mutable_count)
-        sc_pte_Program_set_mutable_data_segments(b, mutable_segments);
-    if (t->named_data)
-        sc_pte_Program_set_named_data(b, named);
+    if (t->mutable_count) sc_pte_Program_set_mutable_data_segments(b, mutable_segments);
+    if (t->named_data) sc_pte_Program_set_named_data(b, named);
     return sc_fb_end(b);
 }
 
@@ -271,8 +275,7 @@ void tiny_build(tiny *t) {
     sc_ctx_init(&ctx, &arena, &arena);
     sc_fb_builder_init(&b, &arena);
     sc_fb_ref root = add_program(&b, t);
-    if (!CHECK_OK(sc_fb_finish(&ctx, &b, root, t->identifier, &flat, &size)))
-        size = 0;
+    if (!CHECK_OK(sc_fb_finish(&ctx, &b, root, t->identifier, &flat, &size))) size = 0;
     if (t->has_header) {
         add_header(t, flat, size);
     } else {

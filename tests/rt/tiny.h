@@ -1,5 +1,5 @@
-// Builds a small .pte byte by byte, with a knob for everything that can be wrong with it. As it comes
-// the program is: forward(x f32[2,3]) = x + constant, in four values and one instruction.
+// Builds a small .pte byte by byte, with a knob for everything that can be wrong with it. As it
+// comes the program is: forward(x f32[2,3]) = x + constant, in four values and one instruction.
 #ifndef TINY_H
 #define TINY_H
 
@@ -13,11 +13,11 @@ typedef struct tiny_tensor {
     int32_t sizes[20];
     uint8_t order[20];
     uint32_t rank, order_rank;
-    uint32_t buffer;           // data_buffer_idx
+    uint32_t buffer;  // data_buffer_idx
     bool planned;
     uint32_t memory_id, offset_low, offset_high;
-    const char *external;      // fully qualified name
-    bool absent;               // no sizes, no dim order
+    const char *external;  // fully qualified name
+    bool absent;           // no sizes, no dim order
 } tiny_tensor;
 
 // An instruction: kind as in the schema; `a`, `b` are op and argument count, from and to, ...
@@ -32,8 +32,8 @@ typedef struct tiny {
     // The file around the FlatBuffer.
     bool has_header;
     uint32_t header_length;
-    uint64_t program_bytes;    // 0: as it is
-    uint64_t segment_base;     // 0: as it is
+    uint64_t program_bytes;  // 0: as it is
+    uint64_t segment_base;   // 0: as it is
     uint64_t segment_bytes;
     const char *identifier;
     uint32_t version;
@@ -51,8 +51,8 @@ typedef struct tiny {
     bool no_name, no_memory_sizes, no_chain, twin;
     int64_t memory_size;
     tiny_tensor input, constant, out, extra;
-    uint8_t extra_kind;        // of value TINY_EXTRA, 0: a tensor as `extra`
-    int32_t extra_item;        // when that is a list
+    uint8_t extra_kind;  // of value TINY_EXTRA, 0: a tensor as `extra`
+    int32_t extra_item;  // when that is a list
     int32_t inputs[2], outputs[2];
     uint32_t input_count, output_count;
     const char *op, *overload, *delegate;
