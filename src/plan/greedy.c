@@ -6,9 +6,8 @@
 // The official code compares every item with every resident. Here a bucket is a bitmap over time
 // (free or not is a few words) and, only for buckets that can hold two items at once, a segment
 // tree of how high it is filled at each moment.
-#include <stdlib.h>
-
 #include "base/vec.h"
+#include "plan/order.h"
 #include "plan/plan.h"
 
 // The official sort rounds to 16 whatever the alignment of the plan.
@@ -27,17 +26,6 @@ typedef struct greedy {
     uint32_t moment_count;
     uint32_t leaf_count;  // power of two >= moment_count
 } greedy;
-
-typedef struct entry {
-    uint64_t size;
-    uint32_t index;
-} entry;
-
-static int by_decreasing_size(const void *a, const void *b) {
-    const entry *x = a, *y = b;
-    if (x->size != y->size) return x->size > y->size ? -1 : 1;
-    return x->index > y->index ? -1 : 1;
-}
 
 static bool is_busy(const uint64_t *busy, uint32_t first, uint32_t last) {
     uint32_t first_word = first / 64, last_word = last / 64;
@@ -140,19 +128,19 @@ static uint32_t place(greedy *g, const sc_plan_item *item, uint64_t size, uint64
     return g->buckets.count - 1;
 }
 
-static void place_all(greedy *g, sc_plan_item *items, const entry *order, uint32_t count,
+static void place_all(greedy *g, sc_plan_item *items, const uint32_t *order, uint32_t count,
                       uint32_t align, uint32_t *bucket_of) {
     uint64_t smallest = 0;
     for (uint32_t i = count; i-- > 0 && smallest == 0;)
-        smallest = sc_align_up(items[order[i].index].bytes, align);
+        smallest = sc_align_up(items[order[i]].bytes, align);
     for (uint32_t i = 0; i < count; i++) {
-        sc_plan_item *item = &items[order[i].index];
+        sc_plan_item *item = &items[order[i]];
         uint64_t size = sc_align_up(item->bytes, align);
         uint32_t at = place(g, item, size, smallest, &item->offset);
         bucket *b = &g->buckets.data[at];
         set_busy(b->busy, item->first, item->last);
         if (b->filled && size > 0) raise_range(g, b, item->first, item->last, item->offset + size);
-        bucket_of[order[i].index] = at;
+        bucket_of[order[i]] = at;
     }
 }
 
@@ -160,14 +148,16 @@ sc_status sc_plan_greedy(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint3
                          uint64_t start, uint64_t *total) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     greedy g = {.arena = ctx->scratch, .leaf_count = 1};
-    entry *order = sc_new_array(ctx->scratch, entry, count + 1);
-    uint32_t *bucket_of = sc_new_array(ctx->scratch, uint32_t, count + 1);
+    uint32_t *order = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1);
+    uint32_t *bucket_of = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1);
+    uint64_t *keys = sc_new_array(ctx->scratch, uint64_t, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        order[i] = (entry){sc_align_up(items[i].bytes, SORT_ALIGN), i};
+        order[i] = count - 1 - i;
+        keys[i] = ~sc_align_up(items[i].bytes, SORT_ALIGN);
         if (items[i].last >= g.moment_count) g.moment_count = items[i].last + 1;
     }
     while (g.leaf_count < g.moment_count) g.leaf_count *= 2;
-    qsort(order, count, sizeof(entry), by_decreasing_size);
+    sc_order_by(ctx->scratch, order, count, keys);
     place_all(&g, items, order, count, align, bucket_of);
 
     uint64_t end = start;

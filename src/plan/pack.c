@@ -1,20 +1,7 @@
 // Offset packing: items one by one, each at the lowest gap among the placed items that are alive at
 // the same time. Which order is best depends on the graph, so best.c tries several.
-#include <stdlib.h>
-
+#include "plan/order.h"
 #include "plan/plan.h"
-
-typedef struct entry {
-    uint64_t major, minor;  // descending by major, then ascending by minor
-    uint32_t index;
-} entry;
-
-static int by_key(const void *a, const void *b) {
-    const entry *x = a, *y = b;
-    if (x->major != y->major) return x->major > y->major ? -1 : 1;
-    if (x->minor != y->minor) return x->minor < y->minor ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
 
 // Placed items by offset, as a linked list through `next` (item index + 1, 0 ends it).
 typedef struct placed {
@@ -23,25 +10,17 @@ typedef struct placed {
     uint32_t head;
 } placed;
 
-// Puts an item into the lowest gap. With `expire`, drops what ended before it begins: valid when
-// items come in order of their start, and what makes that order cheap.
-static uint64_t place_lowest(placed *p, uint32_t index, uint32_t align, uint64_t start,
-                             bool expire) {
+static uint64_t place_lowest(placed *p, uint32_t index, uint32_t align, uint64_t start) {
     sc_plan_item *item = &p->items[index];
     uint64_t size = sc_align_up(item->bytes, align), offset = start;
-    uint32_t *insert_at = NULL;
-    for (uint32_t *link = &p->head; *link;) {
-        const sc_plan_item *other = &p->items[*link - 1];
-        if (expire && other->last < item->first) {
-            *link = p->next[*link - 1];
-            continue;
-        }
-        bool together = other->first <= item->last && item->first <= other->last;
-        if (together && other->offset >= offset + size) break;
-        if (together) offset = sc_max_u64(offset, other->offset + sc_align_up(other->bytes, align));
-        link = &p->next[*link - 1];
+    for (uint32_t at = p->head; at; at = p->next[at - 1]) {
+        const sc_plan_item *other = &p->items[at - 1];
+        if (other->first > item->last || item->first > other->last) continue;
+        if (other->offset >= offset + size) break;
+        offset = sc_max_u64(offset, other->offset + sc_align_up(other->bytes, align));
     }
-    for (insert_at = &p->head; *insert_at && p->items[*insert_at - 1].offset < offset;)
+    uint32_t *insert_at = &p->head;
+    while (*insert_at && p->items[*insert_at - 1].offset < offset)
         insert_at = &p->next[*insert_at - 1];
     item->offset = offset;
     p->next[index] = *insert_at;
@@ -49,17 +28,24 @@ static uint64_t place_lowest(placed *p, uint32_t index, uint32_t align, uint64_t
     return offset + size;
 }
 
-static void pack(sc_ctx *ctx, sc_plan_item *items, entry *order, uint32_t count, uint32_t align,
-                 uint64_t start, bool expire, uint64_t *total) {
-    qsort(order, count, sizeof(entry), by_key);
-    placed p = {items, sc_new_array(ctx->scratch, uint32_t, count + 1), 0};
+// By decreasing `keys`, among equals by increasing start.
+static void pack(sc_ctx *ctx, sc_plan_item *items, uint64_t *keys, uint32_t count, uint32_t align,
+                 uint64_t start, uint64_t *total) {
+    uint64_t *starts = sc_new_array(ctx->scratch, uint64_t, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        starts[i] = items[i].first;
+        keys[i] = ~keys[i];
+    }
+    uint32_t *order = sc_order_new(ctx->scratch, count);
+    sc_order_by(ctx->scratch, order, count, starts);
+    sc_order_by(ctx->scratch, order, count, keys);
+    placed p = {items, sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1), 0};
     uint64_t end = start;
     for (uint32_t i = 0; i < count; i++) {
-        if (items[order[i].index].bytes == 0) {
-            items[order[i].index].offset = start;
-            continue;
-        }
-        end = sc_max_u64(end, place_lowest(&p, order[i].index, align, start, expire));
+        if (items[order[i]].bytes == 0)
+            items[order[i]].offset = start;
+        else
+            end = sc_max_u64(end, place_lowest(&p, order[i], align, start));
     }
     *total = end;
 }
@@ -67,9 +53,9 @@ static void pack(sc_ctx *ctx, sc_plan_item *items, entry *order, uint32_t count,
 sc_status sc_plan_by_size(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                           uint64_t start, uint64_t *total) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    entry *order = sc_new_array(ctx->scratch, entry, count + 1);
-    for (uint32_t i = 0; i < count; i++) order[i] = (entry){items[i].bytes, items[i].first, i};
-    pack(ctx, items, order, count, align, start, false, total);
+    uint64_t *keys = sc_new_array(ctx->scratch, uint64_t, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++) keys[i] = items[i].bytes;
+    pack(ctx, items, keys, count, align, start, total);
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }
@@ -77,21 +63,9 @@ sc_status sc_plan_by_size(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint
 sc_status sc_plan_by_lifetime(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                               uint64_t start, uint64_t *total) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    entry *order = sc_new_array(ctx->scratch, entry, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = (entry){items[i].last - items[i].first, items[i].first, i};
-    pack(ctx, items, order, count, align, start, false, total);
-    sc_arena_rewind(ctx->scratch, mark);
-    return SC_OK;
-}
-
-sc_status sc_plan_by_start(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
-                           uint64_t start, uint64_t *total) {
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    entry *order = sc_new_array(ctx->scratch, entry, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = (entry){UINT32_MAX - items[i].first, UINT32_MAX - items[i].last, i};
-    pack(ctx, items, order, count, align, start, true, total);
+    uint64_t *keys = sc_new_array(ctx->scratch, uint64_t, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++) keys[i] = items[i].last - items[i].first;
+    pack(ctx, items, keys, count, align, start, total);
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }

@@ -6,21 +6,20 @@
 
 #include "ir/ir.h"
 
-// "aten::slice_copy.Tensor" -> aten::slice.Tensor; NULL when the op is no copy of a view.
-static const sc_op *view_twin(sc_arena *arena, const sc_op *op) {
-    sc_str name = sc_str_from(op->name);
-    ptrdiff_t dot = sc_str_find_last(name, '.');
-    sc_str base = dot < 0 ? name : sc_str_slice(name, 0, (size_t)dot);
-    if (!sc_str_ends_with(base, "_copy")) return NULL;
-    sc_str overload = sc_str_slice(name, base.size, name.size);
-    base.size -= 5;
-    sc_str twin =
-        sc_str_format(arena, SC_STR_FMT SC_STR_FMT, SC_STR_ARG(base), SC_STR_ARG(overload));
-    const sc_op *found = sc_op_find(twin);
-    return found && sc_op_has(found, SC_VIEW) &&
-                   found->schema->param_count == op->schema->param_count
-               ? found
-               : NULL;
+typedef struct aliaser {
+    sc_ctx *ctx;
+    sc_storage_table *table;
+    const sc_op **view_of;  // by op id: the view that a *_copy op copies, NULL for other ops
+    bool *written;          // by sc_value.mark: some node writes it in place
+} aliaser;
+
+static void find_view_twins(aliaser *a) {
+    a->view_of = sc_new_array(a->ctx->scratch, const sc_op *, SC_OP_COUNT);
+    for (int id = 1; id < SC_OP_COUNT; id++) {
+        const sc_op *view = sc_op_get((sc_op_id)id), *copy = sc_op_copy_twin(view);
+        if (copy && copy->schema->param_count == view->schema->param_count)
+            a->view_of[copy->id] = view;
+    }
 }
 
 static bool is_output(const sc_value *value) {
@@ -36,12 +35,7 @@ static bool can_lend(const sc_storage_table *table, const sc_value *base) {
     return root->kind == SC_STORAGE_PLANNED || root->kind == SC_STORAGE_CONSTANT;
 }
 
-static bool is_written(const sc_value *value) {
-    for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user->op && sc_op_has(use->user->op, SC_MUTATES) && use == &use->user->args[0])
-            return true;
-    return false;
-}
+static bool is_written(const aliaser *a, const sc_value *value) { return a->written[value->mark]; }
 
 // What the view twin makes of a row-major base: one spec per out.
 static sc_status view_specs(sc_ctx *ctx, const sc_node *node, const sc_op *twin, sc_infer *in) {
@@ -62,31 +56,32 @@ static sc_status view_specs(sc_ctx *ctx, const sc_node *node, const sc_op *twin,
     return sc_infer_run(in);
 }
 
-static bool out_can_alias(const sc_storage_table *table, sc_value *out, const sc_spec *view,
+static bool out_can_alias(const aliaser *a, sc_value *out, const sc_spec *view,
                           bool base_is_constant) {
     sc_exprs *exprs = out->graph->method->exprs;
-    const sc_storage *storage = sc_storage_of(table, out);
-    if (storage->kind != SC_STORAGE_PLANNED || is_output(out) || is_written(out)) return false;
+    const sc_storage *storage = sc_storage_of(a->table, out);
+    if (storage->kind != SC_STORAGE_PLANNED || is_output(out) || is_written(a, out)) return false;
     if (!sc_spec_is_static(&out->spec) || !sc_spec_is_contiguous(exprs, &out->spec)) return false;
     if (!sc_dim_is_int(view->offset) || (base_is_constant && view->offset.value != 0)) return false;
     return sc_spec_is_contiguous(exprs, view);
 }
 
-static sc_status alias_node(sc_ctx *ctx, sc_storage_table *table, sc_node *node) {
-    const sc_op *twin = view_twin(ctx->scratch, node->op);
+static sc_status alias_node(aliaser *a, sc_node *node) {
+    const sc_storage_table *table = a->table;
+    const sc_op *twin = a->view_of[node->op->id];
     if (!twin || node->args[0].kind != SC_ARG_VALUE) return SC_OK;
     sc_value *base = node->args[0].value;
-    if (!can_lend(table, base) || is_written(base) || !sc_spec_is_static(&base->spec) ||
+    if (!can_lend(table, base) || is_written(a, base) || !sc_spec_is_static(&base->spec) ||
         !sc_spec_is_contiguous(node->graph->method->exprs, &base->spec))
         return SC_OK;
     uint64_t base_offset = 0;
     bool is_constant = sc_storage_root(table, base, &base_offset)->kind == SC_STORAGE_CONSTANT;
     sc_infer in;
-    SC_TRY(view_specs(ctx, node, twin, &in));
+    SC_TRY(view_specs(a->ctx, node, twin, &in));
     if (in.out_count != node->out_count) return SC_OK;
     // All outs or none: a node is either run or not.
     for (uint32_t i = 0; i < node->out_count; i++)
-        if (!out_can_alias(table, node->outs[i], &in.outs[i].spec, is_constant)) return SC_OK;
+        if (!out_can_alias(a, node->outs[i], &in.outs[i].spec, is_constant)) return SC_OK;
     for (uint32_t i = 0; i < node->out_count; i++) {
         sc_storage *storage = sc_storage_of(table, node->outs[i]);
         storage->kind = SC_STORAGE_ALIAS;
@@ -97,19 +92,35 @@ static sc_status alias_node(sc_ctx *ctx, sc_storage_table *table, sc_node *node)
     return SC_OK;
 }
 
-static sc_status alias_graph(sc_ctx *ctx, sc_storage_table *table, const sc_graph *graph) {
+static sc_status alias_graph(aliaser *a, const sc_graph *graph) {
+    sc_arena *scratch = a->ctx->scratch;
     for (sc_node *node = graph->first; node; node = node->next) {
-        sc_mark mark = sc_arena_mark(ctx->scratch);
-        sc_where_set_node(ctx, node);
-        SC_TRY(alias_node(ctx, table, node));
-        sc_arena_rewind(ctx->scratch, mark);
+        sc_mark mark = sc_arena_mark(scratch);
+        sc_where_set_node(a->ctx, node);
+        SC_TRY(alias_node(a, node));
+        sc_arena_rewind(scratch, mark);
         for (uint32_t i = 0; i < node->arg_count; i++)
-            if (node->args[i].kind == SC_ARG_GRAPH)
-                SC_TRY(alias_graph(ctx, table, node->args[i].graph));
+            if (node->args[i].kind == SC_ARG_GRAPH) SC_TRY(alias_graph(a, node->args[i].graph));
     }
     return SC_OK;
 }
 
+static void find_written(aliaser *a, const sc_graph *graph) {
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        if (sc_op_has(node->op, SC_MUTATES) && node->args[0].kind == SC_ARG_VALUE)
+            a->written[node->args[0].value->mark] = true;
+        for (uint32_t i = 0; i < node->arg_count; i++)
+            if (node->args[i].kind == SC_ARG_GRAPH) find_written(a, node->args[i].graph);
+    }
+}
+
 sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table) {
-    return alias_graph(ctx, table, table->method->graph);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    aliaser a = {.ctx = ctx, .table = table};
+    find_view_twins(&a);
+    a.written = sc_new_array(ctx->scratch, bool, (size_t)table->items.count + 1);
+    find_written(&a, table->method->graph);
+    sc_status status = alias_graph(&a, table->method->graph);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
 }

@@ -158,3 +158,78 @@ TEST(plan_verify_finds_what_is_wrong) {
     CHECK_STATUS(sc_plan_verify(&f.ctx, items, 2, 16, 0, 64), SC_ERR_INTERNAL);
     teardown(&f);
 }
+
+static bool share_time(const sc_plan_item *a, const sc_plan_item *b) {
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static bool share_bytes(const sc_plan_item *a, const sc_plan_item *b) {
+    return a->bytes && b->bytes && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
+}
+
+static bool has_collision(const sc_plan_item *items, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = i + 1; k < count; k++)
+            if (share_time(&items[i], &items[k]) && share_bytes(&items[i], &items[k])) return true;
+    return false;
+}
+
+// Good plans with one item moved somewhere else: the verdict is that of comparing all pairs.
+TEST(plan_verify_agrees_with_comparing_all_pairs) {
+    fixture f;
+    setup(&f);
+    uint32_t state = 7, bad = 0;
+    for (uint32_t seed = 1; seed <= 200; seed++) {
+        sc_plan_item items[80];
+        uint32_t count = random_items(seed, items, 80);
+        uint64_t total = 0;
+        CHECK_OK(sc_plan_greedy(&f.ctx, items, count, 16, 0, &total));
+        sc_plan_item *moved = &items[random_below(&state, count)];
+        moved->offset = random_below(&state, (uint32_t)((total - moved->bytes) / 16 + 1)) * 16u;
+        bool collides = has_collision(items, count);
+        bad += collides;
+        CHECK_EQ_INT(sc_plan_verify(&f.ctx, items, count, 16, 0, total) != SC_OK, collides);
+    }
+    CHECK(bad > 20 && bad < 180);
+    teardown(&f);
+}
+
+// In order of starts, each item at the lowest place where it meets none of those before it.
+static void reference_by_start(sc_plan_item *items, uint32_t count, uint64_t start) {
+    bool placed[256] = {false};
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t next = 256;
+        for (uint32_t i = 0; i < count; i++)
+            if (!placed[i] &&
+                (next == 256 || items[i].first < items[next].first ||
+                 (items[i].first == items[next].first && items[i].last > items[next].last)))
+                next = i;
+        items[next].offset = start;
+        for (uint32_t i = 0; i < count;) {
+            sc_plan_item other = items[i], mine = items[next];
+            other.bytes = sc_align_up(other.bytes, 16);
+            mine.bytes = sc_align_up(mine.bytes, 16);
+            bool meets = placed[i] && share_time(&other, &mine) && share_bytes(&other, &mine);
+            if (meets) items[next].offset += 16;
+            i = meets ? 0 : i + 1;
+        }
+        placed[next] = true;
+    }
+}
+
+TEST(plan_by_start_takes_the_lowest_gap) {
+    fixture f;
+    setup(&f);
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        sc_plan_item ours[100], theirs[100];
+        uint32_t count = random_items(seed, ours, 100);
+        memcpy(theirs, ours, sizeof(ours));
+        uint64_t total = 0;
+        CHECK_OK(sc_plan_by_start(&f.ctx, ours, count, 16, 64, &total));
+        CHECK_OK(sc_plan_verify(&f.ctx, ours, count, 16, 64, total));
+        reference_by_start(theirs, count, 64);
+        for (uint32_t i = 0; i < count; i++) CHECK_EQ_UINT(ours[i].offset, theirs[i].offset);
+    }
+    teardown(&f);
+}
