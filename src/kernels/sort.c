@@ -162,6 +162,61 @@ static sc_status run_kthvalue(const sc_kernel_call *call) {
     return select_rank(call, sc_call_integer(call, 2), k > 0 ? k - 1 : -1, false);
 }
 
+// --- unique --------------------------------------------------------------------------------------
+
+// (self, sorted, return_inverse, return_counts, values, inverse, counts), always sorted.
+static sc_status run_unique(const sc_kernel_call *call) {
+    const sc_tensor *self = sc_call_tensor(call, 0);
+    sc_tensor *values = sc_call_tensor(call, 4), *counts = sc_call_tensor(call, 6);
+    const sc_tensor *inverse = sc_call_tensor(call, 5);
+    bool has_inverse = inverse->numel == self->numel, has_counts = sc_call_integer(call, 3) != 0;
+    sorting s = {.self = self};
+    sc_class class_ = sc_class_of(self->dtype);
+    s.class_ = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64 ? SC_CLASS_F64 : SC_CLASS_I64;
+    s.load = sc_loader(s.class_, self->dtype);
+    if (!s.load || values->rank != 1 || values->dtype != self->dtype || counts->rank != 1 ||
+        counts->dtype != SC_DTYPE_I64 || inverse->dtype != SC_DTYPE_I64 ||
+        (has_inverse && !sc_tensor_is_contiguous(inverse)))
+        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "unique cannot write these results");
+    if (call->scratch_bytes < 2 * (uint64_t)self->numel * sizeof(ranked))
+        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "unique was given too little scratch");
+    sc_stream walk;
+    uint32_t width = sc_dtype_bytes((sc_dtype)self->dtype);
+    sc_stream_init_dims(&walk, self->data, width, self->rank, self->sizes, self->strides);
+    s.rows = call->scratch;
+    s.reduction.count = self->numel;
+    (void)rank_row(&s, &walk);
+    ranked *sorted = merge_sort(s.rows, s.rows + self->numel, self->numel);
+    int64_t found = 0;
+    for (int64_t i = 0; i < self->numel; i++)  // every NaN is its own value
+        found += i == 0 || sorted[i].key != sorted[i - 1].key ||
+                 (s.class_ == SC_CLASS_F64 && sorted[i].key == UINT64_MAX);
+    SC_TRY(sc_call_resize(call, values, &found));
+    if (has_counts) SC_TRY(sc_call_resize(call, counts, &found));
+    int64_t at = -1;
+    for (int64_t i = 0; i < self->numel; i++) {
+        bool is_new = i == 0 || sorted[i].key != sorted[i - 1].key ||
+                      (s.class_ == SC_CLASS_F64 && sorted[i].key == UINT64_MAX);
+        at += is_new;
+        if (is_new) {
+            char *from;
+            int64_t stride;
+            sc_stream_seek(&walk, sorted[i].index);
+            sc_stream_run(&walk, 1, &from, &stride);
+            memcpy((char *)values->data + at * width, from, width);
+        }
+        if (has_inverse) ((int64_t *)inverse->data)[sorted[i].index] = at;
+        if (has_counts)
+            ((int64_t *)counts->data)[at] = is_new ? 1 : ((int64_t *)counts->data)[at] + 1;
+    }
+    return SC_OK;
+}
+
+static uint64_t unique_scratch(const sc_kernel_call *call) {
+    return 2 * (uint64_t)sc_call_tensor(call, 0)->numel * sizeof(ranked);
+}
+
+SC_KERNEL(unique, .run = run_unique, .scratch = unique_scratch);
 SC_KERNEL(sort, .run = run_sort, .scratch = sort_scratch);
 SC_KERNEL(sort_stable, .run = run_sort_stable, .scratch = sort_scratch);
 SC_KERNEL(topk, .run = run_topk, .scratch = sort_scratch);

@@ -757,6 +757,19 @@ def rare():
             for size, align in itertools.product(([3, 2], [8, 9]), (True, False)):
                 case(aten._upsample_bilinear2d_aa.default, y, size, align, tol=(1e-4, 1e-5))
                 case(aten._upsample_bicubic2d_aa.default, y, size, align, tol=(1e-4, 1e-4))
+        for transposed, groups in itertools.product((False, True), (1, 2)):
+            x = make((1, 4, 4, 3), dtype)
+            w = make((4, 6 // groups if transposed else 4 // groups, 3, 2), dtype)
+            w = w if transposed else make((6, 4 // groups, 3, 2), dtype)
+            geometry = ([2, 1], [1, 0], [1, 2], transposed, [0, 0], groups)
+            grad = torch.rand_like(aten.convolution(x, w, None, *geometry))
+            case(aten.convolution_backward.default, grad, x, w, [6], *geometry, [True, True, True],
+                 tol=(1e-4, 1e-4))
+        x = make((1, 2, 5, 6), dtype)
+        y, where = aten.max_pool2d_with_indices(x, [3, 3], [2, 2], [1, 1])
+        case(aten.max_pool2d_with_indices_backward.default, torch.rand_like(y), x, [3, 3], [2, 2],
+             [1, 1], [1, 1], False, where)
+        case(aten._unique2.default, make((3, 4), I64).to(dtype), True, True, True)
     table, ids = make((6, 3), F32), index_of(6, 7)
     for mode in (0, 1, 2):
         out = aten._embedding_bag(table, ids, torch.tensor([0, 3, 3]), False, mode)[0]
