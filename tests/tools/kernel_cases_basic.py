@@ -1,4 +1,4 @@
-"""Arithmetic, movement, creation and reduction: families of kernel cases, see make_kernel_cases.py."""
+"""Kernel cases of arithmetic, movement, creation and reduction; see make_kernel_cases.py."""
 import itertools
 import random
 

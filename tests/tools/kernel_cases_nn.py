@@ -1,4 +1,4 @@
-"""Normalisation, images, indexing, quantization and the rare rest: families of kernel cases, see make_kernel_cases.py."""
+"""Kernel cases of norms, images, indexing, quantization and rarer operators."""
 import itertools
 import random
 
