@@ -329,7 +329,7 @@ static sc_status run_index_put(const sc_kernel_call *call) {
     sc_view src, dst;
     sc_view_of(&src, sc_call_tensor(call, 0));
     sc_view_of(&dst, out);
-    SC_TRY(sc_move(call->ctx, &dst, &src));
+    if (src.data != dst.data) SC_TRY(sc_move(call->ctx, &dst, &src));  // else updated in place
     return put_values(call, out);
 }
 

@@ -114,12 +114,61 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
     uint8_t *data = (uint8_t *)self->data + (uint64_t)offset * item;
     if (!self->is_constant && !sc_rt_is_quiet(o, data, sc_rt_tensor_bytes(out), at, use->last_read))
         return;
-    out->data = data;
-    out->is_constant = self->is_constant;
+    sc_rt_move_value(o, value, data, self->is_constant);
+    in->kind = SC_RT_SKIP;
+}
+
+// --- state written in place --------------------------------------------------------------------------
+
+typedef struct state_check {
+    const sc_tensor *state;
+    const sc_evalue *but;  // a value that may
+    bool found;
+} state_check;
+
+static void look_for_state(void *user, sc_evalue *value) {
+    state_check *c = user;
+    const sc_tensor *t = value->tensor;
+    c->found = c->found || (value != c->but && sc_rt_overlaps(t->data, t->capacity_bytes,
+                                                              c->state->data,
+                                                              c->state->capacity_bytes));
+}
+
+// Does nobody but the update itself look at the old state until the new one is written back?
+static bool only_update_reads(const sc_rt_optimizer *o, const sc_evalue *state, uint32_t update,
+                              uint32_t write_back) {
+    state_check operands = {state->tensor, state, false};
+    sc_rt_each_read(&o->m->code[update], look_for_state, &operands);
+    state_check others = {state->tensor, NULL, operands.found};
+    for (uint32_t i = update + 1; i < write_back && !others.found; i++)
+        sc_rt_each_read(&o->m->code[i], look_for_state, &others);
+    return !others.found;
+}
+
+// new = index_put(state, ...); ... copy_(state, new): the update may as well work on the state.
+static void try_in_place(sc_rt_optimizer *o, uint32_t at) {
+    sc_rt_instruction *in = &o->m->code[at];
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic || in->call.op->id != SC_OP_copy_) return;
+    const sc_evalue *state = in->call.args[0], *value = in->call.args[1];
+    const sc_rt_use *use = sc_rt_plain_use(o, value);
+    if (!use || use->is_output || use->first_write >= at) return;
+    const sc_rt_instruction *update = &o->m->code[use->first_write];
+    const sc_tensor *s = state->tensor, *t = value->tensor;
+    const uint32_t end = use->last_read > at ? use->last_read : at;
+    bool same = s->dtype == t->dtype && s->numel == t->numel && sc_tensor_is_contiguous(s) &&
+                sc_tensor_is_contiguous(t) && s->rank == t->rank && !s->is_constant;
+    if (update->kind != SC_RT_KERNEL || update->is_dynamic ||
+        update->call.op->id != SC_OP_index_put || update->call.args[0] != state || !same ||
+        !only_update_reads(o, state, use->first_write, at) ||
+        !sc_rt_is_quiet(o, s->data, s->capacity_bytes, use->first_write, at - 1) ||
+        !sc_rt_is_quiet(o, s->data, s->capacity_bytes, at, end))
+        return;
+    sc_rt_move_value(o, value, s->data, false);
     in->kind = SC_RT_SKIP;
 }
 
 sc_status sc_rt_elide_copies(sc_rt_optimizer *o) {
+    for (uint32_t i = 0; i < o->m->code_count; i++) try_in_place(o, i);
     for (uint32_t i = 0; i < o->m->code_count; i++) try_elide(o, i);
     return SC_OK;
 }

@@ -75,7 +75,7 @@ static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
         !permutation_of(&in->call, self->tensor->rank, order))
         return false;
     const sc_rt_use *use = sc_rt_plain_use(o, out);
-    if (!use || use->is_output || !all_readers_take_matrices(o, out, use)) return false;
+    if (!use || use->is_output || use->first_view || !all_readers_take_matrices(o, out, use)) return false;
     const sc_tensor *from = self->tensor;
     sc_tensor *to = out->tensor;
     for (uint32_t d = 0; d < from->rank; d++) to->strides[d] = from->strides[order[d]];
@@ -106,18 +106,18 @@ static void check_result(void *user, sc_evalue *value) {
 }
 
 typedef struct relocation {
+    sc_rt_optimizer *o;
     uint8_t *memory;
 } relocation;
 
 static void relocate(void *user, sc_evalue *value) {
     relocation *r = user;
-    value->tensor->data = r->memory;
+    sc_rt_move_value(r->o, value, r->memory, false);
     r->memory += sc_align_up(value->tensor->capacity_bytes, 64);
 }
 
 static void freeze(void *user, sc_evalue *value) {
-    (void)user;
-    value->tensor->is_constant = true;
+    sc_rt_move_value(user, value, value->tensor->data, true);
 }
 
 // Of its operand such an op reads the shape only, which is settled for calls that are not dynamic.
@@ -156,13 +156,13 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
         if (!can_fold(o, in, &bytes) || try_transpose(o, in)) continue;
         if (total + bytes > FOLD_BYTES_MAX) continue;
         total += bytes;
-        relocation r = {NULL};
+        relocation r = {o, NULL};
         SC_TRY(keep_memory(o, bytes ? bytes : 64, &r.memory));
         sc_rt_each_write(in, relocate, &r);
         o->ctx->where.instruction = in->index;
         o->ctx->where.op = in->op_name;
         SC_TRY(in->kernel(&in->call));
-        sc_rt_each_write(in, freeze, NULL);
+        sc_rt_each_write(in, freeze, o);
         in->kind = SC_RT_SKIP;
     }
     return SC_OK;

@@ -141,7 +141,8 @@ static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chai
     for (;;) {
         sc_evalue *value = result_of(&o->m->code[c->last]);
         const sc_rt_use *use = sc_rt_plain_use(o, value);
-        if (!use || use->reads != 1 || use->is_output || use->first_read <= c->last) return;
+        if (!use || use->reads != 1 || use->first_view || use->is_output ||
+            use->first_read <= c->last) return;
         const sc_rt_instruction *next = &o->m->code[use->first_read];
         if (next->kind != SC_RT_KERNEL || next->call.args[0] != value ||
             !same_shape(value->tensor, result_of(next)->tensor) || !is_f32(result_of(next)))

@@ -89,7 +89,8 @@ static void attach_view(sc_rt_optimizer *o, uint32_t view) {
         if (best == UINT32_MAX || o->uses[i].first_write >= o->uses[best].first_write) best = i;
     }
     if (best == UINT32_MAX) return;  // of an input or of state
-    o->uses[best].has_view = true;
+    o->uses[view].next_view = o->uses[best].first_view;
+    o->uses[best].first_view = view + 1;
     o->uses[best].is_output |= use->is_output;
     if (use->reads && use->last_read > o->uses[best].last_read)
         o->uses[best].last_read = use->last_read;
@@ -113,17 +114,29 @@ static bool find_uses(sc_rt_optimizer *o) {
     return true;
 }
 
-// --- questions that rewrites ask
-// ---------------------------------------------------------------------------
+// --- questions that rewrites ask -----------------------------------------------------------------
 
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value) {
     const uint32_t index = sc_rt_value_index(o->m, value);
     const sc_rt_place *place = &o->m->places[index];
     sc_rt_use *use = &o->uses[index];
-    if (value->tag != SC_EVALUE_TENSOR || use->writes != 1 || use->has_view || place->is_state ||
-        place->is_input || place->is_constant || place->is_loose)
+    if (value->tag != SC_EVALUE_TENSOR || use->writes != 1 || place->is_state || place->is_input ||
+        place->is_constant || place->is_loose)
         return NULL;
     return use;
+}
+
+void sc_rt_move_value(sc_rt_optimizer *o, const sc_evalue *value, void *data, bool is_constant) {
+    const uint32_t index = sc_rt_value_index(o->m, value);
+    value->tensor->data = data;
+    value->tensor->is_constant = is_constant;
+    for (uint32_t view = o->uses[index].first_view; view; view = o->uses[view - 1].next_view) {
+        sc_tensor *t = o->m->values[view - 1].tensor;
+        const int64_t ahead =
+            (int64_t)(o->m->places[view - 1].offset - o->m->places[index].offset);
+        t->data = (uint8_t *)data + ahead;
+        t->is_constant = is_constant;
+    }
 }
 
 typedef struct clash {

@@ -11,7 +11,7 @@ typedef struct sc_rt_use {
     uint32_t writes, first_write, last_write;
     uint32_t reads, first_read, last_read;  // by instructions; views of it count for last_read
     bool is_output;
-    bool has_view;  // another value shows the same memory
+    uint32_t first_view, next_view;  // values that show the same memory: index + 1, 0 ends
 } sc_rt_use;
 
 typedef struct sc_rt_optimizer {
@@ -33,9 +33,11 @@ uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value);
 typedef void (*sc_rt_visit)(void *user, sc_evalue *tensor);
 void sc_rt_each_read(const sc_rt_instruction *in, sc_rt_visit visit, void *user);
 void sc_rt_each_write(const sc_rt_instruction *in, sc_rt_visit visit, void *user);
-// The use record of a value when it is an ordinary computed tensor (one writer, no views, not
-// state, input or constant), else NULL.
+// The use record of a value when it is an ordinary computed tensor (one writer; not state, input or
+// constant), else NULL.
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value);
+// Lets a value, and with it the values that show its memory, live at another address.
+void sc_rt_move_value(sc_rt_optimizer *o, const sc_evalue *value, void *data, bool is_constant);
 // Does no instruction in (from, to] write into this memory? False when that is too long to check.
 bool sc_rt_is_quiet(const sc_rt_optimizer *o, const void *data, uint64_t bytes, uint32_t from,
                     uint32_t to);
