@@ -25,6 +25,8 @@ static sc_status stage_at(sc_session *session, uint32_t number, const char *name
     if (number >= session->stages.count)
         return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "there is no program %u", number);
     *out = &session->stages.data[number];
+    if (!(*out)->program)
+        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "program %u was consumed", number);
     if (name && strcmp((*out)->name, name) != 0)
         return sc_fail(&session->ctx, SC_ERR_STATE, NULL,
                        "program %u is the %s program, but this needs an %s program", number,
@@ -215,6 +217,7 @@ sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method
 // -----------------------------------------------------------------------------------
 
 typedef struct emit_config {
+    bool consume;
     sc_place_options place;
     sc_emit_options emit;
 } emit_config;
@@ -232,6 +235,7 @@ static sc_status read_config(sc_ctx *ctx, sc_str json, emit_config *out) {
     int64_t segment = 128, constant = 16;
     *out = (emit_config){.place = {.plan_inputs = true, .plan_outputs = true, .align = 16}};
     const sc_option options[] = {
+        {"consume", SC_OPTION_BOOL, &out->consume},
         {"share_mutable_buffers", SC_OPTION_BOOL, &out->place.share_mutable_buffers},
         {"external_constants", SC_OPTION_BOOL, &external},
         {"segment_alignment", SC_OPTION_INT, &segment},
@@ -278,7 +282,12 @@ sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str op
     sc_program *program = NULL;
     SC_TRY(read_config(ctx, options_json, &config));
     SC_TRY(stage_at(session, edge, "edge", &stage));
-    SC_TRY(sc_program_clone(stage->program, &program));
+    if (config.consume) {
+        program = stage->program;
+        stage->program = NULL;
+    } else {
+        SC_TRY(sc_program_clone(stage->program, &program));
+    }
     sc_pipeline pipeline = pipeline_for(session);
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, false));
 

@@ -155,7 +155,7 @@ static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uin
     sc_json_end_array(w);
     sc_json_key(w, "methods");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < stage->program->methods.count; i++)
+    for (uint32_t i = 0; stage->program && i < stage->program->methods.count; i++)
         add_method(w, ctx, stage->program->methods.data[i]);
     sc_json_end_array(w);
     sc_json_end_object(w);
@@ -235,7 +235,7 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
 // -----------------------------------------------------------------------------------------
 
 static sc_status program_at(sc_session *session, uint32_t number, const sc_program **out) {
-    if (number >= session->stages.count)
+    if (number >= session->stages.count || !session->stages.data[number].program)
         return sc_fail(&session->ctx, SC_ERR_NOT_FOUND, NULL, "there is no program %u", number);
     *out = session->stages.data[number].program;
     return SC_OK;

@@ -79,8 +79,9 @@ static void text_command(sc_session *session, const char *stage, int count, char
 
 static void lower_command(sc_session *session, const char *path, int count, char **files) {
     uint32_t edge = 0, executorch = 0;
-    sc_str options =
-        getenv("SCONCE_SHARE") ? SC_STR("{\"share_mutable_buffers\": true}") : (sc_str){0};
+    sc_str options = getenv("SCONCE_SHARE")
+                         ? SC_STR("{\"consume\": true, \"share_mutable_buffers\": true}")
+                         : SC_STR("{\"consume\": true}");
     double begin = now_ms(NULL);
     open_methods(session, count, files);
     double opened = now_ms(NULL);

@@ -189,8 +189,14 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   }
 
   toExecutorch(config: ExecutorchConfig & CallOptions = {}): ExecutorchProgramManager {
+    return this.emit(config, false);
+  }
+
+  /** With `consume` the graph itself is emitted, not a copy of it, and cannot be looked at any more. */
+  emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchProgramManager {
     const { session } = this;
     const json = optionsJson({
+      consume,
       share_mutable_buffers: config.shareMutableBuffers,
       external_constants: config.externalConstants,
       segment_alignment: config.segmentAlignment,
@@ -204,6 +210,14 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     );
     return new ExecutorchManager(session.retain(), program, this.methods, this.configMethods);
   }
+}
+
+/** toExecutorch of a manager that nobody will use again: half the memory of the graph. */
+export function consumeEdge(
+  edge: EdgeProgramManager,
+  config: ExecutorchConfig & CallOptions,
+): ExecutorchProgramManager {
+  return (edge as EdgeManager).emit(config, true);
 }
 
 /** A call with text arguments whose result is the number of the program it made. */

@@ -1,6 +1,6 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each job is a session of its
 // own, so that disposing what a call returned frees all that the job took.
-import { open } from "./compile.js";
+import { consumeEdge, open } from "./compile.js";
 import { Core, Session } from "./core.js";
 import { SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
@@ -99,7 +99,7 @@ class SyncEngine implements Engine {
   lower(programs: Programs, options: LowerOptions = {}): ExecutorchProgramManager {
     const edge = this.toEdge(programs, options);
     try {
-      return edge.toExecutorch(options);
+      return consumeEdge(edge, options);
     } finally {
       edge.dispose();
     }
