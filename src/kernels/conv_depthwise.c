@@ -60,6 +60,10 @@ static uint64_t scratch_bytes(const sc_conv *c) {
 static void copy_floats(float *to, const float *from, int64_t count) {
     int64_t i = 0;
     for (; i + 4 <= count; i += 4) v4f_store(to + i, v4f_load(from + i));
+    if (i < count && count >= 4) {
+        v4f_store(to + count - 4, v4f_load(from + count - 4));  // overlaps what is there already
+        return;
+    }
     for (; i < count; i++) to[i] = from[i];
 }
 

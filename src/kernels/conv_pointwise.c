@@ -16,12 +16,17 @@ static bool fits(const sc_conv *c) {
 // With this many positions, scaling a copy of the weights is cheaper than scaling the results.
 static bool may_scale_weights(const sc_conv *c) { return sc_conv_in_area(c) >= 512; }
 
+static uint64_t panel_bytes(const sc_conv *c) {
+    return sc_gemm_nn_scratch((uint64_t)c->out_channels, (uint64_t)sc_conv_in_area(c),
+                              (uint64_t)c->in_channels);
+}
+
 // Scratch: the product's panel, scale and shift of all channels, scaled weights of a group. Does
 // not depend on the epilogue, which may be fused in after the scratch has been asked for.
 static uint64_t scratch_bytes(const sc_conv *c) {
     uint64_t channels = (uint64_t)(c->groups * c->out_channels);
     uint64_t weights = may_scale_weights(c) ? (uint64_t)(c->out_channels * c->in_channels) : 0;
-    return sc_gemm_nn_scratch((uint64_t)c->in_channels) + (2 * channels + weights) * sizeof(float);
+    return panel_bytes(c) + (2 * channels + weights) * sizeof(float);
 }
 
 static void scale_weights(const sc_conv *c, const float *weight, const float *scale, float *to) {
@@ -60,7 +65,7 @@ static void run_area(const sc_conv *c, sc_gemm_f32 *g, const float *input, const
 static void run(const sc_conv *c, void *scratch) {
     const int64_t channels = c->groups * c->out_channels;
     const sc_epilogue *e = c->epilogue;
-    float *panel = scratch, *scale = panel + c->in_channels * SC_GEMM_PANEL;
+    float *panel = scratch, *scale = panel + panel_bytes(c) / sizeof(float);
     float *shift = scale + channels, *scaled = shift + channels;
     for (int64_t o = 0; o < channels; o++) {
         scale[o] = sc_conv_scale(c, o);

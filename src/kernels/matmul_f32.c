@@ -14,6 +14,10 @@ typedef struct plan {
     uint64_t total;
 } plan;
 
+static uint64_t nn_scratch(const sc_matmul *mm) {
+    return sc_gemm_nn_scratch((uint64_t)mm->m, (uint64_t)mm->n, (uint64_t)mm->k);
+}
+
 static plan plan_for(const sc_matmul *given) {
     plan p = {.mm = *given};
     sc_matmul *mm = &p.mm;
@@ -30,7 +34,7 @@ static plan plan_for(const sc_matmul *given) {
     bool rows = mm->b.column == 1 || mm->n == 1, columns = mm->b.row == 1 || mm->k == 1;
     p.nt = columns && (!rows || mm->n == 1);
     p.copy_b = !rows && !columns;
-    p.a = p.nt ? 0 : sc_gemm_nn_scratch((uint64_t)mm->k) / sizeof(float);
+    p.a = p.nt ? 0 : nn_scratch(mm) / sizeof(float);
     p.b = p.a + (p.copy_a ? (uint64_t)mm->m * (uint64_t)mm->k : 0);
     p.total = p.b + (p.copy_b ? (uint64_t)mm->k * (uint64_t)mm->n : 0);
     return p;

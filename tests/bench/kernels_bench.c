@@ -115,7 +115,7 @@ BENCH(gemm) {
                                    .b_row = nt ? k : n,
                                    .c = floats(m * n),
                                    .c_row = n},
-                          .scratch = malloc((size_t)sc_gemm_nn_scratch(k) + 64),
+                          .scratch = malloc((size_t)sc_gemm_nn_scratch(m, n, k) + 64),
                           .nt = nt ? sc_gemm_nt_f32 : NULL,
                           .nn = sc_gemm_nn_f32};
             char row[64];

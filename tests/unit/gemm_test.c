@@ -45,7 +45,7 @@ static void check(size_t m, size_t n, size_t k, bool nt, unsigned parts) {
     if (nt)
         sc_gemm_nt_f32(&g);
     else
-        sc_gemm_nn_f32(&g, test_alloc((size_t)sc_gemm_nn_scratch(k) + 1));
+        sc_gemm_nn_f32(&g, test_alloc((size_t)sc_gemm_nn_scratch(m, n, k) + 1));
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             if (g.c[i * g.c_row + j] != expected_at(&g, nt, i, j)) {
@@ -69,4 +69,5 @@ TEST(gemm_deep) {
     check(13, 37, 300, false, 5);  // deep enough for the packed panel
     check(13, 37, 300, true, 2);
     check(1, 64, 257, false, 0);
+    for (size_t n = 17; n <= 65; n += 8) check(331, n, 200, false, 5);  // A too large to keep
 }

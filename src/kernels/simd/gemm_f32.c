@@ -120,7 +120,23 @@ void sc_gemm_panel_f32(const sc_gemm_f32 *g, const float *panel, size_t panel_ro
     run_strip(g, panel, panel_row, column, width);
 }
 
-uint64_t sc_gemm_nn_scratch(uint64_t k) { return k * SC_GEMM_PANEL * sizeof(float); }
+enum {
+    A_CACHED = 64 << 10,  // floats of A that stay in the second-level cache
+    STREAM_COLUMNS = 64   // columns of B that stay there beside a part of A
+};
+
+// A that does not stay in the cache is read once, not once per strip, if all of B does.
+static bool streams_a(const sc_gemm_f32 *g) {
+    return g->n <= STREAM_COLUMNS && g->n > SC_GEMM_PANEL &&
+           (uint64_t)g->m * (uint64_t)g->k > A_CACHED;
+}
+
+// Never less for larger sizes, so that the largest ones answer for all.
+uint64_t sc_gemm_nn_scratch(uint64_t m, uint64_t n, uint64_t k) {
+    uint64_t columns = sc_min_u64(n, m * k > A_CACHED ? STREAM_COLUMNS : SC_GEMM_PANEL);
+    uint64_t panels = sc_max_u64((columns + SC_GEMM_PANEL - 1) / SC_GEMM_PANEL, 1);
+    return panels * k * SC_GEMM_PANEL * sizeof(float);
+}
 
 // Copies a strip of B into consecutive rows of a panel; missing columns become zero.
 static void pack_panel(const sc_gemm_f32 *g, float *panel, size_t column, size_t width) {
@@ -142,7 +158,30 @@ static size_t strip_width(const sc_gemm_f32 *g) {
     return columns < SC_GEMM_PANEL ? SC_GEMM_PANEL : columns < STRIP_MAX ? columns : STRIP_MAX;
 }
 
+// Every strip of B is packed first; then a few rows of A at a time pass over all of them.
+static void run_streaming(const sc_gemm_f32 *g, float *scratch) {
+    enum { ROWS = 32 };
+    for (size_t column = 0; column < g->n; column += SC_GEMM_PANEL)
+        pack_panel(g, scratch + column * g->k, column,
+                   g->n - column < SC_GEMM_PANEL ? g->n - column : SC_GEMM_PANEL);
+    sc_gemm_f32 part = *g;
+    for (size_t row = 0; row < g->m; row += ROWS) {
+        part.m = g->m - row < ROWS ? g->m - row : ROWS;
+        part.a = g->a + row * g->a_row;
+        part.c = g->c + row * g->c_row;
+        part.row_scale = g->row_scale ? g->row_scale + row : NULL;
+        part.row_shift = g->row_shift ? g->row_shift + row : NULL;
+        for (size_t column = 0; column < g->n; column += SC_GEMM_PANEL)
+            run_strip(&part, scratch + column * g->k, SC_GEMM_PANEL, column,
+                      g->n - column < SC_GEMM_PANEL ? g->n - column : SC_GEMM_PANEL);
+    }
+}
+
 void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch) {
+    if (streams_a(g)) {
+        run_streaming(g, scratch);
+        return;
+    }
     // Far-apart rows of B fight for the same cache sets: from some depth on, a packed copy pays if
     // enough rows of A share it.
     const bool packs = g->k > 256 && g->m >= 8;

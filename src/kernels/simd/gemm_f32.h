@@ -24,8 +24,8 @@ typedef struct sc_gemm_f32 {
     float low, high;
 } sc_gemm_f32;
 
-// Bytes of scratch that sc_gemm_nn_f32 wants for this depth.
-uint64_t sc_gemm_nn_scratch(uint64_t k);
+// Bytes of scratch that sc_gemm_nn_f32 wants for these sizes.
+uint64_t sc_gemm_nn_scratch(uint64_t m, uint64_t n, uint64_t k);
 void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch);
 void sc_gemm_nt_f32(const sc_gemm_f32 *g);
 
