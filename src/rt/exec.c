@@ -1,5 +1,6 @@
 // The instruction loop. Allocates nothing. What could be checked at load is not checked again;
 // calls marked dynamic get their kinds, memory and shapes looked at each time.
+#include "base/hash.h"
 #include "rt/internal.h"
 
 static sc_status fail_state(const sc_kernel_call *call, const char *what) {
@@ -7,8 +8,7 @@ static sc_status fail_state(const sc_kernel_call *call, const char *what) {
                    call->op->out_name, what);
 }
 
-// --- dynamic calls
-// -------------------------------------------------------------------------------------
+// --- dynamic calls ------------------------------------------------------------------------------
 
 static sc_status check_tensor(const sc_kernel_call *call, const sc_evalue *value) {
     if (value && value->tag == SC_EVALUE_TENSOR && !value->tensor->data)
@@ -63,8 +63,7 @@ static sc_status settle(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- jumps and moves
-// -------------------------------------------------------------------------------------
+// --- jumps and moves ----------------------------------------------------------------------------
 
 // True when all elements are, an empty tensor included.
 static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
@@ -90,11 +89,13 @@ static sc_status copy_bytes(sc_ctx *ctx, const sc_tensor *from, sc_tensor *to) {
     return SC_OK;
 }
 
-static sc_status step(sc_ctx *ctx, sc_rt_method *m, const sc_rt_instruction *in, uint32_t *next) {
+static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint32_t *next) {
     bool taken = false;
     switch (in->kind) {
     case SC_RT_KERNEL:
         if (in->is_dynamic) SC_TRY(settle(&in->call));
+        // Random kernels draw other numbers each time; the same program draws the same sequence.
+        in->call.seed = sc_hash64_mix(in->call.seed, in->index + 1u);
         return in->kernel(&in->call);
     case SC_RT_PRIM: return in->prim(&in->call);
     case SC_RT_JUMP_FALSE:
@@ -108,8 +109,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, const sc_rt_instruction *in,
     }
 }
 
-// --- a run
-// -----------------------------------------------------------------------------------------------
+// --- a run --------------------------------------------------------------------------------------
 
 static void restore_loose(sc_rt_method *m) {
     for (uint32_t i = 0; i < m->loose_count; i++) {
@@ -151,7 +151,7 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
     const bool watched = m->program->options.events != NULL;
     uint64_t budget = ctx->limits.instruction_max;
     for (uint32_t at = 0; at < m->code_count;) {
-        const sc_rt_instruction *in = &m->code[at];
+        sc_rt_instruction *in = &m->code[at];
         uint32_t next = at + 1;
         if (budget-- == 0)
             return sc_fail(ctx, SC_ERR_BUDGET, NULL, "more than %llu instructions in one run",

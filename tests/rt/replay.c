@@ -71,8 +71,7 @@ static bool open_program(run *u) {
     return true;
 }
 
-// --- walking the recorded arguments
-// --------------------------------------------------------------------
+// --- walking the recorded arguments -------------------------------------------------------------
 
 typedef struct recorded {
     bool is_tensor;
@@ -125,8 +124,7 @@ static bool walk(run *u, const sc_json *value, bool (*visit)(run *, const record
     return read_recorded(u, value, &leaf) && visit(u, &leaf);
 }
 
-// --- inputs and outputs
-// ----------------------------------------------------------------------------------
+// --- inputs and outputs -------------------------------------------------------------------------
 
 static bool set_input(run *u, const recorded *leaf) {
     sc_rt_input in = {0};
@@ -233,13 +231,13 @@ static uint32_t count_leaves(const sc_json *value) {
 }
 
 static bool run_cases(run *u) {
-    size_t json_bytes;
+    size_t json_bytes = 0;
     char path[1024];
     snprintf(path, sizeof path, "%s.ref.json", u->r->reference);
     char *json = read_file(u, path, &json_bytes);
     snprintf(path, sizeof path, "%s.ref.bin", u->r->reference);
     u->bin = read_file(u, path, &u->bin_bytes);
-    const sc_json *root;
+    const sc_json *root = NULL;
     if (!json || !u->bin) return fail(u->r, "cannot read %s", path);
     if (sc_json_parse(&u->ctx, &u->arena, (sc_str){json, json_bytes}, &root) != SC_OK)
         return fail_status(u, "reference");
