@@ -9,19 +9,19 @@
 static sc_x plain_tensor(sc_trace *t, sc_value *value) {
     sc_traced *tensor = sc_new(t->arena, sc_traced);
     tensor->value = value;
-    return (sc_x){.kind = SC_X_TENSOR, .tensor = tensor};
+    return x_new(t, (sc_x_data){.kind = SC_X_TENSOR, .tensor = tensor});
 }
 
 sc_x sc_trace_fresh(sc_trace *t, sc_value *value) {
     sc_alias *storage = sc_new(t->arena, sc_alias);
     storage->base = value;
     sc_x x = plain_tensor(t, value);
-    x.tensor->storage = storage;
+    x->tensor->storage = storage;
     return x;
 }
 
 static sc_value *value_of(sc_trace *t, sc_x x) {
-    if (x.kind == SC_X_TENSOR) return x.tensor->value;
+    if (x->kind == SC_X_TENSOR) return x->tensor->value;
     sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "a tensor was expected");
     return t->poison.value;
 }
@@ -32,7 +32,7 @@ static sc_value *view_forward(sc_trace *t, const sc_view *view, sc_value *of) {
     memcpy(args, view->args, view->arg_count * sizeof *args);
     args[0] = plain_tensor(t, of);
     sc_x result = sc_trace_call(t, view->op, args, view->arg_count);
-    return value_of(t, result.kind == SC_X_LIST ? x_at(t, result, view->index) : result);
+    return value_of(t, result->kind == SC_X_LIST ? x_at(t, result, view->index) : result);
 }
 
 // --- Views in reverse: the base after `written` was put back into its place ---------------------
@@ -49,9 +49,9 @@ static sc_x reverse_squeeze(sc_trace *t, const sc_view *view, sc_x base, sc_x wr
     uint32_t rank = x_rank(base);
     if (view->arg_count < 2) {
         memset(squeezed, true, sizeof squeezed);
-    } else if (view->args[1].kind == SC_X_LIST) {
-        for (uint32_t i = 0; i < view->args[1].count; i++)
-            squeezed[x_wrap(t, view->args[1].items[i], rank) % SC_RANK_MAX] = true;
+    } else if (view->args[1]->kind == SC_X_LIST) {
+        for (uint32_t i = 0; i < view->args[1]->count; i++)
+            squeezed[x_wrap(t, view->args[1]->items[i], rank) % SC_RANK_MAX] = true;
     } else {
         squeezed[x_wrap(t, view->args[1], rank) % SC_RANK_MAX] = true;
     }
@@ -61,25 +61,25 @@ static sc_x reverse_squeeze(sc_trace *t, const sc_view *view, sc_x base, sc_x wr
 static sc_x reverse_permute(sc_trace *t, const sc_view *view, sc_x written) {
     int64_t dims[SC_RANK_MAX], inverse[SC_RANK_MAX] = {0};
     uint32_t rank = x_int_list(t, view->args[1], dims, SC_RANK_MAX);
-    for (uint32_t i = 0; i < rank; i++) inverse[x_wrap(t, x_int(dims[i]), rank) % SC_RANK_MAX] = i;
+    for (uint32_t i = 0; i < rank; i++) inverse[x_wrap(t, X_INT(dims[i]), rank) % SC_RANK_MAX] = i;
     return T(permute, written, x_ints(t, inverse, rank));
 }
 
 static sc_x scatter_slice(sc_trace *t, sc_x base, sc_x written, sc_x dim, sc_dim start,
                           sc_dim end) {
-    return T(slice_scatter, base, written, dim, x_dim(start), x_dim(end), x_int(1));
+    return T(slice_scatter, base, written, dim, X_DIM(start), X_DIM(end), X_INT(1));
 }
 
 static sc_x reverse_split(sc_trace *t, const sc_view *view, sc_x base, sc_x written) {
     sc_x dim = view->args[2];
     sc_dim start = sc_dim_int(0), end = sc_dim_int(0);
-    if (view->args[1].kind == SC_X_LIST) {
-        for (uint32_t i = 0; i <= view->index && i < view->args[1].count; i++) {
+    if (view->args[1]->kind == SC_X_LIST) {
+        for (uint32_t i = 0; i <= view->index && i < view->args[1]->count; i++) {
             start = end;
-            end = sc_trace_add(t, end, view->args[1].items[i].dim);
+            end = sc_trace_add(t, end, view->args[1]->items[i]->dim);
         }
     } else {
-        sc_dim size = view->args[1].dim;
+        sc_dim size = view->args[1]->dim;
         start = sc_trace_mul(t, size, sc_dim_int(view->index));
         end =
             sc_dim_min(t->exprs, sc_dim_add(t->exprs, start, size), x_size(base, x_number(dim, 0)));
@@ -105,7 +105,7 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
     case SC_OP_diagonal: return T(diagonal_scatter, base, written, a[1], a[2], a[3]);
     case SC_OP_split_Tensor:
     case SC_OP_split_with_sizes: return reverse_split(t, view, base, written);
-    case SC_OP_unbind_int: return T(select_scatter, base, written, a[1], x_int(view->index));
+    case SC_OP_unbind_int: return T(select_scatter, base, written, a[1], X_INT(view->index));
     case SC_OP_alias:
     case SC_OP_detach: return written;
     case SC_OP_view_as_real: return T(view_as_complex, written);
@@ -160,48 +160,48 @@ void sc_trace_sync(sc_trace *t, sc_traced *tensor) {
 
 // Arguments as plain values, up to date.
 static sc_x plain_arg(sc_trace *t, sc_x x) {
-    if (x.kind == SC_X_TENSOR) {
-        sc_trace_sync(t, x.tensor);
-        return plain_tensor(t, x.tensor->value);
+    if (x->kind == SC_X_TENSOR) {
+        sc_trace_sync(t, x->tensor);
+        return plain_tensor(t, x->tensor->value);
     }
-    if (x.kind != SC_X_LIST) return x;
+    if (x->kind != SC_X_LIST) return x;
     bool tensors = false;
-    for (uint32_t i = 0; i < x.count && !tensors; i++) tensors = x.items[i].kind == SC_X_TENSOR;
+    for (uint32_t i = 0; i < x->count && !tensors; i++) tensors = x->items[i]->kind == SC_X_TENSOR;
     if (!tensors) return x;
-    sc_x *items = sc_new_array(t->arena, sc_x, x.count);
-    for (uint32_t i = 0; i < x.count; i++) items[i] = plain_arg(t, x.items[i]);
-    return (sc_x){.kind = SC_X_LIST, .count = x.count, .items = items};
+    sc_x *items = sc_new_array(t->arena, sc_x, x->count);
+    for (uint32_t i = 0; i < x->count; i++) items[i] = plain_arg(t, x->items[i]);
+    return x_list_of(t, items, x->count);
 }
 
 static sc_x own_result(sc_trace *t, sc_x x) {
-    if (x.kind == SC_X_TENSOR) return sc_trace_fresh(t, x.tensor->value);
-    if (x.kind != SC_X_LIST) return x;
-    sc_x *items = sc_new_array(t->arena, sc_x, x.count + 1);
-    for (uint32_t i = 0; i < x.count; i++) items[i] = own_result(t, x.items[i]);
-    return (sc_x){.kind = SC_X_LIST, .count = x.count, .items = items};
+    if (x->kind == SC_X_TENSOR) return sc_trace_fresh(t, x->tensor->value);
+    if (x->kind != SC_X_LIST) return x;
+    sc_x *items = sc_new_array(t->arena, sc_x, x->count + 1);
+    for (uint32_t i = 0; i < x->count; i++) items[i] = own_result(t, x->items[i]);
+    return x_list_of(t, items, x->count);
 }
 
 static sc_x alias_result(sc_trace *t, sc_x x, const sc_traced *of, sc_view view) {
-    if (x.kind == SC_X_TENSOR) {
+    if (x->kind == SC_X_TENSOR) {
         sc_view *kept = sc_new(t->arena, sc_view);
         *kept = view;
-        sc_x result = plain_tensor(t, x.tensor->value);
-        result.tensor->storage = of->storage;
-        result.tensor->view = kept;
+        sc_x result = plain_tensor(t, x->tensor->value);
+        result->tensor->storage = of->storage;
+        result->tensor->view = kept;
         return result;
     }
-    if (x.kind != SC_X_LIST) return x;
-    sc_x *items = sc_new_array(t->arena, sc_x, x.count + 1);
-    for (uint32_t i = 0; i < x.count; i++) {
+    if (x->kind != SC_X_LIST) return x;
+    sc_x *items = sc_new_array(t->arena, sc_x, x->count + 1);
+    for (uint32_t i = 0; i < x->count; i++) {
         view.index = i;
-        items[i] = alias_result(t, x.items[i], of, view);
+        items[i] = alias_result(t, x->items[i], of, view);
     }
-    return (sc_x){.kind = SC_X_LIST, .count = x.count, .items = items};
+    return x_list_of(t, items, x->count);
 }
 
 static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, const sc_x *plain,
                       uint32_t count) {
-    sc_traced *of = args[0].tensor;
+    sc_traced *of = args[0]->tensor;
     t->plain++;
     sc_x result = sc_trace_call(t, op, plain, count);
     t->plain--;
@@ -220,7 +220,7 @@ static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, const sc_x
 static sc_value *as_dtype_of(sc_trace *t, sc_value *value, const sc_value *like) {
     if (value->spec.dtype == like->spec.dtype) return value;
     sc_x x = plain_tensor(t, value);
-    return value_of(t, T(_to_copy, x, x_dtype((sc_dtype)like->spec.dtype), X_STRIDED));
+    return value_of(t, T(_to_copy, x, X_DTYPE((sc_dtype)like->spec.dtype), X_STRIDED));
 }
 
 static void write(sc_trace *t, sc_traced *target, sc_value *value) {
@@ -235,12 +235,12 @@ static void write(sc_trace *t, sc_traced *target, sc_value *value) {
 }
 
 void sc_trace_assign(sc_trace *t, sc_x target, sc_x value) {
-    if (target.kind != SC_X_TENSOR || value.kind != SC_X_TENSOR || t->status != SC_OK) return;
-    sc_trace_sync(t, value.tensor);
-    if (target.tensor->storage)
-        write(t, target.tensor, value.tensor->value);
+    if (target->kind != SC_X_TENSOR || value->kind != SC_X_TENSOR || t->status != SC_OK) return;
+    sc_trace_sync(t, value->tensor);
+    if (target->tensor->storage)
+        write(t, target->tensor, value->tensor->value);
     else
-        target.tensor->value = value.tensor->value;
+        target->tensor->value = value->tensor->value;
 }
 
 // The ordinary operator that computes what an in-place one writes; NULL when there is none.
@@ -257,12 +257,12 @@ static const sc_op *functional_of(sc_trace *t, const sc_op *op) {
 
 static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
     const sc_op *plain_op = functional_of(t, op);
-    if (!plain_op || args[0].kind != SC_X_TENSOR || !args[0].tensor->storage)
+    if (!plain_op || args[0]->kind != SC_X_TENSOR || !args[0]->tensor->storage)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, "Use the out-of-place form.",
                              "%s has no out-of-place form here", op->name);
     if (sc_op_has(plain_op, SC_COMPOSITE)) {
         sc_x result = sc_trace_call(t, plain_op, args, count);
-        if (result.kind == SC_X_TENSOR && result.tensor != args[0].tensor)
+        if (result->kind == SC_X_TENSOR && result->tensor != args[0]->tensor)
             sc_trace_assign(t, args[0], result);
         return args[0];
     }
@@ -271,7 +271,7 @@ static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
     t->plain++;
     sc_x result = sc_trace_call(t, plain_op, plain, count);
     t->plain--;
-    if (t->status == SC_OK) write(t, args[0].tensor, value_of(t, result));
+    if (t->status == SC_OK) write(t, args[0]->tensor, value_of(t, result));
     return args[0];
 }
 
@@ -281,8 +281,8 @@ sc_x sc_trace_functional(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
     sc_x *plain = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++) plain[i] = plain_arg(t, args[i]);
     if (t->status != SC_OK) return sc_trace_fail(t, t->status, NULL, "unreachable");
-    if (sc_op_has(op, SC_VIEW) && count > 0 && args[0].kind == SC_X_TENSOR &&
-        args[0].tensor->storage)
+    if (sc_op_has(op, SC_VIEW) && count > 0 && args[0]->kind == SC_X_TENSOR &&
+        args[0]->tensor->storage)
         return call_view(t, op, args, plain, count);
     t->plain++;
     sc_x result = sc_trace_call(t, op, plain, count);

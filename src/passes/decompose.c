@@ -50,19 +50,19 @@ static sc_x from_arg(graph_trace *g, const sc_arg *arg) {
     sc_trace *t = &g->trace;
     switch ((sc_arg_kind)arg->kind) {
     case SC_ARG_VALUE: return g->values[arg->value->mark];
-    case SC_ARG_INT: return x_int(arg->i);
-    case SC_ARG_FLOAT: return x_float(arg->f);
-    case SC_ARG_BOOL: return x_bool(arg->b);
-    case SC_ARG_STR: return (sc_x){.kind = SC_X_STR, .str = arg->str};
-    case SC_ARG_DEVICE: return (sc_x){.kind = SC_X_DEVICE, .str = arg->str};
-    case SC_ARG_DTYPE: return x_dtype((sc_dtype)arg->code);
-    case SC_ARG_LAYOUT: return (sc_x){.kind = SC_X_LAYOUT, .code = arg->code};
-    case SC_ARG_MEMORY_FORMAT: return x_format((sc_memory_format)arg->code);
-    case SC_ARG_GRAPH: return (sc_x){.kind = SC_X_GRAPH, .graph = arg->graph};
+    case SC_ARG_INT: return X_INT(arg->i);
+    case SC_ARG_FLOAT: return X_FLOAT(arg->f);
+    case SC_ARG_BOOL: return X_BOOL(arg->b);
+    case SC_ARG_STR: return x_new(t, (sc_x_data){.kind = SC_X_STR, .str = arg->str});
+    case SC_ARG_DEVICE: return x_new(t, (sc_x_data){.kind = SC_X_DEVICE, .str = arg->str});
+    case SC_ARG_DTYPE: return X_DTYPE((sc_dtype)arg->code);
+    case SC_ARG_LAYOUT: return x_new(t, (sc_x_data){.kind = SC_X_LAYOUT, .code = arg->code});
+    case SC_ARG_MEMORY_FORMAT: return X_FORMAT((sc_memory_format)arg->code);
+    case SC_ARG_GRAPH: return x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = arg->graph});
     case SC_ARG_LIST: {
         sc_x *items = sc_new_array(t->arena, sc_x, arg->count ? arg->count : 1);
         for (uint32_t i = 0; i < arg->count; i++) items[i] = from_arg(g, &arg->items[i]);
-        return (sc_x){.kind = SC_X_LIST, .count = arg->count, .items = items};
+        return x_list_of(t, items, arg->count);
     }
     case SC_ARG_NONE: break;
     }
@@ -95,14 +95,14 @@ static bool specs_agree(const sc_spec *a, const sc_spec *b, bool with_strides) {
 
 static sc_status check_result(graph_trace *g, const sc_value *recorded, sc_x x) {
     sc_trace *t = &g->trace;
-    if (recorded->type != SC_VALUE_TENSOR || x.kind == SC_X_NONE) return SC_OK;
-    if (x.kind == SC_X_TENSOR && specs_agree(x_spec(x), &recorded->spec, !t->strides_differ))
+    if (recorded->type != SC_VALUE_TENSOR || x->kind == SC_X_NONE) return SC_OK;
+    if (x->kind == SC_X_TENSOR && specs_agree(x_spec(x), &recorded->spec, !t->strides_differ))
         return SC_OK;
     sc_sb text;
     sc_sb_init(&text, t->ctx->scratch);
     sc_spec_print(&text, t->exprs, &recorded->spec);
     sc_sb_add_text(&text, " in the file, but ");
-    if (x.kind == SC_X_TENSOR)
+    if (x->kind == SC_X_TENSOR)
         sc_spec_print(&text, t->exprs, x_spec(x));
     else
         sc_sb_add_text(&text, "no tensor");
@@ -111,14 +111,14 @@ static sc_status check_result(graph_trace *g, const sc_value *recorded, sc_x x) 
 }
 
 static sc_status bind_results(graph_trace *g, const sc_node *node, sc_x result) {
-    bool single = node->out_count == 1 && result.kind != SC_X_LIST;
-    uint32_t count = single ? 1 : result.kind == SC_X_LIST ? result.count : 0;
+    bool single = node->out_count == 1 && result->kind != SC_X_LIST;
+    uint32_t count = single ? 1 : result->kind == SC_X_LIST ? result->count : 0;
     if (node->out_count > count)
         return sc_fail(g->trace.ctx, SC_ERR_MISMATCH, NULL,
                        "%s has %u results in the file, but %u by its expansion", node->op->name,
                        node->out_count, count);
     for (uint32_t i = 0; i < node->out_count; i++) {
-        sc_x x = single ? result : result.items[i];
+        sc_x x = single ? result : result->items[i];
         g->values[node->outs[i]->mark] = x;
         if (!g->trace.unchecked) SC_TRY(check_result(g, node->outs[i], x));
     }
@@ -136,8 +136,8 @@ static void copy_value(sc_value *to, const sc_value *from) {
 }
 
 static void sync_all(sc_trace *t, sc_x x) {
-    if (x.kind == SC_X_TENSOR) sc_trace_sync(t, x.tensor);
-    for (uint32_t i = 0; x.kind == SC_X_LIST && i < x.count; i++) sync_all(t, x.items[i]);
+    if (x->kind == SC_X_TENSOR) sc_trace_sync(t, x->tensor);
+    for (uint32_t i = 0; x->kind == SC_X_LIST && i < x->count; i++) sync_all(t, x->items[i]);
 }
 
 static sc_x own_value(sc_trace *t, sc_value *value) {
@@ -166,7 +166,7 @@ static sc_x copy_node(graph_trace *g, const sc_node *node, const sc_x *args) {
         outs[i] = own_value(t, copy->outs[i]);
     }
     sc_graph_append(t->graph, copy);
-    return (sc_x){.kind = SC_X_LIST, .count = node->out_count, .items = outs};
+    return x_list_of(t, outs, node->out_count);
 }
 
 // Integers are computed when somebody needs the expression; what has no expression is a node.
@@ -176,30 +176,30 @@ static sc_x trace_symbolic(graph_trace *g, const sc_node *node, const sc_x *args
     bool is_int = out && out->type == SC_VALUE_INT && out->has_dim;
     if (is_int && (!out->dim.expr || node->op->id == SC_OP_sym_size_int ||
                    sc_imap_find(&t->symbols, SC_PTR_KEY(out->dim.expr))))
-        return x_dim(out->dim);
+        return X_DIM(out->dim);
     for (uint32_t i = 0; i < node->arg_count; i++) sync_all(t, args[i]);
     sc_x result = sc_trace_record(t, node->op, args, node->arg_count);
-    if (is_int && result.kind == SC_X_INT && !sc_dim_equal(result.dim, out->dim))
+    if (is_int && result->kind == SC_X_INT && !sc_dim_equal(result->dim, out->dim))
         sc_trace_note_symbol(t, out->dim, sc_trace_arg(t, result).value);
-    return is_int ? x_dim(out->dim) : result;
+    return is_int ? X_DIM(out->dim) : result;
 }
 
 static sc_x trace_bodies(graph_trace *g, const sc_node *node, const sc_x *args) {
     sc_trace *t = &g->trace;
     for (uint32_t i = 0; i < node->arg_count; i++) sync_all(t, args[i]);
     sc_x result = sc_trace_record(t, node->op, args, node->arg_count);
-    uint32_t count = result.kind == SC_X_LIST ? result.count : 1;
+    uint32_t count = result->kind == SC_X_LIST ? result->count : 1;
     sc_x *outs = sc_new_array(t->arena, sc_x, count ? count : 1);
     for (uint32_t i = 0; i < count; i++) {
-        outs[i] = result.kind == SC_X_LIST ? result.items[i] : result;
-        if (outs[i].kind == SC_X_TENSOR) {
-            sc_value *value = outs[i].tensor->value;
+        outs[i] = result->kind == SC_X_LIST ? result->items[i] : result;
+        if (outs[i]->kind == SC_X_TENSOR) {
+            sc_value *value = outs[i]->tensor->value;
             if (i < node->out_count && node->outs[i]->type == SC_VALUE_TENSOR)
                 copy_value(value, node->outs[i]);
             outs[i] = own_value(t, value);
         }
     }
-    return (sc_x){.kind = SC_X_LIST, .count = count, .items = outs};
+    return x_list_of(t, outs, count);
 }
 
 static sc_status walk(graph_trace *g, const sc_graph *source);
@@ -211,9 +211,9 @@ static sc_status inline_body(graph_trace *g, const sc_node *node, const sc_x *ar
     const sc_graph *body = node->args[body_index].graph;
     uint32_t given = node->arg_count - body_index - 1;
     const sc_x *operands = args + body_index + 1;
-    if (given == 1 && operands[0].kind == SC_X_LIST) {
-        given = operands[0].count;
-        operands = operands[0].items;
+    if (given == 1 && operands[0]->kind == SC_X_LIST) {
+        given = operands[0]->count;
+        operands = operands[0]->items;
     }
     sc_x *outer = g->values;
     uint32_t count = number_values(body, 0);
@@ -221,12 +221,13 @@ static sc_status inline_body(graph_trace *g, const sc_node *node, const sc_x *ar
         return sc_fail(g->trace.ctx, SC_ERR_CORRUPT, NULL, "%s gives its body %u inputs, not %u",
                        node->op->name, given, body->inputs.count);
     g->values = sc_new_array(g->trace.arena, sc_x, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) g->values[i] = X_NONE;
     for (uint32_t i = 0; i < given; i++) g->values[body->inputs.data[i]->mark] = operands[i];
     SC_TRY(walk(g, body));
     uint32_t outs = body->ret->arg_count;
     sc_x *items = sc_new_array(g->trace.arena, sc_x, outs ? outs : 1);
     for (uint32_t i = 0; i < outs; i++) items[i] = from_arg(g, &body->ret->args[i]);
-    *result = (sc_x){.kind = SC_X_LIST, .count = outs, .items = items};
+    *result = x_list_of(&g->trace, items, outs);
     g->values = outer;
     return SC_OK;
 }
@@ -241,9 +242,9 @@ static sc_status trace_wrapper(graph_trace *g, const sc_node *node, const sc_x *
     if (++g->m->depth > t->ctx->limits.graph_depth_max)
         return sc_fail(t->ctx, SC_ERR_LIMIT, NULL, "bodies are nested too deeply");
     sc_autocast saved = t->autocast;
-    if (body >= 3 && args[0].kind == SC_X_STR) {  // device, dtype, enabled
+    if (body >= 3 && args[0]->kind == SC_X_STR) {  // device, dtype, enabled
         t->autocast.enabled = x_truth(args[2]);
-        t->autocast.dtype = args[1].kind == SC_X_DTYPE ? args[1].code : SC_DTYPE_BF16;
+        t->autocast.dtype = args[1]->kind == SC_X_DTYPE ? args[1]->code : SC_DTYPE_BF16;
     }
     SC_TRY(inline_body(g, node, args, body, result));
     t->autocast = saved;
@@ -338,10 +339,10 @@ static sc_status collect_outputs(graph_trace *g, const sc_graph *source, uint32_
     for (uint32_t i = 0; i < source->inputs.count && i < method->inputs.count; i++) {
         sc_x x = g->values[source->inputs.data[i]->mark];
         sc_output_sig sig;
-        if (x.kind != SC_X_TENSOR || x.tensor->storage->generation == 0) continue;
+        if (x->kind != SC_X_TENSOR || x->tensor->storage->generation == 0) continue;
         SC_TRY(mutation_of(g, source, i, &sig));
         if (output_rank(sig.kind) != rank) continue;
-        sc_trace_sync(t, x.tensor);
+        sc_trace_sync(t, x->tensor);
         sc_vec_push(t->ctx->arena, sigs, sig);
         sc_vec_push(t->arena, args, sc_trace_arg(t, x));
     }
@@ -398,7 +399,7 @@ static sc_status finish_body(graph_trace *g, const sc_graph *source) {
     arg_list args = {0};
     for (uint32_t i = 0; i < source->inputs.count; i++) {
         sc_x x = g->values[source->inputs.data[i]->mark];
-        if (x.kind == SC_X_TENSOR && x.tensor->storage->generation > 0)
+        if (x->kind == SC_X_TENSOR && x->tensor->storage->generation > 0)
             return sc_fail(t->ctx, SC_ERR_UNSUPPORTED, "Return the new value instead.",
                            "the body '%s' writes to its input '%s'",
                            source->name ? source->name->text : "?",

@@ -36,13 +36,13 @@ sc_x sc_expand_celu(sc_trace *t, const sc_x *a) {
         negative = T(expm1, x);
     else
         negative = T(mul_Tensor, T(expm1, T(div_Tensor, x, a[1])), a[1]);
-    sc_x positive = T(gt_Scalar, x, x_int(0));
+    sc_x positive = T(gt_Scalar, x, X_INT(0));
     return narrow_to(t, T(where_self, positive, x, negative), a[0]);
 }
 
 sc_x sc_expand_log_sigmoid_forward(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]);
-    sc_x zero = f_full(t, x_dims(t, NULL, 0), x_int(0), x_dtype_of(x));
+    sc_x zero = f_full(t, x_dims(t, NULL, 0), X_INT(0), x_dtype_of(x));
     sc_x least = T(minimum, zero, x);
     sc_x z = T(exp, T(neg, T(abs, x)));
     sc_x out = narrow_to(t, T(sub_Tensor, least, T(log1p, z)), a[0]);
@@ -51,7 +51,7 @@ sc_x sc_expand_log_sigmoid_forward(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_glu(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]);
-    sc_x halves = T(tensor_split_sections, x, x_int(2), x_int(x_wrap(t, a[1], x_rank(x))));
+    sc_x halves = T(tensor_split_sections, x, X_INT(2), X_INT(x_wrap(t, a[1], x_rank(x))));
     sc_x gate = T(sigmoid, x_at(t, halves, 1));
     return narrow_to(t, T(mul_Tensor, x_at(t, halves, 0), gate), a[0]);
 }
@@ -69,12 +69,12 @@ sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_softshrink(sc_trace *t, const sc_x *a) {
     sc_x outside = T(gt_Scalar, T(abs, a[0]), a[1]);
     sc_x shifted = T(sub_Tensor, a[0], T(mul_Tensor, T(sign, a[0]), a[1]));
-    return T(where_self, outside, shifted, T(mul_Tensor, a[0], x_int(0)));
+    return T(where_self, outside, shifted, T(mul_Tensor, a[0], X_INT(0)));
 }
 
 sc_x sc_expand_hardshrink(sc_trace *t, const sc_x *a) {
     sc_x inside = T(le_Scalar, T(abs, a[0]), a[1]);
-    return T(where_self, inside, scalar_like(t, x_int(0), a[0]), a[0]);
+    return T(where_self, inside, scalar_like(t, X_INT(0), a[0]), a[0]);
 }
 
 sc_x sc_expand_threshold(sc_trace *t, const sc_x *a) {
@@ -87,12 +87,12 @@ sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
                              "rrelu in training mode");
     double slope = (x_real(a[1], 0) + x_real(a[2], 0)) / 2;
-    return T(leaky_relu, a[0], x_float(slope));
+    return T(leaky_relu, a[0], X_FLOAT(slope));
 }
 
 // half_to_float asks the primitive for it only on devices that fuse the cast: never here.
 static sc_x cast_for_softmax(sc_trace *t, sc_x x, sc_x dtype) {
-    if (dtype.kind != SC_X_DTYPE || dtype.code == x_dtype_of(x)) return x;
+    if (dtype->kind != SC_X_DTYPE || dtype->code == x_dtype_of(x)) return x;
     return T(_to_copy, x, dtype, X_STRIDED, X_CPU);
 }
 
@@ -107,7 +107,7 @@ sc_x sc_expand_log_softmax(sc_trace *t, const sc_x *a) {
 // Rows that are masked altogether give zeros and not NaN.
 sc_x sc_expand_safe_softmax(sc_trace *t, const sc_x *a) {
     sc_x out = T(softmax_int, a[0], a[1], a[2]);
-    sc_x masked = T(eq_Scalar, a[0], x_float(-INFINITY));
+    sc_x masked = T(eq_Scalar, a[0], X_FLOAT(-INFINITY));
     sc_x rows = T(all_dim, masked, a[1], X_TRUE);
     return T(where_self, rows, T(zeros_like, out), out);
 }
@@ -129,10 +129,10 @@ sc_x sc_expand_other_dropout(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_rsub(sc_trace *t, const sc_x *a) { return T(sub_Tensor, a[1], a[0], a[2]); }
 
 sc_x sc_expand_sinc(sc_trace *t, const sc_x *a) {
-    sc_x x = T(mul_Tensor, f_to(t, a[0], f_opmath(real_dtype(a[0]))), x_float(PI));
-    sc_x zero = T(eq_Scalar, x, x_int(0));
+    sc_x x = T(mul_Tensor, f_to(t, a[0], f_opmath(real_dtype(a[0]))), X_FLOAT(PI));
+    sc_x zero = T(eq_Scalar, x, X_INT(0));
     sc_x ratio = T(div_Tensor, T(sin, x), x);
-    sc_x out = T(where_self, zero, scalar_like(t, x_int(1), x), ratio);
+    sc_x out = T(where_self, zero, scalar_like(t, X_INT(1), x), ratio);
     return f_to(t, out, real_dtype(a[0]));
 }
 
@@ -140,11 +140,11 @@ sc_x sc_expand_logit(sc_trace *t, const sc_x *a) {
     sc_dtype real = real_dtype(a[0]);
     sc_x x = f_to(t, a[0], f_opmath(real));
     double eps = x_real(a[1], -1.0), low = eps, high = 1 - eps;
-    sc_x below = T(lt_Scalar, x, x_float(low));
-    sc_x above = T(gt_Scalar, x, x_float(high));
-    sc_x clamped = T(where_self, above, scalar_like(t, x_float(high), x), x);
-    clamped = T(where_self, below, scalar_like(t, x_float(low), x), clamped);
-    sc_x odds = T(div_Tensor, clamped, T(sub_Tensor, x_int(1), clamped));
+    sc_x below = T(lt_Scalar, x, X_FLOAT(low));
+    sc_x above = T(gt_Scalar, x, X_FLOAT(high));
+    sc_x clamped = T(where_self, above, scalar_like(t, X_FLOAT(high), x), x);
+    clamped = T(where_self, below, scalar_like(t, X_FLOAT(low), x), clamped);
+    sc_x odds = T(div_Tensor, clamped, T(sub_Tensor, X_INT(1), clamped));
     return f_to(t, T(log, odds), real);
 }
 
@@ -161,39 +161,39 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], out;
     if (!x_is_float(x)) return T(clone, x);
     double max = largest(x_dtype_of(x));
-    sc_x nan = x_is_none(a[1]) ? x_float(0.0) : a[1];
-    sc_x high = x_is_none(a[2]) ? x_float(max) : a[2], low = x_is_none(a[3]) ? x_float(-max) : a[3];
+    sc_x nan = x_is_none(a[1]) ? X_FLOAT(0.0) : a[1];
+    sc_x high = x_is_none(a[2]) ? X_FLOAT(max) : a[2], low = x_is_none(a[3]) ? X_FLOAT(-max) : a[3];
     sc_x where = T(isnan, x);
     out = T(where_self, where, scalar_like(t, nan, x), x);
-    where = T(eq_Scalar, x, x_float(-INFINITY));
+    where = T(eq_Scalar, x, X_FLOAT(-INFINITY));
     out = T(where_self, where, scalar_like(t, low, x), out);
-    where = T(eq_Scalar, x, x_float(INFINITY));
+    where = T(eq_Scalar, x, X_FLOAT(INFINITY));
     return T(where_self, where, scalar_like(t, high, x), out);
 }
 
 sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
-    if (!x_is_float(a[0])) return T(ones_like, a[0], x_dtype(SC_DTYPE_BOOL));
-    sc_x finite = T(ne_Scalar, T(abs, a[0]), x_float(INFINITY));
+    if (!x_is_float(a[0])) return T(ones_like, a[0], X_DTYPE(SC_DTYPE_BOOL));
+    sc_x finite = T(ne_Scalar, T(abs, a[0]), X_FLOAT(INFINITY));
     sc_x number = T(eq_Tensor, a[0], a[0]);
     return T(mul_Tensor, number, finite);
 }
 
 sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], y = a[1];
-    if (!x_is_tensor(x)) x = T(scalar_tensor, x, x_dtype(x_dtype_of(y)), X_NONE, X_CPU);
-    if (!x_is_tensor(y)) y = T(scalar_tensor, y, x_dtype(x_dtype_of(x)), X_NONE, X_CPU);
-    sc_x zero = T(eq_Scalar, x, x_int(0));
+    if (!x_is_tensor(x)) x = T(scalar_tensor, x, X_DTYPE(x_dtype_of(y)), X_NONE, X_CPU);
+    if (!x_is_tensor(y)) y = T(scalar_tensor, y, X_DTYPE(x_dtype_of(x)), X_NONE, X_CPU);
+    sc_x zero = T(eq_Scalar, x, X_INT(0));
     sc_x product = T(mul_Tensor, x, T(log, y));
-    sc_x out = T(where_self, zero, scalar_like(t, x_int(0), product), product);
+    sc_x out = T(where_self, zero, scalar_like(t, X_INT(0), product), product);
     sc_x nan = T(isnan, y);
-    return T(where_self, nan, scalar_like(t, x_float(NAN), out), out);
+    return T(where_self, nan, scalar_like(t, X_FLOAT(NAN), out), out);
 }
 
 sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
     sc_x weight = a[2];
     if (!x_is_tensor(weight)) weight = f_full(t, x_dims(t, NULL, 0), weight, x_dtype_of(a[0]));
-    sc_x far = T(ge_Scalar, T(abs, weight), x_float(0.5));
-    sc_x less = T(sub_Tensor, weight, x_int(1));
+    sc_x far = T(ge_Scalar, T(abs, weight), X_FLOAT(0.5));
+    sc_x less = T(sub_Tensor, weight, X_INT(1));
     sc_x factor = T(where_self, far, less, weight);
     sc_x base = T(where_self, far, a[1], a[0]);
     sc_x step = T(mul_Tensor, factor, T(sub_Tensor, a[1], a[0]));
@@ -243,11 +243,11 @@ sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_heaviside(sc_trace *t, const sc_x *a) {
-    sc_x zero = T(eq_Scalar, a[0], x_int(0));
-    sc_x negative = T(lt_Scalar, a[0], x_int(0));
+    sc_x zero = T(eq_Scalar, a[0], X_INT(0));
+    sc_x negative = T(lt_Scalar, a[0], X_INT(0));
     negative = T(logical_or, negative, T(isnan, a[0]));
-    sc_x one = f_scalar(t, x_int(1), SC_DTYPE_I64);
-    sc_x step = T(where_self, negative, f_scalar(t, x_int(0), SC_DTYPE_I64), one);
+    sc_x one = f_scalar(t, X_INT(1), SC_DTYPE_I64);
+    sc_x step = T(where_self, negative, f_scalar(t, X_INT(0), SC_DTYPE_I64), one);
     return T(where_self, zero, a[1], step);
 }
 
@@ -255,15 +255,17 @@ static sc_x as_double(sc_trace *t, sc_x x) { return x_is_tensor(x) ? f_to(t, x, 
 
 sc_x sc_expand_float_power(sc_trace *t, const sc_x *a) {
     sc_x x = as_double(t, a[0]), y = as_double(t, a[1]);
-    if (!x_is_tensor(x)) return T(pow_Scalar, x_float(x_real(x, 0)), y);
-    if (!x_is_tensor(y)) return T(pow_Tensor_Scalar, x, x_float(x_real(y, 0)));
+    if (!x_is_tensor(x)) return T(pow_Scalar, X_FLOAT(x_real(x, 0)), y);
+    if (!x_is_tensor(y)) return T(pow_Tensor_Scalar, x, X_FLOAT(x_real(y, 0)));
     return T(pow_Tensor_Tensor, x, y);
 }
 
 // --- Choosing -----------------------------------------------------------------------------------
 
 static sc_dtype number_dtype(sc_x x) {
-    return x.kind == SC_X_FLOAT ? SC_DTYPE_F32 : x.kind == SC_X_BOOL ? SC_DTYPE_BOOL : SC_DTYPE_I64;
+    return x->kind == SC_X_FLOAT  ? SC_DTYPE_F32
+           : x->kind == SC_X_BOOL ? SC_DTYPE_BOOL
+                                  : SC_DTYPE_I64;
 }
 
 // The dtype of a number beside a tensor: the tensor's, unless the number's category is higher.

@@ -14,8 +14,8 @@ typedef struct attention {
 
 static sc_x additive_mask(sc_trace *t, sc_x mask, sc_dtype dtype) {
     if (x_dtype_of(mask) != SC_DTYPE_BOOL) return mask;
-    sc_x closed = T(scalar_tensor, x_float(-INFINITY), x_dtype(dtype), X_NONE, X_CPU);
-    sc_x open = f_scalar(t, x_float(0.0), dtype);
+    sc_x closed = T(scalar_tensor, X_FLOAT(-INFINITY), X_DTYPE(dtype), X_NONE, X_CPU);
+    sc_x open = f_scalar(t, X_FLOAT(0.0), dtype);
     return T(where_self, mask, open, closed);
 }
 
@@ -47,12 +47,12 @@ static sc_x share_heads(sc_trace *t, sc_x x, sc_x query) {
     sc_dim heads = x_size(query, -3), own = x_size(x, -3);
     if (sc_dim_equal(heads, own)) return x;
     sc_dim times = sc_trace_floordiv(t, heads, own);
-    return T(repeat_interleave_self_int, x, x_dim(times), x_int(-3));
+    return T(repeat_interleave_self_int, x, X_DIM(times), X_INT(-3));
 }
 
 static sc_x causal_mask(sc_trace *t, sc_x query, sc_x key) {
-    sc_x sizes = X_LIST(x_dim(x_size(query, -2)), x_dim(x_size(key, -2)));
-    sc_x ones = T(ones, sizes, x_dtype(SC_DTYPE_BOOL), X_STRIDED, X_CPU, X_FALSE);
+    sc_x sizes = X_LIST(X_DIM(x_size(query, -2)), X_DIM(x_size(key, -2)));
+    sc_x ones = T(ones, sizes, X_DTYPE(SC_DTYPE_BOOL), X_STRIDED, X_CPU, X_FALSE);
     return additive_mask(t, T(tril, ones), x_dtype_of(query));
 }
 
@@ -62,17 +62,17 @@ static sc_x attend(sc_trace *t, const attention *s) {
     sc_x value = f_to(t, s->value, compute), mask = s->mask;
     double scale = s->has_scale ? fabs(s->scale) : 1.0 / sqrt((double)x_static_size(t, query, -1));
     double root = sqrt(scale), sign = s->has_scale && s->scale < 0 ? -1.0 : 1.0;
-    query = T(mul_Scalar, query, x_float(sign * root));
+    query = T(mul_Scalar, query, X_FLOAT(sign * root));
     if (s->causal) mask = causal_mask(t, query, key);
     if (s->gqa) {
         key = share_heads(t, key, query);
         value = share_heads(t, value, query);
     }
-    key = T(mul_Scalar, f_transpose(t, key, -2, -1), x_float(root));
+    key = T(mul_Scalar, f_transpose(t, key, -2, -1), X_FLOAT(root));
     sc_x scores = f_matmul(t, query, key);
     if (x_is_tensor(mask)) scores = T(add_Tensor, scores, mask);
-    scores = T(_safe_softmax, scores, x_int(-1));
-    if (s->dropout > 0) scores = T(dropout, scores, x_float(s->dropout), X_TRUE);
+    scores = T(_safe_softmax, scores, X_INT(-1));
+    if (s->dropout > 0) scores = T(dropout, scores, X_FLOAT(s->dropout), X_TRUE);
     return f_to(t, f_matmul(t, scores, value), dtype);
 }
 

@@ -59,13 +59,13 @@ sc_x sc_expand_conv_padding(sc_trace *t, const sc_x *a) {
     bool added;
     uint32_t spatial = spatial_rank(t, a[1]);
     sc_x x = with_batch(t, a[0], spatial, &added), out;
-    if (sc_str_is(a[4].str, "valid"))
+    if (sc_str_is(a[4]->str, "valid"))
         out = T(convolution, x, a[1], a[2], a[3], zeros(t, 1), a[5], X_FALSE, zeros(t, 1), a[6]);
-    else if (sc_str_is(a[4].str, "same"))
+    else if (sc_str_is(a[4]->str, "same"))
         out = conv_same(t, a, x, spatial);
     else
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "padding '" SC_STR_FMT "'",
-                             SC_STR_ARG(a[4].str));
+                             SC_STR_ARG(a[4]->str));
     return unbatch(t, out, added);
 }
 
@@ -120,8 +120,8 @@ sc_x sc_expand_group_norm(sc_trace *t, const sc_x *a) {
     if (sc_spec_suggested_format(t->exprs, spec) != SC_MEMORY_FORMAT_CONTIGUOUS)
         t->strides_differ = true;
     return x_at(t,
-                T(native_group_norm, a[0], a[2], a[3], x_dim(spec->sizes[0]), x_dim(spec->sizes[1]),
-                  x_dim(inner), a[1], a[4]),
+                T(native_group_norm, a[0], a[2], a[3], X_DIM(spec->sizes[0]), X_DIM(spec->sizes[1]),
+                  X_DIM(inner), a[1], a[4]),
                 0);
 }
 
@@ -131,19 +131,19 @@ static double epsilon(sc_dtype dtype) {
 
 sc_x sc_expand_rms_norm(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = x_dtype_of(a[0]), compute = f_opmath(dtype);
-    uint32_t rank = x_rank(a[0]), count = a[1].kind == SC_X_LIST ? a[1].count : 0;
+    uint32_t rank = x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     int64_t dims[SC_RANK_MAX];
     if (count == 0 || count > rank)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "rms_norm over %u dimensions", count);
     for (uint32_t i = 0; i < count; i++) dims[i] = rank - count + i;
     sc_x x = f_to(t, a[0], compute);
-    sc_x eps = x_is_none(a[3]) ? x_float(epsilon(compute)) : a[3];
-    sc_x mean = T(mean_dim, T(pow_Tensor_Scalar, x, x_int(2)), x_ints(t, dims, count), X_TRUE);
+    sc_x eps = x_is_none(a[3]) ? X_FLOAT(epsilon(compute)) : a[3];
+    sc_x mean = T(mean_dim, T(pow_Tensor_Scalar, x, X_INT(2)), x_ints(t, dims, count), X_TRUE);
     sc_x scale = T(rsqrt, T(add_Scalar, mean, eps));
     sc_x out = T(mul_Tensor, x, scale);
     if (x_is_tensor(a[2])) out = T(mul_Tensor, out, a[2]);
     if (x_dtype_of(out) == dtype) return out;
-    return T(_to_copy, out, x_dtype(dtype), X_STRIDED, X_CPU);
+    return T(_to_copy, out, X_DTYPE(dtype), X_STRIDED, X_CPU);
 }
 
 sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
@@ -151,8 +151,8 @@ sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
     for (uint32_t i = 0; i < rank; i++)
         if (i != dim) dims[count++] = i;
-    sc_x squares = T(pow_Tensor_Scalar, a[0], x_int(2));
-    sc_x norm = T(pow_Tensor_Scalar, f_sum(t, squares, x_ints(t, dims, count), true), x_float(0.5));
+    sc_x squares = T(pow_Tensor_Scalar, a[0], X_INT(2));
+    sc_x norm = T(pow_Tensor_Scalar, f_sum(t, squares, x_ints(t, dims, count), true), X_FLOAT(0.5));
     return T(mul_Tensor, a[0], T(div_Tensor, a[1], norm));
 }
 
@@ -160,13 +160,13 @@ sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
 
 // One-dimensional pools are two-dimensional ones over a height of 1.
 static sc_x flat_pair(sc_trace *t, sc_x list, int64_t first) {
-    if (list.kind != SC_X_LIST || list.count == 0) return list;
-    return X_LIST(x_int(first), list.items[0]);
+    if (list->kind != SC_X_LIST || list->count == 0) return list;
+    return X_LIST(X_INT(first), list->items[0]);
 }
 
 // No stride means the kernel's size.
 static sc_x stride_or_kernel(sc_x stride, sc_x kernel) {
-    return stride.kind == SC_X_LIST && stride.count ? stride : kernel;
+    return stride->kind == SC_X_LIST && stride->count ? stride : kernel;
 }
 
 sc_x sc_expand_max_pool1d(sc_trace *t, const sc_x *a) {
@@ -196,9 +196,9 @@ sc_x sc_expand_adaptive_max_pool1d(sc_trace *t, const sc_x *a) {
 }
 
 static bool all_ones(sc_x list) {
-    for (uint32_t i = 0; i < list.count; i++)
-        if (x_number(list.items[i], 0) != 1) return false;
-    return list.kind == SC_X_LIST;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (x_number(list->items[i], 0) != 1) return false;
+    return list->kind == SC_X_LIST;
 }
 
 // 1 x 1 is a mean; a channels-last input keeps its layout by name of its strides.

@@ -2,7 +2,7 @@
 #include "passes/expand.h"
 
 static sc_dtype dtype_or(sc_x given, sc_dtype otherwise) {
-    return given.kind == SC_X_DTYPE ? (sc_dtype)given.code : otherwise;
+    return given->kind == SC_X_DTYPE ? (sc_dtype)given->code : otherwise;
 }
 
 static sc_x given_or(sc_x given, sc_x otherwise) { return x_is_none(given) ? otherwise : given; }
@@ -11,8 +11,8 @@ static sc_x given_or(sc_x given, sc_x otherwise) { return x_is_none(given) ? oth
 
 static sc_x filled(sc_trace *t, sc_x sizes, int64_t value, sc_dtype dtype, sc_x layout, sc_x device,
                    sc_x pin) {
-    sc_x number = dtype == SC_DTYPE_BOOL ? x_bool(value != 0) : x_int(value);
-    return T(full, sizes, number, x_dtype(dtype), given_or(layout, X_STRIDED),
+    sc_x number = dtype == SC_DTYPE_BOOL ? X_BOOL(value != 0) : X_INT(value);
+    return T(full, sizes, number, X_DTYPE(dtype), given_or(layout, X_STRIDED),
              given_or(device, X_CPU), given_or(pin, X_FALSE));
 }
 
@@ -26,8 +26,8 @@ sc_x sc_expand_ones(sc_trace *t, const sc_x *a) {
 
 static sc_x like(sc_trace *t, const sc_x *a, int64_t value) {
     sc_dtype dtype = dtype_or(a[1], x_dtype_of(a[0]));
-    sc_x number = dtype == SC_DTYPE_BOOL ? x_bool(value != 0) : x_int(value);
-    sc_x format = given_or(a[5], x_format(SC_MEMORY_FORMAT_PRESERVE));
+    sc_x number = dtype == SC_DTYPE_BOOL ? X_BOOL(value != 0) : X_INT(value);
+    sc_x format = given_or(a[5], X_FORMAT(SC_MEMORY_FORMAT_PRESERVE));
     return T(full_like, a[0], number, a[1], a[2], a[3], given_or(a[4], X_FALSE), format);
 }
 
@@ -43,21 +43,21 @@ sc_x sc_expand_new_ones(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_new_full(sc_trace *t, const sc_x *a) {
-    return T(full, a[1], a[2], x_dtype(dtype_or(a[3], x_dtype_of(a[0]))), given_or(a[4], X_STRIDED),
+    return T(full, a[1], a[2], X_DTYPE(dtype_or(a[3], x_dtype_of(a[0]))), given_or(a[4], X_STRIDED),
              given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
 }
 
 sc_x sc_expand_new_empty(sc_trace *t, const sc_x *a) {
-    return T(empty_memory_format, a[1], x_dtype(dtype_or(a[2], x_dtype_of(a[0]))),
+    return T(empty_memory_format, a[1], X_DTYPE(dtype_or(a[2], x_dtype_of(a[0]))),
              given_or(a[3], X_STRIDED), given_or(a[4], X_CPU), given_or(a[5], X_FALSE));
 }
 
 sc_x sc_expand_empty_like(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = x_spec(a[0]);
-    sc_x dtype = x_dtype(dtype_or(a[1], x_dtype_of(a[0])));
+    sc_x dtype = X_DTYPE(dtype_or(a[1], x_dtype_of(a[0])));
     sc_x layout = given_or(a[2], X_STRIDED), device = given_or(a[3], X_CPU);
     sc_x pin = given_or(a[4], X_FALSE), sizes = x_sizes(t, a[0], 0, SC_RANK_MAX);
-    if (a[5].kind == SC_X_FORMAT && a[5].code != SC_MEMORY_FORMAT_PRESERVE)
+    if (a[5]->kind == SC_X_FORMAT && a[5]->code != SC_MEMORY_FORMAT_PRESERVE)
         return T(empty_memory_format, sizes, dtype, layout, device, pin, a[5]);
     uint8_t order[SC_RANK_MAX];
     int64_t dims[SC_RANK_MAX];
@@ -73,13 +73,13 @@ sc_x sc_expand_fill_scalar(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_fill_tensor(sc_trace *t, const sc_x *a) { return T(copy, a[0], a[1]); }
 
 sc_x sc_expand_zero(sc_trace *t, const sc_x *a) {
-    sc_x value = x_dtype_of(a[0]) == SC_DTYPE_BOOL ? X_FALSE : x_int(0);
+    sc_x value = x_dtype_of(a[0]) == SC_DTYPE_BOOL ? X_FALSE : X_INT(0);
     return T(full_like, a[0], value, X_NONE, X_NONE, X_NONE, X_FALSE,
-             x_format(SC_MEMORY_FORMAT_PRESERVE));
+             X_FORMAT(SC_MEMORY_FORMAT_PRESERVE));
 }
 
 sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
-    sc_x dtype = x_dtype(x_dtype_of(a[0]));
+    sc_x dtype = X_DTYPE(x_dtype_of(a[0]));
     sc_x random = T(rand, x_sizes(t, a[0], 0, SC_RANK_MAX), dtype, X_NONE, X_CPU, X_FALSE);
     return f_to(t, T(lt_Tensor, random, a[0]), x_dtype_of(a[0]));
 }
@@ -92,26 +92,26 @@ sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
 // --- Ranges -------------------------------------------------------------------------------------
 
 sc_x sc_expand_arange(sc_trace *t, const sc_x *a) {
-    return T(arange_start_step, x_int(0), a[0], x_int(1), a[1], given_or(a[2], X_STRIDED), a[3],
+    return T(arange_start_step, X_INT(0), a[0], X_INT(1), a[1], given_or(a[2], X_STRIDED), a[3],
              a[4]);
 }
 
 sc_x sc_expand_arange_start(sc_trace *t, const sc_x *a) {
-    return T(arange_start_step, a[0], a[1], x_int(1), a[2], given_or(a[3], X_STRIDED), a[4], a[5]);
+    return T(arange_start_step, a[0], a[1], X_INT(1), a[2], given_or(a[3], X_STRIDED), a[4], a[5]);
 }
 
 // Two ramps, from either end, met in the middle: that is how rounding stays symmetric.
 static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype dtype) {
-    if (steps == 0) return T(full, X_INTS(0), x_int(0), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
-    if (steps == 1) return T(full, X_INTS(1), start, x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (steps == 0) return T(full, X_INTS(0), X_INT(0), X_DTYPE(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (steps == 1) return T(full, X_INTS(1), start, X_DTYPE(dtype), X_STRIDED, X_CPU, X_FALSE);
     sc_dtype compute = f_opmath(sc_dtype_is_integral(dtype, true) ? SC_DTYPE_F64 : dtype);
     double step = (x_real(end, 0) - x_real(start, 0)) / (double)(steps - 1);
-    sc_x range = f_arange(t, x_int(0), x_int(steps), SC_DTYPE_NONE);
-    sc_x first_half = T(lt_Scalar, range, x_float((double)steps / 2));
-    sc_x up = T(mul_Tensor, f_to(t, range, compute), x_float(step));
+    sc_x range = f_arange(t, X_INT(0), X_INT(steps), SC_DTYPE_NONE);
+    sc_x first_half = T(lt_Scalar, range, X_FLOAT((double)steps / 2));
+    sc_x up = T(mul_Tensor, f_to(t, range, compute), X_FLOAT(step));
     up = f_to(t, T(add_Tensor, up, start), dtype);
-    sc_x rest = T(sub_Tensor, x_int(steps - 1), range);
-    sc_x down = T(mul_Tensor, f_to(t, rest, compute), x_float(step));
+    sc_x rest = T(sub_Tensor, X_INT(steps - 1), range);
+    sc_x down = T(mul_Tensor, f_to(t, rest, compute), X_FLOAT(step));
     down = f_to(t, T(sub_Tensor, end, down), dtype);
     return T(where_self, first_half, up, down);
 }
@@ -135,8 +135,8 @@ static sc_x eye(sc_trace *t, sc_x rows, sc_x columns, sc_x dtype) {
     sc_dtype index = SC_DTYPE_I64;
     if (x_is_number(rows) && x_is_number(columns))
         index = smallest_index(sc_max_i64(x_number(rows, 0), x_number(columns, 0)));
-    sc_x row = f_arange(t, x_int(0), rows, index);
-    sc_x column = f_arange(t, x_int(0), columns, index);
+    sc_x row = f_arange(t, X_INT(0), rows, index);
+    sc_x column = f_arange(t, X_INT(0), columns, index);
     return f_to(t, T(eq_Tensor, f_unsqueeze(t, row, -1), column), dtype_or(dtype, SC_DTYPE_F32));
 }
 
@@ -147,14 +147,14 @@ sc_x sc_expand_eye_m(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[1], a[2
 
 static sc_x masked(sc_trace *t, sc_x mask, sc_x x) {
     if (x_dtype_of(x) == SC_DTYPE_BOOL) return T(logical_and, mask, x);
-    return T(where_self, mask, x, f_scalar(t, x_int(0), x_dtype_of(x)));
+    return T(where_self, mask, x, f_scalar(t, X_INT(0), x_dtype_of(x)));
 }
 
 static sc_x triangle(sc_trace *t, sc_x x, sc_x diagonal, bool lower) {
     if (x_rank(x) < 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "tril and triu need at least two dimensions");
-    sc_x columns = f_unsqueeze(t, f_arange(t, x_int(0), x_dim(x_size(x, -1)), SC_DTYPE_NONE), -2);
-    sc_x rows = f_unsqueeze(t, f_arange(t, x_int(0), x_dim(x_size(x, -2)), SC_DTYPE_NONE), -1);
+    sc_x columns = f_unsqueeze(t, f_arange(t, X_INT(0), X_DIM(x_size(x, -1)), SC_DTYPE_NONE), -2);
+    sc_x rows = f_unsqueeze(t, f_arange(t, X_INT(0), X_DIM(x_size(x, -2)), SC_DTYPE_NONE), -1);
     sc_x distance = T(sub_Tensor, columns, rows);
     sc_x mask = lower ? T(le_Scalar, distance, diagonal) : T(ge_Scalar, distance, diagonal);
     return f_contiguous(t, masked(t, mask, x));
@@ -188,9 +188,9 @@ sc_x sc_expand_diag_embed(sc_trace *t, const sc_x *a) {
     x = f_unsqueeze(t, x, dim1);
     for (uint32_t i = 0, next = 0; i < rank; i++) order[i] = i == dim2 ? rank - 1 : next++;
     x = f_permute(t, x, order);
-    sc_x range = f_arange(t, x_int(0), x_dim(size), SC_DTYPE_I64);
+    sc_x range = f_arange(t, X_INT(0), X_DIM(size), SC_DTYPE_I64);
     sc_x other =
-        f_arange(t, x_int(offset), x_dim(sc_trace_add(t, size, sc_dim_int(offset))), SC_DTYPE_I64);
+        f_arange(t, X_INT(offset), X_DIM(sc_trace_add(t, size, sc_dim_int(offset))), SC_DTYPE_I64);
     sc_x same = T(eq_Tensor, range, f_unsqueeze(t, other, -1));
     sc_dim shape[SC_RANK_MAX];
     for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim1 || i == dim2 ? size : sc_dim_int(1);
@@ -212,14 +212,14 @@ static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha,
                           sc_dtype dtype) {
     int64_t n = x_small(t, length, -1);
     if (n < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a window needs a plain length");
-    if (n == 0) return T(empty_memory_format, X_INTS(0), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
-    if (n == 1) return T(full, X_INTS(1), x_int(1), x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (n == 0) return T(empty_memory_format, X_INTS(0), X_DTYPE(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (n == 1) return T(full, X_INTS(1), X_INT(1), X_DTYPE(dtype), X_STRIDED, X_CPU, X_FALSE);
     int64_t count = periodic ? n + 1 : n;
-    sc_x window = f_arange(t, x_int(0), x_int(count), dtype);
-    window = T(mul_Tensor, window, x_float(6.283185307179586 / (double)(count - 1)));
-    window = T(mul_Tensor, T(cos, window), x_float(-beta));
-    window = T(add_Tensor, window, x_float(alpha));
-    return periodic ? f_slice(t, window, 0, x_int(0), x_int(n)) : window;
+    sc_x window = f_arange(t, X_INT(0), X_INT(count), dtype);
+    window = T(mul_Tensor, window, X_FLOAT(6.283185307179586 / (double)(count - 1)));
+    window = T(mul_Tensor, T(cos, window), X_FLOAT(-beta));
+    window = T(add_Tensor, window, X_FLOAT(alpha));
+    return periodic ? f_slice(t, window, 0, X_INT(0), X_INT(n)) : window;
 }
 
 sc_x sc_expand_hann_window(sc_trace *t, const sc_x *a) {
@@ -244,19 +244,19 @@ sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
 static sc_x centred(sc_trace *t, int64_t n, bool corners, sc_dtype dtype) {
     if (n <= 1) return f_zeros(t, X_INTS(n < 0 ? 0 : n), dtype);
     double bound = (double)(n - 1) / (double)n;
-    if (corners) return linspace(t, x_int(-1), x_int(1), n, dtype);
-    return linspace(t, x_float(-bound), x_float(bound), n, dtype);
+    if (corners) return linspace(t, X_INT(-1), X_INT(1), n, dtype);
+    return linspace(t, X_FLOAT(-bound), X_FLOAT(bound), n, dtype);
 }
 
 static sc_x padded(sc_trace *t, sc_x x, int64_t before, int64_t after) {
-    return T(constant_pad_nd, x, X_INTS(before, after), x_float(0.0));
+    return T(constant_pad_nd, x, X_INTS(before, after), X_FLOAT(0.0));
 }
 
 static sc_x affine_2d(sc_trace *t, sc_x theta, int64_t n, int64_t h, int64_t w, bool corners) {
     sc_dtype dtype = x_dtype_of(theta);
     sc_x x = T(view, centred(t, w, corners, dtype), X_INTS(1, w, 1));
     sc_x y = T(view, centred(t, h, corners, dtype), X_INTS(h, 1, 1));
-    sc_x one = f_full(t, X_INTS(1, 1, 1), x_int(1), dtype);
+    sc_x one = f_full(t, X_INTS(1, 1, 1), X_INT(1), dtype);
     x = padded(t, x, 0, 2);
     y = padded(t, y, 1, 1);
     one = padded(t, one, 2, 0);
@@ -273,7 +273,7 @@ static sc_x affine_3d(sc_trace *t, sc_x theta, const int64_t *size, bool corners
     sc_x x = T(view, centred(t, w, corners, dtype), X_INTS(1, 1, w, 1));
     sc_x y = T(view, centred(t, h, corners, dtype), X_INTS(1, h, 1, 1));
     sc_x z = T(view, centred(t, d, corners, dtype), X_INTS(d, 1, 1, 1));
-    sc_x one = f_full(t, X_INTS(1, 1, 1, 1), x_int(1), dtype);
+    sc_x one = f_full(t, X_INTS(1, 1, 1, 1), X_INT(1), dtype);
     x = padded(t, x, 0, 3);
     y = padded(t, y, 1, 2);
     z = padded(t, z, 2, 1);

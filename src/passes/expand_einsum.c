@@ -122,8 +122,8 @@ static sc_x take_diagonals(einsum *e, uint32_t index, int64_t *dim_at) {
                 dim_at[e->ellipsis_place + e->ellipsis_rank - has + d] = dim++;
         } else if (dim_at[e->place[label]] >= 0) {
             int64_t first = dim_at[e->place[label]];
-            x = T(diagonal, x, x_int(0), x_int(first), x_int(dim));
-            x = T(movedim_int, x, x_int(-1), x_int(first));
+            x = T(diagonal, x, X_INT(0), X_INT(first), X_INT(dim));
+            x = T(movedim_int, x, X_INT(-1), X_INT(first));
         } else {
             dim_at[e->place[label]] = dim++;
         }
@@ -248,7 +248,7 @@ static sc_x contract(einsum *e, sc_x path) {
         for (uint32_t d = 0; d < e->rank; d++) uses[d] += !sc_dim_is(x_size(items[i], d), 1);
     }
     while (count > 1 && t->status == SC_OK) {
-        bool given = path.kind == SC_X_LIST;
+        bool given = path->kind == SC_X_LIST;
         uint32_t i = given ? (uint32_t)x_number(x_at(t, path, 2 * step), 0) : 0;
         uint32_t j = given ? (uint32_t)x_number(x_at(t, path, 2 * step + 1), 0) : 1;
         step++;
@@ -278,14 +278,14 @@ static sc_x contract(einsum *e, sc_x path) {
 
 sc_x sc_expand_einsum(sc_trace *t, const sc_x *a) {
     einsum *e = sc_new(t->arena, einsum);
-    uint32_t count = a[1].kind == SC_X_LIST ? a[1].count : 0;
+    uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     e->t = t;
     if (count == 0 || count > OPERANDS_MAX)
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "einsum of %u operands", count);
-    for (uint32_t i = 0; i < count; i++) e->operands[i] = a[1].items[i];
-    if (!parse_equation(e, a[0].str, count) || !count_ellipsis(e) || !place_labels(e))
+    for (uint32_t i = 0; i < count; i++) e->operands[i] = a[1]->items[i];
+    if (!parse_equation(e, a[0]->str, count) || !count_ellipsis(e) || !place_labels(e))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "einsum('" SC_STR_FMT "') does not fit its operands",
-                             SC_STR_ARG(a[0].str));
+                             SC_STR_ARG(a[0]->str));
     return contract(e, a[2]);
 }

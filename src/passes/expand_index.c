@@ -13,7 +13,7 @@ static sc_x put(sc_trace *t, sc_x x, sc_x dim, sc_x index, sc_x value, bool accu
     bool scalar = x_rank(x) == 0;
     sc_x base = scalar ? f_unsqueeze(t, x, 0) : x;
     sc_x list = index_at(t, x_wrap(t, dim, x_rank(x)), index);
-    sc_x out = T(index_put, base, list, value, x_bool(accumulate));
+    sc_x out = T(index_put, base, list, value, X_BOOL(accumulate));
     return scalar ? f_squeeze(t, out, 0) : f_contiguous(t, out);
 }
 
@@ -33,7 +33,7 @@ sc_x sc_expand_index_fill(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_wrap(t, a[1], x_rank(x)), rank = x_rank(x) ? x_rank(x) : 1;
     sc_dim sizes[SC_RANK_MAX];
     if (!x_is_tensor(value))
-        value = T(scalar_tensor, value, x_dtype(x_dtype_of(x)), X_STRIDED, X_CPU, X_FALSE);
+        value = T(scalar_tensor, value, X_DTYPE(x_dtype_of(x)), X_STRIDED, X_CPU, X_FALSE);
     for (uint32_t i = 0; i < rank; i++) sizes[i] = i == dim ? x_numel(t, a[2]) : x_size(x, i);
     return put(t, x, a[1], a[2], f_expand(t, value, sizes, rank), false);
 }
@@ -44,7 +44,7 @@ sc_x sc_expand_take_along_dim(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], index = a[1];
     if (x_is_none(a[2])) {
         sc_x flat = T(view, x, X_INTS(-1));
-        return T(gather, flat, x_int(0), T(view, index, X_INTS(-1)));
+        return T(gather, flat, X_INT(0), T(view, index, X_INTS(-1)));
     }
     uint32_t rank = x_rank(x), dim = x_wrap(t, a[2], rank);
     sc_dim index_sizes[SC_RANK_MAX], sizes[SC_RANK_MAX];
@@ -57,8 +57,8 @@ sc_x sc_expand_take_along_dim(sc_trace *t, const sc_x *a) {
     }
     index = f_expand(t, index, index_sizes, rank);
     x = f_expand(t, x, sizes, rank);
-    index = T(remainder_Scalar, index, x_dim(x_size(x, dim)));
-    return T(gather, x, x_int(dim), index);
+    index = T(remainder_Scalar, index, X_DIM(x_size(x, dim)));
+    return T(gather, x, X_INT(dim), index);
 }
 
 // --- Scattering a view back ---------------------------------------------------------------------
@@ -70,8 +70,8 @@ sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {
     sc_x index = a[3];
     for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? -1 : 1;
     if (x_is_number(index) && x_number(index, 0) < 0)
-        index = x_dim(sc_trace_add(t, index.dim, x_size(x, dim)));
-    sc_x mask = f_arange(t, x_int(0), x_dim(x_size(x, dim)), SC_DTYPE_NONE);
+        index = X_DIM(sc_trace_add(t, index->dim, x_size(x, dim)));
+    sc_x mask = f_arange(t, X_INT(0), X_DIM(x_size(x, dim)), SC_DTYPE_NONE);
     mask = T(eq_Scalar, T(view, mask, x_ints(t, shape, rank)), index);
     sc_x source = T(expand, f_unsqueeze(t, a[1], dim), x_sizes(t, x, 0, rank));
     return T(where_self, mask, source, x);
@@ -91,10 +91,10 @@ sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
         if (i != dim1 && i != dim2) order[n++] = i;
     for (uint32_t i = 0; i < rank; i++) back[order[i]] = i;
     sc_x moved = f_permute(t, x, order);
-    sc_x source = T(movedim_int, a[1], x_int(-1), x_int(0));
-    sc_x range = f_arange(t, x_int(0), x_dim(length), SC_DTYPE_I64);
-    sc_x rows = offset < 0 ? T(add_Scalar, range, x_int(-offset)) : range;
-    sc_x columns = offset > 0 ? T(add_Scalar, range, x_int(offset)) : range;
+    sc_x source = T(movedim_int, a[1], X_INT(-1), X_INT(0));
+    sc_x range = f_arange(t, X_INT(0), X_DIM(length), SC_DTYPE_I64);
+    sc_x rows = offset < 0 ? T(add_Scalar, range, X_INT(-offset)) : range;
+    sc_x columns = offset > 0 ? T(add_Scalar, range, X_INT(offset)) : range;
     sc_x out = T(index_put, moved, X_LIST(rows, columns), source);
     return f_contiguous(t, f_permute(t, out, back));
 }
@@ -102,7 +102,7 @@ sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
 // --- Classes ------------------------------------------------------------------------------------
 
 static void expect_all(sc_trace *t, sc_x condition, const char *message) {
-    T(_assert_async_msg, T(all, condition), x_str(message));
+    T(_assert_async_msg, T(all, condition), X_STR(message));
 }
 
 sc_x sc_expand_one_hot(sc_trace *t, const sc_x *a) {
@@ -110,11 +110,11 @@ sc_x sc_expand_one_hot(sc_trace *t, const sc_x *a) {
     if (classes <= 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pass num_classes.",
                              "one_hot without a number of classes");
-    expect_all(t, T(ge_Scalar, a[0], x_int(0)), "one_hot: Class values must be non-negative.");
-    expect_all(t, T(lt_Scalar, a[0], x_int(classes)),
+    expect_all(t, T(ge_Scalar, a[0], X_INT(0)), "one_hot: Class values must be non-negative.");
+    expect_all(t, T(lt_Scalar, a[0], X_INT(classes)),
                "one_hot: Class values must be smaller than num_classes.");
     sc_x wide = f_unsqueeze(t, a[0], -1);
-    sc_x range = f_arange(t, x_int(0), x_int(classes), x_dtype_of(a[0]));
+    sc_x range = f_arange(t, X_INT(0), X_INT(classes), x_dtype_of(a[0]));
     return f_to(t, T(eq_Tensor, wide, range), SC_DTYPE_I64);
 }
 
@@ -141,6 +141,6 @@ sc_x sc_expand_embedding_bag(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_embedding_bag_padding_idx(sc_trace *t, const sc_x *a) {
-    sc_x padding = x_is_none(a[8]) ? x_int(-1) : a[8];
+    sc_x padding = x_is_none(a[8]) ? X_INT(-1) : a[8];
     return T(_embedding_bag, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], padding);
 }

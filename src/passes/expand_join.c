@@ -6,18 +6,18 @@
 
 sc_x sc_expand_stack(sc_trace *t, const sc_x *a) {
     sc_x first = x_at(t, a[0], 0);
-    uint32_t rank = x_rank(first), count = a[0].count;
+    uint32_t rank = x_rank(first), count = a[0]->count;
     uint32_t dim = x_wrap(t, a[1], rank + 1);
     if (t->status != SC_OK || rank >= SC_RANK_MAX) return first;
     if (dim == rank) {
         sc_x *items = sc_new_array(t->arena, sc_x, count);
-        for (uint32_t i = 0; i < count; i++) items[i] = f_unsqueeze(t, a[0].items[i], dim);
+        for (uint32_t i = 0; i < count; i++) items[i] = f_unsqueeze(t, a[0]->items[i], dim);
         return T(cat, x_list(t, items, count), a[1]);
     }
     sc_dim sizes[SC_RANK_MAX + 1];
     for (uint32_t i = 0; i <= rank; i++)
         sizes[i] = i == dim ? sc_dim_int(count) : x_size(first, i < dim ? i : i - 1);
-    sc_x joined = T(cat, a[0], x_int(dim));
+    sc_x joined = T(cat, a[0], X_INT(dim));
     return f_view(t, joined, sizes, rank + 1);
 }
 
@@ -33,10 +33,10 @@ static sc_x at_least(sc_trace *t, sc_x x, uint32_t rank) {
 }
 
 static sc_x all_at_least(sc_trace *t, sc_x list, uint32_t rank) {
-    if (list.kind != SC_X_LIST) return at_least(t, list, rank);
-    sc_x *items = sc_new_array(t->arena, sc_x, list.count + 1);
-    for (uint32_t i = 0; i < list.count; i++) items[i] = at_least(t, list.items[i], rank);
-    return x_list(t, items, list.count);
+    if (list->kind != SC_X_LIST) return at_least(t, list, rank);
+    sc_x *items = sc_new_array(t->arena, sc_x, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) items[i] = at_least(t, list->items[i], rank);
+    return x_list(t, items, list->count);
 }
 
 sc_x sc_expand_atleast_1d(sc_trace *t, const sc_x *a) { return all_at_least(t, a[0], 1); }
@@ -45,25 +45,25 @@ sc_x sc_expand_atleast_3d(sc_trace *t, const sc_x *a) { return all_at_least(t, a
 
 sc_x sc_expand_hstack(sc_trace *t, const sc_x *a) {
     sc_x list = all_at_least(t, a[0], 1);
-    return T(cat, list, x_int(x_rank(x_at(t, list, 0)) == 1 ? 0 : 1));
+    return T(cat, list, X_INT(x_rank(x_at(t, list, 0)) == 1 ? 0 : 1));
 }
 
 sc_x sc_expand_vstack(sc_trace *t, const sc_x *a) {
-    return T(cat, all_at_least(t, a[0], 2), x_int(0));
+    return T(cat, all_at_least(t, a[0], 2), X_INT(0));
 }
 
 sc_x sc_expand_dstack(sc_trace *t, const sc_x *a) {
-    return T(cat, all_at_least(t, a[0], 3), x_int(2));
+    return T(cat, all_at_least(t, a[0], 3), X_INT(2));
 }
 
 sc_x sc_expand_column_stack(sc_trace *t, const sc_x *a) {
-    sc_x *items = sc_new_array(t->arena, sc_x, a[0].count + 1);
-    for (uint32_t i = 0; i < a[0].count; i++) {
-        sc_x x = a[0].items[i];
+    sc_x *items = sc_new_array(t->arena, sc_x, a[0]->count + 1);
+    for (uint32_t i = 0; i < a[0]->count; i++) {
+        sc_x x = a[0]->items[i];
         sc_dim sizes[2] = {x_numel(t, x), sc_dim_int(1)};
         items[i] = x_rank(x) > 1 ? x : T(reshape, x, x_dims(t, sizes, 2));
     }
-    return f_cat(t, items, a[0].count, 1);
+    return f_cat(t, items, a[0]->count, 1);
 }
 
 // --- Repeating ----------------------------------------------------------------------------------
@@ -72,52 +72,52 @@ sc_x sc_expand_repeat_interleave(sc_trace *t, const sc_x *a) {
     sc_x x = x_is_none(a[2]) ? T(flatten_using_ints, a[0]) : a[0];
     uint32_t rank = x_rank(x), dim = x_is_none(a[2]) ? 0 : x_wrap(t, a[2], rank);
     sc_dim sizes[SC_RANK_MAX + 1];
-    if (a[1].kind != SC_X_INT || rank >= SC_RANK_MAX)
+    if (a[1]->kind != SC_X_INT || rank >= SC_RANK_MAX)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "repeat_interleave needs a count");
     sc_x wide = f_unsqueeze(t, x, (int64_t)dim + 1);
-    for (uint32_t i = 0; i <= rank; i++) sizes[i] = i == dim + 1 ? a[1].dim : x_size(wide, i);
+    for (uint32_t i = 0; i <= rank; i++) sizes[i] = i == dim + 1 ? a[1]->dim : x_size(wide, i);
     sc_x copy = f_clone(t, f_expand(t, wide, sizes, rank + 1));
-    return T(flatten_using_ints, copy, x_int(dim), x_int((int64_t)dim + 1));
+    return T(flatten_using_ints, copy, X_INT(dim), X_INT((int64_t)dim + 1));
 }
 
 sc_x sc_expand_tile(sc_trace *t, const sc_x *a) {
     sc_x repeats[SC_RANK_MAX];
-    uint32_t given = a[1].kind == SC_X_LIST ? a[1].count : 0, rank = x_rank(a[0]);
+    uint32_t given = a[1]->kind == SC_X_LIST ? a[1]->count : 0, rank = x_rank(a[0]);
     if (given >= rank) return T(repeat, a[0], a[1]);
     for (uint32_t i = 0; i < rank; i++)
-        repeats[i] = i < rank - given ? x_int(1) : a[1].items[i - (rank - given)];
+        repeats[i] = i < rank - given ? X_INT(1) : a[1]->items[i - (rank - given)];
     return T(repeat, a[0], x_list(t, repeats, rank));
 }
 
 static sc_x roll_one(sc_trace *t, sc_x x, sc_dim shift, uint32_t dim) {
     sc_dim size = x_size(x, dim);
     sc_dim start = sc_trace_mod(t, sc_trace_sub(t, size, shift), size);
-    sc_x index = f_arange(t, x_int(0), x_dim(size), SC_DTYPE_NONE);
-    index = T(fmod_Scalar, T(add_Tensor, index, x_dim(start)), x_dim(size));
-    return T(index_select, x, x_int(dim), index);
+    sc_x index = f_arange(t, X_INT(0), X_DIM(size), SC_DTYPE_NONE);
+    index = T(fmod_Scalar, T(add_Tensor, index, X_DIM(start)), X_DIM(size));
+    return T(index_select, x, X_INT(dim), index);
 }
 
 sc_x sc_expand_roll(sc_trace *t, const sc_x *a) {
-    uint32_t count = a[1].kind == SC_X_LIST ? a[1].count : 0;
-    uint32_t dims = a[2].kind == SC_X_LIST ? a[2].count : 0;
+    uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
+    uint32_t dims = a[2]->kind == SC_X_LIST ? a[2]->count : 0;
     sc_x x = a[0];
     if (sc_dim_is(x_numel(t, x), 0)) return T(clone, x);
     if (dims == 0 && count == 1) {
         sc_x flat = T(flatten_using_ints, x);
-        flat = roll_one(t, flat, a[1].items[0].dim, 0);
+        flat = roll_one(t, flat, a[1]->items[0]->dim, 0);
         return T(view, flat, x_sizes(t, a[0], 0, SC_RANK_MAX));
     }
     if (count != dims)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "roll needs one shift for each dimension");
     for (uint32_t i = 0; i < count; i++)
-        x = roll_one(t, x, a[1].items[i].dim, x_wrap(t, a[2].items[i], x_rank(x)));
+        x = roll_one(t, x, a[1]->items[i]->dim, x_wrap(t, a[2]->items[i], x_rank(x)));
     return x;
 }
 
 // --- Grids --------------------------------------------------------------------------------------
 
 static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
-    uint32_t count = list.count;
+    uint32_t count = list->count;
     sc_dim sizes[SC_RANK_MAX];
     sc_x outs[SC_RANK_MAX];
     if (count == 0 || count > SC_RANK_MAX)
@@ -125,13 +125,13 @@ static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
     swapped = swapped && count >= 2;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t from = swapped && i < 2 ? 1 - i : i;
-        sizes[i] = x_numel(t, list.items[from]);
+        sizes[i] = x_numel(t, list->items[from]);
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t from = swapped && i < 2 ? 1 - i : i;
         int64_t shape[SC_RANK_MAX];
         for (uint32_t d = 0; d < count; d++) shape[d] = d == i ? -1 : 1;
-        sc_x view = T(view, list.items[from], x_ints(t, shape, count));
+        sc_x view = T(view, list->items[from], x_ints(t, shape, count));
         outs[i] = f_expand(t, view, sizes, count);
     }
     if (swapped) {
@@ -145,15 +145,15 @@ static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
 sc_x sc_expand_meshgrid(sc_trace *t, const sc_x *a) { return grids(t, a[0], false); }
 
 sc_x sc_expand_meshgrid_indexing(sc_trace *t, const sc_x *a) {
-    return grids(t, a[0], sc_str_is(a[1].str, "xy"));
+    return grids(t, a[0], sc_str_is(a[1]->str, "xy"));
 }
 
 sc_x sc_expand_cartesian_prod(sc_trace *t, const sc_x *a) {
-    if (a[0].count == 1) return a[0].items[0];
+    if (a[0]->count == 1) return a[0]->items[0];
     sc_x list = grids(t, a[0], false);
-    sc_x *items = sc_new_array(t->arena, sc_x, list.count + 1);
-    for (uint32_t i = 0; i < list.count; i++) items[i] = T(flatten_using_ints, x_at(t, list, i));
-    return T(stack, x_list(t, items, list.count), x_int(1));
+    sc_x *items = sc_new_array(t->arena, sc_x, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) items[i] = T(flatten_using_ints, x_at(t, list, i));
+    return T(stack, x_list(t, items, list->count), X_INT(1));
 }
 
 // --- Pixels -------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ static sc_x pixel_result(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank
     sc_x out = f_reshape(t, x, sizes, rank);
     sc_memory_format format =
         rank == 4 ? sc_spec_suggested_format(t->exprs, x_spec(like)) : SC_MEMORY_FORMAT_CONTIGUOUS;
-    return T(clone, out, x_format(format));
+    return T(clone, out, X_FORMAT(format));
 }
 
 sc_x sc_expand_pixel_shuffle(sc_trace *t, const sc_x *a) {
@@ -244,15 +244,16 @@ static bool has_format(sc_trace *t, sc_x x, sc_memory_format format) {
 }
 
 sc_x sc_expand_contiguous(sc_trace *t, const sc_x *a) {
-    sc_memory_format format = (sc_memory_format)a[1].code;
+    sc_memory_format format = (sc_memory_format)a[1]->code;
     return has_format(t, a[0], format) ? a[0] : T(clone, a[0], a[1]);
 }
 
 // A call that changes nothing is its input; else _to_copy with exactly what was asked for.
 static sc_x to_copy(sc_trace *t, sc_x x, sc_x dtype, sc_x layout, sc_x device, sc_x copy,
                     sc_x format) {
-    bool changes = x_truth(copy) || (dtype.kind == SC_X_DTYPE && dtype.code != x_dtype_of(x)) ||
-                   (format.kind == SC_X_FORMAT && !has_format(t, x, (sc_memory_format)format.code));
+    bool changes =
+        x_truth(copy) || (dtype->kind == SC_X_DTYPE && dtype->code != x_dtype_of(x)) ||
+        (format->kind == SC_X_FORMAT && !has_format(t, x, (sc_memory_format)format->code));
     if (!changes) return x;
     return T(_to_copy, x, dtype, layout, device, X_NONE, X_FALSE, format);
 }
@@ -270,11 +271,11 @@ sc_x sc_expand_to_device(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_to_other(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], x_dtype(x_dtype_of(a[1])), X_STRIDED, X_CPU, a[3], a[4]);
+    return to_copy(t, a[0], X_DTYPE(x_dtype_of(a[1])), X_STRIDED, X_CPU, a[3], a[4]);
 }
 
 sc_x sc_expand_type_as(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], x_dtype(x_dtype_of(a[1])), X_STRIDED, X_CPU, X_FALSE, X_NONE);
+    return to_copy(t, a[0], X_DTYPE(x_dtype_of(a[1])), X_STRIDED, X_CPU, X_FALSE, X_NONE);
 }
 
 sc_x sc_expand_real(sc_trace *t, const sc_x *a) {

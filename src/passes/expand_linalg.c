@@ -182,10 +182,10 @@ sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_multi_dot(sc_trace *t, const sc_x *a) {
     sc_x list = a[0];
-    if (list.count != 2)
+    if (list->count != 2)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Multiply two at a time.",
-                             "multi_dot of %u matrices", list.count);
-    sc_x x = list.items[0], y = list.items[1];
+                             "multi_dot of %u matrices", list->count);
+    sc_x x = list->items[0], y = list->items[1];
     sc_dim out[2];
     uint32_t rank = 0;
     if (x_rank(x) == 1)
@@ -218,7 +218,7 @@ sc_x sc_expand_kron(sc_trace *t, const sc_x *a) {
 }
 
 static sc_x rotated(sc_trace *t, sc_x x, sc_x dim, sc_x range, int64_t by) {
-    sc_x index = T(remainder_Scalar, T(add_Tensor, range, x_int(by)), x_int(3));
+    sc_x index = T(remainder_Scalar, T(add_Tensor, range, X_INT(by)), X_INT(3));
     return T(index_select, x, dim, index);
 }
 
@@ -226,8 +226,8 @@ static sc_x cross(sc_trace *t, sc_x a, sc_x b, sc_x dim) {
     sc_x both = T(broadcast_tensors, X_LIST(a, b));
     a = x_at(t, both, 0);
     b = x_at(t, both, 1);
-    dim = x_int(x_wrap(t, dim, x_rank(a)));
-    sc_x range = f_arange(t, x_int(0), x_int(3), SC_DTYPE_NONE);
+    dim = X_INT(x_wrap(t, dim, x_rank(a)));
+    sc_x range = f_arange(t, X_INT(0), X_INT(3), SC_DTYPE_NONE);
     sc_x a1 = rotated(t, a, dim, range, 1), b2 = rotated(t, b, dim, range, 2);
     sc_x first = T(mul_Tensor, a1, b2);
     sc_x a2 = rotated(t, a, dim, range, 2), b1 = rotated(t, b, dim, range, 1);
@@ -239,7 +239,7 @@ sc_x sc_expand_linalg_cross(sc_trace *t, const sc_x *a) { return cross(t, a[0], 
 sc_x sc_expand_cross(sc_trace *t, const sc_x *a) {
     sc_x dim = a[2];
     for (uint32_t i = 0; x_is_none(dim) && i < x_rank(a[0]); i++)
-        if (sc_dim_is(x_size(a[0], i), 3)) dim = x_int(i);
+        if (sc_dim_is(x_size(a[0], i), 3)) dim = X_INT(i);
     return cross(t, a[0], a[1], dim);
 }
 
@@ -269,9 +269,9 @@ sc_x sc_expand_tensordot(sc_trace *t, const sc_x *a) {
     if (x_int_list(t, a[3], dims2, SC_RANK_MAX) != count)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "tensordot needs as many dims on each side");
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t d = x_wrap(t, x_int(dims1[i]), r1);
+        uint32_t d = x_wrap(t, X_INT(dims1[i]), r1);
         summed1[d] = true;
-        summed2[x_wrap(t, x_int(dims2[i]), r2)] = true;
+        summed2[x_wrap(t, X_INT(dims2[i]), r2)] = true;
         inner = sc_trace_mul(t, inner, x_size(a[0], d));
     }
     for (uint32_t i = 0; i < r1; i++)

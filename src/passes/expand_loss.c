@@ -11,7 +11,7 @@ static sc_x reduced(sc_trace *t, sc_x loss, sc_x reduction, sc_x like) {
 
 sc_x sc_expand_mse_loss(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
-    return reduced(t, T(pow_Tensor_Scalar, T(sub_Tensor, x, y), x_int(2)), a[2], a[0]);
+    return reduced(t, T(pow_Tensor_Scalar, T(sub_Tensor, x, y), X_INT(2)), a[2], a[0]);
 }
 
 sc_x sc_expand_l1_loss(sc_trace *t, const sc_x *a) {
@@ -23,10 +23,10 @@ sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
     sc_x loss = T(abs, T(sub_Tensor, x, y));
     if (beta == 0) return reduced(t, loss, a[2], a[0]);
-    sc_x small = T(lt_Scalar, loss, x_float(beta));
-    sc_x square = T(mul_Tensor, T(pow_Tensor_Scalar, loss, x_int(2)), x_float(0.5));
-    square = T(div_Tensor, square, x_float(beta));
-    sc_x line = T(sub_Tensor, loss, x_float(0.5 * beta));
+    sc_x small = T(lt_Scalar, loss, X_FLOAT(beta));
+    sc_x square = T(mul_Tensor, T(pow_Tensor_Scalar, loss, X_INT(2)), X_FLOAT(0.5));
+    square = T(div_Tensor, square, X_FLOAT(beta));
+    sc_x line = T(sub_Tensor, loss, X_FLOAT(0.5 * beta));
     return reduced(t, T(where_self, small, square, line), a[2], a[0]);
 }
 
@@ -34,9 +34,9 @@ sc_x sc_expand_huber_loss(sc_trace *t, const sc_x *a) {
     double delta = x_real(a[3], 1.0);
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
     sc_x z = T(abs, T(sub_Tensor, x, y));
-    sc_x small = T(lt_Scalar, z, x_float(delta));
-    sc_x square = T(mul_Tensor, T(mul_Tensor, z, x_float(0.5)), z);
-    sc_x line = T(mul_Tensor, T(sub_Tensor, z, x_float(0.5 * delta)), x_float(delta));
+    sc_x small = T(lt_Scalar, z, X_FLOAT(delta));
+    sc_x square = T(mul_Tensor, T(mul_Tensor, z, X_FLOAT(0.5)), z);
+    sc_x line = T(mul_Tensor, T(sub_Tensor, z, X_FLOAT(0.5 * delta)), X_FLOAT(delta));
     return reduced(t, T(where_self, small, square, line), a[2], a[0]);
 }
 
@@ -47,12 +47,12 @@ sc_x sc_expand_soft_margin_loss(sc_trace *t, const sc_x *a) {
 }
 
 static sc_x log_at_least(sc_trace *t, sc_x x, sc_x floor_like) {
-    return T(maximum, x, f_full(t, x_dims(t, NULL, 0), x_int(-100), x_dtype_of(floor_like)));
+    return T(maximum, x, f_full(t, x_dims(t, NULL, 0), X_INT(-100), x_dtype_of(floor_like)));
 }
 
 sc_x sc_expand_binary_cross_entropy(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
-    sc_x rest = T(sub_Tensor, y, x_int(1));
+    sc_x rest = T(sub_Tensor, y, X_INT(1));
     sc_x first = log_at_least(t, T(log1p, T(neg, x)), x);
     first = T(mul_Tensor, rest, first);
     sc_x second = log_at_least(t, T(log, x), x);
@@ -64,8 +64,8 @@ sc_x sc_expand_binary_cross_entropy(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_bce_with_logits(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], y = a[1], log_weight = X_NONE;
     if (x_is_tensor(a[3]))
-        log_weight = T(add_Tensor, T(mul_Tensor, T(sub_Tensor, a[3], x_int(1)), y), x_int(1));
-    sc_x first = T(mul_Tensor, T(sub_Tensor, x_int(1), y), x);
+        log_weight = T(add_Tensor, T(mul_Tensor, T(sub_Tensor, a[3], X_INT(1)), y), X_INT(1));
+    sc_x first = T(mul_Tensor, T(sub_Tensor, X_INT(1), y), x);
     sc_x second = T(log_sigmoid, x);
     if (x_is_tensor(log_weight)) second = T(mul_Tensor, log_weight, second);
     sc_x loss = T(sub_Tensor, first, second);
@@ -97,22 +97,22 @@ sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
         x = T(mul_Tensor, x, weight);
     }
     sc_x kept = T(ne_Scalar, target, ignored);
-    sc_x safe = T(where_self, kept, target, f_scalar(t, x_int(0), index));
+    sc_x safe = T(where_self, kept, target, f_scalar(t, X_INT(0), index));
     safe = f_unsqueeze(t, safe, dim);
-    sc_x result = T(neg, f_squeeze(t, T(gather, x, x_int(dim), safe), dim));
+    sc_x result = T(neg, f_squeeze(t, T(gather, x, X_INT(dim), safe), dim));
     kept = T(ne_Scalar, target, ignored);
-    result = T(where_self, kept, result, f_scalar(t, x_int(0), dtype));
+    result = T(where_self, kept, result, f_scalar(t, X_INT(0), dtype));
     if (x_number(a[3], 1) == 0 && rank > 1)
-        return X_LIST(result, f_full(t, x_dims(t, NULL, 0), x_float(0.0), dtype));
+        return X_LIST(result, f_full(t, x_dims(t, NULL, 0), X_FLOAT(0.0), dtype));
     sc_x total;
     if (x_is_tensor(weight)) {
         weight = T(expand, weight, x_sizes(t, x, 0, SC_RANK_MAX));
-        total = f_squeeze(t, T(gather, weight, x_int(dim), safe), dim);
+        total = f_squeeze(t, T(gather, weight, X_INT(dim), safe), dim);
         kept = T(ne_Scalar, target, ignored);
-        total = T(sum, T(where_self, kept, total, f_scalar(t, x_int(0), dtype)));
+        total = T(sum, T(where_self, kept, total, f_scalar(t, X_INT(0), dtype)));
     } else {
         total = T(sum, T(ne_Scalar, target, ignored));
-        total = T(_to_copy, total, x_dtype(dtype), X_NONE, X_CPU);
+        total = T(_to_copy, total, X_DTYPE(dtype), X_NONE, X_CPU);
     }
     if (x_number(a[3], 1) == 2)
         result = T(sum, result);
@@ -144,9 +144,9 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
     uint32_t rank = x_rank(a[0]), dim = rank == 1 ? 0 : 1;
     sc_x target = a[1];
     if (smoothing > 0) {
-        sc_x base = T(mul_Tensor, target, x_float(1 - smoothing));
+        sc_x base = T(mul_Tensor, target, X_FLOAT(1 - smoothing));
         int64_t classes = x_static_size(t, a[0], dim);
-        target = T(add_Tensor, base, x_float(smoothing / (double)classes));
+        target = T(add_Tensor, base, X_FLOAT(smoothing / (double)classes));
     }
     if (x_is_tensor(a[2]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out the class weights.",
@@ -156,13 +156,13 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
     sc_x total = T(neg, T(sum, product));
     if (x_number(a[3], 1) == 2) return total;
     sc_dim count = sc_trace_floordiv(t, x_numel(t, a[0]), x_size(a[0], dim));
-    return T(div_Scalar, total, x_dim(count));
+    return T(div_Scalar, total, X_DIM(count));
 }
 
 sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_rank(a[0]) == 1 ? 0 : 1;
     bool probabilities = x_rank(a[0]) == x_rank(a[1]) && x_is_float(a[1]);
-    sc_x logs = T(log_softmax_int, a[0], x_int(dim));
+    sc_x logs = T(log_softmax_int, a[0], X_INT(dim));
     if (probabilities) return soft_targets(t, logs, a);
     if (x_real(a[5], 0) > 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out label_smoothing.",
@@ -175,9 +175,9 @@ sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_cosine_similarity(sc_trace *t, const sc_x *a) {
     sc_x both = T(broadcast_tensors, X_LIST(a[0], a[1]));
     sc_x x = x_at(t, both, 0), y = x_at(t, both, 1), dims = X_LIST(a[2]);
-    sc_x x_norm = T(clone, T(linalg_vector_norm, x, x_int(2), dims, X_TRUE));
-    sc_x y_norm = T(clone, T(linalg_vector_norm, y, x_int(2), dims, X_TRUE));
-    sc_x eps = T(scalar_tensor, a[3], x_dtype(x_dtype_of(x)), X_NONE, X_CPU);
+    sc_x x_norm = T(clone, T(linalg_vector_norm, x, X_INT(2), dims, X_TRUE));
+    sc_x y_norm = T(clone, T(linalg_vector_norm, y, X_INT(2), dims, X_TRUE));
+    sc_x eps = T(scalar_tensor, a[3], X_DTYPE(x_dtype_of(x)), X_NONE, X_CPU);
     x_norm = T(clamp_Tensor, x_norm, eps);
     y_norm = T(clamp_Tensor, y_norm, eps);
     sc_x y_unit = T(div_Tensor, y, y_norm);

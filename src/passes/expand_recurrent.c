@@ -35,7 +35,7 @@ static layer layer_at(sc_trace *t, const recurrence *r, uint32_t index) {
 // --- Cells --------------------------------------------------------------------------------------
 
 static state lstm_gates(sc_trace *t, sc_x gates, sc_x cell, int64_t dim) {
-    sc_x parts = T(chunk, gates, x_int(4), x_int(dim));
+    sc_x parts = T(chunk, gates, X_INT(4), X_INT(dim));
     sc_x in = T(sigmoid, x_at(t, parts, 0));
     sc_x forget = T(sigmoid, x_at(t, parts, 1));
     sc_x fresh = T(tanh, x_at(t, parts, 2));
@@ -57,8 +57,8 @@ static sc_x gru_gates(sc_trace *t, sc_x in, sc_x hidden, sc_x h) {
 
 static state step(sc_trace *t, const recurrence *r, const layer *l, sc_x in, state s) {
     if (r->kind == CELL_GRU) {
-        sc_x parts = T(chunk, in, x_int(3), x_int(1));
-        sc_x hidden = T(chunk, f_linear(t, s.h, l->w_hh, l->b_hh), x_int(3), x_int(2));
+        sc_x parts = T(chunk, in, X_INT(3), X_INT(1));
+        sc_x hidden = T(chunk, f_linear(t, s.h, l->w_hh, l->b_hh), X_INT(3), X_INT(2));
         return (state){.h = gru_gates(t, parts, hidden, s.h)};
     }
     sc_x sum = T(add_Tensor, f_linear(t, s.h, l->w_hh, l->b_hh), in);
@@ -85,11 +85,11 @@ static sc_x run_layer(sc_trace *t, const recurrence *r, const layer *l, sc_x inp
         projected = f_linear(t, input, l->w_ih, l->b_ih);
         projected = reverse ? T(flip, projected, X_INTS(0)) : projected;
     }
-    sc_x steps = T(unbind_int, projected, x_int(0));
-    uint32_t count = steps.kind == SC_X_LIST ? steps.count : 0;
+    sc_x steps = T(unbind_int, projected, X_INT(0));
+    uint32_t count = steps->kind == SC_X_LIST ? steps->count : 0;
     sc_x *outs = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count && t->status == SC_OK; i++) {
-        *s = step(t, r, l, steps.items[i], *s);
+        *s = step(t, r, l, steps->items[i], *s);
         outs[reverse ? count - 1 - i : i] = s->h;
     }
     if (count == 0)
@@ -117,7 +117,7 @@ static sc_x run_layers(sc_trace *t, const recurrence *r, sc_x input, state *stat
 static sc_x stack_states(sc_trace *t, const state *states, uint32_t count, bool cells) {
     sc_x *items = sc_new_array(t->arena, sc_x, count);
     for (uint32_t i = 0; i < count; i++) items[i] = cells ? states[i].c : states[i].h;
-    return T(stack, x_list(t, items, count), x_int(0));
+    return T(stack, x_list(t, items, count), X_INT(0));
 }
 
 static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
@@ -130,16 +130,16 @@ static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
     if (x_truth(a[6]) && x_real(a[5], 0) > 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
                              "a recurrent layer with dropout in training mode");
-    sc_x hs = T(unbind_int, h, x_int(0)), cs = X_NONE;
-    if (r->kind == CELL_LSTM) cs = T(unbind_int, c, x_int(0));
+    sc_x hs = T(unbind_int, h, X_INT(0)), cs = X_NONE;
+    if (r->kind == CELL_LSTM) cs = T(unbind_int, c, X_INT(0));
     uint64_t count = (uint64_t)r->layers * (r->bidirectional ? 2 : 1);
-    if (t->status != SC_OK || r->layers < 1 || hs.count != count ||
-        (r->kind == CELL_LSTM && cs.count != count))
+    if (t->status != SC_OK || r->layers < 1 || hs->count != count ||
+        (r->kind == CELL_LSTM && cs->count != count))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "a recurrent layer needs one initial state per layer and direction");
     state *states = sc_new_array(t->arena, state, (size_t)count);
     for (uint32_t i = 0; i < count; i++)
-        states[i] = (state){hs.items[i], r->kind == CELL_LSTM ? cs.items[i] : X_NONE};
+        states[i] = (state){hs->items[i], r->kind == CELL_LSTM ? cs->items[i] : X_NONE};
     sc_x out = run_layers(t, r, a[0], states);
     sc_x last_h = stack_states(t, states, (uint32_t)count, false);
     if (r->kind != CELL_LSTM) return X_LIST(out, last_h);
@@ -180,8 +180,8 @@ sc_x sc_expand_lstm_cell(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_gru_cell(sc_trace *t, const sc_x *a) {
-    sc_x in = T(chunk, f_linear(t, a[0], a[2], a[4]), x_int(3), x_int(1));
-    sc_x hidden = T(chunk, f_linear(t, a[1], a[3], a[5]), x_int(3), x_int(1));
+    sc_x in = T(chunk, f_linear(t, a[0], a[2], a[4]), X_INT(3), X_INT(1));
+    sc_x hidden = T(chunk, f_linear(t, a[1], a[3], a[5]), X_INT(3), X_INT(1));
     return gru_gates(t, in, hidden, a[1]);
 }
 

@@ -13,50 +13,50 @@ static double correction_of(sc_x unbiased) {
 }
 
 sc_x sc_expand_var(sc_trace *t, const sc_x *a) {
-    return T(var_correction, a[0], X_NONE, x_int((int64_t)correction_of(a[1])), X_FALSE);
+    return T(var_correction, a[0], X_NONE, X_INT((int64_t)correction_of(a[1])), X_FALSE);
 }
 
 sc_x sc_expand_var_dim(sc_trace *t, const sc_x *a) {
-    return T(var_correction, a[0], a[1], x_int((int64_t)correction_of(a[2])), a[3]);
+    return T(var_correction, a[0], a[1], X_INT((int64_t)correction_of(a[2])), a[3]);
 }
 
 sc_x sc_expand_var_mean(sc_trace *t, const sc_x *a) {
-    return T(var_mean_correction, a[0], X_NONE, x_int((int64_t)correction_of(a[1])), X_FALSE);
+    return T(var_mean_correction, a[0], X_NONE, X_INT((int64_t)correction_of(a[1])), X_FALSE);
 }
 
 sc_x sc_expand_var_mean_dim(sc_trace *t, const sc_x *a) {
-    return T(var_mean_correction, a[0], a[1], x_int((int64_t)correction_of(a[2])), a[3]);
+    return T(var_mean_correction, a[0], a[1], X_INT((int64_t)correction_of(a[2])), a[3]);
 }
 
 static sc_x std(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
     double c = x_real(correction, 1);
-    sc_x var = T(var_correction, widen(t, x), dim, x_float(c), keepdim);
+    sc_x var = T(var_correction, widen(t, x), dim, X_FLOAT(c), keepdim);
     return f_to(t, T(sqrt, var), x_dtype_of(x));
 }
 
 sc_x sc_expand_std(sc_trace *t, const sc_x *a) {
-    return std(t, a[0], X_NONE, x_float(correction_of(a[1])), X_FALSE);
+    return std(t, a[0], X_NONE, X_FLOAT(correction_of(a[1])), X_FALSE);
 }
 
 sc_x sc_expand_std_dim(sc_trace *t, const sc_x *a) {
-    return std(t, a[0], a[1], x_float(correction_of(a[2])), a[3]);
+    return std(t, a[0], a[1], X_FLOAT(correction_of(a[2])), a[3]);
 }
 
 sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], a[1], a[2], a[3]); }
 
 static sc_x std_mean(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
     double c = x_real(correction, 1);
-    sc_x both = T(var_mean_correction, widen(t, x), dim, x_float(c), keepdim);
+    sc_x both = T(var_mean_correction, widen(t, x), dim, X_FLOAT(c), keepdim);
     sc_x deviation = f_to(t, T(sqrt, x_at(t, both, 0)), x_dtype_of(x));
     return X_LIST(deviation, f_to(t, x_at(t, both, 1), x_dtype_of(x)));
 }
 
 sc_x sc_expand_std_mean(sc_trace *t, const sc_x *a) {
-    return std_mean(t, a[0], X_NONE, x_float(correction_of(a[1])), X_FALSE);
+    return std_mean(t, a[0], X_NONE, X_FLOAT(correction_of(a[1])), X_FALSE);
 }
 
 sc_x sc_expand_std_mean_dim(sc_trace *t, const sc_x *a) {
-    return std_mean(t, a[0], a[1], x_float(correction_of(a[2])), a[3]);
+    return std_mean(t, a[0], a[1], X_FLOAT(correction_of(a[2])), a[3]);
 }
 
 sc_x sc_expand_std_mean_correction(sc_trace *t, const sc_x *a) {
@@ -66,17 +66,17 @@ sc_x sc_expand_std_mean_correction(sc_trace *t, const sc_x *a) {
 // --- Norms --------------------------------------------------------------------------------------
 
 static bool all_of_size_one(sc_trace *t, sc_x x, sc_x dims) {
-    if (dims.kind != SC_X_LIST) return sc_dim_is(x_numel(t, x), 1);
-    for (uint32_t i = 0; i < dims.count; i++)
-        if (!sc_dim_is(x_size(x, x_number(dims.items[i], 0)), 1)) return false;
+    if (dims->kind != SC_X_LIST) return sc_dim_is(x_numel(t, x), 1);
+    for (uint32_t i = 0; i < dims->count; i++)
+        if (!sc_dim_is(x_size(x, x_number(dims->items[i], 0)), 1)) return false;
     return x_rank(x) > 0;
 }
 
 static sc_x wrapped(sc_trace *t, sc_x dims, uint32_t rank) {
     int64_t values[SC_RANK_MAX];
-    if (dims.kind != SC_X_LIST || dims.count == 0) return X_NONE;
+    if (dims->kind != SC_X_LIST || dims->count == 0) return X_NONE;
     uint32_t count = x_int_list(t, dims, values, SC_RANK_MAX);
-    for (uint32_t i = 0; i < count; i++) values[i] = x_wrap(t, x_int(values[i]), rank);
+    for (uint32_t i = 0; i < count; i++) values[i] = x_wrap(t, X_INT(values[i]), rank);
     return x_ints(t, values, count);
 }
 
@@ -84,28 +84,28 @@ static sc_x wrapped(sc_trace *t, sc_x dims, uint32_t rank) {
 static sc_x magnitude(sc_trace *t, sc_x x, sc_x dims, bool keepdim, sc_dtype dtype) {
     x = f_to(t, T(abs, x), dtype);
     if (keepdim || x_rank(x) == 0) return x;
-    if (dims.kind != SC_X_LIST) return f_select(t, T(flatten_using_ints, x), 0, 0);
+    if (dims->kind != SC_X_LIST) return f_select(t, T(flatten_using_ints, x), 0, 0);
     bool dropped[SC_RANK_MAX] = {false};
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = 0;
-    for (uint32_t i = 0; i < dims.count; i++) dropped[x_number(dims.items[i], 0)] = true;
+    for (uint32_t i = 0; i < dims->count; i++) dropped[x_number(dims->items[i], 0)] = true;
     for (uint32_t d = 0; d < x_rank(x); d++)
         if (!dropped[d]) sizes[rank++] = x_size(x, d);
     return f_contiguous(t, f_view(t, x, sizes, rank));
 }
 
 static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim, sc_x dtype) {
-    sc_dtype result = dtype.kind == SC_X_DTYPE ? (sc_dtype)dtype.code : x_dtype_of(x);
+    sc_dtype result = dtype->kind == SC_X_DTYPE ? (sc_dtype)dtype->code : x_dtype_of(x);
     double p = x_real(order, 2);
     if (p == 0)
-        return T(sum_dim_IntList, T(ne_Scalar, x, x_float(0.0)), dims, x_bool(keepdim),
-                 x_dtype(result));
+        return T(sum_dim_IntList, T(ne_Scalar, x, X_FLOAT(0.0)), dims, X_BOOL(keepdim),
+                 X_DTYPE(result));
     if (isinf(p)) {
-        sc_x given = dims.kind == SC_X_LIST ? dims : x_dims(t, NULL, 0);
+        sc_x given = dims->kind == SC_X_LIST ? dims : x_dims(t, NULL, 0);
         sc_x size = T(abs, x);
         return f_to(t,
-                    p > 0 ? T(amax, size, given, x_bool(keepdim))
-                          : T(amin, size, given, x_bool(keepdim)),
+                    p > 0 ? T(amax, size, given, X_BOOL(keepdim))
+                          : T(amin, size, given, X_BOOL(keepdim)),
                     result);
     }
     x = f_to(t, x, f_opmath(result));
@@ -113,7 +113,7 @@ static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim
     if (all_of_size_one(t, x, dims)) return magnitude(t, x, dims, keepdim, result);
     if (fmod(p, 2.0) != 0) x = T(abs, x);
     sc_x sum = f_sum(t, T(pow_Tensor_Scalar, x, order), dims, keepdim);
-    return f_to(t, T(pow_Tensor_Scalar, sum, x_float(1.0 / p)), result);
+    return f_to(t, T(pow_Tensor_Scalar, sum, X_FLOAT(1.0 / p)), result);
 }
 
 sc_x sc_expand_vector_norm(sc_trace *t, const sc_x *a) {
@@ -124,26 +124,26 @@ sc_x sc_expand_norm_scalar(sc_trace *t, const sc_x *a) {
     return vector_norm(t, a[0], a[1], X_NONE, false, X_NONE);
 }
 
-static sc_x order_or_two(sc_x order) { return x_is_none(order) ? x_int(2) : order; }
+static sc_x order_or_two(sc_trace *t, sc_x order) { return x_is_none(order) ? X_INT(2) : order; }
 
 sc_x sc_expand_norm_dim(sc_trace *t, const sc_x *a) {
-    return vector_norm(t, a[0], order_or_two(a[1]), a[2], x_truth(a[3]), X_NONE);
+    return vector_norm(t, a[0], order_or_two(t, a[1]), a[2], x_truth(a[3]), X_NONE);
 }
 
 sc_x sc_expand_norm_dtype(sc_trace *t, const sc_x *a) {
-    return vector_norm(t, a[0], order_or_two(a[1]), X_NONE, false, a[2]);
+    return vector_norm(t, a[0], order_or_two(t, a[1]), X_NONE, false, a[2]);
 }
 
 sc_x sc_expand_norm_dim_dtype(sc_trace *t, const sc_x *a) {
-    return vector_norm(t, a[0], order_or_two(a[1]), a[2], x_truth(a[3]), a[4]);
+    return vector_norm(t, a[0], order_or_two(t, a[1]), a[2], x_truth(a[3]), a[4]);
 }
 
 sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
-    bool matrix = a[2].kind == SC_X_LIST ? a[2].count == 2 : x_rank(a[0]) == 2;
+    bool matrix = a[2]->kind == SC_X_LIST ? a[2]->count == 2 : x_rank(a[0]) == 2;
     if (!x_is_none(a[1]) && matrix)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use torch.linalg.vector_norm.",
                              "a matrix norm other than Frobenius");
-    sc_x order = x_is_none(a[1]) ? x_float(2.0) : a[1];
+    sc_x order = x_is_none(a[1]) ? X_FLOAT(2.0) : a[1];
     return T(linalg_vector_norm, a[0], order, a[2], a[3], a[4]);
 }
 
@@ -152,8 +152,8 @@ sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]);
     sc_x max = T(amax, x, a[1], X_TRUE);
-    sc_x infinite = T(eq_Scalar, T(abs, max), x_float(INFINITY));
-    sc_x zero = f_scalar(t, x_float(0.0), x_dtype_of(max));
+    sc_x infinite = T(eq_Scalar, T(abs, max), X_FLOAT(INFINITY));
+    sc_x zero = f_scalar(t, X_FLOAT(0.0), x_dtype_of(max));
     max = T(where_self, infinite, zero, max);
     sc_x squeezed = x_truth(a[2]) ? max : T(squeeze_dims, max, a[1]);
     sc_x sum = f_sum(t, T(exp, T(sub_Tensor, x, max)), a[1], x_truth(a[2]));
@@ -169,7 +169,7 @@ sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
 static sc_x without_nan(sc_trace *t, sc_x x) {
     if (!x_is_float(x)) return x;
     sc_x nan = T(isnan, x);
-    return T(where_self, nan, f_scalar(t, x_int(0), x_dtype_of(x)), x);
+    return T(where_self, nan, f_scalar(t, X_INT(0), x_dtype_of(x)), x);
 }
 
 sc_x sc_expand_nansum(sc_trace *t, const sc_x *a) {
@@ -186,8 +186,8 @@ sc_x sc_expand_nanmean(sc_trace *t, const sc_x *a) {
 static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {
     sc_dim size = x_size(x, x_wrap(t, dim, x_rank(x)));
     sc_dim less = sc_trace_sub(t, size, sc_dim_int(1));
-    sc_x first = T(slice_Tensor, x, dim, x_int(0), x_dim(less));
-    sc_x second = T(slice_Tensor, x, dim, x_int(1), x_dim(size));
+    sc_x first = T(slice_Tensor, x, dim, X_INT(0), X_DIM(less));
+    sc_x second = T(slice_Tensor, x, dim, X_INT(1), X_DIM(size));
     if (x_dtype_of(x) == SC_DTYPE_BOOL) return T(logical_xor, second, first);
     return T(sub_Tensor, second, first);
 }

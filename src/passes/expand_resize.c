@@ -6,11 +6,11 @@
 // --- Padding ------------------------------------------------------------------------------------
 
 sc_x sc_expand_pad(sc_trace *t, const sc_x *a) {
-    uint32_t count = a[1].kind == SC_X_LIST ? a[1].count : 0;
-    if (sc_str_is(a[2].str, "constant"))
-        return T(constant_pad_nd, a[0], a[1], x_float(x_is_none(a[3]) ? 0.0 : x_real(a[3], 0)));
-    if (sc_str_is(a[2].str, "circular")) return T(_pad_circular, a[0], a[1]);
-    bool reflect = sc_str_is(a[2].str, "reflect");
+    uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
+    if (sc_str_is(a[2]->str, "constant"))
+        return T(constant_pad_nd, a[0], a[1], X_FLOAT(x_is_none(a[3]) ? 0.0 : x_real(a[3], 0)));
+    if (sc_str_is(a[2]->str, "circular")) return T(_pad_circular, a[0], a[1]);
+    bool reflect = sc_str_is(a[2]->str, "reflect");
     switch (count) {
     case 2: return reflect ? T(reflection_pad1d, a[0], a[1]) : T(replication_pad1d, a[0], a[1]);
     case 4: return reflect ? T(reflection_pad2d, a[0], a[1]) : T(replication_pad2d, a[0], a[1]);
@@ -23,9 +23,9 @@ sc_x sc_expand_pad(sc_trace *t, const sc_x *a) {
 
 static sc_x padded_positions(sc_trace *t, sc_dim size, int64_t left, int64_t right, bool reflect) {
     sc_dim end = sc_trace_add(t, size, sc_dim_int(right));
-    sc_x range = f_arange(t, x_int(-left), x_dim(end), SC_DTYPE_NONE);
-    sc_x last = x_dim(sc_trace_sub(t, size, sc_dim_int(1)));
-    if (!reflect) return T(clamp, range, x_int(0), last);
+    sc_x range = f_arange(t, X_INT(-left), X_DIM(end), SC_DTYPE_NONE);
+    sc_x last = X_DIM(sc_trace_sub(t, size, sc_dim_int(1)));
+    if (!reflect) return T(clamp, range, X_INT(0), last);
     sc_x folded = T(abs, T(sub_Tensor, last, T(abs, range)));
     return T(sub_Tensor, last, folded);
 }
@@ -46,14 +46,14 @@ static sc_x pad_by_index(sc_trace *t, const sc_x *a, bool reflect) {
         x = T(index_Tensor, x, x_list(t, items, rank));
     }
     sc_memory_format format = sc_spec_suggested_format(t->exprs, x_spec(x));
-    return T(contiguous, x, x_format(format));
+    return T(contiguous, x, X_FORMAT(format));
 }
 
 sc_x sc_expand_reflection_pad(sc_trace *t, const sc_x *a) { return pad_by_index(t, a, true); }
 sc_x sc_expand_replication_pad(sc_trace *t, const sc_x *a) { return pad_by_index(t, a, false); }
 
 static sc_x shifted(sc_trace *t, sc_dim size, int64_t by) {
-    return x_dim(sc_trace_add(t, size, sc_dim_int(by)));
+    return X_DIM(sc_trace_add(t, size, sc_dim_int(by)));
 }
 
 // The middle is copied first, then each border from the opposite side.
@@ -67,15 +67,15 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
     for (uint32_t i = 0; i < dims; i++)
         sizes[rank - 1 - i] =
             sc_trace_add(t, sizes[rank - 1 - i], sc_dim_int(pads[2 * i] + pads[2 * i + 1]));
-    sc_x out = T(empty_memory_format, x_dims(t, sizes, rank), x_dtype(x_dtype_of(a[0])), X_STRIDED,
+    sc_x out = T(empty_memory_format, x_dims(t, sizes, rank), X_DTYPE(x_dtype_of(a[0])), X_STRIDED,
                  X_CPU, X_FALSE);
     sc_x middle = out, from = a[0];
     for (uint32_t i = 0; i < dims; i++) {
         uint32_t dim = rank - 1 - i;
         int64_t left = pads[2 * i], right = pads[2 * i + 1];
-        middle = f_slice(t, middle, dim, x_int(sc_max_i64(left, 0)),
+        middle = f_slice(t, middle, dim, X_INT(sc_max_i64(left, 0)),
                          shifted(t, sizes[dim], -sc_max_i64(right, 0)));
-        from = f_slice(t, from, dim, x_int(sc_max_i64(-left, 0)),
+        from = f_slice(t, from, dim, X_INT(sc_max_i64(-left, 0)),
                        shifted(t, x_size(a[0], dim), -sc_max_i64(-right, 0)));
     }
     T(copy_, middle, from);
@@ -83,15 +83,15 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
         uint32_t dim = rank - 1 - i;
         int64_t left = pads[2 * i], right = pads[2 * i + 1], low = sc_max_i64(left, 0);
         if (left > 0) {
-            sc_x target = f_slice(t, out, dim, x_int(0), x_int(left));
+            sc_x target = f_slice(t, out, dim, X_INT(0), X_INT(left));
             int64_t high = sc_max_i64(right, 0);
             sc_x source = f_slice(t, out, dim, shifted(t, sizes[dim], -left - high),
                                   shifted(t, sizes[dim], -high));
             T(copy_, target, source);
         }
         if (right > 0) {
-            sc_x target = f_slice(t, out, dim, shifted(t, sizes[dim], -right), x_dim(sizes[dim]));
-            sc_x source = f_slice(t, out, dim, x_int(low), x_int(low + right));
+            sc_x target = f_slice(t, out, dim, shifted(t, sizes[dim], -right), X_DIM(sizes[dim]));
+            sc_x source = f_slice(t, out, dim, X_INT(low), X_INT(low + right));
             T(copy_, target, source);
         }
     }
@@ -103,11 +103,11 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
 static sc_x window_positions(sc_trace *t, sc_dim size, int64_t kernel, int64_t dilation,
                              int64_t padding, int64_t stride) {
     sc_dim blocks = sc_trace_add(t, size, sc_dim_int(2 * padding - dilation * (kernel - 1)));
-    sc_x dtype = x_dtype(SC_DTYPE_I64);
+    sc_x dtype = X_DTYPE(SC_DTYPE_I64);
     sc_x starts =
-        T(arange_start_step, x_int(0), x_dim(blocks), x_int(stride), dtype, X_NONE, X_CPU, X_FALSE);
+        T(arange_start_step, X_INT(0), X_DIM(blocks), X_INT(stride), dtype, X_NONE, X_CPU, X_FALSE);
     starts = f_unsqueeze(t, starts, 0);
-    sc_x taps = T(arange_start_step, x_int(0), x_int(kernel * dilation), x_int(dilation), dtype,
+    sc_x taps = T(arange_start_step, X_INT(0), X_INT(kernel * dilation), X_INT(dilation), dtype,
                   X_NONE, X_CPU, X_FALSE);
     return T(add_Tensor, starts, f_unsqueeze(t, taps, -1));
 }
@@ -135,7 +135,7 @@ sc_x sc_expand_im2col(sc_trace *t, const sc_x *a) {
     sc_x columns =
         window_positions(t, x_size(x, 3), w.kernel[1], w.dilation[1], w.padding[1], w.stride[1]);
     x = T(constant_pad_nd, x, X_INTS(w.padding[1], w.padding[1], w.padding[0], w.padding[0]),
-          x_float(0.0));
+          X_FLOAT(0.0));
     rows = f_unsqueeze(t, f_unsqueeze(t, rows, -1), -1);
     sc_x out = T(index_Tensor, x, X_LIST(X_NONE, X_NONE, rows, columns));
     out = T(permute, out, X_INTS(0, 1, 2, 4, 3, 5));
@@ -174,7 +174,7 @@ sc_x sc_expand_col2im(sc_trace *t, const sc_x *a) {
     sc_x out = f_zeros(t, x_dims(t, out_sizes, 4), x_dtype_of(x));
     out = T(index_put, out, X_LIST(X_NONE, X_NONE, rows, columns), values, X_TRUE);
     out = T(constant_pad_nd, out,
-            X_INTS(-w.padding[1], -w.padding[1], -w.padding[0], -w.padding[0]), x_float(0.0));
+            X_INTS(-w.padding[1], -w.padding[1], -w.padding[0], -w.padding[0]), X_FLOAT(0.0));
     return single ? f_squeeze(t, out, 0) : out;
 }
 

@@ -52,11 +52,11 @@ sc_x sc_expand_unflatten(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = x_spec(a[0]);
     uint32_t dim = x_wrap(t, a[1], spec->rank), open = UINT32_MAX, rank = 0;
     sc_dim sizes[2 * SC_RANK_MAX], known = sc_dim_int(1);
-    if (a[2].kind != SC_X_LIST || a[2].count == 0 || a[2].count > SC_RANK_MAX || spec->rank == 0)
+    if (a[2]->kind != SC_X_LIST || a[2]->count == 0 || a[2]->count > SC_RANK_MAX || spec->rank == 0)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "unflatten needs sizes");
     for (uint32_t i = 0; i < dim; i++) sizes[rank++] = spec->sizes[i];
-    for (uint32_t i = 0; i < a[2].count; i++) {
-        sc_dim size = a[2].items[i].kind == SC_X_INT ? a[2].items[i].dim : sc_dim_int(0);
+    for (uint32_t i = 0; i < a[2]->count; i++) {
+        sc_dim size = a[2]->items[i]->kind == SC_X_INT ? a[2]->items[i]->dim : sc_dim_int(0);
         if (sc_dim_is(size, -1))
             open = rank;
         else
@@ -86,26 +86,26 @@ static sc_dim broadcast_size(sc_dim a, sc_dim b) { return sc_dim_is(a, 1) ? b : 
 sc_x sc_expand_broadcast_tensors(sc_trace *t, const sc_x *a) {
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = 0;
-    for (uint32_t i = 0; i < a[0].count; i++)
-        rank = x_rank(a[0].items[i]) > rank ? x_rank(a[0].items[i]) : rank;
+    for (uint32_t i = 0; i < a[0]->count; i++)
+        rank = x_rank(a[0]->items[i]) > rank ? x_rank(a[0]->items[i]) : rank;
     for (uint32_t d = 0; d < rank; d++) {
         sizes[d] = sc_dim_int(1);
-        for (uint32_t i = 0; i < a[0].count; i++) {
-            uint32_t missing = rank - x_rank(a[0].items[i]);
+        for (uint32_t i = 0; i < a[0]->count; i++) {
+            uint32_t missing = rank - x_rank(a[0]->items[i]);
             if (d >= missing)
-                sizes[d] = broadcast_size(sizes[d], x_size(a[0].items[i], d - missing));
+                sizes[d] = broadcast_size(sizes[d], x_size(a[0]->items[i], d - missing));
         }
     }
     sc_x outs[64];
-    if (a[0].count > SC_COUNT_OF(outs))
+    if (a[0]->count > SC_COUNT_OF(outs))
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "more than 64 tensors to broadcast");
-    for (uint32_t i = 0; i < a[0].count; i++) {
-        sc_x x = a[0].items[i];
+    for (uint32_t i = 0; i < a[0]->count; i++) {
+        sc_x x = a[0]->items[i];
         bool same = x_rank(x) == rank;
         for (uint32_t d = 0; d < rank && same; d++) same = sc_dim_equal(x_size(x, d), sizes[d]);
         outs[i] = same ? x : f_expand(t, x, sizes, rank);
     }
-    return x_list(t, outs, a[0].count);
+    return x_list(t, outs, a[0]->count);
 }
 
 // --- Permutations -------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ static sc_x movedim(sc_trace *t, sc_x x, const int64_t *from, const int64_t *to,
     uint32_t rank = x_rank(x), next = 0;
     for (uint32_t i = 0; i < SC_RANK_MAX; i++) source[i] = -1;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t dim = x_wrap(t, x_int(from[i]), rank);
-        source[x_wrap(t, x_int(to[i]), rank)] = dim;
+        uint32_t dim = x_wrap(t, X_INT(from[i]), rank);
+        source[x_wrap(t, X_INT(to[i]), rank)] = dim;
         moved[dim] = true;
     }
     for (uint32_t i = 0; i < rank; i++) {
@@ -176,8 +176,8 @@ static sc_x split_sizes(sc_trace *t, sc_x x, sc_x dim, int64_t size) {
     count = count ? count : 1;
     sc_x *sizes = sc_new_array(t->arena, sc_x, (size_t)count);
     for (int64_t i = 0; i < count; i++)
-        sizes[i] = x_int(i + 1 < count ? size : total - size * (count - 1));
-    sc_x list = {.kind = SC_X_LIST, .count = (uint32_t)count, .items = sizes};
+        sizes[i] = X_INT(i + 1 < count ? size : total - size * (count - 1));
+    sc_x list = x_list_of(t, sizes, (uint32_t)count);
     return T(split_with_sizes, x, list, dim);
 }
 
@@ -191,13 +191,12 @@ sc_x sc_expand_chunk(sc_trace *t, const sc_x *a) {
     if (chunks <= 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "chunk into no pieces");
     int64_t size = (total + chunks - 1) / chunks;
     if (size == 0) {
-        sc_x *sizes = sc_new_array(t->arena, sc_x, (size_t)sc_min_i64(chunks, 65536));
-        for (int64_t i = 0; i < sc_min_i64(chunks, 65536); i++) sizes[i] = x_int(0);
-        sc_x list = {
-            .kind = SC_X_LIST, .count = (uint32_t)sc_min_i64(chunks, 65536), .items = sizes};
-        return T(split_with_sizes, a[0], list, a[2]);
+        uint32_t count = (uint32_t)sc_min_i64(chunks, 65536);
+        sc_x *sizes = sc_new_array(t->arena, sc_x, count), zero = X_INT(0);
+        for (uint32_t i = 0; i < count; i++) sizes[i] = zero;
+        return T(split_with_sizes, a[0], x_list_of(t, sizes, count), a[2]);
     }
-    return T(split_Tensor, a[0], x_int(size), a[2]);
+    return T(split_Tensor, a[0], X_INT(size), a[2]);
 }
 
 static sc_x slices_at(sc_trace *t, sc_x x, uint32_t dim, const int64_t *starts, uint32_t count,
@@ -205,8 +204,8 @@ static sc_x slices_at(sc_trace *t, sc_x x, uint32_t dim, const int64_t *starts, 
     sc_x *outs = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++)
         outs[i] =
-            f_slice(t, x, dim, x_int(starts[i]), i + 1 < count ? x_int(starts[i + 1]) : last_end);
-    return (sc_x){.kind = SC_X_LIST, .count = count, .items = outs};
+            f_slice(t, x, dim, X_INT(starts[i]), i + 1 < count ? X_INT(starts[i + 1]) : last_end);
+    return x_list_of(t, outs, count);
 }
 
 static sc_x sections(sc_trace *t, sc_x x, int64_t count, sc_x wanted_dim) {
@@ -218,7 +217,7 @@ static sc_x sections(sc_trace *t, sc_x x, int64_t count, sc_x wanted_dim) {
     int64_t *starts = sc_new_array(t->arena, int64_t, (size_t)count + 1);
     for (int64_t i = 0; i < count; i++)
         starts[i + 1] = starts[i] + total / count + (i < total % count);
-    return slices_at(t, x, dim, starts, (uint32_t)count, x_int(total));
+    return slices_at(t, x, dim, starts, (uint32_t)count, X_INT(total));
 }
 
 sc_x sc_expand_tensor_split_sections(sc_trace *t, const sc_x *a) {
@@ -226,15 +225,15 @@ sc_x sc_expand_tensor_split_sections(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_tensor_split_indices(sc_trace *t, const sc_x *a) {
-    uint32_t dim = x_wrap(t, a[2], x_rank(a[0])), count = a[1].kind == SC_X_LIST ? a[1].count : 0;
+    uint32_t dim = x_wrap(t, a[2], x_rank(a[0])), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     int64_t *starts = sc_new_array(t->arena, int64_t, count + 2);
     x_int_list(t, a[1], starts + 1, count + 1);
-    return slices_at(t, a[0], dim, starts, count + 1, x_dim(x_size(a[0], dim)));
+    return slices_at(t, a[0], dim, starts, count + 1, X_DIM(x_size(a[0], dim)));
 }
 
 sc_x sc_expand_hsplit(sc_trace *t, const sc_x *a) {
-    sc_x dim = x_int(x_rank(a[0]) == 1 ? 0 : 1);
-    if (a[1].kind == SC_X_LIST) return T(tensor_split_indices, a[0], a[1], dim);
+    sc_x dim = X_INT(x_rank(a[0]) == 1 ? 0 : 1);
+    if (a[1]->kind == SC_X_LIST) return T(tensor_split_indices, a[0], a[1], dim);
     return T(tensor_split_sections, a[0], a[1], dim);
 }
 
@@ -243,18 +242,18 @@ sc_x sc_expand_unbind(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_wrap(t, a[1], x_rank(a[0]));
     int64_t count = x_static_size(t, a[0], dim);
     if (t->status != SC_OK || count == 0) return x_list(t, NULL, 0);
-    sc_x parts = sections(t, a[0], count, x_int(dim));
+    sc_x parts = sections(t, a[0], count, X_INT(dim));
     sc_x *outs = sc_new_array(t->arena, sc_x, (size_t)count);
     for (int64_t i = 0; i < count; i++) outs[i] = f_squeeze(t, x_at(t, parts, (uint32_t)i), dim);
-    return (sc_x){.kind = SC_X_LIST, .count = (uint32_t)count, .items = outs};
+    return x_list_of(t, outs, (uint32_t)count);
 }
 
 sc_x sc_expand_narrow(sc_trace *t, const sc_x *a) {
     uint32_t dim = x_wrap(t, a[1], x_rank(a[0]));
-    sc_dim start = a[2].dim, length = a[3].dim;
-    if (a[2].kind != SC_X_INT || a[3].kind != SC_X_INT)
+    sc_dim start = a[2]->dim, length = a[3]->dim;
+    if (a[2]->kind != SC_X_INT || a[3]->kind != SC_X_INT)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Slice with a plain integer.",
                              "narrow needs integers");
     if (!start.expr && start.value < 0) start = sc_trace_add(t, start, x_size(a[0], dim));
-    return T(slice_Tensor, a[0], a[1], x_dim(start), x_dim(sc_trace_add(t, start, length)));
+    return T(slice_Tensor, a[0], a[1], X_DIM(start), X_DIM(sc_trace_add(t, start, length)));
 }

@@ -40,6 +40,17 @@ static void skip_space(text_eval *e) {
     while (*e->at == ' ' || *e->at == '\n') e->at++;
 }
 
+// While only checking there is no trace, and nobody looks at values.
+static sc_x made(text_eval *e, sc_x_data data) { return e->t ? x_new(e->t, data) : X_NONE; }
+
+static sc_x made_float(text_eval *e, double f) {
+    return made(e, (sc_x_data){.kind = SC_X_FLOAT, .f = f});
+}
+
+static sc_x made_code(text_eval *e, sc_x_kind kind, int code) {
+    return made(e, (sc_x_data){.kind = (uint8_t)kind, .code = (uint8_t)code});
+}
+
 static bool take(text_eval *e, char c) {
     skip_space(e);
     if (*e->at != c) return false;
@@ -83,7 +94,7 @@ static void bind(text_eval *e, sc_str name, sc_x value) {
 static sc_dtype promote_params(text_eval *e, bool to_real) {
     sc_promotion p = {0};
     for (uint32_t i = 0; i < e->param_count; i++)
-        if (e->values[i].kind == SC_X_TENSOR)
+        if (e->values[i]->kind == SC_X_TENSOR)
             sc_promotion_add_tensor(&p, x_dtype_of(e->values[i]), x_rank(e->values[i]) > 0);
     sc_dtype dtype = sc_promotion_result(&p);
     if (to_real && dtype != SC_DTYPE_NONE && sc_dtype_is_integral(dtype, true))
@@ -99,7 +110,7 @@ static sc_x eval_cast(text_eval *e, bool to_real) {
     if (dtype == SC_DTYPE_NONE)
         return sc_trace_fail(e->t, SC_ERR_DTYPE, NULL, "the inputs' dtypes do not promote");
     for (uint32_t i = 0; i < e->param_count; i++)
-        if (e->values[i].kind == SC_X_TENSOR)
+        if (e->values[i]->kind == SC_X_TENSOR)
             e->values[i] = f_to(e->t, e->values[i], f_opmath(dtype));
     sc_x result = eval_block(e);
     memcpy(e->values, saved, e->param_count * sizeof *saved);
@@ -141,7 +152,7 @@ static int32_t param_of(const sc_op *op, sc_str name) {
 
 static sc_x eval_call(text_eval *e, sc_str name) {
     const sc_op *op = find_op(e, name);
-    sc_x args[ITEMS_MAX] = {{.kind = SC_X_END}};  // END: not given, takes its default
+    sc_x args[ITEMS_MAX] = {NULL};  // not given: takes its default
     uint32_t count = 0;
     while (!e->mistake && !take(e, ')')) {
         uint32_t index = count;
@@ -171,7 +182,7 @@ static sc_x eval_special(text_eval *e, sc_str name, bool *known) {
     else if (sc_str_is(name, "scalar"))
         result = eval_scalar(e);
     else if (sc_str_is(name, "dtype"))
-        result = x_dtype(x_dtype_of(eval_expr(e)));
+        result = made_code(e, SC_X_DTYPE, x_dtype_of(eval_expr(e)));
     else
         *known = false;
     if (*known && !take(e, ')')) return wrong(e, "an argument list does not end");
@@ -200,27 +211,31 @@ static sc_x eval_number(text_eval *e) {
     sc_str text = {start, (size_t)(e->at - start)};
     int64_t i;
     double f;
-    if (sc_parse_i64(text, &i)) return x_int(i);
-    if (sc_parse_f64(text, &f)) return x_float(f);
+    if (sc_parse_i64(text, &i)) return made(e, (sc_x_data){.kind = SC_X_INT, .dim = sc_dim_int(i)});
+    if (sc_parse_f64(text, &f)) return made_float(e, f);
     return wrong(e, "a number is malformed");
 }
 
 static sc_x eval_constant(text_eval *e, sc_str name) {
     if (sc_str_is(name, "None")) return X_NONE;
-    if (sc_str_is(name, "True") || sc_str_is(name, "False")) return x_bool(name.data[0] == 'T');
-    if (sc_str_is(name, "inf")) return x_float(INFINITY);
-    if (sc_str_is(name, "nan")) return x_float(NAN);
-    if (sc_str_is(name, "contiguous_format")) return x_format(SC_MEMORY_FORMAT_CONTIGUOUS);
-    if (sc_str_is(name, "preserve_format")) return x_format(SC_MEMORY_FORMAT_PRESERVE);
+    if (sc_str_is(name, "True") || sc_str_is(name, "False")) return X_BOOL(name.data[0] == 'T');
+    if (sc_str_is(name, "inf")) return made_float(e, INFINITY);
+    if (sc_str_is(name, "nan")) return made_float(e, NAN);
+    if (sc_str_is(name, "contiguous_format"))
+        return made_code(e, SC_X_FORMAT, SC_MEMORY_FORMAT_CONTIGUOUS);
+    if (sc_str_is(name, "preserve_format"))
+        return made_code(e, SC_X_FORMAT, SC_MEMORY_FORMAT_PRESERVE);
     sc_dtype dtype = sc_dtype_from_short(name);
-    return dtype != SC_DTYPE_NONE ? x_dtype(dtype) : wrong(e, "a name is not known");
+    return dtype != SC_DTYPE_NONE ? made_code(e, SC_X_DTYPE, dtype)
+                                  : wrong(e, "a name is not known");
 }
 
 static sc_x eval_text(text_eval *e) {
     const char *start = ++e->at;
     while (*e->at && *e->at != '\'') e->at++;
     sc_str text = {start, (size_t)(e->at - start)};
-    return take(e, '\'') ? (sc_x){.kind = SC_X_STR, .str = text} : wrong(e, "a text does not end");
+    if (!take(e, '\'')) return wrong(e, "a text does not end");
+    return made(e, (sc_x_data){.kind = SC_X_STR, .str = text});
 }
 
 static sc_x eval_word(text_eval *e) {
@@ -253,7 +268,7 @@ static sc_x eval_expr(text_eval *e) {
     if (c == '\'') return eval_text(e);
     if (c == '-' && e->at[1] == 'i') {
         e->at += 4;
-        return x_float(-INFINITY);
+        return made_float(e, -INFINITY);
     }
     if (c == '-' || (c >= '0' && c <= '9')) return eval_number(e);
     return eval_word(e);

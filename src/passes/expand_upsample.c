@@ -16,7 +16,7 @@ static int64_t scaled(sc_trace *t, int64_t size, double factor) {
 static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t dims, int64_t *out) {
     for (uint32_t i = 0; i < dims; i++) {
         int64_t in = x_static_size(t, x, (int64_t)i + 2);
-        if (sizes.kind == SC_X_LIST)
+        if (sizes->kind == SC_X_LIST)
             out[i] = x_small(t, x_at(t, sizes, i), 0);
         else
             out[i] = scaled(t, in, x_real(x_at(t, factors, i), 1));
@@ -27,11 +27,11 @@ static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t di
 }
 
 static double factor_at(sc_x factors, uint32_t i) {
-    return factors.kind == SC_X_LIST && i < factors.count ? x_real(factors.items[i], 0) : 0;
+    return factors->kind == SC_X_LIST && i < factors->count ? x_real(factors->items[i], 0) : 0;
 }
 
 static sc_x with_format_of(sc_trace *t, sc_x x, sc_x like) {
-    return T(contiguous, x, x_format(sc_spec_suggested_format(t->exprs, x_spec(like))));
+    return T(contiguous, x, X_FORMAT(sc_spec_suggested_format(t->exprs, x_spec(like))));
 }
 
 // --- Nearest ------------------------------------------------------------------------------------
@@ -45,8 +45,8 @@ static sc_x nearest(sc_trace *t, const sc_x *a, double offset) {
     for (uint32_t d = 0; d < dims; d++) {
         double in = (double)x_static_size(t, x, (int64_t)d + 2), factor = factor_at(a[2], d);
         double scale = factor > 0 ? in / (in * factor) : in / (double)sizes[d];
-        sc_x at = f_arange(t, x_int(0), x_int(sizes[d]), SC_DTYPE_F32);
-        at = T(mul_Tensor, T(add_Tensor, at, x_float(offset)), x_float(scale));
+        sc_x at = f_arange(t, X_INT(0), X_INT(sizes[d]), SC_DTYPE_F32);
+        at = T(mul_Tensor, T(add_Tensor, at, X_FLOAT(offset)), X_FLOAT(scale));
         at = f_to(t, at, SC_DTYPE_I64);
         for (uint32_t i = d + 1; i < dims; i++) at = f_unsqueeze(t, at, -1);
         items[d + 2] = at;
@@ -67,9 +67,9 @@ static double source_scale(int64_t in, int64_t out, bool corners, double factor)
 }
 
 static sc_x source_index(sc_trace *t, sc_x at, double scale, bool corners) {
-    if (corners) return T(mul_Tensor, at, x_float(scale));
-    at = T(mul_Tensor, T(add_Tensor, at, x_float(0.5)), x_float(scale));
-    return T(sub_Tensor, at, x_float(0.5));
+    if (corners) return T(mul_Tensor, at, X_FLOAT(scale));
+    at = T(mul_Tensor, T(add_Tensor, at, X_FLOAT(0.5)), X_FLOAT(scale));
+    return T(sub_Tensor, at, X_FLOAT(0.5));
 }
 
 typedef struct axis {
@@ -79,13 +79,13 @@ typedef struct axis {
 static axis linear_axis(sc_trace *t, sc_x x, uint32_t d, uint32_t dims, int64_t out, bool corners,
                         double factor) {
     int64_t in = x_static_size(t, x, (int64_t)d + 2), shape[3] = {out, 1, 1};
-    sc_x at = f_to(t, f_arange(t, x_int(0), x_int(out), SC_DTYPE_NONE), x_dtype_of(x));
+    sc_x at = f_to(t, f_arange(t, X_INT(0), X_INT(out), SC_DTYPE_NONE), x_dtype_of(x));
     at = source_index(t, at, source_scale(in, out, corners, factor), corners);
-    at = T(clamp, at, x_float(0.0));
+    at = T(clamp, at, X_FLOAT(0.0));
     axis result;
     result.exact = T(view, at, x_ints(t, shape, dims - d));
     result.low = f_to(t, result.exact, SC_DTYPE_I64);
-    result.high = T(clamp, T(add_Tensor, result.low, x_int(1)), X_NONE, x_int(in - 1));
+    result.high = T(clamp, T(add_Tensor, result.low, X_INT(1)), X_NONE, X_INT(in - 1));
     return result;
 }
 
@@ -102,7 +102,7 @@ static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const int64_t *sizes, boo
         corner[i] = T(index_Tensor, x, x_list(t, items, dims + 2));
     }
     for (uint32_t d = dims; d-- > 0;) {
-        sc_x part = T(clamp, T(sub_Tensor, axes[d].exact, axes[d].low), x_float(0.0), x_float(1.0));
+        sc_x part = T(clamp, T(sub_Tensor, axes[d].exact, axes[d].low), X_FLOAT(0.0), X_FLOAT(1.0));
         part = f_to(t, part, x_dtype_of(x));
         count /= 2;
         for (uint32_t i = 0; i < count; i++) {
@@ -127,29 +127,29 @@ sc_x sc_expand_upsample_linear(sc_trace *t, const sc_x *a) {
 #define CUBIC_A (-0.75)
 
 static sc_x times_plus(sc_trace *t, sc_x x, double factor, double minus) {
-    return T(sub_Tensor, T(mul_Tensor, x, x_float(factor)), x_float(minus));
+    return T(sub_Tensor, T(mul_Tensor, x, X_FLOAT(factor)), X_FLOAT(minus));
 }
 
 static sc_x far_weights(sc_trace *t, sc_x x) {
     sc_x out = T(mul_Tensor, times_plus(t, x, CUBIC_A, 5 * CUBIC_A), x);
-    out = T(mul_Tensor, T(add_Tensor, out, x_float(8 * CUBIC_A)), x);
-    return T(sub_Tensor, out, x_float(4 * CUBIC_A));
+    out = T(mul_Tensor, T(add_Tensor, out, X_FLOAT(8 * CUBIC_A)), x);
+    return T(sub_Tensor, out, X_FLOAT(4 * CUBIC_A));
 }
 
 static sc_x near_weights(sc_trace *t, sc_x x) {
     sc_x out = T(mul_Tensor, times_plus(t, x, CUBIC_A + 2, CUBIC_A + 3), x);
-    return T(add_Tensor, T(mul_Tensor, out, x), x_int(1));
+    return T(add_Tensor, T(mul_Tensor, out, x), X_INT(1));
 }
 
 // Weights of the four neighbours, the two near and the two far ones computed together.
 static void cubic_weights(sc_trace *t, sc_x part, sc_x *weights) {
-    sc_x rest = T(sub_Tensor, x_float(1.0), part);
-    sc_x near = T(stack, X_LIST(part, rest), x_int(0));
-    sc_x plus = T(add_Tensor, part, x_float(1.0));
-    sc_x far = T(stack, X_LIST(plus, T(sub_Tensor, x_float(2.0), part)), x_int(0));
+    sc_x rest = T(sub_Tensor, X_FLOAT(1.0), part);
+    sc_x near = T(stack, X_LIST(part, rest), X_INT(0));
+    sc_x plus = T(add_Tensor, part, X_FLOAT(1.0));
+    sc_x far = T(stack, X_LIST(plus, T(sub_Tensor, X_FLOAT(2.0), part)), X_INT(0));
     sc_x outer = far_weights(t, far), inner = near_weights(t, near);
-    sc_x outer_pair = T(unbind_int, outer, x_int(0));
-    sc_x inner_pair = T(unbind_int, inner, x_int(0));
+    sc_x outer_pair = T(unbind_int, outer, X_INT(0));
+    sc_x inner_pair = T(unbind_int, inner, X_INT(0));
     weights[0] = x_at(t, outer_pair, 0);
     weights[1] = x_at(t, inner_pair, 0);
     weights[2] = x_at(t, inner_pair, 1);
@@ -157,18 +157,18 @@ static void cubic_weights(sc_trace *t, sc_x part, sc_x *weights) {
 }
 
 static void neighbours(sc_trace *t, sc_x at, sc_x *out) {
-    out[0] = T(sub_Tensor, at, x_int(1));
+    out[0] = T(sub_Tensor, at, X_INT(1));
     out[1] = at;
-    out[2] = T(add_Tensor, at, x_int(1));
-    out[3] = T(add_Tensor, at, x_int(2));
+    out[2] = T(add_Tensor, at, X_INT(1));
+    out[3] = T(add_Tensor, at, X_INT(2));
 }
 
 static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, const sc_x *weights) {
     int64_t h = x_static_size(t, x, 2), w = x_static_size(t, x, 3);
     sc_x taken[4], sum = X_NONE;
     for (uint32_t i = 0; i < 4; i++) {
-        sc_x y = T(clamp, row, x_int(0), x_int(h - 1));
-        sc_x column = T(clamp, columns[i], x_int(0), x_int(w - 1));
+        sc_x y = T(clamp, row, X_INT(0), X_INT(h - 1));
+        sc_x column = T(clamp, columns[i], X_INT(0), X_INT(w - 1));
         taken[i] = T(index_Tensor, x, X_LIST(X_NONE, X_NONE, y, column));
     }
     for (uint32_t i = 0; i < 4; i++) {
@@ -181,13 +181,13 @@ static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, con
 static sc_x cubic(sc_trace *t, sc_x x, const int64_t *sizes, bool corners, sc_x factors) {
     double sy = source_scale(x_static_size(t, x, 2), sizes[0], corners, factor_at(factors, 0));
     double sx = source_scale(x_static_size(t, x, 3), sizes[1], corners, factor_at(factors, 1));
-    sc_x i = f_to(t, f_arange(t, x_int(0), x_int(sizes[0]), SC_DTYPE_NONE), x_dtype_of(x));
-    sc_x j = f_to(t, f_arange(t, x_int(0), x_int(sizes[1]), SC_DTYPE_NONE), x_dtype_of(x));
+    sc_x i = f_to(t, f_arange(t, X_INT(0), X_INT(sizes[0]), SC_DTYPE_NONE), x_dtype_of(x));
+    sc_x j = f_to(t, f_arange(t, X_INT(0), X_INT(sizes[1]), SC_DTYPE_NONE), x_dtype_of(x));
     sc_x x_exact = source_index(t, j, sx, corners);
     sc_x y_exact = f_unsqueeze(t, source_index(t, i, sy, corners), -1);
     sc_x x_floor = T(floor, x_exact), y_floor = T(floor, y_exact);
-    sc_x y_part = T(clamp, T(sub_Tensor, y_exact, y_floor), x_float(0.0), x_float(1.0));
-    sc_x x_part = T(clamp, T(sub_Tensor, x_exact, x_floor), x_float(0.0), x_float(1.0));
+    sc_x y_part = T(clamp, T(sub_Tensor, y_exact, y_floor), X_FLOAT(0.0), X_FLOAT(1.0));
+    sc_x x_part = T(clamp, T(sub_Tensor, x_exact, x_floor), X_FLOAT(0.0), X_FLOAT(1.0));
     sc_x x_at_ = f_to(t, x_floor, SC_DTYPE_I64);
     sc_x y_at_ = f_to(t, y_floor, SC_DTYPE_I64);
     sc_x rows[4], columns[4], wx[4], wy[4], lines[4], sum = X_NONE;
@@ -218,13 +218,13 @@ sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
 
 static sc_x resized_size(sc_trace *t, const sc_x *a) {
     int64_t sizes[2] = {0, 0};
-    if (a[1].kind == SC_X_LIST) return a[1];
+    if (a[1]->kind == SC_X_LIST) return a[1];
     out_sizes(t, a[0], a[1], a[3], 2, sizes);
     return x_ints(t, sizes, 2);
 }
 
 static sc_x scale_at(sc_x factors, uint32_t i) {
-    return factors.kind == SC_X_LIST && i < factors.count ? factors.items[i] : X_NONE;
+    return factors->kind == SC_X_LIST && i < factors->count ? factors->items[i] : X_NONE;
 }
 
 sc_x sc_expand_upsample_bilinear_aa(sc_trace *t, const sc_x *a) {

@@ -3,28 +3,28 @@
 #include "passes/trace.h"
 
 sc_x f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype) {
-    if (dtype == SC_DTYPE_BOOL && value.kind != SC_X_BOOL && x_is_number(value))
-        value = x_bool(x_real(value, 0) != 0);
-    return T(full, sizes, value, x_dtype(dtype), X_STRIDED, X_CPU, X_FALSE);
+    if (dtype == SC_DTYPE_BOOL && value->kind != SC_X_BOOL && x_is_number(value))
+        value = X_BOOL(x_real(value, 0) != 0);
+    return T(full, sizes, value, X_DTYPE(dtype), X_STRIDED, X_CPU, X_FALSE);
 }
 
-sc_x f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype) { return f_full(t, sizes, x_int(0), dtype); }
+sc_x f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype) { return f_full(t, sizes, X_INT(0), dtype); }
 
 sc_x f_scalar(sc_trace *t, sc_x value, sc_dtype dtype) {
-    return T(scalar_tensor, value, x_dtype(dtype), X_STRIDED, X_CPU);
+    return T(scalar_tensor, value, X_DTYPE(dtype), X_STRIDED, X_CPU);
 }
 
 sc_x f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype) {
-    sc_x given = dtype == SC_DTYPE_NONE ? X_NONE : x_dtype(dtype);
-    return T(arange_start_step, start, end, x_int(1), given, X_STRIDED, X_CPU, X_FALSE);
+    sc_x given = dtype == SC_DTYPE_NONE ? X_NONE : X_DTYPE(dtype);
+    return T(arange_start_step, start, end, X_INT(1), given, X_STRIDED, X_CPU, X_FALSE);
 }
 
 sc_x f_to(sc_trace *t, sc_x x, sc_dtype dtype) {
     if (x_dtype_of(x) == dtype) return x;
-    return T(_to_copy, x, x_dtype(dtype));
+    return T(_to_copy, x, X_DTYPE(dtype));
 }
 
-sc_x f_clone(sc_trace *t, sc_x x) { return T(clone, x, x_format(SC_MEMORY_FORMAT_CONTIGUOUS)); }
+sc_x f_clone(sc_trace *t, sc_x x) { return T(clone, x, X_FORMAT(SC_MEMORY_FORMAT_CONTIGUOUS)); }
 
 sc_x f_contiguous(sc_trace *t, sc_x x) { return x_is_contiguous(t, x) ? x : f_clone(t, x); }
 
@@ -37,30 +37,30 @@ sc_x f_permute(sc_trace *t, sc_x x, const int64_t *dims) {
 }
 
 sc_x f_transpose(sc_trace *t, sc_x x, int64_t dim0, int64_t dim1) {
-    return T(transpose_int, x, x_int(dim0), x_int(dim1));
+    return T(transpose_int, x, X_INT(dim0), X_INT(dim1));
 }
 
-sc_x f_unsqueeze(sc_trace *t, sc_x x, int64_t dim) { return T(unsqueeze, x, x_int(dim)); }
-sc_x f_squeeze(sc_trace *t, sc_x x, int64_t dim) { return T(squeeze_dim, x, x_int(dim)); }
+sc_x f_unsqueeze(sc_trace *t, sc_x x, int64_t dim) { return T(unsqueeze, x, X_INT(dim)); }
+sc_x f_squeeze(sc_trace *t, sc_x x, int64_t dim) { return T(squeeze_dim, x, X_INT(dim)); }
 
 sc_x f_expand(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
     return T(expand, x, x_dims(t, sizes, rank));
 }
 
 sc_x f_slice(sc_trace *t, sc_x x, int64_t dim, sc_x start, sc_x end) {
-    return T(slice_Tensor, x, x_int(dim), start, end);
+    return T(slice_Tensor, x, X_INT(dim), start, end);
 }
 
 sc_x f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index) {
-    return T(select_int, x, x_int(dim), x_int(index));
+    return T(select_int, x, X_INT(dim), X_INT(index));
 }
 
 sc_x f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim) {
-    return T(cat, x_list(t, items, count), x_int(dim));
+    return T(cat, x_list(t, items, count), X_INT(dim));
 }
 
 sc_x f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim) {
-    return T(sum_dim_IntList, x, dims, x_bool(keepdim));
+    return T(sum_dim_IntList, x, dims, X_BOOL(keepdim));
 }
 
 sc_x f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction) {
@@ -114,16 +114,16 @@ bool f_view_is_legal(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
 }
 
 bool f_infer_size(sc_trace *t, sc_x x, sc_x list, sc_dim *out, uint32_t *rank) {
-    if (list.kind != SC_X_LIST || list.count > SC_RANK_MAX) {
+    if (list->kind != SC_X_LIST || list->count > SC_RANK_MAX) {
         sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a shape of at most %d sizes is needed",
                       SC_RANK_MAX);
         return false;
     }
     int64_t open = -1;
-    *rank = list.count;
+    *rank = list->count;
     sc_dim known = sc_dim_int(1);
-    for (uint32_t i = 0; i < list.count; i++) {
-        out[i] = list.items[i].kind == SC_X_INT ? list.items[i].dim : sc_dim_int(0);
+    for (uint32_t i = 0; i < list->count; i++) {
+        out[i] = list->items[i]->kind == SC_X_INT ? list->items[i]->dim : sc_dim_int(0);
         if (sc_dim_is(out[i], -1))
             open = i;
         else

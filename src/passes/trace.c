@@ -8,7 +8,7 @@
 // Expansions call each other a handful of levels deep; more is a cycle in the table.
 #define DEPTH_MAX 64
 
-static sc_x poison(sc_trace *t) { return (sc_x){.kind = SC_X_TENSOR, .tensor = &t->poison}; }
+static sc_x poison(const sc_trace *t) { return &t->poisoned; }
 
 sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...) {
     if (t->status == SC_OK) {
@@ -45,7 +45,8 @@ void sc_trace_note_sizes(sc_trace *t, sc_value *value) {
 
 static sc_x record_size(sc_trace *t, sc_value *value, int64_t dim) {
     sc_traced plain = {.value = value};
-    sc_x args[2] = {{.kind = SC_X_TENSOR, .tensor = &plain}, x_int(dim)};
+    sc_x_data tensor = {.kind = SC_X_TENSOR, .tensor = &plain};
+    sc_x args[2] = {&tensor, X_INT(dim)};
     return sc_trace_record(t, sc_op_get(SC_OP_sym_size_int), args, 2);
 }
 
@@ -72,7 +73,7 @@ static sc_value *materialise(sc_trace *t, sc_dim dim) {
 static sc_dim compute(sc_trace *t, sc_op_id id, sc_dim a, sc_dim b, sc_dim result) {
     if (t->status != SC_OK || !result.expr || sc_imap_find(&t->symbols, SC_PTR_KEY(result.expr)))
         return result;
-    sc_x args[2] = {x_dim(a), x_dim(b)};
+    sc_x args[2] = {X_DIM(a), X_DIM(b)};
     sc_trace_record(t, sc_op_get(id), args, 2);
     return result;
 }
@@ -110,6 +111,7 @@ void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
                     .autocast = {.dtype = SC_DTYPE_NONE}};
     t->poison.value = sc_new(arena, sc_value);
     t->poison.value->spec = none;
+    t->poisoned = (sc_x_data){.kind = SC_X_TENSOR, .tensor = &t->poison};
     for (uint32_t i = 0; i < graph->inputs.count; i++) {
         sc_value *input = graph->inputs.data[i];
         if (input->type == SC_VALUE_INT && input->has_dim)
@@ -131,29 +133,28 @@ void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
 // --- Recording ----------------------------------------------------------------------------------
 
 static sc_arg to_arg(sc_trace *t, sc_arena *arena, sc_x x) {
-    switch ((sc_x_kind)x.kind) {
-    case SC_X_TENSOR: return sc_arg_value(x.tensor->value);
+    switch ((sc_x_kind)x->kind) {
+    case SC_X_TENSOR: return sc_arg_value(x->tensor->value);
     case SC_X_INT: {
-        if (!x.dim.expr) return sc_arg_int(x.dim.value);
-        sc_value *value = materialise(t, x.dim);
+        if (!x->dim.expr) return sc_arg_int(x->dim.value);
+        sc_value *value = materialise(t, x->dim);
         return value ? sc_arg_value(value) : sc_arg_none();
     }
-    case SC_X_FLOAT: return sc_arg_float(x.f);
-    case SC_X_BOOL: return sc_arg_bool(x.b);
-    case SC_X_STR: return sc_arg_str(x.str);
-    case SC_X_DEVICE: return (sc_arg){.kind = SC_ARG_DEVICE, .str = x.str};
-    case SC_X_DTYPE: return sc_arg_dtype((sc_dtype)x.code);
-    case SC_X_LAYOUT: return (sc_arg){.kind = SC_ARG_LAYOUT, .code = x.code};
-    case SC_X_FORMAT: return sc_arg_format((sc_memory_format)x.code);
-    case SC_X_VALUE: return sc_arg_value(x.value);
-    case SC_X_GRAPH: return sc_arg_graph(x.graph);
+    case SC_X_FLOAT: return sc_arg_float(x->f);
+    case SC_X_BOOL: return sc_arg_bool(x->b);
+    case SC_X_STR: return sc_arg_str(x->str);
+    case SC_X_DEVICE: return (sc_arg){.kind = SC_ARG_DEVICE, .str = x->str};
+    case SC_X_DTYPE: return sc_arg_dtype((sc_dtype)x->code);
+    case SC_X_LAYOUT: return (sc_arg){.kind = SC_ARG_LAYOUT, .code = x->code};
+    case SC_X_FORMAT: return sc_arg_format((sc_memory_format)x->code);
+    case SC_X_VALUE: return sc_arg_value(x->value);
+    case SC_X_GRAPH: return sc_arg_graph(x->graph);
     case SC_X_LIST: {
-        sc_arg *items = x.count ? sc_new_array(arena, sc_arg, x.count) : NULL;
-        for (uint32_t i = 0; i < x.count; i++) items[i] = to_arg(t, arena, x.items[i]);
-        return sc_arg_list(items, x.count);
+        sc_arg *items = x->count ? sc_new_array(arena, sc_arg, x->count) : NULL;
+        for (uint32_t i = 0; i < x->count; i++) items[i] = to_arg(t, arena, x->items[i]);
+        return sc_arg_list(items, x->count);
     }
-    case SC_X_NONE:
-    case SC_X_END: break;
+    case SC_X_NONE: break;
     }
     return sc_arg_none();
 }
@@ -167,9 +168,9 @@ sc_x sc_trace_number(sc_trace *t, sc_value *value) {
             value->dim = sc_exprs_fresh(t->exprs, (sc_range){SC_DIM_NEG_INF, SC_DIM_INF});
         value->has_dim = true;
         sc_trace_note_symbol(t, value->dim, value);
-        return x_dim(value->dim);
+        return X_DIM(value->dim);
     }
-    return (sc_x){.kind = SC_X_VALUE, .value = value};
+    return x_new(t, (sc_x_data){.kind = SC_X_VALUE, .value = value});
 }
 
 static sc_x plain_result(sc_trace *t, sc_value *value) {
@@ -177,7 +178,7 @@ static sc_x plain_result(sc_trace *t, sc_value *value) {
     sc_trace_note_sizes(t, value);
     sc_traced *tensor = sc_new(t->arena, sc_traced);
     tensor->value = value;
-    return (sc_x){.kind = SC_X_TENSOR, .tensor = tensor};
+    return x_new(t, (sc_x_data){.kind = SC_X_TENSOR, .tensor = tensor});
 }
 
 static bool is_unbacked(sc_dim dim) {
@@ -239,7 +240,7 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
     if (node->out_count == 1 && !is_list) return plain_result(t, node->outs[0]);
     sc_x *outs = sc_new_array(t->arena, sc_x, node->out_count ? node->out_count : 1);
     for (uint32_t i = 0; i < node->out_count; i++) outs[i] = plain_result(t, node->outs[i]);
-    return (sc_x){.kind = SC_X_LIST, .count = node->out_count, .items = outs};
+    return x_list_of(t, outs, node->out_count);
 }
 
 sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
@@ -255,12 +256,12 @@ sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t co
 static sc_x default_value(sc_trace *t, const sc_param *param) {
     switch (param->default_kind) {
     case SC_DEFAULT_INT:
-        return param->type == SC_PARAM_DTYPE ? x_dtype((sc_dtype)param->default_int)
-                                             : x_int(param->default_int);
-    case SC_DEFAULT_FLOAT: return x_float(param->default_float);
-    case SC_DEFAULT_BOOL: return x_bool(param->default_int != 0);
-    case SC_DEFAULT_STR: return (sc_x){.kind = SC_X_STR, .str = param->default_str};
-    case SC_DEFAULT_MEMORY_FORMAT: return x_format((sc_memory_format)param->default_int);
+        return param->type == SC_PARAM_DTYPE ? X_DTYPE((sc_dtype)param->default_int)
+                                             : X_INT(param->default_int);
+    case SC_DEFAULT_FLOAT: return X_FLOAT(param->default_float);
+    case SC_DEFAULT_BOOL: return X_BOOL(param->default_int != 0);
+    case SC_DEFAULT_STR: return x_new(t, (sc_x_data){.kind = SC_X_STR, .str = param->default_str});
+    case SC_DEFAULT_MEMORY_FORMAT: return X_FORMAT((sc_memory_format)param->default_int);
     case SC_DEFAULT_INTS: return x_ints(t, param->default_ints, param->default_ints_count);
     case SC_DEFAULT_REQUIRED:
     case SC_DEFAULT_NONE: break;
@@ -269,20 +270,20 @@ static sc_x default_value(sc_trace *t, const sc_param *param) {
 }
 
 static bool item_fits(sc_param_type type, sc_x x) {
-    bool is_int = x.kind == SC_X_INT || x.kind == SC_X_BOOL;
-    bool is_number = is_int || x.kind == SC_X_FLOAT || x.kind == SC_X_VALUE;
+    bool is_int = x->kind == SC_X_INT || x->kind == SC_X_BOOL;
+    bool is_number = is_int || x->kind == SC_X_FLOAT || x->kind == SC_X_VALUE;
     switch (type) {
-    case SC_PARAM_TENSOR: return x.kind == SC_X_TENSOR || is_number;
+    case SC_PARAM_TENSOR: return x->kind == SC_X_TENSOR || is_number;
     case SC_PARAM_INT: return is_int;
     case SC_PARAM_FLOAT:
     case SC_PARAM_SCALAR: return is_number;
-    case SC_PARAM_BOOL: return x.kind == SC_X_BOOL || x.kind == SC_X_VALUE;
-    case SC_PARAM_STR: return x.kind == SC_X_STR;
-    case SC_PARAM_DTYPE: return x.kind == SC_X_DTYPE;
-    case SC_PARAM_LAYOUT: return x.kind == SC_X_LAYOUT;
-    case SC_PARAM_DEVICE: return x.kind == SC_X_DEVICE;
-    case SC_PARAM_MEMORY_FORMAT: return x.kind == SC_X_FORMAT;
-    case SC_PARAM_GRAPH: return x.kind == SC_X_GRAPH;
+    case SC_PARAM_BOOL: return x->kind == SC_X_BOOL || x->kind == SC_X_VALUE;
+    case SC_PARAM_STR: return x->kind == SC_X_STR;
+    case SC_PARAM_DTYPE: return x->kind == SC_X_DTYPE;
+    case SC_PARAM_LAYOUT: return x->kind == SC_X_LAYOUT;
+    case SC_PARAM_DEVICE: return x->kind == SC_X_DEVICE;
+    case SC_PARAM_MEMORY_FORMAT: return x->kind == SC_X_FORMAT;
+    case SC_PARAM_GRAPH: return x->kind == SC_X_GRAPH;
     case SC_PARAM_GENERATOR: break;
     }
     return false;
@@ -290,27 +291,27 @@ static bool item_fits(sc_param_type type, sc_x x) {
 
 // As sc_arg_fits, which guards the nodes: expansions read arguments without looking at kinds.
 static bool fits(const sc_param *param, sc_x x) {
-    if (x.kind == SC_X_NONE) return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
+    if (x->kind == SC_X_NONE) return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
     if (!param->is_list) return item_fits(param->type, x);
-    if (x.kind != SC_X_LIST) return param->list_size > 0 && item_fits(param->type, x);
-    for (uint32_t i = 0; i < x.count; i++)
-        if (x.items[i].kind == SC_X_NONE ? !param->item_is_optional
-                                         : !item_fits(param->type, x.items[i]))
+    if (x->kind != SC_X_LIST) return param->list_size > 0 && item_fits(param->type, x);
+    for (uint32_t i = 0; i < x->count; i++)
+        if (x->items[i]->kind == SC_X_NONE ? !param->item_is_optional
+                                           : !item_fits(param->type, x->items[i]))
             return false;
     return true;
 }
 
 // One integer stands for a whole int[2]; an integer for a float is a float, as in sc_args_complete.
 static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
-    if (param->is_list && param->list_size > 0 && x.kind == SC_X_INT) {
+    if (param->is_list && param->list_size > 0 && x->kind == SC_X_INT) {
         sc_x same[SC_RANK_MAX];
         uint32_t count = param->list_size > SC_RANK_MAX ? SC_RANK_MAX : (uint32_t)param->list_size;
         for (uint32_t i = 0; i < count; i++) same[i] = x;
         return x_list(t, same, count);
     }
-    if (param->type == SC_PARAM_INT && x.kind == SC_X_BOOL) return x_int(x.b);
-    if (param->type == SC_PARAM_FLOAT && !param->is_list && x.kind == SC_X_INT && !x.dim.expr)
-        return x_float((double)x.dim.value);
+    if (param->type == SC_PARAM_INT && x->kind == SC_X_BOOL) return X_INT(x->b);
+    if (param->type == SC_PARAM_FLOAT && !param->is_list && x->kind == SC_X_INT && !x->dim.expr)
+        return X_FLOAT((double)x->dim.value);
     return x;
 }
 
@@ -323,7 +324,7 @@ bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t 
     sc_x *full = sc_new_array(t->ctx->scratch, sc_x, schema->param_count + 1);
     for (uint32_t i = 0; i < schema->param_count; i++) {
         const sc_param *param = &schema->params[i];
-        if (i < count && args[i].kind != SC_X_END) {
+        if (i < count && args[i]) {
             full[i] = normal(t, param, args[i]);
             if (!fits(param, full[i])) {
                 sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
@@ -379,6 +380,6 @@ sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t coun
 
 sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args) {
     uint32_t count = 0;
-    while (args[count].kind != SC_X_END) count++;
+    while (args[count]) count++;
     return sc_trace_call(t, sc_op_get(id), args, count);
 }

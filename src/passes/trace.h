@@ -15,7 +15,6 @@ typedef struct sc_trace sc_trace;
 typedef struct sc_traced sc_traced;
 
 typedef enum sc_x_kind {
-    SC_X_END,  // terminates the argument lists of calls
     SC_X_NONE,
     SC_X_TENSOR,
     SC_X_INT,  // an expression over symbols; a node computes it only where one is needed
@@ -31,8 +30,9 @@ typedef enum sc_x_kind {
     SC_X_VALUE  // a number that only the running program knows
 } sc_x_kind;
 
-// An argument or a result.
-typedef struct sc_x {
+// An argument or a result: a cell that never changes, so that expansions pass addresses around.
+// NULL ends the arguments of a call and stands for one that is not given.
+typedef struct sc_x_data {
     uint8_t kind;    // sc_x_kind
     uint8_t code;    // DTYPE: sc_dtype, FORMAT: sc_memory_format
     uint32_t count;  // LIST
@@ -42,11 +42,12 @@ typedef struct sc_x {
         double f;
         bool b;
         sc_str str;  // STR, DEVICE
-        const struct sc_x *items;
+        const struct sc_x_data *const *items;
         sc_value *value;
         sc_graph *graph;  // of the source: traced when the node is recorded
     };
-} sc_x;
+} sc_x_data;
+typedef const sc_x_data *sc_x;
 
 // --- Aliases (alias.c) --------------------------------------------------------------------------
 
@@ -111,6 +112,7 @@ struct sc_trace {
     sizes;  // tensors that have such a size
     sc_autocast autocast;
     sc_traced poison;
+    sc_x_data poisoned;  // holds `poison`
     // Traces the body of a higher-order operator into a graph of its own.
     sc_graph *(*trace_body)(sc_trace *t, const sc_graph *body);
 };
@@ -125,15 +127,15 @@ sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *fo
 // A call as the source program makes it: args in schema order, missing ones take their defaults.
 // Several results, and lists of tensors, come back as one LIST.
 sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
-// The same from an expansion; `args` ends with X_END.
+// The same from an expansion; `args` ends with NULL.
 sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args);
 // T(mul_Tensor, x, y) inside a function whose trace is called t. Results that are used in two
 // places, or of two calls in one, go through a local: C orders initialisers as it likes.
-#define T(id, ...) sc_trace_op(t, SC_OP_##id, (const sc_x[]){__VA_ARGS__, {.kind = SC_X_END}})
+#define T(id, ...) sc_trace_op(t, SC_OP_##id, (const sc_x[]){__VA_ARGS__, NULL})
 
 // Records one node, whatever the table says about expanding it.
 sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
-// Fills in defaults, also where an argument is X_END; `out` has schema->param_count items and lives
+// Fills in defaults, also where an argument is NULL; `out` has schema->param_count items and lives
 // on ctx->scratch. False when the trace has failed.
 bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count, sc_x **out);
 
@@ -181,22 +183,32 @@ sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count);
 
 // --- Building arguments -------------------------------------------------------------------------
 
-#define X_NONE    ((sc_x){.kind = SC_X_NONE})
-#define X_STRIDED ((sc_x){.kind = SC_X_LAYOUT})
-#define X_CPU     ((sc_x){.kind = SC_X_DEVICE, .str = {"cpu", 3}})
-#define X_TRUE    ((sc_x){.kind = SC_X_BOOL, .b = true})
-#define X_FALSE   ((sc_x){.kind = SC_X_BOOL, .b = false})
+extern const sc_x_data sc_x_none, sc_x_strided, sc_x_cpu, sc_x_true, sc_x_false;
+#define X_NONE    (&sc_x_none)
+#define X_STRIDED (&sc_x_strided)
+#define X_CPU     (&sc_x_cpu)
+#define X_TRUE    (&sc_x_true)
+#define X_FALSE   (&sc_x_false)
+#define X_BOOL(b) ((b) ? X_TRUE : X_FALSE)
 
-static inline sc_x x_dim(sc_dim d) { return (sc_x){.kind = SC_X_INT, .dim = d}; }
-static inline sc_x x_int(int64_t i) { return x_dim(sc_dim_int(i)); }
-static inline sc_x x_float(double f) { return (sc_x){.kind = SC_X_FLOAT, .f = f}; }
-static inline sc_x x_bool(bool b) { return (sc_x){.kind = SC_X_BOOL, .b = b}; }
-static inline sc_x x_str(const char *s) { return (sc_x){.kind = SC_X_STR, .str = {s, strlen(s)}}; }
-static inline sc_x x_dtype(sc_dtype d) { return (sc_x){.kind = SC_X_DTYPE, .code = (uint8_t)d}; }
-static inline sc_x x_format(sc_memory_format f) {
-    return (sc_x){.kind = SC_X_FORMAT, .code = (uint8_t)f};
-}
+// A cell on the trace's arena.
+sc_x x_new(sc_trace *t, sc_x_data data);
+sc_x x_int(sc_trace *t, int64_t i);
+sc_x x_dim(sc_trace *t, sc_dim d);
+sc_x x_float(sc_trace *t, double f);
+sc_x x_str(sc_trace *t, const char *s);
+sc_x x_dtype(sc_trace *t, sc_dtype d);
+sc_x x_format(sc_trace *t, sc_memory_format f);
+// As T, inside a function whose trace is called t.
+#define X_INT(i)    x_int(t, (i))
+#define X_DIM(d)    x_dim(t, (d))
+#define X_FLOAT(f)  x_float(t, (f))
+#define X_STR(s)    x_str(t, (s))
+#define X_DTYPE(d)  x_dtype(t, (d))
+#define X_FORMAT(f) x_format(t, (f))
 sc_x x_list(sc_trace *t, const sc_x *items, uint32_t count);
+// The same without copying `items`, which must live as long as the trace.
+sc_x x_list_of(sc_trace *t, const sc_x *items, uint32_t count);
 sc_x x_dims(sc_trace *t, const sc_dim *dims, uint32_t count);
 sc_x x_ints(sc_trace *t, const int64_t *values, uint32_t count);
 #define X_LIST(...) \
@@ -207,9 +219,9 @@ sc_x x_ints(sc_trace *t, const int64_t *values, uint32_t count);
 
 // --- Reading arguments: total functions, harmless on what a failed trace returns ----------------
 
-static inline bool x_is_none(sc_x x) { return x.kind == SC_X_NONE; }
-static inline bool x_is_tensor(sc_x x) { return x.kind == SC_X_TENSOR; }
-static inline bool x_truth(sc_x x) { return x.kind == SC_X_BOOL && x.b; }
+static inline bool x_is_none(sc_x x) { return x->kind == SC_X_NONE; }
+static inline bool x_is_tensor(sc_x x) { return x->kind == SC_X_TENSOR; }
+static inline bool x_truth(sc_x x) { return x->kind == SC_X_BOOL && x->b; }
 const sc_spec *x_spec(sc_x x);
 static inline uint32_t x_rank(sc_x x) { return x_spec(x)->rank; }
 static inline sc_dtype x_dtype_of(sc_x x) { return (sc_dtype)x_spec(x)->dtype; }

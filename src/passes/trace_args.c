@@ -2,27 +2,59 @@
 // kind, a bad index or a failed trace it answers something harmless, so expansions need no checks.
 #include "passes/trace.h"
 
+const sc_x_data sc_x_none = {.kind = SC_X_NONE};
+const sc_x_data sc_x_strided = {.kind = SC_X_LAYOUT};
+const sc_x_data sc_x_cpu = {.kind = SC_X_DEVICE, .str = {"cpu", 3}};
+const sc_x_data sc_x_true = {.kind = SC_X_BOOL, .b = true};
+const sc_x_data sc_x_false = {.kind = SC_X_BOOL, .b = false};
+
+sc_x x_new(sc_trace *t, sc_x_data data) {
+    sc_x_data *cell = sc_new(t->arena, sc_x_data);
+    *cell = data;
+    return cell;
+}
+
+sc_x x_dim(sc_trace *t, sc_dim d) { return x_new(t, (sc_x_data){.kind = SC_X_INT, .dim = d}); }
+sc_x x_int(sc_trace *t, int64_t i) { return x_dim(t, sc_dim_int(i)); }
+sc_x x_float(sc_trace *t, double f) { return x_new(t, (sc_x_data){.kind = SC_X_FLOAT, .f = f}); }
+
+sc_x x_str(sc_trace *t, const char *s) {
+    return x_new(t, (sc_x_data){.kind = SC_X_STR, .str = sc_str_from(s)});
+}
+
+sc_x x_dtype(sc_trace *t, sc_dtype d) {
+    return x_new(t, (sc_x_data){.kind = SC_X_DTYPE, .code = (uint8_t)d});
+}
+
+sc_x x_format(sc_trace *t, sc_memory_format f) {
+    return x_new(t, (sc_x_data){.kind = SC_X_FORMAT, .code = (uint8_t)f});
+}
+
+sc_x x_list_of(sc_trace *t, const sc_x *items, uint32_t count) {
+    return x_new(t, (sc_x_data){.kind = SC_X_LIST, .count = count, .items = items});
+}
+
 sc_x x_list(sc_trace *t, const sc_x *items, uint32_t count) {
     sc_x *copy = sc_new_array(t->arena, sc_x, count ? count : 1);
     if (count) memcpy(copy, items, count * sizeof *copy);
-    return (sc_x){.kind = SC_X_LIST, .count = count, .items = copy};
+    return x_list_of(t, copy, count);
 }
 
 sc_x x_dims(sc_trace *t, const sc_dim *dims, uint32_t count) {
     sc_x *items = sc_new_array(t->arena, sc_x, count ? count : 1);
-    for (uint32_t i = 0; i < count; i++) items[i] = x_dim(dims[i]);
-    return (sc_x){.kind = SC_X_LIST, .count = count, .items = items};
+    for (uint32_t i = 0; i < count; i++) items[i] = X_DIM(dims[i]);
+    return x_list_of(t, items, count);
 }
 
 sc_x x_ints(sc_trace *t, const int64_t *values, uint32_t count) {
     sc_x *items = sc_new_array(t->arena, sc_x, count ? count : 1);
-    for (uint32_t i = 0; i < count; i++) items[i] = x_int(values[i]);
-    return (sc_x){.kind = SC_X_LIST, .count = count, .items = items};
+    for (uint32_t i = 0; i < count; i++) items[i] = X_INT(values[i]);
+    return x_list_of(t, items, count);
 }
 
 const sc_spec *x_spec(sc_x x) {
     static const sc_spec none = {.dtype = SC_DTYPE_F32};
-    return x.kind == SC_X_TENSOR ? &x.tensor->value->spec : &none;
+    return x->kind == SC_X_TENSOR ? &x->tensor->value->spec : &none;
 }
 
 sc_dim x_size(sc_x x, int64_t dim) {
@@ -32,8 +64,8 @@ sc_dim x_size(sc_x x, int64_t dim) {
 }
 
 int64_t x_number(sc_x x, int64_t otherwise) {
-    if (x.kind == SC_X_INT && !x.dim.expr) return x.dim.value;
-    return x.kind == SC_X_BOOL ? x.b : otherwise;
+    if (x->kind == SC_X_INT && !x->dim.expr) return x->dim.value;
+    return x->kind == SC_X_BOOL ? x->b : otherwise;
 }
 
 int64_t x_small(sc_trace *t, sc_x x, int64_t otherwise) {
@@ -44,12 +76,12 @@ int64_t x_small(sc_trace *t, sc_x x, int64_t otherwise) {
 }
 
 double x_real(sc_x x, double otherwise) {
-    if (x.kind == SC_X_FLOAT) return x.f;
+    if (x->kind == SC_X_FLOAT) return x->f;
     return x_is_number(x) ? (double)x_number(x, 0) : otherwise;
 }
 
 bool x_is_number(sc_x x) {
-    return x.kind == SC_X_FLOAT || x.kind == SC_X_BOOL || (x.kind == SC_X_INT && !x.dim.expr);
+    return x->kind == SC_X_FLOAT || x->kind == SC_X_BOOL || (x->kind == SC_X_INT && !x->dim.expr);
 }
 
 uint32_t x_wrap(sc_trace *t, sc_x dim, uint32_t rank) {
@@ -62,23 +94,23 @@ uint32_t x_wrap(sc_trace *t, sc_x dim, uint32_t rank) {
 }
 
 sc_x x_at(sc_trace *t, sc_x list, uint32_t index) {
-    if (list.kind == SC_X_LIST && index < list.count) return list.items[index];
+    if (list->kind == SC_X_LIST && index < list->count) return list->items[index];
     return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a list has no item %u", index);
 }
 
 uint32_t x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max) {
-    if (list.kind == SC_X_INT && max) {
+    if (list->kind == SC_X_INT && max) {
         out[0] = x_small(t, list, 0);
         return 1;
     }
-    if (list.kind != SC_X_LIST) return 0;
-    for (uint32_t i = 0; i < list.count && i < max; i++) {
-        out[i] = x_small(t, list.items[i], 0);
-        if (list.items[i].kind != SC_X_INT || list.items[i].dim.expr)
+    if (list->kind != SC_X_LIST) return 0;
+    for (uint32_t i = 0; i < list->count && i < max; i++) {
+        out[i] = x_small(t, list->items[i], 0);
+        if (list->items[i]->kind != SC_X_INT || list->items[i]->dim.expr)
             sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
                           "a list of plain integers is needed");
     }
-    if (list.count <= max) return list.count;
+    if (list->count <= max) return list->count;
     sc_trace_fail(t, SC_ERR_LIMIT, NULL, "a list has more than %u items", max);
     return max;
 }
@@ -91,7 +123,7 @@ sc_x x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to) {
 
 int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim) {
     sc_dim size = x_size(x, dim);
-    if (!size.expr) return x_small(t, x_dim(size), 0);
+    if (!size.expr) return x_small(t, X_DIM(size), 0);
     sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
                   "this operator is written out once per element of a dimension, "
                   "whose size must be known");
@@ -101,7 +133,7 @@ int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim) {
 bool x_is_float(sc_x x) { return sc_dtype_is_float(x_dtype_of(x)); }
 
 bool x_is_contiguous(sc_trace *t, sc_x x) {
-    return x.kind == SC_X_TENSOR && sc_spec_is_contiguous(t->exprs, x_spec(x));
+    return x->kind == SC_X_TENSOR && sc_spec_is_contiguous(t->exprs, x_spec(x));
 }
 
 sc_dim x_numel(sc_trace *t, sc_x x) { return sc_spec_numel(t->exprs, x_spec(x)); }
