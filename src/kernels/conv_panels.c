@@ -28,8 +28,7 @@ typedef struct gather {
     size_t stretch_count, width;
 } gather;
 
-// --- where the input of a tap is
-// -------------------------------------------------------------------
+// --- where the input of a tap is -----------------------------------------------------------------
 
 // Input coordinate that output `o` reads through tap `k`; false in the padding or between inputs.
 static bool input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
@@ -98,8 +97,7 @@ static size_t find_segments(const gather *g, const int64_t tap[3], segment out[S
     return count;
 }
 
-// --- filling a panel
-// -------------------------------------------------------------------------------
+// --- filling a panel -----------------------------------------------------------------------------
 
 static void copy_whole_rows(const gather *g, const float *in, float *row) {
     for (int64_t i = 0; i < g->conv->in_channels; i++) {
@@ -184,8 +182,7 @@ static void set_columns(gather *g, int64_t first, size_t width) {
     }
 }
 
-// --- weights and results
-// ---------------------------------------------------------------------------
+// --- weights and results -------------------------------------------------------------------------
 
 static size_t depth_of(const sc_conv *c) { return (size_t)(c->in_channels * sc_conv_taps(c)); }
 

@@ -95,8 +95,7 @@ static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch) 
     return SC_OK;
 }
 
-// --- common to the operators
-// -----------------------------------------------------------------------
+// --- common to the operators ---------------------------------------------------------------------
 
 static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
     const unsigned dtype = o->out->dtype;
@@ -203,8 +202,7 @@ static uint64_t bmm_scratch(const sc_kernel_call *call) {
 
 SC_KERNEL(bmm, .run = run_bmm, .scratch = bmm_scratch);
 
-// --- addmm(self, mat1, mat2, *, beta, alpha, out)
-// --------------------------------------------------
+// --- addmm(self, mat1, mat2, *, beta, alpha, out) ------------------------------------------------
 
 static operands addmm_operands(const sc_kernel_call *call) {
     return (operands){sc_call_tensor(call, 1), sc_call_tensor(call, 2), sc_call_tensor(call, 0),
@@ -247,8 +245,7 @@ static uint64_t addmm_scratch(const sc_kernel_call *call) {
 
 SC_KERNEL(addmm, .run = run_addmm, .scratch = addmm_scratch);
 
-// --- linear(input, weight, bias, *, out): input rows against weight rows
-// -----------------------------
+// --- linear(input, weight, bias, *, out): input rows against weight rows -------------------------
 
 static operands linear_operands(const sc_kernel_call *call) {
     return (operands){sc_call_tensor(call, 0), sc_call_tensor(call, 1), sc_call_tensor(call, 2),

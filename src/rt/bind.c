@@ -16,8 +16,7 @@ static sc_status bad(const binder *b, const char *what) {
                    SC_STR_ARG(b->m->name), what);
 }
 
-// --- operators
-// -----------------------------------------------------------------------------------------
+// --- operators -----------------------------------------------------------------------------------
 
 static bool can_run(const sc_op *op) {
     return op && (sc_rt_prim(op) || sc_kernel_get((sc_op_id)op->id));
@@ -60,8 +59,7 @@ static sc_status refuse_delegates(binder *b) {
                    SC_STR_ARG(b->m->name), SC_STR_ARG(id));
 }
 
-// --- instructions
-// ------------------------------------------------------------------------------------
+// --- instructions --------------------------------------------------------------------------------
 
 static sc_status check_value(const binder *b, int32_t index) {
     if (index < 0 || (uint32_t)index >= b->m->value_count)
@@ -195,8 +193,7 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// --- with memory in place
-// ------------------------------------------------------------------------------
+// --- with memory in place ------------------------------------------------------------------------
 
 static sc_status check_out(const binder *b, const sc_kernel_call *call, const sc_tensor *out,
                            uint32_t inputs) {

@@ -118,7 +118,7 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
     in->kind = SC_RT_SKIP;
 }
 
-// --- state written in place --------------------------------------------------------------------------
+// --- state written in place ----------------------------------------------------------------------
 
 typedef struct state_check {
     const sc_tensor *state;
@@ -129,9 +129,9 @@ typedef struct state_check {
 static void look_for_state(void *user, sc_evalue *value) {
     state_check *c = user;
     const sc_tensor *t = value->tensor;
-    c->found = c->found || (value != c->but && sc_rt_overlaps(t->data, t->capacity_bytes,
-                                                              c->state->data,
-                                                              c->state->capacity_bytes));
+    c->found =
+        c->found || (value != c->but && sc_rt_overlaps(t->data, t->capacity_bytes, c->state->data,
+                                                       c->state->capacity_bytes));
 }
 
 // Does nobody but the update itself look at the old state until the new one is written back?

@@ -8,7 +8,7 @@ static sc_status fail_state(const sc_kernel_call *call, const char *what) {
                    call->op->out_name, what);
 }
 
-// --- dynamic calls ------------------------------------------------------------------------------
+// --- dynamic calls -------------------------------------------------------------------------------
 
 static sc_status check_tensor(const sc_kernel_call *call, const sc_evalue *value) {
     if (value && value->tag == SC_EVALUE_TENSOR && !value->tensor->data)
@@ -63,7 +63,7 @@ static sc_status settle(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- jumps and moves ----------------------------------------------------------------------------
+// --- jumps and moves -----------------------------------------------------------------------------
 
 // True when all elements are, an empty tensor included.
 static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
@@ -109,7 +109,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     }
 }
 
-// --- a run --------------------------------------------------------------------------------------
+// --- a run ---------------------------------------------------------------------------------------
 
 static void restore_loose(sc_rt_method *m) {
     for (uint32_t i = 0; i < m->loose_count; i++) {

@@ -6,8 +6,7 @@
 
 enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed as the file says
 
-// --- transposed weights
-// --------------------------------------------------------------------------------
+// --- transposed weights --------------------------------------------------------------------------
 
 typedef struct reader_check {
     const sc_rt_optimizer *o;
@@ -75,7 +74,8 @@ static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
         !permutation_of(&in->call, self->tensor->rank, order))
         return false;
     const sc_rt_use *use = sc_rt_plain_use(o, out);
-    if (!use || use->is_output || use->first_view || !all_readers_take_matrices(o, out, use)) return false;
+    if (!use || use->is_output || use->first_view || !all_readers_take_matrices(o, out, use))
+        return false;
     const sc_tensor *from = self->tensor;
     sc_tensor *to = out->tensor;
     for (uint32_t d = 0; d < from->rank; d++) to->strides[d] = from->strides[order[d]];
@@ -85,8 +85,7 @@ static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
     return true;
 }
 
-// --- constants in, constants out
-// -----------------------------------------------------------------------
+// --- constants in, constants out -----------------------------------------------------------------
 
 static void need_constant(void *user, sc_evalue *value) {
     bool *all = user;
@@ -129,8 +128,7 @@ static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *
         sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD))
         return false;
     bool constant = true;
-    if (reads_values(in->call.op))
-        sc_rt_each_read(in, need_constant, &constant);
+    if (reads_values(in->call.op)) sc_rt_each_read(in, need_constant, &constant);
     if (!constant) return false;
     result_check c = {o, true, 0};
     sc_rt_each_write(in, check_result, &c);

@@ -29,8 +29,7 @@ static double number_of(const sc_evalue *value) {
                                           : value->d;
 }
 
-// --- bounds
-// ----------------------------------------------------------------------------------------------
+// --- bounds --------------------------------------------------------------------------------------
 
 static bool read_bound(const sc_rt_optimizer *o, const sc_evalue *value, float *bound) {
     if (value->tag == SC_EVALUE_NONE) return true;
@@ -57,8 +56,7 @@ static bool add_bounds(const sc_rt_optimizer *o, const sc_rt_instruction *in, ch
     return true;
 }
 
-// --- batch normalisation
-// ---------------------------------------------------------------------------------
+// --- batch normalisation -------------------------------------------------------------------------
 
 static bool is_vector(const sc_evalue *value, int64_t channels) {
     return is_f32(value) && value->tensor->is_constant && value->tensor->numel == channels &&
@@ -106,8 +104,7 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
     return true;
 }
 
-// --- chains
-// ------------------------------------------------------------------------------------------------
+// --- chains --------------------------------------------------------------------------------------
 
 // The channel count of a product that takes an epilogue; 0 when it does not.
 static int64_t channels_of(const sc_rt_instruction *in, bool *takes_affine) {
@@ -142,7 +139,8 @@ static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chai
         sc_evalue *value = result_of(&o->m->code[c->last]);
         const sc_rt_use *use = sc_rt_plain_use(o, value);
         if (!use || use->reads != 1 || use->first_view || use->is_output ||
-            use->first_read <= c->last) return;
+            use->first_read <= c->last)
+            return;
         const sc_rt_instruction *next = &o->m->code[use->first_read];
         if (next->kind != SC_RT_KERNEL || next->call.args[0] != value ||
             !same_shape(value->tensor, result_of(next)->tensor) || !is_f32(result_of(next)))

@@ -19,8 +19,7 @@ void sc_rt_program_info_get(const sc_rt_program *p, sc_rt_program_info *out) {
     };
 }
 
-// --- inputs and outputs
-// ------------------------------------------------------------------------------------
+// --- inputs and outputs --------------------------------------------------------------------------
 
 static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_value_info *out) {
     sc_fb_vec sizes = sc_pte_Tensor_sizes(t), order = sc_pte_Tensor_dim_order(t);
@@ -98,8 +97,7 @@ static sc_status list_values(sc_ctx *ctx, sc_arena *arena, sc_fb_vec values, sc_
     return SC_OK;
 }
 
-// --- instructions
-// ------------------------------------------------------------------------------------------
+// --- instructions --------------------------------------------------------------------------------
 
 static void list_ops(sc_arena *arena, sc_fb_vec operators, sc_rt_method_info *out) {
     out->op_count = operators.count;

@@ -7,8 +7,7 @@
 #include "program_fbs.h"
 #include "rt/rt.h"
 
-// --- Data files
-// ------------------------------------------------------------------------------------
+// --- Data files ----------------------------------------------------------------------------------
 
 typedef struct sc_rt_datum {
     sc_str key;
@@ -33,8 +32,7 @@ void sc_rt_data_map_close(sc_rt_data_map *map);
 sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key);
 sc_status sc_rt_datum_load(sc_ctx *ctx, sc_rt_datum *datum);
 
-// --- Program
-// -----------------------------------------------------------------------------------------
+// --- Program -------------------------------------------------------------------------------------
 
 typedef struct sc_rt_pool {
     uint8_t *data;
@@ -75,8 +73,7 @@ sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *program, uint32_t 
 sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, void *out,
                              size_t bytes);
 
-// --- Method
-// ------------------------------------------------------------------------------------------
+// --- Method --------------------------------------------------------------------------------------
 
 typedef enum sc_rt_kind {
     SC_RT_KERNEL,

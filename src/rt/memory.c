@@ -26,8 +26,7 @@ static sc_status allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t
     return SC_OK;
 }
 
-// --- pools
-// -------------------------------------------------------------------------------------------
+// --- pools ---------------------------------------------------------------------------------------
 
 sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *p) {
     for (uint32_t i = 0; i < p->plans.count; i++) {
@@ -122,8 +121,7 @@ static sc_status bind_pools(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// --- tensors
-// -----------------------------------------------------------------------------------------
+// --- tensors -------------------------------------------------------------------------------------
 
 static uint8_t nothing[64]
     __attribute__((aligned(64)));  // where empty tensors point; never written

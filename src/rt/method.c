@@ -4,8 +4,7 @@
 
 #include "rt/optimize.h"
 
-// --- loading
-// ---------------------------------------------------------------------------------------------
+// --- loading -------------------------------------------------------------------------------------
 
 static sc_status read_indexes(sc_ctx *ctx, sc_rt_method *m, sc_fb_vec list, const char *what,
                               uint32_t **out, uint32_t *count) {
@@ -101,8 +100,7 @@ sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *p) {
     return SC_OK;
 }
 
-// --- values in and out
-// -----------------------------------------------------------------------------------
+// --- values in and out ---------------------------------------------------------------------------
 
 uint32_t sc_rt_method_input_count(const sc_rt_method *m) { return m->input_count; }
 uint32_t sc_rt_method_output_count(const sc_rt_method *m) { return m->output_count; }

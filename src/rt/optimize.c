@@ -7,8 +7,7 @@ uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value) {
     return (uint32_t)(value - m->values);
 }
 
-// --- who reads and writes
-// ------------------------------------------------------------------------------
+// --- who reads and writes ------------------------------------------------------------------------
 
 static void visit_value(sc_evalue *value, sc_rt_visit visit, void *user) {
     if (value->tag == SC_EVALUE_TENSOR) visit(user, value);
@@ -58,8 +57,7 @@ static void count_write(void *user, sc_evalue *value) {
     use->last_write = c->at;
 }
 
-// --- views
-// -----------------------------------------------------------------------------------------------
+// --- views ---------------------------------------------------------------------------------------
 
 bool sc_rt_overlaps(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
@@ -132,8 +130,7 @@ void sc_rt_move_value(sc_rt_optimizer *o, const sc_evalue *value, void *data, bo
     value->tensor->is_constant = is_constant;
     for (uint32_t view = o->uses[index].first_view; view; view = o->uses[view - 1].next_view) {
         sc_tensor *t = o->m->values[view - 1].tensor;
-        const int64_t ahead =
-            (int64_t)(o->m->places[view - 1].offset - o->m->places[index].offset);
+        const int64_t ahead = (int64_t)(o->m->places[view - 1].offset - o->m->places[index].offset);
         t->data = (uint8_t *)data + ahead;
         t->is_constant = is_constant;
     }

@@ -21,8 +21,7 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
 
 void sc_rt_options_default(sc_rt_options *options) { *options = (sc_rt_options){.optimize = true}; }
 
-// --- header
-// ----------------------------------------------------------------------------------------
+// --- header --------------------------------------------------------------------------------------
 
 static sc_status read_identifier(sc_ctx *ctx, const uint8_t *bytes) {
     if (memcmp(bytes + 4, "ET12", 4) == 0) return SC_OK;
@@ -61,8 +60,7 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
     return SC_OK;
 }
 
-// --- the FlatBuffer part
-// -----------------------------------------------------------------------------
+// --- the FlatBuffer part -------------------------------------------------------------------------
 
 // A view when the source is in memory and aligned, else a copy.
 static sc_status load_range(sc_ctx *ctx, sc_source *source, uint64_t offset, uint64_t bytes,
@@ -104,8 +102,7 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     return SC_OK;
 }
 
-// --- segments
-// ----------------------------------------------------------------------------------------
+// --- segments ------------------------------------------------------------------------------------
 
 static sc_status segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, sc_extent *out) {
     if (index >= p->segments.count) return bad(ctx, "a segment that it names does not exist");
@@ -154,8 +151,7 @@ static sc_status check_segments(sc_ctx *ctx, sc_rt_program *p) {
     return check_overlap(ctx, extents, count);
 }
 
-// --- constants and initial state
-// -------------------------------------------------------------------
+// --- constants and initial state -----------------------------------------------------------------
 
 static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
     for (uint32_t i = 0; i < offsets.count; i++) {
@@ -251,8 +247,7 @@ sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *p, uint32_t index
     return sc_extent_read(ctx, p->mutable_extent, offset, out, bytes);
 }
 
-// --- open and close
-// ----------------------------------------------------------------------------------
+// --- open and close ------------------------------------------------------------------------------
 
 static sc_status check_plans(sc_ctx *ctx, sc_rt_program *p) {
     sc_map names;

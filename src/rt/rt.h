@@ -37,8 +37,7 @@ sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *program, sc_str name, sc
 // Every state of every method back to what it was after loading.
 sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *program);
 
-// --- Running
-// ---------------------------------------------------------------------------------------
+// --- Running -------------------------------------------------------------------------------------
 
 uint32_t sc_rt_method_input_count(const sc_rt_method *method);
 uint32_t sc_rt_method_output_count(const sc_rt_method *method);
@@ -69,8 +68,7 @@ const sc_evalue *sc_rt_method_output(const sc_rt_method *method, uint32_t index)
 // A tensor's bytes, row-major. `bytes` must be its size.
 void sc_rt_tensor_read(const sc_tensor *tensor, void *out, size_t bytes);
 
-// --- Looking at a program without loading it
-// -------------------------------------------------------
+// --- Looking at a program without loading it -----------------------------------------------------
 
 typedef struct sc_rt_value_info {
     sc_evalue_tag tag;

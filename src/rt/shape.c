@@ -14,8 +14,7 @@ uint32_t sc_rt_kept_inputs(const sc_op *op) {
     return kept;
 }
 
-// --- kinds
-// -------------------------------------------------------------------------------------------
+// --- kinds ---------------------------------------------------------------------------------------
 
 static bool is_number(uint8_t tag) {
     return tag == SC_EVALUE_INT || tag == SC_EVALUE_BOOL || tag == SC_EVALUE_DOUBLE;
@@ -70,8 +69,7 @@ sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- arguments of the rule
-// ---------------------------------------------------------------------------
+// --- arguments of the rule -----------------------------------------------------------------------
 
 static sc_spec *spec_of(sc_arena *arena, const sc_tensor *t) {
     sc_spec *spec = sc_new(arena, sc_spec);
@@ -171,8 +169,7 @@ static sc_status fill_args(sc_infer *in, const sc_kernel_call *call, sc_iarg *ar
     return SC_OK;
 }
 
-// --- results of the rule
-// -----------------------------------------------------------------------------
+// --- results of the rule -------------------------------------------------------------------------
 
 static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc_tensor *t) {
     int64_t sizes[SC_RANK_MAX];

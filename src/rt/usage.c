@@ -78,8 +78,7 @@ static void visit(usage *u, const sc_rt_instruction *in) {
     }
 }
 
-// --- calls that need a look on every run
-// -------------------------------------------------------------
+// --- calls that need a look on every run ---------------------------------------------------------
 
 static bool is_unsettled(const sc_rt_method *m, const sc_evalue *value) {
     const sc_rt_place *place = &m->places[index_of(m, value)];
@@ -108,8 +107,7 @@ static bool needs_look(const sc_rt_method *m, const sc_kernel_call *call) {
     return false;
 }
 
-// --- loops that cannot end
-// ---------------------------------------------------------------------------
+// --- loops that cannot end -----------------------------------------------------------------------
 
 static void note_write(uint32_t *last_write, const sc_rt_method *m, const sc_rt_instruction *in,
                        uint32_t at) {

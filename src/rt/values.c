@@ -20,8 +20,7 @@ static sc_status unsupported(const parser *p, const char *what) {
                    p->index, SC_STR_ARG(p->m->name), what);
 }
 
-// --- tensors
-// -----------------------------------------------------------------------------------------
+// --- tensors -------------------------------------------------------------------------------------
 
 static sc_status read_sizes(const parser *p, sc_fb_table table, sc_tensor *t) {
     sc_fb_vec sizes = sc_pte_Tensor_sizes(table), order = sc_pte_Tensor_dim_order(table);
@@ -120,8 +119,7 @@ static sc_status read_tensor(const parser *p, sc_fb_table table, sc_evalue *valu
     return SC_OK;
 }
 
-// --- lists
-// -------------------------------------------------------------------------------------------
+// --- lists ---------------------------------------------------------------------------------------
 
 static sc_status read_ints(const parser *p, sc_fb_vec items, sc_evalue *value) {
     sc_evalue **refs = sc_new_array(p->arena, sc_evalue *, items.count);
@@ -175,8 +173,7 @@ static sc_status read_bools(const parser *p, sc_fb_vec items, sc_evalue *value) 
     return SC_OK;
 }
 
-// --- all of them
-// ---------------------------------------------------------------------------------------
+// --- all of them ---------------------------------------------------------------------------------
 
 static sc_status read_value(const parser *p, sc_fb_table entry, sc_evalue *value) {
     uint8_t type = sc_pte_EValue_val_type(entry);

@@ -23,18 +23,20 @@ static bool open_model(session *s, const char *file, const char *method) {
 }
 
 static void close_model(session *s) {
-    if (s->program)
-        sc_rt_program_close(s->program);
+    if (s->program) sc_rt_program_close(s->program);
     sc_arena_deinit(&s->scratch);
     sc_arena_deinit(&s->arena);
 }
 
 static sc_rt_input floats(const float *data, uint8_t rank, const int64_t *sizes) {
     int64_t count = 1;
-    for (uint8_t d = 0; d < rank; d++)
-        count *= sizes[d];
-    return (sc_rt_input){.tag = SC_EVALUE_TENSOR, .dtype = SC_DTYPE_F32, .rank = rank,
-                         .sizes = sizes, .data = data, .bytes = (uint64_t)count * sizeof(float)};
+    for (uint8_t d = 0; d < rank; d++) count *= sizes[d];
+    return (sc_rt_input){.tag = SC_EVALUE_TENSOR,
+                         .dtype = SC_DTYPE_F32,
+                         .rank = rank,
+                         .sizes = sizes,
+                         .data = data,
+                         .bytes = (uint64_t)count * sizeof(float)};
 }
 
 static sc_status set(session *s, uint32_t index, sc_rt_input input) {

@@ -71,7 +71,7 @@ static bool open_program(run *u) {
     return true;
 }
 
-// --- walking the recorded arguments -------------------------------------------------------------
+// --- walking the recorded arguments --------------------------------------------------------------
 
 typedef struct recorded {
     bool is_tensor;
@@ -124,7 +124,7 @@ static bool walk(run *u, const sc_json *value, bool (*visit)(run *, const record
     return read_recorded(u, value, &leaf) && visit(u, &leaf);
 }
 
-// --- inputs and outputs -------------------------------------------------------------------------
+// --- inputs and outputs --------------------------------------------------------------------------
 
 static bool set_input(run *u, const recorded *leaf) {
     sc_rt_input in = {0};

@@ -2,8 +2,7 @@
 
 #include "kernels/simd/simd.h"
 
-// --- from sums to results
-// --------------------------------------------------------------------------
+// --- from sums to results ------------------------------------------------------------------------
 
 // What every result of a row goes through: sum * scale + shift, then the clamp. Without a scale the
 // sum begins with the shift instead of zero.
@@ -53,8 +52,7 @@ static inline void store_row(const sc_gemm_f32 *g, const finish_row *f, const v4
         store_vector(g, f, sums[j], row, column + 4 * j, width - 4 * j);
 }
 
-// --- nn: outer products
-// ----------------------------------------------------------------------------
+// --- nn: outer products --------------------------------------------------------------------------
 
 #define MR 4
 #define NV 2
@@ -200,8 +198,7 @@ void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch) {
     }
 }
 
-// --- nt: dot products
-// ------------------------------------------------------------------------------
+// --- nt: dot products ----------------------------------------------------------------------------
 
 // Two rows of A against four rows of B, four partial sums each. Missing rows repeat the last one.
 static void dots_2x4(const sc_gemm_f32 *g, const float *const a[2], const float *const b[4],
