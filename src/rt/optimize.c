@@ -87,6 +87,9 @@ static void attach_view(sc_rt_optimizer *o, uint32_t view) {
         if (best == UINT32_MAX || o->uses[i].first_write >= o->uses[best].first_write) best = i;
     }
     if (best == UINT32_MAX) return;  // of an input or of state
+    const sc_rt_place *base = &m->places[best];
+    if (at->offset < base->offset || at->offset + at->bytes > base->offset + base->bytes)
+        o->uses[best].is_pinned = true;
     o->uses[view].next_view = o->uses[best].first_view;
     o->uses[best].first_view = view + 1;
     o->uses[best].is_output |= use->is_output;
@@ -118,8 +121,8 @@ sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value) {
     const uint32_t index = sc_rt_value_index(o->m, value);
     const sc_rt_place *place = &o->m->places[index];
     sc_rt_use *use = &o->uses[index];
-    if (value->tag != SC_EVALUE_TENSOR || use->writes != 1 || place->is_state || place->is_input ||
-        place->is_constant || place->is_loose)
+    if (value->tag != SC_EVALUE_TENSOR || use->writes != 1 || use->is_pinned || place->is_state ||
+        place->is_input || place->is_constant || place->is_loose)
         return NULL;
     return use;
 }

@@ -11,6 +11,7 @@ typedef struct sc_rt_use {
     uint32_t writes, first_write, last_write;
     uint32_t reads, first_read, last_read;  // by instructions; views of it count for last_read
     bool is_output;
+    bool is_pinned;                  // another value shows more than its memory
     uint32_t first_view, next_view;  // values that show the same memory: index + 1, 0 ends
 } sc_rt_use;
 
