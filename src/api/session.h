@@ -10,8 +10,8 @@
 
 // One program of a compilation, never changed once it is here.
 typedef struct sc_stage {
-    const char *name;  // "source", "core", "edge", "executorch"
-    sc_program *program;  // NULL once a later step has consumed it
+    const char *name;                // "source", "core", "edge", "executorch"
+    sc_program *program;             // NULL once a later step has consumed it
     SC_VEC(sc_pass_timing) timings;  // of the passes that made it
     double ms;                       // all of it: passes, planning, emission
     double emit_ms;                  // the part of it that wrote the program
