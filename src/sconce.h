@@ -129,8 +129,8 @@ typedef struct sc_io {
 sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value);
 sc_status sc_run_execute(sc_session *session);
 uint32_t sc_run_output_count(const sc_session *session);
-// Views memory of the method until its next execute. Tensors come row-major: those with another dim
-// order are rewritten into session memory first.
+// Views memory that is valid until any method of the program executes. Tensors come row-major:
+// those with another dim order are rewritten into session memory first.
 sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
 sc_status sc_run_reset(sc_session *session);

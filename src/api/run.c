@@ -46,7 +46,11 @@ static sc_status require_method(sc_session *session) {
 sc_status sc_run_select(sc_session *session, sc_str method) {
     sc_ctx *ctx = begin(session);
     SC_TRY(require_program(session));
-    return sc_rt_method_load(ctx, session->running, method, &session->selected);
+    // A name that is not there leaves the selection as it was.
+    sc_rt_method *found = NULL;
+    SC_TRY(sc_rt_method_load(ctx, session->running, method, &found));
+    session->selected = found;
+    return SC_OK;
 }
 
 // --- Values

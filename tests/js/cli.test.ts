@@ -82,6 +82,23 @@ test("several files are lowered each on its own, and a failure does not stop the
   assert.deepEqual(readdirSync(join(folder, "several")).sort(), ["linear.pte", "mlp.pte"]);
 });
 
+test("weights go to a .ptd named after its program", () => {
+  const files = [modelPath("linear.pt2"), modelPath("mlp.pt2")];
+  assert.equal(sconce("lower", ...files, "--external-constants", "-o", "split/").status, 0);
+  const names = ["linear.ptd", "linear.pte", "mlp.ptd", "mlp.pte"];
+  assert.deepEqual(readdirSync(join(folder, "split")).sort(), names);
+  const run = sconce("run", "split/mlp.pte", "--data", "split/mlp.ptd", "--input", "ones");
+  assert.equal(run.status, 0, run.stderr);
+});
+
+test("a model is never overwritten by what is made of it", () => {
+  const bytes = readFileSync(modelPath("linear.pt2"));
+  writeFileSync(join(folder, "self.pt2"), bytes);
+  assert.equal(sconce("lower", "self.pt2", "-o", "self.pt2").status, 2);
+  assert.equal(sconce("lower", "--method", "m=self.pt2", "-o", "./self.pt2").status, 2);
+  assert.deepEqual(readFileSync(join(folder, "self.pt2")), bytes);
+});
+
 test("methods and constants become one program", () => {
   const methods = ["prefill", "decode"].flatMap((m) => [
     "--method",

@@ -76,7 +76,32 @@ test("errors keep their code, place and hint across the worker", async () => {
   );
   await assert.rejects(program.run("forward", [null]), { code: "input" });
   await assert.rejects(program.run("nope", []), { code: "not_found" });
+  // The program goes on serving the methods it has.
+  const { inputs, outputs } = readCases("mlp")[0]!;
+  assert.equal(difference((await program.run("forward", inputs))[0], outputs[0]!), "");
   await program.dispose();
+});
+
+test("a program is written to sinks of the caller", async () => {
+  const lowered = await client.lower({ path: modelPath("mlp.pt2") });
+  const bytes = await lowered.buffer;
+  const parts: Uint8Array[] = [];
+  await lowered.writeTo((chunk) => void parts.push(chunk));
+  assert.deepEqual(new Uint8Array(Buffer.concat(parts)), bytes);
+  let size = 0;
+  const stream = new WritableStream<Uint8Array>({ write: (chunk) => void (size += chunk.length) });
+  await lowered.writeTo(stream);
+  assert.equal(size, bytes.length);
+  await lowered.dispose();
+});
+
+test("what a progress listener throws fails its call and nothing else", async () => {
+  const onProgress = (): void => {
+    throw new Error("mine");
+  };
+  const source = { path: samplePath("face-rfb320.pt2") };
+  await assert.rejects(client.lower(source, { onProgress }), /mine/);
+  assert.equal(await client.detect(source), "pt2");
 });
 
 test("a worker that is ended rejects what is under way", async () => {

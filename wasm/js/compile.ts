@@ -40,6 +40,13 @@ function optionsJson(options: Readonly<Record<string, unknown>>): string {
 }
 
 function constantJson(value: ConstantValue): string {
+  if (value === null || value === undefined) {
+    throw new SconceError(
+      "argument",
+      `a constant method cannot answer ${String(value)}`,
+      "Use a number, true, false, a string, or a list of them.",
+    );
+  }
   if (Array.isArray(value)) return `[${value.map(constantJson).join(",")}]`;
   if (typeof value === "bigint") return String(value);
   const double =
@@ -57,7 +64,16 @@ function constantJson(value: ConstantValue): string {
 
 /** Opens files as methods of a fresh session. */
 function openPrograms(session: Session, programs: Programs, options: CallOptions): void {
-  const list: [string, Source][] = isSource(programs) ? [["", programs]] : Object.entries(programs);
+  const list: [string, Source][] = isSource(programs)
+    ? [["", programs]]
+    : Object.entries(programs ?? {});
+  if (list.length === 0) {
+    throw new SconceError(
+      "argument",
+      "there is no program to open",
+      "Pass the source of a .pt2, or sources by method name.",
+    );
+  }
   for (const [method, source] of list) {
     const handle = session.addSource(source);
     session.core.memory.withTexts([method, ""], (name, nameBytes, model, modelBytes) =>

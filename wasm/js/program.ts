@@ -64,7 +64,7 @@ class LoadedProgram implements Program {
     this.selected = method;
   }
 
-  run(method: string, inputs: readonly Value[], options: CallOptions = {}): Value[] {
+  run(method: string, inputs: readonly Value[] = [], options: CallOptions = {}): Value[] {
     const session = this.open;
     this.select(method, options);
     const declared = this.inspect().methods.find((m) => m.name === method)!.inputs;

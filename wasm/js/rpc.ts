@@ -9,7 +9,7 @@ import {
   toPlainError,
   type PlainError,
 } from "./errors.js";
-import type { CallOptions } from "./types.js";
+import type { CallOptions, Sink } from "./types.js";
 
 export type Request =
   | {
@@ -294,7 +294,14 @@ export class Caller {
       return;
     }
     if (reply.type === "progress") {
-      call.onProgress?.({ phase: reply.phase, done: reply.done, total: reply.total });
+      try {
+        call.onProgress?.({ phase: reply.phase, done: reply.done, total: reply.total });
+      } catch (error) {
+        // What the listener throws fails its call, as it does in the engine.
+        this.settle(reply.id);
+        call.stop();
+        call.reject(error instanceof Error ? error : new Error(String(error)));
+      }
       return;
     }
     this.settle(reply.id);
@@ -326,6 +333,12 @@ export class Caller {
         enumerable: false,
       });
     }
+    if (methods.includes("writeTo")) {
+      // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
+      result["writeTo"] = async (sink: Sink): Promise<void> =>
+        writeBlob((await this.call(object, "toBlob", [])) as Blob, sink);
+      delete result["writeSync"];
+    }
     result["dispose"] = (): Promise<void> => {
       this.forgotten?.unregister(result);
       this.dispose(object);
@@ -333,6 +346,17 @@ export class Caller {
     };
     if (object !== 0) this.forgotten?.register(result, object, result);
     return result;
+  }
+}
+
+async function writeBlob(blob: Blob, sink: Sink): Promise<void> {
+  if (typeof sink === "object" && sink !== null && "getWriter" in sink) {
+    await (blob.stream() as ReadableStream<Uint8Array>).pipeTo(sink);
+    return;
+  }
+  const reader = (blob.stream() as ReadableStream<Uint8Array>).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    await (typeof sink === "function" ? sink(part.value) : sink.write(part.value));
   }
 }
 

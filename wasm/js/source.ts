@@ -195,6 +195,7 @@ const isBlob = (value: unknown): value is Blob =>
 /** Tells a single source from a record of them. */
 export function isSource(value: unknown): value is Source {
   if (value instanceof Uint8Array || value instanceof ArrayBuffer || isBlob(value)) return true;
+  if (typeof value !== "object" || value === null) return false;
   const object = value as { read?: unknown; path?: unknown; url?: unknown };
   return (
     typeof object.read === "function" ||

@@ -437,7 +437,7 @@ export interface EngineOptions {
 
 /** The same interface, answered later: what a worker offers. */
 export type Remote<T> = {
-  [K in keyof T]: T[K] extends (...args: infer A) => infer R
+  [K in Exclude<keyof T, "writeSync">]: T[K] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
       ? Promise<Uint8Array>

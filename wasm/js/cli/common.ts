@@ -23,7 +23,8 @@ export function makeEngine(): Promise<Engine> {
   return createEngine({
     wasm: readFileSync(new URL("../sconce.wasm", import.meta.url)),
     onLog: (severity, text) => {
-      if (severity !== "note") process.stderr.write(`${severity}: ${text}\n`);
+      // Errors are thrown, and printed once by whoever catches them.
+      if (severity === "warning") process.stderr.write(`${severity}: ${text}\n`);
     },
   });
 }

@@ -1,6 +1,6 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { SconceError } from "../errors.js";
 import type {
   ConstantValue,
@@ -54,7 +54,8 @@ function splitPair(text: string, what: string): [string, string] {
 }
 
 function pairs(list: readonly string[], what: string): Record<string, string> {
-  const result: Record<string, string> = {};
+  // Without a prototype, so that any name is just a name.
+  const result = Object.create(null) as Record<string, string>;
   for (const text of list) {
     const [name, value] = splitPair(text, what);
     if (Object.hasOwn(result, name)) throw new UsageError(`--${what} ${name} is given twice`);
@@ -87,11 +88,17 @@ function writeWhole(path: string, write: (sink: (chunk: Uint8Array) => void) => 
   }
 }
 
+/** Where a .ptd goes: named after the .pte, so that programs in one folder keep theirs apart. */
+function dataPath(output: string, name: string, count: number): string {
+  const stem = output.replace(/\.pte$/, "");
+  return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
+}
+
 function writeProgram(program: ExecutorchProgramManager, output: string): void {
   const written: string[] = [];
   try {
     for (const { name } of program.dataFiles) {
-      const path = join(dirname(output), name);
+      const path = dataPath(output, name, program.dataFiles.length);
       writeWhole(path, (sink) => program.writeSync(sink, name));
       written.push(path);
     }
@@ -119,8 +126,12 @@ function lowerOne(
       writeProgram(program, output);
       progress.clear();
       const methods = [...program.methods, ...program.configMethods].join(", ");
+      const beside = program.dataFiles.map(
+        ({ name, size }) =>
+          `, ${dataPath(output, name, program.dataFiles.length)}: ${formatBytes(size)}`,
+      );
       process.stdout.write(
-        `${output}: ${formatBytes(program.size)}, methods ${methods}, lowered in ${ms.toFixed(1)} ms\n`,
+        `${output}: ${formatBytes(program.size)}${beside.join("")}, methods ${methods}, lowered in ${ms.toFixed(1)} ms\n`,
       );
     } finally {
       program.dispose();
@@ -150,6 +161,8 @@ function lowerEach(
     throw new UsageError("several files need a folder to go to: -o folder/");
   }
   const targets = files.map((file) => outputFor(file, output, single));
+  const own = files.find((file, i) => resolve(file) === resolve(targets[i]!));
+  if (own) throw new UsageError(`${own} would be overwritten: name another output`);
   const twice = targets.find((target, i) => targets.indexOf(target) !== i);
   if (twice) throw new UsageError(`two of the files would be written to ${twice}`);
   if (!single || isFolder(output)) mkdirSync(output, { recursive: true });
@@ -205,6 +218,10 @@ export async function lowerCommand(args: string[]): Promise<number> {
   };
   const engine = await makeEngine();
   if (positionals.length > 0) return lowerEach(engine, positionals, options, values.output);
+  const target = resolve(values.output);
+  if (Object.values(methods).some((path) => resolve(path) === target)) {
+    throw new UsageError(`${values.output} would be overwritten: name another output`);
+  }
   const programs = Object.fromEntries(
     Object.entries(methods).map(([name, path]) => [name, { path }]),
   );

@@ -107,7 +107,12 @@ function asTensor(value: number | bigint | boolean, kind: string): Tensor {
 }
 
 function writeOutputs(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
-  mkdirSync(folder, { recursive: true });
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new SconceError("io", `cannot make the folder ${folder}: ${why}`, "Name another --out.");
+  }
   outputs.forEach((value, i) => {
     const path = join(folder, `output_${i}.npy`);
     if (value === null) return;
