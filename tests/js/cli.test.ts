@@ -190,6 +190,18 @@ test("calls run in order with state kept", () => {
   assert.deepEqual([counts[1]! - counts[0]!, counts[2]! - counts[1]!], [1, 1]);
 });
 
+test("a call that fails takes the files of those before it with it", () => {
+  sconce("lower", modelPath("counter_buffer.pt2"), "-o", "counter.pte");
+  const calls = [
+    { method: "forward", inputs: ["ones"], out: "f0" },
+    { method: "forward", inputs: ["missing.npy"], out: "f1" },
+  ];
+  writeFileSync(join(folder, "failing.json"), JSON.stringify(calls));
+  assert.equal(sconce("run", "counter.pte", "--calls", "failing.json").status, 1);
+  assert.deepEqual(readdirSync(join(folder, "f0")), []);
+  assert.ok(!existsSync(join(folder, "f1")));
+});
+
 test("inspect tells what is in both kinds of files", () => {
   const pt2 = JSON.parse(sconce("inspect", modelPath("mlp.pt2"), "--json").stdout) as {
     kind: string;

@@ -1,5 +1,5 @@
 // sconce run: execute methods of a .pte on arrays, numbers, or made-up inputs.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SconceError } from "../errors.js";
 import { fill, makeTensor } from "../fill.js";
@@ -106,23 +106,31 @@ function asTensor(value: number | bigint | boolean, kind: string): Tensor {
   return { dtype: "int64", shape: [], data: BigInt64Array.of(BigInt(value)) };
 }
 
+/** Files that this command has written: a later call may read them, and they go when it fails. */
+const written: string[] = [];
+
+function writeFile(path: string, bytes: Uint8Array): void {
+  written.push(path);
+  writeFileSync(path, bytes);
+}
+
 function writeOutputs(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
   try {
     mkdirSync(folder, { recursive: true });
+    outputs.forEach((value, i) => {
+      const path = join(folder, `output_${i}.npy`);
+      if (value === null) return;
+      if (typeof value === "string") writeFile(path, writeNpyText(value));
+      else {
+        const whole = isTensor(value) ? value : asTensor(value, info.outputs[i]!.kind);
+        writeFile(path, writeNpy(whole));
+      }
+    });
   } catch (error) {
+    if (error instanceof SconceError) throw error;
     const why = (error as Error).message;
-    throw new SconceError("io", `cannot make the folder ${folder}: ${why}`, "Name another --out.");
+    throw new SconceError("io", `cannot write to ${folder}: ${why}`, "Name another --out.");
   }
-  outputs.forEach((value, i) => {
-    const path = join(folder, `output_${i}.npy`);
-    if (value === null) return;
-    if (typeof value === "string") writeFileSync(path, writeNpyText(value));
-    else
-      writeFileSync(
-        path,
-        writeNpy(isTensor(value) ? value : asTensor(value, info.outputs[i]!.kind)),
-      );
-  });
 }
 
 function describe(value: Value): string {
@@ -251,6 +259,9 @@ export async function runCommand(args: string[]): Promise<number> {
     }
     program.dispose();
     return EXIT.done;
+  } catch (error) {
+    for (const path of written) rmSync(path, { force: true });
+    throw error;
   } finally {
     progress.clear();
   }
