@@ -62,11 +62,11 @@ sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method
 // Plans memory and emits a copy of the edge program `edge`. Options: {"share_mutable_buffers":
 // bool, "external_constants": bool, "segment_alignment": int, "constant_tensor_alignment": int,
 // "alloc_graph_input": bool, "alloc_graph_output": bool, "memory_planning": "best" | "greedy" |
-// "naive"}. The files it makes are the outputs below; a second call replaces them.
+// "naive"}. The files it makes are appended to the outputs below.
 sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
 
-// The files that came out: index 0 is the .pte, further ones are .ptd files.
+// The files that came out: for each executorch program its .pte, then its .ptd files.
 typedef struct sc_output_chunk {
     sc_chunk_kind kind;
     const uint8_t *bytes;  // SC_CHUNK_BYTES

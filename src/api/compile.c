@@ -252,23 +252,21 @@ static sc_status read_config(sc_ctx *ctx, sc_str json, emit_config *out) {
     return SC_OK;
 }
 
-static void keep_outputs(sc_session *session, const sc_emit_result *result) {
-    session->outputs.count = 0;
-    sc_output program = {.name = SC_STR("program.pte"), .cord = result->program};
+static void keep_outputs(sc_session *session, uint32_t number, const sc_emit_result *result) {
+    sc_output program = {number, SC_STR("program.pte"), result->program};
     sc_vec_push(&session->arena, &session->outputs, program);
     for (uint32_t i = 0; i < result->files.count; i++) {
         const sc_emit_file *file = &result->files.data[i];
-        sc_output output = {.cord = file->cord};
+        sc_output output = {.program = number, .cord = file->cord};
         output.name = sc_str_format(&session->arena, SC_STR_FMT ".ptd", SC_STR_ARG(file->tag));
         sc_vec_push(&session->arena, &session->outputs, output);
     }
 }
 
-static void keep_plans(sc_session *session, const sc_program *program,
+static void keep_plans(sc_session *session, uint32_t number, const sc_program *program,
                        const sc_place_report *reports) {
-    session->plans.count = 0;
     for (uint32_t i = 0; i < program->methods.count; i++) {
-        sc_method_plan plan = {program->methods.data[i]->name, reports[i]};
+        sc_method_plan plan = {number, program->methods.data[i]->name, reports[i]};
         sc_vec_push(&session->arena, &session->plans, plan);
     }
 }
@@ -301,8 +299,9 @@ sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str op
     SC_TRY(sc_progress(ctx, "emit", 0, 0));
     double emit_ms = sc_session_now_ms(session);
     SC_TRY(sc_emit_program(ctx, program, tables, &config.emit, &result));
-    keep_outputs(session, &result);
-    keep_plans(session, program, reports);
+    uint32_t number = session->stages.count;
+    keep_outputs(session, number, &result);
+    keep_plans(session, number, program, reports);
     sc_stage *made = add_stage(session, "executorch", program, begin_ms, executorch);
     made->emit_ms = sc_session_now_ms(session) - emit_ms;
     keep_timings(session, made, &pipeline, 0, pipeline.timings.count);

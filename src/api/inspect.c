@@ -163,6 +163,7 @@ static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uin
 
 static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
     sc_json_begin_object(w);
+    sc_json_put_u64(w, "program", plan->program);
     sc_json_put_str(w, "method", sc_name_str(plan->method));
     sc_json_put_text(w, "algorithm", plan->report.algorithm);
     sc_json_put_u64(w, "planned_bytes", plan->report.planned_bytes);
@@ -220,6 +221,7 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
     sc_json_begin_array(&w);
     for (uint32_t i = 0; i < session->outputs.count; i++) {
         sc_json_begin_object(&w);
+        sc_json_put_u64(&w, "program", session->outputs.data[i].program);
         sc_json_put_str(&w, "name", session->outputs.data[i].name);
         sc_json_put_u64(&w, "bytes", session->outputs.data[i].cord.size);
         sc_json_end_object(&w);

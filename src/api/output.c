@@ -3,31 +3,34 @@
 
 uint32_t sc_output_count(const sc_session *session) { return session->outputs.count; }
 
+// Indices come from the host: what is not there is empty.
 static const sc_output *output_at(const sc_session *session, uint32_t output) {
-    SC_ASSERT(output < session->outputs.count);
-    return &session->outputs.data[output];
+    return output < session->outputs.count ? &session->outputs.data[output] : NULL;
 }
 
 sc_str sc_output_name(const sc_session *session, uint32_t output) {
-    return output_at(session, output)->name;
+    const sc_output *found = output_at(session, output);
+    return found ? found->name : (sc_str){0};
 }
 
 uint64_t sc_output_bytes(const sc_session *session, uint32_t output) {
-    return output_at(session, output)->cord.size;
+    const sc_output *found = output_at(session, output);
+    return found ? found->cord.size : 0;
 }
 
 uint32_t sc_output_chunk_count(const sc_session *session, uint32_t output) {
-    return output_at(session, output)->cord.chunks.count;
+    const sc_output *found = output_at(session, output);
+    return found ? found->cord.chunks.count : 0;
 }
 
 static const sc_chunk *chunk_at(const sc_session *session, uint32_t output, uint32_t chunk) {
-    const sc_cord *cord = &output_at(session, output)->cord;
-    SC_ASSERT(chunk < cord->chunks.count);
-    return &cord->chunks.data[chunk];
+    if (chunk >= sc_output_chunk_count(session, output)) return NULL;
+    return &session->outputs.data[output].cord.chunks.data[chunk];
 }
 
 sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, uint32_t chunk) {
     const sc_chunk *c = chunk_at(session, output, chunk);
+    if (!c) return (sc_output_chunk){.kind = SC_CHUNK_ZEROS};
     sc_output_chunk out = {.kind = c->kind, .size = c->size};
     if (c->kind == SC_CHUNK_BYTES) out.bytes = c->bytes;
     if (c->kind == SC_CHUNK_EXTENT) {
@@ -40,7 +43,7 @@ sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, u
 sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, uint64_t offset,
                          void *out, size_t bytes) {
     const sc_chunk *c = chunk_at(session, output, chunk);
-    if (offset > c->size || bytes > c->size - offset)
+    if (!c || offset > c->size || bytes > c->size - offset)
         return sc_fail(&session->ctx, SC_ERR_ARGUMENT, NULL, "the range leaves the chunk");
     if (c->kind == SC_CHUNK_EXTENT)
         return sc_extent_read(&session->ctx, c->extent, offset, out, bytes);

@@ -38,7 +38,11 @@ sc_str sc_session_report(sc_session *session, sc_status status) {
     return sc_sb_str(&sb);
 }
 
-void sc_session_forget_diagnostics(sc_session *session) { sc_diags_clear(&session->ctx); }
+void sc_session_forget_diagnostics(sc_session *session) {
+    sc_diags_clear(&session->ctx);
+    sc_arena_deinit(&session->diag_arena);
+    sc_arena_init(&session->diag_arena);
+}
 
 static void add_statuses(sc_json_writer *w) {
     sc_json_key(w, "statuses");

@@ -12,8 +12,10 @@ sc_session *sc_session_open(const sc_host *host) {
     session->tag = SC_SESSION_TAG;
     sc_arena_init(&session->arena);
     sc_arena_init(&session->scratch);
+    sc_arena_init(&session->diag_arena);
     sc_arena_init(&session->text_arena);
     sc_ctx_init(&session->ctx, &session->arena, &session->scratch);
+    session->ctx.diag_arena = &session->diag_arena;
     if (host) session->ctx.host = *host;
     return session;
 }
@@ -21,6 +23,7 @@ sc_session *sc_session_open(const sc_host *host) {
 void sc_session_close(sc_session *session) {
     if (session->running) sc_rt_program_close(session->running);
     sc_arena_deinit(&session->text_arena);
+    sc_arena_deinit(&session->diag_arena);
     sc_arena_deinit(&session->scratch);
     sc_arena_deinit(&session->arena);
     session->tag = 0;

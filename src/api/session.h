@@ -18,11 +18,13 @@ typedef struct sc_stage {
 } sc_stage;
 
 typedef struct sc_method_plan {
+    uint32_t program;  // number of the stage it belongs to
     const sc_name *method;
     sc_place_report report;
 } sc_method_plan;
 
 typedef struct sc_output {
+    uint32_t program;
     sc_str name;
     sc_cord cord;
 } sc_output;
@@ -31,6 +33,7 @@ struct sc_session {
     uint32_t tag;  // SC_SESSION_TAG while open
     sc_arena arena, scratch;
     sc_ctx ctx;
+    sc_arena diag_arena;  // diagnostics, until the host has read them
     sc_arena text_arena;  // the latest text result
     sc_program *opened;   // program 0 while methods are being added
     SC_VEC(sc_stage) stages;

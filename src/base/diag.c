@@ -27,7 +27,8 @@ void sc_limits_default(sc_limits *limits) {
 }
 
 void sc_ctx_init(sc_ctx *ctx, sc_arena *arena, sc_arena *scratch) {
-    *ctx = (sc_ctx){.arena = arena, .scratch = scratch, .names = sc_names_new(arena)};
+    *ctx = (sc_ctx){
+        .arena = arena, .diag_arena = arena, .scratch = scratch, .names = sc_names_new(arena)};
     ctx->where.instruction = -1;
     sc_limits_default(&ctx->limits);
 }
@@ -52,17 +53,17 @@ static void record(sc_ctx *ctx, sc_severity severity, sc_status code, const char
         return;
     }
     sc_sb message;
-    sc_sb_init(&message, ctx->arena);
+    sc_sb_init(&message, ctx->diag_arena);
     sc_sb_vaddf(&message, format, args);
     sc_str text = sc_str_slice(sc_sb_str(&message), 0, MESSAGE_BYTES_MAX);
     sc_diag diag = {
         .severity = severity,
         .code = code,
         .message = text,
-        .hint = sc_str_copy(ctx->arena, sc_str_from(hint ? hint : sc_status_hint(code))),
-        .where = copy_where(ctx->arena, &ctx->where),
+        .hint = sc_str_copy(ctx->diag_arena, sc_str_from(hint ? hint : sc_status_hint(code))),
+        .where = copy_where(ctx->diag_arena, &ctx->where),
     };
-    sc_vec_push(ctx->arena, &ctx->diags, diag);
+    sc_vec_push(ctx->diag_arena, &ctx->diags, diag);
     if (ctx->host.log) ctx->host.log(ctx->host.user, severity, text);
 }
 
@@ -83,7 +84,8 @@ void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hi
 }
 
 void sc_diags_clear(sc_ctx *ctx) {
-    ctx->diags.count = 0;
+    // Storage goes with the arena, which may be reset before the next diagnostic.
+    memset(&ctx->diags, 0, sizeof ctx->diags);
     ctx->error_count = 0;
     ctx->diag_dropped = 0;
 }

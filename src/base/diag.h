@@ -68,6 +68,7 @@ typedef struct sc_ctx {
     sc_where where;
     sc_limits limits;
     sc_host host;
+    sc_arena *diag_arena;  // where diagnostics live; `arena` unless the owner gives another
     SC_VEC(sc_diag) diags;
     uint32_t error_count;
     uint32_t diag_dropped;  // diagnostics beyond the cap of 1000, counted and not kept
@@ -85,6 +86,7 @@ void sc_fail_record(sc_ctx *ctx, sc_status code, const char *hint, const char *f
 // Records without being the function's result: for checks that list everything they find.
 void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
                const char *format, ...) SC_PRINTF(5, 6);
+// The owner of `diag_arena` may then reset it.
 void sc_diags_clear(sc_ctx *ctx);
 
 // SC_ERR_CANCELLED when the host asks for it.

@@ -106,3 +106,32 @@ test("the story teller tells PyTorch's story, with its weights stored once", asy
   program.dispose();
   lowered.dispose();
 });
+
+test("programs made of one edge program do not touch each other", () => {
+  const edge = engine.toEdge({ path: modelPath("mlp.pt2") });
+  const first = edge.toExecutorch({ memoryPlanning: "naive" });
+  const bytes = first.buffer;
+  const second = edge.toExecutorch({ externalConstants: true });
+  assert.deepEqual(first.buffer, bytes);
+  assert.equal(first.dataFiles.length, 0);
+  assert.equal(second.dataFiles.length, 1);
+  assert.ok(second.dataFile(second.dataFiles[0]!.name).length > 0);
+  const [plan] = first.inspect().plans;
+  assert.equal(plan!.plannedBytes, plan!.naiveBytes);
+  assert.ok(second.inspect().plans[0]!.plannedBytes < plan!.plannedBytes);
+  for (const owner of [edge, first, second]) owner.dispose();
+});
+
+test("refused calls take no memory that stays", () => {
+  const lowered = engine.lower({ path: modelPath("mlp.pt2") });
+  const program = engine.load(lowered.buffer);
+  const refuse = (): void => {
+    for (let i = 0; i < 2000; i++) assert.throws(() => program.run("forward", [null]));
+  };
+  refuse();
+  const before = program.inspect().heapBytes;
+  refuse();
+  assert.equal(program.inspect().heapBytes, before);
+  program.dispose();
+  lowered.dispose();
+});

@@ -221,10 +221,12 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       alloc_graph_output: config.allocGraphOutput,
       memory_planning: config.memoryPlanning,
     });
+    const first = session.core.enter({}, () => session.core.raw.output_count(session.handle));
     const program = programCall(session, config, [json], (raw, s, texts, out) =>
       raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out),
     );
-    return new ExecutorchManager(session.retain(), program, this.methods, this.configMethods);
+    const { methods, configMethods } = this;
+    return new ExecutorchManager(session.retain(), program, methods, configMethods, first);
   }
 }
 
@@ -268,15 +270,24 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     program: number,
     methods: readonly string[],
     configMethods: readonly string[],
+    /** Number of its first file among all that the session has made. */
+    private readonly first: number,
   ) {
     super(session, program, methods, configMethods);
     this.files = session.core.enter({}, () => {
       const { raw } = session.core;
-      return Array.from({ length: raw.output_count(session.handle) }, (_, i) => ({
-        name: session.textOf((r, s) => r.output_name(s, i)),
-        size: raw.output_bytes(session.handle, i),
+      const length = raw.output_count(session.handle) - first;
+      return Array.from({ length }, (_, i) => ({
+        name: session.textOf((r, s) => r.output_name(s, first + i)),
+        size: raw.output_bytes(session.handle, first + i),
       }));
     });
+  }
+
+  override inspect(): CompilationReport {
+    const report = super.inspect();
+    const own = ({ program }: { program: number }): boolean => program === this.program;
+    return { ...report, plans: report.plans.filter(own), outputs: report.outputs.filter(own) };
   }
 
   get size(): number {
@@ -308,10 +319,12 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   private *chunks(file: number): Generator<Chunk> {
     const { session } = this;
     const { raw, memory } = session.core;
-    const count = session.core.enter({}, () => raw.output_chunk_count(session.handle, file));
+    const count = session.core.enter({}, () =>
+      raw.output_chunk_count(session.handle, this.first + file),
+    );
     for (let i = 0; i < count; i++) {
       yield memory.with(40, (five) => {
-        session.call({}, (r, s) => r.output_chunk(s, file, i, five));
+        session.call({}, (r, s) => r.output_chunk(s, this.first + file, i, five));
         const [kind, address, source, offset, size] = memory.numbers(five, 5) as [
           number,
           number,
@@ -335,7 +348,9 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
         else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
         else {
           yield memory.with(bytes, (target) => {
-            this.session.call({}, (raw, s) => raw.output_read(s, file, index, at, target, bytes));
+            this.session.call({}, (raw, s) =>
+              raw.output_read(s, this.first + file, index, at, target, bytes),
+            );
             return memory.copy(target, bytes);
           });
         }
@@ -376,7 +391,7 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
       const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
       memory.with(bytes, (target) => {
-        this.session.call({}, (raw, s) => raw.output_read(s, 0, index, at, target, bytes));
+        this.session.call({}, (raw, s) => raw.output_read(s, this.first, index, at, target, bytes));
         all.set(memory.bytes(target, bytes), at);
       });
     }

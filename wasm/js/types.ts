@@ -177,6 +177,8 @@ export interface PlanItem {
 }
 
 export interface MethodPlan {
+  /** Number of the executorch program it belongs to. */
+  program: number;
   method: string;
   algorithm: string;
   plannedBytes: number;
@@ -200,6 +202,8 @@ export interface StageSummary {
 }
 
 export interface OutputSummary {
+  /** Number of the executorch program it belongs to. */
+  program: number;
   name: string;
   bytes: number;
 }
