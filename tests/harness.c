@@ -34,9 +34,12 @@ static struct {
 
 // --- registration --------------------------------------------------------------------------------
 
+// The build names files from the checkout's root; a compiler without that option, by full path.
 static const char *relative_file(const char *file) {
-    size_t length = strlen(TESTS_DIR);
-    return strncmp(file, TESTS_DIR "/", length + 1) == 0 ? file + length + 1 : file;
+    static const char *const FOLDERS[] = {TESTS_DIR "/", "tests/"};
+    for (size_t i = 0; i < SC_COUNT_OF(FOLDERS); i++)
+        if (strncmp(file, FOLDERS[i], strlen(FOLDERS[i])) == 0) return file + strlen(FOLDERS[i]);
+    return file;
 }
 
 void test_register(test_record *record) {
