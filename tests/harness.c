@@ -34,9 +34,11 @@ static struct {
 
 // --- registration --------------------------------------------------------------------------------
 
-// The build names files from the checkout's root; a compiler without that option, by full path.
+// The build names files from the checkout's root; a compiler without that option, by full path; a
+// compiler cache that makes paths relative, from the build folder.
 static const char *relative_file(const char *file) {
     static const char *const FOLDERS[] = {TESTS_DIR "/", "tests/"};
+    while (strncmp(file, "../", 3) == 0) file += 3;
     for (size_t i = 0; i < SC_COUNT_OF(FOLDERS); i++)
         if (strncmp(file, FOLDERS[i], strlen(FOLDERS[i])) == 0) return file + strlen(FOLDERS[i]);
     return file;

@@ -1,5 +1,6 @@
 // The files that a compilation made, chunk by chunk, and telling files apart by their first bytes.
 #include "api/session.h"
+#include "format/magic.h"
 
 uint32_t sc_output_count(const sc_session *session) { return session->outputs.count; }
 
@@ -55,15 +56,15 @@ sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, u
 }
 
 sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind) {
-    uint8_t head[8] = {0};
+    uint8_t head[SC_FILE_HEAD_BYTES] = {0};
     size_t bytes = (size_t)sc_min_u64(source->size, sizeof(head));
     *kind = SC_STR("unknown");
     SC_TRY(sc_extent_read(&session->ctx, sc_extent_whole(source), 0, head, bytes));
-    if (memcmp(head, "PK\3\4", 4) == 0)
-        *kind = SC_STR("pt2");
-    else if (memcmp(head + 4, "ET", 2) == 0)
-        *kind = SC_STR("pte");
-    else if (memcmp(head + 4, "FT", 2) == 0)
-        *kind = SC_STR("ptd");
+    switch (sc_file_kind_of(head)) {
+    case SC_FILE_ZIP: *kind = SC_STR("pt2"); break;
+    case SC_FILE_PTE: *kind = SC_STR("pte"); break;
+    case SC_FILE_PTD: *kind = SC_STR("ptd"); break;
+    default: break;
+    }
     return SC_OK;
 }

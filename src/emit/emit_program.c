@@ -8,6 +8,7 @@
 //
 // The header is there only when segments hold bytes. Offsets of segments count from their base.
 #include "emit/emit_plan.h"
+#include "format/magic.h"
 
 #include "program_fbs.h"
 
@@ -162,7 +163,7 @@ static void write_file(const sc_emit_state *state, const segments *s, const uint
     uint64_t base = sc_align_up(out->program_bytes, state->options.segment_alignment);
     memcpy(head, data, 8);
     sc_fb_store_u32(head, sc_fb_load_u32(data) + HEADER_BYTES);
-    memcpy(head + 8, "eh00", 4);
+    memcpy(head + 8, SC_PTE_HEADER_MARK, 4);
     sc_fb_store_u32(head + 12, HEADER_BYTES);
     sc_fb_store_u64(head + 16, out->program_bytes);
     sc_fb_store_u64(head + 24, base);

@@ -8,6 +8,7 @@
 //   56  the rest of the FlatBuffer
 //   base (aligned): segments
 #include "emit/emit_state.h"
+#include "format/magic.h"
 
 #include "flat_tensor_fbs.h"
 
@@ -98,7 +99,7 @@ sc_status sc_emit_ptd(sc_emit_state *state, sc_cord *out) {
     uint8_t head[8 + INSERTED_BYTES] = {0};
     memcpy(head, data, 8);
     sc_fb_store_u32(head, sc_fb_load_u32(data) + INSERTED_BYTES);
-    memcpy(head + 8, "FH01", 4);
+    memcpy(head + 8, SC_PTD_HEADER_MARK, 4);
     sc_fb_store_u32(head + 12, HEADER_BYTES);
     sc_fb_store_u64(head + 16, INSERTED_BYTES);
     sc_fb_store_u64(head + 24, size);

@@ -3,27 +3,31 @@
 //   PT2 archive (2.8 on)    <root>/archive_format = "pt2", <root>/models/<name>.json,
 //   <root>/data/... legacy (2.1 to 2.7)     serialized_exported_program.json and torch.save blobs,
 //   no root folder
+#include "format/magic.h"
 #include "import/pt2.h"
 
 enum { SMALL_BYTES_MAX = 64 };
 static const char legacy_model[] = "serialized_exported_program.json";
 
 static sc_status check_magic(sc_ctx *ctx, sc_source *source) {
-    uint8_t head[8] = {0};
+    uint8_t head[SC_FILE_HEAD_BYTES] = {0};
     size_t bytes = (size_t)sc_min_u64(sizeof(head), source->size);
     SC_TRY(sc_extent_read(ctx, sc_extent_whole(source), 0, head, bytes));
     const char *hint = "Open a .pt2 file that torch.export.save has written.";
-    if (memcmp(head, "PK\3\4", 4) == 0) return SC_OK;
-    if (memcmp(head + 4, "ET", 2) == 0)
+    const char *what = "this is not a .pt2 archive";
+    switch (sc_file_kind_of(head)) {
+    case SC_FILE_ZIP: return SC_OK;
+    case SC_FILE_PTE:
         return sc_fail(ctx, SC_ERR_FORMAT, "Run it, or open the .pt2 that it was made from.",
                        "this is an ExecuTorch program, not an exported PyTorch program");
-    if (memcmp(head + 4, "TFL", 3) == 0)
-        return sc_fail(ctx, SC_ERR_FORMAT, hint, "this is a TensorFlow Lite model");
-    if (memcmp(head, "PYTORCH1", 8) == 0)
+    case SC_FILE_PYTORCH:
         return sc_fail(ctx, SC_ERR_VERSION, hint, "this is a PyTorch container of 2018");
-    if (head[0] == 0x80)
-        return sc_fail(ctx, SC_ERR_FORMAT, hint, "this is a Python pickle, not a .pt2 archive");
-    return sc_fail(ctx, SC_ERR_FORMAT, hint, "this is not a .pt2 archive");
+    case SC_FILE_PTD: what = "this is the data file of an ExecuTorch program"; break;
+    case SC_FILE_TFLITE: what = "this is a TensorFlow Lite model"; break;
+    case SC_FILE_PICKLE: what = "this is a Python pickle, not a .pt2 archive"; break;
+    case SC_FILE_UNKNOWN: break;
+    }
+    return sc_fail(ctx, SC_ERR_FORMAT, hint, "%s", what);
 }
 
 const sc_zip_entry *sc_pt2_find(sc_ctx *ctx, const sc_pt2_archive *archive, const char *folder,

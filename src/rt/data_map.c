@@ -4,6 +4,7 @@
 // Layout: u32 root, "FT01", "FH01", u32 header bytes (40 or more), then u64 offset and bytes of the
 // FlatBuffer, u64 offset and bytes of the segments, to which segment offsets are relative.
 #include "flat_tensor_fbs.h"
+#include "format/magic.h"
 #include "rt/internal.h"
 
 enum { HEAD_BYTES = 64, HEADER_MIN = 40 };
@@ -25,7 +26,8 @@ static sc_status read_head(sc_ctx *ctx, ptd *file) {
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL, "a .ptd has at least %d bytes, this has %llu",
                        HEAD_BYTES, (unsigned long long)size);
     SC_TRY(file->source->read(file->source, ctx, 0, bytes, sizeof bytes));
-    if (memcmp(bytes + 4, "FT01", 4) != 0 || memcmp(bytes + 8, "FH01", 4) != 0)
+    if (memcmp(bytes + 4, SC_PTD_IDENTIFIER, 4) != 0 ||
+        memcmp(bytes + 8, SC_PTD_HEADER_MARK, 4) != 0)
         return sc_fail(ctx, SC_ERR_FORMAT, "Pass the .ptd files that were made with the .pte.",
                        "this is no ExecuTorch data file: its identifiers are missing");
     if (sc_fb_load_u32(bytes + 12) < HEADER_MIN) return bad(ctx, "its header is too short");

@@ -6,6 +6,7 @@
 // u64 bytes of the FlatBuffer part, u64 file offset of the first segment (0: none), u64 bytes of
 // all segments (when the header has 32 bytes or more). Without a header the whole file is the
 // FlatBuffer.
+#include "format/magic.h"
 #include "rt/internal.h"
 
 enum { HEAD_BYTES = 64, HEADER_MIN = 24 };
@@ -24,10 +25,11 @@ void sc_rt_options_default(sc_rt_options *options) { *options = (sc_rt_options){
 // --- header --------------------------------------------------------------------------------------
 
 static sc_status read_identifier(sc_ctx *ctx, const uint8_t *bytes) {
-    if (memcmp(bytes + 4, "ET12", 4) == 0) return SC_OK;
-    if (memcmp(bytes + 4, "ET", 2) == 0)
+    if (memcmp(bytes + 4, SC_PTE_IDENTIFIER, 4) == 0) return SC_OK;
+    if (sc_file_kind_of(bytes) == SC_FILE_PTE)
         return sc_fail(ctx, SC_ERR_VERSION, "Lower the model again with a current release.",
-                       "this .pte has format %.4s, supported is ET12", (const char *)bytes + 4);
+                       "this .pte has format %.4s, supported is " SC_PTE_IDENTIFIER,
+                       (const char *)bytes + 4);
     return sc_fail(ctx, SC_ERR_FORMAT, "Check that this is a .pte file.",
                    "this is no ExecuTorch program: its identifier is missing");
 }
@@ -41,7 +43,7 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
     SC_TRY(source->read(source, ctx, 0, bytes, sizeof bytes));
     SC_TRY(read_identifier(ctx, bytes));
     *out = (head){.program_bytes = source->size};
-    if (memcmp(bytes + 8, "eh00", 4) != 0) return SC_OK;
+    if (memcmp(bytes + 8, SC_PTE_HEADER_MARK, 4) != 0) return SC_OK;
     uint32_t length = sc_fb_load_u32(bytes + 12);
     if (length < HEADER_MIN) return bad(ctx, "its header is too short");
     out->has_header = true;

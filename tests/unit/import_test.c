@@ -378,6 +378,7 @@ TEST(import_recognises_other_files) {
         const char *bytes, *message;
     } rows[] = {
         {"1234ET12", "this is an ExecuTorch program, not an exported PyTorch program"},
+        {"1234FT01", "this is the data file of an ExecuTorch program"},
         {"1234TFL3", "this is a TensorFlow Lite model"},
         {"PYTORCH1", "this is a PyTorch container of 2018"},
         {"\x80\x02}q...", "this is a Python pickle, not a .pt2 archive"},

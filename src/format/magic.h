@@ -1,0 +1,41 @@
+// What a file is, by the bytes it begins with: the one list of such marks. The exact versions that
+// we read are the identifiers of schema/*.fbs; here a family is enough, so that a file of another
+// version is still called by its name.
+#ifndef SC_MAGIC_H
+#define SC_MAGIC_H
+
+#include "base/base.h"
+
+typedef enum sc_file_kind {
+    SC_FILE_UNKNOWN,
+    SC_FILE_ZIP,      // what a .pt2 is
+    SC_FILE_PTE,      // an ExecuTorch program of any version
+    SC_FILE_PTD,      // its data file
+    SC_FILE_TFLITE,   // a TensorFlow Lite model
+    SC_FILE_PYTORCH,  // PyTorch's container of 2018
+    SC_FILE_PICKLE
+} sc_file_kind;
+
+enum { SC_FILE_HEAD_BYTES = 8 };
+
+// The marks of the extended headers, at byte 8 of a .pte or .ptd, behind the identifier at byte 4.
+#define SC_PTE_HEADER_MARK "eh00"
+#define SC_PTD_HEADER_MARK "FH01"
+
+// `head`: the first bytes of the file, zeros behind its end.
+static inline sc_file_kind sc_file_kind_of(const uint8_t head[SC_FILE_HEAD_BYTES]) {
+    static const struct {
+        const char *mark;
+        uint8_t at, bytes, kind;
+    } marks[] = {
+        {"PK\3\4", 0, 4, SC_FILE_ZIP},       {"ET", 4, 2, SC_FILE_PTE},
+        {"FT", 4, 2, SC_FILE_PTD},           {"TFL", 4, 3, SC_FILE_TFLITE},
+        {"PYTORCH1", 0, 8, SC_FILE_PYTORCH}, {"\x80", 0, 1, SC_FILE_PICKLE},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(marks); i++)
+        if (memcmp(head + marks[i].at, marks[i].mark, marks[i].bytes) == 0)
+            return (sc_file_kind)marks[i].kind;
+    return SC_FILE_UNKNOWN;
+}
+
+#endif
