@@ -40,8 +40,7 @@ static sc_ctx *begin(sc_session *session) {
     return &session->ctx;
 }
 
-// --- Opening
-// -----------------------------------------------------------------------------------------
+// --- Opening -------------------------------------------------------------------------------------
 
 sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model) {
     sc_ctx *ctx = begin(session);
@@ -59,8 +58,7 @@ sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method,
     return SC_OK;
 }
 
-// --- Constant methods
-// --------------------------------------------------------------------------------
+// --- Constant methods ----------------------------------------------------------------------------
 
 static sc_status constant_value(sc_ctx *ctx, const sc_json *json, uint32_t depth, sc_arg *out) {
     double number = 0;
@@ -109,8 +107,7 @@ sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str va
     return SC_OK;
 }
 
-// --- To edge
-// -----------------------------------------------------------------------------------------
+// --- To edge -------------------------------------------------------------------------------------
 
 // Collects each method as it leaves decomposition, and where in time that was.
 typedef struct snapshot {
@@ -213,8 +210,7 @@ sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method
     return SC_OK;
 }
 
-// --- To executorch
-// -----------------------------------------------------------------------------------
+// --- To executorch -------------------------------------------------------------------------------
 
 typedef struct emit_config {
     bool consume;

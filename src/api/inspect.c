@@ -6,8 +6,7 @@ static void add_ms(sc_json_writer *w, const char *key, double ms) {
     sc_json_add_f64(w, ms);
 }
 
-// --- Values and methods
-// --------------------------------------------------------------------------------
+// --- Values and methods --------------------------------------------------------------------------
 
 static const char *const VALUE_KINDS[] = {"tensor", "int", "float", "bool", "none", "opaque"};
 
@@ -132,8 +131,7 @@ static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) 
     sc_arena_rewind(ctx->scratch, mark);
 }
 
-// --- Stages, plans, outputs
-// ------------------------------------------------------------------------------
+// --- Stages, plans, outputs ----------------------------------------------------------------------
 
 static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uint32_t number) {
     sc_json_begin_object(w);
@@ -233,8 +231,7 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
     return SC_OK;
 }
 
-// --- One program
-// -----------------------------------------------------------------------------------------
+// --- One program ---------------------------------------------------------------------------------
 
 static sc_status program_at(sc_session *session, uint32_t number, const sc_program **out) {
     if (number >= session->stages.count || !session->stages.data[number].program)

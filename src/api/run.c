@@ -53,8 +53,7 @@ sc_status sc_run_select(sc_session *session, sc_str method) {
     return SC_OK;
 }
 
-// --- Values
-// --------------------------------------------------------------------------------------------
+// --- Values --------------------------------------------------------------------------------------
 
 sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value) {
     static const sc_evalue_tag TAGS[] = {SC_EVALUE_NONE, SC_EVALUE_INT,    SC_EVALUE_DOUBLE,

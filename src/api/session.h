@@ -47,8 +47,7 @@ struct sc_session {
 sc_sb sc_session_text(sc_session *session);
 double sc_session_now_ms(const sc_session *session);
 
-// --- Options (options.c)
-// ---------------------------------------------------------------------------
+// --- Options (options.c) -------------------------------------------------------------------------
 
 typedef enum sc_option_kind { SC_OPTION_BOOL, SC_OPTION_INT, SC_OPTION_STR } sc_option_kind;
 

@@ -48,8 +48,7 @@ void sc_pickle_append_pair(machine *m, value *dict, value *key, value *item) {
     dict->items[2 * dict->count++ + 1] = item;
 }
 
-// --- Stack and input
-// -------------------------------------------------------------------------------
+// --- Stack and input -----------------------------------------------------------------------------
 
 static sc_status push(machine *m, value *v) {
     if (m->stack.count >= m->ctx->limits.pickle_stack_max)
@@ -330,8 +329,7 @@ static sc_status op_dict(machine *m, uint8_t op) {
     return push(m, dict);
 }
 
-// --- Stack, memo
-// -----------------------------------------------------------------------------------
+// --- Stack, memo ---------------------------------------------------------------------------------
 
 static sc_status op_pop(machine *m, uint8_t op) {
     uint32_t first, count;
@@ -389,8 +387,7 @@ static sc_status op_get(machine *m, uint8_t op) {
     return push(m, m->memo.data[index]);
 }
 
-// --- Globals and calls
-// -----------------------------------------------------------------------------
+// --- Globals and calls ---------------------------------------------------------------------------
 
 static sc_status op_global(machine *m, uint8_t op) {
     sc_str module, name;
@@ -497,8 +494,7 @@ static sc_status run(machine *m) {
     return sc_fail(m->ctx, SC_ERR_TRUNCATED, NULL, "the pickle has no end");
 }
 
-// --- Shape of the result
-// ---------------------------------------------------------------------------
+// --- Shape of the result -------------------------------------------------------------------------
 
 static uint32_t child_count(const value *v) {
     switch (v->kind) {

@@ -241,8 +241,7 @@ static sc_status rebuild_parameter(sc_pickle_machine *m, sc_pickle_value *args,
     return SC_OK;
 }
 
-// --- Containers and other builtins
-// -----------------------------------------------------------------
+// --- Containers and other builtins ---------------------------------------------------------------
 
 // dict() or dict([(key, value), ...]).
 static sc_status make_dict(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_value **out) {

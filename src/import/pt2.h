@@ -7,8 +7,7 @@
 #include "format/torch_save.h"
 #include "import/import.h"
 
-// --- The container (pt2_archive.c)
-// -----------------------------------------------------------------
+// --- The container (pt2_archive.c) ---------------------------------------------------------------
 
 typedef struct sc_pt2_archive {
     sc_zip zip;
@@ -24,8 +23,7 @@ const sc_zip_entry *sc_pt2_find(sc_ctx *ctx, const sc_pt2_archive *archive, cons
 sc_status sc_pt2_model_text(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
                             sc_str model, sc_str *out);
 
-// --- Payloads (pt2_payload.c)
-// ------------------------------------------------------------------------
+// --- Payloads (pt2_payload.c) --------------------------------------------------------------------
 
 // A tensor that the file stores: a view of a storage, whatever container it came in.
 typedef struct sc_pt2_payload {
@@ -50,8 +48,7 @@ sc_status sc_pt2_read_payloads(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive
 sc_status sc_pt2_make_constant(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *payload,
                                sc_str name, sc_constant **out);
 
-// --- One model (pt2_model.c)
-// -------------------------------------------------------------------------
+// --- One model (pt2_model.c) ---------------------------------------------------------------------
 
 typedef struct sc_pt2_importer {
     sc_ctx *ctx;
@@ -80,8 +77,7 @@ typedef struct sc_pt2_scope {
 // Decoded and surviving text of a JSON string.
 sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string);
 
-// --- Values and arguments (pt2_value.c, pt2_arg.c)
-// ---------------------------------------------------
+// --- Values and arguments (pt2_value.c, pt2_arg.c) -----------------------------------------------
 
 // SymInt: a number or an expression. `what` is for messages.
 sc_status sc_pt2_read_dim(sc_pt2_importer *imp, const sc_json *json, const char *what, sc_dim *out);
@@ -110,8 +106,7 @@ sc_status sc_pt2_read_arg(sc_pt2_scope *scope, const sc_json *json, sc_arg *out)
 // The operator that a target means; a foreign one when the table has none.
 const sc_op *sc_pt2_find_op(sc_pt2_importer *imp, sc_str target);
 
-// --- Graphs (pt2_graph.c, pt2_node.c, pt2_signature.c)
-// -------------------------------------------------
+// --- Graphs (pt2_graph.c, pt2_node.c, pt2_signature.c) -------------------------------------------
 
 // Value tables, then inputs by `add_inputs`, nodes, and outputs by `add_outputs`.
 typedef struct sc_pt2_graph_parts {

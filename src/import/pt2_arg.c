@@ -15,8 +15,7 @@ static sc_str name_of(sc_pt2_scope *scope, const sc_json *json, const char *key)
     return sc_json_str(scope->imp->work, sc_json_get(json, key));
 }
 
-// --- Slots: what an Argument defines
-// -----------------------------------------------------------------
+// --- Slots: what an Argument defines -------------------------------------------------------------
 
 typedef struct slot_row {
     const char *tag, *name_key;
@@ -89,8 +88,7 @@ sc_status sc_pt2_define(sc_pt2_scope *scope, sc_str name, sc_value *value) {
     return SC_OK;
 }
 
-// --- Uses
-// --------------------------------------------------------------------------------------------
+// --- Uses ----------------------------------------------------------------------------------------
 
 typedef sc_status reader(sc_pt2_scope *scope, const sc_json *json, sc_arg *out);
 

@@ -20,8 +20,7 @@ typedef struct node_parts {
     sc_meta meta;
 } node_parts;
 
-// --- Operators
-// ---------------------------------------------------------------------------------------
+// --- Operators -----------------------------------------------------------------------------------
 
 static const sc_op *foreign_op(sc_pt2_importer *imp, sc_str name) {
     if (sc_str_ends_with(name, ".default")) name.size -= 8;
@@ -221,8 +220,7 @@ static sc_status resolve_op(sc_pt2_scope *scope, node_parts *node) {
     return SC_OK;
 }
 
-// --- Results
-// ---------------------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 // An operator without result has one as_none where effects made it a tuple.
 static uint32_t result_count(const node_parts *node) {
@@ -279,8 +277,7 @@ static sc_status add_results(sc_pt2_scope *scope, const node_parts *parts, sc_no
     return SC_OK;
 }
 
-// --- Metadata
-// ----------------------------------------------------------------------------------------
+// --- Metadata ------------------------------------------------------------------------------------
 
 static void read_metadata(sc_pt2_importer *imp, const sc_json *json, sc_meta *meta) {
     meta->stack_trace = sc_pt2_keep(imp, sc_json_get(json, "stack_trace"));

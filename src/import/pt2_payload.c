@@ -44,8 +44,7 @@ static sc_status check_rank(sc_ctx *ctx, sc_str name, uint32_t rank) {
     return SC_OK;
 }
 
-// --- torch.save
-// -----------------------------------------------------------------------------------
+// --- torch.save ----------------------------------------------------------------------------------
 
 static const char *class_name(sc_arena *work, const sc_pickle_value *value) {
     if (value->kind != SC_PICKLE_OBJECT) return "a Python value";
@@ -115,8 +114,7 @@ static sc_status read_state_dict(sc_ctx *ctx, sc_arena *work, const sc_zip_entry
     return SC_OK;
 }
 
-// --- Raw storages
-// ----------------------------------------------------------------------------------
+// --- Raw storages --------------------------------------------------------------------------------
 
 enum { META_DTYPE, META_SIZES, META_GRAD, META_STRIDES, META_OFFSET, META_LAYOUT, META_COUNT };
 enum { LAYOUT_STRIDED = 7 };

@@ -2,8 +2,7 @@
 // the caller: a parameter, a buffer that is written back, a flag frozen at export.
 #include "import/pt2.h"
 
-// --- Inputs
-// ----------------------------------------------------------------------------------------
+// --- Inputs --------------------------------------------------------------------------------------
 
 typedef struct input_row {
     const char *tag, *target_key;
@@ -179,8 +178,7 @@ sc_status sc_pt2_read_inputs(sc_pt2_scope *scope, const sc_json *inputs, const s
     return SC_OK;
 }
 
-// --- Outputs
-// ---------------------------------------------------------------------------------------
+// --- Outputs -------------------------------------------------------------------------------------
 
 typedef struct output_row {
     const char *tag, *target_key;

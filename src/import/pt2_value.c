@@ -18,8 +18,7 @@ sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string) {
     return *known;
 }
 
-// --- Expressions
-// -----------------------------------------------------------------------------------
+// --- Expressions ---------------------------------------------------------------------------------
 
 // An expression that only PyTorch understands (a float function, say) becomes a number of its own:
 // the same text is the same number, so equal sizes stay equal.
@@ -111,8 +110,7 @@ sc_status sc_pt2_read_range(sc_pt2_importer *imp, const sc_json *key, const sc_j
     return SC_OK;
 }
 
-// --- Tensors
-// ---------------------------------------------------------------------------------------
+// --- Tensors -------------------------------------------------------------------------------------
 
 enum { META_DTYPE, META_SIZES, META_GRAD, META_STRIDES, META_OFFSET, META_LAYOUT, META_COUNT };
 

@@ -2,8 +2,7 @@
 // The bridge between the IR and the inference rules, which see sc_iarg and never a node.
 #include "ir/ir.h"
 
-// --- Arguments against the schema
-// --------------------------------------------------------------------
+// --- Arguments against the schema ----------------------------------------------------------------
 
 static bool value_fits(sc_param_type type, const sc_value *value) {
     switch (value->type) {
@@ -149,8 +148,7 @@ sc_arg *sc_node_arg(const sc_node *node, const char *param) {
     return &node->args[index];
 }
 
-// --- Inference
-// ---------------------------------------------------------------------------------------
+// --- Inference -----------------------------------------------------------------------------------
 
 // An integer that no expression describes is a fresh symbol: sizes made of it stay consistent.
 static sc_dim dim_of(sc_value *value) {
@@ -259,8 +257,7 @@ sc_status sc_node_infer(sc_node *node) {
     return status;
 }
 
-// --- The builder
-// -------------------------------------------------------------------------------------
+// --- The builder ---------------------------------------------------------------------------------
 
 // Results of a node with several are called after it: split_0, split_1.
 static void name_results(sc_node *node) {

@@ -13,8 +13,7 @@ typedef struct cloner {
     uint32_t depth;
 } cloner;
 
-// --- Dims
-// ------------------------------------------------------------------------------------------
+// --- Dims ----------------------------------------------------------------------------------------
 
 static sc_status clone_dim(cloner *c, sc_dim dim, sc_dim *out) {
     *out = dim;
@@ -52,8 +51,7 @@ static sc_status clone_type(cloner *c, const sc_value *from, sc_value *to) {
     return from->has_dim ? clone_dim(c, from->dim, &to->dim) : SC_OK;
 }
 
-// --- Nodes
-// -----------------------------------------------------------------------------------------
+// --- Nodes ---------------------------------------------------------------------------------------
 
 static void bind(cloner *c, const sc_value *from, sc_arg to) {
     sc_vec_push(c->ctx->scratch, &c->bound, to);
@@ -141,8 +139,7 @@ static sc_status clone_graph(cloner *outer, const sc_graph *graph, sc_graph *par
     return fill_graph(&c, graph);
 }
 
-// --- Exported
-// ----------------------------------------------------------------------------------------
+// --- Exported ------------------------------------------------------------------------------------
 
 // Ranges and hints travel with the symbols, before any expression is read.
 static void copy_symbols(const sc_exprs *from, sc_exprs *to) {

@@ -33,8 +33,7 @@ static bool pair_up(comparer *c, const void *a, const void *b, bool *fresh) {
     return sc_imap_add(&c->taken, SC_PTR_KEY(b), SC_PTR_KEY(a));
 }
 
-// --- Types
-// -----------------------------------------------------------------------------------------
+// --- Types ---------------------------------------------------------------------------------------
 
 static bool same_dim(comparer *c, sc_dim a, sc_dim b) {
     if (sc_dim_is_int(a) || sc_dim_is_int(b)) return sc_dim_equal(a, b);
@@ -63,8 +62,7 @@ static bool same_type(comparer *c, const sc_value *a, const sc_value *b) {
     return true;
 }
 
-// --- Pairing
-// ---------------------------------------------------------------------------------------
+// --- Pairing -------------------------------------------------------------------------------------
 
 static bool pair_values(comparer *c, const sc_value *a, const sc_value *b) {
     bool fresh;

@@ -6,8 +6,7 @@
 
 #include <stdio.h>
 
-// --- Programs and methods
-// --------------------------------------------------------------------------
+// --- Programs and methods ------------------------------------------------------------------------
 
 sc_program *sc_program_new(sc_ctx *ctx) {
     sc_program *program = sc_new(ctx->arena, sc_program);
@@ -37,8 +36,7 @@ sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **ou
     return SC_OK;
 }
 
-// --- Names
-// -----------------------------------------------------------------------------------------
+// --- Names ---------------------------------------------------------------------------------------
 
 // The map's value: is the name itself in use, and from which suffix on to search when it is.
 #define NAME_TAKEN    1u
@@ -97,8 +95,7 @@ bool sc_graph_has_name(const sc_graph *graph, sc_str name) {
     return (name_state(graph, interned) & NAME_TAKEN) != 0;
 }
 
-// --- Use lists
-// -------------------------------------------------------------------------------------
+// --- Use lists -----------------------------------------------------------------------------------
 
 static void attach_use(sc_arg *arg) {
     sc_value *value = arg->value;
@@ -192,8 +189,7 @@ bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg 
     return true;
 }
 
-// --- Graphs
-// ----------------------------------------------------------------------------------------
+// --- Graphs --------------------------------------------------------------------------------------
 
 sc_graph *sc_graph_new(sc_method *method, sc_graph *parent, sc_str name) {
     sc_ctx *ctx = method->program->ctx;
@@ -236,8 +232,7 @@ void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count) {
     for (uint32_t i = 0; i < old_count; i++) detach(&old[i]);
 }
 
-// --- Nodes
-// -----------------------------------------------------------------------------------------
+// --- Nodes ---------------------------------------------------------------------------------------
 
 // "aten::add.Tensor" -> "add".
 static sc_str base_name(const sc_op *op) {
@@ -330,8 +325,7 @@ void sc_node_erase(sc_node *node) {
     unlink_node(node);
 }
 
-// --- Where
-// -----------------------------------------------------------------------------------------
+// --- Where ---------------------------------------------------------------------------------------
 
 void sc_where_set_method(sc_ctx *ctx, const sc_method *method) {
     ctx->where.method = method ? sc_name_str(method->name) : (sc_str){0};

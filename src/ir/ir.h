@@ -181,8 +181,7 @@ struct sc_program {
     SC_VEC(sc_constant_method) constant_methods;
 };
 
-// --- Building (graph.c, build.c)
-// -------------------------------------------------------------------
+// --- Building (graph.c, build.c) -----------------------------------------------------------------
 
 sc_program *sc_program_new(sc_ctx *ctx);
 // Adds a method with an empty top graph and its own symbols. SC_ERR_ARGUMENT on a duplicate name.
@@ -270,8 +269,7 @@ bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg 
 void sc_where_set_node(sc_ctx *ctx, const sc_node *node);
 void sc_where_set_method(sc_ctx *ctx, const sc_method *method);
 
-// --- Text (print.c, parse.c), copies, checks (clone.c, verify.c)
-// -------------------------------------
+// --- Text (print.c, parse.c), copies, checks (clone.c, verify.c) ---------------------------------
 
 // The textual IR. Printing what was parsed gives the same bytes. Constants appear by name, spec and
 // extent, not by content.

@@ -4,8 +4,7 @@
 // SC_TEXT_LIST_DEPTH_MAX.
 #include "ir/parse.h"
 
-// --- Operators
-// -----------------------------------------------------------------------------------------
+// --- Operators -----------------------------------------------------------------------------------
 
 static const sc_op *find_op(sc_parser *p, sc_str name) {
     const sc_op *op = sc_op_find(name);
@@ -102,8 +101,7 @@ static sc_status make_node(sc_parser *p, const sc_parse_scope *s, const sc_op *o
     return SC_OK;
 }
 
-// --- Nodes
-// -----------------------------------------------------------------------------------------
+// --- Nodes ---------------------------------------------------------------------------------------
 
 static sc_status parse_meta(sc_parser *p, sc_node *node) {
     sc_text_cursor *c = &p->c;
@@ -203,8 +201,7 @@ static sc_status parse_node(sc_parser *p, sc_parse_scope *s) {
     return parse_meta(p, node);
 }
 
-// --- Bodies
-// ----------------------------------------------------------------------------------------
+// --- Bodies --------------------------------------------------------------------------------------
 
 static sc_status parse_lifted(sc_parser *p, sc_constant *constant) {
     sc_str hex;
@@ -326,8 +323,7 @@ sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **o
     return parse_body(p, &s);
 }
 
-// --- Methods and programs
-// --------------------------------------------------------------------------------
+// --- Methods and programs ------------------------------------------------------------------------
 
 static sc_status parse_bound(sc_parser *p, int64_t *out) {
     if (sc_text_accept_word(&p->c, "inf")) {

@@ -1,8 +1,7 @@
 // The parts of the textual IR below a node: types of values, and arguments.
 #include "ir/parse.h"
 
-// --- Types
-// -----------------------------------------------------------------------------------------
+// --- Types ---------------------------------------------------------------------------------------
 
 static sc_status parse_dims(sc_parser *p, sc_exprs *exprs, const char *brackets, sc_dim *out,
                             uint32_t max, uint32_t *count) {
@@ -69,8 +68,7 @@ sc_status sc_parse_type(sc_parser *p, sc_value *value) {
     return sc_parse_spec(p, exprs, &value->spec);
 }
 
-// --- Arguments
-// ---------------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static sc_status find_value(sc_parser *p, const sc_parse_scope *s, sc_value **out) {
     sc_str name;

@@ -46,8 +46,7 @@ static void print_value_name(printer *p, const sc_value *value) {
     print_name(p, value->name);
 }
 
-// --- Types
-// -----------------------------------------------------------------------------------------
+// --- Types ---------------------------------------------------------------------------------------
 
 static void print_dims(printer *p, const sc_dim *dims, uint32_t count, const char *brackets) {
     sc_sb_add_char(p->sb, brackets[0]);
@@ -87,8 +86,7 @@ static void print_type(printer *p, const sc_value *value) {
     if (value->has_dim) print_dims(p, &value->dim, 1, "()");
 }
 
-// --- Arguments
-// ---------------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static void print_graph(printer *p, const sc_graph *graph);
 
@@ -171,8 +169,7 @@ static void print_args(printer *p, const sc_node *node) {
     sc_sb_add_char(p->sb, ')');
 }
 
-// --- Nodes and graphs
-// ----------------------------------------------------------------------------------
+// --- Nodes and graphs ----------------------------------------------------------------------------
 
 static void print_meta(printer *p, const sc_node *node) {
     const sc_meta *meta = &node->meta;
@@ -306,8 +303,7 @@ static void print_graph(printer *p, const sc_graph *graph) {
     sc_sb_add_char(p->sb, '}');
 }
 
-// --- Methods and programs
-// --------------------------------------------------------------------------------
+// --- Methods and programs ------------------------------------------------------------------------
 
 static void print_bound(printer *p, int64_t bound) {
     if (bound == SC_DIM_INF)

@@ -9,8 +9,7 @@ const char *const sc_text_value_types[6] = {"", "int", "float", "bool", "none", 
 const char *const sc_text_formats[4] = {"contiguous", "preserve", "channels_last",
                                         "channels_last_3d"};
 
-// --- Writing
-// -----------------------------------------------------------------------------------------
+// --- Writing -------------------------------------------------------------------------------------
 
 void sc_text_print_quoted(sc_sb *sb, sc_str s) {
     static const char hex[] = "0123456789abcdef";
@@ -56,8 +55,7 @@ void sc_text_print_name(sc_sb *sb, sc_str name) {
         sc_text_print_quoted(sb, name);
 }
 
-// --- Reading
-// -----------------------------------------------------------------------------------------
+// --- Reading -------------------------------------------------------------------------------------
 
 sc_status sc_text_fail(sc_text_cursor *c, const char *expected) {
     uint64_t line = 1;

@@ -22,8 +22,7 @@ static inline bool sc_text_is_word(char c) {
 void sc_text_print_name(sc_sb *sb, sc_str name);
 void sc_text_print_quoted(sc_sb *sb, sc_str s);
 
-// --- Reading
-// -----------------------------------------------------------------------------------------
+// --- Reading -------------------------------------------------------------------------------------
 
 typedef struct sc_text_cursor {
     sc_ctx *ctx;

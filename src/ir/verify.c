@@ -14,8 +14,7 @@ typedef struct verifier {
 #define FAIL_CHECK(v, check, ...) \
     sc_fail((v)->ctx, SC_ERR_INTERNAL, NULL, "check '" check "' failed: " __VA_ARGS__)
 
-// --- names
-// -----------------------------------------------------------------------------------------
+// --- names ---------------------------------------------------------------------------------------
 
 static sc_status check_name(verifier *v, const sc_name *name) {
     if (!name) return FAIL_CHECK(v, "names", "a value or node has no name");
@@ -26,8 +25,7 @@ static sc_status check_name(verifier *v, const sc_name *name) {
     return SC_OK;
 }
 
-// --- specs
-// -----------------------------------------------------------------------------------------
+// --- specs ---------------------------------------------------------------------------------------
 
 static sc_status check_spec(verifier *v, const sc_value *value) {
     const sc_spec *spec = &value->spec;
@@ -43,8 +41,7 @@ static sc_status check_spec(verifier *v, const sc_value *value) {
     return SC_OK;
 }
 
-// --- results
-// ---------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 static sc_status check_value(verifier *v, const sc_value *value, const sc_node *node,
                              uint32_t index) {
@@ -75,8 +72,7 @@ static sc_status check_results(verifier *v, const sc_node *node) {
     return SC_OK;
 }
 
-// --- order, uses, bodies
-// -----------------------------------------------------------------------------
+// --- order, uses, bodies -------------------------------------------------------------------------
 
 static sc_status check_attached(verifier *v, const sc_node *node, const sc_arg *arg) {
     if (arg->user != node)
@@ -128,8 +124,7 @@ static sc_status check_use_lists(verifier *v) {
     return SC_OK;
 }
 
-// --- arguments
-// -------------------------------------------------------------------------------------
+// --- arguments -----------------------------------------------------------------------------------
 
 static sc_status check_args(verifier *v, const sc_node *node) {
     const sc_op *op = node->op;
@@ -155,8 +150,7 @@ static sc_status check_node(verifier *v, const sc_node *node) {
     return check_results(v, node);
 }
 
-// --- signature
-// -------------------------------------------------------------------------------------
+// --- signature -----------------------------------------------------------------------------------
 
 static bool needs_constant(sc_input_kind kind) {
     return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER ||
@@ -196,8 +190,7 @@ static sc_status check_signature(verifier *v, const sc_method *method) {
     return SC_OK;
 }
 
-// --- All of it
-// ---------------------------------------------------------------------------------------
+// --- All of it -----------------------------------------------------------------------------------
 
 static sc_status verify_depth(sc_ctx *ctx, const sc_graph *graph, uint32_t depth);
 

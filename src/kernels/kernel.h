@@ -79,8 +79,7 @@ typedef struct sc_kernel {
 // NULL when the build has no kernel for it.
 const sc_kernel *sc_kernel_get(sc_op_id id);
 
-// --- Reading arguments (arguments have been checked against the schema by the runtime)
-// -------------
+// --- Reading arguments (arguments have been checked against the schema by the runtime) -----------
 
 static inline sc_tensor *sc_call_tensor(const sc_kernel_call *c, uint32_t i) {
     return c->args[i]->tag == SC_EVALUE_TENSOR ? c->args[i]->tensor : NULL;

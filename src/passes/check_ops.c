@@ -36,8 +36,7 @@ static sc_str source_line(sc_arena *arena, const sc_node *node) {
     return (sc_str){"", 0};
 }
 
-// --- Reports
-// ---------------------------------------------------------------------------------------
+// --- Reports -------------------------------------------------------------------------------------
 
 static const char *foreign_hint(sc_arena *arena, const sc_node *node) {
     const sc_op *similar[3];

@@ -23,8 +23,7 @@ static void set_layout(legaliser *l, sc_value *value, bool nhwc) {
     sc_spec_set_layout(l->ctx->arena, l->method->exprs, &value->spec, nhwc);
 }
 
-// --- Which operators take what
-// -------------------------------------------------------------------------
+// --- Which operators take what -------------------------------------------------------------------
 
 typedef enum treatment {
     ROW_MAJOR,  // operands and results row-major
@@ -60,8 +59,7 @@ static bool survey_operand(void *user, sc_arg *arg) {
     return true;
 }
 
-// --- Copies
-// ----------------------------------------------------------------------------------------
+// --- Copies --------------------------------------------------------------------------------------
 
 static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, bool nhwc,
                            sc_value **out) {
@@ -136,8 +134,7 @@ static sc_status treat(legaliser *l, sc_node *node) {
     return convert_node(l, node, 0, false);
 }
 
-// --- Graphs
-// ----------------------------------------------------------------------------------------
+// --- Graphs --------------------------------------------------------------------------------------
 
 // What bodies take and return is row-major, so that it does not matter which of them runs.
 static sc_status treat_graph(legaliser *l, const bool *wanted) {

@@ -27,8 +27,7 @@ static bool hands_on_in_edge(const sc_op *op) {
     return op->id == SC_OP__to_copy || op->id == SC_OP_slice_copy_Tensor;
 }
 
-// --- Where a copy matters
-// ------------------------------------------------------------------------------
+// --- Where a copy matters ------------------------------------------------------------------------
 
 static bool is_returned(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
@@ -69,8 +68,7 @@ static void mark_written(const sc_method *method, sc_graph *graph, sc_arena *scr
     }
 }
 
-// --- The pass
-// ----------------------------------------------------------------------------------------
+// --- The pass ------------------------------------------------------------------------------------
 
 static bool is_noop(const sc_node *node) {
     if (node->out_count != 1 || node->args[0].kind != SC_ARG_VALUE) return false;

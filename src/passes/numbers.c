@@ -10,8 +10,7 @@ typedef struct lifter {
     sc_map known;  // dtype and bytes -> sc_value, so that equal numbers are one constant
 } lifter;
 
-// --- Which dtype
-// -------------------------------------------------------------------------------------
+// --- Which dtype ---------------------------------------------------------------------------------
 
 static sc_dtype own_dtype(const sc_arg *arg) {
     if (arg->kind == SC_ARG_FLOAT ||
@@ -39,8 +38,7 @@ static sc_dtype chosen_dtype(const sc_node *node, const sc_arg *arg) {
     return half && casts && !scalars_only ? SC_DTYPE_F32 : dtype;
 }
 
-// --- Bytes
-// -------------------------------------------------------------------------------------------
+// --- Bytes ---------------------------------------------------------------------------------------
 
 static double as_float(const sc_arg *arg) {
     if (arg->kind == SC_ARG_FLOAT) return arg->f;
@@ -82,8 +80,7 @@ static bool can_encode(sc_dtype dtype) {
            sc_dtype_category(dtype) == SC_CATEGORY_UINT;
 }
 
-// --- Making them
-// -------------------------------------------------------------------------------------
+// --- Making them ---------------------------------------------------------------------------------
 
 static sc_value *add_constant(lifter *l, sc_dtype dtype, const uint8_t *bytes) {
     sc_arena *arena = l->ctx->arena;
@@ -176,8 +173,7 @@ sc_status sc_pass_numbers(sc_ctx *ctx, sc_method *method) {
     return status;
 }
 
-// --- Scalars that the program makes itself
-// -----------------------------------------------------------
+// --- Scalars that the program makes itself -------------------------------------------------------
 
 static bool is_returned(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)

@@ -9,8 +9,7 @@ typedef struct builder {
     sc_status status;
 } builder;
 
-// --- Known results
-// -------------------------------------------------------------------------------------
+// --- Known results -------------------------------------------------------------------------------
 
 static bool known_number(const sc_value *value, sc_arg *out) {
     if (!value->has_dim || !sc_dim_is_int(value->dim)) return false;
@@ -31,8 +30,7 @@ static void replace_by_number(sc_value *value, sc_arg number) {
     }
 }
 
-// --- Expansions
-// ----------------------------------------------------------------------------------------
+// --- Expansions ----------------------------------------------------------------------------------
 
 static sc_arg emit(builder *b, sc_op_id id, uint32_t count, sc_arg x, sc_arg y, sc_arg z) {
     sc_arg args[3] = {x, y, z};

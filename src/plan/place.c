@@ -11,8 +11,7 @@
 
 enum { MEMORY_OWN = 1, MEMORY_STATE = 2 };
 
-// --- Mutable buffers of several methods
-// ------------------------------------------------------------
+// --- Mutable buffers of several methods ----------------------------------------------------------
 
 // A buffer that one method writes is state for every method that reads it, when shared.
 static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t count) {
@@ -73,8 +72,7 @@ static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t cou
     return SC_OK;
 }
 
-// --- One method
-// --------------------------------------------------------------------------------------
+// --- One method ----------------------------------------------------------------------------------
 
 static bool is_placed_here(const sc_storage *storage) {
     return (storage->kind == SC_STORAGE_PLANNED || storage->kind == SC_STORAGE_MUTABLE) &&

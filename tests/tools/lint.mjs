@@ -50,6 +50,7 @@ function checkLine(name, number, line) {
   if (invisible.test(line)) error(name, number, "invisible character");
   if (owned.test(line)) error(name, number, "a note to do something later, without an owner");
   if (machine_path.test(line)) error(name, number, "path of one machine");
+  if (/^\/\/ -+$/.test(line)) error(name, number, "a divider broken off its title");
   if (registry.test(line)) error(name, number, "host of a package registry");
   if (code.test(name) && !wide.test(name) && [...line].length > columns_max) {
     error(name, number, `more than ${columns_max} columns`);

@@ -10,8 +10,7 @@ static sc_status import_file(session *s, sc_extent file, sc_import_options optio
     return sc_import_pt2(&s->ctx, file.source, &options, *out);
 }
 
-// --- Programs of PyTorch
-// ---------------------------------------------------------------------------
+// --- Programs of PyTorch -------------------------------------------------------------------------
 
 static void print_bytes(session *s, sc_sb *sb, const sc_constant *constant) {
     const uint8_t *bytes;
@@ -86,8 +85,7 @@ TEST(import_names_methods) {
     session_end(&s);
 }
 
-// --- One document
-// ----------------------------------------------------------------------------------
+// --- One document --------------------------------------------------------------------------------
 
 #define META(sizes, strides)                                                        \
     "{\"dtype\": 7, \"sizes\": [" sizes "], \"requires_grad\": false, \"device\": " \
@@ -370,8 +368,7 @@ TEST(import_unwraps_effects) {
     session_end(&s);
 }
 
-// --- Other files, failing files
-// ----------------------------------------------------------------------
+// --- Other files, failing files ------------------------------------------------------------------
 
 TEST(import_recognises_other_files) {
     static const struct {

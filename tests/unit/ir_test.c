@@ -23,8 +23,7 @@ static char *print(session *s, const sc_program *program, sc_print_options optio
     return sc_sb_terminate(&sb);
 }
 
-// --- Text
-// ------------------------------------------------------------------------------------------
+// --- Text ----------------------------------------------------------------------------------------
 
 TEST_CASES(ir_text_round_trips) {
     size_t count;
@@ -86,8 +85,7 @@ TEST_CASES(ir_text_errors_are_typed) {
     }
 }
 
-// --- Names, uses, edits
-// ------------------------------------------------------------------------------
+// --- Names, uses, edits --------------------------------------------------------------------------
 
 static const char *small = "method forward {\n"
                            "  input %x: f32[2, 3]\n"
@@ -182,8 +180,7 @@ TEST(ir_build_fills_in_defaults) {
     session_end(&s);
 }
 
-// --- Copies and comparison
-// -----------------------------------------------------------------------------
+// --- Copies and comparison -----------------------------------------------------------------------
 
 TEST(ir_clones_are_isomorphic) {
     session s;
@@ -259,8 +256,7 @@ TEST_CASES(ir_comparison_sees_differences) {
     }
 }
 
-// --- The verifier
-// ------------------------------------------------------------------------------------
+// --- The verifier --------------------------------------------------------------------------------
 
 static void break_names(sc_method *m) { m->graph->last->name = m->graph->first->name; }
 static void break_registration(sc_method *m) {
