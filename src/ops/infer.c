@@ -108,6 +108,26 @@ sc_status sc_infer_run(sc_infer *in) {
     return keep_self(in);
 }
 
+sc_status sc_infer_view_of(sc_infer *in, const sc_spec *base) {
+    sc_iarg *args = sc_new_array(in->arena, sc_iarg, in->arg_count);
+    memcpy(args, in->args, in->arg_count * sizeof(*args));
+    args[0].tensor = base;
+    in->args = args;
+    in->op = in->op->view;
+    return sc_infer_run(in);
+}
+
+// Strides go where their dims go, so the numbers of the dims can travel in their place.
+sc_status sc_infer_order(sc_infer *in, uint32_t *order) {
+    sc_spec numbered = *rule_tensor(in, 0);
+    numbered.strides = sc_new_array(in->arena, sc_dim, numbered.rank);
+    for (uint32_t d = 0; d < numbered.rank; d++) numbered.strides[d] = sc_dim_int(d);
+    SC_TRY(sc_infer_view_of(in, &numbered));
+    for (uint32_t d = 0; d < numbered.rank; d++)
+        order[d] = (uint32_t)in->outs[0].spec.strides[d].value;
+    return SC_OK;
+}
+
 // --- arguments -----------------------------------------------------------------------------------
 
 static const sc_iarg none = {.kind = SC_IARG_NONE};

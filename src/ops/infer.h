@@ -69,4 +69,11 @@ sc_iout *sc_infer_outs(sc_infer *in, uint32_t count);
 // trust the kinds. Fails with SC_ERR_UNSUPPORTED_OP when the op has no rule.
 sc_status sc_infer_run(sc_infer *in);
 
+// What the view that in->op is a copy of makes of `base` in the place of its first argument: sizes,
+// strides and offset. in->op->view must be there.
+sc_status sc_infer_view_of(sc_infer *in, const sc_spec *base);
+// The order in which an op with SC_PERMUTES takes the dims of its first argument; `order` has room
+// for SC_RANK_MAX.
+sc_status sc_infer_order(sc_infer *in, uint32_t *order);
+
 #endif

@@ -70,6 +70,16 @@ static sc_status add_row(sc_ctx *ctx, uint16_t id) {
     return SC_OK;
 }
 
+static void join_twins(sc_op *view, sc_arena *scratch) {
+    sc_str name = sc_str_from(view->name), base = base_of(name);
+    sc_str overload = sc_str_slice(name, base.size, name.size);
+    sc_op *copy = sc_map_get(&table.by_name, sc_str_format(scratch, SC_STR_FMT "_copy" SC_STR_FMT,
+                                                           SC_STR_ARG(base), SC_STR_ARG(overload)));
+    if (!copy) return;
+    view->copy = copy;
+    copy->view = view;
+}
+
 sc_status sc_ops_init(void) {
     if (table.ready) return SC_OK;
     sc_arena scratch;
@@ -83,6 +93,8 @@ sc_status sc_ops_init(void) {
     sc_status status = SC_OK;
     for (uint32_t id = 1; id < SC_OP_COUNT && status == SC_OK; id++)
         status = add_row(&ctx, (uint16_t)id);
+    for (uint32_t id = 1; id < SC_OP_COUNT && status == SC_OK; id++)
+        if (sc_op_has(&table.ops[id], SC_VIEW)) join_twins(&table.ops[id], &scratch);
     // A row that does not parse is a defect of the table, found by the first test that runs.
     if (status != SC_OK)
         sc_panic(__FILE__, __LINE__, ctx.diags.count ? sc_vec_last(&ctx.diags).message.data : "?");
@@ -136,6 +148,7 @@ static const sc_op *make_inplace(sc_str name, const sc_op *functional) {
     op->out_name = NULL;
     op->schema = schema;
     op->functional = functional;
+    op->copy = op->view = NULL;
     sc_map_add(&table.by_name, schema->name, op);
     return op;
 }
@@ -174,17 +187,6 @@ const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
         size += overload.size;
     }
     return sc_map_get(&table.by_out, (sc_str){key, size});
-}
-
-const sc_op *sc_op_copy_twin(const sc_op *op) {
-    if (!sc_op_has(op, SC_VIEW)) return NULL;
-    sc_str name = sc_str_from(op->name), base = base_of(name);
-    char key[160];
-    if (name.size + 5 > sizeof key) return NULL;
-    memcpy(key, base.data, base.size);
-    memcpy(key + base.size, "_copy", 5);
-    memcpy(key + base.size + 5, name.data + base.size, name.size - base.size);
-    return sc_map_get(&table.by_name, (sc_str){key, name.size + 5});
 }
 
 // --- suggestions ---------------------------------------------------------------------------------

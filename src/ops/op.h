@@ -31,7 +31,10 @@ typedef enum sc_op_trait {
     SC_ASSERTION = 1 << 10,      // checks and has no result that matters; erased on the way
     SC_INPLACE = 1 << 11,        // derived twin: `functional` says of what
     SC_FOREIGN = 1 << 12,        // not in the table: kept by name so that it can be reported
-    SC_COMPOSITE = 1 << 13       // expands above functionalization; other expansions run below it
+    SC_COMPOSITE = 1 << 13,      // expands above functionalization; other expansions run below it
+    SC_HANDS_ON = 1 << 14,       // a result as large as the first argument has the same elements
+    SC_EDGE_NOOP = 1 << 15,      // the official to_edge removes it where it changes nothing
+    SC_PERMUTES = 1 << 16        // a copy of the first argument with its dims in another order
 } sc_op_trait;
 
 typedef enum sc_param_type {
@@ -107,6 +110,8 @@ typedef struct sc_op {
     sc_infer_fn infer;               // NULL: by expansion
     const sc_schema *schema;         // parsed once
     const struct sc_op *functional;  // SC_INPLACE only
+    const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL
+    const struct sc_op *view;        // the other way round: what the *_copy form is a copy of
 } sc_op;
 
 typedef enum sc_op_id {
@@ -130,8 +135,6 @@ const sc_op *sc_op_get(sc_op_id id);
 const sc_op *sc_op_find(sc_str name);
 // By what a .pte calls: name "aten::add", overload "out".
 const sc_op *sc_op_find_out(sc_str name, sc_str overload);
-// The *_copy twin of a view op; NULL if there is none.
-const sc_op *sc_op_copy_twin(const sc_op *op);
 // Closest known names to a misspelt or unsupported one, for hints; count <= 3.
 uint32_t sc_op_similar(sc_str name, const sc_op *out[3]);
 

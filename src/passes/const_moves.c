@@ -19,8 +19,7 @@ static bool common_permutation(const sc_value *value, uint32_t *order) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {
         uint32_t *into = use == value->first_use ? order : other;
         if (use->user == graph->ret || use != &use->user->args[0] ||
-            !sc_node_permutation(use->user, value->spec.rank, into) ||
-            is_returned(use->user->outs[0]))
+            !sc_node_permutation(use->user, into) || is_returned(use->user->outs[0]))
             return false;
         if (into == other && memcmp(order, other, value->spec.rank * sizeof(*order)) != 0)
             return false;

@@ -25,35 +25,19 @@ void sc_node_replace(sc_node *node, sc_value *value) {
     sc_node_erase(node);
 }
 
-static bool wrap(const sc_arg *arg, uint32_t rank, uint32_t *out) {
-    int64_t dim = arg->kind == SC_ARG_INT ? arg->i : INT64_MIN;
-    if (dim < 0 && dim > INT64_MIN) dim += rank;
-    *out = (uint32_t)dim;
-    return dim >= 0 && dim < rank;
-}
-
-bool sc_node_permutation(const sc_node *node, uint32_t rank, uint32_t *order) {
-    uint32_t first = 0, second = rank > 1 ? 1 : 0;
-    for (uint32_t i = 0; i < rank; i++) order[i] = i;
-    switch (node->op->id) {
-    case SC_OP_permute_copy: {
-        const sc_arg *dims = sc_node_arg(node, "dims");
-        if (dims->kind != SC_ARG_LIST || dims->count != rank) return false;
-        for (uint32_t i = 0; i < rank; i++)
-            if (!wrap(&dims->items[i], rank, &order[i])) return false;
-        return true;
-    }
-    case SC_OP_transpose_copy_int:
-        if (!wrap(sc_node_arg(node, "dim0"), rank, &first) ||
-            !wrap(sc_node_arg(node, "dim1"), rank, &second))
-            return false;
-        break;
-    case SC_OP_t_copy: break;
-    default: return false;
-    }
-    if (rank > 0) {
-        order[first] = second;
-        order[second] = first;
-    }
-    return true;
+bool sc_node_permutation(const sc_node *node, uint32_t *order) {
+    if (!sc_op_has(node->op, SC_PERMUTES)) return false;
+    sc_ctx *ctx = node->graph->ctx;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_infer in = {.ctx = ctx,
+                   .arena = ctx->scratch,
+                   .exprs = node->graph->method->exprs,
+                   .op = node->op,
+                   .arg_count = node->arg_count};
+    sc_iarg *args = NULL;
+    bool ok = sc_node_infer_args(ctx->scratch, node, &args) == SC_OK;
+    in.args = args;
+    ok = ok && sc_infer_order(&in, order) == SC_OK;
+    sc_arena_rewind(ctx->scratch, mark);
+    return ok;
 }

@@ -5,28 +5,6 @@
 // is returned too, or when its source is written before it is read for the last time.
 #include "passes/passes.h"
 
-// For these, a result of equal spec is equal in every element.
-static bool hands_on(const sc_op *op) {
-    switch (op->id) {
-    case SC_OP_alias_copy:
-    case SC_OP_detach_copy:
-    case SC_OP_lift_fresh_copy:
-    case SC_OP_clone:
-    case SC_OP__to_copy:
-    case SC_OP_dim_order_ops__clone_dim_order:
-    case SC_OP_dim_order_ops__to_dim_order_copy:
-    case SC_OP_view_copy:
-    case SC_OP_expand_copy:
-    case SC_OP_slice_copy_Tensor:
-    case SC_OP_repeat: return true;
-    default: return false;
-    }
-}
-
-static bool hands_on_in_edge(const sc_op *op) {
-    return op->id == SC_OP__to_copy || op->id == SC_OP_slice_copy_Tensor;
-}
-
 // --- Where a copy matters ------------------------------------------------------------------------
 
 static bool is_returned(const sc_value *value) {
@@ -79,24 +57,25 @@ static bool is_noop(const sc_node *node) {
 }
 
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
-    bool (*candidate)(const sc_op *op) = *(bool (**)(const sc_op *))user;
+    const sc_op_trait *trait = user;
     sc_mark mark = sc_arena_mark(ctx->scratch);
     mark_written(graph->method, graph, ctx->scratch);
     sc_arena_rewind(ctx->scratch, mark);
     for (sc_node *node = graph->first, *next; node; node = next) {
         next = node->next;
         for (uint32_t i = 0; i < node->out_count; i++) node->outs[i]->mark = 0;
-        if (candidate(node->op) && is_noop(node)) sc_node_replace(node, node->args[0].value);
+        if (sc_op_has(node->op, *trait) && is_noop(node))
+            sc_node_replace(node, node->args[0].value);
     }
     return SC_OK;
 }
 
 sc_status sc_pass_noops(sc_ctx *ctx, sc_method *method) {
-    bool (*candidate)(const sc_op *) = hands_on_in_edge;
-    return sc_graphs_visit(ctx, method->graph, visit, &candidate);
+    sc_op_trait trait = SC_EDGE_NOOP;
+    return sc_graphs_visit(ctx, method->graph, visit, &trait);
 }
 
 sc_status sc_pass_copies(sc_ctx *ctx, sc_method *method) {
-    bool (*candidate)(const sc_op *) = hands_on;
-    return sc_graphs_visit(ctx, method->graph, visit, &candidate);
+    sc_op_trait trait = SC_HANDS_ON;
+    return sc_graphs_visit(ctx, method->graph, visit, &trait);
 }

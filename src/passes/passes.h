@@ -18,8 +18,8 @@ bool sc_node_has_effect(const sc_node *node);
 // Redirects all uses of a one-result node and erases it.
 void sc_node_replace(sc_node *node, sc_value *value);
 
-// Does the node only permute its first argument, of that rank? `order` says which dim of the source
-// each dim of the result is.
-bool sc_node_permutation(const sc_node *node, uint32_t rank, uint32_t *order);
+// Does the node only permute its first argument? `order`, with room for SC_RANK_MAX, says which dim
+// of the source each dim of the result is.
+bool sc_node_permutation(const sc_node *node, uint32_t *order);
 
 #endif

@@ -18,7 +18,7 @@ static bool is_identity(const uint32_t *order, uint32_t rank) {
 static sc_node *inner_permutation(const sc_node *node, uint32_t *order) {
     const sc_value *value = node->args[0].value;
     if (!value->node || value->use_count != 1) return NULL;
-    return sc_node_permutation(value->node, value->spec.rank, order) ? value->node : NULL;
+    return sc_node_permutation(value->node, order) ? value->node : NULL;
 }
 
 static sc_status fuse(sc_ctx *ctx, sc_node *node, sc_node *inner, const uint32_t *dims,
@@ -36,11 +36,8 @@ static sc_status fuse(sc_ctx *ctx, sc_node *node, sc_node *inner, const uint32_t
 
 static sc_status try_node(sc_ctx *ctx, sc_node *node) {
     uint32_t outer_order[SC_RANK_MAX], inner_order[SC_RANK_MAX], order[SC_RANK_MAX];
-    if (node->out_count != 1 || node->arg_count == 0 || node->args[0].kind != SC_ARG_VALUE ||
-        node->args[0].value->type != SC_VALUE_TENSOR)
-        return SC_OK;
+    if (!sc_node_permutation(node, outer_order)) return SC_OK;
     uint32_t rank = node->args[0].value->spec.rank;
-    if (!sc_node_permutation(node, rank, outer_order)) return SC_OK;
     sc_node *inner = inner_permutation(node, inner_order);
     for (uint32_t i = 0; i < rank; i++)
         order[i] = inner ? inner_order[outer_order[i]] : outer_order[i];

@@ -16,9 +16,9 @@ static sc_status replace(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->first; node; node = node->next) {
         if (!sc_op_has(node->op, SC_VIEW)) continue;
-        const sc_op *twin = sc_op_copy_twin(node->op);
+        const sc_op *twin = node->op->copy;
         sc_where_set_node(ctx, node);
-        if (!twin || twin->schema->param_count != node->op->schema->param_count)
+        if (!twin)
             return sc_fail(ctx, SC_ERR_UNSUPPORTED_OP, NULL, "%s has no copying form",
                            node->op->name);
         node->op = twin;

@@ -9,18 +9,8 @@
 typedef struct aliaser {
     sc_ctx *ctx;
     sc_storage_table *table;
-    const sc_op **view_of;  // by op id: the view that a *_copy op copies, NULL for other ops
-    bool *written;          // by sc_value.mark: some node writes it in place
+    bool *written;  // by sc_value.mark: some node writes it in place
 } aliaser;
-
-static void find_view_twins(aliaser *a) {
-    a->view_of = sc_new_array(a->ctx->scratch, const sc_op *, SC_OP_COUNT);
-    for (int id = 1; id < SC_OP_COUNT; id++) {
-        const sc_op *view = sc_op_get((sc_op_id)id), *copy = sc_op_copy_twin(view);
-        if (copy && copy->schema->param_count == view->schema->param_count)
-            a->view_of[copy->id] = view;
-    }
-}
 
 static bool is_output(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
@@ -38,7 +28,7 @@ static bool can_lend(const sc_storage_table *table, const sc_value *base) {
 static bool is_written(const aliaser *a, const sc_value *value) { return a->written[value->mark]; }
 
 // What the view twin makes of a row-major base: one spec per out.
-static sc_status view_specs(sc_ctx *ctx, const sc_node *node, const sc_op *twin, sc_infer *in) {
+static sc_status view_specs(sc_ctx *ctx, const sc_node *node, sc_infer *in) {
     sc_iarg *args = NULL;
     SC_TRY(sc_node_infer_args(ctx->scratch, node, &args));
     sc_spec *base = sc_new(ctx->scratch, sc_spec);
@@ -46,14 +36,13 @@ static sc_status view_specs(sc_ctx *ctx, const sc_node *node, const sc_op *twin,
     base->strides = sc_new_array(ctx->scratch, sc_dim, base->rank);
     base->offset = sc_dim_int(0);
     sc_spec_set_contiguous(node->graph->method->exprs, base);
-    args[0].tensor = base;
     *in = (sc_infer){.ctx = ctx,
                      .arena = ctx->scratch,
                      .exprs = node->graph->method->exprs,
-                     .op = twin,
+                     .op = node->op,
                      .args = args,
                      .arg_count = node->arg_count};
-    return sc_infer_run(in);
+    return sc_infer_view_of(in, base);
 }
 
 static bool out_can_alias(const aliaser *a, sc_value *out, const sc_spec *view,
@@ -68,8 +57,7 @@ static bool out_can_alias(const aliaser *a, sc_value *out, const sc_spec *view,
 
 static sc_status alias_node(aliaser *a, sc_node *node) {
     const sc_storage_table *table = a->table;
-    const sc_op *twin = a->view_of[node->op->id];
-    if (!twin || node->args[0].kind != SC_ARG_VALUE) return SC_OK;
+    if (!node->op->view || node->args[0].kind != SC_ARG_VALUE) return SC_OK;
     sc_value *base = node->args[0].value;
     if (!can_lend(table, base) || is_written(a, base) || !sc_spec_is_static(&base->spec) ||
         !sc_spec_is_contiguous(node->graph->method->exprs, &base->spec))
@@ -77,7 +65,7 @@ static sc_status alias_node(aliaser *a, sc_node *node) {
     uint64_t base_offset = 0;
     bool is_constant = sc_storage_root(table, base, &base_offset)->kind == SC_STORAGE_CONSTANT;
     sc_infer in;
-    SC_TRY(view_specs(a->ctx, node, twin, &in));
+    SC_TRY(view_specs(a->ctx, node, &in));
     if (in.out_count != node->out_count) return SC_OK;
     // All outs or none: a node is either run or not.
     for (uint32_t i = 0; i < node->out_count; i++)
@@ -117,7 +105,6 @@ static void find_written(aliaser *a, const sc_graph *graph) {
 sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     aliaser a = {.ctx = ctx, .table = table};
-    find_view_twins(&a);
     a.written = sc_new_array(ctx->scratch, bool, (size_t)table->items.count + 1);
     find_written(&a, table->method->graph);
     sc_status status = alias_graph(&a, table->method->graph);

@@ -1,6 +1,6 @@
-// Copies that change nothing: a view, a transposition of dimensions of size 1, a slice or selection
-// that is one run of bytes. Where the original stays untouched for as long as the copy is read, the
-// copy becomes another name for it.
+// Copies that change nothing, by what the view that they copy would show: a transposition of
+// dimensions of size 1, a slice or selection that is one run of bytes. Where the original stays
+// untouched for as long as the copy is read, the copy becomes another name for it.
 #include "rt/optimize.h"
 
 // Row-major order is the order in memory, for both.
@@ -8,90 +8,15 @@ static bool both_dense(const sc_tensor *a, const sc_tensor *b) {
     return sc_tensor_is_contiguous(a) && sc_tensor_is_contiguous(b);
 }
 
-// Dimensions of size 1 aside, the dimensions keep their order?
-static bool keeps_order(const sc_kernel_call *call, const sc_tensor *self, bool *known) {
-    uint8_t order[SC_RANK_MAX];
-    int64_t dims[SC_RANK_MAX];
-    const uint32_t rank = self->rank;
-    *known = true;
-    for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)d;
-    switch (call->op->id) {
-    case SC_OP_permute_copy:
-        if (sc_call_ints(call, 1, dims, SC_RANK_MAX, 0) != rank) return false;
-        for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)sc_wrap_dim(dims[d], rank);
-        break;
-    case SC_OP_transpose_copy_int: {
-        uint32_t a = sc_call_dim(call, 1, rank), b = sc_call_dim(call, 2, rank);
-        if (rank) {
-            order[a] = (uint8_t)b;
-            order[b] = (uint8_t)a;
-        }
-        break;
-    }
-    case SC_OP_t_copy:
-        if (rank == 2) order[0] = 1, order[1] = 0;
-        break;
-    default: *known = false; return false;
-    }
-    int last = -1;
-    for (uint32_t d = 0; d < rank; d++) {
-        if (self->sizes[order[d]] == 1) continue;
-        if (order[d] < last) return false;
-        last = order[d];
-    }
-    return true;
-}
-
-// Where a slice or selection along `dim` begins, if everything before that dimension has size 1.
-static bool run_offset(const sc_tensor *self, uint32_t dim, int64_t start, int64_t step,
-                       int64_t *offset) {
-    if (step != 1 || start < 0) return false;
-    for (uint32_t d = 0; d < dim; d++) {
-        if (self->sizes[d] != 1) return false;
-    }
-    *offset = start * self->strides[dim];
-    return true;
-}
-
-static bool slice_offset(const sc_kernel_call *call, const sc_tensor *self, int64_t *offset) {
-    const uint32_t dim = sc_call_dim(call, 1, self->rank);
-    if (self->rank == 0) return false;
-    int64_t size = self->sizes[dim],
-            start = sc_call_is_none(call, 2) ? 0 : sc_call_integer(call, 2);
-    if (start < 0) start = sc_max_i64(start + size, 0);
-    return run_offset(self, dim, sc_min_i64(start, size), sc_call_integer(call, 4), offset);
-}
-
-static bool select_offset(const sc_kernel_call *call, const sc_tensor *self, int64_t *offset) {
-    const uint32_t dim = sc_call_dim(call, 1, self->rank);
-    if (self->rank == 0) return false;
-    int64_t index = sc_call_integer(call, 2);
-    return run_offset(self, dim, index < 0 ? index + self->sizes[dim] : index, 1, offset);
-}
-
 // Is the result a run of the operand's own bytes, and from which element on?
-static bool shows_operand(const sc_kernel_call *call, const sc_tensor *self, const sc_tensor *out,
-                          int64_t *offset) {
-    bool known;
+static bool shows_operand(sc_ctx *ctx, const sc_rt_instruction *in, const sc_tensor *self,
+                          const sc_tensor *out, int64_t *offset) {
+    sc_rt_view view;
     *offset = 0;
-    switch (call->op->id) {
-    case SC_OP_slice_copy_Tensor: return slice_offset(call, self, offset);
-    case SC_OP_select_copy_int: return select_offset(call, self, offset);
-    case SC_OP_alias_copy:
-    case SC_OP_detach_copy:
-    case SC_OP_lift_fresh_copy:
-    case SC_OP_clone:
-    case SC_OP__to_copy:
-    case SC_OP_dim_order_ops__clone_dim_order:
-    case SC_OP_dim_order_ops__to_dim_order_copy:
-    case SC_OP_view_copy:
-    case SC_OP_unsqueeze_copy:
-    case SC_OP_squeeze_copy:
-    case SC_OP_squeeze_copy_dim:
-    case SC_OP_squeeze_copy_dims:
-    case SC_OP_expand_copy: return self->numel == out->numel;
-    default: return keeps_order(call, self, &known) && known;
-    }
+    if (sc_op_has(in->call.op, SC_HANDS_ON) && self->numel == out->numel) return true;
+    if (!sc_rt_call_view(ctx, in, &view)) return false;
+    *offset = view.offset;
+    return view.is_contiguous && view.offset >= 0 && view.offset <= self->numel;
 }
 
 static void try_elide(sc_rt_optimizer *o, uint32_t at) {
@@ -107,7 +32,8 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
     const sc_rt_use *use = sc_rt_plain_use(o, value);
     int64_t offset;
     if (!use || use->is_output || !use->reads || self->dtype != out->dtype || out->is_dynamic ||
-        self->is_dynamic || !both_dense(self, out) || !shows_operand(call, self, out, &offset))
+        self->is_dynamic || !both_dense(self, out) ||
+        !shows_operand(o->ctx, in, self, out, &offset))
         return;
     const uint64_t item = sc_dtype_bytes((sc_dtype)self->dtype);
     if ((uint64_t)offset * item + sc_rt_tensor_bytes(out) > sc_rt_tensor_bytes(self)) return;

@@ -44,42 +44,19 @@ static bool all_readers_take_matrices(const sc_rt_optimizer *o, const sc_evalue 
     return true;
 }
 
-// The order that permute, transpose or t ask for; false for other ops.
-static bool permutation_of(const sc_kernel_call *call, uint32_t rank, uint8_t *order) {
-    int64_t dims[SC_RANK_MAX];
-    for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)d;
-    if (call->op->id == SC_OP_permute_copy) {
-        if (sc_call_ints(call, 1, dims, SC_RANK_MAX, 0) != rank) return false;
-        for (uint32_t d = 0; d < rank; d++) order[d] = (uint8_t)sc_wrap_dim(dims[d], rank);
-        return true;
-    }
-    if (call->op->id == SC_OP_transpose_copy_int && rank) {
-        uint32_t a = sc_call_dim(call, 1, rank), b = sc_call_dim(call, 2, rank);
-        order[a] = (uint8_t)b;
-        order[b] = (uint8_t)a;
-        return true;
-    }
-    if (call->op->id == SC_OP_t_copy && rank == 2) {
-        order[0] = 1, order[1] = 0;
-        return true;
-    }
-    return false;
-}
-
 static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
     const sc_evalue *self = in->call.args[0];
     sc_evalue *out = in->call.args[in->call.arg_count - 1];
-    uint8_t order[SC_RANK_MAX];
+    sc_rt_view view;
     if (self->tag != SC_EVALUE_TENSOR || !self->tensor->is_constant ||
-        !permutation_of(&in->call, self->tensor->rank, order))
+        !sc_op_has(in->call.op, SC_PERMUTES) || !sc_rt_call_view(o->ctx, in, &view))
         return false;
     const sc_rt_use *use = sc_rt_plain_use(o, out);
     if (!use || use->is_output || use->first_view || !all_readers_take_matrices(o, out, use))
         return false;
-    const sc_tensor *from = self->tensor;
     sc_tensor *to = out->tensor;
-    for (uint32_t d = 0; d < from->rank; d++) to->strides[d] = from->strides[order[d]];
-    to->data = from->data;
+    memcpy(to->strides, view.strides, view.rank * sizeof *view.strides);
+    to->data = self->tensor->data;
     to->is_constant = true;
     in->kind = SC_RT_SKIP;
     return true;

@@ -175,6 +175,15 @@ sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
 
 // shape.c: runs the operator's shape rule on a call and gives its outs their sizes.
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load);
+// Of the view that an op copies: how it shows the first operand, by the op's own shape rule. False
+// for ops that copy no view, and for calls whose shapes were not settled at load.
+typedef struct sc_rt_view {
+    uint32_t rank;
+    int64_t strides[SC_RANK_MAX];
+    int64_t offset;
+    bool is_contiguous;
+} sc_rt_view;
+bool sc_rt_call_view(sc_ctx *ctx, const sc_rt_instruction *in, sc_rt_view *out);
 // Kinds of the arguments against the schema.
 sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call);
 // How many leading arguments are inputs; the outs follow.

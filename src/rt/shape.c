@@ -211,3 +211,23 @@ sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }
+
+bool sc_rt_call_view(sc_ctx *ctx, const sc_rt_instruction *instruction, sc_rt_view *out) {
+    const sc_kernel_call *call = &instruction->call;
+    if (instruction->kind != SC_RT_KERNEL || instruction->is_dynamic || !call->op->view)
+        return false;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_infer in = {.ctx = ctx, .arena = ctx->scratch, .op = call->op, .runtime = true};
+    sc_iarg *args = sc_new_array(ctx->scratch, sc_iarg, call->op->schema->param_count + 1);
+    bool ok = fill_args(&in, call, args, false) == SC_OK &&
+              sc_infer_view_of(&in, args[0].tensor) == SC_OK && in.out_count == 1;
+    if (ok) {
+        const sc_spec *spec = &in.outs[0].spec;
+        *out = (sc_rt_view){.rank = spec->rank,
+                            .offset = spec->offset.value,
+                            .is_contiguous = sc_spec_is_contiguous(NULL, spec)};
+        for (uint32_t d = 0; d < spec->rank; d++) out->strides[d] = spec->strides[d].value;
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return ok;
+}
