@@ -4,16 +4,19 @@
 
 #define KERNEL(name)    extern const sc_kernel sc_k_##name;
 #define POINTWISE(name) extern const sc_kernel sc_k_pw_##name;
+#define PRIM(name)
 #define NO_KERNEL
 #define OP(id, schema, out, infer, expand, kernel, ...) kernel
 #include "ops/ops.def"
 #undef OP
 #undef NO_KERNEL
+#undef PRIM
 #undef POINTWISE
 #undef KERNEL
 
 #define KERNEL(name)    &sc_k_##name
 #define POINTWISE(name) &sc_k_pw_##name
+#define PRIM(name)      NULL
 #define NO_KERNEL       NULL
 static const sc_kernel *const kernels[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) [SC_OP_##id] = kernel,

@@ -3,14 +3,15 @@
 // Rows live in ops_*.def, three lines each:
 //   OP(id, "schema in PyTorch's notation", "out overload" | NULL,
 //      INFER(rule) | BY_EXPANSION,  KEEP | EXPAND("text") | EXPAND_FN(function),
-//      KERNEL(fn) | POINTWISE(row) | NO_KERNEL,  TRAITS)
+//      KERNEL(fn) | POINTWISE(row) | PRIM(fn) | NO_KERNEL,  TRAITS)
 // - id: overload joined to the name with '_' (add_Tensor; relu for the default overload); other
 //   namespaces than aten come first (dim_order_ops__clone_dim_order).
 // - out overload: "out" means that <name>.out is what a .pte calls; NULL when a .pte never holds
 //   the op (it is expanded, or becomes its *_copy twin). A name with "::" in it is the whole name
 //   ("aten::copy_", "executorch_prim::add.Scalar").
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
-// - EXPAND..: read by passes/decompose.c only. KERNEL..: read by kernels/kernel_table.c only.
+// - EXPAND..: read by passes/decompose.c only. KERNEL and POINTWISE: read by kernels/kernel_table.c
+//   only, PRIM by rt/prim.c.
 // In-place twins (relu_, add_.Tensor) need no rows: they derive from the functional row.
 #ifndef SC_OP_H
 #define SC_OP_H
@@ -34,7 +35,16 @@ typedef enum sc_op_trait {
     SC_COMPOSITE = 1 << 13,      // expands above functionalization; other expansions run below it
     SC_HANDS_ON = 1 << 14,       // a result as large as the first argument has the same elements
     SC_EDGE_NOOP = 1 << 15,      // the official to_edge removes it where it changes nothing
-    SC_PERMUTES = 1 << 16        // a copy of the first argument with its dims in another order
+    SC_PERMUTES = 1 << 16,       // a copy of the first argument with its dims in another order
+    SC_OVERWRITES = 1 << 17,     // does not look at what SC_MUTATES says it writes
+    SC_SHAPE_ONLY = 1 << 18,     // reads the sizes of its operands and not their elements
+    SC_UNIFORM = 1 << 19,        // the edge dialect wants its operands in one dtype
+    SC_CAST_LOW = 1 << 20,       // torch.autocast computes it in its low precision,
+    SC_CAST_FLOAT = 1 << 21,     // in float32,
+    SC_CAST_WIDEST = 1 << 22,    // in the widest dtype of its operands
+    SC_CHANNELS_LAST = 1 << 23,  // kernels also take operands that are all channels-last,
+    SC_ANY_LAYOUT = 1 << 24,     // any layout, and write the one that an argument says,
+    SC_MATRICES = 1 << 25        // the last two operands with whatever strides
 } sc_op_trait;
 
 typedef enum sc_param_type {

@@ -74,13 +74,8 @@ sc_status sc_pass_check_foreign(sc_ctx *ctx, sc_method *method) {
 
 // Control flow becomes jumps; every other operator needs a name that the runtime knows.
 static bool is_executable(const sc_op *op) {
-    switch (op->id) {
-    case SC_OP_higher_order_cond:
-    case SC_OP_higher_order_map_impl:
-    case SC_OP_higher_order_scan:
-    case SC_OP_higher_order_while_loop: return true;
-    default: return op->out_name != NULL;
-    }
+    bool is_control = sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE);
+    return is_control || op->out_name;
 }
 
 static sc_status check_kernels(sc_ctx *ctx, sc_graph *graph, void *user) {

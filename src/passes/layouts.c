@@ -34,15 +34,8 @@ typedef enum treatment {
 
 static treatment treatment_of(const sc_op *op) {
     if (sc_op_has(op, SC_MUTATES)) return WRITES;
-    if (sc_op_has(op, SC_POINTWISE)) return SAME;
-    switch (op->id) {
-    case SC_OP_dim_order_ops__to_dim_order_copy:
-    case SC_OP_dim_order_ops__clone_dim_order: return FOLLOWS;
-    case SC_OP_max_pool2d_with_indices:
-    case SC_OP_upsample_nearest2d_vec:
-    case SC_OP_upsample_bilinear2d_vec: return SAME;
-    default: return ROW_MAJOR;
-    }
+    if (sc_op_has(op, SC_ANY_LAYOUT)) return FOLLOWS;
+    return sc_op_has(op, SC_POINTWISE) || sc_op_has(op, SC_CHANNELS_LAST) ? SAME : ROW_MAJOR;
 }
 
 typedef struct operand_survey {

@@ -29,7 +29,7 @@ static bool is_rank_zero(void *user, sc_arg *arg) {
 // Half-precision arithmetic with a number is done in float32 with the number unrounded; comparisons
 // and the like round the number first.
 static sc_dtype chosen_dtype(const sc_node *node, const sc_arg *arg) {
-    bool casts = sc_op_casts_operands(node->op);
+    bool casts = sc_op_has(node->op, SC_UNIFORM);
     if (!casts && !sc_op_has(node->op, SC_POINTWISE)) return own_dtype(arg);
     sc_dtype dtype = sc_node_operand_dtype(node);
     if (dtype == SC_DTYPE_NONE) return own_dtype(arg);

@@ -5,18 +5,6 @@
 // computes such an operation in float32 with the number unrounded, and so do the kernels.
 #include "passes/promote.h"
 
-bool sc_op_casts_operands(const sc_op *op) {
-    switch (op->id) {
-    case SC_OP_add_Tensor:
-    case SC_OP_sub_Tensor:
-    case SC_OP_mul_Tensor:
-    case SC_OP_div_Tensor:
-    case SC_OP_div_Tensor_mode:
-    case SC_OP_minimum: return true;
-    default: return false;
-    }
-}
-
 bool sc_value_is_lifted_number(const sc_value *value) {
     const sc_method *method = value->graph->method;
     if (value->node || value->graph != method->graph || value->index >= method->inputs.count)
@@ -84,7 +72,7 @@ static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, s
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_casts_operands(node->op)) continue;
+        if (!sc_op_has(node->op, SC_UNIFORM)) continue;
         sc_dtype dtype = sc_node_operand_dtype(node);
         if (dtype == SC_DTYPE_NONE) continue;
         sc_node *shared = NULL;

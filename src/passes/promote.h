@@ -5,9 +5,7 @@
 
 #include "passes/passes.h"
 
-// Operators whose operands must all have one dtype in the edge dialect.
-bool sc_op_casts_operands(const sc_op *op);
-// The dtype of that operator's operands: PyTorch's promotion of its tensors and of numbers in
+// The dtype of an operator's operands: PyTorch's promotion of its tensors and of numbers in
 // tensor slots; div's is a float. SC_DTYPE_NONE when there is none.
 sc_dtype sc_node_operand_dtype(const sc_node *node);
 // Is this input a constant that a number in the user's program became?

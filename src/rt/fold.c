@@ -16,11 +16,15 @@ typedef struct reader_check {
 
 // Reads `value` only as a matrix operand, which may have any strides?
 static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value) {
-    const uint16_t op = in->call.op->id;
-    uint32_t first = op == SC_OP_addmm ? 1 : 0, end = op == SC_OP_addmm ? 3 : 2;
-    if (op != SC_OP_mm && op != SC_OP_bmm && op != SC_OP_addmm) return false;
+    const sc_op *op = in->call.op;
+    uint32_t operands = 0;
+    while (operands < op->schema->param_count &&
+           op->schema->params[operands].type == SC_PARAM_TENSOR)
+        operands++;
+    if (!sc_op_has(op, SC_MATRICES)) return false;
     for (uint32_t i = 0; i < in->call.arg_count; i++) {
-        if (in->call.args[i] == value && (i < first || i >= end)) return false;
+        bool is_matrix = i + 2 >= operands && i < operands;
+        if (in->call.args[i] == value && !is_matrix) return false;
     }
     return true;
 }
@@ -96,16 +100,14 @@ static void freeze(void *user, sc_evalue *value) {
     sc_rt_move_value(user, value, value->tensor->data, true);
 }
 
-// Of its operand such an op reads the shape only, which is settled for calls that are not dynamic.
-static bool reads_values(const sc_op *op) { return op->id != SC_OP_full_like; }
-
 // Instructions whose operands are all constants, and results that can move.
 static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
     if (in->kind != SC_RT_KERNEL || in->is_dynamic ||
         sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD))
         return false;
     bool constant = true;
-    if (reads_values(in->call.op)) sc_rt_each_read(in, need_constant, &constant);
+    // Shapes are settled for calls that are not dynamic.
+    if (!sc_op_has(in->call.op, SC_SHAPE_ONLY)) sc_rt_each_read(in, need_constant, &constant);
     if (!constant) return false;
     result_check c = {o, true, 0};
     sc_rt_each_write(in, check_result, &c);

@@ -43,34 +43,46 @@ static sc_status zero_division(const sc_kernel_call *c) {
     return sc_fail(c->ctx, SC_ERR_NUMERIC, NULL, "%s by zero", c->op->out_name);
 }
 
-// Integers wrap.
-#define ARITHMETIC(name, sign)                                                 \
-    static sc_status name(const sc_kernel_call *c) {                           \
-        const sc_evalue *a = c->args[0], *b = c->args[1];                      \
-        if (!is_number(a) || !is_number(b)) return wrong_kind(c);              \
-        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)                \
-            return give_int(c, (int64_t)((uint64_t)a->i sign(uint64_t) b->i)); \
-        return give_double(c, as_double(a) sign as_double(b));                 \
-    }
-ARITHMETIC(prim_add, +)
-ARITHMETIC(prim_sub, -)
-ARITHMETIC(prim_mul, *)
+typedef enum operation { ADD, SUB, MUL } operation;
 
-#define COMPARE(name, sign)                                       \
-    static sc_status name(const sc_kernel_call *c) {              \
-        const sc_evalue *a = c->args[0], *b = c->args[1];         \
-        if (a->tag == SC_EVALUE_BOOL && b->tag == SC_EVALUE_BOOL) \
-            return give_bool(c, a->b sign b->b);                  \
-        if (!is_number(a) || !is_number(b)) return wrong_kind(c); \
-        if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)   \
-            return give_bool(c, a->i sign b->i);                  \
-        return give_bool(c, as_double(a) sign as_double(b));      \
+// Integers wrap.
+static sc_status arithmetic(const sc_kernel_call *c, operation what) {
+    const sc_evalue *a = c->args[0], *b = c->args[1];
+    if (!is_number(a) || !is_number(b)) return wrong_kind(c);
+    if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT) {
+        uint64_t x = (uint64_t)a->i, y = (uint64_t)b->i;
+        return give_int(c, (int64_t)(what == ADD ? x + y : what == SUB ? x - y : x * y));
     }
-COMPARE(prim_eq, ==)
-COMPARE(prim_lt, <)
-COMPARE(prim_le, <=)
-COMPARE(prim_gt, >)
-COMPARE(prim_ge, >=)
+    double x = as_double(a), y = as_double(b);
+    return give_double(c, what == ADD ? x + y : what == SUB ? x - y : x * y);
+}
+static sc_status prim_add(const sc_kernel_call *c) { return arithmetic(c, ADD); }
+static sc_status prim_sub(const sc_kernel_call *c) { return arithmetic(c, SUB); }
+static sc_status prim_mul(const sc_kernel_call *c) { return arithmetic(c, MUL); }
+
+enum { LESS = 1, EQUAL = 2, GREATER = 4 };  // none of them next to a NaN
+
+// Is the relation of the two one of `wanted`?
+static sc_status compare(const sc_kernel_call *c, unsigned wanted) {
+    const sc_evalue *a = c->args[0], *b = c->args[1];
+    bool bools = a->tag == SC_EVALUE_BOOL && b->tag == SC_EVALUE_BOOL;
+    bool ints = a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT;
+    if (!bools && (!is_number(a) || !is_number(b))) return wrong_kind(c);
+    unsigned found = 0;
+    if (bools || ints) {
+        int64_t x = bools ? a->b : a->i, y = bools ? b->b : b->i;
+        found = x < y ? LESS : x == y ? EQUAL : GREATER;
+    } else {
+        double x = as_double(a), y = as_double(b);
+        found = x < y ? LESS : x == y ? EQUAL : x > y ? GREATER : 0;
+    }
+    return give_bool(c, (found & wanted) != 0);
+}
+static sc_status prim_eq(const sc_kernel_call *c) { return compare(c, EQUAL); }
+static sc_status prim_lt(const sc_kernel_call *c) { return compare(c, LESS); }
+static sc_status prim_le(const sc_kernel_call *c) { return compare(c, LESS | EQUAL); }
+static sc_status prim_gt(const sc_kernel_call *c) { return compare(c, GREATER); }
+static sc_status prim_ge(const sc_kernel_call *c) { return compare(c, GREATER | EQUAL); }
 
 static sc_status prim_floordiv(const sc_kernel_call *c) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
@@ -111,16 +123,15 @@ static sc_status prim_neg(const sc_kernel_call *c) {
     return give_double(c, -a->d);
 }
 
-#define ROUND(name, function)                                  \
-    static sc_status name(const sc_kernel_call *c) {           \
-        const sc_evalue *a = c->args[0];                       \
-        if (a->tag == SC_EVALUE_INT) return give_int(c, a->i); \
-        if (a->tag != SC_EVALUE_DOUBLE) return wrong_kind(c);  \
-        return give_int(c, sc_f64_to_i64(function(a->d)));     \
-    }
-ROUND(prim_ceil, ceil)
-ROUND(prim_trunc, trunc)
-ROUND(prim_round, nearbyint)
+static sc_status rounded(const sc_kernel_call *c, double (*function)(double)) {
+    const sc_evalue *a = c->args[0];
+    if (a->tag == SC_EVALUE_INT) return give_int(c, a->i);
+    if (a->tag != SC_EVALUE_DOUBLE) return wrong_kind(c);
+    return give_int(c, sc_f64_to_i64(function(a->d)));
+}
+static sc_status prim_ceil(const sc_kernel_call *c) { return rounded(c, ceil); }
+static sc_status prim_trunc(const sc_kernel_call *c) { return rounded(c, trunc); }
+static sc_status prim_round(const sc_kernel_call *c) { return rounded(c, nearbyint); }
 
 static sc_status prim_sym_int(const sc_kernel_call *c) {
     if (c->args[0]->tag == SC_EVALUE_BOOL) return give_int(c, c->args[0]->b);
@@ -246,43 +257,16 @@ static sc_status prim_copy_index(const sc_kernel_call *c) {
     return SC_OK;
 }
 
-static const struct {
-    uint16_t op;
-    sc_prim_fn run;
-} prims[] = {
-    {SC_OP_sym_size_int, prim_sym_size},
-    {SC_OP_sym_numel, prim_sym_numel},
-    {SC_OP__local_scalar_dense, prim_local_scalar},
-    {SC_OP_sym_add, prim_add},
-    {SC_OP_sym_sub, prim_sub},
-    {SC_OP_sym_mul, prim_mul},
-    {SC_OP_sym_floordiv, prim_floordiv},
-    {SC_OP_sym_truediv, prim_truediv},
-    {SC_OP_sym_mod, prim_mod},
-    {SC_OP_sym_neg, prim_neg},
-    {SC_OP_sym_eq, prim_eq},
-    {SC_OP_sym_lt, prim_lt},
-    {SC_OP_sym_le, prim_le},
-    {SC_OP_sym_gt, prim_gt},
-    {SC_OP_sym_ge, prim_ge},
-    {SC_OP_sym_trunc, prim_trunc},
-    {SC_OP_sym_ceil, prim_ceil},
-    {SC_OP_sym_round, prim_round},
-    {SC_OP_sym_sym_int, prim_sym_int},
-    {SC_OP_sym_sym_float, prim_sym_float},
-    {SC_OP_sym_sym_max, prim_max},
-    {SC_OP_sym_sym_min, prim_min},
-    {SC_OP_sym_sym_not, prim_sym_not},
-    {SC_OP_sym_sym_ite, prim_sym_ite},
-    {SC_OP_executorch_prim_floordiv_int, prim_floordiv_int},
-    {SC_OP_executorch_prim_mod_int, prim_mod},
-    {SC_OP_executorch_prim_et_view, prim_et_view},
-    {SC_OP_executorch_prim_et_copy_index_tensor, prim_copy_index},
+// --- the PRIM column -----------------------------------------------------------------------------
+
+#define KERNEL(name)    NULL
+#define POINTWISE(name) NULL
+#define NO_KERNEL       NULL
+#define PRIM(name)      prim_##name
+static const sc_prim_fn prims[SC_OP_COUNT] = {
+#define OP(id, schema, out, infer, expand, kernel, ...) [SC_OP_##id] = kernel,
+#include "ops/ops.def"
+#undef OP
 };
 
-sc_prim_fn sc_rt_prim(const sc_op *op) {
-    for (size_t i = 0; i < SC_COUNT_OF(prims); i++) {
-        if (prims[i].op == op->id) return prims[i].run;
-    }
-    return NULL;
-}
+sc_prim_fn sc_rt_prim(const sc_op *op) { return prims[op->id]; }

@@ -42,19 +42,14 @@ static void write_value(usage *u, const sc_evalue *value) {
     for (uint32_t i = 0; i < value->count; i++) write_tensor(u, value->tensors[i]);
 }
 
-// copy_ overwrites its first argument without looking at it.
-static bool only_writes_self(const sc_op *op) {
-    return op->id == SC_OP_copy_ || op->id == SC_OP_executorch_prim_et_copy_index_tensor;
-}
-
 static void visit_call(usage *u, const sc_rt_instruction *in) {
     const sc_kernel_call *call = &in->call;
     const bool mutates = sc_op_has(call->op, SC_MUTATES);
     // A primitive's single out is its last argument, unless it writes its first.
     uint32_t kept =
         in->kind == SC_RT_PRIM ? call->arg_count - !mutates : sc_rt_kept_inputs(call->op);
-    bool reads = call->op->id != SC_OP_sym_size_int && call->op->id != SC_OP_sym_numel;
-    for (uint32_t i = mutates && only_writes_self(call->op); reads && i < kept; i++)
+    bool reads = !sc_op_has(call->op, SC_SHAPE_ONLY);
+    for (uint32_t i = sc_op_has(call->op, SC_OVERWRITES); reads && i < kept; i++)
         read_value(u, call->args[i]);
     if (mutates) write_value(u, call->args[0]);
     for (uint32_t i = kept; i < call->arg_count; i++) write_value(u, call->args[i]);
