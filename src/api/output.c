@@ -1,6 +1,8 @@
 // The files that a compilation made, chunk by chunk, and telling files apart by their first bytes.
 #include "api/session.h"
+#include "flat_tensor_fbs.h"
 #include "format/magic.h"
+#include "program_fbs.h"
 
 uint32_t sc_output_count(const sc_session *session) { return session->outputs.count; }
 
@@ -55,16 +57,43 @@ sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, u
     return SC_OK;
 }
 
+// --- Telling files apart -------------------------------------------------------------------------
+
+// The identifier that a FlatBuffer file has at byte 4, or NULL.
+static const char *identifier_of(sc_file_kind kind) {
+    return kind == SC_FILE_PTE ? SC_PTE_IDENTIFIER : kind == SC_FILE_PTD ? SC_PTD_IDENTIFIER : NULL;
+}
+
+static void note_unknown(sc_ctx *ctx, sc_file_kind kind, const uint8_t *head, size_t bytes) {
+    const char *hint = "Pass a .pt2 of torch.export.save, or a .pte or .ptd of ExecuTorch.";
+    const char *known = identifier_of(kind);
+    char found[5] = {0};
+    for (size_t i = 0; i < 4; i++)
+        found[i] = head[4 + i] > ' ' && head[4 + i] < 127 ? (char)head[4 + i] : '?';
+    if (bytes < SC_FILE_HEAD_BYTES)
+        sc_report(ctx, SC_NOTE, SC_ERR_TRUNCATED, hint, "the file has only %zu bytes", bytes);
+    else if (known)
+        sc_report(ctx, SC_NOTE, SC_ERR_VERSION, "Lower the model again with a current release.",
+                  "the file is marked %s, where this build reads %s", found, known);
+    else
+        sc_report(ctx, SC_NOTE, SC_ERR_FORMAT, hint,
+                  "the file does not begin as a .pt2, .pte or .ptd does");
+}
+
 sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind) {
+    sc_ctx *ctx = &session->ctx;
     uint8_t head[SC_FILE_HEAD_BYTES] = {0};
     size_t bytes = (size_t)sc_min_u64(source->size, sizeof(head));
+    ctx->where = (sc_where){.instruction = -1};
     *kind = SC_STR("unknown");
-    SC_TRY(sc_extent_read(&session->ctx, sc_extent_whole(source), 0, head, bytes));
-    switch (sc_file_kind_of(head)) {
-    case SC_FILE_ZIP: *kind = SC_STR("pt2"); break;
-    case SC_FILE_PTE: *kind = SC_STR("pte"); break;
-    case SC_FILE_PTD: *kind = SC_STR("ptd"); break;
-    default: break;
-    }
+    SC_TRY(sc_extent_read(ctx, sc_extent_whole(source), 0, head, bytes));
+    sc_file_kind found = sc_file_kind_of(head);
+    const char *identifier = identifier_of(found);
+    if (found == SC_FILE_ZIP)
+        *kind = SC_STR("pt2");
+    else if (identifier && memcmp(head + 4, identifier, 4) == 0)
+        *kind = found == SC_FILE_PTE ? SC_STR("pte") : SC_STR("ptd");
+    else
+        note_unknown(ctx, found, head, bytes);
     return SC_OK;
 }
