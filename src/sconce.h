@@ -1,5 +1,6 @@
 // The public C interface of Sconce: lower PyTorch programs to ExecuTorch programs, look into both,
-// run the latter. The WebAssembly exports, the native tool and the tests use nothing else.
+// run the latter. Hosts (the WebAssembly exports, the native command) use this, the vocabulary of
+// base and core that it is written in, and nothing else.
 //
 // Everything belongs to a session, and closing the session frees everything. A session holds one
 // job: either a compilation (open .pt2 -> to_edge -> transform -> to_executorch -> chunks of the
@@ -8,8 +9,8 @@
 //
 // Every fallible call returns a status; sc_session_report tells, as JSON, what went wrong where.
 // Text arguments are borrowed for the call, text results live until the next call that returns text
-// on the same session. Options are JSON objects with the names used below; an unknown key is an
-// error that names its neighbours.
+// on the same session. Options are JSON objects with the names used below, where each call lists
+// all it knows; an unknown key is an error that says which ones are known.
 #ifndef SCONCE_H
 #define SCONCE_H
 
@@ -31,13 +32,17 @@ bool sc_session_is_open(const sc_session *session);
 sc_str sc_session_report(sc_session *session, sc_status status);
 void sc_session_forget_diagnostics(sc_session *session);
 
-// Status codes, dtypes, ops, passes, limits as JSON, from the tables: hosts hard-code no number.
+// Status codes, dtypes, ops, passes as JSON, from the tables: hosts hard-code no number.
 sc_str sc_meta_json(sc_session *session);
+
+// For hosts that fetch a text result by a later call: the text that was kept last.
+void sc_session_keep_text(sc_session *session, sc_str text);
+sc_str sc_session_kept_text(const sc_session *session);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-// What kind of file this is, from its first bytes: "pt2", "pte", "ptd", or "unknown" with the
-// reason in a diagnostic.
+// What kind of file this is, from its first bytes: "pt2", "pte", "ptd" in a version that this build
+// reads, or "unknown" with the reason in a note.
 sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind);
 
 // Adds the models of a .pt2 as methods. `method` names the method when the file holds one model (or
@@ -62,7 +67,8 @@ sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method
 // Plans memory and emits a copy of the edge program `edge`. Options: {"share_mutable_buffers":
 // bool, "external_constants": bool, "segment_alignment": int, "constant_tensor_alignment": int,
 // "alloc_graph_input": bool, "alloc_graph_output": bool, "memory_planning": "best" | "greedy" |
-// "naive"}. The files it makes are appended to the outputs below.
+// "naive", "consume": bool}. With "consume" the edge program itself is emitted and is gone then,
+// which saves the memory of the copy. The files it makes are appended to the outputs below.
 sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
 
@@ -94,7 +100,9 @@ sc_status sc_compile_nodes(sc_session *session, uint32_t program, sc_str method,
 
 // --- Running -------------------------------------------------------------------------------------
 
-// Opens a .pte with the .ptd files it needs. Options: {"instruction_max": int}.
+// Opens a .pte with the .ptd files it needs. Options: {"instruction_max": int, "optimize": bool}:
+// most instructions of one run, and whether instructions are rewritten at load (the default;
+// results stay within rounding) or run exactly as the file has them.
 sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
                       uint32_t ptd_count, sc_str options_json);
 // Methods with inputs, outputs, planned memory, instructions and op histogram, as JSON.
@@ -114,23 +122,23 @@ typedef enum sc_value_kind {
 // A value that crosses the border. Tensor bytes are row-major logical values.
 typedef struct sc_io {
     sc_value_kind kind;
-    int64_t i;      // INT, BOOL (0 or 1)
-    double d;       // DOUBLE
-    sc_str str;     // STRING
-    uint8_t dtype;  // TENSOR: sc_dtype
-    uint8_t rank;
+    int64_t i;       // INT, BOOL (0 or 1)
+    double d;        // DOUBLE
+    sc_str str;      // STRING
+    uint32_t dtype;  // TENSOR: sc_dtype
+    uint32_t rank;
     const int64_t *sizes;
     const uint8_t *dim_order;  // outputs: as the program declares it; ignored on inputs
     const void *data;
     uint64_t bytes;
 } sc_io;
 
-// Copies the value in. Checked against the method's declaration.
+// Copies the value in. Everything in it is checked, against the method's declaration last.
 sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value);
 sc_status sc_run_execute(sc_session *session);
 uint32_t sc_run_output_count(const sc_session *session);
 // Views memory that is valid until any method of the program executes. Tensors come row-major:
-// those with another dim order are rewritten into session memory first.
+// those with another dim order are rewritten into session memory, one block an output.
 sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
 sc_status sc_run_reset(sc_session *session);

@@ -16,16 +16,16 @@
 #include "imports.def"
 #undef IMPORT
 
+// The largest of the whole numbers that doubles count without gaps.
+#define EXACT_MAX (UINT64_C(1) << 53)
+
 enum { NUMBERS_SIZES = 8, NUMBERS_DIM_ORDER = NUMBERS_SIZES + SC_RANK_MAX };
 
 static sc_str text_of(const char *data, uint32_t bytes) { return (sc_str){data, bytes}; }
 
-// The text result that waits for text_data and text_size. One per module: the host reads it before
-// its next call.
-static sc_str waiting_text;
-
-static int32_t keep_text(sc_status status, sc_str text) {
-    waiting_text = status == SC_OK ? text : (sc_str){NULL, 0};
+// The text result that waits for text_data and text_size.
+static int32_t keep_text(sc_session *session, sc_status status, sc_str text) {
+    sc_session_keep_text(session, status == SC_OK ? text : (sc_str){NULL, 0});
     return (int32_t)status;
 }
 
@@ -64,24 +64,24 @@ void wasm_session_close(sc_session *session) {
 
 const char *wasm_text_data(sc_session *session) {
     check(session);
-    return waiting_text.data;
+    return sc_session_kept_text(session).data;
 }
 
 uint32_t wasm_text_size(sc_session *session) {
     check(session);
-    return (uint32_t)waiting_text.size;
+    return (uint32_t)sc_session_kept_text(session).size;
 }
 
 int32_t wasm_report(sc_session *session, int32_t status) {
     check(session);
-    int32_t result = keep_text(SC_OK, sc_session_report(session, (sc_status)status));
+    int32_t result = keep_text(session, SC_OK, sc_session_report(session, (sc_status)status));
     sc_session_forget_diagnostics(session);
     return result;
 }
 
 int32_t wasm_meta(sc_session *session) {
     check(session);
-    return keep_text(SC_OK, sc_meta_json(session));
+    return keep_text(session, SC_OK, sc_meta_json(session));
 }
 
 // --- Sources -------------------------------------------------------------------------------------
@@ -96,10 +96,15 @@ static sc_status read_from_host(sc_source *source, sc_ctx *ctx, uint64_t offset,
 
 sc_source *wasm_source_host(sc_session *session, uint32_t id, double bytes) {
     check(session);
+    uint64_t size = 0;
+    if (!sc_u64_from_f64(bytes, EXACT_MAX, &size)) {
+        sc_ctx *ctx = sc_session_ctx(session);
+        (void)sc_fail(ctx, SC_ERR_IO, "Pass a source whose size is a whole number of bytes.",
+                      "a file of %g bytes cannot be read", bytes);
+        return NULL;
+    }
     sc_source *source = sc_new(sc_session_ctx(session)->arena, sc_source);
-    source->read = read_from_host;
-    source->size = (uint64_t)bytes;
-    source->host_id = id;
+    *source = (sc_source){.read = read_from_host, .size = size, .host_id = id};
     return source;
 }
 
@@ -112,14 +117,16 @@ sc_source *wasm_source_memory(sc_session *session, const void *data, uint32_t by
 
 int32_t wasm_detect(sc_session *session, sc_source *source) {
     check(session);
+    if (!source) return SC_ERR_IO;
     sc_str kind = {0};
     sc_status status = sc_detect(session, source, &kind);
-    return keep_text(status, kind);
+    return keep_text(session, status, kind);
 }
 
 int32_t wasm_compile_open(sc_session *session, sc_source *source, const char *method,
                           uint32_t method_bytes, const char *model, uint32_t model_bytes) {
     check(session);
+    if (!source) return SC_ERR_IO;
     return (int32_t)sc_compile_open(session, source, text_of(method, method_bytes),
                                     text_of(model, model_bytes));
 }
@@ -156,7 +163,7 @@ int32_t wasm_compile_inspect(sc_session *session) {
     check(session);
     sc_str json = {0};
     sc_status status = sc_compile_inspect(session, &json);
-    return keep_text(status, json);
+    return keep_text(session, status, json);
 }
 
 int32_t wasm_compile_text(sc_session *session, uint32_t program, const char *method,
@@ -164,7 +171,7 @@ int32_t wasm_compile_text(sc_session *session, uint32_t program, const char *met
     check(session);
     sc_str text = {0};
     sc_status status = sc_compile_text(session, program, text_of(method, method_bytes), &text);
-    return keep_text(status, text);
+    return keep_text(session, status, text);
 }
 
 int32_t wasm_compile_nodes(sc_session *session, uint32_t program, const char *method,
@@ -172,7 +179,7 @@ int32_t wasm_compile_nodes(sc_session *session, uint32_t program, const char *me
     check(session);
     sc_str json = {0};
     sc_status status = sc_compile_nodes(session, program, text_of(method, method_bytes), &json);
-    return keep_text(status, json);
+    return keep_text(session, status, json);
 }
 
 // --- Outputs -------------------------------------------------------------------------------------
@@ -184,7 +191,7 @@ uint32_t wasm_output_count(sc_session *session) {
 
 int32_t wasm_output_name(sc_session *session, uint32_t output) {
     check(session);
-    return keep_text(SC_OK, sc_output_name(session, output));
+    return keep_text(session, SC_OK, sc_output_name(session, output));
 }
 
 double wasm_output_bytes(sc_session *session, uint32_t output) {
@@ -211,7 +218,11 @@ int32_t wasm_output_chunk(sc_session *session, uint32_t output, uint32_t chunk, 
 int32_t wasm_output_read(sc_session *session, uint32_t output, uint32_t chunk, double offset,
                          void *out, uint32_t bytes) {
     check(session);
-    return (int32_t)sc_output_read(session, output, chunk, (uint64_t)offset, out, bytes);
+    uint64_t at = 0;
+    if (!sc_u64_from_f64(offset, EXACT_MAX, &at))
+        return (int32_t)sc_fail(sc_session_ctx(session), SC_ERR_ARGUMENT, NULL,
+                                "there is no byte %g in a chunk", offset);
+    return (int32_t)sc_output_read(session, output, chunk, at, out, bytes);
 }
 
 // --- Running -------------------------------------------------------------------------------------
@@ -219,6 +230,9 @@ int32_t wasm_output_read(sc_session *session, uint32_t output, uint32_t chunk, d
 int32_t wasm_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
                       uint32_t ptd_count, const char *options, uint32_t options_bytes) {
     check(session);
+    if (!pte) return SC_ERR_IO;
+    for (uint32_t i = 0; i < ptd_count; i++)
+        if (!ptds[i]) return SC_ERR_IO;
     return (int32_t)sc_run_open(session, pte, ptds, ptd_count, text_of(options, options_bytes));
 }
 
@@ -226,7 +240,7 @@ int32_t wasm_run_inspect(sc_session *session) {
     check(session);
     sc_str json = {0};
     sc_status status = sc_run_inspect(session, &json);
-    return keep_text(status, json);
+    return keep_text(session, status, json);
 }
 
 int32_t wasm_run_select(sc_session *session, const char *method, uint32_t method_bytes) {
@@ -238,14 +252,18 @@ int32_t wasm_run_set_tensor(sc_session *session, uint32_t index, uint32_t dtype,
                             const double *sizes, const void *data, uint32_t bytes) {
     check(session);
     int64_t whole[SC_RANK_MAX] = {0};
-    if (rank > SC_RANK_MAX)
-        return (int32_t)sc_fail(sc_session_ctx(session), SC_ERR_INPUT, NULL,
-                                "input %u has %u dimensions, at most %d are possible", index, rank,
-                                SC_RANK_MAX);
-    for (uint32_t d = 0; d < rank; d++) whole[d] = (int64_t)sizes[d];
+    // A rank that is too large is refused behind this border, before anybody reads the sizes.
+    for (uint32_t d = 0; d < rank && d < SC_RANK_MAX; d++) {
+        uint64_t size = 0;
+        if (!sc_u64_from_f64(sizes[d], EXACT_MAX, &size))
+            return (int32_t)sc_fail(sc_session_ctx(session), SC_ERR_INPUT, NULL,
+                                    "dimension %u of input %u is %g, which is no size", d, index,
+                                    sizes[d]);
+        whole[d] = (int64_t)size;
+    }
     sc_io io = {.kind = SC_KIND_TENSOR,
-                .dtype = (uint8_t)dtype,
-                .rank = (uint8_t)rank,
+                .dtype = dtype,
+                .rank = rank,
                 .sizes = whole,
                 .data = data,
                 .bytes = bytes};

@@ -55,18 +55,32 @@ sc_status sc_run_select(sc_session *session, sc_str method) {
 
 // --- Values --------------------------------------------------------------------------------------
 
+// What a declaration cannot speak about, because it does not exist.
+static sc_status check_tensor(sc_ctx *ctx, uint32_t index, const sc_io *value) {
+    if (!sc_dtype_is_known(value->dtype))
+        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u: there is no dtype %u", index,
+                       value->dtype);
+    if (value->rank > SC_RANK_MAX)
+        return sc_fail(ctx, SC_ERR_INPUT, NULL,
+                       "input %u has %u dimensions, at most %d are possible", index, value->rank,
+                       SC_RANK_MAX);
+    return SC_OK;
+}
+
 sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value) {
     static const sc_evalue_tag TAGS[] = {SC_EVALUE_NONE, SC_EVALUE_INT,    SC_EVALUE_DOUBLE,
                                          SC_EVALUE_BOOL, SC_EVALUE_STRING, SC_EVALUE_TENSOR};
     sc_ctx *ctx = begin(session);
     SC_TRY(require_method(session));
+    SC_ASSERT((unsigned)value->kind < SC_COUNT_OF(TAGS));
+    if (value->kind == SC_KIND_TENSOR) SC_TRY(check_tensor(ctx, index, value));
     sc_rt_input input = {.tag = TAGS[value->kind],
                          .i = value->i,
                          .d = value->d,
                          .b = value->i != 0,
                          .str = value->str,
-                         .dtype = value->dtype,
-                         .rank = value->rank,
+                         .dtype = (uint8_t)value->dtype,
+                         .rank = (uint8_t)value->rank,
                          .sizes = value->sizes,
                          .data = value->data,
                          .bytes = value->bytes};
@@ -83,7 +97,25 @@ uint32_t sc_run_output_count(const sc_session *session) {
     return session->selected ? sc_rt_method_output_count(session->selected) : 0;
 }
 
-static void tensor_output(sc_session *session, const sc_tensor *tensor, sc_io *out) {
+static sc_status dense_block(sc_session *session, uint32_t index, uint64_t bytes, void **out) {
+    while (session->dense.count <= index)
+        sc_vec_push(&session->arena, &session->dense, (sc_dense){0});
+    sc_dense *dense = &session->dense.data[index];
+    if (dense->capacity < bytes) {
+        sc_free(dense->data);
+        dense->data = sc_try_alloc(bytes);
+        dense->capacity = dense->data ? bytes : 0;
+    }
+    *out = dense->data;
+    if (!*out)
+        return sc_fail(&session->ctx, SC_ERR_MEMORY, NULL,
+                       "no memory for the %llu bytes of output %u", (unsigned long long)bytes,
+                       index);
+    return SC_OK;
+}
+
+static sc_status tensor_output(sc_session *session, uint32_t index, const sc_tensor *tensor,
+                               sc_io *out) {
     out->kind = SC_KIND_TENSOR;
     out->dtype = tensor->dtype;
     out->rank = tensor->rank;
@@ -91,12 +123,12 @@ static void tensor_output(sc_session *session, const sc_tensor *tensor, sc_io *o
     out->dim_order = tensor->dim_order;
     out->data = tensor->data;
     out->bytes = (uint64_t)tensor->numel * sc_dtype_bytes((sc_dtype)tensor->dtype);
-    if (sc_tensor_is_contiguous(tensor) || out->bytes == 0) return;
-    sc_arena_deinit(&session->text_arena);
-    sc_arena_init(&session->text_arena);
-    void *dense = sc_arena_alloc(&session->text_arena, (size_t)out->bytes);
+    if (sc_tensor_is_contiguous(tensor) || out->bytes == 0) return SC_OK;
+    void *dense = NULL;
+    SC_TRY(dense_block(session, index, out->bytes, &dense));
     sc_rt_tensor_read(tensor, dense, (size_t)out->bytes);
     out->data = dense;
+    return SC_OK;
 }
 
 sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out) {
@@ -112,7 +144,7 @@ sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out) {
     case SC_EVALUE_DOUBLE: *out = (sc_io){.kind = SC_KIND_DOUBLE, .d = value->d}; return SC_OK;
     case SC_EVALUE_BOOL: *out = (sc_io){.kind = SC_KIND_BOOL, .i = value->b}; return SC_OK;
     case SC_EVALUE_STRING: *out = (sc_io){.kind = SC_KIND_STRING, .str = value->str}; return SC_OK;
-    case SC_EVALUE_TENSOR: tensor_output(session, value->tensor, out); return SC_OK;
+    case SC_EVALUE_TENSOR: return tensor_output(session, index, value->tensor, out);
     default:
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Return the elements one by one in the model.",
                        "output %u is a list, which cannot be handed out", index);

@@ -22,6 +22,7 @@ sc_session *sc_session_open(const sc_host *host) {
 
 void sc_session_close(sc_session *session) {
     if (session->running) sc_rt_program_close(session->running);
+    for (uint32_t i = 0; i < session->dense.count; i++) sc_free(session->dense.data[i].data);
     sc_arena_deinit(&session->text_arena);
     sc_arena_deinit(&session->diag_arena);
     sc_arena_deinit(&session->scratch);
@@ -35,6 +36,10 @@ sc_ctx *sc_session_ctx(sc_session *session) { return &session->ctx; }
 bool sc_session_is_open(const sc_session *session) {
     return session && session->tag == SC_SESSION_TAG;
 }
+
+void sc_session_keep_text(sc_session *session, sc_str text) { session->kept_text = text; }
+
+sc_str sc_session_kept_text(const sc_session *session) { return session->kept_text; }
 
 sc_sb sc_session_text(sc_session *session) {
     sc_arena_deinit(&session->text_arena);

@@ -29,18 +29,26 @@ typedef struct sc_output {
     sc_cord cord;
 } sc_output;
 
+// An output rewritten row-major. The block is used again for as long as it is large enough.
+typedef struct sc_dense {
+    void *data;
+    uint64_t capacity;
+} sc_dense;
+
 struct sc_session {
     uint32_t tag;  // SC_SESSION_TAG while open
     sc_arena arena, scratch;
     sc_ctx ctx;
     sc_arena diag_arena;  // diagnostics, until the host has read them
     sc_arena text_arena;  // the latest text result
-    sc_program *opened;   // program 0 while methods are being added
+    sc_str kept_text;
+    sc_program *opened;  // program 0 while methods are being added
     SC_VEC(sc_stage) stages;
     SC_VEC(sc_method_plan) plans;
     SC_VEC(sc_output) outputs;
     sc_rt_program *running;
     sc_rt_method *selected;
+    SC_VEC(sc_dense) dense;  // by output
 };
 
 // A fresh builder for a text result; what the last one built is gone.

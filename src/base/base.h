@@ -73,6 +73,14 @@ static inline bool sc_mul_i64(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
 
+// Numbers from JavaScript are doubles. Only a whole one from 0 to `max`, which is at most 2^53,
+// passes.
+static inline bool sc_u64_from_f64(double value, uint64_t max, uint64_t *out) {
+    if (!(value >= 0 && value <= (double)max)) return false;
+    *out = (uint64_t)value;
+    return (double)*out == value;
+}
+
 // File sizes are 64-bit, memory on wasm is 32-bit: the only way from one to the other.
 static inline bool sc_size_from_u64(uint64_t value, size_t *out) {
     *out = (size_t)value;

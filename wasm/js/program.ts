@@ -190,10 +190,11 @@ export function loadProgram(
   const handle = session.addSource(pte);
   const data = (options.dataFiles ?? []).map((file) => session.addSource(file));
   const { memory } = session.core;
-  const json =
-    options.instructionMax === undefined
-      ? ""
-      : JSON.stringify({ instruction_max: options.instructionMax });
+  // Keys without a value leave no trace in JSON.
+  const json = JSON.stringify({
+    instruction_max: options.instructionMax,
+    optimize: options.optimize,
+  });
   memory.with(data.length * 4 + 4, (list) =>
     memory.withTexts([json], (text, bytes) => {
       new Uint32Array(memory.bytes(list, data.length * 4).buffer, list, data.length).set(data);

@@ -425,6 +425,8 @@ export interface LoadOptions extends CallOptions {
   dataFiles?: readonly Source[];
   /** Most instructions one run may execute. Default 10 million. */
   instructionMax?: number;
+  /** Rewrite instructions at load, with results within rounding. Default true; false runs what the file says. */
+  optimize?: boolean;
 }
 
 /** Where the module comes from. A ready Module is what edge functions import. */
