@@ -66,10 +66,10 @@ export const bin = (name) => inRoot("node_modules/.bin", name);
 export const setUp = (...parts) => run("bash", ["tools/setup.sh", ...parts]);
 
 // Configures when needed and builds a CMake preset. Ninja alone prints what it does.
-export function buildPreset(preset) {
+export function buildPreset(preset, options = {}) {
   // Without this file CMake was never configured here, or was stopped half way.
   if (!existsSync(inRoot("build", preset, "build.ninja"))) output("cmake", ["--preset", preset]);
-  run("cmake", ["--build", "--preset", preset]);
+  run("cmake", ["--build", "--preset", preset], options);
 }
 
 // Sanitizers of Debian 12's compilers crash now and then where the kernel spreads addresses wider

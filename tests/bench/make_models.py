@@ -1,14 +1,18 @@
 """Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random
-weights), unrolled LSTMs and a large linear layer, as .pt2 and, for side-by-side runs, .onnx.
+weights), unrolled LSTMs and a large linear layer, as .pt2; and what other engines read of the ones
+that run side by side: .onnx, and the lists of calls of dump_graph.py.
 
-Usage: make_models.py FOLDER      makes what is missing there
+Usage: make_models.py FOLDER NAME...
 """
 
 import sys
 from pathlib import Path
 
 import torch
+from dump_graph import dump
 from torch import nn
+
+SAMPLES = Path(__file__).resolve().parent.parent.parent / "models"
 
 
 def conv_bn(inputs, outputs, kernel, stride, groups=1):
@@ -61,6 +65,21 @@ class MobileNetV2(nn.Module):
         return self.classifier(torch.flatten(x, 1))
 
 
+def mobilenet():
+    """Weights and statistics with which every layer tells inputs apart, as in a trained model."""
+    model, x = MobileNetV2(), torch.randn(1, 3, 224, 224)
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out")
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias, 0, 0.2)
+            module.momentum = 1  # the statistics are those of the next batch
+    with torch.no_grad():
+        model(torch.randn(4, 3, 224, 224))
+    return model, x
+
+
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()
@@ -75,29 +94,32 @@ def recurrent(steps):
 
 
 MODELS = {
-    "mobilenet_v2": lambda: (MobileNetV2(), torch.randn(1, 3, 224, 224)),
+    "mobilenet_v2": mobilenet,
     "lstm_160": lambda: recurrent(160),
     "lstm_1280": lambda: recurrent(1280),
     "linear_500mb": lambda: (nn.Linear(11180, 11180), torch.randn(1, 11180)),
 }
-ONNX = {"mobilenet_v2"}
 
 
-def main(folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in MODELS.items():
-        torch.manual_seed(0)
-        target = folder / f"{name}.pt2"
+def export(name, folder):
+    torch.manual_seed(0)
+    model, x = MODELS[name]()
+    program = torch.export.export(model.eval(), (x,))
+    if name == "mobilenet_v2":
         onnx = folder / f"{name}.onnx"
-        if target.exists() and (name not in ONNX or onnx.exists()):
-            continue
-        model, x = make()
-        model.eval()
-        torch.export.save(torch.export.export(model, (x,)), target)
-        if name in ONNX:
-            torch.onnx.export(model, (x,), onnx, dynamo=True, external_data=False, verbose=False)
+        torch.onnx.export(model, (x,), onnx, dynamo=True, external_data=False, verbose=False)
+        dump(program, folder / name)
+    torch.export.save(program, folder / f"{name}.pt2")
+
+
+def main(folder, names):
+    for name in names:
+        if name in MODELS:
+            export(name, folder)
+        else:
+            dump(torch.export.load(SAMPLES / f"{name}.pt2"), folder / name)
         print(f"made {name}", flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), dict.fromkeys(sys.argv[2:]))

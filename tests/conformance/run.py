@@ -275,28 +275,8 @@ def preload():
     import torch  # noqa: F401
 
 
-def table():
-    """Planned and file bytes of every program, ours and the official exporter's, as JSON."""
-    rows = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name in SINGLE:
-            path = Path(folder) / f"{name}.pte"
-            lower([str(MODELS / f"{name}.pt2")], path)
-            ours, theirs = path.read_bytes(), official_program(name)
-            rows[name] = {
-                "planned": planned_bytes(ours, "forward"),
-                "planned_official": planned_bytes(theirs, "forward"),
-                "pte": len(ours),
-                "pte_official": len(theirs),
-            }
-    print(json.dumps(rows))
-    return 0
-
-
 def main(wanted):
     preload()
-    if wanted == ["--table"]:
-        return table()
     passed = failed = 0
     for title, function, arguments in cases():
         if wanted and not any(word in title for word in wanted):

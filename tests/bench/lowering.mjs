@@ -1,0 +1,86 @@
+// How long lowering takes and how much memory, and how both grow with the graph and the weights.
+import { readFileSync, statSync } from "node:fs";
+import { createEngine } from "sconce";
+import { inRoot } from "../../tools/steps.mjs";
+import { alternate, median, minimum, round } from "./measure.mjs";
+import { STORY, STORY_OPTIONS, cached, prepareModels, sample } from "./prepare.mjs";
+
+/** The module's whole memory, which only ever grows: its size is the peak. */
+function peakBytes(engine) {
+  const lowered = engine.lower(readFileSync(inRoot("tests/models/linear.pt2")));
+  const program = engine.load(lowered.buffer);
+  const { heapBytes } = program.inspect();
+  program.dispose();
+  lowered.dispose();
+  return heapBytes;
+}
+
+/** Warm lowering, whole process excluded, and the memory that it took at most. */
+export async function lower() {
+  prepareModels("mobilenet_v2.pt2");
+  const jobs = {
+    stories260k: [STORY, STORY_OPTIONS],
+    "face-rfb320": [{ path: sample("face-rfb320.pt2") }, {}],
+    mobilenet_v2: [{ path: cached("mobilenet_v2.pt2") }, {}],
+  };
+  const rows = {};
+  for (const [name, [programs, options]] of Object.entries(jobs)) {
+    const engine = await createEngine();
+    const lowerOnce = () => engine.lower(programs, options).dispose();
+    const [times] = await alternate([lowerOnce], 30, 20);
+    const lowered = engine.lower(programs, options);
+    const weights = lowered.inspect().constantBytes;
+    lowered.dispose();
+    rows[name] = {
+      ms: round(minimum(times)),
+      median_ms: round(median(times)),
+      wasm_peak_mb: round(peakBytes(engine) / 1e6),
+      constants_mb: round(weights / 1e6),
+    };
+    engine.dispose();
+  }
+  return rows;
+}
+
+function growthRow(engine, path, times) {
+  const lowered = engine.lower({ path });
+  let written = 0;
+  lowered.writeSync((chunk) => (written += chunk.length));
+  const [{ plannedBytes, liveBytes }] = lowered.inspect().plans;
+  lowered.dispose();
+  return {
+    ms: round(minimum(times)),
+    pt2_mb: round(statSync(path).size / 1e6),
+    pte_mb: round(written / 1e6),
+    planned_bytes: plannedBytes,
+    live_bytes: liveBytes,
+    wasm_peak_mb: round(peakBytes(engine) / 1e6),
+  };
+}
+
+/** Eight times the steps of an LSTM; and weights of 500 MB beside weights of some bytes. */
+export async function grow() {
+  const paths = {
+    lstm_160: cached("lstm_160.pt2"),
+    lstm_1280: cached("lstm_1280.pt2"),
+    linear: inRoot("tests/models/linear.pt2"),
+    linear_500mb: cached("linear_500mb.pt2"),
+  };
+  prepareModels("lstm_160.pt2", "lstm_1280.pt2", "linear_500mb.pt2");
+  const names = Object.keys(paths);
+  const engines = await Promise.all(names.map(() => createEngine()));
+  // Slices of about the same length, so that noise hits the short and the long alike.
+  const repeats = [8, 1, 8, 8];
+  const tasks = names.map((name, i) => () => {
+    for (let k = 0; k < repeats[i]; k++) engines[i].lower({ path: paths[name] }).dispose();
+  });
+  const slices = await alternate(tasks, 8, 2);
+  const times = slices.map((all, i) => all.map((ms) => ms / repeats[i]));
+  const rows = {};
+  for (const [i, name] of names.entries()) {
+    rows[name] = growthRow(engines[i], paths[name], times[i]);
+    engines[i].dispose();
+  }
+  rows.lstm_1280.times_lstm_160 = round(minimum(times[1]) / minimum(times[0]));
+  return rows;
+}

@@ -1,0 +1,42 @@
+// Measuring on machines that are shared and noisy: the least of several runs, and ratios only
+// between runs that alternate inside one process.
+
+export const minimum = (times) => Math.min(...times);
+export const median = (times) => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)];
+export const round = (x) => Number(x.toPrecision(4));
+
+/** Whether the least of these is no accident: several more came close to it. */
+function isSettled(times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  return sorted[Math.min(4, sorted.length - 1)] < 1.03 * sorted[0];
+}
+
+/**
+ * Runs tasks in turn and gives each one's times in ms: `rounds` times after warming up, and up to
+ * five times as often as long as the machine is too busy for a least time to show. Every round
+ * begins with another task, so that none always follows the same one.
+ */
+export async function alternate(tasks, rounds, warmup) {
+  const times = tasks.map(() => []);
+  const goesOn = (i) => i < rounds || (i < 5 * rounds && !times.every(isSettled));
+  for (let i = -warmup; goesOn(i); i++) {
+    for (let turn = 0; turn < tasks.length; turn++) {
+      const k = (i + warmup + turn) % tasks.length;
+      const begin = performance.now();
+      await tasks[k]();
+      if (i >= 0) times[k].push(performance.now() - begin);
+    }
+  }
+  return times;
+}
+
+/** How far `b` is from `a`, as a share of the largest number in `a`; NaN if they do not compare. */
+export function relativeDifference(a, b) {
+  if (a.length !== b.length) return NaN;
+  let [most, largest] = [0, 0];
+  for (let i = 0; i < a.length; i++) {
+    most = Math.max(most, Math.abs(a[i] - b[i]));
+    largest = Math.max(largest, Math.abs(a[i]));
+  }
+  return most / largest;
+}

@@ -1,0 +1,64 @@
+// What the measurements need and the project does not hold: large models, made by the official
+// tools, and other engines from npm. Kept in the cache folder; asked for by the parts that need it.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { StepFailed, inRoot } from "../../tools/steps.mjs";
+
+export const cache = join(process.env.SCONCE_CACHE ?? join(homedir(), ".cache/sconce"), "bench");
+export const cached = (name) => join(cache, name);
+export const sample = (name) => inRoot("models", name);
+
+export const STORY = {
+  prefill: { path: sample("stories260k.prefill.pt2") },
+  decode: { path: sample("stories260k.decode.pt2") },
+};
+export const STORY_OPTIONS = {
+  shareMutableBuffers: true,
+  constantMethods: { get_max_seq_len: 256 },
+};
+
+const PEERS = [
+  "onnxruntime-web@1.30.0",
+  "@tensorflow/tfjs-core@4.22.0",
+  "@tensorflow/tfjs-backend-wasm@4.22.0",
+];
+
+// stdout is for figures.
+const shown = { stdio: ["ignore", 2, 2] };
+
+let python;
+export function officialPython() {
+  python ??= spawnSync("bash", [inRoot("tools/official.sh")], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", 2],
+  });
+  if (python.status !== 0) throw new StepFailed("the official tools are out of reach");
+  return python.stdout.trim();
+}
+
+/** Makes the models of which one of these files is missing in the cache folder. */
+export function prepareModels(...files) {
+  const missing = files.filter((name) => !existsSync(cached(name)));
+  if (!missing.length) return;
+  mkdirSync(cache, { recursive: true });
+  const official = officialPython();
+  const onnx = ["onnx", "onnxscript"];
+  if (spawnSync(official, ["-c", `import ${onnx}`]).status !== 0) {
+    execFileSync(official, ["-m", "pip", "install", "-q", ...onnx], shown);
+  }
+  const names = missing.map((name) => name.split(".")[0]);
+  const script = inRoot("tests/bench/make_models.py");
+  execFileSync(official, ["-W", "ignore", script, cache, ...names], shown);
+}
+
+/** Installs the other engines. */
+export function preparePeers() {
+  const names = PEERS.map((peer) => peer.replace(/@[^@]*$/, ""));
+  if (names.every((name) => existsSync(cached(`node_modules/${name}`)))) return;
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(cached("package.json"), '{"private": true}\n');
+  const args = ["install", "--silent", "--ignore-scripts", ...PEERS];
+  execFileSync("npm", args, { ...shown, cwd: cache });
+}
