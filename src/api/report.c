@@ -54,14 +54,14 @@ static void add_statuses(sc_json_writer *w) {
 static void add_dtypes(sc_json_writer *w) {
     sc_json_key(w, "dtypes");
     sc_json_begin_array(w);
-#define DTYPE(id, pte, pt2, dtype_name, short_name, item_bytes, category) \
-    sc_json_begin_object(w);                                              \
-    sc_json_key(w, "code");                                               \
-    sc_json_add_i64(w, pte);                                              \
-    sc_json_put_str(w, "name", SC_STR(dtype_name));                       \
-    sc_json_put_str(w, "short", SC_STR(short_name));                      \
-    sc_json_key(w, "bytes");                                              \
-    sc_json_add_i64(w, item_bytes);                                       \
+#define DTYPE(id, pte, pt2, dtype_name, short_name, item_bytes, category, ...) \
+    sc_json_begin_object(w);                                                   \
+    sc_json_key(w, "code");                                                    \
+    sc_json_add_i64(w, pte);                                                   \
+    sc_json_put_str(w, "name", SC_STR(dtype_name));                            \
+    sc_json_put_str(w, "short", SC_STR(short_name));                           \
+    sc_json_key(w, "bytes");                                                   \
+    sc_json_add_i64(w, item_bytes);                                            \
     sc_json_end_object(w);
 #include "core/dtype.def"
 #undef DTYPE

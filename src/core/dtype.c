@@ -2,21 +2,27 @@
 // Owns every fact about dtypes that is not in dtype.def; knows nothing of tensors.
 #include "core/dtype.h"
 
+#include <float.h>
 #include <string.h>
 
 typedef struct dtype_row {
     uint8_t pt2;
     uint8_t bytes;
     uint8_t category;
+    uint8_t pair;
     const char *name;
     const char *short_name;
+    int64_t low;
+    uint64_t high;
+    double largest;
 } dtype_row;
 
 #define DTYPE_ROWS 30
 
 static const dtype_row rows[DTYPE_ROWS] = {
-#define DTYPE(id, pte, pt2, name, short_name, bytes, category) \
-    [pte] = {pt2, bytes, SC_CATEGORY_##category, name, short_name},
+#define DTYPE(id, pte, pt2, name, short_name, bytes, category, class_, pair, low, high, largest) \
+    [pte] = {pt2,  bytes,  SC_CATEGORY_##category, SC_DTYPE_##pair, name, short_name, low,       \
+             high, largest},
 #include "core/dtype.def"
 #undef DTYPE
 };
@@ -51,6 +57,25 @@ bool sc_dtype_is_float(sc_dtype dtype) {
     return row_of(dtype) && sc_dtype_category(dtype) == SC_CATEGORY_FLOAT;
 }
 
+bool sc_dtype_is_half(sc_dtype dtype) {
+    return sc_dtype_is_float(dtype) && sc_dtype_bytes(dtype) == 2;
+}
+
+sc_dtype sc_dtype_to_complex(sc_dtype dtype) {
+    const dtype_row *row = row_of(dtype);
+    if (!row || row->category == SC_CATEGORY_COMPLEX) return dtype;
+    return row->pair == SC_DTYPE_NONE ? SC_DTYPE_C64 : (sc_dtype)row->pair;
+}
+
+sc_dtype sc_dtype_to_real(sc_dtype dtype) {
+    const dtype_row *row = row_of(dtype);
+    return row && row->category == SC_CATEGORY_COMPLEX ? (sc_dtype)row->pair : dtype;
+}
+
+int64_t sc_dtype_low(sc_dtype dtype) { return row_of(dtype) ? rows[dtype].low : 0; }
+uint64_t sc_dtype_high(sc_dtype dtype) { return row_of(dtype) ? rows[dtype].high : 0; }
+double sc_dtype_largest(sc_dtype dtype) { return row_of(dtype) ? rows[dtype].largest : 0; }
+
 bool sc_dtype_is_integral(sc_dtype dtype, bool with_bool) {
     sc_category category = sc_dtype_category(dtype);
     return category == SC_CATEGORY_INT || category == SC_CATEGORY_UINT ||
@@ -72,14 +97,6 @@ sc_dtype sc_dtype_from_short(sc_str name) {
 }
 
 // --- promotion -----------------------------------------------------------------------------------
-
-static sc_dtype complex_of(sc_dtype real) {
-    switch (real) {
-    case SC_DTYPE_F16: return SC_DTYPE_C32;
-    case SC_DTYPE_F64: return SC_DTYPE_C128;
-    default: return SC_DTYPE_C64;
-    }
-}
 
 static sc_dtype wider(sc_dtype a, sc_dtype b) {
     return sc_dtype_bytes(a) >= sc_dtype_bytes(b) ? a : b;
@@ -105,8 +122,10 @@ sc_dtype sc_dtype_promote(sc_dtype a, sc_dtype b) {
     if (ca == SC_CATEGORY_FLOAT8 || cb == SC_CATEGORY_FLOAT8) return SC_DTYPE_NONE;
     if (ca == SC_CATEGORY_UINT) return promote_uint(a, b);
     if (cb == SC_CATEGORY_UINT) return promote_uint(b, a);
-    if (ca == SC_CATEGORY_COMPLEX && cb == SC_CATEGORY_FLOAT) return wider(a, complex_of(b));
-    if (cb == SC_CATEGORY_COMPLEX && ca == SC_CATEGORY_FLOAT) return wider(complex_of(a), b);
+    if (ca == SC_CATEGORY_COMPLEX && cb == SC_CATEGORY_FLOAT)
+        return wider(a, sc_dtype_to_complex(b));
+    if (cb == SC_CATEGORY_COMPLEX && ca == SC_CATEGORY_FLOAT)
+        return wider(sc_dtype_to_complex(a), b);
     if (ca != cb) return ca > cb ? a : b;
     if (ca == SC_CATEGORY_INT) return promote_ints(a, b);
     if (ca == SC_CATEGORY_FLOAT && sc_dtype_bytes(a) == sc_dtype_bytes(b))
@@ -140,7 +159,8 @@ void sc_promotion_add_number(sc_promotion *p, sc_category category) {
 static sc_dtype combine(sc_dtype higher, sc_dtype lower) {
     sc_category ch = sc_dtype_category(higher), cl = sc_dtype_category(lower);
     if (ch == SC_CATEGORY_COMPLEX) return higher;
-    if (ch == SC_CATEGORY_FLOAT) return cl == SC_CATEGORY_COMPLEX ? complex_of(higher) : higher;
+    if (ch == SC_CATEGORY_FLOAT)
+        return cl == SC_CATEGORY_COMPLEX ? sc_dtype_to_complex(higher) : higher;
     if (ch == SC_CATEGORY_BOOL || cl == SC_CATEGORY_FLOAT || cl == SC_CATEGORY_COMPLEX)
         return sc_dtype_promote(higher, lower);
     return higher;

@@ -5,7 +5,7 @@
 #include "base/str.h"
 
 typedef enum sc_dtype {
-#define DTYPE(id, pte, pt2, name, short_name, bytes, category) SC_DTYPE_##id = pte,
+#define DTYPE(id, pte, ...) SC_DTYPE_##id = pte,
 #include "core/dtype.def"
 #undef DTYPE
     SC_DTYPE_NONE = 255
@@ -28,7 +28,13 @@ const char *sc_dtype_name(sc_dtype dtype);   // "float32"
 const char *sc_dtype_short(sc_dtype dtype);  // "f32"
 sc_category sc_dtype_category(sc_dtype dtype);
 bool sc_dtype_is_float(sc_dtype dtype);  // f16 bf16 f32 f64
+bool sc_dtype_is_half(sc_dtype dtype);   // f16 bf16
 bool sc_dtype_is_integral(sc_dtype dtype, bool with_bool);
+sc_dtype sc_dtype_to_complex(sc_dtype dtype);  // c64 for what has no complex type of its own
+sc_dtype sc_dtype_to_real(sc_dtype dtype);     // of complex types; others are what they are
+int64_t sc_dtype_low(sc_dtype dtype);          // of integers and bool
+uint64_t sc_dtype_high(sc_dtype dtype);
+double sc_dtype_largest(sc_dtype dtype);    // finite; 0 for what is no float
 sc_dtype sc_dtype_from_pt2(int64_t code);   // SC_DTYPE_NONE when unknown
 sc_dtype sc_dtype_from_short(sc_str name);  // "f32" or "float32"
 

@@ -8,40 +8,30 @@ typedef struct complex_number {
     double re, im;
 } complex_number;
 
+static bool is_complex(const sc_tensor *t) {
+    return t->dtype == SC_DTYPE_C64 || t->dtype == SC_DTYPE_C128;
+}
+
+// Element `offset`, and the type of its real part, which lies first.
+static char *element_of(const sc_tensor *t, int64_t offset, sc_dtype *part) {
+    *part = sc_dtype_to_real((sc_dtype)t->dtype);
+    return (char *)t->data + offset * sc_dtype_bytes((sc_dtype)t->dtype);
+}
+
 static complex_number read_complex(const sc_tensor *t, int64_t offset) {
-    complex_number z = {0.0, 0.0};
-    switch (t->dtype) {
-    case SC_DTYPE_C64:
-        z.re = (double)((const float *)t->data)[2 * offset];
-        z.im = (double)((const float *)t->data)[2 * offset + 1];
-        break;
-    case SC_DTYPE_C128:
-        z.re = ((const double *)t->data)[2 * offset];
-        z.im = ((const double *)t->data)[2 * offset + 1];
-        break;
-    default:
-        sc_loader(SC_CLASS_F64, t->dtype)(
-            &z.re, (const char *)t->data + offset * sc_dtype_bytes((sc_dtype)t->dtype), 1, 1);
-    }
-    return z;
+    double parts[2] = {0.0, 0.0};
+    sc_dtype part;
+    const char *at = element_of(t, offset, &part);
+    sc_loader(SC_CLASS_F64, part)(parts, at, 1, is_complex(t) ? 2 : 1);
+    return (complex_number){parts[0], parts[1]};
 }
 
 // Real results keep the real part.
 static void write_complex(const sc_tensor *t, int64_t offset, complex_number z) {
-    if (t->dtype == SC_DTYPE_C64) {
-        ((float *)t->data)[2 * offset] = (float)z.re;
-        ((float *)t->data)[2 * offset + 1] = (float)z.im;
-    } else if (t->dtype == SC_DTYPE_C128) {
-        ((double *)t->data)[2 * offset] = z.re;
-        ((double *)t->data)[2 * offset + 1] = z.im;
-    } else {
-        uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-        sc_put_number((char *)t->data + offset * width, t->dtype, z.re, 0, true);
-    }
-}
-
-static bool is_complex(const sc_tensor *t) {
-    return t->dtype == SC_DTYPE_C64 || t->dtype == SC_DTYPE_C128;
+    const double parts[2] = {z.re, z.im};
+    sc_dtype part;
+    char *at = element_of(t, offset, &part);
+    sc_storer(SC_CLASS_F64, part)(at, 1, parts, is_complex(t) ? 2 : 1);
 }
 
 static bool is_real(const sc_tensor *t) {

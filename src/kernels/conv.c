@@ -98,8 +98,6 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
 
 // --- half precision: f32 copies ------------------------------------------------------------------
 
-static bool is_half(sc_dtype dtype) { return dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16; }
-
 static uint64_t float_bytes(const sc_tensor *t) {
     return t ? sc_align_up((uint64_t)t->numel * sizeof(float), 64) : 0;
 }
@@ -127,7 +125,8 @@ static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;
     const sc_dtype dtype = (sc_dtype)sc_call_tensor(call, ARG_INPUT)->dtype;
-    if ((dtype != SC_DTYPE_F32 && !is_half(dtype)) || describe(call, &c) != SC_OK) return 0;
+    if ((dtype != SC_DTYPE_F32 && !sc_dtype_is_half(dtype)) || describe(call, &c) != SC_OK)
+        return 0;
     const sc_conv_variant *variant = sc_conv_pick(&c);
     uint64_t bytes = variant->scratch ? sc_align_up(variant->scratch(&c), 64) : 0;
     return bytes + copies_bytes(call);
@@ -167,7 +166,7 @@ static sc_status run_conv(const sc_kernel_call *call) {
                        "convolution of %s with a weight of %s into %s", sc_dtype_name(dtype),
                        sc_dtype_name((sc_dtype)weight->dtype), sc_dtype_name((sc_dtype)out->dtype));
     if (out->numel == 0) return SC_OK;
-    bool floats = dtype == SC_DTYPE_F32 || is_half(dtype);
+    bool floats = dtype == SC_DTYPE_F32 || sc_dtype_is_half(dtype);
     if (floats && (!bias || sc_loader(SC_CLASS_F32, bias->dtype))) return run_floats(call, &c);
     sc_conv_fn slow = sc_conv_slow(dtype);
     if (!slow || floats || (bias && bias->dtype != dtype))

@@ -11,7 +11,7 @@ static bool input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in)
     return *in >= 0 && *in < c->in[d];
 }
 
-static float finish_f32(const sc_conv *c, float v, int64_t channel) {
+static float finish(const sc_conv *c, float v, int64_t channel) {
     const sc_epilogue *e = c->epilogue;
     if (!e) return v;
     v = v * (e->scale ? e->scale[channel] : 1) + (e->shift ? e->shift[channel] : 0);
@@ -19,68 +19,37 @@ static float finish_f32(const sc_conv *c, float v, int64_t channel) {
     v = v < e->low ? e->low : v;
     return e->high < v ? e->high : v;
 }
-#define T        float
-#define A        float
-#define FN(name) name##_f32
+#define T                     float
+#define A                     float
+#define FN(name)              name##_F32
+#define FINISH(c, v, channel) finish(c, v, channel)
 #include "kernels/conv_reference.inc"
+#undef FINISH
 
 // Only f32 convolutions are fused with what follows them.
-static double finish_f64(const sc_conv *c, double v, int64_t channel) {
-    (void)c, (void)channel;
-    return v;
-}
-#define T        double
-#define A        double
-#define FN(name) name##_f64
+#define FINISH(c, v, channel) (v)
+#define T                     double
+#define A                     double
+#define FN(name)              name##_F64
 #include "kernels/conv_reference.inc"
-
-// Integers wrap, as PyTorch's do; sums are unsigned so that wrapping is defined.
-static uint64_t finish_int(const sc_conv *c, uint64_t v, int64_t channel) {
-    (void)c, (void)channel;
-    return v;
-}
-#define finish_u8  finish_int
-#define finish_i8  finish_int
-#define finish_i16 finish_int
-#define finish_i32 finish_int
-#define finish_i64 finish_int
-#define A          uint64_t
-#define T          uint8_t
-#define FN(name)   name##_u8
-#include "kernels/conv_reference.inc"
-#define A        uint64_t
-#define T        int8_t
-#define FN(name) name##_i8
-#include "kernels/conv_reference.inc"
-#define A        uint64_t
-#define T        int16_t
-#define FN(name) name##_i16
-#include "kernels/conv_reference.inc"
-#define A        uint64_t
-#define T        int32_t
-#define FN(name) name##_i32
-#include "kernels/conv_reference.inc"
-#define A        uint64_t
-#define T        int64_t
-#define FN(name) name##_i64
-#include "kernels/conv_reference.inc"
+#define TEMPLATE "kernels/conv_reference.inc"
+#include "kernels/for_integers.inc"
 
 static bool fits(const sc_conv *c) {
     (void)c;
     return true;
 }
 
-const sc_conv_variant sc_conv_reference = {"reference", fits, NULL, run_f32};
+const sc_conv_variant sc_conv_reference = {"reference", fits, NULL, run_F32};
 
 sc_conv_fn sc_conv_slow(sc_dtype dtype) {
     switch (dtype) {
-    case SC_DTYPE_U8: return run_u8;
-    case SC_DTYPE_I8: return run_i8;
-    case SC_DTYPE_I16: return run_i16;
-    case SC_DTYPE_I32: return run_i32;
-    case SC_DTYPE_I64: return run_i64;
-    case SC_DTYPE_F32: return run_f32;
-    case SC_DTYPE_F64: return run_f64;
+#define ROW(id) \
+    case SC_DTYPE_##id: return run_##id;
+        SC_INTEGERS(ROW)
+        ROW(F32)
+        ROW(F64)
+#undef ROW
     default: return NULL;
     }
 }

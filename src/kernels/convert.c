@@ -241,15 +241,13 @@ static const sc_store_fn fast_storers[SC_CLASS_COUNT][DTYPE_CODES] = {
     FOR_DENSE_STORES(DENSE_STORE_CELL) COPY_STORE_CELL(I32) COPY_STORE_CELL(I64)
         COPY_STORE_CELL(F32) COPY_STORE_CELL(F64)[SC_CLASS_B8][SC_DTYPE_BOOL] = copy_store_B8_BOOL};
 
-// Class + 1; 0 is none.
+// Class + 1; 0 is no dtype.
+enum { SC_CLASS_NONE = SC_CLASS_COUNT };
 static const uint8_t classes[DTYPE_CODES] = {
-    [SC_DTYPE_U8] = SC_CLASS_I32 + 1,   [SC_DTYPE_I8] = SC_CLASS_I32 + 1,
-    [SC_DTYPE_I16] = SC_CLASS_I32 + 1,  [SC_DTYPE_I32] = SC_CLASS_I32 + 1,
-    [SC_DTYPE_U16] = SC_CLASS_I32 + 1,  [SC_DTYPE_BOOL] = SC_CLASS_I32 + 1,
-    [SC_DTYPE_I64] = SC_CLASS_I64 + 1,  [SC_DTYPE_U32] = SC_CLASS_I64 + 1,
-    [SC_DTYPE_U64] = SC_CLASS_I64 + 1,  [SC_DTYPE_F16] = SC_CLASS_F32 + 1,
-    [SC_DTYPE_BF16] = SC_CLASS_F32 + 1, [SC_DTYPE_F32] = SC_CLASS_F32 + 1,
-    [SC_DTYPE_F64] = SC_CLASS_F64 + 1,
+#define DTYPE(id, pte, pt2, name, short_name, bytes, category, class_, ...) \
+    [pte] = SC_CLASS_##class_ + 1,
+#include "core/dtype.def"
+#undef DTYPE
 };
 
 sc_class sc_class_of(unsigned dtype) {

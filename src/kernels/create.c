@@ -11,16 +11,11 @@
 // PyTorch refuses numbers that an integer dtype cannot hold; negatives wrap into unsigned ones.
 static bool fits_dtype(const sc_evalue *number, unsigned dtype) {
     if (!sc_dtype_is_integral((sc_dtype)dtype, false)) return true;
-    int bits = (int)sc_dtype_bytes((sc_dtype)dtype) * 8;
-    bool is_unsigned = dtype == SC_DTYPE_U8 || dtype == SC_DTYPE_U16 || dtype == SC_DTYPE_U32 ||
-                       dtype == SC_DTYPE_U64;
-    double top = ldexp(1.0, is_unsigned ? bits : bits - 1);
-    if (number->tag == SC_EVALUE_DOUBLE) {
-        double low = is_unsigned ? 0.0 : -top;
-        return number->d >= low && number->d < top;
-    }
-    if (bits == 64 || number->tag != SC_EVALUE_INT) return true;
-    return number->i < (int64_t)top && number->i >= -(int64_t)top;
+    double low = (double)sc_dtype_low((sc_dtype)dtype);
+    double beyond = (double)sc_dtype_high((sc_dtype)dtype) + 1.0;
+    if (number->tag == SC_EVALUE_DOUBLE) return number->d >= low && number->d < beyond;
+    if (sc_dtype_bytes((sc_dtype)dtype) == 8 || number->tag != SC_EVALUE_INT) return true;
+    return number->i < (int64_t)beyond && number->i >= -(int64_t)beyond;
 }
 
 static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {

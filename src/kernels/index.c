@@ -340,15 +340,9 @@ static void put_identity(char *target, unsigned dtype, scatter_kind kind) {
                   : kind == SCATTER_MAX ? -INFINITY
                   : kind == SCATTER_MIN ? INFINITY
                                         : 0.0;
-    int bits = (int)sc_dtype_bytes((sc_dtype)dtype) * 8;
-    int64_t top = bits == 64 ? INT64_MAX : (1LL << (bits - 1)) - 1, low = -top - 1;
-    if (dtype == SC_DTYPE_U8 || dtype == SC_DTYPE_BOOL) {
-        top = dtype == SC_DTYPE_U8 ? 255 : 1;
-        low = 0;
-    }
     int64_t integer = kind == SCATTER_PROD  ? 1
-                      : kind == SCATTER_MAX ? low
-                      : kind == SCATTER_MIN ? top
+                      : kind == SCATTER_MAX ? sc_dtype_low((sc_dtype)dtype)
+                      : kind == SCATTER_MIN ? (int64_t)sc_dtype_high((sc_dtype)dtype)
                                             : 0;
     sc_put_number(target, dtype, real, integer, is_real);
 }

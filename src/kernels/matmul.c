@@ -9,51 +9,25 @@
 
 #define T        double
 #define A        double
+#define FN(name) name##_F64
 #define ALPHA    alpha
 #define BETA     beta
-#define FN(name) name##_f64
 #include "kernels/matmul_slow.inc"
+#undef ALPHA
+#undef BETA
 
-// Integers wrap; unsigned sums make that defined.
-#define T        uint8_t
-#define A        uint64_t
 #define ALPHA    alpha_int
 #define BETA     beta_int
-#define FN(name) name##_u8
-#include "kernels/matmul_slow.inc"
-#define T        int8_t
-#define A        uint64_t
-#define ALPHA    alpha_int
-#define BETA     beta_int
-#define FN(name) name##_i8
-#include "kernels/matmul_slow.inc"
-#define T        int16_t
-#define A        uint64_t
-#define ALPHA    alpha_int
-#define BETA     beta_int
-#define FN(name) name##_i16
-#include "kernels/matmul_slow.inc"
-#define T        int32_t
-#define A        uint64_t
-#define ALPHA    alpha_int
-#define BETA     beta_int
-#define FN(name) name##_i32
-#include "kernels/matmul_slow.inc"
-#define T        int64_t
-#define A        uint64_t
-#define ALPHA    alpha_int
-#define BETA     beta_int
-#define FN(name) name##_i64
-#include "kernels/matmul_slow.inc"
+#define TEMPLATE "kernels/matmul_slow.inc"
+#include "kernels/for_integers.inc"
 
 sc_matmul_fn sc_matmul_slow(sc_dtype dtype) {
     switch (dtype) {
-    case SC_DTYPE_U8: return run_u8;
-    case SC_DTYPE_I8: return run_i8;
-    case SC_DTYPE_I16: return run_i16;
-    case SC_DTYPE_I32: return run_i32;
-    case SC_DTYPE_I64: return run_i64;
-    case SC_DTYPE_F64: return run_f64;
+#define ROW(id) \
+    case SC_DTYPE_##id: return run_##id;
+        SC_INTEGERS(ROW)
+        ROW(F64)
+#undef ROW
     default: return NULL;
     }
 }
@@ -65,14 +39,12 @@ typedef struct operands {
     const sc_tensor *a, *b, *self, *out;
 } operands;
 
-static bool is_half(unsigned dtype) { return dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16; }
-
 static uint64_t float_bytes(const sc_tensor *t) {
     return t ? sc_align_up((uint64_t)t->numel * sizeof(float), 64) : 0;
 }
 
 static uint64_t copies_bytes(const operands *o) {
-    if (!is_half(o->out->dtype)) return 0;
+    if (!sc_dtype_is_half((sc_dtype)o->out->dtype)) return 0;
     return float_bytes(o->a) + float_bytes(o->b) + float_bytes(o->self) + float_bytes(o->out);
 }
 
@@ -104,7 +76,7 @@ static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *m
                        sc_dtype_name((sc_dtype)o->a->dtype), sc_dtype_name((sc_dtype)o->b->dtype),
                        sc_dtype_name((sc_dtype)dtype));
     if (o->out->numel == 0) return SC_OK;
-    if (dtype != SC_DTYPE_F32 && !is_half(dtype)) {
+    if (dtype != SC_DTYPE_F32 && !sc_dtype_is_half((sc_dtype)dtype)) {
         sc_matmul_fn slow = sc_matmul_slow((sc_dtype)dtype);
         if (!slow)
             return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "matrix products do not take %s",
@@ -114,14 +86,14 @@ static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *m
     }
     if (copies_bytes(o) + sc_matmul_scratch(mm) > call->scratch_bytes)
         return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "a matrix product got too little scratch");
-    if (is_half(dtype)) return run_halves(o, mm, call->scratch);
+    if (sc_dtype_is_half((sc_dtype)dtype)) return run_halves(o, mm, call->scratch);
     mm->epilogue = call->prepared;
     sc_matmul_f32(mm, call->scratch);
     return SC_OK;
 }
 
 static uint64_t scratch(const operands *o, const sc_matmul *mm) {
-    bool floats = o->out->dtype == SC_DTYPE_F32 || is_half(o->out->dtype);
+    bool floats = o->out->dtype == SC_DTYPE_F32 || sc_dtype_is_half((sc_dtype)o->out->dtype);
     return floats ? copies_bytes(o) + sc_matmul_scratch(mm) : 0;
 }
 

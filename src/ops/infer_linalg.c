@@ -255,12 +255,6 @@ sc_status sc_infer_linalg_cholesky_ex(sc_infer *in) { return publish_factor(in, 
 
 // --- Fourier transforms --------------------------------------------------------------------------
 
-static sc_dtype complex_of(sc_dtype real) {
-    return real == SC_DTYPE_F16   ? SC_DTYPE_C32
-           : real == SC_DTYPE_F64 ? SC_DTYPE_C128
-                                  : SC_DTYPE_C64;
-}
-
 static sc_status last_dim(sc_infer *in, const sc_spec *self, uint32_t *out) {
     const sc_iarg *dims = rule_arg(in, "dim");
     int64_t dim;
@@ -274,7 +268,7 @@ sc_status sc_infer_fft_r2c(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     uint32_t last;
     SC_TRY(last_dim(in, self, &last));
-    sc_spec spec = rule_like(in, complex_of((sc_dtype)self->dtype), self);
+    sc_spec spec = rule_like(in, sc_dtype_to_complex((sc_dtype)self->dtype), self);
     if (rule_bool(in, "onesided", true)) {
         sc_dim half = sc_dim_floordiv(in->exprs, self->sizes[last], sc_dim_int(2));
         spec.sizes[last] = sc_dim_add(in->exprs, half, sc_dim_int(1));
@@ -286,10 +280,7 @@ sc_status sc_infer_fft_c2r(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     uint32_t last;
     SC_TRY(last_dim(in, self, &last));
-    sc_dtype real = self->dtype == SC_DTYPE_C128  ? SC_DTYPE_F64
-                    : self->dtype == SC_DTYPE_C32 ? SC_DTYPE_F16
-                                                  : SC_DTYPE_F32;
-    sc_spec spec = rule_like(in, real, self);
+    sc_spec spec = rule_like(in, sc_dtype_to_real((sc_dtype)self->dtype), self);
     spec.sizes[last] = rule_dim(in, "last_dim_size", 1);
     return rule_publish_contiguous(in, spec);
 }

@@ -59,15 +59,6 @@ static sc_dtype float_of(sc_dtype dtype) {
                : dtype;
 }
 
-static sc_dtype real_of(sc_dtype dtype) {
-    switch (dtype) {
-    case SC_DTYPE_C32: return SC_DTYPE_F16;
-    case SC_DTYPE_C64: return SC_DTYPE_F32;
-    case SC_DTYPE_C128: return SC_DTYPE_F64;
-    default: return dtype;
-    }
-}
-
 sc_status sc_infer_promote(sc_infer *in) {
     operands ops = gather(in, 0);
     sc_dtype dtype;
@@ -84,7 +75,7 @@ sc_status sc_infer_to_float(sc_infer *in) {
 
 sc_status sc_infer_abs(sc_infer *in) {
     operands ops = gather(in, 0);
-    return publish(in, &ops, real_of((sc_dtype)ops.tensors[0]->dtype));
+    return publish(in, &ops, sc_dtype_to_real((sc_dtype)ops.tensors[0]->dtype));
 }
 
 sc_status sc_infer_compare(sc_infer *in) {
@@ -125,7 +116,7 @@ sc_status sc_infer_masked_fill(sc_infer *in) {
 
 sc_status sc_infer_polar(sc_infer *in) {
     operands ops = gather(in, 0);
-    sc_dtype dtype = ops.tensors[0]->dtype == SC_DTYPE_F64 ? SC_DTYPE_C128 : SC_DTYPE_C64;
+    sc_dtype dtype = sc_dtype_to_complex((sc_dtype)ops.tensors[0]->dtype);
     return publish(in, &ops, dtype);
 }
 

@@ -433,11 +433,8 @@ sc_status sc_infer_view_dtype(sc_infer *in) {
 
 sc_status sc_infer_view_as_real(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
-    sc_dtype real = self->dtype == SC_DTYPE_C32    ? SC_DTYPE_F16
-                    : self->dtype == SC_DTYPE_C64  ? SC_DTYPE_F32
-                    : self->dtype == SC_DTYPE_C128 ? SC_DTYPE_F64
-                                                   : SC_DTYPE_NONE;
-    if (real == SC_DTYPE_NONE || self->rank == SC_RANK_MAX)
+    sc_dtype real = sc_dtype_to_real((sc_dtype)self->dtype);
+    if (real == self->dtype || self->rank == SC_RANK_MAX)
         return rule_fail(in, SC_ERR_DTYPE, "%s needs a complex tensor", in->op->name);
     sc_spec spec = view_of(in, self, self->rank + 1u);
     sc_dim two = sc_dim_int(2);
@@ -454,11 +451,9 @@ sc_status sc_infer_view_as_real(sc_infer *in) {
 
 sc_status sc_infer_view_as_complex(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
-    sc_dtype complex = self->dtype == SC_DTYPE_F16   ? SC_DTYPE_C32
-                       : self->dtype == SC_DTYPE_F32 ? SC_DTYPE_C64
-                       : self->dtype == SC_DTYPE_F64 ? SC_DTYPE_C128
-                                                     : SC_DTYPE_NONE;
-    if (complex == SC_DTYPE_NONE || !self->rank || !sc_dim_is(self->sizes[self->rank - 1], 2))
+    sc_dtype complex = sc_dtype_to_complex((sc_dtype)self->dtype);
+    if (sc_dtype_to_real(complex) != self->dtype || complex == self->dtype || !self->rank ||
+        !sc_dim_is(self->sizes[self->rank - 1], 2))
         return rule_fail(in, SC_ERR_DTYPE, "%s needs floats with a last dimension of size 2",
                          in->op->name);
     sc_spec spec = same_view(in, self);

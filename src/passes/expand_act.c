@@ -1,7 +1,6 @@
 // Expansions of elementwise functions that need more than a line of text.
 #include "passes/expand.h"
 
-#include <float.h>
 #include <math.h>
 
 #define PI 3.141592653589793
@@ -148,19 +147,10 @@ sc_x sc_expand_logit(sc_trace *t, const sc_x *a) {
     return f_to(t, T(log, odds), real);
 }
 
-static double largest(sc_dtype dtype) {
-    switch (dtype) {
-    case SC_DTYPE_F16: return 65504.0;
-    case SC_DTYPE_BF16: return 3.3895313892515355e+38;
-    case SC_DTYPE_F64: return DBL_MAX;
-    default: return FLT_MAX;
-    }
-}
-
 sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], out;
     if (!x_is_float(x)) return T(clone, x);
-    double max = largest(x_dtype_of(x));
+    double max = sc_dtype_largest(x_dtype_of(x));
     sc_x nan = x_is_none(a[1]) ? X_FLOAT(0.0) : a[1];
     sc_x high = x_is_none(a[2]) ? X_FLOAT(max) : a[2], low = x_is_none(a[3]) ? X_FLOAT(-max) : a[3];
     sc_x where = T(isnan, x);

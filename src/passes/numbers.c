@@ -33,9 +33,8 @@ static sc_dtype chosen_dtype(const sc_node *node, const sc_arg *arg) {
     if (!casts && !sc_op_has(node->op, SC_POINTWISE)) return own_dtype(arg);
     sc_dtype dtype = sc_node_operand_dtype(node);
     if (dtype == SC_DTYPE_NONE) return own_dtype(arg);
-    bool half = dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16;
     bool scalars_only = sc_node_visit_values(node, is_rank_zero, NULL);
-    return half && casts && !scalars_only ? SC_DTYPE_F32 : dtype;
+    return sc_dtype_is_half(dtype) && casts && !scalars_only ? SC_DTYPE_F32 : dtype;
 }
 
 // --- Bytes ---------------------------------------------------------------------------------------

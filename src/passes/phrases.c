@@ -71,9 +71,7 @@ sc_x f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction) {
     }
 }
 
-sc_dtype f_opmath(sc_dtype dtype) {
-    return dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16 ? SC_DTYPE_F32 : dtype;
-}
+sc_dtype f_opmath(sc_dtype dtype) { return sc_dtype_is_half(dtype) ? SC_DTYPE_F32 : dtype; }
 
 // --- Sizes --------------------------------------------------------------------------------------
 

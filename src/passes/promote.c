@@ -52,8 +52,8 @@ sc_dtype sc_node_operand_dtype(const sc_node *node) {
 }
 
 static bool is_exact_number(const sc_value *value, sc_dtype dtype) {
-    bool half = dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_BF16;
-    return half && value->spec.dtype == SC_DTYPE_F32 && sc_value_is_lifted_number(value);
+    return sc_dtype_is_half(dtype) && value->spec.dtype == SC_DTYPE_F32 &&
+           sc_value_is_lifted_number(value);
 }
 
 // `shared` is the cast of the operand before: both may be the same tensor.

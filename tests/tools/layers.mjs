@@ -134,7 +134,7 @@ for (const name of files) {
   readText(name)
     .split("\n")
     .forEach((line, index) => {
-      const match = /^\s*#\s*include\s*"([^"]+)"/.exec(line);
+      const match = /^\s*#\s*(?:include|define TEMPLATE)\s*"([^"]+)"/.exec(line);
       if (!match) return;
       const include = match[1];
       included.add(include);

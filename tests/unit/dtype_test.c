@@ -16,6 +16,23 @@ TEST(dtype_codes_and_names) {
     CHECK(!sc_dtype_is_known(12) && !sc_dtype_is_known(255));
 }
 
+TEST(dtype_ranges_and_pairs) {
+    for (unsigned code = 0; code < 40; code++) {
+        sc_dtype dtype = (sc_dtype)code;
+        unsigned bits = sc_dtype_bytes(dtype) * 8;
+        uint64_t values = sc_dtype_high(dtype) - (uint64_t)sc_dtype_low(dtype) + 1;
+        if (sc_dtype_is_integral(dtype, false))
+            CHECK(bits == 64 ? values == 0 : values == UINT64_C(1) << bits);
+        CHECK((sc_dtype_largest(dtype) > 65503.0) == sc_dtype_is_float(dtype));
+        if (!sc_dtype_is_known(code) || sc_dtype_category(dtype) != SC_CATEGORY_COMPLEX) continue;
+        CHECK_EQ_INT(sc_dtype_bytes(sc_dtype_to_real(dtype)) * 2, sc_dtype_bytes(dtype));
+        CHECK_EQ_INT(sc_dtype_to_complex(sc_dtype_to_real(dtype)), dtype);
+    }
+    CHECK_EQ_INT(sc_dtype_to_complex(SC_DTYPE_I32), SC_DTYPE_C64);
+    CHECK_EQ_INT(sc_dtype_to_real(SC_DTYPE_I32), SC_DTYPE_I32);
+    CHECK_SAME_FLOAT(sc_bf16_to_f32(0x7f7f), (float)sc_dtype_largest(SC_DTYPE_BF16));
+}
+
 TEST(dtype_promotes_pairs) {
     static const struct {
         sc_dtype a, b, result;
