@@ -225,6 +225,18 @@ void sc_arena_rewind(sc_arena *arena, sc_mark mark) {
     if (arena->next) POISON(arena->next, (size_t)(arena->end - arena->next));
 }
 
+void *sc_pool_alloc(sc_arena *arena, sc_pool *pool, size_t item_bytes) {
+    if (pool->left == 0) {
+        if (pool->block < SC_POOL_BLOCK) pool->block = pool->block ? pool->block * 2 : 4;
+        pool->next = sc_arena_alloc_array(arena, item_bytes, pool->block);
+        pool->left = pool->block;
+    }
+    void *item = pool->next;
+    pool->next += item_bytes;
+    pool->left--;
+    return item;
+}
+
 void *sc_try_alloc(uint64_t bytes) {
     // Above a terabyte nothing can succeed, and sanitizers abort instead of returning NULL.
     size_t size;

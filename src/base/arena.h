@@ -49,6 +49,18 @@ void sc_arena_rewind(sc_arena *arena, sc_mark mark);
 // Panics if the product overflows: counts that come from input are bounded before they get here.
 void *sc_arena_alloc_array(sc_arena *arena, size_t item_bytes, size_t count);
 
+// Items of one size that are walked together live together: blocks of them double up to
+// SC_POOL_BLOCK. A zeroed struct is an empty pool; use it with one size and one arena only.
+#define SC_POOL_BLOCK 256
+typedef struct sc_pool {
+    uint8_t *next;
+    uint32_t left;   // in the newest block
+    uint32_t block;  // its size, in items
+} sc_pool;
+// Zeroed, aligned as the type's size allows.
+void *sc_pool_alloc(sc_arena *arena, sc_pool *pool, size_t item_bytes);
+#define sc_pool_new(arena, pool, type) ((type *)sc_pool_alloc((arena), (pool), sizeof(type)))
+
 // User-sized memory (planned buffers, whole entries): 64-byte aligned, not zeroed, NULL when there
 // is none. Freed one by one with sc_free.
 void *sc_try_alloc(uint64_t bytes);

@@ -49,6 +49,8 @@ const char *sc_status_hint(sc_status status);
 static inline int64_t sc_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t sc_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline uint64_t sc_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint32_t sc_min_u32(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline uint32_t sc_max_u32(uint32_t a, uint32_t b) { return a > b ? a : b; }
 static inline uint64_t sc_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 // `align` is a power of two; the caller guarantees that the sum does not wrap.

@@ -50,6 +50,10 @@ sc_dim sc_dim_from_symbol(sc_exprs *exprs, sc_symbol *symbol);
 // The symbol that `d` is exactly, or NULL.
 sc_symbol *sc_dim_symbol(sc_dim d);
 
+// The one copy of a list of dims, kept as long as the expressions are. A graph has far fewer shapes
+// than tensors.
+sc_dim *sc_dims_share(sc_exprs *exprs, const sc_dim *dims, uint32_t count);
+
 // Arithmetic; `exprs` may be NULL when both operands are concrete (the runtime). Integer overflow
 // saturates to the infinities. Division is Python's: floor toward minus infinity, mod has the sign
 // of the divisor; division by concrete zero gives 0 (callers check first).

@@ -151,9 +151,47 @@ static const sc_expr *intern(sc_exprs *exprs, sc_expr *draft) {
     return *slot = e;
 }
 
-static sc_dim dim_of(const sc_expr *expr) { return (sc_dim){0, expr}; }
+// --- lists of dims -------------------------------------------------------------------------------
+
+static dims_slot *find_dims(const sc_exprs *exprs, const sc_dim *dims, uint32_t count,
+                            uint32_t hash) {
+    uint32_t mask = exprs->dims_slot_count - 1, i = hash & mask;
+    for (;; i = (i + 1) & mask) {
+        dims_slot *slot = &exprs->dims[i];
+        if (!slot->dims) return slot;
+        if (slot->hash != hash || slot->count != count) continue;
+        uint32_t same = 0;
+        while (same < count && sc_dim_equal(slot->dims[same], dims[same])) same++;
+        if (same == count) return slot;
+    }
+}
+
+static void grow_dims(sc_exprs *exprs) {
+    dims_slot *old = exprs->dims;
+    uint32_t old_count = exprs->dims_slot_count;
+    exprs->dims_slot_count = old_count ? old_count * 2 : 32;
+    exprs->dims = sc_new_array(exprs->arena, dims_slot, exprs->dims_slot_count);
+    for (uint32_t i = 0; i < old_count; i++)
+        if (old[i].dims) *find_dims(exprs, old[i].dims, old[i].count, old[i].hash) = old[i];
+}
+
+sc_dim *sc_dims_share(sc_exprs *exprs, const sc_dim *dims, uint32_t count) {
+    if (count == 0) return NULL;
+    if (exprs->dims_count * 2 >= exprs->dims_slot_count) grow_dims(exprs);
+    uint64_t mixed = count;
+    for (uint32_t i = 0; i < count; i++) mixed = sc_hash64_mix(mixed, hash_dim(dims[i]));
+    uint32_t hash = (uint32_t)(mixed ^ mixed >> 32);
+    dims_slot *slot = find_dims(exprs, dims, count, hash);
+    if (slot->dims) return slot->dims;
+    *slot = (dims_slot){sc_new_array(exprs->arena, sc_dim, count), count, hash};
+    memcpy(slot->dims, dims, count * sizeof *dims);
+    exprs->dims_count++;
+    return slot->dims;
+}
 
 // --- symbols -------------------------------------------------------------------------------------
+
+static sc_dim dim_of(const sc_expr *expr) { return (sc_dim){0, expr}; }
 
 sc_symbol *sc_exprs_symbol(sc_exprs *exprs, sc_str name) {
     symbol_record *record = sc_map_get(&exprs->by_name, name);

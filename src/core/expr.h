@@ -61,11 +61,19 @@ struct sc_expr {
     };
 };
 
+typedef struct dims_slot {
+    sc_dim *dims;  // NULL is free
+    uint32_t count;
+    uint32_t hash;
+} dims_slot;
+
 struct sc_exprs {
     sc_arena *arena;
     sc_names *names;
     const sc_expr **slots;  // open addressing, power of two
     uint32_t slot_count, count;
+    dims_slot *dims;  // lists of dims, the same way
+    uint32_t dims_slot_count, dims_count;
     SC_VEC(symbol_record *) symbols;
     sc_map by_name;
     uint32_t next_unbacked;

@@ -10,6 +10,11 @@ sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank) {
                      .strides = sc_new_array(arena, sc_dim, rank)};
 }
 
+void sc_spec_share(sc_exprs *exprs, sc_spec *spec) {
+    spec->sizes = sc_dims_share(exprs, spec->sizes, spec->rank);
+    spec->strides = sc_dims_share(exprs, spec->strides, spec->rank);
+}
+
 // What a dim contributes to the strides outside it: at least 1. A symbol with an example value is
 // positive, as PyTorch assumes of it; data-dependent sizes and quotients may be 0.
 static sc_dim step_of(sc_exprs *exprs, sc_dim size) {

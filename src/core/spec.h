@@ -25,6 +25,9 @@ typedef enum sc_memory_format {
 
 // Zero offset and freshly allocated, uninitialised sizes and strides.
 sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank);
+// Sizes and strides in the shared copy that equal specs have in common: what a spec is published
+// with when the arena it was made on is about to be rewound.
+void sc_spec_share(sc_exprs *exprs, sc_spec *spec);
 // Row-major strides for the sizes already in `spec`; size 0 counts as 1.
 void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec);
 // Dense strides with physical order `order` (outermost first).

@@ -214,7 +214,7 @@ static sc_status run_rule(sc_graph *graph, const sc_op *op, const sc_arg *args, 
                           sc_infer *infer) {
     sc_ctx *ctx = graph->ctx;
     *infer = (sc_infer){.ctx = ctx,
-                        .arena = ctx->arena,
+                        .arena = ctx->scratch,
                         .exprs = graph->method->exprs,
                         .op = op,
                         .args = view_args(ctx->scratch, args, count),
@@ -229,6 +229,7 @@ static void store_result(sc_value *value, const sc_iout *out) {
     case SC_IOUT_TENSOR:
         value->type = SC_VALUE_TENSOR;
         value->spec = out->spec;
+        sc_spec_share(value->graph->method->exprs, &value->spec);
         break;
     case SC_IOUT_INT:
     case SC_IOUT_BOOL:

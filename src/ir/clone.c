@@ -35,12 +35,14 @@ static sc_status clone_dim(cloner *c, sc_dim dim, sc_dim *out) {
 static sc_status clone_spec(cloner *c, const sc_spec *from, sc_spec *out) {
     *out = *from;
     if (!c->other_symbols) return SC_OK;
-    *out = sc_spec_new(c->ctx->arena, (sc_dtype)from->dtype, from->rank);
-    out->requires_grad = from->requires_grad;
+    sc_dim sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
     for (uint32_t i = 0; i < from->rank; i++) {
-        SC_TRY(clone_dim(c, from->sizes[i], &out->sizes[i]));
-        SC_TRY(clone_dim(c, from->strides[i], &out->strides[i]));
+        SC_TRY(clone_dim(c, from->sizes[i], &sizes[i]));
+        SC_TRY(clone_dim(c, from->strides[i], &strides[i]));
     }
+    out->sizes = sizes;
+    out->strides = strides;
+    sc_spec_share(c->target->method->exprs, out);
     return clone_dim(c, from->offset, &out->offset);
 }
 

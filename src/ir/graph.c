@@ -253,21 +253,19 @@ sc_node *sc_node_new(sc_graph *graph, const sc_op *op, const sc_arg *args, uint3
 sc_node *sc_node_new_as(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t arg_count,
                         uint32_t out_count, const sc_name *wanted) {
     sc_arena *arena = graph->ctx->arena;
-    sc_node *node = sc_new(arena, sc_node);
+    sc_node *node = sc_pool_new(arena, &graph->nodes, sc_node);
     node->op = op;
     node->graph = graph;
     node->name = sc_graph_take_name(graph, wanted);
     node->args = copy_args(arena, node, args, arg_count);
     node->arg_count = arg_count;
     node->out_count = out_count;
-    if (out_count == 0) return node;
-    node->outs = sc_new_array(arena, sc_value *, out_count);
-    sc_value *values = sc_new_array(arena, sc_value, out_count);
+    node->outs = out_count > 1 ? sc_new_array(arena, sc_value *, out_count) : &node->only_out;
     for (uint32_t i = 0; i < out_count; i++) {
-        node->outs[i] = &values[i];
-        values[i] = (sc_value){.type = SC_VALUE_NONE, .graph = graph, .node = node, .index = i};
+        sc_value *value = node->outs[i] = sc_pool_new(arena, &graph->values, sc_value);
+        *value = (sc_value){.type = SC_VALUE_NONE, .graph = graph, .node = node, .index = i};
     }
-    if (out_count == 1) values[0].name = node->name;
+    if (out_count == 1) node->only_out->name = node->name;
     return node;
 }
 

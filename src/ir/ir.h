@@ -90,7 +90,8 @@ struct sc_node {
     sc_node *prev, *next;
     sc_arg *args;  // op->schema order, defaults filled in
     uint32_t arg_count;
-    sc_value **outs;  // a Tensor[] return is flattened into one value per element
+    sc_value **outs;     // a Tensor[] return is flattened into one value per element
+    sc_value *only_out;  // where `outs` points when there is one
     uint32_t out_count;
     sc_meta meta;
     sc_str *arg_names;   // foreign ops only: names as in the file, "" for positional
@@ -109,6 +110,7 @@ struct sc_graph {
     sc_node *ret;     // pseudo-node without op: its args are the graph's outputs
     bool has_bodies;  // a node of it was given a graph
     sc_imap names;    // taken value and node names -> next suffix
+    sc_pool nodes, values;
 };
 
 // --- Signature -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ void sc_constant_make_row_major(sc_ctx *ctx, sc_method *method, uint32_t index) 
     }
     sc_constant *constant = sc_new(ctx->arena, sc_constant);
     *constant = *old;
-    sc_spec_set_layout(ctx->arena, method->exprs, &constant->spec, false);
+    sc_spec_set_layout(method->exprs, &constant->spec, false);
     uint32_t item_bytes = sc_dtype_bytes((sc_dtype)old->spec.dtype);
     if (old->data.size > 0)
         constant->data = sc_extent_whole(sc_source_strided(ctx->arena, old->data, item_bytes,

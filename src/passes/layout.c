@@ -11,14 +11,16 @@ bool sc_spec_is_nhwc(sc_exprs *exprs, const sc_spec *spec) {
                            : sc_spec_is_channels_last_3d(exprs, spec);
 }
 
-void sc_spec_set_layout(sc_arena *arena, sc_exprs *exprs, sc_spec *spec, bool nhwc) {
+void sc_spec_set_layout(sc_exprs *exprs, sc_spec *spec, bool nhwc) {
     SC_ASSERT(!nhwc || spec->rank == 4 || spec->rank == 5);
+    sc_dim strides[SC_RANK_MAX];
     spec->offset = sc_dim_int(0);
-    spec->strides = spec->rank ? sc_new_array(arena, sc_dim, spec->rank) : NULL;
+    spec->strides = strides;
     if (nhwc)
         sc_spec_set_order(exprs, spec, spec->rank == 4 ? nhwc_order : ndhwc_order);
     else
         sc_spec_set_contiguous(exprs, spec);
+    spec->strides = sc_dims_share(exprs, strides, spec->rank);
 }
 
 static bool has_strides(const sc_spec *spec, const sc_spec *like) {
@@ -27,8 +29,7 @@ static bool has_strides(const sc_spec *spec, const sc_spec *like) {
     return sc_dim_is(spec->offset, 0);
 }
 
-// Never rewinds the arena: new expressions for strides are interned there.
-void sc_spec_canonicalise(sc_arena *arena, sc_exprs *exprs, sc_spec *spec) {
+void sc_spec_canonicalise(sc_exprs *exprs, sc_spec *spec) {
     sc_dim strides[SC_RANK_MAX];
     sc_spec wanted = *spec;
     wanted.strides = strides;
@@ -38,8 +39,7 @@ void sc_spec_canonicalise(sc_arena *arena, sc_exprs *exprs, sc_spec *spec) {
     else
         sc_spec_set_contiguous(exprs, &wanted);
     if (has_strides(spec, &wanted)) return;
-    wanted.strides = sc_new_array(arena, sc_dim, spec->rank);
-    memcpy(wanted.strides, strides, spec->rank * sizeof(sc_dim));
+    wanted.strides = sc_dims_share(exprs, strides, spec->rank);
     *spec = wanted;
 }
 

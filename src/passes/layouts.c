@@ -20,7 +20,7 @@ static bool is_nhwc(const legaliser *l, const sc_value *value) {
 
 static void set_layout(legaliser *l, sc_value *value, bool nhwc) {
     if (value->type != SC_VALUE_TENSOR || is_nhwc(l, value) == nhwc) return;
-    sc_spec_set_layout(l->ctx->arena, l->method->exprs, &value->spec, nhwc);
+    sc_spec_set_layout(l->method->exprs, &value->spec, nhwc);
 }
 
 // --- Which operators take what -------------------------------------------------------------------
@@ -70,7 +70,7 @@ static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, boo
                        value->spec.rank);
     const sc_op *op = sc_op_get(SC_OP_dim_order_ops__to_dim_order_copy);
     sc_spec spec = value->spec;
-    sc_spec_set_layout(l->ctx->arena, l->method->exprs, &spec, nhwc);
+    sc_spec_set_layout(l->method->exprs, &spec, nhwc);
     sc_arg *args;
     sc_arg self = sc_arg_value(value);
     SC_TRY(sc_args_complete(l->ctx, l->ctx->scratch, op, &self, 1, &args));

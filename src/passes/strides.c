@@ -10,7 +10,7 @@ static bool is_asked_again(const sc_op *op) {
 }
 
 static void take_strides(sc_ctx *ctx, sc_exprs *exprs, sc_value *value, const sc_spec *derived) {
-    sc_spec spec = sc_spec_new(ctx->arena, (sc_dtype)value->spec.dtype, value->spec.rank);
+    sc_spec spec = sc_spec_new(ctx->scratch, (sc_dtype)value->spec.dtype, value->spec.rank);
     bool same = derived && derived->rank == spec.rank;
     for (uint32_t i = 0; i < spec.rank; i++) {
         spec.sizes[i] = value->spec.sizes[i];
@@ -20,7 +20,8 @@ static void take_strides(sc_ctx *ctx, sc_exprs *exprs, sc_value *value, const sc
         memcpy(spec.strides, derived->strides, spec.rank * sizeof(sc_dim));
     else
         sc_spec_set_contiguous(exprs, &spec);
-    sc_spec_canonicalise(ctx->arena, exprs, &spec);
+    sc_spec_canonicalise(exprs, &spec);
+    sc_spec_share(exprs, &spec);
     spec.requires_grad = value->spec.requires_grad;
     value->spec = spec;
 }
@@ -44,7 +45,7 @@ static sc_status derive(sc_ctx *ctx, sc_node *node) {
     if (is_plain(node, exprs) && sc_node_visit_values(node, reads_plain, exprs)) {
         for (uint32_t i = 0; i < node->out_count; i++)
             if (node->outs[i]->type == SC_VALUE_TENSOR)
-                sc_spec_canonicalise(ctx->arena, exprs, &node->outs[i]->spec);
+                sc_spec_canonicalise(exprs, &node->outs[i]->spec);
         return SC_OK;
     }
     sc_where_set_node(ctx, node);
@@ -73,7 +74,7 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (uint32_t i = 0; i < graph->inputs.count; i++)
         if (graph->inputs.data[i]->type == SC_VALUE_TENSOR)
-            sc_spec_canonicalise(ctx->arena, graph->method->exprs, &graph->inputs.data[i]->spec);
+            sc_spec_canonicalise(graph->method->exprs, &graph->inputs.data[i]->spec);
     for (sc_node *node = graph->first; node; node = node->next) {
         sc_mark mark = sc_arena_mark(ctx->scratch);
         sc_status status = derive(ctx, node);

@@ -1,15 +1,10 @@
 // Views become their *_copy twins: in the edge dialect every result has its own storage. The copy
 // of a view is dense in row-major order, whatever the strides of the view were.
-#include "passes/passes.h"
+#include "passes/layout.h"
 
 static void make_dense(sc_value *value) {
     if (value->type != SC_VALUE_TENSOR) return;
-    sc_spec dense =
-        sc_spec_new(value->graph->ctx->arena, (sc_dtype)value->spec.dtype, value->spec.rank);
-    for (uint32_t i = 0; i < value->spec.rank; i++) dense.sizes[i] = value->spec.sizes[i];
-    dense.requires_grad = value->spec.requires_grad;
-    sc_spec_set_contiguous(value->graph->method->exprs, &dense);
-    value->spec = dense;
+    sc_spec_set_layout(value->graph->method->exprs, &value->spec, false);
 }
 
 static sc_status replace(sc_ctx *ctx, sc_graph *graph, void *user) {

@@ -100,6 +100,29 @@ TEST(plan_greedy_is_the_official_one) {
     teardown(&f);
 }
 
+// More than 64 buckets, and lives of several thousand moments.
+TEST(plan_greedy_is_the_official_one_for_long_programs) {
+    fixture f;
+    setup(&f);
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        sc_plan_item ours[200], theirs[200];
+        uint32_t state = seed;
+        for (uint32_t i = 0; i < 200; i++) {
+            uint32_t first = random_below(&state, 9000);
+            uint32_t length = random_below(&state, i % 3 ? 6000 : 40);
+            ours[i] = (sc_plan_item){.bytes = 16 * (1 + random_below(&state, seed % 2 ? 2 : 60)),
+                                     .first = first,
+                                     .last = i % 5 ? first + length : first | 1023};
+        }
+        memcpy(theirs, ours, sizeof(ours));
+        uint64_t total = 0;
+        CHECK_OK(sc_plan_greedy(&f.ctx, ours, 200, 16, 0, &total));
+        CHECK_EQ_UINT(total, reference_greedy(theirs, 200));
+        for (uint32_t i = 0; i < 200; i++) CHECK_EQ_UINT(ours[i].offset, theirs[i].offset);
+    }
+    teardown(&f);
+}
+
 // Sizes, lifetimes and offsets of the 27 tensors of a keyword-spotting network in an official file.
 TEST(plan_greedy_reproduces_a_real_file) {
     static const uint32_t rows[][4] = {
