@@ -51,7 +51,7 @@ sc_dim sc_dim_from_symbol(sc_exprs *exprs, sc_symbol *symbol);
 sc_symbol *sc_dim_symbol(sc_dim d);
 
 // The one copy of a list of dims, kept as long as the expressions are. A graph has far fewer shapes
-// than tensors.
+// than tensors. Never NULL.
 sc_dim *sc_dims_share(sc_exprs *exprs, const sc_dim *dims, uint32_t count);
 
 // Arithmetic; `exprs` may be NULL when both operands are concrete (the runtime). Integer overflow

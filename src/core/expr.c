@@ -176,7 +176,6 @@ static void grow_dims(sc_exprs *exprs) {
 }
 
 sc_dim *sc_dims_share(sc_exprs *exprs, const sc_dim *dims, uint32_t count) {
-    if (count == 0) return NULL;
     if (exprs->dims_count * 2 >= exprs->dims_slot_count) grow_dims(exprs);
     uint64_t mixed = count;
     for (uint32_t i = 0; i < count; i++) mixed = sc_hash64_mix(mixed, hash_dim(dims[i]));
@@ -184,7 +183,7 @@ sc_dim *sc_dims_share(sc_exprs *exprs, const sc_dim *dims, uint32_t count) {
     dims_slot *slot = find_dims(exprs, dims, count, hash);
     if (slot->dims) return slot->dims;
     *slot = (dims_slot){sc_new_array(exprs->arena, sc_dim, count), count, hash};
-    memcpy(slot->dims, dims, count * sizeof *dims);
+    if (count) memcpy(slot->dims, dims, count * sizeof *dims);
     exprs->dims_count++;
     return slot->dims;
 }

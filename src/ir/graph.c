@@ -4,8 +4,6 @@
 // Knows nothing of schemas or shapes; build.c does.
 #include "ir/ir.h"
 
-#include <stdio.h>
-
 // --- Programs and methods ------------------------------------------------------------------------
 
 sc_program *sc_program_new(sc_ctx *ctx) {
@@ -56,10 +54,14 @@ static sc_str strip_suffix(sc_str name) {
 }
 
 static const sc_name *numbered(sc_graph *graph, sc_str base, uint64_t number) {
-    char text[NAME_BASE_MAX + 24];
-    int size = snprintf(text, sizeof(text), SC_STR_FMT "_%llu", SC_STR_ARG(base),
-                        (unsigned long long)number);
-    return sc_name_intern(graph->ctx->names, (sc_str){text, (size_t)size});
+    char text[NAME_BASE_MAX + 24];  // written from its end
+    size_t begin = sizeof(text);
+    do text[--begin] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    text[--begin] = '_';
+    begin -= base.size;
+    memcpy(text + begin, base.data, base.size);
+    return sc_name_intern(graph->ctx->names, (sc_str){text + begin, sizeof(text) - begin});
 }
 
 // The counter of a base only grows, so all searches together cost no more than the names there are.

@@ -158,12 +158,14 @@ void sc_trace_sync(sc_trace *t, sc_traced *tensor) {
 
 // --- Calls --------------------------------------------------------------------------------------
 
-// Arguments as plain values, up to date.
+static void sync_arg(sc_trace *t, sc_x x) {
+    if (x->kind == SC_X_TENSOR) sc_trace_sync(t, x->tensor);
+    for (uint32_t i = 0; x->kind == SC_X_LIST && i < x->count; i++) sync_arg(t, x->items[i]);
+}
+
+// Arguments as plain values.
 static sc_x plain_arg(sc_trace *t, sc_x x) {
-    if (x->kind == SC_X_TENSOR) {
-        sc_trace_sync(t, x->tensor);
-        return plain_tensor(t, x->tensor->value);
-    }
+    if (x->kind == SC_X_TENSOR) return plain_tensor(t, x->tensor->value);
     if (x->kind != SC_X_LIST) return x;
     bool tensors = false;
     for (uint32_t i = 0; i < x->count && !tensors; i++) tensors = x->items[i]->kind == SC_X_TENSOR;
@@ -199,12 +201,26 @@ static sc_x alias_result(sc_trace *t, sc_x x, const sc_traced *of, sc_view view)
     return x_list_of(t, items, x->count);
 }
 
-static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, const sc_x *plain,
-                      uint32_t count) {
-    sc_traced *of = args[0]->tensor;
+// A call below functionalization, with values that are up to date. What it made on the trace's
+// arena is dead once its result is one tensor: the value belongs to the graph, and gets a new cell.
+static sc_x call_plain(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) sync_arg(t, args[i]);
+    if (t->status != SC_OK) return sc_trace_fail(t, t->status, NULL, "unreachable");
+    sc_mark mark = sc_arena_mark(t->arena);
+    sc_x *plain = sc_new_array(t->arena, sc_x, count + 1);
+    for (uint32_t i = 0; i < count; i++) plain[i] = plain_arg(t, args[i]);
     t->plain++;
     sc_x result = sc_trace_call(t, op, plain, count);
     t->plain--;
+    if (t->status != SC_OK || result->kind != SC_X_TENSOR) return result;
+    sc_value *value = result->tensor->value;
+    sc_arena_rewind(t->arena, mark);
+    return plain_tensor(t, value);
+}
+
+static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
+    sc_traced *of = args[0]->tensor;
+    sc_x result = call_plain(t, op, args, count);
     uint32_t depth = of->view ? of->view->depth + 1 : 1;
     if (depth > VIEWS_MAX)
         return sc_trace_fail(t, SC_ERR_LIMIT, "Copy the tensor in between.",
@@ -266,11 +282,7 @@ static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
             sc_trace_assign(t, args[0], result);
         return args[0];
     }
-    sc_x *plain = sc_new_array(t->arena, sc_x, count);
-    for (uint32_t i = 0; i < count; i++) plain[i] = plain_arg(t, args[i]);
-    t->plain++;
-    sc_x result = sc_trace_call(t, plain_op, plain, count);
-    t->plain--;
+    sc_x result = call_plain(t, plain_op, args, count);
     if (t->status == SC_OK) write(t, args[0]->tensor, value_of(t, result));
     return args[0];
 }
@@ -278,14 +290,8 @@ static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
 sc_x sc_trace_functional(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
     if (sc_op_has(op, SC_INPLACE) || sc_op_has(op, SC_MUTATES))
         return call_inplace(t, op, args, count);
-    sc_x *plain = sc_new_array(t->arena, sc_x, count + 1);
-    for (uint32_t i = 0; i < count; i++) plain[i] = plain_arg(t, args[i]);
-    if (t->status != SC_OK) return sc_trace_fail(t, t->status, NULL, "unreachable");
     if (sc_op_has(op, SC_VIEW) && count > 0 && args[0]->kind == SC_X_TENSOR &&
         args[0]->tensor->storage)
-        return call_view(t, op, args, plain, count);
-    t->plain++;
-    sc_x result = sc_trace_call(t, op, plain, count);
-    t->plain--;
-    return own_result(t, result);
+        return call_view(t, op, args, count);
+    return own_result(t, call_plain(t, op, args, count));
 }

@@ -23,11 +23,12 @@ static bool is_read_last(const sc_value *value) {
 enum { WRITTEN_INPUT = 1 };
 
 static bool matters(const sc_value *source, const sc_value *result) {
-    if (source->mark == WRITTEN_INPUT && is_read_last(result)) return true;
+    if (!source->node && source->mark == WRITTEN_INPUT && is_read_last(result)) return true;
     return is_returned(result) && (!source->node || is_returned(source));
 }
 
-// Marks the inputs that the method writes: by a mutating node, or by an output of its signature.
+// Marks the graph's inputs that the method writes: by a mutating node, or by an output of its
+// signature.
 static void mark_written(const sc_method *method, sc_graph *graph, sc_arena *scratch) {
     sc_map targets;
     sc_map_init(&targets, scratch);
@@ -63,7 +64,6 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_arena_rewind(ctx->scratch, mark);
     for (sc_node *node = graph->first, *next; node; node = next) {
         next = node->next;
-        for (uint32_t i = 0; i < node->out_count; i++) node->outs[i]->mark = 0;
         if (sc_op_has(node->op, *trait) && is_noop(node))
             sc_node_replace(node, node->args[0].value);
     }

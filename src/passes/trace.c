@@ -35,7 +35,7 @@ void sc_trace_note_sizes(sc_trace *t, sc_value *value) {
         if (!expr || sc_imap_find(&t->symbols, SC_PTR_KEY(expr))) continue;
         if (sc_imap_add(&t->providers, SC_PTR_KEY(expr), t->sizes.count)) {
             uint32_t index = t->sizes.count;
-            sc_vec_reserve(t->arena, &t->sizes, index + 1);
+            sc_vec_reserve(t->ctx->arena, &t->sizes, index + 1);
             t->sizes.data[index].value = value;
             t->sizes.data[index].dim = i;
             t->sizes.count = index + 1;
@@ -106,8 +106,8 @@ void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
                     .arena = arena,
                     .graph = graph,
                     .exprs = graph->method->exprs,
-                    .symbols = {.arena = arena},
-                    .providers = {.arena = arena},
+                    .symbols = {.arena = ctx->arena},
+                    .providers = {.arena = ctx->arena},
                     .autocast = {.dtype = SC_DTYPE_NONE}};
     t->poison.value = sc_new(arena, sc_value);
     t->poison.value->spec = none;

@@ -92,7 +92,7 @@ typedef struct sc_autocast {
 
 struct sc_trace {
     sc_ctx *ctx;
-    sc_arena *arena;  // lives as long as the trace
+    sc_arena *arena;  // of cells and lists: what a plain call made there is gone after it
     sc_graph *graph;  // being built
     sc_exprs *exprs;
     sc_meta meta;  // of the source node under way; goes to every node recorded
@@ -111,6 +111,7 @@ struct sc_trace {
     })
     sizes;  // tensors that have such a size
     sc_autocast autocast;
+    sc_x_data ints[64];  // -1, 0, 1, ...: most of what calls are made with
     sc_traced poison;
     sc_x_data poisoned;  // holds `poison`
     // Traces the body of a higher-order operator into a graph of its own.

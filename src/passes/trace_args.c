@@ -14,7 +14,13 @@ sc_x x_new(sc_trace *t, sc_x_data data) {
     return cell;
 }
 
-sc_x x_dim(sc_trace *t, sc_dim d) { return x_new(t, (sc_x_data){.kind = SC_X_INT, .dim = d}); }
+sc_x x_dim(sc_trace *t, sc_dim d) {
+    uint64_t index = (uint64_t)d.value + 1;
+    if (d.expr || index >= SC_COUNT_OF(t->ints))
+        return x_new(t, (sc_x_data){.kind = SC_X_INT, .dim = d});
+    t->ints[index] = (sc_x_data){.kind = SC_X_INT, .dim = d};
+    return &t->ints[index];
+}
 sc_x x_int(sc_trace *t, int64_t i) { return x_dim(t, sc_dim_int(i)); }
 sc_x x_float(sc_trace *t, double f) { return x_new(t, (sc_x_data){.kind = SC_X_FLOAT, .f = f}); }
 

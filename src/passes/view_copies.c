@@ -12,10 +12,11 @@ static sc_status replace(sc_ctx *ctx, sc_graph *graph, void *user) {
     for (sc_node *node = graph->first; node; node = node->next) {
         if (!sc_op_has(node->op, SC_VIEW)) continue;
         const sc_op *twin = node->op->copy;
-        sc_where_set_node(ctx, node);
-        if (!twin)
+        if (!twin) {
+            sc_where_set_node(ctx, node);
             return sc_fail(ctx, SC_ERR_UNSUPPORTED_OP, NULL, "%s has no copying form",
                            node->op->name);
+        }
         node->op = twin;
         for (uint32_t i = 0; i < node->out_count; i++) make_dense(node->outs[i]);
     }

@@ -65,6 +65,7 @@ static sc_status alias_node(aliaser *a, sc_node *node) {
     uint64_t base_offset = 0;
     bool is_constant = sc_storage_root(table, base, &base_offset)->kind == SC_STORAGE_CONSTANT;
     sc_infer in;
+    sc_where_set_node(a->ctx, node);
     SC_TRY(view_specs(a->ctx, node, &in));
     if (in.out_count != node->out_count) return SC_OK;
     // All outs or none: a node is either run or not.
@@ -84,10 +85,9 @@ static sc_status alias_graph(aliaser *a, const sc_graph *graph) {
     sc_arena *scratch = a->ctx->scratch;
     for (sc_node *node = graph->first; node; node = node->next) {
         sc_mark mark = sc_arena_mark(scratch);
-        sc_where_set_node(a->ctx, node);
         SC_TRY(alias_node(a, node));
         sc_arena_rewind(scratch, mark);
-        for (uint32_t i = 0; i < node->arg_count; i++)
+        for (uint32_t i = 0; graph->has_bodies && i < node->arg_count; i++)
             if (node->args[i].kind == SC_ARG_GRAPH) SC_TRY(alias_graph(a, node->args[i].graph));
     }
     return SC_OK;
@@ -97,7 +97,7 @@ static void find_written(aliaser *a, const sc_graph *graph) {
     for (const sc_node *node = graph->first; node; node = node->next) {
         if (sc_op_has(node->op, SC_MUTATES) && node->args[0].kind == SC_ARG_VALUE)
             a->written[node->args[0].value->mark] = true;
-        for (uint32_t i = 0; i < node->arg_count; i++)
+        for (uint32_t i = 0; graph->has_bodies && i < node->arg_count; i++)
             if (node->args[i].kind == SC_ARG_GRAPH) find_written(a, node->args[i].graph);
     }
 }
