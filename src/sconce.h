@@ -91,7 +91,8 @@ sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, u
                          void *out, size_t bytes);
 
 // What there is to see, as JSON, at any point of the compilation: programs with their stage, times
-// and node counts per pass, methods with signatures and ops, constants, memory plan, output sizes.
+// and node counts per pass, methods with signatures and ops, constants, memory plan, output sizes,
+// and diagnostics as in sc_session_report: warnings of steps that succeeded.
 sc_status sc_compile_inspect(sc_session *session, sc_str *json);
 // IR text of a method (all when empty) of program number `program`.
 sc_status sc_compile_text(sc_session *session, uint32_t program, sc_str method, sc_str *text);

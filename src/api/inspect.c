@@ -225,6 +225,7 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
         sc_json_end_object(&w);
     }
     sc_json_end_array(&w);
+    sc_session_put_diagnostics(&w, session);
     sc_json_put_u64(&w, "heap_bytes", session->arena.held_bytes + session->scratch.held_bytes);
     sc_json_end_object(&w);
     *json = sc_sb_str(&sb);

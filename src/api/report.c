@@ -21,17 +21,21 @@ static void add_diag(sc_json_writer *w, const sc_diag *diag) {
     sc_json_end_object(w);
 }
 
+void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session) {
+    sc_json_key(w, "diagnostics");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < session->ctx.diags.count; i++)
+        add_diag(w, &session->ctx.diags.data[i]);
+    sc_json_end_array(w);
+}
+
 sc_str sc_session_report(sc_session *session, sc_status status) {
     sc_sb sb = sc_session_text(session);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_put_text(&w, "status", sc_status_slug(status));
-    sc_json_key(&w, "diagnostics");
-    sc_json_begin_array(&w);
-    for (uint32_t i = 0; i < session->ctx.diags.count; i++)
-        add_diag(&w, &session->ctx.diags.data[i]);
-    sc_json_end_array(&w);
+    sc_session_put_diagnostics(&w, session);
     sc_json_key(&w, "dropped");
     sc_json_add_i64(&w, session->ctx.diag_dropped);
     sc_json_end_object(&w);
@@ -76,7 +80,8 @@ static void add_ops(sc_json_writer *w) {
         sc_json_begin_object(w);
         sc_json_put_text(w, "name", op->name);
         sc_json_put_text(w, "out", op->out_name ? op->out_name : "");
-        sc_json_put_bool(w, "kernel", sc_kernel_get((sc_op_id)id) != NULL);
+        sc_json_put_bool(w, "kernel", sc_op_has(op, SC_RUNS));
+        sc_json_put_bool(w, "official", op->out_name && !sc_op_has(op, SC_UNOFFICIAL));
         sc_json_end_object(w);
     }
     sc_json_end_array(w);

@@ -53,6 +53,8 @@ struct sc_session {
 
 // A fresh builder for a text result; what the last one built is gone.
 sc_sb sc_session_text(sc_session *session);
+// The member "diagnostics" of an object: what was recorded and not forgotten.
+void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session);
 double sc_session_now_ms(const sc_session *session);
 
 // --- Options (options.c) -------------------------------------------------------------------------

@@ -42,6 +42,17 @@ sc_fb_ref sc_emit_string(sc_emit_state *state, sc_str text) {
 
 // --- Instructions --------------------------------------------------------------------------------
 
+// Once an operator and method. The program is worth having for the runtime that can run it.
+static void warn_of_gaps(sc_ctx *ctx, const sc_op *op) {
+    if (!sc_op_has(op, SC_RUNS))
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, "Run it with the official runtime.",
+                  "this runtime has no kernel for %s", op->out_name);
+    if (sc_op_has(op, SC_UNOFFICIAL))
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
+                  "Run it with Sconce, or rewrite this line with operators of core ATen.",
+                  "the official runtime has no kernel for %s", op->out_name);
+}
+
 static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out) {
     sc_str full = sc_str_from(op->out_name);
     uintptr_t known = (uintptr_t)sc_map_get(&m->operator_ids, full);
@@ -66,6 +77,7 @@ static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out
     sc_vec_push(m->state->arena, &m->operators, sc_fb_end_shared(fb));
     sc_map_add(&m->operator_ids, full, (void *)(uintptr_t)m->operators.count);
     *out = (int32_t)m->operators.count - 1;
+    warn_of_gaps(m->state->ctx, op);
     return SC_OK;
 }
 

@@ -22,9 +22,13 @@ typedef struct op_row {
 
 #define INFER(rule)  sc_infer_##rule
 #define BY_EXPANSION NULL
+#define KERNEL(name) SC_RUNS
+#define POINTWISE    KERNEL
+#define PRIM         KERNEL
+#define NO_KERNEL    0
 static const op_row rows[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) \
-    [SC_OP_##id] = {schema, out, infer, __VA_ARGS__},
+    [SC_OP_##id] = {schema, out, infer, (__VA_ARGS__) | kernel},
 #include "ops/ops.def"
 #undef OP
 };

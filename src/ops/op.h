@@ -10,8 +10,9 @@
 //   the op (it is expanded, or becomes its *_copy twin). A name with "::" in it is the whole name
 //   ("aten::copy_", "executorch_prim::add.Scalar").
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
-// - EXPAND..: read by passes/decompose.c only. KERNEL and POINTWISE: read by kernels/kernel_table.c
-//   only, PRIM by rt/prim.c.
+// - EXPAND..: read by passes/decompose.c only. KERNEL and POINTWISE: read by
+// kernels/kernel_table.c,
+//   PRIM by rt/prim.c; here only whether there is one (SC_RUNS).
 // In-place twins (relu_, add_.Tensor) need no rows: they derive from the functional row.
 #ifndef SC_OP_H
 #define SC_OP_H
@@ -44,7 +45,9 @@ typedef enum sc_op_trait {
     SC_CAST_WIDEST = 1 << 22,    // in the widest dtype of its operands
     SC_CHANNELS_LAST = 1 << 23,  // kernels also take operands that are all channels-last,
     SC_ANY_LAYOUT = 1 << 24,     // any layout, and write the one that an argument says,
-    SC_MATRICES = 1 << 25        // the last two operands with whatever strides
+    SC_MATRICES = 1 << 25,       // the last two operands with whatever strides
+    SC_UNOFFICIAL = 1 << 26,     // the official portable and quantized libraries have no kernel
+    SC_RUNS = 1 << 27            // this runtime can run it: derived from the kernel column
 } sc_op_trait;
 
 typedef enum sc_param_type {

@@ -72,18 +72,23 @@ sc_status sc_pass_check_foreign(sc_ctx *ctx, sc_method *method) {
     return found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
 }
 
-// Control flow becomes jumps; every other operator needs a name that the runtime knows.
-static bool is_executable(const sc_op *op) {
-    bool is_control = sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE);
-    return is_control || op->out_name;
+// Why nobody can execute it, or NULL. Control flow becomes jumps; every other operator needs a name
+// that runtimes know and a kernel somewhere. What one of the two runtimes lacks, emission warns of.
+static const char *lack_of(const sc_op *op) {
+    if (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE)) return NULL;
+    if (!op->out_name) return "cannot be executed: the runtime has no such operator";
+    if (!sc_op_has(op, SC_RUNS) && sc_op_has(op, SC_UNOFFICIAL))
+        return "cannot be executed: neither this runtime nor the official one has a kernel for it";
+    return NULL;
 }
 
 static sc_status check_kernels(sc_ctx *ctx, sc_graph *graph, void *user) {
     uint32_t *found = user;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (is_executable(node->op)) continue;
+        const char *lack = lack_of(node->op);
+        if (!lack) continue;
         sc_mark mark = sc_arena_mark(ctx->scratch);
-        report(ctx, node, "cannot be executed: the runtime has no such operator", NULL);
+        report(ctx, node, lack, NULL);
         sc_arena_rewind(ctx->scratch, mark);
         ++*found;
     }

@@ -241,6 +241,24 @@ def judge_face(folder):
     assert golden["faces"]
 
 
+def judge_table(folder):
+    """What the operator table says about the official runtime's kernels is true."""
+    from executorch.extension.pybindings.portable_lib import _get_operator_names
+
+    script = (
+        "import { createEngine } from './dist/index.js';"
+        "process.stdout.write(JSON.stringify((await createEngine()).meta().ops))"
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    official = {name.removesuffix(".default") for name in _get_operator_names()}
+    rows = [row for row in json.loads(done.stdout) if row["out"]]
+    wrong = [row["out"] for row in rows if row["official"] != (row["out"] in official)]
+    assert len(rows) > 250 and not wrong, f"SC_UNOFFICIAL is wrong in: {', '.join(wrong)}"
+
+
 def judge_emitted(folder):
     import emit_files
 
@@ -253,6 +271,7 @@ def cases():
     for name in SINGLE:
         if name not in NO_OFFICIAL_PLAN:
             yield f"{name}: sizes", judge_sizes, (name,)
+    yield "operator table: official kernels", judge_table, ()
     yield "tests/emit: every file", judge_emitted, ()
     yield "encdec: three methods and constants", judge_package, ()
     yield "mlp: external weights", judge_external, ()

@@ -8,6 +8,7 @@ import { difference, modelPath, readCases } from "./reference.js";
 
 function load(engine: Engine, name: string): Program {
   const lowered = engine.lower(readFileSync(modelPath(`${name}.pt2`)));
+  assert.deepEqual(lowered.inspect().diagnostics, []);
   const program = engine.load(lowered.buffer);
   lowered.dispose();
   return program;

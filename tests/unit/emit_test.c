@@ -277,6 +277,25 @@ TEST(what_a_program_cannot_hold_is_refused_in_words) {
     }
 }
 
+// Two calls, one warning, at the first; what both runtimes can run is no news.
+TEST(operators_that_one_runtime_lacks_are_told) {
+    session s;
+    begin(&s);
+    REQUIRE_OK(emit(&s, str("method f {\n  input %x: f32[3]\n"
+                            "  %a: f32[3] = aten::cumprod(%x, 0)\n"
+                            "  %b: f32[3] = aten::cumprod(%a, 0)\n"
+                            "  %c: f32[3] = aten::relu(%b)\n  return %c\n}\n")));
+    CHECK_EQ_UINT(s.ctx.error_count, 0);
+    if (CHECK_EQ_UINT(s.ctx.diags.count, 1)) {
+        const sc_diag *diag = &s.ctx.diags.data[0];
+        CHECK_EQ_INT(diag->severity, SC_WARNING);
+        CHECK_EQ_TEXT(diag->where.node.data, diag->where.node.size, "a");
+        CHECK_EQ_STR(diag->message.data,
+                     "the official runtime has no kernel for aten::cumprod.out");
+    }
+    end(&s);
+}
+
 TEST(alignments_must_be_powers_of_two) {
     session s;
     begin(&s);

@@ -20,6 +20,7 @@
 #include "base/diag.h"
 #include "harness.h"
 #include "kernels/kernel.h"
+#include "rt/internal.h"
 
 #define ITEMS_MAX 64
 
@@ -348,6 +349,16 @@ static void run_file(sc_ctx *ctx, const char *path) {
         open = test_case("%s/%s/%s", path, op, name);
     }
     if (open) run_case(ctx, &t);
+}
+
+// Lowering knows from the table alone what this runtime can run.
+TEST(the_table_knows_what_runs) {
+    REQUIRE_OK(sc_ops_init());
+    for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
+        const sc_op *op = sc_op_get((sc_op_id)id);
+        bool runs = sc_kernel_get((sc_op_id)id) || sc_rt_prim(op);
+        if (runs != sc_op_has(op, SC_RUNS)) FAIL("SC_RUNS of %s is wrong", op->name);
+    }
 }
 
 TEST_CASES(kernels_match_pytorch) {

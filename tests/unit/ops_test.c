@@ -20,6 +20,7 @@ TEST(ops_rows_are_consistent) {
         if (op->out_name) ok = ok && op->infer;
         if (sc_op_has(op, SC_MUTATES))
             ok = ok && op->schema->param_count > 0 && op->schema->params[0].is_written;
+        if (sc_op_has(op, SC_RUNS)) ok = ok && op->out_name;
         if (!ok) FAIL("%s contradicts itself", op->name);
         for (uint32_t i = 0; i < op->schema->param_count; i++) {
             const sc_param *param = &op->schema->params[i];

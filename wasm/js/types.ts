@@ -214,6 +214,8 @@ export interface CompilationReport {
   constantBytes: number;
   plans: MethodPlan[];
   outputs: OutputSummary[];
+  /** Warnings of the steps that succeeded. */
+  diagnostics: Diagnostic[];
   /** Bytes of memory the compiler has taken. */
   heapBytes: number;
 }
@@ -330,7 +332,8 @@ export interface Capabilities {
 export interface Meta {
   statuses: string[];
   dtypes: { code: number; name: DType; short: string; bytes: number }[];
-  ops: { name: string; out: string; kernel: boolean }[];
+  /** `out`: what a .pte calls; `kernel`, `official`: does this build, does the official runtime run it. */
+  ops: { name: string; out: string; kernel: boolean; official: boolean }[];
   passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
 }
 
