@@ -1,30 +1,13 @@
 // Who may include whom in src/ and wasm/: the table below is the architecture, and any #include it
-// does not allow fails. Two halves never meet: the compiler (ir import passes backend plan emit)
-// and the runtime (kernels rt); both stand on base, format, core and ops.
+// does not allow fails, as does a row of the table that names nothing. Two halves never meet: the
+// compiler (ir import passes plan emit) and the runtime (kernels rt); both stand on base, format,
+// core and ops.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { listFiles, readText, reporter, root } from "./tree.mjs";
 
 // Folder (or folder/file stem) to what it may include besides itself and the C library. A name is a
 // folder of src/, or one header of it; "*_fbs.h" is the code generated from schema/.
-const all = [
-  "base",
-  "format",
-  "core",
-  "ops",
-  "ir",
-  "import",
-  "passes",
-  "plan",
-  "backend",
-  "emit",
-  "kernels",
-  "rt",
-  "threads",
-  "export",
-  "devtools",
-  "*_fbs.h",
-];
 const below = {
   base: [],
   format: ["base"],
@@ -34,40 +17,28 @@ const below = {
   import: ["ir", "format", "ops", "core", "base"],
   passes: ["ir", "ops", "core", "base"],
   plan: ["ir", "ops", "core", "base"],
-  backend: ["passes/pass.h", "ir", "ops", "core", "base"],
-  emit: ["plan", "backend", "format", "ir", "ops", "core", "base", "*_fbs.h"],
-  threads: ["base"],
-  kernels: ["threads", "ops", "core", "base"],
-  rt: ["kernels", "threads", "format", "ops", "core", "base", "*_fbs.h"],
-  export: ["import", "passes", "plan", "backend", "emit", "format", "ir", "ops", "core", "base"],
-  devtools: [
+  emit: ["plan", "format", "ir", "ops", "core", "base", "*_fbs.h"],
+  kernels: ["ops", "core", "base"],
+  rt: ["kernels", "format", "ops", "core", "base", "*_fbs.h"],
+  api: [
+    "sconce.h",
     "import",
     "passes",
     "plan",
-    "backend",
     "emit",
-    "kernels",
     "rt",
-    "export",
-    "format",
+    "kernels",
     "ir",
+    "format",
     "ops",
     "core",
     "base",
     "*_fbs.h",
   ],
-  api: [...all, "backends", "sconce.h"],
   "sconce.h": ["core", "base"],
 };
-// A backend's halves, by the end of the file's name; both may use their folder's description of
-// the blob.
-const backendHalves = {
-  _aot: ["backend", "ir", "passes/pass.h", "format", "ops", "core", "base", "*_fbs.h"],
-  _rt: ["rt", "kernels", "threads", "format", "ops", "core", "base", "*_fbs.h"],
-  _blob: ["format", "core", "base", "*_fbs.h"],
-};
 // What stands on src/ from outside sees the public header and the vocabulary it is written in.
-const outside = { wasm: ["sconce.h", "core", "base"] };
+const outside = { wasm: ["sconce.h", "core", "base", "exports.def", "imports.def"] };
 
 // Where code outside src/ops still asks which operator one is, and how often. What is true of an
 // operator belongs into its row, as a trait or a column; these numbers only go down.
@@ -100,28 +71,12 @@ function matches(include, allowed) {
 // What a file may include, or undefined when the table does not know its folder.
 function allowedFor(name) {
   const parts = name.split("/");
-  if (parts[0] === "wasm") return [...outside.wasm, "exports.def", "imports.def"];
+  if (parts[0] === "wasm") return outside.wasm;
   if (parts.length === 2) return below[parts[1]];
-  if (parts[1] === "backends") {
-    // The list of backends is the one place that names them all.
-    if (parts.length === 3) return ["backends", "base"];
-    const own = `backends/${parts[2]}`;
-    const half = Object.keys(backendHalves).find((end) => parts[3].includes(end));
-    // Files without an ending (tables, packing) serve both halves and may use only what both may.
-    const base = backendHalves[half ?? "_blob"];
-    const other = { _aot: "_rt", _rt: "_aot" }[half];
-    return base.concat(other ? [`${own}/!${other}`] : [own]);
-  }
   return below[parts[1]] && [...below[parts[1]], parts[1]];
 }
 
-function allows(include, allowed) {
-  return allowed.some((entry) => {
-    // "folder/!end": the folder's files except those of the other half.
-    const [folder, excluded] = entry.split("/!");
-    return matches(include, folder) && !(excluded && include.includes(excluded));
-  });
-}
+const allows = (include, allowed) => allowed.some((entry) => matches(include, entry));
 
 const files = listFiles().filter((name) => /^(src|wasm)\/.*\.(c|h|inc|def)$/.test(name));
 const included = new Set();
@@ -143,6 +98,15 @@ for (const name of files) {
       const exists = [join(root, "src", include), join(root, "wasm", include)].some(existsSync);
       if (!isGenerated && !exists) error(name, index + 1, `${include} is not a path below src/`);
     });
+}
+
+// Rows and their entries name folders or files that exist.
+for (const [row, allowed] of Object.entries({ ...below, ...outside })) {
+  for (const entry of [row, ...allowed]) {
+    const places = [join("src", entry), join("wasm", entry), entry];
+    if (entry === "*_fbs.h" || places.some((place) => existsSync(join(root, place)))) continue;
+    error("tests/tools/layers.mjs", 1, `the row of ${row} names ${entry}, which does not exist`);
+  }
 }
 
 // A header, table or template that nothing includes is dead.
