@@ -1,5 +1,5 @@
 // npm test: everything there is, part by part; npm test -- PART... runs some of the parts.
-//   check         text rules, layers, dead files, C format, types
+//   check         text rules, layers, dead files and functions, C format, types
 //   native        the C suite under ASan and UBSan, fuzz corpora, schemas
 //   wasm          the module's surface, and the same C suite as wasm in Node
 //   js            the library and the command against the built module, in two versions of Node
@@ -32,7 +32,7 @@ const sum = (parts) =>
 // Each script of tests/tools is one check; its exit code is the verdict.
 async function check() {
   setUp("native", "node");
-  const scripts = ["lint", "layers"].map((name) => ["node", [`tests/tools/${name}.mjs`]]);
+  const scripts = ["lint", "layers", "unused"].map((name) => ["node", [`tests/tools/${name}.mjs`]]);
   run("node", ["wasm/abigen.mjs"]);
   const types = ["tsconfig.json", "web/tsconfig.json"].map((file) => {
     return [bin("tsc"), ["--noEmit", "-p", file]];

@@ -68,9 +68,6 @@ static inline bool sc_mul_u64(uint64_t a, uint64_t b, uint64_t *out) {
 static inline bool sc_add_i64(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
-static inline bool sc_sub_i64(int64_t a, int64_t b, int64_t *out) {
-    return !__builtin_sub_overflow(a, b, out);
-}
 static inline bool sc_mul_i64(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }

@@ -4,7 +4,7 @@
 
 enum { DIAG_MAX = 1000, MESSAGE_BYTES_MAX = 4096 };
 
-void sc_limits_default(sc_limits *limits) {
+static void set_limits(sc_limits *limits) {
     *limits = (sc_limits){
         .zip_entry_max = 1 << 20,
         .zip_name_bytes_max = 4 << 10,
@@ -30,7 +30,7 @@ void sc_ctx_init(sc_ctx *ctx, sc_arena *arena, sc_arena *scratch) {
     *ctx = (sc_ctx){
         .arena = arena, .diag_arena = arena, .scratch = scratch, .names = sc_names_new(arena)};
     ctx->where.instruction = -1;
-    sc_limits_default(&ctx->limits);
+    set_limits(&ctx->limits);
 }
 
 static sc_where copy_where(sc_arena *arena, const sc_where *where) {

@@ -29,7 +29,7 @@ typedef struct sc_diag {
     sc_where where;
 } sc_diag;
 
-// Bounds on hostile input; the defaults of sc_limits_default suit real models.
+// Bounds on hostile input; the defaults suit real models.
 typedef struct sc_limits {
     uint64_t zip_entry_max;          // 1 M
     uint64_t zip_name_bytes_max;     // 4 KB
@@ -49,8 +49,6 @@ typedef struct sc_limits {
     uint64_t instruction_max;        // 10 M per run
     uint64_t constant_bytes_max;     // 256 MB: most bytes that lowering may materialise in memory
 } sc_limits;
-
-void sc_limits_default(sc_limits *limits);
 
 // What the engine asks of its host. Any hook may be NULL.
 typedef struct sc_host {

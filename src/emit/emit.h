@@ -39,10 +39,6 @@ typedef struct sc_emit_result {
     uint64_t constant_bytes, mutable_bytes;  // segments
 } sc_emit_result;
 
-static inline sc_emit_options sc_emit_options_default(void) {
-    return (sc_emit_options){.segment_alignment = 128, .constant_alignment = 16};
-}
-
 // `tables` holds one storage table per method, in the order of program->methods. Methods are
 // written sorted by name, constant methods after them. The same input gives the same bytes.
 // Reads weights only to compare those that may be equal.

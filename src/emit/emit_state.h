@@ -81,8 +81,6 @@ typedef struct sc_emit_method {
 int32_t sc_emit_null(sc_emit_method *m);
 int32_t sc_emit_int(sc_emit_method *m, int64_t value);
 int32_t sc_emit_bool(sc_emit_method *m, bool value);
-int32_t sc_emit_double(sc_emit_method *m, double value);
-int32_t sc_emit_str(sc_emit_method *m, sc_str value);
 int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, uint32_t count);
 // A number that instructions write to: never shared. Starts at `value`.
 int32_t sc_emit_variable(sc_emit_method *m, int64_t value);

@@ -89,14 +89,14 @@ int32_t sc_emit_bool(sc_emit_method *m, bool value) {
     return *slot;
 }
 
-int32_t sc_emit_double(sc_emit_method *m, double value) {
+static int32_t emit_double(sc_emit_method *m, double value) {
     int32_t *slot = pool_slot(m, SC_PTE_KernelTypes_Double, &value, sizeof value);
     if (*slot < 0)
         *slot = add_evalue(m, SC_PTE_KernelTypes_Double, double_table(&m->state->fb, value));
     return *slot;
 }
 
-int32_t sc_emit_str(sc_emit_method *m, sc_str value) {
+static int32_t emit_str(sc_emit_method *m, sc_str value) {
     int32_t *slot = pool_slot(m, SC_PTE_KernelTypes_String, value.data, value.size);
     if (*slot < 0)
         *slot = add_evalue(m, SC_PTE_KernelTypes_String, str_table(&m->state->fb, value));
@@ -254,7 +254,7 @@ static sc_status emit_number(sc_emit_method *m, const sc_param *param, const sc_
         return wrong_kind(m, param);
     if (param->type == SC_PARAM_INT && arg->kind == SC_ARG_FLOAT) return wrong_kind(m, param);
     if (param->type == SC_PARAM_FLOAT && (is_int || is_bool))
-        *out = sc_emit_double(m, (double)number);
+        *out = emit_double(m, (double)number);
     else if (param->type == SC_PARAM_INT && is_bool)
         *out = sc_emit_int(m, number);
     else if (param->type == SC_PARAM_BOOL && is_int)
@@ -269,9 +269,9 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
     case SC_ARG_NONE: *out = sc_emit_null(m); return SC_OK;
     case SC_ARG_VALUE: return sc_emit_value(m, arg->value, out);
     case SC_ARG_INT: *out = sc_emit_int(m, arg->i); return SC_OK;
-    case SC_ARG_FLOAT: *out = sc_emit_double(m, arg->f); return SC_OK;
+    case SC_ARG_FLOAT: *out = emit_double(m, arg->f); return SC_OK;
     case SC_ARG_BOOL: *out = sc_emit_bool(m, arg->b); return SC_OK;
-    case SC_ARG_STR: *out = sc_emit_str(m, arg->str); return SC_OK;
+    case SC_ARG_STR: *out = emit_str(m, arg->str); return SC_OK;
     case SC_ARG_DTYPE:
     case SC_ARG_LAYOUT: *out = sc_emit_int(m, arg->code); return SC_OK;
     default: break;

@@ -108,9 +108,6 @@ static inline sc_str sc_fb_get_str(sc_fb_table table, uint32_t slot) {
 static inline sc_fb_table sc_fb_get_table(sc_fb_table table, uint32_t slot) {
     return sc_fb_deref_table(sc_fb_field_at(table, slot));
 }
-static inline sc_str sc_fb_vec_str(sc_fb_vec vec, uint32_t index) {
-    return sc_fb_deref_str(vec.items + (size_t)index * 4);
-}
 static inline sc_fb_table sc_fb_vec_table(sc_fb_vec vec, uint32_t index) {
     return sc_fb_deref_table(vec.items + (size_t)index * 4);
 }

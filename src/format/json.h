@@ -77,9 +77,6 @@ bool sc_json_bool(const sc_json *value, bool *out);
 // Numbers of any kind, and strings that Python's float() takes ("Infinity", "NaN").
 bool sc_json_f64(const sc_json *value, double *out);
 
-// Key that occurs a second time in an object, or NULL. For objects that are dictionaries.
-const sc_json *sc_json_duplicate(sc_ctx *ctx, const sc_json *object);
-
 typedef enum sc_json_style {
     SC_JSON_COMPACT,  // no spaces, UTF-8
     SC_JSON_PYTHON,   // as json.dumps: ", " and ": ", everything beyond ASCII escaped
@@ -110,7 +107,6 @@ void sc_json_add_u64(sc_json_writer *writer, uint64_t value);
 void sc_json_add_f64(sc_json_writer *writer, double value);
 void sc_json_add_str(sc_json_writer *writer, sc_str value);
 void sc_json_add_text(sc_json_writer *writer, const char *terminated);
-void sc_json_add_raw(sc_json_writer *writer, sc_str json);  // ready JSON, as it is
 
 // Members: a key and its value in one call.
 void sc_json_put_str(sc_json_writer *writer, const char *key, sc_str value);

@@ -152,16 +152,3 @@ bool sc_json_f64(const sc_json *value, double *out) {
     default: return false;
     }
 }
-
-// Small objects are compared pairwise; beyond that a map pays. Keys are compared decoded.
-const sc_json *sc_json_duplicate(sc_ctx *ctx, const sc_json *object) {
-    if (!is_object(object) || object->size < 2) return NULL;
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_map seen;
-    sc_map_init(&seen, ctx->scratch);
-    const sc_json *found = NULL, *key = sc_json_first(object);
-    for (uint32_t i = 0; i < object->size && !found; i++, key = sc_json_next(key + 1))
-        if (!sc_map_add(&seen, sc_json_str(ctx->scratch, key), NULL)) found = key;
-    sc_arena_rewind(ctx->scratch, mark);
-    return found;
-}

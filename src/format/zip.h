@@ -2,8 +2,8 @@
 //
 // The central directory is authoritative (PyTorch leaves sizes out of local headers, and nests
 // whole zips inside entries, so signatures are never searched for going forward). Stored entries
-// are read in place. Deflated ones keep their method and compressed extent: inflating needs the
-// host, which repacks the archive with sc_zip_repack before anything else opens it.
+// are read in place. Deflated ones keep their method and compressed extent: nothing here inflates
+// them, and PyTorch compresses nothing. Given their content, sc_zip_repack stores them.
 #ifndef SC_ZIP_H
 #define SC_ZIP_H
 

@@ -62,19 +62,3 @@ sc_status sc_import_pt2(sc_ctx *ctx, sc_source *source, const sc_import_options 
     ctx->where = outer;
     return status;
 }
-
-sc_status sc_import_models(sc_ctx *ctx, sc_arena *arena, sc_source *source, sc_str **out,
-                           uint32_t *out_count) {
-    sc_arena work;
-    sc_pt2_archive archive;
-    sc_arena_init(&work);
-    sc_status status = sc_pt2_open(ctx, &work, source, &archive);
-    if (status == SC_OK) {
-        *out_count = archive.models.count;
-        *out = sc_new_array(arena, sc_str, archive.models.count);
-        for (uint32_t i = 0; i < archive.models.count; i++)
-            (*out)[i] = sc_str_copy(arena, archive.models.data[i]);
-    }
-    sc_arena_deinit(&work);
-    return status;
-}

@@ -17,8 +17,4 @@ typedef struct sc_import_options {
 sc_status sc_import_pt2(sc_ctx *ctx, sc_source *source, const sc_import_options *options,
                         sc_program *program);
 
-// Names of the models in a file, on `arena`, without reading them.
-sc_status sc_import_models(sc_ctx *ctx, sc_arena *arena, sc_source *source, sc_str **out,
-                           uint32_t *out_count);
-
 #endif

@@ -79,8 +79,6 @@ sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string);
 
 // --- Values and arguments (pt2_value.c, pt2_arg.c) -----------------------------------------------
 
-// SymInt: a number or an expression. `what` is for messages.
-sc_status sc_pt2_read_dim(sc_pt2_importer *imp, const sc_json *json, const char *what, sc_dim *out);
 sc_status sc_pt2_read_range(sc_pt2_importer *imp, const sc_json *key, const sc_json *json);
 // Type, spec and dim of the value `name`, from the value tables of its graph. False in `known` when
 // they have no entry.
@@ -103,8 +101,6 @@ sc_status sc_pt2_define(sc_pt2_scope *scope, sc_str name, sc_value *value);
 
 // An Argument that uses values. On ctx->scratch, strings survive.
 sc_status sc_pt2_read_arg(sc_pt2_scope *scope, const sc_json *json, sc_arg *out);
-// The operator that a target means; a foreign one when the table has none.
-const sc_op *sc_pt2_find_op(sc_pt2_importer *imp, sc_str target);
 
 // --- Graphs (pt2_graph.c, pt2_node.c, pt2_signature.c) -------------------------------------------
 

@@ -59,7 +59,8 @@ static sc_str table_name(sc_arena *arena, sc_str target) {
     return target;
 }
 
-const sc_op *sc_pt2_find_op(sc_pt2_importer *imp, sc_str target) {
+// The operator that a target means; a foreign one when the table has none.
+static const sc_op *find_op(sc_pt2_importer *imp, sc_str target) {
     sc_mark mark = sc_arena_mark(imp->ctx->scratch);
     sc_str name = table_name(imp->ctx->scratch, target);
     const sc_op *op = sc_op_find(name);
@@ -188,7 +189,7 @@ static sc_status unwrap_effects(sc_pt2_scope *scope, node_parts *node) {
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, "with_effects without operator");
     SC_TRY(sc_pt2_define(scope, node->outs.data[0].name, NULL));
     node->target = sc_json_str(scope->imp->work, target);
-    node->op = sc_pt2_find_op(scope->imp, node->target);
+    node->op = find_op(scope->imp, node->target);
     node->args += 2;
     node->arg_count -= 2;
     node->outs.data++;
@@ -211,7 +212,7 @@ static sc_status name_functionalized(sc_pt2_scope *scope, node_parts *node) {
 }
 
 static sc_status resolve_op(sc_pt2_scope *scope, node_parts *node) {
-    node->op = sc_pt2_find_op(scope->imp, node->target);
+    node->op = find_op(scope->imp, node->target);
     if (!sc_str_starts_with(node->target, "torch.ops.higher_order.")) return SC_OK;
     sc_str name = sc_str_slice(node->target, 23, node->target.size);
     if (sc_str_is(name, "with_effects")) return unwrap_effects(scope, node);

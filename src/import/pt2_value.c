@@ -68,7 +68,8 @@ static sc_status read_expression(sc_pt2_importer *imp, const sc_json *json, sc_d
 }
 
 // SymInt and SymBool: {"as_int": n} | {"as_bool": b} | {"as_expr": {...}}
-sc_status sc_pt2_read_dim(sc_pt2_importer *imp, const sc_json *json, const char *what,
+// SymInt: a number or an expression. `what` is for messages.
+static sc_status read_dim(sc_pt2_importer *imp, const sc_json *json, const char *what,
                           sc_dim *out) {
     sc_str tag;
     const sc_json *value;
@@ -118,7 +119,7 @@ static sc_status read_dims(sc_pt2_importer *imp, const sc_json *json, const char
                            sc_dim *out) {
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
-        SC_TRY(sc_pt2_read_dim(imp, item, what, &out[i]));
+        SC_TRY(read_dim(imp, item, what, &out[i]));
         if (sc_dim_is_int(out[i]) && out[i].value < 0)
             return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "a negative %s", what);
     }
@@ -155,7 +156,7 @@ static sc_status read_spec(sc_pt2_importer *imp, const sc_json *json, sc_spec *o
     SC_TRY(read_dims(imp, f[META_STRIDES].value, "stride", out->strides));
     out->offset = sc_dim_int(0);
     if (f[META_OFFSET].value)
-        SC_TRY(sc_pt2_read_dim(imp, f[META_OFFSET].value, "storage offset", &out->offset));
+        SC_TRY(read_dim(imp, f[META_OFFSET].value, "storage offset", &out->offset));
     sc_json_bool(f[META_GRAD].value, &out->requires_grad);
     return SC_OK;
 }
@@ -173,7 +174,7 @@ sc_status sc_pt2_describe(sc_pt2_scope *scope, sc_value_type type, sc_str name, 
         const sc_map *table = type == SC_VALUE_INT ? &scope->ints : &scope->bools;
         const sc_json *meta = sc_map_get(table, name);
         out->has_dim = meta != NULL;
-        return meta ? sc_pt2_read_dim(scope->imp, meta, "symbolic value", &out->dim) : SC_OK;
+        return meta ? read_dim(scope->imp, meta, "symbolic value", &out->dim) : SC_OK;
     }
     return SC_OK;
 }

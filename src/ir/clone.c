@@ -169,20 +169,3 @@ sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *par
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }
-
-sc_status sc_graph_inline(const sc_graph *body, sc_node *position, const sc_arg *inputs,
-                          uint32_t input_count, sc_arg *outputs) {
-    sc_ctx *ctx = body->ctx;
-    SC_ASSERT(input_count == body->inputs.count);
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_imap exprs;
-    sc_imap_init(&exprs, ctx->scratch);
-    cloner c = cloner_for(position->graph, body->method->exprs != position->graph->method->exprs,
-                          &exprs, 0);
-    for (uint32_t i = 0; i < input_count; i++) bind(&c, body->inputs.data[i], inputs[i]);
-    sc_status status = clone_nodes(&c, body, position);
-    for (uint32_t i = 0; status == SC_OK && i < body->ret->arg_count; i++)
-        status = clone_arg(&c, &body->ret->args[i], &outputs[i]);
-    sc_arena_rewind(ctx->scratch, mark);
-    return status;
-}

@@ -216,15 +216,6 @@ sc_value *sc_graph_add_input(sc_graph *graph, sc_str name, sc_value_type type) {
     return value;
 }
 
-void sc_graph_remove_input(sc_graph *graph, uint32_t index) {
-    SC_ASSERT(index < graph->inputs.count && graph->inputs.data[index]->use_count == 0);
-    for (uint32_t i = index + 1; i < graph->inputs.count; i++) {
-        graph->inputs.data[i - 1] = graph->inputs.data[i];
-        graph->inputs.data[i - 1]->index = i - 1;
-    }
-    graph->inputs.count--;
-}
-
 void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count) {
     sc_node *ret = graph->ret;
     sc_arg *old = ret->args;
@@ -310,12 +301,6 @@ void sc_graph_insert_before(sc_node *position, sc_node *node) {
         sc_graph_append(position->graph, node);
     else
         link_between(position->graph, position->prev, node, position);
-}
-
-void sc_graph_move_before(sc_node *position, sc_node *node) {
-    if (position == node) return;
-    unlink_node(node);
-    sc_graph_insert_before(position, node);
 }
 
 void sc_node_erase(sc_node *node) {

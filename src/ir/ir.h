@@ -199,8 +199,6 @@ const sc_name *sc_graph_take_name(sc_graph *graph, const sc_name *wanted);
 bool sc_graph_has_name(const sc_graph *graph, sc_str name);
 // Replaces all outputs; `args` is copied.
 void sc_graph_set_outputs(sc_graph *graph, const sc_arg *args, uint32_t count);
-// Removes an unused input; the caller keeps the signature in step.
-void sc_graph_remove_input(sc_graph *graph, uint32_t index);
 
 // A node with copies of `args` (attached), and `out_count` fresh outs of type NONE whose type, spec
 // and name the caller sets. Not yet in the graph's order. `name_hint` NULL derives one from the op.
@@ -210,7 +208,6 @@ sc_node *sc_node_new_as(sc_graph *graph, const sc_op *op, const sc_arg *args, ui
                         uint32_t out_count, const sc_name *wanted);
 void sc_graph_append(sc_graph *graph, sc_node *node);
 void sc_graph_insert_before(sc_node *position, sc_node *node);
-void sc_graph_move_before(sc_node *position, sc_node *node);
 // Detaches args and removes the node; its outs must be unused.
 void sc_node_erase(sc_node *node);
 
@@ -294,11 +291,6 @@ sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *par
 // another program, and of a whole program.
 sc_status sc_method_clone(const sc_method *method, sc_program *program);
 sc_status sc_program_clone(const sc_program *program, sc_program **out);
-// Splices a copy of `body` before `position` with its inputs bound to `inputs`; `outputs` receives
-// the values (or constants) of its outputs.
-sc_status sc_graph_inline(const sc_graph *body, sc_node *position, const sc_arg *inputs,
-                          uint32_t input_count, sc_arg *outputs);
-
 // Invariants: unique names, order, use lists, arity and kinds against schemas, signature in step.
 sc_status sc_verify(sc_ctx *ctx, const sc_program *program);
 sc_status sc_verify_graph(sc_ctx *ctx, const sc_graph *graph);

@@ -27,7 +27,7 @@ void sc_stream_init_dims(sc_stream *s, void *data, uint32_t item_bytes, uint32_t
     for (uint32_t d = 0; d < s->rank; d++) s->index[d] = 0;
 }
 
-bool sc_stream_init(sc_stream *s, const sc_tensor *tensor, const sc_tensor *shape) {
+static bool init_stream(sc_stream *s, const sc_tensor *tensor, const sc_tensor *shape) {
     int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
     if (tensor->rank > shape->rank || shape->rank > SC_RANK_MAX) return false;
     uint32_t missing = shape->rank - (uint32_t)tensor->rank;
@@ -47,7 +47,7 @@ bool sc_stream_init(sc_stream *s, const sc_tensor *tensor, const sc_tensor *shap
 
 sc_status sc_stream_open(sc_ctx *ctx, sc_stream *s, const sc_tensor *tensor,
                          const sc_tensor *shape) {
-    if (!sc_stream_init(s, tensor, shape))
+    if (!init_stream(s, tensor, shape))
         return sc_fail(ctx, SC_ERR_SHAPE, NULL, "an operand does not broadcast to the result");
     return SC_OK;
 }

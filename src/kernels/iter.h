@@ -23,10 +23,8 @@ typedef struct sc_stream {
 // A stream over explicit dims, outermost first.
 void sc_stream_init_dims(sc_stream *s, void *data, uint32_t item_bytes, uint32_t rank,
                          const int64_t *sizes, const int64_t *strides);
-// `tensor` broadcast to the sizes of `shape`, in the memory order of `shape`. False when it does
-// not broadcast.
-bool sc_stream_init(sc_stream *s, const sc_tensor *tensor, const sc_tensor *shape);
-// The same after the caller has checked, with a typed failure.
+// `tensor` broadcast to the sizes of `shape`, in the memory order of `shape`; SC_ERR_SHAPE when it
+// does not broadcast.
 sc_status sc_stream_open(sc_ctx *ctx, sc_stream *s, const sc_tensor *tensor,
                          const sc_tensor *shape);
 void sc_stream_seek(sc_stream *s, int64_t position);

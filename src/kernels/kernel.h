@@ -84,7 +84,6 @@ const sc_kernel *sc_kernel_get(sc_op_id id);
 static inline sc_tensor *sc_call_tensor(const sc_kernel_call *c, uint32_t i) {
     return c->args[i]->tag == SC_EVALUE_TENSOR ? c->args[i]->tensor : NULL;
 }
-static inline int64_t sc_call_int(const sc_kernel_call *c, uint32_t i) { return c->args[i]->i; }
 static inline bool sc_call_is_none(const sc_kernel_call *c, uint32_t i) {
     return c->args[i]->tag == SC_EVALUE_NONE;
 }

@@ -38,7 +38,8 @@ static const double exp_terms[] = {
     1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,      1.0 / 720,
     1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600};
 
-double sc_exp_series(double x) {
+// |x| < 700.
+static double exp_series(double x) {
     double n = nearbyint(x * LOG2_E);
     double r = (x - n * LN2_HIGH) - n * LN2_LOW;
     double power = double_from_bits((uint64_t)((int64_t)n + 1023) << 52);
@@ -110,7 +111,7 @@ float sc_expm1_f32(float x) {
     if (x != x || x == 0) return x;
     double a = x > 100.0f ? 100.0 : x < -100.0f ? -100.0 : (double)x;
     if (fabs(a) < 0.25) return (float)(a * polynomial(a, exp_terms + 1, 12));
-    return (float)(sc_exp_series(a) - 1.0);
+    return (float)(exp_series(a) - 1.0);
 }
 
 // --- circular functions --------------------------------------------------------------------------
@@ -248,14 +249,14 @@ float sc_sinh_f32(float x) {
         static const double terms[] = {1.0, 1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880};
         return copysignf((float)(a * polynomial(a * a, terms, 5)), x);
     }
-    double e = sc_exp_series(a);
+    double e = exp_series(a);
     return copysignf((float)(0.5 * (e - 1.0 / e)), x);
 }
 
 float sc_cosh_f32(float x) {
     if (x != x) return x;
     double a = fabs((double)x);
-    double e = sc_exp_series(a < 100.0 ? a : 100.0);
+    double e = exp_series(a < 100.0 ? a : 100.0);
     return (float)(0.5 * (e + 1.0 / e));
 }
 
@@ -302,6 +303,6 @@ float sc_pow_f32(float x, float y) {
     if (x < 0 && !is_integer(y)) return NAN;
     double exponent = (double)y * sc_log_series(fabs((double)x));
     exponent = exponent > 200.0 ? 200.0 : exponent < -200.0 ? -200.0 : exponent;
-    float magnitude = (float)sc_exp_series(exponent);
+    float magnitude = (float)exp_series(exponent);
     return x < 0 && is_odd(y) ? -magnitude : magnitude;
 }

@@ -24,7 +24,6 @@ float sc_atanh_f32(float x);
 float sc_pow_f32(float x, float y);
 
 // The same series for callers that hold doubles; good to about 1e-13, finite arguments.
-double sc_exp_series(double x);  // |x| < 700
 double sc_log_series(double x);  // x > 0, normal
 
 // Rare ones, in math_rare.c; these lean on libm.

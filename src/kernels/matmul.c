@@ -1,4 +1,4 @@
-// mm, bmm, addmm, linear: from arguments to strided matrices, and from element types to the code
+// mm, bmm, addmm: from arguments to strided matrices, and from element types to the code
 // that multiplies them. Half precision multiplies f32 copies.
 #include "kernels/matmul.h"
 
@@ -216,41 +216,3 @@ static uint64_t addmm_scratch(const sc_kernel_call *call) {
 }
 
 SC_KERNEL(addmm, .run = run_addmm, .scratch = addmm_scratch);
-
-// --- linear(input, weight, bias, *, out): input rows against weight rows -------------------------
-
-static operands linear_operands(const sc_kernel_call *call) {
-    return (operands){sc_call_tensor(call, 0), sc_call_tensor(call, 1), sc_call_tensor(call, 2),
-                      sc_call_tensor(call, 3)};
-}
-
-static bool describe_linear(const operands *o, sc_matmul *mm) {
-    const sc_tensor *x = o->a, *w = o->b, *c = o->out;
-    if (x->rank < 1 || w->rank != 2 || c->rank != x->rank || !sc_tensor_is_contiguous(x) ||
-        !sc_tensor_is_contiguous(c))
-        return false;
-    *mm = matmul_of(o);
-    mm->k = x->sizes[x->rank - 1], mm->n = w->sizes[0];
-    mm->m = 1;
-    for (uint32_t d = 0; d + 1 < x->rank; d++) mm->m *= x->sizes[d];
-    mm->a.row = mm->k, mm->a.column = 1;
-    mm->b.row = w->strides[1], mm->b.column = w->strides[0];  // transposed
-    mm->c_row = mm->n, mm->c_column = 1;
-    if (o->self && (o->self->rank != 1 || o->self->sizes[0] != mm->n)) return false;
-    mm->self.column = 1;
-    return w->sizes[1] == mm->k && c->numel == mm->m * mm->n;
-}
-
-static sc_status run_linear(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = linear_operands(call);
-    return describe_linear(&o, &mm) ? run(call, &o, &mm) : misfit(call);
-}
-
-static uint64_t linear_scratch(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = linear_operands(call);
-    return describe_linear(&o, &mm) ? scratch(&o, &mm) : 0;
-}
-
-SC_KERNEL(linear, .run = run_linear, .scratch = linear_scratch);

@@ -5,7 +5,8 @@
 // computes such an operation in float32 with the number unrounded, and so do the kernels.
 #include "passes/promote.h"
 
-bool sc_value_is_lifted_number(const sc_value *value) {
+// Is this input a constant that a number in the user's program became?
+static bool is_lifted_number(const sc_value *value) {
     const sc_method *method = value->graph->method;
     if (value->node || value->graph != method->graph || value->index >= method->inputs.count)
         return false;
@@ -52,8 +53,7 @@ sc_dtype sc_node_operand_dtype(const sc_node *node) {
 }
 
 static bool is_exact_number(const sc_value *value, sc_dtype dtype) {
-    return sc_dtype_is_half(dtype) && value->spec.dtype == SC_DTYPE_F32 &&
-           sc_value_is_lifted_number(value);
+    return sc_dtype_is_half(dtype) && value->spec.dtype == SC_DTYPE_F32 && is_lifted_number(value);
 }
 
 // `shared` is the cast of the operand before: both may be the same tensor.

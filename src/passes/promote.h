@@ -8,7 +8,5 @@
 // The dtype of an operator's operands: PyTorch's promotion of its tensors and of numbers in
 // tensor slots; div's is a float. SC_DTYPE_NONE when there is none.
 sc_dtype sc_node_operand_dtype(const sc_node *node);
-// Is this input a constant that a number in the user's program became?
-bool sc_value_is_lifted_number(const sc_value *value);
 
 #endif

@@ -315,7 +315,8 @@ static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
     return x;
 }
 
-bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count, sc_x **out) {
+static bool complete_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count,
+                          sc_x **out) {
     const sc_schema *schema = op->schema;
     if (t->status == SC_OK && count > schema->param_count)
         sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s takes %u arguments, not %u", op->name,
@@ -344,7 +345,7 @@ bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t 
     return true;
 }
 
-sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args) {
+static sc_x run_expansion(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args) {
     if (t->depth >= DEPTH_MAX)
         return sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "the expansion of %s does not end",
                              op->name);
@@ -361,14 +362,14 @@ sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t coun
     bool recast = false;
     sc_x result;
     sc_x *full;
-    if (!sc_trace_complete(t, op, args, count, &full)) {
+    if (!complete_args(t, op, args, count, &full)) {
         sc_arena_rewind(t->ctx->scratch, mark);
         return poison(t);
     }
     if (t->autocast.enabled && !t->plain)
         recast = sc_trace_autocast(t, op, full, op->schema->param_count);
     if (how && (t->plain || sc_op_has(op, SC_COMPOSITE)))
-        result = sc_trace_expand(t, op, how, full);
+        result = run_expansion(t, op, how, full);
     else if (t->plain)
         result = sc_trace_record(t, op, full, op->schema->param_count);
     else

@@ -136,9 +136,6 @@ sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args);
 
 // Records one node, whatever the table says about expanding it.
 sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
-// Fills in defaults, also where an argument is NULL; `out` has schema->param_count items and lives
-// on ctx->scratch. False when the trace has failed.
-bool sc_trace_complete(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count, sc_x **out);
 
 // A tensor that aliases nothing.
 sc_x sc_trace_fresh(sc_trace *t, sc_value *value);
@@ -167,7 +164,6 @@ typedef struct sc_expansion {
 } sc_expansion;
 // NULL when the operator is kept.
 const sc_expansion *sc_op_expansion(const sc_op *op);
-sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args);
 sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
 // Parses an expansion without running it: operators must exist and parameters must be known.
 sc_status sc_expand_check(sc_ctx *ctx, const sc_op *op, const char *text);

@@ -24,7 +24,7 @@ static void begin(session *s) {
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
     sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
-    s->options = sc_emit_options_default();
+    s->options = (sc_emit_options){.segment_alignment = 128, .constant_alignment = 16};
     CHECK_OK(sc_ops_init());
 }
 

@@ -78,10 +78,6 @@ TEST(import_names_methods) {
     CHECK_STATUS(import_file(&s, package, options, &program), SC_ERR_NOT_FOUND);
     options.model = SC_STR("");
     CHECK_STATUS(import_file(&s, package, options, &program), SC_ERR_OPTION);
-    sc_str *models;
-    uint32_t count;
-    CHECK_OK(sc_import_models(&s.ctx, &s.arena, package.source, &models, &count));
-    CHECK(count == 2 && sc_str_is(models[0], "encode"));
     session_end(&s);
 }
 

@@ -190,17 +190,6 @@ TEST(json_picks_fields_in_any_order) {
     session_end(&s);
 }
 
-TEST(json_finds_duplicate_keys) {
-    session s;
-    session_begin(&s);
-    CHECK(!sc_json_duplicate(&s.ctx, parse(&s, "{\"a\": 1, \"b\": 1, \"\": 1}")));
-    const sc_json *key =
-        sc_json_duplicate(&s.ctx, parse(&s, "{\"a\": 1, \"b\": 1, \"\\u0061\": 2}"));
-    CHECK(key && key[1].integer == 2);
-    CHECK(!sc_json_duplicate(&s.ctx, parse(&s, "[1, 1]")));
-    session_end(&s);
-}
-
 static const char *write_sample(session *s, sc_json_style style) {
     sc_sb sb;
     sc_json_writer w;
