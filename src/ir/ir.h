@@ -56,15 +56,12 @@ typedef enum sc_arg_kind {
     SC_ARG_GRAPH
 } sc_arg_kind;
 
+// Most of a graph's memory is arguments: 24 bytes each on wasm.
 struct sc_arg {
-    uint8_t kind;    // sc_arg_kind
-    uint8_t code;    // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format, LAYOUT: 0 strided
-    uint32_t count;  // LIST
-    sc_node *user;   // set when attached to a node
     union {
         struct {
             sc_value *value;
-            sc_arg *prev_use, *next_use;
+            sc_arg *prev_use;
         };
         int64_t i;
         double f;
@@ -73,6 +70,13 @@ struct sc_arg {
         sc_arg *items;  // LIST
         sc_graph *graph;
     };
+    union {
+        sc_arg *next_use;  // VALUE
+        uint32_t count;    // LIST
+    };
+    sc_node *user;  // set when attached to a node
+    uint8_t kind;   // sc_arg_kind
+    uint8_t code;   // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format, LAYOUT: 0 strided
 };
 
 // Where a node comes from; copied to everything a rewrite makes of it.
