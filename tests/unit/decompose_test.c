@@ -2,6 +2,7 @@
 // exported program, a line "----" and torch's decomposed graph (tests/tools/make_decomp_cases.py).
 // Ours must be the same up to names, node for node. --update writes the graph of a case without
 // one.
+#include "import/import.h"
 #include "passes/expand.h"
 #include "passes/passes.h"
 #include "session.h"
@@ -22,10 +23,8 @@ static void check_signature(const sc_method *a, const sc_method *b) {
     }
 }
 
-static void check_equal(session *s, sc_program *actual, sc_str text) {
-    sc_program *expected;
+static void check_same(session *s, sc_program *actual, sc_program *expected) {
     sc_sb why;
-    REQUIRE_OK(sc_program_parse(&s->ctx, text, &expected));
     sc_method *a = actual->methods.data[0], *b = expected->methods.data[0];
     sc_sb_init(&why, &s->arena);
     if (!sc_graph_isomorphic(a->graph, b->graph, &why))
@@ -33,6 +32,12 @@ static void check_equal(session *s, sc_program *actual, sc_str text) {
     else if (!same_operators(a->graph, b->graph))
         FAIL("the same nodes in another order");
     check_signature(a, b);
+}
+
+static void check_equal(session *s, sc_program *actual, sc_str text) {
+    sc_program *expected;
+    REQUIRE_OK(sc_program_parse(&s->ctx, text, &expected));
+    check_same(s, actual, expected);
 }
 
 // Returns the graph to write down for a case that has none yet; else an empty text.
@@ -102,6 +107,32 @@ TEST_CASES(decompose_makes_the_graphs_that_torch_makes) {
     CHECK_OK(sc_ops_init());
     for (size_t i = 0; i < file_count; i++) check_file(files[i], &count);
     CHECK(count >= 600);
+}
+
+static sc_program *import_model(session *s, const char *file) {
+    sc_program *program = sc_program_new(&s->ctx);
+    sc_import_options options = {.method = {NULL, 0}};
+    if (!CHECK_OK(sc_import_pt2(&s->ctx, session_file(s, file).source, &options, program)))
+        FAIL("%s: %s", file, session_message(s));
+    return program;
+}
+
+// models/NAME.core.pt2 is what PyTorch's own run_decompositions made of models/NAME.pt2.
+TEST_CASES(decompose_makes_the_models_that_torch_makes) {
+    size_t count;
+    const char **files = test_list("models", ".core.pt2", &count);
+    CHECK_OK(sc_ops_init());
+    for (size_t i = 0; i < count; i++) {
+        session s;
+        if (!test_case("%s", files[i])) continue;
+        session_begin(&s);
+        const char *end = strstr(files[i], ".core.pt2");
+        const char *source = test_format("%.*s.pt2", (int)(end - files[i]), files[i]);
+        sc_program *ours = import_model(&s, source);
+        if (!s.ctx.error_count && CHECK_OK(sc_pass_decompose(&s.ctx, ours->methods.data[0])))
+            check_same(&s, ours, import_model(&s, files[i]));
+        session_end(&s);
+    }
 }
 
 TEST(decompose_expansions_name_known_operators) {
