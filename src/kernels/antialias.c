@@ -71,10 +71,9 @@ static sc_status resize(const sc_kernel_call *call, filter_fn filter, double rad
     if (in->rank != 4 || out->rank != 4 || in->sizes[0] != out->sizes[0] ||
         in->sizes[1] != out->sizes[1] || in->dtype != out->dtype ||
         (out->numel > 0 && in->numel == 0))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (!sc_dtype_is_float((sc_dtype)in->dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s needs a float dtype", call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "needs a float dtype");
     bool align = sc_call_integer(call, 2) != 0;
     double scale_y = axis_scale(call, 3, in->sizes[2], out->sizes[2], align);
     double scale_x = axis_scale(call, 4, in->sizes[3], out->sizes[3], align);

@@ -80,8 +80,7 @@ static sc_status find_extreme(const sc_kernel_call *call, uint32_t mask, bool la
     SC_TRY(choose_class(call, &a, self->dtype, self->dtype));
     if (indices->dtype != SC_DTYPE_I64 || (values && values->dtype != self->dtype) ||
         (values && !sc_same_layout(values, indices)))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s: results are the input's dtype and int64",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "results are the input's dtype and int64");
     SC_TRY(sc_reduction_init(call->ctx, &a.reduction, self, indices, mask, SC_REDUCE_INDEX));
     if (a.reduction.count == 0 && a.reduction.out_count > 0)
         return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Check that the input is not empty.",
@@ -156,7 +155,7 @@ static sc_status scan(const sc_kernel_call *call, int kind) {
     SC_TRY(choose_class(call, &a, self->dtype, out->dtype));
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, out, dim));
     if (!sc_same_sizes(self, out))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "a scan keeps its input's sizes");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a scan keeps its input's sizes");
     a.step = out->rank > 0 ? out->strides[dim] : 1;
     sc_reduction_each(&a.reduction, scan_position, &a);
     return SC_OK;
@@ -168,7 +167,7 @@ static sc_status run_cumprod(const sc_kernel_call *call) { return scan(call, SCA
 
 static sc_status run_logcumsumexp(const sc_kernel_call *call) {
     if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "logcumsumexp needs a float dtype");
+        return sc_call_fail(call, SC_ERR_DTYPE, "needs a float dtype");
     return scan(call, SCAN_LOG_SUM_EXP);
 }
 
@@ -205,8 +204,7 @@ static sc_status running_extreme(const sc_kernel_call *call, bool largest) {
     SC_TRY(choose_class(call, &a, self->dtype, self->dtype));
     if (indices->dtype != SC_DTYPE_I64 || values->dtype != self->dtype ||
         !sc_same_layout(values, indices) || !sc_same_sizes(self, values))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s: results are the input's dtype and int64",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "results are the input's dtype and int64");
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, values, dim));
     a.step = values->rank > 0 ? values->strides[dim] : 1;
     sc_reduction_each(&a.reduction, running_extreme_position, &a);

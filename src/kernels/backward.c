@@ -4,18 +4,6 @@
 
 #define AXES 3
 
-static double read_real(const sc_tensor *t, int64_t offset) {
-    double value;
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_loader(SC_CLASS_F64, t->dtype)(&value, (const char *)t->data + offset * width, 1, 1);
-    return value;
-}
-
-static void write_real(const sc_tensor *t, int64_t offset, double value) {
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_put_number((char *)t->data + offset * width, t->dtype, value, 0, true);
-}
-
 // --- convolution ---------------------------------------------------------------------------------
 
 // A convolution pairs a small side (the output, or the input of a transposed one) with a large
@@ -80,11 +68,11 @@ static void side_gradient(const conv *v, const sc_tensor *out, bool is_large) {
             if (!(is_large ? to_small(v, at, tap, there) : to_large(v, at, tap, there))) continue;
             for (int64_t k = 0; k < other; k++) {
                 int64_t a = is_large ? group * other + k : c, b = is_large ? c % own : k;
-                sum += read_real(from, offset_of(from, n, group * other + k, there)) *
-                       read_real(v->weight, offset_of(v->weight, a, b, tap));
+                sum += sc_tensor_real(from, offset_of(from, n, group * other + k, there)) *
+                       sc_tensor_real(v->weight, offset_of(v->weight, a, b, tap));
             }
         }
-        write_real(out, offset_of(out, n, c, at), sum);
+        sc_tensor_put_real(out, offset_of(out, n, c, at), sum);
     }
 }
 
@@ -100,10 +88,10 @@ static void weight_gradient(const conv *v, const sc_tensor *out) {
             unravel(p, v->small->sizes + 2, v->axes, at);
             if (!to_large(v, at, tap, there)) continue;
             for (int64_t n = 0; n < v->images; n++)
-                sum += read_real(v->small, offset_of(v->small, n, a, at)) *
-                       read_real(v->large, offset_of(v->large, n, group * columns + b, there));
+                sum += sc_tensor_real(v->small, offset_of(v->small, n, a, at)) *
+                       sc_tensor_real(v->large, offset_of(v->large, n, group * columns + b, there));
         }
-        write_real(out, offset_of(out, a, b, tap), sum);
+        sc_tensor_put_real(out, offset_of(out, a, b, tap), sum);
     }
 }
 
@@ -114,15 +102,14 @@ static void bias_gradient(const sc_tensor *gradient, const sc_tensor *out, uint3
         for (int64_t i = 0; i < gradient->sizes[0] * pixels; i++) {
             int64_t at[AXES] = {0};
             unravel(i % pixels, gradient->sizes + 2, axes, at);
-            sum += read_real(gradient, offset_of(gradient, i / pixels, c, at));
+            sum += sc_tensor_real(gradient, offset_of(gradient, i / pixels, c, at));
         }
-        write_real(out, c * out->strides[0], sum);
+        sc_tensor_put_real(out, c * out->strides[0], sum);
     }
 }
 
 static sc_status wrong_shapes(const sc_kernel_call *call) {
-    return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes or dtypes do not agree",
-                   call->op->name);
+    return sc_call_fail(call, SC_ERR_SHAPE, "the shapes or dtypes do not agree");
 }
 
 static bool conv_init(const sc_kernel_call *call, conv *v) {
@@ -208,7 +195,7 @@ static sc_status run_max_pool2d_backward(const sc_kernel_call *call) {
             return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "%s: index %lld leaves the plane",
                            call->op->name, (long long)index);
         to += index / width * out->strides[rank - 2] + index % width * out->strides[rank - 1];
-        write_real(out, to, read_real(out, to) + read_real(gradient, from));
+        sc_tensor_put_real(out, to, sc_tensor_real(out, to) + sc_tensor_real(gradient, from));
         for (uint32_t d = rank; d-- > 0;) {
             if (++at[d] < gradient->sizes[d]) break;
             at[d] = 0;

@@ -75,3 +75,96 @@ sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t 
     }
     return SC_OK;
 }
+
+// --- failures ------------------------------------------------------------------------------------
+
+static void print_tensor(sc_sb *sb, const sc_tensor *t) {
+    sc_sb_addf(sb, "%s[", sc_dtype_short((sc_dtype)t->dtype));
+    for (uint32_t d = 0; d < t->rank; d++)
+        sc_sb_addf(sb, "%s%lld", d ? ", " : "", (long long)t->sizes[d]);
+    sc_sb_add_char(sb, ']');
+}
+
+// "f32[2, 3], f32[4, 5] -> f32[2, 5]": the tensors among the arguments, the outs behind the arrow.
+static const char *print_tensors(sc_arena *arena, const sc_kernel_call *c) {
+    sc_sb sb;
+    const uint32_t outs = c->arg_count - sc_op_out_count(c->op);
+    const char *before = "";
+    sc_sb_init(&sb, arena);
+    for (uint32_t i = 0; i < c->arg_count; i++) {
+        const sc_evalue *value = c->args[i];
+        bool is_list =
+            value->tag == SC_EVALUE_TENSOR_LIST || value->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
+        if (i == outs) before = " -> ";
+        for (uint32_t k = 0; k < (is_list ? value->count : 1); k++) {
+            const sc_evalue *item = is_list ? value->tensors[k] : value;
+            if (!item || item->tag != SC_EVALUE_TENSOR) continue;
+            sc_sb_add_text(&sb, before);
+            print_tensor(&sb, item->tensor);
+            before = ", ";
+        }
+    }
+    return sc_sb_terminate(&sb);
+}
+
+static const char hint_sizes[] =
+    "Compare the sizes of the inputs with those of the exported model.";
+
+sc_status sc_pair_fail(sc_ctx *ctx, const sc_tensor *a, const char *what, const sc_tensor *b) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_sb sb;
+    sc_sb_init(&sb, ctx->scratch);
+    print_tensor(&sb, a);
+    sc_sb_addf(&sb, " %s ", what);
+    print_tensor(&sb, b);
+    sc_status status = sc_fail(ctx, SC_ERR_SHAPE, hint_sizes, "%s", sc_sb_terminate(&sb));
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+static sc_status fail(const sc_kernel_call *c, sc_status code, const char *hint, const char *what) {
+    sc_mark mark = sc_arena_mark(c->ctx->scratch);
+    sc_status status = sc_fail(c->ctx, code, hint, "%s: %s (%s)", c->op->name, what,
+                               print_tensors(c->ctx->scratch, c));
+    sc_arena_rewind(c->ctx->scratch, mark);
+    return status;
+}
+
+sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *what) {
+    const char *hint = code == SC_ERR_SHAPE ? hint_sizes
+                       : code == SC_ERR_DTYPE
+                           ? "Convert the operands with .to() in front of this operator."
+                           : NULL;
+    return fail(c, code, hint, what);
+}
+
+sc_status sc_call_starved(const sc_kernel_call *c) {
+    return fail(c, SC_ERR_INTERNAL, "Report the program that shows this.",
+                "more scratch is needed than was reserved when the method was loaded");
+}
+
+// --- single elements -----------------------------------------------------------------------------
+
+static char *element_at(const sc_tensor *t, int64_t offset) {
+    return (char *)t->data + offset * sc_dtype_bytes((sc_dtype)t->dtype);
+}
+
+double sc_tensor_real(const sc_tensor *t, int64_t offset) {
+    double value;
+    sc_loader(SC_CLASS_F64, t->dtype)(&value, element_at(t, offset), 1, 1);
+    return value;
+}
+
+int64_t sc_tensor_integer(const sc_tensor *t, int64_t offset) {
+    int64_t value;
+    sc_loader(SC_CLASS_I64, t->dtype)(&value, element_at(t, offset), 1, 1);
+    return value;
+}
+
+void sc_tensor_put_real(const sc_tensor *t, int64_t offset, double value) {
+    sc_put_number(element_at(t, offset), t->dtype, value, 0, true);
+}
+
+void sc_tensor_put_integer(const sc_tensor *t, int64_t offset, int64_t value) {
+    sc_put_number(element_at(t, offset), t->dtype, 0, value, false);
+}

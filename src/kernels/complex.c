@@ -39,8 +39,7 @@ static bool is_real(const sc_tensor *t) {
 }
 
 static sc_status wrong_types(const sc_kernel_call *call) {
-    return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for these dtypes or shapes",
-                   call->op->name);
+    return sc_call_fail(call, SC_ERR_DTYPE, "no kernel takes these dtypes or shapes");
 }
 
 static sc_status run_conj(const sc_kernel_call *call) {
@@ -165,7 +164,7 @@ static sc_status transform_dim(const sc_kernel_call *call, const sc_tensor *in,
                                int64_t normalization) {
     transform t = {.in = in, .out = out, .dim = dim, .length = length};
     if (length <= 0 || call->scratch_bytes < 3 * (uint64_t)length * sizeof *t.line)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: nothing to transform", call->op->name);
+        return sc_call_fail(call, SC_ERR_SHAPE, "nothing to transform");
     t.scale = scale_of(normalization, length);
     t.line = call->scratch;
     t.spare = t.line + length;

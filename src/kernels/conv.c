@@ -29,8 +29,7 @@ static sc_status read_list(const sc_kernel_call *call, uint32_t arg, uint32_t sp
     bool ok = count == spatial;
     for (uint32_t d = 0; d < 3; d++) ok = ok && out[d] >= least && out[d] <= PARAM_MAX;
     if (!ok)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
-                       "a stride, padding or dilation of this convolution is out of range");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "a stride, padding or dilation is out of range");
     return SC_OK;
 }
 
@@ -73,7 +72,7 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
     SC_TRY(read_list(call, ARG_PADDING, spatial, 0, 0, c->pad));
     SC_TRY(read_list(call, ARG_DILATION, spatial, 1, 1, c->dilation));
     if (c->groups < 1 || c->groups > PARAM_MAX)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "convolution needs at least one group");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "needs at least one group");
     read_sizes(input, c->in, c->in_step);
     read_sizes(out, c->out, c->out_step);
     read_sizes(weight, c->kernel, c->weight_step);
@@ -91,8 +90,8 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
                        (long long)weight->sizes[1], (long long)c->in_channels);
     }
     if (!shapes_agree(c, input, weight, bias, out))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "input, weight, bias and result of this convolution do not fit together");
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "input, weight, bias and result do not fit together");
     return SC_OK;
 }
 
@@ -135,8 +134,7 @@ static uint64_t conv_scratch(const sc_kernel_call *call) {
 static sc_status run_floats(const sc_kernel_call *call, sc_conv *c) {
     const sc_tensor *out = sc_call_tensor(call, ARG_OUT);
     const uint64_t copies = copies_bytes(call);
-    if (copies > call->scratch_bytes)
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "convolution got too little scratch");
+    if (copies > call->scratch_bytes) return sc_call_starved(call);
     uint8_t *scratch = call->scratch;
     c->input = as_floats(sc_call_tensor(call, ARG_INPUT), &scratch);
     c->weight = as_floats(sc_call_tensor(call, ARG_WEIGHT), &scratch);

@@ -55,8 +55,7 @@ static sc_status run_ones(const sc_kernel_call *call) { return fill_integer(call
 static sc_status run_fill_tensor(const sc_kernel_call *call) {
     const sc_tensor *value = sc_call_tensor(call, 1);
     sc_view dst, src;
-    if (value->numel != 1)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "fill takes a tensor of one element");
+    if (value->numel != 1) return sc_call_fail(call, SC_ERR_SHAPE, "takes a tensor of one element");
     sc_view_of(&dst, sc_call_out(call));
     src = dst;
     src.data = value->data;
@@ -131,7 +130,7 @@ static sc_status write_random(const sc_kernel_call *call, random_fn draw, double
     sc_store_fn store = sc_storer(SC_CLASS_F64, out->dtype);
     sc_stream to;
     if (!store || !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "random numbers need a float dtype");
+        return sc_call_fail(call, SC_ERR_DTYPE, "random numbers need a float dtype");
     SC_TRY(sc_stream_open(call->ctx, &to, out, out));
     for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
         double block[SC_BLOCK];
@@ -160,8 +159,7 @@ static sc_status write_random_integers(const sc_kernel_call *call, int64_t low, 
     const sc_tensor *out = sc_call_out(call);
     sc_store_fn store = sc_storer(SC_CLASS_I64, out->dtype);
     sc_stream to;
-    if (!store || high <= low)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "randint needs low < high");
+    if (!store || high <= low) return sc_call_fail(call, SC_ERR_ARGUMENT, "needs low < high");
     uint64_t span = (uint64_t)high - (uint64_t)low;
     SC_TRY(sc_stream_open(call->ctx, &to, out, out));
     for (int64_t i = 0; i < out->numel; i++) {
@@ -202,9 +200,9 @@ static sc_status run_dropout(const sc_kernel_call *call) {
     bool trains = sc_call_is_none(call, 2) || sc_call_integer(call, 2) != 0;
     if (!sc_dtype_is_float((sc_dtype)self->dtype) || out->dtype != self->dtype ||
         kept->dtype != SC_DTYPE_BOOL || !sc_same_sizes(self, out) || !sc_same_sizes(self, kept))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "dropout needs floats and a bool mask");
+        return sc_call_fail(call, SC_ERR_DTYPE, "needs floats and a bool mask");
     if (!(p >= 0.0 && p <= 1.0))
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "dropout's probability is not in [0, 1]");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "the probability is not in [0, 1]");
     sc_stream from, to, mask;
     SC_TRY(sc_stream_open(call->ctx, &from, self, out));
     SC_TRY(sc_stream_open(call->ctx, &to, out, out));

@@ -3,18 +3,6 @@
 
 #include "kernels/move.h"
 
-static double read_real(const sc_tensor *t, int64_t offset) {
-    double value;
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_loader(SC_CLASS_F64, t->dtype)(&value, (const char *)t->data + offset * width, 1, 1);
-    return value;
-}
-
-static void write_real(const sc_tensor *t, int64_t offset, double value) {
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_put_number((char *)t->data + offset * width, t->dtype, value, 0, true);
-}
-
 // --- distances -----------------------------------------------------------------------------------
 
 // The p-norm of the difference of two rows of `n` elements.
@@ -23,7 +11,8 @@ static double distance(const sc_tensor *a, int64_t a_offset, const sc_tensor *b,
     int64_t a_step = a->strides[a->rank - 1u], b_step = b->strides[b->rank - 1u];
     double sum = 0.0;
     for (int64_t i = 0; i < n; i++) {
-        double d = fabs(read_real(a, a_offset + i * a_step) - read_real(b, b_offset + i * b_step));
+        double d = fabs(sc_tensor_real(a, a_offset + i * a_step) -
+                        sc_tensor_real(b, b_offset + i * b_step));
         if (p == 0.0)
             sum += d != 0.0;
         else if (p == 1.0)
@@ -43,10 +32,8 @@ static sc_status need_floats(const sc_kernel_call *call, const sc_tensor *a, con
                              const sc_tensor *out, double p) {
     if (!sc_dtype_is_float((sc_dtype)a->dtype) || !sc_dtype_is_float((sc_dtype)b->dtype) ||
         !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s needs float dtypes", call->op->name);
-    if (!(p >= 0.0))
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "%s: p must not be negative",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
+    if (!(p >= 0.0)) return sc_call_fail(call, SC_ERR_ARGUMENT, "p must not be negative");
     return SC_OK;
 }
 
@@ -77,7 +64,7 @@ static sc_status run_cdist(const sc_kernel_call *call) {
     if (out->rank < 2 || !batch_fits(a, out, out->sizes[out->rank - 2]) ||
         !batch_fits(b, out, out->sizes[out->rank - 1]) ||
         a->sizes[a->rank - 1] != b->sizes[b->rank - 1])
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "cdist: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     int64_t index[SC_RANK_MAX] = {0}, n = a->sizes[a->rank - 1];
     for (int64_t k = 0; k < out->numel; k++) {
         uint32_t row = out->rank - 2u, column = out->rank - 1u;
@@ -85,7 +72,7 @@ static sc_status run_cdist(const sc_kernel_call *call) {
         for (uint32_t d = 0; d < out->rank; d++) to += index[d] * out->strides[d];
         int64_t from_a = batch_offset(a, out, index) + index[row] * a->strides[a->rank - 2];
         int64_t from_b = batch_offset(b, out, index) + index[column] * b->strides[b->rank - 2];
-        write_real(out, to, distance(a, from_a, b, from_b, n, p));
+        sc_tensor_put_real(out, to, distance(a, from_a, b, from_b, n, p));
         for (uint32_t d = out->rank; d-- > 0;) {
             if (++index[d] < out->sizes[d]) break;
             index[d] = 0;
@@ -102,12 +89,12 @@ static sc_status run_pdist(const sc_kernel_call *call) {
     int64_t rows = self->rank == 2 ? self->sizes[0] : 0, at = 0;
     if (self->rank != 2 || out->rank != 1 || rows > INT32_MAX ||
         out->numel != rows * (rows - 1) / 2)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "pdist: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = i + 1; j < rows; j++, at++)
-            write_real(out, at,
-                       distance(self, i * self->strides[0], self, j * self->strides[0],
-                                self->sizes[1], p));
+            sc_tensor_put_real(out, at,
+                               distance(self, i * self->strides[0], self, j * self->strides[0],
+                                        self->sizes[1], p));
     }
     return SC_OK;
 }
@@ -120,8 +107,7 @@ static sc_status expanded(const sc_kernel_call *call, uint32_t operand, sc_view 
     const sc_tensor *t = sc_call_tensor(call, operand);
     uint32_t count = sc_call_ints(call, 3 + operand, dims, SC_RANK_MAX, 0);
     uint32_t rank = t->rank + count, added = 0;
-    if (rank > SC_RANK_MAX)
-        return sc_fail(call->ctx, SC_ERR_LIMIT, NULL, "trilinear: too many dims");
+    if (rank > SC_RANK_MAX) return sc_call_fail(call, SC_ERR_LIMIT, "too many dims");
     for (uint32_t i = 0; i < count; i++) added |= 1u << sc_wrap_dim(dims[i], rank);
     sc_view_of(view, t);
     for (uint32_t d = 0; d < rank; d++) {
@@ -175,7 +161,7 @@ static sc_status run_trilinear(const sc_kernel_call *call) {
     }
     if (!fits || kept != out->rank || !sc_tensor_is_contiguous(out) ||
         !sc_dtype_is_float((sc_dtype)views[0].dtype) || !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "trilinear: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     for (int64_t i = 0; i < out->numel; i++) {
         double sum = 0.0;
         do {
@@ -183,7 +169,7 @@ static sc_status run_trilinear(const sc_kernel_call *call) {
                 sum += view_real(&views[0], offsets[0]) * view_real(&views[1], offsets[1]) *
                        view_real(&views[2], offsets[2]);
         } while (!empty && step(rank, summed, sizes, index, views, offsets));
-        write_real(out, i, sum);
+        sc_tensor_put_real(out, i, sum);
         (void)step(rank, all & ~summed, sizes, index, views, offsets);
     }
     return SC_OK;

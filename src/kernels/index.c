@@ -34,7 +34,7 @@ static sc_status run_embedding(const sc_kernel_call *call) {
     bool fits = weight->rank == 2 && out->rank == indices->rank + 1u && out->dtype == weight->dtype;
     for (uint32_t d = 0; fits && d < out->rank; d++)
         fits = out->sizes[d] == (d < indices->rank ? indices->sizes[d] : weight->sizes[1]);
-    if (!fits) return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "embedding: the shapes do not agree");
+    if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (indices->numel == 0) return SC_OK;
     uint32_t width = sc_dtype_bytes((sc_dtype)weight->dtype), last = out->rank - 1u;
     sc_stream from, to;
@@ -64,7 +64,7 @@ static sc_status run_index_select(const sc_kernel_call *call) {
     SC_TRY(check_index_dtype(call, index));
     if (index->rank > 1 || out->rank != self->rank ||
         (out->rank > 0 && out->sizes[dim] != index->numel))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "index_select: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     for (int64_t i = 0; i < index->numel; i++) {
         int64_t at = index_at(index, index->rank > 0 ? i * index->strides[0] : 0);
         int64_t size = self->rank > 0 ? self->sizes[dim] : 1;
@@ -146,7 +146,7 @@ static sc_status run_gather(const sc_kernel_call *call) {
     if (out.numel != index.numel || out.dtype != self.dtype ||
         !walk_add(&w, WALK_TARGET, &out, dim, true) ||
         !walk_add(&w, WALK_SOURCE, &self, dim, false))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "gather: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     uint32_t width = sc_dtype_bytes((sc_dtype)self.dtype);
     for (int64_t i = 0; i < index.numel; i++, walk_next(&w)) {
         int64_t at = index_at(&index, w.offsets[WALK_INDEX]);
@@ -185,8 +185,7 @@ static sc_status join_init(const sc_kernel_call *call, join *j, scatter_kind kin
     j->load_source = sc_loader(class_, source);
     j->store = sc_storer(class_, target);
     if (!j->load_target || !j->load_source || target != source)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s: source and result differ in dtype",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "source and result differ in dtype");
     return SC_OK;
 }
 
@@ -253,8 +252,7 @@ static sc_status scatter_init(const sc_kernel_call *call, scatter *s, const sc_t
         fits = fits && (s->index.numel == 0 || walk_add(&s->w, WALK_SOURCE, &s->src, s->dim, true));
     }
     if (!fits || (src && src->dtype != s->out.dtype))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     return copy_self(call);
 }
 
@@ -379,8 +377,7 @@ static sc_status run_scatter_reduce(const sc_kernel_call *call) {
     SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
     if (!sc_tensor_is_dense(sc_call_out(call)) ||
         call->scratch_bytes < (uint64_t)s.out.numel * sizeof *counts)
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL,
-                       "scatter_reduce was given too little scratch");
+        return sc_call_starved(call);
     memset(counts, 0, (size_t)s.out.numel * sizeof *counts);
     scatter first = s;
     for (int64_t i = 0; i < first.index.numel; i++, walk_next(&first.w)) {

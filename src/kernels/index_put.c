@@ -87,8 +87,7 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
         const sc_tensor *index = index_of(list, i);
         uint32_t covers = index && is_mask(index) ? index->rank : 1u;
         if (dim + covers > x->self->rank)
-            return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "%s: more indices than dims",
-                           call->op->name);
+            return sc_call_fail(call, SC_ERR_INDEX, "more indices than dims");
         bool fits = true;
         if (index && is_mask(index)) {
             int64_t count = count_mask(index);
@@ -101,9 +100,8 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
                    broadcast_sizes(x, index->sizes, index->rank);
         }
         if (!fits)
-            return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                           "%s: indices must be int32, int64 or bool and broadcast together",
-                           call->op->name);
+            return sc_call_fail(call, SC_ERR_SHAPE,
+                                "indices must be int32, int64 or bool and broadcast together");
         if (index) {
             gap = gap || (any && dim != last);
             x->first = any ? x->first : dim;
@@ -145,9 +143,7 @@ static sc_status add_integers(const sc_kernel_call *call, indexing *x, const sc_
 static sc_status add_mask(const sc_kernel_call *call, indexing *x, const sc_tensor *mask,
                           uint32_t dim) {
     int64_t found = 0, at[SC_RANK_MAX] = {0};
-    if (mask->numel > x->room - x->count)
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "%s was given too little scratch",
-                       call->op->name);
+    if (mask->numel > x->room - x->count) return sc_call_starved(call);
     for (int64_t i = 0; i < mask->numel; i++) {
         int64_t place = 0, offset = 0;
         for (uint32_t d = 0; d < mask->rank; d++) {
@@ -172,9 +168,7 @@ static sc_status indexing_init(const sc_kernel_call *call, indexing *x, const sc
     x->self = self;
     SC_TRY(indexing_shape(call, x));
     x->room = (int64_t)(call->scratch_bytes / sizeof(int64_t));
-    if (x->count > x->room)
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "%s was given too little scratch",
-                       call->op->name);
+    if (x->count > x->room) return sc_call_starved(call);
     x->offsets = call->scratch;
     x->positions = x->offsets + x->count;
     memset(x->offsets, 0, (size_t)x->count * sizeof *x->offsets);
@@ -294,8 +288,7 @@ static sc_status run_index(const sc_kernel_call *call) {
     if (x.has_mask && rank == out->rank) SC_TRY(sc_call_resize(call, sc_call_out(call), sizes));
     bool fits = rank == out->rank && out->dtype == x.self->dtype;
     for (uint32_t d = 0; fits && d < rank; d++) fits = out->sizes[d] == sizes[d];
-    if (!fits)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "index: the result does not have its shape");
+    if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the result does not have its shape");
     sc_view_of(&dst, out);
     return each_block(call->ctx, &x, &dst, at, take);
 }
@@ -317,9 +310,7 @@ static sc_status put_values(const sc_kernel_call *call, const sc_tensor *target)
         fits = values->sizes[d - missing] == src.sizes[d];
         src.strides[d] = values->strides[d - missing];
     }
-    if (!fits)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "index_put: the values do not fit the indices");
+    if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the values do not fit the indices");
     return each_block(call->ctx, &x, &src, at, adds ? accumulate : put);
 }
 

@@ -48,7 +48,7 @@ static bool init_stream(sc_stream *s, const sc_tensor *tensor, const sc_tensor *
 sc_status sc_stream_open(sc_ctx *ctx, sc_stream *s, const sc_tensor *tensor,
                          const sc_tensor *shape) {
     if (!init_stream(s, tensor, shape))
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "an operand does not broadcast to the result");
+        return sc_pair_fail(ctx, tensor, "does not broadcast to", shape);
     return SC_OK;
 }
 

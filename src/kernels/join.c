@@ -22,8 +22,7 @@ static sc_status run_cat(const sc_kernel_call *call) {
         sc_view dst;
         sc_view_of(&dst, out);
         if (part->rank != out->rank || out->rank == 0 || part->sizes[dim] > out->sizes[dim] - start)
-            return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                           "tensor %u does not fit the result of cat", i);
+            return sc_call_fail(call, SC_ERR_SHAPE, "a tensor does not fit the result");
         sc_view_narrow(&dst, dim, start, part->sizes[dim], 1);
         SC_TRY(move_into(call, &dst, part));
         start += part->sizes[dim];
@@ -36,8 +35,7 @@ static sc_status run_stack(const sc_kernel_call *call) {
     const sc_tensor *out = sc_call_out(call);
     uint32_t dim = sc_call_dim(call, 1, out->rank);
     if (out->rank == 0 || out->sizes[dim] != (int64_t)list->count)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "stack of %u tensors does not fit its result",
-                       list->count);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the tensors do not fit the result");
     for (uint32_t i = 0; i < list->count; i++) {
         sc_view dst;
         sc_view_of(&dst, out);
@@ -60,8 +58,7 @@ static sc_status split_into(const sc_kernel_call *call, uint32_t dim) {
         sc_view_of(&dst, part);
         if (part->rank != self->rank || self->rank == 0 ||
             part->sizes[dim] > self->sizes[dim] - start)
-            return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "part %u leaves the tensor that is split",
-                           i);
+            return sc_call_fail(call, SC_ERR_SHAPE, "a part leaves the tensor that is split");
         sc_view_narrow(&src, dim, start, part->sizes[dim], 1);
         SC_TRY(sc_move(call->ctx, &dst, &src));
         start += part->sizes[dim];
@@ -78,8 +75,7 @@ static sc_status run_unbind(const sc_kernel_call *call) {
     const sc_evalue *list = call->args[call->arg_count - 1];
     uint32_t dim = sc_call_dim(call, 1, self->rank);
     if (self->rank == 0 || self->sizes[dim] != (int64_t)list->count)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "unbind gives %u tensors, not as many as the dim", list->count);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the results are not as many as the dim");
     for (uint32_t i = 0; i < list->count; i++) {
         sc_view src, dst;
         sc_view_of(&src, self);
@@ -101,7 +97,7 @@ static sc_status run_slice_scatter(const sc_kernel_call *call) {
     sc_view dst;
     SC_TRY(copy_whole(call, &dst));
     if (dst.rank == 0)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "a 0-dim tensor has nothing to slice");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to slice");
     uint32_t dim = sc_call_dim(call, 2, dst.rank);
     sc_slice s = sc_call_slice(call, 3, dst.sizes[dim]);
     sc_view_narrow(&dst, dim, s.start, s.count, s.step);
@@ -112,7 +108,7 @@ static sc_status run_select_scatter(const sc_kernel_call *call) {
     sc_view dst;
     SC_TRY(copy_whole(call, &dst));
     if (dst.rank == 0)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "a 0-dim tensor has nothing to select from");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
     uint32_t dim = sc_call_dim(call, 2, dst.rank);
     int64_t index = sc_call_integer(call, 3);
     SC_TRY(sc_check_index(call->ctx, &index, dst.sizes[dim]));
@@ -128,7 +124,7 @@ static sc_status run_constant_pad(const sc_kernel_call *call) {
     sc_view_of(&src, sc_call_tensor(call, 0));
     sc_view_of(&dst, sc_call_out(call));
     if (dst.rank != src.rank || count > 2 * src.rank)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "more pads than dims");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "more pads than dims");
     char element[16] = {0};
     bool is_real = call->args[2]->tag == SC_EVALUE_DOUBLE;
     sc_put_number(element, dst.dtype, sc_call_number(call, 2), sc_call_integer(call, 2), is_real);
@@ -163,7 +159,7 @@ static sc_status run_roll(const sc_kernel_call *call) {
         whole.strides[0] = target.strides[0] = 1;
         dims[0] = 0;
     } else if (dim_count != count || (whole.rank == 0 && count > 0)) {
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "roll needs as many shifts as dims");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "needs as many shifts as dims");
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t d = sc_wrap_dim(dims[i], whole.rank);

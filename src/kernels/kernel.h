@@ -97,6 +97,17 @@ uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_
 // A dimension argument wrapped into [0, rank); 0 for rank 0. Shape rules have checked its range.
 uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank);
 uint32_t sc_wrap_dim(int64_t dim, uint32_t rank);
+// The failure of a call, with the types and sizes of its operands and results.
+sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *what);
+// "f32[2] does not broadcast to f32[3, 4]", where `what` is the words in the middle.
+sc_status sc_pair_fail(sc_ctx *ctx, const sc_tensor *a, const char *what, const sc_tensor *b);
+// The call got less scratch than it asked for when the method was loaded.
+sc_status sc_call_starved(const sc_kernel_call *c);
+// One element as a number and back, for what is not worth a block; `offset` is in elements.
+double sc_tensor_real(const sc_tensor *t, int64_t offset);
+int64_t sc_tensor_integer(const sc_tensor *t, int64_t offset);
+void sc_tensor_put_real(const sc_tensor *t, int64_t offset, double value);
+void sc_tensor_put_integer(const sc_tensor *t, int64_t offset, int64_t value);
 // For results whose size only the values decide: sets the sizes of `out` (and strides, numel)
 // within its capacity, SC_ERR_SHAPE beyond it.
 sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t *sizes);

@@ -1,25 +1,6 @@
 // Looking values up: searchsorted, bucketize, and bags of embeddings.
 #include "kernels/iter.h"
 
-static double read_real(const sc_tensor *t, int64_t offset) {
-    double value;
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_loader(SC_CLASS_F64, t->dtype)(&value, (const char *)t->data + offset * width, 1, 1);
-    return value;
-}
-
-static int64_t read_integer(const sc_tensor *t, int64_t offset) {
-    int64_t value;
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_loader(SC_CLASS_I64, t->dtype)(&value, (const char *)t->data + offset * width, 1, 1);
-    return value;
-}
-
-static void write_integer(const sc_tensor *t, int64_t offset, int64_t value) {
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_put_number((char *)t->data + offset * width, t->dtype, 0, value, false);
-}
-
 // --- searchsorted --------------------------------------------------------------------------------
 
 typedef struct search {
@@ -32,10 +13,10 @@ typedef struct search {
 // Does sorted[k] come before the value? NaN counts as the largest.
 static bool comes_before(const search *s, int64_t k, int64_t at) {
     if (!s->is_real) {
-        int64_t x = read_integer(s->sorted, k), v = read_integer(s->values, at);
+        int64_t x = sc_tensor_integer(s->sorted, k), v = sc_tensor_integer(s->values, at);
         return s->right ? x <= v : x < v;
     }
-    double x = read_real(s->sorted, k), v = read_real(s->values, at);
+    double x = sc_tensor_real(s->sorted, k), v = sc_tensor_real(s->values, at);
     if (v != v) return s->right || x == x;
     return s->right ? x <= v : x < v;
 }
@@ -48,7 +29,7 @@ static void search_rows(const search *s, int64_t row, bool shares_row) {
         while (low < high) {
             int64_t middle = low + (high - low) / 2, k = middle;
             if (s->sorter) {
-                k = read_integer(s->sorter, start + middle);
+                k = sc_tensor_integer(s->sorter, start + middle);
                 k = k < 0 || k >= row ? middle : k;
             }
             if (comes_before(s, start + k, i))
@@ -56,7 +37,7 @@ static void search_rows(const search *s, int64_t row, bool shares_row) {
             else
                 high = middle;
         }
-        write_integer(s->out, i, low);
+        sc_tensor_put_integer(s->out, i, low);
     }
 }
 
@@ -71,14 +52,13 @@ static sc_status run_search(const sc_kernel_call *call, search *s) {
     for (uint32_t d = 0; fits && !shares && d + 1 < s->sorted->rank; d++)
         fits = s->sorted->sizes[d] == s->values->sizes[d];
     if (!fits || !sc_dtype_is_integral((sc_dtype)s->out->dtype, false))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (!all)
         return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Call contiguous() first.",
                        "%s takes row-major tensors", call->op->name);
     if (sc_class_of(s->sorted->dtype) == SC_CLASS_COUNT ||
         sc_class_of(s->values->dtype) == SC_CLASS_COUNT)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s needs numbers", call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "needs numbers");
     s->is_real = sc_dtype_is_float((sc_dtype)s->sorted->dtype) ||
                  sc_dtype_is_float((sc_dtype)s->values->dtype);
     search_rows(s, s->sorted->sizes[s->sorted->rank - 1], shares);
@@ -116,7 +96,7 @@ typedef struct bags {
 } bags;
 
 static void put_if_room(const sc_tensor *t, int64_t count, int64_t at, int64_t value) {
-    if (t->numel == count) write_integer(t, at, value);
+    if (t->numel == count) sc_tensor_put_integer(t, at, value);
 }
 
 // Rows [first, last) of the index list make bag `bag`.
@@ -124,7 +104,7 @@ static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag
                           int64_t last) {
     int64_t columns = b->weight->sizes[1], used = 0;
     for (int64_t i = first; i < last; i++) {
-        int64_t index = read_integer(b->indices, i);
+        int64_t index = sc_tensor_integer(b->indices, i);
         if (index < 0 || index >= b->weight->sizes[0])
             return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "embedding_bag: index %lld of %lld rows",
                            (long long)index, (long long)b->weight->sizes[0]);
@@ -136,10 +116,10 @@ static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag
         double sum = 0.0;
         int64_t winner = -1;
         for (int64_t i = first; i < last; i++) {
-            int64_t index = read_integer(b->indices, i);
+            int64_t index = sc_tensor_integer(b->indices, i);
             if (index == b->padding) continue;
-            double x = read_real(b->weight, index * columns + c);
-            x *= b->weights ? read_real(b->weights, i) : 1.0;
+            double x = sc_tensor_real(b->weight, index * columns + c);
+            x *= b->weights ? sc_tensor_real(b->weights, i) : 1.0;
             if (b->mode != BAG_MAX) {
                 sum += x;
             } else if (winner < 0 || x > sum) {
@@ -182,13 +162,12 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
         !sc_dtype_is_integral((sc_dtype)b.indices->dtype, false) ||
         !sc_dtype_is_integral((sc_dtype)b.offsets->dtype, false) ||
         (b.weights && b.weights->numel != b.indices->numel))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "embedding_bag: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     for (int64_t bag = 0; bag < b.count; bag++) {
-        int64_t first = read_integer(b.offsets, bag), last = b.indices->numel;
-        if (bag + 1 < b.offsets->numel) last = read_integer(b.offsets, bag + 1);
+        int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel;
+        if (bag + 1 < b.offsets->numel) last = sc_tensor_integer(b.offsets, bag + 1);
         if (first < 0 || last < first || last > b.indices->numel)
-            return sc_fail(call->ctx, SC_ERR_INDEX, NULL,
-                           "embedding_bag: the offsets do not ascend");
+            return sc_call_fail(call, SC_ERR_INDEX, "the offsets do not ascend");
         SC_TRY(fill_bag(call, &b, bag, first, last));
     }
     return SC_OK;

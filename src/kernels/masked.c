@@ -13,9 +13,7 @@ static sc_status index_stream(const sc_kernel_call *call, sc_stream *s, const sc
         fits = repeats || t->sizes[d - missing] == sizes[d];
         strides[d] = repeats ? 0 : t->strides[d - missing];
     }
-    if (!fits)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not broadcast",
-                       call->op->name);
+    if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not broadcast");
     sc_stream_init_dims(s, t->data, sc_dtype_bytes((sc_dtype)t->dtype), rank, sizes, strides);
     return SC_OK;
 }
@@ -46,7 +44,7 @@ static sc_status run_nonzero(const sc_kernel_call *call) {
     sc_load_fn load = sc_loader(SC_CLASS_B8, self->dtype);
     sc_stream walk;
     if (!load || out->dtype != SC_DTYPE_I64 || out->rank != 2)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "nonzero gives an int64 matrix");
+        return sc_call_fail(call, SC_ERR_DTYPE, "gives an int64 matrix");
     SC_TRY(index_stream(call, &walk, self, self->rank, self->sizes));
     sizes[0] = count_set(walk, self->dtype, self->numel);
     SC_TRY(sc_call_resize(call, out, sizes));
@@ -72,11 +70,10 @@ static sc_status broadcast_pair(const sc_kernel_call *call, const sc_tensor *a, 
         int64_t x = k <= a->rank ? a->sizes[a->rank - k] : 1;
         int64_t y = k <= b->rank ? b->sizes[b->rank - k] : 1;
         if (x != y && x != 1 && y != 1)
-            return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not broadcast",
-                           call->op->name);
+            return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not broadcast");
         sizes[*rank - k] = x == 1 ? y : x;
         if (!sc_mul_i64(*numel, sizes[*rank - k], numel))
-            return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: too many elements", call->op->name);
+            return sc_call_fail(call, SC_ERR_SHAPE, "too many elements");
     }
     return SC_OK;
 }
@@ -94,7 +91,7 @@ static sc_status run_masked_select(const sc_kernel_call *call) {
     SC_TRY(index_stream(call, &flags, mask, rank, sizes));
     count = count_set(flags, mask->dtype, numel);
     if (out->rank != 1 || out->dtype != self->dtype)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "masked_select gives a vector");
+        return sc_call_fail(call, SC_ERR_SHAPE, "gives a vector");
     SC_TRY(sc_call_resize(call, out, &count));
     for (int64_t i = 0; i < numel; i++) {
         char *value, *flag;
@@ -118,9 +115,9 @@ static sc_status run_masked_scatter(const sc_kernel_call *call) {
     SC_TRY(index_stream(call, &to, out, out->rank, out->sizes));
     SC_TRY(index_stream(call, &from, source, source->rank, source->sizes));
     if (self->dtype != out->dtype || source->dtype != out->dtype)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "masked_scatter does not convert");
+        return sc_call_fail(call, SC_ERR_DTYPE, "does not convert");
     if (count_set(flags, mask->dtype, out->numel) > source->numel)
-        return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "masked_scatter has more places than values");
+        return sc_call_fail(call, SC_ERR_INDEX, "has more places than values");
     for (int64_t i = 0; i < out->numel; i++) {
         char *value, *flag, *target;
         int64_t stride;

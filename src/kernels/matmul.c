@@ -84,8 +84,7 @@ static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *m
         slow(mm);
         return SC_OK;
     }
-    if (copies_bytes(o) + sc_matmul_scratch(mm) > call->scratch_bytes)
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "a matrix product got too little scratch");
+    if (copies_bytes(o) + sc_matmul_scratch(mm) > call->scratch_bytes) return sc_call_starved(call);
     if (sc_dtype_is_half((sc_dtype)dtype)) return run_halves(o, mm, call->scratch);
     mm->epilogue = call->prepared;
     sc_matmul_f32(mm, call->scratch);
@@ -95,11 +94,6 @@ static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *m
 static uint64_t scratch(const operands *o, const sc_matmul *mm) {
     bool floats = o->out->dtype == SC_DTYPE_F32 || sc_dtype_is_half((sc_dtype)o->out->dtype);
     return floats ? copies_bytes(o) + sc_matmul_scratch(mm) : 0;
-}
-
-static sc_status misfit(const sc_kernel_call *call) {
-    return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                   "the matrices of this product do not fit together");
 }
 
 static sc_matmul matmul_of(const operands *o) {
@@ -126,31 +120,46 @@ static bool set_matrices(sc_matmul *mm, const operands *o, uint32_t first) {
 
 // --- mm, bmm -------------------------------------------------------------------------------------
 
+// Finds a call's operands and what is to be multiplied; false when they do not fit together.
+typedef bool (*describe_fn)(const sc_kernel_call *call, operands *o, sc_matmul *mm);
+
+static sc_status multiply(const sc_kernel_call *call, describe_fn describe) {
+    sc_matmul mm;
+    operands o;
+    if (!describe(call, &o, &mm))
+        return sc_call_fail(call, SC_ERR_SHAPE, "the matrices do not fit together");
+    return run(call, &o, &mm);
+}
+
+static uint64_t scratch_of(const sc_kernel_call *call, describe_fn describe) {
+    sc_matmul mm;
+    operands o;
+    return describe(call, &o, &mm) ? scratch(&o, &mm) : 0;
+}
+
 static operands two_operands(const sc_kernel_call *call) {
     return (operands){sc_call_tensor(call, 0), sc_call_tensor(call, 1), NULL,
                       sc_call_tensor(call, 2)};
 }
 
-static bool describe_mm(const operands *o, sc_matmul *mm) {
+static bool set_mm(const operands *o, sc_matmul *mm) {
     *mm = matmul_of(o);
     return o->a->rank == 2 && o->b->rank == 2 && o->out->rank == 2 && set_matrices(mm, o, 0);
 }
 
-static sc_status run_mm(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = two_operands(call);
-    return describe_mm(&o, &mm) ? run(call, &o, &mm) : misfit(call);
+static bool describe_mm(const sc_kernel_call *call, operands *o, sc_matmul *mm) {
+    *o = two_operands(call);
+    return set_mm(o, mm);
 }
 
-static uint64_t mm_scratch(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = two_operands(call);
-    return describe_mm(&o, &mm) ? scratch(&o, &mm) : 0;
-}
+static sc_status run_mm(const sc_kernel_call *call) { return multiply(call, describe_mm); }
+
+static uint64_t mm_scratch(const sc_kernel_call *call) { return scratch_of(call, describe_mm); }
 
 SC_KERNEL(mm, .run = run_mm, .scratch = mm_scratch);
 
-static bool describe_bmm(const operands *o, sc_matmul *mm) {
+static bool describe_bmm(const sc_kernel_call *call, operands *o, sc_matmul *mm) {
+    *o = two_operands(call);
     *mm = matmul_of(o);
     if (o->a->rank != 3 || o->b->rank != 3 || o->out->rank != 3 || !set_matrices(mm, o, 1))
         return false;
@@ -160,26 +169,13 @@ static bool describe_bmm(const operands *o, sc_matmul *mm) {
     return o->b->sizes[0] == mm->batch && o->out->sizes[0] == mm->batch;
 }
 
-static sc_status run_bmm(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = two_operands(call);
-    return describe_bmm(&o, &mm) ? run(call, &o, &mm) : misfit(call);
-}
+static sc_status run_bmm(const sc_kernel_call *call) { return multiply(call, describe_bmm); }
 
-static uint64_t bmm_scratch(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = two_operands(call);
-    return describe_bmm(&o, &mm) ? scratch(&o, &mm) : 0;
-}
+static uint64_t bmm_scratch(const sc_kernel_call *call) { return scratch_of(call, describe_bmm); }
 
 SC_KERNEL(bmm, .run = run_bmm, .scratch = bmm_scratch);
 
 // --- addmm(self, mat1, mat2, *, beta, alpha, out) ------------------------------------------------
-
-static operands addmm_operands(const sc_kernel_call *call) {
-    return (operands){sc_call_tensor(call, 1), sc_call_tensor(call, 2), sc_call_tensor(call, 0),
-                      sc_call_tensor(call, 5)};
-}
 
 // `self` broadcasts to the result: a missing or single dimension is read with step 0.
 static bool broadcast_self(const operands *o, sc_matmul *mm) {
@@ -195,24 +191,20 @@ static bool broadcast_self(const operands *o, sc_matmul *mm) {
     return true;
 }
 
-static bool describe_addmm(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
-    if (!describe_mm(o, mm) || !broadcast_self(o, mm)) return false;
+static bool describe_addmm(const sc_kernel_call *call, operands *o, sc_matmul *mm) {
+    *o = (operands){sc_call_tensor(call, 1), sc_call_tensor(call, 2), sc_call_tensor(call, 0),
+                    sc_call_tensor(call, 5)};
+    if (!set_mm(o, mm) || !broadcast_self(o, mm)) return false;
     mm->beta = sc_call_number(call, 3), mm->beta_int = sc_call_integer(call, 3);
     mm->alpha = sc_call_number(call, 4), mm->alpha_int = sc_call_integer(call, 4);
     if (mm->beta == 0) mm->self.data = NULL;  // not even NaNs of it count
     return true;
 }
 
-static sc_status run_addmm(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = addmm_operands(call);
-    return describe_addmm(call, &o, &mm) ? run(call, &o, &mm) : misfit(call);
-}
+static sc_status run_addmm(const sc_kernel_call *call) { return multiply(call, describe_addmm); }
 
 static uint64_t addmm_scratch(const sc_kernel_call *call) {
-    sc_matmul mm;
-    const operands o = addmm_operands(call);
-    return describe_addmm(call, &o, &mm) ? scratch(&o, &mm) : 0;
+    return scratch_of(call, describe_addmm);
 }
 
 SC_KERNEL(addmm, .run = run_addmm, .scratch = addmm_scratch);

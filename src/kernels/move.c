@@ -30,8 +30,7 @@ sc_status sc_view_broadcast(sc_ctx *ctx, sc_view *view, const sc_tensor *tensor,
         view->strides[d] = tensor->strides[d - missing];
         fits = tensor->sizes[d - missing] == shape->sizes[d];
     }
-    if (!fits)
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "the tensor does not broadcast to the result");
+    if (!fits) return sc_pair_fail(ctx, tensor, "does not broadcast to", shape);
     return SC_OK;
 }
 

@@ -34,8 +34,7 @@ static sc_status run_view_bytes(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     int64_t bytes = self->numel * (int64_t)sc_dtype_bytes((sc_dtype)self->dtype);
     if (bytes != out->numel * (int64_t)sc_dtype_bytes((sc_dtype)out->dtype))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "the bytes of the input do not fill the result");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the bytes of the input do not fill the result");
     if (!sc_tensor_is_contiguous(self) || !sc_tensor_is_contiguous(out))
         return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Call contiguous() before the view.",
                        "bytes are reinterpreted in row-major tensors only");
@@ -67,7 +66,7 @@ static sc_status run_permute(const sc_kernel_call *call) {
         seen |= 1u << wrapped[i];
     }
     if (count != src.rank || seen != (1u << src.rank) - 1)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "permute needs every dim once");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "needs every dim once");
     sc_view_permute(&src, wrapped);
     return move_to_out(call, &src);
 }
@@ -91,7 +90,7 @@ static sc_status run_transpose(const sc_kernel_call *call) {
 static sc_status run_t(const sc_kernel_call *call) {
     sc_view src;
     sc_view_of(&src, sc_call_tensor(call, 0));
-    if (src.rank > 2) return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "t takes at most two dims");
+    if (src.rank > 2) return sc_call_fail(call, SC_ERR_SHAPE, "takes at most two dims");
     if (src.rank == 2) swap_dims(&src, 0, 1);
     return move_to_out(call, &src);
 }
@@ -114,7 +113,7 @@ static sc_status run_slice(const sc_kernel_call *call) {
     sc_view src;
     sc_view_of(&src, sc_call_tensor(call, 0));
     if (src.rank == 0)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "a 0-dim tensor has nothing to slice");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to slice");
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     sc_slice s = sc_call_slice(call, 2, src.sizes[dim]);
     sc_view_narrow(&src, dim, s.start, s.count, s.step);
@@ -133,7 +132,7 @@ static sc_status run_select(const sc_kernel_call *call) {
     sc_view src;
     sc_view_of(&src, sc_call_tensor(call, 0));
     if (src.rank == 0)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "a 0-dim tensor has nothing to select from");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t index = sc_call_integer(call, 2);
     SC_TRY(sc_check_index(call->ctx, &index, src.sizes[dim]));
@@ -188,8 +187,7 @@ static sc_status run_repeat(const sc_kernel_call *call) {
         dst.strides[2 * d + 1] = out.strides[d];
         fits = repeats[d] >= 0 && sc_mul_i64(repeats[d], size, &product) && product == out.sizes[d];
     }
-    if (!fits)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "repeats do not give the result's shape");
+    if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "repeats do not give the result's shape");
     return sc_move(call->ctx, &dst, &src);
 }
 
@@ -210,7 +208,7 @@ static sc_status run_as_strided(const sc_kernel_call *call) {
                                       sc_add_i64(last, span, &last)));
     }
     if (!fits || (!empty && last >= self->numel))
-        return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "as_strided leaves its input's memory");
+        return sc_call_fail(call, SC_ERR_INDEX, "leaves its input's memory");
     src.data += empty ? 0 : offset * (int64_t)sc_dtype_bytes((sc_dtype)self->dtype);
     return move_to_out(call, &src);
 }
@@ -221,7 +219,7 @@ static sc_status run_diagonal(const sc_kernel_call *call) {
     int64_t offset = sc_call_integer(call, 1);
     uint32_t a = sc_call_dim(call, 2, src.rank), b = sc_call_dim(call, 3, src.rank);
     if (src.rank < 2 || a == b)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "diagonal needs two different dims");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "needs two different dims");
     int64_t rows = src.sizes[a], columns = src.sizes[b];
     int64_t first_row = offset < 0 ? sc_min_i64(-(offset + 1), rows - 1) + 1 : 0;
     int64_t first_column = offset > 0 ? sc_min_i64(offset, columns) : 0;
@@ -291,7 +289,7 @@ static sc_status run_pixels(const sc_kernel_call *call, bool spreads) {
                 height == spread->sizes[c + 1] && width == spread->sizes[c + 2];
     for (uint32_t d = 0; fits && d < c; d++) fits = packed->sizes[d] == spread->sizes[d];
     if (!fits)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "the shapes do not differ by a pixel factor");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not differ by a pixel factor");
     sc_view a, b;
     pixel_views(packed, spread, factor, &a, &b);
     return spreads ? sc_move(call->ctx, &b, &a) : sc_move(call->ctx, &a, &b);

@@ -13,18 +13,6 @@ static bool all_floats(const sc_tensor *const *tensors, uint32_t count) {
     return true;
 }
 
-static double read_real(const sc_tensor *t, int64_t index) {
-    double value;
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_loader(SC_CLASS_F64, t->dtype)(&value, (const char *)t->data + index * width, 1, 1);
-    return value;
-}
-
-static void write_real(const sc_tensor *t, int64_t index, double value) {
-    sc_put_number((char *)t->data + index * sc_dtype_bytes((sc_dtype)t->dtype), t->dtype, value, 0,
-                  true);
-}
-
 typedef struct moments {
     double mean, variance;
 } moments;
@@ -91,8 +79,8 @@ typedef struct layer_norm {
 } layer_norm;
 
 static void keep_moments(const layer_norm *l, int64_t row, double mean, double rstd) {
-    if (l->mean->numel == l->rows) write_real(l->mean, row, mean);
-    if (l->rstd->numel == l->rows) write_real(l->rstd, row, rstd);
+    if (l->mean->numel == l->rows) sc_tensor_put_real(l->mean, row, mean);
+    if (l->rstd->numel == l->rows) sc_tensor_put_real(l->rstd, row, rstd);
 }
 
 // The mean in two parts: a float alone would cost rows far from zero their digits.
@@ -141,8 +129,8 @@ static void layer_norm_any(const layer_norm *l) {
             sc_stream_load(&from, load, block, sizeof *block, n);
             for (int64_t k = 0; k < n; k++) {
                 double v = (block[k] - m.mean) * rstd;
-                v = l->weight ? v * read_real(l->weight, i + k) : v;
-                block[k] = l->bias ? v + read_real(l->bias, i + k) : v;
+                v = l->weight ? v * sc_tensor_real(l->weight, i + k) : v;
+                block[k] = l->bias ? v + sc_tensor_real(l->bias, i + k) : v;
             }
             sc_stream_store(&to, store, block, sizeof *block, n);
         }
@@ -164,8 +152,7 @@ static sc_status run_layer_norm(const sc_kernel_call *call) {
     int64_t shape[SC_RANK_MAX];
     uint32_t count = sc_call_ints(call, 1, shape, SC_RANK_MAX, 0);
     const sc_tensor *tensors[] = {l.in, l.weight, l.bias, l.out, l.mean, l.rstd};
-    if (!all_floats(tensors, 6))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "layer_norm needs float dtypes");
+    if (!all_floats(tensors, 6)) return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
     l.eps = sc_call_number(call, 4);
     l.row = 1;
     bool fits = count <= l.in->rank && sc_same_sizes(l.in, l.out);
@@ -174,7 +161,7 @@ static sc_status run_layer_norm(const sc_kernel_call *call) {
         l.row *= shape[i];
     }
     if (!fits || (l.weight && l.weight->numel != l.row) || (l.bias && l.bias->numel != l.row))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "layer_norm: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (l.in->numel == 0) return SC_OK;
     l.rows = l.in->numel / l.row;
     if (is_plain_f32(l.in) && is_plain_f32(l.out) && is_plain_f32(l.weight) && is_plain_f32(l.bias))
@@ -248,12 +235,11 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
     const sc_tensor *tensors[] = {in, weight, bias, out, mean, rstd};
     int64_t groups = sc_call_integer(call, 6);
     double eps = sc_call_number(call, 7);
-    if (!all_floats(tensors, 6))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "group_norm needs float dtypes");
+    if (!all_floats(tensors, 6)) return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
     if (in->rank < 2 || !sc_same_sizes(in, out) || groups <= 0 || in->sizes[1] % groups != 0 ||
         (weight && weight->numel != in->sizes[1]) || (bias && bias->numel != in->sizes[1]) ||
         mean->numel != in->sizes[0] * groups || rstd->numel != mean->numel)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "group_norm: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     int64_t channels = in->sizes[1] / groups, size = channels * plane_size(in);
     if (in->numel == 0) return SC_OK;
     for (int64_t n = 0; n < in->sizes[0]; n++) {
@@ -266,11 +252,11 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
                                 in->strides + 1);
             moments m = stream_moments(walk, sc_loader(SC_CLASS_F64, in->dtype), size);
             double inverse = 1.0 / sqrt(m.variance + eps);
-            write_real(mean, n * groups + g, m.mean);
-            write_real(rstd, n * groups + g, inverse);
+            sc_tensor_put_real(mean, n * groups + g, m.mean);
+            sc_tensor_put_real(rstd, n * groups + g, inverse);
             for (int64_t c = g * channels; c < (g + 1) * channels; c++) {
-                double scale = weight ? inverse * read_real(weight, c) : inverse;
-                double shift = (bias ? read_real(bias, c) : 0.0) - m.mean * scale;
+                double scale = weight ? inverse * sc_tensor_real(weight, c) : inverse;
+                double shift = (bias ? sc_tensor_real(bias, c) : 0.0) - m.mean * scale;
                 scale_plane(in, out, n, c, scale, shift);
             }
         }
@@ -296,23 +282,22 @@ static sc_status batch_norm_init(const sc_kernel_call *call, batch_norm *b, uint
     b->bias = sc_call_tensor(call, 2);
     b->out = sc_call_tensor(call, out);
     const sc_tensor *tensors[] = {b->in, b->weight, b->bias, b->out};
-    if (!all_floats(tensors, 4))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "batch_norm needs float dtypes");
+    if (!all_floats(tensors, 4)) return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
     if (b->in->rank < 2 || !sc_same_sizes(b->in, b->out) ||
         (b->weight && b->weight->numel != b->in->sizes[1]) ||
         (b->bias && b->bias->numel != b->in->sizes[1]))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "batch_norm: the shapes do not agree");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (call->scratch_bytes < 2 * (uint64_t)b->in->sizes[1] * sizeof(float))
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "batch_norm was given too little scratch");
+        return sc_call_starved(call);
     b->scale = call->scratch;
     b->shift = b->scale + b->in->sizes[1];
     return SC_OK;
 }
 
 static void batch_norm_channel(batch_norm *b, int64_t c, double mean, double inverse) {
-    double scale = b->weight ? inverse * read_real(b->weight, c) : inverse;
+    double scale = b->weight ? inverse * sc_tensor_real(b->weight, c) : inverse;
     b->scale[c] = (float)scale;
-    b->shift[c] = (float)((b->bias ? read_real(b->bias, c) : 0.0) - mean * scale);
+    b->shift[c] = (float)((b->bias ? sc_tensor_real(b->bias, c) : 0.0) - mean * scale);
 }
 
 // f64 keeps its precision: each plane is scaled with doubles.
@@ -324,9 +309,10 @@ static void batch_norm_apply(const batch_norm *b, const sc_tensor *mean, const s
             continue;
         }
         for (int64_t c = 0; c < b->in->sizes[1]; c++) {
-            double v = read_real(variance, c), inverse = is_inverse ? v : 1.0 / sqrt(v + eps);
-            double scale = b->weight ? inverse * read_real(b->weight, c) : inverse;
-            double shift = (b->bias ? read_real(b->bias, c) : 0.0) - read_real(mean, c) * scale;
+            double v = sc_tensor_real(variance, c), inverse = is_inverse ? v : 1.0 / sqrt(v + eps);
+            double scale = b->weight ? inverse * sc_tensor_real(b->weight, c) : inverse;
+            double shift =
+                (b->bias ? sc_tensor_real(b->bias, c) : 0.0) - sc_tensor_real(mean, c) * scale;
             scale_plane(b->in, b->out, n, c, scale, shift);
         }
     }
@@ -341,10 +327,10 @@ static sc_status infer_batch(const sc_kernel_call *call, uint32_t out, uint32_t 
     const sc_tensor *tensors[] = {mean, variance};
     if (!all_floats(tensors, 2) || mean->numel != b.in->sizes[1] ||
         variance->numel != b.in->sizes[1])
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "batch_norm: running statistics need a float per channel");
+        return sc_call_fail(call, SC_ERR_SHAPE, "running statistics need a float per channel");
     for (int64_t c = 0; c < b.in->sizes[1]; c++)
-        batch_norm_channel(&b, c, read_real(mean, c), 1.0 / sqrt(read_real(variance, c) + eps));
+        batch_norm_channel(&b, c, sc_tensor_real(mean, c),
+                           1.0 / sqrt(sc_tensor_real(variance, c) + eps));
     batch_norm_apply(&b, mean, variance, eps, false);
     return SC_OK;
 }
@@ -375,21 +361,21 @@ static sc_status train_batch(const sc_kernel_call *call, uint32_t out, double mo
     int64_t channels = b.in->sizes[1], count = b.in->sizes[0] * plane_size(b.in);
     if (!all_floats(tensors, 4) || mean->numel != channels || inverse->numel != channels ||
         (running_mean && (running_mean->numel != channels || running_variance->numel != channels)))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "batch_norm: statistics need a float per channel");
-    if (count == 0)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "batch statistics of an empty batch");
+        return sc_call_fail(call, SC_ERR_SHAPE, "statistics need a float per channel");
+    if (count == 0) return sc_call_fail(call, SC_ERR_SHAPE, "batch statistics of an empty batch");
     for (int64_t c = 0; c < channels; c++) {
         moments m = channel_moments(b.in, c);
-        write_real(mean, c, m.mean);
-        write_real(inverse, c, 1.0 / sqrt(m.variance + eps));
+        sc_tensor_put_real(mean, c, m.mean);
+        sc_tensor_put_real(inverse, c, 1.0 / sqrt(m.variance + eps));
         batch_norm_channel(&b, c, m.mean, 1.0 / sqrt(m.variance + eps));
         if (running_mean) {
             double unbiased = m.variance * (double)count / (double)(count > 1 ? count - 1 : 1);
-            write_real(running_mean, c,
-                       read_real(running_mean, c) * (1 - momentum) + m.mean * momentum);
-            write_real(running_variance, c,
-                       read_real(running_variance, c) * (1 - momentum) + unbiased * momentum);
+            sc_tensor_put_real(running_mean, c,
+                               sc_tensor_real(running_mean, c) * (1 - momentum) +
+                                   m.mean * momentum);
+            sc_tensor_put_real(running_variance, c,
+                               sc_tensor_real(running_variance, c) * (1 - momentum) +
+                                   unbiased * momentum);
         }
     }
     batch_norm_apply(&b, mean, inverse, eps, true);

@@ -59,8 +59,8 @@ static sc_status check_pads(const sc_kernel_call *call, edge_pad *p) {
                (!padded || p->rule != EDGE_REFLECTS || (before < size && after < size));
     }
     if (!fits)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
-                       "pads do not suit the shape (reflection needs pads below the size)");
+        return sc_call_fail(call, SC_ERR_ARGUMENT,
+                            "pads do not suit the shape (reflection needs pads below the size)");
     return SC_OK;
 }
 
@@ -105,7 +105,7 @@ static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
     sc_view_of(&src, sc_call_tensor(call, 0));
     sc_view_of(&dst, sc_call_out(call));
     if (src.rank < 2 || dst.rank != src.rank)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "a triangle needs at least two dims");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a triangle needs at least two dims");
     sc_fill(&dst, zero);
     uint32_t row = src.rank - 2, column = src.rank - 1;
     int64_t rows = sc_min_i64(src.sizes[row], dst.sizes[row]), columns = src.sizes[column];
@@ -135,7 +135,7 @@ static sc_status run_repeat_interleave(const sc_kernel_call *call) {
     sc_load_fn load = sc_loader(SC_CLASS_I64, repeats->dtype);
     sc_store_fn store = sc_storer(SC_CLASS_I64, out->dtype);
     if (repeats->rank != 1 || out->rank != 1 || !load || !store)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "repeats must be a vector of integers");
+        return sc_call_fail(call, SC_ERR_SHAPE, "repeats must be a vector of integers");
     uint32_t from_width = sc_dtype_bytes((sc_dtype)repeats->dtype);
     uint32_t to_width = sc_dtype_bytes((sc_dtype)out->dtype);
     int64_t written = 0;

@@ -319,9 +319,7 @@ static sc_status pool_dims(const sc_kernel_call *call, pool *p, uint32_t spatial
         a->out_stride = out->strides[d];
         fits = fits && (a->in > 0 || out->numel == 0);
     }
-    return fits ? SC_OK
-                : sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
-                          call->op->name);
+    return fits ? SC_OK : sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
 }
 
 // Kernel, stride (kernel when empty), padding, dilation (1 when there is no such argument).

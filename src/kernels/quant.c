@@ -12,20 +12,6 @@ typedef struct grid {
     int64_t low, high;  // of quantized values
 } grid;
 
-static double number_at(const sc_tensor *t, int64_t i) {
-    double value;
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_loader(SC_CLASS_F64, t->dtype)(&value, (const char *)t->data + i * width, 1, 1);
-    return value;
-}
-
-static int64_t integer_at(const sc_tensor *t, int64_t i) {
-    int64_t value;
-    uint32_t width = sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_loader(SC_CLASS_I64, t->dtype)(&value, (const char *)t->data + i * width, 1, 1);
-    return value;
-}
-
 // --- blocks --------------------------------------------------------------------------------------
 
 static void quantize_block(int32_t *q, const float *x, int64_t n, const grid *g) {
@@ -78,10 +64,8 @@ static sc_status conversion_init(const sc_kernel_call *call, conversion *c, bool
     c->load = sc_loader(quantizes ? SC_CLASS_F32 : SC_CLASS_I32, in->dtype);
     c->store = sc_storer(quantizes ? SC_CLASS_I32 : SC_CLASS_F32, out->dtype);
     if (!sc_dtype_is_float((sc_dtype)real) || !sc_dtype_is_integral((sc_dtype)whole, false))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s converts between floats and integers",
-                       call->op->name);
-    if (!sc_same_sizes(in, out))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s keeps its input's sizes", call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "converts between floats and integers");
+    if (!sc_same_sizes(in, out)) return sc_call_fail(call, SC_ERR_SHAPE, "keeps its input's sizes");
     return SC_OK;
 }
 
@@ -131,8 +115,8 @@ static bool range_of(const sc_kernel_call *call, uint32_t first, grid *g) {
 }
 
 static sc_status wrong_grid(const sc_kernel_call *call) {
-    return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
-                   "%s: scales, zero points or range do not suit the tensor", call->op->name);
+    return sc_call_fail(call, SC_ERR_ARGUMENT,
+                        "scales, zero points or range do not suit the tensor");
 }
 
 // (input, scale, zero_point, quant_min, quant_max, dtype, ..., out), numbers or tensors of one.
@@ -146,8 +130,8 @@ static sc_status per_tensor(const sc_kernel_call *call, bool quantizes) {
                                              sc_class_of(scale->dtype) == SC_CLASS_COUNT ||
                                              sc_class_of(zero->dtype) == SC_CLASS_COUNT)))
         return wrong_grid(call);
-    g.scale = (float)(scale ? number_at(scale, 0) : sc_call_number(call, 1));
-    g.zero = zero ? integer_at(zero, 0) : sc_call_integer(call, 2);
+    g.scale = (float)(scale ? sc_tensor_real(scale, 0) : sc_call_number(call, 1));
+    g.zero = zero ? sc_tensor_integer(zero, 0) : sc_call_integer(call, 2);
     ordered_views(&c, &out, &in);
     return convert_slice(&c, &out, &in, &g);
 }
@@ -177,8 +161,8 @@ static sc_status per_channel(const sc_kernel_call *call, bool quantizes) {
         sc_view_of(&to, sc_call_out(call));
         sc_view_drop(&from, axis, k);
         sc_view_drop(&to, axis, k);
-        g.scale = (float)number_at(scales, k);
-        g.zero = zeros ? integer_at(zeros, k) : 0;
+        g.scale = (float)sc_tensor_real(scales, k);
+        g.zero = zeros ? sc_tensor_integer(zeros, k) : 0;
         SC_TRY(convert_slice(&c, &to, &from, &g));
     }
     return SC_OK;
@@ -210,8 +194,8 @@ static sc_status per_token(const sc_kernel_call *call, bool quantizes) {
             .data = out->data, .dtype = out->dtype, .rank = 1, .sizes = {row}, .strides = {1}};
         from.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)in->dtype);
         to.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)out->dtype);
-        g.scale = (float)number_at(scales, k);
-        g.zero = zeros ? integer_at(zeros, k) : 0;
+        g.scale = (float)sc_tensor_real(scales, k);
+        g.zero = zeros ? sc_tensor_integer(zeros, k) : 0;
         SC_TRY(convert_slice(&c, &to, &from, &g));
     }
     return SC_OK;

@@ -64,8 +64,7 @@ static sc_status table_init(const sc_kernel_call *call, table *t, uint32_t per_b
            t->out->numel == indices->numel * t->columns;
     t->group = fits ? t->columns / groups : 1;
     if (!fits || (indices->dtype != SC_DTYPE_I64 && indices->dtype != SC_DTYPE_I32))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: table, scales and result do not agree",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_SHAPE, "table, scales and result do not agree");
     return SC_OK;
 }
 

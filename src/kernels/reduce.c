@@ -185,7 +185,7 @@ static sc_status run_sum(const sc_kernel_call *call) {
 
 static sc_status mean_over(const sc_kernel_call *call, uint32_t mask) {
     if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "a mean needs a float dtype");
+        return sc_call_fail(call, SC_ERR_DTYPE, "a mean needs a float dtype");
     return fold_dims(call, &fold_sum, sc_call_out(call)->dtype, mask, true);
 }
 
@@ -316,9 +316,9 @@ static sc_status variance_over(const sc_kernel_call *call, uint32_t mask, double
     sc_reduction r;
     if (!sc_dtype_is_float((sc_dtype)self->dtype) || !sc_dtype_is_float((sc_dtype)var->dtype) ||
         (mean && !sc_dtype_is_float((sc_dtype)mean->dtype)))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "a variance needs a float dtype");
+        return sc_call_fail(call, SC_ERR_DTYPE, "a variance needs a float dtype");
     if (mean && !sc_same_layout(mean, var))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "variance and mean differ in layout");
+        return sc_call_fail(call, SC_ERR_SHAPE, "variance and mean differ in layout");
     SC_TRY(sc_reduction_init(call->ctx, &r, self, var, mask, SC_REDUCE_MEMORY));
     v.reduction = &r;
     v.divide_by = fmax((double)r.count - correction, 0.0);

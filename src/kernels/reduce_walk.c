@@ -38,7 +38,7 @@ sc_status sc_reduction_init(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in, c
         kept += is_kept;
     }
     if (!fits || (!keeps_dims && kept != out->rank))
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "the result's shape is not that of the reduction");
+        return sc_pair_fail(ctx, in, "does not reduce to", out);
     r->in = in;
     r->rank = 0;
     r->out_count = r->count = 1;
@@ -59,15 +59,14 @@ sc_status sc_reduction_init(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in, c
 sc_status sc_reduction_init_along(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in,
                                   const sc_tensor *out, uint32_t dim) {
     int64_t size = 1, stride = 1;
-    if (in->rank != out->rank)
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "the result does not have the input's rank");
+    if (in->rank != out->rank) return sc_pair_fail(ctx, out, "does not have the rank of", in);
     r->in = in;
     r->rank = 0;
     r->out_count = 1;
     for (uint32_t k = 0; k < in->rank; k++) {
         uint32_t d = in->dim_order[k];
         if (d != dim && in->sizes[d] != out->sizes[d])
-            return sc_fail(ctx, SC_ERR_SHAPE, NULL, "the result does not have the input's sizes");
+            return sc_pair_fail(ctx, out, "does not have the sizes of", in);
         if (d != dim) keep_dim(r, in->sizes[d], in->strides[d], out->strides[d]);
     }
     if (in->rank > 0) {

@@ -19,8 +19,7 @@ static sc_status image_init(const sc_kernel_call *call, image *m, bool any_dtype
     if (m->in->rank != 4 || m->out->rank != 4 || m->in->sizes[0] != m->out->sizes[0] ||
         m->in->sizes[1] != m->out->sizes[1] ||
         (m->out->numel > 0 && (m->in->sizes[2] == 0 || m->in->sizes[3] == 0)))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s: the shapes do not agree",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     m->load = sc_loader(SC_CLASS_F64, m->in->dtype);
     m->store = sc_storer(SC_CLASS_F64, m->out->dtype);
     bool is_number = m->load && m->in->dtype != SC_DTYPE_BOOL;
@@ -295,11 +294,11 @@ static sc_status run_grid_sampler(const sc_kernel_call *call) {
     SC_TRY(image_init(call, &g.m, false));
     const sc_tensor *out = g.m.out;
     if (mode < 0 || mode > 2 || pad < 0 || pad > 2)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "grid_sampler does not know this mode");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "there is no such mode");
     if (grid->rank != 4 || grid->sizes[0] != out->sizes[0] || grid->sizes[1] != out->sizes[2] ||
         grid->sizes[2] != out->sizes[3] || grid->sizes[3] != 2 || grid->dtype != g.m.in->dtype ||
         !sc_dtype_is_float((sc_dtype)grid->dtype))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "grid_sampler: the grid does not fit");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the grid does not fit");
     for (int64_t n = 0; n < out->sizes[0]; n++) {
         for (int64_t y = 0; y < out->sizes[2]; y++) {
             for (int64_t x = 0; x < out->sizes[3]; x++) {

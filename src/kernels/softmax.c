@@ -213,9 +213,9 @@ static sc_status normalize(const sc_kernel_call *call, bool takes_log) {
     s.load = sc_loader(s.class_, self->dtype);
     s.store = sc_storer(s.class_, out->dtype);
     if (!sc_dtype_is_float((sc_dtype)self->dtype) || !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "softmax needs a float dtype");
+        return sc_call_fail(call, SC_ERR_DTYPE, "needs a float dtype");
     if (!sc_same_sizes(self, out))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "softmax keeps its input's sizes");
+        return sc_call_fail(call, SC_ERR_SHAPE, "keeps its input's sizes");
     SC_TRY(sc_reduction_init_along(call->ctx, &s.reduction, self, out, dim));
     s.step = out->rank > 0 && out->sizes[dim] > 1 ? out->strides[dim] : 1;
     s.is_direct = self->dtype == SC_DTYPE_F32 && out->dtype == SC_DTYPE_F32 && s.step == 1 &&

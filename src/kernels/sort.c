@@ -99,12 +99,10 @@ static sc_status sort_rows(const sc_kernel_call *call, sorting *s, uint32_t dim)
     s->load = sc_loader(s->class_, s->self->dtype);
     if (!s->load || s->values->dtype != s->self->dtype || s->indices->dtype != SC_DTYPE_I64 ||
         !sc_same_layout(s->values, s->indices))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s: results are the input's dtype and int64",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_DTYPE, "results are the input's dtype and int64");
     s->in_step = s->self->rank > 0 ? s->self->strides[dim] : 1;
     if (call->scratch_bytes < 2 * (uint64_t)s->reduction.count * sizeof(ranked))
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "%s was given too little scratch",
-                       call->op->name);
+        return sc_call_starved(call);
     s->rows = call->scratch;
     sc_reduction_each(&s->reduction, sort_position, s);
     return SC_OK;
@@ -148,8 +146,7 @@ static sc_status select_rank(const sc_kernel_call *call, int64_t dim_argument, i
     SC_TRY(sc_reduction_init(call->ctx, &s.reduction, self, indices, mask, SC_REDUCE_INDEX));
     s.nth = is_median ? (s.reduction.count - 1) / 2 : nth;
     if (s.reduction.out_count > 0 && (s.nth < 0 || s.nth >= s.reduction.count))
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "%s: no element of that rank",
-                       call->op->name);
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "no element of that rank");
     return sort_rows(call, &s, dim);
 }
 
@@ -177,9 +174,9 @@ static sc_status run_unique(const sc_kernel_call *call) {
     if (!s.load || values->rank != 1 || values->dtype != self->dtype || counts->rank != 1 ||
         counts->dtype != SC_DTYPE_I64 || inverse->dtype != SC_DTYPE_I64 ||
         (has_inverse && !sc_tensor_is_contiguous(inverse)))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "unique cannot write these results");
+        return sc_call_fail(call, SC_ERR_DTYPE, "cannot write these results");
     if (call->scratch_bytes < 2 * (uint64_t)self->numel * sizeof(ranked))
-        return sc_fail(call->ctx, SC_ERR_INTERNAL, NULL, "unique was given too little scratch");
+        return sc_call_starved(call);
     sc_stream walk;
     uint32_t width = sc_dtype_bytes((sc_dtype)self->dtype);
     sc_stream_init_dims(&walk, self->data, width, self->rank, self->sizes, self->strides);

@@ -1,7 +1,8 @@
 // Strided matrix products against three plain loops: every mix of row-major, column-major and
 // scattered operands, transposed results, biases that broadcast, factors.
-#include "harness.h"
+#include "kernels/kernel.h"
 #include "kernels/matmul.h"
+#include "session.h"
 
 static uint32_t random_state = 3;
 
@@ -93,4 +94,38 @@ TEST(matmul_integers_wrap) {
     sc_matmul_slow(SC_DTYPE_I8)(&mm);
     CHECK_EQ_INT(c[0], -53);  // 203 - 256
     CHECK(sc_matmul_slow(SC_DTYPE_C64) == NULL);
+}
+
+// What a kernel refuses it shows: the operator, every operand with its type and sizes, the result.
+TEST(matmul_says_what_does_not_fit) {
+    session s;
+    session_begin(&s);
+    REQUIRE_OK(sc_ops_init());
+    int64_t sizes[3][2] = {{2, 3}, {4, 5}, {2, 5}}, strides[3][2] = {{3, 1}, {5, 1}, {5, 1}};
+    float data[20] = {0};
+    sc_tensor tensors[3];
+    sc_evalue values[3], *args[3];
+    for (int i = 0; i < 3; i++) {
+        tensors[i] = (sc_tensor){.dtype = SC_DTYPE_F32,
+                                 .rank = 2,
+                                 .sizes = sizes[i],
+                                 .strides = strides[i],
+                                 .numel = sizes[i][0] * sizes[i][1],
+                                 .data = data};
+        values[i] = (sc_evalue){.tag = SC_EVALUE_TENSOR, .tensor = &tensors[i]};
+        args[i] = &values[i];
+    }
+    sc_kernel_call call = {.ctx = &s.ctx, .op = sc_op_get(SC_OP_mm), .args = args, .arg_count = 3};
+    CHECK_STATUS(sc_kernel_get(SC_OP_mm)->run(&call), SC_ERR_SHAPE);
+    CHECK_EQ_STR(session_message(&s),
+                 "aten::mm: the matrices do not fit together (f32[2, 3], f32[4, 5] -> f32[2, 5])");
+    sizes[1][0] = 3;
+    CHECK_STATUS(sc_kernel_get(SC_OP_mm)->run(&call), SC_ERR_INTERNAL);
+    CHECK_EQ_STR(session_message(&s),
+                 "aten::mm: more scratch is needed than was reserved when the method was loaded "
+                 "(f32[2, 3], f32[3, 5] -> f32[2, 5])");
+    CHECK_STATUS(sc_pair_fail(&s.ctx, &tensors[0], "does not broadcast to", &tensors[2]),
+                 SC_ERR_SHAPE);
+    CHECK_EQ_STR(session_message(&s), "f32[2, 3] does not broadcast to f32[2, 5]");
+    session_end(&s);
 }
