@@ -34,16 +34,10 @@ static sc_status stage_at(sc_session *session, uint32_t number, const char *name
     return SC_OK;
 }
 
-// A fresh call: no method, pass or node yet.
-static sc_ctx *begin(sc_session *session) {
-    session->ctx.where = (sc_where){.instruction = -1};
-    return &session->ctx;
-}
-
 // --- Opening -------------------------------------------------------------------------------------
 
 sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     double begin_ms = sc_session_now_ms(session);
     SC_TRY(sc_ops_init());
     if (session->stages.count > 1)
@@ -91,7 +85,7 @@ static bool has_method(const sc_program *program, sc_str name) {
 }
 
 sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str value_json) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     const sc_json *json = NULL;
     if (session->stages.count != 1)
         return sc_fail(ctx, SC_ERR_STATE, NULL,
@@ -136,7 +130,7 @@ static sc_pipeline pipeline_for(sc_session *session) {
 }
 
 sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t *edge) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     bool snapshots = false;
     const sc_option options[] = {{"snapshots", SC_OPTION_BOOL, &snapshots}};
     SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
@@ -188,7 +182,7 @@ static sc_status run_named(sc_ctx *ctx, sc_session *session, sc_pipeline *pipeli
 
 sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method,
                                sc_str passes_json, uint32_t *transformed) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     double begin_ms = sc_session_now_ms(session);
     sc_stage *stage = NULL;
     sc_program *program = NULL;
@@ -269,7 +263,7 @@ static void keep_plans(sc_session *session, uint32_t number, const sc_program *p
 
 sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     double begin_ms = sc_session_now_ms(session);
     emit_config config;
     sc_stage *stage = NULL;

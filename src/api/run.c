@@ -2,14 +2,9 @@
 // are copied in, outputs are handed out row-major.
 #include "api/session.h"
 
-static sc_ctx *begin(sc_session *session) {
-    session->ctx.where = (sc_where){.instruction = -1};
-    return &session->ctx;
-}
-
 sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
                       uint32_t ptd_count, sc_str options_json) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     int64_t instruction_max = (int64_t)ctx->limits.instruction_max;
     bool optimize = true;
     const sc_option options[] = {{"instruction_max", SC_OPTION_INT, &instruction_max},
@@ -44,7 +39,7 @@ static sc_status require_method(sc_session *session) {
 }
 
 sc_status sc_run_select(sc_session *session, sc_str method) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     SC_TRY(require_program(session));
     // A name that is not there leaves the selection as it was.
     sc_rt_method *found = NULL;
@@ -70,7 +65,7 @@ static sc_status check_tensor(sc_ctx *ctx, uint32_t index, const sc_io *value) {
 sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value) {
     static const sc_evalue_tag TAGS[] = {SC_EVALUE_NONE, SC_EVALUE_INT,    SC_EVALUE_DOUBLE,
                                          SC_EVALUE_BOOL, SC_EVALUE_STRING, SC_EVALUE_TENSOR};
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     SC_TRY(require_method(session));
     SC_ASSERT((unsigned)value->kind < SC_COUNT_OF(TAGS));
     if (value->kind == SC_KIND_TENSOR) SC_TRY(check_tensor(ctx, index, value));
@@ -88,7 +83,7 @@ sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *val
 }
 
 sc_status sc_run_execute(sc_session *session) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     SC_TRY(require_method(session));
     return sc_rt_method_run(ctx, session->selected);
 }
@@ -132,7 +127,7 @@ static sc_status tensor_output(sc_session *session, uint32_t index, const sc_ten
 }
 
 sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     SC_TRY(require_method(session));
     if (index >= sc_rt_method_output_count(session->selected))
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "there is no output %u", index);
@@ -152,7 +147,7 @@ sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out) {
 }
 
 sc_status sc_run_reset(sc_session *session) {
-    sc_ctx *ctx = begin(session);
+    sc_ctx *ctx = sc_session_begin(session);
     SC_TRY(require_program(session));
     return sc_rt_program_reset(ctx, session->running);
 }

@@ -51,6 +51,11 @@ struct sc_session {
     SC_VEC(sc_dense) dense;  // by output
 };
 
+// A fresh call: no method, pass or node yet.
+static inline sc_ctx *sc_session_begin(sc_session *session) {
+    session->ctx.where = (sc_where){.instruction = -1};
+    return &session->ctx;
+}
 // A fresh builder for a text result; what the last one built is gone.
 sc_sb sc_session_text(sc_session *session);
 // The member "diagnostics" of an object: what was recorded and not forgotten.

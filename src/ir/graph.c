@@ -177,6 +177,12 @@ void sc_replace_uses(sc_value *old_value, sc_value *new_value) {
     old_value->use_count = 0;
 }
 
+bool sc_value_is_returned(const sc_value *value) {
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        if (use->user == value->graph->ret) return true;
+    return false;
+}
+
 static bool visit_arg(sc_arg *arg, bool (*visit)(void *user, sc_arg *arg), void *user) {
     if (arg->kind == SC_ARG_VALUE) return visit(user, arg);
     if (arg->kind == SC_ARG_LIST)

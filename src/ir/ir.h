@@ -237,6 +237,7 @@ sc_status sc_node_infer_args(sc_arena *arena, const sc_node *node, sc_iarg **out
 
 void sc_arg_set(sc_arg *slot, sc_arg value);  // slot belongs to a node; keeps use lists right
 void sc_replace_uses(sc_value *old_value, sc_value *new_value);
+bool sc_value_is_returned(const sc_value *value);  // by its own graph
 
 static inline sc_arg sc_arg_none(void) { return (sc_arg){.kind = SC_ARG_NONE}; }
 static inline sc_arg sc_arg_value(sc_value *v) {

@@ -32,6 +32,15 @@ sc_status rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes) 
     return rule_publish_contiguous(in, rule_like(in, dtype, sizes));
 }
 
+sc_status rule_publish_indexed(sc_infer *in, sc_spec values) {
+    sc_spec indices = values;
+    indices.dtype = SC_DTYPE_I64;
+    sc_iout *outs = sc_infer_outs(in, 2);
+    rule_set(&outs[0], values);
+    rule_set(&outs[1], indices);
+    return SC_OK;
+}
+
 // --- memory formats ------------------------------------------------------------------------------
 
 void rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format) {

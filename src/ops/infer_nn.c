@@ -39,6 +39,18 @@ sc_status sc_infer_batch_norm(sc_infer *in) { return batch_norm(in, 3); }
 
 sc_status sc_infer_batch_norm_functional(sc_infer *in) { return batch_norm(in, 5); }
 
+// The normalised input, and its mean and reciprocal deviation.
+static sc_status publish_normalized(sc_infer *in, const sc_spec *input, sc_spec stats) {
+    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
+    rule_contiguous(in, &spec);
+    rule_contiguous(in, &stats);
+    sc_iout *outs = sc_infer_outs(in, 3);
+    rule_set(&outs[0], spec);
+    rule_set(&outs[1], stats);
+    rule_set(&outs[2], stats);
+    return SC_OK;
+}
+
 sc_status sc_infer_layer_norm(sc_infer *in) {
     const sc_spec *input = rule_tensor(in, 0);
     const sc_iarg *shape = rule_arg(in, "normalized_shape");
@@ -52,14 +64,7 @@ sc_status sc_infer_layer_norm(sc_infer *in) {
                          "the last sizes of the input and normalized_shape"));
         stats.sizes[outer + i] = sc_dim_int(1);
     }
-    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
-    rule_contiguous(in, &spec);
-    rule_contiguous(in, &stats);
-    sc_iout *outs = sc_infer_outs(in, 3);
-    rule_set(&outs[0], spec);
-    rule_set(&outs[1], stats);
-    rule_set(&outs[2], stats);
-    return SC_OK;
+    return publish_normalized(in, input, stats);
 }
 
 sc_status sc_infer_group_norm(sc_infer *in) {
@@ -70,14 +75,7 @@ sc_status sc_infer_group_norm(sc_infer *in) {
     if (rule_less(stats.sizes[1], sc_dim_int(1), false))
         return rule_fail(in, SC_ERR_ARGUMENT, "%s: the number of groups must be positive",
                          in->op->name);
-    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
-    rule_contiguous(in, &spec);
-    rule_contiguous(in, &stats);
-    sc_iout *outs = sc_infer_outs(in, 3);
-    rule_set(&outs[0], spec);
-    rule_set(&outs[1], stats);
-    rule_set(&outs[2], stats);
-    return SC_OK;
+    return publish_normalized(in, input, stats);
 }
 
 static bool is_wanted(const sc_infer *in, uint32_t i) {
@@ -185,19 +183,10 @@ sc_status sc_infer_avg_pool(sc_infer *in) {
     return rule_publish(in, spec);
 }
 
-static sc_status publish_with_indices(sc_infer *in, sc_spec values) {
-    sc_spec indices = values;
-    indices.dtype = SC_DTYPE_I64;
-    sc_iout *outs = sc_infer_outs(in, 2);
-    rule_set(&outs[0], values);
-    rule_set(&outs[1], indices);
-    return SC_OK;
-}
-
 sc_status sc_infer_max_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(pooled(in, &spec));
-    return publish_with_indices(in, spec);
+    return rule_publish_indexed(in, spec);
 }
 
 static sc_status adaptive(sc_infer *in, sc_spec *out) {
@@ -222,7 +211,7 @@ sc_status sc_infer_adaptive_pool(sc_infer *in) {
 sc_status sc_infer_adaptive_max_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(adaptive(in, &spec));
-    return publish_with_indices(in, spec);
+    return rule_publish_indexed(in, spec);
 }
 
 // --- resampling ----------------------------------------------------------------------------------

@@ -93,21 +93,12 @@ sc_status sc_infer_scan_sum(sc_infer *in) {
     return rule_publish_like(in, sum_dtype(in), rule_tensor(in, 0));
 }
 
-static sc_status publish_with_index(sc_infer *in, sc_spec values) {
-    sc_spec indices = values;
-    indices.dtype = SC_DTYPE_I64;
-    sc_iout *outs = sc_infer_outs(in, 2);
-    rule_set(&outs[0], values);
-    rule_set(&outs[1], indices);
-    return SC_OK;
-}
-
 sc_status sc_infer_scan_index(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     SC_TRY(check_dim(in));
     sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
     rule_contiguous(in, &spec);
-    return publish_with_index(in, spec);
+    return rule_publish_indexed(in, spec);
 }
 
 sc_status sc_infer_softmax(sc_infer *in) {
@@ -125,7 +116,7 @@ sc_status sc_infer_sort(sc_infer *in) {
     SC_TRY(check_dim(in));
     sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
     rule_preserve(in, &spec, self);
-    return publish_with_index(in, spec);
+    return rule_publish_indexed(in, spec);
 }
 
 sc_status sc_infer_topk(sc_infer *in) {
@@ -139,5 +130,5 @@ sc_status sc_infer_topk(sc_infer *in) {
                          rule_dim_text(in, k), dim, rule_dim_text(in, size));
     if (self->rank) spec.sizes[dim] = k;
     rule_contiguous(in, &spec);
-    return publish_with_index(in, spec);
+    return rule_publish_indexed(in, spec);
 }

@@ -54,6 +54,8 @@ sc_spec rule_like(sc_infer *in, sc_dtype dtype,
 sc_status rule_publish(sc_infer *in, sc_spec spec);
 sc_status rule_publish_contiguous(sc_infer *in, sc_spec spec);
 sc_status rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes);  // contiguous
+// Values and, of the same sizes, where they were found.
+sc_status rule_publish_indexed(sc_infer *in, sc_spec values);
 void rule_set(sc_iout *out, sc_spec spec);
 void rule_contiguous(sc_infer *in, sc_spec *spec);
 // Channels-last or row-major, as PyTorch's suggested format of `model` says.

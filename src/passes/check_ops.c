@@ -54,25 +54,43 @@ static void report(sc_ctx *ctx, const sc_node *node, const char *what, const cha
               SC_STR_ARG(line));
 }
 
-static sc_status check_foreign(sc_ctx *ctx, sc_graph *graph, void *user) {
-    uint32_t *found = user;
+// Why an operator cannot be lowered, or NULL.
+typedef const char *(*complaint_fn)(const sc_op *op);
+
+typedef struct survey {
+    complaint_fn complaint;
+    uint32_t found;
+} survey;
+
+static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
+    survey *s = user;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_has(node->op, SC_FOREIGN)) continue;
+        const char *what = s->complaint(node->op);
+        if (!what) continue;
         sc_mark mark = sc_arena_mark(ctx->scratch);
-        report(ctx, node, "is not supported", foreign_hint(ctx->scratch, node));
+        bool is_foreign = sc_op_has(node->op, SC_FOREIGN);
+        report(ctx, node, what, is_foreign ? foreign_hint(ctx->scratch, node) : NULL);
         sc_arena_rewind(ctx->scratch, mark);
-        ++*found;
+        s->found++;
     }
     return SC_OK;
 }
 
-sc_status sc_pass_check_foreign(sc_ctx *ctx, sc_method *method) {
-    uint32_t found = 0;
-    SC_TRY(sc_graphs_visit(ctx, method->graph, check_foreign, &found));
-    return found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
+static sc_status check(sc_ctx *ctx, sc_method *method, complaint_fn complaint) {
+    survey s = {complaint, 0};
+    SC_TRY(sc_graphs_visit(ctx, method->graph, check_graph, &s));
+    return s.found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
 }
 
-// Why nobody can execute it, or NULL. Control flow becomes jumps; every other operator needs a name
+static const char *foreign(const sc_op *op) {
+    return sc_op_has(op, SC_FOREIGN) ? "is not supported" : NULL;
+}
+
+sc_status sc_pass_check_foreign(sc_ctx *ctx, sc_method *method) {
+    return check(ctx, method, foreign);
+}
+
+// Control flow becomes jumps; every other operator needs a name
 // that runtimes know and a kernel somewhere. What one of the two runtimes lacks, emission warns of.
 static const char *lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE)) return NULL;
@@ -82,21 +100,6 @@ static const char *lack_of(const sc_op *op) {
     return NULL;
 }
 
-static sc_status check_kernels(sc_ctx *ctx, sc_graph *graph, void *user) {
-    uint32_t *found = user;
-    for (const sc_node *node = graph->first; node; node = node->next) {
-        const char *lack = lack_of(node->op);
-        if (!lack) continue;
-        sc_mark mark = sc_arena_mark(ctx->scratch);
-        report(ctx, node, lack, NULL);
-        sc_arena_rewind(ctx->scratch, mark);
-        ++*found;
-    }
-    return SC_OK;
-}
-
 sc_status sc_pass_check_kernels(sc_ctx *ctx, sc_method *method) {
-    uint32_t found = 0;
-    SC_TRY(sc_graphs_visit(ctx, method->graph, check_kernels, &found));
-    return found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
+    return check(ctx, method, lack_of);
 }

@@ -6,12 +6,6 @@
 
 enum { GATHERED_BYTES_MAX = 8 << 20 };  // of all constants of a method together
 
-static bool is_returned(const sc_value *value) {
-    for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user == value->graph->ret) return true;
-    return false;
-}
-
 // The permutation that all users agree on; false when one of them is something else.
 static bool common_permutation(const sc_value *value, uint32_t *order) {
     uint32_t other[SC_RANK_MAX];
@@ -19,7 +13,7 @@ static bool common_permutation(const sc_value *value, uint32_t *order) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {
         uint32_t *into = use == value->first_use ? order : other;
         if (use->user == graph->ret || use != &use->user->args[0] ||
-            !sc_node_permutation(use->user, into) || is_returned(use->user->outs[0]))
+            !sc_node_permutation(use->user, into) || sc_value_is_returned(use->user->outs[0]))
             return false;
         if (into == other && memcmp(order, other, value->spec.rank * sizeof(*order)) != 0)
             return false;

@@ -158,59 +158,64 @@ sc_x sc_expand_cartesian_prod(sc_trace *t, const sc_x *a) {
 
 // --- Pixels -------------------------------------------------------------------------------------
 
-static sc_x pixel_result(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank, sc_x like) {
-    sc_x out = f_reshape(t, x, sizes, rank);
-    sc_memory_format format =
-        rank == 4 ? sc_spec_suggested_format(t->exprs, x_spec(like)) : SC_MEMORY_FORMAT_CONTIGUOUS;
-    return T(clone, out, X_FORMAT(format));
+// Pixels and channels change places through a view with two more dims, which are then permuted.
+typedef struct pixels {
+    uint32_t rank, batch;
+    sc_dim factor, squared;
+    sc_dim wide[SC_RANK_MAX], out[SC_RANK_MAX];
+} pixels;
+
+static bool begin_pixels(sc_trace *t, const sc_x *a, const char *name, pixels *p) {
+    const sc_spec *spec = x_spec(a[0]);
+    int64_t r = x_small(t, a[1], 0);
+    *p = (pixels){.rank = spec->rank, .batch = spec->rank - 3u};
+    if (spec->rank < 3 || spec->rank + 2 > SC_RANK_MAX || r < 1) {
+        sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s by %lld of a rank-%u tensor", name,
+                      (long long)r, spec->rank);
+        return false;
+    }
+    p->factor = sc_dim_int(r);
+    p->squared = sc_dim_int(r * r);
+    for (uint32_t i = 0; i < p->batch; i++) p->wide[i] = p->out[i] = spec->sizes[i];
+    return true;
+}
+
+static sc_x move_pixels(sc_trace *t, sc_x self, const pixels *p, const uint8_t moved[5]) {
+    int64_t order[SC_RANK_MAX];
+    for (uint32_t i = 0; i < p->batch; i++) order[i] = i;
+    for (uint32_t i = 0; i < 5; i++) order[p->batch + i] = p->batch + moved[i];
+    sc_x x = f_permute(t, f_view(t, self, p->wide, p->rank + 2), order);
+    x = f_reshape(t, x, p->out, p->rank);
+    sc_memory_format format = p->rank == 4 ? sc_spec_suggested_format(t->exprs, x_spec(self))
+                                           : SC_MEMORY_FORMAT_CONTIGUOUS;
+    return T(clone, x, X_FORMAT(format));
 }
 
 sc_x sc_expand_pixel_shuffle(sc_trace *t, const sc_x *a) {
-    const sc_spec *spec = x_spec(a[0]);
-    uint32_t rank = spec->rank, batch = rank - 3;
-    int64_t r = x_small(t, a[1], 0), order[SC_RANK_MAX];
-    if (rank < 3 || rank + 2 > SC_RANK_MAX || r < 1)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "pixel_shuffle of a rank-%u tensor", rank);
-    sc_dim factor = sc_dim_int(r), wide[SC_RANK_MAX], out[SC_RANK_MAX];
-    for (uint32_t i = 0; i < batch; i++) {
-        wide[i] = out[i] = spec->sizes[i];
-        order[i] = i;
-    }
-    sc_dim channels = sc_trace_floordiv(t, spec->sizes[batch], sc_dim_int(r * r));
-    out[batch] = wide[batch] = channels;
-    out[batch + 1] = sc_trace_mul(t, spec->sizes[batch + 1], factor);
-    out[batch + 2] = sc_trace_mul(t, spec->sizes[batch + 2], factor);
-    wide[batch + 1] = wide[batch + 2] = factor;
-    wide[batch + 3] = spec->sizes[batch + 1];
-    wide[batch + 4] = spec->sizes[batch + 2];
-    static const uint8_t moved[5] = {0, 3, 1, 4, 2};
-    for (uint32_t i = 0; i < 5; i++) order[batch + i] = batch + moved[i];
-    sc_x x = f_view(t, a[0], wide, rank + 2);
-    return pixel_result(t, f_permute(t, x, order), out, rank, a[0]);
+    pixels p;
+    if (!begin_pixels(t, a, "pixel_shuffle", &p)) return a[0];
+    const sc_dim *sizes = x_spec(a[0])->sizes + p.batch;
+    sc_dim *wide = p.wide + p.batch, *out = p.out + p.batch;
+    out[0] = wide[0] = sc_trace_floordiv(t, sizes[0], p.squared);
+    out[1] = sc_trace_mul(t, sizes[1], p.factor);
+    out[2] = sc_trace_mul(t, sizes[2], p.factor);
+    wide[1] = wide[2] = p.factor;
+    wide[3] = sizes[1];
+    wide[4] = sizes[2];
+    return move_pixels(t, a[0], &p, (const uint8_t[5]){0, 3, 1, 4, 2});
 }
 
 sc_x sc_expand_pixel_unshuffle(sc_trace *t, const sc_x *a) {
-    const sc_spec *spec = x_spec(a[0]);
-    uint32_t rank = spec->rank, batch = rank - 3;
-    int64_t r = x_small(t, a[1], 0), order[SC_RANK_MAX];
-    if (rank < 3 || rank + 2 > SC_RANK_MAX || r < 1)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "pixel_unshuffle of a rank-%u tensor", rank);
-    sc_dim factor = sc_dim_int(r), wide[SC_RANK_MAX], out[SC_RANK_MAX];
-    for (uint32_t i = 0; i < batch; i++) {
-        wide[i] = out[i] = spec->sizes[i];
-        order[i] = i;
-    }
-    out[batch] = sc_trace_mul(t, spec->sizes[batch], sc_dim_int(r * r));
-    out[batch + 1] = sc_trace_floordiv(t, spec->sizes[batch + 1], factor);
-    out[batch + 2] = sc_trace_floordiv(t, spec->sizes[batch + 2], factor);
-    wide[batch] = spec->sizes[batch];
-    wide[batch + 1] = out[batch + 1];
-    wide[batch + 3] = out[batch + 2];
-    wide[batch + 2] = wide[batch + 4] = factor;
-    static const uint8_t moved[5] = {0, 2, 4, 1, 3};
-    for (uint32_t i = 0; i < 5; i++) order[batch + i] = batch + moved[i];
-    sc_x x = f_view(t, a[0], wide, rank + 2);
-    return pixel_result(t, f_permute(t, x, order), out, rank, a[0]);
+    pixels p;
+    if (!begin_pixels(t, a, "pixel_unshuffle", &p)) return a[0];
+    const sc_dim *sizes = x_spec(a[0])->sizes + p.batch;
+    sc_dim *wide = p.wide + p.batch, *out = p.out + p.batch;
+    out[0] = sc_trace_mul(t, sizes[0], p.squared);
+    wide[1] = out[1] = sc_trace_floordiv(t, sizes[1], p.factor);
+    wide[3] = out[2] = sc_trace_floordiv(t, sizes[2], p.factor);
+    wide[0] = sizes[0];
+    wide[2] = wide[4] = p.factor;
+    return move_pixels(t, a[0], &p, (const uint8_t[5]){0, 2, 4, 1, 3});
 }
 
 sc_x sc_expand_channel_shuffle(sc_trace *t, const sc_x *a) {

@@ -7,12 +7,6 @@
 
 // --- Where a copy matters ------------------------------------------------------------------------
 
-static bool is_returned(const sc_value *value) {
-    for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user == value->graph->ret) return true;
-    return false;
-}
-
 // Read at the end: by the return, or by a node that writes.
 static bool is_read_last(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
@@ -24,7 +18,7 @@ enum { WRITTEN_INPUT = 1 };
 
 static bool matters(const sc_value *source, const sc_value *result) {
     if (!source->node && source->mark == WRITTEN_INPUT && is_read_last(result)) return true;
-    return is_returned(result) && (!source->node || is_returned(source));
+    return sc_value_is_returned(result) && (!source->node || sc_value_is_returned(source));
 }
 
 // Marks the graph's inputs that the method writes: by a mutating node, or by an output of its

@@ -174,12 +174,6 @@ sc_status sc_pass_numbers(sc_ctx *ctx, sc_method *method) {
 
 // --- Scalars that the program makes itself -------------------------------------------------------
 
-static bool is_returned(const sc_value *value) {
-    for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user == value->graph->ret) return true;
-    return false;
-}
-
 static sc_dtype made_dtype(const sc_node *node) {
     const sc_arg *number = &node->args[0];
     bool known =
@@ -187,7 +181,7 @@ static sc_dtype made_dtype(const sc_node *node) {
     if (node->op->id != SC_OP_scalar_tensor || !known || node->outs[0]->type != SC_VALUE_TENSOR)
         return SC_DTYPE_NONE;
     sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
-    return can_encode(dtype) && !is_returned(node->outs[0]) ? dtype : SC_DTYPE_NONE;
+    return can_encode(dtype) && !sc_value_is_returned(node->outs[0]) ? dtype : SC_DTYPE_NONE;
 }
 
 // Only in the method's own graph: bodies cannot reach its constants.

@@ -2,12 +2,6 @@
 // Attention is full of them: keys are turned twice before they are multiplied.
 #include "passes/passes.h"
 
-static bool is_returned(const sc_value *value) {
-    for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (use->user == value->graph->ret) return true;
-    return false;
-}
-
 static bool is_identity(const uint32_t *order, uint32_t rank) {
     for (uint32_t i = 0; i < rank; i++)
         if (order[i] != i) return false;
@@ -43,7 +37,7 @@ static sc_status try_node(sc_ctx *ctx, sc_node *node) {
         order[i] = inner ? inner_order[outer_order[i]] : outer_order[i];
     sc_value *source = inner ? inner->args[0].value : node->args[0].value;
     bool same = is_identity(order, rank) && sc_spec_equal(&source->spec, &node->outs[0]->spec);
-    if (same && source->node && !is_returned(node->outs[0])) {
+    if (same && source->node && !sc_value_is_returned(node->outs[0])) {
         sc_node_replace(node, source);
         return SC_OK;
     }

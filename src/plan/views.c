@@ -12,12 +12,6 @@ typedef struct aliaser {
     bool *written;  // by sc_value.mark: some node writes it in place
 } aliaser;
 
-static bool is_output(const sc_value *value) {
-    for (const sc_arg *use = value->first_use; use; use = use->next_use)
-        if (!use->user->op) return true;
-    return false;
-}
-
 // Storage that others may change, or that is not ours to lay out, cannot be aliased.
 static bool can_lend(const sc_storage_table *table, const sc_value *base) {
     uint64_t offset = 0;
@@ -49,7 +43,8 @@ static bool out_can_alias(const aliaser *a, sc_value *out, const sc_spec *view,
                           bool base_is_constant) {
     sc_exprs *exprs = out->graph->method->exprs;
     const sc_storage *storage = sc_storage_of(a->table, out);
-    if (storage->kind != SC_STORAGE_PLANNED || is_output(out) || is_written(a, out)) return false;
+    if (storage->kind != SC_STORAGE_PLANNED || sc_value_is_returned(out) || is_written(a, out))
+        return false;
     if (!sc_spec_is_static(&out->spec) || !sc_spec_is_contiguous(exprs, &out->spec)) return false;
     if (!sc_dim_is_int(view->offset) || (base_is_constant && view->offset.value != 0)) return false;
     return sc_spec_is_contiguous(exprs, view);
