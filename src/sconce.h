@@ -1,6 +1,6 @@
 // The public C interface of Sconce: lower PyTorch programs to ExecuTorch programs, look into both,
-// run the latter. Hosts (the WebAssembly exports, the native command) use this, the vocabulary of
-// base and core that it is written in, and nothing else.
+// run the latter. Hosts (the WebAssembly exports, the native command) include this and what base
+// and core offer; tests look deeper.
 //
 // Everything belongs to a session, and closing the session frees everything. A session holds one
 // job: either a compilation (open .pt2 -> to_edge -> transform -> to_executorch -> chunks of the
