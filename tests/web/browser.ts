@@ -102,3 +102,28 @@ export async function downloaded(page: Page, act: () => Promise<void>): Promise<
 export async function lowered(page: Page): Promise<void> {
   await page.waitForSelector(".step.is-done:nth-child(6)", { timeout: 60_000 });
 }
+
+/** A float32 array as numpy.save writes it. */
+export function npy(shape: readonly number[], value: number): Buffer {
+  const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${shape.join(", ")},), }`;
+  const head = Buffer.concat([
+    Buffer.from("\x93NUMPY\x01\x00", "latin1"),
+    Buffer.from([118, 0]),
+    Buffer.from(`${header.padEnd(117)}\n`),
+  ]);
+  const count = shape.reduce((product, size) => product * size, 1);
+  return Buffer.concat([head, Buffer.from(new Float32Array(count).fill(value).buffer)]);
+}
+
+/** mlp_dyn for larger batches, written over what the file says about itself. */
+export function mlpWithBatch(most: number): Uint8Array {
+  const bytes = readFileSync(inRoot("tests/models/mlp_dyn.pt2"));
+  const old = '{"min_val": 1, "max_val": 64}';
+  const version = '"torch_version": "2.14.1+debian"';
+  const at = bytes.indexOf(old);
+  const end = bytes.indexOf(version, at);
+  const range = JSON.stringify({ min_val: 1, max_val: most });
+  const text = `${range}${bytes.toString("latin1", at + old.length, end)}"torch_version": ""`;
+  bytes.write(text.padEnd(end + version.length - at), at, "latin1");
+  return bytes;
+}

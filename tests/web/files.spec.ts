@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine } from "sconce";
-import { downloaded, drop, inRoot, lowered, startHost, type Host } from "./browser.js";
+import { downloaded, drop, inRoot, lowered, npy, startHost, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -21,7 +21,7 @@ test("a damaged file becomes a card that says what to do", async () => {
   assert.match(await card.locator(".problem-hint").innerText(), /^[A-Z][a-z]+ .*\.$/);
   assert.match(await page.locator(".step.is-failed").innerText(), /Source\s+failed/);
   await drop(page, { "notes.txt": Buffer.from("no model at all") });
-  await card.getByText("notes.txt is neither a .pt2 nor a .pte").waitFor();
+  await card.getByText("notes.txt was left out: it is neither a .pt2 nor a .pte").waitFor();
   // A dead end it is not: the next file works.
   await drop(page, { "mlp.pt2": model("mlp.pt2") });
   await lowered(page);
@@ -70,6 +70,16 @@ test("several files become methods with names of one's own", async () => {
   await close();
 });
 
+test("a program is saved under the name of its model", async () => {
+  const { page, close } = await host.visit();
+  await drop(page, { "модель v2.1.pt2": model("mlp.pt2") });
+  await lowered(page);
+  const download = page.waitForEvent("download");
+  await page.getByText("Save .pte").first().click();
+  assert.equal((await download).suggestedFilename(), "модель_v2_1.pte");
+  await close();
+});
+
 test("a .pte is looked at and run, with numbers of one's own", async () => {
   const engine = await createEngine();
   const { buffer } = engine.lower({ path: inRoot("tests/models/add_mul.pt2") });
@@ -97,18 +107,6 @@ test("a .pte is looked at and run, with numbers of one's own", async () => {
   await close();
 });
 
-/** A float32 array as numpy.save writes it. */
-function npy(shape: readonly number[], value: number): Buffer {
-  const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${shape.join(", ")},), }`;
-  const head = Buffer.concat([
-    Buffer.from("\x93NUMPY\x01\x00", "latin1"),
-    Buffer.from([118, 0]),
-    Buffer.from(`${header.padEnd(117)}\n`),
-  ]);
-  const count = shape.reduce((product, size) => product * size, 1);
-  return Buffer.concat([head, Buffer.from(new Float32Array(count).fill(value).buffer)]);
-}
-
 test("an array that is dropped becomes the input", async () => {
   const { page, close } = await host.visit({}, "#mlp");
   await page.waitForSelector(".output", { timeout: 60_000 });
@@ -133,6 +131,7 @@ test("an array that is dropped becomes the input", async () => {
 test("cancelling ends the work at once, and the next run works", async () => {
   const { page, faults, close } = await host.visit({}, "#face");
   await page.waitForSelector(".picture rect", { timeout: 120_000 });
+  await page.locator(".run-form summary").click();
   await page.getByLabel("times").selectOption("1000");
   await page.locator(".run-go .primary").click();
   await page.getByRole("button", { name: "Cancel" }).click();

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { brotliCompressSync } from "node:zlib";
-import { drop, inRoot, lowered, startHost, type Host } from "./browser.js";
+import type { Page } from "playwright-core";
+import { drop, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -104,13 +105,130 @@ test("the theme follows the system, and the switch", async () => {
   await close();
 });
 
-test("a phone can run the samples, with nothing cut off", async () => {
-  const { page, close } = await host.visit({ viewport: { width: 390, height: 844 } });
-  const overflow = "document.documentElement.scrollWidth - innerWidth";
-  assert.equal(await page.evaluate(overflow), 0);
-  await page.getByRole("button", { name: "Face detector" }).click();
-  await page.waitForSelector(".picture rect", { timeout: 120_000 });
-  assert.equal(await page.evaluate(overflow), 0);
+/** Steps that are cut off or lie over each other, and what sticks out of the screen. */
+function misplaced(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = [];
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth > innerWidth) found.push(`page: ${scrollWidth} of ${innerWidth}`);
+    const steps = [...document.querySelectorAll<HTMLElement>(".step button")];
+    const boxes = steps.map((step) => step.getBoundingClientRect());
+    boxes.forEach((box, i) => {
+      const name = steps[i]!.querySelector<HTMLElement>(".name")!;
+      if (box.left < 0 || box.right > innerWidth || name.scrollWidth > name.clientWidth + 1)
+        found.push(`${name.innerText}: cut off`);
+      const next = boxes[i + 1];
+      if (next && next.top < box.bottom - 1 && next.left < box.right - 1)
+        found.push(`${name.innerText}: under the next`);
+    });
+    return found;
+  });
+}
+
+for (const width of [320, 390, 768, 1280, 1920]) {
+  test(`nothing is cut off at ${width} pixels, nor with text twice as large`, async () => {
+    const { page, close } = await host.visit({ viewport: { width, height: 800 } });
+    const session = await page.context().newCDPSession(page);
+    for (const standard of [16, 32]) {
+      await session.send("Page.setFontSizes", { fontSizes: { standard } });
+      await page.goto(host.url);
+      assert.deepEqual(await misplaced(page), []);
+      await page.getByRole("button", { name: "Three layers" }).click();
+      await page.waitForSelector(".output", { timeout: 60_000 });
+      for (const key of ["1", "2", "3", "4", "5", "6"]) {
+        await page.keyboard.press(key);
+        assert.deepEqual(await misplaced(page), [], `step ${key}, text of ${standard} px`);
+      }
+    }
+    await close();
+  });
+}
+
+test("who wants no motion gets none", async () => {
+  const { page, close } = await host.visit({ reducedMotion: "reduce" });
+  await page.route(/mlp\.pt2$/, () => undefined);
+  await page.getByRole("button", { name: "Three layers" }).click();
+  await page.locator(".step.is-running").waitFor();
+  const moving = await page.evaluate(() => document.getAnimations().length);
+  assert.equal(moving, 0);
+  await close();
+});
+
+test("back and forward go between samples and the start, and files take a sample's place", async () => {
+  const { page, faults, close } = await host.visit();
+  await page.getByRole("button", { name: "Three layers" }).click();
+  await page.waitForSelector(".output", { timeout: 60_000 });
+  assert.match(page.url(), /#mlp$/);
+  await page.goBack();
+  await page.locator(".cards").waitFor();
+  await page.goForward();
+  await page.waitForSelector(".output", { timeout: 60_000 });
+  await drop(page, { "linear.pt2": readFileSync(inRoot("tests/models/linear.pt2")) });
+  await lowered(page);
+  assert.doesNotMatch(page.url(), /#/);
+  await page.reload();
+  await page.locator(".cards").waitFor();
+  await page.goBack();
+  await page.locator(".title").getByText("mlp").waitFor();
+  await page.getByRole("button", { name: "Samples" }).click();
+  await page.locator(".cards").waitFor();
+  assert.doesNotMatch(page.url(), /#/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("large inputs and results do not hold up the page", async () => {
+  const { page, close } = await host.visit();
+  await drop(page, { "large.pt2": mlpWithBatch(400_000) });
+  await lowered(page);
+  await page.keyboard.press("6");
+  await page.evaluate(() => {
+    const longest = { ms: 0 };
+    Object.assign(globalThis, { longest });
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) longest.ms = Math.max(longest.ms, duration);
+    }).observe({ type: "longtask" });
+  });
+  await page.locator(".run-go .primary").click();
+  await page.waitForSelector(".output", { timeout: 60_000 });
+  const longest = (await page.evaluate("longest.ms")) as number;
+  assert.ok(longest < 250, `the page stood still for ${longest} ms`);
+  await close();
+});
+
+test("a model that is opened again and again takes no more memory", async () => {
+  const { page, close } = await host.visit();
+  // What the worker reports about its memory passes by here.
+  await page.addInitScript(() => {
+    const heaps: number[] = [];
+    Object.assign(globalThis, { heaps });
+    globalThis.Worker = class extends Worker {
+      constructor(url: string | URL, options?: WorkerOptions) {
+        super(url, options);
+        this.addEventListener("message", ({ data }) => {
+          if (data?.value?.heapBytes) heaps.push(data.value.heapBytes);
+        });
+      }
+    };
+  });
+  await page.reload();
+  const peaks: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    await page.getByRole("button", { name: "Story teller" }).click();
+    await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+    peaks.push((await page.evaluate("Math.max(...heaps.splice(0))")) as number);
+    await page.getByRole("button", { name: "Samples" }).click();
+  }
+  // The first few find the room that all the others do with.
+  assert.ok(peaks[9]! <= peaks[3]!, `${peaks.join(", ")} bytes`);
+  await close();
+});
+
+test("who opens something goes on from there by keyboard", async () => {
+  const { page, close } = await host.visit();
+  await page.getByRole("button", { name: "Three layers" }).click();
+  await lowered(page);
+  assert.equal(await page.evaluate("document.activeElement.id"), "stage");
   await close();
 });
 

@@ -43,10 +43,22 @@ test("a story begins with words of one's own, through prefill", async () => {
   await page.getByRole("button", { name: "Tell it again" }).click();
   await page.waitForSelector('.story-text[data-status="done"]');
   assert.equal((await page.locator(".story-text").innerText()).slice(0, story.length), story);
-  await page.getByLabel("Begin with").fill("word ".repeat(400));
-  await page.keyboard.press("Enter");
-  await page.locator(".problem-hint").getByText("Begin with fewer words.").waitFor();
   assert.deepEqual(faults, []);
+  await close();
+});
+
+test("the last step says that it runs, and then what it took", async () => {
+  const { page, close } = await host.visit({}, "#story");
+  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  const run = page.locator(".spine .step").nth(5);
+  assert.match(await run.innerText(), /Run\s+\d.*m?s\s+256.tokens/);
+  const during = await page.evaluate(async () => {
+    document.querySelector<HTMLButtonElement>(".story-form button")!.click();
+    while (!document.querySelector('[data-status="running"]'))
+      await new Promise(requestAnimationFrame);
+    return document.querySelector<HTMLElement>(".step:last-child")!.innerText;
+  });
+  assert.match(during, /^Run\s+working$/);
   await close();
 });
 

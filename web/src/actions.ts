@@ -1,5 +1,6 @@
 // Every side effect of the page, by subject. Views call these and do nothing else.
-export { setPrompt, stopStory, tellStory } from "./actions/demos.js";
+export { goHome, showSample, watchAddress } from "./actions/address.js";
+export { chooseFiles, watchDrops } from "./actions/drops.js";
 export { engine } from "./actions/engine.js";
 export {
   findFaces,
@@ -10,6 +11,7 @@ export {
   video,
 } from "./actions/face.js";
 export { cancel } from "./actions/job.js";
+export { watchKeys } from "./actions/keys.js";
 export {
   selectNode,
   setSearch,
@@ -21,18 +23,7 @@ export {
   watchLists,
 } from "./actions/look.js";
 export { lowerAgain, save } from "./actions/lower.js";
-export {
-  chooseFiles,
-  copy,
-  goHome,
-  listen,
-  nextTheme,
-  openFromAddress,
-  setHelp,
-  showSample,
-  toggleDock,
-  watchTheme,
-} from "./actions/page.js";
+export { copy, setHelp, toggleDock } from "./actions/page.js";
 export { report } from "./actions/problems.js";
 export {
   resetState,
@@ -43,4 +34,7 @@ export {
   takeArrays,
 } from "./actions/run.js";
 export { STORY_TOKENS } from "./actions/samples.js";
-export { renameMethod, setSettings } from "./actions/settings.js";
+export { renameMethod, setSettings, settingsFault } from "./actions/settings.js";
+export { setPrompt, stopStory, tellStory } from "./actions/story.js";
+export { nextTheme, watchTheme } from "./actions/theme.js";
+export { SEED_MAX } from "./actions/values.js";

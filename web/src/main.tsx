@@ -1,24 +1,42 @@
 // The start: effects on, view in.
 import { render } from "preact";
-import { engine, listen, openFromAddress, report, watchLists, watchTheme } from "./actions.js";
+import {
+  engine,
+  report,
+  watchAddress,
+  watchDrops,
+  watchKeys,
+  watchLists,
+  watchTheme,
+} from "./actions.js";
 import { app } from "./state.js";
 import { App } from "./views/App.js";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
-import "./styles/side.css";
-import "./styles/start.css";
+import "./styles/spine.css";
 import "./styles/views.css";
+import "./styles/settings.css";
+import "./styles/lists.css";
+import "./styles/memory.css";
+import "./styles/program.css";
 import "./styles/run.css";
+import "./styles/story.css";
+import "./styles/face.css";
+import "./styles/inspector.css";
+import "./styles/dock.css";
+import "./styles/start.css";
+import "./styles/overlay.css";
 import "./styles/small.css";
 
 watchTheme();
 watchLists();
-listen();
+watchKeys();
+watchDrops();
 // The engine is fetched and compiled while the page is read.
 engine().catch((error: unknown) => {
   // A job that waits for the engine says so itself.
   if (!app.document.value) report(error, null);
 });
 render(<App />, document.getElementById("app")!);
-openFromAddress();
+watchAddress();

@@ -1,27 +1,26 @@
 // Everything the page knows, as one tree of signals. Views read it, actions write it; nothing else
-// holds state. Handles into the worker are not here: they belong to the actions.
-import { computed, signal } from "@preact/signals";
+// holds state. What follows from it is in derived.ts. Handles into the worker are not here: they
+// belong to the actions.
+import { signal } from "@preact/signals";
 import type {
   CompilationReport,
   ErrorCode,
-  MethodPlan,
-  MethodSummary,
   NodeRow,
-  ProgramMethodInfo,
   ProgramReport,
-  StageSummary,
   Tensor,
 } from "@sconce/types.js";
 import type { Face } from "../../examples/faces.mjs";
 
 export type StepId = "source" | "core" | "edge" | "planned" | "program" | "run";
 /** "absent": this kind of file has no such step. */
-export type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
+type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
 
 export interface Step {
   status: StepStatus;
   ms?: number;
   bytes?: number;
+  /** What the time is of. */
+  note?: string;
 }
 
 export const STEPS: readonly StepId[] = ["source", "core", "edge", "planned", "program", "run"];
@@ -56,7 +55,7 @@ export interface Document {
 }
 
 /** Work under way; `total` is 0 when unknown. */
-export interface Busy {
+interface Busy {
   what: string;
   phase: string;
   done: number;
@@ -81,22 +80,27 @@ export interface Problem {
 
 export type Filler = "random" | "zeros" | "ones" | "numbers" | "file" | "value";
 
+/** Fields as they were typed: what is wrong with them is said when they are used. */
 export interface InputForm {
   filler: Filler;
-  seed: number;
-  /** Sizes of a dynamic tensor, numbers of a small one, or the value of a scalar. */
+  seed: string;
+  /** Sizes of a dynamic tensor. */
   shape: string;
+  /** Numbers of a tensor, or the value of a scalar. */
   text: string;
   tensor: Tensor | null;
   fileName: string;
   error: string;
 }
 
-export interface OutputView {
-  kind: string;
-  /** Scalars, as text. */
+export interface ScalarView {
+  kind: "none" | "boolean" | "number" | "bigint" | "string";
   text: string;
-  tensor: Tensor | null;
+}
+
+export interface TensorView {
+  kind: "tensor";
+  tensor: Tensor;
   min: number;
   max: number;
   mean: number;
@@ -105,6 +109,8 @@ export interface OutputView {
   first: readonly number[];
   top: readonly { index: number; value: number }[];
 }
+
+export type OutputView = ScalarView | TensorView;
 
 export interface RunState {
   inputs: readonly InputForm[];
@@ -117,11 +123,15 @@ export interface RunState {
 export interface Story {
   /** How the story begins; the model goes on from there. */
   prompt: string;
+  /** Why it cannot begin like that; empty when it can. */
+  fault: string;
   status: "idle" | "running" | "done";
   text: string;
-  tokens: readonly number[];
+  tokens: number;
   ms: number;
 }
+
+const NO_STORY: Story = { prompt: "", fault: "", status: "idle", text: "", tokens: 0, ms: 0 };
 
 export interface Faces {
   status: "idle" | "running";
@@ -131,10 +141,19 @@ export interface Faces {
   height: number;
   found: readonly Face[];
   ms: number;
-  frames: number;
 }
 
-export interface LogLine {
+const NO_FACES: Faces = {
+  status: "idle",
+  source: "photo",
+  url: "",
+  width: 4,
+  height: 3,
+  found: [],
+  ms: 0,
+};
+
+interface LogLine {
   at: number;
   text: string;
 }
@@ -182,17 +201,8 @@ export const app = {
   dragging: signal(false),
 
   runs: signal<Readonly<Record<string, RunState>>>({}),
-  story: signal<Story>({ prompt: "", status: "idle", text: "", tokens: [], ms: 0 }),
-  faces: signal<Faces>({
-    status: "idle",
-    source: "photo",
-    url: "",
-    width: 4,
-    height: 3,
-    found: [],
-    ms: 0,
-    frames: 0,
-  }),
+  story: signal(NO_STORY),
+  faces: signal(NO_FACES),
 };
 
 /** Puts everything about a document back to nothing. */
@@ -211,66 +221,10 @@ export function clearDocument(): void {
   app.problems.value = [];
   app.dock.value = "closed";
   app.runs.value = {};
-  app.story.value = { prompt: "", status: "idle", text: "", tokens: [], ms: 0 };
+  app.story.value = NO_STORY;
+  app.faces.value = NO_FACES;
 }
 
-export function setStep(id: StepId, step: Partial<Step>): void {
-  app.steps.value = { ...app.steps.value, [id]: { ...app.steps.value[id], ...step } };
-}
-
-// --- What follows from the above ----------------------------------------------------------------
-
-const STAGE_OF: Partial<Record<StepId, StageSummary["stage"]>> = {
-  source: "source",
-  core: "core",
-  edge: "edge",
-  planned: "executorch",
-};
-
-export function stageOf(report: CompilationReport | null, step: StepId): StageSummary | undefined {
-  return report?.stages.findLast((stage) => stage.stage === STAGE_OF[step]);
-}
-
-export const stage = computed(() => stageOf(app.report.value, app.step.value));
-
-export const methodSummary = computed((): MethodSummary | undefined =>
-  stage.value?.methods.find((method) => method.name === app.method.value),
-);
-
-export const programMethod = computed((): ProgramMethodInfo | undefined =>
-  app.program.value?.methods.find((method) => method.name === app.method.value),
-);
-
-export const plan = computed((): MethodPlan | undefined =>
-  app.report.value?.plans.find((item) => item.method === app.method.value),
-);
-
-export const view = computed(
-  (): View =>
-    app.views.value[app.step.value] ?? (app.step.value === "planned" ? "memory" : "summary"),
-);
-
-export const viewsOfStep = computed((): readonly View[] => {
-  if (!stage.value) return [];
-  return app.step.value === "planned" ? ["memory", "table", "text"] : ["summary", "table", "text"];
-});
-
-/** Key of the rows and lines that the current stage shows. */
-export const listKey = computed(() =>
-  stage.value && methodSummary.value ? `${stage.value.program}/${app.method.value}` : "",
-);
-
-export const rows = computed(() => app.rows.value.get(listKey.value));
-export const lines = computed(() => app.lines.value.get(listKey.value));
-
-/** Methods in the order they were given; constant methods only appear once the program exists. */
-export const methodNames = computed((): readonly string[] => {
-  const opened = app.report.value?.stages[0]?.methods.map((m) => m.name) ?? [];
-  const made = app.program.value?.methods.map((m) => m.name) ?? [];
-  return [...new Set([...opened, ...made])];
-});
-
-/** Nodes of the selected method at a step, as far as it has come. */
-export function nodesAt(step: StepId): number | undefined {
-  return stageOf(app.report.value, step)?.methods.find((m) => m.name === app.method.value)?.nodes;
+export function setStep(id: StepId, step: Step): void {
+  app.steps.value = { ...app.steps.value, [id]: step };
 }

@@ -22,6 +22,11 @@ function set(edit: Partial<Faces>): void {
   app.faces.value = { ...app.faces.value, ...edit };
 }
 
+/** Another model may have been opened while a picture was on its way. */
+function isOpen(): boolean {
+  return app.document.value?.sample === "face";
+}
+
 /** A picture at the size that the network takes. */
 function pixels(from: CanvasImageSource): Uint8ClampedArray {
   const context = canvas.getContext("2d", { willReadFrequently: true })!;
@@ -36,22 +41,25 @@ async function detect(from: CanvasImageSource): Promise<void> {
   const begin = performance.now();
   const [scores, boxes] = (await program.run("forward", [input])) as { data: Float32Array }[];
   const ms = performance.now() - begin;
-  set({ found: toFaces(scores!.data, boxes!.data), ms, frames: app.faces.value.frames + 1 });
-  setStep("run", { status: "done", ms });
+  if (!isOpen()) return;
+  set({ found: toFaces(scores!.data, boxes!.data), ms });
+  setStep("run", { status: "done", ms, note: "latest picture" });
 }
 
 function failed(error: unknown): void {
   stopCamera();
   set({ status: "idle" });
   if (isCancelled(error)) return;
+  setStep("run", { status: "done" });
   forgetIfBroken(error);
   report(error, "run");
 }
 
 /** Looks for faces in the picture that is shown. */
 export async function findFaces(): Promise<void> {
-  if (!picture) return;
+  if (!picture || !isOpen()) return;
   set({ status: "running" });
+  setStep("run", { status: "running" });
   try {
     await detect(picture);
     set({ status: "idle" });
@@ -60,12 +68,19 @@ export async function findFaces(): Promise<void> {
   }
 }
 
+/** The camera goes off and the picture goes, with the document that they belong to. */
+export function forgetPicture(): void {
+  stopCamera();
+  picture = undefined;
+  if (app.faces.value.url) URL.revokeObjectURL(app.faces.value.url);
+}
+
 async function show(blob: Blob, source: Faces["source"]): Promise<void> {
   stopCamera();
   picture = await createImageBitmap(blob);
   if (app.faces.value.url) URL.revokeObjectURL(app.faces.value.url);
   const { width, height } = picture;
-  set({ source, url: URL.createObjectURL(blob), width, height, found: [], ms: 0, frames: 0 });
+  set({ source, url: URL.createObjectURL(blob), width, height, found: [], ms: 0 });
 }
 
 export async function showSamplePhoto(): Promise<void> {
@@ -73,18 +88,18 @@ export async function showSamplePhoto(): Promise<void> {
 }
 
 /** A picture of the user's own; only the face sample knows what to do with it. */
-export async function showPicture(file: Blob): Promise<void> {
-  if (app.document.value?.sample !== "face") {
+export async function showPicture(file: File): Promise<void> {
+  if (!isOpen()) {
     throw fault(
       "input",
-      "a picture needs the face detector",
+      `${file.name} was left out: a picture needs the face detector`,
       "Open the sample 'Face detector' first, then drop the picture.",
     );
   }
   try {
     await show(file, "picture");
   } catch {
-    throw fault("format", "this picture cannot be read", "Use a PNG, JPEG or WebP file.");
+    throw fault("format", `${file.name} cannot be read`, "Use a PNG, JPEG or WebP file.");
   }
   app.step.value = "run";
   await findFaces();
@@ -100,11 +115,32 @@ export function stopCamera(): void {
   }
 }
 
+/** Why the camera gives no picture, by the name of the browser's error. */
+const CAMERA_FAULTS: Record<string, string> = {
+  NotAllowedError: "the camera is not allowed for this page",
+  NotFoundError: "this machine has no camera",
+  NotReadableError: "another program uses the camera",
+};
+
+function cameraFault(error: unknown): unknown {
+  if (!(error instanceof DOMException)) return error;
+  return fault(
+    "io",
+    CAMERA_FAULTS[error.name] ?? "the camera gives no picture",
+    "Allow the camera for this page, or choose a picture instead.",
+  );
+}
+
+async function openCamera(): Promise<MediaStream> {
+  // Pages that came over plain http have no such thing.
+  const devices = navigator.mediaDevices as MediaDevices | undefined;
+  if (!devices) throw new DOMException("", "NotAllowedError");
+  return devices.getUserMedia({ video: { width: 640, height: 480 } });
+}
+
 export async function startCamera(): Promise<void> {
   try {
-    const mine = (stream = await navigator.mediaDevices.getUserMedia({
-      video: { width: 640, height: 480 },
-    }));
+    const mine = (stream = await openCamera());
     video.srcObject = mine;
     await video.play();
     set({
@@ -113,21 +149,12 @@ export async function startCamera(): Promise<void> {
       width: video.videoWidth,
       height: video.videoHeight,
       found: [],
-      frames: 0,
     });
     while (stream === mine) {
       await detect(video);
       await new Promise(requestAnimationFrame);
     }
   } catch (error) {
-    if (error instanceof DOMException) {
-      failed(
-        fault(
-          "io",
-          `the camera cannot be used: ${error.message}`,
-          "Allow the camera for this page, or drop a picture instead.",
-        ),
-      );
-    } else failed(error);
+    failed(cameraFault(error));
   }
 }

@@ -13,11 +13,13 @@ export function download(blob: Blob, name: string): void {
 
 /** A bundled file as a Blob: the worker then reads slices of it. */
 export async function fetchModel(fileName: string): Promise<Blob> {
-  const response = await fetch(new URL(`models/${fileName}`, document.baseURI));
-  if (response.ok) return response.blob();
+  const url = new URL(`models/${fileName}`, document.baseURI);
+  const response = await fetch(url).catch(() => null);
+  if (response?.ok) return response.blob();
+  const why = response ? `the server answered ${response.status}` : "there is no connection";
   throw fault(
     "io",
-    `${fileName} could not be fetched (${response.status})`,
-    "Check that the page is served together with its models folder.",
+    `${fileName} could not be fetched: ${why}`,
+    "Check that the page is served together with its models folder, and try again.",
   );
 }

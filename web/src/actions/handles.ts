@@ -26,12 +26,28 @@ export function release(): void {
   handles.data = [];
 }
 
+/** Uses something of the worker's and gives its memory back, whatever comes of it. */
+export async function using<T extends { dispose(): Promise<void> }, R>(
+  handle: T,
+  use: (handle: T) => Promise<R>,
+): Promise<R> {
+  try {
+    return await use(handle);
+  } finally {
+    void handle.dispose();
+  }
+}
+
 /** The program in the worker; loaded again when the worker was ended in between. */
 export async function loadedProgram(): Promise<Remote<Program>> {
   if (handles.program) return handles.program;
-  if (!handles.pte) throw fault("state", "there is no program to run yet", "Lower a model first.");
+  const { pte, data } = handles;
+  if (!pte) throw fault("state", "there is no program to run yet", "Lower a model first.");
   const client = await engine();
-  return (handles.program = await client.load(handles.pte, {
-    dataFiles: handles.data.map(({ blob }) => blob),
-  }));
+  const program = await client.load(pte, { dataFiles: data.map(({ blob }) => blob) });
+  // Meanwhile another document may have been opened, or another call have loaded this one.
+  if (handles.pte === pte && !handles.program) return (handles.program = program);
+  void program.dispose();
+  if (handles.pte === pte && handles.program) return handles.program;
+  throw fault("cancelled", "another model was opened", "Start again when ready.");
 }

@@ -24,6 +24,8 @@ export function freed(): Promise<void> {
 }
 
 export interface Job {
+  /** Aborts with the job. */
+  signal: AbortSignal;
   /** For calls of the engine: cancels with the job, and shows progress. */
   options(): CallOptions;
   /** Says what is going on now, and which step is running. */
@@ -43,6 +45,7 @@ export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
   let current: StepId = "source";
   const isCurrent = (): boolean => running === controller;
   const job: Job = {
+    signal: controller.signal,
     isCurrent,
     at(step, what) {
       current = step;

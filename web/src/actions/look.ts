@@ -1,19 +1,16 @@
 // Looking around: which step, method, view and node is shown; what a view needs is fetched here.
 import { effect } from "@preact/signals";
 import {
-  app,
   lines,
   listKey,
   methodNames,
   rows,
   stage,
   stageOf,
-  STEPS,
   view,
   viewsOfStep,
-  type StepId,
-  type View,
-} from "../state.js";
+} from "../derived.js";
+import { app, STEPS, type StepId, type View } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
 import { report } from "./problems.js";

@@ -1,47 +1,23 @@
 // From files to a program that is ready to run, step by step; and saving it.
 import type {
-  ConstantValue,
   EdgeProgramManager,
   ExecutorchProgramManager,
   Programs,
   Remote,
   Source,
 } from "@sconce/types.js";
-import { app, clearDocument, setStep, stageOf, type Document } from "../state.js";
+import { stageOf } from "../derived.js";
+import { app, clearDocument, setStep, type Document } from "../state.js";
 import { engine } from "./engine.js";
+import { forgetPicture } from "./face.js";
 import { download } from "./files.js";
-import { handles, loadedProgram, release } from "./handles.js";
+import { handles, loadedProgram, release, using } from "./handles.js";
 import { runJob, type Job } from "./job.js";
-import { fault, note } from "./problems.js";
+import { note } from "./problems.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
-
-/** "get_max_seq_len = 256" a line, as constant methods. */
-export function parseConstants(text: string): Record<string, ConstantValue> {
-  const found: Record<string, ConstantValue> = {};
-  for (const line of text
-    .split("\n")
-    .map((part) => part.trim())
-    .filter(Boolean)) {
-    const match = /^([A-Za-z_]\w*)\s*=\s*(.+)$/.exec(line);
-    if (!match) {
-      throw fault(
-        "option",
-        `'${line}' is not a constant method`,
-        "Write name = value, one a line, such as get_max_seq_len = 256.",
-      );
-    }
-    const [, name, value] = match as unknown as [string, string, string];
-    try {
-      found[name] = /^-?\d+\.\d*$/.test(value)
-        ? { double: Number(value) }
-        : (JSON.parse(value) as ConstantValue);
-    } catch {
-      found[name] = value;
-    }
-  }
-  return found;
-}
+import { parseConstants } from "./settings.js";
+import { stopStory } from "./story.js";
 
 function programsOf(document: Document): Programs {
   const { files } = document;
@@ -54,9 +30,10 @@ async function readSource(job: Job, document: Document): Promise<void> {
   const client = await engine();
   if (!job.isCurrent()) return;
   const opened = await client.open(programsOf(document), job.options());
+  if (!job.isCurrent()) return void opened.dispose();
+  handles.opened = opened;
   const report = await opened.inspect();
   if (!job.isCurrent()) return;
-  handles.opened = opened;
   app.canLook.value = true;
   app.report.value = report;
   const { ms, methods } = report.stages[0]!;
@@ -65,31 +42,43 @@ async function readSource(job: Job, document: Document): Promise<void> {
   app.method.value = methods[0]?.name ?? "";
 }
 
-async function toEdge(job: Job, document: Document): Promise<Remote<EdgeProgramManager>> {
-  job.at("core", "Lowering to core ATen and the edge dialect");
-  const edge = await handles.opened!.toEdge({
-    ...job.options(),
-    compileConfig: { snapshots: true },
-    constantMethods: parseConstants(document.settings.constants),
-  });
+async function showEdge(job: Job, edge: Remote<EdgeProgramManager>): Promise<void> {
   const report = await edge.inspect();
-  if (!job.isCurrent()) return edge;
+  if (!job.isCurrent()) return;
   app.report.value = report;
-  for (const step of ["core", "edge"] as const) {
+  for (const step of ["core", "edge"] as const)
     setStep(step, { status: "done", ms: stageOf(report, step)!.ms });
-  }
-  return edge;
 }
 
 /** The files that came out, as Blobs: they outlive the worker. */
-async function takeFiles(lowered: Remote<ExecutorchProgramManager>): Promise<void> {
+async function takeFiles(job: Job, lowered: Remote<ExecutorchProgramManager>): Promise<void> {
   const pte = await lowered.toBlob();
   const takeData = async ({ name }: { name: string }): Promise<{ name: string; blob: Blob }> => ({
     name,
     blob: new Blob([(await lowered.dataFile(name)) as BlobPart]),
   });
-  handles.data = await Promise.all(lowered.dataFiles.map(takeData));
-  handles.pte = pte;
+  const data = await Promise.all(lowered.dataFiles.map(takeData));
+  if (job.isCurrent()) Object.assign(handles, { pte, data });
+}
+
+async function showProgram(
+  job: Job,
+  document: Document,
+  lowered: Remote<ExecutorchProgramManager>,
+): Promise<void> {
+  const report = await lowered.inspect();
+  if (!job.isCurrent()) return;
+  app.report.value = report;
+  const { ms, emitMs } = stageOf(report, "planned")!;
+  setStep("planned", { status: "done", ms: ms - emitMs });
+  await takeFiles(job, lowered);
+  if (!job.isCurrent()) return;
+  app.programBytes.value = lowered.size;
+  setStep("program", { status: "done", ms: emitMs, bytes: lowered.size });
+  app.lowerMs.value = report.stages.reduce((sum, item) => sum + item.ms, 0);
+  note(
+    `lowered ${document.title} in ${app.lowerMs.value.toFixed(1)} ms, ${app.programBytes.value} bytes`,
+  );
 }
 
 async function toExecutorch(
@@ -97,6 +86,8 @@ async function toExecutorch(
   document: Document,
   edge: Remote<EdgeProgramManager>,
 ): Promise<void> {
+  await showEdge(job, edge);
+  if (!job.isCurrent()) return;
   job.at("planned", "Planning memory and writing the program");
   const { shareState, externalConstants, memoryPlanning } = document.settings;
   const lowered = await edge.toExecutorch({
@@ -105,19 +96,17 @@ async function toExecutorch(
     externalConstants,
     memoryPlanning,
   });
-  const report = await lowered.inspect();
-  if (!job.isCurrent()) return;
-  app.report.value = report;
-  const { ms, emitMs } = stageOf(report, "planned")!;
-  setStep("planned", { status: "done", ms: ms - emitMs });
-  await takeFiles(lowered);
-  const { size } = lowered;
-  void lowered.dispose();
-  void edge.dispose();
-  app.programBytes.value = size;
-  setStep("program", { status: "done", ms: emitMs, bytes: size });
-  app.lowerMs.value = report.stages.reduce((sum, item) => sum + item.ms, 0);
-  note(`lowered ${document.title} in ${app.lowerMs.value.toFixed(1)} ms, ${size} bytes`);
+  await using(lowered, () => showProgram(job, document, lowered));
+}
+
+async function lower(job: Job, document: Document): Promise<void> {
+  job.at("core", "Lowering to core ATen and the edge dialect");
+  const edge = await handles.opened!.toEdge({
+    ...job.options(),
+    compileConfig: { snapshots: true },
+    constantMethods: parseConstants(document.settings.constants),
+  });
+  await using(edge, () => toExecutorch(job, document, edge));
 }
 
 async function load(job: Job): Promise<void> {
@@ -139,49 +128,61 @@ async function fetchFiles(job: Job, document: Document): Promise<Document> {
   return { ...document, files };
 }
 
+/** Ends what is done with the document that is open, and gives everything of it back. */
+export function closeDocument(): void {
+  stopStory();
+  forgetPicture();
+  release();
+  clearDocument();
+  app.document.value = null;
+}
+
+/** Puts a document in the place of the one that is open. */
+function replaceDocument(document: Document): void {
+  closeDocument();
+  app.document.value = { ...document, isEdited: false };
+}
+
 /** Lowers the files of a document from the start. True when a program came out. */
 export async function lowerDocument(asked: Document): Promise<boolean> {
   let isDone = false;
-  release();
-  clearDocument();
-  app.document.value = { ...asked, isEdited: false };
+  replaceDocument(asked);
   await runJob(async (job) => {
     const document = await fetchFiles(job, asked);
     if (!job.isCurrent()) return;
     app.document.value = { ...document, isEdited: false };
     await readSource(job, document);
-    const edge = job.isCurrent() ? await toEdge(job, document) : null;
-    if (edge && job.isCurrent()) await toExecutorch(job, document, edge);
+    if (job.isCurrent()) await lower(job, document);
     if (job.isCurrent()) await load(job);
     isDone = job.isCurrent();
   });
   return isDone;
 }
 
-/** Opens a .pte: there is nothing to lower, only to look at and to run. */
-export async function openProgram(title: string, pte: Blob, data: readonly File[]): Promise<void> {
+/** Opens a .pte: there is nothing to lower, only to look at and to run. True when it was loaded. */
+export async function openProgram(pte: File, data: readonly File[]): Promise<boolean> {
+  let isDone = false;
+  replaceDocument({
+    title: pte.name,
+    kind: "pte",
+    files: [{ method: "", fileName: pte.name, file: pte }],
+    settings: defaultSettings(),
+    isEdited: false,
+  });
+  for (const id of ["source", "core", "edge", "planned"] as const)
+    setStep(id, { status: "absent" });
+  app.step.value = "program";
+  handles.pte = pte;
+  handles.data = data.map((blob) => ({ name: blob.name, blob }));
   await runJob(async (job) => {
-    release();
-    clearDocument();
-    app.document.value = {
-      title,
-      kind: "pte",
-      files: [{ method: "", fileName: title, file: pte }],
-      settings: defaultSettings(),
-      isEdited: false,
-    };
-    for (const id of ["source", "core", "edge", "planned"] as const)
-      setStep(id, { status: "absent" });
-    app.step.value = "program";
-    job.at("program", `Loading ${title}`);
-    const client = await engine();
+    job.at("program", `Loading ${pte.name}`);
+    await loadedProgram();
     if (!job.isCurrent()) return;
-    handles.pte = pte;
-    handles.data = data.map((blob) => ({ name: blob.name, blob }));
-    handles.program = await client.load(pte, { ...job.options(), dataFiles: data });
     setStep("program", { status: "done", bytes: pte.size });
     await load(job);
+    isDone = job.isCurrent();
   });
+  return isDone;
 }
 
 export function lowerAgain(): void {
@@ -191,7 +192,10 @@ export function lowerAgain(): void {
 /** Saves the .pte, and its .ptd files where weights are external. */
 export function save(): void {
   if (!handles.pte || !app.document.value) return;
-  const stem = app.document.value.title.replace(/\.(pt2|pte)$/, "").replace(/[^\w-]+/g, "_");
+  // Letters of every language stay; what some file system refuses does not.
+  const stem = app.document.value.title
+    .replace(/\.(pt2|pte)$/i, "")
+    .replace(/[^\p{L}\p{N}_-]+/gu, "_");
   download(handles.pte, `${stem}.pte`);
   for (const { name, blob } of handles.data) download(blob, name);
   note(`saved ${stem}.pte`);

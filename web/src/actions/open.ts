@@ -1,25 +1,36 @@
-// What arrives: files that are dropped or chosen, and samples. Kinds are told by the engine from
-// the first bytes, never from the name alone.
+// What arrives: files that are dropped or chosen. Kinds are told by the engine from the first
+// bytes, never from the name alone. Every file is used, or named with the reason why it was not.
+import { SconceError } from "@sconce/errors.js";
+import type { Program, Remote } from "@sconce/types.js";
 import { app, type Document, type MethodFile } from "../state.js";
+import { leaveSample } from "./address.js";
 import { engine } from "./engine.js";
-import { lowerDocument, openProgram } from "./lower.js";
-import { cancel, freed } from "./job.js";
-import { stopDemos } from "./demos.js";
 import { showPicture } from "./face.js";
-import { fault, report } from "./problems.js";
+import { handles, using } from "./handles.js";
+import { cancel, freed } from "./job.js";
+import { lowerDocument, openProgram } from "./lower.js";
+import { fault, report, warn } from "./problems.js";
 import { takeArrays } from "./run.js";
 import { defaultSettings } from "./samples.js";
 
-const stem = (name: string): string => name.replace(/\.[^.]*$/, "");
+/** Counts what arrives: a drop that another one followed has nothing more to say. */
+let arrivals = 0;
+
+type Kind = "pt2" | "pte" | "ptd" | "image" | "npy" | "unknown";
+
+function isKind(word: string): word is Kind {
+  return ["pt2", "pte", "ptd"].includes(word);
+}
 
 /** A method's name from its file's: "stories260k.prefill.pt2" is prefill. */
 function methodName(fileName: string): string {
-  const name = stem(fileName).split(".").at(-1)!.replace(/\W+/g, "_");
+  const stem = fileName.replace(/\.[^.]*$/, "");
+  const name = stem.split(".").at(-1)!.replace(/\W+/g, "_");
   return /^\d/.test(name) || name === "" ? `method_${name}` : name;
 }
 
 /** Names for several files: no two alike. */
-export function nameMethods(files: readonly File[]): MethodFile[] {
+function nameMethods(files: readonly File[]): MethodFile[] {
   const taken = new Set<string>();
   return files.map((file) => {
     let name = methodName(file.name);
@@ -29,22 +40,6 @@ export function nameMethods(files: readonly File[]): MethodFile[] {
   });
 }
 
-async function openModels(files: readonly File[]): Promise<void> {
-  const single = files.length === 1;
-  const document: Document = {
-    title: single ? files[0]!.name : commonName(files.map((file) => file.name)),
-    kind: "pt2",
-    files: single
-      ? [{ method: "", fileName: files[0]!.name, file: files[0]! }]
-      : nameMethods(files),
-    // Methods that come together usually share what they remember, such as a KV cache.
-    settings: { ...defaultSettings(), shareState: !single },
-    isEdited: false,
-  };
-  app.step.value = "source";
-  await lowerDocument(document);
-}
-
 /** "stories260k" of stories260k.prefill.pt2 and stories260k.decode.pt2. */
 function commonName(names: readonly string[]): string {
   let common = names[0]!;
@@ -52,46 +47,149 @@ function commonName(names: readonly string[]): string {
   return common.replace(/[\W_]+$/, "") || `${names.length} models`;
 }
 
-async function detect(file: File): Promise<string> {
+function openModels(files: readonly File[]): Promise<boolean> {
+  const [first] = files;
+  const isSingle = files.length === 1;
+  const document: Document = {
+    title: isSingle ? first!.name : commonName(files.map((file) => file.name)),
+    kind: "pt2",
+    files: isSingle ? [{ method: "", fileName: first!.name, file: first! }] : nameMethods(files),
+    // Methods that come together usually share what they remember, such as a KV cache.
+    settings: { ...defaultSettings(), shareState: !isSingle },
+    isEdited: false,
+  };
+  app.step.value = "source";
+  return lowerDocument(document);
+}
+
+async function detect(file: File): Promise<Kind> {
   if (file.type.startsWith("image/")) return "image";
   if (/\.npy$/i.test(file.name)) return "npy";
   const client = await engine();
   const kind = await client.detect(file).catch(() => "unknown");
+  if (isKind(kind)) return kind;
   // A damaged file still goes where its name says: the reader knows best what is wrong with it.
-  const named = /\.(pt2|pte)$/i.exec(file.name)?.[1]?.toLowerCase();
-  return kind === "unknown" && named ? named : kind;
+  const named = /\.(\w+)$/.exec(file.name)?.[1]?.toLowerCase() ?? "";
+  return isKind(named) ? named : "unknown";
+}
+
+type Sorted = Record<Kind, File[]>;
+
+async function sort(files: readonly File[]): Promise<Sorted> {
+  const kinds = await Promise.all(files.map(detect));
+  const sorted: Sorted = { pt2: [], pte: [], ptd: [], image: [], npy: [], unknown: [] };
+  files.forEach((file, i) => sorted[kinds[i]!].push(file));
+  return sorted;
+}
+
+function leave(files: readonly File[], why: string, hint: string): Error[] {
+  return files.map(({ name }) => fault("input", `${name} was left out: ${why}`, hint));
+}
+
+/** Which of the files have no use beside the others, and why. */
+function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
+  const takesData = pte.length > 0 || app.document.value?.kind === "pte";
+  return [
+    ...(pt2.length > 0
+      ? leave(pte, "it came with .pt2 files, and those were opened", "Open it on its own.")
+      : leave(pte.slice(1), "the page holds one program at a time", "Open it on its own.")),
+    ...(pt2.length > 0 || !takesData
+      ? leave(ptd, "a .ptd holds weights only", "Drop it together with the .pte that needs it.")
+      : []),
+    ...leave(image.slice(1), "the page shows one picture at a time", "Choose it on its own."),
+    ...leave(
+      unknown,
+      "it is neither a .pt2 nor a .pte",
+      "Export the model with torch.export.export and save it with torch.export.save.",
+    ),
+  ];
+}
+
+/**
+ * True when a method finds no data. Data is looked up when a method is prepared, before its inputs
+ * are looked at, so that none are needed to find out.
+ */
+async function lacksData(program: Remote<Program>): Promise<boolean> {
+  for (const method of program.methods) {
+    try {
+      await program.run(method, []);
+    } catch (error) {
+      if (error instanceof SconceError && error.code === "not_found") return true;
+    }
+  }
+  return false;
+}
+
+/** Of the weights beside a program, those that it works without. */
+async function unusedData(pte: Blob, data: readonly File[]): Promise<Error[]> {
+  const client = await engine();
+  const unused: File[] = [];
+  for (const file of data) {
+    const others = data.filter((other) => other !== file);
+    const program = await client.load(pte, { dataFiles: others });
+    if (!(await using(program, lacksData))) unused.push(file);
+  }
+  return leave(
+    unused,
+    "the program needs nothing that is in it",
+    "Drop the .ptd that was made together with the .pte.",
+  );
+}
+
+async function openWithData(pte: File, data: readonly File[]): Promise<boolean> {
+  const isOpen = await openProgram(pte, data);
+  if (isOpen) warn(await unusedData(pte, data));
+  return isOpen;
+}
+
+/** Weights for the program that is open, as if they had been dropped with it. */
+async function addData(data: readonly File[]): Promise<boolean> {
+  const pte = app.document.value?.files[0]?.file as File;
+  const kept = handles.data.map(({ name, blob }) => new File([blob], name));
+  const isNew = ({ name }: File): boolean => !data.some((file) => file.name === name);
+  return openWithData(pte, [...kept.filter(isNew), ...data]);
+}
+
+/** What opens a model among the files; nothing when there is none. */
+function opener({ pt2, pte, ptd }: Sorted): (() => Promise<boolean>) | null {
+  if (pt2.length > 0) return () => openModels(pt2);
+  if (pte.length > 0) return () => openWithData(pte[0]!, ptd);
+  return ptd.length > 0 && app.document.value?.kind === "pte" ? () => addData(ptd) : null;
+}
+
+/** Opens the model first: arrays and pictures are for what is open then. */
+async function openSorted(sorted: Sorted, unused: readonly Error[]): Promise<void> {
+  const mine = ++arrivals;
+  const open = opener(sorted);
+  if (open) leaveSample();
+  const opening = open?.();
+  warn(unused);
+  const isOpen = (await opening) ?? true;
+  if (mine !== arrivals) return;
+  const { npy, image } = sorted;
+  if (!isOpen)
+    warn(leave([...npy, ...image.slice(0, 1)], "its model was not opened", "Drop both again."));
+  else {
+    if (npy.length > 0) warn(await takeArrays(npy));
+    if (image.length > 0) await showPicture(image[0]!);
+  }
 }
 
 /** Opens whatever was dropped or chosen, each kind in its way. */
-export async function openFiles(list: Iterable<File>): Promise<void> {
-  const files = [...list];
-  if (files.length === 0) return;
+export async function openFiles(
+  files: readonly File[],
+  folders: readonly File[] = [],
+): Promise<void> {
+  if (files.length + folders.length === 0) return;
   cancel("");
   await freed();
   try {
-    const kinds = await Promise.all(files.map(detect));
-    const of = (kind: string): File[] => files.filter((_, i) => kinds[i] === kind);
-    const [models, programs] = [of("pt2"), of("pte")];
-    if (of("image").length > 0) await showPicture(of("image")[0]!);
-    if (of("npy").length > 0) await takeArrays(of("npy"));
-    if (models.length > 0 || programs.length > 0) stopDemos();
-    if (models.length > 0) await openModels(models);
-    else if (programs.length > 0) await openProgram(programs[0]!.name, programs[0]!, of("ptd"));
-    const unknown = of("unknown")[0];
-    if (unknown) {
-      throw fault(
-        "format",
-        `${unknown.name} is neither a .pt2 nor a .pte`,
-        "Export the model with torch.export.export and save it with torch.export.save.",
-      );
-    }
-    if (of("ptd").length > 0 && programs.length === 0) {
-      throw fault(
-        "format",
-        "a .ptd holds weights only",
-        "Drop it together with the .pte that it belongs to.",
-      );
-    }
+    const sorted = await sort(files);
+    const unused = [
+      ...leftOut(sorted),
+      ...leave(folders, "it is a folder", "Drop the files that are in it."),
+    ];
+    await openSorted(sorted, unused);
   } catch (error) {
     report(error, null);
   }

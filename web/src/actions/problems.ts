@@ -52,52 +52,59 @@ function fromDiagnostic(d: Diagnostic, step: StepId | null): Problem {
   };
 }
 
-export function problemsOf(error: unknown, step: StepId | null): Problem[] {
-  if (error instanceof SconceError) {
-    const errors = error.diagnostics.filter((d) => d.severity !== "note");
-    if (errors.length > 0) return errors.map((d) => fromDiagnostic(d, step));
-    const { code, message, hint, method, node, op } = error;
-    const details = `code: ${code}\nmessage: ${message}\nhint: ${hint}`;
-    return [
-      {
-        severity: "error",
-        code,
-        message,
-        hint,
-        step,
-        method,
-        node,
-        op,
-        place: "",
-        line: "",
-        details,
-      },
-    ];
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  return [
-    {
-      severity: "error",
-      code: "internal",
-      message,
-      hint: "Reload the page and try again; report it if it stays.",
-      step,
-      method: "",
-      node: "",
-      op: "",
-      place: "",
-      line: "",
-      details: error instanceof Error ? (error.stack ?? message) : message,
-    },
-  ];
+const NOWHERE = { step: null, method: "", node: "", op: "", place: "", line: "" } as const;
+
+/** What JavaScript itself throws says nothing to a person; it goes to the clipboard. */
+function fromDefect(text: string, step: StepId | null): Problem {
+  return {
+    ...NOWHERE,
+    severity: "error",
+    code: "internal",
+    message: "something went wrong inside the page",
+    hint: "Reload the page and try again; report it with the diagnostic if it stays.",
+    step,
+    details: text,
+  };
+}
+
+function fromError(error: SconceError, step: StepId | null): Problem[] {
+  const errors = error.diagnostics.filter((d) => d.severity !== "note");
+  if (errors.length > 0) return errors.map((d) => fromDiagnostic(d, step));
+  const { code, message, hint, method, node, op } = error;
+  // The worker passes a defect of its own on as "RangeError: ...".
+  if (code === "internal" && /^\w*(Error|Exception)\b/.test(message))
+    return [fromDefect(message, step)];
+  const details = `code: ${code}\nmessage: ${message}\nhint: ${hint}`;
+  return [{ ...NOWHERE, severity: "error", code, message, hint, step, method, node, op, details }];
+}
+
+function problemsOf(error: unknown, step: StepId | null): Problem[] {
+  if (error instanceof SconceError) return fromError(error, step);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return [fromDefect(text, step)];
+}
+
+/** An error as it stands beside a field: what is wrong, and what would do. */
+export function sentenceOf(error: unknown): string {
+  const { message, hint } = problemsOf(error, null)[0]!;
+  return `${message[0]!.toUpperCase()}${message.slice(1)}. ${hint}`.trim();
+}
+
+function add(problems: readonly Problem[]): void {
+  app.problems.value = [...app.problems.value, ...problems];
+  app.dock.value = "problems";
+  for (const problem of problems) note(`${problem.severity}: ${problem.message}`);
 }
 
 /** Shows an error; the dock opens on it. */
 export function report(error: unknown, step: StepId | null): void {
-  const problems = problemsOf(error, step);
-  app.problems.value = [...app.problems.value, ...problems];
-  app.dock.value = "problems";
-  for (const problem of problems) note(`${problem.severity}: ${problem.message}`);
+  add(problemsOf(error, step));
+}
+
+/** Says what was not done with something that the user brought, while the rest goes on. */
+export function warn(errors: readonly Error[]): void {
+  const problems = errors.flatMap((error) => problemsOf(error, null));
+  if (problems.length > 0) add(problems.map((problem) => ({ ...problem, severity: "warning" })));
 }
 
 /** An error of the page's own, in the engine's words. */

@@ -25,6 +25,10 @@ const SAMPLES: Record<SampleId, Sample> = {
   mlp: { title: "mlp", files: [["", "mlp.pt2"]], settings: {} },
 };
 
+export function isSample(id: string): id is SampleId {
+  return Object.hasOwn(SAMPLES, id);
+}
+
 export function defaultSettings(): Settings {
   return { shareState: false, externalConstants: false, memoryPlanning: "best", constants: "" };
 }

@@ -1,5 +1,7 @@
 // What the user may set before lowering again: names of methods and options.
-import { app, type Settings } from "../state.js";
+import type { ConstantValue } from "@sconce/types.js";
+import { app, type Document, type Settings } from "../state.js";
+import { fault, sentenceOf } from "./problems.js";
 
 export function setSettings(edit: Partial<Settings>): void {
   const { value } = app.document;
@@ -14,14 +16,50 @@ export function renameMethod(index: number, name: string): void {
   app.document.value = { ...value, files, isEdited: true };
 }
 
-/** Why these names cannot be lowered; empty when they can. */
-export function nameFault(names: readonly string[]): string {
+function valueOf(text: string): ConstantValue {
+  if (/^-?\d+\.\d*$/.test(text)) return { double: Number(text) };
+  try {
+    return JSON.parse(text) as ConstantValue;
+  } catch {
+    return text;
+  }
+}
+
+/** "get_max_seq_len = 256" a line, as constant methods. */
+export function parseConstants(text: string): Record<string, ConstantValue> {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name, value] = /^([A-Za-z_]\w*)\s*=\s*(.+)$/.exec(line) ?? [];
+      if (name && value) return [name, valueOf(value)];
+      throw fault(
+        "option",
+        `'${line}' is not a constant method`,
+        "Write name = value, one a line, such as get_max_seq_len = 256.",
+      );
+    }),
+  );
+}
+
+function nameFault(names: readonly string[]): string {
   const bad = names.find((name) => !/^[A-Za-z_]\w*$/.test(name));
-  if (bad !== undefined)
-    return bad
-      ? `'${bad}' is not a name: use letters, digits and _.`
-      : "Every method needs a name.";
-  return names.some((name, i) => names.indexOf(name) !== i)
-    ? "Two methods have the same name."
-    : "";
+  if (bad === "") return "Every method needs a name.";
+  if (bad !== undefined) return `'${bad}' is not a name: use letters, digits and _.`;
+  const isTwice = names.some((name, i) => names.indexOf(name) !== i);
+  return isTwice ? "Two methods have the same name." : "";
+}
+
+/** Why a document cannot be lowered as it is set; empty when it can. */
+export function settingsFault({ files, settings }: Document): string {
+  const names = files.length > 1 ? nameFault(files.map((file) => file.method)) : "";
+  if (names) return names;
+  try {
+    parseConstants(settings.constants);
+    return "";
+  } catch (error) {
+    return sentenceOf(error);
+  }
 }

@@ -2,8 +2,9 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-export interface VirtualProps {
+interface VirtualProps {
   count: number;
+  /** In CSS pixels, where text has its usual size. */
   rowHeight: number;
   /** Row to keep in sight when it changes; -1 for none. */
   active: number;
@@ -31,8 +32,14 @@ function moveTo(key: string, active: number, count: number, page: number): numbe
   return next === undefined ? undefined : Math.max(0, Math.min(count - 1, next));
 }
 
+/** Rows grow with the text that people set. */
+function textScale(): number {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+}
+
 export function Virtual(props: VirtualProps): JSX.Element {
-  const { count, rowHeight, active, render, header } = props;
+  const { count, active, render, header } = props;
+  const rowHeight = props.rowHeight * textScale();
   const box = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ top: 0, height: 600 });
 

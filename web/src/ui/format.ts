@@ -16,7 +16,8 @@ export function formatMs(ms: number): string {
 
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes}${GAP}B`;
-  return bytes < 999_500 ? `${digits(bytes / 1e3)}${GAP}KB` : `${digits(bytes / 1e6)}${GAP}MB`;
+  if (bytes < 999_500) return `${digits(bytes / 1e3)}${GAP}KB`;
+  return bytes < 999_500_000 ? `${digits(bytes / 1e6)}${GAP}MB` : `${digits(bytes / 1e9)}${GAP}GB`;
 }
 
 /** 12345 as 12,345. */

@@ -12,7 +12,7 @@ export interface Ink {
 }
 
 /** Where the plan lies on the canvas, in CSS pixels. */
-export interface Frame {
+interface Frame {
   left: number;
   top: number;
   width: number;

@@ -1,14 +1,14 @@
 // What can be said about a result at a glance: range, NaNs, first values, the largest ones.
 import { toNumbers } from "@sconce/tensor.js";
-import type { Value } from "@sconce/types.js";
-import type { OutputView } from "../state.js";
+import type { Tensor, Value } from "@sconce/types.js";
+import type { OutputView, ScalarView, TensorView } from "../state.js";
 
 const FIRST_MAX = 64;
 const TOP_COUNT = 5;
 /** A ranking makes sense for a row of scores, not for a picture. */
 const RANKED_MAX = 100_000;
 
-function ranked(numbers: readonly number[], shape: readonly number[]): OutputView["top"] {
+function ranked(numbers: readonly number[], shape: readonly number[]): TensorView["top"] {
   const isRow = shape.filter((size) => size > 1).length === 1;
   if (!isRow || numbers.length < 2 * TOP_COUNT || numbers.length > RANKED_MAX) return [];
   return numbers
@@ -17,22 +17,13 @@ function ranked(numbers: readonly number[], shape: readonly number[]): OutputVie
     .slice(0, TOP_COUNT);
 }
 
-export function viewOf(value: Value): OutputView {
-  const nothing = {
-    tensor: null,
-    min: NaN,
-    max: NaN,
-    mean: NaN,
-    nanCount: 0,
-    count: 0,
-    first: [],
-    top: [],
-  };
-  if (typeof value !== "object" || value === null) {
-    return { ...nothing, kind: value === null ? "none" : typeof value, text: String(value) };
-  }
-  const numbers =
-    value.dtype.startsWith("complex") || value.dtype.startsWith("float8") ? [] : toNumbers(value);
+/** Dtypes whose elements JavaScript has no numbers for. */
+function isOpaque({ dtype }: Tensor): boolean {
+  return dtype.startsWith("complex") || dtype.startsWith("float8");
+}
+
+function tensorView(tensor: Tensor): TensorView {
+  const numbers = isOpaque(tensor) ? [] : toNumbers(tensor);
   let [min, max, sum, nanCount] = [Infinity, -Infinity, 0, 0];
   for (const number of numbers) {
     if (Number.isNaN(number)) {
@@ -45,16 +36,21 @@ export function viewOf(value: Value): OutputView {
   }
   return {
     kind: "tensor",
-    text: "",
-    tensor: value,
+    tensor,
     min,
     max,
     mean: sum / (numbers.length - nanCount),
     nanCount,
-    count: value.shape.reduce((product, size) => product * size, 1),
+    count: tensor.shape.reduce((product, size) => product * size, 1),
     first: numbers.slice(0, FIRST_MAX),
-    top: ranked(numbers, value.shape),
+    top: ranked(numbers, tensor.shape),
   };
+}
+
+export function viewOf(value: Value): OutputView {
+  if (value === null) return { kind: "none", text: "none" };
+  if (typeof value === "object") return tensorView(value);
+  return { kind: typeof value as ScalarView["kind"], text: String(value) };
 }
 
 /** Median of times, which a single hiccup does not move. */

@@ -1,7 +1,8 @@
 // Small parts that several views share.
-import type { ComponentChildren, JSX } from "preact";
+import { Fragment, type ComponentChildren, type JSX } from "preact";
 import { useState } from "preact/hooks";
 import { copy } from "../actions.js";
+import type { Family } from "./families.js";
 
 export function Key(props: { children: ComponentChildren }): JSX.Element {
   return <kbd>{props.children}</kbd>;
@@ -45,7 +46,31 @@ export function Bar(props: { share: number; class?: string }): JSX.Element {
   );
 }
 
-export function Swatch(props: { family: string }): JSX.Element {
+/** What is wrong with a field, beside it; `id` ties the two together for screen readers. */
+export function FieldError(props: { text: string; id?: string }): JSX.Element | null {
+  if (!props.text) return null;
+  return (
+    <p class="field-error" role="alert" id={props.id}>
+      {props.text}
+    </p>
+  );
+}
+
+/** A long name that may break after its dots and underscores. */
+export function LongName(props: { name: string }): JSX.Element {
+  return (
+    <>
+      {props.name.split(/(?<=[_.:])(?=[^_.:])/).map((part, i) => (
+        <Fragment key={i}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+export function Swatch(props: { family: Family | "input" }): JSX.Element {
   return <span class={`swatch family-${props.family}`} aria-hidden="true" />;
 }
 

@@ -1,5 +1,5 @@
 // A line of IR text as coloured pieces, and the node that the line defines.
-export type Piece = readonly [
+type Piece = readonly [
   kind: "plain" | "keyword" | "value" | "op" | "type" | "number" | "string",
   text: string,
 ];

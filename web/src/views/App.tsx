@@ -1,5 +1,6 @@
 // The frame: top bar, spine, stage, inspector, dock. Before anything is open, the start page.
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { app } from "../state.js";
 import { Dock } from "./Dock.js";
 import { Help } from "./Help.js";
@@ -10,6 +11,22 @@ import { Stage } from "./Stage.js";
 import { Start } from "./Start.js";
 import { TopBar } from "./TopBar.js";
 
+/** The stage or the first screen; who opens something goes on from there, not from the top. */
+function Main(props: { isOpen: boolean }): JSX.Element {
+  const { isOpen } = props;
+  const main = useRef<HTMLElement>(null);
+  const wasOpen = useRef(isOpen);
+  useEffect(() => {
+    if (wasOpen.current !== isOpen) main.current!.focus({ preventScroll: true });
+    wasOpen.current = isOpen;
+  }, [isOpen]);
+  return (
+    <main ref={main} id={isOpen ? "stage" : "start"} tabIndex={-1}>
+      {isOpen ? <Stage /> : <Start />}
+    </main>
+  );
+}
+
 export function App(): JSX.Element {
   const isOpen = app.document.value !== null;
   return (
@@ -17,18 +34,12 @@ export function App(): JSX.Element {
       <TopBar />
       {isOpen ? (
         <>
-          <MethodTabs />
           <Spine />
-          <main id="stage">
-            <Stage />
-          </main>
-          <Inspector />
+          <MethodTabs />
         </>
-      ) : (
-        <main id="start">
-          <Start />
-        </main>
-      )}
+      ) : null}
+      <Main isOpen={isOpen} />
+      {isOpen ? <Inspector /> : null}
       <Dock />
       <Help />
       {app.dragging.value ? (

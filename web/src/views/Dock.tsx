@@ -75,13 +75,18 @@ function time(at: number): string {
   return new Date(at).toTimeString().slice(0, 8);
 }
 
+function countClass(problems: readonly Problem[]): string {
+  if (problems.some(({ severity }) => severity === "error")) return "count is-bad";
+  return problems.length > 0 ? "count is-warning" : "count";
+}
+
 export function Dock(): JSX.Element | null {
   const problems = app.problems.value;
   const open = app.dock.value;
   if (!app.document.value && problems.length === 0) return null;
   return (
     <section class={`dock is-${open}`} aria-label="Problems and log">
-      <p class="unseen" role="status">
+      <p class="unseen" role="alert">
         {problems.at(-1)?.message}
       </p>
       <div class="dock-tabs">
@@ -90,8 +95,7 @@ export function Dock(): JSX.Element | null {
           aria-expanded={open === "problems"}
           onClick={() => toggleDock("problems")}
         >
-          Problems{" "}
-          <span class={problems.length > 0 ? "count is-bad" : "count"}>{problems.length}</span>
+          Problems <span class={countClass(problems)}>{problems.length}</span>
         </button>
         <button type="button" aria-expanded={open === "log"} onClick={() => toggleDock("log")}>
           Log

@@ -75,7 +75,9 @@ export function FaceView(): JSX.Element {
             <span role="status">{words(faces.found.length)}</span>
           </Figure>
           {faces.found[0] ? (
-            <Figure name="certainty">{(100 * faces.found[0].score).toFixed(1)} %</Figure>
+            <Figure name="certainty">
+              {(Math.floor(1000 * faces.found[0].score) / 10).toFixed(1)} %
+            </Figure>
           ) : null}
           <Figure name="time per picture">{faces.ms > 0 ? formatMs(faces.ms) : ""}</Figure>
         </dl>
@@ -114,8 +116,8 @@ export function FaceView(): JSX.Element {
         </div>
         <p class="soft">
           The picture is scaled to 320 × 240, goes through 52 convolutions, and comes back as 4,420
-          candidate boxes with a score each; boxes above 0.7 that do not overlap are drawn. It never
-          leaves this page.
+          candidate boxes with a score each; boxes above 0.7 that do not overlap are drawn. Drop a
+          picture of yours anywhere on the page: it never leaves your machine.
         </p>
         {faces.source === "photo" ? (
           <p class="soft">Photo: astronaut Eileen Collins, NASA, public domain.</p>

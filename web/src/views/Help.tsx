@@ -34,7 +34,12 @@ export function Help(): JSX.Element {
       onClick={(event) => event.target === dialog.current && setHelp(false)}
     >
       <div class="help-body">
-        <h2 id="help-title">How it works</h2>
+        <header>
+          <h2 id="help-title">How it works</h2>
+          <button type="button" onClick={() => setHelp(false)}>
+            Close
+          </button>
+        </header>
         <dl class="help-steps">
           {STEPS.map((id) => (
             <div key={id}>
@@ -61,9 +66,6 @@ export function Help(): JSX.Element {
           this page.
           {app.engine.value.version ? ` Engine ${app.engine.value.version}.` : ""}
         </p>
-        <button type="button" class="primary" onClick={() => setHelp(false)}>
-          Close
-        </button>
       </div>
     </dialog>
   );

@@ -3,18 +3,11 @@ import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow, PlanItem } from "@sconce/types.js";
 import { selectNode } from "../actions.js";
-import { app, plan, rows } from "../state.js";
+import { makers, plan, rows } from "../derived.js";
+import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";
 import { formatBytes, formatType } from "../ui/format.js";
-import { Swatch } from "../ui/parts.js";
-
-/** Which node makes a value. */
-const makers = computed(
-  () =>
-    new Map(
-      (rows.value ?? []).flatMap((row) => row.outputs.map((out) => [out.name, row] as const)),
-    ),
-);
+import { LongName, Swatch } from "../ui/parts.js";
 
 const selected = computed(() => (rows.value ?? []).find((row) => row.name === app.node.value));
 
@@ -45,10 +38,12 @@ function Names(props: {
           <li key={i}>
             {node ? (
               <button type="button" class="link" onClick={() => selectNode(node)}>
-                {label}
+                <LongName name={label} />
               </button>
             ) : (
-              <span>{label}</span>
+              <span>
+                <LongName name={label} />
+              </span>
             )}
           </li>
         ))}
@@ -94,7 +89,9 @@ export function Inspector(): JSX.Element | null {
   return (
     <aside class="inspector" aria-label="Inspector">
       <header>
-        <h2 class="mono">{row.name}</h2>
+        <h2 class="mono">
+          <LongName name={row.name} />
+        </h2>
         <button
           type="button"
           class="icon close"
@@ -105,8 +102,10 @@ export function Inspector(): JSX.Element | null {
           ×
         </button>
       </header>
-      <p class="mono op-line">{row.op}</p>
-      <p class="soft family-line">
+      <p class="mono">
+        <LongName name={row.op} />
+      </p>
+      <p class="soft">
         <Swatch family={familyOf(row.op)} />
         {FAMILY_LABELS[familyOf(row.op)]}
       </p>
@@ -115,7 +114,7 @@ export function Inspector(): JSX.Element | null {
         <ul class="names mono">
           {row.outputs.map((out) => (
             <li key={out.name}>
-              {row.outputs.length > 1 ? `${out.name}: ` : ""}
+              {row.outputs.length > 1 ? <LongName name={`${out.name}: `} /> : null}
               {formatType(out, app.dtypes.value)}
             </li>
           ))}

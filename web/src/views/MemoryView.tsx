@@ -1,22 +1,14 @@
 // The memory plan of a method: every value as a rectangle over time and addresses.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { computed } from "@preact/signals";
 import type { MethodPlan, PlanItem } from "@sconce/types.js";
 import { selectNode } from "../actions.js";
-import { app, plan, rows } from "../state.js";
+import { makers, plan, rows } from "../derived.js";
+import { app } from "../state.js";
 import { FAMILY_LABELS, familyOf, type Family } from "../ui/families.js";
 import { formatBytes, formatCount } from "../ui/format.js";
 import { drawPlan, frameOf, itemAt, type Ink } from "../ui/memory.js";
 import { Figure, Swatch } from "../ui/parts.js";
-
-/** Which operator made a value; inputs have none. */
-const makers = computed(
-  () =>
-    new Map(
-      (rows.value ?? []).flatMap((row) => row.outputs.map((out) => [out.name, row] as const)),
-    ),
-);
 
 function familyOfItem(item: PlanItem): Family | "input" {
   const row = makers.value.get(item.value);
@@ -41,19 +33,21 @@ function inkOf(element: Element): Ink {
   };
 }
 
+const LEGEND = Object.entries({ ...FAMILY_LABELS, input: "inputs and state" }) as [
+  Family | "input",
+  string,
+][];
+
 function Legend(props: { plan: MethodPlan }): JSX.Element {
   const present = new Set(props.plan.items.map(familyOfItem));
-  const labels: Record<string, string> = { ...FAMILY_LABELS, input: "inputs and state" };
   return (
     <ul class="legend soft">
-      {Object.keys(labels)
-        .filter((family) => present.has(family as Family))
-        .map((family) => (
-          <li key={family}>
-            <Swatch family={family} />
-            {labels[family]}
-          </li>
-        ))}
+      {LEGEND.filter(([family]) => present.has(family)).map(([family, label]) => (
+        <li key={family}>
+          <Swatch family={family} />
+          {label}
+        </li>
+      ))}
       <li>
         <span class="swatch is-line" aria-hidden="true" />
         bytes in use at that moment
@@ -127,8 +121,15 @@ function Picture(props: { plan: MethodPlan }): JSX.Element {
           selectNode(item ? (makers.value.get(item.value)?.name ?? "") : "");
         }}
       />
-      <figcaption class="mono">
-        {shown ? placeOf(shown, props.plan) : "Point at a rectangle to see which value it is."}
+      <figcaption>
+        {shown ? (
+          <span class="mono">{placeOf(shown, props.plan)}</span>
+        ) : (
+          <span class="soft">
+            Each rectangle is a value: from left to right the time it is alive, from bottom to top
+            its place. Point at one to see which.
+          </span>
+        )}
       </figcaption>
     </figure>
   );

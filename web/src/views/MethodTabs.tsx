@@ -1,7 +1,8 @@
 // One tab per method of the program; hidden while there is one only.
 import type { JSX } from "preact";
 import { showMethod } from "../actions.js";
-import { app, methodNames } from "../state.js";
+import { methodNames } from "../derived.js";
+import { app } from "../state.js";
 
 export function MethodTabs(): JSX.Element | null {
   const names = methodNames.value;

@@ -1,11 +1,11 @@
 // Results of a run: what each is, its range, its first values or the highest ones.
 import type { JSX } from "preact";
 import { saveOutput } from "../actions.js";
-import { app, type OutputView } from "../state.js";
+import { app, type OutputView, type TensorView } from "../state.js";
 import { formatCount, formatNumber, formatType } from "../ui/format.js";
 import { Bar, Figure } from "../ui/parts.js";
 
-function Top(props: { output: OutputView }): JSX.Element | null {
+function Top(props: { output: TensorView }): JSX.Element | null {
   const { top, min } = props.output;
   if (top.length === 0) return null;
   const span = top[0]!.value - min || 1;
@@ -27,8 +27,7 @@ function Top(props: { output: OutputView }): JSX.Element | null {
 
 function Output(props: { method: string; index: number; output: OutputView }): JSX.Element {
   const { output, index } = props;
-  const { tensor } = output;
-  if (!tensor)
+  if (output.kind !== "tensor")
     return (
       <li class="output">
         <h3>
@@ -37,6 +36,7 @@ function Output(props: { method: string; index: number; output: OutputView }): J
         <p class="mono scalar">{output.text}</p>
       </li>
     );
+  const { tensor } = output;
   const type = formatType(
     { name: "", kind: "tensor", dtype: tensor.dtype, shape: [...tensor.shape] },
     app.dtypes.value,
@@ -52,9 +52,13 @@ function Output(props: { method: string; index: number; output: OutputView }): J
         </button>
       </div>
       <dl class="figures">
-        <Figure name="least">{formatNumber(output.min)}</Figure>
-        <Figure name="greatest">{formatNumber(output.max)}</Figure>
-        <Figure name="mean">{formatNumber(output.mean)}</Figure>
+        {output.min <= output.max ? (
+          <>
+            <Figure name="least">{formatNumber(output.min)}</Figure>
+            <Figure name="greatest">{formatNumber(output.max)}</Figure>
+            <Figure name="mean">{formatNumber(output.mean)}</Figure>
+          </>
+        ) : null}
         <Figure name="NaN">
           {output.nanCount === 0 ? (
             "none"
@@ -66,15 +70,17 @@ function Output(props: { method: string; index: number; output: OutputView }): J
       </dl>
       <div class="output-body">
         <Top output={output} />
-        <div class="first">
-          <h4>First values</h4>
-          <ol class="mono">
-            {output.first.map((value, i) => (
-              <li key={i}>{formatNumber(value)}</li>
-            ))}
-            {output.count > output.first.length ? <li>…</li> : null}
-          </ol>
-        </div>
+        {output.first.length === 0 ? null : (
+          <div class="first">
+            <h4>First values</h4>
+            <ol class="mono">
+              {output.first.map((value, i) => (
+                <li key={i}>{formatNumber(value)}</li>
+              ))}
+              {output.count > output.first.length ? <li>…</li> : null}
+            </ol>
+          </div>
+        )}
       </div>
     </li>
   );

@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "@sconce/types.js";
 import { save } from "../actions.js";
-import { app, programMethod } from "../state.js";
+import { programMethod } from "../derived.js";
+import { app } from "../state.js";
 import { formatBytes, formatCount, formatType } from "../ui/format.js";
 import { Figure } from "../ui/parts.js";
 import { Waiting } from "./Waiting.js";

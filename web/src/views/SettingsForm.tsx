@@ -1,9 +1,9 @@
 // What can be set about lowering. The first lowering happens by itself; this changes the next one.
 import type { JSX } from "preact";
-import { lowerAgain, renameMethod, setSettings } from "../actions.js";
-import { nameFault } from "../actions/settings.js";
+import { lowerAgain, renameMethod, setSettings, settingsFault } from "../actions.js";
 import { app, type Settings } from "../state.js";
 import { formatBytes } from "../ui/format.js";
+import { FieldError } from "../ui/parts.js";
 
 function Names(): JSX.Element | null {
   const files = app.document.value?.files ?? [];
@@ -33,7 +33,7 @@ export function SettingsForm(): JSX.Element | null {
   const document = app.document.value;
   if (!document || document.kind !== "pt2") return null;
   const { settings, files } = document;
-  const fault = files.length > 1 ? nameFault(files.map((file) => file.method)) : "";
+  const fault = settingsFault(document);
   const isIdle = app.busy.value === null;
   return (
     <details class="settings" open={files.length > 1 || document.isEdited}>
@@ -106,11 +106,7 @@ export function SettingsForm(): JSX.Element | null {
           >
             Lower again
           </button>
-          {fault ? (
-            <span class="field-error" role="alert">
-              {fault}
-            </span>
-          ) : null}
+          <FieldError text={fault} />
         </div>
       </form>
     </details>

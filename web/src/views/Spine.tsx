@@ -1,8 +1,8 @@
 // The pipeline is the navigation: one button per step with its time, nodes, bytes and share.
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { cancel, showStep } from "../actions.js";
-import { app, nodesAt, plan, STEPS, type Step, type StepId } from "../state.js";
+import { nodesAt, plan } from "../derived.js";
+import { app, STEPS, type Step, type StepId } from "../state.js";
 import { formatBytes, formatMs, plural } from "../ui/format.js";
 import { Bar } from "../ui/parts.js";
 import { STEP_NAMES } from "./words.js";
@@ -14,8 +14,7 @@ function facts(id: StepId, step: Step): string {
   if (step.status === "absent") return "not in this file";
   if (step.status === "failed") return "failed";
   if (step.status === "running") return "working";
-  if (id === "run" && step.status === "done")
-    return step.ms === undefined ? "ready" : "latest call";
+  if (id === "run" && step.status === "done") return step.note ?? "ready";
   const parts: string[] = [];
   const nodes = nodesAt(id);
   const bytes = id === "planned" ? plan.value?.plannedBytes : step.bytes;
@@ -28,13 +27,9 @@ function StepButton(props: { id: StepId; number: number; total: number }): JSX.E
   const { id, number } = props;
   const step = app.steps.value[id];
   const isShown = app.step.value === id;
-  const item = useRef<HTMLLIElement>(null);
-  // On a phone the steps scroll sideways.
-  useEffect(() => {
-    if (isShown) item.current!.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [isShown, step.ms]);
+  const ms = step.status === "done" ? step.ms : undefined;
   return (
-    <li ref={item} class={`step is-${step.status}`}>
+    <li class={`step is-${step.status}`}>
       <button
         type="button"
         aria-current={isShown ? "step" : undefined}
@@ -44,10 +39,10 @@ function StepButton(props: { id: StepId; number: number; total: number }): JSX.E
       >
         <span class="mark" aria-hidden="true" />
         <span class="name">{STEP_NAMES[id]}</span>
-        <span class="ms">{step.ms === undefined ? "" : formatMs(step.ms)}</span>
+        <span class="ms">{ms === undefined ? "" : formatMs(ms)}</span>
         <span class="facts">{facts(id, step)}</span>
-        {id === "run" || step.ms === undefined ? null : (
-          <Bar share={props.total > 0 ? (step.ms ?? 0) / props.total : 0} />
+        {id === "run" || ms === undefined ? null : (
+          <Bar share={props.total > 0 ? ms / props.total : 0} />
         )}
       </button>
     </li>
@@ -80,7 +75,7 @@ function Progress(): JSX.Element | null {
   const busy = app.busy.value;
   if (!busy) return null;
   return (
-    <div class="busy" role="status">
+    <div class="busy">
       <p>
         {busy.what}
         <span class="soft">{busy.phase}</span>
@@ -97,6 +92,13 @@ function Progress(): JSX.Element | null {
   );
 }
 
+/** For screen readers: what goes on, and then what came of it. */
+function announcement(): string {
+  const [busy, ms] = [app.busy.value, app.lowerMs.value];
+  if (busy) return busy.what;
+  return ms === null ? "" : `Lowered in ${formatMs(ms)}`;
+}
+
 export function Spine(): JSX.Element {
   const steps = app.steps.value;
   const total = STEPS.filter((id) => id !== "run").reduce(
@@ -110,6 +112,9 @@ export function Spine(): JSX.Element {
           <StepButton key={id} id={id} number={i + 1} total={total} />
         ))}
       </ol>
+      <p class="unseen" role="status">
+        {announcement()}
+      </p>
       <Total />
       <Progress />
     </nav>

@@ -1,7 +1,8 @@
 // The selected step: what it is, the ways to look at it, and the one that was picked.
 import type { JSX } from "preact";
 import { showView } from "../actions.js";
-import { app, stage, view, viewsOfStep } from "../state.js";
+import { stage, view, viewsOfStep } from "../derived.js";
+import { app } from "../state.js";
 import { MemoryView } from "./MemoryView.js";
 import { ProgramView } from "./ProgramView.js";
 import { RunView } from "./RunView.js";
@@ -9,7 +10,7 @@ import { SummaryView } from "./SummaryView.js";
 import { TableView } from "./TableView.js";
 import { TextView } from "./TextView.js";
 import { Waiting } from "./Waiting.js";
-import { STEP_NAMES, STEP_WORDS, VIEW_KEYS, VIEW_NAMES } from "./words.js";
+import { STEP_NAMES, stepWords, VIEW_KEYS, VIEW_NAMES } from "./words.js";
 
 function ViewTabs(): JSX.Element | null {
   const views = viewsOfStep.value;
@@ -49,7 +50,7 @@ export function Stage(): JSX.Element {
       <div class="stage-head">
         <div>
           <h1>{STEP_NAMES[step]}</h1>
-          <p class="soft">{STEP_WORDS[step]}</p>
+          <p class="soft">{stepWords(step)}</p>
         </div>
         <ViewTabs />
       </div>

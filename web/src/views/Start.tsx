@@ -9,6 +9,8 @@ interface Card {
   name: string;
   words: string;
   facts: string;
+  /** What a click does. */
+  go: string;
 }
 
 const CARDS: readonly Card[] = [
@@ -18,6 +20,7 @@ const CARDS: readonly Card[] = [
     words:
       "A language model becomes one program with two methods, and writes a story word by word.",
     facts: "two .pt2 files · 3.90 MB",
+    go: "Tell a story",
   },
   {
     id: "face",
@@ -25,23 +28,30 @@ const CARDS: readonly Card[] = [
     words:
       "A network of 52 convolutions finds faces in a photo, a picture of yours, or the camera.",
     facts: "one .pt2 file · 2.59 MB",
+    go: "Find a face",
   },
   {
     id: "mlp",
     name: "Three layers",
     words: "A network so small that you can read every line of every step on its way.",
     facts: "one .pt2 file · 22.3 KB",
+    go: "Follow it",
   },
 ];
 
 function SampleCard(props: { card: Card }): JSX.Element {
-  const { id, name, words, facts } = props.card;
+  const { id, name, words, facts, go } = props.card;
   return (
     <li>
       <button type="button" class="card" onClick={() => showSample(id)}>
         <span class="card-name">{name}</span>
-        <span class="card-words">{words}</span>
-        <span class="card-facts mono">{facts}</span>
+        <span>{words}</span>
+        <span class="card-foot">
+          <span class="mono soft">{facts}</span>
+          <span class="card-go">
+            {go} <span aria-hidden="true">→</span>
+          </span>
+        </span>
       </button>
     </li>
   );

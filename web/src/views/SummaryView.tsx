@@ -2,7 +2,8 @@
 // and, at the source, what can be set before lowering.
 import type { JSX } from "preact";
 import type { MethodSummary, TensorInfo } from "@sconce/types.js";
-import { app, methodSummary, stage } from "../state.js";
+import { methodSummary, stage } from "../derived.js";
+import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
 import { formatBytes, formatCount, formatMs, formatType, shortOp } from "../ui/format.js";
 import { Bar, Figure, Swatch } from "../ui/parts.js";

@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { computed, signal } from "@preact/signals";
 import { selectNode } from "../actions.js";
-import { app, lines } from "../state.js";
+import { lines } from "../derived.js";
+import { app } from "../state.js";
 import { formatCount } from "../ui/format.js";
 import { nodeOfLine, pieces } from "../ui/syntax.js";
 import { Virtual } from "../ui/Virtual.js";

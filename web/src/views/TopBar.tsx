@@ -36,7 +36,7 @@ export function TopBar(): JSX.Element {
       </button>
       <Title />
       <nav aria-label="Page">
-        <button type="button" class="quiet" onClick={chooseFiles} title="Open files (o)">
+        <button type="button" class="quiet open" onClick={chooseFiles} title="Open files (o)">
           Open
         </button>
         {isOpen ? (

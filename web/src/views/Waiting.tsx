@@ -9,7 +9,7 @@ function reason(): string {
   if (app.busy.value) return "Working on it.";
   if (!app.canLook.value) return "The engine was stopped, and with it went what it knew here.";
   if (app.problems.value.length > 0) return "Lowering stopped before this step.";
-  return status === "done" ? "Fetching it." : "Nothing here yet.";
+  return status === "done" ? "Fetching it." : "Cancelled before it came this far.";
 }
 
 export function Waiting(): JSX.Element {

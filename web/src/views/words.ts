@@ -1,5 +1,6 @@
 // What the steps are called and what each means, for someone who meets them for the first time.
-import type { StepId, View } from "../state.js";
+import { app, type StepId, type View } from "../state.js";
+import { formatBytes, formatMs } from "../ui/format.js";
 
 export const STEP_NAMES: Record<StepId, string> = {
   source: "Source",
@@ -18,6 +19,16 @@ export const STEP_WORDS: Record<StepId, string> = {
   program: "The file that ExecuTorch loads on a phone, a microcontroller, or here.",
   run: "The program, executed in this page.",
 };
+
+/** What a step shows; for the last one, what came of all steps together. */
+export function stepWords(step: StepId): string {
+  const [document, ms] = [app.document.value, app.lowerMs.value];
+  if (step !== "run" || !document || ms === null) return STEP_WORDS[step];
+  const count = document.files.length;
+  const files = count === 1 ? "PyTorch's file" : `${count} files from PyTorch`;
+  const size = formatBytes(app.programBytes.value);
+  return `${files} became a program of ${size} in ${formatMs(ms)}. Here it runs, on your machine.`;
+}
 
 export const VIEW_NAMES: Record<View, string> = {
   summary: "Summary",

@@ -1,0 +1,121 @@
+// What is typed: wrong values are said beside their field, with the range that would do, and nothing
+// that JavaScript throws is ever shown.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { drop, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
+
+let host: Host;
+before(async () => (host = await startHost()));
+after(() => host.close());
+
+const model = (name: string): Uint8Array => readFileSync(inRoot(`tests/models/${name}`));
+
+async function open(page: Page, name: string): Promise<void> {
+  await drop(page, { [name]: model(name) });
+  await lowered(page);
+  await page.keyboard.press("6");
+}
+
+/** Runs the form and gives what is said beside the first field that is wrong. */
+async function faultOf(page: Page, label: string, text: string): Promise<string> {
+  await page.getByLabel(label).first().fill(text);
+  assert.equal(await page.locator(".field-error").count(), 0);
+  await page.locator(".run-go .primary").click();
+  await page.waitForSelector(".field-error, .problem");
+  assert.equal(await page.locator(".problem").count(), 0);
+  const field = page.locator('.input [aria-invalid="true"]').first();
+  const fault = await field.getAttribute("aria-describedby");
+  return page.locator(`#${fault}`).innerText();
+}
+
+test("sizes beyond what a program declares are refused with the range", async () => {
+  const { page, faults, close } = await host.visit();
+  await open(page, "mlp_dyn.pt2");
+  for (const sizes of ["99999999999, 16", "65, 16", "4, -1", "4.5, 16", "64", "1e400, 16"]) {
+    const text = await faultOf(page, "sizes", sizes);
+    assert.match(text, /is not a shape that this input can have/, sizes);
+    assert.match(text, /Write 2 whole numbers, at most \[64, 16\]\./, sizes);
+  }
+  await page.getByLabel("sizes").fill("3, 16");
+  await page.locator(".run-go .primary").click();
+  await page.locator(".output").getByText("f32[3, 10]").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("an input too large for a page is refused before it is made", async () => {
+  const { page, faults, close } = await host.visit();
+  await drop(page, { "large.pt2": mlpWithBatch(9_000_000) });
+  await lowered(page);
+  await page.keyboard.press("6");
+  const text = await faultOf(page, "sizes", "9000000, 16");
+  assert.match(text, /takes 576.MB, and the page makes at most 537.MB\. Write smaller sizes\./);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("seeds are whole numbers in a range that is said", async () => {
+  const { page, close } = await host.visit();
+  await open(page, "mlp.pt2");
+  for (const seed of ["-1", "1.5", "", "x", "1e3", "1000000000", "NaN"]) {
+    const text = await faultOf(page, "seed", seed);
+    assert.match(text, /is not a seed\. Write a whole number from 0 to 999,999,999\./, seed);
+  }
+  await page.getByLabel("seed").fill("999999999");
+  await page.locator(".run-go .primary").click();
+  await page.waitForSelector(".output");
+  assert.equal(await page.locator(".field-error").count(), 0);
+  await close();
+});
+
+test("numbers that a dtype or a scalar cannot hold are refused", async () => {
+  const { page, close } = await host.visit();
+  await open(page, "tinyformer.pt2");
+  await page.locator(".input select").selectOption("numbers");
+  assert.match(await faultOf(page, "Numbers", "1.5"), /elements of int64 are whole numbers from/i);
+  assert.match(
+    await faultOf(page, "Numbers", "1e300"),
+    /elements of int64 are whole numbers from/i,
+  );
+  assert.match(await faultOf(page, "Numbers", "1 2 3"), /takes 24 numbers, not 3/);
+  await open(page, "pytree_io.pt2");
+  assert.match(await faultOf(page, "Input 7", "much"), /'much' is not a number/);
+  await close();
+});
+
+test("constant methods are checked where they are written", async () => {
+  const { page, close } = await host.visit();
+  await open(page, "mlp.pt2");
+  await page.keyboard.press("1");
+  await page.locator(".settings summary").click();
+  await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer 42");
+  await page.getByText("'get_answer 42' is not a constant method. Write name = value").waitFor();
+  assert.ok(await page.getByRole("button", { name: "Lower again" }).isDisabled());
+  await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer = 42");
+  assert.ok(await page.getByRole("button", { name: "Lower again" }).isEnabled());
+  await close();
+});
+
+test("a beginning that is too long is refused beside it, and the old story goes", async () => {
+  const { page, faults, close } = await host.visit({}, "#story");
+  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  for (const prompt of ["word ".repeat(190), "a".repeat(100_000)]) {
+    await page.getByLabel("Begin with").fill(prompt);
+    assert.equal(await page.locator(".field-error").count(), 0);
+    await page.keyboard.press("Enter");
+    const fault = page.locator("#story-fault");
+    await fault.waitFor();
+    assert.match(await fault.innerText(), /tokens, and the model holds 256|at most 1,000/);
+    assert.equal(await page.locator(".story-text").innerText(), "The story comes here.");
+    assert.match(await page.locator(".spine .step").nth(5).innerText(), /^Run\s+ready$/);
+    assert.equal(await page.locator(".problem").count(), 0);
+  }
+  await page.getByLabel("Begin with").fill("Tom");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('.story-text[data-status="done"]');
+  assert.match(await page.locator(".story-text").innerText(), /^Tom/);
+  assert.deepEqual(faults, []);
+  await close();
+});

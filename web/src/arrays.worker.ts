@@ -1,0 +1,78 @@
+// A worker beside the engine's, for what takes long with large arrays and needs no engine: making
+// up inputs, reading .npy files, saying what a result is like. The page itself never loops over
+// elements.
+import { readNpy } from "@sconce/cli/npy.js";
+import { SconceError } from "@sconce/errors.js";
+import { fill, makeTensor } from "@sconce/fill.js";
+import { Server, type Port, type Request } from "@sconce/rpc.js";
+import type { DType, ProgramValueInfo, Tensor, Value } from "@sconce/types.js";
+import type { OutputView } from "./state.js";
+import { viewOf } from "./ui/numbers.js";
+
+/** How an input is made. */
+export type Recipe =
+  | { kind: "given"; value: Value }
+  | {
+      kind: "fill";
+      filler: string;
+      info: ProgramValueInfo;
+      index: number;
+      shape: readonly number[];
+    }
+  /** A single number stands for all. */
+  | {
+      kind: "numbers";
+      numbers: readonly number[];
+      info: ProgramValueInfo;
+      shape: readonly number[];
+    };
+
+/** What the worker does, as the page calls it. */
+export interface Arrays {
+  make(recipes: readonly Recipe[]): Value[];
+  read(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor>;
+  look(values: readonly Value[]): OutputView[];
+}
+
+function makeOne(recipe: Recipe): Value {
+  if (recipe.kind === "given") return recipe.value;
+  const { info, shape } = recipe;
+  if (recipe.kind === "fill") return fill(recipe.filler, info, recipe.index, shape);
+  const { numbers } = recipe;
+  return makeTensor(info, shape, (i) => numbers[numbers.length === 1 ? 0 : i]!);
+}
+
+/** What the platform says when it has no room is no message for people. */
+function inMemory<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new SconceError(
+      "out_of_memory",
+      "these values do not fit into the memory of this page",
+      "Use a smaller input, or close other pages.",
+    );
+  }
+}
+
+const arrays: Arrays = {
+  make: (recipes) => inMemory(() => recipes.map(makeOne)),
+  look: (values) => inMemory(() => values.map(viewOf)),
+  async read(file, name, dtype) {
+    const bytes = await file.arrayBuffer().catch(() => {
+      throw new SconceError(
+        "io",
+        `${name} cannot be read`,
+        "Check that the file is still there, and choose it again.",
+      );
+    });
+    return inMemory(() => readNpy(new Uint8Array(bytes), name, dtype));
+  },
+};
+
+const port = globalThis as unknown as Port & {
+  onmessage: (event: MessageEvent<Request>) => void;
+};
+const server = new Server(port, arrays);
+port.onmessage = ({ data }) => void server.handle(data);

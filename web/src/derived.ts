@@ -1,0 +1,75 @@
+// What follows from the state: the stage, method, view and lists that are shown.
+import { computed } from "@preact/signals";
+import type {
+  CompilationReport,
+  MethodPlan,
+  MethodSummary,
+  NodeRow,
+  ProgramMethodInfo,
+  StageSummary,
+} from "@sconce/types.js";
+import { app, type StepId, type View } from "./state.js";
+
+const STAGE_OF: Partial<Record<StepId, StageSummary["stage"]>> = {
+  source: "source",
+  core: "core",
+  edge: "edge",
+  planned: "executorch",
+};
+
+export function stageOf(report: CompilationReport | null, step: StepId): StageSummary | undefined {
+  return report?.stages.findLast((stage) => stage.stage === STAGE_OF[step]);
+}
+
+export const stage = computed(() => stageOf(app.report.value, app.step.value));
+
+export const methodSummary = computed((): MethodSummary | undefined =>
+  stage.value?.methods.find((method) => method.name === app.method.value),
+);
+
+export const programMethod = computed((): ProgramMethodInfo | undefined =>
+  app.program.value?.methods.find((method) => method.name === app.method.value),
+);
+
+export const plan = computed((): MethodPlan | undefined =>
+  app.report.value?.plans.find((item) => item.method === app.method.value),
+);
+
+export const view = computed(
+  (): View =>
+    app.views.value[app.step.value] ?? (app.step.value === "planned" ? "memory" : "summary"),
+);
+
+export const viewsOfStep = computed((): readonly View[] => {
+  if (!stage.value) return [];
+  return app.step.value === "planned" ? ["memory", "table", "text"] : ["summary", "table", "text"];
+});
+
+/** Key of the rows and lines that the current stage shows. */
+export const listKey = computed(() =>
+  stage.value && methodSummary.value ? `${stage.value.program}/${app.method.value}` : "",
+);
+
+export const rows = computed(() => app.rows.value.get(listKey.value));
+
+/** Which node makes a value. */
+export const makers = computed(
+  (): ReadonlyMap<string, NodeRow> =>
+    new Map(
+      (rows.value ?? []).flatMap((row) => row.outputs.map((out) => [out.name, row] as const)),
+    ),
+);
+
+export const lines = computed(() => app.lines.value.get(listKey.value));
+
+/** Methods in the order they were given; constant methods only appear once the program exists. */
+export const methodNames = computed((): readonly string[] => {
+  const opened = app.report.value?.stages[0]?.methods.map((m) => m.name) ?? [];
+  const made = app.program.value?.methods.map((m) => m.name) ?? [];
+  return [...new Set([...opened, ...made])];
+});
+
+/** Nodes of the selected method at a step, as far as it has come. */
+export function nodesAt(step: StepId): number | undefined {
+  return stageOf(app.report.value, step)?.methods.find((m) => m.name === app.method.value)?.nodes;
+}
