@@ -21,10 +21,12 @@ static int64_t gcd_of_terms(const expr_poly *p, int64_t start) {
 
 static bool is_single(sc_dim d) { return d.expr && d.expr->kind != EXPR_SUM; }
 
-// Quotient of one term by coefficient * mono, if exact.
+// Quotient of one term by coefficient * mono, if exact. A saturated coefficient divides nothing.
 static bool divide_term(sc_exprs *exprs, expr_term term, int64_t coefficient, const sc_expr *mono,
                         int64_t *quotient, const sc_expr **rest) {
-    if (term.coefficient % coefficient != 0) return false;
+    if (term.coefficient == SC_DIM_INF || term.coefficient == SC_DIM_NEG_INF ||
+        expr_mod_i64(term.coefficient, coefficient) != 0)
+        return false;
     *quotient = expr_floordiv_i64(term.coefficient, coefficient);
     *rest = term.mono;
     return !mono || expr_mono_div(exprs, term.mono, mono, rest);
@@ -306,9 +308,9 @@ static sc_dim compare_normal(sc_exprs *exprs, sc_cmp cmp, sc_dim difference) {
     int64_t g = gcd_of_terms(&p, 0);
     bool flip = cmp != SC_CMP_LE && p.terms[0].coefficient < 0;
     if (cmp != SC_CMP_LE && limit % g != 0) return sc_dim_int(cmp == SC_CMP_NE);
-    limit = expr_floordiv_i64(limit, g) * (flip ? -1 : 1);
+    limit = expr_sat_mul(expr_floordiv_i64(limit, g), flip ? -1 : 1);
     for (uint32_t i = 0; i < p.count; i++)
-        p.terms[i].coefficient = p.terms[i].coefficient / g * (flip ? -1 : 1);
+        p.terms[i].coefficient = expr_sat_mul(p.terms[i].coefficient / g, flip ? -1 : 1);
     sc_dim left = expr_from_poly(exprs, &p, EXPR_RANGE_ALL);
     return expr_atom(exprs, EXPR_COMPARE, cmp, (sc_dim[]){left, sc_dim_int(limit)}, 2,
                      (sc_range){0, 1});
