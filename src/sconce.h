@@ -45,6 +45,14 @@ sc_str sc_session_kept_text(const sc_session *session);
 // reads, or "unknown" with the reason in a note.
 sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind);
 
+// A .pt2 with compressed entries fails to open with SC_ERR_COMPRESSED. The host then asks for these
+// entries, [{"name", "offset", "stored", "size"}], inflates `stored` bytes at `offset` of the file
+// to `size` bytes each, and opens the source that `sc_archive_inflated` makes of file and entries.
+// Bounds are checked before anything is inflated, sizes and CRCs after.
+sc_status sc_archive_compressed(sc_session *session, sc_source *archive, sc_str *json);
+sc_status sc_archive_inflated(sc_session *session, sc_source *archive, sc_source *const *entries,
+                              uint32_t count, sc_source **out);
+
 // Adds the models of a .pt2 as methods. `method` names the method when the file holds one model (or
 // `model` picks one); empty names follow the file: "model" alone becomes "forward".
 sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model);

@@ -123,6 +123,19 @@ int32_t wasm_detect(sc_session *session, sc_source *source) {
     return keep_text(session, status, kind);
 }
 
+int32_t wasm_archive_compressed(sc_session *session, sc_source *archive) {
+    check(session);
+    sc_str json = {0};
+    sc_status status = sc_archive_compressed(session, archive, &json);
+    return keep_text(status, json);
+}
+
+int32_t wasm_archive_inflated(sc_session *session, sc_source *archive, sc_source *const *entries,
+                              uint32_t count, sc_source **inflated) {
+    check(session);
+    return (int32_t)sc_archive_inflated(session, archive, entries, count, inflated);
+}
+
 int32_t wasm_compile_open(sc_session *session, sc_source *source, const char *method,
                           uint32_t method_bytes, const char *model, uint32_t model_bytes) {
     check(session);

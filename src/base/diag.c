@@ -8,6 +8,7 @@ static void set_limits(sc_limits *limits) {
     *limits = (sc_limits){
         .zip_entry_max = 1 << 20,
         .zip_name_bytes_max = 4 << 10,
+        .inflated_bytes_max = 1 << 30,
         .json_bytes_max = 1 << 30,
         .json_depth_max = 256,
         .json_string_bytes_max = 16 << 20,

@@ -33,6 +33,7 @@ typedef struct sc_diag {
 typedef struct sc_limits {
     uint64_t zip_entry_max;          // 1 M
     uint64_t zip_name_bytes_max;     // 4 KB
+    uint64_t inflated_bytes_max;     // 1 GB: what the compressed entries of an archive come to
     uint64_t json_bytes_max;         // 1 GB
     uint32_t json_depth_max;         // 256
     uint64_t json_string_bytes_max;  // 16 MB

@@ -27,15 +27,16 @@ typedef struct sc_zip {
 } sc_zip;
 
 // Reads the directory and checks it against the local headers. Names, ranges and overlaps are
-// checked; CRCs are not (PyTorch can leave them out). The table lives on `arena`.
+// checked; CRCs of stored entries are not (PyTorch can leave them out). The table lives on `arena`.
 sc_status sc_zip_open(sc_ctx *ctx, sc_arena *arena, sc_extent archive, sc_zip *out);
 const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name);  // NULL when absent
 // The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed.
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
 // Whether some entry has to be inflated before use.
 bool sc_zip_is_compressed(const sc_zip *zip);
-// Reads a stored entry once and warns (a diagnostic, not a failure) when its CRC is wrong.
-sc_status sc_zip_check_crc(sc_ctx *ctx, const sc_zip_entry *entry);
+// Whether the host may inflate it: everything compressed is deflated, claims no more than deflate
+// can hold, and comes to at most limits.inflated_bytes_max in all.
+sc_status sc_zip_check_compressed(sc_ctx *ctx, const sc_zip *zip);
 
 typedef struct sc_zip_record {
     sc_str name;
@@ -54,15 +55,14 @@ typedef struct sc_zip_writer {
 
 // `align` is a power of two; 1 packs tightly, 64 is what PyTorch does.
 void sc_zip_writer_init(sc_zip_writer *writer, sc_cord *out, uint32_t align);
-// `name` and `bytes` are copied; chunks of `content` are borrowed and read once for the CRC.
+// `name` and `bytes` are copied; `content` is borrowed and read once for the CRC.
 sc_status sc_zip_add_bytes(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, const void *bytes,
                            size_t size);
 sc_status sc_zip_add_extent(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, sc_extent content);
-sc_status sc_zip_add_cord(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, const sc_cord *content);
 void sc_zip_finish(sc_zip_writer *writer);
 
 // The same archive with every entry stored: inflated[i] replaces entry i where that is compressed
-// (its size must be the entry's) and is ignored elsewhere.
+// and is ignored elsewhere. SC_ERR_CORRUPT unless its size and CRC are the entry's.
 sc_status sc_zip_repack(sc_ctx *ctx, const sc_zip *zip, const sc_extent *inflated, sc_cord *out);
 
 #endif

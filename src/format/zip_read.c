@@ -13,13 +13,13 @@
 
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "format/zip_layout.h"
 
 enum {
     COMMENT_BYTES_MAX = 0xffff,
     CENTRAL_DIRECTORY_BYTES_MAX = 256 << 20,
     WINDOW_BYTES = 64 << 10,
+    DEFLATE_RATIO_MAX = 1032,  // 258 bytes for two bits
     FLAG_ENCRYPTED = 1
 };
 
@@ -79,7 +79,7 @@ static sc_status read_end(sc_ctx *ctx, sc_extent archive, const uint8_t *tail, s
     if (out->end > end_offset || out->offset > out->end || out->bytes > out->end - out->offset)
         return fail_corrupt(ctx, "the zip directory lies outside the file");
     if (out->count > ctx->limits.zip_entry_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "%llu zip entries exceed limits.zip_entry_max",
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "%llu entries are too many for a zip archive",
                        (unsigned long long)out->count);
     if (out->count > out->bytes / SC_ZIP_CENTRAL_BYTES)
         return fail_corrupt(ctx, "the zip directory is shorter than its entries");
@@ -152,7 +152,7 @@ static sc_status read_central(sc_ctx *ctx, cursor *at, sc_zip_entry *entry,
     };
     *local_offset = get32(record + 42);
     if (name_bytes > ctx->limits.zip_name_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a zip entry name exceeds zip_name_bytes_max");
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the name of a zip entry is too long");
     if (get16(record + 8) & FLAG_ENCRYPTED)
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Unpack the archive and pack it without password.",
                        "zip entry " SC_STR_FMT " is encrypted", SC_STR_ARG(entry->name));
@@ -310,24 +310,25 @@ bool sc_zip_is_compressed(const sc_zip *zip) {
     return false;
 }
 
-static sc_status add_to_crc(void *user, const void *bytes, size_t size) {
-    uint32_t *crc = user;
-    *crc = sc_crc32(*crc, bytes, size);
+sc_status sc_zip_check_compressed(sc_ctx *ctx, const sc_zip *zip) {
+    uint64_t room = ctx->limits.inflated_bytes_max;
+    for (uint32_t i = 0; i < zip->count; i++) {
+        const sc_zip_entry *entry = &zip->entries[i];
+        if (entry->method == SC_ZIP_STORED) continue;
+        if (entry->method != SC_ZIP_DEFLATED)
+            return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Pack the archive again without compression.",
+                           "zip entry " SC_STR_FMT " is compressed by method %u, not by deflate",
+                           SC_STR_ARG(entry->name), entry->method);
+        if (entry->size / DEFLATE_RATIO_MAX > entry->stored_size)
+            return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
+                           "%llu bytes of zip entry " SC_STR_FMT " cannot inflate to %llu",
+                           (unsigned long long)entry->stored_size, SC_STR_ARG(entry->name),
+                           (unsigned long long)entry->size);
+        if (entry->size > room)
+            return sc_fail(ctx, SC_ERR_LIMIT, "Pack the archive again without compression.",
+                           "the archive inflates to more than %llu bytes",
+                           (unsigned long long)ctx->limits.inflated_bytes_max);
+        room -= entry->size;
+    }
     return SC_OK;
-}
-
-sc_status sc_zip_check_crc(sc_ctx *ctx, const sc_zip_entry *entry) {
-    sc_extent extent;
-    SC_TRY(sc_zip_extent(ctx, entry, &extent));
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_cord content;
-    sc_cord_init(&content, ctx->scratch);
-    sc_cord_append_extent(&content, extent);
-    uint32_t crc = 0;
-    sc_status status = sc_cord_write(ctx, &content, add_to_crc, &crc);
-    sc_arena_rewind(ctx->scratch, mark);
-    if (status == SC_OK && crc != entry->crc32)
-        sc_report(ctx, SC_WARNING, SC_ERR_CORRUPT, NULL, "CRC of zip entry " SC_STR_FMT " differs",
-                  SC_STR_ARG(entry->name));
-    return status;
 }

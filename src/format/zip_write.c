@@ -109,22 +109,22 @@ static sc_status add_to_crc(void *user, const void *bytes, size_t size) {
     return SC_OK;
 }
 
-sc_status sc_zip_add_cord(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, const sc_cord *content) {
-    uint32_t crc = 0;
-    SC_TRY(sc_cord_write(ctx, content, add_to_crc, &crc));
-    SC_TRY(begin_entry(ctx, writer, name, content->size, crc));
-    sc_cord_append_cord(writer->out, content);
-    return SC_OK;
-}
-
-sc_status sc_zip_add_extent(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, sc_extent content) {
+static sc_status extent_crc(sc_ctx *ctx, sc_extent content, uint32_t *crc) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_cord cord;
     sc_cord_init(&cord, ctx->scratch);
     sc_cord_append_extent(&cord, content);
-    sc_status status = sc_zip_add_cord(ctx, writer, name, &cord);
+    sc_status status = sc_cord_write(ctx, &cord, add_to_crc, crc);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+sc_status sc_zip_add_extent(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, sc_extent content) {
+    uint32_t crc = 0;
+    SC_TRY(extent_crc(ctx, content, &crc));
+    SC_TRY(begin_entry(ctx, writer, name, content.size, crc));
+    sc_cord_append_extent(writer->out, content);
+    return SC_OK;
 }
 
 static void put_central(sc_zip_writer *writer, const sc_zip_record *record) {
@@ -181,16 +181,22 @@ void sc_zip_finish(sc_zip_writer *writer) {
     sc_cord_append_copy(writer->out, end.bytes, end.size);
 }
 
+static sc_status check_inflated(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent content) {
+    uint32_t crc = 0;
+    SC_TRY(extent_crc(ctx, content, &crc));
+    if (content.size == entry->size && crc == entry->crc32) return SC_OK;
+    return sc_fail(ctx, SC_ERR_CORRUPT, "Fetch the file again: it is a damaged zip archive.",
+                   "zip entry " SC_STR_FMT " inflates to something else than it says",
+                   SC_STR_ARG(entry->name));
+}
+
 sc_status sc_zip_repack(sc_ctx *ctx, const sc_zip *zip, const sc_extent *inflated, sc_cord *out) {
     sc_zip_writer writer;
     sc_zip_writer_init(&writer, out, 64);
     for (uint32_t i = 0; i < zip->count; i++) {
         const sc_zip_entry *entry = &zip->entries[i];
         sc_extent content = entry->method == SC_ZIP_STORED ? entry->extent : inflated[i];
-        if (content.size != entry->size)
-            return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                           "zip entry " SC_STR_FMT " inflates to another size than it says",
-                           SC_STR_ARG(entry->name));
+        if (entry->method != SC_ZIP_STORED) SC_TRY(check_inflated(ctx, entry, content));
         SC_TRY(begin_entry(ctx, &writer, entry->name, entry->size, entry->crc32));
         sc_cord_append_extent(out, content);
     }

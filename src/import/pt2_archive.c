@@ -111,16 +111,21 @@ sc_status sc_pt2_open(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_arc
     *out = (sc_pt2_archive){.root = SC_STR("")};
     SC_TRY(check_magic(ctx, source));
     SC_TRY(sc_zip_open(ctx, work, sc_extent_whole(source), &out->zip));
-    if (sc_zip_find(&out->zip, sc_str_from(legacy_model))) {
-        out->legacy = true;
+    out->legacy = sc_zip_find(&out->zip, sc_str_from(legacy_model)) != NULL;
+    if (out->legacy) {
         sc_vec_push(work, &out->models, SC_STR("model"));
-        return SC_OK;
+    } else {
+        sc_str first = out->zip.count ? out->zip.entries[0].name : SC_STR("");
+        ptrdiff_t slash = sc_str_find(first, '/');
+        if (slash >= 0) out->root = sc_str_slice(first, 0, (size_t)slash + 1);
+        list_models(ctx, work, out);
     }
-    sc_str first = out->zip.count ? out->zip.entries[0].name : SC_STR("");
-    ptrdiff_t slash = sc_str_find(first, '/');
-    if (slash >= 0) out->root = sc_str_slice(first, 0, (size_t)slash + 1);
-    list_models(ctx, work, out);
-    return check_archive(ctx, out);
+    // Before anything is read, so that the host can inflate the archive and try again; but not for
+    // zips that are no .pt2 anyway.
+    bool is_ours = out->legacy || sc_pt2_find(ctx, out, "", SC_STR("archive_format"), "");
+    if (is_ours && sc_zip_is_compressed(&out->zip))
+        return sc_fail(ctx, SC_ERR_COMPRESSED, NULL, "the .pt2 archive is compressed");
+    return out->legacy ? SC_OK : check_archive(ctx, out);
 }
 
 sc_status sc_pt2_model_text(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,

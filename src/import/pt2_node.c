@@ -326,7 +326,8 @@ sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json) {
     node_parts parts = {0};
     sc_node *node;
     if (++scope->imp->node_count > ctx->limits.node_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the model has more nodes than limits.node_max");
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the model has more than %llu nodes",
+                       (unsigned long long)ctx->limits.node_max);
     SC_TRY(read_parts(scope, json, &parts));
     uint32_t out_count = result_count(&parts);
     // A single result and its node share their name, and the result's is the one that others use.

@@ -292,9 +292,8 @@ static sc_extent gather(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *p, s
 sc_status sc_pt2_make_constant(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *p, sc_str name,
                                sc_constant **out) {
     if (!numel_fits(ctx, p))
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL,
-                       "'" SC_STR_FMT "' expands to more than limits.constant_bytes_max",
-                       SC_STR_ARG(name));
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "'" SC_STR_FMT "' expands to more than %llu bytes",
+                       SC_STR_ARG(name), (unsigned long long)ctx->limits.constant_bytes_max);
     sc_constant *constant = sc_new(ctx->arena, sc_constant);
     sc_spec *spec = &constant->spec;
     *spec = sc_spec_new(ctx->arena, p->dtype, p->rank);

@@ -174,7 +174,7 @@ static sc_status parse_node(sc_parser *p, sc_parse_scope *s) {
     result_list results = {0};
     sc_str name = {0}, op_name;
     if (++p->node_count > c->ctx->limits.node_max)
-        return sc_fail(c->ctx, SC_ERR_LIMIT, NULL, "more than limits.node_max = %llu nodes",
+        return sc_fail(c->ctx, SC_ERR_LIMIT, NULL, "the program has more than %llu nodes",
                        (unsigned long long)c->ctx->limits.node_max);
     if (sc_text_peek(c) == '%') {
         SC_TRY(parse_result(p, s, name, &results));

@@ -225,7 +225,7 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
     }
     if (t->status != SC_OK) return poison(t);
     if (++t->recorded > ctx->limits.node_max)
-        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "more than %llu nodes (limits.node_max)",
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "the program has more than %llu nodes",
                              (unsigned long long)ctx->limits.node_max);
     sc_node *node = NULL;
     sc_status status = sc_build(t->graph, NULL, op, list, count, &t->meta, &node);

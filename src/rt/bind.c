@@ -174,7 +174,7 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
         total += list.count;
     }
     if (total > ctx->limits.node_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "more than %llu instructions (limits.node_max)",
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the method has more than %llu instructions",
                        (unsigned long long)ctx->limits.node_max);
     SC_TRY(refuse_delegates(&b));
     SC_TRY(find_operators(&b));

@@ -233,7 +233,7 @@ static const fault config_faults[] = {
     {"\"tensor_meta\": {", "\"x\": {", SC_ERR_UNSUPPORTED, "'w' is an object, not a plain tensor"},
     {META(INT("3") ", " INT("2"), INT("2") ", " INT("1")),
      META(INT("1099511627776") ", " INT("2"), INT("0") ", " INT("1")), SC_ERR_LIMIT,
-     "'w' expands to more than limits.constant_bytes_max"},
+     "'w' expands to more than 268435456 bytes"},
     {"\"config\"", "\"confit\"", SC_ERR_FORMAT,
      "r/data/weights/model_weights_config.json has no config"},
 };

@@ -1,0 +1,53 @@
+// Archives that the host has to inflate: what there is to inflate, and the archive with it in
+// place. Which bytes are whose, what sizes are allowed and whether the outcome is right is decided
+// here; the host only runs deflate backwards.
+#include "api/session.h"
+#include "format/zip.h"
+
+static sc_status open_compressed(sc_session *session, sc_source *archive, sc_zip *out) {
+    sc_ctx *ctx = &session->ctx;
+    SC_TRY(sc_zip_open(ctx, ctx->arena, sc_extent_whole(archive), out));
+    return sc_zip_check_compressed(ctx, out);
+}
+
+sc_status sc_archive_compressed(sc_session *session, sc_source *archive, sc_str *json) {
+    sc_zip zip;
+    SC_TRY(open_compressed(session, archive, &zip));
+    sc_sb sb = sc_session_text(session);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    sc_json_begin_array(&w);
+    for (uint32_t i = 0; i < zip.count; i++) {
+        const sc_zip_entry *entry = &zip.entries[i];
+        if (entry->method == SC_ZIP_STORED) continue;
+        sc_json_begin_object(&w);
+        sc_json_put_str(&w, "name", entry->name);
+        sc_json_put_u64(&w, "offset", entry->extent.offset);
+        sc_json_put_u64(&w, "stored", entry->stored_size);
+        sc_json_put_u64(&w, "size", entry->size);
+        sc_json_end_object(&w);
+    }
+    sc_json_end_array(&w);
+    *json = sc_sb_str(&sb);
+    return SC_OK;
+}
+
+sc_status sc_archive_inflated(sc_session *session, sc_source *archive, sc_source *const *entries,
+                              uint32_t count, sc_source **out) {
+    sc_ctx *ctx = &session->ctx;
+    sc_zip zip;
+    SC_TRY(open_compressed(session, archive, &zip));
+    sc_extent *inflated = sc_new_array(ctx->arena, sc_extent, zip.count);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < zip.count; i++)
+        if (zip.entries[i].method != SC_ZIP_STORED && next++ < count)
+            inflated[i] = sc_extent_whole(entries[next - 1]);
+    if (next != count)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "the archive has %u compressed entries, not %u",
+                       next, count);
+    sc_cord cord;
+    sc_cord_init(&cord, ctx->arena);
+    SC_TRY(sc_zip_repack(ctx, &zip, inflated, &cord));
+    *out = sc_source_from_cord(ctx->arena, &cord);
+    return SC_OK;
+}
