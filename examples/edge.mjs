@@ -9,7 +9,9 @@ export default {
   /** @param {Request} request */
   async fetch(request) {
     try {
-      const lowered = engine.lower(new Uint8Array(await request.arrayBuffer()));
+      const file = new Uint8Array(await request.arrayBuffer());
+      // Where it comes from a zip tool it may be compressed, and no zlib is here to see to that.
+      const lowered = engine.lower(await engine.inflate(file));
       const program = engine.load(lowered.buffer);
       const { shape } = program.inspect().methods[0].inputs[0];
       const count = shape.reduce((product, size) => product * size, 1);

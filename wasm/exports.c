@@ -125,14 +125,16 @@ int32_t wasm_detect(sc_session *session, sc_source *source) {
 
 int32_t wasm_archive_compressed(sc_session *session, sc_source *archive) {
     check(session);
+    if (!archive) return SC_ERR_IO;
     sc_str json = {0};
     sc_status status = sc_archive_compressed(session, archive, &json);
-    return keep_text(status, json);
+    return keep_text(session, status, json);
 }
 
 int32_t wasm_archive_inflated(sc_session *session, sc_source *archive, sc_source *const *entries,
                               uint32_t count, sc_source **inflated) {
     check(session);
+    if (!archive) return SC_ERR_IO;
     return (int32_t)sc_archive_inflated(session, archive, entries, count, inflated);
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createEngine, SconceError, SconcePanic, type Engine, type Program } from "sconce";
-import { modelPath, samplePath } from "./reference.js";
+import { modelPath, samplePath, zeros } from "./reference.js";
 
 const MUTATIONS = Number(process.env["SCONCE_MUTATIONS"] ?? 500);
 const SECONDS_MAX = 2;
@@ -24,7 +24,7 @@ function runOnce(program: Program): void {
     const inputs = method.inputs.map((input) => {
       if (input.kind !== "tensor") return input.value ?? null;
       const bytes = Math.min(input.bytes ?? 0, 1 << 22);
-      return { dtype: input.dtype!, shape: input.shape!, data: new Uint8Array(bytes) };
+      return zeros(input.dtype!, input.shape!, bytes);
     });
     program.run(method.name, inputs);
   }

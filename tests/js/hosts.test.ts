@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { modelPath } from "./reference.js";
+import { deflated } from "./zip.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 let folder = "";
@@ -129,12 +130,14 @@ test("an edge function lowers and runs mlp in workerd", async () => {
   server.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
   try {
     const url = `http://127.0.0.1:${port}/`;
-    const response = await post(url, readFileSync(modelPath("mlp.pt2")));
-    assert.equal(response.status, 200, `${await response.clone().text()} ${log}`);
-    const answer = (await response.json()) as { shape: number[]; data: number[] };
-    assert.deepEqual(answer.shape, [4, 10]);
-    const row = answer.data.slice(0, 10);
-    assert.ok(Math.abs(row.reduce((sum, x) => sum + x, 0) - 1) < 1e-5, "a softmax row sums to 1");
+    for (const file of [readFileSync(modelPath("mlp.pt2")), deflated("mlp.pt2")]) {
+      const response = await post(url, file);
+      assert.equal(response.status, 200, `${await response.clone().text()} ${log}`);
+      const answer = (await response.json()) as { shape: number[]; data: number[] };
+      assert.deepEqual(answer.shape, [4, 10]);
+      const row = answer.data.slice(0, 10);
+      assert.ok(Math.abs(row.reduce((sum, x) => sum + x, 0) - 1) < 1e-5, "a softmax row sums to 1");
+    }
     const broken = await post(url, new Uint8Array(100));
     assert.equal(broken.status, 400);
     assert.equal(((await broken.json()) as { code: string }).code, "format");

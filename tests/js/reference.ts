@@ -59,7 +59,15 @@ const ARRAYS: Partial<Record<DType, new (buffer: ArrayBuffer) => TensorData>> = 
   int8: Int8Array,
   uint8: Uint8Array,
   bool: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
 };
+
+/** A tensor of zeros in as many bytes as are asked for, whether they fill the shape or not. */
+export function zeros(dtype: DType, shape: readonly number[], bytes: number): Tensor {
+  return { dtype, shape, data: new (ARRAYS[dtype] ?? Uint8Array)(new ArrayBuffer(bytes)) };
+}
 
 function toValue(recorded: Recorded, bin: Buffer): Value {
   if ("py" in recorded) return recorded.py;

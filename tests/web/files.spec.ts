@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine } from "sconce";
+import { deflated } from "../js/zip.js";
 import { downloaded, drop, inRoot, lowered, npy, startHost, type Host } from "./browser.js";
 
 let host: Host;
@@ -155,5 +156,16 @@ test("a lowering that was cancelled can be started again", async () => {
   await page.unroute(/mlp\.pt2$/);
   await page.getByRole("button", { name: "Lower it again" }).click();
   await lowered(page);
+  await close();
+});
+
+test("a compressed .pt2 gives the same .pte as the stored one", async () => {
+  const engine = await createEngine();
+  const { buffer } = engine.lower({ path: inRoot("tests/models/mlp.pt2") });
+  const { page, close } = await host.visit();
+  await drop(page, { "mlp.pt2": deflated("mlp.pt2") });
+  await lowered(page);
+  const saved = await downloaded(page, () => page.getByText("Save .pte").first().click());
+  assert.ok(saved.equals(buffer));
   await close();
 });

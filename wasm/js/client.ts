@@ -1,6 +1,7 @@
 // The client: the engine's interface, answered by a worker, so that a page never freezes. Cancelling
 // rejects the call at once, and what the worker still makes of it is thrown away; where the work itself
 // must stop, `terminate` ends the worker and a new client takes its place.
+import { badArgument, checkOptions, KINDS } from "./check.js";
 import { fromPlainError, SconcePanic } from "./errors.js";
 import { Caller, type Port, type Reply } from "./rpc.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
@@ -30,8 +31,11 @@ async function connect(
   broke: (message: string) => void,
 ): Promise<Connection> {
   if (options.worker || typeof Worker !== "undefined") {
-    const worker =
-      options.worker?.() ?? new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    const worker = options.worker
+      ? options.worker()
+      : new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    if (!KINDS.record.test(worker) || !KINDS.function.test(worker.postMessage))
+      throw badArgument("what 'worker' of createClient() returns", "a Worker", worker);
     worker.onmessage = (event: MessageEvent<Reply>) => receive(event.data);
     worker.onerror = (event) => broke(event.message || "the worker could not be started");
     worker.onmessageerror = () => broke("a message of the worker could not be read");
@@ -50,11 +54,23 @@ async function connect(
   };
 }
 
+/** The first message: of all that a module can come from, what survives the way. */
+function startWith(wasm: EngineOptions["wasm"]): Start {
+  if (wasm === undefined) return { type: "start" };
+  if (wasm instanceof URL) return { type: "start", wasm: wasm.href };
+  const isBytes = wasm instanceof ArrayBuffer || ArrayBuffer.isView(wasm);
+  if (typeof wasm === "string" || isBytes || wasm instanceof WebAssembly.Module)
+    return { type: "start", wasm };
+  throw badArgument("'wasm' of createClient()", "a URL, bytes or a WebAssembly.Module", wasm);
+}
+
 /**
  * Starts a worker with an engine in it.
  * @throws SconceError when the module cannot be loaded, SconcePanic when the worker cannot start.
  */
 export async function createClient(options: ClientOptions = {}): Promise<Client> {
+  checkOptions("createClient", options);
+  const start = startWith(options.wasm);
   let ready: (engine: object) => void;
   let failed: (error: Error) => void;
   const root = new Promise<object>((resolve, reject) => {
@@ -72,7 +88,7 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     (reply) => {
       if (!caller) return;
       if (reply.type === "object" && reply.id === 0) {
-        ready(caller.proxy(0, reply.properties, reply.methods, reply.getters));
+        ready(caller.proxy(0, reply.description));
       } else if (reply.type === "error" && reply.id === 0) {
         failed(fromPlainError(reply.error));
       } else caller.receive(reply);
@@ -84,8 +100,6 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     options.onLog ?? (() => undefined),
     connection.keepAlive.bind(connection),
   );
-  const start: Start =
-    options.wasm === undefined ? { type: "start" } : { type: "start", wasm: options.wasm };
   connection.port.postMessage(start, []);
   const engine = await root.catch((error: unknown) => {
     connection.terminate();

@@ -1,13 +1,16 @@
 // Lowering: the two managers, on one session that keeps every program it makes. An edge manager and
 // what comes of it share the session, which closes when the last of them is disposed.
-import type { Session } from "./core.js";
-import { SconceError } from "./errors.js";
+import { badArgument, checkOptions, KINDS, mustBe } from "./check.js";
+import { constantJson } from "./constant.js";
+import type { Core, Session } from "./core.js";
+import { disposed, SconceError } from "./errors.js";
+import { inflate, inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
-import { isSource } from "./source.js";
+import { writeAll } from "./sink.js";
+import { isSource, SOURCES } from "./source.js";
 import type {
   CallOptions,
   CompilationReport,
-  ConstantValue,
   EdgeProgramManager,
   ExecutorchConfig,
   ExecutorchProgramManager,
@@ -24,14 +27,6 @@ import type {
 const CHUNK_BYTES_MAX = 1 << 20;
 const CHUNK_KIND = { bytes: 0, extent: 1, zeros: 2 } as const;
 
-function disposed(what: string): SconceError {
-  return new SconceError(
-    "disposed",
-    `this ${what} was disposed`,
-    "Make it again, or dispose it later.",
-  );
-}
-
 /** JSON of an options object under the core's names. */
 function optionsJson(options: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(
@@ -39,49 +34,55 @@ function optionsJson(options: Readonly<Record<string, unknown>>): string {
   );
 }
 
-function constantJson(value: ConstantValue): string {
-  if (value === null || value === undefined) {
-    throw new SconceError(
-      "argument",
-      `a constant method cannot answer ${String(value)}`,
-      "Use a number, true, false, a string, or a list of them.",
-    );
+const FILES = `the source of a .pt2, or sources by method name: ${SOURCES}`;
+
+/** The programs of a call as sources by method name, "" for a single one. */
+function listPrograms(programs: Programs): [string, Source][] {
+  if (isSource(programs)) return [["", programs]];
+  if (!KINDS.record.test(programs)) throw badArgument("the programs", FILES, programs);
+  const list = Object.entries(programs);
+  if (list.length === 0)
+    throw new SconceError("argument", "there is no program to open", `Pass ${FILES}.`);
+  for (const [method, source] of list) {
+    if (!isSource(source)) throw badArgument(`the source of method '${method}'`, SOURCES, source);
+    mustBe("name", "a method's name", method);
   }
-  if (Array.isArray(value)) return `[${value.map(constantJson).join(",")}]`;
-  if (typeof value === "bigint") return String(value);
-  const double =
-    typeof value === "number" && !Number.isInteger(value)
-      ? value
-      : typeof value === "object" && "double" in value
-        ? value.double
-        : undefined;
-  if (double !== undefined) {
-    const text = String(double);
-    return /[.eEIN]/.test(text) ? text : `${text}.0`;
-  }
-  return JSON.stringify(value);
+  return list;
 }
 
-/** Opens files as methods of a fresh session. */
-function openPrograms(session: Session, programs: Programs, options: CallOptions): void {
-  const list: [string, Source][] = isSource(programs)
-    ? [["", programs]]
-    : Object.entries(programs ?? {});
-  if (list.length === 0) {
-    throw new SconceError(
-      "argument",
-      "there is no program to open",
-      "Pass the source of a .pt2, or sources by method name.",
-    );
-  }
-  for (const [method, source] of list) {
-    const handle = session.addSource(source);
+const isCompressed = (error: unknown): error is SconceError =>
+  error instanceof SconceError && error.code === "compressed";
+
+/**
+ * Opens a file as a method of the session. What is compressed is inflated where that can be done at
+ * once.
+ */
+function openProgram(session: Session, method: string, source: Source, options: CallOptions): void {
+  const open = (file: Source): void => {
+    const handle = session.addSource(file, "the programs");
     session.core.memory.withTexts([method, ""], (name, nameBytes, model, modelBytes) =>
       session.call(options, (raw, s) =>
         raw.compile_open(s, handle, name!, nameBytes!, model!, modelBytes!),
       ),
     );
+  };
+  try {
+    open(source);
+  } catch (error) {
+    if (!isCompressed(error)) throw error;
+    const inflated = inflateSync(session.core, source);
+    if (inflated) return open(inflated);
+    const hint = "Pass await engine.inflate(programs), or use the client, which does it by itself.";
+    throw new SconceError("compressed", error.message, hint);
   }
+}
+
+/** Programs with compressed archives inflated. */
+export async function inflatePrograms(core: Core, programs: Programs): Promise<Programs> {
+  const inflated: [string, Source][] = [];
+  for (const [method, source] of listPrograms(programs))
+    inflated.push([method, await inflate(core, source)]);
+  return isSource(programs) ? inflated[0]![1] : Object.fromEntries(inflated);
 }
 
 function inspectCompilation(session: Session): CompilationReport {
@@ -107,6 +108,7 @@ function nodesOf(session: Session, program: number, method: string): NodeRow[] {
 }
 
 class MethodView implements ExportedProgram {
+  readonly [Symbol.toStringTag] = "ExportedProgram";
   constructor(
     private readonly session: () => Session,
     private readonly program: number,
@@ -125,6 +127,8 @@ class Manager {
   private held: Session | undefined;
 
   constructor(
+    /** The name of its interface, for messages. */
+    private readonly kind: string,
     session: Session,
     protected readonly program: number,
     readonly methods: readonly string[],
@@ -133,8 +137,12 @@ class Manager {
     this.held = session;
   }
 
+  get [Symbol.toStringTag](): string {
+    return this.kind;
+  }
+
   protected get session(): Session {
-    if (!this.held) throw disposed("program");
+    if (!this.held) throw disposed(this.kind);
     return this.held;
   }
 
@@ -160,23 +168,42 @@ class Manager {
   }
 }
 
+function checkPlace(call: string, program: number, method: string): void {
+  mustBe("index", `the program number of ${call}()`, program);
+  mustBe("text", `the method of ${call}()`, method);
+}
+
 /** A manager that shows every program of its session. */
 class ViewingManager extends Manager {
   text(program: number, method = ""): string {
+    checkPlace("text", program, method);
     return textOf(this.session, program, method);
   }
 
   nodes(program: number, method: string): NodeRow[] {
+    checkPlace("nodes", program, method);
     return nodesOf(this.session, program, method);
   }
 }
 
 class OpenedManager extends ViewingManager implements OpenedPrograms {
+  constructor(session: Session, methods: readonly string[]) {
+    super("OpenedPrograms", session, 0, methods, []);
+  }
+
   toEdge(options: ToEdgeOptions = {}): EdgeProgramManager {
+    checkOptions("OpenedPrograms.toEdge", options);
+    return this.decompose(options);
+  }
+
+  /** toEdge of options that were checked. */
+  decompose(options: ToEdgeOptions): EdgeManager {
     const { session } = this;
     const constants = Object.entries(options.constantMethods ?? {});
     for (const [name, value] of constants) {
-      session.core.memory.withTexts([name, constantJson(value)], (n, nBytes, v, vBytes) =>
+      mustBe("name", "a constant method's name", name);
+      const json = constantJson(`what constant method '${name}' answers`, value);
+      session.core.memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
         session.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
       );
     }
@@ -190,11 +217,18 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
 }
 
 class EdgeManager extends ViewingManager implements EdgeProgramManager {
+  constructor(
+    session: Session,
+    program: number,
+    methods: readonly string[],
+    configMethods: readonly string[],
+  ) {
+    super("EdgeProgramManager", session, program, methods, configMethods);
+  }
+
   transform(passes: Passes): EdgeProgramManager {
     const { session } = this;
-    const steps: [string, readonly string[]][] = Array.isArray(passes)
-      ? [["", passes as readonly string[]]]
-      : Object.entries(passes as Record<string, readonly string[]>);
+    const steps = this.listPasses(passes);
     let program = this.program;
     for (const [method, names] of steps) {
       program = programCall(session, {}, [method, JSON.stringify(names)], (raw, s, texts, out) =>
@@ -204,7 +238,23 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     return new EdgeManager(session.retain(), program, this.methods, this.configMethods);
   }
 
+  /** Lists of passes by method, "" for all methods. */
+  private listPasses(passes: Passes): [string, readonly string[]][] {
+    const isList = Array.isArray(passes);
+    if (!isList && !KINDS.record.test(passes))
+      throw badArgument("the passes of transform()", "a list of names, or lists by method", passes);
+    const steps: [string, readonly string[]][] = isList
+      ? [["", passes as readonly string[]]]
+      : Object.entries(passes as Record<string, readonly string[]>);
+    for (const [method, names] of steps) {
+      mustBe("names", "the passes of transform()", names);
+      if (!isList) this.exportedProgram(method);
+    }
+    return steps;
+  }
+
   toExecutorch(config: ExecutorchConfig & CallOptions = {}): ExecutorchProgramManager {
+    checkOptions("EdgeProgramManager.toExecutorch", config);
     return this.emit(config, false);
   }
 
@@ -230,14 +280,6 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   }
 }
 
-/** toExecutorch of a manager that nobody will use again: half the memory of the graph. */
-export function consumeEdge(
-  edge: EdgeProgramManager,
-  config: ExecutorchConfig & CallOptions,
-): ExecutorchProgramManager {
-  return (edge as EdgeManager).emit(config, true);
-}
-
 /** A call with text arguments whose result is the number of the program it made. */
 function programCall(
   session: Session,
@@ -249,7 +291,7 @@ function programCall(
   return memory.with(8, (out) =>
     memory.withTexts(texts, (...pairs) => {
       session.call(options, (raw, s) => body(raw, s, pairs, out));
-      return new DataView(memory.bytes(out, 4).buffer).getUint32(out, true);
+      return memory.number(out);
     }),
   );
 }
@@ -273,7 +315,7 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     /** Number of its first file among all that the session has made. */
     private readonly first: number,
   ) {
-    super(session, program, methods, configMethods);
+    super("ExecutorchProgramManager", session, program, methods, configMethods);
     this.files = session.core.enter({}, () => {
       const { raw } = session.core;
       const length = raw.output_count(session.handle) - first;
@@ -303,6 +345,7 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   }
 
   dataFile(name: string): Uint8Array {
+    mustBe("text", "the name of dataFile()", name);
     return this.whole(this.indexOf(name));
   }
 
@@ -339,23 +382,24 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
 
   /** Pieces of at most a megabyte, in order. Each is the receiver's own. */
   private *pieces(file: number): Generator<Uint8Array> {
-    const { memory } = this.session.core;
     let index = 0;
-    for (const chunk of this.chunks(file)) {
-      for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
-        const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
-        if (chunk.kind === CHUNK_KIND.zeros) yield new Uint8Array(bytes);
-        else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
-        else {
-          yield memory.with(bytes, (target) => {
-            this.session.call({}, (raw, s) =>
-              raw.output_read(s, this.first + file, index, at, target, bytes),
-            );
-            return memory.copy(target, bytes);
-          });
-        }
+    for (const chunk of this.chunks(file)) yield* this.chunkPieces(file, index++, chunk);
+  }
+
+  private *chunkPieces(file: number, index: number, chunk: Chunk): Generator<Uint8Array> {
+    for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
+      const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
+      const { memory } = this.session.core;
+      if (chunk.kind === CHUNK_KIND.zeros) yield new Uint8Array(bytes);
+      else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
+      else {
+        yield memory.with(bytes, (target) => {
+          this.session.call({}, (raw, s) =>
+            raw.output_read(s, this.first + file, index, at, target, bytes),
+          );
+          return memory.copy(target, bytes);
+        });
       }
-      index++;
     }
   }
 
@@ -369,56 +413,29 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     return all;
   }
 
-  toBlob(): Blob {
+  toBlob(file?: string): Blob {
     const parts: BlobPart[] = [];
+    const output = this.indexOf(file);
     let index = 0;
-    for (const chunk of this.chunks(0)) {
+    for (const chunk of this.chunks(output)) {
       const slice =
         chunk.kind === CHUNK_KIND.extent && chunk.source !== 0
           ? this.session.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
           : undefined;
-      parts.push(slice ?? (this.chunkBytes(index, chunk) as BlobPart));
+      if (slice) parts.push(slice);
+      else parts.push(...(this.chunkPieces(output, index, chunk) as Iterable<BlobPart>));
       index++;
     }
     return new Blob(parts, { type: "application/octet-stream" });
   }
 
-  private chunkBytes(index: number, chunk: Chunk): Uint8Array {
-    const { memory } = this.session.core;
-    if (chunk.kind === CHUNK_KIND.zeros) return new Uint8Array(chunk.size);
-    if (chunk.kind === CHUNK_KIND.bytes) return memory.copy(chunk.address, chunk.size);
-    const all = new Uint8Array(chunk.size);
-    for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
-      const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
-      memory.with(bytes, (target) => {
-        this.session.call({}, (raw, s) => raw.output_read(s, this.first, index, at, target, bytes));
-        all.set(memory.bytes(target, bytes), at);
-      });
-    }
-    return all;
-  }
-
   writeSync(write: (chunk: Uint8Array) => void, file?: string): void {
+    mustBe("function", "the sink of writeSync()", write);
     for (const piece of this.pieces(this.indexOf(file))) write(piece);
   }
 
-  async writeTo(sink: Sink): Promise<void> {
-    if (typeof sink === "function") {
-      for (const piece of this.pieces(0)) await sink(piece);
-    } else if ("getWriter" in sink) {
-      const writer = sink.getWriter();
-      try {
-        for (const piece of this.pieces(0)) await writer.write(piece);
-        await writer.close();
-      } catch (error) {
-        await writer.abort(error);
-        throw error;
-      } finally {
-        writer.releaseLock();
-      }
-    } else {
-      for (const piece of this.pieces(0)) await sink.write(piece);
-    }
+  async writeTo(sink: Sink, file?: string): Promise<void> {
+    await writeAll(this.pieces(this.indexOf(file)), sink);
   }
 
   dump(): string {
@@ -427,8 +444,9 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
 }
 
 /** Opens files on a session that becomes what this returns. */
-export function open(session: Session, programs: Programs, options: CallOptions): OpenedPrograms {
-  openPrograms(session, programs, options);
+export function open(session: Session, programs: Programs, options: CallOptions): OpenedManager {
+  for (const [method, source] of listPrograms(programs))
+    openProgram(session, method, source, options);
   const methods = inspectCompilation(session).stages[0]!.methods.map((m) => m.name);
-  return new OpenedManager(session, 0, methods, []);
+  return new OpenedManager(session, methods);
 }

@@ -1,15 +1,16 @@
 // One instance of the module with its host side: sources by number, progress, and the translation of
 // statuses into errors. A panic or trap poisons it for good.
 import type { Pointer, RawExports, RawImports } from "./abi.gen.js";
-import { SconceError, SconcePanic } from "./errors.js";
+import { cancelled, disposed, messageOf, SconceError, SconcePanic } from "./errors.js";
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
-import { toRandomAccess } from "./source.js";
+import { isInflated, readExactly, toRandomAccess } from "./source.js";
 import type {
   CallOptions,
   Diagnostic,
   EngineOptions,
   ErrorCode,
+  InflatedArchive,
   RandomAccess,
   Source,
   WasmSource,
@@ -27,9 +28,11 @@ export class Core {
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private options: CallOptions = {};
-  private dead: SconcePanic | undefined;
+  private dead: SconceError | undefined;
   /** What a source threw while C was reading it: the call's real error. */
   private readError: unknown;
+  /** What a listener threw. It may not unwind C, so it waits here until the call is over. */
+  private thrown: { error: unknown } | undefined;
 
   private constructor(
     raw: RawExports,
@@ -61,8 +64,7 @@ export class Core {
 
   private read(id: number, offset: number, target: Pointer, bytes: number): number {
     try {
-      const chunk = this.sources.get(id)?.read(offset, bytes >>> 0);
-      if (!chunk || chunk.length !== bytes >>> 0) return 1;
+      const chunk = readExactly(this.sources.get(id)!, offset, bytes >>> 0);
       this.memory.bytes(target >>> 0, chunk.length).set(chunk);
       return 0;
     } catch (error) {
@@ -72,13 +74,24 @@ export class Core {
   }
 
   private progress(phase: Pointer, done: number, total: number): number {
-    if (this.options.signal?.aborted) return 1;
-    this.options.onProgress?.({ phase: this.memory.zeroTerminated(phase >>> 0), done, total });
-    return this.options.signal?.aborted ? 1 : 0;
+    const { signal, onProgress } = this.options;
+    if (signal?.aborted) return 1;
+    const text = this.memory.zeroTerminated(phase >>> 0);
+    this.listener(() => onProgress?.({ phase: text, done, total }));
+    return signal?.aborted || this.thrown ? 1 : 0;
   }
 
   private log(severity: number, text: Pointer, bytes: number): void {
-    this.onLog?.(SEVERITIES[severity] ?? "note", this.memory.text(text >>> 0, bytes >>> 0));
+    const message = this.memory.text(text >>> 0, bytes >>> 0);
+    this.listener(() => this.onLog?.(SEVERITIES[severity] ?? "note", message));
+  }
+
+  private listener(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.thrown ??= { error };
+    }
   }
 
   private panic(file: Pointer, line: number, message: Pointer): never {
@@ -91,22 +104,30 @@ export class Core {
   /** Runs something that enters the module. Anything thrown from inside but our own errors is a trap. */
   enter<T>(options: CallOptions, body: () => T): T {
     if (this.dead) throw this.dead;
-    if (options.signal?.aborted)
-      throw new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+    if (options.signal?.aborted) throw cancelled();
     const outer = this.options;
     this.options = options;
+    this.readError = undefined;
+    let result: T | undefined;
+    let failed: { error: unknown } | undefined;
     try {
-      return body();
+      result = body();
     } catch (error) {
-      if (error instanceof SconcePanic) this.dead = error;
-      else if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
-        this.dead = new SconcePanic(`the engine stopped: ${error.message}`);
-        throw this.dead;
-      }
-      throw error;
-    } finally {
-      this.options = outer;
+      failed = { error: this.judged(error) };
     }
+    this.options = outer;
+    const outcome = this.thrown ?? failed;
+    this.thrown = undefined;
+    if (outcome) throw outcome.error;
+    return result as T;
+  }
+
+  /** The error to throw; a trap or a panic poisons the engine. */
+  private judged(error: unknown): unknown {
+    if (error instanceof SconcePanic) this.dead = error;
+    else if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError)
+      return (this.dead = new SconcePanic(`the engine stopped: ${error.message}`));
+    return error;
   }
 
   /** Throws the report of a failed call. */
@@ -117,14 +138,18 @@ export class Core {
       status: ErrorCode;
       diagnostics: RawDiagnostic[];
     };
-    const cause = this.readError;
-    this.readError = undefined;
     const diagnostics = report.diagnostics.map(({ stack_trace, ...rest }) => ({
       ...rest,
       stackTrace: stack_trace,
     }));
+    const cause = this.readError;
+    const failed = diagnostics.find((d) => d.code === "io");
+    if (cause !== undefined && failed) {
+      failed.message += `: ${messageOf(cause)}`;
+      if (cause instanceof SconceError) failed.hint = cause.hint;
+    }
     const error = SconceError.fromDiagnostics(report.status, diagnostics);
-    if (cause !== undefined) error.cause = cause;
+    if (cause !== undefined && report.status === "io") error.cause = cause;
     throw error;
   }
 
@@ -136,12 +161,43 @@ export class Core {
   // --- Sources ---
 
   /** A source inside a session. It stays registered, under its number, until `release`. */
-  addSource(session: Pointer, source: Source, registered: number[]): Pointer {
-    const access = toRandomAccess(source);
+  addSource(session: Pointer, source: Source, what: string, registered: number[]): Pointer {
+    if (isInflated(source)) return this.addInflated(session, source, what, registered);
+    const access = toRandomAccess(source, what);
     const id = this.nextSource++;
     this.sources.set(id, access);
     registered.push(id);
     return this.raw.source_host(session, id, access.size);
+  }
+
+  private addInflated(
+    session: Pointer,
+    { archive, entries }: InflatedArchive,
+    what: string,
+    registered: number[],
+  ): Pointer {
+    const add = (source: Source): Pointer => this.addSource(session, source, what, registered);
+    const base = add(archive);
+    return this.memory.withNumbers(entries.map(add), (list, count) =>
+      this.memory.with(4, (out) => {
+        this.check(session, this.raw.archive_inflated(session, base, list, count, out));
+        return this.memory.number(out);
+      }),
+    );
+  }
+
+  /** A range of a registered source. */
+  readSource(id: number, offset: number, length: number): Uint8Array {
+    try {
+      return readExactly(this.sources.get(id)!, offset, length);
+    } catch (error) {
+      if (error instanceof SconceError) throw error;
+      throw new SconceError(
+        "io",
+        `cannot read ${length} bytes at offset ${offset} of the file: ${messageOf(error)}`,
+        "Check that the file can be read and has not changed on disk.",
+      );
+    }
   }
 
   source(id: number): RandomAccess | undefined {
@@ -155,8 +211,12 @@ export class Core {
     }
   }
 
+  get isDead(): boolean {
+    return this.dead !== undefined;
+  }
+
   kill(): void {
-    this.dead ??= new SconcePanic("the engine was disposed", "disposed");
+    this.dead ??= disposed("Engine");
   }
 }
 
@@ -183,7 +243,7 @@ export class Session {
       this.core.enter({}, () => this.core.raw.session_close(this.handle));
     } catch (error) {
       // A dead engine's memory goes with it.
-      if (!(error instanceof SconcePanic)) throw error;
+      if (!this.core.isDead) throw error;
     }
   }
 
@@ -200,7 +260,7 @@ export class Session {
     });
   }
 
-  addSource(source: Source): Pointer {
-    return this.core.enter({}, () => this.core.addSource(this.handle, source, this.sources));
+  addSource(source: Source, what: string): Pointer {
+    return this.core.enter({}, () => this.core.addSource(this.handle, source, what, this.sources));
   }
 }

@@ -1,6 +1,7 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each job is a session of its
 // own, so that disposing what a call returned frees all that the job took.
-import { consumeEdge, open } from "./compile.js";
+import { checkOptions } from "./check.js";
+import { inflatePrograms, open } from "./compile.js";
 import { Core, Session } from "./core.js";
 import { SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
@@ -24,6 +25,7 @@ import type {
 } from "./types.js";
 
 class SyncEngine implements Engine {
+  readonly [Symbol.toStringTag] = "Engine";
   readonly version: string;
   private tables: Meta | undefined;
 
@@ -76,33 +78,51 @@ class SyncEngine implements Engine {
     };
   }
 
-  detect(source: Source): string {
+  detect(source: Source): ReturnType<Engine["detect"]> {
     return this.job((session) => {
-      const handle = session.addSource(source);
-      return session.textOf((raw, s) => raw.detect(s, handle));
+      const handle = session.addSource(source, "the source of detect()");
+      return session.textOf((raw, s) => raw.detect(s, handle)) as ReturnType<Engine["detect"]>;
     }, false);
   }
 
-  open(programs: Programs, options: CallOptions = {}): OpenedPrograms {
+  private opened(programs: Programs, options: CallOptions): ReturnType<typeof open> {
     return this.job((session) => open(session, programs, options), true);
   }
 
-  toEdge(programs: Programs, options: ToEdgeOptions = {}): EdgeProgramManager {
-    const opened = this.open(programs, options);
+  private decomposed(
+    programs: Programs,
+    options: ToEdgeOptions,
+  ): ReturnType<ReturnType<typeof open>["decompose"]> {
+    const opened = this.opened(programs, options);
     try {
-      return opened.toEdge(options);
+      return opened.decompose(options);
     } finally {
       opened.dispose();
     }
   }
 
+  open(programs: Programs, options: CallOptions = {}): OpenedPrograms {
+    checkOptions("Engine.open", options);
+    return this.opened(programs, options);
+  }
+
+  toEdge(programs: Programs, options: ToEdgeOptions = {}): EdgeProgramManager {
+    checkOptions("Engine.toEdge", options);
+    return this.decomposed(programs, options);
+  }
+
   lower(programs: Programs, options: LowerOptions = {}): ExecutorchProgramManager {
-    const edge = this.toEdge(programs, options);
+    checkOptions("Engine.lower", options);
+    const edge = this.decomposed(programs, options);
     try {
-      return consumeEdge(edge, options);
+      return edge.emit(options, true);
     } finally {
       edge.dispose();
     }
+  }
+
+  inflate(programs: Programs): Promise<Programs> {
+    return inflatePrograms(this.core, programs);
   }
 
   inspect(programs: Programs): CompilationReport {
@@ -110,6 +130,7 @@ class SyncEngine implements Engine {
   }
 
   load(pte: Source, options: LoadOptions = {}): Program {
+    checkOptions("Engine.load", options);
     return this.job((session) => loadProgram(session, pte, options, this.dtypes), true);
   }
 
@@ -138,6 +159,7 @@ function probe(): Capabilities {
  * @throws SconceError with the code "io" when the module cannot be loaded.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  checkOptions("createEngine", options);
   const wasm = options.wasm ?? new URL("./sconce.wasm", import.meta.url);
   return new SyncEngine(await Core.create(wasm, options), probe());
 }

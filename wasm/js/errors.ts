@@ -38,23 +38,40 @@ export class SconceError extends Error {
   }
 }
 
+const PANIC_HINTS: Partial<Record<ErrorCode, string>> = {
+  panic: "Report this with the file, and make a new engine.",
+  out_of_memory: "Use a smaller model or input, or close other pages.",
+  disposed: "Make another client with createClient().",
+};
+
 /** The engine met a defect of its own or ran out of memory; its state is unknown and it is dead. */
 export class SconcePanic extends SconceError {
   override readonly name = "SconcePanic";
   constructor(message: string, code: ErrorCode = "panic") {
-    super(
-      code,
-      message,
-      code === "out_of_memory"
-        ? "Use a smaller model or input, or close other pages."
-        : "Report this with the file, and make a new engine.",
-    );
+    super(code, message, PANIC_HINTS[code]);
   }
+}
+
+/** The error of using what was disposed; `what` is the name of its interface. */
+export function disposed(what: string): SconceError {
+  return new SconceError(
+    "disposed",
+    `this ${what} was disposed`,
+    "Make another, or dispose it later.",
+  );
+}
+
+export function cancelled(): SconceError {
+  return new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** An error as a plain object, for postMessage. */
 export interface PlainError {
-  kind: "error" | "panic" | "other";
+  kind: "error" | "panic";
   code: ErrorCode;
   message: string;
   hint: string;
@@ -73,7 +90,8 @@ export function toPlainError(error: unknown): PlainError {
     };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { kind: "other", code: "internal", message, hint: "", diagnostics: [] };
+  const hint = "Report this with the file: it is a defect of Sconce.";
+  return { kind: "error", code: "internal", message, hint, diagnostics: [] };
 }
 
 export function fromPlainError(plain: PlainError): SconceError {

@@ -57,6 +57,19 @@ export class Memory {
     }
   }
 
+  /** An unsigned number of 32 bits. */
+  number(address: Pointer): number {
+    return new DataView(this.raw.memory.buffer).getUint32(address, true);
+  }
+
+  /** Runs `body` with an array of such numbers in memory. */
+  withNumbers<T>(numbers: readonly number[], body: (list: Pointer, count: number) => T): T {
+    return this.with(numbers.length * 4 + 4, (list) => {
+      new Uint32Array(this.raw.memory.buffer, list, numbers.length).set(numbers);
+      return body(list, numbers.length);
+    });
+  }
+
   /** Runs `body` with texts in memory, as (address, size) pairs in order. */
   withTexts<T>(texts: readonly string[], body: (...pairs: number[]) => T): T {
     const encoded = texts.map((text) => encoder.encode(text));

@@ -1,6 +1,7 @@
 // Running a .pte: values into the module, values out of it, as copies.
+import { badArgument, checkOptions, mustBe } from "./check.js";
 import type { Session } from "./core.js";
-import { SconceError } from "./errors.js";
+import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
@@ -25,7 +26,13 @@ export interface DTypeTable {
   name(code: number): DType;
 }
 
+function inputError(index: number, accepts: string, value: unknown): SconceError {
+  const { message, hint } = badArgument(`input ${index}`, accepts, value);
+  return new SconceError("input", message, hint);
+}
+
 class LoadedProgram implements Program {
+  readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
   private selected = "";
 
@@ -35,12 +42,7 @@ class LoadedProgram implements Program {
   ) {}
 
   private get open(): Session {
-    if (!this.session)
-      throw new SconceError(
-        "disposed",
-        "this program was disposed",
-        "Load it again, or dispose it later.",
-      );
+    if (!this.session) throw disposed("Program");
     return this.session;
   }
 
@@ -66,6 +68,9 @@ class LoadedProgram implements Program {
 
   run(method: string, inputs: readonly Value[] = [], options: CallOptions = {}): Value[] {
     const session = this.open;
+    mustBe("text", "the method of run()", method);
+    mustBe("list", "the inputs of run()", inputs);
+    checkOptions("Program.run", options);
     this.select(method, options);
     const declared = this.inspect().methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
@@ -93,6 +98,7 @@ class LoadedProgram implements Program {
     } else if (isTensor(value)) this.setTensor(index, value);
     else if (typeof value === "bigint" || (declared === "int" && Number.isSafeInteger(value))) {
       const bits = BigInt(value);
+      if (BigInt.asIntN(64, bits) !== bits) throw inputError(index, "an integer of 64 bits", value);
       session.call({}, (raw, s) =>
         raw.run_set_int(
           s,
@@ -101,13 +107,15 @@ class LoadedProgram implements Program {
           Number(BigInt.asIntN(32, bits >> 32n)),
         ),
       );
-    } else session.call({}, (raw, s) => raw.run_set_double(s, index, value));
+    } else if (typeof value === "number")
+      session.call({}, (raw, s) => raw.run_set_double(s, index, value));
+    else throw inputError(index, "a tensor, number, bigint, boolean, string or null", value);
   }
 
   private setTensor(index: number, value: Tensor): void {
     const session = this.open;
     const { memory } = session.core;
-    const bytes = bytesOf(value);
+    const bytes = bytesOf(value, `input ${index}`);
     const rank = value.shape.length;
     memory.with(rank * 8 + bytes.length + 8, (address) => {
       const data = address + rank * 8;
@@ -187,19 +195,20 @@ export function loadProgram(
   options: LoadOptions,
   dtypes: DTypeTable,
 ): Program {
-  const handle = session.addSource(pte);
-  const data = (options.dataFiles ?? []).map((file) => session.addSource(file));
+  const handle = session.addSource(pte, "the program of load()");
+  const data = Array.from(options.dataFiles ?? [], (file, i) =>
+    session.addSource(file, `dataFiles[${i}] of load()`),
+  );
   const { memory } = session.core;
   // Keys without a value leave no trace in JSON.
   const json = JSON.stringify({
     instruction_max: options.instructionMax,
     optimize: options.optimize,
   });
-  memory.with(data.length * 4 + 4, (list) =>
-    memory.withTexts([json], (text, bytes) => {
-      new Uint32Array(memory.bytes(list, data.length * 4).buffer, list, data.length).set(data);
-      session.call(options, (raw, s) => raw.run_open(s, handle, list, data.length, text!, bytes!));
-    }),
+  memory.withNumbers(data, (list, count) =>
+    memory.withTexts([json], (text, bytes) =>
+      session.call(options, (raw, s) => raw.run_open(s, handle, list, count, text!, bytes!)),
+    ),
   );
   return new LoadedProgram(session, dtypes);
 }

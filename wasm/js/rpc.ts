@@ -2,13 +2,19 @@
 // lives in the worker is a number here, its methods are messages, and what a method returns is
 // either data (copied or transferred) or another such object. Adding a method to the engine is the
 // whole change.
+import { badArgument, CALLS, checkOptions, isObject } from "./check.js";
 import {
+  cancelled,
+  disposed,
   fromPlainError,
+  messageOf,
   SconceError,
   SconcePanic,
   toPlainError,
   type PlainError,
 } from "./errors.js";
+import { writeAll } from "./sink.js";
+import { SOURCES } from "./source.js";
 import type { CallOptions, Sink } from "./types.js";
 
 export type Request =
@@ -29,13 +35,19 @@ export type Reply =
       type: "object";
       id: number;
       object: number;
-      properties: Record<string, unknown>;
-      methods: string[];
-      getters: string[];
+      description: Description;
     }
   | { type: "error"; id: number; error: PlainError }
   | { type: "progress"; id: number; phase: string; done: number; total: number }
   | { type: "log"; severity: "note" | "warning" | "error"; text: string };
+
+/** What there is to an object: its interface, data, methods, and getters that cost something. */
+export interface Description {
+  kind: string;
+  properties: Record<string, unknown>;
+  methods: string[];
+  getters: string[];
+}
 
 /** The two ends that messages go through: a worker from outside, the global scope from inside. */
 export interface Port {
@@ -46,12 +58,11 @@ export interface Port {
 
 type Target = Record<string, unknown> & { dispose?(): void };
 
-/** Properties that are data, methods, and getters that cost something, of an object and its classes. */
-function describe(target: Target): {
-  properties: Record<string, unknown>;
-  methods: string[];
-  getters: string[];
-} {
+/** Members that only make sense on the worker's side. */
+const LOCAL = new Set(["constructor", "inflate", "writeSync"]);
+
+/** Of an object and its classes. */
+function describe(target: Target): Description {
   const properties: Record<string, unknown> = {};
   const methods = new Set<string>();
   const getters: string[] = [];
@@ -61,12 +72,7 @@ function describe(target: Target): {
     level = Object.getPrototypeOf(level) as object | null
   ) {
     for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
-      if (
-        name === "constructor" ||
-        methods.has(name) ||
-        name in properties ||
-        getters.includes(name)
-      )
+      if (LOCAL.has(name) || methods.has(name) || name in properties || getters.includes(name))
         continue;
       if (typeof descriptor.value === "function") methods.add(name);
       else if (name === "buffer") getters.push(name);
@@ -77,6 +83,7 @@ function describe(target: Target): {
     if (name in target) properties[name] = target[name];
   }
   return {
+    kind: String((target as { [Symbol.toStringTag]?: string })[Symbol.toStringTag]),
     properties: JSON.parse(JSON.stringify(properties)) as Record<string, unknown>,
     methods: [...methods],
     getters,
@@ -131,7 +138,7 @@ export class Server {
     this.objects.set(0, root as Target);
   }
 
-  describeRoot(): ReturnType<typeof describe> {
+  describeRoot(): Description {
     return describe(this.objects.get(0)!);
   }
 
@@ -150,12 +157,7 @@ export class Server {
 
   private call(request: Extract<Request, { type: "call" }>): unknown {
     const target = this.objects.get(request.object);
-    if (!target)
-      throw new SconceError(
-        "disposed",
-        "this object was disposed",
-        "Make it again, or dispose it later.",
-      );
+    if (!target) throw disposed("object");
     const args = [...request.args];
     if (request.optionsAt >= 0) {
       args[request.optionsAt] = {
@@ -190,7 +192,7 @@ export class Server {
     }
     const object = this.next++;
     this.objects.set(object, value);
-    this.send({ type: "object", id, object, ...describe(value) });
+    this.send({ type: "object", id, object, description: describe(value) });
   }
 
   send(reply: Reply, transfer: Transferable[] = []): void {
@@ -207,10 +209,25 @@ interface Pending {
   stop(): void;
 }
 
-function isOptions(value: unknown): value is CallOptions {
-  return (
-    typeof value === "object" && value !== null && ("signal" in value || "onProgress" in value)
-  );
+const DATA = `plain data; of sources, ${SOURCES.replace(/, or an object.*/, "")}`;
+
+/** A RandomAccess would arrive without its methods, or not at all. */
+function refuseFunctions(what: string, value: unknown, depth = 0): void {
+  if (typeof value === "function" || (isObject(value) && typeof value["read"] === "function"))
+    throw badArgument(`what the client passes to ${what}`, DATA, value);
+  if (isObject(value) && depth < 3 && !ArrayBuffer.isView(value))
+    for (const item of Object.values(value)) refuseFunctions(what, item, depth + 1);
+}
+
+/** Checks what a call of the client takes with it; the place of its options. */
+function checkCall(name: string, args: readonly unknown[]): number {
+  const takesOptions = (key: string): key is keyof typeof CALLS => Object.hasOwn(CALLS, key);
+  const at = takesOptions(name) ? CALLS[name].at : -1;
+  if (takesOptions(name)) checkOptions(name, args[at]);
+  args.forEach((arg, i) => i !== at && refuseFunctions(`${name.split(".")[1]}()`, arg));
+  const dataFiles = (args[at] as { dataFiles?: unknown } | undefined)?.dataFiles;
+  refuseFunctions(`${name.split(".")[1]}()`, dataFiles);
+  return at;
 }
 
 /** Sends calls and turns the replies into promises and proxies. */
@@ -246,16 +263,18 @@ export class Caller {
     if (this.pending.size === 0) this.onBusy(false);
   }
 
-  call(object: number, method: string, args: readonly unknown[]): Promise<unknown> {
-    if (this.dead) return Promise.reject(this.dead);
-    const optionsAt = args.findIndex(isOptions);
-    const options: CallOptions = optionsAt < 0 ? {} : (args[optionsAt] as CallOptions);
-    const { signal } = options;
-    const cancelled = (): SconceError =>
-      new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
-    if (signal?.aborted) return Promise.reject(cancelled());
+  /** Calls a method whose options, if it takes any, are argument number `optionsAt`. */
+  async call(
+    object: number,
+    method: string,
+    args: readonly unknown[],
+    optionsAt: number,
+  ): Promise<unknown> {
+    if (this.dead) throw this.dead;
+    const { signal, onProgress, ...options } = (args[optionsAt] ?? {}) as CallOptions;
+    const sent = args.map((arg, i) => (i === optionsAt ? options : arg));
+    if (signal?.aborted) throw cancelled();
     const id = this.next++;
-    const sent = args.map((arg, i) => (i === optionsAt ? withoutListeners(arg as object) : arg));
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.settle(id);
@@ -264,17 +283,30 @@ export class Caller {
       signal?.addEventListener("abort", onAbort, { once: true });
       const stop = (): void => signal?.removeEventListener("abort", onAbort);
       this.onBusy(true);
-      this.pending.set(id, { resolve, reject, onProgress: options.onProgress, stop });
+      this.pending.set(id, { resolve, reject, onProgress, stop });
       const request: Request = {
         type: "call",
         id,
         object,
         method,
         args: sent,
-        progress: options.onProgress !== undefined,
-        optionsAt,
+        progress: onProgress !== undefined,
+        optionsAt: optionsAt < args.length ? optionsAt : -1,
       };
-      this.port.postMessage(request, []);
+      try {
+        this.port.postMessage(request, []);
+      } catch (error) {
+        this.settle(id);
+        stop();
+        const why = messageOf(error);
+        reject(
+          new SconceError(
+            "argument",
+            `${method}() cannot reach the worker: ${why}`,
+            `Pass ${DATA}.`,
+          ),
+        );
+      }
     });
   }
 
@@ -307,8 +339,7 @@ export class Caller {
     this.settle(reply.id);
     call.stop();
     if (reply.type === "result") call.resolve(reply.value);
-    else if (reply.type === "object")
-      call.resolve(this.proxy(reply.object, reply.properties, reply.methods, reply.getters));
+    else if (reply.type === "object") call.resolve(this.proxy(reply.object, reply.description));
     else {
       const error = fromPlainError(reply.error);
       call.reject(error);
@@ -317,31 +348,31 @@ export class Caller {
   }
 
   /** An object of the worker: its data is here, its methods and costly getters are calls. */
-  proxy(
-    object: number,
-    properties: Record<string, unknown>,
-    methods: readonly string[],
-    getters: readonly string[],
-  ): object {
+  proxy(object: number, { kind, properties, methods, getters }: Description): object {
     const result: Record<string, unknown> = { ...properties };
+    let isDisposed = false;
+    const call = async (member: string, args: readonly unknown[]): Promise<unknown> => {
+      if (isDisposed) throw disposed(kind);
+      return this.call(object, member, args, checkCall(`${kind}.${member}`, args));
+    };
     for (const method of methods) {
-      result[method] = (...args: unknown[]): Promise<unknown> => this.call(object, method, args);
+      result[method] = (...args: unknown[]): Promise<unknown> => call(method, args);
     }
     for (const name of getters) {
-      Object.defineProperty(result, name, {
-        get: () => this.call(object, name, []),
-        enumerable: false,
-      });
+      Object.defineProperty(result, name, { get: () => call(name, []), enumerable: false });
     }
     if (methods.includes("writeTo")) {
       // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
-      result["writeTo"] = async (sink: Sink): Promise<void> =>
-        writeBlob((await this.call(object, "toBlob", [])) as Blob, sink);
-      delete result["writeSync"];
+      result["writeTo"] = async (sink: Sink, file?: string): Promise<void> =>
+        writeAll(
+          piecesOf(() => call("toBlob", [file]) as Promise<Blob>),
+          sink,
+        );
     }
     result["dispose"] = (): Promise<void> => {
+      if (!isDisposed) this.dispose(object);
+      isDisposed = true;
       this.forgotten?.unregister(result);
-      this.dispose(object);
       return Promise.resolve();
     };
     if (object !== 0) this.forgotten?.register(result, object, result);
@@ -349,19 +380,8 @@ export class Caller {
   }
 }
 
-async function writeBlob(blob: Blob, sink: Sink): Promise<void> {
-  if (typeof sink === "object" && sink !== null && "getWriter" in sink) {
-    await (blob.stream() as ReadableStream<Uint8Array>).pipeTo(sink);
-    return;
-  }
+async function* piecesOf(get: () => Promise<Blob>): AsyncGenerator<Uint8Array> {
+  const blob = await get();
   const reader = (blob.stream() as ReadableStream<Uint8Array>).getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    await (typeof sink === "function" ? sink(part.value) : sink.write(part.value));
-  }
-}
-
-function withoutListeners(options: object): object {
-  return Object.fromEntries(
-    Object.entries(options).filter(([key]) => key !== "signal" && key !== "onProgress"),
-  );
+  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }

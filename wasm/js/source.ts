@@ -1,7 +1,8 @@
 // Files as random access. Nothing here reads a file whole: the compiler asks for the ranges it
 // needs, and weights usually stay where they are until the .pte is written.
-import { SconceError } from "./errors.js";
-import type { RandomAccess, Source, UrlRef } from "./types.js";
+import { badArgument, isObject, mustBe } from "./check.js";
+import { cancelled, messageOf, SconceError } from "./errors.js";
+import type { InflatedArchive, RandomAccess, Source, UrlRef } from "./types.js";
 
 class BytesSource implements RandomAccess {
   constructor(private readonly bytes: Uint8Array) {}
@@ -84,10 +85,14 @@ class UrlSource implements RandomAccess {
       );
     }
     const request = new XMLHttpRequest();
-    request.open(method, this.url, false);
-    request.responseType = "arraybuffer";
-    if (range) request.setRequestHeader("Range", range);
-    request.send();
+    try {
+      request.open(method, this.url, false);
+      request.responseType = "arraybuffer";
+      if (range) request.setRequestHeader("Range", range);
+      request.send();
+    } catch (error) {
+      throw unreachable(this.url, error);
+    }
     return request;
   }
 
@@ -109,10 +114,14 @@ class UrlSource implements RandomAccess {
 
 type FileSystem = typeof import("node:fs");
 
-/** Node's file system without an import that bundlers for pages would trip over. */
-function fileSystem(path: string): FileSystem {
+/** A module of Node, Deno or Bun without an import that bundlers for pages would trip over. */
+export function hostModule<T>(name: string): T | undefined {
   const host = (globalThis as { process?: { getBuiltinModule?(name: string): unknown } }).process;
-  const fs = host?.getBuiltinModule?.("node:fs") as FileSystem | undefined;
+  return host?.getBuiltinModule?.(name) as T | undefined;
+}
+
+function fileSystem(path: string): FileSystem {
+  const fs = hostModule<FileSystem>("node:fs");
   if (fs) return fs;
   throw new SconceError(
     "io",
@@ -134,7 +143,7 @@ class FileSource implements RandomAccess {
     } catch (error) {
       throw new SconceError(
         "io",
-        `cannot open ${path}: ${(error as Error).message}`,
+        `cannot open ${path}: ${messageOf(error).split(", ")[0]}`,
         "Check the path and its permissions.",
       );
     }
@@ -174,8 +183,19 @@ export async function openUrl(
   url: string | URL,
   signal?: AbortSignal,
 ): Promise<UrlRef | Uint8Array> {
-  const address = new URL(url, (globalThis as { location?: { href: string } }).location?.href).href;
-  const init = signal ? { signal } : {};
+  if (signal !== undefined) mustBe("signal", "the signal of openUrl()", signal);
+  const base = (globalThis as { location?: { href: string } }).location?.href;
+  if (!URL.canParse(url, base)) throw badArgument("the url of openUrl()", "a URL", url);
+  const address = new URL(url, base).href;
+  try {
+    return await download(address, signal ? { signal } : {});
+  } catch (error) {
+    if (error instanceof SconceError) throw error;
+    throw signal?.aborted ? cancelled() : unreachable(address, error);
+  }
+}
+
+async function download(address: string, init: RequestInit): Promise<UrlRef | Uint8Array> {
   if (typeof Worker !== "undefined" && typeof document !== "undefined") {
     const head = await fetch(address, { method: "HEAD", ...init });
     const isWhole = head.headers.get("content-encoding") === null;
@@ -189,23 +209,56 @@ export async function openUrl(
   return new Uint8Array(await response.arrayBuffer());
 }
 
+function unreachable(address: string, error: unknown): SconceError {
+  const failed = new SconceError(
+    "io",
+    `${address} cannot be loaded: ${messageOf(error)}`,
+    "Check the address and the connection.",
+  );
+  failed.cause = error;
+  return failed;
+}
+
 const isBlob = (value: unknown): value is Blob =>
   typeof Blob !== "undefined" && value instanceof Blob;
+
+export const SOURCES =
+  "a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, or an object with size and read()";
 
 /** Tells a single source from a record of them. */
 export function isSource(value: unknown): value is Source {
   if (value instanceof Uint8Array || value instanceof ArrayBuffer || isBlob(value)) return true;
-  if (typeof value !== "object" || value === null) return false;
-  const object = value as { read?: unknown; path?: unknown; url?: unknown };
+  if (!isObject(value)) return false;
   return (
-    typeof object.read === "function" ||
-    typeof object.path === "string" ||
-    typeof object.url === "string"
+    typeof value["read"] === "function" ||
+    typeof value["path"] === "string" ||
+    typeof value["url"] === "string" ||
+    isInflated(value)
   );
 }
 
-/** Any Source as random access. */
-export function toRandomAccess(source: Source): RandomAccess {
+export function isInflated(value: unknown): value is InflatedArchive {
+  return isObject(value) && Array.isArray(value["entries"]) && isSource(value["archive"]);
+}
+
+/** Exactly these bytes; throws what the source throws. */
+export function readExactly(source: RandomAccess, offset: number, length: number): Uint8Array {
+  const bytes: unknown = source.read(offset, length);
+  if (!(bytes instanceof Uint8Array))
+    throw badArgument("what read() returns", "a Uint8Array, synchronously", bytes);
+  if (bytes.length === length) return bytes;
+  throw new SconceError(
+    "io",
+    `read() returned ${bytes.length} bytes instead of ${length}`,
+    "Return exactly as many bytes as are asked for.",
+  );
+}
+
+/** A source as random access; `what` names it for messages. */
+export function toRandomAccess(
+  source: Exclude<Source, InflatedArchive>,
+  what: string,
+): RandomAccess {
   if (source instanceof Uint8Array) return new BytesSource(source);
   if (source instanceof ArrayBuffer) return new BytesSource(new Uint8Array(source));
   if (isBlob(source)) {
@@ -214,16 +267,14 @@ export function toRandomAccess(source: Source): RandomAccess {
     throw new SconceError(
       "io",
       "a Blob cannot be read synchronously here",
-      "Use the client, which reads in a worker, or pass its bytes: new Uint8Array(await blob.arrayBuffer()).",
+      "Pass its bytes, new Uint8Array(await blob.arrayBuffer()); a page's client reads it in slices.",
     );
   }
-  if (isSource(source)) {
-    if ("read" in source) return source;
+  if (!isSource(source)) throw badArgument(what, SOURCES, source);
+  if (!("read" in source))
     return "path" in source ? new FileSource(source.path) : new UrlSource(source.url);
-  }
-  throw new SconceError(
-    "argument",
-    "this is not a source of bytes",
-    "Pass a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, or an object with size and read().",
-  );
+  // Which numbers are sizes is for the core to say.
+  if (typeof source.size !== "number")
+    throw badArgument(`the size of ${what}`, "a number", source.size);
+  return source;
 }

@@ -1,5 +1,6 @@
 // Tensors as typed arrays. Which array holds which dtype is the one table that JS needs beyond what
 // the core reports about itself.
+import { badArgument, isObject, KINDS } from "./check.js";
 import { SconceError } from "./errors.js";
 import type { DType, Tensor, TensorData } from "./types.js";
 
@@ -39,9 +40,39 @@ export function dataFromBytes(dtype: DType, bytes: Uint8Array): TensorData {
   return new ARRAYS[dtype](own as ArrayBuffer);
 }
 
-export function bytesOf(tensor: Tensor): Uint8Array {
-  const { buffer, byteOffset, byteLength } = tensor.data;
-  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+/** The bytes of a tensor that is one; `what` names it for messages. */
+export function bytesOf(tensor: Tensor, what: string): Uint8Array {
+  const { dtype, shape, data } = tensor;
+  if (!isDType(dtype)) throw unknownDType(what, dtype);
+  if (!isShape(shape)) throw badInput(`the shape of ${what}`, SHAPE, shape);
+  if (!isHolding(data, dtype))
+    throw badInput(`the data of ${what}, declared ${dtype},`, `a ${ARRAYS[dtype].name}`, data);
+  return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+}
+
+const SHAPE = "a list of whole numbers, 0 or more";
+
+const isDType = (dtype: unknown): dtype is DType =>
+  typeof dtype === "string" && Object.hasOwn(ARRAYS, dtype);
+
+const isShape = (shape: unknown): shape is readonly number[] =>
+  Array.isArray(shape) && shape.every(KINDS.index.test);
+
+/** By name, because arrays of another window are none of this one's classes. */
+const isHolding = (data: unknown, dtype: DType): boolean =>
+  Object.prototype.toString.call(data) === `[object ${ARRAYS[dtype].name}]`;
+
+function badInput(what: string, accepts: string, value: unknown): SconceError {
+  const { message, hint } = badArgument(what, accepts, value);
+  return new SconceError("input", message, hint);
+}
+
+function unknownDType(what: string, dtype: unknown): SconceError {
+  return new SconceError(
+    "dtype",
+    `${what} has the dtype ${String(dtype)}, which does not exist`,
+    `Use one of: ${Object.keys(ARRAYS).join(", ")}.`,
+  );
 }
 
 /** A tensor from a typed array; the dtype follows from the array unless given. */
@@ -51,9 +82,9 @@ export function tensor(
   dtype?: DType,
 ): Tensor {
   const array = Array.isArray(data) ? Float32Array.from(data as number[]) : (data as TensorData);
-  const found =
-    dtype ?? (Object.keys(ARRAYS) as DType[]).find((name) => array instanceof ARRAYS[name]);
-  if (!found || !(array instanceof ARRAYS[found])) {
+  if (dtype !== undefined && !isDType(dtype)) throw unknownDType("the tensor", dtype);
+  const found = dtype ?? (Object.keys(ARRAYS) as DType[]).find((name) => isHolding(array, name));
+  if (!found || !isHolding(array, found)) {
     throw new SconceError(
       "dtype",
       `this array does not hold ${dtype ?? "a known dtype"}`,
@@ -61,6 +92,7 @@ export function tensor(
     );
   }
   const sizes = shape ?? [array.length];
+  if (!isShape(sizes)) throw badArgument("the shape", SHAPE, sizes);
   const count = sizes.reduce((product, size) => product * size, 1);
   if (found.startsWith("complex") || count === array.length)
     return { dtype: found, shape: [...sizes], data: array };
@@ -72,17 +104,12 @@ export function tensor(
 }
 
 export function isTensor(value: unknown): value is Tensor {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "dtype" in value &&
-    "data" in value &&
-    "shape" in value
-  );
+  return isObject(value) && "dtype" in value && "data" in value && "shape" in value;
 }
 
 /** Elements as numbers, whatever the dtype; float16 and bfloat16 are decoded. */
 export function toNumbers(t: Tensor): number[] {
+  if (!isTensor(t)) throw badArgument("what toNumbers() takes", "a tensor", t);
   if (t.dtype === "float16") return Array.from(t.data as Uint16Array, halfToNumber);
   if (t.dtype === "bfloat16") return Array.from(t.data as Uint16Array, brainToNumber);
   return Array.from(t.data as ArrayLike<number | bigint>, Number);

@@ -2,6 +2,8 @@
 // that what people know carries over. Two implementations share them: the engine, synchronous and
 // on the caller's thread, and the client, the same calls answered by a worker as promises.
 
+import type { StatusCode } from "./abi.gen.js";
+
 /** Element types, by PyTorch's names. */
 export type DType =
   | "uint8"
@@ -68,6 +70,12 @@ export interface FileRef {
   readonly path: string;
 }
 
+/** A .pt2 whose zip entries were compressed, with what they inflate to; see `inflate`. */
+export interface InflatedArchive {
+  readonly archive: Source;
+  readonly entries: readonly Uint8Array[];
+}
+
 /** A URL whose server answers range requests, read in the ranges that are needed; in workers only (see `openUrl`). */
 export interface UrlRef {
   readonly url: string;
@@ -77,7 +85,8 @@ export interface UrlRef {
  * Where a file's bytes come from. Blobs and Files are read in slices and never whole, which browsers
  * allow in workers only. A RandomAccess object works with the engine; the client takes all others.
  */
-export type Source = Uint8Array | ArrayBuffer | Blob | FileRef | UrlRef | RandomAccess;
+export type Source =
+  Uint8Array | ArrayBuffer | Blob | FileRef | UrlRef | RandomAccess | InflatedArchive;
 
 /** Where a written file goes: a function, or anything with a synchronous or asynchronous write. */
 export type Sink =
@@ -96,7 +105,7 @@ export interface CallOptions {
 
 /**
  * A number, boolean, string, or an array of them: what a constant method answers. A whole number is an
- * integer; `{ double: 1 }` makes it a float.
+ * integer of 64 bits (-0 is 0), and one that does not fit is refused; `{ double: 1 }` makes it a float.
  */
 export type ConstantValue =
   number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
@@ -131,7 +140,10 @@ export interface ExecutorchConfig {
 
 export interface LowerOptions extends ToEdgeOptions, ExecutorchConfig {}
 
-/** Programs by method name, or a single file, whose models keep their names ("model" becomes "forward"). */
+/**
+ * Programs by method name, or a single file, whose models keep their names ("model" becomes "forward").
+ * Any text is a method name but the empty one and text with NUL characters.
+ */
 export type Programs = Source | Readonly<Record<string, Source>>;
 
 /** Pass names for all methods, or per method. */
@@ -149,17 +161,35 @@ export interface PassTiming {
 
 export interface TensorInfo {
   name: string;
-  /** "tensor", "int", "float", "bool", "string", "none" or "opaque". */
-  kind: string;
+  /** "constant": an output that is no node's result. */
+  kind: "tensor" | "int" | "float" | "bool" | "none" | "opaque" | "constant";
   dtype?: DType;
   /** Sizes; symbolic ones as text ("s0 + 1"). */
   shape?: (number | string)[];
 }
 
+export type InputRole =
+  | "user_input"
+  | "parameter"
+  | "buffer"
+  | "constant_tensor"
+  | "custom_obj"
+  | "token"
+  | "constant_input";
+
+export type OutputRole =
+  | "user_output"
+  | "buffer_mutation"
+  | "parameter_mutation"
+  | "user_input_mutation"
+  | "loss"
+  | "gradient"
+  | "token";
+
 export interface MethodSummary {
   name: string;
-  inputs: (TensorInfo & { role: string; target: string })[];
-  outputs: (TensorInfo & { role: string; target: string })[];
+  inputs: (TensorInfo & { role: InputRole; target: string })[];
+  outputs: (TensorInfo & { role: OutputRole; target: string })[];
   /** Calls per operator. */
   ops: Record<string, number>;
   nodes: number;
@@ -180,7 +210,7 @@ export interface MethodPlan {
   /** Number of the executorch program it belongs to. */
   program: number;
   method: string;
-  algorithm: string;
+  algorithm: "greedy" | "by_size" | "by_start" | "by_lifetime" | "naive" | "none";
   plannedBytes: number;
   /** Most bytes alive at once: no plan can be smaller. */
   liveBytes: number;
@@ -242,8 +272,7 @@ export interface ProgramMethodInfo {
 }
 
 export interface ProgramValueInfo {
-  /** "tensor", "int", "double", "bool", "string" or "none". */
-  kind: string;
+  kind: "tensor" | "int" | "double" | "bool" | "string" | "none" | "list";
   dtype?: DType;
   /** Upper bounds for dynamic dimensions. */
   shape?: number[];
@@ -270,34 +299,7 @@ export interface ProgramReport {
 // --- Errors --------------------------------------------------------------------------------------
 
 /** Error codes; the hint of an error says what to do about it. */
-export type ErrorCode =
-  | "io"
-  | "format"
-  | "truncated"
-  | "version"
-  | "limit"
-  | "corrupt"
-  | "unsupported"
-  | "unsupported_op"
-  | "shape"
-  | "dtype"
-  | "argument"
-  | "unbounded"
-  | "mismatch"
-  | "not_found"
-  | "option"
-  | "input"
-  | "state"
-  | "index"
-  | "numeric"
-  | "budget"
-  | "operator_missing"
-  | "delegate"
-  | "out_of_memory"
-  | "cancelled"
-  | "internal"
-  | "panic"
-  | "disposed";
+export type ErrorCode = StatusCode | "panic" | "disposed";
 
 /** One thing that was noticed, with where it was noticed. Unknown parts are empty strings. */
 export interface Diagnostic {
@@ -323,8 +325,8 @@ export interface Capabilities {
   simd: boolean;
   relaxedSimd: boolean;
   threads: boolean;
-  /** The binary in use: "simd" or "relaxed". */
-  binary: string;
+  /** The binary in use; there is one so far. */
+  binary: "simd";
   /** Why not a better one; empty when it is the best. */
   reasons: string[];
 }
@@ -382,12 +384,13 @@ export interface ExecutorchProgramManager extends Disposable {
   readonly size: number;
   /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
   readonly buffer: Uint8Array;
-  /** The .pte as a Blob; weights stay slices of the opened Files where the platform can. */
-  toBlob(): Blob;
+  /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
+  toBlob(file?: string): Blob;
   readonly dataFiles: readonly { name: string; size: number }[];
   /** One of `dataFiles`, whole. */
   dataFile(name: string): Uint8Array;
-  writeTo(sink: Sink): Promise<void>;
+  /** Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". */
+  writeTo(sink: Sink, file?: string): Promise<void>;
   /** Writes in one go, for Node scripts: calls back with pieces in order. */
   writeSync(write: (chunk: Uint8Array) => void, file?: string): void;
   exportedProgram(method?: string): ExportedProgram;
@@ -410,14 +413,20 @@ export interface Engine extends Disposable {
   readonly version: string;
   capabilities(): Capabilities;
   meta(): Meta;
-  /** "pt2", "pte", "ptd" or "unknown", from the first bytes. */
-  detect(source: Source): string;
+  /** What a file is, from its first bytes. */
+  detect(source: Source): "pt2" | "pte" | "ptd" | "unknown";
   /** Opens .pt2 files and goes no further. */
   open(programs: Programs, options?: CallOptions): OpenedPrograms;
   /** Opens .pt2 files and decomposes them; the first half of lowering. */
   toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
   /** toEdge and toExecutorch in one call. */
   lower(programs: Programs, options?: LowerOptions): ExecutorchProgramManager;
+  /**
+   * The same programs with compressed archives inflated, for hosts without node:zlib (pages without
+   * a worker, edge functions), where `open` and its kin fail with the code "compressed". The client
+   * does it by itself.
+   */
+  inflate(programs: Programs): Promise<Programs>;
   /** What is in a .pt2, without lowering it. */
   inspect(programs: Programs): CompilationReport;
   load(pte: Source, options?: LoadOptions): Program;
@@ -446,7 +455,7 @@ export interface EngineOptions {
 
 /** The same interface, answered later: what a worker offers. */
 export type Remote<T> = {
-  [K in Exclude<keyof T, "writeSync">]: T[K] extends (...args: infer A) => infer R
+  [K in Exclude<keyof T, "writeSync" | "inflate">]: T[K] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
       ? Promise<Uint8Array>

@@ -1,9 +1,9 @@
 // The worker's script: an engine behind the call protocol. The first message says where the module
 // is; everything after it is calls.
 import { createEngine } from "./engine.js";
-import { toPlainError } from "./errors.js";
+import { SconceError, toPlainError } from "./errors.js";
 import { Server, type Port, type Request } from "./rpc.js";
-import type { WasmSource } from "./types.js";
+import type { Engine, Programs, WasmSource } from "./types.js";
 
 export interface Start {
   type: "start";
@@ -32,14 +32,34 @@ const self = await scope();
 let server: Server | undefined;
 let starting: Promise<void> | undefined;
 
+type Opening = (programs: Programs, options?: object) => unknown;
+
+/** The engine, but with compressed archives inflated first where it cannot do that by itself. */
+function inflating(engine: Engine): Engine {
+  const members = engine as unknown as Record<string, Opening>;
+  for (const name of ["open", "toEdge", "lower", "inspect"]) {
+    const open = members[name]!.bind(engine);
+    members[name] = async (programs, ...rest) => {
+      try {
+        return open(programs, ...rest);
+      } catch (error) {
+        if (!(error instanceof SconceError && error.code === "compressed")) throw error;
+        return open(await engine.inflate(programs), ...rest);
+      }
+    };
+  }
+  return engine;
+}
+
 async function start(message: Start): Promise<void> {
   try {
     const engine = await createEngine({
       ...(message.wasm === undefined ? {} : { wasm: message.wasm }),
       onLog: (severity, text) => self.postMessage({ type: "log", severity, text }, []),
     });
-    server = new Server(self, engine);
-    self.postMessage({ type: "object", id: 0, object: 0, ...server.describeRoot() }, []);
+    server = new Server(self, inflating(engine));
+    const description = server.describeRoot();
+    self.postMessage({ type: "object", id: 0, object: 0, description }, []);
   } catch (error) {
     self.postMessage({ type: "error", id: 0, error: toPlainError(error) }, []);
   }

@@ -40,7 +40,8 @@ export async function ask<K extends keyof Arrays>(
 ): Promise<Awaited<ReturnType<Arrays[K]>>> {
   current ??= connect();
   try {
-    return (await current.caller.call(0, name, [...args, { signal }])) as Awaited<
+    const { caller } = current;
+    return (await caller.call(0, name, [...args, { signal }], args.length)) as Awaited<
       ReturnType<Arrays[K]>
     >;
   } catch (error) {

@@ -1,0 +1,74 @@
+// Archives as zip tools leave them, made of the recorded models.
+import { readFileSync } from "node:fs";
+import { deflateRawSync } from "node:zlib";
+import { modelPath } from "./reference.js";
+
+export interface Entry {
+  name: Buffer;
+  crc: number;
+  method: number;
+  /** Bytes once inflated, as the archive claims. */
+  size: number;
+  /** As they lie in the archive. */
+  data: Buffer;
+}
+
+/** The entries of an archive of stored entries without zip64. */
+function readZip(bytes: Buffer): Entry[] {
+  const end = bytes.lastIndexOf(Buffer.from("PK\x05\x06"));
+  let at = bytes.readUInt32LE(end + 16);
+  return Array.from({ length: bytes.readUInt16LE(end + 10) }, () => {
+    const [nameBytes, extraBytes] = [bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30)];
+    const local = bytes.readUInt32LE(at + 42);
+    const start = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
+    const size = bytes.readUInt32LE(at + 24);
+    const entry = {
+      name: bytes.subarray(at + 46, at + 46 + nameBytes),
+      crc: bytes.readUInt32LE(at + 16),
+      method: 0,
+      size,
+      data: bytes.subarray(start, start + size),
+    };
+    at += 46 + nameBytes + extraBytes + bytes.readUInt16LE(at + 32);
+    return entry;
+  });
+}
+
+export function writeZip(entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
+  const parts: Buffer[] = [];
+  const central: Buffer[] = [];
+  let offset = 0;
+  for (const { name, crc, method, size, data } of entries) {
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(method, 4);
+    common.writeUInt32LE(crc, 10);
+    common.writeUInt32LE(data.length, 14);
+    common.writeUInt32LE(size, 18);
+    common.writeUInt16LE(name.length, 22);
+    const tail = Buffer.alloc(14);
+    tail.writeUInt32LE(offset, 10);
+    central.push(Buffer.from("PK\x01\x02\x14\0"), common, tail, name);
+    parts.push(Buffer.from("PK\x03\x04"), common, name, data);
+    offset += 30 + name.length + data.length;
+  }
+  const directory = Buffer.concat(central);
+  const end = Buffer.alloc(22);
+  end.write("PK\x05\x06", "latin1");
+  end.writeUInt16LE(entries.length, 8);
+  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt32LE(directory.length, 12);
+  end.writeUInt32LE(offset, 16);
+  return new Uint8Array(Buffer.concat([...parts, directory, end]));
+}
+
+/** The model's twin, each entry deflated and then changed by `edit`. */
+export function deflated(
+  name: string,
+  edit = (entry: Entry): Entry => entry,
+): Uint8Array<ArrayBuffer> {
+  const entries = readZip(readFileSync(modelPath(name)));
+  return writeZip(
+    entries.map((entry) => edit({ ...entry, method: 8, data: deflateRawSync(entry.data) })),
+  );
+}

@@ -1,0 +1,155 @@
+// What callers may pass, and the error of everything else. Options are tables: a key that no table
+// knows is an error that names its nearest neighbour, because an option that is silently ignored is a
+// wrong result with no trace. Engine and client read the same tables.
+import { SconceError } from "./errors.js";
+
+interface Kind {
+  /** What is accepted, as the end of "must be" and of "Pass". */
+  readonly accepts: string;
+  readonly test: (value: unknown) => boolean;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+
+export const KINDS = {
+  any: { accepts: "anything", test: () => true },
+  boolean: { accepts: "true or false", test: (v) => typeof v === "boolean" },
+  count: { accepts: "a positive whole number", test: (v) => isCount(v) && v !== 0 },
+  function: { accepts: "a function", test: (v) => typeof v === "function" },
+  index: { accepts: "a whole number, 0 or more", test: isCount },
+  list: { accepts: "a list", test: Array.isArray },
+  // What the core takes as a method's name, less what cannot be written to a file and read back.
+  name: {
+    accepts: "a name: any text but the empty one and text with NUL characters",
+    test: (v) => typeof v === "string" && v !== "" && !/[\0\p{Cs}]/u.test(v),
+  },
+  names: {
+    accepts: "a list of names",
+    test: (v) => Array.isArray(v) && v.every((item) => typeof item === "string"),
+  },
+  planning: {
+    accepts: '"best", "greedy" or "naive"',
+    test: (v) => v === "best" || v === "greedy" || v === "naive",
+  },
+  record: { accepts: "an object", test: (v) => isObject(v) && !Array.isArray(v) },
+  signal: {
+    accepts: "an AbortSignal",
+    test: (v) =>
+      isObject(v) &&
+      typeof v["aborted"] === "boolean" &&
+      typeof v["addEventListener"] === "function",
+  },
+  text: { accepts: "a string", test: (v) => typeof v === "string" },
+} satisfies Record<string, Kind>;
+
+type KindName = keyof typeof KINDS;
+interface OptionTable {
+  readonly [option: string]: KindName | OptionTable;
+}
+
+const CALL = { signal: "signal", onProgress: "function" } as const;
+const EDGE = {
+  ...CALL,
+  constantMethods: "record",
+  compileConfig: { snapshots: "boolean" },
+} as const;
+const EXECUTORCH = {
+  shareMutableBuffers: "boolean",
+  externalConstants: "boolean",
+  segmentAlignment: "count",
+  constantTensorAlignment: "count",
+  allocGraphInput: "boolean",
+  allocGraphOutput: "boolean",
+  memoryPlanning: "planning",
+} as const;
+const ENGINE = { wasm: "any", onLog: "function" } as const;
+
+/** Calls that take options: at which argument, and which. */
+export const CALLS = {
+  createEngine: { at: 0, options: ENGINE },
+  createClient: { at: 0, options: { ...ENGINE, worker: "function" } },
+  "Engine.open": { at: 1, options: CALL },
+  "Engine.toEdge": { at: 1, options: EDGE },
+  "Engine.lower": { at: 1, options: { ...EDGE, ...EXECUTORCH } },
+  "Engine.load": {
+    at: 1,
+    options: { ...CALL, dataFiles: "list", instructionMax: "count", optimize: "boolean" },
+  },
+  "OpenedPrograms.toEdge": { at: 0, options: EDGE },
+  "EdgeProgramManager.toExecutorch": { at: 0, options: { ...CALL, ...EXECUTORCH } },
+  "Program.run": { at: 2, options: CALL },
+} as const satisfies Record<string, { at: number; options: OptionTable }>;
+
+/** A value in a message: what it is rather than all of it. */
+function show(value: unknown): string {
+  if (typeof value === "string") return `the string ${JSON.stringify(value.slice(0, 40))}`;
+  if (typeof value === "function") return "a function";
+  if (!isObject(value)) return String(value);
+  const name = (value.constructor as { name?: string } | undefined)?.name;
+  return !name || name === "Object" ? "an object" : `an object of class ${name}`;
+}
+
+/** The error of an argument that is not what `accepts` says. */
+export function badArgument(what: string, accepts: string, value: unknown): SconceError {
+  return new SconceError(
+    "argument",
+    `${what} must be ${accepts}, not ${show(value)}`,
+    `Pass ${accepts}.`,
+  );
+}
+
+/** Throws unless `value`, the argument that `what` names, is of the kind. */
+export function mustBe(kind: KindName, what: string, value: unknown): void {
+  if (!KINDS[kind].test(value)) throw badArgument(what, KINDS[kind].accepts, value);
+}
+
+/** Insertions, deletions and replacements between two words. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (let k = 1; k <= b.length; k++) {
+      const replaced = row[k - 1]! + (letter === b[k - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[k]! + 1, next[k - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+function unknownOption(where: string, key: string, known: readonly string[]): SconceError {
+  const near = (name: string): number =>
+    distance(key.slice(0, 60).toLowerCase(), name.toLowerCase());
+  const [best] = [...known].sort((a, b) => near(a) - near(b));
+  const isNear = near(best!) <= Math.max(2, key.length / 2);
+  return new SconceError(
+    "option",
+    `${where} has no option '${key}'`,
+    isNear
+      ? `Use '${best}' if that is meant; the options are ${known.join(", ")}.`
+      : `Use one of: ${known.join(", ")}.`,
+  );
+}
+
+function checkTable(where: string, value: unknown, table: OptionTable): void {
+  if (value === undefined) return;
+  if (!KINDS.record.test(value)) throw badArgument(`the options of ${where}`, "an object", value);
+  for (const [key, item] of Object.entries(value as object)) {
+    const kind = Object.hasOwn(table, key) ? table[key]! : undefined;
+    if (kind === undefined) throw unknownOption(where, key, Object.keys(table));
+    if (typeof kind === "object") checkTable(`${key} of ${where}`, item, kind);
+    else if (item !== undefined && !KINDS[kind].test(item)) {
+      const { message, hint } = badArgument(`'${key}' of ${where}`, KINDS[kind].accepts, item);
+      throw new SconceError("option", message, hint);
+    }
+  }
+}
+
+/** Throws unless these are options of the call. */
+export function checkOptions(call: keyof typeof CALLS, options: unknown): void {
+  checkTable(`${call.split(".").at(-1)}()`, options, CALLS[call].options);
+}
