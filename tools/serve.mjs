@@ -5,7 +5,7 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { parseArgs } from "node:util";
-import { inRoot } from "./steps.mjs";
+import { StepFailed, inRoot, script } from "./steps.mjs";
 
 const types = {
   ".html": "text/html; charset=utf-8",
@@ -52,10 +52,19 @@ export function serve(folder, port = 0) {
   });
 }
 
+// The number of a --port.
+export function portOf(text) {
+  if (/^\d+$/.test(text) && Number(text) <= 65535) return Number(text);
+  throw new StepFailed(`--port takes a number from 0 to 65535, not '${text}'`);
+}
+
 if (process.argv[1] === inRoot("tools/serve.mjs")) {
-  const { values } = parseArgs({
-    options: { port: { type: "string", default: "0" }, folder: { type: "string" } },
+  await script(async (args) => {
+    const { values } = parseArgs({
+      args,
+      options: { port: { type: "string", default: "0" }, folder: { type: "string" } },
+    });
+    const { url } = await serve(values.folder ?? inRoot("dist/web"), portOf(values.port));
+    console.log(`Sconce is at ${url}`);
   });
-  const { url } = await serve(values.folder ?? inRoot("dist/web"), Number(values.port));
-  console.log(`Sconce is at ${url}`);
 }

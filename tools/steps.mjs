@@ -91,12 +91,13 @@ export function chromium() {
   throw new StepFailed("no Chromium here; run tools/setup.sh web");
 }
 
-// Runs main; a failed step ends the process with its message and no stack.
+// Runs main; a failed step or a wrong option ends the process with its message and no stack.
 export async function script(main) {
   try {
     await main(process.argv.slice(2));
   } catch (error) {
-    if (!(error instanceof StepFailed)) throw error;
+    const isUsage = String(error.code).startsWith("ERR_PARSE_ARGS");
+    if (!(error instanceof StepFailed || isUsage)) throw error;
     console.error(error.message);
     process.exitCode = 1;
   }

@@ -1,12 +1,21 @@
 // The command line as other tools call it: exit codes, files, and what goes to which stream.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { modelPath, samplePath } from "./reference.js";
+import { tensor, type Tensor } from "sconce";
+import { difference, modelPath, readCases, samplePath } from "./reference.js";
 
 const cli = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
 let folder = "";
@@ -15,16 +24,18 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Result {
   status: number | null;
+  signal: string | null;
   stdout: string;
   stderr: string;
 }
 
 function sconce(...args: string[]): Result {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
     cwd: folder,
     encoding: "utf8",
+    timeout: 20_000,
   });
-  return { status, stdout, stderr };
+  return { status, signal, stdout, stderr };
 }
 
 /** A .npy file's header text and data. */
@@ -214,4 +225,183 @@ test("inspect tells what is in both kinds of files", () => {
   assert.match(sconce("inspect", "mlp.pte").stdout, /aten::addmm\.out/);
   writeFileSync(join(folder, "note.txt"), "hello, this is no model at all");
   assert.equal(sconce("inspect", "note.txt").status, 1);
+});
+
+test("several files need a folder, not the name of one .pte", () => {
+  const files = [modelPath("linear.pt2"), modelPath("mlp.pt2")];
+  const { status, stderr } = sconce("lower", ...files, "-o", "one.pte");
+  assert.equal(status, 2);
+  assert.match(stderr, /several files need a folder.*-o folder\/.*--method NAME=FILE/);
+  assert.ok(!existsSync(join(folder, "one.pte")));
+  mkdirSync(join(folder, "named.pte"));
+  assert.equal(sconce("lower", ...files, "-o", "named.pte").status, 0);
+  assert.equal(readdirSync(join(folder, "named.pte")).length, 2);
+});
+
+test("a .pt2 is not run but lowered first, and the hint says how", () => {
+  const { status, stderr } = sconce("run", modelPath("mlp.pt2"), "--input", "ones");
+  assert.equal(status, 1);
+  assert.match(stderr, /sconce lower \S+mlp\.pt2 -o \S+mlp\.pte/);
+});
+
+test("an input of no known form is told the forms", () => {
+  sconce("lower", modelPath("linear.pt2"), "-o", "linear.pte");
+  for (const input of ["random", "", "seven"]) {
+    const { status, stderr } = sconce("run", "linear.pte", "--input", input);
+    assert.equal(status, 1);
+    assert.match(stderr, new RegExp(`'${input}' is no value and no file`));
+    assert.match(stderr, /x\.npy, 3\.5, 7, true, none, zeros, ones or random:SEED/);
+  }
+  assert.match(
+    sconce("run", "linear.pte", "--input", "no.npy").stderr,
+    /cannot read no\.npy: ENOENT/,
+  );
+});
+
+test("places that cannot be written fail at once and are named as they were given", () => {
+  sconce("lower", modelPath("linear.pt2"), "-o", "linear.pte");
+  writeFileSync(join(folder, "plain"), "");
+  for (const place of ["/proc/x", "/proc/x/y", "plain", "plain/below"]) {
+    const run = sconce("run", "linear.pte", "--input", "ones", "--out", place);
+    assert.deepEqual([run.status, run.signal], [1, null], place);
+    assert.match(run.stderr, new RegExp(`^io: cannot write ${place}: `));
+    const lowered = sconce("lower", modelPath("linear.pt2"), "-o", `${place}/x.pte`);
+    assert.equal(lowered.status, 1);
+    assert.match(lowered.stderr, new RegExp(`io: cannot write ${place}/x.pte: E[A-Z]+: `));
+    assert.doesNotMatch(lowered.stderr, /tmp/);
+    const several = sconce("lower", modelPath("linear.pt2"), "-o", `${place}/`);
+    assert.equal(several.status, 1);
+    assert.match(several.stderr, new RegExp(`^io: cannot write ${place}/: `));
+  }
+});
+
+test("a constant gives what its form says", () => {
+  const forms = [
+    ["256", "int", "256"],
+    ["-0", "int", "0"],
+    ["+5", "int", "5"],
+    ["9223372036854775807", "int", "9223372036854775807"],
+    ["-9223372036854775808", "int", "-9223372036854775808"],
+    ["0.5", "double", "0.5"],
+    ["1e3", "double", "1000"],
+    ["-0.0", "double", "0"],
+    ["inf", "double", "Infinity"],
+    ["nan", "double", "NaN"],
+    ["99999999999999999999.0", "double", "100000000000000000000"],
+    ["true", "bool", "true"],
+    ['"256"', "string", '"256"'],
+    ["text", "string", '"text"'],
+    ["[1, 2]", "int,int", "1,2"],
+    ["[9007199254740993]", "int", "9007199254740993"],
+    ["[1.0, 2.5]", "double,double", "1,2.5"],
+    ["null", "string", '"null"'],
+  ] as const;
+  const constants = forms.flatMap(([text], i) => ["--constant", `c${i}=${text}`]);
+  const lowered = sconce("lower", modelPath("linear.pt2"), ...constants, "-o", "c.pte");
+  assert.equal(lowered.status, 0, lowered.stderr);
+  const report = JSON.parse(sconce("inspect", "c.pte", "--json").stdout) as {
+    methods: { name: string; outputs: { kind: string }[] }[];
+  };
+  writeFileSync(join(folder, "c.json"), JSON.stringify(forms.map((_, i) => ({ method: `c${i}` }))));
+  const outputs = sconce("run", "c.pte", "--calls", "c.json")
+    .stdout.split(/^c\d+: .*$/m)
+    .slice(1);
+  forms.forEach(([text, kind, value], i) => {
+    const kinds = report.methods.find((m) => m.name === `c${i}`)!.outputs.map((o) => o.kind);
+    const values = [...outputs[i]!.matchAll(/output_\d+: (.*)/g)].map((match) => match[1]);
+    assert.deepEqual([kinds.join(), values.join()], [kind, value], text);
+  });
+});
+
+test("a constant that no form fits is wrong usage, or an error that names it", () => {
+  for (const text of ["99999999999999999999", "1e400", "[1, 2", '{"a": 1', '"open', "[1e400]"]) {
+    const result = sconce("lower", modelPath("mlp.pt2"), "--constant", `c=${text}`, "-o", "no.pte");
+    assert.equal(result.status, 2, text);
+    assert.ok(result.stderr.includes(text.replace(/[[\]]/g, "")), result.stderr);
+  }
+  const object = sconce("lower", modelPath("mlp.pt2"), "--constant", 'c={"a": 1}', "-o", "no.pte");
+  assert.equal(object.status, 1);
+  assert.match(object.stderr, /constant method 'c'/);
+  assert.ok(!existsSync(join(folder, "no.pte")));
+});
+
+/** An .npy file of float32. */
+function writeNpy(
+  name: string,
+  shape: readonly number[],
+  fortran: boolean,
+  data: Float32Array,
+): void {
+  const order = fortran ? "True" : "False";
+  const text = `{'descr': '<f4', 'fortran_order': ${order}, 'shape': (${shape.join(", ")},), }\n`;
+  const head = Buffer.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, text.length, 0]);
+  writeFileSync(
+    join(folder, name),
+    Buffer.concat([head, Buffer.from(text), Buffer.from(data.buffer)]),
+  );
+}
+
+test("a Fortran-ordered array is the same input as its row-major twin", () => {
+  sconce("lower", modelPath("mlp.pt2"), "-o", "mlp.pte");
+  const [rows, columns] = [4, 16];
+  const value = (r: number, c: number): number => Math.sin(r * columns + c);
+  const at = (i: number, wide: number): [number, number] => [Math.floor(i / wide), i % wide];
+  const array = (fill: (i: number) => number): Float32Array =>
+    Float32Array.from({ length: rows * columns }, (_, i) => fill(i));
+  writeNpy(
+    "rows.npy",
+    [rows, columns],
+    false,
+    array((i) => value(...at(i, columns))),
+  );
+  writeNpy(
+    "columns.npy",
+    [rows, columns],
+    true,
+    array((i) => value(at(i, rows)[1], at(i, rows)[0])),
+  );
+  for (const order of ["rows", "columns"]) {
+    const run = sconce("run", "mlp.pte", "--input", `${order}.npy`, "--out", order);
+    assert.equal(run.status, 0, run.stderr);
+  }
+  const [one, other] = ["rows", "columns"].map((order) => readNpy(`${order}/output_0.npy`));
+  assert.deepEqual(one, other);
+});
+
+test("arrays hold logical values whatever layout the program declares", async () => {
+  for (const [name, side] of [
+    ["channels_last_input", "inputs"],
+    ["weight_layouts", "outputs"],
+  ] as const) {
+    sconce("lower", modelPath(`${name}.pt2`), "-o", "last.pte");
+    const report = JSON.parse(sconce("inspect", "last.pte", "--json").stdout) as {
+      methods: Record<typeof side, { dimOrder: number[] }[]>[];
+    };
+    const at = report.methods[0]![side].findIndex((v) => v.dimOrder.join() === "0,2,3,1");
+    assert.ok(at >= 0, `${name} has channels-last ${side}`);
+    const { inputs, outputs } = readCases(name)[0]!;
+    const index = side === "inputs" ? 0 : at;
+    const [input, output] = [inputs[0] as Tensor, outputs[index] as Tensor];
+    writeNpy("nchw.npy", input.shape, false, input.data as Float32Array);
+    const run = sconce("run", "last.pte", "--input", "nchw.npy", "--out", "last");
+    assert.equal(run.status, 0, run.stderr);
+    const { header, data } = readNpy(`last/output_${index}.npy`);
+    assert.match(header, new RegExp(`'shape': \\(${output.shape.join(", ")}\\)`));
+    assert.match(header, /'fortran_order': False/);
+    const actual = { ...output, data: new Float32Array(new Uint8Array(data).buffer) };
+    assert.equal(difference(actual, output), "");
+  }
+});
+
+test("a tensor of column-major layout is written as that and read back the same", async () => {
+  const npy = (await import(new URL("../../../dist/cli/npy.js", import.meta.url).href)) as {
+    writeNpy(t: Tensor): Uint8Array;
+    readNpy(bytes: Uint8Array, name: string): Tensor;
+  };
+  const matrix = tensor(Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3]);
+  const bytes = npy.writeNpy({ ...matrix, dimOrder: [1, 0] });
+  assert.match(Buffer.from(bytes).toString("latin1"), /'fortran_order': True, 'shape': \(2, 3\)/);
+  const stored = new Float32Array(bytes.slice(-24).buffer);
+  assert.deepEqual([...stored], [1, 4, 2, 5, 3, 6]);
+  assert.deepEqual(npy.readNpy(bytes, "x.npy"), matrix);
 });

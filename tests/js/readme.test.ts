@@ -1,7 +1,7 @@
 // What the README tells people to type, typed. `npm start` and `npm test` are what continuous
 // integration itself calls; the rest is here.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,4 +51,20 @@ test("the examples that the README names exist", () => {
   const names = [...readme.matchAll(/\]\((examples\/[\w.]+)\)/g)].map((match) => match[1]!);
   assert.ok(names.length >= 3);
   for (const name of names) assert.ok(readFileSync(join(root, name), "utf8").length > 0, name);
+});
+
+test("npm start refuses a port that is none before it does anything", () => {
+  for (const args of [
+    ["--port", "abc"],
+    ["--port", "70000"],
+    ["--prot", "1"],
+  ]) {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(root, "tools/start.mjs"), ...args],
+      { encoding: "utf8", timeout: 10_000 },
+    );
+    assert.deepEqual([status, stdout], [1, ""]);
+    assert.match(stderr, /--port takes a number from 0 to 65535, not '\w+'|--prot/);
+  }
 });

@@ -1,5 +1,6 @@
 // What the commands share: usage errors, messages, engine, progress on a terminal.
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, type Stats } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { createEngine } from "../engine.js";
 import { SconceError } from "../errors.js";
@@ -27,6 +28,40 @@ export function makeEngine(): Promise<Engine> {
       if (severity === "warning") process.stderr.write(`${severity}: ${text}\n`);
     },
   });
+}
+
+/** What the file system says is wrong, without the path that it was doing it to. */
+export function reason(error: unknown): string {
+  return (error as Error).message.replace(/^([A-Z]+: [^,]+), .*$/s, "$1");
+}
+
+/** Runs a step that writes to `path`; what the file system refuses is an "io" error that names it. */
+export function writing<T>(path: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof SconceError) throw error;
+    const why = `cannot write ${path}: ${reason(error)}`;
+    throw new SconceError("io", why, "Name another place, or check its permissions.");
+  }
+}
+
+/** What is at a path; undefined also where what is above it is no folder or cannot be looked at. */
+export function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A folder with all above it. Node's own recursive way never returns where /proc refuses. */
+export function makeFolder(path: string): void {
+  const missing = [resolve(path)];
+  while (!statsOf(missing[0]!)) missing.unshift(dirname(missing[0]!));
+  const existing = missing.shift()!;
+  if (!statsOf(existing)!.isDirectory()) throw new Error(`${existing} is not a folder`);
+  for (const folder of missing) mkdirSync(folder);
 }
 
 /** Prints an error with everything that helps to mend it. */

@@ -1,7 +1,8 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { SconceError } from "../errors.js";
+import { parseConstant } from "../constant.js";
+import type { SconceError } from "../errors.js";
 import type {
   ConstantValue,
   Engine,
@@ -13,10 +14,13 @@ import {
   EXIT,
   formatBytes,
   makeEngine,
+  makeFolder,
   parse,
   printError,
+  statsOf,
   terminalProgress,
   UsageError,
+  writing,
 } from "./common.js";
 
 export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
@@ -27,20 +31,20 @@ export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
 
   -o, --output PATH        the .pte to write, or a folder (ends in / or exists)
   --method NAME=FILE       FILE as method NAME; may be repeated
-  --constant NAME=VALUE    a method that answers VALUE: 256, 0.5, true, text, or JSON such as [1, 2]
+  --constant NAME=VALUE    a method that answers VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0,
+                           inf, nan), true, false, a JSON list of these ([1, 2]), a JSON string
+                           ("256"), or any other text as it is
   --share-state            buffers of equal name are one buffer in all methods (a KV cache)
   --external-constants     weights go to a .ptd beside the .pte
   --memory-planning HOW    best (default), greedy, naive
 `;
 
-/** 256, 0.5, true or JSON as what they say, anything else as text. */
-function parseConstant(text: string): ConstantValue {
-  if (/^-?\d+$/.test(text)) return BigInt(text);
-  if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) return { double: Number(text) };
+function constantOf(text: string): ConstantValue {
   try {
-    return JSON.parse(text) as ConstantValue;
-  } catch {
-    return text;
+    return parseConstant(text);
+  } catch (error) {
+    const { message, hint } = error as SconceError;
+    throw new UsageError(`${message}\n  ${hint}`);
   }
 }
 
@@ -79,12 +83,7 @@ function writeWhole(path: string, write: (sink: (chunk: Uint8Array) => void) => 
   } catch (error) {
     if (descriptor !== undefined) closeSync(descriptor);
     rmSync(temporary, { force: true });
-    if (error instanceof SconceError) throw error;
-    throw new SconceError(
-      "io",
-      `cannot write ${path}: ${(error as Error).message}`,
-      "Check the folder and its permissions.",
-    );
+    throw error;
   }
 }
 
@@ -99,10 +98,10 @@ function writeProgram(program: ExecutorchProgramManager, output: string): void {
   try {
     for (const { name } of program.dataFiles) {
       const path = dataPath(output, name, program.dataFiles.length);
-      writeWhole(path, (sink) => program.writeSync(sink, name));
+      writing(path, () => writeWhole(path, (sink) => program.writeSync(sink, name)));
       written.push(path);
     }
-    writeWhole(output, (sink) => program.writeSync(sink));
+    writing(output, () => writeWhole(output, (sink) => program.writeSync(sink)));
   } catch (error) {
     for (const path of written) rmSync(path, { force: true });
     throw error;
@@ -142,7 +141,7 @@ function lowerOne(
 }
 
 function isFolder(path: string): boolean {
-  return path.endsWith("/") || (statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false);
+  return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
 }
 
 function outputFor(file: string, output: string, single: boolean): string {
@@ -157,15 +156,18 @@ function lowerEach(
   output: string,
 ): number {
   const single = files.length === 1;
-  if (!single && !output.endsWith("/") && statSync(output, { throwIfNoEntry: false })?.isFile()) {
-    throw new UsageError("several files need a folder to go to: -o folder/");
+  if (!single && !isFolder(output) && (output.endsWith(".pte") || statsOf(output)?.isFile())) {
+    throw new UsageError(
+      `several files need a folder to go to, not ${output}: -o folder/ lowers each on its own, ` +
+        "--method NAME=FILE makes them methods of one program",
+    );
   }
   const targets = files.map((file) => outputFor(file, output, single));
   const own = files.find((file, i) => resolve(file) === resolve(targets[i]!));
   if (own) throw new UsageError(`${own} would be overwritten: name another output`);
   const twice = targets.find((target, i) => targets.indexOf(target) !== i);
   if (twice) throw new UsageError(`two of the files would be written to ${twice}`);
-  if (!single || isFolder(output)) mkdirSync(output, { recursive: true });
+  if (!single || isFolder(output)) writing(output, () => makeFolder(output));
   let code: number = EXIT.done;
   files.forEach((path, i) => {
     try {
@@ -209,9 +211,7 @@ export async function lowerCommand(args: string[]): Promise<number> {
   }
   const constants = Object.entries(pairs(values.constant ?? [], "constant"));
   const options: LowerOptions = {
-    constantMethods: Object.fromEntries(
-      constants.map(([name, text]) => [name, parseConstant(text)]),
-    ),
+    constantMethods: Object.fromEntries(constants.map(([name, text]) => [name, constantOf(text)])),
     shareMutableBuffers: values["share-state"] ?? false,
     externalConstants: values["external-constants"] ?? false,
     memoryPlanning: planning,

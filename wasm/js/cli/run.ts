@@ -1,11 +1,20 @@
 // sconce run: execute methods of a .pte on arrays, numbers, or made-up inputs.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SconceError } from "../errors.js";
 import { fill, makeTensor } from "../fill.js";
 import { isTensor, toNumbers } from "../tensor.js";
 import type { Program, ProgramMethodInfo, ProgramValueInfo, Tensor, Value } from "../types.js";
-import { EXIT, makeEngine, parse, terminalProgress, UsageError } from "./common.js";
+import {
+  EXIT,
+  makeEngine,
+  makeFolder,
+  parse,
+  reason,
+  terminalProgress,
+  UsageError,
+  writing,
+} from "./common.js";
 import { readNpy, writeNpy, writeNpyText } from "./npy.js";
 
 export const RUN_HELP = `sconce run: execute a .pte
@@ -25,6 +34,7 @@ export const RUN_HELP = `sconce run: execute a .pte
                     files are looked up from here, then beside FILE
 `;
 
+const FORMS = "x.npy, 3.5, 7, true, none, zeros, ones or random:SEED, such as random:1";
 const FILLERS = /^(zeros|ones|random:-?\d+)$/;
 
 function readArray(path: string, info: ProgramValueInfo): Tensor {
@@ -32,10 +42,11 @@ function readArray(path: string, info: ProgramValueInfo): Tensor {
     return readNpy(readFileSync(path), path, info.dtype);
   } catch (error) {
     if (error instanceof SconceError) throw error;
+    const isPath = path.endsWith(".npy");
     throw new SconceError(
       "io",
-      `cannot read ${path}: ${(error as Error).message}`,
-      "Check the path.",
+      isPath ? `cannot read ${path}: ${reason(error)}` : `'${path}' is no value and no file`,
+      isPath ? "Check the path." : `Pass ${FORMS}.`,
     );
   }
 }
@@ -115,8 +126,8 @@ function writeFile(path: string, bytes: Uint8Array): void {
 }
 
 function writeOutputs(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
-  try {
-    mkdirSync(folder, { recursive: true });
+  writing(folder, () => {
+    makeFolder(folder);
     outputs.forEach((value, i) => {
       const path = join(folder, `output_${i}.npy`);
       if (value === null) return;
@@ -126,11 +137,7 @@ function writeOutputs(folder: string, outputs: readonly Value[], info: ProgramMe
         writeFile(path, writeNpy(whole));
       }
     });
-  } catch (error) {
-    if (error instanceof SconceError) throw error;
-    const why = (error as Error).message;
-    throw new SconceError("io", `cannot write to ${folder}: ${why}`, "Name another --out.");
-  }
+  });
 }
 
 function describe(value: Value): string {
@@ -184,7 +191,7 @@ function readCalls(path: string): Call[] {
   } catch (error) {
     throw new SconceError(
       "format",
-      `cannot read ${path}: ${(error as Error).message}`,
+      `cannot read ${path}: ${reason(error)}`,
       "Pass a JSON file with a list of calls.",
     );
   }
@@ -250,7 +257,14 @@ export async function runCommand(args: string[]): Promise<number> {
   const progress = terminalProgress(positionals[0]!);
   try {
     const dataFiles = (values.data ?? []).map((path) => ({ path }));
-    const program = engine.load({ path: positionals[0]! }, { dataFiles });
+    const source = { path: positionals[0]! };
+    if (engine.detect(source) === "pt2")
+      throw new SconceError(
+        "format",
+        `${source.path} is a .pt2, which is lowered before it runs`,
+        `Lower it first: sconce lower ${source.path} -o ${source.path.replace(/(\.pt2)?$/, ".pte")}`,
+      );
+    const program = engine.load(source, { dataFiles });
     progress.clear();
     if (values.calls !== undefined) runCalls(program, values.calls);
     else {
