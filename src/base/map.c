@@ -107,10 +107,11 @@ bool sc_imap_add(sc_imap *map, uint64_t key, uint64_t value) {
     return true;
 }
 
-void sc_imap_set(sc_imap *map, uint64_t key, uint64_t value) {
+uint64_t *sc_imap_at(sc_imap *map, uint64_t key) {
     uint64_t *found = sc_imap_find(map, key);
-    if (found)
-        *found = value;
-    else
-        imap_append(map, key, value);
+    if (found) return found;
+    imap_append(map, key, 0);
+    return &map->entries[map->count - 1].value;
 }
+
+void sc_imap_set(sc_imap *map, uint64_t key, uint64_t value) { *sc_imap_at(map, key) = value; }

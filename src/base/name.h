@@ -6,7 +6,6 @@
 
 typedef struct sc_name {
     uint32_t size;
-    uint32_t hash;
     char text[];  // NUL-terminated copy
 } sc_name;
 

@@ -65,11 +65,15 @@ static const sc_name *numbered(sc_graph *graph, sc_str base, uint64_t number) {
 }
 
 // The counter of a base only grows, so all searches together cost no more than the names there are.
-static const sc_name *next_numbered(sc_graph *graph, sc_str base) {
+static const sc_name *take_numbered(sc_graph *graph, sc_str base) {
     const sc_name *key = sc_name_intern(graph->ctx->names, base), *name;
     uint64_t state = name_state(graph, key), next = state >> 1;
-    do name = numbered(graph, base, ++next);
-    while (name_state(graph, name) & NAME_TAKEN);
+    uint64_t *taken;
+    do {
+        name = numbered(graph, base, ++next);
+        taken = sc_imap_at(&graph->names, SC_PTR_KEY(name));
+    } while (*taken & NAME_TAKEN);
+    *taken |= NAME_TAKEN;
     sc_imap_set(&graph->names, SC_PTR_KEY(key), next << 1 | (state & NAME_TAKEN));
     return name;
 }
@@ -80,16 +84,14 @@ const sc_name *sc_graph_unique_name(sc_graph *graph, sc_str wanted) {
 }
 
 const sc_name *sc_graph_take_name(sc_graph *graph, const sc_name *wanted) {
-    const sc_name *name = wanted;
-    uint64_t state = name_state(graph, name);
-    if (state & NAME_TAKEN) {
-        sc_str base = strip_suffix(sc_name_str(name));
+    uint64_t *state = sc_imap_at(&graph->names, SC_PTR_KEY(wanted));
+    if (*state & NAME_TAKEN) {
+        sc_str base = strip_suffix(sc_name_str(wanted));
         if (base.size > NAME_BASE_MAX) base.size = NAME_BASE_MAX;
-        name = next_numbered(graph, base);
-        state = name_state(graph, name);
+        return take_numbered(graph, base);
     }
-    sc_imap_set(&graph->names, SC_PTR_KEY(name), state | NAME_TAKEN);
-    return name;
+    *state |= NAME_TAKEN;
+    return wanted;
 }
 
 bool sc_graph_has_name(const sc_graph *graph, sc_str name) {
