@@ -167,13 +167,11 @@ sc_status sc_infer_select(sc_infer *in) {
     uint32_t dim;
     SC_TRY(need_dims(in, self));
     SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
-    sc_dim index = rule_dim(in, "index", 0), size = self->sizes[dim];
-    bool negative = rule_less(index, sc_dim_int(0), false);
-    if (negative) index = sc_dim_add(in->exprs, index, size);
+    sc_dim given = rule_dim(in, "index", 0), index = given, size = self->sizes[dim];
+    if (rule_less(given, sc_dim_int(0), false)) index = sc_dim_add(in->exprs, given, size);
     if (!index.expr && !size.expr && (index.value < 0 || index.value >= size.value))
         return rule_fail(in, SC_ERR_INDEX, "index %lld is out of range for dimension %u of size %s",
-                         (long long)(negative ? index.value - size.value : index.value), dim,
-                         rule_dim_text(in, size));
+                         (long long)given.value, dim, rule_dim_text(in, size));
     sc_spec spec = same_view(in, self);
     move_offset(in, &spec, index, self->strides[dim]);
     drop_dim(&spec, dim);
