@@ -21,19 +21,6 @@ static void keep_timings(sc_session *session, sc_stage *stage, const sc_pipeline
         sc_vec_push(&session->arena, &stage->timings, pipeline->timings.data[i]);
 }
 
-static sc_status stage_at(sc_session *session, uint32_t number, const char *name, sc_stage **out) {
-    if (number >= session->stages.count)
-        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "there is no program %u", number);
-    *out = &session->stages.data[number];
-    if (!(*out)->program)
-        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "program %u was consumed", number);
-    if (name && strcmp((*out)->name, name) != 0)
-        return sc_fail(&session->ctx, SC_ERR_STATE, NULL,
-                       "program %u is the %s program, but this needs an %s program", number,
-                       (*out)->name, name);
-    return SC_OK;
-}
-
 // --- Opening -------------------------------------------------------------------------------------
 
 sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model) {
@@ -135,7 +122,7 @@ sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t 
     const sc_option options[] = {{"snapshots", SC_OPTION_BOOL, &snapshots}};
     SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
     sc_stage *source = NULL;
-    SC_TRY(stage_at(session, 0, "source", &source));
+    SC_TRY(sc_session_stage(session, 0, "source", &source));
     if (source->program->methods.count == 0)
         return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
 
@@ -160,22 +147,36 @@ sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t 
     return SC_OK;
 }
 
-static sc_status run_named(sc_ctx *ctx, sc_session *session, sc_pipeline *pipeline,
-                           sc_program *program, sc_str only, sc_str name) {
-    const sc_pass *pass = sc_pass_find(name);
-    if (!pass)
-        return sc_fail(ctx, SC_ERR_NOT_FOUND, "Use one of the passes that `meta` lists.",
+static const char *edge_passes_hint(sc_arena *arena) {
+    sc_sb hint;
+    sc_sb_init(&hint, arena);
+    sc_sb_add_text(&hint, "Use passes of to_edge:");
+    for (uint32_t i = 0; i < sc_pass_count(); i++)
+        if (sc_pass_at(i)->edge) sc_sb_addf(&hint, "%s %s", i ? "," : "", sc_pass_at(i)->name);
+    sc_sb_add_text(&hint, ".");
+    return sc_sb_terminate(&hint);
+}
+
+// The result is an edge program, and so only passes that leave one behind may be named.
+static sc_status edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
+    *out = sc_pass_find(name);
+    if (!*out)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, edge_passes_hint(ctx->arena),
                        "there is no pass '" SC_STR_FMT "'", SC_STR_ARG(name));
+    if (!(*out)->edge)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, edge_passes_hint(ctx->arena),
+                       "%s is a pass of to_executorch, which runs it itself", (*out)->name);
+    return SC_OK;
+}
+
+static sc_status run_named(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, sc_str only,
+                           sc_str name) {
+    const sc_pass *pass = NULL;
+    SC_TRY(edge_pass(ctx, name, &pass));
     for (uint32_t i = 0; i < program->methods.count; i++) {
         sc_method *method = program->methods.data[i];
         if (only.size && !sc_str_equal(only, sc_name_str(method->name))) continue;
-        double begin_ms = sc_session_now_ms(session);
-        sc_where_set_method(ctx, method);
-        ctx->where.pass = sc_str_from(pass->name);
-        SC_TRY(pass->run(ctx, method));
-        sc_pass_timing timing = {pass, method->name, sc_session_now_ms(session) - begin_ms,
-                                 method->graph->node_count};
-        sc_vec_push(&session->arena, &pipeline->timings, timing);
+        SC_TRY(sc_pipeline_pass(ctx, pipeline, pass, method));
     }
     return sc_verify(ctx, program);
 }
@@ -187,7 +188,7 @@ sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method
     sc_stage *stage = NULL;
     sc_program *program = NULL;
     const sc_json *names = NULL;
-    SC_TRY(stage_at(session, edge, "edge", &stage));
+    SC_TRY(sc_session_stage(session, edge, "edge", &stage));
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, passes_json), &names));
     if (names->kind != SC_JSON_ARRAY)
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
@@ -198,7 +199,7 @@ sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method
     sc_pipeline pipeline = pipeline_for(session);
     const sc_json *name = sc_json_first(names);
     for (uint32_t n = names->size; n--; name = sc_json_next(name))
-        SC_TRY(run_named(ctx, session, &pipeline, program, method, sc_json_str(ctx->arena, name)));
+        SC_TRY(run_named(ctx, &pipeline, program, method, sc_json_str(ctx->arena, name)));
     sc_stage *made = add_stage(session, "edge", program, begin_ms, transformed);
     keep_timings(session, made, &pipeline, 0, pipeline.timings.count);
     return SC_OK;
@@ -269,7 +270,7 @@ sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str op
     sc_stage *stage = NULL;
     sc_program *program = NULL;
     SC_TRY(read_config(ctx, options_json, &config));
-    SC_TRY(stage_at(session, edge, "edge", &stage));
+    SC_TRY(sc_session_stage(session, edge, "edge", &stage));
     if (config.consume) {
         program = stage->program;
         stage->program = NULL;

@@ -1,5 +1,6 @@
 // What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
 #include "api/session.h"
+#include "ir/stack_trace.h"
 
 static void add_ms(sc_json_writer *w, const char *key, double ms) {
     sc_json_key(w, key);
@@ -234,13 +235,6 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
 
 // --- One program ---------------------------------------------------------------------------------
 
-static sc_status program_at(sc_session *session, uint32_t number, const sc_program **out) {
-    if (number >= session->stages.count || !session->stages.data[number].program)
-        return sc_fail(&session->ctx, SC_ERR_NOT_FOUND, NULL, "there is no program %u", number);
-    *out = session->stages.data[number].program;
-    return SC_OK;
-}
-
 static sc_status method_of(sc_session *session, const sc_program *program, sc_str name,
                            const sc_method **out) {
     *out = sc_program_method(program, name);
@@ -251,76 +245,18 @@ static sc_status method_of(sc_session *session, const sc_program *program, sc_st
 }
 
 sc_status sc_compile_text(sc_session *session, uint32_t number, sc_str method, sc_str *text) {
-    const sc_program *program = NULL;
+    sc_stage *stage = NULL;
     const sc_method *one = NULL;
-    SC_TRY(program_at(session, number, &program));
-    if (method.size) SC_TRY(method_of(session, program, method, &one));
+    SC_TRY(sc_session_stage(session, number, NULL, &stage));
+    if (method.size) SC_TRY(method_of(session, stage->program, method, &one));
     sc_sb sb = sc_session_text(session);
     sc_print_options options = {.signature = true};
     if (one)
         sc_graph_print(&sb, one->graph, options);
     else
-        sc_program_print(&sb, program, options);
+        sc_program_print(&sb, stage->program, options);
     *text = sc_sb_str(&sb);
     return SC_OK;
-}
-
-static bool is_at(sc_str text, size_t at, sc_str word) {
-    return text.size - at >= word.size && memcmp(text.data + at, word.data, word.size) == 0;
-}
-
-// Where `word` begins in text from `at` on; the text's size when nowhere.
-static size_t find_word(sc_str text, size_t at, sc_str word) {
-    while (at < text.size && !is_at(text, at, word)) at++;
-    return at;
-}
-
-// The innermost frame, from its path on, that is not in an installed package; the innermost of all
-// when all are.
-static sc_str own_frame(sc_str trace) {
-    const sc_str begins = SC_STR("File \"");
-    sc_str best = {0};
-    bool is_own = false;
-    for (size_t at = find_word(trace, 0, begins); at < trace.size;) {
-        size_t next = find_word(trace, at + 1, begins);
-        sc_str frame = sc_str_slice(trace, at + begins.size, next);
-        bool own = find_word(frame, 0, SC_STR("-packages/")) == frame.size;
-        if (own || !is_own) best = frame;
-        is_own = is_own || own;
-        at = next;
-    }
-    return best;
-}
-
-// Nothing but white space from `at` on.
-static bool is_blank(sc_str text, size_t at) {
-    while (at < text.size && (text.data[at] == ' ' || text.data[at] == '\n')) at++;
-    return at >= text.size;
-}
-
-// The innermost frame of the user's own code: "model.py:12 in forward: return self.fc(x)". Frames
-// are pairs of lines, `File "path", line 12, in forward` and the code.
-static void add_user_line(sc_json_writer *w, sc_arena *arena, sc_str trace) {
-    sc_sb out;
-    sc_sb_init(&out, arena);
-    sc_str frame = own_frame(trace);
-    ptrdiff_t quote = sc_str_find(frame, '"');
-    if (quote > 0) {
-        sc_str path = sc_str_slice(frame, 0, (size_t)quote);
-        ptrdiff_t slash = sc_str_find_last(path, '/');
-        sc_sb_add(&out, slash < 0 ? path : sc_str_slice(path, (size_t)slash + 1, path.size));
-        sc_str rest = sc_str_slice(frame, (size_t)quote + 1, frame.size);
-        bool space = false;
-        if (sc_str_starts_with(rest, ", line ")) sc_sb_add_char(&out, ':');
-        for (size_t i = 7; i < rest.size; i++) {
-            char c = rest.data[i] == '\n' ? ':' : rest.data[i];
-            if (is_at(rest, i, SC_STR(", in "))) continue;
-            if (c == ':' && is_blank(rest, i + 1)) break;
-            if (!(c == ' ' && space)) sc_sb_add_char(&out, c);
-            space = c == ' ';
-        }
-    }
-    sc_json_put_str(w, "source", sc_sb_str(&out));
 }
 
 static bool add_name(void *user, sc_arg *arg) {
@@ -345,17 +281,17 @@ static void add_node(sc_json_writer *w, sc_ctx *ctx, const sc_node *node) {
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
-    add_user_line(w, ctx->scratch, node->meta.stack_trace);
+    sc_json_put_str(w, "source", sc_stack_trace_source(ctx->scratch, node->meta.stack_trace));
     sc_json_put_str(w, "module", node->meta.module_stack);
     sc_json_end_object(w);
     sc_arena_rewind(ctx->scratch, mark);
 }
 
 sc_status sc_compile_nodes(sc_session *session, uint32_t number, sc_str method, sc_str *json) {
-    const sc_program *program = NULL;
+    sc_stage *stage = NULL;
     const sc_method *one = NULL;
-    SC_TRY(program_at(session, number, &program));
-    SC_TRY(method_of(session, program, method, &one));
+    SC_TRY(sc_session_stage(session, number, NULL, &stage));
+    SC_TRY(method_of(session, stage->program, method, &one));
     sc_sb sb = sc_session_text(session);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);

@@ -1,7 +1,8 @@
 // Diagnostics and the tables as JSON: what hosts show, and the numbers they would otherwise repeat.
 #include "api/session.h"
+#include "ir/stack_trace.h"
 
-static void add_diag(sc_json_writer *w, const sc_diag *diag) {
+static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) {
     static const char *const SEVERITIES[] = {"note", "warning", "error"};
     sc_json_begin_object(w);
     sc_json_put_text(w, "severity", SEVERITIES[diag->severity]);
@@ -12,6 +13,7 @@ static void add_diag(sc_json_writer *w, const sc_diag *diag) {
     sc_json_put_str(w, "pass", diag->where.pass);
     sc_json_put_str(w, "node", diag->where.node);
     sc_json_put_str(w, "op", diag->where.op);
+    sc_json_put_str(w, "source", sc_stack_trace_source(scratch, diag->where.stack_trace));
     sc_json_put_str(w, "stack_trace", diag->where.stack_trace);
     sc_json_key(w, "instruction");
     if (diag->where.instruction >= 0)
@@ -22,11 +24,14 @@ static void add_diag(sc_json_writer *w, const sc_diag *diag) {
 }
 
 void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session) {
+    sc_arena *scratch = session->ctx.scratch;
+    sc_mark mark = sc_arena_mark(scratch);
     sc_json_key(w, "diagnostics");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < session->ctx.diags.count; i++)
-        add_diag(w, &session->ctx.diags.data[i]);
+        add_diag(w, scratch, &session->ctx.diags.data[i]);
     sc_json_end_array(w);
+    sc_arena_rewind(scratch, mark);
 }
 
 sc_str sc_session_report(sc_session *session, sc_status status) {

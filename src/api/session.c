@@ -53,3 +53,18 @@ double sc_session_now_ms(const sc_session *session) {
     const sc_host *host = &session->ctx.host;
     return host->now_ms ? host->now_ms(host->user) : 0.0;
 }
+
+sc_status sc_session_stage(sc_session *session, uint32_t number, const char *name, sc_stage **out) {
+    sc_ctx *ctx = &session->ctx;
+    if (number >= session->stages.count)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, "Use the number of a program that was made before.",
+                       "there is no program %u", number);
+    *out = &session->stages.data[number];
+    if (!(*out)->program)
+        return sc_fail(ctx, SC_ERR_STATE, NULL, "program %u was consumed", number);
+    if (name && strcmp((*out)->name, name) != 0)
+        return sc_fail(ctx, SC_ERR_STATE, NULL,
+                       "program %u is the %s program, but this needs the %s program", number,
+                       (*out)->name, name);
+    return SC_OK;
+}

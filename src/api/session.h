@@ -42,7 +42,6 @@ struct sc_session {
     sc_arena diag_arena;  // diagnostics, until the host has read them
     sc_arena text_arena;  // the latest text result
     sc_str kept_text;
-    sc_program *opened;  // program 0 while methods are being added
     SC_VEC(sc_stage) stages;
     SC_VEC(sc_method_plan) plans;
     SC_VEC(sc_output) outputs;
@@ -61,6 +60,9 @@ sc_sb sc_session_text(sc_session *session);
 // The member "diagnostics" of an object: what was recorded and not forgotten.
 void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session);
 double sc_session_now_ms(const sc_session *session);
+// Program `number`: SC_ERR_NOT_FOUND when there is none, SC_ERR_STATE when it was consumed or, with
+// a name, is of another stage.
+sc_status sc_session_stage(sc_session *session, uint32_t number, const char *name, sc_stage **out);
 
 // --- Options (options.c) -------------------------------------------------------------------------
 

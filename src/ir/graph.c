@@ -27,6 +27,7 @@ sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **ou
     sc_method *method = sc_new(ctx->arena, sc_method);
     method->name = sc_name_intern(ctx->names, name);
     method->program = program;
+    method->facts = SC_FACT_SPECS;
     method->exprs = sc_exprs_new(ctx->arena, ctx->names);
     method->graph = sc_graph_new(method, NULL, (sc_str){0});
     sc_vec_push(ctx->arena, &program->methods, method);

@@ -162,11 +162,23 @@ typedef struct sc_output_sig {
     sc_str target;  // name of the mutated buffer, parameter or user input
 } sc_output_sig;
 
+// What is true of a method between passes (passes.def says which pass makes and breaks it).
+typedef enum sc_fact {
+    SC_FACT_SPECS = 1 << 0,      // every value's spec is what inference says
+    SC_FACT_CORE = 1 << 1,       // functional, only core ATen ops
+    SC_FACT_EDGE = 1 << 2,       // edge dialect: no views, no dead parameters, dim-order ops
+    SC_FACT_WRITTEN = 1 << 3,    // mutations are written back by copy_ nodes
+    SC_FACT_NO_DEAD = 1 << 4,    // no node without use or effect
+    SC_FACT_HANDLES = 1 << 5,    // debug handles are assigned
+    SC_FACT_EXECUTABLE = 1 << 6  // every op has an out form or is a runtime primitive
+} sc_fact;
+
 struct sc_method {
     const sc_name *name;
     sc_program *program;
     sc_exprs *exprs;
     sc_graph *graph;
+    uint32_t facts;                 // sc_fact; a new method is given with its specs
     SC_VEC(sc_input_sig) inputs;    // parallel to graph->inputs
     SC_VEC(sc_output_sig) outputs;  // parallel to graph->ret->args
     sc_str in_spec, out_spec;       // pytree specs as JSON text, verbatim

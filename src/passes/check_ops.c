@@ -3,41 +3,6 @@
 // that nobody knows, and before emission for those that no kernel computes.
 #include "passes/passes.h"
 
-// --- The user's line -----------------------------------------------------------------------------
-
-// Python's traceback text: '  File "net.py", line 12, in forward' and the code on the line below.
-// The last frame is the innermost one.
-static sc_str last_frame(sc_str trace, sc_str *code) {
-    sc_str file = {0}, previous = {0};
-    *code = (sc_str){0};
-    while (trace.size) {
-        ptrdiff_t end = sc_str_find(trace, '\n');
-        sc_str line = end < 0 ? trace : sc_str_slice(trace, 0, (size_t)end);
-        trace = end < 0 ? (sc_str){0} : sc_str_slice(trace, (size_t)end + 1, trace.size);
-        while (line.size && (line.data[0] == ' ' || line.data[0] == '\t'))
-            line = sc_str_slice(line, 1, line.size);
-        if (sc_str_starts_with(line, "File ")) {
-            file = line;
-            *code = (sc_str){0};
-        } else if (line.size && sc_str_starts_with(previous, "File ")) {
-            *code = line;
-        }
-        if (line.size) previous = line;
-    }
-    return file;
-}
-
-static sc_str source_line(sc_arena *arena, const sc_node *node) {
-    sc_str code, file = last_frame(node->meta.stack_trace, &code);
-    if (code.size)
-        return sc_str_format(arena, ": `" SC_STR_FMT "` (" SC_STR_FMT ")", SC_STR_ARG(code),
-                             SC_STR_ARG(file));
-    if (file.size) return sc_str_format(arena, " (" SC_STR_FMT ")", SC_STR_ARG(file));
-    return (sc_str){"", 0};
-}
-
-// --- Reports -------------------------------------------------------------------------------------
-
 static const char *foreign_hint(sc_arena *arena, const sc_node *node) {
     const sc_op *similar[3];
     uint32_t count = sc_op_similar(sc_str_from(node->op->name), similar);
@@ -49,9 +14,7 @@ static const char *foreign_hint(sc_arena *arena, const sc_node *node) {
 
 static void report(sc_ctx *ctx, const sc_node *node, const char *what, const char *hint) {
     sc_where_set_node(ctx, node);
-    sc_str line = source_line(ctx->scratch, node);
-    sc_report(ctx, SC_ERROR, SC_ERR_UNSUPPORTED_OP, hint, "%s %s" SC_STR_FMT, node->op->name, what,
-              SC_STR_ARG(line));
+    sc_report(ctx, SC_ERROR, SC_ERR_UNSUPPORTED_OP, hint, "%s %s", node->op->name, what);
 }
 
 // Why an operator cannot be lowered, or NULL.

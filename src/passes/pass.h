@@ -1,20 +1,10 @@
 // A pass rewrites one method in place. The table (passes.def) gives the order and, per pass, which
-// facts it needs, makes and breaks; pipeline.c checks the facts, times, verifies and cancels.
+// facts it needs, makes and breaks; a method carries its facts (sc_method.facts), and pipeline.c
+// checks and updates them, times, verifies and cancels.
 #ifndef SC_PASS_H
 #define SC_PASS_H
 
 #include "ir/ir.h"
-
-// What is true of a method between passes.
-typedef enum sc_fact {
-    SC_FACT_SPECS = 1 << 0,      // every value's spec is what inference says
-    SC_FACT_CORE = 1 << 1,       // functional, only core ATen ops
-    SC_FACT_EDGE = 1 << 2,       // edge dialect: no views, no dead parameters, dim-order ops
-    SC_FACT_WRITTEN = 1 << 3,    // mutations are written back by copy_ nodes
-    SC_FACT_NO_DEAD = 1 << 4,    // no node without use or effect
-    SC_FACT_HANDLES = 1 << 5,    // debug handles are assigned
-    SC_FACT_EXECUTABLE = 1 << 6  // every op has an out form or is a runtime primitive
-} sc_fact;
 
 typedef sc_status (*sc_pass_fn)(sc_ctx *ctx, sc_method *method);
 
@@ -48,5 +38,9 @@ const sc_pass *sc_pass_find(sc_str name);
 
 // Runs the to_edge (edge true) or the to_executorch rows over every method.
 sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge);
+// Runs one pass over one method. SC_ERR_STATE, naming the pass to run first, when the method lacks
+// a fact that the pass needs.
+sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
+                           sc_method *method);
 
 #endif

@@ -1,5 +1,5 @@
 // Runs the rows of passes.def over the methods of a program: facts, verification, times, progress.
-// Knows no pass by name.
+// Owns the facts of a method: no pass runs without those that it needs. Knows no pass by name.
 #include "passes/facts.h"
 #include "passes/passes.h"
 
@@ -29,12 +29,34 @@ static double now(const sc_ctx *ctx) {
     return ctx->host.now_ms ? ctx->host.now_ms(ctx->host.user) : 0.0;
 }
 
-static sc_status run_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
-                          sc_method *method) {
+// The pass to run for one of the lacking facts: of the same stage if there is one.
+static const sc_pass *maker_of(uint32_t lacking, bool edge) {
+    const sc_pass *maker = NULL;
+    for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
+        if ((passes[i].makes & lacking) &&
+            (!maker || (maker->edge != edge && passes[i].edge == edge)))
+            maker = &passes[i];
+    SC_ASSERT(maker);
+    return maker;
+}
+
+static sc_status check_needs(sc_ctx *ctx, const sc_pass *pass, const sc_method *method) {
+    uint32_t lacking = pass->needs & ~method->facts;
+    if (!lacking) return SC_OK;
+    const char *first = maker_of(lacking & (0u - lacking), pass->edge)->name;
+    sc_str hint = sc_str_format(ctx->arena, "Run %s first.", first);
+    return sc_fail(ctx, SC_ERR_STATE, hint.data, "%s cannot run on what the passes before it left",
+                   pass->name);
+}
+
+sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
+                           sc_method *method) {
     double start = now(ctx);
     ctx->where.pass = sc_str_from(pass->name);
     sc_where_set_method(ctx, method);
+    SC_TRY(check_needs(ctx, pass, method));
     SC_TRY(pass->run(ctx, method));
+    method->facts = (method->facts & ~pass->breaks) | pass->makes;
     sc_where_set_method(ctx, method);
     if (pipeline->arena)
         sc_vec_push(
@@ -56,7 +78,8 @@ static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
         sc_status worst = SC_OK;
         for (uint32_t m = 0; m < program->methods.count; m++) {
             SC_TRY(sc_progress(ctx, phase, done++, total));
-            sc_status status = run_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
+            sc_status status =
+                sc_pipeline_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
             if (status != SC_OK && status != SC_ERR_UNSUPPORTED_OP && status != SC_ERR_UNBOUNDED)
                 return status;
             if (status != SC_OK)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "harness.h"
+#include "passes/pass.h"
 #include "sconce.h"
 
 // Of the sanitizer, where there is one.
@@ -175,5 +176,109 @@ TEST(outputs_of_odd_layout_use_one_block_again) {
     }
     if (__sanitizer_get_current_allocated_bytes)
         CHECK_EQ_UINT(__sanitizer_get_current_allocated_bytes(), held);
+    sc_session_close(session);
+}
+
+// --- transforming --------------------------------------------------------------------------------
+
+static void check_last(sc_session *session, const char *message, const char *hint) {
+    const sc_diag *diag = last_diag(session);
+    if (!CHECK(diag)) return;
+    if (!strstr(diag->message.data, message)) FAIL("'%s' in '%s'", message, diag->message.data);
+    if (!strstr(diag->hint.data, hint)) FAIL("'%s' in '%s'", hint, diag->hint.data);
+}
+
+static uint32_t open_edge(sc_session *session, const char *path) {
+    uint32_t edge = 0;
+    CHECK_OK(sc_compile_open(session, file_source(session, path), (sc_str){0}, (sc_str){0}));
+    CHECK_OK(sc_compile_to_edge(session, (sc_str){0}, &edge));
+    return edge;
+}
+
+static sc_status transform(sc_session *session, uint32_t edge, const char *passes, uint32_t *out) {
+    return sc_compile_transform(session, edge, (sc_str){0}, sc_str_from(passes), out);
+}
+
+TEST(transform_takes_the_passes_of_to_edge_only) {
+    uint32_t made = 0;
+    sc_session *session = open_session();
+    uint32_t edge = open_edge(session, "import/mutation.pt2");
+    CHECK_STATUS(transform(session, edge, "[\"mutation\"]", &made), SC_ERR_ARGUMENT);
+    check_last(session, "mutation is a pass of to_executorch", "view_copies, ");
+    CHECK_STATUS(transform(session, edge, "[\"nope\"]", &made), SC_ERR_NOT_FOUND);
+    check_last(session, "no pass 'nope'", "Use passes of to_edge: check_foreign, decompose, ");
+    CHECK(!strstr(last_diag(session)->hint.data, "mutation"));
+    sc_session_close(session);
+}
+
+TEST(transform_checks_what_a_pass_needs) {
+    uint32_t made = 0;
+    sc_session *session = open_session();
+    uint32_t edge = open_edge(session, "import/mutation.pt2");
+    CHECK_STATUS(transform(session, edge, "[\"noops\", \"unused\"]", &made), SC_ERR_STATE);
+    check_last(session, "unused cannot run", "Run dce first.");
+    CHECK_OK(transform(session, edge, "[\"noops\", \"dce\", \"unused\"]", &made));
+    // What one transform breaks is known to what follows it.
+    CHECK_OK(transform(session, edge, "[\"view_copies\"]", &made));
+    CHECK_STATUS(transform(session, made, "[\"numbers\"]", &edge), SC_ERR_STATE);
+    check_last(session, "numbers cannot run", "Run strides first.");
+    CHECK_STATUS(sc_compile_to_executorch(session, made, (sc_str){0}, &edge), SC_ERR_STATE);
+    check_last(session, "mutation cannot run", "Run strides first.");
+    sc_session_close(session);
+}
+
+// The .pte of a program that was lowered with one edge pass run again, or with none (NULL). Empty
+// when what follows says that it lacks something.
+static sc_str lowered_again(const char *path, const char *pass) {
+    uint32_t made = 0, lowered = 0;
+    size_t size = 0;
+    sc_session *session = open_session();
+    uint32_t edge = open_edge(session, path);
+    CHECK_OK(transform(session, edge, pass ? test_format("[\"%s\"]", pass) : "[]", &made));
+    char *bytes = NULL;
+    if (sc_compile_to_executorch(session, made, (sc_str){0}, &lowered) == SC_OK) {
+        CHECK(sc_output_count(session) == 1);
+        bytes = test_alloc((size_t)sc_output_bytes(session, 0));
+        for (uint32_t i = 0; i < sc_output_chunk_count(session, 0); i++) {
+            size_t chunk = (size_t)sc_output_chunk_at(session, 0, i).size;
+            CHECK_OK(sc_output_read(session, 0, i, 0, bytes + size, chunk));
+            size += chunk;
+        }
+        CHECK_EQ_UINT(size, sc_output_bytes(session, 0));
+    } else {
+        CHECK_EQ_INT(last_diag(session)->code, SC_ERR_STATE);
+    }
+    sc_session_close(session);
+    return (sc_str){bytes, size};
+}
+
+TEST_CASES(an_edge_pass_changes_nothing_the_second_time) {
+    static const char *const files[] = {"import/mutation.pt2", "import/arguments.pt2",
+                                        "import/weights.pt2",  "import/symbols.pt2",
+                                        "import/control.pt2",  "models/cnn.pt2"};
+    for (size_t f = 0; f < SC_COUNT_OF(files); f++) {
+        sc_str wanted = lowered_again(files[f], NULL);
+        for (uint32_t i = 0; i < sc_pass_count(); i++) {
+            const sc_pass *pass = sc_pass_at(i);
+            if (!pass->edge || !test_case("%s %s", files[f], pass->name)) continue;
+            sc_str got = lowered_again(files[f], pass->name);
+            CHECK(got.size == 0 || sc_str_equal(got, wanted));
+            CHECK((got.size == 0) == ((pass->breaks & SC_FACT_SPECS) != 0));
+        }
+    }
+}
+
+TEST(programs_that_are_not_there_are_not_found) {
+    sc_str text = {0};
+    uint32_t made = 0;
+    sc_session *session = open_session();
+    uint32_t edge = open_edge(session, "import/mutation.pt2");
+    CHECK_STATUS(sc_compile_text(session, 9, (sc_str){0}, &text), SC_ERR_NOT_FOUND);
+    CHECK_STATUS(transform(session, 9, "[]", &made), SC_ERR_NOT_FOUND);
+    CHECK_STATUS(sc_compile_to_executorch(session, 9, (sc_str){0}, &made), SC_ERR_NOT_FOUND);
+    CHECK_STATUS(sc_compile_to_executorch(session, 0, (sc_str){0}, &made), SC_ERR_STATE);
+    CHECK_OK(sc_compile_to_executorch(session, edge, SC_STR("{\"consume\": true}"), &made));
+    CHECK_STATUS(sc_compile_text(session, edge, (sc_str){0}, &text), SC_ERR_STATE);
+    CHECK_STATUS(transform(session, edge, "[]", &made), SC_ERR_STATE);
     sc_session_close(session);
 }

@@ -1,0 +1,89 @@
+// Python's traceback text, as torch.export records it with every node: pairs of lines, '  File
+// "net.py", line 12, in forward' and the code there. Owns the rule which frame is the user's: the
+// innermost one that is not inside an installed package, else the innermost of all.
+#include "ir/stack_trace.h"
+
+static sc_str trim(sc_str s) {
+    while (s.size && (unsigned char)s.data[0] <= ' ') s = sc_str_slice(s, 1, s.size);
+    while (s.size && (unsigned char)s.data[s.size - 1] <= ' ') s = sc_str_slice(s, 0, s.size - 1);
+    return s;
+}
+
+static sc_str next_line(sc_str *text) {
+    ptrdiff_t end = sc_str_find(*text, '\n');
+    sc_str line = end < 0 ? *text : sc_str_slice(*text, 0, (size_t)end);
+    *text = end < 0 ? (sc_str){0} : sc_str_slice(*text, (size_t)end + 1, text->size);
+    return trim(line);
+}
+
+// What stands before `mark`; the text goes on behind it. All of the text when the mark is not
+// there.
+static sc_str take_until(sc_str *text, sc_str mark) {
+    for (size_t at = 0; at + mark.size <= text->size; at++) {
+        if (memcmp(text->data + at, mark.data, mark.size) != 0) continue;
+        sc_str taken = sc_str_slice(*text, 0, at);
+        *text = sc_str_slice(*text, at + mark.size, text->size);
+        return taken;
+    }
+    sc_str all = *text;
+    *text = (sc_str){0};
+    return all;
+}
+
+typedef struct frame {
+    sc_str path, line, function;
+    sc_str code;  // empty when the trace does not show it
+} frame;
+
+static bool read_frame(sc_str line, frame *out) {
+    const sc_str mark = SC_STR("File \"");
+    if (!sc_str_starts_with(line, mark.data)) return false;
+    line = sc_str_slice(line, mark.size, line.size);
+    *out = (frame){.path = take_until(&line, SC_STR("\", line "))};
+    out->line = take_until(&line, SC_STR(", in "));
+    out->function = line;
+    return out->path.size && out->line.size;
+}
+
+// A folder that packages are installed into: site-packages, or dist-packages.
+static bool is_installed(sc_str path) {
+    for (sc_str rest = path; rest.size;) {
+        take_until(&rest, SC_STR("-packages"));
+        if (rest.size && (rest.data[0] == '/' || rest.data[0] == '\\')) return true;
+    }
+    return false;
+}
+
+static bool own_frame(sc_str trace, frame *out) {
+    bool found = false, is_own = false;
+    frame *awaits_code = NULL;
+    while (trace.size) {
+        frame read;
+        sc_str line = next_line(&trace);
+        if (read_frame(line, &read)) {
+            bool own = !is_installed(read.path);
+            awaits_code = own || !is_own ? out : NULL;
+            if (awaits_code) *out = read;
+            is_own = is_own || own;
+            found = true;
+        } else if (awaits_code && line.size) {
+            awaits_code->code = line;
+            awaits_code = NULL;
+        }
+    }
+    return found;
+}
+
+sc_str sc_stack_trace_source(sc_arena *arena, sc_str trace) {
+    frame own;
+    if (!own_frame(trace, &own)) return (sc_str){"", 0};
+    size_t name = own.path.size;
+    while (name && own.path.data[name - 1] != '/' && own.path.data[name - 1] != '\\') name--;
+    sc_str file = sc_str_slice(own.path, name, own.path.size);
+    sc_sb out;
+    sc_sb_init(&out, arena);
+    sc_sb_addf(&out, SC_STR_FMT ":" SC_STR_FMT, SC_STR_ARG(file), SC_STR_ARG(own.line));
+    if (own.function.size) sc_sb_addf(&out, " in " SC_STR_FMT, SC_STR_ARG(own.function));
+    if (own.code.size) sc_sb_addf(&out, ": " SC_STR_FMT, SC_STR_ARG(own.code));
+    return sc_sb_str(&out);
+}

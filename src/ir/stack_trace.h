@@ -1,0 +1,12 @@
+// Which line of a Python traceback is the user's own.
+#ifndef SC_STACK_TRACE_H
+#define SC_STACK_TRACE_H
+
+#include "base/str.h"
+
+// The innermost frame outside installed packages, else the innermost of all, as one line:
+// "model.py:12 in forward: return self.fc(x)", without the code where the trace has none. Empty
+// without a frame.
+sc_str sc_stack_trace_source(sc_arena *arena, sc_str trace);
+
+#endif

@@ -1,0 +1,37 @@
+// Which frame of a Python traceback is the user's own line.
+#include "ir/stack_trace.h"
+
+#include "harness.h"
+
+#define OWN       "  File \"/home/me/net.py\", line 12, in forward\n    return self.fc(x)\n"
+#define INSTALLED "  File \"/usr/lib/site-packages/torch/nn.py\", line 5, in call\n    go(y)\n"
+
+TEST_CASES(the_innermost_frame_that_is_not_installed_is_shown) {
+    static const char *const cases[][2] = {
+        {OWN, "net.py:12 in forward: return self.fc(x)"},
+        {"File \"net.py\", line 12, in forward", "net.py:12 in forward"},
+        {"  File \"a.py\", line 1, in run\n    f(x)\n" OWN,
+         "net.py:12 in forward: return self.fc(x)"},
+        {OWN INSTALLED, "net.py:12 in forward: return self.fc(x)"},
+        {INSTALLED OWN INSTALLED, "net.py:12 in forward: return self.fc(x)"},
+        {"  File \"net.py\", line 3, in f\n" INSTALLED, "net.py:3 in f"},
+        {INSTALLED "  File \"C:\\py\\dist-packages\\x\\ops.py\", line 7, in g\n    h()\n",
+         "ops.py:7 in g: h()"},
+        {"  File \"my-packages-of-mine.py\", line 7, in g\n    h()\n    ^^^\n",
+         "my-packages-of-mine.py:7 in g: h()"},
+        {"  File \"<string>\", line 2, in <module>\n", "<string>:2 in <module>"},
+        {"  File \"a.py\", line 2", "a.py:2"},
+        {"  File \"a.py", ""},
+        {"File \"", ""},
+        {"line 7", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        if (!test_case("%zu", i)) continue;
+        sc_arena arena;
+        sc_arena_init(&arena);
+        sc_str line = sc_stack_trace_source(&arena, sc_str_from(cases[i][0]));
+        CHECK_EQ_TEXT(line.data, line.size, cases[i][1]);
+        sc_arena_deinit(&arena);
+    }
+}
