@@ -269,12 +269,6 @@ sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
     return run_blocks(&p);
 }
 
-#define PW_SAME(name, ...)
-#define PW_CHECKED(name, ...)
-#define PW_FLOAT(name, ...)
-#define PW_TEST(name, ...)
-#define PW_LOGIC(name, ...)
-#define PW_INTEGER(name, ...)
 #define PW_BIND(name, row, arguments)                           \
     static sc_status run_##name(const sc_kernel_call *call) {   \
         return sc_pointwise_run(call, &sc_pw_##row, arguments); \

@@ -34,15 +34,7 @@ typedef struct sc_pw_row {
 #define PW_TEST(name, ...)    extern const sc_pw_row sc_pw_##name;
 #define PW_LOGIC(name, ...)   extern const sc_pw_row sc_pw_##name;
 #define PW_INTEGER(name, ...) extern const sc_pw_row sc_pw_##name;
-#define PW_BIND(name, row, arguments)
 #include "kernels/pointwise.def"
-#undef PW_SAME
-#undef PW_CHECKED
-#undef PW_FLOAT
-#undef PW_TEST
-#undef PW_LOGIC
-#undef PW_INTEGER
-#undef PW_BIND
 extern const sc_pw_row sc_pw_where, sc_pw_masked_fill;
 
 // Runs a row; `arguments` as in PW_BIND. The out is the last argument of the call.

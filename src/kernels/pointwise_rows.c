@@ -216,7 +216,6 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
 #define SUB(x, y) ((T)((U)(x) - (U)(y)))
 #define MUL(x, y) ((T)((U)(x) * (U)(y)))
 #define NEG(x)    ((T)(0 - (U)(x)))
-#define PW_BIND(name, row, arguments)
 
 // f32
 #define K(x)            v4f_splat((float)(x))
@@ -236,19 +235,7 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
 #define PW_SAME(name, real, integer)    LOOP_F32(name, real)
 #define PW_CHECKED(name, real, integer) LOOP_F32(name, real)
 #define PW_FLOAT(name, real)            LOOP_F32(name, real)
-#define PW_TEST(name, real, integer)
-#define PW_LOGIC(name, expression)
-#define PW_INTEGER(name, expression)
 #include "kernels/pointwise.def"
-#undef K
-#undef SEL
-#undef V
-#undef PW_SAME
-#undef PW_CHECKED
-#undef PW_FLOAT
-#undef PW_TEST
-#undef PW_LOGIC
-#undef PW_INTEGER
 
 #define BODY(name, suffix, type, result, expression)                              \
     INLINE result name##_##suffix##_body(type a, type b, type c, const type *s) { \
@@ -260,24 +247,10 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
 #define K(x)            ((float)(x))
 #define SEL(test, x, y) ((test) ? (x) : (y))
 #define V(name, ...)    f32_##name(__VA_ARGS__)
-#define PW_SAME(name, real, integer)
-#define PW_CHECKED(name, real, integer)
-#define PW_FLOAT(name, real)
-#define PW_LOGIC(name, expression)
-#define PW_INTEGER(name, expression)
 #define PW_TEST(name, test, integer)      \
     BODY(name, f32, float, uint8_t, test) \
     BLOCK_LOOP(name, f32, float, uint8_t, real)
 #include "kernels/pointwise.def"
-#undef K
-#undef SEL
-#undef V
-#undef PW_SAME
-#undef PW_CHECKED
-#undef PW_FLOAT
-#undef PW_TEST
-#undef PW_LOGIC
-#undef PW_INTEGER
 
 // f64
 #define K(x)            ((double)(x))
@@ -290,70 +263,32 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
 #define PW_CHECKED(name, real, integer) LOOP_F64(name, double, real)
 #define PW_FLOAT(name, real)            LOOP_F64(name, double, real)
 #define PW_TEST(name, real, integer)    LOOP_F64(name, uint8_t, real)
-#define PW_LOGIC(name, expression)
-#define PW_INTEGER(name, expression)
 #include "kernels/pointwise.def"
-#undef K
-#undef SEL
-#undef V
-#undef PW_SAME
-#undef PW_CHECKED
-#undef PW_FLOAT
-#undef PW_TEST
-#undef PW_LOGIC
-#undef PW_INTEGER
 
-// Integers of both widths, and truth values.
-#define PW_SAME(name, real, integer)    LOOP_INT(name, T, integer)
-#define PW_CHECKED(name, real, integer) LOOP_INT(name, T, integer)
-#define PW_FLOAT(name, real)
-#define PW_TEST(name, real, integer) LOOP_INT(name, uint8_t, integer)
-#define PW_INTEGER(name, expression) LOOP_INT(name, T, expression)
-#define PW_LOGIC(name, expression)
-#define T       int32_t
-#define U       uint32_t
-#define N(name) i32_##name
-#define LOOP_INT(name, result, expression)       \
-    BODY(name, i32, int32_t, result, expression) \
-    BLOCK_LOOP(name, i32, int32_t, result, integer)
+// Integers of both widths.
+#define LOOP_INT(name, suffix, type, result, expression) \
+    BODY(name, suffix, type, result, expression)         \
+    BLOCK_LOOP(name, suffix, type, result, integer)
+#define T                               int32_t
+#define U                               uint32_t
+#define N(name)                         i32_##name
+#define PW_SAME(name, real, integer)    LOOP_INT(name, i32, int32_t, int32_t, integer)
+#define PW_CHECKED(name, real, integer) LOOP_INT(name, i32, int32_t, int32_t, integer)
+#define PW_TEST(name, real, integer)    LOOP_INT(name, i32, int32_t, uint8_t, integer)
+#define PW_INTEGER(name, expression)    LOOP_INT(name, i32, int32_t, int32_t, expression)
 #include "kernels/pointwise.def"
-#undef T
-#undef U
-#undef N
-#undef LOOP_INT
-#define T       int64_t
-#define U       uint64_t
-#define N(name) i64_##name
-#define LOOP_INT(name, result, expression)       \
-    BODY(name, i64, int64_t, result, expression) \
-    BLOCK_LOOP(name, i64, int64_t, result, integer)
+#define T                               int64_t
+#define U                               uint64_t
+#define N(name)                         i64_##name
+#define PW_SAME(name, real, integer)    LOOP_INT(name, i64, int64_t, int64_t, integer)
+#define PW_CHECKED(name, real, integer) LOOP_INT(name, i64, int64_t, int64_t, integer)
+#define PW_TEST(name, real, integer)    LOOP_INT(name, i64, int64_t, uint8_t, integer)
+#define PW_INTEGER(name, expression)    LOOP_INT(name, i64, int64_t, int64_t, expression)
 #include "kernels/pointwise.def"
-#undef T
-#undef U
-#undef N
-#undef LOOP_INT
-#undef PW_SAME
-#undef PW_CHECKED
-#undef PW_FLOAT
-#undef PW_TEST
-#undef PW_INTEGER
-#undef PW_LOGIC
 
-#define PW_SAME(name, real, integer)
-#define PW_CHECKED(name, real, integer)
-#define PW_FLOAT(name, real)
-#define PW_TEST(name, real, integer)
-#define PW_INTEGER(name, expression)
-#define PW_LOGIC(name, expression)               \
-    BODY(name, b8, uint8_t, uint8_t, expression) \
-    BLOCK_LOOP(name, b8, uint8_t, uint8_t, integer)
+// Truth values.
+#define PW_LOGIC(name, expression) LOOP_INT(name, b8, uint8_t, uint8_t, expression)
 #include "kernels/pointwise.def"
-#undef PW_SAME
-#undef PW_CHECKED
-#undef PW_FLOAT
-#undef PW_TEST
-#undef PW_INTEGER
-#undef PW_LOGIC
 
 // Choices move bits, so two widths serve all classes. in[0] is the mask.
 #define CHOICE_LOOP(name, suffix, type, set, unset)                                           \
