@@ -68,8 +68,8 @@ static sc_status choose_class(const sc_kernel_call *call, along *a, unsigned dty
     a->class_ = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64 ? SC_CLASS_F64 : SC_CLASS_I64;
     a->load = sc_loader(a->class_, dtype);
     if (class_ == SC_CLASS_COUNT || !a->load)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s", call->op->name,
-                       sc_dtype_name((sc_dtype)dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
+                            sc_dtype_name((sc_dtype)dtype));
     return SC_OK;
 }
 
@@ -83,8 +83,8 @@ static sc_status find_extreme(const sc_kernel_call *call, uint32_t mask, bool la
         return sc_call_fail(call, SC_ERR_DTYPE, "results are the input's dtype and int64");
     SC_TRY(sc_reduction_init(call->ctx, &a.reduction, self, indices, mask, SC_REDUCE_INDEX));
     if (a.reduction.count == 0 && a.reduction.out_count > 0)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Check that the input is not empty.",
-                       "%s of no elements", call->op->name);
+        return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Check that the input is not empty.",
+                                 "takes at least one element");
     sc_reduction_each(&a.reduction, extreme_position, &a);
     return SC_OK;
 }

@@ -192,8 +192,8 @@ static sc_status run_max_pool2d_backward(const sc_kernel_call *call) {
         }
         int64_t index = ((const int64_t *)indices->data)[index_at];
         if (index < 0 || index >= plane)
-            return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "%s: index %lld leaves the plane",
-                           call->op->name, (long long)index);
+            return sc_call_fail(call, SC_ERR_INDEX, "index %lld leaves the plane",
+                                (long long)index);
         to += index / width * out->strides[rank - 2] + index % width * out->strides[rank - 1];
         sc_tensor_put_real(out, to, sc_tensor_real(out, to) + sc_tensor_real(gradient, from));
         for (uint32_t d = rank; d-- > 0;) {

@@ -1,5 +1,6 @@
-// How kernels read their arguments. The runtime has checked tags against the schema; what a schema
-// leaves open (a Scalar may be an int, a bool or a double) is settled here.
+// How kernels read their arguments, and how they refuse a call. The runtime has checked tags
+// against the schema; what a schema leaves open (a Scalar may be an int, a bool or a double) is
+// settled here.
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
 
@@ -63,8 +64,8 @@ sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t 
     }
     if (same) return SC_OK;
     if (!fits || !out->is_dynamic || bytes > out->capacity_bytes)
-        return sc_fail(c->ctx, SC_ERR_SHAPE, "Export with a larger bound for this result.",
-                       "%s finds more than its result may hold", c->op->name);
+        return sc_call_fail_hint(c, SC_ERR_SHAPE, "Export with a larger bound for this result.",
+                                 "finds more than its result may hold");
     out->numel = (int64_t)numel;
     int64_t stride = 1;
     for (uint32_t k = out->rank; k-- > 0;) {
@@ -122,25 +123,43 @@ sc_status sc_pair_fail(sc_ctx *ctx, const sc_tensor *a, const char *what, const 
     return status;
 }
 
-static sc_status fail(const sc_kernel_call *c, sc_status code, const char *hint, const char *what) {
+static sc_status fail(const sc_kernel_call *c, sc_status code, const char *hint, const char *format,
+                      va_list args) {
     sc_mark mark = sc_arena_mark(c->ctx->scratch);
-    sc_status status = sc_fail(c->ctx, code, hint, "%s: %s (%s)", c->op->name, what,
+    sc_sb what;
+    sc_sb_init(&what, c->ctx->scratch);
+    sc_sb_vaddf(&what, format, args);
+    const char *text = sc_sb_terminate(&what);
+    sc_status status = sc_fail(c->ctx, code, hint, "%s: %s (%s)", c->op->name, text,
                                print_tensors(c->ctx->scratch, c));
     sc_arena_rewind(c->ctx->scratch, mark);
     return status;
 }
 
-sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *what) {
+sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *format, ...) {
     const char *hint = code == SC_ERR_SHAPE ? hint_sizes
                        : code == SC_ERR_DTYPE
                            ? "Convert the operands with .to() in front of this operator."
                            : NULL;
-    return fail(c, code, hint, what);
+    va_list args;
+    va_start(args, format);
+    sc_status status = fail(c, code, hint, format, args);
+    va_end(args);
+    return status;
+}
+
+sc_status sc_call_fail_hint(const sc_kernel_call *c, sc_status code, const char *hint,
+                            const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    sc_status status = fail(c, code, hint, format, args);
+    va_end(args);
+    return status;
 }
 
 sc_status sc_call_starved(const sc_kernel_call *c) {
-    return fail(c, SC_ERR_INTERNAL, "Report the program that shows this.",
-                "more scratch is needed than was reserved when the method was loaded");
+    return sc_call_fail_hint(c, SC_ERR_INTERNAL, "Report the program that shows this.",
+                             "more scratch is needed than was reserved when the method was loaded");
 }
 
 // --- single elements -----------------------------------------------------------------------------

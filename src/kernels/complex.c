@@ -217,8 +217,9 @@ static sc_status run_c2r(const sc_kernel_call *call) {
     if (!is_complex(self) || !is_real(out) || count == 0 || self->rank == 0)
         return wrong_types(call);
     if (count > 1)
-        return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Transform the other dims with ifft first.",
-                       "the real inverse transform takes one dim");
+        return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED,
+                                 "Transform the other dims with ifft first.",
+                                 "the real inverse transform takes one dim");
     uint32_t d = sc_wrap_dim(dims[0], self->rank);
     return transform_dim(call, self, out, d, out->sizes[d], 1.0, normalization);
 }

@@ -62,9 +62,7 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
     const uint32_t spatial = input->rank - 2u;
     if (input->rank < 3 || input->rank > 5 || weight->rank != input->rank ||
         out->rank != input->rank)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "convolution takes tensors of rank 3 to 5, this input has rank %u",
-                       input->rank);
+        return sc_call_fail(call, SC_ERR_SHAPE, "takes tensors of rank 3 to 5");
     *c = (sc_conv){.batch = input->sizes[0],
                    .groups = sc_call_integer(call, ARG_GROUPS),
                    .transposed = sc_call_integer(call, ARG_TRANSPOSED) != 0};
@@ -85,9 +83,9 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
         c->weight_step[1] = in_step;
         c->weight_group = c->in_channels * in_step;
     } else if (weight->sizes[1] != c->in_channels) {
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "the weight has %lld input channels per group, the input %lld",
-                       (long long)weight->sizes[1], (long long)c->in_channels);
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "the weight has %lld input channels per group, the input %lld",
+                            (long long)weight->sizes[1], (long long)c->in_channels);
     }
     if (!shapes_agree(c, input, weight, bias, out))
         return sc_call_fail(call, SC_ERR_SHAPE,
@@ -160,16 +158,13 @@ static sc_status run_conv(const sc_kernel_call *call) {
                     *out = sc_call_tensor(call, ARG_OUT);
     const sc_dtype dtype = (sc_dtype)input->dtype;
     if (weight->dtype != dtype || out->dtype != dtype)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL,
-                       "convolution of %s with a weight of %s into %s", sc_dtype_name(dtype),
-                       sc_dtype_name((sc_dtype)weight->dtype), sc_dtype_name((sc_dtype)out->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "input, weight and result differ in dtype");
     if (out->numel == 0) return SC_OK;
     bool floats = dtype == SC_DTYPE_F32 || sc_dtype_is_half(dtype);
     if (floats && (!bias || sc_loader(SC_CLASS_F32, bias->dtype))) return run_floats(call, &c);
     sc_conv_fn slow = sc_conv_slow(dtype);
     if (!slow || floats || (bias && bias->dtype != dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "convolution of %s with a bias of %s",
-                       sc_dtype_name(dtype), bias ? sc_dtype_name((sc_dtype)bias->dtype) : "none");
+        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for these dtypes");
     c.input = input->data, c.weight = weight->data, c.output = out->data;
     c.bias = bias ? bias->data : NULL;
     slow(&c, NULL);

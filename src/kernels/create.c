@@ -24,9 +24,9 @@ static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {
     char element[16] = {0};
     sc_view dst;
     if (!fits_dtype(number, out->dtype))
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Use a number in the range of the dtype.",
-                       "%g does not fit %s", sc_call_number(call, argument),
-                       sc_dtype_name((sc_dtype)out->dtype));
+        return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Use a number in the range of the dtype.",
+                                 "%g does not fit %s", sc_call_number(call, argument),
+                                 sc_dtype_name((sc_dtype)out->dtype));
     sc_put_number(element, out->dtype, sc_call_number(call, argument),
                   sc_call_integer(call, argument), number->tag == SC_EVALUE_DOUBLE);
     sc_view_of(&dst, out);
@@ -61,7 +61,7 @@ static sc_status run_fill_tensor(const sc_kernel_call *call) {
     src.data = value->data;
     src.dtype = value->dtype;
     for (uint32_t d = 0; d < src.rank; d++) src.strides[d] = 0;
-    return sc_move(call->ctx, &dst, &src);
+    return sc_move(call, &dst, &src);
 }
 
 // --- ranges --------------------------------------------------------------------------------------
@@ -72,8 +72,8 @@ static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_
     sc_class class_ = whole ? SC_CLASS_I64 : SC_CLASS_F64;
     sc_store_fn store = sc_storer(class_, out->dtype);
     if (!store || out->rank != 1)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "arange cannot write %s",
-                       sc_dtype_name((sc_dtype)out->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "cannot write %s",
+                            sc_dtype_name((sc_dtype)out->dtype));
     double first = start == UINT32_MAX ? 0.0 : sc_call_number(call, start);
     double by = step == UINT32_MAX ? 1.0 : sc_call_number(call, step);
     uint64_t first_whole = start == UINT32_MAX ? 0 : (uint64_t)sc_call_integer(call, start);

@@ -8,8 +8,8 @@
 
 static sc_status check_index_dtype(const sc_kernel_call *call, const sc_tensor *index) {
     if (index->dtype != SC_DTYPE_I64 && index->dtype != SC_DTYPE_I32)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, "Cast the indices to int64.",
-                       "%s takes int32 or int64 indices", call->op->name);
+        return sc_call_fail_hint(call, SC_ERR_DTYPE, "Cast the indices to int64.",
+                                 "takes int32 or int64 indices");
     return SC_OK;
 }
 
@@ -19,9 +19,8 @@ static int64_t index_at(const sc_tensor *index, int64_t offset) {
 }
 
 static sc_status out_of_range(const sc_kernel_call *call, int64_t index, int64_t size) {
-    return sc_fail(call->ctx, SC_ERR_INDEX, NULL,
-                   "%s: index %lld is out of range for a dim of size %lld", call->op->name,
-                   (long long)index, (long long)size);
+    return sc_call_fail(call, SC_ERR_INDEX, "index %lld is out of range for a dim of size %lld",
+                        (long long)index, (long long)size);
 }
 
 // --- rows ----------------------------------------------------------------------------------------
@@ -76,7 +75,7 @@ static sc_status run_index_select(const sc_kernel_call *call) {
             sc_view_drop(&src, dim, at);
             sc_view_drop(&dst, dim, i);
         }
-        SC_TRY(sc_move(call->ctx, &dst, &src));
+        SC_TRY(sc_move(call, &dst, &src));
     }
     return SC_OK;
 }
@@ -227,7 +226,7 @@ static sc_status copy_self(const sc_kernel_call *call) {
     sc_view src, dst;
     sc_view_of(&src, sc_call_tensor(call, 0));
     sc_view_of(&dst, sc_call_out(call));
-    return sc_move(call->ctx, &dst, &src);
+    return sc_move(call, &dst, &src);
 }
 
 typedef struct scatter {
@@ -372,8 +371,8 @@ static sc_status run_scatter_reduce(const sc_kernel_call *call) {
     bool includes_self = sc_call_integer(call, 5) != 0;
     int64_t *counts = call->scratch;
     if (!scatter_kind_of(call->args[4]->str, &kind))
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Use sum, prod, mean, amax or amin.",
-                       "scatter_reduce does not know this reduction");
+        return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Use sum, prod, mean, amax or amin.",
+                                 "does not know this reduction");
     SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
     if (!sc_tensor_is_dense(sc_call_out(call)) ||
         call->scratch_bytes < (uint64_t)s.out.numel * sizeof *counts)

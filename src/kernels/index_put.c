@@ -133,7 +133,7 @@ static sc_status add_integers(const sc_kernel_call *call, indexing *x, const sc_
     for (int64_t b = 0; b < x->count; b++) {
         int64_t value;
         sc_stream_load(&walk, load, &value, sizeof value, 1);
-        SC_TRY(sc_check_index(call->ctx, &value, size));
+        SC_TRY(sc_check_index(call, &value, size));
         x->offsets[b] += value * step;
     }
     return SC_OK;
@@ -209,11 +209,12 @@ static void block_views(const indexing *x, const sc_view *other, uint32_t index_
     for (uint32_t k = 0; k < x->rank; k++) sc_view_drop(block, index_at, 0);
 }
 
-typedef sc_status (*block_fn)(sc_ctx *ctx, const sc_view *self, const sc_view *other);
+typedef sc_status (*block_fn)(const sc_kernel_call *call, const sc_view *self,
+                              const sc_view *other);
 
 // Calls `move` for each broadcast position.
-static sc_status each_block(sc_ctx *ctx, const indexing *x, const sc_view *other, uint32_t index_at,
-                            block_fn move) {
+static sc_status each_block(const sc_kernel_call *call, const indexing *x, const sc_view *other,
+                            uint32_t index_at, block_fn move) {
     sc_view self, block;
     sc_stream walk;
     uint32_t width = sc_dtype_bytes((sc_dtype)x->self->dtype);
@@ -228,21 +229,21 @@ static sc_status each_block(sc_ctx *ctx, const indexing *x, const sc_view *other
         int64_t stride;
         sc_stream_run(&walk, 1, &block.data, &stride);
         self.data = base + x->offsets[b] * (int64_t)width;
-        SC_TRY(move(ctx, &self, &block));
+        SC_TRY(move(call, &self, &block));
     }
     return SC_OK;
 }
 
-static sc_status take(sc_ctx *ctx, const sc_view *self, const sc_view *other) {
-    return sc_move(ctx, other, self);
+static sc_status take(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
+    return sc_move(call, other, self);
 }
 
-static sc_status put(sc_ctx *ctx, const sc_view *self, const sc_view *other) {
-    return sc_move(ctx, self, other);
+static sc_status put(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
+    return sc_move(call, self, other);
 }
 
 // self += other, in the widest class of their kind.
-static sc_status accumulate(sc_ctx *ctx, const sc_view *self, const sc_view *other) {
+static sc_status accumulate(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
     sc_class class_ = sc_dtype_is_float((sc_dtype)self->dtype) ? SC_CLASS_F64 : SC_CLASS_I64;
     sc_load_fn load = sc_loader(class_, self->dtype);
     sc_store_fn store = sc_storer(class_, self->dtype);
@@ -250,8 +251,8 @@ static sc_status accumulate(sc_ctx *ctx, const sc_view *self, const sc_view *oth
     sc_stream a, b, to;
     int64_t count = 1;
     if (!load || !store)
-        return sc_fail(ctx, SC_ERR_DTYPE, NULL, "%s does not add up",
-                       sc_dtype_name((sc_dtype)self->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "%s does not add up",
+                            sc_dtype_name((sc_dtype)self->dtype));
     for (uint32_t d = 0; d < self->rank; d++) count *= self->sizes[d];
     sc_stream_init_dims(&a, self->data, width, self->rank, self->sizes, self->strides);
     sc_stream_init_dims(&b, other->data, width, other->rank, other->sizes, other->strides);
@@ -290,7 +291,7 @@ static sc_status run_index(const sc_kernel_call *call) {
     for (uint32_t d = 0; fits && d < rank; d++) fits = out->sizes[d] == sizes[d];
     if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the result does not have its shape");
     sc_view_of(&dst, out);
-    return each_block(call->ctx, &x, &dst, at, take);
+    return each_block(call, &x, &dst, at, take);
 }
 
 // Values broadcast to what indexing would give.
@@ -311,7 +312,7 @@ static sc_status put_values(const sc_kernel_call *call, const sc_tensor *target)
         src.strides[d] = values->strides[d - missing];
     }
     if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the values do not fit the indices");
-    return each_block(call->ctx, &x, &src, at, adds ? accumulate : put);
+    return each_block(call, &x, &src, at, adds ? accumulate : put);
 }
 
 // (self, indices, values, accumulate, out)
@@ -320,7 +321,7 @@ static sc_status run_index_put(const sc_kernel_call *call) {
     sc_view src, dst;
     sc_view_of(&src, sc_call_tensor(call, 0));
     sc_view_of(&dst, out);
-    if (src.data != dst.data) SC_TRY(sc_move(call->ctx, &dst, &src));  // else updated in place
+    if (src.data != dst.data) SC_TRY(sc_move(call, &dst, &src));  // else updated in place
     return put_values(call, out);
 }
 

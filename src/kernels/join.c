@@ -5,7 +5,7 @@
 static sc_status move_into(const sc_kernel_call *call, const sc_view *dst, const sc_tensor *from) {
     sc_view src;
     sc_view_of(&src, from);
-    return sc_move(call->ctx, dst, &src);
+    return sc_move(call, dst, &src);
 }
 
 // --- together ------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ static sc_status split_into(const sc_kernel_call *call, uint32_t dim) {
             part->sizes[dim] > self->sizes[dim] - start)
             return sc_call_fail(call, SC_ERR_SHAPE, "a part leaves the tensor that is split");
         sc_view_narrow(&src, dim, start, part->sizes[dim], 1);
-        SC_TRY(sc_move(call->ctx, &dst, &src));
+        SC_TRY(sc_move(call, &dst, &src));
         start += part->sizes[dim];
     }
     return SC_OK;
@@ -81,7 +81,7 @@ static sc_status run_unbind(const sc_kernel_call *call) {
         sc_view_of(&src, self);
         sc_view_of(&dst, list->tensors[i]->tensor);
         sc_view_drop(&src, dim, i);
-        SC_TRY(sc_move(call->ctx, &dst, &src));
+        SC_TRY(sc_move(call, &dst, &src));
     }
     return SC_OK;
 }
@@ -111,7 +111,7 @@ static sc_status run_select_scatter(const sc_kernel_call *call) {
         return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
     uint32_t dim = sc_call_dim(call, 2, dst.rank);
     int64_t index = sc_call_integer(call, 3);
-    SC_TRY(sc_check_index(call->ctx, &index, dst.sizes[dim]));
+    SC_TRY(sc_check_index(call, &index, dst.sizes[dim]));
     sc_view_drop(&dst, dim, index);
     return move_into(call, &dst, sc_call_tensor(call, 1));
 }
@@ -137,7 +137,7 @@ static sc_status run_constant_pad(const sc_kernel_call *call) {
         sc_view_narrow(&src, d, skip, n, 1);
         sc_view_narrow(&dst, d, at, n, 1);
     }
-    return sc_move(call->ctx, &dst, &src);
+    return sc_move(call, &dst, &src);
 }
 
 // Each rolled dim is two runs, so k of them are 2^k copies.
@@ -152,8 +152,8 @@ static sc_status run_roll(const sc_kernel_call *call) {
     sc_view_of(&target, out);
     if (dim_count == 0 && count == 1) {  // over the flattened tensor
         if (!sc_tensor_is_contiguous(self) || !sc_tensor_is_contiguous(out))
-            return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Give roll its dims.",
-                           "roll without dims works on row-major tensors only");
+            return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED, "Give roll its dims.",
+                                     "works without dims on row-major tensors only");
         whole.rank = target.rank = 1;
         whole.sizes[0] = target.sizes[0] = self->numel;
         whole.strides[0] = target.strides[0] = 1;
@@ -176,7 +176,7 @@ static sc_status run_roll(const sc_kernel_call *call) {
             sc_view_narrow(&src, d, tail ? kept : 0, tail ? wrapped : kept, 1);
             sc_view_narrow(&dst, d, tail ? 0 : wrapped, tail ? wrapped : kept, 1);
         }
-        if (some) SC_TRY(sc_move(call->ctx, &dst, &src));
+        if (some) SC_TRY(sc_move(call, &dst, &src));
     }
     return SC_OK;
 }

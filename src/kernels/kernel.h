@@ -57,7 +57,7 @@ typedef struct sc_kernel_call {
     uint32_t arg_count;
     void *scratch;  // 64-byte aligned, at least what the kernel asked for
     uint64_t scratch_bytes;
-    void *prepared;  // what `prepare` made at load (packed weights), or NULL
+    void *prepared;  // the epilogue that loading folded into this call, or NULL
     uint64_t seed;   // for random kernels: differs by instruction and by run
 } sc_kernel_call;
 
@@ -97,8 +97,12 @@ uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_
 // A dimension argument wrapped into [0, rank); 0 for rank 0. Shape rules have checked its range.
 uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank);
 uint32_t sc_wrap_dim(int64_t dim, uint32_t rank);
-// The failure of a call, with the types and sizes of its operands and results.
-sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *what);
+// The failure of a call: the operator's name, what is said, the types and sizes of operands and
+// results. The only way a kernel fails, with or without a hint of its own.
+sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *format, ...)
+    SC_PRINTF(3, 4);
+sc_status sc_call_fail_hint(const sc_kernel_call *c, sc_status code, const char *hint,
+                            const char *format, ...) SC_PRINTF(4, 5);
 // "f32[2] does not broadcast to f32[3, 4]", where `what` is the words in the middle.
 sc_status sc_pair_fail(sc_ctx *ctx, const sc_tensor *a, const char *what, const sc_tensor *b);
 // The call got less scratch than it asked for when the method was loaded.

@@ -54,8 +54,8 @@ static sc_status run_search(const sc_kernel_call *call, search *s) {
     if (!fits || !sc_dtype_is_integral((sc_dtype)s->out->dtype, false))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (!all)
-        return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Call contiguous() first.",
-                       "%s takes row-major tensors", call->op->name);
+        return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED, "Call contiguous() first.",
+                                 "takes row-major tensors");
     if (sc_class_of(s->sorted->dtype) == SC_CLASS_COUNT ||
         sc_class_of(s->values->dtype) == SC_CLASS_COUNT)
         return sc_call_fail(call, SC_ERR_DTYPE, "needs numbers");
@@ -106,8 +106,8 @@ static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag
     for (int64_t i = first; i < last; i++) {
         int64_t index = sc_tensor_integer(b->indices, i);
         if (index < 0 || index >= b->weight->sizes[0])
-            return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "embedding_bag: index %lld of %lld rows",
-                           (long long)index, (long long)b->weight->sizes[0]);
+            return sc_call_fail(call, SC_ERR_INDEX, "index %lld of %lld rows", (long long)index,
+                                (long long)b->weight->sizes[0]);
         put_if_room(b->bag_of, b->indices->numel, i, bag);
         used += index != b->padding;
     }

@@ -20,8 +20,8 @@ static sc_status index_stream(const sc_kernel_call *call, sc_stream *s, const sc
 
 static sc_status need_bool(const sc_kernel_call *call, const sc_tensor *mask) {
     if (mask->dtype != SC_DTYPE_BOOL && mask->dtype != SC_DTYPE_U8)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, "Compare to get a bool mask.",
-                       "%s takes a bool mask", call->op->name);
+        return sc_call_fail_hint(call, SC_ERR_DTYPE, "Compare to get a bool mask.",
+                                 "takes a bool mask");
     return SC_OK;
 }
 

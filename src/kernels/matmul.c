@@ -72,15 +72,13 @@ static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch) 
 static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
     const unsigned dtype = o->out->dtype;
     if (o->a->dtype != dtype || o->b->dtype != dtype || (o->self && o->self->dtype != dtype))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "matrix product of %s and %s into %s",
-                       sc_dtype_name((sc_dtype)o->a->dtype), sc_dtype_name((sc_dtype)o->b->dtype),
-                       sc_dtype_name((sc_dtype)dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "operands and result differ in dtype");
     if (o->out->numel == 0) return SC_OK;
     if (dtype != SC_DTYPE_F32 && !sc_dtype_is_half((sc_dtype)dtype)) {
         sc_matmul_fn slow = sc_matmul_slow((sc_dtype)dtype);
         if (!slow)
-            return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "matrix products do not take %s",
-                           sc_dtype_name((sc_dtype)dtype));
+            return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
+                                sc_dtype_name((sc_dtype)dtype));
         slow(mm);
         return SC_OK;
     }

@@ -237,14 +237,15 @@ static void move_same(const walk *w, char *to, const char *from, uint32_t width)
     }
 }
 
-static sc_status move_converted(sc_ctx *ctx, const walk *w, const sc_view *dst,
+static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_view *dst,
                                 const sc_view *src) {
     sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
     sc_load_fn load = sc_loader(class_, src->dtype);
     sc_store_fn store = sc_storer(class_, dst->dtype);
     if (!load || !store)
-        return sc_fail(ctx, SC_ERR_DTYPE, NULL, "%s does not convert to %s",
-                       sc_dtype_name((sc_dtype)src->dtype), sc_dtype_name((sc_dtype)dst->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "%s does not convert to %s",
+                            sc_dtype_name((sc_dtype)src->dtype),
+                            sc_dtype_name((sc_dtype)dst->dtype));
     double block[SC_BLOCK];
     uint32_t to_width = sc_dtype_bytes((sc_dtype)dst->dtype);
     uint32_t from_width = sc_dtype_bytes((sc_dtype)src->dtype), inner = w->rank - 1;
@@ -271,26 +272,25 @@ static sc_status move_converted(sc_ctx *ctx, const walk *w, const sc_view *dst,
     }
 }
 
-sc_status sc_move(sc_ctx *ctx, const sc_view *dst, const sc_view *src) {
+sc_status sc_move(const sc_kernel_call *call, const sc_view *dst, const sc_view *src) {
     bool same = dst->rank == src->rank;
     for (uint32_t d = 0; same && d < dst->rank; d++) same = dst->sizes[d] == src->sizes[d];
     if (!same)
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL,
-                       "the result does not have the shape that is written");
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "the result does not have the shape that is written");
     walk w;
     if (!walk_init(&w, dst, src)) return SC_OK;
-    if (dst->dtype != src->dtype) return move_converted(ctx, &w, dst, src);
+    if (dst->dtype != src->dtype) return move_converted(call, &w, dst, src);
     move_same(&w, dst->data, src->data, sc_dtype_bytes((sc_dtype)dst->dtype));
     return SC_OK;
 }
 
-sc_status sc_move_linear(sc_ctx *ctx, const sc_tensor *dst, const sc_tensor *src) {
+sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const sc_tensor *src) {
     if (dst->dtype != src->dtype)
-        return sc_fail(ctx, SC_ERR_DTYPE, NULL, "the result is %s, the input %s",
-                       sc_dtype_name((sc_dtype)dst->dtype), sc_dtype_name((sc_dtype)src->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "input and result differ in dtype");
     if (dst->numel != src->numel)
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "%lld elements do not fill %lld",
-                       (long long)src->numel, (long long)dst->numel);
+        return sc_call_fail(call, SC_ERR_SHAPE, "%lld elements do not fill %lld",
+                            (long long)src->numel, (long long)dst->numel);
     uint32_t width = sc_dtype_bytes((sc_dtype)dst->dtype);
     if (dst->numel == 0) return SC_OK;
     if (sc_tensor_is_contiguous(dst) && sc_tensor_is_contiguous(src)) {

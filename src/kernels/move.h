@@ -28,9 +28,9 @@ void sc_view_permute(sc_view *view, const uint32_t *dims);
 
 // Copies `src` to `dst`, converting when dtypes differ. SC_ERR_SHAPE when sizes do. The two must
 // not overlap unless they are the same.
-sc_status sc_move(sc_ctx *ctx, const sc_view *dst, const sc_view *src);
+sc_status sc_move(const sc_kernel_call *call, const sc_view *dst, const sc_view *src);
 // All elements in index order, whatever the two shapes: what view_copy means.
-sc_status sc_move_linear(sc_ctx *ctx, const sc_tensor *dst, const sc_tensor *src);
+sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const sc_tensor *src);
 // Every element becomes the one at `element` (in the view's dtype).
 void sc_fill(const sc_view *dst, const void *element);
 
@@ -41,6 +41,6 @@ typedef struct sc_slice {
 } sc_slice;
 sc_slice sc_call_slice(const sc_kernel_call *call, uint32_t first, int64_t size);
 // Wraps a negative index; SC_ERR_INDEX when it is out of range.
-sc_status sc_check_index(sc_ctx *ctx, int64_t *index, int64_t size);
+sc_status sc_check_index(const sc_kernel_call *call, int64_t *index, int64_t size);
 
 #endif

@@ -9,7 +9,7 @@ static sc_status copy_broadcast(const sc_kernel_call *call, const sc_tensor *to,
     sc_view dst, src;
     sc_view_of(&dst, to);
     SC_TRY(sc_view_broadcast(call->ctx, &src, from, to));
-    return sc_move(call->ctx, &dst, &src);
+    return sc_move(call, &dst, &src);
 }
 
 static sc_status run_copy_self(const sc_kernel_call *call) {
@@ -26,7 +26,7 @@ static sc_status run_copy_in_place(const sc_kernel_call *call) {
 
 // Elements keep their index order: view, reshape, squeeze, unsqueeze.
 static sc_status run_view_copy(const sc_kernel_call *call) {
-    return sc_move_linear(call->ctx, sc_call_out(call), sc_call_tensor(call, 0));
+    return sc_move_linear(call, sc_call_out(call), sc_call_tensor(call, 0));
 }
 
 // The bytes as they are, under another dtype.
@@ -36,8 +36,8 @@ static sc_status run_view_bytes(const sc_kernel_call *call) {
     if (bytes != out->numel * (int64_t)sc_dtype_bytes((sc_dtype)out->dtype))
         return sc_call_fail(call, SC_ERR_SHAPE, "the bytes of the input do not fill the result");
     if (!sc_tensor_is_contiguous(self) || !sc_tensor_is_contiguous(out))
-        return sc_fail(call->ctx, SC_ERR_UNSUPPORTED, "Call contiguous() before the view.",
-                       "bytes are reinterpreted in row-major tensors only");
+        return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED, "Call contiguous() before the view.",
+                                 "reads the bytes of row-major tensors only");
     if (bytes > 0) memmove(out->data, self->data, (size_t)bytes);
     return SC_OK;
 }
@@ -52,7 +52,7 @@ static sc_status run_empty(const sc_kernel_call *call) {
 static sc_status move_to_out(const sc_kernel_call *call, const sc_view *src) {
     sc_view dst;
     sc_view_of(&dst, sc_call_out(call));
-    return sc_move(call->ctx, &dst, src);
+    return sc_move(call, &dst, src);
 }
 
 static sc_status run_permute(const sc_kernel_call *call) {
@@ -120,10 +120,10 @@ static sc_status run_slice(const sc_kernel_call *call) {
     return move_to_out(call, &src);
 }
 
-sc_status sc_check_index(sc_ctx *ctx, int64_t *index, int64_t size) {
+sc_status sc_check_index(const sc_kernel_call *call, int64_t *index, int64_t size) {
     if (*index < -size || *index >= size)
-        return sc_fail(ctx, SC_ERR_INDEX, NULL, "index %lld is out of range for a dim of size %lld",
-                       (long long)*index, (long long)size);
+        return sc_call_fail(call, SC_ERR_INDEX, "index %lld is out of range for a dim of size %lld",
+                            (long long)*index, (long long)size);
     *index += *index < 0 ? size : 0;
     return SC_OK;
 }
@@ -135,7 +135,7 @@ static sc_status run_select(const sc_kernel_call *call) {
         return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t index = sc_call_integer(call, 2);
-    SC_TRY(sc_check_index(call->ctx, &index, src.sizes[dim]));
+    SC_TRY(sc_check_index(call, &index, src.sizes[dim]));
     sc_view_drop(&src, dim, index);
     return move_to_out(call, &src);
 }
@@ -148,8 +148,7 @@ static sc_status run_narrow(const sc_kernel_call *call) {
     int64_t size = src.rank > 0 ? src.sizes[dim] : 0;
     start += start < 0 ? size : 0;
     if (start < 0 || length < 0 || start > size || length > size - start)
-        return sc_fail(call->ctx, SC_ERR_INDEX, NULL, "narrow leaves the dim of size %lld",
-                       (long long)size);
+        return sc_call_fail(call, SC_ERR_INDEX, "leaves the dim of size %lld", (long long)size);
     sc_view_narrow(&src, dim, start, length, 1);
     return move_to_out(call, &src);
 }
@@ -188,7 +187,7 @@ static sc_status run_repeat(const sc_kernel_call *call) {
         fits = repeats[d] >= 0 && sc_mul_i64(repeats[d], size, &product) && product == out.sizes[d];
     }
     if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "repeats do not give the result's shape");
-    return sc_move(call->ctx, &dst, &src);
+    return sc_move(call, &dst, &src);
 }
 
 static sc_status run_as_strided(const sc_kernel_call *call) {
@@ -243,9 +242,8 @@ static sc_status run_unfold(const sc_kernel_call *call) {
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t size = sc_call_integer(call, 2), step = sc_call_integer(call, 3);
     if (size < 0 || step <= 0 || size > src.sizes[dim])
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL,
-                       "unfold: size %lld, step %lld on a dim of %lld", (long long)size,
-                       (long long)step, (long long)src.sizes[dim]);
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "size %lld, step %lld on a dim of %lld",
+                            (long long)size, (long long)step, (long long)src.sizes[dim]);
     int64_t stride = src.strides[dim];
     src.sizes[dim] = (src.sizes[dim] - size) / step + 1;
     src.strides[dim] = stride * step;
@@ -292,7 +290,7 @@ static sc_status run_pixels(const sc_kernel_call *call, bool spreads) {
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not differ by a pixel factor");
     sc_view a, b;
     pixel_views(packed, spread, factor, &a, &b);
-    return spreads ? sc_move(call->ctx, &b, &a) : sc_move(call->ctx, &a, &b);
+    return spreads ? sc_move(call, &b, &a) : sc_move(call, &a, &b);
 }
 
 static sc_status run_pixel_shuffle(const sc_kernel_call *call) { return run_pixels(call, true); }

@@ -119,7 +119,7 @@ static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
         sc_view_narrow(&from, row, r, 1, 1);
         sc_view_narrow(&to, column, first, last - first, 1);
         sc_view_narrow(&from, column, first, last - first, 1);
-        SC_TRY(sc_move(call->ctx, &to, &from));
+        SC_TRY(sc_move(call, &to, &from));
     }
     return SC_OK;
 }
@@ -143,16 +143,15 @@ static sc_status run_repeat_interleave(const sc_kernel_call *call) {
         int64_t count;
         load(&count, (const char *)repeats->data + i * from_width, 1, 1);
         if (count < 0 || count > out->numel - written)
-            return sc_fail(call->ctx, SC_ERR_INDEX, "Check the values of the repeats.",
-                           "repeat %lld does not fit the result", (long long)count);
+            return sc_call_fail_hint(call, SC_ERR_INDEX, "Check the values of the repeats.",
+                                     "repeat %lld does not fit the result", (long long)count);
         for (int64_t k = 0; k < count; k++)
             store((char *)out->data + (written + k) * to_width, 1, &i, 1);
         written += count;
     }
     if (written != out->numel)
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL,
-                       "the repeats sum to %lld, the result has %lld", (long long)written,
-                       (long long)out->numel);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the repeats sum to %lld, the result has %lld",
+                            (long long)written, (long long)out->numel);
     return SC_OK;
 }
 

@@ -60,20 +60,18 @@ static sc_status choose_class(plan *p) {
     p->common = sc_promotion_result(&promotion);
     p->class_ = p->common == SC_DTYPE_NONE ? SC_CLASS_COUNT : sc_class_of(p->common);
     if (p->class_ == SC_CLASS_COUNT)
-        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for these dtypes",
-                       p->call->op->name);
+        return sc_call_fail(p->call, SC_ERR_DTYPE, "there is no kernel for these dtypes");
     if (p->row->kind == SC_PW_FLOAT && p->class_ < SC_CLASS_F32)
         p->class_ = p->out->dtype == SC_DTYPE_F64 ? SC_CLASS_F64 : SC_CLASS_F32;
     if (p->row->kind == SC_PW_LOGIC) p->class_ = SC_CLASS_B8;
     bool is_test = p->row->kind == SC_PW_TEST || p->row->kind == SC_PW_LOGIC;
     p->result = is_test ? SC_CLASS_B8 : p->class_;
     if (!p->row->loops[p->class_])
-        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s is not defined for %s",
-                       p->call->op->name, sc_dtype_name(p->common));
+        return sc_call_fail(p->call, SC_ERR_DTYPE, "is not defined for %s",
+                            sc_dtype_name(p->common));
     if (p->result >= SC_CLASS_F32 && !sc_dtype_is_float((sc_dtype)p->out->dtype))
-        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s gives %s, which does not fit %s",
-                       p->call->op->name, sc_dtype_name(p->common),
-                       sc_dtype_name((sc_dtype)p->out->dtype));
+        return sc_call_fail(p->call, SC_ERR_DTYPE, "gives %s, which does not fit %s",
+                            sc_dtype_name(p->common), sc_dtype_name((sc_dtype)p->out->dtype));
     return SC_OK;
 }
 
@@ -100,8 +98,8 @@ static sc_status set_tensor(plan *p, uint32_t k, const sc_tensor *tensor, sc_cla
     o->block_item_bytes = sc_class_bytes(class_);
     o->is_native = sc_class_is_native(class_, tensor->dtype);
     if (!o->load)
-        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s",
-                       p->call->op->name, sc_dtype_name((sc_dtype)tensor->dtype));
+        return sc_call_fail(p->call, SC_ERR_DTYPE, "there is no kernel for %s",
+                            sc_dtype_name((sc_dtype)tensor->dtype));
     if (o->is_native && p->out_is_dense && sc_same_layout(tensor, p->out)) {
         o->kind = OPERAND_DIRECT;
         o->stream.data = tensor->data;
@@ -156,8 +154,7 @@ static sc_status set_operand(plan *p, uint32_t k, uint32_t argument) {
         return SC_OK;
     }
     if (role == 't' || role == 'm' || role == 'w' || value->tag == SC_EVALUE_NONE)
-        return sc_fail(p->call->ctx, SC_ERR_ARGUMENT, NULL, "argument %u of %s is missing",
-                       argument, p->call->op->name);
+        return sc_call_fail(p->call, SC_ERR_ARGUMENT, "argument %u is missing", argument);
     set_number(p, k, argument);
     return SC_OK;
 }
@@ -233,8 +230,8 @@ static sc_status run_blocks(plan *p) {
     bool checked = p->row->kind == SC_PW_CHECKED && p->class_ < SC_CLASS_F32;
     sc_store_fn store = sc_storer(p->result, p->out->dtype);
     if (!store)
-        return sc_fail(p->call->ctx, SC_ERR_DTYPE, NULL, "%s cannot write %s", p->call->op->name,
-                       sc_dtype_name((sc_dtype)p->out->dtype));
+        return sc_call_fail(p->call, SC_ERR_DTYPE, "cannot write %s",
+                            sc_dtype_name((sc_dtype)p->out->dtype));
     sc_pw_loop loop = p->row->loops[p->class_];
     if (!direct) SC_TRY(sc_stream_open(p->call->ctx, &out, p->out, p->out));
     uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);
@@ -247,9 +244,7 @@ static sc_status run_blocks(plan *p) {
         loop(to, in, &p->params, n);
         if (!direct) sc_stream_store(&out, store, result.bytes, sc_class_bytes(p->result), n);
     }
-    if (divided_by_zero)
-        return sc_fail(p->call->ctx, SC_ERR_NUMERIC, NULL, "integer division by zero in %s",
-                       p->call->op->name);
+    if (divided_by_zero) return sc_call_fail(p->call, SC_ERR_NUMERIC, "integer division by zero");
     return SC_OK;
 }
 

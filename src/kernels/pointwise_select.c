@@ -9,8 +9,8 @@ static sc_status run_div_mode(const sc_kernel_call *call, const char *arguments)
         return sc_pointwise_run(call, &sc_pw_div_trunc, arguments);
     if (mode->tag == SC_EVALUE_STRING && sc_str_is(mode->str, "floor"))
         return sc_pointwise_run(call, &sc_pw_div_floor, arguments);
-    return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Use rounding_mode None, 'trunc' or 'floor'.",
-                   "div does not know this rounding mode");
+    return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Use rounding_mode None, 'trunc' or 'floor'.",
+                             "does not know this rounding mode");
 }
 
 static sc_status run_div_tensor_mode(const sc_kernel_call *call) {
@@ -27,8 +27,8 @@ static sc_status run_gelu(const sc_kernel_call *call) {
         return sc_pointwise_run(call, &sc_pw_gelu, "t");
     if (approximate->tag == SC_EVALUE_STRING && sc_str_is(approximate->str, "tanh"))
         return sc_pointwise_run(call, &sc_pw_gelu_tanh, "t");
-    return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Use approximate='none' or 'tanh'.",
-                   "gelu does not know this approximation");
+    return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Use approximate='none' or 'tanh'.",
+                             "does not know this approximation");
 }
 
 // The exponents that PyTorch computes without pow.
@@ -54,8 +54,8 @@ static sc_status run_pow_scalar(const sc_kernel_call *call) {
     bool whole = self && sc_dtype_is_integral((sc_dtype)self->dtype, true) &&
                  call->args[1]->tag != SC_EVALUE_DOUBLE;
     if (whole && exponent < 0)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Use a float base.",
-                       "integers have no negative integer powers");
+        return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Use a float base.",
+                                 "integers have no negative integer powers");
     return sc_pointwise_run(call, &sc_pw_pow, "ts");
 }
 

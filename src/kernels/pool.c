@@ -273,8 +273,8 @@ static sc_status run_pool(const sc_kernel_call *call, pool *p) {
     p->store = sc_storer(class_, p->out->dtype);
     if (!p->load || !p->store || p->in->dtype == SC_DTYPE_BOOL || p->in->dtype != p->out->dtype ||
         (p->indices && p->indices->dtype != SC_DTYPE_I64))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s", call->op->name,
-                       sc_dtype_name((sc_dtype)p->in->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
+                            sc_dtype_name((sc_dtype)p->in->dtype));
     if (p->out->numel == 0) return SC_OK;
     bool by_rows = has_rows(p);
     int64_t step = !by_rows && p->in_channel == 1 ? CHANNELS : 1;
@@ -298,8 +298,7 @@ static sc_status pool_dims(const sc_kernel_call *call, pool *p, uint32_t spatial
     const sc_tensor *in = p->in, *out = p->out;
     if (in->rank < spatial + 1 || in->rank > spatial + 2 || out->rank != in->rank ||
         (p->indices && !sc_same_layout(p->indices, out)))
-        return sc_fail(call->ctx, SC_ERR_SHAPE, NULL, "%s takes %u or %u dims", call->op->name,
-                       spatial + 1, spatial + 2);
+        return sc_call_fail(call, SC_ERR_SHAPE, "takes %u or %u dims", spatial + 1, spatial + 2);
     uint32_t c = in->rank - spatial - 1;
     p->channels = in->sizes[c];
     p->in_channel = in->strides[c];
@@ -342,10 +341,10 @@ static sc_status pool_windows(const sc_kernel_call *call, pool *p, uint32_t spat
         a->dilation = dilation[k];
     }
     if (!fits)
-        return sc_fail(
-            call->ctx, SC_ERR_ARGUMENT,
+        return sc_call_fail_hint(
+            call, SC_ERR_ARGUMENT,
             "Use a positive kernel and stride, and a padding of at most half the kernel.",
-            "%s: wrong window", call->op->name);
+            "the window does not suit");
     return SC_OK;
 }
 
@@ -373,8 +372,8 @@ static sc_status avg_pool(const sc_kernel_call *call, uint32_t spatial) {
     if (call->arg_count > 7 && !sc_call_is_none(call, 6)) {
         p.divisor = sc_call_integer(call, 6);
         if (p.divisor == 0)
-            return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Give a divisor other than 0.",
-                           "%s: divisor_override is 0", call->op->name);
+            return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Give a divisor other than 0.",
+                                     "divisor_override is 0");
     }
     return run_pool(call, &p);
 }

@@ -74,8 +74,8 @@ static sc_status convert_slice(const conversion *c, const sc_view *out, const sc
     sc_stream from, to;
     int64_t count = 1;
     if (c->quantizes && !(g->scale > 0.0f) && !(g->scale < 0.0f))
-        return sc_fail(c->call->ctx, SC_ERR_ARGUMENT, "Calibrate again: a scale is 0.",
-                       "a quantization scale is zero or no number");
+        return sc_call_fail_hint(c->call, SC_ERR_ARGUMENT, "Calibrate again: a scale is 0.",
+                                 "a quantization scale is zero or no number");
     for (uint32_t d = 0; d < in->rank; d++) count *= in->sizes[d];
     sc_stream_init_dims(&from, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
                         in->strides);

@@ -160,8 +160,8 @@ static sc_status fold_dims(const sc_kernel_call *call, const fold_op *op, unsign
     f.load = sc_loader(f.class_, self->dtype);
     f.store = sc_storer(f.class_ == SC_CLASS_I64 ? SC_CLASS_I64 : SC_CLASS_F64, f.out->dtype);
     if (f.class_ == SC_CLASS_COUNT || !f.load || !f.store)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s", call->op->name,
-                       sc_dtype_name((sc_dtype)self->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
+                            sc_dtype_name((sc_dtype)self->dtype));
     f.is_native = sc_class_is_native(f.class_, self->dtype);
     f.out_width = sc_dtype_bytes((sc_dtype)f.out->dtype);
     SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, mask, SC_REDUCE_MEMORY));
@@ -214,8 +214,8 @@ static sc_status extreme(const sc_kernel_call *call, const fold_op *op, uint32_t
     for (uint32_t d = 0; d < self->rank; d++)
         empty = empty || ((mask >> d & 1) && self->sizes[d] == 0);
     if (empty && sc_call_out(call)->numel > 0)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, "Check that the input is not empty.",
-                       "%s of no elements", call->op->name);
+        return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Check that the input is not empty.",
+                                 "takes at least one element");
     return fold_dims(call, op, self->dtype, mask, false);
 }
 
@@ -260,8 +260,8 @@ static sc_status any_over(const sc_kernel_call *call, uint32_t mask) {
     f.store = sc_storer(SC_CLASS_B8, f.out->dtype);
     f.reduction = &r;
     if (!f.load || !f.store)
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "any has no kernel for %s",
-                       sc_dtype_name((sc_dtype)self->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
+                            sc_dtype_name((sc_dtype)self->dtype));
     SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, mask, SC_REDUCE_MEMORY));
     sc_reduction_each(&r, any_position, &f);
     return SC_OK;

@@ -24,8 +24,8 @@ static sc_status image_init(const sc_kernel_call *call, image *m, bool any_dtype
     m->store = sc_storer(SC_CLASS_F64, m->out->dtype);
     bool is_number = m->load && m->in->dtype != SC_DTYPE_BOOL;
     if (m->in->dtype != m->out->dtype || (!any_dtype && !is_number))
-        return sc_fail(call->ctx, SC_ERR_DTYPE, NULL, "%s has no kernel for %s", call->op->name,
-                       sc_dtype_name((sc_dtype)m->in->dtype));
+        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
+                            sc_dtype_name((sc_dtype)m->in->dtype));
     for (uint32_t k = 0; k < 2; k++) {
         m->in_size[k] = m->in->sizes[2 + k];
         m->out_size[k] = m->out->sizes[2 + k];

@@ -117,8 +117,8 @@ static sc_status sort_dim(const sc_kernel_call *call, int64_t dim_argument, bool
     s.kept = kept < 0 ? s.reduction.count : kept;
     int64_t room = indices->rank > 0 ? indices->sizes[dim] : 1;
     if (s.kept > s.reduction.count || s.kept != room)
-        return sc_fail(call->ctx, SC_ERR_ARGUMENT, NULL, "%s: k is %lld for a dim of %lld",
-                       call->op->name, (long long)s.kept, (long long)s.reduction.count);
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "k is %lld for a dim of %lld", (long long)s.kept,
+                            (long long)s.reduction.count);
     s.step = indices->rank > 0 ? indices->strides[dim] : 1;
     return sort_rows(call, &s, dim);
 }

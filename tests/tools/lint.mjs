@@ -58,6 +58,9 @@ function checkLine(name, number, line) {
   if (/^src\/.*\.(c|h|inc)$/.test(name) && !allocators.includes(name)) {
     if (allocation.test(line.replace(/\/\/.*/, ""))) error(name, number, "allocates by itself");
   }
+  if (/^src\/kernels\/(?!call\.c)/.test(name) && /\bsc_fail\(/.test(line)) {
+    error(name, number, "fails without its operands: sc_call_fail");
+  }
 }
 
 function checkText(name, text) {

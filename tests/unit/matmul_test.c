@@ -124,6 +124,11 @@ TEST(matmul_says_what_does_not_fit) {
     CHECK_EQ_STR(session_message(&s),
                  "aten::mm: more scratch is needed than was reserved when the method was loaded "
                  "(f32[2, 3], f32[3, 5] -> f32[2, 5])");
+    for (int i = 0; i < 3; i++) tensors[i].dtype = SC_DTYPE_C64;
+    CHECK_STATUS(sc_kernel_get(SC_OP_mm)->run(&call), SC_ERR_DTYPE);
+    CHECK_EQ_STR(session_message(&s),
+                 "aten::mm: there is no kernel for complex64 (c64[2, 3], c64[3, 5] -> c64[2, 5])");
+    for (int i = 0; i < 3; i++) tensors[i].dtype = SC_DTYPE_F32;
     CHECK_STATUS(sc_pair_fail(&s.ctx, &tensors[0], "does not broadcast to", &tensors[2]),
                  SC_ERR_SHAPE);
     CHECK_EQ_STR(session_message(&s), "f32[2, 3] does not broadcast to f32[2, 5]");
