@@ -3,9 +3,10 @@
 #include "base/hash.h"
 #include "rt/internal.h"
 
+static const char lower_again[] = "Lower the model again from its .pt2.";
+
 static sc_status fail_state(const sc_kernel_call *call, const char *what) {
-    return sc_fail(call->ctx, SC_ERR_STATE, "Lower the model again from its .pt2.", "%s %s",
-                   call->op->out_name, what);
+    return sc_fail(call->ctx, SC_ERR_STATE, lower_again, "%s %s", call->op->out_name, what);
 }
 
 // --- dynamic calls -------------------------------------------------------------------------------
@@ -76,7 +77,8 @@ static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
                        "a jump depends on a value that is no truth value");
     const sc_tensor *t = value->tensor;
     if (!t->data)
-        return sc_fail(ctx, SC_ERR_STATE, NULL, "a jump depends on a tensor whose memory is gone");
+        return sc_fail(ctx, SC_ERR_STATE, lower_again,
+                       "a jump depends on a tensor whose memory is gone");
     *out = true;
     for (int64_t i = 0; i < t->numel; i++) *out = *out && ((const uint8_t *)t->data)[i];
     return SC_OK;
@@ -136,19 +138,7 @@ static sc_status place_inputs(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-static void tell(const sc_rt_method *m, sc_event_kind kind, const sc_rt_instruction *in) {
-    const sc_event_sink *sink = m->program->options.events;
-    sc_event event = {.kind = kind, .method = m->name};
-    if (!sink) return;
-    if (in) {
-        event.instruction = in->index;
-        event.op = in->op_name;
-    }
-    sink->event(sink->user, &event);
-}
-
 static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
-    const bool watched = m->program->options.events != NULL;
     uint64_t budget = ctx->limits.instruction_max;
     for (uint32_t at = 0; at < m->code_count;) {
         sc_rt_instruction *in = &m->code[at];
@@ -158,9 +148,7 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
                            (unsigned long long)ctx->limits.instruction_max);
         ctx->where.instruction = in->index;
         ctx->where.op = in->op_name;
-        if (watched) tell(m, SC_EVENT_INSTRUCTION_BEGIN, in);
         SC_TRY(step(ctx, m, in, &next));
-        if (watched) tell(m, SC_EVENT_INSTRUCTION_END, in);
         at = next;
     }
     return SC_OK;
@@ -171,9 +159,7 @@ sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
     ctx->where.method = m->name;
     restore_loose(m);
     sc_status status = place_inputs(ctx, m);
-    tell(m, SC_EVENT_RUN_BEGIN, NULL);
     if (status == SC_OK) status = run_code(ctx, m);
-    tell(m, SC_EVENT_RUN_END, NULL);
     ctx->where = outer;
     return status;
 }

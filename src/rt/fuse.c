@@ -7,11 +7,17 @@
 #include "kernels/epilogue.h"
 #include "rt/optimize.h"
 
+// A normalisation and a pair of bounds: add_norm and add_bounds take no second one.
+enum { LINKS_MAX = 2 };
+
 typedef struct chain {
-    uint32_t first, last;  // instructions: the product, and the last one folded into it
+    uint32_t first;             // the product
+    uint32_t links[LINKS_MAX];  // what is folded into it, in order
+    uint32_t count;
     sc_epilogue epilogue;
-    bool any;
 } chain;
+
+static uint32_t last_of(const chain *c) { return c->count ? c->links[c->count - 1] : c->first; }
 
 static bool is_f32(const sc_evalue *value) {
     return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == SC_DTYPE_F32;
@@ -79,7 +85,7 @@ enum {
 
 static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t channels, chain *c) {
     sc_evalue *const *args = in->call.args;
-    if (in->call.op->id != SC_OP__native_batch_norm_legit_no_training || c->any ||
+    if (in->call.op->id != SC_OP__native_batch_norm_legit_no_training || c->count ||
         in->call.arg_count != NORM_ARGS || !is_scalar(o, args[NORM_EPS]))
         return false;
     for (uint32_t i = NORM_WEIGHT; i <= NORM_VAR; i++) {
@@ -135,11 +141,11 @@ static bool same_shape(const sc_tensor *a, const sc_tensor *b) {
 
 // Extends the chain over instructions that directly follow one another through single readers.
 static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chain *c) {
-    for (;;) {
-        sc_evalue *value = result_of(&o->m->code[c->last]);
+    while (c->count < LINKS_MAX) {
+        sc_evalue *value = result_of(&o->m->code[last_of(c)]);
         const sc_rt_use *use = sc_rt_plain_use(o, value);
         if (!use || use->reads != 1 || use->first_view || use->is_output ||
-            use->first_read <= c->last)
+            use->first_read <= last_of(c))
             return;
         const sc_rt_instruction *next = &o->m->code[use->first_read];
         if (next->kind != SC_RT_KERNEL || next->call.args[0] != value ||
@@ -147,8 +153,7 @@ static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chai
             return;
         bool added = add_bounds(o, next, c) || (takes_affine && add_norm(o, next, channels, c));
         if (!added) return;
-        c->any = true;
-        c->last = use->first_read;
+        c->links[c->count++] = use->first_read;
     }
 }
 
@@ -168,25 +173,22 @@ static bool can_write_last(const sc_rt_optimizer *o, const chain *c, const sc_te
     operand_check check = {out, false};
     sc_rt_each_read(&o->m->code[c->first], check_operand, &check);
     if (check.clash) return false;
-    for (uint32_t i = c->first + 1; i < c->last; i++) {
+    for (uint32_t i = c->first + 1; i < last_of(c); i++) {
         const sc_rt_instruction *in = &o->m->code[i];
         bool member = in->kind == SC_RT_SKIP;
         if (!member) sc_rt_each_read(in, check_operand, &check);
     }
-    return !check.clash && sc_rt_is_quiet(o, out->data, out->capacity_bytes, c->first, c->last - 1);
+    return !check.clash &&
+           sc_rt_is_quiet(o, out->data, out->capacity_bytes, c->first, last_of(c) - 1);
 }
 
 static void apply(sc_rt_optimizer *o, chain *c) {
-    sc_rt_instruction *product = &o->m->code[c->first], *last = &o->m->code[c->last];
+    sc_rt_instruction *product = &o->m->code[c->first], *last = &o->m->code[last_of(c)];
     sc_evalue *value = result_of(last);
     sc_epilogue *epilogue = sc_new(&o->m->program->arena, sc_epilogue);
     const uint32_t out_at = product->call.arg_count - 1;
     *epilogue = c->epilogue;
-    for (uint32_t i = c->first + 1, at; i < c->last; i = at) {
-        at = i + 1;
-        sc_rt_instruction *in = &o->m->code[i];
-        if (in->kind == SC_RT_KERNEL && in->call.prepared == c) in->kind = SC_RT_SKIP;
-    }
+    for (uint32_t k = 0; k + 1 < c->count; k++) o->m->code[c->links[k]].kind = SC_RT_SKIP;
     product->call.prepared = epilogue;
     if (can_write_last(o, c, value->tensor)) {
         sc_evalue **args = sc_new_array(&o->m->program->arena, sc_evalue *, out_at + 1);
@@ -202,28 +204,14 @@ static void apply(sc_rt_optimizer *o, chain *c) {
     }
 }
 
-// Marks the links between first and last, so that apply finds them.
-static void mark_links(sc_rt_optimizer *o, chain *c) {
-    sc_evalue *value = result_of(&o->m->code[c->first]);
-    for (;;) {
-        const sc_rt_use *use = &o->uses[sc_rt_value_index(o->m, value)];
-        sc_rt_instruction *in = &o->m->code[use->first_read];
-        if (use->first_read >= c->last) return;
-        in->call.prepared = c;
-        value = result_of(in);
-    }
-}
-
 sc_status sc_rt_fuse(sc_rt_optimizer *o) {
     for (uint32_t i = 0; i < o->m->code_count; i++) {
         bool takes_affine;
         int64_t channels = channels_of(&o->m->code[i], &takes_affine);
         if (channels <= 0) continue;
-        chain c = {.first = i, .last = i};
+        chain c = {.first = i};
         extend(o, channels, takes_affine, &c);
-        if (!c.any) continue;
-        mark_links(o, &c);
-        apply(o, &c);
+        if (c.count) apply(o, &c);
     }
     return SC_OK;
 }

@@ -227,7 +227,8 @@ static sc_status prim_et_view(const sc_kernel_call *c) {
                        "a view of %lld elements does not hold those of its tensor (%lld)",
                        (long long)known, (long long)self->numel);
     if (!self->data)
-        return sc_fail(c->ctx, SC_ERR_STATE, NULL, "a view of a tensor without memory");
+        return sc_fail(c->ctx, SC_ERR_STATE, "Lower the model again from its .pt2.",
+                       "a view of a tensor without memory");
     out->capacity_bytes = sc_max_u64(out->capacity_bytes, sc_rt_tensor_bytes(self));
     SC_TRY(sc_rt_tensor_resize(c->ctx, out, sizes, list->count));
     out->data = self->data;

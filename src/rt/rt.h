@@ -10,7 +10,6 @@
 
 #include "base/source.h"
 #include "kernels/kernel.h"
-#include "rt/event.h"
 
 typedef struct sc_rt_program sc_rt_program;
 typedef struct sc_rt_method sc_rt_method;
@@ -18,8 +17,7 @@ typedef struct sc_rt_method sc_rt_method;
 typedef struct sc_rt_options {
     sc_source *const *data_files;  // .ptd, in any order
     uint32_t data_file_count;
-    bool optimize;                // rewrite instructions at load; results stay within rounding
-    const sc_event_sink *events;  // or NULL
+    bool optimize;  // rewrite instructions at load; results stay within rounding
 } sc_rt_options;
 
 void sc_rt_options_default(sc_rt_options *options);
