@@ -10,9 +10,8 @@
 //   the op (it is expanded, or becomes its *_copy twin). A name with "::" in it is the whole name
 //   ("aten::copy_", "executorch_prim::add.Scalar").
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
-// - EXPAND..: read by passes/decompose.c only. KERNEL and POINTWISE: read by
-// kernels/kernel_table.c,
-//   PRIM by rt/prim.c; here only whether there is one (SC_RUNS).
+// - EXPAND..: read by passes/decompose.c only.
+// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/prim.c. Here: is there one?
 // In-place twins (relu_, add_.Tensor) need no rows: they derive from the functional row.
 #ifndef SC_OP_H
 #define SC_OP_H
@@ -23,31 +22,30 @@ typedef enum sc_op_trait {
     SC_CORE = 1 << 0,  // tagged core ATen, or accepted as it is by the edge verifier
     SC_VIEW = 1 << 1,  // result aliases the first argument; <name>_copy is its edge form
     SC_POINTWISE = 1 << 2,
-    SC_COMMUTES = 1 << 3,
-    SC_MUTATES = 1 << 4,  // writes its first argument (copy_, index_put_)
-    SC_RANDOM = 1 << 5,
-    SC_DATA_DEPENDENT = 1 << 6,  // result shape depends on values
-    SC_NO_FOLD = 1 << 7,         // never evaluated at compile time
-    SC_SYMBOLIC = 1 << 8,        // computes on integers, not tensors; a runtime primitive
-    SC_HIGHER_ORDER = 1 << 9,    // has graph arguments
-    SC_ASSERTION = 1 << 10,      // checks and has no result that matters; erased on the way
-    SC_INPLACE = 1 << 11,        // derived twin: `functional` says of what
-    SC_FOREIGN = 1 << 12,        // not in the table: kept by name so that it can be reported
-    SC_COMPOSITE = 1 << 13,      // expands above functionalization; other expansions run below it
-    SC_HANDS_ON = 1 << 14,       // a result as large as the first argument has the same elements
-    SC_EDGE_NOOP = 1 << 15,      // the official to_edge removes it where it changes nothing
-    SC_PERMUTES = 1 << 16,       // a copy of the first argument with its dims in another order
-    SC_OVERWRITES = 1 << 17,     // does not look at what SC_MUTATES says it writes
-    SC_SHAPE_ONLY = 1 << 18,     // reads the sizes of its operands and not their elements
-    SC_UNIFORM = 1 << 19,        // the edge dialect wants its operands in one dtype
-    SC_CAST_LOW = 1 << 20,       // torch.autocast computes it in its low precision,
-    SC_CAST_FLOAT = 1 << 21,     // in float32,
-    SC_CAST_WIDEST = 1 << 22,    // in the widest dtype of its operands
-    SC_CHANNELS_LAST = 1 << 23,  // kernels also take operands that are all channels-last,
-    SC_ANY_LAYOUT = 1 << 24,     // any layout, and write the one that an argument says,
-    SC_MATRICES = 1 << 25,       // the last two operands with whatever strides
-    SC_UNOFFICIAL = 1 << 26,     // the official portable and quantized libraries have no kernel
-    SC_RUNS = 1 << 27            // this runtime can run it: derived from the kernel column
+    SC_MUTATES = 1 << 3,  // writes its first argument (copy_, index_put_)
+    SC_RANDOM = 1 << 4,
+    SC_DATA_DEPENDENT = 1 << 5,  // result shape depends on values
+    SC_NO_FOLD = 1 << 6,         // never evaluated at compile time
+    SC_SYMBOLIC = 1 << 7,        // computes on integers, not tensors; a runtime primitive
+    SC_HIGHER_ORDER = 1 << 8,    // has graph arguments
+    SC_ASSERTION = 1 << 9,       // checks and has no result that matters; erased on the way
+    SC_INPLACE = 1 << 10,        // derived twin: `functional` says of what
+    SC_FOREIGN = 1 << 11,        // not in the table: kept by name so that it can be reported
+    SC_COMPOSITE = 1 << 12,      // expands above functionalization; other expansions run below it
+    SC_HANDS_ON = 1 << 13,       // a result as large as the first argument has the same elements
+    SC_EDGE_NOOP = 1 << 14,      // the official to_edge removes it where it changes nothing
+    SC_PERMUTES = 1 << 15,       // a copy of the first argument with its dims in another order
+    SC_OVERWRITES = 1 << 16,     // does not look at what SC_MUTATES says it writes
+    SC_SHAPE_ONLY = 1 << 17,     // reads the sizes of its operands and not their elements
+    SC_UNIFORM = 1 << 18,        // the edge dialect wants its operands in one dtype
+    SC_CAST_LOW = 1 << 19,       // torch.autocast computes it in its low precision,
+    SC_CAST_FLOAT = 1 << 20,     // in float32,
+    SC_CAST_WIDEST = 1 << 21,    // in the widest dtype of its operands
+    SC_CHANNELS_LAST = 1 << 22,  // kernels also take operands that are all channels-last,
+    SC_ANY_LAYOUT = 1 << 23,     // any layout, and write the one that an argument says,
+    SC_MATRICES = 1 << 24,       // the last two operands with whatever strides
+    SC_UNOFFICIAL = 1 << 25,     // the official portable and quantized libraries have no kernel
+    SC_RUNS = 1 << 26            // this runtime can run it: derived from the kernel column
 } sc_op_trait;
 
 typedef enum sc_param_type {
@@ -122,7 +120,7 @@ typedef struct sc_op {
     const char *out_name;            // "aten::add.out", NULL if a .pte never holds it
     sc_infer_fn infer;               // NULL: by expansion
     const sc_schema *schema;         // parsed once
-    const struct sc_op *functional;  // SC_INPLACE only
+    const struct sc_op *functional;  // SC_MUTATES: what computes the value it writes, or NULL
     const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL
     const struct sc_op *view;        // the other way round: what the *_copy form is a copy of
 } sc_op;
@@ -139,8 +137,9 @@ static inline bool sc_op_has(const sc_op *op, sc_op_trait trait) {
     return (op->traits & (uint32_t)trait) != 0;
 }
 
-// The table, parsed on first use into memory that lives as long as the process (idempotent and
-// immutable afterwards). Call once before using any op.
+// The table, parsed on first use into memory that lives as long as the process. Rows never change
+// afterwards; sc_op_find adds the in-place twins that it is asked for, at most one a row, which is
+// why the table belongs to one thread. Call before using any op; later calls do nothing.
 sc_status sc_ops_init(void);
 const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and

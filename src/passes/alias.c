@@ -259,20 +259,8 @@ void sc_trace_assign(sc_trace *t, sc_x target, sc_x value) {
         target->tensor->value = value->tensor->value;
 }
 
-// The ordinary operator that computes what an in-place one writes; NULL when there is none.
-static const sc_op *functional_of(sc_trace *t, const sc_op *op) {
-    if (op->functional) return op->functional;
-    sc_str name = sc_str_from(op->name);
-    ptrdiff_t dot = sc_str_find(name, '.');
-    size_t stem = dot < 0 ? name.size : (size_t)dot;
-    if (stem == 0 || name.data[stem - 1] != '_') return NULL;
-    sc_str plain = sc_str_format(t->ctx->scratch, SC_STR_FMT SC_STR_FMT, (int)stem - 1, name.data,
-                                 (int)(name.size - stem), name.data + stem);
-    return sc_op_find(plain);
-}
-
 static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
-    const sc_op *plain_op = functional_of(t, op);
+    const sc_op *plain_op = op->functional;
     if (!plain_op || args[0]->kind != SC_X_TENSOR || !args[0]->tensor->storage)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, "Use the out-of-place form.",
                              "%s has no out-of-place form here", op->name);

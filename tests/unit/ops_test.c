@@ -77,7 +77,8 @@ TEST(ops_in_place_twins_come_from_their_functional_op) {
     CHECK_EQ_STR(twin->name, "aten::add_.Tensor");
     CHECK_EQ_INT(sc_op_out_count(twin), 0);
     CHECK(find("aten::relu_") && find("aten::relu_")->functional == sc_op_get(SC_OP_relu));
-    CHECK(find("aten::copy_") == sc_op_get(SC_OP_copy_));      // has a row of its own
+    CHECK(find("aten::copy_") == sc_op_get(SC_OP_copy_));  // has a row of its own
+    CHECK(sc_op_get(SC_OP_copy_)->functional == sc_op_get(SC_OP_copy));
     CHECK(!find("aten::arange_") && !find("aten::max_.dim"));  // no tensor first, two results
 }
 
