@@ -27,9 +27,9 @@ sc_ctx *sc_session_ctx(sc_session *session);
 bool sc_session_is_open(const sc_session *session);
 
 // {"status": "unsupported_op", "diagnostics": [{"severity", "code", "message", "hint", "method",
-// "pass", "node", "op", "source", "stack_trace", "instruction"}], "dropped": n} for what was
-// recorded since the last sc_session_forget_diagnostics. "source" is the user's own line of the
-// trace.
+// "pass", "node", "op", "source", "stack_trace", "instruction"}]} for what was recorded since the
+// last sc_session_forget_diagnostics; of more than 1000, the last item says how many are not
+// listed. "source" is the user's own line of the trace.
 sc_str sc_session_report(sc_session *session, sc_status status);
 void sc_session_forget_diagnostics(sc_session *session);
 

@@ -28,7 +28,8 @@ sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method,
     double begin_ms = sc_session_now_ms(session);
     SC_TRY(sc_ops_init());
     if (session->stages.count > 1)
-        return sc_fail(ctx, SC_ERR_STATE, NULL, "methods are added before lowering begins");
+        return sc_fail(ctx, SC_ERR_STATE, "Add every method first, then lower.",
+                       "methods are added before lowering begins");
     if (session->stages.count == 0)
         add_stage(session, "source", sc_program_new(ctx), begin_ms, NULL);
     sc_stage *stage = &session->stages.data[0];
@@ -75,7 +76,7 @@ sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str va
     sc_ctx *ctx = sc_session_begin(session);
     const sc_json *json = NULL;
     if (session->stages.count != 1)
-        return sc_fail(ctx, SC_ERR_STATE, NULL,
+        return sc_fail(ctx, SC_ERR_STATE, "Open the .pt2 files, add constant methods, then lower.",
                        "constant methods are added after opening and before lowering");
     sc_program *program = session->stages.data[0].program;
     if (name.size == 0 || has_method(program, name))

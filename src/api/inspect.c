@@ -186,16 +186,25 @@ static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
     sc_json_end_object(w);
 }
 
-// Equal weights of several methods count once, as they do in the file: by their place in the
-// source.
+// Weights that share bytes of their archive, in one method or in several, count once. Equal weights
+// of different archives count each: only the emitter looks at contents.
 static uint64_t constant_bytes(const sc_session *session) {
     uint64_t total = 0;
     const sc_program *program = session->stages.data[0].program;
+    sc_arena *scratch = session->ctx.scratch;
+    sc_mark mark = sc_arena_mark(scratch);
+    sc_map seen;
+    sc_map_init(&seen, scratch);
     for (uint32_t m = 0; m < program->methods.count; m++)
         for (uint32_t i = 0; i < program->methods.data[m]->inputs.count; i++) {
             const sc_constant *constant = program->methods.data[m]->inputs.data[i].constant;
-            total += constant ? constant->data.size : 0;
+            if (!constant || !constant->data.size) continue;
+            uint64_t place[] = {(uintptr_t)constant->data.source, constant->data.offset,
+                                constant->data.size};
+            sc_str key = sc_str_copy(scratch, (sc_str){(const char *)place, sizeof place});
+            if (sc_map_add(&seen, key, place)) total += constant->data.size;
         }
+    sc_arena_rewind(scratch, mark);
     return total;
 }
 

@@ -23,6 +23,17 @@ static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) 
     sc_json_end_object(w);
 }
 
+// What the list has no room for is told by its last item.
+static void add_dropped(sc_json_writer *w, const sc_ctx *ctx) {
+    sc_diag diag = {.severity = ctx->error_count ? SC_ERROR : SC_WARNING,
+                    .code = SC_ERR_LIMIT,
+                    .message = sc_str_format(ctx->scratch, "%u more were found and are not listed",
+                                             (unsigned)ctx->diag_dropped),
+                    .hint = SC_STR("Mend the ones that are listed, then try again."),
+                    .where = {.instruction = -1}};
+    add_diag(w, ctx->scratch, &diag);
+}
+
 void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session) {
     sc_arena *scratch = session->ctx.scratch;
     sc_mark mark = sc_arena_mark(scratch);
@@ -30,6 +41,7 @@ void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session) {
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < session->ctx.diags.count; i++)
         add_diag(w, scratch, &session->ctx.diags.data[i]);
+    if (session->ctx.diag_dropped) add_dropped(w, &session->ctx);
     sc_json_end_array(w);
     sc_arena_rewind(scratch, mark);
 }
@@ -41,8 +53,6 @@ sc_str sc_session_report(sc_session *session, sc_status status) {
     sc_json_begin_object(&w);
     sc_json_put_text(&w, "status", sc_status_slug(status));
     sc_session_put_diagnostics(&w, session);
-    sc_json_key(&w, "dropped");
-    sc_json_add_i64(&w, session->ctx.diag_dropped);
     sc_json_end_object(&w);
     return sc_sb_str(&sb);
 }

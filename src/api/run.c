@@ -13,7 +13,8 @@ sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptd
     if (instruction_max < 1)
         return sc_fail(ctx, SC_ERR_OPTION, NULL, "option 'instruction_max' must be at least 1");
     if (session->running)
-        return sc_fail(ctx, SC_ERR_STATE, NULL, "this session has a program open already");
+        return sc_fail(ctx, SC_ERR_STATE, "Open it in a session of its own.",
+                       "this session has a program open already");
     SC_TRY(sc_ops_init());
     ctx->limits.instruction_max = (uint64_t)instruction_max;
 

@@ -61,9 +61,10 @@ sc_status sc_session_stage(sc_session *session, uint32_t number, const char *nam
                        "there is no program %u", number);
     *out = &session->stages.data[number];
     if (!(*out)->program)
-        return sc_fail(ctx, SC_ERR_STATE, NULL, "program %u was consumed", number);
+        return sc_fail(ctx, SC_ERR_STATE, "Lower it again, or leave out the option consume.",
+                       "program %u was consumed", number);
     if (name && strcmp((*out)->name, name) != 0)
-        return sc_fail(ctx, SC_ERR_STATE, NULL,
+        return sc_fail(ctx, SC_ERR_STATE, "Give the program of the step before.",
                        "program %u is the %s program, but this needs the %s program", number,
                        (*out)->name, name);
     return SC_OK;

@@ -143,6 +143,38 @@ TEST(values_that_nothing_can_declare_are_refused) {
     sc_session_close(session);
 }
 
+TEST(a_report_tells_how_many_diagnostics_it_leaves_out) {
+    sc_session *session = open_session();
+    for (int i = 0; i < 1000; i++)
+        (void)sc_fail(sc_session_ctx(session), SC_ERR_SHAPE, NULL, "wrong %d", i);
+    sc_str report = sc_session_report(session, SC_ERR_SHAPE);
+    CHECK(strstr(report.data, "wrong 999") && !strstr(report.data, "not listed"));
+    for (int i = 0; i < 7; i++)
+        (void)sc_fail(sc_session_ctx(session), SC_ERR_SHAPE, NULL, "too much");
+    report = sc_session_report(session, SC_ERR_SHAPE);
+    CHECK(strstr(report.data, "7 more were found and are not listed"));
+    CHECK(!strstr(report.data, "too much"));
+    sc_session_close(session);
+}
+
+// Two methods of one archive with the same weights: as many bytes as one of them alone.
+TEST(weights_that_methods_share_count_once) {
+    sc_session *session = open_session();
+    sc_str one, two;
+    sc_source *source = file_source(session, "models/linear.pt2");
+    REQUIRE_OK(sc_compile_open(session, source, SC_STR("a"), (sc_str){0}));
+    REQUIRE_OK(sc_compile_inspect(session, &one));
+    const char *before = strstr(one.data, "\"constant_bytes\":");
+    if (!CHECK(before)) return;
+    char bytes[40];
+    snprintf(bytes, sizeof bytes, "%.*s", (int)strcspn(before, ","), before);
+    CHECK(!strstr(bytes, ":0"));
+    REQUIRE_OK(sc_compile_open(session, source, SC_STR("b"), (sc_str){0}));
+    REQUIRE_OK(sc_compile_inspect(session, &two));
+    CHECK(strstr(two.data, bytes));
+    sc_session_close(session);
+}
+
 // Output 1 of this model is channels_last.
 TEST(outputs_of_odd_layout_use_one_block_again) {
     float x[48];
