@@ -5,7 +5,8 @@
 // Errors are sticky. The first failure is kept in `status`; every later call returns a harmless
 // tensor and records nothing, so expansions read like formulas and check nothing.
 //
-// Knows nothing of whole methods (decompose.c) and of particular operators (expand_*.c).
+// Knows nothing of whole methods (decompose.c), and of operators only the arithmetic on sizes that
+// it records itself; the others are expand_*.c's.
 #ifndef SC_TRACE_H
 #define SC_TRACE_H
 

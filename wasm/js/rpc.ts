@@ -1,7 +1,7 @@
 // Calls across a worker. One generic protocol serves every object of the interface: an object that
 // lives in the worker is a number here, its methods are messages, and what a method returns is
-// either data (copied or transferred) or another such object. Adding a method to the engine is the
-// whole change.
+// either data (copied or transferred) or another such object. A method of the engine needs nothing
+// here: its type stands in types.ts, its arguments in the table of check.ts.
 import { badArgument, CALLS, checkOptions, isObject } from "./check.js";
 import {
   cancelled,
