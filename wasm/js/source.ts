@@ -27,16 +27,17 @@ function syncReader(): SyncReaderConstructor | undefined {
 }
 
 const WINDOW_BYTES = 1 << 18;
+const WINDOWS_MAX = 32;
 
 /**
- * Reads slices of a File or Blob synchronously, which browsers allow in workers only. Small reads
- * come by the hundreds and each is a round trip to the browser's file store, so they are served
- * from a window.
+ * Reads slices of a File or Blob synchronously, which browsers allow in workers only. Reads come by
+ * the hundreds, each would be a round trip to the browser's file store, and weights are not asked
+ * for in the order of the file: the latest windows are kept, 8 MB of them at most.
  */
 class BlobSource implements RandomAccess {
   private readonly reader: SyncReader;
-  private window = new Uint8Array(0);
-  private windowStart = 0;
+  /** By number, the one used last at the end. */
+  private readonly windows = new Map<number, Uint8Array>();
   constructor(
     private readonly blob: Blob,
     Reader: SyncReaderConstructor,
@@ -46,20 +47,31 @@ class BlobSource implements RandomAccess {
   get size(): number {
     return this.blob.size;
   }
-  private fetch(offset: number, end: number): Uint8Array<ArrayBuffer> {
+  private fetch(offset: number, end: number): Uint8Array {
     return new Uint8Array(this.reader.readAsArrayBuffer(this.blob.slice(offset, end)));
+  }
+  private window(index: number): Uint8Array {
+    const begin = index * WINDOW_BYTES;
+    const bytes = this.windows.get(index) ?? this.fetch(begin, begin + WINDOW_BYTES);
+    this.windows.delete(index);
+    this.windows.set(index, bytes);
+    for (const oldest of this.windows.keys()) {
+      if (this.windows.size <= WINDOWS_MAX) break;
+      this.windows.delete(oldest);
+    }
+    return bytes;
   }
   read(offset: number, length: number): Uint8Array {
     if (length >= WINDOW_BYTES) return this.fetch(offset, offset + length);
-    const isInside =
-      offset >= this.windowStart && offset + length <= this.windowStart + this.window.length;
-    if (!isInside) {
-      // Aligned, so that reading backwards profits too, unless the range crosses the edge.
-      const aligned = offset - (offset % WINDOW_BYTES);
-      this.windowStart = offset + length <= aligned + WINDOW_BYTES ? aligned : offset;
-      this.window = this.fetch(this.windowStart, this.windowStart + WINDOW_BYTES);
-    }
-    return this.window.subarray(offset - this.windowStart, offset - this.windowStart + length);
+    const index = Math.floor(offset / WINDOW_BYTES);
+    const begin = offset - index * WINDOW_BYTES;
+    const head = this.window(index).subarray(begin, begin + length);
+    if (head.length === length) return head;
+    const tail = this.window(index + 1).subarray(0, length - head.length);
+    const bytes = new Uint8Array(head.length + tail.length);
+    bytes.set(head);
+    bytes.set(tail, head.length);
+    return bytes;
   }
   slice(offset: number, length: number): Blob {
     return this.blob.slice(offset, offset + length);
