@@ -276,6 +276,7 @@ static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) 
 sc_status sc_infer_embedding_bag(sc_infer *in) {
     const sc_spec *weight = rule_tensor(in, 0), *indices = rule_tensor(in, 1);
     const sc_spec *offsets = rule_tensor(in, 2);
+    const sc_spec *scale = rule_tensor_named(in, "per_sample_weights");
     int64_t mode, padding;
     SC_TRY(need_table(in, weight));
     SC_TRY(rule_int(in, rule_arg(in, "mode"), "the mode", &mode));
@@ -290,7 +291,9 @@ sc_status sc_infer_embedding_bag(sc_infer *in) {
     spec.sizes[0] = bags;
     spec.sizes[1] = weight->sizes[1];
     rule_contiguous(in, &spec);
-    const sc_spec *scale = rule_tensor_named(in, "per_sample_weights");
+    if (scale && scale->rank != 1)
+        return rule_fail(in, SC_ERR_SHAPE, "%s: per_sample_weights must be as long as the indices",
+                         in->op->name);
     bool quick = (weight->dtype == SC_DTYPE_F32 || weight->dtype == SC_DTYPE_F16) && padding < 0 &&
                  (in->runtime || sc_dim_is(weight->strides[1], 1)) &&
                  (!scale || in->runtime || sc_dim_is(scale->strides[0], 1));
