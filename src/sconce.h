@@ -115,7 +115,8 @@ sc_status sc_compile_nodes(sc_session *session, uint32_t program, sc_str method,
 // results stay within rounding) or run exactly as the file has them.
 sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
                       uint32_t ptd_count, sc_str options_json);
-// Methods with inputs, outputs, planned memory, instructions and op histogram, as JSON.
+// Methods with inputs, outputs, planned memory, instructions, op histogram and the keys of external
+// data with the number of the .ptd that holds each (null: none does), as JSON.
 sc_status sc_run_inspect(sc_session *session, sc_str *json);
 // Loads a method (idempotent) and makes it the one that the calls below mean.
 sc_status sc_run_select(sc_session *session, sc_str method);

@@ -71,6 +71,23 @@ static void add_ops(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info 
     sc_json_end_object(w);
 }
 
+// Where each key was found: the number of the data file, or null.
+static void add_externals(sc_json_writer *w, const sc_rt_method_info *info) {
+    sc_json_key(w, "external_data");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < info->external_count; i++) {
+        sc_json_begin_object(w);
+        sc_json_put_str(w, "key", info->externals[i].key);
+        sc_json_key(w, "data_file");
+        if (info->externals[i].is_found)
+            sc_json_add_u64(w, info->externals[i].file);
+        else
+            sc_json_add_null(w);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
 static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", info->name);
@@ -86,6 +103,7 @@ static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_in
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < info->backend_count; i++) sc_json_add_str(w, info->backends[i]);
     sc_json_end_array(w);
+    add_externals(w, info);
     sc_json_end_object(w);
 }
 

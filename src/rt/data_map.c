@@ -11,6 +11,7 @@ enum { HEAD_BYTES = 64, HEADER_MIN = 40 };
 
 typedef struct ptd {
     sc_source *source;
+    uint32_t number;
     uint64_t flat_end, segment_base, segment_bytes;
     sc_fb_table root;
 } ptd;
@@ -97,6 +98,7 @@ static sc_status add_entries(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, 
             return bad(ctx, "a segment lies outside the file");
         sc_rt_datum *datum = sc_new(arena, sc_rt_datum);
         datum->key = key;
+        datum->file = file->number;
         datum->extent = (sc_extent){file->source, file->segment_base + offset, size};
         SC_TRY(read_layout(ctx, entry, datum));
         if (!sc_map_add(&map->by_key, key, datum))
@@ -111,7 +113,7 @@ sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *fi
                               sc_rt_data_map *map) {
     sc_map_init(&map->by_key, arena);
     for (uint32_t i = 0; i < count; i++) {
-        ptd file = {.source = files[i]};
+        ptd file = {.source = files[i], .number = i};
         SC_TRY(read_head(ctx, &file));
         SC_TRY(load_flat(ctx, map, arena, &file));
         SC_TRY(add_entries(ctx, map, arena, &file));

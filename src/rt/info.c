@@ -97,6 +97,34 @@ static sc_status list_values(sc_ctx *ctx, sc_arena *arena, sc_fb_vec values, sc_
     return SC_OK;
 }
 
+// --- data files ----------------------------------------------------------------------------------
+
+// The key of a value that lives in a data file; empty for all others.
+static sc_str external_key(sc_fb_table entry) {
+    sc_fb_table val = sc_pte_EValue_val(entry);
+    if (sc_pte_EValue_val_type(entry) != SC_PTE_KernelTypes_Tensor || !val.at) return (sc_str){0};
+    sc_fb_table extra = sc_pte_Tensor_extra_tensor_info(val);
+    if (!extra.at || sc_pte_ExtraTensorInfo_location(extra) != SC_PTE_TensorDataLocation_EXTERNAL)
+        return (sc_str){0};
+    return sc_pte_ExtraTensorInfo_fully_qualified_name(extra);
+}
+
+static void list_externals(const sc_rt_program *p, sc_arena *arena, sc_fb_vec values,
+                           sc_rt_method_info *out) {
+    SC_VEC(sc_rt_external_info) list = {0};
+    sc_map seen;
+    sc_map_init(&seen, arena);
+    for (uint32_t i = 0; i < values.count; i++) {
+        sc_str key = external_key(sc_fb_vec_table(values, i));
+        if (!key.data || !sc_map_add(&seen, key, out)) continue;
+        const sc_rt_datum *datum = sc_rt_data_map_find(&p->data_map, key);
+        sc_rt_external_info info = {key, datum != NULL, datum ? datum->file : 0};
+        sc_vec_push(arena, &list, info);
+    }
+    out->externals = list.data;
+    out->external_count = list.count;
+}
+
 // --- instructions --------------------------------------------------------------------------------
 
 static void list_ops(sc_arena *arena, sc_fb_vec operators, sc_rt_method_info *out) {
@@ -161,6 +189,7 @@ sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *p, uint32_t in
                        &out->output_count));
     list_planned(arena, sc_pte_ExecutionPlan_non_const_buffer_sizes(plan), out);
     list_ops(arena, sc_pte_ExecutionPlan_operators(plan), out);
+    list_externals(p, arena, values, out);
     list_backends(arena, sc_pte_ExecutionPlan_delegates(plan), out);
     for (uint32_t c = 0; c < chains.count; c++) {
         sc_fb_vec list = sc_pte_Chain_instructions(sc_fb_vec_table(chains, c));

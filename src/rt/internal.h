@@ -15,6 +15,7 @@ typedef struct sc_rt_datum {
     uint8_t dtype, rank;
     sc_fb_vec sizes, dim_order;
     sc_extent extent;
+    uint32_t file;         // which of the data files holds it
     const uint8_t *bytes;  // once somebody needed them
     uint8_t *owned;        // to be freed, when not a view of the source
 } sc_rt_datum;

@@ -88,6 +88,13 @@ typedef struct sc_rt_op_info {
     bool is_known;  // this build can run it
 } sc_rt_op_info;
 
+// Data that a method keeps outside the file.
+typedef struct sc_rt_external_info {
+    sc_str key;
+    bool is_found;  // in the data files that the program was opened with
+    uint32_t file;  // which of them, when found
+} sc_rt_external_info;
+
 typedef struct sc_rt_method_info {
     sc_str name;
     sc_rt_value_info *inputs, *outputs;
@@ -99,6 +106,8 @@ typedef struct sc_rt_method_info {
     uint32_t op_count;
     sc_str *backends;
     uint32_t backend_count;
+    sc_rt_external_info *externals;  // each key once
+    uint32_t external_count;
     sc_str input_container, output_container;  // how Python wraps inputs and outputs
 } sc_rt_method_info;
 

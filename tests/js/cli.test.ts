@@ -100,6 +100,24 @@ test("weights go to a .ptd named after its program", () => {
   assert.deepEqual(readdirSync(join(folder, "split")).sort(), names);
   const run = sconce("run", "split/mlp.pte", "--data", "split/mlp.ptd", "--input", "ones");
   assert.equal(run.status, 0, run.stderr);
+
+  const without = sconce("run", "split/mlp.pte", "--input", "ones");
+  assert.equal(without.status, 1);
+  assert.match(without.stderr, /keeps '[\w.]+' and \d+ more in a data file that is not here/);
+  assert.match(without.stderr, /--data model\.ptd/);
+  assert.match(sconce("inspect", "split/mlp.pte").stdout, / needs [\w.]+ of a \.ptd\n/);
+  const found = sconce("inspect", "split/mlp.pte", "--data", "split/mlp.ptd");
+  assert.match(found.stdout, / needs [\w.]+, found in split\/mlp\.ptd\n/);
+  assert.equal(sconce("inspect", modelPath("mlp.pt2"), "--data", "split/mlp.ptd").status, 2);
+});
+
+test("an error names the model's own line", () => {
+  const { status, stderr } = sconce("lower", modelPath("../import/custom.pt2"), "-o", "custom.pte");
+  assert.equal(status, 1);
+  assert.match(
+    stderr,
+    /unsupported_op: my::two is not supported \(.*\)\n  model\.py:1 in forward: /,
+  );
 });
 
 test("a model is never overwritten by what is made of it", () => {

@@ -10,12 +10,16 @@ typedef struct session {
     sc_rt_method *method;
 } session;
 
-static bool open_model(session *s, const char *file, const char *method) {
-    size_t bytes;
+static void begin(session *s) {
     memset(s, 0, sizeof *s);
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
     sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
+}
+
+static bool open_model(session *s, const char *file, const char *method) {
+    size_t bytes;
+    begin(s);
     char *data = test_read(file, &bytes);
     sc_source *source = sc_source_from_memory(&s->arena, data, bytes);
     return CHECK_OK(sc_rt_program_open(&s->ctx, source, NULL, &s->program)) &&
@@ -161,6 +165,39 @@ TEST(constant_methods) {
     close_model(&s);
 }
 
+// Keys of external data are told before anything is loaded, and whether they were found.
+TEST(external_data_is_known_without_loading) {
+    static const char *const files[] = {"models/official/encdec_ptd.ptd",
+                                        "models/official/mlp_ptd.ptd"};
+    for (uint32_t given = 0; given <= 2; given++) {
+        session s;
+        size_t size = 0;
+        sc_source *sources[2];
+        sc_rt_method_info info;
+        begin(&s);
+        for (uint32_t i = 0; i < given; i++) {
+            const char *bytes = test_read(files[i], &size);
+            sources[i] = sc_source_from_memory(&s.arena, bytes, size);
+        }
+        const char *bytes = test_read("models/official/mlp_ptd.pte", &size);
+        sc_rt_options options;
+        sc_rt_options_default(&options);
+        options.data_files = sources;
+        options.data_file_count = given;
+        sc_source *pte = sc_source_from_memory(&s.arena, bytes, size);
+        if (CHECK_OK(sc_rt_program_open(&s.ctx, pte, &options, &s.program)) &&
+            CHECK_OK(sc_rt_method_info_get(&s.ctx, s.program, 0, &s.arena, &info))) {
+            CHECK(info.external_count > 1);
+            for (uint32_t i = 0; i < info.external_count; i++) {
+                CHECK(info.externals[i].key.size > 0);
+                CHECK_EQ_INT(info.externals[i].is_found, given == 2);
+                CHECK_EQ_INT(info.externals[i].file, given == 2 ? 1 : 0);
+            }
+        }
+        close_model(&s);
+    }
+}
+
 TEST(known_without_loading) {
     session s;
     sc_rt_method_info info;
@@ -173,6 +210,7 @@ TEST(known_without_loading) {
         CHECK_EQ_INT(info.inputs[0].dtype, SC_DTYPE_F32);
         CHECK_EQ_INT(info.planned_count, 1);
         CHECK(info.planned_bytes[0] > 0);
+        CHECK_EQ_INT(info.external_count, 0);
         uint32_t calls = 0;
         for (uint32_t i = 0; i < info.op_count; i++) {
             CHECK(info.ops[i].is_known);

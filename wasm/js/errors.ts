@@ -1,6 +1,6 @@
 // Errors that callers can switch on. A SconceError says what is wrong with the input and what to do;
 // a SconcePanic says that the engine itself broke and must be thrown away.
-import type { Diagnostic, ErrorCode } from "./types.js";
+import type { Diagnostic, ErrorCode, ProgramMethodInfo } from "./types.js";
 
 /** A failed call: the code, a hint that says what to do, and every diagnostic that was recorded. */
 export class SconceError extends Error {
@@ -10,6 +10,8 @@ export class SconceError extends Error {
   readonly method: string;
   readonly node: string;
   readonly op: string;
+  /** The line of the model that the error is about, as in `Diagnostic`. */
+  readonly source: string;
   readonly diagnostics: readonly Diagnostic[];
 
   constructor(
@@ -26,6 +28,7 @@ export class SconceError extends Error {
     this.method = first?.method ?? "";
     this.node = first?.node ?? "";
     this.op = first?.op ?? "";
+    this.source = first?.source ?? "";
     this.diagnostics = diagnostics;
   }
 
@@ -59,6 +62,19 @@ export function disposed(what: string): SconceError {
     `this ${what} was disposed`,
     "Make another, or dispose it later.",
   );
+}
+
+/** Says which weights methods look for in vain; undefined when none. */
+export function missingData(
+  methods: readonly ProgramMethodInfo[],
+  hint: string,
+): SconceError | undefined {
+  const all = methods.flatMap((m) => m.externalData.filter((need) => need.dataFile === null));
+  const keys = [...new Set(all.map((need) => need.key))];
+  if (keys.length === 0) return undefined;
+  const more = keys.length > 1 ? ` and ${keys.length - 1} more` : "";
+  const message = `the program keeps '${keys[0]}'${more} in a data file that is not here`;
+  return new SconceError("not_found", message, hint);
 }
 
 export function cancelled(): SconceError {

@@ -269,6 +269,8 @@ export interface ProgramMethodInfo {
   instructions: number;
   ops: Record<string, number>;
   delegates: string[];
+  /** Weights outside the file, with the index in `dataFiles` where each was found; null: in none. */
+  externalData: { key: string; dataFile: number | null }[];
 }
 
 export interface ProgramValueInfo {
@@ -314,7 +316,9 @@ export interface Diagnostic {
   op: string;
   /** Index of the instruction that failed, when running. */
   instruction: number | null;
-  /** The user's own Python traceback, as recorded at export. */
+  /** The user's own line, "model.py:12 in forward: return self.fc(x)". */
+  source: string;
+  /** The Python traceback as recorded at export. */
   stackTrace: string;
 }
 

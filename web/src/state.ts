@@ -71,9 +71,8 @@ export interface Problem {
   method: string;
   node: string;
   op: string;
-  /** The user's own line, "model.py:12 in forward" and the code there. */
-  place: string;
-  line: string;
+  /** The user's own line, "model.py:12 in forward: return self.fc(x)". */
+  source: string;
   /** The whole diagnostic, for the clipboard. */
   details: string;
 }

@@ -79,22 +79,9 @@ export function printError(error: unknown, subject = ""): void {
       .filter(Boolean)
       .join(", ");
     process.stderr.write(`${prefix}${d.code}: ${d.message}${where ? ` (${where})` : ""}\n`);
-    if (d.stackTrace) process.stderr.write(`${indent(lastFrame(d.stackTrace))}\n`);
+    if (d.source) process.stderr.write(`  ${d.source}\n`);
     if (d.hint) process.stderr.write(`  ${d.hint}\n`);
   }
-}
-
-/** The innermost frame of a Python traceback: its file line and the code. */
-function lastFrame(trace: string): string {
-  const at = trace.lastIndexOf('File "');
-  return (at < 0 ? trace : trace.slice(at)).trim();
-}
-
-function indent(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => `  ${line.trim()}`)
-    .join("\n");
 }
 
 /** Shows what is going on, on a terminal only, and clears the line when done. */

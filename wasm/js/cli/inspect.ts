@@ -15,6 +15,7 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
   sconce inspect model.pte --json
 
   --json            everything, as JSON
+  --data FILE       a .ptd to look for the weights of a .pte in; may be repeated
 `;
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -70,7 +71,7 @@ function valueText(value: ProgramValueInfo): string {
   return `${shapeOf(value)}${size}${frozen}`;
 }
 
-function writePte(report: ProgramReport): void {
+function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
   write(
     `executorch program: ${formatBytes(report.programBytes)} of program, ${formatBytes(report.constantBytes)} of constants`,
   );
@@ -80,6 +81,10 @@ function writePte(report: ProgramReport): void {
     method.outputs.forEach((value) => write(`  out ${valueText(value)}`));
     if (method.plannedBytes.length > 0)
       write(`  planned memory ${method.plannedBytes.map(formatBytes).join(" + ")}`);
+    for (const { key, dataFile } of method.externalData)
+      write(
+        `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,
+      );
     if (method.delegates.length > 0) write(`  delegates ${method.delegates.join(", ")}`);
     if (Object.keys(method.ops).length > 0) {
       write("  operators");
@@ -92,7 +97,11 @@ export async function inspectCommand(args: string[]): Promise<number> {
   const { values, positionals } = parse({
     args,
     allowPositionals: true,
-    options: { json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+    options: {
+      json: { type: "boolean" },
+      data: { type: "string", multiple: true },
+      help: { type: "boolean", short: "h" },
+    },
   });
   if (values.help) {
     write(INSPECT_HELP.trimEnd());
@@ -102,16 +111,18 @@ export async function inspectCommand(args: string[]): Promise<number> {
   const engine = await makeEngine();
   const source = { path: positionals[0]! };
   const kind = engine.detect(source);
+  const dataFiles = values.data ?? [];
+  if (dataFiles.length > 0 && kind !== "pte") throw new UsageError("--data belongs to a .pte");
   if (kind === "pt2") {
     const report = engine.inspect(source);
     if (values.json) write(JSON.stringify({ kind, ...report }, null, 2));
     else writePt2(report);
   } else if (kind === "pte") {
-    const program = engine.load(source);
+    const program = engine.load(source, { dataFiles: dataFiles.map((path) => ({ path })) });
     const report = program.inspect();
     program.dispose();
     if (values.json) write(JSON.stringify({ kind, ...report }, null, 2));
-    else writePte(report);
+    else writePte(report, dataFiles);
   } else {
     throw new SconceError(
       "format",

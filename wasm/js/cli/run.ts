@@ -1,7 +1,7 @@
 // sconce run: execute methods of a .pte on arrays, numbers, or made-up inputs.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { SconceError } from "../errors.js";
+import { missingData, SconceError } from "../errors.js";
 import { fill, makeTensor } from "../fill.js";
 import { isTensor, toNumbers } from "../tensor.js";
 import type { Program, ProgramMethodInfo, ProgramValueInfo, Tensor, Value } from "../types.js";
@@ -82,7 +82,11 @@ function methodInfo(program: Program, name: string | undefined): ProgramMethodIn
   const runnable =
     methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
   const found = name === undefined ? runnable : methods.find((m) => m.name === name);
-  if (found) return found;
+  if (found) {
+    const lacking = missingData([found], "Name the .ptd that was made with it: --data model.ptd.");
+    if (lacking) throw lacking;
+    return found;
+  }
   const names = methods.map((m) => m.name).join(", ");
   throw new SconceError(
     "not_found",

@@ -1,12 +1,12 @@
 // What arrives: files that are dropped or chosen. Kinds are told by the engine from the first
 // bytes, never from the name alone. Every file is used, or named with the reason why it was not.
-import { SconceError } from "@sconce/errors.js";
-import type { Program, Remote } from "@sconce/types.js";
+import { missingData } from "@sconce/errors.js";
+import type { ProgramReport } from "@sconce/types.js";
 import { app, type Document, type MethodFile } from "../state.js";
 import { leaveSample } from "./address.js";
 import { engine } from "./engine.js";
 import { showPicture } from "./face.js";
-import { handles, using } from "./handles.js";
+import { handles } from "./handles.js";
 import { cancel, freed } from "./job.js";
 import { lowerDocument, openProgram } from "./lower.js";
 import { fault, report, warn } from "./problems.js";
@@ -105,40 +105,22 @@ function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
   ];
 }
 
-/**
- * True when a method finds no data. Data is looked up when a method is prepared, before its inputs
- * are looked at, so that none are needed to find out.
- */
-async function lacksData(program: Remote<Program>): Promise<boolean> {
-  for (const method of program.methods) {
-    try {
-      await program.run(method, []);
-    } catch (error) {
-      if (error instanceof SconceError && error.code === "not_found") return true;
-    }
-  }
-  return false;
-}
+const NEEDED = "Drop the .ptd that was made together with the .pte.";
 
-/** Of the weights beside a program, those that it works without. */
-async function unusedData(pte: Blob, data: readonly File[]): Promise<Error[]> {
-  const client = await engine();
-  const unused: File[] = [];
-  for (const file of data) {
-    const others = data.filter((other) => other !== file);
-    const program = await client.load(pte, { dataFiles: others });
-    if (!(await using(program, lacksData))) unused.push(file);
-  }
-  return leave(
-    unused,
-    "the program needs nothing that is in it",
-    "Drop the .ptd that was made together with the .pte.",
-  );
+/** What is wrong with the weights beside a program: some that it lacks, files that it does not use. */
+function dataFaults({ methods }: ProgramReport, data: readonly File[]): Error[] {
+  const used = new Set(methods.flatMap((m) => m.externalData.map((need) => need.dataFile)));
+  const unused = data.filter((_, i) => !used.has(i));
+  const lacking = missingData(methods, NEEDED);
+  return [
+    ...(lacking ? [lacking] : []),
+    ...leave(unused, "the program needs nothing that is in it", NEEDED),
+  ];
 }
 
 async function openWithData(pte: File, data: readonly File[]): Promise<boolean> {
   const isOpen = await openProgram(pte, data);
-  if (isOpen) warn(await unusedData(pte, data));
+  if (isOpen) warn(dataFaults(app.program.value!, data));
   return isOpen;
 }
 

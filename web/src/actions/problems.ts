@@ -7,15 +7,6 @@ export function note(text: string): void {
   app.log.value = [...app.log.value.slice(-499), { at: Date.now(), text }];
 }
 
-/** The innermost frame of a Python traceback: its place and the code there. */
-function lastFrame(trace: string): { place: string; line: string } {
-  const frames = [...trace.matchAll(/File "([^"]*)", line (\d+), in (.*)\n?\s*(.*)/g)];
-  const own = frames.findLast(([, file]) => !/(site|dist)-packages/.test(file!)) ?? frames.at(-1);
-  if (!own) return { place: "", line: "" };
-  const file = own[1]!.split("/").at(-1)!;
-  return { place: `${file}:${own[2]} in ${own[3]}`, line: own[4]!.trim() };
-}
-
 function detailsOf(d: Diagnostic): string {
   const rows: [string, string | number | null][] = [
     ["severity", d.severity],
@@ -37,7 +28,7 @@ function detailsOf(d: Diagnostic): string {
 }
 
 function fromDiagnostic(d: Diagnostic, step: StepId | null): Problem {
-  const { severity, code, message, hint, method, node, op } = d;
+  const { severity, code, message, hint, method, node, op, source } = d;
   return {
     severity,
     code,
@@ -47,12 +38,12 @@ function fromDiagnostic(d: Diagnostic, step: StepId | null): Problem {
     method,
     node,
     op,
-    ...lastFrame(d.stackTrace),
+    source,
     details: detailsOf(d),
   };
 }
 
-const NOWHERE = { step: null, method: "", node: "", op: "", place: "", line: "" } as const;
+const NOWHERE = { step: null, method: "", node: "", op: "", source: "" } as const;
 
 /** What JavaScript itself throws says nothing to a person; it goes to the clipboard. */
 function fromDefect(text: string, step: StepId | null): Problem {

@@ -50,3 +50,9 @@ export function formatType(
 export function shortOp(op: string): string {
   return op.replace(/^aten::/, "");
 }
+
+/** "model.py:12 in forward: return self.fc(x)" as its place and the code there. */
+export function splitSource(source: string): { place: string; code: string } {
+  const [, place, code] = /^(.*?)(?:: (.*))?$/s.exec(source)!;
+  return { place: place!, code: code ?? "" };
+}

@@ -3,11 +3,13 @@
 import type { JSX } from "preact";
 import { showNode, toggleDock } from "../actions.js";
 import { app, type Problem } from "../state.js";
+import { splitSource } from "../ui/format.js";
 import { CopyButton } from "../ui/parts.js";
 import { STEP_NAMES } from "./words.js";
 
 function Where(props: { problem: Problem }): JSX.Element | null {
-  const { step, method, node, op, place, line } = props.problem;
+  const { step, method, node, op, source } = props.problem;
+  const { place, code } = splitSource(source);
   if (!method && !node && !place && !step) return null;
   return (
     <dl class="where">
@@ -48,7 +50,7 @@ function Where(props: { problem: Problem }): JSX.Element | null {
           <dt>your line</dt>
           <dd>
             <span class="mono">{place}</span>
-            {line ? <code>{line}</code> : null}
+            {code ? <code>{code}</code> : null}
           </dd>
         </div>
       ) : null}

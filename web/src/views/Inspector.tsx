@@ -6,7 +6,7 @@ import { selectNode } from "../actions.js";
 import { makers, plan, rows } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";
-import { formatBytes, formatType } from "../ui/format.js";
+import { formatBytes, formatType, splitSource } from "../ui/format.js";
 import { LongName, Swatch } from "../ui/parts.js";
 
 const selected = computed(() => (rows.value ?? []).find((row) => row.name === app.node.value));
@@ -61,7 +61,7 @@ function moduleOf(stack: string): { path: string; type: string } {
 function SourceLine(props: { row: NodeRow }): JSX.Element | null {
   const { source } = props.row;
   const module = props.row.module ? moduleOf(props.row.module) : null;
-  const [, place, code] = /^(.*?)(?:: (.*))?$/s.exec(source)!;
+  const { place, code } = splitSource(source);
   return (
     <>
       {source ? (
