@@ -93,7 +93,9 @@ test("constant methods are checked where they are written", async () => {
   await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer 42");
   await page.getByText("'get_answer 42' is not a constant method. Write name = value").waitFor();
   assert.ok(await page.getByRole("button", { name: "Lower again" }).isDisabled());
-  await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer = 42");
+  await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer = 9223372036854775808");
+  await page.getByText("9223372036854775808 does not fit an integer of 64 bits").waitFor();
+  await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer = 9223372036854775807");
   assert.ok(await page.getByRole("button", { name: "Lower again" }).isEnabled());
   await close();
 });

@@ -1,4 +1,5 @@
 // What the user may set before lowering again: names of methods and options.
+import { parseConstant } from "@sconce/constant.js";
 import type { ConstantValue } from "@sconce/types.js";
 import { app, type Document, type Settings } from "../state.js";
 import { fault, sentenceOf } from "./problems.js";
@@ -16,15 +17,6 @@ export function renameMethod(index: number, name: string): void {
   app.document.value = { ...value, files, isEdited: true };
 }
 
-function valueOf(text: string): ConstantValue {
-  if (/^-?\d+\.\d*$/.test(text)) return { double: Number(text) };
-  try {
-    return JSON.parse(text) as ConstantValue;
-  } catch {
-    return text;
-  }
-}
-
 /** "get_max_seq_len = 256" a line, as constant methods. */
 export function parseConstants(text: string): Record<string, ConstantValue> {
   const lines = text
@@ -34,7 +26,7 @@ export function parseConstants(text: string): Record<string, ConstantValue> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name, value] = /^([A-Za-z_]\w*)\s*=\s*(.+)$/.exec(line) ?? [];
-      if (name && value) return [name, valueOf(value)];
+      if (name && value) return [name, parseConstant(value)];
       throw fault(
         "option",
         `'${line}' is not a constant method`,
