@@ -5,6 +5,8 @@ import { inRoot } from "../../tools/steps.mjs";
 import { alternate, median, minimum, round } from "./measure.mjs";
 import { STORY, STORY_OPTIONS, cached, prepareModels, sample } from "./prepare.mjs";
 
+const official = JSON.parse(readFileSync(inRoot("docs/official.json"), "utf8"));
+
 /** The module's whole memory, which only ever grows: its size is the peak of all before. */
 function peakBytes(engine) {
   const lowered = engine.lower(readFileSync(inRoot("tests/models/linear.pt2")));
@@ -33,6 +35,7 @@ export async function lower() {
     rows[name] = {
       ms: round(minimum(times)),
       median_ms: round(median(times)),
+      official_ms: official.seconds[name] * 1000,
       wasm_peak_mb: round(peak / 1e6),
       constants_mb: round(lowered.inspect().constantBytes / 1e6),
     };

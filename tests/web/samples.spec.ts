@@ -71,7 +71,10 @@ test("the spine has times, nodes and bytes of every step", async () => {
   for (const step of steps.slice(0, 4)) assert.match(step, /\d\snode/);
   assert.match(steps[3]!, /[KM]B/);
   assert.match(steps[4]!, /1\.\d+\sMB/);
-  assert.match(await page.locator(".total").innerText(), /official exporter\s+24\.5\ss/);
+  const official = readJson<{ executorch: string; machine: string }>("docs/official.json");
+  assert.match(await page.locator(".total").innerText(), /executorch 1\.5\.1\s+24\.5\ss/);
+  const source = await page.locator(".total .soft").getAttribute("title");
+  assert.ok(source!.includes(official.machine), source!);
   await close();
 });
 
