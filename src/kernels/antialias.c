@@ -2,6 +2,7 @@
 // pixels that its filter covers, and the filter widens with the scale.
 #include <math.h>
 
+#include "kernels/convert.h"
 #include "kernels/iter.h"
 
 typedef double (*filter_fn)(double x);
@@ -34,8 +35,9 @@ static taps taps_at(int64_t i, double scale, int64_t size, filter_fn filter, dou
     taps t = {.center = scale * ((double)i + 0.5),
               .inverse = scale >= 1.0 ? 1.0 / scale : 1.0,
               .filter = filter};
-    t.first = sc_max_i64((int64_t)(t.center - support + 0.5), 0);
-    t.count = sc_max_i64(sc_min_i64((int64_t)(t.center + support + 0.5), size) - t.first, 0);
+    t.first = sc_max_i64(sc_f64_to_i64(t.center - support + 0.5), 0);
+    t.first = sc_min_i64(t.first, size);
+    t.count = sc_max_i64(sc_min_i64(sc_f64_to_i64(t.center + support + 0.5), size) - t.first, 0);
     for (int64_t k = 0; k < t.count; k++) t.total += weight_at(&t, k);
     return t;
 }

@@ -160,8 +160,9 @@ static sc_status run_trilinear(const sc_kernel_call *call) {
         if (!(summed >> d & 1)) fits = fits && kept < out->rank && out->sizes[kept++] == sizes[d];
     }
     if (!fits || kept != out->rank || !sc_tensor_is_contiguous(out) ||
-        !sc_dtype_is_float((sc_dtype)views[0].dtype) || !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
+        !sc_dtype_is_float((sc_dtype)views[0].dtype) || views[1].dtype != views[0].dtype ||
+        views[2].dtype != views[0].dtype || !sc_dtype_is_float((sc_dtype)out->dtype))
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes or dtypes do not agree");
     for (int64_t i = 0; i < out->numel; i++) {
         double sum = 0.0;
         do {

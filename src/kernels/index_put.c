@@ -113,7 +113,9 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
     }
     x->adjacent = !gap;
     x->count = 1;
-    for (uint32_t d = 0; d < x->rank; d++) x->count *= x->sizes[d];
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (!sc_mul_i64(x->count, x->sizes[d], &x->count))
+            return sc_call_fail(call, SC_ERR_SHAPE, "these indices come to too many together");
     return SC_OK;
 }
 

@@ -162,6 +162,7 @@ bool sc_same_layout(const sc_tensor *a, const sc_tensor *b) {
 
 bool sc_tensor_is_dense(const sc_tensor *t) {
     int64_t expected = 1;
+    if (t->numel == 0) return true;
     for (uint32_t k = t->rank; k-- > 0;) {
         uint32_t d = t->dim_order[k];
         if (t->sizes[d] != 1 && t->strides[d] != expected) return false;

@@ -51,6 +51,7 @@ static sc_status run_search(const sc_kernel_call *call, search *s) {
         (!s->sorter || (sc_same_sizes(s->sorter, s->sorted) && sc_tensor_is_contiguous(s->sorter)));
     for (uint32_t d = 0; fits && !shares && d + 1 < s->sorted->rank; d++)
         fits = s->sorted->sizes[d] == s->values->sizes[d];
+    fits = fits && (!s->sorter || s->sorter->dtype == SC_DTYPE_I64);
     if (!fits || !sc_dtype_is_integral((sc_dtype)s->out->dtype, false))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (!all)
@@ -161,7 +162,8 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
         !sc_dtype_is_float((sc_dtype)b.weight->dtype) || b.out->dtype != b.weight->dtype ||
         !sc_dtype_is_integral((sc_dtype)b.indices->dtype, false) ||
         !sc_dtype_is_integral((sc_dtype)b.offsets->dtype, false) ||
-        (b.weights && b.weights->numel != b.indices->numel))
+        (b.weights &&
+         (b.weights->numel != b.indices->numel || !sc_dtype_is_float((sc_dtype)b.weights->dtype))))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     for (int64_t bag = 0; bag < b.count; bag++) {
         int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel;

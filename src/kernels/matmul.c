@@ -56,13 +56,14 @@ static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
     return copy;
 }
 
-static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch) {
+static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch,
+                            uint64_t scratch_bytes) {
     mm->a.data = as_floats(o->a, &scratch);
     mm->b.data = as_floats(o->b, &scratch);
     if (mm->self.data) mm->self.data = as_floats(o->self, &scratch);
     float *out = (float *)(void *)scratch;
     mm->c = out;
-    sc_matmul_f32(mm, scratch + float_bytes(o->out));
+    sc_matmul_f32(mm, scratch + float_bytes(o->out), scratch_bytes - copies_bytes(o));
     sc_storer(SC_CLASS_F32, o->out->dtype)(o->out->data, 1, out, o->out->numel);
     return SC_OK;
 }
@@ -82,10 +83,11 @@ static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *m
         slow(mm);
         return SC_OK;
     }
-    if (copies_bytes(o) + sc_matmul_scratch(mm) > call->scratch_bytes) return sc_call_starved(call);
-    if (sc_dtype_is_half((sc_dtype)dtype)) return run_halves(o, mm, call->scratch);
+    if (copies_bytes(o) > call->scratch_bytes) return sc_call_starved(call);
+    if (sc_dtype_is_half((sc_dtype)dtype))
+        return run_halves(o, mm, call->scratch, call->scratch_bytes);
     mm->epilogue = call->prepared;
-    sc_matmul_f32(mm, call->scratch);
+    sc_matmul_f32(mm, call->scratch, call->scratch_bytes);
     return SC_OK;
 }
 

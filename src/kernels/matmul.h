@@ -22,9 +22,9 @@ typedef struct sc_matmul {
 
 typedef void (*sc_matmul_fn)(const sc_matmul *mm);
 
-// Bytes of scratch for f32.
+// Bytes of scratch for f32; with less it is slower.
 uint64_t sc_matmul_scratch(const sc_matmul *mm);
-void sc_matmul_f32(const sc_matmul *mm, void *scratch);
+void sc_matmul_f32(const sc_matmul *mm, void *scratch, uint64_t scratch_bytes);
 // The definition, for the other types; NULL when there is none.
 sc_matmul_fn sc_matmul_slow(sc_dtype dtype);
 

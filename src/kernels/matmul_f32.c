@@ -55,13 +55,13 @@ static void finish(const sc_matmul *mm, float *c, const float *self) {
     for (int64_t i = 0; i < mm->m; i++) {
         float *row = c + i * mm->c_row;
         for (int64_t j = 0; j < mm->n; j++) {
-            float value = row[j] * alpha;
+            float value = row[j * mm->c_column] * alpha;
             if (self) value += beta * self[i * mm->self.row + j * mm->self.column];
             if (e && e->clamps) {
                 value = value < e->low ? e->low : value;
                 value = e->high < value ? e->high : value;
             }
-            row[j] = value;
+            row[j * mm->c_column] = value;
         }
     }
 }
@@ -105,8 +105,36 @@ static void run_item(const plan *p, int64_t batch, float *scratch, bool bias_in_
     if (finishes) finish(mm, g.c, self);
 }
 
-void sc_matmul_f32(const sc_matmul *given, void *scratch) {
+// By the definition, in place.
+static void run_plainly(const sc_matmul *mm) {
+    for (int64_t batch = 0; batch < mm->batch; batch++) {
+        const float *a = (const float *)mm->a.data + batch * mm->a.batch;
+        const float *b = (const float *)mm->b.data + batch * mm->b.batch;
+        const float *self =
+            mm->self.data ? (const float *)mm->self.data + batch * mm->self.batch : NULL;
+        float *c = (float *)mm->c + batch * mm->c_batch;
+        for (int64_t i = 0; i < mm->m; i++) {
+            for (int64_t j = 0; j < mm->n; j++) {
+                float sum = 0;
+                for (int64_t k = 0; k < mm->k; k++)
+                    sum +=
+                        a[i * mm->a.row + k * mm->a.column] * b[k * mm->b.row + j * mm->b.column];
+                c[i * mm->c_row + j * mm->c_column] = sum;
+            }
+        }
+        finish(mm, c, self);
+    }
+}
+
+void sc_matmul_f32(const sc_matmul *given, void *scratch, uint64_t scratch_bytes) {
     const plan p = plan_for(given);
+    // The largest sizes can need less scratch than smaller ones: with a single row or column,
+    // strides that told one layout from another no longer do. And results can be dense along no
+    // matrix dim.
+    if (p.total * sizeof(float) > scratch_bytes || (p.mm.c_column != 1 && p.mm.n != 1)) {
+        run_plainly(given);
+        return;
+    }
     const sc_matrix *self = &given->self;
     const bool bias_in_tiles = given->alpha == 1 && given->beta == 1 && self->data &&
                                self->row == 0 && (self->column == 1 || given->n == 1);

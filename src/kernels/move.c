@@ -37,7 +37,8 @@ sc_status sc_view_broadcast(sc_ctx *ctx, sc_view *view, const sc_tensor *tensor,
 void sc_view_narrow(sc_view *view, uint32_t dim, int64_t start, int64_t count, int64_t step) {
     view->data += start * view->strides[dim] * (int64_t)sc_dtype_bytes((sc_dtype)view->dtype);
     view->sizes[dim] = count;
-    view->strides[dim] *= step;
+    // A step may be any number where only one element is taken.
+    view->strides[dim] = count > 1 ? view->strides[dim] * step : 0;
 }
 
 void sc_view_drop(sc_view *view, uint32_t dim, int64_t index) {

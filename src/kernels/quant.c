@@ -17,10 +17,12 @@ typedef struct grid {
 static void quantize_block(int32_t *q, const float *x, int64_t n, const grid *g) {
     float inverse = (float)(1.0 / (double)g->scale), zero = (float)g->zero;
     bool small = g->high - g->low < 1 << 20 && g->zero > -(1 << 20) && g->zero < 1 << 20;
+    const int64_t most = 1LL << 40;  // beyond every range, and two of them are still a number
     if (!small) {
         for (int64_t i = 0; i < n; i++) {
             int64_t rounded = sc_f64_to_i64((double)nearbyintf(x[i] * inverse));
-            int64_t value = sc_min_i64(sc_max_i64(rounded, -(1LL << 40)), 1LL << 40) + g->zero;
+            int64_t value = sc_min_i64(sc_max_i64(rounded, -most), most) +
+                            sc_min_i64(sc_max_i64(g->zero, -most), most);
             q[i] = (int32_t)sc_min_i64(sc_max_i64(value, g->low), g->high);
         }
         return;
@@ -284,7 +286,7 @@ static sc_status run_choose_token(const sc_kernel_call *call) {
         float zero = (-128.0f + down) + (127.0f + up) > 0 ? -128.0f - down : 127.0f - up;
         zero = zero < -128.0f ? -128.0f : zero > 127.0f ? 127.0f : zero;
         ((double *)scales->data)[k] = (double)scale;
-        ((int64_t *)zeros->data)[k] = (int64_t)nearbyintf(zero);
+        ((int64_t *)zeros->data)[k] = sc_f64_to_i64(nearbyintf(zero));
     }
     return SC_OK;
 }

@@ -51,7 +51,8 @@ static float source_scale(int64_t in, int64_t out, double factor, bool align_cor
 
 static int64_t nearest_source(int64_t i, float scale, int64_t size) {
     float position = floorf((float)i * scale);
-    return position >= (float)size ? size - 1 : sc_min_i64((int64_t)position, size - 1);
+    // No number comes of zero times a scale without end.
+    return position < (float)size ? (int64_t)position : size - 1;
 }
 
 // Walks output pixels row by row in blocks, so that what a column needs is worked out once for all
@@ -106,8 +107,8 @@ typedef struct blend {
 static blend blend_at(int64_t i, float scale, int64_t size, bool align_corners) {
     float position = align_corners ? scale * (float)i : scale * ((float)i + 0.5f) - 0.5f;
     blend b;
-    position = position < 0.0f ? 0.0f : position;
-    b.low = sc_min_i64((int64_t)position, size - 1);
+    position = position > 0.0f ? position : 0.0f;
+    b.low = position < (float)size ? sc_min_i64((int64_t)position, size - 1) : size - 1;
     b.high = sc_min_i64(b.low + 1, size - 1);
     b.weight = position - (float)b.low;
     b.weight = b.weight < 0.0f ? 0.0f : b.weight > 1.0f ? 1.0f : b.weight;

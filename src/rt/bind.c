@@ -195,38 +195,14 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
 
 // --- with memory in place ------------------------------------------------------------------------
 
-static sc_status check_out(const binder *b, const sc_kernel_call *call, const sc_tensor *out,
-                           uint32_t inputs) {
-    if (out->is_constant) return bad(b, "an instruction writes to a constant");
-    for (uint32_t i = 0; i < inputs; i++) {
-        const sc_evalue *arg = call->args[i];
-        bool clash = arg->tag == SC_EVALUE_TENSOR && sc_rt_tensors_clash(arg->tensor, out);
-        bool list = arg->tag == SC_EVALUE_TENSOR_LIST || arg->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
-        for (uint32_t j = 0; list && j < arg->count; j++)
-            clash = clash || (arg->tensors[j] && sc_rt_tensors_clash(arg->tensors[j]->tensor, out));
-        if (clash) return bad(b, "a result overlaps an operand of the same instruction");
-    }
-    return SC_OK;
-}
-
-static sc_status check_outs(const binder *b, const sc_kernel_call *call) {
-    uint32_t kept = sc_rt_kept_inputs(call->op);
-    if (sc_op_has(call->op, SC_MUTATES) && call->args[0]->tag == SC_EVALUE_TENSOR)
-        SC_TRY(check_out(b, call, call->args[0]->tensor, kept));
-    for (uint32_t i = kept; i < call->arg_count; i++) {
-        const sc_evalue *out = call->args[i];
-        if (out->tag == SC_EVALUE_TENSOR) SC_TRY(check_out(b, call, out->tensor, kept));
-        for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count; j++)
-            SC_TRY(check_out(b, call, out->tensors[j]->tensor, kept));
-    }
-    return SC_OK;
-}
-
 static sc_status finish_call(binder *b, sc_rt_instruction *in, uint64_t *scratch) {
     const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
-    SC_TRY(check_outs(b, &in->call));
+    const char *fault = sc_rt_call_write_fault(&in->call);
+    if (fault) return sc_fail(b->ctx, SC_ERR_CORRUPT, NULL, "%s %s", in->call.op->out_name, fault);
     if (!in->is_dynamic) SC_TRY(sc_rt_call_shape(b->ctx, &in->call, true));
-    if (kernel->scratch) {
+    if (!in->is_dynamic && sc_rt_call_is_empty(&in->call)) {
+        in->kind = SC_RT_SKIP;
+    } else if (kernel->scratch) {
         in->call.scratch_bytes = kernel->scratch(&in->call);
         *scratch = sc_max_u64(*scratch, in->call.scratch_bytes);
     }
@@ -245,11 +221,14 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
     ctx->where.instruction = -1;
     ctx->where.op = SC_STR("");
     if (scratch > ctx->limits.planned_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a kernel would need %llu bytes of scratch",
-                       (unsigned long long)scratch);
-    m->scratch = scratch ? sc_try_alloc(scratch) : NULL;
-    if (scratch && !m->scratch)
-        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of scratch",
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL,
+                       "method '" SC_STR_FMT "' needs %llu bytes to work in, the limit is %llu",
+                       SC_STR_ARG(m->name), (unsigned long long)scratch,
+                       (unsigned long long)ctx->limits.planned_bytes_max);
+    // One byte at least, so that no kernel computes with a null pointer.
+    m->scratch = sc_try_alloc(sc_max_u64(scratch, 1));
+    if (!m->scratch)
+        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes to work in",
                        (unsigned long long)scratch);
     for (uint32_t i = 0; i < m->code_count; i++) {
         if (m->code[i].kind == SC_RT_KERNEL) m->code[i].call.scratch = m->scratch;

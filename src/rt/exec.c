@@ -35,33 +35,11 @@ static sc_status check_args(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-static sc_status check_write(const sc_kernel_call *call, const sc_tensor *out, uint32_t inputs) {
-    if (out->is_constant) return fail_state(call, "would write to a constant");
-    for (uint32_t i = 0; i < inputs; i++) {
-        const sc_evalue *arg = call->args[i];
-        if (arg->tag == SC_EVALUE_TENSOR && sc_rt_tensors_clash(arg->tensor, out))
-            return fail_state(call, "would overwrite one of its operands");
-        bool list = arg->tag == SC_EVALUE_TENSOR_LIST || arg->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
-        for (uint32_t j = 0; list && j < arg->count; j++) {
-            if (arg->tensors[j] && sc_rt_tensors_clash(arg->tensors[j]->tensor, out))
-                return fail_state(call, "would overwrite one of its operands");
-        }
-    }
-    return SC_OK;
-}
-
 static sc_status settle(const sc_kernel_call *call) {
-    const uint32_t kept = sc_rt_kept_inputs(call->op);
     SC_TRY(check_args(call));
     SC_TRY(sc_rt_call_shape(call->ctx, call, false));
-    if (sc_op_has(call->op, SC_MUTATES)) SC_TRY(check_write(call, call->args[0]->tensor, kept));
-    for (uint32_t i = kept; i < call->arg_count; i++) {
-        const sc_evalue *out = call->args[i];
-        if (out->tag == SC_EVALUE_TENSOR) SC_TRY(check_write(call, out->tensor, kept));
-        for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count; j++)
-            SC_TRY(check_write(call, out->tensors[j]->tensor, kept));
-    }
-    return SC_OK;
+    const char *fault = sc_rt_call_write_fault(call);
+    return fault ? fail_state(call, fault) : SC_OK;
 }
 
 // --- jumps and moves -----------------------------------------------------------------------------
@@ -96,6 +74,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     switch (in->kind) {
     case SC_RT_KERNEL:
         if (in->is_dynamic) SC_TRY(settle(&in->call));
+        if (in->is_dynamic && sc_rt_call_is_empty(&in->call)) return SC_OK;
         // Random kernels draw other numbers each time; the same program draws the same sequence.
         in->call.seed = sc_hash64_mix(in->call.seed, in->index + 1u);
         return in->kernel(&in->call);

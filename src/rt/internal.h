@@ -185,6 +185,10 @@ typedef struct sc_rt_view {
     bool is_contiguous;
 } sc_rt_view;
 bool sc_rt_call_view(sc_ctx *ctx, const sc_rt_instruction *in, sc_rt_view *out);
+// Nothing to compute: all results are empty, whatever the operands are.
+bool sc_rt_call_is_empty(const sc_kernel_call *call);
+// Only the rule's results, on the context's scratch.
+sc_status sc_rt_call_infer(const sc_kernel_call *call, bool at_load, struct sc_infer *in);
 // Kinds of the arguments against the schema.
 sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call);
 // How many leading arguments are inputs; the outs follow.
@@ -196,8 +200,8 @@ uint64_t sc_rt_tensor_bytes(const sc_tensor *tensor);
 sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *tensor, const int64_t *sizes, uint32_t rank);
 // Row-major bytes into the tensor's layout.
 void sc_rt_tensor_write(sc_tensor *tensor, void *to, const void *row_major);
-// Do two tensors share memory without being the same bytes?
-bool sc_rt_tensors_clash(const sc_tensor *a, const sc_tensor *b);
+// What is wrong with where a call writes, or NULL: to a constant, or over an operand.
+const char *sc_rt_call_write_fault(const sc_kernel_call *call);
 
 // prim.c: NULL when `op` is no primitive.
 sc_prim_fn sc_rt_prim(const sc_op *op);

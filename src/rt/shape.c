@@ -201,15 +201,35 @@ static sc_status fit_outs(const sc_infer *in, const sc_kernel_call *call, uint32
     return SC_OK;
 }
 
+sc_status sc_rt_call_infer(const sc_kernel_call *call, bool at_load, sc_infer *in) {
+    *in =
+        (sc_infer){.ctx = call->ctx, .arena = call->ctx->scratch, .op = call->op, .runtime = true};
+    sc_iarg *args = sc_new_array(in->arena, sc_iarg, call->op->schema->param_count + 1);
+    SC_TRY(fill_args(in, call, args, !at_load));
+    return sc_infer_run(in);
+}
+
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_infer in = {.ctx = ctx, .arena = ctx->scratch, .op = call->op, .runtime = true};
-    sc_iarg *args = sc_new_array(ctx->scratch, sc_iarg, call->op->schema->param_count + 1);
-    sc_status status = fill_args(&in, call, args, !at_load);
-    if (status == SC_OK) status = sc_infer_run(&in);
+    sc_infer in;
+    sc_status status = sc_rt_call_infer(call, at_load, &in);
     if (status == SC_OK) status = fit_outs(&in, call, sc_rt_kept_inputs(call->op));
     sc_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+bool sc_rt_call_is_empty(const sc_kernel_call *call) {
+    const sc_schema *schema = call->op->schema;
+    if (sc_op_has(call->op, SC_DATA_DEPENDENT)) return false;
+    for (uint32_t i = 0; i < schema->param_count; i++)
+        if (schema->params[i].is_written) return false;
+    for (uint32_t i = sc_rt_kept_inputs(call->op); i < call->arg_count; i++) {
+        const sc_evalue *out = call->args[i];
+        if (out->tag == SC_EVALUE_TENSOR && out->tensor->numel) return false;
+        for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count; j++)
+            if (out->tensors[j]->tensor->numel) return false;
+    }
+    return true;
 }
 
 bool sc_rt_call_view(sc_ctx *ctx, const sc_rt_instruction *instruction, sc_rt_view *out) {

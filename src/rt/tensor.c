@@ -62,11 +62,51 @@ sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *t, const int64_t *sizes, u
     return SC_OK;
 }
 
-bool sc_rt_tensors_clash(const sc_tensor *a, const sc_tensor *b) {
+static bool overlap(const sc_tensor *a, const sc_tensor *b) {
     uintptr_t a_first = (uintptr_t)a->data, b_first = (uintptr_t)b->data;
     uint64_t a_bytes = sc_rt_tensor_bytes(a), b_bytes = sc_rt_tensor_bytes(b);
-    if (a_bytes == 0 || b_bytes == 0 || a_first == b_first) return false;
-    return a_first < b_first + b_bytes && b_first < a_first + a_bytes;
+    return a_bytes && b_bytes && a_first < b_first + b_bytes && b_first < a_first + a_bytes;
+}
+
+// The very same bytes are no clash for operators that go element by element or only hand on.
+static bool clash(const sc_op *op, const sc_tensor *operand, const sc_tensor *out) {
+    bool may_be_one = sc_op_has(op, SC_POINTWISE | SC_HANDS_ON | SC_OVERWRITES) &&
+                      operand->data == out->data &&
+                      sc_rt_tensor_bytes(operand) == sc_rt_tensor_bytes(out);
+    return operand != out && !may_be_one && overlap(operand, out);
+}
+
+static const char overwrites[] = "overwrites one of its operands";
+
+static const char *write_fault(const sc_kernel_call *call, const sc_tensor *out) {
+    if (out->is_constant) return "writes to a constant";
+    for (uint32_t i = 0, kept = sc_rt_kept_inputs(call->op); i < kept; i++) {
+        const sc_evalue *arg = call->args[i];
+        if (arg->tag == SC_EVALUE_TENSOR && clash(call->op, arg->tensor, out)) return overwrites;
+        bool list = arg->tag == SC_EVALUE_TENSOR_LIST || arg->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
+        for (uint32_t j = 0; list && j < arg->count; j++)
+            if (arg->tensors[j] && clash(call->op, arg->tensors[j]->tensor, out)) return overwrites;
+    }
+    return NULL;
+}
+
+const char *sc_rt_call_write_fault(const sc_kernel_call *call) {
+    const sc_schema *schema = call->op->schema;
+    const char *fault = NULL;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < schema->param_count && !fault; i++) {
+        if (!sc_op_out_keeps(call->op, i)) continue;
+        const sc_evalue *arg = call->args[at++];
+        if (schema->params[i].is_written && arg->tag == SC_EVALUE_TENSOR)
+            fault = write_fault(call, arg->tensor);
+    }
+    for (; at < call->arg_count && !fault; at++) {
+        const sc_evalue *out = call->args[at];
+        if (out->tag == SC_EVALUE_TENSOR) fault = write_fault(call, out->tensor);
+        for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count && !fault; j++)
+            fault = write_fault(call, out->tensors[j]->tensor);
+    }
+    return fault;
 }
 
 // --- row-major and back --------------------------------------------------------------------------

@@ -164,7 +164,11 @@ TEST_CASES(code_stage) {
     CASE("result of another type", (t.out.dtype = 3), LOAD, SC_ERR_CORRUPT);
     CASE("result into a constant", t.code[0].args[3] = TINY_CONSTANT, LOAD, SC_ERR_CORRUPT);
     CASE("result overlaps an operand", t.out.offset_low = 4, LOAD, SC_ERR_CORRUPT);
-    CASE("result over its operand", t.out.offset_low = 0, FINE, SC_OK);
+    CASE("result over an operand, element by element", t.out.offset_low = 0, FINE, SC_OK);
+    CASE("result over an operand that moves",
+         (t.out.offset_low = 0, t.op = "aten::transpose_copy", t.overload = "int_out",
+          t.code[0].args[1] = TINY_ALPHA),
+         LOAD, SC_ERR_CORRUPT);
     CASE("unknown backend", t.delegate = "XyzBackend", LOAD, SC_ERR_DELEGATE);
     CASE("delegate that does not exist", t.code[0].kind = 2, LOAD, SC_ERR_CORRUPT);
     CASE("no chain", t.no_chain = true, LOAD, SC_ERR_CORRUPT);
