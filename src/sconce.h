@@ -62,7 +62,9 @@ sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method,
 sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str value_json);
 
 // The compilation keeps every program it makes, under a small number: 0 is what was opened, further
-// ones appear as the calls below succeed. Earlier programs are never changed by later steps.
+// ones appear as the calls below succeed. Earlier programs are never changed by later steps, and
+// all can be looked at until the session closes, which is when their memory goes back: they share
+// symbols, names and constants.
 
 // Decomposes to core ATen and rewrites to the edge dialect. Options: {"snapshots": bool} also keeps
 // the core ATen program, for looking at.

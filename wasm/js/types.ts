@@ -343,7 +343,12 @@ export interface Meta {
   passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
 }
 
-/** Anything that holds wasm memory. Use after dispose throws the code "disposed". */
+/**
+ * Anything that holds wasm memory. Use after dispose throws the code "disposed". The managers of one
+ * compilation (opened, edge, executorch) share theirs, because each of them shows every program made
+ * so far: it goes back when the last of them is disposed. Trying many configs on one edge manager
+ * adds a program each time; `lower` from the file keeps none.
+ */
 export interface Disposable {
   dispose(): void;
 }
