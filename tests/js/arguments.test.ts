@@ -218,11 +218,16 @@ test("inputs that are not what they say", async () => {
     [{ dtype: "float32", shape, data: new Int32Array(64) }, /a Float32Array, not .* Int32Array/],
     [{ dtype: "float32", shape, data: new Float32Array(3) }, /input 0/],
     [new Date(), /input 0 .* class Date/],
+    ["\ud800", /input 0 .* surrogate pairs/],
   ];
   for (const host of [engine, client]) {
     const program = await host.load(bytes);
     for (const [value, message, hint] of rows)
       await expectError([(p) => p["run"]!("forward", [value]), "input", message, hint], program);
+    // A hole must not stand for what the call before passed.
+    await program.run("forward", readCases("mlp")[0]!.inputs);
+    const hole = (p: Loose): unknown => p["run"]!("forward", new Array(1));
+    await expectError([hole, "input", /input 0 .* not undefined/], program);
     for (const row of [
       [(p) => p["run"]!(), "argument", /method of run\(\) .* not undefined/],
       [(p) => p["run"]!("forward", 5), "argument", /inputs of run\(\) must be a list, not 5/],
@@ -237,6 +242,23 @@ test("inputs that are not what they say", async () => {
     const { inputs, outputs } = readCases("mlp")[0]!;
     assert.equal(difference((await program.run("forward", inputs))[0], outputs[0]!), "");
     await program.dispose();
+  }
+});
+
+test("an input that no memory holds is refused, and everything else goes on", async () => {
+  const bytes = engine.lower(mlp).buffer;
+  for (const size of [3.9e9, 2 ** 32 - 8]) {
+    // Shared memory, which reaches the worker without a copy.
+    const data = new Uint8Array(new SharedArrayBuffer(size));
+    const inputs = [{ dtype: "uint8", shape: [size], data }];
+    for (const host of [engine, client]) {
+      const program = await host.load(bytes);
+      const wrong = (p: Loose): unknown => p["run"]!("forward", inputs);
+      await expectError([wrong, "out_of_memory", /no memory for \d+ bytes/], program);
+      const { inputs: fitting, outputs } = readCases("mlp")[0]!;
+      assert.equal(difference((await program.run("forward", fitting))[0], outputs[0]!), "");
+      await program.dispose();
+    }
   }
 });
 

@@ -13,6 +13,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
+export const TEXT = "text without halves of surrogate pairs";
+
+/** Whether UTF-8 can hold it all. */
+export const isText = (value: string): boolean => !/\p{Cs}/u.test(value);
+
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
 export const KINDS = {

@@ -163,8 +163,9 @@ class Manager {
   }
 
   dispose(): void {
-    this.held?.release();
+    const { held } = this;
     this.held = undefined;
+    held?.release();
   }
 }
 
@@ -199,6 +200,10 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
   /** toEdge of options that were checked. */
   decompose(options: ToEdgeOptions): EdgeManager {
     const { session } = this;
+    return session.hold(() => this.decomposeOn(session, options));
+  }
+
+  private decomposeOn(session: Session, options: ToEdgeOptions): EdgeManager {
     const constants = Object.entries(options.constantMethods ?? {});
     for (const [name, value] of constants) {
       mustBe("name", "a constant method's name", name);
@@ -229,13 +234,15 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   transform(passes: Passes): EdgeProgramManager {
     const { session } = this;
     const steps = this.listPasses(passes);
-    let program = this.program;
-    for (const [method, names] of steps) {
-      program = programCall(session, {}, [method, JSON.stringify(names)], (raw, s, texts, out) =>
-        raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
-      );
-    }
-    return new EdgeManager(session.retain(), program, this.methods, this.configMethods);
+    return session.hold(() => {
+      let program = this.program;
+      for (const [method, names] of steps) {
+        program = programCall(session, {}, [method, JSON.stringify(names)], (raw, s, texts, out) =>
+          raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
+        );
+      }
+      return new EdgeManager(session.retain(), program, this.methods, this.configMethods);
+    });
   }
 
   /** Lists of passes by method, "" for all methods. */
@@ -271,12 +278,14 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       alloc_graph_output: config.allocGraphOutput,
       memory_planning: config.memoryPlanning,
     });
-    const first = session.core.enter({}, () => session.core.raw.output_count(session.handle));
-    const program = programCall(session, config, [json], (raw, s, texts, out) =>
-      raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out),
-    );
     const { methods, configMethods } = this;
-    return new ExecutorchManager(session.retain(), program, methods, configMethods, first);
+    return session.hold(() => {
+      const first = session.enter({}, (raw, s) => raw.output_count(s));
+      const program = programCall(session, config, [json], (raw, s, texts, out) =>
+        raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out),
+      );
+      return new ExecutorchManager(session.retain(), program, methods, configMethods, first);
+    });
   }
 }
 
@@ -316,14 +325,11 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     private readonly first: number,
   ) {
     super("ExecutorchProgramManager", session, program, methods, configMethods);
-    this.files = session.core.enter({}, () => {
-      const { raw } = session.core;
-      const length = raw.output_count(session.handle) - first;
-      return Array.from({ length }, (_, i) => ({
-        name: session.textOf((r, s) => r.output_name(s, first + i)),
-        size: raw.output_bytes(session.handle, first + i),
-      }));
-    });
+    const length = session.enter({}, (raw, s) => raw.output_count(s)) - first;
+    this.files = Array.from({ length }, (_, i) => ({
+      name: session.textOf((raw, s) => raw.output_name(s, first + i)),
+      size: session.enter({}, (raw, s) => raw.output_bytes(s, first + i)),
+    }));
   }
 
   override inspect(): CompilationReport {
@@ -361,10 +367,8 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
 
   private *chunks(file: number): Generator<Chunk> {
     const { session } = this;
-    const { raw, memory } = session.core;
-    const count = session.core.enter({}, () =>
-      raw.output_chunk_count(session.handle, this.first + file),
-    );
+    const { memory } = session.core;
+    const count = session.enter({}, (raw, s) => raw.output_chunk_count(s, this.first + file));
     for (let i = 0; i < count; i++) {
       yield memory.with(40, (five) => {
         session.call({}, (r, s) => r.output_chunk(s, this.first + file, i, five));

@@ -1,7 +1,15 @@
 // One instance of the module with its host side: sources by number, progress, and the translation of
 // statuses into errors. A panic or trap poisons it for good.
 import type { Pointer, RawExports, RawImports } from "./abi.gen.js";
-import { cancelled, disposed, messageOf, SconceError, SconcePanic } from "./errors.js";
+import {
+  busy,
+  cancelled,
+  disposed,
+  messageOf,
+  noMemory,
+  SconceError,
+  SconcePanic,
+} from "./errors.js";
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
 import { isInflated, readExactly, toRandomAccess } from "./source.js";
@@ -22,12 +30,18 @@ interface RawDiagnostic extends Omit<Diagnostic, "stackTrace"> {
 
 const SEVERITIES = ["note", "warning", "error"] as const;
 
+const CALLBACKS_MAX = 2;
+
 export class Core {
   readonly raw: RawExports;
   readonly memory: Memory;
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private options: CallOptions = {};
+  /** The session of the innermost call. */
+  private active: Session | undefined;
+  /** Callbacks that are running, each inside a call that the one before made. */
+  private callbacks = 0;
   private dead: SconceError | undefined;
   /** What a source threw while C was reading it: the call's real error. */
   private readError: unknown;
@@ -64,7 +78,7 @@ export class Core {
 
   private read(id: number, offset: number, target: Pointer, bytes: number): number {
     try {
-      const chunk = readExactly(this.sources.get(id)!, offset, bytes >>> 0);
+      const chunk = this.calledBack(() => readExactly(this.sources.get(id)!, offset, bytes >>> 0));
       this.memory.bytes(target >>> 0, chunk.length).set(chunk);
       return 0;
     } catch (error) {
@@ -75,10 +89,10 @@ export class Core {
 
   private progress(phase: Pointer, done: number, total: number): number {
     const { signal, onProgress } = this.options;
-    if (signal?.aborted) return 1;
+    if (this.dead || signal?.aborted) return 1;
     const text = this.memory.zeroTerminated(phase >>> 0);
     this.listener(() => onProgress?.({ phase: text, done, total }));
-    return signal?.aborted || this.thrown ? 1 : 0;
+    return this.isDead || signal?.aborted || this.thrown ? 1 : 0;
   }
 
   private log(severity: number, text: Pointer, bytes: number): void {
@@ -88,9 +102,22 @@ export class Core {
 
   private listener(call: () => void): void {
     try {
-      call();
+      this.calledBack(call);
     } catch (error) {
       this.thrown ??= { error };
+    }
+  }
+
+  /** Runs what callers gave while a session is in the middle of a call, which it must not enter. */
+  private calledBack<T>(call: () => T): T {
+    const session = this.active;
+    if (session) session.isWaiting = true;
+    this.callbacks++;
+    try {
+      return call();
+    } finally {
+      this.callbacks--;
+      if (session) session.isWaiting = false;
     }
   }
 
@@ -101,13 +128,17 @@ export class Core {
 
   // --- Calls ---
 
-  /** Runs something that enters the module. Anything thrown from inside but our own errors is a trap. */
-  enter<T>(options: CallOptions, body: () => T): T {
+  /**
+   * Runs something that enters the module, for a session unless it is about to have one. Anything
+   * thrown from inside but our own errors is a trap. A callback may enter again, for another session.
+   */
+  enter<T>(session: Session | undefined, options: CallOptions, body: () => T): T {
     if (this.dead) throw this.dead;
     if (options.signal?.aborted) throw cancelled();
-    const outer = this.options;
+    const outer = [this.options, this.active, this.readError, this.thrown] as const;
     this.options = options;
-    this.readError = undefined;
+    this.active = session;
+    this.readError = this.thrown = undefined;
     let result: T | undefined;
     let failed: { error: unknown } | undefined;
     try {
@@ -115,11 +146,15 @@ export class Core {
     } catch (error) {
       failed = { error: this.judged(error) };
     }
-    this.options = outer;
-    const outcome = this.thrown ?? failed;
-    this.thrown = undefined;
+    const outcome = this.thrown ?? (this.isDead ? { error: this.dead } : failed);
+    [this.options, this.active, this.readError, this.thrown] = outer;
     if (outcome) throw outcome.error;
     return result as T;
+  }
+
+  /** Throws where calls are nested so deeply that the module's stack might not suffice. */
+  mayEnter(): void {
+    if (this.callbacks >= CALLBACKS_MAX) throw busy("the engine");
   }
 
   /** The error to throw; a trap or a panic poisons the engine. */
@@ -220,15 +255,21 @@ export class Core {
   }
 }
 
-/** A session with the sources it reads. Closed once its last owner has let go. */
+/**
+ * A session with the sources it reads. Closed once its last owner has let go, a call under way being
+ * an owner too.
+ */
 export class Session {
   readonly handle: Pointer;
   readonly sources: number[] = [];
+  /** Whether a call of this session has called back and waits for the answer. */
+  isWaiting = false;
   private owners = 1;
 
   constructor(readonly core: Core) {
-    this.handle = core.enter({}, () => core.raw.session_open());
-    if (this.handle === 0) throw new SconcePanic("no memory for a session", "out_of_memory");
+    core.mayEnter();
+    this.handle = core.enter(undefined, {}, () => core.raw.session_open());
+    if (this.handle === 0) throw noMemory("another session");
   }
 
   retain(): this {
@@ -240,27 +281,44 @@ export class Session {
     if (--this.owners > 0) return;
     this.core.release(this.sources);
     try {
-      this.core.enter({}, () => this.core.raw.session_close(this.handle));
+      this.core.enter(this, {}, () => this.core.raw.session_close(this.handle));
     } catch (error) {
       // A dead engine's memory goes with it.
       if (!this.core.isDead) throw error;
     }
   }
 
+  /** Runs what takes several calls, none of which may find the session closed. */
+  hold<T>(body: () => T): T {
+    if (this.owners === 0) throw disposed("object");
+    if (this.isWaiting) throw busy("this object");
+    this.core.mayEnter();
+    this.retain();
+    try {
+      return body();
+    } finally {
+      this.release();
+    }
+  }
+
+  enter<T>(options: CallOptions, body: (raw: RawExports, session: Pointer) => T): T {
+    return this.hold(() => this.core.enter(this, options, () => body(this.core.raw, this.handle)));
+  }
+
   /** A call that returns a status; throws its report when it fails. */
   call(options: CallOptions, body: (raw: RawExports, session: Pointer) => number): void {
-    this.core.enter(options, () => this.core.check(this.handle, body(this.core.raw, this.handle)));
+    this.enter(options, (raw, s) => this.core.check(s, body(raw, s)));
   }
 
   /** The same for calls with a text result. */
   textOf(body: (raw: RawExports, session: Pointer) => number): string {
-    return this.core.enter({}, () => {
-      this.core.check(this.handle, body(this.core.raw, this.handle));
-      return this.core.text(this.handle);
+    return this.enter({}, (raw, s) => {
+      this.core.check(s, body(raw, s));
+      return this.core.text(s);
     });
   }
 
   addSource(source: Source, what: string): Pointer {
-    return this.core.enter({}, () => this.core.addSource(this.handle, source, what, this.sources));
+    return this.enter({}, (_, s) => this.core.addSource(s, source, what, this.sources));
   }
 }

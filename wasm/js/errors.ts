@@ -43,11 +43,10 @@ export class SconceError extends Error {
 
 const PANIC_HINTS: Partial<Record<ErrorCode, string>> = {
   panic: "Report this with the file, and make a new engine.",
-  out_of_memory: "Use a smaller model or input, or close other pages.",
   disposed: "Make another client with createClient().",
 };
 
-/** The engine met a defect of its own or ran out of memory; its state is unknown and it is dead. */
+/** The engine met a defect of its own; its state is unknown and it is dead. */
 export class SconcePanic extends SconceError {
   override readonly name = "SconcePanic";
   constructor(message: string, code: ErrorCode = "panic") {
@@ -77,8 +76,26 @@ export function missingData(
   return new SconceError("not_found", message, hint);
 }
 
+/** The error of a call from a callback that `what` waits for. */
+export function busy(what: string): SconceError {
+  return new SconceError(
+    "busy",
+    `${what} is in the middle of a call, which waits for this callback`,
+    "Note what is to be done, and do it when that call has returned.",
+  );
+}
+
 export function cancelled(): SconceError {
   return new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+}
+
+/** The error of what the module has no room for. It is told before anything happened. */
+export function noMemory(what: string): SconceError {
+  return new SconceError(
+    "out_of_memory",
+    `there is no memory for ${what}`,
+    "Use a smaller model or input, or dispose what is not needed any more.",
+  );
 }
 
 export function messageOf(error: unknown): string {

@@ -1,6 +1,6 @@
 // Access to the module's memory. Views are made anew for every use and never kept: the memory may
 // grow in any call, which detaches every view taken before.
-import { SconcePanic } from "./errors.js";
+import { noMemory } from "./errors.js";
 import type { Pointer, RawExports } from "./abi.gen.js";
 
 const encoder = new TextEncoder();
@@ -38,8 +38,9 @@ export class Memory {
   }
 
   alloc(bytes: number): Pointer {
-    const address = this.raw.memory_alloc(bytes);
-    if (address === 0) throw new SconcePanic(`no memory for ${bytes} bytes`, "out_of_memory");
+    // Beyond 32 bits the module would see another number.
+    const address = bytes < 2 ** 32 ? this.raw.memory_alloc(bytes) : 0;
+    if (address === 0) throw noMemory(`${bytes} bytes`);
     return address;
   }
 

@@ -1,5 +1,5 @@
 // Running a .pte: values into the module, values out of it, as copies.
-import { badArgument, checkOptions, mustBe } from "./check.js";
+import { badArgument, checkOptions, isText, mustBe, TEXT } from "./check.js";
 import type { Session } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
@@ -48,31 +48,44 @@ class LoadedProgram implements Program {
 
   inspect(): ProgramReport {
     const { open } = this;
+    return { ...this.reportOf(open), heapBytes: open.core.memory.heapBytes };
+  }
+
+  private reportOf(session: Session): ProgramReport {
     this.report ??= camelKeys(
-      JSON.parse(open.textOf((raw, s) => raw.run_inspect(s))),
+      JSON.parse(session.textOf((raw, s) => raw.run_inspect(s))),
     ) as ProgramReport;
-    return { ...this.report, heapBytes: open.core.memory.heapBytes };
+    return this.report;
   }
 
   get methods(): readonly string[] {
     return this.inspect().methods.map((m) => m.name);
   }
 
-  private select(method: string, options: CallOptions): void {
+  private select(session: Session, method: string, options: CallOptions): void {
     if (method === this.selected) return;
-    this.open.core.memory.withTexts([method], (name, bytes) =>
-      this.open.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
+    session.core.memory.withTexts([method], (name, bytes) =>
+      session.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
     );
     this.selected = method;
   }
 
   run(method: string, inputs: readonly Value[] = [], options: CallOptions = {}): Value[] {
-    const session = this.open;
+    const { open } = this;
     mustBe("text", "the method of run()", method);
     mustBe("list", "the inputs of run()", inputs);
     checkOptions("Program.run", options);
-    this.select(method, options);
-    const declared = this.inspect().methods.find((m) => m.name === method)!.inputs;
+    return open.hold(() => this.runOn(open, method, inputs, options));
+  }
+
+  private runOn(
+    session: Session,
+    method: string,
+    inputs: readonly Value[],
+    options: CallOptions,
+  ): Value[] {
+    this.select(session, method, options);
+    const declared = this.reportOf(session).methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
       throw new SconceError(
         "input",
@@ -80,23 +93,32 @@ class LoadedProgram implements Program {
         "Pass one value per flattened input.",
       );
     }
-    inputs.forEach((value, index) => this.setInput(index, value, declared[index]!.kind));
+    // By index, because a hole in the list is an input too, and a wrong one.
+    for (const [index, { kind }] of declared.entries())
+      this.setInput(session, index, inputs[index], kind);
     session.call(options, (raw, s) => raw.run_execute(s));
-    const count = session.core.enter({}, () => session.core.raw.run_output_count(session.handle));
-    return Array.from({ length: count }, (_, index) => this.output(index));
+    const count = session.enter({}, (raw, s) => raw.run_output_count(s));
+    return Array.from({ length: count }, (_, index) => this.output(session, index));
   }
 
-  private setInput(index: number, value: Value, declared: string): void {
-    const session = this.open;
+  private setInput(
+    session: Session,
+    index: number,
+    value: Value | undefined,
+    declared: string,
+  ): void {
     if (value === null) session.call({}, (raw, s) => raw.run_set_none(s, index));
     else if (typeof value === "boolean")
       session.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
     else if (typeof value === "string") {
+      if (!isText(value)) throw inputError(index, TEXT, value);
       session.core.memory.withTexts([value], (text, bytes) =>
         session.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
       );
-    } else if (isTensor(value)) this.setTensor(index, value);
-    else if (typeof value === "bigint" || (declared === "int" && Number.isSafeInteger(value))) {
+    } else if (isTensor(value)) this.setTensor(session, index, value);
+    else if (typeof value === "bigint" || (declared === "int" && typeof value === "number")) {
+      if (typeof value === "number" && !Number.isSafeInteger(value))
+        throw inputError(index, "a whole number within 2^53, or a bigint", value);
       const bits = BigInt(value);
       if (BigInt.asIntN(64, bits) !== bits) throw inputError(index, "an integer of 64 bits", value);
       session.call({}, (raw, s) =>
@@ -112,8 +134,7 @@ class LoadedProgram implements Program {
     else throw inputError(index, "a tensor, number, bigint, boolean, string or null", value);
   }
 
-  private setTensor(index: number, value: Tensor): void {
-    const session = this.open;
+  private setTensor(session: Session, index: number, value: Tensor): void {
     const { memory } = session.core;
     const bytes = bytesOf(value, `input ${index}`);
     const rank = value.shape.length;
@@ -135,8 +156,7 @@ class LoadedProgram implements Program {
     });
   }
 
-  private output(index: number): Value {
-    const session = this.open;
+  private output(session: Session, index: number): Value {
     const { memory } = session.core;
     const numbers = memory.with(OUTPUT_NUMBERS * 8, (address) => {
       session.call({}, (raw, s) => raw.run_output(s, index, address));
@@ -183,8 +203,9 @@ class LoadedProgram implements Program {
   }
 
   dispose(): void {
-    this.session?.release();
+    const { session } = this;
     this.session = undefined;
+    session?.release();
   }
 }
 

@@ -55,7 +55,8 @@ export type Value = Tensor | number | bigint | boolean | string | null;
 
 /**
  * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
- * synchronously and must return exactly `length` bytes.
+ * synchronously and must return exactly `length` bytes. A call on the object that is reading fails with
+ * the code "busy".
  */
 export interface RandomAccess {
   readonly size: number;
@@ -94,7 +95,10 @@ export type Sink =
   | { write(chunk: Uint8Array): unknown }
   | WritableStream<Uint8Array>;
 
-/** Called now and then during long work; `total` is 0 when unknown. */
+/**
+ * Called now and then during long work; `total` is 0 when unknown. It may use other objects of the
+ * engine; a call on the one at work fails with the code "busy".
+ */
 export type ProgressListener = (progress: { phase: string; done: number; total: number }) => void;
 
 export interface CallOptions {
@@ -301,7 +305,7 @@ export interface ProgramReport {
 // --- Errors --------------------------------------------------------------------------------------
 
 /** Error codes; the hint of an error says what to do about it. */
-export type ErrorCode = StatusCode | "panic" | "disposed";
+export type ErrorCode = StatusCode | "panic" | "disposed" | "busy";
 
 /** One thing that was noticed, with where it was noticed. Unknown parts are empty strings. */
 export interface Diagnostic {
@@ -348,6 +352,7 @@ export interface Meta {
  * compilation (opened, edge, executorch) share theirs, because each of them shows every program made
  * so far: it goes back when the last of them is disposed. Trying many configs on one edge manager
  * adds a program each time; `lower` from the file keeps none.
+ * A callback may dispose anything: what a call under way still needs is freed when it returns.
  */
 export interface Disposable {
   dispose(): void;
