@@ -80,6 +80,20 @@ test("options that do not exist, or not like this", () =>
     [(h) => h["lower"]!(mlp, null), "argument", /options of lower\(\) .* not null/],
     [(h) => h["lower"]!(mlp, 5), "argument", /options of lower\(\) .* not 5/],
     [
+      (h) => h["lower"]!(mlp, AbortSignal.abort()),
+      "argument",
+      /a plain object, not an object of class AbortSignal/,
+      /^Pass \{ signal \}/,
+    ],
+    [(h) => h["lower"]!(mlp, new Date()), "argument", /a plain object, .* class Date/],
+    [(h) => h["lower"]!(new Map([["forward", mlp]])), "argument", /programs .* class Map/],
+    [
+      (h) => h["lower"]!(mlp, { constantMethods: new Map([["a", 1]]) }),
+      "option",
+      /'constantMethods' of lower\(\) must be a plain object, not an object of class Map/,
+    ],
+    [(h) => h["lower"]!(mlp, { compileConfig: new Date() }), "argument", /compileConfig .* Date/],
+    [
       (h) => h["lower"]!(mlp, { shareMutableBuffer: true }),
       "option",
       /^lower\(\) has no option 'shareMutableBuffer'$/,
@@ -107,7 +121,13 @@ test("options that do not exist, or not like this", () =>
     [(h) => h["lower"]!(mlp, { onProgress: 5 }), "option", /'onProgress' .* a function, not 5/],
     [(h) => h["lower"]!(mlp, { memoryPlanning: "psychic" }), "option", /"best", "greedy"/],
     [(h) => h["lower"]!(mlp, { segmentAlignment: "128" }), "option", /'segmentAlignment'/],
-    [(h) => h["lower"]!(mlp, { segmentAlignment: 3 }), "option", /alignment/],
+    [
+      (h) => h["lower"]!(mlp, { segmentAlignment: 3 }),
+      "option",
+      /'segmentAlignment' of lower\(\) .* not 3/,
+      /a power of two from 1 to 2\^24/,
+    ],
+    [(h) => h["lower"]!(mlp, { constantTensorAlignment: 2 ** 25 }), "option", /'constantTensor/],
     [(h) => h["lower"]!(mlp, { externalConstants: "yes" }), "option", /true or false/],
   ]));
 
@@ -122,6 +142,8 @@ test("constant methods that cannot answer", async () => {
     [answer({}), "argument", /'get' .* not an object/],
     [answer({ double: "1" }), "argument", /'get'/],
     [answer(cyclic), "argument", /nested deeper/],
+    [answer("\ud800"), "argument", /'get' .* surrogate pairs/],
+    [answer([1, , 3]), "argument", /'get' .* not undefined/],
     [answer(2 ** 64), "argument", /18446744073709551616 .* 64 bits/],
     [answer(1e22), "argument", /64 bits/],
     [answer([1n << 63n]), "argument", /64 bits/],
@@ -178,6 +200,7 @@ test("managers are asked for what they do not have", async () => {
     for (const row of [
       [(m) => m["transform"]!(5), "argument", /passes of transform\(\) .* not 5/],
       [(m) => m["transform"]!([1]), "argument", /passes of transform\(\)/],
+      [(m) => m["transform"]!(["dce", ,]), "argument", /passes of transform\(\)/],
       [(m) => m["transform"]!({ nope: ["dce"] }), "not_found", /'nope'/],
       [(m) => m["transform"]!(["nope"]), "not_found", /'nope'/],
       [(m) => m["text"]!("abc"), "argument", /program number of text\(\) .* "abc"/],
@@ -291,10 +314,106 @@ test("modules that are none", async () => {
   }
 });
 
+test("lists make tensors", () => {
+  const made = (...args: Parameters<typeof tensor>): unknown[] => {
+    const { dtype, shape, data } = tensor(...args);
+    return [dtype, shape, data];
+  };
+  assert.deepEqual(
+    made([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]),
+    ["float32", [2, 3], Float32Array.of(1, 2, 3, 4, 5, 6)],
+  );
+  assert.deepEqual(made([1, 2, 3, 4], [2, 2]), ["float32", [2, 2], Float32Array.of(1, 2, 3, 4)]);
+  assert.deepEqual(made([]), ["float32", [0], new Float32Array(0)]);
+  assert.deepEqual(made([[], []]), ["float32", [2, 0], new Float32Array(0)]);
+  assert.deepEqual(made([[1n], [-2n]]), ["int64", [2, 1], BigInt64Array.of(1n, -2n)]);
+  assert.deepEqual(made([true, false]), ["bool", [2], Uint8Array.of(1, 0)]);
+  assert.deepEqual(made([[255], [0]], undefined, "uint8"), [
+    "uint8",
+    [2, 1],
+    Uint8Array.of(255, 0),
+  ]);
+  assert.deepEqual(made([2 ** 53 - 1], [1], "int64"), [
+    "int64",
+    [1],
+    BigInt64Array.of(9007199254740991n),
+  ]);
+  assert.deepEqual(made([NaN, -0], [2], "float64"), ["float64", [2], Float64Array.of(NaN, -0)]);
+});
+
+test("lists that make none", async () => {
+  const make = tensor as Loose["x"];
+  const cyclic: unknown[] = [];
+  cyclic.push(cyclic);
+  const rows: [unknown[], string, RegExp, RegExp?][] = [
+    [[["a"]], "argument", /element \[0\] of tensor\(\) must be a number, not the string "a"/],
+    [[[1, , 3]], "argument", /element \[1\] .* not undefined/],
+    [
+      [
+        [
+          [1, 2],
+          [3, "4"],
+        ],
+      ],
+      "argument",
+      /element \[1\]\[1\] .* the string "4"/,
+    ],
+    [[[1n, 2]], "argument", /element \[0\] .* not 1n/],
+    [[[null]], "argument", /not null/],
+    [[[[1, 2], [3]]], "shape", /ragged: \[1\] is not a list of 2/, /equally long/],
+    [[[[1, 2], , [3, 4]]], "shape", /ragged: \[1\] is not/],
+    [[[1, [2]]], "shape", /ragged: \[1\] is not an element/],
+    [[[[1], 2]], "shape", /ragged: \[1\] is not a list of 1/],
+    [[cyclic], "shape", /nested deeper than 16/],
+    [[[[1, 2]], [3]], "shape", /2 elements do not fill/],
+    [[[256], [1], "uint8"], "argument", /from 0 to 255, not 256/],
+    [[[1.5], [1], "int32"], "argument", /a whole number .* not 1.5/],
+    [[[-1], [1], "uint32"], "argument", /from 0 to 4294967295, not -1/],
+    [[[2 ** 53], [1], "int64"], "argument", /as a bigint .* not 9007199254740992/],
+    [[[2n ** 63n], [1], "int64"], "argument", /not 9223372036854775808n/],
+    [[[2], [1], "bool"], "argument", /true, false, 1 or 0, not 2/],
+    [[[1], [1], "float16"], "dtype", /float16/, /Uint16Array with the bits/],
+    [[new Float32Array(1), [,]], "argument", /the shape/],
+  ];
+  for (const [args, code, message, hint] of rows)
+    await expectError([() => make!(...args), code, message, hint], undefined);
+});
+
+test("arrays whose memory was transferred", async () => {
+  const gone = (): Float32Array => {
+    const data = new Float32Array(64);
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    return data;
+  };
+  const program = engine.load(engine.lower(mlp).buffer);
+  const inputs = [{ dtype: "float32", shape: [4, 16], data: gone() }];
+  const run = (): unknown => program.run("forward", inputs as never);
+  await expectError([run, "input", /data of input 0 is gone/, /copy/], undefined);
+  await expectError([(h) => h["detect"]!(gone().buffer), "argument", /detect\(\) is gone/], engine);
+  program.dispose();
+});
+
+test("of several files the broken one is named", async () => {
+  for (const host of [engine, client]) {
+    for (const broken of [new Uint8Array(100), { path: "/no/such/file.pt2" }]) {
+      for (const call of ["open", "toEdge", "lower", "inspect"] as const) {
+        const error = await (async () => host[call]({ first: mlp, second: broken }))().catch(
+          (e: unknown) => e,
+        );
+        assert.ok(error instanceof SconceError, String(error));
+        assert.deepEqual([error.method, error.diagnostics[0]!.method], ["second", "second"]);
+      }
+    }
+  }
+});
+
 test("helpers that are given something else", async () => {
   const data = Float32Array.of(1, 2);
   for (const row of [
-    [() => (tensor as Loose["x"])!(null), "dtype", /known dtype/],
+    [() => (tensor as Loose["x"])!(null), "dtype", /known dtype/, /a list of numbers/],
     [() => (tensor as Loose["x"])!(data, 2), "argument", /the shape .* not 2/],
     [() => (tensor as Loose["x"])!(data, [2], "float"), "dtype", /dtype float/],
     [() => (tensor as Loose["x"])!(data, [2], "int64"), "dtype", /int64/, /BigInt64Array/],

@@ -18,9 +18,22 @@ export const TEXT = "text without halves of surrogate pairs";
 /** Whether UTF-8 can hold it all. */
 export const isText = (value: string): boolean => !/\p{Cs}/u.test(value);
 
+/** An object without a class: of others, whose keys may be none, nothing would be read. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  // The root of another window's objects is another one, but a root.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
 export const KINDS = {
+  alignment: {
+    accepts: "a power of two from 1 to 2^24",
+    test: (v) =>
+      isCount(v) && v !== 0 && Number(v) <= 2 ** 24 && Number.isInteger(Math.log2(Number(v))),
+  },
   any: { accepts: "anything", test: () => true },
   boolean: { accepts: "true or false", test: (v) => typeof v === "boolean" },
   count: { accepts: "a positive whole number", test: (v) => isCount(v) && v !== 0 },
@@ -34,13 +47,13 @@ export const KINDS = {
   },
   names: {
     accepts: "a list of names",
-    test: (v) => Array.isArray(v) && v.every((item) => typeof item === "string"),
+    test: (v) => Array.isArray(v) && Array.from(v).every((item) => typeof item === "string"),
   },
   planning: {
     accepts: '"best", "greedy" or "naive"',
     test: (v) => v === "best" || v === "greedy" || v === "naive",
   },
-  record: { accepts: "an object", test: (v) => isObject(v) && !Array.isArray(v) },
+  record: { accepts: "a plain object", test: isPlain },
   signal: {
     accepts: "an AbortSignal",
     test: (v) =>
@@ -65,8 +78,8 @@ const EDGE = {
 const EXECUTORCH = {
   shareMutableBuffers: "boolean",
   externalConstants: "boolean",
-  segmentAlignment: "count",
-  constantTensorAlignment: "count",
+  segmentAlignment: "alignment",
+  constantTensorAlignment: "alignment",
   allocGraphInput: "boolean",
   allocGraphOutput: "boolean",
   memoryPlanning: "planning",
@@ -93,6 +106,7 @@ export const CALLS = {
 function show(value: unknown): string {
   if (typeof value === "string") return `the string ${JSON.stringify(value.slice(0, 40))}`;
   if (typeof value === "function") return "a function";
+  if (typeof value === "bigint") return `${value}n`;
   if (!isObject(value)) return String(value);
   const name = (value.constructor as { name?: string } | undefined)?.name;
   return !name || name === "Object" ? "an object" : `an object of class ${name}`;
@@ -142,8 +156,12 @@ function unknownOption(where: string, key: string, known: readonly string[]): Sc
 
 function checkTable(where: string, value: unknown, table: OptionTable): void {
   if (value === undefined) return;
-  if (!KINDS.record.test(value)) throw badArgument(`the options of ${where}`, "an object", value);
-  for (const [key, item] of Object.entries(value as object)) {
+  if (!isPlain(value)) {
+    const { message, hint } = badArgument(`the options of ${where}`, KINDS.record.accepts, value);
+    const isSignal = "signal" in table && KINDS.signal.test(value);
+    throw new SconceError("argument", message, isSignal ? "Pass { signal }." : hint);
+  }
+  for (const [key, item] of Object.entries(value)) {
     const kind = Object.hasOwn(table, key) ? table[key]! : undefined;
     if (kind === undefined) throw unknownOption(where, key, Object.keys(table));
     if (typeof kind === "object") checkTable(`${key} of ${where}`, item, kind);

@@ -1,7 +1,7 @@
 // The client: the engine's interface, answered by a worker, so that a page never freezes. Cancelling
 // rejects the call at once, and what the worker still makes of it is thrown away; where the work itself
 // must stop, `terminate` ends the worker and a new client takes its place.
-import { badArgument, checkOptions, KINDS } from "./check.js";
+import { badArgument, checkOptions, isObject, KINDS } from "./check.js";
 import { fromPlainError, SconcePanic } from "./errors.js";
 import { Caller, type Port, type Reply } from "./rpc.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
@@ -34,7 +34,7 @@ async function connect(
     const worker = options.worker
       ? options.worker()
       : new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-    if (!KINDS.record.test(worker) || !KINDS.function.test(worker.postMessage))
+    if (!isObject(worker) || !KINDS.function.test(worker.postMessage))
       throw badArgument("what 'worker' of createClient() returns", "a Worker", worker);
     worker.onmessage = (event: MessageEvent<Reply>) => receive(event.data);
     worker.onerror = (event) => broke(event.message || "the worker could not be started");

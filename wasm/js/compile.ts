@@ -449,8 +449,13 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
 
 /** Opens files on a session that becomes what this returns. */
 export function open(session: Session, programs: Programs, options: CallOptions): OpenedManager {
-  for (const [method, source] of listPrograms(programs))
-    openProgram(session, method, source, options);
+  for (const [method, source] of listPrograms(programs)) {
+    try {
+      openProgram(session, method, source, options);
+    } catch (error) {
+      throw error instanceof SconceError ? error.ofMethod(method) : error;
+    }
+  }
   const methods = inspectCompilation(session).stages[0]!.methods.map((m) => m.name);
   return new OpenedManager(session, methods);
 }

@@ -1,6 +1,6 @@
 // What constant methods answer, as people write it and as the core's JSON. In both a number with a
 // point or an exponent is a float, every other number an integer of 64 bits.
-import { badArgument } from "./check.js";
+import { badArgument, isText, TEXT } from "./check.js";
 import { SconceError } from "./errors.js";
 import type { ConstantValue } from "./types.js";
 
@@ -25,7 +25,7 @@ function doubleJson(value: number): string {
 export function constantJson(what: string, value: ConstantValue, depth = 0): string {
   if (Array.isArray(value)) {
     if (depth < DEPTH_MAX)
-      return `[${value.map((item) => constantJson(what, item as ConstantValue, depth + 1)).join(",")}]`;
+      return `[${Array.from(value, (item) => constantJson(what, item as ConstantValue, depth + 1)).join(",")}]`;
     throw new SconceError(
       "argument",
       `${what} is a list nested deeper than ${DEPTH_MAX}`,
@@ -35,6 +35,7 @@ export function constantJson(what: string, value: ConstantValue, depth = 0): str
   if (typeof value === "bigint") return integerJson(value);
   if (typeof value === "number")
     return Number.isInteger(value) ? integerJson(BigInt(value)) : doubleJson(value);
+  if (typeof value === "string" && !isText(value)) throw badArgument(what, TEXT, value);
   if (typeof value === "string" || typeof value === "boolean") return JSON.stringify(value);
   const double: unknown = (value as { readonly double?: unknown } | null | undefined)?.double;
   if (typeof double === "number") return doubleJson(double);

@@ -32,6 +32,17 @@ export class SconceError extends Error {
     this.diagnostics = diagnostics;
   }
 
+  /** The same error, told of a method where it was told of none. */
+  ofMethod(method: string): SconceError {
+    if (method === "" || this.method !== "" || this.name !== "SconceError") return this;
+    const { code, message, hint } = this;
+    const found = this.diagnostics.length > 0 ? this.diagnostics : [plainDiagnostic(this)];
+    const placed = found.map((d) => (d.method === "" ? { ...d, method } : d));
+    const error = new SconceError(code, message, hint, placed);
+    if (this.cause !== undefined) error.cause = this.cause;
+    return error;
+  }
+
   /** The error of a call whose report lists `diagnostics`; the first error speaks for all. */
   static fromDiagnostics(code: ErrorCode, diagnostics: readonly Diagnostic[]): SconceError {
     const errors = diagnostics.filter((d) => d.severity === "error");
@@ -39,6 +50,11 @@ export class SconceError extends Error {
     const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
     return new SconceError(code, first ? first.message + more : code, first?.hint, diagnostics);
   }
+}
+
+function plainDiagnostic({ code, message, hint }: SconceError): Diagnostic {
+  const nowhere = { method: "", pass: "", node: "", op: "", instruction: null, source: "" };
+  return { severity: "error", code, message, hint, stackTrace: "", ...nowhere };
 }
 
 const PANIC_HINTS: Partial<Record<ErrorCode, string>> = {

@@ -266,13 +266,22 @@ export function readExactly(source: RandomAccess, offset: number, length: number
   );
 }
 
+function bytesOf(buffer: ArrayBuffer, what: string): Uint8Array {
+  try {
+    return new Uint8Array(buffer);
+  } catch {
+    const hint = "Read the file again, or transfer a copy: buffer.slice().";
+    throw new SconceError("argument", `${what} is gone: its buffer was transferred`, hint);
+  }
+}
+
 /** A source as random access; `what` names it for messages. */
 export function toRandomAccess(
   source: Exclude<Source, InflatedArchive>,
   what: string,
 ): RandomAccess {
   if (source instanceof Uint8Array) return new BytesSource(source);
-  if (source instanceof ArrayBuffer) return new BytesSource(new Uint8Array(source));
+  if (source instanceof ArrayBuffer) return new BytesSource(bytesOf(source, what));
   if (isBlob(source)) {
     const Reader = syncReader();
     if (Reader) return new BlobSource(source, Reader);

@@ -2,7 +2,8 @@
 // the core reports about itself.
 import { badArgument, isObject, KINDS } from "./check.js";
 import { SconceError } from "./errors.js";
-import type { DType, Tensor, TensorData } from "./types.js";
+import { dtypeOf, elements, flattened } from "./list.js";
+import type { DType, NestedList, Tensor, TensorData } from "./types.js";
 
 type ArrayConstructor = {
   new (buffer: ArrayBuffer): TensorData;
@@ -47,7 +48,15 @@ export function bytesOf(tensor: Tensor, what: string): Uint8Array {
   if (!isShape(shape)) throw badInput(`the shape of ${what}`, SHAPE, shape);
   if (!isHolding(data, dtype))
     throw badInput(`the data of ${what}, declared ${dtype},`, `a ${ARRAYS[dtype].name}`, data);
-  return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  try {
+    return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  } catch {
+    throw new SconceError(
+      "input",
+      `the data of ${what} is gone: its buffer was transferred`,
+      "Make a new array, or transfer a copy of it: data.slice().",
+    );
+  }
 }
 
 const SHAPE = "a list of whole numbers, 0 or more";
@@ -56,7 +65,7 @@ const isDType = (dtype: unknown): dtype is DType =>
   typeof dtype === "string" && Object.hasOwn(ARRAYS, dtype);
 
 const isShape = (shape: unknown): shape is readonly number[] =>
-  Array.isArray(shape) && shape.every(KINDS.index.test);
+  Array.isArray(shape) && Array.from(shape).every(KINDS.index.test);
 
 /** By name, because arrays of another window are none of this one's classes. */
 const isHolding = (data: unknown, dtype: DType): boolean =>
@@ -75,23 +84,41 @@ function unknownDType(what: string, dtype: unknown): SconceError {
   );
 }
 
-/** A tensor from a typed array; the dtype follows from the array unless given. */
+/** The tensor that a list spells. */
+function tensorOfList(list: NestedList, dtype: DType | undefined): Tensor {
+  const flat = flattened(list);
+  const found = dtype ?? dtypeOf(flat.items);
+  const ArrayOf = ARRAYS[found];
+  const values = elements(flat, found, ArrayOf.name);
+  const data = new ArrayOf(new ArrayBuffer(values.length * ArrayOf.BYTES_PER_ELEMENT));
+  values.forEach((value, index) => (data[index] = value));
+  return { dtype: found, shape: flat.shape, data };
+}
+
+/**
+ * A tensor from a typed array or a list. The dtype, unless given, follows from the array; lists make
+ * float32, those of bigints int64, those of booleans bool. A nested list has its own shape.
+ */
 export function tensor(
-  data: TensorData | readonly number[],
+  given: TensorData | NestedList,
   shape?: readonly number[],
   dtype?: DType,
 ): Tensor {
-  const array = Array.isArray(data) ? Float32Array.from(data as number[]) : (data as TensorData);
   if (dtype !== undefined && !isDType(dtype)) throw unknownDType("the tensor", dtype);
-  const found = dtype ?? (Object.keys(ARRAYS) as DType[]).find((name) => isHolding(array, name));
+  const listed = Array.isArray(given) ? tensorOfList(given as NestedList, dtype) : undefined;
+  const array = listed?.data ?? (given as TensorData);
+  const found =
+    listed?.dtype ??
+    dtype ??
+    (Object.keys(ARRAYS) as DType[]).find((name) => isHolding(array, name));
   if (!found || !isHolding(array, found)) {
     throw new SconceError(
       "dtype",
       `this array does not hold ${dtype ?? "a known dtype"}`,
-      `Pass a ${dtype ? ARRAYS[dtype].name : "typed array"}.`,
+      `Pass a ${dtype ? ARRAYS[dtype].name : "typed array or a list of numbers"}.`,
     );
   }
-  const sizes = shape ?? [array.length];
+  const sizes = shape ?? listed?.shape ?? [array.length];
   if (!isShape(sizes)) throw badArgument("the shape", SHAPE, sizes);
   const count = sizes.reduce((product, size) => product * size, 1);
   if (found.startsWith("complex") || count === array.length)

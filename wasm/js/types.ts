@@ -50,6 +50,9 @@ export interface Tensor {
   readonly dimOrder?: readonly number[];
 }
 
+/** Elements row by row, to any depth. */
+export type NestedList = readonly (number | bigint | boolean | NestedList)[];
+
 /** What goes into and comes out of a method. Integers come out as bigint when a number cannot hold them exactly. */
 export type Value = Tensor | number | bigint | boolean | string | null;
 
@@ -130,9 +133,9 @@ export interface ExecutorchConfig {
   shareMutableBuffers?: boolean;
   /** Weights go to a .ptd beside the .pte. Default false. */
   externalConstants?: boolean;
-  /** Bytes, a power of two. Default 128. */
+  /** Bytes, a power of two up to 2^24. Default 128. */
   segmentAlignment?: number;
-  /** Bytes, a power of two. Default 16. */
+  /** Bytes, a power of two up to 2^24. Default 16. */
   constantTensorAlignment?: number;
   /** Give graph inputs planned memory. Default true. */
   allocGraphInput?: boolean;
@@ -429,7 +432,10 @@ export interface Engine extends Disposable {
   meta(): Meta;
   /** What a file is, from its first bytes. */
   detect(source: Source): "pt2" | "pte" | "ptd" | "unknown";
-  /** Opens .pt2 files and goes no further. */
+  /**
+   * Opens .pt2 files and goes no further. As in PyTorch, stored weights are not checksummed: a byte
+   * that flipped in one is a wrong number, not an error.
+   */
   open(programs: Programs, options?: CallOptions): OpenedPrograms;
   /** Opens .pt2 files and decomposes them; the first half of lowering. */
   toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
