@@ -154,7 +154,8 @@ function unknownOption(where: string, key: string, known: readonly string[]): Sc
   );
 }
 
-function checkTable(where: string, value: unknown, table: OptionTable): void {
+/** Throws unless `value` has keys of the table only, each of its kind. */
+export function checkTable(where: string, value: unknown, table: OptionTable): void {
   if (value === undefined) return;
   if (!isPlain(value)) {
     const { message, hint } = badArgument(`the options of ${where}`, KINDS.record.accepts, value);

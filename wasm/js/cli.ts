@@ -53,4 +53,11 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
+// A reader that has seen enough, such as head, is no fault: the command ends as if it had read on.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") process.once("exit", () => (process.exitCode = EXIT.failed));
+  });
+}
+
 process.exitCode = await main(process.argv.slice(2));

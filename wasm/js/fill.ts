@@ -22,6 +22,8 @@ function floatBits16(value: number, brain: boolean): number {
   if (brain) return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = Math.abs(value);
+  if (Number.isNaN(value)) return 0x7e00;
+  if (magnitude >= 65520) return sign | 0x7c00;
   if (magnitude < 2 ** -14) return sign | Math.round(magnitude * 2 ** 24);
   const exponent = Math.min(15, Math.floor(Math.log2(magnitude)));
   return sign | (((exponent + 15) << 10) + Math.round((magnitude / 2 ** exponent - 1) * 1024));

@@ -151,19 +151,19 @@ class FileSource implements RandomAccess {
   constructor(private readonly path: string) {
     this.fs = fileSystem(path);
     try {
+      // Looked at first: opening a FIFO waits for its writer.
+      if (!this.fs.statSync(path).isFile())
+        throw new SconceError("io", `${path} is not a file`, "Pass the path of a file.");
       this.descriptor = this.fs.openSync(path, "r");
     } catch (error) {
+      if (error instanceof SconceError) throw error;
       throw new SconceError(
         "io",
         `cannot open ${path}: ${messageOf(error).split(", ")[0]}`,
         "Check the path and its permissions.",
       );
     }
-    const stats = this.fs.fstatSync(this.descriptor);
-    this.size = stats.size;
-    if (stats.isFile()) return;
-    this.close();
-    throw new SconceError("io", `${path} is not a file`, "Pass the path of a file.");
+    this.size = this.fs.fstatSync(this.descriptor).size;
   }
 
   read(offset: number, length: number): Uint8Array {

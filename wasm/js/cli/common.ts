@@ -1,6 +1,5 @@
 // What the commands share: usage errors, messages, engine, progress on a terminal.
-import { mkdirSync, readFileSync, statSync, type Stats } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { createEngine } from "../engine.js";
 import { SconceError } from "../errors.js";
@@ -11,9 +10,22 @@ export class UsageError extends Error {}
 
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
+/** A usage error for an option that takes one value and is given two: node:util drops the first. */
+function refuseRepeats(config: ParseArgsConfig): void {
+  const seen = new Set<string>();
+  for (const token of parseArgs({ ...config, tokens: true }).tokens) {
+    if (token.kind !== "option") continue;
+    const option = config.options?.[token.name];
+    if (option?.type !== "string" || option.multiple) continue;
+    if (seen.has(token.name)) throw new UsageError(`${token.rawName} is given twice`);
+    seen.add(token.name);
+  }
+}
+
 /** Parses arguments; what node:util refuses is a usage error. */
 export function parse<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
+    refuseRepeats(config);
     return parseArgs(config);
   } catch (error) {
     throw new UsageError((error as Error).message);
@@ -28,40 +40,6 @@ export function makeEngine(): Promise<Engine> {
       if (severity === "warning") process.stderr.write(`${severity}: ${text}\n`);
     },
   });
-}
-
-/** What the file system says is wrong, without the path that it was doing it to. */
-export function reason(error: unknown): string {
-  return (error as Error).message.replace(/^([A-Z]+: [^,]+), .*$/s, "$1");
-}
-
-/** Runs a step that writes to `path`; what the file system refuses is an "io" error that names it. */
-export function writing<T>(path: string, body: () => T): T {
-  try {
-    return body();
-  } catch (error) {
-    if (error instanceof SconceError) throw error;
-    const why = `cannot write ${path}: ${reason(error)}`;
-    throw new SconceError("io", why, "Name another place, or check its permissions.");
-  }
-}
-
-/** What is at a path; undefined also where what is above it is no folder or cannot be looked at. */
-export function statsOf(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A folder with all above it. Node's own recursive way never returns where /proc refuses. */
-export function makeFolder(path: string): void {
-  const missing = [resolve(path)];
-  while (!statsOf(missing[0]!)) missing.unshift(dirname(missing[0]!));
-  const existing = missing.shift()!;
-  if (!statsOf(existing)!.isDirectory()) throw new Error(`${existing} is not a folder`);
-  for (const folder of missing) mkdirSync(folder);
 }
 
 /** Prints an error with everything that helps to mend it. */

@@ -1,8 +1,7 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
-import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { parseConstant } from "../constant.js";
-import type { SconceError } from "../errors.js";
+import { SconceError } from "../errors.js";
 import type {
   ConstantValue,
   Engine,
@@ -14,14 +13,20 @@ import {
   EXIT,
   formatBytes,
   makeEngine,
-  makeFolder,
   parse,
   printError,
-  statsOf,
   terminalProgress,
   UsageError,
-  writing,
 } from "./common.js";
+import {
+  inFolders,
+  keepInputs,
+  placeOf,
+  realOf,
+  statsOf,
+  writeFiles,
+  type Writer,
+} from "./files.js";
 
 export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
 
@@ -68,53 +73,36 @@ function pairs(list: readonly string[], what: string): Record<string, string> {
   return result;
 }
 
-/** Writes a file under a temporary name and renames it: a failed command leaves no output behind. */
-function writeWhole(path: string, write: (sink: (chunk: Uint8Array) => void) => void): void {
-  const temporary = `${path}.${process.pid}.tmp`;
-  let descriptor: number | undefined;
-  try {
-    const open = (descriptor = openSync(temporary, "w"));
-    write((chunk) => {
-      for (let done = 0; done < chunk.length;) done += writeSync(open, chunk, done);
-    });
-    closeSync(open);
-    descriptor = undefined;
-    renameSync(temporary, path);
-  } catch (error) {
-    if (descriptor !== undefined) closeSync(descriptor);
-    rmSync(temporary, { force: true });
-    throw error;
-  }
-}
-
 /** Where a .ptd goes: named after the .pte, so that programs in one folder keep theirs apart. */
 function dataPath(output: string, name: string, count: number): string {
   const stem = output.replace(/\.pte$/, "");
   return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
 }
 
-function writeProgram(program: ExecutorchProgramManager, output: string): void {
-  const written: string[] = [];
-  try {
-    for (const { name } of program.dataFiles) {
-      const path = dataPath(output, name, program.dataFiles.length);
-      writing(path, () => writeWhole(path, (sink) => program.writeSync(sink, name)));
-      written.push(path);
-    }
-    writing(output, () => writeWhole(output, (sink) => program.writeSync(sink)));
-  } catch (error) {
-    for (const path of written) rmSync(path, { force: true });
-    throw error;
-  }
+/** The .pte with its .ptd files, all or none: weights of one lowering never meet those of another. */
+function writeProgram(
+  program: ExecutorchProgramManager,
+  output: string,
+  inputs: readonly string[],
+): Promise<void> {
+  const files = program.dataFiles.map(({ name }) => ({
+    path: dataPath(output, name, program.dataFiles.length),
+    write: (writer: Writer) => program.writeTo(writer, name),
+  }));
+  files.push({ path: output, write: (writer) => program.writeTo(writer) });
+  for (const { path } of files) keepInputs(inputs, path);
+  return writeFiles(files);
 }
 
-function lowerOne(
+async function lowerOne(
   engine: Engine,
   subject: string,
   programs: Programs,
   options: LowerOptions,
   output: string,
-): void {
+  inputs: readonly string[],
+): Promise<void> {
+  placeOf(output);
   const progress = terminalProgress(subject);
   const begin = performance.now();
   try {
@@ -122,7 +110,7 @@ function lowerOne(
     const program = engine.lower(programs, { ...options, ...listening });
     try {
       const ms = performance.now() - begin;
-      writeProgram(program, output);
+      await writeProgram(program, output, inputs);
       progress.clear();
       const methods = [...program.methods, ...program.configMethods].join(", ");
       const beside = program.dataFiles.map(
@@ -149,12 +137,28 @@ function outputFor(file: string, output: string, single: boolean): string {
   return join(output, basename(file).replace(/\.pt2$/, "") + ".pte");
 }
 
-function lowerEach(
+/** What can be told before anything is lowered: an output is no input, and each goes to its own place. */
+function checkTargets(
+  inputs: readonly string[],
+  targets: readonly string[],
+  options: LowerOptions,
+): void {
+  const places = new Set<string>();
+  for (const target of targets) {
+    keepInputs(inputs, target);
+    if (options.externalConstants) keepInputs(inputs, dataPath(target, "", 1));
+    if (places.has(realOf(target)))
+      throw new UsageError(`two of the files would be written to ${target}`);
+    places.add(realOf(target));
+  }
+}
+
+async function lowerEach(
   engine: Engine,
   files: readonly string[],
   options: LowerOptions,
   output: string,
-): number {
+): Promise<number> {
   const single = files.length === 1;
   if (!single && !isFolder(output) && (output.endsWith(".pte") || statsOf(output)?.isFile())) {
     throw new UsageError(
@@ -163,21 +167,42 @@ function lowerEach(
     );
   }
   const targets = files.map((file) => outputFor(file, output, single));
-  const own = files.find((file, i) => resolve(file) === resolve(targets[i]!));
-  if (own) throw new UsageError(`${own} would be overwritten: name another output`);
-  const twice = targets.find((target, i) => targets.indexOf(target) !== i);
-  if (twice) throw new UsageError(`two of the files would be written to ${twice}`);
-  if (!single || isFolder(output)) writing(output, () => makeFolder(output));
+  checkTargets(files, targets, options);
   let code: number = EXIT.done;
-  files.forEach((path, i) => {
-    try {
-      lowerOne(engine, path, { path }, options, targets[i]!);
-    } catch (error) {
-      printError(error, path);
-      code = EXIT.failed;
+  await inFolders(!single || isFolder(output) ? [output] : [], async () => {
+    for (const [i, path] of files.entries()) {
+      try {
+        await lowerOne(engine, path, { path }, options, targets[i]!, files);
+      } catch (error) {
+        printError(error, path);
+        code = EXIT.failed;
+      }
     }
   });
   return code;
+}
+
+async function lowerTogether(
+  engine: Engine,
+  methods: Record<string, string>,
+  options: LowerOptions,
+  output: string,
+): Promise<number> {
+  const files = Object.values(methods);
+  checkTargets(files, [output], options);
+  if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
+  const programs = Object.fromEntries(
+    Object.entries(methods).map(([name, path]) => [name, { path }]),
+  );
+  try {
+    await lowerOne(engine, output, programs, options, output, files);
+    return EXIT.done;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    // The engine knows methods, people know files.
+    printError(error, error instanceof SconceError ? methods[error.method] : "");
+    return EXIT.failed;
+  }
 }
 
 export async function lowerCommand(args: string[]): Promise<number> {
@@ -218,15 +243,5 @@ export async function lowerCommand(args: string[]): Promise<number> {
   };
   const engine = await makeEngine();
   if (positionals.length > 0) return lowerEach(engine, positionals, options, values.output);
-  const target = resolve(values.output);
-  if (Object.values(methods).some((path) => resolve(path) === target)) {
-    throw new UsageError(`${values.output} would be overwritten: name another output`);
-  }
-  const programs = Object.fromEntries(
-    Object.entries(methods).map(([name, path]) => [name, { path }]),
-  );
-  if (isFolder(values.output))
-    throw new UsageError("one program needs the name of a file: -o model.pte");
-  lowerOne(engine, values.output, programs, options, values.output);
-  return EXIT.done;
+  return lowerTogether(engine, methods, options, values.output);
 }

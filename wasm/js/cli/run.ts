@@ -1,21 +1,23 @@
 // sconce run: execute methods of a .pte on arrays, numbers, or made-up inputs.
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { missingData, SconceError } from "../errors.js";
-import { fill, makeTensor } from "../fill.js";
-import { isTensor, toNumbers } from "../tensor.js";
-import type { Program, ProgramMethodInfo, ProgramValueInfo, Tensor, Value } from "../types.js";
-import {
-  EXIT,
-  makeEngine,
-  makeFolder,
-  parse,
-  reason,
-  terminalProgress,
-  UsageError,
-  writing,
-} from "./common.js";
-import { readNpy, writeNpy, writeNpyText } from "./npy.js";
+import { fill } from "../fill.js";
+import { toRandomAccess } from "../source.js";
+import { isTensor } from "../tensor.js";
+import type {
+  Program,
+  ProgramMethodInfo,
+  ProgramValueInfo,
+  RandomAccess,
+  Tensor,
+  Value,
+} from "../types.js";
+import { readCalls, type Call, type CallInput } from "./calls.js";
+import { EXIT, makeEngine, parse, terminalProgress, UsageError } from "./common.js";
+import { inFolders, keepInputs, readWhole, realOf, writeFiles } from "./files.js";
+import { writeNpy, writeNpyText } from "./npy.js";
+import { describe, FILLERS, parseInput, readArray } from "./values.js";
 
 export const RUN_HELP = `sconce run: execute a .pte
 
@@ -33,49 +35,6 @@ export const RUN_HELP = `sconce run: execute a .pte
   --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
                     files are looked up from here, then beside FILE
 `;
-
-const FORMS = "x.npy, 3.5, 7, true, none, zeros, ones or random:SEED, such as random:1";
-const FILLERS = /^(zeros|ones|random:-?\d+)$/;
-
-function readArray(path: string, info: ProgramValueInfo): Tensor {
-  try {
-    return readNpy(readFileSync(path), path, info.dtype);
-  } catch (error) {
-    if (error instanceof SconceError) throw error;
-    const isPath = path.endsWith(".npy");
-    throw new SconceError(
-      "io",
-      isPath ? `cannot read ${path}: ${reason(error)}` : `'${path}' is no value and no file`,
-      isPath ? "Check the path." : `Pass ${FORMS}.`,
-    );
-  }
-}
-
-/** Numbers for tensors without dimensions are tensors; everything else is what it says. */
-function scalar(value: number | boolean, info: ProgramValueInfo): Value {
-  if (info.kind !== "tensor") return value;
-  if (info.shape!.length > 0) {
-    throw new SconceError(
-      "input",
-      `a number cannot be the ${info.dtype} tensor [${info.shape!.join(", ")}]`,
-      "Pass an .npy file, or zeros, ones, random:1.",
-    );
-  }
-  return makeTensor(info, [], () => Number(value));
-}
-
-function parseInput(text: string, info: ProgramValueInfo, index: number): Value {
-  if (FILLERS.test(text)) return fill(text, info, index);
-  if (text === "none") return null;
-  if (text === "true" || text === "false") return scalar(text === "true", info);
-  if (/^[-+]?\d+$/.test(text))
-    return info.kind === "int" ? BigInt(text) : scalar(Number(text), info);
-  if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^[-+]?(inf|nan)$/.test(text)) {
-    return scalar(Number(text.replace("inf", "Infinity").replace("nan", "NaN")), info);
-  }
-  if (info.kind === "string" && !text.endsWith(".npy")) return text;
-  return readArray(text, info);
-}
 
 function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
   const { methods } = program.inspect();
@@ -108,7 +67,7 @@ function commandInputs(info: ProgramMethodInfo, texts: readonly string[]): Value
   const single = texts.length === 1 && FILLERS.test(texts[0]!);
   if (single) return info.inputs.map((input, i) => fill(texts[0]!, input, i));
   checkCount(info, texts.length);
-  return texts.map((text, i) => parseInput(text, info.inputs[i]!, i));
+  return texts.map((text, i) => parseInput(text, info.inputs[i]!, i, readWhole));
 }
 
 // --- Outputs ---------------------------------------------------------------------------------------
@@ -121,48 +80,43 @@ function asTensor(value: number | bigint | boolean, kind: string): Tensor {
   return { dtype: "int64", shape: [], data: BigInt64Array.of(BigInt(value)) };
 }
 
-/** Files that this command has written: a later call may read them, and they go when it fails. */
-const written: string[] = [];
+/**
+ * Results by the place that they go to, kept here until all calls are done: a later call may read
+ * them, and a command that fails leaves the results of an earlier one alone.
+ */
+class Results {
+  private readonly files = new Map<string, { path: string; bytes: Uint8Array }>();
 
-function writeFile(path: string, bytes: Uint8Array): void {
-  written.push(path);
-  writeFileSync(path, bytes);
-}
+  /** `inputs` are files that no result replaces. */
+  constructor(private readonly inputs: readonly string[]) {}
 
-function writeOutputs(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
-  writing(folder, () => {
-    makeFolder(folder);
+  add(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
     outputs.forEach((value, i) => {
-      const path = join(folder, `output_${i}.npy`);
       if (value === null) return;
-      if (typeof value === "string") writeFile(path, writeNpyText(value));
-      else {
-        const whole = isTensor(value) ? value : asTensor(value, info.outputs[i]!.kind);
-        writeFile(path, writeNpy(whole));
-      }
+      const path = join(folder, `output_${i}.npy`);
+      keepInputs(this.inputs, path);
+      const whole = (): Tensor =>
+        isTensor(value)
+          ? value
+          : asTensor(value as number | bigint | boolean, info.outputs[i]!.kind);
+      const bytes = typeof value === "string" ? writeNpyText(value) : writeNpy(whole());
+      this.files.set(realOf(path), { path, bytes });
     });
-  });
-}
-
-function describe(value: Value): string {
-  if (!isTensor(value)) return typeof value === "string" ? JSON.stringify(value) : String(value);
-  const shape = `${value.dtype} [${value.shape.join(", ")}]`;
-  if (value.dtype.startsWith("complex") || value.dtype.startsWith("float8")) return shape;
-  const numbers = toNumbers(value);
-  if (numbers.length === 0) return `${shape} empty`;
-  if (numbers.length <= 8)
-    return `${shape} ${numbers.map((n) => Number(n.toPrecision(6))).join(" ")}`;
-  let [low, high, sum, nan] = [Infinity, -Infinity, 0, 0];
-  for (const n of numbers) {
-    if (Number.isNaN(n)) nan++;
-    else {
-      low = Math.min(low, n);
-      high = Math.max(high, n);
-      sum += n;
-    }
   }
-  const mean = sum / Math.max(1, numbers.length - nan);
-  return `${shape} min ${low.toPrecision(6)} max ${high.toPrecision(6)} mean ${mean.toPrecision(6)}${nan ? `, ${nan} NaN` : ""}`;
+
+  has(path: string): boolean {
+    return this.files.has(realOf(path)) || existsSync(path);
+  }
+
+  read(path: string): Uint8Array {
+    return this.files.get(realOf(path))?.bytes ?? readWhole(path);
+  }
+
+  write(): Promise<void> {
+    return writeFiles(
+      [...this.files.values()].map(({ path, bytes }) => ({ path, write: (to) => to(bytes) })),
+    );
+  }
 }
 
 function runOnce(
@@ -170,59 +124,41 @@ function runOnce(
   info: ProgramMethodInfo,
   inputs: readonly Value[],
   out: string | undefined,
+  results: Results,
 ): void {
   const begin = performance.now();
   const outputs = program.run(info.name, inputs);
   const ms = performance.now() - begin;
-  if (out !== undefined) writeOutputs(out, outputs, info);
+  if (out !== undefined) results.add(out, outputs, info);
   process.stdout.write(`${info.name}: ${ms.toFixed(2)} ms\n`);
   outputs.forEach((value, i) => process.stdout.write(`  output_${i}: ${describe(value)}\n`));
 }
 
 // --- Calls -----------------------------------------------------------------------------------------
 
-interface Call {
-  method?: string;
-  inputs?: (string | number | boolean | null)[];
-  out?: string;
-}
-
-function readCalls(path: string): Call[] {
-  try {
-    const calls = JSON.parse(readFileSync(path, "utf8")) as unknown;
-    if (Array.isArray(calls) && calls.every((c) => typeof c === "object" && c !== null))
-      return calls as Call[];
-  } catch (error) {
-    throw new SconceError(
-      "format",
-      `cannot read ${path}: ${reason(error)}`,
-      "Pass a JSON file with a list of calls.",
-    );
-  }
-  throw new SconceError(
-    "format",
-    `${path} is not a list of calls`,
-    'Write [{"method": "forward", "inputs": ["x.npy"], "out": "folder"}].',
-  );
-}
-
 function callInput(
-  value: string | number | boolean | null,
+  value: CallInput,
   info: ProgramValueInfo,
   index: number,
   folder: string,
+  results: Results,
 ): Value {
   if (value === null) return null;
-  if (typeof value !== "string") return scalar(value, info);
-  if (info.kind === "string" && !value.endsWith(".npy")) return value;
-  if (!value.endsWith(".npy")) return parseInput(value, info, index);
-  return readArray(existsSync(value) ? value : resolve(folder, value), info);
+  if (typeof value === "string" && info.kind === "string" && !value.endsWith(".npy")) return value;
+  const read = (path: string): Uint8Array => results.read(path);
+  const text = typeof value === "object" ? value.number : String(value);
+  if (!text.endsWith(".npy")) return parseInput(text, info, index, read);
+  return readArray(results.has(text) ? text : resolve(folder, text), info, read);
 }
 
-function runCalls(program: Program, path: string): void {
-  for (const call of readCalls(path)) {
-    const info = methodInfo(program, call.method);
-    const given = call.inputs ?? [];
+function runCalls(
+  program: Program,
+  calls: readonly Call[],
+  folder: string,
+  results: Results,
+): void {
+  for (const { method, inputs: given, out } of calls) {
+    const info = methodInfo(program, method);
     const filler =
       given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0])
         ? given[0]
@@ -230,9 +166,46 @@ function runCalls(program: Program, path: string): void {
     if (filler === undefined) checkCount(info, given.length);
     const inputs =
       filler === undefined
-        ? given.map((value, i) => callInput(value, info.inputs[i]!, i, dirname(path)))
+        ? given.map((value, i) => callInput(value, info.inputs[i]!, i, folder, results))
         : commandInputs(info, [filler]);
-    runOnce(program, info, inputs, call.out);
+    runOnce(program, info, inputs, out, results);
+  }
+}
+
+// --- Data files ------------------------------------------------------------------------------------
+
+/** A .ptd that knows whether tensors were read from it, or only the directory at its beginning. */
+class DataFile implements RandomAccess {
+  private readonly file: RandomAccess;
+  isUsed = false;
+
+  constructor(readonly path: string) {
+    this.file = toRandomAccess({ path }, path);
+  }
+
+  get size(): number {
+    return this.file.size;
+  }
+
+  read(offset: number, length: number): Uint8Array {
+    if (offset > 0) this.isUsed = true;
+    return this.file.read(offset, length);
+  }
+}
+
+async function loadProgram(path: string, dataFiles: readonly DataFile[]): Promise<Program> {
+  const engine = await makeEngine();
+  const progress = terminalProgress(path);
+  try {
+    if (engine.detect({ path }) === "pt2")
+      throw new SconceError(
+        "format",
+        `${path} is a .pt2, which is lowered before it runs`,
+        `Lower it first: sconce lower ${path} -o ${path.replace(/(\.pt2)?$/, ".pte")}`,
+      );
+    return engine.load({ path }, { dataFiles });
+  } finally {
+    progress.clear();
   }
 }
 
@@ -257,30 +230,28 @@ export async function runCommand(args: string[]): Promise<number> {
   if (values.calls !== undefined && (values.input || values.method || values.out)) {
     throw new UsageError("--calls says method, inputs and out itself");
   }
-  const engine = await makeEngine();
-  const progress = terminalProgress(positionals[0]!);
-  try {
-    const dataFiles = (values.data ?? []).map((path) => ({ path }));
-    const source = { path: positionals[0]! };
-    if (engine.detect(source) === "pt2")
-      throw new SconceError(
-        "format",
-        `${source.path} is a .pt2, which is lowered before it runs`,
-        `Lower it first: sconce lower ${source.path} -o ${source.path.replace(/(\.pt2)?$/, ".pte")}`,
-      );
-    const program = engine.load(source, { dataFiles });
-    progress.clear();
-    if (values.calls !== undefined) runCalls(program, values.calls);
+  if (values.out === "") throw new UsageError("say which folder: --out results/");
+  const calls = values.calls === undefined ? undefined : readCalls(values.calls);
+  const folders = calls ? calls.flatMap(({ out }) => out ?? []) : (values.out ?? []);
+  const path = positionals[0]!;
+  const dataFiles = (values.data ?? []).map((file) => new DataFile(file));
+  const results = new Results([
+    path,
+    ...(values.data ?? []),
+    ...(values.calls ? [values.calls] : []),
+  ]);
+  const program = await loadProgram(path, dataFiles);
+  await inFolders([folders].flat(), async () => {
+    if (calls) runCalls(program, calls, dirname(values.calls!), results);
     else {
       const info = methodInfo(program, values.method);
-      runOnce(program, info, commandInputs(info, values.input ?? []), values.out);
+      const inputs = commandInputs(info, values.input ?? []);
+      runOnce(program, info, inputs, values.out, results);
     }
-    program.dispose();
-    return EXIT.done;
-  } catch (error) {
-    for (const path of written) rmSync(path, { force: true });
-    throw error;
-  } finally {
-    progress.clear();
-  }
+    await results.write();
+  });
+  for (const file of dataFiles.filter(({ isUsed }) => !isUsed))
+    process.stderr.write(`warning: ${file.path} holds nothing that was needed\n`);
+  program.dispose();
+  return EXIT.done;
 }

@@ -1,0 +1,284 @@
+// The command where care matters: files that were there before, and values that must not change on
+// their way in or out.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { tensor, type Tensor } from "sconce";
+import { cli, folder, node, sconce, type Result } from "./command.js";
+import { modelPath } from "./reference.js";
+
+// --- What is there stays, unless all went well -------------------------------------------------------
+
+/** Runs the command after a change of node:fs, such as a disk that refuses; `fs` is the module. */
+function withFiles(change: string, ...args: string[]): Result {
+  const code = `import fs from "node:fs"; import { syncBuiltinESMExports } from "node:module";
+    ${change}; syncBuiltinESMExports();`;
+  return node("--import", `data:text/javascript,${encodeURIComponent(code)}`, cli, ...args);
+}
+
+const textOf = (name: string): string => readFileSync(join(folder, name), "latin1");
+const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+const temporaries = (): string[] => readdirSync(folder).filter((name) => name.endsWith(".tmp"));
+
+test("what is no regular file is neither replaced nor waited for", () => {
+  sconce("lower", modelPath("linear.pt2"), "-o", "linear.pte");
+  mkdirSync(join(folder, "pipes"));
+  for (const name of ["x.pte", "output_0.npy"])
+    assert.equal(spawnSync("mkfifo", [join(folder, "pipes", name)]).status, 0);
+  const isPipe = (name: string): boolean => statSync(join(folder, "pipes", name)).isFIFO();
+  const lowered = sconce("lower", modelPath("linear.pt2"), "-o", "pipes/x.pte");
+  assert.equal(lowered.status, 1);
+  assert.match(
+    lowered.stderr,
+    /cannot write pipes\/x\.pte: it exists and is not a regular file\n +N/,
+  );
+  assert.equal(sconce("run", "linear.pte", "--input", "ones", "--out", "pipes").status, 1);
+  assert.ok(isPipe("x.pte") && isPipe("output_0.npy"));
+  for (const args of [
+    ["lower", "pipes/x.pte", "-o", "y.pte"],
+    ["inspect", "pipes/x.pte"],
+    ["run", "pipes/x.pte"],
+    ["run", "linear.pte", "--input", "pipes/output_0.npy"],
+    ["run", "linear.pte", "--calls", "pipes/output_0.npy"],
+  ]) {
+    const { status, signal, stderr } = sconce(...args);
+    assert.deepEqual([status, signal], [1, null], args.join(" "));
+    assert.match(stderr, /pipes\/\S+ is not a file/);
+  }
+});
+
+test("no input is overwritten, whatever name the output has", () => {
+  const bytes = readFileSync(modelPath("linear.pt2"));
+  for (const name of ["real.pt2", "data.ptd"]) writeFileSync(join(folder, name), bytes);
+  symlinkSync("real.pt2", join(folder, "link.pt2"));
+  symlinkSync(".", join(folder, "here"));
+  for (const args of [
+    ["lower", "link.pt2", "-o", "real.pt2"],
+    ["lower", "real.pt2", "-o", "link.pt2"],
+    ["lower", "here/real.pt2", "-o", "real.pt2"],
+    ["lower", "--method", `a=${modelPath("mlp.pt2")}`, "--method", "b=link.pt2", "-o", "real.pt2"],
+    ["lower", "data.ptd", "-o", "data.pte", "--external-constants"],
+    ["lower", "--method", "m=data.ptd", "-o", "data.pte", "--external-constants"],
+  ]) {
+    const { status, stderr } = sconce(...args);
+    assert.equal(status, 2, args.join(" "));
+    assert.match(stderr, /would be overwritten: name another output/);
+  }
+  for (const name of ["real.pt2", "data.ptd"])
+    assert.deepEqual(readFileSync(join(folder, name)), bytes);
+  assert.ok(!existsSync(join(folder, "data.pte")));
+  // A program that has the name of a result.
+  sconce("lower", modelPath("linear.pt2"), "-o", "output_0.npy");
+  const program = textOf("output_0.npy");
+  assert.equal(sconce("run", "output_0.npy", "--input", "ones", "--out", "here").status, 2);
+  assert.equal(textOf("output_0.npy"), program);
+});
+
+test("an output that is a link is written where it points", () => {
+  put("pointed.pte", "old");
+  symlinkSync("pointed.pte", join(folder, "pointer.pte"));
+  assert.equal(sconce("lower", modelPath("linear.pt2"), "-o", "pointer.pte").status, 0);
+  assert.ok(lstatSync(join(folder, "pointer.pte")).isSymbolicLink());
+  assert.equal(textOf("pointed.pte").slice(4, 8), "ET12");
+});
+
+test("results of an earlier run outlive calls that fail, and later calls read new ones", () => {
+  sconce("lower", modelPath("counter_buffer.pt2"), "-o", "counter.pte");
+  const run = (...calls: object[]): Result => {
+    put("kept.json", JSON.stringify(calls));
+    return sconce("run", "counter.pte", "--calls", "kept.json");
+  };
+  const ones = { inputs: ["ones"], out: "kept" };
+  assert.equal(run(ones).status, 0);
+  const earlier = textOf("kept/output_0.npy");
+  assert.equal(run({ inputs: ["random:1"], out: "kept" }, { inputs: ["no.npy"] }).status, 1);
+  assert.equal(textOf("kept/output_0.npy"), earlier);
+  assert.equal(run(ones, { inputs: ["fresh/output_0.npy"] }).status, 1);
+  const fresh = { inputs: ["ones"], out: "fresh" };
+  const chained = run(fresh, { inputs: ["fresh/output_0.npy"], out: "next" });
+  assert.equal(chained.status, 0, chained.stderr);
+  assert.ok(existsSync(join(folder, "next/output_0.npy")));
+});
+
+test("a pair of .pte and .ptd is replaced as a pair or not at all", () => {
+  put("pair.pte", "old program");
+  put("pair.ptd", "old weights");
+  const refuse = `const { openSync } = fs; fs.openSync = (path, ...rest) => {
+    if (/[.]pte[.].*tmp/.test(path)) throw new Error("EACCES: permission denied, open");
+    return openSync(path, ...rest);
+  }`;
+  const args = ["lower", modelPath("mlp.pt2"), "--external-constants", "-o", "pair.pte"];
+  const { status, stderr } = withFiles(refuse, ...args);
+  assert.equal(status, 1);
+  assert.match(stderr, /cannot write pair\.pte: EACCES: permission denied/);
+  assert.deepEqual([textOf("pair.pte"), textOf("pair.ptd")], ["old program", "old weights"]);
+  assert.deepEqual(temporaries(), []);
+});
+
+test("a signal while files are written leaves no temporary one", () => {
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    put("stopped.pte", "old program");
+    const send = `const { writeSync } = fs; fs.writeSync = (...args) => {
+      process.kill(process.pid, "${signal}");
+      return writeSync(...args);
+    }`;
+    const args = ["lower", modelPath("mlp.pt2"), "--external-constants", "-o", "stopped.pte"];
+    assert.equal(withFiles(send, ...args).status, code);
+    assert.equal(textOf("stopped.pte"), "old program");
+    assert.deepEqual(temporaries(), []);
+  }
+});
+
+test("a folder in which nothing came to be goes again", () => {
+  assert.equal(sconce("lower", "no1.pt2", "no2.pt2", "-o", "new/below/").status, 1);
+  assert.ok(!existsSync(join(folder, "new")));
+});
+
+// --- What the command is told ------------------------------------------------------------------------
+
+test("calls that are not understood are named by index and key", () => {
+  sconce("lower", modelPath("linear.pt2"), "-o", "linear.pte");
+  for (const [call, message] of [
+    [{ metod: "forward" }, /option: call 1 of bad\.json has no option 'metod'\n +Use 'method'/],
+    [{ outs: "x" }, /option: call 1 of bad\.json has no option 'outs'\n +Use 'out'/],
+    [{ inputs: { length: 1, "0": "ones" } }, /option: 'inputs' of call 1 of .* must be a list/],
+    [{ inputs: "o" }, /option: 'inputs' of call 1 of .* must be a list, not the string "o"/],
+    [{ inputs: ["ones"], out: 5 }, /option: 'out' of call 1 of .* must be a name.*, not 5/],
+    [{ inputs: ["ones"], out: "" }, /option: 'out' of call 1 of /],
+    [{ method: 7 }, /option: 'method' of call 1 of /],
+    [{ inputs: [[1, 2]] }, /argument: inputs\[0\] of call 1 of bad\.json must be text, a number/],
+    [{ inputs: [{ number: "1" }] }, /argument: inputs\[0\] of call 1 of bad\.json must be text/],
+    [["ones"], /argument: call 1 of bad\.json must be an object/],
+    [null, /argument: call 1 of bad\.json must be an object/],
+  ] as const) {
+    put("bad.json", JSON.stringify([{ inputs: ["ones"], out: "early" }, call]));
+    const { status, stdout, stderr } = sconce("run", "linear.pte", "--calls", "bad.json");
+    assert.deepEqual([status, stdout], [1, ""]);
+    assert.match(stderr, message);
+  }
+  assert.ok(!existsSync(join(folder, "early")));
+});
+
+interface Values {
+  parseInput(text: string, info: object, index: number, read: () => never): Tensor | bigint;
+  describe(value: Tensor): string;
+}
+const readNothing = (): never => assert.fail("no file is read");
+const loadValues = async (): Promise<Values> =>
+  (await import(new URL("../../../dist/cli/values.js", import.meta.url).href)) as Values;
+const BYTES = { bool: 1, uint8: 1, int8: 1, int32: 4, int64: 8, uint64: 8, float16: 2, float32: 4 };
+
+test("numbers arrive exactly or are refused", async () => {
+  const { parseInput, describe } = await loadValues();
+  const parse = (text: string, dtype: keyof typeof BYTES): string => {
+    const info = { kind: "tensor", dtype, shape: [], bytes: BYTES[dtype] };
+    return describe(parseInput(text, info, 0, readNothing) as Tensor);
+  };
+  for (const [text, dtype, value] of [
+    ["9007199254740993", "int64", "9007199254740993"],
+    ["-9223372036854775808", "int64", "-9223372036854775808"],
+    ["18446744073709551615", "uint64", "18446744073709551615"],
+    ["+5", "int32", "5"],
+    ["7.0", "int32", "7"],
+    ["1e3", "int64", "1000"],
+    ["255", "uint8", "255"],
+    ["-128", "int8", "-128"],
+    ["true", "bool", "1"],
+    ["0", "bool", "0"],
+    ["3.5", "float32", "3.5"],
+    ["-inf", "float16", "-Infinity"],
+    ["nan", "float16", "NaN"],
+    ["65504", "float16", "65504"],
+  ] as const)
+    assert.equal(parse(text, dtype), `${dtype} [] ${value}`, text);
+  for (const [text, dtype, why] of [
+    ["99999999999999999999999", "int64", /input 0: 9+ is out of the range of int64/],
+    ["9".repeat(100_000), "int64", /^input 0: 9{40}\.\.\. is out of the range of int64$/],
+    ["9223372036854775808", "int64", /out of the range/],
+    ["1e30", "int64", /out of the range/],
+    ["3.5", "int64", /3\.5 is no int64/],
+    ["nan", "int64", /nan is no int64/],
+    ["3.7", "int32", /3\.7 is no int32/],
+    ["4294967297", "int32", /4294967297 is out of the range of int32/],
+    ["300", "uint8", /300 is out of the range of uint8/],
+    ["-1", "uint64", /-1 is out of the range of uint64/],
+    ["256", "bool", /256 is out of the range of bool/],
+    ["70000", "float16", /70000 is out of the range of float16/],
+    ["1e39", "float32", /1e39 is out of the range of float32/],
+  ] as const)
+    assert.throws(() => parse(text, dtype), { code: "input", message: why }, text);
+  const int = { kind: "int" };
+  assert.equal(parseInput("9007199254740993", int, 0, readNothing), 9007199254740993n);
+  assert.throws(() => parseInput("9".repeat(99), int, 0, readNothing), { code: "input" });
+});
+
+test("numbers of a file of calls keep their digits", async () => {
+  const { readCalls } = (await import(
+    new URL("../../../dist/cli/calls.js", import.meta.url).href
+  )) as { readCalls(path: string): { inputs: unknown[] }[] };
+  put("digits.json", '[{"inputs": [9007199254740993, -1.50, "12", "a\\"1", true, null]}, {}]');
+  assert.deepEqual(readCalls(join(folder, "digits.json")), [
+    { inputs: [{ number: "9007199254740993" }, { number: "-1.50" }, "12", 'a"1', true, null] },
+    { inputs: [] },
+  ]);
+});
+
+test("integers are printed with all digits", async () => {
+  const { describe } = await loadValues();
+  const values = BigInt64Array.of(9007199254740993n, -1n);
+  assert.equal(describe(tensor(values)), "int64 [2] 9007199254740993 -1");
+  assert.equal(describe(tensor(Int32Array.of(1234567))), "int32 [1] 1234567");
+  assert.equal(describe(tensor(Float32Array.of(0.1))), "float32 [1] 0.1");
+  assert.equal(
+    describe(tensor(Int32Array.from({ length: 9 }, (_, i) => 1234567 + i))),
+    "int32 [9] min 1234567 max 1234575 mean 1.23457e+6",
+  );
+  assert.match(
+    describe(tensor(Float32Array.of(NaN, 1, 2, 3, 4, 5, 6, 7, 8))),
+    /min 1 max 8 mean 4\.50000, 1 NaN$/,
+  );
+});
+
+test("a reader that leaves early is no fault", () => {
+  const command = `"${process.execPath}" "${cli}" inspect "${modelPath("mlp.pt2")}"`;
+  const script = `{ ${command} --json; echo "$?" >&2; } | true`;
+  const { stderr } = spawnSync("sh", ["-c", script], { encoding: "utf8", timeout: 20_000 });
+  assert.equal(stderr, "0\n");
+});
+
+test("of several methods the file at fault is named", () => {
+  put("short.pt2", readFileSync(modelPath("mlp.pt2")).subarray(0, 3000).toString("latin1"));
+  const methods = ["--method", `a=${modelPath("linear.pt2")}`, "--method", "b=short.pt2"];
+  const { status, stderr } = sconce("lower", ...methods, "-o", "no.pte");
+  assert.equal(status, 1);
+  assert.match(stderr, /^short\.pt2: truncated: .* \(method b\)$/m);
+  assert.doesNotMatch(stderr, /linear/);
+});
+
+test("data that a program does not need is told", () => {
+  for (const name of ["mlp", "linear"])
+    sconce("lower", modelPath(`${name}.pt2`), "--external-constants", "-o", `${name}_x.pte`);
+  sconce("lower", modelPath("mlp.pt2"), "-o", "whole.pte");
+  const run = (program: string, data: string): Result =>
+    sconce("run", program, "--input", "ones", "--data", data);
+  assert.deepEqual(
+    [run("mlp_x.pte", "mlp_x.ptd").status, run("mlp_x.pte", "mlp_x.ptd").stderr],
+    [0, ""],
+  );
+  const { status, stderr } = run("whole.pte", "linear_x.ptd");
+  assert.deepEqual([status, stderr], [0, "warning: linear_x.ptd holds nothing that was needed\n"]);
+});

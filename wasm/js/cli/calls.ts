@@ -1,0 +1,59 @@
+// The file of --calls: a list of calls in JSON. What leaves here is checked down to every input, and
+// numbers are still text, because JSON.parse forgets the digits that a double cannot hold.
+import { badArgument, checkTable, KINDS } from "../check.js";
+import { SconceError } from "../errors.js";
+import { readWhole, reason } from "./files.js";
+
+/** Text is what --input takes; `number` is one as the file has it. */
+export type CallInput = string | boolean | null | { readonly number: string };
+
+export interface Call {
+  method?: string;
+  inputs: CallInput[];
+  out?: string;
+}
+
+const CALL = { method: "name", inputs: "list", out: "name" } as const;
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
+const INPUTS = "text, a number, true, false or null";
+
+function parseJson(path: string): { plain: unknown; exact: unknown } {
+  try {
+    const text = new TextDecoder().decode(readWhole(path));
+    const plain: unknown = JSON.parse(text);
+    const numbers = text.replace(TOKENS, (t) => (t.startsWith('"') ? t : `{"number": "${t}"}`));
+    return { plain, exact: JSON.parse(numbers) };
+  } catch (error) {
+    throw new SconceError(
+      "format",
+      `cannot read ${path}: ${reason(error)}`,
+      "Pass a JSON file with a list of calls.",
+    );
+  }
+}
+
+function isInput(value: unknown): boolean {
+  return value === null || ["string", "number", "boolean"].includes(typeof value);
+}
+
+function checkCall(where: string, call: unknown): void {
+  if (!KINDS.record.test(call)) throw badArgument(where, "an object", call);
+  checkTable(where, call, CALL);
+  const { inputs = [] } = call as { inputs?: unknown[] };
+  inputs.forEach((value, i) => {
+    if (!isInput(value)) throw badArgument(`inputs[${i}] of ${where}`, INPUTS, value);
+  });
+}
+
+export function readCalls(path: string): Call[] {
+  const { plain, exact } = parseJson(path);
+  if (!Array.isArray(plain)) {
+    throw new SconceError(
+      "format",
+      `${path} is not a list of calls`,
+      'Write [{"method": "forward", "inputs": ["x.npy"], "out": "folder"}].',
+    );
+  }
+  plain.forEach((call, i) => checkCall(`call ${i} of ${path}`, call));
+  return (exact as Partial<Call>[]).map((call) => ({ inputs: [], ...call }));
+}

@@ -1,0 +1,163 @@
+// Files that the commands read and write. It owns one promise: a command that fails or is stopped
+// leaves what was there before. Outputs are written under temporary names beside their places and
+// renamed together once all are whole; no output replaces an input, a folder or a device.
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  writeSync,
+  type Stats,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { SconceError } from "../errors.js";
+import { UsageError } from "./common.js";
+
+/** What the file system says is wrong, without the path that it was doing it to. */
+export function reason(error: unknown): string {
+  return (error as Error).message.replace(/^([A-Z]+: [^,]+), .*$/s, "$1");
+}
+
+function cannotWrite(path: string, why: string): SconceError {
+  const hint = "Name another place, or check its permissions.";
+  return new SconceError("io", `cannot write ${path}: ${why}`, hint);
+}
+
+/** What is at a path; undefined also where what is above it is no folder or cannot be looked at. */
+export function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a regular file whole: a FIFO would wait for its writer, a device might never end. */
+export function readWhole(path: string): Uint8Array {
+  if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
+  return readFileSync(path);
+}
+
+/** The path without links, also of what does not exist yet: equal ones are the same file. */
+export function realOf(path: string): string {
+  const whole = resolve(path);
+  try {
+    return realpathSync.native(whole);
+  } catch {
+    return dirname(whole) === whole ? whole : join(realOf(dirname(whole)), basename(whole));
+  }
+}
+
+/** A usage error if an output is one of the inputs, however either is spelt. */
+export function keepInputs(inputs: readonly string[], output: string): void {
+  const real = realOf(output);
+  if (inputs.some((path) => realOf(path) === real))
+    throw new UsageError(`${output} would be overwritten: name another output`);
+}
+
+/** Makes a folder with all above it. Node's own recursive way never returns where /proc refuses. */
+function makeFolder(path: string, made: string[]): void {
+  const missing = [resolve(path)];
+  while (!statsOf(missing[0]!)) missing.unshift(dirname(missing[0]!));
+  const existing = missing.shift()!;
+  if (!statsOf(existing)!.isDirectory()) throw new Error(`${existing} is not a folder`);
+  for (const folder of missing) {
+    mkdirSync(folder);
+    made.push(folder);
+  }
+}
+
+/** Runs `body` with these folders made; those that it leaves empty go again. */
+export async function inFolders<T>(folders: readonly string[], body: () => Promise<T>): Promise<T> {
+  const made: string[] = [];
+  try {
+    for (const folder of folders) {
+      try {
+        makeFolder(folder, made);
+      } catch (error) {
+        throw cannotWrite(folder, reason(error));
+      }
+    }
+    return await body();
+  } finally {
+    for (const folder of made.reverse()) {
+      try {
+        rmdirSync(folder);
+      } catch {
+        // It has files in it, as it should.
+      }
+    }
+  }
+}
+
+/** Takes a file's bytes, piece by piece. */
+export type Writer = (chunk: Uint8Array) => Promise<void>;
+
+interface Output {
+  path: string;
+  write: (writer: Writer) => Promise<void>;
+}
+
+/** Where an output really goes; what is there must be a regular file or nothing. */
+export function placeOf(path: string): string {
+  const stats = statsOf(path);
+  if (!stats || stats.isFile()) return stats ? realOf(path) : resolve(path);
+  const why = `cannot write ${path}: it exists and is not a regular file`;
+  throw new SconceError("io", why, "Name a new file, or a regular one to be replaced.");
+}
+
+async function writeTemporary({ path, write }: Output, temporary: string): Promise<void> {
+  let descriptor: number | undefined;
+  try {
+    const open = (descriptor = openSync(temporary, "w"));
+    await write(async (chunk) => {
+      for (let done = 0; done < chunk.length;) done += writeSync(open, chunk, done);
+      await setImmediate(); // Signals are heard between turns of the loop only.
+    });
+  } catch (error) {
+    throw error instanceof SconceError ? error : cannotWrite(path, reason(error));
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+const EXIT_OF_SIGNAL = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = Object.keys(EXIT_OF_SIGNAL) as (keyof typeof EXIT_OF_SIGNAL)[];
+
+/** Writes all of the files, or none. Listens to signals only meanwhile: elsewhere they end us at once. */
+export async function writeFiles(outputs: readonly Output[]): Promise<void> {
+  const renames = new Map<string, string>();
+  const clean = (): void => {
+    for (const temporary of renames.values()) if (statsOf(temporary)) rmSync(temporary);
+  };
+  const stop = (signal: keyof typeof EXIT_OF_SIGNAL): void => {
+    clean();
+    process.exit(EXIT_OF_SIGNAL[signal]);
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  try {
+    for (const output of outputs) {
+      const place = placeOf(output.path);
+      if (renames.has(place)) throw cannotWrite(output.path, "another output goes there");
+      const temporary = `${place}.${process.pid}.tmp`;
+      renames.set(place, temporary);
+      await writeTemporary(output, temporary);
+    }
+    for (const [place, temporary] of renames) {
+      try {
+        renameSync(temporary, place);
+      } catch (error) {
+        throw cannotWrite(place, reason(error));
+      }
+    }
+  } finally {
+    clean();
+    for (const signal of SIGNALS) process.off(signal, stop);
+  }
+}
