@@ -3,10 +3,11 @@ import { createClient } from "./sconce/index.js";
 
 const input = /** @type {HTMLInputElement} */ (document.getElementById("file"));
 const result = /** @type {HTMLOutputElement} */ (document.getElementById("result"));
-const client = await createClient();
+const starting = createClient();
 
-input.onchange = async () => {
+const lower = async () => {
   try {
+    const client = await starting;
     const lowered = await client.lower(input.files[0], {
       onProgress: ({ phase }) => (result.value = phase),
     });
@@ -20,3 +21,7 @@ input.onchange = async () => {
     result.value = `${error.message} ${error.hint}`;
   }
 };
+
+// The file may have been picked while this script was loading.
+input.onchange = lower;
+if (input.files.length > 0) lower();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { Worker } from "node:worker_threads";
 import { createClient, createEngine, SconceError, SconcePanic, type Client } from "sconce";
 import { difference, modelPath, readCases, samplePath } from "./reference.js";
 
@@ -110,4 +111,82 @@ test("a worker that is ended rejects what is under way", async () => {
   other.terminate();
   await assert.rejects(call, SconcePanic);
   await assert.rejects(other.meta(), SconcePanic);
+});
+
+test("a worker of node:worker_threads serves as well", async () => {
+  const script = new URL("worker.js", import.meta.resolve("sconce"));
+  const other = await createClient({ worker: () => new Worker(script) });
+  assert.equal(await other.detect({ path: modelPath("mlp.pt2") }), "pt2");
+  await other.dispose();
+});
+
+test("a worker that does not become an engine is an io error", async (t) => {
+  const scripts: [string, RegExp][] = [
+    [
+      "setInterval(() => 0, 1e6); require('node:worker_threads').parentPort.postMessage(1)",
+      /not S/,
+    ],
+    [
+      "const { parentPort: p } = require('node:worker_threads'); p.on('message', (m) => p.postMessage(m))",
+      /not S/,
+    ],
+    ["throw new Error('mine')", /mine/],
+    ["process.exit(3)", /ended with the code 3/],
+    ["0", /ended with the code 0/],
+  ];
+  for (const [script, message] of scripts) {
+    const made = createClient({ worker: () => new Worker(script, { eval: true }) });
+    await assert.rejects(made, { name: "SconceError", code: "io", message });
+  }
+  const missing = (): Worker => new Worker(new URL("file:///no/such/worker.js"));
+  await assert.rejects(createClient({ worker: missing }), {
+    code: "io",
+    message: /no.such.worker/,
+  });
+  let ends = 0;
+  const silent = { postMessage: () => undefined, terminate: () => void ends++ };
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const made = createClient({ worker: () => silent as never });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(30_000);
+  await assert.rejects(made, { code: "io", message: /does not answer/ });
+  assert.equal(ends, 1);
+});
+
+test("a page's worker whose script is missing is told with its address", async () => {
+  const host = globalThis as { Worker?: unknown };
+  // As browsers do it: the event has no message.
+  host.Worker = class {
+    onerror: ((event: { message?: string }) => void) | undefined;
+    constructor() {
+      setImmediate(() => this.onerror?.({}));
+    }
+    postMessage(): void {}
+    terminate(): void {}
+  };
+  try {
+    await assert.rejects(createClient(), {
+      code: "io",
+      message: /worker\.js did not start: .* loaded/,
+    });
+  } finally {
+    delete host.Worker;
+  }
+});
+
+test("relative URLs are those of the page", async () => {
+  const host = globalThis as { location?: { href: string } };
+  host.location = { href: "http://localhost/models/index.html" };
+  try {
+    const message = /^http:\/\/localhost\/models\/a\.pt2 cannot be read in ranges here/;
+    const source = { url: "a.pt2" };
+    for (const call of [
+      () => client.detect(source),
+      () => client.lower({ forward: source }),
+      () => client.load(new Uint8Array(8), { dataFiles: [source] }),
+    ])
+      await assert.rejects(call, { code: "io", message });
+  } finally {
+    delete host.location;
+  }
 });

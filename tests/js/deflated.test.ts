@@ -62,6 +62,20 @@ test("a file is inflated from where it lies", () => {
   rmSync(folder, { recursive: true });
 });
 
+test("inflate reads a Blob where nothing else can", async () => {
+  for (const bytes of [deflated("mlp.pt2"), readFileSync(modelPath("mlp.pt2"))]) {
+    const blob = new Blob([bytes as BlobPart]);
+    for (const programs of [blob, { forward: blob }]) {
+      const lowered = engine.lower(await engine.inflate(programs));
+      assert.deepEqual([...lowered.methods], ["forward"]);
+      lowered.dispose();
+    }
+  }
+  await assert.rejects(engine.inflate({ a: new Blob(["no"]), b: null as never }), {
+    code: "argument",
+  });
+});
+
 test("inflate leaves everything else as it is", async () => {
   const source = { path: modelPath("mlp.pt2") };
   assert.equal(await engine.inflate(source), source);

@@ -19,7 +19,7 @@ export const TEXT = "text without halves of surrogate pairs";
 export const isText = (value: string): boolean => !/\p{Cs}/u.test(value);
 
 /** An object without a class: of others, whose keys may be none, nothing would be read. */
-function isPlain(value: unknown): value is Record<string, unknown> {
+export function isPlain(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   const prototype = Object.getPrototypeOf(value) as object | null;
   // The root of another window's objects is another one, but a root.

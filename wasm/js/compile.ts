@@ -80,8 +80,12 @@ function openProgram(session: Session, method: string, source: Source, options: 
 /** Programs with compressed archives inflated. */
 export async function inflatePrograms(core: Core, programs: Programs): Promise<Programs> {
   const inflated: [string, Source][] = [];
-  for (const [method, source] of listPrograms(programs))
-    inflated.push([method, await inflate(core, source)]);
+  for (const [method, source] of listPrograms(programs)) {
+    const whole = await inflate(core, source).catch((error: unknown) => {
+      throw error instanceof SconceError ? error.ofMethod(method) : error;
+    });
+    inflated.push([method, whole]);
+  }
   return isSource(programs) ? inflated[0]![1] : Object.fromEntries(inflated);
 }
 

@@ -2,7 +2,7 @@
 // lives in the worker is a number here, its methods are messages, and what a method returns is
 // either data (copied or transferred) or another such object. A method of the engine needs nothing
 // here: its type stands in types.ts, its arguments in the table of check.ts.
-import { badArgument, CALLS, checkOptions, isObject } from "./check.js";
+import { badArgument, CALLS, checkOptions, isObject, isPlain } from "./check.js";
 import {
   cancelled,
   disposed,
@@ -14,7 +14,7 @@ import {
   type PlainError,
 } from "./errors.js";
 import { writeAll } from "./sink.js";
-import { SOURCES } from "./source.js";
+import { absoluteUrl, SOURCES } from "./source.js";
 import type { CallOptions, Sink } from "./types.js";
 
 export type Request =
@@ -30,6 +30,7 @@ export type Request =
   | { type: "dispose"; object: number };
 
 export type Reply =
+  | { type: "starting" }
   | { type: "result"; id: number; value: unknown }
   | {
       type: "object";
@@ -219,6 +220,26 @@ function refuseFunctions(what: string, value: unknown, depth = 0): void {
     for (const item of Object.values(value)) refuseFunctions(what, item, depth + 1);
 }
 
+/** Relative URLs mean those of the page, and would be the worker script's over there. */
+function located(value: unknown, depth = 0): unknown {
+  if (!isObject(value) || depth > 3 || ArrayBuffer.isView(value)) return value;
+  if (typeof value["url"] === "string") return { url: absoluteUrl(value["url"]) };
+  if (Array.isArray(value)) return value.map((item) => located(item, depth + 1));
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, located(item, depth + 1)]),
+  );
+}
+
+/** The arguments as they are sent: of options, only files can hold sources. */
+function locatedArgs(args: readonly unknown[], optionsAt: number): unknown[] {
+  return args.map((arg, i) => {
+    if (i !== optionsAt) return located(arg);
+    const { dataFiles, ...rest } = (arg ?? {}) as { dataFiles?: unknown };
+    return dataFiles === undefined ? arg : { ...rest, dataFiles: located(dataFiles) };
+  });
+}
+
 /** Checks what a call of the client takes with it; the place of its options. */
 function checkCall(name: string, args: readonly unknown[]): number {
   const takesOptions = (key: string): key is keyof typeof CALLS => Object.hasOwn(CALLS, key);
@@ -249,7 +270,7 @@ export class Caller {
 
   /** Rejects everything under way: the worker is gone or its engine broke. */
   fail(error: SconcePanic): void {
-    this.dead = error;
+    this.dead ??= error;
     for (const call of this.pending.values()) {
       call.stop();
       call.reject(error);
@@ -315,6 +336,7 @@ export class Caller {
   }
 
   receive(reply: Reply): void {
+    if (reply.type === "starting") return;
     if (reply.type === "log") {
       this.onLog(reply.severity, reply.text);
       return;
@@ -353,7 +375,8 @@ export class Caller {
     let isDisposed = false;
     const call = async (member: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
-      return this.call(object, member, args, checkCall(`${kind}.${member}`, args));
+      const optionsAt = checkCall(`${kind}.${member}`, args);
+      return this.call(object, member, locatedArgs(args, optionsAt), optionsAt);
     };
     for (const method of methods) {
       result[method] = (...args: unknown[]): Promise<unknown> => call(method, args);

@@ -22,7 +22,7 @@ interface SyncReader {
 }
 type SyncReaderConstructor = new () => SyncReader;
 
-function syncReader(): SyncReaderConstructor | undefined {
+export function syncReader(): SyncReaderConstructor | undefined {
   return (globalThis as { FileReaderSync?: SyncReaderConstructor }).FileReaderSync;
 }
 
@@ -187,6 +187,12 @@ class FileSource implements RandomAccess {
   }
 }
 
+/** A URL as this script's page sees it; itself where there is no page. */
+export function absoluteUrl(url: string): string {
+  const base = (globalThis as { location?: { href: string } }).location?.href;
+  return URL.canParse(url, base) ? new URL(url, base).href : url;
+}
+
 /**
  * A URL as a source: read in ranges where the server offers them, which spares downloading weights
  * that are never looked at, else downloaded. What it returns is for the client.
@@ -196,9 +202,8 @@ export async function openUrl(
   signal?: AbortSignal,
 ): Promise<UrlRef | Uint8Array> {
   if (signal !== undefined) mustBe("signal", "the signal of openUrl()", signal);
-  const base = (globalThis as { location?: { href: string } }).location?.href;
-  if (!URL.canParse(url, base)) throw badArgument("the url of openUrl()", "a URL", url);
-  const address = new URL(url, base).href;
+  const address = absoluteUrl(String(url));
+  if (!URL.canParse(address)) throw badArgument("the url of openUrl()", "a URL", url);
   try {
     return await download(address, signal ? { signal } : {});
   } catch (error) {
@@ -231,7 +236,7 @@ function unreachable(address: string, error: unknown): SconceError {
   return failed;
 }
 
-const isBlob = (value: unknown): value is Blob =>
+export const isBlob = (value: unknown): value is Blob =>
   typeof Blob !== "undefined" && value instanceof Blob;
 
 export const SOURCES =

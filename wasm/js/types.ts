@@ -444,7 +444,7 @@ export interface Engine extends Disposable {
   /**
    * The same programs with compressed archives inflated, for hosts without node:zlib (pages without
    * a worker, edge functions), where `open` and its kin fail with the code "compressed". The client
-   * does it by itself.
+   * does it by itself. Blobs become their bytes where they cannot be read in slices.
    */
   inflate(programs: Programs): Promise<Programs>;
   /** What is in a .pt2, without lowering it. */

@@ -52,6 +52,8 @@ function inflating(engine: Engine): Engine {
 }
 
 async function start(message: Start): Promise<void> {
+  // Loading the module may take long; that there is a worker should be known by then.
+  self.postMessage({ type: "starting" }, []);
   try {
     const engine = await createEngine({
       ...(message.wasm === undefined ? {} : { wasm: message.wasm }),
