@@ -1,4 +1,4 @@
-// Every node of every .pt2 under tests/models and tests/symbolic: inference must give the dtype,
+// Every node of every .pt2 here, the bundled models included: inference must give the dtype,
 // sizes, strides and symbolic values that PyTorch recorded. Composite operators have no rule and
 // are left out.
 #include "import/import.h"
@@ -125,7 +125,7 @@ static void check_file(const char *file) {
 }
 
 TEST_CASES(specs_are_what_files_record) {
-    static const char *const folders[] = {"models", "symbolic"};
+    static const char *const folders[] = {"models", "symbolic", "import", "../models"};
     REQUIRE_OK(sc_ops_init());
     for (size_t f = 0; f < SC_COUNT_OF(folders); f++) {
         size_t count;
