@@ -111,6 +111,10 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
         }
         dim += covers;
     }
+    // What indexing gives is a tensor here too, though writing through it never makes one.
+    if (x->rank + x->self->rank - (uint32_t)__builtin_popcount(x->indexed) > SC_RANK_MAX)
+        return sc_call_fail(call, SC_ERR_SHAPE, "these indices give more than %d dimensions",
+                            SC_RANK_MAX);
     x->adjacent = !gap;
     x->count = 1;
     for (uint32_t d = 0; d < x->rank; d++)
