@@ -124,7 +124,8 @@ static uint64_t conv_scratch(const sc_kernel_call *call) {
     const sc_dtype dtype = (sc_dtype)sc_call_tensor(call, ARG_INPUT)->dtype;
     if (dtype != SC_DTYPE_F32 && !sc_dtype_is_half(dtype)) return 0;
     const uint64_t copies = copies_bytes(call);
-    // What does not fit together at the largest sizes may at smaller ones, without a variant's help.
+    // What does not fit together at the largest sizes may at smaller ones, without a variant's
+    // help.
     if (describe(call, &c) != SC_OK) return copies;
     const sc_conv_variant *variant = sc_conv_pick(&c);
     return copies + (variant->scratch ? sc_align_up(variant->scratch(&c), 64) : 0);
