@@ -125,16 +125,21 @@ static sc_session *open_lowered(const char *path) {
     return run;
 }
 
+// A float32 matrix as an input.
+static sc_io matrix(const int64_t *sizes, const float *data) {
+    return (sc_io){.kind = SC_KIND_TENSOR,
+                   .dtype = 6,
+                   .rank = 2,
+                   .sizes = sizes,
+                   .data = data,
+                   .bytes = (uint64_t)(sizes[0] * sizes[1]) * sizeof *data};
+}
+
 TEST(values_that_nothing_can_declare_are_refused) {
     static const float data[6] = {0};
     static const int64_t sizes[40] = {2, 3};
     sc_session *session = open_lowered("models/add_mul.pt2");
-    sc_io io = {.kind = SC_KIND_TENSOR,
-                .dtype = 6,
-                .rank = 2,
-                .sizes = sizes,
-                .data = data,
-                .bytes = sizeof data};
+    sc_io io = matrix(sizes, data);
     io.dtype = 256 + 6;  // whose low byte is float32
     CHECK_EQ_INT(sc_run_set_input(session, 0, &io), SC_ERR_INPUT);
     io.dtype = 6;
@@ -181,12 +186,7 @@ TEST(outputs_of_odd_layout_use_one_block_again) {
     static const int64_t sizes[2] = {6, 8};
     for (int i = 0; i < 48; i++) x[i] = (float)i;
     sc_session *session = open_lowered("models/weight_layouts.pt2");
-    sc_io in = {.kind = SC_KIND_TENSOR,
-                .dtype = 6,
-                .rank = 2,
-                .sizes = sizes,
-                .data = x,
-                .bytes = sizeof x};
+    sc_io in = matrix(sizes, x);
     sc_io first = {0}, out = {0};
     size_t held = 0;
     for (int run = 0; run < 1000; run++) {

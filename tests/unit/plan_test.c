@@ -85,17 +85,22 @@ static uint64_t reference_greedy(sc_plan_item *items, uint32_t count) {
     return total;
 }
 
+static void check_greedy(fixture *f, sc_plan_item *items, uint32_t count) {
+    sc_plan_item theirs[200];
+    uint64_t total = 0;
+    REQUIRE(count <= SC_COUNT_OF(theirs));
+    memcpy(theirs, items, count * sizeof(*items));
+    CHECK_OK(sc_plan_greedy(&f->ctx, items, count, 16, 0, &total));
+    CHECK_EQ_UINT(total, reference_greedy(theirs, count));
+    for (uint32_t i = 0; i < count; i++) CHECK_EQ_UINT(items[i].offset, theirs[i].offset);
+}
+
 TEST(plan_greedy_is_the_official_one) {
     fixture f;
     setup(&f);
     for (uint32_t seed = 1; seed <= 60; seed++) {
-        sc_plan_item ours[60], theirs[60];
-        uint32_t count = random_items(seed, ours, 60);
-        memcpy(theirs, ours, sizeof(ours));
-        uint64_t total = 0;
-        CHECK_OK(sc_plan_greedy(&f.ctx, ours, count, 16, 0, &total));
-        CHECK_EQ_UINT(total, reference_greedy(theirs, count));
-        for (uint32_t i = 0; i < count; i++) CHECK_EQ_UINT(ours[i].offset, theirs[i].offset);
+        sc_plan_item items[60];
+        check_greedy(&f, items, random_items(seed, items, 60));
     }
     teardown(&f);
 }
@@ -105,20 +110,16 @@ TEST(plan_greedy_is_the_official_one_for_long_programs) {
     fixture f;
     setup(&f);
     for (uint32_t seed = 1; seed <= 12; seed++) {
-        sc_plan_item ours[200], theirs[200];
+        sc_plan_item items[200];
         uint32_t state = seed;
         for (uint32_t i = 0; i < 200; i++) {
             uint32_t first = random_below(&state, 9000);
             uint32_t length = random_below(&state, i % 3 ? 6000 : 40);
-            ours[i] = (sc_plan_item){.bytes = 16 * (1 + random_below(&state, seed % 2 ? 2 : 60)),
-                                     .first = first,
-                                     .last = i % 5 ? first + length : first | 1023};
+            items[i] = (sc_plan_item){.bytes = 16 * (1 + random_below(&state, seed % 2 ? 2 : 60)),
+                                      .first = first,
+                                      .last = i % 5 ? first + length : first | 1023};
         }
-        memcpy(theirs, ours, sizeof(ours));
-        uint64_t total = 0;
-        CHECK_OK(sc_plan_greedy(&f.ctx, ours, 200, 16, 0, &total));
-        CHECK_EQ_UINT(total, reference_greedy(theirs, 200));
-        for (uint32_t i = 0; i < 200; i++) CHECK_EQ_UINT(ours[i].offset, theirs[i].offset);
+        check_greedy(&f, items, 200);
     }
     teardown(&f);
 }
