@@ -89,6 +89,9 @@ test("arrays go to the model that they came with, one to an input", async () => 
   });
   await lowered(page);
   await page.getByText("face.png was left out").first().waitFor();
+  // Arrays are read and tried on the model after it is shown.
+  await page.getByText("z.npy was left out").first().waitFor();
+  await page.locator(".input .file").nth(1).waitFor();
   assert.match(await page.locator(".title").innerText(), /^add_mul/);
   assert.deepEqual(await page.locator(".input .file").allInnerTexts(), ["x.npy", "y.npy"]);
   const text = (await page.locator(".problem").allInnerTexts()).join("\n");
