@@ -45,7 +45,8 @@ typedef enum sc_op_trait {
     SC_ANY_LAYOUT = 1 << 23,     // any layout, and write the one that an argument says,
     SC_MATRICES = 1 << 24,       // the last two operands with whatever strides
     SC_UNOFFICIAL = 1 << 25,     // the official portable and quantized libraries have no kernel
-    SC_RUNS = 1 << 26            // this runtime can run it: derived from the kernel column
+    SC_TRAINING = 1 << 26,       // only a model in training mode has it
+    SC_RUNS = 1 << 27            // this runtime can run it: derived from the kernel column
 } sc_op_trait;
 
 typedef enum sc_param_type {

@@ -1,88 +1,110 @@
-// Reports every operator that cannot be lowered, for the whole method at once: its name, the node,
-// the user's own source line, and what to do about it. Runs twice: right after import for operators
-// that nobody knows or that neither decompose nor have a kernel, and before emission for what
-// decomposition left without one.
+// Reports every operator that cannot be lowered, for the whole method at once: its name, the node
+// of the source program that it comes from, the user's own line, and what to do about it. Asked
+// when a method has been decomposed, where operators that nobody knows still stand beside what the
+// others became, and before emission, of exactly what is to be executed.
 #include "passes/passes.h"
 #include "passes/trace.h"
 
+#define UNKNOWN     "is not supported"
+#define NO_OPERATOR "cannot be executed: the runtime has no such operator"
 #define NO_KERNEL \
     "cannot be executed: neither this runtime nor the official one has a kernel for it"
 
-static bool has_no_kernel(const sc_op *op) {
-    return !sc_op_has(op, SC_RUNS) && sc_op_has(op, SC_UNOFFICIAL);
+// Why a node cannot be lowered, or NULL.
+typedef const char *(*complaint_fn)(const sc_node *node);
+
+// Control flow becomes jumps; every other operator needs a name that runtimes know and a kernel
+// somewhere. What one of the two runtimes lacks, emission warns of.
+static const char *lack_of(const sc_op *op) {
+    if (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE)) return NULL;
+    if (!op->out_name) return NO_OPERATOR;
+    return !sc_op_has(op, SC_RUNS) && sc_op_has(op, SC_UNOFFICIAL) ? NO_KERNEL : NULL;
 }
 
-// What decomposition makes of an operator that it does not take apart.
-static const sc_op *core_of(const sc_op *op) {
-    if (op->functional) op = op->functional;
-    return op->copy ? op->copy : op;
+// The same of an operator in a decomposed graph, where views are not yet copies. What has an
+// expansion and is still here was refused by it.
+static const char *core_lack_of(const sc_op *op) {
+    if (sc_op_has(op, SC_FOREIGN)) return UNKNOWN;
+    if (sc_op_has(op, SC_ASSERTION) || sc_op_expansion(op)) return NULL;
+    return lack_of(op->copy ? op->copy : op);
 }
 
-static const char *hopeless(const sc_op *op) {
-    if (sc_op_has(op, SC_FOREIGN)) return "is not supported";
-    const sc_op *core = core_of(op);
-    if (!core->out_name || sc_op_has(op, SC_ASSERTION) || sc_op_expansion(op) ||
-        sc_op_expansion(core))
-        return NULL;
-    return has_no_kernel(core) ? NO_KERNEL : NULL;
+static const char *unknown(const sc_node *node) {
+    return sc_op_has(node->op, SC_FOREIGN) ? UNKNOWN : NULL;
 }
 
-static const char *foreign_hint(sc_arena *arena, const sc_node *node) {
+static const char *core_lack(const sc_node *node) {
+    if (!sc_op_has(node->op, SC_SYMBOLIC)) return core_lack_of(node->op);
+    return sc_node_has_primitives(node) ? NULL : NO_OPERATOR;
+}
+
+static const char *lack(const sc_node *node) { return lack_of(node->op); }
+
+static const char *hint_for(sc_arena *arena, const sc_op *op) {
     const sc_op *similar[3];
-    uint32_t count = sc_op_similar(sc_str_from(node->op->name), similar);
+    if (sc_op_has(op, SC_TRAINING)) return "Export the model in eval mode: model.eval().";
+    if (!sc_op_has(op, SC_FOREIGN)) return NULL;
+    uint32_t count = sc_op_similar(sc_str_from(op->name), similar);
     for (uint32_t i = 0; i < count; i++)
-        if (!hopeless(similar[i]))
+        if (!core_lack_of(similar[i]->functional ? similar[i]->functional : similar[i]))
             return sc_str_format(arena, "Rewrite this line with another operator, for example %s.",
                                  similar[i]->name)
                 .data;
     return "Rewrite this line with operators that PyTorch itself defines.";
 }
 
-static void report(sc_ctx *ctx, const sc_node *node, const char *what, const char *hint) {
+static void report(sc_ctx *ctx, const sc_node *node, const char *what) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const char *hint = hint_for(ctx->scratch, node->op);
     sc_where_set_node(ctx, node);
+    if (node->meta.origin) ctx->where.node = sc_name_str(node->meta.origin);
     sc_report(ctx, SC_ERROR, SC_ERR_UNSUPPORTED_OP, hint, "%s %s", node->op->name, what);
+    sc_arena_rewind(ctx->scratch, mark);
 }
 
-// Why an operator cannot be lowered, or NULL.
-typedef const char *(*complaint_fn)(const sc_op *op);
+// Does the method compute it for more than an assertion, which is erased? Set as node->mark.
+static bool is_needed(const sc_node *node) {
+    if (sc_node_has_effect(node) && !sc_op_has(node->op, SC_ASSERTION)) return true;
+    for (uint32_t i = 0; i < node->out_count; i++)
+        for (const sc_arg *use = node->outs[i]->first_use; use; use = use->next_use)
+            if (!use->user->op || use->user->mark) return true;
+    return false;
+}
+
+static bool any_complaint(const sc_graph *graph, complaint_fn complaint) {
+    for (const sc_node *node = graph->first; node; node = node->next)
+        if (complaint(node)) return true;
+    return false;
+}
 
 typedef struct survey {
     complaint_fn complaint;
-    uint32_t found;
+    sc_status status;
 } survey;
 
 static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
     survey *s = user;
+    if (!any_complaint(graph, s->complaint)) return SC_OK;
+    for (sc_node *node = graph->last; node; node = node->prev) node->mark = is_needed(node);
     for (const sc_node *node = graph->first; node; node = node->next) {
-        const char *what = s->complaint(node->op);
+        const char *what = node->mark ? s->complaint(node) : NULL;
         if (!what) continue;
-        sc_mark mark = sc_arena_mark(ctx->scratch);
-        bool is_foreign = sc_op_has(node->op, SC_FOREIGN);
-        report(ctx, node, what, is_foreign ? foreign_hint(ctx->scratch, node) : NULL);
-        sc_arena_rewind(ctx->scratch, mark);
-        s->found++;
+        s->status = SC_ERR_UNSUPPORTED_OP;
+        report(ctx, node, what);
     }
     return SC_OK;
 }
 
-static sc_status check(sc_ctx *ctx, sc_method *method, complaint_fn complaint) {
-    survey s = {complaint, 0};
-    SC_TRY(sc_graphs_visit(ctx, method->graph, check_graph, &s));
-    return s.found ? SC_ERR_UNSUPPORTED_OP : SC_OK;
+static sc_status check(sc_ctx *ctx, sc_graph *graph, complaint_fn complaint) {
+    survey s = {complaint, SC_OK};
+    SC_TRY(sc_graphs_visit(ctx, graph, check_graph, &s));
+    return s.status;
 }
 
-sc_status sc_pass_check_foreign(sc_ctx *ctx, sc_method *method) {
-    return check(ctx, method, hopeless);
-}
+sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph) { return check(ctx, graph, unknown); }
 
-// Control flow becomes jumps; every other operator needs a name that runtimes know and a kernel
-// somewhere. What one of the two runtimes lacks, emission warns of.
-static const char *lack_of(const sc_op *op) {
-    if (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE)) return NULL;
-    if (!op->out_name) return "cannot be executed: the runtime has no such operator";
-    return has_no_kernel(op) ? NO_KERNEL : NULL;
-}
+sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph) { return check(ctx, graph, core_lack); }
 
 sc_status sc_pass_check_kernels(sc_ctx *ctx, sc_method *method) {
-    return check(ctx, method, lack_of);
+    return check(ctx, method->graph, lack);
 }

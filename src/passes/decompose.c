@@ -1,6 +1,8 @@
 // The pass `decompose`: every method re-traced into a graph of functional core ATen operators.
 // Walks the source graph in order, calls each operator on what its arguments became, and holds
 // every result against the metadata the file recorded. Mutations of inputs become extra outputs.
+// What cannot be taken apart is reported and stands as it is until the end, so that one run tells
+// everything that the method cannot be lowered for.
 //
 // Nothing is folded, merged or simplified; nodes that nothing uses are swept at the end.
 #include "passes/expand.h"
@@ -10,7 +12,8 @@ typedef struct method_trace {
     sc_ctx *ctx;
     sc_method *method;
     sc_arena arena;
-    uint32_t depth;  // nesting of bodies
+    uint32_t depth;     // nesting of bodies
+    sc_status refused;  // the first refusal, reported already
 } method_trace;
 
 typedef struct graph_trace {
@@ -146,7 +149,8 @@ static sc_x own_value(sc_trace *t, sc_value *value) {
     return sc_trace_fresh(t, value);
 }
 
-// An operator we know nothing of: the same node on the new arguments, with the recorded results.
+// An operator that we do not take apart: the same node on the new arguments, with the recorded
+// results.
 static sc_x copy_node(graph_trace *g, const sc_node *node, const sc_x *args) {
     sc_trace *t = &g->trace;
     sc_arg *list = sc_new_array(t->arena, sc_arg, node->arg_count ? node->arg_count : 1);
@@ -256,6 +260,13 @@ static bool is_wrapper(const sc_op *op) {
     return sc_op_has(op, SC_HIGHER_ORDER) && strstr(op->name, "::wrap_with_") != NULL;
 }
 
+static sc_x keep_refused(graph_trace *g, const sc_node *node, const sc_x *args) {
+    sc_trace *t = &g->trace;
+    if (g->m->refused == SC_OK) g->m->refused = t->status;
+    t->status = SC_OK;
+    return copy_node(g, node, args);
+}
+
 static sc_status trace_node(graph_trace *g, const sc_node *node) {
     sc_trace *t = &g->trace;
     t->meta = node->meta;
@@ -275,6 +286,7 @@ static sc_status trace_node(graph_trace *g, const sc_node *node) {
         result = trace_symbolic(g, node, args);
     else
         result = sc_trace_call(t, node->op, args, node->arg_count);
+    if (sc_is_refusal(t->status)) result = keep_refused(g, node, args);
     SC_TRY(t->status);
     sc_status status = bind_results(g, node, result);
     sc_arena_rewind(t->ctx->scratch, mark);
@@ -479,7 +491,7 @@ static sc_status trace_graph(method_trace *m, const sc_graph *source, sc_graph *
     return SC_OK;
 }
 
-sc_status sc_pass_decompose(sc_ctx *ctx, sc_method *method) {
+sc_status sc_decompose(sc_ctx *ctx, sc_method *method) {
     method_trace m = {.ctx = ctx, .method = method};
     sc_graph *graph = NULL;
     sc_arena_init(&m.arena);
@@ -491,5 +503,13 @@ sc_status sc_pass_decompose(sc_ctx *ctx, sc_method *method) {
     SC_TRY(status);
     method->graph = graph;
     method->decomposed = true;
-    return SC_OK;
+    return m.refused;
+}
+
+sc_status sc_pass_decompose(sc_ctx *ctx, sc_method *method) {
+    sc_status status = sc_decompose(ctx, method);
+    if (status == SC_ERR_CANCELLED) return status;
+    SC_TRY(method->decomposed ? sc_check_core_ops(ctx, method->graph)
+                              : sc_check_known_ops(ctx, method->graph));
+    return status;
 }

@@ -32,6 +32,12 @@ typedef struct sc_pipeline {
     sc_arena *arena;
 } sc_pipeline;
 
+// The model asks for what is not done: the rest of the program may be refused for more.
+static inline bool sc_is_refusal(sc_status status) {
+    return status == SC_ERR_UNSUPPORTED || status == SC_ERR_UNSUPPORTED_OP ||
+           status == SC_ERR_UNBOUNDED;
+}
+
 uint32_t sc_pass_count(void);
 const sc_pass *sc_pass_at(uint32_t index);
 const sc_pass *sc_pass_find(sc_str name);

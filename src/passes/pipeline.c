@@ -80,10 +80,10 @@ static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
             SC_TRY(sc_progress(ctx, phase, done++, total));
             sc_status status =
                 sc_pipeline_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
-            if (status != SC_OK && status != SC_ERR_UNSUPPORTED_OP && status != SC_ERR_UNBOUNDED)
-                return status;
-            if (status != SC_OK)
+            if (sc_is_refusal(status))
                 worst = status;  // the other methods' problems are worth knowing too
+            else
+                SC_TRY(status);
         }
         SC_TRY(worst);
     }

@@ -1,6 +1,6 @@
 // Integer arithmetic at run time, in terms of what the runtime has: results that are known become
 // constants, and operators without a primitive are built from those that have one. What cannot be
-// built (a square root, an exponent that varies) is left for check_kernels to report.
+// built (a square root, an exponent that varies) has been reported after decomposition.
 #include "passes/passes.h"
 
 typedef struct builder {
@@ -64,9 +64,29 @@ static bool is_integer(const sc_arg *arg) {
            (arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_INT);
 }
 
-static sc_arg power(builder *b, sc_arg base, int64_t exponent) {
-    sc_arg result = sc_arg_int(1);
-    for (bool first = true; exponent > 0; exponent >>= 1) {
+static sc_arg keep(builder *b, const sc_arg *args) {
+    (void)b;
+    return args[0];
+}
+
+static sc_arg not_equal(builder *b, const sc_arg *args) {
+    return emit1(b, SC_OP_sym_sym_not, emit2(b, SC_OP_sym_eq, args[0], args[1]));
+}
+
+static sc_arg both(builder *b, const sc_arg *args) {
+    sc_arg x = one_or_zero(b, args[0]), y = one_or_zero(b, args[1]);
+    return emit2(b, SC_OP_sym_eq, emit2(b, SC_OP_sym_mul, x, y), sc_arg_int(1));
+}
+
+static sc_arg either(builder *b, const sc_arg *args) {
+    sc_arg x = one_or_zero(b, args[0]), y = one_or_zero(b, args[1]);
+    return emit2(b, SC_OP_sym_gt, emit2(b, SC_OP_sym_add, x, y), sc_arg_int(0));
+}
+
+static sc_arg power(builder *b, const sc_arg *args) {
+    sc_arg base = args[0], result = sc_arg_int(1);
+    bool first = true;
+    for (int64_t exponent = args[1].i; exponent > 0; exponent >>= 1) {
         if (exponent & 1) {
             result = first ? base : emit2(b, SC_OP_sym_mul, result, base);
             first = false;
@@ -76,63 +96,79 @@ static sc_arg power(builder *b, sc_arg base, int64_t exponent) {
     return result;
 }
 
-static sc_arg logic(builder *b, const sc_node *node) {
-    sc_arg x = node->args[0], y = node->args[1];
-    if (!is_flag(&x) || !is_flag(&y)) return sc_arg_none();
-    if (node->op->id == SC_OP_sym_xor)
-        return emit1(b, SC_OP_sym_sym_not, emit2(b, SC_OP_sym_eq, x, y));
-    x = one_or_zero(b, x);
-    y = one_or_zero(b, y);
-    if (node->op->id == SC_OP_sym_and_)
-        return emit2(b, SC_OP_sym_eq, emit2(b, SC_OP_sym_mul, x, y), sc_arg_int(1));
-    return emit2(b, SC_OP_sym_gt, emit2(b, SC_OP_sym_add, x, y), sc_arg_int(0));
+static sc_arg shift_left(builder *b, const sc_arg *args) {
+    return emit2(b, SC_OP_sym_mul, args[0], sc_arg_int((int64_t)1 << args[1].i));
+}
+
+static sc_arg shift_right(builder *b, const sc_arg *args) {
+    return emit2(b, SC_OP_sym_floordiv, args[0], sc_arg_int((int64_t)1 << args[1].i));
+}
+
+static sc_arg round_down(builder *b, const sc_arg *args) {
+    if (is_integer(&args[0])) return args[0];
+    return emit1(b, SC_OP_sym_trunc, emit2(b, SC_OP_sym_floordiv, args[0], sc_arg_float(1.0)));
 }
 
 // Row-major strides are products of the sizes further in.
-static sc_arg stride(builder *b, const sc_node *node) {
-    const sc_value *tensor = node->args[0].value;
-    int64_t dim = node->args[1].kind == SC_ARG_INT ? node->args[1].i : INT64_MIN;
-    if (dim < 0) dim += tensor->spec.rank;
-    if (dim < 0 || dim >= tensor->spec.rank) return sc_arg_none();
-    if (!sc_spec_is_contiguous(node->graph->method->exprs, &tensor->spec)) return sc_arg_none();
+static sc_arg stride(builder *b, const sc_arg *args) {
+    const sc_value *tensor = args[0].value;
+    int64_t dim = args[1].i < 0 ? args[1].i + tensor->spec.rank : args[1].i;
     sc_arg result = sc_arg_int(1);
     for (int64_t i = dim + 1; i < tensor->spec.rank; i++) {
-        sc_arg size = emit2(b, SC_OP_sym_size_int, node->args[0], sc_arg_int(i));
+        sc_arg size = emit2(b, SC_OP_sym_size_int, args[0], sc_arg_int(i));
         result = i == dim + 1 ? size : emit2(b, SC_OP_sym_mul, result, size);
     }
     return result;
 }
 
-// None: stays as it is.
-static sc_arg expand(builder *b, const sc_node *node) {
-    const sc_arg *args = node->args;
-    bool small = node->arg_count > 1 && args[1].kind == SC_ARG_INT && args[1].i >= 0;
-    switch (node->op->id) {
-    case SC_OP_sym_pos: return args[0];
-    case SC_OP_sym_ne: return emit1(b, SC_OP_sym_sym_not, emit2(b, SC_OP_sym_eq, args[0], args[1]));
-    case SC_OP_sym_and_:
-    case SC_OP_sym_or_:
-    case SC_OP_sym_xor: return logic(b, node);
-    case SC_OP_sym_pow:
-        return small && args[1].i <= 64 ? power(b, args[0], args[1].i) : sc_arg_none();
-    case SC_OP_sym_lshift:
-        return small && args[1].i < 62
-                   ? emit2(b, SC_OP_sym_mul, args[0], sc_arg_int((int64_t)1 << args[1].i))
-                   : sc_arg_none();
-    case SC_OP_sym_rshift:
-        return small && args[1].i < 62
-                   ? emit2(b, SC_OP_sym_floordiv, args[0], sc_arg_int((int64_t)1 << args[1].i))
-                   : sc_arg_none();
-    case SC_OP_sym_floor:
-        if (is_integer(&args[0])) return args[0];
-        return emit1(b, SC_OP_sym_trunc, emit2(b, SC_OP_sym_floordiv, args[0], sc_arg_float(1.0)));
-    case SC_OP_sym_ceil:
-    case SC_OP_sym_trunc:
-    case SC_OP_sym_round:  // their primitives take floats only
-        return is_integer(&args[0]) ? args[0] : sc_arg_none();
-    case SC_OP_sym_stride_int: return stride(b, node);
-    default: return sc_arg_none();
-    }
+static bool always(const sc_arg *args) {
+    (void)args;
+    return true;
+}
+
+static bool of_flags(const sc_arg *args) { return is_flag(&args[0]) && is_flag(&args[1]); }
+
+static bool by_count(const sc_arg *args) {
+    return args[1].kind == SC_ARG_INT && args[1].i >= 0 && args[1].i < 62;
+}
+
+static bool of_row_major(const sc_arg *args) {
+    const sc_value *tensor = args[0].value;
+    return args[1].kind == SC_ARG_INT &&
+           sc_spec_is_contiguous(tensor->graph->method->exprs, &tensor->spec);
+}
+
+static const struct expansion {
+    sc_op_id id;
+    bool (*fits)(const sc_arg *args);
+    sc_arg (*build)(builder *b, const sc_arg *args);
+} expansions[] = {
+    {SC_OP_sym_pos, always, keep},
+    {SC_OP_sym_ne, always, not_equal},
+    {SC_OP_sym_and_, of_flags, both},
+    {SC_OP_sym_or_, of_flags, either},
+    {SC_OP_sym_xor, of_flags, not_equal},
+    {SC_OP_sym_pow, by_count, power},
+    {SC_OP_sym_lshift, by_count, shift_left},
+    {SC_OP_sym_rshift, by_count, shift_right},
+    {SC_OP_sym_floor, always, round_down},
+    {SC_OP_sym_ceil, is_integer, keep},  // the primitives of these take floats only
+    {SC_OP_sym_trunc, is_integer, keep},
+    {SC_OP_sym_round, is_integer, keep},
+    {SC_OP_sym_stride_int, of_row_major, stride},
+};
+
+static const struct expansion *expansion_of(const sc_node *node) {
+    for (size_t i = 0; i < SC_COUNT_OF(expansions); i++)
+        if (expansions[i].id == node->op->id && expansions[i].fits(node->args))
+            return &expansions[i];
+    return NULL;
+}
+
+bool sc_node_has_primitives(const sc_node *node) {
+    sc_arg number;
+    return node->op->out_name || expansion_of(node) ||
+           (node->out_count == 1 && known_number(node->outs[0], &number));
 }
 
 static void replace_uses(sc_value *value, sc_arg with) {
@@ -150,10 +186,11 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
             replace_by_number(node->outs[0], number);
             continue;
         }
+        const struct expansion *how = expansion_of(node);
+        if (!how) continue;
         builder b = {.ctx = ctx, .node = node};
-        sc_arg result = expand(&b, node);
+        sc_arg result = how->build(&b, node->args);
         SC_TRY(b.status);
-        if (result.kind == SC_ARG_NONE) continue;
         replace_uses(node->outs[0], result);
         sc_node_erase(node);
     }

@@ -52,7 +52,7 @@ const operatorNames = {
   "src/passes/empty_cats.c": 1,
   "src/passes/numbers.c": 1,
   "src/passes/promote.c": 2,
-  "src/passes/sym_prims.c": 32,
+  "src/passes/sym_prims.c": 28,
   "src/passes/trace.c": 5,
   "src/plan/storage.c": 4,
   "src/rt/elide.c": 2,

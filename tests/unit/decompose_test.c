@@ -47,7 +47,7 @@ static sc_str check_case(session *s, sc_str text) {
     sc_str input = {copy, divider ? (size_t)(divider + 1 - copy) : text.size};
     sc_program *program;
     if (!CHECK_OK(sc_program_parse(&s->ctx, input, &program)) ||
-        !CHECK_OK(sc_pass_decompose(&s->ctx, program->methods.data[0])) ||
+        !CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0])) ||
         !CHECK_OK(sc_verify(&s->ctx, program))) {
         FAIL("%s", session_message(s));
         return (sc_str){0};
@@ -64,7 +64,7 @@ static sc_str check_case(session *s, sc_str text) {
     }
     check_equal(s, program, sc_str_from(divider + 6));
     // What is decomposed stays as it is.
-    if (CHECK_OK(sc_pass_decompose(&s->ctx, program->methods.data[0])))
+    if (CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0])))
         check_equal(s, program, sc_str_from(divider + 6));
     return (sc_str){0};
 }
@@ -129,7 +129,7 @@ TEST_CASES(decompose_makes_the_models_that_torch_makes) {
         const char *end = strstr(files[i], ".core.pt2");
         const char *source = test_format("%.*s.pt2", (int)(end - files[i]), files[i]);
         sc_program *ours = import_model(&s, source);
-        if (!s.ctx.error_count && CHECK_OK(sc_pass_decompose(&s.ctx, ours->methods.data[0])))
+        if (!s.ctx.error_count && CHECK_OK(sc_decompose(&s.ctx, ours->methods.data[0])))
             check_same(&s, ours, import_model(&s, files[i]));
         session_end(&s);
     }
@@ -152,7 +152,7 @@ TEST(decompose_expansions_name_known_operators) {
 static sc_status decompose_text(session *s, const char *text, sc_program **out) {
     SC_TRY(sc_ops_init());
     SC_TRY(sc_program_parse(&s->ctx, sc_str_from(text), out));
-    return sc_pass_decompose(&s->ctx, (*out)->methods.data[0]);
+    return sc_decompose(&s->ctx, (*out)->methods.data[0]);
 }
 
 TEST(decompose_names_the_node_whose_record_is_wrong) {

@@ -121,3 +121,37 @@ TEST(pipeline_reports_times_and_cancels) {
     CHECK_EQ_UINT(pipeline.timings.count, 2);
     session_end(&s);
 }
+
+// A refusal of one method, of whatever kind, keeps nothing of another method from being reported;
+// nor does a method that contradicts itself hide its unknown operators.
+TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
+    session s;
+    session_begin(&s);
+    CHECK_OK(sc_ops_init());
+    sc_program *program;
+    REQUIRE_OK(sc_program_parse(&s.ctx,
+                                SC_STR("method refused {\n  input %x: f32[4]\n"
+                                       "  %y: f32[5] = aten::fft_rfft(%x, 7)\n  return %y\n}\n"
+                                       "method wrong {\n  input %x: f32[2, 3]\n"
+                                       "  %y: f32[3, 3] = aten::silu(%x)\n"
+                                       "  %z: f32[3, 3] = mine::late(%y)\n  return %z\n}\n"
+                                       "method unknown {\n  input %x: f32[4]\n"
+                                       "  %y: f32[4] = mine::other(%x)\n  return %y\n}\n"),
+                                &program));
+    sc_pipeline pipeline = {.arena = &s.arena};
+    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, true), SC_ERR_UNSUPPORTED_OP);
+    sc_sb all;
+    sc_sb_init(&all, &s.arena);
+    print_diags(&all, &s);
+    CHECK_EQ_STR(sc_sb_terminate(&all),
+                 "unsupported in refused/y: a Fourier transform of another length than its input\n"
+                 "  Pad or cut the input yourself.\n"
+                 "mismatch in wrong/y: 'y' is f32[3, 3] in the file, but f32[2, 3] by its "
+                 "expansion\n"
+                 "  Report this file: recorded and derived metadata differ.\n"
+                 "unsupported_op in wrong/z: mine::late is not supported\n"
+                 "  Rewrite this line with operators that PyTorch itself defines.\n"
+                 "unsupported_op in unknown/y: mine::other is not supported\n"
+                 "  Rewrite this line with operators that PyTorch itself defines.\n");
+    session_end(&s);
+}
