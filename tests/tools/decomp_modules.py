@@ -167,7 +167,11 @@ case("aap2d_4", nn.AdaptiveAvgPool2d(4), IMG)
 case("aap1d", nn.AdaptiveAvgPool1d(1), (2, 4, 8))
 case("aap1d_3", nn.AdaptiveAvgPool1d(4), (2, 4, 8))
 case("aap3d", nn.AdaptiveAvgPool3d(1), (1, 2, 4, 4, 4))
-case("se_cl", nn.AdaptiveAvgPool2d(1), torch.randn(IMG).to(memory_format=torch.channels_last))
+case(
+    "se_cl",
+    lambda x: F.adaptive_avg_pool2d(x.to(memory_format=torch.channels_last), 1),
+    IMG,
+)
 case("amp2d", nn.AdaptiveMaxPool2d(2), IMG)
 case("amp1d", nn.AdaptiveMaxPool1d(2), (2, 4, 8))
 case("lppool", nn.LPPool2d(2.0, 2), IMG)
@@ -227,7 +231,6 @@ ACT = {
     "dropout_train": lambda x: F.dropout(x, 0.1, True),
     "rrelu": F.rrelu,
     "lerp_t": lambda x: torch.lerp(x, x, x),
-    "addcmul": lambda x: torch.addcmul(x, x, x, value=0.5),
     "isclose": lambda x: torch.isclose(x, x),
     "absolute": torch.absolute,
     "arctan2": lambda x: torch.arctan2(x, x),
@@ -244,12 +247,12 @@ for name in (
     "celu",
     "gelu",
     "elu",
-    "addcmul",
     "hardtanh",
     "sinc",
     "square",
 ):
     case(name + "_half", ACT[name], ("h", 2, 2))
+case("addcmul_half", lambda x: torch.addcmul(x, x, x, value=0.5), ("h", 2, 2))
 case("softmax_to_float", lambda x: F.softmax(x, -1, dtype=torch.float32), ("h", 2, 2))
 case("prelu", nn.PReLU(4), IMG)
 case("prelu1", nn.PReLU(), IMG)
@@ -315,11 +318,11 @@ LOSS = {
     "bcel": F.binary_cross_entropy_with_logits,
     "kl": F.kl_div,
     "bce": lambda a, b: F.binary_cross_entropy(a.sigmoid(), b.sigmoid()),
-    "cossim": lambda a, b: F.cosine_similarity(a, b, -1),
-    "pairwise": F.pairwise_distance,
+    "pdist": F.pairwise_distance,
 }
 for name, fn in LOSS.items():
     case(name, fn, (3, 5), (3, 5))
+case("cossim", lambda a, b: F.cosine_similarity(a, b, -1), A, A)
 case("ce", F.cross_entropy, (3, 5), ("i", 3))
 case("nll_w", lambda x, y, w: F.nll_loss(x, y, w), (3, 5), ("i", 3), (5,))
 case("ce_2d", F.cross_entropy, (2, 5, 3, 3), ("i", 2, 3, 3))
@@ -366,7 +369,6 @@ VIEW = {
     "to_noop": lambda x: x.to(torch.float32),
     "to_copy": lambda x: x.to(torch.float32, copy=True),
     "long": lambda x: x.long(),
-    "type_as": lambda x: x.type_as(torch.zeros(1, dtype=torch.int64)),
     "zeros_like": torch.zeros_like,
     "ones_like": lambda x: torch.ones_like(x, dtype=torch.int64),
     "new_zeros": lambda x: x.new_zeros(2, 3),
@@ -383,6 +385,7 @@ VIEW = {
 }
 for name, fn in VIEW.items():
     case(name, fn, A)
+case("type_as", lambda x, y: x.type_as(y), A, ("i", 1))
 case("T", lambda x: x.T, (3, 4))
 case("t", lambda x: x.t(), (3, 4))
 case("diag", torch.diag, (3,))

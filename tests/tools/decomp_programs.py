@@ -81,7 +81,8 @@ SAME = {
     "flip": lambda x: x.flip(-1),
     "cat1": lambda x: torch.cat([x]),
     "cat_neg": lambda x: torch.cat([x, x], -1),
-    "slice_all": lambda x: x[:],
+    "slice_all": lambda x: torch.ops.aten.alias.default(x),  # x[:], as 2.14 exports it
+    "slice_full": lambda x: x[:],
     "clone": lambda x: x.clone(),
     "logical_not_f": torch.logical_not,
     "mean_dt": lambda x: x.mean(-1, dtype=torch.float64),
@@ -91,14 +92,18 @@ SAME = {
     "nes": lambda x: x != 1,
     "add_scalar_int": lambda x: x + 1,
     "div_int": lambda x: x / 2,
-    "expand_id": lambda x: x.expand(2, 5, 6) + 1,
-    "reshape_same": lambda x: x.reshape(2, 5, 6) + 0,
-    "gap": lambda x: x.mean((1, 2)),
     "erfc": torch.erfc,
     "tan": torch.tan,
     "cond_where": lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
     "logsm_dt": lambda x: F.log_softmax(x, -1, dtype=torch.float64),
-    "atan2": lambda x: torch.atan2(x, x),
+    "softmax_dim": lambda x: F.softmax(x, 1),
+    "sum_none_kd": lambda x: x.sum(),
+    "py_scalar_mul": lambda x: x * 2,
+    "rsub_t": lambda x: torch.rsub(x, 1),
+    "neg_pow": lambda x: torch.pow(2, x),
+    "new_tensor": lambda x: x + x.new_tensor(1.0),
+    "scalar_const": lambda x: x + torch.tensor(2.0),
+    "dropout_": lambda x: torch.ops.aten.dropout_.default(x, 0.1, False),
     "permute_view": lambda x: x.permute(1, 0, 2).unsqueeze(0),
     "sel_neg": lambda x: x[:, -1] + x[:, 0:1].squeeze(1),
 }
@@ -106,11 +111,16 @@ for name, fn in SAME.items():
     case(name, fn, A)
 case("lerp", lambda a, b: torch.lerp(b, b, 0.3), A, A)
 case("addcdiv", lambda a, b, c: torch.addcdiv(c, c, c), A, A, A)
-case("addcmul_other", lambda a, b, c: torch.addcmul(c, c, c, value=0.5), A, A, A)
-for name in ("xlogy", "logaddexp", "heaviside", "copysign", "hypot"):
+case("addcmul", lambda a, b, c: torch.addcmul(c, c, c, value=0.5), A, A, A)
+case("allclose_isclose", lambda a, b: torch.isclose(b, b), A, A)
+for name in ("xlogy", "logaddexp", "heaviside", "copysign", "hypot", "atan2"):
     case(name, lambda a, b, f=getattr(torch, name): f(b, b), A, A)
 case("maxbin", lambda a, b: torch.max(a, b), A, A)
 case("flatten", lambda x: x.flatten(1), IMG)
+case("gap", lambda x: x.mean((2, 3)), IMG)
+case("expand_id", lambda x: x.expand(3, 4) + 1, (3, 4))
+case("reshape_same", lambda x: x.reshape(2, 3) + 0, (2, 3))
+case("numel", lambda x: x / x.numel(), V)
 case("flatten_nc", lambda x: x.transpose(1, 2).flatten(1), IMG)
 case("squeeze", lambda x: x.squeeze(), (1, 5, 1))
 case("squeeze_d", lambda x: x.squeeze(0), (1, 5, 1))
@@ -190,13 +200,18 @@ case("gn_cl", lambda x: F.group_norm(x.to(memory_format=torch.channels_last), 2)
 case("interp_none_size", lambda x: F.interpolate(x, (16, 16)), IMG)
 case("zeropad2d", nn.ZeroPad2d(1), IMG)
 case("tensor_unfold", lambda x: x.unfold(2, 2, 1), A)
-case(
-    "linear4d_perm",
-    lambda x, w, b: F.linear(x.permute(0, 2, 3, 1), w, b),
-    (2, 8, 3, 5),
-    (4, 8),
-    (4,),
-)
+
+
+class PermutedLinear(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.l(x.permute(0, 2, 3, 1))
+
+
+case("linear4d_perm", PermutedLinear(), (2, 8, 3, 5))
 case("rfft", lambda x: torch.fft.rfft(x), (2, 16))
 case("fft", lambda x: torch.fft.fft(x), (2, 16))
 case("irfft", lambda x: torch.fft.irfft(x), ("c", 2, 9))
@@ -221,14 +236,10 @@ for name, fn in {
     "int_div": lambda x: x // 2,
     "pow_half": lambda x: x**0.5,
     "max_kd": lambda x: x.max(1, keepdim=True)[0],
-    "numel": lambda x: x / x.numel(),
-    "upbil_scale": lambda x: F.interpolate(
-        x[None], scale_factor=2.0, mode="bilinear", align_corners=True
-    ),
 }.items():
     case(name, fn, A)
 case("embedding", nn.Embedding(10, 4, padding_idx=0), ("i", 2, 3))
-case("pdist", F.pdist, (4, 3))
+case("pdist_all", F.pdist, (4, 3))
 case("unique", torch.unique, ("i", 3))
 case("searchsorted", lambda a, b: torch.searchsorted(a, b), (6,), (3,))
 case("bucketize", lambda a, b: torch.bucketize(a, b), (3,), (6,))
@@ -249,7 +260,6 @@ case("uniform", lambda x: torch.empty(3).uniform_() + x, (3,))
 case("normal_", lambda x: torch.empty(3).normal_() + x, (3,))
 case("maximum_s", lambda x: torch.clamp(x, torch.tensor(0.5)), (3,))
 case("true_div_int", lambda x: x / 2, ("i", 3))
-case("addcmul_scaled", lambda a, b, c: torch.addcmul(c, c, c, value=0.5), A, A, A)
 
 # Padding and resizing.
 section("resizing")
@@ -270,6 +280,11 @@ for mode in ("nearest", "bilinear", "bicubic", "area", "nearest-exact"):
         IMG,
     )
 case("interp_size", lambda x: F.interpolate(x, (5, 5), mode="bilinear", align_corners=True), IMG)
+case(
+    "upbil_scale",
+    lambda x: F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=True),
+    IMG,
+)
 case(
     "interp_cubic_size",
     lambda x: F.interpolate(x, (5, 7), mode="bicubic", align_corners=True),
@@ -322,9 +337,9 @@ case("rnncell", nn.RNNCell(4, 3), (2, 4))
 
 
 class SelfAttention(nn.Module):
-    def __init__(self, need_weights=True):
+    def __init__(self, need_weights=True, batch_first=True):
         super().__init__()
-        self.m = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.m = nn.MultiheadAttention(8, 2, batch_first=batch_first)
         self.need_weights = need_weights
 
     def forward(self, x):
@@ -358,6 +373,10 @@ def setitem(y):
 
 def setitem_slice(y, v):
     y[:, 1:3] = v
+
+
+def setitem_mask(y, m):
+    y[m] = 0.0
 
 
 def two_views(y):
@@ -402,12 +421,7 @@ for name, fn in MUT.items():
     case(name, in_place(fn), (3, 6))
 case("permview_mut", in_place(lambda y: (y.permute(1, 0)[0].add_(1), y)[1]), (2, 3))
 case("setitem_slice", in_place(setitem_slice), (3, 6), (3, 2))
-case(
-    "setitem_mask",
-    in_place(lambda y, m: y.index_put_((m,), torch.tensor(0.0))),
-    (3, 6),
-    ("b", 3, 6),
-)
+case("setitem_mask", in_place(setitem_mask), (3, 6), ("b", 3, 6))
 case("masked_fill_", in_place(lambda y, m: y.masked_fill_(m, 0.0)), (3, 6), ("b", 3, 6))
 case("user_in_mut", lambda x: x.add_(1), (3, 6))
 case("user_view_mut", lambda x: (x[0].add_(1), x.sum())[1], (3, 6))
@@ -429,6 +443,12 @@ def write_at(k, x, p):
 
 
 case("bufcopy", Buffer(lambda k, x: k.copy_(x) + 1, torch.zeros(2, 3)), (2, 3))
+for name, dtype, size in [
+    ("copy_dt", torch.int64, (2, 3)),
+    ("copy_bc", torch.float32, (3,)),
+    ("copy_dt_bc", torch.int64, (3,)),
+]:
+    case(name, Buffer(lambda k, x: k.copy_(x) + 1, torch.zeros(2, 3, dtype=dtype)), size)
 case("buf_add", Buffer(lambda k, x: (k.add_(1), k * x)[1], torch.zeros(2, 3)), (2, 3))
 case("zero_", Buffer(lambda k, x: k.zero_().add_(x) * 2, torch.zeros(2, 3)), (2, 3))
 case("kvcache", Buffer(write_at, torch.zeros(3, 8)), (3, 1), torch.tensor([1]))
@@ -456,7 +476,7 @@ class Tied(nn.Module):
 case("tied", Tied(), ("i", 1, 2))
 case("conv1d_wn", nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 8, 3)), (2, 4, 9))
 case("specnorm", nn.utils.parametrizations.spectral_norm(nn.Linear(4, 5)), (2, 4))
-case("mha_sf_train", nn.MultiheadAttention(8, 2), (5, 2, 8), (5, 2, 8), (5, 2, 8), train=True)
+case("mha_sf_train", SelfAttention(batch_first=False), (5, 2, 8), train=True)
 
 # Dynamic shapes.
 section("dynamic")

@@ -171,33 +171,6 @@ TEST(decompose_names_the_node_whose_record_is_wrong) {
     session_end(&s);
 }
 
-// PyTorch replaces the copy by its source whatever the source is; ours has the buffer's type.
-TEST(decompose_copies_into_buffers_cast_and_expand) {
-    session s;
-    sc_program *program;
-    session_begin(&s);
-    REQUIRE_OK(decompose_text(&s,
-                              "method f {\n"
-                              "  input %k: i64[2, 3] buffer \"k\" const i64[2, 3] 48\n"
-                              "  input %x: f32[3]\n"
-                              "  %copy_: i64[2, 3] = aten::copy_(%k, %x)\n"
-                              "  %add: i64[2, 3] = aten::add.Tensor(%copy_, 1)\n"
-                              "  return %add\n}\n",
-                              &program));
-    sc_sb text;
-    sc_sb_init(&text, &s.arena);
-    sc_program_print(&text, program, (sc_print_options){.signature = true});
-    CHECK_EQ_STR(sc_sb_terminate(&text),
-                 "method f decomposed {\n"
-                 "  input %k: i64[2, 3] buffer \"k\" const i64[2, 3] 48\n"
-                 "  input %x: f32[3]\n"
-                 "  %_to_copy: i64[3] = aten::_to_copy(%x, dtype=i64)\n"
-                 "  %expand: i64[2, 3]{0, 1} = aten::expand(%_to_copy, [2, 3])\n"
-                 "  %add: i64[2, 3] = aten::add.Tensor(%expand, 1)\n"
-                 "  return %expand buffer_mutation \"k\", %add\n}\n");
-    session_end(&s);
-}
-
 TEST(decompose_refuses_what_it_cannot_write_out) {
     static const struct {
         const char *line;
