@@ -88,6 +88,8 @@ static void add_dtypes(sc_json_writer *w) {
 }
 
 static void add_ops(sc_json_writer *w) {
+    static const char *const FAMILIES[] = {"other",     "matrix", "conv",  "reduce",
+                                           "pointwise", "shape",  "index", "create"};
     sc_json_key(w, "ops");
     sc_json_begin_array(w);
     for (int id = 1; id < SC_OP_COUNT; id++) {
@@ -95,6 +97,7 @@ static void add_ops(sc_json_writer *w) {
         sc_json_begin_object(w);
         sc_json_put_text(w, "name", op->name);
         sc_json_put_text(w, "out", op->out_name ? op->out_name : "");
+        sc_json_put_text(w, "family", FAMILIES[op->family]);
         sc_json_put_bool(w, "kernel", sc_op_has(op, SC_RUNS));
         sc_json_put_bool(w, "official", op->out_name && !sc_op_has(op, SC_UNOFFICIAL));
         sc_json_end_object(w);

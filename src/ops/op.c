@@ -18,7 +18,8 @@ typedef struct op_row {
     const char *schema;
     const char *out;
     sc_infer_fn infer;
-    uint32_t traits;
+    uint32_t traits : 28;
+    uint32_t family : 4;
 } op_row;
 
 #define INFER(rule)  sc_infer_##rule
@@ -29,7 +30,7 @@ typedef struct op_row {
 #define NO_KERNEL    0
 static const op_row rows[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) \
-    [SC_OP_##id] = {schema, out, infer, (__VA_ARGS__) | kernel},
+    [SC_OP_##id] = {schema, out, infer, (__VA_ARGS__) | kernel, FAMILY},
 #include "ops/ops.def"
 #undef OP
 };
@@ -66,7 +67,11 @@ static sc_status add_row(sc_ctx *ctx, uint16_t id) {
     sc_op *op = &table.ops[id];
     sc_schema *schema = &table.schemas[id];
     SC_TRY(sc_schema_parse(ctx, &table.arena, sc_str_from(row->schema), schema));
-    *op = (sc_op){.id = id, .traits = row->traits, .infer = row->infer, .schema = schema};
+    *op = (sc_op){.id = id,
+                  .family = row->family,
+                  .traits = row->traits,
+                  .infer = row->infer,
+                  .schema = schema};
     op->name = sc_str_dup(&table.arena, schema->name);
     op->out_name = full_out_name(schema->name, row->out);
     if (!sc_map_add(&table.by_name, schema->name, op))

@@ -12,7 +12,9 @@
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
 // - EXPAND..: read by passes/decompose.c only.
 // - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/prim.c. Here: is there one?
-// In-place twins (relu_, add_.Tensor) need no rows: they derive from the functional row.
+// FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks
+// at a graph; it decides nothing. In-place twins (relu_, add_.Tensor) need no rows: they derive
+// from the functional row.
 #ifndef SC_OP_H
 #define SC_OP_H
 
@@ -48,6 +50,17 @@ typedef enum sc_op_trait {
     SC_TRAINING = 1 << 26,       // only a model in training mode has it
     SC_RUNS = 1 << 27            // this runtime can run it: derived from the kernel column
 } sc_op_trait;
+
+typedef enum sc_op_family {
+    SC_FAMILY_OTHER,  // sizes, control flow, checks; foreign operators
+    SC_FAMILY_MATRIX,
+    SC_FAMILY_CONV,  // whatever slides windows over an image: pooling and resizing too
+    SC_FAMILY_REDUCE,
+    SC_FAMILY_POINTWISE,
+    SC_FAMILY_SHAPE,
+    SC_FAMILY_INDEX,
+    SC_FAMILY_CREATE
+} sc_op_family;
 
 typedef enum sc_param_type {
     SC_PARAM_TENSOR,
@@ -115,7 +128,8 @@ struct sc_infer;
 typedef sc_status (*sc_infer_fn)(struct sc_infer *infer);
 
 typedef struct sc_op {
-    uint16_t id;  // SC_OP_*; SC_OP_FOREIGN for ops that are not in the table
+    uint16_t id;     // SC_OP_*; SC_OP_FOREIGN for ops that are not in the table
+    uint8_t family;  // SC_FAMILY_*
     uint32_t traits;
     const char *name;                // "aten::add.Tensor", "aten::relu", "sym::add"
     const char *out_name;            // "aten::add.out", NULL if a .pte never holds it

@@ -97,6 +97,22 @@ TEST(ops_views_have_copies) {
     }
 }
 
+TEST(ops_families_agree_with_traits) {
+    REQUIRE_OK(sc_ops_init());
+    const uint32_t control = SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION;
+    for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
+        const sc_op *op = sc_op_get((sc_op_id)id);
+        bool ok = (op->family == SC_FAMILY_OTHER) == !!(op->traits & control);
+        if (sc_op_has(op, SC_POINTWISE)) ok = ok && op->family == SC_FAMILY_POINTWISE;
+        if (sc_op_has(op, SC_VIEW) || op->view) ok = ok && op->family == SC_FAMILY_SHAPE;
+        if (!ok) FAIL("%s is in the wrong section", op->name);
+    }
+    CHECK(find("aten::softmax.int")->family == SC_FAMILY_REDUCE);
+    CHECK(find("aten::convolution")->family == SC_FAMILY_CONV);
+    CHECK(find("aten::addmm")->family == SC_FAMILY_MATRIX);
+    CHECK(find("aten::index_put_")->family == SC_FAMILY_INDEX);
+}
+
 TEST(ops_know_their_pte_form) {
     REQUIRE_OK(sc_ops_init());
     CHECK_EQ_STR(sc_op_get(SC_OP_sum_dim_IntList)->out_name, "aten::sum.IntList_out");

@@ -66,9 +66,14 @@ test("nodes are sorted, filtered and looked into", async () => {
   const up = await operators.first().innerText();
   await page.getByRole("button", { name: "Operator" }).click();
   assert.ok(up < (await operators.first().innerText()));
-  await page.locator("[data-search]").fill("convolution 240");
-  assert.match(await page.locator(".searchbox").innerText(), /^\d+ of \d+$/);
+  await page.locator("[data-search]").fill("aten::convolution 120");
+  assert.match(await page.locator(".searchbox").innerText(), /^[1-9]\d* of \d+$/);
   assert.ok((await operators.allInnerTexts()).every((op) => op.includes("convolution")));
+  await operators.first().click();
+  assert.match(await page.locator(".inspector").innerText(), /convolution, pooling/);
+  await page.keyboard.press("5");
+  const called = page.locator(".ops li", { hasText: "convolution.out" });
+  assert.equal(await called.locator(".family-conv").count(), 1);
   await close();
 });
 

@@ -342,11 +342,15 @@ export interface Capabilities {
   reasons: string[];
 }
 
+/** What an operator does, roughly: for grouping and colours. */
+export type OpFamily =
+  "matrix" | "conv" | "reduce" | "pointwise" | "shape" | "index" | "create" | "other";
+
 export interface Meta {
   statuses: string[];
   dtypes: { code: number; name: DType; short: string; bytes: number }[];
   /** `out`: what a .pte calls; `kernel`, `official`: does this build, does the official runtime run it. */
-  ops: { name: string; out: string; kernel: boolean; official: boolean }[];
+  ops: { name: string; out: string; family: OpFamily; kernel: boolean; official: boolean }[];
   passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
 }
 

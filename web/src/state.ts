@@ -6,6 +6,7 @@ import type {
   CompilationReport,
   ErrorCode,
   NodeRow,
+  OpFamily,
   ProgramReport,
   Tensor,
 } from "@sconce/types.js";
@@ -170,6 +171,8 @@ export const app = {
   }),
   /** Short names of dtypes ("f32"), from the engine. */
   dtypes: signal<ReadonlyMap<string, string>>(new Map()),
+  /** Families of operators, by what graphs and programs call them; from the engine. */
+  families: signal<ReadonlyMap<string, OpFamily>>(new Map()),
 
   document: signal<Document | null>(null),
   steps: signal(idleSteps()),

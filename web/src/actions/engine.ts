@@ -21,6 +21,12 @@ async function start(): Promise<Client> {
     });
     const meta: Meta = await client.meta();
     app.dtypes.value = new Map(meta.dtypes.map((dtype) => [dtype.name, dtype.short]));
+    app.families.value = new Map(
+      meta.ops.flatMap(({ name, out, family }) => [
+        [name, family] as const,
+        [out, family] as const,
+      ]),
+    );
     app.engine.value = { status: "ready", version: client.version };
     note(`engine ${client.version} ready in ${(performance.now() - begin).toFixed(0)} ms`);
     return client;

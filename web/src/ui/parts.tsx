@@ -1,8 +1,8 @@
 // Small parts that several views share.
 import { Fragment, type ComponentChildren, type JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { OpFamily } from "@sconce/types.js";
 import { copy } from "../actions.js";
-import type { Family } from "./families.js";
 
 export function Key(props: { children: ComponentChildren }): JSX.Element {
   return <kbd>{props.children}</kbd>;
@@ -70,7 +70,7 @@ export function LongName(props: { name: string }): JSX.Element {
   );
 }
 
-export function Swatch(props: { family: Family | "input" }): JSX.Element {
+export function Swatch(props: { family: OpFamily | "input" }): JSX.Element {
   return <span class={`swatch family-${props.family}`} aria-hidden="true" />;
 }
 

@@ -1,16 +1,16 @@
 // The memory plan of a method: every value as a rectangle over time and addresses.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { MethodPlan, PlanItem } from "@sconce/types.js";
+import type { MethodPlan, OpFamily, PlanItem } from "@sconce/types.js";
 import { selectNode } from "../actions.js";
 import { makers, plan, rows } from "../derived.js";
 import { app } from "../state.js";
-import { FAMILY_LABELS, familyOf, type Family } from "../ui/families.js";
+import { FAMILY_LABELS, familyOf } from "../ui/families.js";
 import { formatBytes, formatCount } from "../ui/format.js";
 import { drawPlan, frameOf, itemAt, type Ink } from "../ui/memory.js";
 import { Figure, Swatch } from "../ui/parts.js";
 
-function familyOfItem(item: PlanItem): Family | "input" {
+function familyOfItem(item: PlanItem): OpFamily | "input" {
   const row = makers.value.get(item.value);
   return row ? familyOf(row.op) : "input";
 }
@@ -34,7 +34,7 @@ function inkOf(element: Element): Ink {
 }
 
 const LEGEND = Object.entries({ ...FAMILY_LABELS, input: "inputs and state" }) as [
-  Family | "input",
+  OpFamily | "input",
   string,
 ][];
 
