@@ -90,13 +90,9 @@ export function readCases(name: string): Case[] {
   }));
 }
 
-/** The official comparator's tolerances, a little wider for sums of f32 in another order. */
-const TOLERANCE: Partial<Record<DType, [relative: number, absolute: number]>> = {
-  float32: [1e-4, 1e-5],
-  float64: [1e-9, 1e-12],
-  float16: [1e-2, 1e-3],
-  bfloat16: [2e-2, 1e-2],
-};
+const TOLERANCES = JSON.parse(readFileSync(modelPath("tolerance.json"), "utf8")) as Partial<
+  Record<DType, number>
+>;
 
 /** What differs between a value and its reference, or "" when nothing does. */
 export function difference(actual: Value | undefined, expected: Value): string {
@@ -110,12 +106,12 @@ export function difference(actual: Value | undefined, expected: Value): string {
   if (got.dtype !== expected.dtype || got.shape.join() !== expected.shape.join()) {
     return `${got.dtype} [${got.shape.join()}] instead of ${expected.dtype} [${expected.shape.join()}]`;
   }
-  const [relative, absolute] = TOLERANCE[expected.dtype] ?? [0, 0];
+  const tolerance = TOLERANCES[expected.dtype] ?? 0;
   const a = toNumbers(got);
   const e = toNumbers(expected);
   for (let i = 0; i < e.length; i++) {
     const same =
-      Object.is(a[i], e[i]) || Math.abs(a[i]! - e[i]!) <= absolute + relative * Math.abs(e[i]!);
+      Object.is(a[i], e[i]) || Math.abs(a[i]! - e[i]!) <= tolerance * Math.max(1, Math.abs(e[i]!));
     if (!same) return `element ${i} is ${a[i]} instead of ${e[i]}`;
   }
   return "";

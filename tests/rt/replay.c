@@ -14,6 +14,7 @@ typedef struct run {
     sc_ctx ctx;
     sc_rt_program *program;
     sc_rt_method *method;
+    const sc_json *tolerances;
     const char *bin;
     size_t bin_bytes;
     uint32_t next;  // input or output that the walk has come to
@@ -170,12 +171,6 @@ static double element(sc_dtype dtype, const char *data, int64_t i) {
     }
 }
 
-static double tolerance_of(const run *u, sc_dtype dtype) {
-    if (dtype == SC_DTYPE_F16) return 4e-3;
-    if (dtype == SC_DTYPE_BF16) return 4e-2;
-    return dtype == SC_DTYPE_F32 || dtype == SC_DTYPE_F64 ? u->r->tolerance : 0;
-}
-
 static bool compare_tensor(run *u, uint32_t index, const recorded *want, const sc_tensor *got) {
     if (got->dtype != want->dtype || got->rank != want->rank ||
         memcmp(got->sizes, want->sizes, want->rank * sizeof(int64_t)) != 0)
@@ -183,14 +178,14 @@ static bool compare_tensor(run *u, uint32_t index, const recorded *want, const s
                     index, sc_dtype_name((sc_dtype)got->dtype), got->rank,
                     got->rank ? (int)got->sizes[0] : -1, sc_dtype_name(want->dtype), want->rank,
                     want->rank ? (int)want->sizes[0] : -1);
+    double tolerance = 0;
+    sc_json_f64(sc_json_get(u->tolerances, sc_dtype_name(want->dtype)), &tolerance);
     char *data = sc_arena_alloc(&u->scratch, (size_t)want->bytes + 1);
     sc_rt_tensor_read(got, data, (size_t)want->bytes);
     for (int64_t i = 0; i < got->numel; i++) {
         double a = element(want->dtype, data, i), b = element(want->dtype, want->data, i);
         if (a == b || (a != a && b != b)) continue;
-        double error = fabs(a - b) / (fabs(b) > 1 ? fabs(b) : 1);
-        u->r->worst = error > u->r->worst ? error : u->r->worst;
-        if (!(error <= tolerance_of(u, want->dtype)))
+        if (!(fabs(a - b) <= tolerance * fmax(1, fabs(b))))
             return fail(u->r, "output %u [%d] is %.9g, wanted %.9g", index, (int)i, a, b);
     }
     return true;
@@ -230,17 +225,26 @@ static uint32_t count_leaves(const sc_json *value) {
     return count;
 }
 
+static const sc_json *read_json(run *u, const char *path) {
+    size_t bytes;
+    const sc_json *root = NULL;
+    char *json = read_file(u, path, &bytes);
+    if (!json)
+        fail(u->r, "cannot read %s", path);
+    else if (sc_json_parse(&u->ctx, &u->arena, (sc_str){json, bytes}, &root) != SC_OK)
+        fail_status(u, path);
+    return root;
+}
+
 static bool run_cases(run *u) {
-    size_t json_bytes = 0;
     char path[1024];
     snprintf(path, sizeof path, "%s.ref.json", u->r->reference);
-    char *json = read_file(u, path, &json_bytes);
+    const sc_json *root = read_json(u, path);
+    u->tolerances = read_json(u, u->r->tolerances);
+    if (!root || !u->tolerances) return false;
     snprintf(path, sizeof path, "%s.ref.bin", u->r->reference);
     u->bin = read_file(u, path, &u->bin_bytes);
-    const sc_json *root = NULL;
-    if (!json || !u->bin) return fail(u->r, "cannot read %s", path);
-    if (sc_json_parse(&u->ctx, &u->arena, (sc_str){json, json_bytes}, &root) != SC_OK)
-        return fail_status(u, "reference");
+    if (!u->bin) return fail(u->r, "cannot read %s", path);
     const sc_json *cases = sc_json_get(root, "cases"), *item = sc_json_first(cases);
     for (uint32_t i = 0; i < cases->size; i++, item = sc_json_next(item)) {
         u->next = 0;

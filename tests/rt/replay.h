@@ -10,11 +10,10 @@ typedef struct replay {
     const char *pte;  // full paths
     const char *ptd;  // or NULL
     const char *method;
-    const char *reference;  // without .ref.json
+    const char *reference;   // without .ref.json
+    const char *tolerances;  // tests/models/tolerance.json
     bool optimize;
-    double tolerance;   // |got - want| <= tolerance * max(1, |want|); halves get their own
     char message[512];  // what went wrong
-    double worst;       // largest such error seen
 } replay;
 
 // False and a message when anything fails or differs.

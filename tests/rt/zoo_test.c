@@ -22,8 +22,8 @@ static void replay_one(const char *stem, const char *suffix, bool optimize) {
                 .ptd = exists(ptd) ? ptd : NULL,
                 .method = dot ? dot + 1 : "forward",
                 .reference = test_path(test_format("models/%s", stem)),
-                .optimize = optimize,
-                .tolerance = 2e-5};
+                .tolerances = test_path("models/tolerance.json"),
+                .optimize = optimize};
     if (!replay_run(&r)) FAIL("%s", r.message);
 }
 
