@@ -134,7 +134,8 @@ static sc_status multiply(const sc_kernel_call *call, describe_fn describe) {
 static uint64_t scratch_of(const sc_kernel_call *call, describe_fn describe) {
     sc_matmul mm;
     operands o;
-    return describe(call, &o, &mm) ? scratch(&o, &mm) : 0;
+    // The largest sizes need not fit together where those of a run do.
+    return describe(call, &o, &mm) ? scratch(&o, &mm) : copies_bytes(&o);
 }
 
 static operands two_operands(const sc_kernel_call *call) {

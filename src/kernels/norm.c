@@ -141,6 +141,13 @@ static bool is_plain_f32(const sc_tensor *t) {
     return !t || (t->dtype == SC_DTYPE_F32 && sc_tensor_is_contiguous(t));
 }
 
+// The moments of no elements, as PyTorch has them.
+static sc_status put_no_moments(const sc_tensor *mean, const sc_tensor *rstd) {
+    for (int64_t i = 0; i < mean->numel; i++) sc_tensor_put_real(mean, i, 0.0);
+    for (int64_t i = 0; i < rstd->numel; i++) sc_tensor_put_real(rstd, i, NAN);
+    return SC_OK;
+}
+
 // (input, normalized_shape, weight, bias, eps, out, mean, rstd)
 static sc_status run_layer_norm(const sc_kernel_call *call) {
     layer_norm l = {.in = sc_call_tensor(call, 0),
@@ -162,7 +169,7 @@ static sc_status run_layer_norm(const sc_kernel_call *call) {
     }
     if (!fits || (l.weight && l.weight->numel != l.row) || (l.bias && l.bias->numel != l.row))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    if (l.in->numel == 0) return SC_OK;
+    if (l.in->numel == 0) return put_no_moments(l.mean, l.rstd);
     l.rows = l.in->numel / l.row;
     if (is_plain_f32(l.in) && is_plain_f32(l.out) && is_plain_f32(l.weight) && is_plain_f32(l.bias))
         layer_norm_f32(&l);
@@ -241,7 +248,7 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
         mean->numel != in->sizes[0] * groups || rstd->numel != mean->numel)
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     int64_t channels = in->sizes[1] / groups, size = channels * plane_size(in);
-    if (in->numel == 0) return SC_OK;
+    if (in->numel == 0) return put_no_moments(mean, rstd);
     for (int64_t n = 0; n < in->sizes[0]; n++) {
         for (int64_t g = 0; g < groups; g++) {
             int64_t sizes[SC_RANK_MAX];

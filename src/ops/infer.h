@@ -34,6 +34,7 @@ typedef struct sc_iarg {
         const struct sc_iarg *items;
     };
     const int64_t *data;  // INT tensors whose values are known (repeats, indices); else NULL
+    const uint8_t *mask;  // the same of BOOL and U8 tensors
 } sc_iarg;
 
 typedef enum sc_iout_kind {

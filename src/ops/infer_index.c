@@ -2,14 +2,11 @@
 // result size depends on values: that size becomes a fresh symbol, bounded by what is known.
 #include "ops/rule.h"
 
-// A size that only the data tells. At run time the kernel resizes its output itself.
-static sc_status data_size(sc_infer *in, sc_dim most, sc_dim *out) {
+// A size that only the data tells. At run time the result begins with room for the most there may
+// be, and the kernel makes it smaller.
+static sc_dim data_size(sc_infer *in, sc_dim most) {
     sc_range range = {0, sc_dim_range(most).max};
-    if (!in->exprs)
-        return rule_fail(in, SC_ERR_INTERNAL, "the result size of %s depends on values",
-                         in->op->name);
-    *out = sc_exprs_fresh(in->exprs, range);
-    return SC_OK;
+    return in->exprs ? sc_exprs_fresh(in->exprs, range) : most;
 }
 
 static sc_status need_index(sc_infer *in, const sc_spec *index) {
@@ -54,11 +51,21 @@ static bool is_mask(const sc_spec *index) {
     return index->dtype == SC_DTYPE_BOOL || index->dtype == SC_DTYPE_U8;
 }
 
+// Vectors of a mask meet other indices, so how long they are must be known exactly.
+static sc_dim mask_size(sc_infer *in, const sc_iarg *index) {
+    sc_dim numel = sc_spec_numel(in->exprs, index->tensor);
+    int64_t count = 0;
+    if (!index->mask || numel.expr) return data_size(in, numel);
+    for (int64_t i = 0; i < numel.value; i++) count += index->mask[i] != 0;
+    return sc_dim_int(count);
+}
+
 static sc_status add_mask(sc_infer *in, index_plan *plan, const sc_spec *self,
-                          const sc_spec *mask) {
+                          const sc_iarg *index) {
+    const sc_spec *mask = index->tensor;
     sc_spec *vector = sc_new(in->arena, sc_spec);
     *vector = rule_new(in, SC_DTYPE_I64, 1);
-    SC_TRY(data_size(in, sc_spec_numel(in->exprs, mask), &vector->sizes[0]));
+    vector->sizes[0] = mask_size(in, index);
     rule_contiguous(in, vector);
     for (uint32_t d = 0; d < mask->rank; d++) {
         if (plan->rank == self->rank)
@@ -76,7 +83,7 @@ static sc_status plan_indices(sc_infer *in, const sc_spec *self, index_plan *pla
         const sc_spec *index =
             indices->items[i].kind == SC_IARG_TENSOR ? indices->items[i].tensor : NULL;
         if (index && is_mask(index)) {
-            SC_TRY(add_mask(in, plan, self, index));
+            SC_TRY(add_mask(in, plan, self, &indices->items[i]));
             continue;
         }
         if (index) SC_TRY(need_index(in, index));
@@ -166,7 +173,7 @@ sc_status sc_infer_index(sc_infer *in) {
 sc_status sc_infer_nonzero(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
     sc_spec spec = rule_new(in, SC_DTYPE_I64, 2);
-    SC_TRY(data_size(in, sc_spec_numel(in->exprs, self), &spec.sizes[0]));
+    spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, self));
     spec.sizes[1] = sc_dim_int(self->rank);
     return rule_publish_contiguous(in, spec);
 }
@@ -176,14 +183,13 @@ sc_status sc_infer_masked_select(sc_infer *in) {
     sc_spec joint = {0};
     SC_TRY(rule_broadcast(in, both, 2, &joint));
     sc_spec spec = rule_new(in, (sc_dtype)both[0]->dtype, 1);
-    SC_TRY(data_size(in, sc_spec_numel(in->exprs, &joint), &spec.sizes[0]));
+    spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, &joint));
     return rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_unique(sc_infer *in) {
     const sc_spec *self = rule_tensor(in, 0);
-    sc_dim count;
-    SC_TRY(data_size(in, sc_spec_numel(in->exprs, self), &count));
+    sc_dim count = data_size(in, sc_spec_numel(in->exprs, self));
     sc_spec values = rule_new(in, (sc_dtype)self->dtype, 1), inverse, counts;
     values.sizes[0] = count;
     if (rule_bool(in, "return_inverse", false) || rule_bool(in, "return_counts", false)) {

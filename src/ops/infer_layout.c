@@ -63,7 +63,7 @@ void rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model) {
     if (in->runtime)
         sc_spec_set_contiguous(NULL, spec);
     else if (model->rank == spec->rank && sc_spec_is_dense(in->exprs, model))
-        memcpy(spec->strides, model->strides, spec->rank * sizeof(sc_dim));
+        for (uint32_t d = 0; d < spec->rank; d++) spec->strides[d] = model->strides[d];
     else
         rule_perm_strides(in, spec, &model, 1);
 }

@@ -18,8 +18,8 @@ typedef struct op_row {
     const char *schema;
     const char *out;
     sc_infer_fn infer;
-    uint32_t traits : 28;
-    uint32_t family : 4;
+    uint32_t traits : 29;
+    uint32_t family : 3;
 } op_row;
 
 #define INFER(rule)  sc_infer_##rule
@@ -108,6 +108,8 @@ static sc_str functional_name(sc_arena *arena, sc_str name) {
 }
 
 static const sc_op *functional_of(sc_arena *scratch, sc_str name) {
+    // The one in-place operator whose overload is called otherwise.
+    if (sc_str_is(name, "aten::transpose_")) return sc_op_get(SC_OP_transpose_int);
     return sc_map_get(&table.by_name, functional_name(scratch, name));
 }
 
@@ -174,10 +176,11 @@ static const sc_op *find_inplace(sc_str name) {
     sc_mark mark = sc_arena_mark(&table.arena);
     const sc_op *functional = functional_of(&table.arena, name);
     sc_arena_rewind(&table.arena, mark);
-    if (!functional || functional->schema->param_count == 0 ||
-        functional->schema->return_count != 1)
+    const sc_schema *schema = functional ? functional->schema : NULL;
+    if (!schema || schema->param_count == 0 || schema->return_count != 1 ||
+        schema->returns[0].type != SC_PARAM_TENSOR || schema->returns[0].is_list)
         return NULL;
-    const sc_param *self = &functional->schema->params[0];
+    const sc_param *self = &schema->params[0];
     if (self->type != SC_PARAM_TENSOR || self->is_list || self->is_optional || self->is_written)
         return NULL;
     return make_inplace(name, functional);

@@ -48,7 +48,8 @@ typedef enum sc_op_trait {
     SC_MATRICES = 1 << 24,       // the last two operands with whatever strides
     SC_UNOFFICIAL = 1 << 25,     // the official portable and quantized libraries have no kernel
     SC_TRAINING = 1 << 26,       // only a model in training mode has it
-    SC_RUNS = 1 << 27            // this runtime can run it: derived from the kernel column
+    SC_SEES_STORAGE = 1 << 27,   // a view of what lies behind its tensor
+    SC_RUNS = 1 << 28            // this runtime can run it: derived from the kernel column
 } sc_op_trait;
 
 typedef enum sc_op_family {

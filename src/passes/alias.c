@@ -139,12 +139,16 @@ static sc_value *apply_update(sc_trace *t, sc_value *base, sc_update update) {
     return written;
 }
 
+// A failed update is dropped and leaves the values that were there: refused once, not by every
+// later reader.
 void sc_trace_sync(sc_trace *t, sc_traced *tensor) {
     sc_alias *storage = tensor->storage;
     if (!storage || tensor->generation == storage->generation) return;
     t->plain++;
-    for (uint32_t i = 0; i < storage->pending.count && t->status == SC_OK; i++)
-        storage->base = apply_update(t, storage->base, storage->pending.data[i]);
+    for (uint32_t i = 0; i < storage->pending.count && t->status == SC_OK; i++) {
+        sc_value *base = apply_update(t, storage->base, storage->pending.data[i]);
+        if (t->status == SC_OK) storage->base = base;
+    }
     storage->pending.count = 0;
     const sc_view *views[VIEWS_MAX];
     uint32_t count = list_views(tensor->view, views);
@@ -152,7 +156,7 @@ void sc_trace_sync(sc_trace *t, sc_traced *tensor) {
     for (uint32_t i = 0; i < count && t->status == SC_OK; i++)
         value = view_forward(t, views[i], value);
     t->plain--;
-    tensor->value = value;
+    if (t->status == SC_OK) tensor->value = value;
     tensor->generation = storage->generation;
 }
 
@@ -218,9 +222,27 @@ static sc_x call_plain(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t 
     return plain_tensor(t, value);
 }
 
+// What looks at the storage behind a tensor finds only the tensor's own elements in the end, dense
+// and in row-major order.
+static bool stays_inside(sc_trace *t, const sc_spec *of, const sc_spec *view) {
+    sc_dim end = sc_dim_add(t->exprs, view->offset, sc_dim_int(1));
+    for (uint32_t d = 0; d < view->rank; d++) {
+        if (sc_dim_is(view->sizes[d], 0)) return true;
+        sc_dim steps = sc_dim_sub(t->exprs, view->sizes[d], sc_dim_int(1));
+        end = sc_dim_add(t->exprs, end, sc_dim_mul(t->exprs, steps, view->strides[d]));
+    }
+    return sc_dim_is(of->offset, 0) && sc_spec_is_contiguous(t->exprs, of) &&
+           sc_dim_known_le(end, sc_spec_numel(t->exprs, of)) != SC_TRI_FALSE;
+}
+
 static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
     sc_traced *of = args[0]->tensor;
     sc_x result = call_plain(t, op, args, count);
+    if (sc_op_has(op, SC_SEES_STORAGE) && t->status == SC_OK &&
+        !stays_inside(t, &of->value->spec, x_spec(result)))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Index or reshape the tensor instead.",
+                             "%s that sees more than the elements of its tensor, in their order",
+                             op->name);
     uint32_t depth = of->view ? of->view->depth + 1 : 1;
     if (depth > VIEWS_MAX)
         return sc_trace_fail(t, SC_ERR_LIMIT, "Copy the tensor in between.",
@@ -239,7 +261,18 @@ static sc_value *as_dtype_of(sc_trace *t, sc_value *value, const sc_value *like)
     return value_of(t, T(_to_copy, x, X_DTYPE((sc_dtype)like->spec.dtype), X_STRIDED));
 }
 
+static bool may_have_sizes_of(const sc_spec *a, const sc_spec *b) {
+    if (a->rank != b->rank) return false;
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (sc_dim_known_equal(a->sizes[i], b->sizes[i]) == SC_TRI_FALSE) return false;
+    return true;
+}
+
 static void write(sc_trace *t, sc_traced *target, sc_value *value) {
+    if (!may_have_sizes_of(&value->spec, &target->value->spec)) {
+        sc_trace_fail(t, SC_ERR_SHAPE, NULL, "what is written to a tensor has other sizes than it");
+        return;
+    }
     t->plain++;
     value = as_dtype_of(t, value, target->value);
     t->plain--;
@@ -264,9 +297,12 @@ static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
     if (!plain_op || args[0]->kind != SC_X_TENSOR || !args[0]->tensor->storage)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, "Use the out-of-place form.",
                              "%s has no out-of-place form here", op->name);
-    if (sc_op_has(plain_op, SC_COMPOSITE)) {
+    if (sc_op_has(plain_op, SC_COMPOSITE) || sc_op_has(plain_op, SC_VIEW)) {
         sc_x result = sc_trace_call(t, plain_op, args, count);
-        if (result->kind == SC_X_TENSOR && result->tensor != args[0]->tensor)
+        if (t->status != SC_OK || result->kind != SC_X_TENSOR) return args[0];
+        if (result->tensor->storage == args[0]->tensor->storage)
+            *args[0]->tensor = *result->tensor;  // transpose_: another view of the same elements
+        else
             sc_trace_assign(t, args[0], result);
         return args[0];
     }

@@ -6,6 +6,7 @@
 #include "passes/trace.h"
 
 #define UNKNOWN     "is not supported"
+#define PTE_ONLY    "is an instruction of .pte files, not an operator of programs"
 #define NO_OPERATOR "cannot be executed: the runtime has no such operator"
 #define NO_KERNEL \
     "cannot be executed: neither this runtime nor the official one has a kernel for it"
@@ -25,6 +26,7 @@ static const char *lack_of(const sc_op *op) {
 // expansion and is still here was refused by it.
 static const char *core_lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_FOREIGN)) return UNKNOWN;
+    if (sc_str_starts_with(sc_str_from(op->name), "executorch_prim::")) return PTE_ONLY;
     if (sc_op_has(op, SC_ASSERTION) || sc_op_expansion(op)) return NULL;
     return lack_of(op->copy ? op->copy : op);
 }

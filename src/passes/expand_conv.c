@@ -72,23 +72,24 @@ sc_x sc_expand_conv_padding(sc_trace *t, const sc_x *a) {
 // --- Normalisation ------------------------------------------------------------------------------
 
 // Training updates the running statistics, which are the caller's tensors.
-sc_x sc_expand_batch_norm(sc_trace *t, const sc_x *a) {
+sc_x sc_expand_native_batch_norm(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], weight = a[1], bias = a[2], mean = a[3], var = a[4];
-    if (!x_truth(a[5])) {
-        if (!x_is_tensor(mean) || !x_is_tensor(var))
-            return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
-                                 "batch_norm in eval mode needs running statistics");
-        return x_at(
-            t, T(_native_batch_norm_legit_no_training, x, weight, bias, mean, var, a[6], a[7]), 0);
-    }
-    if (!x_is_tensor(mean) || !x_is_tensor(var))
-        return x_at(t, T(_native_batch_norm_legit_no_stats, x, weight, bias, X_TRUE, a[6], a[7]),
-                    0);
+    if (!x_truth(a[5]))
+        return T(_native_batch_norm_legit_no_training, x, weight, bias, mean, var, a[6], a[7]);
     sc_x out =
         T(_native_batch_norm_legit_functional, x, weight, bias, mean, var, X_TRUE, a[6], a[7]);
     sc_trace_assign(t, mean, x_at(t, out, 3));
     sc_trace_assign(t, var, x_at(t, out, 4));
-    return x_at(t, out, 0);
+    return X_LIST(x_at(t, out, 0), x_at(t, out, 1), x_at(t, out, 2));
+}
+
+sc_x sc_expand_batch_norm(sc_trace *t, const sc_x *a) {
+    if (x_is_tensor(a[3]) && x_is_tensor(a[4]))
+        return x_at(t, sc_expand_native_batch_norm(t, a), 0);
+    if (!x_truth(a[5]))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "batch_norm in eval mode needs running statistics");
+    return x_at(t, T(_native_batch_norm_legit_no_stats, a[0], a[1], a[2], X_TRUE, a[6], a[7]), 0);
 }
 
 static sc_x repeated(sc_trace *t, sc_x x, sc_dim times) {

@@ -64,9 +64,16 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
     if (count % 2 || dims > rank || rank < dims + 1)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "padding of %u values", count);
     for (uint32_t d = 0; d < rank; d++) sizes[d] = x_size(a[0], d);
-    for (uint32_t i = 0; i < dims; i++)
-        sizes[rank - 1 - i] =
-            sc_trace_add(t, sizes[rank - 1 - i], sc_dim_int(pads[2 * i] + pads[2 * i + 1]));
+    for (uint32_t i = 0; i < dims; i++) {
+        int64_t left = pads[2 * i], right = pads[2 * i + 1];
+        sc_dim *size = &sizes[rank - 1 - i];
+        // Borders repeat what is left of the middle when negative padding has cut it.
+        sc_dim cut = sc_dim_int(sc_min_i64(left, 0) + sc_min_i64(right, 0));
+        sc_dim kept = sc_dim_add(t->exprs, *size, cut);
+        if (sc_dim_known_le(sc_dim_int(sc_max_i64(left, right)), kept) == SC_TRI_FALSE)
+            return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "padding wraps around more than once");
+        *size = sc_trace_add(t, *size, sc_dim_int(left + right));
+    }
     sc_x out = T(empty_memory_format, x_dims(t, sizes, rank), X_DTYPE(x_dtype_of(a[0])), X_STRIDED,
                  X_CPU, X_FALSE);
     sc_x middle = out, from = a[0];

@@ -50,9 +50,18 @@ static bool out_can_alias(const aliaser *a, sc_value *out, const sc_spec *view,
     return sc_spec_is_contiguous(exprs, view);
 }
 
+// Strides of a tensor without elements count sizes of 0 as 1: its views may begin past its end.
+static uint64_t byte_offset(const sc_value *base, const sc_spec *view) {
+    for (uint32_t d = 0; d < view->rank; d++)
+        if (sc_dim_is(view->sizes[d], 0)) return 0;
+    return (uint64_t)view->offset.value * sc_dtype_bytes((sc_dtype)base->spec.dtype);
+}
+
 static sc_status alias_node(aliaser *a, sc_node *node) {
     const sc_storage_table *table = a->table;
-    if (!node->op->view || node->args[0].kind != SC_ARG_VALUE) return SC_OK;
+    if (!node->op->view || sc_op_has(node->op, SC_SEES_STORAGE) ||
+        node->args[0].kind != SC_ARG_VALUE)
+        return SC_OK;
     sc_value *base = node->args[0].value;
     if (!can_lend(table, base) || is_written(a, base) || !sc_spec_is_static(&base->spec) ||
         !sc_spec_is_contiguous(node->graph->method->exprs, &base->spec))
@@ -70,8 +79,7 @@ static sc_status alias_node(aliaser *a, sc_node *node) {
         sc_storage *storage = sc_storage_of(table, node->outs[i]);
         storage->kind = SC_STORAGE_ALIAS;
         storage->base = base;
-        storage->offset =
-            (uint64_t)in.outs[i].spec.offset.value * sc_dtype_bytes((sc_dtype)base->spec.dtype);
+        storage->offset = byte_offset(base, &in.outs[i].spec);
     }
     return SC_OK;
 }

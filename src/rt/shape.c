@@ -83,9 +83,9 @@ static sc_spec *spec_of(sc_arena *arena, const sc_tensor *t) {
 
 static sc_iarg tensor_arg(sc_arena *arena, const sc_tensor *t, bool values_known) {
     sc_iarg arg = {.kind = SC_IARG_TENSOR, .tensor = spec_of(arena, t)};
-    if ((values_known || t->is_constant) && t->dtype == SC_DTYPE_I64 && t->data &&
-        sc_tensor_is_contiguous(t))
-        arg.data = t->data;
+    if (!(values_known || t->is_constant) || !t->data || !sc_tensor_is_contiguous(t)) return arg;
+    if (t->dtype == SC_DTYPE_I64) arg.data = t->data;
+    if (t->dtype == SC_DTYPE_BOOL || t->dtype == SC_DTYPE_U8) arg.mask = t->data;
     return arg;
 }
 

@@ -56,6 +56,10 @@ def map_(call):
         yield call("forward", xs, y), [(xs + y) * xs]
 
 
+def nothing(call):
+    yield call("forward", torch.empty(4, 0)), [torch.empty(2, 0)]
+
+
 def scan(call):
     for init in (ramp(2), ramp(2) * 3):
         xs, carry, before = ramp(3, 2), init, []
@@ -119,6 +123,7 @@ CASES = {
     "counter": counter,
     "cond": cond,
     "map": map_,
+    "nothing": nothing,
     "scan": scan,
     "while": while_,
     "dynamic": dynamic,

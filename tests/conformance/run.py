@@ -39,10 +39,14 @@ SINGLE = [
     "channels_last_input",
     "lstm",
     "cond",
+    "masks",
     "encdec.encode",
     "encdec.decode",
     "encdec.forward",
 ]
+
+# masked_select is refused by the official exporter, not by its runtime.
+OFFICIALLY_REFUSED = {"masks"}
 
 TOLERANCES = json.loads((MODELS / "tolerance.json").read_text())
 
@@ -288,7 +292,7 @@ def judge_emitted(folder):
 def cases():
     for name in SINGLE:
         yield f"{name}: numbers", judge_program, (name,)
-    for name in SINGLE:
+    for name in [name for name in SINGLE if name not in OFFICIALLY_REFUSED]:
         yield f"{name}: sizes", judge_sizes, ({"forward": MODELS / f"{name}.pt2"},)
     story = {m: SAMPLES / f"stories260k.{m}.pt2" for m in ("prefill", "decode")}
     yield "stories260k: sizes", judge_story_sizes, (story,)

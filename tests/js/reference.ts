@@ -25,6 +25,7 @@ export const SINGLE = [
   "channels_last_input",
   "lstm",
   "cond",
+  "masks",
   "encdec.encode",
   "encdec.decode",
   "encdec.forward",

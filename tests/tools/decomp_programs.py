@@ -395,7 +395,26 @@ def stale_view(y):
     return b, y.sum()
 
 
+def turned(y):
+    a = y.view(-1)
+    y.transpose_(0, 1)
+    a.add_(2)
+    b = y.unsqueeze_(0)
+    b.mul_(3)
+    return y, a, b
+
+
+def turned_back(y):
+    a = y[1:]
+    y.t_()
+    y.squeeze_(0)
+    y[0].mul_(2)
+    return y.swapaxes_(0, 1), a
+
+
 MUT = {
+    "turned": turned,
+    "turned_back": turned_back,
     "inplace": lambda y: y.add_(1).relu_().mul_(2),
     "inplace_view": lambda y: y.view(-1).add_(1),
     "zero_t": lambda y: y.zero_(),

@@ -24,6 +24,9 @@ def norm():
             w, b = make(ns, dtype), make(ns, dtype)
             case(aten.native_layer_norm.default, x, ns, w, b, 1e-5, tol=tol)
             case(aten.native_layer_norm.default, x, ns, None, None, 1e-5, tol=tol)
+        for rows in (), (2,):
+            case(aten.native_layer_norm.default, make((*rows, 0), dtype), [0], None, None, 1e-5)
+        case(aten.native_group_norm.default, make((2, 4, 0), dtype), None, None, 2, 4, 0, 2, 1e-5)
         for shape, groups in [((2, 6, 2, 3), 3), ((1, 4, 7), 2), ((2, 4, 2, 2, 2), 1)]:
             x, c = make(shape, dtype), shape[1]
             w, b = make((c,), dtype), make((c,), dtype)

@@ -141,6 +141,14 @@ class Cond(nn.Module):
         return torch.cond(positive, lambda x: self.a(x) + 1, lambda x: self.b(x).sin(), (x,))
 
 
+class Masks(nn.Module):
+    """Sizes that only the values of the inputs tell."""
+
+    def forward(self, x, mask, rows):
+        kept = x[rows]
+        return x[mask] * 2, mask.nonzero(), torch.masked_select(x, x > 0), kept + 1, kept.sum(0)
+
+
 class Map(nn.Module):
     def forward(self, xs, y):
         return torch_map(lambda x, y: x * y + 1, xs, y)
@@ -271,6 +279,12 @@ PROGRAMS = {
             )
         ],
         kwargs={"flag": True, "opt": None, "scale": 3.0},
+    ),
+    "masks": Program(
+        Masks,
+        lambda: [
+            (torch.randn(4, 5), torch.rand(4, 5) > p, torch.rand(4) > p) for p in (0.5, 0.1, 1.0)
+        ],
     ),
     "cond": Program(Cond, lambda: [(torch.ones(2, 4),), (-torch.ones(2, 4),)]),
     "map": Program(Map, lambda: [(torch.randn(5, 3), torch.randn(3))]),

@@ -116,6 +116,18 @@ TEST(a_while_loop_runs_as_often_as_it_must) {
     end(&s);
 }
 
+TEST(views_of_nothing_lie_inside_of_their_memory) {
+    static const int64_t sizes[] = {4, 0};
+    session s;
+    begin(&s, "emit/nothing.pte");
+    if (s.method) {
+        set(&s, 0, SC_DTYPE_F32, sizes, 2, sizes);
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        check_floats(&s, 0, NULL, 0);
+    }
+    end(&s);
+}
+
 TEST(state_starts_from_its_bytes_and_is_kept) {
     static const float x[] = {1, 2, 3};
     float state[3], wanted[3];

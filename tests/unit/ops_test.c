@@ -5,6 +5,13 @@
 
 static const sc_op *find(const char *name) { return sc_op_find(sc_str_from(name)); }
 
+TEST(in_place_twins_are_of_operators_with_one_tensor) {
+    CHECK_OK(sc_ops_init());
+    CHECK(sc_op_find(SC_STR("aten::split_with_sizes_")) == NULL);
+    CHECK(sc_op_find(SC_STR("aten::topk_")) == NULL);
+    CHECK(sc_op_find(SC_STR("aten::transpose_"))->functional == sc_op_get(SC_OP_transpose_int));
+}
+
 TEST(ops_rows_are_consistent) {
     REQUIRE_OK(sc_ops_init());
     for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
