@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from ir_text import DTYPES, ir_text  # noqa: E402
 import decomp_modules  # noqa: E402, F401
 import decomp_programs  # noqa: E402, F401
+import decomp_dynamic  # noqa: E402, F401
 from decomp_case import CASES  # noqa: E402
 
 # Torch 2.13 decomposes these otherwise than 2.14 does: their core graphs are what ours makes, and

@@ -347,64 +347,65 @@ TEST_CASES(gold_graphs_of_a_later_torch_are_ours) {
 }
 
 // The comparison itself: one graph, and gold that says it or differs in one thing.
+static const char ours[] =
+    "method f {\n"
+    "  symbol s0 [2, 9] hint 3\n"
+    "  input %a: f32[s0, 4]\n"
+    "  input %b: f32[s0, 4]\n"
+    "  %n: int(s0) = aten::sym_size.int(%a, 0)\n"
+    "  %m: int(s0*4) = sym::mul(%n, 4)\n"
+    "  %full: f32[s0*4] = aten::full([%m], 0.5, dtype=f32, device=device(\"cpu\"))\n"
+    "  max_1: (%v: f32[s0], %i: i64[s0]) = aten::max.dim(%a, -1)\n"
+    "  %c: f32[s0, 4] = aten::clone(%b, memory_format=contiguous)\n"
+    "  %add: f32[s0, 4] = aten::add.Tensor(%a, %c, alpha=2)\n"
+    "  return %add, %v, %full\n}\n";
+static const char theirs[] =
+    "   args: x, y\n"
+    "   y_1 = y\n"
+    "   size = sym_size.int(x, 0)\n"
+    "   mul = size * 4\n"
+    "   full = full.default([mul], 0.5, dtype = torch.float32, device = device(type='cpu'))\n"
+    "   max_1 = max.dim(x, -1)\n"
+    "   getitem = max_1[0]\n"
+    "   clone = clone.default(y_1, memory_format = torch.contiguous_format)\n"
+    "   add = add.Tensor(x, clone, alpha = 2)\n"
+    "   return (add, getitem, full)\n";
+static const char *const changes[][2] = {
+    {"x, y\n", "x\n"},
+    {"x, y\n", "x, y, z\n"},
+    {"y_1 = y\n", "y_1 = x\n"},
+    {"(x, 0)", "(x, 1)"},
+    {"(x, 0)", "(y, 0)"},
+    {"(x, 0)", "(unknown, 0)"},
+    {"size * 4", "size + 4"},
+    {"size * 4", "size * 5"},
+    {"[mul]", "[mul, 1]"},
+    {"[mul]", "[]"},
+    {"0.5", "0.25"},
+    {"0.5", "True"},
+    {"torch.float32", "torch.float64"},
+    {", dtype = torch.float32", ""},
+    {"'cpu'", "'cuda'"},
+    {"device = ", "layout = "},
+    {"x, -1", "x, -1, True"},
+    {"x, -1", "x"},
+    {"max.dim", "min.dim"},
+    {"max_1[0]", "max_1[1]"},
+    {"max_1[0]", "max_1[2]"},
+    {"contiguous_format", "preserve_format"},
+    {"clone.default", "alias.default"},
+    {"add.Tensor", "add.Scalar"},
+    {"add.Tensor", "add.default"},
+    {"alpha = 2", "alpha = 2.0"},
+    {", alpha = 2", ""},
+    {"   add = add.Tensor(x, clone, alpha = 2)\n", ""},
+    {"   mul = size * 4\n", "   mul = size * 4\n   mul_1 = size * 4\n"},
+    {"(add, getitem, full)", "(add, getitem)"},
+    {"(add, getitem, full)", "(getitem, add, full)"},
+    {"(add, getitem, full)", "(add, getitem, full, mul)"},
+};
+
 TEST(gold_comparison_sees_every_difference) {
-    static const char ours[] =
-        "method f {\n"
-        "  symbol s0 [2, 9] hint 3\n"
-        "  input %a: f32[s0, 4]\n"
-        "  input %b: f32[s0, 4]\n"
-        "  %n: int(s0) = aten::sym_size.int(%a, 0)\n"
-        "  %m: int(s0*4) = sym::mul(%n, 4)\n"
-        "  %full: f32[s0*4] = aten::full([%m], 0.5, dtype=f32, device=device(\"cpu\"))\n"
-        "  max_1: (%v: f32[s0], %i: i64[s0]) = aten::max.dim(%a, -1)\n"
-        "  %c: f32[s0, 4] = aten::clone(%b, memory_format=contiguous)\n"
-        "  %add: f32[s0, 4] = aten::add.Tensor(%a, %c, alpha=2)\n"
-        "  return %add, %v, %full\n}\n";
-    static const char theirs[] =
-        "   args: x, y\n"
-        "   y_1 = y\n"
-        "   size = sym_size.int(x, 0)\n"
-        "   mul = size * 4\n"
-        "   full = full.default([mul], 0.5, dtype = torch.float32, device = device(type='cpu'))\n"
-        "   max_1 = max.dim(x, -1)\n"
-        "   getitem = max_1[0]\n"
-        "   clone = clone.default(y_1, memory_format = torch.contiguous_format)\n"
-        "   add = add.Tensor(x, clone, alpha = 2)\n"
-        "   return (add, getitem, full)\n";
-    static const char *const changes[][2] = {
-        {"x, y\n", "x\n"},
-        {"x, y\n", "x, y, z\n"},
-        {"y_1 = y\n", "y_1 = x\n"},
-        {"(x, 0)", "(x, 1)"},
-        {"(x, 0)", "(y, 0)"},
-        {"(x, 0)", "(unknown, 0)"},
-        {"size * 4", "size + 4"},
-        {"size * 4", "size * 5"},
-        {"[mul]", "[mul, 1]"},
-        {"[mul]", "[]"},
-        {"0.5", "0.25"},
-        {"0.5", "True"},
-        {"torch.float32", "torch.float64"},
-        {", dtype = torch.float32", ""},
-        {"'cpu'", "'cuda'"},
-        {"device = ", "layout = "},
-        {"x, -1", "x, -1, True"},
-        {"x, -1", "x"},
-        {"max.dim", "min.dim"},
-        {"max_1[0]", "max_1[1]"},
-        {"max_1[0]", "max_1[2]"},
-        {"contiguous_format", "preserve_format"},
-        {"clone.default", "alias.default"},
-        {"add.Tensor", "add.Scalar"},
-        {"add.Tensor", "add.default"},
-        {"alpha = 2", "alpha = 2.0"},
-        {", alpha = 2", ""},
-        {"   add = add.Tensor(x, clone, alpha = 2)\n", ""},
-        {"   mul = size * 4\n", "   mul = size * 4\n   mul_1 = size * 4\n"},
-        {"(add, getitem, full)", "(add, getitem)"},
-        {"(add, getitem, full)", "(getitem, add, full)"},
-        {"(add, getitem, full)", "(add, getitem, full, mul)"},
-    };
     session s;
     sc_program *program;
     session_begin(&s);
