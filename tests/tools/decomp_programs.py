@@ -1,4 +1,4 @@
-"""Small modules, one for each thing that decomposition must get right: the rest but what varies in size."""
+"""Small modules whose decomposition is tested: all but those that vary in size."""
 
 import torch
 from torch import nn
