@@ -238,7 +238,8 @@ static sc_status run_diagonal(const sc_kernel_call *call) {
 static sc_status run_unfold(const sc_kernel_call *call) {
     sc_view src;
     sc_view_of(&src, sc_call_tensor(call, 0));
-    if (src.rank == 0) sc_view_insert(&src, 0);
+    const bool is_scalar = src.rank == 0;
+    if (is_scalar) sc_view_insert(&src, 0);
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t size = sc_call_integer(call, 2), step = sc_call_integer(call, 3);
     if (size < 0 || step <= 0 || size > src.sizes[dim])
@@ -247,7 +248,7 @@ static sc_status run_unfold(const sc_kernel_call *call) {
     int64_t stride = src.strides[dim];
     src.sizes[dim] = (src.sizes[dim] - size) / step + 1;
     src.strides[dim] = stride * step;
-    sc_view_insert(&src, src.rank);
+    if (!is_scalar) sc_view_insert(&src, src.rank);  // one number is one window
     src.sizes[src.rank - 1] = size;
     src.strides[src.rank - 1] = stride;
     return move_to_out(call, &src);

@@ -18,8 +18,8 @@ typedef struct op_row {
     const char *schema;
     const char *out;
     sc_infer_fn infer;
-    uint32_t traits : 29;
-    uint32_t family : 3;
+    uint32_t traits;
+    uint8_t family;
 } op_row;
 
 #define INFER(rule)  sc_infer_##rule

@@ -260,25 +260,35 @@ sc_x sc_expand_bilinear(sc_trace *t, const sc_x *a) {
 
 // --- tensordot ----------------------------------------------------------------------------------
 
+// A dimension of size 1 meets any size: the other side is summed along it first.
+static sc_x summed_to_one(sc_trace *t, sc_x x, sc_x dim, sc_dim partner) {
+    sc_dim size = x_size(x, x_number(dim, 0));
+    if (!sc_dim_is(partner, 1) || sc_dim_is(size, 1)) return x;
+    return T(sum_dim_IntList, x, X_LIST(dim), X_TRUE, X_DTYPE(x_dtype_of(x)));
+}
+
 sc_x sc_expand_tensordot(sc_trace *t, const sc_x *a) {
+    sc_x self = a[0], other = a[1];
     int64_t dims1[SC_RANK_MAX], dims2[SC_RANK_MAX], p1[2 * SC_RANK_MAX], p2[2 * SC_RANK_MAX];
-    uint32_t count = x_int_list(t, a[2], dims1, SC_RANK_MAX), r1 = x_rank(a[0]), r2 = x_rank(a[1]);
+    uint32_t count = x_int_list(t, a[2], dims1, SC_RANK_MAX), r1 = x_rank(self), r2 = x_rank(other);
     bool summed1[SC_RANK_MAX] = {false}, summed2[SC_RANK_MAX] = {false};
     sc_dim out[2 * SC_RANK_MAX], rows = sc_dim_int(1), inner = rows, columns = rows;
     uint32_t rank = 0, n1 = 0, n2 = 0;
     if (x_int_list(t, a[3], dims2, SC_RANK_MAX) != count)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "tensordot needs as many dims on each side");
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t d = x_wrap(t, X_INT(dims1[i]), r1);
-        summed1[d] = true;
-        summed2[x_wrap(t, X_INT(dims2[i]), r2)] = true;
-        inner = sc_trace_mul(t, inner, x_size(a[0], d));
+        uint32_t d1 = x_wrap(t, X_INT(dims1[i]), r1), d2 = x_wrap(t, X_INT(dims2[i]), r2);
+        summed1[d1] = summed2[d2] = true;
+        sc_dim size = x_size(self, d1);
+        self = summed_to_one(t, self, X_INT(d1), x_size(other, d2));
+        other = summed_to_one(t, other, X_INT(d2), size);
+        inner = sc_trace_mul(t, inner, x_size(self, d1));
     }
     for (uint32_t i = 0; i < r1; i++)
         if (!summed1[i]) {
             p1[n1++] = i;
-            rows = sc_trace_mul(t, rows, x_size(a[0], i));
-            out[rank++] = x_size(a[0], i);
+            rows = sc_trace_mul(t, rows, x_size(self, i));
+            out[rank++] = x_size(self, i);
         }
     for (uint32_t i = 0; i < count; i++) {
         p1[n1++] = dims1[i];
@@ -287,13 +297,18 @@ sc_x sc_expand_tensordot(sc_trace *t, const sc_x *a) {
     for (uint32_t i = 0; i < r2; i++)
         if (!summed2[i]) {
             p2[n2++] = i;
-            columns = sc_trace_mul(t, columns, x_size(a[1], i));
-            out[rank++] = x_size(a[1], i);
+            columns = sc_trace_mul(t, columns, x_size(other, i));
+            out[rank++] = x_size(other, i);
         }
     if (t->status != SC_OK || n1 != r1 || n2 != r2 || rank > SC_RANK_MAX)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "tensordot sums a dimension twice");
+    sc_x x = T(permute, self, x_ints(t, p1, n1)), y;
+    if (sc_dim_is(rows, 1) && sc_dim_is(columns, 1)) {
+        y = f_reshape(t, T(permute, other, x_ints(t, p2, n2)), &inner, 1);
+        return f_reshape(t, T(dot, f_reshape(t, x, &inner, 1), y), out, rank);
+    }
     sc_dim left[2] = {rows, inner}, right[2] = {inner, columns};
-    sc_x x = f_reshape(t, T(permute, a[0], x_ints(t, p1, n1)), left, 2);
-    sc_x y = f_reshape(t, T(permute, a[1], x_ints(t, p2, n2)), right, 2);
+    x = f_reshape(t, x, left, 2);
+    y = f_reshape(t, T(permute, other, x_ints(t, p2, n2)), right, 2);
     return f_reshape(t, T(mm, x, y), out, rank);
 }

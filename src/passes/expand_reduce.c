@@ -150,14 +150,15 @@ sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
 // --- Others -------------------------------------------------------------------------------------
 
 sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]);
+    sc_x x = x_is_float(a[0]) ? widen(t, a[0]) : f_to(t, a[0], SC_DTYPE_F32);
     sc_x max = T(amax, x, a[1], X_TRUE);
     sc_x infinite = T(eq_Scalar, T(abs, max), X_FLOAT(INFINITY));
     sc_x zero = f_scalar(t, X_FLOAT(0.0), x_dtype_of(max));
     max = T(where_self, infinite, zero, max);
     sc_x squeezed = x_truth(a[2]) ? max : T(squeeze_dims, max, a[1]);
     sc_x sum = f_sum(t, T(exp, T(sub_Tensor, x, max)), a[1], x_truth(a[2]));
-    return f_to(t, T(add_Tensor, T(log, sum), squeezed), x_dtype_of(a[0]));
+    sc_x result = T(add_Tensor, T(log, sum), squeezed);
+    return x_is_float(a[0]) ? f_to(t, result, x_dtype_of(a[0])) : result;
 }
 
 sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
@@ -195,13 +196,14 @@ static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {
 sc_x sc_expand_diff(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], parts[3];
     uint32_t count = 0;
+    int64_t times = x_number(a[1], 1);
+    if (times < 0 || times > 64)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diff of order %lld", (long long)times);
+    if (times == 0) return T(copy_, T(zeros_like, x), x);  // whatever is to be put around it
     if (x_is_tensor(a[3])) parts[count++] = a[3];
     parts[count++] = x;
     if (x_is_tensor(a[4])) parts[count++] = a[4];
     if (count > 1) x = T(cat, x_list(t, parts, count), a[2]);
-    int64_t times = x_number(a[1], 1);
-    if (times < 0 || times > 64)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diff of order %lld", (long long)times);
     for (int64_t i = 0; i < times; i++) x = diff_once(t, x, a[2]);
     return x;
 }

@@ -82,8 +82,8 @@ typedef enum sc_rt_kind {
     SC_RT_JUMP_FALSE,
     SC_RT_MOVE,
     SC_RT_FREE,
-    SC_RT_COPY,
-    SC_RT_SKIP  // made by rewriting: the bytes of one tensor into another; nothing
+    SC_RT_COPY,  // made by rewriting: the bytes of one tensor into another
+    SC_RT_SKIP   // nothing: calls that rewriting did away with, or whose results have no elements
 } sc_rt_kind;
 
 typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);

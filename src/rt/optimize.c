@@ -161,7 +161,8 @@ bool sc_rt_is_quiet(const sc_rt_optimizer *o, const void *data, uint64_t bytes, 
 
 static bool is_straight(const sc_rt_method *m) {
     for (uint32_t i = 0; i < m->code_count; i++) {
-        if (m->code[i].kind != SC_RT_KERNEL && m->code[i].kind != SC_RT_PRIM) return false;
+        const uint8_t kind = m->code[i].kind;
+        if (kind == SC_RT_JUMP_FALSE || kind == SC_RT_MOVE || kind == SC_RT_FREE) return false;
     }
     return true;
 }

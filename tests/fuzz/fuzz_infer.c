@@ -5,6 +5,8 @@
 
 #include "ops/infer.h"
 
+#include "pick.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct source {
@@ -101,10 +103,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_ctx_init(&ctx, &arena, &scratch);
     source s = {.data = data, .size = size, .arena = &arena};
     if (sc_ops_init() == SC_OK && size > 3) {
-        uint32_t id = 1 + (byte(&s) * 256u + byte(&s)) % (SC_OP_COUNT - 1);
+        uint8_t high = byte(&s);
+        const sc_op *op = pick_op(high, byte(&s), NULL);
         bool runtime = byte(&s) & 1;
         s.exprs = runtime ? NULL : sc_exprs_new(&arena, ctx.names);
-        const sc_op *op = sc_op_get((sc_op_id)id);
         sc_iarg args[64];
         for (uint32_t i = 0; i < op->schema->param_count; i++)
             args[i] = argument(&s, &op->schema->params[i]);

@@ -8,6 +8,7 @@
 #include "emit/emit.h"
 #include "passes/passes.h"
 #include "passes/trace.h"
+#include "pick.h"
 #include "plan/place.h"
 #include "rt/rt.h"
 
@@ -279,10 +280,9 @@ static bool is_left_out(const sc_op *op) {
            sc_op_has(op, SC_ASSERTION) || strstr(op->name, "empty") || strstr(op->name, "resize_");
 }
 
-static const sc_op *pick_op(source *s) {
-    uint32_t wanted = byte(s) * 256u;
-    wanted += byte(s);
-    const sc_op *op = sc_op_get((sc_op_id)(1 + wanted % (SC_OP_COUNT - 1)));
+static const sc_op *any_op(source *s) {
+    uint8_t high = byte(s);
+    const sc_op *op = pick_op(high, byte(s), NULL);
     if (byte(s) % 4) return op;
     sc_str name = sc_str_from(op->name);
     ptrdiff_t dot = sc_str_find(name, '.');
@@ -317,7 +317,7 @@ static bool add_results(source *s, sc_node *node, const sc_x *results, uint32_t 
 
 static bool call(source *s) {
     sc_trace *t = &s->trace;
-    const sc_op *op = pick_op(s);
+    const sc_op *op = any_op(s);
     if (is_left_out(op)) return true;
     s->op = op;
     uint32_t count = op->schema->param_count;
@@ -382,7 +382,7 @@ static sc_status lower(source *s, const char *algorithm, lowered *out) {
     return sc_cord_flatten(ctx, &result.program, s->arena, 1 << 24, &out->bytes);
 }
 
-// The value of every symbol on this run.
+// With every symbol at that value.
 static int64_t size_of(sc_dim dim, int64_t value) { return dim.expr ? value : dim.value; }
 
 static void set_inputs(source *s, sc_rt_method *method, int64_t symbol, uint8_t how) {

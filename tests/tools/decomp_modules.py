@@ -301,6 +301,11 @@ RED = {
 }
 for name, fn in RED.items():
     case(name, fn, A)
+case("count_nonzero_dim", lambda x: x.count_nonzero(1), (2, 3))
+case("diff_0", lambda x, y: x.diff(n=0, prepend=y), (2, 3), (2, 1))
+case("tensordot_1", lambda x, y: torch.tensordot(x, y, ([0, 1], [2, 0])), (1, 1, 1), (2, 1, 2))
+case("tensordot_2", lambda x, y: torch.tensordot(x, y, ([0, 1], [0, 2])), (3, 4, 2), (3, 2, 1))
+case("logsumexp_ints", lambda x: x.logsumexp(-1), ("i", 2, 3))
 for name in ("logsumexp", "norm", "var", "vecnorm_all"):
     case(name + "_half", RED[name], ("h", 2, 2))
 case("trace", torch.trace, (3, 3))

@@ -146,6 +146,7 @@ def move():
             case(aten.expand_copy.default, x, [2] + list(shape))
             case(aten.repeat.default, x, [2] * (r + 1))
             if r == 0:
+                case(aten.unfold_copy.default, x, 0, 1, 1)
                 continue
             for d in (0, -1):
                 n = x.shape[d]
