@@ -165,8 +165,8 @@ typedef struct sc_output_sig {
 // What is true of a method between passes (passes.def says which pass makes and breaks it).
 typedef enum sc_fact {
     SC_FACT_SPECS = 1 << 0,      // every value's spec is what inference says
-    SC_FACT_CORE = 1 << 1,       // functional, only core ATen ops
-    SC_FACT_EDGE = 1 << 2,       // edge dialect: no views, no dead parameters, dim-order ops
+    SC_FACT_CORE = 1 << 1,       // functional, and nothing left to be taken apart
+    SC_FACT_EDGE = 1 << 2,       // edge dialect: copies for views, dim orders for memory formats
     SC_FACT_WRITTEN = 1 << 3,    // mutations are written back by copy_ nodes
     SC_FACT_NO_DEAD = 1 << 4,    // no node without use or effect
     SC_FACT_HANDLES = 1 << 5,    // debug handles are assigned

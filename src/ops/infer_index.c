@@ -245,21 +245,21 @@ sc_status sc_infer_embedding(sc_infer *in) {
     return publish_rows(in, (sc_dtype)weight->dtype, indices, weight->sizes[1]);
 }
 
-// Table rows hold several values a byte: two of 4 bits, four of 2 bits.
-sc_status sc_infer_quantized_embedding(sc_infer *in) {
+// Rows of the table hold `packed` values a byte.
+static sc_status quantized_embedding(sc_infer *in, int64_t packed) {
     const sc_spec *weight = rule_tensor(in, 0), *scales = rule_tensor(in, 1);
     int64_t least, most;
     SC_TRY(need_table(in, weight));
     SC_TRY(rule_int(in, rule_arg(in, "weight_quant_min"), "the range", &least));
     SC_TRY(rule_int(in, rule_arg(in, "weight_quant_max"), "the range", &most));
-    sc_str name = sc_str_from(in->op->name);
-    int64_t packed = sc_str_starts_with(name, "quantized_decomposed::embedding_4bit")   ? 2
-                     : sc_str_starts_with(name, "quantized_decomposed::embedding_2bit") ? 4
-                                                                                        : 1;
     sc_dim row = sc_dim_mul(in->exprs, weight->sizes[1], sc_dim_int(packed));
     sc_dtype dtype = rule_dtype(in, "dtype", (sc_dtype)scales->dtype);
     return publish_rows(in, dtype, rule_tensor_named(in, "indices"), row);
 }
+
+sc_status sc_infer_embedding_byte(sc_infer *in) { return quantized_embedding(in, 1); }
+sc_status sc_infer_embedding_4bit(sc_infer *in) { return quantized_embedding(in, 2); }
+sc_status sc_infer_embedding_2bit(sc_infer *in) { return quantized_embedding(in, 4); }
 
 sc_status sc_infer_embedding_dense_backward(sc_infer *in) {
     const sc_spec *grad = rule_tensor(in, 0);

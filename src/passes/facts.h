@@ -1,4 +1,4 @@
-// Facts by name, for the columns of passes.def.
+// Facts by name, for the columns of passes.def, and what they promise.
 #ifndef SC_PASSES_FACTS_H
 #define SC_PASSES_FACTS_H
 
@@ -14,5 +14,9 @@ enum {
     HANDLES = SC_FACT_HANDLES,
     EXECUTABLE = SC_FACT_EXECUTABLE
 };
+
+// Is every fact of the method true of its graph and bodies? SC_ERR_INTERNAL names the first node
+// that contradicts one.
+sc_status sc_facts_verify(sc_ctx *ctx, const sc_method *method);
 
 #endif

@@ -1,4 +1,4 @@
-// Small helpers that passes share.
+// The passes' functions, what else they offer each other, and small helpers that they share.
 #ifndef SC_PASSES_PASSES_H
 #define SC_PASSES_PASSES_H
 

@@ -62,7 +62,11 @@ sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pa
         sc_vec_push(
             pipeline->arena, &pipeline->timings,
             ((sc_pass_timing){pass, method->name, now(ctx) - start, method->graph->node_count}));
-    if (pipeline->verify) SC_TRY(sc_verify_graph(ctx, method->graph));
+    if (pipeline->verify) {
+        SC_TRY(sc_verify_graph(ctx, method->graph));
+        SC_TRY(sc_facts_verify(ctx, method));
+        sc_where_set_method(ctx, method);
+    }
     if (pipeline->after) pipeline->after(pipeline->user, pass, method);
     return SC_OK;
 }

@@ -1,0 +1,56 @@
+// What the facts of a method mean, said as checks: a pass that claims a fact, or keeps one, leaves
+// a graph of which it is true. Asked after every pass in builds that check themselves. SPECS is not
+// asked here: the tests of inference compare every node's spec with its rule.
+#include "passes/facts.h"
+
+#include "passes/passes.h"
+#include "passes/trace.h"
+
+// False when the fact is not true of the node.
+typedef bool (*fact_check)(const sc_node *node);
+
+// A view is core although its copy, which takes its place, has an expansion.
+static bool is_core(const sc_node *node) {
+    const sc_op *op = node->op;
+    return !sc_op_has(op, SC_MUTATES) && (op->view || !sc_op_expansion(op));
+}
+
+static bool is_edge(const sc_node *node) { return !sc_op_has(node->op, SC_VIEW); }
+
+static bool is_alive(const sc_node *node) {
+    bool used = sc_node_has_effect(node);
+    for (uint32_t i = 0; i < node->out_count && !used; i++) used = node->outs[i]->use_count > 0;
+    return used;
+}
+
+static bool is_executable(const sc_node *node) {
+    return node->op->out_name || sc_op_has(node->op, SC_HIGHER_ORDER);
+}
+
+static const struct {
+    sc_fact fact;
+    const char *name;
+    fact_check check;
+} checks[] = {
+    {SC_FACT_CORE, "CORE", is_core},
+    {SC_FACT_EDGE, "EDGE", is_edge},
+    {SC_FACT_NO_DEAD, "NO_DEAD", is_alive},
+    {SC_FACT_EXECUTABLE, "EXECUTABLE", is_executable},
+};
+
+static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
+    const uint32_t facts = *(const uint32_t *)user;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        for (size_t i = 0; i < SC_COUNT_OF(checks); i++)
+            if ((facts & checks[i].fact) && !checks[i].check(node)) {
+                sc_where_set_node(ctx, node);
+                return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "%s (%s) contradicts the fact %s",
+                               node->name->text, node->op->name, checks[i].name);
+            }
+    return SC_OK;
+}
+
+sc_status sc_facts_verify(sc_ctx *ctx, const sc_method *method) {
+    uint32_t facts = method->facts;
+    return sc_graphs_visit(ctx, method->graph, check_graph, &facts);
+}
