@@ -1,6 +1,7 @@
 // Python's traceback text, as torch.export records it with every node: pairs of lines, '  File
 // "net.py", line 12, in forward' and the code there. Owns the rule which frame is the user's: the
-// innermost one that is not inside an installed package, else the innermost of all.
+// innermost one that is neither inside an installed package nor code that was made up at run time
+// ("<eval_with_key>.12"), else the innermost of all.
 #include "ir/stack_trace.h"
 
 static sc_str trim(sc_str s) {
@@ -61,7 +62,7 @@ static bool own_frame(sc_str trace, frame *out) {
         frame read;
         sc_str line = next_line(&trace);
         if (read_frame(line, &read)) {
-            bool own = !is_installed(read.path);
+            bool own = !is_installed(read.path) && read.path.data[0] != '<';
             awaits_code = own || !is_own ? out : NULL;
             if (awaits_code) *out = read;
             is_own = is_own || own;

@@ -78,6 +78,11 @@ sc_status sc_infer_abs(sc_infer *in) {
     return publish(in, &ops, sc_dtype_to_real((sc_dtype)ops.tensors[0]->dtype));
 }
 
+sc_status sc_infer_angle(sc_infer *in) {
+    operands ops = gather(in, 0);
+    return publish(in, &ops, float_of(sc_dtype_to_real((sc_dtype)ops.tensors[0]->dtype)));
+}
+
 sc_status sc_infer_compare(sc_infer *in) {
     operands ops = gather(in, 0);
     return publish(in, &ops, SC_DTYPE_BOOL);

@@ -238,7 +238,7 @@ uint32_t sc_op_similar(sc_str name, const sc_op *out[3]) {
     size_t own = wanted.size - (size_t)(sc_str_find_last(wanted, ':') + 1);  // without namespace
     for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
         uint32_t d = distance(wanted, base_of(sc_str_from(table.ops[id].name)));
-        if (d > 2 && d * 4 > own) continue;
+        if (d * 7 > own * 2) continue;  // two letters changed places in seven, say
         uint32_t at = count < 3 ? count++ : 3;
         while (at > 0 && best[at - 1] > d) {
             if (at < 3) {

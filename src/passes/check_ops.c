@@ -22,12 +22,13 @@ static const char *lack_of(const sc_op *op) {
     return !sc_op_has(op, SC_RUNS) && sc_op_has(op, SC_UNOFFICIAL) ? NO_KERNEL : NULL;
 }
 
-// The same of an operator in a decomposed graph, where views are not yet copies. What has an
-// expansion and is still here was refused by it.
+// The same of an operator in a decomposed graph, where views are not yet copies. What writes or has
+// an expansion, and is still here, has been refused.
 static const char *core_lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_FOREIGN)) return UNKNOWN;
     if (sc_str_starts_with(sc_str_from(op->name), "executorch_prim::")) return PTE_ONLY;
-    if (sc_op_has(op, SC_ASSERTION) || sc_op_expansion(op)) return NULL;
+    if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_expansion(op))
+        return NULL;
     return lack_of(op->copy ? op->copy : op);
 }
 

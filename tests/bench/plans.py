@@ -21,7 +21,8 @@ MAX_SEQ_LEN = 256
 
 def programs(folder):
     """Name to the .pt2 files of its methods."""
-    rows = {name: {"forward": conformance.MODELS / f"{name}.pt2"} for name in conformance.SINGLE}
+    names = [name for name in conformance.SINGLE if name not in conformance.OFFICIALLY_REFUSED]
+    rows = {name: {"forward": conformance.MODELS / f"{name}.pt2"} for name in names}
     story = {m: conformance.SAMPLES / f"stories260k.{m}.pt2" for m in ("prefill", "decode")}
     rows["stories260k"] = story
     rows["face-rfb320"] = {"forward": conformance.SAMPLES / "face-rfb320.pt2"}

@@ -301,6 +301,7 @@ RED = {
 }
 for name, fn in RED.items():
     case(name, fn, A)
+case("angle_complex", torch.angle, ("c", 2, 3))
 case("count_nonzero_dim", lambda x: x.count_nonzero(1), (2, 3))
 case("diff_0", lambda x, y: x.diff(n=0, prepend=y), (2, 3), (2, 1))
 case("tensordot_1", lambda x, y: torch.tensordot(x, y, ([0, 1], [2, 0])), (1, 1, 1), (2, 1, 2))

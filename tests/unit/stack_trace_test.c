@@ -20,6 +20,8 @@ TEST_CASES(the_innermost_frame_that_is_not_installed_is_shown) {
         {"  File \"my-packages-of-mine.py\", line 7, in g\n    h()\n    ^^^\n",
          "my-packages-of-mine.py:7 in g: h()"},
         {"  File \"<string>\", line 2, in <module>\n", "<string>:2 in <module>"},
+        {OWN "  File \"<eval_with_key>.12\", line 6, in forward\n    sin = torch._C.sin(x)\n",
+         "net.py:12 in forward: return self.fc(x)"},
         {"  File \"a.py\", line 2", "a.py:2"},
         {"  File \"a.py", ""},
         {"File \"", ""},
