@@ -21,6 +21,7 @@ static void begin_program(sc_ctx *ctx, sc_emit_state *state, const sc_emit_optio
     sc_emit_store_init(&state->mutables, ctx->arena);
     sc_emit_store_init(&state->externals, ctx->arena);
     sc_map_init(&state->external_names, ctx->arena);
+    sc_imap_init(&state->starts, ctx->arena);
     sc_map_init(&state->vectors, ctx->arena);
 }
 

@@ -41,6 +41,12 @@ typedef struct sc_emit_external {
     uint32_t blob;  // in `externals`
 } sc_emit_external;
 
+// A mutable buffer as one method starts with it.
+typedef struct sc_emit_start {
+    const sc_method *method;
+    uint32_t blob;  // in `mutables`
+} sc_emit_start;
+
 typedef struct sc_emit_state {
     sc_ctx *ctx;
     sc_arena *arena;
@@ -49,6 +55,7 @@ typedef struct sc_emit_state {
     sc_emit_store constants, mutables, externals;
     SC_VEC(sc_emit_external) external_tensors;
     sc_map external_names;  // name -> index in external_tensors + 1
+    sc_imap starts;         // offset of a mutable buffer -> sc_emit_start of its first method
     sc_map vectors;         // content -> sc_fb_ref of an equal vector
 } sc_emit_state;
 

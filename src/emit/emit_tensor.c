@@ -59,9 +59,33 @@ static sc_status place_constant(sc_emit_state *state, const sc_storage *root, pl
     return sc_emit_store_add(state->ctx, &state->constants, root->constant->data, &out->data_index);
 }
 
-static sc_status place_mutable(sc_emit_state *state, const sc_storage *root, placement *out) {
+// Methods that share a buffer have it in one place, and whichever is loaded last fills it: all have
+// to start it with the same bytes.
+static sc_status check_start(sc_emit_method *m, const sc_storage *root, uint32_t blob) {
+    sc_emit_state *state = m->state;
+    if (root->constant->data.size == 0) return SC_OK;  // the next buffer has the same offset
+    uint64_t *known = sc_imap_find(&state->starts, root->offset);
+    if (!known) {
+        sc_emit_start *start = sc_new(state->arena, sc_emit_start);
+        *start = (sc_emit_start){m->storage->method, blob};
+        sc_imap_add(&state->starts, root->offset, SC_PTR_KEY(start));
+        return SC_OK;
+    }
+    const sc_emit_start *first = (const sc_emit_start *)(uintptr_t)*known;
+    if (first->blob == blob) return SC_OK;
+    return sc_fail(
+        state->ctx, SC_ERR_MISMATCH, "Export all methods from one module, or do not share state.",
+        "buffer '" SC_STR_FMT
+        "' starts with other contents in method '%s' than in method '%s', which share it",
+        SC_STR_ARG(root->constant->name), m->storage->method->name->text,
+        first->method->name->text);
+}
+
+static sc_status place_mutable(sc_emit_method *m, const sc_storage *root, placement *out) {
+    sc_emit_state *state = m->state;
     if (state->options.mutable_buffer_names) out->name = root->constant->name;
-    return sc_emit_store_add(state->ctx, &state->mutables, root->constant->data, &out->data_index);
+    SC_TRY(sc_emit_store_add(state->ctx, &state->mutables, root->constant->data, &out->data_index));
+    return check_start(m, root, out->data_index);
 }
 
 static sc_status place(sc_emit_method *m, const sc_value *value, placement *out) {
@@ -84,7 +108,7 @@ static sc_status place(sc_emit_method *m, const sc_value *value, placement *out)
     out->offset = root->offset + offset;
     // A view of state starts with what the state starts with, and must not load it a second time.
     if (root->kind == SC_STORAGE_MUTABLE && root->value == value)
-        return place_mutable(m->state, root, out);
+        return place_mutable(m, root, out);
     return SC_OK;
 }
 

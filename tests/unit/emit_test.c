@@ -219,6 +219,29 @@ TEST(mutable_buffers_keep_their_names_on_request) {
     end(&s);
 }
 
+// `first` and `second` are the contents of buffer "k" in two methods that share their state.
+static sc_status emit_sharing(session *s, const char *first, const char *second) {
+    const char *method = "method %s {\n"
+                         "  input %%k: f32[1] buffer \"k\" const f32[1] 4 lifted %s\n"
+                         "  input %%x: f32[1]\n"
+                         "  %%n: f32[1] = aten::add.Tensor(%%k, %%x)\n"
+                         "  %%s: f32[1] = aten::copy_(%%k, %%n)\n"
+                         "  return %%s buffer_mutation \"k\", %%n\n}\n";
+    sc_str a = sc_str_format(&s->arena, method, "a", first);
+    sc_str b = sc_str_format(&s->arena, method, "b", second);
+    return emit(s, sc_str_format(&s->arena, SC_STR_FMT SC_STR_FMT, SC_STR_ARG(a), SC_STR_ARG(b)));
+}
+
+TEST(shared_state_starts_with_the_same_contents_in_all_methods) {
+    session s;
+    begin(&s);
+    CHECK_OK(emit_sharing(&s, "0000803f", "0000803f"));
+    CHECK_STATUS(emit_sharing(&s, "0000803f", "00000040"), SC_ERR_MISMATCH);
+    CHECK_EQ_STR(last_message(&s), "buffer 'k' starts with other contents in method 'b' than in "
+                                   "method 'a', which share it");
+    end(&s);
+}
+
 // The planner leaves dynamic views alone; a table that says otherwise is honoured with et_view.
 TEST(views_of_unknown_shape_are_made_at_run_time) {
     session s;
