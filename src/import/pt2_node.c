@@ -1,5 +1,7 @@
 // One node: operator, arguments in schema order with defaults filled in, results. Operators that
-// the table does not know become foreign nodes with their arguments as they stand in the file.
+// the table does not know become foreign nodes with their arguments as they stand in the file, and
+// so do calls with arguments that we have nothing for: what is unsupported is told in the end, all
+// at once.
 #include "import/pt2.h"
 
 enum { NODE_TARGET, NODE_INPUTS, NODE_OUTPUTS, NODE_METADATA, NODE_NAME, NODE_FIELD_COUNT };
@@ -155,21 +157,50 @@ static sc_status read_foreign_args(sc_pt2_scope *scope, const node_parts *node, 
     return SC_OK;
 }
 
+static sc_status read_args(sc_pt2_scope *scope, const node_parts *node, sc_arg *full,
+                           sc_str **names) {
+    if (sc_op_has(node->op, SC_FOREIGN)) return read_foreign_args(scope, node, full, names);
+    if (sc_op_has(node->op, SC_HIGHER_ORDER)) return place_higher_order(scope, node, full);
+    return place_args(scope, node, full);
+}
+
+// Turns the failure that was recorded last into a foreign operator that gives it as its reason.
+static const sc_op *refused_op(sc_ctx *ctx, const sc_op *op) {
+    const sc_diag *diag = &ctx->diags.data[--ctx->diags.count];
+    ctx->error_count--;
+    if (sc_op_has(op, SC_FOREIGN)) return op;  // reason enough
+    sc_refused_op *refused = sc_new(ctx->arena, sc_refused_op);
+    refused->op = (sc_op){.id = SC_OP_FOREIGN,
+                          .traits = SC_FOREIGN | SC_REFUSED,
+                          .name = op->name,
+                          .schema = op->schema};
+    refused->what =
+        sc_str_format(ctx->arena, "cannot be imported: " SC_STR_FMT, SC_STR_ARG(diag->message))
+            .data;
+    refused->hint = sc_str_dup(ctx->arena, diag->hint);
+    return &refused->op;
+}
+
 static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t out_count,
                            const char *name, sc_node **out) {
     sc_ctx *ctx = scope->imp->ctx;
-    bool foreign = sc_op_has(node->op, SC_FOREIGN);
-    uint32_t count = foreign ? node->arg_count : node->op->schema->param_count;
+    const sc_op *op = node->op;
+    bool foreign = sc_op_has(op, SC_FOREIGN);
+    uint32_t count = foreign ? node->arg_count : op->schema->param_count;
+    uint32_t diag_count = ctx->diags.count, arg_depth = scope->arg_depth;
     sc_arg *args = sc_new_array(ctx->scratch, sc_arg, count);
     sc_str *names = NULL;
-    if (foreign)
-        SC_TRY(read_foreign_args(scope, node, args, &names));
-    else if (sc_op_has(node->op, SC_HIGHER_ORDER))
-        SC_TRY(place_higher_order(scope, node, args));
-    else
-        SC_TRY(place_args(scope, node, args));
-    if (!foreign) SC_TRY(sc_args_complete(ctx, ctx->scratch, node->op, args, count, &args));
-    *out = sc_node_new(scope->graph, node->op, args, count, out_count, name);
+    sc_where where = ctx->where;
+    sc_status status = read_args(scope, node, args, &names);
+    if ((status == SC_ERR_UNSUPPORTED || status == SC_ERR_DTYPE) && ctx->diags.count > diag_count) {
+        op = refused_op(ctx, op);
+        ctx->where = where;
+        scope->arg_depth = arg_depth;
+    } else {
+        SC_TRY(status);
+        if (!foreign) SC_TRY(sc_args_complete(ctx, ctx->scratch, op, args, count, &args));
+    }
+    *out = sc_node_new(scope->graph, op, args, count, out_count, name);
     (*out)->arg_names = names;
     return SC_OK;
 }

@@ -49,7 +49,8 @@ typedef enum sc_op_trait {
     SC_UNOFFICIAL = 1 << 25,     // the official portable and quantized libraries have no kernel
     SC_TRAINING = 1 << 26,       // only a model in training mode has it
     SC_SEES_STORAGE = 1 << 27,   // a view of what lies behind its tensor
-    SC_RUNS = 1 << 28            // this runtime can run it: derived from the kernel column
+    SC_RUNS = 1 << 28,           // this runtime can run it: derived from the kernel column
+    SC_REFUSED = 1 << 29         // foreign: a known operator's call, kept as an sc_refused_op
 } sc_op_trait;
 
 typedef enum sc_op_family {
@@ -148,6 +149,13 @@ typedef enum sc_op_id {
 #undef OP
     SC_OP_COUNT
 } sc_op_id;
+
+// Stands for an operator of the table in a call of it that cannot be represented: `what` says why,
+// `hint` what to do about it. Told with everything else that cannot be lowered.
+typedef struct sc_refused_op {
+    sc_op op;
+    const char *what, *hint;
+} sc_refused_op;
 
 static inline bool sc_op_has(const sc_op *op, sc_op_trait trait) {
     return (op->traits & (uint32_t)trait) != 0;

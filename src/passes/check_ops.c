@@ -14,6 +14,10 @@
 // Why a node cannot be lowered, or NULL.
 typedef const char *(*complaint_fn)(const sc_node *node);
 
+static const char *foreign_lack(const sc_op *op) {
+    return sc_op_has(op, SC_REFUSED) ? ((const sc_refused_op *)op)->what : UNKNOWN;
+}
+
 // Control flow becomes jumps; every other operator needs a name that runtimes know and a kernel
 // somewhere. What one of the two runtimes lacks, emission warns of.
 static const char *lack_of(const sc_op *op) {
@@ -25,7 +29,7 @@ static const char *lack_of(const sc_op *op) {
 // The same of an operator in a decomposed graph, where views are not yet copies. What writes or has
 // an expansion, and is still here, has been refused.
 static const char *core_lack_of(const sc_op *op) {
-    if (sc_op_has(op, SC_FOREIGN)) return UNKNOWN;
+    if (sc_op_has(op, SC_FOREIGN)) return foreign_lack(op);
     if (sc_str_starts_with(sc_str_from(op->name), "executorch_prim::")) return PTE_ONLY;
     if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_expansion(op))
         return NULL;
@@ -33,7 +37,7 @@ static const char *core_lack_of(const sc_op *op) {
 }
 
 static const char *unknown(const sc_node *node) {
-    return sc_op_has(node->op, SC_FOREIGN) ? UNKNOWN : NULL;
+    return sc_op_has(node->op, SC_FOREIGN) ? foreign_lack(node->op) : NULL;
 }
 
 static const char *core_lack(const sc_node *node) {
@@ -47,6 +51,7 @@ static const char *hint_for(sc_arena *arena, const sc_op *op) {
     const sc_op *similar[3];
     if (sc_op_has(op, SC_TRAINING)) return "Export the model in eval mode: model.eval().";
     if (!sc_op_has(op, SC_FOREIGN)) return NULL;
+    if (sc_op_has(op, SC_REFUSED)) return ((const sc_refused_op *)op)->hint;
     uint32_t count = sc_op_similar(sc_str_from(op->name), similar);
     for (uint32_t i = 0; i < count; i++)
         if (!core_lack_of(similar[i]->functional ? similar[i]->functional : similar[i]))

@@ -2,6 +2,7 @@
 // thing wrong at a time, and containers that are something else.
 #include "format/zip.h"
 #include "import/import.h"
+#include "passes/passes.h"
 #include "session.h"
 
 static sc_status import_file(session *s, sc_extent file, sc_import_options options,
@@ -185,8 +186,6 @@ static const fault model_faults[] = {
      SC_ERR_ARGUMENT, "argument 'self' of aten::mm has the wrong type"},
     {"{\"as_tensor\": {\"name\": \"x\"}}, \"kind\"", "{\"as_wonder\": true}, \"kind\"",
      SC_ERR_FORMAT, "argument 'as_wonder' is unknown or malformed"},
-    {"{\"as_tensor\": {\"name\": \"x\"}}, \"kind\"", "{\"as_scalar_type\": 99}, \"kind\"",
-     SC_ERR_DTYPE, "dtype 99 is not supported"},
     {"\"name\": \"mat2\"", "\"name\": \"self\"", SC_ERR_CORRUPT, "argument 'self' is there twice"},
     {"\"name\": \"mat2\"", "\"name\": \"mat3\"", SC_ERR_ARGUMENT,
      "aten::mm has no argument 'mat3'"},
@@ -329,6 +328,37 @@ TEST(import_keeps_unknown_operators) {
     CHECK_EQ_STR(node->op->name, "my::mm");
     CHECK(node->arg_count == 2 && sc_str_is(node->arg_names[1], "mat2"));
     session_end(&s);
+}
+
+// What one call has that we do not waits for the report on the whole program.
+TEST_CASES(import_keeps_calls_that_are_not_supported) {
+    static const char *const cases[][3] = {
+        {"{\"as_complex\": {\"real\": 0.0, \"imag\": 1.0}}",
+         "aten::mm cannot be imported: complex numbers are not supported",
+         "Split it into real and imaginary part."},
+        {"{\"as_scalar_type\": 99}", "aten::mm cannot be imported: dtype 99 is not supported",
+         "Cast the inputs to a supported dtype."}};
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        if (!test_case("%zu", i)) continue;
+        session s;
+        session_begin(&s);
+        sc_program *program;
+        sc_str model = replace(&s, model_text, "\"arg\": {\"as_tensor\": {\"name\": \"x\"}}",
+                               test_format("\"arg\": %s", cases[i][0]));
+        REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program));
+        CHECK_EQ_UINT(s.ctx.diags.count, 0);
+        CHECK_EQ_UINT(s.ctx.error_count, 0);
+        CHECK_OK(sc_verify(&s.ctx, program));
+        sc_pipeline pipeline = {.arena = &s.arena};
+        CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, true), SC_ERR_UNSUPPORTED_OP);
+        if (CHECK_EQ_UINT(s.ctx.diags.count, 1)) {
+            const sc_diag *diag = &s.ctx.diags.data[0];
+            CHECK_EQ_STR(diag->message.data, cases[i][1]);
+            CHECK_EQ_STR(diag->hint.data, cases[i][2]);
+            CHECK_EQ_TEXT(diag->where.node.data, diag->where.node.size, "mm");
+        }
+        session_end(&s);
+    }
 }
 
 // Effects leave the graph: the operator stands alone, tokens are gone from the signature.
