@@ -1,7 +1,7 @@
 // A static server for the built page: node tools/serve.mjs [--port N] [--folder DIR]. Sends the
 // headers the page is made for, so what works here works wherever they are sent: no script but its
 // own and WebAssembly, and isolated from other origins, which shared memory needs.
-import { createReadStream, existsSync, statSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { parseArgs } from "node:util";
@@ -30,19 +30,33 @@ export const headers = {
   "Cache-Control": "no-cache",
 };
 
+// The file that a request's path names inside the folder, or undefined.
+function fileOf(folder, requested) {
+  let path;
+  try {
+    path = normalize(decodeURIComponent(requested.split(/[?#]/, 1)[0]));
+  } catch {
+    return undefined; // a percent sign that escapes nothing
+  }
+  if (!path.startsWith("/") || path.includes("..") || path.includes("\0")) return undefined;
+  const file = join(folder, path);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats?.isDirectory() ? fileOf(folder, join(path, "index.html")) : stats?.isFile() && file;
+}
+
 // Resolves to { url, close } once it listens; port 0 means any free one.
 export function serve(folder, port = 0) {
   const server = createServer((request, response) => {
-    const path = normalize(decodeURIComponent(new URL(request.url, "http://host").pathname));
-    let file = join(folder, path);
-    if (existsSync(file) && statSync(file).isDirectory()) file = join(file, "index.html");
-    if (path.includes("..") || !existsSync(file)) {
+    const file = fileOf(folder, request.url);
+    if (!file) {
       response.writeHead(404, headers).end("not found\n");
       return;
     }
     const type = types[extname(file)] ?? "application/octet-stream";
     response.writeHead(200, { ...headers, "Content-Type": type });
-    createReadStream(file).pipe(response);
+    createReadStream(file)
+      .on("error", () => response.destroy())
+      .pipe(response);
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);

@@ -271,10 +271,10 @@ static void name_results(sc_node *node) {
     }
 }
 
-// A higher-order node returns what its first body returns.
-static const sc_graph *first_body(const sc_arg *args, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        if (args[i].kind == SC_ARG_GRAPH) return args[i].graph;
+// A higher-order node returns what its last body returns: a loop's first one is its condition.
+static const sc_graph *last_body(const sc_arg *args, uint32_t count) {
+    while (count-- > 0)
+        if (args[count].kind == SC_ARG_GRAPH) return args[count].graph;
     return NULL;
 }
 
@@ -297,7 +297,7 @@ static void result_from_body(sc_value *value, const sc_arg *output) {
 static sc_status make_node(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t count,
                            sc_node **out) {
     if (sc_op_has(op, SC_HIGHER_ORDER)) {
-        const sc_graph *body = first_body(args, count);
+        const sc_graph *body = last_body(args, count);
         SC_ASSERT(body);
         *out = sc_node_new(graph, op, args, count, body->ret->arg_count, NULL);
         for (uint32_t i = 0; i < body->ret->arg_count; i++)

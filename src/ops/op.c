@@ -108,8 +108,20 @@ static sc_str functional_name(sc_arena *arena, sc_str name) {
 }
 
 static const sc_op *functional_of(sc_arena *scratch, sc_str name) {
-    // The one in-place operator whose overload is called otherwise.
-    if (sc_str_is(name, "aten::transpose_")) return sc_op_get(SC_OP_transpose_int);
+    // In-place operators whose overload is called otherwise.
+    static const struct {
+        const char *name;
+        sc_op_id functional;
+    } others[] = {
+        {"aten::transpose_", SC_OP_transpose_int},
+        {"aten::pow_.Scalar", SC_OP_pow_Tensor_Scalar},
+        {"aten::pow_.Tensor", SC_OP_pow_Tensor_Tensor},
+        {"aten::float_power_.Scalar", SC_OP_float_power_Tensor_Scalar},
+        {"aten::float_power_.Tensor", SC_OP_float_power_Tensor_Tensor},
+        {"aten::floor_divide_.Tensor", SC_OP_floor_divide},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(others); i++)
+        if (sc_str_is(name, others[i].name)) return sc_op_get(others[i].functional);
     return sc_map_get(&table.by_name, functional_name(scratch, name));
 }
 
@@ -157,6 +169,7 @@ static const sc_op *make_inplace(sc_str name, const sc_op *functional) {
     schema->name = sc_str_copy(&table.arena, name);
     schema->params = sc_new_array(&table.arena, sc_param, from->param_count);
     memcpy(schema->params, from->params, from->param_count * sizeof(sc_param));
+    schema->params[0].name = SC_STR("self");  // where the functional one says "input"
     schema->params[0].is_written = true;
     schema->params[0].is_aliased = false;
     sc_op *op = sc_new(&table.arena, sc_op);

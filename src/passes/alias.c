@@ -87,6 +87,16 @@ static sc_x reverse_split(sc_trace *t, const sc_view *view, sc_x base, sc_x writ
     return scatter_slice(t, base, written, dim, start, end);
 }
 
+// An expand that repeats nothing has the elements of its base.
+static sc_x reverse_expand(sc_trace *t, sc_x base, sc_x written) {
+    if (sc_dim_known_equal(x_numel(t, base), x_numel(t, written)) != SC_TRI_TRUE)
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
+                             "Write to the tensor itself, or to a copy of it.",
+                             "writing to elements that an expand repeats is not supported");
+    if (x_rank(base) == x_rank(written)) return written;
+    return T(view, written, x_sizes(t, base, 0, x_rank(base)));
+}
+
 static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x written) {
     const sc_x *a = view->args;
     switch ((sc_op_id)view->op->id) {
@@ -106,6 +116,7 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
     case SC_OP_split_Tensor:
     case SC_OP_split_with_sizes: return reverse_split(t, view, base, written);
     case SC_OP_unbind_int: return T(select_scatter, base, written, a[1], X_INT(view->index));
+    case SC_OP_expand: return reverse_expand(t, base, written);
     case SC_OP_alias:
     case SC_OP_detach: return written;
     case SC_OP_view_as_real: return T(view_as_complex, written);

@@ -183,6 +183,13 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
                                   : &batch,
                 d, sc_dim_is(x, 1) ? y : x);
     }
+    // The other way round where the product then has its dims in the order that is wanted.
+    if (left.count && right.count && left.dims[0] > right.dims[right.count - 1]) {
+        const sc_x other = a;
+        const dim_set set = left;
+        a = b, b = other;
+        left = right, right = set;
+    }
     for (uint32_t i = 0; i < batch.count; i++) out[n++] = x_size(a, batch.dims[i]);
     for (uint32_t i = 0; i < left.count; i++) out[n++] = x_size(a, left.dims[i]);
     for (uint32_t i = 0; i < sum.count; i++) out[n++] = one;

@@ -161,6 +161,24 @@ sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     return x_is_float(a[0]) ? f_to(t, result, x_dtype_of(a[0])) : result;
 }
 
+// Bytes answer in bytes.
+static sc_x all_of(sc_trace *t, sc_x self, sc_x any_is_zero) {
+    sc_x all = T(logical_not, any_is_zero);
+    return x_dtype_of(self) == SC_DTYPE_U8 ? f_to(t, all, SC_DTYPE_U8) : all;
+}
+
+sc_x sc_expand_all(sc_trace *t, const sc_x *a) {
+    return all_of(t, a[0], T(any_dims, T(logical_not, a[0])));
+}
+
+sc_x sc_expand_all_dim(sc_trace *t, const sc_x *a) {
+    return all_of(t, a[0], T(any_dim, T(logical_not, a[0]), a[1], a[2]));
+}
+
+sc_x sc_expand_all_dims(sc_trace *t, const sc_x *a) {
+    return all_of(t, a[0], T(any_dims, T(logical_not, a[0]), a[1], a[2]));
+}
+
 sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
     sc_x dims = x_is_none(a[1]) ? x_dims(t, NULL, 0) : X_LIST(a[1]);
     sc_x least = T(amin, a[0], dims, a[2]);

@@ -1,18 +1,9 @@
 // Operands of mixed dtype: casts are inserted so that the six arithmetic operators that the edge
 // dialect wants uniform see one dtype. All others promote inside their kernels.
 //
-// A number next to a half-precision tensor stays a float32 constant without a cast: PyTorch
+// A float32 number next to a half-precision tensor stays without a cast, a constant or not: PyTorch
 // computes such an operation in float32 with the number unrounded, and so do the kernels.
 #include "passes/promote.h"
-
-// Is this input a constant that a number in the user's program became?
-static bool is_lifted_number(const sc_value *value) {
-    const sc_method *method = value->graph->method;
-    if (value->node || value->graph != method->graph || value->index >= method->inputs.count)
-        return false;
-    const sc_constant *constant = method->inputs.data[value->index].constant;
-    return constant && constant->lifted_scalar;
-}
 
 static sc_category number_category(const sc_arg *arg) {
     if (arg->kind == SC_ARG_FLOAT) return SC_CATEGORY_FLOAT;
@@ -53,7 +44,7 @@ sc_dtype sc_node_operand_dtype(const sc_node *node) {
 }
 
 static bool is_exact_number(const sc_value *value, sc_dtype dtype) {
-    return sc_dtype_is_half(dtype) && value->spec.dtype == SC_DTYPE_F32 && is_lifted_number(value);
+    return sc_dtype_is_half(dtype) && value->spec.dtype == SC_DTYPE_F32 && value->spec.rank == 0;
 }
 
 // `shared` is the cast of the operand before: both may be the same tensor.

@@ -151,6 +151,13 @@ class Cond(nn.Module):
         return torch.cond(x.sum() > 0, lambda x: self.a(x).relu(), lambda x: F.silu(x), (x,))
 
 
+class Loop(nn.Module):
+    def forward(self, x, y):
+        from torch._higher_order_ops.while_loop import while_loop
+
+        return while_loop(lambda x, y: x < 5, lambda x, y: (x + 1, y * 2), (x, y))
+
+
 class Autocast(nn.Module):
     def forward(self, x, w):
         with torch.autocast("cpu", torch.bfloat16):
@@ -164,3 +171,4 @@ class Autocast(nn.Module):
 case("autocast", Autocast(), (4, 4), (4, 4))
 case("no_grad", Nested(), (3, 3))
 case("cond", Cond(), (2, 4))
+case("while_loop", Loop(), torch.tensor(1.0), (2, 3))

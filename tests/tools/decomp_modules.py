@@ -301,6 +301,10 @@ RED = {
 }
 for name, fn in RED.items():
     case(name, fn, A)
+U8 = torch.tensor([[0, 1, 2], [3, 4, 5]], dtype=torch.uint8)
+case("all_u8", lambda x: (x.all(), x.all(1), x.all((0, 1), True)), U8)
+case("einsum_swapped", lambda x, y: torch.einsum("aec,cb->bae", x, y), (2, 3, 4), (4, 5))
+case("einsum_between", lambda x, y: torch.einsum("cz,abz->acb", x, y), (2, 3), (4, 5, 3))
 case("angle_complex", torch.angle, ("c", 2, 3))
 case("count_nonzero_dim", lambda x: x.count_nonzero(1), (2, 3))
 case("diff_0", lambda x, y: x.diff(n=0, prepend=y), (2, 3), (2, 1))

@@ -413,6 +413,11 @@ def turned_back(y):
 
 
 MUT = {
+    "expand_mut": lambda y: (y.expand(3, 6).add_(1), y)[1],
+    "expand_more_mut": lambda y: (y.expand(1, 3, 6)[0, 1].add_(1), y)[1],
+    "pow_": lambda y: y.pow_(2).pow_(torch.tensor(3)),
+    "floor_divide_": lambda y: y.floor_divide_(torch.tensor(2.0)),
+    "dropout_eval_": nn.Dropout(inplace=True).eval(),
     "turned": turned,
     "turned_back": turned_back,
     "inplace": lambda y: y.add_(1).relu_().mul_(2),

@@ -46,7 +46,7 @@ const operatorNames = {
   "src/emit/emit_code.c": 1,
   "src/emit/emit_control.c": 5,
   "src/emit/emit_tensor.c": 1,
-  "src/passes/alias.c": 20,
+  "src/passes/alias.c": 21,
   "src/passes/decompose.c": 2,
   "src/passes/dim_order.c": 6,
   "src/passes/empty_cats.c": 1,

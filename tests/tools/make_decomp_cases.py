@@ -24,10 +24,13 @@ from decomp_case import CASES  # noqa: E402
 # tests/unit/gold_test.c compares them with the graphs of 2.14 in tests/decompose/gold.
 BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc"}
 
-# Core graphs of ours, too: better expanded than kept, or kept than computed again, and copies into
-# buffers, of which PyTorch forgets that they cast and expand. Here torch runs them, and must get
-# the numbers of the module.
+# Core graphs of ours, too: better expanded than kept, or kept than computed again, copies into
+# buffers, of which PyTorch forgets that they cast and expand, and writes through expand, which it
+# adds to the base as a rounded difference. Here torch runs them, and must get the numbers of the
+# module.
 BY_NUMBERS = {
+    "expand_mut",
+    "expand_more_mut",
     "hamming",
     "addmv",
     "rrelu",
