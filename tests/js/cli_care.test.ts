@@ -17,6 +17,7 @@ import { test } from "node:test";
 import { tensor, type Tensor } from "sconce";
 import { cli, folder, node, sconce, type Result } from "./command.js";
 import { modelPath } from "./reference.js";
+import { edited } from "./zip.js";
 
 // --- What is there stays, unless all went well -------------------------------------------------------
 
@@ -267,6 +268,37 @@ test("of several methods the file at fault is named", () => {
   assert.equal(status, 1);
   assert.match(stderr, /^short\.pt2: truncated: .* \(method b\)$/m);
   assert.doesNotMatch(stderr, /linear/);
+});
+
+test("no text of a file is obeyed by the terminal", () => {
+  const [clear, c1, rest] = ["\\u001b[2J", "\\u009b31m", "\\u007f\\r\\u202e"];
+  const hostile = edited("../import/custom.pt2", (text) =>
+    text
+      .replaceAll('"x"', `"x${c1}${rest}"`)
+      .replaceAll("my.two", `my${clear}.two`)
+      .replace("in forward\\n", `in forward${clear}\\n    a${clear}\\n`),
+  );
+  writeFileSync(join(folder, "hostile.pt2"), hostile);
+  const evil = "m\x1b[2J\nn";
+  const seen = ([stream, text]: [string, Result], ...parts: string[]): void => {
+    const printed = stream === "out" ? text.stdout : text.stderr;
+    assert.doesNotMatch(text.stdout + text.stderr, /[^\P{Cc}\n]|\u202e/u);
+    for (const part of parts) assert.ok(printed.includes(part), `${part} in ${printed}`);
+  };
+  seen(
+    ["err", sconce("lower", "hostile.pt2", "-o", "hostile.pte")],
+    "my\\x1b[2J::two",
+    "in forward\\x1b[2J",
+  );
+  seen(["out", sconce("inspect", "hostile.pt2")], "x\\x9b31m\\x7f\\x0d\\u202e", "my\\x1b[2J::two");
+  const method = `${evil}=${modelPath("linear.pt2")}`;
+  const shown = "m\\x1b[2J\\x0an";
+  seen(["out", sconce("lower", "--method", method, "-o", "evil.pte")], `methods ${shown},`);
+  seen(["out", sconce("inspect", "evil.pte")], `method ${shown}:`);
+  seen(["out", sconce("run", "evil.pte", "--input", "ones")], `${shown}: `);
+  seen(["err", sconce("run", "evil.pte", "--method", "no", "--input", "ones")], shown);
+  seen(["err", sconce("inspect", `${evil}.pte`)], shown);
+  seen(["err", sconce(evil)], shown);
 });
 
 test("data that a program does not need is told", () => {

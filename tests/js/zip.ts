@@ -1,6 +1,6 @@
 // Archives as zip tools leave them, made of the recorded models.
 import { readFileSync } from "node:fs";
-import { deflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync } from "node:zlib";
 import { modelPath } from "./reference.js";
 
 export interface Entry {
@@ -60,6 +60,18 @@ export function writeZip(entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
   end.writeUInt32LE(directory.length, 12);
   end.writeUInt32LE(offset, 16);
   return new Uint8Array(Buffer.concat([...parts, directory, end]));
+}
+
+/** A model with the text of its graphs changed by `edit`. */
+export function edited(name: string, edit: (text: string) => string): Uint8Array<ArrayBuffer> {
+  const entries = readZip(readFileSync(modelPath(name)));
+  return writeZip(
+    entries.map((entry) => {
+      if (!/models\/\w+\.json$/.test(entry.name.toString())) return entry;
+      const data = Buffer.from(edit(entry.data.toString()));
+      return { ...entry, data, size: data.length, crc: crc32(data) };
+    }),
+  );
 }
 
 /** The model's twin, each entry deflated and then changed by `edit`. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line: picks the command, turns what it throws into an exit code. 0 done, 1 the input or
 // model is at fault, 2 wrong usage; results on stdout, messages on stderr.
-import { EXIT, printError, UsageError } from "./cli/common.js";
+import { EXIT, printError, UsageError, warn } from "./cli/common.js";
 import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
 import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
 import { RUN_HELP, runCommand } from "./cli/run.js";
@@ -36,16 +36,17 @@ async function main(args: string[]): Promise<number> {
   }
   const command = name === undefined ? undefined : COMMANDS[name];
   if (!command || !Object.hasOwn(COMMANDS, name!)) {
-    process.stderr.write(
-      name === undefined ? HELP : `sconce: there is no command '${name}'; try sconce --help\n`,
-    );
+    if (name === undefined) process.stderr.write(HELP);
+    else warn(`sconce: there is no command '${name}'; try sconce --help`);
     return EXIT.usage;
   }
   try {
     return await command(rest);
   } catch (error) {
     if (error instanceof UsageError) {
-      process.stderr.write(`sconce ${name}: ${error.message}\nTry sconce ${name} --help.\n`);
+      warn(`sconce ${name}: ${error.message}`);
+      if (error.hint) warn(`  ${error.hint}`);
+      warn(`Try sconce ${name} --help.`);
       return EXIT.usage;
     }
     printError(error);

@@ -6,7 +6,14 @@ import { SconceError } from "../errors.js";
 import type { Engine, ProgressListener } from "../types.js";
 
 /** The command line is wrong: exit code 2. */
-export class UsageError extends Error {}
+export class UsageError extends Error {
+  constructor(
+    message: string,
+    readonly hint = "",
+  ) {
+    super(message);
+  }
+}
 
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
@@ -32,12 +39,33 @@ export function parse<T extends ParseArgsConfig>(config: T): ReturnType<typeof p
   }
 }
 
+/** Controls, and what turns the direction of text: a terminal obeys them. */
+const OBEYED = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
+
+/** Text with its control characters to be seen instead: names in a file may hold any. */
+function visible(text: string): string {
+  return text.replace(OBEYED, (c) => {
+    const code = c.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`;
+  });
+}
+
+/** Prints one line on stdout, whatever is in it. All that comes of a file is printed by this or `warn`. */
+export function say(line: string): void {
+  process.stdout.write(`${visible(line)}\n`);
+}
+
+/** Prints one line on stderr. */
+export function warn(line: string): void {
+  process.stderr.write(`${visible(line)}\n`);
+}
+
 export function makeEngine(): Promise<Engine> {
   return createEngine({
     wasm: readFileSync(new URL("../sconce.wasm", import.meta.url)),
     onLog: (severity, text) => {
       // Errors are thrown, and printed once by whoever catches them.
-      if (severity === "warning") process.stderr.write(`${severity}: ${text}\n`);
+      if (severity === "warning") warn(`${severity}: ${text}`);
     },
   });
 }
@@ -46,19 +74,21 @@ export function makeEngine(): Promise<Engine> {
 export function printError(error: unknown, subject = ""): void {
   const prefix = subject ? `${subject}: ` : "";
   if (!(error instanceof SconceError)) {
-    process.stderr.write(`${prefix}${error instanceof Error ? error.message : String(error)}\n`);
+    warn(`${prefix}${error instanceof Error ? error.message : String(error)}`);
     return;
   }
   const errors = error.diagnostics.filter((d) => d.severity === "error");
-  if (errors.length === 0)
-    process.stderr.write(`${prefix}${error.code}: ${error.message}\n  ${error.hint}\n`);
+  if (errors.length === 0) {
+    warn(`${prefix}${error.code}: ${error.message}`);
+    warn(`  ${error.hint}`);
+  }
   for (const d of errors) {
     const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op]
       .filter(Boolean)
       .join(", ");
-    process.stderr.write(`${prefix}${d.code}: ${d.message}${where ? ` (${where})` : ""}\n`);
-    if (d.source) process.stderr.write(`  ${d.source}\n`);
-    if (d.hint) process.stderr.write(`  ${d.hint}\n`);
+    warn(`${prefix}${d.code}: ${d.message}${where ? ` (${where})` : ""}`);
+    if (d.source) warn(`  ${d.source}`);
+    if (d.hint) warn(`  ${d.hint}`);
   }
 }
 
@@ -71,7 +101,7 @@ export function terminalProgress(subject: string): {
   return {
     onProgress: ({ phase, done, total }) => {
       const share = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : "";
-      process.stderr.write(`\r\x1b[K${subject}: ${phase}${share}`);
+      process.stderr.write(`\r\x1b[K${visible(subject)}: ${phase}${share}`);
     },
     clear: () => process.stderr.write("\r\x1b[K"),
   };

@@ -7,7 +7,7 @@ import type {
   TensorInfo,
 } from "../types.js";
 import { SconceError } from "../errors.js";
-import { EXIT, formatBytes, makeEngine, parse, UsageError } from "./common.js";
+import { EXIT, formatBytes, makeEngine, parse, say, UsageError } from "./common.js";
 
 export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan
 
@@ -18,7 +18,9 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
   --data FILE       a .ptd to look for the weights of a .pte in; may be repeated
 `;
 
-const write = (line: string): void => void process.stdout.write(`${line}\n`);
+function writeJson(report: object): void {
+  process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+}
 
 function shapeOf(info: { kind: string; dtype?: string; shape?: (number | string)[] }): string {
   return info.kind === "tensor" ? `${info.dtype} [${info.shape!.join(", ")}]` : info.kind;
@@ -26,7 +28,7 @@ function shapeOf(info: { kind: string; dtype?: string; shape?: (number | string)
 
 function writeOps(ops: Record<string, number>): void {
   const sorted = Object.entries(ops).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
-  for (const [op, count] of sorted) write(`    ${String(count).padStart(5)} ${op}`);
+  for (const [op, count] of sorted) say(`    ${String(count).padStart(5)} ${op}`);
 }
 
 function bound(value: number | null, none: string): string {
@@ -34,30 +36,30 @@ function bound(value: number | null, none: string): string {
 }
 
 function writeMethod(method: MethodSummary): void {
-  write(`method ${method.name}: ${method.nodes} nodes`);
+  say(`method ${method.name}: ${method.nodes} nodes`);
   const user = (list: (TensorInfo & { role: string; target: string })[], role: string): void => {
     for (const v of list.filter(
       (item) => item.role === role || (role === "user_input" && item.role === "constant_input"),
     )) {
-      write(`  ${role === "user_input" ? "in " : "out"} ${v.name ?? ""}: ${shapeOf(v)}`);
+      say(`  ${role === "user_input" ? "in " : "out"} ${v.name ?? ""}: ${shapeOf(v)}`);
     }
   };
   user(method.inputs, "user_input");
   user(method.outputs, "user_output");
   const count = (role: string): number => method.inputs.filter((i) => i.role === role).length;
   const mutated = method.outputs.filter((o) => o.role.endsWith("_mutation")).map((o) => o.target);
-  write(
+  say(
     `  ${count("parameter")} parameters, ${count("buffer")} buffers, ${count("constant_tensor")} constants`,
   );
-  if (mutated.length > 0) write(`  writes ${mutated.join(", ")}`);
+  if (mutated.length > 0) say(`  writes ${mutated.join(", ")}`);
   for (const s of method.symbols)
-    write(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]`);
-  write("  operators");
+    say(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]`);
+  say("  operators");
   writeOps(method.ops);
 }
 
 function writePt2(report: CompilationReport): void {
-  write(`exported program, ${formatBytes(report.constantBytes)} of weights`);
+  say(`exported program, ${formatBytes(report.constantBytes)} of weights`);
   for (const method of report.stages[0]!.methods) writeMethod(method);
 }
 
@@ -72,22 +74,22 @@ function valueText(value: ProgramValueInfo): string {
 }
 
 function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
-  write(
+  say(
     `executorch program: ${formatBytes(report.programBytes)} of program, ${formatBytes(report.constantBytes)} of constants`,
   );
   for (const method of report.methods) {
-    write(`method ${method.name}: ${method.instructions} instructions`);
-    method.inputs.forEach((value) => write(`  in  ${valueText(value)}`));
-    method.outputs.forEach((value) => write(`  out ${valueText(value)}`));
+    say(`method ${method.name}: ${method.instructions} instructions`);
+    method.inputs.forEach((value) => say(`  in  ${valueText(value)}`));
+    method.outputs.forEach((value) => say(`  out ${valueText(value)}`));
     if (method.plannedBytes.length > 0)
-      write(`  planned memory ${method.plannedBytes.map(formatBytes).join(" + ")}`);
+      say(`  planned memory ${method.plannedBytes.map(formatBytes).join(" + ")}`);
     for (const { key, dataFile } of method.externalData)
-      write(
+      say(
         `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,
       );
-    if (method.delegates.length > 0) write(`  delegates ${method.delegates.join(", ")}`);
+    if (method.delegates.length > 0) say(`  delegates ${method.delegates.join(", ")}`);
     if (Object.keys(method.ops).length > 0) {
-      write("  operators");
+      say("  operators");
       writeOps(method.ops);
     }
   }
@@ -104,7 +106,7 @@ export async function inspectCommand(args: string[]): Promise<number> {
     },
   });
   if (values.help) {
-    write(INSPECT_HELP.trimEnd());
+    process.stdout.write(INSPECT_HELP);
     return EXIT.done;
   }
   if (positionals.length !== 1) throw new UsageError("say which file to inspect, and one only");
@@ -115,13 +117,13 @@ export async function inspectCommand(args: string[]): Promise<number> {
   if (dataFiles.length > 0 && kind !== "pte") throw new UsageError("--data belongs to a .pte");
   if (kind === "pt2") {
     const report = engine.inspect(source);
-    if (values.json) write(JSON.stringify({ kind, ...report }, null, 2));
+    if (values.json) writeJson({ kind, ...report });
     else writePt2(report);
   } else if (kind === "pte") {
     const program = engine.load(source, { dataFiles: dataFiles.map((path) => ({ path })) });
     const report = program.inspect();
     program.dispose();
-    if (values.json) write(JSON.stringify({ kind, ...report }, null, 2));
+    if (values.json) writeJson({ kind, ...report });
     else writePte(report, dataFiles);
   } else {
     throw new SconceError(

@@ -15,6 +15,7 @@ import {
   makeEngine,
   parse,
   printError,
+  say,
   terminalProgress,
   UsageError,
 } from "./common.js";
@@ -49,7 +50,7 @@ function constantOf(text: string): ConstantValue {
     return parseConstant(text);
   } catch (error) {
     const { message, hint } = error as SconceError;
-    throw new UsageError(`${message}\n  ${hint}`);
+    throw new UsageError(message, hint);
   }
 }
 
@@ -117,8 +118,8 @@ async function lowerOne(
         ({ name, size }) =>
           `, ${dataPath(output, name, program.dataFiles.length)}: ${formatBytes(size)}`,
       );
-      process.stdout.write(
-        `${output}: ${formatBytes(program.size)}${beside.join("")}, methods ${methods}, lowered in ${ms.toFixed(1)} ms\n`,
+      say(
+        `${output}: ${formatBytes(program.size)}${beside.join("")}, methods ${methods}, lowered in ${ms.toFixed(1)} ms`,
       );
     } finally {
       program.dispose();

@@ -14,7 +14,7 @@ import type {
   Value,
 } from "../types.js";
 import { readCalls, type Call, type CallInput } from "./calls.js";
-import { EXIT, makeEngine, parse, terminalProgress, UsageError } from "./common.js";
+import { EXIT, makeEngine, parse, say, terminalProgress, UsageError, warn } from "./common.js";
 import { inFolders, keepInputs, readWhole, realOf, writeFiles } from "./files.js";
 import { writeNpy, writeNpyText } from "./npy.js";
 import { describe, FILLERS, parseInput, readArray } from "./values.js";
@@ -130,8 +130,8 @@ function runOnce(
   const outputs = program.run(info.name, inputs);
   const ms = performance.now() - begin;
   if (out !== undefined) results.add(out, outputs, info);
-  process.stdout.write(`${info.name}: ${ms.toFixed(2)} ms\n`);
-  outputs.forEach((value, i) => process.stdout.write(`  output_${i}: ${describe(value)}\n`));
+  say(`${info.name}: ${ms.toFixed(2)} ms`);
+  outputs.forEach((value, i) => say(`  output_${i}: ${describe(value)}`));
 }
 
 // --- Calls -----------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ export async function runCommand(args: string[]): Promise<number> {
     await results.write();
   });
   for (const file of dataFiles.filter(({ isUsed }) => !isUsed))
-    process.stderr.write(`warning: ${file.path} holds nothing that was needed\n`);
+    warn(`warning: ${file.path} holds nothing that was needed`);
   program.dispose();
   return EXIT.done;
 }
