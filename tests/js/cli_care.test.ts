@@ -301,6 +301,17 @@ test("no text of a file is obeyed by the terminal", () => {
   seen(["err", sconce(evil)], shown);
 });
 
+test("every error names the file of its own method", () => {
+  const two = edited("../import/custom.pt2", (text) => text.replaceAll("my.two", "my.three"));
+  writeFileSync(join(folder, "three.pt2"), two);
+  const custom = modelPath("../import/custom.pt2");
+  const methods = ["--method", `a=${custom}`, "--method", "b=three.pt2"];
+  const { status, stderr } = sconce("lower", ...methods, "-o", "no.pte");
+  assert.equal(status, 1);
+  assert.match(stderr, /^\S+custom\.pt2: unsupported_op: my::two .*\(method a, /m);
+  assert.match(stderr, /^three\.pt2: unsupported_op: my::three .*\(method b, /m);
+});
+
 test("data that a program does not need is told", () => {
   for (const name of ["mlp", "linear"])
     sconce("lower", modelPath(`${name}.pt2`), "--external-constants", "-o", `${name}_x.pte`);

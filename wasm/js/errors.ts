@@ -52,7 +52,8 @@ export class SconceError extends Error {
   }
 }
 
-function plainDiagnostic({ code, message, hint }: SconceError): Diagnostic {
+/** What an error says, for those that come without diagnostics. */
+export function plainDiagnostic({ code, message, hint }: SconceError): Diagnostic {
   const nowhere = { method: "", pass: "", node: "", op: "", instruction: null, source: "" };
   return { severity: "error", code, message, hint, stackTrace: "", ...nowhere };
 }

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { createEngine } from "../engine.js";
-import { SconceError } from "../errors.js";
-import type { Engine, ProgressListener } from "../types.js";
+import { plainDiagnostic, SconceError } from "../errors.js";
+import type { Diagnostic, Engine, ProgressListener } from "../types.js";
 
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {
@@ -70,26 +70,28 @@ export function makeEngine(): Promise<Engine> {
   });
 }
 
+/** The file that a method came from, "" where that goes without saying. */
+export type FileOf = (method: string) => string;
+
+function printDiagnostic(d: Diagnostic, file: string): void {
+  const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op]
+    .filter(Boolean)
+    .join(", ");
+  warn(`${file ? `${file}: ` : ""}${d.code}: ${d.message}${where ? ` (${where})` : ""}`);
+  if (d.source) warn(`  ${d.source}`);
+  if (d.hint) warn(`  ${d.hint}`);
+}
+
 /** Prints an error with everything that helps to mend it. */
-export function printError(error: unknown, subject = ""): void {
-  const prefix = subject ? `${subject}: ` : "";
+export function printError(error: unknown, fileOf: FileOf = () => ""): void {
   if (!(error instanceof SconceError)) {
-    warn(`${prefix}${error instanceof Error ? error.message : String(error)}`);
+    const file = fileOf("");
+    warn(`${file ? `${file}: ` : ""}${error instanceof Error ? error.message : String(error)}`);
     return;
   }
   const errors = error.diagnostics.filter((d) => d.severity === "error");
-  if (errors.length === 0) {
-    warn(`${prefix}${error.code}: ${error.message}`);
-    warn(`  ${error.hint}`);
-  }
-  for (const d of errors) {
-    const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op]
-      .filter(Boolean)
-      .join(", ");
-    warn(`${prefix}${d.code}: ${d.message}${where ? ` (${where})` : ""}`);
-    if (d.source) warn(`  ${d.source}`);
-    if (d.hint) warn(`  ${d.hint}`);
-  }
+  if (errors.length === 0) errors.push(plainDiagnostic(error));
+  for (const d of errors) printDiagnostic(d, fileOf(d.method));
 }
 
 /** Shows what is going on, on a terminal only, and clears the line when done. */

@@ -1,7 +1,7 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
 import { basename, join } from "node:path";
 import { parseConstant } from "../constant.js";
-import { SconceError } from "../errors.js";
+import type { SconceError } from "../errors.js";
 import type {
   ConstantValue,
   Engine,
@@ -15,6 +15,7 @@ import {
   makeEngine,
   parse,
   printError,
+  type FileOf,
   say,
   terminalProgress,
   UsageError,
@@ -175,7 +176,7 @@ async function lowerEach(
       try {
         await lowerOne(engine, path, { path }, options, targets[i]!, files);
       } catch (error) {
-        printError(error, path);
+        printError(error, () => path);
         code = EXIT.failed;
       }
     }
@@ -192,6 +193,8 @@ async function lowerTogether(
   const files = Object.values(methods);
   checkTargets(files, [output], options);
   if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
+  // The engine knows methods, people know files.
+  const fileOf: FileOf = (method) => methods[method] ?? "";
   const programs = Object.fromEntries(
     Object.entries(methods).map(([name, path]) => [name, { path }]),
   );
@@ -200,8 +203,7 @@ async function lowerTogether(
     return EXIT.done;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    // The engine knows methods, people know files.
-    printError(error, error instanceof SconceError ? methods[error.method] : "");
+    printError(error, fileOf);
     return EXIT.failed;
   }
 }
