@@ -61,34 +61,36 @@ export function warn(line: string): void {
 }
 
 export function makeEngine(): Promise<Engine> {
-  return createEngine({
-    wasm: readFileSync(new URL("../sconce.wasm", import.meta.url)),
-    onLog: (severity, text) => {
-      // Errors are thrown, and printed once by whoever catches them.
-      if (severity === "warning") warn(`${severity}: ${text}`);
-    },
-  });
+  return createEngine({ wasm: readFileSync(new URL("../sconce.wasm", import.meta.url)) });
 }
 
 /** The file that a method came from, "" where that goes without saying. */
 export type FileOf = (method: string) => string;
+const nowhere: FileOf = () => "";
 
 function printDiagnostic(d: Diagnostic, file: string): void {
   const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op]
     .filter(Boolean)
     .join(", ");
-  warn(`${file ? `${file}: ` : ""}${d.code}: ${d.message}${where ? ` (${where})` : ""}`);
+  const lead = `${file ? `${file}: ` : ""}${d.severity === "warning" ? "warning: " : ""}`;
+  warn(`${lead}${d.code}: ${d.message}${where ? ` (${where})` : ""}`);
   if (d.source) warn(`  ${d.source}`);
   if (d.hint) warn(`  ${d.hint}`);
 }
 
-/** Prints an error with everything that helps to mend it. */
-export function printError(error: unknown, fileOf: FileOf = () => ""): void {
+/** Prints what was noticed about what came to be all the same. */
+export function printWarnings(diagnostics: readonly Diagnostic[], fileOf: FileOf = nowhere): void {
+  for (const d of diagnostics) if (d.severity === "warning") printDiagnostic(d, fileOf(d.method));
+}
+
+/** Prints an error, and the warnings before it, with everything that helps to mend it. */
+export function printError(error: unknown, fileOf: FileOf = nowhere): void {
   if (!(error instanceof SconceError)) {
     const file = fileOf("");
     warn(`${file ? `${file}: ` : ""}${error instanceof Error ? error.message : String(error)}`);
     return;
   }
+  printWarnings(error.diagnostics, fileOf);
   const errors = error.diagnostics.filter((d) => d.severity === "error");
   if (errors.length === 0) errors.push(plainDiagnostic(error));
   for (const d of errors) printDiagnostic(d, fileOf(d.method));

@@ -7,7 +7,7 @@ import type {
   TensorInfo,
 } from "../types.js";
 import { SconceError } from "../errors.js";
-import { EXIT, formatBytes, makeEngine, parse, say, UsageError } from "./common.js";
+import { EXIT, formatBytes, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
 
 export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan
 
@@ -117,6 +117,7 @@ export async function inspectCommand(args: string[]): Promise<number> {
   if (dataFiles.length > 0 && kind !== "pte") throw new UsageError("--data belongs to a .pte");
   if (kind === "pt2") {
     const report = engine.inspect(source);
+    printWarnings(report.diagnostics);
     if (values.json) writeJson({ kind, ...report });
     else writePt2(report);
   } else if (kind === "pte") {

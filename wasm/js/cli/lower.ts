@@ -15,6 +15,7 @@ import {
   makeEngine,
   parse,
   printError,
+  printWarnings,
   type FileOf,
   say,
   terminalProgress,
@@ -103,6 +104,7 @@ async function lowerOne(
   options: LowerOptions,
   output: string,
   inputs: readonly string[],
+  fileOf: FileOf,
 ): Promise<void> {
   placeOf(output);
   const progress = terminalProgress(subject);
@@ -114,6 +116,7 @@ async function lowerOne(
       const ms = performance.now() - begin;
       await writeProgram(program, output, inputs);
       progress.clear();
+      printWarnings(program.inspect().diagnostics, fileOf);
       const methods = [...program.methods, ...program.configMethods].join(", ");
       const beside = program.dataFiles.map(
         ({ name, size }) =>
@@ -173,10 +176,11 @@ async function lowerEach(
   let code: number = EXIT.done;
   await inFolders(!single || isFolder(output) ? [output] : [], async () => {
     for (const [i, path] of files.entries()) {
+      const fileOf: FileOf = () => path;
       try {
-        await lowerOne(engine, path, { path }, options, targets[i]!, files);
+        await lowerOne(engine, path, { path }, options, targets[i]!, files, fileOf);
       } catch (error) {
-        printError(error, () => path);
+        printError(error, fileOf);
         code = EXIT.failed;
       }
     }
@@ -199,7 +203,7 @@ async function lowerTogether(
     Object.entries(methods).map(([name, path]) => [name, { path }]),
   );
   try {
-    await lowerOne(engine, output, programs, options, output, files);
+    await lowerOne(engine, output, programs, options, output, files, fileOf);
     return EXIT.done;
   } catch (error) {
     if (error instanceof UsageError) throw error;
