@@ -186,6 +186,15 @@ static bool is_unbacked(sc_dim dim) {
     return symbol && symbol->name->text[0] == 'u';
 }
 
+// What the exporter's symbol counts cannot be more than inference says, whoever invented it first.
+static void bound_by(sc_dim recorded, sc_dim invented) {
+    sc_symbol *symbol = sc_dim_symbol(recorded);
+    int64_t most = sc_dim_range(invented).max;
+    if (symbol && is_unbacked(recorded) && symbol->range.max == SC_DIM_INF &&
+        most >= symbol->range.min)
+        symbol->range.max = most;
+}
+
 // Where inference had to invent a symbol, the one that the exporter invented goes on.
 static void adopt_symbols(const sc_node *source, sc_node *node) {
     uint32_t count = node->out_count < source->out_count ? node->out_count : source->out_count;
@@ -201,6 +210,7 @@ static void adopt_symbols(const sc_node *source, sc_node *node) {
                 if (sc_dim_equal(a, b)) continue;
                 invented = true;
                 fits = is_unbacked(a);
+                if (fits) bound_by(b, a);
             }
             if (fits && invented) {
                 value->spec.sizes = recorded->spec.sizes;

@@ -247,3 +247,24 @@ TEST(decompose_takes_batch_norm_apart_as_the_composite) {
     CHECK(sc_str_is(method->outputs.data[1].target, "v"));
     session_end(&s);
 }
+
+// The exporter knows no maximum of a size that values decide; the sizes that it comes from have
+// one.
+TEST(decompose_bounds_the_sizes_that_values_decide) {
+    session s;
+    sc_program *program;
+    session_begin(&s);
+    REQUIRE_OK(decompose_text(&s,
+                              "method f {\n"
+                              "  symbol s0 [2, 8] hint 4\n"
+                              "  symbol u0 [0, inf]\n"
+                              "  input %x: f32[s0, 3]\n"
+                              "  %y: i64[u0, 2] = aten::nonzero(%x)\n"
+                              "  return %y\n}\n",
+                              &program));
+    const sc_value *found = program->methods.data[0]->graph->first->outs[0];
+    int64_t most = 0;
+    CHECK(sc_spec_size_max(&found->spec, 0, &most));
+    CHECK_EQ_INT(most, 24);
+    session_end(&s);
+}
