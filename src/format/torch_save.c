@@ -15,21 +15,11 @@ static const sc_zip_entry *find_below(sc_ctx *ctx, const sc_zip *zip, sc_str roo
     return entry;
 }
 
-static sc_status load_entry(sc_ctx *ctx, sc_arena *arena, const sc_zip_entry *entry,
-                            uint64_t bytes_max, sc_str *out) {
-    sc_extent extent;
-    const uint8_t *bytes;
-    SC_TRY(sc_zip_extent(ctx, entry, &extent));
-    SC_TRY(sc_extent_load(ctx, arena, extent, bytes_max, &bytes));
-    *out = (sc_str){(const char *)bytes, (size_t)extent.size};
-    return SC_OK;
-}
-
 static sc_status read_byteorder(sc_ctx *ctx, sc_arena *arena, sc_str root, sc_torch_save *out) {
     const sc_zip_entry *entry = find_below(ctx, &out->zip, root, "", SC_STR("byteorder"));
     sc_str text;
     if (!entry) return SC_OK;
-    SC_TRY(load_entry(ctx, arena, entry, BYTEORDER_BYTES_MAX, &text));
+    SC_TRY(sc_zip_load(ctx, arena, entry, BYTEORDER_BYTES_MAX, &text));
     out->big_endian = sc_str_is(text, "big");
     if (!out->big_endian && !sc_str_is(text, "little"))
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, NULL, "unknown byte order in a torch.save file");
@@ -68,7 +58,7 @@ sc_status sc_torch_save_open(sc_ctx *ctx, sc_arena *arena, sc_extent file, sc_to
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, "not a torch.save file: it has no data.pkl");
     SC_TRY(read_byteorder(ctx, arena, root, out));
     sc_str pickle;
-    SC_TRY(load_entry(ctx, arena, entry, PICKLE_BYTES_MAX, &pickle));
+    SC_TRY(sc_zip_load(ctx, arena, entry, PICKLE_BYTES_MAX, &pickle));
     SC_TRY(sc_pickle_load(ctx, arena, (const uint8_t *)pickle.data, pickle.size, &out->pickle));
     for (uint32_t i = 0; i < out->pickle.storages.count; i++)
         SC_TRY(resolve_storage(ctx, arena, root, out, out->pickle.storages.data[i]));

@@ -26,12 +26,16 @@ typedef struct sc_zip {
     uint32_t *by_name;  // indices of entries, ordered by name
 } sc_zip;
 
-// Reads the directory and checks it against the local headers. Names, ranges and overlaps are
-// checked; CRCs of stored entries are not (PyTorch can leave them out). The table lives on `arena`.
+// Reads the directory and checks it against the local headers: names, ranges and overlaps. The
+// table lives on `arena`.
 sc_status sc_zip_open(sc_ctx *ctx, sc_arena *arena, sc_extent archive, sc_zip *out);
 const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name);  // NULL when absent
 // The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed.
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
+// The same in memory, at most `bytes_max`. A wrong CRC is warned of, and 0 is none: PyTorch can
+// leave it out, and does not look at it either.
+sc_status sc_zip_load(sc_ctx *ctx, sc_arena *arena, const sc_zip_entry *entry, uint64_t bytes_max,
+                      sc_str *out);
 // Whether some entry has to be inflated before use.
 bool sc_zip_is_compressed(const sc_zip *zip);
 // Whether the host may inflate it: everything compressed is deflated, claims no more than deflate

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "format/zip_layout.h"
 
 enum {
@@ -301,6 +302,19 @@ sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out) 
                        "zip entry " SC_STR_FMT " is compressed (method %u)",
                        SC_STR_ARG(entry->name), entry->method);
     *out = entry->extent;
+    return SC_OK;
+}
+
+sc_status sc_zip_load(sc_ctx *ctx, sc_arena *arena, const sc_zip_entry *entry, uint64_t bytes_max,
+                      sc_str *out) {
+    sc_extent extent;
+    const uint8_t *bytes;
+    SC_TRY(sc_zip_extent(ctx, entry, &extent));
+    SC_TRY(sc_extent_load(ctx, arena, extent, bytes_max, &bytes));
+    *out = (sc_str){(const char *)bytes, (size_t)extent.size};
+    if (entry->crc32 && sc_crc32(0, bytes, out->size) != entry->crc32)
+        sc_report(ctx, SC_WARNING, SC_ERR_CORRUPT, "Fetch the file again: it may be damaged.",
+                  "the checksum of zip entry " SC_STR_FMT " is wrong", SC_STR_ARG(entry->name));
     return SC_OK;
 }
 

@@ -6,7 +6,6 @@
 #include "format/magic.h"
 #include "import/pt2.h"
 
-enum { SMALL_BYTES_MAX = 64 };
 static const char legacy_model[] = "serialized_exported_program.json";
 
 static sc_status check_magic(sc_ctx *ctx, sc_source *source) {
@@ -46,14 +45,14 @@ const sc_zip_entry *sc_pt2_find(sc_ctx *ctx, const sc_pt2_archive *archive, cons
 
 // Whether a small entry holds exactly `text`.
 static sc_status entry_is(sc_ctx *ctx, const sc_zip_entry *entry, const char *text, bool *out) {
-    char bytes[SMALL_BYTES_MAX];
-    sc_extent extent;
+    sc_str bytes = {0};
     *out = false;
     if (!entry || entry->size != strlen(text)) return SC_OK;
-    SC_TRY(sc_zip_extent(ctx, entry, &extent));
-    SC_TRY(sc_extent_read(ctx, extent, 0, bytes, strlen(text)));
-    *out = memcmp(bytes, text, strlen(text)) == 0;
-    return SC_OK;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_status status = sc_zip_load(ctx, ctx->scratch, entry, entry->size, &bytes);
+    *out = status == SC_OK && sc_str_is(bytes, text);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
 }
 
 static void list_models(sc_ctx *ctx, sc_arena *work, sc_pt2_archive *archive) {
@@ -133,11 +132,6 @@ sc_status sc_pt2_model_text(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *a
     const sc_zip_entry *entry = archive->legacy
                                     ? sc_zip_find(&archive->zip, sc_str_from(legacy_model))
                                     : sc_pt2_find(ctx, archive, "models/", model, ".json");
-    sc_extent extent;
-    const uint8_t *bytes;
     SC_ASSERT(entry);
-    SC_TRY(sc_zip_extent(ctx, entry, &extent));
-    SC_TRY(sc_extent_load(ctx, work, extent, ctx->limits.json_bytes_max, &bytes));
-    *out = (sc_str){(const char *)bytes, (size_t)extent.size};
-    return SC_OK;
+    return sc_zip_load(ctx, work, entry, ctx->limits.json_bytes_max, out);
 }

@@ -206,12 +206,10 @@ static sc_status read_config_entry(sc_ctx *ctx, sc_arena *work, const sc_pt2_arc
 
 static sc_status read_config(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
                              const char *folder, const sc_zip_entry *entry, sc_map *map) {
-    sc_extent extent;
-    const uint8_t *bytes;
+    sc_str text;
     const sc_json *root;
-    SC_TRY(sc_zip_extent(ctx, entry, &extent));
-    SC_TRY(sc_extent_load(ctx, work, extent, ctx->limits.json_bytes_max, &bytes));
-    SC_TRY(sc_json_parse(ctx, work, (sc_str){(const char *)bytes, (size_t)extent.size}, &root));
+    SC_TRY(sc_zip_load(ctx, work, entry, ctx->limits.json_bytes_max, &text));
+    SC_TRY(sc_json_parse(ctx, work, text, &root));
     const sc_json *config = sc_json_get(root, "config");
     if (!config || config->kind != SC_JSON_OBJECT)
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, SC_STR_FMT " has no config",

@@ -131,19 +131,24 @@ static sc_extent zeros(session *s, uint64_t bytes) {
     return sc_extent_whole(sc_source_zeros(&s->arena, bytes));
 }
 
+static void write_document(session *s, sc_str model, sc_str config, sc_extent data, sc_cord *out) {
+    sc_zip_writer writer;
+    sc_cord_init(out, &s->arena);
+    sc_zip_writer_init(&writer, out, 64);
+    sc_ctx *ctx = &s->ctx;
+    REQUIRE_OK(sc_zip_add_bytes(ctx, &writer, SC_STR("r/archive_format"), "pt2", 3));
+    REQUIRE_OK(
+        sc_zip_add_bytes(ctx, &writer, SC_STR("r/models/model.json"), model.data, model.size));
+    REQUIRE_OK(sc_zip_add_bytes(ctx, &writer, SC_STR("r/data/weights/model_weights_config.json"),
+                                config.data, config.size));
+    REQUIRE_OK(sc_zip_add_extent(ctx, &writer, SC_STR("r/data/weights/weight_0"), data));
+    sc_zip_finish(&writer);
+}
+
 static sc_status import_document(session *s, sc_str model, sc_str config, sc_extent data,
                                  sc_program **out) {
     sc_cord cord;
-    sc_zip_writer writer;
-    sc_cord_init(&cord, &s->arena);
-    sc_zip_writer_init(&writer, &cord, 64);
-    sc_ctx *ctx = &s->ctx;
-    SC_TRY(sc_zip_add_bytes(ctx, &writer, SC_STR("r/archive_format"), "pt2", 3));
-    SC_TRY(sc_zip_add_bytes(ctx, &writer, SC_STR("r/models/model.json"), model.data, model.size));
-    SC_TRY(sc_zip_add_bytes(ctx, &writer, SC_STR("r/data/weights/model_weights_config.json"),
-                            config.data, config.size));
-    SC_TRY(sc_zip_add_extent(ctx, &writer, SC_STR("r/data/weights/weight_0"), data));
-    sc_zip_finish(&writer);
+    write_document(s, model, config, data, &cord);
     sc_extent archive = sc_extent_whole(sc_source_from_cord(&s->arena, &cord));
     return import_file(s, archive, (sc_import_options){0}, out);
 }
@@ -254,6 +259,42 @@ TEST_CASES(import_says_what_is_wrong) {
         if (test_case("model %zu", i)) check_fault(&model_faults[i], false);
     for (size_t i = 0; i < SC_COUNT_OF(config_faults); i++)
         if (test_case("config %zu", i)) check_fault(&config_faults[i], true);
+}
+
+// What is read whole is checked as it comes along; weights are not read for it.
+TEST(import_warns_of_wrong_checksums) {
+    static const struct {
+        const char *from, *to, *message;
+    } cases[] = {{"\"minor\": 20", "\"minor\": 19",
+                  "the checksum of zip entry r/models/model.json is wrong"},
+                 {"\"is_param\": true", "\"is_param\":true ",
+                  "the checksum of zip entry r/data/weights/model_weights_config.json is wrong"},
+                 {"weights!", "WEIGHTS!", NULL}};
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        session s;
+        session_begin(&s);
+        sc_cord cord;
+        sc_program *program;
+        const uint8_t *bytes;
+        sc_source *data = sc_source_from_memory(&s.arena, "these are the weights!!!", 24);
+        write_document(&s, sc_str_from(model_text), sc_str_from(config_text), sc_extent_whole(data),
+                       &cord);
+        REQUIRE_OK(sc_cord_flatten(&s.ctx, &cord, &s.arena, 1 << 20, &bytes));
+        uint8_t *damaged = sc_arena_alloc(&s.arena, (size_t)cord.size);
+        memcpy(damaged, bytes, (size_t)cord.size);
+        size_t length = strlen(cases[i].from), at = 0;
+        while (at + length < cord.size && memcmp(damaged + at, cases[i].from, length) != 0) at++;
+        REQUIRE(at + length < cord.size);
+        memcpy(damaged + at, cases[i].to, length);
+        sc_source *archive = sc_source_from_memory(&s.arena, damaged, cord.size);
+        CHECK_OK(import_file(&s, sc_extent_whole(archive), (sc_import_options){0}, &program));
+        CHECK_EQ_UINT(s.ctx.error_count, 0);
+        if (CHECK_EQ_UINT(s.ctx.diags.count, cases[i].message ? 1 : 0) && cases[i].message) {
+            CHECK_EQ_INT(s.ctx.diags.data[0].severity, SC_WARNING);
+            CHECK_EQ_STR(session_message(&s), cases[i].message);
+        }
+        session_end(&s);
+    }
 }
 
 TEST(import_says_where) {

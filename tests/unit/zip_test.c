@@ -43,6 +43,24 @@ TEST(zip_reads_what_pytorch_writes) {
     session_end(&s);
 }
 
+TEST(zip_warns_of_a_wrong_checksum_but_not_of_none) {
+    session s;
+    session_begin(&s);
+    sc_zip zip;
+    sc_str text;
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/stored.zip"), &zip));
+    sc_zip_entry entry = *sc_zip_find(&zip, SC_STR("a.txt"));
+    entry.crc32 = 0;
+    REQUIRE_OK(sc_zip_load(&s.ctx, &s.arena, &entry, 5, &text));
+    CHECK_EQ_TEXT(text.data, text.size, "hello");
+    CHECK_EQ_UINT(s.ctx.diags.count, 0);
+    entry.crc32 = 1;
+    REQUIRE_OK(sc_zip_load(&s.ctx, &s.arena, &entry, 5, &text));
+    CHECK_EQ_STR(session_message(&s), "the checksum of zip entry a.txt is wrong");
+    CHECK_STATUS(sc_zip_load(&s.ctx, &s.arena, &entry, 4, &text), SC_ERR_LIMIT);
+    session_end(&s);
+}
+
 TEST(zip_finds_the_end_record_before_a_comment) {
     session s;
     session_begin(&s);
