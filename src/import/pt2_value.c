@@ -115,14 +115,19 @@ sc_status sc_pt2_read_range(sc_pt2_importer *imp, const sc_json *key, const sc_j
 
 enum { META_DTYPE, META_SIZES, META_GRAD, META_STRIDES, META_OFFSET, META_LAYOUT, META_COUNT };
 
+static sc_status read_natural(sc_pt2_importer *imp, const sc_json *json, const char *what,
+                              sc_dim *out) {
+    SC_TRY(read_dim(imp, json, what, out));
+    if (sc_dim_is_int(*out) && out->value < 0)
+        return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "a negative %s", what);
+    return SC_OK;
+}
+
 static sc_status read_dims(sc_pt2_importer *imp, const sc_json *json, const char *what,
                            sc_dim *out) {
     const sc_json *item = sc_json_first(json);
-    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
-        SC_TRY(read_dim(imp, item, what, &out[i]));
-        if (sc_dim_is_int(out[i]) && out[i].value < 0)
-            return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "a negative %s", what);
-    }
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item))
+        SC_TRY(read_natural(imp, item, what, &out[i]));
     return SC_OK;
 }
 
@@ -156,7 +161,7 @@ static sc_status read_spec(sc_pt2_importer *imp, const sc_json *json, sc_spec *o
     SC_TRY(read_dims(imp, f[META_STRIDES].value, "stride", out->strides));
     out->offset = sc_dim_int(0);
     if (f[META_OFFSET].value)
-        SC_TRY(read_dim(imp, f[META_OFFSET].value, "storage offset", &out->offset));
+        SC_TRY(read_natural(imp, f[META_OFFSET].value, "storage offset", &out->offset));
     sc_json_bool(f[META_GRAD].value, &out->requires_grad);
     return SC_OK;
 }

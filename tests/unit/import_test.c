@@ -211,6 +211,8 @@ static const fault model_faults[] = {
      "a negative size"},
     {"[{\"as_int\": 3}, {\"as_int\": 2}]", "[{\"as_int\": 3}]", SC_ERR_FORMAT,
      "malformed tensor description"},
+    {"\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": -1}", SC_ERR_CORRUPT,
+     "a negative storage offset"},
     {"\"layout\": 7", "\"layout\": 1", SC_ERR_UNSUPPORTED, "a tensor is sparse"},
     {"\"parameter_name\": \"w\"", "\"parameter_name\": \"v\"", SC_ERR_CORRUPT,
      "the file has no data for 'v'"},
