@@ -2,7 +2,7 @@
 // the input has not paid for in bytes. Opcodes: CPython's Lib/pickletools.py.
 #include "format/pickle_machine.h"
 
-enum { LONG_BYTES_MAX = 1024, LINE_BYTES_MAX = 1024, PROTOCOL_MAX = 5 };
+enum { LONG_BYTES_MAX = 1024, LINE_BYTES_MAX = 1024, TEXT_BYTES_MAX = 64 << 20, PROTOCOL_MAX = 5 };
 
 typedef sc_pickle_machine machine;
 typedef sc_pickle_value value;
@@ -135,6 +135,8 @@ static sc_status push_view(machine *m, sc_pickle_kind kind, sc_str text) {
 
 static sc_status push_text(machine *m, sc_pickle_kind kind, uint64_t bytes) {
     const uint8_t *text;
+    if (bytes > TEXT_BYTES_MAX)
+        return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "a pickled text has more than 64 MB");
     SC_TRY(take(m, bytes, &text));
     return push_view(m, kind, (sc_str){(const char *)text, (size_t)bytes});
 }

@@ -184,8 +184,9 @@ TEST(pickle_refuses_nonsense) {
     CHECK_STATUS(LOAD("}(Nu.", &pickle), SC_ERR_CORRUPT);
     CHECK_STATUS(LOAD("h\5.", &pickle), SC_ERR_CORRUPT);
     CHECK_STATUS(LOAD("Nr\xff\xff\xff\xff.", &pickle), SC_ERR_LIMIT);
-    CHECK_STATUS(LOAD("X\xff\xff\xff\xffzz.", &pickle), SC_ERR_TRUNCATED);
-    CHECK_STATUS(LOAD("\x8e\xff\xff\xff\xff\xff\xff\xff\xff.", &pickle), SC_ERR_TRUNCATED);
+    CHECK_STATUS(LOAD("X\0\0\0\4zz.", &pickle), SC_ERR_TRUNCATED);
+    CHECK_STATUS(LOAD("X\1\0\0\4zz.", &pickle), SC_ERR_LIMIT);
+    CHECK_STATUS(LOAD("\x8e\xff\xff\xff\xff\xff\xff\xff\xff.", &pickle), SC_ERR_LIMIT);
     CHECK_STATUS(LOAD("\x8b\xff\xff\xff\x7f.", &pickle), SC_ERR_LIMIT);
     CHECK_STATUS(LOAD("\x80\x63N.", &pickle), SC_ERR_VERSION);
     CHECK_STATUS(LOAD("ios\nsystem\n.", &pickle), SC_ERR_UNSUPPORTED);
