@@ -38,8 +38,8 @@ sc_status sc_zip_load(sc_ctx *ctx, sc_arena *arena, const sc_zip_entry *entry, u
                       sc_str *out);
 // Whether some entry has to be inflated before use.
 bool sc_zip_is_compressed(const sc_zip *zip);
-// Whether the host may inflate it: everything compressed is deflated, claims no more than deflate
-// can hold, and comes to at most limits.inflated_bytes_max in all.
+// Whether the host may inflate it: everything compressed is deflated, grows to at most a thousand
+// times its size, and comes to at most limits.inflated_bytes_max in all.
 sc_status sc_zip_check_compressed(sc_ctx *ctx, const sc_zip *zip);
 
 typedef struct sc_zip_record {

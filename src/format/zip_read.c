@@ -20,7 +20,7 @@ enum {
     COMMENT_BYTES_MAX = 0xffff,
     CENTRAL_DIRECTORY_BYTES_MAX = 256 << 20,
     WINDOW_BYTES = 64 << 10,
-    DEFLATE_RATIO_MAX = 1032,  // 258 bytes for two bits
+    DEFLATE_RATIO_MAX = 1000,  // little less than what deflate makes of zeros
     FLAG_ENCRYPTED = 1
 };
 
@@ -333,11 +333,12 @@ sc_status sc_zip_check_compressed(sc_ctx *ctx, const sc_zip *zip) {
             return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Pack the archive again without compression.",
                            "zip entry " SC_STR_FMT " is compressed by method %u, not by deflate",
                            SC_STR_ARG(entry->name), entry->method);
-        if (entry->size / DEFLATE_RATIO_MAX > entry->stored_size)
-            return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                           "%llu bytes of zip entry " SC_STR_FMT " cannot inflate to %llu",
+        if (entry->size > entry->stored_size * DEFLATE_RATIO_MAX)
+            return sc_fail(ctx, SC_ERR_LIMIT, "Pack the archive again without compression.",
+                           "%llu bytes of zip entry " SC_STR_FMT
+                           " inflate to %llu, more than %d times as many",
                            (unsigned long long)entry->stored_size, SC_STR_ARG(entry->name),
-                           (unsigned long long)entry->size);
+                           (unsigned long long)entry->size, DEFLATE_RATIO_MAX);
         if (entry->size > room)
             return sc_fail(ctx, SC_ERR_LIMIT, "Pack the archive again without compression.",
                            "the archive inflates to more than %llu bytes",

@@ -111,7 +111,7 @@ const LIES: [what: string, code: string, (entry: Entry) => Partial<Entry>][] = [
   ["holds more than it claims", "corrupt", ({ size }) => ({ size: size - 1 })],
   ["holds less than it claims", "corrupt", ({ size }) => ({ size: size + 1 })],
   ["claims nothing", "corrupt", () => ({ size: 0 })],
-  ["claims more than deflate can hold", "corrupt", () => ({ size: 0xfffffff0 })],
+  ["claims more than deflate can hold", "limit", () => ({ size: 0xfffffff0 })],
   ["is a bomb that claims little", "corrupt", ({ size }) => ({ size, data: bomb })],
   [
     "is a bomb that claims much",

@@ -106,8 +106,12 @@ TEST(zip_bounds_what_the_host_inflates) {
     s.ctx.limits.inflated_bytes_max = 999;
     CHECK_STATUS(sc_zip_check_compressed(&s.ctx, &zip), SC_ERR_LIMIT);
     s.ctx.limits.inflated_bytes_max = UINT64_MAX;
+    zeros->size = 1000 * zeros->stored_size;
+    CHECK_OK(sc_zip_check_compressed(&s.ctx, &zip));
+    zeros->size++;
+    CHECK_STATUS(sc_zip_check_compressed(&s.ctx, &zip), SC_ERR_LIMIT);
     zeros->size = UINT64_C(1) << 40;
-    CHECK_STATUS(sc_zip_check_compressed(&s.ctx, &zip), SC_ERR_CORRUPT);
+    CHECK_STATUS(sc_zip_check_compressed(&s.ctx, &zip), SC_ERR_LIMIT);
     zeros->size = 1000;
     zeros->method = 12;
     CHECK_STATUS(sc_zip_check_compressed(&s.ctx, &zip), SC_ERR_UNSUPPORTED);
