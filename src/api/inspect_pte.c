@@ -124,10 +124,13 @@ sc_status sc_run_inspect(sc_session *session, sc_str *json) {
     }
     sc_json_end_array(&w);
     sc_rt_program_info program;
-    sc_rt_program_info_get(session->running, &program);
+    sc_rt_program_info_get(session->running, ctx->scratch, &program);
     sc_json_put_u64(&w, "program_bytes", program.program_bytes);
     sc_json_put_u64(&w, "constant_bytes", program.constant_bytes);
     sc_json_put_u64(&w, "mutable_bytes", program.mutable_bytes);
+    sc_json_put_u64(&w, "delegate_bytes", program.delegate_bytes);
+    sc_json_put_u64(&w, "named_bytes", program.named_bytes);
+    sc_json_put_u64(&w, "other_bytes", program.other_bytes);
     sc_json_put_u64(&w, "file_bytes", program.file_bytes);
     sc_json_put_u64(&w, "heap_bytes", session->arena.held_bytes);
     sc_json_end_object(&w);

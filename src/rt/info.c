@@ -6,14 +6,62 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte contradicts itself: %s", what);
 }
 
-void sc_rt_program_info_get(const sc_rt_program *p, sc_rt_program_info *out) {
+// --- the file ------------------------------------------------------------------------------------
+
+// What a segment is for. Of several uses, which only a strange file has, the last one counts.
+enum { SEGMENT_OTHER, SEGMENT_NAMED, SEGMENT_DELEGATE, SEGMENT_CONSTANT, SEGMENT_MUTABLE, USES };
+
+static void mark_segment(const sc_rt_program *p, uint8_t *uses, uint32_t segment, uint8_t use) {
+    if (segment < p->segments.count && uses[segment] < use) uses[segment] = use;
+}
+
+static void mark_delegates(const sc_rt_program *p, uint8_t *uses) {
+    for (uint32_t m = 0; m < p->plans.count; m++) {
+        sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(sc_rt_plan(p, m));
+        for (uint32_t i = 0; i < delegates.count; i++) {
+            sc_fb_table data = sc_pte_BackendDelegate_processed(sc_fb_vec_table(delegates, i));
+            if (data.at &&
+                sc_pte_BackendDelegateDataReference_location(data) == SC_PTE_DataLocation_SEGMENT)
+                mark_segment(p, uses, sc_pte_BackendDelegateDataReference_index(data),
+                             SEGMENT_DELEGATE);
+        }
+    }
+}
+
+// Opening has checked that segments lie in the file and apart: the sums fit.
+static void sum_segments(const sc_rt_program *p, sc_arena *scratch, uint64_t sums[USES]) {
+    uint8_t *uses = sc_new_array(scratch, uint8_t, p->segments.count);
+    sc_fb_vec named = sc_pte_Program_named_data(p->root),
+              mutable = sc_pte_Program_mutable_data_segments(p->root);
+    for (uint32_t i = 0; i < named.count; i++)
+        mark_segment(p, uses, sc_pte_NamedData_segment_index(sc_fb_vec_table(named, i)),
+                     SEGMENT_NAMED);
+    mark_delegates(p, uses);
+    if (p->constant_offsets.count) {
+        sc_fb_table where = sc_pte_Program_constant_segment(p->root);
+        mark_segment(p, uses, sc_pte_SubsegmentOffsets_segment_index(where), SEGMENT_CONSTANT);
+    }
+    for (uint32_t i = 0; i < mutable.count; i++) {
+        sc_fb_table where = sc_fb_vec_table(mutable, i);
+        mark_segment(p, uses, sc_pte_SubsegmentOffsets_segment_index(where), SEGMENT_MUTABLE);
+    }
+    for (uint32_t i = 0; i < p->segments.count; i++)
+        sums[uses[i]] += sc_pte_DataSegment_size(sc_fb_vec_table(p->segments, i));
+}
+
+void sc_rt_program_info_get(const sc_rt_program *p, sc_arena *scratch, sc_rt_program_info *out) {
+    uint64_t sums[USES] = {0};
     uint32_t constants = p->constant_offsets.count;
     if (p->constants_inline) constants = sc_pte_Program_constant_buffer(p->root).count;
+    sum_segments(p, scratch, sums);
     *out = (sc_rt_program_info){
         .file_bytes = p->source->size,
         .program_bytes = p->flat_bytes,
-        .constant_bytes = p->constant_extent.size,
-        .mutable_bytes = p->mutable_extent.size,
+        .constant_bytes = sums[SEGMENT_CONSTANT],
+        .mutable_bytes = sums[SEGMENT_MUTABLE],
+        .delegate_bytes = sums[SEGMENT_DELEGATE],
+        .named_bytes = sums[SEGMENT_NAMED],
+        .other_bytes = sums[SEGMENT_OTHER],
         .segment_count = p->segments.count,
         .constant_count = constants ? constants - 1 : 0,  // entry 0 is reserved
     };

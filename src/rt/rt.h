@@ -112,11 +112,14 @@ typedef struct sc_rt_method_info {
 } sc_rt_method_info;
 
 typedef struct sc_rt_program_info {
-    uint64_t file_bytes, program_bytes, constant_bytes, mutable_bytes;
+    uint64_t file_bytes, program_bytes;
+    // Segments by what names them; each is counted once.
+    uint64_t constant_bytes, mutable_bytes, delegate_bytes, named_bytes, other_bytes;
     uint32_t segment_count, constant_count;
 } sc_rt_program_info;
 
-void sc_rt_program_info_get(const sc_rt_program *program, sc_rt_program_info *out);
+void sc_rt_program_info_get(const sc_rt_program *program, sc_arena *scratch,
+                            sc_rt_program_info *out);
 // Arrays are made on `arena`.
 sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                                 sc_arena *arena, sc_rt_method_info *out);

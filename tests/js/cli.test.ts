@@ -217,6 +217,17 @@ test("inspect tells what is in both kinds of files", () => {
   assert.equal(sconce("inspect", "note.txt").status, 1);
 });
 
+test("inspect says what a delegated program is made of, and that it cannot run here", () => {
+  const file = modelPath("../data/pte/linear.xnnpack.pte");
+  const { stdout } = sconce("inspect", file);
+  assert.match(stdout, /of program, 0 B of constants, 720 B of delegates, 544 B of named data\n/);
+  const why = "method 'forward' hands parts to the backend XnnpackBackend, which this build";
+  assert.ok(stdout.includes(`\n  cannot run here: ${why} does not have\n`), stdout);
+  const run = sconce("run", file, "--input", "ones");
+  assert.deepEqual([run.status, run.stderr.split(":")[0]], [1, "delegate"]);
+  assert.doesNotMatch(sconce("inspect", modelPath("official/linear.pte")).stdout, /cannot|named/);
+});
+
 test("several files need a folder, not the name of one .pte", () => {
   const files = [modelPath("linear.pt2"), modelPath("mlp.pt2")];
   const { status, stderr } = sconce("lower", ...files, "-o", "one.pte");

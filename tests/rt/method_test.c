@@ -218,8 +218,27 @@ TEST(known_without_loading) {
         }
         CHECK_EQ_INT(calls, info.kernel_calls);
         CHECK_EQ_INT(calls, info.instruction_count);
-        sc_rt_program_info_get(s.program, &program);
+        sc_rt_program_info_get(s.program, &s.arena, &program);
         CHECK(program.constant_bytes > 0 && program.file_bytes > program.constant_bytes);
+    }
+    close_model(&s);
+}
+
+// The file of a delegate: XNNPACK's program and its weights are neither constants nor gaps.
+TEST(segments_are_told_apart) {
+    session s;
+    size_t bytes;
+    sc_rt_program_info program;
+    begin(&s);
+    char *data = test_read("data/pte/linear.xnnpack.pte", &bytes);
+    sc_source *source = sc_source_from_memory(&s.arena, data, bytes);
+    if (CHECK_OK(sc_rt_program_open(&s.ctx, source, NULL, &s.program))) {
+        sc_rt_program_info_get(s.program, &s.arena, &program);
+        CHECK_EQ_UINT(program.constant_bytes, 0);
+        CHECK_EQ_UINT(program.mutable_bytes, 0);
+        CHECK_EQ_UINT(program.delegate_bytes, 720);
+        CHECK_EQ_UINT(program.named_bytes, 512 + 32);
+        CHECK_EQ_UINT(program.other_bytes, 0);
     }
     close_model(&s);
 }

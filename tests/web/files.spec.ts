@@ -71,6 +71,27 @@ test("several files become methods with names of one's own", async () => {
   await close();
 });
 
+test("a delegated program is shown as it is, and not offered to run", async () => {
+  const { page, faults, close } = await host.visit();
+  await drop(page, { "d.pte": readFileSync(inRoot("tests/data/pte/linear.xnnpack.pte")) });
+  const run = page.locator(".step:nth-child(6)");
+  await run.getByText("not possible here").waitFor();
+  assert.equal(await page.locator(".step.is-done:nth-child(6)").count(), 0);
+  await page.keyboard.press("6");
+  await page.getByText(/It cannot run here: .* XnnpackBackend, which this .*\. Lower /).waitFor();
+  assert.ok(await page.locator(".run-go .primary").isDisabled());
+  await page.keyboard.press("5");
+  const parts = (await page.locator(".parts li").allInnerTexts()).map((t) =>
+    t.replace(/\s+/g, " "),
+  );
+  assert.match(
+    parts.join("; "),
+    /Delegates .* ahead of time: XnnpackBackend 720 B .*; Named data .* 544 B/,
+  );
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("a program is saved under the name of its model", async () => {
   const { page, close } = await host.visit();
   await drop(page, { "модель v2.1.pt2": model("mlp.pt2") });

@@ -93,6 +93,15 @@ export function missingData(
   return new SconceError("not_found", message, hint);
 }
 
+/** Says why a method cannot run: there are no backends. Undefined when it has no delegates. */
+export function delegated({ name, delegates }: ProgramMethodInfo): SconceError | undefined {
+  if (delegates.length === 0) return undefined;
+  const plural = delegates.length > 1 ? "s" : "";
+  const message = `method '${name}' hands parts to the backend${plural} ${delegates.join(", ")}, which this build does not have`;
+  const hint = "Lower the model again without delegating parts to a backend.";
+  return new SconceError("delegate", message, hint);
+}
+
 /** The error of a call from a callback that `what` waits for. */
 export function busy(what: string): SconceError {
   return new SconceError(

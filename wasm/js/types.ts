@@ -300,7 +300,13 @@ export interface ProgramReport {
   constantBytes: number;
   /** The segment of initial states. */
   mutableBytes: number;
-  /** The whole file; what the three above leave over is alignment. */
+  /** Segments that backends made ahead of time. */
+  delegateBytes: number;
+  /** Segments of data with a name, which backends look for. */
+  namedBytes: number;
+  /** Segments that nothing in the program names. */
+  otherBytes: number;
+  /** The whole file; what those above leave over is alignment. */
   fileBytes: number;
   heapBytes: number;
 }

@@ -1,5 +1,6 @@
 // What follows from the state: the stage, method, view and lists that are shown.
 import { computed } from "@preact/signals";
+import { delegated } from "@sconce/errors.js";
 import type {
   CompilationReport,
   MethodPlan,
@@ -30,6 +31,9 @@ export const methodSummary = computed((): MethodSummary | undefined =>
 export const programMethod = computed((): ProgramMethodInfo | undefined =>
   app.program.value?.methods.find((method) => method.name === app.method.value),
 );
+
+/** Why the current method cannot run, where that is known before it is tried. */
+export const runFault = computed(() => programMethod.value && delegated(programMethod.value));
 
 export const plan = computed((): MethodPlan | undefined =>
   app.report.value?.plans.find((item) => item.method === app.method.value),

@@ -6,7 +6,7 @@ import type {
   ProgramValueInfo,
   TensorInfo,
 } from "../types.js";
-import { SconceError } from "../errors.js";
+import { delegated, SconceError } from "../errors.js";
 import { EXIT, formatBytes, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
 
 export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan
@@ -74,9 +74,17 @@ function valueText(value: ProgramValueInfo): string {
 }
 
 function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
-  say(
-    `executorch program: ${formatBytes(report.programBytes)} of program, ${formatBytes(report.constantBytes)} of constants`,
-  );
+  const parts: [number, string][] = [
+    [report.programBytes, "program"],
+    [report.constantBytes, "constants"],
+    [report.mutableBytes, "initial state"],
+    [report.delegateBytes, "delegates"],
+    [report.namedBytes, "named data"],
+    [report.otherBytes, "other data"],
+  ];
+  const present = parts.filter(([bytes], i) => i < 2 || bytes > 0);
+  const sizes = present.map(([bytes, name]) => `${formatBytes(bytes)} of ${name}`);
+  say(`executorch program: ${sizes.join(", ")}`);
   for (const method of report.methods) {
     say(`method ${method.name}: ${method.instructions} instructions`);
     method.inputs.forEach((value) => say(`  in  ${valueText(value)}`));
@@ -87,7 +95,8 @@ function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
       say(
         `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,
       );
-    if (method.delegates.length > 0) say(`  delegates ${method.delegates.join(", ")}`);
+    const fault = delegated(method);
+    if (fault) say(`  cannot run here: ${fault.message}`);
     if (Object.keys(method.ops).length > 0) {
       say("  operators");
       writeOps(method.ops);

@@ -17,9 +17,10 @@ interface Part {
 }
 
 function partsOf(report: ProgramReport): Part[] {
-  const { programBytes, constantBytes, mutableBytes, fileBytes } = report;
-  const rest = Math.max(0, fileBytes - programBytes - constantBytes - mutableBytes);
-  return [
+  const { programBytes, constantBytes, mutableBytes, delegateBytes, namedBytes, otherBytes } =
+    report;
+  const backends = [...new Set(report.methods.flatMap((method) => method.delegates))];
+  const parts = [
     {
       id: "program",
       name: "Program",
@@ -39,12 +40,32 @@ function partsOf(report: ProgramReport): Part[] {
       bytes: mutableBytes,
     },
     {
-      id: "rest",
-      name: "Alignment",
-      words: "gaps, so that data can be used in place",
-      bytes: rest,
+      id: "delegates",
+      name: "Delegates",
+      words: `what backends made ahead of time: ${backends.join(", ")}`,
+      bytes: delegateBytes,
     },
-  ].filter((part) => part.bytes > 0);
+    {
+      id: "named",
+      name: "Named data",
+      words: "weights that backends look up by name",
+      bytes: namedBytes,
+    },
+    {
+      id: "other",
+      name: "Other data",
+      words: "segments that nothing in the program names",
+      bytes: otherBytes,
+    },
+  ];
+  const rest = parts.reduce((left, part) => left - part.bytes, report.fileBytes);
+  const gaps = {
+    id: "rest",
+    name: "Alignment",
+    words: "gaps, so that data can be used in place",
+    bytes: rest,
+  };
+  return [...parts, gaps].filter((part) => part.bytes > 0);
 }
 
 function FileMap(props: { report: ProgramReport }): JSX.Element {

@@ -3,9 +3,10 @@
 import type { JSX } from "preact";
 import type { ProgramMethodInfo } from "@sconce/types.js";
 import { resetState, runMethod, setRepeat } from "../actions.js";
-import { programMethod } from "../derived.js";
+import { programMethod, runFault } from "../derived.js";
 import { app, type RunState } from "../state.js";
 import { formatMs } from "../ui/format.js";
+import { FieldError } from "../ui/parts.js";
 import { median } from "../ui/numbers.js";
 import { FaceView } from "./FaceView.js";
 import { InputField } from "./InputField.js";
@@ -23,7 +24,11 @@ function Go(props: { method: string; state: RunState }): JSX.Element {
   const { method, state } = props;
   return (
     <div class="run-go">
-      <button type="submit" class="primary" disabled={app.busy.value !== null}>
+      <button
+        type="submit"
+        class="primary"
+        disabled={app.busy.value !== null || runFault.value !== undefined}
+      >
         Run
       </button>
       <label class="inline">
@@ -56,8 +61,10 @@ function Go(props: { method: string; state: RunState }): JSX.Element {
 
 function Form(props: { method: ProgramMethodInfo; state: RunState }): JSX.Element {
   const { method, state } = props;
+  const fault = runFault.value;
   return (
     <>
+      <FieldError text={fault ? `It cannot run here: ${fault.message}. ${fault.hint}` : ""} />
       <form
         onSubmit={(event) => {
           event.preventDefault();

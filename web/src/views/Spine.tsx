@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import official from "../../../docs/official.json";
 import { cancel, showStep } from "../actions.js";
-import { nodesAt, plan } from "../derived.js";
+import { nodesAt, plan, runFault } from "../derived.js";
 import { app, STEPS, type Step, type StepId } from "../state.js";
 import { formatBytes, formatMs, plural } from "../ui/format.js";
 import { Bar } from "../ui/parts.js";
@@ -16,6 +16,7 @@ function facts(id: StepId, step: Step): string {
   if (step.status === "absent") return "not in this file";
   if (step.status === "failed") return "failed";
   if (step.status === "running") return "working";
+  if (id === "run" && step.status === "done" && runFault.value) return "not possible here";
   if (id === "run" && step.status === "done") return step.note ?? "ready";
   const parts: string[] = [];
   const nodes = nodesAt(id);
@@ -29,15 +30,16 @@ function StepButton(props: { id: StepId; number: number; total: number }): JSX.E
   const { id, number } = props;
   const step = app.steps.value[id];
   const isShown = app.step.value === id;
-  const ms = step.status === "done" ? step.ms : undefined;
+  const fault = id === "run" && step.status === "done" ? runFault.value : undefined;
+  const ms = step.status === "done" && !fault ? step.ms : undefined;
   return (
-    <li class={`step is-${step.status}`}>
+    <li class={`step is-${fault ? "failed" : step.status}`}>
       <button
         type="button"
         aria-current={isShown ? "step" : undefined}
         disabled={step.status === "absent"}
         onClick={() => showStep(id)}
-        title={`${STEP_NAMES[id]} (${number})`}
+        title={`${STEP_NAMES[id]} (${number})${fault ? `: ${fault.message}` : ""}`}
       >
         <span class="mark" aria-hidden="true" />
         <span class="name">{STEP_NAMES[id]}</span>
