@@ -2,11 +2,11 @@
 // place. Which bytes are whose, what sizes are allowed and whether the outcome is right is decided
 // here; the host only runs deflate backwards.
 #include "api/session.h"
-#include "format/zip.h"
+#include "import/import.h"
 
 static sc_status open_compressed(sc_session *session, sc_source *archive, sc_zip *out) {
     sc_ctx *ctx = &session->ctx;
-    SC_TRY(sc_zip_open(ctx, ctx->arena, sc_extent_whole(archive), out));
+    SC_TRY(sc_import_directory(ctx, ctx->arena, archive, out));
     return sc_zip_check_compressed(ctx, out);
 }
 

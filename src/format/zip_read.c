@@ -296,6 +296,23 @@ const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name) {
     return NULL;
 }
 
+void sc_zip_keep(sc_ctx *ctx, sc_zip *zip, bool (*wanted)(const void *user, sc_str name),
+                 const void *user) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    uint32_t *moved = sc_new_array(ctx->scratch, uint32_t, zip->count), count = 0, ordered = 0;
+    for (uint32_t i = 0; i < zip->count; i++) {
+        moved[i] = count;
+        if (wanted(user, zip->entries[i].name))
+            zip->entries[count++] = zip->entries[i];
+        else
+            moved[i] = UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < zip->count; i++)
+        if (moved[zip->by_name[i]] != UINT32_MAX) zip->by_name[ordered++] = moved[zip->by_name[i]];
+    zip->count = count;
+    sc_arena_rewind(ctx->scratch, mark);
+}
+
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out) {
     if (entry->method != SC_ZIP_STORED)
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Pack the archive again without compression.",

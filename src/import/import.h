@@ -3,6 +3,7 @@
 #ifndef SC_IMPORT_H
 #define SC_IMPORT_H
 
+#include "format/zip.h"
 #include "ir/ir.h"
 
 typedef struct sc_import_options {
@@ -16,5 +17,9 @@ typedef struct sc_import_options {
 // Operators that we do not know are kept as foreign nodes, for a later check to list them all.
 sc_status sc_import_pt2(sc_ctx *ctx, sc_source *source, const sc_import_options *options,
                         sc_program *program);
+
+// The directory of an archive without what no import reads (sample inputs, extra files, compiled
+// code): nobody has to inflate that.
+sc_status sc_import_directory(sc_ctx *ctx, sc_arena *arena, sc_source *archive, sc_zip *out);
 
 #endif

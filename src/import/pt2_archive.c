@@ -106,25 +106,60 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
     return SC_OK;
 }
 
-sc_status sc_pt2_open(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_archive *out) {
+// What this importer may read of an archive that is a .pt2; folders end in '/'.
+static bool is_read(const void *user, sc_str name) {
+    static const char *const legacy[] = {legacy_model, "serialized_state_dict.",
+                                         "serialized_constants."};
+    static const char *const names[] = {"archive_format", "archive_version", "byteorder",
+                                        "models/",        "data/weights/",   "data/constants/"};
+    const sc_pt2_archive *archive = user;
+    sc_str root = archive->root;
+    if (name.size < root.size || !sc_str_equal(sc_str_slice(name, 0, root.size), root))
+        return false;
+    sc_str rest = sc_str_slice(name, root.size, name.size);
+    const char *const *rows = archive->legacy ? legacy : names;
+    size_t count = archive->legacy ? SC_COUNT_OF(legacy) : SC_COUNT_OF(names);
+    for (size_t i = 0; i < count; i++)
+        if (sc_str_starts_with(rest, rows[i])) return true;
+    return false;
+}
+
+// The directory and what it says about the container. Zips that are no .pt2 keep all their entries.
+static sc_status read_directory(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_archive *out,
+                                bool *is_ours) {
     *out = (sc_pt2_archive){.root = SC_STR("")};
-    SC_TRY(check_magic(ctx, source));
     SC_TRY(sc_zip_open(ctx, work, sc_extent_whole(source), &out->zip));
     out->legacy = sc_zip_find(&out->zip, sc_str_from(legacy_model)) != NULL;
-    if (out->legacy) {
-        sc_vec_push(work, &out->models, SC_STR("model"));
-    } else {
-        sc_str first = out->zip.count ? out->zip.entries[0].name : SC_STR("");
-        ptrdiff_t slash = sc_str_find(first, '/');
-        if (slash >= 0) out->root = sc_str_slice(first, 0, (size_t)slash + 1);
-        list_models(ctx, work, out);
-    }
+    sc_str first = out->zip.count ? out->zip.entries[0].name : SC_STR("");
+    ptrdiff_t slash = out->legacy ? -1 : sc_str_find(first, '/');
+    if (slash >= 0) out->root = sc_str_slice(first, 0, (size_t)slash + 1);
+    *is_ours = out->legacy || sc_pt2_find(ctx, out, "", SC_STR("archive_format"), "");
+    if (*is_ours) sc_zip_keep(ctx, &out->zip, is_read, out);
+    return SC_OK;
+}
+
+sc_status sc_import_directory(sc_ctx *ctx, sc_arena *arena, sc_source *archive, sc_zip *out) {
+    sc_pt2_archive all;
+    bool is_ours;
+    SC_TRY(read_directory(ctx, arena, archive, &all, &is_ours));
+    *out = all.zip;
+    return SC_OK;
+}
+
+sc_status sc_pt2_open(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_archive *out) {
+    bool is_ours;
+    SC_TRY(check_magic(ctx, source));
+    SC_TRY(read_directory(ctx, work, source, out, &is_ours));
     // Before anything is read, so that the host can inflate the archive and try again; but not for
     // zips that are no .pt2 anyway.
-    bool is_ours = out->legacy || sc_pt2_find(ctx, out, "", SC_STR("archive_format"), "");
     if (is_ours && sc_zip_is_compressed(&out->zip))
         return sc_fail(ctx, SC_ERR_COMPRESSED, NULL, "the .pt2 archive is compressed");
-    return out->legacy ? SC_OK : check_archive(ctx, out);
+    if (out->legacy) {
+        sc_vec_push(work, &out->models, SC_STR("model"));
+        return SC_OK;
+    }
+    list_models(ctx, work, out);
+    return check_archive(ctx, out);
 }
 
 sc_status sc_pt2_model_text(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,

@@ -146,6 +146,15 @@ for (const [what, code, change] of LIES) {
   });
 }
 
+test("what no import reads is not inflated", async () => {
+  const extra = { name: Buffer.from("mlp/extra/notes"), crc: 0, method: 8, size: 1 << 29 };
+  const twin = deflated("mlp.pt2", (entry) => entry, [{ ...extra, data: bomb }]);
+  const lowered = engine.lower(twin);
+  const inflated = await engine.inflate(twin);
+  assert.deepEqual(engine.lower(inflated).buffer, lowered.buffer);
+  assert.ok("entries" in (inflated as object));
+});
+
 test("a compressed zip that is no .pt2 is not inflated", () => {
   const other = writeZip([
     { name: Buffer.from("word/document.xml"), crc: 0, method: 8, size: 1 << 29, data: bomb },

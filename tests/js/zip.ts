@@ -74,13 +74,15 @@ export function edited(name: string, edit: (text: string) => string): Uint8Array
   );
 }
 
-/** The model's twin, each entry deflated and then changed by `edit`. */
+/** The model's twin, each entry deflated and then changed by `edit`, and `more` entries. */
 export function deflated(
   name: string,
   edit = (entry: Entry): Entry => entry,
+  more: readonly Entry[] = [],
 ): Uint8Array<ArrayBuffer> {
   const entries = readZip(readFileSync(modelPath(name)));
-  return writeZip(
-    entries.map((entry) => edit({ ...entry, method: 8, data: deflateRawSync(entry.data) })),
+  const packed = entries.map((entry) =>
+    edit({ ...entry, method: 8, data: deflateRawSync(entry.data) }),
   );
+  return writeZip([...packed, ...more]);
 }

@@ -299,6 +299,50 @@ TEST(import_warns_of_wrong_checksums) {
     }
 }
 
+// Only what is read has to be inflated.
+TEST(import_leaves_compressed_extra_files_alone) {
+    static const char *const names[] = {"r/extra/notes", "r/data/sample_inputs/model.pt",
+                                        "r/data/weights/more"};
+    for (size_t i = 0; i < SC_COUNT_OF(names); i++) {
+        session s;
+        session_begin(&s);
+        sc_cord document, cord;
+        sc_zip zip;
+        sc_program *program;
+        write_document(&s, sc_str_from(model_text), sc_str_from(config_text), zeros(&s, 24),
+                       &document);
+        sc_extent archive = sc_extent_whole(sc_source_from_cord(&s.arena, &document));
+        REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, archive, &zip));
+        sc_zip_writer writer;
+        sc_cord_init(&cord, &s.arena);
+        sc_zip_writer_init(&writer, &cord, 64);
+        for (uint32_t e = 0; e < zip.count; e++)
+            REQUIRE_OK(
+                sc_zip_add_extent(&s.ctx, &writer, zip.entries[e].name, zip.entries[e].extent));
+        REQUIRE_OK(sc_zip_add_bytes(&s.ctx, &writer, sc_str_from(names[i]), "packed", 6));
+        sc_zip_finish(&writer);
+        const uint8_t *bytes;
+        REQUIRE_OK(sc_cord_flatten(&s.ctx, &cord, &s.arena, 1 << 20, &bytes));
+        uint8_t *packed = sc_arena_alloc(&s.arena, (size_t)cord.size);
+        memcpy(packed, bytes, (size_t)cord.size);
+        size_t length = strlen(names[i]);
+        for (size_t at = 46; at + length < cord.size; at++) {
+            if (memcmp(packed + at, names[i], length) != 0) continue;
+            bool is_local = memcmp(packed + at - 30, "PK\3\4", 4) == 0;
+            packed[is_local ? at - 30 + 8 : at - 46 + 10] = SC_ZIP_DEFLATED;
+        }
+        sc_source *source = sc_source_from_memory(&s.arena, packed, cord.size);
+        bool is_needed = i == 2;
+        CHECK_STATUS(import_file(&s, sc_extent_whole(source), (sc_import_options){0}, &program),
+                     is_needed ? SC_ERR_COMPRESSED : SC_OK);
+        REQUIRE_OK(sc_import_directory(&s.ctx, &s.arena, source, &zip));
+        CHECK_EQ_UINT(zip.count, is_needed ? 5 : 4);
+        CHECK(sc_zip_find(&zip, SC_STR("r/models/model.json")));
+        CHECK_EQ_INT(sc_zip_is_compressed(&zip), is_needed);
+        session_end(&s);
+    }
+}
+
 TEST(import_says_where) {
     session s;
     session_begin(&s);
