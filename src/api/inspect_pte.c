@@ -45,6 +45,7 @@ static void add_value(sc_json_writer *w, const sc_rt_value_info *info, bool is_i
         else
             sc_json_add_null(w);
     }
+    if (!is_input && info->of_input >= 0) sc_json_put_u64(w, "of_input", (uint64_t)info->of_input);
     sc_json_end_object(w);
 }
 

@@ -145,6 +145,18 @@ static sc_status list_values(sc_ctx *ctx, sc_arena *arena, sc_fb_vec values, sc_
     return SC_OK;
 }
 
+// An input that a method writes comes back as an output: both name one value.
+static void match_inputs(sc_ctx *ctx, sc_fb_table plan, const sc_rt_method_info *info) {
+    sc_fb_vec inputs = sc_pte_ExecutionPlan_inputs(plan);
+    sc_fb_vec outputs = sc_pte_ExecutionPlan_outputs(plan);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    uint32_t *input_of = sc_new_array(ctx->scratch, uint32_t, info->value_count + 1);
+    for (uint32_t i = inputs.count; i-- > 0;) input_of[sc_fb_vec_i32(inputs, i)] = i + 1;
+    for (uint32_t i = 0; i < outputs.count; i++)
+        info->outputs[i].of_input = (int32_t)input_of[sc_fb_vec_i32(outputs, i)] - 1;
+    sc_arena_rewind(ctx->scratch, mark);
+}
+
 // --- data files ----------------------------------------------------------------------------------
 
 // The key of a value that lives in a data file; empty for all others.
@@ -235,6 +247,7 @@ sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *p, uint32_t in
                        &out->input_count));
     SC_TRY(list_values(ctx, arena, values, sc_pte_ExecutionPlan_outputs(plan), &out->outputs,
                        &out->output_count));
+    match_inputs(ctx, plan, out);
     list_planned(arena, sc_pte_ExecutionPlan_non_const_buffer_sizes(plan), out);
     list_ops(arena, sc_pte_ExecutionPlan_operators(plan), out);
     list_externals(p, arena, values, out);

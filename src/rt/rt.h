@@ -77,7 +77,8 @@ typedef struct sc_rt_value_info {
     const int64_t *sizes;  // upper bounds
     const uint8_t *dim_order;
     uint64_t bytes;
-    int64_t i;  // the number or truth value that the program was specialised on
+    int32_t of_input;  // outputs: the input whose value after the call this is, or -1
+    int64_t i;         // the number or truth value that the program was specialised on
     double d;
     sc_str str;
 } sc_rt_value_info;

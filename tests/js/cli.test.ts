@@ -406,3 +406,13 @@ test("a tensor of column-major layout is written as that and read back the same"
   assert.deepEqual([...stored], [1, 4, 2, 5, 3, 6]);
   assert.deepEqual(npy.readNpy(bytes, "x.npy"), matrix);
 });
+
+test("an output that is a written input says so", () => {
+  assert.equal(sconce("lower", modelPath("input_mutation.pt2"), "-o", "mutation.pte").status, 0);
+  const run = sconce("run", "mutation.pte", "--input", "ones");
+  assert.match(run.stdout, /output_0: float32 \[3\] .* \(input 0 after the call\)\n/);
+  assert.match(sconce("inspect", "mutation.pte").stdout, /out .*, input 0 after the call\n/);
+  const { methods } = JSON.parse(sconce("inspect", "mutation.pte", "--json").stdout);
+  assert.equal(methods[0].outputs[0].ofInput, 0);
+  assert.equal(methods[0].outputs.at(-1).ofInput, undefined);
+});

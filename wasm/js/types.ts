@@ -290,6 +290,11 @@ export interface ProgramValueInfo {
   bytes?: number;
   /** Scalars: the value frozen at export, which inputs must repeat. */
   value?: number | boolean | string | null;
+  /**
+   * Outputs: the index of the input whose value after the call this is. A method that writes to its
+   * inputs gives those back first, as the official exporter has it.
+   */
+  ofInput?: number;
 }
 
 export interface ProgramReport {

@@ -70,7 +70,8 @@ function valueText(value: ProgramValueInfo): string {
       : "";
   const frozen =
     value.value !== undefined && value.value !== null ? ` = ${String(value.value)}` : "";
-  return `${shapeOf(value)}${size}${frozen}`;
+  const written = value.ofInput === undefined ? "" : `, input ${value.ofInput} after the call`;
+  return `${shapeOf(value)}${size}${frozen}${written}`;
 }
 
 function writePte(report: ProgramReport, dataFiles: readonly string[]): void {

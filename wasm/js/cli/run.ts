@@ -131,7 +131,11 @@ function runOnce(
   const ms = performance.now() - begin;
   if (out !== undefined) results.add(out, outputs, info);
   say(`${info.name}: ${ms.toFixed(2)} ms`);
-  outputs.forEach((value, i) => say(`  output_${i}: ${describe(value)}`));
+  outputs.forEach((value, i) => {
+    const input = info.outputs[i]!.ofInput;
+    const written = input === undefined ? "" : ` (input ${input} after the call)`;
+    say(`  output_${i}: ${describe(value)}${written}`);
+  });
 }
 
 // --- Calls -----------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ function Output(props: { method: string; index: number; output: OutputView }): J
       </li>
     );
   const { tensor } = output;
+  const input = inputOf(props.method, index);
   const type = formatType(
     { name: "", kind: "tensor", dtype: tensor.dtype, shape: [...tensor.shape] },
     app.dtypes.value,
@@ -46,6 +47,7 @@ function Output(props: { method: string; index: number; output: OutputView }): J
       <div class="output-head">
         <h3>
           Output {index} <span class="mono soft">{type}</span>
+          {input !== undefined && <span class="soft"> input {input} after the call</span>}
         </h3>
         <button type="button" class="quiet" onClick={() => saveOutput(props.method, index)}>
           Save .npy
@@ -84,6 +86,12 @@ function Output(props: { method: string; index: number; output: OutputView }): J
       </div>
     </li>
   );
+}
+
+/** Which input an output is, for a method that writes to its inputs. */
+function inputOf(method: string, index: number): number | undefined {
+  const info = app.program.value?.methods.find(({ name }) => name === method);
+  return info?.outputs[index]?.ofInput;
 }
 
 export function Outputs(props: {
