@@ -40,6 +40,15 @@ void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order) {
     }
 }
 
+bool sc_spec_products_fit(sc_exprs *exprs, const sc_spec *spec) {
+    if (sc_spec_is_static(spec)) return true;
+    uint32_t symbols = sc_exprs_symbol_count(exprs);
+    sc_dim product = sc_dim_int(1);
+    for (uint32_t i = spec->rank; i-- > 0;)
+        product = sc_dim_mul(exprs, product, step_of(exprs, spec->sizes[i]));
+    return sc_exprs_symbol_count(exprs) == symbols;
+}
+
 sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec) {
     sc_dim numel = sc_dim_int(1);
     for (uint32_t d = 0; d < spec->rank; d++) numel = sc_dim_mul(exprs, numel, spec->sizes[d]);

@@ -33,6 +33,9 @@ void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec);
 // Dense strides with physical order `order` (outermost first).
 void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order);
 
+// Do products of the sizes stay expressions of their symbols? One that is too large becomes a
+// symbol of its own, which would be another one each time.
+bool sc_spec_products_fit(sc_exprs *exprs, const sc_spec *spec);
 sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec);
 bool sc_spec_is_static(const sc_spec *spec);
 bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b);

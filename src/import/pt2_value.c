@@ -158,6 +158,9 @@ static sc_status read_spec(sc_pt2_importer *imp, const sc_json *json, sc_spec *o
     SC_TRY(check_meta(imp->ctx, f, &dtype));
     *out = sc_spec_new(imp->ctx->arena, dtype, f[META_SIZES].value->size);
     SC_TRY(read_dims(imp, f[META_SIZES].value, "size", out->sizes));
+    if (!sc_spec_products_fit(imp->method->exprs, out))
+        return sc_fail(imp->ctx, SC_ERR_LIMIT, NULL,
+                       "a tensor has more elements than numbers count");
     SC_TRY(read_dims(imp, f[META_STRIDES].value, "stride", out->strides));
     out->offset = sc_dim_int(0);
     if (f[META_OFFSET].value)

@@ -37,6 +37,8 @@ sc_status sc_parse_spec(sc_parser *p, sc_exprs *exprs, sc_spec *spec) {
             return sc_text_fail(&p->c, "sizes that are not negative");
         spec->sizes[i] = sizes[i];
     }
+    if (!sc_spec_products_fit(exprs, spec))
+        return sc_text_fail(&p->c, "sizes whose product is in range");
     sc_text_skip(&p->c, true);
     if (p->c.at < p->c.text.size && p->c.text.data[p->c.at] == '{') {
         SC_TRY(parse_dims(p, exprs, "{}", spec->strides, rank, &stride_count));

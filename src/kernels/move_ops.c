@@ -247,7 +247,7 @@ static sc_status run_unfold(const sc_kernel_call *call) {
                             (long long)size, (long long)step, (long long)src.sizes[dim]);
     int64_t stride = src.strides[dim];
     src.sizes[dim] = (src.sizes[dim] - size) / step + 1;
-    src.strides[dim] = stride * step;
+    if (src.sizes[dim] > 1) src.strides[dim] = stride * step;
     if (!is_scalar) sc_view_insert(&src, src.rank);  // one number is one window
     src.sizes[src.rank - 1] = size;
     src.strides[src.rank - 1] = stride;
