@@ -63,7 +63,7 @@ test("sources and programs that are none", () =>
     [(h) => h["lower"]!(), "argument", /programs .* not undefined/, PATH],
     [(h) => h["lower"]!(5), "argument", /programs .* not 5/, PATH],
     [(h) => h["open"]!("model.pt2"), "argument", /programs .* not the string "model.pt2"/, PATH],
-    [(h) => h["inspect"]!([]), "argument", /programs .* class Array/, PATH],
+    [(h) => h["inspect"]!([]), "argument", /programs .* not \[\]/, PATH],
     [(h) => h["toEdge"]!({}), "argument", /no program/, PATH],
     [(h) => h["lower"]!({ forward: null }), "argument", /method 'forward' .* not null/, PATH],
     [(h) => h["lower"]!({ forward: "a.pt2" }), "argument", /method 'forward' .* "a.pt2"/, PATH],
@@ -232,7 +232,7 @@ test("inputs that are not what they say", async () => {
     [{ dtype: "float32", shape: [-4, 16], data }, /shape of input 0/],
     [
       { dtype: "float32", shape, data: [1, 2] },
-      /data of input 0, declared float32, .* class Array/,
+      /data of input 0, declared float32, .* not \[1, 2\]/,
     ],
     [{ dtype: "int64", shape, data }, /declared int64, .* a BigInt64Array, not .* Float32Array/],
     [{ dtype: "float16", shape, data }, /declared float16, .* a Uint16Array/, /Uint16Array/],

@@ -26,6 +26,7 @@ test("no command, an unknown one and bad options are wrong usage", () => {
     ["lower", "a.pt2", "-o", "a.pte", "--memory-planning", "psychic"],
     ["lower", "a.pt2", "-o", "a.pte", "--output", "b.pte"],
     ["lower", "a.pt2", "-o", ""],
+    ["lower", "a.pt2", "-o", "-"],
     ["run"],
     ["run", "a.pte", "b.pte"],
     ["run", "a.pte", "--out", "x", "--out", "y"],
@@ -415,4 +416,10 @@ test("an output that is a written input says so", () => {
   const { methods } = JSON.parse(sconce("inspect", "mutation.pte", "--json").stdout);
   assert.equal(methods[0].outputs[0].ofInput, 0);
   assert.equal(methods[0].outputs.at(-1).ofInput, undefined);
+});
+
+test("--version is the package's", () => {
+  const { status, stdout } = sconce("--version");
+  assert.equal(status, 0);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
 });

@@ -108,6 +108,12 @@ function show(value: unknown): string {
   if (typeof value === "function") return "a function";
   if (typeof value === "bigint") return `${value}n`;
   if (!isObject(value)) return String(value);
+  if (Array.isArray(value)) {
+    const items = Array.from(value.slice(0, 8), (item) =>
+      Array.isArray(item) ? "[…]" : show(item),
+    );
+    return `[${items.join(", ")}${value.length > 8 ? ", …" : ""}]`;
+  }
   const name = (value.constructor as { name?: string } | undefined)?.name;
   return !name || name === "Object" ? "an object" : `an object of class ${name}`;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // The command line: picks the command, turns what it throws into an exit code. 0 done, 1 the input or
 // model is at fault, 2 wrong usage; results on stdout, messages on stderr.
-import { EXIT, printError, UsageError, warn } from "./cli/common.js";
+import { readFileSync } from "node:fs";
+import { EXIT, printError, say, UsageError, warn } from "./cli/common.js";
 import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
 import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
 import { RUN_HELP, runCommand } from "./cli/run.js";
@@ -15,6 +16,7 @@ const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
 const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
 
 usage: sconce lower | run | inspect ...     sconce COMMAND --help tells more
+       sconce --version
 
 ${LOWER_HELP}
 ${RUN_HELP}
@@ -32,6 +34,10 @@ async function main(args: string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === "--help" || name === "-h" || name === "help") {
     process.stdout.write(HELP);
+    return EXIT.done;
+  }
+  if (name === "--version" || name === "-V") {
+    say(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
     return EXIT.done;
   }
   const command = name === undefined ? undefined : COMMANDS[name];

@@ -230,6 +230,8 @@ export async function lowerCommand(args: string[]): Promise<number> {
     process.stdout.write(LOWER_HELP);
     return EXIT.done;
   }
+  if (values.output === "-")
+    throw new UsageError("a .pte goes to a file, not to the standard output: -o model.pte");
   if (!values.output) throw new UsageError("say where the .pte goes: -o model.pte");
   const methods = pairs(values.method ?? [], "method");
   if (Object.keys(methods).length > 0 && positionals.length > 0) {
