@@ -131,10 +131,6 @@ void rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const 
         sc_spec_set_contiguous(in->exprs, spec);
         return;
     }
-    if (count == 1 && sc_spec_same_sizes(operands[0], spec)) {
-        rule_preserve(in, spec, operands[0]);
-        return;
-    }
     bool has_shape = false;
     for (uint32_t i = 0; i < count; i++)
         has_shape = has_shape || sc_spec_same_sizes(operands[i], spec);
@@ -142,6 +138,8 @@ void rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const 
         sc_spec_set_contiguous(in->exprs, spec);
     else if (has_shape && all_have(in->exprs, operands, count, sc_spec_is_channels_last))
         rule_set_format(in, spec, SC_MEMORY_FORMAT_CHANNELS_LAST);
+    else if (has_shape && count == 1)
+        rule_preserve(in, spec, operands[0]);
     else
         rule_perm_strides(in, spec, operands, count);
 }
