@@ -50,6 +50,7 @@ typedef enum sc_op_trait {
     SC_TRAINING = 1 << 26,       // only a model in training mode has it
     SC_SEES_STORAGE = 1 << 27,   // a view of what lies behind its tensor
     SC_RUNS = 1 << 28,           // this runtime can run it: derived from the kernel column
+    SC_PTE_ONLY = 1 << 30,       // what the emitter writes; no program has it
     SC_REFUSED = 1 << 29         // foreign: a known operator's call, kept as an sc_refused_op
 } sc_op_trait;
 

@@ -30,7 +30,7 @@ static const char *lack_of(const sc_op *op) {
 // an expansion, and is still here, has been refused.
 static const char *core_lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_FOREIGN)) return foreign_lack(op);
-    if (sc_str_starts_with(sc_str_from(op->name), "executorch_prim::")) return PTE_ONLY;
+    if (sc_op_has(op, SC_PTE_ONLY)) return PTE_ONLY;
     if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_expansion(op))
         return NULL;
     return lack_of(op->copy ? op->copy : op);
@@ -49,7 +49,8 @@ static const char *lack(const sc_node *node) { return lack_of(node->op); }
 
 static const char *hint_for(sc_arena *arena, const sc_op *op) {
     const sc_op *similar[3];
-    if (sc_op_has(op, SC_TRAINING)) return "Export the model in eval mode: model.eval().";
+    if (sc_op_has(op, SC_TRAINING))
+        return "Export the model in eval mode, by model.eval(), and do not ask for training.";
     if (!sc_op_has(op, SC_FOREIGN)) return NULL;
     if (sc_op_has(op, SC_REFUSED)) return ((const sc_refused_op *)op)->hint;
     uint32_t count = sc_op_similar(sc_str_from(op->name), similar);

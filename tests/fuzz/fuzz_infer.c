@@ -5,27 +5,24 @@
 
 #include "ops/infer.h"
 
-#include "pick.h"
+#include "bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct source {
-    const uint8_t *data;
-    size_t size, at;
+    byte_stream in;
     sc_arena *arena;
     sc_exprs *exprs;  // NULL: run time
 } source;
 
-static uint8_t byte(source *s) { return s->at < s->size ? s->data[s->at++] : 0; }
-
 static int64_t number(source *s) {
     static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MAX - 1, -1, 1 << 30, INT64_MIN + 1};
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     return b >= 240 ? odd[b % SC_COUNT_OF(odd)] : b >= 200 ? -(int64_t)(b - 199) : b % 16;
 }
 
 static sc_dim dim(source *s, bool size) {
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     if (s->exprs && b > 180) {
         static const char *const names[] = {"s0", "s1", "u0"};
         sc_symbol *symbol = sc_exprs_symbol(s->exprs, sc_str_from(names[b % 3]));
@@ -42,10 +39,10 @@ static sc_dim dim(source *s, bool size) {
 static const sc_spec *tensor(source *s) {
     static const sc_dtype dtypes[] = {SC_DTYPE_F32, SC_DTYPE_I64, SC_DTYPE_BOOL, SC_DTYPE_F16,
                                       SC_DTYPE_U8,  SC_DTYPE_C64, SC_DTYPE_U16};
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     sc_spec *spec = sc_new(s->arena, sc_spec);
     uint32_t rank = b < 240 ? b % 6 : b % (SC_RANK_MAX + 1);
-    *spec = sc_spec_new(s->arena, dtypes[byte(s) % SC_COUNT_OF(dtypes)], rank);
+    *spec = sc_spec_new(s->arena, dtypes[next_byte(&s->in) % SC_COUNT_OF(dtypes)], rank);
     for (uint32_t d = 0; d < rank; d++) spec->sizes[d] = dim(s, true);
     sc_spec_set_contiguous(s->exprs, spec);
     if (b % 3 == 0 && s->exprs)
@@ -57,27 +54,28 @@ static sc_iarg scalar(source *s, sc_param_type type) {
     switch (type) {
     case SC_PARAM_TENSOR: return (sc_iarg){.kind = SC_IARG_TENSOR, .tensor = tensor(s)};
     case SC_PARAM_INT: return (sc_iarg){.kind = SC_IARG_INT, .dim = dim(s, false)};
-    case SC_PARAM_BOOL: return (sc_iarg){.kind = SC_IARG_BOOL, .b = byte(s) & 1};
+    case SC_PARAM_BOOL: return (sc_iarg){.kind = SC_IARG_BOOL, .b = next_byte(&s->in) & 1};
     case SC_PARAM_FLOAT: return (sc_iarg){.kind = SC_IARG_FLOAT, .f = (double)number(s) / 2};
     case SC_PARAM_SCALAR:
-        if (byte(s) & 1) return (sc_iarg){.kind = SC_IARG_INT, .dim = dim(s, false)};
-        return (sc_iarg){.kind = SC_IARG_FLOAT, .f = byte(s) & 1 ? NAN : (double)number(s)};
+        if (next_byte(&s->in) & 1) return (sc_iarg){.kind = SC_IARG_INT, .dim = dim(s, false)};
+        return (sc_iarg){.kind = SC_IARG_FLOAT,
+                         .f = next_byte(&s->in) & 1 ? NAN : (double)number(s)};
     case SC_PARAM_STR: return (sc_iarg){.kind = SC_IARG_STR, .str = SC_STR("floor")};
-    case SC_PARAM_DTYPE: return (sc_iarg){.kind = SC_IARG_DTYPE, .code = byte(s) % 8};
+    case SC_PARAM_DTYPE: return (sc_iarg){.kind = SC_IARG_DTYPE, .code = next_byte(&s->in) % 8};
     case SC_PARAM_MEMORY_FORMAT:
-        return (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = byte(s) % 4};
+        return (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = next_byte(&s->in) % 4};
     default: return (sc_iarg){.kind = SC_IARG_NONE};
     }
 }
 
 static sc_iarg argument(source *s, const sc_param *param) {
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     if (param->is_optional && b % 3 == 0) return (sc_iarg){.kind = SC_IARG_NONE};
     if (!param->is_list) return scalar(s, param->type);
     uint32_t count = b > 250 ? 20 : b % 5;
     sc_iarg *items = sc_new_array(s->arena, sc_iarg, count);
     for (uint32_t i = 0; i < count; i++) {
-        bool none = param->item_is_optional && byte(s) % 3 == 0;
+        bool none = param->item_is_optional && next_byte(&s->in) % 3 == 0;
         items[i] = none ? (sc_iarg){.kind = SC_IARG_NONE} : scalar(s, param->type);
     }
     return (sc_iarg){.kind = SC_IARG_LIST, .count = count, .items = items};
@@ -101,11 +99,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena_init(&arena);
     sc_arena_init(&scratch);
     sc_ctx_init(&ctx, &arena, &scratch);
-    source s = {.data = data, .size = size, .arena = &arena};
+    source s = {.in = {.data = data, .size = size}, .arena = &arena};
     if (sc_ops_init() == SC_OK && size > 3) {
-        uint8_t high = byte(&s);
-        const sc_op *op = pick_op(high, byte(&s), NULL);
-        bool runtime = byte(&s) & 1;
+        const sc_op *op = next_op(&s.in, NULL);
+        bool runtime = next_byte(&s.in) & 1;
         s.exprs = runtime ? NULL : sc_exprs_new(&arena, ctx.names);
         sc_iarg args[64];
         for (uint32_t i = 0; i < op->schema->param_count; i++)

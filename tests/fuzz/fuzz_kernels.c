@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bytes.h"
 #include "ops/infer.h"
-#include "pick.h"
 #include "rt/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,9 +22,7 @@ typedef struct block {
 } block;
 
 typedef struct source {
-    const uint8_t *data;
-    size_t size, at;
-    uint32_t random;
+    byte_stream in;
     sc_arena *arena;
     sc_ctx *ctx;
     block blocks[BLOCKS_MAX];
@@ -35,25 +33,17 @@ typedef struct source {
 
 // --- numbers -------------------------------------------------------------------------------------
 
-static uint8_t byte(source *s) { return s->at < s->size ? s->data[s->at++] : 0; }
-
-// Elements need not come from the input.
-static uint32_t noise(source *s) {
-    s->random = s->random * 1664525u + 1013904223u;
-    return s->random >> 8;
-}
-
 static int64_t number(source *s) {
     static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1,
                                   INT32_MAX, INT32_MIN, 1 << 30,       (int64_t)1 << 40};
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     if (b >= 240) return odd[b % SC_COUNT_OF(odd)];
     return b >= 200 ? -(int64_t)(b - 199) : b >= 180 ? b : b % 6;
 }
 
 static double real(source *s) {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e-300, -0.0, 1e10};
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     return b >= 240 ? odd[b % SC_COUNT_OF(odd)] : ((double)b - 100) / 8;
 }
 
@@ -62,16 +52,16 @@ static double real(source *s) {
 static void fill(source *s, sc_tensor *t, uint8_t how) {
     uint64_t bytes = sc_rt_tensor_bytes(t);
     uint8_t *to = t->data;
-    s->random = how * 2654435761u;
+    s->in.random = how * 2654435761u;
     if (how % 4 == 0) {
         memset(to, 0, (size_t)bytes);
         return;
     }
-    for (uint64_t i = 0; i < bytes; i++) to[i] = (uint8_t)noise(s);
+    for (uint64_t i = 0; i < bytes; i++) to[i] = (uint8_t)next_noise(&s->in);
     if (how % 4 == 1 || t->dtype == SC_DTYPE_BOOL) return;
     // Small numbers, as indices and sensible operands are.
     for (int64_t i = 0; i < t->numel; i++) {
-        int32_t value = (int32_t)(noise(s) % 9) - (how % 4 == 2 ? 0 : 4);
+        int32_t value = (int32_t)(next_noise(&s->in) % 9) - (how % 4 == 2 ? 0 : 4);
         switch (t->dtype) {
         case SC_DTYPE_F32: ((float *)t->data)[i] = (float)value / 2; break;
         case SC_DTYPE_F64: ((double *)t->data)[i] = (double)value / 2; break;
@@ -102,7 +92,7 @@ static void set_order(source *s, sc_tensor *t, uint8_t how) {
         return;
     }
     for (uint32_t d = t->rank; d-- > 1;) {
-        uint32_t other = noise(s) % (d + 1);
+        uint32_t other = next_noise(&s->in) % (d + 1);
         uint8_t kept = t->dim_order[d];
         t->dim_order[d] = t->dim_order[other];
         t->dim_order[other] = kept;
@@ -123,13 +113,13 @@ static uint8_t any_dtype(source *s) {
         SC_DTYPE_F32, SC_DTYPE_F32, SC_DTYPE_F32,  SC_DTYPE_I64, SC_DTYPE_I32,  SC_DTYPE_U8,
         SC_DTYPE_I8,  SC_DTYPE_I16, SC_DTYPE_BOOL, SC_DTYPE_F16, SC_DTYPE_F64,  SC_DTYPE_BF16,
         SC_DTYPE_U16, SC_DTYPE_U32, SC_DTYPE_U64,  SC_DTYPE_C64, SC_DTYPE_C128, SC_DTYPE_C32};
-    return dtypes[byte(s) % SC_COUNT_OF(dtypes)];
+    return dtypes[next_byte(&s->in) % SC_COUNT_OF(dtypes)];
 }
 
 // Like the first tensor, but for what the bytes change.
 static sc_evalue *tensor_value(source *s) {
     const sc_tensor *like = s->first;
-    uint8_t how = byte(s);
+    uint8_t how = next_byte(&s->in);
     uint32_t rank = like && how % 2 ? like->rank
                     : how < 250     ? how / 2 % 6
                                     : how % (SC_RANK_MAX + 1);
@@ -137,18 +127,18 @@ static sc_evalue *tensor_value(source *s) {
     sc_tensor *t = new_tensor(s, dtype, rank);
     int64_t numel = 1;
     for (uint32_t d = 0; d < rank; d++) {
-        uint8_t b = byte(s);
+        uint8_t b = next_byte(&s->in);
         t->sizes[d] = like && d < like->rank && b < 120 ? like->sizes[d] : b % 9;
         if (t->sizes[d] > 1 && numel * t->sizes[d] > NUMEL_MAX) t->sizes[d] = 1;
         numel *= t->sizes[d] ? t->sizes[d] : 1;
     }
-    how = byte(s);
+    how = next_byte(&s->in);
     set_order(s, t, how);
     sc_rt_tensor_set_strides(t);
     t->capacity_bytes = sc_rt_tensor_bytes(t);
     s->bytes += t->capacity_bytes;
     give_memory(s, t, how);
-    fill(s, t, byte(s));
+    fill(s, t, next_byte(&s->in));
     t->is_constant = how % 7 == 1;
     if (t->is_constant) {
         s->blocks[s->count - 1].before = sc_arena_alloc(s->arena, (size_t)t->capacity_bytes + 1);
@@ -170,20 +160,22 @@ static sc_evalue *scalar(source *s, sc_param_type type) {
     switch (type) {
     case SC_PARAM_TENSOR: return tensor_value(s);
     case SC_PARAM_INT: *value = (sc_evalue){.tag = SC_EVALUE_INT, .i = number(s)}; break;
-    case SC_PARAM_BOOL: *value = (sc_evalue){.tag = SC_EVALUE_BOOL, .b = byte(s) & 1}; break;
+    case SC_PARAM_BOOL:
+        *value = (sc_evalue){.tag = SC_EVALUE_BOOL, .b = next_byte(&s->in) & 1};
+        break;
     case SC_PARAM_FLOAT: *value = (sc_evalue){.tag = SC_EVALUE_DOUBLE, .d = real(s)}; break;
     case SC_PARAM_SCALAR:
-        switch (byte(s) % 3) {
+        switch (next_byte(&s->in) % 3) {
         case 0: *value = (sc_evalue){.tag = SC_EVALUE_INT, .i = number(s)}; break;
-        case 1: *value = (sc_evalue){.tag = SC_EVALUE_BOOL, .b = byte(s) & 1}; break;
+        case 1: *value = (sc_evalue){.tag = SC_EVALUE_BOOL, .b = next_byte(&s->in) & 1}; break;
         default: *value = (sc_evalue){.tag = SC_EVALUE_DOUBLE, .d = real(s)};
         }
         break;
     case SC_PARAM_STR:
         *value = (sc_evalue){.tag = SC_EVALUE_STRING,
-                             .str = sc_str_from(texts[byte(s) % SC_COUNT_OF(texts)])};
+                             .str = sc_str_from(texts[next_byte(&s->in) % SC_COUNT_OF(texts)])};
         break;
-    default: *value = (sc_evalue){.tag = SC_EVALUE_INT, .i = byte(s) % 20};
+    default: *value = (sc_evalue){.tag = SC_EVALUE_INT, .i = next_byte(&s->in) % 20};
     }
     return value;
 }
@@ -196,7 +188,7 @@ static sc_evalue *list(source *s, const sc_param *param, uint8_t how) {
     if (param->type == SC_PARAM_INT || param->type == SC_PARAM_TENSOR) {
         sc_evalue **items = sc_new_array(s->arena, sc_evalue *, count + 1);
         for (uint32_t i = 0; i < count && s->count < BLOCKS_MAX / 2; i++) {
-            bool none = param->item_is_optional && byte(s) % 3 == 0;
+            bool none = param->item_is_optional && next_byte(&s->in) % 3 == 0;
             items[i] = none ? NULL : scalar(s, param->type);
         }
         bool tensors = param->type == SC_PARAM_TENSOR;
@@ -209,7 +201,7 @@ static sc_evalue *list(source *s, const sc_param *param, uint8_t how) {
             value->ints = items;
     } else if (param->type == SC_PARAM_BOOL) {
         uint8_t *items = sc_new_array(s->arena, uint8_t, count + 1);
-        for (uint32_t i = 0; i < count; i++) items[i] = byte(s) & 1;
+        for (uint32_t i = 0; i < count; i++) items[i] = next_byte(&s->in) & 1;
         value->tag = SC_EVALUE_BOOL_LIST;
         value->bools = items;
     } else {
@@ -222,7 +214,7 @@ static sc_evalue *list(source *s, const sc_param *param, uint8_t how) {
 }
 
 static sc_evalue *argument(source *s, const sc_param *param) {
-    uint8_t how = byte(s);
+    uint8_t how = next_byte(&s->in);
     if (param->is_optional && how % 3 == 0) {
         sc_evalue *none = sc_new(s->arena, sc_evalue);
         none->tag = SC_EVALUE_NONE;
@@ -247,7 +239,7 @@ static bool share_memory(source *s, sc_tensor *t) {
 }
 
 static sc_evalue *result_tensor(source *s, const sc_spec *spec, bool last) {
-    uint8_t how = byte(s);
+    uint8_t how = next_byte(&s->in);
     sc_tensor *t = new_tensor(s, spec->dtype, spec->rank);
     for (uint32_t d = 0; d < spec->rank; d++) t->sizes[d] = spec->sizes[d].value;
     set_order(s, t, how);
@@ -325,7 +317,7 @@ static void shrink(source *s, uint32_t operands) {
     for (uint32_t i = 0; i < operands; i++) {
         sc_tensor *t = s->blocks[i].tensor;
         for (uint32_t d = 0; d < t->rank && t->is_dynamic; d++) {
-            uint8_t b = byte(s);
+            uint8_t b = next_byte(&s->in);
             if (b % 4 == 0 && t->sizes[d] > 0) t->sizes[d] -= 1 + b / 4 % t->sizes[d];
         }
         sc_rt_tensor_set_strides(t);
@@ -337,14 +329,15 @@ static void shrink(source *s, uint32_t operands) {
 static void declare_wildly(source *s, uint32_t results) {
     for (uint32_t i = results; i < s->count; i++) {
         sc_tensor *t = s->blocks[i].tensor;
-        for (uint32_t d = 0; d < t->rank; d++) t->sizes[d] = sc_min_i64(byte(s) % 9, t->sizes[d]);
+        for (uint32_t d = 0; d < t->rank; d++)
+            t->sizes[d] = sc_min_i64(next_byte(&s->in) % 9, t->sizes[d]);
         sc_rt_tensor_set_strides(t);
     }
 }
 
 static void run(source *s, sc_kernel_call *call, const sc_kernel *kernel, uint32_t operands) {
     sc_ctx *ctx = s->ctx;
-    const bool wild = byte(s) % 8 == 1;
+    const bool wild = next_byte(&s->in) % 8 == 1;
     if (sc_rt_call_check(ctx, call) != SC_OK) return;
     if (wild)
         declare_wildly(s, operands);
@@ -356,11 +349,11 @@ static void run(source *s, sc_kernel_call *call, const sc_kernel *kernel, uint32
     SC_ASSERT(call->scratch);
     for (int i = 0; i < REPEATS; i++) {
         uint32_t errors = ctx->error_count;
-        if (i && byte(s) == 0) break;
+        if (i && next_byte(&s->in) == 0) break;
         if (i) shrink(s, operands);
         if ((i || wild) && sc_rt_call_shape(ctx, call, false) != SC_OK) continue;
         if (sc_rt_call_write_fault(call) || sc_rt_call_is_empty(call)) continue;
-        call->seed = byte(s);
+        call->seed = next_byte(&s->in);
         sc_status status = kernel->run(call);
         SC_ASSERT((status == SC_OK) == (ctx->error_count == errors));
         SC_ASSERT(wild || status != SC_ERR_INTERNAL);
@@ -371,11 +364,6 @@ static void run(source *s, sc_kernel_call *call, const sc_kernel *kernel, uint32
 
 static bool has_kernel(const sc_op *op) { return sc_kernel_get((sc_op_id)op->id) != NULL; }
 
-static const sc_op *any_op(source *s) {
-    uint8_t high = byte(s);
-    return pick_op(high, byte(s), has_kernel);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena arena, scratch;
     sc_ctx ctx;
@@ -385,8 +373,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena_init(&scratch);
     sc_ctx_init(&ctx, &arena, &scratch);
     source *s = sc_new(&arena, source);
-    *s = (source){.data = data, .size = size, .arena = &arena, .ctx = &ctx};
-    const sc_op *op = any_op(s);
+    *s = (source){.in = {.data = data, .size = size}, .arena = &arena, .ctx = &ctx};
+    const sc_op *op = next_op(&s->in, has_kernel);
     sc_kernel_call call = {.ctx = &ctx, .op = op, .args = args};
     for (uint32_t i = 0; i < op->schema->param_count; i++)
         if (sc_op_out_keeps(op, i)) args[call.arg_count++] = argument(s, &op->schema->params[i]);

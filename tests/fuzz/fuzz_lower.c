@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "bytes.h"
 #include "emit/emit.h"
 #include "passes/passes.h"
 #include "passes/trace.h"
-#include "pick.h"
 #include "plan/place.h"
 #include "rt/rt.h"
 
@@ -17,9 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { VALUES_MAX = 64, INPUTS_MAX = 5, CALLS_MAX = 8, NUMEL_MAX = 2048, NODES_MAX = 1500 };
 
 typedef struct source {
-    const uint8_t *data;
-    size_t size, at;
-    uint32_t random;
+    byte_stream in;
     sc_arena *arena;
     sc_ctx *ctx;
     sc_program *program;
@@ -71,23 +69,16 @@ static bool is_answer(sc_status status) {
 
 // --- numbers -------------------------------------------------------------------------------------
 
-static uint8_t byte(source *s) { return s->at < s->size ? s->data[s->at++] : 0; }
-
-static uint32_t noise(source *s) {
-    s->random = s->random * 1664525u + 1013904223u;
-    return s->random >> 8;
-}
-
 static int64_t number(source *s) {
     static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, 100, -100};
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     if (b >= 250) return odd[b % SC_COUNT_OF(odd)];
     return b >= 200 ? -(int64_t)(b % 4 + 1) : b >= 190 ? b - 180 : b % 5;
 }
 
 static double real(source *s) {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e30, -0.0, 1e-5};
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     return b >= 245 ? odd[b % SC_COUNT_OF(odd)] : ((double)b - 100) / 16;
 }
 
@@ -96,14 +87,14 @@ static sc_dtype any_dtype(source *s) {
                                    SC_DTYPE_F32, SC_DTYPE_I64, SC_DTYPE_BOOL, SC_DTYPE_I32,
                                    SC_DTYPE_F64, SC_DTYPE_F16, SC_DTYPE_BF16, SC_DTYPE_U8,
                                    SC_DTYPE_I8,  SC_DTYPE_C64};
-    return all[byte(s) % SC_COUNT_OF(all)];
+    return all[next_byte(&s->in) % SC_COUNT_OF(all)];
 }
 
 // --- inputs --------------------------------------------------------------------------------------
 
 static sc_dim any_size(source *s) {
     static const int64_t sizes[] = {1, 2, 3, 4, 2, 3, 4, 5, 6, 8, 1, 0};
-    uint8_t b = byte(s);
+    uint8_t b = next_byte(&s->in);
     if (b < 230) return sc_dim_int(sizes[b % SC_COUNT_OF(sizes)]);
     sc_symbol *symbol = sc_exprs_symbol(s->method->exprs, b % 2 ? SC_STR("s0") : SC_STR("s1"));
     symbol->range = (sc_range){2, 4};
@@ -128,34 +119,35 @@ static void set_layout(source *s, sc_spec *spec, uint8_t how) {
 
 static sc_spec any_spec(source *s, bool is_static) {
     const sc_value *like = s->count ? s->values[0] : NULL;
-    uint8_t how = byte(s);
+    uint8_t how = next_byte(&s->in);
     bool alike = like && how % 3 == 0;
     uint32_t rank = alike ? like->spec.rank : how / 3 % 5;
     sc_dtype dtype = alike && how % 2 ? (sc_dtype)like->spec.dtype : any_dtype(s);
     sc_spec spec = sc_spec_new(s->arena, dtype, rank);
     for (uint32_t d = 0; d < rank; d++) {
-        spec.sizes[d] = alike && byte(s) < 200 ? like->spec.sizes[d] : any_size(s);
+        spec.sizes[d] = alike && next_byte(&s->in) < 200 ? like->spec.sizes[d] : any_size(s);
         if (is_static && spec.sizes[d].expr) spec.sizes[d] = sc_dim_int(3);
     }
-    set_layout(s, &spec, byte(s));
+    set_layout(s, &spec, next_byte(&s->in));
     return spec;
 }
 
 // Small numbers mostly, as indices and sensible operands are.
 static void fill(source *s, void *to, sc_dtype dtype, uint64_t bytes, uint8_t how) {
-    s->random = how * 2654435761u;
+    s->in.random = how * 2654435761u;
     uint8_t *raw = to;
     uint64_t count = bytes / sc_dtype_bytes(dtype);
-    for (uint64_t i = 0; i < bytes; i++) raw[i] = dtype == SC_DTYPE_BOOL ? noise(s) & 1 : 0;
+    for (uint64_t i = 0; i < bytes; i++)
+        raw[i] = dtype == SC_DTYPE_BOOL ? next_noise(&s->in) & 1 : 0;
     for (uint64_t i = 0; i < count; i++) {
-        int32_t value = (int32_t)(noise(s) % 9) - (how % 2 ? 4 : 0);
+        int32_t value = (int32_t)(next_noise(&s->in) % 9) - (how % 2 ? 4 : 0);
         switch (dtype) {
         case SC_DTYPE_F32: ((float *)to)[i] = (float)value / 2; break;
         case SC_DTYPE_F64: ((double *)to)[i] = (double)value / 2; break;
         case SC_DTYPE_I64: ((int64_t *)to)[i] = value; break;
         case SC_DTYPE_I32: ((int32_t *)to)[i] = value; break;
         case SC_DTYPE_BF16:
-        case SC_DTYPE_F16: ((uint16_t *)to)[i] = (uint16_t)(noise(s) & 0x3fff); break;
+        case SC_DTYPE_F16: ((uint16_t *)to)[i] = (uint16_t)(next_noise(&s->in) & 0x3fff); break;
         case SC_DTYPE_I8:
         case SC_DTYPE_U8: raw[i] = (uint8_t)(value & 15); break;
         default: break;
@@ -168,7 +160,7 @@ static sc_constant *constant_for(source *s, const sc_value *value, sc_str name) 
     uint64_t bytes = 0;
     SC_ASSERT(sc_spec_bytes_max(&value->spec, &bytes));
     void *data = sc_arena_alloc(s->arena, (size_t)bytes + 1);
-    fill(s, data, (sc_dtype)value->spec.dtype, bytes, byte(s));
+    fill(s, data, (sc_dtype)value->spec.dtype, bytes, next_byte(&s->in));
     *constant = (sc_constant){.name = name, .spec = value->spec, .persistent = true};
     constant->data = sc_extent_whole(sc_source_from_memory(s->arena, data, bytes));
     return constant;
@@ -178,7 +170,7 @@ static void add_input(source *s) {
     static const sc_input_kind kinds[] = {SC_INPUT_USER,      SC_INPUT_USER,
                                           SC_INPUT_PARAMETER, SC_INPUT_BUFFER,
                                           SC_INPUT_BUFFER,    SC_INPUT_CONSTANT_TENSOR};
-    sc_input_sig sig = {.kind = kinds[byte(s) % SC_COUNT_OF(kinds)]};
+    sc_input_sig sig = {.kind = kinds[next_byte(&s->in) % SC_COUNT_OF(kinds)]};
     sc_spec spec = any_spec(s, sig.kind != SC_INPUT_USER);
     sc_value *value = sc_graph_add_input(s->method->graph, SC_STR("x"), SC_VALUE_TENSOR);
     value->spec = spec;
@@ -214,19 +206,20 @@ static sc_arg item(source *s, sc_param_type type) {
     uint8_t how;
     switch (type) {
     case SC_PARAM_TENSOR:
-        how = byte(s);
+        how = next_byte(&s->in);
         return sc_arg_value(
             s->values[how < 128 ? s->count - 1 - how % sc_min_u32(s->count, 3) : how % s->count]);
     case SC_PARAM_INT: return sc_arg_int(number(s));
     case SC_PARAM_FLOAT: return sc_arg_float(real(s));
-    case SC_PARAM_BOOL: return sc_arg_bool(byte(s) & 1);
+    case SC_PARAM_BOOL: return sc_arg_bool(next_byte(&s->in) & 1);
     case SC_PARAM_SCALAR:
-        how = byte(s);
+        how = next_byte(&s->in);
         return how % 2 ? sc_arg_float(real(s)) : sc_arg_int(number(s));
-    case SC_PARAM_STR: return sc_arg_str(sc_str_from(texts[byte(s) % SC_COUNT_OF(texts)]));
+    case SC_PARAM_STR:
+        return sc_arg_str(sc_str_from(texts[next_byte(&s->in) % SC_COUNT_OF(texts)]));
     case SC_PARAM_DTYPE: return sc_arg_dtype(any_dtype(s));
     case SC_PARAM_LAYOUT: return (sc_arg){.kind = SC_ARG_LAYOUT};
-    case SC_PARAM_MEMORY_FORMAT: return sc_arg_format((sc_memory_format)(byte(s) % 4));
+    case SC_PARAM_MEMORY_FORMAT: return sc_arg_format((sc_memory_format)(next_byte(&s->in) % 4));
     case SC_PARAM_DEVICE: return (sc_arg){.kind = SC_ARG_DEVICE, .str = SC_STR("cpu")};
     case SC_PARAM_GENERATOR:
     case SC_PARAM_GRAPH: break;
@@ -235,7 +228,7 @@ static sc_arg item(source *s, sc_param_type type) {
 }
 
 static sc_arg argument(source *s, const sc_param *param) {
-    uint8_t how = byte(s);
+    uint8_t how = next_byte(&s->in);
     if (param->is_optional && how % 3 == 0) return sc_arg_none();
     if (param->default_kind != SC_DEFAULT_REQUIRED && how % 3 == 1)
         return sc_arg_default(s->arena, param);
@@ -245,7 +238,8 @@ static sc_arg argument(source *s, const sc_param *param) {
     if (param->list_size > 0 && how % 4) count = (uint32_t)param->list_size;
     sc_arg *items = sc_new_array(s->arena, sc_arg, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        items[i] = param->item_is_optional && byte(s) % 2 ? sc_arg_none() : item(s, param->type);
+        items[i] =
+            param->item_is_optional && next_byte(&s->in) % 2 ? sc_arg_none() : item(s, param->type);
     return sc_arg_list(items, count);
 }
 
@@ -281,9 +275,8 @@ static bool is_left_out(const sc_op *op) {
 }
 
 static const sc_op *any_op(source *s) {
-    uint8_t high = byte(s);
-    const sc_op *op = pick_op(high, byte(s), NULL);
-    if (byte(s) % 4) return op;
+    const sc_op *op = next_op(&s->in, NULL);
+    if (next_byte(&s->in) % 4) return op;
     sc_str name = sc_str_from(op->name);
     ptrdiff_t dot = sc_str_find(name, '.');
     sc_str base = dot < 0 ? name : sc_str_slice(name, 0, (size_t)dot);
@@ -347,7 +340,7 @@ static void finish(source *s) {
     sc_arg outputs[4];
     uint32_t count = 0;
     for (uint32_t i = s->count; i-- > 0 && count < SC_COUNT_OF(outputs);) {
-        if (byte(s) % 4 == 1) continue;
+        if (next_byte(&s->in) % 4 == 1) continue;
         outputs[count++] = sc_arg_value(s->values[i]);
         sc_vec_push(s->arena, &s->method->outputs, ((sc_output_sig){.kind = SC_OUTPUT_USER}));
     }
@@ -421,7 +414,7 @@ static void check_same_tensor(source *s, const sc_tensor *a, const sc_tensor *b)
 }
 
 static void run_both(source *s, sc_rt_method *const *methods) {
-    uint8_t how = byte(s);
+    uint8_t how = next_byte(&s->in);
     for (int64_t symbol = 3; symbol >= 2; symbol--) {
         sc_status status[2];
         for (int i = 0; i < 2; i++) {
@@ -487,14 +480,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena_init(&scratch);
     sc_ctx_init(&ctx, &arena, &scratch);
     source *s = sc_new(&arena, source);
-    *s = (source){.data = data, .size = size, .arena = &arena, .ctx = &ctx};
+    *s = (source){.in = {.data = data, .size = size}, .arena = &arena, .ctx = &ctx};
     sc_arena_init(&s->cells);
     s->program = sc_program_new(&ctx);
     SC_ASSERT(sc_program_add_method(s->program, SC_STR("forward"), &s->method) == SC_OK);
-    uint32_t inputs = 1 + byte(s) % INPUTS_MAX;
+    uint32_t inputs = 1 + next_byte(&s->in) % INPUTS_MAX;
     for (uint32_t i = 0; i < inputs; i++) add_input(s);
     begin_trace(s);
-    for (uint32_t i = 0; i < CALLS_MAX && s->at < s->size; i++)
+    for (uint32_t i = 0; i < CALLS_MAX && s->in.at < s->in.size; i++)
         if (!call(s)) break;
     finish(s);
     use(s);
