@@ -91,4 +91,10 @@ void sc_diags_clear(sc_ctx *ctx);
 // SC_ERR_CANCELLED when the host asks for it.
 sc_status sc_progress(sc_ctx *ctx, const char *phase, uint64_t done, uint64_t total);
 
+// The model asks for what is not done: the rest of the program may be refused for more.
+static inline bool sc_status_is_refusal(sc_status status) {
+    return status == SC_ERR_UNSUPPORTED || status == SC_ERR_UNSUPPORTED_OP ||
+           status == SC_ERR_UNBOUNDED;
+}
+
 #endif

@@ -1,13 +1,13 @@
 // Hash-consed integer expressions: nodes, symbols, sums and products. Owns the canonical form (see
 // expr.h): equal sums of products are the same pointer. Division, comparison and the other opaque
-// atoms are in expr_atom.c; ranges, evaluation and printing in expr_range.c and expr_print.c.
+// atoms are in sc_expr_atom.c; ranges, evaluation and printing in expr_range.c and expr_print.c.
 #include "core/expr.h"
 
 #include "base/hash.h"
 
 // --- saturating integers -------------------------------------------------------------------------
 
-int64_t expr_sat_add(int64_t a, int64_t b) {
+int64_t sc_expr_sat_add(int64_t a, int64_t b) {
     if (a == SC_DIM_INF || a == SC_DIM_NEG_INF) return a;
     if (b == SC_DIM_INF || b == SC_DIM_NEG_INF) return b;
     int64_t sum;
@@ -15,7 +15,7 @@ int64_t expr_sat_add(int64_t a, int64_t b) {
     return a > 0 ? SC_DIM_INF : SC_DIM_NEG_INF;
 }
 
-int64_t expr_sat_mul(int64_t a, int64_t b) {
+int64_t sc_expr_sat_mul(int64_t a, int64_t b) {
     if (a == 0 || b == 0) return 0;
     bool infinite =
         a == SC_DIM_INF || a == SC_DIM_NEG_INF || b == SC_DIM_INF || b == SC_DIM_NEG_INF;
@@ -24,27 +24,27 @@ int64_t expr_sat_mul(int64_t a, int64_t b) {
     return (a < 0) == (b < 0) ? SC_DIM_INF : SC_DIM_NEG_INF;
 }
 
-int64_t expr_floordiv_i64(int64_t a, int64_t b) {
+int64_t sc_expr_floordiv_i64(int64_t a, int64_t b) {
     if (b == 0) return 0;
-    if (b == -1) return expr_sat_mul(a, -1);
+    if (b == -1) return sc_expr_sat_mul(a, -1);
     if (a == SC_DIM_INF || a == SC_DIM_NEG_INF)
         return (a > 0) == (b > 0) ? SC_DIM_INF : SC_DIM_NEG_INF;
     int64_t quotient = a / b;
     return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-int64_t expr_mod_i64(int64_t a, int64_t b) {
+int64_t sc_expr_mod_i64(int64_t a, int64_t b) {
     if (b == 0 || b == -1) return 0;
     int64_t rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-int64_t expr_pow_i64(int64_t base, int64_t exponent) {
+int64_t sc_expr_pow_i64(int64_t base, int64_t exponent) {
     int64_t result = 1;
     // Any base but 0 and +-1 saturates within 64 steps.
     if (base == 0 || base == 1) return exponent <= 0 ? 1 : base;
     if (base == -1) return exponent % 2 ? -1 : 1;
-    for (int64_t i = 0; i < exponent && i < 64; i++) result = expr_sat_mul(result, base);
+    for (int64_t i = 0; i < exponent && i < 64; i++) result = sc_expr_sat_mul(result, base);
     return result;
 }
 
@@ -58,7 +58,7 @@ sc_exprs *sc_exprs_new(sc_arena *arena, sc_names *names) {
     return exprs;
 }
 
-sc_exprs *expr_owner(sc_exprs *exprs, sc_dim a, sc_dim b) {
+sc_exprs *sc_expr_owner(sc_exprs *exprs, sc_dim a, sc_dim b) {
     if (exprs) return exprs;
     if (a.expr) return a.expr->owner;
     return b.expr ? b.expr->owner : NULL;
@@ -252,16 +252,18 @@ static int compare_symbols(const sc_symbol *a, const sc_symbol *b) {
     return memcmp(a->name->text, b->name->text, a->name->size);
 }
 
-int expr_compare_dims(sc_dim a, sc_dim b) {
+static int compare(const sc_expr *a, const sc_expr *b);
+
+int sc_expr_compare_dims(sc_dim a, sc_dim b) {
     if (sc_dim_equal(a, b)) return 0;
     if (!a.expr && !b.expr) return a.value < b.value ? -1 : 1;
     if (!a.expr || !b.expr) return a.expr ? -1 : 1;
-    return expr_compare(a.expr, b.expr);
+    return compare(a.expr, b.expr);
 }
 
 static int compare_sums(const sc_expr *a, const sc_expr *b) {
     for (uint32_t i = 0; i < a->count && i < b->count; i++) {
-        int order = expr_compare(a->terms[i].mono, b->terms[i].mono);
+        int order = compare(a->terms[i].mono, b->terms[i].mono);
         if (order) return order;
         if (a->terms[i].coefficient != b->terms[i].coefficient)
             return a->terms[i].coefficient < b->terms[i].coefficient ? -1 : 1;
@@ -277,7 +279,7 @@ static int compare_atoms(const sc_expr *a, const sc_expr *b) {
     if (a->kind == EXPR_SUM) return compare_sums(a, b);
     int order = compare_u64(a->cmp, b->cmp);
     for (uint32_t i = 0; !order && i < a->count && i < b->count; i++)
-        order = expr_compare_dims(a->args[i], b->args[i]);
+        order = sc_expr_compare_dims(a->args[i], b->args[i]);
     return order ? order : compare_u64(a->count, b->count);
 }
 
@@ -286,7 +288,8 @@ static const sc_expr *const *factors_of(const sc_expr *const *e, uint32_t *count
     return (*e)->kind == EXPR_MONO ? (*e)->factors : e;
 }
 
-int expr_compare(const sc_expr *a, const sc_expr *b) {
+// The graded order of products.
+static int compare(const sc_expr *a, const sc_expr *b) {
     if (a == b) return 0;
     uint32_t a_count, b_count;
     const sc_expr *const *fa = factors_of(&a, &a_count), *const *fb = factors_of(&b, &b_count);
@@ -306,7 +309,7 @@ static const sc_expr *mono_from(sc_exprs *exprs, const sc_expr **factors, uint32
     return intern(exprs, &draft);
 }
 
-const sc_expr *expr_mono_mul(sc_exprs *exprs, const sc_expr *a, const sc_expr *b) {
+const sc_expr *sc_expr_mono_mul(sc_exprs *exprs, const sc_expr *a, const sc_expr *b) {
     uint32_t a_count, b_count, count = 0, i = 0, j = 0;
     const sc_expr *const *fa = factors_of(&a, &a_count), *const *fb = factors_of(&b, &b_count);
     const sc_expr *merged[2 * EXPR_DEGREE_MAX];
@@ -318,7 +321,7 @@ const sc_expr *expr_mono_mul(sc_exprs *exprs, const sc_expr *a, const sc_expr *b
     return mono_from(exprs, merged, count);
 }
 
-bool expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const sc_expr **out) {
+bool sc_expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const sc_expr **out) {
     uint32_t a_count, b_count, count = 0, j = 0;
     const sc_expr *const *fa = factors_of(&a, &a_count), *const *fb = factors_of(&b, &b_count);
     const sc_expr *rest[EXPR_DEGREE_MAX];
@@ -335,7 +338,7 @@ bool expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const sc
 
 // --- sums ----------------------------------------------------------------------------------------
 
-void expr_poly_from(expr_poly *out, sc_dim d) {
+void sc_expr_poly_from(expr_poly *out, sc_dim d) {
     out->constant = 0;
     out->count = 0;
     out->overflow = false;
@@ -351,17 +354,17 @@ void expr_poly_from(expr_poly *out, sc_dim d) {
     }
 }
 
-void expr_poly_add_term(expr_poly *p, int64_t coefficient, const sc_expr *mono) {
+void sc_expr_poly_add_term(expr_poly *p, int64_t coefficient, const sc_expr *mono) {
     uint32_t low = 0, high = p->count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (expr_compare(p->terms[middle].mono, mono) < 0)
+        if (compare(p->terms[middle].mono, mono) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     if (low < p->count && p->terms[low].mono == mono) {
-        int64_t sum = expr_sat_add(p->terms[low].coefficient, coefficient);
+        int64_t sum = sc_expr_sat_add(p->terms[low].coefficient, coefficient);
         p->terms[low].coefficient = sum;
         if (sum == 0) {
             p->count--;
@@ -380,7 +383,7 @@ void expr_poly_add_term(expr_poly *p, int64_t coefficient, const sc_expr *mono) 
 
 static bool is_infinite(int64_t value) { return value == SC_DIM_INF || value == SC_DIM_NEG_INF; }
 
-sc_dim expr_from_poly(sc_exprs *exprs, const expr_poly *p, sc_range fallback) {
+sc_dim sc_expr_from_poly(sc_exprs *exprs, const expr_poly *p, sc_range fallback) {
     if (p->count == 0 || is_infinite(p->constant)) return sc_dim_int(p->constant);
     for (uint32_t i = 0; i < p->count; i++)
         if (is_infinite(p->terms[i].coefficient)) return sc_exprs_fresh(exprs, fallback);
@@ -393,8 +396,8 @@ sc_dim expr_from_poly(sc_exprs *exprs, const expr_poly *p, sc_range fallback) {
     return e ? dim_of(e) : sc_exprs_fresh(exprs, fallback);
 }
 
-sc_dim expr_atom(sc_exprs *exprs, expr_kind kind, sc_cmp cmp, const sc_dim *args, uint32_t count,
-                 sc_range fallback) {
+sc_dim sc_expr_atom(sc_exprs *exprs, expr_kind kind, sc_cmp cmp, const sc_dim *args, uint32_t count,
+                    sc_range fallback) {
     sc_expr draft = {.kind = (uint8_t)kind, .cmp = (uint8_t)cmp, .count = count, .args = args};
     const sc_expr *e = intern(exprs, &draft);
     return e ? dim_of(e) : sc_exprs_fresh(exprs, fallback);
@@ -402,26 +405,27 @@ sc_dim expr_atom(sc_exprs *exprs, expr_kind kind, sc_cmp cmp, const sc_dim *args
 
 // a + scale * b
 static sc_dim add_scaled(sc_exprs *exprs, sc_dim a, int64_t scale, sc_dim b) {
-    exprs = expr_owner(exprs, a, b);
+    exprs = sc_expr_owner(exprs, a, b);
     expr_poly sum, other;
-    expr_poly_from(&sum, a);
-    expr_poly_from(&other, b);
-    sum.constant = expr_sat_add(sum.constant, expr_sat_mul(scale, other.constant));
+    sc_expr_poly_from(&sum, a);
+    sc_expr_poly_from(&other, b);
+    sum.constant = sc_expr_sat_add(sum.constant, sc_expr_sat_mul(scale, other.constant));
     for (uint32_t i = 0; i < other.count; i++)
-        expr_poly_add_term(&sum, expr_sat_mul(scale, other.terms[i].coefficient),
-                           other.terms[i].mono);
-    sc_range scaled = expr_range_mul((sc_range){scale, scale}, sc_dim_range(b));
-    return expr_from_poly(exprs, &sum, expr_range_add(sc_dim_range(a), scaled));
+        sc_expr_poly_add_term(&sum, sc_expr_sat_mul(scale, other.terms[i].coefficient),
+                              other.terms[i].mono);
+    sc_range scaled = sc_expr_range_mul((sc_range){scale, scale}, sc_dim_range(b));
+    return sc_expr_from_poly(exprs, &sum, sc_expr_range_add(sc_dim_range(a), scaled));
 }
 
 sc_dim sc_dim_add(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr) return sc_dim_int(expr_sat_add(a.value, b.value));
+    if (!a.expr && !b.expr) return sc_dim_int(sc_expr_sat_add(a.value, b.value));
     if (sc_dim_is(b, 0)) return a;
     return sc_dim_is(a, 0) ? b : add_scaled(exprs, a, 1, b);
 }
 
 sc_dim sc_dim_sub(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr) return sc_dim_int(expr_sat_add(a.value, expr_sat_mul(b.value, -1)));
+    if (!a.expr && !b.expr)
+        return sc_dim_int(sc_expr_sat_add(a.value, sc_expr_sat_mul(b.value, -1)));
     return sc_dim_is(b, 0) ? a : add_scaled(exprs, a, -1, b);
 }
 
@@ -430,31 +434,33 @@ sc_dim sc_dim_neg(sc_exprs *exprs, sc_dim a) { return sc_dim_sub(exprs, sc_dim_i
 // result += coefficient * mono * b
 static void add_product(sc_exprs *exprs, expr_poly *result, int64_t coefficient,
                         const sc_expr *mono, const expr_poly *b) {
-    if (b->constant) expr_poly_add_term(result, expr_sat_mul(coefficient, b->constant), mono);
+    if (b->constant) sc_expr_poly_add_term(result, sc_expr_sat_mul(coefficient, b->constant), mono);
     for (uint32_t i = 0; i < b->count && !result->overflow; i++) {
-        const sc_expr *product = expr_mono_mul(exprs, mono, b->terms[i].mono);
+        const sc_expr *product = sc_expr_mono_mul(exprs, mono, b->terms[i].mono);
         if (!product)
             result->overflow = true;
         else
-            expr_poly_add_term(result, expr_sat_mul(coefficient, b->terms[i].coefficient), product);
+            sc_expr_poly_add_term(result, sc_expr_sat_mul(coefficient, b->terms[i].coefficient),
+                                  product);
     }
 }
 
 sc_dim sc_dim_mul(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr) return sc_dim_int(expr_sat_mul(a.value, b.value));
+    if (!a.expr && !b.expr) return sc_dim_int(sc_expr_sat_mul(a.value, b.value));
     if (sc_dim_is(a, 1) || sc_dim_is(b, 0)) return b;
     if (sc_dim_is(b, 1) || sc_dim_is(a, 0)) return a;
-    exprs = expr_owner(exprs, a, b);
+    exprs = sc_expr_owner(exprs, a, b);
     expr_poly pa, pb, product = {0};
-    expr_poly_from(&pa, a);
-    expr_poly_from(&pb, b);
-    product.constant = expr_sat_mul(pa.constant, pb.constant);
+    sc_expr_poly_from(&pa, a);
+    sc_expr_poly_from(&pb, b);
+    product.constant = sc_expr_sat_mul(pa.constant, pb.constant);
     for (uint32_t i = 0; pa.constant && i < pb.count; i++)
-        expr_poly_add_term(&product, expr_sat_mul(pa.constant, pb.terms[i].coefficient),
-                           pb.terms[i].mono);
+        sc_expr_poly_add_term(&product, sc_expr_sat_mul(pa.constant, pb.terms[i].coefficient),
+                              pb.terms[i].mono);
     for (uint32_t i = 0; i < pa.count && !product.overflow; i++)
         add_product(exprs, &product, pa.terms[i].coefficient, pa.terms[i].mono, &pb);
     // An overflowing poly may have lost all its terms; it must still become a fresh symbol.
-    sc_range bound = expr_range_mul(sc_dim_range(a), sc_dim_range(b));
-    return product.overflow ? sc_exprs_fresh(exprs, bound) : expr_from_poly(exprs, &product, bound);
+    sc_range bound = sc_expr_range_mul(sc_dim_range(a), sc_dim_range(b));
+    return product.overflow ? sc_exprs_fresh(exprs, bound)
+                            : sc_expr_from_poly(exprs, &product, bound);
 }

@@ -87,31 +87,30 @@ typedef struct expr_poly {
     expr_term terms[EXPR_TERM_MAX];
 } expr_poly;
 
-void expr_poly_from(expr_poly *out, sc_dim d);
-void expr_poly_add_term(expr_poly *p, int64_t coefficient, const sc_expr *mono);
+void sc_expr_poly_from(expr_poly *out, sc_dim d);
+void sc_expr_poly_add_term(expr_poly *p, int64_t coefficient, const sc_expr *mono);
 // `fallback` bounds the result if the poly overflowed.
-sc_dim expr_from_poly(sc_exprs *exprs, const expr_poly *p, sc_range fallback);
+sc_dim sc_expr_from_poly(sc_exprs *exprs, const expr_poly *p, sc_range fallback);
 // Hash-conses an atom of this kind over `args`.
-sc_dim expr_atom(sc_exprs *exprs, expr_kind kind, sc_cmp cmp, const sc_dim *args, uint32_t count,
-                 sc_range fallback);
-const sc_expr *expr_mono_mul(sc_exprs *exprs, const sc_expr *a, const sc_expr *b);
+sc_dim sc_expr_atom(sc_exprs *exprs, expr_kind kind, sc_cmp cmp, const sc_dim *args, uint32_t count,
+                    sc_range fallback);
+const sc_expr *sc_expr_mono_mul(sc_exprs *exprs, const sc_expr *a, const sc_expr *b);
 // a / b as a product, if b's factors are among a's: true, and NULL for the empty product.
-bool expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const sc_expr **out);
-sc_exprs *expr_owner(sc_exprs *exprs, sc_dim a, sc_dim b);
-int expr_compare(const sc_expr *a, const sc_expr *b);  // graded order of products
-int expr_compare_dims(sc_dim a, sc_dim b);
+bool sc_expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const sc_expr **out);
+sc_exprs *sc_expr_owner(sc_exprs *exprs, sc_dim a, sc_dim b);
+int sc_expr_compare_dims(sc_dim a, sc_dim b);
 
-int64_t expr_sat_add(int64_t a, int64_t b);
-int64_t expr_sat_mul(int64_t a, int64_t b);
-int64_t expr_floordiv_i64(int64_t a, int64_t b);
-int64_t expr_mod_i64(int64_t a, int64_t b);
-int64_t expr_pow_i64(int64_t base, int64_t exponent);
+int64_t sc_expr_sat_add(int64_t a, int64_t b);
+int64_t sc_expr_sat_mul(int64_t a, int64_t b);
+int64_t sc_expr_floordiv_i64(int64_t a, int64_t b);
+int64_t sc_expr_mod_i64(int64_t a, int64_t b);
+int64_t sc_expr_pow_i64(int64_t base, int64_t exponent);
 
-sc_range expr_range_add(sc_range a, sc_range b);
-sc_range expr_range_mul(sc_range a, sc_range b);
-sc_range expr_range_floordiv(sc_range a, sc_range b);
-sc_range expr_range_mod(sc_range a, sc_range b);
-sc_range expr_range_pow(sc_range a, sc_range b);
+sc_range sc_expr_range_add(sc_range a, sc_range b);
+sc_range sc_expr_range_mul(sc_range a, sc_range b);
+sc_range sc_expr_range_floordiv(sc_range a, sc_range b);
+sc_range sc_expr_range_mod(sc_range a, sc_range b);
+sc_range sc_expr_range_pow(sc_range a, sc_range b);
 #define EXPR_RANGE_ALL ((sc_range){SC_DIM_NEG_INF, SC_DIM_INF})
 
 #endif

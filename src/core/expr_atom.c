@@ -25,18 +25,18 @@ static bool is_single(sc_dim d) { return d.expr && d.expr->kind != EXPR_SUM; }
 static bool divide_term(sc_exprs *exprs, expr_term term, int64_t coefficient, const sc_expr *mono,
                         int64_t *quotient, const sc_expr **rest) {
     if (term.coefficient == SC_DIM_INF || term.coefficient == SC_DIM_NEG_INF ||
-        expr_mod_i64(term.coefficient, coefficient) != 0)
+        sc_expr_mod_i64(term.coefficient, coefficient) != 0)
         return false;
-    *quotient = expr_floordiv_i64(term.coefficient, coefficient);
+    *quotient = sc_expr_floordiv_i64(term.coefficient, coefficient);
     *rest = term.mono;
-    return !mono || expr_mono_div(exprs, term.mono, mono, rest);
+    return !mono || sc_expr_mono_div(exprs, term.mono, mono, rest);
 }
 
 static void poly_add(expr_poly *p, int64_t coefficient, const sc_expr *mono) {
     if (mono)
-        expr_poly_add_term(p, coefficient, mono);
+        sc_expr_poly_add_term(p, coefficient, mono);
     else
-        p->constant = expr_sat_add(p->constant, coefficient);
+        p->constant = sc_expr_sat_add(p->constant, coefficient);
 }
 
 // Splits `p` into whole * divisor + p, the divisor being one term (`mono` NULL: a plain integer).
@@ -54,24 +54,24 @@ static void pull_out(sc_exprs *exprs, expr_poly *p, int64_t coefficient, const s
     }
     rest.constant = p->constant;
     if (!mono) {
-        rest.constant = expr_mod_i64(p->constant, coefficient);
+        rest.constant = sc_expr_mod_i64(p->constant, coefficient);
         whole->constant =
-            expr_sat_add(whole->constant, expr_floordiv_i64(p->constant, coefficient));
+            sc_expr_sat_add(whole->constant, sc_expr_floordiv_i64(p->constant, coefficient));
     }
     *p = rest;
 }
 
 static void subtract_multiple(sc_exprs *exprs, expr_poly *p, int64_t q, const sc_expr *mono,
                               const expr_poly *b) {
-    int64_t minus = expr_sat_mul(q, -1);
-    if (b->constant) poly_add(p, expr_sat_mul(minus, b->constant), mono);
+    int64_t minus = sc_expr_sat_mul(q, -1);
+    if (b->constant) poly_add(p, sc_expr_sat_mul(minus, b->constant), mono);
     for (uint32_t i = 0; i < b->count; i++) {
         const sc_expr *product = b->terms[i].mono;
-        if (mono && !(product = expr_mono_mul(exprs, mono, product))) {
+        if (mono && !(product = sc_expr_mono_mul(exprs, mono, product))) {
             p->overflow = true;
             return;
         }
-        expr_poly_add_term(p, expr_sat_mul(minus, b->terms[i].coefficient), product);
+        sc_expr_poly_add_term(p, sc_expr_sat_mul(minus, b->terms[i].coefficient), product);
     }
 }
 
@@ -100,7 +100,7 @@ static void cancel_common(sc_exprs *exprs, expr_poly *a, int64_t *coefficient,
     if (*mono && a->constant) g = gcd_i64(g, a->constant);
     if (g > 1) {
         for (uint32_t i = 0; i < a->count; i++) a->terms[i].coefficient /= g;
-        a->constant = expr_floordiv_i64(a->constant, g);
+        a->constant = sc_expr_floordiv_i64(a->constant, g);
         *coefficient /= g;
     }
     if (!*mono || a->constant) return;
@@ -112,11 +112,11 @@ static void cancel_common(sc_exprs *exprs, expr_poly *a, int64_t *coefficient,
         bool common = true;
         const sc_expr *left;
         for (uint32_t i = 0; common && i < a->count; i++)
-            common = expr_mono_div(exprs, a->terms[i].mono, factors[f], &left) && left;
+            common = sc_expr_mono_div(exprs, a->terms[i].mono, factors[f], &left) && left;
         if (!common) continue;
         for (uint32_t i = 0; i < a->count; i++)
-            expr_mono_div(exprs, a->terms[i].mono, factors[f], &a->terms[i].mono);
-        expr_mono_div(exprs, *mono, factors[f], mono);
+            sc_expr_mono_div(exprs, a->terms[i].mono, factors[f], &a->terms[i].mono);
+        sc_expr_mono_div(exprs, *mono, factors[f], mono);
     }
 }
 
@@ -126,27 +126,27 @@ static sc_dim merge_nested(sc_exprs *exprs, const expr_poly *a, sc_dim divisor) 
     if (divisor.expr || divisor.value <= 0 || !inner || inner->kind != EXPR_FLOORDIV ||
         inner->args[1].expr || inner->args[1].value <= 0)
         return sc_dim_int(0);
-    int64_t m = inner->args[1].value, scale = expr_sat_mul(m, divisor.value);
+    int64_t m = inner->args[1].value, scale = sc_expr_sat_mul(m, divisor.value);
     if (scale == SC_DIM_INF) return sc_dim_int(0);
-    sc_dim shift = sc_dim_int(expr_sat_mul(a->constant, m));
+    sc_dim shift = sc_dim_int(sc_expr_sat_mul(a->constant, m));
     return sc_dim_floordiv(exprs, sc_dim_add(exprs, inner->args[0], shift), sc_dim_int(scale));
 }
 
 static sc_dim floordiv_atom(sc_exprs *exprs, expr_poly *a, sc_dim divisor) {
     if (!a->count && (!a->constant || !divisor.expr))
-        return sc_dim_int(divisor.expr ? 0 : expr_floordiv_i64(a->constant, divisor.value));
+        return sc_dim_int(divisor.expr ? 0 : sc_expr_floordiv_i64(a->constant, divisor.value));
     sc_dim nested = merge_nested(exprs, a, divisor);
     if (!sc_dim_is(nested, 0)) return nested;
-    sc_dim numerator = expr_from_poly(exprs, a, EXPR_RANGE_ALL);
-    sc_range range = expr_range_floordiv(sc_dim_range(numerator), sc_dim_range(divisor));
+    sc_dim numerator = sc_expr_from_poly(exprs, a, EXPR_RANGE_ALL);
+    sc_range range = sc_expr_range_floordiv(sc_dim_range(numerator), sc_dim_range(divisor));
     if (range.min == range.max) return sc_dim_int(range.min);
-    return expr_atom(exprs, EXPR_FLOORDIV, 0, (sc_dim[]){numerator, divisor}, 2, range);
+    return sc_expr_atom(exprs, EXPR_FLOORDIV, 0, (sc_dim[]){numerator, divisor}, 2, range);
 }
 
 static void negate(expr_poly *p) {
     for (uint32_t i = 0; i < p->count; i++)
-        p->terms[i].coefficient = expr_sat_mul(p->terms[i].coefficient, -1);
-    p->constant = expr_sat_mul(p->constant, -1);
+        p->terms[i].coefficient = sc_expr_sat_mul(p->terms[i].coefficient, -1);
+    p->constant = sc_expr_sat_mul(p->constant, -1);
 }
 
 // The divisor is an integer or a single term.
@@ -160,61 +160,61 @@ static sc_dim floordiv_single(sc_exprs *exprs, expr_poly *a, int64_t coefficient
         coefficient = -coefficient;
     }
     expr_poly divisor_poly = {.constant = mono ? 0 : coefficient};
-    if (mono) expr_poly_add_term(&divisor_poly, coefficient, mono);
-    sc_dim divisor = expr_from_poly(exprs, &divisor_poly, EXPR_RANGE_ALL);
+    if (mono) sc_expr_poly_add_term(&divisor_poly, coefficient, mono);
+    sc_dim divisor = sc_expr_from_poly(exprs, &divisor_poly, EXPR_RANGE_ALL);
     // One spelling for rounding up: floor(-x / c) is -floor((x + c - 1) / c).
     bool up = !mono && a->count && a->terms[0].coefficient < 0 && coefficient > 1;
     if (up) {
         negate(a);
-        a->constant = expr_sat_add(a->constant, coefficient - 1);
+        a->constant = sc_expr_sat_add(a->constant, coefficient - 1);
     }
-    sc_dim left = sc_dim_is(divisor, 1) ? expr_from_poly(exprs, a, EXPR_RANGE_ALL)
+    sc_dim left = sc_dim_is(divisor, 1) ? sc_expr_from_poly(exprs, a, EXPR_RANGE_ALL)
                                         : floordiv_atom(exprs, a, divisor);
     if (up) left = sc_dim_neg(exprs, left);
-    return sc_dim_add(exprs, expr_from_poly(exprs, &whole, EXPR_RANGE_ALL), left);
+    return sc_dim_add(exprs, sc_expr_from_poly(exprs, &whole, EXPR_RANGE_ALL), left);
 }
 
 sc_dim sc_dim_floordiv(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr) return sc_dim_int(expr_floordiv_i64(a.value, b.value));
+    if (!a.expr && !b.expr) return sc_dim_int(sc_expr_floordiv_i64(a.value, b.value));
     if (sc_dim_is(b, 0) || sc_dim_is(a, 0)) return sc_dim_int(0);
     if (sc_dim_is(b, 1)) return a;
     if (sc_dim_equal(a, b)) return sc_dim_int(1);
-    exprs = expr_owner(exprs, a, b);
+    exprs = sc_expr_owner(exprs, a, b);
     expr_poly pa, pb, quotient;
-    expr_poly_from(&pa, a);
-    expr_poly_from(&pb, b);
+    sc_expr_poly_from(&pa, a);
+    sc_expr_poly_from(&pb, b);
     if (!b.expr) return floordiv_single(exprs, &pa, b.value, NULL);
     if (pb.count == 1 && pb.constant == 0)
         return floordiv_single(exprs, &pa, pb.terms[0].coefficient, pb.terms[0].mono);
     if (divide_exactly(exprs, &pa, &pb, &quotient))
-        return expr_from_poly(exprs, &quotient, EXPR_RANGE_ALL);
+        return sc_expr_from_poly(exprs, &quotient, EXPR_RANGE_ALL);
     return floordiv_atom(exprs, &pa, b);
 }
 
 sc_dim sc_dim_mod(sc_exprs *exprs, sc_dim a, sc_dim b) {
-    if (!a.expr && !b.expr) return sc_dim_int(expr_mod_i64(a.value, b.value));
+    if (!a.expr && !b.expr) return sc_dim_int(sc_expr_mod_i64(a.value, b.value));
     if (sc_dim_is(b, 0) || sc_dim_is(a, 0) || sc_dim_is(b, 1) || sc_dim_is(b, -1) ||
         sc_dim_equal(a, b))
         return sc_dim_int(0);
-    exprs = expr_owner(exprs, a, b);
+    exprs = sc_expr_owner(exprs, a, b);
     expr_poly pa, whole;
-    expr_poly_from(&pa, a);
+    sc_expr_poly_from(&pa, a);
     if (!b.expr) {
         pull_out(exprs, &pa, b.value, NULL, &whole);
     } else if (is_single(b)) {
         pull_out(exprs, &pa, 1, b.expr, &whole);
     } else {
         expr_poly pb;
-        expr_poly_from(&pb, b);
+        sc_expr_poly_from(&pb, b);
         if (divide_exactly(exprs, &pa, &pb, &whole)) return sc_dim_int(0);
     }
-    sc_dim rest = expr_from_poly(exprs, &pa, EXPR_RANGE_ALL);
-    if (!rest.expr && !b.expr) return sc_dim_int(expr_mod_i64(rest.value, b.value));
+    sc_dim rest = sc_expr_from_poly(exprs, &pa, EXPR_RANGE_ALL);
+    if (!rest.expr && !b.expr) return sc_dim_int(sc_expr_mod_i64(rest.value, b.value));
     if (sc_dim_is(rest, 0)) return rest;
     sc_dim last = sc_dim_sub(exprs, b, sc_dim_int(1));
     if (sc_dim_range(rest).min >= 0 && sc_dim_known_le(rest, last) == SC_TRI_TRUE) return rest;
-    sc_range range = expr_range_mod(sc_dim_range(rest), sc_dim_range(b));
-    return expr_atom(exprs, EXPR_MOD, 0, (sc_dim[]){rest, b}, 2, range);
+    sc_range range = sc_expr_range_mod(sc_dim_range(rest), sc_dim_range(b));
+    return sc_expr_atom(exprs, EXPR_MOD, 0, (sc_dim[]){rest, b}, 2, range);
 }
 
 // --- extrema -------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ static bool add_operand(operand_list *list, sc_dim d) {
     list->count = kept;
     if (kept == EXPR_OPERAND_MAX) return false;
     uint32_t at = kept;
-    while (at > 0 && expr_compare_dims(d, list->items[at - 1]) < 0) {
+    while (at > 0 && sc_expr_compare_dims(d, list->items[at - 1]) < 0) {
         list->items[at] = list->items[at - 1];
         at--;
     }
@@ -259,14 +259,14 @@ static bool add_operands(operand_list *list, sc_dim d) {
 static sc_dim extremum(sc_exprs *exprs, expr_kind kind, sc_dim a, sc_dim b) {
     bool max = kind == EXPR_MAX;
     if (!a.expr && !b.expr) return (a.value < b.value) == max ? b : a;
-    exprs = expr_owner(exprs, a, b);
+    exprs = sc_expr_owner(exprs, a, b);
     operand_list list = {.kind = kind};
     bool fits = add_operands(&list, a) && add_operands(&list, b);
     if (fits && list.count == 1) return list.items[0];
     sc_range ra = sc_dim_range(a), rb = sc_dim_range(b);
     sc_range range = max ? (sc_range){sc_max_i64(ra.min, rb.min), sc_max_i64(ra.max, rb.max)}
                          : (sc_range){sc_min_i64(ra.min, rb.min), sc_min_i64(ra.max, rb.max)};
-    return fits ? expr_atom(exprs, kind, 0, list.items, list.count, range)
+    return fits ? sc_expr_atom(exprs, kind, 0, list.items, list.count, range)
                 : sc_exprs_fresh(exprs, range);
 }
 
@@ -277,17 +277,17 @@ sc_dim sc_dim_max(sc_exprs *exprs, sc_dim a, sc_dim b) { return extremum(exprs, 
 // --- powers, choice, comparison ------------------------------------------------------------------
 
 sc_dim sc_dim_pow(sc_exprs *exprs, sc_dim a, sc_dim exponent) {
-    if (!a.expr && !exponent.expr) return sc_dim_int(expr_pow_i64(a.value, exponent.value));
+    if (!a.expr && !exponent.expr) return sc_dim_int(sc_expr_pow_i64(a.value, exponent.value));
     if (sc_dim_is(a, 1) || sc_dim_is(a, 0))
         return sc_dim_is(a, 1) ? a : sc_dim_compare(exprs, SC_CMP_EQ, exponent, a);
-    exprs = expr_owner(exprs, a, exponent);
+    exprs = sc_expr_owner(exprs, a, exponent);
     if (!exponent.expr && exponent.value <= EXPR_DEGREE_MAX) {
         sc_dim product = sc_dim_int(1);
         for (int64_t i = 0; i < exponent.value; i++) product = sc_dim_mul(exprs, product, a);
         return product;
     }
-    sc_range range = expr_range_pow(sc_dim_range(a), sc_dim_range(exponent));
-    return expr_atom(exprs, EXPR_POW, 0, (sc_dim[]){a, exponent}, 2, range);
+    sc_range range = sc_expr_range_pow(sc_dim_range(a), sc_dim_range(exponent));
+    return sc_expr_atom(exprs, EXPR_POW, 0, (sc_dim[]){a, exponent}, 2, range);
 }
 
 sc_dim sc_dim_where(sc_exprs *exprs, sc_dim cond, sc_dim a, sc_dim b) {
@@ -295,29 +295,30 @@ sc_dim sc_dim_where(sc_exprs *exprs, sc_dim cond, sc_dim a, sc_dim b) {
     if (sc_dim_equal(a, b)) return a;
     sc_range ra = sc_dim_range(a), rb = sc_dim_range(b);
     sc_range range = {sc_min_i64(ra.min, rb.min), sc_max_i64(ra.max, rb.max)};
-    return expr_atom(expr_owner(exprs, cond, a), EXPR_WHERE, 0, (sc_dim[]){cond, a, b}, 3, range);
+    return sc_expr_atom(sc_expr_owner(exprs, cond, a), EXPR_WHERE, 0, (sc_dim[]){cond, a, b}, 3,
+                        range);
 }
 
 // p <= limit, p == limit or p != limit, with the constant moved right and common factors divided
 // out.
 static sc_dim compare_normal(sc_exprs *exprs, sc_cmp cmp, sc_dim difference) {
     expr_poly p;
-    expr_poly_from(&p, difference);
-    int64_t limit = expr_sat_mul(p.constant, -1);
+    sc_expr_poly_from(&p, difference);
+    int64_t limit = sc_expr_sat_mul(p.constant, -1);
     p.constant = 0;
     int64_t g = gcd_of_terms(&p, 0);
     bool flip = cmp != SC_CMP_LE && p.terms[0].coefficient < 0;
     if (cmp != SC_CMP_LE && limit % g != 0) return sc_dim_int(cmp == SC_CMP_NE);
-    limit = expr_sat_mul(expr_floordiv_i64(limit, g), flip ? -1 : 1);
+    limit = sc_expr_sat_mul(sc_expr_floordiv_i64(limit, g), flip ? -1 : 1);
     for (uint32_t i = 0; i < p.count; i++)
-        p.terms[i].coefficient = expr_sat_mul(p.terms[i].coefficient / g, flip ? -1 : 1);
-    sc_dim left = expr_from_poly(exprs, &p, EXPR_RANGE_ALL);
-    return expr_atom(exprs, EXPR_COMPARE, cmp, (sc_dim[]){left, sc_dim_int(limit)}, 2,
-                     (sc_range){0, 1});
+        p.terms[i].coefficient = sc_expr_sat_mul(p.terms[i].coefficient / g, flip ? -1 : 1);
+    sc_dim left = sc_expr_from_poly(exprs, &p, EXPR_RANGE_ALL);
+    return sc_expr_atom(exprs, EXPR_COMPARE, cmp, (sc_dim[]){left, sc_dim_int(limit)}, 2,
+                        (sc_range){0, 1});
 }
 
 sc_dim sc_dim_compare(sc_exprs *exprs, sc_cmp cmp, sc_dim a, sc_dim b) {
-    exprs = expr_owner(exprs, a, b);
+    exprs = sc_expr_owner(exprs, a, b);
     switch (cmp) {
     case SC_CMP_GT: return sc_dim_compare(exprs, SC_CMP_LT, b, a);
     case SC_CMP_GE: return sc_dim_compare(exprs, SC_CMP_LE, b, a);

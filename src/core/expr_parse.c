@@ -122,7 +122,7 @@ static sc_status power(parser *p, quotient base, quotient exponent, quotient *ou
     if (!is_whole(exponent)) return unsupported(p, SC_STR("a fractional power"));
     if (!exponent.num.expr && exponent.num.value < 0) {
         SC_TRY(divide(p, whole(sc_dim_int(1)), base, &base));
-        exponent.num = sc_dim_int(expr_sat_mul(exponent.num.value, -1));
+        exponent.num = sc_dim_int(sc_expr_sat_mul(exponent.num.value, -1));
     }
     *out = reduce(p, sc_dim_pow(p->exprs, base.num, exponent.num),
                   sc_dim_pow(p->exprs, base.den, exponent.num));

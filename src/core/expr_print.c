@@ -74,13 +74,13 @@ static void print_compare(sc_sb *sb, const sc_expr *e) {
     }
     // -u0 <= 0 reads better as u0 >= 0.
     expr_poly p;
-    expr_poly_from(&p, e->args[0]);
+    sc_expr_poly_from(&p, e->args[0]);
     bool negative = true;
     for (uint32_t i = 0; i < p.count; i++) negative = negative && p.terms[i].coefficient < 0;
     sc_sb_add_char(sb, '(');
     sc_dim_print(sb, negative ? sc_dim_neg(e->owner, e->args[0]) : e->args[0]);
     sc_sb_add_text(sb, negative ? " >= " : " <= ");
-    sc_sb_add_i64(sb, negative ? expr_sat_mul(e->args[1].value, -1) : e->args[1].value);
+    sc_sb_add_i64(sb, negative ? sc_expr_sat_mul(e->args[1].value, -1) : e->args[1].value);
     sc_sb_add_char(sb, ')');
 }
 
@@ -123,7 +123,7 @@ static sc_expr_view view_mono(sc_exprs *exprs, const sc_expr *e) {
 // unless everything is negative.
 static sc_expr_view view_sum(sc_exprs *exprs, sc_dim d) {
     expr_poly p;
-    expr_poly_from(&p, d);
+    sc_expr_poly_from(&p, d);
     if (p.constant) {
         sc_dim rest = sc_dim_sub(exprs, d, sc_dim_int(p.constant));
         bool minus = p.constant < 0;
@@ -154,7 +154,7 @@ static sc_expr_view view_extremum(sc_exprs *exprs, const sc_expr *e) {
 sc_expr_view sc_dim_view(sc_exprs *exprs, sc_dim d) {
     if (!d.expr) return (sc_expr_view){.op = SC_EXPR_INT, .value = d.value};
     const sc_expr *e = d.expr;
-    exprs = expr_owner(exprs, d, d);
+    exprs = sc_expr_owner(exprs, d, d);
     switch ((expr_kind)e->kind) {
     case EXPR_SYMBOL: return (sc_expr_view){.op = SC_EXPR_SYMBOL, .symbol = &e->symbol->symbol};
     case EXPR_FLOORDIV: return binary(SC_EXPR_FLOORDIV, e->args[0], e->args[1]);

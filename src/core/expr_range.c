@@ -7,21 +7,21 @@ static sc_range hull(int64_t a, int64_t b, int64_t c, int64_t d) {
                       sc_max_i64(sc_max_i64(a, b), sc_max_i64(c, d))};
 }
 
-sc_range expr_range_add(sc_range a, sc_range b) {
-    return (sc_range){expr_sat_add(a.min, b.min), expr_sat_add(a.max, b.max)};
+sc_range sc_expr_range_add(sc_range a, sc_range b) {
+    return (sc_range){sc_expr_sat_add(a.min, b.min), sc_expr_sat_add(a.max, b.max)};
 }
 
-sc_range expr_range_mul(sc_range a, sc_range b) {
-    return hull(expr_sat_mul(a.min, b.min), expr_sat_mul(a.min, b.max), expr_sat_mul(a.max, b.min),
-                expr_sat_mul(a.max, b.max));
+sc_range sc_expr_range_mul(sc_range a, sc_range b) {
+    return hull(sc_expr_sat_mul(a.min, b.min), sc_expr_sat_mul(a.min, b.max),
+                sc_expr_sat_mul(a.max, b.min), sc_expr_sat_mul(a.max, b.max));
 }
 
 static int64_t floordiv_bound(int64_t a, int64_t b) {
     if (b == SC_DIM_INF || b == SC_DIM_NEG_INF) return a != 0 && (a < 0) != (b < 0) ? -1 : 0;
-    return expr_floordiv_i64(a, b);
+    return sc_expr_floordiv_i64(a, b);
 }
 
-sc_range expr_range_floordiv(sc_range a, sc_range b) {
+sc_range sc_expr_range_floordiv(sc_range a, sc_range b) {
     if (b.min <= 0 && b.max >= 0) {
         // A zero divisor is the caller's error, so only non-negative operands say something.
         return a.min >= 0 && b.min >= 0 ? (sc_range){0, a.max} : EXPR_RANGE_ALL;
@@ -30,10 +30,11 @@ sc_range expr_range_floordiv(sc_range a, sc_range b) {
                 floordiv_bound(a.max, b.min), floordiv_bound(a.max, b.max));
 }
 
-sc_range expr_range_mod(sc_range a, sc_range b) {
+sc_range sc_expr_range_mod(sc_range a, sc_range b) {
     if (b.min == b.max && b.min > 0 && b.min != SC_DIM_INF && a.min != SC_DIM_NEG_INF &&
-        a.max != SC_DIM_INF && expr_floordiv_i64(a.min, b.min) == expr_floordiv_i64(a.max, b.min))
-        return (sc_range){expr_mod_i64(a.min, b.min), expr_mod_i64(a.max, b.min)};
+        a.max != SC_DIM_INF &&
+        sc_expr_floordiv_i64(a.min, b.min) == sc_expr_floordiv_i64(a.max, b.min))
+        return (sc_range){sc_expr_mod_i64(a.min, b.min), sc_expr_mod_i64(a.max, b.min)};
     sc_range range = {0, 0};
     if (b.max > 0) range.max = b.max == SC_DIM_INF ? SC_DIM_INF : b.max - 1;
     if (b.min < 0) range.min = b.min == SC_DIM_NEG_INF ? SC_DIM_NEG_INF : b.min + 1;
@@ -41,12 +42,13 @@ sc_range expr_range_mod(sc_range a, sc_range b) {
     return range;
 }
 
-sc_range expr_range_pow(sc_range a, sc_range b) {
+sc_range sc_expr_range_pow(sc_range a, sc_range b) {
     if (b.min < 0) return EXPR_RANGE_ALL;
     if (a.min >= 0)
-        return (sc_range){a.min == 0 ? 0 : expr_pow_i64(a.min, b.min), expr_pow_i64(a.max, b.max)};
-    int64_t most = expr_pow_i64(sc_max_i64(expr_sat_mul(a.min, -1), a.max), b.max);
-    return (sc_range){expr_sat_mul(most, -1), most};
+        return (sc_range){a.min == 0 ? 0 : sc_expr_pow_i64(a.min, b.min),
+                          sc_expr_pow_i64(a.max, b.max)};
+    int64_t most = sc_expr_pow_i64(sc_max_i64(sc_expr_sat_mul(a.min, -1), a.max), b.max);
+    return (sc_range){sc_expr_sat_mul(most, -1), most};
 }
 
 static sc_range range_compare(const sc_expr *e) {
@@ -70,9 +72,9 @@ static sc_range range_mono(const sc_expr *e) {
         while (i + power < e->count && e->factors[i + power] == e->factors[i]) power++;
         sc_range factor = sc_dim_range((sc_dim){0, e->factors[i]});
         sc_range raised = {1, 1};
-        for (uint32_t k = 0; k < power; k++) raised = expr_range_mul(raised, factor);
+        for (uint32_t k = 0; k < power; k++) raised = sc_expr_range_mul(raised, factor);
         if (power % 2 == 0) raised.min = sc_max_i64(raised.min, 0);
-        range = expr_range_mul(range, raised);
+        range = sc_expr_range_mul(range, raised);
         i += power;
     }
     return range;
@@ -95,9 +97,9 @@ sc_range sc_dim_range(sc_dim d) {
     switch ((expr_kind)e->kind) {
     case EXPR_SYMBOL: return e->symbol->symbol.range;
     case EXPR_FLOORDIV:
-        return expr_range_floordiv(sc_dim_range(e->args[0]), sc_dim_range(e->args[1]));
-    case EXPR_MOD: return expr_range_mod(sc_dim_range(e->args[0]), sc_dim_range(e->args[1]));
-    case EXPR_POW: return expr_range_pow(sc_dim_range(e->args[0]), sc_dim_range(e->args[1]));
+        return sc_expr_range_floordiv(sc_dim_range(e->args[0]), sc_dim_range(e->args[1]));
+    case EXPR_MOD: return sc_expr_range_mod(sc_dim_range(e->args[0]), sc_dim_range(e->args[1]));
+    case EXPR_POW: return sc_expr_range_pow(sc_dim_range(e->args[0]), sc_dim_range(e->args[1]));
     case EXPR_MIN:
     case EXPR_MAX: return range_extremum(e);
     case EXPR_WHERE: {
@@ -111,7 +113,8 @@ sc_range sc_dim_range(sc_dim d) {
     sc_range sum = {e->constant, e->constant};
     for (uint32_t i = 0; i < e->count; i++) {
         sc_range k = {e->terms[i].coefficient, e->terms[i].coefficient};
-        sum = expr_range_add(sum, expr_range_mul(k, sc_dim_range((sc_dim){0, e->terms[i].mono})));
+        sum = sc_expr_range_add(sum,
+                                sc_expr_range_mul(k, sc_dim_range((sc_dim){0, e->terms[i].mono})));
     }
     return sum;
 }
@@ -141,10 +144,10 @@ static int64_t eval_many(evaluation *ev, const sc_expr *e) {
                                            : eval(ev, e->args[0]);
     for (uint32_t i = 0; i < e->count; i++) {
         if (e->kind == EXPR_MONO) {
-            result = expr_sat_mul(result, eval(ev, (sc_dim){0, e->factors[i]}));
+            result = sc_expr_sat_mul(result, eval(ev, (sc_dim){0, e->factors[i]}));
         } else if (e->kind == EXPR_SUM) {
             int64_t term = eval(ev, (sc_dim){0, e->terms[i].mono});
-            result = expr_sat_add(result, expr_sat_mul(e->terms[i].coefficient, term));
+            result = sc_expr_sat_add(result, sc_expr_sat_mul(e->terms[i].coefficient, term));
         } else {
             int64_t item = eval(ev, e->args[i]);
             result = e->kind == EXPR_MAX ? sc_max_i64(result, item) : sc_min_i64(result, item);
@@ -158,9 +161,9 @@ static int64_t eval(evaluation *ev, sc_dim d) {
     const sc_expr *e = d.expr;
     switch ((expr_kind)e->kind) {
     case EXPR_SYMBOL: return eval_symbol(ev, e->symbol);
-    case EXPR_FLOORDIV: return expr_floordiv_i64(eval(ev, e->args[0]), eval(ev, e->args[1]));
-    case EXPR_MOD: return expr_mod_i64(eval(ev, e->args[0]), eval(ev, e->args[1]));
-    case EXPR_POW: return expr_pow_i64(eval(ev, e->args[0]), eval(ev, e->args[1]));
+    case EXPR_FLOORDIV: return sc_expr_floordiv_i64(eval(ev, e->args[0]), eval(ev, e->args[1]));
+    case EXPR_MOD: return sc_expr_mod_i64(eval(ev, e->args[0]), eval(ev, e->args[1]));
+    case EXPR_POW: return sc_expr_pow_i64(eval(ev, e->args[0]), eval(ev, e->args[1]));
     case EXPR_WHERE: return eval(ev, e->args[0]) ? eval(ev, e->args[1]) : eval(ev, e->args[2]);
     case EXPR_COMPARE:
         return eval_compare((sc_cmp)e->cmp, eval(ev, e->args[0]), eval(ev, e->args[1]));

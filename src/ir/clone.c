@@ -95,6 +95,7 @@ static sc_status clone_nodes(cloner *c, const sc_graph *from, sc_node *position)
         copy->meta = node->meta;
         copy->arg_names = node->arg_names;
         copy->tag = node->tag;
+        copy->is_kept = node->is_kept;
         for (uint32_t i = 0; i < node->out_count; i++) {
             bool follows = node->out_count == 1 && node->outs[i]->name == node->name;
             if (!follows) copy->outs[i]->name = sc_graph_take_name(c->target, node->outs[i]->name);

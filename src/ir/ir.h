@@ -100,6 +100,7 @@ struct sc_node {
     sc_meta meta;
     sc_str *arg_names;   // foreign ops only: names as in the file, "" for positional
     const sc_name *tag;  // delegation tag, NULL when none
+    bool is_kept;        // stays whole although its operator has an expansion
     uint32_t mark;       // scratch number for the pass that runs
 };
 
@@ -280,6 +281,22 @@ sc_arg *sc_node_arg(const sc_node *node, const char *param);
 
 // Calls `visit` for every argument of a node that is a value, list items included. Stops on false.
 bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg *arg), void *user);
+
+// --- Walking and small rewrites (walk.c) ---------------------------------------------------------
+
+// Calls `visit` for the graph and then for every body inside it, outermost first.
+typedef sc_status (*sc_graph_visitor)(sc_ctx *ctx, sc_graph *graph, void *user);
+sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, void *user);
+
+// Writes, checks or cannot be known: the node stays although nobody uses its results.
+bool sc_node_has_effect(const sc_node *node);
+
+// Redirects all uses of a one-result node and erases it.
+void sc_node_replace(sc_node *node, sc_value *value);
+
+// Does the node only permute its first argument? `order`, with room for SC_RANK_MAX, says which dim
+// of the source each dim of the result is.
+bool sc_node_permutation(const sc_node *node, uint32_t *order);
 
 // Sets ctx->where from a node (method, node, op, stack trace), leaving `pass` alone.
 void sc_where_set_node(sc_ctx *ctx, const sc_node *node);

@@ -126,8 +126,10 @@ static sc_status parse_meta(sc_parser *p, sc_node *node) {
         } else if (sc_text_accept_word(c, "tag")) {
             SC_TRY(sc_text_name(c, &name));
             node->tag = sc_name_intern(c->ctx->names, name);
+        } else if (sc_text_accept_word(c, "kept")) {
+            node->is_kept = true;
         } else {
-            return sc_text_fail(c, "trace, modules, origin, handle or tag");
+            return sc_text_fail(c, "trace, modules, origin, handle, tag or kept");
         }
     } while (sc_text_accept(c, ','));
     return sc_text_expect(c, ')');

@@ -15,13 +15,12 @@
 // - A value is %name; its type is a tensor spec (dtype, sizes, {strides} unless row-major, +offset,
 //   grad), or int, bool, float, none, opaque; int(s0 + 1) when the number is known.
 // - A node with one result is called as its result; otherwise its name stands before the results.
-// - Arguments stand in schema order; trailing ones equal to their defaults are left out, those
-// after
+// - Arguments stand in schema order, without trailing ones that equal their defaults; those after
 //   the schema's '*' are written name=value. f32 is a dtype, channels_last a memory format, strided
 //   and layout(N) layouts, device("cpu") a device; graph name { ... } is a body in place.
 // - An input or output without a kind is the user's. A constant shows spec and bytes, its content
 //   only when it is a lifted number ("lifted" and hexadecimal bytes).
-// - !(...) after a node is its meta: trace, modules, origin, handle, tag.
+// - !(...) after a node is its meta: trace, modules, origin, handle, tag, kept.
 // - Names that are not words are quoted; # begins a comment.
 #include "ir/text.h"
 
@@ -175,7 +174,7 @@ static void print_meta(printer *p, const sc_node *node) {
     const sc_meta *meta = &node->meta;
     if (!p->options.meta) return;
     if (!meta->stack_trace.size && !meta->module_stack.size && !meta->origin &&
-        !meta->debug_handle && !node->tag)
+        !meta->debug_handle && !node->tag && !node->is_kept)
         return;
     const char *separator = " !(";
     if (meta->stack_trace.size) {
@@ -200,7 +199,9 @@ static void print_meta(printer *p, const sc_node *node) {
     if (node->tag) {
         sc_sb_addf(p->sb, "%stag ", separator);
         print_name(p, node->tag);
+        separator = ", ";
     }
+    if (node->is_kept) sc_sb_addf(p->sb, "%skept", separator);
     sc_sb_add_char(p->sb, ')');
 }
 

@@ -6,13 +6,13 @@
 
 static sc_status sizes_of(sc_infer *in, const sc_iarg *sizes, sc_dtype dtype, sc_spec *out) {
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                         SC_RANK_MAX);
-    *out = rule_new(in, dtype, sizes->count);
+        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                            SC_RANK_MAX);
+    *out = sc_rule_new(in, dtype, sizes->count);
     for (uint32_t d = 0; d < sizes->count; d++) {
-        out->sizes[d] = rule_item_dim(&sizes->items[d]);
-        if (rule_less(out->sizes[d], sc_dim_int(0), false))
-            return rule_fail(in, SC_ERR_SHAPE, "%s: a negative size", in->op->name);
+        out->sizes[d] = sc_rule_item_dim(&sizes->items[d]);
+        if (sc_rule_less(out->sizes[d], sc_dim_int(0), false))
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: a negative size", in->op->name);
     }
     return SC_OK;
 }
@@ -25,37 +25,37 @@ static sc_dtype dtype_of_number(const sc_iarg *arg) {
 
 sc_status sc_infer_full(sc_infer *in) {
     sc_spec spec;
-    sc_dtype dtype = rule_dtype(in, "dtype", dtype_of_number(rule_arg(in, "fill_value")));
+    sc_dtype dtype = sc_rule_dtype(in, "dtype", dtype_of_number(sc_rule_arg(in, "fill_value")));
     SC_TRY(sizes_of(in, &in->args[0], dtype, &spec));
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // ones, zeros, rand, randn: float32 unless told otherwise.
 sc_status sc_infer_filled(sc_infer *in) {
     sc_spec spec;
-    SC_TRY(sizes_of(in, &in->args[0], rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
-    return rule_publish_contiguous(in, spec);
+    SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_empty(sc_infer *in) {
     sc_spec spec;
-    const sc_iarg *format = rule_arg(in, "memory_format");
-    SC_TRY(sizes_of(in, &in->args[0], rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
-    rule_set_format(in, &spec,
-                    format->kind == SC_IARG_MEMORY_FORMAT ? (sc_memory_format)format->code
-                                                          : SC_MEMORY_FORMAT_CONTIGUOUS);
-    return rule_publish(in, spec);
+    const sc_iarg *format = sc_rule_arg(in, "memory_format");
+    SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
+    sc_rule_set_format(in, &spec,
+                       format->kind == SC_IARG_MEMORY_FORMAT ? (sc_memory_format)format->code
+                                                             : SC_MEMORY_FORMAT_CONTIGUOUS);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_empty_strided(sc_infer *in) {
     sc_spec spec;
     const sc_iarg *strides = &in->args[1];
-    SC_TRY(sizes_of(in, &in->args[0], rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
+    SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
     if (strides->count != spec.rank)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and %u strides", in->op->name,
-                         spec.rank, strides->count);
-    for (uint32_t d = 0; d < spec.rank; d++) spec.strides[d] = rule_item_dim(&strides->items[d]);
-    return rule_publish(in, spec);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and %u strides", in->op->name,
+                            spec.rank, strides->count);
+    for (uint32_t d = 0; d < spec.rank; d++) spec.strides[d] = sc_rule_item_dim(&strides->items[d]);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_empty_permuted(sc_infer *in) {
@@ -63,60 +63,60 @@ sc_status sc_infer_empty_permuted(sc_infer *in) {
     const sc_iarg *layout = &in->args[1];
     uint8_t order[SC_RANK_MAX];
     bool seen[SC_RANK_MAX] = {false};
-    SC_TRY(sizes_of(in, &in->args[0], rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
+    SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
     if (layout->count != spec.rank)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and an order of %u", in->op->name,
-                         spec.rank, layout->count);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and an order of %u", in->op->name,
+                            spec.rank, layout->count);
     for (uint32_t i = 0; i < spec.rank; i++) {
         int64_t dim;
-        SC_TRY(rule_int(in, &layout->items[i], "the physical layout", &dim));
+        SC_TRY(sc_rule_int(in, &layout->items[i], "the physical layout", &dim));
         if (dim < 0 || dim >= spec.rank || seen[dim])
-            return rule_fail(in, SC_ERR_ARGUMENT, "%s: the physical layout is not a permutation",
-                             in->op->name);
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the physical layout is not a permutation",
+                                in->op->name);
         seen[dim] = true;
         order[i] = (uint8_t)dim;
     }
     sc_spec_set_order(in->exprs, &spec, order);
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_like(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    const sc_iarg *format = rule_arg(in, "memory_format");
-    sc_spec spec = rule_like(in, rule_dtype(in, "dtype", (sc_dtype)self->dtype), self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    const sc_iarg *format = sc_rule_arg(in, "memory_format");
+    sc_spec spec = sc_rule_like(in, sc_rule_dtype(in, "dtype", (sc_dtype)self->dtype), self);
     if (format->kind == SC_IARG_MEMORY_FORMAT && format->code != SC_MEMORY_FORMAT_PRESERVE)
-        rule_set_format(in, &spec, (sc_memory_format)format->code);
+        sc_rule_set_format(in, &spec, (sc_memory_format)format->code);
     else
-        rule_preserve(in, &spec, self);
-    return rule_publish(in, spec);
+        sc_rule_preserve(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_scalar_tensor(sc_infer *in) {
-    return rule_publish(in, rule_new(in, rule_dtype(in, "dtype", SC_DTYPE_F32), 0));
+    return sc_rule_publish(in, sc_rule_new(in, sc_rule_dtype(in, "dtype", SC_DTYPE_F32), 0));
 }
 
 sc_status sc_infer_randint(sc_infer *in) {
     sc_spec spec;
-    SC_TRY(sizes_of(in, rule_arg(in, "size"), rule_dtype(in, "dtype", SC_DTYPE_I64), &spec));
-    return rule_publish_contiguous(in, spec);
+    SC_TRY(sizes_of(in, sc_rule_arg(in, "size"), sc_rule_dtype(in, "dtype", SC_DTYPE_I64), &spec));
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_randperm(sc_infer *in) {
-    sc_spec spec = rule_new(in, rule_dtype(in, "dtype", SC_DTYPE_I64), 1);
-    spec.sizes[0] = rule_dim(in, "n", 0);
-    if (rule_less(spec.sizes[0], sc_dim_int(0), false))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: a negative size", in->op->name);
-    return rule_publish_contiguous(in, spec);
+    sc_spec spec = sc_rule_new(in, sc_rule_dtype(in, "dtype", SC_DTYPE_I64), 1);
+    spec.sizes[0] = sc_rule_dim(in, "n", 0);
+    if (sc_rule_less(spec.sizes[0], sc_dim_int(0), false))
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: a negative size", in->op->name);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_multinomial(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     if (self->rank != 1 && self->rank != 2)
-        return rule_fail(in, SC_ERR_SHAPE, "%s takes 1 or 2 dimensions, not %u", in->op->name,
-                         self->rank);
-    sc_spec spec = rule_like(in, SC_DTYPE_I64, self);
-    spec.sizes[self->rank - 1] = rule_dim(in, "num_samples", 1);
-    return rule_publish_contiguous(in, spec);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s takes 1 or 2 dimensions, not %u", in->op->name,
+                            self->rank);
+    sc_spec spec = sc_rule_like(in, SC_DTYPE_I64, self);
+    spec.sizes[self->rank - 1] = sc_rule_dim(in, "num_samples", 1);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // --- arange --------------------------------------------------------------------------------------
@@ -133,19 +133,21 @@ static sc_status count_steps(sc_infer *in, const sc_iarg *start, const sc_iarg *
     if (floats) {
         const sc_iarg *all[3] = {start, end, step};
         for (uint32_t i = 0; i < 3; i++)
-            if (rule_is_int(all[i])) SC_TRY(rule_int(in, all[i], "the range", &by));
-        double count = ceil((rule_number(end) - rule_number(start)) / rule_number(step));
+            if (sc_rule_is_int(all[i])) SC_TRY(sc_rule_int(in, all[i], "the range", &by));
+        double count = ceil((sc_rule_number(end) - sc_rule_number(start)) / sc_rule_number(step));
         if (!(count >= 0) || count > 0x1p53)
-            return rule_fail(in, SC_ERR_ARGUMENT, "%s from %g to %g in steps of %g", in->op->name,
-                             rule_number(start), rule_number(end), rule_number(step));
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s from %g to %g in steps of %g",
+                                in->op->name, sc_rule_number(start), sc_rule_number(end),
+                                sc_rule_number(step));
         *out = sc_dim_int((int64_t)count);
         return SC_OK;
     }
-    SC_TRY(rule_int(in, step, "the step", &by));
-    sc_dim span = sc_dim_sub(in->exprs, rule_item_dim(end), rule_item_dim(start));
+    SC_TRY(sc_rule_int(in, step, "the step", &by));
+    sc_dim span = sc_dim_sub(in->exprs, sc_rule_item_dim(end), sc_rule_item_dim(start));
     if (by < 0) span = sc_dim_neg(in->exprs, span);
-    if (by == 0 || by == INT64_MIN || rule_less(span, sc_dim_int(0), false))
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: the step leads away from the end", in->op->name);
+    if (by == 0 || by == INT64_MIN || sc_rule_less(span, sc_dim_int(0), false))
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the step leads away from the end",
+                            in->op->name);
     sc_dim size = sc_dim_int(by < 0 ? -by : by);
     sc_dim rounded = sc_dim_add(in->exprs, span, sc_dim_sub(in->exprs, size, sc_dim_int(1)));
     *out = sc_dim_floordiv(in->exprs, rounded, size);
@@ -156,18 +158,19 @@ static sc_status publish_range(sc_infer *in, const sc_iarg *start, const sc_iarg
                                const sc_iarg *step) {
     bool floats =
         start->kind == SC_IARG_FLOAT || end->kind == SC_IARG_FLOAT || step->kind == SC_IARG_FLOAT;
-    sc_spec spec = rule_new(in, rule_dtype(in, "dtype", floats ? SC_DTYPE_F32 : SC_DTYPE_I64), 1);
+    sc_spec spec =
+        sc_rule_new(in, sc_rule_dtype(in, "dtype", floats ? SC_DTYPE_F32 : SC_DTYPE_I64), 1);
     SC_TRY(count_steps(in, start, end, step, &spec.sizes[0]));
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_arange(sc_infer *in) {
-    return publish_range(in, &int_zero, rule_arg(in, "end"), &int_one);
+    return publish_range(in, &int_zero, sc_rule_arg(in, "end"), &int_one);
 }
 
 sc_status sc_infer_arange_start(sc_infer *in) {
-    const sc_iarg *step = rule_arg(in, "step");
-    return publish_range(in, rule_arg(in, "start"), rule_arg(in, "end"),
+    const sc_iarg *step = sc_rule_arg(in, "step");
+    return publish_range(in, sc_rule_arg(in, "start"), sc_rule_arg(in, "end"),
                          step->kind == SC_IARG_NONE ? &int_one : step);
 }
 

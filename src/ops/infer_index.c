@@ -11,31 +11,31 @@ static sc_dim data_size(sc_infer *in, sc_dim most) {
 
 static sc_status need_index(sc_infer *in, const sc_spec *index) {
     if (sc_dtype_is_integral((sc_dtype)index->dtype, false)) return SC_OK;
-    return rule_fail(in, SC_ERR_DTYPE, "%s needs an integer index, not %s", in->op->name,
-                     sc_dtype_name((sc_dtype)index->dtype));
+    return sc_rule_fail(in, SC_ERR_DTYPE, "%s needs an integer index, not %s", in->op->name,
+                        sc_dtype_name((sc_dtype)index->dtype));
 }
 
 sc_status sc_infer_gather(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0), *index = rule_tensor_named(in, "index");
+    const sc_spec *self = sc_rule_tensor(in, 0), *index = sc_rule_tensor_named(in, "index");
     uint32_t dim;
-    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     SC_TRY(need_index(in, index));
     if ((self->rank ? self->rank : 1) != (index->rank ? index->rank : 1))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: tensor %s and index %s differ in dimensions",
-                         in->op->name, rule_text(in, self), rule_text(in, index));
-    return rule_publish_like(in, (sc_dtype)self->dtype, index);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: tensor %s and index %s differ in dimensions",
+                            in->op->name, sc_rule_text(in, self), sc_rule_text(in, index));
+    return sc_rule_publish_like(in, (sc_dtype)self->dtype, index);
 }
 
 sc_status sc_infer_index_select(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0), *index = rule_tensor_named(in, "index");
+    const sc_spec *self = sc_rule_tensor(in, 0), *index = sc_rule_tensor_named(in, "index");
     uint32_t dim;
-    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     SC_TRY(need_index(in, index));
     if (index->rank > 1)
-        return rule_fail(in, SC_ERR_SHAPE, "%s needs a one-dimensional index", in->op->name);
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a one-dimensional index", in->op->name);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     if (self->rank) spec.sizes[dim] = index->rank ? index->sizes[0] : sc_dim_int(1);
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // --- index.Tensor --------------------------------------------------------------------------------
@@ -64,14 +64,14 @@ static sc_status add_mask(sc_infer *in, index_plan *plan, const sc_spec *self,
                           const sc_iarg *index) {
     const sc_spec *mask = index->tensor;
     sc_spec *vector = sc_new(in->arena, sc_spec);
-    *vector = rule_new(in, SC_DTYPE_I64, 1);
+    *vector = sc_rule_new(in, SC_DTYPE_I64, 1);
     vector->sizes[0] = mask_size(in, index);
-    rule_contiguous(in, vector);
+    sc_rule_contiguous(in, vector);
     for (uint32_t d = 0; d < mask->rank; d++) {
         if (plan->rank == self->rank)
-            return rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
-        SC_TRY(
-            rule_same(in, mask->sizes[d], self->sizes[plan->rank], "the sizes of mask and tensor"));
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
+        SC_TRY(sc_rule_same(in, mask->sizes[d], self->sizes[plan->rank],
+                            "the sizes of mask and tensor"));
         plan->by_dim[plan->rank++] = vector;
     }
     return SC_OK;
@@ -88,7 +88,7 @@ static sc_status plan_indices(sc_infer *in, const sc_spec *self, index_plan *pla
         }
         if (index) SC_TRY(need_index(in, index));
         if (plan->rank == self->rank)
-            return rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: more indices than dimensions", in->op->name);
         plan->by_dim[plan->rank++] = index;
     }
     while (plan->rank < self->rank) plan->by_dim[plan->rank++] = NULL;
@@ -108,7 +108,7 @@ static sc_status joint_index(sc_infer *in, const index_plan *plan, sc_spec *join
     uint32_t count = 0;
     for (uint32_t d = 0; d < plan->rank; d++)
         if (plan->by_dim[d]) indices[count++] = plan->by_dim[d];
-    return rule_broadcast(in, indices, count, joint);
+    return sc_rule_broadcast(in, indices, count, joint);
 }
 
 // Where the result's dims come from: sizes of `out`, and strides of self seen in that shape, 0
@@ -144,7 +144,7 @@ static void first_strides(const sc_spec *self, const index_plan *plan, bool spli
 }
 
 sc_status sc_infer_index(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     index_plan plan = {.rank = 0};
     sc_spec joint = {0};
     SC_TRY(plan_indices(in, self, &plan));
@@ -153,108 +153,109 @@ sc_status sc_infer_index(sc_infer *in) {
     uint32_t rank = joint.rank;
     for (uint32_t d = 0; d < self->rank; d++) rank += !plan.by_dim[d];
     if (rank > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                         SC_RANK_MAX);
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, rank);
-    sc_spec source = rule_new(in, (sc_dtype)self->dtype, rank);
+        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                            SC_RANK_MAX);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, rank);
+    sc_spec source = sc_rule_new(in, (sc_dtype)self->dtype, rank);
     place_dims(self, &plan, &joint, split, &spec, &source);
     if (joint.rank == 0) first_strides(self, &plan, split, &source);
     source.sizes = spec.sizes;
     const sc_spec *operand = &source;
     if (in->runtime || sc_dim_is(sc_spec_numel(in->exprs, self), 0))
-        rule_contiguous(in, &spec);
+        sc_rule_contiguous(in, &spec);
     else
-        rule_perm_strides(in, &spec, &operand, 1);
-    return rule_publish(in, spec);
+        sc_rule_perm_strides(in, &spec, &operand, 1);
+    return sc_rule_publish(in, spec);
 }
 
 // --- sizes that depend on values -----------------------------------------------------------------
 
 sc_status sc_infer_nonzero(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_spec spec = rule_new(in, SC_DTYPE_I64, 2);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_spec spec = sc_rule_new(in, SC_DTYPE_I64, 2);
     spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, self));
     spec.sizes[1] = sc_dim_int(self->rank);
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_masked_select(sc_infer *in) {
-    const sc_spec *both[2] = {rule_tensor(in, 0), rule_tensor(in, 1)};
+    const sc_spec *both[2] = {sc_rule_tensor(in, 0), sc_rule_tensor(in, 1)};
     sc_spec joint = {0};
-    SC_TRY(rule_broadcast(in, both, 2, &joint));
-    sc_spec spec = rule_new(in, (sc_dtype)both[0]->dtype, 1);
+    SC_TRY(sc_rule_broadcast(in, both, 2, &joint));
+    sc_spec spec = sc_rule_new(in, (sc_dtype)both[0]->dtype, 1);
     spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, &joint));
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_unique(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     sc_dim count = data_size(in, sc_spec_numel(in->exprs, self));
-    sc_spec values = rule_new(in, (sc_dtype)self->dtype, 1), inverse, counts;
+    sc_spec values = sc_rule_new(in, (sc_dtype)self->dtype, 1), inverse, counts;
     values.sizes[0] = count;
-    if (rule_bool(in, "return_inverse", false) || rule_bool(in, "return_counts", false)) {
-        inverse = rule_like(in, SC_DTYPE_I64, self);
+    if (sc_rule_bool(in, "return_inverse", false) || sc_rule_bool(in, "return_counts", false)) {
+        inverse = sc_rule_like(in, SC_DTYPE_I64, self);
     } else {
-        inverse = rule_new(in, SC_DTYPE_I64, 1);
+        inverse = sc_rule_new(in, SC_DTYPE_I64, 1);
         inverse.sizes[0] = sc_dim_int(0);
     }
-    counts = rule_new(in, SC_DTYPE_I64, 1);
-    counts.sizes[0] = rule_bool(in, "return_counts", false) ? count : sc_dim_int(0);
-    rule_contiguous(in, &values);
-    rule_contiguous(in, &inverse);
-    rule_contiguous(in, &counts);
+    counts = sc_rule_new(in, SC_DTYPE_I64, 1);
+    counts.sizes[0] = sc_rule_bool(in, "return_counts", false) ? count : sc_dim_int(0);
+    sc_rule_contiguous(in, &values);
+    sc_rule_contiguous(in, &inverse);
+    sc_rule_contiguous(in, &counts);
     sc_iout *outs = sc_infer_outs(in, 3);
-    rule_set(&outs[0], values);
-    rule_set(&outs[1], inverse);
-    rule_set(&outs[2], counts);
+    sc_rule_set(&outs[0], values);
+    sc_rule_set(&outs[1], inverse);
+    sc_rule_set(&outs[2], counts);
     return SC_OK;
 }
 
 // --- looking up ----------------------------------------------------------------------------------
 
 static sc_status publish_found(sc_infer *in, const sc_spec *values) {
-    bool narrow = rule_bool(in, "out_int32", false);
-    return rule_publish_like(in, narrow ? SC_DTYPE_I32 : SC_DTYPE_I64, values);
+    bool narrow = sc_rule_bool(in, "out_int32", false);
+    return sc_rule_publish_like(in, narrow ? SC_DTYPE_I32 : SC_DTYPE_I64, values);
 }
 
-sc_status sc_infer_searchsorted(sc_infer *in) { return publish_found(in, rule_tensor(in, 1)); }
+sc_status sc_infer_searchsorted(sc_infer *in) { return publish_found(in, sc_rule_tensor(in, 1)); }
 
-sc_status sc_infer_bucketize(sc_infer *in) { return publish_found(in, rule_tensor(in, 0)); }
+sc_status sc_infer_bucketize(sc_infer *in) { return publish_found(in, sc_rule_tensor(in, 0)); }
 
 // Sizes of the indices, then one row of the table.
 static sc_status publish_rows(sc_infer *in, sc_dtype dtype, const sc_spec *indices, sc_dim row) {
     SC_TRY(need_index(in, indices));
     if (indices->rank == SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                         SC_RANK_MAX);
-    sc_spec spec = rule_new(in, dtype, indices->rank + 1u);
+        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                            SC_RANK_MAX);
+    sc_spec spec = sc_rule_new(in, dtype, indices->rank + 1u);
     for (uint32_t d = 0; d < indices->rank; d++) spec.sizes[d] = indices->sizes[d];
     spec.sizes[indices->rank] = row;
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 static sc_status need_table(sc_infer *in, const sc_spec *weight) {
     if (weight->rank == 2) return SC_OK;
-    return rule_fail(in, SC_ERR_SHAPE, "%s: the table must have 2 dimensions, but its sizes are %s",
-                     in->op->name, rule_text(in, weight));
+    return sc_rule_fail(in, SC_ERR_SHAPE,
+                        "%s: the table must have 2 dimensions, but its sizes are %s", in->op->name,
+                        sc_rule_text(in, weight));
 }
 
 sc_status sc_infer_embedding(sc_infer *in) {
-    const sc_spec *weight = rule_tensor(in, 0), *indices = rule_tensor(in, 1);
+    const sc_spec *weight = sc_rule_tensor(in, 0), *indices = sc_rule_tensor(in, 1);
     SC_TRY(need_table(in, weight));
     return publish_rows(in, (sc_dtype)weight->dtype, indices, weight->sizes[1]);
 }
 
 // Rows of the table hold `packed` values a byte.
 static sc_status quantized_embedding(sc_infer *in, int64_t packed) {
-    const sc_spec *weight = rule_tensor(in, 0), *scales = rule_tensor(in, 1);
+    const sc_spec *weight = sc_rule_tensor(in, 0), *scales = sc_rule_tensor(in, 1);
     int64_t least, most;
     SC_TRY(need_table(in, weight));
-    SC_TRY(rule_int(in, rule_arg(in, "weight_quant_min"), "the range", &least));
-    SC_TRY(rule_int(in, rule_arg(in, "weight_quant_max"), "the range", &most));
+    SC_TRY(sc_rule_int(in, sc_rule_arg(in, "weight_quant_min"), "the range", &least));
+    SC_TRY(sc_rule_int(in, sc_rule_arg(in, "weight_quant_max"), "the range", &most));
     sc_dim row = sc_dim_mul(in->exprs, weight->sizes[1], sc_dim_int(packed));
-    sc_dtype dtype = rule_dtype(in, "dtype", (sc_dtype)scales->dtype);
-    return publish_rows(in, dtype, rule_tensor_named(in, "indices"), row);
+    sc_dtype dtype = sc_rule_dtype(in, "dtype", (sc_dtype)scales->dtype);
+    return publish_rows(in, dtype, sc_rule_tensor_named(in, "indices"), row);
 }
 
 sc_status sc_infer_embedding_byte(sc_infer *in) { return quantized_embedding(in, 1); }
@@ -262,56 +263,56 @@ sc_status sc_infer_embedding_4bit(sc_infer *in) { return quantized_embedding(in,
 sc_status sc_infer_embedding_2bit(sc_infer *in) { return quantized_embedding(in, 4); }
 
 sc_status sc_infer_embedding_dense_backward(sc_infer *in) {
-    const sc_spec *grad = rule_tensor(in, 0);
+    const sc_spec *grad = sc_rule_tensor(in, 0);
     if (!grad->rank)
-        return rule_fail(in, SC_ERR_SHAPE, "%s: the gradient has no rows", in->op->name);
-    sc_spec spec = rule_new(in, (sc_dtype)grad->dtype, 2);
-    spec.sizes[0] = rule_dim(in, "num_weights", 1);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: the gradient has no rows", in->op->name);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)grad->dtype, 2);
+    spec.sizes[0] = sc_rule_dim(in, "num_weights", 1);
     spec.sizes[1] = grad->sizes[grad->rank - 1];
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
-    sc_spec spec = rule_new(in, dtype, 1);
+    sc_spec spec = sc_rule_new(in, dtype, 1);
     spec.sizes[0] = size;
-    rule_contiguous(in, &spec);
-    rule_set(out, spec);
+    sc_rule_contiguous(in, &spec);
+    sc_rule_set(out, spec);
 }
 
 // Results besides the bags serve the backward pass; the modes are sum 0, mean 1, max 2.
 sc_status sc_infer_embedding_bag(sc_infer *in) {
-    const sc_spec *weight = rule_tensor(in, 0), *indices = rule_tensor(in, 1);
-    const sc_spec *offsets = rule_tensor(in, 2);
-    const sc_spec *scale = rule_tensor_named(in, "per_sample_weights");
+    const sc_spec *weight = sc_rule_tensor(in, 0), *indices = sc_rule_tensor(in, 1);
+    const sc_spec *offsets = sc_rule_tensor(in, 2);
+    const sc_spec *scale = sc_rule_tensor_named(in, "per_sample_weights");
     int64_t mode, padding;
     SC_TRY(need_table(in, weight));
-    SC_TRY(rule_int(in, rule_arg(in, "mode"), "the mode", &mode));
-    SC_TRY(rule_int(in, rule_arg(in, "padding_idx"), "the padding index", &padding));
+    SC_TRY(sc_rule_int(in, sc_rule_arg(in, "mode"), "the mode", &mode));
+    SC_TRY(sc_rule_int(in, sc_rule_arg(in, "padding_idx"), "the padding index", &padding));
     if (indices->rank != 1 || offsets->rank != 1)
-        return rule_fail(in, SC_ERR_SHAPE, "%s: indices and offsets must be one-dimensional",
-                         in->op->name);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: indices and offsets must be one-dimensional",
+                            in->op->name);
     sc_dim bags = offsets->sizes[0];
-    if (rule_bool(in, "include_last_offset", false))
+    if (sc_rule_bool(in, "include_last_offset", false))
         bags = sc_dim_sub(in->exprs, bags, sc_dim_int(1));
-    sc_spec spec = rule_new(in, (sc_dtype)weight->dtype, 2);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)weight->dtype, 2);
     spec.sizes[0] = bags;
     spec.sizes[1] = weight->sizes[1];
-    rule_contiguous(in, &spec);
+    sc_rule_contiguous(in, &spec);
     if (scale && scale->rank != 1)
-        return rule_fail(in, SC_ERR_SHAPE, "%s: per_sample_weights must be as long as the indices",
-                         in->op->name);
+        return sc_rule_fail(in, SC_ERR_SHAPE,
+                            "%s: per_sample_weights must be as long as the indices", in->op->name);
     bool quick = (weight->dtype == SC_DTYPE_F32 || weight->dtype == SC_DTYPE_F16) && padding < 0 &&
                  (in->runtime || sc_dim_is(weight->strides[1], 1)) &&
                  (!scale || in->runtime || sc_dim_is(scale->strides[0], 1));
     sc_iout *outs = sc_infer_outs(in, 4);
     sc_dtype dtype = (sc_dtype)offsets->dtype;
-    rule_set(&outs[0], spec);
+    sc_rule_set(&outs[0], spec);
     set_vector(in, &outs[1], dtype, mode || !quick ? indices->sizes[0] : sc_dim_int(0));
     set_vector(in, &outs[2], dtype, bags);
     if (mode == 2) {
-        spec = rule_like(in, dtype, &outs[0].spec);
-        rule_contiguous(in, &spec);
-        rule_set(&outs[3], spec);
+        spec = sc_rule_like(in, dtype, &outs[0].spec);
+        sc_rule_contiguous(in, &spec);
+        sc_rule_set(&outs[3], spec);
     } else {
         set_vector(in, &outs[3], dtype, bags);
     }

@@ -2,48 +2,48 @@
 // matter at run time, where kernels get dense outputs in the planned dim order.
 #include "ops/rule.h"
 
-sc_spec rule_new(sc_infer *in, sc_dtype dtype, uint32_t rank) {
+sc_spec sc_rule_new(sc_infer *in, sc_dtype dtype, uint32_t rank) {
     return sc_spec_new(in->arena, dtype, rank);
 }
 
-sc_spec rule_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes) {
+sc_spec sc_rule_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes) {
     sc_spec spec = sc_spec_new(in->arena, dtype, sizes->rank);
     if (sizes->rank) memcpy(spec.sizes, sizes->sizes, sizes->rank * sizeof(sc_dim));
     return spec;
 }
 
-void rule_set(sc_iout *out, sc_spec spec) {
+void sc_rule_set(sc_iout *out, sc_spec spec) {
     *out = (sc_iout){.kind = SC_IOUT_TENSOR, .spec = spec};
 }
 
-sc_status rule_publish(sc_infer *in, sc_spec spec) {
-    rule_set(sc_infer_outs(in, 1), spec);
+sc_status sc_rule_publish(sc_infer *in, sc_spec spec) {
+    sc_rule_set(sc_infer_outs(in, 1), spec);
     return SC_OK;
 }
 
-void rule_contiguous(sc_infer *in, sc_spec *spec) { sc_spec_set_contiguous(in->exprs, spec); }
+void sc_rule_contiguous(sc_infer *in, sc_spec *spec) { sc_spec_set_contiguous(in->exprs, spec); }
 
-sc_status rule_publish_contiguous(sc_infer *in, sc_spec spec) {
-    rule_contiguous(in, &spec);
-    return rule_publish(in, spec);
+sc_status sc_rule_publish_contiguous(sc_infer *in, sc_spec spec) {
+    sc_rule_contiguous(in, &spec);
+    return sc_rule_publish(in, spec);
 }
 
-sc_status rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes) {
-    return rule_publish_contiguous(in, rule_like(in, dtype, sizes));
+sc_status sc_rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes) {
+    return sc_rule_publish_contiguous(in, sc_rule_like(in, dtype, sizes));
 }
 
-sc_status rule_publish_indexed(sc_infer *in, sc_spec values) {
+sc_status sc_rule_publish_indexed(sc_infer *in, sc_spec values) {
     sc_spec indices = values;
     indices.dtype = SC_DTYPE_I64;
     sc_iout *outs = sc_infer_outs(in, 2);
-    rule_set(&outs[0], values);
-    rule_set(&outs[1], indices);
+    sc_rule_set(&outs[0], values);
+    sc_rule_set(&outs[1], indices);
     return SC_OK;
 }
 
 // --- memory formats ------------------------------------------------------------------------------
 
-void rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format) {
+void sc_rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format) {
     static const uint8_t last_2d[] = {0, 2, 3, 1}, last_3d[] = {0, 2, 3, 4, 1};
     if (format == SC_MEMORY_FORMAT_CHANNELS_LAST && spec->rank == 4)
         sc_spec_set_order(in->exprs, spec, last_2d);
@@ -53,19 +53,19 @@ void rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format) {
         sc_spec_set_contiguous(in->exprs, spec);
 }
 
-void rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model) {
-    rule_set_format(in, spec,
-                    in->runtime ? SC_MEMORY_FORMAT_CONTIGUOUS
-                                : sc_spec_suggested_format(in->exprs, model));
+void sc_rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model) {
+    sc_rule_set_format(in, spec,
+                       in->runtime ? SC_MEMORY_FORMAT_CONTIGUOUS
+                                   : sc_spec_suggested_format(in->exprs, model));
 }
 
-void rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model) {
+void sc_rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model) {
     if (in->runtime)
         sc_spec_set_contiguous(NULL, spec);
     else if (model->rank == spec->rank && sc_spec_is_dense(in->exprs, model))
         for (uint32_t d = 0; d < spec->rank; d++) spec->strides[d] = model->strides[d];
     else
-        rule_perm_strides(in, spec, &model, 1);
+        sc_rule_perm_strides(in, spec, &model, 1);
 }
 
 // --- elementwise layout --------------------------------------------------------------------------
@@ -95,8 +95,8 @@ static int should_swap(const sc_spec *result, const sc_spec *const *operands, ui
 
 // The insertion sort of PyTorch's elementwise engine, whose ties depend on the exact order of
 // comparisons.
-void rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
-                       uint32_t count) {
+void sc_rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
+                          uint32_t count) {
     uint8_t inner_first[SC_RANK_MAX], order[SC_RANK_MAX];
     for (uint32_t i = 0; i < spec->rank; i++) inner_first[i] = (uint8_t)(spec->rank - 1 - i);
     for (uint32_t i = 1; i < spec->rank; i++) {
@@ -125,8 +125,8 @@ static bool all_have(sc_exprs *exprs, const sc_spec *const *operands, uint32_t c
     return true;
 }
 
-void rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
-                              uint32_t count) {
+void sc_rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
+                                 uint32_t count) {
     if (in->runtime || count == 0) {
         sc_spec_set_contiguous(in->exprs, spec);
         return;
@@ -137,16 +137,16 @@ void rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const 
     if (has_shape && all_have(in->exprs, operands, count, sc_spec_is_contiguous))
         sc_spec_set_contiguous(in->exprs, spec);
     else if (has_shape && all_have(in->exprs, operands, count, sc_spec_is_channels_last))
-        rule_set_format(in, spec, SC_MEMORY_FORMAT_CHANNELS_LAST);
+        sc_rule_set_format(in, spec, SC_MEMORY_FORMAT_CHANNELS_LAST);
     else if (has_shape && count == 1)
-        rule_preserve(in, spec, operands[0]);
+        sc_rule_preserve(in, spec, operands[0]);
     else
-        rule_perm_strides(in, spec, operands, count);
+        sc_rule_perm_strides(in, spec, operands, count);
 }
 
 // --- agreement of sizes --------------------------------------------------------------------------
 
-bool rule_less(sc_dim a, sc_dim b, bool otherwise) {
+bool sc_rule_less(sc_dim a, sc_dim b, bool otherwise) {
     int64_t hint_a, hint_b;
     sc_tri known = sc_dim_known_le(b, a);
     if (known != SC_TRI_UNKNOWN) return known == SC_TRI_FALSE;
@@ -155,10 +155,10 @@ bool rule_less(sc_dim a, sc_dim b, bool otherwise) {
     return otherwise;
 }
 
-sc_status rule_same(sc_infer *in, sc_dim a, sc_dim b, const char *what) {
+sc_status sc_rule_same(sc_infer *in, sc_dim a, sc_dim b, const char *what) {
     if (sc_dim_known_equal(a, b) != SC_TRI_FALSE) return SC_OK;
-    return rule_fail(in, SC_ERR_SHAPE, "%s of %s must be equal, but are %s and %s", what,
-                     in->op->name, rule_dim_text(in, a), rule_dim_text(in, b));
+    return sc_rule_fail(in, SC_ERR_SHAPE, "%s of %s must be equal, but are %s and %s", what,
+                        in->op->name, sc_rule_dim_text(in, a), sc_rule_dim_text(in, b));
 }
 
 static bool merge_sizes(sc_dim *size, sc_dim other) {
@@ -173,8 +173,8 @@ static bool merge_sizes(sc_dim *size, sc_dim other) {
     return true;
 }
 
-sc_status rule_broadcast(sc_infer *in, const sc_spec *const *operands, uint32_t count,
-                         sc_spec *out) {
+sc_status sc_rule_broadcast(sc_infer *in, const sc_spec *const *operands, uint32_t count,
+                            sc_spec *out) {
     uint32_t rank = 0;
     for (uint32_t i = 0; i < count; i++) rank = operands[i]->rank > rank ? operands[i]->rank : rank;
     out->rank = (uint8_t)rank;
@@ -189,9 +189,9 @@ sc_status rule_broadcast(sc_infer *in, const sc_spec *const *operands, uint32_t 
                 continue;
             const sc_spec *first =
                 operands[0] == operands[i] && count > 1 ? operands[1] : operands[0];
-            return rule_fail(in, SC_ERR_SHAPE,
-                             "sizes %s and %s do not broadcast: they differ in dimension %u",
-                             rule_text(in, first), rule_text(in, operands[i]), d);
+            return sc_rule_fail(in, SC_ERR_SHAPE,
+                                "sizes %s and %s do not broadcast: they differ in dimension %u",
+                                sc_rule_text(in, first), sc_rule_text(in, operands[i]), d);
         }
     }
     return SC_OK;

@@ -3,59 +3,60 @@
 
 static sc_status need_rank(sc_infer *in, const sc_spec *spec, uint32_t rank, const char *what) {
     if (spec->rank == rank) return SC_OK;
-    return rule_fail(in, SC_ERR_SHAPE, "%s: %s must have %u dimensions, but its sizes are %s",
-                     in->op->name, what, rank, rule_text(in, spec));
+    return sc_rule_fail(in, SC_ERR_SHAPE, "%s: %s must have %u dimensions, but its sizes are %s",
+                        in->op->name, what, rank, sc_rule_text(in, spec));
 }
 
 static sc_status need_same_dtype(sc_infer *in, const sc_spec *a, const sc_spec *b) {
     if (a->dtype == b->dtype) return SC_OK;
-    return rule_fail(in, SC_ERR_DTYPE, "%s: dtypes %s and %s differ", in->op->name,
-                     sc_dtype_name((sc_dtype)a->dtype), sc_dtype_name((sc_dtype)b->dtype));
+    return sc_rule_fail(in, SC_ERR_DTYPE, "%s: dtypes %s and %s differ", in->op->name,
+                        sc_dtype_name((sc_dtype)a->dtype), sc_dtype_name((sc_dtype)b->dtype));
 }
 
 // Sizes [..., n, m] x [..., m, p] of rank 2 or 3.
 static sc_status product(sc_infer *in, const sc_spec *a, const sc_spec *b, sc_spec *out) {
     uint32_t rank = a->rank;
     SC_TRY(need_same_dtype(in, a, b));
-    SC_TRY(rule_same(in, a->sizes[rank - 1], b->sizes[rank - 2], "the inner sizes"));
-    *out = rule_new(in, (sc_dtype)a->dtype, rank);
+    SC_TRY(sc_rule_same(in, a->sizes[rank - 1], b->sizes[rank - 2], "the inner sizes"));
+    *out = sc_rule_new(in, (sc_dtype)a->dtype, rank);
     for (uint32_t d = 0; d + 1 < rank; d++) out->sizes[d] = a->sizes[d];
     out->sizes[rank - 1] = b->sizes[rank - 1];
-    rule_contiguous(in, out);
+    sc_rule_contiguous(in, out);
     return SC_OK;
 }
 
 sc_status sc_infer_mm(sc_infer *in) {
-    const sc_spec *a = rule_tensor(in, 0), *b = rule_tensor(in, 1);
+    const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1);
     sc_spec spec;
     SC_TRY(need_rank(in, a, 2, "the first matrix"));
     SC_TRY(need_rank(in, b, 2, "the second matrix"));
     SC_TRY(product(in, a, b, &spec));
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_bmm(sc_infer *in) {
-    const sc_spec *a = rule_tensor(in, 0), *b = rule_tensor(in, 1);
+    const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1);
     sc_spec spec;
     SC_TRY(need_rank(in, a, 3, "the first batch"));
     SC_TRY(need_rank(in, b, 3, "the second batch"));
-    SC_TRY(rule_same(in, a->sizes[0], b->sizes[0], "the batch sizes"));
+    SC_TRY(sc_rule_same(in, a->sizes[0], b->sizes[0], "the batch sizes"));
     SC_TRY(product(in, a, b, &spec));
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_addmm(sc_infer *in) {
-    const sc_spec *bias = rule_tensor(in, 0), *a = rule_tensor(in, 1), *b = rule_tensor(in, 2);
+    const sc_spec *bias = sc_rule_tensor(in, 0), *a = sc_rule_tensor(in, 1),
+                  *b = sc_rule_tensor(in, 2);
     sc_spec spec, joint = {0};
     SC_TRY(need_rank(in, a, 2, "the first matrix"));
     SC_TRY(need_rank(in, b, 2, "the second matrix"));
     SC_TRY(product(in, a, b, &spec));
     const sc_spec *both[2] = {&spec, bias};
-    SC_TRY(rule_broadcast(in, both, 2, &joint));
+    SC_TRY(sc_rule_broadcast(in, both, 2, &joint));
     for (uint32_t d = 0; d < 2 && joint.rank == 2; d++)
-        SC_TRY(rule_same(in, joint.sizes[d], spec.sizes[d], "the sizes of bias and product"));
+        SC_TRY(sc_rule_same(in, joint.sizes[d], spec.sizes[d], "the sizes of bias and product"));
     if (joint.rank > 2) return need_rank(in, bias, 2, "the bias");
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 // --- convolution ---------------------------------------------------------------------------------
@@ -64,13 +65,13 @@ static sc_status conv_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim kernel
                            sc_dim *out) {
     sc_exprs *e = in->exprs;
     sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), stride, padding, dilation, extra;
-    SC_TRY(rule_item(in, "stride", i, one, &stride));
-    SC_TRY(rule_item(in, "padding", i, zero, &padding));
-    SC_TRY(rule_item(in, "dilation", i, one, &dilation));
-    SC_TRY(rule_item(in, "output_padding", i, zero, &extra));
-    if (!rule_less(zero, stride, true) || !rule_less(zero, dilation, true))
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: stride and dilation must be positive",
-                         in->op->name);
+    SC_TRY(sc_rule_item(in, "stride", i, one, &stride));
+    SC_TRY(sc_rule_item(in, "padding", i, zero, &padding));
+    SC_TRY(sc_rule_item(in, "dilation", i, one, &dilation));
+    SC_TRY(sc_rule_item(in, "output_padding", i, zero, &extra));
+    if (!sc_rule_less(zero, stride, true) || !sc_rule_less(zero, dilation, true))
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: stride and dilation must be positive",
+                            in->op->name);
     sc_dim reach = sc_dim_mul(e, dilation, sc_dim_sub(e, kernel, one));
     sc_dim pads = sc_dim_mul(e, sc_dim_int(2), padding);
     if (transposed) {
@@ -81,10 +82,10 @@ static sc_status conv_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim kernel
         *out = sc_dim_floordiv(e, *out, stride);
     }
     *out = sc_dim_add(e, *out, one);
-    if (rule_less(*out, transposed ? zero : one, false))
-        return rule_fail(in, SC_ERR_SHAPE,
-                         "%s: the kernel of size %s is larger than its input of %s", in->op->name,
-                         rule_dim_text(in, kernel), rule_dim_text(in, input));
+    if (sc_rule_less(*out, transposed ? zero : one, false))
+        return sc_rule_fail(
+            in, SC_ERR_SHAPE, "%s: the kernel of size %s is larger than its input of %s",
+            in->op->name, sc_rule_dim_text(in, kernel), sc_rule_dim_text(in, input));
     return SC_OK;
 }
 
@@ -98,45 +99,47 @@ static bool is_last_1d(const sc_spec *weight) {
 static bool is_small_3d(sc_infer *in, const sc_spec *input, const sc_spec *weight) {
     sc_dim work = sc_dim_int(1), one = sc_dim_int(1);
     for (uint32_t d = 0; d < 4; d++) work = sc_dim_mul(in->exprs, work, input->sizes[d]);
-    bool large_kernel = rule_less(sc_dim_int(3), weight->sizes[4], false) &&
-                        rule_less(sc_dim_int(3), weight->sizes[3], false);
-    return input->rank == 5 && !large_kernel && !rule_less(one, rule_dim(in, "groups", 1), false) &&
-           !rule_less(one, input->sizes[0], false) && !rule_less(sc_dim_int(20480), work, false);
+    bool large_kernel = sc_rule_less(sc_dim_int(3), weight->sizes[4], false) &&
+                        sc_rule_less(sc_dim_int(3), weight->sizes[3], false);
+    return input->rank == 5 && !large_kernel &&
+           !sc_rule_less(one, sc_rule_dim(in, "groups", 1), false) &&
+           !sc_rule_less(one, input->sizes[0], false) &&
+           !sc_rule_less(sc_dim_int(20480), work, false);
 }
 
 static void conv_layout(sc_infer *in, sc_spec *spec, const sc_spec *input, const sc_spec *weight) {
     static const uint8_t last_1d[] = {0, 2, 1};
     if (in->runtime) {
-        rule_contiguous(in, spec);
+        sc_rule_contiguous(in, spec);
     } else if (weight->rank == 3) {
         if (input->rank == 3 && is_last_1d(weight))
             sc_spec_set_order(in->exprs, spec, last_1d);
         else
-            rule_contiguous(in, spec);
+            sc_rule_contiguous(in, spec);
     } else {
         sc_memory_format a = sc_spec_suggested_format(in->exprs, input);
         sc_memory_format b = sc_spec_suggested_format(in->exprs, weight);
         if (weight->rank == 5 && is_small_3d(in, input, weight))
             a = b = SC_MEMORY_FORMAT_CONTIGUOUS;
-        rule_set_format(in, spec, a != SC_MEMORY_FORMAT_CONTIGUOUS ? a : b);
+        sc_rule_set_format(in, spec, a != SC_MEMORY_FORMAT_CONTIGUOUS ? a : b);
     }
 }
 
 sc_status sc_infer_convolution(sc_infer *in) {
-    const sc_spec *input = rule_tensor(in, 0), *weight = rule_tensor(in, 1);
-    bool transposed = rule_bool(in, "transposed", false);
+    const sc_spec *input = sc_rule_tensor(in, 0), *weight = sc_rule_tensor(in, 1);
+    bool transposed = sc_rule_bool(in, "transposed", false);
     uint32_t spatial = weight->rank - 2u;
-    sc_dim groups = rule_dim(in, "groups", 1);
+    sc_dim groups = sc_rule_dim(in, "groups", 1);
     if (weight->rank < 3 || input->rank < weight->rank - 1u || input->rank > weight->rank)
-        return rule_fail(in, SC_ERR_SHAPE, "%s: input %s does not go with weight %s", in->op->name,
-                         rule_text(in, input), rule_text(in, weight));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: input %s does not go with weight %s",
+                            in->op->name, sc_rule_text(in, input), sc_rule_text(in, weight));
     SC_TRY(need_same_dtype(in, input, weight));
-    if (!rule_less(sc_dim_int(0), groups, true))
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: groups must be positive", in->op->name);
+    if (!sc_rule_less(sc_dim_int(0), groups, true))
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: groups must be positive", in->op->name);
     uint32_t channel = input->rank - weight->rank + 1u;  // 0 without a batch
     sc_dim wanted = transposed ? weight->sizes[0] : sc_dim_mul(in->exprs, weight->sizes[1], groups);
-    SC_TRY(rule_same(in, input->sizes[channel], wanted, "the channels of input and weight"));
-    sc_spec spec = rule_new(in, (sc_dtype)input->dtype, input->rank);
+    SC_TRY(sc_rule_same(in, input->sizes[channel], wanted, "the channels of input and weight"));
+    sc_spec spec = sc_rule_new(in, (sc_dtype)input->dtype, input->rank);
     if (channel) spec.sizes[0] = input->sizes[0];
     spec.sizes[channel] =
         transposed ? sc_dim_mul(in->exprs, weight->sizes[1], groups) : weight->sizes[0];
@@ -144,25 +147,25 @@ sc_status sc_infer_convolution(sc_infer *in) {
         SC_TRY(conv_size(in, i, input->sizes[channel + 1 + i], weight->sizes[2 + i], transposed,
                          &spec.sizes[channel + 1 + i]));
     conv_layout(in, &spec, input, weight);
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 // Gradients of input, weight and bias, each only if the mask asks for it.
 sc_status sc_infer_convolution_backward(sc_infer *in) {
-    const sc_iarg *mask = rule_arg(in, "output_mask"), *bias = rule_arg(in, "bias_sizes");
-    const sc_spec *input = rule_tensor_named(in, "input");
-    const sc_spec *weight = rule_tensor_named(in, "weight");
+    const sc_iarg *mask = sc_rule_arg(in, "output_mask"), *bias = sc_rule_arg(in, "bias_sizes");
+    const sc_spec *input = sc_rule_tensor_named(in, "input");
+    const sc_spec *weight = sc_rule_tensor_named(in, "weight");
     sc_iout *outs = sc_infer_outs(in, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        if (i >= mask->count || !rule_number(&mask->items[i])) continue;
+        if (i >= mask->count || !sc_rule_number(&mask->items[i])) continue;
         const sc_spec *model = i == 0 ? input : weight;
-        sc_spec spec = i == 2 ? rule_new(in, (sc_dtype)weight->dtype, 1)
-                              : rule_like(in, (sc_dtype)model->dtype, model);
-        if (i == 2) SC_TRY(rule_item(in, "bias_sizes", 0, sc_dim_int(0), &spec.sizes[0]));
+        sc_spec spec = i == 2 ? sc_rule_new(in, (sc_dtype)weight->dtype, 1)
+                              : sc_rule_like(in, (sc_dtype)model->dtype, model);
+        if (i == 2) SC_TRY(sc_rule_item(in, "bias_sizes", 0, sc_dim_int(0), &spec.sizes[0]));
         if (i == 2 && bias->kind != SC_IARG_LIST)
-            return rule_fail(in, SC_ERR_ARGUMENT, "%s: the bias has no sizes", in->op->name);
-        rule_contiguous(in, &spec);
-        rule_set(&outs[i], spec);
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the bias has no sizes", in->op->name);
+        sc_rule_contiguous(in, &spec);
+        sc_rule_set(&outs[i], spec);
     }
     return SC_OK;
 }
@@ -170,30 +173,30 @@ sc_status sc_infer_convolution_backward(sc_infer *in) {
 // --- distances -----------------------------------------------------------------------------------
 
 sc_status sc_infer_cdist(sc_infer *in) {
-    const sc_spec *a = rule_tensor(in, 0), *b = rule_tensor(in, 1);
+    const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1);
     if (a->rank < 2 || b->rank < 2)
-        return rule_fail(in, SC_ERR_SHAPE, "%s needs tensors of rows", in->op->name);
-    SC_TRY(rule_same(in, a->sizes[a->rank - 1], b->sizes[b->rank - 1], "the lengths of rows"));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs tensors of rows", in->op->name);
+    SC_TRY(sc_rule_same(in, a->sizes[a->rank - 1], b->sizes[b->rank - 1], "the lengths of rows"));
     sc_spec batch_a = *a, batch_b = *b, joint = {0};
     batch_a.rank = (uint8_t)(a->rank - 2);
     batch_b.rank = (uint8_t)(b->rank - 2);
     const sc_spec *both[2] = {&batch_a, &batch_b};
-    SC_TRY(rule_broadcast(in, both, 2, &joint));
-    sc_spec spec = rule_new(in, (sc_dtype)a->dtype, joint.rank + 2u);
+    SC_TRY(sc_rule_broadcast(in, both, 2, &joint));
+    sc_spec spec = sc_rule_new(in, (sc_dtype)a->dtype, joint.rank + 2u);
     for (uint32_t d = 0; d < joint.rank; d++) spec.sizes[d] = joint.sizes[d];
     spec.sizes[joint.rank] = a->sizes[a->rank - 2];
     spec.sizes[joint.rank + 1] = b->sizes[b->rank - 2];
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_pdist(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     SC_TRY(need_rank(in, self, 2, "the input"));
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, 1);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, 1);
     sc_dim n = self->sizes[0],
            pairs = sc_dim_mul(in->exprs, n, sc_dim_sub(in->exprs, n, sc_dim_int(1)));
     spec.sizes[0] = sc_dim_floordiv(in->exprs, pairs, sc_dim_int(2));
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // Operands gain dims of size 1 where their expand list says, multiply, and sumdim is summed away.
@@ -202,37 +205,37 @@ sc_status sc_infer_trilinear(sc_infer *in) {
     sc_spec wide[3], joint = {0};
     const sc_spec *operands[3];
     for (uint32_t i = 0; i < 3; i++) {
-        const sc_spec *self = rule_tensor(in, i);
-        uint32_t rank = self->rank + rule_arg(in, lists[i])->count, from = 0;
+        const sc_spec *self = sc_rule_tensor(in, i);
+        uint32_t rank = self->rank + sc_rule_arg(in, lists[i])->count, from = 0;
         bool added[SC_RANK_MAX];
         if (rank > SC_RANK_MAX)
-            return rule_fail(in, SC_ERR_LIMIT, "%s: too many dimensions", in->op->name);
-        SC_TRY(rule_dim_set(in, lists[i], rank, false, added));
-        wide[i] = rule_new(in, (sc_dtype)self->dtype, rank);
+            return sc_rule_fail(in, SC_ERR_LIMIT, "%s: too many dimensions", in->op->name);
+        SC_TRY(sc_rule_dim_set(in, lists[i], rank, false, added));
+        wide[i] = sc_rule_new(in, (sc_dtype)self->dtype, rank);
         for (uint32_t d = 0; d < rank; d++)
             wide[i].sizes[d] = added[d] ? sc_dim_int(1) : self->sizes[from++];
         operands[i] = &wide[i];
     }
-    SC_TRY(rule_broadcast(in, operands, 3, &joint));
+    SC_TRY(sc_rule_broadcast(in, operands, 3, &joint));
     bool summed[SC_RANK_MAX];
-    SC_TRY(rule_dim_set(in, "sumdim", joint.rank, false, summed));
-    sc_spec spec = rule_new(in, (sc_dtype)wide[0].dtype, joint.rank);
+    SC_TRY(sc_rule_dim_set(in, "sumdim", joint.rank, false, summed));
+    sc_spec spec = sc_rule_new(in, (sc_dtype)wide[0].dtype, joint.rank);
     uint32_t rank = 0;
     for (uint32_t d = 0; d < joint.rank; d++)
         if (!summed[d]) spec.sizes[rank++] = joint.sizes[d];
     spec.rank = (uint8_t)rank;
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // --- factorisations ------------------------------------------------------------------------------
 
 // The matrix result is stored column by column, as the libraries that compute it want.
 static sc_status publish_factor(sc_infer *in, bool column_major) {
-    const sc_spec *self = rule_tensor(in, 0);
-    if (self->rank < 2) return rule_fail(in, SC_ERR_SHAPE, "%s needs matrices", in->op->name);
-    SC_TRY(rule_same(in, self->sizes[self->rank - 1], self->sizes[self->rank - 2],
-                     "rows and columns"));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    if (self->rank < 2) return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs matrices", in->op->name);
+    SC_TRY(sc_rule_same(in, self->sizes[self->rank - 1], self->sizes[self->rank - 2],
+                        "rows and columns"));
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     uint8_t order[SC_RANK_MAX];
     for (uint32_t d = 0; d < spec.rank; d++) order[d] = (uint8_t)d;
     if (column_major) {
@@ -240,12 +243,12 @@ static sc_status publish_factor(sc_infer *in, bool column_major) {
         order[spec.rank - 2] = (uint8_t)(spec.rank - 1);
     }
     sc_spec_set_order(in->exprs, &spec, order);
-    sc_spec info = rule_like(in, SC_DTYPE_I32, self);
+    sc_spec info = sc_rule_like(in, SC_DTYPE_I32, self);
     info.rank = (uint8_t)(self->rank - 2);
-    rule_contiguous(in, &info);
+    sc_rule_contiguous(in, &info);
     sc_iout *outs = sc_infer_outs(in, 2);
-    rule_set(&outs[0], spec);
-    rule_set(&outs[1], info);
+    sc_rule_set(&outs[0], spec);
+    sc_rule_set(&outs[1], info);
     return SC_OK;
 }
 
@@ -256,36 +259,36 @@ sc_status sc_infer_linalg_cholesky_ex(sc_infer *in) { return publish_factor(in, 
 // --- Fourier transforms --------------------------------------------------------------------------
 
 static sc_status last_dim(sc_infer *in, const sc_spec *self, uint32_t *out) {
-    const sc_iarg *dims = rule_arg(in, "dim");
+    const sc_iarg *dims = sc_rule_arg(in, "dim");
     int64_t dim;
     if (!dims->count || !self->rank)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs dimensions", in->op->name);
-    SC_TRY(rule_int(in, &dims->items[dims->count - 1], "the dimension", &dim));
-    return rule_wrap_dim(in, dim, self->rank, out);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s needs dimensions", in->op->name);
+    SC_TRY(sc_rule_int(in, &dims->items[dims->count - 1], "the dimension", &dim));
+    return sc_rule_wrap_dim(in, dim, self->rank, out);
 }
 
 sc_status sc_infer_fft_r2c(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t last;
     SC_TRY(last_dim(in, self, &last));
-    sc_spec spec = rule_like(in, sc_dtype_to_complex((sc_dtype)self->dtype), self);
-    if (rule_bool(in, "onesided", true)) {
+    sc_spec spec = sc_rule_like(in, sc_dtype_to_complex((sc_dtype)self->dtype), self);
+    if (sc_rule_bool(in, "onesided", true)) {
         sc_dim half = sc_dim_floordiv(in->exprs, self->sizes[last], sc_dim_int(2));
         spec.sizes[last] = sc_dim_add(in->exprs, half, sc_dim_int(1));
     }
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_fft_c2r(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t last;
     SC_TRY(last_dim(in, self, &last));
-    sc_spec spec = rule_like(in, sc_dtype_to_real((sc_dtype)self->dtype), self);
-    spec.sizes[last] = rule_dim(in, "last_dim_size", 1);
-    return rule_publish_contiguous(in, spec);
+    sc_spec spec = sc_rule_like(in, sc_dtype_to_real((sc_dtype)self->dtype), self);
+    spec.sizes[last] = sc_rule_dim(in, "last_dim_size", 1);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_fft_c2c(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    return rule_publish_like(in, (sc_dtype)self->dtype, self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    return sc_rule_publish_like(in, (sc_dtype)self->dtype, self);
 }

@@ -4,28 +4,28 @@
 // --- normalisation -------------------------------------------------------------------------------
 
 static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
-    sc_spec spec = rule_new(in, dtype, 1);
+    sc_spec spec = sc_rule_new(in, dtype, 1);
     spec.sizes[0] = size;
-    rule_contiguous(in, &spec);
-    rule_set(out, spec);
+    sc_rule_contiguous(in, &spec);
+    sc_rule_set(out, spec);
 }
 
 static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
-    const sc_spec *input = rule_tensor(in, 0);
-    const sc_spec *mean = rule_tensor_named(in, "running_mean");
-    const sc_spec *var = rule_tensor_named(in, "running_var");
-    bool training = rule_bool(in, "training", false);
+    const sc_spec *input = sc_rule_tensor(in, 0);
+    const sc_spec *mean = sc_rule_tensor_named(in, "running_mean");
+    const sc_spec *var = sc_rule_tensor_named(in, "running_var");
+    bool training = sc_rule_bool(in, "training", false);
     if (input->rank < 2)
-        return rule_fail(in, SC_ERR_SHAPE, "%s needs a channel dimension, sizes are %s",
-                         in->op->name, rule_text(in, input));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a channel dimension, sizes are %s",
+                            in->op->name, sc_rule_text(in, input));
     sc_dim channels = input->sizes[1], saved = training ? channels : sc_dim_int(0);
     if (mean)
-        SC_TRY(rule_same(in, mean->rank ? mean->sizes[0] : sc_dim_int(1), channels,
-                         "the channels of input and statistics"));
+        SC_TRY(sc_rule_same(in, mean->rank ? mean->sizes[0] : sc_dim_int(1), channels,
+                            "the channels of input and statistics"));
     sc_iout *outs = sc_infer_outs(in, out_count);
-    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
-    rule_preserve(in, &spec, input);
-    rule_set(&outs[0], spec);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
+    sc_rule_preserve(in, &spec, input);
+    sc_rule_set(&outs[0], spec);
     set_vector(in, &outs[1], (sc_dtype)input->dtype, saved);
     set_vector(in, &outs[2], (sc_dtype)input->dtype, saved);
     if (out_count == 5 && mean && var) {
@@ -41,83 +41,83 @@ sc_status sc_infer_batch_norm_functional(sc_infer *in) { return batch_norm(in, 5
 
 // The normalised input, and its mean and reciprocal deviation.
 static sc_status publish_normalized(sc_infer *in, const sc_spec *input, sc_spec stats) {
-    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
-    rule_contiguous(in, &spec);
-    rule_contiguous(in, &stats);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
+    sc_rule_contiguous(in, &spec);
+    sc_rule_contiguous(in, &stats);
     sc_iout *outs = sc_infer_outs(in, 3);
-    rule_set(&outs[0], spec);
-    rule_set(&outs[1], stats);
-    rule_set(&outs[2], stats);
+    sc_rule_set(&outs[0], spec);
+    sc_rule_set(&outs[1], stats);
+    sc_rule_set(&outs[2], stats);
     return SC_OK;
 }
 
 sc_status sc_infer_layer_norm(sc_infer *in) {
-    const sc_spec *input = rule_tensor(in, 0);
-    const sc_iarg *shape = rule_arg(in, "normalized_shape");
+    const sc_spec *input = sc_rule_tensor(in, 0);
+    const sc_iarg *shape = sc_rule_arg(in, "normalized_shape");
     if (shape->count > input->rank)
-        return rule_fail(in, SC_ERR_SHAPE, "%s over %u dimensions of sizes %s", in->op->name,
-                         shape->count, rule_text(in, input));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s over %u dimensions of sizes %s", in->op->name,
+                            shape->count, sc_rule_text(in, input));
     uint32_t outer = input->rank - shape->count;
-    sc_spec stats = rule_like(in, (sc_dtype)input->dtype, input);
+    sc_spec stats = sc_rule_like(in, (sc_dtype)input->dtype, input);
     for (uint32_t i = 0; i < shape->count; i++) {
-        SC_TRY(rule_same(in, input->sizes[outer + i], rule_item_dim(&shape->items[i]),
-                         "the last sizes of the input and normalized_shape"));
+        SC_TRY(sc_rule_same(in, input->sizes[outer + i], sc_rule_item_dim(&shape->items[i]),
+                            "the last sizes of the input and normalized_shape"));
         stats.sizes[outer + i] = sc_dim_int(1);
     }
     return publish_normalized(in, input, stats);
 }
 
 sc_status sc_infer_group_norm(sc_infer *in) {
-    const sc_spec *input = rule_tensor(in, 0);
-    sc_spec stats = rule_new(in, (sc_dtype)input->dtype, 2);
-    stats.sizes[0] = rule_dim(in, "N", 1);
-    stats.sizes[1] = rule_dim(in, "group", 1);
-    if (rule_less(stats.sizes[1], sc_dim_int(1), false))
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: the number of groups must be positive",
-                         in->op->name);
+    const sc_spec *input = sc_rule_tensor(in, 0);
+    sc_spec stats = sc_rule_new(in, (sc_dtype)input->dtype, 2);
+    stats.sizes[0] = sc_rule_dim(in, "N", 1);
+    stats.sizes[1] = sc_rule_dim(in, "group", 1);
+    if (sc_rule_less(stats.sizes[1], sc_dim_int(1), false))
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the number of groups must be positive",
+                            in->op->name);
     return publish_normalized(in, input, stats);
 }
 
 static bool is_wanted(const sc_infer *in, uint32_t i) {
-    const sc_iarg *mask = rule_arg(in, "output_mask");
-    return i < mask->count && rule_number(&mask->items[i]) != 0;
+    const sc_iarg *mask = sc_rule_arg(in, "output_mask");
+    return i < mask->count && sc_rule_number(&mask->items[i]) != 0;
 }
 
 sc_status sc_infer_layer_norm_backward(sc_infer *in) {
     const char *const names[] = {"input", "weight", "bias"};
     sc_iout *outs = sc_infer_outs(in, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        const sc_spec *model = rule_tensor_named(in, names[i]);
+        const sc_spec *model = sc_rule_tensor_named(in, names[i]);
         if (!model || !is_wanted(in, i)) continue;
-        sc_spec spec = rule_like(in, (sc_dtype)model->dtype, model);
-        rule_contiguous(in, &spec);
-        rule_set(&outs[i], spec);
+        sc_spec spec = sc_rule_like(in, (sc_dtype)model->dtype, model);
+        sc_rule_contiguous(in, &spec);
+        sc_rule_set(&outs[i], spec);
     }
     return SC_OK;
 }
 
 sc_status sc_infer_group_norm_backward(sc_infer *in) {
-    const sc_spec *input = rule_tensor_named(in, "input");
+    const sc_spec *input = sc_rule_tensor_named(in, "input");
     sc_iout *outs = sc_infer_outs(in, 3);
     for (uint32_t i = 0; i < 3; i++) {
         if (!is_wanted(in, i)) continue;
         if (i) {
-            set_vector(in, &outs[i], (sc_dtype)input->dtype, rule_dim(in, "C", 1));
+            set_vector(in, &outs[i], (sc_dtype)input->dtype, sc_rule_dim(in, "C", 1));
             continue;
         }
-        sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
-        rule_contiguous(in, &spec);
-        rule_set(&outs[i], spec);
+        sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
+        sc_rule_contiguous(in, &spec);
+        sc_rule_set(&outs[i], spec);
     }
     return SC_OK;
 }
 
 // Gradients have the sizes of the forward input, which is the second tensor.
 sc_status sc_infer_like_second(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 1);
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
-    rule_follow_format(in, &spec, self);
-    return rule_publish(in, spec);
+    const sc_spec *self = sc_rule_tensor(in, 1);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    sc_rule_follow_format(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 // --- pooling -------------------------------------------------------------------------------------
@@ -125,28 +125,30 @@ sc_status sc_infer_like_second(sc_infer *in) {
 static sc_status pool_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim *out) {
     sc_exprs *e = in->exprs;
     sc_dim one = sc_dim_int(1), kernel, stride, padding, dilation;
-    bool ceil = rule_bool(in, "ceil_mode", false);
-    SC_TRY(rule_item(in, "kernel_size", i, one, &kernel));
-    SC_TRY(rule_item(in, "stride", i, kernel, &stride));
-    SC_TRY(rule_item(in, "padding", i, sc_dim_int(0), &padding));
-    SC_TRY(rule_item(in, "dilation", i, one, &dilation));
+    bool ceil = sc_rule_bool(in, "ceil_mode", false);
+    SC_TRY(sc_rule_item(in, "kernel_size", i, one, &kernel));
+    SC_TRY(sc_rule_item(in, "stride", i, kernel, &stride));
+    SC_TRY(sc_rule_item(in, "padding", i, sc_dim_int(0), &padding));
+    SC_TRY(sc_rule_item(in, "dilation", i, one, &dilation));
     sc_dim twice = sc_dim_mul(e, padding, sc_dim_int(2));
-    if (rule_less(stride, one, false) || rule_less(kernel, twice, false))
-        return rule_fail(in, SC_ERR_ARGUMENT,
-                         "%s: stride %s must be positive and padding %s at most half of kernel %s",
-                         in->op->name, rule_dim_text(in, stride), rule_dim_text(in, padding),
-                         rule_dim_text(in, kernel));
+    if (sc_rule_less(stride, one, false) || sc_rule_less(kernel, twice, false))
+        return sc_rule_fail(
+            in, SC_ERR_ARGUMENT,
+            "%s: stride %s must be positive and padding %s at most half of kernel %s", in->op->name,
+            sc_rule_dim_text(in, stride), sc_rule_dim_text(in, padding),
+            sc_rule_dim_text(in, kernel));
     sc_dim reach = sc_dim_mul(e, dilation, sc_dim_sub(e, kernel, one));
     sc_dim room = sc_dim_sub(e, sc_dim_add(e, input, twice), sc_dim_add(e, reach, one));
     if (ceil) room = sc_dim_add(e, room, sc_dim_sub(e, stride, one));
     *out = sc_dim_add(e, sc_dim_floordiv(e, room, stride), one);
     // The last window must start inside the input or its left padding.
     sc_dim last = sc_dim_mul(e, sc_dim_sub(e, *out, one), stride);
-    if (ceil && !rule_less(last, sc_dim_add(e, input, padding), true))
+    if (ceil && !sc_rule_less(last, sc_dim_add(e, input, padding), true))
         *out = sc_dim_sub(e, *out, one);
-    if (rule_less(*out, one, false))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: the window of %s is larger than its input of %s",
-                         in->op->name, rule_dim_text(in, kernel), rule_dim_text(in, input));
+    if (sc_rule_less(*out, one, false))
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: the window of %s is larger than its input of %s",
+                            in->op->name, sc_rule_dim_text(in, kernel),
+                            sc_rule_dim_text(in, input));
     return SC_OK;
 }
 
@@ -160,58 +162,58 @@ static uint32_t spatial_dims(const sc_infer *in, const char *param) {
 
 static sc_status need_spatial(sc_infer *in, const sc_spec *self, uint32_t spatial) {
     if (self->rank == spatial + 1 || self->rank == spatial + 2) return SC_OK;
-    return rule_fail(in, SC_ERR_SHAPE, "%s takes %u or %u dimensions, but the sizes are %s",
-                     in->op->name, spatial + 1, spatial + 2, rule_text(in, self));
+    return sc_rule_fail(in, SC_ERR_SHAPE, "%s takes %u or %u dimensions, but the sizes are %s",
+                        in->op->name, spatial + 1, spatial + 2, sc_rule_text(in, self));
 }
 
 static sc_status pooled(sc_infer *in, sc_spec *out) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t spatial = spatial_dims(in, "kernel_size");
     SC_TRY(need_spatial(in, self, spatial));
-    *out = rule_like(in, (sc_dtype)self->dtype, self);
+    *out = sc_rule_like(in, (sc_dtype)self->dtype, self);
     for (uint32_t i = 0; i < spatial; i++) {
         uint32_t d = self->rank - spatial + i;
         SC_TRY(pool_size(in, i, self->sizes[d], &out->sizes[d]));
     }
-    rule_follow_format(in, out, self);
+    sc_rule_follow_format(in, out, self);
     return SC_OK;
 }
 
 sc_status sc_infer_avg_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(pooled(in, &spec));
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_max_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(pooled(in, &spec));
-    return rule_publish_indexed(in, spec);
+    return sc_rule_publish_indexed(in, spec);
 }
 
 static sc_status adaptive(sc_infer *in, sc_spec *out) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t spatial = spatial_dims(in, "output_size");
     SC_TRY(need_spatial(in, self, spatial));
-    *out = rule_like(in, (sc_dtype)self->dtype, self);
+    *out = sc_rule_like(in, (sc_dtype)self->dtype, self);
     for (uint32_t i = 0; i < spatial; i++) {
         uint32_t d = self->rank - spatial + i;
-        SC_TRY(rule_item(in, "output_size", i, self->sizes[d], &out->sizes[d]));
+        SC_TRY(sc_rule_item(in, "output_size", i, self->sizes[d], &out->sizes[d]));
     }
-    rule_follow_format(in, out, self);
+    sc_rule_follow_format(in, out, self);
     return SC_OK;
 }
 
 sc_status sc_infer_adaptive_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(adaptive(in, &spec));
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_adaptive_max_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(adaptive(in, &spec));
-    return rule_publish_indexed(in, spec);
+    return sc_rule_publish_indexed(in, spec);
 }
 
 // --- resampling ----------------------------------------------------------------------------------
@@ -220,7 +222,7 @@ sc_status sc_infer_adaptive_max_pool(sc_infer *in) {
 static sc_status scaled(sc_infer *in, sc_dim size, double factor, sc_dim *out) {
     int64_t denominator = 1;
     if (!(factor > 0) || factor > 1e6)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: scale factor %g", in->op->name, factor);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: scale factor %g", in->op->name, factor);
     if (!size.expr) {
         *out = sc_dim_int((int64_t)((double)size.value * factor));
         return SC_OK;
@@ -232,29 +234,30 @@ static sc_status scaled(sc_infer *in, sc_dim size, double factor, sc_dim *out) {
     if (factor != (double)(int64_t)factor)
         return sc_fail(in->ctx, SC_ERR_UNSUPPORTED, "Export with fixed image sizes.",
                        "%s: the size %s times an uneven scale factor is not a whole number",
-                       in->op->name, rule_dim_text(in, size));
+                       in->op->name, sc_rule_dim_text(in, size));
     *out = sc_dim_mul(in->exprs, size, sc_dim_int((int64_t)factor));
     *out = sc_dim_floordiv(in->exprs, *out, sc_dim_int(denominator));
     return SC_OK;
 }
 
 static sc_status resampled(sc_infer *in, const char *sizes) {
-    const sc_spec *self = rule_tensor(in, 0);
-    const sc_iarg *wanted = rule_arg(in, sizes), *factors = rule_arg(in, "scale_factors");
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    const sc_iarg *wanted = sc_rule_arg(in, sizes), *factors = sc_rule_arg(in, "scale_factors");
     bool by_size = wanted->kind == SC_IARG_LIST;
     if (self->rank != 4 || (by_size ? wanted->count : factors->count) != 2)
-        return rule_fail(in, SC_ERR_SHAPE, "%s takes images of 4 dimensions and two sizes, not %s",
-                         in->op->name, rule_text(in, self));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+        return sc_rule_fail(in, SC_ERR_SHAPE,
+                            "%s takes images of 4 dimensions and two sizes, not %s", in->op->name,
+                            sc_rule_text(in, self));
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     for (uint32_t i = 0; i < 2; i++) {
         if (by_size)
-            spec.sizes[2 + i] = rule_item_dim(&wanted->items[i]);
+            spec.sizes[2 + i] = sc_rule_item_dim(&wanted->items[i]);
         else
-            SC_TRY(scaled(in, self->sizes[2 + i], rule_number(&factors->items[i]),
+            SC_TRY(scaled(in, self->sizes[2 + i], sc_rule_number(&factors->items[i]),
                           &spec.sizes[2 + i]));
     }
-    rule_follow_format(in, &spec, self);
-    return rule_publish(in, spec);
+    sc_rule_follow_format(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_upsample(sc_infer *in) { return resampled(in, "output_size"); }
@@ -262,52 +265,52 @@ sc_status sc_infer_upsample(sc_infer *in) { return resampled(in, "output_size");
 sc_status sc_infer_upsample_aa(sc_infer *in) { return resampled(in, "output_size"); }
 
 sc_status sc_infer_grid_sampler(sc_infer *in) {
-    const sc_spec *input = rule_tensor(in, 0), *grid = rule_tensor(in, 1);
+    const sc_spec *input = sc_rule_tensor(in, 0), *grid = sc_rule_tensor(in, 1);
     if (input->rank != 4 || grid->rank != 4 || !sc_dim_is(grid->sizes[3], 2))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: image %s and grid %s", in->op->name,
-                         rule_text(in, input), rule_text(in, grid));
-    SC_TRY(rule_same(in, input->sizes[0], grid->sizes[0], "the batch sizes"));
-    sc_spec spec = rule_like(in, (sc_dtype)input->dtype, input);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: image %s and grid %s", in->op->name,
+                            sc_rule_text(in, input), sc_rule_text(in, grid));
+    SC_TRY(sc_rule_same(in, input->sizes[0], grid->sizes[0], "the batch sizes"));
+    sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
     spec.sizes[2] = grid->sizes[1];
     spec.sizes[3] = grid->sizes[2];
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_col2im(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     sc_dim kernel[2], area;
     if (self->rank != 2 && self->rank != 3)
-        return rule_fail(in, SC_ERR_SHAPE, "%s takes 2 or 3 dimensions, not %s", in->op->name,
-                         rule_text(in, self));
-    SC_TRY(rule_item(in, "kernel_size", 0, sc_dim_int(1), &kernel[0]));
-    SC_TRY(rule_item(in, "kernel_size", 1, sc_dim_int(1), &kernel[1]));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s takes 2 or 3 dimensions, not %s", in->op->name,
+                            sc_rule_text(in, self));
+    SC_TRY(sc_rule_item(in, "kernel_size", 0, sc_dim_int(1), &kernel[0]));
+    SC_TRY(sc_rule_item(in, "kernel_size", 1, sc_dim_int(1), &kernel[1]));
     area = sc_dim_mul(in->exprs, kernel[0], kernel[1]);
     if (sc_dim_is(area, 0))
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: an empty kernel", in->op->name);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: an empty kernel", in->op->name);
     uint32_t channel = self->rank - 2u;
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, self->rank + 1u);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, self->rank + 1u);
     if (channel) spec.sizes[0] = self->sizes[0];
     spec.sizes[channel] = sc_dim_floordiv(in->exprs, self->sizes[channel], area);
     for (uint32_t i = 0; i < 2; i++)
-        SC_TRY(rule_item(in, "output_size", i, sc_dim_int(1), &spec.sizes[channel + 1 + i]));
-    return rule_publish_contiguous(in, spec);
+        SC_TRY(sc_rule_item(in, "output_size", i, sc_dim_int(1), &spec.sizes[channel + 1 + i]));
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_glu(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
-    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     if (!self->rank || !sc_dim_is(sc_dim_mod(in->exprs, self->sizes[dim], sc_dim_int(2)), 0))
-        return rule_fail(in, SC_ERR_SHAPE, "%s halves dimension %u of sizes %s", in->op->name, dim,
-                         rule_text(in, self));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s halves dimension %u of sizes %s", in->op->name,
+                            dim, sc_rule_text(in, self));
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     spec.sizes[dim] = sc_dim_floordiv(in->exprs, self->sizes[dim], sc_dim_int(2));
     sc_spec half = spec;
     half.strides = self->strides;
     const sc_spec *operand = &half;
     if (in->runtime)
-        rule_contiguous(in, &spec);
+        sc_rule_contiguous(in, &spec);
     else
-        rule_perm_strides(in, &spec, &operand, 1);
-    return rule_publish(in, spec);
+        sc_rule_perm_strides(in, &spec, &operand, 1);
+    return sc_rule_publish(in, spec);
 }

@@ -24,7 +24,7 @@ static void add_operand(operands *ops, const sc_iarg *arg) {
         sc_promotion_add_tensor(&ops->promotion, (sc_dtype)arg->tensor->dtype,
                                 arg->tensor->rank > 0);
     } else if (arg->kind != SC_IARG_NONE) {
-        sc_promotion_add_number(&ops->promotion, rule_category(arg));
+        sc_promotion_add_number(&ops->promotion, sc_rule_category(arg));
     }
 }
 
@@ -41,14 +41,14 @@ static sc_status common_dtype(const sc_infer *in, const operands *ops, sc_dtype 
     const char *first = ops->count ? sc_dtype_name((sc_dtype)ops->tensors[0]->dtype) : "?";
     const char *last =
         ops->count ? sc_dtype_name((sc_dtype)ops->tensors[ops->count - 1]->dtype) : "?";
-    return rule_fail(in, SC_ERR_DTYPE, "%s and %s have no common dtype", first, last);
+    return sc_rule_fail(in, SC_ERR_DTYPE, "%s and %s have no common dtype", first, last);
 }
 
 static sc_status publish(sc_infer *in, const operands *ops, sc_dtype dtype) {
     sc_spec spec = {.dtype = (uint8_t)dtype};
-    SC_TRY(rule_broadcast(in, ops->tensors, ops->count, &spec));
-    rule_elementwise_strides(in, &spec, ops->tensors, ops->count);
-    return rule_publish(in, spec);
+    SC_TRY(sc_rule_broadcast(in, ops->tensors, ops->count, &spec));
+    sc_rule_elementwise_strides(in, &spec, ops->tensors, ops->count);
+    return sc_rule_publish(in, spec);
 }
 
 static sc_dtype float_of(sc_dtype dtype) {
@@ -96,14 +96,15 @@ sc_status sc_infer_pow(sc_infer *in) {
 }
 
 sc_status sc_infer_div_mode(sc_infer *in) {
-    return rule_is_none(in, "rounding_mode") ? sc_infer_to_float(in) : sc_infer_promote(in);
+    return sc_rule_is_none(in, "rounding_mode") ? sc_infer_to_float(in) : sc_infer_promote(in);
 }
 
 // The condition takes part in sizes and layout, not in the dtype.
 sc_status sc_infer_where(sc_infer *in) {
     operands ops = {.count = 0};
     if (in->args[0].kind != SC_IARG_TENSOR)
-        return rule_fail(in, SC_ERR_ARGUMENT, "the condition of %s must be a tensor", in->op->name);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "the condition of %s must be a tensor",
+                            in->op->name);
     add_operand(&ops, &in->args[0]);
     operands values = gather(in, 1);
     sc_dtype dtype;
@@ -115,8 +116,8 @@ sc_status sc_infer_where(sc_infer *in) {
 sc_status sc_infer_masked_fill(sc_infer *in) {
     operands ops = gather(in, 0);
     sc_spec spec = {.dtype = ops.tensors[0]->dtype};
-    SC_TRY(rule_broadcast(in, ops.tensors, ops.count, &spec));
-    return rule_publish_contiguous(in, spec);
+    SC_TRY(sc_rule_broadcast(in, ops.tensors, ops.count, &spec));
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_polar(sc_infer *in) {
@@ -126,26 +127,26 @@ sc_status sc_infer_polar(sc_infer *in) {
 }
 
 sc_status sc_infer_native_dropout(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     sc_iout *outs = sc_infer_outs(in, 2);
     for (uint32_t i = 0; i < 2; i++) {
-        sc_spec spec = rule_like(in, i ? SC_DTYPE_BOOL : (sc_dtype)self->dtype, self);
-        rule_preserve(in, &spec, self);
-        rule_set(&outs[i], spec);
+        sc_spec spec = sc_rule_like(in, i ? SC_DTYPE_BOOL : (sc_dtype)self->dtype, self);
+        sc_rule_preserve(in, &spec, self);
+        sc_rule_set(&outs[i], spec);
     }
     return SC_OK;
 }
 
 // Same dtype, sizes and (if dense) strides as the first tensor.
 sc_status sc_infer_preserve(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
-    rule_preserve(in, &spec, self);
-    return rule_publish(in, spec);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    sc_rule_preserve(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 // Same dtype and sizes, row-major.
 sc_status sc_infer_contiguous_like(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    return rule_publish_like(in, (sc_dtype)self->dtype, self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    return sc_rule_publish_like(in, (sc_dtype)self->dtype, self);
 }

@@ -4,32 +4,32 @@
 
 static sc_status publish_reduced(sc_infer *in, uint32_t count, const sc_dtype *dtypes,
                                  const bool *gone) {
-    const sc_spec *self = rule_tensor(in, 0);
-    bool keep = rule_bool(in, "keepdim", false);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    bool keep = sc_rule_bool(in, "keepdim", false);
     sc_iout *outs = sc_infer_outs(in, count);
     for (uint32_t i = 0; i < count; i++) {
-        sc_spec spec = rule_new(in, dtypes[i], self->rank);
+        sc_spec spec = sc_rule_new(in, dtypes[i], self->rank);
         uint32_t rank = 0;
         for (uint32_t d = 0; d < self->rank; d++)
             if (!gone[d] || keep) spec.sizes[rank++] = gone[d] ? sc_dim_int(1) : self->sizes[d];
         spec.rank = (uint8_t)rank;
-        rule_contiguous(in, &spec);
-        rule_set(&outs[i], spec);
+        sc_rule_contiguous(in, &spec);
+        sc_rule_set(&outs[i], spec);
     }
     return SC_OK;
 }
 
 static sc_status reduce_to(sc_infer *in, sc_dtype dtype) {
     bool gone[SC_RANK_MAX];
-    SC_TRY(rule_dim_set(in, "dim", rule_tensor(in, 0)->rank, true, gone));
+    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, true, gone));
     return publish_reduced(in, 1, &dtype, gone);
 }
 
-static sc_dtype self_dtype(const sc_infer *in) { return (sc_dtype)rule_tensor(in, 0)->dtype; }
+static sc_dtype self_dtype(const sc_infer *in) { return (sc_dtype)sc_rule_tensor(in, 0)->dtype; }
 
 static sc_dtype sum_dtype(const sc_infer *in) {
     sc_dtype dtype = self_dtype(in);
-    return rule_dtype(in, "dtype", sc_dtype_is_integral(dtype, true) ? SC_DTYPE_I64 : dtype);
+    return sc_rule_dtype(in, "dtype", sc_dtype_is_integral(dtype, true) ? SC_DTYPE_I64 : dtype);
 }
 
 static sc_status need_float(const sc_infer *in, sc_dtype dtype) {
@@ -44,7 +44,7 @@ sc_status sc_infer_reduce(sc_infer *in) { return reduce_to(in, self_dtype(in)); 
 sc_status sc_infer_reduce_sum(sc_infer *in) { return reduce_to(in, sum_dtype(in)); }
 
 sc_status sc_infer_reduce_mean(sc_infer *in) {
-    sc_dtype dtype = rule_dtype(in, "dtype", self_dtype(in));
+    sc_dtype dtype = sc_rule_dtype(in, "dtype", self_dtype(in));
     if (!in->runtime) SC_TRY(need_float(in, dtype));
     return reduce_to(in, dtype);
 }
@@ -58,7 +58,7 @@ sc_status sc_infer_reduce_float_pair(sc_infer *in) {
     sc_dtype dtypes[2] = {self_dtype(in), self_dtype(in)};
     bool gone[SC_RANK_MAX];
     SC_TRY(need_float(in, dtypes[0]));
-    SC_TRY(rule_dim_set(in, "dim", rule_tensor(in, 0)->rank, true, gone));
+    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, true, gone));
     return publish_reduced(in, 2, dtypes, gone);
 }
 
@@ -66,7 +66,7 @@ sc_status sc_infer_reduce_float_pair(sc_infer *in) {
 sc_status sc_infer_reduce_bool(sc_infer *in) {
     bool gone[SC_RANK_MAX];
     sc_dtype dtype = self_dtype(in) == SC_DTYPE_U8 ? SC_DTYPE_U8 : SC_DTYPE_BOOL;
-    SC_TRY(rule_dim_set(in, "dim", rule_tensor(in, 0)->rank, false, gone));
+    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, false, gone));
     return publish_reduced(in, 1, &dtype, gone);
 }
 
@@ -75,7 +75,7 @@ sc_status sc_infer_reduce_arg(sc_infer *in) { return reduce_to(in, SC_DTYPE_I64)
 sc_status sc_infer_reduce_index(sc_infer *in) {
     sc_dtype dtypes[2] = {self_dtype(in), SC_DTYPE_I64};
     bool gone[SC_RANK_MAX];
-    SC_TRY(rule_dim_set(in, "dim", rule_tensor(in, 0)->rank, false, gone));
+    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, false, gone));
     return publish_reduced(in, 2, dtypes, gone);
 }
 
@@ -85,50 +85,50 @@ sc_status sc_infer_kthvalue(sc_infer *in) { return sc_infer_reduce_index(in); }
 
 static sc_status check_dim(sc_infer *in) {
     uint32_t dim;
-    return rule_wrapped(in, "dim", rule_tensor(in, 0)->rank, &dim);
+    return sc_rule_wrapped(in, "dim", sc_rule_tensor(in, 0)->rank, &dim);
 }
 
 sc_status sc_infer_scan_sum(sc_infer *in) {
     SC_TRY(check_dim(in));
-    return rule_publish_like(in, sum_dtype(in), rule_tensor(in, 0));
+    return sc_rule_publish_like(in, sum_dtype(in), sc_rule_tensor(in, 0));
 }
 
 sc_status sc_infer_scan_index(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     SC_TRY(check_dim(in));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
-    rule_contiguous(in, &spec);
-    return rule_publish_indexed(in, spec);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    sc_rule_contiguous(in, &spec);
+    return sc_rule_publish_indexed(in, spec);
 }
 
 sc_status sc_infer_softmax(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     SC_TRY(check_dim(in));
     SC_TRY(need_float(in, (sc_dtype)self->dtype));
-    bool widen = rule_bool(in, "half_to_float", false);
-    return rule_publish_like(in, widen ? SC_DTYPE_F32 : (sc_dtype)self->dtype, self);
+    bool widen = sc_rule_bool(in, "half_to_float", false);
+    return sc_rule_publish_like(in, widen ? SC_DTYPE_F32 : (sc_dtype)self->dtype, self);
 }
 
 // --- sorting -------------------------------------------------------------------------------------
 
 sc_status sc_infer_sort(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     SC_TRY(check_dim(in));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
-    rule_preserve(in, &spec, self);
-    return rule_publish_indexed(in, spec);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    sc_rule_preserve(in, &spec, self);
+    return sc_rule_publish_indexed(in, spec);
 }
 
 sc_status sc_infer_topk(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
-    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
-    sc_dim k = rule_dim(in, "k", 1), size = self->rank ? self->sizes[dim] : sc_dim_int(1);
-    if (rule_less(size, k, false) || rule_less(k, sc_dim_int(0), false))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: k is %s but dimension %u has size %s", in->op->name,
-                         rule_dim_text(in, k), dim, rule_dim_text(in, size));
+    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    sc_dim k = sc_rule_dim(in, "k", 1), size = self->rank ? self->sizes[dim] : sc_dim_int(1);
+    if (sc_rule_less(size, k, false) || sc_rule_less(k, sc_dim_int(0), false))
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: k is %s but dimension %u has size %s",
+                            in->op->name, sc_rule_dim_text(in, k), dim, sc_rule_dim_text(in, size));
     if (self->rank) spec.sizes[dim] = k;
-    rule_contiguous(in, &spec);
-    return rule_publish_indexed(in, spec);
+    sc_rule_contiguous(in, &spec);
+    return sc_rule_publish_indexed(in, spec);
 }

@@ -10,16 +10,16 @@ static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg 
     int32_t inferred = -1;
     sc_dim known = sc_dim_int(1), numel = sc_spec_numel(in->exprs, self);
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                         SC_RANK_MAX);
+        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                            SC_RANK_MAX);
     for (uint32_t d = 0; d < sizes->count; d++) {
-        sc_dim size = rule_item_dim(&sizes->items[d]);
+        sc_dim size = sc_rule_item_dim(&sizes->items[d]);
         out->sizes[d] = size;
         if (sc_dim_is(size, -1) && inferred < 0)
             inferred = (int32_t)d;
         else if (!size.expr && size.value < 0)
-            return rule_fail(in, SC_ERR_SHAPE, "%s: invalid size %lld", in->op->name,
-                             (long long)size.value);
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: invalid size %lld", in->op->name,
+                                (long long)size.value);
         else
             known = sc_dim_mul(in->exprs, known, size);
     }
@@ -28,9 +28,9 @@ static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg 
     sc_dim total = inferred >= 0 ? sc_dim_mul(in->exprs, known, out->sizes[inferred]) : known;
     bool ambiguous = inferred >= 0 && sc_dim_is(known, 0);
     if (ambiguous || (!total.expr && !numel.expr && total.value != numel.value))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s hold %s elements, which do not fit %s",
-                         in->op->name, rule_text(in, self), rule_dim_text(in, numel),
-                         rule_text(in, out));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s hold %s elements, which do not fit %s",
+                            in->op->name, sc_rule_text(in, self), sc_rule_dim_text(in, numel),
+                            sc_rule_text(in, out));
     return SC_OK;
 }
 
@@ -68,106 +68,106 @@ static bool is_empty(const sc_spec *spec) {
 }
 
 sc_status sc_infer_view(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype,
-                            in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype,
+                               in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
     SC_TRY(resolve_sizes(in, self, &in->args[1], &spec));
     spec.offset = self->offset;
     // Symbolic products may be equal without our proof; a row-major tensor can be viewed anyway.
     if (in->runtime || is_empty(self) || sc_spec_is_contiguous(in->exprs, self))
-        rule_contiguous(in, &spec);
+        sc_rule_contiguous(in, &spec);
     else if (!view_strides(in, self, &spec))
         return sc_fail(in->ctx, SC_ERR_SHAPE, "Use reshape() instead of view().",
                        "%s: the elements of sizes %s do not lie so that they can be seen as %s",
-                       in->op->name, rule_text(in, self), rule_text(in, &spec));
-    return rule_publish(in, spec);
+                       in->op->name, sc_rule_text(in, self), sc_rule_text(in, &spec));
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_view_copy(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype,
-                            in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype,
+                               in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
     SC_TRY(resolve_sizes(in, self, &in->args[1], &spec));
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 sc_status sc_infer_resize(sc_infer *in) {
     const sc_iarg *sizes = &in->args[1];
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                         SC_RANK_MAX);
-    sc_spec spec = rule_new(in, (sc_dtype)rule_tensor(in, 0)->dtype, sizes->count);
-    for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = rule_item_dim(&sizes->items[d]);
-    return rule_publish_contiguous(in, spec);
+        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                            SC_RANK_MAX);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)sc_rule_tensor(in, 0)->dtype, sizes->count);
+    for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = sc_rule_item_dim(&sizes->items[d]);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // --- copies --------------------------------------------------------------------------------------
 
 static sc_status publish_formatted(sc_infer *in, sc_spec spec, const sc_spec *self) {
-    const sc_iarg *format = rule_arg(in, "memory_format");
+    const sc_iarg *format = sc_rule_arg(in, "memory_format");
     if (format->kind == SC_IARG_MEMORY_FORMAT && format->code != SC_MEMORY_FORMAT_PRESERVE)
-        rule_set_format(in, &spec, (sc_memory_format)format->code);
+        sc_rule_set_format(in, &spec, (sc_memory_format)format->code);
     else
-        rule_preserve(in, &spec, self);
-    return rule_publish(in, spec);
+        sc_rule_preserve(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_clone(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    return publish_formatted(in, rule_like(in, (sc_dtype)self->dtype, self), self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    return publish_formatted(in, sc_rule_like(in, (sc_dtype)self->dtype, self), self);
 }
 
 sc_status sc_infer_to_copy(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_dtype dtype = rule_dtype(in, "dtype", (sc_dtype)self->dtype);
-    return publish_formatted(in, rule_like(in, dtype, self), self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_dtype dtype = sc_rule_dtype(in, "dtype", (sc_dtype)self->dtype);
+    return publish_formatted(in, sc_rule_like(in, dtype, self), self);
 }
 
 static sc_status publish_ordered(sc_infer *in, sc_spec spec, const sc_spec *self) {
-    const sc_iarg *list = rule_arg(in, "dim_order");
+    const sc_iarg *list = sc_rule_arg(in, "dim_order");
     uint8_t order[SC_RANK_MAX];
     bool seen[SC_RANK_MAX] = {false};
     if (list->kind != SC_IARG_LIST) {
         if (self)
-            rule_preserve(in, &spec, self);
+            sc_rule_preserve(in, &spec, self);
         else
-            rule_contiguous(in, &spec);
-        return rule_publish(in, spec);
+            sc_rule_contiguous(in, &spec);
+        return sc_rule_publish(in, spec);
     }
     if (list->count != spec.rank)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: a dim order of %u for %u dimensions",
-                         in->op->name, list->count, spec.rank);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: a dim order of %u for %u dimensions",
+                            in->op->name, list->count, spec.rank);
     for (uint32_t i = 0; i < list->count; i++) {
         int64_t dim;
-        SC_TRY(rule_int(in, &list->items[i], "the dim order", &dim));
+        SC_TRY(sc_rule_int(in, &list->items[i], "the dim order", &dim));
         if (dim < 0 || dim >= spec.rank || seen[dim])
-            return rule_fail(in, SC_ERR_ARGUMENT, "%s: the dim order is not a permutation",
-                             in->op->name);
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the dim order is not a permutation",
+                                in->op->name);
         seen[dim] = true;
         order[i] = (uint8_t)dim;
     }
     sc_spec_set_order(in->exprs, &spec, order);
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_clone_dim_order(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    return publish_ordered(in, rule_like(in, (sc_dtype)self->dtype, self), self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    return publish_ordered(in, sc_rule_like(in, (sc_dtype)self->dtype, self), self);
 }
 
 sc_status sc_infer_to_dim_order_copy(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_dtype dtype = rule_dtype(in, "dtype", (sc_dtype)self->dtype);
-    return publish_ordered(in, rule_like(in, dtype, self), self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_dtype dtype = sc_rule_dtype(in, "dtype", (sc_dtype)self->dtype);
+    return publish_ordered(in, sc_rule_like(in, dtype, self), self);
 }
 
 sc_status sc_infer_empty_dim_order(sc_infer *in) {
     const sc_iarg *sizes = &in->args[0];
     if (sizes->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                         SC_RANK_MAX);
-    sc_spec spec = rule_new(in, rule_dtype(in, "dtype", SC_DTYPE_F32), sizes->count);
-    for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = rule_item_dim(&sizes->items[d]);
+        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                            SC_RANK_MAX);
+    sc_spec spec = sc_rule_new(in, sc_rule_dtype(in, "dtype", SC_DTYPE_F32), sizes->count);
+    for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = sc_rule_item_dim(&sizes->items[d]);
     return publish_ordered(in, spec, NULL);
 }
 
@@ -179,22 +179,22 @@ static bool overlaps_itself(const sc_spec *spec) {
 
 // Keeps the strides of self, even when they are not dense, as far as they can be written to.
 static sc_status publish_self(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     if (overlaps_itself(self))
-        rule_preserve(in, &spec, self);
+        sc_rule_preserve(in, &spec, self);
     else if (self->rank)
         memcpy(spec.strides, self->strides, self->rank * sizeof(sc_dim));
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_copy(sc_infer *in) {
-    const sc_spec *both[2] = {rule_tensor(in, 0), rule_tensor(in, 1)};
+    const sc_spec *both[2] = {sc_rule_tensor(in, 0), sc_rule_tensor(in, 1)};
     sc_spec joint = {0};
-    SC_TRY(rule_broadcast(in, both, 2, &joint));
+    SC_TRY(sc_rule_broadcast(in, both, 2, &joint));
     if (joint.rank != both[0]->rank)
-        return rule_fail(in, SC_ERR_SHAPE, "sizes %s cannot be copied into sizes %s",
-                         rule_text(in, both[1]), rule_text(in, both[0]));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "sizes %s cannot be copied into sizes %s",
+                            sc_rule_text(in, both[1]), sc_rule_text(in, both[0]));
     return publish_self(in);
 }
 
@@ -219,19 +219,19 @@ static sc_status joint_dtype(sc_infer *in, const sc_iarg *list, sc_dtype *out) {
     *out = sc_promotion_result(&promotion);
     return *out != SC_DTYPE_NONE
                ? SC_OK
-               : rule_fail(in, SC_ERR_DTYPE, "the tensors given to %s have no common dtype",
-                           in->op->name);
+               : sc_rule_fail(in, SC_ERR_DTYPE, "the tensors given to %s have no common dtype",
+                              in->op->name);
 }
 
 static sc_status add_along(sc_infer *in, sc_spec *spec, const sc_spec *item, uint32_t dim) {
     if (item->rank != spec->rank)
-        return rule_fail(in, SC_ERR_SHAPE,
-                         "%s: sizes %s and %s differ in their number of dimensions", in->op->name,
-                         rule_text(in, spec), rule_text(in, item));
+        return sc_rule_fail(in, SC_ERR_SHAPE,
+                            "%s: sizes %s and %s differ in their number of dimensions",
+                            in->op->name, sc_rule_text(in, spec), sc_rule_text(in, item));
     for (uint32_t d = 0; d < spec->rank; d++)
         if (d != dim && sc_dim_known_equal(spec->sizes[d], item->sizes[d]) == SC_TRI_FALSE)
-            return rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s and %s differ in dimension %u",
-                             in->op->name, rule_text(in, spec), rule_text(in, item), d);
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s and %s differ in dimension %u",
+                                in->op->name, sc_rule_text(in, spec), sc_rule_text(in, item), d);
     spec->sizes[dim] = sc_dim_add(in->exprs, spec->sizes[dim], item->sizes[dim]);
     return SC_OK;
 }
@@ -243,9 +243,9 @@ static void joint_format(sc_infer *in, const sc_iarg *list, sc_spec *spec) {
         same = sc_spec_suggested_format(in->exprs, list->items[i].tensor) ==
                sc_spec_suggested_format(in->exprs, list->items[0].tensor);
     if (same)
-        rule_follow_format(in, spec, list->items[0].tensor);
+        sc_rule_follow_format(in, spec, list->items[0].tensor);
     else
-        rule_contiguous(in, spec);
+        sc_rule_contiguous(in, spec);
 }
 
 sc_status sc_infer_cat(sc_infer *in) {
@@ -254,23 +254,23 @@ sc_status sc_infer_cat(sc_infer *in) {
     sc_dtype dtype;
     uint32_t dim;
     if (!list->count)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs at least one tensor", in->op->name);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s needs at least one tensor", in->op->name);
     SC_TRY(joint_dtype(in, list, &dtype));
     for (uint32_t i = 0; i < list->count && !first; i++)
         first = is_skipped(list->items[i].tensor) ? NULL : list->items[i].tensor;
     if (!first) first = list->items[0].tensor;
     if (!first->rank)
-        return rule_fail(in, SC_ERR_SHAPE, "%s cannot join tensors without dimensions",
-                         in->op->name);
-    SC_TRY(rule_wrapped(in, "dim", first->rank, &dim));
-    sc_spec spec = rule_like(in, dtype, first);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s cannot join tensors without dimensions",
+                            in->op->name);
+    SC_TRY(sc_rule_wrapped(in, "dim", first->rank, &dim));
+    sc_spec spec = sc_rule_like(in, dtype, first);
     spec.sizes[dim] = sc_dim_int(0);
     for (uint32_t i = 0; i < list->count; i++) {
         const sc_spec *item = list->items[i].tensor;
         if (!is_skipped(item) || first->rank == 1) SC_TRY(add_along(in, &spec, item, dim));
     }
     joint_format(in, list, &spec);
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 static sc_status need_equal(sc_infer *in, const sc_iarg *list) {
@@ -281,8 +281,8 @@ static sc_status need_equal(sc_infer *in, const sc_iarg *list) {
         for (uint32_t d = 0; same && d < first->rank; d++)
             same = sc_dim_known_equal(item->sizes[d], first->sizes[d]) != SC_TRI_FALSE;
         if (!same)
-            return rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s and %s differ", in->op->name,
-                             rule_text(in, first), rule_text(in, item));
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s and %s differ", in->op->name,
+                                sc_rule_text(in, first), sc_rule_text(in, item));
     }
     return SC_OK;
 }
@@ -293,15 +293,16 @@ sc_status sc_infer_stack(sc_infer *in) {
     sc_dtype dtype;
     uint32_t dim;
     if (!list->count)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s needs at least one tensor", in->op->name);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s needs at least one tensor", in->op->name);
     SC_TRY(joint_dtype(in, list, &dtype));
     SC_TRY(need_equal(in, list));
     const sc_spec *first = list->items[0].tensor;
     if (first->rank == SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                         SC_RANK_MAX);
-    SC_TRY(rule_wrapped(in, "dim", first->rank + 1u, &dim));
-    sc_spec spec = rule_new(in, dtype, first->rank + 1u), joined = rule_like(in, dtype, first);
+        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
+                            SC_RANK_MAX);
+    SC_TRY(sc_rule_wrapped(in, "dim", first->rank + 1u, &dim));
+    sc_spec spec = sc_rule_new(in, dtype, first->rank + 1u),
+            joined = sc_rule_like(in, dtype, first);
     sc_dim count = sc_dim_int(list->count);
     if (dim < first->rank) joined.sizes[dim] = sc_dim_mul(in->exprs, joined.sizes[dim], count);
     joint_format(in, list, &joined);
@@ -311,127 +312,127 @@ sc_status sc_infer_stack(sc_infer *in) {
         spec.strides[d] = dim < first->rank ? joined.strides[from] : sc_dim_int(1);
     }
     if (dim == first->rank)
-        rule_contiguous(in, &spec);
+        sc_rule_contiguous(in, &spec);
     else
         spec.strides[dim] = sc_dim_mul(in->exprs, joined.strides[dim], first->sizes[dim]);
-    return rule_publish(in, spec);
+    return sc_rule_publish(in, spec);
 }
 
 // --- padding and repeating -----------------------------------------------------------------------
 
 // Pairs (before, after) from the last dim backwards.
 static sc_status pad_sizes(sc_infer *in, const char *param, sc_spec *spec) {
-    const sc_iarg *pad = rule_arg(in, param);
+    const sc_iarg *pad = sc_rule_arg(in, param);
     if (pad->count % 2 || pad->count / 2 > spec->rank)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: %u paddings for %u dimensions", in->op->name,
-                         pad->count, spec->rank);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u paddings for %u dimensions", in->op->name,
+                            pad->count, spec->rank);
     for (uint32_t i = 0; i < pad->count; i++) {
         uint32_t d = spec->rank - 1u - i / 2;
-        spec->sizes[d] = sc_dim_add(in->exprs, spec->sizes[d], rule_item_dim(&pad->items[i]));
-        if (i % 2 && rule_less(spec->sizes[d], sc_dim_int(0), false))
-            return rule_fail(in, SC_ERR_SHAPE, "%s: dimension %u gets a negative size",
-                             in->op->name, d);
+        spec->sizes[d] = sc_dim_add(in->exprs, spec->sizes[d], sc_rule_item_dim(&pad->items[i]));
+        if (i % 2 && sc_rule_less(spec->sizes[d], sc_dim_int(0), false))
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: dimension %u gets a negative size",
+                                in->op->name, d);
     }
     return SC_OK;
 }
 
 sc_status sc_infer_constant_pad_nd(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     SC_TRY(pad_sizes(in, "pad", &spec));
-    rule_follow_format(in, &spec, self);
-    return rule_publish(in, spec);
+    sc_rule_follow_format(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_pad_sides(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     SC_TRY(pad_sizes(in, "padding", &spec));
-    rule_follow_format(in, &spec, self);
-    return rule_publish(in, spec);
+    sc_rule_follow_format(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_repeat(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     const sc_iarg *repeats = &in->args[1];
     if (repeats->count < self->rank || repeats->count > SC_RANK_MAX)
-        return rule_fail(in, SC_ERR_ARGUMENT, "%s: %u repeats for %u dimensions", in->op->name,
-                         repeats->count, self->rank);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u repeats for %u dimensions", in->op->name,
+                            repeats->count, self->rank);
     uint32_t missing = repeats->count - self->rank;
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, repeats->count);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, repeats->count);
     for (uint32_t d = 0; d < spec.rank; d++) {
-        sc_dim times = rule_item_dim(&repeats->items[d]);
-        if (rule_less(times, sc_dim_int(0), false))
-            return rule_fail(in, SC_ERR_ARGUMENT, "%s: a negative repeat", in->op->name);
+        sc_dim times = sc_rule_item_dim(&repeats->items[d]);
+        if (sc_rule_less(times, sc_dim_int(0), false))
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: a negative repeat", in->op->name);
         spec.sizes[d] =
             d < missing ? times : sc_dim_mul(in->exprs, self->sizes[d - missing], times);
     }
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // repeats -> positions: [2, 0, 1] gives [0, 0, 2].
 sc_status sc_infer_repeat_interleave(sc_infer *in) {
     const sc_iarg *repeats = &in->args[0];
     const sc_spec *self = repeats->tensor;
-    sc_spec spec = rule_new(in, (sc_dtype)self->dtype, 1);
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, 1);
     if (self->rank != 1)
-        return rule_fail(in, SC_ERR_SHAPE, "%s needs a one-dimensional tensor", in->op->name);
-    if (!rule_is_none(in, "output_size")) {
-        spec.sizes[0] = rule_dim(in, "output_size", 0);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a one-dimensional tensor", in->op->name);
+    if (!sc_rule_is_none(in, "output_size")) {
+        spec.sizes[0] = sc_rule_dim(in, "output_size", 0);
     } else if (repeats->data && !self->sizes[0].expr) {
         int64_t total = 0;
         for (int64_t i = 0; i < self->sizes[0].value; i++)
             if (repeats->data[i] < 0 || !sc_add_i64(total, repeats->data[i], &total))
-                return rule_fail(in, SC_ERR_ARGUMENT, "%s: invalid repeats", in->op->name);
+                return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: invalid repeats", in->op->name);
         spec.sizes[0] = sc_dim_int(total);
     } else if (in->exprs) {
         spec.sizes[0] = sc_exprs_fresh(in->exprs, (sc_range){0, SC_DIM_INF});
     } else {
-        return rule_fail(in, SC_ERR_UNSUPPORTED, "%s: the repeats are not known", in->op->name);
+        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s: the repeats are not known", in->op->name);
     }
-    return rule_publish_contiguous(in, spec);
+    return sc_rule_publish_contiguous(in, spec);
 }
 
 // --- channels to space and back ------------------------------------------------------------------
 
 static sc_status need_image(sc_infer *in, const sc_spec *self, int64_t factor) {
     if (self->rank < 3 || factor <= 0 || factor > 65536)
-        return rule_fail(in, SC_ERR_SHAPE, "%s by %lld of sizes %s", in->op->name,
-                         (long long)factor, rule_text(in, self));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s by %lld of sizes %s", in->op->name,
+                            (long long)factor, sc_rule_text(in, self));
     return SC_OK;
 }
 
 sc_status sc_infer_pixel_shuffle(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     int64_t r;
-    SC_TRY(rule_int(in, &in->args[1], "the factor", &r));
+    SC_TRY(sc_rule_int(in, &in->args[1], "the factor", &r));
     SC_TRY(need_image(in, self, r));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     sc_dim *channels = &spec.sizes[spec.rank - 3u];
     if (!sc_dim_is(sc_dim_mod(in->exprs, *channels, sc_dim_int(r * r)), 0))
-        return rule_fail(in, SC_ERR_SHAPE, "%s: %s channels are not a multiple of %lld",
-                         in->op->name, rule_dim_text(in, *channels), (long long)(r * r));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: %s channels are not a multiple of %lld",
+                            in->op->name, sc_rule_dim_text(in, *channels), (long long)(r * r));
     channels[0] = sc_dim_floordiv(in->exprs, channels[0], sc_dim_int(r * r));
     channels[1] = sc_dim_mul(in->exprs, channels[1], sc_dim_int(r));
     channels[2] = sc_dim_mul(in->exprs, channels[2], sc_dim_int(r));
-    rule_follow_format(in, &spec, self);
-    return rule_publish(in, spec);
+    sc_rule_follow_format(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_pixel_unshuffle(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     int64_t r;
-    SC_TRY(rule_int(in, &in->args[1], "the factor", &r));
+    SC_TRY(sc_rule_int(in, &in->args[1], "the factor", &r));
     SC_TRY(need_image(in, self, r));
-    sc_spec spec = rule_like(in, (sc_dtype)self->dtype, self);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     sc_dim *channels = &spec.sizes[spec.rank - 3u], factor = sc_dim_int(r);
     for (uint32_t i = 1; i <= 2; i++) {
         if (!sc_dim_is(sc_dim_mod(in->exprs, channels[i], factor), 0))
-            return rule_fail(in, SC_ERR_SHAPE, "%s: size %s is not a multiple of %lld",
-                             in->op->name, rule_dim_text(in, channels[i]), (long long)r);
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: size %s is not a multiple of %lld",
+                                in->op->name, sc_rule_dim_text(in, channels[i]), (long long)r);
         channels[i] = sc_dim_floordiv(in->exprs, channels[i], factor);
     }
     channels[0] = sc_dim_mul(in->exprs, channels[0], sc_dim_int(r * r));
-    rule_follow_format(in, &spec, self);
-    return rule_publish(in, spec);
+    sc_rule_follow_format(in, &spec, self);
+    return sc_rule_publish(in, spec);
 }

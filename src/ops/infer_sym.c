@@ -29,30 +29,30 @@ static const sc_range everything = {SC_DIM_NEG_INF, SC_DIM_INF}, zero_or_one = {
 // --- sizes of tensors ----------------------------------------------------------------------------
 
 sc_status sc_infer_sym_size(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
-    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     return publish_int(in, self->rank ? self->sizes[dim] : sc_dim_int(1));
 }
 
 sc_status sc_infer_sym_stride(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
-    SC_TRY(rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     return publish_int(in, self->rank ? self->strides[dim] : sc_dim_int(1));
 }
 
 sc_status sc_infer_sym_numel(sc_infer *in) {
-    return publish_int(in, sc_spec_numel(in->exprs, rule_tensor(in, 0)));
+    return publish_int(in, sc_spec_numel(in->exprs, sc_rule_tensor(in, 0)));
 }
 
 sc_status sc_infer_sym_storage_offset(sc_infer *in) {
-    return publish_int(in, rule_tensor(in, 0)->offset);
+    return publish_int(in, sc_rule_tensor(in, 0)->offset);
 }
 
 sc_status sc_infer_sym_is_contiguous(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
-    const sc_iarg *format = rule_arg(in, "memory_format");
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    const sc_iarg *format = sc_rule_arg(in, "memory_format");
     uint32_t code = format->kind == SC_IARG_MEMORY_FORMAT ? format->code : 0;
     bool is = code == SC_MEMORY_FORMAT_CHANNELS_LAST ? sc_spec_is_channels_last(in->exprs, self)
               : code == SC_MEMORY_FORMAT_CHANNELS_LAST_3D
@@ -63,10 +63,10 @@ sc_status sc_infer_sym_is_contiguous(sc_infer *in) {
 
 // The one element of a tensor as a number.
 sc_status sc_infer_local_scalar(sc_infer *in) {
-    const sc_spec *self = rule_tensor(in, 0);
+    const sc_spec *self = sc_rule_tensor(in, 0);
     if (sc_dim_known_equal(sc_spec_numel(in->exprs, self), sc_dim_int(1)) == SC_TRI_FALSE)
-        return rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor of one element, sizes are %s",
-                         in->op->name, rule_text(in, self));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor of one element, sizes are %s",
+                            in->op->name, sc_rule_text(in, self));
     if (sc_dtype_is_float((sc_dtype)self->dtype)) return publish_float(in);
     return self->dtype == SC_DTYPE_BOOL ? publish_bool(in, unknown(in, zero_or_one))
                                         : publish_int(in, unknown(in, everything));
@@ -81,14 +81,14 @@ static bool any_float(const sc_infer *in) {
 }
 
 static sc_status need_divisor(sc_infer *in, sc_dim b) {
-    return sc_dim_is(b, 0) ? rule_fail(in, SC_ERR_NUMERIC, "%s by zero", in->op->name) : SC_OK;
+    return sc_dim_is(b, 0) ? sc_rule_fail(in, SC_ERR_NUMERIC, "%s by zero", in->op->name) : SC_OK;
 }
 
 // 2 to the power of a known, small shift count.
 static sc_status power_of_two(sc_infer *in, sc_dim count, sc_dim *out) {
     if (count.expr || count.value < 0 || count.value > 62)
-        return rule_fail(in, SC_ERR_UNSUPPORTED, "%s by %s", in->op->name,
-                         rule_dim_text(in, count));
+        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s by %s", in->op->name,
+                            sc_rule_dim_text(in, count));
     *out = sc_dim_int((int64_t)1 << count.value);
     return SC_OK;
 }
@@ -115,8 +115,9 @@ static sc_status arithmetic(sc_infer *in, sc_dim a, sc_dim b, sc_dim *out) {
         *out = sc_dim_mod(e, a, b);
         break;
     case SC_OP_sym_pow:
-        if (rule_less(b, sc_dim_int(0), false))
-            return rule_fail(in, SC_ERR_UNSUPPORTED, "%s with a negative exponent", in->op->name);
+        if (sc_rule_less(b, sc_dim_int(0), false))
+            return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s with a negative exponent",
+                                in->op->name);
         *out = sc_dim_pow(e, a, b);
         break;
     case SC_OP_sym_lshift:
@@ -127,7 +128,7 @@ static sc_status arithmetic(sc_infer *in, sc_dim a, sc_dim b, sc_dim *out) {
         SC_TRY(power_of_two(in, b, &factor));
         *out = sc_dim_floordiv(e, a, factor);
         break;
-    default: return rule_fail(in, SC_ERR_INTERNAL, "no arithmetic for %s", in->op->name);
+    default: return sc_rule_fail(in, SC_ERR_INTERNAL, "no arithmetic for %s", in->op->name);
     }
     return SC_OK;
 }
@@ -135,8 +136,8 @@ static sc_status arithmetic(sc_infer *in, sc_dim a, sc_dim b, sc_dim *out) {
 sc_status sc_infer_sym_arith(sc_infer *in) {
     sc_dim zero = sc_dim_int(0), result;
     if (any_float(in)) return publish_float(in);
-    sc_dim a = rule_item_dim(&in->args[0]);
-    sc_dim b = in->arg_count > 1 ? rule_item_dim(&in->args[1]) : zero;
+    sc_dim a = sc_rule_item_dim(&in->args[0]);
+    sc_dim b = in->arg_count > 1 ? sc_rule_item_dim(&in->args[1]) : zero;
     SC_TRY(arithmetic(in, a, b, &result));
     return publish_int(in, result);
 }
@@ -150,7 +151,7 @@ sc_status sc_infer_sym_float(sc_infer *in) { return publish_float(in); }
 // Integers stay what they are; floats become an integer that the run decides.
 sc_status sc_infer_sym_round(sc_infer *in) {
     if (any_float(in)) return publish_int(in, unknown(in, everything));
-    return publish_int(in, rule_item_dim(&in->args[0]));
+    return publish_int(in, sc_rule_item_dim(&in->args[0]));
 }
 
 // --- truth ---------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ sc_status sc_infer_sym_compare(sc_infer *in) {
     default: cmp = SC_CMP_GE; break;
     }
     if (any_float(in)) return publish_bool(in, unknown(in, zero_or_one));
-    sc_dim a = rule_item_dim(&in->args[0]), b = rule_item_dim(&in->args[1]);
+    sc_dim a = sc_rule_item_dim(&in->args[0]), b = sc_rule_item_dim(&in->args[1]);
     return publish_bool(in, sc_dim_compare(in->exprs, cmp, a, b));
 }
 
@@ -178,8 +179,8 @@ static bool is_truth(const sc_iarg *arg) {
 
 // and, or, xor on truth values; on integers of unknown bits the result is unknown.
 sc_status sc_infer_sym_logic(sc_infer *in) {
-    if (any_float(in)) return rule_fail(in, SC_ERR_DTYPE, "%s on floats", in->op->name);
-    sc_dim a = rule_item_dim(&in->args[0]), b = rule_item_dim(&in->args[1]);
+    if (any_float(in)) return sc_rule_fail(in, SC_ERR_DTYPE, "%s on floats", in->op->name);
+    sc_dim a = sc_rule_item_dim(&in->args[0]), b = sc_rule_item_dim(&in->args[1]);
     if (!is_truth(&in->args[0]) || !is_truth(&in->args[1])) {
         int64_t bits = 0;
         if (a.expr || b.expr) return publish_int(in, unknown(in, everything));
@@ -194,18 +195,18 @@ sc_status sc_infer_sym_logic(sc_infer *in) {
 }
 
 sc_status sc_infer_sym_not(sc_infer *in) {
-    if (any_float(in)) return rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
+    if (any_float(in)) return sc_rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
     sc_dim zero = sc_dim_int(0);
     return publish_bool(in,
-                        sc_dim_compare(in->exprs, SC_CMP_EQ, rule_item_dim(&in->args[0]), zero));
+                        sc_dim_compare(in->exprs, SC_CMP_EQ, sc_rule_item_dim(&in->args[0]), zero));
 }
 
 sc_status sc_infer_sym_ite(sc_infer *in) {
     if (in->args[0].kind == SC_IARG_FLOAT)
-        return rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
+        return sc_rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
     if (in->args[1].kind == SC_IARG_FLOAT || in->args[2].kind == SC_IARG_FLOAT)
         return publish_float(in);
-    sc_dim cond = rule_item_dim(&in->args[0]);
-    sc_dim a = rule_item_dim(&in->args[1]), b = rule_item_dim(&in->args[2]);
+    sc_dim cond = sc_rule_item_dim(&in->args[0]);
+    sc_dim a = sc_rule_item_dim(&in->args[1]), b = sc_rule_item_dim(&in->args[2]);
     return publish_int(in, sc_dim_where(in->exprs, cond, a, b));
 }

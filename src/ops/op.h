@@ -10,7 +10,7 @@
 //   the op (it is expanded, or becomes its *_copy twin). A name with "::" in it is the whole name
 //   ("aten::copy_", "executorch_prim::add.Scalar").
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
-// - EXPAND..: read by passes/decompose.c only.
+// - EXPAND..: read by trace/expand.c only.
 // - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/prim.c. Here: is there one?
 // FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks
 // at a graph; it decides nothing. In-place twins (relu_, add_.Tensor) need no rows: they derive

@@ -20,67 +20,65 @@ enum { RULE_OPERAND_MAX = 8 };
 // sc_infer_run has checked kinds against the schema, so these trust them. A parameter that the op
 // does not have reads as None.
 
-const sc_iarg *rule_arg(const sc_infer *in, const char *param);
+const sc_iarg *sc_rule_arg(const sc_infer *in, const char *param);
 // The tensor at a position or under a name; NULL when None.
-const sc_spec *rule_tensor(const sc_infer *in, uint32_t index);
-const sc_spec *rule_tensor_named(const sc_infer *in, const char *param);
-bool rule_is_none(const sc_infer *in, const char *param);
-bool rule_bool(const sc_infer *in, const char *param, bool otherwise);
-sc_dim rule_dim(const sc_infer *in, const char *param, int64_t otherwise);
-sc_dtype rule_dtype(const sc_infer *in, const char *param, sc_dtype otherwise);
+const sc_spec *sc_rule_tensor(const sc_infer *in, uint32_t index);
+const sc_spec *sc_rule_tensor_named(const sc_infer *in, const char *param);
+bool sc_rule_is_none(const sc_infer *in, const char *param);
+bool sc_rule_bool(const sc_infer *in, const char *param, bool otherwise);
+sc_dim sc_rule_dim(const sc_infer *in, const char *param, int64_t otherwise);
+sc_dtype sc_rule_dtype(const sc_infer *in, const char *param, sc_dtype otherwise);
 // An integer that shape computation must know; SC_ERR_UNSUPPORTED when it is symbolic.
-sc_status rule_int(const sc_infer *in, const sc_iarg *arg, const char *what, int64_t *out);
-bool rule_is_int(const sc_iarg *arg);
-sc_dim rule_item_dim(const sc_iarg *arg);  // of an int or bool
-double rule_number(const sc_iarg *arg);    // concrete numbers of any kind
-sc_category rule_category(const sc_iarg *arg);
+sc_status sc_rule_int(const sc_infer *in, const sc_iarg *arg, const char *what, int64_t *out);
+bool sc_rule_is_int(const sc_iarg *arg);
+sc_dim sc_rule_item_dim(const sc_iarg *arg);  // of an int or bool
+double sc_rule_number(const sc_iarg *arg);    // concrete numbers of any kind
+sc_category sc_rule_category(const sc_iarg *arg);
 
 // -rank <= dim < rank into [0, rank); rank 0 counts as 1.
-sc_status rule_wrap_dim(const sc_infer *in, int64_t dim, uint32_t rank, uint32_t *out);
-sc_status rule_wrapped(const sc_infer *in, const char *param, uint32_t rank, uint32_t *out);
+sc_status sc_rule_wrap_dim(const sc_infer *in, int64_t dim, uint32_t rank, uint32_t *out);
+sc_status sc_rule_wrapped(const sc_infer *in, const char *param, uint32_t rank, uint32_t *out);
 // A dim list or single dim as flags; None and (if `empty_is_all`) the empty list mean all dims.
-sc_status rule_dim_set(const sc_infer *in, const char *param, uint32_t rank, bool empty_is_all,
-                       bool *flags);
+sc_status sc_rule_dim_set(const sc_infer *in, const char *param, uint32_t rank, bool empty_is_all,
+                          bool *flags);
 // Item of an int list of 1 or `expected` items; `otherwise` when the list is None or empty.
-sc_status rule_item(const sc_infer *in, const char *param, uint32_t i, sc_dim otherwise,
-                    sc_dim *out);
+sc_status sc_rule_item(const sc_infer *in, const char *param, uint32_t i, sc_dim otherwise,
+                       sc_dim *out);
 
 // --- results -------------------------------------------------------------------------------------
 
-sc_spec rule_new(sc_infer *in, sc_dtype dtype, uint32_t rank);
-sc_spec rule_like(sc_infer *in, sc_dtype dtype,
-                  const sc_spec *sizes);  // same sizes, no strides yet
-// One tensor result; rule_set for more, after sc_infer_outs.
-sc_status rule_publish(sc_infer *in, sc_spec spec);
-sc_status rule_publish_contiguous(sc_infer *in, sc_spec spec);
-sc_status rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes);  // contiguous
+sc_spec sc_rule_new(sc_infer *in, sc_dtype dtype, uint32_t rank);
+sc_spec sc_rule_like(sc_infer *in, sc_dtype dtype,
+                     const sc_spec *sizes);  // same sizes, no strides yet
+// One tensor result; sc_rule_set for more, after sc_infer_outs.
+sc_status sc_rule_publish(sc_infer *in, sc_spec spec);
+sc_status sc_rule_publish_contiguous(sc_infer *in, sc_spec spec);
+sc_status sc_rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes);  // contiguous
 // Values and, of the same sizes, where they were found.
-sc_status rule_publish_indexed(sc_infer *in, sc_spec values);
-void rule_set(sc_iout *out, sc_spec spec);
-void rule_contiguous(sc_infer *in, sc_spec *spec);
+sc_status sc_rule_publish_indexed(sc_infer *in, sc_spec values);
+void sc_rule_set(sc_iout *out, sc_spec spec);
+void sc_rule_contiguous(sc_infer *in, sc_spec *spec);
 // Channels-last or row-major, as PyTorch's suggested format of `model` says.
-void rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model);
-void rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format);
+void sc_rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model);
+void sc_rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format);
 // Strides of empty_like(model): a dense model's own, else dense in the model's order.
-void rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model);
+void sc_rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model);
 // Physical order of an elementwise result; operands enter with stride 0 where they broadcast.
-void rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
-                              uint32_t count);
-void rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands, uint32_t count);
-sc_status rule_broadcast(sc_infer *in, const sc_spec *const *operands, uint32_t count,
-                         sc_spec *out);
+void sc_rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
+                                 uint32_t count);
+void sc_rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
+                          uint32_t count);
+sc_status sc_rule_broadcast(sc_infer *in, const sc_spec *const *operands, uint32_t count,
+                            sc_spec *out);
 // The common size of two dims that must agree; `what` names them in the message.
-sc_status rule_same(sc_infer *in, sc_dim a, sc_dim b, const char *what);
+sc_status sc_rule_same(sc_infer *in, sc_dim a, sc_dim b, const char *what);
 // a < b by proof, else by hint, else `otherwise`.
-bool rule_less(sc_dim a, sc_dim b, bool otherwise);
-
-// Start and length of what slice arguments (start, end, step) take from a dim.
-sc_status rule_slice(sc_infer *in, sc_dim size, sc_dim *start, sc_dim *length, int64_t *step);
+bool sc_rule_less(sc_dim a, sc_dim b, bool otherwise);
 
 // Text for messages, on scratch.
-const char *rule_text(const sc_infer *in, const sc_spec *spec);
-const char *rule_dim_text(const sc_infer *in, sc_dim d);
+const char *sc_rule_text(const sc_infer *in, const sc_spec *spec);
+const char *sc_rule_dim_text(const sc_infer *in, sc_dim d);
 
-#define rule_fail(in, code, ...) sc_fail((in)->ctx, code, NULL, __VA_ARGS__)
+#define sc_rule_fail(in, code, ...) sc_fail((in)->ctx, code, NULL, __VA_ARGS__)
 
 #endif

@@ -3,7 +3,7 @@
 // when a method has been decomposed, where operators that nobody knows still stand beside what the
 // others became, and before emission, of exactly what is to be executed.
 #include "passes/passes.h"
-#include "passes/trace.h"
+#include "trace/expand.h"
 
 #define UNKNOWN     "is not supported"
 #define PTE_ONLY    "is an instruction of .pte files, not an operator of programs"
@@ -41,6 +41,7 @@ static const char *unknown(const sc_node *node) {
 }
 
 static const char *core_lack(const sc_node *node) {
+    if (node->is_kept) return NULL;
     if (!sc_op_has(node->op, SC_SYMBOLIC)) return core_lack_of(node->op);
     return sc_node_has_primitives(node) ? NULL : NO_OPERATOR;
 }

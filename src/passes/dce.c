@@ -2,32 +2,6 @@
 // One backward sweep: a node is looked at after all of its users.
 #include "passes/passes.h"
 
-static bool graph_has_effect(const sc_graph *graph);
-
-static bool arg_has_effect(const sc_arg *arg) {
-    if (arg->kind == SC_ARG_GRAPH) return graph_has_effect(arg->graph);
-    if (arg->kind == SC_ARG_LIST)
-        for (uint32_t i = 0; i < arg->count; i++)
-            if (arg_has_effect(&arg->items[i])) return true;
-    return false;
-}
-
-bool sc_node_has_effect(const sc_node *node) {
-    if (sc_op_has(node->op, SC_MUTATES) || sc_op_has(node->op, SC_FOREIGN) ||
-        sc_op_has(node->op, SC_ASSERTION))
-        return true;
-    if (!sc_op_has(node->op, SC_HIGHER_ORDER)) return false;
-    for (uint32_t i = 0; i < node->arg_count; i++)
-        if (arg_has_effect(&node->args[i])) return true;
-    return false;
-}
-
-static bool graph_has_effect(const sc_graph *graph) {
-    for (const sc_node *node = graph->first; node; node = node->next)
-        if (sc_node_has_effect(node)) return true;
-    return false;
-}
-
 static bool is_used(const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++)
         if (node->outs[i]->use_count > 0) return true;

@@ -4,7 +4,7 @@
 #include "passes/facts.h"
 
 #include "passes/passes.h"
-#include "passes/trace.h"
+#include "trace/expand.h"
 
 // False when the fact is not true of the node.
 typedef bool (*fact_check)(const sc_node *node);
@@ -12,7 +12,7 @@ typedef bool (*fact_check)(const sc_node *node);
 // A view is core although its copy, which takes its place, has an expansion.
 static bool is_core(const sc_node *node) {
     const sc_op *op = node->op;
-    return !sc_op_has(op, SC_MUTATES) && (op->view || !sc_op_expansion(op));
+    return !sc_op_has(op, SC_MUTATES) && (op->view || node->is_kept || !sc_op_expansion(op));
 }
 
 static bool is_edge(const sc_node *node) { return !sc_op_has(node->op, SC_VIEW); }

@@ -5,13 +5,21 @@
 #define SC_PASS_H
 
 #include "ir/ir.h"
+#include "trace/decompose.h"
+
+// What whoever runs a pipeline hands down to those of its passes that ask for it (PASS_ENV).
+typedef struct sc_pass_env {
+    const sc_keep *keep;  // which operators decomposition keeps whole; NULL: none
+} sc_pass_env;
 
 typedef sc_status (*sc_pass_fn)(sc_ctx *ctx, sc_method *method);
+typedef sc_status (*sc_pass_env_fn)(sc_ctx *ctx, sc_method *method, const sc_pass_env *env);
 
 typedef struct sc_pass {
     const char *name;
     const char *summary;  // one line
-    sc_pass_fn run;
+    sc_pass_fn run;       // one of the two
+    sc_pass_env_fn run_env;
     uint32_t needs, makes, breaks;
     bool edge;  // belongs to to_edge; else to to_executorch
 } sc_pass;
@@ -25,6 +33,7 @@ typedef struct sc_pass_timing {
 
 typedef struct sc_pipeline {
     SC_VEC(sc_pass_timing) timings;
+    sc_pass_env env;
     bool verify;  // after every pass; on in debug and test builds
     // Called after each pass when not NULL (snapshots for the page).
     void (*after)(void *user, const sc_pass *pass, sc_method *method);
@@ -32,15 +41,12 @@ typedef struct sc_pipeline {
     sc_arena *arena;
 } sc_pipeline;
 
-// The model asks for what is not done: the rest of the program may be refused for more.
-static inline bool sc_is_refusal(sc_status status) {
-    return status == SC_ERR_UNSUPPORTED || status == SC_ERR_UNSUPPORTED_OP ||
-           status == SC_ERR_UNBOUNDED;
-}
-
 uint32_t sc_pass_count(void);
 const sc_pass *sc_pass_at(uint32_t index);
 const sc_pass *sc_pass_find(sc_str name);
+
+// The pass alone, whatever facts the method has.
+sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env);
 
 // Runs the to_edge (edge true) or the to_executorch rows over every method.
 sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge);

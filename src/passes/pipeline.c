@@ -7,8 +7,11 @@ enum { EDGE = 1, EXEC = 0 };
 
 static const sc_pass passes[] = {
 #define PASS(id, stage, needs, makes, breaks, summary) \
-    {#id, summary, sc_pass_##id, needs, makes, breaks, stage},
+    {#id, summary, sc_pass_##id, NULL, needs, makes, breaks, stage},
+#define PASS_ENV(id, stage, needs, makes, breaks, summary) \
+    {#id, summary, NULL, sc_pass_##id, needs, makes, breaks, stage},
 #include "passes/passes.def"
+#undef PASS_ENV
 #undef PASS
 };
 
@@ -23,6 +26,10 @@ const sc_pass *sc_pass_find(sc_str name) {
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
         if (sc_str_is(name, passes[i].name)) return &passes[i];
     return NULL;
+}
+
+sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env) {
+    return pass->run ? pass->run(ctx, method) : pass->run_env(ctx, method, env);
 }
 
 static double now(const sc_ctx *ctx) {
@@ -55,7 +62,7 @@ sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pa
     ctx->where.pass = sc_str_from(pass->name);
     sc_where_set_method(ctx, method);
     SC_TRY(check_needs(ctx, pass, method));
-    SC_TRY(pass->run(ctx, method));
+    SC_TRY(sc_pass_run(ctx, pass, method, &pipeline->env));
     method->facts = (method->facts & ~pass->breaks) | pass->makes;
     sc_where_set_method(ctx, method);
     if (pipeline->arena)
@@ -84,7 +91,7 @@ static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
             SC_TRY(sc_progress(ctx, phase, done++, total));
             sc_status status =
                 sc_pipeline_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
-            if (sc_is_refusal(status))
+            if (sc_status_is_refusal(status))
                 worst = status;  // the other methods' problems are worth knowing too
             else
                 SC_TRY(status);

@@ -8,9 +8,9 @@
 #include "bytes.h"
 #include "emit/emit.h"
 #include "passes/passes.h"
-#include "passes/trace.h"
 #include "plan/place.h"
 #include "rt/rt.h"
+#include "trace/expand.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -190,7 +190,8 @@ static void begin_trace(source *s) {
         sc_value *value = sc_graph_add_input(graph, SC_STR("x"), SC_VALUE_TENSOR);
         value->spec = s->values[i]->spec;
     }
-    sc_trace_init(&s->trace, s->ctx, &s->cells, graph);
+    const sc_trace_hooks hooks = {.dispatch = sc_trace_dispatch};
+    sc_trace_init(&s->trace, s->ctx, &s->cells, graph, &hooks);
     for (uint32_t i = 0; i < s->count; i++) {
         s->values[i]->mark = i;
         s->traced[i] = sc_trace_fresh(&s->trace, graph->inputs.data[i]);
@@ -247,18 +248,18 @@ static sc_x traced_arg(source *s, const sc_arg *arg) {
     sc_trace *t = &s->trace;
     switch ((sc_arg_kind)arg->kind) {
     case SC_ARG_VALUE: return s->traced[arg->value->mark];
-    case SC_ARG_INT: return X_INT(arg->i);
-    case SC_ARG_FLOAT: return X_FLOAT(arg->f);
-    case SC_ARG_BOOL: return X_BOOL(arg->b);
-    case SC_ARG_STR: return x_new(t, (sc_x_data){.kind = SC_X_STR, .str = arg->str});
+    case SC_ARG_INT: return sc_x_int(t, arg->i);
+    case SC_ARG_FLOAT: return sc_x_float(t, arg->f);
+    case SC_ARG_BOOL: return sc_x_bool(arg->b);
+    case SC_ARG_STR: return sc_x_new(t, (sc_x_data){.kind = SC_X_STR, .str = arg->str});
     case SC_ARG_DEVICE: return X_CPU;
-    case SC_ARG_DTYPE: return X_DTYPE((sc_dtype)arg->code);
+    case SC_ARG_DTYPE: return sc_x_dtype(t, (sc_dtype)arg->code);
     case SC_ARG_LAYOUT: return X_STRIDED;
-    case SC_ARG_MEMORY_FORMAT: return X_FORMAT((sc_memory_format)arg->code);
+    case SC_ARG_MEMORY_FORMAT: return sc_x_format(t, (sc_memory_format)arg->code);
     case SC_ARG_LIST: {
         sc_x *items = sc_new_array(&s->cells, sc_x, arg->count + 1);
         for (uint32_t i = 0; i < arg->count; i++) items[i] = traced_arg(s, &arg->items[i]);
-        return x_list_of(t, items, arg->count);
+        return sc_x_list_of(t, items, arg->count);
     }
     case SC_ARG_NONE:
     case SC_ARG_GRAPH: break;
@@ -289,7 +290,7 @@ static const sc_op *any_op(source *s) {
 static bool is_usable(source *s, sc_x x) {
     uint64_t bytes = 0;
     if (x->kind == SC_X_NONE) return true;
-    return x->kind == SC_X_TENSOR && sc_spec_bytes_max(x_spec(x), &bytes) &&
+    return x->kind == SC_X_TENSOR && sc_spec_bytes_max(sc_x_spec(x), &bytes) &&
            bytes <= NUMEL_MAX * 8 && s->trace.graph->node_count < NODES_MAX;
 }
 
@@ -299,7 +300,7 @@ static bool add_results(source *s, sc_node *node, const sc_x *results, uint32_t 
         out->name = sc_graph_unique_name(s->method->graph, SC_STR("y"));
         if (results[i]->kind == SC_X_NONE) continue;
         out->type = SC_VALUE_TENSOR;
-        out->spec = *x_spec(results[i]);
+        out->spec = *sc_x_spec(results[i]);
         if (s->count == VALUES_MAX) continue;
         out->mark = s->count;
         s->traced[s->count] = results[i];

@@ -3,9 +3,9 @@
 // Ours must be the same up to names, node for node. --update writes the graph of a case without
 // one.
 #include "import/import.h"
-#include "passes/expand.h"
 #include "passes/passes.h"
 #include "session.h"
+#include "trace/expand.h"
 
 static bool same_operators(const sc_graph *a, const sc_graph *b) {
     const sc_node *x = a->first, *y = b->first;
@@ -47,7 +47,7 @@ static sc_str check_case(session *s, sc_str text) {
     sc_str input = {copy, divider ? (size_t)(divider + 1 - copy) : text.size};
     sc_program *program;
     if (!CHECK_OK(sc_program_parse(&s->ctx, input, &program)) ||
-        !CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0])) ||
+        !CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0], NULL)) ||
         !CHECK_OK(sc_verify(&s->ctx, program))) {
         FAIL("%s", session_message(s));
         return (sc_str){0};
@@ -64,7 +64,7 @@ static sc_str check_case(session *s, sc_str text) {
     }
     check_equal(s, program, sc_str_from(divider + 6));
     // What is decomposed stays as it is.
-    if (CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0])))
+    if (CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0], NULL)))
         check_equal(s, program, sc_str_from(divider + 6));
     return (sc_str){0};
 }
@@ -143,7 +143,7 @@ TEST_CASES(decompose_makes_the_models_that_torch_makes) {
         const char *end = strstr(files[i], ".core.pt2");
         const char *source = test_format("%.*s.pt2", (int)(end - files[i]), files[i]);
         sc_program *ours = import_model(&s, source);
-        if (!s.ctx.error_count && CHECK_OK(sc_decompose(&s.ctx, ours->methods.data[0]))) {
+        if (!s.ctx.error_count && CHECK_OK(sc_decompose(&s.ctx, ours->methods.data[0], NULL))) {
             sc_program *torchs = import_model(&s, files[i]);
             check_same(&s, ours, torchs);
             check_strides(ours->methods.data[0]->graph, torchs->methods.data[0]->graph);
@@ -169,7 +169,60 @@ TEST(decompose_expansions_name_known_operators) {
 static sc_status decompose_text(session *s, const char *text, sc_program **out) {
     SC_TRY(sc_ops_init());
     SC_TRY(sc_program_parse(&s->ctx, sc_str_from(text), out));
-    return sc_decompose(&s->ctx, (*out)->methods.data[0]);
+    return sc_decompose(&s->ctx, (*out)->methods.data[0], NULL);
+}
+
+// As a partitioner asks: operators by name, and of each call whether it will do.
+static bool wants_static_linear(void *user, const sc_node *node) {
+    (*(uint32_t *)user)++;
+    return strcmp(node->op->name, "aten::linear") == 0 &&
+           sc_dim_is_int(node->outs[0]->spec.sizes[0]);
+}
+
+static uint32_t count_kept(const sc_program *program) {
+    uint32_t count = 0;
+    for (const sc_node *n = program->methods.data[0]->graph->first; n; n = n->next)
+        count += n->is_kept && strcmp(n->op->name, "aten::linear") == 0;
+    return count;
+}
+
+TEST(decompose_keeps_what_somebody_wants_whole) {
+    static const char text[] = "method f {\n"
+                               "  symbol s0 [2, 8]\n"
+                               "  input %x: f32[2, 4]\n"
+                               "  input %y: f32[s0, 4]\n"
+                               "  input %w: f32[3, 4]\n"
+                               "  %p: f32[2, 3] = aten::linear(%x, %w)\n"
+                               "  %q: f32[s0, 3] = aten::linear(%y, %w)\n"
+                               "  %r: f32[2, 3] = aten::relu(%p)\n"
+                               "  return %r, %q\n"
+                               "}\n";
+    session s;
+    session_begin(&s);
+    uint32_t asked = 0;
+    sc_program *program = NULL, *copy = NULL;
+    const sc_keep keep = {wants_static_linear, &asked};
+    sc_pipeline pipeline = {.verify = true, .env = {.keep = &keep}};
+    REQUIRE_OK(sc_ops_init());
+    REQUIRE_OK(sc_program_parse(&s.ctx, sc_str_from(text), &program));
+    REQUIRE_OK(sc_pipeline_run(&s.ctx, &pipeline, program, true));
+    CHECK_EQ_UINT(asked, 2);  // relu has no expansion
+    CHECK_EQ_UINT(count_kept(program), 1);
+    // The mark stays with copies and in text, and is enough to be kept again.
+    REQUIRE_OK(sc_program_clone(program, &copy));
+    REQUIRE_OK(sc_decompose(&s.ctx, copy->methods.data[0], NULL));
+    CHECK_EQ_UINT(count_kept(copy), 1);
+    sc_sb printed;
+    sc_sb_init(&printed, &s.arena);
+    sc_program_print(&printed, copy, (sc_print_options){.meta = true, .signature = true});
+    CHECK(strstr(sc_sb_terminate(&printed), "kept)") != NULL);
+    REQUIRE_OK(sc_program_parse(&s.ctx, sc_sb_str(&printed), &copy));
+    CHECK_EQ_UINT(count_kept(copy), 1);
+    // What no backend took in the end has no kernel, and that is reported.
+    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, false), SC_ERR_UNSUPPORTED_OP);
+    CHECK_EQ_STR(session_message(&s),
+                 "aten::linear cannot be executed: the runtime has no such operator");
+    session_end(&s);
 }
 
 TEST(decompose_names_the_node_whose_record_is_wrong) {

@@ -289,7 +289,7 @@ static const char *difference(session *s, sc_str text, gold expected, bool *same
     const char *why = first_difference(s, method->graph, expected.exported);
     if (why) return test_format("another module: %s", why);
     *same_module = true;
-    if (!CHECK_OK(sc_decompose(&s->ctx, method))) return "a case that does not decompose";
+    if (!CHECK_OK(sc_decompose(&s->ctx, method, NULL))) return "a case that does not decompose";
     return first_difference(s, method->graph, expected.core);
 }
 
@@ -300,7 +300,8 @@ static void check_refused(session *s, const char *op, gold expected) {
     const char *use = strstr(expected.exported, test_format("%s.default(", strchr(op, ':') + 2));
     CHECK(use && use < expected.core);
     REQUIRE_OK(sc_program_parse(&s->ctx, sc_str_from(text), &program));
-    CHECK_STATUS(sc_pass_decompose(&s->ctx, program->methods.data[0]), SC_ERR_UNSUPPORTED_OP);
+    const sc_pass_env env = {0};
+    CHECK_STATUS(sc_pass_decompose(&s->ctx, program->methods.data[0], &env), SC_ERR_UNSUPPORTED_OP);
 }
 
 static void check_gold(const char *cases, sc_str name, const char *text) {

@@ -26,7 +26,7 @@ static sc_status run_named(session *s, sc_program *program, sc_str names) {
         for (uint32_t i = 0; i < program->methods.count; i++) {
             s->ctx.where.pass = name;
             sc_where_set_method(&s->ctx, program->methods.data[i]);
-            SC_TRY(pass->run(&s->ctx, program->methods.data[i]));
+            SC_TRY(sc_pass_run(&s->ctx, pass, program->methods.data[i], &(sc_pass_env){0}));
         }
         CHECK_OK(sc_verify(&s->ctx, program));
     }

@@ -5,8 +5,10 @@
 // Errors are sticky. The first failure is kept in `status`; every later call returns a harmless
 // tensor and records nothing, so expansions read like formulas and check nothing.
 //
-// Knows nothing of whole methods (decompose.c), and of operators only the arithmetic on sizes that
-// it records itself; the others are expand_*.c's.
+// The files stand on each other in this order: args.c (cells), record.c (nodes and symbols),
+// phrases.c (calls that many share), alias.c, autocast.c and expand_*.c, expand.c (the table of
+// expansions), dispatch.c (what a call does), decompose.c (whole methods). Calls go back up through
+// the pointer `dispatch` of the trace.
 #ifndef SC_TRACE_H
 #define SC_TRACE_H
 
@@ -91,6 +93,14 @@ typedef struct sc_autocast {
     bool enabled;
 } sc_autocast;
 
+// What stands above the trace and is called from below.
+typedef struct sc_trace_hooks {
+    // Answers a call whose arguments are complete: expands, functionalizes or records it.
+    sc_x (*dispatch)(sc_trace *t, const sc_op *op, sc_x *args);
+    // Traces the body of a higher-order operator into a graph of its own.
+    sc_graph *(*body)(sc_trace *t, const sc_graph *body);
+} sc_trace_hooks;
+
 struct sc_trace {
     sc_ctx *ctx;
     sc_arena *arena;  // of cells and lists: what a plain call made there is gone after it
@@ -115,12 +125,12 @@ struct sc_trace {
     sc_x_data ints[64];  // -1, 0, 1, ...: most of what calls are made with
     sc_traced poison;
     sc_x_data poisoned;  // holds `poison`
-    // Traces the body of a higher-order operator into a graph of its own.
-    sc_graph *(*trace_body)(sc_trace *t, const sc_graph *body);
+    sc_trace_hooks hooks;
 };
 
 // `graph` is empty but for its inputs, which are registered as sources of sizes.
-void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph);
+void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
+                   const sc_trace_hooks *hooks);
 
 // Fails the trace (unless it has failed already) and returns the harmless tensor.
 sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...)
@@ -131,9 +141,9 @@ sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *fo
 sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
 // The same from an expansion; `args` ends with NULL.
 sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args);
-// T(mul_Tensor, x, y) inside a function whose trace is called t. Results that are used in two
-// places, or of two calls in one, go through a local: C orders initialisers as it likes.
-#define T(id, ...) sc_trace_op(t, SC_OP_##id, (const sc_x[]){__VA_ARGS__, NULL})
+// CALL(t, mul_Tensor, x, y). Results that are used in two places, or of two calls in one, go
+// through a local: C orders initialisers as it likes.
+#define CALL(t, id, ...) sc_trace_op(t, SC_OP_##id, (const sc_x[]){__VA_ARGS__, NULL})
 
 // Records one node, whatever the table says about expanding it.
 sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
@@ -157,18 +167,6 @@ sc_x sc_trace_functional(sc_trace *t, const sc_op *op, const sc_x *args, uint32_
 // it on again after the call. False when the operator takes what comes.
 bool sc_trace_autocast(sc_trace *t, const sc_op *op, sc_x *args, uint32_t count);
 
-// Expansions (decompose.c reads the EXPAND column).
-typedef sc_x (*sc_expand_fn)(sc_trace *t, const sc_x *a);
-typedef struct sc_expansion {
-    const char *text;  // evaluated by sc_expand_text
-    sc_expand_fn fn;
-} sc_expansion;
-// NULL when the operator is kept.
-const sc_expansion *sc_op_expansion(const sc_op *op);
-sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
-// Parses an expansion without running it: operators must exist and parameters must be known.
-sc_status sc_expand_check(sc_ctx *ctx, const sc_op *op, const char *text);
-
 // --- Symbolic integers: the node appears where the expansion computes, as in PyTorch ------------
 
 sc_dim sc_trace_add(sc_trace *t, sc_dim a, sc_dim b);
@@ -187,94 +185,85 @@ extern const sc_x_data sc_x_none, sc_x_strided, sc_x_cpu, sc_x_true, sc_x_false;
 #define X_CPU     (&sc_x_cpu)
 #define X_TRUE    (&sc_x_true)
 #define X_FALSE   (&sc_x_false)
-#define X_BOOL(b) ((b) ? X_TRUE : X_FALSE)
+static inline sc_x sc_x_bool(bool b) { return b ? X_TRUE : X_FALSE; }
 
 // A cell on the trace's arena.
-sc_x x_new(sc_trace *t, sc_x_data data);
-sc_x x_int(sc_trace *t, int64_t i);
-sc_x x_dim(sc_trace *t, sc_dim d);
-sc_x x_float(sc_trace *t, double f);
-sc_x x_str(sc_trace *t, const char *s);
-sc_x x_dtype(sc_trace *t, sc_dtype d);
-sc_x x_format(sc_trace *t, sc_memory_format f);
-// As T, inside a function whose trace is called t.
-#define X_INT(i)    x_int(t, (i))
-#define X_DIM(d)    x_dim(t, (d))
-#define X_FLOAT(f)  x_float(t, (f))
-#define X_STR(s)    x_str(t, (s))
-#define X_DTYPE(d)  x_dtype(t, (d))
-#define X_FORMAT(f) x_format(t, (f))
-sc_x x_list(sc_trace *t, const sc_x *items, uint32_t count);
+sc_x sc_x_new(sc_trace *t, sc_x_data data);
+sc_x sc_x_int(sc_trace *t, int64_t i);
+sc_x sc_x_dim(sc_trace *t, sc_dim d);
+sc_x sc_x_float(sc_trace *t, double f);
+sc_x sc_x_str(sc_trace *t, const char *s);
+sc_x sc_x_dtype(sc_trace *t, sc_dtype d);
+sc_x sc_x_format(sc_trace *t, sc_memory_format f);
+sc_x sc_x_list(sc_trace *t, const sc_x *items, uint32_t count);
 // The same without copying `items`, which must live as long as the trace.
-sc_x x_list_of(sc_trace *t, const sc_x *items, uint32_t count);
-sc_x x_dims(sc_trace *t, const sc_dim *dims, uint32_t count);
-sc_x x_ints(sc_trace *t, const int64_t *values, uint32_t count);
-#define X_LIST(...) \
-    x_list(t, (const sc_x[]){__VA_ARGS__}, (uint32_t)SC_COUNT_OF(((const sc_x[]){__VA_ARGS__})))
-#define X_INTS(...)                           \
-    x_ints(t, (const int64_t[]){__VA_ARGS__}, \
-           (uint32_t)SC_COUNT_OF(((const int64_t[]){__VA_ARGS__})))
+sc_x sc_x_list_of(sc_trace *t, const sc_x *items, uint32_t count);
+sc_x sc_x_dims(sc_trace *t, const sc_dim *dims, uint32_t count);
+sc_x sc_x_ints(sc_trace *t, const int64_t *values, uint32_t count);
+#define X_LIST(t, ...) \
+    sc_x_list(t, (const sc_x[]){__VA_ARGS__}, (uint32_t)SC_COUNT_OF(((const sc_x[]){__VA_ARGS__})))
+#define X_INTS(t, ...)                           \
+    sc_x_ints(t, (const int64_t[]){__VA_ARGS__}, \
+              (uint32_t)SC_COUNT_OF(((const int64_t[]){__VA_ARGS__})))
 
 // --- Reading arguments: total functions, harmless on what a failed trace returns ----------------
 
-static inline bool x_is_none(sc_x x) { return x->kind == SC_X_NONE; }
-static inline bool x_is_tensor(sc_x x) { return x->kind == SC_X_TENSOR; }
-static inline bool x_truth(sc_x x) { return x->kind == SC_X_BOOL && x->b; }
-const sc_spec *x_spec(sc_x x);
-static inline uint32_t x_rank(sc_x x) { return x_spec(x)->rank; }
-static inline sc_dtype x_dtype_of(sc_x x) { return (sc_dtype)x_spec(x)->dtype; }
+static inline bool sc_x_is_none(sc_x x) { return x->kind == SC_X_NONE; }
+static inline bool sc_x_is_tensor(sc_x x) { return x->kind == SC_X_TENSOR; }
+static inline bool sc_x_truth(sc_x x) { return x->kind == SC_X_BOOL && x->b; }
+const sc_spec *sc_x_spec(sc_x x);
+static inline uint32_t sc_x_rank(sc_x x) { return sc_x_spec(x)->rank; }
+static inline sc_dtype sc_x_dtype_of(sc_x x) { return (sc_dtype)sc_x_spec(x)->dtype; }
 // Negative dims count from the end; 1 when out of range.
-sc_dim x_size(sc_x x, int64_t dim);
+sc_dim sc_x_size(sc_x x, int64_t dim);
 // A concrete integer, or `otherwise`.
-int64_t x_number(sc_x x, int64_t otherwise);
+int64_t sc_x_number(sc_x x, int64_t otherwise);
 // The same for integers that are computed with: the trace fails beyond 31 bits.
-int64_t x_small(sc_trace *t, sc_x x, int64_t otherwise);
-double x_real(sc_x x, double otherwise);
+int64_t sc_x_small(sc_trace *t, sc_x x, int64_t otherwise);
+double sc_x_real(sc_x x, double otherwise);
 // The number of a concrete INT, FLOAT or BOOL.
-bool x_is_number(sc_x x);
+bool sc_x_is_number(sc_x x);
 // dim in [0, rank); 0 and a failed trace when out of range. A scalar counts as rank 1.
-uint32_t x_wrap(sc_trace *t, sc_x dim, uint32_t rank);
-sc_x x_at(sc_trace *t, sc_x list, uint32_t index);
+uint32_t sc_x_wrap(sc_trace *t, sc_x dim, uint32_t rank);
+sc_x sc_x_at(sc_trace *t, sc_x list, uint32_t index);
 // A concrete list of small integers into `out`; how many there are (at most `max`, else the trace
 // fails).
-uint32_t x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max);
+uint32_t sc_x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max);
 // The tensor's sizes as a list, [from, to).
-sc_x x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
+sc_x sc_x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
 // A size that expansions must loop over or compute with: concrete and small.
-int64_t x_static_size(sc_trace *t, sc_x x, int64_t dim);
-bool x_is_float(sc_x x);  // floating point tensor
-bool x_is_contiguous(sc_trace *t, sc_x x);
-sc_dim x_numel(sc_trace *t, sc_x x);
+int64_t sc_x_static_size(sc_trace *t, sc_x x, int64_t dim);
+bool sc_x_is_float(sc_x x);  // floating point tensor
+bool sc_x_is_contiguous(sc_trace *t, sc_x x);
+sc_dim sc_x_numel(sc_trace *t, sc_x x);
 
 // --- Phrases that many expansions share (phrases.c) ---------------------------------------------
 
-sc_x f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
-sc_x f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);
-sc_x f_scalar(sc_trace *t, sc_x value,
-              sc_dtype dtype);  // scalar_tensor(value, dtype, strided, cpu)
-sc_x f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
-sc_x f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
-sc_x f_clone(sc_trace *t, sc_x x);               // clone(x, contiguous_format)
-sc_x f_contiguous(sc_trace *t, sc_x x);
-sc_x f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
-sc_x f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
-sc_x f_permute(sc_trace *t, sc_x x, const int64_t *dims);
-sc_x f_transpose(sc_trace *t, sc_x x, int64_t dim0, int64_t dim1);  // a permute
-sc_x f_unsqueeze(sc_trace *t, sc_x x, int64_t dim);
-sc_x f_squeeze(sc_trace *t, sc_x x, int64_t dim);
-sc_x f_expand(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
-sc_x f_slice(sc_trace *t, sc_x x, int64_t dim, sc_x start, sc_x end);
-sc_x f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index);
-sc_x f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim);
-sc_x f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
-sc_x f_matmul(sc_trace *t, sc_x a, sc_x b);
-sc_x f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
-sc_x f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum
+sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
+sc_x sc_f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);
+sc_x sc_f_scalar(sc_trace *t, sc_x value,
+                 sc_dtype dtype);  // scalar_tensor(value, dtype, strided, cpu)
+sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
+sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
+sc_x sc_f_clone(sc_trace *t, sc_x x);               // clone(x, contiguous_format)
+sc_x sc_f_contiguous(sc_trace *t, sc_x x);
+sc_x sc_f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+sc_x sc_f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+sc_x sc_f_permute(sc_trace *t, sc_x x, const int64_t *dims);
+sc_x sc_f_transpose(sc_trace *t, sc_x x, int64_t dim0, int64_t dim1);  // a permute
+sc_x sc_f_unsqueeze(sc_trace *t, sc_x x, int64_t dim);
+sc_x sc_f_squeeze(sc_trace *t, sc_x x, int64_t dim);
+sc_x sc_f_expand(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+sc_x sc_f_slice(sc_trace *t, sc_x x, int64_t dim, sc_x start, sc_x end);
+sc_x sc_f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index);
+sc_x sc_f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim);
+sc_x sc_f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
+sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b);
+sc_x sc_f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
+sc_x sc_f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum
 // The dtype in which PyTorch computes on f16 and bf16; others as they are.
-sc_dtype f_opmath(sc_dtype dtype);
-// May view(x, sizes) alias? Sizes are resolved.
-bool f_view_is_legal(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+sc_dtype sc_f_opmath(sc_dtype dtype);
 // Replaces one -1 by what is left over, with the arithmetic nodes this takes.
-bool f_infer_size(sc_trace *t, sc_x x, sc_x sizes, sc_dim *out, uint32_t *rank);
+bool sc_f_infer_size(sc_trace *t, sc_x x, sc_x sizes, sc_dim *out, uint32_t *rank);
 
 #endif

@@ -1,5 +1,5 @@
 // Expansions that only rearrange: reshape and its relatives, permutations, splits.
-#include "passes/expand.h"
+#include "trace/expand.h"
 
 // --- Reshape ------------------------------------------------------------------------------------
 
@@ -8,26 +8,26 @@
 static sc_x reshape_to(sc_trace *t, sc_x x, sc_x shape) {
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank;
-    if (!f_infer_size(t, x, shape, sizes, &rank)) return x;
-    if (x_is_contiguous(t, x)) return T(view, x, shape);
-    return f_reshape(t, x, sizes, rank);
+    if (!sc_f_infer_size(t, x, shape, sizes, &rank)) return x;
+    if (sc_x_is_contiguous(t, x)) return CALL(t, view, x, shape);
+    return sc_f_reshape(t, x, sizes, rank);
 }
 
 sc_x sc_expand_reshape(sc_trace *t, const sc_x *a) { return reshape_to(t, a[0], a[1]); }
 
 sc_x sc_expand_view_as(sc_trace *t, const sc_x *a) {
-    return T(view, a[0], x_sizes(t, a[1], 0, SC_RANK_MAX));
+    return CALL(t, view, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
 }
 
 sc_x sc_expand_reshape_as(sc_trace *t, const sc_x *a) {
-    return reshape_to(t, a[0], x_sizes(t, a[1], 0, SC_RANK_MAX));
+    return reshape_to(t, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
 }
 
 static sc_x flatten(sc_trace *t, sc_x x, uint32_t first, uint32_t last) {
-    const sc_spec *spec = x_spec(x);
+    const sc_spec *spec = sc_x_spec(x);
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = 0;
-    if (spec->rank == 0) return T(reshape, x, X_INTS(1));
+    if (spec->rank == 0) return CALL(t, reshape, x, X_INTS(t, 1));
     if (first == last) return x;
     if (first > last)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "flatten from dimension %u to %u", first,
@@ -35,22 +35,22 @@ static sc_x flatten(sc_trace *t, sc_x x, uint32_t first, uint32_t last) {
     for (uint32_t i = 0; i < first; i++) sizes[rank++] = spec->sizes[i];
     sizes[rank++] = sc_trace_product(t, spec->sizes + first, last - first + 1);
     for (uint32_t i = last + 1; i < spec->rank; i++) sizes[rank++] = spec->sizes[i];
-    return reshape_to(t, x, x_dims(t, sizes, rank));
+    return reshape_to(t, x, sc_x_dims(t, sizes, rank));
 }
 
 sc_x sc_expand_flatten(sc_trace *t, const sc_x *a) {
-    uint32_t rank = x_rank(a[0]);
-    uint32_t first = x_wrap(t, a[1], rank);
-    return flatten(t, a[0], first, x_wrap(t, a[2], rank));
+    uint32_t rank = sc_x_rank(a[0]);
+    uint32_t first = sc_x_wrap(t, a[1], rank);
+    return flatten(t, a[0], first, sc_x_wrap(t, a[2], rank));
 }
 
 sc_x sc_expand_ravel(sc_trace *t, const sc_x *a) {
-    return T(view, f_contiguous(t, a[0]), X_INTS(-1));
+    return CALL(t, view, sc_f_contiguous(t, a[0]), X_INTS(t, -1));
 }
 
 sc_x sc_expand_unflatten(sc_trace *t, const sc_x *a) {
-    const sc_spec *spec = x_spec(a[0]);
-    uint32_t dim = x_wrap(t, a[1], spec->rank), open = UINT32_MAX, rank = 0;
+    const sc_spec *spec = sc_x_spec(a[0]);
+    uint32_t dim = sc_x_wrap(t, a[1], spec->rank), open = UINT32_MAX, rank = 0;
     sc_dim sizes[2 * SC_RANK_MAX], known = sc_dim_int(1);
     if (a[2]->kind != SC_X_LIST || a[2]->count == 0 || a[2]->count > SC_RANK_MAX || spec->rank == 0)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "unflatten needs sizes");
@@ -66,18 +66,18 @@ sc_x sc_expand_unflatten(sc_trace *t, const sc_x *a) {
     if (open != UINT32_MAX && !sc_dim_is(known, 0))
         sizes[open] = sc_trace_floordiv(t, spec->sizes[dim], known);
     for (uint32_t i = dim + 1; i < spec->rank; i++) sizes[rank++] = spec->sizes[i];
-    return f_view(t, a[0], sizes, rank);
+    return sc_f_view(t, a[0], sizes, rank);
 }
 
 sc_x sc_expand_squeeze_all(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
-    uint32_t rank = x_rank(a[0]);
+    uint32_t rank = sc_x_rank(a[0]);
     for (uint32_t i = 0; i < rank; i++) dims[i] = i;
-    return T(squeeze_dims, a[0], x_ints(t, dims, rank));
+    return CALL(t, squeeze_dims, a[0], sc_x_ints(t, dims, rank));
 }
 
 sc_x sc_expand_expand_as(sc_trace *t, const sc_x *a) {
-    return T(expand, a[0], x_sizes(t, a[1], 0, SC_RANK_MAX));
+    return CALL(t, expand, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
 }
 
 // Sizes that broadcast two shapes, as PyTorch infers them: the size that is not 1.
@@ -87,13 +87,13 @@ sc_x sc_expand_broadcast_tensors(sc_trace *t, const sc_x *a) {
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = 0;
     for (uint32_t i = 0; i < a[0]->count; i++)
-        rank = x_rank(a[0]->items[i]) > rank ? x_rank(a[0]->items[i]) : rank;
+        rank = sc_x_rank(a[0]->items[i]) > rank ? sc_x_rank(a[0]->items[i]) : rank;
     for (uint32_t d = 0; d < rank; d++) {
         sizes[d] = sc_dim_int(1);
         for (uint32_t i = 0; i < a[0]->count; i++) {
-            uint32_t missing = rank - x_rank(a[0]->items[i]);
+            uint32_t missing = rank - sc_x_rank(a[0]->items[i]);
             if (d >= missing)
-                sizes[d] = broadcast_size(sizes[d], x_size(a[0]->items[i], d - missing));
+                sizes[d] = broadcast_size(sizes[d], sc_x_size(a[0]->items[i], d - missing));
         }
     }
     sc_x outs[64];
@@ -101,159 +101,164 @@ sc_x sc_expand_broadcast_tensors(sc_trace *t, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "more than 64 tensors to broadcast");
     for (uint32_t i = 0; i < a[0]->count; i++) {
         sc_x x = a[0]->items[i];
-        bool same = x_rank(x) == rank;
-        for (uint32_t d = 0; d < rank && same; d++) same = sc_dim_equal(x_size(x, d), sizes[d]);
-        outs[i] = same ? x : f_expand(t, x, sizes, rank);
+        bool same = sc_x_rank(x) == rank;
+        for (uint32_t d = 0; d < rank && same; d++) same = sc_dim_equal(sc_x_size(x, d), sizes[d]);
+        outs[i] = same ? x : sc_f_expand(t, x, sizes, rank);
     }
-    return x_list(t, outs, a[0]->count);
+    return sc_x_list(t, outs, a[0]->count);
 }
 
 // --- Permutations -------------------------------------------------------------------------------
 
 sc_x sc_expand_transpose(sc_trace *t, const sc_x *a) {
-    uint32_t rank = x_rank(a[0]);
-    uint32_t first = x_wrap(t, a[1], rank), second = x_wrap(t, a[2], rank);
+    uint32_t rank = sc_x_rank(a[0]);
+    uint32_t first = sc_x_wrap(t, a[1], rank), second = sc_x_wrap(t, a[2], rank);
     int64_t dims[SC_RANK_MAX];
-    if (first == second) return T(alias, a[0]);
+    if (first == second) return CALL(t, alias, a[0]);
     for (uint32_t i = 0; i < rank; i++) dims[i] = i == first ? second : i == second ? first : i;
-    return f_permute(t, a[0], dims);
+    return sc_f_permute(t, a[0], dims);
 }
 
 sc_x sc_expand_t(sc_trace *t, const sc_x *a) {
-    return f_transpose(t, a[0], 0, x_rank(a[0]) < 2 ? 0 : 1);
+    return sc_f_transpose(t, a[0], 0, sc_x_rank(a[0]) < 2 ? 0 : 1);
 }
 
 sc_x sc_expand_numpy_T(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
-    uint32_t rank = x_rank(a[0]);
+    uint32_t rank = sc_x_rank(a[0]);
     for (uint32_t i = 0; i < rank; i++) dims[i] = rank - 1 - i;
-    return f_permute(t, a[0], dims);
+    return sc_f_permute(t, a[0], dims);
 }
 
 static sc_x movedim(sc_trace *t, sc_x x, const int64_t *from, const int64_t *to, uint32_t count) {
     int64_t source[SC_RANK_MAX], dims[SC_RANK_MAX];
     bool moved[SC_RANK_MAX] = {false};
-    uint32_t rank = x_rank(x), next = 0;
+    uint32_t rank = sc_x_rank(x), next = 0;
     for (uint32_t i = 0; i < SC_RANK_MAX; i++) source[i] = -1;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t dim = x_wrap(t, X_INT(from[i]), rank);
-        source[x_wrap(t, X_INT(to[i]), rank)] = dim;
+        uint32_t dim = sc_x_wrap(t, sc_x_int(t, from[i]), rank);
+        source[sc_x_wrap(t, sc_x_int(t, to[i]), rank)] = dim;
         moved[dim] = true;
     }
     for (uint32_t i = 0; i < rank; i++) {
         while (source[i] < 0 && next < rank && moved[next]) next++;
         dims[i] = source[i] >= 0 ? source[i] : next++;
     }
-    return t->status == SC_OK ? f_permute(t, x, dims) : x;
+    return t->status == SC_OK ? sc_f_permute(t, x, dims) : x;
 }
 
 sc_x sc_expand_movedim(sc_trace *t, const sc_x *a) {
     int64_t from[SC_RANK_MAX], to[SC_RANK_MAX];
-    uint32_t count = x_int_list(t, a[1], from, SC_RANK_MAX);
-    if (x_int_list(t, a[2], to, SC_RANK_MAX) != count)
+    uint32_t count = sc_x_int_list(t, a[1], from, SC_RANK_MAX);
+    if (sc_x_int_list(t, a[2], to, SC_RANK_MAX) != count)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "movedim needs as many sources as targets");
     return movedim(t, a[0], from, to, count);
 }
 
 sc_x sc_expand_rot90(sc_trace *t, const sc_x *a) {
-    uint32_t rank = x_rank(a[0]);
-    int64_t k = ((x_small(t, a[1], 0) % 4) + 4) % 4;
-    int64_t first = x_wrap(t, x_at(t, a[2], 0), rank), second = x_wrap(t, x_at(t, a[2], 1), rank);
-    if (k == 0) return f_clone(t, a[0]);
-    if (k == 2) return T(flip, a[0], X_INTS(first, second));
-    return f_transpose(t, T(flip, a[0], X_INTS(k == 1 ? second : first)), first, second);
+    uint32_t rank = sc_x_rank(a[0]);
+    int64_t k = ((sc_x_small(t, a[1], 0) % 4) + 4) % 4;
+    int64_t first = sc_x_wrap(t, sc_x_at(t, a[2], 0), rank),
+            second = sc_x_wrap(t, sc_x_at(t, a[2], 1), rank);
+    if (k == 0) return sc_f_clone(t, a[0]);
+    if (k == 2) return CALL(t, flip, a[0], X_INTS(t, first, second));
+    return sc_f_transpose(t, CALL(t, flip, a[0], X_INTS(t, k == 1 ? second : first)), first,
+                          second);
 }
 
 // --- Splitting ----------------------------------------------------------------------------------
 
 // Sizes of `size` elements each, the last one what is left.
 static sc_x split_sizes(sc_trace *t, sc_x x, sc_x dim, int64_t size) {
-    uint32_t d = x_wrap(t, dim, x_rank(x));
-    int64_t total = x_static_size(t, x, d), count = size > 0 ? (total + size - 1) / size : 1;
+    uint32_t d = sc_x_wrap(t, dim, sc_x_rank(x));
+    int64_t total = sc_x_static_size(t, x, d), count = size > 0 ? (total + size - 1) / size : 1;
     if (size < 0 || (size == 0 && total != 0) || count > 65536)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot split into pieces of %lld",
                              (long long)size);
     count = count ? count : 1;
     sc_x *sizes = sc_new_array(t->arena, sc_x, (size_t)count);
     for (int64_t i = 0; i < count; i++)
-        sizes[i] = X_INT(i + 1 < count ? size : total - size * (count - 1));
-    sc_x list = x_list_of(t, sizes, (uint32_t)count);
-    return T(split_with_sizes, x, list, dim);
+        sizes[i] = sc_x_int(t, i + 1 < count ? size : total - size * (count - 1));
+    sc_x list = sc_x_list_of(t, sizes, (uint32_t)count);
+    return CALL(t, split_with_sizes, x, list, dim);
 }
 
 sc_x sc_expand_split(sc_trace *t, const sc_x *a) {
-    return split_sizes(t, a[0], a[2], x_small(t, a[1], -1));
+    return split_sizes(t, a[0], a[2], sc_x_small(t, a[1], -1));
 }
 
 sc_x sc_expand_chunk(sc_trace *t, const sc_x *a) {
-    uint32_t dim = x_wrap(t, a[2], x_rank(a[0]));
-    int64_t total = x_static_size(t, a[0], dim), chunks = x_small(t, a[1], 0);
+    uint32_t dim = sc_x_wrap(t, a[2], sc_x_rank(a[0]));
+    int64_t total = sc_x_static_size(t, a[0], dim), chunks = sc_x_small(t, a[1], 0);
     if (chunks <= 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "chunk into no pieces");
     int64_t size = (total + chunks - 1) / chunks;
     if (size == 0) {
         uint32_t count = (uint32_t)sc_min_i64(chunks, 65536);
-        sc_x *sizes = sc_new_array(t->arena, sc_x, count), zero = X_INT(0);
+        sc_x *sizes = sc_new_array(t->arena, sc_x, count), zero = sc_x_int(t, 0);
         for (uint32_t i = 0; i < count; i++) sizes[i] = zero;
-        return T(split_with_sizes, a[0], x_list_of(t, sizes, count), a[2]);
+        return CALL(t, split_with_sizes, a[0], sc_x_list_of(t, sizes, count), a[2]);
     }
-    return T(split_Tensor, a[0], X_INT(size), a[2]);
+    return CALL(t, split_Tensor, a[0], sc_x_int(t, size), a[2]);
 }
 
 static sc_x slices_at(sc_trace *t, sc_x x, uint32_t dim, const int64_t *starts, uint32_t count,
                       sc_x last_end) {
     sc_x *outs = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        outs[i] =
-            f_slice(t, x, dim, X_INT(starts[i]), i + 1 < count ? X_INT(starts[i + 1]) : last_end);
-    return x_list_of(t, outs, count);
+        outs[i] = sc_f_slice(t, x, dim, sc_x_int(t, starts[i]),
+                             i + 1 < count ? sc_x_int(t, starts[i + 1]) : last_end);
+    return sc_x_list_of(t, outs, count);
 }
 
 static sc_x sections(sc_trace *t, sc_x x, int64_t count, sc_x wanted_dim) {
-    uint32_t dim = x_wrap(t, wanted_dim, x_rank(x));
-    int64_t total = x_static_size(t, x, dim);
+    uint32_t dim = sc_x_wrap(t, wanted_dim, sc_x_rank(x));
+    int64_t total = sc_x_static_size(t, x, dim);
     if (count <= 0 || count > 65536)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot split into %lld sections",
                              (long long)count);
     int64_t *starts = sc_new_array(t->arena, int64_t, (size_t)count + 1);
     for (int64_t i = 0; i < count; i++)
         starts[i + 1] = starts[i] + total / count + (i < total % count);
-    return slices_at(t, x, dim, starts, (uint32_t)count, X_INT(total));
+    return slices_at(t, x, dim, starts, (uint32_t)count, sc_x_int(t, total));
 }
 
 sc_x sc_expand_tensor_split_sections(sc_trace *t, const sc_x *a) {
-    return sections(t, a[0], x_small(t, a[1], 0), a[2]);
+    return sections(t, a[0], sc_x_small(t, a[1], 0), a[2]);
 }
 
 sc_x sc_expand_tensor_split_indices(sc_trace *t, const sc_x *a) {
-    uint32_t dim = x_wrap(t, a[2], x_rank(a[0])), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
+    uint32_t dim = sc_x_wrap(t, a[2], sc_x_rank(a[0])),
+             count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     int64_t *starts = sc_new_array(t->arena, int64_t, count + 2);
-    x_int_list(t, a[1], starts + 1, count + 1);
-    return slices_at(t, a[0], dim, starts, count + 1, X_DIM(x_size(a[0], dim)));
+    sc_x_int_list(t, a[1], starts + 1, count + 1);
+    return slices_at(t, a[0], dim, starts, count + 1, sc_x_dim(t, sc_x_size(a[0], dim)));
 }
 
 sc_x sc_expand_hsplit(sc_trace *t, const sc_x *a) {
-    sc_x dim = X_INT(x_rank(a[0]) == 1 ? 0 : 1);
-    if (a[1]->kind == SC_X_LIST) return T(tensor_split_indices, a[0], a[1], dim);
-    return T(tensor_split_sections, a[0], a[1], dim);
+    sc_x dim = sc_x_int(t, sc_x_rank(a[0]) == 1 ? 0 : 1);
+    if (a[1]->kind == SC_X_LIST) return CALL(t, tensor_split_indices, a[0], a[1], dim);
+    return CALL(t, tensor_split_sections, a[0], a[1], dim);
 }
 
 // One slice each, and only then the squeezes.
 sc_x sc_expand_unbind(sc_trace *t, const sc_x *a) {
-    uint32_t dim = x_wrap(t, a[1], x_rank(a[0]));
-    int64_t count = x_static_size(t, a[0], dim);
-    if (t->status != SC_OK || count == 0) return x_list(t, NULL, 0);
-    sc_x parts = sections(t, a[0], count, X_INT(dim));
+    uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
+    int64_t count = sc_x_static_size(t, a[0], dim);
+    if (t->status != SC_OK || count == 0) return sc_x_list(t, NULL, 0);
+    sc_x parts = sections(t, a[0], count, sc_x_int(t, dim));
     sc_x *outs = sc_new_array(t->arena, sc_x, (size_t)count);
-    for (int64_t i = 0; i < count; i++) outs[i] = f_squeeze(t, x_at(t, parts, (uint32_t)i), dim);
-    return x_list_of(t, outs, (uint32_t)count);
+    for (int64_t i = 0; i < count; i++)
+        outs[i] = sc_f_squeeze(t, sc_x_at(t, parts, (uint32_t)i), dim);
+    return sc_x_list_of(t, outs, (uint32_t)count);
 }
 
 sc_x sc_expand_narrow(sc_trace *t, const sc_x *a) {
-    uint32_t dim = x_wrap(t, a[1], x_rank(a[0]));
+    uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
     sc_dim start = a[2]->dim, length = a[3]->dim;
     if (a[2]->kind != SC_X_INT || a[3]->kind != SC_X_INT)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Slice with a plain integer.",
                              "narrow needs integers");
-    if (!start.expr && start.value < 0) start = sc_trace_add(t, start, x_size(a[0], dim));
-    return T(slice_Tensor, a[0], a[1], X_DIM(start), X_DIM(sc_trace_add(t, start, length)));
+    if (!start.expr && start.value < 0) start = sc_trace_add(t, start, sc_x_size(a[0], dim));
+    return CALL(t, slice_Tensor, a[0], a[1], sc_x_dim(t, start),
+                sc_x_dim(t, sc_trace_add(t, start, length)));
 }

@@ -1,6 +1,6 @@
 // Recurrent layers written out step by step. The input's projection is done for the whole sequence
 // at once; then one slice and one squeeze per step, and the cell.
-#include "passes/expand.h"
+#include "trace/expand.h"
 
 typedef enum cell_kind { CELL_LSTM, CELL_GRU, CELL_TANH, CELL_RELU } cell_kind;
 
@@ -22,50 +22,51 @@ typedef struct recurrence {
 static layer layer_at(sc_trace *t, const recurrence *r, uint32_t index) {
     uint32_t size = 2 + (r->biases ? 2 : 0) + (r->projected ? 1 : 0), at = index * size;
     layer l = {.b_ih = X_NONE, .b_hh = X_NONE, .w_hr = X_NONE};
-    l.w_ih = x_at(t, r->params, at);
-    l.w_hh = x_at(t, r->params, at + 1);
+    l.w_ih = sc_x_at(t, r->params, at);
+    l.w_hh = sc_x_at(t, r->params, at + 1);
     if (r->biases) {
-        l.b_ih = x_at(t, r->params, at + 2);
-        l.b_hh = x_at(t, r->params, at + 3);
+        l.b_ih = sc_x_at(t, r->params, at + 2);
+        l.b_hh = sc_x_at(t, r->params, at + 3);
     }
-    if (r->projected) l.w_hr = x_at(t, r->params, at + size - 1);
+    if (r->projected) l.w_hr = sc_x_at(t, r->params, at + size - 1);
     return l;
 }
 
 // --- Cells --------------------------------------------------------------------------------------
 
 static state lstm_gates(sc_trace *t, sc_x gates, sc_x cell, int64_t dim) {
-    sc_x parts = T(chunk, gates, X_INT(4), X_INT(dim));
-    sc_x in = T(sigmoid, x_at(t, parts, 0));
-    sc_x forget = T(sigmoid, x_at(t, parts, 1));
-    sc_x fresh = T(tanh, x_at(t, parts, 2));
-    sc_x out = T(sigmoid, x_at(t, parts, 3));
-    sc_x kept = T(mul_Tensor, forget, cell);
-    sc_x added = T(mul_Tensor, in, fresh);
-    sc_x c = T(add_Tensor, kept, added);
-    return (state){.h = T(mul_Tensor, out, T(tanh, c)), .c = c};
+    sc_x parts = CALL(t, chunk, gates, sc_x_int(t, 4), sc_x_int(t, dim));
+    sc_x in = CALL(t, sigmoid, sc_x_at(t, parts, 0));
+    sc_x forget = CALL(t, sigmoid, sc_x_at(t, parts, 1));
+    sc_x fresh = CALL(t, tanh, sc_x_at(t, parts, 2));
+    sc_x out = CALL(t, sigmoid, sc_x_at(t, parts, 3));
+    sc_x kept = CALL(t, mul_Tensor, forget, cell);
+    sc_x added = CALL(t, mul_Tensor, in, fresh);
+    sc_x c = CALL(t, add_Tensor, kept, added);
+    return (state){.h = CALL(t, mul_Tensor, out, CALL(t, tanh, c)), .c = c};
 }
 
 static sc_x gru_gates(sc_trace *t, sc_x in, sc_x hidden, sc_x h) {
-    sc_x reset = T(sigmoid, T(add_Tensor, x_at(t, hidden, 0), x_at(t, in, 0)));
-    sc_x keep = T(sigmoid, T(add_Tensor, x_at(t, hidden, 1), x_at(t, in, 1)));
-    sc_x fresh = T(mul_Tensor, x_at(t, hidden, 2), reset);
-    fresh = T(tanh, T(add_Tensor, x_at(t, in, 2), fresh));
-    sc_x change = T(mul_Tensor, T(sub_Tensor, h, fresh), keep);
-    return T(add_Tensor, change, fresh);
+    sc_x reset = CALL(t, sigmoid, CALL(t, add_Tensor, sc_x_at(t, hidden, 0), sc_x_at(t, in, 0)));
+    sc_x keep = CALL(t, sigmoid, CALL(t, add_Tensor, sc_x_at(t, hidden, 1), sc_x_at(t, in, 1)));
+    sc_x fresh = CALL(t, mul_Tensor, sc_x_at(t, hidden, 2), reset);
+    fresh = CALL(t, tanh, CALL(t, add_Tensor, sc_x_at(t, in, 2), fresh));
+    sc_x change = CALL(t, mul_Tensor, CALL(t, sub_Tensor, h, fresh), keep);
+    return CALL(t, add_Tensor, change, fresh);
 }
 
 static state step(sc_trace *t, const recurrence *r, const layer *l, sc_x in, state s) {
     if (r->kind == CELL_GRU) {
-        sc_x parts = T(chunk, in, X_INT(3), X_INT(1));
-        sc_x hidden = T(chunk, f_linear(t, s.h, l->w_hh, l->b_hh), X_INT(3), X_INT(2));
+        sc_x parts = CALL(t, chunk, in, sc_x_int(t, 3), sc_x_int(t, 1));
+        sc_x hidden =
+            CALL(t, chunk, sc_f_linear(t, s.h, l->w_hh, l->b_hh), sc_x_int(t, 3), sc_x_int(t, 2));
         return (state){.h = gru_gates(t, parts, hidden, s.h)};
     }
-    sc_x sum = T(add_Tensor, f_linear(t, s.h, l->w_hh, l->b_hh), in);
+    sc_x sum = CALL(t, add_Tensor, sc_f_linear(t, s.h, l->w_hh, l->b_hh), in);
     if (r->kind != CELL_LSTM)
-        return (state){.h = r->kind == CELL_TANH ? T(tanh, sum) : T(relu, sum)};
+        return (state){.h = r->kind == CELL_TANH ? CALL(t, tanh, sum) : CALL(t, relu, sum)};
     state next = lstm_gates(t, sum, s.c, 2);
-    if (r->projected) next.h = f_linear(t, next.h, l->w_hr, X_NONE);
+    if (r->projected) next.h = sc_f_linear(t, next.h, l->w_hr, X_NONE);
     return next;
 }
 
@@ -76,16 +77,16 @@ static sc_x run_layer(sc_trace *t, const recurrence *r, const layer *l, sc_x inp
     bool lstm = r->kind == CELL_LSTM;
     sc_x projected = X_NONE;
     if (!lstm) {
-        projected = f_linear(t, input, l->w_ih, l->b_ih);
-        projected = reverse ? T(flip, projected, X_INTS(0)) : projected;
+        projected = sc_f_linear(t, input, l->w_ih, l->b_ih);
+        projected = reverse ? CALL(t, flip, projected, X_INTS(t, 0)) : projected;
     }
-    s->h = f_unsqueeze(t, s->h, 0);
+    s->h = sc_f_unsqueeze(t, s->h, 0);
     if (lstm) {
-        s->c = f_unsqueeze(t, s->c, 0);
-        projected = f_linear(t, input, l->w_ih, l->b_ih);
-        projected = reverse ? T(flip, projected, X_INTS(0)) : projected;
+        s->c = sc_f_unsqueeze(t, s->c, 0);
+        projected = sc_f_linear(t, input, l->w_ih, l->b_ih);
+        projected = reverse ? CALL(t, flip, projected, X_INTS(t, 0)) : projected;
     }
-    sc_x steps = T(unbind_int, projected, X_INT(0));
+    sc_x steps = CALL(t, unbind_int, projected, sc_x_int(t, 0));
     uint32_t count = steps->kind == SC_X_LIST ? steps->count : 0;
     sc_x *outs = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count && t->status == SC_OK; i++) {
@@ -94,44 +95,44 @@ static sc_x run_layer(sc_trace *t, const recurrence *r, const layer *l, sc_x inp
     }
     if (count == 0)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "a recurrence over an empty sequence");
-    sc_x out = f_cat(t, outs, count, 0);
-    s->h = f_squeeze(t, s->h, 0);
-    if (lstm) s->c = f_squeeze(t, s->c, 0);
+    sc_x out = sc_f_cat(t, outs, count, 0);
+    s->h = sc_f_squeeze(t, s->h, 0);
+    if (lstm) s->c = sc_f_squeeze(t, s->c, 0);
     return out;
 }
 
 static sc_x run_layers(sc_trace *t, const recurrence *r, sc_x input, state *states) {
     uint32_t directions = r->bidirectional ? 2 : 1;
-    if (r->batch_first) input = f_transpose(t, input, 0, 1);
+    if (r->batch_first) input = sc_f_transpose(t, input, 0, 1);
     for (uint32_t i = 0; i < r->layers && t->status == SC_OK; i++) {
         sc_x outs[2] = {X_NONE, X_NONE};
         for (uint32_t d = 0; d < directions; d++) {
             layer l = layer_at(t, r, i * directions + d);
             outs[d] = run_layer(t, r, &l, input, &states[i * directions + d], d == 1);
         }
-        input = r->bidirectional ? f_cat(t, outs, 2, (int64_t)x_rank(outs[0]) - 1) : outs[0];
+        input = r->bidirectional ? sc_f_cat(t, outs, 2, (int64_t)sc_x_rank(outs[0]) - 1) : outs[0];
     }
-    return r->batch_first ? f_transpose(t, input, 0, 1) : input;
+    return r->batch_first ? sc_f_transpose(t, input, 0, 1) : input;
 }
 
 static sc_x stack_states(sc_trace *t, const state *states, uint32_t count, bool cells) {
     sc_x *items = sc_new_array(t->arena, sc_x, count);
     for (uint32_t i = 0; i < count; i++) items[i] = cells ? states[i].c : states[i].h;
-    return T(stack, x_list(t, items, count), X_INT(0));
+    return CALL(t, stack, sc_x_list(t, items, count), sc_x_int(t, 0));
 }
 
 static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
     t->unchecked = true;  // PyTorch 2.6 records final states with a dimension too many
     r->params = a[2];
-    r->biases = x_truth(a[3]);
-    r->layers = x_small(t, a[4], 0);
-    r->bidirectional = x_truth(a[7]);
-    r->batch_first = x_truth(a[8]);
-    if (x_truth(a[6]) && x_real(a[5], 0) > 0)
+    r->biases = sc_x_truth(a[3]);
+    r->layers = sc_x_small(t, a[4], 0);
+    r->bidirectional = sc_x_truth(a[7]);
+    r->batch_first = sc_x_truth(a[8]);
+    if (sc_x_truth(a[6]) && sc_x_real(a[5], 0) > 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
                              "a recurrent layer with dropout in training mode");
-    sc_x hs = T(unbind_int, h, X_INT(0)), cs = X_NONE;
-    if (r->kind == CELL_LSTM) cs = T(unbind_int, c, X_INT(0));
+    sc_x hs = CALL(t, unbind_int, h, sc_x_int(t, 0)), cs = X_NONE;
+    if (r->kind == CELL_LSTM) cs = CALL(t, unbind_int, c, sc_x_int(t, 0));
     uint64_t count = (uint64_t)r->layers * (r->bidirectional ? 2 : 1);
     if (t->status != SC_OK || r->layers < 1 || hs->count != count ||
         (r->kind == CELL_LSTM && cs->count != count))
@@ -142,15 +143,15 @@ static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
         states[i] = (state){hs->items[i], r->kind == CELL_LSTM ? cs->items[i] : X_NONE};
     sc_x out = run_layers(t, r, a[0], states);
     sc_x last_h = stack_states(t, states, (uint32_t)count, false);
-    if (r->kind != CELL_LSTM) return X_LIST(out, last_h);
+    if (r->kind != CELL_LSTM) return X_LIST(t, out, last_h);
     sc_x last_c = stack_states(t, states, (uint32_t)count, true);
-    return X_LIST(out, last_h, last_c);
+    return X_LIST(t, out, last_h, last_c);
 }
 
 sc_x sc_expand_lstm(sc_trace *t, const sc_x *a) {
     recurrence r = {.kind = CELL_LSTM};
-    sc_x h = x_at(t, a[1], 0), c = x_at(t, a[1], 1);
-    r.projected = !sc_dim_equal(x_size(h, 2), x_size(c, 2));
+    sc_x h = sc_x_at(t, a[1], 0), c = sc_x_at(t, a[1], 1);
+    r.projected = !sc_dim_equal(sc_x_size(h, 2), sc_x_size(c, 2));
     return run(t, &r, a, h, c);
 }
 
@@ -172,23 +173,23 @@ sc_x sc_expand_rnn_relu(sc_trace *t, const sc_x *a) {
 // --- Single cells -------------------------------------------------------------------------------
 
 sc_x sc_expand_lstm_cell(sc_trace *t, const sc_x *a) {
-    sc_x h = x_at(t, a[1], 0), c = x_at(t, a[1], 1);
-    sc_x hidden = f_linear(t, h, a[3], a[5]);
-    sc_x gates = T(add_Tensor, hidden, f_linear(t, a[0], a[2], a[4]));
+    sc_x h = sc_x_at(t, a[1], 0), c = sc_x_at(t, a[1], 1);
+    sc_x hidden = sc_f_linear(t, h, a[3], a[5]);
+    sc_x gates = CALL(t, add_Tensor, hidden, sc_f_linear(t, a[0], a[2], a[4]));
     state s = lstm_gates(t, gates, c, 1);
-    return X_LIST(s.h, s.c);
+    return X_LIST(t, s.h, s.c);
 }
 
 sc_x sc_expand_gru_cell(sc_trace *t, const sc_x *a) {
-    sc_x in = T(chunk, f_linear(t, a[0], a[2], a[4]), X_INT(3), X_INT(1));
-    sc_x hidden = T(chunk, f_linear(t, a[1], a[3], a[5]), X_INT(3), X_INT(1));
+    sc_x in = CALL(t, chunk, sc_f_linear(t, a[0], a[2], a[4]), sc_x_int(t, 3), sc_x_int(t, 1));
+    sc_x hidden = CALL(t, chunk, sc_f_linear(t, a[1], a[3], a[5]), sc_x_int(t, 3), sc_x_int(t, 1));
     return gru_gates(t, in, hidden, a[1]);
 }
 
 static sc_x simple_sum(sc_trace *t, const sc_x *a) {
-    sc_x hidden = f_linear(t, a[1], a[3], a[5]);
-    return T(add_Tensor, hidden, f_linear(t, a[0], a[2], a[4]));
+    sc_x hidden = sc_f_linear(t, a[1], a[3], a[5]);
+    return CALL(t, add_Tensor, hidden, sc_f_linear(t, a[0], a[2], a[4]));
 }
 
-sc_x sc_expand_rnn_tanh_cell(sc_trace *t, const sc_x *a) { return T(tanh, simple_sum(t, a)); }
-sc_x sc_expand_rnn_relu_cell(sc_trace *t, const sc_x *a) { return T(relu, simple_sum(t, a)); }
+sc_x sc_expand_rnn_tanh_cell(sc_trace *t, const sc_x *a) { return CALL(t, tanh, simple_sum(t, a)); }
+sc_x sc_expand_rnn_relu_cell(sc_trace *t, const sc_x *a) { return CALL(t, relu, simple_sum(t, a)); }

@@ -2,26 +2,26 @@
 // dtype, some in float32, some in the widest dtype among their operands; the others take what
 // comes. Which do what is PyTorch's choice and stands in the operator table (SC_CAST_*). Such an
 // operator's own expansion runs with autocast off; that of any other operator runs with it on.
-#include "passes/trace.h"
+#include "trace/trace.h"
 
 // float64 never takes part.
 static bool is_castable(sc_x x) {
-    return x->kind == SC_X_TENSOR && x_is_float(x) && x_dtype_of(x) != SC_DTYPE_F64;
+    return x->kind == SC_X_TENSOR && sc_x_is_float(x) && sc_x_dtype_of(x) != SC_DTYPE_F64;
 }
 
 static sc_dtype widest(sc_x x, sc_dtype found) {
-    if (is_castable(x)) return x_dtype_of(x) == SC_DTYPE_F32 ? SC_DTYPE_F32 : found;
+    if (is_castable(x)) return sc_x_dtype_of(x) == SC_DTYPE_F32 ? SC_DTYPE_F32 : found;
     for (uint32_t i = 0; x->kind == SC_X_LIST && i < x->count; i++)
         found = widest(x->items[i], found);
     return found;
 }
 
 static sc_x cast(sc_trace *t, sc_x x, sc_dtype dtype) {
-    if (is_castable(x)) return f_to(t, x, dtype);
+    if (is_castable(x)) return sc_f_to(t, x, dtype);
     if (x->kind != SC_X_LIST) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x->count + 1);
     for (uint32_t i = 0; i < x->count; i++) items[i] = cast(t, x->items[i], dtype);
-    return x_list_of(t, items, x->count);
+    return sc_x_list_of(t, items, x->count);
 }
 
 bool sc_trace_autocast(sc_trace *t, const sc_op *op, sc_x *args, uint32_t count) {

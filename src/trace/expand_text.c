@@ -9,7 +9,7 @@
 // Besides operators there are: opmath(expr) and real(expr), which compute the expression on inputs
 // cast as PyTorch's elementwise wrappers cast them; scalar(v, x), a rank-0 tensor of x's dtype; and
 // dtype(x). Texts come from our own tables, so a mistake is reported as a defect of ours.
-#include "passes/trace.h"
+#include "trace/expand.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void skip_space(text_eval *e) {
 }
 
 // While only checking there is no trace, and nobody looks at values.
-static sc_x made(text_eval *e, sc_x_data data) { return e->t ? x_new(e->t, data) : X_NONE; }
+static sc_x made(text_eval *e, sc_x_data data) { return e->t ? sc_x_new(e->t, data) : X_NONE; }
 
 static sc_x made_float(text_eval *e, double f) {
     return made(e, (sc_x_data){.kind = SC_X_FLOAT, .f = f});
@@ -95,7 +95,7 @@ static sc_dtype promote_params(text_eval *e, bool to_real) {
     sc_promotion p = {0};
     for (uint32_t i = 0; i < e->param_count; i++)
         if (e->values[i]->kind == SC_X_TENSOR)
-            sc_promotion_add_tensor(&p, x_dtype_of(e->values[i]), x_rank(e->values[i]) > 0);
+            sc_promotion_add_tensor(&p, sc_x_dtype_of(e->values[i]), sc_x_rank(e->values[i]) > 0);
     sc_dtype dtype = sc_promotion_result(&p);
     if (to_real && dtype != SC_DTYPE_NONE && sc_dtype_is_integral(dtype, true))
         dtype = SC_DTYPE_F32;
@@ -111,17 +111,17 @@ static sc_x eval_cast(text_eval *e, bool to_real) {
         return sc_trace_fail(e->t, SC_ERR_DTYPE, NULL, "the inputs' dtypes do not promote");
     for (uint32_t i = 0; i < e->param_count; i++)
         if (e->values[i]->kind == SC_X_TENSOR)
-            e->values[i] = f_to(e->t, e->values[i], f_opmath(dtype));
+            e->values[i] = sc_f_to(e->t, e->values[i], sc_f_opmath(dtype));
     sc_x result = eval_block(e);
     memcpy(e->values, saved, e->param_count * sizeof *saved);
-    return f_to(e->t, result, dtype);
+    return sc_f_to(e->t, result, dtype);
 }
 
 static sc_x eval_scalar(text_eval *e) {
     sc_x value = eval_expr(e);
     if (!take(e, ',')) return wrong(e, "scalar needs a tensor to be like");
     sc_x like = eval_expr(e);
-    return e->t ? f_scalar(e->t, value, x_dtype_of(like)) : X_NONE;
+    return e->t ? sc_f_scalar(e->t, value, sc_x_dtype_of(like)) : X_NONE;
 }
 
 // --- Calls --------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ static sc_x eval_special(text_eval *e, sc_str name, bool *known) {
     else if (sc_str_is(name, "scalar"))
         result = eval_scalar(e);
     else if (sc_str_is(name, "dtype"))
-        result = made_code(e, SC_X_DTYPE, x_dtype_of(eval_expr(e)));
+        result = made_code(e, SC_X_DTYPE, sc_x_dtype_of(eval_expr(e)));
     else
         *known = false;
     if (*known && !take(e, ')')) return wrong(e, "an argument list does not end");
@@ -200,7 +200,7 @@ static sc_x eval_list(text_eval *e) {
         skip_space(e);
         if (*e->at != ']' && !take(e, ',')) return wrong(e, "a list does not end");
     }
-    return e->t ? x_list(e->t, items, count) : X_NONE;
+    return e->t ? sc_x_list(e->t, items, count) : X_NONE;
 }
 
 static sc_x eval_number(text_eval *e) {
@@ -218,7 +218,7 @@ static sc_x eval_number(text_eval *e) {
 
 static sc_x eval_constant(text_eval *e, sc_str name) {
     if (sc_str_is(name, "None")) return X_NONE;
-    if (sc_str_is(name, "True") || sc_str_is(name, "False")) return X_BOOL(name.data[0] == 'T');
+    if (sc_str_is(name, "True") || sc_str_is(name, "False")) return sc_x_bool(name.data[0] == 'T');
     if (sc_str_is(name, "inf")) return made_float(e, INFINITY);
     if (sc_str_is(name, "nan")) return made_float(e, NAN);
     if (sc_str_is(name, "contiguous_format"))
@@ -250,9 +250,9 @@ static sc_x eval_word(text_eval *e) {
         value = eval_constant(e, name);
     }
     while (!e->mistake && take(e, '[')) {
-        int64_t index = x_number(eval_number(e), 0);
+        int64_t index = sc_x_number(eval_number(e), 0);
         if (!take(e, ']')) return wrong(e, "an index does not end");
-        if (e->t) value = x_at(e->t, value, (uint32_t)index);
+        if (e->t) value = sc_x_at(e->t, value, (uint32_t)index);
     }
     return value;
 }

@@ -2,14 +2,14 @@
 // its aliases share; whoever reads an alias next applies the queue to the base, through the views
 // in reverse, and derives its value again. The order of the nodes this makes is PyTorch's: a writer
 // synchronises at once, and a view made after a write is derived again on its first use.
-#include "passes/trace.h"
+#include "trace/trace.h"
 
 #define VIEWS_MAX 256
 
 static sc_x plain_tensor(sc_trace *t, sc_value *value) {
     sc_traced *tensor = sc_new(t->arena, sc_traced);
     tensor->value = value;
-    return x_new(t, (sc_x_data){.kind = SC_X_TENSOR, .tensor = tensor});
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_TENSOR, .tensor = tensor});
 }
 
 sc_x sc_trace_fresh(sc_trace *t, sc_value *value) {
@@ -32,42 +32,44 @@ static sc_value *view_forward(sc_trace *t, const sc_view *view, sc_value *of) {
     memcpy(args, view->args, view->arg_count * sizeof *args);
     args[0] = plain_tensor(t, of);
     sc_x result = sc_trace_call(t, view->op, args, view->arg_count);
-    return value_of(t, result->kind == SC_X_LIST ? x_at(t, result, view->index) : result);
+    return value_of(t, result->kind == SC_X_LIST ? sc_x_at(t, result, view->index) : result);
 }
 
 // --- Views in reverse: the base after `written` was put back into its place ---------------------
 
 static sc_x unsqueeze_where(sc_trace *t, sc_x base, sc_x x, const bool *squeezed) {
-    uint32_t rank = x_rank(base);
+    uint32_t rank = sc_x_rank(base);
     for (uint32_t d = 0; d < rank; d++)
-        if (squeezed[d] && sc_dim_is(x_size(base, d), 1)) x = f_unsqueeze(t, x, d);
+        if (squeezed[d] && sc_dim_is(sc_x_size(base, d), 1)) x = sc_f_unsqueeze(t, x, d);
     return x;
 }
 
 static sc_x reverse_squeeze(sc_trace *t, const sc_view *view, sc_x base, sc_x written) {
     bool squeezed[SC_RANK_MAX] = {false};
-    uint32_t rank = x_rank(base);
+    uint32_t rank = sc_x_rank(base);
     if (view->arg_count < 2) {
         memset(squeezed, true, sizeof squeezed);
     } else if (view->args[1]->kind == SC_X_LIST) {
         for (uint32_t i = 0; i < view->args[1]->count; i++)
-            squeezed[x_wrap(t, view->args[1]->items[i], rank) % SC_RANK_MAX] = true;
+            squeezed[sc_x_wrap(t, view->args[1]->items[i], rank) % SC_RANK_MAX] = true;
     } else {
-        squeezed[x_wrap(t, view->args[1], rank) % SC_RANK_MAX] = true;
+        squeezed[sc_x_wrap(t, view->args[1], rank) % SC_RANK_MAX] = true;
     }
     return unsqueeze_where(t, base, written, squeezed);
 }
 
 static sc_x reverse_permute(sc_trace *t, const sc_view *view, sc_x written) {
     int64_t dims[SC_RANK_MAX], inverse[SC_RANK_MAX] = {0};
-    uint32_t rank = x_int_list(t, view->args[1], dims, SC_RANK_MAX);
-    for (uint32_t i = 0; i < rank; i++) inverse[x_wrap(t, X_INT(dims[i]), rank) % SC_RANK_MAX] = i;
-    return T(permute, written, x_ints(t, inverse, rank));
+    uint32_t rank = sc_x_int_list(t, view->args[1], dims, SC_RANK_MAX);
+    for (uint32_t i = 0; i < rank; i++)
+        inverse[sc_x_wrap(t, sc_x_int(t, dims[i]), rank) % SC_RANK_MAX] = i;
+    return CALL(t, permute, written, sc_x_ints(t, inverse, rank));
 }
 
 static sc_x scatter_slice(sc_trace *t, sc_x base, sc_x written, sc_x dim, sc_dim start,
                           sc_dim end) {
-    return T(slice_scatter, base, written, dim, X_DIM(start), X_DIM(end), X_INT(1));
+    return CALL(t, slice_scatter, base, written, dim, sc_x_dim(t, start), sc_x_dim(t, end),
+                sc_x_int(t, 1));
 }
 
 static sc_x reverse_split(sc_trace *t, const sc_view *view, sc_x base, sc_x written) {
@@ -81,20 +83,20 @@ static sc_x reverse_split(sc_trace *t, const sc_view *view, sc_x base, sc_x writ
     } else {
         sc_dim size = view->args[1]->dim;
         start = sc_trace_mul(t, size, sc_dim_int(view->index));
-        end =
-            sc_dim_min(t->exprs, sc_dim_add(t->exprs, start, size), x_size(base, x_number(dim, 0)));
+        end = sc_dim_min(t->exprs, sc_dim_add(t->exprs, start, size),
+                         sc_x_size(base, sc_x_number(dim, 0)));
     }
     return scatter_slice(t, base, written, dim, start, end);
 }
 
 // An expand that repeats nothing has the elements of its base.
 static sc_x reverse_expand(sc_trace *t, sc_x base, sc_x written) {
-    if (sc_dim_known_equal(x_numel(t, base), x_numel(t, written)) != SC_TRI_TRUE)
+    if (sc_dim_known_equal(sc_x_numel(t, base), sc_x_numel(t, written)) != SC_TRI_TRUE)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
                              "Write to the tensor itself, or to a copy of it.",
                              "writing to elements that an expand repeats is not supported");
-    if (x_rank(base) == x_rank(written)) return written;
-    return T(view, written, x_sizes(t, base, 0, x_rank(base)));
+    if (sc_x_rank(base) == sc_x_rank(written)) return written;
+    return CALL(t, view, written, sc_x_sizes(t, base, 0, sc_x_rank(base)));
 }
 
 static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x written) {
@@ -102,25 +104,27 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
     switch ((sc_op_id)view->op->id) {
     case SC_OP_view:
     case SC_OP__unsafe_view:
-    case SC_OP__reshape_alias: return T(view, written, x_sizes(t, base, 0, x_rank(base)));
+    case SC_OP__reshape_alias:
+        return CALL(t, view, written, sc_x_sizes(t, base, 0, sc_x_rank(base)));
     case SC_OP_permute: return reverse_permute(t, view, written);
-    case SC_OP_transpose_int: return T(transpose_int, written, a[1], a[2]);
-    case SC_OP_t: return T(t, written);
-    case SC_OP_select_int: return T(select_scatter, base, written, a[1], a[2]);
-    case SC_OP_slice_Tensor: return T(slice_scatter, base, written, a[1], a[2], a[3], a[4]);
-    case SC_OP_unsqueeze: return T(squeeze_dim, written, a[1]);
+    case SC_OP_transpose_int: return CALL(t, transpose_int, written, a[1], a[2]);
+    case SC_OP_t: return CALL(t, t, written);
+    case SC_OP_select_int: return CALL(t, select_scatter, base, written, a[1], a[2]);
+    case SC_OP_slice_Tensor: return CALL(t, slice_scatter, base, written, a[1], a[2], a[3], a[4]);
+    case SC_OP_unsqueeze: return CALL(t, squeeze_dim, written, a[1]);
     case SC_OP_squeeze:
     case SC_OP_squeeze_dim:
     case SC_OP_squeeze_dims: return reverse_squeeze(t, view, base, written);
-    case SC_OP_diagonal: return T(diagonal_scatter, base, written, a[1], a[2], a[3]);
+    case SC_OP_diagonal: return CALL(t, diagonal_scatter, base, written, a[1], a[2], a[3]);
     case SC_OP_split_Tensor:
     case SC_OP_split_with_sizes: return reverse_split(t, view, base, written);
-    case SC_OP_unbind_int: return T(select_scatter, base, written, a[1], X_INT(view->index));
+    case SC_OP_unbind_int:
+        return CALL(t, select_scatter, base, written, a[1], sc_x_int(t, view->index));
     case SC_OP_expand: return reverse_expand(t, base, written);
     case SC_OP_alias:
     case SC_OP_detach: return written;
-    case SC_OP_view_as_real: return T(view_as_complex, written);
-    case SC_OP_view_as_complex: return T(view_as_real, written);
+    case SC_OP_view_as_real: return CALL(t, view_as_complex, written);
+    case SC_OP_view_as_complex: return CALL(t, view_as_real, written);
     default:
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
                              "Write to the tensor itself, or to a copy of it.",
@@ -187,7 +191,7 @@ static sc_x plain_arg(sc_trace *t, sc_x x) {
     if (!tensors) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x->count);
     for (uint32_t i = 0; i < x->count; i++) items[i] = plain_arg(t, x->items[i]);
-    return x_list_of(t, items, x->count);
+    return sc_x_list_of(t, items, x->count);
 }
 
 static sc_x own_result(sc_trace *t, sc_x x) {
@@ -195,7 +199,7 @@ static sc_x own_result(sc_trace *t, sc_x x) {
     if (x->kind != SC_X_LIST) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x->count + 1);
     for (uint32_t i = 0; i < x->count; i++) items[i] = own_result(t, x->items[i]);
-    return x_list_of(t, items, x->count);
+    return sc_x_list_of(t, items, x->count);
 }
 
 static sc_x alias_result(sc_trace *t, sc_x x, const sc_traced *of, sc_view view) {
@@ -213,7 +217,7 @@ static sc_x alias_result(sc_trace *t, sc_x x, const sc_traced *of, sc_view view)
         view.index = i;
         items[i] = alias_result(t, x->items[i], of, view);
     }
-    return x_list_of(t, items, x->count);
+    return sc_x_list_of(t, items, x->count);
 }
 
 // A call below functionalization, with values that are up to date. What it made on the trace's
@@ -250,7 +254,7 @@ static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t c
     sc_traced *of = args[0]->tensor;
     sc_x result = call_plain(t, op, args, count);
     if (sc_op_has(op, SC_SEES_STORAGE) && t->status == SC_OK &&
-        !stays_inside(t, &of->value->spec, x_spec(result)))
+        !stays_inside(t, &of->value->spec, sc_x_spec(result)))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Index or reshape the tensor instead.",
                              "%s that sees more than the elements of its tensor, in their order",
                              op->name);
@@ -269,7 +273,7 @@ static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t c
 static sc_value *as_dtype_of(sc_trace *t, sc_value *value, const sc_value *like) {
     if (value->spec.dtype == like->spec.dtype) return value;
     sc_x x = plain_tensor(t, value);
-    return value_of(t, T(_to_copy, x, X_DTYPE((sc_dtype)like->spec.dtype), X_STRIDED));
+    return value_of(t, CALL(t, _to_copy, x, sc_x_dtype(t, (sc_dtype)like->spec.dtype), X_STRIDED));
 }
 
 static bool may_have_sizes_of(const sc_spec *a, const sc_spec *b) {

@@ -1,40 +1,41 @@
 // Expansions of convolutions, normalisations and pools to the few operators that do the work.
-#include "passes/expand.h"
+#include "trace/expand.h"
 
 // --- Convolution --------------------------------------------------------------------------------
 
 static sc_x zeros(sc_trace *t, uint32_t count) {
     int64_t values[SC_RANK_MAX] = {0};
-    return x_ints(t, values, count);
+    return sc_x_ints(t, values, count);
 }
 
 // An unbatched input gets a batch of one for the time being.
 static sc_x with_batch(sc_trace *t, sc_x x, uint32_t spatial, bool *added) {
-    *added = x_rank(x) == spatial + 1;
-    return *added ? f_unsqueeze(t, x, 0) : x;
+    *added = sc_x_rank(x) == spatial + 1;
+    return *added ? sc_f_unsqueeze(t, x, 0) : x;
 }
 
 static uint32_t spatial_rank(sc_trace *t, sc_x weight) {
-    uint32_t rank = x_rank(weight);
+    uint32_t rank = sc_x_rank(weight);
     if (rank >= 3 && rank <= 5) return rank - 2;
     sc_trace_fail(t, SC_ERR_SHAPE, NULL, "a convolution with rank-%u weights", rank);
     return 1;
 }
 
-static sc_x unbatch(sc_trace *t, sc_x x, bool added) { return added ? f_squeeze(t, x, 0) : x; }
+static sc_x unbatch(sc_trace *t, sc_x x, bool added) { return added ? sc_f_squeeze(t, x, 0) : x; }
 
 sc_x sc_expand_conv(sc_trace *t, const sc_x *a) {
     bool added;
     uint32_t spatial = spatial_rank(t, a[1]);
     sc_x x = with_batch(t, a[0], spatial, &added);
-    sc_x out = T(convolution, x, a[1], a[2], a[3], a[4], a[5], X_FALSE, zeros(t, spatial), a[6]);
+    sc_x out =
+        CALL(t, convolution, x, a[1], a[2], a[3], a[4], a[5], X_FALSE, zeros(t, spatial), a[6]);
     return unbatch(t, out, added);
 }
 
 sc_x sc_expand_conv_transpose(sc_trace *t, const sc_x *a) {
     bool added;
     sc_x x = with_batch(t, a[0], spatial_rank(t, a[1]), &added);
-    sc_x out = T(convolution, x, a[1], a[2], a[3], a[4], a[7], X_TRUE, a[5], a[6]);
+    sc_x out = CALL(t, convolution, x, a[1], a[2], a[3], a[4], a[7], X_TRUE, a[5], a[6]);
     return unbatch(t, out, added);
 }
 
@@ -42,17 +43,17 @@ sc_x sc_expand_conv_transpose(sc_trace *t, const sc_x *a) {
 static sc_x conv_same(sc_trace *t, const sc_x *a, sc_x x, uint32_t spatial) {
     int64_t left[3], pads[6] = {0}, dilation[3];
     bool symmetric = true;
-    uint32_t given = x_int_list(t, a[5], dilation, 3);
+    uint32_t given = sc_x_int_list(t, a[5], dilation, 3);
     for (uint32_t i = 0; i < spatial; i++) {
         int64_t step = given == spatial ? dilation[i] : given ? dilation[0] : 1;
-        int64_t total = step * (x_static_size(t, a[1], (int64_t)i + 2) - 1);
+        int64_t total = step * (sc_x_static_size(t, a[1], (int64_t)i + 2) - 1);
         left[i] = total / 2;
         pads[2 * (spatial - 1 - i) + 1] = total - 2 * left[i];
         symmetric = symmetric && total % 2 == 0;
     }
-    if (!symmetric) x = T(constant_pad_nd, x, x_ints(t, pads, 2 * spatial));
-    return T(convolution, x, a[1], a[2], a[3], x_ints(t, left, spatial), a[5], X_FALSE,
-             zeros(t, spatial), a[6]);
+    if (!symmetric) x = CALL(t, constant_pad_nd, x, sc_x_ints(t, pads, 2 * spatial));
+    return CALL(t, convolution, x, a[1], a[2], a[3], sc_x_ints(t, left, spatial), a[5], X_FALSE,
+                zeros(t, spatial), a[6]);
 }
 
 sc_x sc_expand_conv_padding(sc_trace *t, const sc_x *a) {
@@ -60,7 +61,8 @@ sc_x sc_expand_conv_padding(sc_trace *t, const sc_x *a) {
     uint32_t spatial = spatial_rank(t, a[1]);
     sc_x x = with_batch(t, a[0], spatial, &added), out;
     if (sc_str_is(a[4]->str, "valid"))
-        out = T(convolution, x, a[1], a[2], a[3], zeros(t, 1), a[5], X_FALSE, zeros(t, 1), a[6]);
+        out = CALL(t, convolution, x, a[1], a[2], a[3], zeros(t, 1), a[5], X_FALSE, zeros(t, 1),
+                   a[6]);
     else if (sc_str_is(a[4]->str, "same"))
         out = conv_same(t, a, x, spatial);
     else
@@ -74,56 +76,58 @@ sc_x sc_expand_conv_padding(sc_trace *t, const sc_x *a) {
 // Training updates the running statistics, which are the caller's tensors.
 sc_x sc_expand_native_batch_norm(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], weight = a[1], bias = a[2], mean = a[3], var = a[4];
-    if (!x_truth(a[5]))
-        return T(_native_batch_norm_legit_no_training, x, weight, bias, mean, var, a[6], a[7]);
-    sc_x out =
-        T(_native_batch_norm_legit_functional, x, weight, bias, mean, var, X_TRUE, a[6], a[7]);
-    sc_trace_assign(t, mean, x_at(t, out, 3));
-    sc_trace_assign(t, var, x_at(t, out, 4));
-    return X_LIST(x_at(t, out, 0), x_at(t, out, 1), x_at(t, out, 2));
+    if (!sc_x_truth(a[5]))
+        return CALL(t, _native_batch_norm_legit_no_training, x, weight, bias, mean, var, a[6],
+                    a[7]);
+    sc_x out = CALL(t, _native_batch_norm_legit_functional, x, weight, bias, mean, var, X_TRUE,
+                    a[6], a[7]);
+    sc_trace_assign(t, mean, sc_x_at(t, out, 3));
+    sc_trace_assign(t, var, sc_x_at(t, out, 4));
+    return X_LIST(t, sc_x_at(t, out, 0), sc_x_at(t, out, 1), sc_x_at(t, out, 2));
 }
 
 sc_x sc_expand_batch_norm(sc_trace *t, const sc_x *a) {
-    if (x_is_tensor(a[3]) && x_is_tensor(a[4]))
-        return x_at(t, sc_expand_native_batch_norm(t, a), 0);
-    if (!x_truth(a[5]))
+    if (sc_x_is_tensor(a[3]) && sc_x_is_tensor(a[4]))
+        return sc_x_at(t, sc_expand_native_batch_norm(t, a), 0);
+    if (!sc_x_truth(a[5]))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "batch_norm in eval mode needs running statistics");
-    return x_at(t, T(_native_batch_norm_legit_no_stats, a[0], a[1], a[2], X_TRUE, a[6], a[7]), 0);
+    return sc_x_at(
+        t, CALL(t, _native_batch_norm_legit_no_stats, a[0], a[1], a[2], X_TRUE, a[6], a[7]), 0);
 }
 
 static sc_x repeated(sc_trace *t, sc_x x, sc_dim times) {
-    return x_is_tensor(x) ? T(repeat, x, x_dims(t, &times, 1)) : X_NONE;
+    return sc_x_is_tensor(x) ? CALL(t, repeat, x, sc_x_dims(t, &times, 1)) : X_NONE;
 }
 
 // Every channel of every sample is a channel of one big sample.
 sc_x sc_expand_instance_norm(sc_trace *t, const sc_x *a) {
-    const sc_spec *spec = x_spec(a[0]);
+    const sc_spec *spec = sc_x_spec(a[0]);
     sc_dim sizes[SC_RANK_MAX];
-    if (spec->rank < 2 || !x_truth(a[5]) || x_is_tensor(a[3]))
+    if (spec->rank < 2 || !sc_x_truth(a[5]) || sc_x_is_tensor(a[3]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use track_running_stats=False.",
                              "instance_norm with running statistics");
     memcpy(sizes, spec->sizes, spec->rank * sizeof *sizes);
     sizes[0] = sc_dim_int(1);
     sizes[1] = sc_trace_mul(t, spec->sizes[0], spec->sizes[1]);
     sc_x weight = repeated(t, a[1], spec->sizes[0]), bias = repeated(t, a[2], spec->sizes[0]);
-    sc_x x = T(view, f_contiguous(t, a[0]), x_dims(t, sizes, spec->rank));
-    sc_x out = T(_native_batch_norm_legit_no_stats, x, weight, bias, X_TRUE, a[6], a[7]);
-    return f_view(t, x_at(t, out, 0), spec->sizes, spec->rank);
+    sc_x x = CALL(t, view, sc_f_contiguous(t, a[0]), sc_x_dims(t, sizes, spec->rank));
+    sc_x out = CALL(t, _native_batch_norm_legit_no_stats, x, weight, bias, X_TRUE, a[6], a[7]);
+    return sc_f_view(t, sc_x_at(t, out, 0), spec->sizes, spec->rank);
 }
 
 sc_x sc_expand_group_norm(sc_trace *t, const sc_x *a) {
-    const sc_spec *spec = x_spec(a[0]);
+    const sc_spec *spec = sc_x_spec(a[0]);
     if (spec->rank < 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "group_norm of a rank-%u tensor", spec->rank);
     sc_dim inner = sc_trace_product(t, spec->sizes + 2, spec->rank - 2);
     // PyTorch 2.13 keeps a channels-last layout here, 2.14 does not.
     if (sc_spec_suggested_format(t->exprs, spec) != SC_MEMORY_FORMAT_CONTIGUOUS)
         t->strides_differ = true;
-    return x_at(t,
-                T(native_group_norm, a[0], a[2], a[3], X_DIM(spec->sizes[0]), X_DIM(spec->sizes[1]),
-                  X_DIM(inner), a[1], a[4]),
-                0);
+    return sc_x_at(t,
+                   CALL(t, native_group_norm, a[0], a[2], a[3], sc_x_dim(t, spec->sizes[0]),
+                        sc_x_dim(t, spec->sizes[1]), sc_x_dim(t, inner), a[1], a[4]),
+                   0);
 }
 
 static double epsilon(sc_dtype dtype) {
@@ -131,30 +135,32 @@ static double epsilon(sc_dtype dtype) {
 }
 
 sc_x sc_expand_rms_norm(sc_trace *t, const sc_x *a) {
-    sc_dtype dtype = x_dtype_of(a[0]), compute = f_opmath(dtype);
-    uint32_t rank = x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
+    sc_dtype dtype = sc_x_dtype_of(a[0]), compute = sc_f_opmath(dtype);
+    uint32_t rank = sc_x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     int64_t dims[SC_RANK_MAX];
     if (count == 0 || count > rank)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "rms_norm over %u dimensions", count);
     for (uint32_t i = 0; i < count; i++) dims[i] = rank - count + i;
-    sc_x x = f_to(t, a[0], compute);
-    sc_x eps = x_is_none(a[3]) ? X_FLOAT(epsilon(compute)) : a[3];
-    sc_x mean = T(mean_dim, T(pow_Tensor_Scalar, x, X_INT(2)), x_ints(t, dims, count), X_TRUE);
-    sc_x scale = T(rsqrt, T(add_Scalar, mean, eps));
-    sc_x out = T(mul_Tensor, x, scale);
-    if (x_is_tensor(a[2])) out = T(mul_Tensor, out, a[2]);
-    if (x_dtype_of(out) == dtype) return out;
-    return T(_to_copy, out, X_DTYPE(dtype), X_STRIDED, X_CPU);
+    sc_x x = sc_f_to(t, a[0], compute);
+    sc_x eps = sc_x_is_none(a[3]) ? sc_x_float(t, epsilon(compute)) : a[3];
+    sc_x mean = CALL(t, mean_dim, CALL(t, pow_Tensor_Scalar, x, sc_x_int(t, 2)),
+                     sc_x_ints(t, dims, count), X_TRUE);
+    sc_x scale = CALL(t, rsqrt, CALL(t, add_Scalar, mean, eps));
+    sc_x out = CALL(t, mul_Tensor, x, scale);
+    if (sc_x_is_tensor(a[2])) out = CALL(t, mul_Tensor, out, a[2]);
+    if (sc_x_dtype_of(out) == dtype) return out;
+    return CALL(t, _to_copy, out, sc_x_dtype(t, dtype), X_STRIDED, X_CPU);
 }
 
 sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
-    uint32_t rank = x_rank(a[0]), dim = x_wrap(t, a[2], rank), count = 0;
+    uint32_t rank = sc_x_rank(a[0]), dim = sc_x_wrap(t, a[2], rank), count = 0;
     int64_t dims[SC_RANK_MAX];
     for (uint32_t i = 0; i < rank; i++)
         if (i != dim) dims[count++] = i;
-    sc_x squares = T(pow_Tensor_Scalar, a[0], X_INT(2));
-    sc_x norm = T(pow_Tensor_Scalar, f_sum(t, squares, x_ints(t, dims, count), true), X_FLOAT(0.5));
-    return T(mul_Tensor, a[0], T(div_Tensor, a[1], norm));
+    sc_x squares = CALL(t, pow_Tensor_Scalar, a[0], sc_x_int(t, 2));
+    sc_x norm = CALL(t, pow_Tensor_Scalar, sc_f_sum(t, squares, sc_x_ints(t, dims, count), true),
+                     sc_x_float(t, 0.5));
+    return CALL(t, mul_Tensor, a[0], CALL(t, div_Tensor, a[1], norm));
 }
 
 // --- Pooling ------------------------------------------------------------------------------------
@@ -162,7 +168,7 @@ sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
 // One-dimensional pools are two-dimensional ones over a height of 1.
 static sc_x flat_pair(sc_trace *t, sc_x list, int64_t first) {
     if (list->kind != SC_X_LIST || list->count == 0) return list;
-    return X_LIST(X_INT(first), list->items[0]);
+    return X_LIST(t, sc_x_int(t, first), list->items[0]);
 }
 
 // No stride means the kernel's size.
@@ -172,48 +178,49 @@ static sc_x stride_or_kernel(sc_x stride, sc_x kernel) {
 
 sc_x sc_expand_max_pool1d(sc_trace *t, const sc_x *a) {
     sc_x stride = stride_or_kernel(a[2], a[1]);
-    sc_x out = T(max_pool2d_with_indices, f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
-                 flat_pair(t, stride, 1), flat_pair(t, a[3], 0), flat_pair(t, a[4], 1), a[5]);
-    return f_squeeze(t, x_at(t, out, 0), -2);
+    sc_x out = CALL(t, max_pool2d_with_indices, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
+                    flat_pair(t, stride, 1), flat_pair(t, a[3], 0), flat_pair(t, a[4], 1), a[5]);
+    return sc_f_squeeze(t, sc_x_at(t, out, 0), -2);
 }
 
 sc_x sc_expand_avg_pool1d(sc_trace *t, const sc_x *a) {
     sc_x stride = stride_or_kernel(a[2], a[1]);
-    sc_x out = T(avg_pool2d, f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
-                 flat_pair(t, stride, 1), flat_pair(t, a[3], 0), a[4], a[5]);
-    return f_squeeze(t, out, -2);
+    sc_x out = CALL(t, avg_pool2d, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
+                    flat_pair(t, stride, 1), flat_pair(t, a[3], 0), a[4], a[5]);
+    return sc_f_squeeze(t, out, -2);
 }
 
 sc_x sc_expand_adaptive_avg_pool1d(sc_trace *t, const sc_x *a) {
-    sc_x out = T(adaptive_avg_pool2d, f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1));
-    return f_squeeze(t, out, -2);
+    sc_x out = CALL(t, adaptive_avg_pool2d, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1));
+    return sc_f_squeeze(t, out, -2);
 }
 
 sc_x sc_expand_adaptive_max_pool1d(sc_trace *t, const sc_x *a) {
-    sc_x both = T(adaptive_max_pool2d, f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1));
-    sc_x values = f_squeeze(t, x_at(t, both, 0), -2);
-    sc_x indices = f_squeeze(t, x_at(t, both, 1), -2);
-    return X_LIST(values, indices);
+    sc_x both = CALL(t, adaptive_max_pool2d, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1));
+    sc_x values = sc_f_squeeze(t, sc_x_at(t, both, 0), -2);
+    sc_x indices = sc_f_squeeze(t, sc_x_at(t, both, 1), -2);
+    return X_LIST(t, values, indices);
 }
 
 static bool all_ones(sc_x list) {
     for (uint32_t i = 0; i < list->count; i++)
-        if (x_number(list->items[i], 0) != 1) return false;
+        if (sc_x_number(list->items[i], 0) != 1) return false;
     return list->kind == SC_X_LIST;
 }
 
 // 1 x 1 is a mean; a channels-last input keeps its layout by name of its strides.
 sc_x sc_expand_adaptive_avg_pool2d(sc_trace *t, const sc_x *a) {
     sc_x x = a[0];
-    if (!all_ones(a[1])) return T(_adaptive_avg_pool2d, x, a[1]);
-    sc_x out = T(mean_dim, x, X_INTS(-1, -2), X_TRUE);
-    if (sc_spec_suggested_format(t->exprs, x_spec(x)) != SC_MEMORY_FORMAT_CHANNELS_LAST) return out;
-    sc_dim n = x_size(x, 0), c = x_size(x, 1), one = sc_dim_int(1);
+    if (!all_ones(a[1])) return CALL(t, _adaptive_avg_pool2d, x, a[1]);
+    sc_x out = CALL(t, mean_dim, x, X_INTS(t, -1, -2), X_TRUE);
+    if (sc_spec_suggested_format(t->exprs, sc_x_spec(x)) != SC_MEMORY_FORMAT_CHANNELS_LAST)
+        return out;
+    sc_dim n = sc_x_size(x, 0), c = sc_x_size(x, 1), one = sc_dim_int(1);
     sc_dim sizes[4] = {n, c, one, one}, strides[4] = {c, one, c, c};
-    return T(as_strided, out, x_dims(t, sizes, 4), x_dims(t, strides, 4));
+    return CALL(t, as_strided, out, sc_x_dims(t, sizes, 4), sc_x_dims(t, strides, 4));
 }
 
 sc_x sc_expand_adaptive_avg_pool3d(sc_trace *t, const sc_x *a) {
-    if (!all_ones(a[1])) return T(_adaptive_avg_pool3d, a[0], a[1]);
-    return T(mean_dim, a[0], X_INTS(-1, -2, -3), X_TRUE);
+    if (!all_ones(a[1])) return CALL(t, _adaptive_avg_pool3d, a[0], a[1]);
+    return CALL(t, mean_dim, a[0], X_INTS(t, -1, -2, -3), X_TRUE);
 }

@@ -1,26 +1,7 @@
-// Calls, recorded nodes and symbolic integers of a trace. Owns two invariants: a node is recorded
+// Recorded nodes and symbolic integers of a trace. Owns two invariants: a node is recorded
 // only through sc_build, so its spec is inference's; and an expression over symbols is computed by
 // at most one node of the graph.
-#include "passes/trace.h"
-
-#include <stdio.h>
-
-// Expansions call each other a handful of levels deep; more is a cycle in the table.
-#define DEPTH_MAX 64
-
-static sc_x poison(const sc_trace *t) { return &t->poisoned; }
-
-sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...) {
-    if (t->status == SC_OK) {
-        char text[400];
-        va_list args;
-        va_start(args, format);
-        vsnprintf(text, sizeof text, format, args);
-        va_end(args);
-        t->status = sc_fail(t->ctx, code, hint, "%s", text);
-    }
-    return poison(t);
-}
+#include "trace/trace.h"
 
 // --- Symbols ------------------------------------------------------------------------------------
 
@@ -46,7 +27,7 @@ void sc_trace_note_sizes(sc_trace *t, sc_value *value) {
 static sc_x record_size(sc_trace *t, sc_value *value, int64_t dim) {
     sc_traced plain = {.value = value};
     sc_x_data tensor = {.kind = SC_X_TENSOR, .tensor = &plain};
-    sc_x args[2] = {&tensor, X_INT(dim)};
+    sc_x args[2] = {&tensor, sc_x_int(t, dim)};
     return sc_trace_record(t, sc_op_get(SC_OP_sym_size_int), args, 2);
 }
 
@@ -73,7 +54,7 @@ static sc_value *materialise(sc_trace *t, sc_dim dim) {
 static sc_dim compute(sc_trace *t, sc_op_id id, sc_dim a, sc_dim b, sc_dim result) {
     if (t->status != SC_OK || !result.expr || sc_imap_find(&t->symbols, SC_PTR_KEY(result.expr)))
         return result;
-    sc_x args[2] = {X_DIM(a), X_DIM(b)};
+    sc_x args[2] = {sc_x_dim(t, a), sc_x_dim(t, b)};
     sc_trace_record(t, sc_op_get(id), args, 2);
     return result;
 }
@@ -100,11 +81,13 @@ sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count) {
     return product;
 }
 
-void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
+void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
+                   const sc_trace_hooks *hooks) {
     static const sc_spec none = {.dtype = SC_DTYPE_F32};
     *t = (sc_trace){.ctx = ctx,
                     .arena = arena,
                     .graph = graph,
+                    .hooks = *hooks,
                     .exprs = graph->method->exprs,
                     .symbols = {.arena = ctx->arena},
                     .providers = {.arena = ctx->arena},
@@ -168,9 +151,9 @@ sc_x sc_trace_number(sc_trace *t, sc_value *value) {
             value->dim = sc_exprs_fresh(t->exprs, (sc_range){SC_DIM_NEG_INF, SC_DIM_INF});
         value->has_dim = true;
         sc_trace_note_symbol(t, value->dim, value);
-        return X_DIM(value->dim);
+        return sc_x_dim(t, value->dim);
     }
-    return x_new(t, (sc_x_data){.kind = SC_X_VALUE, .value = value});
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_VALUE, .value = value});
 }
 
 static sc_x plain_result(sc_trace *t, sc_value *value) {
@@ -178,7 +161,7 @@ static sc_x plain_result(sc_trace *t, sc_value *value) {
     sc_trace_note_sizes(t, value);
     sc_traced *tensor = sc_new(t->arena, sc_traced);
     tensor->value = value;
-    return x_new(t, (sc_x_data){.kind = SC_X_TENSOR, .tensor = tensor});
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_TENSOR, .tensor = tensor});
 }
 
 static bool is_unbacked(sc_dim dim) {
@@ -231,9 +214,9 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
     for (uint32_t i = 0; i < count; i++) {
         list[i] = to_arg(t, ctx->scratch, args[i]);
         if (list[i].kind == SC_ARG_GRAPH && t->status == SC_OK)
-            list[i].graph = t->trace_body(t, list[i].graph);
+            list[i].graph = t->hooks.body(t, list[i].graph);
     }
-    if (t->status != SC_OK) return poison(t);
+    if (t->status != SC_OK) return &t->poisoned;
     if (++t->recorded > ctx->limits.node_max)
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "the program has more than %llu nodes",
                              (unsigned long long)ctx->limits.node_max);
@@ -241,7 +224,7 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
     sc_status status = sc_build(t->graph, NULL, op, list, count, &t->meta, &node);
     if (status != SC_OK) {
         t->status = status;
-        return poison(t);
+        return &t->poisoned;
     }
     if (t->source && (sc_op_has(op, SC_DATA_DEPENDENT) || t->source->op == op))
         adopt_symbols(t->source, node);
@@ -250,147 +233,13 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
     if (node->out_count == 1 && !is_list) return plain_result(t, node->outs[0]);
     sc_x *outs = sc_new_array(t->arena, sc_x, node->out_count ? node->out_count : 1);
     for (uint32_t i = 0; i < node->out_count; i++) outs[i] = plain_result(t, node->outs[i]);
-    return x_list_of(t, outs, node->out_count);
+    return sc_x_list_of(t, outs, node->out_count);
 }
 
 sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
-    if (t->status != SC_OK) return poison(t);
+    if (t->status != SC_OK) return &t->poisoned;
     sc_mark mark = sc_arena_mark(t->ctx->scratch);
     sc_x result = record_args(t, op, args, count);
     sc_arena_rewind(t->ctx->scratch, mark);
     return result;
-}
-
-// --- Calls --------------------------------------------------------------------------------------
-
-static sc_x default_value(sc_trace *t, const sc_param *param) {
-    switch (param->default_kind) {
-    case SC_DEFAULT_INT:
-        return param->type == SC_PARAM_DTYPE ? X_DTYPE((sc_dtype)param->default_int)
-                                             : X_INT(param->default_int);
-    case SC_DEFAULT_FLOAT: return X_FLOAT(param->default_float);
-    case SC_DEFAULT_BOOL: return X_BOOL(param->default_int != 0);
-    case SC_DEFAULT_STR: return x_new(t, (sc_x_data){.kind = SC_X_STR, .str = param->default_str});
-    case SC_DEFAULT_MEMORY_FORMAT: return X_FORMAT((sc_memory_format)param->default_int);
-    case SC_DEFAULT_INTS: return x_ints(t, param->default_ints, param->default_ints_count);
-    case SC_DEFAULT_REQUIRED:
-    case SC_DEFAULT_NONE: break;
-    }
-    return X_NONE;
-}
-
-static bool item_fits(sc_param_type type, sc_x x) {
-    bool is_int = x->kind == SC_X_INT || x->kind == SC_X_BOOL;
-    bool is_number = is_int || x->kind == SC_X_FLOAT || x->kind == SC_X_VALUE;
-    switch (type) {
-    case SC_PARAM_TENSOR: return x->kind == SC_X_TENSOR || is_number;
-    case SC_PARAM_INT: return is_int;
-    case SC_PARAM_FLOAT:
-    case SC_PARAM_SCALAR: return is_number;
-    case SC_PARAM_BOOL: return x->kind == SC_X_BOOL || x->kind == SC_X_VALUE;
-    case SC_PARAM_STR: return x->kind == SC_X_STR;
-    case SC_PARAM_DTYPE: return x->kind == SC_X_DTYPE;
-    case SC_PARAM_LAYOUT: return x->kind == SC_X_LAYOUT;
-    case SC_PARAM_DEVICE: return x->kind == SC_X_DEVICE;
-    case SC_PARAM_MEMORY_FORMAT: return x->kind == SC_X_FORMAT;
-    case SC_PARAM_GRAPH: return x->kind == SC_X_GRAPH;
-    case SC_PARAM_GENERATOR: break;
-    }
-    return false;
-}
-
-// As sc_arg_fits, which guards the nodes: expansions read arguments without looking at kinds.
-static bool fits(const sc_param *param, sc_x x) {
-    if (x->kind == SC_X_NONE) return param->is_optional || param->default_kind == SC_DEFAULT_NONE;
-    if (!param->is_list) return item_fits(param->type, x);
-    if (x->kind != SC_X_LIST) return param->list_size > 0 && item_fits(param->type, x);
-    for (uint32_t i = 0; i < x->count; i++)
-        if (x->items[i]->kind == SC_X_NONE ? !param->item_is_optional
-                                           : !item_fits(param->type, x->items[i]))
-            return false;
-    return true;
-}
-
-// One integer stands for a whole int[2]; an integer for a float is a float, as in sc_args_complete.
-static sc_x normal(sc_trace *t, const sc_param *param, sc_x x) {
-    if (param->is_list && param->list_size > 0 && x->kind == SC_X_INT) {
-        sc_x same[SC_RANK_MAX];
-        uint32_t count = param->list_size > SC_RANK_MAX ? SC_RANK_MAX : (uint32_t)param->list_size;
-        for (uint32_t i = 0; i < count; i++) same[i] = x;
-        return x_list(t, same, count);
-    }
-    if (param->type == SC_PARAM_INT && x->kind == SC_X_BOOL) return X_INT(x->b);
-    if (param->type == SC_PARAM_FLOAT && !param->is_list && x->kind == SC_X_INT && !x->dim.expr)
-        return X_FLOAT((double)x->dim.value);
-    return x;
-}
-
-static bool complete_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count,
-                          sc_x **out) {
-    const sc_schema *schema = op->schema;
-    if (t->status == SC_OK && count > schema->param_count)
-        sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s takes %u arguments, not %u", op->name,
-                      schema->param_count, count);
-    if (t->status != SC_OK) return false;
-    sc_x *full = sc_new_array(t->ctx->scratch, sc_x, schema->param_count + 1);
-    for (uint32_t i = 0; i < schema->param_count; i++) {
-        const sc_param *param = &schema->params[i];
-        if (i < count && args[i]) {
-            full[i] = normal(t, param, args[i]);
-            if (!fits(param, full[i])) {
-                sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
-                              "argument '" SC_STR_FMT "' of %s has the wrong type",
-                              SC_STR_ARG(param->name), op->name);
-                return false;
-            }
-        } else if (param->default_kind == SC_DEFAULT_REQUIRED) {
-            sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s needs the argument '" SC_STR_FMT "'",
-                          op->name, SC_STR_ARG(param->name));
-            return false;
-        } else {
-            full[i] = default_value(t, param);
-        }
-    }
-    *out = full;
-    return true;
-}
-
-static sc_x run_expansion(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args) {
-    if (t->depth >= DEPTH_MAX)
-        return sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "the expansion of %s does not end",
-                             op->name);
-    t->depth++;
-    sc_x result = how->fn ? how->fn(t, args) : sc_expand_text(t, op, how->text, args);
-    t->depth--;
-    return t->status == SC_OK ? result : poison(t);
-}
-
-sc_x sc_trace_call(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
-    if (t->status != SC_OK) return poison(t);
-    sc_mark mark = sc_arena_mark(t->ctx->scratch);
-    const sc_expansion *how = sc_op_expansion(op);
-    bool recast = false;
-    sc_x result;
-    sc_x *full;
-    if (!complete_args(t, op, args, count, &full)) {
-        sc_arena_rewind(t->ctx->scratch, mark);
-        return poison(t);
-    }
-    if (t->autocast.enabled && !t->plain)
-        recast = sc_trace_autocast(t, op, full, op->schema->param_count);
-    if (how && (t->plain || sc_op_has(op, SC_COMPOSITE)))
-        result = run_expansion(t, op, how, full);
-    else if (t->plain)
-        result = sc_trace_record(t, op, full, op->schema->param_count);
-    else
-        result = sc_trace_functional(t, op, full, op->schema->param_count);
-    if (recast) t->autocast.enabled = true;
-    sc_arena_rewind(t->ctx->scratch, mark);
-    return result;
-}
-
-sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args) {
-    uint32_t count = 0;
-    while (args[count]) count++;
-    return sc_trace_call(t, sc_op_get(id), args, count);
 }

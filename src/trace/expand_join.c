@@ -1,42 +1,42 @@
 // Expansions that put tensors together, repeat them or change how they lie in memory: stack, roll,
 // meshgrid, pixel shuffles, contiguous and to.
-#include "passes/expand.h"
+#include "trace/expand.h"
 
 // --- Joining ------------------------------------------------------------------------------------
 
 sc_x sc_expand_stack(sc_trace *t, const sc_x *a) {
-    sc_x first = x_at(t, a[0], 0);
-    uint32_t rank = x_rank(first), count = a[0]->count;
-    uint32_t dim = x_wrap(t, a[1], rank + 1);
+    sc_x first = sc_x_at(t, a[0], 0);
+    uint32_t rank = sc_x_rank(first), count = a[0]->count;
+    uint32_t dim = sc_x_wrap(t, a[1], rank + 1);
     if (t->status != SC_OK || rank >= SC_RANK_MAX) return first;
     if (dim == rank) {
         sc_x *items = sc_new_array(t->arena, sc_x, count);
-        for (uint32_t i = 0; i < count; i++) items[i] = f_unsqueeze(t, a[0]->items[i], dim);
-        return T(cat, x_list(t, items, count), a[1]);
+        for (uint32_t i = 0; i < count; i++) items[i] = sc_f_unsqueeze(t, a[0]->items[i], dim);
+        return CALL(t, cat, sc_x_list(t, items, count), a[1]);
     }
     sc_dim sizes[SC_RANK_MAX + 1];
     for (uint32_t i = 0; i <= rank; i++)
-        sizes[i] = i == dim ? sc_dim_int(count) : x_size(first, i < dim ? i : i - 1);
-    sc_x joined = T(cat, a[0], X_INT(dim));
-    return f_view(t, joined, sizes, rank + 1);
+        sizes[i] = i == dim ? sc_dim_int(count) : sc_x_size(first, i < dim ? i : i - 1);
+    sc_x joined = CALL(t, cat, a[0], sc_x_int(t, dim));
+    return sc_f_view(t, joined, sizes, rank + 1);
 }
 
 static sc_x at_least(sc_trace *t, sc_x x, uint32_t rank) {
-    uint32_t has = x_rank(x);
+    uint32_t has = sc_x_rank(x);
     if (has >= rank) return x;
     if (has == 0)
-        return rank == 1   ? T(reshape, x, X_INTS(1))
-               : rank == 2 ? T(reshape, x, X_INTS(1, 1))
-                           : T(reshape, x, X_INTS(1, 1, 1));
-    if (has == 1) x = f_unsqueeze(t, x, 0);
-    return rank == 3 ? f_unsqueeze(t, x, -1) : x;
+        return rank == 1   ? CALL(t, reshape, x, X_INTS(t, 1))
+               : rank == 2 ? CALL(t, reshape, x, X_INTS(t, 1, 1))
+                           : CALL(t, reshape, x, X_INTS(t, 1, 1, 1));
+    if (has == 1) x = sc_f_unsqueeze(t, x, 0);
+    return rank == 3 ? sc_f_unsqueeze(t, x, -1) : x;
 }
 
 static sc_x all_at_least(sc_trace *t, sc_x list, uint32_t rank) {
     if (list->kind != SC_X_LIST) return at_least(t, list, rank);
     sc_x *items = sc_new_array(t->arena, sc_x, list->count + 1);
     for (uint32_t i = 0; i < list->count; i++) items[i] = at_least(t, list->items[i], rank);
-    return x_list(t, items, list->count);
+    return sc_x_list(t, items, list->count);
 }
 
 sc_x sc_expand_atleast_1d(sc_trace *t, const sc_x *a) { return all_at_least(t, a[0], 1); }
@@ -45,72 +45,72 @@ sc_x sc_expand_atleast_3d(sc_trace *t, const sc_x *a) { return all_at_least(t, a
 
 sc_x sc_expand_hstack(sc_trace *t, const sc_x *a) {
     sc_x list = all_at_least(t, a[0], 1);
-    return T(cat, list, X_INT(x_rank(x_at(t, list, 0)) == 1 ? 0 : 1));
+    return CALL(t, cat, list, sc_x_int(t, sc_x_rank(sc_x_at(t, list, 0)) == 1 ? 0 : 1));
 }
 
 sc_x sc_expand_vstack(sc_trace *t, const sc_x *a) {
-    return T(cat, all_at_least(t, a[0], 2), X_INT(0));
+    return CALL(t, cat, all_at_least(t, a[0], 2), sc_x_int(t, 0));
 }
 
 sc_x sc_expand_dstack(sc_trace *t, const sc_x *a) {
-    return T(cat, all_at_least(t, a[0], 3), X_INT(2));
+    return CALL(t, cat, all_at_least(t, a[0], 3), sc_x_int(t, 2));
 }
 
 sc_x sc_expand_column_stack(sc_trace *t, const sc_x *a) {
     sc_x *items = sc_new_array(t->arena, sc_x, a[0]->count + 1);
     for (uint32_t i = 0; i < a[0]->count; i++) {
         sc_x x = a[0]->items[i];
-        sc_dim sizes[2] = {x_numel(t, x), sc_dim_int(1)};
-        items[i] = x_rank(x) > 1 ? x : T(reshape, x, x_dims(t, sizes, 2));
+        sc_dim sizes[2] = {sc_x_numel(t, x), sc_dim_int(1)};
+        items[i] = sc_x_rank(x) > 1 ? x : CALL(t, reshape, x, sc_x_dims(t, sizes, 2));
     }
-    return f_cat(t, items, a[0]->count, 1);
+    return sc_f_cat(t, items, a[0]->count, 1);
 }
 
 // --- Repeating ----------------------------------------------------------------------------------
 
 sc_x sc_expand_repeat_interleave(sc_trace *t, const sc_x *a) {
-    sc_x x = x_is_none(a[2]) ? T(flatten_using_ints, a[0]) : a[0];
-    uint32_t rank = x_rank(x), dim = x_is_none(a[2]) ? 0 : x_wrap(t, a[2], rank);
+    sc_x x = sc_x_is_none(a[2]) ? CALL(t, flatten_using_ints, a[0]) : a[0];
+    uint32_t rank = sc_x_rank(x), dim = sc_x_is_none(a[2]) ? 0 : sc_x_wrap(t, a[2], rank);
     sc_dim sizes[SC_RANK_MAX + 1];
     if (a[1]->kind != SC_X_INT || rank >= SC_RANK_MAX)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "repeat_interleave needs a count");
-    sc_x wide = f_unsqueeze(t, x, (int64_t)dim + 1);
-    for (uint32_t i = 0; i <= rank; i++) sizes[i] = i == dim + 1 ? a[1]->dim : x_size(wide, i);
-    sc_x copy = f_clone(t, f_expand(t, wide, sizes, rank + 1));
-    return T(flatten_using_ints, copy, X_INT(dim), X_INT((int64_t)dim + 1));
+    sc_x wide = sc_f_unsqueeze(t, x, (int64_t)dim + 1);
+    for (uint32_t i = 0; i <= rank; i++) sizes[i] = i == dim + 1 ? a[1]->dim : sc_x_size(wide, i);
+    sc_x copy = sc_f_clone(t, sc_f_expand(t, wide, sizes, rank + 1));
+    return CALL(t, flatten_using_ints, copy, sc_x_int(t, dim), sc_x_int(t, (int64_t)dim + 1));
 }
 
 sc_x sc_expand_tile(sc_trace *t, const sc_x *a) {
     sc_x repeats[SC_RANK_MAX];
-    uint32_t given = a[1]->kind == SC_X_LIST ? a[1]->count : 0, rank = x_rank(a[0]);
-    if (given >= rank) return T(repeat, a[0], a[1]);
+    uint32_t given = a[1]->kind == SC_X_LIST ? a[1]->count : 0, rank = sc_x_rank(a[0]);
+    if (given >= rank) return CALL(t, repeat, a[0], a[1]);
     for (uint32_t i = 0; i < rank; i++)
-        repeats[i] = i < rank - given ? X_INT(1) : a[1]->items[i - (rank - given)];
-    return T(repeat, a[0], x_list(t, repeats, rank));
+        repeats[i] = i < rank - given ? sc_x_int(t, 1) : a[1]->items[i - (rank - given)];
+    return CALL(t, repeat, a[0], sc_x_list(t, repeats, rank));
 }
 
 static sc_x roll_one(sc_trace *t, sc_x x, sc_dim shift, uint32_t dim) {
-    sc_dim size = x_size(x, dim);
+    sc_dim size = sc_x_size(x, dim);
     sc_dim start = sc_trace_mod(t, sc_trace_sub(t, size, shift), size);
-    sc_x index = f_arange(t, X_INT(0), X_DIM(size), SC_DTYPE_NONE);
-    index = T(fmod_Scalar, T(add_Tensor, index, X_DIM(start)), X_DIM(size));
-    return T(index_select, x, X_INT(dim), index);
+    sc_x index = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, size), SC_DTYPE_NONE);
+    index = CALL(t, fmod_Scalar, CALL(t, add_Tensor, index, sc_x_dim(t, start)), sc_x_dim(t, size));
+    return CALL(t, index_select, x, sc_x_int(t, dim), index);
 }
 
 sc_x sc_expand_roll(sc_trace *t, const sc_x *a) {
     uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     uint32_t dims = a[2]->kind == SC_X_LIST ? a[2]->count : 0;
     sc_x x = a[0];
-    if (sc_dim_is(x_numel(t, x), 0)) return T(clone, x);
+    if (sc_dim_is(sc_x_numel(t, x), 0)) return CALL(t, clone, x);
     if (dims == 0 && count == 1) {
-        sc_x flat = T(flatten_using_ints, x);
+        sc_x flat = CALL(t, flatten_using_ints, x);
         flat = roll_one(t, flat, a[1]->items[0]->dim, 0);
-        return T(view, flat, x_sizes(t, a[0], 0, SC_RANK_MAX));
+        return CALL(t, view, flat, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
     }
     if (count != dims)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "roll needs one shift for each dimension");
     for (uint32_t i = 0; i < count; i++)
-        x = roll_one(t, x, a[1]->items[i]->dim, x_wrap(t, a[2]->items[i], x_rank(x)));
+        x = roll_one(t, x, a[1]->items[i]->dim, sc_x_wrap(t, a[2]->items[i], sc_x_rank(x)));
     return x;
 }
 
@@ -125,21 +125,21 @@ static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
     swapped = swapped && count >= 2;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t from = swapped && i < 2 ? 1 - i : i;
-        sizes[i] = x_numel(t, list->items[from]);
+        sizes[i] = sc_x_numel(t, list->items[from]);
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t from = swapped && i < 2 ? 1 - i : i;
         int64_t shape[SC_RANK_MAX];
         for (uint32_t d = 0; d < count; d++) shape[d] = d == i ? -1 : 1;
-        sc_x view = T(view, list->items[from], x_ints(t, shape, count));
-        outs[i] = f_expand(t, view, sizes, count);
+        sc_x view = CALL(t, view, list->items[from], sc_x_ints(t, shape, count));
+        outs[i] = sc_f_expand(t, view, sizes, count);
     }
     if (swapped) {
         sc_x first = outs[0];
         outs[0] = outs[1];
         outs[1] = first;
     }
-    return x_list(t, outs, count);
+    return sc_x_list(t, outs, count);
 }
 
 sc_x sc_expand_meshgrid(sc_trace *t, const sc_x *a) { return grids(t, a[0], false); }
@@ -152,8 +152,9 @@ sc_x sc_expand_cartesian_prod(sc_trace *t, const sc_x *a) {
     if (a[0]->count == 1) return a[0]->items[0];
     sc_x list = grids(t, a[0], false);
     sc_x *items = sc_new_array(t->arena, sc_x, list->count + 1);
-    for (uint32_t i = 0; i < list->count; i++) items[i] = T(flatten_using_ints, x_at(t, list, i));
-    return T(stack, x_list(t, items, list->count), X_INT(1));
+    for (uint32_t i = 0; i < list->count; i++)
+        items[i] = CALL(t, flatten_using_ints, sc_x_at(t, list, i));
+    return CALL(t, stack, sc_x_list(t, items, list->count), sc_x_int(t, 1));
 }
 
 // --- Pixels -------------------------------------------------------------------------------------
@@ -166,8 +167,8 @@ typedef struct pixels {
 } pixels;
 
 static bool begin_pixels(sc_trace *t, const sc_x *a, const char *name, pixels *p) {
-    const sc_spec *spec = x_spec(a[0]);
-    int64_t r = x_small(t, a[1], 0);
+    const sc_spec *spec = sc_x_spec(a[0]);
+    int64_t r = sc_x_small(t, a[1], 0);
     *p = (pixels){.rank = spec->rank, .batch = spec->rank - 3u};
     if (spec->rank < 3 || spec->rank + 2 > SC_RANK_MAX || r < 1) {
         sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s by %lld of a rank-%u tensor", name,
@@ -184,17 +185,17 @@ static sc_x move_pixels(sc_trace *t, sc_x self, const pixels *p, const uint8_t m
     int64_t order[SC_RANK_MAX];
     for (uint32_t i = 0; i < p->batch; i++) order[i] = i;
     for (uint32_t i = 0; i < 5; i++) order[p->batch + i] = p->batch + moved[i];
-    sc_x x = f_permute(t, f_view(t, self, p->wide, p->rank + 2), order);
-    x = f_reshape(t, x, p->out, p->rank);
-    sc_memory_format format = p->rank == 4 ? sc_spec_suggested_format(t->exprs, x_spec(self))
+    sc_x x = sc_f_permute(t, sc_f_view(t, self, p->wide, p->rank + 2), order);
+    x = sc_f_reshape(t, x, p->out, p->rank);
+    sc_memory_format format = p->rank == 4 ? sc_spec_suggested_format(t->exprs, sc_x_spec(self))
                                            : SC_MEMORY_FORMAT_CONTIGUOUS;
-    return T(clone, x, X_FORMAT(format));
+    return CALL(t, clone, x, sc_x_format(t, format));
 }
 
 sc_x sc_expand_pixel_shuffle(sc_trace *t, const sc_x *a) {
     pixels p;
     if (!begin_pixels(t, a, "pixel_shuffle", &p)) return a[0];
-    const sc_dim *sizes = x_spec(a[0])->sizes + p.batch;
+    const sc_dim *sizes = sc_x_spec(a[0])->sizes + p.batch;
     sc_dim *wide = p.wide + p.batch, *out = p.out + p.batch;
     out[0] = wide[0] = sc_trace_floordiv(t, sizes[0], p.squared);
     out[1] = sc_trace_mul(t, sizes[1], p.factor);
@@ -208,7 +209,7 @@ sc_x sc_expand_pixel_shuffle(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_pixel_unshuffle(sc_trace *t, const sc_x *a) {
     pixels p;
     if (!begin_pixels(t, a, "pixel_unshuffle", &p)) return a[0];
-    const sc_dim *sizes = x_spec(a[0])->sizes + p.batch;
+    const sc_dim *sizes = sc_x_spec(a[0])->sizes + p.batch;
     sc_dim *wide = p.wide + p.batch, *out = p.out + p.batch;
     out[0] = sc_trace_mul(t, sizes[0], p.squared);
     wide[1] = out[1] = sc_trace_floordiv(t, sizes[1], p.factor);
@@ -219,9 +220,9 @@ sc_x sc_expand_pixel_unshuffle(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_channel_shuffle(sc_trace *t, const sc_x *a) {
-    const sc_spec *spec = x_spec(a[0]);
+    const sc_spec *spec = sc_x_spec(a[0]);
     uint32_t rank = spec->rank;
-    int64_t groups = x_small(t, a[1], 0), order[SC_RANK_MAX];
+    int64_t groups = sc_x_small(t, a[1], 0), order[SC_RANK_MAX];
     if (rank < 3 || rank + 1 > SC_RANK_MAX || groups < 1)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "channel_shuffle of a rank-%u tensor", rank);
     sc_dim wide[SC_RANK_MAX];
@@ -232,17 +233,18 @@ sc_x sc_expand_channel_shuffle(sc_trace *t, const sc_x *a) {
         order[i] = i == 1 ? 2 : i == 2 ? 1 : i;
         if (i > 2) wide[i] = spec->sizes[i - 1];
     }
-    sc_x x = f_permute(t, f_view(t, a[0], wide, rank + 1), order);
-    return f_reshape(t, x, spec->sizes, rank);
+    sc_x x = sc_f_permute(t, sc_f_view(t, a[0], wide, rank + 1), order);
+    return sc_f_reshape(t, x, spec->sizes, rank);
 }
 
 // --- Layout and dtype ---------------------------------------------------------------------------
 
 static bool has_format(sc_trace *t, sc_x x, sc_memory_format format) {
     switch (format) {
-    case SC_MEMORY_FORMAT_CHANNELS_LAST: return sc_spec_is_channels_last(t->exprs, x_spec(x));
-    case SC_MEMORY_FORMAT_CHANNELS_LAST_3D: return sc_spec_is_channels_last_3d(t->exprs, x_spec(x));
-    case SC_MEMORY_FORMAT_CONTIGUOUS: return x_is_contiguous(t, x);
+    case SC_MEMORY_FORMAT_CHANNELS_LAST: return sc_spec_is_channels_last(t->exprs, sc_x_spec(x));
+    case SC_MEMORY_FORMAT_CHANNELS_LAST_3D:
+        return sc_spec_is_channels_last_3d(t->exprs, sc_x_spec(x));
+    case SC_MEMORY_FORMAT_CONTIGUOUS: return sc_x_is_contiguous(t, x);
     case SC_MEMORY_FORMAT_PRESERVE: break;
     }
     return true;
@@ -250,17 +252,17 @@ static bool has_format(sc_trace *t, sc_x x, sc_memory_format format) {
 
 sc_x sc_expand_contiguous(sc_trace *t, const sc_x *a) {
     sc_memory_format format = (sc_memory_format)a[1]->code;
-    return has_format(t, a[0], format) ? a[0] : T(clone, a[0], a[1]);
+    return has_format(t, a[0], format) ? a[0] : CALL(t, clone, a[0], a[1]);
 }
 
 // A call that changes nothing is its input; else _to_copy with exactly what was asked for.
 static sc_x to_copy(sc_trace *t, sc_x x, sc_x dtype, sc_x layout, sc_x device, sc_x copy,
                     sc_x format) {
     bool changes =
-        x_truth(copy) || (dtype->kind == SC_X_DTYPE && dtype->code != x_dtype_of(x)) ||
+        sc_x_truth(copy) || (dtype->kind == SC_X_DTYPE && dtype->code != sc_x_dtype_of(x)) ||
         (format->kind == SC_X_FORMAT && !has_format(t, x, (sc_memory_format)format->code));
     if (!changes) return x;
-    return T(_to_copy, x, dtype, layout, device, X_NONE, X_FALSE, format);
+    return CALL(t, _to_copy, x, dtype, layout, device, X_NONE, X_FALSE, format);
 }
 
 sc_x sc_expand_to_dtype(sc_trace *t, const sc_x *a) {
@@ -276,14 +278,14 @@ sc_x sc_expand_to_device(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_to_other(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], X_DTYPE(x_dtype_of(a[1])), X_STRIDED, X_CPU, a[3], a[4]);
+    return to_copy(t, a[0], sc_x_dtype(t, sc_x_dtype_of(a[1])), X_STRIDED, X_CPU, a[3], a[4]);
 }
 
 sc_x sc_expand_type_as(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], X_DTYPE(x_dtype_of(a[1])), X_STRIDED, X_CPU, X_FALSE, X_NONE);
+    return to_copy(t, a[0], sc_x_dtype(t, sc_x_dtype_of(a[1])), X_STRIDED, X_CPU, X_FALSE, X_NONE);
 }
 
 sc_x sc_expand_real(sc_trace *t, const sc_x *a) {
-    if (sc_dtype_category(x_dtype_of(a[0])) != SC_CATEGORY_COMPLEX) return a[0];
-    return f_select(t, T(view_as_real, a[0]), x_rank(a[0]), 0);
+    if (sc_dtype_category(sc_x_dtype_of(a[0])) != SC_CATEGORY_COMPLEX) return a[0];
+    return sc_f_select(t, CALL(t, view_as_real, a[0]), sc_x_rank(a[0]), 0);
 }

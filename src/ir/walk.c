@@ -1,5 +1,6 @@
-// Small helpers that passes share.
-#include "passes/passes.h"
+// Questions and small rewrites over whole graphs: visiting bodies, what a node does besides its
+// results, replacing a node, what a node permutes.
+#include "ir/ir.h"
 
 static sc_status visit_arg(sc_ctx *ctx, sc_arg *arg, sc_graph_visitor visit, void *user) {
     if (arg->kind == SC_ARG_GRAPH) return sc_graphs_visit(ctx, arg->graph, visit, user);
@@ -17,6 +18,32 @@ sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, 
             for (uint32_t i = 0; i < node->arg_count; i++)
                 SC_TRY(visit_arg(ctx, &node->args[i], visit, user));
     return SC_OK;
+}
+
+static bool graph_has_effect(const sc_graph *graph);
+
+static bool arg_has_effect(const sc_arg *arg) {
+    if (arg->kind == SC_ARG_GRAPH) return graph_has_effect(arg->graph);
+    if (arg->kind == SC_ARG_LIST)
+        for (uint32_t i = 0; i < arg->count; i++)
+            if (arg_has_effect(&arg->items[i])) return true;
+    return false;
+}
+
+bool sc_node_has_effect(const sc_node *node) {
+    if (sc_op_has(node->op, SC_MUTATES) || sc_op_has(node->op, SC_FOREIGN) ||
+        sc_op_has(node->op, SC_ASSERTION))
+        return true;
+    if (!sc_op_has(node->op, SC_HIGHER_ORDER)) return false;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (arg_has_effect(&node->args[i])) return true;
+    return false;
+}
+
+static bool graph_has_effect(const sc_graph *graph) {
+    for (const sc_node *node = graph->first; node; node = node->next)
+        if (sc_node_has_effect(node)) return true;
+    return false;
 }
 
 void sc_node_replace(sc_node *node, sc_value *value) {

@@ -1,6 +1,6 @@
 // einsum: labels to dims, operands permuted into one common order, then multiplied pair by pair
 // with the dims that end there summed on the way. Ends with squeezing the summed dims away.
-#include "passes/expand.h"
+#include "trace/expand.h"
 
 #define LABELS       52
 #define ELLIPSIS     LABELS
@@ -60,7 +60,7 @@ static bool parse_equation(einsum *e, sc_str text, uint32_t operand_count) {
 
 static bool count_ellipsis(einsum *e) {
     for (uint32_t i = 0; i < e->count; i++) {
-        uint32_t named = 0, dots = 0, rank = x_rank(e->operands[i]);
+        uint32_t named = 0, dots = 0, rank = sc_x_rank(e->operands[i]);
         for (uint32_t k = 0; k < e->label_counts[i]; k++)
             e->labels[i][k] == ELLIPSIS ? dots++ : named++;
         if (dots > 1 || named > rank || (dots == 0 && named != rank)) return false;
@@ -117,13 +117,13 @@ static sc_x take_diagonals(einsum *e, uint32_t index, int64_t *dim_at) {
             uint32_t named = 0;
             for (uint32_t n = 0; n < e->label_counts[index]; n++)
                 named += e->labels[index][n] != ELLIPSIS;
-            uint32_t has = x_rank(e->operands[index]) - named;
+            uint32_t has = sc_x_rank(e->operands[index]) - named;
             for (uint32_t d = 0; d < has; d++)
                 dim_at[e->ellipsis_place + e->ellipsis_rank - has + d] = dim++;
         } else if (dim_at[e->place[label]] >= 0) {
             int64_t first = dim_at[e->place[label]];
-            x = T(diagonal, x, X_INT(0), X_INT(first), X_INT(dim));
-            x = T(movedim_int, x, X_INT(-1), X_INT(first));
+            x = CALL(t, diagonal, x, sc_x_int(t, 0), sc_x_int(t, first), sc_x_int(t, dim));
+            x = CALL(t, movedim_int, x, sc_x_int(t, -1), sc_x_int(t, first));
         } else {
             dim_at[e->place[label]] = dim++;
         }
@@ -135,15 +135,15 @@ static sc_x arrange(einsum *e, uint32_t index) {
     sc_trace *t = e->t;
     int64_t dim_at[DIMS_MAX], order[SC_RANK_MAX];
     sc_x x = take_diagonals(e, index, dim_at);
-    uint32_t dim = x_rank(x);
+    uint32_t dim = sc_x_rank(x);
     for (uint32_t i = 0; i < e->rank; i++) {
         if (dim_at[i] < 0) {
-            x = f_unsqueeze(t, x, dim);
+            x = sc_f_unsqueeze(t, x, dim);
             dim_at[i] = dim++;
         }
         order[i] = dim_at[i];
     }
-    return f_permute(t, x, order);
+    return sc_f_permute(t, x, order);
 }
 
 typedef struct dim_set {
@@ -169,13 +169,13 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
     int64_t la[SC_RANK_MAX], lb[SC_RANK_MAX], lo[SC_RANK_MAX], back[SC_RANK_MAX];
     uint32_t na = 0, nb = 0, no = 0, n = 0;
     bool ending[SC_RANK_MAX] = {false};
-    if (ends->count == 0) return T(mul_Tensor, a, b);
+    if (ends->count == 0) return CALL(t, mul_Tensor, a, b);
     for (uint32_t i = 0; i < ends->count; i++) {
         ending[ends->dims[i]] = true;
-        put(e, &sum, ends->dims[i], x_size(a, ends->dims[i]));
+        put(e, &sum, ends->dims[i], sc_x_size(a, ends->dims[i]));
     }
     for (uint32_t d = 0; d < e->rank; d++) {
-        sc_dim x = x_size(a, d), y = x_size(b, d);
+        sc_dim x = sc_x_size(a, d), y = sc_x_size(b, d);
         if (!ending[d])
             put(e,
                 sc_dim_is(x, 1)   ? &right
@@ -190,10 +190,10 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
         a = b, b = other;
         left = right, right = set;
     }
-    for (uint32_t i = 0; i < batch.count; i++) out[n++] = x_size(a, batch.dims[i]);
-    for (uint32_t i = 0; i < left.count; i++) out[n++] = x_size(a, left.dims[i]);
+    for (uint32_t i = 0; i < batch.count; i++) out[n++] = sc_x_size(a, batch.dims[i]);
+    for (uint32_t i = 0; i < left.count; i++) out[n++] = sc_x_size(a, left.dims[i]);
     for (uint32_t i = 0; i < sum.count; i++) out[n++] = one;
-    for (uint32_t i = 0; i < right.count; i++) out[n++] = x_size(b, right.dims[i]);
+    for (uint32_t i = 0; i < right.count; i++) out[n++] = sc_x_size(b, right.dims[i]);
     append(la, &na, &batch);
     append(la, &na, &left);
     append(la, &na, &sum);
@@ -209,10 +209,10 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
     for (uint32_t i = 0; i < no; i++) back[lo[i]] = i;
     sc_dim x_shape[3] = {batch.product, left.product, sum.product};
     sc_dim y_shape[3] = {batch.product, sum.product, right.product};
-    sc_x x = f_reshape(t, f_permute(t, a, la), x_shape, 3);
-    sc_x y = f_reshape(t, f_permute(t, b, lb), y_shape, 3);
-    sc_x product = f_view(t, T(bmm, x, y), out, n);
-    return f_permute(t, product, back);
+    sc_x x = sc_f_reshape(t, sc_f_permute(t, a, la), x_shape, 3);
+    sc_x y = sc_f_reshape(t, sc_f_permute(t, b, lb), y_shape, 3);
+    sc_x product = sc_f_view(t, CALL(t, bmm, x, y), out, n);
+    return sc_f_permute(t, product, back);
 }
 
 // Multiplies two operands; dims that no other operand has any more are summed first or meanwhile.
@@ -222,7 +222,7 @@ static sc_x join(einsum *e, sc_x a, sc_x b, uint32_t *uses) {
     int64_t only_a[SC_RANK_MAX], only_b[SC_RANK_MAX];
     uint32_t na = 0, nb = 0;
     for (uint32_t d = e->out_rank; d < e->rank; d++) {
-        bool in_a = !sc_dim_is(x_size(a, d), 1), in_b = !sc_dim_is(x_size(b, d), 1);
+        bool in_a = !sc_dim_is(sc_x_size(a, d), 1), in_b = !sc_dim_is(sc_x_size(b, d), 1);
         if (in_a && in_b) {
             if (--uses[d] == 1) {
                 both.dims[both.count++] = d;
@@ -236,8 +236,8 @@ static sc_x join(einsum *e, sc_x a, sc_x b, uint32_t *uses) {
             uses[d] = 0;
         }
     }
-    if (na) a = f_sum(t, a, x_ints(t, only_a, na), true);
-    if (nb) b = f_sum(t, b, x_ints(t, only_b, nb), true);
+    if (na) a = sc_f_sum(t, a, sc_x_ints(t, only_a, na), true);
+    if (nb) b = sc_f_sum(t, b, sc_x_ints(t, only_b, nb), true);
     return pair_product(e, a, b, &both);
 }
 
@@ -252,12 +252,12 @@ static sc_x contract(einsum *e, sc_x path) {
     uint32_t uses[SC_RANK_MAX] = {0}, count = e->count, step = 0;
     for (uint32_t i = 0; i < count; i++) {
         items[i] = arrange(e, i);
-        for (uint32_t d = 0; d < e->rank; d++) uses[d] += !sc_dim_is(x_size(items[i], d), 1);
+        for (uint32_t d = 0; d < e->rank; d++) uses[d] += !sc_dim_is(sc_x_size(items[i], d), 1);
     }
     while (count > 1 && t->status == SC_OK) {
         bool given = path->kind == SC_X_LIST;
-        uint32_t i = given ? (uint32_t)x_number(x_at(t, path, 2 * step), 0) : 0;
-        uint32_t j = given ? (uint32_t)x_number(x_at(t, path, 2 * step + 1), 0) : 1;
+        uint32_t i = given ? (uint32_t)sc_x_number(sc_x_at(t, path, 2 * step), 0) : 0;
+        uint32_t j = given ? (uint32_t)sc_x_number(sc_x_at(t, path, 2 * step + 1), 0) : 1;
         step++;
         if (i >= count || j >= count || i == j)
             return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "the path of einsum is malformed");
@@ -276,11 +276,11 @@ static sc_x contract(einsum *e, sc_x path) {
     }
     if (e->rank == e->out_rank) return items[0];
     if (e->count > 1)
-        return f_view(t, items[0], x_spec(items[0])->sizes,
-                      x_rank(items[0]) < e->out_rank ? 0 : e->out_rank);
+        return sc_f_view(t, items[0], sc_x_spec(items[0])->sizes,
+                         sc_x_rank(items[0]) < e->out_rank ? 0 : e->out_rank);
     int64_t sums[SC_RANK_MAX];
     for (uint32_t d = e->out_rank; d < e->rank; d++) sums[d - e->out_rank] = d;
-    return f_sum(t, items[0], x_ints(t, sums, e->rank - e->out_rank), false);
+    return sc_f_sum(t, items[0], sc_x_ints(t, sums, e->rank - e->out_rank), false);
 }
 
 sc_x sc_expand_einsum(sc_trace *t, const sc_x *a) {

@@ -1,0 +1,161 @@
+// Reading and building the arguments of expansions. Everything that reads is total: on the wrong
+// kind, a bad index or a failed trace it answers something harmless, so expansions need no checks.
+#include "trace/trace.h"
+
+#include <stdio.h>
+
+sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...) {
+    if (t->status == SC_OK) {
+        char text[400];
+        va_list args;
+        va_start(args, format);
+        vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        t->status = sc_fail(t->ctx, code, hint, "%s", text);
+    }
+    return &t->poisoned;
+}
+
+const sc_x_data sc_x_none = {.kind = SC_X_NONE};
+const sc_x_data sc_x_strided = {.kind = SC_X_LAYOUT};
+const sc_x_data sc_x_cpu = {.kind = SC_X_DEVICE, .str = {"cpu", 3}};
+const sc_x_data sc_x_true = {.kind = SC_X_BOOL, .b = true};
+const sc_x_data sc_x_false = {.kind = SC_X_BOOL, .b = false};
+
+sc_x sc_x_new(sc_trace *t, sc_x_data data) {
+    sc_x_data *cell = sc_new(t->arena, sc_x_data);
+    *cell = data;
+    return cell;
+}
+
+sc_x sc_x_dim(sc_trace *t, sc_dim d) {
+    uint64_t index = (uint64_t)d.value + 1;
+    if (d.expr || index >= SC_COUNT_OF(t->ints))
+        return sc_x_new(t, (sc_x_data){.kind = SC_X_INT, .dim = d});
+    t->ints[index] = (sc_x_data){.kind = SC_X_INT, .dim = d};
+    return &t->ints[index];
+}
+sc_x sc_x_int(sc_trace *t, int64_t i) { return sc_x_dim(t, sc_dim_int(i)); }
+sc_x sc_x_float(sc_trace *t, double f) {
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_FLOAT, .f = f});
+}
+
+sc_x sc_x_str(sc_trace *t, const char *s) {
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_STR, .str = sc_str_from(s)});
+}
+
+sc_x sc_x_dtype(sc_trace *t, sc_dtype d) {
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_DTYPE, .code = (uint8_t)d});
+}
+
+sc_x sc_x_format(sc_trace *t, sc_memory_format f) {
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_FORMAT, .code = (uint8_t)f});
+}
+
+sc_x sc_x_list_of(sc_trace *t, const sc_x *items, uint32_t count) {
+    return sc_x_new(t, (sc_x_data){.kind = SC_X_LIST, .count = count, .items = items});
+}
+
+sc_x sc_x_list(sc_trace *t, const sc_x *items, uint32_t count) {
+    sc_x *copy = sc_new_array(t->arena, sc_x, count ? count : 1);
+    if (count) memcpy(copy, items, count * sizeof *copy);
+    return sc_x_list_of(t, copy, count);
+}
+
+sc_x sc_x_dims(sc_trace *t, const sc_dim *dims, uint32_t count) {
+    sc_x *items = sc_new_array(t->arena, sc_x, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) items[i] = sc_x_dim(t, dims[i]);
+    return sc_x_list_of(t, items, count);
+}
+
+sc_x sc_x_ints(sc_trace *t, const int64_t *values, uint32_t count) {
+    sc_x *items = sc_new_array(t->arena, sc_x, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) items[i] = sc_x_int(t, values[i]);
+    return sc_x_list_of(t, items, count);
+}
+
+const sc_spec *sc_x_spec(sc_x x) {
+    static const sc_spec none = {.dtype = SC_DTYPE_F32};
+    return x->kind == SC_X_TENSOR ? &x->tensor->value->spec : &none;
+}
+
+sc_dim sc_x_size(sc_x x, int64_t dim) {
+    const sc_spec *spec = sc_x_spec(x);
+    if (dim < 0) dim += spec->rank;
+    return dim >= 0 && dim < spec->rank ? spec->sizes[dim] : sc_dim_int(1);
+}
+
+int64_t sc_x_number(sc_x x, int64_t otherwise) {
+    if (x->kind == SC_X_INT && !x->dim.expr) return x->dim.value;
+    return x->kind == SC_X_BOOL ? x->b : otherwise;
+}
+
+int64_t sc_x_small(sc_trace *t, sc_x x, int64_t otherwise) {
+    int64_t value = sc_x_number(x, otherwise);
+    if (value >= -INT32_MAX && value <= INT32_MAX) return value;
+    sc_trace_fail(t, SC_ERR_LIMIT, NULL, "the number %lld is out of range", (long long)value);
+    return otherwise;
+}
+
+double sc_x_real(sc_x x, double otherwise) {
+    if (x->kind == SC_X_FLOAT) return x->f;
+    return sc_x_is_number(x) ? (double)sc_x_number(x, 0) : otherwise;
+}
+
+bool sc_x_is_number(sc_x x) {
+    return x->kind == SC_X_FLOAT || x->kind == SC_X_BOOL || (x->kind == SC_X_INT && !x->dim.expr);
+}
+
+uint32_t sc_x_wrap(sc_trace *t, sc_x dim, uint32_t rank) {
+    int64_t wrapped = sc_x_number(dim, INT64_MIN);
+    int64_t bound = rank ? rank : 1;
+    if (wrapped < 0 && wrapped != INT64_MIN) wrapped += bound;
+    if (wrapped >= 0 && wrapped < bound) return (uint32_t)wrapped;
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a dimension is outside of a rank-%u tensor", rank);
+    return 0;
+}
+
+sc_x sc_x_at(sc_trace *t, sc_x list, uint32_t index) {
+    if (list->kind == SC_X_LIST && index < list->count) return list->items[index];
+    return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a list has no item %u", index);
+}
+
+uint32_t sc_x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max) {
+    if (list->kind == SC_X_INT && max) {
+        out[0] = sc_x_small(t, list, 0);
+        return 1;
+    }
+    if (list->kind != SC_X_LIST) return 0;
+    for (uint32_t i = 0; i < list->count && i < max; i++) {
+        out[i] = sc_x_small(t, list->items[i], 0);
+        if (list->items[i]->kind != SC_X_INT || list->items[i]->dim.expr)
+            sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
+                          "a list of plain integers is needed");
+    }
+    if (list->count <= max) return list->count;
+    sc_trace_fail(t, SC_ERR_LIMIT, NULL, "a list has more than %u items", max);
+    return max;
+}
+
+sc_x sc_x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to) {
+    const sc_spec *spec = sc_x_spec(x);
+    if (to > spec->rank) to = spec->rank;
+    return from < to ? sc_x_dims(t, spec->sizes + from, to - from) : sc_x_dims(t, NULL, 0);
+}
+
+int64_t sc_x_static_size(sc_trace *t, sc_x x, int64_t dim) {
+    sc_dim size = sc_x_size(x, dim);
+    if (!size.expr) return sc_x_small(t, sc_x_dim(t, size), 0);
+    sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
+                  "this operator is written out once per element of a dimension, "
+                  "whose size must be known");
+    return 0;
+}
+
+bool sc_x_is_float(sc_x x) { return sc_dtype_is_float(sc_x_dtype_of(x)); }
+
+bool sc_x_is_contiguous(sc_trace *t, sc_x x) {
+    return x->kind == SC_X_TENSOR && sc_spec_is_contiguous(t->exprs, sc_x_spec(x));
+}
+
+sc_dim sc_x_numel(sc_trace *t, sc_x x) { return sc_spec_numel(t->exprs, sc_x_spec(x)); }

@@ -1,0 +1,21 @@
+// Taking a method apart into functional core ATen operators.
+#ifndef SC_DECOMPOSE_H
+#define SC_DECOMPOSE_H
+
+#include "ir/ir.h"
+
+// Which calls stay whole although their operator has an expansion: a backend's wish, or that of
+// quantization. Asked once for every node of the source graph and its bodies whose operator neither
+// writes nor aliases; the kept node is marked (sc_node.is_kept) and has the results that the file
+// recorded. It must be gone, into a delegate, before the method is executed.
+typedef struct sc_keep {
+    bool (*wants)(void *user, const sc_node *node);
+    void *user;
+} sc_keep;
+
+// Traces the method again, without a report: the graph may hold operators that nothing executes. A
+// refusal (sc_status_is_refusal) has been reported, and what was refused stands in the graph as it
+// was. `keep` may be NULL.
+sc_status sc_decompose(sc_ctx *ctx, sc_method *method, const sc_keep *keep);
+
+#endif

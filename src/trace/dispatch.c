@@ -1,0 +1,32 @@
+// What a call does. Above functionalization composites are taken apart, and everything else goes
+// through functionalization; below it every operator with an expansion is taken apart, and what is
+// left becomes a node.
+#include "trace/expand.h"
+
+// Expansions call each other a handful of levels deep; more is a cycle in the table.
+#define DEPTH_MAX 64
+
+static sc_x run_expansion(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args) {
+    if (t->depth >= DEPTH_MAX)
+        return sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "the expansion of %s does not end",
+                             op->name);
+    t->depth++;
+    sc_x result = how->fn ? how->fn(t, args) : sc_expand_text(t, op, how->text, args);
+    t->depth--;
+    return t->status == SC_OK ? result : &t->poisoned;
+}
+
+static sc_x answer(sc_trace *t, const sc_op *op, const sc_x *args) {
+    const sc_expansion *how = sc_op_expansion(op);
+    if (how && (t->plain || sc_op_has(op, SC_COMPOSITE))) return run_expansion(t, op, how, args);
+    if (t->plain) return sc_trace_record(t, op, args, op->schema->param_count);
+    return sc_trace_functional(t, op, args, op->schema->param_count);
+}
+
+sc_x sc_trace_dispatch(sc_trace *t, const sc_op *op, sc_x *args) {
+    bool recast =
+        t->autocast.enabled && !t->plain && sc_trace_autocast(t, op, args, op->schema->param_count);
+    sc_x result = answer(t, op, args);
+    if (recast) t->autocast.enabled = true;
+    return result;
+}

@@ -1,0 +1,22 @@
+// The EXPAND column of the operator table: how each operator is taken apart, if it is.
+#include "trace/expand.h"
+
+// clang-format off
+static const sc_expansion expansions[SC_OP_COUNT] = {
+#define KEEP {NULL, NULL}
+#define EXPAND(text) {text, NULL}
+#define EXPAND_FN(fn) {NULL, sc_expand_##fn}
+#define OP(id, schema, out, infer, expand, kernel, traits) [SC_OP_##id] = expand,
+#include "ops/ops.def"
+#undef OP
+#undef EXPAND_FN
+#undef EXPAND
+#undef KEEP
+};
+// clang-format on
+
+const sc_expansion *sc_op_expansion(const sc_op *op) {
+    if (op->id >= SC_OP_COUNT || sc_op_has(op, SC_INPLACE)) return NULL;
+    const sc_expansion *how = &expansions[op->id];
+    return how->fn || how->text ? how : NULL;
+}

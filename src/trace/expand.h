@@ -1,0 +1,35 @@
+// Expansions: the table of them, and every function that the operator table names, declared here
+// so that table and code cannot drift.
+#ifndef SC_EXPAND_H
+#define SC_EXPAND_H
+
+#include "trace/trace.h"
+
+// How an operator is taken apart: one of the two.
+typedef sc_x (*sc_expand_fn)(sc_trace *t, const sc_x *a);
+typedef struct sc_expansion {
+    const char *text;  // evaluated by sc_expand_text
+    sc_expand_fn fn;
+} sc_expansion;
+// NULL when the operator is kept.
+const sc_expansion *sc_op_expansion(const sc_op *op);
+sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
+// Parses an expansion without running it: operators must exist and parameters must be known.
+sc_status sc_expand_check(sc_ctx *ctx, const sc_op *op, const char *text);
+
+// Answers a call with complete arguments: the `dispatch` of a trace's hooks.
+sc_x sc_trace_dispatch(sc_trace *t, const sc_op *op, sc_x *args);
+
+// clang-format off
+#define KEEP
+#define EXPAND(text)
+#define EXPAND_FN(fn) sc_x sc_expand_##fn(sc_trace *t, const sc_x *a);
+#define OP(id, schema, out, infer, expand, kernel, traits) expand
+#include "ops/ops.def"
+#undef OP
+#undef EXPAND_FN
+#undef EXPAND
+#undef KEEP
+// clang-format on
+
+#endif

@@ -1,0 +1,309 @@
+// Expansions that make tensors from nothing: constants, ranges, masks, windows.
+#include "trace/expand.h"
+
+static sc_dtype dtype_or(sc_x given, sc_dtype otherwise) {
+    return given->kind == SC_X_DTYPE ? (sc_dtype)given->code : otherwise;
+}
+
+static sc_x given_or(sc_x given, sc_x otherwise) { return sc_x_is_none(given) ? otherwise : given; }
+
+// --- Constants ----------------------------------------------------------------------------------
+
+static sc_x filled(sc_trace *t, sc_x sizes, int64_t value, sc_dtype dtype, sc_x layout, sc_x device,
+                   sc_x pin) {
+    sc_x number = dtype == SC_DTYPE_BOOL ? sc_x_bool(value != 0) : sc_x_int(t, value);
+    return CALL(t, full, sizes, number, sc_x_dtype(t, dtype), given_or(layout, X_STRIDED),
+                given_or(device, X_CPU), given_or(pin, X_FALSE));
+}
+
+sc_x sc_expand_zeros(sc_trace *t, const sc_x *a) {
+    return filled(t, a[0], 0, dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
+}
+
+sc_x sc_expand_ones(sc_trace *t, const sc_x *a) {
+    return filled(t, a[0], 1, dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
+}
+
+static sc_x like(sc_trace *t, const sc_x *a, int64_t value) {
+    sc_dtype dtype = dtype_or(a[1], sc_x_dtype_of(a[0]));
+    sc_x number = dtype == SC_DTYPE_BOOL ? sc_x_bool(value != 0) : sc_x_int(t, value);
+    sc_x format = given_or(a[5], sc_x_format(t, SC_MEMORY_FORMAT_PRESERVE));
+    return CALL(t, full_like, a[0], number, a[1], a[2], a[3], given_or(a[4], X_FALSE), format);
+}
+
+sc_x sc_expand_zeros_like(sc_trace *t, const sc_x *a) { return like(t, a, 0); }
+sc_x sc_expand_ones_like(sc_trace *t, const sc_x *a) { return like(t, a, 1); }
+
+sc_x sc_expand_new_zeros(sc_trace *t, const sc_x *a) {
+    return filled(t, a[1], 0, dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
+}
+
+sc_x sc_expand_new_ones(sc_trace *t, const sc_x *a) {
+    return filled(t, a[1], 1, dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
+}
+
+sc_x sc_expand_new_full(sc_trace *t, const sc_x *a) {
+    return CALL(t, full, a[1], a[2], sc_x_dtype(t, dtype_or(a[3], sc_x_dtype_of(a[0]))),
+                given_or(a[4], X_STRIDED), given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
+}
+
+sc_x sc_expand_new_empty(sc_trace *t, const sc_x *a) {
+    return CALL(t, empty_memory_format, a[1], sc_x_dtype(t, dtype_or(a[2], sc_x_dtype_of(a[0]))),
+                given_or(a[3], X_STRIDED), given_or(a[4], X_CPU), given_or(a[5], X_FALSE));
+}
+
+sc_x sc_expand_empty_like(sc_trace *t, const sc_x *a) {
+    const sc_spec *spec = sc_x_spec(a[0]);
+    sc_x dtype = sc_x_dtype(t, dtype_or(a[1], sc_x_dtype_of(a[0])));
+    sc_x layout = given_or(a[2], X_STRIDED), device = given_or(a[3], X_CPU);
+    sc_x pin = given_or(a[4], X_FALSE), sizes = sc_x_sizes(t, a[0], 0, SC_RANK_MAX);
+    if (a[5]->kind == SC_X_FORMAT && a[5]->code != SC_MEMORY_FORMAT_PRESERVE)
+        return CALL(t, empty_memory_format, sizes, dtype, layout, device, pin, a[5]);
+    uint8_t order[SC_RANK_MAX];
+    int64_t dims[SC_RANK_MAX];
+    bool ordered = sc_spec_dim_order(t->exprs, spec, order);
+    for (uint32_t i = 0; i < spec->rank; i++) dims[i] = ordered ? order[i] : i;
+    return CALL(t, empty_permuted, sizes, sc_x_ints(t, dims, spec->rank), dtype, layout, device,
+                pin);
+}
+
+sc_x sc_expand_fill_scalar(sc_trace *t, const sc_x *a) {
+    return CALL(t, full_like, a[0], a[1], X_NONE, X_NONE, X_NONE, X_FALSE);
+}
+
+sc_x sc_expand_fill_tensor(sc_trace *t, const sc_x *a) { return CALL(t, copy, a[0], a[1]); }
+
+sc_x sc_expand_zero(sc_trace *t, const sc_x *a) {
+    sc_x value = sc_x_dtype_of(a[0]) == SC_DTYPE_BOOL ? X_FALSE : sc_x_int(t, 0);
+    return CALL(t, full_like, a[0], value, X_NONE, X_NONE, X_NONE, X_FALSE,
+                sc_x_format(t, SC_MEMORY_FORMAT_PRESERVE));
+}
+
+sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
+    sc_x dtype = sc_x_dtype(t, sc_x_dtype_of(a[0]));
+    sc_x random = CALL(t, rand, sc_x_sizes(t, a[0], 0, SC_RANK_MAX), dtype, X_NONE, X_CPU, X_FALSE);
+    return sc_f_to(t, CALL(t, lt_Tensor, random, a[0]), sc_x_dtype_of(a[0]));
+}
+
+sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
+    sc_trace_assign(t, a[0], CALL(t, normal_functional, a[0], a[1], a[2], a[3]));
+    return a[0];
+}
+
+// --- Ranges -------------------------------------------------------------------------------------
+
+sc_x sc_expand_arange(sc_trace *t, const sc_x *a) {
+    return CALL(t, arange_start_step, sc_x_int(t, 0), a[0], sc_x_int(t, 1), a[1],
+                given_or(a[2], X_STRIDED), a[3], a[4]);
+}
+
+sc_x sc_expand_arange_start(sc_trace *t, const sc_x *a) {
+    return CALL(t, arange_start_step, a[0], a[1], sc_x_int(t, 1), a[2], given_or(a[3], X_STRIDED),
+                a[4], a[5]);
+}
+
+// Two ramps, from either end, met in the middle: that is how rounding stays symmetric.
+static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype dtype) {
+    if (steps == 0)
+        return CALL(t, full, X_INTS(t, 0), sc_x_int(t, 0), sc_x_dtype(t, dtype), X_STRIDED, X_CPU,
+                    X_FALSE);
+    if (steps == 1)
+        return CALL(t, full, X_INTS(t, 1), start, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
+    sc_dtype compute = sc_f_opmath(sc_dtype_is_integral(dtype, true) ? SC_DTYPE_F64 : dtype);
+    double step = (sc_x_real(end, 0) - sc_x_real(start, 0)) / (double)(steps - 1);
+    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, steps), SC_DTYPE_NONE);
+    sc_x first_half = CALL(t, lt_Scalar, range, sc_x_float(t, (double)steps / 2));
+    sc_x up = CALL(t, mul_Tensor, sc_f_to(t, range, compute), sc_x_float(t, step));
+    up = sc_f_to(t, CALL(t, add_Tensor, up, start), dtype);
+    sc_x rest = CALL(t, sub_Tensor, sc_x_int(t, steps - 1), range);
+    sc_x down = CALL(t, mul_Tensor, sc_f_to(t, rest, compute), sc_x_float(t, step));
+    down = sc_f_to(t, CALL(t, sub_Tensor, end, down), dtype);
+    return CALL(t, where_self, first_half, up, down);
+}
+
+sc_x sc_expand_linspace(sc_trace *t, const sc_x *a) {
+    int64_t steps = sc_x_small(t, a[2], -1);
+    if (steps < 0 || !sc_x_is_number(a[0]) || !sc_x_is_number(a[1]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give linspace plain numbers.",
+                             "linspace from or to a computed value");
+    return linspace(t, a[0], a[1], steps, dtype_or(a[3], SC_DTYPE_F32));
+}
+
+static sc_dtype smallest_index(int64_t bound) {
+    return bound <= 255         ? SC_DTYPE_U8
+           : bound <= 32767     ? SC_DTYPE_I16
+           : bound <= INT32_MAX ? SC_DTYPE_I32
+                                : SC_DTYPE_I64;
+}
+
+static sc_x eye(sc_trace *t, sc_x rows, sc_x columns, sc_x dtype) {
+    sc_dtype index = SC_DTYPE_I64;
+    if (sc_x_is_number(rows) && sc_x_is_number(columns))
+        index = smallest_index(sc_max_i64(sc_x_number(rows, 0), sc_x_number(columns, 0)));
+    sc_x row = sc_f_arange(t, sc_x_int(t, 0), rows, index);
+    sc_x column = sc_f_arange(t, sc_x_int(t, 0), columns, index);
+    return sc_f_to(t, CALL(t, eq_Tensor, sc_f_unsqueeze(t, row, -1), column),
+                   dtype_or(dtype, SC_DTYPE_F32));
+}
+
+sc_x sc_expand_eye(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[0], a[1]); }
+sc_x sc_expand_eye_m(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[1], a[2]); }
+
+// --- Masks --------------------------------------------------------------------------------------
+
+static sc_x masked(sc_trace *t, sc_x mask, sc_x x) {
+    if (sc_x_dtype_of(x) == SC_DTYPE_BOOL) return CALL(t, logical_and, mask, x);
+    return CALL(t, where_self, mask, x, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)));
+}
+
+static sc_x triangle(sc_trace *t, sc_x x, sc_x diagonal, bool lower) {
+    if (sc_x_rank(x) < 2)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "tril and triu need at least two dimensions");
+    sc_x columns = sc_f_unsqueeze(
+        t, sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, -1)), SC_DTYPE_NONE), -2);
+    sc_x rows = sc_f_unsqueeze(
+        t, sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, -2)), SC_DTYPE_NONE), -1);
+    sc_x distance = CALL(t, sub_Tensor, columns, rows);
+    sc_x mask =
+        lower ? CALL(t, le_Scalar, distance, diagonal) : CALL(t, ge_Scalar, distance, diagonal);
+    return sc_f_contiguous(t, masked(t, mask, x));
+}
+
+sc_x sc_expand_tril(sc_trace *t, const sc_x *a) { return triangle(t, a[0], a[1], true); }
+sc_x sc_expand_triu(sc_trace *t, const sc_x *a) { return triangle(t, a[0], a[1], false); }
+
+sc_x sc_expand_diag_embed(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0];
+    uint32_t rank = sc_x_rank(x) + 1, dim1 = sc_x_wrap(t, a[2], rank),
+             dim2 = sc_x_wrap(t, a[3], rank);
+    int64_t offset = sc_x_small(t, a[1], 0), order[SC_RANK_MAX];
+    if (rank > SC_RANK_MAX || dim1 == dim2 || rank < 2)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diag_embed needs two different dimensions");
+    if (dim1 > dim2) {
+        uint32_t swap = dim1;
+        dim1 = dim2;
+        dim2 = swap;
+        offset = -offset;
+    }
+    sc_dim size = sc_x_size(x, -1);
+    if (offset != 0) {
+        sc_dim pad[SC_RANK_MAX];
+        for (uint32_t i = 0; i + 1 < rank; i++)
+            pad[i] = i + 2 == rank ? sc_dim_int(offset < 0 ? -offset : offset) : sc_x_size(x, i);
+        sc_x zero = sc_f_zeros(t, sc_x_dims(t, pad, rank - 1), sc_x_dtype_of(x));
+        sc_x pair[2] = {offset > 0 ? zero : x, offset > 0 ? x : zero};
+        x = sc_f_cat(t, pair, 2, -1);
+        size = sc_trace_add(t, size, sc_dim_int(offset < 0 ? -offset : offset));
+    }
+    x = sc_f_unsqueeze(t, x, dim1);
+    for (uint32_t i = 0, next = 0; i < rank; i++) order[i] = i == dim2 ? rank - 1 : next++;
+    x = sc_f_permute(t, x, order);
+    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, size), SC_DTYPE_I64);
+    sc_x other = sc_f_arange(t, sc_x_int(t, offset),
+                             sc_x_dim(t, sc_trace_add(t, size, sc_dim_int(offset))), SC_DTYPE_I64);
+    sc_x same = CALL(t, eq_Tensor, range, sc_f_unsqueeze(t, other, -1));
+    sc_dim shape[SC_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim1 || i == dim2 ? size : sc_dim_int(1);
+    return sc_f_contiguous(t, masked(t, sc_f_reshape(t, same, shape, rank), x));
+}
+
+sc_x sc_expand_diag(sc_trace *t, const sc_x *a) {
+    if (sc_x_rank(a[0]) == 1) return CALL(t, diag_embed, a[0], a[1]);
+    return CALL(t, diagonal_copy, a[0], a[1]);
+}
+
+sc_x sc_expand_diagflat(sc_trace *t, const sc_x *a) {
+    return CALL(t, diag, CALL(t, view, sc_f_contiguous(t, a[0]), X_INTS(t, -1)), a[1]);
+}
+
+// --- Windows ------------------------------------------------------------------------------------
+
+static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
+                          sc_dtype dtype) {
+    int64_t n = sc_x_small(t, length, -1);
+    if (n < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a window needs a plain length");
+    if (n == 0)
+        return CALL(t, empty_memory_format, X_INTS(t, 0), sc_x_dtype(t, dtype), X_STRIDED, X_CPU,
+                    X_FALSE);
+    if (n == 1)
+        return CALL(t, full, X_INTS(t, 1), sc_x_int(t, 1), sc_x_dtype(t, dtype), X_STRIDED, X_CPU,
+                    X_FALSE);
+    int64_t count = periodic ? n + 1 : n;
+    sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
+    window = CALL(t, mul_Tensor, window, sc_x_float(t, 6.283185307179586 / (double)(count - 1)));
+    window = CALL(t, mul_Tensor, CALL(t, cos, window), sc_x_float(t, -beta));
+    window = CALL(t, add_Tensor, window, sc_x_float(t, alpha));
+    return periodic ? sc_f_slice(t, window, 0, sc_x_int(t, 0), sc_x_int(t, n)) : window;
+}
+
+sc_x sc_expand_hann_window(sc_trace *t, const sc_x *a) {
+    return cosine_window(t, a[0], true, 0.5, 0.5, dtype_or(a[1], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_hann_window_periodic(sc_trace *t, const sc_x *a) {
+    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.5, 0.5, dtype_or(a[2], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_hamming_window(sc_trace *t, const sc_x *a) {
+    return cosine_window(t, a[0], true, 0.54, 0.46, dtype_or(a[1], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
+    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.54, 0.46, dtype_or(a[2], SC_DTYPE_F32));
+}
+
+// --- Grids of coordinates -----------------------------------------------------------------------
+
+// -1 .. 1 in n steps, at the corners or at the pixels' centres.
+static sc_x centred(sc_trace *t, int64_t n, bool corners, sc_dtype dtype) {
+    if (n <= 1) return sc_f_zeros(t, X_INTS(t, n < 0 ? 0 : n), dtype);
+    double bound = (double)(n - 1) / (double)n;
+    if (corners) return linspace(t, sc_x_int(t, -1), sc_x_int(t, 1), n, dtype);
+    return linspace(t, sc_x_float(t, -bound), sc_x_float(t, bound), n, dtype);
+}
+
+static sc_x padded(sc_trace *t, sc_x x, int64_t before, int64_t after) {
+    return CALL(t, constant_pad_nd, x, X_INTS(t, before, after), sc_x_float(t, 0.0));
+}
+
+static sc_x affine_2d(sc_trace *t, sc_x theta, int64_t n, int64_t h, int64_t w, bool corners) {
+    sc_dtype dtype = sc_x_dtype_of(theta);
+    sc_x x = CALL(t, view, centred(t, w, corners, dtype), X_INTS(t, 1, w, 1));
+    sc_x y = CALL(t, view, centred(t, h, corners, dtype), X_INTS(t, h, 1, 1));
+    sc_x one = sc_f_full(t, X_INTS(t, 1, 1, 1), sc_x_int(t, 1), dtype);
+    x = padded(t, x, 0, 2);
+    y = padded(t, y, 1, 1);
+    one = padded(t, one, 2, 0);
+    sc_x sum = CALL(t, add_Tensor, x, y);
+    sc_x base = CALL(t, view, CALL(t, add_Tensor, sum, one), X_INTS(t, -1, 3, 1));
+    sc_x flipped = sc_f_unsqueeze(t, CALL(t, mT, theta), 1);
+    sc_x grid = sc_f_sum(t, CALL(t, mul_Tensor, base, flipped), X_INTS(t, -2), false);
+    return CALL(t, view, grid, X_INTS(t, n, h, w, 2));
+}
+
+static sc_x affine_3d(sc_trace *t, sc_x theta, const int64_t *size, bool corners) {
+    sc_dtype dtype = sc_x_dtype_of(theta);
+    int64_t d = size[2], h = size[3], w = size[4];
+    sc_x x = CALL(t, view, centred(t, w, corners, dtype), X_INTS(t, 1, 1, w, 1));
+    sc_x y = CALL(t, view, centred(t, h, corners, dtype), X_INTS(t, 1, h, 1, 1));
+    sc_x z = CALL(t, view, centred(t, d, corners, dtype), X_INTS(t, d, 1, 1, 1));
+    sc_x one = sc_f_full(t, X_INTS(t, 1, 1, 1, 1), sc_x_int(t, 1), dtype);
+    x = padded(t, x, 0, 3);
+    y = padded(t, y, 1, 2);
+    z = padded(t, z, 2, 1);
+    one = padded(t, one, 3, 0);
+    sc_x sum = CALL(t, add_Tensor, x, y);
+    sum = CALL(t, add_Tensor, sum, z);
+    sc_x base = CALL(t, view, CALL(t, add_Tensor, sum, one), X_INTS(t, -1, 4, 1));
+    sc_x flipped = sc_f_unsqueeze(t, CALL(t, mT, theta), 1);
+    sc_x grid = sc_f_sum(t, CALL(t, mul_Tensor, base, flipped), X_INTS(t, -2), false);
+    return CALL(t, view, grid, X_INTS(t, size[0], d, h, w, 3));
+}
+
+sc_x sc_expand_affine_grid(sc_trace *t, const sc_x *a) {
+    int64_t size[5];
+    uint32_t rank = sc_x_int_list(t, a[1], size, 5);
+    if (rank == 4) return affine_2d(t, a[0], size[0], size[2], size[3], sc_x_truth(a[2]));
+    if (rank == 5) return affine_3d(t, a[0], size, sc_x_truth(a[2]));
+    return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "affine_grid needs 4 or 5 sizes");
+}

@@ -1,0 +1,149 @@
+// Expansions of indexing and scattering to index, index_put, gather and where.
+#include "trace/expand.h"
+
+// [None, ..., index]: an index in one dimension.
+static sc_x index_at(sc_trace *t, uint32_t dim, sc_x index) {
+    sc_x items[SC_RANK_MAX];
+    for (uint32_t i = 0; i < dim; i++) items[i] = X_NONE;
+    items[dim] = index;
+    return sc_x_list(t, items, dim + 1);
+}
+
+static sc_x put(sc_trace *t, sc_x x, sc_x dim, sc_x index, sc_x value, bool accumulate) {
+    bool scalar = sc_x_rank(x) == 0;
+    sc_x base = scalar ? sc_f_unsqueeze(t, x, 0) : x;
+    sc_x list = index_at(t, sc_x_wrap(t, dim, sc_x_rank(x)), index);
+    sc_x out = CALL(t, index_put, base, list, value, sc_x_bool(accumulate));
+    return scalar ? sc_f_squeeze(t, out, 0) : sc_f_contiguous(t, out);
+}
+
+sc_x sc_expand_index_add(sc_trace *t, const sc_x *a) {
+    sc_x source = a[3];
+    if (!(sc_x_is_number(a[4]) && sc_x_real(a[4], 0) == 1))
+        source = CALL(t, mul_Tensor, source, a[4]);
+    return put(t, a[0], a[1], a[2], source, true);
+}
+
+sc_x sc_expand_index_copy(sc_trace *t, const sc_x *a) {
+    sc_x index = sc_x_rank(a[2]) == 0 ? sc_f_unsqueeze(t, a[2], 0) : a[2];
+    return put(t, a[0], a[1], index, a[3], false);
+}
+
+sc_x sc_expand_index_fill(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0], value = a[3];
+    uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(x)), rank = sc_x_rank(x) ? sc_x_rank(x) : 1;
+    sc_dim sizes[SC_RANK_MAX];
+    if (!sc_x_is_tensor(value))
+        value = CALL(t, scalar_tensor, value, sc_x_dtype(t, sc_x_dtype_of(x)), X_STRIDED, X_CPU,
+                     X_FALSE);
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = i == dim ? sc_x_numel(t, a[2]) : sc_x_size(x, i);
+    return put(t, x, a[1], a[2], sc_f_expand(t, value, sizes, rank), false);
+}
+
+static sc_dim wider(sc_dim a, sc_dim b) { return sc_dim_is(a, 1) ? b : a; }
+
+sc_x sc_expand_take_along_dim(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0], index = a[1];
+    if (sc_x_is_none(a[2])) {
+        sc_x flat = CALL(t, view, x, X_INTS(t, -1));
+        return CALL(t, gather, flat, sc_x_int(t, 0), CALL(t, view, index, X_INTS(t, -1)));
+    }
+    uint32_t rank = sc_x_rank(x), dim = sc_x_wrap(t, a[2], rank);
+    sc_dim index_sizes[SC_RANK_MAX], sizes[SC_RANK_MAX];
+    if (sc_x_rank(index) != rank)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "take_along_dim needs equal ranks");
+    for (uint32_t i = 0; i < rank; i++) {
+        sc_dim common = wider(sc_x_size(x, i), sc_x_size(index, i));
+        index_sizes[i] = i == dim ? sc_x_size(index, i) : common;
+        sizes[i] = i == dim ? sc_x_size(x, i) : common;
+    }
+    index = sc_f_expand(t, index, index_sizes, rank);
+    x = sc_f_expand(t, x, sizes, rank);
+    index = CALL(t, remainder_Scalar, index, sc_x_dim(t, sc_x_size(x, dim)));
+    return CALL(t, gather, x, sc_x_int(t, dim), index);
+}
+
+// --- Scattering a view back ---------------------------------------------------------------------
+
+sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0];
+    uint32_t rank = sc_x_rank(x), dim = sc_x_wrap(t, a[2], rank);
+    int64_t shape[SC_RANK_MAX];
+    sc_x index = a[3];
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? -1 : 1;
+    if (sc_x_is_number(index) && sc_x_number(index, 0) < 0)
+        index = sc_x_dim(t, sc_trace_add(t, index->dim, sc_x_size(x, dim)));
+    sc_x mask = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, dim)), SC_DTYPE_NONE);
+    mask = CALL(t, eq_Scalar, CALL(t, view, mask, sc_x_ints(t, shape, rank)), index);
+    sc_x source = CALL(t, expand, sc_f_unsqueeze(t, a[1], dim), sc_x_sizes(t, x, 0, rank));
+    return CALL(t, where_self, mask, source, x);
+}
+
+// The diagonal's elements by their row and column: index_put with one index for each.
+sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0];
+    uint32_t rank = sc_x_rank(x), dim1 = sc_x_wrap(t, a[3], rank), dim2 = sc_x_wrap(t, a[4], rank);
+    int64_t offset = sc_x_small(t, a[2], 0), order[SC_RANK_MAX], back[SC_RANK_MAX];
+    sc_dim length = sc_x_size(a[1], -1);
+    if (dim1 == dim2 || rank < 2)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diagonal of one dimension");
+    order[0] = dim1;
+    order[1] = dim2;
+    for (uint32_t i = 0, n = 2; i < rank; i++)
+        if (i != dim1 && i != dim2) order[n++] = i;
+    for (uint32_t i = 0; i < rank; i++) back[order[i]] = i;
+    sc_x moved = sc_f_permute(t, x, order);
+    sc_x source = CALL(t, movedim_int, a[1], sc_x_int(t, -1), sc_x_int(t, 0));
+    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, length), SC_DTYPE_I64);
+    sc_x rows = offset < 0 ? CALL(t, add_Scalar, range, sc_x_int(t, -offset)) : range;
+    sc_x columns = offset > 0 ? CALL(t, add_Scalar, range, sc_x_int(t, offset)) : range;
+    sc_x out = CALL(t, index_put, moved, X_LIST(t, rows, columns), source);
+    return sc_f_contiguous(t, sc_f_permute(t, out, back));
+}
+
+// --- Classes ------------------------------------------------------------------------------------
+
+static void expect_all(sc_trace *t, sc_x condition, const char *message) {
+    CALL(t, _assert_async_msg, CALL(t, all, condition), sc_x_str(t, message));
+}
+
+sc_x sc_expand_one_hot(sc_trace *t, const sc_x *a) {
+    int64_t classes = sc_x_small(t, a[1], -1);
+    if (classes <= 0)
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pass num_classes.",
+                             "one_hot without a number of classes");
+    expect_all(t, CALL(t, ge_Scalar, a[0], sc_x_int(t, 0)),
+               "one_hot: Class values must be non-negative.");
+    expect_all(t, CALL(t, lt_Scalar, a[0], sc_x_int(t, classes)),
+               "one_hot: Class values must be smaller than num_classes.");
+    sc_x wide = sc_f_unsqueeze(t, a[0], -1);
+    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, classes), sc_x_dtype_of(a[0]));
+    return sc_f_to(t, CALL(t, eq_Tensor, wide, range), SC_DTYPE_I64);
+}
+
+sc_x sc_expand_isin(sc_trace *t, const sc_x *a) {
+    uint32_t rank = sc_x_rank(a[0]), tests = sc_x_rank(a[1]);
+    sc_dim sizes[2 * SC_RANK_MAX];
+    int64_t dims[SC_RANK_MAX];
+    if (rank + tests > SC_RANK_MAX)
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "isin of rank %u in rank %u", rank, tests);
+    for (uint32_t i = 0; i < rank + tests; i++)
+        sizes[i] = i < rank ? sc_x_size(a[0], i) : sc_dim_int(1);
+    for (uint32_t i = 0; i < tests; i++) dims[i] = -1 - (int64_t)i;
+    sc_x wide = sc_f_reshape(t, a[0], sizes, rank + tests);
+    sc_x found = CALL(t, any_dims, CALL(t, eq_Tensor, wide, a[1]), sc_x_ints(t, dims, tests));
+    return sc_x_truth(a[3]) ? CALL(t, logical_not, found) : found;
+}
+
+sc_x sc_expand_isin_scalar(sc_trace *t, const sc_x *a) {
+    return sc_x_truth(a[3]) ? CALL(t, ne_Scalar, a[0], a[1]) : CALL(t, eq_Scalar, a[0], a[1]);
+}
+
+sc_x sc_expand_embedding_bag(sc_trace *t, const sc_x *a) {
+    return CALL(t, _embedding_bag, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
+}
+
+sc_x sc_expand_embedding_bag_padding_idx(sc_trace *t, const sc_x *a) {
+    sc_x padding = sc_x_is_none(a[8]) ? sc_x_int(t, -1) : a[8];
+    return CALL(t, _embedding_bag, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], padding);
+}

@@ -1,0 +1,319 @@
+// Expansions of products. Which form a matmul takes depends on strides and on whether an operand is
+// a parameter that wants a gradient, exactly as PyTorch decides it; see should_fold.
+#include "trace/expand.h"
+
+// --- matmul -------------------------------------------------------------------------------------
+
+static bool requires_grad(sc_x x) { return sc_x_spec(x)->requires_grad; }
+
+// Contiguous but for dims of size 1, as `size * running product` says; the first size never counts.
+static bool is_packed(sc_trace *t, sc_x x) {
+    const sc_spec *spec = sc_x_spec(x);
+    sc_dim expected = sc_dim_int(1);
+    for (uint32_t d = spec->rank; d-- > 0;) {
+        if (!sc_dim_is(spec->sizes[d], 1) && !sc_dim_equal(spec->strides[d], expected))
+            return false;
+        expected = sc_dim_mul(t->exprs, expected, spec->sizes[d]);
+    }
+    return true;
+}
+
+// May the batch of the larger operand be folded into rows, so that one mm does?
+static bool should_fold(sc_trace *t, sc_x a, sc_x b) {
+    sc_x big = sc_x_rank(a) >= sc_x_rank(b) ? a : b, small = sc_x_rank(a) >= sc_x_rank(b) ? b : a;
+    if (sc_x_rank(big) < 3 || sc_x_rank(small) > 2) return false;
+    if (requires_grad(small)) return true;
+    if (sc_x_rank(a) == 2) return false;
+    return sc_dim_is(sc_x_numel(t, big), 0) || is_packed(t, big);
+}
+
+static sc_x matmul_folded(sc_trace *t, sc_x a, sc_x b) {
+    bool swapped = sc_x_rank(b) > sc_x_rank(a);
+    sc_x big = swapped ? CALL(t, mT, b) : a;
+    sc_x small = !swapped ? b : sc_x_rank(a) == 2 ? CALL(t, t, a) : a;
+    const sc_spec *spec = sc_x_spec(big);
+    uint32_t rank = spec->rank - 1;
+    sc_dim out[SC_RANK_MAX], folded[2];
+    memcpy(out, spec->sizes, rank * sizeof *out);
+    folded[0] = sc_trace_product(t, out, rank);
+    folded[1] = spec->sizes[rank];
+    bool is_matrix = sc_x_rank(small) == 2;
+    if (is_matrix) out[rank++] = sc_x_size(small, 1);
+    sc_x rows = sc_f_reshape(t, big, folded, 2);
+    if (!is_matrix) return CALL(t, _unsafe_view, CALL(t, mv, rows, small), sc_x_dims(t, out, rank));
+    sc_x result = CALL(t, _unsafe_view, CALL(t, mm, rows, small), sc_x_dims(t, out, rank));
+    return swapped ? sc_f_contiguous(t, CALL(t, mT, result)) : result;
+}
+
+static sc_dim broadcast(sc_dim a, sc_dim b) { return sc_dim_is(a, 1) ? b : a; }
+
+static uint32_t broadcast_batch(sc_x a, sc_x b, sc_dim *out) {
+    uint32_t ra = sc_x_rank(a) > 2 ? sc_x_rank(a) - 2 : 0,
+             rb = sc_x_rank(b) > 2 ? sc_x_rank(b) - 2 : 0;
+    uint32_t rank = ra > rb ? ra : rb;
+    for (uint32_t i = 0; i < rank; i++) {
+        sc_dim x = i + ra >= rank ? sc_x_size(a, (int64_t)(i + ra - rank)) : sc_dim_int(1);
+        sc_dim y = i + rb >= rank ? sc_x_size(b, (int64_t)(i + rb - rank)) : sc_dim_int(1);
+        out[i] = broadcast(x, y);
+    }
+    return rank;
+}
+
+// expand to the common batch, then reshape it into one dim; both nodes are made in any case.
+static sc_x batched(sc_trace *t, sc_x x, const sc_dim *batch, uint32_t batch_rank, sc_dim product,
+                    const sc_dim *matrix, uint32_t matrix_rank) {
+    sc_dim wide[SC_RANK_MAX], flat[3];
+    memcpy(wide, batch, batch_rank * sizeof *wide);
+    memcpy(wide + batch_rank, matrix, matrix_rank * sizeof *wide);
+    flat[0] = product;
+    memcpy(flat + 1, matrix, matrix_rank * sizeof *flat);
+    sc_x expanded = sc_f_expand(t, x, wide, batch_rank + matrix_rank);
+    return sc_f_reshape(t, expanded, flat, matrix_rank + 1);
+}
+
+static sc_x matmul_batched(sc_trace *t, sc_x a, sc_x b) {
+    uint32_t ra = sc_x_rank(a), rb = sc_x_rank(b);
+    sc_dim batch[SC_RANK_MAX];
+    sc_dim left[2] = {ra > 1 ? sc_x_size(a, -2) : sc_dim_int(1), sc_x_size(a, -1)};
+    sc_dim right[2] = {rb > 1 ? sc_x_size(b, -2) : sc_x_size(b, -1),
+                       rb > 1 ? sc_x_size(b, -1) : sc_dim_int(1)};
+    uint32_t rank = broadcast_batch(a, b, batch);
+    sc_dim product = sc_trace_product(t, batch, rank);
+    sc_x x = batched(t, a, batch, rank, product, left, 2);
+    sc_x y;
+    if (rb == 1)
+        y = sc_f_unsqueeze(t, batched(t, b, batch, rank, product, right, 1), 2);
+    else
+        y = batched(t, b, batch, rank, product, right, 2);
+    sc_x result = CALL(t, bmm, x, y);
+    if (rb == 1) result = sc_f_squeeze(t, result, -1);
+    if (ra > 1) batch[rank++] = left[0];
+    if (rb > 1) batch[rank++] = right[1];
+    return sc_f_view(t, result, batch, rank);
+}
+
+sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b) {
+    uint32_t ra = sc_x_rank(a), rb = sc_x_rank(b);
+    if (ra == 0 || rb == 0)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "matmul of a rank-0 tensor");
+    if (ra == 1 && rb == 1) return CALL(t, dot, a, b);
+    if (ra == 2 && rb == 1) return CALL(t, mv, a, b);
+    if (ra == 1 && rb == 2) return sc_f_squeeze(t, CALL(t, mm, sc_f_unsqueeze(t, a, 0), b), 0);
+    if (ra == 2 && rb == 2) return CALL(t, mm, a, b);
+    if (should_fold(t, a, b)) return matmul_folded(t, a, b);
+    if (ra == 3 && rb == 3 && !sc_dim_equal(sc_x_size(a, 0), sc_x_size(b, 0))) {
+        if (sc_dim_is(sc_x_size(a, 0), 1) && requires_grad(a))
+            return sc_f_matmul(t, sc_f_squeeze(t, a, 0), b);
+        if (sc_dim_is(sc_x_size(b, 0), 1) && requires_grad(b))
+            return sc_f_matmul(t, a, sc_f_squeeze(t, b, 0));
+    }
+    return matmul_batched(t, a, b);
+}
+
+sc_x sc_expand_matmul(sc_trace *t, const sc_x *a) { return sc_f_matmul(t, a[0], a[1]); }
+
+// --- linear -------------------------------------------------------------------------------------
+
+// Rows into one dim, addmm, and back: only where that copies nothing.
+static sc_x linear_flat(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
+    const sc_spec *spec = sc_x_spec(x);
+    sc_dim flat[2], out[SC_RANK_MAX];
+    uint32_t rank = spec->rank;
+    memcpy(out, spec->sizes, rank * sizeof *out);
+    flat[0] = sc_trace_product(t, out, rank - 1);
+    flat[1] = out[rank - 1];
+    out[rank - 1] = sc_x_size(weight, 0);
+    sc_x rows = sc_f_view(t, x, flat, 2);
+    sc_x product = CALL(t, addmm, bias, rows, CALL(t, t, weight));
+    return sc_f_view(t, product, out, rank);
+}
+
+sc_x sc_f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
+    uint32_t rank = sc_x_rank(x);
+    if (sc_x_rank(weight) != 2 || rank == 0)
+        return sc_x_is_none(bias)
+                   ? sc_f_matmul(t, x, CALL(t, t, weight))
+                   : sc_trace_fail(t, SC_ERR_SHAPE, NULL, "linear needs a matrix of weights");
+    if (sc_x_is_tensor(bias) && rank == 2) return CALL(t, addmm, bias, x, CALL(t, t, weight));
+    if (sc_x_is_tensor(bias) && sc_x_rank(bias) == 1 && sc_x_is_contiguous(t, x))
+        return linear_flat(t, x, weight, bias);
+    sc_x product = sc_f_matmul(t, x, CALL(t, t, weight));
+    return sc_x_is_tensor(bias) ? CALL(t, add_Tensor, product, bias) : product;
+}
+
+sc_x sc_expand_linear(sc_trace *t, const sc_x *a) { return sc_f_linear(t, a[0], a[1], a[2]); }
+
+// --- Small products -----------------------------------------------------------------------------
+
+static bool is_one(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 0) == 1; }
+static bool is_zero(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 1) == 0; }
+
+sc_x sc_expand_outer(sc_trace *t, const sc_x *a) {
+    sc_dim sizes[2] = {sc_x_size(a[0], 0), sc_dim_int(1)};
+    return CALL(t, mul_Tensor, sc_f_reshape(t, a[0], sizes, 2), a[1]);
+}
+
+sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
+    if (sc_x_rank(a[0]) == 0 || sc_x_rank(a[1]) == 0) return CALL(t, mul_Tensor, a[0], a[1]);
+    return CALL(t, tensordot, a[0], a[1], X_INTS(t, -1), X_INTS(t, -1));
+}
+
+sc_x sc_expand_baddbmm(sc_trace *t, const sc_x *a) {
+    sc_x result = CALL(t, bmm, a[1], a[2]);
+    if (!is_one(a[4])) result = CALL(t, mul_Tensor, result, a[4]);
+    if (is_zero(a[3])) return result;
+    sc_x self = is_one(a[3]) ? a[0] : CALL(t, mul_Tensor, a[0], a[3]);
+    return CALL(t, add_Tensor, self, result);
+}
+
+sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
+    sc_x out = CALL(t, mul_Tensor, CALL(t, mv, a[1], a[2]), a[4]);
+    if (is_zero(a[3])) return out;
+    return CALL(t, add_Tensor, out, CALL(t, mul_Tensor, a[0], a[3]));
+}
+
+sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
+    sc_dim sizes[2] = {sc_x_size(a[1], 0), sc_x_size(a[2], 0)};
+    sc_x self = sc_f_expand(t, a[0], sizes, 2);
+    if (is_zero(a[3])) return CALL(t, mul_Tensor, CALL(t, outer, a[1], a[2]), a[4]);
+    self = CALL(t, mul_Tensor, self, a[3]);
+    sc_x product = CALL(t, mul_Tensor, CALL(t, outer, a[1], a[2]), a[4]);
+    return CALL(t, add_Tensor, self, product);
+}
+
+sc_x sc_expand_multi_dot(sc_trace *t, const sc_x *a) {
+    sc_x list = a[0];
+    if (list->count != 2)
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Multiply two at a time.",
+                             "multi_dot of %u matrices", list->count);
+    sc_x x = list->items[0], y = list->items[1];
+    sc_dim out[2];
+    uint32_t rank = 0;
+    if (sc_x_rank(x) == 1)
+        x = sc_f_unsqueeze(t, x, 0);
+    else
+        out[rank++] = sc_x_size(x, 0);
+    if (sc_x_rank(y) == 1)
+        y = sc_f_unsqueeze(t, y, -1);
+    else
+        out[rank++] = sc_x_size(y, 1);
+    return sc_f_view(t, CALL(t, mm, x, y), out, rank);
+}
+
+sc_x sc_expand_kron(sc_trace *t, const sc_x *a) {
+    uint32_t ra = sc_x_rank(a[0]), rb = sc_x_rank(a[1]), rank = ra > rb ? ra : rb;
+    sc_dim left[SC_RANK_MAX], right[SC_RANK_MAX], out[SC_RANK_MAX], one = sc_dim_int(1);
+    if (2 * rank > SC_RANK_MAX)
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "kron of rank-%u tensors", rank);
+    for (uint32_t i = 0; i < rank; i++) {
+        sc_dim x = i + ra >= rank ? sc_x_size(a[0], (int64_t)(i + ra - rank)) : one;
+        sc_dim y = i + rb >= rank ? sc_x_size(a[1], (int64_t)(i + rb - rank)) : one;
+        left[2 * i] = x;
+        left[2 * i + 1] = right[2 * i] = one;
+        right[2 * i + 1] = y;
+        out[i] = sc_trace_mul(t, x, y);
+    }
+    sc_x x = sc_f_reshape(t, a[0], left, 2 * rank);
+    sc_x y = sc_f_reshape(t, a[1], right, 2 * rank);
+    return CALL(t, _unsafe_view, CALL(t, mul_Tensor, x, y), sc_x_dims(t, out, rank));
+}
+
+static sc_x rotated(sc_trace *t, sc_x x, sc_x dim, sc_x range, int64_t by) {
+    sc_x index =
+        CALL(t, remainder_Scalar, CALL(t, add_Tensor, range, sc_x_int(t, by)), sc_x_int(t, 3));
+    return CALL(t, index_select, x, dim, index);
+}
+
+static sc_x cross(sc_trace *t, sc_x a, sc_x b, sc_x dim) {
+    sc_x both = CALL(t, broadcast_tensors, X_LIST(t, a, b));
+    a = sc_x_at(t, both, 0);
+    b = sc_x_at(t, both, 1);
+    dim = sc_x_int(t, sc_x_wrap(t, dim, sc_x_rank(a)));
+    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, 3), SC_DTYPE_NONE);
+    sc_x a1 = rotated(t, a, dim, range, 1), b2 = rotated(t, b, dim, range, 2);
+    sc_x first = CALL(t, mul_Tensor, a1, b2);
+    sc_x a2 = rotated(t, a, dim, range, 2), b1 = rotated(t, b, dim, range, 1);
+    return CALL(t, sub_Tensor, first, CALL(t, mul_Tensor, a2, b1));
+}
+
+sc_x sc_expand_linalg_cross(sc_trace *t, const sc_x *a) { return cross(t, a[0], a[1], a[2]); }
+
+sc_x sc_expand_cross(sc_trace *t, const sc_x *a) {
+    sc_x dim = a[2];
+    for (uint32_t i = 0; sc_x_is_none(dim) && i < sc_x_rank(a[0]); i++)
+        if (sc_dim_is(sc_x_size(a[0], i), 3)) dim = sc_x_int(t, i);
+    return cross(t, a[0], a[1], dim);
+}
+
+sc_x sc_expand_bilinear(sc_trace *t, const sc_x *a) {
+    sc_dim out[SC_RANK_MAX];
+    uint32_t rank = sc_x_rank(a[0]);
+    if (rank == 0) return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "bilinear of a rank-0 tensor");
+    for (uint32_t i = 0; i + 1 < rank; i++) out[i] = sc_x_size(a[0], i);
+    out[rank - 1] = sc_x_size(a[2], 0);
+    sc_dim open = sc_dim_int(-1);
+    sc_dim left[2] = {open, sc_x_size(a[0], -1)}, right[2] = {open, sc_x_size(a[1], -1)};
+    sc_x x = CALL(t, reshape, a[0], sc_x_dims(t, left, 2));
+    sc_x y = CALL(t, reshape, a[1], sc_x_dims(t, right, 2));
+    sc_x result = CALL(t, _trilinear, x, a[2], y, X_INTS(t, 1, 3), X_INTS(t, 0), X_INTS(t, 1, 2),
+                       X_INTS(t, 2, 3));
+    result = CALL(t, reshape, result, sc_x_dims(t, out, rank));
+    return sc_x_is_tensor(a[3]) ? CALL(t, add_Tensor, result, a[3]) : result;
+}
+
+// --- tensordot ----------------------------------------------------------------------------------
+
+// A dimension of size 1 meets any size: the other side is summed along it first.
+static sc_x summed_to_one(sc_trace *t, sc_x x, sc_x dim, sc_dim partner) {
+    sc_dim size = sc_x_size(x, sc_x_number(dim, 0));
+    if (!sc_dim_is(partner, 1) || sc_dim_is(size, 1)) return x;
+    return CALL(t, sum_dim_IntList, x, X_LIST(t, dim), X_TRUE, sc_x_dtype(t, sc_x_dtype_of(x)));
+}
+
+sc_x sc_expand_tensordot(sc_trace *t, const sc_x *a) {
+    sc_x self = a[0], other = a[1];
+    int64_t dims1[SC_RANK_MAX], dims2[SC_RANK_MAX], p1[2 * SC_RANK_MAX], p2[2 * SC_RANK_MAX];
+    uint32_t count = sc_x_int_list(t, a[2], dims1, SC_RANK_MAX), r1 = sc_x_rank(self),
+             r2 = sc_x_rank(other);
+    bool summed1[SC_RANK_MAX] = {false}, summed2[SC_RANK_MAX] = {false};
+    sc_dim out[2 * SC_RANK_MAX], rows = sc_dim_int(1), inner = rows, columns = rows;
+    uint32_t rank = 0, n1 = 0, n2 = 0;
+    if (sc_x_int_list(t, a[3], dims2, SC_RANK_MAX) != count)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "tensordot needs as many dims on each side");
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t d1 = sc_x_wrap(t, sc_x_int(t, dims1[i]), r1),
+                 d2 = sc_x_wrap(t, sc_x_int(t, dims2[i]), r2);
+        summed1[d1] = summed2[d2] = true;
+        sc_dim size = sc_x_size(self, d1);
+        self = summed_to_one(t, self, sc_x_int(t, d1), sc_x_size(other, d2));
+        other = summed_to_one(t, other, sc_x_int(t, d2), size);
+        inner = sc_trace_mul(t, inner, sc_x_size(self, d1));
+    }
+    for (uint32_t i = 0; i < r1; i++)
+        if (!summed1[i]) {
+            p1[n1++] = i;
+            rows = sc_trace_mul(t, rows, sc_x_size(self, i));
+            out[rank++] = sc_x_size(self, i);
+        }
+    for (uint32_t i = 0; i < count; i++) {
+        p1[n1++] = dims1[i];
+        p2[n2++] = dims2[i];
+    }
+    for (uint32_t i = 0; i < r2; i++)
+        if (!summed2[i]) {
+            p2[n2++] = i;
+            columns = sc_trace_mul(t, columns, sc_x_size(other, i));
+            out[rank++] = sc_x_size(other, i);
+        }
+    if (t->status != SC_OK || n1 != r1 || n2 != r2 || rank > SC_RANK_MAX)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "tensordot sums a dimension twice");
+    sc_x x = CALL(t, permute, self, sc_x_ints(t, p1, n1)), y;
+    if (sc_dim_is(rows, 1) && sc_dim_is(columns, 1)) {
+        y = sc_f_reshape(t, CALL(t, permute, other, sc_x_ints(t, p2, n2)), &inner, 1);
+        return sc_f_reshape(t, CALL(t, dot, sc_f_reshape(t, x, &inner, 1), y), out, rank);
+    }
+    sc_dim left[2] = {rows, inner}, right[2] = {inner, columns};
+    x = sc_f_reshape(t, x, left, 2);
+    y = sc_f_reshape(t, CALL(t, permute, other, sc_x_ints(t, p2, n2)), right, 2);
+    return sc_f_reshape(t, CALL(t, mm, x, y), out, rank);
+}

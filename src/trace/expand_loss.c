@@ -1,0 +1,202 @@
+// Expansions of losses and distances.
+#include "trace/expand.h"
+
+static sc_x widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
+
+static sc_x reduced(sc_trace *t, sc_x loss, sc_x reduction, sc_x like) {
+    return sc_f_to(t, sc_f_reduce_loss(t, loss, reduction), sc_x_dtype_of(like));
+}
+
+// --- Elementwise --------------------------------------------------------------------------------
+
+sc_x sc_expand_mse_loss(sc_trace *t, const sc_x *a) {
+    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    return reduced(t, CALL(t, pow_Tensor_Scalar, CALL(t, sub_Tensor, x, y), sc_x_int(t, 2)), a[2],
+                   a[0]);
+}
+
+sc_x sc_expand_l1_loss(sc_trace *t, const sc_x *a) {
+    return sc_f_reduce_loss(t, CALL(t, abs, CALL(t, sub_Tensor, a[0], a[1])), a[2]);
+}
+
+sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
+    double beta = sc_x_real(a[3], 1.0);
+    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x loss = CALL(t, abs, CALL(t, sub_Tensor, x, y));
+    if (beta == 0) return reduced(t, loss, a[2], a[0]);
+    sc_x small = CALL(t, lt_Scalar, loss, sc_x_float(t, beta));
+    sc_x square =
+        CALL(t, mul_Tensor, CALL(t, pow_Tensor_Scalar, loss, sc_x_int(t, 2)), sc_x_float(t, 0.5));
+    square = CALL(t, div_Tensor, square, sc_x_float(t, beta));
+    sc_x line = CALL(t, sub_Tensor, loss, sc_x_float(t, 0.5 * beta));
+    return reduced(t, CALL(t, where_self, small, square, line), a[2], a[0]);
+}
+
+sc_x sc_expand_huber_loss(sc_trace *t, const sc_x *a) {
+    double delta = sc_x_real(a[3], 1.0);
+    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x z = CALL(t, abs, CALL(t, sub_Tensor, x, y));
+    sc_x small = CALL(t, lt_Scalar, z, sc_x_float(t, delta));
+    sc_x square = CALL(t, mul_Tensor, CALL(t, mul_Tensor, z, sc_x_float(t, 0.5)), z);
+    sc_x line = CALL(t, mul_Tensor, CALL(t, sub_Tensor, z, sc_x_float(t, 0.5 * delta)),
+                     sc_x_float(t, delta));
+    return reduced(t, CALL(t, where_self, small, square, line), a[2], a[0]);
+}
+
+sc_x sc_expand_soft_margin_loss(sc_trace *t, const sc_x *a) {
+    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x loss = CALL(t, log1p, CALL(t, exp, CALL(t, mul_Tensor, CALL(t, neg, x), y)));
+    return reduced(t, loss, a[2], a[0]);
+}
+
+static sc_x log_at_least(sc_trace *t, sc_x x, sc_x floor_like) {
+    return CALL(t, maximum, x,
+                sc_f_full(t, sc_x_dims(t, NULL, 0), sc_x_int(t, -100), sc_x_dtype_of(floor_like)));
+}
+
+sc_x sc_expand_binary_cross_entropy(sc_trace *t, const sc_x *a) {
+    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x rest = CALL(t, sub_Tensor, y, sc_x_int(t, 1));
+    sc_x first = log_at_least(t, CALL(t, log1p, CALL(t, neg, x)), x);
+    first = CALL(t, mul_Tensor, rest, first);
+    sc_x second = log_at_least(t, CALL(t, log, x), x);
+    sc_x loss = CALL(t, sub_Tensor, first, CALL(t, mul_Tensor, y, second));
+    if (sc_x_is_tensor(a[2])) loss = CALL(t, mul_Tensor, loss, a[2]);
+    return reduced(t, loss, a[3], a[0]);
+}
+
+sc_x sc_expand_bce_with_logits(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0], y = a[1], log_weight = X_NONE;
+    if (sc_x_is_tensor(a[3]))
+        log_weight =
+            CALL(t, add_Tensor, CALL(t, mul_Tensor, CALL(t, sub_Tensor, a[3], sc_x_int(t, 1)), y),
+                 sc_x_int(t, 1));
+    sc_x first = CALL(t, mul_Tensor, CALL(t, sub_Tensor, sc_x_int(t, 1), y), x);
+    sc_x second = CALL(t, log_sigmoid, x);
+    if (sc_x_is_tensor(log_weight)) second = CALL(t, mul_Tensor, log_weight, second);
+    sc_x loss = CALL(t, sub_Tensor, first, second);
+    if (sc_x_is_tensor(a[2])) loss = CALL(t, mul_Tensor, loss, a[2]);
+    return sc_f_reduce_loss(t, sc_f_to(t, loss, sc_x_dtype_of(y)), a[4]);
+}
+
+sc_x sc_expand_kl_div(sc_trace *t, const sc_x *a) {
+    sc_x loss;
+    if (sc_x_truth(a[3])) {
+        loss = CALL(t, mul_Tensor, CALL(t, exp, a[1]), CALL(t, sub_Tensor, a[1], a[0]));
+    } else {
+        sc_x product = CALL(t, mul_Tensor, a[1], a[0]);
+        loss = CALL(t, sub_Tensor, CALL(t, xlogy_Tensor, a[1], a[1]), product);
+    }
+    return sc_f_reduce_loss(t, loss, a[2]);
+}
+
+// --- Classes ------------------------------------------------------------------------------------
+
+sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0], target = a[1], ignored = a[4], weight = a[2];
+    uint32_t rank = sc_x_rank(x), dim = rank < 2 ? 0 : 1;
+    sc_dtype index = sc_x_dtype_of(target), dtype = sc_x_dtype_of(x);
+    if (sc_x_is_tensor(weight)) {
+        sc_dim shape[SC_RANK_MAX];
+        for (uint32_t i = 0; i < rank; i++)
+            shape[i] = i == dim ? sc_x_size(weight, 0) : sc_dim_int(1);
+        if (rank > 1) weight = sc_f_view(t, weight, shape, rank);
+        x = CALL(t, mul_Tensor, x, weight);
+    }
+    sc_x kept = CALL(t, ne_Scalar, target, ignored);
+    sc_x safe = CALL(t, where_self, kept, target, sc_f_scalar(t, sc_x_int(t, 0), index));
+    safe = sc_f_unsqueeze(t, safe, dim);
+    sc_x result = CALL(t, neg, sc_f_squeeze(t, CALL(t, gather, x, sc_x_int(t, dim), safe), dim));
+    kept = CALL(t, ne_Scalar, target, ignored);
+    result = CALL(t, where_self, kept, result, sc_f_scalar(t, sc_x_int(t, 0), dtype));
+    if (sc_x_number(a[3], 1) == 0 && rank > 1)
+        return X_LIST(t, result, sc_f_full(t, sc_x_dims(t, NULL, 0), sc_x_float(t, 0.0), dtype));
+    sc_x total;
+    if (sc_x_is_tensor(weight)) {
+        weight = CALL(t, expand, weight, sc_x_sizes(t, x, 0, SC_RANK_MAX));
+        total = sc_f_squeeze(t, CALL(t, gather, weight, sc_x_int(t, dim), safe), dim);
+        kept = CALL(t, ne_Scalar, target, ignored);
+        total =
+            CALL(t, sum, CALL(t, where_self, kept, total, sc_f_scalar(t, sc_x_int(t, 0), dtype)));
+    } else {
+        total = CALL(t, sum, CALL(t, ne_Scalar, target, ignored));
+        total = CALL(t, _to_copy, total, sc_x_dtype(t, dtype), X_NONE, X_CPU);
+    }
+    if (sc_x_number(a[3], 1) == 2)
+        result = CALL(t, sum, result);
+    else if (sc_x_number(a[3], 1) == 1)
+        result = CALL(t, div_Tensor, CALL(t, sum, result), total);
+    return X_LIST(t, result, total);
+}
+
+// More than one position per sample: the positions of all are lined up for the 2-D kernel.
+sc_x sc_expand_nll_loss_nd(sc_trace *t, const sc_x *a) {
+    uint32_t rank = sc_x_rank(a[0]);
+    if (rank == 1 || rank == 2) return CALL(t, nll_loss, a[0], a[1], a[2], a[3], a[4]);
+    if (rank == 4) return CALL(t, nll_loss2d, a[0], a[1], a[2], a[3], a[4]);
+    if (rank < 3) return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "nll_loss of a rank-0 tensor");
+    const sc_spec *spec = sc_x_spec(a[0]);
+    sc_dim one = sc_dim_int(1), open = sc_dim_int(-1), n = spec->sizes[0];
+    sc_dim wide[4] = {n, spec->sizes[1], one, open}, flat[3] = {n, one, open}, out[SC_RANK_MAX];
+    sc_x x = CALL(t, reshape, sc_f_contiguous(t, a[0]), sc_x_dims(t, wide, 4));
+    sc_x target = CALL(t, reshape, sc_f_contiguous(t, a[1]), sc_x_dims(t, flat, 3));
+    sc_x loss = CALL(t, nll_loss2d, x, target, a[2], a[3], a[4]);
+    if (sc_x_number(a[3], 1) != 0) return loss;
+    out[0] = n;
+    for (uint32_t i = 2; i < rank; i++) out[i - 1] = spec->sizes[i];
+    return sc_f_view(t, loss, out, rank - 1);
+}
+
+static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
+    double smoothing = sc_x_real(a[5], 0);
+    uint32_t rank = sc_x_rank(a[0]), dim = rank == 1 ? 0 : 1;
+    sc_x target = a[1];
+    if (smoothing > 0) {
+        sc_x base = CALL(t, mul_Tensor, target, sc_x_float(t, 1 - smoothing));
+        int64_t classes = sc_x_static_size(t, a[0], dim);
+        target = CALL(t, add_Tensor, base, sc_x_float(t, smoothing / (double)classes));
+    }
+    if (sc_x_is_tensor(a[2]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out the class weights.",
+                             "cross_entropy with probabilities and weights");
+    sc_x product = CALL(t, mul_Tensor, logs, target);
+    if (sc_x_number(a[3], 1) == 0) return CALL(t, neg, sc_f_sum(t, product, X_INTS(t, dim), false));
+    sc_x total = CALL(t, neg, CALL(t, sum, product));
+    if (sc_x_number(a[3], 1) == 2) return total;
+    sc_dim count = sc_trace_floordiv(t, sc_x_numel(t, a[0]), sc_x_size(a[0], dim));
+    return CALL(t, div_Scalar, total, sc_x_dim(t, count));
+}
+
+sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
+    uint32_t dim = sc_x_rank(a[0]) == 1 ? 0 : 1;
+    bool probabilities = sc_x_rank(a[0]) == sc_x_rank(a[1]) && sc_x_is_float(a[1]);
+    sc_x logs = CALL(t, log_softmax_int, a[0], sc_x_int(t, dim));
+    if (probabilities) return soft_targets(t, logs, a);
+    if (sc_x_real(a[5], 0) > 0)
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out label_smoothing.",
+                             "cross_entropy with label smoothing");
+    return CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
+}
+
+// --- Distances ----------------------------------------------------------------------------------
+
+sc_x sc_expand_cosine_similarity(sc_trace *t, const sc_x *a) {
+    sc_x both = CALL(t, broadcast_tensors, X_LIST(t, a[0], a[1]));
+    sc_x x = sc_x_at(t, both, 0), y = sc_x_at(t, both, 1), dims = X_LIST(t, a[2]);
+    sc_x x_norm = CALL(t, clone, CALL(t, linalg_vector_norm, x, sc_x_int(t, 2), dims, X_TRUE));
+    sc_x y_norm = CALL(t, clone, CALL(t, linalg_vector_norm, y, sc_x_int(t, 2), dims, X_TRUE));
+    sc_x eps = CALL(t, scalar_tensor, a[3], sc_x_dtype(t, sc_x_dtype_of(x)), X_NONE, X_CPU);
+    x_norm = CALL(t, clamp_Tensor, x_norm, eps);
+    y_norm = CALL(t, clamp_Tensor, y_norm, eps);
+    sc_x y_unit = CALL(t, div_Tensor, y, y_norm);
+    sc_x x_unit = CALL(t, div_Tensor, x, x_norm);
+    return sc_f_sum(t, CALL(t, mul_Tensor, x_unit, y_unit), dims, false);
+}
+
+sc_x sc_expand_cdist(sc_trace *t, const sc_x *a) {
+    return CALL(t, _cdist_forward, a[0], a[1], a[2], a[3]);
+}
+
+sc_x sc_expand_pdist(sc_trace *t, const sc_x *a) {
+    return CALL(t, _pdist_forward, sc_f_contiguous(t, a[0]), a[1]);
+}

@@ -1,0 +1,233 @@
+// Expansions of reductions: norms, variances, sums over what is not NaN.
+#include "trace/expand.h"
+
+#include <math.h>
+
+static sc_x widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
+
+// --- Variance -----------------------------------------------------------------------------------
+
+// `unbiased` is correction 1 or 0, 1 when not said.
+static double correction_of(sc_x unbiased) {
+    return sc_x_is_none(unbiased) || sc_x_truth(unbiased) ? 1 : 0;
+}
+
+sc_x sc_expand_var(sc_trace *t, const sc_x *a) {
+    return CALL(t, var_correction, a[0], X_NONE, sc_x_int(t, (int64_t)correction_of(a[1])),
+                X_FALSE);
+}
+
+sc_x sc_expand_var_dim(sc_trace *t, const sc_x *a) {
+    return CALL(t, var_correction, a[0], a[1], sc_x_int(t, (int64_t)correction_of(a[2])), a[3]);
+}
+
+sc_x sc_expand_var_mean(sc_trace *t, const sc_x *a) {
+    return CALL(t, var_mean_correction, a[0], X_NONE, sc_x_int(t, (int64_t)correction_of(a[1])),
+                X_FALSE);
+}
+
+sc_x sc_expand_var_mean_dim(sc_trace *t, const sc_x *a) {
+    return CALL(t, var_mean_correction, a[0], a[1], sc_x_int(t, (int64_t)correction_of(a[2])),
+                a[3]);
+}
+
+static sc_x std(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
+    double c = sc_x_real(correction, 1);
+    sc_x var = CALL(t, var_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
+    return sc_f_to(t, CALL(t, sqrt, var), sc_x_dtype_of(x));
+}
+
+sc_x sc_expand_std(sc_trace *t, const sc_x *a) {
+    return std(t, a[0], X_NONE, sc_x_float(t, correction_of(a[1])), X_FALSE);
+}
+
+sc_x sc_expand_std_dim(sc_trace *t, const sc_x *a) {
+    return std(t, a[0], a[1], sc_x_float(t, correction_of(a[2])), a[3]);
+}
+
+sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], a[1], a[2], a[3]); }
+
+static sc_x std_mean(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
+    double c = sc_x_real(correction, 1);
+    sc_x both = CALL(t, var_mean_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
+    sc_x deviation = sc_f_to(t, CALL(t, sqrt, sc_x_at(t, both, 0)), sc_x_dtype_of(x));
+    return X_LIST(t, deviation, sc_f_to(t, sc_x_at(t, both, 1), sc_x_dtype_of(x)));
+}
+
+sc_x sc_expand_std_mean(sc_trace *t, const sc_x *a) {
+    return std_mean(t, a[0], X_NONE, sc_x_float(t, correction_of(a[1])), X_FALSE);
+}
+
+sc_x sc_expand_std_mean_dim(sc_trace *t, const sc_x *a) {
+    return std_mean(t, a[0], a[1], sc_x_float(t, correction_of(a[2])), a[3]);
+}
+
+sc_x sc_expand_std_mean_correction(sc_trace *t, const sc_x *a) {
+    return std_mean(t, a[0], a[1], a[2], a[3]);
+}
+
+// --- Norms --------------------------------------------------------------------------------------
+
+static bool all_of_size_one(sc_trace *t, sc_x x, sc_x dims) {
+    if (dims->kind != SC_X_LIST) return sc_dim_is(sc_x_numel(t, x), 1);
+    for (uint32_t i = 0; i < dims->count; i++)
+        if (!sc_dim_is(sc_x_size(x, sc_x_number(dims->items[i], 0)), 1)) return false;
+    return sc_x_rank(x) > 0;
+}
+
+static sc_x wrapped(sc_trace *t, sc_x dims, uint32_t rank) {
+    int64_t values[SC_RANK_MAX];
+    if (dims->kind != SC_X_LIST || dims->count == 0) return X_NONE;
+    uint32_t count = sc_x_int_list(t, dims, values, SC_RANK_MAX);
+    for (uint32_t i = 0; i < count; i++) values[i] = sc_x_wrap(t, sc_x_int(t, values[i]), rank);
+    return sc_x_ints(t, values, count);
+}
+
+// A norm over single elements is their magnitude.
+static sc_x magnitude(sc_trace *t, sc_x x, sc_x dims, bool keepdim, sc_dtype dtype) {
+    x = sc_f_to(t, CALL(t, abs, x), dtype);
+    if (keepdim || sc_x_rank(x) == 0) return x;
+    if (dims->kind != SC_X_LIST) return sc_f_select(t, CALL(t, flatten_using_ints, x), 0, 0);
+    bool dropped[SC_RANK_MAX] = {false};
+    sc_dim sizes[SC_RANK_MAX];
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < dims->count; i++) dropped[sc_x_number(dims->items[i], 0)] = true;
+    for (uint32_t d = 0; d < sc_x_rank(x); d++)
+        if (!dropped[d]) sizes[rank++] = sc_x_size(x, d);
+    return sc_f_contiguous(t, sc_f_view(t, x, sizes, rank));
+}
+
+static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim, sc_x dtype) {
+    sc_dtype result = dtype->kind == SC_X_DTYPE ? (sc_dtype)dtype->code : sc_x_dtype_of(x);
+    double p = sc_x_real(order, 2);
+    if (p == 0)
+        return CALL(t, sum_dim_IntList, CALL(t, ne_Scalar, x, sc_x_float(t, 0.0)), dims,
+                    sc_x_bool(keepdim), sc_x_dtype(t, result));
+    if (isinf(p)) {
+        sc_x given = dims->kind == SC_X_LIST ? dims : sc_x_dims(t, NULL, 0);
+        sc_x size = CALL(t, abs, x);
+        return sc_f_to(t,
+                       p > 0 ? CALL(t, amax, size, given, sc_x_bool(keepdim))
+                             : CALL(t, amin, size, given, sc_x_bool(keepdim)),
+                       result);
+    }
+    x = sc_f_to(t, x, sc_f_opmath(result));
+    dims = wrapped(t, dims, sc_x_rank(x));
+    if (all_of_size_one(t, x, dims)) return magnitude(t, x, dims, keepdim, result);
+    if (fmod(p, 2.0) != 0) x = CALL(t, abs, x);
+    sc_x sum = sc_f_sum(t, CALL(t, pow_Tensor_Scalar, x, order), dims, keepdim);
+    return sc_f_to(t, CALL(t, pow_Tensor_Scalar, sum, sc_x_float(t, 1.0 / p)), result);
+}
+
+sc_x sc_expand_vector_norm(sc_trace *t, const sc_x *a) {
+    return vector_norm(t, a[0], a[1], a[2], sc_x_truth(a[3]), a[4]);
+}
+
+sc_x sc_expand_norm_scalar(sc_trace *t, const sc_x *a) {
+    return vector_norm(t, a[0], a[1], X_NONE, false, X_NONE);
+}
+
+static sc_x order_or_two(sc_trace *t, sc_x order) {
+    return sc_x_is_none(order) ? sc_x_int(t, 2) : order;
+}
+
+sc_x sc_expand_norm_dim(sc_trace *t, const sc_x *a) {
+    return vector_norm(t, a[0], order_or_two(t, a[1]), a[2], sc_x_truth(a[3]), X_NONE);
+}
+
+sc_x sc_expand_norm_dtype(sc_trace *t, const sc_x *a) {
+    return vector_norm(t, a[0], order_or_two(t, a[1]), X_NONE, false, a[2]);
+}
+
+sc_x sc_expand_norm_dim_dtype(sc_trace *t, const sc_x *a) {
+    return vector_norm(t, a[0], order_or_two(t, a[1]), a[2], sc_x_truth(a[3]), a[4]);
+}
+
+sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
+    bool matrix = a[2]->kind == SC_X_LIST ? a[2]->count == 2 : sc_x_rank(a[0]) == 2;
+    if (!sc_x_is_none(a[1]) && matrix)
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use torch.linalg.vector_norm.",
+                             "a matrix norm other than Frobenius");
+    sc_x order = sc_x_is_none(a[1]) ? sc_x_float(t, 2.0) : a[1];
+    return CALL(t, linalg_vector_norm, a[0], order, a[2], a[3], a[4]);
+}
+
+// --- Others -------------------------------------------------------------------------------------
+
+sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
+    sc_x x = sc_x_is_float(a[0]) ? widen(t, a[0]) : sc_f_to(t, a[0], SC_DTYPE_F32);
+    sc_x max = CALL(t, amax, x, a[1], X_TRUE);
+    sc_x infinite = CALL(t, eq_Scalar, CALL(t, abs, max), sc_x_float(t, INFINITY));
+    sc_x zero = sc_f_scalar(t, sc_x_float(t, 0.0), sc_x_dtype_of(max));
+    max = CALL(t, where_self, infinite, zero, max);
+    sc_x squeezed = sc_x_truth(a[2]) ? max : CALL(t, squeeze_dims, max, a[1]);
+    sc_x sum = sc_f_sum(t, CALL(t, exp, CALL(t, sub_Tensor, x, max)), a[1], sc_x_truth(a[2]));
+    sc_x result = CALL(t, add_Tensor, CALL(t, log, sum), squeezed);
+    return sc_x_is_float(a[0]) ? sc_f_to(t, result, sc_x_dtype_of(a[0])) : result;
+}
+
+// Bytes answer in bytes.
+static sc_x all_of(sc_trace *t, sc_x self, sc_x any_is_zero) {
+    sc_x all = CALL(t, logical_not, any_is_zero);
+    return sc_x_dtype_of(self) == SC_DTYPE_U8 ? sc_f_to(t, all, SC_DTYPE_U8) : all;
+}
+
+sc_x sc_expand_all(sc_trace *t, const sc_x *a) {
+    return all_of(t, a[0], CALL(t, any_dims, CALL(t, logical_not, a[0])));
+}
+
+sc_x sc_expand_all_dim(sc_trace *t, const sc_x *a) {
+    return all_of(t, a[0], CALL(t, any_dim, CALL(t, logical_not, a[0]), a[1], a[2]));
+}
+
+sc_x sc_expand_all_dims(sc_trace *t, const sc_x *a) {
+    return all_of(t, a[0], CALL(t, any_dims, CALL(t, logical_not, a[0]), a[1], a[2]));
+}
+
+sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
+    sc_x dims = sc_x_is_none(a[1]) ? sc_x_dims(t, NULL, 0) : X_LIST(t, a[1]);
+    sc_x least = CALL(t, amin, a[0], dims, a[2]);
+    return X_LIST(t, least, CALL(t, amax, a[0], dims, a[2]));
+}
+
+static sc_x without_nan(sc_trace *t, sc_x x) {
+    if (!sc_x_is_float(x)) return x;
+    sc_x nan = CALL(t, isnan, x);
+    return CALL(t, where_self, nan, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)), x);
+}
+
+sc_x sc_expand_nansum(sc_trace *t, const sc_x *a) {
+    return CALL(t, sum_dim_IntList, without_nan(t, a[0]), a[1], a[2], a[3]);
+}
+
+sc_x sc_expand_nanmean(sc_trace *t, const sc_x *a) {
+    sc_x number = CALL(t, logical_not, CALL(t, isnan, a[0]));
+    sc_x count = CALL(t, sum_dim_IntList, number, a[1], a[2]);
+    sc_x sum = CALL(t, nansum, a[0], a[1], a[2], a[3]);
+    return CALL(t, div_Tensor, sum, count);
+}
+
+static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {
+    sc_dim size = sc_x_size(x, sc_x_wrap(t, dim, sc_x_rank(x)));
+    sc_dim less = sc_trace_sub(t, size, sc_dim_int(1));
+    sc_x first = CALL(t, slice_Tensor, x, dim, sc_x_int(t, 0), sc_x_dim(t, less));
+    sc_x second = CALL(t, slice_Tensor, x, dim, sc_x_int(t, 1), sc_x_dim(t, size));
+    if (sc_x_dtype_of(x) == SC_DTYPE_BOOL) return CALL(t, logical_xor, second, first);
+    return CALL(t, sub_Tensor, second, first);
+}
+
+sc_x sc_expand_diff(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0], parts[3];
+    uint32_t count = 0;
+    int64_t times = sc_x_number(a[1], 1);
+    if (times < 0 || times > 64)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diff of order %lld", (long long)times);
+    if (times == 0)
+        return CALL(t, copy_, CALL(t, zeros_like, x), x);  // whatever is to be put around it
+    if (sc_x_is_tensor(a[3])) parts[count++] = a[3];
+    parts[count++] = x;
+    if (sc_x_is_tensor(a[4])) parts[count++] = a[4];
+    if (count > 1) x = CALL(t, cat, sc_x_list(t, parts, count), a[2]);
+    for (int64_t i = 0; i < times; i++) x = diff_once(t, x, a[2]);
+    return x;
+}

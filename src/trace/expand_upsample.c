@@ -1,0 +1,248 @@
+// Expansions of resizing: every output position is a gather at positions computed along each
+// dimension. Nearest takes one element, linear two per dimension, cubic four.
+#include "trace/expand.h"
+
+#include <math.h>
+
+static int64_t scaled(sc_trace *t, int64_t size, double factor) {
+    double product = (double)size * factor;
+    if (product >= 1 && product <= INT32_MAX) return (int64_t)product;
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "resizing %lld elements by %g", (long long)size,
+                  factor);
+    return 1;
+}
+
+// Output sizes from the arguments of a .vec overload: given, or input sizes times factors.
+static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t dims, int64_t *out) {
+    for (uint32_t i = 0; i < dims; i++) {
+        int64_t in = sc_x_static_size(t, x, (int64_t)i + 2);
+        if (sizes->kind == SC_X_LIST)
+            out[i] = sc_x_small(t, sc_x_at(t, sizes, i), 0);
+        else
+            out[i] = scaled(t, in, sc_x_real(sc_x_at(t, factors, i), 1));
+    }
+    if (t->status == SC_OK && sc_x_rank(x) == dims + 2) return true;
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a rank-%u input to resize", sc_x_rank(x));
+    return false;
+}
+
+static double factor_at(sc_x factors, uint32_t i) {
+    return factors->kind == SC_X_LIST && i < factors->count ? sc_x_real(factors->items[i], 0) : 0;
+}
+
+static sc_x with_format_of(sc_trace *t, sc_x x, sc_x like) {
+    return CALL(t, contiguous, x,
+                sc_x_format(t, sc_spec_suggested_format(t->exprs, sc_x_spec(like))));
+}
+
+// --- Nearest ------------------------------------------------------------------------------------
+
+static sc_x nearest(sc_trace *t, const sc_x *a, double offset) {
+    sc_dtype dtype = sc_x_dtype_of(a[0]);
+    int64_t sizes[3];
+    uint32_t dims = sc_x_rank(a[0]) - 2;
+    if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[2], dims, sizes)) return a[0];
+    sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype)), items[5] = {X_NONE, X_NONE};
+    for (uint32_t d = 0; d < dims; d++) {
+        double in = (double)sc_x_static_size(t, x, (int64_t)d + 2), factor = factor_at(a[2], d);
+        double scale = factor > 0 ? in / (in * factor) : in / (double)sizes[d];
+        sc_x at = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[d]), SC_DTYPE_F32);
+        at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, offset)),
+                  sc_x_float(t, scale));
+        at = sc_f_to(t, at, SC_DTYPE_I64);
+        for (uint32_t i = d + 1; i < dims; i++) at = sc_f_unsqueeze(t, at, -1);
+        items[d + 2] = at;
+    }
+    sc_x out = CALL(t, index_Tensor, x, sc_x_list(t, items, dims + 2));
+    if (sc_x_rank(out) == 4 || sc_x_rank(out) == 5) out = with_format_of(t, out, x);
+    return sc_f_to(t, out, dtype);
+}
+
+sc_x sc_expand_upsample_nearest(sc_trace *t, const sc_x *a) { return nearest(t, a, 0.0); }
+sc_x sc_expand_upsample_nearest_exact(sc_trace *t, const sc_x *a) { return nearest(t, a, 0.5); }
+
+// --- Linear -------------------------------------------------------------------------------------
+
+static double source_scale(int64_t in, int64_t out, bool corners, double factor) {
+    if (corners) return out > 1 ? ((double)in - 1.0) / ((double)out - 1.0) : 0;
+    return factor > 0 ? 1.0 / factor : (double)in / (double)out;
+}
+
+static sc_x source_index(sc_trace *t, sc_x at, double scale, bool corners) {
+    if (corners) return CALL(t, mul_Tensor, at, sc_x_float(t, scale));
+    at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, 0.5)), sc_x_float(t, scale));
+    return CALL(t, sub_Tensor, at, sc_x_float(t, 0.5));
+}
+
+typedef struct axis {
+    sc_x exact, low, high;
+} axis;
+
+static axis linear_axis(sc_trace *t, sc_x x, uint32_t d, uint32_t dims, int64_t out, bool corners,
+                        double factor) {
+    int64_t in = sc_x_static_size(t, x, (int64_t)d + 2), shape[3] = {out, 1, 1};
+    sc_x at = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, out), SC_DTYPE_NONE),
+                      sc_x_dtype_of(x));
+    at = source_index(t, at, source_scale(in, out, corners, factor), corners);
+    at = CALL(t, clamp, at, sc_x_float(t, 0.0));
+    axis result;
+    result.exact = CALL(t, view, at, sc_x_ints(t, shape, dims - d));
+    result.low = sc_f_to(t, result.exact, SC_DTYPE_I64);
+    result.high = CALL(t, clamp, CALL(t, add_Tensor, result.low, sc_x_int(t, 1)), X_NONE,
+                       sc_x_int(t, in - 1));
+    return result;
+}
+
+static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const int64_t *sizes, bool corners,
+                   sc_x factors) {
+    axis axes[3];
+    sc_x corner[8], items[5] = {X_NONE, X_NONE};
+    for (uint32_t d = 0; d < dims; d++)
+        axes[d] = linear_axis(t, x, d, dims, sizes[d], corners, factor_at(factors, d));
+    uint32_t count = 1u << dims;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t d = 0; d < dims; d++)
+            items[d + 2] = i >> (dims - 1 - d) & 1 ? axes[d].high : axes[d].low;
+        corner[i] = CALL(t, index_Tensor, x, sc_x_list(t, items, dims + 2));
+    }
+    for (uint32_t d = dims; d-- > 0;) {
+        sc_x part = CALL(t, clamp, CALL(t, sub_Tensor, axes[d].exact, axes[d].low),
+                         sc_x_float(t, 0.0), sc_x_float(t, 1.0));
+        part = sc_f_to(t, part, sc_x_dtype_of(x));
+        count /= 2;
+        for (uint32_t i = 0; i < count; i++) {
+            sc_x step = CALL(t, sub_Tensor, corner[2 * i + 1], corner[2 * i]);
+            corner[i] = CALL(t, add_Tensor, corner[2 * i], CALL(t, mul_Tensor, step, part));
+        }
+    }
+    return with_format_of(t, corner[0], x);
+}
+
+sc_x sc_expand_upsample_linear(sc_trace *t, const sc_x *a) {
+    sc_dtype dtype = sc_x_dtype_of(a[0]);
+    uint32_t dims = sc_x_rank(a[0]) - 2;
+    int64_t sizes[3];
+    if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[3], dims, sizes)) return a[0];
+    sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype));
+    return sc_f_to(t, linear(t, x, dims, sizes, sc_x_truth(a[2]), a[3]), dtype);
+}
+
+// --- Cubic --------------------------------------------------------------------------------------
+
+#define CUBIC_A (-0.75)
+
+static sc_x times_plus(sc_trace *t, sc_x x, double factor, double minus) {
+    return CALL(t, sub_Tensor, CALL(t, mul_Tensor, x, sc_x_float(t, factor)), sc_x_float(t, minus));
+}
+
+static sc_x far_weights(sc_trace *t, sc_x x) {
+    sc_x out = CALL(t, mul_Tensor, times_plus(t, x, CUBIC_A, 5 * CUBIC_A), x);
+    out = CALL(t, mul_Tensor, CALL(t, add_Tensor, out, sc_x_float(t, 8 * CUBIC_A)), x);
+    return CALL(t, sub_Tensor, out, sc_x_float(t, 4 * CUBIC_A));
+}
+
+static sc_x near_weights(sc_trace *t, sc_x x) {
+    sc_x out = CALL(t, mul_Tensor, times_plus(t, x, CUBIC_A + 2, CUBIC_A + 3), x);
+    return CALL(t, add_Tensor, CALL(t, mul_Tensor, out, x), sc_x_int(t, 1));
+}
+
+// Weights of the four neighbours, the two near and the two far ones computed together.
+static void cubic_weights(sc_trace *t, sc_x part, sc_x *weights) {
+    sc_x rest = CALL(t, sub_Tensor, sc_x_float(t, 1.0), part);
+    sc_x near = CALL(t, stack, X_LIST(t, part, rest), sc_x_int(t, 0));
+    sc_x plus = CALL(t, add_Tensor, part, sc_x_float(t, 1.0));
+    sc_x far = CALL(t, stack, X_LIST(t, plus, CALL(t, sub_Tensor, sc_x_float(t, 2.0), part)),
+                    sc_x_int(t, 0));
+    sc_x outer = far_weights(t, far), inner = near_weights(t, near);
+    sc_x outer_pair = CALL(t, unbind_int, outer, sc_x_int(t, 0));
+    sc_x inner_pair = CALL(t, unbind_int, inner, sc_x_int(t, 0));
+    weights[0] = sc_x_at(t, outer_pair, 0);
+    weights[1] = sc_x_at(t, inner_pair, 0);
+    weights[2] = sc_x_at(t, inner_pair, 1);
+    weights[3] = sc_x_at(t, outer_pair, 1);
+}
+
+static void neighbours(sc_trace *t, sc_x at, sc_x *out) {
+    out[0] = CALL(t, sub_Tensor, at, sc_x_int(t, 1));
+    out[1] = at;
+    out[2] = CALL(t, add_Tensor, at, sc_x_int(t, 1));
+    out[3] = CALL(t, add_Tensor, at, sc_x_int(t, 2));
+}
+
+static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, const sc_x *weights) {
+    int64_t h = sc_x_static_size(t, x, 2), w = sc_x_static_size(t, x, 3);
+    sc_x taken[4], sum = X_NONE;
+    for (uint32_t i = 0; i < 4; i++) {
+        sc_x y = CALL(t, clamp, row, sc_x_int(t, 0), sc_x_int(t, h - 1));
+        sc_x column = CALL(t, clamp, columns[i], sc_x_int(t, 0), sc_x_int(t, w - 1));
+        taken[i] = CALL(t, index_Tensor, x, X_LIST(t, X_NONE, X_NONE, y, column));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        sc_x product = CALL(t, mul_Tensor, taken[i], weights[i]);
+        sum = i ? CALL(t, add_Tensor, sum, product) : product;
+    }
+    return sum;
+}
+
+static sc_x cubic(sc_trace *t, sc_x x, const int64_t *sizes, bool corners, sc_x factors) {
+    double sy = source_scale(sc_x_static_size(t, x, 2), sizes[0], corners, factor_at(factors, 0));
+    double sx = source_scale(sc_x_static_size(t, x, 3), sizes[1], corners, factor_at(factors, 1));
+    sc_x i = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[0]), SC_DTYPE_NONE),
+                     sc_x_dtype_of(x));
+    sc_x j = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[1]), SC_DTYPE_NONE),
+                     sc_x_dtype_of(x));
+    sc_x x_exact = source_index(t, j, sx, corners);
+    sc_x y_exact = sc_f_unsqueeze(t, source_index(t, i, sy, corners), -1);
+    sc_x x_floor = CALL(t, floor, x_exact), y_floor = CALL(t, floor, y_exact);
+    sc_x y_part = CALL(t, clamp, CALL(t, sub_Tensor, y_exact, y_floor), sc_x_float(t, 0.0),
+                       sc_x_float(t, 1.0));
+    sc_x x_part = CALL(t, clamp, CALL(t, sub_Tensor, x_exact, x_floor), sc_x_float(t, 0.0),
+                       sc_x_float(t, 1.0));
+    sc_x x_at_ = sc_f_to(t, x_floor, SC_DTYPE_I64);
+    sc_x y_at_ = sc_f_to(t, y_floor, SC_DTYPE_I64);
+    sc_x rows[4], columns[4], wx[4], wy[4], lines[4], sum = X_NONE;
+    neighbours(t, y_at_, rows);
+    neighbours(t, x_at_, columns);
+    cubic_weights(t, x_part, wx);
+    cubic_weights(t, y_part, wy);
+    for (uint32_t r = 0; r < 4; r++) lines[r] = weighted_row(t, x, rows[r], columns, wx);
+    for (uint32_t r = 0; r < 4; r++) {
+        sc_x product = CALL(t, mul_Tensor, lines[r], wy[r]);
+        sum = r ? CALL(t, add_Tensor, sum, product) : product;
+    }
+    return with_format_of(t, sum, x);
+}
+
+sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
+    sc_dtype dtype = sc_x_dtype_of(a[0]);
+    int64_t sizes[2];
+    if (!out_sizes(t, a[0], a[1], a[3], 2, sizes)) return a[0];
+    if (!sc_x_is_float(a[0]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Resize in floating point.",
+                             "bicubic resizing of integers");
+    sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype));
+    return sc_f_to(t, cubic(t, x, sizes, sc_x_truth(a[2]), a[3]), dtype);
+}
+
+// --- Antialiased: primitives with the size worked out -------------------------------------------
+
+static sc_x resized_size(sc_trace *t, const sc_x *a) {
+    int64_t sizes[2] = {0, 0};
+    if (a[1]->kind == SC_X_LIST) return a[1];
+    out_sizes(t, a[0], a[1], a[3], 2, sizes);
+    return sc_x_ints(t, sizes, 2);
+}
+
+static sc_x scale_at(sc_x factors, uint32_t i) {
+    return factors->kind == SC_X_LIST && i < factors->count ? factors->items[i] : X_NONE;
+}
+
+sc_x sc_expand_upsample_bilinear_aa(sc_trace *t, const sc_x *a) {
+    return CALL(t, _upsample_bilinear2d_aa, a[0], resized_size(t, a), a[2], scale_at(a[3], 0),
+                scale_at(a[3], 1));
+}
+
+sc_x sc_expand_upsample_bicubic_aa(sc_trace *t, const sc_x *a) {
+    return CALL(t, _upsample_bicubic2d_aa, a[0], resized_size(t, a), a[2], scale_at(a[3], 0),
+                scale_at(a[3], 1));
+}
