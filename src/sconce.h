@@ -2,85 +2,84 @@
 // run the latter. Hosts (the WebAssembly exports, the native command) include this and what base
 // and core offer; tests look deeper.
 //
-// Everything belongs to a session, and closing the session frees everything. A session holds one
-// job: either a compilation (open .pt2 -> to_edge -> transform -> to_executorch -> chunks of the
-// .pte) or a loaded program (open .pte -> set inputs -> execute -> outputs). Sessions are
-// independent and not thread-safe.
+// A job owns the memory of one compilation (open .pt2 -> to_edge -> transform -> to_executorch ->
+// chunks of the .pte) or of one loaded program (open .pte -> set inputs -> execute -> outputs), and
+// closing it frees everything. Jobs are independent and not thread-safe.
 //
-// Every fallible call returns a status; sc_session_report tells, as JSON, what went wrong where.
-// Text arguments are borrowed for the call, text results live until the next call that returns text
-// on the same session. Options are JSON objects with the names used below, where each call lists
-// all it knows; an unknown key is an error that says which ones are known.
+// Every fallible call returns a status; sc_job_report tells, as JSON, what went wrong where. Text
+// arguments are borrowed for the call, text results live until the next call that returns text on
+// the same job. Options are JSON objects with the names used below, where each call lists all it
+// knows; an unknown key is an error that says which ones are known.
 #ifndef SCONCE_H
 #define SCONCE_H
 
 #include "base/cord.h"
 
-typedef struct sc_session sc_session;
+typedef struct sc_job sc_job;
 
 // `host` is copied; NULL for none. NULL when there is no memory.
-sc_session *sc_session_open(const sc_host *host);
-void sc_session_close(sc_session *session);
-sc_ctx *sc_session_ctx(sc_session *session);
-// True for a pointer that sc_session_open returned and sc_session_close has not seen: what comes
+sc_job *sc_job_open(const sc_host *host);
+void sc_job_close(sc_job *job);
+sc_ctx *sc_job_ctx(sc_job *job);
+// True for a pointer that sc_job_open returned and sc_job_close has not seen: what comes
 // back from a host is checked with it.
-bool sc_session_is_open(const sc_session *session);
+bool sc_job_is_open(const sc_job *job);
 
 // {"status": "unsupported_op", "diagnostics": [{"severity", "code", "message", "hint", "method",
 // "pass", "node", "op", "source", "stack_trace", "instruction"}]} for what was recorded since the
-// last sc_session_forget_diagnostics; of more than 1000, the last item says how many are not
+// last sc_job_forget_diagnostics; of more than 1000, the last item says how many are not
 // listed. "source" is the user's own line of the trace.
-sc_str sc_session_report(sc_session *session, sc_status status);
-void sc_session_forget_diagnostics(sc_session *session);
+sc_str sc_job_report(sc_job *job, sc_status status);
+void sc_job_forget_diagnostics(sc_job *job);
 
 // Status codes, dtypes, ops, passes as JSON, from the tables: hosts hard-code no number.
-sc_str sc_meta_json(sc_session *session);
+sc_str sc_meta_json(sc_job *job);
 
 // For hosts that fetch a text result by a later call: the text that was kept last.
-void sc_session_keep_text(sc_session *session, sc_str text);
-sc_str sc_session_kept_text(const sc_session *session);
+void sc_job_keep_text(sc_job *job, sc_str text);
+sc_str sc_job_kept_text(const sc_job *job);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
 // What kind of file this is, from its first bytes: "pt2", "pte", "ptd" in a version that this build
 // reads, or "unknown" with the reason in a note.
-sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind);
+sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind);
 
 // A .pt2 with compressed entries fails to open with SC_ERR_COMPRESSED. The host then asks for these
 // entries, [{"name", "offset", "stored", "size"}], inflates `stored` bytes at `offset` of the file
 // to `size` bytes each, and opens the source that `sc_archive_inflated` makes of file and entries.
 // Bounds are checked before anything is inflated, sizes and CRCs after.
-sc_status sc_archive_compressed(sc_session *session, sc_source *archive, sc_str *json);
-sc_status sc_archive_inflated(sc_session *session, sc_source *archive, sc_source *const *entries,
+sc_status sc_archive_compressed(sc_job *job, sc_source *archive, sc_str *json);
+sc_status sc_archive_inflated(sc_job *job, sc_source *archive, sc_source *const *entries,
                               uint32_t count, sc_source **out);
 
 // Adds the models of a .pt2 as methods. `method` names the method when the file holds one model (or
 // `model` picks one); empty names follow the file: "model" alone becomes "forward".
-sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model);
+sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model);
 
 // A method that answers a constant: JSON number, true/false, string, or array of them.
-sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str value_json);
+sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json);
 
 // The compilation keeps every program it makes, under a small number: 0 is what was opened, further
 // ones appear as the calls below succeed. Earlier programs are never changed by later steps, and
-// all can be looked at until the session closes, which is when their memory goes back: they share
+// all can be looked at until the job closes, which is when their memory goes back: they share
 // symbols, names and constants.
 
 // Decomposes to core ATen and rewrites to the edge dialect. Options: {"snapshots": bool} also keeps
 // the core ATen program, for looking at.
-sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t *edge);
+sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge);
 
 // Runs named passes over one method of a copy of the edge program `edge`, or over all methods when
 // `method` is empty. `passes_json`: ["dce", ...].
-sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method,
-                               sc_str passes_json, uint32_t *transformed);
+sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str passes_json,
+                               uint32_t *transformed);
 
 // Plans memory and emits a copy of the edge program `edge`. Options: {"share_mutable_buffers":
 // bool, "external_constants": bool, "segment_alignment": int, "constant_tensor_alignment": int,
 // "alloc_graph_input": bool, "alloc_graph_output": bool, "memory_planning": "best" | "greedy" |
 // "naive", "consume": bool}. With "consume" the edge program itself is emitted and is gone then,
 // which saves the memory of the copy. The files it makes are appended to the outputs below.
-sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str options_json,
+sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
 
 // The files that came out: for each executorch program its .pte, then its .ptd files.
@@ -92,36 +91,36 @@ typedef struct sc_output_chunk {
     uint64_t size;
 } sc_output_chunk;
 
-uint32_t sc_output_count(const sc_session *session);
-sc_str sc_output_name(const sc_session *session, uint32_t output);
-uint64_t sc_output_bytes(const sc_session *session, uint32_t output);
-uint32_t sc_output_chunk_count(const sc_session *session, uint32_t output);
-sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, uint32_t chunk);
+uint32_t sc_output_count(const sc_job *job);
+sc_str sc_output_name(const sc_job *job, uint32_t output);
+uint64_t sc_output_bytes(const sc_job *job, uint32_t output);
+uint32_t sc_output_chunk_count(const sc_job *job, uint32_t output);
+sc_output_chunk sc_output_chunk_at(const sc_job *job, uint32_t output, uint32_t chunk);
 // Reads any range of one chunk, whatever it is made of.
-sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, uint64_t offset,
-                         void *out, size_t bytes);
+sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t offset, void *out,
+                         size_t bytes);
 
-// What there is to see, as JSON, at any point of the compilation: programs with their stage, times
-// and node counts per pass, methods with signatures and ops, constants, memory plan, output sizes,
-// and diagnostics as in sc_session_report: warnings of steps that succeeded.
-sc_status sc_compile_inspect(sc_session *session, sc_str *json);
+// What there is to see, as JSON, at any point of the compilation: programs with their dialect,
+// times and node counts per pass, methods with signatures and ops, constants, memory plan, output
+// sizes, and diagnostics as in sc_job_report: warnings of steps that succeeded.
+sc_status sc_compile_inspect(sc_job *job, sc_str *json);
 // IR text of a method (all when empty) of program number `program`.
-sc_status sc_compile_text(sc_session *session, uint32_t program, sc_str method, sc_str *text);
+sc_status sc_compile_text(sc_job *job, uint32_t program, sc_str method, sc_str *text);
 // Nodes of a method as JSON rows: name, op, inputs, results, user's source line, module path.
-sc_status sc_compile_nodes(sc_session *session, uint32_t program, sc_str method, sc_str *json);
+sc_status sc_compile_nodes(sc_job *job, uint32_t program, sc_str method, sc_str *json);
 
 // --- Running -------------------------------------------------------------------------------------
 
 // Opens a .pte with the .ptd files it needs. Options: {"instruction_max": int, "optimize": bool}:
 // most instructions of one run, and whether instructions are rewritten at load (the default;
 // results stay within rounding) or run exactly as the file has them.
-sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
-                      uint32_t ptd_count, sc_str options_json);
+sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
+                      sc_str options_json);
 // Methods with inputs, outputs, planned memory, instructions, op histogram and the keys of external
 // data with the number of the .ptd that holds each (null: none does), as JSON.
-sc_status sc_run_inspect(sc_session *session, sc_str *json);
+sc_status sc_run_inspect(sc_job *job, sc_str *json);
 // Loads a method (idempotent) and makes it the one that the calls below mean.
-sc_status sc_run_select(sc_session *session, sc_str method);
+sc_status sc_run_select(sc_job *job, sc_str method);
 
 typedef enum sc_value_kind {
     SC_KIND_NONE,
@@ -147,13 +146,13 @@ typedef struct sc_io {
 } sc_io;
 
 // Copies the value in. Everything in it is checked, against the method's declaration last.
-sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value);
-sc_status sc_run_execute(sc_session *session);
-uint32_t sc_run_output_count(const sc_session *session);
+sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value);
+sc_status sc_run_execute(sc_job *job);
+uint32_t sc_run_output_count(const sc_job *job);
 // Views memory that is valid until any method of the program executes. Tensors come row-major:
-// those with another dim order are rewritten into session memory, one block an output.
-sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out);
+// those with another dim order are rewritten into job memory, one block an output.
+sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
-sc_status sc_run_reset(sc_session *session);
+sc_status sc_run_reset(sc_job *job);
 
 #endif

@@ -1,19 +1,19 @@
 // Archives that the host has to inflate: what there is to inflate, and the archive with it in
 // place. Which bytes are whose, what sizes are allowed and whether the outcome is right is decided
 // here; the host only runs deflate backwards.
-#include "api/session.h"
+#include "api/job.h"
 #include "import/import.h"
 
-static sc_status open_compressed(sc_session *session, sc_source *archive, sc_zip *out) {
-    sc_ctx *ctx = &session->ctx;
+static sc_status open_compressed(sc_job *job, sc_source *archive, sc_zip *out) {
+    sc_ctx *ctx = &job->ctx;
     SC_TRY(sc_import_directory(ctx, ctx->arena, archive, out));
     return sc_zip_check_compressed(ctx, out);
 }
 
-sc_status sc_archive_compressed(sc_session *session, sc_source *archive, sc_str *json) {
+sc_status sc_archive_compressed(sc_job *job, sc_source *archive, sc_str *json) {
     sc_zip zip;
-    SC_TRY(open_compressed(session, archive, &zip));
-    sc_sb sb = sc_session_text(session);
+    SC_TRY(open_compressed(job, archive, &zip));
+    sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
@@ -32,11 +32,11 @@ sc_status sc_archive_compressed(sc_session *session, sc_source *archive, sc_str 
     return SC_OK;
 }
 
-sc_status sc_archive_inflated(sc_session *session, sc_source *archive, sc_source *const *entries,
+sc_status sc_archive_inflated(sc_job *job, sc_source *archive, sc_source *const *entries,
                               uint32_t count, sc_source **out) {
-    sc_ctx *ctx = &session->ctx;
+    sc_ctx *ctx = &job->ctx;
     sc_zip zip;
-    SC_TRY(open_compressed(session, archive, &zip));
+    SC_TRY(open_compressed(job, archive, &zip));
     sc_extent *inflated = sc_new_array(ctx->arena, sc_extent, zip.count);
     uint32_t next = 0;
     for (uint32_t i = 0; i < zip.count; i++)

@@ -1,42 +1,41 @@
 // The whole of lowering, to be read first: open, decompose and rewrite to the edge dialect, make
 // the graph executable, plan memory, emit. Every step works on a copy, so earlier programs stay as
 // they were for those who look at them.
-#include "api/session.h"
+#include "api/job.h"
 #include "emit/emit.h"
 #include "import/import.h"
 
-static sc_stage *add_stage(sc_session *session, const char *name, sc_program *program,
-                           double begin_ms, uint32_t *number) {
-    sc_stage stage = {.name = name, .program = program};
-    stage.ms = sc_session_now_ms(session) - begin_ms;
-    sc_vec_push(&session->arena, &session->stages, stage);
-    if (number) *number = session->stages.count - 1;
-    return &session->stages.data[session->stages.count - 1];
+static sc_version *add_version(sc_job *job, const char *name, sc_program *program, double begin_ms,
+                               uint32_t *number) {
+    sc_version version = {.name = name, .program = program};
+    version.ms = sc_job_now_ms(job) - begin_ms;
+    sc_vec_push(&job->arena, &job->versions, version);
+    if (number) *number = job->versions.count - 1;
+    return &job->versions.data[job->versions.count - 1];
 }
 
 // Timings number `first` up to before `end`.
-static void keep_timings(sc_session *session, sc_stage *stage, const sc_pipeline *pipeline,
+static void keep_timings(sc_job *job, sc_version *version, const sc_pipeline *pipeline,
                          uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; i++)
-        sc_vec_push(&session->arena, &stage->timings, pipeline->timings.data[i]);
+        sc_vec_push(&job->arena, &version->timings, pipeline->timings.data[i]);
 }
 
 // --- Opening -------------------------------------------------------------------------------------
 
-sc_status sc_compile_open(sc_session *session, sc_source *source, sc_str method, sc_str model) {
-    sc_ctx *ctx = sc_session_begin(session);
-    double begin_ms = sc_session_now_ms(session);
+sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model) {
+    sc_ctx *ctx = sc_job_begin(job);
+    double begin_ms = sc_job_now_ms(job);
     SC_TRY(sc_ops_init());
-    if (session->stages.count > 1)
+    if (job->versions.count > 1)
         return sc_fail(ctx, SC_ERR_STATE, "Add every method first, then lower.",
                        "methods are added before lowering begins");
-    if (session->stages.count == 0)
-        add_stage(session, "source", sc_program_new(ctx), begin_ms, NULL);
-    sc_stage *stage = &session->stages.data[0];
+    if (job->versions.count == 0) add_version(job, "source", sc_program_new(ctx), begin_ms, NULL);
+    sc_version *version = &job->versions.data[0];
     sc_import_options options = {.method = sc_str_copy(ctx->arena, method),
                                  .model = sc_str_copy(ctx->arena, model)};
-    SC_TRY(sc_import_pt2(ctx, source, &options, stage->program));
-    stage->ms += sc_session_now_ms(session) - begin_ms;
+    SC_TRY(sc_import_pt2(ctx, source, &options, version->program));
+    version->ms += sc_job_now_ms(job) - begin_ms;
     return SC_OK;
 }
 
@@ -72,13 +71,13 @@ static bool has_method(const sc_program *program, sc_str name) {
     return sc_program_method(program, name) != NULL;
 }
 
-sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str value_json) {
-    sc_ctx *ctx = sc_session_begin(session);
+sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json) {
+    sc_ctx *ctx = sc_job_begin(job);
     const sc_json *json = NULL;
-    if (session->stages.count != 1)
+    if (job->versions.count != 1)
         return sc_fail(ctx, SC_ERR_STATE, "Open the .pt2 files, add constant methods, then lower.",
                        "constant methods are added after opening and before lowering");
-    sc_program *program = session->stages.data[0].program;
+    sc_program *program = job->versions.data[0].program;
     if (name.size == 0 || has_method(program, name))
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method its own name.",
                        "there is a method named '" SC_STR_FMT "' already", SC_STR_ARG(name));
@@ -93,7 +92,7 @@ sc_status sc_compile_constant_method(sc_session *session, sc_str name, sc_str va
 
 // Collects each method as it leaves decomposition, and where in time that was.
 typedef struct snapshot {
-    const sc_session *session;
+    const sc_job *job;
     const sc_pipeline *pipeline;
     sc_program *core;
     sc_status status;
@@ -105,33 +104,33 @@ static void keep_core(void *user, const sc_pass *pass, sc_method *method) {
     snapshot *s = user;
     if (!(pass->makes & SC_FACT_CORE) || s->status != SC_OK) return;
     s->timing_count = s->pipeline->timings.count;
-    s->done_ms = sc_session_now_ms(s->session);
+    s->done_ms = sc_job_now_ms(s->job);
     s->status = sc_method_clone(method, s->core);
 }
 
-static sc_pipeline pipeline_for(sc_session *session) {
-    sc_pipeline pipeline = {.arena = &session->arena};
+static sc_pipeline pipeline_for(sc_job *job) {
+    sc_pipeline pipeline = {.arena = &job->arena};
 #ifdef SC_CHECKS
     pipeline.verify = true;
 #endif
     return pipeline;
 }
 
-sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t *edge) {
-    sc_ctx *ctx = sc_session_begin(session);
+sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge) {
+    sc_ctx *ctx = sc_job_begin(job);
     bool snapshots = false;
     const sc_option options[] = {{"snapshots", SC_OPTION_BOOL, &snapshots}};
     SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
-    sc_stage *source = NULL;
-    SC_TRY(sc_session_stage(session, 0, "source", &source));
+    sc_version *source = NULL;
+    SC_TRY(sc_job_version(job, 0, "source", &source));
     if (source->program->methods.count == 0)
         return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
 
-    double begin_ms = sc_session_now_ms(session);
+    double begin_ms = sc_job_now_ms(job);
     sc_program *program = NULL;
     SC_TRY(sc_program_clone(source->program, &program));
-    sc_pipeline pipeline = pipeline_for(session);
-    snapshot core = {session, &pipeline, sc_program_new(ctx), SC_OK, begin_ms, 0};
+    sc_pipeline pipeline = pipeline_for(job);
+    snapshot core = {job, &pipeline, sc_program_new(ctx), SC_OK, begin_ms, 0};
     if (snapshots) {
         pipeline.after = keep_core;
         pipeline.user = &core;
@@ -139,12 +138,12 @@ sc_status sc_compile_to_edge(sc_session *session, sc_str options_json, uint32_t 
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, true));
     SC_TRY(core.status);
     if (snapshots) {
-        sc_stage *stage = add_stage(session, "core", core.core, begin_ms, NULL);
-        stage->ms = core.done_ms - begin_ms;
-        keep_timings(session, stage, &pipeline, 0, core.timing_count);
+        sc_version *version = add_version(job, "core", core.core, begin_ms, NULL);
+        version->ms = core.done_ms - begin_ms;
+        keep_timings(job, version, &pipeline, 0, core.timing_count);
     }
-    sc_stage *stage = add_stage(session, "edge", program, core.done_ms, edge);
-    keep_timings(session, stage, &pipeline, core.timing_count, pipeline.timings.count);
+    sc_version *version = add_version(job, "edge", program, core.done_ms, edge);
+    keep_timings(job, version, &pipeline, core.timing_count, pipeline.timings.count);
     return SC_OK;
 }
 
@@ -182,27 +181,27 @@ static sc_status run_named(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
     return sc_verify(ctx, program);
 }
 
-sc_status sc_compile_transform(sc_session *session, uint32_t edge, sc_str method,
-                               sc_str passes_json, uint32_t *transformed) {
-    sc_ctx *ctx = sc_session_begin(session);
-    double begin_ms = sc_session_now_ms(session);
-    sc_stage *stage = NULL;
+sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str passes_json,
+                               uint32_t *transformed) {
+    sc_ctx *ctx = sc_job_begin(job);
+    double begin_ms = sc_job_now_ms(job);
+    sc_version *version = NULL;
     sc_program *program = NULL;
     const sc_json *names = NULL;
-    SC_TRY(sc_session_stage(session, edge, "edge", &stage));
+    SC_TRY(sc_job_version(job, edge, "edge", &version));
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, passes_json), &names));
     if (names->kind != SC_JSON_ARRAY)
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
-    if (method.size && !sc_program_method(stage->program, method))
+    if (method.size && !sc_program_method(version->program, method))
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(method));
-    SC_TRY(sc_program_clone(stage->program, &program));
-    sc_pipeline pipeline = pipeline_for(session);
+    SC_TRY(sc_program_clone(version->program, &program));
+    sc_pipeline pipeline = pipeline_for(job);
     const sc_json *name = sc_json_first(names);
     for (uint32_t n = names->size; n--; name = sc_json_next(name))
         SC_TRY(run_named(ctx, &pipeline, program, method, sc_json_str(ctx->arena, name)));
-    sc_stage *made = add_stage(session, "edge", program, begin_ms, transformed);
-    keep_timings(session, made, &pipeline, 0, pipeline.timings.count);
+    sc_version *made = add_version(job, "edge", program, begin_ms, transformed);
+    keep_timings(job, made, &pipeline, 0, pipeline.timings.count);
     return SC_OK;
 }
 
@@ -244,41 +243,41 @@ static sc_status read_config(sc_ctx *ctx, sc_str json, emit_config *out) {
     return SC_OK;
 }
 
-static void keep_outputs(sc_session *session, uint32_t number, const sc_emit_result *result) {
+static void keep_outputs(sc_job *job, uint32_t number, const sc_emit_result *result) {
     sc_output program = {number, SC_STR("program.pte"), result->program};
-    sc_vec_push(&session->arena, &session->outputs, program);
+    sc_vec_push(&job->arena, &job->outputs, program);
     for (uint32_t i = 0; i < result->files.count; i++) {
         const sc_emit_file *file = &result->files.data[i];
         sc_output output = {.program = number, .cord = file->cord};
-        output.name = sc_str_format(&session->arena, SC_STR_FMT ".ptd", SC_STR_ARG(file->tag));
-        sc_vec_push(&session->arena, &session->outputs, output);
+        output.name = sc_str_format(&job->arena, SC_STR_FMT ".ptd", SC_STR_ARG(file->tag));
+        sc_vec_push(&job->arena, &job->outputs, output);
     }
 }
 
-static void keep_plans(sc_session *session, uint32_t number, const sc_program *program,
+static void keep_plans(sc_job *job, uint32_t number, const sc_program *program,
                        const sc_place_report *reports) {
     for (uint32_t i = 0; i < program->methods.count; i++) {
         sc_method_plan plan = {number, program->methods.data[i]->name, reports[i]};
-        sc_vec_push(&session->arena, &session->plans, plan);
+        sc_vec_push(&job->arena, &job->plans, plan);
     }
 }
 
-sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str options_json,
+sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch) {
-    sc_ctx *ctx = sc_session_begin(session);
-    double begin_ms = sc_session_now_ms(session);
+    sc_ctx *ctx = sc_job_begin(job);
+    double begin_ms = sc_job_now_ms(job);
     emit_config config;
-    sc_stage *stage = NULL;
+    sc_version *version = NULL;
     sc_program *program = NULL;
     SC_TRY(read_config(ctx, options_json, &config));
-    SC_TRY(sc_session_stage(session, edge, "edge", &stage));
+    SC_TRY(sc_job_version(job, edge, "edge", &version));
     if (config.consume) {
-        program = stage->program;
-        stage->program = NULL;
+        program = version->program;
+        version->program = NULL;
     } else {
-        SC_TRY(sc_program_clone(stage->program, &program));
+        SC_TRY(sc_program_clone(version->program, &program));
     }
-    sc_pipeline pipeline = pipeline_for(session);
+    sc_pipeline pipeline = pipeline_for(job);
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, false));
 
     sc_storage_table *tables = NULL;
@@ -289,13 +288,13 @@ sc_status sc_compile_to_executorch(sc_session *session, uint32_t edge, sc_str op
     SC_TRY(sc_place_program(ctx, program, &config.place, &tables, &reports));
     ctx->where = (sc_where){.pass = SC_STR("emit"), .instruction = -1};
     SC_TRY(sc_progress(ctx, "emit", 0, 0));
-    double emit_ms = sc_session_now_ms(session);
+    double emit_ms = sc_job_now_ms(job);
     SC_TRY(sc_emit_program(ctx, program, tables, &config.emit, &result));
-    uint32_t number = session->stages.count;
-    keep_outputs(session, number, &result);
-    keep_plans(session, number, program, reports);
-    sc_stage *made = add_stage(session, "executorch", program, begin_ms, executorch);
-    made->emit_ms = sc_session_now_ms(session) - emit_ms;
-    keep_timings(session, made, &pipeline, 0, pipeline.timings.count);
+    uint32_t number = job->versions.count;
+    keep_outputs(job, number, &result);
+    keep_plans(job, number, program, reports);
+    sc_version *made = add_version(job, "executorch", program, begin_ms, executorch);
+    made->emit_ms = sc_job_now_ms(job) - emit_ms;
+    keep_timings(job, made, &pipeline, 0, pipeline.timings.count);
     return SC_OK;
 }

@@ -1,5 +1,5 @@
 // What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
-#include "api/session.h"
+#include "api/job.h"
 #include "ir/stack_trace.h"
 
 static void add_ms(sc_json_writer *w, const char *key, double ms) {
@@ -132,18 +132,19 @@ static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) 
     sc_arena_rewind(ctx->scratch, mark);
 }
 
-// --- Stages, plans, outputs ----------------------------------------------------------------------
+// --- Versions, plans, outputs --------------------------------------------------------------------
 
-static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uint32_t number) {
+static void add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *version,
+                        uint32_t number) {
     sc_json_begin_object(w);
     sc_json_put_u64(w, "program", number);
-    sc_json_put_text(w, "stage", stage->name);
-    add_ms(w, "ms", stage->ms);
-    add_ms(w, "emit_ms", stage->emit_ms);
+    sc_json_put_text(w, "stage", version->name);
+    add_ms(w, "ms", version->ms);
+    add_ms(w, "emit_ms", version->emit_ms);
     sc_json_key(w, "timings");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < stage->timings.count; i++) {
-        const sc_pass_timing *timing = &stage->timings.data[i];
+    for (uint32_t i = 0; i < version->timings.count; i++) {
+        const sc_pass_timing *timing = &version->timings.data[i];
         sc_json_begin_object(w);
         sc_json_put_text(w, "pass", timing->pass->name);
         sc_json_put_str(w, "method", sc_name_str(timing->method));
@@ -154,8 +155,8 @@ static void add_stage(sc_json_writer *w, sc_ctx *ctx, const sc_stage *stage, uin
     sc_json_end_array(w);
     sc_json_key(w, "methods");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; stage->program && i < stage->program->methods.count; i++)
-        add_method(w, ctx, stage->program->methods.data[i]);
+    for (uint32_t i = 0; version->program && i < version->program->methods.count; i++)
+        add_method(w, ctx, version->program->methods.data[i]);
     sc_json_end_array(w);
     sc_json_end_object(w);
 }
@@ -188,10 +189,10 @@ static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
 
 // Weights that share bytes of their archive, in one method or in several, count once. Equal weights
 // of different archives count each: only the emitter looks at contents.
-static uint64_t constant_bytes(const sc_session *session) {
+static uint64_t constant_bytes(const sc_job *job) {
     uint64_t total = 0;
-    const sc_program *program = session->stages.data[0].program;
-    sc_arena *scratch = session->ctx.scratch;
+    const sc_program *program = job->versions.data[0].program;
+    sc_arena *scratch = job->ctx.scratch;
     sc_mark mark = sc_arena_mark(scratch);
     sc_map seen;
     sc_map_init(&seen, scratch);
@@ -208,35 +209,35 @@ static uint64_t constant_bytes(const sc_session *session) {
     return total;
 }
 
-sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
-    if (session->stages.count == 0)
-        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "open a .pt2 first");
-    sc_sb sb = sc_session_text(session);
+sc_status sc_compile_inspect(sc_job *job, sc_str *json) {
+    if (job->versions.count == 0)
+        return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 first");
+    sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_key(&w, "stages");
     sc_json_begin_array(&w);
-    for (uint32_t i = 0; i < session->stages.count; i++)
-        add_stage(&w, &session->ctx, &session->stages.data[i], i);
+    for (uint32_t i = 0; i < job->versions.count; i++)
+        add_version(&w, &job->ctx, &job->versions.data[i], i);
     sc_json_end_array(&w);
-    sc_json_put_u64(&w, "constant_bytes", constant_bytes(session));
+    sc_json_put_u64(&w, "constant_bytes", constant_bytes(job));
     sc_json_key(&w, "plans");
     sc_json_begin_array(&w);
-    for (uint32_t i = 0; i < session->plans.count; i++) add_plan(&w, &session->plans.data[i]);
+    for (uint32_t i = 0; i < job->plans.count; i++) add_plan(&w, &job->plans.data[i]);
     sc_json_end_array(&w);
     sc_json_key(&w, "outputs");
     sc_json_begin_array(&w);
-    for (uint32_t i = 0; i < session->outputs.count; i++) {
+    for (uint32_t i = 0; i < job->outputs.count; i++) {
         sc_json_begin_object(&w);
-        sc_json_put_u64(&w, "program", session->outputs.data[i].program);
-        sc_json_put_str(&w, "name", session->outputs.data[i].name);
-        sc_json_put_u64(&w, "bytes", session->outputs.data[i].cord.size);
+        sc_json_put_u64(&w, "program", job->outputs.data[i].program);
+        sc_json_put_str(&w, "name", job->outputs.data[i].name);
+        sc_json_put_u64(&w, "bytes", job->outputs.data[i].cord.size);
         sc_json_end_object(&w);
     }
     sc_json_end_array(&w);
-    sc_session_put_diagnostics(&w, session);
-    sc_json_put_u64(&w, "heap_bytes", session->arena.held_bytes + session->scratch.held_bytes);
+    sc_job_put_diagnostics(&w, job);
+    sc_json_put_u64(&w, "heap_bytes", job->arena.held_bytes + job->scratch.held_bytes);
     sc_json_end_object(&w);
     *json = sc_sb_str(&sb);
     return SC_OK;
@@ -244,26 +245,26 @@ sc_status sc_compile_inspect(sc_session *session, sc_str *json) {
 
 // --- One program ---------------------------------------------------------------------------------
 
-static sc_status method_of(sc_session *session, const sc_program *program, sc_str name,
+static sc_status method_of(sc_job *job, const sc_program *program, sc_str name,
                            const sc_method **out) {
     *out = sc_program_method(program, name);
     if (!*out)
-        return sc_fail(&session->ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+        return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(name));
     return SC_OK;
 }
 
-sc_status sc_compile_text(sc_session *session, uint32_t number, sc_str method, sc_str *text) {
-    sc_stage *stage = NULL;
+sc_status sc_compile_text(sc_job *job, uint32_t number, sc_str method, sc_str *text) {
+    sc_version *version = NULL;
     const sc_method *one = NULL;
-    SC_TRY(sc_session_stage(session, number, NULL, &stage));
-    if (method.size) SC_TRY(method_of(session, stage->program, method, &one));
-    sc_sb sb = sc_session_text(session);
+    SC_TRY(sc_job_version(job, number, NULL, &version));
+    if (method.size) SC_TRY(method_of(job, version->program, method, &one));
+    sc_sb sb = sc_job_text(job);
     sc_print_options options = {.signature = true};
     if (one)
         sc_graph_print(&sb, one->graph, options);
     else
-        sc_program_print(&sb, stage->program, options);
+        sc_program_print(&sb, version->program, options);
     *text = sc_sb_str(&sb);
     return SC_OK;
 }
@@ -296,17 +297,17 @@ static void add_node(sc_json_writer *w, sc_ctx *ctx, const sc_node *node) {
     sc_arena_rewind(ctx->scratch, mark);
 }
 
-sc_status sc_compile_nodes(sc_session *session, uint32_t number, sc_str method, sc_str *json) {
-    sc_stage *stage = NULL;
+sc_status sc_compile_nodes(sc_job *job, uint32_t number, sc_str method, sc_str *json) {
+    sc_version *version = NULL;
     const sc_method *one = NULL;
-    SC_TRY(sc_session_stage(session, number, NULL, &stage));
-    SC_TRY(method_of(session, stage->program, method, &one));
-    sc_sb sb = sc_session_text(session);
+    SC_TRY(sc_job_version(job, number, NULL, &version));
+    SC_TRY(method_of(job, version->program, method, &one));
+    sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
     for (const sc_node *node = one->graph->first; node; node = node->next)
-        add_node(&w, &session->ctx, node);
+        add_node(&w, &job->ctx, node);
     sc_json_end_array(&w);
     *json = sc_sb_str(&sb);
     return SC_OK;

@@ -1,5 +1,5 @@
 // What a .pte says about itself, as JSON.
-#include "api/session.h"
+#include "api/job.h"
 
 static const char *kind_name(sc_evalue_tag tag) {
     switch (tag) {
@@ -108,24 +108,24 @@ static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_in
     sc_json_end_object(w);
 }
 
-sc_status sc_run_inspect(sc_session *session, sc_str *json) {
-    sc_ctx *ctx = &session->ctx;
-    if (!session->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");
+sc_status sc_run_inspect(sc_job *job, sc_str *json) {
+    sc_ctx *ctx = &job->ctx;
+    if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_sb sb = sc_session_text(session);
+    sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_key(&w, "methods");
     sc_json_begin_array(&w);
-    for (uint32_t i = 0; i < sc_rt_program_method_count(session->running); i++) {
+    for (uint32_t i = 0; i < sc_rt_program_method_count(job->running); i++) {
         sc_rt_method_info info;
-        SC_TRY(sc_rt_method_info_get(ctx, session->running, i, ctx->scratch, &info));
+        SC_TRY(sc_rt_method_info_get(ctx, job->running, i, ctx->scratch, &info));
         add_method(&w, ctx->scratch, &info);
     }
     sc_json_end_array(&w);
     sc_rt_program_info program;
-    sc_rt_program_info_get(session->running, ctx->scratch, &program);
+    sc_rt_program_info_get(job->running, ctx->scratch, &program);
     sc_json_put_u64(&w, "program_bytes", program.program_bytes);
     sc_json_put_u64(&w, "constant_bytes", program.constant_bytes);
     sc_json_put_u64(&w, "mutable_bytes", program.mutable_bytes);
@@ -133,7 +133,7 @@ sc_status sc_run_inspect(sc_session *session, sc_str *json) {
     sc_json_put_u64(&w, "named_bytes", program.named_bytes);
     sc_json_put_u64(&w, "other_bytes", program.other_bytes);
     sc_json_put_u64(&w, "file_bytes", program.file_bytes);
-    sc_json_put_u64(&w, "heap_bytes", session->arena.held_bytes);
+    sc_json_put_u64(&w, "heap_bytes", job->arena.held_bytes);
     sc_json_end_object(&w);
     *json = sc_sb_str(&sb);
     sc_arena_rewind(ctx->scratch, mark);

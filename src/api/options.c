@@ -1,6 +1,6 @@
 // Options as JSON text into plain variables, by a table per call. A key that no row knows is an
 // error: a misspelt option that is silently ignored is a wrong result with no trace.
-#include "api/session.h"
+#include "api/job.h"
 
 static sc_status unknown_option(sc_ctx *ctx, sc_str key, const sc_option *options, uint32_t count) {
     sc_sb known;

@@ -1,38 +1,38 @@
 // The files that a compilation made, chunk by chunk, and telling files apart by their first bytes.
-#include "api/session.h"
+#include "api/job.h"
 #include "flat_tensor_fbs.h"
 #include "format/magic.h"
 #include "program_fbs.h"
 
-uint32_t sc_output_count(const sc_session *session) { return session->outputs.count; }
+uint32_t sc_output_count(const sc_job *job) { return job->outputs.count; }
 
 // Indices come from the host: what is not there is empty.
-static const sc_output *output_at(const sc_session *session, uint32_t output) {
-    return output < session->outputs.count ? &session->outputs.data[output] : NULL;
+static const sc_output *output_at(const sc_job *job, uint32_t output) {
+    return output < job->outputs.count ? &job->outputs.data[output] : NULL;
 }
 
-sc_str sc_output_name(const sc_session *session, uint32_t output) {
-    const sc_output *found = output_at(session, output);
+sc_str sc_output_name(const sc_job *job, uint32_t output) {
+    const sc_output *found = output_at(job, output);
     return found ? found->name : (sc_str){0};
 }
 
-uint64_t sc_output_bytes(const sc_session *session, uint32_t output) {
-    const sc_output *found = output_at(session, output);
+uint64_t sc_output_bytes(const sc_job *job, uint32_t output) {
+    const sc_output *found = output_at(job, output);
     return found ? found->cord.size : 0;
 }
 
-uint32_t sc_output_chunk_count(const sc_session *session, uint32_t output) {
-    const sc_output *found = output_at(session, output);
+uint32_t sc_output_chunk_count(const sc_job *job, uint32_t output) {
+    const sc_output *found = output_at(job, output);
     return found ? found->cord.chunks.count : 0;
 }
 
-static const sc_chunk *chunk_at(const sc_session *session, uint32_t output, uint32_t chunk) {
-    if (chunk >= sc_output_chunk_count(session, output)) return NULL;
-    return &session->outputs.data[output].cord.chunks.data[chunk];
+static const sc_chunk *chunk_at(const sc_job *job, uint32_t output, uint32_t chunk) {
+    if (chunk >= sc_output_chunk_count(job, output)) return NULL;
+    return &job->outputs.data[output].cord.chunks.data[chunk];
 }
 
-sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, uint32_t chunk) {
-    const sc_chunk *c = chunk_at(session, output, chunk);
+sc_output_chunk sc_output_chunk_at(const sc_job *job, uint32_t output, uint32_t chunk) {
+    const sc_chunk *c = chunk_at(job, output, chunk);
     if (!c) return (sc_output_chunk){.kind = SC_CHUNK_ZEROS};
     sc_output_chunk out = {.kind = c->kind, .size = c->size};
     if (c->kind == SC_CHUNK_BYTES) out.bytes = c->bytes;
@@ -43,13 +43,12 @@ sc_output_chunk sc_output_chunk_at(const sc_session *session, uint32_t output, u
     return out;
 }
 
-sc_status sc_output_read(sc_session *session, uint32_t output, uint32_t chunk, uint64_t offset,
-                         void *out, size_t bytes) {
-    const sc_chunk *c = chunk_at(session, output, chunk);
+sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t offset, void *out,
+                         size_t bytes) {
+    const sc_chunk *c = chunk_at(job, output, chunk);
     if (!c || offset > c->size || bytes > c->size - offset)
-        return sc_fail(&session->ctx, SC_ERR_ARGUMENT, NULL, "the range leaves the chunk");
-    if (c->kind == SC_CHUNK_EXTENT)
-        return sc_extent_read(&session->ctx, c->extent, offset, out, bytes);
+        return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "the range leaves the chunk");
+    if (c->kind == SC_CHUNK_EXTENT) return sc_extent_read(&job->ctx, c->extent, offset, out, bytes);
     if (c->kind == SC_CHUNK_BYTES)
         memcpy(out, c->bytes + offset, bytes);
     else
@@ -80,8 +79,8 @@ static void note_unknown(sc_ctx *ctx, sc_file_kind kind, const uint8_t *head, si
                   "the file does not begin as a .pt2, .pte or .ptd does");
 }
 
-sc_status sc_detect(sc_session *session, sc_source *source, sc_str *kind) {
-    sc_ctx *ctx = &session->ctx;
+sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind) {
+    sc_ctx *ctx = &job->ctx;
     uint8_t head[SC_FILE_HEAD_BYTES] = {0};
     size_t bytes = (size_t)sc_min_u64(source->size, sizeof(head));
     ctx->where = (sc_where){.instruction = -1};

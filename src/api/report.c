@@ -1,5 +1,5 @@
 // Diagnostics and the tables as JSON: what hosts show, and the numbers they would otherwise repeat.
-#include "api/session.h"
+#include "api/job.h"
 #include "ir/stack_trace.h"
 
 static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) {
@@ -34,33 +34,33 @@ static void add_dropped(sc_json_writer *w, const sc_ctx *ctx) {
     add_diag(w, ctx->scratch, &diag);
 }
 
-void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session) {
-    sc_arena *scratch = session->ctx.scratch;
+void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job) {
+    sc_arena *scratch = job->ctx.scratch;
     sc_mark mark = sc_arena_mark(scratch);
     sc_json_key(w, "diagnostics");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < session->ctx.diags.count; i++)
-        add_diag(w, scratch, &session->ctx.diags.data[i]);
-    if (session->ctx.diag_dropped) add_dropped(w, &session->ctx);
+    for (uint32_t i = 0; i < job->ctx.diags.count; i++)
+        add_diag(w, scratch, &job->ctx.diags.data[i]);
+    if (job->ctx.diag_dropped) add_dropped(w, &job->ctx);
     sc_json_end_array(w);
     sc_arena_rewind(scratch, mark);
 }
 
-sc_str sc_session_report(sc_session *session, sc_status status) {
-    sc_sb sb = sc_session_text(session);
+sc_str sc_job_report(sc_job *job, sc_status status) {
+    sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_put_text(&w, "status", sc_status_slug(status));
-    sc_session_put_diagnostics(&w, session);
+    sc_job_put_diagnostics(&w, job);
     sc_json_end_object(&w);
     return sc_sb_str(&sb);
 }
 
-void sc_session_forget_diagnostics(sc_session *session) {
-    sc_diags_clear(&session->ctx);
-    sc_arena_deinit(&session->diag_arena);
-    sc_arena_init(&session->diag_arena);
+void sc_job_forget_diagnostics(sc_job *job) {
+    sc_diags_clear(&job->ctx);
+    sc_arena_deinit(&job->diag_arena);
+    sc_arena_init(&job->diag_arena);
 }
 
 static void add_statuses(sc_json_writer *w) {
@@ -119,8 +119,8 @@ static void add_passes(sc_json_writer *w) {
     sc_json_end_array(w);
 }
 
-sc_str sc_meta_json(sc_session *session) {
-    sc_sb sb = sc_session_text(session);
+sc_str sc_meta_json(sc_job *job) {
+    sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);

@@ -1,10 +1,10 @@
-// Running: the session's side of the runtime. One program per session, one selected method; inputs
-// are copied in, outputs are handed out row-major.
-#include "api/session.h"
+// Running: the job's side of the runtime. One program per job, one selected method; inputs are
+// copied in, outputs are handed out row-major.
+#include "api/job.h"
 
-sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptds,
-                      uint32_t ptd_count, sc_str options_json) {
-    sc_ctx *ctx = sc_session_begin(session);
+sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
+                      sc_str options_json) {
+    sc_ctx *ctx = sc_job_begin(job);
     int64_t instruction_max = (int64_t)ctx->limits.instruction_max;
     bool optimize = true;
     const sc_option options[] = {{"instruction_max", SC_OPTION_INT, &instruction_max},
@@ -12,9 +12,9 @@ sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptd
     SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
     if (instruction_max < 1)
         return sc_fail(ctx, SC_ERR_OPTION, NULL, "option 'instruction_max' must be at least 1");
-    if (session->running)
-        return sc_fail(ctx, SC_ERR_STATE, "Open it in a session of its own.",
-                       "this session has a program open already");
+    if (job->running)
+        return sc_fail(ctx, SC_ERR_STATE, "Open it in a job of its own.",
+                       "this job has a program open already");
     SC_TRY(sc_ops_init());
     ctx->limits.instruction_max = (uint64_t)instruction_max;
 
@@ -25,27 +25,26 @@ sc_status sc_run_open(sc_session *session, sc_source *pte, sc_source *const *ptd
     runtime.data_files = files;
     runtime.data_file_count = ptd_count;
     runtime.optimize = optimize;
-    return sc_rt_program_open(ctx, pte, &runtime, &session->running);
+    return sc_rt_program_open(ctx, pte, &runtime, &job->running);
 }
 
-static sc_status require_program(sc_session *session) {
-    if (!session->running) return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "open a .pte first");
+static sc_status require_program(sc_job *job) {
+    if (!job->running) return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pte first");
     return SC_OK;
 }
 
-static sc_status require_method(sc_session *session) {
-    if (!session->selected)
-        return sc_fail(&session->ctx, SC_ERR_STATE, NULL, "select a method first");
+static sc_status require_method(sc_job *job) {
+    if (!job->selected) return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
     return SC_OK;
 }
 
-sc_status sc_run_select(sc_session *session, sc_str method) {
-    sc_ctx *ctx = sc_session_begin(session);
-    SC_TRY(require_program(session));
+sc_status sc_run_select(sc_job *job, sc_str method) {
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_program(job));
     // A name that is not there leaves the selection as it was.
     sc_rt_method *found = NULL;
-    SC_TRY(sc_rt_method_load(ctx, session->running, method, &found));
-    session->selected = found;
+    SC_TRY(sc_rt_method_load(ctx, job->running, method, &found));
+    job->selected = found;
     return SC_OK;
 }
 
@@ -63,11 +62,11 @@ static sc_status check_tensor(sc_ctx *ctx, uint32_t index, const sc_io *value) {
     return SC_OK;
 }
 
-sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *value) {
+sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value) {
     static const sc_evalue_tag TAGS[] = {SC_EVALUE_NONE, SC_EVALUE_INT,    SC_EVALUE_DOUBLE,
                                          SC_EVALUE_BOOL, SC_EVALUE_STRING, SC_EVALUE_TENSOR};
-    sc_ctx *ctx = sc_session_begin(session);
-    SC_TRY(require_method(session));
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_method(job));
     SC_ASSERT((unsigned)value->kind < SC_COUNT_OF(TAGS));
     if (value->kind == SC_KIND_TENSOR) SC_TRY(check_tensor(ctx, index, value));
     sc_rt_input input = {.tag = TAGS[value->kind],
@@ -80,23 +79,22 @@ sc_status sc_run_set_input(sc_session *session, uint32_t index, const sc_io *val
                          .sizes = value->sizes,
                          .data = value->data,
                          .bytes = value->bytes};
-    return sc_rt_method_set_input(ctx, session->selected, index, &input);
+    return sc_rt_method_set_input(ctx, job->selected, index, &input);
 }
 
-sc_status sc_run_execute(sc_session *session) {
-    sc_ctx *ctx = sc_session_begin(session);
-    SC_TRY(require_method(session));
-    return sc_rt_method_run(ctx, session->selected);
+sc_status sc_run_execute(sc_job *job) {
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_method(job));
+    return sc_rt_method_run(ctx, job->selected);
 }
 
-uint32_t sc_run_output_count(const sc_session *session) {
-    return session->selected ? sc_rt_method_output_count(session->selected) : 0;
+uint32_t sc_run_output_count(const sc_job *job) {
+    return job->selected ? sc_rt_method_output_count(job->selected) : 0;
 }
 
-static sc_status dense_block(sc_session *session, uint32_t index, uint64_t bytes, void **out) {
-    while (session->dense.count <= index)
-        sc_vec_push(&session->arena, &session->dense, (sc_dense){0});
-    sc_dense *dense = &session->dense.data[index];
+static sc_status dense_block(sc_job *job, uint32_t index, uint64_t bytes, void **out) {
+    while (job->dense.count <= index) sc_vec_push(&job->arena, &job->dense, (sc_dense){0});
+    sc_dense *dense = &job->dense.data[index];
     if (dense->capacity < bytes) {
         sc_free(dense->data);
         dense->data = sc_try_alloc(bytes);
@@ -104,14 +102,12 @@ static sc_status dense_block(sc_session *session, uint32_t index, uint64_t bytes
     }
     *out = dense->data;
     if (!*out)
-        return sc_fail(&session->ctx, SC_ERR_MEMORY, NULL,
-                       "no memory for the %llu bytes of output %u", (unsigned long long)bytes,
-                       index);
+        return sc_fail(&job->ctx, SC_ERR_MEMORY, NULL, "no memory for the %llu bytes of output %u",
+                       (unsigned long long)bytes, index);
     return SC_OK;
 }
 
-static sc_status tensor_output(sc_session *session, uint32_t index, const sc_tensor *tensor,
-                               sc_io *out) {
+static sc_status tensor_output(sc_job *job, uint32_t index, const sc_tensor *tensor, sc_io *out) {
     out->kind = SC_KIND_TENSOR;
     out->dtype = tensor->dtype;
     out->rank = tensor->rank;
@@ -121,18 +117,18 @@ static sc_status tensor_output(sc_session *session, uint32_t index, const sc_ten
     out->bytes = (uint64_t)tensor->numel * sc_dtype_bytes((sc_dtype)tensor->dtype);
     if (sc_tensor_is_contiguous(tensor) || out->bytes == 0) return SC_OK;
     void *dense = NULL;
-    SC_TRY(dense_block(session, index, out->bytes, &dense));
+    SC_TRY(dense_block(job, index, out->bytes, &dense));
     sc_rt_tensor_read(tensor, dense, (size_t)out->bytes);
     out->data = dense;
     return SC_OK;
 }
 
-sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out) {
-    sc_ctx *ctx = sc_session_begin(session);
-    SC_TRY(require_method(session));
-    if (index >= sc_rt_method_output_count(session->selected))
+sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out) {
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_method(job));
+    if (index >= sc_rt_method_output_count(job->selected))
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "there is no output %u", index);
-    const sc_evalue *value = sc_rt_method_output(session->selected, index);
+    const sc_evalue *value = sc_rt_method_output(job->selected, index);
     *out = (sc_io){.kind = SC_KIND_NONE};
     switch ((sc_evalue_tag)value->tag) {
     case SC_EVALUE_NONE: return SC_OK;
@@ -140,15 +136,15 @@ sc_status sc_run_output(sc_session *session, uint32_t index, sc_io *out) {
     case SC_EVALUE_DOUBLE: *out = (sc_io){.kind = SC_KIND_DOUBLE, .d = value->d}; return SC_OK;
     case SC_EVALUE_BOOL: *out = (sc_io){.kind = SC_KIND_BOOL, .i = value->b}; return SC_OK;
     case SC_EVALUE_STRING: *out = (sc_io){.kind = SC_KIND_STRING, .str = value->str}; return SC_OK;
-    case SC_EVALUE_TENSOR: return tensor_output(session, index, value->tensor, out);
+    case SC_EVALUE_TENSOR: return tensor_output(job, index, value->tensor, out);
     default:
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Return the elements one by one in the model.",
                        "output %u is a list, which cannot be handed out", index);
     }
 }
 
-sc_status sc_run_reset(sc_session *session) {
-    sc_ctx *ctx = sc_session_begin(session);
-    SC_TRY(require_program(session));
-    return sc_rt_program_reset(ctx, session->running);
+sc_status sc_run_reset(sc_job *job) {
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_program(job));
+    return sc_rt_program_reset(ctx, job->running);
 }

@@ -1,4 +1,4 @@
-// Chunks start small and double up to a megabyte, so that a small session stays small; a request
+// Chunks start small and double up to a megabyte, so that a small job stays small; a request
 // that would waste most of a chunk gets one of its own. Every allocation is cleared when handed
 // out, because rewound memory is dirty. Under AddressSanitizer free arena bytes are poisoned.
 #include "base/arena.h"

@@ -1,5 +1,5 @@
 // The context every fallible function takes first: memory, names, diagnostics, where we are, and
-// the host's hooks. There are no globals, so several sessions live side by side.
+// the host's hooks. There are no globals, so several jobs live side by side.
 //
 // A failure is recorded where it is detected and returned as a code. Location comes from
 // ctx->where, which the drivers (importer, pass pipeline, emitter, runtime step) keep up to date.
@@ -61,7 +61,7 @@ typedef struct sc_host {
 } sc_host;
 
 typedef struct sc_ctx {
-    sc_arena *arena;    // lives as long as the session
+    sc_arena *arena;    // lives as long as the job
     sc_arena *scratch;  // between marks; results that escape never live here
     sc_names *names;
     sc_where where;

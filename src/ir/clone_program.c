@@ -1,4 +1,4 @@
-// Copies of whole programs, so that a stage of a compilation stays as it is while the next one is
+// Copies of whole programs, so that a version of the program stays as it is while the next one is
 // made from it. The copy shares what never changes: symbols, names, and the bytes of constants.
 #include "ir/ir.h"
 

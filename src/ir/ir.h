@@ -1,5 +1,5 @@
 // The compiler's only mutable structure: programs of methods, methods of graphs, graphs of nodes in
-// topological order. Everything lives on the session's arena; nothing is freed one by one.
+// topological order. Everything lives on the job's arena; nothing is freed one by one.
 //
 // An argument that names a value is its own link in that value's use list, so use lists cannot
 // rot as long as arguments change only through sc_arg_set_*, sc_replace_uses and sc_node_erase.

@@ -3,21 +3,21 @@
 #include "harness.h"
 #include "rt/rt.h"
 
-typedef struct session {
+typedef struct setup {
     sc_arena arena, scratch;
     sc_ctx ctx;
     sc_rt_program *program;
     sc_rt_method *method;
-} session;
+} setup;
 
-static void begin(session *s) {
+static void begin(setup *s) {
     memset(s, 0, sizeof *s);
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
     sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
 }
 
-static bool open_model(session *s, const char *file, const char *method) {
+static bool open_model(setup *s, const char *file, const char *method) {
     size_t bytes;
     begin(s);
     char *data = test_read(file, &bytes);
@@ -26,7 +26,7 @@ static bool open_model(session *s, const char *file, const char *method) {
            CHECK_OK(sc_rt_method_load(&s->ctx, s->program, sc_str_from(method), &s->method));
 }
 
-static void close_model(session *s) {
+static void close_model(setup *s) {
     if (s->program) sc_rt_program_close(s->program);
     sc_arena_deinit(&s->scratch);
     sc_arena_deinit(&s->arena);
@@ -43,12 +43,12 @@ static sc_rt_input floats(const float *data, uint8_t rank, const int64_t *sizes)
                          .bytes = (uint64_t)count * sizeof(float)};
 }
 
-static sc_status set(session *s, uint32_t index, sc_rt_input input) {
+static sc_status set(setup *s, uint32_t index, sc_rt_input input) {
     return sc_rt_method_set_input(&s->ctx, s->method, index, &input);
 }
 
 TEST(inputs_are_checked) {
-    session s;
+    setup s;
     const float data[64] = {0};
     if (open_model(&s, "models/official/linear.pte", "forward")) {
         CHECK_STATUS(sc_rt_method_run(&s.ctx, s.method), SC_ERR_STATE);  // not set yet
@@ -70,7 +70,7 @@ TEST(inputs_are_checked) {
 }
 
 TEST(dynamic_inputs_have_bounds) {
-    session s;
+    setup s;
     static const float data[4096];
     if (open_model(&s, "models/official/mlp_dyn.pte", "forward")) {
         const sc_tensor *declared = sc_rt_method_input(s.method, 0)->tensor;
@@ -89,7 +89,7 @@ TEST(dynamic_inputs_have_bounds) {
 
 // A number that the program was specialised on must be that number again.
 TEST(specialised_numbers) {
-    session s;
+    setup s;
     if (open_model(&s, "models/official/pytree_io.pte", "forward")) {
         uint32_t numbers = 0;
         for (uint32_t i = 0; i < sc_rt_method_input_count(s.method); i++) {
@@ -115,7 +115,7 @@ TEST(specialised_numbers) {
 }
 
 // How often it has been called, as the program's own counter says.
-static int64_t run_counter(session *s) {
+static int64_t run_counter(setup *s) {
     const sc_tensor *declared = sc_rt_method_input(s->method, 0)->tensor;
     const float data[64] = {1, 1, 1};
     int64_t count = -1;
@@ -128,7 +128,7 @@ static int64_t run_counter(session *s) {
 }
 
 TEST(state_survives_runs_and_resets) {
-    session s;
+    setup s;
     if (open_model(&s, "models/official/counter_buffer.pte", "forward")) {
         CHECK_EQ_INT(run_counter(&s), 1);
         CHECK_EQ_INT(run_counter(&s), 2);
@@ -138,7 +138,7 @@ TEST(state_survives_runs_and_resets) {
     close_model(&s);
 }
 
-static const sc_evalue *constant(session *s, const char *method) {
+static const sc_evalue *constant(setup *s, const char *method) {
     if (!CHECK_OK(sc_rt_method_load(&s->ctx, s->program, sc_str_from(method), &s->method)) ||
         !CHECK_OK(sc_rt_method_run(&s->ctx, s->method)))
         return NULL;
@@ -147,7 +147,7 @@ static const sc_evalue *constant(session *s, const char *method) {
 }
 
 TEST(constant_methods) {
-    session s;
+    setup s;
     if (open_model(&s, "models/official/encdec.pte", "encode")) {
         const sc_evalue *value = constant(&s, "get_vocab_size");
         CHECK(value && value->tag == SC_EVALUE_INT && value->i == 64);
@@ -170,7 +170,7 @@ TEST(external_data_is_known_without_loading) {
     static const char *const files[] = {"models/official/encdec_ptd.ptd",
                                         "models/official/mlp_ptd.ptd"};
     for (uint32_t given = 0; given <= 2; given++) {
-        session s;
+        setup s;
         size_t size = 0;
         sc_source *sources[2];
         sc_rt_method_info info;
@@ -199,7 +199,7 @@ TEST(external_data_is_known_without_loading) {
 }
 
 TEST(known_without_loading) {
-    session s;
+    setup s;
     sc_rt_method_info info;
     sc_rt_program_info program;
     if (open_model(&s, "models/official/mlp.pte", "forward")) {
@@ -226,7 +226,7 @@ TEST(known_without_loading) {
 
 // The file of a delegate: XNNPACK's program and its weights are neither constants nor gaps.
 TEST(segments_are_told_apart) {
-    session s;
+    setup s;
     size_t bytes;
     sc_rt_program_info program;
     begin(&s);

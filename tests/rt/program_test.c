@@ -6,10 +6,10 @@
 #include "rt/rt.h"
 #include "rt/tiny.h"
 
-typedef enum stage { OPEN, LOAD, RUN, FINE } stage;
+typedef enum moment { OPEN, LOAD, RUN, FINE } moment;
 
 typedef struct outcome {
-    stage failed_at;
+    moment failed_at;
     sc_status status;
     float result[6];
 } outcome;
@@ -58,14 +58,14 @@ static outcome try_it(const uint8_t *data, size_t size, uint64_t planned_max) {
     return out;
 }
 
-static void expect(const char *name, tiny *t, stage failed_at, sc_status status) {
-    static const char *const stages[] = {"open", "load", "run", "nothing"};
+static void expect(const char *name, tiny *t, moment failed_at, sc_status status) {
+    static const char *const moments[] = {"open", "load", "run", "nothing"};
     if (!test_case("%s", name)) return;
     tiny_build(t);
     outcome out = try_it(t->data, t->size, 1 << 20);
     free(t->data);
     if (out.failed_at != failed_at || out.status != status)
-        FAIL("%s: %s failed with %s", name, stages[out.failed_at], sc_status_slug(out.status));
+        FAIL("%s: %s failed with %s", name, moments[out.failed_at], sc_status_slug(out.status));
     if (out.failed_at == FINE) CHECK_CLOSE(out.result[5], 66, 0);
 }
 
@@ -77,7 +77,7 @@ static void expect(const char *name, tiny *t, stage failed_at, sc_status status)
         expect(name, &t, where, code);  \
     } while (0)
 
-TEST_CASES(file_stage) {
+TEST_CASES(file_moment) {
     CASE("as it comes", (void)0, FINE, SC_OK);
     CASE("identifier of a later format", t.identifier = "ET13", OPEN, SC_ERR_VERSION);
     CASE("no identifier", t.identifier = "ABCD", OPEN, SC_ERR_FORMAT);
@@ -113,7 +113,7 @@ TEST_CASES(file_stage) {
         FINE, SC_OK);
 }
 
-TEST_CASES(value_stage) {
+TEST_CASES(value_moment) {
     CASE("rank 17", (t.extra.rank = t.extra.order_rank = 17), LOAD, SC_ERR_CORRUPT);
     CASE("negative size", t.extra.sizes[0] = -1, LOAD, SC_ERR_CORRUPT);
     CASE("bytes overflow",
@@ -145,7 +145,7 @@ TEST_CASES(value_stage) {
          SC_ERR_CORRUPT);
 }
 
-TEST_CASES(code_stage) {
+TEST_CASES(code_moment) {
     CASE("input out of range", t.inputs[0] = 9, LOAD, SC_ERR_CORRUPT);
     CASE("output out of range", t.outputs[0] = -1, LOAD, SC_ERR_CORRUPT);
     CASE("one value for two inputs", (t.input_count = 2, t.inputs[1] = 0), LOAD, SC_ERR_CORRUPT);

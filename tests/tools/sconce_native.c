@@ -1,5 +1,5 @@
 // The compiler on the command line without wasm, for debuggers and profilers:
-//   sconce text STAGE [NAME=]FILE.pt2...      IR after source, core, edge or executorch
+//   sconce text DIALECT [NAME=]FILE.pt2...      IR after source, core, edge or executorch
 //   sconce lower OUT.pte [NAME=]FILE.pt2...   with SCONCE_SHARE=1: methods share state
 //   sconce run FILE.pte [METHOD]              once, on zeros
 #include <stdio.h>
@@ -24,70 +24,69 @@ static sc_status read_file(sc_source *source, sc_ctx *ctx, uint64_t offset, void
     return SC_OK;
 }
 
-static sc_source *open_file(sc_session *session, const char *path) {
+static sc_source *open_file(sc_job *job, const char *path) {
     struct stat info;
     FILE *file = fopen(path, "rb");
     if (!file || stat(path, &info) != 0) {
         fprintf(stderr, "cannot open %s\n", path);
         exit(1);
     }
-    sc_source *source = sc_new(sc_session_ctx(session)->arena, sc_source);
+    sc_source *source = sc_new(sc_job_ctx(job)->arena, sc_source);
     source->read = read_file;
     source->size = (uint64_t)info.st_size;
     source->user = file;
     return source;
 }
 
-static void require(sc_session *session, sc_status status) {
+static void require(sc_job *job, sc_status status) {
     if (status == SC_OK) return;
-    sc_str report = sc_session_report(session, status);
+    sc_str report = sc_job_report(job, status);
     fprintf(stderr, SC_STR_FMT "\n", SC_STR_ARG(report));
     exit(1);
 }
 
-static void open_methods(sc_session *session, int count, char **files) {
+static void open_methods(sc_job *job, int count, char **files) {
     for (int i = 0; i < count; i++) {
         char *equals = strchr(files[i], '=');
         sc_str name = {files[i], equals ? (size_t)(equals - files[i]) : 0};
-        require(session,
-                sc_compile_open(session, open_file(session, equals ? equals + 1 : files[i]), name,
-                                (sc_str){0}));
+        require(job, sc_compile_open(job, open_file(job, equals ? equals + 1 : files[i]), name,
+                                     (sc_str){0}));
     }
 }
 
-static void print_text(sc_session *session, uint32_t program) {
+static void print_text(sc_job *job, uint32_t program) {
     sc_str text;
-    require(session, sc_compile_text(session, program, (sc_str){0}, &text));
+    require(job, sc_compile_text(job, program, (sc_str){0}, &text));
     fwrite(text.data, 1, text.size, stdout);
 }
 
-static void text_command(sc_session *session, const char *stage, int count, char **files) {
+static void text_command(sc_job *job, const char *dialect, int count, char **files) {
     uint32_t edge = 0, executorch = 0;
-    open_methods(session, count, files);
-    if (strcmp(stage, "source") == 0) {
-        print_text(session, 0);
+    open_methods(job, count, files);
+    if (strcmp(dialect, "source") == 0) {
+        print_text(job, 0);
         return;
     }
-    require(session, sc_compile_to_edge(session, SC_STR("{\"snapshots\": true}"), &edge));
-    if (strcmp(stage, "executorch") == 0) {
-        require(session, sc_compile_to_executorch(session, edge, (sc_str){0}, &executorch));
-        print_text(session, executorch);
+    require(job, sc_compile_to_edge(job, SC_STR("{\"snapshots\": true}"), &edge));
+    if (strcmp(dialect, "executorch") == 0) {
+        require(job, sc_compile_to_executorch(job, edge, (sc_str){0}, &executorch));
+        print_text(job, executorch);
         return;
     }
-    print_text(session, strcmp(stage, "core") == 0 ? edge - 1 : edge);
+    print_text(job, strcmp(dialect, "core") == 0 ? edge - 1 : edge);
 }
 
-static void lower_command(sc_session *session, const char *path, int count, char **files) {
+static void lower_command(sc_job *job, const char *path, int count, char **files) {
     uint32_t edge = 0, executorch = 0;
     sc_str options = getenv("SCONCE_SHARE")
                          ? SC_STR("{\"consume\": true, \"share_mutable_buffers\": true}")
                          : SC_STR("{\"consume\": true}");
     double begin = now_ms(NULL);
-    open_methods(session, count, files);
+    open_methods(job, count, files);
     double opened = now_ms(NULL);
-    require(session, sc_compile_to_edge(session, (sc_str){0}, &edge));
+    require(job, sc_compile_to_edge(job, (sc_str){0}, &edge));
     double edged = now_ms(NULL);
-    require(session, sc_compile_to_executorch(session, edge, options, &executorch));
+    require(job, sc_compile_to_executorch(job, edge, options, &executorch));
     double done = now_ms(NULL);
     FILE *out = fopen(path, "wb");
     if (!out) {
@@ -95,26 +94,26 @@ static void lower_command(sc_session *session, const char *path, int count, char
         exit(1);
     }
     static uint8_t block[1 << 16];
-    for (uint32_t c = 0; c < sc_output_chunk_count(session, 0); c++) {
-        sc_output_chunk chunk = sc_output_chunk_at(session, 0, c);
+    for (uint32_t c = 0; c < sc_output_chunk_count(job, 0); c++) {
+        sc_output_chunk chunk = sc_output_chunk_at(job, 0, c);
         for (uint64_t at = 0; at < chunk.size; at += sizeof(block)) {
             size_t bytes = (size_t)sc_min_u64(sizeof(block), chunk.size - at);
-            require(session, sc_output_read(session, 0, c, at, block, bytes));
+            require(job, sc_output_read(job, 0, c, at, block, bytes));
             fwrite(block, 1, bytes, out);
         }
     }
     fclose(out);
     printf("%s: %llu bytes; open %.1f ms, to_edge %.1f ms, to_executorch %.1f ms; %.1f MB\n", path,
-           (unsigned long long)sc_output_bytes(session, 0), opened - begin, edged - opened,
-           done - edged, (double)sc_session_ctx(session)->arena->held_bytes / 1e6);
+           (unsigned long long)sc_output_bytes(job, 0), opened - begin, edged - opened,
+           done - edged, (double)sc_job_ctx(job)->arena->held_bytes / 1e6);
 }
 
-static void run_command(sc_session *session, const char *path, const char *method) {
+static void run_command(sc_job *job, const char *path, const char *method) {
     sc_str json;
-    require(session, sc_run_open(session, open_file(session, path), NULL, 0, (sc_str){0}));
-    require(session, sc_run_inspect(session, &json));
+    require(job, sc_run_open(job, open_file(job, path), NULL, 0, (sc_str){0}));
+    require(job, sc_run_inspect(job, &json));
     printf(SC_STR_FMT "\n", SC_STR_ARG(json));
-    require(session, sc_run_select(session, sc_str_from(method)));
+    require(job, sc_run_select(job, sc_str_from(method)));
 }
 
 int main(int argc, char **argv) {
@@ -123,13 +122,13 @@ int main(int argc, char **argv) {
         return 2;
     }
     sc_host host = {.now_ms = now_ms};
-    sc_session *session = sc_session_open(&host);
+    sc_job *job = sc_job_open(&host);
     if (strcmp(argv[1], "text") == 0)
-        text_command(session, argv[2], argc - 3, argv + 3);
+        text_command(job, argv[2], argc - 3, argv + 3);
     else if (strcmp(argv[1], "lower") == 0)
-        lower_command(session, argv[2], argc - 3, argv + 3);
+        lower_command(job, argv[2], argc - 3, argv + 3);
     else
-        run_command(session, argv[2], argc > 3 ? argv[3] : "forward");
-    sc_session_close(session);
+        run_command(job, argv[2], argc > 3 ? argv[3] : "forward");
+    sc_job_close(job);
     return 0;
 }

@@ -9,21 +9,21 @@
 // Of the sanitizer, where there is one.
 __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
 
-static sc_session *open_session(void) {
-    sc_session *session = sc_session_open(NULL);
-    SC_ASSERT(session);
-    return session;
+static sc_job *open_job(void) {
+    sc_job *job = sc_job_open(NULL);
+    SC_ASSERT(job);
+    return job;
 }
 
-static const sc_diag *last_diag(sc_session *session) {
-    sc_ctx *ctx = sc_session_ctx(session);
+static const sc_diag *last_diag(sc_job *job) {
+    sc_ctx *ctx = sc_job_ctx(job);
     return ctx->diags.count ? &sc_vec_last(&ctx->diags) : NULL;
 }
 
-static sc_source *file_source(sc_session *session, const char *path) {
+static sc_source *file_source(sc_job *job, const char *path) {
     size_t bytes = 0;
     const char *data = test_read(path, &bytes);
-    return sc_source_from_memory(sc_session_ctx(session)->arena, data, bytes);
+    return sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
 }
 
 // --- numbers -------------------------------------------------------------------------------------
@@ -41,8 +41,8 @@ TEST(only_whole_doubles_in_range_become_integers) {
 // --- options -------------------------------------------------------------------------------------
 
 // Every name that the message about an unknown option lists stands in the header, in quotes.
-static void check_documented(sc_session *session, const char *header) {
-    const sc_diag *diag = last_diag(session);
+static void check_documented(sc_job *job, const char *header) {
+    const sc_diag *diag = last_diag(job);
     const char *at = diag ? strstr(diag->message.data, "known are ") : NULL;
     if (!CHECK(at)) return;
     for (at += strlen("known are "); *at;) {
@@ -60,33 +60,33 @@ TEST(the_header_names_every_option) {
     size_t bytes = 0;
     uint32_t number = 0;
     const char *header = test_read("../src/sconce.h", &bytes);
-    sc_session *session = open_session();
-    CHECK_EQ_INT(sc_compile_to_edge(session, wrong, &number), SC_ERR_OPTION);
-    check_documented(session, header);
-    CHECK_EQ_INT(sc_compile_to_executorch(session, 0, wrong, &number), SC_ERR_OPTION);
-    check_documented(session, header);
-    CHECK_EQ_INT(sc_run_open(session, NULL, NULL, 0, wrong), SC_ERR_OPTION);
-    check_documented(session, header);
-    sc_session_close(session);
+    sc_job *job = open_job();
+    CHECK_EQ_INT(sc_compile_to_edge(job, wrong, &number), SC_ERR_OPTION);
+    check_documented(job, header);
+    CHECK_EQ_INT(sc_compile_to_executorch(job, 0, wrong, &number), SC_ERR_OPTION);
+    check_documented(job, header);
+    CHECK_EQ_INT(sc_run_open(job, NULL, NULL, 0, wrong), SC_ERR_OPTION);
+    check_documented(job, header);
+    sc_job_close(job);
 }
 
 // --- telling files apart -------------------------------------------------------------------------
 
 static void check_kind(const char *head, size_t bytes, const char *kind, sc_status reason) {
-    sc_session *session = open_session();
-    sc_ctx *ctx = sc_session_ctx(session);
+    sc_job *job = open_job();
+    sc_ctx *ctx = sc_job_ctx(job);
     sc_str found = {0};
     ctx->where.node = SC_STR("of an earlier call");
-    CHECK_OK(sc_detect(session, sc_source_from_memory(ctx->arena, head, bytes), &found));
+    CHECK_OK(sc_detect(job, sc_source_from_memory(ctx->arena, head, bytes), &found));
     CHECK_EQ_TEXT(found.data, found.size, kind);
-    const sc_diag *diag = last_diag(session);
+    const sc_diag *diag = last_diag(job);
     CHECK((diag != NULL) == (reason != SC_OK));
     if (diag) {
         CHECK_EQ_INT(diag->code, reason);
         CHECK_EQ_INT(diag->severity, SC_NOTE);
         CHECK_EQ_UINT(diag->where.node.size, 0);
     }
-    sc_session_close(session);
+    sc_job_close(job);
 }
 
 TEST(files_are_known_by_their_exact_marks) {
@@ -102,15 +102,15 @@ TEST(files_are_known_by_their_exact_marks) {
 
 // --- running -------------------------------------------------------------------------------------
 
-// Lowers a model and opens what comes out in a session of its own.
-static sc_session *open_lowered(const char *path) {
-    sc_session *compile = open_session(), *run = open_session();
+// Lowers a model and opens what comes out in a job of its own.
+static sc_job *open_lowered(const char *path) {
+    sc_job *compile = open_job(), *run = open_job();
     uint32_t edge = 0, executorch = 0;
     sc_source *model = file_source(compile, path);
     CHECK_OK(sc_compile_open(compile, model, (sc_str){0}, (sc_str){0}));
     CHECK_OK(sc_compile_to_edge(compile, (sc_str){0}, &edge));
     CHECK_OK(sc_compile_to_executorch(compile, edge, (sc_str){0}, &executorch));
-    sc_arena *arena = sc_session_ctx(run)->arena;
+    sc_arena *arena = sc_job_ctx(run)->arena;
     size_t size = (size_t)sc_output_bytes(compile, 0), at = 0;
     uint8_t *bytes = sc_arena_alloc(arena, size);
     for (uint32_t c = 0; c < sc_output_chunk_count(compile, 0); c++) {
@@ -118,7 +118,7 @@ static sc_session *open_lowered(const char *path) {
         CHECK_OK(sc_output_read(compile, 0, c, 0, bytes + at, part));
         at += part;
     }
-    sc_session_close(compile);
+    sc_job_close(compile);
     sc_source *program = sc_source_from_memory(arena, bytes, size);
     CHECK_OK(sc_run_open(run, program, NULL, 0, (sc_str){0}));
     CHECK_OK(sc_run_select(run, SC_STR("forward")));
@@ -138,46 +138,45 @@ static sc_io matrix(const int64_t *sizes, const float *data) {
 TEST(values_that_nothing_can_declare_are_refused) {
     static const float data[6] = {0};
     static const int64_t sizes[40] = {2, 3};
-    sc_session *session = open_lowered("models/add_mul.pt2");
+    sc_job *job = open_lowered("models/add_mul.pt2");
     sc_io io = matrix(sizes, data);
     io.dtype = 256 + 6;  // whose low byte is float32
-    CHECK_EQ_INT(sc_run_set_input(session, 0, &io), SC_ERR_INPUT);
+    CHECK_EQ_INT(sc_run_set_input(job, 0, &io), SC_ERR_INPUT);
     io.dtype = 6;
     io.rank = 256 + 2;
-    CHECK_EQ_INT(sc_run_set_input(session, 0, &io), SC_ERR_INPUT);
-    sc_session_close(session);
+    CHECK_EQ_INT(sc_run_set_input(job, 0, &io), SC_ERR_INPUT);
+    sc_job_close(job);
 }
 
 TEST(a_report_tells_how_many_diagnostics_it_leaves_out) {
-    sc_session *session = open_session();
+    sc_job *job = open_job();
     for (int i = 0; i < 1000; i++)
-        (void)sc_fail(sc_session_ctx(session), SC_ERR_SHAPE, NULL, "wrong %d", i);
-    sc_str report = sc_session_report(session, SC_ERR_SHAPE);
+        (void)sc_fail(sc_job_ctx(job), SC_ERR_SHAPE, NULL, "wrong %d", i);
+    sc_str report = sc_job_report(job, SC_ERR_SHAPE);
     CHECK(strstr(report.data, "wrong 999") && !strstr(report.data, "not listed"));
-    for (int i = 0; i < 7; i++)
-        (void)sc_fail(sc_session_ctx(session), SC_ERR_SHAPE, NULL, "too much");
-    report = sc_session_report(session, SC_ERR_SHAPE);
+    for (int i = 0; i < 7; i++) (void)sc_fail(sc_job_ctx(job), SC_ERR_SHAPE, NULL, "too much");
+    report = sc_job_report(job, SC_ERR_SHAPE);
     CHECK(strstr(report.data, "7 more were found and are not listed"));
     CHECK(!strstr(report.data, "too much"));
-    sc_session_close(session);
+    sc_job_close(job);
 }
 
 // Two methods of one archive with the same weights: as many bytes as one of them alone.
 TEST(weights_that_methods_share_count_once) {
-    sc_session *session = open_session();
+    sc_job *job = open_job();
     sc_str one, two;
-    sc_source *source = file_source(session, "models/linear.pt2");
-    REQUIRE_OK(sc_compile_open(session, source, SC_STR("a"), (sc_str){0}));
-    REQUIRE_OK(sc_compile_inspect(session, &one));
+    sc_source *source = file_source(job, "models/linear.pt2");
+    REQUIRE_OK(sc_compile_open(job, source, SC_STR("a"), (sc_str){0}));
+    REQUIRE_OK(sc_compile_inspect(job, &one));
     const char *before = strstr(one.data, "\"constant_bytes\":");
     if (!CHECK(before)) return;
     char bytes[40];
     snprintf(bytes, sizeof bytes, "%.*s", (int)strcspn(before, ","), before);
     CHECK(!strstr(bytes, ":0"));
-    REQUIRE_OK(sc_compile_open(session, source, SC_STR("b"), (sc_str){0}));
-    REQUIRE_OK(sc_compile_inspect(session, &two));
+    REQUIRE_OK(sc_compile_open(job, source, SC_STR("b"), (sc_str){0}));
+    REQUIRE_OK(sc_compile_inspect(job, &two));
     CHECK(strstr(two.data, bytes));
-    sc_session_close(session);
+    sc_job_close(job);
 }
 
 // Output 1 of this model is channels_last.
@@ -185,19 +184,19 @@ TEST(outputs_of_odd_layout_use_one_block_again) {
     float x[48];
     static const int64_t sizes[2] = {6, 8};
     for (int i = 0; i < 48; i++) x[i] = (float)i;
-    sc_session *session = open_lowered("models/weight_layouts.pt2");
+    sc_job *job = open_lowered("models/weight_layouts.pt2");
     sc_io in = matrix(sizes, x);
     sc_io first = {0}, out = {0};
     size_t held = 0;
     for (int run = 0; run < 1000; run++) {
-        REQUIRE_OK(sc_run_set_input(session, 0, &in));
-        REQUIRE_OK(sc_run_execute(session));
-        REQUIRE_OK(sc_run_output(session, 1, &out));
+        REQUIRE_OK(sc_run_set_input(job, 0, &in));
+        REQUIRE_OK(sc_run_execute(job));
+        REQUIRE_OK(sc_run_output(job, 1, &out));
         if (run == 0) {
             CHECK_EQ_INT(out.dim_order[1], 2);
             first = out;
             // Any other text result leaves the output alone.
-            CHECK(sc_session_report(session, SC_OK).size > 0);
+            CHECK(sc_job_report(job, SC_OK).size > 0);
             float sum = 0;
             for (size_t i = 0; i < out.bytes / 4; i++) sum += ((const float *)out.data)[i];
             CHECK(sum == sum);
@@ -208,55 +207,55 @@ TEST(outputs_of_odd_layout_use_one_block_again) {
     }
     if (__sanitizer_get_current_allocated_bytes)
         CHECK_EQ_UINT(__sanitizer_get_current_allocated_bytes(), held);
-    sc_session_close(session);
+    sc_job_close(job);
 }
 
 // --- transforming --------------------------------------------------------------------------------
 
-static void check_last(sc_session *session, const char *message, const char *hint) {
-    const sc_diag *diag = last_diag(session);
+static void check_last(sc_job *job, const char *message, const char *hint) {
+    const sc_diag *diag = last_diag(job);
     if (!CHECK(diag)) return;
     if (!strstr(diag->message.data, message)) FAIL("'%s' in '%s'", message, diag->message.data);
     if (!strstr(diag->hint.data, hint)) FAIL("'%s' in '%s'", hint, diag->hint.data);
 }
 
-static uint32_t open_edge(sc_session *session, const char *path) {
+static uint32_t open_edge(sc_job *job, const char *path) {
     uint32_t edge = 0;
-    CHECK_OK(sc_compile_open(session, file_source(session, path), (sc_str){0}, (sc_str){0}));
-    CHECK_OK(sc_compile_to_edge(session, (sc_str){0}, &edge));
+    CHECK_OK(sc_compile_open(job, file_source(job, path), (sc_str){0}, (sc_str){0}));
+    CHECK_OK(sc_compile_to_edge(job, (sc_str){0}, &edge));
     return edge;
 }
 
-static sc_status transform(sc_session *session, uint32_t edge, const char *passes, uint32_t *out) {
-    return sc_compile_transform(session, edge, (sc_str){0}, sc_str_from(passes), out);
+static sc_status transform(sc_job *job, uint32_t edge, const char *passes, uint32_t *out) {
+    return sc_compile_transform(job, edge, (sc_str){0}, sc_str_from(passes), out);
 }
 
 TEST(transform_takes_the_passes_of_to_edge_only) {
     uint32_t made = 0;
-    sc_session *session = open_session();
-    uint32_t edge = open_edge(session, "import/mutation.pt2");
-    CHECK_STATUS(transform(session, edge, "[\"mutation\"]", &made), SC_ERR_ARGUMENT);
-    check_last(session, "mutation is a pass of to_executorch", "view_copies, ");
-    CHECK_STATUS(transform(session, edge, "[\"nope\"]", &made), SC_ERR_NOT_FOUND);
-    check_last(session, "no pass 'nope'", "Use passes of to_edge: decompose, assertions, ");
-    CHECK(!strstr(last_diag(session)->hint.data, "mutation"));
-    sc_session_close(session);
+    sc_job *job = open_job();
+    uint32_t edge = open_edge(job, "import/mutation.pt2");
+    CHECK_STATUS(transform(job, edge, "[\"mutation\"]", &made), SC_ERR_ARGUMENT);
+    check_last(job, "mutation is a pass of to_executorch", "view_copies, ");
+    CHECK_STATUS(transform(job, edge, "[\"nope\"]", &made), SC_ERR_NOT_FOUND);
+    check_last(job, "no pass 'nope'", "Use passes of to_edge: decompose, assertions, ");
+    CHECK(!strstr(last_diag(job)->hint.data, "mutation"));
+    sc_job_close(job);
 }
 
 TEST(transform_checks_what_a_pass_needs) {
     uint32_t made = 0;
-    sc_session *session = open_session();
-    uint32_t edge = open_edge(session, "import/mutation.pt2");
-    CHECK_STATUS(transform(session, edge, "[\"noops\", \"unused\"]", &made), SC_ERR_STATE);
-    check_last(session, "unused cannot run", "Run dce first.");
-    CHECK_OK(transform(session, edge, "[\"noops\", \"dce\", \"unused\"]", &made));
+    sc_job *job = open_job();
+    uint32_t edge = open_edge(job, "import/mutation.pt2");
+    CHECK_STATUS(transform(job, edge, "[\"noops\", \"unused\"]", &made), SC_ERR_STATE);
+    check_last(job, "unused cannot run", "Run dce first.");
+    CHECK_OK(transform(job, edge, "[\"noops\", \"dce\", \"unused\"]", &made));
     // What one transform breaks is known to what follows it.
-    CHECK_OK(transform(session, edge, "[\"view_copies\"]", &made));
-    CHECK_STATUS(transform(session, made, "[\"numbers\"]", &edge), SC_ERR_STATE);
-    check_last(session, "numbers cannot run", "Run strides first.");
-    CHECK_STATUS(sc_compile_to_executorch(session, made, (sc_str){0}, &edge), SC_ERR_STATE);
-    check_last(session, "mutation cannot run", "Run strides first.");
-    sc_session_close(session);
+    CHECK_OK(transform(job, edge, "[\"view_copies\"]", &made));
+    CHECK_STATUS(transform(job, made, "[\"numbers\"]", &edge), SC_ERR_STATE);
+    check_last(job, "numbers cannot run", "Run strides first.");
+    CHECK_STATUS(sc_compile_to_executorch(job, made, (sc_str){0}, &edge), SC_ERR_STATE);
+    check_last(job, "mutation cannot run", "Run strides first.");
+    sc_job_close(job);
 }
 
 // The .pte of a program that was lowered with one edge pass run again, or with none (NULL). Empty
@@ -264,23 +263,23 @@ TEST(transform_checks_what_a_pass_needs) {
 static sc_str lowered_again(const char *path, const char *pass) {
     uint32_t made = 0, lowered = 0;
     size_t size = 0;
-    sc_session *session = open_session();
-    uint32_t edge = open_edge(session, path);
-    CHECK_OK(transform(session, edge, pass ? test_format("[\"%s\"]", pass) : "[]", &made));
+    sc_job *job = open_job();
+    uint32_t edge = open_edge(job, path);
+    CHECK_OK(transform(job, edge, pass ? test_format("[\"%s\"]", pass) : "[]", &made));
     char *bytes = NULL;
-    if (sc_compile_to_executorch(session, made, (sc_str){0}, &lowered) == SC_OK) {
-        CHECK(sc_output_count(session) == 1);
-        bytes = test_alloc((size_t)sc_output_bytes(session, 0));
-        for (uint32_t i = 0; i < sc_output_chunk_count(session, 0); i++) {
-            size_t chunk = (size_t)sc_output_chunk_at(session, 0, i).size;
-            CHECK_OK(sc_output_read(session, 0, i, 0, bytes + size, chunk));
+    if (sc_compile_to_executorch(job, made, (sc_str){0}, &lowered) == SC_OK) {
+        CHECK(sc_output_count(job) == 1);
+        bytes = test_alloc((size_t)sc_output_bytes(job, 0));
+        for (uint32_t i = 0; i < sc_output_chunk_count(job, 0); i++) {
+            size_t chunk = (size_t)sc_output_chunk_at(job, 0, i).size;
+            CHECK_OK(sc_output_read(job, 0, i, 0, bytes + size, chunk));
             size += chunk;
         }
-        CHECK_EQ_UINT(size, sc_output_bytes(session, 0));
+        CHECK_EQ_UINT(size, sc_output_bytes(job, 0));
     } else {
-        CHECK_EQ_INT(last_diag(session)->code, SC_ERR_STATE);
+        CHECK_EQ_INT(last_diag(job)->code, SC_ERR_STATE);
     }
-    sc_session_close(session);
+    sc_job_close(job);
     return (sc_str){bytes, size};
 }
 
@@ -303,14 +302,14 @@ TEST_CASES(an_edge_pass_changes_nothing_the_second_time) {
 TEST(programs_that_are_not_there_are_not_found) {
     sc_str text = {0};
     uint32_t made = 0;
-    sc_session *session = open_session();
-    uint32_t edge = open_edge(session, "import/mutation.pt2");
-    CHECK_STATUS(sc_compile_text(session, 9, (sc_str){0}, &text), SC_ERR_NOT_FOUND);
-    CHECK_STATUS(transform(session, 9, "[]", &made), SC_ERR_NOT_FOUND);
-    CHECK_STATUS(sc_compile_to_executorch(session, 9, (sc_str){0}, &made), SC_ERR_NOT_FOUND);
-    CHECK_STATUS(sc_compile_to_executorch(session, 0, (sc_str){0}, &made), SC_ERR_STATE);
-    CHECK_OK(sc_compile_to_executorch(session, edge, SC_STR("{\"consume\": true}"), &made));
-    CHECK_STATUS(sc_compile_text(session, edge, (sc_str){0}, &text), SC_ERR_STATE);
-    CHECK_STATUS(transform(session, edge, "[]", &made), SC_ERR_STATE);
-    sc_session_close(session);
+    sc_job *job = open_job();
+    uint32_t edge = open_edge(job, "import/mutation.pt2");
+    CHECK_STATUS(sc_compile_text(job, 9, (sc_str){0}, &text), SC_ERR_NOT_FOUND);
+    CHECK_STATUS(transform(job, 9, "[]", &made), SC_ERR_NOT_FOUND);
+    CHECK_STATUS(sc_compile_to_executorch(job, 9, (sc_str){0}, &made), SC_ERR_NOT_FOUND);
+    CHECK_STATUS(sc_compile_to_executorch(job, 0, (sc_str){0}, &made), SC_ERR_STATE);
+    CHECK_OK(sc_compile_to_executorch(job, edge, SC_STR("{\"consume\": true}"), &made));
+    CHECK_STATUS(sc_compile_text(job, edge, (sc_str){0}, &text), SC_ERR_STATE);
+    CHECK_STATUS(transform(job, edge, "[]", &made), SC_ERR_STATE);
+    sc_job_close(job);
 }

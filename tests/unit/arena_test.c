@@ -38,7 +38,7 @@ TEST(arena_rewind_gives_back_everything_since_the_mark) {
     sc_arena_deinit(&arena);
 }
 
-TEST(arena_keeps_a_small_session_small) {
+TEST(arena_keeps_a_small_job_small) {
     sc_arena arena;
     sc_arena_init(&arena);
     sc_arena_alloc(&arena, 1000);

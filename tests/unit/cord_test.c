@@ -1,13 +1,13 @@
 // Cords: what goes in comes out, flat, in pieces and through the source made of them.
 #include "base/cord.h"
-#include "session.h"
+#include "setup.h"
 
 static sc_status collect(void *user, const void *bytes, size_t size) {
     sc_sb_add(user, (sc_str){bytes, size});
     return SC_OK;
 }
 
-static void fill(session *s, sc_cord *cord) {
+static void fill(setup *s, sc_cord *cord) {
     sc_cord part;
     sc_cord_init(cord, &s->arena);
     sc_cord_init(&part, &s->arena);
@@ -24,8 +24,8 @@ static void fill(session *s, sc_cord *cord) {
 }
 
 TEST(cord_keeps_bytes_in_order) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_cord cord;
     fill(&s, &cord);
     const char *expected = "abcde\0\0\0\0"
@@ -47,12 +47,12 @@ TEST(cord_keeps_bytes_in_order) {
             CHECK_OK(sc_extent_read(&s.ctx, whole, begin, out, end - begin));
             CHECK_EQ_MEM(out, expected + begin, end - begin);
         }
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(cord_writes_large_extents_in_blocks) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_cord cord;
     sc_cord_init(&cord, &s.arena);
     sc_cord_append_zeros(&cord, (5 << 20) + 3);
@@ -62,12 +62,12 @@ TEST(cord_writes_large_extents_in_blocks) {
     CHECK_OK(sc_cord_write(&s.ctx, &cord, collect, &sb));
     CHECK_EQ_UINT(sb.size, (5 << 20) + 6);
     CHECK(sc_str_ends_with(sc_sb_str(&sb), "end"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(cord_gathers_small_copies) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_cord cord;
     sc_cord_init(&cord, &s.arena);
     for (uint32_t i = 0; i < 10000; i++) sc_cord_append_copy(&cord, &i, 4);
@@ -76,5 +76,5 @@ TEST(cord_gathers_small_copies) {
     REQUIRE_OK(sc_cord_flatten(&s.ctx, &cord, &s.arena, 1 << 20, &flat));
     for (uint32_t i = 0; i < 10000; i++)
         if (memcmp(flat + 4 * i, &i, 4) != 0) FAIL("item %u is wrong", i);
-    session_end(&s);
+    setup_end(&s);
 }

@@ -4,7 +4,7 @@
 // one.
 #include "import/import.h"
 #include "passes/passes.h"
-#include "session.h"
+#include "setup.h"
 #include "trace/expand.h"
 
 static bool same_operators(const sc_graph *a, const sc_graph *b) {
@@ -23,7 +23,7 @@ static void check_signature(const sc_method *a, const sc_method *b) {
     }
 }
 
-static void check_same(session *s, sc_program *actual, sc_program *expected) {
+static void check_same(setup *s, sc_program *actual, sc_program *expected) {
     sc_sb why;
     sc_method *a = actual->methods.data[0], *b = expected->methods.data[0];
     sc_sb_init(&why, &s->arena);
@@ -34,14 +34,14 @@ static void check_same(session *s, sc_program *actual, sc_program *expected) {
     check_signature(a, b);
 }
 
-static void check_equal(session *s, sc_program *actual, sc_str text) {
+static void check_equal(setup *s, sc_program *actual, sc_str text) {
     sc_program *expected;
     REQUIRE_OK(sc_program_parse(&s->ctx, text, &expected));
     check_same(s, actual, expected);
 }
 
 // Returns the graph to write down for a case that has none yet; else an empty text.
-static sc_str check_case(session *s, sc_str text) {
+static sc_str check_case(setup *s, sc_str text) {
     char *copy = sc_str_dup(&s->arena, text);
     char *divider = strstr(copy, "\n----\n");
     sc_str input = {copy, divider ? (size_t)(divider + 1 - copy) : text.size};
@@ -49,7 +49,7 @@ static sc_str check_case(session *s, sc_str text) {
     if (!CHECK_OK(sc_program_parse(&s->ctx, input, &program)) ||
         !CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0], NULL)) ||
         !CHECK_OK(sc_verify(&s->ctx, program))) {
-        FAIL("%s", session_message(s));
+        FAIL("%s", setup_message(s));
         return (sc_str){0};
     }
     if (!divider && test_updating()) {
@@ -70,20 +70,20 @@ static sc_str check_case(session *s, sc_str text) {
 }
 
 static void check_file(const char *file, uint32_t *count) {
-    session whole;
+    setup whole;
     size_t bytes;
-    session_begin(&whole);
+    setup_begin(&whole);
     char *text = test_read(file, &bytes);
     sc_sb updated;
     sc_sb_init(&updated, &whole.arena);
     const char *at = strstr(text, "\n=== ");
     sc_sb_add(&updated, (sc_str){text, at ? (size_t)(at - text) : bytes});
     while (at) {
-        session s;
+        setup s;
         const char *next = strstr(at + 5, "\n=== ");
         const char *name = at + 5, *body = strchr(name, '\n') + 1;
         sc_str program = {body, (size_t)((next ? next : text + bytes) - body)};
-        session_begin(&s);
+        setup_begin(&s);
         sc_sb_add(&updated, (sc_str){at, (size_t)(body - at) + program.size});
         if (test_case("%s %.*s", file, (int)(body - 1 - name), name)) {
             sc_str made = check_case(&s, program);
@@ -92,12 +92,12 @@ static void check_file(const char *file, uint32_t *count) {
                 sc_sb_add(&updated, made);
             }
         }
-        session_end(&s);
+        setup_end(&s);
         (*count)++;
         at = next;
     }
     if (test_updating() && updated.size != bytes) test_write(file, updated.data, updated.size);
-    session_end(&whole);
+    setup_end(&whole);
 }
 
 TEST_CASES(decompose_makes_the_graphs_that_torch_makes) {
@@ -109,11 +109,11 @@ TEST_CASES(decompose_makes_the_graphs_that_torch_makes) {
     CHECK(count >= 600);
 }
 
-static sc_program *import_model(session *s, const char *file) {
+static sc_program *import_model(setup *s, const char *file) {
     sc_program *program = sc_program_new(&s->ctx);
     sc_import_options options = {.method = {NULL, 0}};
-    if (!CHECK_OK(sc_import_pt2(&s->ctx, session_file(s, file).source, &options, program)))
-        FAIL("%s: %s", file, session_message(s));
+    if (!CHECK_OK(sc_import_pt2(&s->ctx, setup_file(s, file).source, &options, program)))
+        FAIL("%s: %s", file, setup_message(s));
     return program;
 }
 
@@ -137,9 +137,9 @@ TEST_CASES(decompose_makes_the_models_that_torch_makes) {
     const char **files = test_list("models", ".core.pt2", &count);
     CHECK_OK(sc_ops_init());
     for (size_t i = 0; i < count; i++) {
-        session s;
+        setup s;
         if (!test_case("%s", files[i])) continue;
-        session_begin(&s);
+        setup_begin(&s);
         const char *end = strstr(files[i], ".core.pt2");
         const char *source = test_format("%.*s.pt2", (int)(end - files[i]), files[i]);
         sc_program *ours = import_model(&s, source);
@@ -148,25 +148,25 @@ TEST_CASES(decompose_makes_the_models_that_torch_makes) {
             check_same(&s, ours, torchs);
             check_strides(ours->methods.data[0]->graph, torchs->methods.data[0]->graph);
         }
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
 TEST(decompose_expansions_name_known_operators) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     CHECK_OK(sc_ops_init());
     for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
         const sc_op *op = sc_op_get((sc_op_id)id);
         const sc_expansion *how = sc_op_expansion(op);
         if (how && how->text && sc_expand_check(&s.ctx, op, how->text) != SC_OK)
-            FAIL("%s", session_message(&s));
+            FAIL("%s", setup_message(&s));
         if (!op->infer && !sc_op_has(op, SC_HIGHER_ORDER)) CHECK(how != NULL);
     }
-    session_end(&s);
+    setup_end(&s);
 }
 
-static sc_status decompose_text(session *s, const char *text, sc_program **out) {
+static sc_status decompose_text(setup *s, const char *text, sc_program **out) {
     SC_TRY(sc_ops_init());
     SC_TRY(sc_program_parse(&s->ctx, sc_str_from(text), out));
     return sc_decompose(&s->ctx, (*out)->methods.data[0], NULL);
@@ -197,8 +197,8 @@ TEST(decompose_keeps_what_somebody_wants_whole) {
                                "  %r: f32[2, 3] = aten::relu(%p)\n"
                                "  return %r, %q\n"
                                "}\n";
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     uint32_t asked = 0;
     sc_program *program = NULL, *copy = NULL;
     const sc_keep keep = {wants_static_linear, &asked};
@@ -220,15 +220,15 @@ TEST(decompose_keeps_what_somebody_wants_whole) {
     CHECK_EQ_UINT(count_kept(copy), 1);
     // What no backend took in the end has no kernel, and that is reported.
     CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, false), SC_ERR_UNSUPPORTED_OP);
-    CHECK_EQ_STR(session_message(&s),
+    CHECK_EQ_STR(setup_message(&s),
                  "aten::linear cannot be executed: the runtime has no such operator");
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(decompose_names_the_node_whose_record_is_wrong) {
-    session s;
+    setup s;
     sc_program *program;
-    session_begin(&s);
+    setup_begin(&s);
     CHECK_STATUS(decompose_text(&s,
                                 "method f {\n"
                                 "  input %x: f32[2, 3]\n"
@@ -236,9 +236,9 @@ TEST(decompose_names_the_node_whose_record_is_wrong) {
                                 "  return %y\n}\n",
                                 &program),
                  SC_ERR_MISMATCH);
-    CHECK(strstr(session_message(&s), "'y' is f32[3, 3] in the file, but f32[2, 3]") != NULL);
+    CHECK(strstr(setup_message(&s), "'y' is f32[3, 3] in the file, but f32[2, 3]") != NULL);
     CHECK(sc_str_is(sc_vec_last(&s.ctx.diags).where.node, "y"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(decompose_refuses_what_it_cannot_write_out) {
@@ -261,14 +261,14 @@ TEST(decompose_refuses_what_it_cannot_write_out) {
         {"%y: f32[2]{31} = aten::as_strided(%x, [2], [31])", SC_OK},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
-        session s;
+        setup s;
         sc_program *program;
-        session_begin(&s);
+        setup_begin(&s);
         const char *text = test_format(
             "method f {\n  input %%x: f32[4, 8]\n  %s\n  return %%y\n}\n", cases[i].line);
         sc_status status = decompose_text(&s, text, &program);
         if (status != cases[i].status) FAIL("%s: %s", sc_status_slug(status), cases[i].line);
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
@@ -278,24 +278,24 @@ TEST(decompose_refuses_to_look_behind_a_view) {
                                         "aten::slice.Tensor(%x, 0, 1)"};
     static const char *const specs[] = {"f32[8, 4]{1, 8}", "f32[3, 8]<8>"};
     for (size_t i = 0; i < SC_COUNT_OF(views); i++) {
-        session s;
+        setup s;
         sc_program *program;
-        session_begin(&s);
+        setup_begin(&s);
         const char *text = test_format("method f {\n  input %%x: f32[4, 8]\n  %%v: %s = %s\n"
                                        "  %%y: f32[2]%s = aten::as_strided(%%v, [2], [1])\n"
                                        "  return %%y\n}\n",
                                        specs[i], views[i], i ? "<8>" : "");
         CHECK_STATUS(decompose_text(&s, text, &program), SC_ERR_UNSUPPORTED);
-        CHECK(strstr(session_message(&s), "sees more than the elements of its tensor") != NULL);
-        session_end(&s);
+        CHECK(strstr(setup_message(&s), "sees more than the elements of its tensor") != NULL);
+        setup_end(&s);
     }
 }
 
 // The running statistics go on from the call to the buffers.
 TEST(decompose_takes_batch_norm_apart_as_the_composite) {
-    session s;
+    setup s;
     sc_program *program;
-    session_begin(&s);
+    setup_begin(&s);
     REQUIRE_OK(decompose_text(
         &s,
         "method f {\n"
@@ -315,15 +315,15 @@ TEST(decompose_takes_batch_norm_apart_as_the_composite) {
     REQUIRE(method->outputs.count == 4);
     CHECK_EQ_INT(method->outputs.data[0].kind, SC_OUTPUT_BUFFER_MUTATION);
     CHECK(sc_str_is(method->outputs.data[1].target, "v"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 // The exporter knows no maximum of a size that values decide; the sizes that it comes from have
 // one.
 TEST(decompose_bounds_the_sizes_that_values_decide) {
-    session s;
+    setup s;
     sc_program *program;
-    session_begin(&s);
+    setup_begin(&s);
     REQUIRE_OK(decompose_text(&s,
                               "method f {\n"
                               "  symbol s0 [2, 8] hint 4\n"
@@ -336,5 +336,5 @@ TEST(decompose_bounds_the_sizes_that_values_decide) {
     int64_t most = 0;
     CHECK(sc_spec_size_max(&found->spec, 0, &most));
     CHECK_EQ_INT(most, 24);
-    session_end(&s);
+    setup_end(&s);
 }

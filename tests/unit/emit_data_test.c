@@ -3,26 +3,26 @@
 #include "emit/emit_state.h"
 #include "harness.h"
 
-typedef struct session {
+typedef struct setup {
     sc_arena arena, scratch;
     sc_ctx ctx;
     sc_emit_store store;
-} session;
+} setup;
 
-static void begin(session *s) {
+static void begin(setup *s) {
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
     sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
     sc_emit_store_init(&s->store, &s->arena);
 }
 
-static void end(session *s) {
+static void end(setup *s) {
     sc_arena_deinit(&s->arena);
     sc_arena_deinit(&s->scratch);
 }
 
 // `size` bytes of `fill`, the last one `last`, in memory of their own.
-static uint32_t add(session *s, size_t size, uint8_t fill, uint8_t last) {
+static uint32_t add(setup *s, size_t size, uint8_t fill, uint8_t last) {
     uint8_t *bytes = sc_arena_alloc(&s->arena, size + 1);
     memset(bytes, fill, size);
     if (size) bytes[size - 1] = last;
@@ -33,7 +33,7 @@ static uint32_t add(session *s, size_t size, uint8_t fill, uint8_t last) {
 }
 
 TEST(equal_bytes_are_one_blob) {
-    session s;
+    setup s;
     begin(&s);
     CHECK_EQ_UINT(add(&s, 100000, 1, 1), 1);
     CHECK_EQ_UINT(add(&s, 100000, 1, 1), 1);
@@ -50,7 +50,7 @@ TEST(equal_bytes_are_one_blob) {
 
 // Offsets that the official writer gives for the same sizes at alignment 16.
 TEST(blobs_are_aligned_but_not_padded_at_the_end) {
-    session s;
+    setup s;
     begin(&s);
     add(&s, 0, 0, 0);
     add(&s, 8, 1, 1);
@@ -69,7 +69,7 @@ TEST(blobs_are_aligned_but_not_padded_at_the_end) {
 }
 
 TEST(a_store_of_nothing_but_empty_blobs_still_has_a_byte) {
-    session s;
+    setup s;
     begin(&s);
     add(&s, 0, 0, 0);
     sc_cord cord;
@@ -86,7 +86,7 @@ static sc_status refuse(sc_source *source, sc_ctx *ctx, uint64_t offset, void *o
 }
 
 TEST(a_source_that_cannot_be_read_is_an_error) {
-    session s;
+    setup s;
     begin(&s);
     sc_source source = {.read = refuse, .size = 8};
     uint32_t index = 0;

@@ -3,14 +3,14 @@
 #include "harness.h"
 #include "rt/internal.h"
 
-typedef struct session {
+typedef struct setup {
     sc_arena arena, scratch;
     sc_ctx ctx;
     sc_rt_program *program;
     sc_rt_method *method;
-} session;
+} setup;
 
-static void begin(session *s, const char *path) {
+static void begin(setup *s, const char *path) {
     memset(s, 0, sizeof *s);
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
@@ -22,13 +22,13 @@ static void begin(session *s, const char *path) {
     CHECK_OK(sc_rt_method_load(&s->ctx, s->program, SC_STR("forward"), &s->method));
 }
 
-static void end(session *s) {
+static void end(setup *s) {
     if (s->program) sc_rt_program_close(s->program);
     sc_arena_deinit(&s->arena);
     sc_arena_deinit(&s->scratch);
 }
 
-static void set(session *s, uint32_t index, sc_dtype dtype, const void *data, uint32_t rank,
+static void set(setup *s, uint32_t index, sc_dtype dtype, const void *data, uint32_t rank,
                 const int64_t *sizes) {
     uint64_t bytes = sc_dtype_bytes(dtype);
     for (uint32_t i = 0; i < rank; i++) bytes *= (uint64_t)sizes[i];
@@ -41,7 +41,7 @@ static void set(session *s, uint32_t index, sc_dtype dtype, const void *data, ui
     CHECK_OK(sc_rt_method_set_input(&s->ctx, s->method, index, &input));
 }
 
-static void check_floats(session *s, uint32_t index, const float *wanted, uint32_t count) {
+static void check_floats(setup *s, uint32_t index, const float *wanted, uint32_t count) {
     const sc_evalue *output = sc_rt_method_output(s->method, index);
     float actual[16] = {0};
     if (!CHECK(output && output->tag == SC_EVALUE_TENSOR && count <= 16)) return;
@@ -54,7 +54,7 @@ static const int64_t two[] = {2}, three[] = {3}, four[] = {4}, rows[] = {3, 2};
 // a + (x * x or -x) + n * c, and a: the results of two conds live side by side.
 TEST(results_of_conds_do_not_share_memory) {
     static const float x[] = {1, 2, 3, 4}, w[] = {1, 0, -1, 0.75f};
-    session s;
+    setup s;
     begin(&s, "emit/cond.pte");
     for (int run = 0; s.method && run < 3; run++) {
         bool flag = run != 1;
@@ -75,7 +75,7 @@ TEST(results_of_conds_do_not_share_memory) {
 TEST(a_map_runs_its_body_for_every_slice) {
     static const float xs[] = {1, 2, 3, 4, 5, 6}, y[] = {10, 20};
     static const float wanted[] = {11, 44, 39, 96, 75, 156};
-    session s;
+    setup s;
     begin(&s, "emit/map.pte");
     for (int run = 0; s.method && run < 2; run++) {
         set(&s, 0, SC_DTYPE_F32, xs, 2, rows);
@@ -89,7 +89,7 @@ TEST(a_map_runs_its_body_for_every_slice) {
 TEST(a_scan_carries_and_stacks) {
     static const float init[] = {10, 20}, xs[] = {1, 2, 3, 4, 5, 6};
     static const float last[] = {19, 32}, before[] = {10, 20, 11, 22, 14, 26};
-    session s;
+    setup s;
     begin(&s, "emit/scan.pte");
     for (int run = 0; s.method && run < 2; run++) {
         set(&s, 0, SC_DTYPE_F32, init, 1, two);
@@ -103,7 +103,7 @@ TEST(a_scan_carries_and_stacks) {
 
 TEST(a_while_loop_runs_as_often_as_it_must) {
     static const float x[] = {1, -2};
-    session s;
+    setup s;
     begin(&s, "emit/while.pte");
     for (int64_t start = 0; s.method && start < 5; start++) {
         float scale = (float)(start < 3 ? 1 << (3 - start) : 1);
@@ -118,7 +118,7 @@ TEST(a_while_loop_runs_as_often_as_it_must) {
 
 TEST(views_of_nothing_lie_inside_of_their_memory) {
     static const int64_t sizes[] = {4, 0};
-    session s;
+    setup s;
     begin(&s, "emit/nothing.pte");
     if (s.method) {
         CHECK_EQ_UINT(s.method->code_count, 0);  // and calls without elements cost nothing
@@ -132,7 +132,7 @@ TEST(views_of_nothing_lie_inside_of_their_memory) {
 TEST(state_starts_from_its_bytes_and_is_kept) {
     static const float x[] = {1, 2, 3};
     float state[3], wanted[3];
-    session s;
+    setup s;
     begin(&s, "emit/counter.pte");
     for (uint32_t i = 0; i < 3; i++) state[i] = (float)((int)((i * 7 + 't') % 11) - 5) / 4;
     for (int run = 0; s.method && run < 3; run++) {

@@ -8,7 +8,7 @@
 #include "plan/place.h"
 #include "program_fbs.h"
 
-typedef struct session {
+typedef struct setup {
     sc_arena arena, scratch;
     sc_ctx ctx;
     sc_program *program;
@@ -17,9 +17,9 @@ typedef struct session {
     sc_emit_result result;
     const uint8_t *bytes;
     size_t size;
-} session;
+} setup;
 
-static void begin(session *s) {
+static void begin(setup *s) {
     memset(s, 0, sizeof *s);
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
@@ -28,12 +28,12 @@ static void begin(session *s) {
     CHECK_OK(sc_ops_init());
 }
 
-static void end(session *s) {
+static void end(setup *s) {
     sc_arena_deinit(&s->arena);
     sc_arena_deinit(&s->scratch);
 }
 
-static const char *last_message(session *s) {
+static const char *last_message(setup *s) {
     return s->ctx.diags.count ? sc_vec_last(&s->ctx.diags).message.data : "";
 }
 
@@ -42,7 +42,7 @@ static float sample(sc_str name, uint64_t i) {
     return (float)((int64_t)((i * 7 + seed) % 11) - 5) / 4;
 }
 
-static void fill(session *s, sc_constant *constant) {
+static void fill(setup *s, sc_constant *constant) {
     if (constant->lifted_scalar || constant->spec.dtype != SC_DTYPE_F32) return;
     uint64_t count = constant->data.size / 4;
     float *values = sc_new_array(&s->arena, float, count + 1);
@@ -50,7 +50,7 @@ static void fill(session *s, sc_constant *constant) {
     constant->data = sc_extent_whole(sc_source_from_memory(&s->arena, values, constant->data.size));
 }
 
-static sc_status emit(session *s, sc_str text) {
+static sc_status emit(setup *s, sc_str text) {
     static const sc_place_options place = {
         .plan_inputs = true, .plan_outputs = true, .align = 16, .share_mutable_buffers = true};
     sc_place_report *reports = NULL;
@@ -68,7 +68,7 @@ static sc_status emit(session *s, sc_str text) {
 
 static sc_str str(const char *text) { return sc_str_from(text); }
 
-static sc_status emit_file(session *s, const char *path) {
+static sc_status emit_file(setup *s, const char *path) {
     size_t size = 0;
     const char *text = test_read(path, &size);
     sc_status status = emit(s, (sc_str){text, size});
@@ -87,7 +87,7 @@ static void check_bytes(const char *path, const uint8_t *bytes, size_t size) {
     if (CHECK_EQ_UINT(size, wanted)) CHECK_EQ_MEM(bytes, golden, size);
 }
 
-static void check_dump(session *s, const sc_fb_schema *schema, const uint8_t *bytes, size_t size,
+static void check_dump(setup *s, const sc_fb_schema *schema, const uint8_t *bytes, size_t size,
                        const char *path) {
     sc_sb sb;
     sc_json_writer writer;
@@ -105,7 +105,7 @@ TEST_CASES(emitted_files_are_byte_for_byte_what_they_were) {
     for (size_t i = 0; i < count; i++) {
         if (!test_case("%s", files[i])) continue;
         int stem = (int)strlen(files[i]) - 3;
-        session s;
+        setup s;
         begin(&s);
         if (CHECK_OK(emit_file(&s, files[i]))) {
             check_dump(&s, &sc_pte_schema, s.bytes, (size_t)s.result.program_bytes,
@@ -117,7 +117,7 @@ TEST_CASES(emitted_files_are_byte_for_byte_what_they_were) {
 }
 
 TEST(the_same_program_gives_the_same_bytes_twice) {
-    session a, b;
+    setup a, b;
     begin(&a);
     begin(&b);
     if (CHECK_OK(emit_file(&a, "emit/methods.ir")) && CHECK_OK(emit_file(&b, "emit/methods.ir")) &&
@@ -127,12 +127,12 @@ TEST(the_same_program_gives_the_same_bytes_twice) {
     end(&b);
 }
 
-static sc_fb_table plan_at(const session *s, uint32_t index) {
+static sc_fb_table plan_at(const setup *s, uint32_t index) {
     return sc_fb_vec_table(sc_pte_Program_execution_plan(sc_fb_root(s->bytes)), index);
 }
 
 TEST(instructions_know_their_nodes_and_debug_handles) {
-    session s;
+    setup s;
     begin(&s);
     const char *text = "method forward {\n"
                        "  input %x: f32[2]\n"
@@ -163,7 +163,7 @@ static const char external_text[] =
     "  return %add, %same\n}\n";
 
 TEST(weights_can_go_to_a_file_of_their_own) {
-    session s;
+    setup s;
     begin(&s);
     s.options.external_tag = str("weights");
     REQUIRE_OK(emit(&s, str(external_text)));
@@ -187,7 +187,7 @@ TEST(weights_can_go_to_a_file_of_their_own) {
 }
 
 TEST(a_name_in_a_ptd_means_one_tensor) {
-    session s;
+    setup s;
     begin(&s);
     s.options.external_tag = str("weights");
     const char *text = "method one {\n"
@@ -201,7 +201,7 @@ TEST(a_name_in_a_ptd_means_one_tensor) {
 }
 
 TEST(mutable_buffers_keep_their_names_on_request) {
-    session s;
+    setup s;
     begin(&s);
     s.options.mutable_buffer_names = true;
     size_t size = 0;
@@ -220,7 +220,7 @@ TEST(mutable_buffers_keep_their_names_on_request) {
 }
 
 // `first` and `second` are the contents of buffer "k" in two methods that share their state.
-static sc_status emit_sharing(session *s, const char *first, const char *second) {
+static sc_status emit_sharing(setup *s, const char *first, const char *second) {
     const char *method = "method %s {\n"
                          "  input %%k: f32[1] buffer \"k\" const f32[1] 4 lifted %s\n"
                          "  input %%x: f32[1]\n"
@@ -233,7 +233,7 @@ static sc_status emit_sharing(session *s, const char *first, const char *second)
 }
 
 TEST(shared_state_starts_with_the_same_contents_in_all_methods) {
-    session s;
+    setup s;
     begin(&s);
     CHECK_OK(emit_sharing(&s, "0000803f", "0000803f"));
     CHECK_STATUS(emit_sharing(&s, "0000803f", "00000040"), SC_ERR_MISMATCH);
@@ -244,7 +244,7 @@ TEST(shared_state_starts_with_the_same_contents_in_all_methods) {
 
 // The planner leaves dynamic views alone; a table that says otherwise is honoured with et_view.
 TEST(views_of_unknown_shape_are_made_at_run_time) {
-    session s;
+    setup s;
     begin(&s);
     size_t size = 0;
     const char *text = test_read("emit/dynamic.ir", &size);
@@ -295,7 +295,7 @@ static const refusal refusals[] = {
 
 TEST(what_a_program_cannot_hold_is_refused_in_words) {
     for (size_t i = 0; i < SC_COUNT_OF(refusals); i++) {
-        session s;
+        setup s;
         begin(&s);
         CHECK_STATUS(emit(&s, str(refusals[i].text)), refusals[i].status);
         if (!CHECK(strstr(last_message(&s), refusals[i].message)))
@@ -306,7 +306,7 @@ TEST(what_a_program_cannot_hold_is_refused_in_words) {
 
 // Two calls, one warning, at the first; what both runtimes can run is no news.
 TEST(operators_that_one_runtime_lacks_are_told) {
-    session s;
+    setup s;
     begin(&s);
     REQUIRE_OK(emit(&s, str("method f {\n  input %x: f32[3]\n"
                             "  %a: f32[3] = aten::cumprod(%x, 0)\n"
@@ -324,7 +324,7 @@ TEST(operators_that_one_runtime_lacks_are_told) {
 }
 
 TEST(alignments_must_be_powers_of_two) {
-    session s;
+    setup s;
     begin(&s);
     s.options.segment_alignment = 14;
     CHECK_STATUS(emit(&s, str("method f {\n  input %x: f32[2]\n  return %x\n}\n")), SC_ERR_OPTION);

@@ -2,27 +2,27 @@
 // are checked on random expressions against direct evaluation.
 #include "core/dim.h"
 #include "harness.h"
-#include "session.h"
+#include "setup.h"
 
 typedef struct fixture {
-    session session;
+    setup setup;
     sc_exprs *exprs;
 } fixture;
 
 static void fixture_begin(fixture *f) {
-    session_begin(&f->session);
-    f->exprs = sc_exprs_new(&f->session.arena, f->session.ctx.names);
+    setup_begin(&f->setup);
+    f->exprs = sc_exprs_new(&f->setup.arena, f->setup.ctx.names);
 }
 
 static sc_dim parse(fixture *f, const char *text) {
     sc_dim d = {0, NULL};
-    CHECK_OK(sc_dim_parse(&f->session.ctx, f->exprs, sc_str_from(text), &d));
+    CHECK_OK(sc_dim_parse(&f->setup.ctx, f->exprs, sc_str_from(text), &d));
     return d;
 }
 
 static const char *print(fixture *f, sc_dim d) {
     sc_sb sb;
-    sc_sb_init(&sb, &f->session.arena);
+    sc_sb_init(&sb, &f->setup.arena);
     sc_dim_print(&sb, d);
     return sc_sb_terminate(&sb);
 }
@@ -85,7 +85,7 @@ TEST(expr_canonical_form) {
         if (!sc_dim_equal(a, b))
             FAIL("%s is %s, but %s is %s", same[i][0], print(&f, a), same[i][1], print(&f, b));
     }
-    session_end(&f.session);
+    setup_end(&f.setup);
 }
 
 TEST(expr_prints_canonically) {
@@ -106,7 +106,7 @@ TEST(expr_prints_canonically) {
         if (i != 16)  // factors have an order of their own
             CHECK_EQ_STR(once, texts[i]);
     }
-    session_end(&f.session);
+    setup_end(&f.setup);
 }
 
 TEST(expr_order_does_not_depend_on_history) {
@@ -116,8 +116,8 @@ TEST(expr_order_does_not_depend_on_history) {
     parse(&b, "s5//3 + s2*s1 + Mod(s1, 7)");
     const char *text = "Mod(s1, 7) + s2*s1 + s5//3 + s1 + 4";
     CHECK_EQ_STR(print(&a, parse(&a, text)), print(&b, parse(&b, text)));
-    session_end(&a.session);
-    session_end(&b.session);
+    setup_end(&a.setup);
+    setup_end(&b.setup);
 }
 
 TEST(expr_ranges) {
@@ -146,7 +146,7 @@ TEST(expr_ranges) {
             FAIL("%s ranges over [%lld, %lld]", cases[i].text, (long long)range.min,
                  (long long)range.max);
     }
-    session_end(&f.session);
+    setup_end(&f.setup);
 }
 
 TEST(expr_known_relations) {
@@ -160,7 +160,7 @@ TEST(expr_known_relations) {
     CHECK(sc_dim_known_equal(s0, sc_dim_int(5)) == SC_TRI_UNKNOWN);
     CHECK(sc_dim_known_equal(s0, sc_dim_int(1)) == SC_TRI_FALSE);
     CHECK(sc_dim_known_le(s0, sc_dim_int(64)) == SC_TRI_TRUE);
-    session_end(&f.session);
+    setup_end(&f.setup);
 }
 
 TEST(expr_symbols_and_hints) {
@@ -184,7 +184,7 @@ TEST(expr_symbols_and_hints) {
     // Assumptions narrow ranges.
     parse(&f, "Symbol('s9', positive=True, integer=True)");
     CHECK_EQ_INT(sc_exprs_symbol(f.exprs, SC_STR("s9"))->range.min, 1);
-    session_end(&f.session);
+    setup_end(&f.setup);
 }
 
 // --- random expressions against direct evaluation ------------------------------------------------
@@ -279,7 +279,7 @@ TEST(expr_random_trees_keep_their_value) {
                 FAIL("round %d: %s is %lld, not %lld", round, print(&f, d),
                      (long long)sc_dim_eval(f.exprs, d, values), (long long)expected);
         }
-        session_end(&f.session);
+        setup_end(&f.setup);
     }
 }
 
@@ -311,10 +311,10 @@ TEST(expr_refuses_bad_text) {
     fixture_begin(&f);
     sc_dim d;
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++)
-        if (!CHECK_STATUS(sc_dim_parse(&f.session.ctx, f.exprs, sc_str_from(cases[i].text), &d),
+        if (!CHECK_STATUS(sc_dim_parse(&f.setup.ctx, f.exprs, sc_str_from(cases[i].text), &d),
                           cases[i].status))
             FAIL("text %s", cases[i].text);
-    session_end(&f.session);
+    setup_end(&f.setup);
 }
 
 TEST(expr_is_bounded) {
@@ -323,7 +323,7 @@ TEST(expr_is_bounded) {
     char deep[2000];
     memset(deep, '(', sizeof deep);
     sc_dim d;
-    CHECK_STATUS(sc_dim_parse(&f.session.ctx, f.exprs, (sc_str){deep, sizeof deep}, &d),
+    CHECK_STATUS(sc_dim_parse(&f.setup.ctx, f.exprs, (sc_str){deep, sizeof deep}, &d),
                  SC_ERR_LIMIT);
     // Growth beyond the bounds becomes a symbol with the right range; nothing blows up.
     set_range(&f, "s0", 1, 4);
@@ -340,5 +340,5 @@ TEST(expr_is_bounded) {
     CHECK_EQ_INT(parse(&f, "9223372036854775807*9223372036854775807").value, SC_DIM_INF);
     CHECK_EQ_INT(parse(&f, "-99999999999999999999").value, SC_DIM_NEG_INF);
     CHECK_EQ_INT(parse(&f, "-int_oo").value, SC_DIM_NEG_INF);
-    session_end(&f.session);
+    setup_end(&f.setup);
 }

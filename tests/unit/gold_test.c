@@ -8,7 +8,7 @@
 
 #include "ir/ir.h"
 #include "passes/passes.h"
-#include "session.h"
+#include "setup.h"
 
 typedef struct binding {
     sc_str name;
@@ -209,7 +209,7 @@ static bool match_return(reader *r, const sc_node *ret) {
 }
 
 // NULL when the graph is the one that stands at `text`.
-static const char *first_difference(session *s, const sc_graph *graph, const char *text) {
+static const char *first_difference(setup *s, const sc_graph *graph, const char *text) {
     reader r = {.arena = &s->arena, .at = text, .node = graph->first};
     if (!match_inputs(&r, graph)) return "other inputs";
     for (;;) {
@@ -281,7 +281,7 @@ typedef struct gold {
 } gold;
 
 // Where the case differs, or NULL; `same_module` when it is not the exported graph that does.
-static const char *difference(session *s, sc_str text, gold expected, bool *same_module) {
+static const char *difference(setup *s, sc_str text, gold expected, bool *same_module) {
     sc_program *program;
     if (!text.size) return "there is no case of this name";
     if (!CHECK_OK(sc_program_parse(&s->ctx, text, &program))) return "a case that cannot be read";
@@ -293,7 +293,7 @@ static const char *difference(session *s, sc_str text, gold expected, bool *same
     return first_difference(s, method->graph, expected.core);
 }
 
-static void check_refused(session *s, const char *op, gold expected) {
+static void check_refused(setup *s, const char *op, gold expected) {
     sc_program *program;
     const char *text = test_format(
         "method f {\n  input %%x: f32[3, 3]\n  %%y: f32[3, 3] = %s(%%x)\n  return %%y\n}\n", op);
@@ -306,13 +306,13 @@ static void check_refused(session *s, const char *op, gold expected) {
 
 static void check_gold(const char *cases, sc_str name, const char *text) {
     static const char exported_mark[] = "\n  [train-IR]\n", core_mark[] = "\n  [core]\n";
-    session s;
+    setup s;
     bool same_module = false;
     int32_t row = find_deviation(name);
     const char *core = strstr(text, core_mark);
     REQUIRE(core && strncmp(text, exported_mark, strlen(exported_mark)) == 0);
     gold expected = {text + strlen(exported_mark), core + strlen(core_mark)};
-    session_begin(&s);
+    setup_begin(&s);
     const char *why = difference(&s, find_case(cases, name), expected, &same_module);
     if (row < 0) {
         if (why) FAIL("%s", why);
@@ -321,15 +321,15 @@ static void check_gold(const char *cases, sc_str name, const char *text) {
         CHECK(same_module == !deviations[row].unknown);
         if (deviations[row].unknown) check_refused(&s, deviations[row].unknown, expected);
     }
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST_CASES(gold_graphs_of_a_later_torch_are_ours) {
     size_t file_count;
     const char **files = test_list("decompose/gold", ".txt", &file_count);
     uint32_t count = 0, deviating = 0;
-    session whole;
-    session_begin(&whole);
+    setup whole;
+    setup_begin(&whole);
     const char *cases = read_cases(&whole.arena);
     CHECK_OK(sc_ops_init());
     for (size_t i = 0; i < file_count; i++) {
@@ -344,7 +344,7 @@ TEST_CASES(gold_graphs_of_a_later_torch_are_ours) {
     }
     CHECK_EQ_UINT(count, 541);
     CHECK_EQ_UINT(deviating, SC_COUNT_OF(deviations));
-    session_end(&whole);
+    setup_end(&whole);
 }
 
 // The comparison itself: one graph, and gold that says it or differs in one thing.
@@ -407,9 +407,9 @@ static const char *const changes[][2] = {
 };
 
 TEST(gold_comparison_sees_every_difference) {
-    session s;
+    setup s;
     sc_program *program;
-    session_begin(&s);
+    setup_begin(&s);
     CHECK_OK(sc_ops_init());
     REQUIRE_OK(sc_program_parse(&s.ctx, SC_STR(ours), &program));
     const sc_graph *graph = program->methods.data[0]->graph;
@@ -423,5 +423,5 @@ TEST(gold_comparison_sees_every_difference) {
         if (!first_difference(&s, graph, changed))
             FAIL("taken for equal: %s as %s", changes[i][0], changes[i][1]);
     }
-    session_end(&s);
+    setup_end(&s);
 }

@@ -3,9 +3,9 @@
 #include "format/zip.h"
 #include "import/import.h"
 #include "passes/passes.h"
-#include "session.h"
+#include "setup.h"
 
-static sc_status import_file(session *s, sc_extent file, sc_import_options options,
+static sc_status import_file(setup *s, sc_extent file, sc_import_options options,
                              sc_program **out) {
     *out = sc_program_new(&s->ctx);
     return sc_import_pt2(&s->ctx, file.source, &options, *out);
@@ -13,7 +13,7 @@ static sc_status import_file(session *s, sc_extent file, sc_import_options optio
 
 // --- Programs of PyTorch -------------------------------------------------------------------------
 
-static void print_bytes(session *s, sc_sb *sb, const sc_constant *constant) {
+static void print_bytes(setup *s, sc_sb *sb, const sc_constant *constant) {
     const uint8_t *bytes;
     REQUIRE_OK(sc_extent_load(&s->ctx, &s->arena, constant->data, 1 << 16, &bytes));
     sc_sb_addf(sb, "# " SC_STR_FMT ":", SC_STR_ARG(constant->name));
@@ -23,7 +23,7 @@ static void print_bytes(session *s, sc_sb *sb, const sc_constant *constant) {
 }
 
 // The text of a program, and below it the bytes of its constants as they will be emitted.
-static sc_str program_text(session *s, const sc_program *program) {
+static sc_str program_text(setup *s, const sc_program *program) {
     sc_sb sb;
     sc_sb_init(&sb, &s->arena);
     sc_program_print(&sb, program, (sc_print_options){.meta = true, .signature = true});
@@ -42,11 +42,10 @@ TEST_CASES(import_matches_text) {
     CHECK(count >= 10);
     for (size_t i = 0; i < count; i++) {
         if (!test_case("%s", files[i])) continue;
-        session s;
+        setup s;
         sc_program *program;
-        session_begin(&s);
-        if (CHECK_OK(
-                import_file(&s, session_file(&s, files[i]), (sc_import_options){0}, &program)) &&
+        setup_begin(&s);
+        if (CHECK_OK(import_file(&s, setup_file(&s, files[i]), (sc_import_options){0}, &program)) &&
             CHECK_OK(sc_verify(&s.ctx, program))) {
             sc_str text = program_text(&s, program);
             const char *golden = test_format("%.*s.ir", (int)strlen(files[i]) - 4, files[i]);
@@ -54,16 +53,16 @@ TEST_CASES(import_matches_text) {
         }
         for (uint32_t d = 0; d < s.ctx.diags.count; d++)
             FAIL("%s", sc_str_dup(&s.arena, s.ctx.diags.data[d].message));
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
 TEST(import_names_methods) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
-    sc_extent package = session_file(&s, "import/package.pt2");
-    sc_extent custom = session_file(&s, "import/custom.pt2");
+    sc_extent package = setup_file(&s, "import/package.pt2");
+    sc_extent custom = setup_file(&s, "import/custom.pt2");
     REQUIRE_OK(import_file(&s, package, (sc_import_options){0}, &program));
     CHECK(sc_program_method(program, SC_STR("text/decode")) != NULL);
     // A second file adds to the program; a name that is taken is refused.
@@ -79,7 +78,7 @@ TEST(import_names_methods) {
     CHECK_STATUS(import_file(&s, package, options, &program), SC_ERR_NOT_FOUND);
     options.model = SC_STR("");
     CHECK_STATUS(import_file(&s, package, options, &program), SC_ERR_OPTION);
-    session_end(&s);
+    setup_end(&s);
 }
 
 // --- One document --------------------------------------------------------------------------------
@@ -120,18 +119,18 @@ static const char config_text[] =
     "\"tensor_meta\": " META(INT("3") ", " INT("2"), INT("2") ", " INT("1")) "}}}";
 
 // `text` with the first `from` replaced; the test is wrong when there is none.
-static sc_str replace(session *s, const char *text, const char *from, const char *to) {
+static sc_str replace(setup *s, const char *text, const char *from, const char *to) {
     const char *at = from[0] ? strstr(text, from) : NULL;
     if (from[0] && !CHECK(at != NULL)) FAIL("no '%s' to replace", from);
     if (!at) return sc_str_from(text);
     return sc_str_format(&s->arena, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
-static sc_extent zeros(session *s, uint64_t bytes) {
+static sc_extent zeros(setup *s, uint64_t bytes) {
     return sc_extent_whole(sc_source_zeros(&s->arena, bytes));
 }
 
-static void write_document(session *s, sc_str model, sc_str config, sc_extent data, sc_cord *out) {
+static void write_document(setup *s, sc_str model, sc_str config, sc_extent data, sc_cord *out) {
     sc_zip_writer writer;
     sc_cord_init(out, &s->arena);
     sc_zip_writer_init(&writer, out, 64);
@@ -145,7 +144,7 @@ static void write_document(session *s, sc_str model, sc_str config, sc_extent da
     sc_zip_finish(&writer);
 }
 
-static sc_status import_document(session *s, sc_str model, sc_str config, sc_extent data,
+static sc_status import_document(setup *s, sc_str model, sc_str config, sc_extent data,
                                  sc_program **out) {
     sc_cord cord;
     write_document(s, model, config, data, &cord);
@@ -154,8 +153,8 @@ static sc_status import_document(session *s, sc_str model, sc_str config, sc_ext
 }
 
 TEST(import_reads_the_smallest_document) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     REQUIRE_OK(import_document(&s, sc_str_from(model_text), sc_str_from(config_text), zeros(&s, 24),
                                &program));
@@ -166,7 +165,7 @@ TEST(import_reads_the_smallest_document) {
     REQUIRE(symbol != NULL);
     CHECK(symbol->range.min == 2 && symbol->range.max == 9 && symbol->has_hint &&
           symbol->hint == 5);
-    session_end(&s);
+    setup_end(&s);
 }
 
 typedef struct fault {
@@ -245,15 +244,15 @@ static const fault config_faults[] = {
 };
 
 static void check_fault(const fault *f, bool in_config) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     sc_str model = in_config ? sc_str_from(model_text) : replace(&s, model_text, f->from, f->to);
     sc_str config = in_config ? replace(&s, config_text, f->from, f->to) : sc_str_from(config_text);
     CHECK_STATUS(import_document(&s, model, config, zeros(&s, 24), &program), f->status);
-    CHECK_EQ_STR(session_message(&s), f->message);
+    CHECK_EQ_STR(setup_message(&s), f->message);
     CHECK(s.ctx.diags.count && sc_str_is(sc_vec_last(&s.ctx.diags).where.pass, "import"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST_CASES(import_says_what_is_wrong) {
@@ -273,8 +272,8 @@ TEST(import_warns_of_wrong_checksums) {
                   "the checksum of zip entry r/data/weights/model_weights_config.json is wrong"},
                  {"weights!", "WEIGHTS!", NULL}};
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
-        session s;
-        session_begin(&s);
+        setup s;
+        setup_begin(&s);
         sc_cord cord;
         sc_program *program;
         const uint8_t *bytes;
@@ -293,9 +292,9 @@ TEST(import_warns_of_wrong_checksums) {
         CHECK_EQ_UINT(s.ctx.error_count, 0);
         if (CHECK_EQ_UINT(s.ctx.diags.count, cases[i].message ? 1 : 0) && cases[i].message) {
             CHECK_EQ_INT(s.ctx.diags.data[0].severity, SC_WARNING);
-            CHECK_EQ_STR(session_message(&s), cases[i].message);
+            CHECK_EQ_STR(setup_message(&s), cases[i].message);
         }
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
@@ -304,8 +303,8 @@ TEST(import_leaves_compressed_extra_files_alone) {
     static const char *const names[] = {"r/extra/notes", "r/data/sample_inputs/model.pt",
                                         "r/data/weights/more"};
     for (size_t i = 0; i < SC_COUNT_OF(names); i++) {
-        session s;
-        session_begin(&s);
+        setup s;
+        setup_begin(&s);
         sc_cord document, cord;
         sc_zip zip;
         sc_program *program;
@@ -339,13 +338,13 @@ TEST(import_leaves_compressed_extra_files_alone) {
         CHECK_EQ_UINT(zip.count, is_needed ? 5 : 4);
         CHECK(sc_zip_find(&zip, SC_STR("r/models/model.json")));
         CHECK_EQ_INT(sc_zip_is_compressed(&zip), is_needed);
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
 TEST(import_says_where) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     sc_str model =
         replace(&s, model_text, "\"metadata\": {}", "\"metadata\": {\"stack_trace\": \"line 7\"}");
@@ -357,36 +356,36 @@ TEST(import_says_where) {
     CHECK(sc_str_is(where->op, "torch.ops.aten.mm.default"));
     CHECK(sc_str_is(where->stack_trace, "line 7"));
     CHECK(s.ctx.where.node.size == 0 && s.ctx.where.pass.size == 0);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(import_takes_weights_without_data_as_zeros) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     REQUIRE_OK(import_document(&s, sc_str_from(model_text), sc_str_from(config_text), zeros(&s, 0),
                                &program));
-    CHECK_EQ_STR(session_message(&s), "'w' was saved without data and is taken as zeros");
+    CHECK_EQ_STR(setup_message(&s), "'w' was saved without data and is taken as zeros");
     CHECK_EQ_UINT(program->methods.data[0]->inputs.data[0].constant->data.size, 24);
-    session_end(&s);
+    setup_end(&s);
 }
 
 // A tensor subclass is pickled whole; we can name it but not compute with it.
 TEST(import_names_pickled_objects) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     sc_str config = replace(&s, config_text, "\"use_pickle\": false", "\"use_pickle\": true");
-    sc_extent data = session_file(&s, "data/pickle/opaque.pt");
+    sc_extent data = setup_file(&s, "data/pickle/opaque.pt");
     CHECK_STATUS(import_document(&s, sc_str_from(model_text), config, data, &program),
                  SC_ERR_UNSUPPORTED);
-    CHECK_EQ_STR(session_message(&s), "'w' is a Python value, not a plain tensor");
-    session_end(&s);
+    CHECK_EQ_STR(setup_message(&s), "'w' is a Python value, not a plain tensor");
+    setup_end(&s);
 }
 
 TEST(import_takes_unreadable_expressions_as_unknown) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     // Both sizes that this text describes stay equal.
     const char *from = "Symbol('s0', positive=True, integer=True)\", \"hint\": {",
@@ -396,16 +395,16 @@ TEST(import_takes_unreadable_expressions_as_unknown) {
                     "OpaqueUnaryFn_exp(Symbol('s0'))\", \"hint\": null");
     REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program));
     CHECK_EQ_UINT(s.ctx.error_count, 0);
-    CHECK_EQ_STR(session_message(&s),
+    CHECK_EQ_STR(setup_message(&s),
                  "the expression OpaqueUnaryFn_exp(Symbol('s0')) is taken as unknown");
     const sc_graph *graph = program->methods.data[0]->graph;
     CHECK(sc_dim_equal(graph->inputs.data[1]->spec.sizes[0], graph->first->outs[0]->spec.sizes[0]));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(import_keeps_unknown_operators) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     sc_str model = replace(&s, model_text, "torch.ops.aten.mm.default", "torch.ops.my.mm.default");
     REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program));
@@ -414,7 +413,7 @@ TEST(import_keeps_unknown_operators) {
     CHECK(sc_op_has(node->op, SC_FOREIGN));
     CHECK_EQ_STR(node->op->name, "my::mm");
     CHECK(node->arg_count == 2 && sc_str_is(node->arg_names[1], "mat2"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 // What one call has that we do not waits for the report on the whole program.
@@ -427,8 +426,8 @@ TEST_CASES(import_keeps_calls_that_are_not_supported) {
          "Cast the inputs to a supported dtype."}};
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         if (!test_case("%zu", i)) continue;
-        session s;
-        session_begin(&s);
+        setup s;
+        setup_begin(&s);
         sc_program *program;
         sc_str model = replace(&s, model_text, "\"arg\": {\"as_tensor\": {\"name\": \"x\"}}",
                                test_format("\"arg\": %s", cases[i][0]));
@@ -444,14 +443,14 @@ TEST_CASES(import_keeps_calls_that_are_not_supported) {
             CHECK_EQ_STR(diag->hint.data, cases[i][2]);
             CHECK_EQ_TEXT(diag->where.node.data, diag->where.node.size, "mm");
         }
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
 // Effects leave the graph: the operator stands alone, tokens are gone from the signature.
 TEST(import_unwraps_effects) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     sc_str model =
         replace(&s, model_text, "torch.ops.aten.mm.default", "torch.ops.higher_order.with_effects");
@@ -478,7 +477,7 @@ TEST(import_unwraps_effects) {
     const sc_graph *graph = program->methods.data[0]->graph;
     CHECK_EQ_STR(graph->first->op->name, "aten::mm");
     CHECK(graph->inputs.count == 2 && graph->ret->arg_count == 1 && graph->node_count == 1);
-    session_end(&s);
+    setup_end(&s);
 }
 
 // --- Other files, failing files ------------------------------------------------------------------
@@ -495,23 +494,23 @@ TEST(import_recognises_other_files) {
         {"hello wo", "this is not a .pt2 archive"},
         {"", "this is not a .pt2 archive"},
     };
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program;
     for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
         sc_str bytes = sc_str_from(rows[i].bytes);
         sc_extent file = sc_extent_whole(sc_source_from_memory(&s.arena, bytes.data, bytes.size));
         CHECK(import_file(&s, file, (sc_import_options){0}, &program) != SC_OK);
-        CHECK_EQ_STR(session_message(&s), rows[i].message);
+        CHECK_EQ_STR(setup_message(&s), rows[i].message);
     }
-    sc_extent file = session_file(&s, "data/pickle/state.pt");
+    sc_extent file = setup_file(&s, "data/pickle/state.pt");
     CHECK_STATUS(import_file(&s, file, (sc_import_options){0}, &program), SC_ERR_FORMAT);
-    CHECK_EQ_STR(session_message(&s),
+    CHECK_EQ_STR(setup_message(&s),
                  "this is a torch.save file (a state dict?), not an exported program");
-    file = session_file(&s, "data/zip/stored.zip");
+    file = setup_file(&s, "data/zip/stored.zip");
     CHECK_STATUS(import_file(&s, file, (sc_import_options){0}, &program), SC_ERR_FORMAT);
-    CHECK_EQ_STR(session_message(&s), "this zip is not a .pt2 archive");
-    session_end(&s);
+    CHECK_EQ_STR(setup_message(&s), "this zip is not a .pt2 archive");
+    setup_end(&s);
 }
 
 typedef struct failing {
@@ -530,14 +529,14 @@ static sc_status read_failing(sc_source *source, sc_ctx *ctx, uint64_t offset, v
 static void check_failing_reads(const char *relative) {
     sc_status status = SC_ERR_IO;
     for (int n = 0; status != SC_OK && n < 1000; n++) {
-        session s;
-        session_begin(&s);
+        setup s;
+        setup_begin(&s);
         sc_program *program;
-        failing f = {session_file(&s, relative), n};
+        failing f = {setup_file(&s, relative), n};
         sc_source source = {.read = read_failing, .size = f.file.size, .user = &f};
         status = import_file(&s, sc_extent_whole(&source), (sc_import_options){0}, &program);
         if (status != SC_OK) CHECK_STATUS(status, SC_ERR_IO);
-        session_end(&s);
+        setup_end(&s);
     }
     CHECK_OK(status);
 }

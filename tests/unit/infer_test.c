@@ -2,12 +2,12 @@
 // strides of its results. See tests/tools/make_cases.py, which writes them.
 #include "ops/infer.h"
 
-#include "session.h"
+#include "setup.h"
 
 enum { ARG_MAX = 24, ITEM_MAX = 16 };
 
 typedef struct reader {
-    session s;
+    setup s;
     sc_str line;
     size_t at;
     sc_exprs *exprs;
@@ -161,12 +161,12 @@ static const char *text_of(reader *r, const sc_spec *spec) {
 
 static void run_line(const char *file, size_t number, sc_str line) {
     reader r = {.line = line};
-    session_begin(&r.s);
+    setup_begin(&r.s);
     r.exprs = sc_exprs_new(&r.s.arena, r.s.ctx.names);
     sc_infer in = {.ctx = &r.s.ctx, .arena = &r.s.arena, .exprs = r.exprs};
     if (!take_call(&r, &in)) {
         FAIL("%s:%zu: cannot read " SC_STR_FMT, file, number, SC_STR_ARG(line));
-        session_end(&r.s);
+        setup_end(&r.s);
         return;
     }
     r.at += 4;
@@ -175,7 +175,7 @@ static void run_line(const char *file, size_t number, sc_str line) {
         if (status == SC_OK)
             FAIL("%s:%zu: " SC_STR_FMT ", but gave a result", file, number, SC_STR_ARG(line));
     } else if (status != SC_OK) {
-        FAIL("%s:%zu: " SC_STR_FMT ": %s", file, number, SC_STR_ARG(line), session_message(&r.s));
+        FAIL("%s:%zu: " SC_STR_FMT ": %s", file, number, SC_STR_ARG(line), setup_message(&r.s));
     } else {
         uint32_t count = 0;
         for (; peek(&r); count++) {
@@ -189,7 +189,7 @@ static void run_line(const char *file, size_t number, sc_str line) {
         if (count != in.out_count)
             FAIL("%s:%zu: %u results, not %u", file, number, in.out_count, count);
     }
-    session_end(&r.s);
+    setup_end(&r.s);
 }
 
 TEST_CASES(infer_agrees_with_pytorch) {

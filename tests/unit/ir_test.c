@@ -4,19 +4,19 @@
 
 #include <stdio.h>
 
-#include "session.h"
+#include "setup.h"
 
 static const sc_print_options all = {.meta = true, .signature = true};
 
-static sc_program *parse(session *s, const char *text) {
+static sc_program *parse(setup *s, const char *text) {
     sc_program *program = NULL;
     CHECK_OK(sc_ops_init());
     if (!CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), &program)))
-        FAIL("%s", session_message(s));
+        FAIL("%s", setup_message(s));
     return program;
 }
 
-static char *print(session *s, const sc_program *program, sc_print_options options) {
+static char *print(setup *s, const sc_program *program, sc_print_options options) {
     sc_sb sb;
     sc_sb_init(&sb, &s->arena);
     sc_program_print(&sb, program, options);
@@ -29,15 +29,15 @@ TEST_CASES(ir_text_round_trips) {
     size_t count;
     const char **files = test_list("ir", ".ir", &count);
     for (size_t i = 0; i < count; i++) {
-        session s;
+        setup s;
         size_t bytes;
         if (!test_case("%s", files[i])) continue;
-        session_begin(&s);
+        setup_begin(&s);
         const char *text = test_read(files[i], &bytes);
         sc_program *program = parse(&s, text);
         CHECK_EQ_STR(print(&s, program, all), text);
         CHECK_OK(sc_verify(&s.ctx, program));
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
@@ -72,16 +72,16 @@ TEST_CASES(ir_text_errors_are_typed) {
          "the bytes of the constant"},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
-        session s;
+        setup s;
         sc_program *program;
         if (!test_case("%s", cases[i].name)) continue;
-        session_begin(&s);
+        setup_begin(&s);
         CHECK_OK(sc_ops_init());
         sc_status status = sc_program_parse(&s.ctx, sc_str_from(cases[i].text), &program);
         CHECK(status == SC_ERR_FORMAT || status == SC_ERR_ARGUMENT);
-        if (!strstr(session_message(&s), cases[i].message))
-            FAIL("'%s' is not in '%s'", cases[i].message, session_message(&s));
-        session_end(&s);
+        if (!strstr(setup_message(&s), cases[i].message))
+            FAIL("'%s' is not in '%s'", cases[i].message, setup_message(&s));
+        setup_end(&s);
     }
 }
 
@@ -96,8 +96,8 @@ static const char *small = "method forward {\n"
                            "}\n";
 
 TEST(ir_names_are_unique) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_graph *graph = parse(&s, small)->methods.data[0]->graph;
     CHECK_EQ_STR(sc_graph_unique_name(graph, SC_STR("add"))->text, "add_1");
     CHECK_EQ_STR(sc_graph_unique_name(graph, SC_STR("add_1"))->text, "add_2");
@@ -105,12 +105,12 @@ TEST(ir_names_are_unique) {
     CHECK_EQ_STR(sc_graph_unique_name(graph, SC_STR("x_1"))->text, "x_1");
     CHECK_EQ_STR(sc_graph_unique_name(graph, SC_STR("_1"))->text, "_1");
     CHECK_EQ_STR(sc_graph_unique_name(graph, SC_STR("_1"))->text, "_1_1");
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(ir_many_names_stay_cheap) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_graph *graph = parse(&s, small)->methods.data[0]->graph;
     char text[24];
     for (int i = 1; i <= 20000; i++) {
@@ -119,12 +119,12 @@ TEST(ir_many_names_stay_cheap) {
     }
     for (int i = 1; i <= 20000; i++) sc_graph_unique_name(graph, SC_STR("add"));
     CHECK_EQ_STR(sc_graph_unique_name(graph, SC_STR("add"))->text, "add_40001");
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(ir_uses_follow_edits) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program = parse(&s, small);
     sc_graph *graph = program->methods.data[0]->graph;
     sc_value *x = graph->inputs.data[0], *y = graph->inputs.data[1];
@@ -140,12 +140,12 @@ TEST(ir_uses_follow_edits) {
     CHECK_EQ_UINT(y->use_count, 2);
     CHECK_EQ_UINT(graph->node_count, 1);
     CHECK_OK(sc_verify(&s.ctx, program));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(ir_lists_may_be_made_of_their_own_items) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program = parse(&s, "method f {\n  input %a: f32[1]\n  input %b: f32[1]\n"
                                     "  %cat: f32[2] = aten::cat([%a, %b])\n  return %cat\n}\n");
     sc_graph *graph = program->methods.data[0]->graph;
@@ -154,12 +154,12 @@ TEST(ir_lists_may_be_made_of_their_own_items) {
     CHECK_EQ_UINT(graph->inputs.data[0]->use_count, 0);
     CHECK_EQ_UINT(graph->inputs.data[1]->use_count, 1);
     CHECK_OK(sc_verify(&s.ctx, program));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(ir_build_fills_in_defaults) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program = parse(&s, small);
     sc_graph *graph = program->methods.data[0]->graph;
     sc_arg args[2] = {sc_arg_value(graph->inputs.data[0]), sc_arg_value(graph->inputs.data[1])};
@@ -177,14 +177,14 @@ TEST(ir_build_fills_in_defaults) {
     CHECK_STATUS(sc_build(graph, NULL, sc_op_find(SC_STR("aten::add.Tensor")), args, 2, NULL, NULL),
                  SC_ERR_ARGUMENT);
     CHECK_OK(sc_verify(&s.ctx, program));
-    session_end(&s);
+    setup_end(&s);
 }
 
 // --- Copies and comparison -----------------------------------------------------------------------
 
 TEST(ir_clones_are_isomorphic) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program = parse(&s, test_read("ir/cond.ir", NULL));
     sc_method *other;
     sc_graph *copy;
@@ -195,7 +195,7 @@ TEST(ir_clones_are_isomorphic) {
     if (!CHECK(sc_graph_isomorphic(program->methods.data[0]->graph, copy, &why)))
         FAIL("%s", sc_sb_terminate(&why));
     CHECK_OK(sc_verify_graph(&s.ctx, program->methods.data[0]->graph));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST_CASES(ir_comparison_sees_differences) {
@@ -221,9 +221,9 @@ TEST_CASES(ir_comparison_sees_differences) {
          false},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
-        session s;
+        setup s;
         if (!test_case("%s", cases[i].name)) continue;
-        session_begin(&s);
+        setup_begin(&s);
         sc_program *a =
             parse(&s, test_format("method f {\ninput %%x: f32[2]\n%s\n}\n", cases[i].a));
         sc_program *b =
@@ -233,7 +233,7 @@ TEST_CASES(ir_comparison_sees_differences) {
         bool same = sc_graph_isomorphic(a->methods.data[0]->graph, b->methods.data[0]->graph, &why);
         CHECK_EQ_INT(same, cases[i].same);
         CHECK_EQ_INT(why.size > 0, !cases[i].same);
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
@@ -300,15 +300,15 @@ TEST_CASES(ir_verifier_names_what_is_broken) {
         {"body of another graph", "bodies", break_body},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
-        session s;
+        setup s;
         if (!test_case("%s", cases[i].name)) continue;
-        session_begin(&s);
+        setup_begin(&s);
         sc_program *program = parse(&s, small);
         CHECK_OK(sc_verify(&s.ctx, program));
         cases[i].damage(program->methods.data[0]);
         CHECK_STATUS(sc_verify(&s.ctx, program), SC_ERR_INTERNAL);
-        if (!strstr(session_message(&s), test_format("check '%s'", cases[i].check)))
-            FAIL("check '%s' should have failed: %s", cases[i].check, session_message(&s));
-        session_end(&s);
+        if (!strstr(setup_message(&s), test_format("check '%s'", cases[i].check)))
+            FAIL("check '%s' should have failed: %s", cases[i].check, setup_message(&s));
+        setup_end(&s);
     }
 }

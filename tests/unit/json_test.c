@@ -2,16 +2,16 @@
 #include <math.h>
 
 #include "format/json.h"
-#include "session.h"
+#include "setup.h"
 
-static const sc_json *parse(session *s, const char *text) {
+static const sc_json *parse(setup *s, const char *text) {
     const sc_json *root = NULL;
     return CHECK_OK(sc_json_parse(&s->ctx, &s->arena, sc_str_from(text), &root)) ? root : NULL;
 }
 
 TEST(json_tree_is_flat_and_walkable) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     const sc_json *root =
         parse(&s, " {\"a\": [1, [2, {}], 3], \"b\": {\"c\": null}, \"d\": true} ");
     REQUIRE(root && root->kind == SC_JSON_OBJECT);
@@ -30,12 +30,12 @@ TEST(json_tree_is_flat_and_walkable) {
     bool d = false;
     CHECK(sc_json_bool(sc_json_get(root, "d"), &d) && d);
     CHECK(!sc_json_get(root, "x") && !sc_json_get(a, "x") && !sc_json_get(NULL, "x"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(json_numbers_are_exact) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     const sc_json *root = parse(&s, "[9223372036854775807, -9223372036854775808, "
                                     "18446744073709551615, 18446744073709551616, -0, 1.5, 1e-05, "
                                     "Infinity, -Infinity, NaN, \"Infinity\", \"x\"]");
@@ -55,12 +55,12 @@ TEST(json_numbers_are_exact) {
     CHECK(sc_json_f64(&v[9], &f) && isnan(f));
     CHECK(sc_json_f64(&v[10], &f) && isinf(f));
     CHECK(!sc_json_f64(&v[11], &f) && !sc_json_f64(NULL, &f));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(json_strings_are_views_until_escaped) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     const char *text = "[\"plain caf\xc3\xa9 text that is long\", "
                        "\"\\u00e9\\n\\\"\\/\\\\ \\ud83d\\ude00 \\u0000!\", \"\"]";
     const sc_json *root = parse(&s, text);
@@ -74,7 +74,7 @@ TEST(json_strings_are_views_until_escaped) {
     CHECK_EQ_MEM(decoded.data, expected, sizeof(expected) - 1);
     CHECK_EQ_UINT(sc_json_str(&s.arena, &v[2]).size, 0);
     CHECK(sc_json_is_str(&v[2], "") && !sc_json_is_str(&v[1], "x"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST_CASES(json_refuses_malformed_text) {
@@ -136,27 +136,27 @@ TEST_CASES(json_refuses_malformed_text) {
     };
     for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
         if (!test_case("%zu", i)) continue;
-        session s;
-        session_begin(&s);
+        setup s;
+        setup_begin(&s);
         const sc_json *root;
         if (sc_json_parse(&s.ctx, &s.arena, sc_str_from(rows[i]), &root) == SC_OK)
             FAIL("accepted: %s", rows[i]);
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
 TEST(json_says_where_it_stopped) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     const sc_json *root;
     CHECK_STATUS(sc_json_parse(&s.ctx, &s.arena, SC_STR("{\"a\": [1, x]}"), &root), SC_ERR_FORMAT);
-    CHECK_EQ_STR(session_message(&s), "JSON, byte 10: expected a value");
-    session_end(&s);
+    CHECK_EQ_STR(setup_message(&s), "JSON, byte 10: expected a value");
+    setup_end(&s);
 }
 
 TEST(json_keeps_within_limits) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     const sc_json *root;
     char deep[514];
     memset(deep, '[', 257);
@@ -167,19 +167,19 @@ TEST(json_keeps_within_limits) {
     CHECK_STATUS(sc_json_parse(&s.ctx, &s.arena, SC_STR("\"abcd\""), &root), SC_ERR_LIMIT);
     s.ctx.limits.json_bytes_max = 3;
     CHECK_STATUS(sc_json_parse(&s.ctx, &s.arena, SC_STR("1234"), &root), SC_ERR_LIMIT);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(json_picks_fields_in_any_order) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_json_field f[] = {{.name = "x"}, {.name = "y"}, {.name = "z"}};
     const sc_json *root = parse(&s, "{\"z\": 3, \"other\": {}, \"x\": 1, \"y\": null}");
     REQUIRE_OK(sc_json_pick(&s.ctx, root, "point", f, 3));
     CHECK(f[0].value && f[0].value->integer == 1 && !f[1].value && f[2].value->integer == 3);
     root = parse(&s, "{\"x\": 1, \"x\": 2}");
     CHECK_STATUS(sc_json_pick(&s.ctx, root, "point", f, 3), SC_ERR_FORMAT);
-    CHECK_EQ_STR(session_message(&s), "point has two fields \"x\"");
+    CHECK_EQ_STR(setup_message(&s), "point has two fields \"x\"");
     CHECK_STATUS(sc_json_pick(&s.ctx, parse(&s, "[]"), "point", f, 3), SC_ERR_FORMAT);
     sc_str tag;
     const sc_json *value;
@@ -187,10 +187,10 @@ TEST(json_picks_fields_in_any_order) {
     CHECK(sc_str_is(tag, "as_int") && value->integer == 5);
     CHECK_STATUS(sc_json_union(&s.ctx, root, "argument", &tag, &value), SC_ERR_FORMAT);
     CHECK_STATUS(sc_json_union(&s.ctx, parse(&s, "{}"), "argument", &tag, &value), SC_ERR_FORMAT);
-    session_end(&s);
+    setup_end(&s);
 }
 
-static const char *write_sample(session *s, sc_json_style style) {
+static const char *write_sample(setup *s, sc_json_style style) {
     sc_sb sb;
     sc_json_writer w;
     sc_sb_init(&sb, &s->arena);
@@ -216,8 +216,8 @@ static const char *write_sample(session *s, sc_json_style style) {
 }
 
 TEST(json_writes_three_styles) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     CHECK_EQ_STR(write_sample(&s, SC_JSON_COMPACT),
                  "{\"list\":[-9223372036854775808,18446744073709551615,1e-05,\"-Infinity\",null],"
                  "\"empty\":{},\"text\":\"caf\xc3\xa9\\n\\\"\\\\\\u0001\x7f \xf0\x9f\x98\x80 "
@@ -234,5 +234,5 @@ TEST(json_writes_three_styles) {
                  "\xef\xbf\xbd\xef\xbf\xbd\",\n  \"yes\": true\n}");
     CHECK(parse(&s, write_sample(&s, SC_JSON_COMPACT)) != NULL);
     CHECK(parse(&s, write_sample(&s, SC_JSON_PRETTY)) != NULL);
-    session_end(&s);
+    setup_end(&s);
 }

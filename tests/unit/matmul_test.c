@@ -2,7 +2,7 @@
 // scattered operands, transposed results, biases that broadcast, factors.
 #include "kernels/kernel.h"
 #include "kernels/matmul.h"
-#include "session.h"
+#include "setup.h"
 
 static uint32_t random_state = 3;
 
@@ -101,8 +101,8 @@ TEST(matmul_integers_wrap) {
 
 // What a kernel refuses it shows: the operator, every operand with its type and sizes, the result.
 TEST(matmul_says_what_does_not_fit) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     REQUIRE_OK(sc_ops_init());
     int64_t sizes[3][2] = {{2, 3}, {4, 5}, {2, 5}}, strides[3][2] = {{3, 1}, {5, 1}, {5, 1}};
     float data[20] = {0};
@@ -120,21 +120,21 @@ TEST(matmul_says_what_does_not_fit) {
     }
     sc_kernel_call call = {.ctx = &s.ctx, .op = sc_op_get(SC_OP_mm), .args = args, .arg_count = 3};
     CHECK_STATUS(sc_kernel_get(SC_OP_mm)->run(&call), SC_ERR_SHAPE);
-    CHECK_EQ_STR(session_message(&s),
+    CHECK_EQ_STR(setup_message(&s),
                  "aten::mm: the matrices do not fit together (f32[2, 3], f32[4, 5] -> f32[2, 5])");
     sizes[1][0] = 3;  // and half precision, which is computed on copies
     for (int i = 0; i < 3; i++) tensors[i].dtype = SC_DTYPE_F16;
     CHECK_STATUS(sc_kernel_get(SC_OP_mm)->run(&call), SC_ERR_INTERNAL);
-    CHECK_EQ_STR(session_message(&s),
+    CHECK_EQ_STR(setup_message(&s),
                  "aten::mm: more scratch is needed than was reserved when the method was loaded "
                  "(f16[2, 3], f16[3, 5] -> f16[2, 5])");
     for (int i = 0; i < 3; i++) tensors[i].dtype = SC_DTYPE_C64;
     CHECK_STATUS(sc_kernel_get(SC_OP_mm)->run(&call), SC_ERR_DTYPE);
-    CHECK_EQ_STR(session_message(&s),
+    CHECK_EQ_STR(setup_message(&s),
                  "aten::mm: there is no kernel for complex64 (c64[2, 3], c64[3, 5] -> c64[2, 5])");
     for (int i = 0; i < 3; i++) tensors[i].dtype = SC_DTYPE_F32;
     CHECK_STATUS(sc_pair_fail(&s.ctx, &tensors[0], "does not broadcast to", &tensors[2]),
                  SC_ERR_SHAPE);
-    CHECK_EQ_STR(session_message(&s), "f32[2, 3] does not broadcast to f32[2, 5]");
-    session_end(&s);
+    CHECK_EQ_STR(setup_message(&s), "f32[2, 3] does not broadcast to f32[2, 5]");
+    setup_end(&s);
 }

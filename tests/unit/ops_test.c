@@ -1,7 +1,7 @@
 // The operator table checks itself: names, schemas, .pte names, twins, look-ups; and the notation
 // of schemas.
 #include "ops/infer.h"
-#include "session.h"
+#include "setup.h"
 
 static const sc_op *find(const char *name) { return sc_op_find(sc_str_from(name)); }
 
@@ -147,9 +147,9 @@ TEST(ops_suggest_names) {
 // --- schemas -------------------------------------------------------------------------------------
 
 TEST(schema_notation) {
-    session s;
+    setup s;
     sc_schema schema;
-    session_begin(&s);
+    setup_begin(&s);
     sc_str text = SC_STR("ns::f.ov(Tensor(a!) self, Tensor?[] xs, int[2] p=1, SymInt[]? n=None, *, "
                          "float eps=1e-5, str mode='none', bool b=True, ScalarType? dtype=4, "
                          "int[] q=[0,-1], float w=2.) -> (Tensor(a!), Tensor[] rest)");
@@ -172,7 +172,7 @@ TEST(schema_notation) {
     CHECK_EQ_INT(schema.params[8].default_ints[1], -1);
     CHECK_SAME_FLOAT(schema.params[9].default_float, 2.0);
     CHECK(schema.returns[1].is_list && !schema.returns[0].is_list);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(schema_refuses_bad_notation) {
@@ -195,19 +195,19 @@ TEST(schema_refuses_bad_notation) {
         "f(Tensor a) -> (Tensor, ",
         "f(*, ) -> ()",
     };
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     for (size_t i = 0; i < SC_COUNT_OF(texts); i++) {
         sc_schema schema;
         if (sc_schema_parse(&s.ctx, &s.arena, sc_str_from(texts[i]), &schema) == SC_OK)
             FAIL("'%s' was taken", texts[i]);
     }
-    session_end(&s);
+    setup_end(&s);
 }
 
 // --- inference on wrong arguments ----------------------------------------------------------------
 
-static sc_status infer(session *s, sc_op_id id, const sc_iarg *args, uint32_t count) {
+static sc_status infer(setup *s, sc_op_id id, const sc_iarg *args, uint32_t count) {
     sc_infer in = {.ctx = &s->ctx,
                    .arena = &s->arena,
                    .op = sc_op_get(id),
@@ -218,8 +218,8 @@ static sc_status infer(session *s, sc_op_id id, const sc_iarg *args, uint32_t co
 }
 
 TEST(infer_names_what_is_wrong) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     REQUIRE_OK(sc_ops_init());
     sc_spec a = sc_spec_new(&s.arena, SC_DTYPE_F32, 2), b = sc_spec_new(&s.arena, SC_DTYPE_I32, 1);
     a.sizes[0] = sc_dim_int(2);
@@ -231,7 +231,7 @@ TEST(infer_names_what_is_wrong) {
     sc_iarg add[3] = {
         {.kind = SC_IARG_TENSOR, .tensor = &a}, {.kind = SC_IARG_TENSOR, .tensor = &b}, one};
     CHECK_STATUS(infer(&s, SC_OP_add_Tensor, add, 3), SC_ERR_SHAPE);
-    CHECK_EQ_STR(session_message(&s),
+    CHECK_EQ_STR(setup_message(&s),
                  "sizes [2, 3] and [4] do not broadcast: they differ in dimension 1");
     CHECK_STATUS(infer(&s, SC_OP_add_Tensor, add, 2), SC_ERR_ARGUMENT);
     add[1].kind = SC_IARG_STR;
@@ -240,11 +240,11 @@ TEST(infer_names_what_is_wrong) {
     CHECK_STATUS(infer(&s, SC_OP_add_Tensor, numbers, 3), SC_ERR_ARGUMENT);
     sc_iarg mm[2] = {add[0], add[0]};
     CHECK_STATUS(infer(&s, SC_OP_mm, mm, 2), SC_ERR_SHAPE);
-    CHECK_EQ_STR(session_message(&s), "the inner sizes of aten::mm must be equal, but are 3 and 2");
+    CHECK_EQ_STR(setup_message(&s), "the inner sizes of aten::mm must be equal, but are 3 and 2");
     sc_iarg linear[3] = {add[0], add[0], {.kind = SC_IARG_NONE}};
     CHECK_STATUS(infer(&s,
                        find("aten::linear") ? (sc_op_id)find("aten::linear")->id : SC_OP_FOREIGN,
                        linear, 3),
                  SC_ERR_UNSUPPORTED_OP);
-    session_end(&s);
+    setup_end(&s);
 }

@@ -4,7 +4,7 @@
 #include "passes/passes.h"
 
 #include "passes/facts.h"
-#include "session.h"
+#include "setup.h"
 
 static sc_str line_after(const char *text, const char *key) {
     const char *found = strstr(text, key);
@@ -13,7 +13,7 @@ static sc_str line_after(const char *text, const char *key) {
     return (sc_str){found, strcspn(found, "\n")};
 }
 
-static sc_status run_named(session *s, sc_program *program, sc_str names) {
+static sc_status run_named(setup *s, sc_program *program, sc_str names) {
     while (names.size) {
         ptrdiff_t space = sc_str_find(names, ' ');
         sc_str name = space < 0 ? names : sc_str_slice(names, 0, (size_t)space);
@@ -33,7 +33,7 @@ static sc_status run_named(session *s, sc_program *program, sc_str names) {
     return SC_OK;
 }
 
-static void print_diags(sc_sb *sb, const session *s) {
+static void print_diags(sc_sb *sb, const setup *s) {
     for (uint32_t i = 0; i < s->ctx.diags.count; i++) {
         const sc_diag *diag = &s->ctx.diags.data[i];
         sc_sb_addf(sb, "%s in " SC_STR_FMT "/" SC_STR_FMT ": " SC_STR_FMT "\n  " SC_STR_FMT "\n",
@@ -43,9 +43,9 @@ static void print_diags(sc_sb *sb, const session *s) {
 }
 
 static void check_file(const char *file) {
-    session s;
+    setup s;
     size_t bytes;
-    session_begin(&s);
+    setup_begin(&s);
     CHECK_OK(sc_ops_init());
     char *text = test_read(file, &bytes);
     const char *divider = strstr(text, "\n----\n");
@@ -55,7 +55,7 @@ static void check_file(const char *file) {
     sc_print_options options = {.signature = true, .meta = strstr(text, "# meta\n") != NULL};
     if (!CHECK_OK(sc_program_parse(&s.ctx, input, &program)) ||
         !CHECK_OK(sc_verify(&s.ctx, program)))
-        FAIL("%s", session_message(&s));
+        FAIL("%s", setup_message(&s));
     sc_sb actual;
     sc_sb_init(&actual, &s.arena);
     if (run_named(&s, program, line_after(text, "# pass: ")) == SC_OK)
@@ -69,7 +69,7 @@ static void check_file(const char *file) {
     } else {
         CHECK_EQ_STR(result, expected);
     }
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST_CASES(passes_turn_one_graph_into_another) {
@@ -105,9 +105,9 @@ static bool cancel_at_third(void *user, const char *phase, uint64_t done, uint64
 }
 
 TEST(pipeline_reports_times_and_cancels) {
-    session s;
+    setup s;
     int calls = 0;
-    session_begin(&s);
+    setup_begin(&s);
     CHECK_OK(sc_ops_init());
     sc_program *program;
     REQUIRE_OK(sc_program_parse(&s.ctx,
@@ -119,14 +119,14 @@ TEST(pipeline_reports_times_and_cancels) {
     s.ctx.host.user = &calls;
     CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, true), SC_ERR_CANCELLED);
     CHECK_EQ_UINT(pipeline.timings.count, 2);
-    session_end(&s);
+    setup_end(&s);
 }
 
 // A refusal of one method, of whatever kind, keeps nothing of another method from being reported;
 // nor does a method that contradicts itself hide its unknown operators.
 TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     CHECK_OK(sc_ops_init());
     sc_program *program;
     REQUIRE_OK(sc_program_parse(&s.ctx,
@@ -153,5 +153,5 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                  "  Rewrite this line with operators that PyTorch itself defines.\n"
                  "unsupported_op in unknown/y: mine::other is not supported\n"
                  "  Rewrite this line with operators that PyTorch itself defines.\n");
-    session_end(&s);
+    setup_end(&s);
 }

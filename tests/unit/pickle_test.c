@@ -2,14 +2,14 @@
 #include <math.h>
 
 #include "format/torch_save.h"
-#include "session.h"
+#include "setup.h"
 
-static const sc_pickle_value *open_save(session *s, const char *relative, sc_torch_save *save) {
-    CHECK_OK(sc_torch_save_open(&s->ctx, &s->arena, session_file(s, relative), save));
+static const sc_pickle_value *open_save(setup *s, const char *relative, sc_torch_save *save) {
+    CHECK_OK(sc_torch_save_open(&s->ctx, &s->arena, setup_file(s, relative), save));
     return save->root;
 }
 
-static sc_status load(session *s, const char *bytes, size_t size, sc_pickle *out) {
+static sc_status load(setup *s, const char *bytes, size_t size, sc_pickle *out) {
     return sc_pickle_load(&s->ctx, &s->arena, (const uint8_t *)bytes, size, out);
 }
 
@@ -21,8 +21,8 @@ static const sc_pickle_tensor *tensor_of(const sc_pickle_value *dict, const char
 }
 
 TEST(torch_save_gives_tensors_as_extents) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_torch_save save;
     const sc_pickle_value *root = open_save(&s, "data/pickle/state.pt", &save);
     REQUIRE(root && root->kind == SC_PICKLE_DICT && root->count == 8);
@@ -45,12 +45,12 @@ TEST(torch_save_gives_tensors_as_extents) {
     CHECK_OK(sc_extent_read(&s.ctx, wide->storage->extent, 4, &integer, 2));
     CHECK_EQ_UINT(integer, 3);
     CHECK(save.pickle.storages.count >= 4 && !weight->storage->missing);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(torch_save_gives_python_values) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_torch_save save;
     const sc_pickle_value *root = open_save(&s, "data/pickle/values.pt", &save);
     REQUIRE(root && root->kind == SC_PICKLE_DICT);
@@ -74,14 +74,14 @@ TEST(torch_save_gives_python_values) {
     CHECK(sc_pickle_get(root, "none")->kind == SC_PICKLE_NONE);
     CHECK(sc_pickle_get(root, "default")->kind == SC_PICKLE_DICT);
     CHECK(sc_pickle_is(sc_pickle_get(root, "slice"), "__builtin__", "slice"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST_CASES(pickle_reads_all_protocols) {
     for (int protocol = 0; protocol < 5; protocol++) {
         if (!test_case("protocol %d", protocol)) continue;
-        session s;
-        session_begin(&s);
+        setup s;
+        setup_begin(&s);
         size_t bytes;
         char *data = test_read(test_format("data/pickle/protocol%d.pkl", protocol), &bytes);
         sc_pickle pickle = {0};
@@ -92,13 +92,13 @@ TEST_CASES(pickle_reads_all_protocols) {
             CHECK(list->items[1]->real == 2.5 && list->items[2]->boolean);
             CHECK_EQ_UINT(pickle.end, bytes);
         }
-        session_end(&s);
+        setup_end(&s);
     }
 }
 
 TEST(pickle_keeps_unknown_objects_opaque) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_torch_save save;
     const sc_pickle_value *root = open_save(&s, "data/pickle/opaque.pt", &save);
     const sc_pickle_value *object = sc_pickle_get(root, "object");
@@ -106,22 +106,22 @@ TEST(pickle_keeps_unknown_objects_opaque) {
     REQUIRE(object->object->state != NULL);
     CHECK(tensor_of(object->object->state, "weight") != NULL);
     CHECK(sc_pickle_get(root, "meta") != NULL);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(pickle_never_calls) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_pickle pickle;
     REQUIRE_OK(LOAD("cos\nsystem\n(X\2\0\0\0lstR.", &pickle));
     CHECK(sc_pickle_is(pickle.root, "os", "system") && pickle.root->kind == SC_PICKLE_OBJECT);
     CHECK(sc_str_is(sc_pickle_str(pickle.root->object->args->items[0]), "ls"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(pickle_refuses_cycles_and_depth) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     size_t bytes;
     sc_pickle pickle;
     char *data = test_read("data/pickle/cycle.pkl", &bytes);
@@ -130,13 +130,13 @@ TEST(pickle_refuses_cycles_and_depth) {
     CHECK_STATUS(load(&s, data, bytes, &pickle), SC_ERR_LIMIT);
     s.ctx.limits.pickle_depth_max = 1000;
     CHECK_OK(load(&s, data, bytes, &pickle));
-    session_end(&s);
+    setup_end(&s);
 }
 
 // Sharing makes a small pickle a huge tree: it must cost what the pickle is long.
 TEST(pickle_shares_what_is_shared) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_sb sb;
     sc_sb_init(&sb, &s.arena);
     sc_sb_add_char(&sb, ')');
@@ -144,12 +144,12 @@ TEST(pickle_shares_what_is_shared) {
     sc_sb_add_char(&sb, '.');
     sc_pickle pickle;
     CHECK_OK(load(&s, sb.data, sb.size, &pickle));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(pickle_caps_repeated_work) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     s.ctx.limits.pickle_opcode_max = 5000;
     sc_sb sb;
     sc_sb_init(&sb, &s.arena);
@@ -165,12 +165,12 @@ TEST(pickle_caps_repeated_work) {
     sc_sb_add_char(&sb, '.');
     sc_pickle pickle;
     CHECK_STATUS(load(&s, sb.data, sb.size, &pickle), SC_ERR_LIMIT);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(pickle_refuses_nonsense) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_pickle pickle;
     CHECK_STATUS(LOAD("", &pickle), SC_ERR_TRUNCATED);
     CHECK_STATUS(LOAD("N", &pickle), SC_ERR_TRUNCATED);
@@ -193,11 +193,11 @@ TEST(pickle_refuses_nonsense) {
     CHECK_STATUS(LOAD("I1x\n.", &pickle), SC_ERR_CORRUPT);
     CHECK_STATUS(LOAD("ctorch._utils\n_rebuild_tensor_v2\n)R.", &pickle), SC_ERR_CORRUPT);
     CHECK_STATUS(LOAD("NNR.", &pickle), SC_ERR_CORRUPT);
-    session_end(&s);
+    setup_end(&s);
 }
 
 // A tensor over a storage of four floats, with offset, sizes and strides as small integers.
-static sc_status load_tensor(session *s, const char *offset_sizes_strides) {
+static sc_status load_tensor(setup *s, const char *offset_sizes_strides) {
     sc_sb sb;
     sc_pickle pickle;
     sc_sb_init(&sb, &s->arena);
@@ -210,8 +210,8 @@ static sc_status load_tensor(session *s, const char *offset_sizes_strides) {
 }
 
 TEST(pickle_checks_tensors_against_their_storage) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     CHECK_STATUS(load_tensor(&s, "I0\n(I2\nI2\nt(I2\nI1\nt"), SC_OK);
     CHECK_STATUS(load_tensor(&s, "I3\n(I1\nt(I9\nt"), SC_OK);
     CHECK_STATUS(load_tensor(&s, "I4\n(I1\nt(I1\nt"), SC_ERR_CORRUPT);
@@ -224,5 +224,5 @@ TEST(pickle_checks_tensors_against_their_storage) {
     CHECK_STATUS(load_tensor(&s, "I0\n(I2\nt(t"), SC_ERR_CORRUPT);
     CHECK_STATUS(load_tensor(&s, "I0\n(L4611686018427387904L\nI8\nt(I0\nI0\nt"), SC_ERR_CORRUPT);
     CHECK_STATUS(load_tensor(&s, "I0\n(I2\nt(L9223372036854775807L\nt"), SC_ERR_CORRUPT);
-    session_end(&s);
+    setup_end(&s);
 }

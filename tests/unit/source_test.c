@@ -1,5 +1,5 @@
 // Sources: derived ones answer any range as if they were in memory; ranges outside fail.
-#include "session.h"
+#include "setup.h"
 
 // Not in memory, and refuses ranges outside: what a file is.
 static sc_status read_guarded(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
@@ -10,14 +10,14 @@ static sc_status read_guarded(sc_source *source, sc_ctx *ctx, uint64_t offset, v
     return SC_OK;
 }
 
-static sc_extent guarded(session *s, const void *bytes, uint64_t size) {
+static sc_extent guarded(setup *s, const void *bytes, uint64_t size) {
     sc_source *source = sc_new(&s->arena, sc_source);
     *source = (sc_source){.read = read_guarded, .size = size, .user = (void *)(uintptr_t)bytes};
     return sc_extent_whole(source);
 }
 
 // Every range of `extent` against the bytes it should have.
-static void check_ranges(session *s, sc_extent extent, const void *expected, size_t size) {
+static void check_ranges(setup *s, sc_extent extent, const void *expected, size_t size) {
     uint8_t out[256];
     CHECK_EQ_UINT(extent.size, size);
     for (size_t begin = 0; begin <= size; begin++)
@@ -28,8 +28,8 @@ static void check_ranges(session *s, sc_extent extent, const void *expected, siz
 }
 
 TEST(strided_source_is_the_dense_tensor) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     int16_t base[24];
     for (int i = 0; i < 24; i++) base[i] = (int16_t)(i * 1000);
     static const struct {
@@ -62,12 +62,12 @@ TEST(strided_source_is_the_dense_tensor) {
                               rows[r].sizes, rows[r].strides, rows[r].offset);
         check_ranges(&s, sc_extent_whole(source), dense, count * 2);
     }
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(swapped_source_reverses_items) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     const uint8_t bytes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const uint8_t by4[16] = {3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12};
     const uint8_t by8[16] = {7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8};
@@ -75,12 +75,12 @@ TEST(swapped_source_reverses_items) {
     check_ranges(&s, sc_extent_whole(sc_source_swapped(&s.arena, base, 4)), by4, 16);
     check_ranges(&s, sc_extent_whole(sc_source_swapped(&s.arena, base, 8)), by8, 16);
     check_ranges(&s, sc_extent_whole(sc_source_swapped(&s.arena, base, 1)), bytes, 16);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(extents_stay_inside) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     char out[8];
     sc_extent part, whole = sc_extent_whole(sc_source_from_memory(&s.arena, "0123456789", 10));
     CHECK(sc_extent_slice(whole, 2, 5, &part) && part.offset == 2 && part.size == 5);
@@ -90,12 +90,12 @@ TEST(extents_stay_inside) {
     CHECK_STATUS(sc_extent_read(&s.ctx, whole, 5, out, 6), SC_ERR_TRUNCATED);
     CHECK_STATUS(sc_extent_read(&s.ctx, whole, UINT64_MAX, out, 6), SC_ERR_TRUNCATED);
     CHECK_OK(sc_extent_read(&s.ctx, (sc_extent){0}, 0, out, 0));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(extents_load_and_hash) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     const uint8_t *loaded;
     uint8_t digest[32];
     char *text = test_alloc(100000);
@@ -111,5 +111,5 @@ TEST(extents_load_and_hash) {
     const uint8_t head[4] = {0x6d, 0x1c, 0xf2, 0x2d};
     CHECK_EQ_MEM(digest, head, 4);
     check_ranges(&s, sc_extent_whole(sc_source_zeros(&s.arena, 9)), "\0\0\0\0\0\0\0\0", 9);
-    session_end(&s);
+    setup_end(&s);
 }

@@ -2,7 +2,7 @@
 // sizes, strides and symbolic values that PyTorch recorded. Composite operators have no rule and
 // are left out.
 #include "import/import.h"
-#include "session.h"
+#include "setup.h"
 
 typedef struct tally {
     uint32_t checked, skipped, failed;
@@ -41,14 +41,14 @@ static bool same_result(const sc_iout *ours, const sc_value *theirs, uint32_t kn
     }
 }
 
-static const char *text_of(session *s, sc_exprs *exprs, const sc_spec *spec) {
+static const char *text_of(setup *s, sc_exprs *exprs, const sc_spec *spec) {
     sc_sb sb;
     sc_sb_init(&sb, &s->arena);
     sc_spec_print(&sb, exprs, spec);
     return sc_sb_terminate(&sb);
 }
 
-static void fail_node(session *s, const char *file, const sc_node *node, const sc_infer *in,
+static void fail_node(setup *s, const char *file, const sc_node *node, const sc_infer *in,
                       uint32_t i) {
     sc_exprs *exprs = node->graph->method->exprs;
     const sc_value *theirs = node->outs[i];
@@ -65,7 +65,7 @@ static void fail_node(session *s, const char *file, const sc_node *node, const s
     FAIL("%s: %s = %s is %s", file, theirs->name->text, node->op->name, sc_sb_terminate(&sb));
 }
 
-static void check_node(session *s, const char *file, const sc_node *node, tally *count) {
+static void check_node(setup *s, const char *file, const sc_node *node, tally *count) {
     const sc_op *op = node->op;
     sc_infer in = {.ctx = &s->ctx,
                    .arena = &s->arena,
@@ -84,7 +84,7 @@ static void check_node(session *s, const char *file, const sc_node *node, tally 
     count->checked++;
     if (sc_infer_run(&in) != SC_OK) {
         count->failed++;
-        FAIL("%s: %s: %s", file, node->name->text, session_message(s));
+        FAIL("%s: %s: %s", file, node->name->text, setup_message(s));
         return;
     }
     if (in.out_count != node->out_count) {
@@ -99,7 +99,7 @@ static void check_node(session *s, const char *file, const sc_node *node, tally 
     }
 }
 
-static void check_graph(session *s, const char *file, const sc_graph *graph, tally *count) {
+static void check_graph(setup *s, const char *file, const sc_graph *graph, tally *count) {
     for (const sc_node *node = graph->first; node; node = node->next) {
         check_node(s, file, node, count);
         for (uint32_t i = 0; i < node->arg_count; i++)
@@ -109,19 +109,19 @@ static void check_graph(session *s, const char *file, const sc_graph *graph, tal
 }
 
 static void check_file(const char *file) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_program *program = sc_program_new(&s.ctx);
     sc_import_options options = {.method = {NULL, 0}};
     tally count = {0};
-    if (CHECK_OK(sc_import_pt2(&s.ctx, session_file(&s, file).source, &options, program))) {
+    if (CHECK_OK(sc_import_pt2(&s.ctx, setup_file(&s, file).source, &options, program))) {
         for (uint32_t m = 0; m < program->methods.count; m++)
             check_graph(&s, file, program->methods.data[m]->graph, &count);
         CHECK(count.checked + count.skipped > 0);
     } else {
-        FAIL("%s: %s", file, session_message(&s));
+        FAIL("%s: %s", file, setup_message(&s));
     }
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST_CASES(specs_are_what_files_record) {

@@ -2,9 +2,9 @@
 #include "format/zip.h"
 
 #include "base/hash.h"
-#include "session.h"
+#include "setup.h"
 
-static sc_str entry_text(session *s, const sc_zip *zip, const char *name) {
+static sc_str entry_text(setup *s, const sc_zip *zip, const char *name) {
     const sc_zip_entry *entry = sc_zip_find(zip, sc_str_from(name));
     sc_extent extent;
     const uint8_t *bytes;
@@ -16,10 +16,10 @@ static sc_str entry_text(session *s, const sc_zip *zip, const char *name) {
 }
 
 TEST(zip_reads_stored_entries) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_zip zip;
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/stored.zip"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/zip/stored.zip"), &zip));
     CHECK_EQ_UINT(zip.count, 3);
     CHECK(sc_str_is(zip.entries[2].name, "dir/b\xc3\xa9.bin"));
     CHECK(sc_str_is(entry_text(&s, &zip, "a.txt"), "hello"));
@@ -27,28 +27,28 @@ TEST(zip_reads_stored_entries) {
     CHECK_EQ_UINT(entry_text(&s, &zip, "dir/b\xc3\xa9.bin").size, 256);
     CHECK(!sc_zip_find(&zip, SC_STR("a.tx")) && !sc_zip_find(&zip, SC_STR("zzz")));
     CHECK(!sc_zip_is_compressed(&zip));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(zip_reads_what_pytorch_writes) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_zip zip;
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/pickle/state.pt"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/pickle/state.pt"), &zip));
     CHECK(sc_str_is(entry_text(&s, &zip, "state/byteorder"), "little"));
     const sc_zip_entry *data = sc_zip_find(&zip, SC_STR("state/data/0"));
     REQUIRE(data != NULL);
     CHECK_EQ_UINT(data->extent.offset % 64, 0);
     CHECK_EQ_UINT(data->size, 48);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(zip_warns_of_a_wrong_checksum_but_not_of_none) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_zip zip;
     sc_str text;
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/stored.zip"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/zip/stored.zip"), &zip));
     sc_zip_entry entry = *sc_zip_find(&zip, SC_STR("a.txt"));
     entry.crc32 = 0;
     REQUIRE_OK(sc_zip_load(&s.ctx, &s.arena, &entry, 5, &text));
@@ -56,28 +56,28 @@ TEST(zip_warns_of_a_wrong_checksum_but_not_of_none) {
     CHECK_EQ_UINT(s.ctx.diags.count, 0);
     entry.crc32 = 1;
     REQUIRE_OK(sc_zip_load(&s.ctx, &s.arena, &entry, 5, &text));
-    CHECK_EQ_STR(session_message(&s), "the checksum of zip entry a.txt is wrong");
+    CHECK_EQ_STR(setup_message(&s), "the checksum of zip entry a.txt is wrong");
     CHECK_STATUS(sc_zip_load(&s.ctx, &s.arena, &entry, 4, &text), SC_ERR_LIMIT);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(zip_finds_the_end_record_before_a_comment) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_zip zip;
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/comment.zip"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/zip/comment.zip"), &zip));
     CHECK(sc_str_is(entry_text(&s, &zip, "a.txt"), "hello"));
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/zip64.zip"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/zip/zip64.zip"), &zip));
     CHECK(sc_str_is(entry_text(&s, &zip, "a.txt"), "hello"));
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(zip_hands_compressed_entries_to_the_host) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_zip zip;
     sc_extent extent;
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/deflated.zip"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/zip/deflated.zip"), &zip));
     CHECK(sc_zip_is_compressed(&zip));
     const sc_zip_entry *zeros = sc_zip_find(&zip, SC_STR("zeros"));
     REQUIRE(zeros && zeros->method == SC_ZIP_DEFLATED && zeros->size == 1000);
@@ -93,14 +93,14 @@ TEST(zip_hands_compressed_entries_to_the_host) {
     CHECK(sc_str_is(entry_text(&s, &zip, "a.txt"), "hello"));
     CHECK_EQ_UINT(entry_text(&s, &zip, "zeros").size, 1000);
     CHECK_EQ_UINT(sc_zip_find(&zip, SC_STR("zeros"))->extent.offset % 64, 0);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(zip_bounds_what_the_host_inflates) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_zip zip;
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/deflated.zip"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/zip/deflated.zip"), &zip));
     CHECK_OK(sc_zip_check_compressed(&s.ctx, &zip));
     sc_zip_entry *zeros = &zip.entries[1];
     s.ctx.limits.inflated_bytes_max = 999;
@@ -115,28 +115,28 @@ TEST(zip_bounds_what_the_host_inflates) {
     zeros->size = 1000;
     zeros->method = 12;
     CHECK_STATUS(sc_zip_check_compressed(&s.ctx, &zip), SC_ERR_UNSUPPORTED);
-    CHECK_EQ_STR(session_message(&s), "zip entry zeros is compressed by method 12, not by deflate");
-    session_end(&s);
+    CHECK_EQ_STR(setup_message(&s), "zip entry zeros is compressed by method 12, not by deflate");
+    setup_end(&s);
 }
 
 TEST(zip_repack_wants_the_declared_size_and_crc) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_zip zip;
     sc_cord cord;
-    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, session_file(&s, "data/zip/deflated.zip"), &zip));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, setup_file(&s, "data/zip/deflated.zip"), &zip));
     sc_extent inflated[2] = {{0}, sc_extent_whole(sc_source_zeros(&s.arena, 999))};
     sc_cord_init(&cord, &s.arena);
     CHECK_STATUS(sc_zip_repack(&s.ctx, &zip, inflated, &cord), SC_ERR_CORRUPT);
     inflated[1] = sc_extent_whole(sc_source_zeros(&s.arena, 1000));
     zip.entries[1].crc32++;
     CHECK_STATUS(sc_zip_repack(&s.ctx, &zip, inflated, &cord), SC_ERR_CORRUPT);
-    session_end(&s);
+    setup_end(&s);
 }
 
 static void check_written(uint32_t align) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_cord cord, part;
     sc_cord_init(&cord, &s.arena);
     sc_cord_init(&part, &s.arena);
@@ -164,7 +164,7 @@ static void check_written(uint32_t align) {
     for (uint32_t i = 0; i < zip.count; i++)
         CHECK_EQ_UINT((zip.entries[i].extent.offset - 6) % align, 0);
     CHECK_EQ_UINT(s.ctx.diags.count, 0);
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(zip_reads_what_it_wrote) {
@@ -173,8 +173,8 @@ TEST(zip_reads_what_it_wrote) {
 }
 
 TEST(zip_writes_zip64_when_sizes_or_counts_ask_for_it) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_extent big = sc_extent_whole(sc_source_zeros(&s.arena, UINT64_C(5) << 30));
     sc_zip_entry entries[3] = {
         {.name = SC_STR("a"), .size = 3, .stored_size = 3, .extent = {big.source, 0, 3}},
@@ -203,11 +203,11 @@ TEST(zip_writes_zip64_when_sizes_or_counts_ask_for_it) {
     CHECK(sc_zip_find(&zip, SC_STR("69999")) == &zip.entries[69999]);
     s.ctx.limits.zip_entry_max = 69999;
     CHECK_STATUS(sc_zip_open(&s.ctx, &s.arena, archive, &zip), SC_ERR_LIMIT);
-    session_end(&s);
+    setup_end(&s);
 }
 
 // The bytes of an archive, changed at one place.
-static sc_status open_patched(session *s, const char *data, size_t bytes, size_t at, int value) {
+static sc_status open_patched(setup *s, const char *data, size_t bytes, size_t at, int value) {
     char *copy = test_alloc(bytes);
     sc_zip zip;
     memcpy(copy, data, bytes);
@@ -217,8 +217,8 @@ static sc_status open_patched(session *s, const char *data, size_t bytes, size_t
 }
 
 TEST(zip_refuses_damaged_archives) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     size_t bytes;
     char *data = test_read("data/zip/stored.zip", &bytes);
     CHECK_STATUS(open_patched(&s, data, bytes, bytes, 0), SC_OK);
@@ -234,12 +234,12 @@ TEST(zip_refuses_damaged_archives) {
     CHECK_STATUS(open_patched(&s, data, bytes, central + 20, 90), SC_ERR_CORRUPT);    // one size
     CHECK_STATUS(open_patched(&s, data, bytes, central + 45, 127), SC_ERR_CORRUPT);   // offset
     CHECK_STATUS(open_patched(&s, data, bytes, bytes - 12, 4), SC_ERR_UNSUPPORTED);   // count
-    session_end(&s);
+    setup_end(&s);
 }
 
 TEST(zip_refuses_duplicate_names_and_overlaps) {
-    session s;
-    session_begin(&s);
+    setup s;
+    setup_begin(&s);
     sc_cord cord;
     sc_cord_init(&cord, &s.arena);
     sc_zip_writer writer;
@@ -251,7 +251,7 @@ TEST(zip_refuses_duplicate_names_and_overlaps) {
     sc_zip_finish(&writer);
     sc_extent archive = sc_extent_whole(sc_source_from_cord(&s.arena, &cord));
     CHECK_STATUS(sc_zip_open(&s.ctx, &s.arena, archive, &zip), SC_ERR_CORRUPT);
-    CHECK_EQ_STR(session_message(&s), "two zip entries are named a");
+    CHECK_EQ_STR(setup_message(&s), "two zip entries are named a");
 
     // The first entry's record with a size that swallows the second entry.
     size_t bytes;
@@ -260,6 +260,6 @@ TEST(zip_refuses_duplicate_names_and_overlaps) {
     data[central + 20] = data[central + 24] = 60;
     archive = sc_extent_whole(sc_source_from_memory(&s.arena, data, bytes));
     CHECK_STATUS(sc_zip_open(&s.ctx, &s.arena, archive, &zip), SC_ERR_CORRUPT);
-    CHECK_EQ_STR(session_message(&s), "entries overlap");
-    session_end(&s);
+    CHECK_EQ_STR(setup_message(&s), "entries overlap");
+    setup_end(&s);
 }

@@ -233,7 +233,7 @@ test("who opens something goes on from there by keyboard", async () => {
   const { page, close } = await host.visit();
   await page.getByRole("button", { name: "Three layers" }).click();
   await lowered(page);
-  assert.equal(await page.evaluate("document.activeElement.id"), "stage");
+  assert.equal(await page.evaluate("document.activeElement.id"), "pane");
   await close();
 });
 

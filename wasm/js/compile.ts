@@ -1,8 +1,8 @@
-// Lowering: the two managers, on one session that keeps every program it makes. An edge manager and
-// what comes of it share the session, which closes when the last of them is disposed.
+// Lowering: the two managers, on one job that keeps every program it makes. An edge manager and
+// what comes of it share the job, which closes when the last of them is disposed.
 import { badArgument, checkOptions, KINDS, mustBe } from "./check.js";
 import { constantJson } from "./constant.js";
-import type { Core, Session } from "./core.js";
+import type { Core, Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
@@ -54,14 +54,14 @@ const isCompressed = (error: unknown): error is SconceError =>
   error instanceof SconceError && error.code === "compressed";
 
 /**
- * Opens a file as a method of the session. What is compressed is inflated where that can be done at
+ * Opens a file as a method of the job. What is compressed is inflated where that can be done at
  * once.
  */
-function openProgram(session: Session, method: string, source: Source, options: CallOptions): void {
+function openProgram(job: Job, method: string, source: Source, options: CallOptions): void {
   const open = (file: Source): void => {
-    const handle = session.addSource(file, "the programs");
-    session.core.memory.withTexts([method, ""], (name, nameBytes, model, modelBytes) =>
-      session.call(options, (raw, s) =>
+    const handle = job.addSource(file, "the programs");
+    job.core.memory.withTexts([method, ""], (name, nameBytes, model, modelBytes) =>
+      job.call(options, (raw, s) =>
         raw.compile_open(s, handle, name!, nameBytes!, model!, modelBytes!),
       ),
     );
@@ -70,7 +70,7 @@ function openProgram(session: Session, method: string, source: Source, options: 
     open(source);
   } catch (error) {
     if (!isCompressed(error)) throw error;
-    const inflated = inflateSync(session.core, source);
+    const inflated = inflateSync(job.core, source);
     if (inflated) return open(inflated);
     const hint = "Pass await engine.inflate(programs), or use the client, which does it by itself.";
     throw new SconceError("compressed", error.message, hint);
@@ -89,63 +89,59 @@ export async function inflatePrograms(core: Core, programs: Programs): Promise<P
   return isSource(programs) ? inflated[0]![1] : Object.fromEntries(inflated);
 }
 
-function inspectCompilation(session: Session): CompilationReport {
-  return camelKeys(
-    JSON.parse(session.textOf((raw, s) => raw.compile_inspect(s))),
-  ) as CompilationReport;
+function inspectCompilation(job: Job): CompilationReport {
+  return camelKeys(JSON.parse(job.textOf((raw, s) => raw.compile_inspect(s)))) as CompilationReport;
 }
 
-function textOf(session: Session, program: number, method: string): string {
-  return session.core.memory.withTexts([method], (name, bytes) =>
-    session.textOf((raw, s) => raw.compile_text(s, program, name!, bytes!)),
+function textOf(job: Job, program: number, method: string): string {
+  return job.core.memory.withTexts([method], (name, bytes) =>
+    job.textOf((raw, s) => raw.compile_text(s, program, name!, bytes!)),
   );
 }
 
-function nodesOf(session: Session, program: number, method: string): NodeRow[] {
-  return session.core.memory.withTexts(
+function nodesOf(job: Job, program: number, method: string): NodeRow[] {
+  return job.core.memory.withTexts(
     [method],
     (name, bytes) =>
-      JSON.parse(
-        session.textOf((raw, s) => raw.compile_nodes(s, program, name!, bytes!)),
-      ) as NodeRow[],
+      JSON.parse(job.textOf((raw, s) => raw.compile_nodes(s, program, name!, bytes!))) as NodeRow[],
   );
 }
 
 class MethodView implements ExportedProgram {
   readonly [Symbol.toStringTag] = "ExportedProgram";
   constructor(
-    private readonly session: () => Session,
+    private readonly job: () => Job,
     private readonly program: number,
     readonly method: string,
   ) {}
   text(): string {
-    return textOf(this.session(), this.program, this.method);
+    return textOf(this.job(), this.program, this.method);
   }
   nodes(): NodeRow[] {
-    return nodesOf(this.session(), this.program, this.method);
+    return nodesOf(this.job(), this.program, this.method);
   }
 }
 
-/** What both managers have: a share in a session, a program in it, and its methods' names. */
+/** What both managers have: a share in a job, a program in it, and its methods' names. */
 class Manager {
-  private held: Session | undefined;
+  private held: Job | undefined;
 
   constructor(
     /** The name of its interface, for messages. */
     private readonly kind: string,
-    session: Session,
+    job: Job,
     protected readonly program: number,
     readonly methods: readonly string[],
     readonly configMethods: readonly string[],
   ) {
-    this.held = session;
+    this.held = job;
   }
 
   get [Symbol.toStringTag](): string {
     return this.kind;
   }
 
-  protected get session(): Session {
+  protected get job(): Job {
     if (!this.held) throw disposed(this.kind);
     return this.held;
   }
@@ -159,11 +155,11 @@ class Manager {
         `Use one of: ${this.methods.join(", ")}.`,
       );
     }
-    return new MethodView(() => this.session, this.program, name);
+    return new MethodView(() => this.job, this.program, name);
   }
 
   inspect(): CompilationReport {
-    return inspectCompilation(this.session);
+    return inspectCompilation(this.job);
   }
 
   dispose(): void {
@@ -178,22 +174,22 @@ function checkPlace(call: string, program: number, method: string): void {
   mustBe("text", `the method of ${call}()`, method);
 }
 
-/** A manager that shows every program of its session. */
+/** A manager that shows every program of its job. */
 class ViewingManager extends Manager {
   text(program: number, method = ""): string {
     checkPlace("text", program, method);
-    return textOf(this.session, program, method);
+    return textOf(this.job, program, method);
   }
 
   nodes(program: number, method: string): NodeRow[] {
     checkPlace("nodes", program, method);
-    return nodesOf(this.session, program, method);
+    return nodesOf(this.job, program, method);
   }
 }
 
 class OpenedManager extends ViewingManager implements OpenedPrograms {
-  constructor(session: Session, methods: readonly string[]) {
-    super("OpenedPrograms", session, 0, methods, []);
+  constructor(job: Job, methods: readonly string[]) {
+    super("OpenedPrograms", job, 0, methods, []);
   }
 
   toEdge(options: ToEdgeOptions = {}): EdgeProgramManager {
@@ -203,49 +199,49 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
 
   /** toEdge of options that were checked. */
   decompose(options: ToEdgeOptions): EdgeManager {
-    const { session } = this;
-    return session.hold(() => this.decomposeOn(session, options));
+    const { job } = this;
+    return job.hold(() => this.decomposeOn(job, options));
   }
 
-  private decomposeOn(session: Session, options: ToEdgeOptions): EdgeManager {
+  private decomposeOn(job: Job, options: ToEdgeOptions): EdgeManager {
     const constants = Object.entries(options.constantMethods ?? {});
     for (const [name, value] of constants) {
       mustBe("name", "a constant method's name", name);
       const json = constantJson(`what constant method '${name}' answers`, value);
-      session.core.memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
-        session.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
+      job.core.memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
+        job.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
       );
     }
     const json = optionsJson({ snapshots: options.compileConfig?.snapshots });
-    const program = programCall(session, options, [json], (raw, s, texts, out) =>
+    const program = programCall(job, options, [json], (raw, s, texts, out) =>
       raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
     );
     const names = constants.map(([name]) => name);
-    return new EdgeManager(session.retain(), program, this.methods, names);
+    return new EdgeManager(job.retain(), program, this.methods, names);
   }
 }
 
 class EdgeManager extends ViewingManager implements EdgeProgramManager {
   constructor(
-    session: Session,
+    job: Job,
     program: number,
     methods: readonly string[],
     configMethods: readonly string[],
   ) {
-    super("EdgeProgramManager", session, program, methods, configMethods);
+    super("EdgeProgramManager", job, program, methods, configMethods);
   }
 
   transform(passes: Passes): EdgeProgramManager {
-    const { session } = this;
+    const { job } = this;
     const steps = this.listPasses(passes);
-    return session.hold(() => {
+    return job.hold(() => {
       let program = this.program;
       for (const [method, names] of steps) {
-        program = programCall(session, {}, [method, JSON.stringify(names)], (raw, s, texts, out) =>
+        program = programCall(job, {}, [method, JSON.stringify(names)], (raw, s, texts, out) =>
           raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
         );
       }
-      return new EdgeManager(session.retain(), program, this.methods, this.configMethods);
+      return new EdgeManager(job.retain(), program, this.methods, this.configMethods);
     });
   }
 
@@ -271,7 +267,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
 
   /** With `consume` the graph itself is emitted, not a copy of it, and cannot be looked at any more. */
   emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchProgramManager {
-    const { session } = this;
+    const { job } = this;
     const json = optionsJson({
       consume,
       share_mutable_buffers: config.shareMutableBuffers,
@@ -283,27 +279,27 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       memory_planning: config.memoryPlanning,
     });
     const { methods, configMethods } = this;
-    return session.hold(() => {
-      const first = session.enter({}, (raw, s) => raw.output_count(s));
-      const program = programCall(session, config, [json], (raw, s, texts, out) =>
+    return job.hold(() => {
+      const first = job.enter({}, (raw, s) => raw.output_count(s));
+      const program = programCall(job, config, [json], (raw, s, texts, out) =>
         raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out),
       );
-      return new ExecutorchManager(session.retain(), program, methods, configMethods, first);
+      return new ExecutorchManager(job.retain(), program, methods, configMethods, first);
     });
   }
 }
 
 /** A call with text arguments whose result is the number of the program it made. */
 function programCall(
-  session: Session,
+  job: Job,
   options: CallOptions,
   texts: readonly string[],
-  body: (raw: Session["core"]["raw"], s: number, texts: readonly number[], out: number) => number,
+  body: (raw: Job["core"]["raw"], s: number, texts: readonly number[], out: number) => number,
 ): number {
-  const { memory } = session.core;
+  const { memory } = job.core;
   return memory.with(8, (out) =>
     memory.withTexts(texts, (...pairs) => {
-      session.call(options, (raw, s) => body(raw, s, pairs, out));
+      job.call(options, (raw, s) => body(raw, s, pairs, out));
       return memory.number(out);
     }),
   );
@@ -321,18 +317,18 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   private readonly files: readonly { name: string; size: number }[];
 
   constructor(
-    session: Session,
+    job: Job,
     program: number,
     methods: readonly string[],
     configMethods: readonly string[],
-    /** Number of its first file among all that the session has made. */
+    /** Number of its first file among all that the job has made. */
     private readonly first: number,
   ) {
-    super("ExecutorchProgramManager", session, program, methods, configMethods);
-    const length = session.enter({}, (raw, s) => raw.output_count(s)) - first;
+    super("ExecutorchProgramManager", job, program, methods, configMethods);
+    const length = job.enter({}, (raw, s) => raw.output_count(s)) - first;
     this.files = Array.from({ length }, (_, i) => ({
-      name: session.textOf((raw, s) => raw.output_name(s, first + i)),
-      size: session.enter({}, (raw, s) => raw.output_bytes(s, first + i)),
+      name: job.textOf((raw, s) => raw.output_name(s, first + i)),
+      size: job.enter({}, (raw, s) => raw.output_bytes(s, first + i)),
     }));
   }
 
@@ -370,12 +366,12 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   }
 
   private *chunks(file: number): Generator<Chunk> {
-    const { session } = this;
-    const { memory } = session.core;
-    const count = session.enter({}, (raw, s) => raw.output_chunk_count(s, this.first + file));
+    const { job } = this;
+    const { memory } = job.core;
+    const count = job.enter({}, (raw, s) => raw.output_chunk_count(s, this.first + file));
     for (let i = 0; i < count; i++) {
       yield memory.with(40, (five) => {
-        session.call({}, (r, s) => r.output_chunk(s, this.first + file, i, five));
+        job.call({}, (r, s) => r.output_chunk(s, this.first + file, i, five));
         const [kind, address, source, offset, size] = memory.numbers(five, 5) as [
           number,
           number,
@@ -397,12 +393,12 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   private *chunkPieces(file: number, index: number, chunk: Chunk): Generator<Uint8Array> {
     for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
       const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
-      const { memory } = this.session.core;
+      const { memory } = this.job.core;
       if (chunk.kind === CHUNK_KIND.zeros) yield new Uint8Array(bytes);
       else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
       else {
         yield memory.with(bytes, (target) => {
-          this.session.call({}, (raw, s) =>
+          this.job.call({}, (raw, s) =>
             raw.output_read(s, this.first + file, index, at, target, bytes),
           );
           return memory.copy(target, bytes);
@@ -428,7 +424,7 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     for (const chunk of this.chunks(output)) {
       const slice =
         chunk.kind === CHUNK_KIND.extent && chunk.source !== 0
-          ? this.session.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
+          ? this.job.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
           : undefined;
       if (slice) parts.push(slice);
       else parts.push(...(this.chunkPieces(output, index, chunk) as Iterable<BlobPart>));
@@ -447,19 +443,19 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   }
 
   dump(): string {
-    return textOf(this.session, this.program, "");
+    return textOf(this.job, this.program, "");
   }
 }
 
-/** Opens files on a session that becomes what this returns. */
-export function open(session: Session, programs: Programs, options: CallOptions): OpenedManager {
+/** Opens files on a job that becomes what this returns. */
+export function open(job: Job, programs: Programs, options: CallOptions): OpenedManager {
   for (const [method, source] of listPrograms(programs)) {
     try {
-      openProgram(session, method, source, options);
+      openProgram(job, method, source, options);
     } catch (error) {
       throw error instanceof SconceError ? error.ofMethod(method) : error;
     }
   }
-  const methods = inspectCompilation(session).stages[0]!.methods.map((m) => m.name);
-  return new OpenedManager(session, methods);
+  const methods = inspectCompilation(job).stages[0]!.methods.map((m) => m.name);
+  return new OpenedManager(job, methods);
 }

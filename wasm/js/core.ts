@@ -38,8 +38,8 @@ export class Core {
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private options: CallOptions = {};
-  /** The session of the innermost call. */
-  private active: Session | undefined;
+  /** The job of the innermost call. */
+  private active: Job | undefined;
   /** Callbacks that are running, each inside a call that the one before made. */
   private callbacks = 0;
   private dead: SconceError | undefined;
@@ -108,16 +108,16 @@ export class Core {
     }
   }
 
-  /** Runs what callers gave while a session is in the middle of a call, which it must not enter. */
+  /** Runs what callers gave while a job is in the middle of a call, which it must not enter. */
   private calledBack<T>(call: () => T): T {
-    const session = this.active;
-    if (session) session.isWaiting = true;
+    const job = this.active;
+    if (job) job.isWaiting = true;
     this.callbacks++;
     try {
       return call();
     } finally {
       this.callbacks--;
-      if (session) session.isWaiting = false;
+      if (job) job.isWaiting = false;
     }
   }
 
@@ -129,15 +129,15 @@ export class Core {
   // --- Calls ---
 
   /**
-   * Runs something that enters the module, for a session unless it is about to have one. Anything
-   * thrown from inside but our own errors is a trap. A callback may enter again, for another session.
+   * Runs something that enters the module, for a job unless it is about to have one. Anything
+   * thrown from inside but our own errors is a trap. A callback may enter again, for another job.
    */
-  enter<T>(session: Session | undefined, options: CallOptions, body: () => T): T {
+  enter<T>(job: Job | undefined, options: CallOptions, body: () => T): T {
     if (this.dead) throw this.dead;
     if (options.signal?.aborted) throw cancelled();
     const outer = [this.options, this.active, this.readError, this.thrown] as const;
     this.options = options;
-    this.active = session;
+    this.active = job;
     this.readError = this.thrown = undefined;
     let result: T | undefined;
     let failed: { error: unknown } | undefined;
@@ -166,10 +166,10 @@ export class Core {
   }
 
   /** Throws the report of a failed call. */
-  check(session: Pointer, status: number): void {
+  check(job: Pointer, status: number): void {
     if (status === 0) return;
-    this.raw.report(session, status);
-    const report = JSON.parse(this.text(session)) as {
+    this.raw.report(job, status);
+    const report = JSON.parse(this.text(job)) as {
       status: ErrorCode;
       diagnostics: RawDiagnostic[];
     };
@@ -189,33 +189,33 @@ export class Core {
   }
 
   /** The text result of the last call. */
-  text(session: Pointer): string {
-    return this.memory.text(this.raw.text_data(session), this.raw.text_size(session));
+  text(job: Pointer): string {
+    return this.memory.text(this.raw.text_data(job), this.raw.text_size(job));
   }
 
   // --- Sources ---
 
-  /** A source inside a session. It stays registered, under its number, until `release`. */
-  addSource(session: Pointer, source: Source, what: string, registered: number[]): Pointer {
-    if (isInflated(source)) return this.addInflated(session, source, what, registered);
+  /** A source inside a job. It stays registered, under its number, until `release`. */
+  addSource(job: Pointer, source: Source, what: string, registered: number[]): Pointer {
+    if (isInflated(source)) return this.addInflated(job, source, what, registered);
     const access = toRandomAccess(source, what);
     const id = this.nextSource++;
     this.sources.set(id, access);
     registered.push(id);
-    return this.raw.source_host(session, id, access.size);
+    return this.raw.source_host(job, id, access.size);
   }
 
   private addInflated(
-    session: Pointer,
+    job: Pointer,
     { archive, entries }: InflatedArchive,
     what: string,
     registered: number[],
   ): Pointer {
-    const add = (source: Source): Pointer => this.addSource(session, source, what, registered);
+    const add = (source: Source): Pointer => this.addSource(job, source, what, registered);
     const base = add(archive);
     return this.memory.withNumbers(entries.map(add), (list, count) =>
       this.memory.with(4, (out) => {
-        this.check(session, this.raw.archive_inflated(session, base, list, count, out));
+        this.check(job, this.raw.archive_inflated(job, base, list, count, out));
         return this.memory.number(out);
       }),
     );
@@ -256,20 +256,20 @@ export class Core {
 }
 
 /**
- * A session with the sources it reads. Closed once its last owner has let go, a call under way being
+ * A job with the sources it reads. Closed once its last owner has let go, a call under way being
  * an owner too.
  */
-export class Session {
+export class Job {
   readonly handle: Pointer;
   readonly sources: number[] = [];
-  /** Whether a call of this session has called back and waits for the answer. */
+  /** Whether a call of this job has called back and waits for the answer. */
   isWaiting = false;
   private owners = 1;
 
   constructor(readonly core: Core) {
     core.mayEnter();
-    this.handle = core.enter(undefined, {}, () => core.raw.session_open());
-    if (this.handle === 0) throw noMemory("another session");
+    this.handle = core.enter(undefined, {}, () => core.raw.job_open());
+    if (this.handle === 0) throw noMemory("another job");
   }
 
   retain(): this {
@@ -281,14 +281,14 @@ export class Session {
     if (--this.owners > 0) return;
     this.core.release(this.sources);
     try {
-      this.core.enter(this, {}, () => this.core.raw.session_close(this.handle));
+      this.core.enter(this, {}, () => this.core.raw.job_close(this.handle));
     } catch (error) {
       // A dead engine's memory goes with it.
       if (!this.core.isDead) throw error;
     }
   }
 
-  /** Runs what takes several calls, none of which may find the session closed. */
+  /** Runs what takes several calls, none of which may find the job closed. */
   hold<T>(body: () => T): T {
     if (this.owners === 0) throw disposed("object");
     if (this.isWaiting) throw busy("this object");
@@ -301,17 +301,17 @@ export class Session {
     }
   }
 
-  enter<T>(options: CallOptions, body: (raw: RawExports, session: Pointer) => T): T {
+  enter<T>(options: CallOptions, body: (raw: RawExports, job: Pointer) => T): T {
     return this.hold(() => this.core.enter(this, options, () => body(this.core.raw, this.handle)));
   }
 
   /** A call that returns a status; throws its report when it fails. */
-  call(options: CallOptions, body: (raw: RawExports, session: Pointer) => number): void {
+  call(options: CallOptions, body: (raw: RawExports, job: Pointer) => number): void {
     this.enter(options, (raw, s) => this.core.check(s, body(raw, s)));
   }
 
   /** The same for calls with a text result. */
-  textOf(body: (raw: RawExports, session: Pointer) => number): string {
+  textOf(body: (raw: RawExports, job: Pointer) => number): string {
     return this.enter({}, (raw, s) => {
       this.core.check(s, body(raw, s));
       return this.core.text(s);

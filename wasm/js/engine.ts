@@ -1,8 +1,8 @@
-// The engine: everything Sconce does, synchronously and on this thread. Each job is a session of its
-// own, so that disposing what a call returned frees all that the job took.
+// The engine: everything Sconce does, synchronously and on this thread. Each call works in a
+// job of its own, so that disposing what it returned frees all that it took.
 import { checkOptions } from "./check.js";
 import { inflatePrograms, open } from "./compile.js";
-import { Core, Session } from "./core.js";
+import { Core, Job } from "./core.js";
 import { SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
 import type {
@@ -36,16 +36,16 @@ class SyncEngine implements Engine {
     this.version = core.memory.zeroTerminated(core.raw.version());
   }
 
-  /** Runs a job on a fresh session; the session stays open only if the job succeeds and keeps it. */
-  private job<T>(body: (session: Session) => T, keep: boolean): T {
-    const session = new Session(this.core);
+  /** Works in a fresh job, which stays open only if the work succeeds and keeps it. */
+  private inJob<T>(body: (job: Job) => T, keep: boolean): T {
+    const job = new Job(this.core);
     let done = false;
     try {
-      const result = body(session);
+      const result = body(job);
       done = true;
       return result;
     } finally {
-      if (!done || !keep) session.release();
+      if (!done || !keep) job.release();
     }
   }
 
@@ -54,8 +54,8 @@ class SyncEngine implements Engine {
   }
 
   meta(): Meta {
-    this.tables ??= this.job(
-      (session) => JSON.parse(session.textOf((raw, s) => raw.meta(s))) as Meta,
+    this.tables ??= this.inJob(
+      (job) => JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta,
       false,
     );
     return this.tables;
@@ -79,14 +79,14 @@ class SyncEngine implements Engine {
   }
 
   detect(source: Source): ReturnType<Engine["detect"]> {
-    return this.job((session) => {
-      const handle = session.addSource(source, "the source of detect()");
-      return session.textOf((raw, s) => raw.detect(s, handle)) as ReturnType<Engine["detect"]>;
+    return this.inJob((job) => {
+      const handle = job.addSource(source, "the source of detect()");
+      return job.textOf((raw, s) => raw.detect(s, handle)) as ReturnType<Engine["detect"]>;
     }, false);
   }
 
   private opened(programs: Programs, options: CallOptions): ReturnType<typeof open> {
-    return this.job((session) => open(session, programs, options), true);
+    return this.inJob((job) => open(job, programs, options), true);
   }
 
   private decomposed(
@@ -126,12 +126,12 @@ class SyncEngine implements Engine {
   }
 
   inspect(programs: Programs): CompilationReport {
-    return this.job((session) => open(session, programs, {}).inspect(), false);
+    return this.inJob((job) => open(job, programs, {}).inspect(), false);
   }
 
   load(pte: Source, options: LoadOptions = {}): Program {
     checkOptions("Engine.load", options);
-    return this.job((session) => loadProgram(session, pte, options, this.dtypes), true);
+    return this.inJob((job) => loadProgram(job, pte, options, this.dtypes), true);
   }
 
   dispose(): void {

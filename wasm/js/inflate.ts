@@ -1,7 +1,7 @@
 // Archives with compressed entries. The core says which bytes to inflate and to what size, and checks
 // what came out; here deflate only runs backwards: at once by node:zlib where the host has it, else
 // by DecompressionStream, for which the caller has to wait.
-import { Session, type Core } from "./core.js";
+import { Job, type Core } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
 import { hostModule, isBlob, isInflated, syncReader } from "./source.js";
 import type { InflatedArchive, Source } from "./types.js";
@@ -22,13 +22,13 @@ function corrupt(entry: Packed, why: string): SconceError {
 }
 
 /** The compressed entries of an archive with their bytes, one at a time; none of other files. */
-function* packedEntries(session: Session, source: Source): Generator<[Packed, Uint8Array]> {
-  const handle = session.addSource(source, "the programs");
-  if (session.textOf((raw, s) => raw.detect(s, handle)) !== "pt2") return;
-  const id = session.sources.at(-1)!;
-  const list = session.textOf((raw, s) => raw.archive_compressed(s, handle));
+function* packedEntries(job: Job, source: Source): Generator<[Packed, Uint8Array]> {
+  const handle = job.addSource(source, "the programs");
+  if (job.textOf((raw, s) => raw.detect(s, handle)) !== "pt2") return;
+  const id = job.sources.at(-1)!;
+  const list = job.textOf((raw, s) => raw.archive_compressed(s, handle));
   for (const entry of JSON.parse(list) as Packed[])
-    yield [entry, session.core.readSource(id, entry.offset, entry.stored)];
+    yield [entry, job.core.readSource(id, entry.offset, entry.stored)];
 }
 
 function room(entry: Packed): Uint8Array {
@@ -47,9 +47,9 @@ function room(entry: Packed): Uint8Array {
 export function inflateSync(core: Core, source: Source): InflatedArchive | undefined {
   const zlib = hostModule<typeof import("node:zlib")>("node:zlib");
   if (!zlib) return undefined;
-  const session = new Session(core);
+  const job = new Job(core);
   try {
-    const entries = Array.from(packedEntries(session, source), ([entry, bytes]) => {
+    const entries = Array.from(packedEntries(job, source), ([entry, bytes]) => {
       try {
         const whole = zlib.inflateRawSync(bytes, { maxOutputLength: Math.max(1, entry.size) });
         if (whole.length === entry.size) return whole;
@@ -60,7 +60,7 @@ export function inflateSync(core: Core, source: Source): InflatedArchive | undef
     });
     return { archive: source, entries };
   } finally {
-    session.release();
+    job.release();
   }
 }
 
@@ -98,13 +98,13 @@ async function readable(source: Source): Promise<Source> {
 export async function inflate(core: Core, given: Source): Promise<Source> {
   if (isInflated(given)) return given;
   const source = await readable(given);
-  const session = new Session(core);
+  const job = new Job(core);
   try {
     const entries: Uint8Array[] = [];
-    for (const [entry, bytes] of packedEntries(session, source))
+    for (const [entry, bytes] of packedEntries(job, source))
       entries.push(await inflateEntry(entry, bytes));
     return entries.length > 0 ? { archive: source, entries } : source;
   } finally {
-    session.release();
+    job.release();
   }
 }

@@ -47,7 +47,7 @@ export async function instantiate(source: WasmSource, imports: RawImports): Prom
     const instance = await WebAssembly.instantiate(module, {
       sconce: imports as unknown as Record<string, WebAssembly.ImportValue>,
     });
-    if (!("session_open" in instance.exports)) throw new Error("it is another module");
+    if (!("job_open" in instance.exports)) throw new Error("it is another module");
     return bindExports(instance);
   } catch (error) {
     if (error instanceof SconceError) throw error;

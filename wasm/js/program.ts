@@ -1,6 +1,6 @@
 // Running a .pte: values into the module, values out of it, as copies.
 import { badArgument, checkOptions, isText, mustBe, TEXT } from "./check.js";
-import type { Session } from "./core.js";
+import type { Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
@@ -37,13 +37,13 @@ class LoadedProgram implements Program {
   private selected = "";
 
   constructor(
-    private session: Session | undefined,
+    private job: Job | undefined,
     private readonly dtypes: DTypeTable,
   ) {}
 
-  private get open(): Session {
-    if (!this.session) throw disposed("Program");
-    return this.session;
+  private get open(): Job {
+    if (!this.job) throw disposed("Program");
+    return this.job;
   }
 
   inspect(): ProgramReport {
@@ -51,9 +51,9 @@ class LoadedProgram implements Program {
     return { ...this.reportOf(open), heapBytes: open.core.memory.heapBytes };
   }
 
-  private reportOf(session: Session): ProgramReport {
+  private reportOf(job: Job): ProgramReport {
     this.report ??= camelKeys(
-      JSON.parse(session.textOf((raw, s) => raw.run_inspect(s))),
+      JSON.parse(job.textOf((raw, s) => raw.run_inspect(s))),
     ) as ProgramReport;
     return this.report;
   }
@@ -62,10 +62,10 @@ class LoadedProgram implements Program {
     return this.inspect().methods.map((m) => m.name);
   }
 
-  private select(session: Session, method: string, options: CallOptions): void {
+  private select(job: Job, method: string, options: CallOptions): void {
     if (method === this.selected) return;
-    session.core.memory.withTexts([method], (name, bytes) =>
-      session.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
+    job.core.memory.withTexts([method], (name, bytes) =>
+      job.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
     );
     this.selected = method;
   }
@@ -78,14 +78,9 @@ class LoadedProgram implements Program {
     return open.hold(() => this.runOn(open, method, inputs, options));
   }
 
-  private runOn(
-    session: Session,
-    method: string,
-    inputs: readonly Value[],
-    options: CallOptions,
-  ): Value[] {
-    this.select(session, method, options);
-    const declared = this.reportOf(session).methods.find((m) => m.name === method)!.inputs;
+  private runOn(job: Job, method: string, inputs: readonly Value[], options: CallOptions): Value[] {
+    this.select(job, method, options);
+    const declared = this.reportOf(job).methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
       throw new SconceError(
         "input",
@@ -95,33 +90,28 @@ class LoadedProgram implements Program {
     }
     // By index, because a hole in the list is an input too, and a wrong one.
     for (const [index, { kind }] of declared.entries())
-      this.setInput(session, index, inputs[index], kind);
-    session.call(options, (raw, s) => raw.run_execute(s));
-    const count = session.enter({}, (raw, s) => raw.run_output_count(s));
-    return Array.from({ length: count }, (_, index) => this.output(session, index));
+      this.setInput(job, index, inputs[index], kind);
+    job.call(options, (raw, s) => raw.run_execute(s));
+    const count = job.enter({}, (raw, s) => raw.run_output_count(s));
+    return Array.from({ length: count }, (_, index) => this.output(job, index));
   }
 
-  private setInput(
-    session: Session,
-    index: number,
-    value: Value | undefined,
-    declared: string,
-  ): void {
-    if (value === null) session.call({}, (raw, s) => raw.run_set_none(s, index));
+  private setInput(job: Job, index: number, value: Value | undefined, declared: string): void {
+    if (value === null) job.call({}, (raw, s) => raw.run_set_none(s, index));
     else if (typeof value === "boolean")
-      session.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
+      job.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
     else if (typeof value === "string") {
       if (!isText(value)) throw inputError(index, TEXT, value);
-      session.core.memory.withTexts([value], (text, bytes) =>
-        session.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
+      job.core.memory.withTexts([value], (text, bytes) =>
+        job.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
       );
-    } else if (isTensor(value)) this.setTensor(session, index, value);
+    } else if (isTensor(value)) this.setTensor(job, index, value);
     else if (typeof value === "bigint" || (declared === "int" && typeof value === "number")) {
       if (typeof value === "number" && !Number.isSafeInteger(value))
         throw inputError(index, "a whole number within 2^53, or a bigint", value);
       const bits = BigInt(value);
       if (BigInt.asIntN(64, bits) !== bits) throw inputError(index, "an integer of 64 bits", value);
-      session.call({}, (raw, s) =>
+      job.call({}, (raw, s) =>
         raw.run_set_int(
           s,
           index,
@@ -130,19 +120,19 @@ class LoadedProgram implements Program {
         ),
       );
     } else if (typeof value === "number")
-      session.call({}, (raw, s) => raw.run_set_double(s, index, value));
+      job.call({}, (raw, s) => raw.run_set_double(s, index, value));
     else throw inputError(index, "a tensor, number, bigint, boolean, string or null", value);
   }
 
-  private setTensor(session: Session, index: number, value: Tensor): void {
-    const { memory } = session.core;
+  private setTensor(job: Job, index: number, value: Tensor): void {
+    const { memory } = job.core;
     const bytes = bytesOf(value, `input ${index}`);
     const rank = value.shape.length;
     memory.with(rank * 8 + bytes.length + 8, (address) => {
       const data = address + rank * 8;
       new Float64Array(memory.bytes(address, rank * 8).buffer, address, rank).set(value.shape);
       memory.bytes(data, bytes.length).set(bytes);
-      session.call({}, (raw, s) =>
+      job.call({}, (raw, s) =>
         raw.run_set_tensor(
           s,
           index,
@@ -156,10 +146,10 @@ class LoadedProgram implements Program {
     });
   }
 
-  private output(session: Session, index: number): Value {
-    const { memory } = session.core;
+  private output(job: Job, index: number): Value {
+    const { memory } = job.core;
     const numbers = memory.with(OUTPUT_NUMBERS * 8, (address) => {
-      session.call({}, (raw, s) => raw.run_output(s, index, address));
+      job.call({}, (raw, s) => raw.run_output(s, index, address));
       return memory.numbers(address, OUTPUT_NUMBERS);
     });
     const [kind, low, high, double, dtype, rank, address, bytes] = numbers as [
@@ -203,24 +193,24 @@ class LoadedProgram implements Program {
   }
 
   dispose(): void {
-    const { session } = this;
-    this.session = undefined;
-    session?.release();
+    const { job } = this;
+    this.job = undefined;
+    job?.release();
   }
 }
 
-/** Opens a .pte with its .ptd files on a session that becomes the program's. */
+/** Opens a .pte with its .ptd files on a job that becomes the program's. */
 export function loadProgram(
-  session: Session,
+  job: Job,
   pte: Source,
   options: LoadOptions,
   dtypes: DTypeTable,
 ): Program {
-  const handle = session.addSource(pte, "the program of load()");
+  const handle = job.addSource(pte, "the program of load()");
   const data = Array.from(options.dataFiles ?? [], (file, i) =>
-    session.addSource(file, `dataFiles[${i}] of load()`),
+    job.addSource(file, `dataFiles[${i}] of load()`),
   );
-  const { memory } = session.core;
+  const { memory } = job.core;
   // Keys without a value leave no trace in JSON.
   const json = JSON.stringify({
     instruction_max: options.instructionMax,
@@ -228,8 +218,8 @@ export function loadProgram(
   });
   memory.withNumbers(data, (list, count) =>
     memory.withTexts([json], (text, bytes) =>
-      session.call(options, (raw, s) => raw.run_open(s, handle, list, count, text!, bytes!)),
+      job.call(options, (raw, s) => raw.run_open(s, handle, list, count, text!, bytes!)),
     ),
   );
-  return new LoadedProgram(session, dtypes);
+  return new LoadedProgram(job, dtypes);
 }

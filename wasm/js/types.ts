@@ -118,7 +118,7 @@ export type ConstantValue =
   number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
 
 export interface CompileConfig {
-  /** Also keep the core ATen program, for `inspect` and the page's stages. Default false. */
+  /** Also keep the core ATen program, for `inspect` and to be looked at. Default false. */
   snapshots?: boolean;
 }
 
@@ -232,7 +232,7 @@ export interface StageSummary {
   program: number;
   stage: "source" | "core" | "edge" | "executorch";
   ms: number;
-  /** The part of `ms` that wrote the program; 0 for all stages but "executorch". */
+  /** The part of `ms` that wrote the program; 0 for all but "executorch". */
   emitMs: number;
   timings: PassTiming[];
   methods: MethodSummary[];
@@ -391,7 +391,7 @@ export interface OpenedPrograms extends Disposable {
   inspect(): CompilationReport;
   /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
   toEdge(options?: ToEdgeOptions): EdgeProgramManager;
-  /** IR text of any stage by its program number; what was opened is 0. */
+  /** IR text of any version by its program number; what was opened is 0. */
   text(program: number, method?: string): string;
   nodes(program: number, method: string): NodeRow[];
 }
@@ -404,7 +404,7 @@ export interface EdgeProgramManager extends Disposable {
   transform(passes: Passes): EdgeProgramManager;
   toExecutorch(config?: ExecutorchConfig & CallOptions): ExecutorchProgramManager;
   inspect(): CompilationReport;
-  /** IR text of any stage by its program number. */
+  /** IR text of any version by its program number. */
   text(program: number, method?: string): string;
   nodes(program: number, method: string): NodeRow[];
 }

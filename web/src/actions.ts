@@ -10,7 +10,7 @@ export {
   stopCamera,
   video,
 } from "./actions/face.js";
-export { cancel } from "./actions/job.js";
+export { cancel } from "./actions/task.js";
 export { watchKeys } from "./actions/keys.js";
 export {
   selectNode,

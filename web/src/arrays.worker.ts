@@ -10,7 +10,7 @@ import type { OutputView } from "./state.js";
 import { viewOf } from "./ui/numbers.js";
 
 /** How an input is made. */
-export type Recipe =
+export type Filling =
   | { kind: "given"; value: Value }
   | {
       kind: "fill";
@@ -29,16 +29,16 @@ export type Recipe =
 
 /** What the worker does, as the page calls it. */
 export interface Arrays {
-  make(recipes: readonly Recipe[]): Value[];
+  make(fillings: readonly Filling[]): Value[];
   read(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor>;
   look(values: readonly Value[]): OutputView[];
 }
 
-function makeOne(recipe: Recipe): Value {
-  if (recipe.kind === "given") return recipe.value;
-  const { info, shape } = recipe;
-  if (recipe.kind === "fill") return fill(recipe.filler, info, recipe.index, shape);
-  const { numbers } = recipe;
+function makeOne(filling: Filling): Value {
+  if (filling.kind === "given") return filling.value;
+  const { info, shape } = filling;
+  if (filling.kind === "fill") return fill(filling.filler, info, filling.index, shape);
+  const { numbers } = filling;
   return makeTensor(info, shape, (i) => numbers[numbers.length === 1 ? 0 : i]!);
 }
 
@@ -57,7 +57,7 @@ function inMemory<T>(work: () => T): T {
 }
 
 const arrays: Arrays = {
-  make: (recipes) => inMemory(() => recipes.map(makeOne)),
+  make: (fillings) => inMemory(() => fillings.map(makeOne)),
   look: (values) => inMemory(() => values.map(viewOf)),
   async read(file, name, dtype) {
     const bytes = await file.arrayBuffer().catch(() => {

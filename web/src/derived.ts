@@ -1,4 +1,4 @@
-// What follows from the state: the stage, method, view and lists that are shown.
+// What follows from the state: the version, method, view and lists that are shown.
 import { computed } from "@preact/signals";
 import { delegated } from "@sconce/errors.js";
 import type {
@@ -11,21 +11,24 @@ import type {
 } from "@sconce/types.js";
 import { app, type StepId, type View } from "./state.js";
 
-const STAGE_OF: Partial<Record<StepId, StageSummary["stage"]>> = {
+const DIALECT_OF: Partial<Record<StepId, StageSummary["stage"]>> = {
   source: "source",
   core: "core",
   edge: "edge",
   planned: "executorch",
 };
 
-export function stageOf(report: CompilationReport | null, step: StepId): StageSummary | undefined {
-  return report?.stages.findLast((stage) => stage.stage === STAGE_OF[step]);
+export function versionOf(
+  report: CompilationReport | null,
+  step: StepId,
+): StageSummary | undefined {
+  return report?.stages.findLast((version) => version.stage === DIALECT_OF[step]);
 }
 
-export const stage = computed(() => stageOf(app.report.value, app.step.value));
+export const version = computed(() => versionOf(app.report.value, app.step.value));
 
 export const methodSummary = computed((): MethodSummary | undefined =>
-  stage.value?.methods.find((method) => method.name === app.method.value),
+  version.value?.methods.find((method) => method.name === app.method.value),
 );
 
 export const programMethod = computed((): ProgramMethodInfo | undefined =>
@@ -45,13 +48,13 @@ export const view = computed(
 );
 
 export const viewsOfStep = computed((): readonly View[] => {
-  if (!stage.value) return [];
+  if (!version.value) return [];
   return app.step.value === "planned" ? ["memory", "table", "text"] : ["summary", "table", "text"];
 });
 
-/** Key of the rows and lines that the current stage shows. */
+/** Key of the rows and lines that the current version shows. */
 export const listKey = computed(() =>
-  stage.value && methodSummary.value ? `${stage.value.program}/${app.method.value}` : "",
+  version.value && methodSummary.value ? `${version.value.program}/${app.method.value}` : "",
 );
 
 export const rows = computed(() => app.rows.value.get(listKey.value));
@@ -75,5 +78,5 @@ export const methodNames = computed((): readonly string[] => {
 
 /** Nodes of the selected method at a step, as far as it has come. */
 export function nodesAt(step: StepId): number | undefined {
-  return stageOf(app.report.value, step)?.methods.find((m) => m.name === app.method.value)?.nodes;
+  return versionOf(app.report.value, step)?.methods.find((m) => m.name === app.method.value)?.nodes;
 }

@@ -35,7 +35,7 @@ watchKeys();
 watchDrops();
 // The engine is fetched and compiled while the page is read.
 engine().catch((error: unknown) => {
-  // A job that waits for the engine says so itself.
+  // A task that waits for the engine says so itself.
   if (!app.document.value) report(error, null);
 });
 render(<App />, document.getElementById("app")!);

@@ -192,7 +192,7 @@ export const app = {
   rows: signal<ReadonlyMap<string, readonly NodeRow[]>>(new Map()),
   lines: signal<ReadonlyMap<string, readonly string[]>>(new Map()),
 
-  /** False once the worker that knows the stages was ended: what was not fetched cannot be shown. */
+  /** False once the worker that knows the versions was ended: what was not fetched cannot be shown. */
   canLook: signal(true),
 
   busy: signal<Busy | null>(null),

@@ -2,7 +2,7 @@
 // of the user's own. Back and forward go between them.
 import { app, type SampleId } from "../state.js";
 import { openSample } from "./demos.js";
-import { cancel } from "./job.js";
+import { cancel } from "./task.js";
 import { closeDocument } from "./lower.js";
 import { isSample } from "./samples.js";
 

@@ -5,7 +5,7 @@ import { engine, onEngineLost } from "./engine.js";
 import { fault } from "./problems.js";
 
 export const handles: {
-  /** Shows the nodes and the text of every stage. */
+  /** Shows the nodes and the text of every version. */
   opened: Remote<OpenedPrograms> | null;
   program: Remote<Program> | null;
   pte: Blob | null;

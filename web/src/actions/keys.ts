@@ -1,7 +1,7 @@
 // The keys of the page. Fields keep theirs; Esc leaves a field first, and then cancels or clears.
 import { app } from "../state.js";
 import { chooseFiles } from "./drops.js";
-import { cancel } from "./job.js";
+import { cancel } from "./task.js";
 import { showNextMethod, showStepNumber, showView } from "./look.js";
 import { setHelp } from "./page.js";
 

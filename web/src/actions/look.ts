@@ -5,8 +5,8 @@ import {
   listKey,
   methodNames,
   rows,
-  stage,
-  stageOf,
+  version,
+  versionOf,
   view,
   viewsOfStep,
 } from "../derived.js";
@@ -48,7 +48,7 @@ export function selectNode(name: string): void {
 
 /** Goes to the node that a problem names: where it failed, or in the source while that is all. */
 export function showNode(at: StepId, method: string, name: string): void {
-  const step = stageOf(app.report.value, at) ? at : "source";
+  const step = versionOf(app.report.value, at) ? at : "source";
   showStep(step);
   if (method) showMethod(method);
   app.views.value = { ...app.views.value, [step]: "table" };
@@ -72,7 +72,7 @@ export function watchLists(): void {
   effect(() => {
     const key = listKey.value;
     const { opened } = handles;
-    const { program } = stage.value ?? { program: 0 };
+    const { program } = version.value ?? { program: 0 };
     const method = app.method.value;
     if (app.report.value === null) asked.clear();
     if (!key || !opened) return;

@@ -6,13 +6,13 @@ import type {
   Remote,
   Source,
 } from "@sconce/types.js";
-import { stageOf } from "../derived.js";
+import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document } from "../state.js";
 import { engine } from "./engine.js";
 import { forgetPicture } from "./face.js";
 import { download } from "./files.js";
 import { handles, loadedProgram, release, using } from "./handles.js";
-import { runJob, type Job } from "./job.js";
+import { runTask, type Task } from "./task.js";
 import { note } from "./problems.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
@@ -25,15 +25,15 @@ function programsOf(document: Document): Programs {
   return Object.fromEntries(files.map(({ method, file }) => [method, file as Source]));
 }
 
-async function readSource(job: Job, document: Document): Promise<void> {
-  job.at("source", `Reading ${document.title}`);
+async function readSource(task: Task, document: Document): Promise<void> {
+  task.at("source", `Reading ${document.title}`);
   const client = await engine();
-  if (!job.isCurrent()) return;
-  const opened = await client.open(programsOf(document), job.options());
-  if (!job.isCurrent()) return void opened.dispose();
+  if (!task.isCurrent()) return;
+  const opened = await client.open(programsOf(document), task.options());
+  if (!task.isCurrent()) return void opened.dispose();
   handles.opened = opened;
   const report = await opened.inspect();
-  if (!job.isCurrent()) return;
+  if (!task.isCurrent()) return;
   app.canLook.value = true;
   app.report.value = report;
   const { ms, methods } = report.stages[0]!;
@@ -42,37 +42,37 @@ async function readSource(job: Job, document: Document): Promise<void> {
   app.method.value = methods[0]?.name ?? "";
 }
 
-async function showEdge(job: Job, edge: Remote<EdgeProgramManager>): Promise<void> {
+async function showEdge(task: Task, edge: Remote<EdgeProgramManager>): Promise<void> {
   const report = await edge.inspect();
-  if (!job.isCurrent()) return;
+  if (!task.isCurrent()) return;
   app.report.value = report;
   for (const step of ["core", "edge"] as const)
-    setStep(step, { status: "done", ms: stageOf(report, step)!.ms });
+    setStep(step, { status: "done", ms: versionOf(report, step)!.ms });
 }
 
 /** The files that came out, as Blobs: they outlive the worker. */
-async function takeFiles(job: Job, lowered: Remote<ExecutorchProgramManager>): Promise<void> {
+async function takeFiles(task: Task, lowered: Remote<ExecutorchProgramManager>): Promise<void> {
   const pte = await lowered.toBlob();
   const takeData = async ({ name }: { name: string }): Promise<{ name: string; blob: Blob }> => ({
     name,
     blob: new Blob([(await lowered.dataFile(name)) as BlobPart]),
   });
   const data = await Promise.all(lowered.dataFiles.map(takeData));
-  if (job.isCurrent()) Object.assign(handles, { pte, data });
+  if (task.isCurrent()) Object.assign(handles, { pte, data });
 }
 
 async function showProgram(
-  job: Job,
+  task: Task,
   document: Document,
   lowered: Remote<ExecutorchProgramManager>,
 ): Promise<void> {
   const report = await lowered.inspect();
-  if (!job.isCurrent()) return;
+  if (!task.isCurrent()) return;
   app.report.value = report;
-  const { ms, emitMs } = stageOf(report, "planned")!;
+  const { ms, emitMs } = versionOf(report, "planned")!;
   setStep("planned", { status: "done", ms: ms - emitMs });
-  await takeFiles(job, lowered);
-  if (!job.isCurrent()) return;
+  await takeFiles(task, lowered);
+  if (!task.isCurrent()) return;
   app.programBytes.value = lowered.size;
   setStep("program", { status: "done", ms: emitMs, bytes: lowered.size });
   app.lowerMs.value = report.stages.reduce((sum, item) => sum + item.ms, 0);
@@ -82,37 +82,37 @@ async function showProgram(
 }
 
 async function toExecutorch(
-  job: Job,
+  task: Task,
   document: Document,
   edge: Remote<EdgeProgramManager>,
 ): Promise<void> {
-  await showEdge(job, edge);
-  if (!job.isCurrent()) return;
-  job.at("planned", "Planning memory and writing the program");
+  await showEdge(task, edge);
+  if (!task.isCurrent()) return;
+  task.at("planned", "Planning memory and writing the program");
   const { shareState, externalConstants, memoryPlanning } = document.settings;
   const lowered = await edge.toExecutorch({
-    ...job.options(),
+    ...task.options(),
     shareMutableBuffers: shareState,
     externalConstants,
     memoryPlanning,
   });
-  await using(lowered, () => showProgram(job, document, lowered));
+  await using(lowered, () => showProgram(task, document, lowered));
 }
 
-async function lower(job: Job, document: Document): Promise<void> {
-  job.at("core", "Lowering to core ATen and the edge dialect");
+async function lower(task: Task, document: Document): Promise<void> {
+  task.at("core", "Lowering to core ATen and the edge dialect");
   const edge = await handles.opened!.toEdge({
-    ...job.options(),
+    ...task.options(),
     compileConfig: { snapshots: true },
     constantMethods: parseConstants(document.settings.constants),
   });
-  await using(edge, () => toExecutorch(job, document, edge));
+  await using(edge, () => toExecutorch(task, document, edge));
 }
 
-async function load(job: Job): Promise<void> {
-  job.at("run", "Loading the program");
+async function load(task: Task): Promise<void> {
+  task.at("run", "Loading the program");
   const program = await loadedProgram();
-  if (!job.isCurrent()) return;
+  if (!task.isCurrent()) return;
   const report = (app.program.value = await program.inspect());
   app.programBytes.value = handles.pte!.size;
   if (!report.methods.some((m) => m.name === app.method.value))
@@ -121,9 +121,9 @@ async function load(job: Job): Promise<void> {
   setStep("run", { status: "done" });
 }
 
-async function fetchFiles(job: Job, document: Document): Promise<Document> {
+async function fetchFiles(task: Task, document: Document): Promise<Document> {
   if (document.files.length > 0 || !document.sample) return document;
-  job.at("source", `Fetching ${document.title}`);
+  task.at("source", `Fetching ${document.title}`);
   const files = await fetchSample(document.sample);
   return { ...document, files };
 }
@@ -147,14 +147,14 @@ function replaceDocument(document: Document): void {
 export async function lowerDocument(asked: Document): Promise<boolean> {
   let isDone = false;
   replaceDocument(asked);
-  await runJob(async (job) => {
-    const document = await fetchFiles(job, asked);
-    if (!job.isCurrent()) return;
+  await runTask(async (task) => {
+    const document = await fetchFiles(task, asked);
+    if (!task.isCurrent()) return;
     app.document.value = { ...document, isEdited: false };
-    await readSource(job, document);
-    if (job.isCurrent()) await lower(job, document);
-    if (job.isCurrent()) await load(job);
-    isDone = job.isCurrent();
+    await readSource(task, document);
+    if (task.isCurrent()) await lower(task, document);
+    if (task.isCurrent()) await load(task);
+    isDone = task.isCurrent();
   });
   return isDone;
 }
@@ -174,13 +174,13 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
   app.step.value = "program";
   handles.pte = pte;
   handles.data = data.map((blob) => ({ name: blob.name, blob }));
-  await runJob(async (job) => {
-    job.at("program", `Loading ${pte.name}`);
+  await runTask(async (task) => {
+    task.at("program", `Loading ${pte.name}`);
     await loadedProgram();
-    if (!job.isCurrent()) return;
+    if (!task.isCurrent()) return;
     setStep("program", { status: "done", bytes: pte.size });
-    await load(job);
-    isDone = job.isCurrent();
+    await load(task);
+    isDone = task.isCurrent();
   });
   return isDone;
 }

@@ -7,7 +7,7 @@ import { leaveSample } from "./address.js";
 import { engine } from "./engine.js";
 import { showPicture } from "./face.js";
 import { handles } from "./handles.js";
-import { cancel, freed } from "./job.js";
+import { cancel, freed } from "./task.js";
 import { lowerDocument, openProgram } from "./lower.js";
 import { fault, report, warn } from "./problems.js";
 import { takeArrays } from "./run.js";

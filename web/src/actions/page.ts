@@ -1,4 +1,4 @@
-// The page around the stage: help, dock, clipboard.
+// The page around the pane: help, dock, clipboard.
 import { app } from "../state.js";
 
 export function setHelp(isOpen: boolean): void {

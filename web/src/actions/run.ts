@@ -1,15 +1,15 @@
 // The Run form: what was typed, calls with their times, results to look at.
 import { writeNpy } from "@sconce/cli/npy.js";
 import type { ProgramMethodInfo, ProgramValueInfo, Value } from "@sconce/types.js";
-import type { Recipe } from "../arrays.worker.js";
+import type { Filling } from "../arrays.worker.js";
 import { app, setStep, type InputForm, type RunState } from "../state.js";
 import { ask } from "./arrays.js";
 import { download } from "./files.js";
 import { loadedProgram } from "./handles.js";
-import { runJob } from "./job.js";
+import { runTask } from "./task.js";
 import { fault, report, sentenceOf } from "./problems.js";
 import { stopStory } from "./story.js";
-import { recipeOf } from "./values.js";
+import { fillingOf } from "./values.js";
 
 function makeForm(info: ProgramValueInfo, index: number): InputForm {
   const isTensor = info.kind === "tensor";
@@ -44,40 +44,40 @@ export function setRepeat(method: string, repeat: number): void {
   change(method, (state) => ({ ...state, repeat }));
 }
 
-/** One recipe per input; what cannot be made is said at its field. */
-function recipesOf(method: ProgramMethodInfo, state: RunState): Recipe[] | null {
-  const recipes: Recipe[] = [];
+/** One filling per input; what cannot be made is said at its field. */
+function fillingsOf(method: ProgramMethodInfo, state: RunState): Filling[] | null {
+  const fillings: Filling[] = [];
   for (const [i, info] of method.inputs.entries()) {
     try {
-      recipes.push(recipeOf(info, state.inputs[i]!, i));
+      fillings.push(fillingOf(info, state.inputs[i]!, i));
     } catch (error) {
       setInput(method.name, i, { error: sentenceOf(error) });
     }
   }
-  return recipes.length === method.inputs.length ? recipes : null;
+  return fillings.length === method.inputs.length ? fillings : null;
 }
 
 export async function runMethod(name: string): Promise<void> {
   const method = app.program.value?.methods.find((m) => m.name === name);
   const state = app.runs.value[name];
-  const recipes = method && state ? recipesOf(method, state) : null;
-  if (!state || !recipes) return;
+  const fillings = method && state ? fillingsOf(method, state) : null;
+  if (!state || !fillings) return;
   // Both would write the same state.
   stopStory();
-  await runJob(async (job) => {
-    job.at("run", `Running ${name}`);
-    const { signal } = job;
-    const values = await ask("make", [recipes], signal);
+  await runTask(async (task) => {
+    task.at("run", `Running ${name}`);
+    const { signal } = task;
+    const values = await ask("make", [fillings], signal);
     const program = await loadedProgram();
     const times: number[] = [];
     let outputs: Value[] = [];
-    for (let i = 0; i < state.repeat && job.isCurrent(); i++) {
+    for (let i = 0; i < state.repeat && task.isCurrent(); i++) {
       const begin = performance.now();
-      outputs = await program.run(name, values, job.options());
+      outputs = await program.run(name, values, task.options());
       times.push(performance.now() - begin);
     }
     const views = await ask("look", [outputs], signal);
-    if (!job.isCurrent()) return;
+    if (!task.isCurrent()) return;
     change(name, (now) => ({ ...now, outputs: views, times }));
     setStep("run", { status: "done", ms: times.at(-1)!, note: "latest call" });
   });

@@ -1,7 +1,8 @@
-// From the fields of the Run form to recipes for values. What cannot be made is an error with the
-// range that would do; nothing large is allocated before its size is known to be sane.
+// From the fields of the Run form to fillings, which say how inputs are made. What cannot be made is
+// an error with the range that would do; nothing large is allocated before its size is known to be
+// sane.
 import type { ProgramValueInfo, Value } from "@sconce/types.js";
-import type { Recipe } from "../arrays.worker.js";
+import type { Filling } from "../arrays.worker.js";
 import type { InputForm } from "../state.js";
 import { formatBytes, formatCount } from "../ui/format.js";
 import { fault } from "./problems.js";
@@ -91,7 +92,7 @@ function checkElements(info: ProgramValueInfo, numbers: readonly number[]): void
   );
 }
 
-function numbersOf(info: ProgramValueInfo, form: InputForm): Recipe {
+function numbersOf(info: ProgramValueInfo, form: InputForm): Filling {
   const shape = shapeOf(info, form);
   const numbers = parseNumbers(form.text);
   if (numbers.length !== 1 && numbers.length !== count(shape)) {
@@ -116,7 +117,7 @@ function seedOf(text: string): number {
 }
 
 /** How one input is made; throws what the user has to change. */
-export function recipeOf(info: ProgramValueInfo, form: InputForm, index: number): Recipe {
+export function fillingOf(info: ProgramValueInfo, form: InputForm, index: number): Filling {
   if (info.kind !== "tensor") return { kind: "given", value: scalarOf(info, form.text) };
   if (form.filler === "numbers") return numbersOf(info, form);
   if (form.filler === "file") {

@@ -1,4 +1,4 @@
-// The frame: top bar, spine, stage, inspector, dock. Before anything is open, the start page.
+// The frame: top bar, spine, pane, inspector, dock. Before anything is open, the start page.
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { app } from "../state.js";
@@ -7,11 +7,11 @@ import { Help } from "./Help.js";
 import { Inspector } from "./Inspector.js";
 import { MethodTabs } from "./MethodTabs.js";
 import { Spine } from "./Spine.js";
-import { Stage } from "./Stage.js";
+import { Pane } from "./Pane.js";
 import { Start } from "./Start.js";
 import { TopBar } from "./TopBar.js";
 
-/** The stage or the first screen; who opens something goes on from there, not from the top. */
+/** The pane or the first screen; who opens something goes on from there, not from the top. */
 function Main(props: { isOpen: boolean }): JSX.Element {
   const { isOpen } = props;
   const main = useRef<HTMLElement>(null);
@@ -21,8 +21,8 @@ function Main(props: { isOpen: boolean }): JSX.Element {
     wasOpen.current = isOpen;
   }, [isOpen]);
   return (
-    <main ref={main} id={isOpen ? "stage" : "start"} tabIndex={-1}>
-      {isOpen ? <Stage /> : <Start />}
+    <main ref={main} id={isOpen ? "pane" : "start"} tabIndex={-1}>
+      {isOpen ? <Pane /> : <Start />}
     </main>
   );
 }

@@ -25,7 +25,7 @@ export function MethodTabs(): JSX.Element | null {
           role="tab"
           class="tab mono"
           data-method={name}
-          aria-controls="stage"
+          aria-controls="pane"
           aria-selected={name === app.method.value}
           tabIndex={name === app.method.value ? 0 : -1}
           onClick={() => showMethod(name)}

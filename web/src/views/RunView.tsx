@@ -1,5 +1,5 @@
 // Running a method: a form made from what it declares, results with their range, times. Samples
-// come with a stage of their own above it.
+// come with a view of their own above it.
 import type { JSX } from "preact";
 import type { ProgramMethodInfo } from "@sconce/types.js";
 import { resetState, runMethod, setRepeat } from "../actions.js";
@@ -93,12 +93,12 @@ export function RunView(): JSX.Element {
   const state = method && app.runs.value[method.name];
   if (!method || !state) return <Waiting />;
   const sample = app.document.value?.sample;
-  const hasStage = sample === "story" || sample === "face";
+  const hasView = sample === "story" || sample === "face";
   return (
     <div class="scroll run">
       {sample === "story" ? <StoryView /> : null}
       {sample === "face" ? <FaceView /> : null}
-      <details key={sample} class="run-form" open={!hasStage || state.times.length > 0}>
+      <details key={sample} class="run-form" open={!hasView || state.times.length > 0}>
         <summary>
           Call <span class="mono">{method.name}</span> with your own inputs
         </summary>

@@ -1,8 +1,8 @@
-// A method at one stage, in short: what goes in and out, operators by how often they are called,
+// A method of one version, in short: what goes in and out, operators by how often they are called,
 // and, at the source, what can be set before lowering.
 import type { JSX } from "preact";
 import type { MethodSummary, TensorInfo } from "@sconce/types.js";
-import { methodSummary, stage } from "../derived.js";
+import { methodSummary, version } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
 import { formatBytes, formatCount, formatMs, formatType, shortOp } from "../ui/format.js";
@@ -85,7 +85,8 @@ function Figures(props: { method: MethodSummary }): JSX.Element {
 }
 
 function Timings(): JSX.Element | null {
-  const timings = stage.value?.timings.filter((timing) => timing.method === app.method.value) ?? [];
+  const timings =
+    version.value?.timings.filter((timing) => timing.method === app.method.value) ?? [];
   if (timings.length === 0) return null;
   const most = Math.max(...timings.map((timing) => timing.ms), 1e-9);
   return (

@@ -1,6 +1,7 @@
-// What a session holds: one job's memory, programs and results. Private to src/api.
-#ifndef SC_SESSION_H
-#define SC_SESSION_H
+// What a job owns: the memory, programs and results of one compilation or of one loaded program.
+// Private to src/api.
+#ifndef SC_JOB_H
+#define SC_JOB_H
 
 #include "format/json.h"
 #include "passes/pass.h"
@@ -8,17 +9,17 @@
 #include "rt/rt.h"
 #include "sconce.h"
 
-// One program of a compilation, never changed once it is here.
-typedef struct sc_stage {
+// One version of the program that is compiled, never changed once it is here.
+typedef struct sc_version {
     const char *name;                // "source", "core", "edge", "executorch"
     sc_program *program;             // NULL once a later step has consumed it
     SC_VEC(sc_pass_timing) timings;  // of the passes that made it
     double ms;                       // all of it: passes, planning, emission
     double emit_ms;                  // the part of it that wrote the program
-} sc_stage;
+} sc_version;
 
 typedef struct sc_method_plan {
-    uint32_t program;  // number of the stage it belongs to
+    uint32_t program;  // number of the version it belongs to
     const sc_name *method;
     sc_place_report report;
 } sc_method_plan;
@@ -35,14 +36,14 @@ typedef struct sc_dense {
     uint64_t capacity;
 } sc_dense;
 
-struct sc_session {
-    uint32_t tag;  // SC_SESSION_TAG while open
+struct sc_job {
+    uint32_t tag;  // SC_JOB_TAG while open
     sc_arena arena, scratch;
     sc_ctx ctx;
     sc_arena diag_arena;  // diagnostics, until the host has read them
     sc_arena text_arena;  // the latest text result
     sc_str kept_text;
-    SC_VEC(sc_stage) stages;
+    SC_VEC(sc_version) versions;
     SC_VEC(sc_method_plan) plans;
     SC_VEC(sc_output) outputs;
     sc_rt_program *running;
@@ -51,18 +52,18 @@ struct sc_session {
 };
 
 // A fresh call: no method, pass or node yet.
-static inline sc_ctx *sc_session_begin(sc_session *session) {
-    session->ctx.where = (sc_where){.instruction = -1};
-    return &session->ctx;
+static inline sc_ctx *sc_job_begin(sc_job *job) {
+    job->ctx.where = (sc_where){.instruction = -1};
+    return &job->ctx;
 }
 // A fresh builder for a text result; what the last one built is gone.
-sc_sb sc_session_text(sc_session *session);
+sc_sb sc_job_text(sc_job *job);
 // The member "diagnostics" of an object: what was recorded and not forgotten.
-void sc_session_put_diagnostics(sc_json_writer *w, const sc_session *session);
-double sc_session_now_ms(const sc_session *session);
+void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job);
+double sc_job_now_ms(const sc_job *job);
 // Program `number`: SC_ERR_NOT_FOUND when there is none, SC_ERR_STATE when it was consumed or, with
-// a name, is of another stage.
-sc_status sc_session_stage(sc_session *session, uint32_t number, const char *name, sc_stage **out);
+// a name, is of another dialect.
+sc_status sc_job_version(sc_job *job, uint32_t number, const char *name, sc_version **out);
 
 // --- Options (options.c) -------------------------------------------------------------------------
 

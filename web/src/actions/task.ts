@@ -1,4 +1,4 @@
-// One job at a time: opening or lowering something ends what was under way before. Cancelling gives
+// One task at a time: opening or lowering something ends what was under way before. Cancelling gives
 // the page back at once, and the worker shortly after: by itself, or ended.
 import type { CallOptions } from "@sconce/types.js";
 import { app, setStep, STEPS, type StepId } from "../state.js";
@@ -23,28 +23,28 @@ export function freed(): Promise<void> {
   return freeing;
 }
 
-export interface Job {
-  /** Aborts with the job. */
+export interface Task {
+  /** Aborts with the task. */
   signal: AbortSignal;
-  /** For calls of the engine: cancels with the job, and shows progress. */
+  /** For calls of the engine: cancels with the task, and shows progress. */
   options(): CallOptions;
   /** Says what is going on now, and which step is running. */
   at(step: StepId, what: string): void;
-  /** False once another job or a cancel took over. */
+  /** False once another task or a cancel took over. */
   isCurrent(): boolean;
 }
 
 /**
- * Runs a job; its error becomes a card at the step where it failed. A job that was under way before
+ * Runs a task; its error becomes a card at the step where it failed. A task that was under way before
  * is cancelled.
  */
-export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
+export async function runTask(body: (task: Task) => Promise<void>): Promise<void> {
   cancel("");
   const controller = new AbortController();
   running = controller;
   let current: StepId = "source";
   const isCurrent = (): boolean => running === controller;
-  const job: Job = {
+  const task: Task = {
     signal: controller.signal,
     isCurrent,
     at(step, what) {
@@ -62,7 +62,7 @@ export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
   };
   try {
     await freeing;
-    if (isCurrent()) await body(job);
+    if (isCurrent()) await body(task);
   } catch (error) {
     forgetIfBroken(error);
     if (isCurrent() && !isCancelled(error)) {
@@ -77,7 +77,7 @@ export async function runJob(body: (job: Job) => Promise<void>): Promise<void> {
   }
 }
 
-/** Stops the job under way. */
+/** Stops the task under way. */
 export function cancel(message = "cancelled"): void {
   const controller = running;
   if (!controller) return;

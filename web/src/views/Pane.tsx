@@ -1,7 +1,7 @@
 // The selected step: what it is, the ways to look at it, and the one that was picked.
 import type { JSX } from "preact";
 import { showView } from "../actions.js";
-import { stage, view, viewsOfStep } from "../derived.js";
+import { version, view, viewsOfStep } from "../derived.js";
 import { app } from "../state.js";
 import { MemoryView } from "./MemoryView.js";
 import { ProgramView } from "./ProgramView.js";
@@ -37,17 +37,17 @@ function Body(): JSX.Element {
   const step = app.step.value;
   if (step === "program") return <ProgramView />;
   if (step === "run") return <RunView />;
-  if (!stage.value) return <Waiting />;
+  if (!version.value) return <Waiting />;
   if (view.value === "table") return <TableView />;
   if (view.value === "text") return <TextView />;
   return step === "planned" ? <MemoryView /> : <SummaryView />;
 }
 
-export function Stage(): JSX.Element {
+export function Pane(): JSX.Element {
   const step = app.step.value;
   return (
     <>
-      <div class="stage-head">
+      <div class="pane-head">
         <div>
           <h1>{STEP_NAMES[step]}</h1>
           <p class="soft">{stepWords(step)}</p>

@@ -1,0 +1,69 @@
+// Opening and closing jobs. A job is one block of memory with two arenas inside; closing it is what
+// frees everything that its calls made.
+#include "api/job.h"
+
+// Set while open, cleared on close: tells a stale or foreign pointer from a job.
+#define SC_JOB_TAG 0x53434f4eu
+
+sc_job *sc_job_open(const sc_host *host) {
+    sc_job *job = sc_try_alloc(sizeof(*job));
+    if (!job) return NULL;
+    memset(job, 0, sizeof(*job));
+    job->tag = SC_JOB_TAG;
+    sc_arena_init(&job->arena);
+    sc_arena_init(&job->scratch);
+    sc_arena_init(&job->diag_arena);
+    sc_arena_init(&job->text_arena);
+    sc_ctx_init(&job->ctx, &job->arena, &job->scratch);
+    job->ctx.diag_arena = &job->diag_arena;
+    if (host) job->ctx.host = *host;
+    return job;
+}
+
+void sc_job_close(sc_job *job) {
+    if (job->running) sc_rt_program_close(job->running);
+    for (uint32_t i = 0; i < job->dense.count; i++) sc_free(job->dense.data[i].data);
+    sc_arena_deinit(&job->text_arena);
+    sc_arena_deinit(&job->diag_arena);
+    sc_arena_deinit(&job->scratch);
+    sc_arena_deinit(&job->arena);
+    job->tag = 0;
+    sc_free(job);
+}
+
+sc_ctx *sc_job_ctx(sc_job *job) { return &job->ctx; }
+
+bool sc_job_is_open(const sc_job *job) { return job && job->tag == SC_JOB_TAG; }
+
+void sc_job_keep_text(sc_job *job, sc_str text) { job->kept_text = text; }
+
+sc_str sc_job_kept_text(const sc_job *job) { return job->kept_text; }
+
+sc_sb sc_job_text(sc_job *job) {
+    sc_arena_deinit(&job->text_arena);
+    sc_arena_init(&job->text_arena);
+    sc_sb sb;
+    sc_sb_init(&sb, &job->text_arena);
+    return sb;
+}
+
+double sc_job_now_ms(const sc_job *job) {
+    const sc_host *host = &job->ctx.host;
+    return host->now_ms ? host->now_ms(host->user) : 0.0;
+}
+
+sc_status sc_job_version(sc_job *job, uint32_t number, const char *name, sc_version **out) {
+    sc_ctx *ctx = &job->ctx;
+    if (number >= job->versions.count)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, "Use the number of a program that was made before.",
+                       "there is no program %u", number);
+    *out = &job->versions.data[number];
+    if (!(*out)->program)
+        return sc_fail(ctx, SC_ERR_STATE, "Lower it again, or leave out the option consume.",
+                       "program %u was consumed", number);
+    if (name && strcmp((*out)->name, name) != 0)
+        return sc_fail(ctx, SC_ERR_STATE, "Give the program of the step before.",
+                       "program %u is the %s program, but this needs the %s program", number,
+                       (*out)->name, name);
+    return SC_OK;
+}
