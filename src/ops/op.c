@@ -18,7 +18,7 @@ typedef struct op_row {
     const char *schema;
     const char *out;
     sc_infer_fn infer;
-    uint32_t traits;
+    sc_op_traits traits;
     uint8_t family;
 } op_row;
 
@@ -174,8 +174,8 @@ static const sc_op *make_inplace(sc_str name, const sc_op *functional) {
     schema->params[0].is_aliased = false;
     sc_op *op = sc_new(&table.arena, sc_op);
     *op = *functional;
-    op->traits = (functional->traits & ~(uint32_t)(SC_CORE | SC_VIEW | SC_COMPOSITE)) | SC_INPLACE |
-                 SC_MUTATES;
+    op->traits =
+        (functional->traits & ~(SC_CORE | SC_VIEW | SC_COMPOSITE)) | SC_INPLACE | SC_MUTATES;
     op->name = schema->name.data;
     op->out_name = NULL;
     op->schema = schema;

@@ -19,40 +19,7 @@
 #define SC_OP_H
 
 #include "core/spec.h"
-
-typedef enum sc_op_trait {
-    SC_CORE = 1 << 0,  // tagged core ATen, or accepted as it is by the edge verifier
-    SC_VIEW = 1 << 1,  // result aliases the first argument; <name>_copy is its edge form
-    SC_POINTWISE = 1 << 2,
-    SC_MUTATES = 1 << 3,  // writes its first argument (copy_, index_put_)
-    SC_RANDOM = 1 << 4,
-    SC_DATA_DEPENDENT = 1 << 5,  // result shape depends on values
-    SC_NO_FOLD = 1 << 6,         // never evaluated at compile time
-    SC_SYMBOLIC = 1 << 7,        // computes on integers, not tensors; a runtime primitive
-    SC_HIGHER_ORDER = 1 << 8,    // has graph arguments
-    SC_ASSERTION = 1 << 9,       // checks and has no result that matters; erased on the way
-    SC_INPLACE = 1 << 10,        // derived twin: `functional` says of what
-    SC_FOREIGN = 1 << 11,        // not in the table: kept by name so that it can be reported
-    SC_COMPOSITE = 1 << 12,      // expands above functionalization; other expansions run below it
-    SC_HANDS_ON = 1 << 13,       // a result as large as the first argument has the same elements
-    SC_EDGE_NOOP = 1 << 14,      // the official to_edge removes it where it changes nothing
-    SC_PERMUTES = 1 << 15,       // a copy of the first argument with its dims in another order
-    SC_OVERWRITES = 1 << 16,     // does not look at what SC_MUTATES says it writes
-    SC_SHAPE_ONLY = 1 << 17,     // reads the sizes of its operands and not their elements
-    SC_UNIFORM = 1 << 18,        // the edge dialect wants its operands in one dtype
-    SC_CAST_LOW = 1 << 19,       // torch.autocast computes it in its low precision,
-    SC_CAST_FLOAT = 1 << 20,     // in float32,
-    SC_CAST_WIDEST = 1 << 21,    // in the widest dtype of its operands
-    SC_CHANNELS_LAST = 1 << 22,  // kernels also take operands that are all channels-last,
-    SC_ANY_LAYOUT = 1 << 23,     // any layout, and write the one that an argument says,
-    SC_MATRICES = 1 << 24,       // the last two operands with whatever strides
-    SC_UNOFFICIAL = 1 << 25,     // the official portable and quantized libraries have no kernel
-    SC_TRAINING = 1 << 26,       // only a model in training mode has it
-    SC_SEES_STORAGE = 1 << 27,   // a view of what lies behind its tensor
-    SC_RUNS = 1 << 28,           // this runtime can run it: derived from the kernel column
-    SC_PTE_ONLY = 1 << 30,       // what the emitter writes; no program has it
-    SC_REFUSED = 1 << 29         // foreign: a known operator's call, kept as an sc_refused_op
-} sc_op_trait;
+#include "ops/trait.h"
 
 typedef enum sc_op_family {
     SC_FAMILY_OTHER,  // sizes, control flow, checks; foreign operators
@@ -133,7 +100,7 @@ typedef sc_status (*sc_infer_fn)(struct sc_infer *infer);
 typedef struct sc_op {
     uint16_t id;     // SC_OP_*; SC_OP_FOREIGN for ops that are not in the table
     uint8_t family;  // SC_FAMILY_*
-    uint32_t traits;
+    sc_op_traits traits;
     const char *name;                // "aten::add.Tensor", "aten::relu", "sym::add"
     const char *out_name;            // "aten::add.out", NULL if a .pte never holds it
     sc_infer_fn infer;               // NULL: by expansion
@@ -158,8 +125,8 @@ typedef struct sc_refused_op {
     const char *what, *hint;
 } sc_refused_op;
 
-static inline bool sc_op_has(const sc_op *op, sc_op_trait trait) {
-    return (op->traits & (uint32_t)trait) != 0;
+static inline bool sc_op_has(const sc_op *op, sc_op_traits traits) {
+    return (op->traits & traits) != 0;
 }
 
 // The table, parsed on first use into memory that lives as long as the process. Rows never change

@@ -52,7 +52,7 @@ static bool is_noop(const sc_node *node) {
 }
 
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
-    const sc_op_trait *trait = user;
+    const sc_op_traits *trait = user;
     sc_mark mark = sc_arena_mark(ctx->scratch);
     mark_written(graph->method, graph, ctx->scratch);
     sc_arena_rewind(ctx->scratch, mark);
@@ -65,11 +65,11 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
 }
 
 sc_status sc_pass_noops(sc_ctx *ctx, sc_method *method) {
-    sc_op_trait trait = SC_EDGE_NOOP;
+    sc_op_traits trait = SC_EDGE_NOOP;
     return sc_graphs_visit(ctx, method->graph, visit, &trait);
 }
 
 sc_status sc_pass_copies(sc_ctx *ctx, sc_method *method) {
-    sc_op_trait trait = SC_HANDS_ON;
+    sc_op_traits trait = SC_HANDS_ON;
     return sc_graphs_visit(ctx, method->graph, visit, &trait);
 }

@@ -106,7 +106,7 @@ TEST(ops_views_have_copies) {
 
 TEST(ops_families_agree_with_traits) {
     REQUIRE_OK(sc_ops_init());
-    const uint32_t control = SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION;
+    const sc_op_traits control = SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION;
     for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
         const sc_op *op = sc_op_get((sc_op_id)id);
         bool ok = (op->family == SC_FAMILY_OTHER) == !!(op->traits & control);

@@ -1,0 +1,42 @@
+// What is true of an operator, in the words of the table's last column. 64 bits: an enumerator
+// could hold 31 of them.
+#ifndef SC_OPS_TRAIT_H
+#define SC_OPS_TRAIT_H
+
+#include <stdint.h>
+
+typedef uint64_t sc_op_traits;
+#define SC_TRAIT(bit)     (UINT64_C(1) << (bit))
+#define SC_CORE           SC_TRAIT(0)  // tagged core ATen, or accepted by the edge verifier
+#define SC_VIEW           SC_TRAIT(1)  // aliases its first argument; <name>_copy is its edge form
+#define SC_POINTWISE      SC_TRAIT(2)  // element by element
+#define SC_MUTATES        SC_TRAIT(3)  // writes its first argument (copy_, index_put_)
+#define SC_RANDOM         SC_TRAIT(4)
+#define SC_DATA_DEPENDENT SC_TRAIT(5)   // result shape depends on values
+#define SC_NO_FOLD        SC_TRAIT(6)   // never evaluated at compile time
+#define SC_SYMBOLIC       SC_TRAIT(7)   // computes on integers, not tensors; a runtime primitive
+#define SC_HIGHER_ORDER   SC_TRAIT(8)   // has graph arguments
+#define SC_ASSERTION      SC_TRAIT(9)   // checks and has no result that matters; erased on the way
+#define SC_INPLACE        SC_TRAIT(10)  // derived twin: `functional` says of what
+#define SC_FOREIGN        SC_TRAIT(11)  // not in the table: kept by name, to be reported
+#define SC_COMPOSITE      SC_TRAIT(12)  // expands above functionalization, others below it
+#define SC_HANDS_ON       SC_TRAIT(13)  // a result as large as the first argument has its elements
+#define SC_EDGE_NOOP      SC_TRAIT(14)  // the official to_edge removes it where it changes nothing
+#define SC_PERMUTES       SC_TRAIT(15)  // its first argument with the dims in another order
+#define SC_OVERWRITES     SC_TRAIT(16)  // does not look at what SC_MUTATES says it writes
+#define SC_SHAPE_ONLY     SC_TRAIT(17)  // reads the sizes of its operands and not their elements
+#define SC_UNIFORM        SC_TRAIT(18)  // the edge dialect wants its operands in one dtype
+#define SC_CAST_LOW       SC_TRAIT(19)  // torch.autocast computes it in its low precision,
+#define SC_CAST_FLOAT     SC_TRAIT(20)  // in float32,
+#define SC_CAST_WIDEST    SC_TRAIT(21)  // in the widest dtype of its operands
+#define SC_CHANNELS_LAST  SC_TRAIT(22)  // kernels also take operands that are all channels-last,
+#define SC_ANY_LAYOUT     SC_TRAIT(23)  // any layout, and write the one that an argument says,
+#define SC_MATRICES       SC_TRAIT(24)  // the last two operands with whatever strides
+#define SC_UNOFFICIAL     SC_TRAIT(25)  // the official libraries have no kernel for it
+#define SC_TRAINING       SC_TRAIT(26)  // only a model in training mode has it
+#define SC_SEES_STORAGE   SC_TRAIT(27)  // a view of what lies behind its tensor
+#define SC_RUNS           SC_TRAIT(28)  // this runtime can run it: derived from the kernel column
+#define SC_PTE_ONLY       SC_TRAIT(29)  // what the emitter writes; no program has it
+#define SC_REFUSED        SC_TRAIT(30)  // foreign: a known operator's call, an sc_refused_op
+
+#endif
