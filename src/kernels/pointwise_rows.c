@@ -211,7 +211,6 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
             to[i] = (result)name##_##suffix##_body(pa[i], pb[i], pc[i], s);                   \
     }
 
-#define S(k)      s[k]
 #define ADD(x, y) ((T)((U)(x) + (U)(y)))
 #define SUB(x, y) ((T)((U)(x) - (U)(y)))
 #define MUL(x, y) ((T)((U)(x) * (U)(y)))
