@@ -8,10 +8,13 @@
 //   sizes     what a visitor downloads
 //   page      from navigation to the first result
 //   hostile   files cut short and files changed
+// With --against DIR, the dist folder of another checkout, only lowering, inference and the story,
+// with both builds in turns.
 // Fuzzers run on their own: npm run fuzz -- --seconds 600.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { StepFailed, script } from "../../tools/steps.mjs";
+import { against } from "./against.mjs";
 import { infer, story } from "./inference.mjs";
 import { grow, lower } from "./lowering.mjs";
 import { hostile, page, plans, sizes } from "./shipped.mjs";
@@ -24,7 +27,7 @@ await script(async (args) => {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { json: { type: "boolean" } },
+    options: { json: { type: "boolean" }, against: { type: "string" } },
   });
   const unknown = positionals.filter((name) => !(name in PARTS));
   if (unknown.length) {
@@ -32,9 +35,14 @@ await script(async (args) => {
   }
   const [{ model }, ...others] = cpus();
   const results = { node: process.version, machine: `${1 + others.length} x ${model}`, load: {} };
-  for (const name of positionals.length ? positionals : Object.keys(PARTS)) {
+  const parts = values.against
+    ? { against: () => against(values.against) }
+    : Object.fromEntries(
+        (positionals.length ? positionals : Object.keys(PARTS)).map((name) => [name, PARTS[name]]),
+      );
+  for (const [name, measure] of Object.entries(parts)) {
     results.load[name] = load();
-    results[name] = await part(name);
+    results[name] = await part(measure);
     if (values.json) continue;
     console.log(`\n${name} (load before: ${results.load[name]})`);
     console.table(results[name]);
@@ -43,9 +51,9 @@ await script(async (args) => {
 });
 
 /** A part's rows; one that fails says why in its place, and the rest go on. */
-async function part(name) {
+async function part(measure) {
   try {
-    return await PARTS[name]();
+    return await measure();
   } catch (error) {
     process.exitCode = 1;
     if (!(error instanceof StepFailed)) console.error(error);
