@@ -1,6 +1,6 @@
-// aten::convolution: from arguments to plain numbers, and from element types to the algorithms.
-// Half-precision convolutions run on f32 copies; f64 and integers on the reference.
-#include "kernels/conv.h"
+// aten::convolution: from arguments to plain numbers. Half-precision convolutions run on f32
+// copies.
+#include "compute/conv.h"
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
 
@@ -53,7 +53,7 @@ static bool shapes_agree(const sc_conv *c, const sc_tensor *input, const sc_tens
     return ok && weight->sizes[0] == channels;
 }
 
-// Everything but data pointers and epilogue.
+// Everything but types, finish and data.
 static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
     const sc_tensor *input = sc_call_tensor(call, ARG_INPUT);
     const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT);
@@ -99,10 +99,18 @@ static uint64_t float_bytes(const sc_tensor *t) {
     return t ? sc_align_up((uint64_t)t->numel * sizeof(float), 64) : 0;
 }
 
-// Copies of the tensors that are not f32; a dense tensor keeps its layout, so steps stay valid.
+// The type that a call computes in.
+static uint8_t compute_dtype(const sc_kernel_call *call) {
+    const uint8_t dtype = sc_call_tensor(call, ARG_INPUT)->dtype;
+    return sc_dtype_is_half((sc_dtype)dtype) ? SC_DTYPE_F32 : dtype;
+}
+
+// Copies of the tensors that are not of the type computed in, which then is f32; a dense tensor
+// keeps its layout, so steps stay valid.
 static uint64_t copies_bytes(const sc_kernel_call *call) {
     uint64_t bytes = 0;
     const uint32_t args[] = {ARG_INPUT, ARG_WEIGHT, ARG_BIAS, ARG_OUT};
+    if (compute_dtype(call) != SC_DTYPE_F32) return 0;
     for (uint32_t i = 0; i < SC_COUNT_OF(args); i++) {
         const sc_tensor *t = sc_call_tensor(call, args[i]);
         if (t && t->dtype != SC_DTYPE_F32) bytes += float_bytes(t);
@@ -110,45 +118,30 @@ static uint64_t copies_bytes(const sc_kernel_call *call) {
     return bytes;
 }
 
-static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
+static const void *as_computed(const sc_conv *c, const sc_tensor *t, uint8_t **scratch) {
     if (!t) return NULL;
-    if (t->dtype == SC_DTYPE_F32) return t->data;
+    if (t->dtype == c->record.in) return t->data;
     float *copy = (float *)(void *)*scratch;
     sc_loader(SC_CLASS_F32, t->dtype)(copy, t->data, 1, t->numel);
     *scratch += float_bytes(t);
     return copy;
 }
 
+static void set_types(sc_conv *c, uint8_t dtype, const sc_finish *finish) {
+    c->record = (sc_record){
+        .kind = SC_RECORD_CONV, .in = dtype, .weight = dtype, .bias = dtype, .out = dtype};
+    if (finish) c->record.finish = *finish;
+}
+
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;
-    const sc_dtype dtype = (sc_dtype)sc_call_tensor(call, ARG_INPUT)->dtype;
-    if (dtype != SC_DTYPE_F32 && !sc_dtype_is_half(dtype)) return 0;
     const uint64_t copies = copies_bytes(call);
     // What does not fit together at the largest sizes may at smaller ones, without a variant's
     // help.
     if (describe(call, &c) != SC_OK) return copies;
-    const sc_conv_variant *variant = sc_conv_pick(&c);
-    return copies + (variant->scratch ? sc_align_up(variant->scratch(&c), 64) : 0);
-}
-
-static sc_status run_floats(const sc_kernel_call *call, sc_conv *c) {
-    const sc_tensor *out = sc_call_tensor(call, ARG_OUT);
-    const uint64_t copies = copies_bytes(call);
-    if (copies > call->scratch_bytes) return sc_call_starved(call);
-    uint8_t *scratch = call->scratch;
-    c->input = as_floats(sc_call_tensor(call, ARG_INPUT), &scratch);
-    c->weight = as_floats(sc_call_tensor(call, ARG_WEIGHT), &scratch);
-    c->bias = as_floats(sc_call_tensor(call, ARG_BIAS), &scratch);
-    c->output = out->dtype == SC_DTYPE_F32 ? out->data : (void *)scratch;
-    c->epilogue = call->prepared;
-    if (out->dtype != SC_DTYPE_F32) scratch += float_bytes(out);
-    const sc_conv_variant *variant = sc_conv_pick(c);
-    if (variant->scratch && variant->scratch(c) > call->scratch_bytes - copies)
-        variant = &sc_conv_reference;  // smaller shapes never ask for more, but nothing hangs on it
-    variant->run(c, scratch);
-    if (out->dtype != SC_DTYPE_F32)
-        sc_storer(SC_CLASS_F32, out->dtype)(out->data, 1, c->output, out->numel);
-    return SC_OK;
+    set_types(&c, compute_dtype(call), call->finish);
+    const sc_variant *variant = sc_variant_pick(&c.record, NULL, UINT64_MAX);
+    return variant ? copies + sc_align_up(sc_variant_scratch_bytes(variant, &c.record), 64) : 0;
 }
 
 static sc_status run_conv(const sc_kernel_call *call) {
@@ -158,18 +151,30 @@ static sc_status run_conv(const sc_kernel_call *call) {
                     *bias = sc_call_tensor(call, ARG_BIAS);
     const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT),
                     *out = sc_call_tensor(call, ARG_OUT);
-    const sc_dtype dtype = (sc_dtype)input->dtype;
-    if (weight->dtype != dtype || out->dtype != dtype)
+    if (weight->dtype != input->dtype || out->dtype != input->dtype)
         return sc_call_fail(call, SC_ERR_DTYPE, "input, weight and result differ in dtype");
     if (out->numel == 0) return SC_OK;
-    bool floats = dtype == SC_DTYPE_F32 || sc_dtype_is_half(dtype);
-    if (floats && (!bias || sc_loader(SC_CLASS_F32, bias->dtype))) return run_floats(call, &c);
-    sc_conv_fn slow = sc_conv_slow(dtype);
-    if (!slow || floats || (bias && bias->dtype != dtype))
+    set_types(&c, compute_dtype(call), call->finish);
+    const bool floats = c.record.in == SC_DTYPE_F32;
+    const bool bias_fits =
+        !bias || bias->dtype == input->dtype || (floats && sc_loader(SC_CLASS_F32, bias->dtype));
+    const uint64_t copies = copies_bytes(call);
+    if (copies > call->scratch_bytes) return sc_call_starved(call);
+    const sc_variant *variant = sc_variant_pick(&c.record, NULL, call->scratch_bytes - copies);
+    if (!variant || !bias_fits)
         return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for these dtypes");
-    c.input = input->data, c.weight = weight->data, c.output = out->data;
-    c.bias = bias ? bias->data : NULL;
-    slow(&c, NULL);
+    uint8_t *scratch = call->scratch;
+    c.input = as_computed(&c, input, &scratch);
+    c.weight = as_computed(&c, weight, &scratch);
+    c.bias = as_computed(&c, bias, &scratch);
+    c.output = out->data;
+    if (out->dtype != c.record.out) {
+        c.output = scratch;
+        scratch += float_bytes(out);
+    }
+    sc_variant_run(variant, &c.record, NULL, scratch);
+    if (out->dtype != c.record.out)
+        sc_storer(SC_CLASS_F32, out->dtype)(out->data, 1, c.output, out->numel);
     return SC_OK;
 }
 

@@ -3,7 +3,7 @@
 // reproduces a run on every machine.
 #include <math.h>
 
-#include "kernels/math_f32.h"
+#include "compute/math_f32.h"
 #include "kernels/move.h"
 
 // --- constants -----------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // glu: the first half of a dim times the sigmoid of the second.
 #include <math.h>
 
+#include "compute/simd/simd_math.h"
 #include "kernels/move.h"
-#include "kernels/simd/simd_math.h"
 
 static void gate_f32(float *x, const float *gate, int64_t n) {
     for (int64_t i = 0; i < n; i += 4) {

@@ -4,6 +4,7 @@
 #ifndef SC_KERNEL_H
 #define SC_KERNEL_H
 
+#include "compute/finish.h"
 #include "ops/op.h"
 
 // A tensor at run time. Strides are derived from sizes and dim order; views share `data`.
@@ -57,8 +58,8 @@ typedef struct sc_kernel_call {
     uint32_t arg_count;
     void *scratch;  // 64-byte aligned, at least what the kernel asked for
     uint64_t scratch_bytes;
-    void *prepared;  // the epilogue that loading folded into this call, or NULL
-    uint64_t seed;   // for random kernels: differs by instruction and by run
+    const sc_finish *finish;  // what loading folded into the end of this call, or NULL
+    uint64_t seed;            // for random kernels: differs by instruction and by run
 } sc_kernel_call;
 
 typedef sc_status (*sc_kernel_fn)(const sc_kernel_call *call);

@@ -1,36 +1,8 @@
-// mm, bmm, addmm: from arguments to strided matrices, and from element types to the code
-// that multiplies them. Half precision multiplies f32 copies.
-#include "kernels/matmul.h"
+// mm, bmm, addmm: from arguments to strided matrices. Half precision multiplies f32 copies.
+#include "compute/matmul.h"
 
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
-
-// --- types without tiles -------------------------------------------------------------------------
-
-#define T        double
-#define A        double
-#define FN(name) name##_F64
-#define ALPHA    alpha
-#define BETA     beta
-#include "kernels/matmul_slow.inc"
-#undef ALPHA
-#undef BETA
-
-#define ALPHA    alpha_int
-#define BETA     beta_int
-#define TEMPLATE "kernels/matmul_slow.inc"
-#include "kernels/for_integers.inc"
-
-sc_matmul_fn sc_matmul_slow(sc_dtype dtype) {
-    switch (dtype) {
-#define ROW(id) \
-    case SC_DTYPE_##id: return run_##id;
-        SC_INTEGERS(ROW)
-        ROW(F64)
-#undef ROW
-    default: return NULL;
-    }
-}
 
 // --- half precision: f32 copies ------------------------------------------------------------------
 
@@ -56,48 +28,50 @@ static const float *as_floats(const sc_tensor *t, uint8_t **scratch) {
     return copy;
 }
 
-static sc_status run_halves(const operands *o, sc_matmul *mm, uint8_t *scratch,
-                            uint64_t scratch_bytes) {
+// --- common to the operators ---------------------------------------------------------------------
+
+static sc_status run_halves(const operands *o, const sc_variant *variant, sc_matmul *mm,
+                            uint8_t *scratch) {
     mm->a.data = as_floats(o->a, &scratch);
     mm->b.data = as_floats(o->b, &scratch);
-    if (mm->self.data) mm->self.data = as_floats(o->self, &scratch);
-    float *out = (float *)(void *)scratch;
-    mm->c = out;
-    sc_matmul_f32(mm, scratch + float_bytes(o->out), scratch_bytes - copies_bytes(o));
-    sc_storer(SC_CLASS_F32, o->out->dtype)(o->out->data, 1, out, o->out->numel);
+    if (mm->addend.data) mm->addend.data = as_floats(o->self, &scratch);
+    mm->c = scratch;
+    sc_variant_run(variant, &mm->record, NULL, scratch + float_bytes(o->out));
+    sc_storer(SC_CLASS_F32, o->out->dtype)(o->out->data, 1, mm->c, o->out->numel);
     return SC_OK;
 }
-
-// --- common to the operators ---------------------------------------------------------------------
 
 static sc_status run(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
     const unsigned dtype = o->out->dtype;
     if (o->a->dtype != dtype || o->b->dtype != dtype || (o->self && o->self->dtype != dtype))
         return sc_call_fail(call, SC_ERR_DTYPE, "operands and result differ in dtype");
     if (o->out->numel == 0) return SC_OK;
-    if (dtype != SC_DTYPE_F32 && !sc_dtype_is_half((sc_dtype)dtype)) {
-        sc_matmul_fn slow = sc_matmul_slow((sc_dtype)dtype);
-        if (!slow)
-            return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
-                                sc_dtype_name((sc_dtype)dtype));
-        slow(mm);
-        return SC_OK;
-    }
-    if (copies_bytes(o) > call->scratch_bytes) return sc_call_starved(call);
-    if (sc_dtype_is_half((sc_dtype)dtype))
-        return run_halves(o, mm, call->scratch, call->scratch_bytes);
-    mm->epilogue = call->prepared;
-    sc_matmul_f32(mm, call->scratch, call->scratch_bytes);
+    const uint64_t copies = copies_bytes(o);
+    if (copies > call->scratch_bytes) return sc_call_starved(call);
+    if (call->finish) mm->record.finish = *call->finish;
+    const sc_variant *variant = sc_variant_pick(&mm->record, NULL, call->scratch_bytes - copies);
+    if (!variant)
+        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
+                            sc_dtype_name((sc_dtype)dtype));
+    if (copies) return run_halves(o, variant, mm, call->scratch);
+    sc_variant_run(variant, &mm->record, NULL, call->scratch);
     return SC_OK;
 }
 
 static uint64_t scratch(const operands *o, const sc_matmul *mm) {
-    bool floats = o->out->dtype == SC_DTYPE_F32 || sc_dtype_is_half((sc_dtype)o->out->dtype);
-    return floats ? copies_bytes(o) + sc_matmul_scratch(mm) : 0;
+    const sc_variant *variant = sc_variant_pick(&mm->record, NULL, UINT64_MAX);
+    return copies_bytes(o) + (variant ? sc_variant_scratch_bytes(variant, &mm->record) : 0);
 }
 
 static sc_matmul matmul_of(const operands *o) {
-    return (sc_matmul){.batch = 1,
+    const bool half = sc_dtype_is_half((sc_dtype)o->out->dtype);
+    const uint8_t dtype = half ? SC_DTYPE_F32 : o->out->dtype;
+    return (sc_matmul){.record = {.kind = SC_RECORD_MATMUL,
+                                  .in = dtype,
+                                  .weight = dtype,
+                                  .bias = dtype,
+                                  .out = dtype},
+                       .batch = 1,
                        .alpha = 1,
                        .beta = 1,
                        .alpha_int = 1,
@@ -105,7 +79,7 @@ static sc_matmul matmul_of(const operands *o) {
                        .a.data = o->a->data,
                        .b.data = o->b->data,
                        .c = o->out->data,
-                       .self.data = o->self ? o->self->data : NULL};
+                       .addend.data = o->self ? o->self->data : NULL};
 }
 
 // Rows and columns of the three matrices, which are the last two dimensions of their tensors.
@@ -182,7 +156,7 @@ SC_KERNEL(bmm, .run = run_bmm, .scratch = bmm_scratch);
 static bool broadcast_self(const operands *o, sc_matmul *mm) {
     const sc_tensor *s = o->self;
     const int64_t wanted[2] = {mm->m, mm->n};
-    int64_t *steps[2] = {&mm->self.row, &mm->self.column};
+    int64_t *steps[2] = {&mm->addend.row, &mm->addend.column};
     if (s->rank > 2) return false;
     for (uint32_t d = 0; d < s->rank; d++) {
         uint32_t axis = d + 2 - s->rank;
@@ -198,7 +172,7 @@ static bool describe_addmm(const sc_kernel_call *call, operands *o, sc_matmul *m
     if (!set_mm(o, mm) || !broadcast_self(o, mm)) return false;
     mm->beta = sc_call_number(call, 3), mm->beta_int = sc_call_integer(call, 3);
     mm->alpha = sc_call_number(call, 4), mm->alpha_int = sc_call_integer(call, 4);
-    if (mm->beta == 0) mm->self.data = NULL;  // not even NaNs of it count
+    if (mm->beta == 0) mm->addend.data = NULL;  // not even NaNs of it count
     return true;
 }
 

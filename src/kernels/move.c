@@ -4,7 +4,7 @@
 // by byte.
 #include "kernels/move.h"
 
-#include "kernels/simd/simd.h"
+#include "compute/simd/simd.h"
 
 void sc_view_of(sc_view *view, const sc_tensor *tensor) {
     view->data = tensor->data;

@@ -3,8 +3,8 @@
 // norms end as one multiply-add per channel, in whichever layout the tensors have.
 #include <math.h>
 
+#include "compute/simd/simd.h"
 #include "kernels/iter.h"
-#include "kernels/simd/simd.h"
 
 static bool all_floats(const sc_tensor *const *tensors, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {

@@ -2,9 +2,9 @@
 // lanes wide, tail included, so an element's value never depends on its position.
 #include <math.h>
 
-#include "kernels/math_f32.h"
+#include "compute/math_f32.h"
+#include "compute/simd/simd_math.h"
 #include "kernels/pointwise.h"
-#include "kernels/simd/simd_math.h"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 

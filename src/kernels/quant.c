@@ -3,8 +3,8 @@
 // scale: one for the whole tensor, one per channel, one per row.
 #include <math.h>
 
+#include "compute/simd/simd_math.h"
 #include "kernels/move.h"
-#include "kernels/simd/simd_math.h"
 
 typedef struct grid {
     float scale;

@@ -2,8 +2,8 @@
 // Contiguous f32 rows go four lanes at a time, everything else through blocks of the class.
 #include <math.h>
 
+#include "compute/simd/simd_math.h"
 #include "kernels/reduce.h"
-#include "kernels/simd/simd_math.h"
 
 typedef struct softmax {
     sc_reduction reduction;

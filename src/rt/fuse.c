@@ -1,10 +1,9 @@
-// What follows a convolution or a matrix product element by element moves into its epilogue: batch
-// normalisation by constants becomes a scale and a shift per channel, relu, hardtanh and clamp
-// become bounds. The weights stay as they are. When the last result lies where the product still
-// reads, the product writes its own place and the bytes are copied over.
+// What follows a convolution or a matrix product element by element moves into its output stage:
+// batch normalisation by constants becomes a scale and a shift per channel, relu, hardtanh and
+// clamp become bounds. The weights stay as they are. When the last result lies where the product
+// still reads, the product writes its own place and the bytes are copied over.
 #include <math.h>
 
-#include "kernels/epilogue.h"
 #include "rt/optimize.h"
 
 // A normalisation and a pair of bounds: add_norm and add_bounds take no second one.
@@ -14,7 +13,7 @@ typedef struct chain {
     uint32_t first;             // the product
     uint32_t links[LINKS_MAX];  // what is folded into it, in order
     uint32_t count;
-    sc_epilogue epilogue;
+    sc_finish finish;
 } chain;
 
 static uint32_t last_of(const chain *c) { return c->count ? c->links[c->count - 1] : c->first; }
@@ -55,10 +54,10 @@ static bool add_bounds(const sc_rt_optimizer *o, const sc_rt_instruction *in, ch
         break;
     default: return false;
     }
-    if (c->epilogue.clamps) return false;  // one pair of bounds is all there is
-    c->epilogue.clamps = true;
-    c->epilogue.low = low;
-    c->epilogue.high = high;
+    if (c->finish.clamps) return false;  // one pair of bounds is all there is
+    c->finish.clamps = true;
+    c->finish.low = low;
+    c->finish.high = high;
     return true;
 }
 
@@ -105,14 +104,15 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
         scale[i] = (float)factor;
         shift[i] = (float)((bias ? bias[i] : 0.0) - mean[i] * factor);
     }
-    c->epilogue.scale = scale;
-    c->epilogue.shift = shift;
+    c->finish.scale = scale;
+    c->finish.scale_step = 1;
+    c->finish.shift = shift;
     return true;
 }
 
 // --- chains --------------------------------------------------------------------------------------
 
-// The channel count of a product that takes an epilogue; 0 when it does not.
+// The channel count of a product that takes a finish; 0 when it does not.
 static int64_t channels_of(const sc_rt_instruction *in, bool *takes_affine) {
     const sc_kernel_call *call = &in->call;
     if (in->kind != SC_RT_KERNEL) return 0;
@@ -185,11 +185,11 @@ static bool can_write_last(const sc_rt_optimizer *o, const chain *c, const sc_te
 static void apply(sc_rt_optimizer *o, chain *c) {
     sc_rt_instruction *product = &o->m->code[c->first], *last = &o->m->code[last_of(c)];
     sc_evalue *value = result_of(last);
-    sc_epilogue *epilogue = sc_new(&o->m->program->arena, sc_epilogue);
+    sc_finish *finish = sc_new(&o->m->program->arena, sc_finish);
     const uint32_t out_at = product->call.arg_count - 1;
-    *epilogue = c->epilogue;
+    *finish = c->finish;
     for (uint32_t k = 0; k + 1 < c->count; k++) o->m->code[c->links[k]].kind = SC_RT_SKIP;
-    product->call.prepared = epilogue;
+    product->call.finish = finish;
     if (can_write_last(o, c, value->tensor)) {
         sc_evalue **args = sc_new_array(&o->m->program->arena, sc_evalue *, out_at + 1);
         memcpy(args, product->call.args, out_at * sizeof *args);

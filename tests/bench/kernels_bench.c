@@ -1,16 +1,45 @@
-// The hot kernels on the shapes of real models: every convolution algorithm on each layer of
-// MobileNetV2 that it fits, and matrix products of transformers.
+// The hot kernels on the shapes of real models: every row of src/compute/variants.def on each layer
+// of MobileNetV2 and each product of a transformer that it fits.
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
-#include "kernels/conv.h"
-#include "kernels/simd/gemm_f32.h"
+#include "compute/conv.h"
+#include "compute/matmul.h"
 
 static float *floats(size_t count) {
     float *values = calloc(count + 16, sizeof(float));
     for (size_t i = 0; i < count; i++) values[i] = (float)(i % 13) - 6;
     return values;
+}
+
+typedef struct row_run {
+    const sc_variant *variant;
+    const sc_record *record;
+    void *packed, *scratch;
+} row_run;
+
+static void run_row(void *user) {
+    const row_run *r = user;
+    sc_variant_run(r->variant, r->record, r->packed, r->scratch);
+}
+
+// Every row but the reference that fits, under its name and that of the shape.
+static void bench_rows(const sc_record *record, const char *shape, double flops) {
+    for (uint32_t i = 0; i + 1 < sc_variant_count; i++) {
+        const sc_variant *v = &sc_variants[i];
+        char name[128];
+        if (v->kind != record->kind || v->in == SC_DTYPE_NONE || !sc_variant_fits(v, record))
+            continue;
+        snprintf(name, sizeof name, "%s %s", strchr(v->name, '_') + 1, shape);
+        if (!bench_wanted(name)) continue;
+        row_run r = {v, record, malloc((size_t)sc_variant_pack_bytes(v, record) + 64),
+                     malloc((size_t)sc_variant_scratch_bytes(v, record) + 64)};
+        if (v->algorithm->pack) v->algorithm->pack(record, r.packed);
+        bench_run(name, flops, run_row, &r);
+        free(r.packed);
+        free(r.scratch);
+    }
 }
 
 typedef struct layer {
@@ -32,99 +61,79 @@ static const layer layers[] = {
     {64, 64, 56, 3, 1, 1},     {256, 256, 14, 3, 1, 1},   {16, 32, 60, 3, 1, 1},
 };
 
-typedef struct conv_run {
-    sc_conv conv;
-    sc_conv_fn run;
-    void *scratch;
-} conv_run;
-
-static void run_conv(void *user) {
-    conv_run *r = user;
-    r->run(&r->conv, r->scratch);
-}
-
 static void bench_layer(const layer *l) {
     const int64_t out = (l->size - 1) / l->stride + 1, pad = l->kernel / 2;
     const int64_t in_c = l->in / l->groups, out_c = l->out / l->groups, k = l->kernel;
     const int64_t area = (int64_t)l->size * l->size;
-    conv_run r = {.conv = {.batch = 1,
-                           .groups = l->groups,
-                           .in_channels = in_c,
-                           .out_channels = out_c,
-                           .in = {1, l->size, l->size},
-                           .out = {1, out, out},
-                           .kernel = {1, k, k},
-                           .stride = {1, l->stride, l->stride},
-                           .pad = {0, pad, pad},
-                           .dilation = {1, 1, 1},
-                           .in_step = {l->in * area, area, area, l->size, 1},
-                           .out_step = {l->out * out * out, out * out, out * out, out, 1},
-                           .weight_step = {in_c * k * k, k * k, k * k, k, 1},
-                           .weight_group = out_c * in_c * k * k}};
-    char row[96];
-    r.conv.input = floats((size_t)(l->in * area));
-    r.conv.weight = floats((size_t)(l->out * in_c * k * k));
-    r.conv.output = floats((size_t)(l->out * out * out));
-    for (uint32_t v = 0; v + 1 < sc_conv_variant_count; v++) {
-        const sc_conv_variant *variant = sc_conv_variants[v];
-        if (!variant->fits(&r.conv)) continue;
-        snprintf(row, sizeof row, "%s %dx%dx%d k%d s%d g%d -> %d", variant->name, l->in, l->size,
-                 l->size, l->kernel, l->stride, l->groups, l->out);
-        r.run = variant->run;
-        r.scratch = malloc(variant->scratch ? (size_t)variant->scratch(&r.conv) + 64 : 64);
-        bench_run(row, 2.0 * (double)(l->out * in_c * k * k * out * out), run_conv, &r);
-        free(r.scratch);
-    }
-    free((void *)(uintptr_t)r.conv.input);
-    free((void *)(uintptr_t)r.conv.weight);
-    free(r.conv.output);
+    float *input = floats((size_t)(l->in * area));
+    float *weight = floats((size_t)(l->out * in_c * k * k));
+    float *output = floats((size_t)(l->out * out * out));
+    const sc_conv conv = {.record = {.kind = SC_RECORD_CONV,
+                                     .in = SC_DTYPE_F32,
+                                     .weight = SC_DTYPE_F32,
+                                     .out = SC_DTYPE_F32},
+                          .batch = 1,
+                          .groups = l->groups,
+                          .in_channels = in_c,
+                          .out_channels = out_c,
+                          .in = {1, l->size, l->size},
+                          .out = {1, out, out},
+                          .kernel = {1, k, k},
+                          .stride = {1, l->stride, l->stride},
+                          .pad = {0, pad, pad},
+                          .dilation = {1, 1, 1},
+                          .in_step = {l->in * area, area, area, l->size, 1},
+                          .out_step = {l->out * out * out, out * out, out * out, out, 1},
+                          .weight_step = {in_c * k * k, k * k, k * k, k, 1},
+                          .weight_group = out_c * in_c * k * k,
+                          .input = input,
+                          .weight = weight,
+                          .output = output};
+    char shape[96];
+    snprintf(shape, sizeof shape, "%dx%dx%d k%d s%d g%d -> %d", l->in, l->size, l->size, l->kernel,
+             l->stride, l->groups, l->out);
+    bench_rows(&conv.record, shape, 2.0 * (double)(l->out * in_c * k * k * out * out));
+    free(input);
+    free(weight);
+    free(output);
 }
 
 BENCH(conv) {
     for (size_t i = 0; i < SC_COUNT_OF(layers); i++) bench_layer(&layers[i]);
 }
 
-typedef struct gemm_run {
-    sc_gemm_f32 gemm;
-    float *scratch;
-    void (*volatile nt)(const sc_gemm_f32 *);  // so that the loop around it stays out of line
-    void (*volatile nn)(const sc_gemm_f32 *, float *);
-} gemm_run;
-
-static void run_gemm(void *user) {
-    gemm_run *r = user;
-    if (r->nt)
-        r->nt(&r->gemm);
-    else
-        r->nn(&r->gemm, r->scratch);
+// Weights as [N, K], as a linear layer has them, or as [K, N].
+static void bench_product(int64_t m, int64_t n, int64_t k, bool weight_nk) {
+    float *a = floats((size_t)(m * k)), *b = floats((size_t)(n * k)), *c = floats((size_t)(m * n));
+    const sc_matmul mm = {.record = {.kind = SC_RECORD_MATMUL,
+                                     .in = SC_DTYPE_F32,
+                                     .weight = SC_DTYPE_F32,
+                                     .out = SC_DTYPE_F32},
+                          .batch = 1,
+                          .m = m,
+                          .n = n,
+                          .k = k,
+                          .a = {a, 0, k, 1},
+                          .b = {b, 0, weight_nk ? 1 : n, weight_nk ? k : 1},
+                          .c = c,
+                          .c_row = n,
+                          .c_column = 1,
+                          .alpha = 1,
+                          .beta = 1};
+    char shape[64];
+    snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)m, (long long)n, (long long)k);
+    bench_rows(&mm.record, shape, 2.0 * (double)m * (double)n * (double)k);
+    free(a);
+    free(b);
+    free(c);
 }
 
 BENCH(gemm) {
-    static const size_t shapes[][3] = {{1, 512, 64},    {1, 768, 768},   {1, 4096, 1024},
-                                       {16, 64, 64},    {192, 384, 384}, {192, 768, 768},
-                                       {512, 512, 512}, {64, 64, 8}};
+    static const int64_t shapes[][3] = {{1, 512, 64},    {1, 768, 768},   {1, 4096, 1024},
+                                        {16, 64, 64},    {192, 384, 384}, {192, 768, 768},
+                                        {512, 512, 512}, {64, 64, 8}};
     for (size_t i = 0; i < SC_COUNT_OF(shapes); i++) {
-        const size_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
-        for (int nt = 0; nt < 2; nt++) {
-            gemm_run r = {.gemm = {.m = m,
-                                   .n = n,
-                                   .k = k,
-                                   .a = floats(m * k),
-                                   .a_row = k,
-                                   .b = floats(n * k),
-                                   .b_row = nt ? k : n,
-                                   .c = floats(m * n),
-                                   .c_row = n},
-                          .scratch = malloc((size_t)sc_gemm_nn_scratch(m, n, k) + 64),
-                          .nt = nt ? sc_gemm_nt_f32 : NULL,
-                          .nn = sc_gemm_nn_f32};
-            char row[64];
-            snprintf(row, sizeof row, "%s %zux%zux%zu", nt ? "nt" : "nn", m, n, k);
-            bench_run(row, 2.0 * (double)m * (double)n * (double)k, run_gemm, &r);
-            free((void *)(uintptr_t)r.gemm.a);
-            free((void *)(uintptr_t)r.gemm.b);
-            free(r.gemm.c);
-            free(r.scratch);
-        }
+        for (int nk = 0; nk < 2; nk++)
+            bench_product(shapes[i][0], shapes[i][1], shapes[i][2], nk != 0);
     }
 }

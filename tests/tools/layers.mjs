@@ -23,7 +23,8 @@ const below = {
   passes: ["trace", "ir", "ops", "core", "base"],
   plan: ["ir", "ops", "core", "base"],
   emit: ["plan", "format", "ir", "ops", "core", "base", "*_fbs.h"],
-  kernels: ["ops", "core", "base"],
+  compute: ["core", "base"],
+  kernels: ["compute", "ops", "core", "base"],
   rt: ["kernels", "format", "ops", "core", "base", "*_fbs.h"],
   api: [
     "sconce.h",

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/math_f32.h"
-#include "kernels/simd/simd_math.h"
+#include "compute/math_f32.h"
+#include "compute/simd/simd_math.h"
 
 typedef struct sweep {
     const char *name;

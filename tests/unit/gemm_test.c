@@ -1,7 +1,7 @@
 // The register-tile matrix products against three plain loops, over all tails. Values are small
 // multiples of 1/8, so sums are exact in any order.
+#include "compute/simd/gemm_f32.h"
 #include "harness.h"
-#include "kernels/simd/gemm_f32.h"
 
 static uint32_t random_state = 7;
 
@@ -43,9 +43,10 @@ static void check(size_t m, size_t n, size_t k, bool nt, unsigned parts) {
     g.c = test_alloc(m * g.c_row * sizeof(float));
     for (size_t i = 0; i < m * g.c_row; i++) g.c[i] = 99;
     if (nt)
-        sc_gemm_nt_f32(&g);
+        sc_gemm_nt_f32(&g, 0, sc_gemm_nt_tiles(&g));
     else
-        sc_gemm_nn_f32(&g, test_alloc((size_t)sc_gemm_nn_scratch(m, n, k) + 1));
+        sc_gemm_nn_f32(&g, 0, sc_gemm_nn_tiles(&g),
+                       test_alloc((size_t)sc_gemm_nn_scratch(m, n, k) + 1));
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             if (g.c[i * g.c_row + j] != expected_at(&g, nt, i, j)) {

@@ -1,102 +1,151 @@
-// Strided matrix products against three plain loops: every mix of row-major, column-major and
+// Every row for matrix products against the definition: every mix of row-major, column-major and
 // scattered operands, transposed results, biases that broadcast, factors.
+#include "compute/matmul.h"
+#include "harness.h"
 #include "kernels/kernel.h"
-#include "kernels/matmul.h"
+#include "rows.h"
 #include "setup.h"
 
-static uint32_t random_state = 3;
+static const sc_record f32_record = {.kind = SC_RECORD_MATMUL,
+                                     .in = SC_DTYPE_F32,
+                                     .weight = SC_DTYPE_F32,
+                                     .bias = SC_DTYPE_F32,
+                                     .out = SC_DTYPE_F32};
 
-static int64_t pick(int64_t low, int64_t high) {
-    random_state = random_state * 1664525u + 1013904223u;
-    return low + (int64_t)((random_state >> 8) % (uint64_t)(high - low + 1));
-}
-
-// A batch of rows x columns in a random layout.
-static sc_matrix random_matrix(int64_t batch, int64_t rows, int64_t columns) {
-    sc_matrix m = {0};
+// A batch of rows x columns in a random layout; returns how many elements it spans.
+static int64_t pick_layout(sc_matrix *m, int64_t batch, int64_t rows, int64_t columns) {
     int64_t gap = 1;
-    switch (pick(0, 2)) {
-    case 0: m.column = 1, m.row = columns; break;
-    case 1: m.row = 1, m.column = rows; break;
-    default: gap = 2, m.column = 2, m.row = 2 * columns; break;
+    switch (rows_pick(0, 2)) {
+    case 0: m->column = 1, m->row = columns; break;
+    case 1: m->row = 1, m->column = rows; break;
+    default: gap = 2, m->column = 2, m->row = 2 * columns; break;
     }
-    m.batch = rows * columns * gap;
-    float *values = test_alloc((size_t)(batch * m.batch + 1) * sizeof(float));
-    for (int64_t i = 0; i < batch * m.batch; i++) values[i] = (float)pick(-16, 16) / 8;
-    m.data = values;
-    return m;
+    m->batch = rows * columns * gap;
+    return batch * m->batch;
 }
 
-static float at(const sc_matrix *m, int64_t batch, int64_t row, int64_t column) {
-    return ((const float *)m->data)[batch * m->batch + row * m->row + column * m->column];
+static void pick_addend(sc_matmul *mm) {
+    if (rows_pick(0, 2) == 0) return;
+    sc_matrix *addend = &mm->addend;
+    addend->data = rows_floats(pick_layout(addend, mm->batch, mm->m, mm->n));
+    if (rows_pick(0, 1)) addend->row = 0, addend->column = 1, addend->batch = 0;
+    if (rows_pick(0, 1)) mm->alpha = 0.5, mm->beta = -2;
 }
 
-static float expected_at(const sc_matmul *mm, int64_t batch, int64_t i, int64_t j) {
-    float sum = 0;
-    for (int64_t k = 0; k < mm->k; k++) sum += at(&mm->a, batch, i, k) * at(&mm->b, batch, k, j);
-    sum *= (float)mm->alpha;
-    return mm->self.data ? sum + (float)mm->beta * at(&mm->self, batch, i, j) : sum;
+static void pick_finish(sc_finish *finish, int64_t channels) {
+    finish->clamps = rows_pick(0, 2) == 0;
+    finish->low = -1;
+    finish->high = 3;
+    if (rows_pick(0, 2)) return;
+    finish->scale = rows_floats(channels);
+    finish->scale_step = rows_pick(0, 1) != 0;
+    if (rows_pick(0, 1)) finish->shift = rows_floats(channels);
 }
 
-static void set_self(sc_matmul *mm) {
-    if (pick(0, 2) == 0) return;
-    mm->self = random_matrix(mm->batch, mm->m, mm->n);
-    if (pick(0, 1)) mm->self.row = 0, mm->self.column = 1, mm->self.batch = 0;
-    if (pick(0, 1)) mm->alpha = 0.5, mm->beta = -2;
+// Sizes and the layout of the results; returns how many elements those span.
+static int64_t pick_shape(sc_matmul *mm) {
+    mm->batch = rows_pick(1, 3);
+    mm->m = rows_pick(1, 20);
+    mm->n = rows_pick(1, 40);
+    mm->k = rows_pick(0, 12);
+    mm->alpha = mm->beta = 1;
+    const bool swapped = rows_pick(0, 2) == 0;
+    mm->c_row = swapped ? 1 : mm->n, mm->c_column = swapped ? mm->m : 1;
+    mm->c_batch = mm->m * mm->n;
+    if (rows_pick(0, 9) == 0) mm->c_row *= 2, mm->c_column *= 2, mm->c_batch *= 2;
+    return mm->batch * mm->c_batch;
 }
 
-static void check_random(void) {
-    sc_matmul mm = {.batch = pick(1, 3),
-                    .m = pick(1, 20),
-                    .n = pick(1, 40),
-                    .k = pick(0, 12),
-                    .alpha = 1,
-                    .beta = 1};
-    mm.a = random_matrix(mm.batch, mm.m, mm.k);
-    mm.b = random_matrix(mm.batch, mm.k, mm.n);
-    set_self(&mm);
-    bool swapped = pick(0, 2) == 0;
-    mm.c_row = swapped ? 1 : mm.n, mm.c_column = swapped ? mm.m : 1, mm.c_batch = mm.m * mm.n;
-    if (pick(0, 9) == 0) mm.c_row *= 2, mm.c_column *= 2, mm.c_batch *= 2;
-    float *c = test_alloc((size_t)(mm.batch * mm.c_batch) * sizeof(float));
-    mm.c = c;
-    // Less scratch than it wants, too.
-    uint64_t scratch = pick(0, 4) ? sc_matmul_scratch(&mm) : 0;
-    sc_matmul_f32(&mm, test_alloc((size_t)scratch + 1), scratch);
-    for (int64_t b = 0; b < mm.batch; b++) {
-        for (int64_t i = 0; i < mm.m; i++) {
-            for (int64_t j = 0; j < mm.n; j++) {
-                float got = c[b * mm.c_batch + i * mm.c_row + j * mm.c_column];
-                if (got == expected_at(&mm, b, i, j)) continue;
-                FAIL("%d x %d x %d: %g is not %g", (int)mm.m, (int)mm.n, (int)mm.k, (double)got,
-                     (double)expected_at(&mm, b, i, j));
-                return;
-            }
-        }
-    }
+static void print_matmul(const sc_matmul *mm) {
+    FAIL("%d of %d x %d x %d", (int)mm->batch, (int)mm->m, (int)mm->n, (int)mm->k);
 }
 
-TEST(matmul_random_layouts) {
-    for (int i = 0; i < 2000; i++) check_random();
+static void check_floats(uint32_t ran[ROWS_MAX]) {
+    sc_matmul mm = {.record = f32_record};
+    const size_t bytes = (size_t)pick_shape(&mm) * sizeof(float);
+    mm.a.data = rows_floats(pick_layout(&mm.a, mm.batch, mm.m, mm.k));
+    mm.b.data = rows_floats(pick_layout(&mm.b, mm.batch, mm.k, mm.n));
+    pick_addend(&mm);
+    pick_finish(&mm.record.finish, mm.n);
+    if (!rows_agree(&mm.record, &mm.c, bytes, ran)) print_matmul(&mm);
+}
+
+TEST_CASES(matmul_rows) {
+    uint32_t ran[ROWS_MAX] = {0};
+    if (!test_case("random layouts")) return;
+    rows_random = 3;
+    for (int i = 0; i < 2000; i++) check_floats(ran);
+    rows_were_reached(SC_RECORD_MATMUL, ran, 100);
+}
+
+// --- the definition, by hand ---------------------------------------------------------------------
+
+// A row times a column of two bytes each.
+static sc_matmul product_of_bytes(const int8_t a[2], const int8_t b[2], uint8_t out) {
+    return (sc_matmul){.record = {.kind = SC_RECORD_MATMUL,
+                                  .in = SC_DTYPE_I8,
+                                  .weight = SC_DTYPE_I8,
+                                  .bias = SC_DTYPE_I32,
+                                  .out = out},
+                       .batch = 1,
+                       .m = 1,
+                       .n = 1,
+                       .k = 2,
+                       .a = {a, 0, 2, 1},
+                       .b = {b, 0, 1, 1},
+                       .c_row = 1,
+                       .c_column = 1,
+                       .alpha = 1,
+                       .beta = 1,
+                       .alpha_int = 1,
+                       .beta_int = 1};
 }
 
 TEST(matmul_integers_wrap) {
     const int8_t a[] = {100, 3}, b[] = {2, 1};
-    int8_t c[1];
-    sc_matmul mm = {.batch = 1,
-                    .m = 1,
-                    .n = 1,
-                    .k = 2,
-                    .a = {a, 0, 2, 1},
-                    .b = {b, 0, 1, 1},
-                    .c = c,
-                    .c_row = 1,
-                    .c_column = 1,
-                    .alpha_int = 1,
-                    .beta_int = 1};
-    sc_matmul_slow(SC_DTYPE_I8)(&mm);
-    CHECK_EQ_INT(c[0], -53);  // 203 - 256
-    CHECK(sc_matmul_slow(SC_DTYPE_C64) == NULL);
+    sc_matmul mm = product_of_bytes(a, b, SC_DTYPE_I8);
+    CHECK_EQ_INT(*(int8_t *)rows_expected(&mm.record, &mm.c, 1), -53);  // 203 - 256
+    mm.record.in = mm.record.weight = mm.record.out = SC_DTYPE_C64;
+    CHECK(sc_variant_best(&mm.record) == NULL);
+}
+
+TEST(matmul_requantizes) {
+    const int8_t a[] = {100, 3}, b[] = {2, 1};
+    const int32_t bias[] = {1}, zero[] = {3};
+    const struct {
+        float scale, low, high;
+        int32_t zero;
+        int8_t expected;
+    } cases[] = {
+        {1.0f / 32, -128, 127, 0, 6},       // (97 * 2 + 0 * 1 + 1) / 32 = 6.09
+        {1.0f / 78, -128, 127, 0, 2},       // 2.5: ties go to even
+        {1.0f / 130, -128, 127, -7, -5},    // 1.5, then the zero point
+        {1, -128, 127, 0, 127},             // as high as it goes
+        {1, -128, 50, 10, 50},              // or may go
+        {-1.0f, -128, 127, 100, -95},       // 100 - 195
+        {__builtin_nanf(""), -5, 5, 2, -5}  // no number: the lower bound
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        sc_matmul mm = product_of_bytes(a, b, SC_DTYPE_I8);
+        mm.addend = (sc_matrix){bias, 0, 0, 1};
+        mm.record.quant.zero = zero;
+        mm.record.finish = (sc_finish){.scale = &cases[i].scale,
+                                       .clamps = true,
+                                       .low = cases[i].low,
+                                       .high = cases[i].high,
+                                       .zero = cases[i].zero};
+        CHECK_EQ_INT(*(int8_t *)rows_expected(&mm.record, &mm.c, 1), cases[i].expected);
+    }
+}
+
+TEST(matmul_of_quantized_rows) {
+    const int8_t a[] = {100, 3}, b[] = {2, 1};
+    const int32_t zero[] = {3};
+    const float row_scale[] = {0.5f}, scale[] = {0.25f}, shift[] = {1};
+    sc_matmul mm = product_of_bytes(a, b, SC_DTYPE_F32);
+    mm.record.quant = (sc_input_quant){zero, row_scale, 1};
+    mm.record.finish = (sc_finish){.scale = scale, .scale_step = 1, .shift = shift};
+    CHECK_CLOSE(*(float *)rows_expected(&mm.record, &mm.c, 4), 194 * 0.125 + 1, 0);
 }
 
 // What a kernel refuses it shows: the operator, every operand with its type and sizes, the result.

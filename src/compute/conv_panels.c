@@ -1,9 +1,9 @@
 // Convolution as a matrix product that gathers its right operand: 16 output positions at a time,
 // every input value they need becomes a row of a panel, against which all output channels run. The
 // weights are used where they lie if their taps are dense, else from a packed copy.
-#include "kernels/conv.h"
-#include "kernels/simd/gemm_f32.h"
-#include "kernels/simd/simd.h"
+#include "compute/conv.h"
+#include "compute/simd/gemm_f32.h"
+#include "compute/simd/simd.h"
 
 // Consecutive columns of a panel row that read the input at a constant step; the rest are zero.
 typedef struct segment {
@@ -29,20 +29,6 @@ typedef struct gather {
 } gather;
 
 // --- where the input of a tap is -----------------------------------------------------------------
-
-// Input coordinate that output `o` reads through tap `k`; false in the padding or between inputs.
-static bool input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
-    int64_t at;
-    if (c->transposed) {
-        at = o + c->pad[d] - k * c->dilation[d];
-        if (at < 0 || at % c->stride[d] != 0) return false;
-        at /= c->stride[d];
-    } else {
-        at = o * c->stride[d] - c->pad[d] + k * c->dilation[d];
-    }
-    *in = at;
-    return at >= 0 && at < c->in[d];
-}
 
 // For each tap column the range of output columns whose input is not in the padding.
 static void find_reach(const sc_conv *c, int64_t *reach) {
@@ -73,7 +59,7 @@ static size_t find_scattered(const gather *g, const stretch *in, int64_t row, in
     size_t count = 0;
     for (size_t j = 0; j < in->count; j++) {
         int64_t x;
-        if (input_at(g->conv, 2, in->at[2] + (int64_t)j, tap, &x))
+        if (sc_conv_input_at(g->conv, 2, in->at[2] + (int64_t)j, tap, &x))
             out[count++] = (segment){in->column + j, 1, row + x * g->conv->in_step[4]};
     }
     return count;
@@ -86,7 +72,8 @@ static size_t find_segments(const gather *g, const int64_t tap[3], segment out[S
     for (size_t s = 0; s < g->stretch_count; s++) {
         const stretch *in = &g->stretches[s];
         int64_t z, y;
-        if (!input_at(c, 0, in->at[0], tap[0], &z) || !input_at(c, 1, in->at[1], tap[1], &y))
+        if (!sc_conv_input_at(c, 0, in->at[0], tap[0], &z) ||
+            !sc_conv_input_at(c, 1, in->at[1], tap[1], &y))
             continue;
         int64_t row = z * c->in_step[2] + y * c->in_step[3];
         if (c->transposed)
@@ -239,23 +226,41 @@ static layout layout_of(const sc_conv *c) {
     return l;
 }
 
-static bool fits(const sc_conv *c) { return c->out_channels > 1 || c->in_channels > 1; }
+static bool fits(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return c->out_channels > 1 || c->in_channels > 1;
+}
 
-static uint64_t scratch_bytes(const sc_conv *c) { return layout_of(c).total * sizeof(float); }
+static uint64_t scratch_bytes(const sc_record *record) {
+    return layout_of(sc_conv_of(record)).total * sizeof(float);
+}
 
-static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t n, int64_t group) {
+static int64_t panels_of(const sc_conv *c) {
+    return (sc_conv_out_area(c) + SC_GEMM_PANEL - 1) / SC_GEMM_PANEL;
+}
+
+static int64_t tiles(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return c->batch * c->groups * panels_of(c);
+}
+
+// Panels [from, to) of one group of one batch item.
+static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t n, int64_t group,
+                      int64_t from, int64_t to) {
     const int64_t channel = group * c->out_channels, area = sc_conv_out_area(c);
     const weight_order order = order_of(c);
-    const float *weight = c->weight + group * c->weight_group;
+    const sc_finish *finish = &c->record.finish;
+    const float *weight = (const float *)c->weight + group * c->weight_group;
     const bool planes = sc_conv_planes(c->out_step, c->out);
-    float *output = c->output + n * c->out_step[0] + channel * c->out_step[1];
+    float *output = (float *)c->output + n * c->out_step[0] + channel * c->out_step[1];
     if (order == SCATTERED) {
         pack_weights(c, weight, scratch + l->weight);
         weight = scratch + l->weight;
     }
     gather g = {
         .conv = c,
-        .input = c->input + n * c->in_step[0] + group * c->in_channels * c->in_step[1],
+        .input =
+            (const float *)c->input + n * c->in_step[0] + group * c->in_channels * c->in_step[1],
         .channel_step = c->in_step[1],
         .row_channel = order == CHANNELS_INNER ? 1 : (size_t)sc_conv_taps(c),
         .row_tap = order == CHANNELS_INNER ? (size_t)c->in_channels : 1,
@@ -269,13 +274,14 @@ static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t
         .a_row = depth_of(c),
         .c = planes ? output : scratch + l->tile,
         .c_row = planes ? (size_t)c->out_step[1] : SC_GEMM_PANEL,
-        .row_scale = c->epilogue && c->epilogue->scale ? scratch + l->scale + channel : NULL,
+        .row_scale = finish->scale ? scratch + l->scale + channel : NULL,
         .row_shift = scratch + l->shift + channel,
-        .clamps = c->epilogue && c->epilogue->clamps,
-        .low = c->epilogue ? c->epilogue->low : 0,
-        .high = c->epilogue ? c->epilogue->high : 0,
+        .clamps = finish->clamps,
+        .low = finish->low,
+        .high = finish->high,
     };
-    for (int64_t first = 0; first < area; first += SC_GEMM_PANEL) {
+    for (int64_t first = from * SC_GEMM_PANEL; first < sc_min_i64(area, to * SC_GEMM_PANEL);
+         first += SC_GEMM_PANEL) {
         set_columns(&g, first, (size_t)sc_min_i64(SC_GEMM_PANEL, area - first));
         fill_panel(&g, scratch + l->panel);
         sc_gemm_panel_f32(&gemm, scratch + l->panel, SC_GEMM_PANEL, planes ? (size_t)first : 0,
@@ -284,16 +290,24 @@ static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t
     }
 }
 
-static void run(const sc_conv *c, void *scratch) {
+static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                void *scratch) {
+    const sc_conv *c = sc_conv_of(record);
     float *floats = scratch;
     const layout l = layout_of(c);
+    const int64_t panels = panels_of(c);
+    (void)packed;
     find_reach(c, scratch);
-    for (int64_t o = 0; o < c->groups * c->out_channels; o++) {
-        floats[l.scale + (uint64_t)o] = sc_conv_scale(c, o);
+    for (int64_t o = 0; o < sc_conv_channels(c); o++) {
+        floats[l.scale + (uint64_t)o] = sc_finish_scale(&record->finish, o);
         floats[l.shift + (uint64_t)o] = sc_conv_shift(c, o);
     }
-    for (int64_t n = 0; n < c->batch; n++)
-        for (int64_t group = 0; group < c->groups; group++) run_group(c, &l, floats, n, group);
+    while (from < to) {
+        const int64_t item = from / panels, end = sc_min_i64(to, (item + 1) * panels);
+        run_group(c, &l, floats, item / c->groups, item % c->groups, from - item * panels,
+                  end - item * panels);
+        from = end;
+    }
 }
 
-const sc_conv_variant sc_conv_panels = {"panels", fits, scratch_bytes, run};
+SC_ALGORITHM(conv_panels, .fits = fits, .scratch_bytes = scratch_bytes, .tiles = tiles, .run = run);

@@ -5,9 +5,9 @@
 // plane, gaps included, and copied out; wide ones row by row in place.
 #include <math.h>
 
-#include "kernels/conv.h"
-#include "kernels/simd/dwconv_f32.h"
-#include "kernels/simd/simd.h"
+#include "compute/conv.h"
+#include "compute/simd/dwconv_f32.h"
+#include "compute/simd/simd.h"
 
 enum {
     TAP_MAX = 256,
@@ -37,7 +37,8 @@ static bool plane_of(const sc_conv *c, plane *p) {
 
 static bool is_narrow(const sc_conv *c) { return c->out[2] < NARROW; }
 
-static bool fits(const sc_conv *c) {
+static bool fits(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
     plane p;
     return !c->transposed && c->in_channels == 1 && c->in[0] == 1 && c->kernel[0] == 1 &&
            c->out[0] == 1 && c->pad[0] == 0 && c->kernel[1] <= TAP_MAX && c->kernel[2] <= TAP_MAX &&
@@ -47,7 +48,8 @@ static bool fits(const sc_conv *c) {
 }
 
 // The plane, and a row across rows for narrow outputs.
-static uint64_t scratch_bytes(const sc_conv *c) {
+static uint64_t scratch_bytes(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
     plane p;
     if (!plane_of(c, &p)) return 0;
     uint64_t row = is_narrow(c) ? (uint64_t)(c->out[1] * p.pitch) : 0;
@@ -110,7 +112,7 @@ typedef struct channel_job {
     const sc_conv *conv;
     const plane *plane;
     float *padded, *across;
-    const float *end;  // of all outputs that are written one after the other
+    const float *end;  // of the outputs that are written one after the other
     size_t offsets[TAP_MAX];
     float weights[TAP_MAX];
 } channel_job;
@@ -157,15 +159,15 @@ static void run_across(const channel_job *job, sc_dwconv_f32 *d, float *out) {
 
 static void run_channel(channel_job *job, const float *weight, int64_t channel, float *out) {
     const sc_conv *c = job->conv;
-    const sc_epilogue *e = c->epilogue;
-    const float scale = sc_conv_scale(c, channel);
+    const sc_finish *finish = &c->record.finish;
+    const float scale = sc_finish_scale(finish, channel);
     sc_dwconv_f32 d = {
         .offsets = job->offsets,
         .weights = job->weights,
         .tap_count = (size_t)sc_conv_taps(c),
         .shift = sc_conv_shift(c, channel),
-        .low = e && e->clamps ? e->low : -INFINITY,
-        .high = e && e->clamps ? e->high : INFINITY,
+        .low = finish->clamps ? finish->low : -INFINITY,
+        .high = finish->clamps ? finish->high : INFINITY,
     };
     for (size_t t = 0; t < d.tap_count; t++) job->weights[t] = weight[t] * scale;
     if (is_narrow(c))
@@ -174,27 +176,37 @@ static void run_channel(channel_job *job, const float *weight, int64_t channel, 
         run_rows(job, &d, out);
 }
 
-static void run(const sc_conv *c, void *scratch) {
+static int64_t tiles(const sc_record *record) {
+    return sc_conv_of(record)->batch * sc_conv_of(record)->groups;
+}
+
+static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                void *scratch) {
+    const sc_conv *c = sc_conv_of(record);
     plane p;
+    (void)packed;
     if (!plane_of(c, &p)) return;  // does not happen: fits() asked
     // Rows, channels and batch items follow one another, so a row may spill into the next.
     const bool dense = c->out_step[1] == sc_conv_out_area(c) &&
-                       c->out_step[0] == c->groups * c->out_channels * c->out_step[1];
+                       c->out_step[0] == sc_conv_channels(c) * c->out_step[1];
+    float *const output = c->output;
     channel_job job = {.conv = c, .plane = &p, .padded = scratch};
     job.across = job.padded + p.total + SC_DWCONV_OVERREAD;
-    job.end = dense ? c->output + c->batch * c->out_step[0] : c->output;
+    job.end = dense ? output + to * c->out_channels * c->out_step[1] : output;
     find_offsets(&job);
     memset(job.padded, 0, (size_t)(p.total + SC_DWCONV_OVERREAD) * sizeof(float));
-    for (int64_t n = 0; n < c->batch; n++) {
-        for (int64_t g = 0; g < c->groups; g++) {
-            copy_channel(c, &p, c->input + n * c->in_step[0] + g * c->in_step[1], job.padded);
-            for (int64_t o = 0; o < c->out_channels; o++) {
-                int64_t channel = g * c->out_channels + o;
-                run_channel(&job, c->weight + g * c->weight_group + o * c->weight_step[0], channel,
-                            c->output + n * c->out_step[0] + channel * c->out_step[1]);
-            }
+    for (int64_t tile = from; tile < to; tile++) {
+        const int64_t n = tile / c->groups, g = tile % c->groups;
+        const float *weight = (const float *)c->weight + g * c->weight_group;
+        copy_channel(c, &p, (const float *)c->input + n * c->in_step[0] + g * c->in_step[1],
+                     job.padded);
+        for (int64_t o = 0; o < c->out_channels; o++) {
+            const int64_t channel = g * c->out_channels + o;
+            run_channel(&job, weight + o * c->weight_step[0], channel,
+                        output + n * c->out_step[0] + channel * c->out_step[1]);
         }
     }
 }
 
-const sc_conv_variant sc_conv_depthwise = {"depthwise", fits, scratch_bytes, run};
+SC_ALGORITHM(conv_depthwise, .fits = fits, .scratch_bytes = scratch_bytes, .tiles = tiles,
+             .run = run);

@@ -5,7 +5,7 @@
 #ifndef SC_GEMM_F32_H
 #define SC_GEMM_F32_H
 
-#include "kernels/epilogue.h"
+#include "base/base.h"
 
 enum { SC_GEMM_PANEL = 16 };  // columns of B worked on at a time by the nn form
 
@@ -26,8 +26,19 @@ typedef struct sc_gemm_f32 {
 
 // Bytes of scratch that sc_gemm_nn_f32 wants for these sizes.
 uint64_t sc_gemm_nn_scratch(uint64_t m, uint64_t n, uint64_t k);
-void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch);
-void sc_gemm_nt_f32(const sc_gemm_f32 *g);
+
+// Products are computed in tiles, any range of which gives the same bits as all of them together.
+typedef struct sc_gemm_block {
+    size_t row, row_end, column, column_end;
+} sc_gemm_block;
+
+size_t sc_gemm_nn_tiles(const sc_gemm_f32 *g);
+size_t sc_gemm_nt_tiles(const sc_gemm_f32 *g);
+// The results that the tiles [from, to) give.
+sc_gemm_block sc_gemm_nn_block(const sc_gemm_f32 *g, size_t from, size_t to);
+sc_gemm_block sc_gemm_nt_block(const sc_gemm_f32 *g, size_t from, size_t to);
+void sc_gemm_nn_f32(const sc_gemm_f32 *g, size_t from, size_t to, float *scratch);
+void sc_gemm_nt_f32(const sc_gemm_f32 *g, size_t from, size_t to);
 
 // One panel of nn: columns [0, width) of c, width <= SC_GEMM_PANEL. `panel` holds k rows of
 // `panel_row` floats of which at least width rounded up to 4 can be read.

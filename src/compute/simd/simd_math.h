@@ -4,7 +4,7 @@
 #ifndef SC_SIMD_MATH_H
 #define SC_SIMD_MATH_H
 
-#include "kernels/simd/simd.h"
+#include "compute/simd/simd.h"
 
 static inline v4f v4f_abs(v4f x) { return (v4f)((v4i)x & 0x7fffffff); }
 

@@ -1,6 +1,6 @@
-#include "kernels/simd/dwconv_f32.h"
+#include "compute/simd/dwconv_f32.h"
 
-#include "kernels/simd/simd.h"
+#include "compute/simd/simd.h"
 
 // `vectors` sums at a time share each weight. Seven, their inputs and the weight are what fits into
 // the 15 registers that V8 has.

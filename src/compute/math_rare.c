@@ -1,7 +1,7 @@
 // Functions that few models use: computed in double, partly by libm, and rounded once.
 #include <math.h>
 
-#include "kernels/math_f32.h"
+#include "compute/math_f32.h"
 
 double sc_digamma_f64(double x) {
     const double pi = 3.141592653589793;

@@ -1,6 +1,6 @@
-#include "kernels/simd/gemm_f32.h"
+#include "compute/simd/gemm_f32.h"
 
-#include "kernels/simd/simd.h"
+#include "compute/simd/simd.h"
 
 // --- from sums to results ------------------------------------------------------------------------
 
@@ -56,20 +56,20 @@ static inline void store_row(const sc_gemm_f32 *g, const finish_row *f, const v4
 
 #define MR 4
 #define NV 2
-#include "kernels/simd/gemm_tile.inc"
+#include "compute/simd/gemm_tile.inc"
 #define MR 3
 #define NV 3
-#include "kernels/simd/gemm_tile.inc"
+#include "compute/simd/gemm_tile.inc"
 #define MR 6
 #define NV 1
-#include "kernels/simd/gemm_tile.inc"
+#include "compute/simd/gemm_tile.inc"
 #define MR 1
 #define NV 4
-#include "kernels/simd/gemm_tile.inc"
+#include "compute/simd/gemm_tile.inc"
 #if defined(__wasm_relaxed_simd__)
 #define MR 2
 #define NV 4
-#include "kernels/simd/gemm_tile.inc"
+#include "compute/simd/gemm_tile.inc"
 #endif
 
 typedef void (*tile_fn)(const sc_gemm_f32 *g, const float *b, size_t b_row, size_t row, size_t rows,
@@ -120,7 +120,8 @@ void sc_gemm_panel_f32(const sc_gemm_f32 *g, const float *panel, size_t panel_ro
 
 enum {
     A_CACHED = 64 << 10,  // floats of A that stay in the second-level cache
-    STREAM_COLUMNS = 64   // columns of B that stay there beside a part of A
+    STREAM_COLUMNS = 64,  // columns of B that stay there beside a part of A
+    STREAM_ROWS = 32      // of A, at a time
 };
 
 // A that does not stay in the cache is read once, not once per strip, if all of B does.
@@ -156,15 +157,14 @@ static size_t strip_width(const sc_gemm_f32 *g) {
     return columns < SC_GEMM_PANEL ? SC_GEMM_PANEL : columns < STRIP_MAX ? columns : STRIP_MAX;
 }
 
-// Every strip of B is packed first; then a few rows of A at a time pass over all of them.
-static void run_streaming(const sc_gemm_f32 *g, float *scratch) {
-    enum { ROWS = 32 };
+// Every strip of B is packed first; then a few rows of A at a time, a tile, pass over all of them.
+static void run_streaming(const sc_gemm_f32 *g, const sc_gemm_block *block, float *scratch) {
     for (size_t column = 0; column < g->n; column += SC_GEMM_PANEL)
         pack_panel(g, scratch + column * g->k, column,
                    g->n - column < SC_GEMM_PANEL ? g->n - column : SC_GEMM_PANEL);
     sc_gemm_f32 part = *g;
-    for (size_t row = 0; row < g->m; row += ROWS) {
-        part.m = g->m - row < ROWS ? g->m - row : ROWS;
+    for (size_t row = block->row; row < block->row_end; row += STREAM_ROWS) {
+        part.m = block->row_end - row < STREAM_ROWS ? block->row_end - row : STREAM_ROWS;
         part.a = g->a + row * g->a_row;
         part.c = g->c + row * g->c_row;
         part.row_scale = g->row_scale ? g->row_scale + row : NULL;
@@ -175,18 +175,40 @@ static void run_streaming(const sc_gemm_f32 *g, float *scratch) {
     }
 }
 
-void sc_gemm_nn_f32(const sc_gemm_f32 *g, float *scratch) {
+// Far-apart rows of B fight for the same cache sets: from some depth on, a packed copy pays if
+// enough rows of A share it.
+static bool packs_b(const sc_gemm_f32 *g) { return g->k > 256 && g->m >= 8; }
+
+// Columns of a tile that does not stream.
+static size_t tile_width(const sc_gemm_f32 *g) {
+    return packs_b(g) ? SC_GEMM_PANEL : strip_width(g);
+}
+
+static size_t count_of(size_t size, size_t step) { return (size + step - 1) / step; }
+
+size_t sc_gemm_nn_tiles(const sc_gemm_f32 *g) {
+    return streams_a(g) ? count_of(g->m, STREAM_ROWS) : count_of(g->n, tile_width(g));
+}
+
+sc_gemm_block sc_gemm_nn_block(const sc_gemm_f32 *g, size_t from, size_t to) {
+    const bool streams = streams_a(g);
+    const size_t step = streams ? STREAM_ROWS : tile_width(g), size = streams ? g->m : g->n;
+    const size_t first = from * step, end = to * step < size ? to * step : size;
+    return streams ? (sc_gemm_block){first, end, 0, g->n} : (sc_gemm_block){0, g->m, first, end};
+}
+
+void sc_gemm_nn_f32(const sc_gemm_f32 *g, size_t from, size_t to, float *scratch) {
+    const sc_gemm_block block = sc_gemm_nn_block(g, from, to);
     if (streams_a(g)) {
-        run_streaming(g, scratch);
+        run_streaming(g, &block, scratch);
         return;
     }
-    // Far-apart rows of B fight for the same cache sets: from some depth on, a packed copy pays if
-    // enough rows of A share it.
-    const bool packs = g->k > 256 && g->m >= 8;
-    const size_t strip = packs ? SC_GEMM_PANEL : strip_width(g);
-    const size_t whole = g->n / 4 * 4;  // columns that vectors can read in place
-    for (size_t column = 0; column < g->n;) {
-        size_t end = packs || column == whole ? g->n : whole;
+    const bool packs = packs_b(g);
+    const size_t strip = tile_width(g), whole = g->n / 4 * 4;  // what vectors can read in place
+    for (size_t column = block.column; column < block.column_end;) {
+        size_t end = packs || column == whole   ? block.column_end
+                     : whole < block.column_end ? whole
+                                                : block.column_end;
         size_t width = end - column < strip ? end - column : strip;
         if (packs || column == whole) {
             pack_panel(g, scratch, column, width);
@@ -251,8 +273,18 @@ static v4f dots_1x4(const sc_gemm_f32 *g, const float *a, const float *const b[4
     return v4f_sum4(s0, s1, s2, s3);
 }
 
-void sc_gemm_nt_f32(const sc_gemm_f32 *g) {
-    for (size_t column = 0; column < g->n; column += 4) {
+enum { NT_COLUMNS = 4 };
+
+size_t sc_gemm_nt_tiles(const sc_gemm_f32 *g) { return count_of(g->n, NT_COLUMNS); }
+
+sc_gemm_block sc_gemm_nt_block(const sc_gemm_f32 *g, size_t from, size_t to) {
+    const size_t end = to * NT_COLUMNS;
+    return (sc_gemm_block){0, g->m, from * NT_COLUMNS, end < g->n ? end : g->n};
+}
+
+void sc_gemm_nt_f32(const sc_gemm_f32 *g, size_t from, size_t to) {
+    for (size_t column = from * NT_COLUMNS; column < g->n && column < to * NT_COLUMNS;
+         column += NT_COLUMNS) {
         size_t width = g->n - column < 4 ? g->n - column : 4;
         const float *b[4];
         for (size_t j = 0; j < 4; j++)

@@ -1,0 +1,90 @@
+// What both front ends, kernels of portable programs and nodes of a backend, compute with: records
+// say in plain numbers and pointers what is to be computed, rows of variants.def compute it. Knows
+// no operators, no calls and no graphs.
+//
+// A front end fills a record, asks for a row with sc_variant_pick, and runs it over its tiles.
+// Where weights stay what they are it asks sc_variant_best once, when a program is loaded, lets
+// that row pack them, and hands row and packing to sc_variant_pick from then on.
+#ifndef SC_COMPUTE_H
+#define SC_COMPUTE_H
+
+#include "compute/finish.h"
+#include "core/dtype.h"
+
+typedef enum sc_record_kind { SC_RECORD_CONV, SC_RECORD_MATMUL } sc_record_kind;
+
+// How 8-bit inputs stand for numbers, (value - zero) * scale: one pair for all of them or one for
+// each row of a matrix product (each batch item of a convolution).
+typedef struct sc_input_quant {
+    const int32_t *zero;  // or NULL for 0
+    const float *scale;   // float results only, or NULL for 1; for others it is in the finish's
+    int64_t step;         // from one row to the next; 0: one pair
+} sc_input_quant;
+
+// How every record begins. Element types are those of dtype.def. Sums of floats are made in their
+// own type, those of 8-bit types that are quantized in 32 bits; so the bias, which joins the sum
+// before the finish, is of the float type or i32.
+typedef struct sc_record {
+    uint8_t kind;                   // sc_record_kind
+    uint8_t in, weight, bias, out;  // sc_dtype; `bias` says nothing where there is none
+    sc_input_quant quant;
+    sc_finish finish;
+} sc_record;
+
+// Are these integers that stand for numbers, not integers that wrap?
+static inline bool sc_record_is_quantized(const sc_record *r) {
+    return r->in == SC_DTYPE_I8 && (r->out == SC_DTYPE_F32 || r->finish.scale);
+}
+
+// How one row computes. Scratch and packing are 64-byte aligned; NULL for what a row does without.
+typedef struct sc_algorithm {
+    // Layout, shape and finish; the types have been compared with the row's.
+    bool (*fits)(const sc_record *record);
+    // Weights in the order that `run` wants them. Reads the weights and what else of the record
+    // stays the same from run to run: its finish and their shape, never batch or image. A row
+    // that packs runs only with its packing, so what is not constant needs a row without.
+    uint64_t (*pack_bytes)(const sc_record *record);
+    void (*pack)(const sc_record *record, void *packed);
+    // Bytes that one `run` may use. It says no less for larger shapes and does not ask the finish,
+    // which may be folded in later.
+    uint64_t (*scratch_bytes)(const sc_record *record);
+    // Parts of the result that do not depend on one another. Runs over ranges, in any order or at
+    // the same time with scratch of their own, give the same bits as one run over all of them.
+    int64_t (*tiles)(const sc_record *record);
+    void (*run)(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                void *scratch);
+} sc_algorithm;
+
+// A row of variants.def.
+typedef struct sc_variant {
+    const char *name;
+    uint8_t kind;             // sc_record_kind
+    uint8_t in, weight, out;  // sc_dtype; SC_DTYPE_NONE: any
+    const sc_algorithm *algorithm;
+} sc_variant;
+
+extern const sc_variant sc_variants[];
+extern const uint32_t sc_variant_count;
+
+// Defines what a row refers to: SC_ALGORITHM(conv_panels, .fits = fits, ...).
+#define SC_ALGORITHM(name, ...)                    \
+    extern const sc_algorithm sc_algorithm_##name; \
+    const sc_algorithm sc_algorithm_##name = {__VA_ARGS__}
+
+// Types, layout and shape.
+bool sc_variant_fits(const sc_variant *variant, const sc_record *record);
+// The first row that fits, taking for granted that it may pack. NULL when nothing computes these
+// types.
+const sc_variant *sc_variant_best(const sc_record *record);
+// The first row that fits, gets along with this much scratch, and packs nothing unless it is
+// `packed_for`, the row that a packing has been made for (or NULL). NULL when nothing computes
+// these types.
+const sc_variant *sc_variant_pick(const sc_record *record, const sc_variant *packed_for,
+                                  uint64_t scratch_bytes);
+uint64_t sc_variant_pack_bytes(const sc_variant *variant, const sc_record *record);
+uint64_t sc_variant_scratch_bytes(const sc_variant *variant, const sc_record *record);
+// All tiles.
+void sc_variant_run(const sc_variant *variant, const sc_record *record, const void *packed,
+                    void *scratch);
+
+#endif

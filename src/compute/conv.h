@@ -1,0 +1,45 @@
+// A convolution as plain numbers: every spatial rank is written as three dimensions (leading ones
+// of size 1), every layout as element strides.
+#ifndef SC_CONV_H
+#define SC_CONV_H
+
+#include "compute/compute.h"
+
+typedef struct sc_conv {
+    sc_record record;
+    int64_t batch, groups;
+    int64_t in_channels, out_channels;  // per group
+    int64_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
+    bool transposed;  // then stride spreads the input out instead of thinning it
+    // Element strides: batch, channel, three spatial; weight: out channel, in channel, three taps
+    // (whatever order they are stored in).
+    int64_t in_step[5], out_step[5], weight_step[5];
+    int64_t weight_group;  // elements from one group's weights to the next
+    const void *input, *weight;
+    const void *bias;  // [groups * out_channels] or NULL
+    void *output;
+} sc_conv;
+
+static inline const sc_conv *sc_conv_of(const sc_record *record) {
+    return (const sc_conv *)(const void *)record;
+}
+
+static inline int64_t sc_conv_taps(const sc_conv *c) {
+    return c->kernel[0] * c->kernel[1] * c->kernel[2];
+}
+static inline int64_t sc_conv_in_area(const sc_conv *c) { return c->in[0] * c->in[1] * c->in[2]; }
+static inline int64_t sc_conv_out_area(const sc_conv *c) {
+    return c->out[0] * c->out[1] * c->out[2];
+}
+static inline int64_t sc_conv_channels(const sc_conv *c) { return c->groups * c->out_channels; }
+
+// Row-major within a channel plane, planes one after the other: what the variants on planes ask
+// for.
+bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]);
+// Input coordinate that output `o` reads through tap `k` of dimension `d`; false in the padding or
+// between spread-out inputs.
+bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in);
+// Bias and finish of a channel of an f32 convolution taken together: sum * scale + shift.
+float sc_conv_shift(const sc_conv *c, int64_t channel);
+
+#endif

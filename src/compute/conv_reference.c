@@ -1,0 +1,77 @@
+// The definition of convolution, in the order of the formula, on any layout and type. What the
+// other rows are tested against, and what runs where none of them fits. Also what all of them
+// share.
+#include "compute/conv.h"
+
+bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]) {
+    return (step[4] == 1 || sizes[2] == 1) && (step[3] == sizes[2] || sizes[1] == 1) &&
+           (step[2] == sizes[1] * sizes[2] || sizes[0] == 1);
+}
+
+bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
+    int64_t at = c->transposed ? o + c->pad[d] - k * c->dilation[d]
+                               : o * c->stride[d] - c->pad[d] + k * c->dilation[d];
+    if (c->transposed && (at < 0 || at % c->stride[d] != 0)) return false;
+    *in = c->transposed ? at / c->stride[d] : at;
+    return *in >= 0 && *in < c->in[d];
+}
+
+float sc_conv_shift(const sc_conv *c, int64_t channel) {
+    const sc_finish *finish = &c->record.finish;
+    const float shift = sc_finish_shift(finish, channel);
+    const float *bias = c->bias;
+    return bias ? shift + bias[channel] * sc_finish_scale(finish, channel) : shift;
+}
+
+// --- the definition ------------------------------------------------------------------------------
+
+#define FINISH(c, v, channel) sc_finish_float(&(c)->record.finish, v, channel)
+#define T                     float
+#define A                     float
+#define FN(name)              name##_F32
+#include "compute/conv_reference.inc"
+#undef FINISH
+
+#define FINISH(c, v, channel) (v)
+#define T                     double
+#define A                     double
+#define FN(name)              name##_F64
+#include "compute/conv_reference.inc"
+#define TEMPLATE "compute/conv_reference.inc"
+#include "compute/for_integers.inc"
+
+typedef void (*channel_fn)(const sc_conv *c, int64_t n, int64_t channel);
+
+static channel_fn channel_for(uint8_t dtype) {
+    switch (dtype) {
+#define ROW(id) \
+    case SC_DTYPE_##id: return run_channel_##id;
+        SC_INTEGERS(ROW)
+        ROW(F32)
+        ROW(F64)
+#undef ROW
+    default: return NULL;
+    }
+}
+
+static bool fits(const sc_record *r) {
+    return r->weight == r->in && r->out == r->in && channel_for(r->in) &&
+           (r->in == SC_DTYPE_F32 || sc_finish_is_plain(&r->finish));
+}
+
+static int64_t tiles(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return c->batch * sc_conv_channels(c);
+}
+
+static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                void *scratch) {
+    const sc_conv *c = sc_conv_of(record);
+    const channel_fn run_channel = channel_for(record->in);
+    const int64_t channels = sc_conv_channels(c);
+    (void)packed;
+    (void)scratch;
+    for (int64_t tile = from; tile < to; tile++) run_channel(c, tile / channels, tile % channels);
+}
+
+SC_ALGORITHM(conv_reference, .fits = fits, .tiles = tiles, .run = run);

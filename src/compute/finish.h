@@ -1,0 +1,58 @@
+// The output stage: what a convolution or a matrix product does to its sums before they are stored.
+// A channel is one that the weights produce.
+//
+// Float results are sum * scale + shift, then clamped. What the runtime folds into a portable call
+// (batch normalisation, relu, hardtanh) comes to this, as do the output ranges of XNNPACK's nodes.
+// Results of 8 bits are requantized from 32-bit sums by sc_finish_round, bit for bit as XNNPACK's
+// "fp32" flavour does. Other integers are stored as they are and wrap, as PyTorch's do.
+#ifndef SC_FINISH_H
+#define SC_FINISH_H
+
+#include "base/base.h"
+
+typedef struct sc_finish {
+    const float *scale;  // or NULL for 1
+    uint8_t scale_step;  // 1: one scale per channel, 0: one for all
+    const float *shift;  // per channel, or NULL for 0; floats only
+    bool clamps;
+    float low, high;  // when `clamps`: bounds of what is stored; NaN passes through unchanged
+    int32_t zero;     // the zero point of requantized results
+} sc_finish;
+
+// Sums are stored as they are?
+static inline bool sc_finish_is_plain(const sc_finish *s) {
+    return !s->scale && !s->shift && !s->clamps;
+}
+
+static inline float sc_finish_scale(const sc_finish *s, int64_t channel) {
+    return s->scale ? s->scale[channel * s->scale_step] : 1.0f;
+}
+
+static inline float sc_finish_shift(const sc_finish *s, int64_t channel) {
+    return s->shift ? s->shift[channel] : 0.0f;
+}
+
+static inline float sc_finish_clamp(const sc_finish *s, float value) {
+    if (!s->clamps) return value;
+    value = value < s->low ? s->low : value;
+    return s->high < value ? s->high : value;
+}
+
+static inline float sc_finish_float(const sc_finish *s, float sum, int64_t channel) {
+    if (s->scale || s->shift) sum = sum * sc_finish_scale(s, channel) + sc_finish_shift(s, channel);
+    return sc_finish_clamp(s, sum);
+}
+
+// One multiplication in float, bounds without the zero point, the nearest integer with ties to
+// even, and then the zero point. A scale that is not a number gives the lower bound.
+static inline int8_t sc_finish_round(const sc_finish *s, int32_t sum, int64_t channel) {
+    const float zero = (float)s->zero;
+    const float low = (s->clamps && s->low > -128 ? s->low : -128) - zero;
+    const float high = (s->clamps && s->high < 127 ? s->high : 127) - zero;
+    float value = (float)sum * sc_finish_scale(s, channel);
+    value = value > low ? value : low;
+    value = value < high ? value : high;
+    return (int8_t)((int32_t)__builtin_nearbyintf(value) + s->zero);
+}
+
+#endif

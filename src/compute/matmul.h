@@ -1,0 +1,32 @@
+// A batch of matrix products as plain numbers: c = finish(alpha * a b + beta * addend), any element
+// strides. A channel of the finish is a column, a row of the input's quantization is a row of `a`
+// (batch after batch). Where weights are constant they are `b`; a bias is an addend whose rows are
+// all the same.
+#ifndef SC_MATMUL_H
+#define SC_MATMUL_H
+
+#include "compute/compute.h"
+
+typedef struct sc_matrix {
+    const void *data;
+    int64_t batch, row, column;  // element steps
+} sc_matrix;
+
+typedef struct sc_matmul {
+    sc_record record;  // in: a; weight: b; bias: addend; out: c
+    int64_t batch, m, n, k;
+    sc_matrix a, b, addend;  // addend.data NULL: none
+    void *c;
+    int64_t c_batch, c_row, c_column;
+    double alpha, beta;
+    int64_t alpha_int, beta_int;  // the same for integers that wrap; of quantized ones, both are 1
+} sc_matmul;
+
+static inline const sc_matmul *sc_matmul_of(const sc_record *record) {
+    return (const sc_matmul *)(const void *)record;
+}
+
+// Nothing is added but a bias per column, and factors are 1: what tiles finish on the way.
+bool sc_matmul_is_plain(const sc_matmul *mm);
+
+#endif

@@ -1,0 +1,55 @@
+// The table of algorithms and how one is chosen.
+#include "compute/compute.h"
+
+#define SC_DTYPE_ANY SC_DTYPE_NONE
+
+#define VARIANT(name, ...) extern const sc_algorithm sc_algorithm_##name;
+#include "compute/variants.def"
+#undef VARIANT
+
+#define VARIANT(name, kind, in, weight, out)                                \
+    {#name,          SC_RECORD_##kind,    SC_DTYPE_##in, SC_DTYPE_##weight, \
+     SC_DTYPE_##out, &sc_algorithm_##name},
+const sc_variant sc_variants[] = {
+#include "compute/variants.def"
+};
+#undef VARIANT
+const uint32_t sc_variant_count = SC_COUNT_OF(sc_variants);
+
+static bool is_type(uint8_t row, uint8_t type) { return row == SC_DTYPE_ANY || row == type; }
+
+bool sc_variant_fits(const sc_variant *v, const sc_record *r) {
+    return v->kind == r->kind && is_type(v->in, r->in) && is_type(v->weight, r->weight) &&
+           is_type(v->out, r->out) && v->algorithm->fits(r);
+}
+
+const sc_variant *sc_variant_best(const sc_record *record) {
+    for (uint32_t i = 0; i < sc_variant_count; i++) {
+        if (sc_variant_fits(&sc_variants[i], record)) return &sc_variants[i];
+    }
+    return NULL;
+}
+
+const sc_variant *sc_variant_pick(const sc_record *record, const sc_variant *packed_for,
+                                  uint64_t scratch_bytes) {
+    for (uint32_t i = 0; i < sc_variant_count; i++) {
+        const sc_variant *v = &sc_variants[i];
+        if ((!v->algorithm->pack || v == packed_for) && sc_variant_fits(v, record) &&
+            sc_variant_scratch_bytes(v, record) <= scratch_bytes)
+            return v;
+    }
+    return NULL;
+}
+
+uint64_t sc_variant_pack_bytes(const sc_variant *v, const sc_record *record) {
+    return v->algorithm->pack ? v->algorithm->pack_bytes(record) : 0;
+}
+
+uint64_t sc_variant_scratch_bytes(const sc_variant *v, const sc_record *record) {
+    return v->algorithm->scratch_bytes ? v->algorithm->scratch_bytes(record) : 0;
+}
+
+void sc_variant_run(const sc_variant *v, const sc_record *record, const void *packed,
+                    void *scratch) {
+    v->algorithm->run(record, packed, 0, v->algorithm->tiles(record), scratch);
+}

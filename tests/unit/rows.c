@@ -1,0 +1,110 @@
+#include "rows.h"
+
+#include "harness.h"
+
+uint32_t rows_random = 1;
+
+int64_t rows_pick(int64_t low, int64_t high) {
+    rows_random = rows_random * 1664525u + 1013904223u;
+    return low + (int64_t)((rows_random >> 8) % (uint64_t)(high - low + 1));
+}
+
+float *rows_floats(int64_t count) {
+    float *values = test_alloc((size_t)(count > 0 ? count : 1) * sizeof(float));
+    for (int64_t i = 0; i < count; i++) values[i] = (float)rows_pick(-16, 16) / 8;
+    return values;
+}
+
+int8_t *rows_bytes(int64_t count) {
+    int8_t *values = test_alloc((size_t)(count > 0 ? count : 1));
+    for (int64_t i = 0; i < count; i++) values[i] = (int8_t)rows_pick(-128, 127);
+    return values;
+}
+
+static const sc_variant *reference_of(sc_record_kind kind) {
+    const sc_variant *last = NULL;
+    for (uint32_t v = 0; v < sc_variant_count; v++) {
+        if (sc_variants[v].kind == kind) last = &sc_variants[v];
+    }
+    return last;
+}
+
+// Memory that holds nothing of use, whose end the sanitizers guard.
+static uint8_t *poisoned(size_t bytes) {
+    uint8_t *memory = test_alloc(bytes + 1);
+    memset(memory, 0xff, bytes);
+    return memory;
+}
+
+void *rows_expected(sc_record *record, void **out, size_t bytes) {
+    *out = poisoned(bytes);
+    sc_variant_run(reference_of(record->kind), record, NULL, NULL);
+    return *out;
+}
+
+// The packing of a row, which has to write every byte of it.
+static void *pack(const sc_variant *v, const sc_record *record) {
+    if (!v->algorithm->pack) return NULL;
+    const size_t bytes = (size_t)sc_variant_pack_bytes(v, record);
+    uint8_t *packed = poisoned(bytes), *again = poisoned(bytes);
+    memset(again, 0, bytes);
+    v->algorithm->pack(record, packed);
+    v->algorithm->pack(record, again);
+    if (!CHECK_EQ_MEM(again, packed, bytes)) FAIL("%s leaves gaps in its packing", v->name);
+    return packed;
+}
+
+static void run_range(const sc_variant *v, const sc_record *record, const void *packed,
+                      int64_t from, int64_t to) {
+    uint8_t *scratch = poisoned((size_t)sc_variant_scratch_bytes(v, record));
+    v->algorithm->run(record, packed, from, to, scratch);
+}
+
+static bool row_agrees(const sc_variant *v, sc_record *record, void **out, const void *expected,
+                       size_t bytes) {
+    const void *packed = pack(v, record);
+    const int64_t tiles = v->algorithm->tiles(record);
+    *out = poisoned(bytes);
+    run_range(v, record, packed, 0, tiles);
+    if (!CHECK_EQ_MEM(*out, expected, bytes)) {
+        FAIL("%s differs from the definition", v->name);
+        return false;
+    }
+    *out = poisoned(bytes);
+    for (int64_t end = tiles; end > 0;) {
+        const int64_t from = end - rows_pick(1, end);
+        run_range(v, record, packed, from, end);
+        end = from;
+    }
+    if (CHECK_EQ_MEM(*out, expected, bytes)) return true;
+    FAIL("%s differs when it runs in ranges", v->name);
+    return false;
+}
+
+// Without scratch and packing there is always a row, and it needs neither.
+static bool choice_holds(const sc_record *record) {
+    const sc_variant *best = sc_variant_best(record), *poor = sc_variant_pick(record, NULL, 0);
+    return CHECK(best && sc_variant_pick(record, best, UINT64_MAX) == best) &&
+           CHECK(poor && !poor->algorithm->pack && !sc_variant_scratch_bytes(poor, record));
+}
+
+bool rows_agree(sc_record *record, void **out, size_t bytes, uint32_t ran[ROWS_MAX]) {
+    const sc_variant *reference = reference_of(record->kind);
+    const void *expected = rows_expected(record, out, bytes);
+    if (!choice_holds(record)) return false;
+    for (uint32_t v = 0; v < sc_variant_count; v++) {
+        const sc_variant *row = &sc_variants[v];
+        if (!sc_variant_fits(row, record)) continue;
+        ran[v]++;
+        if (!row_agrees(row, record, out, expected, bytes)) return false;
+        if (row == reference) break;
+    }
+    return true;
+}
+
+void rows_were_reached(sc_record_kind kind, const uint32_t ran[ROWS_MAX], uint32_t least) {
+    for (uint32_t v = 0; v < sc_variant_count; v++) {
+        if (sc_variants[v].kind == kind && test_case("%s was reached", sc_variants[v].name))
+            CHECK(ran[v] > least);
+    }
+}
