@@ -38,7 +38,18 @@ static inline int64_t sc_conv_channels(const sc_conv *c) { return c->groups * c-
 bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]);
 // Input coordinate that output `o` reads through tap `k` of dimension `d`; false in the padding or
 // between spread-out inputs.
-bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in);
+static inline bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
+    int64_t at;
+    if (c->transposed) {
+        at = o + c->pad[d] - k * c->dilation[d];
+        if (at < 0 || at % c->stride[d] != 0) return false;
+        at /= c->stride[d];
+    } else {
+        at = o * c->stride[d] - c->pad[d] + k * c->dilation[d];
+    }
+    *in = at;
+    return at >= 0 && at < c->in[d];
+}
 // Bias and finish of a channel of an f32 convolution taken together: sum * scale + shift.
 float sc_conv_shift(const sc_conv *c, int64_t channel);
 

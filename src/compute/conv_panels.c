@@ -208,8 +208,8 @@ static void scatter_tile(const gather *g, const float *tile, float *output) {
     }
 }
 
-// Scratch in order: reach, panel, scale and shift of all channels, tile of results, a group's
-// weights.
+// Scratch in order: reach, panel, scale and shift of all channels, tile of results, and a group's
+// weights where those have to be packed on the way.
 typedef struct layout {
     uint64_t panel, scale, shift, tile, weight, total;  // in floats
 } layout;
@@ -231,8 +231,31 @@ static bool fits(const sc_record *record) {
     return c->out_channels > 1 || c->in_channels > 1;
 }
 
+// With weights that would have to be packed in every run.
+static bool fits_packed(const sc_record *record) {
+    return fits(record) && order_of(sc_conv_of(record)) == SCATTERED;
+}
+
+static uint64_t packed_floats(const sc_conv *c) { return depth_of(c) * (uint64_t)c->out_channels; }
+
+static uint64_t pack_bytes(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return (uint64_t)c->groups * packed_floats(c) * sizeof(float);
+}
+
+static void pack(const sc_record *record, void *packed) {
+    const sc_conv *c = sc_conv_of(record);
+    for (int64_t group = 0; group < c->groups; group++)
+        pack_weights(c, (const float *)c->weight + group * c->weight_group,
+                     (float *)packed + (uint64_t)group * packed_floats(c));
+}
+
 static uint64_t scratch_bytes(const sc_record *record) {
     return layout_of(sc_conv_of(record)).total * sizeof(float);
+}
+
+static uint64_t packed_scratch_bytes(const sc_record *record) {
+    return layout_of(sc_conv_of(record)).weight * sizeof(float);
 }
 
 static int64_t panels_of(const sc_conv *c) {
@@ -245,15 +268,17 @@ static int64_t tiles(const sc_record *record) {
 }
 
 // Panels [from, to) of one group of one batch item.
-static void run_group(const sc_conv *c, const layout *l, float *scratch, int64_t n, int64_t group,
-                      int64_t from, int64_t to) {
+static void run_group(const sc_conv *c, const float *packed, const layout *l, float *scratch,
+                      int64_t n, int64_t group, int64_t from, int64_t to) {
     const int64_t channel = group * c->out_channels, area = sc_conv_out_area(c);
     const weight_order order = order_of(c);
     const sc_finish *finish = &c->record.finish;
     const float *weight = (const float *)c->weight + group * c->weight_group;
     const bool planes = sc_conv_planes(c->out_step, c->out);
     float *output = (float *)c->output + n * c->out_step[0] + channel * c->out_step[1];
-    if (order == SCATTERED) {
+    if (packed) {
+        weight = packed + (uint64_t)group * packed_floats(c);
+    } else if (order == SCATTERED) {
         pack_weights(c, weight, scratch + l->weight);
         weight = scratch + l->weight;
     }
@@ -296,7 +321,6 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
     float *floats = scratch;
     const layout l = layout_of(c);
     const int64_t panels = panels_of(c);
-    (void)packed;
     find_reach(c, scratch);
     for (int64_t o = 0; o < sc_conv_channels(c); o++) {
         floats[l.scale + (uint64_t)o] = sc_finish_scale(&record->finish, o);
@@ -304,10 +328,12 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
     }
     while (from < to) {
         const int64_t item = from / panels, end = sc_min_i64(to, (item + 1) * panels);
-        run_group(c, &l, floats, item / c->groups, item % c->groups, from - item * panels,
+        run_group(c, packed, &l, floats, item / c->groups, item % c->groups, from - item * panels,
                   end - item * panels);
         from = end;
     }
 }
 
+SC_ALGORITHM(conv_packed_panels, .fits = fits_packed, .pack_bytes = pack_bytes, .pack = pack,
+             .scratch_bytes = packed_scratch_bytes, .tiles = tiles, .run = run);
 SC_ALGORITHM(conv_panels, .fits = fits, .scratch_bytes = scratch_bytes, .tiles = tiles, .run = run);

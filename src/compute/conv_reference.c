@@ -8,14 +8,6 @@ bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]) {
            (step[2] == sizes[1] * sizes[2] || sizes[0] == 1);
 }
 
-bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
-    int64_t at = c->transposed ? o + c->pad[d] - k * c->dilation[d]
-                               : o * c->stride[d] - c->pad[d] + k * c->dilation[d];
-    if (c->transposed && (at < 0 || at % c->stride[d] != 0)) return false;
-    *in = c->transposed ? at / c->stride[d] : at;
-    return *in >= 0 && *in < c->in[d];
-}
-
 float sc_conv_shift(const sc_conv *c, int64_t channel) {
     const sc_finish *finish = &c->record.finish;
     const float shift = sc_finish_shift(finish, channel);

@@ -2,7 +2,7 @@
 // copies.
 #include "compute/conv.h"
 #include "kernels/convert.h"
-#include "kernels/kernel.h"
+#include "kernels/product.h"
 
 enum {
     ARG_INPUT,
@@ -53,7 +53,7 @@ static bool shapes_agree(const sc_conv *c, const sc_tensor *input, const sc_tens
     return ok && weight->sizes[0] == channels;
 }
 
-// Everything but types, finish and data.
+// Everything but data.
 static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
     const sc_tensor *input = sc_call_tensor(call, ARG_INPUT);
     const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT);
@@ -63,7 +63,8 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
     if (input->rank < 3 || input->rank > 5 || weight->rank != input->rank ||
         out->rank != input->rank)
         return sc_call_fail(call, SC_ERR_SHAPE, "takes tensors of rank 3 to 5");
-    *c = (sc_conv){.batch = input->sizes[0],
+    *c = (sc_conv){.record = sc_product_record(call, SC_RECORD_CONV, input->dtype),
+                   .batch = input->sizes[0],
                    .groups = sc_call_integer(call, ARG_GROUPS),
                    .transposed = sc_call_integer(call, ARG_TRANSPOSED) != 0};
     SC_TRY(read_list(call, ARG_STRIDE, spatial, 1, 1, c->stride));
@@ -95,43 +96,29 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
 
 // --- half precision: f32 copies ------------------------------------------------------------------
 
-static uint64_t float_bytes(const sc_tensor *t) {
-    return t ? sc_align_up((uint64_t)t->numel * sizeof(float), 64) : 0;
+// Are there copies of what is not f32, where the input is or becomes f32?
+static bool computes_floats(const sc_kernel_call *call) {
+    const sc_dtype dtype = (sc_dtype)sc_call_tensor(call, ARG_INPUT)->dtype;
+    return dtype == SC_DTYPE_F32 || sc_dtype_is_half(dtype);
 }
 
-// The type that a call computes in.
-static uint8_t compute_dtype(const sc_kernel_call *call) {
-    const uint8_t dtype = sc_call_tensor(call, ARG_INPUT)->dtype;
-    return sc_dtype_is_half((sc_dtype)dtype) ? SC_DTYPE_F32 : dtype;
-}
-
-// Copies of the tensors that are not of the type computed in, which then is f32; a dense tensor
-// keeps its layout, so steps stay valid.
 static uint64_t copies_bytes(const sc_kernel_call *call) {
     uint64_t bytes = 0;
     const uint32_t args[] = {ARG_INPUT, ARG_WEIGHT, ARG_BIAS, ARG_OUT};
-    if (compute_dtype(call) != SC_DTYPE_F32) return 0;
+    if (!computes_floats(call)) return 0;
     for (uint32_t i = 0; i < SC_COUNT_OF(args); i++) {
         const sc_tensor *t = sc_call_tensor(call, args[i]);
-        if (t && t->dtype != SC_DTYPE_F32) bytes += float_bytes(t);
+        if (t && t->dtype != SC_DTYPE_F32) bytes += sc_product_float_bytes(t);
     }
     return bytes;
 }
 
-static const void *as_computed(const sc_conv *c, const sc_tensor *t, uint8_t **scratch) {
+static const void *operand(const sc_conv *c, const sc_tensor *t, uint8_t **scratch) {
     if (!t) return NULL;
-    if (t->dtype == c->record.in) return t->data;
-    float *copy = (float *)(void *)*scratch;
-    sc_loader(SC_CLASS_F32, t->dtype)(copy, t->data, 1, t->numel);
-    *scratch += float_bytes(t);
-    return copy;
+    return t->dtype == c->record.in ? t->data : sc_product_floats(t, scratch);
 }
 
-static void set_types(sc_conv *c, uint8_t dtype, const sc_finish *finish) {
-    c->record = (sc_record){
-        .kind = SC_RECORD_CONV, .in = dtype, .weight = dtype, .bias = dtype, .out = dtype};
-    if (finish) c->record.finish = *finish;
-}
+// --- the kernel ----------------------------------------------------------------------------------
 
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;
@@ -139,43 +126,57 @@ static uint64_t conv_scratch(const sc_kernel_call *call) {
     // What does not fit together at the largest sizes may at smaller ones, without a variant's
     // help.
     if (describe(call, &c) != SC_OK) return copies;
-    set_types(&c, compute_dtype(call), call->finish);
-    const sc_variant *variant = sc_variant_pick(&c.record, NULL, UINT64_MAX);
+    const sc_variant *variant = sc_product_variant(call, &c.record, UINT64_MAX);
     return variant ? copies + sc_align_up(sc_variant_scratch_bytes(variant, &c.record), 64) : 0;
+}
+
+static bool dtypes_agree(const sc_kernel_call *call) {
+    const uint8_t dtype = sc_call_tensor(call, ARG_INPUT)->dtype;
+    return sc_call_tensor(call, ARG_WEIGHT)->dtype == dtype &&
+           sc_call_tensor(call, ARG_OUT)->dtype == dtype;
+}
+
+static bool bias_fits(const sc_kernel_call *call, const sc_tensor *bias) {
+    if (!bias || bias->dtype == sc_call_tensor(call, ARG_INPUT)->dtype) return true;
+    return computes_floats(call) && sc_loader(SC_CLASS_F32, bias->dtype);
 }
 
 static sc_status run_conv(const sc_kernel_call *call) {
     sc_conv c;
     SC_TRY(describe(call, &c));
-    const sc_tensor *input = sc_call_tensor(call, ARG_INPUT),
-                    *bias = sc_call_tensor(call, ARG_BIAS);
-    const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT),
-                    *out = sc_call_tensor(call, ARG_OUT);
-    if (weight->dtype != input->dtype || out->dtype != input->dtype)
+    const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS), *out = sc_call_tensor(call, ARG_OUT);
+    if (!dtypes_agree(call))
         return sc_call_fail(call, SC_ERR_DTYPE, "input, weight and result differ in dtype");
     if (out->numel == 0) return SC_OK;
-    set_types(&c, compute_dtype(call), call->finish);
-    const bool floats = c.record.in == SC_DTYPE_F32;
-    const bool bias_fits =
-        !bias || bias->dtype == input->dtype || (floats && sc_loader(SC_CLASS_F32, bias->dtype));
     const uint64_t copies = copies_bytes(call);
     if (copies > call->scratch_bytes) return sc_call_starved(call);
-    const sc_variant *variant = sc_variant_pick(&c.record, NULL, call->scratch_bytes - copies);
-    if (!variant || !bias_fits)
+    const sc_variant *variant = sc_product_variant(call, &c.record, call->scratch_bytes - copies);
+    if (!variant || !bias_fits(call, bias))
         return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for these dtypes");
     uint8_t *scratch = call->scratch;
-    c.input = as_computed(&c, input, &scratch);
-    c.weight = as_computed(&c, weight, &scratch);
-    c.bias = as_computed(&c, bias, &scratch);
-    c.output = out->data;
-    if (out->dtype != c.record.out) {
-        c.output = scratch;
-        scratch += float_bytes(out);
-    }
-    sc_variant_run(variant, &c.record, NULL, scratch);
-    if (out->dtype != c.record.out)
-        sc_storer(SC_CLASS_F32, out->dtype)(out->data, 1, c.output, out->numel);
+    const bool is_half = out->dtype != c.record.out;
+    c.input = operand(&c, sc_call_tensor(call, ARG_INPUT), &scratch);
+    c.weight = operand(&c, sc_call_tensor(call, ARG_WEIGHT), &scratch);
+    c.bias = operand(&c, bias, &scratch);
+    c.output = is_half ? scratch : out->data;
+    if (is_half) scratch += sc_product_float_bytes(out);
+    sc_product_run(call, variant, &c.record, scratch);
+    if (is_half) sc_storer(SC_CLASS_F32, out->dtype)(out->data, 1, c.output, out->numel);
     return SC_OK;
 }
 
-SC_KERNEL(conv, .run = run_conv, .scratch = conv_scratch);
+static bool conv_packs(const sc_kernel_call *call, sc_packing *packing) {
+    sc_conv c;
+    const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT);
+    return dtypes_agree(call) && describe(call, &c) == SC_OK && weight->dtype == c.record.weight &&
+           sc_product_packs(&c.record, ARG_WEIGHT, packing);
+}
+
+static void conv_pack(const sc_kernel_call *call, const sc_packing *packing) {
+    sc_conv c;
+    if (describe(call, &c) != SC_OK) return;  // does not happen: conv_packs asked
+    c.weight = sc_call_tensor(call, ARG_WEIGHT)->data;
+    sc_product_pack(&c.record, packing);
+}
+
+SC_KERNEL(conv, .run = run_conv, .scratch = conv_scratch, .packs = conv_packs, .pack = conv_pack);

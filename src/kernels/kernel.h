@@ -51,6 +51,15 @@ typedef struct sc_evalue {
     };
 } sc_evalue;
 
+// A constant operand in the order that suits a kernel: made once, when a method is loaded, and
+// handed to every run of the call.
+typedef struct sc_packing {
+    uint32_t arg;     // the operand
+    const void *how;  // the kernel's own; the same for what is packed in the same way
+    uint64_t bytes;
+    void *data;  // 64-byte aligned
+} sc_packing;
+
 typedef struct sc_kernel_call {
     sc_ctx *ctx;
     const sc_op *op;
@@ -58,8 +67,9 @@ typedef struct sc_kernel_call {
     uint32_t arg_count;
     void *scratch;  // 64-byte aligned, at least what the kernel asked for
     uint64_t scratch_bytes;
-    const sc_finish *finish;  // what loading folded into the end of this call, or NULL
-    uint64_t seed;            // for random kernels: differs by instruction and by run
+    const sc_finish *finish;   // what loading folded into the end of this call, or NULL
+    const sc_packing *packed;  // or NULL
+    uint64_t seed;             // for random kernels: differs by instruction and by run
 } sc_kernel_call;
 
 typedef sc_status (*sc_kernel_fn)(const sc_kernel_call *call);
@@ -69,6 +79,10 @@ typedef uint64_t (*sc_kernel_scratch_fn)(const sc_kernel_call *call);
 typedef struct sc_kernel {
     sc_kernel_fn run;
     sc_kernel_scratch_fn scratch;  // NULL: none
+    // Would the call, with this operand as it is in every run, rather have it packed? Sets all but
+    // `data`. The operand must be a constant; what else is asked are sizes of it and numbers.
+    bool (*packs)(const sc_kernel_call *call, sc_packing *packing);
+    void (*pack)(const sc_kernel_call *call, const sc_packing *packing);  // every byte of it
 } sc_kernel;
 
 // Defines the record that KERNEL(name) in the operator table refers to:

@@ -128,6 +128,13 @@ typedef struct sc_rt_folded {
     uint8_t *memory;
 } sc_rt_folded;
 
+// A constant operand as a kernel wants it.
+typedef struct sc_rt_packed {
+    struct sc_rt_packed *next;
+    const void *constant;
+    sc_packing packing;
+} sc_rt_packed;
+
 // What a loose value is when a run begins.
 typedef struct sc_rt_loose {
     uint32_t value;
@@ -155,6 +162,7 @@ struct sc_rt_method {
     uint8_t *stage_memory;
     uint8_t *scratch;
     sc_rt_folded *folded;
+    sc_rt_packed *packed;
     sc_rt_loose *loose;
     uint32_t loose_count;
 };
@@ -173,6 +181,9 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *method);
 sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *method);
 // usage.c: who writes what, what is state, which calls need a look on every run.
 sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
+
+// pack.c: constant operands in the order that kernels want them.
+sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *method);
 
 // shape.c: runs the operator's shape rule on a call and gives its outs their sizes.
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load);

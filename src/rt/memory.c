@@ -230,4 +230,6 @@ void sc_rt_memory_free(sc_rt_method *m) {
     sc_free(m->stage_memory);
     sc_free(m->scratch);
     for (sc_rt_folded *folded = m->folded; folded; folded = folded->next) sc_free(folded->memory);
+    for (sc_rt_packed *packed = m->packed; packed; packed = packed->next)
+        sc_free(packed->packing.data);
 }

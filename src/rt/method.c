@@ -51,7 +51,9 @@ static sc_status load(sc_ctx *ctx, sc_rt_method *m) {
     SC_TRY(sc_rt_usage_find(ctx, m));
     SC_TRY(sc_rt_memory_bind(ctx, m));
     SC_TRY(sc_rt_code_finish(ctx, m));
-    return m->program->options.optimize ? sc_rt_optimize(ctx, m) : SC_OK;
+    if (!m->program->options.optimize) return SC_OK;
+    SC_TRY(sc_rt_optimize(ctx, m));
+    return sc_rt_pack_constants(ctx, m);
 }
 
 static sc_status unknown_method(sc_ctx *ctx, const sc_rt_program *p, sc_str name) {

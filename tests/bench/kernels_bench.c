@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "bench.h"
 #include "compute/conv.h"
 #include "compute/matmul.h"
 
 static float *floats(size_t count) {
-    float *values = calloc(count + 16, sizeof(float));
-    for (size_t i = 0; i < count; i++) values[i] = (float)(i % 13) - 6;
+    float *values = sc_try_alloc((count + 16) * sizeof(float));
+    for (size_t i = 0; i < count + 16; i++) values[i] = (float)(i % 13) - 6;
     return values;
 }
 
@@ -33,12 +34,12 @@ static void bench_rows(const sc_record *record, const char *shape, double flops)
             continue;
         snprintf(name, sizeof name, "%s %s", strchr(v->name, '_') + 1, shape);
         if (!bench_wanted(name)) continue;
-        row_run r = {v, record, malloc((size_t)sc_variant_pack_bytes(v, record) + 64),
-                     malloc((size_t)sc_variant_scratch_bytes(v, record) + 64)};
+        row_run r = {v, record, sc_try_alloc(sc_variant_pack_bytes(v, record)),
+                     sc_try_alloc(sc_variant_scratch_bytes(v, record))};
         if (v->algorithm->pack) v->algorithm->pack(record, r.packed);
         bench_run(name, flops, run_row, &r);
-        free(r.packed);
-        free(r.scratch);
+        sc_free(r.packed);
+        sc_free(r.scratch);
     }
 }
 
@@ -93,9 +94,9 @@ static void bench_layer(const layer *l) {
     snprintf(shape, sizeof shape, "%dx%dx%d k%d s%d g%d -> %d", l->in, l->size, l->size, l->kernel,
              l->stride, l->groups, l->out);
     bench_rows(&conv.record, shape, 2.0 * (double)(l->out * in_c * k * k * out * out));
-    free(input);
-    free(weight);
-    free(output);
+    sc_free(input);
+    sc_free(weight);
+    sc_free(output);
 }
 
 BENCH(conv) {
@@ -123,9 +124,9 @@ static void bench_product(int64_t m, int64_t n, int64_t k, bool weight_nk) {
     char shape[64];
     snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)m, (long long)n, (long long)k);
     bench_rows(&mm.record, shape, 2.0 * (double)m * (double)n * (double)k);
-    free(a);
-    free(b);
-    free(c);
+    sc_free(a);
+    sc_free(b);
+    sc_free(c);
 }
 
 BENCH(gemm) {

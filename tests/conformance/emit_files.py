@@ -118,6 +118,14 @@ def external(call):
     yield call("forward", x), [x @ w + 1, w.reshape(4)]
 
 
+def packed(call):
+    w, v = constant("up.w", 3, 2, 2, 2), ramp(3, 2, 2, 2) / 2
+    x, y = ramp(1, 3, 2, 2), ramp(1, 3, 2, 2) * 3
+    up = torch.nn.functional.conv_transpose2d
+    yield call("forward", x, y, v), [up(x, w, stride=2), up(y, w), up(x, v, stride=2)]
+    yield call("again", y), [up(y, w, stride=2)]
+
+
 CASES = {
     "linear": linear,
     "counter": counter,
@@ -133,6 +141,7 @@ CASES = {
     "empty": empty,
     "frozen": frozen,
     "external": external,
+    "packed": packed,
 }
 
 

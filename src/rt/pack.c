@@ -1,0 +1,121 @@
+// Constant operands packed once, after a method's instructions have been rewritten, instead of in
+// every run: weights, mostly. A packing belongs to the method that made it; calls that pack one
+// constant in the same way share it, also those of methods that are loaded later.
+#include "rt/internal.h"
+
+// Per method, beside the constants themselves, which stay; what is beyond runs as it did.
+static const uint64_t pack_bytes_max = UINT64_C(1) << 30;
+
+typedef struct packer {
+    sc_ctx *ctx;
+    sc_rt_method *m;
+    uint64_t bytes;    // packed so far
+    uint64_t scratch;  // that calls ask for
+} packer;
+
+// --- what may be packed --------------------------------------------------------------------------
+
+static bool is_settled(const sc_rt_method *m, const sc_evalue *value) {
+    const sc_rt_place *place = &m->places[value - m->values];
+    return !place->is_written && !place->is_loose;
+}
+
+// Is `arg` a constant in every run, and does no other argument change but tensors?
+static bool may_pack(const sc_rt_method *m, const sc_kernel_call *call, uint32_t arg) {
+    const sc_evalue *operand = call->args[arg];
+    if (operand->tag != SC_EVALUE_TENSOR || !operand->tensor->is_constant ||
+        m->places[operand - m->values].is_loose)
+        return false;
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        const sc_evalue *value = call->args[i];
+        if (value->tag == SC_EVALUE_TENSOR) continue;
+        if (!is_settled(m, value)) return false;
+        for (uint32_t k = 0; value->tag == SC_EVALUE_INT_LIST && k < value->count; k++) {
+            if (!is_settled(m, value->ints[k])) return false;
+        }
+    }
+    return true;
+}
+
+// --- sharing -------------------------------------------------------------------------------------
+
+static bool is_equal(const sc_rt_packed *a, const sc_rt_packed *b) {
+    return a->constant == b->constant && a->packing.how == b->packing.how &&
+           a->packing.bytes == b->packing.bytes &&
+           memcmp(a->packing.data, b->packing.data, (size_t)a->packing.bytes) == 0;
+}
+
+static const sc_packing *find_in(const sc_rt_method *m, const sc_rt_packed *packed) {
+    for (const sc_rt_packed *other = m ? m->packed : NULL; other; other = other->next) {
+        if (is_equal(other, packed)) return &other->packing;
+    }
+    return NULL;
+}
+
+// The same bytes of the same constant, in this method or one that is loaded already.
+static const sc_packing *find_equal(const sc_rt_method *m, const sc_rt_packed *packed) {
+    const sc_rt_program *p = m->program;
+    const sc_packing *found = find_in(m, packed);
+    for (uint32_t i = 0; i < p->plans.count && !found; i++) found = find_in(p->methods[i], packed);
+    return found;
+}
+
+// --- packing -------------------------------------------------------------------------------------
+
+static void pack_call(packer *k, const sc_kernel *kernel, sc_kernel_call *call) {
+    sc_rt_packed packed = {0};
+    sc_packing *packing = &packed.packing;
+    if (!kernel->packs || !kernel->packs(call, packing) || !may_pack(k->m, call, packing->arg) ||
+        packing->bytes > pack_bytes_max - k->bytes)
+        return;
+    packing->data = sc_try_alloc(sc_max_u64(packing->bytes, 1));
+    if (!packing->data) return;  // then it runs on the constant as it is
+    packed.constant = call->args[packing->arg]->tensor->data;
+    kernel->pack(call, packing);
+    call->packed = find_equal(k->m, &packed);
+    if (call->packed) {
+        sc_free(packing->data);
+        return;
+    }
+    sc_rt_packed *kept = sc_new(&k->m->program->arena, sc_rt_packed);
+    *kept = packed;
+    kept->next = k->m->packed;
+    k->m->packed = kept;
+    k->bytes += packing->bytes;
+    call->packed = &kept->packing;
+}
+
+// Calls may ask for more now than when the scratch was made.
+static sc_status grow_scratch(packer *k, uint64_t had) {
+    sc_rt_method *m = k->m;
+    if (k->scratch <= had) return SC_OK;
+    uint8_t *scratch = sc_try_alloc(k->scratch);
+    if (!scratch)
+        return sc_fail(k->ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes to work in",
+                       (unsigned long long)k->scratch);
+    sc_free(m->scratch);
+    m->scratch = scratch;
+    for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.scratch = scratch;
+    return SC_OK;
+}
+
+sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *m) {
+    packer k = {.ctx = ctx, .m = m};
+    uint64_t had = 0;
+    for (uint32_t i = 0; i < m->code_count; i++) {
+        sc_rt_instruction *in = &m->code[i];
+        if (in->kind != SC_RT_KERNEL) continue;
+        const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
+        had = sc_max_u64(had, in->call.scratch_bytes);
+        pack_call(&k, kernel, &in->call);
+        if (!in->call.packed || !kernel->scratch) continue;
+        const uint64_t scratch = kernel->scratch(&in->call);
+        if (scratch > ctx->limits.planned_bytes_max) {
+            in->call.packed = NULL;
+            continue;
+        }
+        in->call.scratch_bytes = scratch;
+        k.scratch = sc_max_u64(k.scratch, scratch);
+    }
+    return grow_scratch(&k, had);
+}
