@@ -46,29 +46,20 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
 
 // --- state written in place ----------------------------------------------------------------------
 
-typedef struct state_check {
-    const sc_tensor *state;
-    const sc_evalue *but;  // a value that may
-    bool found;
-} state_check;
-
-static void look_for_state(void *user, sc_evalue *value) {
-    state_check *c = user;
-    const sc_tensor *t = value->tensor;
-    c->found =
-        c->found || (value != c->but && sc_rt_overlaps(t->data, t->capacity_bytes, c->state->data,
-                                                       c->state->capacity_bytes));
-}
-
 // Does nobody but the update itself look at the old state until the new one is written back?
 static bool only_update_reads(const sc_rt_optimizer *o, const sc_evalue *state, uint32_t update,
                               uint32_t write_back) {
-    state_check operands = {state->tensor, state, false};
-    sc_rt_each_read(&o->m->code[update], look_for_state, &operands);
-    state_check others = {state->tensor, NULL, operands.found};
-    for (uint32_t i = update + 1; i < write_back && !others.found; i++)
-        sc_rt_each_read(&o->m->code[i], look_for_state, &others);
-    return !others.found;
+    const sc_tensor *s = state->tensor;
+    sc_rt_operands w = sc_rt_operands_of(o->m, &o->m->code[update], SC_RT_TAKES);
+    while (sc_rt_operands_next(&w)) {
+        if (w.tensor && w.value != state &&
+            sc_rt_overlaps(w.tensor->data, w.tensor->capacity_bytes, s->data, s->capacity_bytes))
+            return false;
+    }
+    for (uint32_t i = update + 1; i < write_back; i++) {
+        if (sc_rt_touches(o, i, SC_RT_TAKES, s->data, s->capacity_bytes)) return false;
+    }
+    return true;
 }
 
 // new = index_put(state, ...); ... copy_(state, new): the update may as well work on the state.

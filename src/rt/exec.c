@@ -1,7 +1,7 @@
 // The instruction loop. Allocates nothing. What could be checked at load is not checked again;
 // calls marked dynamic get their kinds, memory and shapes looked at each time.
 #include "base/hash.h"
-#include "rt/internal.h"
+#include "rt/operands.h"
 
 static const char lower_again[] = "Lower the model again from its .pt2.";
 
@@ -11,26 +11,15 @@ static sc_status fail_state(const sc_kernel_call *call, const char *what) {
 
 // --- dynamic calls -------------------------------------------------------------------------------
 
-static sc_status check_tensor(const sc_kernel_call *call, const sc_evalue *value) {
-    if (value && value->tag == SC_EVALUE_TENSOR && !value->tensor->data)
-        return fail_state(call, "works on a tensor whose memory is gone");
-    return SC_OK;
-}
-
 static sc_status check_args(const sc_kernel_call *call) {
     SC_TRY(sc_rt_call_check(call->ctx, call));
-    for (uint32_t i = 0; i < call->arg_count; i++) {
-        const sc_evalue *arg = call->args[i];
-        SC_TRY(check_tensor(call, arg));
-        if (arg->tag == SC_EVALUE_INT_LIST) {
-            for (uint32_t j = 0; j < arg->count; j++) {
-                if (arg->ints[j]->tag != SC_EVALUE_INT && arg->ints[j]->tag != SC_EVALUE_BOOL)
-                    return fail_state(call, "got a size that is no integer");
-            }
-        }
-        bool list = arg->tag == SC_EVALUE_TENSOR_LIST || arg->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
-        for (uint32_t j = 0; list && j < arg->count; j++)
-            SC_TRY(check_tensor(call, arg->tensors[j]));
+    sc_rt_operands o = sc_rt_operands_of_call(call, SC_RT_ANY_ACCESS);
+    while (sc_rt_operands_next(&o)) {
+        if (o.tensor && !o.tensor->data)
+            return fail_state(call, "works on a tensor whose memory is gone");
+        bool is_size = o.list && o.list->tag == SC_EVALUE_INT_LIST;
+        if (is_size && o.value->tag != SC_EVALUE_INT && o.value->tag != SC_EVALUE_BOOL)
+            return fail_state(call, "got a size that is not an integer");
     }
     return SC_OK;
 }

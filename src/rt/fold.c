@@ -8,12 +8,6 @@ enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed a
 
 // --- transposed weights --------------------------------------------------------------------------
 
-typedef struct reader_check {
-    const sc_rt_optimizer *o;
-    const sc_evalue *value;
-    bool ok;
-} reader_check;
-
 // Reads `value` only as a matrix operand, which may have any strides?
 static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value) {
     const sc_op *op = in->call.op;
@@ -29,9 +23,12 @@ static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value)
     return true;
 }
 
-static void match_value(void *user, sc_evalue *value) {
-    reader_check *c = user;
-    c->ok = c->ok || value == c->value;
+static bool takes(const sc_rt_optimizer *o, const sc_rt_instruction *in, const sc_evalue *value) {
+    sc_rt_operands w = sc_rt_operands_of(o->m, in, SC_RT_TAKES);
+    while (sc_rt_operands_next(&w)) {
+        if (w.value == value) return true;
+    }
+    return false;
 }
 
 static bool all_readers_take_matrices(const sc_rt_optimizer *o, const sc_evalue *value,
@@ -39,9 +36,7 @@ static bool all_readers_take_matrices(const sc_rt_optimizer *o, const sc_evalue 
     uint32_t left = use->reads;
     for (uint32_t i = use->first_read; left && i <= use->last_read; i++) {
         const sc_rt_instruction *in = &o->m->code[i];
-        reader_check c = {o, value, false};
-        sc_rt_each_read(in, match_value, &c);
-        if (!c.ok) continue;
+        if (!takes(o, in, value)) continue;
         if (!reads_as_matrix(in, value)) return false;
         left--;
     }
@@ -68,51 +63,43 @@ static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
 
 // --- constants in, constants out -----------------------------------------------------------------
 
-static void need_constant(void *user, sc_evalue *value) {
-    bool *all = user;
-    *all = *all && value->tensor->is_constant;
+static bool reads_constants(const sc_rt_optimizer *o, const sc_rt_instruction *in) {
+    sc_rt_operands w = sc_rt_operands_of(o->m, in, SC_RT_READS);
+    while (sc_rt_operands_next(&w)) {
+        if (w.tensor && !w.tensor->is_constant) return false;
+    }
+    return true;
 }
 
-typedef struct result_check {
-    sc_rt_optimizer *o;
-    bool ok;
-    uint64_t bytes;
-} result_check;
-
-static void check_result(void *user, sc_evalue *value) {
-    result_check *c = user;
-    c->ok = c->ok && sc_rt_plain_use(c->o, value) && !value->tensor->is_dynamic;
-    c->bytes += sc_align_up(value->tensor->capacity_bytes, 64);
+// Can all results move to memory of their own, and how much of it?
+static bool can_move_results(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
+    sc_rt_operands w = sc_rt_operands_of(o->m, in, SC_RT_WRITES);
+    for (*bytes = 0; sc_rt_operands_next(&w);) {
+        if (!sc_rt_plain_use(o, w.value) || w.tensor->is_dynamic) return false;
+        *bytes += sc_align_up(w.tensor->capacity_bytes, 64);
+    }
+    return true;
 }
 
-typedef struct relocation {
-    sc_rt_optimizer *o;
-    uint8_t *memory;
-} relocation;
-
-static void relocate(void *user, sc_evalue *value) {
-    relocation *r = user;
-    sc_rt_move_value(r->o, value, r->memory, false);
-    r->memory += sc_align_up(value->tensor->capacity_bytes, 64);
-}
-
-static void freeze(void *user, sc_evalue *value) {
-    sc_rt_move_value(user, value, value->tensor->data, true);
-}
-
-// Instructions whose operands are all constants, and results that can move.
+// Instructions whose operands are all constants, and results that can move. Where only shapes are
+// read, those are settled for calls that are not dynamic.
 static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
-    if (in->kind != SC_RT_KERNEL || in->is_dynamic ||
-        sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD))
-        return false;
-    bool constant = true;
-    // Shapes are settled for calls that are not dynamic.
-    if (!sc_op_has(in->call.op, SC_SHAPE_ONLY)) sc_rt_each_read(in, need_constant, &constant);
-    if (!constant) return false;
-    result_check c = {o, true, 0};
-    sc_rt_each_write(in, check_result, &c);
-    *bytes = c.bytes;
-    return c.ok;
+    return in->kind == SC_RT_KERNEL && !in->is_dynamic &&
+           !sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD) && reads_constants(o, in) &&
+           can_move_results(o, in, bytes);
+}
+
+static void relocate_results(sc_rt_optimizer *o, const sc_rt_instruction *in, uint8_t *memory) {
+    sc_rt_operands w = sc_rt_operands_of(o->m, in, SC_RT_WRITES);
+    while (sc_rt_operands_next(&w)) {
+        sc_rt_move_value(o, w.value, memory, false);
+        memory += sc_align_up(w.tensor->capacity_bytes, 64);
+    }
+}
+
+static void freeze_results(sc_rt_optimizer *o, const sc_rt_instruction *in) {
+    sc_rt_operands w = sc_rt_operands_of(o->m, in, SC_RT_WRITES);
+    while (sc_rt_operands_next(&w)) sc_rt_move_value(o, w.value, w.tensor->data, true);
 }
 
 static sc_status keep_memory(sc_rt_optimizer *o, uint64_t bytes, uint8_t **out) {
@@ -133,13 +120,13 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
         if (!can_fold(o, in, &bytes) || try_transpose(o, in)) continue;
         if (total + bytes > FOLD_BYTES_MAX) continue;
         total += bytes;
-        relocation r = {o, NULL};
-        SC_TRY(keep_memory(o, bytes ? bytes : 64, &r.memory));
-        sc_rt_each_write(in, relocate, &r);
+        uint8_t *memory = NULL;
+        SC_TRY(keep_memory(o, bytes ? bytes : 64, &memory));
+        relocate_results(o, in, memory);
         o->ctx->where.instruction = in->index;
         o->ctx->where.op = in->op_name;
         SC_TRY(in->kernel(&in->call));
-        sc_rt_each_write(in, freeze, o);
+        freeze_results(o, in);
         in->kind = SC_RT_SKIP;
     }
     return SC_OK;

@@ -157,29 +157,12 @@ static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chai
     }
 }
 
-typedef struct operand_check {
-    const sc_tensor *out;
-    bool clash;
-} operand_check;
-
-static void check_operand(void *user, sc_evalue *value) {
-    operand_check *c = user;
-    c->clash = c->clash || sc_rt_overlaps(value->tensor->data, value->tensor->capacity_bytes,
-                                          c->out->data, c->out->capacity_bytes);
-}
-
 // Can the product write the last result right away? Nobody may touch that memory between the two.
 static bool can_write_last(const sc_rt_optimizer *o, const chain *c, const sc_tensor *out) {
-    operand_check check = {out, false};
-    sc_rt_each_read(&o->m->code[c->first], check_operand, &check);
-    if (check.clash) return false;
-    for (uint32_t i = c->first + 1; i < last_of(c); i++) {
-        const sc_rt_instruction *in = &o->m->code[i];
-        bool member = in->kind == SC_RT_SKIP;
-        if (!member) sc_rt_each_read(in, check_operand, &check);
+    for (uint32_t i = c->first; i < last_of(c); i++) {
+        if (sc_rt_touches(o, i, SC_RT_TAKES, out->data, out->capacity_bytes)) return false;
     }
-    return !check.clash &&
-           sc_rt_is_quiet(o, out->data, out->capacity_bytes, c->first, last_of(c) - 1);
+    return sc_rt_is_quiet(o, out->data, out->capacity_bytes, c->first, last_of(c) - 1);
 }
 
 static void apply(sc_rt_optimizer *o, chain *c) {

@@ -82,8 +82,9 @@ typedef enum sc_rt_kind {
     SC_RT_JUMP_FALSE,
     SC_RT_MOVE,
     SC_RT_FREE,
-    SC_RT_COPY,  // made by rewriting: the bytes of one tensor into another
-    SC_RT_SKIP   // nothing: calls that rewriting did away with, or whose results have no elements
+    SC_RT_DELEGATE,  // a call of what a backend has compiled; the loader refuses these
+    SC_RT_COPY,      // made by rewriting: the bytes of one tensor into another
+    SC_RT_SKIP  // nothing: calls that rewriting did away with, or whose results have no elements
 } sc_rt_kind;
 
 typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);
@@ -98,8 +99,9 @@ typedef struct sc_rt_instruction {
         uint32_t target;  // JUMP_FALSE: where to go, in this array
     };
     sc_str op_name;       // as the file spells it
-    sc_kernel_call call;  // KERNEL, PRIM
+    sc_kernel_call call;  // KERNEL, PRIM; DELEGATE has no operator in it
     uint32_t from, to;    // MOVE, COPY; JUMP_FALSE and FREE use `from`
+    uint32_t inputs;      // DELEGATE: how many leading arguments it takes
 } sc_rt_instruction;
 
 // Where a value of the file is kept, and what happens to it.
@@ -184,6 +186,9 @@ sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
 
 // pack.c: constant operands in the order that kernels want them.
 sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *method);
+// operands.c: how many leading arguments a call takes; what it gives follows. Who reads and writes
+// which of them: operands.h.
+uint32_t sc_rt_kept_inputs(const sc_op *op);
 
 // shape.c: runs the operator's shape rule on a call and gives its outs their sizes.
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load);
@@ -202,8 +207,6 @@ bool sc_rt_call_is_empty(const sc_kernel_call *call);
 sc_status sc_rt_call_infer(const sc_kernel_call *call, bool at_load, struct sc_infer *in);
 // Kinds of the arguments against the schema.
 sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call);
-// How many leading arguments are inputs; the outs follow.
-uint32_t sc_rt_kept_inputs(const sc_op *op);
 
 // tensor.c
 void sc_rt_tensor_set_strides(sc_tensor *tensor);

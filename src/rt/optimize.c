@@ -7,56 +7,6 @@ uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value) {
     return (uint32_t)(value - m->values);
 }
 
-// --- who reads and writes ------------------------------------------------------------------------
-
-static void visit_value(sc_evalue *value, sc_rt_visit visit, void *user) {
-    if (value->tag == SC_EVALUE_TENSOR) visit(user, value);
-    if (value->tag != SC_EVALUE_TENSOR_LIST && value->tag != SC_EVALUE_OPTIONAL_TENSOR_LIST) return;
-    for (uint32_t i = 0; i < value->count; i++) {
-        if (value->tensors[i]) visit(user, value->tensors[i]);
-    }
-}
-
-static uint32_t input_count(const sc_rt_instruction *in) {
-    if (in->kind == SC_RT_PRIM) return in->call.arg_count - !sc_op_has(in->call.op, SC_MUTATES);
-    return sc_rt_kept_inputs(in->call.op);
-}
-
-static bool is_call(const sc_rt_instruction *in) {
-    return in->kind == SC_RT_KERNEL || in->kind == SC_RT_PRIM;
-}
-
-void sc_rt_each_read(const sc_rt_instruction *in, sc_rt_visit visit, void *user) {
-    for (uint32_t i = 0, n = is_call(in) ? input_count(in) : 0; i < n; i++)
-        visit_value(in->call.args[i], visit, user);
-}
-
-void sc_rt_each_write(const sc_rt_instruction *in, sc_rt_visit visit, void *user) {
-    if (!is_call(in)) return;
-    if (sc_op_has(in->call.op, SC_MUTATES)) visit_value(in->call.args[0], visit, user);
-    for (uint32_t i = input_count(in); i < in->call.arg_count; i++)
-        visit_value(in->call.args[i], visit, user);
-}
-
-typedef struct counting {
-    sc_rt_optimizer *o;
-    uint32_t at;
-} counting;
-
-static void count_read(void *user, sc_evalue *value) {
-    const counting *c = user;
-    sc_rt_use *use = &c->o->uses[sc_rt_value_index(c->o->m, value)];
-    if (use->reads++ == 0) use->first_read = c->at;
-    use->last_read = c->at;
-}
-
-static void count_write(void *user, sc_evalue *value) {
-    const counting *c = user;
-    sc_rt_use *use = &c->o->uses[sc_rt_value_index(c->o->m, value)];
-    if (use->writes++ == 0) use->first_write = c->at;
-    use->last_write = c->at;
-}
-
 // --- views ---------------------------------------------------------------------------------------
 
 bool sc_rt_overlaps(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
@@ -97,15 +47,26 @@ static void attach_view(sc_rt_optimizer *o, uint32_t view) {
         o->uses[best].last_read = use->last_read;
 }
 
+static void count_uses(sc_rt_optimizer *o, uint32_t at) {
+    sc_rt_operands taken = sc_rt_operands_of(o->m, &o->m->code[at], SC_RT_TAKES);
+    while (sc_rt_operands_next(&taken)) {
+        sc_rt_use *use = &o->uses[sc_rt_value_index(o->m, taken.value)];
+        if (use->reads++ == 0) use->first_read = at;
+        use->last_read = at;
+    }
+    sc_rt_operands written = sc_rt_operands_of(o->m, &o->m->code[at], SC_RT_WRITES);
+    while (sc_rt_operands_next(&written)) {
+        sc_rt_use *use = &o->uses[sc_rt_value_index(o->m, written.value)];
+        if (use->writes++ == 0) use->first_write = at;
+        use->last_write = at;
+    }
+}
+
 static bool find_uses(sc_rt_optimizer *o) {
     sc_rt_method *m = o->m;
     uint64_t views = 0;
     o->uses = sc_new_array(&m->program->arena, sc_rt_use, m->value_count);
-    for (uint32_t i = 0; i < m->code_count; i++) {
-        counting c = {o, i};
-        sc_rt_each_read(&m->code[i], count_read, &c);
-        sc_rt_each_write(&m->code[i], count_write, &c);
-    }
+    for (uint32_t i = 0; i < m->code_count; i++) count_uses(o, i);
     for (uint32_t i = 0; i < m->output_count; i++) o->uses[m->outputs[i]].is_output = true;
     for (uint32_t i = 0; i < m->value_count; i++) views += is_view(o, i);
     if (views * m->value_count > view_work_max) return false;
@@ -139,24 +100,23 @@ void sc_rt_move_value(sc_rt_optimizer *o, const sc_evalue *value, void *data, bo
     }
 }
 
-typedef struct clash {
-    const void *data;
-    uint64_t bytes;
-    bool found;
-} clash;
-
-static void look_for_clash(void *user, sc_evalue *value) {
-    clash *c = user;
-    const sc_tensor *t = value->tensor;
-    c->found = c->found || sc_rt_overlaps(c->data, c->bytes, t->data, t->capacity_bytes);
+bool sc_rt_touches(const sc_rt_optimizer *o, uint32_t at, uint32_t access, const void *data,
+                   uint64_t bytes) {
+    sc_rt_operands w = sc_rt_operands_of(o->m, &o->m->code[at], access);
+    while (sc_rt_operands_next(&w)) {
+        const sc_tensor *t = w.tensor;
+        if (t && sc_rt_overlaps(data, bytes, t->data, t->capacity_bytes)) return true;
+    }
+    return false;
 }
 
 bool sc_rt_is_quiet(const sc_rt_optimizer *o, const void *data, uint64_t bytes, uint32_t from,
                     uint32_t to) {
-    clash c = {data, bytes, to > from && to - from > SCAN_MAX};
-    for (uint32_t i = from + 1; i <= to && i < o->m->code_count && !c.found; i++)
-        sc_rt_each_write(&o->m->code[i], look_for_clash, &c);
-    return !c.found;
+    if (to > from && to - from > SCAN_MAX) return false;
+    for (uint32_t i = from + 1; i <= to && i < o->m->code_count; i++) {
+        if (sc_rt_touches(o, i, SC_RT_WRITES, data, bytes)) return false;
+    }
+    return true;
 }
 
 static bool is_straight(const sc_rt_method *m) {

@@ -4,7 +4,7 @@
 #ifndef SC_RT_OPTIMIZE_H
 #define SC_RT_OPTIMIZE_H
 
-#include "rt/internal.h"
+#include "rt/operands.h"
 
 // What the instructions do to one tensor value; positions are indexes into method->code.
 typedef struct sc_rt_use {
@@ -30,15 +30,14 @@ sc_status sc_rt_elide_copies(sc_rt_optimizer *o);    // elide.c
 sc_status sc_rt_fuse(sc_rt_optimizer *o);            // fuse.c
 
 uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value);
-// Calls `visit` for every tensor that an instruction reads / writes, through lists too.
-typedef void (*sc_rt_visit)(void *user, sc_evalue *tensor);
-void sc_rt_each_read(const sc_rt_instruction *in, sc_rt_visit visit, void *user);
-void sc_rt_each_write(const sc_rt_instruction *in, sc_rt_visit visit, void *user);
 // The use record of a value when it is an ordinary computed tensor (one writer; not state, input or
 // constant), else NULL.
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value);
 // Lets a value, and with it the values that show its memory, live at another address.
 void sc_rt_move_value(sc_rt_optimizer *o, const sc_evalue *value, void *data, bool is_constant);
+// Does an instruction access a tensor that shares bytes with this memory, in one of these ways?
+bool sc_rt_touches(const sc_rt_optimizer *o, uint32_t at, uint32_t access, const void *data,
+                   uint64_t bytes);
 // Does no instruction in (from, to] write into this memory? False when that is too long to check.
 bool sc_rt_is_quiet(const sc_rt_optimizer *o, const void *data, uint64_t bytes, uint32_t from,
                     uint32_t to);

@@ -1,7 +1,7 @@
 // Constant operands packed once, after a method's instructions have been rewritten, instead of in
 // every run: weights, mostly. A packing belongs to the method that made it; calls that pack one
 // constant in the same way share it, also those of methods that are loaded later.
-#include "rt/internal.h"
+#include "rt/operands.h"
 
 // Per method, beside the constants themselves, which stay; what is beyond runs as it did.
 static const uint64_t pack_bytes_max = UINT64_C(1) << 30;
@@ -26,13 +26,9 @@ static bool may_pack(const sc_rt_method *m, const sc_kernel_call *call, uint32_t
     if (operand->tag != SC_EVALUE_TENSOR || !operand->tensor->is_constant ||
         m->places[operand - m->values].is_loose)
         return false;
-    for (uint32_t i = 0; i < call->arg_count; i++) {
-        const sc_evalue *value = call->args[i];
-        if (value->tag == SC_EVALUE_TENSOR) continue;
-        if (!is_settled(m, value)) return false;
-        for (uint32_t k = 0; value->tag == SC_EVALUE_INT_LIST && k < value->count; k++) {
-            if (!is_settled(m, value->ints[k])) return false;
-        }
+    sc_rt_operands o = sc_rt_operands_of_call(call, SC_RT_TAKES);
+    while (sc_rt_operands_next(&o)) {
+        if (!o.tensor && !is_settled(m, o.value)) return false;
     }
     return true;
 }

@@ -2,16 +2,10 @@
 // the shape rule give the outs. The same rules that propagated symbols when the program was lowered
 // run here on numbers.
 #include "ops/infer.h"
-#include "rt/internal.h"
+#include "rt/operands.h"
 
 static sc_status wrong(sc_ctx *ctx, const sc_op *op, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a call of %s %s", op->out_name, what);
-}
-
-uint32_t sc_rt_kept_inputs(const sc_op *op) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < op->schema->param_count; i++) kept += sc_op_out_keeps(op, i);
-    return kept;
 }
 
 // --- kinds ---------------------------------------------------------------------------------------
@@ -184,17 +178,14 @@ static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc
     return sc_rt_tensor_resize(ctx, t, sizes, spec->rank);
 }
 
-static sc_status fit_outs(const sc_infer *in, const sc_kernel_call *call, uint32_t kept) {
+static sc_status fit_outs(const sc_infer *in, const sc_kernel_call *call) {
     uint32_t result = 0;
-    for (uint32_t i = kept; i < call->arg_count; i++) {
-        sc_evalue *out = call->args[i];
-        uint32_t count = out->tag == SC_EVALUE_TENSOR ? 1 : out->count;
-        for (uint32_t j = 0; j < count; j++, result++) {
-            sc_tensor *t = out->tag == SC_EVALUE_TENSOR ? out->tensor : out->tensors[j]->tensor;
-            if (result >= in->out_count)
-                return wrong(in->ctx, call->op, "has more results than the operator");
-            SC_TRY(fit_out(in->ctx, call->op, &in->outs[result], t));
-        }
+    sc_rt_operands o = sc_rt_operands_of_call(call, SC_RT_WRITES);
+    while (sc_rt_operands_next(&o)) {
+        if (o.access & SC_RT_TAKES) continue;  // keeps its shape
+        if (result >= in->out_count)
+            return wrong(in->ctx, call->op, "has more results than the operator");
+        SC_TRY(fit_out(in->ctx, call->op, &in->outs[result++], o.tensor));
     }
     if (result != in->out_count && result != 0)
         return wrong(in->ctx, call->op, "has fewer results than the operator");
@@ -213,21 +204,16 @@ sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_infer in;
     sc_status status = sc_rt_call_infer(call, at_load, &in);
-    if (status == SC_OK) status = fit_outs(&in, call, sc_rt_kept_inputs(call->op));
+    if (status == SC_OK) status = fit_outs(&in, call);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }
 
 bool sc_rt_call_is_empty(const sc_kernel_call *call) {
-    const sc_schema *schema = call->op->schema;
     if (sc_op_has(call->op, SC_DATA_DEPENDENT)) return false;
-    for (uint32_t i = 0; i < schema->param_count; i++)
-        if (schema->params[i].is_written) return false;
-    for (uint32_t i = sc_rt_kept_inputs(call->op); i < call->arg_count; i++) {
-        const sc_evalue *out = call->args[i];
-        if (out->tag == SC_EVALUE_TENSOR && out->tensor->numel) return false;
-        for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count; j++)
-            if (out->tensors[j]->tensor->numel) return false;
+    sc_rt_operands o = sc_rt_operands_of_call(call, SC_RT_WRITES);
+    while (sc_rt_operands_next(&o)) {
+        if ((o.access & SC_RT_TAKES) || (o.tensor && o.tensor->numel)) return false;
     }
     return true;
 }

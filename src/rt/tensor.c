@@ -1,6 +1,6 @@
 // Runtime tensors: strides from sizes and dim order, resizing within what is there, and the way
 // from row-major bytes to any layout and back.
-#include "rt/internal.h"
+#include "rt/operands.h"
 
 // Outermost dimension first in `dim_order`; a size of 0 counts as 1, so strides never vanish.
 void sc_rt_tensor_set_strides(sc_tensor *t) {
@@ -76,37 +76,18 @@ static bool clash(const sc_op *op, const sc_tensor *operand, const sc_tensor *ou
     return operand != out && !may_be_one && overlap(operand, out);
 }
 
-static const char overwrites[] = "overwrites one of its operands";
-
-static const char *write_fault(const sc_kernel_call *call, const sc_tensor *out) {
-    if (out->is_constant) return "writes to a constant";
-    for (uint32_t i = 0, kept = sc_rt_kept_inputs(call->op); i < kept; i++) {
-        const sc_evalue *arg = call->args[i];
-        if (arg->tag == SC_EVALUE_TENSOR && clash(call->op, arg->tensor, out)) return overwrites;
-        bool list = arg->tag == SC_EVALUE_TENSOR_LIST || arg->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
-        for (uint32_t j = 0; list && j < arg->count; j++)
-            if (arg->tensors[j] && clash(call->op, arg->tensors[j]->tensor, out)) return overwrites;
+const char *sc_rt_call_write_fault(const sc_kernel_call *call) {
+    sc_rt_operands out = sc_rt_operands_of_call(call, SC_RT_WRITES);
+    while (sc_rt_operands_next(&out)) {
+        if (!out.tensor) continue;
+        if (out.tensor->is_constant) return "writes to a constant";
+        sc_rt_operands in = sc_rt_operands_of_call(call, SC_RT_TAKES);
+        while (sc_rt_operands_next(&in)) {
+            if (in.tensor && clash(call->op, in.tensor, out.tensor))
+                return "overwrites one of its operands";
+        }
     }
     return NULL;
-}
-
-const char *sc_rt_call_write_fault(const sc_kernel_call *call) {
-    const sc_schema *schema = call->op->schema;
-    const char *fault = NULL;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < schema->param_count && !fault; i++) {
-        if (!sc_op_out_keeps(call->op, i)) continue;
-        const sc_evalue *arg = call->args[at++];
-        if (schema->params[i].is_written && arg->tag == SC_EVALUE_TENSOR)
-            fault = write_fault(call, arg->tensor);
-    }
-    for (; at < call->arg_count && !fault; at++) {
-        const sc_evalue *out = call->args[at];
-        if (out->tag == SC_EVALUE_TENSOR) fault = write_fault(call, out->tensor);
-        for (uint32_t j = 0; out->tag == SC_EVALUE_TENSOR_LIST && j < out->count && !fault; j++)
-            fault = write_fault(call, out->tensors[j]->tensor);
-    }
-    return fault;
 }
 
 // --- row-major and back --------------------------------------------------------------------------

@@ -1,117 +1,74 @@
 // Methods as their users meet them: inputs that fit and inputs that do not, state and reset,
 // constant methods, what can be known without loading.
 #include "harness.h"
-#include "rt/rt.h"
-
-typedef struct setup {
-    sc_arena arena, scratch;
-    sc_ctx ctx;
-    sc_rt_program *program;
-    sc_rt_method *method;
-} setup;
-
-static void begin(setup *s) {
-    memset(s, 0, sizeof *s);
-    sc_arena_init(&s->arena);
-    sc_arena_init(&s->scratch);
-    sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
-}
-
-static bool open_model(setup *s, const char *file, const char *method) {
-    size_t bytes;
-    begin(s);
-    char *data = test_read(file, &bytes);
-    sc_source *source = sc_source_from_memory(&s->arena, data, bytes);
-    return CHECK_OK(sc_rt_program_open(&s->ctx, source, NULL, &s->program)) &&
-           CHECK_OK(sc_rt_method_load(&s->ctx, s->program, sc_str_from(method), &s->method));
-}
-
-static void close_model(setup *s) {
-    if (s->program) sc_rt_program_close(s->program);
-    sc_arena_deinit(&s->scratch);
-    sc_arena_deinit(&s->arena);
-}
-
-static sc_rt_input floats(const float *data, uint8_t rank, const int64_t *sizes) {
-    int64_t count = 1;
-    for (uint8_t d = 0; d < rank; d++) count *= sizes[d];
-    return (sc_rt_input){.tag = SC_EVALUE_TENSOR,
-                         .dtype = SC_DTYPE_F32,
-                         .rank = rank,
-                         .sizes = sizes,
-                         .data = data,
-                         .bytes = (uint64_t)count * sizeof(float)};
-}
-
-static sc_status set(setup *s, uint32_t index, sc_rt_input input) {
-    return sc_rt_method_set_input(&s->ctx, s->method, index, &input);
-}
+#include "rt/setup.h"
 
 TEST(inputs_are_checked) {
     setup s;
     const float data[64] = {0};
-    if (open_model(&s, "models/official/linear.pte", "forward")) {
+    if (setup_open_file(&s, "models/official/linear.pte", "forward")) {
         CHECK_STATUS(sc_rt_method_run(&s.ctx, s.method), SC_ERR_STATE);  // not set yet
-        CHECK_STATUS(set(&s, 0, floats(data, 1, (int64_t[]){64})), SC_ERR_INPUT);
-        CHECK_STATUS(set(&s, 0, floats(data, 2, (int64_t[]){2, 16})), SC_ERR_INPUT);
-        CHECK_STATUS(set(&s, 1, floats(data, 2, (int64_t[]){4, 16})), SC_ERR_INPUT);
-        sc_rt_input input = floats(data, 2, (int64_t[]){4, 16});
+        CHECK_STATUS(setup_set(&s, 0, setup_floats(data, 1, (int64_t[]){64})), SC_ERR_INPUT);
+        CHECK_STATUS(setup_set(&s, 0, setup_floats(data, 2, (int64_t[]){2, 16})), SC_ERR_INPUT);
+        CHECK_STATUS(setup_set(&s, 1, setup_floats(data, 2, (int64_t[]){4, 16})), SC_ERR_INPUT);
+        sc_rt_input input = setup_floats(data, 2, (int64_t[]){4, 16});
         input.dtype = SC_DTYPE_F64;
-        CHECK_STATUS(set(&s, 0, input), SC_ERR_INPUT);
-        input = floats(data, 2, (int64_t[]){4, 16});
+        CHECK_STATUS(setup_set(&s, 0, input), SC_ERR_INPUT);
+        input = setup_floats(data, 2, (int64_t[]){4, 16});
         input.bytes--;
-        CHECK_STATUS(set(&s, 0, input), SC_ERR_INPUT);
-        CHECK_STATUS(set(&s, 0, (sc_rt_input){.tag = SC_EVALUE_INT}), SC_ERR_INPUT);
-        CHECK_OK(set(&s, 0, floats(data, 2, (int64_t[]){4, 16})));
+        CHECK_STATUS(setup_set(&s, 0, input), SC_ERR_INPUT);
+        CHECK_STATUS(setup_set(&s, 0, (sc_rt_input){.tag = SC_EVALUE_INT}), SC_ERR_INPUT);
+        CHECK_OK(setup_set(&s, 0, setup_floats(data, 2, (int64_t[]){4, 16})));
         CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
         CHECK_OK(sc_rt_method_run(&s.ctx, s.method));  // inputs stay
     }
-    close_model(&s);
+    setup_end(&s);
 }
 
 TEST(dynamic_inputs_have_bounds) {
     setup s;
     static const float data[4096];
-    if (open_model(&s, "models/official/mlp_dyn.pte", "forward")) {
+    if (setup_open_file(&s, "models/official/mlp_dyn.pte", "forward")) {
         const sc_tensor *declared = sc_rt_method_input(s.method, 0)->tensor;
         int64_t most = declared->sizes[0], features = declared->sizes[1];
         CHECK(declared->is_dynamic);
-        CHECK_STATUS(set(&s, 0, floats(data, 2, (int64_t[]){most + 1, features})), SC_ERR_INPUT);
-        CHECK_OK(set(&s, 0, floats(data, 2, (int64_t[]){1, features})));
+        CHECK_STATUS(setup_set(&s, 0, setup_floats(data, 2, (int64_t[]){most + 1, features})),
+                     SC_ERR_INPUT);
+        CHECK_OK(setup_set(&s, 0, setup_floats(data, 2, (int64_t[]){1, features})));
         CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
         CHECK_EQ_INT(sc_rt_method_output(s.method, 0)->tensor->sizes[0], 1);
-        CHECK_OK(set(&s, 0, floats(data, 2, (int64_t[]){most, features})));
+        CHECK_OK(setup_set(&s, 0, setup_floats(data, 2, (int64_t[]){most, features})));
         CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
         CHECK_EQ_INT(sc_rt_method_output(s.method, 0)->tensor->sizes[0], most);
     }
-    close_model(&s);
+    setup_end(&s);
 }
 
 // A number that the program was specialised on must be that number again.
 TEST(specialised_numbers) {
     setup s;
-    if (open_model(&s, "models/official/pytree_io.pte", "forward")) {
+    if (setup_open_file(&s, "models/official/pytree_io.pte", "forward")) {
         uint32_t numbers = 0;
         for (uint32_t i = 0; i < sc_rt_method_input_count(s.method); i++) {
             const sc_evalue *declared = sc_rt_method_input(s.method, i);
             sc_rt_input input = {.tag = (sc_evalue_tag)declared->tag};
             if (declared->tag == SC_EVALUE_DOUBLE) {
                 input.d = declared->d + 5e-5;  // within what the official runtime lets pass
-                CHECK_OK(set(&s, i, input));
+                CHECK_OK(setup_set(&s, i, input));
                 input.d = declared->d + 1;
-                CHECK_STATUS(set(&s, i, input), SC_ERR_INPUT);
+                CHECK_STATUS(setup_set(&s, i, input), SC_ERR_INPUT);
                 numbers++;
             } else if (declared->tag == SC_EVALUE_BOOL) {
                 input.b = declared->b;
-                CHECK_OK(set(&s, i, input));
+                CHECK_OK(setup_set(&s, i, input));
                 input.b = !declared->b;
-                CHECK_STATUS(set(&s, i, input), SC_ERR_INPUT);
+                CHECK_STATUS(setup_set(&s, i, input), SC_ERR_INPUT);
                 numbers++;
             }
         }
         CHECK_EQ_INT(numbers, 2);
     }
-    close_model(&s);
+    setup_end(&s);
 }
 
 // How often it has been called, as the program's own counter says.
@@ -119,7 +76,7 @@ static int64_t run_counter(setup *s) {
     const sc_tensor *declared = sc_rt_method_input(s->method, 0)->tensor;
     const float data[64] = {1, 1, 1};
     int64_t count = -1;
-    CHECK_OK(set(s, 0, floats(data, declared->rank, declared->sizes)));
+    CHECK_OK(setup_set(s, 0, setup_floats(data, declared->rank, declared->sizes)));
     CHECK_OK(sc_rt_method_run(&s->ctx, s->method));
     const sc_evalue *out = sc_rt_method_output(s->method, sc_rt_method_output_count(s->method) - 1);
     if (CHECK(out->tag == SC_EVALUE_TENSOR && out->tensor->dtype == SC_DTYPE_I64))
@@ -129,13 +86,13 @@ static int64_t run_counter(setup *s) {
 
 TEST(state_survives_runs_and_resets) {
     setup s;
-    if (open_model(&s, "models/official/counter_buffer.pte", "forward")) {
+    if (setup_open_file(&s, "models/official/counter_buffer.pte", "forward")) {
         CHECK_EQ_INT(run_counter(&s), 1);
         CHECK_EQ_INT(run_counter(&s), 2);
         CHECK_OK(sc_rt_program_reset(&s.ctx, s.program));
         CHECK_EQ_INT(run_counter(&s), 1);
     }
-    close_model(&s);
+    setup_end(&s);
 }
 
 static const sc_evalue *constant(setup *s, const char *method) {
@@ -148,7 +105,7 @@ static const sc_evalue *constant(setup *s, const char *method) {
 
 TEST(constant_methods) {
     setup s;
-    if (open_model(&s, "models/official/encdec.pte", "encode")) {
+    if (setup_open_file(&s, "models/official/encdec.pte", "encode")) {
         const sc_evalue *value = constant(&s, "get_vocab_size");
         CHECK(value && value->tag == SC_EVALUE_INT && value->i == 64);
         value = constant(&s, "get_name");
@@ -162,7 +119,7 @@ TEST(constant_methods) {
         CHECK_STATUS(sc_rt_method_load(&s.ctx, s.program, SC_STR("nobody"), &s.method),
                      SC_ERR_NOT_FOUND);
     }
-    close_model(&s);
+    setup_end(&s);
 }
 
 // Keys of external data are told before anything is loaded, and whether they were found.
@@ -174,7 +131,7 @@ TEST(external_data_is_known_without_loading) {
         size_t size = 0;
         sc_source *sources[2];
         sc_rt_method_info info;
-        begin(&s);
+        setup_begin(&s);
         for (uint32_t i = 0; i < given; i++) {
             const char *bytes = test_read(files[i], &size);
             sources[i] = sc_source_from_memory(&s.arena, bytes, size);
@@ -194,7 +151,7 @@ TEST(external_data_is_known_without_loading) {
                 CHECK_EQ_INT(info.externals[i].file, given == 2 ? 1 : 0);
             }
         }
-        close_model(&s);
+        setup_end(&s);
     }
 }
 
@@ -202,7 +159,7 @@ TEST(known_without_loading) {
     setup s;
     sc_rt_method_info info;
     sc_rt_program_info program;
-    if (open_model(&s, "models/official/mlp.pte", "forward")) {
+    if (setup_open_file(&s, "models/official/mlp.pte", "forward")) {
         CHECK_EQ_INT(sc_rt_program_method_count(s.program), 1);
         CHECK_OK(sc_rt_method_info_get(&s.ctx, s.program, 0, &s.arena, &info));
         CHECK_EQ_INT(info.input_count, 1);
@@ -221,7 +178,7 @@ TEST(known_without_loading) {
         sc_rt_program_info_get(s.program, &s.arena, &program);
         CHECK(program.constant_bytes > 0 && program.file_bytes > program.constant_bytes);
     }
-    close_model(&s);
+    setup_end(&s);
 }
 
 // The file of a delegate: XNNPACK's program and its weights are neither constants nor gaps.
@@ -229,7 +186,7 @@ TEST(segments_are_told_apart) {
     setup s;
     size_t bytes;
     sc_rt_program_info program;
-    begin(&s);
+    setup_begin(&s);
     char *data = test_read("data/pte/linear.xnnpack.pte", &bytes);
     sc_source *source = sc_source_from_memory(&s.arena, data, bytes);
     if (CHECK_OK(sc_rt_program_open(&s.ctx, source, NULL, &s.program))) {
@@ -240,5 +197,5 @@ TEST(segments_are_told_apart) {
         CHECK_EQ_UINT(program.named_bytes, 512 + 32);
         CHECK_EQ_UINT(program.other_bytes, 0);
     }
-    close_model(&s);
+    setup_end(&s);
 }

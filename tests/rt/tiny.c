@@ -96,7 +96,7 @@ static sc_fb_ref add_extra(sc_fb_builder *b, const tiny *t) {
 }
 
 static sc_fb_ref add_values(sc_fb_builder *b, const tiny *t) {
-    sc_fb_ref values[5];
+    sc_fb_ref values[TINY_MORE + 4];
     values[0] = wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->input));
     values[1] = wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->constant));
     sc_fb_begin(b);
@@ -104,7 +104,9 @@ static sc_fb_ref add_values(sc_fb_builder *b, const tiny *t) {
     values[2] = wrap(b, SC_PTE_KernelTypes_Int, sc_fb_end(b));
     values[3] = wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->out));
     values[4] = add_extra(b, t);
-    return sc_fb_add_refs(b, values, 5);
+    for (uint32_t i = 0; i < t->more_count; i++)
+        values[TINY_MORE + i] = wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->more[i]));
+    return sc_fb_add_refs(b, values, TINY_MORE + t->more_count);
 }
 
 static sc_fb_ref add_instruction(sc_fb_builder *b, const tiny_instruction *in) {
@@ -135,24 +137,38 @@ static sc_fb_ref add_instruction(sc_fb_builder *b, const tiny_instruction *in) {
     return sc_fb_end(b);
 }
 
-static sc_fb_ref add_chains(sc_fb_builder *b, const tiny *t) {
+static sc_fb_ref add_chain(sc_fb_builder *b, const tiny *t, uint32_t first, uint32_t end) {
     sc_fb_ref code[6];
-    for (uint32_t i = 0; i < t->code_count; i++) code[i] = add_instruction(b, &t->code[i]);
-    sc_fb_ref list = sc_fb_add_refs(b, code, t->code_count);
+    for (uint32_t i = first; i < end; i++) code[i - first] = add_instruction(b, &t->code[i]);
+    sc_fb_ref list = sc_fb_add_refs(b, code, end - first);
     sc_fb_begin(b);
     sc_pte_Chain_set_instructions(b, list);
-    sc_fb_ref chain = sc_fb_end(b);
-    return sc_fb_add_refs(b, &chain, t->no_chain ? 0 : 1);
+    return sc_fb_end(b);
 }
 
-static sc_fb_ref add_operators(sc_fb_builder *b, const tiny *t) {
-    sc_fb_ref name = sc_fb_add_string(b, sc_str_from(t->op));
-    sc_fb_ref overload = sc_fb_add_string(b, sc_str_from(t->overload));
+static sc_fb_ref add_chains(sc_fb_builder *b, const tiny *t) {
+    const uint32_t split = t->second_chain;
+    sc_fb_ref chains[2];
+    chains[0] = add_chain(b, t, 0, split ? split : t->code_count);
+    if (split) chains[1] = add_chain(b, t, split, t->code_count);
+    return sc_fb_add_refs(b, chains, t->no_chain ? 0 : split ? 2 : 1);
+}
+
+static sc_fb_ref add_operator(sc_fb_builder *b, const char *op, const char *overload_name) {
+    sc_fb_ref name = sc_fb_add_string(b, sc_str_from(op));
+    sc_fb_ref overload = sc_fb_add_string(b, sc_str_from(overload_name));
     sc_fb_begin(b);
     sc_pte_Operator_set_name(b, name);
     sc_pte_Operator_set_overload(b, overload);
-    sc_fb_ref op = sc_fb_end(b);
-    return sc_fb_add_refs(b, &op, 1);
+    return sc_fb_end(b);
+}
+
+static sc_fb_ref add_operators(sc_fb_builder *b, const tiny *t) {
+    sc_fb_ref ops[3] = {add_operator(b, t->op, t->overload)};
+    uint32_t count = 1;
+    for (; count < 3 && t->more_op[count - 1]; count++)
+        ops[count] = add_operator(b, t->more_op[count - 1], t->more_overload[count - 1]);
+    return sc_fb_add_refs(b, ops, count);
 }
 
 static sc_fb_ref add_delegates(sc_fb_builder *b, const tiny *t) {

@@ -5,7 +5,7 @@
 
 #include "format/flatbuf.h"
 
-enum { TINY_INPUT, TINY_CONSTANT, TINY_ALPHA, TINY_OUT, TINY_EXTRA };
+enum { TINY_INPUT, TINY_CONSTANT, TINY_ALPHA, TINY_OUT, TINY_EXTRA, TINY_MORE };
 
 typedef struct tiny_tensor {
     int8_t dtype, dynamism;
@@ -56,8 +56,12 @@ typedef struct tiny {
     int32_t inputs[2], outputs[2];
     uint32_t input_count, output_count;
     const char *op, *overload, *delegate;
+    const char *more_op[2], *more_overload[2];  // operators 1 and 2
+    tiny_tensor more[4];                        // values from TINY_MORE on
+    uint32_t more_count;
     tiny_instruction code[6];
     uint32_t code_count;
+    uint32_t second_chain;  // begins with this instruction; 0: there is only one
     // Filled by tiny_build.
     uint8_t *data;
     size_t size;

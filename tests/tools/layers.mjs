@@ -65,7 +65,6 @@ const circles = [
   ["src/ir/parse.c", "src/ir/parse_arg.c"],
   ["src/rt/elide.c", "src/rt/fold.c", "src/rt/fuse.c", "src/rt/optimize.c"],
   ["src/rt/memory.c", "src/rt/program.c"],
-  ["src/rt/shape.c", "src/rt/tensor.c"],
 ];
 // What stands on src/ from outside sees the public header and the vocabulary it is written in.
 const outside = { wasm: ["sconce.h", "core", "base", "exports.def", "imports.def"] };
@@ -84,7 +83,6 @@ const operatorNames = {
   "src/plan/storage.c": 4,
   "src/rt/elide.c": 2,
   "src/rt/fuse.c": 8,
-  "src/rt/usage.c": 1,
   "src/trace/alias.c": 21,
   "src/trace/decompose.c": 2,
   "src/trace/record.c": 5,

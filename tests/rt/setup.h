@@ -1,0 +1,27 @@
+// A program and one of its methods, opened for a test. Every call checks what it does.
+#ifndef SETUP_H
+#define SETUP_H
+
+#include "rt/rt.h"
+
+typedef struct setup {
+    sc_arena arena, scratch;
+    sc_ctx ctx;
+    sc_rt_program *program;
+    sc_rt_method *method;
+} setup;
+
+void setup_begin(setup *s);
+// NULL options: the default ones. The bytes stay the caller's.
+bool setup_open(setup *s, const void *bytes, size_t size, const sc_rt_options *options);
+bool setup_load(setup *s, const char *method);
+// All of the above with a file of tests/.
+bool setup_open_file(setup *s, const char *file, const char *method);
+void setup_end(setup *s);
+
+sc_rt_input setup_floats(const float *data, uint8_t rank, const int64_t *sizes);
+sc_status setup_set(setup *s, uint32_t index, sc_rt_input input);
+// Gives every input what it was specialised on, or zeros of the largest sizes.
+void setup_set_zeros(setup *s);
+
+#endif
