@@ -11,12 +11,12 @@ static bool both_dense(const sc_tensor *a, const sc_tensor *b) {
 // Is the result a run of the operand's own bytes, and from which element on?
 static bool shows_operand(sc_ctx *ctx, const sc_rt_instruction *in, const sc_tensor *self,
                           const sc_tensor *out, int64_t *offset) {
-    sc_rt_view view;
+    sc_rt_window window;
     *offset = 0;
     if (sc_op_has(in->call.op, SC_HANDS_ON) && self->numel == out->numel) return true;
-    if (!sc_rt_call_view(ctx, in, &view)) return false;
-    *offset = view.offset;
-    return view.is_contiguous && view.offset >= 0 && view.offset <= self->numel;
+    if (!sc_rt_call_window(ctx, in, &window)) return false;
+    *offset = window.offset;
+    return window.is_contiguous && window.offset >= 0 && window.offset <= self->numel;
 }
 
 static void try_elide(sc_rt_optimizer *o, uint32_t at) {

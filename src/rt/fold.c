@@ -46,15 +46,15 @@ static bool all_readers_take_matrices(const sc_rt_optimizer *o, const sc_evalue 
 static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
     const sc_evalue *self = in->call.args[0];
     sc_evalue *out = in->call.args[in->call.arg_count - 1];
-    sc_rt_view view;
+    sc_rt_window window;
     if (self->tag != SC_EVALUE_TENSOR || !self->tensor->is_constant ||
-        !sc_op_has(in->call.op, SC_PERMUTES) || !sc_rt_call_view(o->ctx, in, &view))
+        !sc_op_has(in->call.op, SC_PERMUTES) || !sc_rt_call_window(o->ctx, in, &window))
         return false;
     const sc_rt_use *use = sc_rt_plain_use(o, out);
     if (!use || use->is_output || use->first_view || !all_readers_take_matrices(o, out, use))
         return false;
     sc_tensor *to = out->tensor;
-    memcpy(to->strides, view.strides, view.rank * sizeof *view.strides);
+    memcpy(to->strides, window.strides, window.rank * sizeof *window.strides);
     to->data = self->tensor->data;
     to->is_constant = true;
     in->kind = SC_RT_SKIP;

@@ -192,15 +192,15 @@ uint32_t sc_rt_kept_inputs(const sc_op *op);
 
 // shape.c: runs the operator's shape rule on a call and gives its outs their sizes.
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load);
-// Of the view that an op copies: how it shows the first operand, by the op's own shape rule. False
-// for ops that copy no view, and for calls whose shapes were not settled at load.
-typedef struct sc_rt_view {
+// Where the elements lie in the first operand that an op copies a view of, by the op's own shape
+// rule. False for ops that copy no view, and for calls whose shapes were not settled at load.
+typedef struct sc_rt_window {
     uint32_t rank;
     int64_t strides[SC_RANK_MAX];
     int64_t offset;
     bool is_contiguous;
-} sc_rt_view;
-bool sc_rt_call_view(sc_ctx *ctx, const sc_rt_instruction *in, sc_rt_view *out);
+} sc_rt_window;
+bool sc_rt_call_window(sc_ctx *ctx, const sc_rt_instruction *in, sc_rt_window *out);
 // Nothing to compute: all results are empty, whatever the operands are.
 bool sc_rt_call_is_empty(const sc_kernel_call *call);
 // Only the rule's results, on the context's scratch.

@@ -218,7 +218,7 @@ bool sc_rt_call_is_empty(const sc_kernel_call *call) {
     return true;
 }
 
-bool sc_rt_call_view(sc_ctx *ctx, const sc_rt_instruction *instruction, sc_rt_view *out) {
+bool sc_rt_call_window(sc_ctx *ctx, const sc_rt_instruction *instruction, sc_rt_window *out) {
     const sc_kernel_call *call = &instruction->call;
     if (instruction->kind != SC_RT_KERNEL || instruction->is_dynamic || !call->op->view)
         return false;
@@ -229,9 +229,9 @@ bool sc_rt_call_view(sc_ctx *ctx, const sc_rt_instruction *instruction, sc_rt_vi
               sc_infer_view_of(&in, args[0].tensor) == SC_OK && in.out_count == 1;
     if (ok) {
         const sc_spec *spec = &in.outs[0].spec;
-        *out = (sc_rt_view){.rank = spec->rank,
-                            .offset = spec->offset.value,
-                            .is_contiguous = sc_spec_is_contiguous(NULL, spec)};
+        *out = (sc_rt_window){.rank = spec->rank,
+                              .offset = spec->offset.value,
+                              .is_contiguous = sc_spec_is_contiguous(NULL, spec)};
         for (uint32_t d = 0; d < spec->rank; d++) out->strides[d] = spec->strides[d].value;
     }
     sc_arena_rewind(ctx->scratch, mark);
