@@ -131,7 +131,7 @@ static sc_status parse_move(binder *b, sc_fb_table table, sc_rt_instruction *in)
     SC_TRY(check_value(b, from));
     SC_TRY(check_value(b, to));
     if (!same_kind(&b->m->values[from], &b->m->values[to]))
-        return bad(b, "a move between values of different kinds");
+        return bad(b, "a value is moved to one of another kind");
     in->kind = SC_RT_MOVE;
     in->from = (uint32_t)from;
     in->to = (uint32_t)to;
@@ -142,7 +142,7 @@ static sc_status parse_free(binder *b, sc_fb_table table, sc_rt_instruction *in)
     int32_t index = sc_pte_FreeCall_value_index(table);
     SC_TRY(check_value(b, index));
     if (b->m->values[index].tag != SC_EVALUE_TENSOR)
-        return bad(b, "a value that is freed is no tensor");
+        return bad(b, "a value that is freed is not a tensor");
     in->kind = SC_RT_FREE;
     in->from = (uint32_t)index;
     return SC_OK;
@@ -151,7 +151,7 @@ static sc_status parse_free(binder *b, sc_fb_table table, sc_rt_instruction *in)
 static sc_status parse_instruction(binder *b, sc_fb_table entry, uint32_t first, uint32_t count,
                                    sc_rt_instruction *in) {
     sc_fb_table args = sc_pte_Instruction_instr_args(entry);
-    if (!args.at) return bad(b, "an instruction without arguments");
+    if (!args.at) return bad(b, "an instruction has no arguments");
     switch (sc_pte_Instruction_instr_args_type(entry)) {
     case SC_PTE_InstructionArguments_KernelCall: return parse_call(b, args, in);
     case SC_PTE_InstructionArguments_JumpFalseCall: return parse_jump(b, args, first, count, in);
@@ -159,7 +159,7 @@ static sc_status parse_instruction(binder *b, sc_fb_table entry, uint32_t first,
     case SC_PTE_InstructionArguments_FreeCall: return parse_free(b, args, in);
     case SC_PTE_InstructionArguments_DelegateCall:
         return bad(b, "it calls a delegate that does not exist");
-    default: return bad(b, "an unknown instruction");
+    default: return bad(b, "an instruction is of an unknown kind");
     }
 }
 
@@ -170,7 +170,7 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
     if (chains.count == 0) return bad(&b, "it has no chain of instructions");
     for (uint32_t c = 0; c < chains.count; c++) {
         sc_fb_vec list = sc_pte_Chain_instructions(sc_fb_vec_table(chains, c));
-        if (!list.items) return bad(&b, "a chain without instructions");
+        if (!list.items) return bad(&b, "a chain has no list of instructions");
         total += list.count;
     }
     if (total > ctx->limits.node_max)
@@ -222,13 +222,14 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
     ctx->where.op = SC_STR("");
     if (scratch > ctx->limits.planned_bytes_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL,
-                       "method '" SC_STR_FMT "' needs %llu bytes to work in, the limit is %llu",
+                       "method '" SC_STR_FMT
+                       "' needs %llu bytes of scratch space, the limit is %llu",
                        SC_STR_ARG(m->name), (unsigned long long)scratch,
                        (unsigned long long)ctx->limits.planned_bytes_max);
     // One byte at least, so that no kernel computes with a null pointer.
     m->scratch = sc_try_alloc(sc_max_u64(scratch, 1));
     if (!m->scratch)
-        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes to work in",
+        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of scratch space",
                        (unsigned long long)scratch);
     for (uint32_t i = 0; i < m->code_count; i++) {
         if (m->code[i].kind == SC_RT_KERNEL) m->code[i].call.scratch = m->scratch;

@@ -17,20 +17,21 @@ typedef struct ptd {
 } ptd;
 
 static sc_status bad(sc_ctx *ctx, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .ptd contradicts itself: %s", what);
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .ptd is not valid: %s", what);
 }
 
 static sc_status read_head(sc_ctx *ctx, ptd *file) {
     uint8_t bytes[HEAD_BYTES];
     const uint64_t size = file->source->size;
     if (size < HEAD_BYTES)
-        return sc_fail(ctx, SC_ERR_TRUNCATED, NULL, "a .ptd has at least %d bytes, this has %llu",
-                       HEAD_BYTES, (unsigned long long)size);
+        return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
+                       "a .ptd has at least %d bytes, this file has %llu", HEAD_BYTES,
+                       (unsigned long long)size);
     SC_TRY(file->source->read(file->source, ctx, 0, bytes, sizeof bytes));
     if (memcmp(bytes + 4, SC_PTD_IDENTIFIER, 4) != 0 ||
         memcmp(bytes + 8, SC_PTD_HEADER_MARK, 4) != 0)
         return sc_fail(ctx, SC_ERR_FORMAT, "Pass the .ptd files that were made with the .pte.",
-                       "this is no ExecuTorch data file: its identifiers are missing");
+                       "this is not an ExecuTorch data file: its identifiers are missing");
     if (sc_fb_load_u32(bytes + 12) < HEADER_MIN) return bad(ctx, "its header is too short");
     uint64_t flat_offset = sc_fb_load_u64(bytes + 16), flat_bytes = sc_fb_load_u64(bytes + 24);
     uint64_t end;
@@ -76,7 +77,7 @@ static sc_status read_layout(sc_ctx *ctx, sc_fb_table entry, sc_rt_datum *datum)
     int8_t dtype = sc_ptd_TensorLayout_scalar_type(layout);
     if (datum->sizes.count != datum->dim_order.count || datum->sizes.count > SC_RANK_MAX ||
         dtype < 0 || !sc_dtype_is_known((unsigned)dtype))
-        return bad(ctx, "the layout of one of its tensors");
+        return bad(ctx, "one of its tensors has an impossible layout");
     datum->has_layout = true;
     datum->dtype = (uint8_t)dtype;
     datum->rank = (uint8_t)datum->sizes.count;
@@ -90,7 +91,8 @@ static sc_status add_entries(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, 
         sc_fb_table entry = sc_fb_vec_table(named, i);
         uint32_t index = sc_ptd_NamedData_segment_index(entry);
         sc_str key = sc_ptd_NamedData_key(entry);
-        if (!key.data || index >= segments.count) return bad(ctx, "an entry without name or data");
+        if (!key.data || index >= segments.count)
+            return bad(ctx, "an entry has no name or no data");
         sc_fb_table segment = sc_fb_vec_table(segments, index);
         uint64_t offset = sc_ptd_DataSegment_offset(segment);
         uint64_t size = sc_ptd_DataSegment_size(segment), end;

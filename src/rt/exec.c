@@ -41,7 +41,7 @@ static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
     }
     if (value->tag != SC_EVALUE_TENSOR || value->tensor->dtype != SC_DTYPE_BOOL)
         return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                       "a jump depends on a value that is no truth value");
+                       "a jump depends on a value that is not a boolean");
     const sc_tensor *t = value->tensor;
     if (!t->data)
         return sc_fail(ctx, SC_ERR_STATE, lower_again,

@@ -3,7 +3,7 @@
 #include "rt/internal.h"
 
 static sc_status bad(sc_ctx *ctx, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte contradicts itself: %s", what);
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
 }
 
 // --- the file ------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ static void count_instruction(sc_fb_table entry, sc_rt_method_info *out) {
 }
 
 static void list_backends(sc_arena *arena, sc_fb_vec delegates, sc_rt_method_info *out) {
-    enum { BACKEND_MAX = 32 };  // distinct ones; a method that names more is not believed
+    enum { BACKEND_MAX = 32 };  // distinct ones; what a method names beyond them is left out
     out->backends = sc_new_array(arena, sc_str, BACKEND_MAX);
     for (uint32_t i = 0; i < delegates.count && out->backend_count < BACKEND_MAX; i++) {
         sc_str id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));

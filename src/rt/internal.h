@@ -217,7 +217,7 @@ void sc_rt_tensor_write(sc_tensor *tensor, void *to, const void *row_major);
 // What is wrong with where a call writes, or NULL: to a constant, or over an operand.
 const char *sc_rt_call_write_fault(const sc_kernel_call *call);
 
-// prim.c: NULL when `op` is no primitive.
+// prim.c: NULL when `op` is not a primitive.
 sc_prim_fn sc_rt_prim(const sc_op *op);
 
 #endif

@@ -65,7 +65,7 @@ static sc_status load_plan_state(sc_ctx *ctx, sc_rt_program *p, sc_fb_table plan
         for (uint32_t d = 0; d < sizes.count; d++) {
             int32_t size = sc_fb_vec_i32(sizes, d);
             if (size < 0 || !sc_mul_u64(bytes, (uint64_t)size, &bytes))
-                return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "the shape of a state tensor");
+                return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a state tensor has an impossible shape");
         }
         if (!sc_add_u64(offset, bytes, &end) || end > p->pools[id].bytes)
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a state tensor lies outside its memory");
@@ -147,7 +147,7 @@ static sc_status bind_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index) {
     return SC_OK;
 }
 
-// Tensors that the file planned no memory for, graph inputs and outputs mostly, get ours.
+// Tensors that the file planned no memory for, mostly graph inputs and outputs, get ours.
 static sc_status bind_unplanned(sc_ctx *ctx, sc_rt_method *m) {
     uint64_t total = 0;
     for (int pass = 0; pass < 2; pass++) {

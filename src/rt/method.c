@@ -142,7 +142,7 @@ static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     }
     SC_TRY(sc_rt_tensor_resize(ctx, t, value->sizes, value->rank));
     if (value->bytes != sc_rt_tensor_bytes(t))
-        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u has %llu bytes, its shape wants %llu",
+        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u has %llu bytes, its shape needs %llu",
                        index, (unsigned long long)value->bytes,
                        (unsigned long long)sc_rt_tensor_bytes(t));
     sc_rt_tensor_write(t, staged->bytes, value->data);

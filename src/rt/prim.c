@@ -7,7 +7,7 @@
 #include "rt/internal.h"
 
 static sc_status wrong_kind(const sc_kernel_call *c) {
-    return sc_fail(c->ctx, SC_ERR_CORRUPT, NULL, "%s on a value of a kind that it does not take",
+    return sc_fail(c->ctx, SC_ERR_CORRUPT, NULL, "%s got a value of a kind that it does not take",
                    c->op->out_name);
 }
 
@@ -40,7 +40,7 @@ static sc_status give_bool(const sc_kernel_call *c, bool b) {
 }
 
 static sc_status zero_division(const sc_kernel_call *c) {
-    return sc_fail(c->ctx, SC_ERR_NUMERIC, NULL, "%s by zero", c->op->out_name);
+    return sc_fail(c->ctx, SC_ERR_NUMERIC, NULL, "%s divides by zero", c->op->out_name);
 }
 
 typedef enum operation { ADD, SUB, MUL } operation;
@@ -171,8 +171,9 @@ static sc_status prim_sym_size(const sc_kernel_call *c) {
     if (self->tag != SC_EVALUE_TENSOR || dim->tag != SC_EVALUE_INT) return wrong_kind(c);
     int64_t rank = self->tensor->rank, at = dim->i < 0 ? dim->i + rank : dim->i;
     if (at < 0 || at >= rank)
-        return sc_fail(c->ctx, SC_ERR_ARGUMENT, NULL, "dimension %lld of a tensor of rank %lld",
-                       (long long)dim->i, (long long)rank);
+        return sc_fail(c->ctx, SC_ERR_ARGUMENT, NULL,
+                       "dimension %lld does not exist in a tensor of rank %lld", (long long)dim->i,
+                       (long long)rank);
     return give_int(c, self->tensor->sizes[at]);
 }
 
@@ -186,8 +187,8 @@ static sc_status prim_local_scalar(const sc_kernel_call *c) {
     if (self->tag != SC_EVALUE_TENSOR) return wrong_kind(c);
     const sc_tensor *t = self->tensor;
     if (t->numel != 1)
-        return sc_fail(c->ctx, SC_ERR_SHAPE, NULL, "item() of a tensor with %lld elements",
-                       (long long)t->numel);
+        return sc_fail(c->ctx, SC_ERR_SHAPE, NULL,
+                       "item() takes a tensor of one element, not of %lld", (long long)t->numel);
     double d;
     int64_t i;
     switch (sc_class_of(t->dtype)) {
@@ -196,7 +197,7 @@ static sc_status prim_local_scalar(const sc_kernel_call *c) {
         sc_loader(SC_CLASS_F64, t->dtype)(&d, t->data, 1, 1);
         return give_double(c, d);
     case SC_CLASS_COUNT:
-        return sc_fail(c->ctx, SC_ERR_DTYPE, NULL, "item() of a tensor of %s",
+        return sc_fail(c->ctx, SC_ERR_DTYPE, NULL, "item() does not take a tensor of %s",
                        sc_dtype_name((sc_dtype)t->dtype));
     default:
         sc_loader(SC_CLASS_I64, t->dtype)(&i, t->data, 1, 1);
@@ -219,16 +220,16 @@ static sc_status prim_et_view(const sc_kernel_call *c) {
         if (sizes[d] == -1 && free_dim < 0)
             free_dim = d;
         else if (sizes[d] < 0 || !sc_mul_i64(known, sizes[d], &known))
-            return sc_fail(c->ctx, SC_ERR_SHAPE, NULL, "a view with a negative or huge size");
+            return sc_fail(c->ctx, SC_ERR_SHAPE, NULL, "a view has a negative or huge size");
     }
     if (free_dim >= 0) sizes[free_dim] = known ? self->numel / known : 0;
     if (free_dim >= 0 ? known * sizes[free_dim] != self->numel : known != self->numel)
         return sc_fail(c->ctx, SC_ERR_SHAPE, NULL,
-                       "a view of %lld elements does not hold those of its tensor (%lld)",
-                       (long long)known, (long long)self->numel);
+                       "a view of %lld elements cannot show a tensor of %lld", (long long)known,
+                       (long long)self->numel);
     if (!self->data)
         return sc_fail(c->ctx, SC_ERR_STATE, "Lower the model again from its .pt2.",
-                       "a view of a tensor without memory");
+                       "a view shows a tensor that has no memory");
     out->capacity_bytes = sc_max_u64(out->capacity_bytes, sc_rt_tensor_bytes(self));
     SC_TRY(sc_rt_tensor_resize(c->ctx, out, sizes, list->count));
     out->data = self->data;

@@ -17,7 +17,7 @@ typedef struct head {
 } head;
 
 static sc_status bad(sc_ctx *ctx, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte contradicts itself: %s", what);
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
 }
 
 void sc_rt_options_default(sc_rt_options *options) { *options = (sc_rt_options){.optimize = true}; }
@@ -31,7 +31,7 @@ static sc_status read_identifier(sc_ctx *ctx, const uint8_t *bytes) {
                        "this .pte has format %.4s, supported is " SC_PTE_IDENTIFIER,
                        (const char *)bytes + 4);
     return sc_fail(ctx, SC_ERR_FORMAT, "Check that this is a .pte file.",
-                   "this is no ExecuTorch program: its identifier is missing");
+                   "this is not an ExecuTorch program: its identifier is missing");
 }
 
 static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
@@ -89,7 +89,7 @@ static sc_status load_range(sc_ctx *ctx, sc_source *source, uint64_t offset, uin
 static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     size_t size;
     if (!sc_size_from_u64(h->program_bytes, &size) || size < 8)
-        return bad(ctx, "the size of its program part");
+        return bad(ctx, "its program part has an impossible size");
     SC_TRY(load_range(ctx, p->source, 0, h->program_bytes, &p->flat, &p->flat_owned));
     SC_TRY(sc_fb_verify(ctx, &sc_pte_schema, p->flat, size));
     p->flat_bytes = h->program_bytes;
@@ -119,8 +119,8 @@ static int compare_extents(const void *a, const void *b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-// Sorts by offset; a binary insertion is enough for the sorted lists that real files have, and the
-// count is bounded for the others.
+// Sorts by offset; insertion is enough for the sorted lists that real files have, and the count is
+// bounded for the others.
 static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         if (compare_extents(&extents[i - 1], &extents[i]) <= 0) continue;
@@ -200,7 +200,7 @@ static sc_status check_named_data(sc_ctx *ctx, sc_rt_program *p) {
         sc_str key = sc_pte_NamedData_key(entry);
         sc_extent extent;
         if (!key.data || !sc_map_add(&keys, key, p))
-            return bad(ctx, "two of its data entries have one name");
+            return bad(ctx, "two of its data entries have the same name");
         SC_TRY(segment_at(ctx, p, sc_pte_NamedData_segment_index(entry), &extent));
     }
     return SC_OK;
@@ -261,7 +261,7 @@ static sc_status check_plans(sc_ctx *ctx, sc_rt_program *p) {
             !sc_pte_ExecutionPlan_outputs(plan).items || !sc_pte_ExecutionPlan_values(plan).items ||
             !sc_pte_ExecutionPlan_non_const_buffer_sizes(plan).items)
             return bad(ctx, "a method lacks its name, inputs, outputs, values or memory sizes");
-        if (!sc_map_add(&names, name, p)) return bad(ctx, "two methods have one name");
+        if (!sc_map_add(&names, name, p)) return bad(ctx, "two of its methods have the same name");
     }
     return SC_OK;
 }

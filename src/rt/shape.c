@@ -52,13 +52,13 @@ sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call) {
         if (!sc_op_out_keeps(op, i)) continue;
         if (!fits(param, call->args[at++]->tag))
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                           "a call of %s has a wrong kind of value for '" SC_STR_FMT "'",
+                           "a call of %s has the wrong kind of value for '" SC_STR_FMT "'",
                            op->out_name, SC_STR_ARG(param->name));
     }
     for (uint32_t i = 0; at < call->arg_count; at++, i++) {
         bool list = i < op->schema->return_count && op->schema->returns[i].is_list;
         if (call->args[at]->tag != (list ? SC_EVALUE_TENSOR_LIST : SC_EVALUE_TENSOR))
-            return wrong(ctx, op, "has a result that is no tensor");
+            return wrong(ctx, op, "has a result that is not a tensor");
     }
     return SC_OK;
 }
@@ -169,11 +169,12 @@ static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc
     int64_t sizes[SC_RANK_MAX];
     if (result->kind == SC_IOUT_NONE) return SC_OK;
     if (result->kind != SC_IOUT_TENSOR)
-        return wrong(ctx, op, "gives a number where the program wants a tensor");
+        return wrong(ctx, op, "gives a number where the program expects a tensor");
     const sc_spec *spec = &result->spec;
     if (spec->dtype != t->dtype)
-        return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "%s gives %s, the program wants %s", op->out_name,
-                       sc_dtype_name((sc_dtype)spec->dtype), sc_dtype_name((sc_dtype)t->dtype));
+        return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "%s gives %s, the program expects %s",
+                       op->out_name, sc_dtype_name((sc_dtype)spec->dtype),
+                       sc_dtype_name((sc_dtype)t->dtype));
     for (uint32_t d = 0; d < spec->rank; d++) sizes[d] = spec->sizes[d].value;
     return sc_rt_tensor_resize(ctx, t, sizes, spec->rank);
 }

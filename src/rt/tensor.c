@@ -68,7 +68,7 @@ static bool overlap(const sc_tensor *a, const sc_tensor *b) {
     return a_bytes && b_bytes && a_first < b_first + b_bytes && b_first < a_first + a_bytes;
 }
 
-// The very same bytes are no clash for operators that go element by element or only hand on.
+// The very same bytes do not clash for operators that go element by element or only hand on.
 static bool clash(const sc_op *op, const sc_tensor *operand, const sc_tensor *out) {
     bool may_be_one = sc_op_has(op, SC_POINTWISE | SC_HANDS_ON | SC_OVERWRITES) &&
                       operand->data == out->data &&
@@ -94,7 +94,7 @@ const char *sc_rt_call_write_fault(const sc_kernel_call *call) {
 
 static bool is_row_major(const sc_tensor *t) { return sc_tensor_is_contiguous(t); }
 
-// Walks a tensor in row-major order; `inner` steps of the last dimension at a time.
+// Copies between a tensor and row-major bytes, element by element in row-major order.
 static void walk(const sc_tensor *t, uint8_t *strided, uint8_t *dense, bool to_dense) {
     const size_t item = sc_dtype_bytes((sc_dtype)t->dtype);
     int64_t at[SC_RANK_MAX] = {0};

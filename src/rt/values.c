@@ -37,7 +37,8 @@ static sc_status read_sizes(const parser *p, sc_fb_table table, sc_tensor *t) {
         int32_t size = sc_fb_vec_i32(sizes, d);
         uint8_t dim = sc_fb_vec_u8(order, d);
         if (size < 0) return bad(p, "a size is negative");
-        if (dim >= rank || (seen & (1u << dim))) return bad(p, "the dim order is no permutation");
+        if (dim >= rank || (seen & (1u << dim)))
+            return bad(p, "the dim order is not a permutation");
         if (!sc_mul_u64(bytes, size ? (uint64_t)size : 1, &bytes) || bytes > INT64_MAX)
             return bad(p, "the number of bytes overflows");
         seen |= 1u << dim;
@@ -56,7 +57,7 @@ static sc_status same_layout(const parser *p, const sc_tensor *t, const sc_rt_da
                sc_fb_vec_u8(datum->dim_order, d) == t->dim_order[d];
     if (!same || datum->extent.size < sc_rt_tensor_bytes(t))
         return sc_fail(p->ctx, SC_ERR_CORRUPT, "Pass the .ptd files that were made with the .pte.",
-                       "the data file's '" SC_STR_FMT "' has another layout than the program's",
+                       "'" SC_STR_FMT "' has another layout in the data file than in the program",
                        SC_STR_ARG(datum->key));
     return SC_OK;
 }
@@ -64,7 +65,7 @@ static sc_status same_layout(const parser *p, const sc_tensor *t, const sc_rt_da
 static sc_status find_external(const parser *p, sc_fb_table extra, const sc_tensor *t,
                                sc_rt_place *place) {
     sc_str name = sc_pte_ExtraTensorInfo_fully_qualified_name(extra);
-    if (!name.data) return bad(p, "external data without a name");
+    if (!name.data) return bad(p, "its external data has no name");
     place->datum = sc_rt_data_map_find(&p->m->program->data_map, name);
     if (!place->datum)
         return sc_fail(p->ctx, SC_ERR_NOT_FOUND, "Pass the .ptd files that belong to this .pte.",
@@ -99,16 +100,16 @@ static sc_status read_tensor(const parser *p, sc_fb_table table, sc_evalue *valu
     sc_tensor *t = sc_new(p->arena, sc_tensor);
     int8_t dtype = sc_pte_Tensor_scalar_type(table), dynamism = sc_pte_Tensor_shape_dynamism(table);
     if (sc_pte_Tensor_storage_offset(table) != 0)
-        return unsupported(p, "a tensor with a storage offset");
+        return unsupported(p, "tensors with a storage offset are not supported");
     if (dtype < 0 || !sc_dtype_is_known((unsigned)dtype))
         return sc_fail(p->ctx, SC_ERR_DTYPE, NULL,
                        "value %u of method '" SC_STR_FMT "': element type %d is not known",
                        p->index, SC_STR_ARG(p->m->name), dtype);
     if (dynamism == SC_PTE_TensorShapeDynamism_DYNAMIC_UNBOUND)
-        return unsupported(p, "a tensor without an upper bound");
+        return unsupported(p, "tensors without an upper bound are not supported");
     if (dynamism != SC_PTE_TensorShapeDynamism_STATIC &&
         dynamism != SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND)
-        return bad(p, "an unknown kind of shape");
+        return bad(p, "the kind of its shape is not known");
     t->dtype = (uint8_t)dtype;
     t->is_dynamic = dynamism == SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND;
     SC_TRY(read_sizes(p, table, t));
@@ -123,7 +124,7 @@ static sc_status read_tensor(const parser *p, sc_fb_table table, sc_evalue *valu
 
 static sc_status read_ints(const parser *p, sc_fb_vec items, sc_evalue *value) {
     sc_evalue **refs = sc_new_array(p->arena, sc_evalue *, items.count);
-    if (!items.items) return bad(p, "a list without items");
+    if (!items.items) return bad(p, "a list has no items");
     for (uint32_t i = 0; i < items.count; i++) {
         int64_t at = sc_fb_vec_i64(items, i);
         if (at < 0 || at >= p->m->value_count) return bad(p, "an item of the list does not exist");
@@ -137,14 +138,14 @@ static sc_status read_ints(const parser *p, sc_fb_vec items, sc_evalue *value) {
 
 static sc_status read_tensors(const parser *p, sc_fb_vec items, bool optional, sc_evalue *value) {
     sc_evalue **refs = sc_new_array(p->arena, sc_evalue *, items.count);
-    if (!items.items) return bad(p, "a list without items");
+    if (!items.items) return bad(p, "a list has no items");
     for (uint32_t i = 0; i < items.count; i++) {
         int32_t at = sc_fb_vec_i32(items, i);
         if (optional && at == -1) continue;
         if (at < 0 || (uint32_t)at >= p->index)
             return bad(p, "an item of the list does not exist or stands after it");
         refs[i] = &p->m->values[at];
-        if (refs[i]->tag != SC_EVALUE_TENSOR) return bad(p, "an item of the list is no tensor");
+        if (refs[i]->tag != SC_EVALUE_TENSOR) return bad(p, "an item of the list is not a tensor");
     }
     value->tag = optional ? SC_EVALUE_OPTIONAL_TENSOR_LIST : SC_EVALUE_TENSOR_LIST;
     value->count = items.count;
@@ -155,7 +156,7 @@ static sc_status read_tensors(const parser *p, sc_fb_vec items, bool optional, s
 // Copied, because nothing promises alignment in the file's own place.
 static sc_status read_doubles(const parser *p, sc_fb_vec items, sc_evalue *value) {
     double *copy = sc_new_array(p->arena, double, items.count);
-    if (!items.items) return bad(p, "a list without items");
+    if (!items.items) return bad(p, "a list has no items");
     if (items.count) memcpy(copy, items.items, items.count * sizeof(double));
     value->tag = SC_EVALUE_DOUBLE_LIST;
     value->count = items.count;
@@ -165,7 +166,7 @@ static sc_status read_doubles(const parser *p, sc_fb_vec items, sc_evalue *value
 
 static sc_status read_bools(const parser *p, sc_fb_vec items, sc_evalue *value) {
     uint8_t *copy = sc_new_array(p->arena, uint8_t, items.count);
-    if (!items.items) return bad(p, "a list without items");
+    if (!items.items) return bad(p, "a list has no items");
     for (uint32_t i = 0; i < items.count; i++) copy[i] = sc_fb_vec_bool(items, i);
     value->tag = SC_EVALUE_BOOL_LIST;
     value->count = items.count;
@@ -196,7 +197,7 @@ static sc_status read_value(const parser *p, sc_fb_table entry, sc_evalue *value
     case SC_PTE_KernelTypes_String:
         value->tag = SC_EVALUE_STRING;
         value->str = sc_pte_String_string_val(val);
-        return value->str.data ? SC_OK : bad(p, "a string without text");
+        return value->str.data ? SC_OK : bad(p, "a string has no text");
     case SC_PTE_KernelTypes_Tensor: return read_tensor(p, val, value);
     case SC_PTE_KernelTypes_IntList: return read_ints(p, sc_pte_IntList_items(val), value);
     case SC_PTE_KernelTypes_DoubleList: return read_doubles(p, sc_pte_DoubleList_items(val), value);
@@ -217,7 +218,7 @@ static sc_status check_ints(parser *p) {
         for (uint32_t i = 0; i < value->count; i++) {
             uint8_t tag = value->ints[i]->tag;
             if (tag != SC_EVALUE_INT && tag != SC_EVALUE_BOOL)
-                return bad(p, "an item of a list of integers is no integer");
+                return bad(p, "an item of a list of integers is not an integer");
         }
     }
     return SC_OK;

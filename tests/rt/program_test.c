@@ -120,7 +120,7 @@ TEST_CASES(value_moment) {
          (t.extra.rank = t.extra.order_rank = 3, t.extra.order[2] = 2,
           t.extra.sizes[0] = t.extra.sizes[1] = t.extra.sizes[2] = INT32_MAX),
          LOAD, SC_ERR_CORRUPT);
-    CASE("dim order no permutation", t.extra.order[1] = 0, LOAD, SC_ERR_CORRUPT);
+    CASE("dim order that is not a permutation", t.extra.order[1] = 0, LOAD, SC_ERR_CORRUPT);
     CASE("dim order too long", t.extra.order_rank = 3, LOAD, SC_ERR_CORRUPT);
     CASE("storage offset", t.extra.storage_offset = 1, LOAD, SC_ERR_UNSUPPORTED);
     CASE("unknown element type", t.extra.dtype = 99, LOAD, SC_ERR_DTYPE);

@@ -198,7 +198,7 @@ static bool check_output(run *u, const recorded *want) {
     const sc_evalue *got = sc_rt_method_output(u->method, index);
     if (want->is_tensor)
         return got->tag == SC_EVALUE_TENSOR ? compare_tensor(u, index, want, got->tensor)
-                                            : fail(u->r, "output %u is no tensor", index);
+                                            : fail(u->r, "output %u is not a tensor", index);
     double d = 0;
     switch (want->py->kind) {
     case SC_JSON_NULL:
