@@ -62,11 +62,29 @@ static const char *full_out_name(sc_str name, const char *out) {
     return sc_sb_terminate(&sb);
 }
 
+static bool has_param(const sc_schema *schema, const char *name) {
+    for (uint32_t i = 0; i < schema->param_count; i++)
+        if (sc_str_is(schema->params[i].name, name)) return true;
+    return false;
+}
+
+// Factory ops lose parameters on the way to a .pte: with an out tensor there is no choice. Only ops
+// that place a tensor somewhere have a layout.
+static void mark_lost(sc_schema *schema) {
+    static const char *const lost[] = {"dtype", "layout", "device", "pin_memory"};
+    if (!has_param(schema, "layout")) return;
+    for (uint32_t i = 0; i < schema->param_count; i++) {
+        for (size_t k = 0; k < SC_COUNT_OF(lost); k++)
+            schema->params[i].is_lost |= sc_str_is(schema->params[i].name, lost[k]);
+    }
+}
+
 static sc_status add_row(sc_ctx *ctx, uint16_t id) {
     const op_row *row = &rows[id];
     sc_op *op = &table.ops[id];
     sc_schema *schema = &table.schemas[id];
     SC_TRY(sc_schema_parse(ctx, &table.arena, sc_str_from(row->schema), schema));
+    mark_lost(schema);
     *op = (sc_op){.id = id,
                   .family = row->family,
                   .traits = row->traits,
@@ -269,22 +287,6 @@ uint32_t sc_op_similar(sc_str name, const sc_op *out[3]) {
 }
 
 // --- the .pte form -------------------------------------------------------------------------------
-
-static bool has_param(const sc_schema *schema, const char *name) {
-    for (uint32_t i = 0; i < schema->param_count; i++)
-        if (sc_str_is(schema->params[i].name, name)) return true;
-    return false;
-}
-
-bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {
-    static const char *const lost[] = {"dtype", "layout", "device", "pin_memory"};
-    SC_ASSERT(param_index < op->schema->param_count);
-    // Only ops that place a tensor somewhere have a layout; with an out tensor there is no choice.
-    if (!has_param(op->schema, "layout")) return true;
-    for (size_t i = 0; i < SC_COUNT_OF(lost); i++)
-        if (sc_str_is(op->schema->params[param_index].name, lost[i])) return false;
-    return true;
-}
 
 uint32_t sc_op_out_count(const sc_op *op) {
     return sc_op_has(op, SC_MUTATES) ? 0 : op->schema->return_count;

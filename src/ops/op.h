@@ -68,6 +68,7 @@ typedef struct sc_param {
     bool keyword_only;      // after the '*'
     bool is_written;        // (a!) alias mark
     bool is_aliased;        // (a) alias mark without '!'
+    bool is_lost;           // the out variant does not take it
     int32_t list_size;      // int[2]: a single int stands for this many; 0 = any
     sc_default_kind default_kind;
     int64_t default_int;  // 0/1 for bools; a sc_dtype for dtype parameters
@@ -142,9 +143,10 @@ const sc_op *sc_op_find_out(sc_str name, sc_str overload);
 // Closest known names to a misspelt or unsupported one, for hints; count <= 3.
 uint32_t sc_op_similar(sc_str name, const sc_op *out[3]);
 
-// Does the out variant take this functional parameter? Factory ops lose dtype, layout, device and
-// pin_memory on the way to a .pte.
-bool sc_op_out_keeps(const sc_op *op, uint32_t param_index);
+// Does the out variant take this functional parameter?
+static inline bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {
+    return !op->schema->params[param_index].is_lost;
+}
 // How many out arguments the .pte form has: one for each result, a Tensor[] being one list; none
 // for ops that write their first argument.
 uint32_t sc_op_out_count(const sc_op *op);

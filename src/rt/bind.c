@@ -99,7 +99,7 @@ static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in)
         in->prim = prim;
     else
         in->kernel = sc_kernel_get((sc_op_id)op->id)->run;
-    in->op_name = sc_str_from(op->out_name);
+    in->origin.op_name = sc_str_from(op->out_name);
     in->call = (sc_kernel_call){.ctx = b->ctx, .op = op, .args = list, .arg_count = count};
     return prim ? check_prim(b, &in->call) : sc_rt_call_check(b->ctx, &in->call);
 }
@@ -184,7 +184,10 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
         uint32_t first = m->code_count;
         for (uint32_t i = 0; i < list.count; i++) {
             sc_rt_instruction *in = &m->code[m->code_count++];
-            in->index = i;
+            in->origin = (sc_rt_origin){.chain = c, .index = i};
+            in->origins = &in->origin;
+            in->origin_count = 1;
+            in->shown = in;
             ctx->where.instruction = i;
             SC_TRY(parse_instruction(&b, sc_fb_vec_table(list, i), first, list.count, in));
         }
@@ -209,13 +212,21 @@ static sc_status finish_call(binder *b, sc_rt_instruction *in, uint64_t *scratch
     return SC_OK;
 }
 
+void sc_rt_code_link(sc_rt_method *m) {
+    uint32_t next = m->code_count;
+    for (uint32_t i = m->code_count; i-- > 0;) {
+        m->code[i].next = next;
+        if (m->code[i].kind != SC_RT_SKIP) next = i;
+    }
+}
+
 sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
     binder b = {.ctx = ctx, .m = m};
     uint64_t scratch = 0;
     for (uint32_t i = 0; i < m->code_count; i++) {
         sc_rt_instruction *in = &m->code[i];
-        ctx->where.instruction = in->index;
-        ctx->where.op = in->op_name;
+        ctx->where.instruction = in->origin.index;
+        ctx->where.op = in->origin.op_name;
         if (in->kind == SC_RT_KERNEL) SC_TRY(finish_call(&b, in, &scratch));
     }
     ctx->where.instruction = -1;
@@ -234,5 +245,6 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
     for (uint32_t i = 0; i < m->code_count; i++) {
         if (m->code[i].kind == SC_RT_KERNEL) m->code[i].call.scratch = m->scratch;
     }
+    sc_rt_code_link(m);
     return SC_OK;
 }

@@ -65,7 +65,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
         if (in->is_dynamic) SC_TRY(settle(&in->call));
         if (in->is_dynamic && sc_rt_call_is_empty(&in->call)) return SC_OK;
         // Random kernels draw other numbers each time; the same program draws the same sequence.
-        in->call.seed = sc_hash64_mix(in->call.seed, in->index + 1u);
+        in->call.seed = sc_hash64_mix(in->call.seed, in->origin.index + 1u);
         return in->kernel(&in->call);
     case SC_RT_PRIM: return in->prim(&in->call);
     case SC_RT_JUMP_FALSE:
@@ -107,16 +107,20 @@ static sc_status place_inputs(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
+    const bool is_heard = m->program->sink != NULL;
     uint64_t budget = ctx->limits.instruction_max;
     for (uint32_t at = 0; at < m->code_count;) {
         sc_rt_instruction *in = &m->code[at];
-        uint32_t next = at + 1;
-        if (budget-- == 0)
+        uint32_t next = is_heard ? at + 1 : in->next;
+        if (in->kind != SC_RT_SKIP && budget-- == 0)
             return sc_fail(ctx, SC_ERR_BUDGET, NULL, "more than %llu instructions in one run",
                            (unsigned long long)ctx->limits.instruction_max);
-        ctx->where.instruction = in->index;
-        ctx->where.op = in->op_name;
-        SC_TRY(step(ctx, m, in, &next));
+        ctx->where.instruction = in->origin.index;
+        ctx->where.op = in->origin.op_name;
+        if (is_heard) sc_rt_tell_begin(m, SC_RT_EVENT_INSTRUCTION, in);
+        sc_status status = step(ctx, m, in, &next);
+        if (is_heard) sc_rt_tell_end(m, SC_RT_EVENT_INSTRUCTION, in, status);
+        if (status != SC_OK) return status;
         at = next;
     }
     return SC_OK;
@@ -125,9 +129,11 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
 sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
     const sc_where outer = ctx->where;
     ctx->where.method = m->name;
+    sc_rt_tell_begin(m, SC_RT_EVENT_RUN, NULL);
     restore_loose(m);
     sc_status status = place_inputs(ctx, m);
     if (status == SC_OK) status = run_code(ctx, m);
+    sc_rt_tell_end(m, SC_RT_EVENT_RUN, NULL, status);
     ctx->where = outer;
     return status;
 }

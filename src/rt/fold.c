@@ -123,8 +123,8 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
         uint8_t *memory = NULL;
         SC_TRY(keep_memory(o, bytes ? bytes : 64, &memory));
         relocate_results(o, in, memory);
-        o->ctx->where.instruction = in->index;
-        o->ctx->where.op = in->op_name;
+        o->ctx->where.instruction = in->origin.index;
+        o->ctx->where.op = in->origin.op_name;
         SC_TRY(in->kernel(&in->call));
         freeze_results(o, in);
         in->kind = SC_RT_SKIP;

@@ -165,6 +165,23 @@ static bool can_write_last(const sc_rt_optimizer *o, const chain *c, const sc_te
     return sc_rt_is_quiet(o, out->data, out->capacity_bytes, c->first, last_of(c) - 1);
 }
 
+// The product stands for what has moved into it. When its result is still to be copied, it leaves
+// no value of the file, and the copy stands for the last link.
+static void merge_origins(sc_rt_optimizer *o, const chain *c, bool is_copied) {
+    sc_rt_instruction *product = &o->m->code[c->first];
+    const uint32_t moved = c->count - is_copied;
+    sc_rt_origin *origins = sc_new_array(&o->m->program->arena, sc_rt_origin, moved + 1);
+    origins[0] = product->origin;
+    for (uint32_t k = 0; k < moved; k++) {
+        sc_rt_instruction *link = &o->m->code[c->links[k]];
+        origins[k + 1] = link->origin;
+        link->origin_count = 0;
+    }
+    product->origins = origins;
+    product->origin_count = moved + 1;
+    product->shown = is_copied ? NULL : &o->m->code[last_of(c)];
+}
+
 static void apply(sc_rt_optimizer *o, chain *c) {
     sc_rt_instruction *product = &o->m->code[c->first], *last = &o->m->code[last_of(c)];
     sc_evalue *value = result_of(last);
@@ -180,10 +197,12 @@ static void apply(sc_rt_optimizer *o, chain *c) {
         product->call.args = args;
         product->is_dynamic |= last->is_dynamic;
         last->kind = SC_RT_SKIP;
+        merge_origins(o, c, false);
     } else {
         last->kind = SC_RT_COPY;
         last->from = sc_rt_value_index(o->m, product->call.args[out_at]);
         last->to = sc_rt_value_index(o->m, value);
+        merge_origins(o, c, true);
     }
 }
 

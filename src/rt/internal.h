@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/source.h"
 #include "program_fbs.h"
-#include "rt/rt.h"
+#include "rt/event.h"
 
 // --- Data files ----------------------------------------------------------------------------------
 
@@ -59,6 +59,7 @@ struct sc_rt_program {
     sc_rt_pool *pools;  // by memory id, 0 unused
     uint32_t pool_count;
     sc_rt_method **methods;  // by plan index, NULL until loaded
+    sc_rt_sink *sink;        // NULL: nobody listens
 };
 
 static inline sc_fb_table sc_rt_plan(const sc_rt_program *program, uint32_t index) {
@@ -76,32 +77,26 @@ sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t
 
 // --- Method --------------------------------------------------------------------------------------
 
-typedef enum sc_rt_kind {
-    SC_RT_KERNEL,
-    SC_RT_PRIM,
-    SC_RT_JUMP_FALSE,
-    SC_RT_MOVE,
-    SC_RT_FREE,
-    SC_RT_DELEGATE,  // a call of what a backend has compiled; the loader refuses these
-    SC_RT_COPY,      // made by rewriting: the bytes of one tensor into another
-    SC_RT_SKIP  // nothing: calls that rewriting did away with, or whose results have no elements
-} sc_rt_kind;
-
 typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);
 
 typedef struct sc_rt_instruction {
-    uint8_t kind;     // sc_rt_kind
-    bool is_dynamic;  // shapes and arguments have to be looked at on every run
-    uint32_t index;   // in the file
+    uint8_t kind;         // sc_rt_kind
+    bool is_dynamic;      // shapes and arguments have to be looked at on every run
+    uint32_t next;        // where to go on when nobody listens: over what is skipped
+    sc_rt_origin origin;  // in the file
     union {
         sc_kernel_fn kernel;
         sc_prim_fn prim;
         uint32_t target;  // JUMP_FALSE: where to go, in this array
     };
-    sc_str op_name;       // as the file spells it
     sc_kernel_call call;  // KERNEL, PRIM; DELEGATE has no operator in it
     uint32_t from, to;    // MOVE, COPY; JUMP_FALSE and FREE use `from`
     uint32_t inputs;      // DELEGATE: how many leading arguments it takes
+    // What a listener is told: the instructions that this one stands for, none when another one
+    // does, and whose results it leaves in their place, NULL when no instruction's.
+    uint32_t origin_count;
+    const sc_rt_origin *origins;
+    const struct sc_rt_instruction *shown;
 } sc_rt_instruction;
 
 // Where a value of the file is kept, and what happens to it.
@@ -181,14 +176,17 @@ sc_status sc_rt_pools_reset(sc_ctx *ctx, sc_rt_program *program);
 // shapes, overlaps and scratch: everything that can be known before running is checked here.
 sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *method);
 sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *method);
+// What is skipped stays for listeners; all else steps over it.
+void sc_rt_code_link(sc_rt_method *method);
+// event.c: tells the program's listener, if there is one. `in` is NULL but for instructions.
+void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in);
+void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,
+                    sc_status status);
 // usage.c: who writes what, what is state, which calls need a look on every run.
 sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
 
 // pack.c: constant operands in the order that kernels want them.
 sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *method);
-// operands.c: how many leading arguments a call takes; what it gives follows. Who reads and writes
-// which of them: operands.h.
-uint32_t sc_rt_kept_inputs(const sc_op *op);
 
 // shape.c: runs the operator's shape rule on a call and gives its outs their sizes.
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load);
@@ -216,6 +214,10 @@ sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *tensor, const int64_t *siz
 void sc_rt_tensor_write(sc_tensor *tensor, void *to, const void *row_major);
 // What is wrong with where a call writes, or NULL: to a constant, or over an operand.
 const char *sc_rt_call_write_fault(const sc_kernel_call *call);
+
+// operands.c: how many leading arguments a call takes; what it gives follows. Who reads and writes
+// which of them: operands.h.
+uint32_t sc_rt_kept_inputs(const sc_op *op);
 
 // prim.c: NULL when `op` is not a primitive.
 sc_prim_fn sc_rt_prim(const sc_op *op);

@@ -82,7 +82,9 @@ sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *p, sc_str name, sc_rt_me
                             .plan_index = index,
                             .name = sc_rt_program_method_name(p, index)};
         ctx->where.method = m->name;
+        sc_rt_tell_begin(m, SC_RT_EVENT_LOAD, NULL);
         sc_status status = load(ctx, m);
+        sc_rt_tell_end(m, SC_RT_EVENT_LOAD, NULL, status);
         ctx->where = outer;
         if (status != SC_OK) {
             sc_rt_memory_free(m);

@@ -127,20 +127,12 @@ static bool is_straight(const sc_rt_method *m) {
     return true;
 }
 
-static void drop_skipped(sc_rt_method *m) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < m->code_count; i++) {
-        if (m->code[i].kind != SC_RT_SKIP) m->code[kept++] = m->code[i];
-    }
-    m->code_count = kept;
-}
-
 sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
     sc_rt_optimizer o = {.ctx = ctx, .m = m};
     if (!is_straight(m) || !find_uses(&o)) return SC_OK;
     SC_TRY(sc_rt_fold_constants(&o));
     SC_TRY(sc_rt_elide_copies(&o));
     SC_TRY(sc_rt_fuse(&o));
-    drop_skipped(m);
+    sc_rt_code_link(m);
     return SC_OK;
 }

@@ -87,7 +87,7 @@ static sc_status grow_scratch(packer *k, uint64_t had) {
     if (k->scratch <= had) return SC_OK;
     uint8_t *scratch = sc_try_alloc(k->scratch);
     if (!scratch)
-        return sc_fail(k->ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes to work in",
+        return sc_fail(k->ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of scratch space",
                        (unsigned long long)k->scratch);
     sc_free(m->scratch);
     m->scratch = scratch;

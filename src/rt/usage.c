@@ -88,7 +88,7 @@ static sc_status check_loops(sc_ctx *ctx, sc_rt_method *m) {
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
                            "method '" SC_STR_FMT
                            "': the loop that ends at instruction %u can never be left",
-                           SC_STR_ARG(m->name), in->index);
+                           SC_STR_ARG(m->name), in->origin.index);
     }
     return SC_OK;
 }

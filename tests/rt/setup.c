@@ -46,7 +46,7 @@ sc_status setup_set(setup *s, uint32_t index, sc_rt_input input) {
     return sc_rt_method_set_input(&s->ctx, s->method, index, &input);
 }
 
-static void set_zero(setup *s, uint32_t index) {
+static void fill(setup *s, uint32_t index) {
     const sc_evalue *declared = sc_rt_method_input(s->method, index);
     sc_rt_input input = {.tag = (sc_evalue_tag)declared->tag};
     switch (declared->tag) {
@@ -57,12 +57,15 @@ static void set_zero(setup *s, uint32_t index) {
     case SC_EVALUE_TENSOR: {
         const sc_tensor *t = declared->tensor;
         uint64_t bytes = (uint64_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
-        uint8_t *zeros = test_alloc(bytes + 1);
-        memset(zeros, 0, bytes);
+        void *data = test_alloc(bytes + 1);
+        float *numbers = data;
+        memset(data, 0, bytes);
+        for (int64_t i = 0; t->dtype == SC_DTYPE_F32 && i < t->numel; i++)
+            numbers[i] = (float)(i * 37 % 23 - 11) / 8;
         input.dtype = t->dtype;
         input.rank = t->rank;
         input.sizes = t->sizes;
-        input.data = zeros;
+        input.data = data;
         input.bytes = bytes;
         break;
     }
@@ -71,6 +74,6 @@ static void set_zero(setup *s, uint32_t index) {
     CHECK_OK(setup_set(s, index, input));
 }
 
-void setup_set_zeros(setup *s) {
-    for (uint32_t i = 0; i < sc_rt_method_input_count(s->method); i++) set_zero(s, i);
+void setup_fill(setup *s) {
+    for (uint32_t i = 0; i < sc_rt_method_input_count(s->method); i++) fill(s, i);
 }

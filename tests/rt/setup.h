@@ -21,7 +21,8 @@ void setup_end(setup *s);
 
 sc_rt_input setup_floats(const float *data, uint8_t rank, const int64_t *sizes);
 sc_status setup_set(setup *s, uint32_t index, sc_rt_input input);
-// Gives every input what it was specialised on, or zeros of the largest sizes.
-void setup_set_zeros(setup *s);
+// Gives every input what it was specialised on, or a tensor of the largest sizes: small numbers of
+// both signs where it holds f32, else zeros.
+void setup_fill(setup *s);
 
 #endif

@@ -164,9 +164,9 @@ static sc_fb_ref add_operator(sc_fb_builder *b, const char *op, const char *over
 }
 
 static sc_fb_ref add_operators(sc_fb_builder *b, const tiny *t) {
-    sc_fb_ref ops[3] = {add_operator(b, t->op, t->overload)};
+    sc_fb_ref ops[4] = {add_operator(b, t->op, t->overload)};
     uint32_t count = 1;
-    for (; count < 3 && t->more_op[count - 1]; count++)
+    for (; count < 4 && t->more_op[count - 1]; count++)
         ops[count] = add_operator(b, t->more_op[count - 1], t->more_overload[count - 1]);
     return sc_fb_add_refs(b, ops, count);
 }

@@ -56,7 +56,7 @@ typedef struct tiny {
     int32_t inputs[2], outputs[2];
     uint32_t input_count, output_count;
     const char *op, *overload, *delegate;
-    const char *more_op[2], *more_overload[2];  // operators 1 and 2
+    const char *more_op[3], *more_overload[3];  // operators 1 to 3
     tiny_tensor more[4];                        // values from TINY_MORE on
     uint32_t more_count;
     tiny_instruction code[6];

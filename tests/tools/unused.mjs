@@ -3,7 +3,7 @@
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs and FlatBuffers as text, archives and cords to read
-// back, and looks inside structures.
+// back, looks inside structures, and listening to runs, which dumps and profiles will do.
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
@@ -22,6 +22,7 @@ const forTests = new Set([
   "sc_pickle_get",
   "sc_rt_method_input_count",
   "sc_rt_method_input",
+  "sc_rt_program_listen",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

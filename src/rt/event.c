@@ -1,0 +1,44 @@
+#include "rt/operands.h"
+
+void sc_rt_program_listen(sc_rt_program *program, sc_rt_sink *sink) { program->sink = sink; }
+
+static sc_rt_event event_of(const sc_rt_method *m, sc_rt_event_kind kind,
+                            const sc_rt_instruction *in) {
+    sc_rt_event event = {.kind = kind, .method = m->name};
+    if (in) {
+        event.work = (sc_rt_kind)in->kind;
+        event.origins = in->origins;
+        event.origin_count = in->origin_count;
+    }
+    return event;
+}
+
+// Another instruction stands for what has moved into it.
+static bool is_told(const sc_rt_instruction *in) { return !in || in->origin_count > 0; }
+
+void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in) {
+    sc_rt_sink *sink = m->program->sink;
+    if (!sink || !is_told(in)) return;
+    const sc_rt_event event = event_of(m, kind, in);
+    sink->begin(sink, &event);
+}
+
+// What an instruction has written. One that was rewritten still holds the file's call.
+static void show_written(sc_rt_sink *sink, const sc_rt_event *event, const sc_rt_method *m,
+                         const sc_rt_instruction *in) {
+    sc_rt_operands o = in->call.op ? sc_rt_operands_of_call(&in->call, SC_RT_WRITES)
+                                   : sc_rt_operands_of(m, in, SC_RT_WRITES);
+    while (sc_rt_operands_next(&o)) sink->output(sink, event, o.value);
+}
+
+void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,
+                    sc_status status) {
+    sc_rt_sink *sink = m->program->sink;
+    if (!sink || !is_told(in)) return;
+    const sc_rt_event event = event_of(m, kind, in);
+    sink->end(sink, &event, status);
+    if (!sink->output || status != SC_OK) return;
+    if (in && in->shown) show_written(sink, &event, m, in->shown);
+    for (uint32_t i = 0; kind == SC_RT_EVENT_RUN && i < m->output_count; i++)
+        sink->output(sink, &event, &m->values[m->outputs[i]]);
+}

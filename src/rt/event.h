@@ -1,0 +1,70 @@
+// What a program does while it loads and runs, told to a listener as it happens: for profiles, for
+// looking at every value on its way, for dumps in ExecuTorch's own format.
+//
+// An event begins and ends: loading a method, a run, and inside of a run its instructions, one
+// after the other. What is told is what the file says: loading merges instructions, computes some
+// ahead and makes others superfluous, but in a run without jumps each instruction of the file is an
+// origin of exactly one event, and with jumps once for each time that it is reached. Events carry
+// no times: the listener has a clock, and `end` comes before outputs are shown.
+//
+// The sink stays the caller's and must outlive its listening. It is called by the thread that loads
+// or runs, and may neither use the program nor keep what it is given: events and values are good
+// until it returns, origins and names until the program is closed. A listener that fails remembers
+// so itself; the run goes on.
+#ifndef SC_RT_EVENT_H
+#define SC_RT_EVENT_H
+
+#include "rt/rt.h"
+
+// What an instruction comes down to when it runs.
+typedef enum sc_rt_kind {
+    SC_RT_KERNEL,
+    SC_RT_PRIM,
+    SC_RT_JUMP_FALSE,
+    SC_RT_MOVE,
+    SC_RT_FREE,
+    SC_RT_DELEGATE,  // a call of what a backend has compiled; the loader refuses these
+    // Calls of kernels, once loading has rewritten them:
+    SC_RT_COPY,  // another has computed the result, whose bytes only have to be copied
+    SC_RT_SKIP   // nothing: computed at load, another name for an operand, or without elements
+} sc_rt_kind;
+
+// An instruction of the file. `index` counts within its chain: ExecuTorch's instruction id, by
+// which its maps of debug handles go.
+typedef struct sc_rt_origin {
+    uint32_t chain, index;
+    sc_str op_name;  // as the file spells it; empty for jumps, moves and frees
+} sc_rt_origin;
+
+typedef enum sc_rt_event_kind {
+    SC_RT_EVENT_LOAD,  // of a method that was not loaded yet
+    SC_RT_EVENT_RUN,
+    SC_RT_EVENT_INSTRUCTION
+} sc_rt_event_kind;
+
+typedef struct sc_rt_event {
+    sc_rt_event_kind kind;
+    sc_str method;
+    // Of an instruction:
+    sc_rt_kind work;
+    const sc_rt_origin *origins;  // what it stands for, in the order of the file; one at least
+    uint32_t origin_count;
+    sc_str delegate_id;  // what a backend calls the part of its work that this is; no data: no part
+} sc_rt_event;
+
+typedef struct sc_rt_sink sc_rt_sink;
+struct sc_rt_sink {
+    void (*begin)(sc_rt_sink *sink, const sc_rt_event *event);
+    // Every event that has begun ends, with what came of it.
+    void (*end)(sc_rt_sink *sink, const sc_rt_event *event, sc_status status);
+    // After the end of an instruction, each value that its last origin has written, lists item by
+    // item; none when rewriting left that value nowhere. After the end of a run, each of its
+    // outputs. Only of what ended well. NULL: nobody looks.
+    void (*output)(sc_rt_sink *sink, const sc_rt_event *event, const sc_evalue *value);
+    void *user;
+};
+
+// Who listens from the next load or run on: one for all methods, NULL for nobody, as at first.
+void sc_rt_program_listen(sc_rt_program *program, sc_rt_sink *sink);
+
+#endif
