@@ -1,6 +1,7 @@
 // Chunks start small and double up to a megabyte, so that a small job stays small; a request
 // that would waste most of a chunk gets one of its own. Every allocation is cleared when handed
 // out, because rewound memory is dirty. Under AddressSanitizer free arena bytes are poisoned.
+// In wasm: -Os
 #include "base/arena.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // Table hash, CRC-32 and SHA-256. Little-endian hosts only, like everything here that maps files.
+// In wasm: -Os
 #include "base/hash.h"
 
 uint64_t sc_hash64_mix(uint64_t a, uint64_t b) {

@@ -1,4 +1,5 @@
 // Insertion-ordered maps: a dense array of entries, and an open-addressed table of indices into it.
+// In wasm: -Os
 #include "base/map.h"
 
 #include "base/hash.h"

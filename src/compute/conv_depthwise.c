@@ -3,6 +3,7 @@
 // plane of its own, all of one pitch. Then a tap is an offset, for every output alike: edges and
 // strides need no further thought. Narrow outputs are computed as one long row in the pitch of the
 // plane, gaps included, and copied out; wide ones row by row in place.
+// In wasm: -O3
 #include <math.h>
 
 #include "compute/conv.h"

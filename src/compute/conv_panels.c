@@ -1,6 +1,7 @@
 // Convolution as a matrix product that gathers its right operand: 16 output positions at a time,
 // every input value they need becomes a row of a panel, against which all output channels run. The
 // weights are used where they lie if their taps are dense, else from a packed copy.
+// In wasm: -O3
 #include "compute/conv.h"
 #include "compute/simd/gemm_f32.h"
 #include "compute/simd/simd.h"

@@ -1,5 +1,6 @@
 // Convolution with a single tap and unit stride on planes: a matrix product of the weights with the
 // input as it lies.
+// In wasm: -O3
 #include "compute/conv.h"
 #include "compute/simd/gemm_f32.h"
 

@@ -1,6 +1,7 @@
 // Series in double, chosen so that their error (below 1e-12) disappears in the rounding to float.
 // Argument reduction for sin, cos and tan is exact for every float: three-part pi/2 below 10^6,
 // a window of the bits of 2/pi above (Payne and Hanek, 1983).
+// In wasm: -O3
 #include "compute/math_f32.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 // Single-precision matrix products: brings any strides into one of the two forms that the register
 // tiles take, a row each. Weights stored as [N, K] and matrices stored as [K, N] are both used in
 // place; only what is contiguous along neither axis is copied.
+// In wasm: -O3
 #include "compute/matmul.h"
 #include "compute/simd/gemm_f32.h"
 

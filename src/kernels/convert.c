@@ -1,5 +1,6 @@
 // One small loop per (class, dtype) and direction, made from two tables. Every kernel that is not
 // about one dtype goes through these, so a dtype's arithmetic is decided here and nowhere else.
+// In wasm: -Os
 #include "kernels/convert.h"
 
 // Branch-free forms of the half conversions in core/dtype.c, for loops the compiler can vectorise.

@@ -1,4 +1,5 @@
 // Streams: broadcast, merge, advance. No arithmetic and no dtypes beyond their width.
+// In wasm: -Os
 #include "kernels/iter.h"
 
 void sc_stream_init_dims(sc_stream *s, void *data, uint32_t item_bytes, uint32_t rank,

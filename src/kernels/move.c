@@ -2,6 +2,7 @@
 // sides step evenly; what is left is rows (memcpy), a transposition (tiles, so that both sides stay
 // in cache) or a strided walk. Widths of 1, 2, 4 and 8 bytes have their own loops, others go byte
 // by byte.
+// In wasm: -Os
 #include "kernels/move.h"
 
 #include "compute/simd/simd.h"

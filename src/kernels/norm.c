@@ -1,6 +1,7 @@
 // Normalisations: layer, group and batch. Statistics take two passes (the mean, then squared
 // deviations) with double sums, so short rows far from zero keep their digits. Group and batch
 // norms end as one multiply-add per channel, in whichever layout the tensors have.
+// In wasm: -O3
 #include <math.h>
 
 #include "compute/simd/simd.h"

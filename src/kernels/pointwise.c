@@ -1,6 +1,7 @@
 // Runs a row of pointwise.def over tensors: chooses the compute class by PyTorch's promotion, walks
 // operands of any dtype, shape and stride in blocks, and skips gathering and conversion wherever an
 // operand lies in memory as the loop wants it.
+// In wasm: -Os
 #include "kernels/pointwise.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 // Turns the expressions of pointwise.def into loops, one per compute class. The f32 loop is four
 // lanes wide, tail included, so an element's value never depends on its position.
+// In wasm: -Os
 #include <math.h>
 
 #include "compute/math_f32.h"

@@ -1,5 +1,6 @@
 // Element-wise ops whose row depends on an argument: a rounding mode, an approximation, an
 // exponent, or a dtype that means something else.
+// In wasm: -Os
 #include "kernels/pointwise.h"
 
 static sc_status run_div_mode(const sc_kernel_call *call, const char *arguments) {

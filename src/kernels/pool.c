@@ -1,6 +1,7 @@
 // Max and average pooling over one to three spatial dims, with fixed or adaptive windows, in any
 // layout. A pixel's channels are taken a block at a time when they are adjacent (channels-last),
 // one by one otherwise. A NaN in a window is its maximum; averages are summed in double.
+// In wasm: -O3
 #include <math.h>
 
 #include "kernels/iter.h"

@@ -1,6 +1,7 @@
 // Reductions to one number: sum, mean, prod, amax, amin, any, var. Runs are folded in the element's
 // class, eight lanes at a time, and run results in double, so long f32 sums keep their digits. When
 // the kept dim is the contiguous one, columns are folded side by side instead.
+// In wasm: -O3
 #include "kernels/reduce.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 // softmax and log-softmax along one dim. The maximum is taken out first; sums are kept in double.
 // Contiguous f32 rows go four lanes at a time, everything else through blocks of the class.
+// In wasm: -O3
 #include <math.h>
 
 #include "compute/simd/simd_math.h"

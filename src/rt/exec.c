@@ -1,5 +1,6 @@
 // The instruction loop. Allocates nothing. What could be checked at load is not checked again;
 // calls marked dynamic get their kinds, memory and shapes looked at each time.
+// In wasm: -Os
 #include "base/hash.h"
 #include "rt/operands.h"
 

@@ -46,7 +46,7 @@ const below = {
 // No row of one may reach a row of the other, through whatever lies between them; only api sees both.
 const halves = {
   compiler: ["import", "ir", "trace", "passes", "plan", "emit"],
-  runtime: ["kernels", "rt"],
+  runtime: ["compute", "kernels", "rt"],
 };
 // The C library, as far as a freestanding neighbourhood has it, and what compilers bring.
 const system =

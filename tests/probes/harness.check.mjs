@@ -1,4 +1,4 @@
-// The harness judges every C test, so it is judged first: tests/tools/harness_probe.c fails in
+// The harness judges every C test, so it is judged first: tests/probes/harness.c fails in
 // known ways and this looks at what was said. Called by CTest with the probe's command line.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -20,6 +20,6 @@ for (const text of ["1 is 1, not 2", "gave io, not ok", "byte 2 of 3 is 0x63, no
 assert.equal(run("--filter", "passes").status, 0);
 assert.equal(lastLine(run("--filter", "cases: good").stdout), "2 passed, 0 failed");
 assert.equal(run("--filter", "nothing is called this").status, 1);
-assert.equal(run("--file", "tools/harness_probe.c").status, 1);
+assert.equal(run("--file", "probes/harness.c").status, 1);
 assert.equal(run("--no-such-option").status, 2);
 assert.equal(run("--list").stdout.trim().split("\n").length, 4);

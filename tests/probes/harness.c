@@ -1,5 +1,6 @@
 // Fails on purpose: CTest runs it and expects exactly these verdicts, so that a harness which lets
-// a failing check pass is itself caught. What must be reported is counted in CMakeLists.txt.
+// a failing check pass is itself caught. What must be reported is counted beside it, in
+// harness.check.mjs.
 #include "harness.h"
 
 TEST(passes) {
@@ -10,9 +11,9 @@ TEST(passes) {
     CHECK_CLOSE(1.0 + 1e-9, 1.0, 1e-6);
     CHECK_STATUS(SC_ERR_IO, SC_ERR_IO);
     size_t bytes = 0;
-    const char *text = test_read("tools/harness_probe.c", &bytes);
+    const char *text = test_read("probes/harness.c", &bytes);
     CHECK(bytes > 100 && text && text[bytes] == 0);
-    CHECK_GOLDEN("tools/harness_probe.c", text, bytes);
+    CHECK_GOLDEN("probes/harness.c", text, bytes);
 }
 
 TEST(fails_and_goes_on) {
@@ -26,7 +27,7 @@ TEST(fails_and_goes_on) {
     CHECK_CLOSE(0.0 / 1.0, 1e300 * 1e300, 1.0);
     CHECK_SAME_FLOAT(0.0, -0.0);
     CHECK_OK(SC_ERR_IO);
-    CHECK_GOLDEN("tools/harness_probe.c", "", 0);
+    CHECK_GOLDEN("probes/harness.c", "", 0);
     test_read("tools/no_such_file", NULL);
     FAIL("the %dth", 13);
     REQUIRE(false);
