@@ -1,9 +1,9 @@
 // Kernels on calls made up from bytes: any operator that has one, small tensors of any dtype, rank,
 // size and dim order, numbers of the kinds that its schema allows. A call goes the way it goes in
-// the runtime: kinds checked, shapes inferred, scratch asked for at the largest sizes, then run,
-// and run again on smaller inputs. Every block is exactly as long as its tensor, some do not begin
-// at 16 bytes, some results lie where an operand does. What the runtime lets through must not break
-// the kernel, nor write to a constant.
+// the runtime: kinds checked, shapes inferred, a constant packed, scratch asked for at the largest
+// sizes, then run, and run again on smaller inputs. Every block is exactly as long as its tensor,
+// some do not begin at 16 bytes, some results lie where an operand does. What the runtime lets
+// through must not break the kernel, nor write to a constant.
 #include <math.h>
 #include <stdlib.h>
 
@@ -335,16 +335,9 @@ static void declare_wildly(source *s, uint32_t results) {
     }
 }
 
-static void run(source *s, sc_kernel_call *call, const sc_kernel *kernel, uint32_t operands) {
+static void run_repeatedly(source *s, sc_kernel_call *call, const sc_kernel *kernel,
+                           uint32_t operands, bool wild) {
     sc_ctx *ctx = s->ctx;
-    const bool wild = next_byte(&s->in) % 8 == 1;
-    if (sc_rt_call_check(ctx, call) != SC_OK) return;
-    if (wild)
-        declare_wildly(s, operands);
-    else if (sc_rt_call_shape(ctx, call, true) != SC_OK)
-        return;
-    call->scratch_bytes = kernel->scratch ? kernel->scratch(call) : 0;
-    if (call->scratch_bytes > 16 * BYTES_MAX) return;
     call->scratch = malloc((size_t)call->scratch_bytes);
     SC_ASSERT(call->scratch);
     for (int i = 0; i < REPEATS; i++) {
@@ -360,6 +353,31 @@ static void run(source *s, sc_kernel_call *call, const sc_kernel *kernel, uint32
         check_blocks(s);
     }
     free(call->scratch);
+}
+
+static void pack(const sc_kernel *kernel, sc_kernel_call *call, sc_packing *packing) {
+    if (!kernel->packs || !kernel->packs(call, packing) ||
+        !call->args[packing->arg]->tensor->is_constant || packing->bytes > 16 * BYTES_MAX)
+        return;
+    packing->data = aligned_alloc(64, (size_t)sc_align_up(packing->bytes + 1, 64));
+    SC_ASSERT(packing->data);
+    kernel->pack(call, packing);
+    call->packed = packing;
+}
+
+static void run(source *s, sc_kernel_call *call, const sc_kernel *kernel, uint32_t operands) {
+    sc_packing packing = {0};
+    sc_ctx *ctx = s->ctx;
+    const bool wild = next_byte(&s->in) % 8 == 1;
+    if (sc_rt_call_check(ctx, call) != SC_OK) return;
+    if (wild)
+        declare_wildly(s, operands);
+    else if (sc_rt_call_shape(ctx, call, true) != SC_OK)
+        return;
+    pack(kernel, call, &packing);
+    call->scratch_bytes = kernel->scratch ? kernel->scratch(call) : 0;
+    if (call->scratch_bytes <= 16 * BYTES_MAX) run_repeatedly(s, call, kernel, operands, wild);
+    free(packing.data);
 }
 
 static bool has_kernel(const sc_op *op) { return sc_kernel_get((sc_op_id)op->id) != NULL; }

@@ -67,28 +67,24 @@ static inline void store_row(const sc_gemm_f32 *g, const finish_row *f, const v4
 #define MR 1
 #define NV 4
 #include "compute/simd/gemm_tile.inc"
-#if defined(__wasm_relaxed_simd__)
 #define MR 2
 #define NV 4
 #include "compute/simd/gemm_tile.inc"
-#endif
 
 typedef void (*tile_fn)(const sc_gemm_f32 *g, const float *b, size_t b_row, size_t row, size_t rows,
                         size_t column, size_t blocks, size_t width);
 
-// How the columns of a strip are cut: tiles of one kind, `rows` by `columns`. With fused
-// multiply-add the wide tile wins, with separate operations the square one.
+// How the columns of a strip are cut: tiles of one kind, `rows` by `columns`.
 typedef struct tiling {
     tile_fn tile;
     size_t rows, columns;
 } tiling;
 
+// With fused multiply-add the wide tile wins, with separate operations the square one.
 static tiling tiling_for(const sc_gemm_f32 *g, size_t width) {
-#if defined(__wasm_relaxed_simd__)
-    if (width > 12) return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_2x4, 2, 16};
-#else
-    if (width > 12) return g->m == 1 ? (tiling){tile_1x4, 1, 16} : (tiling){tile_4x2, 4, 8};
-#endif
+    if (width > 12 && g->m == 1) return (tiling){tile_1x4, 1, 16};
+    if (width > 12 && V4F_FUSES) return (tiling){tile_2x4, 2, 16};
+    if (width > 12) return (tiling){tile_4x2, 4, 8};
     if (width > 8) return (tiling){tile_3x3, 3, 12};
     return width > 4 ? (tiling){tile_4x2, 4, 8} : (tiling){tile_6x1, 6, 4};
 }

@@ -43,14 +43,16 @@ static inline void v4f_store_part(float *p, v4f v, size_t count) {
     if (count > 2) p[2] = v[2];
 }
 
-// a * b + c.
-static inline v4f v4f_fma(v4f a, v4f b, v4f c) {
+// a * b + c, and whether that is one instruction.
 #if defined(__wasm_relaxed_simd__)
+enum { V4F_FUSES = true };
+static inline v4f v4f_fma(v4f a, v4f b, v4f c) {
     return (v4f)wasm_f32x4_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
-#else
-    return a * b + c;
-#endif
 }
+#else
+enum { V4F_FUSES = false };
+static inline v4f v4f_fma(v4f a, v4f b, v4f c) { return a * b + c; }
+#endif
 
 // Lanes of `a` where the mask is all ones, of `b` where it is zero.
 static inline v4f v4f_select(v4i mask, v4f a, v4f b) {
