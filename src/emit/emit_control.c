@@ -80,7 +80,7 @@ static sc_status emit_branch(sc_emit_method *m, const sc_node *node, const sc_gr
                        "a branch returns %u results where %u are wanted", branch->ret->arg_count,
                        node->out_count);
     SC_TRY(bind_numbers(m, node, branch));
-    SC_TRY(sc_emit_graph(m, branch));
+    SC_TRY(m->emit_body(m, branch));
     sc_where_set_node(m->state->ctx, node);
     for (uint32_t i = 0; i < node->out_count; i++)
         SC_TRY(emit_branch_result(m, &branch->ret->args[i], node->outs[i]));
@@ -209,7 +209,7 @@ static sc_status emit_scan(sc_emit_method *m, const sc_node *node) {
     if (init) SC_TRY(emit_carries(m, node, init->items, carried));
     SC_TRY(begin_loop(m, sliced, &l));
     SC_TRY(emit_slices(m, &l, sliced, body->inputs.data + carried));
-    SC_TRY(sc_emit_graph(m, body));
+    SC_TRY(m->emit_body(m, body));
     sc_where_set_node(m->state->ctx, node);
     SC_TRY(check_carries(m, node, body, carried));
     // Stacked first: an output may be the carried value of this round.
@@ -228,11 +228,11 @@ static sc_status emit_while(sc_emit_method *m, const sc_node *node) {
     SC_TRY(bind_numbers(m, node, body));
     SC_TRY(emit_carries(m, node, init->items, init->count));
     uint32_t start = m->code.count;
-    SC_TRY(sc_emit_graph(m, condition));
+    SC_TRY(m->emit_body(m, condition));
     int32_t go_on = 0;
     SC_TRY(sc_emit_plain(m, &condition->ret->args[0], &go_on));
     uint32_t to_end = sc_emit_jump_false(m, go_on);
-    SC_TRY(sc_emit_graph(m, body));
+    SC_TRY(m->emit_body(m, body));
     sc_where_set_node(m->state->ctx, node);
     SC_TRY(check_carries(m, node, body, init->count));
     SC_TRY(emit_carries(m, node, body->ret->args, init->count));

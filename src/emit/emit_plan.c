@@ -5,7 +5,7 @@
 #include "program_fbs.h"
 
 static void begin_method(sc_emit_method *m, sc_emit_state *state, const sc_storage_table *storage) {
-    *m = (sc_emit_method){.state = state, .storage = storage};
+    *m = (sc_emit_method){.state = state, .storage = storage, .emit_body = sc_emit_graph};
     sc_map_init(&m->pool, state->arena);
     sc_map_init(&m->operator_ids, state->arena);
     uint32_t count = storage ? storage->items.count : 0;

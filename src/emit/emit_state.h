@@ -69,7 +69,8 @@ typedef struct sc_emit_instruction {
     const sc_node *node;            // NULL for scaffolding
 } sc_emit_instruction;
 
-typedef struct sc_emit_method {
+typedef struct sc_emit_method sc_emit_method;
+struct sc_emit_method {
     sc_emit_state *state;
     const sc_storage_table *storage;  // NULL in constant methods
     SC_VEC(sc_fb_ref) values;         // EValues
@@ -79,8 +80,9 @@ typedef struct sc_emit_method {
     sc_map operator_ids;  // out name -> index + 1
     SC_VEC(sc_emit_instruction) code;
     SC_VEC(int32_t) args;
-    uint32_t depth;  // of nested control flow
-} sc_emit_method;
+    uint32_t depth;                                                    // of nested control flow
+    sc_status (*emit_body)(sc_emit_method *m, const sc_graph *graph);  // sc_emit_graph
+};
 
 // --- Values (emit_values.c) ----------------------------------------------------------------------
 
@@ -104,10 +106,12 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out);
 // A tensor's EValue (emit_tensor.c).
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out);
 
-// --- Instructions (emit_code.c, emit_control.c) --------------------------------------------------
+// --- Nodes (emit_code.c, emit_control.c) ---------------------------------------------------------
 
 sc_status sc_emit_graph(sc_emit_method *m, const sc_graph *graph);
 sc_status sc_emit_control(sc_emit_method *m, const sc_node *node);
+
+// --- Instructions (emit_instructions.c) ----------------------------------------------------------
 
 // Appends a call of the operator's .pte form. `args` in the format's order, return slot included.
 sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
@@ -119,7 +123,8 @@ void sc_emit_jump_back(sc_emit_method *m, int32_t condition, uint32_t destinatio
 // The jump goes to the instruction that comes next.
 void sc_emit_land(sc_emit_method *m, uint32_t jump);
 
-// A vector of the file, shared with an equal one.
+// --- Vectors and strings, shared with equal ones (emit_shared.c) ---------------------------------
+
 sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count,
                          uint32_t item_bytes);
 sc_fb_ref sc_emit_string(sc_emit_state *state, sc_str text);

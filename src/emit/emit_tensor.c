@@ -146,18 +146,20 @@ static sc_fb_ref add_extra(sc_fb_builder *fb, const placement *at) {
     return sc_fb_end_shared(fb);
 }
 
-// Loops fill their stacked results slice by slice, growing them as they go; carried ones keep their
-// shape.
+// Loops that go over slices stack their results slice by slice, growing them as they go; carried
+// ones keep their shape.
 static bool is_grown_by_loop(const sc_value *value) {
     const sc_node *node = value->node;
-    if (!node || !sc_op_has(node->op, SC_HIGHER_ORDER) || node->op->id == SC_OP_higher_order_cond)
-        return false;
+    if (!node || !sc_op_has(node->op, SC_HIGHER_ORDER)) return false;
     uint32_t carried = 0, list = 0;
-    for (uint32_t i = 0; i < node->arg_count; i++)
-        if (node->args[i].kind == SC_ARG_LIST &&
-            sc_storage_operand_role(node->op, list++) == SC_OPERAND_CARRY)
-            carried += node->args[i].count;
-    return value->index >= carried;
+    bool slices = false;
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        if (node->args[i].kind != SC_ARG_LIST) continue;
+        sc_operand_role role = sc_storage_operand_role(node->op, list++);
+        if (role == SC_OPERAND_CARRY) carried += node->args[i].count;
+        slices |= role == SC_OPERAND_SLICE;
+    }
+    return slices && value->index >= carried;
 }
 
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out) {

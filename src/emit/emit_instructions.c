@@ -1,0 +1,76 @@
+// The method's one chain of instructions, and the table of operators that they name.
+#include "emit/emit_state.h"
+
+#include "program_fbs.h"
+
+#define OPERATOR_NAME_MAX 99  // runtimes look operators up through a buffer of 100 characters
+
+// Once an operator and method. The program is worth having for the runtime that can run it.
+static void warn_of_gaps(sc_ctx *ctx, const sc_op *op) {
+    if (!sc_op_has(op, SC_RUNS))
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, "Run it with the official runtime.",
+                  "this runtime has no kernel for %s", op->out_name);
+    if (sc_op_has(op, SC_UNOFFICIAL))
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
+                  "Run it with Sconce, or rewrite this line with operators of core ATen.",
+                  "the official runtime has no kernel for %s", op->out_name);
+}
+
+static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out) {
+    sc_str full = sc_str_from(op->out_name);
+    uintptr_t known = (uintptr_t)sc_map_get(&m->operator_ids, full);
+    if (known) {
+        *out = (int32_t)known - 1;
+        return SC_OK;
+    }
+    // The one runtime primitive that is registered with the overload spelled out.
+    sc_str overload = op->id == SC_OP_executorch_prim_et_view ? SC_STR("default") : SC_STR("");
+    ptrdiff_t dot = sc_str_find_last(full, '.');
+    sc_str name = dot < 0 ? full : sc_str_slice(full, 0, (size_t)dot);
+    if (dot >= 0) overload = sc_str_slice(full, (size_t)dot + 1, full.size);
+    if (full.size > OPERATOR_NAME_MAX)
+        return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED_OP, NULL,
+                       "the name of the operator is too long for a .pte");
+    sc_fb_builder *fb = &m->state->fb;
+    sc_fb_ref name_ref = sc_emit_string(m->state, name);
+    sc_fb_ref overload_ref = sc_emit_string(m->state, overload);
+    sc_fb_begin(fb);
+    sc_pte_Operator_set_name(fb, name_ref);
+    sc_pte_Operator_set_overload(fb, overload_ref);
+    sc_vec_push(m->state->arena, &m->operators, sc_fb_end_shared(fb));
+    sc_map_add(&m->operator_ids, full, (void *)(uintptr_t)m->operators.count);
+    *out = (int32_t)m->operators.count - 1;
+    warn_of_gaps(m->state->ctx, op);
+    return SC_OK;
+}
+
+static void append(sc_emit_method *m, sc_emit_instruction instruction) {
+    sc_vec_push(m->state->arena, &m->code, instruction);
+}
+
+sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
+                       const sc_node *node) {
+    sc_emit_instruction call = {SC_EMIT_KERNEL, 0, 0, m->args.count, count, node};
+    SC_TRY(operator_index(m, op, &call.a));
+    for (uint32_t i = 0; i < count; i++) sc_vec_push(m->state->arena, &m->args, args[i]);
+    append(m, call);
+    return SC_OK;
+}
+
+void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to) {
+    append(m, (sc_emit_instruction){SC_EMIT_MOVE, from, to, 0, 0, NULL});
+}
+
+uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition) {
+    append(m, (sc_emit_instruction){SC_EMIT_JUMP_FALSE, condition, 0, 0, 0, NULL});
+    return m->code.count - 1;
+}
+
+void sc_emit_jump_back(sc_emit_method *m, int32_t condition, uint32_t destination) {
+    append(m,
+           (sc_emit_instruction){SC_EMIT_JUMP_FALSE, condition, (int32_t)destination, 0, 0, NULL});
+}
+
+void sc_emit_land(sc_emit_method *m, uint32_t jump) {
+    m->code.data[jump].b = (int32_t)m->code.count;
+}
