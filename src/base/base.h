@@ -58,6 +58,12 @@ static inline uint64_t sc_align_up(uint64_t value, uint64_t align) {
     return (value + align - 1) & ~(align - 1);
 }
 
+// The same for multiples of anything but 0.
+static inline uint64_t sc_round_up(uint64_t value, uint64_t step) {
+    uint64_t over = value % step;
+    return over ? value + (step - over) : value;
+}
+
 // Checked arithmetic: false on overflow, `out` is then undefined.
 static inline bool sc_add_u64(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_add_overflow(a, b, out);

@@ -71,7 +71,7 @@ void sc_cord_append_cord(sc_cord *cord, const sc_cord *other) {
 }
 
 void sc_cord_align(sc_cord *cord, uint64_t align) {
-    sc_cord_append_zeros(cord, sc_align_up(cord->size, align) - cord->size);
+    sc_cord_append_zeros(cord, sc_round_up(cord->size, align) - cord->size);
 }
 
 // [skip, skip + bytes) of one chunk.

@@ -212,6 +212,23 @@ sc_status sc_extent_load(sc_ctx *ctx, sc_arena *arena, sc_extent extent, uint64_
     return sc_extent_read(ctx, extent, 0, copy, bytes);
 }
 
+sc_status sc_extent_equal(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
+    *out = a.size == b.size;
+    if (!*out || sc_extent_is(a, b)) return SC_OK;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    size_t block = (size_t)sc_min_u64(BLOCK_BYTES, a.size);
+    uint8_t *blocks = sc_arena_alloc(ctx->scratch, 2 * block);
+    sc_status status = SC_OK;
+    for (uint64_t at = 0; at < a.size && *out && status == SC_OK; at += block) {
+        size_t part = (size_t)sc_min_u64(block, a.size - at);
+        status = sc_extent_read(ctx, a, at, blocks, part);
+        if (status == SC_OK) status = sc_extent_read(ctx, b, at, blocks + block, part);
+        *out = status == SC_OK && memcmp(blocks, blocks + block, part) == 0;
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
 sc_status sc_extent_sha256(sc_ctx *ctx, sc_extent extent, uint8_t digest[32]) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     uint8_t *buffer = sc_arena_alloc(ctx->scratch, BLOCK_BYTES);

@@ -45,6 +45,12 @@ sc_status sc_extent_read(sc_ctx *ctx, sc_extent extent, uint64_t offset, void *o
 // SC_ERR_LIMIT above `bytes_max`.
 sc_status sc_extent_load(sc_ctx *ctx, sc_arena *arena, sc_extent extent, uint64_t bytes_max,
                          const uint8_t **out);
+// The very same bytes of the very same source.
+static inline bool sc_extent_is(sc_extent a, sc_extent b) {
+    return a.source == b.source && a.offset == b.offset && a.size == b.size;
+}
+// Equal contents, read in pieces unless size or place tell already.
+sc_status sc_extent_equal(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out);
 // SHA-256 of the bytes, read in pieces.
 sc_status sc_extent_sha256(sc_ctx *ctx, sc_extent extent, uint8_t digest[32]);
 

@@ -4,10 +4,11 @@
 //   4   "ET12"
 //   8   "eh00", u32 header bytes (32), u64 program bytes, u64 base of segments, u64 their bytes
 //   40  the rest of the FlatBuffer
-//   base (aligned): constants, then the initial state of mutable buffers
+//   base (aligned): constants, the initial state of mutable buffers, named data
 //
 // The header is there only when segments hold bytes. Offsets of segments count from their base.
 #include "emit/emit_plan.h"
+#include "emit/emit_segments.h"
 #include "format/magic.h"
 
 #include "program_fbs.h"
@@ -17,10 +18,9 @@
 static void begin_program(sc_ctx *ctx, sc_emit_state *state, const sc_emit_options *options) {
     *state = (sc_emit_state){.ctx = ctx, .arena = ctx->arena, .options = *options};
     sc_fb_builder_init(&state->fb, ctx->arena);
-    sc_emit_store_init(&state->constants, ctx->arena);
-    sc_emit_store_init(&state->mutables, ctx->arena);
-    sc_emit_store_init(&state->externals, ctx->arena);
-    sc_map_init(&state->external_names, ctx->arena);
+    sc_store_init(&state->constants, ctx->arena);
+    sc_store_init(&state->mutables, ctx->arena);
+    sc_store_init(&state->segments, ctx->arena);
     sc_imap_init(&state->starts, ctx->arena);
     sc_map_init(&state->vectors, ctx->arena);
 }
@@ -85,25 +85,7 @@ static sc_status emit_plans(sc_emit_state *state, const sc_program *program,
     return SC_OK;
 }
 
-// --- Segments ------------------------------------------------------------------------------------
-
-typedef struct segments {
-    sc_cord data;  // all of them, from the first one's beginning
-    uint64_t offsets[2], sizes[2];
-    uint32_t count;
-    uint64_t *blob_offsets[2];
-} segments;
-
-static void write_segment(sc_emit_state *state, segments *s, const sc_emit_store *store,
-                          uint32_t blob_align) {
-    sc_cord blobs;
-    sc_cord_init(&blobs, state->arena);
-    sc_emit_store_write(state->arena, store, blob_align, &blobs, &s->blob_offsets[s->count]);
-    if (blobs.size) sc_cord_align(&s->data, state->options.segment_alignment);
-    s->offsets[s->count] = sc_align_up(s->data.size, state->options.segment_alignment);
-    s->sizes[s->count++] = blobs.size;
-    sc_cord_append_cord(&s->data, &blobs);
-}
+// --- The file ------------------------------------------------------------------------------------
 
 static sc_fb_ref write_subsegments(sc_fb_builder *fb, uint32_t segment, const uint64_t *offsets,
                                    uint32_t count) {
@@ -114,32 +96,22 @@ static sc_fb_ref write_subsegments(sc_fb_builder *fb, uint32_t segment, const ui
     return sc_fb_end(fb);
 }
 
-static sc_fb_ref write_directory(sc_fb_builder *fb, const segments *s) {
-    sc_fb_ref refs[2];
-    for (uint32_t i = 0; i < s->count; i++) {
-        sc_fb_begin(fb);
-        sc_pte_DataSegment_set_offset(fb, s->offsets[i]);
-        sc_pte_DataSegment_set_size(fb, s->sizes[i]);
-        refs[i] = sc_fb_end(fb);
-    }
-    return sc_fb_add_refs(fb, refs, s->count);
+static sc_fb_ref write_mutables(sc_emit_state *state, const sc_emit_segments *s) {
+    if (!s->mutable_index) return 0;
+    sc_fb_ref offsets = write_subsegments(&state->fb, s->mutable_index, s->mutable_offsets,
+                                          state->mutables.blobs.count);
+    return sc_fb_add_refs(&state->fb, &offsets, 1);
 }
 
-// --- The file ------------------------------------------------------------------------------------
-
-static sc_status write_root(sc_emit_state *state, const segments *s, const sc_fb_ref *plans,
+static sc_status write_root(sc_emit_state *state, const sc_emit_segments *s, const sc_fb_ref *plans,
                             uint32_t plan_count, const uint8_t **data, size_t *size) {
     sc_fb_builder *fb = &state->fb;
     sc_fb_ref none = sc_emit_vector(state, NULL, 0, 4);
-    sc_fb_ref mutables = 0;
-    if (s->count > 1) {
-        sc_fb_ref offsets =
-            write_subsegments(fb, 1, s->blob_offsets[1], state->mutables.blobs.count);
-        mutables = sc_fb_add_refs(fb, &offsets, 1);
-    }
+    sc_fb_ref named_data = sc_emit_named_data(state);
+    sc_fb_ref mutables = write_mutables(state, s);
     sc_fb_ref constants =
-        write_subsegments(fb, 0, s->blob_offsets[0], state->constants.blobs.count);
-    sc_fb_ref directory = write_directory(fb, s);
+        write_subsegments(fb, 0, s->constant_offsets, state->constants.blobs.count);
+    sc_fb_ref directory = sc_emit_directory(state, s);
     sc_fb_ref plans_ref = sc_fb_add_refs(fb, plans, plan_count);
     sc_fb_begin(fb);
     sc_pte_Program_set_execution_plan(fb, plans_ref);
@@ -148,11 +120,12 @@ static sc_status write_root(sc_emit_state *state, const segments *s, const sc_fb
     sc_pte_Program_set_segments(fb, directory);
     sc_pte_Program_set_constant_segment(fb, constants);
     sc_pte_Program_set_mutable_data_segments(fb, mutables);
+    sc_pte_Program_set_named_data(fb, named_data);
     return sc_fb_finish(state->ctx, fb, sc_fb_end(fb), SC_PTE_IDENTIFIER, data, size);
 }
 
-static void write_file(const sc_emit_state *state, const segments *s, const uint8_t *data,
-                       size_t size, sc_emit_result *out) {
+static void write_file(const sc_emit_segments *s, const uint8_t *data, size_t size,
+                       sc_emit_result *out) {
     sc_cord *cord = &out->program;
     out->program_bytes = size;
     if (s->data.size == 0) {
@@ -161,7 +134,7 @@ static void write_file(const sc_emit_state *state, const segments *s, const uint
     }
     uint8_t head[8 + HEADER_BYTES] = {0};
     out->program_bytes += HEADER_BYTES;
-    uint64_t base = sc_align_up(out->program_bytes, state->options.segment_alignment);
+    uint64_t base = sc_round_up(out->program_bytes, s->align);
     memcpy(head, data, 8);
     sc_fb_store_u32(head, sc_fb_load_u32(data) + HEADER_BYTES);
     memcpy(head + 8, SC_PTE_HEADER_MARK, 4);
@@ -171,16 +144,25 @@ static void write_file(const sc_emit_state *state, const segments *s, const uint
     sc_fb_store_u64(head + 32, s->data.size);
     sc_cord_append_copy(cord, head, sizeof head);
     sc_cord_append_bytes(cord, data + 8, size - 8);
-    sc_cord_align(cord, state->options.segment_alignment);
+    sc_cord_align(cord, s->align);
     sc_cord_append_cord(cord, &s->data);
 }
 
+static bool has_file(const sc_emit_result *result, sc_str tag) {
+    for (uint32_t i = 0; i < result->files.count; i++)
+        if (sc_str_equal(result->files.data[i].tag, tag)) return true;
+    return false;
+}
+
+// A file for every tag, in the order in which they were first named.
 static sc_status emit_files(sc_emit_state *state, sc_emit_result *out) {
-    if (!state->external_tensors.count) return SC_OK;
-    sc_emit_file file = {.tag = state->options.external_tag};
-    sc_cord_init(&file.cord, state->arena);
-    SC_TRY(sc_emit_ptd(state, &file.cord));
-    sc_vec_push(state->arena, &out->files, file);
+    for (uint32_t i = 0; i < state->segments.entries.count; i++) {
+        sc_emit_file file = {.tag = state->segments.entries.data[i].tag};
+        if (!file.tag.size || has_file(out, file.tag)) continue;
+        sc_cord_init(&file.cord, state->arena);
+        SC_TRY(sc_emit_ptd(state, file.tag, &file.cord));
+        sc_vec_push(state->arena, &out->files, file);
+    }
     return SC_OK;
 }
 
@@ -197,15 +179,13 @@ sc_status sc_emit_program(sc_ctx *ctx, const sc_program *program, const sc_stora
     sc_fb_ref *plans = sc_new_array(ctx->arena, sc_fb_ref, plan_count + 1);
     SC_TRY(emit_plans(&state, program, tables, plans, out));
 
-    segments s = {0};
-    sc_cord_init(&s.data, ctx->arena);
-    write_segment(&state, &s, &state.constants, options->constant_alignment);
-    if (state.mutables.blobs.count > 1) write_segment(&state, &s, &state.mutables, 1);
-    out->constant_bytes = s.sizes[0];
-    out->mutable_bytes = s.sizes[1];
+    sc_emit_segments s;
+    SC_TRY(sc_emit_segments_make(&state, &s));
+    out->constant_bytes = s.list.data[0].data.size;
+    if (s.mutable_index) out->mutable_bytes = s.list.data[s.mutable_index].data.size;
     const uint8_t *data = NULL;
     size_t size = 0;
     SC_TRY(write_root(&state, &s, plans, plan_count, &data, &size));
-    write_file(&state, &s, data, size, out);
+    write_file(&s, data, size, out);
     return emit_files(&state, out);
 }

@@ -7,39 +7,11 @@
 #ifndef SC_EMIT_STATE_H
 #define SC_EMIT_STATE_H
 
+#include "base/store.h"
 #include "emit/emit.h"
 #include "format/flatbuf.h"
 
-// --- Bytes stored once (emit_data.c) -------------------------------------------------------------
-
-typedef struct sc_emit_blob {
-    sc_extent data;
-    uint32_t next;  // blob with the same size and first bytes, 0 at the end
-    bool has_digest;
-    uint8_t digest[32];
-} sc_emit_blob;
-
-// Blob 0 is the reserved empty one; data_buffer_idx 0 means "no data".
-typedef struct sc_emit_store {
-    SC_VEC(sc_emit_blob) blobs;
-    sc_imap by_fingerprint;  // size and first 32 bytes -> first blob of the chain
-} sc_emit_store;
-
-void sc_emit_store_init(sc_emit_store *store, sc_arena *arena);
-// Index of the blob with these bytes, whatever their dtype and shape.
-sc_status sc_emit_store_add(sc_ctx *ctx, sc_emit_store *store, sc_extent data, uint32_t *index);
-// All blobs in order, each but the first at the next multiple of `align`. `offsets` receives one
-// entry per blob, the reserved one included.
-void sc_emit_store_write(sc_arena *arena, const sc_emit_store *store, uint32_t align, sc_cord *cord,
-                         uint64_t **offsets);
-
 // --- The program ---------------------------------------------------------------------------------
-
-// A tensor in a .ptd file, found by its name.
-typedef struct sc_emit_external {
-    const sc_constant *constant;
-    uint32_t blob;  // in `externals`
-} sc_emit_external;
 
 // A mutable buffer as one method starts with it.
 typedef struct sc_emit_start {
@@ -52,11 +24,11 @@ typedef struct sc_emit_state {
     sc_arena *arena;
     sc_emit_options options;
     sc_fb_builder fb;
-    sc_emit_store constants, mutables, externals;
-    SC_VEC(sc_emit_external) external_tensors;
-    sc_map external_names;  // name -> index in external_tensors + 1
-    sc_imap starts;         // offset of a mutable buffer -> sc_emit_start of its first method
-    sc_map vectors;         // content -> sc_fb_ref of an equal vector
+    sc_store constants, mutables;  // one segment each; blob 0 says "no data"
+    sc_store segments;             // a segment for each blob, here or in the .ptd of its tag
+    uint32_t *segment_of;          // of each blob of `segments`; 0: none in the .pte
+    sc_imap starts;                // offset of a mutable buffer -> sc_emit_start
+    sc_map vectors;                // content -> sc_fb_ref of an equal vector
 } sc_emit_state;
 
 typedef enum sc_emit_kind { SC_EMIT_KERNEL, SC_EMIT_MOVE, SC_EMIT_JUMP_FALSE } sc_emit_kind;
@@ -131,6 +103,7 @@ sc_fb_ref sc_emit_string(sc_emit_state *state, sc_str text);
 
 // --- Files (emit_ptd.c) --------------------------------------------------------------------------
 
-sc_status sc_emit_ptd(sc_emit_state *state, sc_cord *out);
+// The file of all that has the tag.
+sc_status sc_emit_ptd(sc_emit_state *state, sc_str tag, sc_cord *out);
 
 #endif

@@ -29,24 +29,20 @@ static bool can_be_external(const sc_constant *constant) {
 
 static sc_status add_external(sc_emit_state *state, const sc_constant *constant, uint32_t *blob) {
     sc_ctx *ctx = state->ctx;
-    sc_emit_external entry = {constant, 0};
-    SC_TRY(sc_emit_store_add(ctx, &state->externals, constant->data, &entry.blob));
-    *blob = entry.blob;
-    uintptr_t known = (uintptr_t)sc_map_get(&state->external_names, constant->name);
-    if (known) {
-        const sc_emit_external *other = &state->external_tensors.data[known - 1];
-        if (other->blob == entry.blob && sc_spec_equal(&other->constant->spec, &constant->spec))
-            return SC_OK;
+    sc_store *store = &state->segments;
+    sc_store_entry entry = {
+        .key = constant->name, .tag = state->options.external_tag, .about = constant};
+    SC_TRY(sc_store_add(ctx, store, constant->data, state->options.segment_alignment, blob));
+    entry.blob = *blob;
+    const sc_store_entry *known = sc_store_find(store, constant->name);
+    const sc_constant *other = known ? known->about : NULL;
+    if (other && (known->blob != *blob || !sc_spec_equal(&other->spec, &constant->spec)))
         return sc_fail(ctx, SC_ERR_MISMATCH,
                        "Keep the weights inside the program, or lower the methods apart.",
                        "two different tensors are called '" SC_STR_FMT
                        "', and a .ptd file knows tensors by name only",
                        SC_STR_ARG(constant->name));
-    }
-    sc_vec_push(state->arena, &state->external_tensors, entry);
-    sc_map_add(&state->external_names, constant->name,
-               (void *)(uintptr_t)state->external_tensors.count);
-    return SC_OK;
+    return sc_store_name(ctx, store, &entry);
 }
 
 static sc_status place_constant(sc_emit_state *state, const sc_storage *root, placement *out) {
@@ -56,7 +52,8 @@ static sc_status place_constant(sc_emit_state *state, const sc_storage *root, pl
         // Loaders find the tensor by name, but take index 0 for memory that the caller supplies.
         return add_external(state, root->constant, &out->data_index);
     }
-    return sc_emit_store_add(state->ctx, &state->constants, root->constant->data, &out->data_index);
+    return sc_store_add(state->ctx, &state->constants, root->constant->data,
+                        state->options.constant_alignment, &out->data_index);
 }
 
 // Methods that share a buffer have it in one place, and whichever is loaded last fills it: all have
@@ -84,7 +81,7 @@ static sc_status check_start(sc_emit_method *m, const sc_storage *root, uint32_t
 static sc_status place_mutable(sc_emit_method *m, const sc_storage *root, placement *out) {
     sc_emit_state *state = m->state;
     if (state->options.mutable_buffer_names) out->name = root->constant->name;
-    SC_TRY(sc_emit_store_add(state->ctx, &state->mutables, root->constant->data, &out->data_index));
+    SC_TRY(sc_store_add(state->ctx, &state->mutables, root->constant->data, 1, &out->data_index));
     return check_start(m, root, out->data_index);
 }
 

@@ -1,0 +1,171 @@
+// Candidates for equal bytes are found by size and first 32 bytes; only when those agree are whole
+// contents looked at: side by side while there is one candidate, by SHA-256 when there are more.
+#include "base/store.h"
+
+#include "base/hash.h"
+
+#define FINGERPRINT_BYTES 32
+
+void sc_store_init(sc_store *store, sc_arena *arena) {
+    *store = (sc_store){0};
+    sc_imap_init(&store->by_fingerprint, arena);
+    sc_map_init(&store->by_key, arena);
+    sc_vec_push(arena, &store->blobs, (sc_store_blob){.next = 0});
+}
+
+// --- Alignment -----------------------------------------------------------------------------------
+
+static uint64_t gcd(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wish) {
+    if (wish == 0)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Ask for 1 where any place will do.",
+                       "data cannot be aligned to 0 bytes");
+    uint64_t common = *align / gcd(*align, wish);
+    if (wish > SC_STORE_ALIGN_MAX || !sc_mul_u64(common, wish, &common) ||
+        common > SC_STORE_ALIGN_MAX)
+        return sc_fail(ctx, SC_ERR_LIMIT, "Ask for a smaller alignment.",
+                       "no alignment up to %llu is a multiple of both %llu and %llu",
+                       (unsigned long long)SC_STORE_ALIGN_MAX, (unsigned long long)*align,
+                       (unsigned long long)wish);
+    *align = common;
+    return SC_OK;
+}
+
+// --- Content -------------------------------------------------------------------------------------
+
+static sc_status fingerprint(sc_ctx *ctx, sc_extent data, uint64_t *out) {
+    uint8_t first[FINGERPRINT_BYTES];
+    size_t bytes = data.size < sizeof first ? (size_t)data.size : sizeof first;
+    if (bytes) SC_TRY(sc_extent_read(ctx, data, 0, first, bytes));
+    *out = sc_hash64_mix(sc_hash64(first, bytes), data.size);
+    return SC_OK;
+}
+
+static bool same_piece(const sc_chunk *a, const sc_chunk *b) {
+    return a->kind == b->kind && a->size == b->size && a->bytes == b->bytes &&
+           a->extent.source == b->extent.source && a->extent.offset == b->extent.offset;
+}
+
+// The same pieces of the same sources: no need to read them.
+static bool same_place(const sc_store_blob *a, const sc_store_blob *b) {
+    if (!a->cord || !b->cord) return sc_extent_is(a->data, b->data);
+    if (a->cord->chunks.count != b->cord->chunks.count) return false;
+    for (uint32_t i = 0; i < a->cord->chunks.count; i++)
+        if (!same_piece(&a->cord->chunks.data[i], &b->cord->chunks.data[i])) return false;
+    return true;
+}
+
+static sc_status digest(sc_ctx *ctx, sc_store_blob *blob) {
+    if (blob->has_digest) return SC_OK;
+    SC_TRY(sc_extent_sha256(ctx, blob->data, blob->digest));
+    blob->has_digest = true;
+    return SC_OK;
+}
+
+static sc_status same_bytes(sc_ctx *ctx, bool is_only, sc_store_blob *a, sc_store_blob *b,
+                            bool *out) {
+    *out = false;
+    if (a->data.size != b->data.size) return SC_OK;
+    *out = same_place(a, b);
+    if (*out) return SC_OK;
+    if (is_only) return sc_extent_equal(ctx, a->data, b->data, out);
+    SC_TRY(digest(ctx, a));
+    SC_TRY(digest(ctx, b));
+    *out = memcmp(a->digest, b->digest, sizeof a->digest) == 0;
+    return SC_OK;
+}
+
+// Looks for `blob` along the chain from `first`; 0 when it is not there.
+static sc_status find_in_chain(sc_ctx *ctx, sc_store *store, uint32_t first, sc_store_blob *blob,
+                               uint32_t *found) {
+    bool same = false, is_only = !store->blobs.data[first].next;
+    *found = 0;
+    for (uint32_t i = first; i && !same; i = store->blobs.data[i].next) {
+        SC_TRY(same_bytes(ctx, is_only, &store->blobs.data[i], blob, &same));
+        if (same) *found = i;
+    }
+    return SC_OK;
+}
+
+static sc_status add(sc_ctx *ctx, sc_store *store, sc_store_blob blob, uint64_t align,
+                     uint32_t *index) {
+    uint64_t key = 0;
+    blob.align = 1;
+    SC_TRY(sc_store_align(ctx, &blob.align, align));
+    SC_TRY(fingerprint(ctx, blob.data, &key));
+    uint64_t *first = sc_imap_find(&store->by_fingerprint, key);
+    if (first) {
+        SC_TRY(find_in_chain(ctx, store, (uint32_t)*first, &blob, index));
+        if (*index) return sc_store_align(ctx, &store->blobs.data[*index].align, align);
+        // Behind the first one, so that the chain keeps its head.
+        blob.next = store->blobs.data[*first].next;
+        store->blobs.data[*first].next = store->blobs.count;
+    } else {
+        sc_imap_add(&store->by_fingerprint, key, store->blobs.count);
+    }
+    *index = store->blobs.count;
+    sc_vec_push(store->by_fingerprint.arena, &store->blobs, blob);
+    return SC_OK;
+}
+
+sc_status sc_store_add(sc_ctx *ctx, sc_store *store, sc_extent data, uint64_t align,
+                       uint32_t *blob) {
+    return add(ctx, store, (sc_store_blob){.data = data}, align, blob);
+}
+
+// --- Keys ----------------------------------------------------------------------------------------
+
+const sc_store_entry *sc_store_find(const sc_store *store, sc_str key) {
+    uintptr_t known = (uintptr_t)sc_map_get(&store->by_key, key);
+    return known ? &store->entries.data[known - 1] : NULL;
+}
+
+static const char *file_of(const sc_store *store, const sc_store_entry *entry) {
+    return entry->tag.size ? sc_str_dup(store->by_key.arena, entry->tag) : "the program";
+}
+
+sc_status sc_store_name(sc_ctx *ctx, sc_store *store, const sc_store_entry *entry) {
+    const sc_store_entry *known = sc_store_find(store, entry->key);
+    if (known && known->blob != entry->blob)
+        return sc_fail(ctx, SC_ERR_MISMATCH, "Give different data different names.",
+                       "two different blobs are named '" SC_STR_FMT "', of %llu and %llu bytes",
+                       SC_STR_ARG(entry->key),
+                       (unsigned long long)store->blobs.data[known->blob].data.size,
+                       (unsigned long long)store->blobs.data[entry->blob].data.size);
+    if (known && !sc_str_equal(known->tag, entry->tag))
+        return sc_fail(ctx, SC_ERR_MISMATCH, "Send all that has one name to one file.",
+                       "'" SC_STR_FMT "' is to be in '%s' and in '%s'", SC_STR_ARG(entry->key),
+                       file_of(store, known), file_of(store, entry));
+    if (known) return SC_OK;
+    sc_vec_push(store->by_key.arena, &store->entries, *entry);
+    sc_map_add(&store->by_key, entry->key, (void *)(uintptr_t)store->entries.count);
+    return SC_OK;
+}
+
+// --- Writing -------------------------------------------------------------------------------------
+
+void sc_store_append(const sc_store *store, uint32_t blob, sc_cord *cord) {
+    const sc_store_blob *from = &store->blobs.data[blob];
+    if (from->cord)
+        sc_cord_append_cord(cord, from->cord);
+    else
+        sc_cord_append_extent(cord, from->data);
+}
+
+void sc_store_write(const sc_store *store, sc_cord *cord, uint64_t *offsets) {
+    SC_ASSERT(cord->size == 0);
+    offsets[0] = 0;
+    for (uint32_t i = 1; i < store->blobs.count; i++) {
+        if (store->blobs.data[i].data.size) sc_cord_align(cord, store->blobs.data[i].align);
+        offsets[i] = cord->size;
+        sc_store_append(store, i, cord);
+    }
+}

@@ -1,0 +1,91 @@
+#include "emit/emit_segments.h"
+
+#include "program_fbs.h"
+
+static sc_emit_segment *add_segment(sc_emit_state *state, sc_emit_segments *s, uint64_t align) {
+    sc_emit_segment segment = {.align = align};
+    sc_cord_init(&segment.data, state->arena);
+    sc_vec_push(state->arena, &s->list, segment);
+    return &sc_vec_last(&s->list);
+}
+
+// A segment of many blobs, found by their offsets.
+static void add_joint(sc_emit_state *state, sc_emit_segments *s, const sc_store *store,
+                      uint64_t **offsets) {
+    sc_cord *data = &add_segment(state, s, state->options.segment_alignment)->data;
+    *offsets = sc_new_array(state->arena, uint64_t, store->blobs.count);
+    sc_store_write(store, data, *offsets);
+    // Loaders give no memory for a segment of no bytes, and then cannot find even empty constants.
+    if (store->blobs.count > 1 && data->size == 0) sc_cord_append_zeros(data, 1);
+}
+
+// The segment of one blob of the store of segments, made when it is first asked for. Segment 0
+// holds the constants, so 0 says that there is none yet.
+static uint32_t segment_of(sc_emit_state *state, sc_emit_segments *s, uint32_t blob) {
+    if (!state->segment_of[blob]) {
+        sc_emit_segment *segment = add_segment(state, s, state->segments.blobs.data[blob].align);
+        sc_store_append(&state->segments, blob, &segment->data);
+        state->segment_of[blob] = s->list.count - 1;
+    }
+    return state->segment_of[blob];
+}
+
+static bool is_named_here(const sc_store_entry *entry) { return entry->tag.size == 0; }
+
+// Offsets count from the place where the first segment goes, which suits all of them. An empty
+// segment has one too, and readers want it to be inside of the data.
+static sc_status place(sc_ctx *ctx, sc_emit_segments *s) {
+    for (uint32_t i = 0; i < s->list.count; i++) {
+        sc_emit_segment *segment = &s->list.data[i];
+        SC_TRY(sc_store_align(ctx, &s->align, segment->align));
+        sc_cord_align(&s->data, segment->align);
+        segment->offset = s->data.size;
+        sc_cord_append_cord(&s->data, &segment->data);
+    }
+    return SC_OK;
+}
+
+sc_status sc_emit_segments_make(sc_emit_state *state, sc_emit_segments *out) {
+    const sc_store *store = &state->segments;
+    *out = (sc_emit_segments){.align = 1};
+    sc_cord_init(&out->data, state->arena);
+    state->segment_of = sc_new_array(state->arena, uint32_t, store->blobs.count);
+    add_joint(state, out, &state->constants, &out->constant_offsets);
+    if (state->mutables.blobs.count > 1) {
+        out->mutable_index = out->list.count;
+        add_joint(state, out, &state->mutables, &out->mutable_offsets);
+    }
+    for (uint32_t i = 0; i < store->entries.count; i++)
+        if (is_named_here(&store->entries.data[i]))
+            segment_of(state, out, store->entries.data[i].blob);
+    return place(state->ctx, out);
+}
+
+sc_fb_ref sc_emit_directory(sc_emit_state *state, const sc_emit_segments *s) {
+    sc_fb_builder *fb = &state->fb;
+    sc_fb_ref *refs = sc_new_array(state->arena, sc_fb_ref, s->list.count);
+    for (uint32_t i = 0; i < s->list.count; i++) {
+        sc_fb_begin(fb);
+        sc_pte_DataSegment_set_offset(fb, s->list.data[i].offset);
+        sc_pte_DataSegment_set_size(fb, s->list.data[i].data.size);
+        refs[i] = sc_fb_end(fb);
+    }
+    return sc_fb_add_refs(fb, refs, s->list.count);
+}
+
+sc_fb_ref sc_emit_named_data(sc_emit_state *state) {
+    sc_fb_builder *fb = &state->fb;
+    const sc_store *store = &state->segments;
+    sc_fb_ref *refs = sc_new_array(state->arena, sc_fb_ref, store->entries.count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < store->entries.count; i++) {
+        const sc_store_entry *entry = &store->entries.data[i];
+        if (!is_named_here(entry)) continue;
+        sc_fb_ref key = sc_fb_add_string(fb, entry->key);
+        sc_fb_begin(fb);
+        sc_pte_NamedData_set_key(fb, key);
+        sc_pte_NamedData_set_segment_index(fb, state->segment_of[entry->blob]);
+        refs[count++] = sc_fb_end(fb);
+    }
+    return count ? sc_fb_add_refs(fb, refs, count) : 0;
+}

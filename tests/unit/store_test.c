@@ -1,0 +1,173 @@
+// Bytes stored once: equal bytes are one blob whatever they come from, different ones never are,
+// also when their size and first bytes agree; keys name blobs and never two different ones.
+#include "base/store.h"
+
+#include "setup.h"
+
+typedef struct shop {
+    setup s;
+    sc_store store;
+} shop;
+
+static void begin(shop *t) {
+    setup_begin(&t->s);
+    sc_store_init(&t->store, &t->s.arena);
+}
+
+static void end(shop *t) { setup_end(&t->s); }
+
+// `size` bytes of `fill`, the last one `last`, in memory of their own.
+static sc_extent data(shop *t, size_t size, uint8_t fill, uint8_t last) {
+    uint8_t *bytes = sc_arena_alloc(&t->s.arena, size + 1);
+    memset(bytes, fill, size);
+    if (size) bytes[size - 1] = last;
+    return sc_extent_whole(sc_source_from_memory(&t->s.arena, bytes, size));
+}
+
+static uint32_t add(shop *t, size_t size, uint8_t fill, uint8_t last, uint64_t align) {
+    uint32_t blob = 0;
+    CHECK_OK(sc_store_add(&t->s.ctx, &t->store, data(t, size, fill, last), align, &blob));
+    return blob;
+}
+
+static sc_status name(shop *t, const char *key, const char *tag, uint32_t blob) {
+    sc_store_entry entry = {sc_str_from(key), sc_str_from(tag), blob, NULL};
+    return sc_store_name(&t->s.ctx, &t->store, &entry);
+}
+
+static void check_message(shop *t, const char *part) {
+    if (!strstr(setup_message(&t->s), part))
+        FAIL("\"%s\" is not in \"%s\"", part, setup_message(&t->s));
+}
+
+TEST(equal_bytes_are_one_blob) {
+    shop t;
+    begin(&t);
+    CHECK_EQ_UINT(add(&t, 100000, 1, 1, 1), 1);
+    CHECK_EQ_UINT(add(&t, 100000, 1, 1, 1), 1);
+    CHECK_EQ_UINT(add(&t, 100000, 1, 2, 1), 2);
+    CHECK_EQ_UINT(add(&t, 100000, 1, 3, 1), 3);
+    CHECK_EQ_UINT(add(&t, 100000, 1, 2, 1), 2);
+    CHECK_EQ_UINT(add(&t, 100000, 1, 1, 1), 1);
+    CHECK_EQ_UINT(add(&t, 100001, 1, 1, 1), 4);
+    CHECK_EQ_UINT(add(&t, 3, 1, 1, 1), 5);
+    CHECK_EQ_UINT(add(&t, 0, 0, 0, 1), 6);
+    CHECK_EQ_UINT(add(&t, 0, 0, 0, 1), 6);
+    end(&t);
+}
+
+// Fails when more than the first bytes are read.
+static sc_status read_first(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                            size_t bytes) {
+    if (offset + bytes > 32) return sc_fail(ctx, SC_ERR_IO, NULL, "gone");
+    memset(out, (int)(uintptr_t)source->user, bytes);
+    return SC_OK;
+}
+
+static sc_extent weight(shop *t, uint64_t size, uintptr_t fill) {
+    sc_source *source = sc_new(&t->s.arena, sc_source);
+    *source = (sc_source){.read = read_first, .size = size, .user = (void *)fill};
+    return sc_extent_whole(source);
+}
+
+TEST(weights_are_read_only_to_compare_those_that_may_be_equal) {
+    shop t;
+    begin(&t);
+    uint32_t blob = 0;
+    sc_extent one = weight(&t, UINT64_C(1) << 40, 1);
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, one, 1, &blob));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, weight(&t, UINT64_C(1) << 40, 2), 1, &blob));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, weight(&t, UINT64_C(1) << 39, 1), 1, &blob));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, one, 1, &blob));
+    CHECK_EQ_UINT(blob, 1);
+    CHECK_STATUS(sc_store_add(&t.s.ctx, &t.store, weight(&t, UINT64_C(1) << 40, 1), 1, &blob),
+                 SC_ERR_IO);
+    end(&t);
+}
+
+TEST(a_blob_is_aligned_to_the_least_common_multiple_of_all_wishes) {
+    shop t;
+    begin(&t);
+    uint32_t blob = add(&t, 8, 1, 1, 4);
+    add(&t, 8, 1, 1, 6);
+    CHECK_EQ_UINT(t.store.blobs.data[blob].align, 12);
+    add(&t, 8, 1, 1, 1);
+    CHECK_OK(sc_store_align(&t.s.ctx, &t.store.blobs.data[blob].align, 16));
+    CHECK_EQ_UINT(t.store.blobs.data[blob].align, 48);
+    sc_extent same = data(&t, 8, 1, 1);
+    CHECK_STATUS(sc_store_add(&t.s.ctx, &t.store, same, 0, &blob), SC_ERR_ARGUMENT);
+    CHECK_STATUS(sc_store_add(&t.s.ctx, &t.store, same, SC_STORE_ALIGN_MAX, &blob), SC_ERR_LIMIT);
+    CHECK_STATUS(sc_store_add(&t.s.ctx, &t.store, same, UINT64_MAX, &blob), SC_ERR_LIMIT);
+    CHECK_EQ_UINT(t.store.blobs.data[1].align, 48);
+    end(&t);
+}
+
+TEST(many_keys_may_name_one_blob) {
+    shop t;
+    begin(&t);
+    uint32_t a = add(&t, 8, 1, 1, 1), b = add(&t, 16, 1, 1, 1);
+    CHECK_OK(name(&t, "first", "", a));
+    CHECK_OK(name(&t, "second", "weights", b));
+    CHECK_OK(name(&t, "third", "", a));
+    CHECK_OK(name(&t, "first", "", a));
+    CHECK_EQ_UINT(t.store.entries.count, 3);
+    const sc_store_entry *found = sc_store_find(&t.store, SC_STR("second"));
+    REQUIRE(found != NULL);
+    CHECK_EQ_UINT(found->blob, b);
+    CHECK_EQ_TEXT(found->tag.data, found->tag.size, "weights");
+    CHECK(!sc_store_find(&t.store, SC_STR("fourth")));
+    CHECK(!sc_store_find(&t.store, SC_STR("")));
+    end(&t);
+}
+
+TEST(a_key_names_one_blob_in_one_file) {
+    shop t;
+    begin(&t);
+    uint32_t a = add(&t, 8, 1, 1, 1), b = add(&t, 16, 1, 1, 1);
+    CHECK_OK(name(&t, "w", "", a));
+    CHECK_STATUS(name(&t, "w", "", b), SC_ERR_MISMATCH);
+    check_message(&t, "two different blobs are named 'w', of 8 and 16 bytes");
+    CHECK_STATUS(name(&t, "w", "weights", a), SC_ERR_MISMATCH);
+    check_message(&t, "'w' is to be in 'the program' and in 'weights'");
+    CHECK_EQ_UINT(t.store.entries.count, 1);
+    end(&t);
+}
+
+// Offsets that the official writer gives for the same sizes at alignment 16.
+TEST(blobs_are_written_in_order_aligned_but_not_padded_at_the_end) {
+    shop t;
+    begin(&t);
+    add(&t, 0, 0, 0, 16);
+    add(&t, 8, 1, 1, 16);
+    add(&t, 15, 2, 2, 16);
+    add(&t, 16, 3, 3, 16);
+    add(&t, 17, 4, 4, 16);
+    sc_cord out;
+    uint64_t offsets[6];
+    const uint8_t *bytes = NULL;
+    static const uint64_t wanted[] = {0, 0, 0, 16, 32, 48};
+    sc_cord_init(&out, &t.s.arena);
+    sc_store_write(&t.store, &out, offsets);
+    CHECK_EQ_UINT(t.store.blobs.count, 6);
+    for (uint32_t i = 0; i < 6; i++) CHECK_EQ_UINT(offsets[i], wanted[i]);
+    CHECK_EQ_UINT(out.size, 65);
+    REQUIRE_OK(sc_cord_flatten(&t.s.ctx, &out, &t.s.arena, 100, &bytes));
+    for (uint32_t i = 2; i < 6; i++) CHECK_EQ_UINT(bytes[offsets[i]], i - 1);
+    CHECK_EQ_UINT(bytes[8], 0);
+    CHECK_EQ_UINT(bytes[64], 4);
+    end(&t);
+}
+
+static sc_status refuse(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out, size_t bytes) {
+    (void)source, (void)offset, (void)out, (void)bytes;
+    return sc_fail(ctx, SC_ERR_IO, NULL, "gone");
+}
+
+TEST(a_source_that_cannot_be_read_is_an_error) {
+    shop t;
+    begin(&t);
+    sc_source source = {.read = refuse, .size = 8};
+    uint32_t blob = 0;
+    CHECK_STATUS(sc_store_add(&t.s.ctx, &t.store, sc_extent_whole(&source), 1, &blob), SC_ERR_IO);
+    end(&t);
+}
