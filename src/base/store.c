@@ -121,6 +121,13 @@ sc_status sc_store_add(sc_ctx *ctx, sc_store *store, sc_extent data, uint64_t al
     return add(ctx, store, (sc_store_blob){.data = data}, align, blob);
 }
 
+sc_status sc_store_add_cord(sc_ctx *ctx, sc_store *store, const sc_cord *data, uint64_t align,
+                            uint32_t *blob) {
+    sc_source *source = sc_source_from_cord(store->by_fingerprint.arena, data);
+    return add(ctx, store, (sc_store_blob){.data = sc_extent_whole(source), .cord = data}, align,
+               blob);
+}
+
 // --- Keys ----------------------------------------------------------------------------------------
 
 const sc_store_entry *sc_store_find(const sc_store *store, sc_str key) {

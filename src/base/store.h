@@ -38,6 +38,8 @@ void sc_store_init(sc_store *store, sc_arena *arena);
 // tell most blobs apart. SC_ERR_LIMIT when no alignment up to SC_STORE_ALIGN_MAX meets all wishes.
 sc_status sc_store_add(sc_ctx *ctx, sc_store *store, sc_extent data, uint64_t align,
                        uint32_t *blob);
+sc_status sc_store_add_cord(sc_ctx *ctx, sc_store *store, const sc_cord *data, uint64_t align,
+                            uint32_t *blob);
 // Makes `*align` the least common multiple of both, with the same limit.
 sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wish);
 // Names a blob. The same again changes nothing; another blob or another tag under a key that is

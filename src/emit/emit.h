@@ -15,6 +15,7 @@ typedef struct sc_emit_options {
     uint32_t constant_alignment;  // of tensors inside the constant segment, power of two
     sc_str external_tag;          // not empty: weights go to a .ptd file of that name
     bool mutable_buffer_names;    // keep the names of mutable buffers
+    bool inline_delegates;        // what backends get lies in the FlatBuffer, not in segments
 } sc_emit_options;
 
 // What was written for one method, in the order of the file.

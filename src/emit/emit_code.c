@@ -90,6 +90,7 @@ static bool all_known(const sc_node *node) {
 static sc_status emit_node(sc_emit_method *m, const sc_node *node) {
     sc_where_set_node(m->state->ctx, node);
     if (sc_op_has(node->op, SC_ASSERTION)) return SC_OK;
+    if (sc_node_part(node)) return sc_emit_delegate(m, node);
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return sc_emit_control(m, node);
     if (sc_op_has(node->op, SC_SYMBOLIC) && all_known(node)) return SC_OK;
     if (all_aliases(m, node))

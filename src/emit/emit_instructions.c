@@ -48,13 +48,23 @@ static void append(sc_emit_method *m, sc_emit_instruction instruction) {
     sc_vec_push(m->state->arena, &m->code, instruction);
 }
 
+static void append_call(sc_emit_method *m, sc_emit_kind kind, int32_t callee, const int32_t *args,
+                        uint32_t count, const sc_node *node) {
+    append(m, (sc_emit_instruction){kind, callee, 0, m->args.count, count, node});
+    for (uint32_t i = 0; i < count; i++) sc_vec_push(m->state->arena, &m->args, args[i]);
+}
+
 sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
                        const sc_node *node) {
-    sc_emit_instruction call = {SC_EMIT_KERNEL, 0, 0, m->args.count, count, node};
-    SC_TRY(operator_index(m, op, &call.a));
-    for (uint32_t i = 0; i < count; i++) sc_vec_push(m->state->arena, &m->args, args[i]);
-    append(m, call);
+    int32_t index = 0;
+    SC_TRY(operator_index(m, op, &index));
+    append_call(m, SC_EMIT_KERNEL, index, args, count, node);
     return SC_OK;
+}
+
+void sc_emit_delegate_call(sc_emit_method *m, int32_t delegate, const int32_t *args, uint32_t count,
+                           const sc_node *node) {
+    append_call(m, SC_EMIT_DELEGATE, delegate, args, count, node);
 }
 
 void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to) {

@@ -75,12 +75,24 @@ static sc_fb_ref write_kernel(sc_emit_method *m, const sc_emit_instruction *call
     return sc_fb_end(fb);
 }
 
+static sc_fb_ref write_delegate_call(sc_emit_method *m, const sc_emit_instruction *call) {
+    sc_fb_builder *fb = &m->state->fb;
+    sc_fb_ref args = sc_fb_add_vector(fb, m->args.data + call->first_arg, call->arg_count, 4, 4);
+    sc_fb_begin(fb);
+    sc_pte_DelegateCall_set_delegate_index(fb, call->a);
+    sc_pte_DelegateCall_set_args(fb, args);
+    return sc_fb_end(fb);
+}
+
 static sc_fb_ref write_instruction(sc_emit_method *m, const sc_emit_instruction *instruction) {
     sc_fb_builder *fb = &m->state->fb;
     sc_fb_ref content = 0;
     uint8_t type = SC_PTE_InstructionArguments_KernelCall;
     if (instruction->kind == SC_EMIT_KERNEL) {
         content = write_kernel(m, instruction);
+    } else if (instruction->kind == SC_EMIT_DELEGATE) {
+        type = SC_PTE_InstructionArguments_DelegateCall;
+        content = write_delegate_call(m, instruction);
     } else if (instruction->kind == SC_EMIT_MOVE) {
         type = SC_PTE_InstructionArguments_MoveCall;
         sc_fb_begin(fb);
@@ -139,6 +151,8 @@ static sc_fb_ref write_plan(sc_emit_method *m, const plan_parts *parts) {
     sc_fb_ref none = sc_emit_vector(m->state, NULL, 0, 4);
     sc_fb_ref chain = write_chain(m, none);
     sc_fb_ref chains = sc_fb_add_refs(fb, &chain, 1);
+    sc_fb_ref delegates =
+        m->delegates.count ? sc_fb_add_refs(fb, m->delegates.data, m->delegates.count) : none;
     sc_fb_ref operators = sc_fb_add_refs(fb, m->operators.data, m->operators.count);
     sc_fb_ref values = sc_fb_add_refs(fb, m->values.data, m->values.count);
     sc_fb_ref inputs = sc_emit_vector(m->state, parts->inputs.data, parts->inputs.count, 4);
@@ -154,7 +168,7 @@ static sc_fb_ref write_plan(sc_emit_method *m, const plan_parts *parts) {
     sc_pte_ExecutionPlan_set_outputs(fb, outputs);
     sc_pte_ExecutionPlan_set_chains(fb, chains);
     sc_pte_ExecutionPlan_set_operators(fb, operators);
-    sc_pte_ExecutionPlan_set_delegates(fb, none);
+    sc_pte_ExecutionPlan_set_delegates(fb, delegates);
     sc_pte_ExecutionPlan_set_non_const_buffer_sizes(fb, sizes);
     return sc_fb_end(fb);
 }

@@ -4,7 +4,7 @@
 //   4   "ET12"
 //   8   "eh00", u32 header bytes (32), u64 program bytes, u64 base of segments, u64 their bytes
 //   40  the rest of the FlatBuffer
-//   base (aligned): constants, the initial state of mutable buffers, named data
+//   base (aligned): constants, the initial state of mutable buffers, what delegates get, named data
 //
 // The header is there only when segments hold bytes. Offsets of segments count from their base.
 #include "emit/emit_plan.h"
@@ -107,6 +107,8 @@ static sc_status write_root(sc_emit_state *state, const sc_emit_segments *s, con
                             uint32_t plan_count, const uint8_t **data, size_t *size) {
     sc_fb_builder *fb = &state->fb;
     sc_fb_ref none = sc_emit_vector(state, NULL, 0, 4);
+    sc_fb_ref inline_data = none;
+    if (state->processed.count) SC_TRY(sc_emit_inline_data(state, &inline_data));
     sc_fb_ref named_data = sc_emit_named_data(state);
     sc_fb_ref mutables = write_mutables(state, s);
     sc_fb_ref constants =
@@ -116,7 +118,7 @@ static sc_status write_root(sc_emit_state *state, const sc_emit_segments *s, con
     sc_fb_begin(fb);
     sc_pte_Program_set_execution_plan(fb, plans_ref);
     sc_pte_Program_set_constant_buffer(fb, none);
-    sc_pte_Program_set_backend_delegate_data(fb, none);
+    sc_pte_Program_set_backend_delegate_data(fb, inline_data);
     sc_pte_Program_set_segments(fb, directory);
     sc_pte_Program_set_constant_segment(fb, constants);
     sc_pte_Program_set_mutable_data_segments(fb, mutables);

@@ -30,6 +30,15 @@ static uint32_t segment_of(sc_emit_state *state, sc_emit_segments *s, uint32_t b
     return state->segment_of[blob];
 }
 
+static void add_processed(sc_emit_state *state, sc_emit_segments *s) {
+    for (uint32_t i = 0; i < state->processed.count; i++) {
+        const sc_emit_processed *processed = &state->processed.data[i];
+        if (processed->is_inline) continue;
+        sc_fb_patch_u32(&state->fb, processed->reference, SC_PTE_BackendDelegateDataReference_index,
+                        segment_of(state, s, processed->blob));
+    }
+}
+
 static bool is_named_here(const sc_store_entry *entry) { return entry->tag.size == 0; }
 
 // Offsets count from the place where the first segment goes, which suits all of them. An empty
@@ -55,6 +64,7 @@ sc_status sc_emit_segments_make(sc_emit_state *state, sc_emit_segments *out) {
         out->mutable_index = out->list.count;
         add_joint(state, out, &state->mutables, &out->mutable_offsets);
     }
+    add_processed(state, out);
     for (uint32_t i = 0; i < store->entries.count; i++)
         if (is_named_here(&store->entries.data[i]))
             segment_of(state, out, store->entries.data[i].blob);
@@ -88,4 +98,31 @@ sc_fb_ref sc_emit_named_data(sc_emit_state *state) {
         refs[count++] = sc_fb_end(fb);
     }
     return count ? sc_fb_add_refs(fb, refs, count) : 0;
+}
+
+// Each distinct blob once, in the order in which delegates name them.
+sc_status sc_emit_inline_data(sc_emit_state *state, sc_fb_ref *out) {
+    sc_fb_builder *fb = &state->fb;
+    sc_ctx *ctx = state->ctx;
+    sc_fb_ref *refs = sc_new_array(state->arena, sc_fb_ref, state->processed.count + 1);
+    uint32_t *index_of = sc_new_array(state->arena, uint32_t, state->segments.blobs.count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < state->processed.count; i++) {
+        const sc_emit_processed *processed = &state->processed.data[i];
+        if (!processed->is_inline) continue;
+        if (!index_of[processed->blob]) {
+            const uint8_t *bytes = NULL;
+            sc_extent data = state->segments.blobs.data[processed->blob].data;
+            SC_TRY(sc_extent_load(ctx, state->arena, data, ctx->limits.constant_bytes_max, &bytes));
+            sc_fb_ref vector = sc_fb_add_vector(fb, bytes, (uint32_t)data.size, 1, 16);
+            sc_fb_begin(fb);
+            sc_pte_BackendDelegateInlineData_set_data(fb, vector);
+            refs[count++] = sc_fb_end(fb);
+            index_of[processed->blob] = count;
+        }
+        sc_fb_patch_u32(fb, processed->reference, SC_PTE_BackendDelegateDataReference_index,
+                        index_of[processed->blob] - 1);
+    }
+    *out = sc_fb_add_refs(fb, refs, count);
+    return SC_OK;
 }

@@ -1,5 +1,5 @@
-// The segments of a .pte: constants, the initial state of mutable buffers, and named data. Private
-// to src/emit.
+// The segments of a .pte: constants, the initial state of mutable buffers, what backends made of
+// the parts that they took over, and what they look up by name. Private to src/emit.
 #ifndef SC_EMIT_SEGMENTS_H
 #define SC_EMIT_SEGMENTS_H
 
@@ -24,5 +24,6 @@ sc_status sc_emit_segments_make(sc_emit_state *state, sc_emit_segments *out);
 // The vectors of the program's table that speak of segments; 0 where there is nothing to say.
 sc_fb_ref sc_emit_directory(sc_emit_state *state, const sc_emit_segments *s);
 sc_fb_ref sc_emit_named_data(sc_emit_state *state);
+sc_status sc_emit_inline_data(sc_emit_state *state, sc_fb_ref *out);
 
 #endif

@@ -10,8 +10,16 @@
 #include "base/store.h"
 #include "emit/emit.h"
 #include "format/flatbuf.h"
+#include "ir/part.h"
 
 // --- The program ---------------------------------------------------------------------------------
+
+// Where a delegate says what its backend gets.
+typedef struct sc_emit_processed {
+    sc_fb_ref reference;  // table whose index is filled in at the end
+    bool is_inline;       // inside the FlatBuffer, not a segment
+    uint32_t blob;        // in `segments`
+} sc_emit_processed;
 
 // A mutable buffer as one method starts with it.
 typedef struct sc_emit_start {
@@ -24,20 +32,26 @@ typedef struct sc_emit_state {
     sc_arena *arena;
     sc_emit_options options;
     sc_fb_builder fb;
-    sc_store constants, mutables;  // one segment each; blob 0 says "no data"
-    sc_store segments;             // a segment for each blob, here or in the .ptd of its tag
-    uint32_t *segment_of;          // of each blob of `segments`; 0: none in the .pte
-    sc_imap starts;                // offset of a mutable buffer -> sc_emit_start
-    sc_map vectors;                // content -> sc_fb_ref of an equal vector
+    sc_store constants, mutables;         // one segment each; blob 0 says "no data"
+    sc_store segments;                    // a segment for each blob, here or in the .ptd of its tag
+    SC_VEC(sc_emit_processed) processed;  // by delegate, over all methods
+    uint32_t *segment_of;                 // of each blob of `segments`; 0: none in the .pte
+    sc_imap starts;                       // offset of a mutable buffer -> sc_emit_start
+    sc_map vectors;                       // content -> sc_fb_ref of an equal vector
 } sc_emit_state;
 
-typedef enum sc_emit_kind { SC_EMIT_KERNEL, SC_EMIT_MOVE, SC_EMIT_JUMP_FALSE } sc_emit_kind;
+typedef enum sc_emit_kind {
+    SC_EMIT_KERNEL,
+    SC_EMIT_DELEGATE,
+    SC_EMIT_MOVE,
+    SC_EMIT_JUMP_FALSE
+} sc_emit_kind;
 
 typedef struct sc_emit_instruction {
     sc_emit_kind kind;
-    int32_t a;                      // KERNEL: operator; MOVE: from; JUMP_FALSE: condition
-    int32_t b;                      // MOVE: to; JUMP_FALSE: destination
-    uint32_t first_arg, arg_count;  // KERNEL: in `args`
+    int32_t a;  // KERNEL: operator; DELEGATE: delegate; MOVE: from; JUMP_FALSE: condition
+    int32_t b;  // MOVE: to; JUMP_FALSE: destination
+    uint32_t first_arg, arg_count;  // KERNEL, DELEGATE: in `args`
     const sc_node *node;            // NULL for scaffolding
 } sc_emit_instruction;
 
@@ -50,6 +64,7 @@ struct sc_emit_method {
     sc_map pool;                      // kind and content -> index + 1 of a constant EValue
     SC_VEC(sc_fb_ref) operators;
     sc_map operator_ids;  // out name -> index + 1
+    SC_VEC(sc_fb_ref) delegates;
     SC_VEC(sc_emit_instruction) code;
     SC_VEC(int32_t) args;
     uint32_t depth;                                                    // of nested control flow
@@ -78,16 +93,19 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out);
 // A tensor's EValue (emit_tensor.c).
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out);
 
-// --- Nodes (emit_code.c, emit_control.c) ---------------------------------------------------------
+// --- Nodes (emit_code.c, emit_control.c, emit_delegate.c) ----------------------------------------
 
 sc_status sc_emit_graph(sc_emit_method *m, const sc_graph *graph);
 sc_status sc_emit_control(sc_emit_method *m, const sc_node *node);
+sc_status sc_emit_delegate(sc_emit_method *m, const sc_node *node);
 
 // --- Instructions (emit_instructions.c) ----------------------------------------------------------
 
 // Appends a call of the operator's .pte form. `args` in the format's order, return slot included.
 sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
                        const sc_node *node);
+void sc_emit_delegate_call(sc_emit_method *m, int32_t delegate, const int32_t *args, uint32_t count,
+                           const sc_node *node);
 void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to);
 // Returns the instruction's index; its destination is set later with sc_emit_land.
 uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition);

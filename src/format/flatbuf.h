@@ -240,6 +240,9 @@ sc_fb_ref sc_fb_end(sc_fb_builder *builder);
 // The same, unless a table with these very fields was ended this way before: then that one.
 sc_fb_ref sc_fb_end_shared(sc_fb_builder *builder);
 
+// Changes a number of 4 bytes in a table that was ended unshared with that field set.
+void sc_fb_patch_u32(sc_fb_builder *builder, sc_fb_ref table, uint32_t slot, uint32_t value);
+
 // Writes root reference and identifier. The result lies in the builder's memory; its first byte
 // belongs at an address that is a multiple of `align_max`. SC_ERR_LIMIT when it got too large.
 sc_status sc_fb_finish(sc_ctx *ctx, sc_fb_builder *builder, sc_fb_ref root, const char *identifier,

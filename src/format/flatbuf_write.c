@@ -233,6 +233,14 @@ sc_fb_ref sc_fb_end(sc_fb_builder *b) {
     return write_table(b, layout_of_fields(b));
 }
 
+void sc_fb_patch_u32(sc_fb_builder *b, sc_fb_ref table, uint32_t slot, uint32_t value) {
+    if (b->failed) return;
+    uint8_t *at = b->data + b->capacity - table;
+    const uint8_t *field = sc_fb_field_at((sc_fb_table){at}, slot);
+    SC_ASSERT(field);
+    sc_fb_store_u32(at + (field - at), value);
+}
+
 // --- Shared tables -------------------------------------------------------------------------------
 // Children are compared by their position, so sharing them first makes whole trees shared.
 

@@ -61,12 +61,18 @@ static sc_str table_name(sc_arena *arena, sc_str target) {
     return target;
 }
 
-// The operator that a target means; a foreign one when the table has none.
+// Only lowering makes calls of delegated parts.
+static bool takes_part(const sc_op *op) {
+    return op->schema->param_count > 0 && op->schema->params[0].type == SC_PARAM_PART;
+}
+
+// The operator that a target means; a foreign one when the table has none for it.
 static const sc_op *find_op(sc_pt2_importer *imp, sc_str target) {
     sc_mark mark = sc_arena_mark(imp->ctx->scratch);
     sc_str name = table_name(imp->ctx->scratch, target);
     const sc_op *op = sc_op_find(name);
-    if (!op) op = foreign_op(imp, sc_str_starts_with(target, "torch.ops.") ? name : target);
+    if (!op || takes_part(op))
+        op = foreign_op(imp, sc_str_starts_with(target, "torch.ops.") ? name : target);
     sc_arena_rewind(imp->ctx->scratch, mark);
     return op;
 }

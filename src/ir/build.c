@@ -1,6 +1,6 @@
 // Nodes from operators and arguments: schema checks, defaults, shape inference, result names.
 // The bridge between the IR and the inference rules, which see sc_iarg and never a node.
-#include "ir/ir.h"
+#include "ir/part.h"
 
 // --- Arguments against the schema ----------------------------------------------------------------
 
@@ -36,6 +36,7 @@ static bool item_fits(sc_param_type type, const sc_arg *arg) {
     case SC_PARAM_MEMORY_FORMAT: return arg->kind == SC_ARG_MEMORY_FORMAT;
     case SC_PARAM_GENERATOR: return false;
     case SC_PARAM_GRAPH: return arg->kind == SC_ARG_GRAPH;
+    case SC_PARAM_PART: return arg->kind == SC_ARG_PART;
     }
     return false;
 }
@@ -122,6 +123,7 @@ bool sc_arg_equal(const sc_arg *a, const sc_arg *b) {
     case SC_ARG_LAYOUT:
     case SC_ARG_MEMORY_FORMAT: return a->code == b->code;
     case SC_ARG_GRAPH: return a->graph == b->graph;
+    case SC_ARG_PART: return a->part == b->part;
     case SC_ARG_LIST: break;
     }
     if (a->count != b->count) return false;
@@ -177,7 +179,8 @@ static void view_value(sc_value *value, sc_iarg *out) {
 static void view_arg(sc_arena *arena, const sc_arg *arg, sc_iarg *out) {
     *out = (sc_iarg){.kind = SC_IARG_NONE};
     switch ((sc_arg_kind)arg->kind) {
-    case SC_ARG_NONE: break;
+    case SC_ARG_NONE:
+    case SC_ARG_PART: break;  // no rule asks for it
     case SC_ARG_VALUE: view_value(arg->value, out); break;
     case SC_ARG_INT: *out = (sc_iarg){.kind = SC_IARG_INT, .dim = sc_dim_int(arg->i)}; break;
     case SC_ARG_FLOAT: *out = (sc_iarg){.kind = SC_IARG_FLOAT, .f = arg->f}; break;
@@ -244,7 +247,7 @@ static void store_result(sc_value *value, const sc_iout *out) {
 sc_status sc_node_infer(sc_node *node) {
     sc_ctx *ctx = node->graph->ctx;
     if (sc_op_has(node->op, SC_HIGHER_ORDER))
-        return SC_OK;  // its results are what its bodies return, set when it was made
+        return SC_OK;  // its results are what its bodies or its part return, set when it was made
     sc_where_set_node(ctx, node);
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_infer infer;
@@ -294,14 +297,33 @@ static void result_from_body(sc_value *value, const sc_arg *output) {
     }
 }
 
+static sc_node *node_of_body(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t count) {
+    const sc_graph *body = last_body(args, count);
+    SC_ASSERT(body);
+    sc_node *node = sc_node_new(graph, op, args, count, body->ret->arg_count, NULL);
+    for (uint32_t i = 0; i < node->out_count; i++)
+        result_from_body(node->outs[i], &body->ret->args[i]);
+    return node;
+}
+
+// A delegate call returns what its part does, but for the state that the part keeps to itself.
+static sc_node *node_of_part(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t count) {
+    const sc_method *called = args[0].part->method;
+    uint32_t out_count = 0, at = 0;
+    for (uint32_t i = 0; i < called->outputs.count; i++)
+        out_count += called->outputs.data[i].kind == SC_OUTPUT_USER;
+    sc_node *node = sc_node_new(graph, op, args, count, out_count, NULL);
+    for (uint32_t i = 0; i < called->outputs.count; i++)
+        if (called->outputs.data[i].kind == SC_OUTPUT_USER)
+            result_from_body(node->outs[at++], &called->graph->ret->args[i]);
+    return node;
+}
+
 static sc_status make_node(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t count,
                            sc_node **out) {
     if (sc_op_has(op, SC_HIGHER_ORDER)) {
-        const sc_graph *body = last_body(args, count);
-        SC_ASSERT(body);
-        *out = sc_node_new(graph, op, args, count, body->ret->arg_count, NULL);
-        for (uint32_t i = 0; i < body->ret->arg_count; i++)
-            result_from_body((*out)->outs[i], &body->ret->args[i]);
+        *out = args[0].kind == SC_ARG_PART ? node_of_part(graph, op, args, count)
+                                           : node_of_body(graph, op, args, count);
         return SC_OK;
     }
     sc_infer infer;

@@ -1,7 +1,7 @@
 // Copies of graphs: whole (into another method or parent) and spliced into another graph.
 // Dims move between methods by way of text, once per distinct expression, because symbols of
-// different methods never mix.
-#include "ir/ir.h"
+// different methods never mix. Delegated parts are shared unless their symbols are others.
+#include "ir/part.h"
 
 typedef struct cloner {
     sc_ctx *ctx;
@@ -63,6 +63,19 @@ static void bind(cloner *c, const sc_value *from, sc_arg to) {
 static sc_status clone_graph(cloner *outer, const sc_graph *graph, sc_graph *parent,
                              sc_graph **out);
 
+// For a method with other symbols: what speaks of sizes is copied, all else is shared.
+static sc_status clone_part(const sc_part *part, sc_method *method, const sc_part **out) {
+    sc_part *copy = sc_part_new(method, sc_name_str(part->method->name));
+    sc_method *own = copy->method;
+    *copy = *part;
+    copy->method = own;
+    own->inputs = part->method->inputs;  // nothing is ever added to them
+    own->outputs = part->method->outputs;
+    own->facts = part->method->facts;
+    *out = copy;
+    return sc_graph_clone(part->method->graph, own, NULL, &own->graph);
+}
+
 static sc_status clone_arg(cloner *c, const sc_arg *from, sc_arg *out) {
     *out = *from;
     if (from->kind == SC_ARG_VALUE) {
@@ -71,6 +84,8 @@ static sc_status clone_arg(cloner *c, const sc_arg *from, sc_arg *out) {
         *out = c->bound.data[*index - 1];
     } else if (from->kind == SC_ARG_GRAPH) {
         return clone_graph(c, from->graph, c->target, &out->graph);
+    } else if (from->kind == SC_ARG_PART && c->other_symbols) {
+        return clone_part(from->part, c->target->method, &out->part);
     } else if (from->kind == SC_ARG_LIST) {
         out->items = from->count ? sc_new_array(c->ctx->scratch, sc_arg, from->count) : NULL;
         for (uint32_t i = 0; i < from->count; i++)

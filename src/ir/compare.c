@@ -1,7 +1,7 @@
 // Are two graphs the same up to names? Values are paired from the outputs backwards, so the order
 // of independent nodes does not matter; nodes without users (effects) are paired in order. Linear:
 // every value is paired once, on a work list.
-#include "ir/ir.h"
+#include "ir/part.h"
 
 typedef struct pair {
     const sc_node *a, *b;
@@ -78,11 +78,14 @@ static bool pair_values(comparer *c, const sc_value *a, const sc_value *b) {
 
 static bool same_graph(comparer *outer, const sc_graph *a, const sc_graph *b);
 
+static bool same_part(comparer *c, const sc_part *a, const sc_part *b);
+
 static bool same_arg(comparer *c, const sc_arg *a, const sc_arg *b) {
     if (a->kind == SC_ARG_VALUE && b->kind == SC_ARG_VALUE)
         return pair_values(c, a->value, b->value);
     if (a->kind == SC_ARG_GRAPH && b->kind == SC_ARG_GRAPH)
         return same_graph(c, a->graph, b->graph);
+    if (a->kind == SC_ARG_PART && b->kind == SC_ARG_PART) return same_part(c, a->part, b->part);
     if (a->kind != SC_ARG_LIST || b->kind != SC_ARG_LIST) return sc_arg_equal(a, b);
     if (a->count != b->count) return false;
     for (uint32_t i = 0; i < a->count; i++)
@@ -180,6 +183,71 @@ static bool compare_at(sc_ctx *ctx, const sc_graph *a, const sc_graph *b, sc_sb 
 
 static bool same_graph(comparer *outer, const sc_graph *a, const sc_graph *b) {
     return compare_at(outer->ctx, a, b, outer->why, outer->depth + 1);
+}
+
+// --- Delegated parts -----------------------------------------------------------------------------
+
+static bool same_bytes(comparer *c, const sc_cord *a, const sc_cord *b) {
+    bool same = a == b;
+    if (same || a->size != b->size) return same;
+    sc_mark mark = sc_arena_mark(c->ctx->scratch);
+    sc_extent x = sc_extent_whole(sc_source_from_cord(c->ctx->scratch, a));
+    sc_extent y = sc_extent_whole(sc_source_from_cord(c->ctx->scratch, b));
+    same = sc_extent_equal(c->ctx, x, y, &same) == SC_OK && same;
+    sc_arena_rewind(c->ctx->scratch, mark);
+    return same;
+}
+
+static bool same_specs(const sc_part *a, const sc_part *b) {
+    if (a->specs.count != b->specs.count) return false;
+    for (uint32_t i = 0; i < a->specs.count; i++)
+        if (!sc_str_equal(a->specs.data[i].key, b->specs.data[i].key) ||
+            !sc_str_equal(a->specs.data[i].value, b->specs.data[i].value))
+            return false;
+    return true;
+}
+
+static bool same_events(const sc_part *a, const sc_part *b) {
+    if (a->has_events != b->has_events || a->events.count != b->events.count) return false;
+    for (uint32_t i = 0; i < a->events.count; i++) {
+        const sc_part_event *x = &a->events.data[i], *y = &b->events.data[i];
+        if (!sc_str_equal(x->name, y->name) || x->id != y->id || x->handle_count != y->handle_count)
+            return false;
+        for (uint32_t k = 0; k < x->handle_count; k++)
+            if (x->handles[k] != y->handles[k]) return false;
+    }
+    return true;
+}
+
+static bool same_data(comparer *c, const sc_part *a, const sc_part *b) {
+    if (a->data.count != b->data.count) return false;
+    for (uint32_t i = 0; i < a->data.count; i++) {
+        const sc_part_data *x = &a->data.data[i], *y = &b->data.data[i];
+        if (!sc_str_equal(x->key, y->key) || !sc_str_equal(x->tag, y->tag) ||
+            x->align != y->align || !same_bytes(c, x->bytes, y->bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool same_signature(const sc_method *a, const sc_method *b) {
+    if (a->inputs.count != b->inputs.count || a->outputs.count != b->outputs.count) return false;
+    for (uint32_t i = 0; i < a->inputs.count; i++)
+        if (a->inputs.data[i].kind != b->inputs.data[i].kind ||
+            !sc_str_equal(a->inputs.data[i].target, b->inputs.data[i].target))
+            return false;
+    for (uint32_t i = 0; i < a->outputs.count; i++)
+        if (a->outputs.data[i].kind != b->outputs.data[i].kind ||
+            !sc_str_equal(a->outputs.data[i].target, b->outputs.data[i].target))
+            return false;
+    return true;
+}
+
+static bool same_part(comparer *c, const sc_part *a, const sc_part *b) {
+    return a == b || (sc_str_equal(a->backend, b->backend) && same_specs(a, b) &&
+                      same_events(a, b) && same_bytes(c, a->processed, b->processed) &&
+                      same_data(c, a, b) && same_signature(a->method, b->method) &&
+                      same_graph(c, a->method->graph, b->method->graph));
 }
 
 bool sc_graph_isomorphic(const sc_graph *a, const sc_graph *b, sc_sb *why) {

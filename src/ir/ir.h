@@ -16,6 +16,7 @@ typedef struct sc_graph sc_graph;
 typedef struct sc_node sc_node;
 typedef struct sc_value sc_value;
 typedef struct sc_arg sc_arg;
+typedef struct sc_part sc_part;
 
 typedef enum sc_value_type {
     SC_VALUE_TENSOR,
@@ -53,7 +54,8 @@ typedef enum sc_arg_kind {
     SC_ARG_MEMORY_FORMAT,
     SC_ARG_DEVICE,
     SC_ARG_LIST,
-    SC_ARG_GRAPH
+    SC_ARG_GRAPH,
+    SC_ARG_PART  // what a delegate call calls (part.h)
 } sc_arg_kind;
 
 // Most of a graph's memory is arguments: 24 bytes each on wasm.
@@ -69,6 +71,7 @@ struct sc_arg {
         sc_str str;     // STR, DEVICE ("cpu")
         sc_arg *items;  // LIST
         sc_graph *graph;
+        const sc_part *part;
     };
     union {
         sc_arg *next_use;  // VALUE
@@ -239,7 +242,7 @@ sc_status sc_node_infer(sc_node *node);
 // them rank-0 constants), one integer for an int[N], an integer for a float.
 bool sc_arg_fits(const sc_param *param, const sc_arg *arg);
 sc_arg sc_arg_default(sc_arena *arena, const sc_param *param);  // None where there is no default
-// Same constant, value or list of such; graphs are equal only to themselves.
+// Same constant, value or list of such; graphs and parts are equal only to themselves.
 bool sc_arg_equal(const sc_arg *a, const sc_arg *b);
 // All of the op's parameters from the leading ones given: kinds checked, defaults filled in, an
 // integer for an int[N] spread, an integer for a float converted. `out` has param_count items.
@@ -271,6 +274,9 @@ static inline sc_arg sc_arg_list(sc_arg *items, uint32_t count) {
 }
 static inline sc_arg sc_arg_graph(sc_graph *g) {
     return (sc_arg){.kind = SC_ARG_GRAPH, .graph = g};
+}
+static inline sc_arg sc_arg_part(const sc_part *p) {
+    return (sc_arg){.kind = SC_ARG_PART, .part = p};
 }
 sc_arg sc_arg_ints(sc_arena *arena, const int64_t *values, uint32_t count);
 
@@ -318,14 +324,15 @@ sc_status sc_program_parse(sc_ctx *ctx, sc_str text, sc_program **out);
 bool sc_graph_isomorphic(const sc_graph *a, const sc_graph *b, sc_sb *why);
 
 // Copies a graph into another method or parent; `inputs` maps the copy's inputs when not NULL
-// (inlining), else fresh inputs are made.
+// (inlining), else fresh inputs are made. Parts are shared where the symbols are the same.
 sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *parent,
                          sc_graph **out);
-// Copies of graphs and signatures that share symbols and constants' bytes: of one method, into
-// another program, and of a whole program.
+// Copies of graphs and signatures that share symbols, parts and constants' bytes: of one method,
+// into another program, and of a whole program.
 sc_status sc_method_clone(const sc_method *method, sc_program *program);
 sc_status sc_program_clone(const sc_program *program, sc_program **out);
-// Invariants: unique names, order, use lists, arity and kinds against schemas, signature in step.
+// Invariants: unique names, order, use lists, arity and kinds against schemas, signature in step,
+// calls as their parts want them.
 sc_status sc_verify(sc_ctx *ctx, const sc_program *program);
 sc_status sc_verify_graph(sc_ctx *ctx, const sc_graph *graph);
 

@@ -237,17 +237,12 @@ static sc_status parse_constant(sc_parser *p, sc_exprs *exprs, sc_input_sig *sig
     return SC_OK;
 }
 
-static bool quote_is_here(sc_parser *p) {
-    sc_text_skip(&p->c, true);
-    return p->c.at < p->c.text.size && p->c.text.data[p->c.at] == '"';
-}
-
 static sc_status parse_input_sig(sc_parser *p, sc_parse_scope *s) {
     sc_method *method = s->graph->method;
     sc_input_sig sig = {.kind = SC_INPUT_USER};
     for (uint32_t i = 0; i < SC_COUNT_OF(sc_text_input_kinds); i++)
         if (sc_text_accept_word_here(&p->c, sc_text_input_kinds[i])) sig.kind = (sc_input_kind)i;
-    if (quote_is_here(p) && sig.kind != SC_INPUT_CONSTANT)
+    if (sc_text_quote_is_here(&p->c) && sig.kind != SC_INPUT_CONSTANT)
         SC_TRY(sc_text_quoted(&p->c, &sig.target));
     sig.persistent = sc_text_accept_word_here(&p->c, "persistent");
     if (sig.kind == SC_INPUT_CONSTANT) {
@@ -286,26 +281,17 @@ static sc_status parse_return(sc_parser *p, sc_parse_scope *s) {
         for (uint32_t i = 0; i < SC_COUNT_OF(sc_text_output_kinds); i++)
             if (sc_text_accept_word_here(&p->c, sc_text_output_kinds[i]))
                 sig.kind = (sc_output_kind)i;
-        if (quote_is_here(p)) SC_TRY(sc_text_quoted(&p->c, &sig.target));
+        if (sc_text_quote_is_here(&p->c)) SC_TRY(sc_text_quoted(&p->c, &sig.target));
         sc_vec_push(p->c.arena, &method->outputs, sig);
     }
     sc_graph_set_outputs(s->graph, args.data, args.count);
     return sc_text_expect(&p->c, '}');
 }
 
-// True when the keyword begins a line of its own kind, not a node that happens to be called so.
-static bool begins(sc_parser *p, const char *keyword) {
-    size_t start = p->c.at;
-    if (!sc_text_accept_word(&p->c, keyword)) return false;
-    if (sc_text_peek(&p->c) != ':') return true;
-    p->c.at = start;
-    return false;
-}
-
-// From after '{' to after '}'.
+// From after '{' to after '}'; a graph without parent fills its method's signature.
 static sc_status parse_body(sc_parser *p, sc_parse_scope *s) {
-    while (begins(p, "input")) SC_TRY(parse_input(p, s));
-    while (!begins(p, "return")) SC_TRY(parse_node(p, s));
+    while (sc_text_begins(&p->c, "input")) SC_TRY(parse_input(p, s));
+    while (!sc_text_begins(&p->c, "return")) SC_TRY(parse_node(p, s));
     return parse_return(p, s);
 }
 
@@ -322,6 +308,25 @@ sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **o
                         .depth = outer->depth + 1};
     sc_map_init(&s.values, ctx->scratch);
     *out = s.graph;
+    return parse_body(p, &s);
+}
+
+// Sees no value from outside of it; its depth counts with the bodies around it.
+sc_status sc_parse_part(sc_parser *p, const sc_parse_scope *outer, const sc_part **out) {
+    sc_ctx *ctx = p->c.ctx;
+    sc_str name;
+    if (outer->depth + 1 >= ctx->limits.graph_depth_max)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "bodies are nested deeper than %u",
+                       ctx->limits.graph_depth_max);
+    if (!sc_text_accept_word(&p->c, "part")) return sc_text_fail(&p->c, "a part");
+    SC_TRY(sc_text_name(&p->c, &name));
+    sc_part *part = sc_part_new(outer->graph->method, name);
+    *out = part;
+    SC_TRY(sc_text_quoted(&p->c, &part->backend));
+    SC_TRY(sc_text_expect(&p->c, '{'));
+    SC_TRY(sc_parse_part_header(p, part));
+    sc_parse_scope s = {.graph = part->method->graph, .depth = outer->depth + 1};
+    sc_map_init(&s.values, ctx->scratch);
     return parse_body(p, &s);
 }
 
@@ -379,12 +384,12 @@ static sc_status parse_method_header(sc_parser *p, sc_method *method) {
     }
     method->decomposed = sc_text_accept_word(&p->c, "decomposed");
     SC_TRY(sc_text_expect(&p->c, '{'));
-    if (begins(p, "pytree")) {
+    if (sc_text_begins(&p->c, "pytree")) {
         if (sc_text_accept_word_here(&p->c, "in")) SC_TRY(sc_text_quoted(&p->c, &method->in_spec));
         if (sc_text_accept_word_here(&p->c, "out"))
             SC_TRY(sc_text_quoted(&p->c, &method->out_spec));
     }
-    while (begins(p, "symbol")) SC_TRY(parse_symbol(p, method->exprs));
+    while (sc_text_begins(&p->c, "symbol")) SC_TRY(parse_symbol(p, method->exprs));
     return SC_OK;
 }
 

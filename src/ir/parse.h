@@ -1,7 +1,8 @@
-// What the two halves of the parser of the textual IR share.
+// What the files of the parser of the textual IR share.
 #ifndef SC_IR_PARSE_H
 #define SC_IR_PARSE_H
 
+#include "ir/part.h"
 #include "ir/text.h"
 
 typedef struct sc_parser {
@@ -24,5 +25,8 @@ sc_status sc_parse_type(sc_parser *p, sc_value *value);
 // List items are on scratch. `depth` counts the lists around it.
 sc_status sc_parse_arg(sc_parser *p, const sc_parse_scope *s, uint32_t depth, sc_arg *out);
 sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **out);
+sc_status sc_parse_part(sc_parser *p, const sc_parse_scope *outer, const sc_part **out);
+// All of a part but its name, backend and body (parse_part.c).
+sc_status sc_parse_part_header(sc_parser *p, sc_part *part);
 
 #endif

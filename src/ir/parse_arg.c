@@ -127,6 +127,10 @@ static sc_status parse_word_arg(sc_parser *p, const sc_parse_scope *s, sc_arg *o
         out->kind = SC_ARG_GRAPH;
         return sc_parse_graph(p, s, &out->graph);
     }
+    if (sc_str_is(word, "part")) {
+        out->kind = SC_ARG_PART;
+        return sc_parse_part(p, s, &out->part);
+    }
     sc_dtype dtype = sc_dtype_from_short(word);
     if (sc_str_is(word, "True") || sc_str_is(word, "False"))
         *out = sc_arg_bool(word.data[0] == 'T');

@@ -17,37 +17,28 @@
 // - A node with one result is called as its result; otherwise its name stands before the results.
 // - Arguments stand in schema order, without trailing ones that equal their defaults; those after
 //   the schema's '*' are written name=value. f32 is a dtype, channels_last a memory format, strided
-//   and layout(N) layouts, device("cpu") a device; graph name { ... } is a body in place.
+//   and layout(N) layouts, device("cpu") a device; graph name { ... } is a body in place, and
+//   part name "backend" { ... } what a backend has taken over (print_part.c).
 // - An input or output without a kind is the user's. A constant shows spec and bytes, its content
 //   only when it is a lifted number ("lifted" and hexadecimal bytes).
 // - !(...) after a node is its meta: trace, modules, origin, handle, tag, kept.
 // - Names that are not words are quoted; # begins a comment.
-#include "ir/text.h"
+#include "ir/print.h"
 
-typedef struct printer {
-    sc_sb *sb;
-    sc_print_options options;
-    uint32_t indent;
-} printer;
+static void print_quoted(sc_printer *p, sc_str s) { sc_text_print_quoted(p->sb, s); }
 
-static void print_line_start(printer *p) {
-    for (uint32_t i = 0; i < p->indent; i++) sc_sb_add_text(p->sb, "  ");
-}
-
-static void print_quoted(printer *p, sc_str s) { sc_text_print_quoted(p->sb, s); }
-
-static void print_name(printer *p, const sc_name *name) {
+static void print_name(sc_printer *p, const sc_name *name) {
     sc_text_print_name(p->sb, sc_name_str(name));
 }
 
-static void print_value_name(printer *p, const sc_value *value) {
+static void print_value_name(sc_printer *p, const sc_value *value) {
     sc_sb_add_char(p->sb, '%');
     print_name(p, value->name);
 }
 
 // --- Types ---------------------------------------------------------------------------------------
 
-static void print_dims(printer *p, const sc_dim *dims, uint32_t count, const char *brackets) {
+static void print_dims(sc_printer *p, const sc_dim *dims, uint32_t count, const char *brackets) {
     sc_sb_add_char(p->sb, brackets[0]);
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0) sc_sb_add_text(p->sb, ", ");
@@ -67,7 +58,7 @@ static bool strides_are_row_major(sc_exprs *exprs, const sc_spec *spec) {
     return true;
 }
 
-static void print_spec(printer *p, sc_exprs *exprs, const sc_spec *spec) {
+static void print_spec(sc_printer *p, sc_exprs *exprs, const sc_spec *spec) {
     sc_sb_add_text(p->sb, sc_dtype_short((sc_dtype)spec->dtype));
     print_dims(p, spec->sizes, spec->rank, "[]");
     if (!strides_are_row_major(exprs, spec)) print_dims(p, spec->strides, spec->rank, "{}");
@@ -75,7 +66,7 @@ static void print_spec(printer *p, sc_exprs *exprs, const sc_spec *spec) {
     if (spec->requires_grad) sc_sb_add_text(p->sb, " grad");
 }
 
-static void print_type(printer *p, const sc_value *value) {
+static void print_type(sc_printer *p, const sc_value *value) {
     sc_sb_add_text(p->sb, ": ");
     if (value->type == SC_VALUE_TENSOR) {
         print_spec(p, value->graph->method->exprs, &value->spec);
@@ -87,9 +78,10 @@ static void print_type(printer *p, const sc_value *value) {
 
 // --- Arguments -----------------------------------------------------------------------------------
 
-static void print_graph(printer *p, const sc_graph *graph);
+static void print_graph(sc_printer *p, const sc_graph *graph);
+static void print_part(sc_printer *p, const sc_part *part);
 
-static void print_arg(printer *p, const sc_arg *arg) {
+static void print_arg(sc_printer *p, const sc_arg *arg) {
     switch ((sc_arg_kind)arg->kind) {
     case SC_ARG_NONE: sc_sb_add_text(p->sb, "None"); break;
     case SC_ARG_VALUE: print_value_name(p, arg->value); break;
@@ -119,6 +111,7 @@ static void print_arg(printer *p, const sc_arg *arg) {
         sc_sb_add_char(p->sb, ']');
         break;
     case SC_ARG_GRAPH: print_graph(p, arg->graph); break;
+    case SC_ARG_PART: print_part(p, arg->part); break;
     }
 }
 
@@ -135,7 +128,7 @@ static bool is_default(const sc_param *param, const sc_arg *arg) {
     return true;
 }
 
-static void print_named_arg(printer *p, sc_str name, const sc_arg *arg, bool *first) {
+static void print_named_arg(sc_printer *p, sc_str name, const sc_arg *arg, bool *first) {
     if (!*first) sc_sb_add_text(p->sb, ", ");
     *first = false;
     if (name.size) {
@@ -145,7 +138,7 @@ static void print_named_arg(printer *p, sc_str name, const sc_arg *arg, bool *fi
     print_arg(p, arg);
 }
 
-static void print_args(printer *p, const sc_node *node) {
+static void print_args(sc_printer *p, const sc_node *node) {
     const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
     uint32_t positional = node->arg_count;  // how many of the leading arguments are written
     bool first = true;
@@ -170,7 +163,7 @@ static void print_args(printer *p, const sc_node *node) {
 
 // --- Nodes and graphs ----------------------------------------------------------------------------
 
-static void print_meta(printer *p, const sc_node *node) {
+static void print_meta(sc_printer *p, const sc_node *node) {
     const sc_meta *meta = &node->meta;
     if (!p->options.meta) return;
     if (!meta->stack_trace.size && !meta->module_stack.size && !meta->origin &&
@@ -205,8 +198,8 @@ static void print_meta(printer *p, const sc_node *node) {
     sc_sb_add_char(p->sb, ')');
 }
 
-static void print_node(printer *p, const sc_node *node) {
-    print_line_start(p);
+static void print_node(sc_printer *p, const sc_node *node) {
+    sc_print_line_start(p);
     bool plain = node->out_count == 1 && node->outs[0]->name == node->name;
     if (!plain) {
         print_name(p, node->name);
@@ -224,7 +217,7 @@ static void print_node(printer *p, const sc_node *node) {
     sc_sb_add_char(p->sb, '\n');
 }
 
-static void print_constant(printer *p, sc_exprs *exprs, const sc_input_sig *sig) {
+static void print_constant(sc_printer *p, sc_exprs *exprs, const sc_input_sig *sig) {
     const sc_constant *constant = sig->constant;
     sc_sb_add_text(p->sb, " const ");
     print_spec(p, exprs, &constant->spec);
@@ -241,7 +234,7 @@ static void print_constant(printer *p, sc_exprs *exprs, const sc_input_sig *sig)
     }
 }
 
-static void print_input_sig(printer *p, const sc_method *method, const sc_input_sig *sig) {
+static void print_input_sig(sc_printer *p, const sc_method *method, const sc_input_sig *sig) {
     if (sig->kind != SC_INPUT_USER) sc_sb_addf(p->sb, " %s", sc_text_input_kinds[sig->kind]);
     if (sig->target.size) {
         sc_sb_add_char(p->sb, ' ');
@@ -256,9 +249,9 @@ static void print_input_sig(printer *p, const sc_method *method, const sc_input_
 }
 
 // `method` is NULL where there is no signature to show.
-static void print_inputs(printer *p, const sc_graph *graph, const sc_method *method) {
+static void print_inputs(sc_printer *p, const sc_graph *graph, const sc_method *method) {
     for (uint32_t i = 0; i < graph->inputs.count; i++) {
-        print_line_start(p);
+        sc_print_line_start(p);
         sc_sb_add_text(p->sb, "input ");
         print_value_name(p, graph->inputs.data[i]);
         print_type(p, graph->inputs.data[i]);
@@ -267,8 +260,8 @@ static void print_inputs(printer *p, const sc_graph *graph, const sc_method *met
     }
 }
 
-static void print_return(printer *p, const sc_graph *graph, const sc_method *method) {
-    print_line_start(p);
+static void print_return(sc_printer *p, const sc_graph *graph, const sc_method *method) {
+    sc_print_line_start(p);
     sc_sb_add_text(p->sb, "return");
     for (uint32_t i = 0; i < graph->ret->arg_count; i++) {
         sc_sb_add_text(p->sb, i > 0 ? ", " : " ");
@@ -284,13 +277,13 @@ static void print_return(printer *p, const sc_graph *graph, const sc_method *met
     sc_sb_add_char(p->sb, '\n');
 }
 
-static void print_body(printer *p, const sc_graph *graph, const sc_method *method) {
+static void print_body(sc_printer *p, const sc_graph *graph, const sc_method *method) {
     print_inputs(p, graph, method);
     for (const sc_node *node = graph->first; node; node = node->next) print_node(p, node);
     print_return(p, graph, method);
 }
 
-static void print_graph(printer *p, const sc_graph *graph) {
+static void print_graph(sc_printer *p, const sc_graph *graph) {
     sc_sb_add_text(p->sb, "graph ");
     if (graph->name) {
         print_name(p, graph->name);
@@ -300,13 +293,28 @@ static void print_graph(printer *p, const sc_graph *graph) {
     p->indent++;
     print_body(p, graph, NULL);
     p->indent--;
-    print_line_start(p);
+    sc_print_line_start(p);
+    sc_sb_add_char(p->sb, '}');
+}
+
+static void print_part(sc_printer *p, const sc_part *part) {
+    bool signature = p->options.signature;
+    sc_sb_add_text(p->sb, "part ");
+    print_name(p, part->method->name);
+    sc_sb_add_char(p->sb, ' ');
+    print_quoted(p, part->backend);
+    sc_sb_add_text(p->sb, " {\n");
+    p->indent++;
+    if (signature) sc_print_part_header(p, part);
+    print_body(p, part->method->graph, signature ? part->method : NULL);
+    p->indent--;
+    sc_print_line_start(p);
     sc_sb_add_char(p->sb, '}');
 }
 
 // --- Methods and programs ------------------------------------------------------------------------
 
-static void print_bound(printer *p, int64_t bound) {
+static void print_bound(sc_printer *p, int64_t bound) {
     if (bound == SC_DIM_INF)
         sc_sb_add_text(p->sb, "inf");
     else if (bound == SC_DIM_NEG_INF)
@@ -315,10 +323,10 @@ static void print_bound(printer *p, int64_t bound) {
         sc_sb_add_i64(p->sb, bound);
 }
 
-static void print_symbols(printer *p, sc_exprs *exprs) {
+static void print_symbols(sc_printer *p, sc_exprs *exprs) {
     for (uint32_t i = 0; i < sc_exprs_symbol_count(exprs); i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at(exprs, i);
-        print_line_start(p);
+        sc_print_line_start(p);
         sc_sb_add_text(p->sb, "symbol ");
         print_name(p, symbol->name);
         sc_sb_add_text(p->sb, " [");
@@ -334,9 +342,9 @@ static void print_symbols(printer *p, sc_exprs *exprs) {
     }
 }
 
-static void print_pytrees(printer *p, const sc_method *method) {
+static void print_pytrees(sc_printer *p, const sc_method *method) {
     if (!method->in_spec.size && !method->out_spec.size) return;
-    print_line_start(p);
+    sc_print_line_start(p);
     sc_sb_add_text(p->sb, "pytree");
     if (method->in_spec.size) {
         sc_sb_add_text(p->sb, " in ");
@@ -349,7 +357,7 @@ static void print_pytrees(printer *p, const sc_method *method) {
     sc_sb_add_char(p->sb, '\n');
 }
 
-static void print_method(printer *p, const sc_method *method) {
+static void print_method(sc_printer *p, const sc_method *method) {
     bool signature = p->options.signature;
     sc_sb_add_text(p->sb, "method ");
     print_name(p, method->name);
@@ -371,7 +379,7 @@ static void print_method(printer *p, const sc_method *method) {
 }
 
 void sc_program_print(sc_sb *sb, const sc_program *program, sc_print_options options) {
-    printer p = {.sb = sb, .options = options};
+    sc_printer p = {.sb = sb, .options = options};
     for (uint32_t i = 0; options.signature && i < program->constant_methods.count; i++) {
         sc_sb_add_text(sb, "constant ");
         print_name(&p, program->constant_methods.data[i].name);
@@ -384,7 +392,7 @@ void sc_program_print(sc_sb *sb, const sc_program *program, sc_print_options opt
 }
 
 void sc_graph_print(sc_sb *sb, const sc_graph *graph, sc_print_options options) {
-    printer p = {.sb = sb, .options = options};
+    sc_printer p = {.sb = sb, .options = options};
     print_graph(&p, graph);
     sc_sb_add_char(sb, '\n');
 }

@@ -11,7 +11,7 @@ const char *const sc_text_formats[4] = {"contiguous", "preserve", "channels_last
 
 // --- Writing -------------------------------------------------------------------------------------
 
-void sc_text_print_quoted(sc_sb *sb, sc_str s) {
+static void print_quoted(sc_sb *sb, sc_str s, unsigned char last_plain) {
     static const char hex[] = "0123456789abcdef";
     sc_sb_add_char(sb, '"');
     for (size_t i = 0; i < s.size; i++) {
@@ -21,7 +21,7 @@ void sc_text_print_quoted(sc_sb *sb, sc_str s) {
             sc_sb_add_char(sb, (char)c);
         } else if (c == '\n') {
             sc_sb_add_text(sb, "\\n");
-        } else if (c < 0x20 || c == 0x7f) {
+        } else if (c < 0x20 || c == 0x7f || c > last_plain) {
             sc_sb_add_text(sb, "\\x");
             sc_sb_add_char(sb, hex[c >> 4]);
             sc_sb_add_char(sb, hex[c & 15]);
@@ -31,6 +31,10 @@ void sc_text_print_quoted(sc_sb *sb, sc_str s) {
     }
     sc_sb_add_char(sb, '"');
 }
+
+void sc_text_print_quoted(sc_sb *sb, sc_str s) { print_quoted(sb, s, 0xff); }
+
+void sc_text_print_bytes(sc_sb *sb, sc_str s) { print_quoted(sb, s, 0x7e); }
 
 static char char_of(sc_str text, size_t at) { return at < text.size ? text.data[at] : '\0'; }
 
@@ -121,6 +125,15 @@ bool sc_text_accept_word_here(sc_text_cursor *c, const char *word) {
     return true;
 }
 
+bool sc_text_begins(sc_text_cursor *c, const char *keyword) {
+    size_t start = c->at;
+    if (!sc_text_accept_word(c, keyword)) return false;
+    size_t end = c->at;
+    bool is_node = sc_text_peek(c) == ':';
+    c->at = is_node ? start : end;  // what follows may have to stand on this line
+    return !is_node;
+}
+
 sc_status sc_text_word(sc_text_cursor *c, sc_str *out) {
     *out = sc_text_peek_word(c);
     if (out->size == 0) return sc_text_fail(c, "a word");
@@ -151,6 +164,11 @@ static sc_status read_escape(sc_text_cursor *c, char *out) {
         return sc_text_fail(c, "an escape sequence");
     }
     return SC_OK;
+}
+
+bool sc_text_quote_is_here(sc_text_cursor *c) {
+    sc_text_skip(c, true);
+    return char_at(c, c->at) == '"';
 }
 
 sc_status sc_text_quoted(sc_text_cursor *c, sc_str *out) {

@@ -12,6 +12,8 @@ extern const char *const sc_text_formats[4];
 
 // Deepest nesting of lists that the text may have; graphs are bounded by limits.graph_depth_max.
 #define SC_TEXT_LIST_DEPTH_MAX 16
+// Longest run of a part's bytes that is written out.
+#define SC_TEXT_BYTES_MAX      4096
 
 static inline bool sc_text_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -21,6 +23,8 @@ static inline bool sc_text_is_word(char c) {
 // Quotes and escapes when `name` is not a word.
 void sc_text_print_name(sc_sb *sb, sc_str name);
 void sc_text_print_quoted(sc_sb *sb, sc_str s);
+// The same for what need not be text: only plain characters are written as they are.
+void sc_text_print_bytes(sc_sb *sb, sc_str s);
 
 // --- Reading -------------------------------------------------------------------------------------
 
@@ -42,7 +46,10 @@ sc_str sc_text_peek_word(sc_text_cursor *c);  // empty when no word is next
 bool sc_text_accept_word(sc_text_cursor *c, const char *word);
 // The same, but only when it stands on the current line.
 bool sc_text_accept_word_here(sc_text_cursor *c, const char *word);
+// True when the keyword begins a line of its own kind, not a node that happens to be called so.
+bool sc_text_begins(sc_text_cursor *c, const char *keyword);
 sc_status sc_text_word(sc_text_cursor *c, sc_str *out);
+bool sc_text_quote_is_here(sc_text_cursor *c);
 sc_status sc_text_quoted(sc_text_cursor *c, sc_str *out);
 sc_status sc_text_name(sc_text_cursor *c, sc_str *out);  // word or quoted
 sc_status sc_text_i64(sc_text_cursor *c, int64_t *out);

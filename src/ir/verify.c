@@ -1,18 +1,19 @@
 // Invariants of programs as named checks; each failure says which check, where, and what it found.
 // Linear in the size of the graph. Run after every pass in checked builds and by tests on purpose.
-#include "ir/ir.h"
+#include "ir/verify.h"
+
+#include "ir/part.h"
 
 typedef struct verifier {
     sc_ctx *ctx;
     const sc_graph *graph;
+    bool in_part;        // delegated: nothing below it is delegated again
     sc_imap seen_names;  // name -> 1
     sc_imap defined;     // value -> 1, in order
     uint64_t attached;   // arguments that name values
 } verifier;
 
-// One place that words failures: "check 'order' failed: ...".
-#define FAIL_CHECK(v, check, ...) \
-    sc_fail((v)->ctx, SC_ERR_INTERNAL, NULL, "check '" check "' failed: " __VA_ARGS__)
+#define FAIL_CHECK(v, ...) SC_FAIL_CHECK((v)->ctx, __VA_ARGS__)
 
 // --- names ---------------------------------------------------------------------------------------
 
@@ -88,6 +89,10 @@ static sc_status check_attached(verifier *v, const sc_node *node, const sc_arg *
         if (!arg->graph || arg->graph->parent != v->graph || arg->graph->method != v->graph->method)
             return FAIL_CHECK(v, "bodies", "a body of %s belongs to another graph",
                               node->name ? node->name->text : "the return");
+    } else if (arg->kind == SC_ARG_PART) {
+        if (v->in_part || !node->op || sc_op_has(node->op, SC_FOREIGN) || arg != &node->args[0])
+            return FAIL_CHECK(v, "parts", "%s calls a part where none can be called",
+                              node->name ? node->name->text : "the return");
     } else if (arg->kind == SC_ARG_LIST) {
         for (uint32_t i = 0; i < arg->count; i++) SC_TRY(check_attached(v, node, &arg->items[i]));
     }
@@ -147,7 +152,8 @@ static sc_status check_node(verifier *v, const sc_node *node) {
         return FAIL_CHECK(v, "nodes", "the node list is broken at %s", node->name->text);
     SC_TRY(check_name(v, node->name));
     SC_TRY(check_args(v, node));
-    return check_results(v, node);
+    SC_TRY(check_results(v, node));
+    return sc_node_part(node) ? sc_verify_call(v->ctx, node) : SC_OK;
 }
 
 // --- signature -----------------------------------------------------------------------------------
@@ -192,12 +198,15 @@ static sc_status check_signature(verifier *v, const sc_method *method) {
 
 // --- All of it -----------------------------------------------------------------------------------
 
-static sc_status verify_depth(sc_ctx *ctx, const sc_graph *graph, uint32_t depth);
+static sc_status verify_depth(sc_ctx *ctx, const sc_graph *graph, uint32_t depth, bool in_part);
 
-static sc_status verify_bodies(sc_ctx *ctx, const sc_arg *arg, uint32_t depth) {
-    if (arg->kind == SC_ARG_GRAPH) return verify_depth(ctx, arg->graph, depth + 1);
+static sc_status verify_bodies(sc_ctx *ctx, const sc_arg *arg, uint32_t depth, bool in_part) {
+    if (arg->kind == SC_ARG_GRAPH) return verify_depth(ctx, arg->graph, depth + 1, in_part);
+    if (arg->kind == SC_ARG_PART)
+        return verify_depth(ctx, arg->part->method->graph, depth + 1, true);
     if (arg->kind == SC_ARG_LIST)
-        for (uint32_t i = 0; i < arg->count; i++) SC_TRY(verify_bodies(ctx, &arg->items[i], depth));
+        for (uint32_t i = 0; i < arg->count; i++)
+            SC_TRY(verify_bodies(ctx, &arg->items[i], depth, in_part));
     return SC_OK;
 }
 
@@ -220,12 +229,12 @@ static sc_status verify_one(verifier *v) {
     return graph->parent ? SC_OK : check_signature(v, graph->method);
 }
 
-static sc_status verify_depth(sc_ctx *ctx, const sc_graph *graph, uint32_t depth) {
+static sc_status verify_depth(sc_ctx *ctx, const sc_graph *graph, uint32_t depth, bool in_part) {
     if (depth >= ctx->limits.graph_depth_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "bodies are nested deeper than %u",
                        ctx->limits.graph_depth_max);
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    verifier v = {.ctx = ctx, .graph = graph};
+    verifier v = {.ctx = ctx, .graph = graph, .in_part = in_part};
     sc_imap_init(&v.seen_names, ctx->scratch);
     sc_imap_init(&v.defined, ctx->scratch);
     sc_status status = verify_one(&v);
@@ -233,18 +242,18 @@ static sc_status verify_depth(sc_ctx *ctx, const sc_graph *graph, uint32_t depth
     SC_TRY(status);
     for (const sc_node *node = graph->first; node; node = node->next)
         for (uint32_t i = 0; i < node->arg_count; i++)
-            SC_TRY(verify_bodies(ctx, &node->args[i], depth));
+            SC_TRY(verify_bodies(ctx, &node->args[i], depth, in_part));
     return SC_OK;
 }
 
 sc_status sc_verify_graph(sc_ctx *ctx, const sc_graph *graph) {
-    return verify_depth(ctx, graph, 0);
+    return verify_depth(ctx, graph, 0, false);
 }
 
 sc_status sc_verify(sc_ctx *ctx, const sc_program *program) {
     for (uint32_t i = 0; i < program->methods.count; i++) {
         sc_where_set_method(ctx, program->methods.data[i]);
-        SC_TRY(verify_depth(ctx, program->methods.data[i]->graph, 0));
+        SC_TRY(verify_depth(ctx, program->methods.data[i]->graph, 0, false));
     }
     return SC_OK;
 }

@@ -1,6 +1,6 @@
 // Questions and small rewrites over whole graphs: visiting bodies, what a node does besides its
 // results, replacing a node, what a node permutes.
-#include "ir/ir.h"
+#include "ir/part.h"
 
 static sc_status visit_arg(sc_ctx *ctx, sc_arg *arg, sc_graph_visitor visit, void *user) {
     if (arg->kind == SC_ARG_GRAPH) return sc_graphs_visit(ctx, arg->graph, visit, user);
@@ -24,6 +24,7 @@ static bool graph_has_effect(const sc_graph *graph);
 
 static bool arg_has_effect(const sc_arg *arg) {
     if (arg->kind == SC_ARG_GRAPH) return graph_has_effect(arg->graph);
+    if (arg->kind == SC_ARG_PART) return sc_part_has_effect(arg->part);
     if (arg->kind == SC_ARG_LIST)
         for (uint32_t i = 0; i < arg->count; i++)
             if (arg_has_effect(&arg->items[i])) return true;

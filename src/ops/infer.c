@@ -30,7 +30,8 @@ static bool kind_fits(const sc_infer *in, const sc_param *param, sc_iarg_kind ki
     case SC_PARAM_LAYOUT: return kind == SC_IARG_LAYOUT || kind == SC_IARG_INT;
     case SC_PARAM_DEVICE: return kind == SC_IARG_DEVICE;
     case SC_PARAM_MEMORY_FORMAT: return kind == SC_IARG_MEMORY_FORMAT;
-    case SC_PARAM_GENERATOR: return false;
+    case SC_PARAM_GENERATOR:
+    case SC_PARAM_PART: return false;
     case SC_PARAM_GRAPH: return kind == SC_IARG_GRAPH;
     }
     return false;

@@ -44,7 +44,8 @@ typedef enum sc_param_type {
     SC_PARAM_DEVICE,
     SC_PARAM_MEMORY_FORMAT,
     SC_PARAM_GENERATOR,
-    SC_PARAM_GRAPH
+    SC_PARAM_GRAPH,
+    SC_PARAM_PART
 } sc_param_type;
 
 typedef enum sc_default_kind {
@@ -91,8 +92,8 @@ typedef struct sc_schema {
     uint32_t return_count;
 } sc_schema;
 
-// Parses PyTorch's operator notation; also the extension points that our rows use (graph
-// parameters). Bounded, never recursive.
+// Parses PyTorch's operator notation; also the extension points that our rows use (graphs and
+// parts as parameters). Bounded, never recursive.
 sc_status sc_schema_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, sc_schema *out);
 
 struct sc_infer;

@@ -58,6 +58,7 @@ static const struct {
     {"ScalarType", SC_PARAM_DTYPE, false},    {"Layout", SC_PARAM_LAYOUT, false},
     {"Device", SC_PARAM_DEVICE, false},       {"MemoryFormat", SC_PARAM_MEMORY_FORMAT, false},
     {"Generator", SC_PARAM_GENERATOR, false}, {"Graph", SC_PARAM_GRAPH, false},
+    {"Part", SC_PARAM_PART, false},
 };
 
 // "(a)", "(a!)", "(a -> *)"; nothing is fine too.

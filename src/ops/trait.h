@@ -15,7 +15,7 @@ typedef uint64_t sc_op_traits;
 #define SC_DATA_DEPENDENT SC_TRAIT(5)   // result shape depends on values
 #define SC_NO_FOLD        SC_TRAIT(6)   // never evaluated at compile time
 #define SC_SYMBOLIC       SC_TRAIT(7)   // computes on integers, not tensors; a runtime primitive
-#define SC_HIGHER_ORDER   SC_TRAIT(8)   // has graph arguments
+#define SC_HIGHER_ORDER   SC_TRAIT(8)   // has graph arguments, or calls a delegated part
 #define SC_ASSERTION      SC_TRAIT(9)   // checks and has no result that matters; erased on the way
 #define SC_INPLACE        SC_TRAIT(10)  // derived twin: `functional` says of what
 #define SC_FOREIGN        SC_TRAIT(11)  // not in the table: kept by name, to be reported

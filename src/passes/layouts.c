@@ -5,6 +5,7 @@
 //
 // Constants become row-major for good, at no cost: their bytes are gathered when the file is
 // written. Official kernels refuse mixed layouts, or worse, take them for granted.
+#include "ir/part.h"
 #include "passes/const_order.h"
 
 typedef struct legaliser {
@@ -115,8 +116,19 @@ static void follow_operand(legaliser *l, sc_node *node) {
     sc_arg_set(sc_node_arg(node, "dim_order"), order);
 }
 
+// A part was made for the layouts that its operands had, and returns what it says.
+static sc_status convert_operands(legaliser *l, sc_node *node, const sc_method *part) {
+    sc_arg *operands = node->args[1].items;
+    for (uint32_t i = 0; i < part->inputs.count; i++)
+        if (part->inputs.data[i].kind == SC_INPUT_USER)
+            SC_TRY(convert_arg(l, node, operands++, is_nhwc(l, part->graph->inputs.data[i])));
+    return SC_OK;
+}
+
 static sc_status treat(legaliser *l, sc_node *node) {
     operand_survey survey = {.l = l};
+    const sc_part *part = sc_node_part(node);
+    if (part) return convert_operands(l, node, part->method);
     sc_node_visit_values(node, survey_operand, &survey);
     switch (treatment_of(node->op)) {
     case WRITES: SC_TRY(convert_node(l, node, 1, is_nhwc(l, node->args[0].value))); return SC_OK;

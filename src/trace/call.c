@@ -34,6 +34,7 @@ static bool item_fits(sc_param_type type, sc_x x) {
     case SC_PARAM_DEVICE: return x->kind == SC_X_DEVICE;
     case SC_PARAM_MEMORY_FORMAT: return x->kind == SC_X_FORMAT;
     case SC_PARAM_GRAPH: return x->kind == SC_X_GRAPH;
+    case SC_PARAM_PART: return x->kind == SC_X_PART;
     case SC_PARAM_GENERATOR: break;
     }
     return false;

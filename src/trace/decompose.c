@@ -42,6 +42,7 @@ static sc_x from_arg(graph_trace *g, const sc_arg *arg) {
     case SC_ARG_LAYOUT: return sc_x_new(t, (sc_x_data){.kind = SC_X_LAYOUT, .code = arg->code});
     case SC_ARG_MEMORY_FORMAT: return sc_x_format(t, (sc_memory_format)arg->code);
     case SC_ARG_GRAPH: return sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = arg->graph});
+    case SC_ARG_PART: return sc_x_new(t, (sc_x_data){.kind = SC_X_PART, .part = arg->part});
     case SC_ARG_LIST: {
         sc_x *items = sc_new_array(t->arena, sc_x, arg->count ? arg->count : 1);
         for (uint32_t i = 0; i < arg->count; i++) items[i] = from_arg(g, &arg->items[i]);

@@ -132,6 +132,7 @@ static sc_arg to_arg(sc_trace *t, sc_arena *arena, sc_x x) {
     case SC_X_FORMAT: return sc_arg_format((sc_memory_format)x->code);
     case SC_X_VALUE: return sc_arg_value(x->value);
     case SC_X_GRAPH: return sc_arg_graph(x->graph);
+    case SC_X_PART: return sc_arg_part(x->part);
     case SC_X_LIST: {
         sc_arg *items = x->count ? sc_new_array(arena, sc_arg, x->count) : NULL;
         for (uint32_t i = 0; i < x->count; i++) items[i] = to_arg(t, arena, x->items[i]);

@@ -30,6 +30,7 @@ typedef enum sc_x_kind {
     SC_X_DEVICE,
     SC_X_LIST,
     SC_X_GRAPH,
+    SC_X_PART,
     SC_X_VALUE  // a number that only the running program knows
 } sc_x_kind;
 
@@ -48,6 +49,7 @@ typedef struct sc_x_data {
         const struct sc_x_data *const *items;
         sc_value *value;
         sc_graph *graph;  // of the source: traced when the node is recorded
+        const sc_part *part;
     };
 } sc_x_data;
 typedef const sc_x_data *sc_x;

@@ -289,6 +289,12 @@ def judge_emitted(folder):
     assert emit_files.main() == 0, "see above"
 
 
+def judge_delegates(folder):
+    import delegates
+
+    assert delegates.main() == 0, "see above"
+
+
 def cases():
     for name in SINGLE:
         yield f"{name}: numbers", judge_program, (name,)
@@ -299,6 +305,7 @@ def cases():
     yield "face-rfb320: sizes", judge_sizes, ({"forward": SAMPLES / "face-rfb320.pt2"},)
     yield "operator table: official kernels", judge_table, ()
     yield "tests/emit: every file", judge_emitted, ()
+    yield "tests/emit: delegates", judge_delegates, ()
     yield "encdec: three methods and constants", judge_package, ()
     yield "mlp: external weights", judge_external, ()
     yield "stories260k: 200 tokens", judge_story, ()

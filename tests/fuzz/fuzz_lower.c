@@ -223,7 +223,8 @@ static sc_arg item(source *s, sc_param_type type) {
     case SC_PARAM_MEMORY_FORMAT: return sc_arg_format((sc_memory_format)(next_byte(&s->in) % 4));
     case SC_PARAM_DEVICE: return (sc_arg){.kind = SC_ARG_DEVICE, .str = SC_STR("cpu")};
     case SC_PARAM_GENERATOR:
-    case SC_PARAM_GRAPH: break;
+    case SC_PARAM_GRAPH:
+    case SC_PARAM_PART: break;
     }
     return sc_arg_none();
 }
@@ -262,7 +263,8 @@ static sc_x traced_arg(source *s, const sc_arg *arg) {
         return sc_x_list_of(t, items, arg->count);
     }
     case SC_ARG_NONE:
-    case SC_ARG_GRAPH: break;
+    case SC_ARG_GRAPH:
+    case SC_ARG_PART: break;
     }
     return X_NONE;
 }

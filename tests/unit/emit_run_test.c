@@ -10,7 +10,7 @@ typedef struct setup {
     sc_rt_method *method;
 } setup;
 
-static void begin(setup *s, const char *path) {
+static sc_status load(setup *s, const char *path) {
     memset(s, 0, sizeof *s);
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
@@ -18,9 +18,11 @@ static void begin(setup *s, const char *path) {
     size_t size = 0;
     const char *bytes = test_read(path, &size);
     sc_source *source = sc_source_from_memory(&s->arena, bytes, size);
-    if (!CHECK_OK(sc_rt_program_open(&s->ctx, source, NULL, &s->program))) return;
-    CHECK_OK(sc_rt_method_load(&s->ctx, s->program, SC_STR("forward"), &s->method));
+    SC_TRY(sc_rt_program_open(&s->ctx, source, NULL, &s->program));
+    return sc_rt_method_load(&s->ctx, s->program, SC_STR("forward"), &s->method);
 }
+
+static void begin(setup *s, const char *path) { CHECK_OK(load(s, path)); }
 
 static void end(setup *s) {
     if (s->program) sc_rt_program_close(s->program);
@@ -148,5 +150,13 @@ TEST(state_starts_from_its_bytes_and_is_kept) {
         const sc_evalue *seven = sc_rt_method_output(s.method, 1);
         CHECK(seven->tag == SC_EVALUE_INT && seven->i == 7);
     }
+    end(&s);
+}
+
+// Without a backend to hand the part to, the program is refused by the backend's name.
+TEST(delegated_parts_are_refused_by_name) {
+    setup s;
+    CHECK_STATUS(load(&s, "emit/delegate.pte"), SC_ERR_DELEGATE);
+    CHECK(strstr(sc_vec_last(&s.ctx.diags).message.data, "TestBackend") != NULL);
     end(&s);
 }

@@ -186,6 +186,84 @@ TEST(weights_can_go_to_a_file_of_their_own) {
     end(&s);
 }
 
+// --- Delegated parts -----------------------------------------------------------------------------
+
+TEST(named_data_of_parts_may_go_to_files) {
+    setup s;
+    begin(&s);
+    REQUIRE_OK(emit_file(&s, "emit/delegate.ir"));
+    REQUIRE(s.result.files.count == 1);
+    const sc_emit_file *file = &s.result.files.data[0];
+    const uint8_t *ptd = NULL;
+    CHECK_EQ_TEXT(file->tag.data, file->tag.size, "shared");
+    REQUIRE_OK(sc_cord_flatten(&s.ctx, &file->cord, &s.arena, 1 << 20, &ptd));
+    sc_fb_vec named = sc_ptd_FlatTensor_named_data(sc_fb_root(ptd));
+    REQUIRE(named.count == 1);
+    sc_str key = sc_ptd_NamedData_key(sc_fb_vec_table(named, 0));
+    CHECK_EQ_TEXT(key.data, key.size, "outside");
+    CHECK(!sc_ptd_NamedData_tensor_layout(sc_fb_vec_table(named, 0)).at);
+    CHECK_EQ_MEM(ptd + sc_fb_load_u64(ptd + 32), "more bytes", 10);
+    end(&s);
+}
+
+TEST(segments_lie_in_the_file_as_they_asked_for) {
+    setup s;
+    begin(&s);
+    REQUIRE_OK(emit_file(&s, "emit/delegate_methods.ir"));
+    sc_fb_vec segments = sc_pte_Program_segments(sc_fb_root(s.bytes));
+    uint64_t base = sc_fb_load_u64(s.bytes + 24);
+    REQUIRE(segments.count == 4);
+    uint64_t at = base + sc_pte_DataSegment_offset(sc_fb_vec_table(segments, 3));
+    CHECK_EQ_UINT(at % 768, 0);
+    CHECK_EQ_MEM(s.bytes + at, "weights of both", 15);
+    end(&s);
+}
+
+TEST(what_backends_get_can_lie_in_the_flatbuffer) {
+    setup s;
+    begin(&s);
+    s.options.inline_delegates = true;
+    REQUIRE_OK(emit_file(&s, "emit/delegate.ir"));
+    sc_fb_vec data = sc_pte_Program_backend_delegate_data(sc_fb_root(s.bytes));
+    sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(plan_at(&s, 0));
+    REQUIRE(data.count == 1 && delegates.count == 2);
+    sc_fb_vec bytes = sc_pte_BackendDelegateInlineData_data(sc_fb_vec_table(data, 0));
+    REQUIRE(bytes.count == 7);
+    CHECK_EQ_MEM(bytes.items, "add \0\1\xfe", 7);
+    CHECK_EQ_UINT((size_t)(bytes.items - s.bytes) % 16, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        sc_fb_table to = sc_pte_BackendDelegate_processed(sc_fb_vec_table(delegates, i));
+        CHECK_EQ_INT(sc_pte_BackendDelegateDataReference_location(to), SC_PTE_DataLocation_INLINE);
+        CHECK_EQ_UINT(sc_pte_BackendDelegateDataReference_index(to), 0);
+    }
+    end(&s);
+}
+
+// Two methods, two parts, one key.
+static sc_status emit_keys(setup *s, const char *first, const char *second) {
+    const char *method =
+        "method %s {\n  input %%x: f32[2]\n"
+        "  %%y: f32[2] = higher_order::executorch_call_delegate(part p \"TestBackend\" {\n"
+        "    data \"key\" %s\n    input %%a: f32[2]\n    return %%a\n  }, [%%x])\n"
+        "  return %%y\n}\n";
+    sc_str a = sc_str_format(&s->arena, method, "a", first);
+    sc_str b = sc_str_format(&s->arena, method, "b", second);
+    return emit(s, sc_str_format(&s->arena, SC_STR_FMT SC_STR_FMT, SC_STR_ARG(a), SC_STR_ARG(b)));
+}
+
+TEST(a_key_of_named_data_means_the_same_in_all_parts) {
+    setup s;
+    begin(&s);
+    CHECK_OK(emit_keys(&s, "align 4 \"same\"", "align 6 \"sa\" \"me\""));
+    CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 \"other\""), SC_ERR_MISMATCH);
+    CHECK_EQ_STR(last_message(&s), "two different blobs are named 'key', of 3 and 5 bytes");
+    CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 file \"f\" \"one\""), SC_ERR_MISMATCH);
+    CHECK_EQ_STR(last_message(&s), "'key' is to be in 'the program' and in 'f'");
+    end(&s);
+}
+
+// --- Values --------------------------------------------------------------------------------------
+
 TEST(a_name_in_a_ptd_means_one_tensor) {
     setup s;
     begin(&s);

@@ -109,7 +109,8 @@ static bool match_arg(reader *r, const sc_arg *arg) {
     case SC_ARG_DEVICE:
         return accept(r, "device(type=") && match_string(r, arg->str) && accept(r, ")");
     case SC_ARG_LIST: return match_list(r, arg);
-    case SC_ARG_GRAPH: return false;
+    case SC_ARG_GRAPH:
+    case SC_ARG_PART: return false;
     }
     return false;
 }

@@ -30,6 +30,15 @@ static uint32_t add(shop *t, size_t size, uint8_t fill, uint8_t last, uint64_t a
     return blob;
 }
 
+// Text in pieces of `step` bytes.
+static const sc_cord *cord(shop *t, const char *text, size_t step) {
+    sc_cord *made = sc_new(&t->s.arena, sc_cord);
+    sc_cord_init(made, &t->s.arena);
+    for (size_t at = 0, size = strlen(text); at < size; at += step)
+        sc_cord_append_bytes(made, text + at, size - at < step ? size - at : step);
+    return made;
+}
+
 static sc_status name(shop *t, const char *key, const char *tag, uint32_t blob) {
     sc_store_entry entry = {sc_str_from(key), sc_str_from(tag), blob, NULL};
     return sc_store_name(&t->s.ctx, &t->store, &entry);
@@ -56,6 +65,23 @@ TEST(equal_bytes_are_one_blob) {
     end(&t);
 }
 
+TEST(a_cord_is_the_blob_of_the_same_bytes) {
+    shop t;
+    begin(&t);
+    const char *text = "what a backend made of a part of the program";
+    sc_extent whole = sc_extent_whole(sc_source_from_memory(&t.s.arena, text, strlen(text)));
+    uint32_t first = 0, second = 0, third = 0, other = 0;
+    CHECK_OK(sc_store_add_cord(&t.s.ctx, &t.store, cord(&t, text, 7), 1, &first));
+    CHECK_OK(sc_store_add_cord(&t.s.ctx, &t.store, cord(&t, text, 5), 1, &second));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, whole, 1, &third));
+    CHECK_OK(sc_store_add_cord(&t.s.ctx, &t.store, cord(&t, "something else", 5), 1, &other));
+    CHECK_EQ_UINT(first, 1);
+    CHECK_EQ_UINT(second, 1);
+    CHECK_EQ_UINT(third, 1);
+    CHECK_EQ_UINT(other, 2);
+    end(&t);
+}
+
 // Fails when more than the first bytes are read.
 static sc_status read_first(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                             size_t bytes) {
@@ -75,11 +101,19 @@ TEST(weights_are_read_only_to_compare_those_that_may_be_equal) {
     begin(&t);
     uint32_t blob = 0;
     sc_extent one = weight(&t, UINT64_C(1) << 40, 1);
+    sc_cord twice;
+    sc_cord_init(&twice, &t.s.arena);
+    sc_cord_append_extent(&twice, one);
+    sc_cord_append_extent(&twice, one);
+    sc_cord copy = twice;
     CHECK_OK(sc_store_add(&t.s.ctx, &t.store, one, 1, &blob));
     CHECK_OK(sc_store_add(&t.s.ctx, &t.store, weight(&t, UINT64_C(1) << 40, 2), 1, &blob));
     CHECK_OK(sc_store_add(&t.s.ctx, &t.store, weight(&t, UINT64_C(1) << 39, 1), 1, &blob));
     CHECK_OK(sc_store_add(&t.s.ctx, &t.store, one, 1, &blob));
     CHECK_EQ_UINT(blob, 1);
+    CHECK_OK(sc_store_add_cord(&t.s.ctx, &t.store, &twice, 1, &blob));
+    CHECK_OK(sc_store_add_cord(&t.s.ctx, &t.store, &copy, 1, &blob));
+    CHECK_EQ_UINT(blob, 4);
     CHECK_STATUS(sc_store_add(&t.s.ctx, &t.store, weight(&t, UINT64_C(1) << 40, 1), 1, &blob),
                  SC_ERR_IO);
     end(&t);
@@ -155,6 +189,26 @@ TEST(blobs_are_written_in_order_aligned_but_not_padded_at_the_end) {
     for (uint32_t i = 2; i < 6; i++) CHECK_EQ_UINT(bytes[offsets[i]], i - 1);
     CHECK_EQ_UINT(bytes[8], 0);
     CHECK_EQ_UINT(bytes[64], 4);
+    end(&t);
+}
+
+TEST(each_blob_is_written_at_its_own_alignment) {
+    shop t;
+    begin(&t);
+    uint32_t blob = 0;
+    add(&t, 5, 1, 1, 1);
+    add(&t, 5, 2, 2, 3);
+    CHECK_OK(sc_store_add_cord(&t.s.ctx, &t.store, cord(&t, "in pieces", 4), 7, &blob));
+    sc_cord out;
+    uint64_t offsets[4];
+    const uint8_t *bytes = NULL;
+    sc_cord_init(&out, &t.s.arena);
+    sc_store_write(&t.store, &out, offsets);
+    CHECK_EQ_UINT(offsets[1], 0);
+    CHECK_EQ_UINT(offsets[2], 6);
+    CHECK_EQ_UINT(offsets[3], 14);
+    REQUIRE_OK(sc_cord_flatten(&t.s.ctx, &out, &t.s.arena, 100, &bytes));
+    CHECK_EQ_MEM(bytes + 14, "in pieces", 9);
     end(&t);
 }
 

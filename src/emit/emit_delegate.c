@@ -1,0 +1,84 @@
+// Calls of delegated parts. A method lists one delegate for every call, also where two have the
+// same bytes: runtimes start each on its own. The call's values are its operands, then its results,
+// nothing else.
+#include "emit/emit_state.h"
+
+#include "program_fbs.h"
+
+static sc_fb_ref write_specs(sc_emit_state *state, const sc_part *part) {
+    sc_fb_builder *fb = &state->fb;
+    sc_fb_ref *refs = sc_new_array(state->arena, sc_fb_ref, part->specs.count + 1);
+    for (uint32_t i = 0; i < part->specs.count; i++) {
+        const sc_compile_spec *spec = &part->specs.data[i];
+        sc_fb_ref key = sc_emit_string(state, spec->key);
+        sc_fb_ref value = sc_emit_vector(state, spec->value.data, (uint32_t)spec->value.size, 1);
+        sc_fb_begin(fb);
+        sc_pte_CompileSpec_set_key(fb, key);
+        sc_pte_CompileSpec_set_value(fb, value);
+        refs[i] = sc_fb_end_shared(fb);
+    }
+    return sc_fb_add_refs(fb, refs, part->specs.count);
+}
+
+// Which segment it will be is known when all methods are emitted. Runtimes load no empty segment.
+static sc_status write_reference(sc_emit_state *state, const sc_part *part, sc_fb_ref *out) {
+    sc_fb_builder *fb = &state->fb;
+    sc_emit_processed processed = {.is_inline = state->options.inline_delegates ||
+                                                part->processed->size == 0};
+    SC_TRY(sc_store_add_cord(state->ctx, &state->segments, part->processed,
+                             state->options.segment_alignment, &processed.blob));
+    sc_fb_begin(fb);
+    sc_pte_BackendDelegateDataReference_set_location(
+        fb, processed.is_inline ? SC_PTE_DataLocation_INLINE : SC_PTE_DataLocation_SEGMENT);
+    sc_pte_BackendDelegateDataReference_set_index(fb, UINT32_MAX);
+    *out = processed.reference = sc_fb_end(fb);
+    sc_vec_push(state->arena, &state->processed, processed);
+    return SC_OK;
+}
+
+static sc_status add_data(sc_emit_state *state, const sc_part_data *data) {
+    sc_ctx *ctx = state->ctx;
+    sc_store *store = &state->segments;
+    sc_store_entry entry = {.key = data->key, .tag = data->tag};
+    SC_TRY(
+        sc_store_add_cord(ctx, store, data->bytes, state->options.segment_alignment, &entry.blob));
+    SC_TRY(sc_store_align(ctx, &store->blobs.data[entry.blob].align, data->align));
+    return sc_store_name(ctx, store, &entry);
+}
+
+static sc_status add_delegate(sc_emit_method *m, const sc_part *part) {
+    sc_emit_state *state = m->state;
+    sc_fb_builder *fb = &state->fb;
+    for (uint32_t i = 0; i < part->data.count; i++) SC_TRY(add_data(state, &part->data.data[i]));
+    sc_fb_ref reference = 0;
+    SC_TRY(write_reference(state, part, &reference));
+    sc_fb_ref specs = write_specs(state, part);
+    sc_fb_ref id = sc_emit_string(state, part->backend);
+    sc_fb_begin(fb);
+    sc_pte_BackendDelegate_set_id(fb, id);
+    sc_pte_BackendDelegate_set_processed(fb, reference);
+    sc_pte_BackendDelegate_set_compile_specs(fb, specs);
+    sc_vec_push(state->arena, &m->delegates, sc_fb_end(fb));
+    return SC_OK;
+}
+
+static sc_status emit_values(sc_emit_method *m, const sc_node *node, int32_t *ids) {
+    const sc_arg *operands = &node->args[1];
+    for (uint32_t i = 0; i < operands->count; i++)
+        SC_TRY(sc_emit_plain(m, &operands->items[i], ids++));
+    for (uint32_t i = 0; i < node->out_count; i++) SC_TRY(sc_emit_value(m, node->outs[i], ids++));
+    return SC_OK;
+}
+
+sc_status sc_emit_delegate(sc_emit_method *m, const sc_node *node) {
+    sc_arena *scratch = m->state->ctx->scratch;
+    sc_mark mark = sc_arena_mark(scratch);
+    uint32_t count = node->args[1].count + node->out_count;
+    int32_t *ids = sc_new_array(scratch, int32_t, count + 1);
+    sc_status status = add_delegate(m, sc_node_part(node));
+    if (status == SC_OK) status = emit_values(m, node, ids);
+    if (status == SC_OK)
+        sc_emit_delegate_call(m, (int32_t)m->delegates.count - 1, ids, count, node);
+    sc_arena_rewind(scratch, mark);
+    return status;
+}

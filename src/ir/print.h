@@ -1,0 +1,21 @@
+// What the files that print the textual IR share.
+#ifndef SC_IR_PRINT_H
+#define SC_IR_PRINT_H
+
+#include "ir/part.h"
+#include "ir/text.h"
+
+typedef struct sc_printer {
+    sc_sb *sb;
+    sc_print_options options;
+    uint32_t indent;
+} sc_printer;
+
+static inline void sc_print_line_start(sc_printer *p) {
+    for (uint32_t i = 0; i < p->indent; i++) sc_sb_add_text(p->sb, "  ");
+}
+
+// All of a part but its body (print_part.c).
+void sc_print_part_header(sc_printer *p, const sc_part *part);
+
+#endif
