@@ -1,5 +1,6 @@
 // A permutation of a permutation is one permutation, and one that puts everything back is none.
 // Attention is full of them: keys are turned twice before they are multiplied.
+#include "ir/match.h"
 #include "passes/passes.h"
 
 static bool is_identity(const uint32_t *order, uint32_t rank) {
@@ -8,12 +9,16 @@ static bool is_identity(const uint32_t *order, uint32_t rank) {
     return true;
 }
 
-// The node whose only user is `node`, if it permutes too.
-static sc_node *inner_permutation(const sc_node *node, uint32_t *order) {
-    const sc_value *value = node->args[0].value;
-    if (!value->node || value->use_count != 1) return NULL;
-    return sc_node_permutation(value->node, order) ? value->node : NULL;
+static bool permutes(const sc_node *node) {
+    uint32_t order[SC_RANK_MAX];
+    return sc_node_permutation(node, order);
 }
+
+static const sc_pattern_node pair_nodes[] = {
+    {.name = "outer", .traits = SC_PERMUTES, .operands = {"inner"}},
+    {.name = "inner", .traits = SC_PERMUTES, .fits = permutes},
+};
+static const sc_pattern pair = {pair_nodes, SC_COUNT_OF(pair_nodes)};
 
 static sc_status fuse(sc_ctx *ctx, sc_node *node, sc_node *inner, const uint32_t *dims,
                       uint32_t rank) {
@@ -32,7 +37,9 @@ static sc_status try_node(sc_ctx *ctx, sc_node *node) {
     uint32_t outer_order[SC_RANK_MAX], inner_order[SC_RANK_MAX], order[SC_RANK_MAX];
     if (!sc_node_permutation(node, outer_order)) return SC_OK;
     uint32_t rank = node->args[0].value->spec.rank;
-    sc_node *inner = inner_permutation(node, inner_order);
+    sc_match match;
+    sc_node *inner = sc_match_at(&pair, node, &match) ? sc_match_node(&match, "inner") : NULL;
+    if (inner) sc_node_permutation(inner, inner_order);
     for (uint32_t i = 0; i < rank; i++)
         order[i] = inner ? inner_order[outer_order[i]] : outer_order[i];
     sc_value *source = inner ? inner->args[0].value : node->args[0].value;

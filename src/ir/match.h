@@ -1,0 +1,38 @@
+// Patterns over graphs. A pattern is data: nodes with names, the one that the others lead to first,
+// each with the operators that fit and with the other nodes whose first results its arguments are.
+// A match gives the graph's nodes by those names. Inner nodes belong to the match alone, so that a
+// rewrite may leave them without a user: what else uses a result of theirs, the return included,
+// refuses the match, unless the pattern says that they may be shared.
+#ifndef SC_IR_MATCH_H
+#define SC_IR_MATCH_H
+
+#include "ir/ir.h"
+
+#define SC_PATTERN_NODES_MAX    8
+#define SC_PATTERN_OPERANDS_MAX 4
+
+typedef struct sc_pattern_node {
+    const char *name;
+    sc_op_id op;                        // SC_OP_FOREIGN: whichever has one of `traits`
+    sc_op_traits traits;                // 0: any operator
+    bool (*fits)(const sc_node *node);  // what else must be true of it; NULL for nothing
+    bool is_shared;
+    const char *operands[SC_PATTERN_OPERANDS_MAX];  // by argument; NULL: whatever it is
+} sc_pattern_node;
+
+typedef struct sc_pattern {
+    const sc_pattern_node *nodes;
+    uint32_t count;
+} sc_pattern;
+
+typedef struct sc_match {
+    const sc_pattern *pattern;
+    sc_node *nodes[SC_PATTERN_NODES_MAX];  // as in the pattern
+} sc_match;
+
+// Is `last` where the pattern ends?
+bool sc_match_at(const sc_pattern *pattern, sc_node *last, sc_match *out);
+// The pattern must have a node of that name.
+sc_node *sc_match_node(const sc_match *match, const char *name);
+
+#endif
