@@ -4,7 +4,7 @@
 #include "rt/operands.h"
 
 // Per method, beside the constants themselves, which stay; what is beyond runs as it did.
-static const uint64_t pack_bytes_max = UINT64_C(1) << 30;
+static const uint64_t pack_bytes_max = UINT64_C(256) << 20;
 
 typedef struct packer {
     sc_ctx *ctx;
@@ -15,20 +15,14 @@ typedef struct packer {
 
 // --- what may be packed --------------------------------------------------------------------------
 
-static bool is_settled(const sc_rt_method *m, const sc_evalue *value) {
-    const sc_rt_place *place = &m->places[value - m->values];
-    return !place->is_written && !place->is_loose;
-}
-
-// Is `arg` a constant in every run, and does no other argument change but tensors?
-static bool may_pack(const sc_rt_method *m, const sc_kernel_call *call, uint32_t arg) {
-    const sc_evalue *operand = call->args[arg];
-    if (operand->tag != SC_EVALUE_TENSOR || !operand->tensor->is_constant ||
-        m->places[operand - m->values].is_loose)
-        return false;
-    sc_rt_operands o = sc_rt_operands_of_call(call, SC_RT_TAKES);
+// Is the operand a constant in every run, and does nothing else change but tensors?
+static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in, const sc_evalue *operand) {
+    sc_rt_operands o = sc_rt_operands_of(m, in, SC_RT_TAKES);
     while (sc_rt_operands_next(&o)) {
-        if (!o.tensor && !is_settled(m, o.value)) return false;
+        const sc_rt_place *place = &m->places[o.value - m->values];
+        if (o.value == operand ? !o.tensor || !o.tensor->is_constant || place->is_loose
+                               : !o.tensor && (place->is_written || place->is_loose))
+            return false;
     }
     return true;
 }
@@ -58,11 +52,12 @@ static const sc_packing *find_equal(const sc_rt_method *m, const sc_rt_packed *p
 
 // --- packing -------------------------------------------------------------------------------------
 
-static void pack_call(packer *k, const sc_kernel *kernel, sc_kernel_call *call) {
+static void pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction *in) {
+    sc_kernel_call *call = &in->call;
     sc_rt_packed packed = {0};
     sc_packing *packing = &packed.packing;
-    if (!kernel->packs || !kernel->packs(call, packing) || !may_pack(k->m, call, packing->arg) ||
-        packing->bytes > pack_bytes_max - k->bytes)
+    if (!kernel->packs || !kernel->packs(call, packing) ||
+        !may_pack(k->m, in, call->args[packing->arg]) || packing->bytes > pack_bytes_max - k->bytes)
         return;
     packing->data = sc_try_alloc(sc_max_u64(packing->bytes, 1));
     if (!packing->data) return;  // then it runs on the constant as it is
@@ -103,7 +98,7 @@ sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *m) {
         if (in->kind != SC_RT_KERNEL) continue;
         const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
         had = sc_max_u64(had, in->call.scratch_bytes);
-        pack_call(&k, kernel, &in->call);
+        pack_call(&k, kernel, in);
         if (!in->call.packed || !kernel->scratch) continue;
         const uint64_t scratch = kernel->scratch(&in->call);
         if (scratch > ctx->limits.planned_bytes_max) {
