@@ -8,6 +8,7 @@ Usage: run.py [NAME...]      closing line: N passed, N failed
 
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,9 @@ SINGLE = [
 # masked_select is refused by the official exporter, not by its runtime.
 OFFICIALLY_REFUSED = {"masks"}
 
+# Most that one case may take; the longest takes some twenty on an idle machine.
+SECONDS = 600
+
 TOLERANCES = json.loads((MODELS / "tolerance.json").read_text())
 
 
@@ -58,11 +62,15 @@ def lower(arguments, output):
     assert done.returncode == 0, done.stderr
 
 
-def load(path):
+def load(path, data_path=None):
+    """A program, read from its file: whoever hands the runtime bytes must keep them, it does not.
+
+    It owns what its methods stand on, so it has to outlive them.
+    """
     import executorch.kernels.quantized  # noqa: F401  registers its kernels
     from executorch.runtime import Runtime
 
-    return Runtime.get().load_program(str(path))
+    return Runtime.get().load_program(path, data_path=data_path)
 
 
 def recorded_value(item, data):
@@ -136,7 +144,8 @@ def official_program(files):
 def judge_program(name, folder):
     path = folder / f"{name}.pte"
     lower([str(MODELS / f"{name}.pt2")], path)
-    check_cases(load(path).load_method("forward"), name)
+    program = load(path)
+    check_cases(program.load_method("forward"), name)
 
 
 def judge_sizes(files, folder, flags=()):
@@ -177,19 +186,10 @@ def judge_package(folder):
 
 
 def judge_external(folder):
-    from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
-
     path = folder / "mlp.external.pte"
     lower(["--external-constants", str(MODELS / "mlp.pt2")], path)
-    data = next(folder.glob("*.ptd"))
-    reference = json.loads((MODELS / "mlp.ref.json").read_text())["cases"][0]
-    raw = (MODELS / "mlp.ref.bin").read_bytes()
-    inputs = [recorded_value(item, raw) for item in reference["args"]]
-    module = _load_for_executorch_from_buffer(path.read_bytes(), data_map_buffer=data.read_bytes())
-    for k, item in enumerate(reference["outputs"]):
-        check_value(
-            module.run_method("forward", inputs)[k], recorded_value(item, raw), f"output {k}"
-        )
+    program = load(path, next(folder.glob("*.ptd")))
+    check_cases(program.load_method("forward"), "mlp")
 
 
 def judge_story(folder):
@@ -236,7 +236,8 @@ def judge_face(folder):
     image = torch.from_numpy(
         numpy.random.default_rng(0).random((1, 3, 240, 320), dtype=numpy.float32) * 2 - 1
     )
-    outputs = load(path).load_method("forward").execute([image])
+    program = load(path)
+    outputs = program.load_method("forward").execute([image])
     for k, expected in enumerate(exported.module()(image)):
         check_value(outputs[k], expected.detach(), f"output {k}")
 
@@ -255,7 +256,9 @@ def judge_mobilenet(folder):
     source, path = folder / "mobilenet_v2.pt2", folder / "mobilenet_v2.pte"
     torch.export.save(torch.export.export(model, (image,)), source)
     lower([str(source)], path)
-    check_value(load(path).load_method("forward").execute([image])[0], expected, "official runtime")
+    program = load(path)
+    outputs = program.load_method("forward").execute([image])
+    check_value(outputs[0], expected, "official runtime")
     numpy.save(folder / "image.npy", image.numpy())
     run = [*CLI, "run", path, "--input", folder / "image.npy", "--out", folder / "out"]
     done = subprocess.run(run, capture_output=True, text=True)
@@ -313,11 +316,44 @@ def cases():
     yield "mobilenet_v2: numbers and sizes", judge_mobilenet, ()
 
 
-def child(function, arguments, folder, queue):
+def child(function, arguments, folder, log, answer):
+    os.dup2(log.fileno(), sys.stderr.fileno())
     try:
-        queue.put(("passed", function(*arguments, Path(folder)) or ""))
+        answer.send(("passed", function(*arguments, Path(folder)) or ""))
     except BaseException:  # whatever it is, the parent wants to hear of it
-        queue.put(("failed", traceback.format_exc()))
+        answer.send(("failed", traceback.format_exc()))
+
+
+def wait_for(process, answer):
+    # Heard before the process is waited for: a long answer stays in the pipe until it is read.
+    if not answer.poll(SECONDS):
+        return "failed", f"no answer in {SECONDS} s"
+    try:
+        return answer.recv()
+    except EOFError:
+        process.join()
+        return "failed", f"the process ended with {process.exitcode} and no answer"
+
+
+def judged(function, arguments, folder):
+    """The verdict of a case and what it told, from a process of its own.
+
+    What the official tools write to stderr meanwhile belongs to the verdict only when it is bad.
+    """
+    answer, theirs = multiprocessing.Pipe(duplex=False)
+    with tempfile.TemporaryFile() as log:
+        process = multiprocessing.Process(
+            target=child, args=(function, arguments, folder, log, theirs)
+        )
+        process.start()
+        theirs.close()  # ours, so that the end of the process is the end of the pipe
+        verdict, text = wait_for(process, answer)
+        process.kill()
+        process.join()
+        if verdict == "failed":
+            log.seek(0)
+            text = log.read().decode(errors="replace") + text
+    return verdict, text
 
 
 def preload():
@@ -335,19 +371,7 @@ def main(wanted):
         if wanted and not any(word in title for word in wanted):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            queue = multiprocessing.Queue()
-            process = multiprocessing.Process(
-                target=child, args=(function, arguments, folder, queue)
-            )
-            process.start()
-            process.join(600)
-            if process.is_alive():
-                process.kill()
-            verdict, text = (
-                queue.get(timeout=5)
-                if process.exitcode == 0
-                else ("failed", f"the process ended with {process.exitcode}")
-            )
+            verdict, text = judged(function, arguments, folder)
         passed += verdict == "passed"
         failed += verdict != "passed"
         print(
