@@ -3,8 +3,13 @@
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
-import { portOf, serve } from "./serve.mjs";
 import { StepFailed, inRoot, run, script } from "./steps.mjs";
+
+// Before there is a build, whose command reads ports as well.
+function portOf(text) {
+  if (/^\d+$/.test(text) && Number(text) <= 65535) return Number(text);
+  throw new StepFailed(`--port takes a number from 0 to 65535, not '${text}'`);
+}
 
 await script(async (args) => {
   const { values } = parseArgs({
@@ -18,7 +23,7 @@ await script(async (args) => {
   }
   run("node", ["examples/story.mjs"]);
   if (values.once) return;
-  // A taken port is no reason to stop: the address is printed anyway.
-  const { url } = await serve(inRoot("dist/web"), port).catch(() => serve(inRoot("dist/web"), 0));
+  const { serveAt } = await import(inRoot("dist/cli/serve.js"));
+  const { url } = await serveAt(inRoot("dist/web"), port);
   console.log(`\nSconce is at ${url} (Ctrl-C stops it)`);
 });

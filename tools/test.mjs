@@ -93,7 +93,7 @@ async function nodeTests(node, files, environment = {}) {
 }
 
 async function js() {
-  buildPackage();
+  build();
   const files = compileTests("js");
   const verdicts = [await nodeTests(process.execPath, files)];
   // The oldest Node we support is the usual one here; the newest long-lived one has its say too.

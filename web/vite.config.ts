@@ -1,5 +1,6 @@
 // How the page is built: Preact, the library as it is published (dist/), and the sample models as
-// plain files beside the page, so that any static server can serve the folder.
+// plain files beside the page, so that any static server can serve the folder. The npm package leaves
+// the folder models/ out.
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,7 +16,7 @@ const SAMPLES: Record<string, string> = {
   "models/stories260k.tokenizer.bin": "models/stories260k.tokenizer.bin",
   "models/face-rfb320.pt2": "models/face-rfb320.pt2",
   "models/face-photo.jpg": "models/face-photo.jpg",
-  "models/mlp.pt2": "web/samples/mlp.pt2",
+  "samples/mlp.pt2": "web/samples/mlp.pt2",
 };
 
 function samples(): Plugin {

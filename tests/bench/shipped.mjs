@@ -4,7 +4,6 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
-import { serve } from "../../tools/serve.mjs";
 import { StepFailed, bin, chromium, inRoot, output, run } from "../../tools/steps.mjs";
 import { minimum, round } from "./measure.mjs";
 import { cache, officialPython, prepareModels } from "./prepare.mjs";
@@ -90,6 +89,7 @@ async function visit(executablePath, url, sample) {
 
 export async function page() {
   const executablePath = chromium();
+  const { serve } = await import(inRoot("dist/cli/serve.js"));
   const { url, close } = await serve(inRoot("dist/web"));
   const rows = {};
   try {

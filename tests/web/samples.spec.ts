@@ -138,6 +138,28 @@ test("a picture of one's own and the camera take the photo's place", async () =>
   await close();
 });
 
+test("without the models beside it, the page offers what works and says where the rest is", async () => {
+  const { page, faults, close } = await host.visit();
+  await page.getByRole("button", { name: "Face detector" }).waitFor();
+  await page.route("**/models/**", (route) => route.fulfill({ status: 404, body: "not found" }));
+  await page.reload();
+  await page.getByText("npm package leaves out").waitFor();
+  const cards = await page.locator(".card-name").allInnerTexts();
+  assert.deepEqual(cards, ["Three layers"]);
+  assert.match(
+    await page.locator(".lacking").innerText(),
+    /folder models of the Sconce repository/,
+  );
+  await page.getByRole("button", { name: "Three layers" }).click();
+  await page.waitForSelector(".output", { timeout: 60_000 });
+  // Who comes by a link to such a sample learns the same.
+  await page.goto(`${host.url}#story`);
+  await page.getByText("npm start").first().waitFor();
+  const unexpected = faults.filter((fault) => !fault.includes("404"));
+  assert.deepEqual(unexpected, []);
+  await close();
+});
+
 test("the small network runs with made-up numbers and says what came out", async () => {
   const { page, close } = await host.visit();
   await page.getByRole("button", { name: "Three layers" }).click();

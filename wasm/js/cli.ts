@@ -6,21 +6,24 @@ import { EXIT, printError, say, UsageError, warn } from "./cli/common.js";
 import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
 import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
 import { RUN_HELP, runCommand } from "./cli/run.js";
+import { STUDIO_HELP, studioCommand } from "./cli/studio.js";
 
 const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
   lower: lowerCommand,
   run: runCommand,
   inspect: inspectCommand,
+  studio: studioCommand,
 };
 
 const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
 
-usage: sconce lower | run | inspect ...     sconce COMMAND --help tells more
+usage: sconce lower | run | inspect | studio ...     sconce COMMAND --help tells more
        sconce --version
 
 ${LOWER_HELP}
 ${RUN_HELP}
 ${INSPECT_HELP}
+${STUDIO_HELP}
 A first try: export a model in Python,
   torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")
 then

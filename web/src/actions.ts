@@ -33,7 +33,7 @@ export {
   setRepeat,
   takeArrays,
 } from "./actions/run.js";
-export { STORY_TOKENS } from "./actions/samples.js";
+export { isHere, lookForModels, STORY_TOKENS } from "./actions/samples.js";
 export { renameMethod, setSettings, settingsFault } from "./actions/settings.js";
 export { setPrompt, stopStory, tellStory } from "./actions/story.js";
 export { nextTheme, watchTheme } from "./actions/theme.js";

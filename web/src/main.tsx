@@ -2,6 +2,7 @@
 import { render } from "preact";
 import {
   engine,
+  lookForModels,
   report,
   watchAddress,
   watchDrops,
@@ -40,3 +41,4 @@ engine().catch((error: unknown) => {
 });
 render(<App />, document.getElementById("app")!);
 watchAddress();
+void lookForModels();

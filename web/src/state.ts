@@ -174,6 +174,9 @@ export const app = {
   /** Families of operators, by what graphs and programs call them; from the engine. */
   families: signal<ReadonlyMap<string, OpFamily>>(new Map()),
 
+  /** False once it is known that the models of the large samples are not beside the page. */
+  hasModels: signal(true),
+
   document: signal<Document | null>(null),
   steps: signal(idleSteps()),
   report: signal<CompilationReport | null>(null),

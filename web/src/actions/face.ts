@@ -3,7 +3,7 @@
 import { HEIGHT, toFaces, toInput, WIDTH } from "../../../examples/faces.mjs";
 import { app, setStep, type Faces } from "../state.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
-import { fetchModel } from "./files.js";
+import { fetchBeside } from "./files.js";
 import { loadedProgram } from "./handles.js";
 import { fault, report } from "./problems.js";
 
@@ -84,7 +84,7 @@ async function show(blob: Blob, source: Faces["source"]): Promise<void> {
 }
 
 export async function showSamplePhoto(): Promise<void> {
-  await show(await fetchModel("face-photo.jpg"), "photo");
+  await show(await fetchBeside("models/face-photo.jpg"), "photo");
 }
 
 /** A picture of the user's own; only the face sample knows what to do with it. */

@@ -11,15 +11,17 @@ export function download(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A bundled file as a Blob: the worker then reads slices of it. */
-export async function fetchModel(fileName: string): Promise<Blob> {
-  const url = new URL(`models/${fileName}`, document.baseURI);
+/** A file that lies beside the page, as a Blob: the worker then reads slices of it. */
+export async function fetchBeside(path: string): Promise<Blob> {
+  const url = new URL(path, document.baseURI);
   const response = await fetch(url).catch(() => null);
   if (response?.ok) return response.blob();
   const why = response ? `the server answered ${response.status}` : "there is no connection";
   throw fault(
     "io",
-    `${fileName} could not be fetched: ${why}`,
-    "Check that the page is served together with its models folder, and try again.",
+    `${path} could not be fetched: ${why}`,
+    response
+      ? "Start the page with npm start in a checkout of Sconce, which has the models of the samples."
+      : "Check that the page is still served, and try again.",
   );
 }

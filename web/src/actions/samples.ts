@@ -1,14 +1,14 @@
 // The bundled models as documents: which files, and how they are lowered.
-import type { Document, MethodFile, SampleId, Settings } from "../state.js";
-import { fetchModel } from "./files.js";
+import { app, type Document, type MethodFile, type SampleId, type Settings } from "../state.js";
+import { fetchBeside } from "./files.js";
 
 /** Most tokens that the cache of the bundled story model holds. */
 export const STORY_TOKENS = 256;
 
 interface Sample {
   title: string;
-  /** Methods and their files; a file on its own keeps the method names in it. */
-  files: readonly (readonly [method: string, fileName: string])[];
+  /** Methods and their files beside the page; a file on its own keeps the method names in it. */
+  files: readonly (readonly [method: string, path: string])[];
   settings: Partial<Settings>;
 }
 
@@ -16,13 +16,13 @@ const SAMPLES: Record<SampleId, Sample> = {
   story: {
     title: "stories260k",
     files: [
-      ["prefill", "stories260k.prefill.pt2"],
-      ["decode", "stories260k.decode.pt2"],
+      ["prefill", "models/stories260k.prefill.pt2"],
+      ["decode", "models/stories260k.decode.pt2"],
     ],
     settings: { shareState: true, constants: `get_max_seq_len = ${STORY_TOKENS}` },
   },
-  face: { title: "face-rfb320", files: [["", "face-rfb320.pt2"]], settings: {} },
-  mlp: { title: "mlp", files: [["", "mlp.pt2"]], settings: {} },
+  face: { title: "face-rfb320", files: [["", "models/face-rfb320.pt2"]], settings: {} },
+  mlp: { title: "mlp", files: [["", "samples/mlp.pt2"]], settings: {} },
 };
 
 export function isSample(id: string): id is SampleId {
@@ -31,6 +31,25 @@ export function isSample(id: string): id is SampleId {
 
 export function defaultSettings(): Settings {
   return { shareState: false, externalConstants: false, memoryPlanning: "best", constants: "" };
+}
+
+/** The npm package comes without the folder models. */
+const inModels = (path: string): boolean => path.startsWith("models/");
+
+/** Whether everything that the sample needs is beside the page. */
+export function isHere(id: SampleId): boolean {
+  return app.hasModels.value || !SAMPLES[id].files.some(([, path]) => inModels(path));
+}
+
+/** Asks, once, whether the folder models is beside the page. */
+export async function lookForModels(): Promise<void> {
+  const [path] = Object.values(SAMPLES)
+    .flatMap(({ files }) => files.map(([, p]) => p))
+    .filter(inModels);
+  const response = await fetch(new URL(path!, document.baseURI), { method: "HEAD" }).catch(
+    () => null,
+  );
+  app.hasModels.value = response?.ok ?? false;
 }
 
 /** A sample as a document whose files are still to be fetched. */
@@ -47,10 +66,10 @@ export function sampleDocument(id: SampleId): Document {
 }
 
 export function fetchSample(id: SampleId): Promise<MethodFile[]> {
-  const fetchOne = async ([method, fileName]: readonly [string, string]): Promise<MethodFile> => ({
+  const fetchOne = async ([method, path]: readonly [string, string]): Promise<MethodFile> => ({
     method,
-    fileName,
-    file: await fetchModel(fileName),
+    fileName: path.slice(path.lastIndexOf("/") + 1),
+    file: await fetchBeside(path),
   });
   return Promise.all(SAMPLES[id].files.map(fetchOne));
 }

@@ -4,7 +4,7 @@ import { BEGIN, tell, Vocabulary } from "../../../examples/stories.mjs";
 import { app, setStep, type Story } from "../state.js";
 import { formatCount, plural } from "../ui/format.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
-import { fetchModel } from "./files.js";
+import { fetchBeside } from "./files.js";
 import { loadedProgram } from "./handles.js";
 import { report } from "./problems.js";
 import { STORY_TOKENS } from "./samples.js";
@@ -58,7 +58,7 @@ function faultOf(prompt: string, tokens: readonly number[]): string {
 }
 
 async function fetchVocabulary(): Promise<Vocabulary> {
-  const file = await fetchModel("stories260k.tokenizer.bin");
+  const file = await fetchBeside("models/stories260k.tokenizer.bin");
   return new Vocabulary(await file.arrayBuffer());
 }
 

@@ -1,7 +1,7 @@
 // The first screen: what this is in one sentence, where to drop a file, and samples that do it all.
 import type { JSX } from "preact";
-import { chooseFiles, showSample } from "../actions.js";
-import type { SampleId } from "../state.js";
+import { chooseFiles, isHere, showSample } from "../actions.js";
+import { app, type SampleId } from "../state.js";
 import { Key } from "../ui/parts.js";
 
 interface Card {
@@ -58,6 +58,7 @@ function SampleCard(props: { card: Card }): JSX.Element {
 }
 
 export function Start(): JSX.Element {
+  const cards = CARDS.filter(({ id }) => isHere(id));
   return (
     <div class="start">
       <h1>
@@ -75,12 +76,19 @@ export function Start(): JSX.Element {
         </span>
         <span class="soft">Several .pt2 files become methods of one program</span>
       </button>
-      <h2>No model at hand? Take one of these</h2>
+      <h2>No model at hand? Take {cards.length > 1 ? "one of these" : "this one"}</h2>
       <ul class="cards">
-        {CARDS.map((card) => (
+        {cards.map((card) => (
           <SampleCard key={card.id} card={card} />
         ))}
       </ul>
+      {app.hasModels.value ? null : (
+        <p class="soft lacking">
+          The story teller and the face detector need models that the npm package leaves out: they
+          are in the folder <span class="mono">models</span> of the Sconce repository, where{" "}
+          <span class="mono">npm start</span> serves this page with them.
+        </p>
+      )}
       <p class="soft hint-keys">
         Press <Key>?</Key> for the keys.
       </p>

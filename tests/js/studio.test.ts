@@ -1,0 +1,143 @@
+// sconce studio and the server behind it: the page with the right types and headers, nothing but the
+// page, on this machine only, until it is stopped.
+import assert from "node:assert/strict";
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { request, type IncomingHttpHeaders } from "node:http";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { cli, folder, sconce } from "./command.js";
+
+interface Server {
+  url: string;
+  close(): void;
+}
+const { serve } = (await import(new URL("cli/serve.js", `file://${cli}`).href)) as {
+  serve(folder: string, port?: number): Promise<Server>;
+};
+
+interface Answer {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** The path goes out as it is written, which fetch would not do. */
+function ask(url: string, path: string, method = "GET"): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, path, method, agent: false }, (response) => {
+      let body = "";
+      response.setEncoding("latin1").on("data", (part: string) => (body += part));
+      response.on("end", () =>
+        resolve({ status: response.statusCode, headers: response.headers, body }),
+      );
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+const running: ChildProcessWithoutNullStreams[] = [];
+after(() => running.forEach((child) => child.kill("SIGKILL")));
+
+/** Starts the command; resolves with the address that it prints. */
+async function studio(...args: string[]): Promise<{
+  url: string;
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+}> {
+  const child = spawn(process.execPath, [cli, "studio", ...args]);
+  running.push(child);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const line = await new Promise<string>((resolve, reject) => {
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+      if (text.includes("\n")) resolve(text);
+    });
+    child.stderr.setEncoding("utf8").on("data", (part: string) => reject(new Error(part)));
+    void ended.then((status) => reject(new Error(`ended with ${status}: ${text}`)));
+  });
+  const [, url] = /^Sconce Studio is at (\S+) \(Ctrl-C stops it\)\n$/.exec(line) ?? [];
+  assert.ok(url, line);
+  return {
+    url,
+    stop(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+test("the server answers whatever path it is asked for, and only from its folder", async () => {
+  const page = join(folder, "page");
+  mkdirSync(join(page, "inner"), { recursive: true });
+  writeFileSync(join(folder, "secret.txt"), "no");
+  writeFileSync(join(page, "index.html"), "home");
+  writeFileSync(join(page, "inner", "index.html"), "inner");
+  const server = await serve(page);
+  const wanted: Record<string, number> = {
+    "/": 200,
+    "/index.html?x=%": 200,
+    "/inner": 200,
+    "//": 200,
+    "/nothing": 404,
+    "/%E0%A4%A": 404,
+    "/%00": 404,
+    "/../secret.txt": 404,
+    "/%2e%2e/secret.txt": 404,
+    "/inner/..%2f..%2fsecret.txt": 404,
+    "/..%5csecret.txt": 404,
+    "http://elsewhere/": 404,
+  };
+  for (const [path, status] of Object.entries(wanted)) {
+    assert.equal((await ask(server.url, path)).status, status, path);
+  }
+  const head = await ask(server.url, "/inner", "HEAD");
+  assert.deepEqual([head.status, head.headers["content-length"], head.body], [200, "5", ""]);
+  assert.equal((await ask(server.url, "/", "POST")).status, 405);
+  server.close();
+});
+
+test("studio serves the page, with what it needs, and ends when it is stopped", async () => {
+  const { url, stop } = await studio("--port", "0");
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/$/);
+  const index = await ask(url, "/");
+  assert.equal(index.headers["content-type"], "text/html; charset=utf-8");
+  assert.equal(index.headers["cross-origin-opener-policy"], "same-origin");
+  assert.equal(index.headers["cross-origin-embedder-policy"], "require-corp");
+  assert.match(index.body, /<title>Sconce Studio<\/title>/);
+  const assets = readdirSync(new URL("web/assets", `file://${cli}`));
+  const types = { js: "text/javascript", css: "text/css", wasm: "application/wasm" };
+  for (const [end, type] of Object.entries(types)) {
+    const name = assets.find((asset) => asset.endsWith(`.${end}`));
+    const { status, headers } = await ask(url, `/assets/${name}`, "HEAD");
+    assert.deepEqual([status, headers["content-type"]], [200, type], name);
+  }
+  assert.equal((await ask(url, "/../cli.js")).status, 404);
+  assert.equal((await ask(url, "/%2e%2e/%2e%2e/package.json")).status, 404);
+  assert.equal(await stop("SIGINT"), 0);
+  await assert.rejects(ask(url, "/"));
+});
+
+test("studio takes another port when its own is taken, but none that was not asked for", async () => {
+  // Whoever else has it: it is taken either way.
+  const holder = await serve(folder, 8000).catch(() => undefined);
+  const { url, stop } = await studio();
+  assert.doesNotMatch(url, /:8000\//);
+  const port = new URL(url).port;
+  const { status, stdout, stderr } = sconce("studio", "--port", port);
+  assert.deepEqual([status, stdout], [1, ""]);
+  assert.match(stderr, new RegExp(`^io: port ${port} is taken\\n {2}Leave out --port`));
+  assert.equal(await stop("SIGTERM"), 0);
+  holder?.close();
+});
+
+test("studio refuses what is no port, and anything else", () => {
+  for (const args of [["--port", "70000"], ["--port", "web"], ["--prot", "1"], ["model.pt2"]]) {
+    const { status, stdout, stderr } = sconce("studio", ...args);
+    assert.deepEqual([status, stdout], [2, ""], args.join(" "));
+    assert.match(stderr, /^sconce studio: .*\nTry sconce studio --help\.\n$/);
+  }
+  assert.match(sconce("studio", "--help").stdout, /--open/);
+});

@@ -1,0 +1,79 @@
+// sconce studio: the page, served from the installed package, or from the checkout with its samples.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { SconceError } from "../errors.js";
+import { EXIT, parse, say, UsageError, warn } from "./common.js";
+import { serve, serveAt } from "./serve.js";
+
+const PORT = 8000;
+
+export const STUDIO_HELP = `sconce studio: the page that lowers, shows and runs models, in your browser
+
+  sconce studio
+  sconce studio --port 8080 --open
+
+  --port N          the port on this machine (${PORT}, or a free one if that is taken); 0 is any free one
+  --open            open the browser as well
+`;
+
+function portOf(text: string): number {
+  if (/^\d+$/.test(text) && Number(text) <= 65535) return Number(text);
+  throw new UsageError(`--port takes a number from 0 to 65535, not '${text}'`);
+}
+
+/** How the machine opens an address in the browser of its user. */
+const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ["open"],
+  win32: ["explorer.exe"],
+};
+
+function openBrowser(url: string): void {
+  const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  spawn(command!, [...args, url], { stdio: "ignore", detached: true })
+    .on("error", () => warn(`no browser could be opened (${command}); open the address yourself`))
+    .unref();
+}
+
+/** Resolves when the user, or who started this, has had enough. */
+function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+}
+
+export async function studioCommand(args: string[]): Promise<number> {
+  const { values } = parse({
+    args,
+    options: {
+      port: { type: "string" },
+      open: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(STUDIO_HELP);
+    return EXIT.done;
+  }
+  const port = values.port === undefined ? undefined : portOf(values.port);
+  const page = fileURLToPath(new URL("../web", import.meta.url));
+  if (!existsSync(`${page}/index.html`)) {
+    throw new SconceError("io", "the page is not here", "Build it with npm run build.");
+  }
+  const server = await (port === undefined ? serveAt(page, PORT) : serve(page, port)).catch(
+    (error: NodeJS.ErrnoException) => {
+      const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${error.code})`;
+      throw new SconceError(
+        "io",
+        `port ${port ?? PORT} ${why}`,
+        "Leave out --port to take a free one.",
+      );
+    },
+  );
+  const stopped = untilStopped();
+  say(`Sconce Studio is at ${server.url} (Ctrl-C stops it)`);
+  if (values.open) openBrowser(server.url);
+  await stopped;
+  server.close();
+  return EXIT.done;
+}
