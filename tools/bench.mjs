@@ -1,18 +1,19 @@
 // npm run bench: the project's figures, measured by tests/bench/run.mjs on a fresh build; arguments
 // go to it. With "kernels" first, the native benchmarks of single kernels instead. Only figures go
 // to stdout, so that with --json (and npm run --silent) it is one JSON document.
-import { buildPreset, inRoot, run, script, setUp } from "./steps.mjs";
+import { build } from "./build.mjs";
+import { buildPreset, setUp } from "./setup.mjs";
+import { inRoot, run, script } from "./steps.mjs";
 
-const onStderr = { stdio: ["ignore", 2, 2] };
-
-await script((args) => {
+await script(async (all) => {
+  const args = all.filter((arg) => arg !== "--verbose");
   if (args[0] === "kernels") {
-    setUp("native");
-    buildPreset("release", onStderr);
+    await setUp("native");
+    await buildPreset("release", "native build");
     run(inRoot("build/release/sc_bench"), args.slice(1));
     return;
   }
-  setUp("web");
-  run("node", ["tools/build.mjs"], onStderr);
+  await setUp("web");
+  await build();
   run("node", ["tests/bench/run.mjs", ...args]);
 });

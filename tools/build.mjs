@@ -1,56 +1,68 @@
-// npm run build: everything that ships, into dist/. With --clean, from nothing.
+// npm run build: everything that ships, into dist/. With --clean, from nothing; with --verbose, with
+// all that the compilers say.
 //   sconce.wasm          the module
 //   *.js *.d.ts          the library and the command, from wasm/js
 //   web/                 the page
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { brotliCompressSync } from "node:zlib";
-import { StepFailed, bin, buildPreset, inRoot, run, script, setUp } from "./steps.mjs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { parseArgs, promisify } from "node:util";
+import { brotliCompress } from "node:zlib";
+import { quietly, step, together } from "./progress.mjs";
+import { announce, due, makePreset, start } from "./setup.mjs";
+import { bin, inRoot, script } from "./steps.mjs";
+
+const kilobytes = (data) => `${(data.length / 1000).toFixed(0)} kB`;
+
+// Puts the module into dist/ if it is another one, and says its size then.
+async function takeModule() {
+  const [made, taken] = [inRoot("build/wasm/sconce.wasm"), inRoot("dist/sconce.wasm")];
+  const bytes = readFileSync(made);
+  if (existsSync(taken) && bytes.equals(readFileSync(taken))) return undefined;
+  mkdirSync(inRoot("dist"), { recursive: true });
+  writeFileSync(taken, bytes);
+  return `${kilobytes(bytes)}, ${kilobytes(await promisify(brotliCompress)(bytes))} with brotli`;
+}
 
 export function buildWasm() {
-  buildPreset("wasm");
-  mkdirSync(inRoot("dist"), { recursive: true });
-  copyFileSync(inRoot("build/wasm/sconce.wasm"), inRoot("dist/sconce.wasm"));
-  const bytes = readFileSync(inRoot("dist/sconce.wasm"));
-  const [plain, packed] = [bytes, brotliCompressSync(bytes)].map(
-    (data) => `${(data.length / 1000).toFixed(0)} kB`,
-  );
-  console.log(`dist/sconce.wasm: ${plain}, ${packed} with brotli`);
+  return step("sconce.wasm", async (note) => {
+    await makePreset("wasm", note);
+    return takeModule();
+  });
 }
 
 export function buildLibrary() {
-  run("node", ["wasm/abigen.mjs"]);
-  run(bin("tsc"), ["-p", "tsconfig.json"]);
-  if (existsSync(inRoot("dist/cli.js"))) chmodSync(inRoot("dist/cli.js"), 0o755);
+  return step("the library and the command", async () => {
+    await quietly("node", ["wasm/abigen.mjs"]);
+    await quietly(bin("tsc"), ["-p", "tsconfig.json"]);
+    chmodSync(inRoot("dist/cli.js"), 0o755);
+  });
 }
 
 export function buildPage() {
-  if (!existsSync(inRoot("web/index.html"))) throw new StepFailed("no page: web/index.html");
-  run(bin("vite"), [
-    "build",
-    "web",
-    "--outDir",
-    "../dist/web",
-    "--emptyOutDir",
-    "--logLevel",
-    "warn",
-  ]);
+  const into = ["--outDir", "../dist/web", "--emptyOutDir", "--logLevel", "warn"];
+  return step("the page", async () => {
+    await quietly(bin("vite"), ["build", "web", ...into]);
+  });
 }
 
-// The library and the command, without the page.
-export function buildPackage() {
-  setUp("wasm", "node");
-  buildWasm();
-  buildLibrary();
+// The library and the command, without the page. The module and the library do not wait for each
+// other, nor does npm for Emscripten.
+export async function buildPackage() {
+  const works = due("wasm", "node");
+  announce(works, existsSync(inRoot("build/wasm/sconce.wasm")) ? 0 : 20);
+  const ready = start(works);
+  await together(ready("libraries").then(buildWasm), ready("npm").then(buildLibrary));
 }
 
-export function build() {
-  buildPackage();
-  buildPage();
+export async function build() {
+  await buildPackage();
+  await buildPage();
 }
 
 if (process.argv[1] === inRoot("tools/build.mjs")) {
-  await script((args) => {
-    if (args.includes("--clean")) rmSync(inRoot("dist"), { recursive: true, force: true });
-    build();
+  await script(async (args) => {
+    const options = { clean: { type: "boolean" }, verbose: { type: "boolean" } };
+    const { values } = parseArgs({ args, options });
+    if (values.clean) rmSync(inRoot("dist"), { recursive: true, force: true });
+    await build();
   });
 }

@@ -2,22 +2,23 @@
 // sources change.
 import { spawn } from "node:child_process";
 import { watch } from "node:fs";
-import { buildLibrary, buildWasm } from "./build.mjs";
-import { StepFailed, bin, inRoot, root, script, setUp } from "./steps.mjs";
+import { buildLibrary, buildPackage, buildWasm } from "./build.mjs";
+import { together } from "./progress.mjs";
+import { StepFailed, bin, inRoot, root, script } from "./steps.mjs";
 
-await script(() => {
-  setUp("wasm", "node");
-  buildWasm();
-  buildLibrary();
-  const rebuild = () => {
-    try {
-      buildWasm();
-      buildLibrary();
-    } catch (error) {
+// One build at a time; what changes meanwhile is built after it.
+let building = Promise.resolve();
+function rebuild() {
+  building = building
+    .then(() => together(buildWasm(), buildLibrary()))
+    .catch((error) => {
       if (!(error instanceof StepFailed)) throw error;
       console.error(error.message);
-    }
-  };
+    });
+}
+
+await script(async () => {
+  await buildPackage();
   let timer;
   for (const folder of ["src", "wasm", "schema"]) {
     watch(inRoot(folder), { recursive: true }, (_event, name) => {

@@ -10,6 +10,15 @@ set(CMAKE_C_COMPILER ${_bin}/emcc)
 set(CMAKE_AR ${_bin}/emar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${_bin}/emranlib CACHE FILEPATH "")
 
+# Told, not found out: CMake would link a program with none of the build's flags, and Emscripten
+# would build its C++ library and a debugging C library for that, which takes a minute.
+set(CMAKE_C_COMPILER_ID_RUN TRUE)
+set(CMAKE_C_COMPILER_FORCED TRUE)
+set(CMAKE_C_COMPILER_ID Clang)
+set(CMAKE_C_COMPILER_VERSION 16.0)
+set(CMAKE_C_COMPILER_FRONTEND_VARIANT GNU)
+set(CMAKE_C_STANDARD_COMPUTED_DEFAULT 11)
+
 # No probing by running programs; a library is proof enough that the compiler works.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

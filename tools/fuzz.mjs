@@ -3,16 +3,17 @@
 // run.
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { StepFailed, buildPreset, calmly, inRoot, script, setUp, tee } from "./steps.mjs";
+import { buildPreset, setUp } from "./setup.mjs";
+import { StepFailed, calmly, inRoot, script, tee } from "./steps.mjs";
 
 await script(async (args) => {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { seconds: { type: "string", default: "20" } },
+    options: { seconds: { type: "string", default: "20" }, verbose: { type: "boolean" } },
   });
-  setUp("native");
-  buildPreset("fuzz");
+  await setUp("native");
+  await buildPreset("fuzz", "fuzzers");
   const known = readdirSync(inRoot("tests/fuzz"))
     .map((file) => /^fuzz_(.*)\.c$/.exec(file)?.[1])
     .filter((name) => name !== undefined);
@@ -20,7 +21,8 @@ await script(async (args) => {
   if (!names.length) throw new StepFailed("tests/fuzz holds no fuzzers");
   let failed = 0;
   for (const name of names) {
-    if (!known.includes(name)) throw new StepFailed(`no fuzzer '${name}'; there are: ${known}`);
+    if (!known.includes(name))
+      throw new StepFailed(`there is no fuzzer '${name}'; the fuzzers are: ${known.join(", ")}`);
     const found = inRoot("build/fuzz/found", name);
     mkdirSync(found, { recursive: true });
     const corpus = inRoot("tests/fuzz/corpus", name);

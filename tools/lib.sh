@@ -16,24 +16,21 @@ can_apt() { [ "$(id -u)" = 0 ] && have apt-get && [ -r /etc/debian_version ]; }
 # Installs Debian packages, or says which ones to install and stops.
 apt_install() {
   if ! can_apt; then
-    die "missing here: $*" "install these (their names on Debian) and run this again:" \
+    die "Missing here: $*" "Install these (their names on Debian) and run this again:" \
       "  apt-get install $*"
   fi
-  say "installing with apt-get: $*"
-  local log
-  log=$(mktemp)
-  if ! { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y \
-    --no-install-recommends install "$@"; } >"$log" 2>&1 </dev/null; then
-    tail -n 30 "$log" >&2
-    rm -f "$log"
+  quietly apt-get -q update &&
+    DEBIAN_FRONTEND=noninteractive quietly apt-get -q -y --no-install-recommends install "$@" ||
     die "apt-get could not install: $*"
-  fi
-  rm -f "$log"
 }
 
-# Runs a command quietly; its output is shown only if it fails.
+# Runs a command quietly; its output is shown only if it fails, or if everything is to be shown.
 quietly() {
   local log
+  if [ -n "${SCONCE_VERBOSE:-}" ]; then
+    "$@" </dev/null >&2
+    return
+  fi
   log=$(mktemp)
   if ! "$@" >"$log" 2>&1 </dev/null; then
     tail -n 40 "$log" >&2

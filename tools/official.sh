@@ -2,7 +2,8 @@
 # Prints the path of a Python that has the official torch and executorch, against which the
 # conformance tests hold our files. $SCONCE_OFFICIAL_VENV names a virtual environment that has them;
 # otherwise one is made in the cache folder (some minutes, 2 GB). Ends with 3 if that is not
-# possible because the package index cannot be reached.
+# possible because the package index cannot be reached. With --here it only tells by its exit code
+# whether there is one.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -25,12 +26,16 @@ PY
 if [ -n "${SCONCE_OFFICIAL_VENV:-}" ]; then
   python=$SCONCE_OFFICIAL_VENV/bin/python
   has_both "$python" || die "SCONCE_OFFICIAL_VENV has no torch $torch with executorch $executorch"
-  printf '%s\n' "$python"
+  [ "${1:-}" = --here ] || printf '%s\n' "$python"
   exit
 fi
 
 home=$CACHE/official
 python=$home/bin/python
+if [ "${1:-}" = --here ]; then
+  has_both "$python"
+  exit
+fi
 if ! has_both "$python"; then
   # Wheels exist for these; the system's python3 need not be among them.
   host=

@@ -1,6 +1,6 @@
 // npm start: sets the machine up, builds, lowers and runs the bundled story on the terminal, then
-// serves the page and says where. With --once it stops before serving; --port picks the port.
-import { existsSync } from "node:fs";
+// serves the page and says where. With --once it stops before serving; --port picks the port;
+// --verbose shows all that the compilers say.
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { StepFailed, inRoot, run, script } from "./steps.mjs";
@@ -14,16 +14,17 @@ function portOf(text) {
 await script(async (args) => {
   const { values } = parseArgs({
     args,
-    options: { once: { type: "boolean" }, port: { type: "string", default: "8000" } },
+    options: {
+      once: { type: "boolean" },
+      port: { type: "string", default: "8000" },
+      verbose: { type: "boolean" },
+    },
   });
   const port = portOf(values.port);
-  build();
-  for (const part of ["dist/cli.js", "dist/web/index.html"]) {
-    if (!existsSync(inRoot(part))) throw new StepFailed(`the build made no ${part}`);
-  }
+  await build();
   run("node", ["examples/story.mjs"]);
   if (values.once) return;
   const { serveAt } = await import(inRoot("dist/cli/serve.js"));
   const { url } = await serveAt(inRoot("dist/web"), port);
-  console.log(`\nSconce is at ${url} (Ctrl-C stops it)`);
+  console.log(`\nSconce Studio is at ${url} (Ctrl-C stops it)`);
 });

@@ -1,4 +1,5 @@
-// What the scripts behind `npm run` share: running commands, finding the checkout, a short log.
+// What the scripts behind `npm run` share: running commands, finding the checkout, ending with a
+// message. What runs quietly, as a step with its time, is in progress.mjs.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -63,15 +64,6 @@ export function tee(command, args, options = {}) {
 // A command of an installed npm package.
 export const bin = (name) => inRoot("node_modules/.bin", name);
 
-export const setUp = (...parts) => run("bash", ["tools/setup.sh", ...parts]);
-
-// Configures when needed and builds a CMake preset. Ninja alone prints what it does.
-export function buildPreset(preset, options = {}) {
-  // Without this file CMake was never configured here, or was stopped half way.
-  if (!existsSync(inRoot("build", preset, "build.ninja"))) output("cmake", ["--preset", preset]);
-  run("cmake", ["--build", "--preset", preset], options);
-}
-
 // Sanitizers of Debian 12's compilers crash now and then where the kernel spreads addresses wider
 // than they know; there, programs under them run with a fixed layout.
 export function calmly(command, args) {
@@ -88,7 +80,7 @@ export function chromium() {
     const found = spawnSync("bash", ["-c", `command -v "$0"`, name], { encoding: "utf8" });
     if (found.status === 0) return found.stdout.trim();
   }
-  throw new StepFailed("no Chromium here; run tools/setup.sh web");
+  throw new StepFailed("there is no Chromium here; run tools/setup.sh web");
 }
 
 // Runs main; a failed step or a wrong option ends the process with its message and no stack.

@@ -1,4 +1,5 @@
-// npm test: everything there is, part by part; npm test -- PART... runs some of the parts.
+// npm test: everything there is, part by part; npm test -- PART... runs some of the parts. With
+// --verbose, all that the compilers say is shown.
 //   check         text rules, layers, dead files and functions, C format, types
 //   native        the C suite under ASan and UBSan, fuzz corpora, schemas
 //   wasm          the module's surface, and the same C suite as wasm in Node
@@ -8,22 +9,10 @@
 // A part that cannot run fails; only conformance may be left out, where the package index is out of
 // reach and SCONCE_OFFICIAL_VENV names nothing, and then it says so loudly.
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { spawnSync } from "node:child_process";
 import { build, buildPackage } from "./build.mjs";
-import {
-  StepFailed,
-  bin,
-  buildPreset,
-  calmly,
-  chromium,
-  inRoot,
-  jobs,
-  output,
-  run,
-  script,
-  setUp,
-  tee,
-} from "./steps.mjs";
+import { quietly, say, step } from "./progress.mjs";
+import { about, buildPreset, setUp } from "./setup.mjs";
+import { StepFailed, bin, calmly, chromium, inRoot, jobs, script, tee } from "./steps.mjs";
 
 const count = (passed, failed) => ({ passed, failed });
 const sum = (parts) =>
@@ -31,9 +20,9 @@ const sum = (parts) =>
 
 // Each script of tests/tools is one check; its exit code is the verdict.
 async function check() {
-  setUp("native", "node");
+  await setUp("native", "node");
   const scripts = ["lint", "layers", "unused"].map((name) => ["node", [`tests/tools/${name}.mjs`]]);
-  run("node", ["wasm/abigen.mjs"]);
+  await quietly("node", ["wasm/abigen.mjs"]);
   const types = ["tsconfig.json", "web/tsconfig.json"].map((file) => {
     return [bin("tsc"), ["--noEmit", "-p", file]];
   });
@@ -54,25 +43,25 @@ async function ctest(preset) {
 }
 
 async function native() {
-  setUp("native", "node");
-  buildPreset("dev");
+  await setUp("native", "node");
+  await buildPreset("dev", "native build with sanitizers");
   return ctest("dev");
 }
 
 async function wasm() {
-  setUp("wasm", "node");
-  buildPreset("wasm");
+  await setUp("wasm", "node");
+  await buildPreset("wasm", "sconce.wasm");
   const surface = ["tests/tools/wasm_surface.mjs", "build/wasm/sconce.wasm"];
   const { status } = await tee("node", surface);
   console.log(`surface of the module: ${status === 0 ? "ok" : "FAILED"}`);
-  buildPreset("wasm-tests");
+  await buildPreset("wasm-tests", "the C suite as wasm");
   return sum([status === 0 ? count(1, 0) : count(0, 1), await ctest("wasm-tests")]);
 }
 
 // Compiles tests/<folder> and returns its test files.
-function compileTests(folder) {
+async function compileTests(folder) {
   rmSync(inRoot("build/js-tests"), { recursive: true, force: true });
-  run(bin("tsc"), ["-p", "tests/tsconfig.json"]);
+  await quietly(bin("tsc"), ["-p", "tests/tsconfig.json"]);
   const compiled = inRoot("build/js-tests", folder);
   const files = existsSync(compiled)
     ? readdirSync(compiled)
@@ -92,13 +81,22 @@ async function nodeTests(node, files, environment = {}) {
   return count(number("pass"), status !== 0 && failed === 0 ? 1 : failed);
 }
 
+// The path that a script prints of what it has set up, or undefined if that is out of reach.
+async function another(title, args) {
+  let found;
+  await step(title, async () => {
+    found = await quietly("bash", args, { allowed: [0, 3] });
+  });
+  return found.status === 0 ? found.text.trim() : undefined;
+}
+
 async function js() {
-  build();
-  const files = compileTests("js");
+  await build();
+  const files = await compileTests("js");
   const verdicts = [await nodeTests(process.execPath, files)];
   // The oldest Node we support is the usual one here; the newest long-lived one has its say too.
   if (parseInt(process.versions.node) < 24) {
-    const newer = output("bash", ["tools/runtime.sh", "node24"]).trim();
+    const newer = await another("Node 24", ["tools/runtime.sh", "node24"]);
     console.log(`\nthe same with ${newer}`);
     verdicts.push(await nodeTests(newer, files));
   }
@@ -106,51 +104,83 @@ async function js() {
 }
 
 async function web() {
-  setUp("web");
-  build();
-  return nodeTests(process.execPath, compileTests("web"), { CHROME_PATH: chromium() });
+  await setUp("web");
+  await build();
+  return nodeTests(process.execPath, await compileTests("web"), { CHROME_PATH: chromium() });
 }
 
 async function conformance() {
-  setUp("native", "node");
-  const found = spawnSync("bash", [inRoot("tools/official.sh")], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  if (found.status === 3) {
-    console.log("conformance: NOT RUN, the official tools are out of reach");
+  const python = await another("official torch and executorch", ["tools/official.sh"]);
+  if (!python) {
+    console.log(
+      "conformance: NOT RUN. The official torch and executorch are out of reach: name an",
+    );
+    console.log(
+      "environment that has them in SCONCE_OFFICIAL_VENV, or try again with the network up.",
+    );
     return count(0, 0);
   }
-  if (found.status !== 0) throw new StepFailed("tools/official.sh failed");
-  buildPackage();
-  const { status, text } = await tee(found.stdout.trim(), ["tests/conformance/run.py"]);
+  await buildPackage();
+  const { status, text } = await tee(python, ["tests/conformance/run.py"]);
   const closing = /^(\d+) passed, (\d+) failed/m.exec(text);
   if (!closing) throw new StepFailed("tests/conformance/run.py did not finish");
   const failed = Number(closing[2]);
   return count(Number(closing[1]), status !== 0 && failed === 0 ? 1 : failed);
 }
 
-const parts = { check, native, wasm, js, web, conformance };
+// Each part, what of the machine it needs, and about how many seconds it takes on two idle cores when
+// everything is set up but nothing is built yet.
+const parts = {
+  check: { test: check, needs: ["native", "node"], seconds: 10 },
+  native: { test: native, needs: ["native", "node"], seconds: 60 },
+  wasm: { test: wasm, needs: ["wasm", "node"], seconds: 60 },
+  js: { test: js, needs: ["wasm", "node"], seconds: 60 },
+  web: { test: web, needs: ["wasm", "node", "web"], seconds: 70 },
+  conformance: { test: conformance, needs: ["wasm", "node", "official"], seconds: 100 },
+};
 
-await script(async (args) => {
-  const unknown = args.filter((name) => !(name in parts));
-  if (unknown.length) {
-    throw new StepFailed(`no part '${unknown}'; there are: ${Object.keys(parts).join(", ")}`);
+// Everything at once, before the first part. What cannot be set up fails the parts that need it, and
+// no others: each asks again.
+async function prepare(names) {
+  const seconds = names.reduce((sum, name) => sum + parts[name].seconds, 0);
+  say(
+    `Testing ${names.join(", ")}: about ${about(seconds)} on two cores, less when much is built.`,
+  );
+  try {
+    await setUp(...new Set(names.flatMap((name) => parts[name].needs)));
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    console.error(error.message);
   }
+}
+
+async function result(name) {
+  try {
+    return await parts[name].test();
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    console.error(`${name}: ${error.message}`);
+    return count(0, 1);
+  }
+}
+
+await script(async (all) => {
+  const args = all.filter((arg) => arg !== "--verbose");
+  const unknown = args.filter((name) => !Object.hasOwn(parts, name));
+  if (unknown.length) {
+    throw new StepFailed(
+      `there is no part '${unknown}'; the parts are: ${Object.keys(parts).join(", ")}`,
+    );
+  }
+  const names = args.length ? args : Object.keys(parts);
+  await prepare(names);
   const table = [];
-  for (const name of args.length ? args : Object.keys(parts)) {
+  for (const name of names) {
     console.log(`\n=== ${name} ===`);
     const start = performance.now();
-    let result;
-    try {
-      result = await parts[name]();
-    } catch (error) {
-      if (!(error instanceof StepFailed)) throw error;
-      console.error(`${name}: ${error.message}`);
-      result = count(0, 1);
-    }
+    const { passed, failed } = await result(name);
     const seconds = ((performance.now() - start) / 1000).toFixed(0);
-    table.push({ name, ...result, seconds });
+    table.push({ name, passed, failed, seconds });
   }
   console.log("");
   for (const { name, passed, failed, seconds } of table) {

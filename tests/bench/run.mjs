@@ -31,7 +31,9 @@ await script(async (args) => {
   });
   const unknown = positionals.filter((name) => !(name in PARTS));
   if (unknown.length) {
-    throw new StepFailed(`no part '${unknown}'; there are: ${Object.keys(PARTS).join(", ")}`);
+    throw new StepFailed(
+      `there is no part '${unknown}'; the parts are: ${Object.keys(PARTS).join(", ")}`,
+    );
   }
   const [{ model }, ...others] = cpus();
   const results = { node: process.version, machine: `${1 + others.length} x ${model}`, load: {} };
