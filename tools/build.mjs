@@ -39,9 +39,7 @@ export function buildLibrary() {
 
 export function buildPage() {
   const into = ["--outDir", "../dist/web", "--emptyOutDir", "--logLevel", "warn"];
-  return step("the page", async () => {
-    await quietly(bin("vite"), ["build", "web", ...into]);
-  });
+  return step("the page", () => quietly(bin("vite"), ["build", "web", ...into]));
 }
 
 // The library and the command, without the page. The module and the library do not wait for each

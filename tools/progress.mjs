@@ -50,13 +50,14 @@ function end(title) {
   return since;
 }
 
-// Does one step of the work and says how long it took; what `work` returns is added to the line. A
-// step that takes no time to speak of leaves no line.
+// Does one step of the work and says how long it took; a text that `work` returns is added to the
+// line. A step that takes no time to speak of and has no text leaves no line.
 export async function step(title, work) {
   begin(title);
   let added;
   try {
-    added = await work((note) => (running.get(title).note = note));
+    const returned = await work((note) => (running.get(title).note = note));
+    if (typeof returned === "string") added = returned;
   } catch (error) {
     say(`  ${title.padEnd(44)} failed after ${seconds(end(title))}`);
     throw error;

@@ -45,9 +45,7 @@ export function start(works) {
     return work === undefined ? Promise.resolve() : (begun.get(work) ?? ready(after[work]));
   };
   for (const { parts, work, title } of works) {
-    const make = async () => {
-      await quietly("bash", ["tools/setup.sh", "--do", work, ...parts]);
-    };
+    const make = () => quietly("bash", ["tools/setup.sh", "--do", work, ...parts]);
     begun.set(
       work,
       ready(after[work]).then(() => step(title, make)),
