@@ -91,6 +91,27 @@ export async function drop(page: Page, files: Record<string, Uint8Array>): Promi
   await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
 }
 
+/** Drops files with a model among them, and waits until it has taken the place of what was open. */
+export async function dropModel(page: Page, files: Record<string, Uint8Array>): Promise<void> {
+  // Sent before the drop: the page shows what was open until it has looked into the files.
+  const gone = page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const look = (): void => {
+          if (document.querySelector(".step.is-done:nth-child(6)")) return;
+          observer.disconnect();
+          resolve();
+        };
+        const observer = new MutationObserver(look);
+        observer.observe(document.body, { subtree: true, childList: true, attributes: true });
+        look();
+      }),
+  );
+  await drop(page, files);
+  await gone;
+  await lowered(page);
+}
+
 /** The bytes of the next download that `act` starts. */
 export async function downloaded(page: Page, act: () => Promise<void>): Promise<Buffer> {
   const waiting = page.waitForEvent("download");

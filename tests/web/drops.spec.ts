@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { drop, inRoot, lowered, npy, startHost, type Host } from "./browser.js";
+import { drop, dropModel, inRoot, lowered, npy, startHost, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -29,8 +29,7 @@ async function cards(page: Page, count: number): Promise<string> {
 
 test("of two programs the first is opened and the second named", async () => {
   const { page, close } = await host.visit();
-  await drop(page, { "a.pte": official("mlp.pte"), "b.pte": official("linear.pte") });
-  await lowered(page);
+  await dropModel(page, { "a.pte": official("mlp.pte"), "b.pte": official("linear.pte") });
   assert.match(await page.locator(".title").innerText(), /^a\.pte/);
   assert.match(await cards(page, 1), /b\.pte was left out: the page holds one program at a time/);
   await close();
@@ -38,14 +37,13 @@ test("of two programs the first is opened and the second named", async () => {
 
 test("beside a .pt2, programs, weights and strangers are named", async () => {
   const { page, close } = await host.visit();
-  await drop(page, {
+  await dropModel(page, {
     "mlp.pt2": model("mlp.pt2"),
     "old.pte": official("mlp.pte"),
     "old.ptd": official("mlp_ptd.ptd"),
     "notes.txt": Buffer.from("no model at all"),
     "empty.bin": new Uint8Array(),
   });
-  await lowered(page);
   const text = await cards(page, 4);
   assert.match(text, /old\.pte was left out: it came with \.pt2 files/);
   assert.match(text, /old\.ptd was left out: a \.ptd holds weights only/);
@@ -64,8 +62,7 @@ test("weights come with their program or after it, and useless ones are named", 
   await page.keyboard.press("6");
   await page.locator(".run-go .primary").click();
   await page.getByText("Pass the .ptd files that belong to this .pte.").first().waitFor();
-  await drop(page, { "mlp.ptd": own });
-  await lowered(page);
+  await dropModel(page, { "mlp.ptd": own });
   await page.keyboard.press("6");
   await page.locator(".run-go .primary").click();
   await page.waitForSelector(".output");
@@ -80,14 +77,13 @@ test("arrays go to the model that they came with, one to an input", async () => 
   const { page, close } = await host.visit({}, "#mlp");
   await page.waitForSelector(".output");
   const array = npy([2, 3], 0.5);
-  await drop(page, {
+  await dropModel(page, {
     "x.npy": array,
     "y.npy": array,
     "z.npy": array,
     "add_mul.pt2": model("add_mul.pt2"),
     "face.png": readFileSync(inRoot("models/face-photo.320x240.png")),
   });
-  await lowered(page);
   await page.getByText("face.png was left out").first().waitFor();
   // Arrays are read and tried on the model after it is shown.
   await page.getByText("z.npy was left out").first().waitFor();

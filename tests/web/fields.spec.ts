@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { drop, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
+import { dropModel, inRoot, mlpWithBatch, startHost, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -13,8 +13,7 @@ after(() => host.close());
 const model = (name: string): Uint8Array => readFileSync(inRoot(`tests/models/${name}`));
 
 async function open(page: Page, name: string): Promise<void> {
-  await drop(page, { [name]: model(name) });
-  await lowered(page);
+  await dropModel(page, { [name]: model(name) });
   await page.keyboard.press("6");
 }
 
@@ -47,8 +46,7 @@ test("sizes beyond what a program declares are refused with the range", async ()
 
 test("an input too large for a page is refused before it is made", async () => {
   const { page, faults, close } = await host.visit();
-  await drop(page, { "large.pt2": mlpWithBatch(9_000_000) });
-  await lowered(page);
+  await dropModel(page, { "large.pt2": mlpWithBatch(9_000_000) });
   await page.keyboard.press("6");
   const text = await faultOf(page, "sizes", "9000000, 16");
   assert.match(text, /takes 576.MB, and the page makes at most 537.MB\. Write smaller sizes\./);

@@ -5,7 +5,16 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine } from "sconce";
 import { deflated } from "../js/zip.js";
-import { downloaded, drop, inRoot, lowered, npy, startHost, type Host } from "./browser.js";
+import {
+  downloaded,
+  drop,
+  dropModel,
+  inRoot,
+  lowered,
+  npy,
+  startHost,
+  type Host,
+} from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -24,8 +33,7 @@ test("a damaged file becomes a card that says what to do", async () => {
   await drop(page, { "notes.txt": Buffer.from("no model at all") });
   await card.getByText("notes.txt was left out: it is neither a .pt2 nor a .pte").waitFor();
   // A dead end it is not: the next file works.
-  await drop(page, { "mlp.pt2": model("mlp.pt2") });
-  await lowered(page);
+  await dropModel(page, { "mlp.pt2": model("mlp.pt2") });
   assert.equal(await page.locator(".problem").count(), 0);
   assert.deepEqual(faults, []);
   await close();
@@ -49,11 +57,10 @@ test("an operator that cannot be lowered is named with the author's own line", a
 
 test("several files become methods with names of one's own", async () => {
   const { page, close } = await host.visit();
-  await drop(page, {
+  await dropModel(page, {
     "net.first.pt2": model("mlp.pt2"),
     "net.second.pt2": model("linear.pt2"),
   });
-  await lowered(page);
   const tabs = page.locator(".methods .tab");
   assert.deepEqual(await tabs.allInnerTexts(), ["first", "second"]);
   assert.match(await page.locator(".title").innerText(), /^net/);
@@ -94,8 +101,7 @@ test("a delegated program is shown as it is, and not offered to run", async () =
 
 test("a program is saved under the name of its model", async () => {
   const { page, close } = await host.visit();
-  await drop(page, { "модель v2.1.pt2": model("mlp.pt2") });
-  await lowered(page);
+  await dropModel(page, { "модель v2.1.pt2": model("mlp.pt2") });
   const download = page.waitForEvent("download");
   await page.getByText("Save .pte").first().click();
   assert.equal((await download).suggestedFilename(), "модель_v2_1.pte");
@@ -107,8 +113,7 @@ test("a .pte is looked at and run, with numbers of one's own", async () => {
   const { buffer } = engine.lower({ path: inRoot("tests/models/add_mul.pt2") });
   const [info] = engine.load(buffer).inspect().methods;
   const { page, close } = await host.visit();
-  await drop(page, { "add_mul.pte": buffer });
-  await lowered(page);
+  await dropModel(page, { "add_mul.pte": buffer });
   assert.match(await page.locator(".parts").innerText(), /Program/);
   assert.ok(await page.locator(".step button").first().isDisabled());
   const saved = await downloaded(page, () => page.getByText("Save .pte").first().click());
@@ -184,8 +189,7 @@ test("a compressed .pt2 gives the same .pte as the stored one", async () => {
   const engine = await createEngine();
   const { buffer } = engine.lower({ path: inRoot("tests/models/mlp.pt2") });
   const { page, close } = await host.visit();
-  await drop(page, { "mlp.pt2": deflated("mlp.pt2") });
-  await lowered(page);
+  await dropModel(page, { "mlp.pt2": deflated("mlp.pt2") });
   const saved = await downloaded(page, () => page.getByText("Save .pte").first().click());
   assert.ok(saved.equals(buffer));
   await close();

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { brotliCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
-import { drop, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
+import { dropModel, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -13,9 +13,9 @@ after(() => host.close());
 test("everything can be reached by keyboard", async () => {
   const { page, faults, close } = await host.visit();
   await page.keyboard.press("?");
-  assert.ok(await page.locator("dialog").isVisible());
+  await page.locator("dialog").waitFor();
   await page.keyboard.press("Escape");
-  assert.ok(await page.locator("dialog").isHidden());
+  await page.locator("dialog").waitFor({ state: "hidden" });
   // From the top of the page, Tab comes by the drop area and the cards.
   const seen: string[] = [];
   for (let i = 0; i < 10 && !seen.at(-1)?.includes("Three layers"); i++) {
@@ -79,8 +79,7 @@ test("nodes are sorted, filtered and looked into", async () => {
 
 test("thousands of nodes stay quick, few rows exist", async () => {
   const { page, close } = await host.visit();
-  await drop(page, { "lstm.pt2": readFileSync(inRoot("tests/models/lstm.pt2")) });
-  await lowered(page);
+  await dropModel(page, { "lstm.pt2": readFileSync(inRoot("tests/models/lstm.pt2")) });
   await page.keyboard.press("2");
   await page.keyboard.press("t");
   await page.waitForSelector(".table .row:not(.head)");
@@ -168,8 +167,7 @@ test("back and forward go between samples and the start, and files take a sample
   await page.locator(".cards").waitFor();
   await page.goForward();
   await page.waitForSelector(".output", { timeout: 60_000 });
-  await drop(page, { "linear.pt2": readFileSync(inRoot("tests/models/linear.pt2")) });
-  await lowered(page);
+  await dropModel(page, { "linear.pt2": readFileSync(inRoot("tests/models/linear.pt2")) });
   assert.doesNotMatch(page.url(), /#/);
   await page.reload();
   await page.locator(".cards").waitFor();
@@ -184,20 +182,20 @@ test("back and forward go between samples and the start, and files take a sample
 
 test("large inputs and results do not hold up the page", async () => {
   const { page, close } = await host.visit();
-  await drop(page, { "large.pt2": mlpWithBatch(400_000) });
-  await lowered(page);
+  await dropModel(page, { "large.pt2": mlpWithBatch(400_000) });
   await page.keyboard.press("6");
-  await page.evaluate(() => {
-    const longest = { ms: 0 };
-    Object.assign(globalThis, { longest });
-    new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) longest.ms = Math.max(longest.ms, duration);
-    }).observe({ type: "longtask" });
-  });
+  // Time that the page's own thread works, not time that passes: other programs may be at work, too.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const busy = async (): Promise<number> => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return 1000 * metrics.find(({ name }) => name === "TaskDuration")!.value;
+  };
+  const before = await busy();
   await page.locator(".run-go .primary").click();
   await page.waitForSelector(".output", { timeout: 60_000 });
-  const longest = (await page.evaluate("longest.ms")) as number;
-  assert.ok(longest < 250, `the page stood still for ${longest} ms`);
+  const ms = (await busy()) - before;
+  assert.ok(ms > 0 && ms < 250, `the page itself worked for ${ms} ms`);
   await close();
 });
 
@@ -232,8 +230,7 @@ test("a model that is opened again and again takes no more memory", async () => 
 test("who opens something goes on from there by keyboard", async () => {
   const { page, close } = await host.visit();
   await page.getByRole("button", { name: "Three layers" }).click();
-  await lowered(page);
-  assert.equal(await page.evaluate("document.activeElement.id"), "pane");
+  await page.locator("#pane:focus").waitFor();
   await close();
 });
 
