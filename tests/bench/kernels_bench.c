@@ -34,9 +34,11 @@ static void bench_rows(const sc_record *record, const char *shape, double flops)
             continue;
         snprintf(name, sizeof name, "%s %s", strchr(v->name, '_') + 1, shape);
         if (!bench_wanted(name)) continue;
-        row_run r = {v, record, sc_try_alloc(sc_variant_pack_bytes(v, record)),
-                     sc_try_alloc(sc_variant_scratch_bytes(v, record))};
-        if (v->algorithm->pack) v->algorithm->pack(record, r.packed);
+        row_run r = {v, record, NULL, sc_try_alloc(sc_variant_scratch_bytes(v, record))};
+        if (v->algorithm->pack) {
+            r.packed = sc_try_alloc(sc_variant_pack_bytes(v, record));
+            v->algorithm->pack(record, r.packed);
+        }
         bench_run(name, flops, run_row, &r);
         sc_free(r.packed);
         sc_free(r.scratch);
@@ -99,8 +101,47 @@ static void bench_layer(const layer *l) {
     sc_free(output);
 }
 
+// A transposed layer of stride 2, as decoders have them: twice the size, weights [in, out, k, k].
+static void bench_decoder(int64_t in, int64_t out, int64_t size, int64_t k) {
+    const int64_t area = size * size, taps = k * k;
+    float *input = floats((size_t)(in * area)), *weight = floats((size_t)(in * out * taps));
+    float *output = floats((size_t)(out * area * 4));
+    const sc_conv conv = {.record = {.kind = SC_RECORD_CONV,
+                                     .in = SC_DTYPE_F32,
+                                     .weight = SC_DTYPE_F32,
+                                     .out = SC_DTYPE_F32},
+                          .batch = 1,
+                          .groups = 1,
+                          .in_channels = in,
+                          .out_channels = out,
+                          .in = {1, size, size},
+                          .out = {1, 2 * size, 2 * size},
+                          .kernel = {1, k, k},
+                          .stride = {1, 2, 2},
+                          .pad = {0, k / 2 - 1, k / 2 - 1},
+                          .dilation = {1, 1, 1},
+                          .transposed = true,
+                          .in_step = {in * area, area, area, size, 1},
+                          .out_step = {out * area * 4, area * 4, area * 4, 2 * size, 1},
+                          .weight_step = {taps, out * taps, taps, k, 1},
+                          .weight_group = in * out * taps,
+                          .input = input,
+                          .weight = weight,
+                          .output = output};
+    char shape[96];
+    snprintf(shape, sizeof shape, "%dx%dx%d k%d up2 -> %d", (int)in, (int)size, (int)size, (int)k,
+             (int)out);
+    bench_rows(&conv.record, shape, 2.0 * (double)(in * out * taps * area));
+    sc_free(input);
+    sc_free(weight);
+    sc_free(output);
+}
+
 BENCH(conv) {
     for (size_t i = 0; i < SC_COUNT_OF(layers); i++) bench_layer(&layers[i]);
+    bench_decoder(512, 256, 4, 4);
+    bench_decoder(256, 128, 14, 2);
+    bench_decoder(128, 64, 32, 4);
 }
 
 // Weights as [N, K], as a linear layer has them, or as [K, N].
