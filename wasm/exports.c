@@ -94,7 +94,7 @@ static sc_status read_from_host(sc_source *source, sc_ctx *ctx, uint64_t offset,
     return SC_OK;
 }
 
-sc_source *wasm_source_host(sc_job *job, uint32_t id, double bytes) {
+sc_source *wasm_source_host(sc_job *job, uint32_t id, double bytes, bool is_slow) {
     check(job);
     uint64_t size = 0;
     if (!sc_u64_from_f64(bytes, EXACT_MAX, &size)) {
@@ -104,7 +104,7 @@ sc_source *wasm_source_host(sc_job *job, uint32_t id, double bytes) {
         return NULL;
     }
     sc_source *source = sc_new(sc_job_ctx(job)->arena, sc_source);
-    *source = (sc_source){.read = read_from_host, .size = size, .host_id = id};
+    *source = (sc_source){.read = read_from_host, .size = size, .host_id = id, .is_slow = is_slow};
     return source;
 }
 

@@ -171,13 +171,14 @@ sc_source *sc_source_from_cord(sc_arena *arena, const sc_cord *cord) {
     sc_chunk *chunks = sc_new_array(arena, sc_chunk, view->count);
     view->chunks = chunks;
     view->starts = sc_new_array(arena, uint64_t, view->count);
+    sc_source *source = sc_new(arena, sc_source);
+    *source = (sc_source){.read = read_cord, .size = cord->size, .user = view};
     uint64_t start = 0;
     for (uint32_t i = 0; i < view->count; i++) {
         chunks[i] = cord->chunks.data[i];
         view->starts[i] = start;
         start += chunks[i].size;
+        if (chunks[i].kind == SC_CHUNK_EXTENT) source->is_slow |= chunks[i].extent.source->is_slow;
     }
-    sc_source *source = sc_new(arena, sc_source);
-    *source = (sc_source){.read = read_cord, .size = cord->size, .user = view};
     return source;
 }

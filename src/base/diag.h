@@ -49,6 +49,7 @@ typedef struct sc_limits {
     uint64_t planned_bytes_max;      // 4 GB - 64 KB
     uint64_t instruction_max;        // 10 M per run
     uint64_t constant_bytes_max;     // 256 MB: most bytes that lowering may materialise in memory
+    uint64_t gathered_bytes_max;     // 16 MB: of a permuted weight while it is read, 128 at most
 } sc_limits;
 
 // What the engine asks of its host. Any hook may be NULL.
@@ -67,7 +68,8 @@ typedef struct sc_ctx {
     sc_where where;
     sc_limits limits;
     sc_host host;
-    sc_arena *diag_arena;  // where diagnostics live; `arena` unless the owner gives another
+    sc_arena *diag_arena;          // where diagnostics live; `arena` unless the owner gives another
+    struct sc_gathered *gathered;  // parts of derived sources that were read last; NULL: none yet
     SC_VEC(sc_diag) diags;
     uint32_t error_count;
     uint32_t diag_dropped;  // diagnostics beyond the cap of 1000, counted and not kept

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-enum { RANK_MAX = 64, ITEM_BYTES_MAX = 16, BLOCK_BYTES = 64 << 10 };
+enum { ITEM_BYTES_MAX = 16, BLOCK_BYTES = 64 << 10 };
 
 static sc_status read_memory(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                              size_t bytes) {
@@ -29,96 +29,6 @@ static sc_status read_zeros(sc_source *source, sc_ctx *ctx, uint64_t offset, voi
 sc_source *sc_source_zeros(sc_arena *arena, uint64_t size) {
     sc_source *source = sc_new(arena, sc_source);
     *source = (sc_source){.read = read_zeros, .size = size};
-    return source;
-}
-
-// A strided view. Trailing dims that lie densely in the base are folded into one item, so that a
-// sliced or permuted weight is read in runs; `loaded` holds the base once runs turn out too short
-// to be fetched one by one.
-typedef struct strided {
-    sc_arena *arena;
-    sc_extent base;
-    const uint8_t *loaded;
-    uint64_t item_bytes;
-    uint64_t first_byte;
-    uint32_t rank;
-    uint64_t sizes[RANK_MAX];
-    uint64_t strides[RANK_MAX];  // bytes
-} strided;
-
-enum { RUN_BYTES_MIN = 4096 };
-
-static sc_status load_base(strided *view, sc_ctx *ctx) {
-    if (view->loaded || view->item_bytes >= RUN_BYTES_MIN) return SC_OK;
-    return sc_extent_load(ctx, view->arena, view->base, ctx->limits.constant_bytes_max,
-                          &view->loaded);
-}
-
-static sc_status read_base(strided *view, sc_ctx *ctx, uint64_t offset, void *out, size_t bytes) {
-    if (view->loaded) {
-        memcpy(out, view->loaded + offset, bytes);
-        return SC_OK;
-    }
-    return sc_extent_read(ctx, view->base, offset, out, bytes);
-}
-
-// Row-major coordinates of item `index`, and the byte where it starts in the base.
-static uint64_t locate_item(const strided *view, uint64_t index, uint64_t *coordinates) {
-    uint64_t offset = view->first_byte;
-    for (uint32_t d = view->rank; d-- > 0;) {
-        coordinates[d] = index % view->sizes[d];
-        index /= view->sizes[d];
-        offset += coordinates[d] * view->strides[d];
-    }
-    return offset;
-}
-
-static uint64_t next_item(const strided *view, uint64_t offset, uint64_t *coordinates) {
-    for (uint32_t d = view->rank; d-- > 0;) {
-        offset += view->strides[d];
-        if (++coordinates[d] < view->sizes[d]) return offset;
-        offset -= view->strides[d] * view->sizes[d];
-        coordinates[d] = 0;
-    }
-    return offset;
-}
-
-static sc_status read_strided(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
-                              size_t bytes) {
-    strided *view = source->user;
-    SC_TRY(load_base(view, ctx));
-    uint64_t coordinates[RANK_MAX];
-    uint64_t skip = offset % view->item_bytes;
-    uint64_t at = locate_item(view, offset / view->item_bytes, coordinates);
-    uint8_t *to = out;
-    while (bytes) {
-        size_t part = (size_t)sc_min_u64(view->item_bytes - skip, bytes);
-        SC_TRY(read_base(view, ctx, at + skip, to, part));
-        to += part;
-        bytes -= part;
-        skip = 0;
-        if (bytes) at = next_item(view, at, coordinates);
-    }
-    return SC_OK;
-}
-
-sc_source *sc_source_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes, uint32_t rank,
-                             const int64_t *sizes, const int64_t *strides, int64_t storage_offset) {
-    SC_ASSERT(rank <= RANK_MAX && item_bytes > 0 && storage_offset >= 0);
-    strided *view = sc_new(arena, strided);
-    *view = (strided){.arena = arena, .base = base, .item_bytes = item_bytes};
-    view->first_byte = (uint64_t)storage_offset * item_bytes;
-    uint64_t size = item_bytes;
-    for (uint32_t d = 0; d < rank; d++) {
-        SC_ASSERT(sizes[d] >= 0 && strides[d] >= 0 && sc_mul_u64(size, (uint64_t)sizes[d], &size));
-        if (sizes[d] == 1) continue;
-        view->sizes[view->rank] = (uint64_t)sizes[d];
-        view->strides[view->rank++] = (uint64_t)strides[d] * item_bytes;
-    }
-    while (size && view->rank && view->strides[view->rank - 1] == view->item_bytes)
-        view->item_bytes *= view->sizes[--view->rank];
-    sc_source *source = sc_new(arena, sc_source);
-    *source = (sc_source){.read = read_strided, .size = size, .user = view};
     return source;
 }
 
@@ -174,6 +84,7 @@ sc_source *sc_source_swapped(sc_arena *arena, sc_extent base, uint32_t item_byte
     *view = (swapped){base, item_bytes};
     sc_source *source = sc_new(arena, sc_source);
     *source = (sc_source){.read = read_swapped, .size = base.size, .user = view};
+    source->is_slow = base.source->is_slow;
     return source;
 }
 
@@ -214,6 +125,7 @@ sc_status sc_extent_load(sc_ctx *ctx, sc_arena *arena, sc_extent extent, uint64_
 
 sc_status sc_extent_equal(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
     *out = a.size == b.size;
+    sc_extents_unpermute(&a, &b);
     if (!*out || sc_extent_is(a, b)) return SC_OK;
     sc_mark mark = sc_arena_mark(ctx->scratch);
     size_t block = (size_t)sc_min_u64(BLOCK_BYTES, a.size);

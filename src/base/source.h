@@ -14,6 +14,7 @@ struct sc_source {
     const uint8_t *memory;  // all of it, when it is in memory anyway; else NULL
     void *user;
     uint32_t host_id;  // non-zero when the host can slice the source itself (File, Blob)
+    bool is_slow;      // each read is a round trip, so that few long ones are better
 };
 
 typedef struct sc_extent {
@@ -26,10 +27,15 @@ typedef struct sc_extent {
 sc_source *sc_source_from_memory(sc_arena *arena, const void *bytes, uint64_t size);
 // All zeros, without holding them.
 sc_source *sc_source_zeros(sc_arena *arena, uint64_t size);
-// Presents a strided view of `base` as dense bytes, gathered on read. Rank <= 64; sizes and strides
-// are in elements, strides >= 0; the caller has checked that the view stays inside `base`.
-sc_source *sc_source_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes, uint32_t rank,
-                             const int64_t *sizes, const int64_t *strides, int64_t storage_offset);
+// A strided view of `base` as dense bytes: gathered when they are read, in blocks of about
+// ctx->limits.gathered_bytes_max, or a part of `base` where they lie there as they are. Rank <= 64;
+// sizes and strides are in items, strides >= 0; the caller has checked that the view stays inside
+// `base`. Views in which items share bytes load `base` when they are read, up to a limit.
+sc_extent sc_extent_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes, uint32_t rank,
+                            const int64_t *sizes, const int64_t *strides, int64_t storage_offset);
+// Makes two extents that are the same permutation of other bytes these other bytes, which are equal
+// if and only if the extents are.
+void sc_extents_unpermute(sc_extent *a, sc_extent *b);
 // Reverses the bytes of every item (a big-endian record).
 sc_source *sc_source_swapped(sc_arena *arena, sc_extent base, uint32_t item_bytes);
 

@@ -283,8 +283,8 @@ static sc_extent gather(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *p, s
         strides[i] = p->strides[order[i]];
     }
     sc_spec_set_order(exprs, spec, order);
-    return sc_extent_whole(sc_source_strided(ctx->arena, p->storage, sc_dtype_bytes(p->dtype),
-                                             p->rank, sizes, strides, p->offset));
+    return sc_extent_strided(ctx->arena, p->storage, sc_dtype_bytes(p->dtype), p->rank, sizes,
+                             strides, p->offset);
 }
 
 sc_status sc_pt2_make_constant(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *p, sc_str name,

@@ -1,10 +1,7 @@
 // Permutations of constants happen when the file is written, not at every run: the constant's bytes
 // become a source that gathers them in the new order. Only where every use of the constant is the
-// same permutation, so that nothing is stored twice, and only up to a size that may be gathered in
-// memory; larger weights are permuted at run time.
+// same permutation, so that nothing is stored twice.
 #include "passes/layout.h"
-
-enum { GATHERED_BYTES_MAX = 8 << 20 };  // of all constants of a method together
 
 // The permutation that all users agree on; false when one of them is something else.
 static bool common_permutation(const sc_value *value, uint32_t *order) {
@@ -36,9 +33,9 @@ static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *ol
     sc_spec_set_contiguous(exprs, &constant->spec);
     constant->name = sc_str_format(ctx->arena, SC_STR_FMT ".permuted", SC_STR_ARG(old->name));
     if (old->data.size > 0)
-        constant->data = sc_extent_whole(
-            sc_source_strided(ctx->arena, old->data, sc_dtype_bytes((sc_dtype)old->spec.dtype),
-                              old->spec.rank, sizes, strides, 0));
+        constant->data =
+            sc_extent_strided(ctx->arena, old->data, sc_dtype_bytes((sc_dtype)old->spec.dtype),
+                              old->spec.rank, sizes, strides, 0);
     return constant;
 }
 
@@ -91,7 +88,6 @@ static void keep_ties(sc_ctx *ctx, const sc_method *method, plan *plans) {
 }
 
 sc_status sc_pass_const_moves(sc_ctx *ctx, sc_method *method) {
-    uint64_t gathered = 0;
     sc_mark mark = sc_arena_mark(ctx->scratch);
     plan *plans = sc_new_array(ctx->scratch, plan, (size_t)method->inputs.count + 1);
     for (uint32_t i = 0; i < method->inputs.count; i++) {
@@ -103,8 +99,7 @@ sc_status sc_pass_const_moves(sc_ctx *ctx, sc_method *method) {
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         sc_input_sig *sig = &method->inputs.data[i];
         sc_value *value = method->graph->inputs.data[i];
-        if (!plans[i].moves || gathered + sig->constant->data.size > GATHERED_BYTES_MAX) continue;
-        gathered += sig->constant->data.size;
+        if (!plans[i].moves) continue;
         sig->constant = permuted(ctx, method->exprs, sig->constant, plans[i].order);
         sig->target = sig->constant->name;
         value->spec = sig->constant->spec;

@@ -15,8 +15,8 @@ void sc_constant_make_row_major(sc_ctx *ctx, sc_method *method, uint32_t index) 
     sc_spec_set_layout(method->exprs, &constant->spec, false);
     uint32_t item_bytes = sc_dtype_bytes((sc_dtype)old->spec.dtype);
     if (old->data.size > 0)
-        constant->data = sc_extent_whole(sc_source_strided(ctx->arena, old->data, item_bytes,
-                                                           old->spec.rank, sizes, strides, 0));
+        constant->data =
+            sc_extent_strided(ctx->arena, old->data, item_bytes, old->spec.rank, sizes, strides, 0);
     sig->constant = constant;
     method->graph->inputs.data[index]->spec = constant->spec;
 }

@@ -74,6 +74,28 @@ export function edited(name: string, edit: (text: string) => string): Uint8Array
   );
 }
 
+/** The model of one linear layer with these weights, and biases of zero. */
+export function linearOf(weights: Float32Array, columns: number): Uint8Array<ArrayBuffer> {
+  const rows = weights.length / columns;
+  const sizes = new Map([
+    ["8", rows],
+    ["16", columns],
+  ]);
+  const entries = readZip(readFileSync(modelPath("linear.pt2"))).map((entry) => {
+    const name = entry.name.toString();
+    let { data } = entry;
+    if (name.endsWith(".json")) {
+      const text = data.toString();
+      data = Buffer.from(
+        text.replace(/"as_int": (\d+)/g, (_, n: string) => `"as_int": ${sizes.get(n) ?? n}`),
+      );
+    } else if (name.endsWith("weight_0")) data = Buffer.from(weights.buffer);
+    else if (name.endsWith("weight_1")) data = Buffer.alloc(4 * rows);
+    return { ...entry, data, size: data.length, crc: crc32(data) };
+  });
+  return writeZip(entries);
+}
+
 /** The model's twin, each entry deflated and then changed by `edit`, and `more` entries. */
 export function deflated(
   name: string,

@@ -57,11 +57,190 @@ TEST(strided_source_is_the_dense_tensor) {
             for (int64_t j = 0; j < n[1]; j++)
                 for (int64_t k = 0; k < n[2]; k++)
                     dense[count++] = base[rows[r].offset + i * t[0] + j * t[1] + k * t[2]];
-        sc_source *source =
-            sc_source_strided(&s.arena, guarded(&s, base, sizeof(base)), 2, rows[r].rank,
+        sc_extent view =
+            sc_extent_strided(&s.arena, guarded(&s, base, sizeof(base)), 2, rows[r].rank,
                               rows[r].sizes, rows[r].strides, rows[r].offset);
-        check_ranges(&s, sc_extent_whole(source), dense, count * 2);
+        check_ranges(&s, view, dense, count * 2);
     }
+    setup_end(&s);
+}
+
+// A view whose items do not overlap, made up from a seed: dims in any order with gaps between them.
+typedef struct shape {
+    uint32_t rank, item_bytes;
+    int64_t sizes[5], strides[5], offset;
+    size_t numel, base_bytes;
+} shape;
+
+static uint32_t draw(uint32_t *seed, uint32_t below) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % below;
+}
+
+static shape draw_shape(uint32_t *seed, size_t numel_max, bool has_gaps) {
+    static const uint32_t widths[] = {1, 2, 4, 8, 16, 3};
+    shape v = {.rank = 1 + draw(seed, 5), .item_bytes = widths[draw(seed, 6)], .numel = 1};
+    uint32_t order[5];
+    for (uint32_t d = 0; d < v.rank; d++) {
+        uint32_t at = draw(seed, d + 1);
+        order[d] = order[at];
+        order[at] = d;
+        size_t room = numel_max / v.numel;
+        v.sizes[d] = 1 + (int64_t)draw(seed, (uint32_t)(room < 700 ? room : 700));
+        v.numel *= (size_t)v.sizes[d];
+    }
+    int64_t span = 1;
+    for (uint32_t i = 0; i < v.rank; i++) {
+        uint32_t d = order[i];
+        v.strides[d] = span + (has_gaps && draw(seed, 3) == 0 ? draw(seed, 5) : 0);
+        span += v.strides[d] * (v.sizes[d] - 1);
+    }
+    v.offset = has_gaps ? draw(seed, 4) : 0;
+    v.base_bytes = (size_t)(v.offset + span) * v.item_bytes;
+    return v;
+}
+
+static uint8_t *densify(const shape *v, const uint8_t *base) {
+    uint8_t *dense = test_alloc(v->numel * v->item_bytes);
+    for (size_t i = 0; i < v->numel; i++) {
+        int64_t at = v->offset;
+        size_t index = i;
+        for (uint32_t d = v->rank; d-- > 0; index /= (size_t)v->sizes[d])
+            at += (int64_t)(index % (size_t)v->sizes[d]) * v->strides[d];
+        memcpy(dense + i * v->item_bytes, base + (size_t)at * v->item_bytes, v->item_bytes);
+    }
+    return dense;
+}
+
+static uint8_t *draw_bytes(uint32_t *seed, size_t count) {
+    uint8_t *bytes = test_alloc(count);
+    for (size_t i = 0; i < count; i++) bytes[i] = (uint8_t)draw(seed, 256);
+    return bytes;
+}
+
+static sc_extent view_of(setup *s, const shape *v, sc_extent base) {
+    return sc_extent_strided(&s->arena, base, v->item_bytes, v->rank, v->sizes, v->strides,
+                             v->offset);
+}
+
+// Windows in order, as a file is written, then some anywhere.
+static bool reads_as(setup *s, uint32_t *seed, sc_extent extent, const uint8_t *dense,
+                     size_t bytes) {
+    size_t window = 1 + draw(seed, 1 << (4 + draw(seed, 13)));
+    uint8_t *out = test_alloc(bytes);
+    if (!CHECK_EQ_UINT(extent.size, bytes)) return false;
+    for (size_t at = 0; at < bytes; at += window)
+        if (!CHECK_OK(sc_extent_read(&s->ctx, extent, at, out + at,
+                                     window < bytes - at ? window : bytes - at)))
+            return false;
+    if (!CHECK_EQ_MEM(out, dense, bytes)) return false;
+    for (int i = 0; i < 8; i++) {
+        size_t begin = draw(seed, (uint32_t)bytes),
+               size = draw(seed, (uint32_t)(bytes - begin)) + 1;
+        if (!CHECK_OK(sc_extent_read(&s->ctx, extent, begin, out, size)) ||
+            !CHECK_EQ_MEM(out, dense + begin, size))
+            return false;
+    }
+    return true;
+}
+
+TEST(strided_sources_gather_in_blocks) {
+    setup s;
+    uint32_t seed = 7;
+    setup_begin(&s);
+    for (int round = 0; round < 300; round++) {
+        shape v = draw_shape(&seed, round % 10 == 0 ? 100000 : 2000, true);
+        uint8_t *base = draw_bytes(&seed, v.base_bytes);
+        s.ctx.limits.gathered_bytes_max = 100 + draw(&seed, 1 << (4 + draw(&seed, 16)));
+        sc_extent file = guarded(&s, base, v.base_bytes);
+        file.source->is_slow = draw(&seed, 2);
+        if (!reads_as(&s, &seed, view_of(&s, &v, file), densify(&v, base), v.numel * v.item_bytes))
+            break;
+    }
+    setup_end(&s);
+}
+
+TEST(views_of_views_are_views_of_what_is_below) {
+    setup s;
+    uint32_t seed = 11;
+    setup_begin(&s);
+    for (int round = 0; round < 300; round++) {
+        shape v = draw_shape(&seed, 2000, round % 2), w = {.rank = v.rank};
+        uint8_t *base = draw_bytes(&seed, v.base_bytes), *dense = densify(&v, base);
+        int64_t dense_strides[5] = {0}, stride = 1;
+        for (uint32_t d = v.rank; d-- > 0; stride *= v.sizes[d]) dense_strides[d] = stride;
+        w.item_bytes = v.item_bytes;
+        w.numel = v.numel;
+        for (uint32_t d = 0; d < v.rank; d++) {
+            uint32_t at = draw(&seed, d + 1);
+            w.sizes[d] = w.sizes[at];
+            w.strides[d] = w.strides[at];
+            w.sizes[at] = v.sizes[d];
+            w.strides[at] = dense_strides[d];
+        }
+        if (!reads_as(&s, &seed, view_of(&s, &w, view_of(&s, &v, guarded(&s, base, v.base_bytes))),
+                      densify(&w, dense), w.numel * w.item_bytes))
+            break;
+    }
+    setup_end(&s);
+}
+
+TEST(a_permutation_and_its_inverse_are_the_extent_itself) {
+    setup s;
+    setup_begin(&s);
+    uint32_t seed = 3;
+    uint8_t *bytes = draw_bytes(&seed, 600);
+    sc_extent base = guarded(&s, bytes, 600);
+    sc_extent there = sc_extent_strided(&s.arena, base, 4, 3, (const int64_t[]){5, 3, 10},
+                                        (const int64_t[]){1, 50, 5}, 0);
+    sc_extent back = sc_extent_strided(&s.arena, there, 4, 3, (const int64_t[]){3, 10, 5},
+                                       (const int64_t[]){10, 1, 30}, 0);
+    CHECK(there.source != base.source);
+    CHECK(back.source == base.source && back.offset == 0 && back.size == 600);
+    // A part of the view is not the view: nothing may be undone there.
+    sc_extent part = {there.source, 40, 80}, other = there;
+    sc_extents_unpermute(&part, &other);
+    CHECK(other.source == there.source && part.source == there.source);
+    sc_extent twin = sc_extent_strided(&s.arena, base, 4, 3, (const int64_t[]){5, 3, 10},
+                                       (const int64_t[]){1, 50, 5}, 0);
+    sc_extents_unpermute(&twin, &other);
+    CHECK(twin.source == base.source && other.source == base.source);
+    setup_end(&s);
+}
+
+// The base is read once, in long runs, and what is held stays within the limit.
+static uint64_t read_count, read_bytes;
+static sc_status read_counted(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                              size_t bytes) {
+    read_count++;
+    read_bytes += bytes;
+    return read_guarded(source, ctx, offset, out, bytes);
+}
+
+TEST(a_large_transpose_takes_little_memory_and_long_reads) {
+    enum { ROWS = 1000, COLUMNS = 3000, LIMIT = 1 << 20 };
+    setup s;
+    setup_begin(&s);
+    uint32_t seed = 5;
+    shape v = {.rank = 2,
+               .item_bytes = 4,
+               .sizes = {COLUMNS, ROWS},
+               .strides = {1, COLUMNS},
+               .numel = ROWS * COLUMNS};
+    uint8_t *base = draw_bytes(&seed, v.numel * 4);
+    sc_extent file = guarded(&s, base, v.numel * 4);
+    file.source->read = read_counted;
+    s.ctx.limits.gathered_bytes_max = LIMIT;
+    read_count = read_bytes = 0;
+    sc_extent view = view_of(&s, &v, file);
+    uint64_t held = s.arena.held_bytes + s.scratch.held_bytes;
+    uint8_t *out = test_alloc(v.numel * 4);
+    for (size_t at = 0; at < v.numel * 4; at += 100000)
+        CHECK_OK(sc_extent_read(&s.ctx, view, at, out + at, 100000));
+    CHECK_EQ_MEM(out, densify(&v, base), v.numel * 4);
+    CHECK_EQ_UINT(read_bytes, v.numel * 4);
+    CHECK(read_count <= 12 * ROWS);  // once per row and block
+    CHECK(s.arena.held_bytes + s.scratch.held_bytes - held < 2 * LIMIT);
     setup_end(&s);
 }
 

@@ -12,7 +12,7 @@ import {
 } from "./errors.js";
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
-import { isInflated, readExactly, toRandomAccess } from "./source.js";
+import { FileSource, isInflated, readExactly, toRandomAccess, WindowedSource } from "./source.js";
 import type {
   CallOptions,
   Diagnostic,
@@ -78,8 +78,13 @@ export class Core {
 
   private read(id: number, offset: number, target: Pointer, bytes: number): number {
     try {
-      const chunk = this.calledBack(() => readExactly(this.sources.get(id)!, offset, bytes >>> 0));
-      this.memory.bytes(target >>> 0, chunk.length).set(chunk);
+      const source = this.sources.get(id)!;
+      if (source instanceof FileSource) {
+        source.readInto(offset, this.memory.bytes(target >>> 0, bytes >>> 0));
+      } else {
+        const chunk = this.calledBack(() => readExactly(source, offset, bytes >>> 0));
+        this.memory.bytes(target >>> 0, chunk.length).set(chunk);
+      }
       return 0;
     } catch (error) {
       this.readError = error;
@@ -202,7 +207,7 @@ export class Core {
     const id = this.nextSource++;
     this.sources.set(id, access);
     registered.push(id);
-    return this.raw.source_host(job, id, access.size);
+    return this.raw.source_host(job, id, access.size, access instanceof WindowedSource ? 1 : 0);
   }
 
   private addInflated(

@@ -30,29 +30,20 @@ const WINDOW_BYTES = 1 << 18;
 const WINDOWS_MAX = 32;
 
 /**
- * Reads slices of a File or Blob synchronously, which browsers allow in workers only. Reads come by
- * the hundreds, each would be a round trip to the browser's file store, and weights are not asked
- * for in the order of the file: the latest windows are kept, 8 MB of them at most.
+ * A source of which every read is a round trip. Reads come by the hundreds, and weights are not
+ * asked for in the order of the file: the latest windows are kept, 8 MB of them at most.
  */
-class BlobSource implements RandomAccess {
-  private readonly reader: SyncReader;
+export abstract class WindowedSource implements RandomAccess {
+  abstract readonly size: number;
   /** By number, the one used last at the end. */
   private readonly windows = new Map<number, Uint8Array>();
-  constructor(
-    private readonly blob: Blob,
-    Reader: SyncReaderConstructor,
-  ) {
-    this.reader = new Reader();
-  }
-  get size(): number {
-    return this.blob.size;
-  }
-  private fetch(offset: number, end: number): Uint8Array {
-    return new Uint8Array(this.reader.readAsArrayBuffer(this.blob.slice(offset, end)));
-  }
+
+  protected abstract fetch(offset: number, end: number): Uint8Array;
+
   private window(index: number): Uint8Array {
     const begin = index * WINDOW_BYTES;
-    const bytes = this.windows.get(index) ?? this.fetch(begin, begin + WINDOW_BYTES);
+    const end = Math.min(begin + WINDOW_BYTES, this.size);
+    const bytes = this.windows.get(index) ?? this.fetch(begin, end);
     this.windows.delete(index);
     this.windows.set(index, bytes);
     for (const oldest of this.windows.keys()) {
@@ -61,7 +52,9 @@ class BlobSource implements RandomAccess {
     }
     return bytes;
   }
+
   read(offset: number, length: number): Uint8Array {
+    if (length === 0) return new Uint8Array(0);
     if (length >= WINDOW_BYTES) return this.fetch(offset, offset + length);
     const index = Math.floor(offset / WINDOW_BYTES);
     const begin = offset - index * WINDOW_BYTES;
@@ -73,16 +66,35 @@ class BlobSource implements RandomAccess {
     bytes.set(tail, head.length);
     return bytes;
   }
+}
+
+/** Reads slices of a File or Blob synchronously, which browsers allow in workers only. */
+class BlobSource extends WindowedSource {
+  private readonly reader: SyncReader;
+  constructor(
+    private readonly blob: Blob,
+    Reader: SyncReaderConstructor,
+  ) {
+    super();
+    this.reader = new Reader();
+  }
+  get size(): number {
+    return this.blob.size;
+  }
+  protected fetch(offset: number, end: number): Uint8Array {
+    return new Uint8Array(this.reader.readAsArrayBuffer(this.blob.slice(offset, end)));
+  }
   slice(offset: number, length: number): Blob {
     return this.blob.slice(offset, offset + length);
   }
 }
 
 /** A URL read in ranges, synchronously; for workers. */
-class UrlSource implements RandomAccess {
+class UrlSource extends WindowedSource {
   readonly size: number;
 
   constructor(private readonly url: string) {
+    super();
     const head = this.request("HEAD");
     this.size = Number(head.getResponseHeader("content-length"));
     if (head.status !== 200 || !(this.size > 0)) throw this.refused(head.status);
@@ -116,9 +128,8 @@ class UrlSource implements RandomAccess {
     );
   }
 
-  read(offset: number, length: number): Uint8Array {
-    if (length === 0) return new Uint8Array(0);
-    const request = this.request("GET", `bytes=${offset}-${offset + length - 1}`);
+  protected fetch(offset: number, end: number): Uint8Array {
+    const request = this.request("GET", `bytes=${offset}-${end - 1}`);
     if (request.status !== 206) throw this.refused(request.status);
     return new Uint8Array(request.response as ArrayBuffer);
   }
@@ -143,7 +154,7 @@ function fileSystem(path: string): FileSystem {
 }
 
 /** A file read by descriptor. */
-class FileSource implements RandomAccess {
+export class FileSource implements RandomAccess {
   readonly size: number;
   private readonly fs: FileSystem;
   private readonly descriptor: number;
@@ -168,8 +179,15 @@ class FileSource implements RandomAccess {
 
   read(offset: number, length: number): Uint8Array {
     const bytes = new Uint8Array(length);
+    this.readInto(offset, bytes);
+    return bytes;
+  }
+
+  /** Reads as many bytes as `target` has: a new array for each read takes longer than the read. */
+  readInto(offset: number, target: Uint8Array): void {
+    const { length } = target;
     for (let done = 0; done < length;) {
-      const count = this.fs.readSync(this.descriptor, bytes, done, length - done, offset + done);
+      const count = this.fs.readSync(this.descriptor, target, done, length - done, offset + done);
       if (count === 0) {
         throw new SconceError(
           "io",
@@ -179,7 +197,6 @@ class FileSource implements RandomAccess {
       }
       done += count;
     }
-    return bytes;
   }
 
   close(): void {

@@ -1,0 +1,49 @@
+// Weights too large for memory, in small: what is read of them, what is held, and when.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createEngine, type Engine, type RandomAccess } from "sconce";
+import { linearOf } from "./zip.js";
+
+let engine: Engine;
+before(async () => {
+  engine = await createEngine();
+});
+after(() => engine.dispose());
+
+/** Bytes that say what was read of them. */
+class Counted implements RandomAccess {
+  total = 0;
+  longest = 0;
+  constructor(private readonly bytes: Uint8Array) {}
+  get size(): number {
+    return this.bytes.length;
+  }
+  read(offset: number, length: number): Uint8Array {
+    this.total += length;
+    this.longest = Math.max(this.longest, length);
+    return this.bytes.subarray(offset, offset + length);
+  }
+}
+
+test("a weight larger than what may be held is transposed while the file is written", () => {
+  const [rows, columns] = [3000, 2500];
+  const weights = Float32Array.from({ length: rows * columns }, (_, i) => i);
+  const source = new Counted(linearOf(weights, columns));
+  const lowered = engine.lower(source);
+  assert.ok(lowered.inspect().plans[0]!.plannedBytes < 100_000, "nothing is transposed in a run");
+  assert.ok(source.total < 1 << 18, `${source.total} bytes were read before any were written`);
+  const heap = lowered.inspect().heapBytes;
+  const program = Buffer.from(lowered.buffer);
+  assert.ok(source.total < 1.1 * weights.byteLength, `${source.total} bytes were read`);
+  assert.ok(source.longest < 1 << 20, `a read took ${source.longest} bytes`);
+  const grown = lowered.inspect().heapBytes - heap;
+  assert.ok(grown < 24 << 20, `memory grew by ${grown} bytes`);
+  lowered.dispose();
+  const transposed = Float32Array.from(
+    { length: rows * columns },
+    (_, i) => weights[(i % rows) * columns + Math.floor(i / rows)]!,
+  );
+  const expected = Buffer.from(transposed.buffer);
+  const at = program.indexOf(expected.subarray(0, 64));
+  assert.ok(at > 0 && program.subarray(at, at + expected.length).equals(expected));
+});
