@@ -4,8 +4,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { createEngine, type Engine } from "sconce";
+import { createEngine, tensor, type Engine, type Tensor } from "sconce";
 import { modelPath, samplePath } from "./reference.js";
+import { linearOf } from "./zip.js";
 
 const global = globalThis as { FileReaderSync?: unknown };
 let engine: Engine;
@@ -55,6 +56,29 @@ test("no part of a Blob is read over and over", () => {
   lowered.dispose();
   const total = reads.reduce((sum, length) => sum + length, 0);
   assert.ok(total > 0 && total < 2 * bytes.length, `${total} bytes of ${bytes.length} were read`);
+});
+
+test("a weight is transposed while the Blob of the program is made", async () => {
+  const columns = 2100;
+  const weights = Float32Array.from({ length: 2000 * columns }, (_, i) => i);
+  const lowered = engine.lower(new FileBlob(linearOf(weights, columns)));
+  reads = [];
+  const program = Buffer.from(await lowered.toBlob().arrayBuffer());
+  const total = reads.reduce((sum, length) => sum + length, 0);
+  assert.ok(total < 1.1 * weights.byteLength, `${total} of ${weights.byteLength} bytes were read`);
+  assert.ok(Buffer.from(lowered.buffer).equals(program));
+  lowered.dispose();
+  const loaded = engine.load(new Uint8Array(program));
+  const data = new Float32Array(4 * columns);
+  data[0] = data[columns + 7] = 1;
+  const [output] = loaded.run("forward", [tensor(data, [4, columns])]) as [Tensor];
+  loaded.dispose();
+  for (const [row, column] of [
+    [0, 0],
+    [1, 7],
+  ] as const)
+    for (const i of [0, 1, 1999])
+      assert.equal(output.data[row * 2000 + i], weights[i * columns + column]);
 });
 
 test("a Blob that ends early is an error, not zeros", () => {

@@ -423,3 +423,22 @@ test("--version is the package's", () => {
   assert.equal(status, 0);
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
 });
+
+test("sizes have three digits and the unit that goes with them", async () => {
+  const { formatBytes } = (await import(
+    new URL("../../../dist/size.js", import.meta.url).href
+  )) as {
+    formatBytes(bytes: number): string;
+  };
+  for (const [bytes, text] of [
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1.00 KB"],
+    [99_949, "99.9 KB"],
+    [999_499, "999 KB"],
+    [999_500, "1.00 MB"],
+    [5_370_000_000, "5.37 GB"],
+    [5_370_000_000_000, "5370 GB"],
+  ] as const)
+    assert.equal(formatBytes(bytes), text);
+});

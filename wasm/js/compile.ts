@@ -25,6 +25,7 @@ import type {
 } from "./types.js";
 
 const CHUNK_BYTES_MAX = 1 << 20;
+const BLOB_PIECES_MAX = 8;
 const CHUNK_KIND = { bytes: 0, extent: 1, zeros: 2 } as const;
 
 /** JSON of an options object under the core's names. */
@@ -418,7 +419,7 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   }
 
   toBlob(file?: string): Blob {
-    const parts: BlobPart[] = [];
+    const parts: Blob[] = [];
     const output = this.indexOf(file);
     let index = 0;
     for (const chunk of this.chunks(output)) {
@@ -427,7 +428,7 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
           ? this.job.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
           : undefined;
       if (slice) parts.push(slice);
-      else parts.push(...(this.chunkPieces(output, index, chunk) as Iterable<BlobPart>));
+      else parts.push(...blobsOf(this.chunkPieces(output, index, chunk)));
       index++;
     }
     return new Blob(parts, { type: "application/octet-stream" });
@@ -445,6 +446,18 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   dump(): string {
     return textOf(this.job, this.program, "");
   }
+}
+
+/** Pieces as Blobs, a few at a time: browsers keep the bytes of Blobs elsewhere, on disk if need be. */
+function* blobsOf(pieces: Iterable<Uint8Array>): Generator<Blob> {
+  let group: BlobPart[] = [];
+  for (const piece of pieces) {
+    group.push(piece as BlobPart);
+    if (group.length < BLOB_PIECES_MAX) continue;
+    yield new Blob(group);
+    group = [];
+  }
+  if (group.length > 0) yield new Blob(group);
 }
 
 /** Opens files on a job that becomes what this returns. */

@@ -110,8 +110,3 @@ export function terminalProgress(subject: string): {
     clear: () => process.stderr.write("\r\x1b[K"),
   };
 }
-
-export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1e6 ? `${(bytes / 1e3).toPrecision(3)} KB` : `${(bytes / 1e6).toPrecision(3)} MB`;
-}

@@ -7,7 +7,8 @@ import type {
   TensorInfo,
 } from "../types.js";
 import { delegated, SconceError } from "../errors.js";
-import { EXIT, formatBytes, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
+import { formatBytes } from "../size.js";
+import { EXIT, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
 
 export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan
 
@@ -91,7 +92,7 @@ function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
     method.inputs.forEach((value) => say(`  in  ${valueText(value)}`));
     method.outputs.forEach((value) => say(`  out ${valueText(value)}`));
     if (method.plannedBytes.length > 0)
-      say(`  planned memory ${method.plannedBytes.map(formatBytes).join(" + ")}`);
+      say(`  planned memory ${method.plannedBytes.map((bytes) => formatBytes(bytes)).join(" + ")}`);
     for (const { key, dataFile } of method.externalData)
       say(
         `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,

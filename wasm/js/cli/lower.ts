@@ -2,6 +2,7 @@
 import { basename, join } from "node:path";
 import { parseConstant } from "../constant.js";
 import type { SconceError } from "../errors.js";
+import { formatBytes } from "../size.js";
 import type {
   ConstantValue,
   Engine,
@@ -11,7 +12,6 @@ import type {
 } from "../types.js";
 import {
   EXIT,
-  formatBytes,
   makeEngine,
   parse,
   printError,

@@ -55,7 +55,7 @@ async function takeFiles(task: Task, lowered: Remote<ExecutorchProgramManager>):
   const pte = await lowered.toBlob();
   const takeData = async ({ name }: { name: string }): Promise<{ name: string; blob: Blob }> => ({
     name,
-    blob: new Blob([(await lowered.dataFile(name)) as BlobPart]),
+    blob: await lowered.toBlob(name),
   });
   const data = await Promise.all(lowered.dataFiles.map(takeData));
   if (task.isCurrent()) Object.assign(handles, { pte, data });

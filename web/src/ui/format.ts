@@ -1,4 +1,5 @@
 // Numbers and names as people read them: three significant digits, the unit always shown.
+import { formatBytes as bytesWithUnit } from "@sconce/size.js";
 import type { ProgramValueInfo, TensorInfo } from "@sconce/types.js";
 
 /** A narrow space that never breaks, between a number and its unit. */
@@ -15,9 +16,7 @@ export function formatMs(ms: number): string {
 }
 
 export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes}${GAP}B`;
-  if (bytes < 999_500) return `${digits(bytes / 1e3)}${GAP}KB`;
-  return bytes < 999_500_000 ? `${digits(bytes / 1e6)}${GAP}MB` : `${digits(bytes / 1e9)}${GAP}GB`;
+  return bytesWithUnit(bytes, GAP);
 }
 
 /** 12345 as 12,345. */
