@@ -2,9 +2,7 @@
 // Sources of the host (files, blobs) are made by whoever speaks to the host.
 #include "base/source.h"
 
-#include "base/hash.h"
-
-enum { ITEM_BYTES_MAX = 16, BLOCK_BYTES = 64 << 10 };
+enum { ITEM_BYTES_MAX = 16 };
 
 static sc_status read_memory(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                              size_t bytes) {
@@ -121,38 +119,4 @@ sc_status sc_extent_load(sc_ctx *ctx, sc_arena *arena, sc_extent extent, uint64_
     uint8_t *copy = sc_arena_alloc(arena, bytes);
     *out = copy;
     return sc_extent_read(ctx, extent, 0, copy, bytes);
-}
-
-sc_status sc_extent_equal(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
-    *out = a.size == b.size;
-    sc_extents_unpermute(&a, &b);
-    if (!*out || sc_extent_is(a, b)) return SC_OK;
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    size_t block = (size_t)sc_min_u64(BLOCK_BYTES, a.size);
-    uint8_t *blocks = sc_arena_alloc(ctx->scratch, 2 * block);
-    sc_status status = SC_OK;
-    for (uint64_t at = 0; at < a.size && *out && status == SC_OK; at += block) {
-        size_t part = (size_t)sc_min_u64(block, a.size - at);
-        status = sc_extent_read(ctx, a, at, blocks, part);
-        if (status == SC_OK) status = sc_extent_read(ctx, b, at, blocks + block, part);
-        *out = status == SC_OK && memcmp(blocks, blocks + block, part) == 0;
-    }
-    sc_arena_rewind(ctx->scratch, mark);
-    return status;
-}
-
-sc_status sc_extent_sha256(sc_ctx *ctx, sc_extent extent, uint8_t digest[32]) {
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    uint8_t *buffer = sc_arena_alloc(ctx->scratch, BLOCK_BYTES);
-    sc_sha256 sha;
-    sc_sha256_init(&sha);
-    sc_status status = SC_OK;
-    for (uint64_t at = 0; at < extent.size && status == SC_OK; at += BLOCK_BYTES) {
-        size_t part = (size_t)sc_min_u64(BLOCK_BYTES, extent.size - at);
-        status = sc_extent_read(ctx, extent, at, buffer, part);
-        sc_sha256_update(&sha, buffer, part);
-    }
-    sc_sha256_final(&sha, digest);
-    sc_arena_rewind(ctx->scratch, mark);
-    return status;
 }
