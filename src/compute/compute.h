@@ -41,8 +41,9 @@ typedef struct sc_algorithm {
     // Layout, shape and finish; the types have been compared with the row's.
     bool (*fits)(const sc_record *record);
     // Weights in the order that `run` wants them, every byte written. They may depend on what
-    // stays the same from run to run, the weights, their shape and the finish, not on sizes of
-    // the input. A row that packs runs only with its packing: what is not constant needs another.
+    // stays the same from run to run, the weights, their shape, the bias and the finish, not on
+    // sizes of the input. A row that packs runs only with its packing: what is not constant needs
+    // another.
     uint64_t (*pack_bytes)(const sc_record *record);
     void (*pack)(const sc_record *record, void *packed);
     // Bytes that one `run` may use. It says no less for larger shapes and does not ask the finish,

@@ -168,14 +168,18 @@ static sc_status run_conv(const sc_kernel_call *call) {
 static bool conv_packs(const sc_kernel_call *call, sc_packing *packing) {
     sc_conv c;
     const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT);
+    const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS);
     return dtypes_agree(call) && describe(call, &c) == SC_OK && weight->dtype == c.record.weight &&
-           sc_product_packs(&c.record, ARG_WEIGHT, packing);
+           (!bias || bias->dtype == c.record.bias) &&
+           sc_product_packs(&c.record, ARG_WEIGHT, bias ? ARG_BIAS : ARG_WEIGHT, packing);
 }
 
 static void conv_pack(const sc_kernel_call *call, const sc_packing *packing) {
     sc_conv c;
+    const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS);
     if (describe(call, &c) != SC_OK) return;  // does not happen: conv_packs asked
     c.weight = sc_call_tensor(call, ARG_WEIGHT)->data;
+    c.bias = bias ? bias->data : NULL;
     sc_product_pack(&c.record, packing);
 }
 

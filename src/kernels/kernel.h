@@ -55,6 +55,7 @@ typedef struct sc_evalue {
 // handed to every run of the call.
 typedef struct sc_packing {
     uint32_t arg;     // the operand
+    uint32_t bias;    // an operand that goes into it; `arg` again if there is none
     const void *how;  // the kernel's own; the same for what is packed in the same way
     uint64_t bytes;
     void *data;  // 64-byte aligned

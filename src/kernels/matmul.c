@@ -136,8 +136,11 @@ static uint64_t product_scratch(const sc_kernel_call *call) {
 static bool product_packs(const sc_kernel_call *call, sc_packing *packing) {
     sc_matmul mm;
     const operands o = operands_of(call);
-    return dtypes_agree(&o) && describe(call, &o, &mm) && o.b->dtype == mm.record.weight &&
-           sc_product_packs(&mm.record, o.b_arg, packing);
+    if (!dtypes_agree(&o) || !describe(call, &o, &mm) || o.b->dtype != mm.record.weight)
+        return false;
+    // Data that is not there yet is no reason to take an addend for missing.
+    const bool adds = o.self && mm.beta != 0;
+    return sc_product_packs(&mm.record, o.b_arg, adds ? 0 : o.b_arg, packing);
 }
 
 static void pack_product(const sc_kernel_call *call, const sc_packing *packing) {

@@ -24,11 +24,11 @@ void sc_product_run(const sc_kernel_call *call, const sc_variant *variant, const
     sc_variant_run(variant, record, is_packed ? call->packed->data : NULL, scratch);
 }
 
-bool sc_product_packs(const sc_record *record, uint32_t arg, sc_packing *packing) {
+bool sc_product_packs(const sc_record *record, uint32_t arg, uint32_t bias, sc_packing *packing) {
     const sc_variant *variant = sc_variant_best(record);
     if (!variant || !variant->algorithm->pack) return false;
-    *packing =
-        (sc_packing){.arg = arg, .how = variant, .bytes = sc_variant_pack_bytes(variant, record)};
+    *packing = (sc_packing){
+        .arg = arg, .bias = bias, .how = variant, .bytes = sc_variant_pack_bytes(variant, record)};
     return true;
 }
 

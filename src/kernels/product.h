@@ -14,8 +14,9 @@ const sc_variant *sc_product_variant(const sc_kernel_call *call, const sc_record
                                      uint64_t scratch_bytes);
 void sc_product_run(const sc_kernel_call *call, const sc_variant *variant, const sc_record *record,
                     void *scratch);
-// Would the row that suits the record best have the weights packed, which are operand `arg`?
-bool sc_product_packs(const sc_record *record, uint32_t arg, sc_packing *packing);
+// Would the row that suits the record best have the weights packed, which are operand `arg`, with
+// the bias, which is operand `bias` or, where there is none, `arg` again?
+bool sc_product_packs(const sc_record *record, uint32_t arg, uint32_t bias, sc_packing *packing);
 void sc_product_pack(const sc_record *record, const sc_packing *packing);
 
 // Bytes of a copy in f32, and the copy at *scratch, which moves behind it. A dense tensor keeps its

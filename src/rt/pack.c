@@ -15,13 +15,15 @@ typedef struct packer {
 
 // --- what may be packed --------------------------------------------------------------------------
 
-// Is the operand a constant in every run, and does nothing else change but tensors?
-static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in, const sc_evalue *operand) {
+// Are the operands that are packed constants in every run, and does nothing else change but tensors?
+static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in, const sc_packing *packing) {
+    const sc_evalue *packed = in->call.args[packing->arg], *bias = in->call.args[packing->bias];
     sc_rt_operands o = sc_rt_operands_of(m, in, SC_RT_TAKES);
     while (sc_rt_operands_next(&o)) {
         const sc_rt_place *place = &m->places[o.value - m->values];
-        if (o.value == operand ? !o.tensor || !o.tensor->is_constant || place->is_loose
-                               : !o.tensor && (place->is_written || place->is_loose))
+        const bool is_packed = o.value == packed || o.value == bias;
+        if (is_packed ? !o.tensor || !o.tensor->is_constant || place->is_loose
+                      : !o.tensor && (place->is_written || place->is_loose))
             return false;
     }
     return true;
@@ -56,8 +58,8 @@ static void pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction *in)
     sc_kernel_call *call = &in->call;
     sc_rt_packed packed = {0};
     sc_packing *packing = &packed.packing;
-    if (!kernel->packs || !kernel->packs(call, packing) ||
-        !may_pack(k->m, in, call->args[packing->arg]) || packing->bytes > pack_bytes_max - k->bytes)
+    if (!kernel->packs || !kernel->packs(call, packing) || !may_pack(k->m, in, packing) ||
+        packing->bytes > pack_bytes_max - k->bytes)
         return;
     packing->data = sc_try_alloc(sc_max_u64(packing->bytes, 1));
     if (!packing->data) return;  // then it runs on the constant as it is
