@@ -64,37 +64,44 @@ static const layer layers[] = {
     {64, 64, 56, 3, 1, 1},     {256, 256, 14, 3, 1, 1},   {16, 32, 60, 3, 1, 1},
 };
 
-static void bench_layer(const layer *l) {
+// Steps of planes, or of pixels whose channels lie side by side.
+static void set_steps(int64_t step[5], int64_t channels, int64_t size, bool nhwc) {
+    const int64_t area = size * size, planes[5] = {channels * area, area, area, size, 1};
+    const int64_t pixels[5] = {channels * area, 1, channels * area, channels * size, channels};
+    memcpy(step, nhwc ? pixels : planes, sizeof planes);
+}
+
+static void bench_layer(const layer *l, bool nhwc) {
     const int64_t out = (l->size - 1) / l->stride + 1, pad = l->kernel / 2;
     const int64_t in_c = l->in / l->groups, out_c = l->out / l->groups, k = l->kernel;
     const int64_t area = (int64_t)l->size * l->size;
     float *input = floats((size_t)(l->in * area));
     float *weight = floats((size_t)(l->out * in_c * k * k));
     float *output = floats((size_t)(l->out * out * out));
-    const sc_conv conv = {.record = {.kind = SC_RECORD_CONV,
-                                     .in = SC_DTYPE_F32,
-                                     .weight = SC_DTYPE_F32,
-                                     .out = SC_DTYPE_F32},
-                          .batch = 1,
-                          .groups = l->groups,
-                          .in_channels = in_c,
-                          .out_channels = out_c,
-                          .in = {1, l->size, l->size},
-                          .out = {1, out, out},
-                          .kernel = {1, k, k},
-                          .stride = {1, l->stride, l->stride},
-                          .pad = {0, pad, pad},
-                          .dilation = {1, 1, 1},
-                          .in_step = {l->in * area, area, area, l->size, 1},
-                          .out_step = {l->out * out * out, out * out, out * out, out, 1},
-                          .weight_step = {in_c * k * k, k * k, k * k, k, 1},
-                          .weight_group = out_c * in_c * k * k,
-                          .input = input,
-                          .weight = weight,
-                          .output = output};
+    sc_conv conv = {.record = {.kind = SC_RECORD_CONV,
+                               .in = SC_DTYPE_F32,
+                               .weight = SC_DTYPE_F32,
+                               .out = SC_DTYPE_F32},
+                    .batch = 1,
+                    .groups = l->groups,
+                    .in_channels = in_c,
+                    .out_channels = out_c,
+                    .in = {1, l->size, l->size},
+                    .out = {1, out, out},
+                    .kernel = {1, k, k},
+                    .stride = {1, l->stride, l->stride},
+                    .pad = {0, pad, pad},
+                    .dilation = {1, 1, 1},
+                    .weight_step = {in_c * k * k, k * k, k * k, k, 1},
+                    .weight_group = out_c * in_c * k * k,
+                    .input = input,
+                    .weight = weight,
+                    .output = output};
+    set_steps(conv.in_step, l->in, l->size, nhwc);
+    set_steps(conv.out_step, l->out, out, nhwc);
     char shape[96];
-    snprintf(shape, sizeof shape, "%dx%dx%d k%d s%d g%d -> %d", l->in, l->size, l->size, l->kernel,
-             l->stride, l->groups, l->out);
+    snprintf(shape, sizeof shape, "%dx%dx%d k%d s%d g%d -> %d%s", l->in, l->size, l->size,
+             l->kernel, l->stride, l->groups, l->out, nhwc ? " nhwc" : "");
     bench_rows(&conv.record, shape, 2.0 * (double)(l->out * in_c * k * k * out * out));
     sc_free(input);
     sc_free(weight);
@@ -138,36 +145,38 @@ static void bench_decoder(int64_t in, int64_t out, int64_t size, int64_t k) {
 }
 
 BENCH(conv) {
-    for (size_t i = 0; i < SC_COUNT_OF(layers); i++) bench_layer(&layers[i]);
+    for (size_t i = 0; i < 2 * SC_COUNT_OF(layers); i++) bench_layer(&layers[i / 2], i % 2);
     bench_decoder(512, 256, 4, 4);
     bench_decoder(256, 128, 14, 2);
     bench_decoder(128, 64, 32, 4);
 }
 
-// Weights as [N, K], as a linear layer has them, or as [K, N].
-static void bench_product(int64_t m, int64_t n, int64_t k, bool weight_nk) {
-    float *a = floats((size_t)(m * k)), *b = floats((size_t)(n * k)), *c = floats((size_t)(m * n));
-    const sc_matmul mm = {.record = {.kind = SC_RECORD_MATMUL,
-                                     .in = SC_DTYPE_F32,
-                                     .weight = SC_DTYPE_F32,
-                                     .out = SC_DTYPE_F32},
-                          .batch = 1,
-                          .m = m,
-                          .n = n,
-                          .k = k,
-                          .a = {a, 0, k, 1},
-                          .b = {b, 0, weight_nk ? 1 : n, weight_nk ? k : 1},
-                          .c = c,
-                          .c_row = n,
-                          .c_column = 1,
-                          .alpha = 1,
-                          .beta = 1};
+static void bench_product(sc_matmul *mm, const char *kind) {
     char shape[64];
-    snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)m, (long long)n, (long long)k);
-    bench_rows(&mm.record, shape, 2.0 * (double)m * (double)n * (double)k);
+    const size_t count = (size_t)(mm->m * mm->n);
+    mm->c = floats(count);
+    mm->c_row = mm->n, mm->c_column = 1;
+    mm->batch = 1, mm->alpha = mm->beta = 1;
+    mm->record.kind = SC_RECORD_MATMUL;
+    snprintf(shape, sizeof shape, "%lldx%lldx%lld%s", (long long)mm->m, (long long)mm->n,
+             (long long)mm->k, kind);
+    bench_rows(&mm->record, shape, 2.0 * (double)count * (double)mm->k);
+    sc_free(mm->c);
+}
+
+// Weights as [N, K], as a linear layer has them, or as [K, N].
+static void bench_floats(int64_t m, int64_t n, int64_t k, bool weight_nk) {
+    float *a = floats((size_t)(m * k)), *b = floats((size_t)(n * k));
+    const sc_record record = {.in = SC_DTYPE_F32, .weight = SC_DTYPE_F32, .out = SC_DTYPE_F32};
+    sc_matmul mm = {.record = record,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .a = {a, 0, k, 1},
+                    .b = {b, 0, weight_nk ? 1 : n, weight_nk ? k : 1}};
+    bench_product(&mm, weight_nk ? "" : " kn");
     sc_free(a);
     sc_free(b);
-    sc_free(c);
 }
 
 BENCH(gemm) {
@@ -175,7 +184,8 @@ BENCH(gemm) {
                                         {16, 64, 64},    {192, 384, 384}, {192, 768, 768},
                                         {512, 512, 512}, {64, 64, 8}};
     for (size_t i = 0; i < SC_COUNT_OF(shapes); i++) {
-        for (int nk = 0; nk < 2; nk++)
-            bench_product(shapes[i][0], shapes[i][1], shapes[i][2], nk != 0);
+        const int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+        bench_floats(m, n, k, false);
+        bench_floats(m, n, k, true);
     }
 }

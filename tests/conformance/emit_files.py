@@ -126,6 +126,22 @@ def packed(call):
     yield call("again", y), [up(y, w, stride=2)]
 
 
+def pixels(call):
+    last = torch.channels_last
+    w, b = constant("full.w", 6, 5, 3, 3), constant("full.b", 6)
+    g, d = constant("groups.g", 6, 3, 2, 2), constant("depth.d", 6, 1, 3, 3)
+    m, n = constant("product.m", 6, 4), constant("product.n", 4)
+    x, y, late = ramp(1, 5, 5, 6), ramp(3, 6), ramp(6)
+    conv = torch.nn.functional.conv2d
+    full = conv(x, w, b, stride=2, padding=1)
+    yield call("forward", x.contiguous(memory_format=last), y, late), [
+        conv(full, g, groups=2),
+        conv(full, d, b, padding=1, groups=6),
+        conv(x, w, late, stride=2, padding=1),
+        torch.addmm(n, y, m),
+    ]
+
+
 CASES = {
     "linear": linear,
     "counter": counter,
@@ -142,6 +158,7 @@ CASES = {
     "frozen": frozen,
     "external": external,
     "packed": packed,
+    "pixels": pixels,
 }
 
 

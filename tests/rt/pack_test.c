@@ -1,5 +1,7 @@
-// What loading packs (tests/emit/packed.ir): constants only, once for all calls and methods that
-// want the same bytes, with the results that running on the constants themselves gives.
+// What loading packs (tests/emit/packed.ir and pixels.ir): constants only, once for all calls and
+// methods that want the same bytes, with the results that running on the constants themselves
+// gives. All numbers are multiples of 1/4 and small, so sums are exact in any order.
+#include "compute/compute.h"
 #include "harness.h"
 #include "rt/internal.h"
 
@@ -9,9 +11,9 @@ typedef struct setup {
     sc_rt_program *program;
 } setup;
 
-static bool begin(setup *s, bool optimize) {
+static bool begin(setup *s, const char *path, bool optimize) {
     size_t size = 0;
-    const char *bytes = test_read("emit/packed.pte", &size);
+    const char *bytes = test_read(path, &size);
     sc_rt_options options;
     memset(s, 0, sizeof *s);
     sc_arena_init(&s->arena);
@@ -42,7 +44,7 @@ static const void *packed_of(const sc_rt_method *m, uint32_t index) {
 
 TEST(constants_are_packed_once) {
     setup s;
-    if (begin(&s, true)) {
+    if (begin(&s, "emit/packed.pte", true)) {
         const sc_rt_method *forward = load(&s, SC_STR("forward")),
                            *again = load(&s, SC_STR("again"));
         if (CHECK(forward && again) && CHECK_EQ_UINT(forward->code_count, 3)) {
@@ -55,10 +57,28 @@ TEST(constants_are_packed_once) {
     end(&s);
 }
 
+// Which row each instruction of pixels.ir got its weights packed for.
+TEST(rows_that_pack_are_chosen) {
+    static const char *const expected[] = {"conv_nhwc", "conv_nhwc", "conv_depthwise_nhwc", NULL,
+                                           "matmul_packed"};
+    setup s;
+    if (begin(&s, "emit/pixels.pte", true)) {
+        const sc_rt_method *m = load(&s, SC_STR("forward"));
+        if (CHECK(m) && CHECK_EQ_UINT(m->code_count, SC_COUNT_OF(expected))) {
+            for (uint32_t i = 0; i < m->code_count; i++) {
+                const sc_packing *packing = m->code[i].call.packed;
+                const sc_variant *row = packing ? packing->how : NULL;
+                CHECK_EQ_STR(row ? row->name : NULL, expected[i]);
+            }
+        }
+    }
+    end(&s);
+}
+
 static void set_input(setup *s, sc_rt_method *m, uint32_t index) {
-    static float values[24];
+    static float values[256];
     const sc_tensor *t = sc_rt_method_input(m, index)->tensor;
-    for (int i = 0; i < 24; i++) values[i] = (float)(i * 5 % 7) / 3 - (float)index;
+    for (int i = 0; i < 256; i++) values[i] = (float)(i * 5 % 7) / 4 - (float)index;
     sc_rt_input input = {.tag = SC_EVALUE_TENSOR,
                          .dtype = SC_DTYPE_F32,
                          .rank = t->rank,
@@ -69,7 +89,7 @@ static void set_input(setup *s, sc_rt_method *m, uint32_t index) {
 }
 
 // All outputs of a method one after the other; returns how many floats.
-static size_t run(setup *s, sc_rt_method *m, float results[128]) {
+static size_t run(setup *s, sc_rt_method *m, float results[256]) {
     size_t count = 0;
     for (uint32_t i = 0; i < sc_rt_method_input_count(m); i++) set_input(s, m, i);
     if (!CHECK_OK(sc_rt_method_run(&s->ctx, m))) return 0;
@@ -81,15 +101,12 @@ static size_t run(setup *s, sc_rt_method *m, float results[128]) {
     return count;
 }
 
-TEST(packed_constants_give_the_same_results) {
-    static const char *const names[] = {"again", "forward"};
+static void compare(const char *path, const char *name) {
     setup packed, plain;
-    if (begin(&packed, true) && begin(&plain, false)) {
-        for (size_t i = 0; i < SC_COUNT_OF(names); i++) {
-            sc_rt_method *a = load(&packed, sc_str_from(names[i]));
-            sc_rt_method *b = load(&plain, sc_str_from(names[i]));
-            float results[128], expected[128];
-            if (!CHECK(a && b && !b->packed)) break;
+    if (begin(&packed, path, true) && begin(&plain, path, false)) {
+        sc_rt_method *a = load(&packed, sc_str_from(name)), *b = load(&plain, sc_str_from(name));
+        float results[256], expected[256];
+        if (CHECK(a && b && !b->packed)) {
             const size_t count = run(&plain, b, expected);
             CHECK_EQ_UINT(run(&packed, a, results), count);
             CHECK_EQ_MEM(results, expected, count * sizeof(float));
@@ -97,4 +114,10 @@ TEST(packed_constants_give_the_same_results) {
     }
     end(&packed);
     end(&plain);
+}
+
+TEST(packed_constants_give_the_same_results) {
+    compare("emit/packed.pte", "forward");
+    compare("emit/packed.pte", "again");
+    compare("emit/pixels.pte", "forward");
 }

@@ -45,9 +45,9 @@ static void pick_finish(sc_finish *finish, int64_t channels) {
 // Sizes and the layout of the results; returns how many elements those span.
 static int64_t pick_shape(sc_matmul *mm) {
     mm->batch = rows_pick(1, 3);
-    mm->m = rows_pick(1, 20);
-    mm->n = rows_pick(1, 40);
-    mm->k = rows_pick(0, 12);
+    mm->m = rows_pick(1, rows_pick(0, 9) ? 20 : 70);
+    mm->n = rows_pick(1, rows_pick(0, 9) ? 40 : 140);
+    mm->k = rows_pick(0, rows_pick(0, 9) ? 12 : 40);
     mm->alpha = mm->beta = 1;
     const bool swapped = rows_pick(0, 2) == 0;
     mm->c_row = swapped ? 1 : mm->n, mm->c_column = swapped ? mm->m : 1;
@@ -65,6 +65,7 @@ static void check_floats(uint32_t ran[ROWS_MAX]) {
     const size_t bytes = (size_t)pick_shape(&mm) * sizeof(float);
     mm.a.data = rows_floats(pick_layout(&mm.a, mm.batch, mm.m, mm.k));
     mm.b.data = rows_floats(pick_layout(&mm.b, mm.batch, mm.k, mm.n));
+    if (rows_pick(0, 1)) mm.b.batch = 0;
     pick_addend(&mm);
     pick_finish(&mm.record.finish, mm.n);
     if (!rows_agree(&mm.record, &mm.c, bytes, ran)) print_matmul(&mm);
@@ -76,6 +77,24 @@ TEST_CASES(matmul_rows) {
     rows_random = 3;
     for (int i = 0; i < 2000; i++) check_floats(ran);
     rows_were_reached(SC_RECORD_MATMUL, ran, 100);
+}
+
+// On numbers whose sums are not exact, rows may differ by what rounding each of n additions of at
+// most 1 can do to two sums.
+TEST(matmul_rows_round_in_bounds) {
+    rows_random = 5;
+    for (int i = 0; i < 300; i++) {
+        sc_matmul mm = {.record = f32_record};
+        const int64_t count = pick_shape(&mm);
+        const float terms = (float)(mm.k + 1);
+        mm.a.data = rows_reals(pick_layout(&mm.a, mm.batch, mm.m, mm.k));
+        mm.b.data = rows_reals(pick_layout(&mm.b, mm.batch, mm.k, mm.n));
+        mm.addend = (sc_matrix){rows_reals(mm.n), 0, 0, 1};
+        if (rows_pick(0, 1)) mm.b.batch = 0;
+        if (count != mm.batch * mm.m * mm.n) continue;  // has gaps
+        if (!rows_are_close(&mm.record, &mm.c, (size_t)count, terms * terms * 0x1p-23f))
+            print_matmul(&mm);
+    }
 }
 
 // --- the definition, by hand ---------------------------------------------------------------------

@@ -12,6 +12,7 @@ extern uint32_t rows_random;
 int64_t rows_pick(int64_t low, int64_t high);
 // Multiples of 1/8 from -2 to 2, of which every sum and product here is exact.
 float *rows_floats(int64_t count);
+float *rows_reals(int64_t count);  // from -1 to 1, of which few are
 int8_t *rows_bytes(int64_t count);
 
 // The definition's results for `record`, `bytes` of them with gaps and all. `out` is where the
@@ -21,6 +22,9 @@ void *rows_expected(sc_record *record, void **out, size_t bytes);
 // of tiles in backward order, and chosen by sc_variant_pick. Counts in `ran`, by row. False, with a
 // failed check that names the row, when one does not.
 bool rows_agree(sc_record *record, void **out, size_t bytes, uint32_t ran[ROWS_MAX]);
+// The same for results whose gaps hold nothing: `count` floats that differ by no more than `bound`.
+// In ranges, the bits are the same as before.
+bool rows_are_close(sc_record *record, void **out, size_t count, float bound);
 // One case for each row of the kind: that it fitted more than `least` records.
 void rows_were_reached(sc_record_kind kind, const uint32_t ran[ROWS_MAX], uint32_t least);
 

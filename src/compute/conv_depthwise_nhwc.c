@@ -1,0 +1,102 @@
+// Depthwise convolution of pixels whose channels lie side by side. A row of the output is cut into
+// runs of pixels that read the same taps: at the edges of the image one pixel each, in between
+// all of them. Nothing is copied, and taps in the padding are left out.
+#include <math.h>
+
+#include "compute/conv.h"
+#include "compute/pack.h"
+#include "compute/simd/dwconv_nhwc_f32.h"
+
+enum { TAP_MAX = 256 };
+
+static bool fits(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return !c->transposed && c->in_channels == 1 && c->out_channels == 1 && c->groups >= 4 &&
+           c->in_step[1] == 1 && c->out_step[1] == 1 && c->kernel[0] <= TAP_MAX &&
+           c->kernel[1] <= TAP_MAX && c->kernel[2] <= TAP_MAX && sc_conv_taps(c) <= TAP_MAX;
+}
+
+static uint64_t pack_bytes(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return sc_pack_channels_f32_bytes((uint64_t)c->groups, (uint64_t)sc_conv_taps(c));
+}
+
+static void pack(const sc_record *record, void *packed) {
+    const sc_conv *c = sc_conv_of(record);
+    const sc_pack_source source = {
+        .weight = c->weight,
+        .columns = (size_t)c->groups,
+        .column_step = c->weight_group,
+        .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], 1},
+        .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], 0},
+        .bias = c->bias,
+        .finish = &record->finish};
+    sc_pack_channels_f32(&source, packed);
+}
+
+// A row of the output.
+static int64_t tiles(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return c->batch * c->out[0] * c->out[1];
+}
+
+// The taps that output (z, y, x) reads.
+static size_t find_taps(const sc_conv *c, const int64_t at[3], sc_dwconv_tap taps[TAP_MAX]) {
+    size_t count = 0, index = 0;
+    for (int64_t i = 0; i < c->kernel[0]; i++) {
+        for (int64_t j = 0; j < c->kernel[1]; j++) {
+            for (int64_t k = 0; k < c->kernel[2]; k++, index++) {
+                int64_t z, y, x;
+                if (!sc_conv_input_at(c, 0, at[0], i, &z) ||
+                    !sc_conv_input_at(c, 1, at[1], j, &y) || !sc_conv_input_at(c, 2, at[2], k, &x))
+                    continue;
+                taps[count++] = (sc_dwconv_tap){
+                    (size_t)(z * c->in_step[2] + y * c->in_step[3] + x * c->in_step[4]), index};
+            }
+        }
+    }
+    return count;
+}
+
+// Outputs from x on that read the same columns of taps: several only where all are inside.
+static int64_t run_length(const sc_conv *c, int64_t x) {
+    const int64_t last_tap = (c->kernel[2] - 1) * c->dilation[2] - c->pad[2];
+    const int64_t room = c->in[2] - 1 - last_tap;  // for the first output's taps to move to
+    if (x * c->stride[2] < c->pad[2] || room < x * c->stride[2]) return 1;
+    return sc_min_i64(room / c->stride[2] + 1, c->out[2]) - x;
+}
+
+static void run_row(const sc_conv *c, sc_dwconv_nhwc_f32 *d, sc_dwconv_tap taps[TAP_MAX],
+                    int64_t tile) {
+    const int64_t n = tile / (c->out[0] * c->out[1]);
+    int64_t at[3] = {tile / c->out[1] % c->out[0], tile % c->out[1], 0};
+    d->in = (const float *)c->input + n * c->in_step[0];
+    while (at[2] < c->out[2]) {
+        d->tap_count = find_taps(c, at, taps);
+        d->count = (size_t)run_length(c, at[2]);
+        d->out = (float *)c->output + n * c->out_step[0] + at[0] * c->out_step[2] +
+                 at[1] * c->out_step[3] + at[2] * c->out_step[4];
+        sc_dwconv_nhwc_run_f32(d);
+        at[2] += (int64_t)d->count;
+    }
+}
+
+static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                void *scratch) {
+    const sc_conv *c = sc_conv_of(record);
+    const sc_finish *finish = &record->finish;
+    sc_dwconv_tap taps[TAP_MAX];
+    (void)scratch;
+    sc_dwconv_nhwc_f32 d = {.channels = (size_t)c->groups,
+                            .kernel_taps = (size_t)sc_conv_taps(c),
+                            .packed = packed,
+                            .taps = taps,
+                            .in_step = (size_t)(c->stride[2] * c->in_step[4]),
+                            .out_step = (size_t)c->out_step[4],
+                            .low = finish->clamps ? finish->low : -INFINITY,
+                            .high = finish->clamps ? finish->high : INFINITY};
+    for (int64_t tile = from; tile < to; tile++) run_row(c, &d, taps, tile);
+}
+
+SC_ALGORITHM(conv_depthwise_nhwc, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,
+             .tiles = tiles, .run = run);

@@ -1,0 +1,107 @@
+// Matrix products with packed columns. The rows of `a` are used where they lie.
+#include <math.h>
+
+#include "compute/matmul.h"
+#include "compute/pack.h"
+#include "compute/simd/igemm_f32.h"
+
+enum { ROWS = 32, COLUMNS = 4 * SC_PANEL };  // of a tile
+
+// --- shape ---------------------------------------------------------------------------------------
+
+static bool fits(const sc_record *record, uint8_t bias) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    return (mm->a.column == 1 || mm->k == 1) && (mm->c_column == 1 || mm->n == 1) &&
+           (mm->b.batch == 0 || mm->batch == 1) && sc_matmul_is_plain(mm) &&
+           (!mm->addend.data ||
+            (record->bias == bias && (mm->addend.batch == 0 || mm->batch == 1)));
+}
+
+static sc_pack_source source_of(const sc_matmul *mm) {
+    return (sc_pack_source){.weight = mm->b.data,
+                            .columns = (size_t)mm->n,
+                            .column_step = mm->b.column,
+                            .sizes = {1, 1, 1, mm->k},
+                            .steps = {0, 0, 0, mm->b.row},
+                            .bias = mm->addend.data,
+                            .finish = &mm->record.finish};
+}
+
+static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+static int64_t tiles(const sc_record *record) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    return mm->batch * blocks_of(mm->m, ROWS) * blocks_of(mm->n, COLUMNS);
+}
+
+// Rows [row, row + count) of a batch item and columns [first, last) of its result.
+typedef struct block {
+    int64_t batch, row, count;
+    size_t first, last;
+} block;
+
+// The next tiles of [from, to) that have their rows in common; `from` moves on.
+static block next_block(const sc_matmul *mm, int64_t *from, int64_t to) {
+    const int64_t rows = blocks_of(mm->m, ROWS), columns = blocks_of(mm->n, COLUMNS);
+    const int64_t strip = *from / columns, end = sc_min_i64(to, (strip + 1) * columns);
+    const int64_t row = strip % rows * ROWS;
+    const block b = {.batch = strip / rows,
+                     .row = row,
+                     .count = sc_min_i64(ROWS, mm->m - row),
+                     .first = (size_t)((*from - strip * columns) * COLUMNS),
+                     .last = (size_t)sc_min_i64((end - strip * columns) * COLUMNS, mm->n)};
+    *from = end;
+    return b;
+}
+
+static int64_t place_of(const sc_matmul *mm, const block *b) {
+    return b->batch * mm->c_batch + b->row * mm->c_row;
+}
+
+// --- floats --------------------------------------------------------------------------------------
+
+// Weights beyond this many are used where they lie: packed ones are no faster once reading them is
+// what takes the time, and they would be a second copy.
+#define PACKED_MAX ((int64_t)1 << 18)
+
+static bool fits_f32(const sc_record *record) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    return (mm->n == 0 || mm->k <= PACKED_MAX / mm->n) && fits(record, SC_DTYPE_F32);
+}
+
+static uint64_t pack_bytes_f32(const sc_record *record) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    return sc_pack_columns_f32_bytes((uint64_t)mm->n, (uint64_t)mm->k);
+}
+
+static void pack_f32(const sc_record *record, void *packed) {
+    const sc_pack_source source = source_of(sc_matmul_of(record));
+    sc_pack_columns_f32(&source, packed);
+}
+
+static void run_f32(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                    void *scratch) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    const sc_finish *finish = &record->finish;
+    const float *rows[ROWS];
+    sc_igemm_f32 g = {.n = (size_t)mm->n,
+                      .k = (size_t)mm->k,
+                      .runs = 1,
+                      .rows = rows,
+                      .packed = packed,
+                      .c_row = (size_t)mm->c_row,
+                      .low = finish->clamps ? finish->low : -INFINITY,
+                      .high = finish->clamps ? finish->high : INFINITY};
+    (void)scratch;
+    while (from < to) {
+        const block b = next_block(mm, &from, to);
+        const float *a = (const float *)mm->a.data + b.batch * mm->a.batch + b.row * mm->a.row;
+        for (int64_t i = 0; i < b.count; i++) rows[i] = a + i * mm->a.row;
+        g.m = (size_t)b.count;
+        g.c = (float *)mm->c + place_of(mm, &b);
+        sc_igemm_run_f32(&g, b.first, b.last);
+    }
+}
+
+SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pack = pack_f32,
+             .tiles = tiles, .run = run_f32);

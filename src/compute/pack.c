@@ -1,0 +1,85 @@
+#include "compute/pack.h"
+
+static size_t depth_of(const sc_pack_source *s) {
+    return (size_t)(s->sizes[0] * s->sizes[1] * s->sizes[2] * s->sizes[3]);
+}
+
+// A walk through the steps of the sums.
+typedef struct walk {
+    int64_t at[4], offset;
+} walk;
+
+static void advance(const sc_pack_source *s, walk *w) {
+    for (int d = 3; d >= 0; d--) {
+        w->offset += s->steps[d];
+        if (++w->at[d] < s->sizes[d]) return;
+        w->offset -= s->steps[d] * s->sizes[d];
+        w->at[d] = 0;
+    }
+}
+
+static float scale_of(const sc_pack_source *s, size_t column) {
+    return sc_finish_scale(s->finish, s->channel + (int64_t)column);
+}
+
+static float shift_of(const sc_pack_source *s, size_t column) {
+    return sc_finish_shift(s->finish, s->channel + (int64_t)column);
+}
+
+// (sum + bias) * scale + shift, in which the scale is in the weights already.
+static float begin_of(const sc_pack_source *s, size_t column) {
+    const float shift = shift_of(s, column);
+    return s->bias ? shift + s->bias[column] * scale_of(s, column) : shift;
+}
+
+// --- columns, f32 --------------------------------------------------------------------------------
+
+uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth) {
+    return sc_align_up(columns, SC_PANEL / 2) * (depth + 1) * sizeof(float);
+}
+
+static void pack_panel(const sc_pack_source *s, size_t first, size_t pitch, float *to) {
+    const size_t left = s->columns - first, width = left < pitch ? left : pitch;
+    const float *weight = s->weight + (int64_t)first * s->column_step;
+    float scales[SC_PANEL];
+    for (size_t j = 0; j < pitch; j++) {
+        scales[j] = j < width ? scale_of(s, first + j) : 0;
+        to[j] = j < width ? begin_of(s, first + j) : 0;
+    }
+    walk w = {0};
+    for (size_t depth = depth_of(s); depth > 0; depth--, advance(s, &w)) {
+        const float *from = weight + w.offset;
+        to += pitch;
+        for (size_t j = 0; j < pitch; j++)
+            to[j] = j < width ? from[(int64_t)j * s->column_step] * scales[j] : 0;
+    }
+}
+
+void sc_pack_columns_f32(const sc_pack_source *s, float *packed) {
+    const size_t rows = depth_of(s) + 1;
+    for (size_t column = 0; column < s->columns; column += SC_PANEL)
+        pack_panel(s, column, sc_panel_pitch(s->columns - column), packed + column * rows);
+}
+
+// --- channels, f32 -------------------------------------------------------------------------------
+
+uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps) {
+    return sc_align_up(channels, 4) * (taps + 1) * sizeof(float);
+}
+
+static void pack_channel(const sc_pack_source *s, size_t channel, float *to) {
+    const float *from = s->weight + (int64_t)channel * s->column_step;
+    const float scale = scale_of(s, channel);
+    *to = begin_of(s, channel);
+    walk w = {0};
+    for (size_t taps = depth_of(s); taps > 0; taps--, advance(s, &w))
+        *(to += 4) = from[w.offset] * scale;
+}
+
+void sc_pack_channels_f32(const sc_pack_source *s, float *packed) {
+    const size_t rows = depth_of(s) + 1;
+    for (size_t c = 0; c < s->columns; c += 4, packed += 4 * rows) {
+        const size_t first = c + 4 <= s->columns ? c : s->columns - 4;
+        for (size_t i = 0; i < 4; i++) pack_channel(s, first + i, packed + i);
+    }
+}

@@ -1,0 +1,43 @@
+// Weights in the order in which the tiles of src/compute/simd read them, made once when a program
+// is loaded. The bias is where sums begin; what the output stage multiplies and adds to sums of
+// floats is folded in.
+//
+// Columns, f32 (igemm_f32.h): panels of SC_PANEL columns one after the other, the last one half as
+// wide if that is enough. A panel is a row of what its sums begin with, then a row of weights for
+// each step of the sums.
+//
+// Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time what their sums begin with, then
+// four weights for each tap. The last four overlap those before them if there is a remainder.
+//
+// Columns that do not exist are zero.
+#ifndef SC_PACK_H
+#define SC_PACK_H
+
+#include "compute/finish.h"
+
+enum { SC_PANEL = 16 };
+
+// Columns that the panel has place for which holds the first of the `left` columns.
+static inline size_t sc_panel_pitch(size_t left) {
+    return left > SC_PANEL / 2 ? SC_PANEL : SC_PANEL / 2;
+}
+
+// Element (column, step) is weight[column * column_step + offset(step)], where steps count through
+// `sizes`, the last fastest.
+typedef struct sc_pack_source {
+    const float *weight;
+    size_t columns;
+    int64_t column_step;
+    int64_t sizes[4], steps[4];
+    const float *bias;  // of the columns, or NULL for 0
+    const sc_finish *finish;
+    int64_t channel;  // of the first column, for the output stage
+} sc_pack_source;
+
+uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth);
+void sc_pack_columns_f32(const sc_pack_source *s, float *packed);
+// At least four channels.
+uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps);
+void sc_pack_channels_f32(const sc_pack_source *s, float *packed);
+
+#endif

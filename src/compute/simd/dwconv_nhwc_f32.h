@@ -1,0 +1,29 @@
+// Depthwise convolution of pixels whose channels lie side by side: a run of neighbouring outputs
+// that read the same taps. At an edge, where some taps lie in the padding, runs have fewer taps.
+// Sums run over the taps in order: results do not depend on how outputs are cut into runs.
+#ifndef SC_DWCONV_NHWC_F32_H
+#define SC_DWCONV_NHWC_F32_H
+
+#include "compute/pack.h"
+
+typedef struct sc_dwconv_tap {
+    size_t offset;  // from `in` to what the first output of a run reads, in floats
+    size_t index;   // in the kernel
+} sc_dwconv_tap;
+
+typedef struct sc_dwconv_nhwc_f32 {
+    size_t channels;      // at least 4
+    size_t kernel_taps;   // also those that nothing is read through
+    const float *packed;  // channels
+    const float *in;
+    float *out;                // of the first output
+    size_t in_step, out_step;  // floats from one output to the next
+    size_t count;              // outputs
+    const sc_dwconv_tap *taps;
+    size_t tap_count;
+    float low, high;  // infinite where there is no bound; NaN passes through
+} sc_dwconv_nhwc_f32;
+
+void sc_dwconv_nhwc_run_f32(const sc_dwconv_nhwc_f32 *d);
+
+#endif
