@@ -43,13 +43,17 @@ static inline float sc_finish_float(const sc_finish *s, float sum, int64_t chann
     return sc_finish_clamp(s, sum);
 }
 
+// The range of requantized results before the zero point is added.
+static inline void sc_finish_range(const sc_finish *s, float *low, float *high) {
+    *low = (s->clamps && s->low > -128 ? s->low : -128) - (float)s->zero;
+    *high = (s->clamps && s->high < 127 ? s->high : 127) - (float)s->zero;
+}
+
 // One multiplication in float, bounds without the zero point, the nearest integer with ties to
 // even, and then the zero point. A scale that is not a number gives the lower bound.
 static inline int8_t sc_finish_round(const sc_finish *s, int32_t sum, int64_t channel) {
-    const float zero = (float)s->zero;
-    const float low = (s->clamps && s->low > -128 ? s->low : -128) - zero;
-    const float high = (s->clamps && s->high < 127 ? s->high : 127) - zero;
-    float value = (float)sum * sc_finish_scale(s, channel);
+    float low, high, value = (float)sum * sc_finish_scale(s, channel);
+    sc_finish_range(s, &low, &high);
     value = value > low ? value : low;
     value = value < high ? value : high;
     return (int8_t)((int32_t)__builtin_nearbyintf(value) + s->zero);

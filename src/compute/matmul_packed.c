@@ -1,8 +1,11 @@
-// Matrix products with packed columns. The rows of `a` are used where they lie.
+// Matrix products with packed columns: of floats, and of 8-bit integers that stand for numbers. The
+// rows of `a` are used where they lie; those of 8 bits are widened a few at a time, which takes
+// their zero points off, so the packing need not know them.
 #include <math.h>
 
 #include "compute/matmul.h"
 #include "compute/pack.h"
+#include "compute/simd/gemm_i8.h"
 #include "compute/simd/igemm_f32.h"
 
 enum { ROWS = 32, COLUMNS = 4 * SC_PANEL };  // of a tile
@@ -105,3 +108,71 @@ static void run_f32(const sc_record *record, const void *packed, int64_t from, i
 
 SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pack = pack_f32,
              .tiles = tiles, .run = run_f32);
+
+// --- 8 bits --------------------------------------------------------------------------------------
+
+static bool fits_i8(const sc_record *record) {
+    return sc_record_is_quantized(record) && fits(record, SC_DTYPE_I32) &&
+           (record->out == SC_DTYPE_I8 || record->out == SC_DTYPE_F32);
+}
+
+static uint64_t pack_bytes_i8(const sc_record *record) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    return sc_pack_columns_i8_bytes((uint64_t)mm->n, (uint64_t)mm->k);
+}
+
+static void pack_i8(const sc_record *record, void *packed) {
+    const sc_pack_source source = source_of(sc_matmul_of(record));
+    sc_pack_columns_i8(&source, packed);
+}
+
+static size_t widened_depth(const sc_matmul *mm) { return (size_t)(mm->k + 1) / 2 * 2; }
+
+// The widened rows of a tile.
+static uint64_t scratch_bytes_i8(const sc_record *record) {
+    return ROWS * widened_depth(sc_matmul_of(record)) * sizeof(int16_t);
+}
+
+static void widen_rows(const sc_matmul *mm, const block *b, int16_t *to, float scales[ROWS]) {
+    const sc_input_quant *quant = &mm->record.quant;
+    const int8_t *a = (const int8_t *)mm->a.data + b->batch * mm->a.batch + b->row * mm->a.row;
+    for (int64_t i = 0; i < b->count; i++) {
+        const int64_t at = (b->batch * mm->m + b->row + i) * quant->step;
+        sc_gemm_widen_i8(a + i * mm->a.row, quant->zero ? quant->zero[at] : 0, (size_t)mm->k,
+                         to + (size_t)i * widened_depth(mm));
+        scales[i] = quant->scale ? quant->scale[at] : 1;
+    }
+}
+
+static sc_gemm_i8 product_of(const sc_matmul *mm) {
+    const sc_finish *finish = &mm->record.finish;
+    sc_gemm_i8 g = {.n = (size_t)mm->n,
+                    .k = (size_t)mm->k,
+                    .c_row = (size_t)mm->c_row,
+                    .low = finish->clamps ? finish->low : -INFINITY,
+                    .high = finish->clamps ? finish->high : INFINITY,
+                    .zero = finish->zero};
+    if (mm->record.out == SC_DTYPE_I8) sc_finish_range(finish, &g.low, &g.high);
+    return g;
+}
+
+static void run_i8(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                   void *scratch) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    const bool floats = record->out == SC_DTYPE_F32;
+    float scales[ROWS];
+    sc_gemm_i8 g = product_of(mm);
+    g.packed = packed;
+    g.a = scratch;
+    g.row_scale = floats ? scales : NULL;
+    while (from < to) {
+        const block b = next_block(mm, &from, to);
+        widen_rows(mm, &b, scratch, scales);
+        g.m = (size_t)b.count;
+        g.c = (char *)mm->c + place_of(mm, &b) * (int64_t)(floats ? sizeof(float) : 1);
+        sc_gemm_run_i8(&g, b.first, b.last);
+    }
+}
+
+SC_ALGORITHM(matmul_i8, .fits = fits_i8, .pack_bytes = pack_bytes_i8, .pack = pack_i8,
+             .scratch_bytes = scratch_bytes_i8, .tiles = tiles, .run = run_i8);

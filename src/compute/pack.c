@@ -29,7 +29,7 @@ static float shift_of(const sc_pack_source *s, size_t column) {
 // (sum + bias) * scale + shift, in which the scale is in the weights already.
 static float begin_of(const sc_pack_source *s, size_t column) {
     const float shift = shift_of(s, column);
-    return s->bias ? shift + s->bias[column] * scale_of(s, column) : shift;
+    return s->bias ? shift + ((const float *)s->bias)[column] * scale_of(s, column) : shift;
 }
 
 // --- columns, f32 --------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth) {
 
 static void pack_panel(const sc_pack_source *s, size_t first, size_t pitch, float *to) {
     const size_t left = s->columns - first, width = left < pitch ? left : pitch;
-    const float *weight = s->weight + (int64_t)first * s->column_step;
+    const float *weight = (const float *)s->weight + (int64_t)first * s->column_step;
     float scales[SC_PANEL];
     for (size_t j = 0; j < pitch; j++) {
         scales[j] = j < width ? scale_of(s, first + j) : 0;
@@ -61,6 +61,37 @@ void sc_pack_columns_f32(const sc_pack_source *s, float *packed) {
         pack_panel(s, column, sc_panel_pitch(s->columns - column), packed + column * rows);
 }
 
+// --- columns, i8 ---------------------------------------------------------------------------------
+
+uint64_t sc_pack_columns_i8_bytes(uint64_t columns, uint64_t depth) {
+    return sc_align_up(columns, SC_PANEL / 2) * (3 * sizeof(float) + sc_align_up(depth, 2));
+}
+
+// Into a panel of zeros: its three rows of four bytes, then the pairs.
+static void pack_column(const sc_pack_source *s, size_t column, uint8_t *panel, size_t pitch) {
+    const int8_t *from = (const int8_t *)s->weight + (int64_t)column * s->column_step;
+    const size_t at = column % SC_PANEL, depth = depth_of(s);
+    const int32_t begin = s->bias ? ((const int32_t *)s->bias)[column] : 0;
+    const float scale = scale_of(s, column), shift = shift_of(s, column);
+    memcpy(panel + 4 * at, &begin, 4);
+    memcpy(panel + 4 * (pitch + at), &scale, 4);
+    memcpy(panel + 4 * (2 * pitch + at), &shift, 4);
+    uint8_t *weights = panel + 12 * pitch + 2 * at;
+    walk w = {0};
+    for (size_t k = 0; k < depth; k++, advance(s, &w))
+        weights[k / 2 * 2 * pitch + k % 2] = (uint8_t)from[w.offset];
+}
+
+void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
+    const uint64_t depth = depth_of(s), of_one = 12 + sc_align_up(depth, 2);
+    memset(packed, 0, (size_t)sc_pack_columns_i8_bytes(s->columns, depth));
+    for (size_t column = 0; column < s->columns; column++) {
+        const size_t first = column / SC_PANEL * SC_PANEL;
+        pack_column(s, column, (uint8_t *)packed + first * of_one,
+                    sc_panel_pitch(s->columns - first));
+    }
+}
+
 // --- channels, f32 -------------------------------------------------------------------------------
 
 uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps) {
@@ -68,7 +99,7 @@ uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps) {
 }
 
 static void pack_channel(const sc_pack_source *s, size_t channel, float *to) {
-    const float *from = s->weight + (int64_t)channel * s->column_step;
+    const float *from = (const float *)s->weight + (int64_t)channel * s->column_step;
     const float scale = scale_of(s, channel);
     *to = begin_of(s, channel);
     walk w = {0};

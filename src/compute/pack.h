@@ -6,10 +6,14 @@
 // wide if that is enough. A panel is a row of what its sums begin with, then a row of weights for
 // each step of the sums.
 //
+// Columns, i8 (gemm_i8.h): the same panels. A panel is a row of what its sums begin with (i32), a
+// row of scales and a row of shifts (f32), then a row for every two steps of the sums, in which
+// the two weights of a column lie side by side.
+//
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time what their sums begin with, then
 // four weights for each tap. The last four overlap those before them if there is a remainder.
 //
-// Columns that do not exist are zero.
+// Columns and a second step that do not exist are zero.
 #ifndef SC_PACK_H
 #define SC_PACK_H
 
@@ -25,17 +29,19 @@ static inline size_t sc_panel_pitch(size_t left) {
 // Element (column, step) is weight[column * column_step + offset(step)], where steps count through
 // `sizes`, the last fastest.
 typedef struct sc_pack_source {
-    const float *weight;
+    const void *weight;
     size_t columns;
     int64_t column_step;
     int64_t sizes[4], steps[4];
-    const float *bias;  // of the columns, or NULL for 0
+    const void *bias;  // of the columns: f32 or i32, or NULL for 0
     const sc_finish *finish;
     int64_t channel;  // of the first column, for the output stage
 } sc_pack_source;
 
 uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth);
 void sc_pack_columns_f32(const sc_pack_source *s, float *packed);
+uint64_t sc_pack_columns_i8_bytes(uint64_t columns, uint64_t depth);
+void sc_pack_columns_i8(const sc_pack_source *s, void *packed);
 // At least four channels.
 uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps);
 void sc_pack_channels_f32(const sc_pack_source *s, float *packed);

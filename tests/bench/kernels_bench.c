@@ -179,6 +179,30 @@ static void bench_floats(int64_t m, int64_t n, int64_t k, bool weight_nk) {
     sc_free(b);
 }
 
+// 8 bits: requantized, and to floats from rows that have a zero point and a scale each.
+static void bench_bytes(int64_t m, int64_t n, int64_t k) {
+    int8_t *a = sc_try_alloc((uint64_t)(m * k)), *b = sc_try_alloc((uint64_t)(n * k));
+    float *scale = floats((size_t)(m + n));
+    int32_t *zero = sc_try_alloc((uint64_t)m * sizeof *zero);
+    for (int64_t i = 0; i < m; i++) zero[i] = (int32_t)(i % 7);
+    for (int64_t i = 0; i < m * k; i++) a[i] = (int8_t)(i * 7);
+    for (int64_t i = 0; i < n * k; i++) b[i] = (int8_t)(i * 5);
+    const sc_record record = {.in = SC_DTYPE_I8,
+                              .weight = SC_DTYPE_I8,
+                              .out = SC_DTYPE_I8,
+                              .quant = {.zero = zero},
+                              .finish = {.scale = scale, .scale_step = 1}};
+    sc_matmul mm = {.record = record, .m = m, .n = n, .k = k, .a = {a, 0, k, 1}, .b = {b, 0, 1, k}};
+    bench_product(&mm, " qs8");
+    mm.record.out = SC_DTYPE_F32;
+    mm.record.quant = (sc_input_quant){zero, scale, 1};
+    bench_product(&mm, " qd8");
+    sc_free(a);
+    sc_free(b);
+    sc_free(scale);
+    sc_free(zero);
+}
+
 BENCH(gemm) {
     static const int64_t shapes[][3] = {{1, 512, 64},    {1, 768, 768},   {1, 4096, 1024},
                                         {16, 64, 64},    {192, 384, 384}, {192, 768, 768},
@@ -187,5 +211,6 @@ BENCH(gemm) {
         const int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
         bench_floats(m, n, k, false);
         bench_floats(m, n, k, true);
+        bench_bytes(m, n, k);
     }
 }

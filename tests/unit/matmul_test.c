@@ -71,11 +71,40 @@ static void check_floats(uint32_t ran[ROWS_MAX]) {
     if (!rows_agree(&mm.record, &mm.c, bytes, ran)) print_matmul(&mm);
 }
 
+// 8-bit operands: a zero point and a scale for all rows or one each, results of 8 bits or floats.
+// Scales are powers of two, so sums often lie half way between two results.
+static void check_bytes(uint32_t ran[ROWS_MAX]) {
+    sc_matmul mm = {.record = {.kind = SC_RECORD_MATMUL,
+                               .in = SC_DTYPE_I8,
+                               .weight = SC_DTYPE_I8,
+                               .bias = SC_DTYPE_I32,
+                               .out = rows_pick(0, 1) ? SC_DTYPE_I8 : SC_DTYPE_F32}};
+    const bool floats = mm.record.out == SC_DTYPE_F32;
+    const size_t bytes = (size_t)pick_shape(&mm) * (floats ? sizeof(float) : 1);
+    const int64_t rows = mm.batch * mm.m;
+    sc_finish *finish = &mm.record.finish;
+    mm.a.data = rows_bytes(pick_layout(&mm.a, mm.batch, mm.m, mm.k));
+    mm.b.data = rows_bytes(pick_layout(&mm.b, mm.batch, mm.k, mm.n));
+    if (rows_pick(0, 1)) mm.b.batch = 0;
+    if (rows_pick(0, 1)) mm.addend = (sc_matrix){rows_ints(mm.n, 100000), 0, 0, 1};
+    mm.record.quant.step = rows_pick(0, 1);
+    if (rows_pick(0, 3)) mm.record.quant.zero = rows_ints(rows, 128);
+    if (rows_pick(0, 3)) mm.record.quant.scale = rows_floats(rows);
+    finish->scale = floats ? rows_reals(mm.n) : rows_powers(mm.n);
+    finish->scale_step = rows_pick(0, 1) != 0;
+    finish->clamps = rows_pick(0, 1);
+    finish->low = -100, finish->high = 50;
+    finish->zero = (int32_t)rows_pick(-128, 127);
+    if (floats && rows_pick(0, 1)) finish->shift = rows_floats(mm.n);
+    if (!rows_agree(&mm.record, &mm.c, bytes, ran)) print_matmul(&mm);
+}
+
 TEST_CASES(matmul_rows) {
     uint32_t ran[ROWS_MAX] = {0};
     if (!test_case("random layouts")) return;
     rows_random = 3;
     for (int i = 0; i < 2000; i++) check_floats(ran);
+    for (int i = 0; i < 1500; i++) check_bytes(ran);
     rows_were_reached(SC_RECORD_MATMUL, ran, 100);
 }
 

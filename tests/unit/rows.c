@@ -29,6 +29,18 @@ int8_t *rows_bytes(int64_t count) {
     return values;
 }
 
+int32_t *rows_ints(int64_t count, int32_t limit) {
+    int32_t *values = test_alloc((size_t)count * sizeof(int32_t));
+    for (int64_t i = 0; i < count; i++) values[i] = (int32_t)rows_pick(-limit, limit - 1);
+    return values;
+}
+
+float *rows_powers(int64_t count) {
+    float *values = test_alloc((size_t)count * sizeof(float));
+    for (int64_t i = 0; i < count; i++) values[i] = 1.0f / (float)(1 << rows_pick(0, 14));
+    return values;
+}
+
 static const sc_variant *reference_of(sc_record_kind kind) {
     const sc_variant *last = NULL;
     for (uint32_t v = 0; v < sc_variant_count; v++) {

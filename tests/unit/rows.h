@@ -14,6 +14,8 @@ int64_t rows_pick(int64_t low, int64_t high);
 float *rows_floats(int64_t count);
 float *rows_reals(int64_t count);  // from -1 to 1, of which few are
 int8_t *rows_bytes(int64_t count);
+int32_t *rows_ints(int64_t count, int32_t limit);  // in [-limit, limit)
+float *rows_powers(int64_t count);                 // of two, from 2^-14 to 1
 
 // The definition's results for `record`, `bytes` of them with gaps and all. `out` is where the
 // record keeps the address of its results.

@@ -1,0 +1,72 @@
+// Lanes of 8- and 16-bit integers for quantized products. Sums wrap: as accumulators they are
+// 32 bits wide and say what XNNPACK's say, whatever the depth.
+#ifndef SC_SIMD_I8_H
+#define SC_SIMD_I8_H
+
+#include "compute/simd/simd.h"
+
+typedef int16_t v8h __attribute__((vector_size(16)));
+typedef int8_t v16b __attribute__((vector_size(16)));
+typedef int8_t v8b __attribute__((vector_size(8)));
+
+// Eight bytes, widened.
+static inline v8h v8h_widen(const int8_t *p) {
+#if defined(__wasm_simd128__)
+    return (v8h)wasm_i16x8_load8x8(p);
+#else
+    v8b bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return __builtin_convertvector(bytes, v8h);
+#endif
+}
+
+// Two neighbours four times.
+static inline v8h v8h_load_splat_pair(const int16_t *p) {
+#if defined(__wasm_simd128__)
+    return (v8h)wasm_v128_load32_splat(p);
+#else
+    int32_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return (v8h)(v4i){pair, pair, pair, pair};
+#endif
+}
+
+// c plus the sums of neighbouring products: a[0] * b[0] + a[1] * b[1] and so on. A lone pair fits
+// as long as not all four factors are the smallest number of 16 bits.
+static inline v4u v4u_dot(v8h a, v8h b, v4u c) {
+#if defined(__wasm_simd128__)
+    return c + (v4u)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
+#elif defined(__SSE2__)
+    return c + (v4u)__builtin_ia32_pmaddwd128(a, b);
+#else
+    v4i a_high = (v4i)a >> 16, b_high = (v4i)b >> 16;
+    v4i a_low = (v4i)((v4u)a << 16) >> 16, b_low = (v4i)((v4u)b << 16) >> 16;
+    return c + (v4u)(a_low * b_low) + (v4u)(a_high * b_high);
+#endif
+}
+
+static inline v4u v4u_load(const void *p) {
+    v4u v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+// Stores eight numbers, each in [-128, 127], as bytes.
+static inline void v4i_store_bytes(int8_t *p, v4i low, v4i high) {
+#if defined(__wasm_simd128__)
+    const v128_t narrow = wasm_i16x8_narrow_i32x4((v128_t)low, (v128_t)high);
+    wasm_v128_store64_lane(p, wasm_i8x16_narrow_i16x8(narrow, narrow), 0);
+#else
+    const v8b bytes = __builtin_shufflevector((v16b)low, (v16b)high, 0, 4, 8, 12, 16, 20, 24, 28);
+    memcpy(p, &bytes, sizeof bytes);
+#endif
+}
+
+// The first `count` (1..7) of them.
+static inline void v4i_store_bytes_part(int8_t *p, v4i low, v4i high, size_t count) {
+    int8_t bytes[8];
+    v4i_store_bytes(bytes, low, high);
+    for (size_t i = 0; i < count; i++) p[i] = bytes[i];
+}
+
+#endif
