@@ -40,7 +40,7 @@ struct sc_arena_chunk {
     uint64_t serial;  // large blocks only
 };
 
-// malloc of wasm aligns to 8 only: the payload starts at the first multiple of 16 behind the
+// wasm's malloc aligns only to 8: the payload starts at the first multiple of 16 behind the
 // header, and there is room for that.
 #define HEADER_BYTES (sizeof(sc_arena_chunk) + ALIGN)
 

@@ -89,7 +89,7 @@ sc_status sc_cord_flatten(sc_ctx *ctx, const sc_cord *cord, sc_arena *arena, uin
                           const uint8_t **out) {
     size_t size;
     if (cord->size > bytes_max || !sc_size_from_u64(cord->size, &size))
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "output of %llu bytes is more than %llu",
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "output of %llu bytes exceeds the %llu allowed",
                        (unsigned long long)cord->size, (unsigned long long)bytes_max);
     uint8_t *to = sc_arena_alloc(arena, size);
     *out = to;

@@ -93,7 +93,7 @@ void sc_diags_clear(sc_ctx *ctx);
 // SC_ERR_CANCELLED when the host asks for it.
 sc_status sc_progress(sc_ctx *ctx, const char *phase, uint64_t done, uint64_t total);
 
-// The model asks for what is not done: the rest of the program may be refused for more.
+// The model asks for something that is not supported: the rest of it may give more such reports.
 static inline bool sc_status_is_refusal(sc_status status) {
     return status == SC_ERR_UNSUPPORTED || status == SC_ERR_UNSUPPORTED_OP ||
            status == SC_ERR_UNBOUNDED;

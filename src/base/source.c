@@ -98,7 +98,7 @@ sc_status sc_extent_read(sc_ctx *ctx, sc_extent extent, uint64_t offset, void *o
     if (!sc_extent_slice(extent, offset, bytes, &part) || !sc_add_u64(part.offset, bytes, &end) ||
         (extent.source && end > extent.source->size))
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
-                       "bytes %llu to %llu lie outside the %llu bytes that there are",
+                       "bytes %llu to %llu are out of range: there are only %llu bytes",
                        (unsigned long long)offset, (unsigned long long)offset + bytes,
                        (unsigned long long)extent.size);
     if (bytes == 0) return SC_OK;
@@ -109,7 +109,7 @@ sc_status sc_extent_load(sc_ctx *ctx, sc_arena *arena, sc_extent extent, uint64_
                          const uint8_t **out) {
     size_t bytes;
     if (extent.size > bytes_max || !sc_size_from_u64(extent.size, &bytes))
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "%llu bytes are more than the %llu allowed here",
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "%llu bytes exceed the %llu allowed here",
                        (unsigned long long)extent.size, (unsigned long long)bytes_max);
     if (extent.source && extent.source->memory && extent.offset <= extent.source->size &&
         extent.size <= extent.source->size - extent.offset) {

@@ -148,8 +148,8 @@ sc_status sc_store_name(sc_ctx *ctx, sc_store *store, const sc_store_entry *entr
                        (unsigned long long)store->blobs.data[known->blob].data.size,
                        (unsigned long long)store->blobs.data[entry->blob].data.size);
     if (known && !sc_str_equal(known->tag, entry->tag))
-        return sc_fail(ctx, SC_ERR_MISMATCH, "Send all that has one name to one file.",
-                       "'" SC_STR_FMT "' is to be in '%s' and in '%s'", SC_STR_ARG(entry->key),
+        return sc_fail(ctx, SC_ERR_MISMATCH, "Put everything of one name into one file.",
+                       "'" SC_STR_FMT "' should go into both '%s' and '%s'", SC_STR_ARG(entry->key),
                        file_of(store, known), file_of(store, entry));
     if (known) return SC_OK;
     sc_vec_push(store->by_key.arena, &store->entries, *entry);

@@ -96,7 +96,7 @@ sc_dtype sc_dtype_from_short(sc_str name) {
     return SC_DTYPE_NONE;
 }
 
-// --- promotion -----------------------------------------------------------------------------------
+// --- Promotion -----------------------------------------------------------------------------------
 
 static sc_dtype wider(sc_dtype a, sc_dtype b) {
     return sc_dtype_bytes(a) >= sc_dtype_bytes(b) ? a : b;
@@ -176,7 +176,7 @@ sc_dtype sc_promotion_result(const sc_promotion *p) {
     return has || p->has_with_dims ? result : SC_DTYPE_NONE;
 }
 
-// --- half precision ------------------------------------------------------------------------------
+// --- Half precision ------------------------------------------------------------------------------
 
 static float float_from_bits(uint32_t bits) {
     float f;

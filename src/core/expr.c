@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-// --- saturating integers -------------------------------------------------------------------------
+// --- Saturating integers -------------------------------------------------------------------------
 
 int64_t sc_expr_sat_add(int64_t a, int64_t b) {
     if (a == SC_DIM_INF || a == SC_DIM_NEG_INF) return a;
@@ -48,7 +48,7 @@ int64_t sc_expr_pow_i64(int64_t base, int64_t exponent) {
     return result;
 }
 
-// --- nodes ---------------------------------------------------------------------------------------
+// --- Nodes ---------------------------------------------------------------------------------------
 
 sc_exprs *sc_exprs_new(sc_arena *arena, sc_names *names) {
     sc_exprs *exprs = sc_new(arena, sc_exprs);
@@ -151,7 +151,7 @@ static const sc_expr *intern(sc_exprs *exprs, sc_expr *draft) {
     return *slot = e;
 }
 
-// --- lists of dims -------------------------------------------------------------------------------
+// --- Lists of dims -------------------------------------------------------------------------------
 
 static dims_slot *find_dims(const sc_exprs *exprs, const sc_dim *dims, uint32_t count,
                             uint32_t hash) {
@@ -188,7 +188,7 @@ sc_dim *sc_dims_share(sc_exprs *exprs, const sc_dim *dims, uint32_t count) {
     return slot->dims;
 }
 
-// --- symbols -------------------------------------------------------------------------------------
+// --- Symbols -------------------------------------------------------------------------------------
 
 static sc_dim dim_of(const sc_expr *expr) { return (sc_dim){0, expr}; }
 
@@ -241,7 +241,7 @@ sc_symbol *sc_dim_symbol(sc_dim d) {
     return d.expr && d.expr->kind == EXPR_SYMBOL ? &d.expr->symbol->symbol : NULL;
 }
 
-// --- order ---------------------------------------------------------------------------------------
+// --- Order ---------------------------------------------------------------------------------------
 
 static int compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
@@ -301,7 +301,7 @@ static int compare(const sc_expr *a, const sc_expr *b) {
     return 0;
 }
 
-// --- products ------------------------------------------------------------------------------------
+// --- Products ------------------------------------------------------------------------------------
 
 static const sc_expr *mono_from(sc_exprs *exprs, const sc_expr **factors, uint32_t count) {
     if (count <= 1) return count ? factors[0] : NULL;
@@ -336,7 +336,7 @@ bool sc_expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const
     return true;
 }
 
-// --- sums ----------------------------------------------------------------------------------------
+// --- Sums ----------------------------------------------------------------------------------------
 
 void sc_expr_poly_from(expr_poly *out, sc_dim d) {
     out->constant = 0;

@@ -217,7 +217,7 @@ sc_dim sc_dim_mod(sc_exprs *exprs, sc_dim a, sc_dim b) {
     return sc_expr_atom(exprs, EXPR_MOD, 0, (sc_dim[]){rest, b}, 2, range);
 }
 
-// --- extrema -------------------------------------------------------------------------------------
+// --- Extrema -------------------------------------------------------------------------------------
 
 typedef struct operand_list {
     expr_kind kind;
@@ -274,7 +274,7 @@ sc_dim sc_dim_min(sc_exprs *exprs, sc_dim a, sc_dim b) { return extremum(exprs, 
 
 sc_dim sc_dim_max(sc_exprs *exprs, sc_dim a, sc_dim b) { return extremum(exprs, EXPR_MAX, a, b); }
 
-// --- powers, choice, comparison ------------------------------------------------------------------
+// --- Powers, choice, comparison ------------------------------------------------------------------
 
 sc_dim sc_dim_pow(sc_exprs *exprs, sc_dim a, sc_dim exponent) {
     if (!a.expr && !exponent.expr) return sc_dim_int(sc_expr_pow_i64(a.value, exponent.value));

@@ -24,7 +24,7 @@ typedef struct parser {
 
 static sc_status parse_level(parser *p, int level, quotient *out);
 
-// --- text ----------------------------------------------------------------------------------------
+// --- Text ----------------------------------------------------------------------------------------
 
 static sc_status bad(parser *p, const char *wanted) {
     sc_str shown = sc_str_slice(p->text, 0, p->text.size < 80 ? p->text.size : 80);
@@ -77,7 +77,7 @@ static bool take_string(parser *p, sc_str *out) {
     return true;
 }
 
-// --- quotients -----------------------------------------------------------------------------------
+// --- Quotients -----------------------------------------------------------------------------------
 
 static quotient whole(sc_dim d) { return (quotient){d, sc_dim_int(1)}; }
 
@@ -183,7 +183,7 @@ static sc_status take_number(parser *p, quotient *out) {
     return SC_OK;
 }
 
-// --- calls ---------------------------------------------------------------------------------------
+// --- Calls ---------------------------------------------------------------------------------------
 
 typedef enum call_kind {
     CALL_ADD,
@@ -462,7 +462,7 @@ static sc_status parse_call(parser *p, sc_str name, quotient *out) {
     return unsupported(p, name);
 }
 
-// --- infix ---------------------------------------------------------------------------------------
+// --- Infix ---------------------------------------------------------------------------------------
 
 static sc_status parse_name(parser *p, quotient *out) {
     sc_str name = take_name(p);

@@ -106,7 +106,7 @@ void sc_dim_print(sc_sb *sb, sc_dim d) {
         sc_sb_add_i64(sb, d.value);
 }
 
-// --- the tree ------------------------------------------------------------------------------------
+// --- The tree ------------------------------------------------------------------------------------
 
 static sc_expr_view binary(sc_expr_op op, sc_dim a, sc_dim b) {
     return (sc_expr_view){.op = op, .args = {a, b}};

@@ -119,7 +119,7 @@ sc_range sc_dim_range(sc_dim d) {
     return sum;
 }
 
-// --- values --------------------------------------------------------------------------------------
+// --- Values --------------------------------------------------------------------------------------
 
 typedef struct evaluation {
     const int64_t *values;  // by symbol index; NULL: hints

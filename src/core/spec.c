@@ -68,7 +68,7 @@ bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b) {
     return true;
 }
 
-// --- predicates ----------------------------------------------------------------------------------
+// --- Predicates ----------------------------------------------------------------------------------
 
 static bool has_no_elements(const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++)
@@ -199,7 +199,7 @@ sc_memory_format sc_spec_suggested_format(sc_exprs *exprs, const sc_spec *spec) 
     return SC_MEMORY_FORMAT_CONTIGUOUS;
 }
 
-// --- bounds and text -----------------------------------------------------------------------------
+// --- Bounds and text -----------------------------------------------------------------------------
 
 bool sc_spec_size_max(const sc_spec *spec, uint32_t dim, int64_t *out) {
     SC_ASSERT(dim < spec->rank);

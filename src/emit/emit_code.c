@@ -35,8 +35,9 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_node *node, call_args 
     const sc_schema *schema = node->op->schema;
     bool is_list = schema->return_count == 1 && schema->returns[0].is_list;
     if (!is_list && sc_op_out_count(node->op) != node->out_count)
-        return sc_fail(m->state->ctx, SC_ERR_INTERNAL, NULL, "%s has %u results, its row says %u",
-                       node->op->name, node->out_count, sc_op_out_count(node->op));
+        return sc_fail(m->state->ctx, SC_ERR_INTERNAL, NULL,
+                       "%s has %u results, but its row says %u", node->op->name, node->out_count,
+                       sc_op_out_count(node->op));
     int32_t last = outs[0];
     if (is_list || node->out_count > 1)
         last = sc_emit_list(m, SC_PTE_KernelTypes_TensorList, outs, node->out_count);

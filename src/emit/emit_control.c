@@ -49,7 +49,7 @@ static const sc_graph *graph_arg(const sc_node *node, uint32_t index) {
                : NULL;
 }
 
-// --- cond ----------------------------------------------------------------------------------------
+// --- Cond ----------------------------------------------------------------------------------------
 
 // Copies `from` over the tensor `to`, taking its shape along.
 static sc_status emit_clone(sc_emit_method *m, int32_t from, int32_t to) {
@@ -134,7 +134,7 @@ static sc_status check_carries(sc_emit_method *m, const sc_node *node, const sc_
             SC_TRY(sc_emit_value(m, node->outs[j], &earlier));
             if (from == earlier)
                 return unsupported(m, "Return x.clone() instead of the carried value itself.",
-                                   "a loop hands a carried value on in another place");
+                                   "a loop passes a carried value on in another place");
         }
     }
     return SC_OK;

@@ -5,7 +5,7 @@
 
 #define OPERATOR_NAME_MAX 99  // runtimes look operators up through a buffer of 100 characters
 
-// Once an operator and method. The program is worth having for the runtime that can run it.
+// Once per operator and method. The program is still useful to the runtime that can run it.
 static void warn_of_gaps(sc_ctx *ctx, const sc_op *op) {
     if (!sc_op_has(op, SC_RUNS))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, "Run it with the official runtime.",

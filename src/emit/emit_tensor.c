@@ -38,7 +38,7 @@ static sc_status add_external(sc_emit_state *state, const sc_constant *constant,
     const sc_constant *other = known ? known->about : NULL;
     if (other && (known->blob != *blob || !sc_spec_equal(&other->spec, &constant->spec)))
         return sc_fail(ctx, SC_ERR_MISMATCH,
-                       "Keep the weights inside the program, or lower the methods apart.",
+                       "Keep the weights inside the program, or lower the methods separately.",
                        "two different tensors are called '" SC_STR_FMT
                        "', and a .ptd file knows tensors by name only",
                        SC_STR_ARG(constant->name));
@@ -70,12 +70,12 @@ static sc_status check_start(sc_emit_method *m, const sc_storage *root, uint32_t
     }
     const sc_emit_start *first = (const sc_emit_start *)(uintptr_t)*known;
     if (first->blob == blob) return SC_OK;
-    return sc_fail(
-        state->ctx, SC_ERR_MISMATCH, "Export all methods from one module, or do not share state.",
-        "buffer '" SC_STR_FMT
-        "' starts with other contents in method '%s' than in method '%s', which share it",
-        SC_STR_ARG(root->constant->name), m->storage->method->name->text,
-        first->method->name->text);
+    return sc_fail(state->ctx, SC_ERR_MISMATCH,
+                   "Export all methods from one module, or do not share state.",
+                   "buffer '" SC_STR_FMT
+                   "' starts with different contents in methods '%s' and '%s', which share it",
+                   SC_STR_ARG(root->constant->name), m->storage->method->name->text,
+                   first->method->name->text);
 }
 
 static sc_status place_mutable(sc_emit_method *m, const sc_storage *root, placement *out) {
@@ -118,7 +118,7 @@ static sc_status sizes_of(sc_ctx *ctx, const sc_value *value, int32_t *sizes) {
                            i, value->name->text);
         if (max < 0 || max > INT32_MAX)
             return sc_fail(ctx, SC_ERR_LIMIT, "Make the tensor smaller.",
-                           "dimension %u of '%s' may be %lld, a .pte holds at most 2^31 - 1", i,
+                           "dimension %u of '%s' may be %lld, but a .pte holds at most 2^31 - 1", i,
                            value->name->text, (long long)max);
         sizes[i] = (int32_t)max;
     }
@@ -168,8 +168,7 @@ sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *ou
     SC_TRY(place(m, value, &at));
     SC_TRY(sizes_of(state->ctx, value, sizes));
     if (!sc_storage_dim_order(value, order))
-        return sc_fail(state->ctx, SC_ERR_UNSUPPORTED,
-                       "Make it contiguous where it comes into being.",
+        return sc_fail(state->ctx, SC_ERR_UNSUPPORTED, "Make it contiguous where it is created.",
                        "the strides of '%s' fit no order of its dimensions", value->name->text);
     sc_fb_ref sizes_ref = sc_emit_vector(state, sizes, value->spec.rank, 4);
     sc_fb_ref order_ref = sc_emit_vector(state, order, value->spec.rank, 1);

@@ -153,7 +153,8 @@ sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) 
                                            : sc_emit_int(m, value->dim.value);
     } else if (*id < 0 && value->type == SC_VALUE_OPAQUE) {
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Keep script objects out of forward().",
-                       "'%s' is no tensor and no number: a .pte cannot hold it", value->name->text);
+                       "'%s' is neither a tensor nor a number: a .pte cannot hold it",
+                       value->name->text);
     } else if (*id < 0) {
         *id = sc_emit_variable(m, 0);
     }

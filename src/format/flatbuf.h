@@ -14,7 +14,7 @@
 
 #include "format/json.h"
 
-// --- reading -------------------------------------------------------------------------------------
+// --- Reading -------------------------------------------------------------------------------------
 
 typedef struct sc_fb_table {
     const uint8_t *at;  // NULL: absent
@@ -112,7 +112,7 @@ static inline sc_fb_table sc_fb_vec_table(sc_fb_vec vec, uint32_t index) {
     return sc_fb_deref_table(vec.items + (size_t)index * 4);
 }
 
-// --- descriptors (generated) ---------------------------------------------------------------------
+// --- Descriptors (generated) ---------------------------------------------------------------------
 
 typedef enum sc_fb_type {
     SC_FB_BOOL,
@@ -173,17 +173,17 @@ typedef struct sc_fb_schema {
     uint16_t root;  // index among tables
 } sc_fb_schema;
 
-// --- verifying -----------------------------------------------------------------------------------
+// --- Verifying -----------------------------------------------------------------------------------
 
 #define SC_FB_DEPTH_MAX 64
 
 // Checks every offset that an accessor could follow: identifier, root, vtables, field positions,
 // vector and string extents, terminators, known union tags, required fields. Time is linear in
-// `size` even when offsets are shared. SC_ERR_VERSION when the identifier is another one (a file of
-// another kind or generation), SC_ERR_CORRUPT otherwise; the message says where.
+// `size` even when offsets are shared. SC_ERR_VERSION when the identifier is a different one (a
+// file of another kind or generation), SC_ERR_CORRUPT otherwise; the message says where.
 sc_status sc_fb_verify(sc_ctx *ctx, const sc_fb_schema *schema, const uint8_t *data, size_t size);
 
-// --- dumping -------------------------------------------------------------------------------------
+// --- Dumping -------------------------------------------------------------------------------------
 
 // A verified buffer as JSON, from `root` down: fields in slot order, absent ones left out, enums
 // and unions by name. Vectors of bytes longer than `bytes_max` become their length as a string
@@ -191,7 +191,7 @@ sc_status sc_fb_verify(sc_ctx *ctx, const sc_fb_schema *schema, const uint8_t *d
 void sc_fb_dump(sc_json_writer *writer, const sc_fb_schema *schema, const uint8_t *data,
                 uint32_t bytes_max);
 
-// --- building ------------------------------------------------------------------------------------
+// --- Building ------------------------------------------------------------------------------------
 
 // A position counted from the end of the buffer, which grows toward lower addresses. 0 is "none".
 typedef uint32_t sc_fb_ref;

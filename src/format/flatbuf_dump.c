@@ -1,7 +1,6 @@
-// A FlatBuffer as JSON, driven by the schema's descriptors: the same names and shape as `flatc
-// --json
-// --strict-json` gives, so that the two can be compared. Trusts the buffer: verify it first, which
-// also bounds depth and work here.
+// A FlatBuffer as JSON, driven by the schema's descriptors: the same names and shape that flatc
+// gives with --json --strict-json, so that the two can be compared. Trusts the buffer: verify it
+// first, which also bounds depth and work here.
 #include "format/flatbuf.h"
 
 #include <stdio.h>

@@ -95,7 +95,7 @@ static sc_status verify_union(verifier *v, const sc_fb_field *field, uint64_t of
         if (!follow(v, offset, &at)) return damaged(v, field->name, "points outside the file");
         return verify_table(v, at, &v->schema->tables[members->values[i].table]);
     }
-    return damaged(v, field->name, "is of a kind that is not known");
+    return damaged(v, field->name, "is of an unknown kind");
 }
 
 // Offset of a field's inline bytes; 0 when absent. The vtable itself has been checked. The table's

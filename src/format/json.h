@@ -44,7 +44,8 @@ static inline const sc_json *sc_json_next(const sc_json *value) {
     return value->kind >= SC_JSON_ARRAY ? value + value->span : value + 1;
 }
 
-// Member by name, compared bytewise with the text; NULL when absent, `object` is NULL or no object.
+// Member by name, compared bytewise with the text; NULL when absent. `object` may be NULL or no
+// object at all.
 const sc_json *sc_json_get(const sc_json *object, const char *name);
 
 // One row per field of a record, for sc_json_pick.
@@ -54,8 +55,8 @@ typedef struct sc_json_field {
 } sc_json_field;
 
 // Fills the values of `fields` from an object in one pass; quickest when both are in the same
-// order. Members with other names are skipped. SC_ERR_FORMAT when it is no object or a field is
-// there twice; `what` names the record in messages.
+// order. Members with other names are skipped. SC_ERR_FORMAT when it is not an object or has a
+// field twice; `what` names the record in messages.
 sc_status sc_json_pick(sc_ctx *ctx, const sc_json *object, const char *what, sc_json_field *fields,
                        uint32_t count);
 

@@ -44,7 +44,7 @@ void sc_json_end_object(sc_json_writer *writer) { end_container(writer, '}'); }
 void sc_json_begin_array(sc_json_writer *writer) { begin_container(writer, '['); }
 void sc_json_end_array(sc_json_writer *writer) { end_container(writer, ']'); }
 
-// The code point at s[*at], which moves behind it. Bytes that are no UTF-8 give U+FFFD, one each.
+// The code point at s[*at], which moves behind it. Bytes that are not UTF-8 give U+FFFD, one each.
 static uint32_t next_code(sc_str s, size_t *at) {
     const unsigned char *bytes = (const unsigned char *)s.data + *at;
     size_t left = s.size - *at;

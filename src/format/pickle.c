@@ -136,7 +136,7 @@ static sc_status push_view(machine *m, sc_pickle_kind kind, sc_str text) {
 static sc_status push_text(machine *m, sc_pickle_kind kind, uint64_t bytes) {
     const uint8_t *text;
     if (bytes > TEXT_BYTES_MAX)
-        return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "a pickled text has more than 64 MB");
+        return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "a pickled string is larger than 64 MB");
     SC_TRY(take(m, bytes, &text));
     return push_view(m, kind, (sc_str){(const char *)text, (size_t)bytes});
 }
@@ -236,7 +236,7 @@ static sc_status op_text64(machine *m, uint8_t op) {
 static sc_status op_mark(machine *m, uint8_t op) {
     (void)op;
     if (m->marks.count >= m->ctx->limits.pickle_stack_max)
-        return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "pickle marks exceed pickle_stack_max");
+        return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "the pickle's marks exceed pickle_stack_max");
     sc_vec_push(m->ctx->scratch, &m->marks, m->stack.count);
     return SC_OK;
 }
@@ -277,7 +277,7 @@ static sc_status container_of(machine *m, value *target, sc_pickle_kind kind, va
         kind == SC_PICKLE_LIST && (target->kind == SC_PICKLE_LIST || target->kind == SC_PICKLE_SET);
     if (list || (kind == SC_PICKLE_DICT && target->kind == SC_PICKLE_DICT)) return SC_OK;
     if (target->kind != SC_PICKLE_OBJECT)
-        return sc_pickle_fail(m, "items are added to something that has none");
+        return sc_pickle_fail(m, "items are added to something that holds none");
     if (target->object->items && target->object->items->kind != kind)
         return sc_pickle_fail(m, "an object is both a list and a dict");
     if (!target->object->items) target->object->items = sc_pickle_new(m, kind);
@@ -360,7 +360,7 @@ static sc_status memoize(machine *m, uint64_t index) {
     value *top;
     SC_TRY(peek(m, &top));
     if (index >= m->ctx->limits.pickle_memo_max)
-        return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "pickle memo exceeds pickle_memo_max");
+        return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "the pickle's memo exceeds pickle_memo_max");
     sc_vec_reserve(m->ctx->scratch, &m->memo, (uint32_t)index + 1);
     // Grown memory is zero: slots never written stay NULL.
     if (m->memo.count <= index) m->memo.count = (uint32_t)index + 1;
@@ -405,7 +405,7 @@ static sc_status op_stack_global(machine *m, uint8_t op) {
     SC_TRY(pop(m, &name));
     SC_TRY(pop(m, &module));
     if (module->kind != SC_PICKLE_STR || name->kind != SC_PICKLE_STR)
-        return sc_pickle_fail(m, "a global whose name is no text");
+        return sc_pickle_fail(m, "the name of a global is not text");
     return push(m, sc_pickle_global(m, sc_pickle_str(module), sc_pickle_str(name)));
 }
 
@@ -546,7 +546,8 @@ static sc_status check_depth(machine *m) {
         if (height && *height == ENTERED)
             return sc_fail(m->ctx, SC_ERR_UNSUPPORTED, NULL, "a pickled value contains itself");
         if (path.count + (height ? *height : 1) > depth_max)
-            return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "pickle is deeper than pickle_depth_max");
+            return sc_fail(m->ctx, SC_ERR_LIMIT, NULL,
+                           "the pickle is nested deeper than pickle_depth_max");
         if (height) {
             top->height = (uint32_t)sc_max_u64(top->height, *height + 1);
             continue;

@@ -3,7 +3,7 @@
 // name, arguments and state. Nothing is imported, nothing is called.
 //
 // Values are shared where the pickle shares them, so a walk over the result is a walk over a graph
-// without cycles, at most limits.pickle_depth_max deep; who expands it must cap the work.
+// without cycles, at most limits.pickle_depth_max deep; whoever expands it must cap the work.
 #ifndef SC_PICKLE_H
 #define SC_PICKLE_H
 

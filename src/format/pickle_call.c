@@ -83,7 +83,8 @@ static uint8_t swap_bytes(const dtype_row *row) {
     return complex ? row->item_bytes / 2 : row->item_bytes;
 }
 
-// The dtype of a storage class, NULL for the untyped one. False when it is no class that we know.
+// The dtype of a storage class, NULL for the untyped one. False when it is not a class that we
+// know.
 static bool read_storage_class(const sc_pickle_value *class, const dtype_row **row) {
     *row = NULL;
     if (sc_pickle_is(class, "torch.storage", "UntypedStorage") ||
@@ -152,7 +153,7 @@ static bool read_dims(sc_pickle_machine *m, const sc_pickle_value *dims, int64_t
 static sc_status new_tensor(sc_pickle_machine *m, uint8_t code, const sc_pickle_value *sizes,
                             const sc_pickle_value *strides, sc_pickle_value **out) {
     const dtype_row *row = dtype_by_code(code);
-    if (!row) return sc_pickle_fail(m, "a tensor has no dtype that we know");
+    if (!row) return sc_pickle_fail(m, "a tensor has no known dtype");
     sc_pickle_tensor *tensor = sc_new(m->arena, sc_pickle_tensor);
     tensor->dtype = code;
     tensor->item_bytes = row->item_bytes;

@@ -35,8 +35,8 @@ void sc_zip_keep(sc_ctx *ctx, sc_zip *zip, bool (*wanted)(const void *user, sc_s
                  const void *user);
 // The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed.
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
-// The same in memory, at most `bytes_max`. A wrong CRC is warned of, and 0 is none: PyTorch can
-// leave it out, and does not look at it either.
+// The same in memory, at most `bytes_max`. A wrong CRC gives a warning, 0 means none: PyTorch
+// can leave it out, and does not look at it either.
 sc_status sc_zip_load(sc_ctx *ctx, sc_arena *arena, const sc_zip_entry *entry, uint64_t bytes_max,
                       sc_str *out);
 // Whether some entry has to be inflated before use.

@@ -155,7 +155,8 @@ static sc_status read_central(sc_ctx *ctx, cursor *at, sc_zip_entry *entry,
     if (name_bytes > ctx->limits.zip_name_bytes_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the name of a zip entry is too long");
     if (get16(record + 8) & FLAG_ENCRYPTED)
-        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Unpack the archive and pack it without password.",
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED,
+                       "Unpack the archive and pack it again without a password.",
                        "zip entry " SC_STR_FMT " is encrypted", SC_STR_ARG(entry->name));
     const uint8_t *extra = record + SC_ZIP_CENTRAL_BYTES + name_bytes;
     if (!read_zip64((cursor){extra, extra + extra_bytes}, entry, local_offset))

@@ -186,7 +186,7 @@ static sc_status check_inflated(sc_ctx *ctx, const sc_zip_entry *entry, sc_exten
     SC_TRY(extent_crc(ctx, content, &crc));
     if (content.size == entry->size && crc == entry->crc32) return SC_OK;
     return sc_fail(ctx, SC_ERR_CORRUPT, "Fetch the file again: it is a damaged zip archive.",
-                   "zip entry " SC_STR_FMT " inflates to something else than it says",
+                   "zip entry " SC_STR_FMT " does not inflate to what it claims to hold",
                    SC_STR_ARG(entry->name));
 }
 

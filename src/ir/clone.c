@@ -1,6 +1,6 @@
 // Copies of graphs: whole (into another method or parent) and spliced into another graph.
 // Dims move between methods by way of text, once per distinct expression, because symbols of
-// different methods never mix. Delegated parts are shared unless their symbols are others.
+// different methods never mix. Delegated parts are shared unless their symbols differ.
 #include "ir/part.h"
 
 typedef struct cloner {

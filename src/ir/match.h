@@ -1,8 +1,8 @@
 // Patterns over graphs. A pattern is data: nodes with names, the one that the others lead to first,
 // each with the operators that fit and with the other nodes whose first results its arguments are.
 // A match gives the graph's nodes by those names. Inner nodes belong to the match alone, so that a
-// rewrite may leave them without a user: what else uses a result of theirs, the return included,
-// refuses the match, unless the pattern says that they may be shared.
+// rewrite may leave them without a user: any other use of their results, the return included, rules
+// the match out, unless the pattern says that they may be shared.
 #ifndef SC_IR_MATCH_H
 #define SC_IR_MATCH_H
 

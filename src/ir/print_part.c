@@ -11,7 +11,7 @@
 //     return %y
 //   }
 //
-// - Header lines may be missing, not change places; "events" without anything says that the backend
+// - Header lines may be left out but not reordered; "events" without anything says that the backend
 //   names none.
 // - Bytes are text or \x00, zeros N, or, like the contents of constants, only counted: extent N.
 // - The body has its own names and a method's signature, and speaks of the symbols around it.

@@ -15,7 +15,7 @@ typedef struct verifier {
 
 #define FAIL_CHECK(v, ...) SC_FAIL_CHECK((v)->ctx, __VA_ARGS__)
 
-// --- names ---------------------------------------------------------------------------------------
+// --- Names ---------------------------------------------------------------------------------------
 
 static sc_status check_name(verifier *v, const sc_name *name) {
     if (!name) return FAIL_CHECK(v, "names", "a value or node has no name");
@@ -26,7 +26,7 @@ static sc_status check_name(verifier *v, const sc_name *name) {
     return SC_OK;
 }
 
-// --- specs ---------------------------------------------------------------------------------------
+// --- Specs ---------------------------------------------------------------------------------------
 
 static sc_status check_spec(verifier *v, const sc_value *value) {
     const sc_spec *spec = &value->spec;
@@ -42,7 +42,7 @@ static sc_status check_spec(verifier *v, const sc_value *value) {
     return SC_OK;
 }
 
-// --- results -------------------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 static sc_status check_value(verifier *v, const sc_value *value, const sc_node *node,
                              uint32_t index) {
@@ -73,7 +73,7 @@ static sc_status check_results(verifier *v, const sc_node *node) {
     return SC_OK;
 }
 
-// --- order, uses, bodies -------------------------------------------------------------------------
+// --- Order, uses, bodies -------------------------------------------------------------------------
 
 static sc_status check_attached(verifier *v, const sc_node *node, const sc_arg *arg) {
     if (arg->user != node)
@@ -129,7 +129,7 @@ static sc_status check_use_lists(verifier *v) {
     return SC_OK;
 }
 
-// --- arguments -----------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static sc_status check_args(verifier *v, const sc_node *node) {
     const sc_op *op = node->op;
@@ -147,7 +147,7 @@ static sc_status check_args(verifier *v, const sc_node *node) {
 
 static sc_status check_node(verifier *v, const sc_node *node) {
     if (!node->op || node->graph != v->graph)
-        return FAIL_CHECK(v, "nodes", "a node has no operator or another graph");
+        return FAIL_CHECK(v, "nodes", "a node has no operator, or belongs to another graph");
     if ((node->prev ? node->prev->next : v->graph->first) != node)
         return FAIL_CHECK(v, "nodes", "the node list is broken at %s", node->name->text);
     SC_TRY(check_name(v, node->name));
@@ -156,7 +156,7 @@ static sc_status check_node(verifier *v, const sc_node *node) {
     return sc_node_part(node) ? sc_verify_call(v->ctx, node) : SC_OK;
 }
 
-// --- signature -----------------------------------------------------------------------------------
+// --- Signature -----------------------------------------------------------------------------------
 
 static bool needs_constant(sc_input_kind kind) {
     return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER ||
@@ -191,7 +191,7 @@ static sc_status check_signature(verifier *v, const sc_method *method) {
         if (writes && sig->target.size == 0)
             return FAIL_CHECK(v, "signature", "output %u writes to nothing", i);
         if (writes && v->graph->ret->args[i].kind != SC_ARG_VALUE)
-            return FAIL_CHECK(v, "signature", "output %u writes no tensor", i);
+            return FAIL_CHECK(v, "signature", "output %u does not write a tensor", i);
     }
     return SC_OK;
 }

@@ -25,7 +25,8 @@ static sc_status check_operands(sc_ctx *ctx, const sc_node *node, const sc_metho
         const sc_value *input = method->graph->inputs.data[i];
         sc_input_kind kind = method->inputs.data[i].kind;
         if (kind != SC_INPUT_USER && !method->inputs.data[i].constant)
-            return SC_FAIL_CHECK(ctx, "parts", "input %%%s of a part is no tensor and no operand",
+            return SC_FAIL_CHECK(ctx, "parts",
+                                 "input %%%s of a part is neither a tensor nor an operand",
                                  input->name->text);
         if (kind != SC_INPUT_USER) continue;
         if (given >= operands->count || !stands_for(&operands->items[given++], input))

@@ -85,7 +85,7 @@ static sc_status item_bytes(sc_ctx *ctx, const sc_storage *storage, uint64_t *ou
                        "the size of '%s' has no upper bound, so no memory can be planned for it",
                        storage->value->name->text);
     if (*out > ctx->limits.planned_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "'%s' may need %llu bytes, the limit is %llu",
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "'%s' may need %llu bytes, but the limit is %llu",
                        storage->value->name->text, (unsigned long long)*out,
                        (unsigned long long)ctx->limits.planned_bytes_max);
     return SC_OK;
@@ -122,7 +122,7 @@ static sc_status run_algorithm(sc_ctx *ctx, const sc_place_options *options, sc_
         SC_TRY(sc_plan_naive(ctx, items, count, options->align, 0, total));
     } else {
         return sc_fail(ctx, SC_ERR_OPTION, NULL,
-                       "unknown memory planning '" SC_STR_FMT "'; known are best, greedy, naive",
+                       "unknown memory planning '" SC_STR_FMT "': it is best, greedy or naive",
                        SC_STR_ARG(wanted));
     }
     return sc_plan_verify(ctx, items, count, options->align, 0, *total);

@@ -53,7 +53,7 @@ static sc_status fail(sc_ctx *ctx, uint32_t item) {
 }
 
 // Through memory from the lowest address up. Lifetimes at one address never overlap, so whether
-// another item may begin there is a question to one neighbour in time.
+// another item may begin there depends on one neighbour in time.
 static sc_status sweep(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
                        const uint32_t *begins, const uint32_t *ends, lifetimes *alive) {
     for (uint32_t b = 0, e = 0; b < count; b++) {

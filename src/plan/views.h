@@ -7,7 +7,7 @@
 
 // Turns results of view copies into SC_STORAGE_ALIAS where that is safe, also for a runtime that
 // knows nothing of it: static shapes, row-major, base neither written nor supplied by the caller,
-// result no output.
+// and the result not an output.
 sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table);
 
 #endif

@@ -258,7 +258,7 @@ TEST(a_key_of_named_data_means_the_same_in_all_parts) {
     CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 \"other\""), SC_ERR_MISMATCH);
     CHECK_EQ_STR(last_message(&s), "two different blobs are named 'key', of 3 and 5 bytes");
     CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 file \"f\" \"one\""), SC_ERR_MISMATCH);
-    CHECK_EQ_STR(last_message(&s), "'key' is to be in 'the program' and in 'f'");
+    CHECK_EQ_STR(last_message(&s), "'key' should go into both 'the program' and 'f'");
     end(&s);
 }
 
@@ -315,8 +315,9 @@ TEST(shared_state_starts_with_the_same_contents_in_all_methods) {
     begin(&s);
     CHECK_OK(emit_sharing(&s, "0000803f", "0000803f"));
     CHECK_STATUS(emit_sharing(&s, "0000803f", "00000040"), SC_ERR_MISMATCH);
-    CHECK_EQ_STR(last_message(&s), "buffer 'k' starts with other contents in method 'b' than in "
-                                   "method 'a', which share it");
+    CHECK_EQ_STR(
+        last_message(&s),
+        "buffer 'k' starts with different contents in methods 'b' and 'a', which share it");
     end(&s);
 }
 

@@ -162,7 +162,7 @@ TEST(a_key_names_one_blob_in_one_file) {
     CHECK_STATUS(name(&t, "w", "", b), SC_ERR_MISMATCH);
     check_message(&t, "two different blobs are named 'w', of 8 and 16 bytes");
     CHECK_STATUS(name(&t, "w", "weights", a), SC_ERR_MISMATCH);
-    check_message(&t, "'w' is to be in 'the program' and in 'weights'");
+    check_message(&t, "'w' should go into both 'the program' and 'weights'");
     CHECK_EQ_UINT(t.store.entries.count, 1);
     end(&t);
 }
