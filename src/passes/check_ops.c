@@ -19,7 +19,7 @@ static const char *foreign_lack(const sc_op *op) {
 }
 
 // Control flow becomes jumps; every other operator needs a name that runtimes know and a kernel
-// somewhere. What one of the two runtimes lacks, emission warns of.
+// somewhere. Emission warns of what one of the two runtimes lacks.
 static const char *lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE)) return NULL;
     if (!op->out_name) return NO_OPERATOR;

@@ -1,4 +1,4 @@
-// Constants get an order that a .pte can say: those that are neither row-major nor channels-last
+// Constants get an order that a .pte can state: those that are neither row-major nor channels-last
 // become row-major. Weights stay extents: the reordering is a source that gathers when read.
 #include "passes/const_order.h"
 

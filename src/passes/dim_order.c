@@ -1,5 +1,5 @@
 // Memory formats become dim orders: _to_copy, clone and empty turn into the operators of the
-// dim_order_ops library, whose argument says the layout that the result has.
+// dim_order_ops library, whose argument states the layout of the result.
 #include "passes/layout.h"
 
 static sc_op_id successor(const sc_op *op) {

@@ -8,7 +8,7 @@
 bool sc_spec_is_nhwc(sc_exprs *exprs, const sc_spec *spec);
 // Gives `spec` fresh strides: row-major, or channels-last when `nhwc` (rank 4 or 5).
 void sc_spec_set_layout(sc_exprs *exprs, sc_spec *spec, bool nhwc);
-// Strides that a .pte can say without ambiguity: those of the layout the spec has, and row-major
+// Strides that a .pte can state without ambiguity: those of the layout the spec has, and row-major
 // for every other order. A size of 1 leaves no traces.
 void sc_spec_canonicalise(sc_exprs *exprs, sc_spec *spec);
 // The spec's physical order as a list of integers.

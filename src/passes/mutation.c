@@ -38,7 +38,8 @@ static sc_status find_target(write_back *w, const sc_output_sig *sig, sc_value *
     *out = sc_map_get(&w->inputs, sig->target);
     if (*out && (*out)->type == SC_VALUE_TENSOR) return SC_OK;
     return sc_fail(w->ctx, SC_ERR_CORRUPT, NULL,
-                   "output writes '" SC_STR_FMT "', which is no input", SC_STR_ARG(sig->target));
+                   "output writes '" SC_STR_FMT "', which is not an input",
+                   SC_STR_ARG(sig->target));
 }
 
 // Marks what is written, so that reads of old values can be seen.
@@ -52,7 +53,8 @@ static sc_status mark_written(write_back *w, bool *any) {
         SC_TRY(find_target(w, sig, &target));
         if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR)
             return sc_fail(w->ctx, SC_ERR_CORRUPT, NULL,
-                           "'" SC_STR_FMT "' is written with no tensor", SC_STR_ARG(sig->target));
+                           "'" SC_STR_FMT "' is written with something that is not a tensor",
+                           SC_STR_ARG(sig->target));
         if (arg->value != target) target->mark = WRITTEN;
     }
     return SC_OK;
