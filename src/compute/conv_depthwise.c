@@ -57,7 +57,7 @@ static uint64_t scratch_bytes(const sc_record *record) {
     return ((uint64_t)p.total + row + 2 * SC_DWCONV_OVERREAD) * sizeof(float);
 }
 
-// --- into the plane ------------------------------------------------------------------------------
+// --- Into the plane ------------------------------------------------------------------------------
 
 static void copy_floats(float *to, const float *from, int64_t count) {
     int64_t i = 0;
@@ -107,7 +107,7 @@ static void copy_channel(const sc_conv *c, const plane *p, const float *in, floa
     }
 }
 
-// --- out of it -----------------------------------------------------------------------------------
+// --- Out of it -----------------------------------------------------------------------------------
 
 typedef struct channel_job {
     const sc_conv *conv;

@@ -29,7 +29,7 @@ typedef struct gather {
     size_t stretch_count, width;
 } gather;
 
-// --- where the input of a tap is -----------------------------------------------------------------
+// --- Where the input of a tap is -----------------------------------------------------------------
 
 // For each tap column the range of output columns whose input is not in the padding.
 static void find_reach(const sc_conv *c, int64_t *reach) {
@@ -85,7 +85,7 @@ static size_t find_segments(const gather *g, const int64_t tap[3], segment out[S
     return count;
 }
 
-// --- filling a panel -----------------------------------------------------------------------------
+// --- Filling a panel -----------------------------------------------------------------------------
 
 static void copy_whole_rows(const gather *g, const float *in, float *row) {
     for (int64_t i = 0; i < g->conv->in_channels; i++) {
@@ -170,7 +170,7 @@ static void set_columns(gather *g, int64_t first, size_t width) {
     }
 }
 
-// --- weights and results -------------------------------------------------------------------------
+// --- Weights and results -------------------------------------------------------------------------
 
 static size_t depth_of(const sc_conv *c) { return (size_t)(c->in_channels * sc_conv_taps(c)); }
 

@@ -15,7 +15,7 @@ float sc_conv_shift(const sc_conv *c, int64_t channel) {
     return bias ? shift + bias[channel] * sc_finish_scale(finish, channel) : shift;
 }
 
-// --- the definition ------------------------------------------------------------------------------
+// --- The definition ------------------------------------------------------------------------------
 
 #define FINISH(c, v, channel) sc_finish_float(&(c)->record.finish, v, channel)
 #define T                     float

@@ -115,7 +115,7 @@ float sc_expm1_f32(float x) {
     return (float)(exp_series(a) - 1.0);
 }
 
-// --- circular functions --------------------------------------------------------------------------
+// --- Circular functions --------------------------------------------------------------------------
 
 // One word before the point, the rest after it.
 static const uint32_t two_over_pi[] = {0,           0xa2f9836eu, 0x4e441529u,
@@ -240,7 +240,7 @@ float sc_acos_f32(float x) {
     return (float)angle(sqrt((1.0 - a) * (1.0 + a)), a);
 }
 
-// --- hyperbolic functions ------------------------------------------------------------------------
+// --- Hyperbolic functions ------------------------------------------------------------------------
 
 float sc_sinh_f32(float x) {
     if (x - x != 0) return x;
@@ -279,7 +279,7 @@ float sc_atanh_f32(float x) {
     return copysignf((float)(0.5 * log1p_series(2.0 * a / (1.0 - a))), x);
 }
 
-// --- powers --------------------------------------------------------------------------------------
+// --- Powers --------------------------------------------------------------------------------------
 
 static int is_integer(float x) { return x == floorf(x); }
 

@@ -61,7 +61,7 @@ static void run_row_quantized(const sc_matmul *mm, int64_t batch, int64_t i) {
     }
 }
 
-// --- the row -------------------------------------------------------------------------------------
+// --- The row -------------------------------------------------------------------------------------
 
 typedef void (*row_fn)(const sc_matmul *mm, int64_t batch, int64_t i);
 

@@ -108,7 +108,7 @@ static sc_status run_max_dim(const sc_kernel_call *call) { return find_pair(call
 
 static sc_status run_min_dim(const sc_kernel_call *call) { return find_pair(call, false); }
 
-// --- scans ---------------------------------------------------------------------------------------
+// --- Scans ---------------------------------------------------------------------------------------
 
 enum { SCAN_SUM, SCAN_PRODUCT, SCAN_LOG_SUM_EXP };
 

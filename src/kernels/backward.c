@@ -4,7 +4,7 @@
 
 #define AXES 3
 
-// --- convolution ---------------------------------------------------------------------------------
+// --- Convolution ---------------------------------------------------------------------------------
 
 // A convolution pairs a small side (the output, or the input of a transposed one) with a large
 // side: small position o and tap k meet large position o * step - pad + k * dilation.
@@ -168,7 +168,7 @@ static sc_status run_conv_backward(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- max pooling ---------------------------------------------------------------------------------
+// --- Max pooling ---------------------------------------------------------------------------------
 
 // (grad_output, self, kernel, stride, padding, dilation, ceil_mode, indices, grad_input)
 static sc_status run_max_pool2d_backward(const sc_kernel_call *call) {
@@ -192,7 +192,7 @@ static sc_status run_max_pool2d_backward(const sc_kernel_call *call) {
         }
         int64_t index = ((const int64_t *)indices->data)[index_at];
         if (index < 0 || index >= plane)
-            return sc_call_fail(call, SC_ERR_INDEX, "index %lld leaves the plane",
+            return sc_call_fail(call, SC_ERR_INDEX, "index %lld is outside the plane",
                                 (long long)index);
         to += index / width * out->strides[rank - 2] + index % width * out->strides[rank - 1];
         sc_tensor_put_real(out, to, sc_tensor_real(out, to) + sc_tensor_real(gradient, from));

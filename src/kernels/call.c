@@ -77,7 +77,7 @@ sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t 
     return SC_OK;
 }
 
-// --- failures ------------------------------------------------------------------------------------
+// --- Failures ------------------------------------------------------------------------------------
 
 static void print_tensor(sc_sb *sb, const sc_tensor *t) {
     sc_sb_addf(sb, "%s[", sc_dtype_short((sc_dtype)t->dtype));
@@ -139,7 +139,7 @@ static sc_status fail(const sc_kernel_call *c, sc_status code, const char *hint,
 sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *format, ...) {
     const char *hint = code == SC_ERR_SHAPE ? hint_sizes
                        : code == SC_ERR_DTYPE
-                           ? "Convert the operands with .to() in front of this operator."
+                           ? "Convert the operands with .to() before this operator."
                            : NULL;
     va_list args;
     va_start(args, format);
@@ -162,7 +162,7 @@ sc_status sc_call_starved(const sc_kernel_call *c) {
                              "more scratch is needed than was reserved when the method was loaded");
 }
 
-// --- single elements -----------------------------------------------------------------------------
+// --- Single elements -----------------------------------------------------------------------------
 
 static char *element_at(const sc_tensor *t, int64_t offset) {
     return (char *)t->data + offset * sc_dtype_bytes((sc_dtype)t->dtype);

@@ -69,7 +69,7 @@ static sc_status run_polar(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- one line ------------------------------------------------------------------------------------
+// --- One line ------------------------------------------------------------------------------------
 
 // One pass for factor `p` of `n`: `done` is the product of the factors before. Stockham's order, so
 // the result needs no reordering. `roots` are the n-th roots of unity.
@@ -111,7 +111,7 @@ static void fft_line(complex_number *line, complex_number *spare, const complex_
     if (from != line) memcpy(line, from, (size_t)n * sizeof *line);
 }
 
-// --- tensors -------------------------------------------------------------------------------------
+// --- Tensors -------------------------------------------------------------------------------------
 
 typedef struct transform {
     const sc_tensor *in, *out;

@@ -85,7 +85,7 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
         c->weight_group = c->in_channels * in_step;
     } else if (weight->sizes[1] != c->in_channels) {
         return sc_call_fail(call, SC_ERR_SHAPE,
-                            "the weight has %lld input channels per group, the input %lld",
+                            "the weight has %lld input channels per group, but the input has %lld",
                             (long long)weight->sizes[1], (long long)c->in_channels);
     }
     if (!shapes_agree(c, input, weight, bias, out))
@@ -94,7 +94,7 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
     return SC_OK;
 }
 
-// --- half precision: f32 copies ------------------------------------------------------------------
+// --- Half precision: f32 copies ------------------------------------------------------------------
 
 // Are there copies of what is not f32, where the input is or becomes f32?
 static bool computes_floats(const sc_kernel_call *call) {
@@ -118,7 +118,7 @@ static const void *operand(const sc_conv *c, const sc_tensor *t, uint8_t **scrat
     return t->dtype == c->record.in ? t->data : sc_product_floats(t, scratch);
 }
 
-// --- the kernel ----------------------------------------------------------------------------------
+// --- The kernel ----------------------------------------------------------------------------------
 
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;

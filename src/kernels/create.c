@@ -6,7 +6,7 @@
 #include "compute/math_f32.h"
 #include "kernels/move.h"
 
-// --- constants -----------------------------------------------------------------------------------
+// --- Constants -----------------------------------------------------------------------------------
 
 // PyTorch refuses numbers that an integer dtype cannot hold; negatives wrap into unsigned ones.
 static bool fits_dtype(const sc_evalue *number, unsigned dtype) {
@@ -64,7 +64,7 @@ static sc_status run_fill_tensor(const sc_kernel_call *call) {
     return sc_move(call, &dst, &src);
 }
 
-// --- ranges --------------------------------------------------------------------------------------
+// --- Ranges --------------------------------------------------------------------------------------
 
 static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_t step) {
     const sc_tensor *out = sc_call_out(call);
@@ -100,7 +100,7 @@ static sc_status run_arange_start(const sc_kernel_call *call) {
     return write_range(call, 0, call->arg_count > 3 ? 2 : UINT32_MAX);
 }
 
-// --- random numbers ------------------------------------------------------------------------------
+// --- Random numbers ------------------------------------------------------------------------------
 
 // SplitMix64 (Steele, Lea, Flood 2014) as a function of a counter.
 static uint64_t random_bits(uint64_t seed, uint64_t counter) {

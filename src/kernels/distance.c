@@ -3,7 +3,7 @@
 
 #include "kernels/move.h"
 
-// --- distances -----------------------------------------------------------------------------------
+// --- Distances -----------------------------------------------------------------------------------
 
 // The p-norm of the difference of two rows of `n` elements.
 static double distance(const sc_tensor *a, int64_t a_offset, const sc_tensor *b, int64_t b_offset,
@@ -99,7 +99,7 @@ static sc_status run_pdist(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- trilinear -----------------------------------------------------------------------------------
+// --- Trilinear -----------------------------------------------------------------------------------
 
 // The operand with dims of size 1 at the places of `argument`.
 static sc_status expanded(const sc_kernel_call *call, uint32_t operand, sc_view *view) {

@@ -4,7 +4,7 @@
 
 #include "kernels/move.h"
 
-// --- index tensors -------------------------------------------------------------------------------
+// --- Index tensors -------------------------------------------------------------------------------
 
 static sc_status check_index_dtype(const sc_kernel_call *call, const sc_tensor *index) {
     if (index->dtype != SC_DTYPE_I64 && index->dtype != SC_DTYPE_I32)
@@ -23,7 +23,7 @@ static sc_status out_of_range(const sc_kernel_call *call, int64_t index, int64_t
                         (long long)index, (long long)size);
 }
 
-// --- rows ----------------------------------------------------------------------------------------
+// --- Rows ----------------------------------------------------------------------------------------
 
 // (weight, indices, padding_idx, scale_grad_by_freq, sparse, out): negatives are errors too.
 static sc_status run_embedding(const sc_kernel_call *call) {
@@ -80,7 +80,7 @@ static sc_status run_index_select(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- element by element --------------------------------------------------------------------------
+// --- Element by element --------------------------------------------------------------------------
 
 // The positions of an index tensor with the offsets that three other tensors have there; a tensor
 // that is addressed by the index itself gets no step along `dim`.

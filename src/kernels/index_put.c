@@ -119,7 +119,7 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
     x->count = 1;
     for (uint32_t d = 0; d < x->rank; d++)
         if (!sc_mul_i64(x->count, x->sizes[d], &x->count))
-            return sc_call_fail(call, SC_ERR_SHAPE, "these indices come to too many together");
+            return sc_call_fail(call, SC_ERR_SHAPE, "these indices select too many elements");
     return SC_OK;
 }
 
@@ -257,7 +257,7 @@ static sc_status accumulate(const sc_kernel_call *call, const sc_view *self, con
     sc_stream a, b, to;
     int64_t count = 1;
     if (!load || !store)
-        return sc_call_fail(call, SC_ERR_DTYPE, "%s does not add up",
+        return sc_call_fail(call, SC_ERR_DTYPE, "%s cannot be added",
                             sc_dtype_name((sc_dtype)self->dtype));
     for (uint32_t d = 0; d < self->rank; d++) count *= self->sizes[d];
     sc_stream_init_dims(&a, self->data, width, self->rank, self->sizes, self->strides);

@@ -8,7 +8,7 @@ static sc_status move_into(const sc_kernel_call *call, const sc_view *dst, const
     return sc_move(call, dst, &src);
 }
 
-// --- together ------------------------------------------------------------------------------------
+// --- Together ------------------------------------------------------------------------------------
 
 static sc_status run_cat(const sc_kernel_call *call) {
     const sc_evalue *list = call->args[0];
@@ -45,7 +45,7 @@ static sc_status run_stack(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- apart ---------------------------------------------------------------------------------------
+// --- Apart ---------------------------------------------------------------------------------------
 
 static sc_status split_into(const sc_kernel_call *call, uint32_t dim) {
     const sc_tensor *self = sc_call_tensor(call, 0);
@@ -58,7 +58,8 @@ static sc_status split_into(const sc_kernel_call *call, uint32_t dim) {
         sc_view_of(&dst, part);
         if (part->rank != self->rank || self->rank == 0 ||
             part->sizes[dim] > self->sizes[dim] - start)
-            return sc_call_fail(call, SC_ERR_SHAPE, "a part leaves the tensor that is split");
+            return sc_call_fail(call, SC_ERR_SHAPE,
+                                "a part reaches beyond the tensor that is split");
         sc_view_narrow(&src, dim, start, part->sizes[dim], 1);
         SC_TRY(sc_move(call, &dst, &src));
         start += part->sizes[dim];
@@ -75,7 +76,7 @@ static sc_status run_unbind(const sc_kernel_call *call) {
     const sc_evalue *list = call->args[call->arg_count - 1];
     uint32_t dim = sc_call_dim(call, 1, self->rank);
     if (self->rank == 0 || self->sizes[dim] != (int64_t)list->count)
-        return sc_call_fail(call, SC_ERR_SHAPE, "the results are not as many as the dim");
+        return sc_call_fail(call, SC_ERR_SHAPE, "the number of results is not the size of the dim");
     for (uint32_t i = 0; i < list->count; i++) {
         sc_view src, dst;
         sc_view_of(&src, self);
@@ -86,7 +87,7 @@ static sc_status run_unbind(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- a part of a copy ----------------------------------------------------------------------------
+// --- A part of a copy ----------------------------------------------------------------------------
 
 static sc_status copy_whole(const sc_kernel_call *call, sc_view *dst) {
     sc_view_of(dst, sc_call_out(call));

@@ -81,7 +81,8 @@ typedef struct sc_kernel {
     sc_kernel_fn run;
     sc_kernel_scratch_fn scratch;  // NULL: none
     // Would the call, with this operand as it is in every run, rather have it packed? Sets all but
-    // `data`. The operand must be a constant; what else is asked are sizes of it and numbers.
+    // `data`. The operand must be a constant; the answer may depend only on its sizes and on
+    // numbers.
     bool (*packs)(const sc_kernel_call *call, sc_packing *packing);
     void (*pack)(const sc_kernel_call *call, const sc_packing *packing);  // every byte of it
 } sc_kernel;

@@ -1,7 +1,7 @@
 // Looking values up: searchsorted, bucketize, and bags of embeddings.
 #include "kernels/iter.h"
 
-// --- searchsorted --------------------------------------------------------------------------------
+// --- Searchsorted --------------------------------------------------------------------------------
 
 typedef struct search {
     const sc_tensor *sorted, *values, *out;
@@ -86,7 +86,7 @@ static sc_status run_bucketize(const sc_kernel_call *call) {
     return run_search(call, &s);
 }
 
-// --- embedding bags ------------------------------------------------------------------------------
+// --- Embedding bags ------------------------------------------------------------------------------
 
 enum { BAG_SUM, BAG_MEAN, BAG_MAX };
 
@@ -107,8 +107,9 @@ static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag
     for (int64_t i = first; i < last; i++) {
         int64_t index = sc_tensor_integer(b->indices, i);
         if (index < 0 || index >= b->weight->sizes[0])
-            return sc_call_fail(call, SC_ERR_INDEX, "index %lld of %lld rows", (long long)index,
-                                (long long)b->weight->sizes[0]);
+            return sc_call_fail(call, SC_ERR_INDEX,
+                                "index %lld is out of range for a table of %lld rows",
+                                (long long)index, (long long)b->weight->sizes[0]);
         put_if_room(b->bag_of, b->indices->numel, i, bag);
         used += index != b->padding;
     }

@@ -115,7 +115,7 @@ static sc_status run_masked_scatter(const sc_kernel_call *call) {
     SC_TRY(index_stream(call, &to, out, out->rank, out->sizes));
     SC_TRY(index_stream(call, &from, source, source->rank, source->sizes));
     if (self->dtype != out->dtype || source->dtype != out->dtype)
-        return sc_call_fail(call, SC_ERR_DTYPE, "does not convert");
+        return sc_call_fail(call, SC_ERR_DTYPE, "does not convert between dtypes");
     if (count_set(flags, mask->dtype, out->numel) > source->numel)
         return sc_call_fail(call, SC_ERR_INDEX, "has more places than values");
     for (int64_t i = 0; i < out->numel; i++) {

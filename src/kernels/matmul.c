@@ -4,7 +4,7 @@
 #include "kernels/convert.h"
 #include "kernels/product.h"
 
-// --- operands ------------------------------------------------------------------------------------
+// --- Operands ------------------------------------------------------------------------------------
 
 // mm and bmm are called with (a, b, out), addmm with (self, a, b, beta, alpha, out).
 enum { PLAIN_ARGS = 3, ADDMM_BETA = 3, ADDMM_ALPHA = 4 };
@@ -82,7 +82,7 @@ static bool describe(const sc_kernel_call *call, const operands *o, sc_matmul *m
     return true;
 }
 
-// --- half precision: f32 copies ------------------------------------------------------------------
+// --- Half precision: f32 copies ------------------------------------------------------------------
 
 static uint64_t copies_bytes(const operands *o) {
     if (!sc_dtype_is_half((sc_dtype)o->out->dtype)) return 0;
@@ -101,7 +101,7 @@ static void run_halves(const sc_kernel_call *call, const operands *o, const sc_v
     sc_storer(SC_CLASS_F32, o->out->dtype)(o->out->data, 1, mm->c, o->out->numel);
 }
 
-// --- the kernels ---------------------------------------------------------------------------------
+// --- The kernels ---------------------------------------------------------------------------------
 
 static sc_status run_product(const sc_kernel_call *call) {
     sc_matmul mm;

@@ -2,7 +2,7 @@
 // Each only works out the view; move.c does the walking.
 #include "kernels/move.h"
 
-// --- same shape, any layout or dtype -------------------------------------------------------------
+// --- Same shape, any layout or dtype -------------------------------------------------------------
 
 static sc_status copy_broadcast(const sc_kernel_call *call, const sc_tensor *to,
                                 const sc_tensor *from) {
@@ -47,7 +47,7 @@ static sc_status run_empty(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- views ---------------------------------------------------------------------------------------
+// --- Views ---------------------------------------------------------------------------------------
 
 static sc_status move_to_out(const sc_kernel_call *call, const sc_view *src) {
     sc_view dst;
@@ -148,7 +148,8 @@ static sc_status run_narrow(const sc_kernel_call *call) {
     int64_t size = src.rank > 0 ? src.sizes[dim] : 0;
     start += start < 0 ? size : 0;
     if (start < 0 || length < 0 || start > size || length > size - start)
-        return sc_call_fail(call, SC_ERR_INDEX, "leaves the dim of size %lld", (long long)size);
+        return sc_call_fail(call, SC_ERR_INDEX, "reaches beyond the dim of size %lld",
+                            (long long)size);
     sc_view_narrow(&src, dim, start, length, 1);
     return move_to_out(call, &src);
 }
@@ -207,7 +208,7 @@ static sc_status run_as_strided(const sc_kernel_call *call) {
                                       sc_add_i64(last, span, &last)));
     }
     if (!fits || (!empty && last >= self->numel))
-        return sc_call_fail(call, SC_ERR_INDEX, "leaves its input's memory");
+        return sc_call_fail(call, SC_ERR_INDEX, "reaches beyond its input's memory");
     src.data += empty ? 0 : offset * (int64_t)sc_dtype_bytes((sc_dtype)self->dtype);
     return move_to_out(call, &src);
 }
@@ -243,7 +244,8 @@ static sc_status run_unfold(const sc_kernel_call *call) {
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t size = sc_call_integer(call, 2), step = sc_call_integer(call, 3);
     if (size < 0 || step <= 0 || size > src.sizes[dim])
-        return sc_call_fail(call, SC_ERR_ARGUMENT, "size %lld, step %lld on a dim of %lld",
+        return sc_call_fail(call, SC_ERR_ARGUMENT,
+                            "size %lld and step %lld do not suit a dim of size %lld",
                             (long long)size, (long long)step, (long long)src.sizes[dim]);
     int64_t stride = src.strides[dim];
     src.sizes[dim] = (src.sizes[dim] - size) / step + 1;

@@ -18,7 +18,7 @@ typedef struct moments {
     double mean, variance;
 } moments;
 
-// --- rows of floats ------------------------------------------------------------------------------
+// --- Rows of floats ------------------------------------------------------------------------------
 
 static double sum_f32(const float *x, int64_t n) {
     double sum = 0.0;
@@ -71,7 +71,7 @@ static moments stream_moments(sc_stream walk, sc_load_fn load, int64_t n) {
     return m;
 }
 
-// --- layer norm ----------------------------------------------------------------------------------
+// --- Layer norm ----------------------------------------------------------------------------------
 
 typedef struct layer_norm {
     const sc_tensor *in, *weight, *bias, *out, *mean, *rstd;
@@ -179,7 +179,7 @@ static sc_status run_layer_norm(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- channels ------------------------------------------------------------------------------------
+// --- Channels ------------------------------------------------------------------------------------
 
 // The dims after batch and channel, as a stream at image `n`, channel `c`.
 static sc_stream plane_of(const sc_tensor *t, int64_t n, int64_t c) {
@@ -272,7 +272,7 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- batch norm ----------------------------------------------------------------------------------
+// --- Batch norm ----------------------------------------------------------------------------------
 
 typedef struct batch_norm {
     const sc_tensor *in, *weight, *bias, *out;
@@ -370,7 +370,7 @@ static sc_status train_batch(const sc_kernel_call *call, uint32_t out, double mo
     if (!all_floats(tensors, 4) || mean->numel != channels || inverse->numel != channels ||
         (running_mean && (running_mean->numel != channels || running_variance->numel != channels)))
         return sc_call_fail(call, SC_ERR_SHAPE, "statistics need a float per channel");
-    if (count == 0) return sc_call_fail(call, SC_ERR_SHAPE, "batch statistics of an empty batch");
+    if (count == 0) return sc_call_fail(call, SC_ERR_SHAPE, "an empty batch has no statistics");
     for (int64_t c = 0; c < channels; c++) {
         moments m = channel_moments(b.in, c);
         sc_tensor_put_real(mean, c, m.mean);

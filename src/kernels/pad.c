@@ -96,7 +96,7 @@ static sc_status run_replication_pad(const sc_kernel_call *call) {
     return run_edges(call, EDGE_REPLICATES);
 }
 
-// --- triangles -----------------------------------------------------------------------------------
+// --- Triangles -----------------------------------------------------------------------------------
 
 // Copies columns [first, last) of every row, which the diagonal decides; the rest is zero.
 static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
@@ -128,7 +128,7 @@ static sc_status run_tril(const sc_kernel_call *call) { return keep_triangle(cal
 
 static sc_status run_triu(const sc_kernel_call *call) { return keep_triangle(call, false); }
 
-// --- run lengths ---------------------------------------------------------------------------------
+// --- Run lengths ---------------------------------------------------------------------------------
 
 static sc_status run_repeat_interleave(const sc_kernel_call *call) {
     const sc_tensor *repeats = sc_call_tensor(call, 0), *out = sc_call_out(call);
@@ -150,7 +150,7 @@ static sc_status run_repeat_interleave(const sc_kernel_call *call) {
         written += count;
     }
     if (written != out->numel)
-        return sc_call_fail(call, SC_ERR_SHAPE, "the repeats sum to %lld, the result has %lld",
+        return sc_call_fail(call, SC_ERR_SHAPE, "the repeats sum to %lld, but the result has %lld",
                             (long long)written, (long long)out->numel);
     return SC_OK;
 }

@@ -9,7 +9,7 @@
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
-// --- functions on four floats --------------------------------------------------------------------
+// --- Functions on four floats --------------------------------------------------------------------
 
 #define LANES1(name, function)                                                        \
     INLINE v4f v4f_##name(v4f x) {                                                    \
@@ -95,7 +95,7 @@ LANES2(round_decimals, sc_round_decimals_f32)
 #define f32_abs      fabsf
 #define f32_copysign copysignf
 
-// --- the same on doubles -------------------------------------------------------------------------
+// --- The same on doubles -------------------------------------------------------------------------
 
 #define f64_exp            exp
 #define f64_exp2           exp2
@@ -161,7 +161,7 @@ INLINE double f64_gelu_tanh(double x) {
 }
 INLINE double f64_logit(double x) { return log(x / (1.0 - x)); }
 
-// --- integer functions ---------------------------------------------------------------------------
+// --- Integer functions ---------------------------------------------------------------------------
 
 #define T        int32_t
 #define U        uint32_t
@@ -178,7 +178,7 @@ INLINE double f64_logit(double x) { return log(x / (1.0 - x)); }
 #undef U
 #undef FN
 
-// --- loops ---------------------------------------------------------------------------------------
+// --- Loops ---------------------------------------------------------------------------------------
 
 typedef v4f (*v4f_body)(v4f a, v4f b, v4f c, const v4f *s);
 
@@ -307,7 +307,7 @@ CHOICE_LOOP(where, w64, uint64_t, pa, pb)
 CHOICE_LOOP(masked_fill, w32, uint32_t, pb, pa)
 CHOICE_LOOP(masked_fill, w64, uint64_t, pb, pa)
 
-// --- rows ----------------------------------------------------------------------------------------
+// --- Rows ----------------------------------------------------------------------------------------
 
 #define ALL_CLASSES(name)                                                                  \
     [SC_CLASS_F32] = name##_f32, [SC_CLASS_F64] = name##_f64, [SC_CLASS_I32] = name##_i32, \

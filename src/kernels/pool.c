@@ -167,7 +167,7 @@ static void pool_block(const pool *p, int64_t in_offset, int64_t out_offset, int
     }
 }
 
-// --- rows of f32 ---------------------------------------------------------------------------------
+// --- Rows of f32 ---------------------------------------------------------------------------------
 
 // Output columns side by side, for planes whose rows are dense (the usual layout).
 typedef struct row_lanes {
@@ -292,7 +292,7 @@ static sc_status run_pool(const sc_kernel_call *call, pool *p) {
     return SC_OK;
 }
 
-// --- arguments -----------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 // Batch, channel and `spatial` dims of input and result.
 static sc_status pool_dims(const sc_kernel_call *call, pool *p, uint32_t spatial) {
@@ -345,7 +345,7 @@ static sc_status pool_windows(const sc_kernel_call *call, pool *p, uint32_t spat
         return sc_call_fail_hint(
             call, SC_ERR_ARGUMENT,
             "Use a positive kernel and stride, and a padding of at most half the kernel.",
-            "the window does not suit");
+            "a kernel size, stride, padding or dilation is out of range");
     return SC_OK;
 }
 

@@ -12,7 +12,7 @@ typedef struct grid {
     int64_t low, high;  // of quantized values
 } grid;
 
-// --- blocks --------------------------------------------------------------------------------------
+// --- Blocks --------------------------------------------------------------------------------------
 
 static void quantize_block(int32_t *q, const float *x, int64_t n, const grid *g) {
     float inverse = (float)(1.0 / (double)g->scale), zero = (float)g->zero;
@@ -49,7 +49,7 @@ static void dequantize_block(float *x, const int32_t *q, int64_t n, const grid *
     for (int64_t i = 0; i < n; i++) x[i] = (float)(int32_t)((uint32_t)q[i] - zero) * g->scale;
 }
 
-// --- slices --------------------------------------------------------------------------------------
+// --- Slices --------------------------------------------------------------------------------------
 
 typedef struct conversion {
     const sc_kernel_call *call;
@@ -77,7 +77,7 @@ static sc_status convert_slice(const conversion *c, const sc_view *out, const sc
     int64_t count = 1;
     if (c->quantizes && !(g->scale > 0.0f) && !(g->scale < 0.0f))
         return sc_call_fail_hint(c->call, SC_ERR_ARGUMENT, "Calibrate again: a scale is 0.",
-                                 "a quantization scale is zero or no number");
+                                 "a quantization scale is zero or not a number");
     for (uint32_t d = 0; d < in->rank; d++) count *= in->sizes[d];
     sc_stream_init_dims(&from, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
                         in->strides);
@@ -207,7 +207,7 @@ static sc_status run_quantize_token(const sc_kernel_call *call) { return per_tok
 
 static sc_status run_dequantize_token(const sc_kernel_call *call) { return per_token(call, false); }
 
-// --- choosing scales -----------------------------------------------------------------------------
+// --- Choosing scales -----------------------------------------------------------------------------
 
 // Smallest and largest of `n` elements, widened to contain 0.
 static void find_range(sc_stream walk, sc_load_fn load, int64_t n, double *low, double *high) {

@@ -82,7 +82,8 @@ static sc_status look_up(const sc_kernel_call *call, uint32_t per_byte) {
         int64_t index;
         sc_stream_load(&walk, sc_loader(SC_CLASS_I64, indices->dtype), &index, sizeof index, 1);
         if (index < 0 || index >= t.weight->sizes[0])
-            return sc_call_fail(call, SC_ERR_INDEX, "index %lld of a table of %lld rows",
+            return sc_call_fail(call, SC_ERR_INDEX,
+                                "index %lld is out of range for a table of %lld rows",
                                 (long long)index, (long long)t.weight->sizes[0]);
         expand_row(&t, index, (char *)t.out->data + i * row_bytes);
     }

@@ -236,7 +236,7 @@ static sc_status run_min(const sc_kernel_call *call) {
     return extreme(call, &fold_min, all_dims(call));
 }
 
-// --- any -----------------------------------------------------------------------------------------
+// --- Any -----------------------------------------------------------------------------------------
 
 static void any_position(void *user, sc_stream *elements, int64_t out_offset) {
     const folding *f = user;
@@ -274,7 +274,7 @@ static sc_status run_any_dims(const sc_kernel_call *call) {
     return any_over(call, sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank));
 }
 
-// --- variance ------------------------------------------------------------------------------------
+// --- Variance ------------------------------------------------------------------------------------
 
 typedef struct variance {
     const sc_reduction *reduction;

@@ -47,11 +47,11 @@ static float source_scale(int64_t in, int64_t out, double factor, bool align_cor
     return factor > 0.0 ? (float)(1.0 / factor) : (float)in / (float)out;
 }
 
-// --- nearest -------------------------------------------------------------------------------------
+// --- Nearest -------------------------------------------------------------------------------------
 
 static int64_t nearest_source(int64_t i, float scale, int64_t size) {
     float position = floorf((float)i * scale);
-    // No number comes of zero times a scale without end.
+    // Zero times an infinite scale is not a number.
     return position < (float)size ? (int64_t)position : size - 1;
 }
 
@@ -97,7 +97,7 @@ static sc_status run_nearest(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- bilinear ------------------------------------------------------------------------------------
+// --- Bilinear ------------------------------------------------------------------------------------
 
 typedef struct blend {
     int64_t low, high;  // positions
@@ -200,7 +200,7 @@ static sc_status run_bilinear(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- grid sampling -------------------------------------------------------------------------------
+// --- Grid sampling -------------------------------------------------------------------------------
 
 typedef enum grid_mode { GRID_BILINEAR, GRID_NEAREST, GRID_BICUBIC } grid_mode;
 typedef enum grid_pad { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION } grid_pad;
@@ -220,7 +220,7 @@ static double reflect(double x, double twice_low, double twice_high) {
     return fmod(flips, 2.0) == 0.0 ? extra + low : span - extra + low;
 }
 
-// From [-1, 1] to pixels; anything that is no number counts as outside.
+// From [-1, 1] to pixels; anything that is not a number counts as outside.
 static double unnormalize(const grid_sampler *g, double x, int64_t size) {
     return g->align ? (x + 1.0) / 2.0 * (double)(size - 1) : ((x + 1.0) * (double)size - 1.0) / 2.0;
 }

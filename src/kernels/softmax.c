@@ -19,7 +19,7 @@ typedef struct softmax {
     bool is_direct;   // f32 in and out, both dense along the dim
 } softmax;
 
-// --- dense f32 rows ------------------------------------------------------------------------------
+// --- Dense f32 rows ------------------------------------------------------------------------------
 
 static float row_max(const float *x, int64_t n) {
     v4f best = v4f_splat(-INFINITY);
@@ -65,7 +65,7 @@ static void row_log_softmax(float *out, const float *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) out[i] = (x[i] - max) - log_sum;
 }
 
-// --- everything else -----------------------------------------------------------------------------
+// --- Everything else -----------------------------------------------------------------------------
 
 static double strided_max(const softmax *s, sc_stream walk, double *block) {
     double max = -INFINITY;
@@ -126,7 +126,7 @@ static void strided_write(const softmax *s, sc_stream walk, double *block, doubl
     }
 }
 
-// --- columns of f32 ------------------------------------------------------------------------------
+// --- Columns of f32 ------------------------------------------------------------------------------
 
 #define COLUMNS 64
 

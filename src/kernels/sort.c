@@ -117,8 +117,8 @@ static sc_status sort_dim(const sc_kernel_call *call, int64_t dim_argument, bool
     s.kept = kept < 0 ? s.reduction.count : kept;
     int64_t room = indices->rank > 0 ? indices->sizes[dim] : 1;
     if (s.kept > s.reduction.count || s.kept != room)
-        return sc_call_fail(call, SC_ERR_ARGUMENT, "k is %lld for a dim of %lld", (long long)s.kept,
-                            (long long)s.reduction.count);
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "k is %lld for a dim of size %lld",
+                            (long long)s.kept, (long long)s.reduction.count);
     s.step = indices->rank > 0 ? indices->strides[dim] : 1;
     return sort_rows(call, &s, dim);
 }
@@ -146,7 +146,7 @@ static sc_status select_rank(const sc_kernel_call *call, int64_t dim_argument, i
     SC_TRY(sc_reduction_init(call->ctx, &s.reduction, self, indices, mask, SC_REDUCE_INDEX));
     s.nth = is_median ? (s.reduction.count - 1) / 2 : nth;
     if (s.reduction.out_count > 0 && (s.nth < 0 || s.nth >= s.reduction.count))
-        return sc_call_fail(call, SC_ERR_ARGUMENT, "no element of that rank");
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "there is no element of that rank");
     return sort_rows(call, &s, dim);
 }
 
@@ -159,7 +159,7 @@ static sc_status run_kthvalue(const sc_kernel_call *call) {
     return select_rank(call, sc_call_integer(call, 2), k > 0 ? k - 1 : -1, false);
 }
 
-// --- unique --------------------------------------------------------------------------------------
+// --- Unique --------------------------------------------------------------------------------------
 
 // (self, sorted, return_inverse, return_counts, values, inverse, counts), always sorted.
 static sc_status run_unique(const sc_kernel_call *call) {

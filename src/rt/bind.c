@@ -16,7 +16,7 @@ static sc_status bad(const binder *b, const char *what) {
                    SC_STR_ARG(b->m->name), what);
 }
 
-// --- operators -----------------------------------------------------------------------------------
+// --- Operators -----------------------------------------------------------------------------------
 
 static bool can_run(const sc_op *op) {
     return op && (sc_rt_prim(op) || sc_kernel_get((sc_op_id)op->id));
@@ -59,7 +59,7 @@ static sc_status refuse_delegates(binder *b) {
                    SC_STR_ARG(b->m->name), SC_STR_ARG(id));
 }
 
-// --- instructions --------------------------------------------------------------------------------
+// --- Instructions --------------------------------------------------------------------------------
 
 static sc_status check_value(const binder *b, int32_t index) {
     if (index < 0 || (uint32_t)index >= b->m->value_count)
@@ -196,7 +196,7 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// --- with memory in place ------------------------------------------------------------------------
+// --- With memory in place ------------------------------------------------------------------------
 
 static sc_status finish_call(binder *b, sc_rt_instruction *in, uint64_t *scratch) {
     const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
@@ -234,7 +234,7 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
     if (scratch > ctx->limits.planned_bytes_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL,
                        "method '" SC_STR_FMT
-                       "' needs %llu bytes of scratch space, the limit is %llu",
+                       "' needs %llu bytes of scratch space, but the limit is %llu",
                        SC_STR_ARG(m->name), (unsigned long long)scratch,
                        (unsigned long long)ctx->limits.planned_bytes_max);
     // One byte at least, so that no kernel computes with a null pointer.

@@ -25,7 +25,7 @@ static sc_status read_head(sc_ctx *ctx, ptd *file) {
     const uint64_t size = file->source->size;
     if (size < HEAD_BYTES)
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
-                       "a .ptd has at least %d bytes, this file has %llu", HEAD_BYTES,
+                       "a .ptd has at least %d bytes, but this file has %llu", HEAD_BYTES,
                        (unsigned long long)size);
     SC_TRY(file->source->read(file->source, ctx, 0, bytes, sizeof bytes));
     if (memcmp(bytes + 4, SC_PTD_IDENTIFIER, 4) != 0 ||
@@ -62,7 +62,7 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, pt
     uint32_t version = sc_ptd_FlatTensor_version(file->root);
     if (version > 0)
         return sc_fail(ctx, SC_ERR_VERSION, "Update Sconce, or export with an older release.",
-                       "this .ptd has schema version %u, supported is 0", version);
+                       "this .ptd has schema version %u; only 0 is supported", version);
     if (!sc_ptd_FlatTensor_segments(file->root).items ||
         !sc_ptd_FlatTensor_named_data(file->root).items)
         return bad(ctx, "it has no data");

@@ -44,7 +44,7 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
     in->kind = SC_RT_SKIP;
 }
 
-// --- state written in place ----------------------------------------------------------------------
+// --- State written in place ----------------------------------------------------------------------
 
 // Does nobody but the update itself look at the old state until the new one is written back?
 static bool only_update_reads(const sc_rt_optimizer *o, const sc_evalue *state, uint32_t update,

@@ -10,7 +10,7 @@ static sc_status fail_state(const sc_kernel_call *call, const char *what) {
     return sc_fail(call->ctx, SC_ERR_STATE, lower_again, "%s %s", call->op->out_name, what);
 }
 
-// --- dynamic calls -------------------------------------------------------------------------------
+// --- Dynamic calls -------------------------------------------------------------------------------
 
 static sc_status check_args(const sc_kernel_call *call) {
     SC_TRY(sc_rt_call_check(call->ctx, call));
@@ -32,7 +32,7 @@ static sc_status settle(const sc_kernel_call *call) {
     return fault ? fail_state(call, fault) : SC_OK;
 }
 
-// --- jumps and moves -----------------------------------------------------------------------------
+// --- Jumps and moves -----------------------------------------------------------------------------
 
 // True when all elements are, an empty tensor included.
 static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
@@ -65,7 +65,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     case SC_RT_KERNEL:
         if (in->is_dynamic) SC_TRY(settle(&in->call));
         if (in->is_dynamic && sc_rt_call_is_empty(&in->call)) return SC_OK;
-        // Random kernels draw other numbers each time; the same program draws the same sequence.
+        // Random kernels draw new numbers each time; the same program draws the same sequence.
         in->call.seed = sc_hash64_mix(in->call.seed, in->origin.index + 1u);
         return in->kernel(&in->call);
     case SC_RT_PRIM: return in->prim(&in->call);
@@ -80,7 +80,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     }
 }
 
-// --- a run ---------------------------------------------------------------------------------------
+// --- A run ---------------------------------------------------------------------------------------
 
 static void restore_loose(sc_rt_method *m) {
     for (uint32_t i = 0; i < m->loose_count; i++) {

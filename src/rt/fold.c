@@ -6,7 +6,7 @@
 
 enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed as the file says
 
-// --- transposed weights --------------------------------------------------------------------------
+// --- Transposed weights --------------------------------------------------------------------------
 
 // Reads `value` only as a matrix operand, which may have any strides?
 static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value) {
@@ -61,7 +61,7 @@ static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
     return true;
 }
 
-// --- constants in, constants out -----------------------------------------------------------------
+// --- Constants in, constants out -----------------------------------------------------------------
 
 static bool reads_constants(const sc_rt_optimizer *o, const sc_rt_instruction *in) {
     sc_rt_operands w = sc_rt_operands_of(o->m, in, SC_RT_READS);

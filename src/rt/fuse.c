@@ -34,7 +34,7 @@ static double number_of(const sc_evalue *value) {
                                           : value->d;
 }
 
-// --- bounds --------------------------------------------------------------------------------------
+// --- Bounds --------------------------------------------------------------------------------------
 
 static bool read_bound(const sc_rt_optimizer *o, const sc_evalue *value, float *bound) {
     if (value->tag == SC_EVALUE_NONE) return true;
@@ -61,7 +61,7 @@ static bool add_bounds(const sc_rt_optimizer *o, const sc_rt_instruction *in, ch
     return true;
 }
 
-// --- batch normalisation -------------------------------------------------------------------------
+// --- Batch normalisation -------------------------------------------------------------------------
 
 static bool is_vector(const sc_evalue *value, int64_t channels) {
     return is_f32(value) && value->tensor->is_constant && value->tensor->numel == channels &&
@@ -110,7 +110,7 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
     return true;
 }
 
-// --- chains --------------------------------------------------------------------------------------
+// --- Chains --------------------------------------------------------------------------------------
 
 // The channel count of a product that takes a finish; 0 when it does not.
 static int64_t channels_of(const sc_rt_instruction *in, bool *takes_affine) {

@@ -6,7 +6,7 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
 }
 
-// --- the file ------------------------------------------------------------------------------------
+// --- The file ------------------------------------------------------------------------------------
 
 // What a segment is for. Of several uses, which only a strange file has, the last one counts.
 enum { SEGMENT_OTHER, SEGMENT_NAMED, SEGMENT_DELEGATE, SEGMENT_CONSTANT, SEGMENT_MUTABLE, USES };
@@ -67,7 +67,7 @@ void sc_rt_program_info_get(const sc_rt_program *p, sc_arena *scratch, sc_rt_pro
     };
 }
 
-// --- inputs and outputs --------------------------------------------------------------------------
+// --- Inputs and outputs --------------------------------------------------------------------------
 
 static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_value_info *out) {
     sc_fb_vec sizes = sc_pte_Tensor_sizes(t), order = sc_pte_Tensor_dim_order(t);
@@ -157,7 +157,7 @@ static void match_inputs(sc_ctx *ctx, sc_fb_table plan, const sc_rt_method_info 
     sc_arena_rewind(ctx->scratch, mark);
 }
 
-// --- data files ----------------------------------------------------------------------------------
+// --- Data files ----------------------------------------------------------------------------------
 
 // The key of a value that lives in a data file; empty for all others.
 static sc_str external_key(sc_fb_table entry) {
@@ -185,7 +185,7 @@ static void list_externals(const sc_rt_program *p, sc_arena *arena, sc_fb_vec va
     out->external_count = list.count;
 }
 
-// --- instructions --------------------------------------------------------------------------------
+// --- Instructions --------------------------------------------------------------------------------
 
 static void list_ops(sc_arena *arena, sc_fb_vec operators, sc_rt_method_info *out) {
     out->op_count = operators.count;

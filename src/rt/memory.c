@@ -15,7 +15,7 @@ static sc_status bad(sc_ctx *ctx, const sc_rt_method *m, const char *what) {
 static sc_status allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t **out) {
     if (bytes > ctx->limits.planned_bytes_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL,
-                       "%s would take %llu bytes, the limit "
+                       "%s would take %llu bytes, but the limit "
                        "planned_bytes_max is %llu",
                        what, (unsigned long long)bytes,
                        (unsigned long long)ctx->limits.planned_bytes_max);
@@ -26,7 +26,7 @@ static sc_status allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t
     return SC_OK;
 }
 
-// --- pools ---------------------------------------------------------------------------------------
+// --- Pools ---------------------------------------------------------------------------------------
 
 sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *p) {
     for (uint32_t i = 0; i < p->plans.count; i++) {
@@ -121,7 +121,7 @@ static sc_status bind_pools(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// --- tensors -------------------------------------------------------------------------------------
+// --- Tensors -------------------------------------------------------------------------------------
 
 static uint8_t nothing[64]
     __attribute__((aligned(64)));  // where empty tensors point; never written

@@ -4,7 +4,7 @@
 
 #include "rt/optimize.h"
 
-// --- loading -------------------------------------------------------------------------------------
+// --- Loading -------------------------------------------------------------------------------------
 
 static sc_status read_indexes(sc_ctx *ctx, sc_rt_method *m, sc_fb_vec list, const char *what,
                               uint32_t **out, uint32_t *count) {
@@ -104,7 +104,7 @@ sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *p) {
     return SC_OK;
 }
 
-// --- values in and out ---------------------------------------------------------------------------
+// --- Values in and out ---------------------------------------------------------------------------
 
 uint32_t sc_rt_method_input_count(const sc_rt_method *m) { return m->input_count; }
 uint32_t sc_rt_method_output_count(const sc_rt_method *m) { return m->output_count; }
@@ -127,11 +127,12 @@ static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     sc_tensor *t = m->values[at].tensor;
     sc_rt_staged *staged = &m->staged[index];
     if (value->dtype != t->dtype)
-        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u is %s, the method takes %s", index,
+        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u is %s, but the method takes %s", index,
                        sc_dtype_name((sc_dtype)value->dtype), sc_dtype_name((sc_dtype)t->dtype));
     if (value->rank != t->rank)
-        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u has rank %u, the method takes rank %u",
-                       index, value->rank, t->rank);
+        return sc_fail(ctx, SC_ERR_INPUT, NULL,
+                       "input %u has rank %u, but the method takes rank %u", index, value->rank,
+                       t->rank);
     sc_fb_table declared =
         sc_pte_EValue_val(sc_fb_vec_table(sc_pte_ExecutionPlan_values(m->plan), at));
     sc_fb_vec bounds = sc_pte_Tensor_sizes(declared);
@@ -139,12 +140,13 @@ static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
         int64_t bound = sc_fb_vec_i32(bounds, d), size = value->sizes[d];
         if (t->is_dynamic ? size < 0 || size > bound : size != bound)
             return sc_fail(ctx, SC_ERR_INPUT, NULL,
-                           "dimension %u of input %u is %lld, the method takes %s%lld", d, index,
-                           (long long)size, t->is_dynamic ? "at most " : "", (long long)bound);
+                           "dimension %u of input %u is %lld, but the method takes %s%lld", d,
+                           index, (long long)size, t->is_dynamic ? "at most " : "",
+                           (long long)bound);
     }
     SC_TRY(sc_rt_tensor_resize(ctx, t, value->sizes, value->rank));
     if (value->bytes != sc_rt_tensor_bytes(t))
-        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u has %llu bytes, its shape needs %llu",
+        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u has %llu bytes, but its shape needs %llu",
                        index, (unsigned long long)value->bytes,
                        (unsigned long long)sc_rt_tensor_bytes(t));
     sc_rt_tensor_write(t, staged->bytes, value->data);
@@ -171,11 +173,12 @@ static bool is_same_scalar(const sc_evalue *traced, const sc_rt_input *value) {
 sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
                                  const sc_rt_input *value) {
     if (index >= m->input_count)
-        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u: method '" SC_STR_FMT "' takes %u inputs",
-                       index, SC_STR_ARG(m->name), m->input_count);
+        return sc_fail(ctx, SC_ERR_INPUT, NULL,
+                       "there is no input %u: method '" SC_STR_FMT "' takes %u inputs", index,
+                       SC_STR_ARG(m->name), m->input_count);
     const sc_evalue *declared = &m->values[m->inputs[index]];
     if (value->tag != declared->tag)
-        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u is %s, the method takes %s", index,
+        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u is %s, but the method takes %s", index,
                        tag_name((uint8_t)value->tag), tag_name(declared->tag));
     if (declared->tag == SC_EVALUE_TENSOR)
         SC_TRY(set_tensor(ctx, m, index, value));

@@ -1,6 +1,6 @@
 #include "rt/operands.h"
 
-// Instructions that are no calls: what they do to `from` and to `to`.
+// Instructions that are not calls: what they do to `from` and to `to`.
 static const uint8_t records[][2] = {
     [SC_RT_JUMP_FALSE] = {SC_RT_TAKES | SC_RT_READS, 0},
     [SC_RT_MOVE] = {SC_RT_TAKES | SC_RT_READS, SC_RT_WRITES | SC_RT_REPOINTS},
@@ -29,7 +29,7 @@ sc_rt_operands sc_rt_operands_of_call(const sc_kernel_call *call, uint32_t wante
     return (sc_rt_operands){.wanted = wanted, .call = call};
 }
 
-// --- arguments -----------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static uint32_t access_of_input(const sc_op *op, const sc_param *param) {
     const bool is_shape = sc_op_has(op, SC_SHAPE_ONLY) && param->type == SC_PARAM_TENSOR;
@@ -68,7 +68,7 @@ static sc_evalue *next_arg(sc_rt_operands *o) {
     return &o->m->values[o->arg++ ? o->in->to : o->in->from];
 }
 
-// --- values --------------------------------------------------------------------------------------
+// --- Values --------------------------------------------------------------------------------------
 
 // Lists of numbers that are none of the program's values are operands themselves.
 static bool lists_values(const sc_evalue *value) {

@@ -27,7 +27,7 @@ typedef struct sc_rt_operands {
     uint32_t param;               // of the schema: the next that the call keeps
     const sc_rt_method *m;        // NULL: `call` alone
     const sc_rt_instruction *in;  // NULL: `call` alone
-    const sc_kernel_call *call;   // NULL: an instruction that is no call
+    const sc_kernel_call *call;   // NULL: an instruction that is not a call
 } sc_rt_operands;
 
 // Walks the operands of which at least one `wanted` bit is true, in the order of the arguments. An

@@ -7,7 +7,7 @@ uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value) {
     return (uint32_t)(value - m->values);
 }
 
-// --- views ---------------------------------------------------------------------------------------
+// --- Views ---------------------------------------------------------------------------------------
 
 bool sc_rt_overlaps(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
@@ -76,7 +76,7 @@ static bool find_uses(sc_rt_optimizer *o) {
     return true;
 }
 
-// --- questions that rewrites ask -----------------------------------------------------------------
+// --- Questions that rewrites ask -----------------------------------------------------------------
 
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value) {
     const uint32_t index = sc_rt_value_index(o->m, value);

@@ -13,7 +13,7 @@ typedef struct packer {
     uint64_t scratch;  // that calls ask for
 } packer;
 
-// --- what may be packed --------------------------------------------------------------------------
+// --- What may be packed --------------------------------------------------------------------------
 
 // Are the operands that are packed constants in every run, and does nothing else change but tensors?
 static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in, const sc_packing *packing) {
@@ -29,7 +29,7 @@ static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in, const s
     return true;
 }
 
-// --- sharing -------------------------------------------------------------------------------------
+// --- Sharing -------------------------------------------------------------------------------------
 
 static bool is_equal(const sc_rt_packed *a, const sc_rt_packed *b) {
     return a->constant == b->constant && a->packing.how == b->packing.how &&
@@ -52,7 +52,7 @@ static const sc_packing *find_equal(const sc_rt_method *m, const sc_rt_packed *p
     return found;
 }
 
-// --- packing -------------------------------------------------------------------------------------
+// --- Packing -------------------------------------------------------------------------------------
 
 static void pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction *in) {
     sc_kernel_call *call = &in->call;

@@ -11,7 +11,7 @@ static sc_status wrong_kind(const sc_kernel_call *c) {
                    c->op->out_name);
 }
 
-// --- numbers -------------------------------------------------------------------------------------
+// --- Numbers -------------------------------------------------------------------------------------
 
 static bool is_number(const sc_evalue *v) {
     return v->tag == SC_EVALUE_INT || v->tag == SC_EVALUE_DOUBLE;
@@ -164,7 +164,7 @@ static sc_status extreme(const sc_kernel_call *c, bool want_max) {
 static sc_status prim_max(const sc_kernel_call *c) { return extreme(c, true); }
 static sc_status prim_min(const sc_kernel_call *c) { return extreme(c, false); }
 
-// --- tensors -------------------------------------------------------------------------------------
+// --- Tensors -------------------------------------------------------------------------------------
 
 static sc_status prim_sym_size(const sc_kernel_call *c) {
     const sc_evalue *self = c->args[0], *dim = c->args[1];
@@ -259,7 +259,7 @@ static sc_status prim_copy_index(const sc_kernel_call *c) {
     return SC_OK;
 }
 
-// --- the PRIM column -----------------------------------------------------------------------------
+// --- The PRIM column -----------------------------------------------------------------------------
 
 #define KERNEL(name)    NULL
 #define POINTWISE(name) NULL

@@ -22,13 +22,13 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
 
 void sc_rt_options_default(sc_rt_options *options) { *options = (sc_rt_options){.optimize = true}; }
 
-// --- header --------------------------------------------------------------------------------------
+// --- Header --------------------------------------------------------------------------------------
 
 static sc_status read_identifier(sc_ctx *ctx, const uint8_t *bytes) {
     if (memcmp(bytes + 4, SC_PTE_IDENTIFIER, 4) == 0) return SC_OK;
     if (sc_file_kind_of(bytes) == SC_FILE_PTE)
         return sc_fail(ctx, SC_ERR_VERSION, "Lower the model again with a current release.",
-                       "this .pte has format %.4s, supported is " SC_PTE_IDENTIFIER,
+                       "this .pte has format %.4s; only " SC_PTE_IDENTIFIER " is supported",
                        (const char *)bytes + 4);
     return sc_fail(ctx, SC_ERR_FORMAT, "Check that this is a .pte file.",
                    "this is not an ExecuTorch program: its identifier is missing");
@@ -38,7 +38,7 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
     uint8_t bytes[HEAD_BYTES];
     if (source->size < HEAD_BYTES)
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
-                       "a .pte has at least %d bytes, this file has %llu", HEAD_BYTES,
+                       "a .pte has at least %d bytes, but this file has %llu", HEAD_BYTES,
                        (unsigned long long)source->size);
     SC_TRY(source->read(source, ctx, 0, bytes, sizeof bytes));
     SC_TRY(read_identifier(ctx, bytes));
@@ -57,12 +57,12 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
         return bad(ctx, "its segments begin inside the program");
     if (end > source->size || out->program_bytes > source->size)
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
-                       "this .pte should have %llu bytes, the file ends after %llu",
+                       "this .pte should have %llu bytes, but the file ends after %llu",
                        (unsigned long long)end, (unsigned long long)source->size);
     return SC_OK;
 }
 
-// --- the FlatBuffer part -------------------------------------------------------------------------
+// --- The FlatBuffer part -------------------------------------------------------------------------
 
 // A view when the source is in memory and aligned, else a copy.
 static sc_status load_range(sc_ctx *ctx, sc_source *source, uint64_t offset, uint64_t bytes,
@@ -98,13 +98,13 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     if (version > 0)
         return sc_fail(ctx, SC_ERR_VERSION,
                        "Update Sconce, or lower the model with an older release.",
-                       "this .pte has schema version %u, supported is 0", version);
+                       "this .pte has schema version %u; only 0 is supported", version);
     p->plans = sc_pte_Program_execution_plan(p->root);
     if (!p->plans.items) return bad(ctx, "it has no methods");
     return SC_OK;
 }
 
-// --- segments ------------------------------------------------------------------------------------
+// --- Segments ------------------------------------------------------------------------------------
 
 static sc_status segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, sc_extent *out) {
     if (index >= p->segments.count) return bad(ctx, "a segment that it names does not exist");
@@ -153,7 +153,7 @@ static sc_status check_segments(sc_ctx *ctx, sc_rt_program *p) {
     return check_overlap(ctx, extents, count);
 }
 
-// --- constants and initial state -----------------------------------------------------------------
+// --- Constants and initial state -----------------------------------------------------------------
 
 static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
     for (uint32_t i = 0; i < offsets.count; i++) {
@@ -249,7 +249,7 @@ sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *p, uint32_t index
     return sc_extent_read(ctx, p->mutable_extent, offset, out, bytes);
 }
 
-// --- open and close ------------------------------------------------------------------------------
+// --- Open and close ------------------------------------------------------------------------------
 
 static sc_status check_plans(sc_ctx *ctx, sc_rt_program *p) {
     sc_map names;

@@ -8,7 +8,7 @@ static sc_status wrong(sc_ctx *ctx, const sc_op *op, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a call of %s %s", op->out_name, what);
 }
 
-// --- kinds ---------------------------------------------------------------------------------------
+// --- Kinds ---------------------------------------------------------------------------------------
 
 static bool is_number(uint8_t tag) {
     return tag == SC_EVALUE_INT || tag == SC_EVALUE_BOOL || tag == SC_EVALUE_DOUBLE;
@@ -63,7 +63,7 @@ sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// --- arguments of the rule -----------------------------------------------------------------------
+// --- Arguments of the rule -----------------------------------------------------------------------
 
 static sc_spec *spec_of(sc_arena *arena, const sc_tensor *t) {
     sc_spec *spec = sc_new(arena, sc_spec);
@@ -163,7 +163,7 @@ static sc_status fill_args(sc_infer *in, const sc_kernel_call *call, sc_iarg *ar
     return SC_OK;
 }
 
-// --- results of the rule -------------------------------------------------------------------------
+// --- Results of the rule -------------------------------------------------------------------------
 
 static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc_tensor *t) {
     int64_t sizes[SC_RANK_MAX];
@@ -172,7 +172,7 @@ static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc
         return wrong(ctx, op, "gives a number where the program expects a tensor");
     const sc_spec *spec = &result->spec;
     if (spec->dtype != t->dtype)
-        return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "%s gives %s, the program expects %s",
+        return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "%s gives %s, but the program expects %s",
                        op->out_name, sc_dtype_name((sc_dtype)spec->dtype),
                        sc_dtype_name((sc_dtype)t->dtype));
     for (uint32_t d = 0; d < spec->rank; d++) sizes[d] = spec->sizes[d].value;

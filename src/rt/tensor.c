@@ -90,7 +90,7 @@ const char *sc_rt_call_write_fault(const sc_kernel_call *call) {
     return NULL;
 }
 
-// --- row-major and back --------------------------------------------------------------------------
+// --- Row-major and back --------------------------------------------------------------------------
 
 static bool is_row_major(const sc_tensor *t) { return sc_tensor_is_contiguous(t); }
 

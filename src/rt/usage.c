@@ -39,7 +39,7 @@ static void visit(usage *u, const sc_rt_instruction *in) {
     while (sc_rt_operands_next(&moved)) u->m->places[index_of(u->m, moved.value)].is_loose = true;
 }
 
-// --- calls that need a look on every run ---------------------------------------------------------
+// --- Calls that need a look on every run ---------------------------------------------------------
 
 static bool needs_look(const sc_rt_method *m, const sc_rt_instruction *in) {
     if (sc_op_has(in->call.op, SC_DATA_DEPENDENT)) return true;
@@ -51,7 +51,7 @@ static bool needs_look(const sc_rt_method *m, const sc_rt_instruction *in) {
     return false;
 }
 
-// --- loops that cannot end -----------------------------------------------------------------------
+// --- Loops that cannot end -----------------------------------------------------------------------
 
 static void note_writes(uint32_t *last_write, const sc_rt_method *m, uint32_t at) {
     sc_rt_operands o = sc_rt_operands_of(m, &m->code[at], SC_RT_WRITES);

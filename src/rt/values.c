@@ -20,7 +20,7 @@ static sc_status unsupported(const parser *p, const char *what) {
                    p->index, SC_STR_ARG(p->m->name), what);
 }
 
-// --- tensors -------------------------------------------------------------------------------------
+// --- Tensors -------------------------------------------------------------------------------------
 
 static sc_status read_sizes(const parser *p, sc_fb_table table, sc_tensor *t) {
     sc_fb_vec sizes = sc_pte_Tensor_sizes(table), order = sc_pte_Tensor_dim_order(table);
@@ -57,7 +57,8 @@ static sc_status same_layout(const parser *p, const sc_tensor *t, const sc_rt_da
                sc_fb_vec_u8(datum->dim_order, d) == t->dim_order[d];
     if (!same || datum->extent.size < sc_rt_tensor_bytes(t))
         return sc_fail(p->ctx, SC_ERR_CORRUPT, "Pass the .ptd files that were made with the .pte.",
-                       "'" SC_STR_FMT "' has another layout in the data file than in the program",
+                       "'" SC_STR_FMT
+                       "' has a different layout in the data file than in the program",
                        SC_STR_ARG(datum->key));
     return SC_OK;
 }
@@ -69,7 +70,7 @@ static sc_status find_external(const parser *p, sc_fb_table extra, const sc_tens
     place->datum = sc_rt_data_map_find(&p->m->program->data_map, name);
     if (!place->datum)
         return sc_fail(p->ctx, SC_ERR_NOT_FOUND, "Pass the .ptd files that belong to this .pte.",
-                       "the program keeps '" SC_STR_FMT "' in a data file that is not here",
+                       "the program keeps '" SC_STR_FMT "' in a data file that was not given",
                        SC_STR_ARG(name));
     return same_layout(p, t, place->datum);
 }
@@ -120,7 +121,7 @@ static sc_status read_tensor(const parser *p, sc_fb_table table, sc_evalue *valu
     return SC_OK;
 }
 
-// --- lists ---------------------------------------------------------------------------------------
+// --- Lists ---------------------------------------------------------------------------------------
 
 static sc_status read_ints(const parser *p, sc_fb_vec items, sc_evalue *value) {
     sc_evalue **refs = sc_new_array(p->arena, sc_evalue *, items.count);
@@ -174,7 +175,7 @@ static sc_status read_bools(const parser *p, sc_fb_vec items, sc_evalue *value) 
     return SC_OK;
 }
 
-// --- all of them ---------------------------------------------------------------------------------
+// --- All of them ---------------------------------------------------------------------------------
 
 static sc_status read_value(const parser *p, sc_fb_table entry, sc_evalue *value) {
     uint8_t type = sc_pte_EValue_val_type(entry);

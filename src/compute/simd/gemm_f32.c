@@ -3,7 +3,7 @@
 
 #include "compute/simd/simd.h"
 
-// --- from sums to results ------------------------------------------------------------------------
+// --- From sums to results ------------------------------------------------------------------------
 
 // What every result of a row goes through: sum * scale + shift, then the clamp. Without a scale the
 // sum begins with the shift instead of zero.
