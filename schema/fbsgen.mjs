@@ -34,7 +34,7 @@ const SCALARS = {
   float64: ["F64", "double", "f64", 8],
 };
 
-// --- parsing -------------------------------------------------------------------------------------
+// --- Parsing -------------------------------------------------------------------------------------
 
 class Parser {
   constructor(path) {
@@ -185,7 +185,7 @@ function parseUnion(p) {
   return type;
 }
 
-// --- resolving -----------------------------------------------------------------------------------
+// --- Resolving -----------------------------------------------------------------------------------
 
 // All types that the root schema can mention: its own first, then those of its includes.
 function allTypes(schema, seen = new Set()) {
@@ -243,7 +243,7 @@ function defaultOf(field, where) {
   return text;
 }
 
-// --- writing -------------------------------------------------------------------------------------
+// --- Writing -------------------------------------------------------------------------------------
 
 const banner = (schema, what) =>
   `// ${what} for schema/${schema.stem}.fbs, made by schema/fbsgen.mjs. Do not edit.\n`;

@@ -32,7 +32,7 @@ static struct {
     int passed, failed;
 } state;
 
-// --- registration --------------------------------------------------------------------------------
+// --- Registration --------------------------------------------------------------------------------
 
 // The build names files from the checkout's root; a compiler without that option, by full path; a
 // compiler cache that makes paths relative, from the build folder.
@@ -56,7 +56,7 @@ void test_register(test_record *record) {
     *at = record;
 }
 
-// --- the runner ----------------------------------------------------------------------------------
+// --- The runner ----------------------------------------------------------------------------------
 
 static const char *label(const test_record *record, const char *case_name, char out[512]) {
     snprintf(out, 512, "%s %s%s%s", record->file, record->name, *case_name ? ": " : "", case_name);
@@ -180,7 +180,7 @@ int test_main(int argc, char **argv) {
     return state.failed || !state.passed ? 1 : 0;
 }
 
-// --- checks --------------------------------------------------------------------------------------
+// --- Checks --------------------------------------------------------------------------------------
 
 void test_fail(const char *file, int line, const char *format, ...) {
     va_list args;
@@ -257,7 +257,7 @@ bool test_status(const char *file, int line, const char *text, sc_status a, sc_s
     return a == b;
 }
 
-// --- data ----------------------------------------------------------------------------------------
+// --- Data ----------------------------------------------------------------------------------------
 
 void *test_alloc(size_t bytes) {
     test_block *block = calloc(1, sizeof *block + bytes);

@@ -40,7 +40,7 @@ void test_register(test_record *record);
 // Begins a case of a TEST_CASES test; false when --filter leaves it out.
 bool test_case(const char *format, ...) SC_PRINTF(1, 2);
 
-// --- checks --------------------------------------------------------------------------------------
+// --- Checks --------------------------------------------------------------------------------------
 // Each returns whether it held, so that a test can stop early where going on makes no sense.
 
 #define CHECK(condition) test_check(__FILE__, __LINE__, #condition, (condition))
@@ -90,7 +90,7 @@ bool test_same_float(const char *file, int line, const char *text, double a, dou
 bool test_status(const char *file, int line, const char *text, sc_status a, sc_status b);
 void test_fail(const char *file, int line, const char *format, ...) SC_PRINTF(3, 4);
 
-// --- data ----------------------------------------------------------------------------------------
+// --- Data ----------------------------------------------------------------------------------------
 // Whatever these return lives until the test ends.
 
 void *test_alloc(size_t bytes);

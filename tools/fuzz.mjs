@@ -1,5 +1,5 @@
 // npm run fuzz: every fuzzer for a while, from its corpus. npm run fuzz -- [--seconds N] [NAME...]
-// What a fuzzer finds new goes to build/fuzz/found/NAME; a crash is kept beside it and fails the
+// New finds of a fuzzer go to build/fuzz/found/NAME; a crash is kept beside it and fails the
 // run.
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -219,7 +219,7 @@ due_official() {
     echo "150 the official torch and executorch to compare with (2 GB)"
 }
 
-# Out of reach is no fault here: the tests say what that means for them.
+# Out of reach is not an error here: the tests say what that means for them.
 do_official() { "$REPO/tools/official.sh" >/dev/null || [ $? = 3 ]; }
 
 # --- what was asked for --------------------------------------------------------------------------

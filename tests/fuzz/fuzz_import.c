@@ -1,4 +1,4 @@
-// Any bytes as a .pt2 archive; bytes that are no zip, as the model document of an archive that has
+// Any bytes as a .pt2 archive; bytes that are not a zip, as the model document of an archive with
 // one weight, "w". What imports must pass the verifier, print, and parse back to the same text.
 #include "format/zip.h"
 #include "import/import.h"

@@ -31,7 +31,7 @@ typedef struct source {
     const sc_tensor *first;  // the tensor that others are like
 } source;
 
-// --- numbers -------------------------------------------------------------------------------------
+// --- Numbers -------------------------------------------------------------------------------------
 
 static int64_t number(source *s) {
     static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1,
@@ -47,7 +47,7 @@ static double real(source *s) {
     return b >= 240 ? odd[b % SC_COUNT_OF(odd)] : ((double)b - 100) / 8;
 }
 
-// --- tensors -------------------------------------------------------------------------------------
+// --- Tensors -------------------------------------------------------------------------------------
 
 static void fill(source *s, sc_tensor *t, uint8_t how) {
     uint64_t bytes = sc_rt_tensor_bytes(t);
@@ -151,7 +151,7 @@ static sc_evalue *tensor_value(source *s) {
     return value;
 }
 
-// --- arguments -----------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static sc_evalue *scalar(source *s, sc_param_type type) {
     static const char *const texts[] = {"none", "floor", "trunc", "mean", "sum", "prod",
@@ -223,7 +223,7 @@ static sc_evalue *argument(source *s, const sc_param *param) {
     return param->is_list ? list(s, param, how) : scalar(s, param->type);
 }
 
-// --- results -------------------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 // Lies where the first operand does, which the runtime allows, when that may be written.
 static bool share_memory(source *s, sc_tensor *t) {
@@ -301,7 +301,7 @@ static bool is_endless(const sc_evalue *arg) {
     return product > 1 << 9;
 }
 
-// --- running -------------------------------------------------------------------------------------
+// --- Running -------------------------------------------------------------------------------------
 
 static void check_blocks(const source *s) {
     for (uint32_t i = 0; i < s->count; i++) {

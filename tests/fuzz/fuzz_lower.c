@@ -67,7 +67,7 @@ static bool is_answer(sc_status status) {
     }
 }
 
-// --- numbers -------------------------------------------------------------------------------------
+// --- Numbers -------------------------------------------------------------------------------------
 
 static int64_t number(source *s) {
     static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, 100, -100};
@@ -90,7 +90,7 @@ static sc_dtype any_dtype(source *s) {
     return all[next_byte(&s->in) % SC_COUNT_OF(all)];
 }
 
-// --- inputs --------------------------------------------------------------------------------------
+// --- Inputs --------------------------------------------------------------------------------------
 
 static sc_dim any_size(source *s) {
     static const int64_t sizes[] = {1, 2, 3, 4, 2, 3, 4, 5, 6, 8, 1, 0};
@@ -198,7 +198,7 @@ static void begin_trace(source *s) {
     }
 }
 
-// --- arguments -----------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static sc_arg item(source *s, sc_param_type type) {
     static const char *const texts[] = {"none",    "floor", "trunc",    "mean",
@@ -269,7 +269,7 @@ static sc_x traced_arg(source *s, const sc_arg *arg) {
     return X_NONE;
 }
 
-// --- calls ---------------------------------------------------------------------------------------
+// --- Calls ---------------------------------------------------------------------------------------
 
 // What reads memory that nothing wrote gives what happens to be there.
 static bool is_left_out(const sc_op *op) {
@@ -350,7 +350,7 @@ static void finish(source *s) {
     sc_graph_set_outputs(s->method->graph, outputs, count);
 }
 
-// --- lowering and running ------------------------------------------------------------------------
+// --- Lowering and running ------------------------------------------------------------------------
 
 typedef struct lowered {
     const uint8_t *bytes;

@@ -214,7 +214,7 @@ test("inspect tells what is in both kinds of files", () => {
   assert.match(sconce("inspect", modelPath("mlp.pt2")).stdout, /method forward/);
   sconce("lower", modelPath("mlp.pt2"), "-o", "mlp.pte");
   assert.match(sconce("inspect", "mlp.pte").stdout, /aten::addmm\.out/);
-  writeFileSync(join(folder, "note.txt"), "hello, this is no model at all");
+  writeFileSync(join(folder, "note.txt"), "hello, this is not a model at all");
   assert.equal(sconce("inspect", "note.txt").status, 1);
 });
 

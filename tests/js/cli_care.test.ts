@@ -32,7 +32,7 @@ const textOf = (name: string): string => readFileSync(join(folder, name), "latin
 const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
 const temporaries = (): string[] => readdirSync(folder).filter((name) => name.endsWith(".tmp"));
 
-test("what is no regular file is neither replaced nor waited for", () => {
+test("what is not a regular file is neither replaced nor waited for", () => {
   sconce("lower", modelPath("linear.pt2"), "-o", "linear.pte");
   mkdirSync(join(folder, "pipes"));
   for (const name of ["x.pte", "output_0.npy"])
@@ -254,7 +254,7 @@ test("integers are printed with all digits", async () => {
   );
 });
 
-test("a reader that leaves early is no fault", () => {
+test("a reader that leaves early is not an error", () => {
   const command = `"${process.execPath}" "${cli}" inspect "${modelPath("mlp.pt2")}"`;
   const script = `{ ${command} --json; echo "$?" >&2; } | true`;
   const { stderr } = spawnSync("sh", ["-c", script], { encoding: "utf8", timeout: 20_000 });

@@ -119,7 +119,7 @@ const LIES: [what: string, code: string, (entry: Entry) => Partial<Entry>][] = [
     () => ({ size: (1 << 30) + 1, data: Buffer.alloc(2 << 20) }),
   ],
   ["has another CRC", "corrupt", ({ crc }) => ({ crc: (crc ^ 1) >>> 0 })],
-  ["is no deflate stream", "corrupt", ({ data }) => ({ data: Buffer.alloc(data.length, 0xff) })],
+  ["is not a deflate stream", "corrupt", ({ data }) => ({ data: Buffer.alloc(data.length, 0xff) })],
   ["is cut short", "corrupt", ({ data }) => ({ data: data.subarray(0, data.length / 2) })],
   ["is compressed by another method", "unsupported", () => ({ method: 12 })],
 ];
@@ -155,7 +155,7 @@ test("what no import reads is not inflated", async () => {
   assert.ok("entries" in (inflated as object));
 });
 
-test("a compressed zip that is no .pt2 is not inflated", () => {
+test("a compressed zip that is not a .pt2 is not inflated", () => {
   const other = writeZip([
     { name: Buffer.from("word/document.xml"), crc: 0, method: 8, size: 1 << 29, data: bomb },
   ]);

@@ -133,7 +133,7 @@ test("studio takes another port when its own is taken, but none that was not ask
   holder?.close();
 });
 
-test("studio refuses what is no port, and anything else", () => {
+test("studio refuses what is not a port, and anything else", () => {
   for (const args of [["--port", "70000"], ["--port", "web"], ["--prot", "1"], ["model.pt2"]]) {
     const { status, stdout, stderr } = sconce("studio", ...args);
     assert.deepEqual([status, stdout], [2, ""], args.join(" "));

@@ -72,7 +72,7 @@ static bool open_program(run *u) {
     return true;
 }
 
-// --- walking the recorded arguments --------------------------------------------------------------
+// --- Walking the recorded arguments --------------------------------------------------------------
 
 typedef struct recorded {
     bool is_tensor;
@@ -125,7 +125,7 @@ static bool walk(run *u, const sc_json *value, bool (*visit)(run *, const record
     return read_recorded(u, value, &leaf) && visit(u, &leaf);
 }
 
-// --- inputs and outputs --------------------------------------------------------------------------
+// --- Inputs and outputs --------------------------------------------------------------------------
 
 static bool set_input(run *u, const recorded *leaf) {
     sc_rt_input in = {0};

@@ -11,7 +11,7 @@ const add = (file, text) => ({ file, change: (old) => `${text}\n${old}` });
 const change = (file, from, to) => ({ file, change: (old) => old.replace(from, to) });
 const mistakes = [
   [add("src/base/map.c", '#include "ir/ir.h"'), "may not include ir/ir.h"],
-  [add("src/base/map.c", "#include <unistd.h>"), "<unistd.h> is not of the C library"],
+  [add("src/base/map.c", "#include <unistd.h>"), "<unistd.h> is not part of the C library"],
   [add("src/passes/dce.c", '#include "rt/rt.h"'), "may not include rt/rt.h"],
   [add("src/attic/old.c", ""), "is not in the table"],
   [add("src/base/lost.h", ""), "nothing includes this file"],
@@ -29,7 +29,7 @@ const mistakes = [
       '["src/format/pickle.c", "src/format/pickle_call.c"]',
       '["src/format/a.c", "src/format/b.c"]',
     ),
-    "no circle any more",
+    "no longer form a circle",
   ],
   [change(table, "  base: [],", '  base: ["format"],'), "the row of base is in a circle"],
   [change(table, 'plan: ["ir",', 'plan: ["rt", "ir",'), "plan reaches rt, of the other half"],

@@ -64,7 +64,7 @@ const circles = [
 const outside = { wasm: ["sconce.h", "core", "base", "exports.def", "imports.def"] };
 
 // Where code outside src/ops still asks which operator one is, and how often. What is true of an
-// operator belongs into its row, as a trait or a column; these numbers only go down.
+// operator belongs in its row, as a trait or a column; these numbers only go down.
 const operatorNames = {
   "src/emit/emit_control.c": 5,
   "src/emit/emit_instructions.c": 1,
@@ -122,7 +122,7 @@ for (const name of files) {
     .forEach((line, index) => {
       const library = /^\s*#\s*include\s*<([^>]+)>/.exec(line);
       if (library && !system.test(library[1]))
-        error(name, index + 1, `<${library[1]}> is not of the C library`);
+        error(name, index + 1, `<${library[1]}> is not part of the C library`);
       const match = /^\s*#\s*(?:include|define TEMPLATE)\s*"([^"]+)"/.exec(line);
       if (!match) return;
       const include = match[1];
@@ -215,7 +215,7 @@ for (const circle of found) {
   error(circle.split(" ")[0], 1, `these files call each other in a circle: ${circle}`);
 }
 for (const circle of known.filter((circle) => !found.has(circle)))
-  error("tests/tools/layers.mjs", 1, `there is no circle any more of ${circle}`);
+  error("tests/tools/layers.mjs", 1, `these files no longer form a circle: ${circle}`);
 
 for (const name of new Set([...files, ...Object.keys(operatorNames)])) {
   if (name.startsWith("src/ops/")) continue;

@@ -20,7 +20,7 @@ import decomp_programs  # noqa: E402, F401
 import decomp_dynamic  # noqa: E402, F401
 from decomp_case import CASES  # noqa: E402
 
-# Torch 2.13 decomposes these otherwise than 2.14 does: their core graphs are what ours makes, and
+# Torch 2.13 decomposes these differently from 2.14: their core graphs are what ours makes, and
 # tests/unit/gold_test.c compares them with the graphs of 2.14 in tests/decompose/gold.
 BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc"}
 

@@ -27,7 +27,7 @@ class Mlp(nn.Module):
 
 
 class Cnn(nn.Module):
-    """Statistics and scales of the normalisations are none that do nothing."""
+    """Gives the normalisations statistics and scales that make a difference."""
 
     def __init__(self):
         super().__init__()

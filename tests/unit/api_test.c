@@ -26,7 +26,7 @@ static sc_source *file_source(sc_job *job, const char *path) {
     return sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
 }
 
-// --- numbers -------------------------------------------------------------------------------------
+// --- Numbers -------------------------------------------------------------------------------------
 
 TEST(only_whole_doubles_in_range_become_integers) {
     static const double wrong[] = {-1, 1.5, 1e30, -1e30, 0.0 / 0.0, 1.0 / 0.0, 101};
@@ -38,7 +38,7 @@ TEST(only_whole_doubles_in_range_become_integers) {
     CHECK_EQ_UINT(value, UINT64_C(1) << 53);
 }
 
-// --- options -------------------------------------------------------------------------------------
+// --- Options -------------------------------------------------------------------------------------
 
 // Every name that the message about an unknown option lists stands in the header, in quotes.
 static void check_documented(sc_job *job, const char *header) {
@@ -70,7 +70,7 @@ TEST(the_header_names_every_option) {
     sc_job_close(job);
 }
 
-// --- telling files apart -------------------------------------------------------------------------
+// --- Telling files apart -------------------------------------------------------------------------
 
 static void check_kind(const char *head, size_t bytes, const char *kind, sc_status reason) {
     sc_job *job = open_job();
@@ -100,7 +100,7 @@ TEST(files_are_known_by_their_exact_marks) {
     check_kind("some text", 9, "unknown", SC_ERR_FORMAT);
 }
 
-// --- running -------------------------------------------------------------------------------------
+// --- Running -------------------------------------------------------------------------------------
 
 // Lowers a model and opens what comes out in a job of its own.
 static sc_job *open_lowered(const char *path) {
@@ -210,7 +210,7 @@ TEST(outputs_of_odd_layout_use_one_block_again) {
     sc_job_close(job);
 }
 
-// --- transforming --------------------------------------------------------------------------------
+// --- Transforming --------------------------------------------------------------------------------
 
 static void check_last(sc_job *job, const char *message, const char *hint) {
     const sc_diag *diag = last_diag(job);

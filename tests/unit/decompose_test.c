@@ -272,7 +272,7 @@ TEST(decompose_refuses_what_it_cannot_write_out) {
     }
 }
 
-// What a view of the storage would find outside of its tensor is not there once views are copies.
+// What a view of the storage would find outside its tensor is not there once views are copies.
 TEST(decompose_refuses_to_look_behind_a_view) {
     static const char *const views[] = {"aten::permute(%x, [1, 0])",
                                         "aten::slice.Tensor(%x, 0, 1)"};

@@ -187,7 +187,7 @@ TEST(expr_symbols_and_hints) {
     setup_end(&f.setup);
 }
 
-// --- random expressions against direct evaluation ------------------------------------------------
+// --- Random expressions against direct evaluation ------------------------------------------------
 
 static uint64_t random_state;
 
@@ -283,7 +283,7 @@ TEST(expr_random_trees_keep_their_value) {
     }
 }
 
-// --- bounds --------------------------------------------------------------------------------------
+// --- Bounds --------------------------------------------------------------------------------------
 
 TEST(expr_refuses_bad_text) {
     static const struct {

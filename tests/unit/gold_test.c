@@ -252,7 +252,7 @@ static int32_t find_deviation(sc_str name) {
     return -1;
 }
 
-// All of tests/decompose/*.ir, one behind the other.
+// All of tests/decompose/*.ir, one after the other.
 static const char *read_cases(sc_arena *arena) {
     sc_sb all;
     size_t count, bytes;
@@ -265,7 +265,7 @@ static const char *read_cases(sc_arena *arena) {
     return sc_sb_terminate(&all);
 }
 
-// The exported program of our case of that name, in which '_' stands for what is no letter.
+// The exported program of our case of that name, in which '_' stands for what is not a letter.
 static sc_str find_case(const char *cases, sc_str name) {
     char *header = test_format("\n=== " SC_STR_FMT "\n", SC_STR_ARG(name));
     for (char *c = header + 5; *c != '\n'; c++)

@@ -76,7 +76,7 @@ static sc_iarg word_arg(sc_str word) {
     return arg;
 }
 
-// One argument; `inside` a list there are no lists.
+// One argument; `inside` a list there are no further lists.
 static sc_iarg take_arg(reader *r, bool inside) {
     if (!inside && take(r, '[')) {
         sc_iarg *items = sc_new_array(&r->s.arena, sc_iarg, ITEM_MAX);

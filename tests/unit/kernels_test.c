@@ -46,7 +46,7 @@ typedef struct test_op {
     bool list_is_out;
 } test_op;
 
-// --- reading -------------------------------------------------------------------------------------
+// --- Reading -------------------------------------------------------------------------------------
 
 static uint8_t *decode_base64(const char *text, size_t bytes) {
     uint8_t *out = test_alloc(bytes + 1);
@@ -214,7 +214,7 @@ static void read_line(test_op *t, const char *keyword, char *text) {
     }
 }
 
-// --- comparing -----------------------------------------------------------------------------------
+// --- Comparing -----------------------------------------------------------------------------------
 
 static double number_of(const sc_tensor *t, const uint8_t *bytes, int64_t i) {
     const uint8_t *at = bytes + (size_t)i * sc_dtype_bytes((sc_dtype)t->dtype);
@@ -271,7 +271,7 @@ static void compare(const test_op *t, uint32_t k, const sc_tensor *actual, const
     }
 }
 
-// --- running -------------------------------------------------------------------------------------
+// --- Running -------------------------------------------------------------------------------------
 
 static uint32_t call_arguments(const test_op *t, sc_evalue **args) {
     uint32_t count = 0;

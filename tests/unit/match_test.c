@@ -1,5 +1,5 @@
 // Patterns find what passes, annotation and partitioning look for: chains and diamonds, by
-// operator, trait and predicate; and refuse nodes that somebody outside of the match needs.
+// operator, trait and predicate; and refuse nodes that something outside the match needs.
 #include "ir/match.h"
 
 #include "setup.h"

@@ -126,7 +126,7 @@ TEST(matmul_rows_round_in_bounds) {
     }
 }
 
-// --- the definition, by hand ---------------------------------------------------------------------
+// --- The definition, by hand ---------------------------------------------------------------------
 
 // A row times a column of two bytes each.
 static sc_matmul product_of_bytes(const int8_t a[2], const int8_t b[2], uint8_t out) {
@@ -171,7 +171,7 @@ TEST(matmul_requantizes) {
         {1, -128, 127, 0, 127},             // as high as it goes
         {1, -128, 50, 10, 50},              // or may go
         {-1.0f, -128, 127, 100, -95},       // 100 - 195
-        {__builtin_nanf(""), -5, 5, 2, -5}  // no number: the lower bound
+        {__builtin_nanf(""), -5, 5, 2, -5}  // not a number: the lower bound
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         sc_matmul mm = product_of_bytes(a, b, SC_DTYPE_I8);

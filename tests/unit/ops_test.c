@@ -144,7 +144,7 @@ TEST(ops_suggest_names) {
     CHECK_EQ_INT(sc_op_similar(SC_STR("mine::something_entirely_different"), similar), 0);
 }
 
-// --- schemas -------------------------------------------------------------------------------------
+// --- Schemas -------------------------------------------------------------------------------------
 
 TEST(schema_notation) {
     setup s;
@@ -205,7 +205,7 @@ TEST(schema_refuses_bad_notation) {
     setup_end(&s);
 }
 
-// --- inference on wrong arguments ----------------------------------------------------------------
+// --- Inference on wrong arguments ----------------------------------------------------------------
 
 static sc_status infer(setup *s, sc_op_id id, const sc_iarg *args, uint32_t count) {
     sc_infer in = {.ctx = &s->ctx,

@@ -32,7 +32,7 @@ test("a damaged file becomes a card that says what to do", async () => {
   assert.match(await page.locator(".step.is-failed").innerText(), /Source\s+failed/);
   await drop(page, { "notes.txt": Buffer.from("no model at all") });
   await card.getByText("notes.txt was left out: it is neither a .pt2 nor a .pte").waitFor();
-  // A dead end it is not: the next file works.
+  // It is not a dead end: the next file works.
   await dropModel(page, { "mlp.pt2": model("mlp.pt2") });
   assert.equal(await page.locator(".problem").count(), 0);
   assert.deepEqual(faults, []);
