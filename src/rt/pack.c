@@ -15,8 +15,10 @@ typedef struct packer {
 
 // --- What may be packed --------------------------------------------------------------------------
 
-// Are the operands that are packed constants in every run, and does nothing else change but tensors?
-static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in, const sc_packing *packing) {
+// Are the operands that are packed constants in every run, and does nothing else change but
+// tensors?
+static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in,
+                     const sc_packing *packing) {
     const sc_evalue *packed = in->call.args[packing->arg], *bias = in->call.args[packing->bias];
     sc_rt_operands o = sc_rt_operands_of(m, in, SC_RT_TAKES);
     while (sc_rt_operands_next(&o)) {
