@@ -8,8 +8,8 @@
 //
 // Every fallible call returns a status; sc_job_report tells, as JSON, what went wrong where. Text
 // arguments are borrowed for the call, text results live until the next call that returns text on
-// the same job. Options are JSON objects with the names used below, where each call lists all it
-// knows; an unknown key is an error that says which ones are known.
+// the same job. Options are JSON objects whose keys are the rows of core/options.def for that call;
+// an unknown key is an error that says which ones are known.
 #ifndef SCONCE_H
 #define SCONCE_H
 
@@ -65,8 +65,8 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
 // all can be looked at until the job closes, which is when their memory goes back: they share
 // symbols, names and constants.
 
-// Decomposes to core ATen and rewrites to the edge dialect. Options: {"snapshots": bool} also keeps
-// the core ATen program, for looking at.
+// Decomposes to core ATen and rewrites to the edge dialect. With the option "snapshots" the core
+// ATen program, which is then kept too, has the number before that of `edge`.
 sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge);
 
 // Runs named passes over one method of a copy of the edge program `edge`, or over all methods when
@@ -74,11 +74,9 @@ sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge);
 sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str passes_json,
                                uint32_t *transformed);
 
-// Plans memory and emits a copy of the edge program `edge`. Options: {"share_mutable_buffers":
-// bool, "external_constants": bool, "segment_alignment": int, "constant_tensor_alignment": int,
-// "alloc_graph_input": bool, "alloc_graph_output": bool, "memory_planning": "best" | "greedy" |
-// "naive", "consume": bool}. With "consume" the edge program itself is emitted and is gone then,
-// which saves the memory of the copy. The files it makes are appended to the outputs below.
+// Plans memory and emits a copy of the edge program `edge`. With the option "consume" the edge
+// program itself is emitted and is gone then, which saves the memory of the copy. The files it
+// makes are appended to the outputs below.
 sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
 
@@ -111,9 +109,7 @@ sc_status sc_compile_nodes(sc_job *job, uint32_t program, sc_str method, sc_str 
 
 // --- Running -------------------------------------------------------------------------------------
 
-// Opens a .pte with the .ptd files it needs. Options: {"instruction_max": int, "optimize": bool}:
-// most instructions of one run, and whether instructions are rewritten at load (the default;
-// results stay within rounding) or run exactly as the file has them.
+// Opens a .pte with the .ptd files it needs.
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json);
 // Methods with inputs, outputs, planned memory, instructions, op histogram and the keys of external

@@ -22,7 +22,7 @@ await script(async () => {
   let timer;
   for (const folder of ["src", "wasm", "schema"]) {
     watch(inRoot(folder), { recursive: true }, (_event, name) => {
-      if (name?.endsWith("abi.gen.ts")) return;
+      if (name?.endsWith(".gen.ts")) return;
       clearTimeout(timer);
       timer = setTimeout(rebuild, 200);
     });

@@ -1,10 +1,11 @@
-// exports.def, imports.def and the codes of status.def to TypeScript: node wasm/abigen.mjs [OUT],
-// wasm/js/abi.gen.ts unless told otherwise. Pointers and uint32_t results come back from wasm as
-// signed numbers, so bindExports wraps the functions that return them; above 2 GB a pointer would be
-// negative.
-import { mkdirSync, readFileSync, writeFileSync, existsSync } from "node:fs";
+// exports.def, imports.def and the codes of status.def to TypeScript: node wasm/abigen.mjs writes
+// wasm/js/abi.gen.ts, and beside it what tablegen.mjs makes of other tables. Pointers and uint32_t
+// results come back from wasm as signed numbers, so bindExports wraps the functions that return them;
+// above 2 GB a pointer would be negative.
+import { readFileSync, writeFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { generateOptions } from "./tablegen.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -102,8 +103,9 @@ export function bindExports(instance: WebAssembly.Instance): RawExports {
 `;
 }
 
+const read = (name) => readFileSync(join(here, name), "utf8");
+
 export function readRows() {
-  const read = (name) => readFileSync(join(here, name), "utf8");
   return {
     exports: parseRows(read("exports.def"), "EXPORT"),
     imports: parseRows(read("imports.def"), "IMPORT"),
@@ -111,13 +113,14 @@ export function readRows() {
   };
 }
 
+// Left alone when nothing changed, so that watchers stay quiet.
+function write(name, text) {
+  const out = join(here, "js", name);
+  if (!existsSync(out) || readFileSync(out, "utf8") !== text) writeFileSync(out, text);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const out = process.argv[2] ?? join(here, "js/abi.gen.ts");
   const rows = readRows();
-  const text = generate(rows.exports, rows.imports, rows.statuses);
-  // Left alone when nothing changed, so that watchers stay quiet.
-  if (!existsSync(out) || readFileSync(out, "utf8") !== text) {
-    mkdirSync(dirname(out), { recursive: true });
-    writeFileSync(out, text);
-  }
+  write("abi.gen.ts", generate(rows.exports, rows.imports, rows.statuses));
+  write("options.gen.ts", generateOptions(read("../src/core/options.def")));
 }

@@ -118,9 +118,8 @@ static sc_pipeline pipeline_for(sc_job *job) {
 
 sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge) {
     sc_ctx *ctx = sc_job_begin(job);
-    bool snapshots = false;
-    const sc_option options[] = {{"snapshots", SC_OPTION_BOOL, &snapshots}};
-    SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
+    sc_options options;
+    SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EDGE, options_json, &options));
     sc_version *source = NULL;
     SC_TRY(sc_job_version(job, 0, "source", &source));
     if (source->program->methods.count == 0)
@@ -131,13 +130,13 @@ sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge) {
     SC_TRY(sc_program_clone(source->program, &program));
     sc_pipeline pipeline = pipeline_for(job);
     snapshot core = {job, &pipeline, sc_program_new(ctx), SC_OK, begin_ms, 0};
-    if (snapshots) {
+    if (options.snapshots) {
         pipeline.after = keep_core;
         pipeline.user = &core;
     }
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, true));
     SC_TRY(core.status);
-    if (snapshots) {
+    if (options.snapshots) {
         sc_version *version = add_version(job, "core", core.core, begin_ms, NULL);
         version->ms = core.done_ms - begin_ms;
         keep_timings(job, version, &pipeline, 0, core.timing_count);
@@ -207,42 +206,6 @@ sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str
 
 // --- To executorch -------------------------------------------------------------------------------
 
-typedef struct emit_config {
-    bool consume;
-    sc_place_options place;
-    sc_emit_options emit;
-} emit_config;
-
-static sc_status read_alignment(sc_ctx *ctx, const char *name, int64_t value, uint32_t *out) {
-    if (value < 1 || value > 1 << 24 || (value & (value - 1)) != 0)
-        return sc_fail(ctx, SC_ERR_OPTION, NULL, "option '%s' must be a power of two up to 2^24",
-                       name);
-    *out = (uint32_t)value;
-    return SC_OK;
-}
-
-static sc_status read_config(sc_ctx *ctx, sc_str json, emit_config *out) {
-    bool external = false;
-    int64_t segment = 128, constant = 16;
-    *out = (emit_config){.place = {.plan_inputs = true, .plan_outputs = true, .align = 16}};
-    const sc_option options[] = {
-        {"consume", SC_OPTION_BOOL, &out->consume},
-        {"share_mutable_buffers", SC_OPTION_BOOL, &out->place.share_mutable_buffers},
-        {"external_constants", SC_OPTION_BOOL, &external},
-        {"segment_alignment", SC_OPTION_INT, &segment},
-        {"constant_tensor_alignment", SC_OPTION_INT, &constant},
-        {"alloc_graph_input", SC_OPTION_BOOL, &out->place.plan_inputs},
-        {"alloc_graph_output", SC_OPTION_BOOL, &out->place.plan_outputs},
-        {"memory_planning", SC_OPTION_STR, &out->place.algorithm},
-    };
-    SC_TRY(sc_options_read(ctx, json, options, SC_COUNT_OF(options)));
-    SC_TRY(read_alignment(ctx, "segment_alignment", segment, &out->emit.segment_alignment));
-    SC_TRY(
-        read_alignment(ctx, "constant_tensor_alignment", constant, &out->emit.constant_alignment));
-    if (external) out->emit.external_tag = SC_STR("_default_external_constant");
-    return SC_OK;
-}
-
 static void keep_outputs(sc_job *job, uint32_t number, const sc_emit_result *result) {
     sc_output program = {number, SC_STR("program.pte"), result->program};
     sc_vec_push(&job->arena, &job->outputs, program);
@@ -266,12 +229,12 @@ sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_js
                                    uint32_t *executorch) {
     sc_ctx *ctx = sc_job_begin(job);
     double begin_ms = sc_job_now_ms(job);
-    emit_config config;
+    sc_options options;
     sc_version *version = NULL;
     sc_program *program = NULL;
-    SC_TRY(read_config(ctx, options_json, &config));
+    SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EXECUTORCH, options_json, &options));
     SC_TRY(sc_job_version(job, edge, "edge", &version));
-    if (config.consume) {
+    if (options.consume) {
         program = version->program;
         version->program = NULL;
     } else {
@@ -285,11 +248,11 @@ sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_js
     sc_emit_result result = {0};
     ctx->where = (sc_where){.pass = SC_STR("memory_planning"), .instruction = -1};
     SC_TRY(sc_progress(ctx, "plan", 0, 0));
-    SC_TRY(sc_place_program(ctx, program, &config.place, &tables, &reports));
+    SC_TRY(sc_place_program(ctx, program, &options, &tables, &reports));
     ctx->where = (sc_where){.pass = SC_STR("emit"), .instruction = -1};
     SC_TRY(sc_progress(ctx, "emit", 0, 0));
     double emit_ms = sc_job_now_ms(job);
-    SC_TRY(sc_emit_program(ctx, program, tables, &config.emit, &result));
+    SC_TRY(sc_emit_program(ctx, program, tables, &options, &result));
     uint32_t number = job->versions.count;
     keep_outputs(job, number, &result);
     keep_plans(job, number, program, reports);

@@ -3,6 +3,7 @@
 #ifndef SC_JOB_H
 #define SC_JOB_H
 
+#include "core/options.h"
 #include "format/json.h"
 #include "passes/pass.h"
 #include "plan/place.h"
@@ -67,17 +68,14 @@ sc_status sc_job_version(sc_job *job, uint32_t number, const char *name, sc_vers
 
 // --- Options (options.c) -------------------------------------------------------------------------
 
-typedef enum sc_option_kind { SC_OPTION_BOOL, SC_OPTION_INT, SC_OPTION_STR } sc_option_kind;
+typedef enum sc_option_call {
+    SC_OPTIONS_TO_EDGE,
+    SC_OPTIONS_TO_EXECUTORCH,
+    SC_OPTIONS_LOAD
+} sc_option_call;
 
-// One row per option that a call understands; `target` is a bool, int64_t or sc_str.
-typedef struct sc_option {
-    const char *name;
-    sc_option_kind kind;
-    void *target;
-} sc_option;
-
-// Reads a JSON object (empty text: no options) into the targets. SC_ERR_OPTION for an unknown key,
-// naming the known ones, or a value of the wrong kind.
-sc_status sc_options_read(sc_ctx *ctx, sc_str json, const sc_option *options, uint32_t count);
+// Reads a JSON object (empty text: no options) over the defaults. SC_ERR_OPTION for a key that is
+// not one of the call, naming those that are, or a value that its row does not take.
+sc_status sc_options_read(sc_ctx *ctx, sc_option_call call, sc_str json, sc_options *out);
 
 #endif

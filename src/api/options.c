@@ -1,30 +1,84 @@
-// Options as JSON text into plain variables, by a table per call. A key that no row knows is an
-// error: a misspelt option that is silently ignored is a wrong result with no trace.
+// Options as JSON text, read and checked by the rows of core/options.def. A key that no row of the
+// call knows is an error: a misspelt option that is silently ignored is a wrong result with no
+// trace.
+#include <stddef.h>
+
 #include "api/job.h"
 
-static sc_status unknown_option(sc_ctx *ctx, sc_str key, const sc_option *options, uint32_t count) {
-    sc_sb known;
-    sc_sb_init(&known, ctx->scratch);
-    for (uint32_t i = 0; i < count; i++) sc_sb_addf(&known, "%s%s", i ? ", " : "", options[i].name);
-    return sc_fail(ctx, SC_ERR_OPTION, NULL, "unknown option '" SC_STR_FMT "'; known are %s",
-                   SC_STR_ARG(key), sc_sb_terminate(&known));
+typedef struct row row;
+struct row {
+    sc_option_call call;
+    const char *name;
+    size_t offset;  // in sc_options
+    bool (*read)(const row *option, const sc_json *value, sc_arena *arena, void *target);
+    const char *accepts;  // the end of "must be"
+    uint32_t power_max;   // POWER: of two
+    const char *words;    // CHOICE: with spaces between them
+};
+
+static bool read_bool(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    (void)option, (void)arena;
+    return sc_json_bool(value, target);
 }
 
-static bool read_value(const sc_option *option, const sc_json *value, sc_arena *arena) {
-    switch (option->kind) {
-    case SC_OPTION_BOOL: return sc_json_bool(value, option->target);
-    case SC_OPTION_INT: return sc_json_i64(value, option->target);
-    case SC_OPTION_STR:
-        if (value->kind != SC_JSON_STRING) return false;
-        *(sc_str *)option->target = sc_json_str(arena, value);
-        return true;
+static bool read_count(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    int64_t number = 0;
+    (void)option, (void)arena;
+    if (!sc_json_i64(value, &number) || number < 1) return false;
+    *(uint64_t *)target = (uint64_t)number;
+    return true;
+}
+
+static bool read_power(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    uint64_t number = 0;
+    if (!read_count(option, value, arena, &number)) return false;
+    if (number > UINT64_C(1) << option->power_max || (number & (number - 1)) != 0) return false;
+    *(uint32_t *)target = (uint32_t)number;
+    return true;
+}
+
+static bool read_choice(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    if (value->kind != SC_JSON_STRING) return false;
+    sc_str chosen = *(sc_str *)target = sc_json_str(arena, value);
+    for (const char *word = option->words; *word; word += strspn(word, " ")) {
+        size_t size = strcspn(word, " ");
+        if (sc_str_equal(chosen, (sc_str){word, size})) return true;
+        word += size;
     }
     return false;
 }
 
-sc_status sc_options_read(sc_ctx *ctx, sc_str json, const sc_option *options, uint32_t count) {
-    static const char *const KINDS[] = {"true or false", "an integer", "a string"};
+#define KIND_BOOL          read_bool, "true or false", 0, NULL
+#define KIND_COUNT         read_count, "a positive whole number", 0, NULL
+#define KIND_POWER(n)      read_power, "a power of two up to 2^" #n, n, NULL
+#define KIND_CHOICE(words) read_choice, "one of: " words, 0, words
+
+static const row OPTIONS[] = {
+#define OPTION(call, name, kind, ...) \
+    {SC_OPTIONS_##call, #name, offsetof(sc_options, name), KIND_##kind},
+#include "core/options.def"
+#undef OPTION
+};
+
+static const row *find(sc_option_call call, sc_str name) {
+    for (size_t i = 0; i < SC_COUNT_OF(OPTIONS); i++)
+        if (OPTIONS[i].call == call && sc_str_is(name, OPTIONS[i].name)) return &OPTIONS[i];
+    return NULL;
+}
+
+static sc_status unknown_option(sc_ctx *ctx, sc_option_call call, sc_str key) {
+    sc_sb known;
+    sc_sb_init(&known, ctx->scratch);
+    for (size_t i = 0; i < SC_COUNT_OF(OPTIONS); i++)
+        if (OPTIONS[i].call == call)
+            sc_sb_addf(&known, "%s%s", known.size ? ", " : "", OPTIONS[i].name);
+    return sc_fail(ctx, SC_ERR_OPTION, NULL, "unknown option '" SC_STR_FMT "'; known are %s",
+                   SC_STR_ARG(key), sc_sb_terminate(&known));
+}
+
+sc_status sc_options_read(sc_ctx *ctx, sc_option_call call, sc_str json, sc_options *out) {
     const sc_json *object = NULL;
+    *out = sc_options_default();
     if (json.size == 0) return SC_OK;
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, json), &object));
     if (object->kind != SC_JSON_OBJECT)
@@ -32,13 +86,11 @@ sc_status sc_options_read(sc_ctx *ctx, sc_str json, const sc_option *options, ui
     const sc_json *key = sc_json_first(object);
     for (uint32_t n = object->size; n--; key = sc_json_next(key + 1)) {
         sc_str name = sc_json_str(ctx->arena, key);
-        const sc_option *option = NULL;
-        for (uint32_t i = 0; i < count && !option; i++)
-            if (sc_str_is(name, options[i].name)) option = &options[i];
-        if (!option) return unknown_option(ctx, name, options, count);
-        if (!read_value(option, key + 1, ctx->arena))
+        const row *option = find(call, name);
+        if (!option) return unknown_option(ctx, call, name);
+        if (!option->read(option, key + 1, ctx->arena, (char *)out + option->offset))
             return sc_fail(ctx, SC_ERR_OPTION, NULL, "option '%s' must be %s", option->name,
-                           KINDS[option->kind]);
+                           option->accepts);
     }
     return SC_OK;
 }

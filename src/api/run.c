@@ -5,18 +5,13 @@
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json) {
     sc_ctx *ctx = sc_job_begin(job);
-    int64_t instruction_max = (int64_t)ctx->limits.instruction_max;
-    bool optimize = true;
-    const sc_option options[] = {{"instruction_max", SC_OPTION_INT, &instruction_max},
-                                 {"optimize", SC_OPTION_BOOL, &optimize}};
-    SC_TRY(sc_options_read(ctx, options_json, options, SC_COUNT_OF(options)));
-    if (instruction_max < 1)
-        return sc_fail(ctx, SC_ERR_OPTION, NULL, "option 'instruction_max' must be at least 1");
+    sc_options options;
+    SC_TRY(sc_options_read(ctx, SC_OPTIONS_LOAD, options_json, &options));
     if (job->running)
         return sc_fail(ctx, SC_ERR_STATE, "Open it in a job of its own.",
                        "this job has a program open already");
     SC_TRY(sc_ops_init());
-    ctx->limits.instruction_max = (uint64_t)instruction_max;
+    ctx->limits.instruction_max = options.instruction_max;
 
     sc_rt_options runtime;
     sc_rt_options_default(&runtime);
@@ -24,7 +19,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     for (uint32_t i = 0; i < ptd_count; i++) files[i] = ptds[i];
     runtime.data_files = files;
     runtime.data_file_count = ptd_count;
-    runtime.optimize = optimize;
+    runtime.optimize = options.optimize;
     return sc_rt_program_open(ctx, pte, &runtime, &job->running);
 }
 

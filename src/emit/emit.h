@@ -8,15 +8,8 @@
 #define SC_EMIT_H
 
 #include "base/cord.h"
+#include "core/options.h"
 #include "plan/storage.h"
-
-typedef struct sc_emit_options {
-    uint32_t segment_alignment;   // power of two
-    uint32_t constant_alignment;  // of tensors inside the constant segment, power of two
-    sc_str external_tag;          // not empty: weights go to a .ptd file of that name
-    bool mutable_buffer_names;    // keep the names of mutable buffers
-    bool inline_delegates;        // what backends get lies in the FlatBuffer, not in segments
-} sc_emit_options;
 
 // What was written for one method, in the order of the file.
 typedef struct sc_emit_plan {
@@ -44,6 +37,6 @@ typedef struct sc_emit_result {
 // written sorted by name, constant methods after them. The same input gives the same bytes.
 // Reads weights only to compare those that may be equal.
 sc_status sc_emit_program(sc_ctx *ctx, const sc_program *program, const sc_storage_table *tables,
-                          const sc_emit_options *options, sc_emit_result *out);
+                          const sc_options *options, sc_emit_result *out);
 
 #endif

@@ -23,7 +23,7 @@ static sc_fb_ref write_specs(sc_emit_state *state, const sc_part *part) {
 // Which segment it will be is known when all methods are emitted. Runtimes load no empty segment.
 static sc_status write_reference(sc_emit_state *state, const sc_part *part, sc_fb_ref *out) {
     sc_fb_builder *fb = &state->fb;
-    sc_emit_processed processed = {.is_inline = state->options.inline_delegates ||
+    sc_emit_processed processed = {.is_inline = !state->options.extract_delegate_segments ||
                                                 part->processed->size == 0};
     SC_TRY(sc_store_add_cord(state->ctx, &state->segments, part->processed,
                              state->options.segment_alignment, &processed.blob));

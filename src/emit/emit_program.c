@@ -15,7 +15,7 @@
 
 #define HEADER_BYTES 32u
 
-static void begin_program(sc_ctx *ctx, sc_emit_state *state, const sc_emit_options *options) {
+static void begin_program(sc_ctx *ctx, sc_emit_state *state, const sc_options *options) {
     *state = (sc_emit_state){.ctx = ctx, .arena = ctx->arena, .options = *options};
     sc_fb_builder_init(&state->fb, ctx->arena);
     sc_store_init(&state->constants, ctx->arena);
@@ -23,16 +23,6 @@ static void begin_program(sc_ctx *ctx, sc_emit_state *state, const sc_emit_optio
     sc_store_init(&state->segments, ctx->arena);
     sc_imap_init(&state->starts, ctx->arena);
     sc_map_init(&state->vectors, ctx->arena);
-}
-
-static bool is_power_of_two(uint32_t value) { return value && (value & (value - 1)) == 0; }
-
-static sc_status check_options(sc_ctx *ctx, const sc_emit_options *options) {
-    if (is_power_of_two(options->segment_alignment) && is_power_of_two(options->constant_alignment))
-        return SC_OK;
-    return sc_fail(ctx, SC_ERR_OPTION, "Give 16, 128 or another power of two.",
-                   "alignments are powers of two, not %u and %u", options->segment_alignment,
-                   options->constant_alignment);
 }
 
 // --- Methods -------------------------------------------------------------------------------------
@@ -169,12 +159,11 @@ static sc_status emit_files(sc_emit_state *state, sc_emit_result *out) {
 }
 
 sc_status sc_emit_program(sc_ctx *ctx, const sc_program *program, const sc_storage_table *tables,
-                          const sc_emit_options *options, sc_emit_result *out) {
+                          const sc_options *options, sc_emit_result *out) {
     sc_emit_state state;
     *out = (sc_emit_result){0};
     sc_cord_init(&out->program, ctx->arena);
     ctx->where.pass = SC_STR("emit");
-    SC_TRY(check_options(ctx, options));
     SC_TRY(check_names(ctx, program));
     begin_program(ctx, &state, options);
     uint32_t plan_count = program->methods.count + program->constant_methods.count;

@@ -30,7 +30,7 @@ typedef struct sc_emit_start {
 typedef struct sc_emit_state {
     sc_ctx *ctx;
     sc_arena *arena;
-    sc_emit_options options;
+    sc_options options;
     sc_fb_builder fb;
     sc_store constants, mutables;         // one segment each; blob 0 says "no data"
     sc_store segments;                    // a segment for each blob, here or in the .ptd of its tag

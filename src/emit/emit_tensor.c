@@ -11,6 +11,9 @@
 
 #include "program_fbs.h"
 
+// What the official exporter calls the file of weights.
+#define EXTERNAL_TAG "_default_external_constant"
+
 typedef struct placement {
     uint32_t data_index;
     bool is_planned;
@@ -30,8 +33,7 @@ static bool can_be_external(const sc_constant *constant) {
 static sc_status add_external(sc_emit_state *state, const sc_constant *constant, uint32_t *blob) {
     sc_ctx *ctx = state->ctx;
     sc_store *store = &state->segments;
-    sc_store_entry entry = {
-        .key = constant->name, .tag = state->options.external_tag, .about = constant};
+    sc_store_entry entry = {.key = constant->name, .tag = SC_STR(EXTERNAL_TAG), .about = constant};
     SC_TRY(sc_store_add(ctx, store, constant->data, state->options.segment_alignment, blob));
     entry.blob = *blob;
     const sc_store_entry *known = sc_store_find(store, constant->name);
@@ -46,14 +48,14 @@ static sc_status add_external(sc_emit_state *state, const sc_constant *constant,
 }
 
 static sc_status place_constant(sc_emit_state *state, const sc_storage *root, placement *out) {
-    if (state->options.external_tag.size && can_be_external(root->constant)) {
+    if (state->options.external_constants && can_be_external(root->constant)) {
         out->is_external = true;
         out->name = root->constant->name;
         // Loaders find the tensor by name, but take index 0 for memory that the caller supplies.
         return add_external(state, root->constant, &out->data_index);
     }
     return sc_store_add(state->ctx, &state->constants, root->constant->data,
-                        state->options.constant_alignment, &out->data_index);
+                        state->options.constant_tensor_alignment, &out->data_index);
 }
 
 // Methods that share a buffer have it in one place, and whichever is loaded last fills it: all have
@@ -80,7 +82,7 @@ static sc_status check_start(sc_emit_method *m, const sc_storage *root, uint32_t
 
 static sc_status place_mutable(sc_emit_method *m, const sc_storage *root, placement *out) {
     sc_emit_state *state = m->state;
-    if (state->options.mutable_buffer_names) out->name = root->constant->name;
+    if (state->options.emit_mutable_buffer_names) out->name = root->constant->name;
     SC_TRY(sc_store_add(state->ctx, &state->mutables, root->constant->data, 1, &out->data_index));
     return check_start(m, root, out->data_index);
 }

@@ -9,7 +9,7 @@
 #include "plan/liveness.h"
 #include "plan/views.h"
 
-enum { MEMORY_OWN = 1, MEMORY_STATE = 2 };
+enum { MEMORY_OWN = 1, MEMORY_STATE = 2, ALIGN = 16 };
 
 // --- Mutable buffers of several methods ----------------------------------------------------------
 
@@ -42,7 +42,7 @@ static sc_status check_same_buffer(sc_ctx *ctx, const sc_storage *a, const sc_st
 }
 
 static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t count,
-                             const sc_place_options *options) {
+                             const sc_options *options) {
     uint64_t end = 0;
     sc_map placed;
     sc_map_init(&placed, ctx->arena);
@@ -60,7 +60,7 @@ static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t cou
                 continue;
             }
             storage->offset = end;
-            end += sc_align_up(storage->constant->data.size, options->align);
+            end += sc_align_up(storage->constant->data.size, ALIGN);
             if (options->share_mutable_buffers) sc_map_set(&placed, name, storage);
         }
     }
@@ -108,24 +108,15 @@ static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table, const
     return SC_OK;
 }
 
-static sc_status run_algorithm(sc_ctx *ctx, const sc_place_options *options, sc_plan_item *items,
+static sc_status run_algorithm(sc_ctx *ctx, const sc_options *options, sc_plan_item *items,
                                uint32_t count, uint64_t *total, const char **name) {
-    sc_str wanted = options->algorithm;
     *name = "none";
-    if (wanted.size == 0 || sc_str_is(wanted, "best"))
-        return sc_plan_best(ctx, items, count, options->align, 0, total, name);
-    if (sc_str_is(wanted, "greedy")) {
-        *name = "greedy";
-        SC_TRY(sc_plan_greedy(ctx, items, count, options->align, 0, total));
-    } else if (sc_str_is(wanted, "naive")) {
-        *name = "naive";
-        SC_TRY(sc_plan_naive(ctx, items, count, options->align, 0, total));
-    } else {
-        return sc_fail(ctx, SC_ERR_OPTION, NULL,
-                       "unknown memory planning '" SC_STR_FMT "': it is best, greedy or naive",
-                       SC_STR_ARG(wanted));
-    }
-    return sc_plan_verify(ctx, items, count, options->align, 0, *total);
+    if (sc_str_is(options->memory_planning, "best"))
+        return sc_plan_best(ctx, items, count, ALIGN, 0, total, name);
+    bool is_greedy = sc_str_is(options->memory_planning, "greedy");
+    *name = is_greedy ? "greedy" : "naive";
+    SC_TRY((is_greedy ? sc_plan_greedy : sc_plan_naive)(ctx, items, count, ALIGN, 0, total));
+    return sc_plan_verify(ctx, items, count, ALIGN, 0, *total);
 }
 
 static void report_items(sc_ctx *ctx, const sc_storage_table *table, const sc_plan_item *items,
@@ -150,7 +141,7 @@ static void report_state(sc_ctx *ctx, const sc_storage_table *table, sc_place_re
     }
 }
 
-static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_place_options *options,
+static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_options *options,
                               sc_place_report *report) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_liveness live;
@@ -161,8 +152,8 @@ static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_pla
 
     uint64_t total = 0;
     report->moment_count = live.moment_count;
-    report->live_bytes = sc_plan_live_bytes(ctx, items, count, options->align);
-    SC_TRY(sc_plan_naive(ctx, items, count, options->align, 0, &report->naive_bytes));
+    report->live_bytes = sc_plan_live_bytes(ctx, items, count, ALIGN);
+    SC_TRY(sc_plan_naive(ctx, items, count, ALIGN, 0, &report->naive_bytes));
     SC_TRY(run_algorithm(ctx, options, items, count, &total, &report->algorithm));
     if (total > ctx->limits.planned_bytes_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the method needs %llu bytes of memory to run",
@@ -187,15 +178,15 @@ static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_pla
     return SC_OK;
 }
 
-sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_place_options *options,
+sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *options,
                            sc_storage_table **tables, sc_place_report **reports) {
     uint32_t count = program->methods.count;
     *tables = sc_new_array(ctx->arena, sc_storage_table, count + 1);
     *reports = sc_new_array(ctx->arena, sc_place_report, count + 1);
     for (uint32_t m = 0; m < count; m++) {
         sc_where_set_method(ctx, program->methods.data[m]);
-        SC_TRY(sc_storage_build(ctx, program->methods.data[m], options->plan_inputs,
-                                options->plan_outputs, &(*tables)[m]));
+        SC_TRY(sc_storage_build(ctx, program->methods.data[m], options->alloc_graph_input,
+                                options->alloc_graph_output, &(*tables)[m]));
     }
     if (options->share_mutable_buffers) mark_shared(ctx->arena, *tables, count);
     if (count > 1) SC_TRY(place_state(ctx, *tables, count, options));

@@ -3,15 +3,9 @@
 #ifndef SC_PLACE_H
 #define SC_PLACE_H
 
+#include "core/options.h"
 #include "plan/plan.h"
 #include "plan/storage.h"
-
-typedef struct sc_place_options {
-    bool share_mutable_buffers;  // buffers of equal name are one buffer in all methods
-    bool plan_inputs, plan_outputs;
-    sc_str algorithm;  // "best" (or empty), "greedy", "naive"
-    uint32_t align;    // power of two
-} sc_place_options;
 
 // One planned tensor, for looking at.
 typedef struct sc_place_item {
@@ -32,7 +26,7 @@ typedef struct sc_place_report {
 
 // Tables and reports are arrays, one per method of `program`, on ctx->arena. From here on the marks
 // of values must stay untouched until emission.
-sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_place_options *options,
+sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *options,
                            sc_storage_table **tables, sc_place_report **reports);
 
 #endif

@@ -364,16 +364,13 @@ static sc_status lower(source *s, const char *algorithm, lowered *out) {
     sc_place_report *reports;
     sc_emit_result result = {0};
     sc_pipeline pipeline = {.verify = true, .arena = s->arena};
-    const sc_place_options place = {.plan_inputs = true,
-                                    .plan_outputs = true,
-                                    .align = 16,
-                                    .algorithm = sc_str_from(algorithm)};
-    const sc_emit_options emit = {.segment_alignment = 128, .constant_alignment = 16};
+    sc_options options = sc_options_default();
+    options.memory_planning = sc_str_from(algorithm);
     SC_TRY(sc_program_clone(s->program, &program));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, true));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, false));
-    SC_TRY(sc_place_program(ctx, program, &place, &tables, &reports));
-    SC_TRY(sc_emit_program(ctx, program, tables, &emit, &result));
+    SC_TRY(sc_place_program(ctx, program, &options, &tables, &reports));
+    SC_TRY(sc_emit_program(ctx, program, tables, &options, &result));
     out->size = result.program.size;
     return sc_cord_flatten(ctx, &result.program, s->arena, 1 << 24, &out->bytes);
 }

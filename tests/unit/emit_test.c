@@ -13,7 +13,7 @@ typedef struct setup {
     sc_ctx ctx;
     sc_program *program;
     sc_storage_table *tables;
-    sc_emit_options options;
+    sc_options options;
     sc_emit_result result;
     const uint8_t *bytes;
     size_t size;
@@ -24,7 +24,8 @@ static void begin(setup *s) {
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
     sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
-    s->options = (sc_emit_options){.segment_alignment = 128, .constant_alignment = 16};
+    s->options = sc_options_default();
+    s->options.share_mutable_buffers = true;
     CHECK_OK(sc_ops_init());
 }
 
@@ -51,8 +52,6 @@ static void fill(setup *s, sc_constant *constant) {
 }
 
 static sc_status emit(setup *s, sc_str text) {
-    static const sc_place_options place = {
-        .plan_inputs = true, .plan_outputs = true, .align = 16, .share_mutable_buffers = true};
     sc_place_report *reports = NULL;
     SC_TRY(sc_program_parse(&s->ctx, text, &s->program));
     SC_TRY(sc_verify(&s->ctx, s->program));
@@ -61,7 +60,7 @@ static sc_status emit(setup *s, sc_str text) {
         for (uint32_t i = 0; i < method->inputs.count; i++)
             if (method->inputs.data[i].constant) fill(s, method->inputs.data[i].constant);
     }
-    SC_TRY(sc_place_program(&s->ctx, s->program, &place, &s->tables, &reports));
+    SC_TRY(sc_place_program(&s->ctx, s->program, &s->options, &s->tables, &reports));
     SC_TRY(sc_emit_program(&s->ctx, s->program, s->tables, &s->options, &s->result));
     return sc_cord_flatten(&s->ctx, &s->result.program, &s->arena, 1 << 20, &s->bytes);
 }
@@ -165,13 +164,13 @@ static const char external_text[] =
 TEST(weights_can_go_to_a_file_of_their_own) {
     setup s;
     begin(&s);
-    s.options.external_tag = str("weights");
+    s.options.external_constants = true;
     REQUIRE_OK(emit(&s, str(external_text)));
     s.size = (size_t)s.result.program.size;
     REQUIRE(s.result.files.count == 1);
     CHECK_EQ_UINT(s.result.constant_bytes, 4);
     const sc_emit_file *file = &s.result.files.data[0];
-    CHECK_EQ_TEXT(file->tag.data, file->tag.size, "weights");
+    CHECK_EQ_TEXT(file->tag.data, file->tag.size, "_default_external_constant");
     const uint8_t *ptd = NULL;
     size_t size = (size_t)file->cord.size;
     REQUIRE_OK(sc_cord_flatten(&s.ctx, &file->cord, &s.arena, 1 << 20, &ptd));
@@ -222,7 +221,7 @@ TEST(segments_lie_in_the_file_as_they_asked_for) {
 TEST(what_backends_get_can_lie_in_the_flatbuffer) {
     setup s;
     begin(&s);
-    s.options.inline_delegates = true;
+    s.options.extract_delegate_segments = false;
     REQUIRE_OK(emit_file(&s, "emit/delegate.ir"));
     sc_fb_vec data = sc_pte_Program_backend_delegate_data(sc_fb_root(s.bytes));
     sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(plan_at(&s, 0));
@@ -267,7 +266,7 @@ TEST(a_key_of_named_data_means_the_same_in_all_parts) {
 TEST(a_name_in_a_ptd_means_one_tensor) {
     setup s;
     begin(&s);
-    s.options.external_tag = str("weights");
+    s.options.external_constants = true;
     const char *text = "method one {\n"
                        "  input %w: f32[2] parameter \"w\" const f32[2] 8\n"
                        "  return %w\n}\n"
@@ -281,7 +280,7 @@ TEST(a_name_in_a_ptd_means_one_tensor) {
 TEST(mutable_buffers_keep_their_names_on_request) {
     setup s;
     begin(&s);
-    s.options.mutable_buffer_names = true;
+    s.options.emit_mutable_buffer_names = true;
     size_t size = 0;
     const char *text = test_read("emit/counter.ir", &size);
     REQUIRE_OK(emit(&s, (sc_str){text, size}));
@@ -399,13 +398,5 @@ TEST(operators_that_one_runtime_lacks_are_told) {
         CHECK_EQ_STR(diag->message.data,
                      "the official runtime has no kernel for aten::cumprod.out");
     }
-    end(&s);
-}
-
-TEST(alignments_must_be_powers_of_two) {
-    setup s;
-    begin(&s);
-    s.options.segment_alignment = 14;
-    CHECK_STATUS(emit(&s, str("method f {\n  input %x: f32[2]\n  return %x\n}\n")), SC_ERR_OPTION);
     end(&s);
 }

@@ -2,6 +2,7 @@
 // knows is an error that names its nearest neighbour, because an option that is silently ignored is a
 // wrong result with no trace. Engine and client read the same tables.
 import { SconceError } from "./errors.js";
+import { accepts, isTaken, optionsOf } from "./options.js";
 
 interface Kind {
   /** What is accepted, as the end of "must be" and of "Pass". */
@@ -26,19 +27,13 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
-
 export const KINDS = {
-  alignment: {
-    accepts: "a power of two from 1 to 2^24",
-    test: (v) =>
-      isCount(v) && v !== 0 && Number(v) <= 2 ** 24 && Number.isInteger(Math.log2(Number(v))),
-  },
   any: { accepts: "anything", test: () => true },
-  boolean: { accepts: "true or false", test: (v) => typeof v === "boolean" },
-  count: { accepts: "a positive whole number", test: (v) => isCount(v) && v !== 0 },
   function: { accepts: "a function", test: (v) => typeof v === "function" },
-  index: { accepts: "a whole number, 0 or more", test: isCount },
+  index: {
+    accepts: "a whole number, 0 or more",
+    test: (v) => Number.isSafeInteger(v) && Number(v) >= 0,
+  },
   list: { accepts: "a list", test: Array.isArray },
   // What the core takes as a method's name, less what cannot be written to a file and read back.
   name: {
@@ -48,10 +43,6 @@ export const KINDS = {
   names: {
     accepts: "a list of names",
     test: (v) => Array.isArray(v) && Array.from(v).every((item) => typeof item === "string"),
-  },
-  planning: {
-    accepts: '"best", "greedy" or "naive"',
-    test: (v) => v === "best" || v === "greedy" || v === "naive",
   },
   record: { accepts: "a plain object", test: isPlain },
   signal: {
@@ -66,24 +57,25 @@ export const KINDS = {
 
 type KindName = keyof typeof KINDS;
 interface OptionTable {
-  readonly [option: string]: KindName | OptionTable;
+  readonly [option: string]: KindName | Kind | OptionTable;
 }
+
+/** The rows of options.def for a call. */
+const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
+  Object.fromEntries(
+    optionsOf(call).map((option) => [
+      option.name,
+      { accepts: accepts(option), test: (value: unknown) => isTaken(option, value) },
+    ]),
+  );
 
 const CALL = { signal: "signal", onProgress: "function" } as const;
 const EDGE = {
   ...CALL,
   constantMethods: "record",
-  compileConfig: { snapshots: "boolean" },
+  compileConfig: rowsOf("toEdge"),
 } as const;
-const EXECUTORCH = {
-  shareMutableBuffers: "boolean",
-  externalConstants: "boolean",
-  segmentAlignment: "alignment",
-  constantTensorAlignment: "alignment",
-  allocGraphInput: "boolean",
-  allocGraphOutput: "boolean",
-  memoryPlanning: "planning",
-} as const;
+const EXECUTORCH = rowsOf("toExecutorch");
 const ENGINE = { wasm: "any", onLog: "function" } as const;
 
 /** Calls that take options: at which argument, and which. */
@@ -95,7 +87,7 @@ export const CALLS = {
   "Engine.lower": { at: 1, options: { ...EDGE, ...EXECUTORCH } },
   "Engine.load": {
     at: 1,
-    options: { ...CALL, dataFiles: "list", instructionMax: "count", optimize: "boolean" },
+    options: { ...CALL, dataFiles: "list", ...rowsOf("load") },
   },
   "OpenedPrograms.toEdge": { at: 0, options: EDGE },
   "EdgeProgramManager.toExecutorch": { at: 0, options: { ...CALL, ...EXECUTORCH } },
@@ -160,6 +152,8 @@ function unknownOption(where: string, key: string, known: readonly string[]): Sc
   );
 }
 
+const isKind = (entry: Kind | OptionTable): entry is Kind => typeof entry["test"] === "function";
+
 /** Throws unless `value` has keys of the table only, each of its kind. */
 export function checkTable(where: string, value: unknown, table: OptionTable): void {
   if (value === undefined) return;
@@ -169,11 +163,12 @@ export function checkTable(where: string, value: unknown, table: OptionTable): v
     throw new SconceError("argument", message, isSignal ? "Pass { signal }." : hint);
   }
   for (const [key, item] of Object.entries(value)) {
-    const kind = Object.hasOwn(table, key) ? table[key]! : undefined;
-    if (kind === undefined) throw unknownOption(where, key, Object.keys(table));
-    if (typeof kind === "object") checkTable(`${key} of ${where}`, item, kind);
-    else if (item !== undefined && !KINDS[kind].test(item)) {
-      const { message, hint } = badArgument(`'${key}' of ${where}`, KINDS[kind].accepts, item);
+    const entry = Object.hasOwn(table, key) ? table[key]! : undefined;
+    if (entry === undefined) throw unknownOption(where, key, Object.keys(table));
+    const kind = typeof entry === "string" ? KINDS[entry] : entry;
+    if (!isKind(kind)) checkTable(`${key} of ${where}`, item, kind);
+    else if (item !== undefined && !kind.test(item)) {
+      const { message, hint } = badArgument(`'${key}' of ${where}`, kind.accepts, item);
       throw new SconceError("option", message, hint);
     }
   }

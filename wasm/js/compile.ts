@@ -6,6 +6,7 @@ import type { Core, Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
+import { optionsJson } from "./options.js";
 import { writeAll } from "./sink.js";
 import { isSource, SOURCES } from "./source.js";
 import type {
@@ -27,13 +28,6 @@ import type {
 const CHUNK_BYTES_MAX = 1 << 20;
 const BLOB_PIECES_MAX = 8;
 const CHUNK_KIND = { bytes: 0, extent: 1, zeros: 2 } as const;
-
-/** JSON of an options object under the core's names. */
-function optionsJson(options: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify(
-    Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
-  );
-}
 
 const FILES = `the source of a .pt2, or sources by method name: ${SOURCES}`;
 
@@ -213,7 +207,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
         job.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
       );
     }
-    const json = optionsJson({ snapshots: options.compileConfig?.snapshots });
+    const json = optionsJson("toEdge", options.compileConfig);
     const program = programCall(job, options, [json], (raw, s, texts, out) =>
       raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
     );
@@ -269,16 +263,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   /** With `consume` the graph itself is emitted, not a copy of it, and cannot be looked at any more. */
   emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchProgramManager {
     const { job } = this;
-    const json = optionsJson({
-      consume,
-      share_mutable_buffers: config.shareMutableBuffers,
-      external_constants: config.externalConstants,
-      segment_alignment: config.segmentAlignment,
-      constant_tensor_alignment: config.constantTensorAlignment,
-      alloc_graph_input: config.allocGraphInput,
-      alloc_graph_output: config.allocGraphOutput,
-      memory_planning: config.memoryPlanning,
-    });
+    const json = optionsJson("toExecutorch", config, { consume });
     const { methods, configMethods } = this;
     return job.hold(() => {
       const first = job.enter({}, (raw, s) => raw.output_count(s));

@@ -3,6 +3,7 @@ import { badArgument, checkOptions, isText, mustBe, TEXT } from "./check.js";
 import type { Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
+import { optionsJson } from "./options.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
   CallOptions,
@@ -211,13 +212,8 @@ export function loadProgram(
     job.addSource(file, `dataFiles[${i}] of load()`),
   );
   const { memory } = job.core;
-  // Keys without a value leave no trace in JSON.
-  const json = JSON.stringify({
-    instruction_max: options.instructionMax,
-    optimize: options.optimize,
-  });
   memory.withNumbers(data, (list, count) =>
-    memory.withTexts([json], (text, bytes) =>
+    memory.withTexts([optionsJson("load", options)], (text, bytes) =>
       job.call(options, (raw, s) => raw.run_open(s, handle, list, count, text!, bytes!)),
     ),
   );

@@ -3,6 +3,7 @@
 // on the caller's thread, and the client, the same calls answered by a worker as promises.
 
 import type { StatusCode } from "./abi.gen.js";
+import type { CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
 
 /** Element types, by PyTorch's names. */
 export type DType =
@@ -117,32 +118,12 @@ export interface CallOptions {
 export type ConstantValue =
   number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
 
-export interface CompileConfig {
-  /** Also keep the core ATen program, for `inspect` and to be looked at. Default false. */
-  snapshots?: boolean;
-}
+export type { CompileConfig, ExecutorchConfig };
 
 export interface ToEdgeOptions extends CallOptions {
   /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
   compileConfig?: CompileConfig;
-}
-
-export interface ExecutorchConfig {
-  /** Buffers of equal name that methods write are one buffer (a KV cache that prefill and decode see). Default false. */
-  shareMutableBuffers?: boolean;
-  /** Weights go to a .ptd beside the .pte. Default false. */
-  externalConstants?: boolean;
-  /** Bytes, a power of two up to 2^24. Default 128. */
-  segmentAlignment?: number;
-  /** Bytes, a power of two up to 2^24. Default 16. */
-  constantTensorAlignment?: number;
-  /** Give graph inputs planned memory. Default true. */
-  allocGraphInput?: boolean;
-  /** Give graph outputs planned memory. Default true. */
-  allocGraphOutput?: boolean;
-  /** Default "best": the smallest of several algorithms. */
-  memoryPlanning?: "best" | "greedy" | "naive";
 }
 
 export interface LowerOptions extends ToEdgeOptions, ExecutorchConfig {}
@@ -467,13 +448,9 @@ export interface Engine extends Disposable {
   load(pte: Source, options?: LoadOptions): Program;
 }
 
-export interface LoadOptions extends CallOptions {
+export interface LoadOptions extends CallOptions, LoadConfig {
   /** The .ptd files that the program needs. */
   dataFiles?: readonly Source[];
-  /** Most instructions one run may execute. Default 10 million. */
-  instructionMax?: number;
-  /** Rewrite instructions at load, with results within rounding. Default true; false runs what the file says. */
-  optimize?: boolean;
 }
 
 /** Where the module comes from. A ready Module is what edge functions import. */

@@ -2,6 +2,7 @@
 // holds state. What follows from it is in derived.ts. Handles into the worker are not here: they
 // belong to the actions.
 import { signal } from "@preact/signals";
+import type { Chosen } from "@sconce/options.js";
 import type {
   CompilationReport,
   ErrorCode,
@@ -36,9 +37,8 @@ export interface MethodFile {
 
 /** What the user can set about lowering. */
 export interface Settings {
-  shareState: boolean;
-  externalConstants: boolean;
-  memoryPlanning: "best" | "greedy" | "naive";
+  /** By name; what is not there is at its default. */
+  options: Chosen;
   /** One "name = value" a line. */
   constants: string;
 }

@@ -30,6 +30,7 @@ import {
   writeFiles,
   type Writer,
 } from "./files.js";
+import { chosenBy, flagHelp, flagsOf } from "./flags.js";
 
 export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
 
@@ -42,10 +43,7 @@ export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
   --constant NAME=VALUE    a method that answers VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0,
                            inf, nan), true, false, a JSON list of these ([1, 2]), a JSON string
                            ("256"), or any other text as it is
-  --share-state            buffers of equal name are one buffer in all methods (a KV cache)
-  --external-constants     weights go to a .ptd beside the .pte
-  --memory-planning HOW    best (default), greedy, naive
-`;
+${flagHelp("toEdge", "toExecutorch")}`;
 
 function constantOf(text: string): ConstantValue {
   try {
@@ -220,9 +218,7 @@ export async function lowerCommand(args: string[]): Promise<number> {
       output: { type: "string", short: "o" },
       method: { type: "string", multiple: true },
       constant: { type: "string", multiple: true },
-      "share-state": { type: "boolean" },
-      "external-constants": { type: "boolean" },
-      "memory-planning": { type: "string" },
+      ...flagsOf("toEdge", "toExecutorch"),
       help: { type: "boolean", short: "h" },
     },
   });
@@ -239,16 +235,11 @@ export async function lowerCommand(args: string[]): Promise<number> {
   }
   if (Object.keys(methods).length === 0 && positionals.length === 0)
     throw new UsageError("say which .pt2 to lower");
-  const planning = values["memory-planning"] ?? "best";
-  if (planning !== "best" && planning !== "greedy" && planning !== "naive") {
-    throw new UsageError(`--memory-planning is best, greedy or naive, not '${planning}'`);
-  }
   const constants = Object.entries(pairs(values.constant ?? [], "constant"));
   const options: LowerOptions = {
     constantMethods: Object.fromEntries(constants.map(([name, text]) => [name, constantOf(text)])),
-    shareMutableBuffers: values["share-state"] ?? false,
-    externalConstants: values["external-constants"] ?? false,
-    memoryPlanning: planning,
+    compileConfig: chosenBy(values, "toEdge"),
+    ...chosenBy(values, "toExecutorch"),
   };
   const engine = await makeEngine();
   if (positionals.length > 0) return lowerEach(engine, positionals, options, values.output);

@@ -6,6 +6,7 @@ import { fill } from "../fill.js";
 import { toRandomAccess } from "../source.js";
 import { isTensor } from "../tensor.js";
 import type {
+  LoadOptions,
   Program,
   ProgramMethodInfo,
   ProgramValueInfo,
@@ -16,6 +17,7 @@ import type {
 import { readCalls, type Call, type CallInput } from "./calls.js";
 import { EXIT, makeEngine, parse, say, terminalProgress, UsageError, warn } from "./common.js";
 import { inFolders, keepInputs, readWhole, realOf, writeFiles } from "./files.js";
+import { chosenBy, flagHelp, flagsOf } from "./flags.js";
 import { writeNpy, writeNpyText } from "./npy.js";
 import { describe, FILLERS, parseInput, readArray } from "./values.js";
 
@@ -34,7 +36,7 @@ export const RUN_HELP = `sconce run: execute a .pte
   --data FILE       a .ptd that the program needs; may be repeated
   --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
                     files are looked up from here, then beside FILE
-`;
+${flagHelp("load")}`;
 
 function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
   const { methods } = program.inspect();
@@ -197,7 +199,7 @@ class DataFile implements RandomAccess {
   }
 }
 
-async function loadProgram(path: string, dataFiles: readonly DataFile[]): Promise<Program> {
+async function loadProgram(path: string, options: LoadOptions): Promise<Program> {
   const engine = await makeEngine();
   const progress = terminalProgress(path);
   try {
@@ -207,7 +209,7 @@ async function loadProgram(path: string, dataFiles: readonly DataFile[]): Promis
         `${path} is a .pt2, which is lowered before it runs`,
         `Lower it first: sconce lower ${path} -o ${path.replace(/(\.pt2)?$/, ".pte")}`,
       );
-    return engine.load({ path }, { dataFiles });
+    return engine.load({ path }, options);
   } finally {
     progress.clear();
   }
@@ -223,6 +225,7 @@ export async function runCommand(args: string[]): Promise<number> {
       out: { type: "string" },
       data: { type: "string", multiple: true },
       calls: { type: "string" },
+      ...flagsOf("load"),
       help: { type: "boolean", short: "h" },
     },
   });
@@ -244,7 +247,7 @@ export async function runCommand(args: string[]): Promise<number> {
     ...(values.data ?? []),
     ...(values.calls ? [values.calls] : []),
   ]);
-  const program = await loadProgram(path, dataFiles);
+  const program = await loadProgram(path, { dataFiles, ...chosenBy(values, "load") });
   await inFolders([folders].flat(), async () => {
     if (calls) runCalls(program, calls, dirname(values.calls!), results);
     else {

@@ -1,4 +1,5 @@
 // From files to a program that is ready to run, step by step; and saving it.
+import { chosenFor } from "@sconce/options.js";
 import type {
   EdgeProgramManager,
   ExecutorchProgramManager,
@@ -89,12 +90,9 @@ async function toExecutorch(
   await showEdge(task, edge);
   if (!task.isCurrent()) return;
   task.at("planned", "Planning memory and writing the program");
-  const { shareState, externalConstants, memoryPlanning } = document.settings;
   const lowered = await edge.toExecutorch({
+    ...chosenFor("toExecutorch", document.settings.options),
     ...task.options(),
-    shareMutableBuffers: shareState,
-    externalConstants,
-    memoryPlanning,
   });
   await using(lowered, () => showProgram(task, document, lowered));
 }
@@ -103,7 +101,7 @@ async function lower(task: Task, document: Document): Promise<void> {
   task.at("core", "Lowering to core ATen and the edge dialect");
   const edge = await handles.opened!.toEdge({
     ...task.options(),
-    compileConfig: { snapshots: true },
+    compileConfig: { ...chosenFor("toEdge", document.settings.options), snapshots: true },
     constantMethods: parseConstants(document.settings.constants),
   });
   await using(edge, () => toExecutorch(task, document, edge));

@@ -55,7 +55,7 @@ function openModels(files: readonly File[]): Promise<boolean> {
     kind: "pt2",
     files: isSingle ? [{ method: "", fileName: first!.name, file: first! }] : nameMethods(files),
     // Methods that come together usually share what they remember, such as a KV cache.
-    settings: { ...defaultSettings(), shareState: !isSingle },
+    settings: { ...defaultSettings(), options: { shareMutableBuffers: !isSingle } },
     isEdited: false,
   };
   app.step.value = "source";

@@ -19,7 +19,10 @@ const SAMPLES: Record<SampleId, Sample> = {
       ["prefill", "models/stories260k.prefill.pt2"],
       ["decode", "models/stories260k.decode.pt2"],
     ],
-    settings: { shareState: true, constants: `get_max_seq_len = ${STORY_TOKENS}` },
+    settings: {
+      options: { shareMutableBuffers: true },
+      constants: `get_max_seq_len = ${STORY_TOKENS}`,
+    },
   },
   face: { title: "face-rfb320", files: [["", "models/face-rfb320.pt2"]], settings: {} },
   mlp: { title: "mlp", files: [["", "samples/mlp.pt2"]], settings: {} },
@@ -30,7 +33,7 @@ export function isSample(id: string): id is SampleId {
 }
 
 export function defaultSettings(): Settings {
-  return { shareState: false, externalConstants: false, memoryPlanning: "best", constants: "" };
+  return { options: {}, constants: "" };
 }
 
 /** The npm package comes without the folder models. */

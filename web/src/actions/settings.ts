@@ -1,13 +1,24 @@
 // What the user may set before lowering again: names of methods and options.
 import { parseConstant } from "@sconce/constant.js";
+import { OPTIONS } from "@sconce/options.gen.js";
+import { accepts, isTaken } from "@sconce/options.js";
 import type { ConstantValue } from "@sconce/types.js";
 import { app, type Document, type Settings } from "../state.js";
 import { fault, sentenceOf } from "./problems.js";
 
-export function setSettings(edit: Partial<Settings>): void {
+function setSettings(edit: (settings: Settings) => Partial<Settings>): void {
   const { value } = app.document;
-  if (value)
-    app.document.value = { ...value, settings: { ...value.settings, ...edit }, isEdited: true };
+  if (!value) return;
+  const settings = { ...value.settings, ...edit(value.settings) };
+  app.document.value = { ...value, settings, isEdited: true };
+}
+
+export function setOption(name: string, value: unknown): void {
+  setSettings(({ options }) => ({ options: { ...options, [name]: value } }));
+}
+
+export function setConstants(constants: string): void {
+  setSettings(() => ({ constants }));
 }
 
 export function renameMethod(index: number, name: string): void {
@@ -48,6 +59,10 @@ function nameFault(names: readonly string[]): string {
 export function settingsFault({ files, settings }: Document): string {
   const names = files.length > 1 ? nameFault(files.map((file) => file.method)) : "";
   if (names) return names;
+  const wrong = OPTIONS.find(
+    (option) => !isTaken(option, settings.options[option.name] ?? option.default),
+  );
+  if (wrong) return `${wrong.label} must be ${accepts(wrong)}.`;
   try {
     parseConstants(settings.constants);
     return "";

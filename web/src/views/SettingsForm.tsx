@@ -1,9 +1,11 @@
 // What can be set about lowering. The first lowering happens by itself; this changes the next one.
 import type { JSX } from "preact";
-import { lowerAgain, renameMethod, setSettings, settingsFault } from "../actions.js";
-import { app, type Settings } from "../state.js";
+import { OPTIONS } from "@sconce/options.gen.js";
+import { lowerAgain, renameMethod, setConstants, settingsFault } from "../actions.js";
+import { app } from "../state.js";
 import { formatBytes } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
+import { OptionField } from "./OptionField.js";
 
 function Names(): JSX.Element | null {
   const files = app.document.value?.files ?? [];
@@ -34,6 +36,9 @@ export function SettingsForm(): JSX.Element | null {
   if (!document || document.kind !== "pt2") return null;
   const { settings, files } = document;
   const fault = settingsFault(document);
+  const options = OPTIONS.filter(
+    ({ place }) => place === "always" || (place === "several" && files.length > 1),
+  );
   const isIdle = app.busy.value === null;
   return (
     <details class="settings" open={files.length > 1 || document.isEdited}>
@@ -47,42 +52,9 @@ export function SettingsForm(): JSX.Element | null {
         <Names />
         <fieldset>
           <legend>Options</legend>
-          {files.length > 1 ? (
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={settings.shareState}
-                onChange={(e) => setSettings({ shareState: e.currentTarget.checked })}
-              />
-              <span>
-                Methods share state
-                <span class="soft">Buffers of equal name are one, such as a cache</span>
-              </span>
-            </label>
-          ) : null}
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={settings.externalConstants}
-              onChange={(e) => setSettings({ externalConstants: e.currentTarget.checked })}
-            />
-            <span>
-              Weights in a file of their own<span class="soft">A .ptd beside the .pte</span>
-            </span>
-          </label>
-          <label class="field">
-            <span>Memory planning</span>
-            <select
-              value={settings.memoryPlanning}
-              onChange={(e) =>
-                setSettings({ memoryPlanning: e.currentTarget.value as Settings["memoryPlanning"] })
-              }
-            >
-              <option value="best">best of several</option>
-              <option value="greedy">greedy</option>
-              <option value="naive">naive, no reuse</option>
-            </select>
-          </label>
+          {options.map((option) => (
+            <OptionField key={option.name} option={option} />
+          ))}
         </fieldset>
         <fieldset>
           <legend>Constant methods</legend>
@@ -94,7 +66,7 @@ export function SettingsForm(): JSX.Element | null {
               spellcheck={false}
               value={settings.constants}
               placeholder="get_max_seq_len = 256"
-              onInput={(e) => setSettings({ constants: e.currentTarget.value })}
+              onInput={(e) => setConstants(e.currentTarget.value)}
             />
           </label>
         </fieldset>

@@ -1,0 +1,15 @@
+// The defaults of options.def.
+#include "core/options.h"
+
+#define VALUE_BOOL
+#define VALUE_COUNT
+#define VALUE_POWER(n)
+#define VALUE_CHOICE(words) SC_STR
+
+sc_options sc_options_default(void) {
+    return (sc_options){
+#define OPTION(call, name, kind, value, ...) .name = VALUE_##kind(value),
+#include "core/options.def"
+#undef OPTION
+    };
+}

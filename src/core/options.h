@@ -1,0 +1,21 @@
+// What whoever lowers or loads a program may ask for: one member for each row of options.def.
+#ifndef SC_OPTIONS_H
+#define SC_OPTIONS_H
+
+#include "base/str.h"
+
+#define SC_OPTION_TYPE_BOOL          bool
+#define SC_OPTION_TYPE_COUNT         uint64_t
+#define SC_OPTION_TYPE_POWER(n)      uint32_t
+#define SC_OPTION_TYPE_CHOICE(words) sc_str
+
+typedef struct sc_options {
+#define OPTION(call, name, kind, ...) SC_OPTION_TYPE_##kind name;
+#include "core/options.def"
+#undef OPTION
+} sc_options;
+
+// What holds where nothing is asked for.
+sc_options sc_options_default(void);
+
+#endif

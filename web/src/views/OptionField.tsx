@@ -1,0 +1,74 @@
+// A field of the lowering settings, made from the option's row in options.def.
+import type { JSX } from "preact";
+import { isTaken, type Option } from "@sconce/options.js";
+import { setOption } from "../actions.js";
+import { app } from "../state.js";
+
+function Words(props: { option: Option }): JSX.Element {
+  const { label, sentence } = props.option;
+  return (
+    <span>
+      {label}
+      <span class="soft note">{sentence.replace(/\.$/, "")}</span>
+    </span>
+  );
+}
+
+function CheckField(props: { option: Option; value: unknown }): JSX.Element {
+  const { option } = props;
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={props.value === true}
+        onChange={(e) => setOption(option.name, e.currentTarget.checked)}
+      />
+      <Words option={option} />
+    </label>
+  );
+}
+
+function ChoiceField(props: {
+  option: Option;
+  value: unknown;
+  words: readonly string[];
+}): JSX.Element {
+  const { option } = props;
+  return (
+    <label class="field">
+      <Words option={option} />
+      <select
+        value={String(props.value)}
+        onChange={(e) => setOption(option.name, e.currentTarget.value)}
+      >
+        {props.words.map((word) => (
+          <option key={word}>{word}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function NumberField(props: { option: Option; value: unknown }): JSX.Element {
+  const { option, value } = props;
+  return (
+    <label class="field">
+      <Words option={option} />
+      <input
+        type="number"
+        defaultValue={String(value)}
+        aria-invalid={!isTaken(option, value)}
+        onInput={(e) => setOption(option.name, e.currentTarget.valueAsNumber)}
+      />
+    </label>
+  );
+}
+
+export function OptionField(props: { option: Option }): JSX.Element {
+  const { option } = props;
+  const value = app.document.value?.settings.options[option.name] ?? option.default;
+  if (option.kind === "bool") return <CheckField option={option} value={value} />;
+  if (option.kind === "choice")
+    return <ChoiceField option={option} value={value} words={option.words} />;
+  return <NumberField option={option} value={value} />;
+}
