@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { generateOptions } from "./tablegen.mjs";
+import { generateOptions, generateSteps } from "./tablegen.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -123,4 +123,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = readRows();
   write("abi.gen.ts", generate(rows.exports, rows.imports, rows.statuses));
   write("options.gen.ts", generateOptions(read("../src/core/options.def")));
+  write("steps.gen.ts", generateSteps(read("../src/base/steps.def")));
 }

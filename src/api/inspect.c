@@ -138,7 +138,7 @@ static void add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *versio
                         uint32_t number) {
     sc_json_begin_object(w);
     sc_json_put_u64(w, "program", number);
-    sc_json_put_text(w, "stage", version->name);
+    sc_json_put_text(w, "stage", sc_dialect_name(version->dialect));
     add_ms(w, "ms", version->ms);
     add_ms(w, "emit_ms", version->emit_ms);
     sc_json_key(w, "timings");
@@ -257,7 +257,7 @@ static sc_status method_of(sc_job *job, const sc_program *program, sc_str name,
 sc_status sc_compile_text(sc_job *job, uint32_t number, sc_str method, sc_str *text) {
     sc_version *version = NULL;
     const sc_method *one = NULL;
-    SC_TRY(sc_job_version(job, number, NULL, &version));
+    SC_TRY(sc_job_version(job, number, &version));
     if (method.size) SC_TRY(method_of(job, version->program, method, &one));
     sc_sb sb = sc_job_text(job);
     sc_print_options options = {.signature = true};
@@ -300,7 +300,7 @@ static void add_node(sc_json_writer *w, sc_ctx *ctx, const sc_node *node) {
 sc_status sc_compile_nodes(sc_job *job, uint32_t number, sc_str method, sc_str *json) {
     sc_version *version = NULL;
     const sc_method *one = NULL;
-    SC_TRY(sc_job_version(job, number, NULL, &version));
+    SC_TRY(sc_job_version(job, number, &version));
     SC_TRY(method_of(job, version->program, method, &one));
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;

@@ -52,7 +52,14 @@ double sc_job_now_ms(const sc_job *job) {
     return host->now_ms ? host->now_ms(host->user) : 0.0;
 }
 
-sc_status sc_job_version(sc_job *job, uint32_t number, const char *name, sc_version **out) {
+uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms) {
+    sc_version version = {.dialect = dialect, .program = program};
+    version.ms = sc_job_now_ms(job) - begin_ms;
+    sc_vec_push(&job->arena, &job->versions, version);
+    return job->versions.count - 1;
+}
+
+sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out) {
     sc_ctx *ctx = &job->ctx;
     if (number >= job->versions.count)
         return sc_fail(ctx, SC_ERR_NOT_FOUND, "Use the number of a program that was made before.",
@@ -61,9 +68,5 @@ sc_status sc_job_version(sc_job *job, uint32_t number, const char *name, sc_vers
     if (!(*out)->program)
         return sc_fail(ctx, SC_ERR_STATE, "Lower it again, or leave out the option consume.",
                        "program %u was consumed", number);
-    if (name && strcmp((*out)->name, name) != 0)
-        return sc_fail(ctx, SC_ERR_STATE, "Give the program of the step before.",
-                       "program %u is the %s program, but this needs the %s program", number,
-                       (*out)->name, name);
     return SC_OK;
 }

@@ -12,11 +12,11 @@
 
 // One version of the program that is compiled, never changed once it is here.
 typedef struct sc_version {
-    const char *name;                // "source", "core", "edge", "executorch"
-    sc_program *program;             // NULL once a later step has consumed it
-    SC_VEC(sc_pass_timing) timings;  // of the passes that made it
-    double ms;                       // all of it: passes, planning, emission
-    double emit_ms;                  // the part of it that wrote the program
+    sc_dialect dialect;
+    sc_program *program;      // NULL once a later step has consumed it
+    sc_pass_timings timings;  // of the passes that made it
+    double ms;                // all of it: passes, planning, emission
+    double emit_ms;           // the part of it that wrote the program
 } sc_version;
 
 typedef struct sc_method_plan {
@@ -62,9 +62,29 @@ sc_sb sc_job_text(sc_job *job);
 // The member "diagnostics" of an object: what was recorded and not forgotten.
 void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job);
 double sc_job_now_ms(const sc_job *job);
-// Program `number`: SC_ERR_NOT_FOUND when there is none, SC_ERR_STATE when it was consumed or, with
-// a name, is of another dialect.
-sc_status sc_job_version(sc_job *job, uint32_t number, const char *name, sc_version **out);
+// Program `number`: SC_ERR_NOT_FOUND when there is none, SC_ERR_STATE when it was consumed.
+sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out);
+// Makes `program` the next version, whose number is the result. `begin_ms` is when work on it
+// began.
+uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms);
+
+// --- Steps (steps.c) -----------------------------------------------------------------------------
+
+// What steps work on, and what they are told.
+typedef struct sc_work {
+    sc_job *job;
+    sc_options options;
+    sc_str method;          // transform: the method whose passes these are; empty: all
+    const sc_json *passes;  // transform: a list of names
+    sc_program *program;    // theirs to change
+    sc_pipeline pipeline;
+    double emit_ms;  // that writing the program took
+} sc_work;
+
+// Runs steps one after the other, the first on a copy of version `from`. What the last one makes is
+// kept as a version with the number `made`; what the others make, if the option snapshots says so.
+sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
+                       uint32_t *made);
 
 // --- Options (options.c) -------------------------------------------------------------------------
 

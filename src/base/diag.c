@@ -92,8 +92,9 @@ void sc_diags_clear(sc_ctx *ctx) {
     ctx->diag_dropped = 0;
 }
 
-sc_status sc_progress(sc_ctx *ctx, const char *phase, uint64_t done, uint64_t total) {
-    if (ctx->host.progress && ctx->host.progress(ctx->host.user, phase, done, total))
-        return sc_fail(ctx, SC_ERR_CANCELLED, NULL, "cancelled during %s", phase);
+sc_status sc_progress(sc_ctx *ctx, sc_phase phase, uint64_t done, uint64_t total) {
+    const char *name = sc_phase_get(phase)->name;
+    if (ctx->host.progress && ctx->host.progress(ctx->host.user, name, done, total))
+        return sc_fail(ctx, SC_ERR_CANCELLED, NULL, "cancelled during %s", name);
     return SC_OK;
 }

@@ -7,6 +7,7 @@
 #define SC_DIAG_H
 
 #include "base/name.h"
+#include "base/steps.h"
 #include "base/vec.h"
 
 // What is being worked on. Unknown parts are empty; `instruction` is -1 when not running.
@@ -91,7 +92,7 @@ void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hi
 void sc_diags_clear(sc_ctx *ctx);
 
 // SC_ERR_CANCELLED when the host asks for it.
-sc_status sc_progress(sc_ctx *ctx, const char *phase, uint64_t done, uint64_t total);
+sc_status sc_progress(sc_ctx *ctx, sc_phase phase, uint64_t done, uint64_t total);
 
 // The model asks for something that is not supported: the rest of it may give more such reports.
 static inline bool sc_status_is_refusal(sc_status status) {

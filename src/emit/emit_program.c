@@ -64,7 +64,7 @@ static sc_status emit_plans(sc_emit_state *state, const sc_program *program,
     uint32_t count = program->methods.count, total = count + program->constant_methods.count;
     for (uint32_t i = 0; i < total; i++) {
         sc_emit_plan plan;
-        SC_TRY(sc_progress(ctx, "emit", i, total));
+        SC_TRY(sc_progress(ctx, SC_PHASE_emit, i, total));
         if (i < count)
             SC_TRY(sc_emit_plan_method(state, sorted[i], &plans[i], &plan));
         else

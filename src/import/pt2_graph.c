@@ -73,7 +73,8 @@ sc_status sc_pt2_read_nodes(sc_pt2_scope *scope, const sc_json *nodes) {
         SC_TRY(sc_pt2_read_node(scope, node));
         sc_arena_rewind(ctx->scratch, mark);
         ctx->where = outer;
-        if (scope->depth == 0 && i % 1024 == 0) SC_TRY(sc_progress(ctx, "import", i, nodes->size));
+        if (scope->depth == 0 && i % 1024 == 0)
+            SC_TRY(sc_progress(ctx, SC_PHASE_import, i, nodes->size));
     }
     return SC_OK;
 }

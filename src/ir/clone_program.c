@@ -25,7 +25,7 @@ static void clone_signature(const sc_method *from, sc_method *to) {
     to->schema_minor = from->schema_minor;
 }
 
-sc_status sc_method_clone(const sc_method *method, sc_program *program) {
+static sc_status clone_method(const sc_method *method, sc_program *program) {
     sc_method *to = NULL;
     SC_TRY(sc_program_add_method(program, sc_name_str(method->name), &to));
     to->exprs = method->exprs;
@@ -36,7 +36,7 @@ sc_status sc_method_clone(const sc_method *method, sc_program *program) {
 sc_status sc_program_clone(const sc_program *program, sc_program **out) {
     sc_program *copy = sc_program_new(program->ctx);
     for (uint32_t i = 0; i < program->methods.count; i++)
-        SC_TRY(sc_method_clone(program->methods.data[i], copy));
+        SC_TRY(clone_method(program->methods.data[i], copy));
     for (uint32_t i = 0; i < program->constant_methods.count; i++)
         sc_vec_push(program->ctx->arena, &copy->constant_methods,
                     program->constant_methods.data[i]);

@@ -21,7 +21,7 @@ typedef struct sc_pass {
     sc_pass_fn run;       // one of the two
     sc_pass_env_fn run_env;
     uint32_t needs, makes, breaks;
-    bool edge;  // belongs to to_edge; else to to_executorch
+    sc_phase step;  // that runs it
 } sc_pass;
 
 typedef struct sc_pass_timing {
@@ -31,25 +31,26 @@ typedef struct sc_pass_timing {
     uint32_t node_count;  // after the pass
 } sc_pass_timing;
 
+typedef SC_VEC(sc_pass_timing) sc_pass_timings;
+
 typedef struct sc_pipeline {
-    SC_VEC(sc_pass_timing) timings;
+    sc_pass_timings timings;
     sc_pass_env env;
     bool verify;  // after every pass; on in debug and test builds
-    // Called after each pass when not NULL (snapshots for the page).
-    void (*after)(void *user, const sc_pass *pass, sc_method *method);
-    void *user;
     sc_arena *arena;
 } sc_pipeline;
 
 uint32_t sc_pass_count(void);
 const sc_pass *sc_pass_at(uint32_t index);
 const sc_pass *sc_pass_find(sc_str name);
+// Is what it leaves behind still an edge program, when it runs on one?
+bool sc_pass_leaves_edge(const sc_pass *pass);
 
 // The pass alone, whatever facts the method has.
 sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env);
 
-// Runs the to_edge (edge true) or the to_executorch rows over every method.
-sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge);
+// Runs the rows of a step over every method.
+sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, sc_phase step);
 // Runs one pass over one method. SC_ERR_STATE, naming the pass to run first, when the method lacks
 // a fact that the pass needs.
 sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,

@@ -3,13 +3,11 @@
 #include "passes/facts.h"
 #include "passes/passes.h"
 
-enum { EDGE = 1, EXEC = 0 };
-
 static const sc_pass passes[] = {
-#define PASS(id, stage, needs, makes, breaks, summary) \
-    {#id, summary, sc_pass_##id, NULL, needs, makes, breaks, stage},
-#define PASS_ENV(id, stage, needs, makes, breaks, summary) \
-    {#id, summary, NULL, sc_pass_##id, needs, makes, breaks, stage},
+#define PASS(id, step, needs, makes, breaks, summary) \
+    {#id, summary, sc_pass_##id, NULL, needs, makes, breaks, SC_STEP_##step},
+#define PASS_ENV(id, step, needs, makes, breaks, summary) \
+    {#id, summary, NULL, sc_pass_##id, needs, makes, breaks, SC_STEP_##step},
 #include "passes/passes.def"
 #undef PASS_ENV
 #undef PASS
@@ -28,6 +26,10 @@ const sc_pass *sc_pass_find(sc_str name) {
     return NULL;
 }
 
+bool sc_pass_leaves_edge(const sc_pass *pass) {
+    return sc_phase_get(pass->step)->to <= SC_DIALECT_edge;
+}
+
 sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env) {
     return pass->run ? pass->run(ctx, method) : pass->run_env(ctx, method, env);
 }
@@ -36,12 +38,12 @@ static double now(const sc_ctx *ctx) {
     return ctx->host.now_ms ? ctx->host.now_ms(ctx->host.user) : 0.0;
 }
 
-// The pass to run for one of the lacking facts: of the same stage if there is one.
-static const sc_pass *maker_of(uint32_t lacking, bool edge) {
+// The pass to run for one of the lacking facts: of the same step if there is one.
+static const sc_pass *maker_of(uint32_t lacking, sc_phase step) {
     const sc_pass *maker = NULL;
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
         if ((passes[i].makes & lacking) &&
-            (!maker || (maker->edge != edge && passes[i].edge == edge)))
+            (!maker || (maker->step != step && passes[i].step == step)))
             maker = &passes[i];
     SC_ASSERT(maker);
     return maker;
@@ -50,7 +52,7 @@ static const sc_pass *maker_of(uint32_t lacking, bool edge) {
 static sc_status check_needs(sc_ctx *ctx, const sc_pass *pass, const sc_method *method) {
     uint32_t lacking = pass->needs & ~method->facts;
     if (!lacking) return SC_OK;
-    const char *first = maker_of(lacking & (0u - lacking), pass->edge)->name;
+    const char *first = maker_of(lacking & (0u - lacking), pass->step)->name;
     sc_str hint = sc_str_format(ctx->arena, "Run %s first.", first);
     return sc_fail(ctx, SC_ERR_STATE, hint.data, "%s cannot run on what the passes before it left",
                    pass->name);
@@ -74,21 +76,19 @@ sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pa
         SC_TRY(sc_facts_verify(ctx, method));
         sc_where_set_method(ctx, method);
     }
-    if (pipeline->after) pipeline->after(pipeline->user, pass, method);
     return SC_OK;
 }
 
 // All methods go through a pass before the next one begins, so that a report covers all of them.
-static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge) {
-    const char *phase = edge ? "to_edge" : "to_executorch";
+static sc_status run_rows(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, sc_phase step) {
     uint64_t done = 0, total = 0;
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
-        total += passes[i].edge == edge ? program->methods.count : 0;
+        total += passes[i].step == step ? program->methods.count : 0;
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++) {
-        if (passes[i].edge != edge) continue;
+        if (passes[i].step != step) continue;
         sc_status worst = SC_OK;
         for (uint32_t m = 0; m < program->methods.count; m++) {
-            SC_TRY(sc_progress(ctx, phase, done++, total));
+            SC_TRY(sc_progress(ctx, step, done++, total));
             sc_status status =
                 sc_pipeline_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
             if (sc_status_is_refusal(status))
@@ -98,12 +98,12 @@ static sc_status run_stage(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
         }
         SC_TRY(worst);
     }
-    return sc_progress(ctx, phase, total, total);
+    return sc_progress(ctx, step, total, total);
 }
 
-sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, bool edge) {
+sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, sc_phase step) {
     sc_where before = ctx->where;
-    sc_status status = run_stage(ctx, pipeline, program, edge);
+    sc_status status = run_rows(ctx, pipeline, program, step);
     if (status == SC_OK) ctx->where = before;
     return status;
 }

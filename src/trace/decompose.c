@@ -301,7 +301,8 @@ static sc_status walk(graph_trace *g, const sc_graph *source) {
     for (const sc_node *node = source->first; node; node = node->next) {
         sc_where_set_node(ctx, node);
         SC_TRY(trace_node(g, node));
-        if (++done % 256 == 0) SC_TRY(sc_progress(ctx, "decompose", done, source->node_count));
+        if (++done % 256 == 0)
+            SC_TRY(sc_progress(ctx, SC_STEP_decompose, done, source->node_count));
     }
     return SC_OK;
 }

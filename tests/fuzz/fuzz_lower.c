@@ -367,8 +367,9 @@ static sc_status lower(source *s, const char *algorithm, lowered *out) {
     sc_options options = sc_options_default();
     options.memory_planning = sc_str_from(algorithm);
     SC_TRY(sc_program_clone(s->program, &program));
-    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, true));
-    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, false));
+    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_decompose));
+    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_to_edge));
+    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_to_executorch));
     SC_TRY(sc_place_program(ctx, program, &options, &tables, &reports));
     SC_TRY(sc_emit_program(ctx, program, tables, &options, &result));
     out->size = result.program.size;

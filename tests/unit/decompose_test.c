@@ -205,7 +205,8 @@ TEST(decompose_keeps_what_somebody_wants_whole) {
     sc_pipeline pipeline = {.verify = true, .env = {.keep = &keep}};
     REQUIRE_OK(sc_ops_init());
     REQUIRE_OK(sc_program_parse(&s.ctx, sc_str_from(text), &program));
-    REQUIRE_OK(sc_pipeline_run(&s.ctx, &pipeline, program, true));
+    REQUIRE_OK(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_decompose));
+    REQUIRE_OK(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_edge));
     CHECK_EQ_UINT(asked, 2);  // relu has no expansion
     CHECK_EQ_UINT(count_kept(program), 1);
     // The mark stays with copies and in text, and is enough to be kept again.
@@ -219,7 +220,8 @@ TEST(decompose_keeps_what_somebody_wants_whole) {
     REQUIRE_OK(sc_program_parse(&s.ctx, sc_sb_str(&printed), &copy));
     CHECK_EQ_UINT(count_kept(copy), 1);
     // What no backend took in the end has no kernel, and that is reported.
-    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, false), SC_ERR_UNSUPPORTED_OP);
+    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_executorch),
+                 SC_ERR_UNSUPPORTED_OP);
     CHECK_EQ_STR(setup_message(&s),
                  "aten::linear cannot be executed: the runtime has no such operator");
     setup_end(&s);

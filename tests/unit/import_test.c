@@ -436,7 +436,8 @@ TEST_CASES(import_keeps_calls_that_are_not_supported) {
         CHECK_EQ_UINT(s.ctx.error_count, 0);
         CHECK_OK(sc_verify(&s.ctx, program));
         sc_pipeline pipeline = {.arena = &s.arena};
-        CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, true), SC_ERR_UNSUPPORTED_OP);
+        CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_decompose),
+                     SC_ERR_UNSUPPORTED_OP);
         if (CHECK_EQ_UINT(s.ctx.diags.count, 1)) {
             const sc_diag *diag = &s.ctx.diags.data[0];
             CHECK_EQ_STR(diag->message.data, cases[i][1]);

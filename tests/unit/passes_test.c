@@ -82,11 +82,11 @@ TEST_CASES(passes_turn_one_graph_into_another) {
 // Facts are checked without any model: every need is made by what precedes and not broken since.
 TEST(passes_find_the_facts_they_need) {
     uint32_t facts = SC_FACT_SPECS;
-    bool edge = true;
+    sc_phase step = SC_STEP_decompose;
     for (uint32_t i = 0; i < sc_pass_count(); i++) {
         const sc_pass *pass = sc_pass_at(i);
-        if (pass->edge && !edge) FAIL("%s of to_edge stands after to_executorch", pass->name);
-        edge = pass->edge;
+        if (pass->step < step) FAIL("%s stands after passes of a later step", pass->name);
+        step = pass->step;
         if (pass->needs & ~facts)
             FAIL("%s needs facts %x that nothing makes", pass->name, pass->needs & ~facts);
         facts = (facts & ~pass->breaks) | pass->makes;
@@ -115,10 +115,11 @@ TEST(pipeline_reports_times_and_cancels) {
                                        "  %a: f32[2] = aten::relu(%x)\n  return %a\n}\n"),
                                 &program));
     sc_pipeline pipeline = {.verify = true, .arena = &s.arena};
+    REQUIRE_OK(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_decompose));
     s.ctx.host.progress = cancel_at_third;
     s.ctx.host.user = &calls;
-    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, true), SC_ERR_CANCELLED);
-    CHECK_EQ_UINT(pipeline.timings.count, 2);
+    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_edge), SC_ERR_CANCELLED);
+    CHECK_EQ_UINT(pipeline.timings.count, 3);
     setup_end(&s);
 }
 
@@ -139,7 +140,8 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                                        "  %y: f32[4] = mine::other(%x)\n  return %y\n}\n"),
                                 &program));
     sc_pipeline pipeline = {.arena = &s.arena};
-    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, true), SC_ERR_UNSUPPORTED_OP);
+    CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_decompose),
+                 SC_ERR_UNSUPPORTED_OP);
     sc_sb all;
     sc_sb_init(&all, &s.arena);
     print_diags(&all, &s);

@@ -13,6 +13,7 @@ import {
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
 import { FileSource, isInflated, readExactly, toRandomAccess, WindowedSource } from "./source.js";
+import type { Phase } from "./steps.gen.js";
 import type {
   CallOptions,
   Diagnostic,
@@ -95,8 +96,8 @@ export class Core {
   private progress(phase: Pointer, done: number, total: number): number {
     const { signal, onProgress } = this.options;
     if (this.dead || signal?.aborted) return 1;
-    const text = this.memory.zeroTerminated(phase >>> 0);
-    this.listener(() => onProgress?.({ phase: text, done, total }));
+    const name = this.memory.zeroTerminated(phase >>> 0) as Phase;
+    this.listener(() => onProgress?.({ phase: name, done, total }));
     return this.isDead || signal?.aborted || this.thrown ? 1 : 0;
   }
 

@@ -15,6 +15,7 @@ import {
 } from "./errors.js";
 import { writeAll } from "./sink.js";
 import { absoluteUrl, SOURCES } from "./source.js";
+import type { Phase } from "./steps.gen.js";
 import type { CallOptions, Sink } from "./types.js";
 
 export type Request =
@@ -39,7 +40,7 @@ export type Reply =
       description: Description;
     }
   | { type: "error"; id: number; error: PlainError }
-  | { type: "progress"; id: number; phase: string; done: number; total: number }
+  | { type: "progress"; id: number; phase: Phase; done: number; total: number }
   | { type: "log"; severity: "note" | "warning" | "error"; text: string };
 
 /** What there is to an object: its interface, data, methods, and getters that cost something. */

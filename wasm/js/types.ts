@@ -4,6 +4,7 @@
 
 import type { StatusCode } from "./abi.gen.js";
 import type { CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
+import type { Dialect, Phase } from "./steps.gen.js";
 
 /** Element types, by PyTorch's names. */
 export type DType =
@@ -103,7 +104,7 @@ export type Sink =
  * Called now and then during long work; `total` is 0 when unknown. It may use other objects of the
  * engine; a call on the one at work fails with the code "busy".
  */
-export type ProgressListener = (progress: { phase: string; done: number; total: number }) => void;
+export type ProgressListener = (progress: { phase: Phase; done: number; total: number }) => void;
 
 export interface CallOptions {
   /** Cancels the call: it fails with the code "cancelled". */
@@ -211,7 +212,7 @@ export interface MethodPlan {
 export interface StageSummary {
   /** Number of the program, for `text` and `nodes`. */
   program: number;
-  stage: "source" | "core" | "edge" | "executorch";
+  stage: Dialect;
   ms: number;
   /** The part of `ms` that wrote the program; 0 for all but "executorch". */
   emitMs: number;

@@ -11,18 +11,11 @@ import type {
 } from "@sconce/types.js";
 import { app, type StepId, type View } from "./state.js";
 
-const DIALECT_OF: Partial<Record<StepId, StageSummary["stage"]>> = {
-  source: "source",
-  core: "core",
-  edge: "edge",
-  planned: "executorch",
-};
-
 export function versionOf(
   report: CompilationReport | null,
   step: StepId,
 ): StageSummary | undefined {
-  return report?.stages.findLast((version) => version.stage === DIALECT_OF[step]);
+  return report?.stages.findLast((version) => version.stage === step);
 }
 
 export const version = computed(() => versionOf(app.report.value, app.step.value));
@@ -44,12 +37,14 @@ export const plan = computed((): MethodPlan | undefined =>
 
 export const view = computed(
   (): View =>
-    app.views.value[app.step.value] ?? (app.step.value === "planned" ? "memory" : "summary"),
+    app.views.value[app.step.value] ?? (app.step.value === "executorch" ? "memory" : "summary"),
 );
 
 export const viewsOfStep = computed((): readonly View[] => {
   if (!version.value) return [];
-  return app.step.value === "planned" ? ["memory", "table", "text"] : ["summary", "table", "text"];
+  return app.step.value === "executorch"
+    ? ["memory", "table", "text"]
+    : ["summary", "table", "text"];
 });
 
 /** Key of the rows and lines that the current version shows. */

@@ -3,6 +3,7 @@
 // belong to the actions.
 import { signal } from "@preact/signals";
 import type { Chosen } from "@sconce/options.js";
+import { DIALECTS, type Dialect } from "@sconce/steps.gen.js";
 import type {
   CompilationReport,
   ErrorCode,
@@ -13,7 +14,8 @@ import type {
 } from "@sconce/types.js";
 import type { Face } from "../../examples/faces.mjs";
 
-export type StepId = "source" | "core" | "edge" | "planned" | "program" | "run";
+/** A version of the program in its dialect, the file that was written, and running it. */
+export type StepId = Dialect | "program" | "run";
 /** "absent": this kind of file has no such step. */
 type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
 
@@ -25,7 +27,7 @@ export interface Step {
   note?: string;
 }
 
-export const STEPS: readonly StepId[] = ["source", "core", "edge", "planned", "program", "run"];
+export const STEPS: readonly StepId[] = [...DIALECTS.map(({ name }) => name), "program", "run"];
 
 export type View = "summary" | "table" | "text" | "memory";
 

@@ -1,5 +1,6 @@
 // From files to a program that is ready to run, step by step; and saving it.
 import { chosenFor } from "@sconce/options.js";
+import { DIALECTS } from "@sconce/steps.gen.js";
 import type {
   EdgeProgramManager,
   ExecutorchProgramManager,
@@ -47,8 +48,7 @@ async function showEdge(task: Task, edge: Remote<EdgeProgramManager>): Promise<v
   const report = await edge.inspect();
   if (!task.isCurrent()) return;
   app.report.value = report;
-  for (const step of ["core", "edge"] as const)
-    setStep(step, { status: "done", ms: versionOf(report, step)!.ms });
+  for (const { stage, ms } of report.stages.slice(1)) setStep(stage, { status: "done", ms });
 }
 
 /** The files that came out, as Blobs: they outlive the worker. */
@@ -70,8 +70,8 @@ async function showProgram(
   const report = await lowered.inspect();
   if (!task.isCurrent()) return;
   app.report.value = report;
-  const { ms, emitMs } = versionOf(report, "planned")!;
-  setStep("planned", { status: "done", ms: ms - emitMs });
+  const { ms, emitMs } = versionOf(report, "executorch")!;
+  setStep("executorch", { status: "done", ms: ms - emitMs });
   await takeFiles(task, lowered);
   if (!task.isCurrent()) return;
   app.programBytes.value = lowered.size;
@@ -89,7 +89,7 @@ async function toExecutorch(
 ): Promise<void> {
   await showEdge(task, edge);
   if (!task.isCurrent()) return;
-  task.at("planned", "Planning memory and writing the program");
+  task.at("executorch", "Planning memory and writing the program");
   const lowered = await edge.toExecutorch({
     ...chosenFor("toExecutorch", document.settings.options),
     ...task.options(),
@@ -167,8 +167,7 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
     settings: defaultSettings(),
     isEdited: false,
   });
-  for (const id of ["source", "core", "edge", "planned"] as const)
-    setStep(id, { status: "absent" });
+  for (const { name } of DIALECTS) setStep(name, { status: "absent" });
   app.step.value = "program";
   handles.pte = pte;
   handles.data = data.map((blob) => ({ name: blob.name, blob }));

@@ -1,5 +1,6 @@
 // One task at a time: opening or lowering something ends what was under way before. Cancelling gives
 // the page back at once, and the worker shortly after: by itself, or ended.
+import { PHASES } from "@sconce/steps.gen.js";
 import type { CallOptions } from "@sconce/types.js";
 import { app, setStep, STEPS, type StepId } from "../state.js";
 import { forgetIfBroken, freeEngine, isCancelled } from "./engine.js";
@@ -8,15 +9,6 @@ import { note, report } from "./problems.js";
 let running: AbortController | undefined;
 /** Until the worker is free of what was cancelled. */
 let freeing: Promise<void> = Promise.resolve();
-
-const PHASES: Record<string, string> = {
-  import: "reading nodes",
-  decompose: "decomposing operators",
-  to_edge: "rewriting for devices",
-  to_executorch: "making it executable",
-  plan: "planning memory",
-  emit: "writing the program",
-};
 
 /** Resolves once the worker can take calls again. */
 export function freed(): Promise<void> {
@@ -56,7 +48,7 @@ export async function runTask(body: (task: Task) => Promise<void>): Promise<void
       signal: controller.signal,
       onProgress: ({ phase, done, total }) => {
         if (!isCurrent() || !app.busy.value) return;
-        app.busy.value = { ...app.busy.value, phase: PHASES[phase] ?? phase, done, total };
+        app.busy.value = { ...app.busy.value, phase: PHASES[phase], done, total };
       },
     }),
   };

@@ -20,7 +20,7 @@ const users = computed((): readonly NodeRow[] => {
 
 const places = computed((): readonly PlanItem[] => {
   const names = new Set(selected.value?.outputs.map((out) => out.name));
-  return app.step.value === "planned"
+  return app.step.value === "executorch"
     ? (plan.value?.items.filter((item) => names.has(item.value)) ?? [])
     : [];
 });

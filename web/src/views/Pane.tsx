@@ -40,7 +40,7 @@ function Body(): JSX.Element {
   if (!version.value) return <Waiting />;
   if (view.value === "table") return <TableView />;
   if (view.value === "text") return <TextView />;
-  return step === "planned" ? <MemoryView /> : <SummaryView />;
+  return step === "executorch" ? <MemoryView /> : <SummaryView />;
 }
 
 export function Pane(): JSX.Element {

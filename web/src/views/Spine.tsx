@@ -20,7 +20,7 @@ function facts(id: StepId, step: Step): string {
   if (id === "run" && step.status === "done") return step.note ?? "ready";
   const parts: string[] = [];
   const nodes = nodesAt(id);
-  const bytes = id === "planned" ? plan.value?.plannedBytes : step.bytes;
+  const bytes = id === "executorch" ? plan.value?.plannedBytes : step.bytes;
   if (nodes !== undefined) parts.push(plural(nodes, "node"));
   if (bytes !== undefined) parts.push(formatBytes(bytes));
   return parts.join(" · ");

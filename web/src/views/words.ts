@@ -1,24 +1,27 @@
 // What the steps are called and what each means, for someone who meets them for the first time.
+import { DIALECTS } from "@sconce/steps.gen.js";
 import { app, type StepId, type View } from "../state.js";
 import { formatBytes, formatMs } from "../ui/format.js";
 
-export const STEP_NAMES: Record<StepId, string> = {
-  source: "Source",
-  core: "Core ATen",
-  edge: "Edge",
-  planned: "Planned",
-  program: "Program",
-  run: "Run",
-};
+const LAST = [
+  {
+    name: "program",
+    title: "Program",
+    sentence: "The file that ExecuTorch loads on a phone, a microcontroller, or here.",
+  },
+  { name: "run", title: "Run", sentence: "The program, executed in this page." },
+] as const;
 
-export const STEP_WORDS: Record<StepId, string> = {
-  source: "What PyTorch exported: the operators as the author of the model called them.",
-  core: "The same model in PyTorch's small core set of operators: a runtime has few to know.",
-  edge: "Rewritten for devices: one data type and one memory layout decided for every value.",
-  planned: "Every value has its place in one block of memory, reused once it is no longer needed.",
-  program: "The file that ExecuTorch loads on a phone, a microcontroller, or here.",
-  run: "The program, executed in this page.",
-};
+type Words = Record<StepId, string>;
+const STEP_ROWS = [...DIALECTS, ...LAST];
+
+export const STEP_NAMES = Object.fromEntries(
+  STEP_ROWS.map((row) => [row.name, row.title]),
+) as Words;
+
+export const STEP_WORDS = Object.fromEntries(
+  STEP_ROWS.map((row) => [row.name, row.sentence]),
+) as Words;
 
 /** What a step shows; for the last one, what came of all steps together. */
 export function stepWords(step: StepId): string {

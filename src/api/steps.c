@@ -1,0 +1,168 @@
+// The whole of lowering, to be read first. A step takes a version of the program and options, and
+// gives the next version: decompose, rewrite to the edge dialect, make executable, plan memory,
+// emit. Every step works on a copy, so earlier versions stay as they were for those who look at
+// them.
+#include "api/job.h"
+#include "emit/emit.h"
+
+static sc_status run_passes(sc_work *work, sc_phase step) {
+    return sc_pipeline_run(&work->job->ctx, &work->pipeline, work->program, step);
+}
+
+static sc_status step_decompose(sc_work *work) { return run_passes(work, SC_STEP_decompose); }
+
+static sc_status step_to_edge(sc_work *work) { return run_passes(work, SC_STEP_to_edge); }
+
+// --- Passes by name ------------------------------------------------------------------------------
+
+static const char *edge_passes_hint(sc_arena *arena) {
+    sc_sb hint;
+    sc_sb_init(&hint, arena);
+    sc_sb_add_text(&hint, "Use passes of to_edge:");
+    for (uint32_t i = 0; i < sc_pass_count(); i++)
+        if (sc_pass_leaves_edge(sc_pass_at(i)))
+            sc_sb_addf(&hint, "%s %s", i ? "," : "", sc_pass_at(i)->name);
+    sc_sb_add_text(&hint, ".");
+    return sc_sb_terminate(&hint);
+}
+
+// The result is an edge program, and so only passes that leave one behind may be named.
+static sc_status edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
+    *out = sc_pass_find(name);
+    if (!*out)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, edge_passes_hint(ctx->arena),
+                       "there is no pass '" SC_STR_FMT "'", SC_STR_ARG(name));
+    if (!sc_pass_leaves_edge(*out))
+        return sc_fail(ctx, SC_ERR_ARGUMENT, edge_passes_hint(ctx->arena),
+                       "%s is a pass of to_executorch, which runs it itself", (*out)->name);
+    return SC_OK;
+}
+
+static sc_status run_named(sc_work *work, sc_str name) {
+    sc_ctx *ctx = &work->job->ctx;
+    const sc_pass *pass = NULL;
+    SC_TRY(edge_pass(ctx, name, &pass));
+    for (uint32_t i = 0; i < work->program->methods.count; i++) {
+        sc_method *method = work->program->methods.data[i];
+        if (work->method.size && !sc_str_equal(work->method, sc_name_str(method->name))) continue;
+        SC_TRY(sc_pipeline_pass(ctx, &work->pipeline, pass, method));
+    }
+    return sc_verify(ctx, work->program);
+}
+
+static sc_status step_transform(sc_work *work) {
+    sc_ctx *ctx = &work->job->ctx;
+    if (work->method.size && !sc_program_method(work->program, work->method))
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(work->method));
+    const sc_json *name = sc_json_first(work->passes);
+    for (uint32_t n = work->passes->size; n--; name = sc_json_next(name))
+        SC_TRY(run_named(work, sc_json_str(ctx->arena, name)));
+    return SC_OK;
+}
+
+// --- Planning and emission -----------------------------------------------------------------------
+
+// The number that the version will have once the step is done.
+static uint32_t next_number(const sc_job *job) { return job->versions.count; }
+
+static void keep_outputs(sc_job *job, const sc_emit_result *result) {
+    sc_output program = {next_number(job), SC_STR("program.pte"), result->program};
+    sc_vec_push(&job->arena, &job->outputs, program);
+    for (uint32_t i = 0; i < result->files.count; i++) {
+        const sc_emit_file *file = &result->files.data[i];
+        sc_output output = {.program = next_number(job), .cord = file->cord};
+        output.name = sc_str_format(&job->arena, SC_STR_FMT ".ptd", SC_STR_ARG(file->tag));
+        sc_vec_push(&job->arena, &job->outputs, output);
+    }
+}
+
+static void keep_plans(sc_job *job, const sc_program *program, const sc_place_report *reports) {
+    for (uint32_t i = 0; i < program->methods.count; i++) {
+        sc_method_plan plan = {next_number(job), program->methods.data[i]->name, reports[i]};
+        sc_vec_push(&job->arena, &job->plans, plan);
+    }
+}
+
+static sc_status enter(sc_ctx *ctx, sc_phase phase, sc_str pass) {
+    ctx->where = (sc_where){.pass = pass, .instruction = -1};
+    return sc_progress(ctx, phase, 0, 0);
+}
+
+static sc_status step_to_executorch(sc_work *work) {
+    sc_job *job = work->job;
+    sc_ctx *ctx = &job->ctx;
+    sc_storage_table *tables = NULL;
+    sc_place_report *reports = NULL;
+    sc_emit_result result = {0};
+    SC_TRY(run_passes(work, SC_STEP_to_executorch));
+    SC_TRY(enter(ctx, SC_PHASE_plan, SC_STR("memory_planning")));
+    SC_TRY(sc_place_program(ctx, work->program, &work->options, &tables, &reports));
+    SC_TRY(enter(ctx, SC_PHASE_emit, SC_STR("emit")));
+    double begin_ms = sc_job_now_ms(job);
+    SC_TRY(sc_emit_program(ctx, work->program, tables, &work->options, &result));
+    keep_outputs(job, &result);
+    keep_plans(job, work->program, reports);
+    work->emit_ms = sc_job_now_ms(job) - begin_ms;
+    return SC_OK;
+}
+
+// --- Versions ------------------------------------------------------------------------------------
+
+typedef sc_status (*step_fn)(sc_work *work);
+
+static const step_fn STEPS[] = {
+#define DIALECT(...)
+#define STEP(name, ...) step_##name,
+#define PHASE(...)
+#include "base/steps.def"
+#undef PHASE
+#undef STEP
+#undef DIALECT
+};
+
+static sc_status check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed) {
+    if (found == needed) return SC_OK;
+    return sc_fail(ctx, SC_ERR_STATE, "Give the program of the step before.",
+                   "program %u is the %s program, but this needs the %s program", number,
+                   sc_dialect_name(found), sc_dialect_name(needed));
+}
+
+// The program that steps begin with.
+static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
+    sc_version *version = NULL;
+    SC_TRY(sc_job_version(work->job, from, &version));
+    SC_TRY(check_dialect(&work->job->ctx, from, version->dialect, dialect));
+    if (!work->options.consume) return sc_program_clone(version->program, &work->program);
+    work->program = version->program;
+    version->program = NULL;
+    return SC_OK;
+}
+
+static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
+    uint32_t number = sc_job_add_version(work->job, dialect, work->program, begin_ms);
+    sc_version *version = &work->job->versions.data[number];
+    version->emit_ms = work->emit_ms;
+    version->timings = work->pipeline.timings;
+    work->pipeline.timings = (sc_pass_timings){0};
+    return number;
+}
+
+sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
+                       uint32_t *made) {
+    double begin_ms = sc_job_now_ms(work->job);
+    work->pipeline.arena = &work->job->arena;
+#ifdef SC_CHECKS
+    work->pipeline.verify = true;
+#endif
+    SC_TRY(take(work, from, sc_phase_get(steps[0])->from));
+    for (uint32_t i = 0; i < count; i++) {
+        SC_TRY(STEPS[steps[i]](work));
+        bool is_last = i + 1 == count;
+        if (!is_last && !work->options.snapshots) continue;
+        *made = keep(work, sc_phase_get(steps[i])->to, begin_ms);
+        begin_ms = sc_job_now_ms(work->job);
+        if (!is_last) SC_TRY(sc_program_clone(work->program, &work->program));
+    }
+    return SC_OK;
+}

@@ -1,0 +1,37 @@
+// Steps of lowering, the dialects they lead from and to, and the phases that progress tells of: the
+// rows of steps.def.
+#ifndef SC_STEPS_H
+#define SC_STEPS_H
+
+#include "base/base.h"
+
+typedef enum sc_dialect {
+#define DIALECT(name, ...) SC_DIALECT_##name,
+#define STEP(...)
+#define PHASE(...)
+#include "base/steps.def"
+#undef PHASE
+#undef STEP
+#undef DIALECT
+} sc_dialect;
+
+// Steps are the first phases.
+typedef enum sc_phase {
+#define DIALECT(...)
+#define STEP(name, ...)  SC_STEP_##name,
+#define PHASE(name, ...) SC_PHASE_##name,
+#include "base/steps.def"
+#undef PHASE
+#undef STEP
+#undef DIALECT
+} sc_phase;
+
+typedef struct sc_phase_row {
+    const char *name;
+    sc_dialect from, to;  // of a step
+} sc_phase_row;
+
+const char *sc_dialect_name(sc_dialect dialect);
+const sc_phase_row *sc_phase_get(sc_phase phase);
+
+#endif
