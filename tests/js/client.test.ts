@@ -65,6 +65,21 @@ test("progress is told and a call can be cancelled", async () => {
   assert.equal(await client.detect({ path: modelPath("mlp.pt2") }), "pt2");
 });
 
+test("a worker's objects have what their interface says, less what is local", async () => {
+  const edge = await client.toEdge({ path: modelPath("mlp.pt2") });
+  const lowered = await edge.toExecutorch();
+  assert.deepEqual(Object.keys(await edge.exportedProgram()).sort(), [
+    "dispose",
+    "method",
+    "nodes",
+    "text",
+  ]);
+  for (const name of ["emit", "decompose", "session"]) assert.equal(name in edge, false, name);
+  for (const name of ["writeSync", "whole"]) assert.equal(name in lowered, false, name);
+  assert.equal("inflate" in client, false);
+  await Promise.all([edge.dispose(), lowered.dispose()]);
+});
+
 test("errors keep their code, place and hint across the worker", async () => {
   const bytes = readFileSync(modelPath("mlp.pt2")).subarray(0, 1000);
   const error = await client.lower(new Uint8Array(bytes)).catch((e: unknown) => e);

@@ -1,10 +1,9 @@
 // What callers may pass, and the error of everything else. Options are tables: a key that no table
 // knows is an error that names its nearest neighbour, because an option that is silently ignored is a
-// wrong result with no trace. Engine and client read the same tables.
+// wrong result with no trace. Which options calls take stands in protocol.ts.
 import { SconceError } from "./errors.js";
-import { accepts, isTaken, optionsOf } from "./options.js";
 
-interface Kind {
+export interface Kind {
   /** What is accepted, as the end of "must be" and of "Pass". */
   readonly accepts: string;
   readonly test: (value: unknown) => boolean;
@@ -29,6 +28,8 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
 
 export const KINDS = {
   any: { accepts: "anything", test: () => true },
+  /** Sources, which cross a worker as such. */
+  files: { accepts: "a list", test: Array.isArray },
   function: { accepts: "a function", test: (v) => typeof v === "function" },
   index: {
     accepts: "a whole number, 0 or more",
@@ -56,43 +57,12 @@ export const KINDS = {
 } satisfies Record<string, Kind>;
 
 type KindName = keyof typeof KINDS;
-interface OptionTable {
+export interface OptionTable {
   readonly [option: string]: KindName | Kind | OptionTable;
 }
 
-/** The rows of options.def for a call. */
-const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
-  Object.fromEntries(
-    optionsOf(call).map((option) => [
-      option.name,
-      { accepts: accepts(option), test: (value: unknown) => isTaken(option, value) },
-    ]),
-  );
-
-const CALL = { signal: "signal", onProgress: "function" } as const;
-const EDGE = {
-  ...CALL,
-  constantMethods: "record",
-  compileConfig: rowsOf("toEdge"),
-} as const;
-const EXECUTORCH = rowsOf("toExecutorch");
-const ENGINE = { wasm: "any", onLog: "function" } as const;
-
-/** Calls that take options: at which argument, and which. */
-export const CALLS = {
-  createEngine: { at: 0, options: ENGINE },
-  createClient: { at: 0, options: { ...ENGINE, worker: "function" } },
-  "Engine.open": { at: 1, options: CALL },
-  "Engine.toEdge": { at: 1, options: EDGE },
-  "Engine.lower": { at: 1, options: { ...EDGE, ...EXECUTORCH } },
-  "Engine.load": {
-    at: 1,
-    options: { ...CALL, dataFiles: "list", ...rowsOf("load") },
-  },
-  "OpenedPrograms.toEdge": { at: 0, options: EDGE },
-  "EdgeProgramManager.toExecutorch": { at: 0, options: { ...CALL, ...EXECUTORCH } },
-  "Program.run": { at: 2, options: CALL },
-} as const satisfies Record<string, { at: number; options: OptionTable }>;
+export const ENGINE_OPTIONS = { wasm: "any", onLog: "function" } as const;
+export const CLIENT_OPTIONS = { ...ENGINE_OPTIONS, worker: "function" } as const;
 
 /** A value in a message: what it is rather than all of it. */
 function show(value: unknown): string {
@@ -172,9 +142,4 @@ export function checkTable(where: string, value: unknown, table: OptionTable): v
       throw new SconceError("option", message, hint);
     }
   }
-}
-
-/** Throws unless these are options of the call. */
-export function checkOptions(call: keyof typeof CALLS, options: unknown): void {
-  checkTable(`${call.split(".").at(-1)}()`, options, CALLS[call].options);
 }

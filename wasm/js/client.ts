@@ -1,7 +1,7 @@
 // The client: the engine's interface, answered by a worker, so that a page never freezes. Cancelling
 // rejects the call at once, and what the worker still makes of it is thrown away; where the work itself
 // must stop, `terminate` ends the worker and a new client takes its place.
-import { badArgument, checkOptions, isObject, KINDS } from "./check.js";
+import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
 import { Caller, type Port, type Reply } from "./rpc.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
@@ -109,7 +109,7 @@ function isReply(message: unknown): message is Reply {
   if (!isObject(message)) return false;
   const { type, id, description, error } = message;
   if (type === "object")
-    return id === 0 && isObject(description) && Array.isArray(description["methods"]);
+    return id === 0 && isObject(description) && description["kind"] === "Engine";
   return type === "error" ? id === 0 && isObject(error) : type === "starting" || type === "log";
 }
 
@@ -128,7 +128,7 @@ function startWith(wasm: EngineOptions["wasm"]): Start {
  * @throws SconceError with the code "io" when the worker or the module cannot be loaded.
  */
 export async function createClient(options: ClientOptions = {}): Promise<Client> {
-  checkOptions("createClient", options);
+  checkTable("createClient()", options, CLIENT_OPTIONS);
   const start = startWith(options.wasm);
   let ready: (engine: object) => void;
   let failed: (error: Error) => void;

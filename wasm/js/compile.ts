@@ -1,12 +1,13 @@
 // Lowering: the two managers, on one job that keeps every program it makes. An edge manager and
 // what comes of it share the job, which closes when the last of them is disposed.
-import { badArgument, checkOptions, KINDS, mustBe } from "./check.js";
+import { badArgument, KINDS, mustBe } from "./check.js";
 import { constantJson } from "./constant.js";
 import type { Core, Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
+import { checkOptions } from "./protocol.js";
 import { writeAll } from "./sink.js";
 import { isSource, SOURCES } from "./source.js";
 import type {
@@ -188,7 +189,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
   }
 
   toEdge(options: ToEdgeOptions = {}): EdgeProgramManager {
-    checkOptions("OpenedPrograms.toEdge", options);
+    checkOptions("OpenedPrograms", "toEdge", options);
     return this.decompose(options);
   }
 
@@ -256,7 +257,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   }
 
   toExecutorch(config: ExecutorchConfig & CallOptions = {}): ExecutorchProgramManager {
-    checkOptions("EdgeProgramManager.toExecutorch", config);
+    checkOptions("EdgeProgramManager", "toExecutorch", config);
     return this.emit(config, false);
   }
 

@@ -1,10 +1,11 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
-import { checkOptions } from "./check.js";
+import { checkTable, ENGINE_OPTIONS } from "./check.js";
 import { inflatePrograms, open } from "./compile.js";
 import { Core, Job } from "./core.js";
 import { SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
+import { checkOptions } from "./protocol.js";
 import type {
   CallOptions,
   Capabilities,
@@ -102,17 +103,17 @@ class SyncEngine implements Engine {
   }
 
   open(programs: Programs, options: CallOptions = {}): OpenedPrograms {
-    checkOptions("Engine.open", options);
+    checkOptions("Engine", "open", options);
     return this.opened(programs, options);
   }
 
   toEdge(programs: Programs, options: ToEdgeOptions = {}): EdgeProgramManager {
-    checkOptions("Engine.toEdge", options);
+    checkOptions("Engine", "toEdge", options);
     return this.decomposed(programs, options);
   }
 
   lower(programs: Programs, options: LowerOptions = {}): ExecutorchProgramManager {
-    checkOptions("Engine.lower", options);
+    checkOptions("Engine", "lower", options);
     const edge = this.decomposed(programs, options);
     try {
       return edge.emit(options, true);
@@ -130,7 +131,7 @@ class SyncEngine implements Engine {
   }
 
   load(pte: Source, options: LoadOptions = {}): Program {
-    checkOptions("Engine.load", options);
+    checkOptions("Engine", "load", options);
     return this.inJob((job) => loadProgram(job, pte, options, this.dtypes), true);
   }
 
@@ -159,7 +160,7 @@ function probe(): Capabilities {
  * @throws SconceError with the code "io" when the module cannot be loaded.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  checkOptions("createEngine", options);
+  checkTable("createEngine()", options, ENGINE_OPTIONS);
   const wasm = options.wasm ?? new URL("./sconce.wasm", import.meta.url);
   return new SyncEngine(await Core.create(wasm, options), probe());
 }

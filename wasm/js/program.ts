@@ -1,9 +1,10 @@
 // Running a .pte: values into the module, values out of it, as copies.
-import { badArgument, checkOptions, isText, mustBe, TEXT } from "./check.js";
+import { badArgument, isText, mustBe, TEXT } from "./check.js";
 import type { Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
+import { checkOptions } from "./protocol.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
   CallOptions,
@@ -75,7 +76,7 @@ class LoadedProgram implements Program {
     const { open } = this;
     mustBe("text", "the method of run()", method);
     mustBe("list", "the inputs of run()", inputs);
-    checkOptions("Program.run", options);
+    checkOptions("Program", "run", options);
     return open.hold(() => this.runOn(open, method, inputs, options));
   }
 

@@ -1,8 +1,8 @@
 // Calls across a worker. One generic protocol serves every object of the interface: an object that
 // lives in the worker is a number here, its methods are messages, and what a method returns is
-// either data (copied or transferred) or another such object. A method of the engine needs nothing
-// here: its type stands in types.ts, its arguments in the table of check.ts.
-import { badArgument, CALLS, checkOptions, isObject, isPlain } from "./check.js";
+// either data (copied or transferred) or another such object. Which is which, and what becomes of
+// arguments, stands in the table of protocol.ts.
+import { badArgument, checkTable, isObject, isPlain } from "./check.js";
 import {
   cancelled,
   disposed,
@@ -13,6 +13,7 @@ import {
   toPlainError,
   type PlainError,
 } from "./errors.js";
+import { filesAmong, membersOf, methodOf, type Member } from "./protocol.js";
 import { writeAll } from "./sink.js";
 import { absoluteUrl, SOURCES } from "./source.js";
 import type { Phase } from "./steps.gen.js";
@@ -43,12 +44,10 @@ export type Reply =
   | { type: "progress"; id: number; phase: Phase; done: number; total: number }
   | { type: "log"; severity: "note" | "warning" | "error"; text: string };
 
-/** What there is to an object: its interface, data, methods, and getters that cost something. */
+/** An object as the other end sees it: which rows of the protocol are its own, and its data. */
 export interface Description {
   kind: string;
   properties: Record<string, unknown>;
-  methods: string[];
-  getters: string[];
 }
 
 /** The two ends that messages go through: a worker from outside, the global scope from inside. */
@@ -60,56 +59,14 @@ export interface Port {
 
 type Target = Record<string, unknown> & { dispose?(): void };
 
-/** Members that only make sense on the worker's side. */
-const LOCAL = new Set(["constructor", "inflate", "writeSync"]);
-
-/** Of an object and its classes. */
-function describe(target: Target): Description {
-  const properties: Record<string, unknown> = {};
-  const methods = new Set<string>();
-  const getters: string[] = [];
-  for (
-    let level: object | null = target;
-    level && level !== Object.prototype;
-    level = Object.getPrototypeOf(level) as object | null
-  ) {
-    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
-      if (LOCAL.has(name) || methods.has(name) || name in properties || getters.includes(name))
-        continue;
-      if (typeof descriptor.value === "function") methods.add(name);
-      else if (name === "buffer") getters.push(name);
-      else if (descriptor.get && level !== target) properties[name] = plain(target[name]);
-    }
-  }
-  for (const name of ["method", "methods", "configMethods", "version"]) {
-    if (name in target) properties[name] = target[name];
-  }
-  return {
-    kind: String((target as { [Symbol.toStringTag]?: string })[Symbol.toStringTag]),
-    properties: JSON.parse(JSON.stringify(properties)) as Record<string, unknown>,
-    methods: [...methods],
-    getters,
-  };
+interface Served {
+  kind: string;
+  target: Target;
 }
 
-function plain(value: unknown): unknown {
-  const isData =
-    value === null ||
-    ["string", "number", "boolean"].includes(typeof value) ||
-    Array.isArray(value);
-  return isData ? value : undefined;
-}
-
-function isRemoteObject(value: unknown): value is Target {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return (
-    prototype !== Object.prototype &&
-    prototype !== Array.prototype &&
-    !ArrayBuffer.isView(value) &&
-    !(value instanceof ArrayBuffer) &&
-    !(typeof Blob !== "undefined" && value instanceof Blob)
-  );
+function describe({ kind, target }: Served): Description {
+  const names = Object.entries(membersOf(kind)).filter(([, member]) => member.is === "property");
+  return { kind, properties: Object.fromEntries(names.map(([name]) => [name, target[name]])) };
 }
 
 /** Buffers of what is sent away, so that tensors move instead of being copied. */
@@ -128,16 +85,17 @@ function transferables(value: unknown, found: Set<Transferable> = new Set()): Tr
   return [...found];
 }
 
-/** Serves `root` (object 0) and everything its methods return. */
+/** Serves `root` (object 0), of the kind of that name, and everything its methods return. */
 export class Server {
-  private readonly objects = new Map<number, Target>();
+  private readonly objects = new Map<number, Served>();
   private next = 1;
 
   constructor(
     private readonly port: Port,
     root: object,
+    kind: string,
   ) {
-    this.objects.set(0, root as Target);
+    this.objects.set(0, { kind, target: root as Target });
   }
 
   describeRoot(): Description {
@@ -146,20 +104,18 @@ export class Server {
 
   async handle(request: Request): Promise<void> {
     if (request.type === "dispose") {
-      this.objects.get(request.object)?.dispose?.();
+      this.objects.get(request.object)?.target.dispose?.();
       this.objects.delete(request.object);
     } else if (request.type === "call") {
       try {
-        this.answer(request.id, await this.call(request));
+        await this.answer(request);
       } catch (error) {
         this.send({ type: "error", id: request.id, error: toPlainError(error) });
       }
     }
   }
 
-  private call(request: Extract<Request, { type: "call" }>): unknown {
-    const target = this.objects.get(request.object);
-    if (!target) throw disposed("object");
+  private call(target: Target, request: Extract<Request, { type: "call" }>): unknown {
     const args = [...request.args];
     if (request.optionsAt >= 0) {
       args[request.optionsAt] = {
@@ -187,14 +143,20 @@ export class Server {
     };
   }
 
-  private answer(id: number, value: unknown): void {
-    if (!isRemoteObject(value)) {
+  private async answer(request: Extract<Request, { type: "call" }>): Promise<void> {
+    const served = this.objects.get(request.object);
+    if (!served) throw disposed("object");
+    const value = await this.call(served.target, request);
+    const { id } = request;
+    const { gives: kind } = methodOf(served.kind, request.method);
+    if (kind === "data") {
       this.send({ type: "result", id, value }, transferables(value));
       return;
     }
     const object = this.next++;
-    this.objects.set(object, value);
-    this.send({ type: "object", id, object, description: describe(value) });
+    const made = { kind, target: value as Target };
+    this.objects.set(object, made);
+    this.send({ type: "object", id, object, description: describe(made) });
   }
 
   send(reply: Reply, transfer: Transferable[] = []): void {
@@ -232,24 +194,18 @@ function located(value: unknown, depth = 0): unknown {
   );
 }
 
-/** The arguments as they are sent: of options, only files can hold sources. */
-function locatedArgs(args: readonly unknown[], optionsAt: number): unknown[] {
+/** Checks what a call takes with it, and gives it as it is sent. */
+function argumentsOf(kind: string, name: string, args: readonly unknown[]): unknown[] {
+  const { source, programs, at, options = {} } = methodOf(kind, name);
+  if (at !== undefined) checkTable(`${name}()`, args[at], options);
   return args.map((arg, i) => {
-    if (i !== optionsAt) return located(arg);
-    const { dataFiles, ...rest } = (arg ?? {}) as { dataFiles?: unknown };
-    return dataFiles === undefined ? arg : { ...rest, dataFiles: located(dataFiles) };
+    if (i !== at) refuseFunctions(`${name}()`, arg);
+    if (i === source || i === programs) return located(arg);
+    if (i !== at || !isObject(arg)) return arg;
+    const files = filesAmong(options).filter((file) => arg[file] !== undefined);
+    for (const file of files) refuseFunctions(`${name}()`, arg[file]);
+    return { ...arg, ...Object.fromEntries(files.map((file) => [file, located(arg[file])])) };
   });
-}
-
-/** Checks what a call of the client takes with it; the place of its options. */
-function checkCall(name: string, args: readonly unknown[]): number {
-  const takesOptions = (key: string): key is keyof typeof CALLS => Object.hasOwn(CALLS, key);
-  const at = takesOptions(name) ? CALLS[name].at : -1;
-  if (takesOptions(name)) checkOptions(name, args[at]);
-  args.forEach((arg, i) => i !== at && refuseFunctions(`${name.split(".")[1]}()`, arg));
-  const dataFiles = (args[at] as { dataFiles?: unknown } | undefined)?.dataFiles;
-  refuseFunctions(`${name.split(".")[1]}()`, dataFiles);
-  return at;
 }
 
 /** Sends calls and turns the replies into promises and proxies. */
@@ -371,28 +327,16 @@ export class Caller {
   }
 
   /** An object of the worker: its data is here, its methods and costly getters are calls. */
-  proxy(object: number, { kind, properties, methods, getters }: Description): object {
+  proxy(object: number, { kind, properties }: Description): object {
     const result: Record<string, unknown> = { ...properties };
     let isDisposed = false;
-    const call = async (member: string, args: readonly unknown[]): Promise<unknown> => {
+    const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
-      const optionsAt = checkCall(`${kind}.${member}`, args);
-      return this.call(object, member, locatedArgs(args, optionsAt), optionsAt);
+      const optionsAt = methodOf(kind, name).at ?? -1;
+      return this.call(object, name, argumentsOf(kind, name, args), optionsAt);
     };
-    for (const method of methods) {
-      result[method] = (...args: unknown[]): Promise<unknown> => call(method, args);
-    }
-    for (const name of getters) {
-      Object.defineProperty(result, name, { get: () => call(name, []), enumerable: false });
-    }
-    if (methods.includes("writeTo")) {
-      // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
-      result["writeTo"] = async (sink: Sink, file?: string): Promise<void> =>
-        writeAll(
-          piecesOf(() => call("toBlob", [file]) as Promise<Blob>),
-          sink,
-        );
-    }
+    for (const [name, member] of Object.entries(membersOf(kind)))
+      addMember(result, name, member, call);
     result["dispose"] = (): Promise<void> => {
       if (!isDisposed) this.dispose(object);
       isDisposed = true;
@@ -402,6 +346,26 @@ export class Caller {
     if (object !== 0) this.forgotten?.register(result, object, result);
     return result;
   }
+}
+
+type Call = (name: string, args: readonly unknown[]) => Promise<unknown>;
+
+function addMember(
+  target: Record<string, unknown>,
+  name: string,
+  member: Member,
+  call: Call,
+): void {
+  if (member.is === "method") target[name] = (...args: unknown[]) => call(name, args);
+  else if (member.is === "getter")
+    Object.defineProperty(target, name, { get: () => call(name, []), enumerable: false });
+  else if (member.is === "stream")
+    // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
+    target[name] = (sink: Sink, ...args: unknown[]) =>
+      writeAll(
+        piecesOf(() => call(member.of, args) as Promise<Blob>),
+        sink,
+      );
 }
 
 async function* piecesOf(get: () => Promise<Blob>): AsyncGenerator<Uint8Array> {

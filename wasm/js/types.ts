@@ -4,6 +4,7 @@
 
 import type { StatusCode } from "./abi.gen.js";
 import type { CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
+import type { LocalMember } from "./protocol.js";
 import type { Dialect, Phase } from "./steps.gen.js";
 
 /** Element types, by PyTorch's names. */
@@ -468,7 +469,7 @@ export interface EngineOptions {
 
 /** The same interface, answered later: what a worker offers. */
 export type Remote<T> = {
-  [K in Exclude<keyof T, "writeSync" | "inflate">]: T[K] extends (...args: infer A) => infer R
+  [K in Exclude<keyof T, LocalMember>]: T[K] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
       ? Promise<Uint8Array>

@@ -2,6 +2,7 @@
 // is; everything after it is calls.
 import { createEngine } from "./engine.js";
 import { SconceError, toPlainError } from "./errors.js";
+import { openersOf } from "./protocol.js";
 import { Server, type Port, type Request } from "./rpc.js";
 import type { Engine, Programs, WasmSource } from "./types.js";
 
@@ -37,7 +38,7 @@ type Opening = (programs: Programs, options?: object) => unknown;
 /** The engine, but with compressed archives inflated first where it cannot do that by itself. */
 function inflating(engine: Engine): Engine {
   const members = engine as unknown as Record<string, Opening>;
-  for (const name of ["open", "toEdge", "lower", "inspect"]) {
+  for (const name of openersOf("Engine")) {
     const open = members[name]!.bind(engine);
     members[name] = async (programs, ...rest) => {
       try {
@@ -59,7 +60,7 @@ async function start(message: Start): Promise<void> {
       ...(message.wasm === undefined ? {} : { wasm: message.wasm }),
       onLog: (severity, text) => self.postMessage({ type: "log", severity, text }, []),
     });
-    server = new Server(self, inflating(engine));
+    server = new Server(self, inflating(engine), "Engine");
     const description = server.describeRoot();
     self.postMessage({ type: "object", id: 0, object: 0, description }, []);
   } catch (error) {

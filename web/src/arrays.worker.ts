@@ -74,5 +74,5 @@ const arrays: Arrays = {
 const port = globalThis as unknown as Port & {
   onmessage: (event: MessageEvent<Request>) => void;
 };
-const server = new Server(port, arrays);
+const server = new Server(port, arrays, "Arrays");
 port.onmessage = ({ data }) => void server.handle(data);

@@ -1,0 +1,169 @@
+// What crosses a worker: every member of every object that lives in one, in one row each. Server and
+// caller work by these rows, engine and client check options by them, and Remote leaves out what is
+// local. A row that is missing does not compile.
+import { checkTable, type Kind, type OptionTable } from "./check.js";
+import { accepts, isTaken, optionsOf } from "./options.js";
+import type {
+  EdgeProgramManager,
+  Engine,
+  ExecutorchProgramManager,
+  ExportedProgram,
+  OpenedPrograms,
+  Program,
+} from "./types.js";
+
+interface Interfaces {
+  Engine: Engine;
+  OpenedPrograms: OpenedPrograms;
+  EdgeProgramManager: EdgeProgramManager;
+  ExecutorchProgramManager: ExecutorchProgramManager;
+  ExportedProgram: ExportedProgram;
+  Program: Program;
+}
+export type ObjectKind = keyof Interfaces;
+
+export type Member =
+  /** Data that travels with the object. */
+  | { readonly is: "property" }
+  /** Data that costs something: a call. */
+  | { readonly is: "getter" }
+  /** Only makes sense where the object lives. */
+  | { readonly is: "local" }
+  /** Writes to a sink, which stays with the caller, what the method `of` gives as a Blob. */
+  | { readonly is: "stream"; readonly of: string }
+  | Method;
+
+interface Method {
+  readonly is: "method";
+  /** Data is copied or moved; an object stays and is known by its number. */
+  readonly gives: "data" | ObjectKind;
+  /** The argument that is a source. */
+  readonly source?: number;
+  /** The argument that is one program or several, as sources. */
+  readonly programs?: number;
+  /** The argument that holds options, and which there are; files among them are sources too. */
+  readonly at?: number;
+  readonly options?: OptionTable;
+}
+
+/** The rows of options.def for a call. */
+const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
+  Object.fromEntries(
+    optionsOf(call).map((option): [string, Kind] => [
+      option.name,
+      { accepts: accepts(option), test: (value) => isTaken(option, value) },
+    ]),
+  );
+
+const CALL = { signal: "signal", onProgress: "function" } as const;
+const EDGE = { ...CALL, constantMethods: "record", compileConfig: rowsOf("toEdge") } as const;
+const EXECUTORCH = rowsOf("toExecutorch");
+const LOAD = { ...CALL, dataFiles: "files", ...rowsOf("load") } as const;
+
+const PROPERTY = { is: "property" } as const;
+const LOCAL = { is: "local" } as const;
+const DATA = { is: "method", gives: "data" } as const;
+const METHOD = { is: "method", gives: "ExportedProgram" } as const;
+
+const PROTOCOL = {
+  Engine: {
+    version: PROPERTY,
+    capabilities: DATA,
+    meta: DATA,
+    detect: { ...DATA, source: 0 },
+    open: { is: "method", gives: "OpenedPrograms", programs: 0, at: 1, options: CALL },
+    toEdge: { is: "method", gives: "EdgeProgramManager", programs: 0, at: 1, options: EDGE },
+    lower: {
+      is: "method",
+      gives: "ExecutorchProgramManager",
+      programs: 0,
+      at: 1,
+      options: { ...EDGE, ...EXECUTORCH },
+    },
+    inflate: LOCAL,
+    inspect: { ...DATA, programs: 0 },
+    load: { is: "method", gives: "Program", source: 0, at: 1, options: LOAD },
+  },
+  OpenedPrograms: {
+    methods: PROPERTY,
+    exportedProgram: METHOD,
+    inspect: DATA,
+    toEdge: { is: "method", gives: "EdgeProgramManager", at: 0, options: EDGE },
+    text: DATA,
+    nodes: DATA,
+  },
+  EdgeProgramManager: {
+    methods: PROPERTY,
+    configMethods: PROPERTY,
+    exportedProgram: METHOD,
+    transform: { is: "method", gives: "EdgeProgramManager" },
+    toExecutorch: {
+      is: "method",
+      gives: "ExecutorchProgramManager",
+      at: 0,
+      options: { ...CALL, ...EXECUTORCH },
+    },
+    inspect: DATA,
+    text: DATA,
+    nodes: DATA,
+  },
+  ExecutorchProgramManager: {
+    methods: PROPERTY,
+    configMethods: PROPERTY,
+    size: PROPERTY,
+    dataFiles: PROPERTY,
+    buffer: { is: "getter" },
+    toBlob: DATA,
+    dataFile: DATA,
+    writeTo: { is: "stream", of: "toBlob" },
+    writeSync: LOCAL,
+    exportedProgram: METHOD,
+    dump: DATA,
+    inspect: DATA,
+  },
+  ExportedProgram: {
+    method: PROPERTY,
+    text: DATA,
+    nodes: DATA,
+  },
+  Program: {
+    methods: PROPERTY,
+    inspect: DATA,
+    run: { ...DATA, at: 2, options: CALL },
+    reset: DATA,
+  },
+} as const satisfies {
+  [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K], "dispose">]: Member };
+};
+
+type Rows = typeof PROTOCOL;
+type LocalOf<K extends ObjectKind> = {
+  [M in keyof Rows[K]]: Rows[K][M] extends typeof LOCAL ? M : never;
+}[keyof Rows[K]];
+/** The names of what Remote leaves out. */
+export type LocalMember = { [K in ObjectKind]: LocalOf<K> }[ObjectKind];
+
+/** The rows of a kind of object; none of one that the table does not know. */
+export function membersOf(kind: string): Readonly<Record<string, Member>> {
+  return Object.hasOwn(PROTOCOL, kind) ? PROTOCOL[kind as ObjectKind] : {};
+}
+
+/** The row of a method; that of one that the table does not know takes and gives data. */
+export function methodOf(kind: string, name: string): Method {
+  const members = membersOf(kind);
+  const member = Object.hasOwn(members, name) ? members[name]! : DATA;
+  return member.is === "method" ? member : DATA;
+}
+
+/** Throws unless these are options of the method. */
+export function checkOptions(kind: ObjectKind, name: string, options: unknown): void {
+  checkTable(`${name}()`, options, methodOf(kind, name).options ?? {});
+}
+
+/** The names of options that are lists of sources. */
+export const filesAmong = (table: OptionTable): string[] =>
+  Object.keys(table).filter((name) => table[name] === "files");
+
+/** Of a kind of object the methods that open programs. */
+export const openersOf = (kind: ObjectKind): string[] =>
+  Object.keys(PROTOCOL[kind]).filter((name) => methodOf(kind, name).programs !== undefined);
