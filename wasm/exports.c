@@ -1,13 +1,18 @@
-// The module's functions: unpack arguments, call the core, hand the result back. Which functions
-// exist and what they take is said in exports.def alone. Job pointers come from outside and are
+// The whole surface of the module: each function unpacks its arguments, calls the core and hands
+// the result back. wasm_<name> is <name> in JavaScript; wasm/abigen.mjs turns the heads of the
+// functions and the comments above them into TypeScript. Job pointers come from outside and are
 // checked; other pointers lie in memory that the host got from memory_alloc.
+//
+// Types: void, bool, int32_t, uint32_t, double, pointers. Anything 64-bit travels as a double
+// (exact to 2^53), because JS numbers are doubles; text is a pointer and a length in bytes.
+// Functions that return int32_t return a status (0 is success; report says the rest). Text results
+// wait in the job: text_data, text_size.
 #include "core/spec.h"
 #include "sconce.h"
 
-#define EXPORT(result, name, parameters) \
-    __attribute__((export_name(#name))) result wasm_##name parameters;
-#include "exports.def"
-#undef EXPORT
+// Nobody in C calls these, so nothing but their definition declares them.
+#pragma clang diagnostic ignored "-Wmissing-prototypes"
+#define EXPORT(name) __attribute__((export_name(#name)))
 
 // Panics go to the host straight from base.c; the other imports are called from here.
 #define IMPORT(result, name, parameters)                                 \
@@ -46,40 +51,43 @@ static double on_now(void *user) {
     return host_now();
 }
 
-const char *wasm_version(void) { return SC_VERSION; }
+// What this build is; zero-terminated.
+EXPORT(version) const char *wasm_version(void) { return SC_VERSION; }
 
-void *wasm_memory_alloc(uint32_t bytes) { return sc_try_alloc(bytes); }
+// Memory for the host to write into; NULL when there is none.
+EXPORT(memory_alloc) void *wasm_memory_alloc(uint32_t bytes) { return sc_try_alloc(bytes); }
 
-void wasm_memory_free(void *memory) { sc_free(memory); }
+EXPORT(memory_free) void wasm_memory_free(void *memory) { sc_free(memory); }
 
-sc_job *wasm_job_open(void) {
+// NULL when there is no memory.
+EXPORT(job_open) sc_job *wasm_job_open(void) {
     sc_host host = {.progress = on_progress, .log = on_log, .now_ms = on_now};
     return sc_job_open(&host);
 }
 
-void wasm_job_close(sc_job *job) {
+EXPORT(job_close) void wasm_job_close(sc_job *job) {
     check(job);
     sc_job_close(job);
 }
 
-const char *wasm_text_data(sc_job *job) {
+EXPORT(text_data) const char *wasm_text_data(sc_job *job) {
     check(job);
     return sc_job_kept_text(job).data;
 }
 
-uint32_t wasm_text_size(sc_job *job) {
+EXPORT(text_size) uint32_t wasm_text_size(sc_job *job) {
     check(job);
     return (uint32_t)sc_job_kept_text(job).size;
 }
 
-int32_t wasm_report(sc_job *job, int32_t status) {
+EXPORT(report) int32_t wasm_report(sc_job *job, int32_t status) {
     check(job);
     int32_t result = keep_text(job, SC_OK, sc_job_report(job, (sc_status)status));
     sc_job_forget_diagnostics(job);
     return result;
 }
 
-int32_t wasm_meta(sc_job *job) {
+EXPORT(meta) int32_t wasm_meta(sc_job *job) {
     check(job);
     return keep_text(job, SC_OK, sc_meta_json(job));
 }
@@ -94,6 +102,10 @@ static sc_status read_from_host(sc_source *source, sc_ctx *ctx, uint64_t offset,
     return SC_OK;
 }
 
+// Bytes that the host reads on request, under its own number; of a slow one each read is a round
+// trip. NULL for a size that is none; the call that is given the NULL fails, and its report says
+// why.
+EXPORT(source_host)
 sc_source *wasm_source_host(sc_job *job, uint32_t id, double bytes, bool is_slow) {
     check(job);
     uint64_t size = 0;
@@ -108,14 +120,14 @@ sc_source *wasm_source_host(sc_job *job, uint32_t id, double bytes, bool is_slow
     return source;
 }
 
-sc_source *wasm_source_memory(sc_job *job, const void *data, uint32_t bytes) {
+EXPORT(source_memory) sc_source *wasm_source_memory(sc_job *job, const void *data, uint32_t bytes) {
     check(job);
     return sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
 }
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-int32_t wasm_detect(sc_job *job, sc_source *source) {
+EXPORT(detect) int32_t wasm_detect(sc_job *job, sc_source *source) {
     check(job);
     if (!source) return SC_ERR_IO;
     sc_str kind = {0};
@@ -123,7 +135,8 @@ int32_t wasm_detect(sc_job *job, sc_source *source) {
     return keep_text(job, status, kind);
 }
 
-int32_t wasm_archive_compressed(sc_job *job, sc_source *archive) {
+// Archives with compressed entries, which the host inflates; a text result.
+EXPORT(archive_compressed) int32_t wasm_archive_compressed(sc_job *job, sc_source *archive) {
     check(job);
     if (!archive) return SC_ERR_IO;
     sc_str json = {0};
@@ -131,6 +144,7 @@ int32_t wasm_archive_compressed(sc_job *job, sc_source *archive) {
     return keep_text(job, status, json);
 }
 
+EXPORT(archive_inflated)
 int32_t wasm_archive_inflated(sc_job *job, sc_source *archive, sc_source *const *entries,
                               uint32_t count, sc_source **inflated) {
     check(job);
@@ -138,6 +152,7 @@ int32_t wasm_archive_inflated(sc_job *job, sc_source *archive, sc_source *const 
     return (int32_t)sc_archive_inflated(job, archive, entries, count, inflated);
 }
 
+EXPORT(compile_open)
 int32_t wasm_compile_open(sc_job *job, sc_source *source, const char *method, uint32_t method_bytes,
                           const char *model, uint32_t model_bytes) {
     check(job);
@@ -146,6 +161,7 @@ int32_t wasm_compile_open(sc_job *job, sc_source *source, const char *method, ui
                                     text_of(model, model_bytes));
 }
 
+EXPORT(compile_constant_method)
 int32_t wasm_compile_constant_method(sc_job *job, const char *name, uint32_t name_bytes,
                                      const char *value, uint32_t value_bytes) {
     check(job);
@@ -153,12 +169,14 @@ int32_t wasm_compile_constant_method(sc_job *job, const char *name, uint32_t nam
                                                text_of(value, value_bytes));
 }
 
+EXPORT(compile_to_edge)
 int32_t wasm_compile_to_edge(sc_job *job, const char *options, uint32_t options_bytes,
                              uint32_t *edge) {
     check(job);
     return (int32_t)sc_compile_to_edge(job, text_of(options, options_bytes), edge);
 }
 
+EXPORT(compile_transform)
 int32_t wasm_compile_transform(sc_job *job, uint32_t edge, const char *method,
                                uint32_t method_bytes, const char *passes, uint32_t passes_bytes,
                                uint32_t *transformed) {
@@ -167,6 +185,7 @@ int32_t wasm_compile_transform(sc_job *job, uint32_t edge, const char *method,
                                          text_of(passes, passes_bytes), transformed);
 }
 
+EXPORT(compile_to_executorch)
 int32_t wasm_compile_to_executorch(sc_job *job, uint32_t edge, const char *options,
                                    uint32_t options_bytes, uint32_t *executorch) {
     check(job);
@@ -174,13 +193,14 @@ int32_t wasm_compile_to_executorch(sc_job *job, uint32_t edge, const char *optio
                                              executorch);
 }
 
-int32_t wasm_compile_inspect(sc_job *job) {
+EXPORT(compile_inspect) int32_t wasm_compile_inspect(sc_job *job) {
     check(job);
     sc_str json = {0};
     sc_status status = sc_compile_inspect(job, &json);
     return keep_text(job, status, json);
 }
 
+EXPORT(compile_text)
 int32_t wasm_compile_text(sc_job *job, uint32_t program, const char *method,
                           uint32_t method_bytes) {
     check(job);
@@ -189,6 +209,7 @@ int32_t wasm_compile_text(sc_job *job, uint32_t program, const char *method,
     return keep_text(job, status, text);
 }
 
+EXPORT(compile_nodes)
 int32_t wasm_compile_nodes(sc_job *job, uint32_t program, const char *method,
                            uint32_t method_bytes) {
     check(job);
@@ -199,26 +220,29 @@ int32_t wasm_compile_nodes(sc_job *job, uint32_t program, const char *method,
 
 // --- Outputs -------------------------------------------------------------------------------------
 
-uint32_t wasm_output_count(sc_job *job) {
+EXPORT(output_count) uint32_t wasm_output_count(sc_job *job) {
     check(job);
     return sc_output_count(job);
 }
 
-int32_t wasm_output_name(sc_job *job, uint32_t output) {
+EXPORT(output_name) int32_t wasm_output_name(sc_job *job, uint32_t output) {
     check(job);
     return keep_text(job, SC_OK, sc_output_name(job, output));
 }
 
-double wasm_output_bytes(sc_job *job, uint32_t output) {
+EXPORT(output_bytes) double wasm_output_bytes(sc_job *job, uint32_t output) {
     check(job);
     return (double)sc_output_bytes(job, output);
 }
 
-uint32_t wasm_output_chunk_count(sc_job *job, uint32_t output) {
+EXPORT(output_chunk_count) uint32_t wasm_output_chunk_count(sc_job *job, uint32_t output) {
     check(job);
     return sc_output_chunk_count(job, output);
 }
 
+// Five numbers: kind (0 bytes, 1 extent, 2 zeros), address, host source number, offset in that
+// source, size.
+EXPORT(output_chunk)
 int32_t wasm_output_chunk(sc_job *job, uint32_t output, uint32_t chunk, double *five) {
     check(job);
     sc_output_chunk c = sc_output_chunk_at(job, output, chunk);
@@ -230,6 +254,7 @@ int32_t wasm_output_chunk(sc_job *job, uint32_t output, uint32_t chunk, double *
     return SC_OK;
 }
 
+EXPORT(output_read)
 int32_t wasm_output_read(sc_job *job, uint32_t output, uint32_t chunk, double offset, void *out,
                          uint32_t bytes) {
     check(job);
@@ -242,6 +267,7 @@ int32_t wasm_output_read(sc_job *job, uint32_t output, uint32_t chunk, double of
 
 // --- Running -------------------------------------------------------------------------------------
 
+EXPORT(run_open)
 int32_t wasm_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       const char *options, uint32_t options_bytes) {
     check(job);
@@ -251,18 +277,20 @@ int32_t wasm_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     return (int32_t)sc_run_open(job, pte, ptds, ptd_count, text_of(options, options_bytes));
 }
 
-int32_t wasm_run_inspect(sc_job *job) {
+EXPORT(run_inspect) int32_t wasm_run_inspect(sc_job *job) {
     check(job);
     sc_str json = {0};
     sc_status status = sc_run_inspect(job, &json);
     return keep_text(job, status, json);
 }
 
-int32_t wasm_run_select(sc_job *job, const char *method, uint32_t method_bytes) {
+EXPORT(run_select) int32_t wasm_run_select(sc_job *job, const char *method, uint32_t method_bytes) {
     check(job);
     return (int32_t)sc_run_select(job, text_of(method, method_bytes));
 }
 
+// Sizes cross as doubles; bytes are row-major.
+EXPORT(run_set_tensor)
 int32_t wasm_run_set_tensor(sc_job *job, uint32_t index, uint32_t dtype, uint32_t rank,
                             const double *sizes, const void *data, uint32_t bytes) {
     check(job);
@@ -285,6 +313,7 @@ int32_t wasm_run_set_tensor(sc_job *job, uint32_t index, uint32_t dtype, uint32_
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
+EXPORT(run_set_int)
 int32_t wasm_run_set_int(sc_job *job, uint32_t index, uint32_t low, int32_t high) {
     check(job);
     int64_t value = (int64_t)((uint64_t)(uint32_t)high << 32 | low);
@@ -292,41 +321,44 @@ int32_t wasm_run_set_int(sc_job *job, uint32_t index, uint32_t low, int32_t high
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
-int32_t wasm_run_set_double(sc_job *job, uint32_t index, double value) {
+EXPORT(run_set_double) int32_t wasm_run_set_double(sc_job *job, uint32_t index, double value) {
     check(job);
     sc_io io = {.kind = SC_KIND_DOUBLE, .d = value};
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
-int32_t wasm_run_set_bool(sc_job *job, uint32_t index, bool value) {
+EXPORT(run_set_bool) int32_t wasm_run_set_bool(sc_job *job, uint32_t index, bool value) {
     check(job);
     sc_io io = {.kind = SC_KIND_BOOL, .i = value};
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
+EXPORT(run_set_string)
 int32_t wasm_run_set_string(sc_job *job, uint32_t index, const char *text, uint32_t bytes) {
     check(job);
     sc_io io = {.kind = SC_KIND_STRING, .str = text_of(text, bytes)};
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
-int32_t wasm_run_set_none(sc_job *job, uint32_t index) {
+EXPORT(run_set_none) int32_t wasm_run_set_none(sc_job *job, uint32_t index) {
     check(job);
     sc_io io = {.kind = SC_KIND_NONE};
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
-int32_t wasm_run_execute(sc_job *job) {
+EXPORT(run_execute) int32_t wasm_run_execute(sc_job *job) {
     check(job);
     return (int32_t)sc_run_execute(job);
 }
 
-uint32_t wasm_run_output_count(sc_job *job) {
+EXPORT(run_output_count) uint32_t wasm_run_output_count(sc_job *job) {
     check(job);
     return sc_run_output_count(job);
 }
 
-int32_t wasm_run_output(sc_job *job, uint32_t index, double *numbers) {
+// 40 numbers: kind, int low (unsigned), int high (signed), double, dtype, rank, address, bytes,
+// then 16 sizes and 16 places of the dim order, the first `rank` of each in use.
+EXPORT(run_output) int32_t wasm_run_output(sc_job *job, uint32_t index, double *numbers) {
     check(job);
     sc_io io = {.kind = SC_KIND_NONE};
     sc_status status = sc_run_output(job, index, &io);
@@ -347,7 +379,7 @@ int32_t wasm_run_output(sc_job *job, uint32_t index, double *numbers) {
     return SC_OK;
 }
 
-int32_t wasm_run_reset(sc_job *job) {
+EXPORT(run_reset) int32_t wasm_run_reset(sc_job *job) {
     check(job);
     return (int32_t)sc_run_reset(job);
 }
