@@ -68,6 +68,11 @@ sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out);
 // began.
 uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms);
 
+// --- Computing at compile time (evaluate.c) ------------------------------------------------------
+
+// Lowers for the runtime of this build and runs there.
+extern const sc_evaluator sc_own_evaluator;
+
 // --- Steps (steps.c) -----------------------------------------------------------------------------
 
 // What steps work on, and what they are told.

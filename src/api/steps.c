@@ -152,6 +152,8 @@ sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uin
                        uint32_t *made) {
     double begin_ms = sc_job_now_ms(work->job);
     work->pipeline.arena = &work->job->arena;
+    work->pipeline.env.options = &work->options;
+    work->pipeline.env.evaluator = &sc_own_evaluator;
 #ifdef SC_CHECKS
     work->pipeline.verify = true;
 #endif

@@ -4,12 +4,15 @@
 #ifndef SC_PASS_H
 #define SC_PASS_H
 
-#include "ir/ir.h"
+#include "core/options.h"
+#include "passes/evaluator.h"
 #include "trace/decompose.h"
 
 // What whoever runs a pipeline hands down to those of its passes that ask for it (PASS_ENV).
 typedef struct sc_pass_env {
-    const sc_keep *keep;  // which operators decomposition keeps whole; NULL: none
+    const sc_keep *keep;            // which operators decomposition keeps whole; NULL: none
+    const sc_options *options;      // NULL: the defaults
+    const sc_evaluator *evaluator;  // NULL: nothing can be computed here
 } sc_pass_env;
 
 typedef sc_status (*sc_pass_fn)(sc_ctx *ctx, sc_method *method);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { createEngine, type Engine, type Program } from "sconce";
+import { createEngine, type Engine, type ExecutorchProgramManager, type Program } from "sconce";
 import { difference, modelPath, readCases, samplePath, SINGLE } from "./reference.js";
 
 let engine: Engine;
@@ -47,6 +47,29 @@ for (const name of SINGLE) {
     assert.equal(digest(), digest());
   });
 }
+
+test("constants folded when lowering give the very same numbers, with less to run", () => {
+  const nodesOf = (lowered: ExecutorchProgramManager): number =>
+    lowered.inspect().stages.at(-1)!.methods[0]!.nodes;
+  for (const name of ["lstm", "tinyformer", "weight_layouts", "kv_cache_index_copy_frozen"]) {
+    const file = { path: modelPath(`${name}.pt2`) };
+    const plain = engine.lower(file);
+    const folded = engine.lower(file, { foldConstants: true });
+    assert.ok(nodesOf(folded) < nodesOf(plain), name);
+    assert.ok(folded.size < plain.size + (4 << 20), name);
+    assert.deepEqual(folded.inspect().diagnostics, plain.inspect().diagnostics);
+    // As written: what is rewritten at load is equal within rounding only.
+    const asWritten = { optimize: false };
+    const programs = [plain, folded].map((lowered) => engine.load(lowered.buffer, asWritten));
+    for (const { inputs } of readCases(name)) {
+      const [first, second] = programs.map((program) => program.run("forward", inputs));
+      assert.deepEqual(second, first, name);
+    }
+    const optimized = engine.load(folded.buffer);
+    checkCases(optimized, "forward", name);
+    for (const owner of [plain, folded, optimized, ...programs]) owner.dispose();
+  }
+});
 
 test("one archive with three models becomes three methods that share weights", () => {
   const constantMethods = {

@@ -249,7 +249,7 @@ TEST(transform_checks_what_a_pass_needs) {
     CHECK_STATUS(transform(job, made, "[\"numbers\"]", &edge), SC_ERR_STATE);
     check_last(job, "numbers cannot run", "Run strides first.");
     CHECK_STATUS(sc_compile_to_executorch(job, made, (sc_str){0}, &edge), SC_ERR_STATE);
-    check_last(job, "mutation cannot run", "Run strides first.");
+    check_last(job, "const_fold cannot run", "Run strides first.");
     sc_job_close(job);
 }
 

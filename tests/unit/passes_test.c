@@ -3,6 +3,7 @@
 // nodes is compared too; a failing pass is compared by its diagnostics. --update rewrites.
 #include "passes/passes.h"
 
+#include "api/job.h"
 #include "passes/facts.h"
 #include "setup.h"
 
@@ -14,6 +15,9 @@ static sc_str line_after(const char *text, const char *key) {
 }
 
 static sc_status run_named(setup *s, sc_program *program, sc_str names) {
+    sc_options options = sc_options_default();
+    options.fold_constants = true;
+    const sc_pass_env env = {.options = &options, .evaluator = &sc_own_evaluator};
     while (names.size) {
         ptrdiff_t space = sc_str_find(names, ' ');
         sc_str name = space < 0 ? names : sc_str_slice(names, 0, (size_t)space);
@@ -26,7 +30,7 @@ static sc_status run_named(setup *s, sc_program *program, sc_str names) {
         for (uint32_t i = 0; i < program->methods.count; i++) {
             s->ctx.where.pass = name;
             sc_where_set_method(&s->ctx, program->methods.data[i]);
-            SC_TRY(sc_pass_run(&s->ctx, pass, program->methods.data[i], &(sc_pass_env){0}));
+            SC_TRY(sc_pass_run(&s->ctx, pass, program->methods.data[i], &env));
         }
         CHECK_OK(sc_verify(&s->ctx, program));
     }
