@@ -58,6 +58,12 @@ bool sc_spec_dim_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
 // hint. 0 also when nothing decides.
 int sc_stride_compare(sc_dim a, sc_dim b);
 
+// A view (reshape.c): fills in the strides of `out`, whose sizes hold the elements of `self`. False
+// when that would take a copy. As the exporter does it:
+bool sc_spec_view(sc_exprs *exprs, const sc_spec *self, sc_spec *out);
+// and as the eager engine does it, which decides what reshape copies.
+bool sc_spec_view_by_chunks(sc_exprs *exprs, const sc_spec *self, sc_spec *out);
+
 // Upper bounds. False when a size has no finite bound; `out` in bytes.
 bool sc_spec_bytes_max(const sc_spec *spec, uint64_t *out);
 bool sc_spec_size_max(const sc_spec *spec, uint32_t dim, int64_t *out);

@@ -166,6 +166,8 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
         (b.weights &&
          (b.weights->numel != b.indices->numel || !sc_dtype_is_float((sc_dtype)b.weights->dtype))))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
+    for (int64_t i = 0; b.sizes->numel != b.count && i < b.sizes->numel; i++)
+        sc_tensor_put_integer(b.sizes, i, 0);  // as long as the offsets: PyTorch fills in nothing
     for (int64_t bag = 0; bag < b.count; bag++) {
         int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel;
         if (bag + 1 < b.offsets->numel) last = sc_tensor_integer(b.offsets, bag + 1);

@@ -318,3 +318,11 @@ sc_status sc_infer_embedding_bag(sc_infer *in) {
     }
     return SC_OK;
 }
+
+// Sized as the offsets, the last one included.
+sc_status sc_infer_embedding_bag_forward_only(sc_infer *in) {
+    SC_TRY(sc_infer_embedding_bag(in));
+    const sc_spec *offsets = sc_rule_tensor(in, 2);
+    set_vector(in, &in->outs[2], (sc_dtype)offsets->dtype, offsets->sizes[0]);
+    return SC_OK;
+}

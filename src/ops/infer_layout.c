@@ -60,10 +60,19 @@ void sc_rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model) {
 }
 
 void sc_rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model) {
-    if (in->runtime)
-        sc_spec_set_contiguous(NULL, spec);
-    else if (model->rank == spec->rank && sc_spec_is_dense(in->exprs, model))
+    sc_rule_elementwise_strides(in, spec, &model, 1);
+}
+
+void sc_rule_copied(sc_infer *in, sc_spec *spec, const sc_spec *model) {
+    if (!in->runtime && model->rank == spec->rank && sc_spec_is_dense(in->exprs, model))
         for (uint32_t d = 0; d < spec->rank; d++) spec->strides[d] = model->strides[d];
+    else
+        sc_rule_preserve(in, spec, model);
+}
+
+void sc_rule_normalized(sc_infer *in, sc_spec *spec, const sc_spec *model) {
+    if (!in->runtime && !sc_spec_is_contiguous(in->exprs, model))
+        sc_rule_contiguous(in, spec);
     else
         sc_rule_perm_strides(in, spec, &model, 1);
 }
@@ -97,6 +106,10 @@ static int should_swap(const sc_spec *result, const sc_spec *const *operands, ui
 // comparisons.
 void sc_rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
                           uint32_t count) {
+    if (in->runtime) {
+        sc_rule_contiguous(in, spec);
+        return;
+    }
     uint8_t inner_first[SC_RANK_MAX], order[SC_RANK_MAX];
     for (uint32_t i = 0; i < spec->rank; i++) inner_first[i] = (uint8_t)(spec->rank - 1 - i);
     for (uint32_t i = 1; i < spec->rank; i++) {
@@ -118,28 +131,27 @@ void sc_rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *ope
 
 typedef bool (*layout_test)(sc_exprs *exprs, const sc_spec *spec);
 
+// Of the operands seen in the result's sizes: what is repeated there has strides of 0.
 static bool all_have(sc_exprs *exprs, const sc_spec *const *operands, uint32_t count,
-                     layout_test test) {
-    for (uint32_t i = 0; i < count; i++)
-        if (!test(exprs, operands[i])) return false;
+                     const sc_spec *result, layout_test test) {
+    sc_dim strides[SC_RANK_MAX];
+    sc_spec seen = {.rank = result->rank, .sizes = result->sizes, .strides = strides};
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t d = 0; d < seen.rank; d++) strides[d] = stride_in(operands[i], result, d);
+        if (!test(exprs, &seen)) return false;
+    }
     return true;
 }
 
 void sc_rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
                                  uint32_t count) {
-    if (in->runtime || count == 0) {
+    bool row_major =
+        in->runtime || all_have(in->exprs, operands, count, spec, sc_spec_is_contiguous);
+    bool last = all_have(in->exprs, operands, count, spec, sc_spec_is_channels_last);
+    if (in->runtime || (row_major && !last))
         sc_spec_set_contiguous(in->exprs, spec);
-        return;
-    }
-    bool has_shape = false;
-    for (uint32_t i = 0; i < count; i++)
-        has_shape = has_shape || sc_spec_same_sizes(operands[i], spec);
-    if (has_shape && all_have(in->exprs, operands, count, sc_spec_is_contiguous))
-        sc_spec_set_contiguous(in->exprs, spec);
-    else if (has_shape && all_have(in->exprs, operands, count, sc_spec_is_channels_last))
+    else if (last && !row_major)
         sc_rule_set_format(in, spec, SC_MEMORY_FORMAT_CHANNELS_LAST);
-    else if (has_shape && count == 1)
-        sc_rule_preserve(in, spec, operands[0]);
     else
         sc_rule_perm_strides(in, spec, operands, count);
 }

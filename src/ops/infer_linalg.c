@@ -267,6 +267,52 @@ static sc_status last_dim(sc_infer *in, const sc_spec *self, uint32_t *out) {
     return sc_rule_wrap_dim(in, dim, self->rank, out);
 }
 
+// The transformed dims, with strides that fall; the last one stays last where it is another matter.
+static sc_status transformed_dims(sc_infer *in, const sc_spec *self, bool sort_last, uint32_t *dims,
+                                  uint32_t *count) {
+    const sc_iarg *list = sc_rule_arg(in, "dim");
+    bool seen[SC_RANK_MAX];
+    SC_TRY(sc_rule_dim_set(in, "dim", self->rank, false, seen));
+    *count = list->count;
+    for (uint32_t i = 0; i < list->count; i++) {
+        int64_t dim;
+        uint32_t at = i, d;
+        SC_TRY(sc_rule_int(in, &list->items[i], "the dimension", &dim));
+        SC_TRY(sc_rule_wrap_dim(in, dim, self->rank, &d));
+        bool sort = sort_last || i + 1 < list->count;
+        for (; sort && at > 0; at--) {
+            if (sc_stride_compare(self->strides[dims[at - 1]], self->strides[d]) >= 0) break;
+            dims[at] = dims[at - 1];
+        }
+        dims[at] = d;
+    }
+    return SC_OK;
+}
+
+// As MKL leaves a transform of `self` over `dims`: those innermost, in that order, and the others
+// around them by their strides.
+static void transform_strides(sc_infer *in, sc_spec *spec, const sc_spec *self,
+                              const uint32_t *dims, uint32_t count) {
+    uint8_t order[SC_RANK_MAX];
+    uint32_t batch = 0;
+    if (in->runtime) {
+        sc_rule_contiguous(in, spec);
+        return;
+    }
+    for (uint32_t d = 0; d < self->rank; d++) {
+        bool transformed = false;
+        for (uint32_t i = 0; i < count; i++) transformed = transformed || dims[i] == d;
+        if (transformed) continue;
+        uint32_t at = batch++;
+        for (; at > 0 && sc_stride_compare(self->strides[order[at - 1]], self->strides[d]) < 0;
+             at--)
+            order[at] = order[at - 1];
+        order[at] = (uint8_t)d;
+    }
+    for (uint32_t i = 0; i < count; i++) order[batch + i] = (uint8_t)dims[i];
+    sc_spec_set_order(in->exprs, spec, order);
+}
+
 sc_status sc_infer_fft_r2c(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t last;
@@ -276,7 +322,10 @@ sc_status sc_infer_fft_r2c(sc_infer *in) {
         sc_dim half = sc_dim_floordiv(in->exprs, self->sizes[last], sc_dim_int(2));
         spec.sizes[last] = sc_dim_add(in->exprs, half, sc_dim_int(1));
     }
-    return sc_rule_publish_contiguous(in, spec);
+    uint32_t dims[SC_RANK_MAX], count;
+    SC_TRY(transformed_dims(in, self, false, dims, &count));
+    transform_strides(in, &spec, self, dims, count);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_fft_c2r(sc_infer *in) {
@@ -285,10 +334,20 @@ sc_status sc_infer_fft_c2r(sc_infer *in) {
     SC_TRY(last_dim(in, self, &last));
     sc_spec spec = sc_rule_like(in, sc_dtype_to_real((sc_dtype)self->dtype), self);
     spec.sizes[last] = sc_rule_dim(in, "last_dim_size", 1);
-    return sc_rule_publish_contiguous(in, spec);
+    // All but the last dim first, as complex numbers.
+    uint32_t dims[SC_RANK_MAX], count;
+    SC_TRY(transformed_dims(in, self, false, dims, &count));
+    sc_spec between = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    if (count > 1) transform_strides(in, &between, self, dims, count - 1);
+    transform_strides(in, &spec, count > 1 ? &between : self, &last, 1);
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_fft_c2c(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
-    return sc_rule_publish_like(in, (sc_dtype)self->dtype, self);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    uint32_t dims[SC_RANK_MAX], count;
+    SC_TRY(transformed_dims(in, self, true, dims, &count));
+    transform_strides(in, &spec, self, dims, count);
+    return sc_rule_publish(in, spec);
 }

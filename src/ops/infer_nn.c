@@ -24,7 +24,7 @@ static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
                             "the channels of input and statistics"));
     sc_iout *outs = sc_infer_outs(in, out_count);
     sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
-    sc_rule_preserve(in, &spec, input);
+    sc_rule_perm_strides(in, &spec, &input, 1);
     sc_rule_set(&outs[0], spec);
     set_vector(in, &outs[1], (sc_dtype)input->dtype, saved);
     set_vector(in, &outs[2], (sc_dtype)input->dtype, saved);
@@ -40,9 +40,7 @@ sc_status sc_infer_batch_norm(sc_infer *in) { return batch_norm(in, 3); }
 sc_status sc_infer_batch_norm_functional(sc_infer *in) { return batch_norm(in, 5); }
 
 // The normalised input, and its mean and reciprocal deviation.
-static sc_status publish_normalized(sc_infer *in, const sc_spec *input, sc_spec stats) {
-    sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
-    sc_rule_contiguous(in, &spec);
+static sc_status publish_normalized(sc_infer *in, sc_spec spec, sc_spec stats) {
     sc_rule_contiguous(in, &stats);
     sc_iout *outs = sc_infer_outs(in, 3);
     sc_rule_set(&outs[0], spec);
@@ -64,7 +62,37 @@ sc_status sc_infer_layer_norm(sc_infer *in) {
                             "the last sizes of the input and normalized_shape"));
         stats.sizes[outer + i] = sc_dim_int(1);
     }
-    return publish_normalized(in, input, stats);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
+    sc_rule_normalized(in, &spec, input);
+    return publish_normalized(in, spec, stats);
+}
+
+static bool has_suggested_format(sc_infer *in, const sc_spec *spec) {
+    switch (sc_spec_suggested_format(in->exprs, spec)) {
+    case SC_MEMORY_FORMAT_CHANNELS_LAST: return sc_spec_is_channels_last(in->exprs, spec);
+    case SC_MEMORY_FORMAT_CHANNELS_LAST_3D: return sc_spec_is_channels_last_3d(in->exprs, spec);
+    default: return sc_spec_is_contiguous(in->exprs, spec);
+    }
+}
+
+// With a weight, the input is scaled as it lies; without one it is normalised as groups, whose
+// view is a row-major copy where the input does not lie so. PyTorch 2.13 gives an input that has
+// not the format that it looks like this format first.
+static void group_norm_strides(sc_infer *in, sc_spec *spec, const sc_spec *input, sc_spec groups) {
+    sc_spec scale = sc_rule_new(in, (sc_dtype)input->dtype, input->rank);
+    const sc_spec *operands[] = {input, &scale}, *grouped = &groups;
+    sc_rule_follow_format(in, spec, input);
+    if (in->runtime || !has_suggested_format(in, input)) return;
+    for (uint32_t d = 0; d < input->rank; d++)
+        scale.sizes[d] = d < 2 ? input->sizes[d] : sc_dim_int(1);
+    sc_rule_contiguous(in, &scale);
+    if (sc_rule_tensor_named(in, "weight")) {
+        sc_rule_elementwise_strides(in, spec, operands, 2);
+        return;
+    }
+    if (!sc_spec_view(in->exprs, input, &groups)) sc_rule_contiguous(in, &groups);
+    sc_rule_perm_strides(in, &groups, &grouped, 1);
+    if (!sc_spec_view(in->exprs, &groups, spec)) sc_rule_contiguous(in, spec);
 }
 
 sc_status sc_infer_group_norm(sc_infer *in) {
@@ -75,7 +103,14 @@ sc_status sc_infer_group_norm(sc_infer *in) {
     if (sc_rule_less(stats.sizes[1], sc_dim_int(1), false))
         return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the number of groups must be positive",
                             in->op->name);
-    return publish_normalized(in, input, stats);
+    sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
+    sc_spec groups = sc_rule_new(in, (sc_dtype)input->dtype, 4);
+    groups.sizes[0] = stats.sizes[0];
+    groups.sizes[1] = stats.sizes[1];
+    groups.sizes[2] = sc_dim_floordiv(in->exprs, sc_rule_dim(in, "C", 1), stats.sizes[1]);
+    groups.sizes[3] = sc_rule_dim(in, "HxW", 1);
+    group_norm_strides(in, &spec, input, groups);
+    return publish_normalized(in, spec, stats);
 }
 
 static bool is_wanted(const sc_infer *in, uint32_t i) {
@@ -182,6 +217,7 @@ static sc_status pooled(sc_infer *in, sc_spec *out) {
 sc_status sc_infer_avg_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(pooled(in, &spec));
+    if (spatial_dims(in, "kernel_size") == 3) sc_rule_contiguous(in, &spec);
     return sc_rule_publish(in, spec);
 }
 
@@ -207,6 +243,7 @@ static sc_status adaptive(sc_infer *in, sc_spec *out) {
 sc_status sc_infer_adaptive_pool(sc_infer *in) {
     sc_spec spec;
     SC_TRY(adaptive(in, &spec));
+    if (spatial_dims(in, "output_size") == 3) sc_rule_contiguous(in, &spec);
     return sc_rule_publish(in, spec);
 }
 

@@ -129,15 +129,19 @@ sc_status sc_infer_polar(sc_infer *in) {
 sc_status sc_infer_native_dropout(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_iout *outs = sc_infer_outs(in, 2);
-    for (uint32_t i = 0; i < 2; i++) {
-        sc_spec spec = sc_rule_like(in, i ? SC_DTYPE_BOOL : (sc_dtype)self->dtype, self);
-        sc_rule_preserve(in, &spec, self);
-        sc_rule_set(&outs[i], spec);
-    }
+    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
+    sc_spec random = sc_rule_like(in, SC_DTYPE_BOOL, self);
+    sc_spec mask = sc_rule_like(in, SC_DTYPE_BOOL, self);
+    const sc_spec *factors[] = {&mask, self};
+    sc_rule_preserve(in, &random, self);
+    sc_rule_preserve(in, &mask, &random);
+    sc_rule_elementwise_strides(in, &spec, factors, 2);
+    sc_rule_set(&outs[0], spec);
+    sc_rule_set(&outs[1], mask);
     return SC_OK;
 }
 
-// Same dtype, sizes and (if dense) strides as the first tensor.
+// A fresh tensor like the first one.
 sc_status sc_infer_preserve(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);

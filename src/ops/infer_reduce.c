@@ -109,6 +109,13 @@ sc_status sc_infer_softmax(sc_infer *in) {
     return sc_rule_publish_like(in, widen ? SC_DTYPE_F32 : (sc_dtype)self->dtype, self);
 }
 
+sc_status sc_infer_log_softmax(sc_infer *in) {
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    SC_TRY(sc_infer_softmax(in));
+    if (self->rank) sc_rule_normalized(in, &in->outs[0].spec, self);
+    return SC_OK;
+}
+
 // --- sorting -------------------------------------------------------------------------------------
 
 sc_status sc_infer_sort(sc_infer *in) {

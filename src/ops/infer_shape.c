@@ -1,105 +1,5 @@
-// Rules of ops that move elements: view (whose legality depends on strides), copies, concatenation,
-// padding, repetition.
+// Rules of ops that move elements: copies, concatenation, padding, repetition.
 #include "ops/rule.h"
-
-// --- view ----------------------------------------------------------------------------------------
-
-// The sizes asked for, with -1 replaced by what is left.
-static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg *sizes,
-                               sc_spec *out) {
-    int32_t inferred = -1;
-    sc_dim known = sc_dim_int(1), numel = sc_spec_numel(in->exprs, self);
-    if (sizes->count > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
-    for (uint32_t d = 0; d < sizes->count; d++) {
-        sc_dim size = sc_rule_item_dim(&sizes->items[d]);
-        out->sizes[d] = size;
-        if (sc_dim_is(size, -1) && inferred < 0)
-            inferred = (int32_t)d;
-        else if (!size.expr && size.value < 0)
-            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: invalid size %lld", in->op->name,
-                                (long long)size.value);
-        else
-            known = sc_dim_mul(in->exprs, known, size);
-    }
-    if (inferred >= 0 && !sc_dim_is(known, 0))
-        out->sizes[inferred] = sc_dim_floordiv(in->exprs, numel, known);
-    sc_dim total = inferred >= 0 ? sc_dim_mul(in->exprs, known, out->sizes[inferred]) : known;
-    bool ambiguous = inferred >= 0 && sc_dim_is(known, 0);
-    if (ambiguous || (!total.expr && !numel.expr && total.value != numel.value))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: sizes %s hold %s elements, which do not fit %s",
-                            in->op->name, sc_rule_text(in, self), sc_rule_dim_text(in, numel),
-                            sc_rule_text(in, out));
-    return SC_OK;
-}
-
-// Walks both shapes from the last dim. A chunk is a run of old dims that is dense in itself; new
-// dims must split each chunk exactly. False when the view would need a copy.
-static bool view_strides(sc_infer *in, const sc_spec *self, sc_spec *out) {
-    sc_dim one = sc_dim_int(1), old_count = one, new_count = one;
-    int32_t d = out->rank - 1;
-    sc_dim base = self->rank ? self->strides[self->rank - 1] : one;
-    for (uint32_t old = self->rank; old-- > 0;) {
-        old_count = sc_dim_mul(in->exprs, old_count, self->sizes[old]);
-        sc_dim span = sc_dim_mul(in->exprs, old_count, base);
-        if (old > 0 &&
-            (sc_dim_is(self->sizes[old - 1], 1) || sc_dim_equal(self->strides[old - 1], span)))
-            continue;
-        while (d >= 0 && (!sc_dim_equal(new_count, old_count) || sc_dim_is(out->sizes[d], 1))) {
-            out->strides[d] = sc_dim_mul(in->exprs, new_count, base);
-            new_count = sc_dim_mul(in->exprs, new_count, out->sizes[d]);
-            d--;
-        }
-        if (!sc_dim_equal(new_count, old_count)) return false;
-        if (old > 0) {
-            base = self->strides[old - 1];
-            old_count = new_count = one;
-        }
-    }
-    for (; self->rank == 0 && d >= 0; d--) out->strides[d] = one;
-    return d < 0;
-}
-
-static bool is_empty(const sc_spec *spec) {
-    for (uint32_t d = 0; d < spec->rank; d++)
-        if (sc_dim_is(spec->sizes[d], 0)) return true;
-    return false;
-}
-
-sc_status sc_infer_view(sc_infer *in) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype,
-                               in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
-    SC_TRY(resolve_sizes(in, self, &in->args[1], &spec));
-    spec.offset = self->offset;
-    // Symbolic products may be equal without our proof; a row-major tensor can be viewed anyway.
-    if (in->runtime || is_empty(self) || sc_spec_is_contiguous(in->exprs, self))
-        sc_rule_contiguous(in, &spec);
-    else if (!view_strides(in, self, &spec))
-        return sc_fail(in->ctx, SC_ERR_SHAPE, "Use reshape() instead of view().",
-                       "%s: the elements of sizes %s do not lie so that they can be seen as %s",
-                       in->op->name, sc_rule_text(in, self), sc_rule_text(in, &spec));
-    return sc_rule_publish(in, spec);
-}
-
-sc_status sc_infer_view_copy(sc_infer *in) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype,
-                               in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
-    SC_TRY(resolve_sizes(in, self, &in->args[1], &spec));
-    return sc_rule_publish_contiguous(in, spec);
-}
-
-sc_status sc_infer_resize(sc_infer *in) {
-    const sc_iarg *sizes = &in->args[1];
-    if (sizes->count > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
-    sc_spec spec = sc_rule_new(in, (sc_dtype)sc_rule_tensor(in, 0)->dtype, sizes->count);
-    for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = sc_rule_item_dim(&sizes->items[d]);
-    return sc_rule_publish_contiguous(in, spec);
-}
 
 // --- copies --------------------------------------------------------------------------------------
 
@@ -108,7 +8,7 @@ static sc_status publish_formatted(sc_infer *in, sc_spec spec, const sc_spec *se
     if (format->kind == SC_IARG_MEMORY_FORMAT && format->code != SC_MEMORY_FORMAT_PRESERVE)
         sc_rule_set_format(in, &spec, (sc_memory_format)format->code);
     else
-        sc_rule_preserve(in, &spec, self);
+        sc_rule_copied(in, &spec, self);
     return sc_rule_publish(in, spec);
 }
 
@@ -129,7 +29,7 @@ static sc_status publish_ordered(sc_infer *in, sc_spec spec, const sc_spec *self
     bool seen[SC_RANK_MAX] = {false};
     if (list->kind != SC_IARG_LIST) {
         if (self)
-            sc_rule_preserve(in, &spec, self);
+            sc_rule_copied(in, &spec, self);
         else
             sc_rule_contiguous(in, &spec);
         return sc_rule_publish(in, spec);
@@ -287,6 +187,22 @@ static sc_status need_equal(sc_infer *in, const sc_iarg *list) {
     return SC_OK;
 }
 
+// Strides of tensors joined along a dim that each of them gets at its end.
+static void join_at_end(sc_infer *in, const sc_iarg *list, sc_spec *spec) {
+    sc_iarg *items = sc_new_array(in->arena, sc_iarg, list->count);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const sc_spec *item = list->items[i].tensor;
+        sc_spec *longer = sc_new(in->arena, sc_spec);
+        *longer = sc_rule_new(in, (sc_dtype)item->dtype, item->rank + 1u);
+        for (uint32_t d = 0; d <= item->rank; d++) {
+            longer->sizes[d] = d < item->rank ? item->sizes[d] : sc_dim_int(1);
+            longer->strides[d] = d < item->rank ? item->strides[d] : sc_dim_int(1);
+        }
+        items[i] = (sc_iarg){.kind = SC_IARG_TENSOR, .tensor = longer};
+    }
+    joint_format(in, &(sc_iarg){.kind = SC_IARG_LIST, .count = list->count, .items = items}, spec);
+}
+
 // A concatenation along `dim`, seen with one dim more; at the end, of tensors with one dim more.
 sc_status sc_infer_stack(sc_infer *in) {
     const sc_iarg *list = &in->args[0];
@@ -304,17 +220,15 @@ sc_status sc_infer_stack(sc_infer *in) {
     sc_spec spec = sc_rule_new(in, dtype, first->rank + 1u),
             joined = sc_rule_like(in, dtype, first);
     sc_dim count = sc_dim_int(list->count);
-    if (dim < first->rank) joined.sizes[dim] = sc_dim_mul(in->exprs, joined.sizes[dim], count);
-    joint_format(in, list, &joined);
-    for (uint32_t d = 0; d < spec.rank; d++) {
-        uint32_t from = d <= dim ? d : d - 1;
+    for (uint32_t d = 0; d < spec.rank; d++)
         spec.sizes[d] = d == dim ? count : first->sizes[d < dim ? d : d - 1];
-        spec.strides[d] = dim < first->rank ? joined.strides[from] : sc_dim_int(1);
+    if (dim == first->rank) {
+        join_at_end(in, list, &spec);
+        return sc_rule_publish(in, spec);
     }
-    if (dim == first->rank)
-        sc_rule_contiguous(in, &spec);
-    else
-        spec.strides[dim] = sc_dim_mul(in->exprs, joined.strides[dim], first->sizes[dim]);
+    joined.sizes[dim] = sc_dim_mul(in->exprs, joined.sizes[dim], count);
+    joint_format(in, list, &joined);
+    if (!sc_spec_view_by_chunks(in->exprs, &joined, &spec)) sc_rule_contiguous(in, &spec);
     return sc_rule_publish(in, spec);
 }
 
@@ -336,11 +250,22 @@ static sc_status pad_sizes(sc_infer *in, const char *param, sc_spec *spec) {
     return SC_OK;
 }
 
+static bool grows(const sc_iarg *pad) {
+    for (uint32_t i = 0; i < pad->count; i++)
+        if (sc_rule_less(sc_dim_int(0), sc_rule_item_dim(&pad->items[i]), true)) return true;
+    return false;
+}
+
 sc_status sc_infer_constant_pad_nd(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     SC_TRY(pad_sizes(in, "pad", &spec));
-    sc_rule_follow_format(in, &spec, self);
+    sc_spec cut = spec;  // what is not padded is a copy of a view
+    cut.strides = self->strides;
+    if (grows(sc_rule_arg(in, "pad")))
+        sc_rule_follow_format(in, &spec, self);
+    else
+        sc_rule_copied(in, &spec, &cut);
     return sc_rule_publish(in, spec);
 }
 
@@ -348,7 +273,10 @@ sc_status sc_infer_pad_sides(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     SC_TRY(pad_sizes(in, "padding", &spec));
-    sc_rule_follow_format(in, &spec, self);
+    if (sc_rule_arg(in, "padding")->count == 6)
+        sc_rule_contiguous(in, &spec);
+    else
+        sc_rule_follow_format(in, &spec, self);
     return sc_rule_publish(in, spec);
 }
 

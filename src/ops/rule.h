@@ -61,8 +61,12 @@ void sc_rule_contiguous(sc_infer *in, sc_spec *spec);
 // Channels-last or row-major, as PyTorch's suggested format of `model` says.
 void sc_rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model);
 void sc_rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format);
-// Strides of empty_like(model): a dense model's own, else dense in the model's order.
+// Strides of empty_like(model): dense in the model's order.
 void sc_rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model);
+// Strides of clone(model): a dense model's own, to the strides of dims of size 1.
+void sc_rule_copied(sc_infer *in, sc_spec *spec, const sc_spec *model);
+// Strides of what is computed from contiguous(model) and broadcast statistics of it.
+void sc_rule_normalized(sc_infer *in, sc_spec *spec, const sc_spec *model);
 // Physical order of an elementwise result; operands enter with stride 0 where they broadcast.
 void sc_rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *operands,
                                  uint32_t count);

@@ -121,9 +121,6 @@ sc_x sc_expand_group_norm(sc_trace *t, const sc_x *a) {
     if (spec->rank < 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "group_norm of a rank-%u tensor", spec->rank);
     sc_dim inner = sc_trace_product(t, spec->sizes + 2, spec->rank - 2);
-    // PyTorch 2.13 keeps a channels-last layout here, 2.14 does not.
-    if (sc_spec_suggested_format(t->exprs, spec) != SC_MEMORY_FORMAT_CONTIGUOUS)
-        t->strides_differ = true;
     return sc_x_at(t,
                    CALL(t, native_group_norm, a[0], a[2], a[3], sc_x_dim(t, spec->sizes[0]),
                         sc_x_dim(t, spec->sizes[1]), sc_x_dim(t, inner), a[1], a[4]),

@@ -139,11 +139,18 @@ sc_x sc_expand_isin_scalar(sc_trace *t, const sc_x *a) {
     return sc_x_truth(a[3]) ? CALL(t, ne_Scalar, a[0], a[1]) : CALL(t, eq_Scalar, a[0], a[1]);
 }
 
+// A table that does not learn needs nothing for the way back, and has an operator of its own.
+static sc_x look_up_bags(sc_trace *t, const sc_x *a, sc_x padding) {
+    if (sc_x_spec(a[0])->requires_grad)
+        return CALL(t, _embedding_bag, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], padding);
+    return CALL(t, _embedding_bag_forward_only, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
+                padding);
+}
+
 sc_x sc_expand_embedding_bag(sc_trace *t, const sc_x *a) {
-    return CALL(t, _embedding_bag, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
+    return look_up_bags(t, a, sc_x_int(t, -1));
 }
 
 sc_x sc_expand_embedding_bag_padding_idx(sc_trace *t, const sc_x *a) {
-    sc_x padding = sc_x_is_none(a[8]) ? sc_x_int(t, -1) : a[8];
-    return CALL(t, _embedding_bag, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], padding);
+    return look_up_bags(t, a, sc_x_is_none(a[8]) ? sc_x_int(t, -1) : a[8]);
 }

@@ -3,16 +3,20 @@ strides that PyTorch gives. One call a line:
 
     name(arguments) -> results | error
 
-Tensors are dtype[sizes]{strides}, strides left out when row-major. Run with a Python that has
-torch:
+Tensors are dtype[sizes]{strides}, strides left out when row-major; a result's stride that is _ may
+be any. Run with a Python that has torch:
 
     python tests/tools/make_cases.py > tests/ops/infer.case
 """
 
+import os
 import sys
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+
+sys.path.insert(0, os.path.dirname(__file__))
+from layout_cases import layouts  # noqa: E402
 
 SHORT = {
     torch.uint8: "u8",
@@ -35,6 +39,18 @@ FORMATS = {
     torch.channels_last: "channels_last",
     torch.channels_last_3d: "channels_last_3d",
 }
+# PyTorch computes these from several others, and what strides their dims of size 1 get depends on
+# all of them. They place no element; rules follow where others follow them, as far as is sensible.
+LOOSE = {
+    "_log_softmax",
+    "mul.Tensor",
+    "native_dropout",
+    "native_group_norm",
+    "native_layer_norm",
+    "tril",
+    "triu",
+    "upsample_bilinear2d.vec",
+}
 aten = torch.ops.aten
 mode = FakeTensorMode()
 lines = []
@@ -52,12 +68,15 @@ def row_major(sizes):
     return strides
 
 
-def text(value):
+def text(value, loose=False):
     if isinstance(value, torch.Tensor):
         sizes, strides = list(value.shape), list(value.stride())
-        plain = all(a == b or s == 1 for a, b, s in zip(strides, row_major(sizes), sizes))
         out = f"{SHORT[value.dtype]}[{numbers(sizes)}]"
-        return out if plain or 0 in sizes else out + "{" + numbers(strides) + "}"
+        if loose and 1 in sizes and 0 not in sizes:
+            known = ["_" if n == 1 else str(s) for n, s in zip(sizes, strides)]
+            return out + "{" + ", ".join(known) + "}"
+        plain = strides == row_major(sizes) or 0 in sizes
+        return out if plain else out + "{" + numbers(strides) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(text(v) for v in value) + "]"
     if isinstance(value, torch.dtype):
@@ -83,7 +102,8 @@ def case(name, *args, **kwargs):
         return
     results = list(result) if isinstance(result, (list, tuple)) else [result]
     call = [text(a) for a in args] + [f"{k}={text(v)}" for k, v in kwargs.items()]
-    lines.append(f"aten::{name}({', '.join(call)}) -> {', '.join(text(r) for r in results)}")
+    loose = name in LOOSE
+    lines.append(f"aten::{name}({', '.join(call)}) -> {', '.join(text(r, loose) for r in results)}")
 
 
 def tensor(sizes, dtype=torch.float32, order=None, strides=None):
@@ -104,6 +124,12 @@ def images(dtype=torch.float32, sizes=(2, 4, 8, 8)):
     yield tensor(sizes, dtype, order=[0, 2, 1, 3])
     yield tensor(sizes, dtype, strides=[2 * c * h * w, 2 * h * w, 2 * w, 2])
     yield tensor(sizes, dtype, strides=[0, 2 * h * w, 2 * w, 1])
+    # One image: tokens seen as a map, the same with the stride that makes no format clear, and a
+    # map of one pixel.
+    yield tensor([1, c, h, w], dtype, strides=[c * h * w, 1, w * c, c])
+    yield tensor([1, c, h, w], dtype, strides=[c, 1, w * c, c])
+    yield tensor([1, c, h, w], dtype, strides=[n * c * h * w, h, n * c * h, 1])
+    yield tensor([n, c, 1, 1], dtype, strides=[c, 1, c, c])
 
 
 def rows(dtype=torch.float32):
@@ -112,6 +138,9 @@ def rows(dtype=torch.float32):
     yield tensor([5, 2, 6], dtype, order=[2, 1, 0])
     yield tensor([5, 2, 6], dtype, strides=[24, 12, 2])
     yield tensor([5, 2, 6], dtype, strides=[6, 0, 1])
+    yield tensor([1, 2, 6], dtype, order=[0, 2, 1])
+    yield tensor([1, 2, 6], dtype, strides=[2, 1, 2])
+    yield tensor([5, 1, 6], dtype, strides=[6, 1, 1])
 
 
 FLOAT_UNARY = """acos acosh asin asinh atan atanh cos cosh digamma erf erfc erfinv exp exp2 expm1
@@ -285,6 +314,7 @@ def shape():
         case("stack", [x, x], -1)
         case("constant_pad_nd", x, [1, 2])
         case("constant_pad_nd", x, [1, -2, 0, 3], 1.5)
+        case("constant_pad_nd", x, [0, 0, -1, 0])
         case("flip", x, [0, -1])
         case("repeat", x, [2] * n)
         case("repeat", x, [3] + [1] * n)
@@ -423,8 +453,9 @@ def nn():
         case("_native_batch_norm_legit_no_training", x, *vector, 0.1, 1e-5)
         case("_native_batch_norm_legit.no_stats", x, vector[0], None, True, 0.1, 1e-5)
         case("_native_batch_norm_legit_functional", x, *vector, True, 0.1, 1e-5)
-        case("native_layer_norm", x, [8], None, None, 1e-5)
-        case("native_layer_norm", x, [8, 8], tensor([8, 8]), tensor([8, 8]), 1e-5)
+        case("native_layer_norm", x, [x.shape[-1]], None, None, 1e-5)
+        last = list(x.shape[-2:])
+        case("native_layer_norm", x, last, tensor(last), tensor(last), 1e-5)
         case("max_pool2d_with_indices", x, [2, 2])
         case("max_pool2d_with_indices", x, [3, 3], [2, 2], [1, 1], [1, 1], True)
         case("max_pool2d_with_indices", x, [3, 3], [2, 2], [1, 1], [2, 2])
@@ -437,7 +468,7 @@ def nn():
         case("upsample_bilinear2d.vec", x, None, True, [2.0, 1.5])
         case("upsample_nearest2d.vec", x, None, [2.0, 2.0])
         case("_upsample_bilinear2d_aa", x, [4, 4], False)
-        case("grid_sampler_2d", x, tensor([2, 3, 5, 2]), 0, 0, False)
+        case("grid_sampler_2d", x, tensor([x.shape[0], 3, 5, 2]), 0, 0, False)
         case("glu", x, 1)
     case("avg_pool1d", tensor([2, 4, 9]), [3], [2], [1])
     case("native_group_norm", tensor([2, 4, 8, 8]), vector[0], vector[1], 2, 4, 64, 2, 1e-5)
@@ -445,6 +476,17 @@ def nn():
     case("avg_pool3d", tensor([1, 2, 6, 6, 6]), [2, 2, 2])
     case("_adaptive_avg_pool3d", tensor([1, 2, 6, 6, 6]), [2, 3, 1])
     case("max_pool2d_with_indices", tensor([4, 8, 8]), [2, 2])
+    for x in (
+        tensor([2, 3, 4, 6, 6], order=[0, 2, 3, 4, 1]),
+        tensor([1, 3, 4, 6, 6], strides=[432, 1, 108, 18, 3]),
+        tensor([2, 3, 4, 6, 6], order=[0, 1, 3, 4, 2]),
+    ):
+        case("max_pool3d_with_indices", x, [2, 2, 2])
+        case("avg_pool3d", x, [2, 2, 2])
+        case("_adaptive_avg_pool3d", x, [2, 3, 1])
+        case("replication_pad3d", x, [1, 1, 2, 2, 0, 1])
+        case("reflection_pad3d", x, [1, 1, 2, 2, 0, 1])
+        case("constant_pad_nd", x, [1, 1, 2, 2, 0, 1])
     case("native_layer_norm", tensor([2, 8], torch.bfloat16), [8], None, None, 1e-5)
     case("native_group_norm", tensor([2, 4, 8], torch.float16), None, None, 2, 4, 8, 2, 1e-5)
     case("_native_batch_norm_legit_no_training", tensor([2, 4], torch.float16), *vector, 0.1, 1e-5)
@@ -478,6 +520,11 @@ def nn():
         None,
         True,
     )
+    for mode in (0, 1, 2):
+        table, ids, offsets = tensor([10, 4]), tensor([6], torch.int64), tensor([3], torch.int64)
+        call = table, ids, offsets, False, mode, False, None
+        case("_embedding_bag_forward_only", *call, False)
+        case("_embedding_bag_forward_only", *call, True)
 
 
 def index():
@@ -542,6 +589,7 @@ def create():
 
 for group in (pointwise, shape, reductions, linalg, nn, index, create):
     group()
+layouts(case, tensor)
 views(False)
 views(True)
 seen = set()
