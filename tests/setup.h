@@ -14,6 +14,7 @@ static inline void setup_begin(setup *s) {
     sc_arena_init(&s->arena);
     sc_arena_init(&s->scratch);
     sc_ctx_init(&s->ctx, &s->arena, &s->scratch);
+    s->ctx.strict = true;
 }
 
 static inline void setup_end(setup *s) {

@@ -74,6 +74,7 @@ typedef struct sc_ctx {
     SC_VEC(sc_diag) diags;
     uint32_t error_count;
     uint32_t diag_dropped;  // diagnostics beyond the cap of 1000, counted and not kept
+    bool strict;            // tests: where derived metadata differs from a file's is an error
 } sc_ctx;
 
 // `arena` and `scratch` stay the caller's. Limits are the defaults, hooks are empty.

@@ -38,5 +38,6 @@ typedef uint64_t sc_op_traits;
 #define SC_RUNS           SC_TRAIT(28)  // this runtime can run it: derived from the kernel column
 #define SC_PTE_ONLY       SC_TRAIT(29)  // what the emitter writes; no program has it
 #define SC_REFUSED        SC_TRAIT(30)  // foreign: a known operator's call, an sc_refused_op
+#define SC_RESHAPES       SC_TRAIT(31)  // a view in other sizes, where strides allow it
 
 #endif

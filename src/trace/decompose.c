@@ -59,41 +59,6 @@ static sc_x *from_args(graph_trace *g, const sc_node *node) {
     return args;
 }
 
-static bool sizes_agree(sc_dim a, sc_dim b) {
-    int64_t x, y;
-    if (sc_dim_equal(a, b)) return true;
-    return (a.expr || b.expr) && sc_dim_hint(a, &x) && sc_dim_hint(b, &y) && x == y;
-}
-
-static bool specs_agree(const sc_spec *a, const sc_spec *b, bool with_strides) {
-    if (a->dtype != b->dtype || a->rank != b->rank) return false;
-    bool empty = false;
-    for (uint32_t i = 0; i < a->rank; i++) {
-        if (!sizes_agree(a->sizes[i], b->sizes[i])) return false;
-        empty = empty || sc_dim_is(a->sizes[i], 0);
-    }
-    for (uint32_t i = 0; i < a->rank && !empty && with_strides; i++)
-        if (!sc_dim_is(a->sizes[i], 1) && !sizes_agree(a->strides[i], b->strides[i])) return false;
-    return true;
-}
-
-static sc_status check_result(graph_trace *g, const sc_value *recorded, sc_x x) {
-    sc_trace *t = &g->trace;
-    if (recorded->type != SC_VALUE_TENSOR || x->kind == SC_X_NONE) return SC_OK;
-    if (x->kind == SC_X_TENSOR && specs_agree(sc_x_spec(x), &recorded->spec, !t->strides_differ))
-        return SC_OK;
-    sc_sb text;
-    sc_sb_init(&text, t->ctx->scratch);
-    sc_spec_print(&text, t->exprs, &recorded->spec);
-    sc_sb_add_text(&text, " in the file, but ");
-    if (x->kind == SC_X_TENSOR)
-        sc_spec_print(&text, t->exprs, sc_x_spec(x));
-    else
-        sc_sb_add_text(&text, "no tensor");
-    return sc_fail(t->ctx, SC_ERR_MISMATCH, NULL, "'%s' is %s by its expansion",
-                   recorded->name ? recorded->name->text : "?", sc_sb_terminate(&text));
-}
-
 static sc_status bind_results(graph_trace *g, const sc_node *node, sc_x result) {
     bool single = node->out_count == 1 && result->kind != SC_X_LIST;
     uint32_t count = single ? 1 : result->kind == SC_X_LIST ? result->count : 0;
@@ -104,7 +69,7 @@ static sc_status bind_results(graph_trace *g, const sc_node *node, sc_x result) 
     for (uint32_t i = 0; i < node->out_count; i++) {
         sc_x x = single ? result : result->items[i];
         g->values[node->outs[i]->mark] = x;
-        if (!g->trace.unchecked) SC_TRY(check_result(g, node->outs[i], x));
+        SC_TRY(sc_trace_settle(&g->trace, node->outs[i], x));
     }
     return SC_OK;
 }
@@ -273,6 +238,7 @@ static sc_status trace_node(graph_trace *g, const sc_node *node) {
     if (!t->meta.origin) t->meta.origin = node->name;
     t->source = node;
     t->unchecked = false;
+    t->begun = t->recorded;
     sc_mark mark = sc_arena_mark(t->ctx->scratch);
     sc_x *args = from_args(g, node);
     sc_x result = X_NONE;

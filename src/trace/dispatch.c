@@ -16,8 +16,15 @@ static sc_x run_expansion(sc_trace *t, const sc_op *op, const sc_expansion *how,
     return t->status == SC_OK ? result : &t->poisoned;
 }
 
-static sc_x answer(sc_trace *t, const sc_op *op, const sc_x *args) {
+// PyTorch exported that view, so it is one. By strides that are not the record's it may not be, and
+// then a copy is seen in its place, as PyTorch's reshape would do it.
+static bool is_taken_at_its_word(const sc_trace *t, const sc_op *op) {
+    return t->plain && sc_op_has(op, SC_RESHAPES) && (t->strides_differ || !t->ctx->strict);
+}
+
+static sc_x answer(sc_trace *t, const sc_op *op, sc_x *args) {
     const sc_expansion *how = sc_op_expansion(op);
+    if (is_taken_at_its_word(t, op)) args[0] = sc_f_viewable(t, args[0], args[1]);
     if (how && (t->plain || sc_op_has(op, SC_COMPOSITE))) return run_expansion(t, op, how, args);
     if (t->plain) return sc_trace_record(t, op, args, op->schema->param_count);
     return sc_trace_functional(t, op, args, op->schema->param_count);

@@ -113,8 +113,20 @@ sc_x sc_expand_safe_softmax(sc_trace *t, const sc_x *a) {
     return CALL(t, where_self, rows, CALL(t, zeros_like, out), out);
 }
 
+// PyTorch 2.13 copies its input in eval mode, 2.14 does not. It matters where the copy lies in
+// memory otherwise than the input, which is how the two can be told apart.
+static sc_x undropped(sc_trace *t, sc_x x) {
+    const sc_node *source = t->source;
+    const sc_value *record = source && source->out_count == 1 ? source->outs[0] : NULL;
+    bool copied = record && record->type == SC_VALUE_TENSOR && !t->strides_differ &&
+                  sc_spec_same_sizes(&record->spec, sc_x_spec(x)) &&
+                  sc_spec_is_dense(t->exprs, &record->spec) &&
+                  !sc_spec_is_dense(t->exprs, sc_x_spec(x));
+    return copied ? CALL(t, clone, x) : x;
+}
+
 sc_x sc_expand_dropout(sc_trace *t, const sc_x *a) {
-    if (!sc_x_truth(a[2]) || sc_x_real(a[1], 0) == 0) return a[0];
+    if (!sc_x_truth(a[2]) || sc_x_real(a[1], 0) == 0) return undropped(t, a[0]);
     return sc_x_at(t, CALL(t, native_dropout, a[0], a[1], X_TRUE), 0);
 }
 

@@ -255,12 +255,18 @@ sc_x sc_expand_contiguous(sc_trace *t, const sc_x *a) {
     return has_format(t, a[0], format) ? a[0] : CALL(t, clone, a[0], a[1]);
 }
 
+// Unlike contiguous(), to() goes by the format that a tensor looks like.
+static bool looks_like(sc_trace *t, sc_x x, sc_memory_format format) {
+    return format == SC_MEMORY_FORMAT_PRESERVE ||
+           sc_spec_suggested_format(t->exprs, sc_x_spec(x)) == format;
+}
+
 // A call that changes nothing is its input; else _to_copy with exactly what was asked for.
 static sc_x to_copy(sc_trace *t, sc_x x, sc_x dtype, sc_x layout, sc_x device, sc_x copy,
                     sc_x format) {
     bool changes =
         sc_x_truth(copy) || (dtype->kind == SC_X_DTYPE && dtype->code != sc_x_dtype_of(x)) ||
-        (format->kind == SC_X_FORMAT && !has_format(t, x, (sc_memory_format)format->code));
+        (format->kind == SC_X_FORMAT && !looks_like(t, x, (sc_memory_format)format->code));
     if (!changes) return x;
     return CALL(t, _to_copy, x, dtype, layout, device, X_NONE, X_FALSE, format);
 }

@@ -52,7 +52,7 @@ static sc_x pad_by_index(sc_trace *t, const sc_x *a, bool reflect) {
         items[dim] = padded_positions(t, sc_x_size(a[0], dim), left, right, reflect);
         x = CALL(t, index_Tensor, x, sc_x_list(t, items, rank));
     }
-    sc_memory_format format = sc_spec_suggested_format(t->exprs, sc_x_spec(x));
+    sc_memory_format format = sc_spec_suggested_format(t->exprs, sc_x_spec(a[0]));
     return CALL(t, contiguous, x, sc_x_format(t, format));
 }
 

@@ -1,5 +1,5 @@
 // Calls that many expansions share, among them the two questions on which graphs turn: may a view
-// alias (computeStride's rule), and what does -1 in a list of sizes stand for.
+// alias, and what does -1 in a list of sizes stand for.
 #include "trace/trace.h"
 
 sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype) {
@@ -85,41 +85,37 @@ sc_dtype sc_f_opmath(sc_dtype dtype) { return sc_dtype_is_half(dtype) ? SC_DTYPE
 
 // --- Sizes --------------------------------------------------------------------------------------
 
-static bool is_less(sc_dim a, sc_dim b) {
-    int64_t x, y;
-    if (sc_dim_equal(a, b)) return false;
-    if (sc_dim_hint(a, &x) && sc_dim_hint(b, &y)) return x < y;
-    return sc_dim_known_le(b, a) != SC_TRI_TRUE;
-}
-
-// Old dims are grouped from the last to the first into chunks that lie in memory without gaps; each
-// chunk must be taken up exactly by a run of new dims.
-static bool chunks_fit(sc_trace *t, const sc_spec *spec, const sc_dim *sizes, uint32_t rank) {
-    sc_exprs *e = t->exprs;
-    sc_dim one = sc_dim_int(1), old_count = one, new_count = one;
-    sc_dim base = spec->strides[spec->rank - 1];
-    uint32_t left = rank;  // new dims not taken up yet
-    for (uint32_t d = spec->rank; d-- > 0;) {
-        old_count = sc_dim_mul(e, old_count, spec->sizes[d]);
-        if (d > 0 && (sc_dim_is(spec->sizes[d - 1], 1) ||
-                      sc_dim_equal(spec->strides[d - 1], sc_dim_mul(e, old_count, base))))
-            continue;
-        while (left > 0 && (is_less(new_count, old_count) || sc_dim_is(sizes[left - 1], 1)))
-            new_count = sc_dim_mul(e, new_count, sizes[--left]);
-        if (!sc_dim_equal(new_count, old_count)) return false;
-        if (d > 0) {
-            base = spec->strides[d - 1];
-            old_count = new_count = one;
-        }
-    }
-    return left == 0;
-}
-
-// May view(x, sizes) alias? Sizes are resolved.
+// May view(x, sizes) alias? Sizes are resolved. What is no shape at all the view refuses.
 static bool view_is_legal(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
     const sc_spec *spec = sc_x_spec(x);
-    if (spec->rank == 0 || sc_dim_is(sc_x_numel(t, x), 0)) return true;
-    return chunks_fit(t, spec, sizes, rank);
+    if (spec->rank == 0 || rank > SC_RANK_MAX || sc_dim_is(sc_x_numel(t, x), 0)) return true;
+    sc_spec view = sc_spec_new(t->ctx->scratch, (sc_dtype)spec->dtype, rank);
+    if (rank) memcpy(view.sizes, sizes, rank * sizeof *sizes);
+    return sc_spec_view_by_chunks(t->exprs, spec, &view);
+}
+
+// Would inference refuse view(x, sizes)? Sizes may hold one -1.
+static bool view_is_refused(sc_trace *t, sc_x x, sc_x sizes) {
+    const sc_spec *spec = sc_x_spec(x);
+    if (sizes->kind != SC_X_LIST || sizes->count > SC_RANK_MAX) return false;
+    sc_spec view = sc_spec_new(t->ctx->scratch, (sc_dtype)spec->dtype, sizes->count);
+    sc_dim known = sc_dim_int(1), *open = NULL;
+    for (uint32_t i = 0; i < sizes->count; i++) {
+        if (sizes->items[i]->kind != SC_X_INT) return false;
+        view.sizes[i] = sizes->items[i]->dim;
+        if (sc_dim_is(view.sizes[i], -1))
+            open = &view.sizes[i];
+        else
+            known = sc_dim_mul(t->exprs, known, view.sizes[i]);
+    }
+    if (open && sc_dim_is(known, 0)) return false;
+    if (open) *open = sc_dim_floordiv(t->exprs, sc_x_numel(t, x), known);
+    return !sc_spec_view(t->exprs, spec, &view);
+}
+
+sc_x sc_f_viewable(sc_trace *t, sc_x x, sc_x sizes) {
+    if (t->status != SC_OK || x->kind != SC_X_TENSOR || !view_is_refused(t, x, sizes)) return x;
+    return sc_f_clone(t, x);
 }
 
 bool sc_f_infer_size(sc_trace *t, sc_x x, sc_x list, sc_dim *out, uint32_t *rank) {

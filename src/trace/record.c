@@ -227,6 +227,7 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
         t->status = status;
         return &t->poisoned;
     }
+    node->mark = (uint32_t)t->recorded;
     if (t->source && (sc_op_has(op, SC_DATA_DEPENDENT) || t->source->op == op))
         adopt_symbols(t->source, node);
     const sc_schema *schema = op->schema;

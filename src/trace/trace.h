@@ -111,11 +111,13 @@ struct sc_trace {
     sc_meta meta;  // of the source node under way; goes to every node recorded
     const sc_node *source;
     sc_status status;
-    uint32_t depth;  // nesting of expansions
-    uint32_t plain;  // > 0: below functionalization, views and writes are ordinary calls
-    uint64_t recorded;
+    uint32_t depth;       // nesting of expansions
+    uint32_t plain;       // > 0: below functionalization, views and writes are ordinary calls
+    uint64_t recorded;    // nodes so far; the last one's mark
+    uint64_t begun;       // how many they were when the source node came under way
     bool strides_differ;  // an expansion gave other strides than PyTorch recorded; see attention
     bool unchecked;       // of the source node: some release records its results wrongly
+    uint32_t noted;       // kinds of differences from the file that were told (settle.c)
     sc_imap symbols;      // expression -> value that holds it
     sc_imap providers;    // expression -> index into `sizes`
     SC_VEC(struct {
@@ -158,6 +160,9 @@ sc_arg sc_trace_arg(sc_trace *t, sc_x x);  // as an argument of a node; lists li
 // Says that `value`'s sizes can be read off it, and that `value` (INT) holds `dim`.
 void sc_trace_note_sizes(sc_trace *t, sc_value *value);
 void sc_trace_note_symbol(sc_trace *t, sc_dim dim, sc_value *value);
+
+// Holds a result of the source node against its record (settle.c), and takes over what counts.
+sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x);
 
 // Functionalization (alias.c): brings the tensor up to date with all writes to what it aliases.
 void sc_trace_sync(sc_trace *t, sc_traced *tensor);
@@ -250,6 +255,8 @@ sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has th
 sc_x sc_f_clone(sc_trace *t, sc_x x);               // clone(x, contiguous_format)
 sc_x sc_f_contiguous(sc_trace *t, sc_x x);
 sc_x sc_f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
+// x, or a copy of it whose elements lie so that view(x, sizes) is one.
+sc_x sc_f_viewable(sc_trace *t, sc_x x, sc_x sizes);
 sc_x sc_f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
 sc_x sc_f_permute(sc_trace *t, sc_x x, const int64_t *dims);
 sc_x sc_f_transpose(sc_trace *t, sc_x x, int64_t dim0, int64_t dim1);  // a permute

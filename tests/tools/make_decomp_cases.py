@@ -18,6 +18,7 @@ from ir_text import DTYPES, ir_text  # noqa: E402
 import decomp_modules  # noqa: E402, F401
 import decomp_programs  # noqa: E402, F401
 import decomp_dynamic  # noqa: E402, F401
+import decomp_layouts  # noqa: E402, F401
 from decomp_case import CASES  # noqa: E402
 
 # Torch 2.13 decomposes these differently from 2.14: their core graphs are what ours makes, and
@@ -25,9 +26,9 @@ from decomp_case import CASES  # noqa: E402
 BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc"}
 
 # Core graphs of ours, too: better expanded than kept, or kept than computed again, copies into
-# buffers, of which PyTorch forgets that they cast and expand, and writes through expand, which it
-# adds to the base as a rounded difference. Here torch runs them, and must get the numbers of the
-# module.
+# buffers, of which PyTorch forgets that they cast and expand, writes through expand, which it adds
+# to the base as a rounded difference, views that its own decomposition makes impossible, and what
+# 2.13 makes contiguous first. Here torch runs them, and must get the numbers of the module.
 BY_NUMBERS = {
     "expand_mut",
     "expand_more_mut",
@@ -39,6 +40,9 @@ BY_NUMBERS = {
     "copy_dt",
     "copy_bc",
     "copy_dt_bc",
+    "group_norm_rows",
+    "sdpa_view",
+    "dyn_sdpa_view",
 }
 
 
@@ -58,7 +62,8 @@ def table():
 def run(graph, inputs, state):
     """What torch computes for a core graph without subgraphs: results by the mutated buffer's name,
     or "" for the user's."""
-    scope = {short: dtype for dtype, short in DTYPES.items()} | vars(torch)
+    formats = {"contiguous": torch.contiguous_format, "preserve": torch.preserve_format}
+    scope = {short: dtype for dtype, short in DTYPES.items()} | formats | vars(torch)
     values, inputs, results = {}, iter(inputs), {}
 
     def arguments(text):

@@ -340,3 +340,96 @@ TEST(decompose_bounds_the_sizes_that_values_decide) {
     CHECK_EQ_INT(most, 24);
     setup_end(&s);
 }
+
+// --- records that differ from what we derive -----------------------------------------------------
+
+static const sc_value *result_of(const sc_program *program, const char *op) {
+    for (const sc_node *n = program->methods.data[0]->graph->first; n; n = n->next)
+        if (strcmp(n->op->name, op) == 0) return n->outs[0];
+    FAIL("there is no %s", op);
+    return NULL;
+}
+
+// Strides cannot change a number: users are told once, and the file's are the truth.
+TEST(decompose_goes_on_with_the_recorded_strides) {
+    static const char text[] = "method f {\n"
+                               "  input %x: f32[2, 6, 4]\n"
+                               "  %y: f32[2, 6, 4]{24, 1, 6} = aten::silu(%x)\n"
+                               "  %z: f32[2, 6, 4] = aten::exp(%y)\n"
+                               "  %v: f32[2, 24]{24, 1} = aten::view(%y, [2, 24])\n"
+                               "  return %z, %v\n}\n";
+    for (int strict = 0; strict < 2; strict++) {
+        setup s;
+        sc_program *program;
+        setup_begin(&s);
+        s.ctx.strict = strict != 0;
+        sc_status status = decompose_text(&s, text, &program);
+        CHECK_EQ_INT(status, strict ? SC_ERR_MISMATCH : SC_OK);
+        CHECK_EQ_INT(s.ctx.diags.count, 1);
+        CHECK(strstr(setup_message(&s), "'y' is f32[2, 6, 4]{24, 1, 6} in the file") != NULL);
+        CHECK_EQ_INT(sc_vec_last(&s.ctx.diags).severity, strict ? SC_ERROR : SC_NOTE);
+        if (status == SC_OK) {
+            const sc_value *y = result_of(program, "aten::mul.Tensor");
+            const sc_value *copy = result_of(program, "aten::clone");  // a view of y is none
+            CHECK(y && sc_dim_is(y->spec.strides[1], 1));
+            CHECK(copy && copy->node->args[0].value == y);
+            CHECK_OK(sc_verify(&s.ctx, program));
+        }
+        setup_end(&s);
+    }
+}
+
+// An input keeps the strides that it is given with, whatever is recorded of what returns it.
+TEST(decompose_does_not_move_inputs) {
+    setup s;
+    sc_program *program;
+    setup_begin(&s);
+    s.ctx.strict = false;
+    REQUIRE_OK(decompose_text(&s,
+                              "method f {\n"
+                              "  input %x: f32[2, 6]\n"
+                              "  %y: f32[2, 6]{1, 2} = aten::dropout(%x, 0.5, False)\n"
+                              "  return %y\n}\n",
+                              &program));
+    const sc_graph *graph = program->methods.data[0]->graph;
+    CHECK(sc_spec_is_contiguous(graph->method->exprs, &graph->inputs.data[0]->spec));
+    setup_end(&s);
+}
+
+// Of two symbolic forms that nothing tells apart the recorded one goes on; other sizes are errors.
+TEST(decompose_goes_on_with_recorded_sizes_that_depend_on_data) {
+    static const struct {
+        const char *size;
+        bool strict;
+        sc_status status;
+    } cases[] = {
+        {"4*u0", false, SC_OK},
+        {"Min(4*u0, 9)", true, SC_OK},
+        {"4*u0", true, SC_ERR_MISMATCH},
+        {"10", false, SC_ERR_MISMATCH},
+        {"4*u0 + 40", false, SC_ERR_MISMATCH},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        setup s;
+        sc_program *program;
+        setup_begin(&s);
+        s.ctx.strict = cases[i].strict;
+        const char *text = test_format("method f {\n  symbol u0 [0, 4]\n"
+                                       "  input %%x: f32[9]\n  input %%n: i64[]\n"
+                                       "  %%i: int(u0) = aten::item(%%n)\n"
+                                       "  %%e: int(4*u0) = sym::mul(%%i, 4)\n"
+                                       "  %%y: f32[%s] = aten::slice.Tensor(%%x, 0, 0, %%e)\n"
+                                       "  return %%y\n}\n",
+                                       cases[i].size);
+        sc_status status = decompose_text(&s, text, &program);
+        if (status != cases[i].status) FAIL("%s: %s", sc_status_slug(status), cases[i].size);
+        if (status == SC_OK) {
+            const sc_value *y = result_of(program, "aten::slice.Tensor");
+            sc_sb size;
+            sc_sb_init(&size, &s.arena);
+            if (y) sc_dim_print(&size, y->spec.sizes[0]);
+            CHECK_EQ_STR(sc_sb_terminate(&size), cases[i].size);
+        }
+        setup_end(&s);
+    }
+}

@@ -1,0 +1,92 @@
+// What we derive for a result against what the file recorded of it. Other sizes or another dtype
+// are an error: the file is wrong, or we are. Strides cannot change a number, only which views,
+// copies and memory formats later operators choose, so of these the file's are the truth for what
+// follows: PyTorch made its choices by them, and its releases differ. So are the file's sizes where
+// nothing tells two symbolic forms apart. Tests are strict: every difference that matters fails.
+//
+// A wrong record changes no number either: layouts are derived anew once views are copies.
+#include "trace/trace.h"
+
+typedef enum verdict { SAME, OTHER_STRIDES, OTHER_FORM, OTHER } verdict;
+
+// Equal, or so by the example sizes.
+static bool dims_agree(sc_dim a, sc_dim b) {
+    int64_t x, y;
+    if (sc_dim_equal(a, b)) return true;
+    return (a.expr || b.expr) && sc_dim_hint(a, &x) && sc_dim_hint(b, &y) && x == y;
+}
+
+// Nothing tells them apart: one depends on data, so there is no example of it.
+static bool may_agree(sc_dim a, sc_dim b) {
+    int64_t x, y;
+    bool have_examples = sc_dim_hint(a, &x) && sc_dim_hint(b, &y);
+    return !have_examples && sc_dim_known_equal(a, b) != SC_TRI_FALSE;
+}
+
+static verdict compare(const sc_spec *derived, const sc_spec *recorded) {
+    bool empty = false, other_form = false;
+    if (derived->dtype != recorded->dtype || derived->rank != recorded->rank) return OTHER;
+    for (uint32_t i = 0; i < derived->rank; i++) {
+        empty = empty || sc_dim_is(derived->sizes[i], 0);
+        if (dims_agree(derived->sizes[i], recorded->sizes[i])) continue;
+        if (!may_agree(derived->sizes[i], recorded->sizes[i])) return OTHER;
+        other_form = true;
+    }
+    if (other_form) return OTHER_FORM;
+    for (uint32_t i = 0; i < derived->rank && !empty; i++)
+        if (!sc_dim_is(derived->sizes[i], 1) &&
+            !dims_agree(derived->strides[i], recorded->strides[i]))
+            return OTHER_STRIDES;
+    return SAME;
+}
+
+static sc_status mismatch(sc_trace *t, const sc_value *recorded, sc_x x, bool is_error) {
+    sc_sb text;
+    sc_sb_init(&text, t->ctx->scratch);
+    sc_sb_add_char(&text, '\'');
+    sc_sb_add_text(&text, recorded->name ? recorded->name->text : "?");
+    sc_sb_add_text(&text, "' is ");
+    sc_spec_print(&text, t->exprs, &recorded->spec);
+    sc_sb_add_text(&text, " in the file, but ");
+    if (x->kind == SC_X_TENSOR)
+        sc_spec_print(&text, t->exprs, sc_x_spec(x));
+    else
+        sc_sb_add_text(&text, "not a tensor");
+    sc_sb_add_text(&text, " by its expansion");
+    if (is_error) return sc_fail(t->ctx, SC_ERR_MISMATCH, NULL, "%s", sc_sb_terminate(&text));
+    sc_report(t->ctx, SC_NOTE, SC_ERR_MISMATCH,
+              "Ignore this: the file counts, and the results are the same.", "%s",
+              sc_sb_terminate(&text));
+    return SC_OK;
+}
+
+// Gives a value that the source node's expansion made the recorded metadata. Older values belong to
+// other nodes as well, and inputs to the caller.
+static void adopt(sc_trace *t, sc_value *value, const sc_spec *recorded, verdict how) {
+    sc_dim strides[SC_RANK_MAX];
+    if (!value->node || value->node->mark <= t->begun) return;
+    bool differs = false;
+    for (uint32_t i = 0; i < recorded->rank; i++) {
+        bool takes = how != SAME || sc_dim_is(recorded->sizes[i], 1);
+        strides[i] = takes ? recorded->strides[i] : value->spec.strides[i];
+        differs = differs || !sc_dim_equal(strides[i], value->spec.strides[i]);
+    }
+    if (differs) value->spec.strides = sc_dims_share(t->exprs, strides, recorded->rank);
+    if (how != OTHER_FORM) return;
+    value->spec.sizes = recorded->sizes;
+    sc_trace_note_sizes(t, value);
+}
+
+sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x) {
+    if (t->unchecked || recorded->type != SC_VALUE_TENSOR || x->kind == SC_X_NONE) return SC_OK;
+    if (x->kind != SC_X_TENSOR) return mismatch(t, recorded, x, true);
+    verdict how = compare(sc_x_spec(x), &recorded->spec);
+    if (how == OTHER) return mismatch(t, recorded, x, true);
+    if (how < OTHER_FORM && t->strides_differ) return SC_OK;
+    bool told = how == SAME || (t->noted & 1u << how) != 0;
+    if (!told && t->ctx->strict) return mismatch(t, recorded, x, true);
+    if (!told) SC_TRY(mismatch(t, recorded, x, false));
+    if (!told) t->noted |= 1u << how;
+    adopt(t, x->tensor->value, &recorded->spec, how);
+    return SC_OK;
+}
