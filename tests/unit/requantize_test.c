@@ -26,7 +26,7 @@ static int expected_at(int32_t sum, float scale, const sc_finish *f) {
     return (int)nearest(fmin(fmax(value, low), high)) + f->zero;
 }
 
-// --- sums and scales -----------------------------------------------------------------------------
+// --- Sums and scales -----------------------------------------------------------------------------
 
 enum { SUMS = 1000 };
 
@@ -57,7 +57,7 @@ static float pick_scale(int i) {
     return ldexpf(1 + (float)rows_pick(0, (1 << 23) - 1) / (1 << 23), (int)rows_pick(-32, 7));
 }
 
-// --- products without a depth, whose sums are the bias -------------------------------------------
+// --- Products without a depth, whose sums are the bias -------------------------------------------
 
 static void check_rows(sc_matmul *mm, const int32_t *sums) {
     uint32_t ran[ROWS_MAX] = {0};
