@@ -43,7 +43,7 @@ static sc_status constant_value(sc_ctx *ctx, const sc_json *json, uint32_t depth
     } else {
         return sc_fail(ctx, SC_ERR_ARGUMENT,
                        "Use a number, true, false, a string, or a list of them.",
-                       "a constant method cannot answer this value");
+                       "a constant method cannot return this value");
     }
     return SC_OK;
 }
@@ -63,7 +63,7 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
     sc_program *program = job->versions.data[0].program;
     if (name.size == 0 || has_method(program, name))
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method its own name.",
-                       "there is a method named '" SC_STR_FMT "' already", SC_STR_ARG(name));
+                       "there is already a method named '" SC_STR_FMT "'", SC_STR_ARG(name));
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, value_json), &json));
     sc_constant_method method = {.name = sc_name_intern(ctx->names, name)};
     SC_TRY(constant_value(ctx, json, 0, &method.value));

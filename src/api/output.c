@@ -47,7 +47,7 @@ sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t 
                          size_t bytes) {
     const sc_chunk *c = chunk_at(job, output, chunk);
     if (!c || offset > c->size || bytes > c->size - offset)
-        return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "the range leaves the chunk");
+        return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "the range reaches beyond the chunk");
     if (c->kind == SC_CHUNK_EXTENT) return sc_extent_read(&job->ctx, c->extent, offset, out, bytes);
     if (c->kind == SC_CHUNK_BYTES)
         memcpy(out, c->bytes + offset, bytes);
@@ -73,7 +73,7 @@ static void note_unknown(sc_ctx *ctx, sc_file_kind kind, const uint8_t *head, si
         sc_report(ctx, SC_NOTE, SC_ERR_TRUNCATED, hint, "the file has only %zu bytes", bytes);
     else if (known)
         sc_report(ctx, SC_NOTE, SC_ERR_VERSION, "Lower the model again with a current release.",
-                  "the file is marked %s, where this build reads %s", found, known);
+                  "the file is marked %s, but this build reads %s", found, known);
     else
         sc_report(ctx, SC_NOTE, SC_ERR_FORMAT, hint,
                   "the file does not begin as a .pt2, .pte or .ptd does");

@@ -29,7 +29,7 @@ static void add_dropped(sc_json_writer *w, const sc_ctx *ctx) {
                     .code = SC_ERR_LIMIT,
                     .message = sc_str_format(ctx->scratch, "%u more were found and are not listed",
                                              (unsigned)ctx->diag_dropped),
-                    .hint = SC_STR("Mend the ones that are listed, then try again."),
+                    .hint = SC_STR("Fix the ones that are listed, then try again."),
                     .where = {.instruction = -1}};
     add_diag(w, ctx->scratch, &diag);
 }

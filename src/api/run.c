@@ -9,7 +9,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_LOAD, options_json, &options));
     if (job->running)
         return sc_fail(ctx, SC_ERR_STATE, "Open it in a job of its own.",
-                       "this job has a program open already");
+                       "this job already has a program open");
     SC_TRY(sc_ops_init());
     ctx->limits.instruction_max = options.instruction_max;
 
@@ -52,8 +52,8 @@ static sc_status check_tensor(sc_ctx *ctx, uint32_t index, const sc_io *value) {
                        value->dtype);
     if (value->rank > SC_RANK_MAX)
         return sc_fail(ctx, SC_ERR_INPUT, NULL,
-                       "input %u has %u dimensions, at most %d are possible", index, value->rank,
-                       SC_RANK_MAX);
+                       "input %u has %u dimensions, but at most %d are possible", index,
+                       value->rank, SC_RANK_MAX);
     return SC_OK;
 }
 

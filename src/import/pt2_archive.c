@@ -1,8 +1,8 @@
 // Recognises the containers and lists their models. Nothing here looks into a model.
 //
-//   PT2 archive (2.8 on)    <root>/archive_format = "pt2", <root>/models/<name>.json,
-//   <root>/data/... legacy (2.1 to 2.7)     serialized_exported_program.json and torch.save blobs,
-//   no root folder
+//   PT2 archive (2.8 on)   <root>/archive_format = "pt2", <root>/models/<name>.json,
+//                          <root>/data/...
+//   legacy (2.1 to 2.7)    serialized_exported_program.json and torch.save blobs, no root folder
 #include "format/magic.h"
 #include "import/pt2.h"
 
@@ -124,7 +124,7 @@ static bool is_read(const void *user, sc_str name) {
     return false;
 }
 
-// The directory and what it says about the container. Zips that are no .pt2 keep all their entries.
+// The directory and what it says about the container. Zips that are not a .pt2 keep all entries.
 static sc_status read_directory(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_archive *out,
                                 bool *is_ours) {
     *out = (sc_pt2_archive){.root = SC_STR("")};

@@ -210,7 +210,7 @@ static sc_status read_complex(sc_pt2_scope *scope, const sc_json *json, sc_arg *
 static sc_status read_list(sc_pt2_scope *scope, const sc_json *json, reader *item_reader,
                            sc_arg *out) {
     if (json->kind != SC_JSON_ARRAY)
-        return sc_fail(scope->imp->ctx, SC_ERR_FORMAT, NULL, "a list argument is no list");
+        return sc_fail(scope->imp->ctx, SC_ERR_FORMAT, NULL, "a list argument is not a list");
     sc_arg *items = sc_new_array(scope->imp->ctx->scratch, sc_arg, json->size);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item))

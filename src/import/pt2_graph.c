@@ -16,7 +16,7 @@ static sc_status read_table(sc_pt2_importer *imp, const sc_json *json, sc_map *o
     sc_map_init(out, imp->work);
     if (!json) return SC_OK;
     if (json->kind != SC_JSON_OBJECT)
-        return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "a value table is no JSON object");
+        return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "a value table is not a JSON object");
     const sc_json *key = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, key = sc_json_next(key + 1)) {
         sc_str name = sc_json_str(imp->work, key);

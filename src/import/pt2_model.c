@@ -44,7 +44,7 @@ static bool is_decomposed(const sc_json *verifiers, const sc_json *dialect) {
 static sc_status read_ranges(sc_pt2_importer *imp, const sc_json *json) {
     if (!json) return SC_OK;
     if (json->kind != SC_JSON_OBJECT)
-        return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "range_constraints is no JSON object");
+        return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "range_constraints is not a JSON object");
     const sc_json *key = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, key = sc_json_next(key + 1))
         SC_TRY(sc_pt2_read_range(imp, key, key + 1));

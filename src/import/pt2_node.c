@@ -119,7 +119,7 @@ static sc_status place_args(sc_pt2_scope *scope, const node_parts *node, sc_arg 
                            "%s has no argument '" SC_STR_FMT "'", node->op->name,
                            SC_STR_ARG(node->args[i].name));
         if (given[at])
-            return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "argument '" SC_STR_FMT "' is there twice",
+            return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "argument '" SC_STR_FMT "' is given twice",
                            SC_STR_ARG(schema->params[at].name));
         given[at] = true;
         SC_TRY(sc_pt2_read_arg(scope, node->args[i].json, &full[at]));
@@ -223,7 +223,7 @@ static sc_status unwrap_effects(sc_pt2_scope *scope, node_parts *node) {
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, "malformed with_effects");
     SC_TRY(sc_json_union(ctx, node->args[1].json, "argument", &tag, &target));
     if (!sc_str_is(tag, "as_operator"))
-        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "with_effects without operator");
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "with_effects without an operator");
     SC_TRY(sc_pt2_define(scope, node->outs.data[0].name, NULL));
     node->target = sc_json_str(scope->imp->work, target);
     node->op = find_op(scope->imp, node->target);

@@ -26,13 +26,12 @@ static sc_status check_storage(sc_ctx *ctx, sc_str name, sc_pt2_payload *p) {
                        SC_STR_ARG(name));
     if (p->storage.size == 0 && bytes > 0) {
         sc_report(ctx, SC_WARNING, SC_ERR_CORRUPT, "Save the model with real weights.",
-                  "'" SC_STR_FMT "' was saved without data and is taken as zeros",
-                  SC_STR_ARG(name));
+                  "'" SC_STR_FMT "' was saved without data and is read as zeros", SC_STR_ARG(name));
         p->storage = sc_extent_whole(sc_source_zeros(ctx->arena, bytes));
     }
     if (bytes > p->storage.size)
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
-                       "'" SC_STR_FMT "' needs %llu bytes, the file has %llu", SC_STR_ARG(name),
+                       "'" SC_STR_FMT "' needs %llu bytes, but the file has %llu", SC_STR_ARG(name),
                        (unsigned long long)bytes, (unsigned long long)p->storage.size);
     return SC_OK;
 }
@@ -106,7 +105,7 @@ static sc_status read_state_dict(sc_ctx *ctx, sc_arena *work, const sc_zip_entry
         const sc_pickle_value *key = save.root->items[2 * i];
         sc_pt2_payload *payload;
         if (key->kind != SC_PICKLE_STR)
-            return sc_fail(ctx, SC_ERR_FORMAT, NULL, SC_STR_FMT " has a key that is no text",
+            return sc_fail(ctx, SC_ERR_FORMAT, NULL, SC_STR_FMT " has a key that is not text",
                            SC_STR_ARG(entry->name));
         SC_TRY(from_pickle(ctx, work, sc_pickle_str(key), save.root->items[2 * i + 1], &payload));
         SC_TRY(add(ctx, map, sc_pickle_str(key), payload));

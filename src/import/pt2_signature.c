@@ -50,7 +50,8 @@ static sc_status attach_constant(sc_pt2_importer *imp, sc_value *value, sc_input
     if (value->type != SC_VALUE_TENSOR || value->spec.dtype != stored->dtype ||
         !sc_spec_same_sizes(&value->spec, stored))
         return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL,
-                       "'" SC_STR_FMT "' is stored with another shape or dtype than the graph has",
+                       "'" SC_STR_FMT
+                       "' is stored with a different shape or dtype than the graph has",
                        SC_STR_ARG(sig->target));
     return SC_OK;
 }
@@ -161,8 +162,8 @@ static sc_status read_input(sc_pt2_scope *scope, const sc_json *input, const sc_
 static sc_status check_lists(sc_ctx *ctx, const sc_json *values, const sc_json *specs,
                              const char *what) {
     if (!specs || specs->kind != SC_JSON_ARRAY || specs->size != values->size)
-        return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "the signature and the graph have not as many %s",
-                       what);
+        return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
+                       "the signature and the graph have different numbers of %s", what);
     return SC_OK;
 }
 
@@ -221,7 +222,8 @@ static sc_status read_output(sc_pt2_scope *scope, const sc_json *output, const s
     SC_TRY(sc_pt2_read_arg(scope, output, arg));
     if (writes(sig->kind) && (arg->kind != SC_ARG_VALUE || !has_target(scope->imp, sig)))
         return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                       "an output writes to '" SC_STR_FMT "', which is no such input",
+                       "an output writes to '" SC_STR_FMT
+                       "', which is not an input that it can write to",
                        SC_STR_ARG(sig->target));
     return SC_OK;
 }

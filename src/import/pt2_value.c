@@ -67,8 +67,8 @@ static sc_status read_expression(sc_pt2_importer *imp, const sc_json *json, sc_d
     return SC_OK;
 }
 
-// SymInt and SymBool: {"as_int": n} | {"as_bool": b} | {"as_expr": {...}}
-// SymInt: a number or an expression. `what` is for messages.
+// SymInt and SymBool, a number or an expression: {"as_int": n} | {"as_bool": b} | {"as_expr":
+// {...}}. `what` is for messages.
 static sc_status read_dim(sc_pt2_importer *imp, const sc_json *json, const char *what,
                           sc_dim *out) {
     sc_str tag;
@@ -119,7 +119,7 @@ static sc_status read_natural(sc_pt2_importer *imp, const sc_json *json, const c
                               sc_dim *out) {
     SC_TRY(read_dim(imp, json, what, out));
     if (sc_dim_is_int(*out) && out->value < 0)
-        return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "a negative %s", what);
+        return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "a %s is negative", what);
     return SC_OK;
 }
 
@@ -159,8 +159,7 @@ static sc_status read_spec(sc_pt2_importer *imp, const sc_json *json, sc_spec *o
     *out = sc_spec_new(imp->ctx->arena, dtype, f[META_SIZES].value->size);
     SC_TRY(read_dims(imp, f[META_SIZES].value, "size", out->sizes));
     if (!sc_spec_products_fit(imp->method->exprs, out))
-        return sc_fail(imp->ctx, SC_ERR_LIMIT, NULL,
-                       "a tensor has more elements than numbers count");
+        return sc_fail(imp->ctx, SC_ERR_LIMIT, NULL, "a tensor has too many elements to count");
     SC_TRY(read_dims(imp, f[META_STRIDES].value, "stride", out->strides));
     out->offset = sc_dim_int(0);
     if (f[META_OFFSET].value)

@@ -10,7 +10,7 @@ sc_iout *sc_infer_outs(sc_infer *in, uint32_t count) {
     return in->outs;
 }
 
-// --- checking ------------------------------------------------------------------------------------
+// --- Checking ------------------------------------------------------------------------------------
 
 static bool is_number(sc_iarg_kind kind) {
     return kind == SC_IARG_INT || kind == SC_IARG_FLOAT || kind == SC_IARG_BOOL;
@@ -61,7 +61,7 @@ static sc_status check(const sc_infer *in) {
         has_tensor = has_tensor || in->args[i].kind == SC_IARG_TENSOR;
         if (!arg_fits(in, &schema->params[i], &in->args[i]))
             return sc_rule_fail(in, SC_ERR_ARGUMENT,
-                                "argument '" SC_STR_FMT "' of %s is of a wrong kind",
+                                "argument '" SC_STR_FMT "' of %s is of the wrong kind",
                                 SC_STR_ARG(schema->params[i].name), in->op->name);
     }
     if (!has_tensor)
@@ -132,7 +132,7 @@ sc_status sc_infer_order(sc_infer *in, uint32_t *order) {
     return SC_OK;
 }
 
-// --- arguments -----------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 
 static const sc_iarg none = {.kind = SC_IARG_NONE};
 
@@ -251,7 +251,7 @@ sc_status sc_rule_item(const sc_infer *in, const char *param, uint32_t i, sc_dim
     return SC_OK;
 }
 
-// --- messages ------------------------------------------------------------------------------------
+// --- Messages ------------------------------------------------------------------------------------
 
 const char *sc_rule_text(const sc_infer *in, const sc_spec *spec) {
     sc_sb sb;

@@ -12,7 +12,7 @@ static sc_status sizes_of(sc_infer *in, const sc_iarg *sizes, sc_dtype dtype, sc
     for (uint32_t d = 0; d < sizes->count; d++) {
         out->sizes[d] = sc_rule_item_dim(&sizes->items[d]);
         if (sc_rule_less(out->sizes[d], sc_dim_int(0), false))
-            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: a negative size", in->op->name);
+            return sc_rule_fail(in, SC_ERR_SHAPE, "%s: a size is negative", in->op->name);
     }
     return SC_OK;
 }
@@ -52,7 +52,7 @@ sc_status sc_infer_empty_strided(sc_infer *in) {
     const sc_iarg *strides = &in->args[1];
     SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
     if (strides->count != spec.rank)
-        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and %u strides", in->op->name,
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes but %u strides", in->op->name,
                             spec.rank, strides->count);
     for (uint32_t d = 0; d < spec.rank; d++) spec.strides[d] = sc_rule_item_dim(&strides->items[d]);
     return sc_rule_publish(in, spec);
@@ -65,7 +65,7 @@ sc_status sc_infer_empty_permuted(sc_infer *in) {
     bool seen[SC_RANK_MAX] = {false};
     SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
     if (layout->count != spec.rank)
-        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and an order of %u", in->op->name,
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes but an order of %u", in->op->name,
                             spec.rank, layout->count);
     for (uint32_t i = 0; i < spec.rank; i++) {
         int64_t dim;
@@ -105,7 +105,7 @@ sc_status sc_infer_randperm(sc_infer *in) {
     sc_spec spec = sc_rule_new(in, sc_rule_dtype(in, "dtype", SC_DTYPE_I64), 1);
     spec.sizes[0] = sc_rule_dim(in, "n", 0);
     if (sc_rule_less(spec.sizes[0], sc_dim_int(0), false))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: a negative size", in->op->name);
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: a size is negative", in->op->name);
     return sc_rule_publish_contiguous(in, spec);
 }
 
@@ -119,7 +119,7 @@ sc_status sc_infer_multinomial(sc_infer *in) {
     return sc_rule_publish_contiguous(in, spec);
 }
 
-// --- arange --------------------------------------------------------------------------------------
+// --- Arange --------------------------------------------------------------------------------------
 
 static const sc_iarg int_zero = {.kind = SC_IARG_INT},
                      int_one = {.kind = SC_IARG_INT, .dim = {1, NULL}};
@@ -136,7 +136,7 @@ static sc_status count_steps(sc_infer *in, const sc_iarg *start, const sc_iarg *
             if (sc_rule_is_int(all[i])) SC_TRY(sc_rule_int(in, all[i], "the range", &by));
         double count = ceil((sc_rule_number(end) - sc_rule_number(start)) / sc_rule_number(step));
         if (!(count >= 0) || count > 0x1p53)
-            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s from %g to %g in steps of %g",
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s cannot go from %g to %g in steps of %g",
                                 in->op->name, sc_rule_number(start), sc_rule_number(end),
                                 sc_rule_number(step));
         *out = sc_dim_int((int64_t)count);

@@ -168,7 +168,7 @@ sc_status sc_infer_index(sc_infer *in) {
     return sc_rule_publish(in, spec);
 }
 
-// --- sizes that depend on values -----------------------------------------------------------------
+// --- Sizes that depend on values -----------------------------------------------------------------
 
 sc_status sc_infer_nonzero(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
@@ -210,7 +210,7 @@ sc_status sc_infer_unique(sc_infer *in) {
     return SC_OK;
 }
 
-// --- looking up ----------------------------------------------------------------------------------
+// --- Looking up ----------------------------------------------------------------------------------
 
 static sc_status publish_found(sc_infer *in, const sc_spec *values) {
     bool narrow = sc_rule_bool(in, "out_int32", false);

@@ -41,7 +41,7 @@ sc_status sc_rule_publish_indexed(sc_infer *in, sc_spec values) {
     return SC_OK;
 }
 
-// --- memory formats ------------------------------------------------------------------------------
+// --- Memory formats ------------------------------------------------------------------------------
 
 void sc_rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format) {
     static const uint8_t last_2d[] = {0, 2, 3, 1}, last_3d[] = {0, 2, 3, 4, 1};
@@ -77,7 +77,7 @@ void sc_rule_normalized(sc_infer *in, sc_spec *spec, const sc_spec *model) {
         sc_rule_perm_strides(in, spec, &model, 1);
 }
 
-// --- elementwise layout --------------------------------------------------------------------------
+// --- Elementwise layout --------------------------------------------------------------------------
 
 // The operand's stride along a dim of the result.
 static sc_dim stride_in(const sc_spec *operand, const sc_spec *result, uint32_t dim) {
@@ -156,7 +156,7 @@ void sc_rule_elementwise_strides(sc_infer *in, sc_spec *spec, const sc_spec *con
         sc_rule_perm_strides(in, spec, operands, count);
 }
 
-// --- agreement of sizes --------------------------------------------------------------------------
+// --- Agreement of sizes --------------------------------------------------------------------------
 
 bool sc_rule_less(sc_dim a, sc_dim b, bool otherwise) {
     int64_t hint_a, hint_b;

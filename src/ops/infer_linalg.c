@@ -59,7 +59,7 @@ sc_status sc_infer_addmm(sc_infer *in) {
     return sc_rule_publish(in, spec);
 }
 
-// --- convolution ---------------------------------------------------------------------------------
+// --- Convolution ---------------------------------------------------------------------------------
 
 static sc_status conv_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim kernel, bool transposed,
                            sc_dim *out) {
@@ -170,7 +170,7 @@ sc_status sc_infer_convolution_backward(sc_infer *in) {
     return SC_OK;
 }
 
-// --- distances -----------------------------------------------------------------------------------
+// --- Distances -----------------------------------------------------------------------------------
 
 sc_status sc_infer_cdist(sc_infer *in) {
     const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1);
@@ -227,7 +227,7 @@ sc_status sc_infer_trilinear(sc_infer *in) {
     return sc_rule_publish_contiguous(in, spec);
 }
 
-// --- factorisations ------------------------------------------------------------------------------
+// --- Factorisations ------------------------------------------------------------------------------
 
 // The matrix result is stored column by column, as the libraries that compute it want.
 static sc_status publish_factor(sc_infer *in, bool column_major) {

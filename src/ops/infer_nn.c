@@ -1,7 +1,7 @@
 // Rules of normalisation, pooling and resampling. Images keep the memory format of their input.
 #include "ops/rule.h"
 
-// --- normalisation -------------------------------------------------------------------------------
+// --- Normalisation -------------------------------------------------------------------------------
 
 static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
     sc_spec spec = sc_rule_new(in, dtype, 1);
@@ -16,7 +16,7 @@ static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
     const sc_spec *var = sc_rule_tensor_named(in, "running_var");
     bool training = sc_rule_bool(in, "training", false);
     if (input->rank < 2)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a channel dimension, sizes are %s",
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a channel dimension, but the sizes are %s",
                             in->op->name, sc_rule_text(in, input));
     sc_dim channels = input->sizes[1], saved = training ? channels : sc_dim_int(0);
     if (mean)
@@ -53,8 +53,8 @@ sc_status sc_infer_layer_norm(sc_infer *in) {
     const sc_spec *input = sc_rule_tensor(in, 0);
     const sc_iarg *shape = sc_rule_arg(in, "normalized_shape");
     if (shape->count > input->rank)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s over %u dimensions of sizes %s", in->op->name,
-                            shape->count, sc_rule_text(in, input));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s cannot normalise %u dimensions of sizes %s",
+                            in->op->name, shape->count, sc_rule_text(in, input));
     uint32_t outer = input->rank - shape->count;
     sc_spec stats = sc_rule_like(in, (sc_dtype)input->dtype, input);
     for (uint32_t i = 0; i < shape->count; i++) {
@@ -155,7 +155,7 @@ sc_status sc_infer_like_second(sc_infer *in) {
     return sc_rule_publish(in, spec);
 }
 
-// --- pooling -------------------------------------------------------------------------------------
+// --- Pooling -------------------------------------------------------------------------------------
 
 static sc_status pool_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim *out) {
     sc_exprs *e = in->exprs;
@@ -253,13 +253,14 @@ sc_status sc_infer_adaptive_max_pool(sc_infer *in) {
     return sc_rule_publish_indexed(in, spec);
 }
 
-// --- resampling ----------------------------------------------------------------------------------
+// --- Resampling ----------------------------------------------------------------------------------
 
 // floor(size * factor). A symbolic size needs a factor with a short binary expansion.
 static sc_status scaled(sc_infer *in, sc_dim size, double factor, sc_dim *out) {
     int64_t denominator = 1;
     if (!(factor > 0) || factor > 1e6)
-        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: scale factor %g", in->op->name, factor);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the scale factor %g is out of range",
+                            in->op->name, factor);
     if (!size.expr) {
         *out = sc_dim_int((int64_t)((double)size.value * factor));
         return SC_OK;
@@ -304,7 +305,7 @@ sc_status sc_infer_upsample_aa(sc_infer *in) { return resampled(in, "output_size
 sc_status sc_infer_grid_sampler(sc_infer *in) {
     const sc_spec *input = sc_rule_tensor(in, 0), *grid = sc_rule_tensor(in, 1);
     if (input->rank != 4 || grid->rank != 4 || !sc_dim_is(grid->sizes[3], 2))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: image %s and grid %s", in->op->name,
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: image %s does not go with grid %s", in->op->name,
                             sc_rule_text(in, input), sc_rule_text(in, grid));
     SC_TRY(sc_rule_same(in, input->sizes[0], grid->sizes[0], "the batch sizes"));
     sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
@@ -323,7 +324,7 @@ sc_status sc_infer_col2im(sc_infer *in) {
     SC_TRY(sc_rule_item(in, "kernel_size", 1, sc_dim_int(1), &kernel[1]));
     area = sc_dim_mul(in->exprs, kernel[0], kernel[1]);
     if (sc_dim_is(area, 0))
-        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: an empty kernel", in->op->name);
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the kernel is empty", in->op->name);
     uint32_t channel = self->rank - 2u;
     sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, self->rank + 1u);
     if (channel) spec.sizes[0] = self->sizes[0];
@@ -338,8 +339,8 @@ sc_status sc_infer_glu(sc_infer *in) {
     uint32_t dim;
     SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     if (!self->rank || !sc_dim_is(sc_dim_mod(in->exprs, self->sizes[dim], sc_dim_int(2)), 0))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s halves dimension %u of sizes %s", in->op->name,
-                            dim, sc_rule_text(in, self));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s cannot halve dimension %u of sizes %s",
+                            in->op->name, dim, sc_rule_text(in, self));
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     spec.sizes[dim] = sc_dim_floordiv(in->exprs, self->sizes[dim], sc_dim_int(2));
     sc_spec half = spec;

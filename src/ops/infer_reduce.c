@@ -81,7 +81,7 @@ sc_status sc_infer_reduce_index(sc_infer *in) {
 
 sc_status sc_infer_kthvalue(sc_infer *in) { return sc_infer_reduce_index(in); }
 
-// --- along a dim, sizes kept ---------------------------------------------------------------------
+// --- Along a dim, sizes kept ---------------------------------------------------------------------
 
 static sc_status check_dim(sc_infer *in) {
     uint32_t dim;

@@ -104,7 +104,7 @@ sc_status sc_infer_copy_index(sc_infer *in) { return publish_self(in); }
 
 sc_status sc_infer_scatter_view(sc_infer *in) { return publish_self(in); }
 
-// --- joining -------------------------------------------------------------------------------------
+// --- Joining -------------------------------------------------------------------------------------
 
 // PyTorch's old convention: an empty one-dimensional tensor joins anything.
 static bool is_skipped(const sc_spec *spec) {
@@ -232,7 +232,7 @@ sc_status sc_infer_stack(sc_infer *in) {
     return sc_rule_publish(in, spec);
 }
 
-// --- padding and repeating -----------------------------------------------------------------------
+// --- Padding and repeating -----------------------------------------------------------------------
 
 // Pairs (before, after) from the last dim backwards.
 static sc_status pad_sizes(sc_infer *in, const char *param, sc_spec *spec) {
@@ -291,7 +291,7 @@ sc_status sc_infer_repeat(sc_infer *in) {
     for (uint32_t d = 0; d < spec.rank; d++) {
         sc_dim times = sc_rule_item_dim(&repeats->items[d]);
         if (sc_rule_less(times, sc_dim_int(0), false))
-            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: a negative repeat", in->op->name);
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: a repeat is negative", in->op->name);
         spec.sizes[d] =
             d < missing ? times : sc_dim_mul(in->exprs, self->sizes[d - missing], times);
     }
@@ -321,11 +321,11 @@ sc_status sc_infer_repeat_interleave(sc_infer *in) {
     return sc_rule_publish_contiguous(in, spec);
 }
 
-// --- channels to space and back ------------------------------------------------------------------
+// --- Channels to space and back ------------------------------------------------------------------
 
 static sc_status need_image(sc_infer *in, const sc_spec *self, int64_t factor) {
     if (self->rank < 3 || factor <= 0 || factor > 65536)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s by %lld of sizes %s", in->op->name,
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s by %lld does not suit sizes %s", in->op->name,
                             (long long)factor, sc_rule_text(in, self));
     return SC_OK;
 }

@@ -26,7 +26,7 @@ static sc_dim unknown(sc_infer *in, sc_range range) {
 
 static const sc_range everything = {SC_DIM_NEG_INF, SC_DIM_INF}, zero_or_one = {0, 1};
 
-// --- sizes of tensors ----------------------------------------------------------------------------
+// --- Sizes of tensors ----------------------------------------------------------------------------
 
 sc_status sc_infer_sym_size(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
@@ -65,14 +65,15 @@ sc_status sc_infer_sym_is_contiguous(sc_infer *in) {
 sc_status sc_infer_local_scalar(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     if (sc_dim_known_equal(sc_spec_numel(in->exprs, self), sc_dim_int(1)) == SC_TRI_FALSE)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor of one element, sizes are %s",
-                            in->op->name, sc_rule_text(in, self));
+        return sc_rule_fail(in, SC_ERR_SHAPE,
+                            "%s needs a tensor of one element, but the sizes are %s", in->op->name,
+                            sc_rule_text(in, self));
     if (sc_dtype_is_float((sc_dtype)self->dtype)) return publish_float(in);
     return self->dtype == SC_DTYPE_BOOL ? publish_bool(in, unknown(in, zero_or_one))
                                         : publish_int(in, unknown(in, everything));
 }
 
-// --- arithmetic ----------------------------------------------------------------------------------
+// --- Arithmetic ----------------------------------------------------------------------------------
 
 static bool any_float(const sc_infer *in) {
     for (uint32_t i = 0; i < in->arg_count; i++)
@@ -81,13 +82,14 @@ static bool any_float(const sc_infer *in) {
 }
 
 static sc_status need_divisor(sc_infer *in, sc_dim b) {
-    return sc_dim_is(b, 0) ? sc_rule_fail(in, SC_ERR_NUMERIC, "%s by zero", in->op->name) : SC_OK;
+    return sc_dim_is(b, 0) ? sc_rule_fail(in, SC_ERR_NUMERIC, "%s divides by zero", in->op->name)
+                           : SC_OK;
 }
 
 // 2 to the power of a known, small shift count.
 static sc_status power_of_two(sc_infer *in, sc_dim count, sc_dim *out) {
     if (count.expr || count.value < 0 || count.value > 62)
-        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s by %s", in->op->name,
+        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s by %s is not supported", in->op->name,
                             sc_rule_dim_text(in, count));
     *out = sc_dim_int((int64_t)1 << count.value);
     return SC_OK;
@@ -116,8 +118,8 @@ static sc_status arithmetic(sc_infer *in, sc_dim a, sc_dim b, sc_dim *out) {
         break;
     case SC_OP_sym_pow:
         if (sc_rule_less(b, sc_dim_int(0), false))
-            return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s with a negative exponent",
-                                in->op->name);
+            return sc_rule_fail(in, SC_ERR_UNSUPPORTED,
+                                "%s with a negative exponent is not supported", in->op->name);
         *out = sc_dim_pow(e, a, b);
         break;
     case SC_OP_sym_lshift:
@@ -154,7 +156,7 @@ sc_status sc_infer_sym_round(sc_infer *in) {
     return publish_int(in, sc_rule_item_dim(&in->args[0]));
 }
 
-// --- truth ---------------------------------------------------------------------------------------
+// --- Truth ---------------------------------------------------------------------------------------
 
 sc_status sc_infer_sym_compare(sc_infer *in) {
     sc_cmp cmp;
@@ -179,7 +181,8 @@ static bool is_truth(const sc_iarg *arg) {
 
 // and, or, xor on truth values; on integers of unknown bits the result is unknown.
 sc_status sc_infer_sym_logic(sc_infer *in) {
-    if (any_float(in)) return sc_rule_fail(in, SC_ERR_DTYPE, "%s on floats", in->op->name);
+    if (any_float(in))
+        return sc_rule_fail(in, SC_ERR_DTYPE, "%s does not take floats", in->op->name);
     sc_dim a = sc_rule_item_dim(&in->args[0]), b = sc_rule_item_dim(&in->args[1]);
     if (!is_truth(&in->args[0]) || !is_truth(&in->args[1])) {
         int64_t bits = 0;
@@ -195,7 +198,8 @@ sc_status sc_infer_sym_logic(sc_infer *in) {
 }
 
 sc_status sc_infer_sym_not(sc_infer *in) {
-    if (any_float(in)) return sc_rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
+    if (any_float(in))
+        return sc_rule_fail(in, SC_ERR_DTYPE, "%s does not take a float", in->op->name);
     sc_dim zero = sc_dim_int(0);
     return publish_bool(in,
                         sc_dim_compare(in->exprs, SC_CMP_EQ, sc_rule_item_dim(&in->args[0]), zero));
@@ -203,7 +207,7 @@ sc_status sc_infer_sym_not(sc_infer *in) {
 
 sc_status sc_infer_sym_ite(sc_infer *in) {
     if (in->args[0].kind == SC_IARG_FLOAT)
-        return sc_rule_fail(in, SC_ERR_DTYPE, "%s on a float", in->op->name);
+        return sc_rule_fail(in, SC_ERR_DTYPE, "%s does not take a float", in->op->name);
     if (in->args[1].kind == SC_IARG_FLOAT || in->args[2].kind == SC_IARG_FLOAT)
         return publish_float(in);
     sc_dim cond = sc_rule_item_dim(&in->args[0]);

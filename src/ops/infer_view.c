@@ -57,7 +57,7 @@ sc_status sc_infer_alias(sc_infer *in) {
     return sc_rule_publish(in, same_view(in, sc_rule_tensor(in, 0)));
 }
 
-// --- order of dims -------------------------------------------------------------------------------
+// --- Order of dims -------------------------------------------------------------------------------
 
 static sc_status publish_permuted(sc_infer *in, const sc_spec *self, const uint32_t *order) {
     sc_spec spec = view_of(in, self, self->rank);
@@ -107,7 +107,7 @@ sc_status sc_infer_t(sc_infer *in) {
     return self->rank == 2 ? publish_swapped(in, 0, 1) : sc_infer_alias(in);
 }
 
-// --- fewer or more dims --------------------------------------------------------------------------
+// --- Fewer or more dims --------------------------------------------------------------------------
 
 sc_status sc_infer_unsqueeze(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
@@ -185,8 +185,8 @@ sc_status sc_infer_unbind(sc_infer *in) {
     SC_TRY(need_dims(in, self));
     SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     if (self->sizes[dim].expr || self->sizes[dim].value > 65536)
-        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s along a dimension of size %s", in->op->name,
-                            sc_rule_dim_text(in, self->sizes[dim]));
+        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s cannot split a dimension of size %s",
+                            in->op->name, sc_rule_dim_text(in, self->sizes[dim]));
     uint32_t count = (uint32_t)self->sizes[dim].value;
     sc_iout *outs = sc_infer_outs(in, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -232,8 +232,9 @@ sc_status sc_infer_unfold(sc_infer *in) {
     sc_dim window = sc_rule_dim(in, "size", 0);
     sc_dim size = self->rank ? self->sizes[dim] : sc_dim_int(1);
     if (step <= 0 || sc_rule_less(size, window, false) || self->rank == SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: windows of %s in steps of %lld on size %s",
-                            in->op->name, sc_rule_dim_text(in, window), (long long)step,
+        return sc_rule_fail(in, SC_ERR_SHAPE,
+                            "%s: windows of %s in steps of %lld do not suit size %s", in->op->name,
+                            sc_rule_dim_text(in, window), (long long)step,
                             sc_rule_dim_text(in, size));
     sc_spec spec = view_of(in, self, self->rank + 1u);
     for (uint32_t d = 0; d < self->rank; d++) {
@@ -251,7 +252,7 @@ sc_status sc_infer_unfold(sc_infer *in) {
     return sc_rule_publish(in, spec);
 }
 
-// --- ranges --------------------------------------------------------------------------------------
+// --- Ranges --------------------------------------------------------------------------------------
 
 // A slice bound into [low, size]; None gives `otherwise`.
 static sc_dim clamp_bound(sc_infer *in, const char *param, sc_dim low, sc_dim size,
@@ -265,7 +266,6 @@ static sc_dim clamp_bound(sc_infer *in, const char *param, sc_dim low, sc_dim si
     return sc_rule_less(size, bound, false) ? size : sc_dim_min(in->exprs, bound, size);
 }
 
-// Length of size[start:end:step].
 // Start and length of what slice arguments (start, end, step) take from a dim.
 static sc_status slice_bounds(sc_infer *in, sc_dim size, sc_dim *start, sc_dim *length,
                               int64_t *step) {
@@ -306,7 +306,7 @@ sc_status sc_infer_narrow_copy(sc_infer *in) {
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     spec.sizes[dim] = sc_rule_dim(in, "length", 0);
     if (sc_rule_less(self->sizes[dim], spec.sizes[dim], false))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: %s items of a dimension of size %s",
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s cannot take %s items of a dimension of size %s",
                             in->op->name, sc_rule_dim_text(in, spec.sizes[dim]),
                             sc_rule_dim_text(in, self->sizes[dim]));
     return sc_rule_publish_contiguous(in, spec);
@@ -337,9 +337,9 @@ sc_status sc_infer_split_with_sizes(sc_infer *in) {
         start = sc_dim_add(in->exprs, start, length);
     }
     if (sc_dim_known_equal(start, self->sizes[dim]) == SC_TRI_FALSE)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: the parts add up to %s, the dimension has %s",
-                            in->op->name, sc_rule_dim_text(in, start),
-                            sc_rule_dim_text(in, self->sizes[dim]));
+        return sc_rule_fail(in, SC_ERR_SHAPE,
+                            "%s: the parts add up to %s, but the dimension has %s", in->op->name,
+                            sc_rule_dim_text(in, start), sc_rule_dim_text(in, self->sizes[dim]));
     return SC_OK;
 }
 
@@ -368,13 +368,13 @@ sc_status sc_infer_split(sc_infer *in) {
     return SC_OK;
 }
 
-// --- other readings of the same storage ----------------------------------------------------------
+// --- Other readings of the same storage ----------------------------------------------------------
 
 sc_status sc_infer_as_strided(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     const sc_iarg *sizes = &in->args[1], *strides = &in->args[2];
     if (sizes->count != strides->count || sizes->count > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes and %u strides", in->op->name,
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes but %u strides", in->op->name,
                             sizes->count, strides->count);
     sc_spec spec = view_of(in, self, sizes->count);
     for (uint32_t d = 0; d < spec.rank; d++) {

@@ -44,7 +44,7 @@ static struct {
     sc_map by_out;
 } table;
 
-// --- building ------------------------------------------------------------------------------------
+// --- Building ------------------------------------------------------------------------------------
 
 static sc_str base_of(sc_str name) {
     ptrdiff_t dot = sc_str_find(name, '.');
@@ -174,7 +174,7 @@ const sc_op *sc_op_get(sc_op_id id) {
     return &table.ops[id];
 }
 
-// --- lookup --------------------------------------------------------------------------------------
+// --- Lookup --------------------------------------------------------------------------------------
 
 static sc_str without_default(sc_str name) {
     return sc_str_ends_with(name, ".default") ? sc_str_slice(name, 0, name.size - 8) : name;
@@ -240,7 +240,7 @@ const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
     return sc_map_get(&table.by_out, (sc_str){key, size});
 }
 
-// --- suggestions ---------------------------------------------------------------------------------
+// --- Suggestions ---------------------------------------------------------------------------------
 
 enum { NAME_MAX = 64 };
 
@@ -286,7 +286,7 @@ uint32_t sc_op_similar(sc_str name, const sc_op *out[3]) {
     return count;
 }
 
-// --- the .pte form -------------------------------------------------------------------------------
+// --- The .pte form -------------------------------------------------------------------------------
 
 uint32_t sc_op_out_count(const sc_op *op) {
     return sc_op_has(op, SC_MUTATES) ? 0 : op->schema->return_count;

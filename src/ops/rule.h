@@ -16,7 +16,7 @@ enum { RULE_OPERAND_MAX = 8 };
 #undef BY_EXPANSION
 #undef INFER
 
-// --- arguments -----------------------------------------------------------------------------------
+// --- Arguments -----------------------------------------------------------------------------------
 // sc_infer_run has checked kinds against the schema, so these trust them. A parameter that the op
 // does not have reads as None.
 
@@ -45,7 +45,7 @@ sc_status sc_rule_dim_set(const sc_infer *in, const char *param, uint32_t rank, 
 sc_status sc_rule_item(const sc_infer *in, const char *param, uint32_t i, sc_dim otherwise,
                        sc_dim *out);
 
-// --- results -------------------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 sc_spec sc_rule_new(sc_infer *in, sc_dtype dtype, uint32_t rank);
 sc_spec sc_rule_like(sc_infer *in, sc_dtype dtype,

@@ -43,7 +43,7 @@ static sc_str word(scanner *s) {
     return sc_str_slice(s->text, begin, s->at);
 }
 
-// --- types ---------------------------------------------------------------------------------------
+// --- Types ---------------------------------------------------------------------------------------
 
 static const struct {
     const char *name;
@@ -102,7 +102,7 @@ static sc_status parse_type(scanner *s, sc_param *param) {
     return SC_OK;
 }
 
-// --- defaults ------------------------------------------------------------------------------------
+// --- Defaults ------------------------------------------------------------------------------------
 
 static sc_status default_list(scanner *s, sc_param *param) {
     param->default_kind = SC_DEFAULT_INTS;
@@ -192,7 +192,7 @@ static sc_status parse_default(scanner *s, sc_param *param) {
     return default_number(s, param);
 }
 
-// --- the whole -----------------------------------------------------------------------------------
+// --- The whole -----------------------------------------------------------------------------------
 
 static sc_status parse_params(scanner *s, sc_param *params, uint32_t *count) {
     bool keyword_only = false;

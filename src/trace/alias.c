@@ -256,12 +256,12 @@ static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t c
     if (sc_op_has(op, SC_SEES_STORAGE) && t->status == SC_OK &&
         !stays_inside(t, &of->value->spec, sc_x_spec(result)))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Index or reshape the tensor instead.",
-                             "%s that sees more than the elements of its tensor, in their order",
+                             "%s sees more than the elements of its tensor, in their order",
                              op->name);
     uint32_t depth = of->view ? of->view->depth + 1 : 1;
     if (depth > VIEWS_MAX)
         return sc_trace_fail(t, SC_ERR_LIMIT, "Copy the tensor in between.",
-                             "more than %d views of views", VIEWS_MAX);
+                             "there are more than %d views of views", VIEWS_MAX);
     sc_x *kept = sc_new_array(t->arena, sc_x, count);
     memcpy(kept, args, count * sizeof *kept);
     return alias_result(
@@ -285,7 +285,7 @@ static bool may_have_sizes_of(const sc_spec *a, const sc_spec *b) {
 
 static void write(sc_trace *t, sc_traced *target, sc_value *value) {
     if (!may_have_sizes_of(&value->spec, &target->value->spec)) {
-        sc_trace_fail(t, SC_ERR_SHAPE, NULL, "what is written to a tensor has other sizes than it");
+        sc_trace_fail(t, SC_ERR_SHAPE, NULL, "what is written to a tensor does not have its sizes");
         return;
     }
     t->plain++;

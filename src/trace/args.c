@@ -111,7 +111,8 @@ uint32_t sc_x_wrap(sc_trace *t, sc_x dim, uint32_t rank) {
     int64_t bound = rank ? rank : 1;
     if (wrapped < 0 && wrapped != INT64_MIN) wrapped += bound;
     if (wrapped >= 0 && wrapped < bound) return (uint32_t)wrapped;
-    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a dimension is outside of a rank-%u tensor", rank);
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a dimension is out of range for a rank-%u tensor",
+                  rank);
     return 0;
 }
 

@@ -86,7 +86,7 @@ sc_x sc_expand_threshold(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
     if (sc_x_truth(a[3]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
-                             "rrelu in training mode");
+                             "rrelu in training mode is not supported");
     double slope = (sc_x_real(a[1], 0) + sc_x_real(a[2], 0)) / 2;
     return CALL(t, leaky_relu, a[0], sc_x_float(t, slope));
 }
@@ -134,7 +134,7 @@ sc_x sc_expand_dropout(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_other_dropout(sc_trace *t, const sc_x *a) {
     if (!sc_x_truth(a[2]) || sc_x_real(a[1], 0) == 0) return a[0];
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
-                         "this kind of dropout in training mode");
+                         "this kind of dropout in training mode is not supported");
 }
 
 // --- Arithmetic ---------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ sc_x sc_expand_sdpa(sc_trace *t, const sc_x *a) {
                    .scale = sc_x_real(a[6], 1),
                    .gqa = sc_x_truth(a[7])};
     if (sc_x_rank(s.query) < 2 || sc_x_rank(s.key) < 2 || sc_x_rank(s.value) < 2)
-        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "attention on rank-%u tensors",
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "attention does not take rank-%u tensors",
                              sc_x_rank(s.query));
     bool lifted = sc_x_rank(s.query) == 3 && sc_x_rank(s.key) == 3 && sc_x_rank(s.value) == 3 &&
                   (!sc_x_is_tensor(s.mask) || sc_x_rank(s.mask) == 2 || sc_x_rank(s.mask) == 3);

@@ -17,7 +17,7 @@ static sc_x with_batch(sc_trace *t, sc_x x, uint32_t spatial, bool *added) {
 static uint32_t spatial_rank(sc_trace *t, sc_x weight) {
     uint32_t rank = sc_x_rank(weight);
     if (rank >= 3 && rank <= 5) return rank - 2;
-    sc_trace_fail(t, SC_ERR_SHAPE, NULL, "a convolution with rank-%u weights", rank);
+    sc_trace_fail(t, SC_ERR_SHAPE, NULL, "a convolution does not take rank-%u weights", rank);
     return 1;
 }
 
@@ -66,7 +66,7 @@ sc_x sc_expand_conv_padding(sc_trace *t, const sc_x *a) {
     else if (sc_str_is(a[4]->str, "same"))
         out = conv_same(t, a, x, spatial);
     else
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "padding '" SC_STR_FMT "'",
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "there is no padding '" SC_STR_FMT "'",
                              SC_STR_ARG(a[4]->str));
     return unbatch(t, out, added);
 }
@@ -106,7 +106,7 @@ sc_x sc_expand_instance_norm(sc_trace *t, const sc_x *a) {
     sc_dim sizes[SC_RANK_MAX];
     if (spec->rank < 2 || !sc_x_truth(a[5]) || sc_x_is_tensor(a[3]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use track_running_stats=False.",
-                             "instance_norm with running statistics");
+                             "instance_norm with running statistics is not supported");
     memcpy(sizes, spec->sizes, spec->rank * sizeof *sizes);
     sizes[0] = sc_dim_int(1);
     sizes[1] = sc_trace_mul(t, spec->sizes[0], spec->sizes[1]);
@@ -119,7 +119,8 @@ sc_x sc_expand_instance_norm(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_group_norm(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = sc_x_spec(a[0]);
     if (spec->rank < 2)
-        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "group_norm of a rank-%u tensor", spec->rank);
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "group_norm does not take a rank-%u tensor",
+                             spec->rank);
     sc_dim inner = sc_trace_product(t, spec->sizes + 2, spec->rank - 2);
     return sc_x_at(t,
                    CALL(t, native_group_norm, a[0], a[2], a[3], sc_x_dim(t, spec->sizes[0]),
@@ -136,7 +137,8 @@ sc_x sc_expand_rms_norm(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     int64_t dims[SC_RANK_MAX];
     if (count == 0 || count > rank)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "rms_norm over %u dimensions", count);
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "rms_norm cannot normalise %u dimensions",
+                             count);
     for (uint32_t i = 0; i < count; i++) dims[i] = rank - count + i;
     sc_x x = sc_f_to(t, a[0], compute);
     sc_x eps = sc_x_is_none(a[3]) ? sc_x_float(t, epsilon(compute)) : a[3];

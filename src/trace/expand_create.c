@@ -125,7 +125,7 @@ sc_x sc_expand_linspace(sc_trace *t, const sc_x *a) {
     int64_t steps = sc_x_small(t, a[2], -1);
     if (steps < 0 || !sc_x_is_number(a[0]) || !sc_x_is_number(a[1]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give linspace plain numbers.",
-                             "linspace from or to a computed value");
+                             "linspace from or to a computed value is not supported");
     return linspace(t, a[0], a[1], steps, dtype_or(a[3], SC_DTYPE_F32));
 }
 

@@ -288,7 +288,7 @@ sc_x sc_expand_einsum(sc_trace *t, const sc_x *a) {
     uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     e->t = t;
     if (count == 0 || count > OPERANDS_MAX)
-        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "einsum of %u operands", count);
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "einsum does not take %u operands", count);
     for (uint32_t i = 0; i < count; i++) e->operands[i] = a[1]->items[i];
     if (!parse_equation(e, a[0]->str, count) || !count_ellipsis(e) || !place_labels(e))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,

@@ -9,7 +9,8 @@ static sc_x norm_mode(sc_trace *t, sc_x norm, bool forward) {
     if (sc_x_is_none(norm) || sc_str_is(norm->str, "backward")) return sc_x_int(t, forward ? 0 : 2);
     if (sc_str_is(norm->str, "forward")) return sc_x_int(t, forward ? 2 : 0);
     if (sc_str_is(norm->str, "ortho")) return sc_x_int(t, 1);
-    return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "norm '" SC_STR_FMT "'", SC_STR_ARG(norm->str));
+    return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "there is no norm '" SC_STR_FMT "'",
+                         SC_STR_ARG(norm->str));
 }
 
 static bool keeps_length(sc_trace *t, sc_x x, sc_x n, sc_x dim) {
@@ -17,7 +18,7 @@ static bool keeps_length(sc_trace *t, sc_x x, sc_x n, sc_x dim) {
     if (sc_x_is_none(n) || (n->kind == SC_X_INT && sc_dim_equal(n->dim, sc_x_size(x, d))))
         return true;
     sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
-                  "a Fourier transform of another length than its input");
+                  "a Fourier transform of a different length than its input is not supported");
     return false;
 }
 
@@ -50,8 +51,9 @@ sc_x sc_expand_fft_irfft(sc_trace *t, const sc_x *a) {
     int64_t n =
         sc_x_is_none(a[1]) ? 2 * (sc_x_static_size(t, a[0], dim) - 1) : sc_x_small(t, a[1], 0);
     if (sc_x_static_size(t, a[0], dim) != n / 2 + 1)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
-                             "a Fourier transform of another length than its input");
+        return sc_trace_fail(
+            t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
+            "a Fourier transform of a different length than its input is not supported");
     return CALL(t, _fft_c2r, a[0], X_INTS(t, (int64_t)dim), norm_mode(t, a[3], false),
                 sc_x_int(t, n));
 }
@@ -59,8 +61,9 @@ sc_x sc_expand_fft_irfft(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_fft_fft2(sc_trace *t, const sc_x *a) {
     int64_t dims[2];
     if (!sc_x_is_none(a[1]) || sc_x_int_list(t, a[2], dims, 2) != 2)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
-                             "a Fourier transform of another length than its input");
+        return sc_trace_fail(
+            t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
+            "a Fourier transform of a different length than its input is not supported");
     sc_x x = is_complex(a[0]) ? a[0] : sc_f_to(t, a[0], complex_of(sc_x_dtype_of(a[0])));
     for (uint32_t i = 0; i < 2; i++) dims[i] = sc_x_wrap(t, sc_x_int(t, dims[i]), sc_x_rank(x));
     return CALL(t, _fft_c2c, x, sc_x_ints(t, dims, 2), norm_mode(t, a[3], true), X_TRUE);
@@ -75,7 +78,7 @@ sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
     bool real = !is_complex(a[0]), onesided = sc_x_is_none(a[6]) ? real : sc_x_truth(a[6]);
     if (n <= 0 || hop <= 0 || length != n || !real || sc_x_rank(a[0]) > 2)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use win_length equal to n_fft.",
-                             "this short-time Fourier transform");
+                             "this short-time Fourier transform is not supported");
     bool single = sc_x_rank(a[0]) == 1;
     sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
     sc_x frames = CALL(t, unfold, x, sc_x_int(t, -1), sc_x_int(t, n), sc_x_int(t, hop));
@@ -107,7 +110,7 @@ sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
     if (n <= 0 || hop <= 0 || win != n || !sc_x_is_tensor(a[4]) || !sc_x_is_none(a[8]) ||
         sc_x_truth(a[9]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use win_length equal to n_fft.",
-                             "this inverse short-time Fourier transform");
+                             "this inverse short-time Fourier transform is not supported");
     sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
     int64_t frames = sc_x_static_size(t, x, -1), total = n + hop * (frames - 1);
     x = sc_f_transpose(t, x, 1, 2);

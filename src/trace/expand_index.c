@@ -86,7 +86,7 @@ sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
     int64_t offset = sc_x_small(t, a[2], 0), order[SC_RANK_MAX], back[SC_RANK_MAX];
     sc_dim length = sc_x_size(a[1], -1);
     if (dim1 == dim2 || rank < 2)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diagonal of one dimension");
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a diagonal needs two different dimensions");
     order[0] = dim1;
     order[1] = dim2;
     for (uint32_t i = 0, n = 2; i < rank; i++)
@@ -111,7 +111,7 @@ sc_x sc_expand_one_hot(sc_trace *t, const sc_x *a) {
     int64_t classes = sc_x_small(t, a[1], -1);
     if (classes <= 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pass num_classes.",
-                             "one_hot without a number of classes");
+                             "one_hot without a number of classes is not supported");
     expect_all(t, CALL(t, ge_Scalar, a[0], sc_x_int(t, 0)),
                "one_hot: Class values must be non-negative.");
     expect_all(t, CALL(t, lt_Scalar, a[0], sc_x_int(t, classes)),
@@ -126,7 +126,8 @@ sc_x sc_expand_isin(sc_trace *t, const sc_x *a) {
     sc_dim sizes[2 * SC_RANK_MAX];
     int64_t dims[SC_RANK_MAX];
     if (rank + tests > SC_RANK_MAX)
-        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "isin of rank %u in rank %u", rank, tests);
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "isin does not take ranks %u and %u", rank,
+                             tests);
     for (uint32_t i = 0; i < rank + tests; i++)
         sizes[i] = i < rank ? sc_x_size(a[0], i) : sc_dim_int(1);
     for (uint32_t i = 0; i < tests; i++) dims[i] = -1 - (int64_t)i;

@@ -121,7 +121,7 @@ static sc_x grids(sc_trace *t, sc_x list, bool swapped) {
     sc_dim sizes[SC_RANK_MAX];
     sc_x outs[SC_RANK_MAX];
     if (count == 0 || count > SC_RANK_MAX)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "meshgrid of %u tensors", count);
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "meshgrid does not take %u tensors", count);
     swapped = swapped && count >= 2;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t from = swapped && i < 2 ? 1 - i : i;
@@ -171,7 +171,7 @@ static bool begin_pixels(sc_trace *t, const sc_x *a, const char *name, pixels *p
     int64_t r = sc_x_small(t, a[1], 0);
     *p = (pixels){.rank = spec->rank, .batch = spec->rank - 3u};
     if (spec->rank < 3 || spec->rank + 2 > SC_RANK_MAX || r < 1) {
-        sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s by %lld of a rank-%u tensor", name,
+        sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "%s by %lld does not suit a rank-%u tensor", name,
                       (long long)r, spec->rank);
         return false;
     }
@@ -224,7 +224,8 @@ sc_x sc_expand_channel_shuffle(sc_trace *t, const sc_x *a) {
     uint32_t rank = spec->rank;
     int64_t groups = sc_x_small(t, a[1], 0), order[SC_RANK_MAX];
     if (rank < 3 || rank + 1 > SC_RANK_MAX || groups < 1)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "channel_shuffle of a rank-%u tensor", rank);
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "channel_shuffle does not take a rank-%u tensor", rank);
     sc_dim wide[SC_RANK_MAX];
     wide[0] = spec->sizes[0];
     wide[1] = sc_dim_int(groups);

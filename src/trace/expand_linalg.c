@@ -2,7 +2,7 @@
 // a parameter that wants a gradient, exactly as PyTorch decides it; see should_fold.
 #include "trace/expand.h"
 
-// --- matmul -------------------------------------------------------------------------------------
+// --- Matmul -------------------------------------------------------------------------------------
 
 static bool requires_grad(sc_x x) { return sc_x_spec(x)->requires_grad; }
 
@@ -95,7 +95,7 @@ static sc_x matmul_batched(sc_trace *t, sc_x a, sc_x b) {
 sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b) {
     uint32_t ra = sc_x_rank(a), rb = sc_x_rank(b);
     if (ra == 0 || rb == 0)
-        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "matmul of a rank-0 tensor");
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "matmul does not take a rank-0 tensor");
     if (ra == 1 && rb == 1) return CALL(t, dot, a, b);
     if (ra == 2 && rb == 1) return CALL(t, mv, a, b);
     if (ra == 1 && rb == 2) return sc_f_squeeze(t, CALL(t, mm, sc_f_unsqueeze(t, a, 0), b), 0);
@@ -112,7 +112,7 @@ sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b) {
 
 sc_x sc_expand_matmul(sc_trace *t, const sc_x *a) { return sc_f_matmul(t, a[0], a[1]); }
 
-// --- linear -------------------------------------------------------------------------------------
+// --- Linear -------------------------------------------------------------------------------------
 
 // Rows into one dim, addmm, and back: only where that copies nothing.
 static sc_x linear_flat(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
@@ -185,7 +185,7 @@ sc_x sc_expand_multi_dot(sc_trace *t, const sc_x *a) {
     sc_x list = a[0];
     if (list->count != 2)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Multiply two at a time.",
-                             "multi_dot of %u matrices", list->count);
+                             "multi_dot of %u matrices is not supported", list->count);
     sc_x x = list->items[0], y = list->items[1];
     sc_dim out[2];
     uint32_t rank = 0;
@@ -204,7 +204,7 @@ sc_x sc_expand_kron(sc_trace *t, const sc_x *a) {
     uint32_t ra = sc_x_rank(a[0]), rb = sc_x_rank(a[1]), rank = ra > rb ? ra : rb;
     sc_dim left[SC_RANK_MAX], right[SC_RANK_MAX], out[SC_RANK_MAX], one = sc_dim_int(1);
     if (2 * rank > SC_RANK_MAX)
-        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "kron of rank-%u tensors", rank);
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "kron does not take rank-%u tensors", rank);
     for (uint32_t i = 0; i < rank; i++) {
         sc_dim x = i + ra >= rank ? sc_x_size(a[0], (int64_t)(i + ra - rank)) : one;
         sc_dim y = i + rb >= rank ? sc_x_size(a[1], (int64_t)(i + rb - rank)) : one;
@@ -248,7 +248,8 @@ sc_x sc_expand_cross(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_bilinear(sc_trace *t, const sc_x *a) {
     sc_dim out[SC_RANK_MAX];
     uint32_t rank = sc_x_rank(a[0]);
-    if (rank == 0) return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "bilinear of a rank-0 tensor");
+    if (rank == 0)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "bilinear does not take a rank-0 tensor");
     for (uint32_t i = 0; i + 1 < rank; i++) out[i] = sc_x_size(a[0], i);
     out[rank - 1] = sc_x_size(a[2], 0);
     sc_dim open = sc_dim_int(-1);
@@ -261,7 +262,7 @@ sc_x sc_expand_bilinear(sc_trace *t, const sc_x *a) {
     return sc_x_is_tensor(a[3]) ? CALL(t, add_Tensor, result, a[3]) : result;
 }
 
-// --- tensordot ----------------------------------------------------------------------------------
+// --- Tensordot ----------------------------------------------------------------------------------
 
 // A dimension of size 1 meets any size: the other side is summed along it first.
 static sc_x summed_to_one(sc_trace *t, sc_x x, sc_x dim, sc_dim partner) {
@@ -279,7 +280,8 @@ sc_x sc_expand_tensordot(sc_trace *t, const sc_x *a) {
     sc_dim out[2 * SC_RANK_MAX], rows = sc_dim_int(1), inner = rows, columns = rows;
     uint32_t rank = 0, n1 = 0, n2 = 0;
     if (sc_x_int_list(t, a[3], dims2, SC_RANK_MAX) != count)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "tensordot needs as many dims on each side");
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "tensordot needs as many dims on one side as on the other");
     for (uint32_t i = 0; i < count; i++) {
         uint32_t d1 = sc_x_wrap(t, sc_x_int(t, dims1[i]), r1),
                  d2 = sc_x_wrap(t, sc_x_int(t, dims2[i]), r2);

@@ -134,7 +134,8 @@ sc_x sc_expand_nll_loss_nd(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]);
     if (rank == 1 || rank == 2) return CALL(t, nll_loss, a[0], a[1], a[2], a[3], a[4]);
     if (rank == 4) return CALL(t, nll_loss2d, a[0], a[1], a[2], a[3], a[4]);
-    if (rank < 3) return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "nll_loss of a rank-0 tensor");
+    if (rank < 3)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "nll_loss does not take a rank-0 tensor");
     const sc_spec *spec = sc_x_spec(a[0]);
     sc_dim one = sc_dim_int(1), open = sc_dim_int(-1), n = spec->sizes[0];
     sc_dim wide[4] = {n, spec->sizes[1], one, open}, flat[3] = {n, one, open}, out[SC_RANK_MAX];
@@ -158,7 +159,7 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
     }
     if (sc_x_is_tensor(a[2]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out the class weights.",
-                             "cross_entropy with probabilities and weights");
+                             "cross_entropy with probabilities and weights is not supported");
     sc_x product = CALL(t, mul_Tensor, logs, target);
     if (sc_x_number(a[3], 1) == 0) return CALL(t, neg, sc_f_sum(t, product, X_INTS(t, dim), false));
     sc_x total = CALL(t, neg, CALL(t, sum, product));
@@ -174,7 +175,7 @@ sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
     if (probabilities) return soft_targets(t, logs, a);
     if (sc_x_real(a[5], 0) > 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out label_smoothing.",
-                             "cross_entropy with label smoothing");
+                             "cross_entropy with label smoothing is not supported");
     return CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
 }
 

@@ -94,7 +94,8 @@ static sc_x run_layer(sc_trace *t, const recurrence *r, const layer *l, sc_x inp
         outs[reverse ? count - 1 - i : i] = s->h;
     }
     if (count == 0)
-        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "a recurrence over an empty sequence");
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL,
+                             "a recurrent layer needs a sequence that is not empty");
     sc_x out = sc_f_cat(t, outs, count, 0);
     s->h = sc_f_squeeze(t, s->h, 0);
     if (lstm) s->c = sc_f_squeeze(t, s->c, 0);
@@ -130,7 +131,7 @@ static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
     r->batch_first = sc_x_truth(a[8]);
     if (sc_x_truth(a[6]) && sc_x_real(a[5], 0) > 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
-                             "a recurrent layer with dropout in training mode");
+                             "a recurrent layer with dropout in training mode is not supported");
     sc_x hs = CALL(t, unbind_int, h, sc_x_int(t, 0)), cs = X_NONE;
     if (r->kind == CELL_LSTM) cs = CALL(t, unbind_int, c, sc_x_int(t, 0));
     uint64_t count = (uint64_t)r->layers * (r->bidirectional ? 2 : 1);

@@ -147,7 +147,7 @@ sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
     bool matrix = a[2]->kind == SC_X_LIST ? a[2]->count == 2 : sc_x_rank(a[0]) == 2;
     if (!sc_x_is_none(a[1]) && matrix)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use torch.linalg.vector_norm.",
-                             "a matrix norm other than Frobenius");
+                             "a matrix norm other than Frobenius is not supported");
     sc_x order = sc_x_is_none(a[1]) ? sc_x_float(t, 2.0) : a[1];
     return CALL(t, linalg_vector_norm, a[0], order, a[2], a[3], a[4]);
 }
@@ -221,7 +221,8 @@ sc_x sc_expand_diff(sc_trace *t, const sc_x *a) {
     uint32_t count = 0;
     int64_t times = sc_x_number(a[1], 1);
     if (times < 0 || times > 64)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diff of order %lld", (long long)times);
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "diff does not take order %lld",
+                             (long long)times);
     if (times == 0)
         return CALL(t, copy_, CALL(t, zeros_like, x), x);  // whatever is to be put around it
     if (sc_x_is_tensor(a[3])) parts[count++] = a[3];

@@ -24,7 +24,7 @@ sc_x sc_expand_pad(sc_trace *t, const sc_x *a) {
                        : CALL(t, replication_pad3d, a[0], a[1]);
     default:
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad at most three dimensions.",
-                             "this padding of %u values", count);
+                             "this padding with %u values is not supported", count);
     }
 }
 
@@ -43,7 +43,8 @@ static sc_x pad_by_index(sc_trace *t, const sc_x *a, bool reflect) {
     uint32_t count = sc_x_int_list(t, a[1], pads, 6), dims = count / 2, rank = sc_x_rank(a[0]);
     sc_x x = a[0];
     if (count % 2 || dims > rank)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "padding of %u values", count);
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "padding with %u values does not suit the input", count);
     for (uint32_t i = 0; i < dims; i++) {
         uint32_t dim = rank - dims + i;
         sc_x items[SC_RANK_MAX];
@@ -69,7 +70,8 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
     uint32_t count = sc_x_int_list(t, a[1], pads, 6), dims = count / 2, rank = sc_x_rank(a[0]);
     sc_dim sizes[SC_RANK_MAX];
     if (count % 2 || dims > rank || rank < dims + 1)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "padding of %u values", count);
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "padding with %u values does not suit the input", count);
     for (uint32_t d = 0; d < rank; d++) sizes[d] = sc_x_size(a[0], d);
     for (uint32_t i = 0; i < dims; i++) {
         int64_t left = pads[2 * i], right = pads[2 * i + 1];
@@ -194,5 +196,5 @@ sc_x sc_expand_col2im(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_grid_sampler(sc_trace *t, const sc_x *a) {
     if (sc_x_rank(a[0]) == 4) return CALL(t, grid_sampler_2d, a[0], a[1], a[2], a[3], a[4]);
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Sample a 4-dimensional input.",
-                         "grid_sample of a rank-%u input", sc_x_rank(a[0]));
+                         "grid_sample does not take a rank-%u input", sc_x_rank(a[0]));
 }

@@ -30,8 +30,8 @@ static sc_x flatten(sc_trace *t, sc_x x, uint32_t first, uint32_t last) {
     if (spec->rank == 0) return CALL(t, reshape, x, X_INTS(t, 1));
     if (first == last) return x;
     if (first > last)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "flatten from dimension %u to %u", first,
-                             last);
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "flatten cannot go from dimension %u to %u",
+                             first, last);
     for (uint32_t i = 0; i < first; i++) sizes[rank++] = spec->sizes[i];
     sizes[rank++] = sc_trace_product(t, spec->sizes + first, last - first + 1);
     for (uint32_t i = last + 1; i < spec->rank; i++) sizes[rank++] = spec->sizes[i];
@@ -98,7 +98,7 @@ sc_x sc_expand_broadcast_tensors(sc_trace *t, const sc_x *a) {
     }
     sc_x outs[64];
     if (a[0]->count > SC_COUNT_OF(outs))
-        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "more than 64 tensors to broadcast");
+        return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "there are more than 64 tensors to broadcast");
     for (uint32_t i = 0; i < a[0]->count; i++) {
         sc_x x = a[0]->items[i];
         bool same = sc_x_rank(x) == rank;
@@ -190,7 +190,7 @@ sc_x sc_expand_split(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_chunk(sc_trace *t, const sc_x *a) {
     uint32_t dim = sc_x_wrap(t, a[2], sc_x_rank(a[0]));
     int64_t total = sc_x_static_size(t, a[0], dim), chunks = sc_x_small(t, a[1], 0);
-    if (chunks <= 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "chunk into no pieces");
+    if (chunks <= 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot chunk into no pieces");
     int64_t size = (total + chunks - 1) / chunks;
     if (size == 0) {
         uint32_t count = (uint32_t)sc_min_i64(chunks, 65536);

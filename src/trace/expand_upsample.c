@@ -7,7 +7,7 @@
 static int64_t scaled(sc_trace *t, int64_t size, double factor) {
     double product = (double)size * factor;
     if (product >= 1 && product <= INT32_MAX) return (int64_t)product;
-    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "resizing %lld elements by %g", (long long)size,
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot resize %lld elements by %g", (long long)size,
                   factor);
     return 1;
 }
@@ -22,7 +22,7 @@ static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t di
             out[i] = scaled(t, in, sc_x_real(sc_x_at(t, factors, i), 1));
     }
     if (t->status == SC_OK && sc_x_rank(x) == dims + 2) return true;
-    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a rank-%u input to resize", sc_x_rank(x));
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot resize a rank-%u input", sc_x_rank(x));
     return false;
 }
 
@@ -219,7 +219,7 @@ sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
     if (!out_sizes(t, a[0], a[1], a[3], 2, sizes)) return a[0];
     if (!sc_x_is_float(a[0]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Resize in floating point.",
-                             "bicubic resizing of integers");
+                             "bicubic resizing of integers is not supported");
     sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype));
     return sc_f_to(t, cubic(t, x, sizes, sc_x_truth(a[2]), a[3]), dtype);
 }

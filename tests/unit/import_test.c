@@ -190,7 +190,7 @@ static const fault model_faults[] = {
      SC_ERR_ARGUMENT, "argument 'self' of aten::mm has the wrong type"},
     {"{\"as_tensor\": {\"name\": \"x\"}}, \"kind\"", "{\"as_wonder\": true}, \"kind\"",
      SC_ERR_FORMAT, "argument 'as_wonder' is unknown or malformed"},
-    {"\"name\": \"mat2\"", "\"name\": \"self\"", SC_ERR_CORRUPT, "argument 'self' is there twice"},
+    {"\"name\": \"mat2\"", "\"name\": \"self\"", SC_ERR_CORRUPT, "argument 'self' is given twice"},
     {"\"name\": \"mat2\"", "\"name\": \"mat3\"", SC_ERR_ARGUMENT,
      "aten::mm has no argument 'mat3'"},
     {"\"outputs\": [{\"as_tensor\": {\"name\": \"mm\"}}], \"metadata\"",
@@ -199,7 +199,7 @@ static const fault model_faults[] = {
     {"{\"as_tensor\": {\"name\": \"x\"}}]", "{\"as_tensor\": {\"name\": \"p_w\"}}]", SC_ERR_CORRUPT,
      "input 'p_w' is called 'x' in the signature"},
     {"\"p_w\": {\"dtype\": 7", "\"p_w\": {\"dtype\": 6", SC_ERR_CORRUPT,
-     "'w' is stored with another shape or dtype than the graph has"},
+     "'w' is stored with a different shape or dtype than the graph has"},
     {"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 33", SC_ERR_DTYPE,
      "a tensor has dtype 33, which is not supported"},
     {"\"x\": {\"dtype\": 7", "\"z\": {\"dtype\": 7", SC_ERR_CORRUPT,
@@ -207,7 +207,7 @@ static const fault model_faults[] = {
     {"\"x\": {\"dtype\": 7", "\"p_w\": {\"dtype\": 7", SC_ERR_CORRUPT,
      "the value 'p_w' is described twice"},
     {"[{\"as_int\": 3}, {\"as_int\": 2}]", "[{\"as_int\": -3}, {\"as_int\": 2}]", SC_ERR_CORRUPT,
-     "a negative size"},
+     "a size is negative"},
     {"[{\"as_int\": 3}, {\"as_int\": 2}]", "[{\"as_int\": 3}]", SC_ERR_FORMAT,
      "malformed tensor description"},
     {"\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": -1}", SC_ERR_CORRUPT,
@@ -216,12 +216,12 @@ static const fault model_faults[] = {
     {"\"parameter_name\": \"w\"", "\"parameter_name\": \"v\"", SC_ERR_CORRUPT,
      "the file has no data for 'v'"},
     {"{\"user_output\": {", "{\"buffer_mutation\": {\"buffer_name\": \"w\", ", SC_ERR_CORRUPT,
-     "an output writes to 'w', which is no such input"},
+     "an output writes to 'w', which is not an input that it can write to"},
     {"\"output_specs\": [{", "\"output_specs\": [{\"token\": {}}, {", SC_ERR_CORRUPT,
-     "the signature and the graph have not as many outputs"},
+     "the signature and the graph have different numbers of outputs"},
     {"\"max_val\": 9", "\"max_val\": 1", SC_ERR_CORRUPT, "the range of s0 is empty"},
     {"\"sym_int_values\": {}", "\"sym_int_values\": []", SC_ERR_FORMAT,
-     "a value table is no JSON object"},
+     "a value table is not a JSON object"},
 };
 
 static const fault config_faults[] = {
@@ -365,7 +365,7 @@ TEST(import_takes_weights_without_data_as_zeros) {
     sc_program *program;
     REQUIRE_OK(import_document(&s, sc_str_from(model_text), sc_str_from(config_text), zeros(&s, 0),
                                &program));
-    CHECK_EQ_STR(setup_message(&s), "'w' was saved without data and is taken as zeros");
+    CHECK_EQ_STR(setup_message(&s), "'w' was saved without data and is read as zeros");
     CHECK_EQ_UINT(program->methods.data[0]->inputs.data[0].constant->data.size, 24);
     setup_end(&s);
 }

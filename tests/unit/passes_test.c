@@ -150,7 +150,8 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
     sc_sb_init(&all, &s.arena);
     print_diags(&all, &s);
     CHECK_EQ_STR(sc_sb_terminate(&all),
-                 "unsupported in refused/y: a Fourier transform of another length than its input\n"
+                 "unsupported in refused/y: a Fourier transform of a different length than its "
+                 "input is not supported\n"
                  "  Pad or cut the input yourself.\n"
                  "mismatch in wrong/y: 'y' is f32[3, 3] in the file, but f32[2, 3] by its "
                  "expansion\n"
