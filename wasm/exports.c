@@ -300,7 +300,7 @@ int32_t wasm_run_set_tensor(sc_job *job, uint32_t index, uint32_t dtype, uint32_
         uint64_t size = 0;
         if (!sc_u64_from_f64(sizes[d], EXACT_MAX, &size))
             return (int32_t)sc_fail(sc_job_ctx(job), SC_ERR_INPUT, NULL,
-                                    "dimension %u of input %u is %g, which is no size", d, index,
+                                    "dimension %u of input %u is %g, which is not a size", d, index,
                                     sizes[d]);
         whole[d] = (int64_t)size;
     }

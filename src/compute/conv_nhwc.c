@@ -13,7 +13,7 @@ enum {
     TAP_MAX = 1024
 };
 
-// --- shape ---------------------------------------------------------------------------------------
+// --- Shape ---------------------------------------------------------------------------------------
 
 // Elements from one pixel to the next if all of them follow one another, else 0.
 static int64_t pixel_step(const int64_t step[5], const int64_t sizes[3]) {
@@ -63,7 +63,7 @@ static void pack(const sc_record *record, void *packed) {
     }
 }
 
-// --- tiles ---------------------------------------------------------------------------------------
+// --- Tiles ---------------------------------------------------------------------------------------
 
 static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
@@ -83,7 +83,7 @@ static uint64_t scratch_bytes(const sc_record *record) {
     return pointer_bytes(c) + (uint64_t)c->in_channels * sizeof(float);
 }
 
-// --- what taps read ------------------------------------------------------------------------------
+// --- What taps read ------------------------------------------------------------------------------
 
 // Output pixels one after the other, and where pointers to what their taps read go.
 typedef struct pixels {
@@ -119,7 +119,7 @@ static void find_taps(const sc_conv *c, const pixels *p) {
             for (tap[2] = 0; tap[2] < c->kernel[2]; tap[2]++) find_tap(c, p, tap, to++);
 }
 
-// --- run -----------------------------------------------------------------------------------------
+// --- Run -----------------------------------------------------------------------------------------
 
 // The tiles of some pixels of a batch item and group: columns [from, to), in tiles.
 static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int64_t from,

@@ -10,7 +10,7 @@
 
 enum { ROWS = 32, COLUMNS = 4 * SC_PANEL };  // of a tile
 
-// --- shape ---------------------------------------------------------------------------------------
+// --- Shape ---------------------------------------------------------------------------------------
 
 static bool fits(const sc_record *record, uint8_t bias) {
     const sc_matmul *mm = sc_matmul_of(record);
@@ -61,7 +61,7 @@ static int64_t place_of(const sc_matmul *mm, const block *b) {
     return b->batch * mm->c_batch + b->row * mm->c_row;
 }
 
-// --- floats --------------------------------------------------------------------------------------
+// --- Floats --------------------------------------------------------------------------------------
 
 // Weights beyond this many are used where they lie: packed ones are no faster once reading them is
 // what takes the time, and they would be a second copy.

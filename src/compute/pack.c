@@ -32,7 +32,7 @@ static float begin_of(const sc_pack_source *s, size_t column) {
     return s->bias ? shift + ((const float *)s->bias)[column] * scale_of(s, column) : shift;
 }
 
-// --- columns, f32 --------------------------------------------------------------------------------
+// --- Columns, f32 --------------------------------------------------------------------------------
 
 uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth) {
     return sc_align_up(columns, SC_PANEL / 2) * (depth + 1) * sizeof(float);
@@ -61,7 +61,7 @@ void sc_pack_columns_f32(const sc_pack_source *s, float *packed) {
         pack_panel(s, column, sc_panel_pitch(s->columns - column), packed + column * rows);
 }
 
-// --- columns, i8 ---------------------------------------------------------------------------------
+// --- Columns, i8 ---------------------------------------------------------------------------------
 
 uint64_t sc_pack_columns_i8_bytes(uint64_t columns, uint64_t depth) {
     return sc_align_up(columns, SC_PANEL / 2) * (3 * sizeof(float) + sc_align_up(depth, 2));
@@ -92,7 +92,7 @@ void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
     }
 }
 
-// --- channels, f32 -------------------------------------------------------------------------------
+// --- Channels, f32 -------------------------------------------------------------------------------
 
 uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps) {
     return sc_align_up(channels, 4) * (taps + 1) * sizeof(float);

@@ -151,7 +151,7 @@ sc_status sc_pt2_open(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_arc
     SC_TRY(check_magic(ctx, source));
     SC_TRY(read_directory(ctx, work, source, out, &is_ours));
     // Before anything is read, so that the host can inflate the archive and try again; but not for
-    // zips that are no .pt2 anyway.
+    // zips that are not a .pt2 anyway.
     if (is_ours && sc_zip_is_compressed(&out->zip))
         return sc_fail(ctx, SC_ERR_COMPRESSED, NULL, "the .pt2 archive is compressed");
     if (out->legacy) {

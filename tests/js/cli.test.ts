@@ -77,7 +77,7 @@ test("weights go to a .ptd named after its program", () => {
 
   const without = sconce("run", "split/mlp.pte", "--input", "ones");
   assert.equal(without.status, 1);
-  assert.match(without.stderr, /keeps '[\w.]+' and \d+ more in a data file that is not here/);
+  assert.match(without.stderr, /keeps '[\w.]+' and \d+ more in a data file that was not given/);
   assert.match(without.stderr, /--data model\.ptd/);
   assert.match(sconce("inspect", "split/mlp.pte").stdout, / needs [\w.]+ of a \.ptd\n/);
   const found = sconce("inspect", "split/mlp.pte", "--data", "split/mlp.ptd");
@@ -251,7 +251,7 @@ test("an input of no known form is told the forms", () => {
   for (const input of ["random", "", "seven"]) {
     const { status, stderr } = sconce("run", "linear.pte", "--input", input);
     assert.equal(status, 1);
-    assert.match(stderr, new RegExp(`'${input}' is no value and no file`));
+    assert.match(stderr, new RegExp(`'${input}' is neither a value nor a file`));
     assert.match(stderr, /x\.npy, 3\.5, 7, true, none, zeros, ones or random:SEED/);
   }
   assert.match(

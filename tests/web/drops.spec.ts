@@ -57,7 +57,10 @@ test("weights come with their program or after it, and useless ones are named", 
   const pte = official("mlp_ptd.pte");
   const own = official("mlp_ptd.ptd");
   await drop(page, { "mlp.pte": pte });
-  assert.match(await cards(page, 1), /keeps '[\w.]+' and \d+ more in a data file that is not here/);
+  assert.match(
+    await cards(page, 1),
+    /keeps '[\w.]+' and \d+ more in a data file that was not given/,
+  );
   await lowered(page);
   await page.keyboard.press("6");
   await page.locator(".run-go .primary").click();

@@ -108,7 +108,7 @@ test("a beginning that is too long is refused beside it, and the old story goes"
     const fault = page.locator("#story-fault");
     await fault.waitFor();
     assert.match(await fault.innerText(), /tokens, and the model holds 256|at most 1,000/);
-    assert.equal(await page.locator(".story-text").innerText(), "The story comes here.");
+    assert.equal(await page.locator(".story-text").innerText(), "The story will appear here.");
     assert.match(await page.locator(".spine .step").nth(5).innerText(), /^Run\s+ready$/);
     assert.equal(await page.locator(".problem").count(), 0);
   }

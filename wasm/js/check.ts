@@ -13,7 +13,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-export const TEXT = "text without halves of surrogate pairs";
+export const TEXT = "text without unpaired surrogates";
 
 /** Whether UTF-8 can hold it all. */
 export const isText = (value: string): boolean => !/\p{Cs}/u.test(value);

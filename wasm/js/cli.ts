@@ -17,7 +17,7 @@ const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
 
 const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
 
-usage: sconce lower | run | inspect | studio ...     sconce COMMAND --help tells more
+usage: sconce lower | run | inspect | studio ...     sconce COMMAND --help says more
        sconce --version
 
 ${LOWER_HELP}
@@ -63,7 +63,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-// A reader that has seen enough, such as head, is no fault: the command ends as if it had read on.
+// A reader that has seen enough, such as head, is not a fault: the command ends as if it had read on.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") process.once("exit", () => (process.exitCode = EXIT.failed));

@@ -203,7 +203,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
     const constants = Object.entries(options.constantMethods ?? {});
     for (const [name, value] of constants) {
       mustBe("name", "a constant method's name", name);
-      const json = constantJson(`what constant method '${name}' answers`, value);
+      const json = constantJson(`what constant method '${name}' returns`, value);
       job.core.memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
         job.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
       );
@@ -261,7 +261,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     return this.emit(config, false);
   }
 
-  /** With `consume` the graph itself is emitted, not a copy of it, and cannot be looked at any more. */
+  /** With `consume` the graph itself is emitted, not a copy of it, and can no longer be looked at. */
   emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchProgramManager {
     const { job } = this;
     const json = optionsJson("toExecutorch", config, { consume });

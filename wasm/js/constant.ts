@@ -1,4 +1,4 @@
-// What constant methods answer, as people write it and as the core's JSON. In both a number with a
+// What constant methods return, as people write it and as the core's JSON. In both a number with a
 // point or an exponent is a float, every other number an integer of 64 bits.
 import { badArgument, isText, TEXT } from "./check.js";
 import { SconceError } from "./errors.js";
@@ -76,7 +76,7 @@ function parseList(text: string): ConstantValue {
     return JSON.parse(wrapped, unwrap) as ConstantValue;
   } catch (error) {
     if (error instanceof SconceError) throw error;
-    throw refused(text, "is no JSON list", "Write [1, 2], or text in quotes if text is meant.");
+    throw refused(text, "is not a JSON list", "Write [1, 2], or text in quotes if text is meant.");
   }
 }
 
@@ -92,6 +92,6 @@ export function parseConstant(text: string): ConstantValue {
   try {
     return JSON.parse(text) as string;
   } catch {
-    throw refused(text, "is no JSON string", "Close the quotes, and escape those inside.");
+    throw refused(text, "is not a JSON string", "Close the quotes, and escape those inside.");
   }
 }

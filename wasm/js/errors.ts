@@ -76,7 +76,7 @@ export function disposed(what: string): SconceError {
   return new SconceError(
     "disposed",
     `this ${what} was disposed`,
-    "Make another, or dispose it later.",
+    "Make another, or dispose of it later.",
   );
 }
 
@@ -89,7 +89,7 @@ export function missingData(
   const keys = [...new Set(all.map((need) => need.key))];
   if (keys.length === 0) return undefined;
   const more = keys.length > 1 ? ` and ${keys.length - 1} more` : "";
-  const message = `the program keeps '${keys[0]}'${more} in a data file that is not here`;
+  const message = `the program keeps '${keys[0]}'${more} in a data file that was not given`;
   return new SconceError("not_found", message, hint);
 }
 
@@ -120,7 +120,7 @@ export function noMemory(what: string): SconceError {
   return new SconceError(
     "out_of_memory",
     `there is no memory for ${what}`,
-    "Use a smaller model or input, or dispose what is not needed any more.",
+    "Use a smaller model or input, or dispose of what is no longer needed.",
   );
 }
 

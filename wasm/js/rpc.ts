@@ -300,7 +300,7 @@ export class Caller {
     }
     const call = this.pending.get(reply.id);
     if (!call) {
-      // Nobody waits any more: the call was cancelled. What it made must still go.
+      // Nobody is waiting any more: the call was cancelled. What it made must still go.
       if (reply.type === "object") this.dispose(reply.object);
       return;
     }

@@ -41,7 +41,7 @@ export function dataFromBytes(dtype: DType, bytes: Uint8Array): TensorData {
   return new ARRAYS[dtype](own as ArrayBuffer);
 }
 
-/** The bytes of a tensor that is one; `what` names it for messages. */
+/** The bytes of a well-formed tensor; `what` names it for messages. */
 export function bytesOf(tensor: Tensor, what: string): Uint8Array {
   const { dtype, shape, data } = tensor;
   if (!isDType(dtype)) throw unknownDType(what, dtype);

@@ -114,7 +114,7 @@ export interface CallOptions {
 }
 
 /**
- * A number, boolean, string, or an array of them: what a constant method answers. A whole number is an
+ * A number, boolean, string, or an array of them: what a constant method returns. A whole number is an
  * integer of 64 bits (-0 is 0), and one that does not fit is refused; `{ double: 1 }` makes it a float.
  */
 export type ConstantValue =
@@ -151,7 +151,7 @@ export interface PassTiming {
 
 export interface TensorInfo {
   name: string;
-  /** "constant": an output that is no node's result. */
+  /** "constant": an output that is not the result of a node. */
   kind: "tensor" | "int" | "float" | "bool" | "none" | "opaque" | "constant";
   dtype?: DType;
   /** Sizes; symbolic ones as text ("s0 + 1"). */

@@ -2,7 +2,7 @@
 
 #include "compute/simd/simd_i8.h"
 
-// --- from sums to results ------------------------------------------------------------------------
+// --- From sums to results ------------------------------------------------------------------------
 
 // Neighbouring columns of a panel that are computed together.
 typedef struct strip {
@@ -76,7 +76,7 @@ static void store_floats(const sc_gemm_i8 *g, const strip *s, const tile *t) {
     }
 }
 
-// --- tiles ---------------------------------------------------------------------------------------
+// --- Tiles ---------------------------------------------------------------------------------------
 
 // `MR` rows by `NV` vectors of columns, two steps of k at a time. Rows beyond `rows` repeat the
 // last one. MR * NV + MR + NV must stay within 15 registers, or V8 spills.

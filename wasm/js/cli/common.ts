@@ -78,12 +78,12 @@ function printDiagnostic(d: Diagnostic, file: string): void {
   if (d.hint) warn(`  ${d.hint}`);
 }
 
-/** Prints what was noticed about what came to be all the same. */
+/** Prints the warnings about something that succeeded all the same. */
 export function printWarnings(diagnostics: readonly Diagnostic[], fileOf: FileOf = nowhere): void {
   for (const d of diagnostics) if (d.severity === "warning") printDiagnostic(d, fileOf(d.method));
 }
 
-/** Prints an error, and the warnings before it, with everything that helps to mend it. */
+/** Prints an error, and the warnings before it, with everything that helps to fix it. */
 export function printError(error: unknown, fileOf: FileOf = nowhere): void {
   if (!(error instanceof SconceError)) {
     const file = fileOf("");

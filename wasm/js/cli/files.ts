@@ -29,7 +29,7 @@ function cannotWrite(path: string, why: string): SconceError {
   return new SconceError("io", `cannot write ${path}: ${why}`, hint);
 }
 
-/** What is at a path; undefined also where what is above it is no folder or cannot be looked at. */
+/** What is at a path; also undefined where something above it is not a folder or cannot be looked at. */
 export function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path);

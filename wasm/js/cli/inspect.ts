@@ -120,7 +120,7 @@ export async function inspectCommand(args: string[]): Promise<number> {
     process.stdout.write(INSPECT_HELP);
     return EXIT.done;
   }
-  if (positionals.length !== 1) throw new UsageError("say which file to inspect, and one only");
+  if (positionals.length !== 1) throw new UsageError("say which file to inspect, and only one");
   const engine = await makeEngine();
   const source = { path: positionals[0]! };
   const kind = engine.detect(source);

@@ -40,7 +40,7 @@ export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
 
   -o, --output PATH        the .pte to write, or a folder (ends in / or exists)
   --method NAME=FILE       FILE as method NAME; may be repeated
-  --constant NAME=VALUE    a method that answers VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0,
+  --constant NAME=VALUE    a method that returns VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0,
                            inf, nan), true, false, a JSON list of these ([1, 2]), a JSON string
                            ("256"), or any other text as it is
 ${flagHelp("toEdge", "toExecutorch")}`;
@@ -140,7 +140,7 @@ function outputFor(file: string, output: string, single: boolean): string {
   return join(output, basename(file).replace(/\.pt2$/, "") + ".pte");
 }
 
-/** What can be told before anything is lowered: an output is no input, and each goes to its own place. */
+/** What can be told before anything is lowered: an output is not an input, and each goes to its own place. */
 function checkTargets(
   inputs: readonly string[],
   targets: readonly string[],

@@ -233,7 +233,7 @@ export async function runCommand(args: string[]): Promise<number> {
     process.stdout.write(RUN_HELP);
     return EXIT.done;
   }
-  if (positionals.length !== 1) throw new UsageError("say which .pte to run, and one only");
+  if (positionals.length !== 1) throw new UsageError("say which .pte to run, and only one");
   if (values.calls !== undefined && (values.input || values.method || values.out)) {
     throw new UsageError("--calls says method, inputs and out itself");
   }

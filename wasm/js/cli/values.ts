@@ -21,7 +21,7 @@ export function readArray(path: string, info: ProgramValueInfo, read: Reader): T
     const isPath = path.endsWith(".npy");
     throw new SconceError(
       "io",
-      isPath ? `cannot read ${path}: ${reason(error)}` : `'${path}' is no value and no file`,
+      isPath ? `cannot read ${path}: ${reason(error)}` : `'${path}' is neither a value nor a file`,
       isPath ? "Check the path." : `Pass ${FORMS}.`,
     );
   }
@@ -39,7 +39,7 @@ function refused(index: number, text: string, why: string, hint: string): Sconce
   return new SconceError("input", `input ${index}: ${shown} ${why}`, hint);
 }
 
-/** All digits of an integer; undefined for what is none, null for what is larger than any type. */
+/** All digits of an integer; undefined when it is not one, null when it is larger than any type. */
 function integerOf(text: string): bigint | undefined | null {
   if (text === "true" || text === "false") return text === "true" ? 1n : 0n;
   if (INTEGER.test(text)) {
@@ -68,7 +68,7 @@ function integerTensor(
 ): Tensor {
   const value = integerOf(text);
   const hint = dtype === "bool" ? "Pass true or false." : `Pass an integer from ${low} to ${high}.`;
-  if (value === undefined) throw refused(index, text, `is no ${dtype}`, hint);
+  if (value === undefined) throw refused(index, text, `is not of type ${dtype}`, hint);
   if (value === null || value < low || value > high)
     throw refused(index, text, `is out of the range of ${dtype}`, hint);
   const bytes = dtype === "bool" ? 1 : Number(dtype.replace(/\D+/, "")) / 8;

@@ -17,7 +17,7 @@ function hasFiles(event: DragEvent): boolean {
 
 function onDrop(event: DragEvent): void {
   const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === "file");
-  // A folder comes as a file that cannot be read.
+  // A folder arrives as a file that cannot be read.
   const isFolder = items.map((item) => item.webkitGetAsEntry()?.isDirectory ?? false);
   const files = [...(event.dataTransfer?.files ?? [])];
   void openFiles(

@@ -52,7 +52,7 @@ function fromDefect(text: string, step: StepId | null): Problem {
     severity: "error",
     code: "internal",
     message: "something went wrong inside the page",
-    hint: "Reload the page and try again; report it with the diagnostic if it stays.",
+    hint: "Reload the page and try again; report it with the diagnostic if it happens again.",
     step,
     details: text,
   };

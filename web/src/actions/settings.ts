@@ -41,7 +41,7 @@ export function parseConstants(text: string): Record<string, ConstantValue> {
       throw fault(
         "option",
         `'${line}' is not a constant method`,
-        "Write name = value, one a line, such as get_max_seq_len = 256.",
+        "Write name = value, one per line, such as get_max_seq_len = 256.",
       );
     }),
   );

@@ -9,7 +9,7 @@ import { STEP_NAMES, STEP_WORDS } from "./words.js";
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["1 2 3 4 5 6", "go to a step"],
   ["s t x m", "summary, table, text, memory"],
-  ["[ ]", "method before, method after"],
+  ["[ ]", "previous method, next method"],
   ["/", "search or filter"],
   ["↑ ↓", "move through rows"],
   ["o", "open files"],

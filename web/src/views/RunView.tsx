@@ -48,7 +48,7 @@ function Go(props: { method: string; state: RunState }): JSX.Element {
         type="button"
         class="quiet"
         onClick={() => void resetState()}
-        title="Buffers that the program writes get their first values back"
+        title="Buffers that the program writes get their initial values back"
       >
         Reset state
       </button>

@@ -57,7 +57,7 @@ export function StoryView(): JSX.Element {
   return (
     <section class="story" aria-label="Story">
       <p class="story-text" data-status={status} aria-busy={isRunning} aria-live="off">
-        {text || isRunning ? text : <span class="soft">The story comes here.</span>}
+        {text || isRunning ? text : <span class="soft">The story will appear here.</span>}
         {isRunning ? <span class="caret" aria-hidden="true" /> : null}
       </p>
       <div class="story-side">

@@ -108,7 +108,7 @@ function Timings(): JSX.Element | null {
 
 export function SummaryView(): JSX.Element {
   const method = methodSummary.value;
-  if (!method) return <p class="waiting">This method answers a constant and has no operators.</p>;
+  if (!method) return <p class="waiting">This method returns a constant and has no operators.</p>;
   return (
     <div class="scroll summary">
       {app.step.value === "source" ? <SettingsForm /> : null}

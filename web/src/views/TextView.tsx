@@ -90,7 +90,7 @@ export function TextView(): JSX.Element {
     <>
       <SearchBox
         label="Find in the text"
-        placeholder="Find; Enter goes on, Shift Enter goes back"
+        placeholder="Find; Enter goes on, Shift+Enter goes back"
         count={count}
         onEnter={findNext}
       />

@@ -7,9 +7,9 @@ function reason(): string {
   const { status } = app.steps.value[app.step.value];
   if (status === "failed") return "This step failed; the card below says why and what to do.";
   if (app.busy.value) return "Working on it.";
-  if (!app.canLook.value) return "The engine was stopped, and with it went what it knew here.";
+  if (!app.canLook.value) return "The engine was stopped, and what it knew here is gone.";
   if (app.problems.value.length > 0) return "Lowering stopped before this step.";
-  return status === "done" ? "Fetching it." : "Cancelled before it came this far.";
+  return status === "done" ? "Fetching it." : "Cancelled before it got this far.";
 }
 
 export function Waiting(): JSX.Element {
