@@ -311,7 +311,7 @@ sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **o
     return parse_body(p, &s);
 }
 
-// Sees no value from outside of it; its depth counts with the bodies around it.
+// Sees no value from outside it; its depth counts with the bodies around it.
 sc_status sc_parse_part(sc_parser *p, const sc_parse_scope *outer, const sc_part **out) {
     sc_ctx *ctx = p->c.ctx;
     sc_str name;

@@ -89,7 +89,7 @@ struct sc_traced {
 
 // --- The trace ----------------------------------------------------------------------------------
 
-// torch.autocast around a region: which dtype it casts to, NONE outside of one.
+// torch.autocast around a region: which dtype it casts to, NONE outside one.
 typedef struct sc_autocast {
     uint8_t dtype;
     bool enabled;

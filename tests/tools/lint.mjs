@@ -51,6 +51,8 @@ function checkLine(name, number, line) {
   if (owned.test(line)) error(name, number, "a note to do something later, without an owner");
   if (machine_path.test(line)) error(name, number, "path of one machine");
   if (/^\/\/ -+$/.test(line)) error(name, number, "a divider broken off its title");
+  if (code.test(name) && /^\s*\/\/ --- (?!\S*[_.:])[a-z]/.test(line))
+    error(name, number, "a heading begins with a capital letter");
   if (registry.test(line)) error(name, number, "host of a package registry");
   if (code.test(name) && !wide.test(name) && [...line].length > columns_max) {
     error(name, number, `more than ${columns_max} columns`);
