@@ -72,8 +72,9 @@ static sc_status unknown_option(sc_ctx *ctx, sc_option_call call, sc_str key) {
     for (size_t i = 0; i < SC_COUNT_OF(OPTIONS); i++)
         if (OPTIONS[i].call == call)
             sc_sb_addf(&known, "%s%s", known.size ? ", " : "", OPTIONS[i].name);
-    return sc_fail(ctx, SC_ERR_OPTION, NULL, "unknown option '" SC_STR_FMT "'; known are %s",
-                   SC_STR_ARG(key), sc_sb_terminate(&known));
+    return sc_fail(ctx, SC_ERR_OPTION, NULL,
+                   "unknown option '" SC_STR_FMT "'; the known ones are %s", SC_STR_ARG(key),
+                   sc_sb_terminate(&known));
 }
 
 sc_status sc_options_read(sc_ctx *ctx, sc_option_call call, sc_str json, sc_options *out) {

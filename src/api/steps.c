@@ -123,7 +123,7 @@ static const step_fn STEPS[] = {
 
 static sc_status check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed) {
     if (found == needed) return SC_OK;
-    return sc_fail(ctx, SC_ERR_STATE, "Give the program of the step before.",
+    return sc_fail(ctx, SC_ERR_STATE, "Give the program of the previous step.",
                    "program %u is the %s program, but this needs the %s program", number,
                    sc_dialect_name(found), sc_dialect_name(needed));
 }

@@ -15,7 +15,7 @@ static bool is_empty(const sc_spec *spec) {
     return false;
 }
 
-// --- by chunks -----------------------------------------------------------------------------------
+// --- By chunks -----------------------------------------------------------------------------------
 
 // computeStride of the eager engine. Walks both shapes from the last dim. A chunk is a run of old
 // dims that is dense in itself; new dims must split each chunk exactly.
@@ -42,7 +42,7 @@ bool sc_spec_view_by_chunks(sc_exprs *exprs, const sc_spec *self, sc_spec *out) 
     return d < 0;
 }
 
-// --- dim by dim ----------------------------------------------------------------------------------
+// --- Dim by dim ----------------------------------------------------------------------------------
 
 // The tensor on its way to its new sizes: dims are merged and split from the first to the last.
 typedef struct reshaping {
@@ -126,7 +126,7 @@ static bool view_dim_by_dim(sc_exprs *exprs, const sc_spec *self, sc_spec *out) 
     return true;
 }
 
-// --- the choice ----------------------------------------------------------------------------------
+// --- The choice ----------------------------------------------------------------------------------
 
 // Sizes that depend on data have no example, and the exporter goes by what it can prove.
 static bool has_examples(const sc_spec *spec) {

@@ -116,7 +116,7 @@ sc_status sc_infer_log_softmax(sc_infer *in) {
     return SC_OK;
 }
 
-// --- sorting -------------------------------------------------------------------------------------
+// --- Sorting -------------------------------------------------------------------------------------
 
 sc_status sc_infer_sort(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);

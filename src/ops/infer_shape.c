@@ -1,7 +1,7 @@
 // Rules of ops that move elements: copies, concatenation, padding, repetition.
 #include "ops/rule.h"
 
-// --- copies --------------------------------------------------------------------------------------
+// --- Copies --------------------------------------------------------------------------------------
 
 static sc_status publish_formatted(sc_infer *in, sc_spec spec, const sc_spec *self) {
     const sc_iarg *format = sc_rule_arg(in, "memory_format");

@@ -49,7 +49,8 @@ static void check_option(sc_job *job, const char *json, const char *message) {
 
 TEST(options_are_what_their_rows_say) {
     sc_job *job = open_job();
-    check_option(job, "{\"snapshots\": true}", "'snapshots'; known are share_mutable_buffers, ");
+    check_option(job, "{\"snapshots\": true}",
+                 "'snapshots'; the known ones are share_mutable_buffers, ");
     check_option(job, "[1]", "must be a JSON object");
     check_option(job, "{\"alloc_graph_input\": 1}", "'alloc_graph_input' must be true or false");
     check_option(job, "{\"segment_alignment\": 14}", "must be a power of two up to 2^24");

@@ -341,7 +341,7 @@ TEST(decompose_bounds_the_sizes_that_values_decide) {
     setup_end(&s);
 }
 
-// --- records that differ from what we derive -----------------------------------------------------
+// --- Records that differ from what we derive -----------------------------------------------------
 
 static const sc_value *result_of(const sc_program *program, const char *op) {
     for (const sc_node *n = program->methods.data[0]->graph->first; n; n = n->next)
