@@ -37,7 +37,8 @@ export function output(command, args, options = {}) {
   return result.stdout;
 }
 
-// Runs a command with its output both shown and returned, whether or not it fails.
+// Runs a command with its output both shown and returned, whether or not it fails; the status is the
+// name of the signal for one that was killed.
 export function tee(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
@@ -57,7 +58,7 @@ export function tee(command, args, options = {}) {
       });
     }
     child.on("error", (error) => reject(new StepFailed(`${command}: ${error.message}`)));
-    child.on("close", (status) => resolve({ status, text }));
+    child.on("close", (status, signal) => resolve({ status: status ?? signal, text }));
   });
 }
 

@@ -37,7 +37,7 @@ async function check() {
 async function ctest(preset) {
   const { status, text } = await tee(...calmly("ctest", ["--preset", preset, "-j", String(jobs)]));
   const closing = /(\d+)% tests passed, (\d+) tests failed out of (\d+)/.exec(text);
-  if (!closing) throw new StepFailed("ctest ran nothing");
+  if (!closing) throw new StepFailed(`ctest ended with ${status} and ran nothing`);
   const failed = Number(closing[2]);
   return count(Number(closing[3]) - failed, status !== 0 && failed === 0 ? 1 : failed);
 }
@@ -123,7 +123,7 @@ async function conformance() {
   await buildPackage();
   const { status, text } = await tee(python, ["tests/conformance/run.py"]);
   const closing = /^(\d+) passed, (\d+) failed/m.exec(text);
-  if (!closing) throw new StepFailed("tests/conformance/run.py did not finish");
+  if (!closing) throw new StepFailed(`tests/conformance/run.py ended with ${status} half way`);
   const failed = Number(closing[2]);
   return count(Number(closing[1]), status !== 0 && failed === 0 ? 1 : failed);
 }
