@@ -9,7 +9,8 @@ import type {
   ProgramMethodInfo,
   StageSummary,
 } from "@sconce/types.js";
-import { app, type StepId, type View } from "./state.js";
+import { viewsFor, type View } from "./looks.js";
+import { app, type StepId } from "./state.js";
 
 export function versionOf(
   report: CompilationReport | null,
@@ -36,16 +37,12 @@ export const plan = computed((): MethodPlan | undefined =>
 );
 
 export const view = computed(
-  (): View =>
-    app.views.value[app.step.value] ?? (app.step.value === "executorch" ? "memory" : "summary"),
+  (): View => app.views.value[app.step.value] ?? viewsFor(app.step.value)[0]!,
 );
 
-export const viewsOfStep = computed((): readonly View[] => {
-  if (!version.value) return [];
-  return app.step.value === "executorch"
-    ? ["memory", "table", "text"]
-    : ["summary", "table", "text"];
-});
+export const viewsOfStep = computed((): readonly View[] =>
+  version.value ? viewsFor(app.step.value) : [],
+);
 
 /** Key of the rows and lines that the current version shows. */
 export const listKey = computed(() =>

@@ -13,6 +13,7 @@ import type {
   Tensor,
 } from "@sconce/types.js";
 import type { Face } from "../../examples/faces.mjs";
+import type { View } from "./looks.js";
 
 /** A version of the program in its dialect, the file that was written, and running it. */
 export type StepId = Dialect | "program" | "run";
@@ -28,8 +29,6 @@ export interface Step {
 }
 
 export const STEPS: readonly StepId[] = [...DIALECTS.map(({ name }) => name), "program", "run"];
-
-export type View = "summary" | "table" | "text" | "memory";
 
 export interface MethodFile {
   method: string;

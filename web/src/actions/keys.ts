@@ -1,5 +1,6 @@
 // The keys of the page. Fields keep theirs; Esc leaves a field first, and then cancels or clears.
-import { app } from "../state.js";
+import { VIEW_NAMES, VIEWS } from "../looks.js";
+import { app, STEPS } from "../state.js";
 import { chooseFiles } from "./drops.js";
 import { cancel } from "./task.js";
 import { showNextMethod, showStepNumber, showView } from "./look.js";
@@ -19,14 +20,11 @@ function escape(): void {
 const KEYS: Record<string, () => void> = {
   "?": () => setHelp(!app.helpOpen.value),
   "/": () => document.querySelector<HTMLInputElement>("[data-search]")?.focus(),
-  s: () => showView("summary"),
-  t: () => showView("table"),
-  x: () => showView("text"),
-  m: () => showView("memory"),
   "[": () => showNextMethod(-1),
   "]": () => showNextMethod(1),
   o: chooseFiles,
-  ...Object.fromEntries([1, 2, 3, 4, 5, 6].map((n) => [String(n), () => showStepNumber(n)])),
+  ...Object.fromEntries(VIEW_NAMES.map((name) => [VIEWS[name].key, () => showView(name)])),
+  ...Object.fromEntries(STEPS.map((_, i) => [String(i + 1), () => showStepNumber(i + 1)])),
 };
 
 function onKey(event: KeyboardEvent): void {

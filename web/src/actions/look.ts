@@ -10,7 +10,8 @@ import {
   view,
   viewsOfStep,
 } from "../derived.js";
-import { app, STEPS, type StepId, type View } from "../state.js";
+import type { View } from "../looks.js";
+import { app, STEPS, type StepId } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
 import { report } from "./problems.js";

@@ -2,13 +2,14 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { setHelp } from "../actions.js";
+import { VIEW_NAMES, VIEWS } from "../looks.js";
 import { app, STEPS } from "../state.js";
 import { Key } from "../ui/parts.js";
 import { STEP_NAMES, STEP_WORDS } from "./words.js";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
-  ["1 2 3 4 5 6", "go to a step"],
-  ["s t x m", "summary, table, text, memory"],
+  [STEPS.map((_, i) => i + 1).join(" "), "go to a step"],
+  [VIEW_NAMES.map((name) => VIEWS[name].key).join(" "), VIEW_NAMES.join(", ")],
   ["[ ]", "previous method, next method"],
   ["/", "search or filter"],
   ["↑ ↓", "move through rows"],

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { showView } from "../actions.js";
 import { version, view, viewsOfStep } from "../derived.js";
+import { VIEWS, type View } from "../looks.js";
 import { app } from "../state.js";
 import { MemoryView } from "./MemoryView.js";
 import { ProgramView } from "./ProgramView.js";
@@ -10,7 +11,7 @@ import { SummaryView } from "./SummaryView.js";
 import { TableView } from "./TableView.js";
 import { TextView } from "./TextView.js";
 import { Waiting } from "./Waiting.js";
-import { STEP_NAMES, stepWords, VIEW_KEYS, VIEW_NAMES } from "./words.js";
+import { STEP_NAMES, stepWords } from "./words.js";
 
 function ViewTabs(): JSX.Element | null {
   const views = viewsOfStep.value;
@@ -23,24 +24,30 @@ function ViewTabs(): JSX.Element | null {
           type="button"
           class="segment"
           aria-pressed={view.value === name}
-          title={`${VIEW_NAMES[name]} (${VIEW_KEYS[name]})`}
+          title={`${VIEWS[name].title} (${VIEWS[name].key})`}
           onClick={() => showView(name)}
         >
-          {VIEW_NAMES[name]}
+          {VIEWS[name].title}
         </button>
       ))}
     </div>
   );
 }
 
+const BODIES: Record<View, () => JSX.Element | null> = {
+  summary: SummaryView,
+  memory: MemoryView,
+  table: TableView,
+  text: TextView,
+};
+
 function Body(): JSX.Element {
   const step = app.step.value;
   if (step === "program") return <ProgramView />;
   if (step === "run") return <RunView />;
   if (!version.value) return <Waiting />;
-  if (view.value === "table") return <TableView />;
-  if (view.value === "text") return <TextView />;
-  return step === "executorch" ? <MemoryView /> : <SummaryView />;
+  const Shown = BODIES[view.value];
+  return <Shown />;
 }
 
 export function Pane(): JSX.Element {

@@ -1,6 +1,6 @@
 // What the steps are called and what each means, for someone who meets them for the first time.
 import { DIALECTS } from "@sconce/steps.gen.js";
-import { app, type StepId, type View } from "../state.js";
+import { app, type StepId } from "../state.js";
 import { formatBytes, formatMs } from "../ui/format.js";
 
 const LAST = [
@@ -32,12 +32,3 @@ export function stepWords(step: StepId): string {
   const size = formatBytes(app.programBytes.value);
   return `${files} became a program of ${size} in ${formatMs(ms)}. Here it runs, on your machine.`;
 }
-
-export const VIEW_NAMES: Record<View, string> = {
-  summary: "Summary",
-  table: "Table",
-  text: "Text",
-  memory: "Memory",
-};
-
-export const VIEW_KEYS: Record<View, string> = { summary: "s", table: "t", text: "x", memory: "m" };

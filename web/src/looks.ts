@@ -1,0 +1,23 @@
+// The ways to look at a version of the program, one row each: the steps it is for, what it is called
+// and its key. A step begins with the first of its own.
+import type { StepId } from "./state.js";
+
+interface Row {
+  title: string;
+  key: string;
+  isFor: (step: StepId) => boolean;
+}
+
+export const VIEWS = {
+  summary: { title: "Summary", key: "s", isFor: (step) => step !== "executorch" },
+  memory: { title: "Memory", key: "m", isFor: (step) => step === "executorch" },
+  table: { title: "Table", key: "t", isFor: () => true },
+  text: { title: "Text", key: "x", isFor: () => true },
+} as const satisfies Record<string, Row>;
+
+export type View = keyof typeof VIEWS;
+
+export const VIEW_NAMES = Object.keys(VIEWS) as View[];
+
+export const viewsFor = (step: StepId): View[] =>
+  VIEW_NAMES.filter((name) => VIEWS[name].isFor(step));
