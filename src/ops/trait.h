@@ -33,11 +33,10 @@ typedef uint64_t sc_op_traits;
 #define SC_ANY_LAYOUT     SC_TRAIT(23)  // any layout, and write the one that an argument says,
 #define SC_MATRICES       SC_TRAIT(24)  // the last two operands with whatever strides
 #define SC_UNOFFICIAL     SC_TRAIT(25)  // the official libraries have no kernel for it
-#define SC_TRAINING       SC_TRAIT(26)  // only a model in training mode has it
-#define SC_SEES_STORAGE   SC_TRAIT(27)  // a view of what lies behind its tensor
-#define SC_RUNS           SC_TRAIT(28)  // this runtime can run it: derived from the kernel column
-#define SC_PTE_ONLY       SC_TRAIT(29)  // what the emitter writes; no program has it
-#define SC_REFUSED        SC_TRAIT(30)  // foreign: a known operator's call, an sc_refused_op
-#define SC_RESHAPES       SC_TRAIT(31)  // a view in other sizes, where strides allow it
+#define SC_SEES_STORAGE   SC_TRAIT(26)  // a view of what lies behind its tensor
+#define SC_RUNS           SC_TRAIT(27)  // this runtime can run it: derived from the kernel column
+#define SC_PTE_ONLY       SC_TRAIT(28)  // what the emitter writes; no program has it
+#define SC_REFUSED        SC_TRAIT(29)  // foreign: a known operator's call, an sc_refused_op
+#define SC_RESHAPES       SC_TRAIT(30)  // a view in other sizes, where strides allow it
 
 #endif

@@ -50,8 +50,6 @@ static const char *lack(const sc_node *node) { return lack_of(node->op); }
 
 static const char *hint_for(sc_arena *arena, const sc_op *op) {
     const sc_op *similar[3];
-    if (sc_op_has(op, SC_TRAINING))
-        return "Export the model in eval mode, by model.eval(), and do not ask for training.";
     if (!sc_op_has(op, SC_FOREIGN)) return NULL;
     if (sc_op_has(op, SC_REFUSED)) return ((const sc_refused_op *)op)->hint;
     uint32_t count = sc_op_similar(sc_str_from(op->name), similar);

@@ -86,6 +86,41 @@ sc_x sc_expand_native_batch_norm(sc_trace *t, const sc_x *a) {
     return X_LIST(t, sc_x_at(t, out, 0), sc_x_at(t, out, 1), sc_x_at(t, out, 2));
 }
 
+// What a running statistic becomes: the old one fades by what the batch's own gets.
+static sc_x mixed(sc_trace *t, sc_x running, sc_x batch, double momentum) {
+    sc_x old = sc_f_to(t, running, sc_x_dtype_of(batch));
+    sc_x added = CALL(t, mul_Scalar, batch, sc_x_float(t, momentum));
+    sc_x kept = CALL(t, mul_Scalar, old, sc_x_float(t, 1.0 - momentum));
+    return sc_f_to(t, CALL(t, add_Tensor, added, kept), sc_x_dtype_of(running));
+}
+
+static sc_x as_computed(sc_trace *t, sc_x x, sc_dtype dtype) {
+    return sc_x_is_tensor(x) ? sc_f_to(t, x, dtype) : X_NONE;
+}
+
+// (input, weight, bias, running_mean, running_var, training, momentum, eps). PyTorch keeps it, and
+// no runtime has it: normalisation by the batch, and the new statistics, with the unbiased
+// variance.
+sc_x sc_expand_batch_norm_functional(sc_trace *t, const sc_x *a) {
+    sc_dtype dtype = sc_x_dtype_of(a[0]), compute = sc_f_opmath(dtype);
+    uint32_t rank = sc_x_rank(a[0]), count = 0;
+    int64_t dims[SC_RANK_MAX];
+    double momentum = sc_x_real(a[6], 0.1);
+    if (rank < 2 || !sc_x_truth(a[5]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
+                             "functional batch norm of a rank-%u tensor", rank);
+    for (uint32_t i = 0; i < rank; i++)
+        if (i != 1) dims[count++] = i;
+    sc_x x = sc_f_to(t, a[0], compute);
+    sc_x weight = as_computed(t, a[1], compute), bias = as_computed(t, a[2], compute);
+    sc_x out = CALL(t, _native_batch_norm_legit_no_stats, x, weight, bias, X_TRUE, a[6], a[7]);
+    sc_x mean = sc_x_at(t, out, 1), deviation = sc_x_at(t, out, 2);
+    sc_x var = CALL(t, var_correction, x, sc_x_ints(t, dims, count), sc_x_int(t, 1));
+    sc_x new_mean = mixed(t, a[3], mean, momentum), new_var = mixed(t, a[4], var, momentum);
+    return X_LIST(t, sc_f_to(t, sc_x_at(t, out, 0), dtype), sc_f_to(t, mean, dtype),
+                  sc_f_to(t, deviation, dtype), new_mean, new_var);
+}
+
 sc_x sc_expand_batch_norm(sc_trace *t, const sc_x *a) {
     if (sc_x_is_tensor(a[3]) && sc_x_is_tensor(a[4]))
         return sc_x_at(t, sc_expand_native_batch_norm(t, a), 0);

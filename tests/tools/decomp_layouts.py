@@ -80,7 +80,6 @@ case("rfft_middle", lambda x: torch.view_as_real(torch.fft.rfft(x, dim=1)), (2, 
 case("irfft_middle", lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=1), dim=1), (2, 6, 4))
 case("fft_twice", lambda x: torch.fft.fft(torch.fft.fft(x), dim=-2).real, (2, 6, 4))
 case("dropout_slice", lambda x: F.dropout(x[..., :-1], 0.5, False).to(torch.float64), (1, 2, 3, 4))
-case("group_norm_rows", lambda x, w: F.group_norm(x.mT, 2, w), TOKENS, (C,))
 
 
 class FrozenBags(nn.EmbeddingBag):

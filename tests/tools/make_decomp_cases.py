@@ -25,22 +25,26 @@ from decomp_case import CASES  # noqa: E402
 # tests/unit/gold_test.c compares them with the graphs of 2.14 in tests/decompose/gold.
 BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc"}
 
-# Core graphs of ours, too: better expanded than kept, or kept than computed again, copies into
-# buffers, of which PyTorch forgets that they cast and expand, writes through expand, which it adds
-# to the base as a rounded difference, views that its own decomposition makes impossible, and what
-# 2.13 makes contiguous first. Here torch runs them, and must get the numbers of the module.
+# Core graphs of ours, too: better expanded than kept (as batch norm in training mode, which no
+# runtime has), or kept than computed again, copies into buffers, of which PyTorch forgets that they
+# cast and expand, writes through expand, which it adds to the base as a rounded difference, and
+# views that its own decomposition makes impossible. Here torch runs them, and must get the numbers
+# of the module.
 BY_NUMBERS = {
     "expand_mut",
     "expand_more_mut",
     "hamming",
     "addmv",
+    "bn1d_train",
+    "bn2d_train",
+    "bn2d_train_mixed",
+    "bn2d_train_plain",
     "rrelu",
     "dyn_cat_flatten",
     "dyn_conv_flatten",
     "copy_dt",
     "copy_bc",
     "copy_dt_bc",
-    "group_norm_rows",
     "sdpa_view",
     "dyn_sdpa_view",
 }
@@ -75,13 +79,15 @@ def run(graph, inputs, state):
             values[match[1]] = state[match[2]]
         elif match := re.match(r"  input %(\w+):", line):
             values[match[1]] = next(inputs)
-        elif match := re.match(r"  %(\w+): .*? = (\w+)::([\w.]+)\((.*)\)$", line):
-            name, space, op, text = match.groups()
+        elif match := re.match(r"  (\w+: \()?(%\w+: .*?) = (\w+)::([\w.]+)\((.*)\)$", line):
+            several, outs, space, op, text = match.groups()
             function = operator if space == "sym" else torch.ops.aten
             for part in op.split("."):
                 function = getattr(function, part)
             given, named = arguments(text)
-            values[name] = function(*given, **named)
+            result = function(*given, **named)
+            names = re.findall(r"%(\w+): ", outs)
+            values.update(zip(names, result if several else [result]))
         elif line.startswith("  return "):
             for name, target in re.findall(r'%(\w+)(?: buffer_mutation "(\w+)")?', line):
                 results[target] = values[name]

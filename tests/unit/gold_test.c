@@ -242,6 +242,7 @@ static const struct {
     {"nms", "torchvision::nms", NOT_LOWERED},
     {"roi_align", "torchvision::roi_align", NOT_LOWERED},
     {"deform", "torchvision::deform_conv2d", NOT_LOWERED},
+    {"bn2d_train", NULL, "PyTorch keeps batch norm in training mode: no runtime has the operator"},
     {"copy_dt", NULL, "PyTorch forgets that copy_ casts: what the module computes is ours"},
     {"copy_bc", NULL, "PyTorch forgets that copy_ expands: what the module computes is ours"},
 };
