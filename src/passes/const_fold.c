@@ -58,8 +58,10 @@ static void survey(folder *f) {
 static void mark_inputs(folder *f) {
     for (uint32_t i = 0; i < f->method->inputs.count; i++) {
         const sc_input_sig *sig = &f->method->inputs.data[i];
-        bool is_constant = sig->constant && !sc_map_find(&f->written, sig->target);
-        f->method->graph->inputs.data[i]->mark = is_constant ? CONSTANT : OTHER;
+        sc_value *value = f->method->graph->inputs.data[i];
+        bool is_constant = sig->constant && value->type == SC_VALUE_TENSOR &&
+                           !sc_map_find(&f->written, sig->target);
+        value->mark = is_constant ? CONSTANT : OTHER;
     }
 }
 

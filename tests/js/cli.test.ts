@@ -1,6 +1,6 @@
 // The command line as other tools call it: exit codes, files, and what goes to which stream.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tensor, type Tensor } from "sconce";
@@ -65,6 +65,13 @@ test("several files are lowered each on its own, and a failure does not stop the
   assert.equal(status, 1);
   assert.match(stderr, /missing\.pt2/);
   assert.deepEqual(readdirSync(join(folder, "several")).sort(), ["linear.pte", "mlp.pte"]);
+});
+
+test("a flag does what its option does", () => {
+  const model = modelPath("weight_layouts.pt2");
+  assert.equal(sconce("lower", model, "-o", "plain.pte").status, 0);
+  assert.equal(sconce("lower", model, "--fold-constants", "-o", "folded.pte").status, 0);
+  assert.ok(statSync(join(folder, "folded.pte")).size < statSync(join(folder, "plain.pte")).size);
 });
 
 test("weights go to a .ptd named after its program", () => {
