@@ -13,7 +13,8 @@ enum { MEMORY_OWN = 1, MEMORY_STATE = 2, ALIGN = 16 };
 
 // --- Mutable buffers of several methods ----------------------------------------------------------
 
-// A buffer that one method writes is state for every method that reads it, when shared.
+// A buffer that one method writes is state for every method that reads it, when shared; so is a
+// tensor that is a constant where it is only read.
 static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t count) {
     sc_map written;
     sc_map_init(&written, arena);
@@ -25,7 +26,8 @@ static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t coun
         const sc_method *method = tables[m].method;
         for (uint32_t i = 0; i < method->inputs.count; i++) {
             sc_storage *storage = sc_storage_of(&tables[m], method->graph->inputs.data[i]);
-            if (method->inputs.data[i].kind == SC_INPUT_BUFFER &&
+            sc_input_kind kind = method->inputs.data[i].kind;
+            if ((kind == SC_INPUT_BUFFER || kind == SC_INPUT_CONSTANT_TENSOR) &&
                 storage->kind == SC_STORAGE_CONSTANT &&
                 sc_map_get(&written, storage->constant->name))
                 storage->kind = SC_STORAGE_MUTABLE;

@@ -284,9 +284,12 @@ static uint32_t output_rank(sc_output_kind kind) {
     return is_state(kind) ? 1 : kind == SC_OUTPUT_INPUT_MUTATION ? 2 : 3;
 }
 
+// A tensor that the exporter lifted out of the code, such as a cache that is no buffer, is state as
+// well once it is written to.
 static sc_status mutation_of(graph_trace *g, const sc_graph *source, uint32_t index,
                              sc_output_sig *out) {
-    const sc_input_sig *sig = &g->m->method->inputs.data[index];
+    sc_input_sig *sig = &g->m->method->inputs.data[index];
+    if (sig->kind == SC_INPUT_CONSTANT_TENSOR) sig->kind = SC_INPUT_BUFFER;
     *out = (sc_output_sig){.target = sig->target};
     switch (sig->kind) {
     case SC_INPUT_BUFFER: out->kind = SC_OUTPUT_BUFFER_MUTATION; return SC_OK;

@@ -149,6 +149,53 @@ class Masks(nn.Module):
         return x[mask] * 2, mask.nonzero(), torch.masked_select(x, x > 0), kept + 1, kept.sum(0)
 
 
+class TokenMap(nn.Module):
+    """Tokens of one image seen as a map again, and what vision models do with it."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches = nn.Conv2d(3, 16, 4, stride=4)
+        self.norm, self.mix = nn.LayerNorm(16), nn.Linear(16, 16)
+        self.local = nn.Conv2d(16, 16, 3, padding=1, groups=16)
+        self.groups, self.head = nn.GroupNorm(4, 16), nn.Conv2d(16, 4, 1)
+
+    def forward(self, x):
+        y = self.patches(x)
+        size = y.shape[2:]
+        y = self.mix(self.norm(y.flatten(2).transpose(1, 2)))
+        y = y.transpose(1, 2).reshape(1, 16, *size)
+        y = torch.cat([self.groups(self.local(y)), F.pad(y, (0, 0, 1, 1))], 2)
+        y = F.interpolate(self.head(y), scale_factor=2, mode="bilinear")
+        return y, F.adaptive_avg_pool2d(y, 1).flatten(1), F.avg_pool2d(y, 2).amax(1)
+
+
+class ConstantCache(nn.Module):
+    """A cache that is no buffer: the exporter lifts it, and what is written to it, as constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.keys, self.steps = torch.arange(32.0).reshape(1, 8, 4) / 32, torch.tensor(0)
+        self.project = nn.Linear(4, 4)
+
+    def forward(self, x, position):
+        self.keys.index_copy_(1, position, self.project(x))
+        self.steps.add_(1)
+        return self.keys.softmax(1), self.steps * 2
+
+
+class RunningStats(nn.Module):
+    """Batch norm that goes on learning its statistics."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm2d(4, momentum=0.3)
+
+    def forward(self, x):
+        mean, var = self.norm.running_mean, self.norm.running_var
+        y = F.batch_norm(x, mean, var, self.norm.weight, self.norm.bias, True, 0.3)
+        return y, mean * 1, var * 1
+
+
 class Map(nn.Module):
     def forward(self, xs, y):
         return torch_map(lambda x, y: x * y + 1, xs, y)
@@ -286,6 +333,11 @@ PROGRAMS = {
             (torch.randn(4, 5), torch.rand(4, 5) > p, torch.rand(4) > p) for p in (0.5, 0.1, 1.0)
         ],
     ),
+    "token_map": Program(TokenMap, randoms((1, 3, 32, 24))),
+    "constant_cache": Program(
+        ConstantCache, lambda: [(torch.randn(1, 1, 4), torch.tensor([i])) for i in (3, 5, 3)]
+    ),
+    "running_stats": Program(RunningStats, randoms(*[(3, 4, 5, 2)] * 3)),
     "cond": Program(Cond, lambda: [(torch.ones(2, 4),), (-torch.ones(2, 4),)]),
     "map": Program(Map, lambda: [(torch.randn(5, 3), torch.randn(3))]),
     "scan": Program(Scan, lambda: [(torch.zeros(3), torch.randn(4, 3))]),

@@ -433,3 +433,30 @@ TEST(decompose_goes_on_with_recorded_sizes_that_depend_on_data) {
         setup_end(&s);
     }
 }
+
+// --- state ---------------------------------------------------------------------------------------
+
+// PyTorch lifts tensors that are no buffers out of the code, and does not decompose what writes
+// them.
+TEST(decompose_makes_state_of_constants_that_are_written_to) {
+    setup s;
+    sc_program *program;
+    setup_begin(&s);
+    REQUIRE_OK(decompose_text(&s,
+                              "method f {\n"
+                              "  input %x: f32[3]\n"
+                              "  input %k: f32[3] constant_tensor \"lifted\" const f32[3] 12\n"
+                              "  input %c: f32[3] constant_tensor \"read\" const f32[3] 12\n"
+                              "  %y: f32[3] = aten::add_.Tensor(%k, %x)\n"
+                              "  %z: f32[3] = aten::mul.Tensor(%y, %c)\n"
+                              "  return %z\n}\n",
+                              &program));
+    const sc_method *method = program->methods.data[0];
+    CHECK_EQ_INT(method->inputs.data[1].kind, SC_INPUT_BUFFER);
+    CHECK_EQ_INT(method->inputs.data[2].kind, SC_INPUT_CONSTANT_TENSOR);
+    REQUIRE(method->outputs.count == 2);
+    CHECK_EQ_INT(method->outputs.data[0].kind, SC_OUTPUT_BUFFER_MUTATION);
+    CHECK(sc_str_is(method->outputs.data[0].target, "lifted"));
+    CHECK_OK(sc_verify(&s.ctx, program));
+    setup_end(&s);
+}
