@@ -1,7 +1,8 @@
 // Python's traceback text, as torch.export records it with every node: pairs of lines, '  File
 // "net.py", line 12, in forward' and the code there. Owns the rule which frame is the user's: the
 // innermost one that is neither inside an installed package nor code that was made up at run time
-// ("<eval_with_key>.12"), else the innermost of all.
+// ("<eval_with_key>.12"), else the innermost of a package that is not PyTorch, which is where a
+// library has its model, else the innermost of all.
 #include "ir/stack_trace.h"
 
 static sc_str trim(sc_str s) {
@@ -46,26 +47,35 @@ static bool read_frame(sc_str line, frame *out) {
     return out->path.size && out->line.size;
 }
 
-// A folder that packages are installed into: site-packages, or dist-packages.
-static bool is_installed(sc_str path) {
+typedef enum owner { PYTORCH_OR_NOBODY, PACKAGE, USER } owner;
+
+// Packages are installed into folders called site-packages or dist-packages.
+static owner owner_of(sc_str path) {
+    if (path.data[0] == '<') return PYTORCH_OR_NOBODY;
     for (sc_str rest = path; rest.size;) {
         take_until(&rest, SC_STR("-packages"));
-        if (rest.size && (rest.data[0] == '/' || rest.data[0] == '\\')) return true;
+        if (!rest.size || (rest.data[0] != '/' && rest.data[0] != '\\')) continue;
+        sc_str name = sc_str_slice(rest, 1, rest.size);
+        bool is_torch = sc_str_starts_with(name, "torch/") || sc_str_starts_with(name, "torch\\");
+        return is_torch ? PYTORCH_OR_NOBODY : PACKAGE;
     }
-    return false;
+    return USER;
 }
 
 static bool own_frame(sc_str trace, frame *out) {
-    bool found = false, is_own = false;
+    bool found = false;
+    owner best = PYTORCH_OR_NOBODY;
     frame *awaits_code = NULL;
     while (trace.size) {
         frame read;
         sc_str line = next_line(&trace);
         if (read_frame(line, &read)) {
-            bool own = !is_installed(read.path) && read.path.data[0] != '<';
-            awaits_code = own || !is_own ? out : NULL;
-            if (awaits_code) *out = read;
-            is_own = is_own || own;
+            owner owns = owner_of(read.path);
+            awaits_code = owns >= best ? out : NULL;
+            if (awaits_code) {
+                *out = read;
+                best = owns;
+            }
             found = true;
         } else if (awaits_code && line.size) {
             awaits_code->code = line;

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-// The innermost frame outside installed packages, else the innermost of all, as one line:
+// The innermost frame outside installed packages, else outside PyTorch, else of all, as one line:
 // "model.py:12 in forward: return self.fc(x)", without the code where the trace has none. Empty
 // without a frame.
 sc_str sc_stack_trace_source(sc_arena *arena, sc_str trace);

@@ -5,6 +5,7 @@
 
 #define OWN       "  File \"/home/me/net.py\", line 12, in forward\n    return self.fc(x)\n"
 #define INSTALLED "  File \"/usr/lib/site-packages/torch/nn.py\", line 5, in call\n    go(y)\n"
+#define LIBRARY   "  File \"/usr/site-packages/llama/model.py\", line 9, in run\n    self.q(x)\n"
 
 TEST_CASES(the_innermost_frame_that_is_not_installed_is_shown) {
     static const char *const cases[][2] = {
@@ -15,6 +16,14 @@ TEST_CASES(the_innermost_frame_that_is_not_installed_is_shown) {
         {OWN INSTALLED, "net.py:12 in forward: return self.fc(x)"},
         {INSTALLED OWN INSTALLED, "net.py:12 in forward: return self.fc(x)"},
         {"  File \"net.py\", line 3, in f\n" INSTALLED, "net.py:3 in f"},
+        {LIBRARY INSTALLED, "model.py:9 in run: self.q(x)"},
+        {INSTALLED LIBRARY INSTALLED, "model.py:9 in run: self.q(x)"},
+        {LIBRARY OWN LIBRARY INSTALLED, "net.py:12 in forward: return self.fc(x)"},
+        {INSTALLED, "nn.py:5 in call: go(y)"},
+        {LIBRARY "  File \"C:\\dist-packages\\torch\\ops.py\", line 7, in g\n    h()\n",
+         "model.py:9 in run: self.q(x)"},
+        {LIBRARY "  File \"/usr/site-packages/torchaudio/a.py\", line 7, in g\n    h()\n",
+         "a.py:7 in g: h()"},
         {INSTALLED "  File \"C:\\py\\dist-packages\\x\\ops.py\", line 7, in g\n    h()\n",
          "ops.py:7 in g: h()"},
         {"  File \"my-packages-of-mine.py\", line 7, in g\n    h()\n    ^^^\n",
