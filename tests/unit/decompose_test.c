@@ -434,7 +434,7 @@ TEST(decompose_goes_on_with_recorded_sizes_that_depend_on_data) {
     }
 }
 
-// --- state ---------------------------------------------------------------------------------------
+// --- State ---------------------------------------------------------------------------------------
 
 // PyTorch lifts tensors that are no buffers out of the code, and does not decompose what writes
 // them.
