@@ -240,11 +240,20 @@ void *sc_pool_alloc(sc_arena *arena, sc_pool *pool, size_t item_bytes) {
 
 void *sc_try_alloc(uint64_t bytes) {
     // Above a terabyte nothing can succeed, and sanitizers abort instead of returning NULL.
-    size_t size;
-    if (bytes > (UINT64_C(1) << 40) || !sc_size_from_u64(bytes, &size) || size > REQUEST_MAX)
-        return NULL;
-    size_t rounded = (size + USER_ALIGN - 1) & ~(size_t)(USER_ALIGN - 1);
+    if (bytes > SC_BLOCK_BYTES_MAX) return NULL;
+    size_t rounded = ((size_t)bytes + USER_ALIGN - 1) & ~(size_t)(USER_ALIGN - 1);
     return aligned_alloc(USER_ALIGN, rounded ? rounded : USER_ALIGN);
 }
 
 void sc_free(void *memory) { free(memory); }
+
+bool sc_memory_extent(uint64_t *taken, uint64_t *most) {
+#if defined(__wasm32__)
+    *taken = (uint64_t)__builtin_wasm_memory_size(0) * (64 << 10);
+    *most = UINT64_C(1) << 32;  // what a module can address, and what it is linked to take
+    return true;
+#else
+    (void)taken, (void)most;
+    return false;
+#endif
+}

@@ -65,5 +65,10 @@ void *sc_pool_alloc(sc_arena *arena, sc_pool *pool, size_t item_bytes);
 // is none. Freed one by one with sc_free.
 void *sc_try_alloc(uint64_t bytes);
 void sc_free(void *memory);
+// More than this there never is: sizes of objects have to fit a ptrdiff_t.
+#define SC_BLOCK_BYTES_MAX (sizeof(size_t) < 8 ? (uint64_t)PTRDIFF_MAX : UINT64_C(1) << 40)
+// How much memory there is for everything, and how much of it was taken from the host. False where
+// nobody can tell.
+bool sc_memory_extent(uint64_t *taken, uint64_t *most);
 
 #endif

@@ -230,6 +230,19 @@ static void add_fixed(sc_sb *sb, sc_str digits, int point) {
     sc_sb_add(sb, whole < digits.size ? sc_str_slice(digits, whole, digits.size) : SC_STR("0"));
 }
 
+void sc_sb_add_bytes(sc_sb *sb, uint64_t bytes) {
+    static const char *const units[] = {"KB", "MB", "GB"};
+    if (bytes < 1000) {
+        sc_sb_addf(sb, "%d bytes", (int)bytes);
+        return;
+    }
+    double value = (double)bytes / 1000;
+    uint32_t unit = 0;
+    for (; value >= 999.5 && unit + 1 < SC_COUNT_OF(units); unit++) value /= 1000;
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    sc_sb_addf(sb, "%.*f %s", decimals, value, units[unit]);
+}
+
 // Python's repr: exponents from -4 to 15 in fixed notation.
 void sc_sb_add_f64(sc_sb *sb, double value) {
     if (isnan(value)) {

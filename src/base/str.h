@@ -53,7 +53,8 @@ void sc_sb_vaddf(sc_sb *sb, const char *format, va_list args);
 void sc_sb_add_i64(sc_sb *sb, int64_t value);
 // Shortest text that reads back to the same double; always has '.', 'e', "inf" or "nan" in it.
 void sc_sb_add_f64(sc_sb *sb, double value);
-sc_str sc_sb_str(const sc_sb *sb);  // view of what is there now
-char *sc_sb_terminate(sc_sb *sb);   // NUL-terminated, still owned by the arena
+void sc_sb_add_bytes(sc_sb *sb, uint64_t bytes);  // 1234567 as "1.23 MB"
+sc_str sc_sb_str(const sc_sb *sb);                // view of what is there now
+char *sc_sb_terminate(sc_sb *sb);                 // NUL-terminated, still owned by the arena
 
 #endif

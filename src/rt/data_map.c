@@ -1,5 +1,5 @@
 // .ptd files: named tensors that a program keeps outside itself. Several files make one map; a name
-// that two of them have is an error. Bytes are read when a method first asks for them.
+// that two of them have is an error. Bytes are read with the methods that need them.
 //
 // Layout: u32 root, "FT01", "FH01", u32 header bytes (40 or more), then u64 offset and bytes of the
 // FlatBuffer, u64 offset and bytes of the segments, to which segment offsets are relative.
@@ -50,9 +50,8 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_data_map *map, sc_arena *arena, pt
     const uint8_t *flat = file->source->memory;
     if (!sc_size_from_u64(file->flat_end, &size)) return bad(ctx, "its directory is too large");
     if (!flat || (uintptr_t)flat % 16 != 0) {
-        uint8_t *copy = sc_try_alloc(file->flat_end);
-        if (!copy)
-            return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for the directory of a .ptd");
+        uint8_t *copy;
+        SC_TRY(sc_rt_allocate(ctx, file->flat_end, "the directory of a .ptd", &copy));
         sc_vec_push(arena, &map->owned, copy);
         SC_TRY(file->source->read(file->source, ctx, 0, copy, size));
         flat = copy;
@@ -125,32 +124,8 @@ sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *fi
 
 void sc_rt_data_map_close(sc_rt_data_map *map) {
     for (uint32_t i = 0; i < map->owned.count; i++) sc_free(map->owned.data[i]);
-    for (uint32_t i = 0; i < map->data.count; i++) sc_free(map->data.data[i]->owned);
 }
 
 sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key) {
     return sc_map_get(&map->by_key, key);
-}
-
-sc_status sc_rt_datum_load(sc_ctx *ctx, sc_rt_datum *datum) {
-    static const uint8_t nothing[64];
-    const sc_extent *e = &datum->extent;
-    size_t size;
-    if (datum->bytes) return SC_OK;
-    if (e->size == 0) {
-        datum->bytes = nothing;
-        return SC_OK;
-    }
-    const uint8_t *memory = e->source->memory;
-    if (memory && ((uintptr_t)memory + e->offset) % 16 == 0) {
-        datum->bytes = memory + e->offset;
-        return SC_OK;
-    }
-    datum->owned = sc_size_from_u64(e->size, &size) ? sc_try_alloc(e->size) : NULL;
-    if (!datum->owned)
-        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for '" SC_STR_FMT "' (%llu bytes)",
-                       SC_STR_ARG(datum->key), (unsigned long long)e->size);
-    SC_TRY(sc_extent_read(ctx, *e, 0, datum->owned, size));
-    datum->bytes = datum->owned;
-    return SC_OK;
 }

@@ -16,8 +16,8 @@ typedef struct sc_rt_datum {
     sc_fb_vec sizes, dim_order;
     sc_extent extent;
     uint32_t file;         // which of the data files holds it
-    const uint8_t *bytes;  // once somebody needed them
-    uint8_t *owned;        // to be freed, when not a view of the source
+    const uint8_t *bytes;  // once a method needed them
+    bool is_wanted;        // by the method that is being loaded
 } sc_rt_datum;
 
 typedef struct sc_rt_data_map {
@@ -31,7 +31,6 @@ sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *fi
 void sc_rt_data_map_close(sc_rt_data_map *map);
 // NULL when there is none.
 sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key);
-sc_status sc_rt_datum_load(sc_ctx *ctx, sc_rt_datum *datum);
 
 // --- Program -------------------------------------------------------------------------------------
 
@@ -39,6 +38,12 @@ typedef struct sc_rt_pool {
     uint8_t *data;
     uint64_t bytes;  // the most that any method asks for
 } sc_rt_pool;
+
+// `bytes` from its offset on; 0 when no method needed it yet.
+typedef struct sc_rt_constant {
+    const uint8_t *data;
+    uint64_t bytes;
+} sc_rt_constant;
 
 struct sc_rt_program {
     sc_ctx *ctx;
@@ -52,9 +57,10 @@ struct sc_rt_program {
     sc_fb_vec plans, segments;
     sc_extent constant_extent, mutable_extent;
     sc_fb_vec constant_offsets, mutable_offsets;
-    bool constants_inline;     // old files keep them in the FlatBuffer
-    const uint8_t *constants;  // loaded with the first method
-    uint8_t *constants_owned;
+    bool constants_inline;              // old files keep them in the FlatBuffer
+    const uint8_t *constant_view;       // their segment, when it is in memory anyway
+    sc_rt_constant *constants;          // by index, when it is not
+    SC_VEC(uint8_t *) constant_blocks;  // what was read, of data files too
     sc_rt_data_map data_map;
     sc_rt_pool *pools;  // by memory id, 0 unused
     uint32_t pool_count;
@@ -65,15 +71,6 @@ struct sc_rt_program {
 static inline sc_fb_table sc_rt_plan(const sc_rt_program *program, uint32_t index) {
     return sc_fb_vec_table(program->plans, index);
 }
-
-// Reads the constants into memory if they are not; the same address ever after.
-sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_program *program);
-// The address of constant `index`, which must have `bytes` bytes from there on.
-sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
-                            uint64_t bytes, const uint8_t **out);
-// Initial bytes of a mutable tensor.
-sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, void *out,
-                             size_t bytes);
 
 // --- Method --------------------------------------------------------------------------------------
 
@@ -166,6 +163,19 @@ struct sc_rt_method {
 
 // values.c: EValues of the plan, checked; tensors come out without memory.
 sc_status sc_rt_values_parse(sc_ctx *ctx, sc_rt_method *method);
+// constants.c: reads what the method needs of constants and data files and no method had read yet.
+sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_method *method);
+void sc_rt_constants_free(sc_rt_program *program);
+// The address of a constant that was loaded.
+sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *program, const sc_rt_place *place,
+                            const uint8_t **out);
+// Initial bytes of a mutable tensor.
+sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, void *out,
+                             size_t bytes);
+// allocate.c: SC_ERR_MEMORY says what there is no memory for, and whose limit that is.
+sc_status sc_rt_allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t **out);
+// The same for what comes in several blocks, `had` of whose bytes there were.
+sc_status sc_rt_no_memory(sc_ctx *ctx, const char *what, uint64_t bytes, uint64_t had);
 // memory.c: gives every tensor its memory and writes initial state.
 sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *method);
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *method);

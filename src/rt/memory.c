@@ -19,11 +19,7 @@ static sc_status allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t
                        "planned_bytes_max is %llu",
                        what, (unsigned long long)bytes,
                        (unsigned long long)ctx->limits.planned_bytes_max);
-    *out = sc_try_alloc(bytes ? bytes : 1);
-    if (!*out)
-        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %s (%llu bytes)", what,
-                       (unsigned long long)bytes);
-    return SC_OK;
+    return sc_rt_allocate(ctx, bytes, what, out);
 }
 
 // --- Pools ---------------------------------------------------------------------------------------
@@ -135,12 +131,7 @@ static sc_status bind_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index) {
         return SC_OK;
     }
     if (!place->is_constant) return SC_OK;
-    if (place->datum) {
-        SC_TRY(sc_rt_datum_load(ctx, place->datum));
-        bytes = place->datum->bytes;
-    } else {
-        SC_TRY(sc_rt_constant_at(ctx, m->program, place->buffer_index, place->bytes, &bytes));
-    }
+    SC_TRY(sc_rt_constant_at(ctx, m->program, place, &bytes));
     if ((uintptr_t)bytes % sc_dtype_bytes((sc_dtype)t->dtype) != 0)
         return bad(ctx, m, "a constant is misaligned");
     t->data = (uint8_t *)(uintptr_t)bytes;  // is_constant keeps everybody from writing there
@@ -198,7 +189,6 @@ sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
         if (!place->memory_id || !place->bytes) continue;
         uint8_t *data = m->memory[place->memory_id].data + place->offset;
         if (place->datum) {
-            SC_TRY(sc_rt_datum_load(ctx, place->datum));
             memcpy(data, place->datum->bytes, (size_t)place->bytes);
         } else if (place->buffer_index && place->memory_id == ACTIVATIONS) {
             SC_TRY(sc_rt_initial_read(ctx, m->program, place->buffer_index, data,
@@ -209,7 +199,7 @@ sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *m) {
-    SC_TRY(sc_rt_constants_load(ctx, m->program));
+    SC_TRY(sc_rt_constants_load(ctx, m));
     SC_TRY(bind_pools(ctx, m));
     for (uint32_t i = 0; i < m->value_count; i++) {
         if (m->values[i].tag == SC_EVALUE_TENSOR) SC_TRY(bind_tensor(ctx, m, i));

@@ -65,32 +65,19 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
 // --- The FlatBuffer part -------------------------------------------------------------------------
 
 // A view when the source is in memory and aligned, else a copy.
-static sc_status load_range(sc_ctx *ctx, sc_source *source, uint64_t offset, uint64_t bytes,
-                            const uint8_t **out, uint8_t **owned) {
-    size_t size;
-    if (source->memory && ((uintptr_t)source->memory + offset) % 16 == 0) {
-        *out = source->memory + offset;
-        return SC_OK;
-    }
-    uint8_t *copy = sc_size_from_u64(bytes, &size) ? sc_try_alloc(bytes ? bytes : 1) : NULL;
-    if (!copy)
-        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of the program",
-                       (unsigned long long)bytes);
-    sc_status status = source->read(source, ctx, offset, copy, size);
-    if (status != SC_OK) {
-        sc_free(copy);
-        return status;
-    }
-    *owned = copy;
-    *out = copy;
-    return SC_OK;
+static sc_status read_flat(sc_ctx *ctx, sc_rt_program *p, uint64_t bytes) {
+    p->flat = p->source->memory;
+    if (p->flat && (uintptr_t)p->flat % 16 == 0) return SC_OK;
+    SC_TRY(sc_rt_allocate(ctx, bytes, "the program part of the file", &p->flat_owned));
+    p->flat = p->flat_owned;
+    return p->source->read(p->source, ctx, 0, p->flat_owned, (size_t)bytes);
 }
 
 static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     size_t size;
     if (!sc_size_from_u64(h->program_bytes, &size) || size < 8)
         return bad(ctx, "its program part has an impossible size");
-    SC_TRY(load_range(ctx, p->source, 0, h->program_bytes, &p->flat, &p->flat_owned));
+    SC_TRY(read_flat(ctx, p, h->program_bytes));
     SC_TRY(sc_fb_verify(ctx, &sc_pte_schema, p->flat, size));
     p->flat_bytes = h->program_bytes;
     p->root = sc_fb_root(p->flat);
@@ -153,7 +140,7 @@ static sc_status check_segments(sc_ctx *ctx, sc_rt_program *p) {
     return check_overlap(ctx, extents, count);
 }
 
-// --- Constants and initial state -----------------------------------------------------------------
+// --- Constants, initial state, named data --------------------------------------------------------
 
 static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
     for (uint32_t i = 0; i < offsets.count; i++) {
@@ -204,49 +191,6 @@ static sc_status check_named_data(sc_ctx *ctx, sc_rt_program *p) {
         SC_TRY(segment_at(ctx, p, sc_pte_NamedData_segment_index(entry), &extent));
     }
     return SC_OK;
-}
-
-sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_program *p) {
-    if (p->constants || p->constant_extent.size == 0) return SC_OK;
-    return load_range(ctx, p->source, p->constant_extent.offset, p->constant_extent.size,
-                      &p->constants, &p->constants_owned);
-}
-
-static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
-                                 uint64_t bytes, const uint8_t **out) {
-    sc_fb_vec buffers = sc_pte_Program_constant_buffer(p->root);
-    if (index >= buffers.count) return bad(ctx, "a constant that it names does not exist");
-    sc_fb_vec storage = sc_pte_Buffer_storage(sc_fb_vec_table(buffers, index));
-    if (storage.count < bytes) return bad(ctx, "a constant is shorter than its tensor");
-    *out = storage.items;
-    return SC_OK;
-}
-
-sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint64_t bytes,
-                            const uint8_t **out) {
-    static const uint8_t nothing[64];
-    if (p->constants_inline)
-        SC_TRY(inline_constant(ctx, p, index, bytes, out));
-    else if (index >= p->constant_offsets.count)
-        return bad(ctx, "a constant that it names does not exist");
-    else {
-        uint64_t offset = sc_fb_vec_u64(p->constant_offsets, index);
-        if (bytes > p->constant_extent.size - offset)
-            return bad(ctx, "a constant is longer than its segment");
-        *out = p->constants + offset;
-    }
-    if (bytes == 0) *out = nothing;  // an empty segment has no address
-    return SC_OK;
-}
-
-sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, void *out,
-                             size_t bytes) {
-    if (index >= p->mutable_offsets.count)
-        return bad(ctx, "the initial state that it names does not exist");
-    uint64_t offset = sc_fb_vec_u64(p->mutable_offsets, index);
-    if (bytes > p->mutable_extent.size - offset)
-        return bad(ctx, "initial state is longer than its segment");
-    return sc_extent_read(ctx, p->mutable_extent, offset, out, bytes);
 }
 
 // --- Open and close ------------------------------------------------------------------------------
@@ -314,7 +258,7 @@ void sc_rt_program_close(sc_rt_program *p) {
     }
     for (uint32_t i = 0; p->pools && i < p->pool_count; i++) sc_free(p->pools[i].data);
     sc_rt_data_map_close(&p->data_map);
-    sc_free(p->constants_owned);
+    sc_rt_constants_free(p);
     sc_free(p->flat_owned);
     sc_arena_deinit(&p->arena);
     sc_free(p);

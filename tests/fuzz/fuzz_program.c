@@ -59,6 +59,14 @@ static void run_method(sc_ctx *ctx, sc_rt_program *program, uint32_t index) {
     }
 }
 
+static sc_status read_file(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                           size_t bytes) {
+    (void)ctx;
+    SC_ASSERT(offset <= source->size && bytes <= source->size - offset);
+    memcpy(out, (const uint8_t *)source->user + offset, bytes);
+    return SC_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena arena, scratch;
     sc_ctx ctx;
@@ -69,6 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ctx.limits.planned_bytes_max = 4 << 20;
     ctx.limits.instruction_max = 500;
     sc_source *source = sc_source_from_memory(&arena, data, size);
+    // Half of the files are not in memory, so that their constants are read.
+    if (size % 2)
+        *source = (sc_source){.read = read_file, .size = size, .user = (void *)(uintptr_t)data};
     if (sc_rt_program_open(&ctx, source, NULL, &program) == SC_OK) {
         for (uint32_t i = 0; i < sc_rt_program_method_count(program) && i < 4; i++)
             run_method(&ctx, program, i);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "rt/rt.h"
+#include "rt/internal.h"
 #include "rt/tiny.h"
 
 typedef enum moment { OPEN, LOAD, RUN, FINE } moment;
@@ -14,7 +14,15 @@ typedef struct outcome {
     float result[6];
 } outcome;
 
-static outcome try_it(const uint8_t *data, size_t size, uint64_t planned_max) {
+// Not in memory, as most files are.
+static sc_status read_file(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                           size_t bytes) {
+    (void)ctx;
+    memcpy(out, (const uint8_t *)source->user + offset, bytes);
+    return SC_OK;
+}
+
+static outcome try_it(const uint8_t *data, size_t size, uint64_t planned_max, bool in_memory) {
     outcome out = {.failed_at = OPEN};
     const float input[6] = {10, 20, 30, 40, 50, 60};
     const int64_t sizes[2] = {2, 3};
@@ -28,6 +36,8 @@ static outcome try_it(const uint8_t *data, size_t size, uint64_t planned_max) {
     ctx.limits.planned_bytes_max = planned_max;
     ctx.limits.instruction_max = 100;
     sc_source *source = sc_source_from_memory(&arena, data, size);
+    if (!in_memory)
+        *source = (sc_source){.read = read_file, .size = size, .user = (void *)(uintptr_t)data};
     out.status = sc_rt_program_open(&ctx, source, NULL, &program);
     if (out.status == SC_OK) {
         out.failed_at = LOAD;
@@ -62,8 +72,11 @@ static void expect(const char *name, tiny *t, moment failed_at, sc_status status
     static const char *const moments[] = {"open", "load", "run", "nothing"};
     if (!test_case("%s", name)) return;
     tiny_build(t);
-    outcome out = try_it(t->data, t->size, 1 << 20);
+    outcome out = try_it(t->data, t->size, 1 << 20, true);
+    outcome file = try_it(t->data, t->size, 1 << 20, false);
     free(t->data);
+    CHECK(out.failed_at == file.failed_at && out.status == file.status);
+    CHECK_EQ_MEM(out.result, file.result, sizeof out.result);
     if (out.failed_at != failed_at || out.status != status)
         FAIL("%s: %s failed with %s", name, moments[out.failed_at], sc_status_slug(out.status));
     if (out.failed_at == FINE) CHECK_CLOSE(out.result[5], 66, 0);
@@ -208,14 +221,79 @@ TEST(damaged_bytes) {
     for (size_t size = 0; size < t.size; size++) {
         uint8_t *copy = aligned_alloc(64, (size + 64) / 64 * 64);
         memcpy(copy, t.data, size);
-        outcome out = try_it(copy, size, 1 << 20);
+        outcome out = try_it(copy, size, 1 << 20, size % 2);
         CHECK(out.status != SC_OK);
         free(copy);
     }
     for (size_t at = 0; at < t.size; at++) {
         t.data[at] ^= 0x11;
-        try_it(t.data, t.size, 1 << 20);
+        try_it(t.data, t.size, 1 << 20, at % 2);
         t.data[at] ^= 0x11;
     }
     free(t.data);
+}
+
+// A file of which only the beginning is more than zeros.
+typedef struct hollow {
+    const uint8_t *data;
+    size_t size;
+} hollow;
+
+static sc_status read_hollow(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                             size_t bytes) {
+    const hollow *file = source->user;
+    (void)ctx;
+    memset(out, 0, bytes);
+    for (size_t i = 0; i < bytes && offset + i < file->size; i++)
+        ((uint8_t *)out)[i] = file->data[offset + i];
+    return SC_OK;
+}
+
+TEST(a_constant_larger_than_any_block_of_memory) {
+    const uint64_t bytes = UINT64_C(1) << 42;
+    tiny t;
+    sc_arena arena, scratch;
+    sc_ctx ctx;
+    sc_rt_program *program;
+    sc_rt_method *method;
+    tiny_init(&t);
+    t.extra.sizes[0] = t.extra.sizes[1] = 1 << 20;
+    t.extra.buffer = 1;
+    t.segment_size[0] = t.segment_bytes = bytes;
+    tiny_build(&t);
+    hollow file = {t.data, t.size};
+    sc_source source = {.read = read_hollow, .size = bytes + t.size, .user = &file};
+    sc_arena_init(&arena);
+    sc_arena_init(&scratch);
+    sc_ctx_init(&ctx, &arena, &scratch);
+    if (CHECK_OK(sc_rt_program_open(&ctx, &source, NULL, &program))) {
+        CHECK_STATUS(sc_rt_method_load(&ctx, program, SC_STR("forward"), &method), SC_ERR_MEMORY);
+        const char *message = sc_vec_last(&ctx.diags).message.data;
+        CHECK(strstr(message, "no memory for a weight of 4398046511104 bytes, and a block of"));
+        sc_rt_program_close(program);
+    }
+    sc_arena_deinit(&scratch);
+    sc_arena_deinit(&arena);
+    free(t.data);
+}
+
+// Where the limit is known: memory that nobody writes to costs nothing to take.
+TEST(the_limit_of_all_memory_is_named) {
+    uint64_t taken, most;
+    sc_arena arena, scratch;
+    sc_ctx ctx;
+    uint8_t *held[8] = {0}, *more = NULL;
+    sc_arena_init(&arena);
+    sc_arena_init(&scratch);
+    sc_ctx_init(&ctx, &arena, &scratch);
+    if (sc_memory_extent(&taken, &most)) {
+        for (uint32_t i = 0; i < 8; i++) held[i] = sc_try_alloc(1 << 30);
+        CHECK_STATUS(sc_rt_allocate(&ctx, UINT64_C(1500) << 20, "what is large", &more),
+                     SC_ERR_MEMORY);
+        const char *message = sc_vec_last(&ctx.diags).message.data;
+        CHECK(strstr(message, "no memory for what is large of 1.57 GB: of the 4.29 GB that"));
+        for (uint32_t i = 0; i < 8; i++) sc_free(held[i]);
+    }
+    sc_arena_deinit(&scratch);
+    sc_arena_deinit(&arena);
 }

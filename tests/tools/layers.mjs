@@ -58,7 +58,6 @@ const circles = [
   ["src/import/pt2_arg.c", "src/import/pt2_graph.c", "src/import/pt2_node.c"],
   ["src/ir/parse.c", "src/ir/parse_arg.c"],
   ["src/rt/elide.c", "src/rt/fold.c", "src/rt/fuse.c", "src/rt/optimize.c"],
-  ["src/rt/memory.c", "src/rt/program.c"],
 ];
 // What stands on src/ from outside sees the public header and the vocabulary it is written in.
 const outside = { wasm: ["sconce.h", "core", "base", "imports.def"] };

@@ -121,3 +121,29 @@ TEST(builder_grows) {
     CHECK_EQ_STR(sc_str_format(&arena, "%s-%d", "a", 5).data, "a-5");
     sc_arena_deinit(&arena);
 }
+
+TEST(sizes_have_three_digits_and_a_unit) {
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } rows[] = {{0, "0 bytes"},
+                {999, "999 bytes"},
+                {1000, "1.00 KB"},
+                {9994, "9.99 KB"},
+                {9995, "10.0 KB"},
+                {99950, "100 KB"},
+                {999499, "999 KB"},
+                {999500, "1.00 MB"},
+                {2147483648, "2.15 GB"},
+                {5370000000, "5.37 GB"},
+                {UINT64_MAX, "18446744074 GB"}};
+    sc_arena arena;
+    sc_arena_init(&arena);
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        sc_sb sb;
+        sc_sb_init(&sb, &arena);
+        sc_sb_add_bytes(&sb, rows[i].bytes);
+        CHECK_EQ_STR(sc_sb_terminate(&sb), rows[i].text);
+    }
+    sc_arena_deinit(&arena);
+}

@@ -1,0 +1,45 @@
+// Memory whose size files or callers decide, and what to say when there is none: how much was
+// needed, whose limit stands in the way, and what would fit.
+#include "rt/internal.h"
+
+static const char *const hint =
+    "Export weights in half precision or quantized ones, or run the program where there is more "
+    "memory, such as in ExecuTorch's own runtime.";
+
+static void add_limit(sc_sb *sb, uint64_t bytes, uint64_t had) {
+    uint64_t taken, most;
+    if (!sc_memory_extent(&taken, &most)) return;
+    const bool is_full = bytes - had > most - taken;
+    if (is_full) {
+        sc_sb_add_text(sb, ": of the ");
+        sc_sb_add_bytes(sb, most);
+        sc_sb_add_text(sb, " that WebAssembly has at most, ");
+        sc_sb_add_bytes(sb, taken - sc_min_u64(had, taken));
+        sc_sb_add_text(sb, " are taken");
+    } else {
+        sc_sb_add_text(sb, ": the host gives no more than ");
+        sc_sb_add_bytes(sb, taken);
+    }
+    if (!had) return;
+    sc_sb_add_text(sb, ", and about ");
+    sc_sb_add_bytes(sb, is_full ? had + (most - taken) : had);
+    sc_sb_add_text(sb, " would fit");
+}
+
+sc_status sc_rt_no_memory(sc_ctx *ctx, const char *what, uint64_t bytes, uint64_t had) {
+    sc_sb sb;
+    sc_sb_init(&sb, ctx->scratch);
+    if (bytes - had > SC_BLOCK_BYTES_MAX) {
+        sc_sb_addf(&sb, "%llu bytes, and a block of memory has at most %llu",
+                   (unsigned long long)bytes, (unsigned long long)SC_BLOCK_BYTES_MAX);
+    } else {
+        sc_sb_add_bytes(&sb, bytes);
+        add_limit(&sb, bytes, had);
+    }
+    return sc_fail(ctx, SC_ERR_MEMORY, hint, "no memory for %s of %s", what, sc_sb_terminate(&sb));
+}
+
+sc_status sc_rt_allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t **out) {
+    *out = sc_try_alloc(sc_max_u64(bytes, 1));
+    return *out ? SC_OK : sc_rt_no_memory(ctx, what, bytes, 0);
+}

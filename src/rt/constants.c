@@ -1,0 +1,223 @@
+// Constants and initial state: where they lie in the file, and in memory. What a method needs is
+// read when it is loaded, each constant once for all methods, into blocks of their own or, small
+// ones, together: no block has to be as large as all of them. All memory is there before anything
+// is read, so that what cannot be loaded fails at once. A segment that is in memory anyway is used
+// there.
+#include <stdlib.h>
+
+#include "rt/internal.h"
+
+enum {
+    GROUP_BYTES_MAX = 1 << 20,
+    GAP_BYTES_MAX = 4 << 10,  // what nobody needs between two of a group
+    LINE_BYTES = 64,          // constants of a group keep their places within lines
+    READ_BYTES = 8 << 20
+};
+
+// What has to be read: constants of the segment that lie together, or an entry of a data file.
+typedef struct piece {
+    sc_extent extent;
+    uint8_t *memory;
+    sc_rt_datum *datum;
+    uint32_t first, count;  // of the ranges
+} piece;
+
+typedef struct range {
+    uint64_t begin, end;
+    uint32_t index;
+} range;
+
+typedef struct loading {
+    sc_ctx *ctx;
+    sc_rt_method *m;
+    SC_VEC(range) ranges;
+    SC_VEC(piece) pieces;
+} loading;
+
+static sc_status bad(sc_ctx *ctx, const char *what) {
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
+}
+
+// --- What a method needs -------------------------------------------------------------------------
+
+static sc_status find_range(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint64_t bytes,
+                            range *out) {
+    if (index >= p->constant_offsets.count)
+        return bad(ctx, "a constant that it names does not exist");
+    const uint64_t begin = sc_fb_vec_u64(p->constant_offsets, index);
+    if (bytes > p->constant_extent.size - begin)
+        return bad(ctx, "a constant is longer than its segment");
+    *out = (range){begin, begin + bytes, index};
+    return SC_OK;
+}
+
+static void add_datum(loading *l, sc_rt_datum *datum) {
+    const sc_extent *e = &datum->extent;
+    const uint8_t *memory = e->size ? e->source->memory : NULL;
+    if (datum->bytes || datum->is_wanted) return;
+    if (memory && ((uintptr_t)memory + e->offset) % 16 == 0) {
+        datum->bytes = memory + e->offset;
+        return;
+    }
+    datum->is_wanted = true;
+    sc_vec_push(l->ctx->scratch, &l->pieces, (piece){.extent = *e, .datum = datum});
+}
+
+static sc_status list_places(loading *l) {
+    sc_rt_program *p = l->m->program;
+    for (uint32_t i = 0; i < l->m->value_count; i++) {
+        const sc_rt_place *place = &l->m->places[i];
+        range found;
+        if (place->datum) add_datum(l, place->datum);
+        if (!place->is_constant || place->datum || p->constants_inline) continue;
+        SC_TRY(find_range(l->ctx, p, place->buffer_index, place->bytes, &found));
+        if (!p->constant_view && place->bytes > p->constants[place->buffer_index].bytes)
+            sc_vec_push(l->ctx->scratch, &l->ranges, found);
+    }
+    return SC_OK;
+}
+
+static int compare_ranges(const void *a, const void *b) {
+    const range *x = a, *y = b;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+// Constants that share bytes are read together whatever their size, so that no method takes more
+// memory than the segment has bytes.
+static void group_ranges(loading *l) {
+    const sc_extent *segment = &l->m->program->constant_extent;
+    uint64_t begin = 0, end = 0;
+    for (uint32_t i = 0; i < l->ranges.count; i++) {
+        const range *r = &l->ranges.data[i];
+        bool joins = i && (r->begin < end ||
+                           (r->begin - end <= GAP_BYTES_MAX && r->end - begin <= GROUP_BYTES_MAX));
+        if (!joins) {
+            bool is_large = r->end - r->begin >= GROUP_BYTES_MAX;
+            begin = is_large ? r->begin : r->begin - r->begin % LINE_BYTES;
+            end = r->end;
+            sc_vec_push(l->ctx->scratch, &l->pieces, (piece){.first = i});
+        }
+        end = sc_max_u64(end, r->end);
+        piece *last = &sc_vec_last(&l->pieces);
+        last->count++;
+        last->extent = (sc_extent){segment->source, segment->offset + begin, end - begin};
+    }
+}
+
+// --- Loading -------------------------------------------------------------------------------------
+
+static sc_status allocate_pieces(loading *l) {
+    uint64_t bytes = 0, had = 0;
+    for (uint32_t i = 0; i < l->pieces.count; i++) bytes += l->pieces.data[i].extent.size;
+    for (uint32_t i = 0; i < l->pieces.count; i++) {
+        piece *part = &l->pieces.data[i];
+        part->memory = sc_try_alloc(sc_max_u64(part->extent.size, 1));
+        if (!part->memory && part->extent.size > SC_BLOCK_BYTES_MAX)
+            return sc_rt_no_memory(l->ctx, "a weight", part->extent.size, 0);
+        if (!part->memory) return sc_rt_no_memory(l->ctx, "weights", bytes, had);
+        had += part->extent.size;
+    }
+    return SC_OK;
+}
+
+static sc_status read_pieces(loading *l) {
+    uint64_t bytes = 0, done = 0;
+    for (uint32_t i = 0; i < l->pieces.count; i++) bytes += l->pieces.data[i].extent.size;
+    for (uint32_t i = 0; i < l->pieces.count; i++) {
+        const piece *part = &l->pieces.data[i];
+        for (uint64_t at = 0; at < part->extent.size; at += READ_BYTES) {
+            const size_t size = (size_t)sc_min_u64(READ_BYTES, part->extent.size - at);
+            SC_TRY(sc_progress(l->ctx, SC_PHASE_weights, done, bytes));
+            SC_TRY(sc_extent_read(l->ctx, part->extent, at, part->memory + at, size));
+            done += size;
+        }
+    }
+    return SC_OK;
+}
+
+static void keep_pieces(loading *l) {
+    sc_rt_program *p = l->m->program;
+    for (uint32_t i = 0; i < l->pieces.count; i++) {
+        const piece *part = &l->pieces.data[i];
+        if (part->datum) part->datum->bytes = part->memory;
+        const uint64_t begin = part->extent.offset - p->constant_extent.offset;
+        for (uint32_t k = part->first; k < part->first + part->count; k++) {
+            const range *r = &l->ranges.data[k];
+            sc_rt_constant *constant = &p->constants[r->index];
+            if (constant->bytes < r->end - r->begin)
+                *constant = (sc_rt_constant){part->memory + (r->begin - begin), r->end - r->begin};
+        }
+        sc_vec_push(&p->arena, &p->constant_blocks, part->memory);
+    }
+}
+
+static sc_status load(loading *l) {
+    sc_rt_program *p = l->m->program;
+    const sc_extent *segment = &p->constant_extent;
+    const uint8_t *memory = segment->size ? segment->source->memory : NULL;
+    if (memory && ((uintptr_t)memory + segment->offset) % 16 == 0)
+        p->constant_view = memory + segment->offset;
+    if (!p->constants)
+        p->constants = sc_new_array(&p->arena, sc_rt_constant, p->constant_offsets.count);
+    SC_TRY(list_places(l));
+    if (l->ranges.count)
+        qsort(l->ranges.data, l->ranges.count, sizeof *l->ranges.data, compare_ranges);
+    group_ranges(l);
+    SC_TRY(allocate_pieces(l));
+    return read_pieces(l);
+}
+
+sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_method *m) {
+    loading l = {.ctx = ctx, .m = m};
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const sc_status status = load(&l);
+    if (status == SC_OK) keep_pieces(&l);
+    for (uint32_t i = 0; i < l.pieces.count; i++) {
+        const piece *part = &l.pieces.data[i];
+        if (part->datum) part->datum->is_wanted = false;
+        if (status != SC_OK) sc_free(part->memory);
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+void sc_rt_constants_free(sc_rt_program *p) {
+    for (uint32_t i = 0; i < p->constant_blocks.count; i++) sc_free(p->constant_blocks.data[i]);
+}
+
+// --- Where they are ------------------------------------------------------------------------------
+
+static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
+                                 uint64_t bytes, const uint8_t **out) {
+    sc_fb_vec buffers = sc_pte_Program_constant_buffer(p->root);
+    if (index >= buffers.count) return bad(ctx, "a constant that it names does not exist");
+    sc_fb_vec storage = sc_pte_Buffer_storage(sc_fb_vec_table(buffers, index));
+    if (storage.count < bytes) return bad(ctx, "a constant is shorter than its tensor");
+    *out = storage.items;
+    return SC_OK;
+}
+
+sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, const sc_rt_place *place,
+                            const uint8_t **out) {
+    static const uint8_t nothing[64];
+    if (place->datum)
+        *out = place->datum->bytes;
+    else if (p->constants_inline)
+        SC_TRY(inline_constant(ctx, p, place->buffer_index, place->bytes, out));
+    else if (p->constant_view)
+        *out = p->constant_view + sc_fb_vec_u64(p->constant_offsets, place->buffer_index);
+    else
+        *out = p->constants[place->buffer_index].data;
+    if (place->bytes == 0) *out = nothing;  // an empty segment has no address
+    return SC_OK;
+}
+
+sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, void *out,
+                             size_t bytes) {
+    if (index >= p->mutable_offsets.count)
+        return bad(ctx, "the initial state that it names does not exist");
+    uint64_t offset = sc_fb_vec_u64(p->mutable_offsets, index);
+    if (bytes > p->mutable_extent.size - offset)
+        return bad(ctx, "initial state is longer than its segment");
+    return sc_extent_read(ctx, p->mutable_extent, offset, out, bytes);
+}
