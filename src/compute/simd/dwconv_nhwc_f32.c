@@ -1,3 +1,4 @@
+// In wasm: -O3
 #include "compute/simd/dwconv_nhwc_f32.h"
 
 #include "compute/simd/simd.h"

@@ -1,3 +1,4 @@
+// In wasm: -O3
 #include "compute/simd/gemm_i8.h"
 
 #include "compute/simd/simd_i8.h"
