@@ -16,6 +16,8 @@ int64_t sc_expr_sat_add(int64_t a, int64_t b) {
 }
 
 int64_t sc_expr_sat_mul(int64_t a, int64_t b) {
+    // Nearly all sizes; in wasm, looking for overflow multiplies 128 bits, in a function.
+    if ((int32_t)a == a && (int32_t)b == b) return a * b;
     if (a == 0 || b == 0) return 0;
     bool infinite =
         a == SC_DIM_INF || a == SC_DIM_NEG_INF || b == SC_DIM_INF || b == SC_DIM_NEG_INF;
