@@ -7,7 +7,7 @@
 
 sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model) {
     sc_ctx *ctx = sc_job_begin(job);
-    double begin_ms = sc_job_now_ms(job);
+    double begin_ms = sc_now_ms(&job->ctx);
     SC_TRY(sc_ops_init());
     if (job->versions.count > 1)
         return sc_fail(ctx, SC_ERR_STATE, "Add every method first, then lower.",
@@ -18,7 +18,7 @@ sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str 
     sc_import_options options = {.method = sc_str_copy(ctx->arena, method),
                                  .model = sc_str_copy(ctx->arena, model)};
     SC_TRY(sc_import_pt2(ctx, source, &options, version->program));
-    version->ms += sc_job_now_ms(job) - begin_ms;
+    version->ms += sc_now_ms(&job->ctx) - begin_ms;
     return SC_OK;
 }
 

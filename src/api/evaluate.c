@@ -1,24 +1,6 @@
 // The evaluator that the compiler is handed: the program is lowered as any other, in memory, and
 // run by this build's own runtime, so that what it gives is what a run would have computed.
 #include "api/job.h"
-#include "emit/emit.h"
-
-static sc_status lower(sc_program *program, sc_cord *out) {
-    sc_ctx *ctx = program->ctx;
-    sc_options options = sc_options_default();
-    sc_pipeline pipeline = {.env = {.options = &options}};
-    sc_storage_table *tables = NULL;
-    sc_place_report *reports = NULL;
-    sc_emit_result result = {0};
-#ifdef SC_CHECKS
-    pipeline.verify = true;
-#endif
-    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_to_executorch));
-    SC_TRY(sc_place_program(ctx, program, &options, &tables, &reports));
-    SC_TRY(sc_emit_program(ctx, program, tables, &options, &result));
-    *out = result.program;
-    return SC_OK;
-}
 
 static sc_status copy_outputs(sc_ctx *ctx, const sc_rt_method *method, sc_arena *arena,
                               sc_extent *outputs) {
@@ -46,13 +28,15 @@ static sc_status run_method(sc_ctx *ctx, sc_rt_program *running, sc_arena *arena
 static sc_status evaluate(void *user, sc_program *program, sc_arena *arena, sc_extent *outputs) {
     (void)user;
     sc_ctx *ctx = program->ctx;
-    sc_cord cord;
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    sc_executable made;
     sc_rt_program *running = NULL;
     sc_rt_options as_written;
     sc_rt_options_default(&as_written);
     as_written.optimize = false;
-    SC_TRY(lower(program, &cord));
-    sc_source *pte = sc_source_from_cord(ctx->arena, &cord);
+    SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));
+    sc_source *pte = sc_source_from_cord(ctx->arena, &made.result.program);
     SC_TRY(sc_rt_program_open(ctx, pte, &as_written, &running));
     sc_status status = run_method(ctx, running, arena, outputs);
     sc_rt_program_close(running);

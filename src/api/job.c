@@ -47,14 +47,9 @@ sc_sb sc_job_text(sc_job *job) {
     return sb;
 }
 
-double sc_job_now_ms(const sc_job *job) {
-    const sc_host *host = &job->ctx.host;
-    return host->now_ms ? host->now_ms(host->user) : 0.0;
-}
-
 uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms) {
     sc_version version = {.dialect = dialect, .program = program};
-    version.ms = sc_job_now_ms(job) - begin_ms;
+    version.ms = sc_now_ms(&job->ctx) - begin_ms;
     sc_vec_push(&job->arena, &job->versions, version);
     return job->versions.count - 1;
 }

@@ -4,6 +4,7 @@
 #define SC_JOB_H
 
 #include "core/options.h"
+#include "emit/emit.h"
 #include "format/json.h"
 #include "passes/pass.h"
 #include "plan/place.h"
@@ -61,7 +62,6 @@ static inline sc_ctx *sc_job_begin(sc_job *job) {
 sc_sb sc_job_text(sc_job *job);
 // The member "diagnostics" of an object: what was recorded and not forgotten.
 void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job);
-double sc_job_now_ms(const sc_job *job);
 // Program `number`: SC_ERR_NOT_FOUND when there is none, SC_ERR_STATE when it was consumed.
 sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out);
 // Makes `program` the next version, whose number is the result. `begin_ms` is when work on it
@@ -90,6 +90,18 @@ typedef struct sc_work {
 // kept as a version with the number `made`; what the others make, if the option snapshots says so.
 sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
                        uint32_t *made);
+
+// What a program comes to when it is made executable.
+typedef struct sc_executable {
+    sc_place_report *reports;  // a method each
+    sc_emit_result result;
+    double emit_ms;  // that writing it took
+} sc_executable;
+
+// Makes an edge program executable with the options of the pipeline, plans its memory and writes
+// it.
+sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
+                             sc_executable *out);
 
 // --- Options (options.c) -------------------------------------------------------------------------
 

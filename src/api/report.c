@@ -88,8 +88,11 @@ static void add_dtypes(sc_json_writer *w) {
 }
 
 static void add_ops(sc_json_writer *w) {
-    static const char *const FAMILIES[] = {"other",     "matrix", "conv",  "reduce",
-                                           "pointwise", "shape",  "index", "create"};
+    static const char *const FAMILIES[] = {
+        [SC_FAMILY_OTHER] = "other", [SC_FAMILY_MATRIX] = "matrix",
+        [SC_FAMILY_CONV] = "conv",   [SC_FAMILY_REDUCE] = "reduce",
+        [SC_FAMILY_SHAPE] = "shape", [SC_FAMILY_POINTWISE] = "pointwise",
+        [SC_FAMILY_INDEX] = "index", [SC_FAMILY_CREATE] = "create"};
     sc_json_key(w, "ops");
     sc_json_begin_array(w);
     for (int id = 1; id < SC_OP_COUNT; id++) {

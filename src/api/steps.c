@@ -3,7 +3,6 @@
 // emit. Every step works on a copy, so earlier versions stay as they were for those who look at
 // them.
 #include "api/job.h"
-#include "emit/emit.h"
 
 static sc_status run_passes(sc_work *work, sc_phase step) {
     return sc_pipeline_run(&work->job->ctx, &work->pipeline, work->program, step);
@@ -89,21 +88,27 @@ static sc_status enter(sc_ctx *ctx, sc_phase phase, sc_str pass) {
     return sc_progress(ctx, phase, 0, 0);
 }
 
-static sc_status step_to_executorch(sc_work *work) {
-    sc_job *job = work->job;
-    sc_ctx *ctx = &job->ctx;
+sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
+                             sc_executable *out) {
+    const sc_options *options = pipeline->env.options;
     sc_storage_table *tables = NULL;
-    sc_place_report *reports = NULL;
-    sc_emit_result result = {0};
-    SC_TRY(run_passes(work, SC_STEP_to_executorch));
+    *out = (sc_executable){0};
+    SC_TRY(sc_pipeline_run(ctx, pipeline, program, SC_STEP_to_executorch));
     SC_TRY(enter(ctx, SC_PHASE_plan, SC_STR("memory_planning")));
-    SC_TRY(sc_place_program(ctx, work->program, &work->options, &tables, &reports));
+    SC_TRY(sc_place_program(ctx, program, options, &tables, &out->reports));
     SC_TRY(enter(ctx, SC_PHASE_emit, SC_STR("emit")));
-    double begin_ms = sc_job_now_ms(job);
-    SC_TRY(sc_emit_program(ctx, work->program, tables, &work->options, &result));
-    keep_outputs(job, &result);
-    keep_plans(job, work->program, reports);
-    work->emit_ms = sc_job_now_ms(job) - begin_ms;
+    double begin_ms = sc_now_ms(ctx);
+    SC_TRY(sc_emit_program(ctx, program, tables, options, &out->result));
+    out->emit_ms = sc_now_ms(ctx) - begin_ms;
+    return SC_OK;
+}
+
+static sc_status step_to_executorch(sc_work *work) {
+    sc_executable made;
+    SC_TRY(sc_make_executable(&work->job->ctx, &work->pipeline, work->program, &made));
+    keep_outputs(work->job, &made.result);
+    keep_plans(work->job, work->program, made.reports);
+    work->emit_ms = made.emit_ms;
     return SC_OK;
 }
 
@@ -150,20 +155,17 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
 
 sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
                        uint32_t *made) {
-    double begin_ms = sc_job_now_ms(work->job);
+    double begin_ms = sc_now_ms(&work->job->ctx);
     work->pipeline.arena = &work->job->arena;
     work->pipeline.env.options = &work->options;
     work->pipeline.env.evaluator = &sc_own_evaluator;
-#ifdef SC_CHECKS
-    work->pipeline.verify = true;
-#endif
     SC_TRY(take(work, from, sc_phase_get(steps[0])->from));
     for (uint32_t i = 0; i < count; i++) {
         SC_TRY(STEPS[steps[i]](work));
         bool is_last = i + 1 == count;
         if (!is_last && !work->options.snapshots) continue;
         *made = keep(work, sc_phase_get(steps[i])->to, begin_ms);
-        begin_ms = sc_job_now_ms(work->job);
+        begin_ms = sc_now_ms(&work->job->ctx);
         if (!is_last) SC_TRY(sc_program_clone(work->program, &work->program));
     }
     return SC_OK;

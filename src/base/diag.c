@@ -92,6 +92,10 @@ void sc_diags_clear(sc_ctx *ctx) {
     ctx->diag_dropped = 0;
 }
 
+double sc_now_ms(const sc_ctx *ctx) {
+    return ctx->host.now_ms ? ctx->host.now_ms(ctx->host.user) : 0.0;
+}
+
 sc_status sc_progress(sc_ctx *ctx, sc_phase phase, uint64_t done, uint64_t total) {
     const char *name = sc_phase_get(phase)->name;
     if (ctx->host.progress && ctx->host.progress(ctx->host.user, name, done, total))

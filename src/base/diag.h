@@ -92,6 +92,8 @@ void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hi
 // The owner of `diag_arena` may then reset it.
 void sc_diags_clear(sc_ctx *ctx);
 
+// The host's clock; 0 without one.
+double sc_now_ms(const sc_ctx *ctx);
 // SC_ERR_CANCELLED when the host asks for it.
 sc_status sc_progress(sc_ctx *ctx, sc_phase phase, uint64_t done, uint64_t total);
 

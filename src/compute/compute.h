@@ -13,8 +13,8 @@
 
 typedef enum sc_record_kind { SC_RECORD_CONV, SC_RECORD_MATMUL } sc_record_kind;
 
-// How 8-bit inputs stand for numbers, (value - zero) * scale: one pair for all of them or one for
-// each row of a matrix product (each batch item of a convolution).
+// How 8-bit inputs of a matrix product stand for numbers, (value - zero) * scale: one pair for all
+// of them or one for each row. No row for convolutions takes any.
 typedef struct sc_input_quant {
     const int32_t *zero;  // or NULL for 0
     const float *scale;   // float results only, or NULL for 1; for others it is in the finish's

@@ -47,7 +47,8 @@ static channel_fn channel_for(uint8_t dtype) {
 }
 
 static bool fits(const sc_record *r) {
-    return r->weight == r->in && r->out == r->in && channel_for(r->in) &&
+    return r->weight == r->in && r->out == r->in && (!sc_conv_of(r)->bias || r->bias == r->in) &&
+           !r->quant.zero && !r->quant.scale && channel_for(r->in) &&
            (r->in == SC_DTYPE_F32 || sc_finish_is_plain(&r->finish));
 }
 

@@ -39,7 +39,7 @@ typedef SC_VEC(sc_pass_timing) sc_pass_timings;
 typedef struct sc_pipeline {
     sc_pass_timings timings;
     sc_pass_env env;
-    bool verify;  // after every pass; on in debug and test builds
+    bool verify;  // after every pass; builds with SC_CHECKS always do
     sc_arena *arena;
 } sc_pipeline;
 

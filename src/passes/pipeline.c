@@ -26,17 +26,18 @@ const sc_pass *sc_pass_find(sc_str name) {
     return NULL;
 }
 
-bool sc_pass_leaves_edge(const sc_pass *pass) {
-    return sc_phase_get(pass->step)->to <= SC_DIALECT_edge;
-}
+bool sc_pass_leaves_edge(const sc_pass *pass) { return pass->step != SC_STEP_to_executorch; }
 
 sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env) {
     return pass->run ? pass->run(ctx, method) : pass->run_env(ctx, method, env);
 }
 
-static double now(const sc_ctx *ctx) {
-    return ctx->host.now_ms ? ctx->host.now_ms(ctx->host.user) : 0.0;
-}
+// Builds that check themselves do not wait to be asked.
+#ifdef SC_CHECKS
+enum { VERIFIES = true };
+#else
+enum { VERIFIES = false };
+#endif
 
 // The pass to run for one of the lacking facts: of the same step if there is one.
 static const sc_pass *maker_of(uint32_t lacking, sc_phase step) {
@@ -60,7 +61,7 @@ static sc_status check_needs(sc_ctx *ctx, const sc_pass *pass, const sc_method *
 
 sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
                            sc_method *method) {
-    double start = now(ctx);
+    double start = sc_now_ms(ctx);
     ctx->where.pass = sc_str_from(pass->name);
     sc_where_set_method(ctx, method);
     SC_TRY(check_needs(ctx, pass, method));
@@ -68,10 +69,10 @@ sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pa
     method->facts = (method->facts & ~pass->breaks) | pass->makes;
     sc_where_set_method(ctx, method);
     if (pipeline->arena)
-        sc_vec_push(
-            pipeline->arena, &pipeline->timings,
-            ((sc_pass_timing){pass, method->name, now(ctx) - start, method->graph->node_count}));
-    if (pipeline->verify) {
+        sc_vec_push(pipeline->arena, &pipeline->timings,
+                    ((sc_pass_timing){pass, method->name, sc_now_ms(ctx) - start,
+                                      method->graph->node_count}));
+    if (VERIFIES || pipeline->verify) {
         SC_TRY(sc_verify_graph(ctx, method->graph));
         SC_TRY(sc_facts_verify(ctx, method));
         sc_where_set_method(ctx, method);

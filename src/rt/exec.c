@@ -59,6 +59,10 @@ static sc_status copy_bytes(sc_ctx *ctx, const sc_tensor *from, sc_tensor *to) {
     return SC_OK;
 }
 
+static uint64_t place_in_file(const sc_rt_origin *origin) {
+    return (uint64_t)origin->chain << 32 | (origin->index + 1u);
+}
+
 static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint32_t *next) {
     bool taken = false;
     switch (in->kind) {
@@ -66,7 +70,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
         if (in->is_dynamic) SC_TRY(settle(&in->call));
         if (in->is_dynamic && sc_rt_call_is_empty(&in->call)) return SC_OK;
         // Random kernels draw new numbers each time; the same program draws the same sequence.
-        in->call.seed = sc_hash64_mix(in->call.seed, in->origin.index + 1u);
+        in->call.seed = sc_hash64_mix(in->call.seed, place_in_file(&in->origin));
         return in->kernel(&in->call);
     case SC_RT_PRIM: return in->prim(&in->call);
     case SC_RT_JUMP_FALSE:
@@ -76,8 +80,11 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     case SC_RT_MOVE: m->values[in->to] = m->values[in->from]; return SC_OK;
     case SC_RT_COPY: return copy_bytes(ctx, m->values[in->from].tensor, m->values[in->to].tensor);
     case SC_RT_FREE: m->values[in->from].tensor->data = NULL; return SC_OK;
-    default: return SC_OK;
+    case SC_RT_SKIP: return SC_OK;
+    case SC_RT_DELEGATE: break;
     }
+    return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "instruction %u is not one that runs",
+                   in->origin.index);
 }
 
 // --- A run ---------------------------------------------------------------------------------------

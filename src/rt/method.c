@@ -1,5 +1,5 @@
 // Loading methods, and values in and out of them. A method is loaded once; failing to load leaves
-// the program as it was, apart from memory of its arena.
+// the program as it was, apart from memory of its arena and constants that were read already.
 #include <math.h>
 
 #include "rt/optimize.h"

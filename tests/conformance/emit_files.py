@@ -56,6 +56,10 @@ def map_(call):
         yield call("forward", xs, y), [(xs + y) * xs]
 
 
+def random(call):
+    yield call("forward", ramp(4)), [torch.ones(4, dtype=torch.bool)]
+
+
 def nothing(call):
     yield call("forward", torch.empty(4, 0)), [torch.empty(2, 0)]
 
@@ -147,6 +151,7 @@ CASES = {
     "counter": counter,
     "cond": cond,
     "map": map_,
+    "random": random,
     "nothing": nothing,
     "scan": scan,
     "while": while_,

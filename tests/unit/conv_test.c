@@ -166,3 +166,28 @@ TEST(conv_reference_by_hand) {
     const float expected[] = {1, 3, 2, 4, 10, 6, 3, 7, 4};
     CHECK_EQ_MEM(big, expected, sizeof expected);
 }
+
+// Integers that wrap are computed; those that stand for numbers have no row yet, and get none that
+// would forget their zero point, scale or 32-bit bias.
+TEST(no_row_takes_quantized_convolutions_for_wrapping_ones) {
+    static const int8_t bytes[4] = {1, 2, 3, 4};
+    static const int32_t zero = 3, bias = 1000;
+    static const float scale = 0.5f;
+    sc_conv c = {.record = {.kind = SC_RECORD_CONV,
+                            .in = SC_DTYPE_I8,
+                            .weight = SC_DTYPE_I8,
+                            .bias = SC_DTYPE_I8,
+                            .out = SC_DTYPE_I8},
+                 .input = bytes,
+                 .weight = bytes,
+                 .bias = bytes};
+    CHECK(sc_variant_best(&c.record) != NULL);
+    c.record.quant.zero = &zero;
+    CHECK(sc_variant_best(&c.record) == NULL);
+    c.record.quant = (sc_input_quant){.scale = &scale};
+    CHECK(sc_variant_best(&c.record) == NULL);
+    c.record.quant = (sc_input_quant){0};
+    c.record.bias = SC_DTYPE_I32;
+    c.bias = &bias;
+    CHECK(sc_variant_best(&c.record) == NULL);
+}

@@ -153,6 +153,27 @@ TEST(state_starts_from_its_bytes_and_is_kept) {
     end(&s);
 }
 
+// Two calls of rand draw their own numbers, each run new ones, and a reset begins again.
+TEST(random_numbers_begin_again_with_a_reset) {
+    static const float x[] = {0, 0, 0, 0};
+    float drawn[3][8];
+    setup s;
+    begin(&s, "emit/random.pte");
+    REQUIRE_OK(sc_rt_method_load(&s.ctx, s.program, SC_STR("draw"), &s.method));
+    for (int run = 0; run < 3; run++) {
+        if (run == 2) CHECK_OK(sc_rt_program_reset(&s.ctx, s.program));
+        set(&s, 0, SC_DTYPE_F32, x, 1, four);
+        REQUIRE_OK(sc_rt_method_run(&s.ctx, s.method));
+        for (uint32_t i = 0; i < 2; i++)
+            sc_rt_tensor_read(sc_rt_method_output(s.method, i)->tensor, drawn[run] + 4 * i,
+                              4 * sizeof(float));
+    }
+    CHECK(memcmp(drawn[0], drawn[0] + 4, 4 * sizeof(float)) != 0);
+    CHECK(memcmp(drawn[0], drawn[1], sizeof drawn[0]) != 0);
+    CHECK(memcmp(drawn[0], drawn[2], sizeof drawn[0]) == 0);
+    end(&s);
+}
+
 // Without a backend to hand the part to, the program is refused by the backend's name.
 TEST(delegated_parts_are_refused_by_name) {
     setup s;
