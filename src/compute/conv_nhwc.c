@@ -55,7 +55,7 @@ static void pack(const sc_record *record, void *packed) {
             .column_step = c->weight_step[0],
             .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], c->in_channels},
             .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
-            .bias = c->bias ? (const float *)c->bias + channel : NULL,
+            .bias = c->bias,
             .finish = &record->finish,
             .channel = channel};
         sc_pack_columns_f32(&source,

@@ -1,21 +1,6 @@
 // The definition of convolution, in the order of the formula, on any layout and type. What the
-// other rows are tested against, and what runs where none of them fits. Also what all of them
-// share.
+// other rows are tested against, and what runs where none of them fits.
 #include "compute/conv.h"
-
-bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]) {
-    return (step[4] == 1 || sizes[2] == 1) && (step[3] == sizes[2] || sizes[1] == 1) &&
-           (step[2] == sizes[1] * sizes[2] || sizes[0] == 1);
-}
-
-float sc_conv_shift(const sc_conv *c, int64_t channel) {
-    const sc_finish *finish = &c->record.finish;
-    const float shift = sc_finish_shift(finish, channel);
-    const float *bias = c->bias;
-    return bias ? shift + bias[channel] * sc_finish_scale(finish, channel) : shift;
-}
-
-// --- The definition ------------------------------------------------------------------------------
 
 #define FINISH(c, v, channel) sc_finish_float(&(c)->record.finish, v, channel)
 #define T                     float

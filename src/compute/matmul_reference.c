@@ -2,12 +2,6 @@
 // other rows are tested against, and what runs where none of them fits.
 #include "compute/matmul.h"
 
-bool sc_matmul_is_plain(const sc_matmul *mm) {
-    const sc_matrix *addend = &mm->addend;
-    bool is_bias = addend->row == 0 && (addend->column == 1 || mm->n == 1);
-    return mm->alpha == 1 && (!addend->data || (mm->beta == 1 && is_bias));
-}
-
 #define FINISH(mm, v, column) sc_finish_float(&(mm)->record.finish, v, column)
 #define T                     float
 #define A                     float

@@ -28,8 +28,8 @@ static float shift_of(const sc_pack_source *s, size_t column) {
 
 // (sum + bias) * scale + shift, in which the scale is in the weights already.
 static float begin_of(const sc_pack_source *s, size_t column) {
-    const float shift = shift_of(s, column);
-    return s->bias ? shift + ((const float *)s->bias)[column] * scale_of(s, column) : shift;
+    const float *bias = s->bias, shift = shift_of(s, column);
+    return bias ? shift + bias[s->channel + (int64_t)column] * scale_of(s, column) : shift;
 }
 
 // --- Columns, f32 --------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ uint64_t sc_pack_columns_i8_bytes(uint64_t columns, uint64_t depth) {
 static void pack_column(const sc_pack_source *s, size_t column, uint8_t *panel, size_t pitch) {
     const int8_t *from = (const int8_t *)s->weight + (int64_t)column * s->column_step;
     const size_t at = column % SC_PANEL, depth = depth_of(s);
-    const int32_t begin = s->bias ? ((const int32_t *)s->bias)[column] : 0;
+    const int32_t begin = s->bias ? ((const int32_t *)s->bias)[s->channel + (int64_t)column] : 0;
     const float scale = scale_of(s, column), shift = shift_of(s, column);
     memcpy(panel + 4 * at, &begin, 4);
     memcpy(panel + 4 * (pitch + at), &scale, 4);

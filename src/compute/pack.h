@@ -33,9 +33,9 @@ typedef struct sc_pack_source {
     size_t columns;
     int64_t column_step;
     int64_t sizes[4], steps[4];
-    const void *bias;  // of the columns: f32 or i32, or NULL for 0
+    const void *bias;  // of the channels: f32 or i32, or NULL for 0
     const sc_finish *finish;
-    int64_t channel;  // of the first column, for the output stage
+    int64_t channel;  // of bias and output stage, that belongs to the first column
 } sc_pack_source;
 
 uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth);
