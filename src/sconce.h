@@ -65,8 +65,10 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
 // all can be looked at until the job closes, which is when their memory goes back: they share
 // symbols, names and constants.
 
-// Decomposes to core ATen and rewrites to the edge dialect. With the option "snapshots" the core
-// ATen program, which is then kept too, has the number before that of `edge`.
+// Decomposes to core ATen and rewrites to the edge dialect. Sizes that the files leave without a
+// maximum, which sc_compile_to_executorch refuses, get one by the option "dynamic_shapes". With the
+// option "snapshots" the core ATen program, which is then kept too, has the number before that of
+// `edge`.
 sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge);
 
 // Runs named passes over one method of a copy of the edge program `edge`, or over all methods when

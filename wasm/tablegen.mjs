@@ -51,6 +51,11 @@ const KINDS = {
     words,
     value: String,
   }),
+  BOUNDS: () => ({
+    type: "Readonly<Record<string, { readonly max: number }>>",
+    kind: "bounds",
+    value: () => ({}),
+  }),
 };
 
 function readKind(text) {

@@ -105,15 +105,51 @@ static void add_bound(sc_json_writer *w, const char *key, int64_t bound) {
         sc_json_add_i64(w, bound);
 }
 
-static void add_symbols(sc_json_writer *w, const sc_method *method) {
+// A size of a value, by dimension.
+typedef struct symbol_place {
+    const sc_value *value;
+    uint32_t dim;
+} symbol_place;
+
+// By symbol index the first place of a method where the symbol alone decides a size.
+static void note_places(symbol_place *places, uint32_t count, const sc_value *value) {
+    sc_symbol *symbol;
+    int64_t scale, offset;
+    uint32_t rank = value->type == SC_VALUE_TENSOR ? value->spec.rank : 0;
+    for (uint32_t d = 0; d < rank; d++) {
+        if (!sc_dim_linear(value->spec.sizes[d], &symbol, &scale, &offset)) continue;
+        uint32_t index = sc_symbol_index(symbol);
+        if (index < count && !places[index].value) places[index] = (symbol_place){value, d};
+    }
+}
+
+static symbol_place *find_places(sc_arena *arena, const sc_method *method, uint32_t count) {
+    symbol_place *places = sc_new_array(arena, symbol_place, (size_t)count + 1);
+    for (uint32_t i = 0; i < method->graph->inputs.count; i++)
+        note_places(places, count, method->graph->inputs.data[i]);
+    for (const sc_node *node = method->graph->first; node; node = node->next)
+        for (uint32_t i = 0; i < node->out_count; i++) note_places(places, count, node->outs[i]);
+    return places;
+}
+
+static void add_symbols(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
+    uint32_t count = sc_exprs_symbol_count(method->exprs);
+    const symbol_place *places = find_places(arena, method, count);
     sc_json_key(w, "symbols");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < sc_exprs_symbol_count(method->exprs); i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at(method->exprs, i);
+        const symbol_place *at = &places[i];
         sc_json_begin_object(w);
         sc_json_put_str(w, "name", sc_name_str(symbol->name));
         add_bound(w, "min", symbol->range.min);
         add_bound(w, "max", symbol->range.max);
+        add_bound(w, "example", symbol->has_hint ? symbol->hint : SC_DIM_INF);
+        sc_json_key(w, "size");
+        if (at->value)
+            sc_json_add_str(w, sc_str_format(arena, "%s.%u", at->value->name->text, at->dim));
+        else
+            sc_json_add_null(w);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
@@ -127,7 +163,7 @@ static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) 
     add_inputs(w, ctx->scratch, method);
     add_outputs(w, ctx->scratch, method);
     add_ops(w, ctx, method);
-    add_symbols(w, method);
+    add_symbols(w, ctx->scratch, method);
     sc_json_end_object(w);
     sc_arena_rewind(ctx->scratch, mark);
 }

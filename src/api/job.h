@@ -103,6 +103,15 @@ typedef struct sc_executable {
 sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
                              sc_executable *out);
 
+// --- Largest sizes (dynamic_shapes.c) ------------------------------------------------------------
+
+// Bounds the symbols that `bounds` names, as if the file had said so: their methods are replaced by
+// copies with symbols of their own, since other versions share the ones they have. A name is a
+// symbol ("s77") or a dimension of an input ("tokens.1") of every method that has it, or of one,
+// "METHOD:NAME". SC_ERR_NOT_FOUND for a name that no method has; SC_ERR_OPTION for one that says no
+// size of one symbol, and for a value that contradicts the file or another bound.
+sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds);
+
 // --- Options (options.c) -------------------------------------------------------------------------
 
 typedef enum sc_option_call {

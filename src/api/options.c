@@ -48,10 +48,27 @@ static bool read_choice(const row *option, const sc_json *value, sc_arena *arena
     return false;
 }
 
+// {"name": {"max": n}, ...}
+static bool read_bounds(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    (void)option;
+    if (value->kind != SC_JSON_OBJECT) return false;
+    sc_bound *items = sc_new_array(arena, sc_bound, (size_t)value->size + 1);
+    const sc_json *key = sc_json_first(value);
+    for (uint32_t i = 0; i < value->size; i++, key = sc_json_next(key + 1)) {
+        const sc_json *max = sc_json_get(key + 1, "max");
+        items[i].name = sc_json_str(arena, key);
+        if (!max || key[1].size != 1 || !sc_json_i64(max, &items[i].max)) return false;
+        if (items[i].max < 1 || items[i].max == SC_DIM_INF) return false;
+    }
+    *(sc_bounds *)target = (sc_bounds){items, value->size};
+    return true;
+}
+
 #define KIND_BOOL          read_bool, "true or false", 0, NULL
 #define KIND_COUNT         read_count, "a positive whole number", 0, NULL
 #define KIND_POWER(n)      read_power, "a power of two up to 2^" #n, n, NULL
 #define KIND_CHOICE(words) read_choice, "one of: " words, 0, words
+#define KIND_BOUNDS        read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL
 
 static const row OPTIONS[] = {
 #define OPTION(call, name, kind, ...) \

@@ -8,7 +8,10 @@ static sc_status run_passes(sc_work *work, sc_phase step) {
     return sc_pipeline_run(&work->job->ctx, &work->pipeline, work->program, step);
 }
 
-static sc_status step_decompose(sc_work *work) { return run_passes(work, SC_STEP_decompose); }
+static sc_status step_decompose(sc_work *work) {
+    SC_TRY(sc_bound_sizes(&work->job->ctx, work->program, &work->options.dynamic_shapes));
+    return run_passes(work, SC_STEP_decompose);
+}
 
 static sc_status step_to_edge(sc_work *work) { return run_passes(work, SC_STEP_to_edge); }
 

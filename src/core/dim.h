@@ -28,7 +28,8 @@ typedef struct sc_symbol {
     const sc_name *name;  // "s77", "u0"
     sc_range range;
     bool has_hint;
-    int64_t hint;  // the example value at export
+    int64_t hint;   // the example value at export
+    bool is_fresh;  // made by sc_exprs_fresh: nobody outside knows its name
 } sc_symbol;
 
 sc_exprs *sc_exprs_new(sc_arena *arena, sc_names *names);
@@ -49,6 +50,10 @@ sc_symbol *sc_exprs_symbol_at(sc_exprs *exprs, uint32_t index);  // creation ord
 sc_dim sc_dim_from_symbol(sc_exprs *exprs, sc_symbol *symbol);
 // The symbol that `d` is exactly, or NULL.
 sc_symbol *sc_dim_symbol(sc_dim d);
+// Is `d` scale * symbol + offset? Then says so; the outputs are left alone otherwise.
+bool sc_dim_linear(sc_dim d, sc_symbol **symbol, int64_t *scale, int64_t *offset);
+// Calls `visit` for every symbol in `d`, as often as it is written there.
+void sc_dim_visit_symbols(sc_dim d, void (*visit)(void *user, sc_symbol *symbol), void *user);
 
 // The one copy of a list of dims, kept as long as the expressions are. A graph has far fewer shapes
 // than tensors. Never NULL.

@@ -223,6 +223,7 @@ sc_dim sc_exprs_fresh(sc_exprs *exprs, sc_range range) {
     } while (sc_map_get(&exprs->by_name, (sc_str){text, size}));
     sc_symbol *symbol = sc_exprs_symbol(exprs, (sc_str){text, size});
     symbol->range = range;
+    symbol->is_fresh = true;
     return sc_dim_from_symbol(exprs, symbol);
 }
 
@@ -241,6 +242,33 @@ sc_dim sc_dim_from_symbol(SC_UNUSED sc_exprs *exprs, sc_symbol *symbol) {
 
 sc_symbol *sc_dim_symbol(sc_dim d) {
     return d.expr && d.expr->kind == EXPR_SYMBOL ? &d.expr->symbol->symbol : NULL;
+}
+
+bool sc_dim_linear(sc_dim d, sc_symbol **symbol, int64_t *scale, int64_t *offset) {
+    const sc_expr *e = d.expr;
+    bool is_sum = e && e->kind == EXPR_SUM;
+    if (is_sum && e->count != 1) return false;
+    sc_symbol *found = is_sum ? sc_dim_symbol(dim_of(e->terms[0].mono)) : sc_dim_symbol(d);
+    if (!found) return false;
+    *symbol = found;
+    *scale = is_sum ? e->terms[0].coefficient : 1;
+    *offset = is_sum ? e->constant : 0;
+    return true;
+}
+
+void sc_dim_visit_symbols(sc_dim d, void (*visit)(void *user, sc_symbol *symbol), void *user) {
+    const sc_expr *e = d.expr;
+    if (!e) return;
+    if (e->kind == EXPR_SYMBOL) {
+        visit(user, &e->symbol->symbol);
+        return;
+    }
+    for (uint32_t i = 0; i < e->count; i++) {
+        sc_dim part = e->kind == EXPR_SUM    ? dim_of(e->terms[i].mono)
+                      : e->kind == EXPR_MONO ? dim_of(e->factors[i])
+                                             : e->args[i];
+        sc_dim_visit_symbols(part, visit, user);
+    }
 }
 
 // --- Order ---------------------------------------------------------------------------------------

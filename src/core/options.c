@@ -5,6 +5,8 @@
 #define VALUE_COUNT
 #define VALUE_POWER(n)
 #define VALUE_CHOICE(words) SC_STR
+#define VALUE_BOUNDS(none) \
+    { 0 }
 
 sc_options sc_options_default(void) {
     return (sc_options){

@@ -8,6 +8,18 @@
 #define SC_OPTION_TYPE_COUNT         uint64_t
 #define SC_OPTION_TYPE_POWER(n)      uint32_t
 #define SC_OPTION_TYPE_CHOICE(words) sc_str
+#define SC_OPTION_TYPE_BOUNDS        sc_bounds
+
+// Largest values by name, each positive and less than SC_DIM_INF.
+typedef struct sc_bound {
+    sc_str name;
+    int64_t max;
+} sc_bound;
+
+typedef struct sc_bounds {
+    const sc_bound *items;
+    uint32_t count;
+} sc_bounds;
 
 typedef struct sc_options {
 #define OPTION(call, name, kind, ...) SC_OPTION_TYPE_##kind name;

@@ -40,13 +40,16 @@ static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out
     return SC_OK;
 }
 
+// The example of 2*s0 + 1 is one of s0 too, where that is a whole number.
 static void set_hint(sc_dim dim, const sc_json *hint) {
-    sc_symbol *symbol = sc_dim_symbol(dim);
-    int64_t value;
-    if (symbol && !symbol->has_hint && sc_json_i64(sc_json_get(hint, "as_int"), &value)) {
-        symbol->has_hint = true;
-        symbol->hint = value;
-    }
+    sc_symbol *symbol;
+    int64_t value, scale, offset, example;
+    if (!sc_dim_linear(dim, &symbol, &scale, &offset) || symbol->has_hint) return;
+    if (!sc_json_i64(sc_json_get(hint, "as_int"), &value)) return;
+    sc_dim rest = sc_dim_sub(NULL, sc_dim_int(value), sc_dim_int(offset));
+    symbol->hint = sc_dim_floordiv(NULL, rest, sc_dim_int(scale)).value;
+    symbol->has_hint = true;
+    symbol->has_hint = sc_dim_hint(dim, &example) && example == value;
 }
 
 // {"expr_str": text, "hint": {"as_int": n} | null}
@@ -85,11 +88,12 @@ static sc_status read_dim(sc_pt2_importer *imp, const sc_json *json, const char 
     return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "%s is neither a number nor an expression", what);
 }
 
-// A bound may be absent, null, an integer, or an infinite float.
+// A bound may be absent, null, an integer, or an infinite float. For unbacked symbols PyTorch
+// writes the largest integer less one where it knows none.
 static int64_t read_bound(const sc_json *json, int64_t infinity) {
     int64_t value;
     double real;
-    if (sc_json_i64(json, &value)) return value;
+    if (sc_json_i64(json, &value)) return value >= INT64_MAX - 1 ? SC_DIM_INF : value;
     if (!sc_json_f64(json, &real) || isnan(real)) return infinity;
     if (real >= 9.2e18) return SC_DIM_INF;
     return real <= -9.2e18 ? SC_DIM_NEG_INF : (int64_t)real;

@@ -169,6 +169,7 @@ static void copy_symbols(const sc_exprs *from, sc_exprs *to) {
         copy->range = symbol->range;
         copy->has_hint = symbol->has_hint;
         copy->hint = symbol->hint;
+        copy->is_fresh = symbol->is_fresh;
     }
 }
 

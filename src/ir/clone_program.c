@@ -33,6 +33,14 @@ static sc_status clone_method(const sc_method *method, sc_program *program) {
     return sc_graph_clone(method->graph, to, NULL, &to->graph);
 }
 
+sc_status sc_method_clone(const sc_method *method, sc_exprs *exprs, sc_method **out) {
+    sc_method *copy = sc_new(method->program->ctx->arena, sc_method);
+    *copy = *method;
+    copy->exprs = exprs;
+    *out = copy;
+    return sc_graph_clone(method->graph, copy, NULL, &copy->graph);
+}
+
 sc_status sc_program_clone(const sc_program *program, sc_program **out) {
     sc_program *copy = sc_program_new(program->ctx);
     for (uint32_t i = 0; i < program->methods.count; i++)

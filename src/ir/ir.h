@@ -327,6 +327,9 @@ bool sc_graph_isomorphic(const sc_graph *a, const sc_graph *b, sc_sb *why);
 // (inlining), else fresh inputs are made. Parts are shared where the symbols are the same.
 sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *parent,
                          sc_graph **out);
+// The method over the symbols of `exprs`: those it has already are taken as they are there, the
+// others as the method has them. Takes the place of `method`, whose signature it shares.
+sc_status sc_method_clone(const sc_method *method, sc_exprs *exprs, sc_method **out);
 // Copies graphs and signatures; symbols, parts and the bytes of constants are shared.
 sc_status sc_program_clone(const sc_program *program, sc_program **out);
 // Invariants: unique names, order, use lists, arity and kinds against schemas, signature in step,

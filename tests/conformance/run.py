@@ -9,6 +9,7 @@ Usage: run.py [NAME...]      closing line: N passed, N failed
 import json
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -272,6 +273,63 @@ def judge_mobilenet(folder):
     return judge_sizes({"forward": source}, folder)
 
 
+def run_here(path, inputs, folder):
+    """The outputs of this runtime, or what it says instead."""
+    import numpy
+    import torch
+
+    flags = []
+    for k, value in enumerate(inputs):
+        numpy.save(folder / f"input_{k}.npy", value.numpy())
+        flags += ["--input", str(folder / f"input_{k}.npy")]
+    out = folder / "out"
+    done = subprocess.run(
+        [*CLI, "run", path, *flags, "--out", out], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        return done.stderr
+    files = sorted(out.glob("output_*.npy"), key=lambda file: int(file.stem.split("_")[1]))
+    return [torch.from_numpy(numpy.load(file)) for file in files]
+
+
+def judge_largest(name, folder):
+    """Sizes that the export left open, bounded when lowering: as if the file had bounded them."""
+    import open_sizes
+    import torch
+
+    case = open_sizes.CASES[name]
+    torch.manual_seed(0)
+    source, path = folder / "open.pt2", folder / "open.pte"
+    torch.export.save(case.exported(None), source)
+    refused = subprocess.run(
+        [*CLI, "lower", source, "-o", path], capture_output=True, text=True
+    )
+    hinted = re.search(r"has no maximum.*--max-size \w+=N", refused.stderr, re.DOTALL)
+    assert refused.returncode == 1 and hinted, refused.stderr
+    lower([str(source), *case.flags], path)
+    method = load(path).load_method("forward")
+    for size in case.sizes:
+        inputs = case.inputs(size)
+        expected = case.module(*inputs)
+        expected = list(expected) if isinstance(expected, tuple) else [expected]
+        for told, outputs in (
+            ("official runtime", method.execute(list(inputs))),
+            ("this runtime", run_here(path, inputs, folder)),
+        ):
+            assert isinstance(outputs, list), f"size {size}, {told}: {outputs}"
+            for k, value in enumerate(expected):
+                check_value(outputs[k], value.detach(), f"size {size}, {told}, output {k}")
+    beyond = run_here(path, case.inputs(case.largest + 1), folder)
+    assert isinstance(beyond, str) and re.search(case.refusal, beyond), beyond
+    bounded, ours = folder / "bounded.pt2", path.read_bytes()
+    torch.export.save(case.exported(case.largest), bounded)
+    lower([str(bounded)], folder / "bounded.pte")
+    told = (folder / "bounded.pte").read_bytes()
+    planned = planned_bytes(ours, "forward"), planned_bytes(told, "forward")
+    assert planned[0] == planned[1], f"planned {planned[0]} bytes, bounded at export {planned[1]}"
+    return f"planned {planned[0]} bytes as bounded at export, file {len(ours)} of {len(told)}"
+
+
 def judge_table(folder):
     """What the operator table says about the official runtime's kernels is true."""
     from executorch.extension.pybindings.portable_lib import _get_operator_names
@@ -310,6 +368,8 @@ def cases():
     story = {m: SAMPLES / f"stories260k.{m}.pt2" for m in ("prefill", "decode")}
     yield "stories260k: sizes", judge_story_sizes, (story,)
     yield "face-rfb320: sizes", judge_sizes, ({"forward": SAMPLES / "face-rfb320.pt2"},)
+    for name in ("dim", "auto", "dynamic", "derived", "two inputs", "unbacked"):
+        yield f"largest sizes: {name}", judge_largest, (name,)
     yield "operator table: official kernels", judge_table, ()
     yield "tests/emit: every file", judge_emitted, ()
     yield "tests/emit: delegates", judge_delegates, ()

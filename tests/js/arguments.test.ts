@@ -114,6 +114,19 @@ test("options that do not exist, or not like this", () =>
       /compileConfig of toEdge\(\) has no option 'snapshot'/,
       /^Use 'snapshots'/,
     ],
+    ...[5, ["s77=8"], { s77: 8 }, { s77: {} }, { s77: { max: 0 } }, { s77: { max: 1.5 } }].map(
+      (dynamicShapes): Wrong => [
+        (h) => h["lower"]!(mlp, { compileConfig: { dynamicShapes } }),
+        "option",
+        /^'dynamicShapes' of compileConfig of lower\(\) must be positive whole numbers by name/,
+        /^Pass .* \{ NAME: \{ max: N \} \}\.$/,
+      ],
+    ),
+    [
+      (h) => h["toEdge"]!(mlp, { compileConfig: { dynamicShapes: { s77: { max: 8, min: 2 } } } }),
+      "option",
+      /'dynamicShapes' of compileConfig of toEdge\(\)/,
+    ],
     [(h) => h["load"]!(mlp, { datafiles: [] }), "option", /'datafiles'/, /^Use 'dataFiles'/],
     [(h) => h["load"]!(mlp, { dataFiles: 5 }), "option", /'dataFiles' .* a list, not 5/],
     [(h) => h["load"]!(mlp, { instructionMax: -1 }), "option", /'instructionMax' .* not -1/],

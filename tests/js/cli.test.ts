@@ -74,6 +74,28 @@ test("a flag does what its option does", () => {
   assert.ok(statSync(join(folder, "folded.pte")).size < statSync(join(folder, "plain.pte")).size);
 });
 
+test("largest sizes are given by name, each once", () => {
+  const model = modelPath("../symbolic/slices.pt2");
+  const refused = sconce("lower", model, "-o", "open.pte");
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /has no maximum .*\n  Give it one: --max-size s33=N/);
+  assert.match(sconce("inspect", model).stdout, /  s50 in \[3, inf\], args_0\.1\n/);
+  const sizes = ["--max-size", "s33=8", "--max-size", "args_0.1=20"];
+  const done = sconce("lower", model, ...sizes, "-o", "open.pte");
+  assert.equal(done.status, 0, done.stderr);
+  assert.match(sconce("inspect", "open.pte").stdout, /float32 \[8, 20, 12\]/);
+  for (const wrong of ["s33", "s33=", "=8", "s33=0", "s33=-1", "s33=1e3", "s33=0x10", "s33=8.5"]) {
+    const { status, stderr } = sconce("lower", model, "--max-size", wrong, "-o", "open.pte");
+    assert.equal(status, 2, wrong);
+    assert.match(stderr, /--max-size takes NAME=N with N a positive whole number, not '/);
+  }
+  const twice = sconce("lower", model, ...sizes, "--max-size", "s33=9", "-o", "open.pte");
+  assert.deepEqual([twice.status, /s33 is given twice/.test(twice.stderr)], [2, true]);
+  const unknown = sconce("lower", model, ...sizes, "--max-size", "a=b=8", "-o", "open.pte");
+  assert.equal(unknown.status, 1);
+  assert.match(unknown.stderr, /no dynamic size 'a=b'\n  Use one of: s33 \(args_0\.0\), /);
+});
+
 test("weights go to a .ptd named after its program", () => {
   const files = [modelPath("linear.pt2"), modelPath("mlp.pt2")];
   assert.equal(sconce("lower", ...files, "--external-constants", "-o", "split/").status, 0);

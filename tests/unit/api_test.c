@@ -60,6 +60,23 @@ TEST(options_are_what_their_rows_say) {
     check_option(job, "{\"memory_planning\": \"greedy naive\"}", "one of: best greedy naive");
     check_option(job, "{\"memory_planning\": \"\"}", "must be one of: best greedy naive");
     check_option(job, "{\"memory_planning\": 1}", "must be one of: best greedy naive");
+    static const char *const bounds[] = {"4",
+                                         "[]",
+                                         "{\"a\": 4}",
+                                         "{\"a\": {}}",
+                                         "{\"a\": {\"max\": 0}}",
+                                         "{\"a\": {\"max\": 1.5}}",
+                                         "{\"a\": {\"max\": \"4\"}}",
+                                         "{\"a\": {\"min\": 4}}",
+                                         "{\"a\": {\"max\": 9223372036854775807}}",
+                                         "{\"a\": {\"max\": 9223372036854775808}}",
+                                         "{\"a\": {\"max\": 4}, \"b\": {\"max\": 4, \"min\": 1}}"};
+    for (size_t i = 0; i < SC_COUNT_OF(bounds); i++) {
+        uint32_t number = 0;
+        const char *json = test_format("{\"dynamic_shapes\": %s}", bounds[i]);
+        CHECK_EQ_INT(sc_compile_to_edge(job, sc_str_from(json), &number), SC_ERR_OPTION);
+        CHECK(strstr(last_diag(job)->message.data, "'dynamic_shapes' must be positive whole num"));
+    }
     const sc_str never = SC_STR("{\"instruction_max\": 0}");
     CHECK_EQ_INT(sc_run_open(job, NULL, NULL, 0, never), SC_ERR_OPTION);
     CHECK(strstr(last_diag(job)->message.data, "must be a positive whole number"));

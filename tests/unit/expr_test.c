@@ -176,14 +176,36 @@ TEST(expr_symbols_and_hints) {
     }
     CHECK(sc_dim_hint(expr, &hint));
     CHECK_EQ_INT(hint, 31);
-    parse(&f, "u0");
+    CHECK(!sc_exprs_symbol(f.exprs, SC_STR("u0"))->is_fresh);
     sc_dim fresh = sc_exprs_fresh(f.exprs, (sc_range){0, 9});
     CHECK_EQ_STR(print(&f, fresh), "u1");
     CHECK(sc_dim_symbol(fresh) && !sc_dim_symbol(expr));
     CHECK_EQ_INT(sc_dim_range(fresh).max, 9);
+    CHECK(sc_dim_symbol(fresh)->is_fresh);
     // Assumptions narrow ranges.
     parse(&f, "Symbol('s9', positive=True, integer=True)");
     CHECK_EQ_INT(sc_exprs_symbol(f.exprs, SC_STR("s9"))->range.min, 1);
+    setup_end(&f.setup);
+}
+
+static void add_name(void *user, sc_symbol *symbol) { sc_sb_addf(user, "%s ", symbol->name->text); }
+
+TEST(expr_symbols_and_what_is_linear_in_one) {
+    static const char *const others[] = {"7", "s0 + s1", "s0*s1", "s0**2", "s0//2", "Max(s0, 3)"};
+    fixture f;
+    fixture_begin(&f);
+    sc_symbol *symbol = NULL;
+    int64_t scale = 0, offset = 0;
+    CHECK(sc_dim_linear(parse(&f, "s4"), &symbol, &scale, &offset));
+    CHECK(symbol == sc_dim_symbol(parse(&f, "s4")) && scale == 1 && offset == 0);
+    CHECK(sc_dim_linear(parse(&f, "7 - 3*s5"), &symbol, &scale, &offset));
+    CHECK(symbol == sc_dim_symbol(parse(&f, "s5")) && scale == -3 && offset == 7);
+    for (size_t i = 0; i < SC_COUNT_OF(others); i++)
+        CHECK(!sc_dim_linear(parse(&f, others[i]), &symbol, &scale, &offset));
+    sc_sb names;
+    sc_sb_init(&names, &f.setup.arena);
+    sc_dim_visit_symbols(parse(&f, "Max(s0, 3*s1*s2 + 1)//(s3 + 2) - s0"), add_name, &names);
+    CHECK_EQ_STR(sc_sb_terminate(&names), "s0 s0 s1 s2 s3 ");
     setup_end(&f.setup);
 }
 

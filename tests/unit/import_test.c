@@ -168,6 +168,29 @@ TEST(import_reads_the_smallest_document) {
     setup_end(&s);
 }
 
+// The symbol of the document when x has a size of that text, and the most that the file says.
+static sc_symbol symbol_of(setup *s, const char *size, const char *most) {
+    static const char symbol[] = "Symbol('s0', positive=True, integer=True)";
+    sc_program *program;
+    sc_str model = replace(s, model_text, "\"max_val\": 9", most);
+    model = replace(s, sc_str_dup(&s->arena, model), symbol, size);
+    if (!CHECK_OK(import_document(s, model, sc_str_from(config_text), zeros(s, 24), &program)))
+        return (sc_symbol){0};
+    return *sc_exprs_symbol(program->methods.data[0]->exprs, SC_STR("s0"));
+}
+
+TEST(import_reads_what_a_symbol_can_be) {
+    setup s;
+    setup_begin(&s);
+    sc_symbol symbol = symbol_of(&s, "2*s0 - 1", "\"max_val\": null");
+    CHECK(symbol.range.max == SC_DIM_INF && symbol.has_hint && symbol.hint == 3);
+    symbol = symbol_of(&s, "2*s0", "\"max_val\": 9223372036854775806");
+    CHECK(symbol.range.max == SC_DIM_INF && !symbol.has_hint);
+    symbol = symbol_of(&s, "9223372036854775807 - s0", "\"max_val\": 9223372036854775805");
+    CHECK(symbol.range.max == INT64_MAX - 2 && !symbol.has_hint);
+    setup_end(&s);
+}
+
 typedef struct fault {
     const char *from, *to;
     sc_status status;

@@ -84,6 +84,25 @@ TEST_CASES(passes_turn_one_graph_into_another) {
 }
 
 // Facts are checked without any model: every need is made by what precedes and not broken since.
+TEST(only_symbols_of_the_file_are_offered_to_be_bounded) {
+    setup s;
+    sc_program *program;
+    setup_begin(&s);
+    CHECK_OK(sc_ops_init());
+    CHECK_OK(sc_program_parse(&s.ctx,
+                              SC_STR("method forward {\n  symbol u0 [0, inf]\n  input %n: int(u0)\n"
+                                     "  %full: f32[u0] = aten::full([%n], 1)\n"
+                                     "  return %full\n}\n"),
+                              &program));
+    sc_method *method = program->methods.data[0];
+    CHECK_EQ_INT(sc_pass_bounds(&s.ctx, method), SC_ERR_UNBOUNDED);
+    CHECK(strstr(sc_vec_last(&s.ctx.diags).hint.data, "Give it one: --max-size u0=N, "));
+    sc_exprs_symbol(method->exprs, SC_STR("u0"))->is_fresh = true;
+    CHECK_EQ_INT(sc_pass_bounds(&s.ctx, method), SC_ERR_UNBOUNDED);
+    CHECK(sc_str_starts_with(sc_vec_last(&s.ctx.diags).hint, "Export with torch._check"));
+    setup_end(&s);
+}
+
 TEST(passes_find_the_facts_they_need) {
     uint32_t facts = SC_FACT_SPECS;
     sc_phase step = SC_STEP_decompose;

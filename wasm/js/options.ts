@@ -1,5 +1,6 @@
 // The options of lowering and loading, by the rows of core/options.def: what values each takes, and
 // how they reach the core.
+import { isPlain } from "./check.js";
 import { OPTIONS } from "./options.gen.js";
 
 type OptionCall = "toEdge" | "toExecutorch" | "load";
@@ -17,6 +18,9 @@ interface Row {
   readonly sentence: string;
 }
 
+/** Largest values by name. */
+export type Bounds = Readonly<Record<string, { readonly max: number }>>;
+
 /** One option, by what its values are. */
 export type Option = Row &
   (
@@ -24,6 +28,7 @@ export type Option = Row &
     | { readonly kind: "count"; readonly default: number }
     | { readonly kind: "power"; readonly default: number; readonly power: number }
     | { readonly kind: "choice"; readonly default: string; readonly words: readonly string[] }
+    | { readonly kind: "bounds"; readonly default: Bounds }
   );
 
 /** Options by name, of whatever calls. */
@@ -60,11 +65,17 @@ export function accepts(option: Option): string {
       return `a power of two from 1 to 2^${option.power}`;
     case "choice":
       return anyOf(option.words.map((word) => `"${word}"`));
+    case "bounds":
+      return "positive whole numbers by name, { NAME: { max: N } }";
   }
 }
 
-const isCount = (value: unknown): value is number =>
+/** Whether it is a positive whole number. */
+export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0;
+
+const isBound = (value: unknown): boolean =>
+  isPlain(value) && Object.keys(value).join() === "max" && isCount(value["max"]);
 
 /** Whether the option takes the value. */
 export function isTaken(option: Option, value: unknown): boolean {
@@ -77,5 +88,7 @@ export function isTaken(option: Option, value: unknown): boolean {
       return isCount(value) && value <= 2 ** option.power && Number.isInteger(Math.log2(value));
     case "choice":
       return option.words.some((word) => word === value);
+    case "bounds":
+      return isPlain(value) && Object.values(value).every(isBound);
   }
 }

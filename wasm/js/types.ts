@@ -176,6 +176,21 @@ export type OutputRole =
   | "gradient"
   | "token";
 
+/** A size, or a part of one, that is known only when the method runs. */
+export interface SymbolInfo {
+  name: string;
+  min: number | null;
+  /** Null where the file has none: sizes made of it need one (`dynamicShapes`). */
+  max: number | null;
+  /** Its value in the example that was exported, where the file has it. */
+  example: number | null;
+  /**
+   * The first size that it alone decides: "tokens.1" is dimension 1 of the input or result tokens.
+   * Null where there is none.
+   */
+  size: string | null;
+}
+
 export interface MethodSummary {
   name: string;
   inputs: (TensorInfo & { role: InputRole; target: string })[];
@@ -183,7 +198,7 @@ export interface MethodSummary {
   /** Calls per operator. */
   ops: Record<string, number>;
   nodes: number;
-  symbols: { name: string; min: number | null; max: number | null }[];
+  symbols: SymbolInfo[];
 }
 
 export interface PlanItem {

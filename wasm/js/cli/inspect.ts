@@ -54,7 +54,9 @@ function writeMethod(method: MethodSummary): void {
   );
   if (mutated.length > 0) say(`  writes ${mutated.join(", ")}`);
   for (const s of method.symbols)
-    say(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]`);
+    say(
+      `  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]${s.size ? `, ${s.size}` : ""}`,
+    );
   say("  operators");
   writeOps(method.ops);
 }
