@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { dropModel, inRoot, mlpWithBatch, startHost, type Host } from "./browser.js";
+import { drop, dropModel, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -95,6 +95,77 @@ test("constant methods are checked where they are written", async () => {
   await page.getByText("9223372036854775808 does not fit an integer of 64 bits").waitFor();
   await page.getByPlaceholder("get_max_seq_len = 256").fill("get_answer = 9223372036854775807");
   assert.ok(await page.getByRole("button", { name: "Lower again" }).isEnabled());
+  await close();
+});
+
+const symbolic = (name: string): Uint8Array => readFileSync(inRoot(`tests/symbolic/${name}`));
+
+test("sizes without a maximum are asked for, and the program holds them", async () => {
+  const { page, faults, close } = await host.visit();
+  await drop(page, { "slices.pt2": symbolic("slices.pt2") });
+  const card = page.locator(".problem").first();
+  await card.waitFor();
+  assert.match(await card.innerText(), /dimension 0 of input 'args_0' .* has no maximum/);
+  await page.locator(".settings summary").click();
+  assert.ok(await page.getByLabel("Largest args_0.0").isHidden());
+  await page.keyboard.press("t");
+  await card.getByRole("button", { name: "Give largest sizes" }).click();
+  const [rows, columns] = [
+    page.getByLabel("Largest args_0.0"),
+    page.getByLabel("Largest args_0.1"),
+  ];
+  await rows.waitFor();
+  assert.ok(await rows.evaluate((field) => field === document.activeElement));
+  assert.match(await page.locator(".settings").innerText(), /symbol s50, .* 10 in the example/);
+  await rows.fill("0");
+  await page.getByText("Largest sizes must be positive whole numbers").waitFor();
+  assert.ok(await page.getByRole("button", { name: "Lower again" }).isDisabled());
+  await rows.fill("8");
+  await columns.fill("9");
+  await page.keyboard.press("Enter");
+  await card.getByText("below the example of the export, 10").waitFor();
+  await columns.fill("20");
+  await page.keyboard.press("Enter");
+  await lowered(page);
+  assert.equal(await columns.inputValue(), "20");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("6");
+  assert.match(await faultOf(page, "sizes", "9, 20, 12"), /at most \[8, 20, 12\]/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("sizes of several methods keep their maxima when methods are renamed", async () => {
+  const { page, faults, close } = await host.visit();
+  await drop(page, { "slices.pt2": symbolic("slices.pt2"), "halves.pt2": symbolic("halves.pt2") });
+  await page.locator(".problem").first().waitFor();
+  const fields = page.locator("[data-bound]");
+  assert.equal(await fields.count(), 4);
+  for (const [i, max] of ["8", "20", "16", "40"].entries()) await fields.nth(i).fill(max);
+  await page.getByLabel("Method name of slices.pt2").fill("half");
+  await page.getByLabel("Method name of slices.pt2").fill("halves");
+  await page.getByText("Two methods have the same name.").waitFor();
+  await page.getByLabel("Method name of slices.pt2").fill("first");
+  await page.getByRole("button", { name: "Lower again" }).click();
+  await lowered(page);
+  const values = await fields.evaluateAll((list) =>
+    list.map((field) => [
+      (field as HTMLInputElement).dataset["bound"],
+      (field as HTMLInputElement).value,
+    ]),
+  );
+  const names = await page.locator("[role=tab], .tabs button").allInnerTexts();
+  assert.ok(names.join().includes("first"));
+  assert.deepEqual(
+    new Map(values as [string, string][]),
+    new Map([
+      ["first:s33", "8"],
+      ["first:s50", "20"],
+      ["halves:s33", "16"],
+      ["halves:s50", "40"],
+    ]),
+  );
+  assert.deepEqual(faults, []);
   await close();
 });
 

@@ -34,7 +34,14 @@ export {
   takeArrays,
 } from "./actions/run.js";
 export { isHere, lookForModels, STORY_TOKENS } from "./actions/samples.js";
-export { renameMethod, setConstants, setOption, settingsFault } from "./actions/settings.js";
+export {
+  renameMethod,
+  setBound,
+  setConstants,
+  setOption,
+  settingsFault,
+  showBounds,
+} from "./actions/settings.js";
 export { setPrompt, stopStory, tellStory } from "./actions/story.js";
 export { nextTheme, watchTheme } from "./actions/theme.js";
 export { SEED_MAX } from "./actions/values.js";

@@ -25,6 +25,36 @@ export const methodSummary = computed((): MethodSummary | undefined =>
   version.value?.methods.find((method) => method.name === app.method.value),
 );
 
+/** A size without a maximum in the files that were opened. */
+export interface OpenSize {
+  /** What the engine's options call it. */
+  name: string;
+  symbol: string;
+  method: string;
+  /** "tokens.1" */
+  size: string;
+  example: number | null;
+}
+
+export const openSizes = computed((): readonly OpenSize[] => {
+  const methods = versionOf(app.report.value, "source")?.methods ?? [];
+  return methods.flatMap(({ name: method, symbols }) =>
+    symbols.flatMap(({ name: symbol, max, size, example }) =>
+      max !== null || size === null
+        ? []
+        : [
+            {
+              name: methods.length > 1 ? `${method}:${symbol}` : symbol,
+              symbol,
+              method,
+              size,
+              example,
+            },
+          ],
+    ),
+  );
+});
+
 export const programMethod = computed((): ProgramMethodInfo | undefined =>
   app.program.value?.methods.find((method) => method.name === app.method.value),
 );

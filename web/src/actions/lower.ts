@@ -18,7 +18,7 @@ import { runTask, type Task } from "./task.js";
 import { note } from "./problems.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
-import { parseConstants } from "./settings.js";
+import { parseConstants, withNames } from "./settings.js";
 import { stopStory } from "./story.js";
 
 function programsOf(document: Document): Programs {
@@ -183,7 +183,7 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
 }
 
 export function lowerAgain(): void {
-  if (app.document.value?.kind === "pt2") void lowerDocument(app.document.value);
+  if (app.document.value?.kind === "pt2") void lowerDocument(withNames(app.document.value));
 }
 
 /** Saves the .pte, and its .ptd files where weights are external. */

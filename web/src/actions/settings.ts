@@ -1,9 +1,11 @@
 // What the user may set before lowering again: names of methods and options.
 import { parseConstant } from "@sconce/constant.js";
 import { OPTIONS } from "@sconce/options.gen.js";
-import { accepts, isTaken } from "@sconce/options.js";
+import { accepts, isTaken, type Bounds, type Chosen } from "@sconce/options.js";
 import type { ConstantValue } from "@sconce/types.js";
+import { versionOf } from "../derived.js";
 import { app, type Document, type Settings } from "../state.js";
+import { showStep } from "./look.js";
 import { fault, sentenceOf } from "./problems.js";
 
 function setSettings(edit: (settings: Settings) => Partial<Settings>): void {
@@ -17,6 +19,12 @@ export function setOption(name: string, value: unknown): void {
   setSettings(({ options }) => ({ options: { ...options, [name]: value } }));
 }
 
+/** The largest value of one name; NaN for none. */
+export function setBound(option: string, bounds: Bounds, name: string, max: number): void {
+  const { [name]: _, ...others } = bounds;
+  setOption(option, Number.isNaN(max) ? others : { ...others, [name]: { max } });
+}
+
 export function setConstants(constants: string): void {
   setSettings(() => ({ constants }));
 }
@@ -26,6 +34,45 @@ export function renameMethod(index: number, name: string): void {
   if (!value) return;
   const files = value.files.map((file, i) => (i === index ? { ...file, method: name } : file));
   app.document.value = { ...value, files, isEdited: true };
+}
+
+/** The bounds that were given for sizes of METHOD, of what METHOD is called now. */
+function renamed(bounds: Bounds, names: ReadonlyMap<string, string>): Bounds {
+  return Object.fromEntries(
+    Object.entries(bounds).map(([key, bound]) => {
+      const [, method = "", size = ""] = /^(.*):(.*)$/su.exec(key) ?? [];
+      const now = names.get(method);
+      return [now === undefined ? key : `${now}:${size}`, bound];
+    }),
+  );
+}
+
+/** The document with options that call its methods what they are called now. */
+export function withNames(document: Document): Document {
+  const methods = versionOf(app.report.value, "source")?.methods ?? [];
+  const { files, settings } = document;
+  if (files.length < 2 || methods.length !== files.length) return document;
+  const names = new Map(methods.map(({ name }, i) => [name, files[i]!.method]));
+  const options: Chosen = Object.fromEntries(
+    Object.entries(settings.options).map(([name, value]) => {
+      const option = OPTIONS.find((row) => row.name === name);
+      return [name, option?.kind === "bounds" ? renamed(value as Bounds, names) : value];
+    }),
+  );
+  return { ...document, settings: { ...settings, options } };
+}
+
+/** Goes to where sizes are given a maximum. */
+export function showBounds(): void {
+  showStep("source");
+  app.views.value = { ...app.views.value, source: "summary" };
+  // Once the view is there.
+  requestAnimationFrame(() => {
+    const fields = [...document.querySelectorAll<HTMLInputElement>("[data-bound]")];
+    const field = fields.find(({ value }) => value === "") ?? fields[0];
+    field?.closest("details")?.setAttribute("open", "");
+    field?.focus();
+  });
 }
 
 /** "get_max_seq_len = 256" a line, as constant methods. */

@@ -1,7 +1,8 @@
 // Problems and the log, at the bottom of every screen. An error is a card: what failed, where, what
 // to do about it.
 import type { JSX } from "preact";
-import { showNode, toggleDock } from "../actions.js";
+import { showBounds, showNode, toggleDock } from "../actions.js";
+import { openSizes } from "../derived.js";
 import { app, type Problem } from "../state.js";
 import { splitSource } from "../ui/format.js";
 import { CopyButton } from "../ui/parts.js";
@@ -68,6 +69,11 @@ function Card(props: { problem: Problem }): JSX.Element {
       </p>
       <Where problem={problem} />
       {problem.hint ? <p class="problem-hint">{problem.hint}</p> : null}
+      {problem.code === "unbounded" && openSizes.value.length > 0 ? (
+        <button type="button" class="problem-go" onClick={showBounds}>
+          Give largest sizes
+        </button>
+      ) : null}
       <CopyButton text={problem.details} label="Copy the whole diagnostic" />
     </li>
   );

@@ -1,7 +1,8 @@
 // A field of the lowering settings, made from the option's row in options.def.
 import type { JSX } from "preact";
-import { isTaken, type Option } from "@sconce/options.js";
-import { setOption } from "../actions.js";
+import { isCount, isTaken, type Bounds, type Option } from "@sconce/options.js";
+import { setBound, setOption } from "../actions.js";
+import { openSizes } from "../derived.js";
 import { app } from "../state.js";
 
 function Words(props: { option: Option }): JSX.Element {
@@ -64,10 +65,49 @@ function NumberField(props: { option: Option; value: unknown }): JSX.Element {
   );
 }
 
+/** One field for each size that the files leave open. */
+function BoundFields(props: { option: Option; bounds: Bounds }): JSX.Element {
+  const { option, bounds } = props;
+  const several = new Set(openSizes.value.map(({ method }) => method)).size > 1;
+  return (
+    <>
+      {openSizes.value.map(({ name, symbol, method, size, example }) => {
+        const max = bounds[name]?.max;
+        return (
+          <label key={name} class="field">
+            <span>
+              Largest <span class="mono">{size}</span>
+              <span class="soft note">
+                symbol <span class="mono">{symbol}</span>
+                {several ? (
+                  <>
+                    {" of "}
+                    <span class="mono">{method}</span>
+                  </>
+                ) : null}
+                , which has no maximum{example === null ? "" : `; ${example} in the example`}
+              </span>
+            </span>
+            <input
+              type="number"
+              data-bound={name}
+              min={1}
+              value={max}
+              aria-invalid={max !== undefined && !isCount(max)}
+              onInput={(e) => setBound(option.name, bounds, name, e.currentTarget.valueAsNumber)}
+            />
+          </label>
+        );
+      })}
+    </>
+  );
+}
+
 export function OptionField(props: { option: Option }): JSX.Element {
   const { option } = props;
   const value = app.document.value?.settings.options[option.name] ?? option.default;
   if (option.kind === "bool") return <CheckField option={option} value={value} />;
+  if (option.kind === "bounds") return <BoundFields option={option} bounds={value as Bounds} />;
   if (option.kind === "choice")
     return <ChoiceField option={option} value={value} words={option.words} />;
   return <NumberField option={option} value={value} />;

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { OPTIONS } from "@sconce/options.gen.js";
 import { lowerAgain, renameMethod, setConstants, settingsFault } from "../actions.js";
+import { openSizes } from "../derived.js";
 import { app } from "../state.js";
 import { formatBytes } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
@@ -41,7 +42,10 @@ export function SettingsForm(): JSX.Element | null {
   );
   const isIdle = app.busy.value === null;
   return (
-    <details class="settings" open={files.length > 1 || document.isEdited}>
+    <details
+      class="settings"
+      open={files.length > 1 || document.isEdited || openSizes.value.length > 0}
+    >
       <summary>Lowering settings</summary>
       <form
         onSubmit={(event) => {
