@@ -155,7 +155,7 @@ static sc_x trace_bodies(graph_trace *g, const sc_node *node, const sc_x *args) 
 static sc_status walk(graph_trace *g, const sc_graph *source);
 static uint32_t number_values(const sc_graph *graph, uint32_t next);
 
-// wrap_with_set_grad_enabled and wrap_with_autocast: their body belongs to the caller.
+// SC_INLINED: wrap_with_set_grad_enabled and wrap_with_autocast.
 static sc_status inline_body(graph_trace *g, const sc_node *node, const sc_x *args,
                              uint32_t body_index, sc_x *result) {
     const sc_graph *body = node->args[body_index].graph;
@@ -202,10 +202,6 @@ static sc_status trace_wrapper(graph_trace *g, const sc_node *node, const sc_x *
     return SC_OK;
 }
 
-static bool is_wrapper(const sc_op *op) {
-    return sc_op_has(op, SC_HIGHER_ORDER) && strstr(op->name, "::wrap_with_") != NULL;
-}
-
 // Somebody wants this call as it is: what it writes or shows of others would be lost, so only plain
 // operators that have an expansion are asked about.
 static bool is_kept(const graph_trace *g, const sc_node *node) {
@@ -244,7 +240,7 @@ static sc_status trace_node(graph_trace *g, const sc_node *node) {
     sc_x result = X_NONE;
     if (is_kept(g, node))
         result = keep_whole(g, node, args);
-    else if (is_wrapper(node->op))
+    else if (sc_op_has(node->op, SC_INLINED))
         SC_TRY(trace_wrapper(g, node, args, &result));
     else if (sc_op_has(node->op, SC_FOREIGN))
         result = copy_node(g, node, args);
