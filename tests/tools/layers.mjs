@@ -1,17 +1,21 @@
-// Who may include whom in src/ and wasm/: the table below is the architecture. What fails:
-// - an #include that no row allows, of ours or of the C library;
+// Who may know whom in src/ and wasm/: the table below is the architecture. What fails:
+// - an #include that no row allows, of ours or of the C library, or that hides its file in a macro;
+// - an #include, by another folder, of a header that says "Private to <folder>" (tests may);
+// - a function or an object of a file that the row does not allow, whoever declared it: what is named
+//   counts, so a table whose rows a .def names, and a call through a pointer, stay free;
 // - a row, or an entry of one, that names nothing, and rows that form a circle;
-// - a row through which the two halves meet, the compiler and the runtime;
-// - a header, table or template that nothing includes;
+// - a row through which the two halves meet, the compiler and the runtime, in any folder but api;
 // - files whose functions call each other in a circle, except for those listed;
-// - code outside src/ops that asks which operator one is, more often than listed.
+// - what only some files may say (`rationed`), said elsewhere, more often or less often than listed:
+//   which operator one is, by id or by name, and `extern`.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { listFiles, readText, reporter, root } from "./tree.mjs";
 
 // A row is a folder of src/ at any depth, or one file without its suffix ("rt/bind"); the longest
-// that fits a file is its row. It lists what the files may include besides their own row's folder: a
-// folder or a header of src/ ("rt/backend.h"); "*_fbs.h" is the code generated from schema/.
+// that fits a file is its row. It lists what the files may include besides their own folder (a file
+// whose folder has no row: besides itself): a folder, a file or a header of src/ ("rt/backend.h");
+// "*_fbs.h" is the code generated from schema/.
 const below = {
   base: [],
   format: ["base"],
@@ -43,7 +47,10 @@ const below = {
   ],
   "sconce.h": ["base"],
 };
-// No row of one may reach a row of the other, through whatever lies between them; only api sees both.
+// No row but those of `meeting` may reach both, its own folder included, through whatever lies between.
+// Who includes the public header reaches what it declares.
+const meeting = "api";
+const publicHeader = "sconce.h";
 const halves = {
   compiler: ["import", "ir", "trace", "passes", "plan", "emit"],
   runtime: ["compute", "kernels", "rt"],
@@ -62,75 +69,178 @@ const circles = [
 // What stands on src/ from outside sees the public header and the vocabulary it is written in.
 const outside = { wasm: ["sconce.h", "core", "base", "imports.def"] };
 
-// Where code outside src/ops still asks which operator one is, and how often. What is true of an
-// operator belongs in its row, as a trait or a column; these numbers only go down.
-const operatorNames = {
-  "src/emit/emit_control.c": 5,
-  "src/emit/emit_instructions.c": 1,
-  "src/passes/dim_order.c": 6,
-  "src/passes/empty_cats.c": 1,
-  "src/passes/numbers.c": 1,
-  "src/passes/promote.c": 2,
-  "src/passes/sym_prims.c": 28,
-  "src/plan/storage.c": 4,
-  "src/rt/elide.c": 2,
-  "src/rt/fuse.c": 8,
-  "src/trace/alias.c": 21,
-  "src/trace/decompose.c": 2,
-  "src/trace/record.c": 5,
-};
-const operatorName = /(?<!sc_op_get\()\bSC_OP_(?!FOREIGN\b|COUNT\b|##)\w+/g;
+// Names of operators are read through `op`, or through whatever else is declared as an sc_op here.
+function namesOfOperators(code) {
+  const ops = ["op", ...[...code.matchAll(/\bsc_op \*(?:const )?(\w+)/g)].map(([, word]) => word)];
+  const op = `\\b(?:${ops.join("|")})(?:\\[\\w+\\])?(?:->(?:functional|copy|view))?(?:->|\\.)`;
+  const passed = "[(,]\\s*[\\w.>-]*\\bout_name\\s*[,)]";
+  return new RegExp(`(?:${op}|\\bschema->)name\\b(?!\\s*=[^=])|${passed}`, "g");
+}
+// What only these files may say, and how often. Comments do not count, and src/ops is free to say
+// all of it: what is true of an operator belongs in its row there, as a trait or a column.
+const rationed = [
+  {
+    // Where code still asks which operator one is. These numbers only go down.
+    what: "names operators",
+    advice: "say it in src/ops/*.def instead",
+    pattern: /\bSC_OP_(?!FOREIGN\b|COUNT\b)\w+/g,
+    // The operator of a call that is made here, and nothing else.
+    except:
+      /\b(?:sc_build|sc_emit_call|sc_trace_record|sc_trace_call)\((?:[\w>.\s-]+,\s*)*sc_op_get\(SC_OP_\w+\),/g,
+    files: {
+      "src/emit/emit_control.c": 5,
+      "src/emit/emit_instructions.c": 1,
+      "src/passes/dim_order.c": 6,
+      "src/passes/empty_cats.c": 1,
+      "src/passes/layouts.c": 1,
+      "src/passes/numbers.c": 1,
+      "src/passes/promote.c": 2,
+      "src/passes/sym_prims.c": 28,
+      "src/plan/storage.c": 4,
+      "src/rt/elide.c": 2,
+      "src/rt/fuse.c": 8,
+      "src/trace/alias.c": 21,
+      "src/trace/decompose.c": 2,
+      "src/trace/record.c": 5,
+    },
+  },
+  {
+    what: "puts an operator's id together",
+    advice: "an id is written out where it is asked for",
+    pattern: /\bSC_(?:OP_?)?\s*##/g,
+    files: {
+      "src/kernels/kernel_table.c": 1, // a column of ops.def
+      "src/rt/prim.c": 1, // a column of ops.def
+      "src/trace/expand.c": 1, // a column of ops.def
+      "src/trace/trace.h": 1, // CALL, which makes calls and compares nothing
+    },
+  },
+  {
+    what: "looks operators up by name",
+    advice: "only what reads names from outside does",
+    pattern: /\bsc_op_find(?:_out)?\b/g,
+    files: {
+      "src/import/pt2_node.c": 1, // names of a .pt2
+      "src/ir/parse.c": 1, // of a graph as text
+      "src/rt/bind.c": 1, // of a .pte
+      "src/rt/info.c": 1, // of a .pte
+      "src/trace/expand_text.c": 1, // of the text of an expansion, in the operator's row
+    },
+  },
+  {
+    what: "has an operator's name in a string",
+    advice: "say it in src/ops/*.def instead",
+    pattern: /"(?:[^"\\\n]|\\.)*::(?:[^"\\\n]|\\.)*"/g,
+    files: {
+      "src/import/pt2_node.c": 4, // from Python's names to the table's; parameters of "sym::"
+      "src/trace/expand_text.c": 1, // the namespace that expansions leave out
+    },
+  },
+  {
+    // A message is what follows a format with "%s". Those listed only show, keep or compare names.
+    what: "reads operators' names outside messages",
+    advice: "say it in src/ops/*.def instead",
+    pattern: namesOfOperators,
+    except: /"[^"\n]*%s[^;{}]*/g,
+    files: {
+      "src/api/inspect.c": 2, // shown
+      "src/api/inspect_pte.c": 2, // shown
+      "src/api/report.c": 1, // shown
+      "src/emit/emit_instructions.c": 1, // written
+      "src/import/pt2_node.c": 4, // foreign operators; parameters of "sym::"
+      "src/ir/compare.c": 2, // with each other
+      "src/ir/graph.c": 2, // names for values; where an error happened
+      "src/ir/parse.c": 2, // foreign operators
+      "src/ir/print.c": 1, // shown
+      "src/passes/check_ops.c": 1, // similar ones, for a hint
+      "src/rt/bind.c": 1, // where an error happened
+    },
+  },
+  {
+    what: "declares by hand",
+    advice: "include the header that declares it",
+    pattern: /\bextern\b/g,
+    only: /\.(c|inc|def)$/,
+    files: {
+      "src/compute/variants.c": 1, // a column of variants.def
+      "src/kernels/kernel_table.c": 2, // a column of ops.def
+    },
+  },
+];
 
 const { error, finish } = reporter("layers");
 
 function matches(include, allowed) {
   if (allowed === "*_fbs.h") return /^[a-z_]+_fbs\.h$/.test(include);
-  return include === allowed || include.startsWith(`${allowed}/`);
+  return include === allowed || [`${allowed}/`, `${allowed}.`].some((s) => include.startsWith(s));
 }
 
 // The row of a file of src/: the longest that is its path, without the suffix, or a folder above it.
+const rows = Object.keys(below).sort((a, b) => b.length - a.length);
+const folders = new Set(rows.filter((row) => existsSync(join(root, "src", row))));
 function rowOf(name) {
   const path = name.replace(/^src\//, "");
-  const fits = Object.keys(below).filter((row) =>
-    [`${row}/`, `${row}.`].some((start) => path === row || path.startsWith(start)),
-  );
-  return fits.sort((a, b) => b.length - a.length)[0];
+  return rows.find((row) => path === row || [`${row}/`, `${row}.`].some((s) => path.startsWith(s)));
+}
+// The row of the folder around the file that has one of its own.
+function folderRowOf(row) {
+  return folders.has(row) ? undefined : rows.find((other) => row.startsWith(`${other}/`));
 }
 
 // What a file may include, or undefined when the table does not know it.
 function allowedFor(name) {
   if (name.startsWith("wasm/")) return outside.wasm;
   const row = rowOf(name);
-  if (row === undefined) return undefined;
-  const folder = existsSync(join(root, "src", row)) ? row : dirname(row);
-  return row.endsWith(".h") ? below[row] : [...below[row], folder];
+  if (row === undefined || row.endsWith(".h")) return below[row];
+  return [...below[row], folderRowOf(row) ? dirname(row) : row];
 }
 
 const allows = (include, allowed) => allowed.some((entry) => matches(include, entry));
 
-const files = listFiles().filter((name) => /^(src|wasm)\/.*\.(c|h|inc|def)$/.test(name));
+const all = listFiles();
+const files = all.filter((name) => /^(src|wasm)\/.*\.(c|h|inc|def)$/.test(name));
+// Texts without their comments, line for line.
+const tokens = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/.*|\/\*[^]*?\*\//g;
+const blank = (token) => (token.startsWith("/") ? token.replace(/[^\n]/g, " ") : token);
+const codeOf = new Map(files.map((name) => [name, readText(name).replace(tokens, blank)]));
+const lineOf = (name, index) => codeOf.get(name).slice(0, index).split("\n").length;
+
+// The folder that a header keeps to itself, by its own first words.
+const scopeOf = new Map();
+for (const name of files.filter((name) => name.endsWith(".h"))) {
+  const scope = /\bPrivate to (\w[\w/]*\w)/.exec(readText(name))?.[1];
+  if (!scope) continue;
+  if (!name.startsWith(`${scope}/`))
+    error(name, 1, `says it is private to ${scope}, but is not in it`);
+  scopeOf.set(name.replace(/^(src|wasm)\//, ""), scope);
+}
+
 const included = new Set();
+const directive = /^[ \t]*(?:#|%:)\s*(include\w*|import|define\s+TEMPLATE)\b(.*)/gm;
 for (const name of files) {
   const allowed = allowedFor(name);
   if (!allowed) {
     error(name, 1, "this folder is not in the table of tests/tools/layers.mjs");
     continue;
   }
-  readText(name)
-    .split("\n")
-    .forEach((line, index) => {
-      const library = /^\s*#\s*include\s*<([^>]+)>/.exec(line);
-      if (library && !system.test(library[1]))
-        error(name, index + 1, `<${library[1]}> is not part of the C library`);
-      const match = /^\s*#\s*(?:include|define TEMPLATE)\s*"([^"]+)"/.exec(line);
-      if (!match) return;
-      const include = match[1];
+  for (const { 1: verb, 2: rest, index } of codeOf.get(name).matchAll(directive)) {
+    const complain = (text) => error(name, lineOf(name, index), text);
+    const [, include, library] = /^\s*(?:"([^"]+)"|<([^>]+)>)\s*$/.exec(rest) ?? [];
+    if (library) {
+      if (!system.test(library)) complain(`<${library}> is not part of the C library`);
+    } else if (!include) {
+      const isTemplate = verb === "include" && rest.trim() === "TEMPLATE";
+      if (!isTemplate) complain(`#${verb}${rest} does not say which file`);
+    } else {
       included.add(include);
-      if (!allows(include, allowed)) error(name, index + 1, `may not include ${include}`);
+      if (!allows(include, allowed)) complain(`may not include ${include}`);
+      const scope = scopeOf.get(include);
+      if (scope && !name.startsWith(`${scope}/`)) complain(`${include} is private to ${scope}`);
       const isGenerated = /_fbs\.h$/.test(include);
       const exists = [join(root, "src", include), join(root, "wasm", include)].some(existsSync);
-      if (!isGenerated && !exists) error(name, index + 1, `${include} is not a path below src/`);
-    });
+      if (!isGenerated && !exists) complain(`${include} is not a path below src/`);
+    }
+  }
 }
 
 // Rows whose files the files of a row may include, and those that these may include, and so on.
@@ -146,14 +256,32 @@ function reach(row, seen = new Set()) {
 for (const row of Object.keys(below)) {
   if (reach(row).has(row)) error("tests/tools/layers.mjs", 1, `the row of ${row} is in a circle`);
 }
-for (const [half, other] of [
-  [halves.compiler, halves.runtime],
-  [halves.runtime, halves.compiler],
-]) {
-  for (const row of half) {
-    for (const met of [...reach(row)].filter((name) => other.includes(name)))
-      error("tests/tools/layers.mjs", 1, `${row} reaches ${met}, of the other half`);
+
+// All that a row lets its files know in the end: also by the row of its folder, and by the rows of
+// files within what it lists.
+function reachOfHalves(row, seen = new Set()) {
+  if (seen.has(row)) return seen;
+  seen.add(row);
+  for (const entry of [row, folderRowOf(row) ?? row, ...below[row]]) {
+    const place = entry === publicHeader ? meeting : entry;
+    for (const next of [rowOf(place), ...rows.filter((other) => other.startsWith(`${place}/`))])
+      if (next !== undefined) reachOfHalves(next, seen);
   }
+  return seen;
+}
+const folderOf = (row) => row.split("/")[0];
+for (const row of rows.filter((row) => row !== publicHeader && folderOf(row) !== meeting)) {
+  const reached = [...reachOfHalves(row)];
+  const met = Object.entries(halves).map(([half, members]) => [
+    half,
+    reached.filter((other) => members.includes(folderOf(other))).join(", "),
+  ]);
+  if (met.every(([, names]) => names))
+    error(
+      "tests/tools/layers.mjs",
+      1,
+      `the row of ${row} reaches both halves: ${met.map((half) => half.join(": ")).join("; ")}`,
+    );
 }
 
 // Rows and their entries name folders or files that exist.
@@ -166,7 +294,7 @@ for (const [row, allowed] of Object.entries({ ...below, ...outside })) {
 }
 
 // A header, table or template that nothing includes is dead.
-const users = listFiles().filter((name) => /^tests\/.*\.(c|h|inc)$/.test(name));
+const users = all.filter((name) => /^tests\/.*\.(c|h|inc)$/.test(name));
 for (const name of users) {
   for (const [, include] of readText(name).matchAll(/^\s*#\s*include\s*"([^"]+)"/gm)) {
     included.add(include);
@@ -177,20 +305,44 @@ for (const name of files.filter((name) => !name.endsWith(".c"))) {
   if (!included.has(include)) error(name, 1, "nothing includes this file");
 }
 
-// Which file defines a function, and which files name it: tables name theirs by macros, which is how
-// they may stand above what they list.
-const sources = files.filter((name) => /^src\/.*\.c$/.test(name));
-const codeOf = new Map(sources.map((name) => [name, readText(name).replace(/\/\/.*/g, "")]));
-const definedIn = new Map();
-for (const [name, text] of codeOf) {
-  const definition = /^(?!static|typedef|extern)[a-z][\w *]*?\b(sc_\w+)\([^;{]*\)\s*\{/gm;
-  for (const [, word] of text.matchAll(definition)) definedIn.set(word, name);
+// Which file defines a function or an object, and which files name it: tables name theirs by macros,
+// which is how they may stand above what they list.
+const sources = files.filter((name) => name.endsWith(".c"));
+const functionIn = new Map();
+const objectIn = new Map();
+const definition =
+  /^(?!static|typedef|extern)[a-z][\w *]*?\b(sc_\w+)(?:\([^;{]*\)\s*(\{)|[\w[\]]*\s*=)/gm;
+const made = { SC_KERNEL: "sc_k_", SC_ALGORITHM: "sc_algorithm_" };
+const making = new RegExp(`^(${Object.keys(made).join("|")})\\((\\w+)`, "gm");
+for (const name of sources) {
+  for (const [, word, body] of codeOf.get(name).matchAll(definition))
+    (body ? functionIn : objectIn).set(word, name);
+  for (const [, macro, word] of codeOf.get(name).matchAll(making))
+    objectIn.set(made[macro] + word, name);
 }
+// A header that a row names by itself brings what it declares, wherever that is defined.
+const declares = (header, word) =>
+  header.endsWith(".h") &&
+  codeOf
+    .get(`src/${header}`)
+    ?.match(/\bsc_\w+/g)
+    ?.includes(word);
 const calls = new Map();
-for (const [name, text] of codeOf) {
-  const words = new Set(text.match(/\bsc_\w+/g));
-  const targets = [...words].map((word) => definedIn.get(word)).filter((to) => to && to !== name);
-  calls.set(name, new Set(targets));
+for (const name of files) {
+  const allowed = [
+    ...(allowedFor(name) ?? []),
+    ...(name === `src/${publicHeader}` ? [meeting] : []),
+  ];
+  const words = [...new Set(codeOf.get(name).match(/\bsc_\w+/g))];
+  for (const word of words) {
+    const home = functionIn.get(word) ?? objectIn.get(word);
+    if (!home || home === name || allows(home.replace(/^(src|wasm)\//, ""), allowed)) continue;
+    if (allowed.some((entry) => declares(entry, word))) continue;
+    const line = lineOf(name, codeOf.get(name).search(new RegExp(`\\b${word}\\b`)));
+    error(name, line, `may not use ${word} of ${home}`);
+  }
+  const targets = words.map((word) => functionIn.get(word)).filter((to) => to && to !== name);
+  if (sources.includes(name)) calls.set(name, new Set(targets));
 }
 function reachedFrom(name) {
   const seen = new Set();
@@ -216,19 +368,16 @@ for (const circle of found) {
 for (const circle of known.filter((circle) => !found.has(circle)))
   error("tests/tools/layers.mjs", 1, `these files no longer form a circle: ${circle}`);
 
-for (const name of new Set([...files, ...Object.keys(operatorNames)])) {
-  if (name.startsWith("src/ops/")) continue;
-  const text = files.includes(name) ? readText(name) : "";
-  const found = [...text.matchAll(operatorName)].length;
-  const listed = operatorNames[name] ?? 0;
-  if (found > listed) {
-    error(
-      name,
-      1,
-      `names operators ${found} times, not ${listed}: say it in src/ops/*.def instead`,
-    );
-  } else if (found < listed) {
-    error(name, 1, `names operators only ${found} times: lower the ${listed} in layers.mjs`);
+for (const { what, advice, pattern, except, only, files: listed } of rationed) {
+  const asked = files.filter((name) => !name.startsWith("src/ops/") && (only?.test(name) ?? true));
+  for (const name of new Set([...asked, ...Object.keys(listed)])) {
+    const code = codeOf.get(name) ?? "";
+    const sought = typeof pattern === "function" ? pattern(code) : pattern;
+    const found = [...(except ? code.replace(except, ";") : code).matchAll(sought)].length;
+    const most = listed[name] ?? 0;
+    if (found > most) error(name, 1, `${what} ${found} times, not ${most}: ${advice}`);
+    if (found < most)
+      error(name, 1, `${what} only ${found} times: lower the ${most} in layers.mjs`);
   }
 }
 
