@@ -281,8 +281,10 @@ bool sc_class_is_native(sc_class class_, unsigned dtype) {
     }
 }
 
-void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real) {
+bool sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real) {
     sc_class class_ = is_real ? SC_CLASS_F64 : SC_CLASS_I64;
-    sc_store_fn store = sc_storer(class_, dtype);
-    if (store) store(dst, 1, is_real ? (const void *)&real : (const void *)&integer, 1);
+    sc_store_fn store = sc_storer(class_, sc_dtype_to_real((sc_dtype)dtype));
+    if (!store) return false;
+    store(dst, 1, is_real ? (const void *)&real : (const void *)&integer, 1);
+    return true;
 }

@@ -21,14 +21,13 @@ static bool fits_dtype(const sc_evalue *number, unsigned dtype) {
 static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {
     const sc_tensor *out = sc_call_out(call);
     const sc_evalue *number = call->args[argument];
-    char element[16] = {0};
+    char element[16];
     sc_view dst;
     if (!fits_dtype(number, out->dtype))
         return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Use a number in the range of the dtype.",
                                  "%g does not fit %s", sc_call_number(call, argument),
                                  sc_dtype_name((sc_dtype)out->dtype));
-    sc_put_number(element, out->dtype, sc_call_number(call, argument),
-                  sc_call_integer(call, argument), number->tag == SC_EVALUE_DOUBLE);
+    SC_TRY(sc_call_element(call, argument, out->dtype, element));
     sc_view_of(&dst, out);
     sc_fill(&dst, element);
     return SC_OK;
@@ -42,7 +41,9 @@ static sc_status fill_integer(const sc_kernel_call *call, int64_t value) {
     const sc_tensor *out = sc_call_out(call);
     char element[16] = {0};
     sc_view dst;
-    sc_put_number(element, out->dtype, 0, value, false);
+    if (!sc_put_number(element, out->dtype, 0, value, false) && value != 0)
+        return sc_call_fail(call, SC_ERR_DTYPE, "cannot write %s",
+                            sc_dtype_name((sc_dtype)out->dtype));
     sc_view_of(&dst, out);
     sc_fill(&dst, element);
     return SC_OK;

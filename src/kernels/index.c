@@ -277,10 +277,9 @@ static sc_status run_scatter_src(const sc_kernel_call *call) {
 
 static sc_status run_scatter_value(const sc_kernel_call *call) {
     scatter s;
-    char element[16] = {0};
+    char element[16];
     SC_TRY(scatter_init(call, &s, NULL));
-    sc_put_number(element, s.out.dtype, sc_call_number(call, 3), sc_call_integer(call, 3),
-                  call->args[3]->tag == SC_EVALUE_DOUBLE);
+    SC_TRY(sc_call_element(call, 3, s.out.dtype, element));
     for (int64_t i = 0; i < s.index.numel; i++, walk_next(&s.w)) {
         char *target;
         SC_TRY(scatter_target(call, &s, &target));

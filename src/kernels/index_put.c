@@ -249,7 +249,8 @@ static sc_status put(const sc_kernel_call *call, const sc_view *self, const sc_v
 }
 
 // self += other, in the widest class of their kind.
-static sc_status accumulate(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
+static sc_status add_numbers(const sc_kernel_call *call, const sc_view *self,
+                             const sc_view *other) {
     sc_class class_ = sc_dtype_is_float((sc_dtype)self->dtype) ? SC_CLASS_F64 : SC_CLASS_I64;
     sc_load_fn load = sc_loader(class_, self->dtype);
     sc_store_fn store = sc_storer(class_, self->dtype);
@@ -279,6 +280,25 @@ static sc_status accumulate(const sc_kernel_call *call, const sc_view *self, con
                 memcpy(&x[k], &p, sizeof p);
         }
         sc_stream_store(&to, store, x, sizeof *x, n);
+    }
+    return SC_OK;
+}
+
+// A view of one of the two parts of complex numbers.
+static sc_view part_of(const sc_view *whole, sc_dtype part, uint32_t which) {
+    sc_view view = *whole;
+    view.dtype = (uint8_t)part;
+    view.data += which * sc_dtype_bytes(part);
+    for (uint32_t d = 0; d < view.rank; d++) view.strides[d] *= 2;
+    return view;
+}
+
+static sc_status accumulate(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
+    const sc_dtype part = sc_dtype_to_real((sc_dtype)self->dtype);
+    if (part == self->dtype) return add_numbers(call, self, other);
+    for (uint32_t which = 0; which < 2; which++) {
+        sc_view a = part_of(self, part, which), b = part_of(other, part, which);
+        SC_TRY(add_numbers(call, &a, &b));
     }
     return SC_OK;
 }

@@ -126,9 +126,8 @@ static sc_status run_constant_pad(const sc_kernel_call *call) {
     sc_view_of(&dst, sc_call_out(call));
     if (dst.rank != src.rank || count > 2 * src.rank)
         return sc_call_fail(call, SC_ERR_ARGUMENT, "more pads than dims");
-    char element[16] = {0};
-    bool is_real = call->args[2]->tag == SC_EVALUE_DOUBLE;
-    sc_put_number(element, dst.dtype, sc_call_number(call, 2), sc_call_integer(call, 2), is_real);
+    char element[16];
+    SC_TRY(sc_call_element(call, 2, dst.dtype, element));
     sc_fill(&dst, element);
     for (uint32_t i = 0; i + 1 < count; i += 2) {
         uint32_t d = src.rank - 1 - i / 2;

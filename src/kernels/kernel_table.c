@@ -2,8 +2,8 @@
 // which does not exist fails to link.
 #include "kernels/kernel.h"
 
-#define KERNEL(name)    extern const sc_kernel sc_k_##name;
-#define POINTWISE(name) extern const sc_kernel sc_k_pw_##name;
+#define KERNEL(name, takes)    extern const sc_kernel sc_k_##name;
+#define POINTWISE(name, takes) extern const sc_kernel sc_k_pw_##name;
 #define PRIM(name)
 #define NO_KERNEL
 #define OP(id, schema, out, infer, expand, kernel, ...) kernel
@@ -14,10 +14,10 @@
 #undef POINTWISE
 #undef KERNEL
 
-#define KERNEL(name)    &sc_k_##name
-#define POINTWISE(name) &sc_k_pw_##name
-#define PRIM(name)      NULL
-#define NO_KERNEL       NULL
+#define KERNEL(name, takes)    &sc_k_##name
+#define POINTWISE(name, takes) &sc_k_pw_##name
+#define PRIM(name)             NULL
+#define NO_KERNEL              NULL
 static const sc_kernel *const kernels[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) [SC_OP_##id] = kernel,
 #include "ops/ops.def"

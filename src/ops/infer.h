@@ -70,6 +70,12 @@ sc_iout *sc_infer_outs(sc_infer *in, uint32_t count);
 // trust the kinds. Fails with SC_ERR_UNSUPPORTED_OP when the op has no rule.
 sc_status sc_infer_run(sc_infer *in);
 
+// Does this runtime lack a kernel for the dtypes of the operands and of `outs`, which must be
+// there? Then `what` says which it lacks, as a clause, and `hint` what to do about it. Knows
+// nothing of operators that have no kernel at all, and finds nothing missing where nothing is
+// computed.
+bool sc_infer_lacks_kernel(const sc_infer *in, const char **what, const char **hint);
+
 // What the view that in->op is a copy of makes of `base` in the place of its first argument: sizes,
 // strides and offset. in->op->view must be there.
 sc_status sc_infer_view_of(sc_infer *in, const sc_spec *base);

@@ -85,6 +85,8 @@ sc_status sc_infer_angle(sc_infer *in) {
 
 sc_status sc_infer_compare(sc_infer *in) {
     operands ops = gather(in, 0);
+    sc_dtype dtype;
+    SC_TRY(common_dtype(in, &ops, &dtype));
     return publish(in, &ops, SC_DTYPE_BOOL);
 }
 

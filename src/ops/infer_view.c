@@ -424,6 +424,10 @@ sc_status sc_infer_view_dtype(sc_infer *in) {
     uint32_t last = self->rank - 1u;
     bool shrink = to > from;
     sc_dim ratio = sc_dim_int(shrink ? to / from : from / to);
+    if (shrink && !spec.sizes[last].expr && spec.sizes[last].value % ratio.value)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: the %s items of the last dimension fill no %s",
+                            in->op->name, sc_rule_dim_text(in, spec.sizes[last]),
+                            sc_dtype_name(dtype));
     for (uint32_t d = 0; d < last; d++)
         spec.strides[d] = shrink ? sc_dim_floordiv(in->exprs, spec.strides[d], ratio)
                                  : sc_dim_mul(in->exprs, spec.strides[d], ratio);

@@ -18,19 +18,20 @@ typedef struct op_row {
     const char *schema;
     const char *out;
     sc_infer_fn infer;
+    const char *takes;
     sc_op_traits traits;
     uint8_t family;
 } op_row;
 
-#define INFER(rule)  sc_infer_##rule
-#define BY_EXPANSION NULL
-#define KERNEL(name) SC_RUNS
-#define POINTWISE    KERNEL
-#define PRIM         KERNEL
-#define NO_KERNEL    0
+#define INFER(rule)         sc_infer_##rule
+#define BY_EXPANSION        NULL
+#define KERNEL(name, takes) takes
+#define POINTWISE           KERNEL
+#define PRIM(name)          ""
+#define NO_KERNEL           NULL
 static const op_row rows[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) \
-    [SC_OP_##id] = {schema, out, infer, (__VA_ARGS__) | kernel, FAMILY},
+    [SC_OP_##id] = {schema, out, infer, kernel, __VA_ARGS__, FAMILY},
 #include "ops/ops.def"
 #undef OP
 };
@@ -87,7 +88,8 @@ static sc_status add_row(sc_ctx *ctx, uint16_t id) {
     mark_lost(schema);
     *op = (sc_op){.id = id,
                   .family = row->family,
-                  .traits = row->traits,
+                  .traits = row->traits | (row->takes ? SC_RUNS : 0),
+                  .takes = row->takes,
                   .infer = row->infer,
                   .schema = schema};
     op->name = sc_str_dup(&table.arena, schema->name);

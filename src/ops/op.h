@@ -3,7 +3,7 @@
 // Rows live in ops_*.def, three lines each:
 //   OP(id, "schema in PyTorch's notation", "out overload" | NULL,
 //      INFER(rule) | BY_EXPANSION,  KEEP | EXPAND("text") | EXPAND_FN(function),
-//      KERNEL(fn) | POINTWISE(row) | PRIM(fn) | NO_KERNEL,  TRAITS)
+//      KERNEL(fn, "takes") | POINTWISE(row, "takes") | PRIM(fn) | NO_KERNEL,  TRAITS)
 // - id: overload joined to the name with '_' (add_Tensor; relu for the default overload); other
 //   namespaces than aten come first (dim_order_ops__clone_dim_order).
 // - out overload: "out" means that <name>.out is what a .pte calls; NULL when a .pte never holds
@@ -11,7 +11,10 @@
 //   ("aten::copy_", "executorch_prim::add.Scalar").
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
 // - EXPAND..: read by trace/expand.c only.
-// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/prim.c. Here: is there one?
+// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/prim.c. Here: is there one,
+// and
+//   which dtypes it takes, in the letters of ops/takes.c: one for each tensor parameter, of which
+//   the last stands for those that follow, and after a '>' one for the results.
 // FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks
 // at a graph; it decides nothing. In-place twins (relu_, add_.Tensor) need no rows: they derive
 // from the functional row.
@@ -106,6 +109,7 @@ typedef struct sc_op {
     const char *name;                // "aten::add.Tensor", "aten::relu", "sym::add"
     const char *out_name;            // "aten::add.out", NULL if a .pte never holds it
     sc_infer_fn infer;               // NULL: by expansion
+    const char *takes;               // dtypes of its kernel (ops/takes.c), NULL if it has none
     const sc_schema *schema;         // parsed once
     const struct sc_op *functional;  // SC_MUTATES: what computes the value it writes, or NULL
     const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL

@@ -1,7 +1,8 @@
 // Reports every operator that cannot be lowered, for the whole method at once: its name, the node
 // of the source program that it comes from, the user's own line, and what to do about it. Asked
 // when a method has been decomposed, where operators that nobody knows still stand beside what the
-// others became, and before emission, of exactly what is to be executed.
+// others became, and before emission, of exactly what is to be executed; then of its dtypes, too.
+#include "ops/infer.h"
 #include "passes/passes.h"
 #include "trace/expand.h"
 
@@ -11,8 +12,13 @@
 #define NO_KERNEL \
     "cannot be executed: neither this runtime nor the official one has a kernel for it"
 
-// Why a node cannot be lowered, or NULL.
-typedef const char *(*complaint_fn)(const sc_node *node);
+// Why a node cannot be lowered: SC_OK if it can. What is said lives in the scratch arena.
+typedef struct fault {
+    sc_status status;
+    const char *what;
+    const char *hint;  // NULL: there is one for the operator, or for the status
+} fault;
+typedef fault (*fault_fn)(sc_ctx *ctx, const sc_node *node);
 
 static const char *foreign_lack(const sc_op *op) {
     return sc_op_has(op, SC_REFUSED) ? ((const sc_refused_op *)op)->what : UNKNOWN;
@@ -36,17 +42,45 @@ static const char *core_lack_of(const sc_op *op) {
     return lack_of(op->copy ? op->copy : op);
 }
 
-static const char *unknown(const sc_node *node) {
-    return sc_op_has(node->op, SC_FOREIGN) ? foreign_lack(node->op) : NULL;
+static fault of_operator(const char *what) {
+    return (fault){.status = what ? SC_ERR_UNSUPPORTED_OP : SC_OK, .what = what};
 }
 
-static const char *core_lack(const sc_node *node) {
-    if (node->is_kept) return NULL;
-    if (!sc_op_has(node->op, SC_SYMBOLIC)) return core_lack_of(node->op);
-    return sc_node_has_primitives(node) ? NULL : NO_OPERATOR;
+static fault unknown(sc_ctx *ctx, const sc_node *node) {
+    (void)ctx;
+    return of_operator(sc_op_has(node->op, SC_FOREIGN) ? foreign_lack(node->op) : NULL);
 }
 
-static const char *lack(const sc_node *node) { return lack_of(node->op); }
+static fault core_lack(sc_ctx *ctx, const sc_node *node) {
+    (void)ctx;
+    if (node->is_kept) return of_operator(NULL);
+    if (!sc_op_has(node->op, SC_SYMBOLIC)) return of_operator(core_lack_of(node->op));
+    return of_operator(sc_node_has_primitives(node) ? NULL : NO_OPERATOR);
+}
+
+// There is a kernel, but maybe not for these dtypes.
+static fault of_dtypes(sc_ctx *ctx, const sc_node *node) {
+    sc_arena *arena = ctx->scratch;
+    fault c = {.status = SC_OK};
+    sc_iarg *args = NULL;
+    sc_infer call = {.ctx = ctx, .arena = arena, .op = node->op, .arg_count = node->arg_count};
+    if (!node->op->takes || sc_node_infer_args(arena, node, &args) != SC_OK) return c;
+    call.args = args;
+    sc_iout *outs = sc_infer_outs(&call, node->out_count);
+    for (uint32_t i = 0; i < node->out_count; i++)
+        if (node->outs[i]->type == SC_VALUE_TENSOR)
+            outs[i] = (sc_iout){.kind = SC_IOUT_TENSOR, .spec = node->outs[i]->spec};
+    const char *what;
+    if (!sc_infer_lacks_kernel(&call, &what, &c.hint)) return c;
+    c.status = SC_ERR_DTYPE;
+    c.what = sc_str_format(arena, "cannot be executed: %s", what).data;
+    return c;
+}
+
+static fault lack(sc_ctx *ctx, const sc_node *node) {
+    const char *what = lack_of(node->op);
+    return what ? of_operator(what) : of_dtypes(ctx, node);
+}
 
 static const char *hint_for(sc_arena *arena, const sc_op *op) {
     const sc_op *similar[3];
@@ -61,13 +95,11 @@ static const char *hint_for(sc_arena *arena, const sc_op *op) {
     return "Rewrite this line with operators that PyTorch itself defines.";
 }
 
-static void report(sc_ctx *ctx, const sc_node *node, const char *what) {
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    const char *hint = hint_for(ctx->scratch, node->op);
+static void report(sc_ctx *ctx, const sc_node *node, fault c) {
+    const char *hint = c.hint ? c.hint : hint_for(ctx->scratch, node->op);
     sc_where_set_node(ctx, node);
     if (node->meta.origin) ctx->where.node = sc_name_str(node->meta.origin);
-    sc_report(ctx, SC_ERROR, SC_ERR_UNSUPPORTED_OP, hint, "%s %s", node->op->name, what);
-    sc_arena_rewind(ctx->scratch, mark);
+    sc_report(ctx, SC_ERROR, c.status, hint, "%s %s", node->op->name, c.what);
 }
 
 // Does the method compute it for more than an assertion, which is erased? Set as node->mark.
@@ -79,32 +111,38 @@ static bool is_needed(const sc_node *node) {
     return false;
 }
 
-static bool any_complaint(const sc_graph *graph, complaint_fn complaint) {
-    for (const sc_node *node = graph->first; node; node = node->next)
-        if (complaint(node)) return true;
-    return false;
-}
-
 typedef struct survey {
-    complaint_fn complaint;
-    sc_status status;
+    fault_fn find;
+    sc_status status;  // of the first fault
 } survey;
+
+// Reports what is marked, or only says whether there is anything to report at all.
+static bool look(sc_ctx *ctx, survey *s, const sc_graph *graph, bool reports) {
+    bool found = false;
+    for (const sc_node *node = graph->first; node && (reports || !found); node = node->next) {
+        sc_mark mark = sc_arena_mark(ctx->scratch);
+        fault c = {.status = SC_OK};
+        if (!reports || node->mark) c = s->find(ctx, node);
+        found = found || c.status != SC_OK;
+        if (reports && c.status != SC_OK) {
+            if (s->status == SC_OK) s->status = c.status;
+            report(ctx, node, c);
+        }
+        sc_arena_rewind(ctx->scratch, mark);
+    }
+    return found;
+}
 
 static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
     survey *s = user;
-    if (!any_complaint(graph, s->complaint)) return SC_OK;
+    if (!look(ctx, s, graph, false)) return SC_OK;
     for (sc_node *node = graph->last; node; node = node->prev) node->mark = is_needed(node);
-    for (const sc_node *node = graph->first; node; node = node->next) {
-        const char *what = node->mark ? s->complaint(node) : NULL;
-        if (!what) continue;
-        s->status = SC_ERR_UNSUPPORTED_OP;
-        report(ctx, node, what);
-    }
+    look(ctx, s, graph, true);
     return SC_OK;
 }
 
-static sc_status check(sc_ctx *ctx, sc_graph *graph, complaint_fn complaint) {
-    survey s = {complaint, SC_OK};
+static sc_status check(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
+    survey s = {find, SC_OK};
     SC_TRY(sc_graphs_visit(ctx, graph, check_graph, &s));
     return s.status;
 }

@@ -92,7 +92,7 @@ static sc_status run_rows(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progra
             SC_TRY(sc_progress(ctx, step, done++, total));
             sc_status status =
                 sc_pipeline_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
-            if (sc_status_is_refusal(status))
+            if (sc_status_is_refusal(status) || status == SC_ERR_DTYPE)
                 worst = status;  // the other methods' problems are worth knowing too
             else
                 SC_TRY(status);

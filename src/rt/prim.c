@@ -261,10 +261,10 @@ static sc_status prim_copy_index(const sc_kernel_call *c) {
 
 // --- The PRIM column -----------------------------------------------------------------------------
 
-#define KERNEL(name)    NULL
-#define POINTWISE(name) NULL
-#define NO_KERNEL       NULL
-#define PRIM(name)      prim_##name
+#define KERNEL(...)    NULL
+#define POINTWISE(...) NULL
+#define NO_KERNEL      NULL
+#define PRIM(name)     prim_##name
 static const sc_prim_fn prims[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) [SC_OP_##id] = kernel,
 #include "ops/ops.def"

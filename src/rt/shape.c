@@ -206,6 +206,9 @@ sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load
     sc_infer in;
     sc_status status = sc_rt_call_infer(call, at_load, &in);
     if (status == SC_OK) status = fit_outs(&in, call);
+    const char *what, *hint;
+    if (status == SC_OK && sc_infer_lacks_kernel(&in, &what, &hint))
+        status = sc_call_fail_hint(call, SC_ERR_DTYPE, hint, "%s", what);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -110,9 +110,10 @@ static sc_tensor *new_tensor(source *s, uint8_t dtype, uint32_t rank) {
 
 static uint8_t any_dtype(source *s) {
     static const uint8_t dtypes[] = {
-        SC_DTYPE_F32, SC_DTYPE_F32, SC_DTYPE_F32,  SC_DTYPE_I64, SC_DTYPE_I32,  SC_DTYPE_U8,
-        SC_DTYPE_I8,  SC_DTYPE_I16, SC_DTYPE_BOOL, SC_DTYPE_F16, SC_DTYPE_F64,  SC_DTYPE_BF16,
-        SC_DTYPE_U16, SC_DTYPE_U32, SC_DTYPE_U64,  SC_DTYPE_C64, SC_DTYPE_C128, SC_DTYPE_C32};
+        SC_DTYPE_F32, SC_DTYPE_F32,  SC_DTYPE_F32, SC_DTYPE_I64,    SC_DTYPE_I32,
+        SC_DTYPE_U8,  SC_DTYPE_I8,   SC_DTYPE_I16, SC_DTYPE_BOOL,   SC_DTYPE_F16,
+        SC_DTYPE_F64, SC_DTYPE_BF16, SC_DTYPE_U16, SC_DTYPE_U32,    SC_DTYPE_U64,
+        SC_DTYPE_C64, SC_DTYPE_C128, SC_DTYPE_C32, SC_DTYPE_F8E5M2, SC_DTYPE_F8E4M3FN};
     return dtypes[next_byte(&s->in) % SC_COUNT_OF(dtypes)];
 }
 

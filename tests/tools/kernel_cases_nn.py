@@ -270,3 +270,68 @@ def rare():
         make((3, 4), F32),
         make((2, 3), F32),
     )
+
+
+@family
+def single():
+    """One call of each operator that no other family calls."""
+    q = torch.ops.quantized_decomposed
+    x, m, n = make((2, 3), F32), make((3, 3), F32), make((2, 3), I64).abs()
+    image = make((1, 4, 6, 6), F32)
+    c = torch.complex(make((2, 3), F32), make((2, 3), F32))
+    pairs = make((3, 2), F32)
+    case(aten.mm.default, x, m)
+    case(aten.addmm.default, x, x, m)
+    case(aten.bmm.default, x[None], m[None])
+    weight = make((2, 4, 3, 3), F32)
+    geometry = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+    case(aten.convolution.default, image, weight, make((2,), F32), *geometry, tol=(1e-5, 1e-5))
+    four = [make((4,), F32).abs() for _ in range(4)]
+    training = (*four, True, 0.1, 1e-5)
+    outs = aten._native_batch_norm_legit(image, *[t.clone() for t in four], True, 0.1, 1e-5)
+    given(aten._native_batch_norm_legit.default, outs, image, *training, tol=(1e-5, 1e-5))
+    case(aten.avg_pool1d.default, image[0], [2])
+    case(aten.adaptive_avg_pool1d.default, image[0], [3])
+    case(aten.adaptive_max_pool3d.default, image, [2, 3, 3])
+    none = torch.zeros(0, dtype=I64)
+    ids, offsets = index_of(6, 7), torch.tensor([0, 3, 3])
+    table = make((6, 3), F32)
+    bag = aten._embedding_bag_forward_only(table, ids, offsets)[0]
+    given(aten._embedding_bag_forward_only.default, [bag, none, none, none], table, ids, offsets)
+    for bits, high in (("byte", 127), ("4bit", 7), ("2bit", 1)):
+        op = getattr(q, f"embedding_{bits}").dtype
+        rows = make((6, 4), I8, -high - 1, high) if bits == "byte" else make((6, 4), U8, 0, 127)
+        case(op, rows, make((6,), F32), None, -high - 1, high, ids, dtype=F32, match=False)
+    for name in "alias detach squeeze lift_fresh".split():
+        case(getattr(aten, f"{name}_copy").default, x)
+    case(aten.squeeze_copy.dim, x, 0)
+    case(aten.view_copy.dtype, x, I32)
+    case(aten.view_as_complex_copy.default, pairs)
+    case(aten.view_as_real_copy.default, c)
+    for name in "mean var min".split():
+        case(getattr(aten, name).default, x)
+    case(aten.var.dim, x, [1])
+    case(aten.sort.default, x)
+    case(aten._fft_r2c.default, x, [1], 0, True, tol=(1e-5, 1e-5))
+    case(aten._fft_c2r.default, c, [1], 0, 4, tol=(1e-5, 1e-5))
+    case(aten._fft_c2c.default, c, [1], 0, True, tol=(1e-5, 1e-5))
+    case(aten._conj_physical.default, c)
+    case(aten.polar.default, x.abs(), x)
+    for name in "left right".split():
+        case(getattr(aten, f"bitwise_{name}_shift").Tensor_Scalar, n, 2)
+    for name in "__lshift__ __rshift__".split():
+        case(getattr(aten, name).Tensor, n, n)
+        case(getattr(aten, name).Scalar, n, 2)
+    case(aten.zeros.default, [2, 3])
+    case(aten.empty.memory_format, [2, 3], dtype=F32, shape=True)
+    case(aten.empty_strided.default, [2, 3], [3, 1], dtype=F32, shape=True)
+    case(aten.empty_permuted.default, [2, 3], [0, 1], dtype=F32, shape=True)
+    case(torch.ops.dim_order_ops._empty_dim_order.default, [2, 3], dtype=F32, dim_order=[0, 1],
+         shape=True)
+    for name in "rand randn".split():
+        case(getattr(aten, f"{name}_like").default, x, shape=True)
+    case(aten.uniform.default, x, shape=True)
+    case(aten.randint.default, 9, [2, 3], shape=True)
+    case(aten.randint.low, 2, 9, [2, 3], shape=True)
+    case(aten.randperm.default, 5, shape=True)
+    case(aten.native_dropout.default, x, 0.5, True, shape=True)

@@ -1,0 +1,137 @@
+// Which dtypes a kernel takes: what the kernel column of the table says about it, in letters. Asked
+// when a program is lowered, with the user's line at hand, and before a call runs, because a .pte
+// may come from anywhere. The kernels themselves are held to it by tests/unit/kernel_dtypes_test.c.
+#include "ops/infer.h"
+#include "ops/rule.h"
+
+#define BIT(id)  (UINT32_C(1) << SC_DTYPE_##id)
+#define SIGNED   (BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64))
+#define UNSIGNED (BIT(U16) | BIT(U32) | BIT(U64))
+#define INDICES  (BIT(I32) | BIT(I64))
+#define FLOATS   (BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64))
+#define COMPLEX  (BIT(C32) | BIT(C64) | BIT(C128))
+#define NUMBERS  (BIT(BOOL) | BIT(U8) | SIGNED | UNSIGNED | FLOATS)
+
+// A capital letter asks for the dtype of the first tensor as well. Three are more than a set: 'm'
+// is moved into the result, which has its dtype or is a number as it is; 'k' is kept, and can be
+// added to if that is asked for; 'h' has the dtype of the first tensor, or is a number beside one
+// that is computed with as float32.
+static const char letters[] = "aonvwigfdcxlpbytmkh";
+static const uint32_t sets[] = {
+    UINT32_MAX,                     // a: any
+    NUMBERS | COMPLEX,              // o: what a number can be written as
+    NUMBERS,                        // n
+    NUMBERS & ~BIT(BOOL),           // v
+    BIT(U8) | SIGNED | FLOATS,      // w: what is multiplied and summed
+    (NUMBERS & ~FLOATS),            // i: integers and bool
+    BIT(U8) | SIGNED | UNSIGNED,    // g: integers
+    FLOATS,                         // f
+    BIT(F32) | BIT(F64),            // d
+    BIT(C64) | BIT(C128),           // c
+    INDICES,                        // x
+    BIT(I64),                       // l
+    INDICES | BIT(U8) | BIT(BOOL),  // p: positions, or a mask
+    BIT(U8) | BIT(BOOL),            // b: a mask
+    BIT(U8) | BIT(I8),              // y
+    BIT(U8),                        // t: packed bits
+    UINT32_MAX,                     // m
+    UINT32_MAX,                     // k
+    NUMBERS,                        // h
+};
+static const uint32_t as_float32 = FLOATS & ~BIT(F64);
+
+static bool is_in(char letter, sc_dtype dtype) {
+    return sets[strchr(letters, letter) - letters] >> dtype & 1;
+}
+
+static bool is_empty(const sc_spec *spec) {
+    for (uint32_t d = 0; d < spec->rank; d++)
+        if (!spec->sizes[d].expr && spec->sizes[d].value == 0) return true;
+    return false;
+}
+
+// Calls without a result that has elements are skipped.
+static bool computes(const sc_infer *in) {
+    if (sc_op_has(in->op, SC_DATA_DEPENDENT | SC_MUTATES)) return true;
+    for (uint32_t i = 0; i < in->out_count; i++)
+        if (in->outs[i].kind == SC_IOUT_TENSOR && !is_empty(&in->outs[i].spec)) return true;
+    return false;
+}
+
+static const char *hint_for(sc_dtype a, sc_dtype b) {
+    sc_category x = sc_dtype_category(a), y = sc_dtype_category(b);
+    if (x == SC_CATEGORY_FLOAT8 || y == SC_CATEGORY_FLOAT8)
+        return "Use float16, bfloat16 or quantized integers: nothing computes with float8.";
+    if (x == SC_CATEGORY_COMPLEX || y == SC_CATEGORY_COMPLEX)
+        return "Compute with real numbers: torch.view_as_real gives the parts of complex ones.";
+    return "Convert the operands with .to() before this operator.";
+}
+
+typedef struct taking {
+    const sc_infer *in;
+    sc_dtype first, result;  // SC_DTYPE_NONE until there is one
+    const char *what, *hint;
+} taking;
+
+static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
+    const sc_dtype own = (sc_dtype)spec->dtype;
+    const bool alike = letter >= 'A' && letter <= 'Z';
+    sc_arena *arena = t->in->arena;
+    if (t->first == SC_DTYPE_NONE) t->first = own;
+    if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE && !is_empty(spec) &&
+        !(is_in('n', own) && is_in('n', t->result))) {
+        t->hint = hint_for(own, t->result);
+        t->what = sc_str_format(arena, "this runtime has no kernel that converts %s to %s",
+                                sc_dtype_name(own), sc_dtype_name(t->result))
+                      .data;
+        return true;
+    }
+    if (letter == 'k' && sc_rule_bool(t->in, "accumulate", false)) letter = 'o';
+    const bool must_equal = alike || (letter == 'h' && !(as_float32 >> t->first & 1));
+    const bool fits = is_in(alike ? (char)(letter - 'A' + 'a') : letter, own);
+    if (fits && !(must_equal && own != t->first)) return false;
+    t->hint = hint_for(own, fits ? t->first : own);
+    t->what =
+        sc_str_format(arena, "this runtime has no kernel that takes %s as '" SC_STR_FMT "'%s%s",
+                      sc_dtype_name(own), SC_STR_ARG(param), fits ? " beside " : "",
+                      fits ? sc_dtype_name(t->first) : "")
+            .data;
+    return true;
+}
+
+static bool lacks_operand(taking *t) {
+    const sc_infer *in = t->in;
+    const char *letter = in->op->takes;
+    for (uint32_t i = 0; i < in->arg_count; i++) {
+        const sc_param *param = &in->op->schema->params[i];
+        const sc_iarg *arg = &in->args[i];
+        if (param->type != SC_PARAM_TENSOR) continue;
+        const bool is_list = arg->kind == SC_IARG_LIST;
+        for (uint32_t k = 0; k < (is_list ? arg->count : 1); k++) {
+            const sc_iarg *item = is_list ? &arg->items[k] : arg;
+            if (item->kind == SC_IARG_TENSOR && lacks(t, *letter, item->tensor, param->name))
+                return true;
+        }
+        if (letter[1] && letter[1] != '>') letter++;
+    }
+    return false;
+}
+
+bool sc_infer_lacks_kernel(const sc_infer *in, const char **what, const char **hint) {
+    taking t = {.in = in, .first = SC_DTYPE_NONE, .result = SC_DTYPE_NONE};
+    if (!in->op->takes || !in->op->takes[0] || !computes(in)) return false;
+    for (uint32_t i = in->out_count; i-- > 0;)
+        if (in->outs[i].kind == SC_IOUT_TENSOR) t.result = (sc_dtype)in->outs[i].spec.dtype;
+    const char *gives = strchr(in->op->takes, '>');
+    bool lacking = lacks_operand(&t);
+    if (!lacking && gives && t.result != SC_DTYPE_NONE && !is_in(gives[1], t.result)) {
+        t.hint = hint_for(t.result, t.result);
+        t.what = sc_str_format(in->arena, "this runtime has no kernel that gives %s",
+                               sc_dtype_name(t.result))
+                     .data;
+        lacking = true;
+    }
+    *what = t.what;
+    *hint = t.hint;
+    return lacking;
+}
