@@ -24,12 +24,10 @@ int64_t sc_call_integer(const sc_kernel_call *c, uint32_t i) {
     }
 }
 
-sc_status sc_call_element(const sc_kernel_call *c, uint32_t i, unsigned dtype, void *element) {
+void sc_call_element(const sc_kernel_call *c, uint32_t i, unsigned dtype, void *element) {
     memset(element, 0, 16);
-    if (sc_put_number(element, dtype, sc_call_number(c, i), sc_call_integer(c, i),
-                      c->args[i]->tag == SC_EVALUE_DOUBLE))
-        return SC_OK;
-    return sc_call_fail(c, SC_ERR_DTYPE, "cannot write %s", sc_dtype_name((sc_dtype)dtype));
+    sc_put_number(element, dtype, sc_call_number(c, i), sc_call_integer(c, i),
+                  c->args[i]->tag == SC_EVALUE_DOUBLE);
 }
 
 uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_t max,

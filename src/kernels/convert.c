@@ -3,6 +3,8 @@
 // In wasm: -Os
 #include "kernels/convert.h"
 
+#include <math.h>
+
 // Branch-free forms of the half conversions in core/dtype.c, for loops the compiler can vectorise.
 
 static inline float f32_from_bits(uint32_t bits) {
@@ -281,10 +283,40 @@ bool sc_class_is_native(sc_class class_, unsigned dtype) {
     }
 }
 
-bool sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real) {
+// --- Single numbers ------------------------------------------------------------------------------
+
+// Float8 formats, by code from float8_e5m2 on: binary digits behind the point, bias of the
+// exponent, the code of the largest number, what larger ones become, and what is not a number.
+static const struct {
+    uint8_t digits, bias, largest, beyond, none;
+} float8[] = {{2, 15, 0x7b, 0x7c, 0x7f},
+              {3, 7, 0x7e, 0x7f, 0x7f},
+              {2, 16, 0x7f, 0x80, 0x80},
+              {3, 8, 0x7f, 0x80, 0x80}};
+
+static uint8_t put_f8(unsigned dtype, float value) {
+    const uint32_t format = dtype - SC_DTYPE_F8E5M2;
+    const int digits = float8[format].digits, least = 1 - float8[format].bias;
+    const float magnitude = fabsf(value);
+    uint8_t code = value != value ? float8[format].none : float8[format].beyond;
+    if (magnitude < 0x1p20f) {
+        int exponent;
+        frexpf(magnitude, &exponent);
+        exponent = magnitude < ldexpf(1.0f, least) ? least : exponent - 1;
+        int steps = (int)nearbyintf(ldexpf(magnitude, digits - exponent));
+        steps += (exponent - least) << digits;
+        if (steps <= float8[format].largest) code = (uint8_t)steps;
+    }
+    const bool has_sign = float8[format].none != 0x80 || (code & 0x7f);
+    return has_sign && signbit(value) ? code | 0x80 : code;
+}
+
+void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real) {
     sc_class class_ = is_real ? SC_CLASS_F64 : SC_CLASS_I64;
     sc_store_fn store = sc_storer(class_, sc_dtype_to_real((sc_dtype)dtype));
-    if (!store) return false;
+    if (!store) {
+        *(uint8_t *)dst = put_f8(dtype, is_real ? (float)real : (float)integer);
+        return;
+    }
     store(dst, 1, is_real ? (const void *)&real : (const void *)&integer, 1);
-    return true;
 }

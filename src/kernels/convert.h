@@ -27,9 +27,8 @@ sc_load_fn sc_loader(sc_class class_, unsigned dtype);
 sc_store_fn sc_storer(sc_class class_, unsigned dtype);
 // Memory of this dtype, when dense, is a block of the class as it is.
 bool sc_class_is_native(sc_class class_, unsigned dtype);
-// Writes one number as an element of the dtype, or as the real part of a complex one. False if
-// nothing can be written as it.
-bool sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real);
+// Writes one number as an element of the dtype, or as the real part of a complex one.
+void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real);
 
 // Conversions that C leaves undefined: NaN gives 0, the rest saturates.
 static inline int64_t sc_f64_to_i64(double x) {

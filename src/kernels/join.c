@@ -127,7 +127,7 @@ static sc_status run_constant_pad(const sc_kernel_call *call) {
     if (dst.rank != src.rank || count > 2 * src.rank)
         return sc_call_fail(call, SC_ERR_ARGUMENT, "more pads than dims");
     char element[16];
-    SC_TRY(sc_call_element(call, 2, dst.dtype, element));
+    sc_call_element(call, 2, dst.dtype, element);
     sc_fill(&dst, element);
     for (uint32_t i = 0; i + 1 < count; i += 2) {
         uint32_t d = src.rank - 1 - i / 2;

@@ -111,9 +111,8 @@ int64_t sc_call_integer(const sc_kernel_call *c, uint32_t i);
 // `expand` items when expand > 0.
 uint32_t sc_call_ints(const sc_kernel_call *c, uint32_t i, int64_t *out, uint32_t max,
                       uint32_t expand);
-// A number argument as one element of the dtype, for 16 bytes at `element`. Fails with SC_ERR_DTYPE
-// where no number can be written.
-sc_status sc_call_element(const sc_kernel_call *c, uint32_t i, unsigned dtype, void *element);
+// A number argument as one element of the dtype, for 16 bytes at `element`.
+void sc_call_element(const sc_kernel_call *c, uint32_t i, unsigned dtype, void *element);
 // A dimension argument wrapped into [0, rank); 0 for rank 0. Shape rules have checked its range.
 uint32_t sc_call_dim(const sc_kernel_call *c, uint32_t i, uint32_t rank);
 uint32_t sc_wrap_dim(int64_t dim, uint32_t rank);

@@ -22,8 +22,7 @@ static sc_status image_init(const sc_kernel_call *call, image *m, bool any_dtype
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     m->load = sc_loader(SC_CLASS_F64, m->in->dtype);
     m->store = sc_storer(SC_CLASS_F64, m->out->dtype);
-    bool is_number = m->load && m->in->dtype != SC_DTYPE_BOOL;
-    if (m->in->dtype != m->out->dtype || (!any_dtype && !is_number))
+    if (m->in->dtype != m->out->dtype || (!any_dtype && !sc_dtype_is_float((sc_dtype)m->in->dtype)))
         return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
                             sc_dtype_name((sc_dtype)m->in->dtype));
     for (uint32_t k = 0; k < 2; k++) {

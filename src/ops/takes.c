@@ -19,7 +19,7 @@
 static const char letters[] = "aonvwigfdcxlpbytmkh";
 static const uint32_t sets[] = {
     UINT32_MAX,                     // a: any
-    NUMBERS | COMPLEX,              // o: what a number can be written as
+    NUMBERS | COMPLEX,              // o: what can be added up
     NUMBERS,                        // n
     NUMBERS & ~BIT(BOOL),           // v
     BIT(U8) | SIGNED | FLOATS,      // w: what is multiplied and summed

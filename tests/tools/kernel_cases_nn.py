@@ -335,3 +335,14 @@ def single():
     case(aten.randint.low, 2, 9, [2, 3], shape=True)
     case(aten.randperm.default, 5, shape=True)
     case(aten.native_dropout.default, x, 0.5, True, shape=True)
+    for dtype in [d for d in CODE if d.itemsize == 1 and d.is_floating_point]:
+        largest = torch.finfo(dtype).max
+        for value in (0.0, -0.0, 1, -0.3, 2.1, 17.3, largest, -largest, 0.013, 1e-4, -3e-6, 1e-9):
+            case(aten.full.default, [1], value, dtype=dtype)
+        x = torch.zeros(2, 2, dtype=dtype)
+        case(aten.constant_pad_nd.default, x, [1, 0], 0.3)
+        case(aten.ones.default, [2], dtype=dtype)
+    case(aten.full.default, [2], 1.5, dtype=torch.complex64)
+    case(aten.constant_pad_nd.default, c, [1, 0], 0.5)
+    where, more = torch.tensor([1, 1, 0]), torch.complex(make((3, 3), F32), make((3, 3), F32))
+    case(aten.index_put.default, c, [where], more, True, tol=(1e-5, 1e-5))

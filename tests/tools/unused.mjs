@@ -75,7 +75,7 @@ for (const [name, text] of texts) {
   for (const [, word] of text.matchAll(/^(?!static|typedef)[a-z][\w *]*?\b(sc_\w+)\(/gm))
     check(name, word, false);
   for (const [, kernel] of text.matchAll(/^SC_KERNEL\((\w+)/gm))
-    if (!new RegExp(`\\bKERNEL\\(${kernel}\\)`).test(tableText))
+    if (!new RegExp(`\\bKERNEL\\(${kernel},`).test(tableText))
       error(name, 1, `no row names kernel ${kernel}`);
 }
 for (const word of forTests)
