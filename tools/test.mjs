@@ -136,7 +136,7 @@ const parts = {
   wasm: { test: wasm, needs: ["wasm", "node"], seconds: 60 },
   js: { test: js, needs: ["wasm", "node"], seconds: 60 },
   web: { test: web, needs: ["wasm", "node", "web"], seconds: 70 },
-  conformance: { test: conformance, needs: ["wasm", "node", "official"], seconds: 100 },
+  conformance: { test: conformance, needs: ["wasm", "node", "official"], seconds: 120 },
 };
 
 // Everything at once, before the first part. What cannot be set up fails the parts that need it, and

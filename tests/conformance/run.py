@@ -360,6 +360,12 @@ def judge_delegates(folder):
     assert delegates.main() == 0, "see above"
 
 
+def judge_dtypes(folder):
+    import dtypes
+
+    return dtypes.main(folder)
+
+
 def cases():
     for name in SINGLE:
         yield f"{name}: numbers", judge_program, (name,)
@@ -371,6 +377,7 @@ def cases():
     for name in ("dim", "auto", "dynamic", "derived", "two inputs", "unbacked"):
         yield f"largest sizes: {name}", judge_largest, (name,)
     yield "operator table: official kernels", judge_table, ()
+    yield "dtypes: refused or right", judge_dtypes, ()
     yield "tests/emit: every file", judge_emitted, ()
     yield "tests/emit: delegates", judge_delegates, ()
     yield "encdec: three methods and constants", judge_package, ()

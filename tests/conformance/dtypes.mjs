@@ -1,0 +1,45 @@
+// Lowers and runs the programs that a JSON file lists, each with its inputs, and prints what came of
+// each as JSON: the diagnostic it was refused with, the code it failed with when run, or its outputs.
+import { readFileSync } from "node:fs";
+import { createEngine } from "../../dist/index.js";
+
+const engine = await createEngine();
+const ARRAYS = {
+  int16: Int16Array,
+  int64: BigInt64Array,
+  uint32: Uint32Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
+
+function toTensor({ dtype, shape, data }) {
+  const bytes = new Uint8Array(Buffer.from(data, "hex"));
+  return { dtype, shape, data: new (ARRAYS[dtype] ?? Uint8Array)(bytes.buffer) };
+}
+
+function fromTensor({ dtype, shape, data }) {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return { dtype, shape, data: bytes.toString("hex") };
+}
+
+function answerTo({ path, inputs }) {
+  let lowered;
+  try {
+    lowered = engine.lower({ path });
+  } catch (error) {
+    return { refused: error.diagnostics[0] };
+  }
+  try {
+    const outputs = engine.load(lowered.buffer).run("forward", inputs.map(toTensor));
+    return { outputs: outputs.map(fromTensor) };
+  } catch (error) {
+    return { failed: error.code };
+  } finally {
+    lowered.dispose();
+  }
+}
+
+const cases = JSON.parse(readFileSync(process.argv[2], "utf8"));
+process.stdout.write(JSON.stringify(cases.map(answerTo)));
