@@ -74,8 +74,7 @@ static sc_status resize(const sc_kernel_call *call, filter_fn filter, double rad
         in->sizes[1] != out->sizes[1] || in->dtype != out->dtype ||
         (out->numel > 0 && in->numel == 0))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    if (!sc_dtype_is_float((sc_dtype)in->dtype))
-        return sc_call_fail(call, SC_ERR_DTYPE, "needs a float dtype");
+    if (!sc_dtype_is_float((sc_dtype)in->dtype)) return sc_call_no_kernel(call);
     bool align = sc_call_integer(call, 2) != 0;
     double scale_y = axis_scale(call, 3, in->sizes[2], out->sizes[2], align);
     double scale_x = axis_scale(call, 4, in->sizes[3], out->sizes[3], align);

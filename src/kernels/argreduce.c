@@ -67,9 +67,7 @@ static sc_status choose_class(const sc_kernel_call *call, along *a, unsigned dty
     sc_class class_ = sc_class_of(compute_dtype);
     a->class_ = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64 ? SC_CLASS_F64 : SC_CLASS_I64;
     a->load = sc_loader(a->class_, dtype);
-    if (class_ == SC_CLASS_COUNT || !a->load)
-        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
-                            sc_dtype_name((sc_dtype)dtype));
+    if (class_ == SC_CLASS_COUNT || !a->load) return sc_call_no_kernel(call);
     return SC_OK;
 }
 
@@ -80,7 +78,7 @@ static sc_status find_extreme(const sc_kernel_call *call, uint32_t mask, bool la
     SC_TRY(choose_class(call, &a, self->dtype, self->dtype));
     if (indices->dtype != SC_DTYPE_I64 || (values && values->dtype != self->dtype) ||
         (values && !sc_same_layout(values, indices)))
-        return sc_call_fail(call, SC_ERR_DTYPE, "results are the input's dtype and int64");
+        return sc_call_no_kernel(call);
     SC_TRY(sc_reduction_init(call->ctx, &a.reduction, self, indices, mask, SC_REDUCE_INDEX));
     if (a.reduction.count == 0 && a.reduction.out_count > 0)
         return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Check that the input is not empty.",
@@ -166,8 +164,7 @@ static sc_status run_cumsum(const sc_kernel_call *call) { return scan(call, SCAN
 static sc_status run_cumprod(const sc_kernel_call *call) { return scan(call, SCAN_PRODUCT); }
 
 static sc_status run_logcumsumexp(const sc_kernel_call *call) {
-    if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype))
-        return sc_call_fail(call, SC_ERR_DTYPE, "needs a float dtype");
+    if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype)) return sc_call_no_kernel(call);
     return scan(call, SCAN_LOG_SUM_EXP);
 }
 
@@ -204,7 +201,7 @@ static sc_status running_extreme(const sc_kernel_call *call, bool largest) {
     SC_TRY(choose_class(call, &a, self->dtype, self->dtype));
     if (indices->dtype != SC_DTYPE_I64 || values->dtype != self->dtype ||
         !sc_same_layout(values, indices) || !sc_same_sizes(self, values))
-        return sc_call_fail(call, SC_ERR_DTYPE, "results are the input's dtype and int64");
+        return sc_call_no_kernel(call);
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, values, dim));
     a.step = values->rank > 0 ? values->strides[dim] : 1;
     sc_reduction_each(&a.reduction, running_extreme_position, &a);

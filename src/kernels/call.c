@@ -163,6 +163,10 @@ sc_status sc_call_fail_hint(const sc_kernel_call *c, sc_status code, const char 
     return status;
 }
 
+sc_status sc_call_no_kernel(const sc_kernel_call *c) {
+    return sc_call_fail(c, SC_ERR_DTYPE, "there is no kernel for operands like these");
+}
+
 sc_status sc_call_starved(const sc_kernel_call *c) {
     return sc_call_fail_hint(c, SC_ERR_INTERNAL, "Report the program that shows this.",
                              "more scratch is needed than was reserved when the method was loaded");

@@ -38,15 +38,11 @@ static bool is_real(const sc_tensor *t) {
     return t->dtype == SC_DTYPE_F32 || t->dtype == SC_DTYPE_F64;
 }
 
-static sc_status wrong_types(const sc_kernel_call *call) {
-    return sc_call_fail(call, SC_ERR_DTYPE, "no kernel takes these dtypes or shapes");
-}
-
 static sc_status run_conj(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     if (!is_complex(self) || out->dtype != self->dtype || !sc_same_layout(self, out) ||
         !sc_tensor_is_dense(out))
-        return wrong_types(call);
+        return sc_call_no_kernel(call);
     for (int64_t i = 0; i < out->numel; i++) {
         complex_number z = read_complex(self, i);
         z.im = -z.im;
@@ -61,7 +57,7 @@ static sc_status run_polar(const sc_kernel_call *call) {
     const sc_tensor *out = sc_call_out(call);
     if (!is_real(size) || angle->dtype != size->dtype || !is_complex(out) ||
         !sc_same_layout(size, out) || !sc_same_layout(angle, out) || !sc_tensor_is_dense(out))
-        return wrong_types(call);
+        return sc_call_no_kernel(call);
     for (int64_t i = 0; i < out->numel; i++) {
         double r = read_complex(size, i).re, a = read_complex(angle, i).re;
         write_complex(out, i, (complex_number){r * cos(a), r * sin(a)});
@@ -184,7 +180,7 @@ static sc_status run_r2c(const sc_kernel_call *call) {
     int64_t dims[SC_RANK_MAX], normalization = sc_call_integer(call, 2);
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
     if (!is_real(self) || !is_complex(out) || count == 0 || self->rank == 0)
-        return wrong_types(call);
+        return sc_call_no_kernel(call);
     uint32_t last = sc_wrap_dim(dims[count - 1], self->rank);
     SC_TRY(transform_dim(call, self, out, last, self->sizes[last], -1.0, normalization));
     for (uint32_t i = 0; i + 1 < count; i++) {
@@ -201,7 +197,7 @@ static sc_status run_c2c(const sc_kernel_call *call) {
     double sign = sc_call_integer(call, 3) != 0 ? -1.0 : 1.0;
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
     if (!is_complex(self) || out->dtype != self->dtype || count == 0 || self->rank == 0)
-        return wrong_types(call);
+        return sc_call_no_kernel(call);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t d = sc_wrap_dim(dims[i], out->rank);
         SC_TRY(transform_dim(call, i ? out : self, out, d, out->sizes[d], sign, normalization));
@@ -215,7 +211,7 @@ static sc_status run_c2r(const sc_kernel_call *call) {
     int64_t dims[SC_RANK_MAX], normalization = sc_call_integer(call, 2);
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
     if (!is_complex(self) || !is_real(out) || count == 0 || self->rank == 0)
-        return wrong_types(call);
+        return sc_call_no_kernel(call);
     if (count > 1)
         return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED,
                                  "Transform the other dims with ifft first.",

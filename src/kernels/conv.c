@@ -145,14 +145,12 @@ static sc_status run_conv(const sc_kernel_call *call) {
     sc_conv c;
     SC_TRY(describe(call, &c));
     const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS), *out = sc_call_tensor(call, ARG_OUT);
-    if (!dtypes_agree(call))
-        return sc_call_fail(call, SC_ERR_DTYPE, "input, weight and result differ in dtype");
+    if (!dtypes_agree(call)) return sc_call_no_kernel(call);
     if (out->numel == 0) return SC_OK;
     const uint64_t copies = copies_bytes(call);
     if (copies > call->scratch_bytes) return sc_call_starved(call);
     const sc_variant *variant = sc_product_variant(call, &c.record, call->scratch_bytes - copies);
-    if (!variant || !bias_fits(call, bias))
-        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for these dtypes");
+    if (!variant || !bias_fits(call, bias)) return sc_call_no_kernel(call);
     uint8_t *scratch = call->scratch;
     const bool is_half = out->dtype != c.record.out;
     c.input = operand(&c, sc_call_tensor(call, ARG_INPUT), &scratch);

@@ -70,9 +70,7 @@ static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_
     bool whole = sc_dtype_is_integral((sc_dtype)out->dtype, true);
     sc_class class_ = whole ? SC_CLASS_I64 : SC_CLASS_F64;
     sc_store_fn store = sc_storer(class_, out->dtype);
-    if (!store || out->rank != 1)
-        return sc_call_fail(call, SC_ERR_DTYPE, "cannot write %s",
-                            sc_dtype_name((sc_dtype)out->dtype));
+    if (!store || out->rank != 1) return sc_call_no_kernel(call);
     double first = start == UINT32_MAX ? 0.0 : sc_call_number(call, start);
     double by = step == UINT32_MAX ? 1.0 : sc_call_number(call, step);
     uint64_t first_whole = start == UINT32_MAX ? 0 : (uint64_t)sc_call_integer(call, start);
@@ -128,8 +126,7 @@ static sc_status write_random(const sc_kernel_call *call, random_fn draw, double
     const sc_tensor *out = sc_call_out(call);
     sc_store_fn store = sc_storer(SC_CLASS_F64, out->dtype);
     sc_stream to;
-    if (!store || !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_call_fail(call, SC_ERR_DTYPE, "random numbers need a float dtype");
+    if (!store || !sc_dtype_is_float((sc_dtype)out->dtype)) return sc_call_no_kernel(call);
     SC_TRY(sc_stream_open(call->ctx, &to, out, out));
     for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
         double block[SC_BLOCK];
@@ -199,7 +196,7 @@ static sc_status run_dropout(const sc_kernel_call *call) {
     bool trains = sc_call_is_none(call, 2) || sc_call_integer(call, 2) != 0;
     if (!sc_dtype_is_float((sc_dtype)self->dtype) || out->dtype != self->dtype ||
         kept->dtype != SC_DTYPE_BOOL || !sc_same_sizes(self, out) || !sc_same_sizes(self, kept))
-        return sc_call_fail(call, SC_ERR_DTYPE, "needs floats and a bool mask");
+        return sc_call_no_kernel(call);
     if (!(p >= 0.0 && p <= 1.0))
         return sc_call_fail(call, SC_ERR_ARGUMENT, "the probability is not in [0, 1]");
     sc_stream from, to, mask;

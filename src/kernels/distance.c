@@ -32,7 +32,7 @@ static sc_status need_floats(const sc_kernel_call *call, const sc_tensor *a, con
                              const sc_tensor *out, double p) {
     if (!sc_dtype_is_float((sc_dtype)a->dtype) || !sc_dtype_is_float((sc_dtype)b->dtype) ||
         !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
+        return sc_call_no_kernel(call);
     if (!(p >= 0.0)) return sc_call_fail(call, SC_ERR_ARGUMENT, "p must not be negative");
     return SC_OK;
 }

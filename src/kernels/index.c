@@ -8,8 +8,7 @@
 
 static sc_status check_index_dtype(const sc_kernel_call *call, const sc_tensor *index) {
     if (index->dtype != SC_DTYPE_I64 && index->dtype != SC_DTYPE_I32)
-        return sc_call_fail_hint(call, SC_ERR_DTYPE, "Cast the indices to int64.",
-                                 "takes int32 or int64 indices");
+        return sc_call_no_kernel(call);
     return SC_OK;
 }
 
@@ -183,8 +182,7 @@ static sc_status join_init(const sc_kernel_call *call, join *j, scatter_kind kin
     j->load_target = sc_loader(class_, target);
     j->load_source = sc_loader(class_, source);
     j->store = sc_storer(class_, target);
-    if (!j->load_target || !j->load_source || target != source)
-        return sc_call_fail(call, SC_ERR_DTYPE, "source and result differ in dtype");
+    if (!j->load_target || !j->load_source || target != source) return sc_call_no_kernel(call);
     return SC_OK;
 }
 

@@ -122,6 +122,9 @@ sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *form
     SC_PRINTF(3, 4);
 sc_status sc_call_fail_hint(const sc_kernel_call *c, sc_status code, const char *hint,
                             const char *format, ...) SC_PRINTF(4, 5);
+// The failure of a kernel that has nothing for its operands. What dtypes it takes, the operator
+// table says: by that the runtime has refused the call already, with better words.
+sc_status sc_call_no_kernel(const sc_kernel_call *c);
 // "f32[2] does not broadcast to f32[3, 4]", where `what` is the words in the middle.
 sc_status sc_pair_fail(sc_ctx *ctx, const sc_tensor *a, const char *what, const sc_tensor *b);
 // The call got less scratch than it asked for when the method was loaded.

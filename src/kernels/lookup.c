@@ -59,7 +59,7 @@ static sc_status run_search(const sc_kernel_call *call, search *s) {
                                  "takes row-major tensors");
     if (sc_class_of(s->sorted->dtype) == SC_CLASS_COUNT ||
         sc_class_of(s->values->dtype) == SC_CLASS_COUNT)
-        return sc_call_fail(call, SC_ERR_DTYPE, "needs numbers");
+        return sc_call_no_kernel(call);
     s->is_real = sc_dtype_is_float((sc_dtype)s->sorted->dtype) ||
                  sc_dtype_is_float((sc_dtype)s->values->dtype);
     search_rows(s, s->sorted->sizes[s->sorted->rank - 1], shares);

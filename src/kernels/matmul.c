@@ -108,15 +108,12 @@ static sc_status run_product(const sc_kernel_call *call) {
     const operands o = operands_of(call);
     if (!describe(call, &o, &mm))
         return sc_call_fail(call, SC_ERR_SHAPE, "the matrices do not fit together");
-    if (!dtypes_agree(&o))
-        return sc_call_fail(call, SC_ERR_DTYPE, "operands and result differ in dtype");
+    if (!dtypes_agree(&o)) return sc_call_no_kernel(call);
     if (o.out->numel == 0) return SC_OK;
     const uint64_t copies = copies_bytes(&o);
     if (copies > call->scratch_bytes) return sc_call_starved(call);
     const sc_variant *variant = sc_product_variant(call, &mm.record, call->scratch_bytes - copies);
-    if (!variant)
-        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
-                            sc_dtype_name((sc_dtype)o.out->dtype));
+    if (!variant) return sc_call_no_kernel(call);
     if (copies)
         run_halves(call, &o, variant, &mm);
     else

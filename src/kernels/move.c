@@ -244,10 +244,7 @@ static sc_status move_converted(const sc_kernel_call *call, const walk *w, const
     sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
     sc_load_fn load = sc_loader(class_, src->dtype);
     sc_store_fn store = sc_storer(class_, dst->dtype);
-    if (!load || !store)
-        return sc_call_fail(call, SC_ERR_DTYPE, "%s does not convert to %s",
-                            sc_dtype_name((sc_dtype)src->dtype),
-                            sc_dtype_name((sc_dtype)dst->dtype));
+    if (!load || !store) return sc_call_no_kernel(call);
     double block[SC_BLOCK];
     uint32_t to_width = sc_dtype_bytes((sc_dtype)dst->dtype);
     uint32_t from_width = sc_dtype_bytes((sc_dtype)src->dtype), inner = w->rank - 1;
@@ -288,8 +285,7 @@ sc_status sc_move(const sc_kernel_call *call, const sc_view *dst, const sc_view 
 }
 
 sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const sc_tensor *src) {
-    if (dst->dtype != src->dtype)
-        return sc_call_fail(call, SC_ERR_DTYPE, "input and result differ in dtype");
+    if (dst->dtype != src->dtype) return sc_call_no_kernel(call);
     if (dst->numel != src->numel)
         return sc_call_fail(call, SC_ERR_SHAPE, "%lld elements do not fill %lld",
                             (long long)src->numel, (long long)dst->numel);

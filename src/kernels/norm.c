@@ -160,7 +160,7 @@ static sc_status run_layer_norm(const sc_kernel_call *call) {
     int64_t shape[SC_RANK_MAX];
     uint32_t count = sc_call_ints(call, 1, shape, SC_RANK_MAX, 0);
     const sc_tensor *tensors[] = {l.in, l.weight, l.bias, l.out, l.mean, l.rstd};
-    if (!all_floats(tensors, 6)) return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
+    if (!all_floats(tensors, 6)) return sc_call_no_kernel(call);
     l.eps = sc_call_number(call, 4);
     l.row = 1;
     bool fits = count <= l.in->rank && sc_same_sizes(l.in, l.out);
@@ -243,7 +243,7 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
     const sc_tensor *tensors[] = {in, weight, bias, out, mean, rstd};
     int64_t groups = sc_call_integer(call, 6);
     double eps = sc_call_number(call, 7);
-    if (!all_floats(tensors, 6)) return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
+    if (!all_floats(tensors, 6)) return sc_call_no_kernel(call);
     if (in->rank < 2 || !sc_same_sizes(in, out) || groups <= 0 || in->sizes[1] % groups != 0 ||
         (weight && weight->numel != in->sizes[1]) || (bias && bias->numel != in->sizes[1]) ||
         mean->numel != in->sizes[0] * groups || rstd->numel != mean->numel)
@@ -290,7 +290,7 @@ static sc_status batch_norm_init(const sc_kernel_call *call, batch_norm *b, uint
     b->bias = sc_call_tensor(call, 2);
     b->out = sc_call_tensor(call, out);
     const sc_tensor *tensors[] = {b->in, b->weight, b->bias, b->out};
-    if (!all_floats(tensors, 4)) return sc_call_fail(call, SC_ERR_DTYPE, "needs float dtypes");
+    if (!all_floats(tensors, 4)) return sc_call_no_kernel(call);
     if (b->in->rank < 2 || !sc_same_sizes(b->in, b->out) ||
         (b->weight && b->weight->numel != b->in->sizes[1]) ||
         (b->bias && b->bias->numel != b->in->sizes[1]))

@@ -135,7 +135,7 @@ static sc_status run_repeat_interleave(const sc_kernel_call *call) {
     sc_load_fn load = sc_loader(SC_CLASS_I64, repeats->dtype);
     sc_store_fn store = sc_storer(SC_CLASS_I64, out->dtype);
     if (repeats->dtype != SC_DTYPE_I32 && repeats->dtype != SC_DTYPE_I64)
-        return sc_call_fail(call, SC_ERR_DTYPE, "takes int32 or int64 repeats");
+        return sc_call_no_kernel(call);
     if (repeats->rank != 1 || out->rank != 1 || !store)
         return sc_call_fail(call, SC_ERR_SHAPE, "repeats must be a vector of integers");
     uint32_t from_width = sc_dtype_bytes((sc_dtype)repeats->dtype);

@@ -60,19 +60,15 @@ static sc_status choose_class(plan *p) {
     }
     p->common = sc_promotion_result(&promotion);
     p->class_ = p->common == SC_DTYPE_NONE ? SC_CLASS_COUNT : sc_class_of(p->common);
-    if (p->class_ == SC_CLASS_COUNT)
-        return sc_call_fail(p->call, SC_ERR_DTYPE, "there is no kernel for these dtypes");
+    if (p->class_ == SC_CLASS_COUNT) return sc_call_no_kernel(p->call);
     if (p->row->kind == SC_PW_FLOAT && p->class_ < SC_CLASS_F32)
         p->class_ = p->out->dtype == SC_DTYPE_F64 ? SC_CLASS_F64 : SC_CLASS_F32;
     if (p->row->kind == SC_PW_LOGIC) p->class_ = SC_CLASS_B8;
     bool is_test = p->row->kind == SC_PW_TEST || p->row->kind == SC_PW_LOGIC;
     p->result = is_test ? SC_CLASS_B8 : p->class_;
-    if (!p->row->loops[p->class_])
-        return sc_call_fail(p->call, SC_ERR_DTYPE, "is not defined for %s",
-                            sc_dtype_name(p->common));
+    if (!p->row->loops[p->class_]) return sc_call_no_kernel(p->call);
     if (p->result >= SC_CLASS_F32 && !sc_dtype_is_float((sc_dtype)p->out->dtype))
-        return sc_call_fail(p->call, SC_ERR_DTYPE, "gives %s, which does not fit %s",
-                            sc_dtype_name(p->common), sc_dtype_name((sc_dtype)p->out->dtype));
+        return sc_call_no_kernel(p->call);
     return SC_OK;
 }
 
@@ -98,9 +94,7 @@ static sc_status set_tensor(plan *p, uint32_t k, const sc_tensor *tensor, sc_cla
     o->load = sc_loader(class_, tensor->dtype);
     o->block_item_bytes = sc_class_bytes(class_);
     o->is_native = sc_class_is_native(class_, tensor->dtype);
-    if (!o->load)
-        return sc_call_fail(p->call, SC_ERR_DTYPE, "there is no kernel for %s",
-                            sc_dtype_name((sc_dtype)tensor->dtype));
+    if (!o->load) return sc_call_no_kernel(p->call);
     if (o->is_native && p->out_is_dense && sc_same_layout(tensor, p->out)) {
         o->kind = OPERAND_DIRECT;
         o->stream.data = tensor->data;
@@ -230,9 +224,7 @@ static sc_status run_blocks(plan *p) {
     bool direct = is_native && p->out_is_dense, divided_by_zero = false;
     bool checked = p->row->kind == SC_PW_CHECKED && p->class_ < SC_CLASS_F32;
     sc_store_fn store = sc_storer(p->result, p->out->dtype);
-    if (!store)
-        return sc_call_fail(p->call, SC_ERR_DTYPE, "cannot write %s",
-                            sc_dtype_name((sc_dtype)p->out->dtype));
+    if (!store) return sc_call_no_kernel(p->call);
     sc_pw_loop loop = p->row->loops[p->class_];
     if (!direct) SC_TRY(sc_stream_open(p->call->ctx, &out, p->out, p->out));
     uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);

@@ -274,8 +274,7 @@ static sc_status run_pool(const sc_kernel_call *call, pool *p) {
     p->store = sc_storer(class_, p->out->dtype);
     if (!p->load || !p->store || p->in->dtype == SC_DTYPE_BOOL || p->in->dtype != p->out->dtype ||
         (p->indices && p->indices->dtype != SC_DTYPE_I64))
-        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
-                            sc_dtype_name((sc_dtype)p->in->dtype));
+        return sc_call_no_kernel(call);
     if (p->out->numel == 0) return SC_OK;
     bool by_rows = has_rows(p);
     int64_t step = !by_rows && p->in_channel == 1 ? CHANNELS : 1;

@@ -66,7 +66,7 @@ static sc_status conversion_init(const sc_kernel_call *call, conversion *c, bool
     c->load = sc_loader(quantizes ? SC_CLASS_F32 : SC_CLASS_I32, in->dtype);
     c->store = sc_storer(quantizes ? SC_CLASS_I32 : SC_CLASS_F32, out->dtype);
     if (!sc_dtype_is_float((sc_dtype)real) || !sc_dtype_is_integral((sc_dtype)whole, false))
-        return sc_call_fail(call, SC_ERR_DTYPE, "converts between floats and integers");
+        return sc_call_no_kernel(call);
     if (!sc_same_sizes(in, out)) return sc_call_fail(call, SC_ERR_SHAPE, "keeps its input's sizes");
     return SC_OK;
 }

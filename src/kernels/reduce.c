@@ -160,9 +160,7 @@ static sc_status fold_dims(const sc_kernel_call *call, const fold_op *op, unsign
     if (f.class_ == SC_CLASS_I32 || f.class_ == SC_CLASS_B8) f.class_ = SC_CLASS_I64;
     f.load = sc_loader(f.class_, self->dtype);
     f.store = sc_storer(f.class_ == SC_CLASS_I64 ? SC_CLASS_I64 : SC_CLASS_F64, f.out->dtype);
-    if (f.class_ == SC_CLASS_COUNT || !f.load || !f.store)
-        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
-                            sc_dtype_name((sc_dtype)self->dtype));
+    if (f.class_ == SC_CLASS_COUNT || !f.load || !f.store) return sc_call_no_kernel(call);
     f.is_native = sc_class_is_native(f.class_, self->dtype);
     f.out_width = sc_dtype_bytes((sc_dtype)f.out->dtype);
     SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, mask, SC_REDUCE_MEMORY));
@@ -185,8 +183,7 @@ static sc_status run_sum(const sc_kernel_call *call) {
 }
 
 static sc_status mean_over(const sc_kernel_call *call, uint32_t mask) {
-    if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype))
-        return sc_call_fail(call, SC_ERR_DTYPE, "a mean needs a float dtype");
+    if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype)) return sc_call_no_kernel(call);
     return fold_dims(call, &fold_sum, sc_call_out(call)->dtype, mask, true);
 }
 
@@ -260,9 +257,7 @@ static sc_status any_over(const sc_kernel_call *call, uint32_t mask) {
     f.load = sc_loader(SC_CLASS_B8, self->dtype);
     f.store = sc_storer(SC_CLASS_B8, f.out->dtype);
     f.reduction = &r;
-    if (!f.load || !f.store)
-        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
-                            sc_dtype_name((sc_dtype)self->dtype));
+    if (!f.load || !f.store) return sc_call_no_kernel(call);
     SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, mask, SC_REDUCE_MEMORY));
     sc_reduction_each(&r, any_position, &f);
     return SC_OK;
@@ -317,7 +312,7 @@ static sc_status variance_over(const sc_kernel_call *call, uint32_t mask, double
     sc_reduction r;
     if (!sc_dtype_is_float((sc_dtype)self->dtype) || !sc_dtype_is_float((sc_dtype)var->dtype) ||
         (mean && !sc_dtype_is_float((sc_dtype)mean->dtype)))
-        return sc_call_fail(call, SC_ERR_DTYPE, "a variance needs a float dtype");
+        return sc_call_no_kernel(call);
     if (mean && !sc_same_layout(mean, var))
         return sc_call_fail(call, SC_ERR_SHAPE, "variance and mean differ in layout");
     SC_TRY(sc_reduction_init(call->ctx, &r, self, var, mask, SC_REDUCE_MEMORY));

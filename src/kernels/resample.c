@@ -23,8 +23,7 @@ static sc_status image_init(const sc_kernel_call *call, image *m, bool any_dtype
     m->load = sc_loader(SC_CLASS_F64, m->in->dtype);
     m->store = sc_storer(SC_CLASS_F64, m->out->dtype);
     if (m->in->dtype != m->out->dtype || (!any_dtype && !sc_dtype_is_float((sc_dtype)m->in->dtype)))
-        return sc_call_fail(call, SC_ERR_DTYPE, "there is no kernel for %s",
-                            sc_dtype_name((sc_dtype)m->in->dtype));
+        return sc_call_no_kernel(call);
     for (uint32_t k = 0; k < 2; k++) {
         m->in_size[k] = m->in->sizes[2 + k];
         m->out_size[k] = m->out->sizes[2 + k];

@@ -99,7 +99,7 @@ static sc_status sort_rows(const sc_kernel_call *call, sorting *s, uint32_t dim)
     s->load = sc_loader(s->class_, s->self->dtype);
     if (!s->load || s->values->dtype != s->self->dtype || s->indices->dtype != SC_DTYPE_I64 ||
         !sc_same_layout(s->values, s->indices))
-        return sc_call_fail(call, SC_ERR_DTYPE, "results are the input's dtype and int64");
+        return sc_call_no_kernel(call);
     s->in_step = s->self->rank > 0 ? s->self->strides[dim] : 1;
     if (call->scratch_bytes < 2 * (uint64_t)s->reduction.count * sizeof(ranked))
         return sc_call_starved(call);
@@ -174,7 +174,7 @@ static sc_status run_unique(const sc_kernel_call *call) {
     if (!s.load || values->rank != 1 || values->dtype != self->dtype || counts->rank != 1 ||
         counts->dtype != SC_DTYPE_I64 || inverse->dtype != SC_DTYPE_I64 ||
         (has_inverse && !sc_tensor_is_contiguous(inverse)))
-        return sc_call_fail(call, SC_ERR_DTYPE, "cannot write these results");
+        return sc_call_no_kernel(call);
     if (call->scratch_bytes < 2 * (uint64_t)self->numel * sizeof(ranked))
         return sc_call_starved(call);
     sc_stream walk;
