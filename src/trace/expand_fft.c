@@ -58,15 +58,19 @@ sc_x sc_expand_fft_irfft(sc_trace *t, const sc_x *a) {
                 sc_x_int(t, n));
 }
 
-sc_x sc_expand_fft_fft2(sc_trace *t, const sc_x *a) {
-    int64_t dims[2];
-    if (!sc_x_is_none(a[1]) || sc_x_int_list(t, a[2], dims, 2) != 2)
+// Over several dims: those named, else all.
+sc_x sc_expand_fft_fftn(sc_trace *t, const sc_x *a) {
+    int64_t dims[SC_RANK_MAX];
+    bool all = sc_x_is_none(a[2]);
+    uint32_t count = all ? sc_x_rank(a[0]) : sc_x_int_list(t, a[2], dims, SC_RANK_MAX);
+    if (!sc_x_is_none(a[1]))
         return sc_trace_fail(
             t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
             "a Fourier transform of a different length than its input is not supported");
     sc_x x = is_complex(a[0]) ? a[0] : sc_f_to(t, a[0], complex_of(sc_x_dtype_of(a[0])));
-    for (uint32_t i = 0; i < 2; i++) dims[i] = sc_x_wrap(t, sc_x_int(t, dims[i]), sc_x_rank(x));
-    return CALL(t, _fft_c2c, x, sc_x_ints(t, dims, 2), norm_mode(t, a[3], true), X_TRUE);
+    for (uint32_t i = 0; i < count; i++)
+        dims[i] = all ? i : sc_x_wrap(t, sc_x_int(t, dims[i]), sc_x_rank(x));
+    return CALL(t, _fft_c2c, x, sc_x_ints(t, dims, count), norm_mode(t, a[3], true), X_TRUE);
 }
 
 // --- Short-time transforms ----------------------------------------------------------------------

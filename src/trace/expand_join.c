@@ -296,3 +296,8 @@ sc_x sc_expand_real(sc_trace *t, const sc_x *a) {
     if (sc_dtype_category(sc_x_dtype_of(a[0])) != SC_CATEGORY_COMPLEX) return a[0];
     return sc_f_select(t, CALL(t, view_as_real, a[0]), sc_x_rank(a[0]), 0);
 }
+
+// Real tensors have none, in PyTorch too: view_as_real refuses them.
+sc_x sc_expand_imag(sc_trace *t, const sc_x *a) {
+    return sc_f_select(t, CALL(t, view_as_real, a[0]), sc_x_rank(a[0]), 1);
+}

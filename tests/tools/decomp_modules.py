@@ -426,3 +426,4 @@ case(
     IMG,
 )
 case("complex_real", torch.real, ("c", 3, 4))
+case("complex_imag", torch.imag, ("c", 3, 4))
