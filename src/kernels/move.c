@@ -239,11 +239,14 @@ static void move_same(const walk *w, char *to, const char *from, uint32_t width)
     }
 }
 
+// What becomes complex is written twice: the real parts, and zeros beside them.
 static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_view *dst,
                                 const sc_view *src) {
+    sc_dtype part = sc_dtype_to_real((sc_dtype)dst->dtype);
+    const bool is_paired = part != (sc_dtype)dst->dtype;
     sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
     sc_load_fn load = sc_loader(class_, src->dtype);
-    sc_store_fn store = sc_storer(class_, dst->dtype);
+    sc_store_fn store = sc_storer(class_, part);
     if (!load || !store) return sc_call_no_kernel(call);
     double block[SC_BLOCK];
     uint32_t to_width = sc_dtype_bytes((sc_dtype)dst->dtype);
@@ -255,7 +258,11 @@ static sc_status move_converted(const sc_kernel_call *call, const walk *w, const
         for (int64_t i = 0; i < w->sizes[inner]; i += SC_BLOCK) {
             int64_t n = sc_min_i64(SC_BLOCK, w->sizes[inner] - i);
             load(block, from + i * w->from[inner] * from_width, w->from[inner], n);
-            store(to + i * w->to[inner] * to_width, w->to[inner], block, n);
+            char *at = to + i * w->to[inner] * to_width;
+            store(at, is_paired ? 2 * w->to[inner] : w->to[inner], block, n);
+            if (!is_paired) continue;
+            memset(block, 0, sizeof block);
+            store(at + sc_dtype_bytes(part), 2 * w->to[inner], block, n);
         }
         uint32_t d = inner;
         for (;;) {

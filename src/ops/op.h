@@ -12,9 +12,8 @@
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
 // - EXPAND..: read by trace/expand.c only.
 // - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/prim.c. Here: is there one,
-// and
-//   which dtypes it takes, in the letters of ops/takes.c: one for each tensor parameter, of which
-//   the last stands for those that follow, and after a '>' one for the results.
+//   and which dtypes does it take, in the letters of ops/takes.c: one for each tensor parameter, of
+//   which the last stands for those that follow, and after a '>' one for the results.
 // FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks
 // at a graph; it decides nothing. In-place twins (relu_, add_.Tensor) need no rows: they derive
 // from the functional row.

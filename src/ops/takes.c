@@ -79,7 +79,7 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
     sc_arena *arena = t->in->arena;
     if (t->first == SC_DTYPE_NONE) t->first = own;
     if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE && !is_empty(spec) &&
-        !(is_in('n', own) && is_in('n', t->result))) {
+        !(is_in('n', own) && is_in('o', t->result))) {
         t->hint = hint_for(own, t->result);
         t->what = sc_str_format(arena, "this runtime has no kernel that converts %s to %s",
                                 sc_dtype_name(own), sc_dtype_name(t->result))

@@ -92,7 +92,7 @@ static const char *hint_for(sc_arena *arena, const sc_op *op) {
             return sc_str_format(arena, "Rewrite this line with another operator, for example %s.",
                                  similar[i]->name)
                 .data;
-    return "Rewrite this line with operators that PyTorch itself defines.";
+    return "Rewrite this line with other operators of PyTorch.";
 }
 
 static void report(sc_ctx *ctx, const sc_node *node, fault c) {

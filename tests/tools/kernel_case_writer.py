@@ -37,13 +37,15 @@ SHORT = {
     B8: "b8",
     BF16: "bf16",
     torch.complex64: "c64",
+    torch.complex128: "c128",
     torch.float8_e5m2: "f8e5m2",
     torch.float8_e4m3fn: "f8e4m3fn",
     torch.float8_e5m2fnuz: "f8e5m2fnuz",
     torch.float8_e4m3fnuz: "f8e4m3fnuz",
 }
 CODE = {U8: 0, I8: 1, I16: 2, I32: 3, I64: 4, F16: 5, F32: 6, F64: 7, B8: 11, BF16: 15}
-CODE |= {torch.complex64: 9, torch.float8_e5m2: 23, torch.float8_e4m3fn: 24}
+CODE |= {torch.complex64: 9, torch.complex128: 10}
+CODE |= {torch.float8_e5m2: 23, torch.float8_e4m3fn: 24}
 CODE |= {torch.float8_e5m2fnuz: 25, torch.float8_e4m3fnuz: 26}
 MOVED = [F32, I64, F16, U8, B8, F64]
 NAN, INF = float("nan"), float("inf")

@@ -206,6 +206,9 @@ def move():
     fails(aten.select_copy.int, "index", [make((3,), F32)], x, 0, 2)
     fails(aten.as_strided_copy.default, "index", [make((2, 2), F32)], x, [2, 2], [3, 3], 1)
     fails(aten.permute_copy.default, "argument", [x], x, [0, 0])
+    for dtype, result in ((F32, torch.complex64), (F64, torch.complex128), (I32, torch.complex64)):
+        case(aten._to_copy.default, make((2, 3), dtype), dtype=result)
+    case(aten._to_copy.default, last(make((2, 3, 2, 2), F32)), dtype=torch.complex128)
 
 
 @family

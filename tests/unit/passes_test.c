@@ -176,8 +176,8 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                  "expansion\n"
                  "  Report this file: recorded and derived metadata differ.\n"
                  "unsupported_op in wrong/z: mine::late is not supported\n"
-                 "  Rewrite this line with operators that PyTorch itself defines.\n"
+                 "  Rewrite this line with other operators of PyTorch.\n"
                  "unsupported_op in unknown/y: mine::other is not supported\n"
-                 "  Rewrite this line with operators that PyTorch itself defines.\n");
+                 "  Rewrite this line with other operators of PyTorch.\n");
     setup_end(&s);
 }
