@@ -36,6 +36,17 @@ if [ "${1:-}" = --here ]; then
   has_both "$python"
   exit
 fi
+# Two at once would take the folder away from under each other: the second one waits, and then finds
+# what the first one made.
+lock() {
+  mkdir -p "$CACHE"
+  exec 9>"$CACHE/official.lock"
+  flock --nonblock 9 && return
+  say "$home is being made by another process; waiting for it"
+  flock 9
+}
+# macOS has no flock.
+if ! has_both "$python" && have flock; then lock; fi
 if ! has_both "$python"; then
   # Wheels exist for these; the system's python3 need not be among them.
   host=
