@@ -3,14 +3,19 @@
 #include "base/hash.h"
 #include "base/source.h"
 
-enum { BLOCK_BYTES = 64 << 10 };
+enum { BLOCK_BYTES = 64 << 10, SLOW_BLOCK_BYTES = 4 << 20 };
+
+static size_t block_bytes(sc_extent extent) {
+    const bool is_slow = extent.source && extent.source->is_slow;
+    return (size_t)sc_min_u64(is_slow ? SLOW_BLOCK_BYTES : BLOCK_BYTES, extent.size);
+}
 
 sc_status sc_extent_equal(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
     *out = a.size == b.size;
     sc_extents_unpermute(&a, &b);
     if (!*out || sc_extent_is(a, b)) return SC_OK;
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    size_t block = (size_t)sc_min_u64(BLOCK_BYTES, a.size);
+    const size_t block = block_bytes(a);
     uint8_t *blocks = sc_arena_alloc(ctx->scratch, 2 * block);
     sc_status status = SC_OK;
     for (uint64_t at = 0; at < a.size && *out && status == SC_OK; at += block) {
@@ -25,12 +30,13 @@ sc_status sc_extent_equal(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
 
 sc_status sc_extent_sha256(sc_ctx *ctx, sc_extent extent, uint8_t digest[32]) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    uint8_t *buffer = sc_arena_alloc(ctx->scratch, BLOCK_BYTES);
+    const size_t block = block_bytes(extent);
+    uint8_t *buffer = sc_arena_alloc(ctx->scratch, block);
     sc_sha256 sha;
     sc_sha256_init(&sha);
     sc_status status = SC_OK;
-    for (uint64_t at = 0; at < extent.size && status == SC_OK; at += BLOCK_BYTES) {
-        size_t part = (size_t)sc_min_u64(BLOCK_BYTES, extent.size - at);
+    for (uint64_t at = 0; at < extent.size && status == SC_OK; at += block) {
+        size_t part = (size_t)sc_min_u64(block, extent.size - at);
         status = sc_extent_read(ctx, extent, at, buffer, part);
         sc_sha256_update(&sha, buffer, part);
     }

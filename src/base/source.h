@@ -33,9 +33,12 @@ sc_source *sc_source_zeros(sc_arena *arena, uint64_t size);
 // `base`. Views in which items share bytes load `base` when they are read, up to a limit.
 sc_extent sc_extent_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes, uint32_t rank,
                             const int64_t *sizes, const int64_t *strides, int64_t storage_offset);
-// Makes two extents that are the same permutation of other bytes these other bytes, which are equal
-// if and only if the extents are.
-void sc_extents_unpermute(sc_extent *a, sc_extent *b);
+// The bytes of which the extent is a permutation, each once and as they lie in the file; the extent
+// itself when it is none.
+sc_extent sc_extent_unpermuted(sc_extent extent);
+// Makes two extents that are the same permutation of other bytes, or none, those bytes, which are
+// equal if and only if the extents are. False when they are permuted in different ways.
+bool sc_extents_unpermute(sc_extent *a, sc_extent *b);
 // Reverses the bytes of every item (a big-endian record).
 sc_source *sc_source_swapped(sc_arena *arena, sc_extent base, uint32_t item_bytes);
 

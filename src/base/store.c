@@ -1,10 +1,13 @@
 // Candidates for equal bytes are found by size and first 32 bytes; only when those agree are whole
-// contents looked at: side by side while there is one candidate, by SHA-256 when there are more.
+// contents looked at: side by side while there is one candidate; when there are more, by samples
+// and, where these agree, by SHA-256. What is permuted alike is looked at as it lies in the file.
 #include "base/store.h"
 
 #include "base/hash.h"
 
 #define FINGERPRINT_BYTES 32
+
+enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 10 };
 
 void sc_store_init(sc_store *store, sc_arena *arena) {
     *store = (sc_store){0};
@@ -63,9 +66,23 @@ static bool same_place(const sc_store_blob *a, const sc_store_blob *b) {
     return true;
 }
 
+// A hash of some places everywhere.
+static sc_status sample(sc_ctx *ctx, sc_store_blob *blob) {
+    const sc_extent data = sc_extent_unpermuted(blob->data);
+    uint8_t bytes[SAMPLE_BYTES];
+    if (blob->has_sample || data.size < SAMPLES * SAMPLE_BYTES) return SC_OK;
+    for (uint64_t i = 1; i <= SAMPLES; i++) {
+        SC_TRY(sc_extent_read(ctx, data, (data.size - SAMPLE_BYTES) / SAMPLES * i, bytes,
+                              sizeof bytes));
+        blob->sample = sc_hash64_mix(blob->sample, sc_hash64(bytes, sizeof bytes));
+    }
+    blob->has_sample = true;
+    return SC_OK;
+}
+
 static sc_status digest(sc_ctx *ctx, sc_store_blob *blob) {
     if (blob->has_digest) return SC_OK;
-    SC_TRY(sc_extent_sha256(ctx, blob->data, blob->digest));
+    SC_TRY(sc_extent_sha256(ctx, sc_extent_unpermuted(blob->data), blob->digest));
     blob->has_digest = true;
     return SC_OK;
 }
@@ -76,7 +93,14 @@ static sc_status same_bytes(sc_ctx *ctx, bool is_only, sc_store_blob *a, sc_stor
     if (a->data.size != b->data.size) return SC_OK;
     *out = same_place(a, b);
     if (*out) return SC_OK;
-    if (is_only) return sc_extent_equal(ctx, a->data, b->data, out);
+    sc_extent x = a->data, y = b->data;
+    // What is permuted in different ways has the same bytes by coincidence only, such as all zeros.
+    // Stored twice, that costs room and nothing else; to find it all would have to be gathered.
+    if (!sc_extents_unpermute(&x, &y)) return SC_OK;
+    if (is_only) return sc_extent_equal(ctx, x, y, out);
+    SC_TRY(sample(ctx, a));
+    SC_TRY(sample(ctx, b));
+    if (a->sample != b->sample) return SC_OK;
     SC_TRY(digest(ctx, a));
     SC_TRY(digest(ctx, b));
     *out = memcmp(a->digest, b->digest, sizeof a->digest) == 0;

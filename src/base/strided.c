@@ -300,11 +300,19 @@ static const strided *dense_view(sc_extent extent) {
     return view->span == source->size ? view : NULL;
 }
 
-void sc_extents_unpermute(sc_extent *a, sc_extent *b) {
+sc_extent sc_extent_unpermuted(sc_extent extent) {
+    const strided *view = dense_view(extent);
+    if (view) SC_ASSERT(sc_extent_slice(view->base, view->first_byte, view->span, &extent));
+    return extent;
+}
+
+bool sc_extents_unpermute(sc_extent *a, sc_extent *b) {
     const strided *x = dense_view(*a), *y = dense_view(*b);
+    if (!x && !y) return true;
     if (!x || !y || x->item_bytes != y->item_bytes || x->rank != y->rank ||
         memcmp(x->axes, y->axes, x->rank * sizeof *x->axes) != 0)
-        return;
-    SC_ASSERT(sc_extent_slice(x->base, x->first_byte, x->span, a) &&
-              sc_extent_slice(y->base, y->first_byte, y->span, b));
+        return false;
+    *a = sc_extent_unpermuted(*a);
+    *b = sc_extent_unpermuted(*b);
+    return true;
 }
