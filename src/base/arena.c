@@ -51,12 +51,18 @@ static uint8_t *payload(sc_arena_chunk *chunk) {
 
 static void out_of_memory(void) { sc_panic(__FILE__, __LINE__, "out of memory"); }
 
-static sc_arena_chunk *chunk_new(sc_arena *arena, size_t bytes) {
+static sc_arena_chunk *chunk_try(sc_arena *arena, size_t bytes) {
     sc_arena_chunk *chunk = malloc(HEADER_BYTES + bytes);
-    if (!chunk) out_of_memory();
+    if (!chunk) return NULL;
     *chunk = (sc_arena_chunk){.bytes = bytes};
     arena->held_bytes += HEADER_BYTES + bytes;
     POISON(payload(chunk), bytes);
+    return chunk;
+}
+
+static sc_arena_chunk *chunk_new(sc_arena *arena, size_t bytes) {
+    sc_arena_chunk *chunk = chunk_try(arena, bytes);
+    if (!chunk) out_of_memory();
     return chunk;
 }
 
@@ -89,12 +95,11 @@ static size_t next_chunk_bytes(const sc_arena *arena) {
     return bytes < CHUNK_BYTES_MAX ? bytes : CHUNK_BYTES_MAX;
 }
 
-static void *alloc_large(sc_arena *arena, size_t bytes) {
-    sc_arena_chunk *chunk = chunk_new(arena, bytes);
+static void *keep_large(sc_arena *arena, sc_arena_chunk *chunk) {
     chunk->serial = ++arena->large_serial;
     chunk->older = arena->large;
     arena->large = chunk;
-    UNPOISON(payload(chunk), bytes);
+    UNPOISON(payload(chunk), chunk->bytes);
     return payload(chunk);
 }
 
@@ -120,7 +125,7 @@ static void *alloc_dirty(sc_arena *arena, size_t bytes) {
     arena->used_bytes += rounded;
     if (rounded > (size_t)(arena->end - arena->next)) {
         size_t chunk_bytes = next_chunk_bytes(arena);
-        if (rounded > chunk_bytes / 4) return alloc_large(arena, rounded);
+        if (rounded > chunk_bytes / 4) return keep_large(arena, chunk_new(arena, rounded));
         add_chunk(arena, chunk_bytes);
     }
     uint8_t *memory = arena->next;
@@ -189,6 +194,25 @@ void *sc_arena_grow(sc_arena *arena, void *block, size_t old_bytes, size_t new_b
     memcpy(memory, block, old_bytes);
     memset(memory + old_bytes, 0, new_bytes - old_bytes);
     return memory;
+}
+
+void *sc_arena_try_alloc(sc_arena *arena, size_t bytes) {
+    if (bytes > REQUEST_MAX) return NULL;
+    sc_arena_chunk *chunk = chunk_try(arena, round_up(bytes));
+    if (!chunk) return NULL;
+    arena->used_bytes += chunk->bytes;
+    return keep_large(arena, chunk);
+}
+
+void sc_arena_release(sc_arena *arena, void *block) {
+    sc_arena_chunk **link = &arena->large;
+    if (!block) return;
+    while (*link && payload(*link) != (const uint8_t *)block) link = &(*link)->older;
+    SC_ASSERT(*link);
+    sc_arena_chunk *chunk = *link;
+    *link = chunk->older;
+    arena->used_bytes -= chunk->bytes;
+    chunk_free(arena, chunk);
 }
 
 sc_mark sc_arena_mark(const sc_arena *arena) {

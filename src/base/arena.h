@@ -39,6 +39,11 @@ void *sc_arena_alloc(sc_arena *arena, size_t bytes);
 // block.
 void *sc_arena_grow(sc_arena *arena, void *block, size_t old_bytes, size_t new_bytes);
 
+// A large block that can go before its arena does: not zeroed, NULL when there is no memory.
+void *sc_arena_try_alloc(sc_arena *arena, size_t bytes);
+// Gives back a block of sc_arena_try_alloc; NULL is fine.
+void sc_arena_release(sc_arena *arena, void *block);
+
 // Scratch discipline: everything allocated since the mark is gone after the rewind.
 sc_mark sc_arena_mark(const sc_arena *arena);
 void sc_arena_rewind(sc_arena *arena, sc_mark mark);

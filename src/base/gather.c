@@ -1,14 +1,21 @@
 // Gathering scattered items: runs of the base are read a few rows at a time, and copied from there
-// tile by tile.
+// tile by tile. Where each read is a round trip, rows come with all that lies between them, many
+// megabytes at once.
 // In wasm: -Os
 #include "base/gather.h"
 
-enum {
-    GAP_BYTES_MAX = 2 << 10,  // reading on over a gap is cheaper than another read
-    RUN_BYTES_MAX = 16 << 10,
-    STAGE_BYTES = 256 << 10,  // several runs, side by side
-    LINE_BYTES = 64
-};
+enum { LINE_BYTES = 64 };
+
+// How a source is best read.
+typedef struct manner {
+    uint64_t gap_bytes_max;  // reading on over a gap is cheaper than another read
+    uint64_t run_bytes_max;
+    uint64_t stage_bytes;  // several runs, side by side
+} manner;
+
+static const manner fast = {2 << 10, 16 << 10, 256 << 10};
+// Browsers take a millisecond for a read of a Blob, and give about 600 MB a second.
+static const manner slow = {512 << 10, 4 << 20, 16 << 20};
 
 // --- Copying -------------------------------------------------------------------------------------
 
@@ -84,7 +91,9 @@ static void copy_items(uint8_t *to, const uint8_t *from, sc_lane *lanes, uint32_
 typedef struct gathering {
     sc_ctx *ctx;
     sc_extent base;
+    const manner *manner;
     uint64_t item_bytes;
+    uint64_t done, total;  // for progress
     uint8_t *stage;
     sc_lane rows, run;  // `run`: the outermost lane of a run, the one it may have only a part of
     const sc_lane *outer, *inner;
@@ -96,12 +105,13 @@ typedef struct gathering {
 } gathering;
 
 static void choose_run(gathering *g, const sc_lane *lanes, uint32_t count) {
+    const uint64_t gap_max = g->manner->gap_bytes_max, run_max = g->manner->run_bytes_max;
     uint64_t bytes = g->item_bytes;
     uint32_t first = count;
     for (; first > 0; first--) {
         const sc_lane *l = &lanes[first - 1];
         uint64_t whole = bytes + l->from * (l->count - 1);
-        if (l->from > bytes + GAP_BYTES_MAX || whole > RUN_BYTES_MAX) break;
+        if (l->from > bytes + gap_max || whole > run_max) break;
         bytes = whole;
     }
     g->bytes = bytes;
@@ -109,20 +119,24 @@ static void choose_run(gathering *g, const sc_lane *lanes, uint32_t count) {
     g->inner_count = count - first;
     g->run = (sc_lane){.count = 1};
     g->run_step = 1;
-    if (first > 0 && lanes[first - 1].from <= bytes + GAP_BYTES_MAX && bytes < RUN_BYTES_MAX) {
+    if (first > 0 && lanes[first - 1].from <= bytes + gap_max && bytes < run_max) {
         g->run = lanes[--first];
-        g->run_step = sc_min_u64((RUN_BYTES_MAX - bytes) / g->run.from + 1, g->run.count);
+        g->run_step = sc_min_u64((run_max - bytes) / g->run.from + 1, g->run.count);
     }
     g->outer = lanes;
     g->outer_count = first;
 }
 
 static void stage_rows(gathering *g) {
+    const uint64_t stage_bytes = g->manner->stage_bytes;
     const uint64_t most = g->bytes + g->run.from * (g->run_step - 1);
-    g->is_together = g->rows.count > 1 && g->rows.from <= most + GAP_BYTES_MAX;
+    // Rows that come with parts of runs that are left for later would be read once per part.
+    const bool is_whole = g->run_step == g->run.count || g->rows.from < g->run.from;
+    g->is_together =
+        g->rows.count > 1 && is_whole && g->rows.from <= most + g->manner->gap_bytes_max;
     // Rows that begin a power of two apart would share few lines of the cache.
     g->pitch = g->is_together ? g->rows.from : sc_align_up(most, LINE_BYTES) + LINE_BYTES;
-    uint64_t fit = g->is_together ? (STAGE_BYTES - most) / g->pitch + 1 : STAGE_BYTES / g->pitch;
+    uint64_t fit = g->is_together ? (stage_bytes - most) / g->pitch + 1 : stage_bytes / g->pitch;
     g->row_step = sc_min_u64(fit, g->rows.count);
     g->stage = sc_arena_alloc(g->ctx->scratch, (size_t)((g->row_step - 1) * g->pitch + most));
 }
@@ -138,9 +152,13 @@ static sc_status read_rows(const gathering *g, uint64_t at, uint64_t rows, uint6
 }
 
 // Some rows and indices of a run, from byte `at` of the base on.
-static sc_status gather_part(const gathering *g, uint64_t at, uint8_t *to, uint64_t rows,
-                             uint64_t run) {
+static sc_status gather_part(gathering *g, uint64_t at, uint8_t *to, uint64_t rows, uint64_t run) {
     sc_lane lanes[SC_LANES_MAX + 2];
+    uint64_t bytes = rows * run * g->item_bytes;
+    for (uint32_t i = 0; i < g->inner_count; i++) bytes *= g->inner[i].count;
+    if (g->total > g->manner->stage_bytes)
+        SC_TRY(sc_progress(g->ctx, SC_PHASE_gather, g->done, g->total));
+    g->done += bytes;
     SC_TRY(read_rows(g, at, rows, g->bytes + g->run.from * (run - 1)));
     memcpy(lanes, g->inner, g->inner_count * sizeof *lanes);
     lanes[g->inner_count] = (sc_lane){run, g->run.from, g->run.to};
@@ -149,7 +167,7 @@ static sc_status gather_part(const gathering *g, uint64_t at, uint8_t *to, uint6
     return SC_OK;
 }
 
-static sc_status gather_rows(const gathering *g, uint64_t at, uint8_t *to) {
+static sc_status gather_rows(gathering *g, uint64_t at, uint8_t *to) {
     for (uint64_t i = 0; i < g->rows.count; i += g->row_step) {
         const uint64_t rows = sc_min_u64(g->row_step, g->rows.count - i);
         for (uint64_t j = 0; j < g->run.count; j += g->run_step)
@@ -169,17 +187,22 @@ void sc_lanes_sort(sc_lane *lanes, uint32_t count) {
     }
 }
 
-sc_status sc_gather(sc_ctx *ctx, sc_extent base, uint64_t at, uint64_t item_bytes, sc_lane *lanes,
-                    uint32_t count, uint8_t *out) {
-    gathering g = {.ctx = ctx, .base = base, .item_bytes = item_bytes};
+sc_status sc_gather(sc_ctx *ctx, const sc_scattered *items, uint8_t *out) {
+    gathering g = {.ctx = ctx,
+                   .base = items->base,
+                   .item_bytes = items->item_bytes,
+                   .done = items->done,
+                   .total = items->total,
+                   .manner = items->base.source->is_slow ? &slow : &fast};
+    uint32_t count = items->count;
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    g.rows = take(lanes, &count, false);
-    sc_lanes_sort(lanes, count);
-    choose_run(&g, lanes, count);
+    g.rows = take(items->lanes, &count, false);
+    sc_lanes_sort(items->lanes, count);
+    choose_run(&g, items->lanes, count);
     stage_rows(&g);
     sc_walk w = {.lanes = g.outer, .count = g.outer_count};
     sc_status status = SC_OK;
-    do status = gather_rows(&g, at + w.from, out + w.to);
+    do status = gather_rows(&g, items->at + w.from, out + w.to);
     while (status == SC_OK && sc_walk_on(&w));
     sc_arena_rewind(ctx->scratch, mark);
     return status;

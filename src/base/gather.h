@@ -23,9 +23,17 @@ typedef struct sc_walk {
 bool sc_walk_on(sc_walk *walk);
 // By falling stride in the base.
 void sc_lanes_sort(sc_lane *lanes, uint32_t count);
-// The items of all lanes to `out`, the first of which is at byte `at` of the base. No two share a
-// byte, and none is larger than SC_GATHER_ITEM_BYTES_MAX. Rearranges `lanes`.
-sc_status sc_gather(sc_ctx *ctx, sc_extent base, uint64_t at, uint64_t item_bytes, sc_lane *lanes,
-                    uint32_t count, uint8_t *out);
+// Items of an extent that no two lanes give a byte of, none larger than SC_GATHER_ITEM_BYTES_MAX.
+typedef struct sc_scattered {
+    sc_extent base;
+    uint64_t at;  // of the first one, in the base
+    uint64_t item_bytes;
+    sc_lane *lanes;
+    uint32_t count;
+    uint64_t done, total;  // bytes that are gathered already, and in all: what progress says
+} sc_scattered;
+
+// The items of all lanes to `out`. Rearranges the lanes.
+sc_status sc_gather(sc_ctx *ctx, const sc_scattered *items, uint8_t *out);
 
 #endif

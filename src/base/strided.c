@@ -11,9 +11,13 @@ enum {
     RANK_MAX = SC_LANES_MAX,
     FEW_ITEMS = 64,  // are read one by one, as are long ones
     LOADED_ITEM_BYTES_MAX = 4 << 10,
-    GOOD_RUN_BYTES = 1 << 10,
-    SLOW_RUN_BYTES = 256 << 10,  // of sources where each read is a round trip
-    SHORT_RUN_FACTOR = 8         // how much larger blocks may be for the sake of good runs
+    GOOD_RUN_BYTES = 4 << 10,
+    SHORT_RUN_FACTOR = 8,  // how much larger blocks may be for the sake of good runs
+    // Where each block reads all of its base: how many there are, and the multiples of the limit
+    // between which blocks stay whatever that makes of them.
+    PASSES = 4,
+    STRIPED_FACTOR_MIN = 4,
+    STRIPED_FACTOR_MAX = 16
 };
 
 typedef struct axis {
@@ -25,6 +29,7 @@ typedef struct strided {
     sc_arena *arena;
     sc_extent base;
     uint64_t first_byte;
+    uint64_t size;
     uint64_t item_bytes;  // what lies together in the base
     uint32_t rank;
     axis axes[RANK_MAX];  // of items, outermost first
@@ -51,36 +56,55 @@ typedef struct sc_gathered {
 } sc_gathered;
 
 // As the limit says, unless the base would be read in short runs: its neighbours are those of the
-// split axis, then, and come in runs as long as a block has indices.
+// split axis, then, and come in runs as long as a block has indices. Where reads are round trips,
+// gather.c takes rows whole: each block reads all of the base, and blocks are large instead.
 static void choose_blocks(strided *view, sc_ctx *ctx) {
-    const uint64_t limit = ctx->limits.gathered_bytes_max;
+    const bool is_slow = view->base.source->is_slow;
+    uint64_t limit = ctx->limits.gathered_bytes_max;
+    if (is_slow)
+        limit = sc_min_u64(sc_max_u64(view->size / PASSES + 1, limit * STRIPED_FACTOR_MIN),
+                           limit * STRIPED_FACTOR_MAX);
     view->unit = view->item_bytes;
     view->split = view->rank - 1;
     while (view->split > 0 && view->unit * view->axes[view->split].count <= limit)
         view->unit *= view->axes[view->split--].count;
     const axis *split = &view->axes[view->split];
     uint64_t step = sc_max_u64(limit / view->unit, 1);
-    if (split->stride == view->item_bytes) {
-        uint64_t run = view->base.source->is_slow ? SLOW_RUN_BYTES : GOOD_RUN_BYTES;
-        uint64_t most = sc_min_u64(run / view->item_bytes, limit * SHORT_RUN_FACTOR / view->unit);
-        step = sc_max_u64(step, most);
-    }
+    if (split->stride == view->item_bytes && !is_slow)
+        step = sc_max_u64(step, sc_min_u64(GOOD_RUN_BYTES / view->item_bytes,
+                                           limit * SHORT_RUN_FACTOR / view->unit));
     view->step = sc_min_u64(step, split->count);
     view->serial = ++ctx->gathered->serials;
 }
 
-static void make_room(sc_ctx *ctx, block *b, uint64_t bytes) {
+static void release(sc_ctx *ctx, block *b) {
+    sc_arena_release(ctx->arena, b->bytes);
+    *b = (block){0};
+}
+
+static bool make_room(sc_ctx *ctx, block *b, uint64_t bytes) {
     b->serial = 0;
-    if (b->capacity >= bytes) return;
-    // At least twice as much while it is small: what is outgrown may stay behind on the arena.
-    const uint64_t twice = sc_min_u64(2 * (uint64_t)b->capacity, ctx->limits.gathered_bytes_max);
-    const size_t capacity = (size_t)sc_max_u64(bytes, twice);
-    b->bytes = sc_arena_grow(ctx->arena, b->bytes, b->capacity, capacity);
-    b->capacity = capacity;
+    if (b->capacity >= bytes) return true;
+    release(ctx, b);
+    b->bytes = sc_arena_try_alloc(ctx->arena, (size_t)bytes);
+    if (b->bytes) b->capacity = (size_t)bytes;
+    return b->bytes != NULL;
+}
+
+// Smaller blocks where memory is short.
+static sc_status make_block(sc_ctx *ctx, strided *view, block *b) {
+    while (!make_room(ctx, b, view->step * view->unit)) {
+        if (view->step == 1)
+            return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to permute a weight of %llu bytes",
+                           (unsigned long long)view->size);
+        view->step -= view->step / 2;
+    }
+    return SC_OK;
 }
 
 static sc_status fill_block(sc_ctx *ctx, strided *view, uint64_t offset, block *b) {
     sc_lane lanes[RANK_MAX];
+    SC_TRY(make_block(ctx, view, b));
     const axis *split = &view->axes[view->split];
     const uint64_t whole = split->count * view->unit, index = offset % whole / view->unit;
     const uint64_t first = index - index % view->step;
@@ -94,17 +118,23 @@ static sc_status fill_block(sc_ctx *ctx, strided *view, uint64_t offset, block *
         to *= view->axes[d].count;
     }
     lanes[0].count = count;
-    make_room(ctx, b, count * view->unit);
-    SC_TRY(sc_gather(ctx, view->base, at, view->item_bytes, lanes, view->rank - view->split,
-                     b->bytes));
+    const uint64_t begin = offset / whole * whole + first * view->unit;
+    const sc_scattered items = {.base = view->base,
+                                .at = at,
+                                .item_bytes = view->item_bytes,
+                                .lanes = lanes,
+                                .count = view->rank - view->split,
+                                .done = begin,
+                                .total = view->size};
+    SC_TRY(sc_gather(ctx, &items, b->bytes));
     b->serial = view->serial;
-    b->begin = offset / whole * whole + first * view->unit;
-    b->end = b->begin + count * view->unit;
+    b->begin = begin;
+    b->end = begin + count * view->unit;
     return SC_OK;
 }
 
 // The block that holds byte `offset`. A source has one at a time.
-static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, const block **out) {
+static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, block **out) {
     if (!ctx->gathered) ctx->gathered = sc_new(ctx->arena, sc_gathered);
     sc_gathered *held = ctx->gathered;
     if (!view->serial) choose_blocks(view, ctx);
@@ -121,10 +151,13 @@ static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, const b
 static sc_status read_blocks(strided *view, sc_ctx *ctx, uint64_t offset, uint8_t *out,
                              size_t bytes) {
     while (bytes) {
-        const block *b;
+        block *b;
         SC_TRY(find_block(ctx, view, offset, &b));
         size_t part = (size_t)sc_min_u64(b->end - offset, bytes);
         memcpy(out, b->bytes + (offset - b->begin), part);
+        // Who reads a file in order needs it no more.
+        if (offset + part == view->size && b->capacity > ctx->limits.gathered_bytes_max)
+            release(ctx, b);
         out += part;
         offset += part;
         bytes -= part;
@@ -285,6 +318,7 @@ sc_extent sc_extent_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes
         SC_ASSERT(sc_extent_slice(view->base, view->first_byte, size, &dense));
         return dense;
     }
+    view->size = size;
     view->span = injective_span(view);
     sc_source *source = sc_new(arena, sc_source);
     *source = (sc_source){.read = read_strided, .size = size, .user = view};

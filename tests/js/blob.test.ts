@@ -81,6 +81,20 @@ test("a weight is transposed while the Blob of the program is made", async () =>
       assert.equal(output.data[row * 2000 + i], weights[i * columns + column]);
 });
 
+test("weights of a Blob are permuted in few passes and long reads", () => {
+  const columns = 3001;
+  const weights = Float32Array.from({ length: 7000 * columns }, (_, i) => i);
+  const lowered = engine.lower(new FileBlob(linearOf(weights, columns)));
+  reads = [];
+  let at = 0;
+  lowered.writeSync((piece) => (at += piece.length));
+  const total = reads.reduce((sum, length) => sum + length, 0);
+  assert.ok(total < 2.3 * weights.byteLength, `${total} of ${weights.byteLength} bytes were read`);
+  assert.ok(reads.length < 20, `${reads.length} reads`);
+  assert.equal(at, lowered.size);
+  lowered.dispose();
+});
+
 test("a Blob that ends early is an error, not zeros", () => {
   const bytes = new Uint8Array(readFileSync(samplePath("face-rfb320.pt2")));
   const blob = new FileBlob(bytes);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine } from "sconce";
-import { deflated } from "../js/zip.js";
+import { deflated, linearOf } from "../js/zip.js";
 import {
   downloaded,
   drop,
@@ -182,6 +182,47 @@ test("a lowering that was cancelled can be started again", async () => {
   await page.unroute(/mlp\.pt2$/);
   await page.getByRole("button", { name: "Lower it again" }).click();
   await lowered(page);
+  await close();
+});
+
+test("permuting weights for the file is shown, and can be cancelled", async () => {
+  const { page, faults, close } = await host.visit();
+  const large = linearOf(new Float32Array(3000 * 3000), 3000);
+  await page.evaluate(() => {
+    const seen = ((globalThis as { seen?: string[] }).seen = [] as string[]);
+    const look = (): void => {
+      const bar = document.querySelector<HTMLProgressElement>(".busy progress");
+      if (bar) seen.push(`${document.querySelector(".busy")!.textContent} ${bar.position}`);
+    };
+    new MutationObserver(look).observe(document.body, {
+      subtree: true,
+      childList: true,
+      attributes: true,
+      characterData: true,
+    });
+  });
+  await dropModel(page, { "large.pt2": large });
+  const seen = await page.evaluate(() => (globalThis as { seen?: string[] }).seen!.join("; "));
+  assert.match(seen, /Writing the program\s*writing the file.* 0\.\d/);
+  const cancelled = page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        new MutationObserver((_, observer) => {
+          const busy = document.querySelector(".busy");
+          if (!/writing the file/.test(busy?.textContent ?? "")) return;
+          observer.disconnect();
+          busy!.querySelector("button")!.click();
+          resolve();
+        }).observe(document.body, { subtree: true, childList: true, characterData: true });
+      }),
+  );
+  await drop(page, { "large.pt2": large });
+  await cancelled;
+  await page.locator(".busy").waitFor({ state: "detached" });
+  assert.equal(await page.locator(".step.is-done:nth-child(6)").count(), 0);
+  // The next one works, whether the worker was ended or had come to its end.
+  await dropModel(page, { "mlp.pt2": model("mlp.pt2") });
+  assert.deepEqual(faults, []);
   await close();
 });
 

@@ -3,7 +3,7 @@
 import { badArgument, KINDS, mustBe } from "./check.js";
 import { constantJson } from "./constant.js";
 import type { Core, Job } from "./core.js";
-import { disposed, SconceError } from "./errors.js";
+import { cancelled, disposed, SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
@@ -21,6 +21,7 @@ import type {
   OpenedPrograms,
   Passes,
   Programs,
+  ProgressListener,
   Sink,
   Source,
   ToEdgeOptions,
@@ -300,6 +301,37 @@ interface Chunk {
   size: number;
 }
 
+/** A file while it is written: tells how far it is, and ends when the call is cancelled. */
+class Writing {
+  /** Where the chunk that comes next begins. */
+  begin = 0;
+  private done = 0;
+
+  constructor(
+    private readonly total: number,
+    private readonly call: CallOptions,
+  ) {}
+
+  mayGoOn(): void {
+    if (this.call.signal?.aborted) throw cancelled();
+  }
+
+  /** For reading of a chunk that begins there: permuting takes longer than all else. */
+  options(begin: number): CallOptions {
+    const { signal } = this.call;
+    const onProgress: ProgressListener = ({ phase, done }) => {
+      if (phase === "gather") this.reach(begin + done);
+    };
+    return signal ? { signal, onProgress } : { onProgress };
+  }
+
+  reach(done: number): void {
+    if (done <= this.done) return;
+    this.done = done;
+    this.call.onProgress?.({ phase: "write", done, total: this.total });
+  }
+}
+
 class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   private readonly files: readonly { name: string; size: number }[];
 
@@ -372,26 +404,36 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   }
 
   /** Pieces of at most a megabyte, in order. Each is the receiver's own. */
-  private *pieces(file: number): Generator<Uint8Array> {
+  private *pieces(file: number, options: CallOptions = {}): Generator<Uint8Array> {
+    const writing = new Writing(this.files[file]!.size, options);
     let index = 0;
-    for (const chunk of this.chunks(file)) yield* this.chunkPieces(file, index++, chunk);
+    for (const chunk of this.chunks(file)) yield* this.chunkPieces(file, index++, chunk, writing);
   }
 
-  private *chunkPieces(file: number, index: number, chunk: Chunk): Generator<Uint8Array> {
+  private *chunkPieces(
+    file: number,
+    index: number,
+    chunk: Chunk,
+    writing: Writing,
+  ): Generator<Uint8Array> {
+    const { begin } = writing;
     for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
       const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
+      writing.mayGoOn();
       const { memory } = this.job.core;
       if (chunk.kind === CHUNK_KIND.zeros) yield new Uint8Array(bytes);
       else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
       else {
         yield memory.with(bytes, (target) => {
-          this.job.call({}, (raw, s) =>
+          this.job.call(writing.options(begin), (raw, s) =>
             raw.output_read(s, this.first + file, index, at, target, bytes),
           );
           return memory.copy(target, bytes);
         });
       }
+      writing.reach(begin + at + bytes);
     }
+    writing.begin = begin + chunk.size;
   }
 
   private whole(file: number): Uint8Array {
@@ -404,17 +446,22 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     return all;
   }
 
-  toBlob(file?: string): Blob {
+  toBlob(file?: string, options: CallOptions = {}): Blob {
+    checkOptions("ExecutorchProgramManager", "toBlob", options);
     const parts: Blob[] = [];
     const output = this.indexOf(file);
+    const writing = new Writing(this.files[output]!.size, options);
     let index = 0;
     for (const chunk of this.chunks(output)) {
+      writing.mayGoOn();
       const slice =
         chunk.kind === CHUNK_KIND.extent && chunk.source !== 0
           ? this.job.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
           : undefined;
-      if (slice) parts.push(slice);
-      else parts.push(...blobsOf(this.chunkPieces(output, index, chunk)));
+      if (slice) {
+        parts.push(slice);
+        writing.reach((writing.begin += chunk.size));
+      } else parts.push(...blobsOf(this.chunkPieces(output, index, chunk, writing)));
       index++;
     }
     return new Blob(parts, { type: "application/octet-stream" });
@@ -425,8 +472,9 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     for (const piece of this.pieces(this.indexOf(file))) write(piece);
   }
 
-  async writeTo(sink: Sink, file?: string): Promise<void> {
-    await writeAll(this.pieces(this.indexOf(file)), sink);
+  async writeTo(sink: Sink, file?: string, options: CallOptions = {}): Promise<void> {
+    checkOptions("ExecutorchProgramManager", "writeTo", options);
+    await writeAll(this.pieces(this.indexOf(file), options), sink, options.signal);
   }
 
   dump(): string {

@@ -30,8 +30,16 @@ export type Member =
   /** Only makes sense where the object lives. */
   | { readonly is: "local" }
   /** Writes to a sink, which stays with the caller, what the method `of` gives as a Blob. */
-  | { readonly is: "stream"; readonly of: string }
+  | Stream
   | Method;
+
+interface Stream {
+  readonly is: "stream";
+  /** A method whose arguments are those behind the sink. */
+  readonly of: string;
+  readonly at: number;
+  readonly options: OptionTable;
+}
 
 interface Method {
   readonly is: "method";
@@ -113,9 +121,9 @@ const PROTOCOL = {
     size: PROPERTY,
     dataFiles: PROPERTY,
     buffer: { is: "getter" },
-    toBlob: DATA,
+    toBlob: { ...DATA, at: 1, options: CALL },
     dataFile: DATA,
-    writeTo: { is: "stream", of: "toBlob" },
+    writeTo: { is: "stream", of: "toBlob", at: 2, options: CALL },
     writeSync: LOCAL,
     exportedProgram: METHOD,
     dump: DATA,
@@ -157,7 +165,8 @@ export function methodOf(kind: string, name: string): Method {
 
 /** Throws unless these are options of the method. */
 export function checkOptions(kind: ObjectKind, name: string, options: unknown): void {
-  checkTable(`${name}()`, options, methodOf(kind, name).options ?? {});
+  const member = membersOf(kind)[name];
+  checkTable(`${name}()`, options, (member && "options" in member && member.options) || {});
 }
 
 /** The names of options that are lists of sources. */

@@ -17,7 +17,7 @@ import { filesAmong, membersOf, methodOf, type Member } from "./protocol.js";
 import { writeAll } from "./sink.js";
 import { absoluteUrl, SOURCES } from "./source.js";
 import type { Phase } from "./steps.gen.js";
-import type { CallOptions, Sink } from "./types.js";
+import type { CallOptions, ProgressListener, Sink } from "./types.js";
 
 export type Request =
   | {
@@ -360,16 +360,46 @@ function addMember(
   else if (member.is === "getter")
     Object.defineProperty(target, name, { get: () => call(name, []), enumerable: false });
   else if (member.is === "stream")
-    // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
-    target[name] = (sink: Sink, ...args: unknown[]) =>
-      writeAll(
-        piecesOf(() => call(member.of, args) as Promise<Blob>),
-        sink,
-      );
+    target[name] = async (sink: Sink, ...args: unknown[]) => {
+      const at = member.at - 1;
+      checkTable(`${name}()`, args[at], member.options);
+      const { signal, onProgress } = (args[at] ?? {}) as CallOptions;
+      const halves = halvesOf(onProgress);
+      const made = { ...(signal && { signal }), ...(onProgress && { onProgress: halves.first }) };
+      // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
+      const asked = Array.from({ length: at }, (_, i) => args[i]);
+      const get = (): Promise<Blob> => call(member.of, [...asked, made]) as Promise<Blob>;
+      await writeAll(piecesOf(get, halves.second), sink, signal);
+    };
 }
 
-async function* piecesOf(get: () => Promise<Blob>): AsyncGenerator<Uint8Array> {
+interface Halves {
+  first: ProgressListener;
+  /** Takes bytes. */
+  second(done: number, total: number): void;
+}
+
+/** The file passes twice, into the Blob and out of it: one progress of both. */
+function halvesOf(onProgress: ProgressListener | undefined): Halves {
+  return {
+    first: ({ phase, done, total }) => onProgress?.({ phase, done, total: 2 * total }),
+    second: (done, total) => onProgress?.({ phase: "write", done: total + done, total: 2 * total }),
+  };
+}
+
+async function* piecesOf(
+  get: () => Promise<Blob>,
+  onDone: Halves["second"],
+): AsyncGenerator<Uint8Array> {
   const blob = await get();
   const reader = (blob.stream() as ReadableStream<Uint8Array>).getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+  let done = 0;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      yield part.value;
+      onDone((done += part.value.length), blob.size);
+    }
+  } finally {
+    await reader.cancel();
+  }
 }

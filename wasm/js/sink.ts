@@ -1,7 +1,7 @@
 // Writing a file piece by piece to what the caller gave: a function, a web stream, or anything with
 // a write of its own, Node's streams among them. A stream that fails fails the call with "io".
 import { badArgument, isObject } from "./check.js";
-import { messageOf, SconceError } from "./errors.js";
+import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Sink } from "./types.js";
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -59,7 +59,7 @@ async function toNodeStream(pieces: Pieces, sink: NodeStream): Promise<void> {
   }
 }
 
-export async function writeAll(pieces: Pieces, sink: Sink): Promise<void> {
+async function writeInto(pieces: Pieces, sink: Sink): Promise<void> {
   if (typeof sink === "function") {
     for await (const piece of pieces) await sink(piece);
     return;
@@ -76,5 +76,25 @@ export async function writeAll(pieces: Pieces, sink: Sink): Promise<void> {
         await (sink as { write(chunk: Uint8Array): unknown }).write(piece);
   } catch (error) {
     throw error instanceof SconceError ? error : failed(error);
+  }
+}
+
+/** Writes the pieces; once cancelled it waits no longer for the sink, which gets no more of them. */
+export async function writeAll(pieces: Pieces, sink: Sink, signal?: AbortSignal): Promise<void> {
+  if (!signal) return writeInto(pieces, sink);
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => (stop = () => reject(cancelled())));
+  const mayGoOn = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      if (signal.aborted) throw cancelled();
+      yield piece;
+    }
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    await Promise.race([aborted, writeInto(mayGoOn(), sink)]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }

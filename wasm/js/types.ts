@@ -415,12 +415,15 @@ export interface ExecutorchProgramManager extends Disposable {
   /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
   readonly buffer: Uint8Array;
   /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
-  toBlob(file?: string): Blob;
+  toBlob(file?: string, options?: CallOptions): Blob;
   readonly dataFiles: readonly { name: string; size: number }[];
   /** One of `dataFiles`, whole. */
   dataFile(name: string): Uint8Array;
-  /** Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". */
-  writeTo(sink: Sink, file?: string): Promise<void>;
+  /**
+   * Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". Once
+   * cancelled, the call waits no longer for the sink, which may hold a part of the file by then.
+   */
+  writeTo(sink: Sink, file?: string, options?: CallOptions): Promise<void>;
   /** Writes in one go, for Node scripts: calls back with pieces in order. */
   writeSync(write: (chunk: Uint8Array) => void, file?: string): void;
   exportedProgram(method?: string): ExportedProgram;

@@ -4,6 +4,7 @@ import { parseConstant } from "../constant.js";
 import type { SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import type {
+  CallOptions,
   ConstantValue,
   Engine,
   ExecutorchProgramManager,
@@ -85,12 +86,13 @@ function writeProgram(
   program: ExecutorchProgramManager,
   output: string,
   inputs: readonly string[],
+  options: CallOptions,
 ): Promise<void> {
   const files = program.dataFiles.map(({ name }) => ({
     path: dataPath(output, name, program.dataFiles.length),
-    write: (writer: Writer) => program.writeTo(writer, name),
+    write: (writer: Writer) => program.writeTo(writer, name, options),
   }));
-  files.push({ path: output, write: (writer) => program.writeTo(writer) });
+  files.push({ path: output, write: (writer) => program.writeTo(writer, undefined, options) });
   for (const { path } of files) keepInputs(inputs, path);
   return writeFiles(files);
 }
@@ -112,7 +114,7 @@ async function lowerOne(
     const program = engine.lower(programs, { ...options, ...listening });
     try {
       const ms = performance.now() - begin;
-      await writeProgram(program, output, inputs);
+      await writeProgram(program, output, inputs, listening);
       progress.clear();
       printWarnings(program.inspect().diagnostics, fileOf);
       const methods = [...program.methods, ...program.configMethods].join(", ");

@@ -53,10 +53,10 @@ async function showEdge(task: Task, edge: Remote<EdgeProgramManager>): Promise<v
 
 /** The files that came out, as Blobs: they outlive the worker. */
 async function takeFiles(task: Task, lowered: Remote<ExecutorchProgramManager>): Promise<void> {
-  const pte = await lowered.toBlob();
+  const pte = await lowered.toBlob(undefined, task.options());
   const takeData = async ({ name }: { name: string }): Promise<{ name: string; blob: Blob }> => ({
     name,
-    blob: await lowered.toBlob(name),
+    blob: await lowered.toBlob(name, task.options()),
   });
   const data = await Promise.all(lowered.dataFiles.map(takeData));
   if (task.isCurrent()) Object.assign(handles, { pte, data });
@@ -72,6 +72,7 @@ async function showProgram(
   app.report.value = report;
   const { ms, emitMs } = versionOf(report, "executorch")!;
   setStep("executorch", { status: "done", ms: ms - emitMs });
+  task.at("program", "Writing the program");
   await takeFiles(task, lowered);
   if (!task.isCurrent()) return;
   app.programBytes.value = lowered.size;
