@@ -10,9 +10,9 @@
 
 typedef struct sc_store_blob {
     sc_extent data;
-    const sc_cord *cord;  // the pieces of `data` when it was added as a cord, else NULL
-    uint64_t align;       // the least common multiple of all that was asked for
-    uint32_t next;        // blob with the same size and first bytes, 0 at the end
+    const sc_cord *cord;          // the pieces of `data` when it was added as a cord, else NULL
+    uint64_t align;               // the least common multiple of all that was asked for
+    uint32_t next;                // blob with the same size and first bytes, 0 at the end
     bool has_sample, has_digest;  // of the bytes as they lie in the file
     uint64_t sample;
     uint8_t digest[32];

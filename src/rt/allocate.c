@@ -29,17 +29,19 @@ static void add_limit(sc_sb *sb, uint64_t bytes, uint64_t had) {
 sc_status sc_rt_no_memory(sc_ctx *ctx, const char *what, uint64_t bytes, uint64_t had) {
     sc_sb sb;
     sc_sb_init(&sb, ctx->scratch);
-    if (bytes - had > SC_BLOCK_BYTES_MAX) {
-        sc_sb_addf(&sb, "%llu bytes, and a block of memory has at most %llu",
-                   (unsigned long long)bytes, (unsigned long long)SC_BLOCK_BYTES_MAX);
-    } else {
-        sc_sb_add_bytes(&sb, bytes);
-        add_limit(&sb, bytes, had);
-    }
+    sc_sb_add_bytes(&sb, bytes);
+    add_limit(&sb, bytes, had);
     return sc_fail(ctx, SC_ERR_MEMORY, hint, "no memory for %s of %s", what, sc_sb_terminate(&sb));
+}
+
+sc_status sc_rt_no_block(sc_ctx *ctx, const char *what, uint64_t bytes) {
+    if (bytes <= SC_BLOCK_BYTES_MAX) return sc_rt_no_memory(ctx, what, bytes, 0);
+    return sc_fail(ctx, SC_ERR_MEMORY, hint,
+                   "no memory for %s of %llu bytes, and a block of memory has at most %llu", what,
+                   (unsigned long long)bytes, (unsigned long long)SC_BLOCK_BYTES_MAX);
 }
 
 sc_status sc_rt_allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t **out) {
     *out = sc_try_alloc(sc_max_u64(bytes, 1));
-    return *out ? SC_OK : sc_rt_no_memory(ctx, what, bytes, 0);
+    return *out ? SC_OK : sc_rt_no_block(ctx, what, bytes);
 }

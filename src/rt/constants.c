@@ -113,7 +113,7 @@ static sc_status allocate_pieces(loading *l) {
         piece *part = &l->pieces.data[i];
         part->memory = sc_try_alloc(sc_max_u64(part->extent.size, 1));
         if (!part->memory && part->extent.size > SC_BLOCK_BYTES_MAX)
-            return sc_rt_no_memory(l->ctx, "a weight", part->extent.size, 0);
+            return sc_rt_no_block(l->ctx, "a weight", part->extent.size);
         if (!part->memory) return sc_rt_no_memory(l->ctx, "weights", bytes, had);
         had += part->extent.size;
     }

@@ -174,6 +174,7 @@ sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *program, uint32_t
                              size_t bytes);
 // allocate.c: SC_ERR_MEMORY says what there is no memory for, and whose limit that is.
 sc_status sc_rt_allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t **out);
+sc_status sc_rt_no_block(sc_ctx *ctx, const char *what, uint64_t bytes);
 // The same for what comes in several blocks, `had` of whose bytes there were.
 sc_status sc_rt_no_memory(sc_ctx *ctx, const char *what, uint64_t bytes, uint64_t had);
 // memory.c: gives every tensor its memory and writes initial state.

@@ -10,12 +10,13 @@ import type {
 } from "@sconce/types.js";
 import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document } from "../state.js";
+import { formatBytes } from "../ui/format.js";
 import { engine } from "./engine.js";
 import { forgetPicture } from "./face.js";
 import { download } from "./files.js";
 import { handles, loadedProgram, release, using } from "./handles.js";
 import { runTask, type Task } from "./task.js";
-import { note } from "./problems.js";
+import { fault, note } from "./problems.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
 import { parseConstants, withNames } from "./settings.js";
@@ -51,12 +52,27 @@ async function showEdge(task: Task, edge: Remote<EdgeProgramManager>): Promise<v
   for (const { stage, ms } of report.stages.slice(1)) setStep(stage, { status: "done", ms });
 }
 
+/** Browsers say that they have no room for a Blob only when it is read. */
+async function checkRoom(blob: Blob): Promise<Blob> {
+  try {
+    await blob.slice(-1).arrayBuffer();
+    return blob;
+  } catch {
+    throw fault(
+      "out_of_memory",
+      `the browser has no room for the ${formatBytes(blob.size)} of the program`,
+      "Free disk space or, in a private window, where such files stay in memory and 2 GB are the " +
+        "most, open the page in an ordinary one.",
+    );
+  }
+}
+
 /** The files that came out, as Blobs: they outlive the worker. */
 async function takeFiles(task: Task, lowered: Remote<ExecutorchProgramManager>): Promise<void> {
-  const pte = await lowered.toBlob(undefined, task.options());
+  const pte = await checkRoom(await lowered.toBlob(undefined, task.options()));
   const takeData = async ({ name }: { name: string }): Promise<{ name: string; blob: Blob }> => ({
     name,
-    blob: await lowered.toBlob(name, task.options()),
+    blob: await checkRoom(await lowered.toBlob(name, task.options())),
   });
   const data = await Promise.all(lowered.dataFiles.map(takeData));
   if (task.isCurrent()) Object.assign(handles, { pte, data });
