@@ -50,7 +50,7 @@ typedef struct sc_limits {
     uint64_t planned_bytes_max;      // 4 GB - 64 KB
     uint64_t instruction_max;        // 10 M per run
     uint64_t constant_bytes_max;     // 256 MB: most bytes that lowering may materialise in memory
-    uint64_t gathered_bytes_max;     // 16 MB: of a permuted weight while it is read, 256 at most
+    uint64_t gathered_bytes_max;     // 16 MB: of a permuted weight while it is read
 } sc_limits;
 
 // What the engine asks of its host. Any hook may be NULL.

@@ -127,8 +127,13 @@ static void choose_run(gathering *g, const sc_lane *lanes, uint32_t count) {
     g->outer_count = first;
 }
 
-static void stage_rows(gathering *g) {
-    const uint64_t stage_bytes = g->manner->stage_bytes;
+// How many rows fit in so many bytes.
+static uint64_t rows_in(const gathering *g, uint64_t bytes, uint64_t most) {
+    if (bytes <= most) return 1;
+    return g->is_together ? (bytes - most) / g->pitch + 1 : sc_max_u64(bytes / g->pitch, 1);
+}
+
+static sc_status stage_rows(gathering *g) {
     const uint64_t most = g->bytes + g->run.from * (g->run_step - 1);
     // Rows that come with parts of runs that are left for later would be read once per part.
     const bool is_whole = g->run_step == g->run.count || g->rows.from < g->run.from;
@@ -136,9 +141,15 @@ static void stage_rows(gathering *g) {
         g->rows.count > 1 && is_whole && g->rows.from <= most + g->manner->gap_bytes_max;
     // Rows that begin a power of two apart would share few lines of the cache.
     g->pitch = g->is_together ? g->rows.from : sc_align_up(most, LINE_BYTES) + LINE_BYTES;
-    uint64_t fit = g->is_together ? (stage_bytes - most) / g->pitch + 1 : stage_bytes / g->pitch;
-    g->row_step = sc_min_u64(fit, g->rows.count);
-    g->stage = sc_arena_alloc(g->ctx->scratch, (size_t)((g->row_step - 1) * g->pitch + most));
+    for (uint64_t bytes = g->manner->stage_bytes;; bytes /= 2) {
+        g->row_step = sc_min_u64(rows_in(g, bytes, most), g->rows.count);
+        const uint64_t size = (g->row_step - 1) * g->pitch + most;
+        g->stage = sc_arena_try_alloc(g->ctx->scratch, (size_t)size);
+        if (g->stage) return SC_OK;
+        if (g->row_step == 1)
+            return sc_fail(g->ctx, SC_ERR_MEMORY, NULL, "no memory to read %llu bytes of a weight",
+                           (unsigned long long)size);
+    }
 }
 
 static sc_status read_rows(const gathering *g, uint64_t at, uint64_t rows, uint64_t bytes) {
@@ -199,11 +210,12 @@ sc_status sc_gather(sc_ctx *ctx, const sc_scattered *items, uint8_t *out) {
     g.rows = take(items->lanes, &count, false);
     sc_lanes_sort(items->lanes, count);
     choose_run(&g, items->lanes, count);
-    stage_rows(&g);
+    sc_status status = stage_rows(&g);
     sc_walk w = {.lanes = g.outer, .count = g.outer_count};
-    sc_status status = SC_OK;
-    do status = gather_rows(&g, items->at + w.from, out + w.to);
-    while (status == SC_OK && sc_walk_on(&w));
+    while (status == SC_OK) {
+        status = gather_rows(&g, items->at + w.from, out + w.to);
+        if (!sc_walk_on(&w)) break;
+    }
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }

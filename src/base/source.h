@@ -28,16 +28,18 @@ sc_source *sc_source_from_memory(sc_arena *arena, const void *bytes, uint64_t si
 // All zeros, without holding them.
 sc_source *sc_source_zeros(sc_arena *arena, uint64_t size);
 // A strided view of `base` as dense bytes: gathered when they are read, in blocks of about
-// ctx->limits.gathered_bytes_max, or a part of `base` where they lie there as they are. Rank <= 64;
-// sizes and strides are in items, strides >= 0; the caller has checked that the view stays inside
-// `base`. Views in which items share bytes load `base` when they are read, up to a limit.
+// ctx->limits.gathered_bytes_max (up to 16 times that where reads are slow), or a part of `base`
+// where they lie there as they are. Rank <= 64; sizes and strides are in items, strides >= 0; the
+// caller has checked that the view stays inside `base`. Views in which items share bytes load
+// `base` when they are read, up to a limit.
 sc_extent sc_extent_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes, uint32_t rank,
                             const int64_t *sizes, const int64_t *strides, int64_t storage_offset);
 // The bytes of which the extent is a permutation, each once and as they lie in the file; the extent
 // itself when it is none.
 sc_extent sc_extent_unpermuted(sc_extent extent);
 // Makes two extents that are the same permutation of other bytes, or none, those bytes, which are
-// equal if and only if the extents are. False when they are permuted in different ways.
+// equal if and only if the extents are. False when they are permuted in different ways, or one of
+// them is not at all.
 bool sc_extents_unpermute(sc_extent *a, sc_extent *b);
 // Reverses the bytes of every item (a big-endian record).
 sc_source *sc_source_swapped(sc_arena *arena, sc_extent base, uint32_t item_bytes);

@@ -13,8 +13,8 @@ enum {
     LOADED_ITEM_BYTES_MAX = 4 << 10,
     GOOD_RUN_BYTES = 4 << 10,
     SHORT_RUN_FACTOR = 8,  // how much larger blocks may be for the sake of good runs
-    // Where each block reads all of its base: how many there are, and the multiples of the limit
-    // between which blocks stay whatever that makes of them.
+    // Where each block reads all of its base: how many there are to be, and the multiples of the
+    // limit between which blocks stay whatever that makes of them (64 and 256 MB).
     PASSES = 4,
     STRIPED_FACTOR_MIN = 4,
     STRIPED_FACTOR_MAX = 16
@@ -35,22 +35,24 @@ typedef struct strided {
     axis axes[RANK_MAX];  // of items, outermost first
     uint64_t span;        // from the first item to the end of the last; 0 when some share bytes
     const uint8_t *loaded;
-    uint64_t serial;      // of its blocks; 0 before the first one
     uint32_t split;       // a block is `step` indices of this axis, and all that is inside them
-    uint64_t step, unit;  // `unit`: bytes of one such index
+    uint64_t step, unit;  // `unit`: bytes of one such index; 0 before the first block
 } strided;
 
 // --- Blocks --------------------------------------------------------------------------------------
 
+// Bytes [begin, end) of a view, which is known by its place: views outlive the contexts that read
+// them.
 typedef struct block {
-    uint64_t serial, begin, end;
+    const strided *view;
+    uint64_t begin, end;
     uint8_t *bytes;
     size_t capacity;
+    bool is_busy;  // it is being filled, of what may be another view
 } block;
 
 // Two, so that two sources can be compared side by side.
 typedef struct sc_gathered {
-    uint64_t serials;
     uint32_t oldest;
     block blocks[2];
 } sc_gathered;
@@ -74,7 +76,6 @@ static void choose_blocks(strided *view, sc_ctx *ctx) {
         step = sc_max_u64(step, sc_min_u64(GOOD_RUN_BYTES / view->item_bytes,
                                            limit * SHORT_RUN_FACTOR / view->unit));
     view->step = sc_min_u64(step, split->count);
-    view->serial = ++ctx->gathered->serials;
 }
 
 static void release(sc_ctx *ctx, block *b) {
@@ -83,7 +84,7 @@ static void release(sc_ctx *ctx, block *b) {
 }
 
 static bool make_room(sc_ctx *ctx, block *b, uint64_t bytes) {
-    b->serial = 0;
+    b->view = NULL;
     if (b->capacity >= bytes) return true;
     release(ctx, b);
     b->bytes = sc_arena_try_alloc(ctx->arena, (size_t)bytes);
@@ -91,9 +92,14 @@ static bool make_room(sc_ctx *ctx, block *b, uint64_t bytes) {
     return b->bytes != NULL;
 }
 
-// Smaller blocks where memory is short.
+// Where memory is short, without the other block, and then a smaller one.
 static sc_status make_block(sc_ctx *ctx, strided *view, block *b) {
+    block *other = &ctx->gathered->blocks[b == ctx->gathered->blocks];
     while (!make_room(ctx, b, view->step * view->unit)) {
+        if (!other->is_busy && other->capacity) {
+            release(ctx, other);
+            continue;
+        }
         if (view->step == 1)
             return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to permute a weight of %llu bytes",
                            (unsigned long long)view->size);
@@ -126,43 +132,41 @@ static sc_status fill_block(sc_ctx *ctx, strided *view, uint64_t offset, block *
                                 .count = view->rank - view->split,
                                 .done = begin,
                                 .total = view->size};
-    SC_TRY(sc_gather(ctx, &items, b->bytes));
-    b->serial = view->serial;
+    b->is_busy = true;
+    sc_status status = sc_gather(ctx, &items, b->bytes);
+    b->is_busy = false;
+    b->view = status == SC_OK ? view : NULL;
     b->begin = begin;
     b->end = begin + count * view->unit;
-    return SC_OK;
+    return status;
 }
 
-// The block that holds byte `offset`. A source has one at a time.
-static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, block **out) {
+// The block that holds byte `offset`; NULL when all are busy, with views that this one is below. A
+// view has one at a time.
+static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, const block **out) {
     if (!ctx->gathered) ctx->gathered = sc_new(ctx->arena, sc_gathered);
     sc_gathered *held = ctx->gathered;
-    if (!view->serial) choose_blocks(view, ctx);
+    if (!view->unit) choose_blocks(view, ctx);
     uint32_t slot = held->oldest;
     for (uint32_t i = 0; i < SC_COUNT_OF(held->blocks); i++)
-        if (held->blocks[i].serial == view->serial) slot = i;
+        if (held->blocks[i].view == view) slot = i;
+    if (held->blocks[slot].is_busy) slot = 1 - slot;
     block *b = &held->blocks[slot];
-    *out = b;
+    *out = b->is_busy ? NULL : b;
+    if (b->is_busy) return SC_OK;
     held->oldest = 1 - slot;
-    if (b->serial == view->serial && offset >= b->begin && offset < b->end) return SC_OK;
+    if (b->view == view && offset >= b->begin && offset < b->end) return SC_OK;
     return fill_block(ctx, view, offset, b);
 }
 
-static sc_status read_blocks(strided *view, sc_ctx *ctx, uint64_t offset, uint8_t *out,
-                             size_t bytes) {
-    while (bytes) {
-        block *b;
-        SC_TRY(find_block(ctx, view, offset, &b));
-        size_t part = (size_t)sc_min_u64(b->end - offset, bytes);
-        memcpy(out, b->bytes + (offset - b->begin), part);
-        // Who reads a file in order needs it no more.
-        if (offset + part == view->size && b->capacity > ctx->limits.gathered_bytes_max)
-            release(ctx, b);
-        out += part;
-        offset += part;
-        bytes -= part;
+// Who reads a file in order needs large blocks no more once a view has ended, well or not.
+static void leave_blocks(sc_ctx *ctx, const strided *view) {
+    sc_gathered *held = ctx->gathered;
+    for (uint32_t i = 0; held && i < SC_COUNT_OF(held->blocks); i++) {
+        block *b = &held->blocks[i];
+        const bool is_left = b->view == view || (!b->view && !b->is_busy);
+        if (is_left && b->capacity > ctx->limits.gathered_bytes_max) release(ctx, b);
     }
-    return SC_OK;
 }
 
 // --- Items ---------------------------------------------------------------------------------------
@@ -196,16 +200,33 @@ static sc_status read_items(const strided *view, sc_ctx *ctx, uint64_t offset, u
     return SC_OK;
 }
 
+static sc_status read_blocks(strided *view, sc_ctx *ctx, uint64_t offset, uint8_t *out,
+                             size_t bytes) {
+    while (bytes) {
+        const block *b;
+        SC_TRY(find_block(ctx, view, offset, &b));
+        if (!b) return read_items(view, ctx, offset, out, bytes);
+        size_t part = (size_t)sc_min_u64(b->end - offset, bytes);
+        memcpy(out, b->bytes + (offset - b->begin), part);
+        out += part;
+        offset += part;
+        bytes -= part;
+    }
+    return SC_OK;
+}
+
 static sc_status read_strided(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                               size_t bytes) {
     strided *view = source->user;
     bool is_long = view->item_bytes > SC_GATHER_ITEM_BYTES_MAX;
-    if (view->span && !is_long && bytes / view->item_bytes > FEW_ITEMS)
-        return read_blocks(view, ctx, offset, out, bytes);
+    bool in_blocks = view->span && !is_long && bytes / view->item_bytes > FEW_ITEMS;
     if (!view->span && !view->loaded && view->item_bytes < LOADED_ITEM_BYTES_MAX)
         SC_TRY(sc_extent_load(ctx, view->arena, view->base, ctx->limits.constant_bytes_max,
                               &view->loaded));
-    return read_items(view, ctx, offset, out, bytes);
+    sc_status status = in_blocks ? read_blocks(view, ctx, offset, out, bytes)
+                                 : read_items(view, ctx, offset, out, bytes);
+    if (status != SC_OK || offset + bytes == view->size) leave_blocks(ctx, view);
+    return status;
 }
 
 // --- Views of views ------------------------------------------------------------------------------

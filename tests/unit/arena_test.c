@@ -97,3 +97,24 @@ TEST(try_alloc_fails_politely) {
     CHECK(memory && (uintptr_t)memory % 64 == 0);
     sc_free(memory);
 }
+
+TEST(large_blocks_go_before_their_arena) {
+    sc_arena arena;
+    sc_arena_init(&arena);
+    sc_arena_alloc(&arena, 100);
+    const uint64_t held = arena.held_bytes;
+    const sc_mark mark = sc_arena_mark(&arena);
+    uint8_t *first = sc_arena_try_alloc(&arena, 1 << 20);
+    uint8_t *second = sc_arena_try_alloc(&arena, 1 << 20);
+    REQUIRE(first && second);
+    memset(first, 1, 1 << 20);
+    memset(second, 2, 1 << 20);
+    sc_arena_release(&arena, first);
+    CHECK(second[0] == 2 && second[(1 << 20) - 1] == 2);
+    CHECK(arena.held_bytes >= held + (1 << 20) && arena.held_bytes < held + (2 << 20));
+    sc_arena_release(&arena, NULL);
+    sc_arena_rewind(&arena, mark);  // takes the other one along
+    CHECK_EQ_UINT(arena.held_bytes, held);
+    CHECK(sc_arena_try_alloc(&arena, SIZE_MAX) == NULL);
+    sc_arena_deinit(&arena);
+}

@@ -317,3 +317,69 @@ TEST(extents_load_and_hash) {
     check_ranges(&s, sc_extent_whole(sc_source_zeros(&s.arena, 9)), "\0\0\0\0\0\0\0\0", 9);
     setup_end(&s);
 }
+
+enum { EDGE = 64 };
+static const int64_t square[2] = {EDGE, EDGE}, turned[2] = {1, EDGE};
+
+static sc_extent turn(setup *s, sc_extent base) {
+    return sc_extent_strided(&s->arena, base, 4, 2, square, turned, 0);
+}
+
+// What one context holds of a view is no other context's business, nor another view's.
+TEST(views_are_read_by_several_contexts) {
+    static float x[EDGE * EDGE], y[EDGE * EDGE], out[EDGE * EDGE];
+    setup a, inner;
+    setup_begin(&a);
+    setup_begin(&inner);
+    for (int i = 0; i < EDGE * EDGE; i++) x[i] = (float)i, y[i] = (float)-i;
+    sc_extent of_x = turn(&a, guarded(&a, x, sizeof x)), of_y = turn(&a, guarded(&a, y, sizeof y));
+    CHECK_OK(sc_extent_read(&inner.ctx, of_y, 0, out, sizeof out));
+    CHECK_EQ_INT((int)out[1], -EDGE);
+    CHECK_OK(sc_extent_read(&a.ctx, of_x, 0, out, sizeof out));
+    CHECK_EQ_INT((int)out[1], EDGE);
+    CHECK_OK(sc_extent_read(&a.ctx, of_y, 0, out, sizeof out));
+    CHECK_EQ_INT((int)out[1], -EDGE);
+    setup_end(&inner);
+    setup_end(&a);
+}
+
+// Views of views that are not one view (the bytes between are reversed) take a block each, of which
+// there are two: the third does without.
+TEST(views_below_views_find_no_block_busy) {
+    static float x[EDGE * EDGE], out[EDGE * EDGE];
+    setup s;
+    int wrong = 0;
+    setup_begin(&s);
+    s.ctx.limits.gathered_bytes_max = 4000;
+    for (int i = 0; i < EDGE * EDGE; i++) x[i] = (float)i;
+    sc_extent view = turn(&s, guarded(&s, x, sizeof x));
+    for (int i = 0; i < 2; i++)
+        view = turn(&s, sc_extent_whole(sc_source_swapped(&s.arena, view, 4)));
+    CHECK_OK(sc_extent_read(&s.ctx, view, 0, out, sizeof out));
+    for (int i = 0; i < EDGE; i++)
+        for (int j = 0; j < EDGE; j++) wrong += out[i * EDGE + j] != x[j * EDGE + i];
+    CHECK_EQ_INT(wrong, 0);
+    setup_end(&s);
+}
+
+// Large blocks, of slow sources, go when the last byte of a view is read, or one cannot be.
+TEST(large_blocks_go_with_the_end_of_a_view) {
+    enum { SIDE = 515 };
+    static float x[SIDE * SIDE];
+    static uint8_t out[sizeof x];
+    static const int64_t sizes[2] = {SIDE, SIDE}, strides[2] = {1, SIDE};
+    setup s;
+    setup_begin(&s);
+    s.ctx.limits.gathered_bytes_max = 64 << 10;
+    sc_extent base = guarded(&s, x, sizeof x);
+    base.source->is_slow = true;
+    for (int cut = 0; cut < 2; cut++) {
+        sc_extent view = sc_extent_strided(&s.arena, base, 4, 2, sizes, strides, 0);
+        uint64_t held = s.arena.held_bytes, end = view.size - (cut ? 200 : 400);
+        CHECK_OK(sc_extent_read(&s.ctx, view, 0, out, (size_t)end));
+        CHECK(s.arena.held_bytes > held + (64 << 10));
+        CHECK_OK(sc_extent_read(&s.ctx, view, end, out, (size_t)(view.size - end)));
+        CHECK(s.arena.held_bytes <= held + (64 << 10));
+    }
+    setup_end(&s);
+}

@@ -282,3 +282,27 @@ TEST(a_source_that_cannot_be_read_is_an_error) {
     CHECK_STATUS(sc_store_add(&t.s.ctx, &t.store, sc_extent_whole(&source), 1, &blob), SC_ERR_IO);
     end(&t);
 }
+
+// A name stands for bytes, however two files keep them.
+TEST(what_is_permuted_in_one_file_only_is_still_the_same) {
+    static float rows[64 * 64], columns[64 * 64];
+    static const int64_t sizes[2] = {64, 64}, strides[2] = {1, 64};
+    shop t;
+    uint32_t a = 0, b = 0, c = 0;
+    begin(&t);
+    for (int i = 0; i < 64; i++)
+        for (int j = 0; j < 64; j++) rows[i * 64 + j] = columns[j * 64 + i] = (float)(i * 64 + j);
+    sc_extent of_rows = sc_extent_whole(sc_source_from_memory(&t.s.arena, rows, sizeof rows));
+    sc_extent turned = sc_extent_strided(&t.s.arena, of_rows, 4, 2, sizes, strides, 0);
+    sc_extent as_is = sc_extent_whole(sc_source_from_memory(&t.s.arena, columns, sizeof columns));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, turned, 1, &a));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, as_is, 1, &b));
+    CHECK_EQ_UINT(a, b);
+    CHECK_OK(name(&t, "w", "ptd", a));
+    CHECK_OK(name(&t, "w", "ptd", b));
+    columns[4000]++;
+    sc_extent other = sc_extent_whole(sc_source_from_memory(&t.s.arena, columns, sizeof columns));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, other, 1, &c));
+    CHECK(c != a);
+    end(&t);
+}
