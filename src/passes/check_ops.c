@@ -2,6 +2,7 @@
 // of the source program that it comes from, the user's own line, and what to do about it. Asked
 // when a method has been decomposed, where operators that nobody knows still stand beside what the
 // others became, and before emission, of exactly what is to be executed; then of its dtypes, too.
+#include "base/hash.h"
 #include "ops/infer.h"
 #include "passes/passes.h"
 #include "trace/expand.h"
@@ -111,18 +112,51 @@ static bool is_needed(const sc_node *node) {
     return false;
 }
 
+enum { JUDGED = 256 };
+
 typedef struct survey {
     fault_fn find;
     sc_status status;  // of the first fault
+    // When dtypes decide: what was found to be in order lately, by its key. Most calls of a program
+    // are alike.
+    bool remembers;
+    uint64_t fine[JUDGED];
 } survey;
+
+static uint64_t add_value(uint64_t key, const sc_value *value) {
+    if (value->type != SC_VALUE_TENSOR) return key;
+    bool empty = false;
+    for (uint32_t d = 0; d < value->spec.rank; d++)
+        empty = empty || sc_dim_is(value->spec.sizes[d], 0);
+    return sc_hash64_mix(key, value->spec.dtype + 1u + (empty ? 256 : 0));
+}
+
+// The same for calls that are judged alike: of one operator, on the same dtypes in the same places.
+static uint64_t key_of(const sc_node *node) {
+    uint64_t key = (uintptr_t)node->op;
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        const sc_arg *arg = &node->args[i];
+        const bool is_list = arg->kind == SC_ARG_LIST;
+        key = sc_hash64_mix(key, 1024 + i);
+        for (uint32_t k = 0; k < (is_list ? arg->count : 1); k++) {
+            const sc_arg *item = is_list ? &arg->items[k] : arg;
+            if (item->kind == SC_ARG_VALUE) key = add_value(key, item->value);
+            if (item->kind == SC_ARG_BOOL) key = sc_hash64_mix(key, item->b);
+        }
+    }
+    for (uint32_t i = 0; i < node->out_count; i++) key = add_value(key, node->outs[i]);
+    return key;
+}
 
 // Reports what is marked, or only says whether there is anything to report at all.
 static bool look(sc_ctx *ctx, survey *s, const sc_graph *graph, bool reports) {
     bool found = false;
     for (const sc_node *node = graph->first; node && (reports || !found); node = node->next) {
+        const uint64_t key = s->remembers ? key_of(node) : 0;
+        if ((reports && !node->mark) || (key && s->fine[key % JUDGED] == key)) continue;
         sc_mark mark = sc_arena_mark(ctx->scratch);
-        fault c = {.status = SC_OK};
-        if (!reports || node->mark) c = s->find(ctx, node);
+        fault c = s->find(ctx, node);
+        if (c.status == SC_OK) s->fine[key % JUDGED] = key;
         found = found || c.status != SC_OK;
         if (reports && c.status != SC_OK) {
             if (s->status == SC_OK) s->status = c.status;
@@ -142,7 +176,7 @@ static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
 }
 
 static sc_status check(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
-    survey s = {find, SC_OK};
+    survey s = {.find = find, .status = SC_OK, .remembers = find == lack};
     SC_TRY(sc_graphs_visit(ctx, graph, check_graph, &s));
     return s.status;
 }
