@@ -14,6 +14,7 @@ import {
   type Client,
   type Engine,
   type ProgressListener,
+  type Sink,
 } from "sconce";
 import { modelPath } from "./reference.js";
 import { linearOf } from "./zip.js";
@@ -139,6 +140,192 @@ test("writing can be cancelled, also when the sink hangs", async () => {
     assert.equal((await made.toBlob()).size, made.size);
     await made.dispose();
   }
+});
+
+/** Work that keeps the event loop waiting. */
+function spin(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test("a timer can cancel writing into a sink that never waits", async () => {
+  for (const host of [engine, client]) {
+    const made = await host.lower(linearOf(new Float32Array(1500 * 1500), 1500));
+    const kinds: ((write: (chunk: Uint8Array) => void) => Sink)[] = [
+      (write) => write,
+      (write) => ({ write }),
+      (write) => new WritableStream<Uint8Array>({ write }),
+      (write) => new Writable({ write: (chunk: Uint8Array, _, done) => done(void write(chunk)) }),
+    ];
+    for (const sinkOf of kinds) {
+      const controller = new AbortController();
+      let bytes = 0;
+      const sink = sinkOf((chunk) => {
+        if (bytes === 0) setTimeout(() => controller.abort(), 1);
+        bytes += chunk.length;
+        spin(10);
+      });
+      const writing = made.writeTo(sink, undefined, { signal: controller.signal });
+      await assert.rejects(writing, { code: "cancelled" });
+      assert.ok(bytes > 0 && bytes < made.size, `${bytes} of ${made.size}`);
+    }
+    await made.dispose();
+  }
+});
+
+const turn = (ms = 0): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("a cancelled call tells a hung web stream and unlocks it", async () => {
+  for (const host of [engine, client]) {
+    const made = await host.lower(mlp);
+    const first = new AbortController();
+    let heard: AbortSignal | undefined;
+    let reason: unknown;
+    let finish = (): void => undefined;
+    const stream = new WritableStream<Uint8Array>({
+      write: (_, { signal }) => {
+        heard = signal;
+        return new Promise((resolve) => {
+          finish = resolve;
+          setTimeout(() => first.abort(), 1);
+        });
+      },
+      abort: (why) => void (reason = why),
+    });
+    const writing = made.writeTo(stream, undefined, { signal: first.signal });
+    await assert.rejects(writing, { code: "cancelled" });
+    assert.deepEqual([stream.locked, heard?.aborted], [false, true]);
+    finish();
+    await turn();
+    assert.ok(reason instanceof SconceError && reason.code === "cancelled", String(reason));
+    const second = new AbortController();
+    const closing = new WritableStream<Uint8Array>({
+      close: () => {
+        setTimeout(() => second.abort(), 1);
+        return new Promise(() => undefined);
+      },
+    });
+    await assert.rejects(made.writeTo(closing, undefined, { signal: second.signal }), {
+      code: "cancelled",
+    });
+    assert.equal(closing.locked, false);
+    await made.dispose();
+  }
+});
+
+test("a cancelled call leaves nothing on a hung Node stream", async () => {
+  for (const host of [engine, client]) {
+    const made = await host.lower(mlp);
+    const controller = new AbortController();
+    let fail = (_: Error): void => undefined;
+    const stream = new Writable({
+      write: (_c, _e, done) => {
+        fail = done;
+        setTimeout(() => controller.abort(), 1);
+      },
+    });
+    const writing = made.writeTo(stream, undefined, { signal: controller.signal });
+    await assert.rejects(writing, { code: "cancelled" });
+    assert.deepEqual([stream.listenerCount("error"), stream.listenerCount("close")], [0, 0]);
+    // The write that was given up may fail yet, and nobody else listens.
+    fail(new Error("late"));
+    await turn();
+    assert.equal(stream.errored?.message, "late");
+    await made.dispose();
+  }
+});
+
+test("what a listener throws stays what it is, whatever the sink", async () => {
+  const mine = new Error("mine");
+  for (const host of [engine, client]) {
+    const made = await host.lower(linearOf(new Float32Array(1500 * 1500), 1500));
+    for (const from of [0, 0.7]) {
+      const onProgress: ProgressListener = ({ done, total }) => {
+        if (done > from * total) throw mine;
+      };
+      let reason: unknown;
+      const web = new WritableStream<Uint8Array>({ abort: (why) => void (reason = why) });
+      const node = new Writable({ write: (_c, _e, done) => done() });
+      for (const sink of [web, node, { write: () => undefined }, () => undefined])
+        await assert.rejects(made.writeTo(sink, undefined, { onProgress }), (e) => e === mine);
+      assert.deepEqual([reason, web.locked], [mine, false]);
+      assert.deepEqual([node.listenerCount("error"), node.listenerCount("close")], [0, 0]);
+    }
+    await made.dispose();
+  }
+});
+
+test("a call that was cancelled tells nothing more", async () => {
+  for (const host of [engine, client]) {
+    const made = await host.lower(linearOf(new Float32Array(1500 * 1500), 1500));
+    const first = new AbortController();
+    let goOn = (): void => undefined;
+    let told = 0;
+    const slow = (): Promise<void> =>
+      new Promise((resolve) => {
+        goOn = resolve;
+        setTimeout(() => first.abort(), 1);
+      });
+    const writing = made.writeTo(slow, undefined, {
+      signal: first.signal,
+      onProgress: () => void told++,
+    });
+    await assert.rejects(writing, { code: "cancelled" });
+    const before = told;
+    goOn();
+    await turn(20);
+    assert.equal(told, before);
+    for (const call of ["toBlob", "writeTo"] as const) {
+      const second = new AbortController();
+      let calls = 0;
+      const onProgress = (): void => {
+        calls++;
+        second.abort();
+      };
+      const options = { signal: second.signal, onProgress };
+      await assert.rejects(
+        async () =>
+          call === "toBlob"
+            ? made.toBlob(undefined, options)
+            : made.writeTo(() => undefined, undefined, options),
+        { code: "cancelled" },
+      );
+      await turn(20);
+      assert.equal(calls, 1, call);
+    }
+    await made.dispose();
+  }
+});
+
+test("the client reads no further once cancelled, and tells what cannot be read", async (t) => {
+  const made = await client.lower(mlp);
+  let isCancelled = false;
+  let isGone = false;
+  t.mock.method(
+    Blob.prototype,
+    "stream",
+    () =>
+      new ReadableStream<Uint8Array>({
+        pull: (queue) => {
+          if (isGone) throw new Error("gone");
+          queue.enqueue(new Uint8Array(9));
+        },
+        cancel: () => void (isCancelled = true),
+      }),
+  );
+  const controller = new AbortController();
+  const hanging = (): Promise<void> => {
+    setTimeout(() => controller.abort(), 1);
+    return new Promise(() => undefined);
+  };
+  const writing = made.writeTo(hanging, undefined, { signal: controller.signal });
+  await assert.rejects(writing, { code: "cancelled" });
+  await turn();
+  assert.ok(isCancelled);
+  isGone = true;
+  for (const sink of [() => undefined, new WritableStream<Uint8Array>()])
+    await assert.rejects(made.writeTo(sink), { code: "io", message: /to be written: gone$/ });
+  await made.dispose();
 });
 
 test("options of writing are checked", async () => {

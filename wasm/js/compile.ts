@@ -325,8 +325,9 @@ class Writing {
     return signal ? { signal, onProgress } : { onProgress };
   }
 
+  /** Says nothing once cancelled: the call may have failed by then. */
   reach(done: number): void {
-    if (done <= this.done) return;
+    if (done <= this.done || this.call.signal?.aborted) return;
     this.done = done;
     this.call.onProgress?.({ phase: "write", done, total: this.total });
   }

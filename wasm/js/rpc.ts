@@ -364,7 +364,7 @@ function addMember(
       const at = member.at - 1;
       checkTable(`${name}()`, args[at], member.options);
       const { signal, onProgress } = (args[at] ?? {}) as CallOptions;
-      const halves = halvesOf(onProgress);
+      const halves = halvesOf(onProgress, signal);
       const made = { ...(signal && { signal }), ...(onProgress && { onProgress: halves.first }) };
       // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
       const asked = Array.from({ length: at }, (_, i) => args[i]);
@@ -379,12 +379,29 @@ interface Halves {
   second(done: number, total: number): void;
 }
 
-/** The file passes twice, into the Blob and out of it: one progress of both. */
-function halvesOf(onProgress: ProgressListener | undefined): Halves {
-  return {
-    first: ({ phase, done, total }) => onProgress?.({ phase, done, total: 2 * total }),
-    second: (done, total) => onProgress?.({ phase: "write", done: total + done, total: 2 * total }),
+/** The file passes twice, into the Blob and out of it: one progress of both, until cancelled. */
+function halvesOf(
+  onProgress: ProgressListener | undefined,
+  signal: AbortSignal | undefined,
+): Halves {
+  const tell: ProgressListener = (progress) => {
+    if (!signal?.aborted) onProgress?.(progress);
   };
+  return {
+    first: ({ phase, done, total }) => tell({ phase, done, total: 2 * total }),
+    second: (done, total) => tell({ phase: "write", done: total + done, total: 2 * total }),
+  };
+}
+
+/** What comes of reading a Blob whose weights may be slices of a file, which can change or vanish. */
+function unreadable(error: unknown): SconceError {
+  const wrapped = new SconceError(
+    "io",
+    `cannot read what is to be written: ${messageOf(error)}`,
+    "Check that the file can be read and has not changed on disk.",
+  );
+  wrapped.cause = error;
+  return wrapped;
 }
 
 async function* piecesOf(
@@ -393,13 +410,16 @@ async function* piecesOf(
 ): AsyncGenerator<Uint8Array> {
   const blob = await get();
   const reader = (blob.stream() as ReadableStream<Uint8Array>).getReader();
+  const read = (): ReturnType<typeof reader.read> =>
+    reader.read().catch((error: unknown) => Promise.reject(unreadable(error)));
   let done = 0;
   try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    for (let part = await read(); !part.done; part = await read()) {
       yield part.value;
       onDone((done += part.value.length), blob.size);
     }
   } finally {
-    await reader.cancel();
+    // A stream that failed says so again.
+    await reader.cancel().catch(() => undefined);
   }
 }

@@ -1,5 +1,6 @@
 // Writing a file piece by piece to what the caller gave: a function, a web stream, or anything with
-// a write of its own, Node's streams among them. A stream that fails fails the call with "io".
+// a write of its own, Node's streams among them. A stream that fails fails the call with "io"; what
+// making the pieces throws, listeners included, stays what it is.
 import { badArgument, isObject } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Sink } from "./types.js";
@@ -13,87 +14,176 @@ interface NodeStream {
   off(event: string, listener: (error?: Error | null) => void): unknown;
 }
 
-function failed(error: unknown): SconceError {
-  const wrapped = new SconceError(
-    "io",
-    `the stream cannot be written: ${messageOf(error)}`,
-    "Pass a stream that is open, with room for the whole file.",
-  );
-  wrapped.cause = error;
-  return wrapped;
+/** A sink while a file goes into it. After `close` or `abort` nothing of ours is left on it. */
+interface Outlet {
+  write(piece: Uint8Array): unknown;
+  /** All is written. */
+  close(): unknown;
+  /** No more will come, also if a write has not ended yet; may be called again. Never throws. */
+  abort(reason: unknown): unknown;
 }
 
-async function toWebStream(pieces: Pieces, sink: WritableStream<Uint8Array>): Promise<void> {
-  const writer = sink.getWriter();
+const nothing = (): void => undefined;
+
+/** What a stream does; what it throws is told as "io". */
+async function asked<T>(act: () => T): Promise<Awaited<T>> {
   try {
-    for await (const piece of pieces) await writer.write(piece);
-    await writer.close();
+    return await act();
   } catch (error) {
-    await writer.abort(error).catch(() => undefined);
-    throw error;
-  } finally {
-    writer.releaseLock();
+    if (error instanceof SconceError) throw error;
+    const wrapped = new SconceError(
+      "io",
+      `the stream cannot be written: ${messageOf(error)}`,
+      "Pass a stream that is open, with room for the whole file.",
+    );
+    wrapped.cause = error;
+    throw wrapped;
   }
 }
 
+async function toWebStream(sink: WritableStream<Uint8Array>): Promise<Outlet> {
+  const writer = await asked(() => sink.getWriter());
+  return {
+    write: (piece) => asked(() => writer.write(piece)),
+    close: async () => {
+      await asked(() => writer.close());
+      writer.releaseLock();
+    },
+    abort: (reason) => {
+      const told = writer.abort(reason).catch(nothing);
+      writer.releaseLock();
+      return told;
+    },
+  };
+}
+
 /** Waits for every piece, which also holds back: Node tells failures to callbacks and events only. */
-async function toNodeStream(pieces: Pieces, sink: NodeStream): Promise<void> {
+function toNodeStream(sink: NodeStream): Outlet {
   let broken: Error | undefined;
-  let stop: (error: Error) => void = () => undefined;
+  let isOver = false;
+  let stop: (reason: unknown) => void = nothing;
   const onEnd = (error?: Error | null): void =>
     stop((broken ??= error ?? new Error("it was closed")));
   sink.on("error", onEnd);
   sink.on("close", onEnd);
-  try {
-    for await (const piece of pieces) {
-      await new Promise<void>((resolve, reject) => {
-        stop = reject;
-        if (broken) reject(broken);
-        else sink.write(piece, (error) => (error ? onEnd(error) : resolve()));
-      });
-    }
-  } finally {
+  const leave = (): void => {
+    isOver = true;
     sink.off("close", onEnd);
     // A stream that failed keeps the listener: the event may come after the callback that told.
     if (!broken) sink.off("error", onEnd);
-  }
+  };
+  const write = (piece: Uint8Array): Promise<void> =>
+    new Promise((resolve, reject) => {
+      stop = reject;
+      if (broken) return reject(broken);
+      sink.write(piece, (error) => {
+        // The event of a write that was given up must not end a process that nobody told to listen.
+        if (error && isOver && !broken) sink.on("error", onEnd);
+        if (error) onEnd(error);
+        else resolve();
+      });
+    });
+  return {
+    write: (piece) => asked(() => write(piece)),
+    close: leave,
+    abort: (reason) => {
+      leave();
+      stop(reason);
+    },
+  };
 }
 
-async function writeInto(pieces: Pieces, sink: Sink): Promise<void> {
-  if (typeof sink === "function") {
-    for await (const piece of pieces) await sink(piece);
-    return;
-  }
+async function outletOf(sink: Sink): Promise<Outlet> {
+  const rest = { close: nothing, abort: nothing };
+  if (typeof sink === "function") return { write: (piece) => sink(piece), ...rest };
   const members: Record<string, unknown> = isObject(sink) ? sink : {};
   const has = (name: string): boolean => typeof members[name] === "function";
   const accepts = "a function, a WritableStream, or an object with write()";
-  if (!has("getWriter") && !has("write")) throw badArgument("the sink", accepts, sink);
-  try {
-    if (has("getWriter")) await toWebStream(pieces, sink as WritableStream<Uint8Array>);
-    else if (has("on") && has("destroy")) await toNodeStream(pieces, sink as unknown as NodeStream);
-    else
-      for await (const piece of pieces)
-        await (sink as { write(chunk: Uint8Array): unknown }).write(piece);
-  } catch (error) {
-    throw error instanceof SconceError ? error : failed(error);
+  if (has("getWriter")) return toWebStream(sink as WritableStream<Uint8Array>);
+  if (!has("write")) throw badArgument("the sink", accepts, sink);
+  if (has("on") && has("destroy")) return toNodeStream(sink as unknown as NodeStream);
+  const { write } = sink as { write(chunk: Uint8Array): unknown };
+  return { write: (piece) => asked(() => write.call(sink, piece)), ...rest };
+}
+
+function mayGoOn(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw cancelled();
+}
+
+/** Longest that pieces are made without timers, events and painting having their turn. */
+const TURN_MS = 16;
+
+/**
+ * Lets what waits in the event loop run. Timers come last: browsers hold nested ones back, and those
+ * of pages in the background for a second and more. Nothing of it outlives its turn.
+ */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (typeof setImmediate === "function") setImmediate(resolve);
+    else if (typeof MessageChannel === "function") {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(undefined);
+    } else setTimeout(resolve, 0);
+  });
+}
+
+/** The pieces while the call goes on: quick sinks wait for promises only, which starves the loop. */
+async function* paced(
+  pieces: Pieces,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  let since = performance.now();
+  for await (const piece of pieces) {
+    mayGoOn(signal);
+    yield piece;
+    mayGoOn(signal);
+    if (performance.now() - since < TURN_MS) continue;
+    await nextTurn();
+    mayGoOn(signal);
+    since = performance.now();
   }
 }
 
-/** Writes the pieces; once cancelled it waits no longer for the sink, which gets no more of them. */
+async function writeInto(
+  pieces: AsyncIterable<Uint8Array>,
+  outlet: Outlet,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    for await (const piece of pieces) await outlet.write(piece);
+    mayGoOn(signal);
+    await outlet.close();
+  } catch (error) {
+    await outlet.abort(error);
+    throw error;
+  }
+}
+
+/**
+ * Writes the pieces. Once cancelled it waits no longer for the sink, which gets no more of them and
+ * is told so if it is a web stream, and lets go of sink and pieces.
+ */
 export async function writeAll(pieces: Pieces, sink: Sink, signal?: AbortSignal): Promise<void> {
-  if (!signal) return writeInto(pieces, sink);
-  let stop: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => (stop = () => reject(cancelled())));
-  const mayGoOn = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const piece of pieces) {
-      if (signal.aborted) throw cancelled();
-      yield piece;
-    }
-  };
+  const outlet = await outletOf(sink);
+  const flow = paced(pieces, signal);
+  if (!signal) return writeInto(flow, outlet, signal);
+  let stop = nothing;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => {
+      const error = cancelled();
+      reject(error);
+      void outlet.abort(error);
+      flow.return().catch(nothing);
+    };
+  });
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {
-    await Promise.race([aborted, writeInto(mayGoOn(), sink)]);
+    await Promise.race([aborted, writeInto(flow, outlet, signal)]);
   } finally {
     signal.removeEventListener("abort", stop);
   }

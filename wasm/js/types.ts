@@ -421,7 +421,8 @@ export interface ExecutorchProgramManager extends Disposable {
   dataFile(name: string): Uint8Array;
   /**
    * Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". Once
-   * cancelled, the call waits no longer for the sink, which may hold a part of the file by then.
+   * cancelled, the call waits no longer for the sink, which may hold a part of the file by then; a
+   * WritableStream is aborted and unlocked, other sinks are the caller's to close.
    */
   writeTo(sink: Sink, file?: string, options?: CallOptions): Promise<void>;
   /** Writes in one go, for Node scripts: calls back with pieces in order. */
