@@ -1,5 +1,6 @@
 // Tensor metadata: layouts by PyTorch's definitions, on symbolic sizes. Owns what contiguous,
 // channels-last, dense and dim order mean; knows nothing of where specs come from.
+// In wasm: -Os
 #include "core/spec.h"
 
 sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank) {

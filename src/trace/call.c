@@ -1,5 +1,6 @@
 // Calls as source programs and expansions make them: arguments are checked against the schema and
 // completed with its defaults here, so that whoever answers the call looks at values alone.
+// In wasm: -Os
 #include "trace/trace.h"
 
 static sc_x default_value(sc_trace *t, const sc_param *param) {

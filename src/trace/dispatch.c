@@ -1,6 +1,7 @@
 // What a call does. Above functionalization composites are taken apart, and everything else goes
 // through functionalization; below it every operator with an expansion is taken apart, and what is
 // left becomes a node.
+// In wasm: -Os
 #include "trace/expand.h"
 
 // Expansions call each other a handful of levels deep; more is a cycle in the table.

@@ -1,6 +1,7 @@
 // Recorded nodes and symbolic integers of a trace. Owns two invariants: a node is recorded
 // only through sc_build, so its spec is inference's; and an expression over symbols is computed by
 // at most one node of the graph.
+// In wasm: -Os
 #include "trace/trace.h"
 
 // --- Symbols ------------------------------------------------------------------------------------

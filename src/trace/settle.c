@@ -5,6 +5,7 @@
 // nothing tells two symbolic forms apart. Tests are strict: every difference that matters fails.
 //
 // A wrong record changes no number either: layouts are derived anew once views are copies.
+// In wasm: -Os
 #include "trace/trace.h"
 
 typedef enum verdict { SAME, OTHER_STRIDES, OTHER_FORM, OTHER } verdict;
