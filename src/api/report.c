@@ -70,20 +70,32 @@ static void add_statuses(sc_json_writer *w) {
     sc_json_end_array(w);
 }
 
-static void add_dtypes(sc_json_writer *w) {
-    sc_json_key(w, "dtypes");
-    sc_json_begin_array(w);
-#define DTYPE(id, pte, pt2, dtype_name, short_name, item_bytes, category, ...) \
-    sc_json_begin_object(w);                                                   \
-    sc_json_key(w, "code");                                                    \
-    sc_json_add_i64(w, pte);                                                   \
-    sc_json_put_str(w, "name", SC_STR(dtype_name));                            \
-    sc_json_put_str(w, "short", SC_STR(short_name));                           \
-    sc_json_key(w, "bytes");                                                   \
-    sc_json_add_i64(w, item_bytes);                                            \
+static void add_dtype(sc_json_writer *w, int code, const char *name, const char *short_name,
+                      int item_bytes) {
+    sc_json_begin_object(w);
+    sc_json_key(w, "code");
+    sc_json_add_i64(w, code);
+    sc_json_put_text(w, "name", name);
+    sc_json_put_text(w, "short", short_name);
+    sc_json_key(w, "bytes");
+    sc_json_add_i64(w, item_bytes);
     sc_json_end_object(w);
+}
+
+static void add_dtypes(sc_json_writer *w) {
+    static const struct {
+        int code, item_bytes;
+        const char *name, *short_name;
+    } rows[] = {
+#define DTYPE(id, pte, pt2, dtype_name, short_name, item_bytes, ...) \
+    {pte, item_bytes, dtype_name, short_name},
 #include "core/dtype.def"
 #undef DTYPE
+    };
+    sc_json_key(w, "dtypes");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++)
+        add_dtype(w, rows[i].code, rows[i].name, rows[i].short_name, rows[i].item_bytes);
     sc_json_end_array(w);
 }
 

@@ -22,13 +22,13 @@ static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {
     const sc_tensor *out = sc_call_out(call);
     const sc_evalue *number = call->args[argument];
     char element[16];
-    sc_view dst;
+    sc_strided dst;
     if (!fits_dtype(number, out->dtype))
         return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Use a number in the range of the dtype.",
                                  "%g does not fit %s", sc_call_number(call, argument),
                                  sc_dtype_name((sc_dtype)out->dtype));
     sc_call_element(call, argument, out->dtype, element);
-    sc_view_of(&dst, out);
+    sc_strided_of(&dst, out);
     sc_fill(&dst, element);
     return SC_OK;
 }
@@ -40,9 +40,9 @@ static sc_status run_scalar_tensor(const sc_kernel_call *call) { return fill_num
 static sc_status fill_integer(const sc_kernel_call *call, int64_t value) {
     const sc_tensor *out = sc_call_out(call);
     char element[16] = {0};
-    sc_view dst;
+    sc_strided dst;
     sc_put_number(element, out->dtype, 0, value, false);
-    sc_view_of(&dst, out);
+    sc_strided_of(&dst, out);
     sc_fill(&dst, element);
     return SC_OK;
 }
@@ -53,9 +53,9 @@ static sc_status run_ones(const sc_kernel_call *call) { return fill_integer(call
 
 static sc_status run_fill_tensor(const sc_kernel_call *call) {
     const sc_tensor *value = sc_call_tensor(call, 1);
-    sc_view dst, src;
+    sc_strided dst, src;
     if (value->numel != 1) return sc_call_fail(call, SC_ERR_SHAPE, "takes a tensor of one element");
-    sc_view_of(&dst, sc_call_out(call));
+    sc_strided_of(&dst, sc_call_out(call));
     src = dst;
     src.data = value->data;
     src.dtype = value->dtype;

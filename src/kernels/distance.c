@@ -102,21 +102,21 @@ static sc_status run_pdist(const sc_kernel_call *call) {
 // --- Trilinear -----------------------------------------------------------------------------------
 
 // The operand with dims of size 1 at the places of `argument`.
-static sc_status expanded(const sc_kernel_call *call, uint32_t operand, sc_view *view) {
+static sc_status expanded(const sc_kernel_call *call, uint32_t operand, sc_strided *view) {
     int64_t dims[SC_RANK_MAX];
     const sc_tensor *t = sc_call_tensor(call, operand);
     uint32_t count = sc_call_ints(call, 3 + operand, dims, SC_RANK_MAX, 0);
     uint32_t rank = t->rank + count, added = 0;
     if (rank > SC_RANK_MAX) return sc_call_fail(call, SC_ERR_LIMIT, "too many dims");
     for (uint32_t i = 0; i < count; i++) added |= 1u << sc_wrap_dim(dims[i], rank);
-    sc_view_of(view, t);
+    sc_strided_of(view, t);
     for (uint32_t d = 0; d < rank; d++) {
-        if (added >> d & 1) sc_view_insert(view, d);
+        if (added >> d & 1) sc_strided_insert(view, d);
     }
     return SC_OK;
 }
 
-static double view_real(const sc_view *v, int64_t offset) {
+static double view_real(const sc_strided *v, int64_t offset) {
     double value;
     uint32_t width = sc_dtype_bytes((sc_dtype)v->dtype);
     sc_loader(SC_CLASS_F64, v->dtype)(&value, v->data + offset * width, 1, 1);
@@ -125,7 +125,7 @@ static double view_real(const sc_view *v, int64_t offset) {
 
 // Steps a position through `dims` and the offsets that go with it; false after the last one.
 static bool step(uint32_t rank, uint32_t dims, const int64_t *sizes, int64_t *index,
-                 const sc_view *views, int64_t *offsets) {
+                 const sc_strided *views, int64_t *offsets) {
     for (uint32_t d = rank; d-- > 0;) {
         if (!(dims >> d & 1)) continue;
         index[d]++;
@@ -140,7 +140,7 @@ static bool step(uint32_t rank, uint32_t dims, const int64_t *sizes, int64_t *in
 // (i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim, out)
 static sc_status run_trilinear(const sc_kernel_call *call) {
     const sc_tensor *out = sc_call_out(call);
-    sc_view views[3];
+    sc_strided views[3];
     int64_t sizes[SC_RANK_MAX], summed_dims[SC_RANK_MAX], offsets[3] = {0},
                                                           index[SC_RANK_MAX] = {0};
     for (uint32_t k = 0; k < 3; k++) SC_TRY(expanded(call, k, &views[k]));

@@ -18,13 +18,13 @@ static void gate_f64(double *x, const double *gate, int64_t n) {
 
 // One half of `self` along `dim`, in the memory order of the result.
 static sc_stream half_of(const sc_tensor *self, const sc_tensor *out, uint32_t dim, int64_t half) {
-    sc_view view;
+    sc_strided view;
     sc_stream s;
     uint32_t order[SC_RANK_MAX];
-    sc_view_of(&view, self);
-    sc_view_narrow(&view, dim, half * out->sizes[dim], out->sizes[dim], 1);
+    sc_strided_of(&view, self);
+    sc_strided_narrow(&view, dim, half * out->sizes[dim], out->sizes[dim], 1);
     for (uint32_t d = 0; d < out->rank; d++) order[d] = out->dim_order[d];
-    sc_view_permute(&view, order);
+    sc_strided_permute(&view, order);
     sc_stream_init_dims(&s, view.data, sc_dtype_bytes((sc_dtype)self->dtype), view.rank, view.sizes,
                         view.strides);
     return s;

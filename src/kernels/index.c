@@ -66,13 +66,13 @@ static sc_status run_index_select(const sc_kernel_call *call) {
     for (int64_t i = 0; i < index->numel; i++) {
         int64_t at = index_at(index, index->rank > 0 ? i * index->strides[0] : 0);
         int64_t size = self->rank > 0 ? self->sizes[dim] : 1;
-        sc_view src, dst;
+        sc_strided src, dst;
         if (at < 0 || at >= size) return out_of_range(call, at, size);
-        sc_view_of(&src, self);
-        sc_view_of(&dst, out);
+        sc_strided_of(&src, self);
+        sc_strided_of(&dst, out);
         if (self->rank > 0) {
-            sc_view_drop(&src, dim, at);
-            sc_view_drop(&dst, dim, i);
+            sc_strided_drop(&src, dim, at);
+            sc_strided_drop(&dst, dim, i);
         }
         SC_TRY(sc_move(call, &dst, &src));
     }
@@ -221,9 +221,9 @@ static void join_element(const join *j, char *target, const char *source) {
 }
 
 static sc_status copy_self(const sc_kernel_call *call) {
-    sc_view src, dst;
-    sc_view_of(&src, sc_call_tensor(call, 0));
-    sc_view_of(&dst, sc_call_out(call));
+    sc_strided src, dst;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
+    sc_strided_of(&dst, sc_call_out(call));
     return sc_move(call, &dst, &src);
 }
 

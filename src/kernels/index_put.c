@@ -205,23 +205,23 @@ static uint32_t indexed_shape(const indexing *x, int64_t *sizes, uint32_t *index
 }
 
 // A view of the unindexed dims, and one of the other side with the broadcast dims taken out.
-static void block_views(const indexing *x, const sc_view *other, uint32_t index_at, sc_view *self,
-                        sc_view *block) {
-    sc_view_of(self, x->self);
+static void block_views(const indexing *x, const sc_strided *other, uint32_t index_at,
+                        sc_strided *self, sc_strided *block) {
+    sc_strided_of(self, x->self);
     for (uint32_t d = self->rank; d-- > 0;) {
-        if (x->indexed >> d & 1) sc_view_drop(self, d, 0);
+        if (x->indexed >> d & 1) sc_strided_drop(self, d, 0);
     }
     *block = *other;
-    for (uint32_t k = 0; k < x->rank; k++) sc_view_drop(block, index_at, 0);
+    for (uint32_t k = 0; k < x->rank; k++) sc_strided_drop(block, index_at, 0);
 }
 
-typedef sc_status (*block_fn)(const sc_kernel_call *call, const sc_view *self,
-                              const sc_view *other);
+typedef sc_status (*block_fn)(const sc_kernel_call *call, const sc_strided *self,
+                              const sc_strided *other);
 
 // Calls `move` for each broadcast position.
-static sc_status each_block(const sc_kernel_call *call, const indexing *x, const sc_view *other,
+static sc_status each_block(const sc_kernel_call *call, const indexing *x, const sc_strided *other,
                             uint32_t index_at, block_fn move) {
-    sc_view self, block;
+    sc_strided self, block;
     sc_stream walk;
     uint32_t width = sc_dtype_bytes((sc_dtype)x->self->dtype);
     block_views(x, other, index_at, &self, &block);
@@ -240,17 +240,17 @@ static sc_status each_block(const sc_kernel_call *call, const indexing *x, const
     return SC_OK;
 }
 
-static sc_status take(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
+static sc_status take(const sc_kernel_call *call, const sc_strided *self, const sc_strided *other) {
     return sc_move(call, other, self);
 }
 
-static sc_status put(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
+static sc_status put(const sc_kernel_call *call, const sc_strided *self, const sc_strided *other) {
     return sc_move(call, self, other);
 }
 
 // self += other, in the widest class of their kind.
-static sc_status add_numbers(const sc_kernel_call *call, const sc_view *self,
-                             const sc_view *other) {
+static sc_status add_numbers(const sc_kernel_call *call, const sc_strided *self,
+                             const sc_strided *other) {
     sc_class class_ = sc_dtype_is_float((sc_dtype)self->dtype) ? SC_CLASS_F64 : SC_CLASS_I64;
     sc_load_fn load = sc_loader(class_, self->dtype);
     sc_store_fn store = sc_storer(class_, self->dtype);
@@ -283,19 +283,20 @@ static sc_status add_numbers(const sc_kernel_call *call, const sc_view *self,
 }
 
 // A view of one of the two parts of complex numbers.
-static sc_view part_of(const sc_view *whole, sc_dtype part, uint32_t which) {
-    sc_view view = *whole;
+static sc_strided part_of(const sc_strided *whole, sc_dtype part, uint32_t which) {
+    sc_strided view = *whole;
     view.dtype = (uint8_t)part;
     view.data += which * sc_dtype_bytes(part);
     for (uint32_t d = 0; d < view.rank; d++) view.strides[d] *= 2;
     return view;
 }
 
-static sc_status accumulate(const sc_kernel_call *call, const sc_view *self, const sc_view *other) {
+static sc_status accumulate(const sc_kernel_call *call, const sc_strided *self,
+                            const sc_strided *other) {
     const sc_dtype part = sc_dtype_to_real((sc_dtype)self->dtype);
     if (part == self->dtype) return add_numbers(call, self, other);
     for (uint32_t which = 0; which < 2; which++) {
-        sc_view a = part_of(self, part, which), b = part_of(other, part, which);
+        sc_strided a = part_of(self, part, which), b = part_of(other, part, which);
         SC_TRY(add_numbers(call, &a, &b));
     }
     return SC_OK;
@@ -307,14 +308,14 @@ static sc_status run_index(const sc_kernel_call *call) {
     indexing x;
     int64_t sizes[SC_RANK_MAX];
     uint32_t at;
-    sc_view dst;
+    sc_strided dst;
     SC_TRY(indexing_init(call, &x, sc_call_tensor(call, 0)));
     uint32_t rank = indexed_shape(&x, sizes, &at);
     if (x.has_mask && rank == out->rank) SC_TRY(sc_call_resize(call, sc_call_out(call), sizes));
     bool fits = rank == out->rank && out->dtype == x.self->dtype;
     for (uint32_t d = 0; fits && d < rank; d++) fits = out->sizes[d] == sizes[d];
     if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the result does not have its shape");
-    sc_view_of(&dst, out);
+    sc_strided_of(&dst, out);
     return each_block(call, &x, &dst, at, take);
 }
 
@@ -323,7 +324,7 @@ static sc_status put_values(const sc_kernel_call *call, const sc_tensor *target)
     const sc_tensor *values = sc_call_tensor(call, 2);
     indexing x;
     uint32_t at;
-    sc_view src = {.data = values->data, .dtype = values->dtype};
+    sc_strided src = {.data = values->data, .dtype = values->dtype};
     bool adds = call->arg_count > 3 && sc_call_integer(call, 3) != 0;
     SC_TRY(indexing_init(call, &x, target));
     src.rank = indexed_shape(&x, src.sizes, &at);
@@ -342,9 +343,9 @@ static sc_status put_values(const sc_kernel_call *call, const sc_tensor *target)
 // (self, indices, values, accumulate, out)
 static sc_status run_index_put(const sc_kernel_call *call) {
     const sc_tensor *out = sc_call_out(call);
-    sc_view src, dst;
-    sc_view_of(&src, sc_call_tensor(call, 0));
-    sc_view_of(&dst, out);
+    sc_strided src, dst;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
+    sc_strided_of(&dst, out);
     if (src.data != dst.data) SC_TRY(sc_move(call, &dst, &src));  // else updated in place
     return put_values(call, out);
 }

@@ -104,12 +104,17 @@ void sc_stream_store(sc_stream *s, sc_store_fn store, const void *block, uint32_
     }
 }
 
-#define COPY_WIDTH(type)                                                               \
-    do {                                                                               \
+#define COPY_ROW(type)                                                                 \
+    static void copy_row_##type(char *dst, int64_t dst_stride, const char *src,        \
+                                int64_t src_stride, int64_t count) {                   \
         type *to = (type *)(void *)dst;                                                \
         const type *from = (const type *)(const void *)src;                            \
         for (int64_t i = 0; i < count; i++) to[i * dst_stride] = from[i * src_stride]; \
-    } while (0)
+    }
+COPY_ROW(uint8_t)
+COPY_ROW(uint16_t)
+COPY_ROW(uint32_t)
+COPY_ROW(uint64_t)
 
 void sc_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t count,
                  uint32_t width) {
@@ -121,10 +126,10 @@ void sc_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_str
         if (src_stride == 0 || src_stride == 1) return;
     }
     switch (width) {
-    case 1: COPY_WIDTH(uint8_t); return;
-    case 2: COPY_WIDTH(uint16_t); return;
-    case 4: COPY_WIDTH(uint32_t); return;
-    case 8: COPY_WIDTH(uint64_t); return;
+    case 1: copy_row_uint8_t(dst, dst_stride, src, src_stride, count); return;
+    case 2: copy_row_uint16_t(dst, dst_stride, src, src_stride, count); return;
+    case 4: copy_row_uint32_t(dst, dst_stride, src, src_stride, count); return;
+    case 8: copy_row_uint64_t(dst, dst_stride, src, src_stride, count); return;
     default: break;
     }
     for (int64_t i = 0; i < count; i++)

@@ -2,9 +2,10 @@
 // cat, stack, split, pad, slice_scatter, roll.
 #include "kernels/move.h"
 
-static sc_status move_into(const sc_kernel_call *call, const sc_view *dst, const sc_tensor *from) {
-    sc_view src;
-    sc_view_of(&src, from);
+static sc_status move_into(const sc_kernel_call *call, const sc_strided *dst,
+                           const sc_tensor *from) {
+    sc_strided src;
+    sc_strided_of(&src, from);
     return sc_move(call, dst, &src);
 }
 
@@ -19,11 +20,11 @@ static sc_status run_cat(const sc_kernel_call *call) {
         const sc_tensor *part = list->tensors[i]->tensor;
         if (part->rank == 1 && part->sizes[0] == 0)
             continue;  // the legacy empty tensor fits every shape
-        sc_view dst;
-        sc_view_of(&dst, out);
+        sc_strided dst;
+        sc_strided_of(&dst, out);
         if (part->rank != out->rank || out->rank == 0 || part->sizes[dim] > out->sizes[dim] - start)
             return sc_call_fail(call, SC_ERR_SHAPE, "a tensor does not fit the result");
-        sc_view_narrow(&dst, dim, start, part->sizes[dim], 1);
+        sc_strided_narrow(&dst, dim, start, part->sizes[dim], 1);
         SC_TRY(move_into(call, &dst, part));
         start += part->sizes[dim];
     }
@@ -37,9 +38,9 @@ static sc_status run_stack(const sc_kernel_call *call) {
     if (out->rank == 0 || out->sizes[dim] != (int64_t)list->count)
         return sc_call_fail(call, SC_ERR_SHAPE, "the tensors do not fit the result");
     for (uint32_t i = 0; i < list->count; i++) {
-        sc_view dst;
-        sc_view_of(&dst, out);
-        sc_view_drop(&dst, dim, i);
+        sc_strided dst;
+        sc_strided_of(&dst, out);
+        sc_strided_drop(&dst, dim, i);
         SC_TRY(move_into(call, &dst, list->tensors[i]->tensor));
     }
     return SC_OK;
@@ -53,14 +54,14 @@ static sc_status split_into(const sc_kernel_call *call, uint32_t dim) {
     int64_t start = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const sc_tensor *part = list->tensors[i]->tensor;
-        sc_view src, dst;
-        sc_view_of(&src, self);
-        sc_view_of(&dst, part);
+        sc_strided src, dst;
+        sc_strided_of(&src, self);
+        sc_strided_of(&dst, part);
         if (part->rank != self->rank || self->rank == 0 ||
             part->sizes[dim] > self->sizes[dim] - start)
             return sc_call_fail(call, SC_ERR_SHAPE,
                                 "a part reaches beyond the tensor that is split");
-        sc_view_narrow(&src, dim, start, part->sizes[dim], 1);
+        sc_strided_narrow(&src, dim, start, part->sizes[dim], 1);
         SC_TRY(sc_move(call, &dst, &src));
         start += part->sizes[dim];
     }
@@ -78,10 +79,10 @@ static sc_status run_unbind(const sc_kernel_call *call) {
     if (self->rank == 0 || self->sizes[dim] != (int64_t)list->count)
         return sc_call_fail(call, SC_ERR_SHAPE, "the number of results is not the size of the dim");
     for (uint32_t i = 0; i < list->count; i++) {
-        sc_view src, dst;
-        sc_view_of(&src, self);
-        sc_view_of(&dst, list->tensors[i]->tensor);
-        sc_view_drop(&src, dim, i);
+        sc_strided src, dst;
+        sc_strided_of(&src, self);
+        sc_strided_of(&dst, list->tensors[i]->tensor);
+        sc_strided_drop(&src, dim, i);
         SC_TRY(sc_move(call, &dst, &src));
     }
     return SC_OK;
@@ -89,41 +90,41 @@ static sc_status run_unbind(const sc_kernel_call *call) {
 
 // --- A part of a copy ----------------------------------------------------------------------------
 
-static sc_status copy_whole(const sc_kernel_call *call, sc_view *dst) {
-    sc_view_of(dst, sc_call_out(call));
+static sc_status copy_whole(const sc_kernel_call *call, sc_strided *dst) {
+    sc_strided_of(dst, sc_call_out(call));
     return move_into(call, dst, sc_call_tensor(call, 0));
 }
 
 static sc_status run_slice_scatter(const sc_kernel_call *call) {
-    sc_view dst;
+    sc_strided dst;
     SC_TRY(copy_whole(call, &dst));
     if (dst.rank == 0)
         return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to slice");
     uint32_t dim = sc_call_dim(call, 2, dst.rank);
     sc_slice s = sc_call_slice(call, 3, dst.sizes[dim]);
-    sc_view_narrow(&dst, dim, s.start, s.count, s.step);
+    sc_strided_narrow(&dst, dim, s.start, s.count, s.step);
     return move_into(call, &dst, sc_call_tensor(call, 1));
 }
 
 static sc_status run_select_scatter(const sc_kernel_call *call) {
-    sc_view dst;
+    sc_strided dst;
     SC_TRY(copy_whole(call, &dst));
     if (dst.rank == 0)
         return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
     uint32_t dim = sc_call_dim(call, 2, dst.rank);
     int64_t index = sc_call_integer(call, 3);
     SC_TRY(sc_check_index(call, &index, dst.sizes[dim]));
-    sc_view_drop(&dst, dim, index);
+    sc_strided_drop(&dst, dim, index);
     return move_into(call, &dst, sc_call_tensor(call, 1));
 }
 
 // Pads are (before, after) pairs from the last dim on; negative ones crop.
 static sc_status run_constant_pad(const sc_kernel_call *call) {
     int64_t pads[2 * SC_RANK_MAX];
-    sc_view src, dst;
+    sc_strided src, dst;
     uint32_t count = sc_call_ints(call, 1, pads, 2 * SC_RANK_MAX, 0);
-    sc_view_of(&src, sc_call_tensor(call, 0));
-    sc_view_of(&dst, sc_call_out(call));
+    sc_strided_of(&src, sc_call_tensor(call, 0));
+    sc_strided_of(&dst, sc_call_out(call));
     if (dst.rank != src.rank || count > 2 * src.rank)
         return sc_call_fail(call, SC_ERR_ARGUMENT, "more pads than dims");
     char element[16];
@@ -134,8 +135,8 @@ static sc_status run_constant_pad(const sc_kernel_call *call) {
         int64_t before = pads[i], skip = before < 0 ? -before : 0, at = before > 0 ? before : 0;
         int64_t n = sc_min_i64(src.sizes[d] - skip, dst.sizes[d] - at);
         if (n <= 0) return SC_OK;  // everything was cropped away
-        sc_view_narrow(&src, d, skip, n, 1);
-        sc_view_narrow(&dst, d, at, n, 1);
+        sc_strided_narrow(&src, d, skip, n, 1);
+        sc_strided_narrow(&dst, d, at, n, 1);
     }
     return sc_move(call, &dst, &src);
 }
@@ -146,10 +147,10 @@ static sc_status run_roll(const sc_kernel_call *call) {
     int64_t shifts[SC_RANK_MAX], dims[SC_RANK_MAX], by[SC_RANK_MAX] = {0};
     uint32_t count = sc_call_ints(call, 1, shifts, SC_RANK_MAX, 0);
     uint32_t dim_count = sc_call_ints(call, 2, dims, SC_RANK_MAX, 0);
-    sc_view whole, target;
+    sc_strided whole, target;
     if (out->numel == 0) return SC_OK;
-    sc_view_of(&whole, self);
-    sc_view_of(&target, out);
+    sc_strided_of(&whole, self);
+    sc_strided_of(&target, out);
     if (dim_count == 0 && count == 1) {  // over the flattened tensor
         if (!sc_tensor_is_contiguous(self) || !sc_tensor_is_contiguous(out))
             return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED, "Give roll its dims.",
@@ -167,14 +168,14 @@ static sc_status run_roll(const sc_kernel_call *call) {
         by[d] = ((by[d] + shifts[i] % size) % size + size) % size;
     }
     for (uint32_t mask = 0; mask < 1u << whole.rank; mask++) {
-        sc_view src = whole, dst = target;
+        sc_strided src = whole, dst = target;
         bool some = true;
         for (uint32_t d = 0; some && d < whole.rank; d++) {
             int64_t wrapped = by[d], kept = whole.sizes[d] - wrapped;
             bool tail = mask >> d & 1;
             some = !tail || wrapped > 0;
-            sc_view_narrow(&src, d, tail ? kept : 0, tail ? wrapped : kept, 1);
-            sc_view_narrow(&dst, d, tail ? 0 : wrapped, tail ? wrapped : kept, 1);
+            sc_strided_narrow(&src, d, tail ? kept : 0, tail ? wrapped : kept, 1);
+            sc_strided_narrow(&dst, d, tail ? 0 : wrapped, tail ? wrapped : kept, 1);
         }
         if (some) SC_TRY(sc_move(call, &dst, &src));
     }

@@ -7,7 +7,7 @@
 
 #include "compute/simd/simd.h"
 
-void sc_view_of(sc_view *view, const sc_tensor *tensor) {
+void sc_strided_of(sc_strided *view, const sc_tensor *tensor) {
     view->data = tensor->data;
     view->dtype = tensor->dtype;
     view->rank = tensor->rank;
@@ -17,8 +17,8 @@ void sc_view_of(sc_view *view, const sc_tensor *tensor) {
     }
 }
 
-sc_status sc_view_broadcast(sc_ctx *ctx, sc_view *view, const sc_tensor *tensor,
-                            const sc_tensor *shape) {
+sc_status sc_strided_broadcast(sc_ctx *ctx, sc_strided *view, const sc_tensor *tensor,
+                               const sc_tensor *shape) {
     bool fits = tensor->rank <= shape->rank;
     uint32_t missing = fits ? (uint32_t)shape->rank - tensor->rank : 0;
     view->data = tensor->data;
@@ -35,15 +35,15 @@ sc_status sc_view_broadcast(sc_ctx *ctx, sc_view *view, const sc_tensor *tensor,
     return SC_OK;
 }
 
-void sc_view_narrow(sc_view *view, uint32_t dim, int64_t start, int64_t count, int64_t step) {
+void sc_strided_narrow(sc_strided *view, uint32_t dim, int64_t start, int64_t count, int64_t step) {
     view->data += start * view->strides[dim] * (int64_t)sc_dtype_bytes((sc_dtype)view->dtype);
     view->sizes[dim] = count;
     // A step may be any number where only one element is taken.
     view->strides[dim] = count > 1 ? view->strides[dim] * step : 0;
 }
 
-void sc_view_drop(sc_view *view, uint32_t dim, int64_t index) {
-    sc_view_narrow(view, dim, index, 1, 1);
+void sc_strided_drop(sc_strided *view, uint32_t dim, int64_t index) {
+    sc_strided_narrow(view, dim, index, 1, 1);
     view->rank--;
     for (uint32_t d = dim; d < view->rank; d++) {
         view->sizes[d] = view->sizes[d + 1];
@@ -51,7 +51,7 @@ void sc_view_drop(sc_view *view, uint32_t dim, int64_t index) {
     }
 }
 
-void sc_view_insert(sc_view *view, uint32_t dim) {
+void sc_strided_insert(sc_strided *view, uint32_t dim) {
     for (uint32_t d = view->rank; d > dim; d--) {
         view->sizes[d] = view->sizes[d - 1];
         view->strides[d] = view->strides[d - 1];
@@ -61,8 +61,8 @@ void sc_view_insert(sc_view *view, uint32_t dim) {
     view->rank++;
 }
 
-void sc_view_permute(sc_view *view, const uint32_t *dims) {
-    sc_view from = *view;
+void sc_strided_permute(sc_strided *view, const uint32_t *dims) {
+    sc_strided from = *view;
     for (uint32_t d = 0; d < view->rank; d++) {
         view->sizes[d] = from.sizes[dims[d]];
         view->strides[d] = from.strides[dims[d]];
@@ -81,7 +81,7 @@ typedef struct walk {
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
 // Dims of the views, larger steps of the destination first, merged. False when there is nothing.
-static bool walk_init(walk *w, const sc_view *dst, const sc_view *src) {
+static bool walk_init(walk *w, const sc_strided *dst, const sc_strided *src) {
     uint32_t order[SC_VIEW_RANK_MAX], count = 0;
     for (uint32_t d = 0; d < dst->rank; d++) {
         if (dst->sizes[d] == 0) return false;
@@ -122,13 +122,17 @@ static uint32_t source_inner(const walk *w) {
 }
 
 // to[r * to_row + c] = from[r + c * from_column] for `rows` x `columns`.
-#define TRANSPOSE(type)                                                                       \
-    do {                                                                                      \
-        type *t = (type *)(void *)to;                                                         \
-        const type *f = (const type *)(const void *)from;                                     \
-        for (int64_t r = 0; r < rows; r++)                                                    \
-            for (int64_t c = 0; c < columns; c++) t[r * to_row + c] = f[r + c * from_column]; \
-    } while (0)
+#define TRANSPOSE(type)                                                                           \
+    static void transpose_##type(char *to, int64_t to_row, const char *from, int64_t from_column, \
+                                 int64_t rows, int64_t columns) {                                 \
+        type *t = (type *)(void *)to;                                                             \
+        const type *f = (const type *)(const void *)from;                                         \
+        for (int64_t r = 0; r < rows; r++)                                                        \
+            for (int64_t c = 0; c < columns; c++) t[r * to_row + c] = f[r + c * from_column];     \
+    }
+TRANSPOSE(uint8_t)
+TRANSPOSE(uint16_t)
+TRANSPOSE(uint64_t)
 
 static void transpose_4x4(float *to, int64_t to_row, const float *from, int64_t from_column) {
     v4f a = v4f_load(from), b = v4f_load(from + from_column);
@@ -146,9 +150,9 @@ static void transpose_4x4(float *to, int64_t to_row, const float *from, int64_t 
 static void transpose_tile(char *to, int64_t to_row, const char *from, int64_t from_column,
                            int64_t rows, int64_t columns, uint32_t width) {
     switch (width) {
-    case 1: TRANSPOSE(uint8_t); return;
-    case 2: TRANSPOSE(uint16_t); return;
-    case 8: TRANSPOSE(uint64_t); return;
+    case 1: transpose_uint8_t(to, to_row, from, from_column, rows, columns); return;
+    case 2: transpose_uint16_t(to, to_row, from, from_column, rows, columns); return;
+    case 8: transpose_uint64_t(to, to_row, from, from_column, rows, columns); return;
     case 4: break;
     default:
         for (int64_t r = 0; r < rows; r++)
@@ -240,8 +244,8 @@ static void move_same(const walk *w, char *to, const char *from, uint32_t width)
 }
 
 // What becomes complex is written twice: the real parts, and zeros beside them.
-static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_view *dst,
-                                const sc_view *src) {
+static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_strided *dst,
+                                const sc_strided *src) {
     sc_dtype part = sc_dtype_to_real((sc_dtype)dst->dtype);
     const bool is_paired = part != (sc_dtype)dst->dtype;
     sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
@@ -278,7 +282,7 @@ static sc_status move_converted(const sc_kernel_call *call, const walk *w, const
     }
 }
 
-sc_status sc_move(const sc_kernel_call *call, const sc_view *dst, const sc_view *src) {
+sc_status sc_move(const sc_kernel_call *call, const sc_strided *dst, const sc_strided *src) {
     bool same = dst->rank == src->rank;
     for (uint32_t d = 0; same && d < dst->rank; d++) same = dst->sizes[d] == src->sizes[d];
     if (!same)
@@ -309,8 +313,8 @@ sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const
     return SC_OK;
 }
 
-void sc_fill(const sc_view *dst, const void *element) {
-    sc_view src = *dst;
+void sc_fill(const sc_strided *dst, const void *element) {
+    sc_strided src = *dst;
     walk w;
     char copy[16] = {0};
     uint32_t width = sc_dtype_bytes((sc_dtype)dst->dtype);

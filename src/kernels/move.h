@@ -8,31 +8,31 @@
 // repeat splits every dim in two.
 #define SC_VIEW_RANK_MAX (2 * SC_RANK_MAX)
 
-typedef struct sc_view {
+typedef struct sc_strided {
     char *data;
     uint8_t dtype;
     uint32_t rank;
     int64_t sizes[SC_VIEW_RANK_MAX];
     int64_t strides[SC_VIEW_RANK_MAX];  // in elements; 0 repeats, negative walks backwards
-} sc_view;
+} sc_strided;
 
-void sc_view_of(sc_view *view, const sc_tensor *tensor);
+void sc_strided_of(sc_strided *view, const sc_tensor *tensor);
 // `tensor` as if it had the sizes of `shape`.
-sc_status sc_view_broadcast(sc_ctx *ctx, sc_view *view, const sc_tensor *tensor,
-                            const sc_tensor *shape);
+sc_status sc_strided_broadcast(sc_ctx *ctx, sc_strided *view, const sc_tensor *tensor,
+                               const sc_tensor *shape);
 // Keeps `count` positions of a dim from `start`, `step` apart.
-void sc_view_narrow(sc_view *view, uint32_t dim, int64_t start, int64_t count, int64_t step);
-void sc_view_drop(sc_view *view, uint32_t dim, int64_t index);  // selects and removes
-void sc_view_insert(sc_view *view, uint32_t dim);               // a dim of size 1
-void sc_view_permute(sc_view *view, const uint32_t *dims);
+void sc_strided_narrow(sc_strided *view, uint32_t dim, int64_t start, int64_t count, int64_t step);
+void sc_strided_drop(sc_strided *view, uint32_t dim, int64_t index);  // selects and removes
+void sc_strided_insert(sc_strided *view, uint32_t dim);               // a dim of size 1
+void sc_strided_permute(sc_strided *view, const uint32_t *dims);
 
 // Copies `src` to `dst`, converting when dtypes differ. SC_ERR_SHAPE when sizes do. The two must
 // not overlap unless they are the same.
-sc_status sc_move(const sc_kernel_call *call, const sc_view *dst, const sc_view *src);
+sc_status sc_move(const sc_kernel_call *call, const sc_strided *dst, const sc_strided *src);
 // All elements in index order, whatever the two shapes: what view_copy means.
 sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const sc_tensor *src);
 // Every element becomes the one at `element` (in the view's dtype).
-void sc_fill(const sc_view *dst, const void *element);
+void sc_fill(const sc_strided *dst, const void *element);
 
 // The three arguments start, end, step from index `first` on a dim of `size`, clamped as Python
 // does.

@@ -6,9 +6,9 @@
 
 static sc_status copy_broadcast(const sc_kernel_call *call, const sc_tensor *to,
                                 const sc_tensor *from) {
-    sc_view dst, src;
-    sc_view_of(&dst, to);
-    SC_TRY(sc_view_broadcast(call->ctx, &src, from, to));
+    sc_strided dst, src;
+    sc_strided_of(&dst, to);
+    SC_TRY(sc_strided_broadcast(call->ctx, &src, from, to));
     return sc_move(call, &dst, &src);
 }
 
@@ -49,17 +49,17 @@ static sc_status run_empty(const sc_kernel_call *call) {
 
 // --- Views ---------------------------------------------------------------------------------------
 
-static sc_status move_to_out(const sc_kernel_call *call, const sc_view *src) {
-    sc_view dst;
-    sc_view_of(&dst, sc_call_out(call));
+static sc_status move_to_out(const sc_kernel_call *call, const sc_strided *src) {
+    sc_strided dst;
+    sc_strided_of(&dst, sc_call_out(call));
     return sc_move(call, &dst, src);
 }
 
 static sc_status run_permute(const sc_kernel_call *call) {
-    sc_view src;
+    sc_strided src;
     int64_t dims[SC_RANK_MAX];
     uint32_t wrapped[SC_RANK_MAX], seen = 0;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
     for (uint32_t i = 0; i < count; i++) {
         wrapped[i] = sc_wrap_dim(dims[i], src.rank);
@@ -67,11 +67,11 @@ static sc_status run_permute(const sc_kernel_call *call) {
     }
     if (count != src.rank || seen != (1u << src.rank) - 1)
         return sc_call_fail(call, SC_ERR_ARGUMENT, "needs every dim once");
-    sc_view_permute(&src, wrapped);
+    sc_strided_permute(&src, wrapped);
     return move_to_out(call, &src);
 }
 
-static void swap_dims(sc_view *view, uint32_t a, uint32_t b) {
+static void swap_dims(sc_strided *view, uint32_t a, uint32_t b) {
     int64_t size = view->sizes[a], stride = view->strides[a];
     view->sizes[a] = view->sizes[b];
     view->strides[a] = view->strides[b];
@@ -80,16 +80,16 @@ static void swap_dims(sc_view *view, uint32_t a, uint32_t b) {
 }
 
 static sc_status run_transpose(const sc_kernel_call *call) {
-    sc_view src;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided src;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     if (src.rank > 1)
         swap_dims(&src, sc_call_dim(call, 1, src.rank), sc_call_dim(call, 2, src.rank));
     return move_to_out(call, &src);
 }
 
 static sc_status run_t(const sc_kernel_call *call) {
-    sc_view src;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided src;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     if (src.rank > 2) return sc_call_fail(call, SC_ERR_SHAPE, "takes at most two dims");
     if (src.rank == 2) swap_dims(&src, 0, 1);
     return move_to_out(call, &src);
@@ -110,13 +110,13 @@ sc_slice sc_call_slice(const sc_kernel_call *call, uint32_t first, int64_t size)
 }
 
 static sc_status run_slice(const sc_kernel_call *call) {
-    sc_view src;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided src;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     if (src.rank == 0)
         return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to slice");
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     sc_slice s = sc_call_slice(call, 2, src.sizes[dim]);
-    sc_view_narrow(&src, dim, s.start, s.count, s.step);
+    sc_strided_narrow(&src, dim, s.start, s.count, s.step);
     return move_to_out(call, &src);
 }
 
@@ -129,20 +129,20 @@ sc_status sc_check_index(const sc_kernel_call *call, int64_t *index, int64_t siz
 }
 
 static sc_status run_select(const sc_kernel_call *call) {
-    sc_view src;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided src;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     if (src.rank == 0)
         return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t index = sc_call_integer(call, 2);
     SC_TRY(sc_check_index(call, &index, src.sizes[dim]));
-    sc_view_drop(&src, dim, index);
+    sc_strided_drop(&src, dim, index);
     return move_to_out(call, &src);
 }
 
 static sc_status run_narrow(const sc_kernel_call *call) {
-    sc_view src;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided src;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t start = sc_call_integer(call, 2), length = sc_call_integer(call, 3);
     int64_t size = src.rank > 0 ? src.sizes[dim] : 0;
@@ -150,28 +150,28 @@ static sc_status run_narrow(const sc_kernel_call *call) {
     if (start < 0 || length < 0 || start > size || length > size - start)
         return sc_call_fail(call, SC_ERR_INDEX, "reaches beyond the dim of size %lld",
                             (long long)size);
-    sc_view_narrow(&src, dim, start, length, 1);
+    sc_strided_narrow(&src, dim, start, length, 1);
     return move_to_out(call, &src);
 }
 
 static sc_status run_flip(const sc_kernel_call *call) {
-    sc_view src;
+    sc_strided src;
     int64_t dims[SC_RANK_MAX];
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
     for (uint32_t i = 0; i < count && src.rank > 0; i++) {
         uint32_t d = sc_wrap_dim(dims[i], src.rank);
-        if (src.sizes[d] > 1) sc_view_narrow(&src, d, src.sizes[d] - 1, src.sizes[d], -1);
+        if (src.sizes[d] > 1) sc_strided_narrow(&src, d, src.sizes[d] - 1, src.sizes[d], -1);
     }
     return move_to_out(call, &src);
 }
 
 // The result's size d is repeats[d] copies of the input's; both sides get a dim for the copies.
 static sc_status run_repeat(const sc_kernel_call *call) {
-    sc_view dst, src, self, out;
+    sc_strided dst, src, self, out;
     int64_t repeats[SC_RANK_MAX];
-    sc_view_of(&self, sc_call_tensor(call, 0));
-    sc_view_of(&out, sc_call_out(call));
+    sc_strided_of(&self, sc_call_tensor(call, 0));
+    sc_strided_of(&out, sc_call_out(call));
     uint32_t count = sc_call_ints(call, 1, repeats, SC_RANK_MAX, 0);
     bool fits = count == out.rank && self.rank <= out.rank;
     src.data = self.data, src.dtype = self.dtype, src.rank = 2 * out.rank;
@@ -193,7 +193,7 @@ static sc_status run_repeat(const sc_kernel_call *call) {
 
 static sc_status run_as_strided(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0);
-    sc_view src;
+    sc_strided src;
     src.data = self->data;
     src.dtype = self->dtype;
     src.rank = sc_call_ints(call, 1, src.sizes, SC_RANK_MAX, 0);
@@ -214,8 +214,8 @@ static sc_status run_as_strided(const sc_kernel_call *call) {
 }
 
 static sc_status run_diagonal(const sc_kernel_call *call) {
-    sc_view src;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided src;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     int64_t offset = sc_call_integer(call, 1);
     uint32_t a = sc_call_dim(call, 2, src.rank), b = sc_call_dim(call, 3, src.rank);
     if (src.rank < 2 || a == b)
@@ -227,9 +227,9 @@ static sc_status run_diagonal(const sc_kernel_call *call) {
     int64_t step = src.strides[a] + src.strides[b];
     int64_t start = first_row * src.strides[a] + first_column * src.strides[b];
     if (count > 0) src.data += start * (int64_t)sc_dtype_bytes((sc_dtype)src.dtype);
-    sc_view_drop(&src, a > b ? a : b, 0);
-    sc_view_drop(&src, a > b ? b : a, 0);
-    sc_view_insert(&src, src.rank);
+    sc_strided_drop(&src, a > b ? a : b, 0);
+    sc_strided_drop(&src, a > b ? b : a, 0);
+    sc_strided_insert(&src, src.rank);
     src.sizes[src.rank - 1] = count;
     src.strides[src.rank - 1] = step;
     return move_to_out(call, &src);
@@ -237,10 +237,10 @@ static sc_status run_diagonal(const sc_kernel_call *call) {
 
 // Windows of `size` elements every `step`; the window becomes the last dim.
 static sc_status run_unfold(const sc_kernel_call *call) {
-    sc_view src;
-    sc_view_of(&src, sc_call_tensor(call, 0));
+    sc_strided src;
+    sc_strided_of(&src, sc_call_tensor(call, 0));
     const bool is_scalar = src.rank == 0;
-    if (is_scalar) sc_view_insert(&src, 0);
+    if (is_scalar) sc_strided_insert(&src, 0);
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t size = sc_call_integer(call, 2), step = sc_call_integer(call, 3);
     if (size < 0 || step <= 0 || size > src.sizes[dim])
@@ -250,7 +250,7 @@ static sc_status run_unfold(const sc_kernel_call *call) {
     int64_t stride = src.strides[dim];
     src.sizes[dim] = (src.sizes[dim] - size) / step + 1;
     if (src.sizes[dim] > 1) src.strides[dim] = stride * step;
-    if (!is_scalar) sc_view_insert(&src, src.rank);  // one number is one window
+    if (!is_scalar) sc_strided_insert(&src, src.rank);  // one number is one window
     src.sizes[src.rank - 1] = size;
     src.strides[src.rank - 1] = stride;
     return move_to_out(call, &src);
@@ -258,9 +258,9 @@ static sc_status run_unfold(const sc_kernel_call *call) {
 
 // [.., C r r, H, W] to [.., C, H r, W r] on `grouped`, whose last dims are C, r, r, H, W.
 static void pixel_views(const sc_tensor *packed, const sc_tensor *spread, int64_t factor,
-                        sc_view *packed_view, sc_view *spread_view) {
-    sc_view_of(packed_view, packed);
-    sc_view_of(spread_view, spread);
+                        sc_strided *packed_view, sc_strided *spread_view) {
+    sc_strided_of(packed_view, packed);
+    sc_strided_of(spread_view, spread);
     uint32_t c = spread->rank - 3u;
     int64_t channels = spread->sizes[c], step = packed->strides[c];
     packed_view->rank = spread_view->rank = spread->rank + 2u;
@@ -291,7 +291,7 @@ static sc_status run_pixels(const sc_kernel_call *call, bool spreads) {
     for (uint32_t d = 0; fits && d < c; d++) fits = packed->sizes[d] == spread->sizes[d];
     if (!fits)
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not differ by a pixel factor");
-    sc_view a, b;
+    sc_strided a, b;
     pixel_views(packed, spread, factor, &a, &b);
     return spreads ? sc_move(call, &b, &a) : sc_move(call, &a, &b);
 }

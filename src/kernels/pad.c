@@ -100,10 +100,10 @@ static sc_status run_replication_pad(const sc_kernel_call *call) {
 
 // Copies columns [first, last) of every row, which the diagonal decides; the rest is zero.
 static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
-    sc_view src, dst;
+    sc_strided src, dst;
     char zero[16] = {0};
-    sc_view_of(&src, sc_call_tensor(call, 0));
-    sc_view_of(&dst, sc_call_out(call));
+    sc_strided_of(&src, sc_call_tensor(call, 0));
+    sc_strided_of(&dst, sc_call_out(call));
     if (src.rank < 2 || dst.rank != src.rank)
         return sc_call_fail(call, SC_ERR_SHAPE, "a triangle needs at least two dims");
     sc_fill(&dst, zero);
@@ -113,12 +113,12 @@ static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
     for (int64_t r = 0; r < rows; r++) {
         int64_t edge = sc_min_i64(sc_max_i64(r + diagonal + (lower ? 1 : 0), 0), columns);
         int64_t first = lower ? 0 : edge, last = lower ? edge : columns;
-        sc_view to = dst, from = src;
+        sc_strided to = dst, from = src;
         if (last <= first || columns != dst.sizes[column]) continue;
-        sc_view_narrow(&to, row, r, 1, 1);
-        sc_view_narrow(&from, row, r, 1, 1);
-        sc_view_narrow(&to, column, first, last - first, 1);
-        sc_view_narrow(&from, column, first, last - first, 1);
+        sc_strided_narrow(&to, row, r, 1, 1);
+        sc_strided_narrow(&from, row, r, 1, 1);
+        sc_strided_narrow(&to, column, first, last - first, 1);
+        sc_strided_narrow(&from, column, first, last - first, 1);
         SC_TRY(sc_move(call, &to, &from));
     }
     return SC_OK;

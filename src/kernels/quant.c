@@ -71,7 +71,7 @@ static sc_status conversion_init(const sc_kernel_call *call, conversion *c, bool
     return SC_OK;
 }
 
-static sc_status convert_slice(const conversion *c, const sc_view *out, const sc_view *in,
+static sc_status convert_slice(const conversion *c, const sc_strided *out, const sc_strided *in,
                                const grid *g) {
     sc_stream from, to;
     int64_t count = 1;
@@ -100,14 +100,14 @@ static sc_status convert_slice(const conversion *c, const sc_view *out, const sc
 }
 
 // Views of both sides in the memory order of the result, so that dense tensors are one run.
-static void ordered_views(const conversion *c, sc_view *out, sc_view *in) {
+static void ordered_views(const conversion *c, sc_strided *out, sc_strided *in) {
     const sc_tensor *result = sc_call_out(c->call);
     uint32_t dims[SC_RANK_MAX];
-    sc_view_of(in, sc_call_tensor(c->call, 0));
-    sc_view_of(out, result);
+    sc_strided_of(in, sc_call_tensor(c->call, 0));
+    sc_strided_of(out, result);
     for (uint32_t d = 0; d < result->rank; d++) dims[d] = result->dim_order[d];
-    sc_view_permute(in, dims);
-    sc_view_permute(out, dims);
+    sc_strided_permute(in, dims);
+    sc_strided_permute(out, dims);
 }
 
 static bool range_of(const sc_kernel_call *call, uint32_t first, grid *g) {
@@ -125,7 +125,7 @@ static sc_status wrong_grid(const sc_kernel_call *call) {
 static sc_status per_tensor(const sc_kernel_call *call, bool quantizes) {
     conversion c;
     grid g;
-    sc_view in, out;
+    sc_strided in, out;
     const sc_tensor *scale = sc_call_tensor(call, 1), *zero = sc_call_tensor(call, 2);
     SC_TRY(conversion_init(call, &c, quantizes));
     if (!range_of(call, 3, &g) || (scale && (scale->numel != 1 || !zero || zero->numel != 1 ||
@@ -158,11 +158,11 @@ static sc_status per_channel(const sc_kernel_call *call, bool quantizes) {
         !range_of(call, 4, &g))
         return wrong_grid(call);
     for (int64_t k = 0; k < in->sizes[axis]; k++) {
-        sc_view from, to;
-        sc_view_of(&from, in);
-        sc_view_of(&to, sc_call_out(call));
-        sc_view_drop(&from, axis, k);
-        sc_view_drop(&to, axis, k);
+        sc_strided from, to;
+        sc_strided_of(&from, in);
+        sc_strided_of(&to, sc_call_out(call));
+        sc_strided_drop(&from, axis, k);
+        sc_strided_drop(&to, axis, k);
         g.scale = (float)sc_tensor_real(scales, k);
         g.zero = zeros ? sc_tensor_integer(zeros, k) : 0;
         SC_TRY(convert_slice(&c, &to, &from, &g));
@@ -190,9 +190,9 @@ static sc_status per_token(const sc_kernel_call *call, bool quantizes) {
         !sc_tensor_is_contiguous(in) || !sc_tensor_is_contiguous(out))
         return wrong_grid(call);
     for (int64_t k = 0; k < rows; k++) {
-        sc_view from = {
+        sc_strided from = {
             .data = in->data, .dtype = in->dtype, .rank = 1, .sizes = {row}, .strides = {1}};
-        sc_view to = {
+        sc_strided to = {
             .data = out->data, .dtype = out->dtype, .rank = 1, .sizes = {row}, .strides = {1}};
         from.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)in->dtype);
         to.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)out->dtype);

@@ -49,7 +49,6 @@ typedef struct sc_rt_event {
     sc_rt_kind work;
     const sc_rt_origin *origins;  // what it stands for, in the order of the file; one at least
     uint32_t origin_count;
-    sc_str delegate_id;  // what a backend calls the part of its work that this is; no data: no part
 } sc_rt_event;
 
 typedef struct sc_rt_sink sc_rt_sink;

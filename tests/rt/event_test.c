@@ -29,7 +29,7 @@ static void note_begin(sc_rt_sink *sink, const sc_rt_event *event) {
                                SC_STR_ARG(origin->op_name)));
     }
     CHECK((event->kind == SC_RT_EVENT_INSTRUCTION) == (event->origin_count > 0));
-    CHECK(sc_str_is(event->method, "forward") && !event->delegate_id.data);
+    CHECK(sc_str_is(event->method, "forward"));
     if (event->work == SC_RT_SKIP) note(sink, " skip");
     if (event->work == SC_RT_COPY) note(sink, " copy");
     note(sink, " (");

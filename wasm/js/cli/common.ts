@@ -72,15 +72,15 @@ function printDiagnostic(d: Diagnostic, file: string): void {
   const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op]
     .filter(Boolean)
     .join(", ");
-  const lead = `${file ? `${file}: ` : ""}${d.severity === "warning" ? "warning: " : ""}`;
+  const lead = `${file ? `${file}: ` : ""}${d.severity === "error" ? "" : `${d.severity}: `}`;
   warn(`${lead}${d.code}: ${d.message}${where ? ` (${where})` : ""}`);
   if (d.source) warn(`  ${d.source}`);
   if (d.hint) warn(`  ${d.hint}`);
 }
 
-/** Prints the warnings about something that succeeded all the same. */
+/** Prints the warnings and notes about something that succeeded all the same. */
 export function printWarnings(diagnostics: readonly Diagnostic[], fileOf: FileOf = nowhere): void {
-  for (const d of diagnostics) if (d.severity === "warning") printDiagnostic(d, fileOf(d.method));
+  for (const d of diagnostics) if (d.severity !== "error") printDiagnostic(d, fileOf(d.method));
 }
 
 /** Prints an error, and the warnings before it, with everything that helps to fix it. */

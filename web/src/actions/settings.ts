@@ -71,7 +71,9 @@ export function showBounds(): void {
     const fields = [...document.querySelectorAll<HTMLInputElement>("[data-bound]")];
     const field = fields.find(({ value }) => value === "") ?? fields[0];
     field?.closest("details")?.setAttribute("open", "");
-    field?.focus();
+    field?.focus({ preventScroll: true });
+    // The dock covers the lower part of the window.
+    field?.scrollIntoView({ block: "start" });
   });
 }
 
