@@ -71,14 +71,18 @@ static sc_status choose_class(const sc_kernel_call *call, along *a, unsigned dty
     return SC_OK;
 }
 
+static sc_status layouts_differ(const sc_kernel_call *call) {
+    return sc_call_fail(call, SC_ERR_SHAPE, "values and indices differ in layout");
+}
+
 static sc_status find_extreme(const sc_kernel_call *call, uint32_t mask, bool largest,
                               const sc_tensor *values, const sc_tensor *indices) {
     const sc_tensor *self = sc_call_tensor(call, 0);
     along a = {.values = values, .indices = indices, .largest = largest};
     SC_TRY(choose_class(call, &a, self->dtype, self->dtype));
-    if (indices->dtype != SC_DTYPE_I64 || (values && values->dtype != self->dtype) ||
-        (values && !sc_same_layout(values, indices)))
+    if (indices->dtype != SC_DTYPE_I64 || (values && values->dtype != self->dtype))
         return sc_call_no_kernel(call);
+    if (values && !sc_same_layout(values, indices)) return layouts_differ(call);
     SC_TRY(sc_reduction_init(call->ctx, &a.reduction, self, indices, mask, SC_REDUCE_INDEX));
     if (a.reduction.count == 0 && a.reduction.out_count > 0)
         return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Check that the input is not empty.",
@@ -146,14 +150,19 @@ static void scan_position(void *user, sc_stream *elements, int64_t out_offset) {
     }
 }
 
+static sc_status need_same_sizes(const sc_kernel_call *call, const sc_tensor *self,
+                                 const sc_tensor *out) {
+    if (sc_same_sizes(self, out)) return SC_OK;
+    return sc_call_fail(call, SC_ERR_SHAPE, "a scan keeps its input's sizes");
+}
+
 static sc_status scan(const sc_kernel_call *call, int kind) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     along a = {.values = out, .kind = kind};
     uint32_t dim = sc_call_dim(call, 1, self->rank);
     SC_TRY(choose_class(call, &a, self->dtype, out->dtype));
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, out, dim));
-    if (!sc_same_sizes(self, out))
-        return sc_call_fail(call, SC_ERR_SHAPE, "a scan keeps its input's sizes");
+    SC_TRY(need_same_sizes(call, self, out));
     a.step = out->rank > 0 ? out->strides[dim] : 1;
     sc_reduction_each(&a.reduction, scan_position, &a);
     return SC_OK;
@@ -199,9 +208,10 @@ static sc_status running_extreme(const sc_kernel_call *call, bool largest) {
     along a = {.values = values, .indices = indices, .largest = largest};
     uint32_t dim = sc_call_dim(call, 1, self->rank);
     SC_TRY(choose_class(call, &a, self->dtype, self->dtype));
-    if (indices->dtype != SC_DTYPE_I64 || values->dtype != self->dtype ||
-        !sc_same_layout(values, indices) || !sc_same_sizes(self, values))
+    if (indices->dtype != SC_DTYPE_I64 || values->dtype != self->dtype)
         return sc_call_no_kernel(call);
+    if (!sc_same_layout(values, indices)) return layouts_differ(call);
+    SC_TRY(need_same_sizes(call, self, values));
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, values, dim));
     a.step = values->rank > 0 ? values->strides[dim] : 1;
     sc_reduction_each(&a.reduction, running_extreme_position, &a);

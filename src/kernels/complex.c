@@ -2,6 +2,7 @@
 // over the prime factors of the length) in double, along one dim after another.
 #include <math.h>
 
+#include "kernels/move.h"
 #include "kernels/reduce.h"
 
 typedef struct complex_number {
@@ -40,9 +41,9 @@ static bool is_real(const sc_tensor *t) {
 
 static sc_status run_conj(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
-    if (!is_complex(self) || out->dtype != self->dtype || !sc_same_layout(self, out) ||
-        !sc_tensor_is_dense(out))
-        return sc_call_no_kernel(call);
+    if (!is_complex(self) || out->dtype != self->dtype) return sc_call_no_kernel(call);
+    if (!sc_same_layout(self, out) || !sc_tensor_is_dense(out))
+        return sc_call_fail(call, SC_ERR_SHAPE, "the layouts do not agree");
     for (int64_t i = 0; i < out->numel; i++) {
         complex_number z = read_complex(self, i);
         z.im = -z.im;
@@ -55,9 +56,10 @@ static sc_status run_conj(const sc_kernel_call *call) {
 static sc_status run_polar(const sc_kernel_call *call) {
     const sc_tensor *size = sc_call_tensor(call, 0), *angle = sc_call_tensor(call, 1);
     const sc_tensor *out = sc_call_out(call);
-    if (!is_real(size) || angle->dtype != size->dtype || !is_complex(out) ||
-        !sc_same_layout(size, out) || !sc_same_layout(angle, out) || !sc_tensor_is_dense(out))
+    if (!is_real(size) || angle->dtype != size->dtype || !is_complex(out))
         return sc_call_no_kernel(call);
+    if (!sc_same_layout(size, out) || !sc_same_layout(angle, out) || !sc_tensor_is_dense(out))
+        return sc_call_fail(call, SC_ERR_SHAPE, "the layouts do not agree");
     for (int64_t i = 0; i < out->numel; i++) {
         double r = read_complex(size, i).re, a = read_complex(angle, i).re;
         write_complex(out, i, (complex_number){r * cos(a), r * sin(a)});
@@ -155,12 +157,16 @@ static double scale_of(int64_t normalization, int64_t length) {
                                 : 1.0;
 }
 
+static sc_status nothing_to_transform(const sc_kernel_call *call) {
+    return sc_call_fail(call, SC_ERR_SHAPE, "nothing to transform");
+}
+
 static sc_status transform_dim(const sc_kernel_call *call, const sc_tensor *in,
                                const sc_tensor *out, uint32_t dim, int64_t length, double sign,
                                int64_t normalization) {
     transform t = {.in = in, .out = out, .dim = dim, .length = length};
     if (length <= 0 || call->scratch_bytes < 3 * (uint64_t)length * sizeof *t.line)
-        return sc_call_fail(call, SC_ERR_SHAPE, "nothing to transform");
+        return nothing_to_transform(call);
     t.scale = scale_of(normalization, length);
     t.line = call->scratch;
     t.spare = t.line + length;
@@ -179,8 +185,8 @@ static sc_status run_r2c(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     int64_t dims[SC_RANK_MAX], normalization = sc_call_integer(call, 2);
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
-    if (!is_real(self) || !is_complex(out) || count == 0 || self->rank == 0)
-        return sc_call_no_kernel(call);
+    if (!is_real(self) || !is_complex(out)) return sc_call_no_kernel(call);
+    if (count == 0 || self->rank == 0) return nothing_to_transform(call);
     uint32_t last = sc_wrap_dim(dims[count - 1], self->rank);
     SC_TRY(transform_dim(call, self, out, last, self->sizes[last], -1.0, normalization));
     for (uint32_t i = 0; i + 1 < count; i++) {
@@ -190,14 +196,20 @@ static sc_status run_r2c(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// (self, dim, normalization, forward, out)
+// (self, dim, normalization, forward, out): over no dims, the numbers as they are.
 static sc_status run_c2c(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     int64_t dims[SC_RANK_MAX], normalization = sc_call_integer(call, 2);
     double sign = sc_call_integer(call, 3) != 0 ? -1.0 : 1.0;
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
-    if (!is_complex(self) || out->dtype != self->dtype || count == 0 || self->rank == 0)
-        return sc_call_no_kernel(call);
+    if (!is_complex(self) || out->dtype != self->dtype) return sc_call_no_kernel(call);
+    if (count == 0) {
+        sc_strided dst, src;
+        sc_strided_of(&dst, out);
+        sc_strided_of(&src, self);
+        return sc_move(call, &dst, &src);
+    }
+    if (self->rank == 0) return nothing_to_transform(call);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t d = sc_wrap_dim(dims[i], out->rank);
         SC_TRY(transform_dim(call, i ? out : self, out, d, out->sizes[d], sign, normalization));
@@ -210,8 +222,8 @@ static sc_status run_c2r(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     int64_t dims[SC_RANK_MAX], normalization = sc_call_integer(call, 2);
     uint32_t count = sc_call_ints(call, 1, dims, SC_RANK_MAX, 0);
-    if (!is_complex(self) || !is_real(out) || count == 0 || self->rank == 0)
-        return sc_call_no_kernel(call);
+    if (!is_complex(self) || !is_real(out)) return sc_call_no_kernel(call);
+    if (count == 0 || self->rank == 0) return nothing_to_transform(call);
     if (count > 1)
         return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED,
                                  "Transform the other dims with ifft first.",

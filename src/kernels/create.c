@@ -70,7 +70,8 @@ static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_
     bool whole = sc_dtype_is_integral((sc_dtype)out->dtype, true);
     sc_class class_ = whole ? SC_CLASS_I64 : SC_CLASS_F64;
     sc_store_fn store = sc_storer(class_, out->dtype);
-    if (!store || out->rank != 1) return sc_call_no_kernel(call);
+    if (!store) return sc_call_no_kernel(call);
+    if (out->rank != 1) return sc_call_fail(call, SC_ERR_SHAPE, "gives a vector");
     double first = start == UINT32_MAX ? 0.0 : sc_call_number(call, start);
     double by = step == UINT32_MAX ? 1.0 : sc_call_number(call, step);
     uint64_t first_whole = start == UINT32_MAX ? 0 : (uint64_t)sc_call_integer(call, start);
@@ -195,8 +196,10 @@ static sc_status run_dropout(const sc_kernel_call *call) {
     double p = sc_call_number(call, 1);
     bool trains = sc_call_is_none(call, 2) || sc_call_integer(call, 2) != 0;
     if (!sc_dtype_is_float((sc_dtype)self->dtype) || out->dtype != self->dtype ||
-        kept->dtype != SC_DTYPE_BOOL || !sc_same_sizes(self, out) || !sc_same_sizes(self, kept))
+        kept->dtype != SC_DTYPE_BOOL)
         return sc_call_no_kernel(call);
+    if (!sc_same_sizes(self, out) || !sc_same_sizes(self, kept))
+        return sc_call_fail(call, SC_ERR_SHAPE, "keeps its input's sizes");
     if (!(p >= 0.0 && p <= 1.0))
         return sc_call_fail(call, SC_ERR_ARGUMENT, "the probability is not in [0, 1]");
     sc_stream from, to, mask;

@@ -41,7 +41,8 @@ static sc_status run_nonzero(const sc_kernel_call *call) {
     int64_t sizes[2] = {0, self->rank}, at[SC_RANK_MAX] = {0}, row = 0;
     sc_load_fn load = sc_loader(SC_CLASS_B8, self->dtype);
     sc_stream walk;
-    if (!load || out->dtype != SC_DTYPE_I64 || out->rank != 2) return sc_call_no_kernel(call);
+    if (!load || out->dtype != SC_DTYPE_I64) return sc_call_no_kernel(call);
+    if (out->rank != 2) return sc_call_fail(call, SC_ERR_SHAPE, "gives a matrix");
     SC_TRY(index_stream(call, &walk, self, self->rank, self->sizes));
     sizes[0] = count_set(walk, self->dtype, self->numel);
     SC_TRY(sc_call_resize(call, out, sizes));
@@ -87,8 +88,8 @@ static sc_status run_masked_select(const sc_kernel_call *call) {
     SC_TRY(index_stream(call, &values, self, rank, sizes));
     SC_TRY(index_stream(call, &flags, mask, rank, sizes));
     count = count_set(flags, mask->dtype, numel);
-    if (out->rank != 1 || out->dtype != self->dtype)
-        return sc_call_fail(call, SC_ERR_SHAPE, "gives a vector");
+    if (out->dtype != self->dtype) return sc_call_no_kernel(call);
+    if (out->rank != 1) return sc_call_fail(call, SC_ERR_SHAPE, "gives a vector");
     SC_TRY(sc_call_resize(call, out, &count));
     for (int64_t i = 0; i < numel; i++) {
         char *value, *flag;

@@ -97,9 +97,10 @@ static sc_status sort_rows(const sc_kernel_call *call, sorting *s, uint32_t dim)
     sc_class class_ = sc_class_of(s->self->dtype);
     s->class_ = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64 ? SC_CLASS_F64 : SC_CLASS_I64;
     s->load = sc_loader(s->class_, s->self->dtype);
-    if (!s->load || s->values->dtype != s->self->dtype || s->indices->dtype != SC_DTYPE_I64 ||
-        !sc_same_layout(s->values, s->indices))
+    if (!s->load || s->values->dtype != s->self->dtype || s->indices->dtype != SC_DTYPE_I64)
         return sc_call_no_kernel(call);
+    if (!sc_same_layout(s->values, s->indices))
+        return sc_call_fail(call, SC_ERR_SHAPE, "values and indices differ in layout");
     s->in_step = s->self->rank > 0 ? s->self->strides[dim] : 1;
     if (call->scratch_bytes < 2 * (uint64_t)s->reduction.count * sizeof(ranked))
         return sc_call_starved(call);
@@ -171,10 +172,13 @@ static sc_status run_unique(const sc_kernel_call *call) {
     sc_class class_ = sc_class_of(self->dtype);
     s.class_ = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64 ? SC_CLASS_F64 : SC_CLASS_I64;
     s.load = sc_loader(s.class_, self->dtype);
-    if (!s.load || values->rank != 1 || values->dtype != self->dtype || counts->rank != 1 ||
-        counts->dtype != SC_DTYPE_I64 || inverse->dtype != SC_DTYPE_I64 ||
-        (has_inverse && !sc_tensor_is_contiguous(inverse)))
+    if (!s.load || values->dtype != self->dtype || counts->dtype != SC_DTYPE_I64 ||
+        inverse->dtype != SC_DTYPE_I64)
         return sc_call_no_kernel(call);
+    if (values->rank != 1 || counts->rank != 1)
+        return sc_call_fail(call, SC_ERR_SHAPE, "gives vectors of values and of counts");
+    if (has_inverse && !sc_tensor_is_contiguous(inverse))
+        return sc_call_fail(call, SC_ERR_SHAPE, "gives a row-major inverse");
     if (call->scratch_bytes < 2 * (uint64_t)self->numel * sizeof(ranked))
         return sc_call_starved(call);
     sc_stream walk;

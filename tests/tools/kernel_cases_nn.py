@@ -315,6 +315,8 @@ def single():
     case(aten._fft_r2c.default, x, [1], 0, True, tol=(1e-5, 1e-5))
     case(aten._fft_c2r.default, c, [1], 0, 4, tol=(1e-5, 1e-5))
     case(aten._fft_c2c.default, c, [1], 0, True, tol=(1e-5, 1e-5))
+    case(aten._fft_c2c.default, c, [], 1, True)
+    case(aten._fft_c2c.default, c[0, 0], [], 0, True)
     case(aten._conj_physical.default, c)
     case(aten.polar.default, x.abs(), x)
     for name in "left right".split():
