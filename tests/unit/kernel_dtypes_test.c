@@ -74,8 +74,12 @@ static sc_evalue *converted(sc_arena *arena, const sc_tensor *from, uint8_t dtyp
     return value;
 }
 
-static void add_place(walk *w, uint16_t param, uint16_t item, const sc_evalue *value) {
-    if (w->place_count == PLACES_MAX) return;
+// NULL and a failed test beyond PLACES_MAX.
+static place *add_place(walk *w, uint16_t param, uint16_t item, const sc_evalue *value) {
+    if (w->place_count == PLACES_MAX) {
+        FAIL("%s: more than %d places have dtypes", w->t->name, PLACES_MAX);
+        return NULL;
+    }
     place *p = &w->places[w->place_count++];
     const bool is_tensor = value->tag == SC_EVALUE_TENSOR;
     *p = (place){.param = param, .item = item, .own = DTYPES};
@@ -89,6 +93,7 @@ static void add_place(walk *w, uint16_t param, uint16_t item, const sc_evalue *v
         if (!is_tensor) p->variants[k]->i = dtypes[k];
     }
     p->variants[DTYPES] = new_value(&w->arena, SC_EVALUE_NONE);
+    return p;
 }
 
 // Does the operator have a dtype parameter that its out form lacks?
@@ -106,10 +111,10 @@ static void add_items(walk *w, uint16_t param, const sc_evalue *list) {
     for (uint32_t k = 0; k < list->count; k++) {
         w->items[param][k] = list->tensors[k];
         if (!list->tensors[k]) continue;
-        add_place(w, param, (uint16_t)k, list->tensors[k]);
-        w->places[w->place_count - 1].is_position =
-            list->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST ||
-            w->t->op->schema->params[param].item_is_optional;
+        place *p = add_place(w, param, (uint16_t)k, list->tensors[k]);
+        if (p)
+            p->is_position = list->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST ||
+                             w->t->op->schema->params[param].item_is_optional;
     }
 }
 
