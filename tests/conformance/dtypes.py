@@ -1,11 +1,15 @@
 """Operators of every family on every dtype, exported one by one. Lowering refuses a program with
 the line of Python that it cannot execute, or this runtime gives PyTorch's numbers; nothing lowers
-and then fails when it runs, unless PyTorch fails too.
+and then fails when it runs, unless PyTorch fails too. What is refused where PyTorch has numbers is
+listed in dtypes_refused.txt, so that a loss is noticed; to write the list again:
+
+    python tests/conformance/dtypes.py
 """
 
 import json
 import logging
 import subprocess
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -77,6 +81,7 @@ TWO = {
     "cast": lambda x, y: x.to(y.dtype),
     "copied": lambda x, y: x.clone().copy_(y),
 }
+REFUSED = Path(__file__).with_name("dtypes_refused.txt")
 TOLERANCES = {
     torch.float16: 4e-3, torch.complex32: 8e-3, torch.bfloat16: 2e-2, torch.float64: 1e-9,
     torch.complex128: 1e-9, torch.float32: 2e-5, torch.complex64: 2e-5,
@@ -172,7 +177,8 @@ def fault(answer, expected):
     return None
 
 
-def main(folder):
+def judged(folder):
+    """The cases and what came of each."""
     warnings.filterwarnings("ignore")
     logging.disable(logging.CRITICAL)
     cases = export(folder)
@@ -181,13 +187,34 @@ def main(folder):
     script = Path(__file__).with_name("dtypes.mjs")
     done = subprocess.run(["node", script, listing], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    answers = json.loads(done.stdout)
+    return list(zip(json.loads(done.stdout), cases, strict=True))
+
+
+def missed(results):
+    """Titles of what is refused though PyTorch has numbers."""
+    return {
+        title
+        for answer, (_, title, expected) in results
+        if "refused" in answer and expected is not None
+    }
+
+
+def main(folder):
+    results = judged(folder)
     faults = [
         f"{title}: {wrong}"
-        for answer, (_, title, expected) in zip(answers, cases, strict=True)
+        for answer, (_, title, expected) in results
         if (wrong := fault(answer, expected))
     ]
-    right = sum("outputs" in answer for answer in answers)
-    refused = sum("refused" in answer for answer in answers)
+    now, known = missed(results), set(REFUSED.read_text().splitlines())
+    faults += [f"{title}: refused, and not in {REFUSED.name}" for title in sorted(now - known)]
+    faults += [f"{title}: not refused, but in {REFUSED.name}" for title in sorted(known - now)]
+    right = sum("outputs" in answer for answer, _ in results)
+    refused = sum("refused" in answer for answer, _ in results)
     assert right > 300 and refused > 200 and not faults, "\n".join(faults)
     return f"{right} run, {refused} refused"
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        REFUSED.write_text("".join(f"{title}\n" for title in sorted(missed(judged(folder)))))
