@@ -111,51 +111,74 @@ typedef struct symbol_place {
     uint32_t dim;
 } symbol_place;
 
-// By symbol index the first place of a method where the symbol alone decides a size.
-static void note_places(symbol_place *places, uint32_t count, const sc_value *value) {
-    sc_symbol *symbol;
-    int64_t scale, offset;
+// The first sizes of a method that a symbol is, of inputs only, and that it takes part in.
+typedef struct symbol_places {
+    symbol_place is, part;
+} symbol_places;
+
+typedef struct placing {
+    symbol_places *of;  // by symbol index
+    uint32_t count;
+    symbol_place at;
+} placing;
+
+static void note_part(void *user, sc_symbol *symbol) {
+    placing *p = user;
+    uint32_t index = sc_symbol_index(symbol);
+    if (index < p->count && !p->of[index].part.value) p->of[index].part = p->at;
+}
+
+static void note_value(placing *p, const sc_value *value, bool is_input) {
     uint32_t rank = value->type == SC_VALUE_TENSOR ? value->spec.rank : 0;
     for (uint32_t d = 0; d < rank; d++) {
-        if (!sc_dim_linear(value->spec.sizes[d], &symbol, &scale, &offset)) continue;
-        uint32_t index = sc_symbol_index(symbol);
-        if (index < count && !places[index].value) places[index] = (symbol_place){value, d};
+        const sc_symbol *symbol = is_input ? sc_dim_symbol(value->spec.sizes[d]) : NULL;
+        uint32_t index = symbol ? sc_symbol_index(symbol) : p->count;
+        p->at = (symbol_place){value, d};
+        if (index < p->count && !p->of[index].is.value) p->of[index].is = p->at;
+        sc_dim_visit_symbols(value->spec.sizes[d], note_part, p);
     }
 }
 
-static symbol_place *find_places(sc_arena *arena, const sc_method *method, uint32_t count) {
-    symbol_place *places = sc_new_array(arena, symbol_place, (size_t)count + 1);
-    for (uint32_t i = 0; i < method->graph->inputs.count; i++)
-        note_places(places, count, method->graph->inputs.data[i]);
-    for (const sc_node *node = method->graph->first; node; node = node->next)
-        for (uint32_t i = 0; i < node->out_count; i++) note_places(places, count, node->outs[i]);
-    return places;
+static sc_status note_results(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)ctx;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        for (uint32_t i = 0; i < node->out_count; i++) note_value(user, node->outs[i], false);
+    return SC_OK;
 }
 
-static void add_symbols(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
+static void put_place(sc_json_writer *w, sc_arena *arena, const char *key, symbol_place at) {
+    sc_json_key(w, key);
+    if (at.value)
+        sc_json_add_str(w, sc_str_format(arena, "%s.%u", at.value->name->text, at.dim));
+    else
+        sc_json_add_null(w);
+}
+
+static sc_status add_symbols(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
     uint32_t count = sc_exprs_symbol_count(method->exprs);
-    const symbol_place *places = find_places(arena, method, count);
+    placing found = {.count = count};
+    found.of = sc_new_array(ctx->scratch, symbol_places, (size_t)count + 1);
+    for (uint32_t i = 0; i < method->graph->inputs.count; i++)
+        note_value(&found, method->graph->inputs.data[i], true);
+    SC_TRY(sc_graphs_visit(ctx, method->graph, note_results, &found));
     sc_json_key(w, "symbols");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < count; i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at(method->exprs, i);
-        const symbol_place *at = &places[i];
         sc_json_begin_object(w);
         sc_json_put_str(w, "name", sc_name_str(symbol->name));
         add_bound(w, "min", symbol->range.min);
         add_bound(w, "max", symbol->range.max);
         add_bound(w, "example", symbol->has_hint ? symbol->hint : SC_DIM_INF);
-        sc_json_key(w, "size");
-        if (at->value)
-            sc_json_add_str(w, sc_str_format(arena, "%s.%u", at->value->name->text, at->dim));
-        else
-            sc_json_add_null(w);
+        put_place(w, ctx->scratch, "size", found.of[i].is);
+        put_place(w, ctx->scratch, "place", found.of[i].part);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
+    return SC_OK;
 }
 
-static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
+static sc_status add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", sc_name_str(method->name));
@@ -163,15 +186,16 @@ static void add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) 
     add_inputs(w, ctx->scratch, method);
     add_outputs(w, ctx->scratch, method);
     add_ops(w, ctx, method);
-    add_symbols(w, ctx->scratch, method);
+    SC_TRY(add_symbols(w, ctx, method));
     sc_json_end_object(w);
     sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
 }
 
 // --- Versions, plans, outputs --------------------------------------------------------------------
 
-static void add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *version,
-                        uint32_t number) {
+static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *version,
+                             uint32_t number) {
     sc_json_begin_object(w);
     sc_json_put_u64(w, "program", number);
     sc_json_put_text(w, "stage", sc_dialect_name(version->dialect));
@@ -192,9 +216,10 @@ static void add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *versio
     sc_json_key(w, "methods");
     sc_json_begin_array(w);
     for (uint32_t i = 0; version->program && i < version->program->methods.count; i++)
-        add_method(w, ctx, version->program->methods.data[i]);
+        SC_TRY(add_method(w, ctx, version->program->methods.data[i]));
     sc_json_end_array(w);
     sc_json_end_object(w);
+    return SC_OK;
 }
 
 static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
@@ -255,7 +280,7 @@ sc_status sc_compile_inspect(sc_job *job, sc_str *json) {
     sc_json_key(&w, "stages");
     sc_json_begin_array(&w);
     for (uint32_t i = 0; i < job->versions.count; i++)
-        add_version(&w, &job->ctx, &job->versions.data[i], i);
+        SC_TRY(add_version(&w, &job->ctx, &job->versions.data[i], i));
     sc_json_end_array(&w);
     sc_json_put_u64(&w, "constant_bytes", constant_bytes(job));
     sc_json_key(&w, "plans");

@@ -80,6 +80,8 @@ test("largest sizes are given by name, each once", () => {
   assert.equal(refused.status, 1);
   assert.match(refused.stderr, /has no maximum .*\n  Give it one: --max-size s33=N/);
   assert.match(sconce("inspect", model).stdout, /  s50 in \[3, inf\], args_0\.1\n/);
+  const scaled = sconce("inspect", modelPath("../symbolic/triples.pt2"));
+  assert.match(scaled.stdout, /  s65 in \[2, inf\], seen in args_0\.0\n/);
   const sizes = ["--max-size", "s33=8", "--max-size", "args_0.1=20"];
   const done = sconce("lower", model, ...sizes, "-o", "open.pte");
   assert.equal(done.status, 0, done.stderr);

@@ -31,8 +31,19 @@ function errorOf(dynamicShapes: Shapes): SconceError {
 test("a report says which sizes are open, and where", () => {
   const { symbols } = engine.inspect(OPEN).stages[0]!.methods[0]!;
   assert.deepEqual(symbols, [
-    { name: "s33", min: 2, max: null, example: 4, size: "args_0.0" },
-    { name: "s50", min: 3, max: null, example: 10, size: "args_0.1" },
+    { name: "s33", min: 2, max: null, example: 4, size: "args_0.0", place: "args_0.0" },
+    { name: "s50", min: 3, max: null, example: 10, size: "args_0.1", place: "args_0.1" },
+  ]);
+});
+
+test("a size is named only where an input's dimension is just the symbol", () => {
+  const symbolsOf = (path: string): unknown =>
+    engine.inspect({ path: modelPath(path) }).stages[0]!.methods[0]!.symbols;
+  assert.deepEqual(symbolsOf("../symbolic/triples.pt2"), [
+    { name: "s65", min: 2, max: null, example: 2, size: null, place: "args_0.0" },
+  ]);
+  assert.deepEqual(symbolsOf("../symbolic/counted.pt2"), [
+    { name: "u0", min: 1, max: null, example: null, size: null, place: "full.0" },
   ]);
 });
 

@@ -93,6 +93,16 @@ def pyramid(x):
     )
 
 
+def triples(x):
+    return x * 2, x.reshape(x.shape[0] // 3, 3, 12)
+
+
+def counted(n):
+    count = n.item()
+    torch._check(count >= 1)
+    return torch.zeros(count) + 1
+
+
 X, I = torch.randn(4, 10, 12), torch.tensor([1, 3, 2, 0])
 ROWS = {0: AUTO, 1: AUTO}
 PROGRAMS = [
@@ -102,6 +112,8 @@ PROGRAMS = [
     (unknown, (X, I), (ROWS, {0: AUTO})),
     (halves, (X,), (ROWS,)),
     (pyramid, (torch.randn(2, 3, 32, 40),), ({0: AUTO, 2: AUTO, 3: AUTO},)),
+    (triples, (torch.randn(6, 12),), ({0: 3 * Dim("b")},)),
+    (counted, (torch.tensor(4),), (None,)),
 ]
 
 

@@ -135,6 +135,29 @@ test("sizes without a maximum are asked for, and the program holds them", async 
   await close();
 });
 
+test("a symbol that is no input's size is asked for by its own name", async () => {
+  const { page, faults, close } = await host.visit();
+  for (const [file, symbol, words] of [
+    ["counted.pt2", "u0", /symbol u0, .* maximum; seen in full\.0$/m],
+    ["triples.pt2", "s65", /symbol s65, .* maximum; seen in args_0\.0; 2 in the example/],
+  ] as const) {
+    await drop(page, { [file]: symbolic(file) });
+    const card = page.locator(".problem").first();
+    await card.getByRole("button", { name: "Give largest sizes" }).click();
+    assert.equal(await page.locator("[data-bound]").count(), 1);
+    const field = page.getByLabel(`Largest ${symbol}`);
+    await field.fill("4");
+    assert.match(await page.locator(".settings").innerText(), words);
+    await page.keyboard.press("Enter");
+    await lowered(page);
+    await page.keyboard.press("Escape");
+  }
+  await page.keyboard.press("6");
+  assert.match(await faultOf(page, "sizes", "15, 12"), /at most \[12, 12\]/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("sizes of several methods keep their maxima when methods are renamed", async () => {
   const { page, faults, close } = await host.visit();
   await drop(page, { "slices.pt2": symbolic("slices.pt2"), "halves.pt2": symbolic("halves.pt2") });

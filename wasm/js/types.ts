@@ -185,10 +185,15 @@ export interface SymbolInfo {
   /** Its value in the example that was exported, where the file has it. */
   example: number | null;
   /**
-   * The first size that it alone decides: "tokens.1" is dimension 1 of the input or result tokens.
-   * Null where there is none.
+   * The first dimension of an input that is exactly it, by the name that `dynamicShapes` takes:
+   * "tokens.1" is dimension 1 of the input tokens. Null where there is none.
    */
   size: string | null;
+  /**
+   * The first dimension of an input or a result that is made of it, to find it by. Null where there
+   * is none, and no maximum is needed.
+   */
+  place: string | null;
 }
 
 export interface MethodSummary {

@@ -31,16 +31,18 @@ export interface OpenSize {
   name: string;
   symbol: string;
   method: string;
-  /** "tokens.1" */
-  size: string;
+  /** "tokens.1", where an input's dimension is just the symbol. */
+  size: string | null;
+  /** The first dimension that is made of the symbol. */
+  place: string;
   example: number | null;
 }
 
 export const openSizes = computed((): readonly OpenSize[] => {
   const methods = versionOf(app.report.value, "source")?.methods ?? [];
   return methods.flatMap(({ name: method, symbols }) =>
-    symbols.flatMap(({ name: symbol, max, size, example }) =>
-      max !== null || size === null
+    symbols.flatMap(({ name: symbol, max, size, place, example }) =>
+      max !== null || place === null
         ? []
         : [
             {
@@ -48,6 +50,7 @@ export const openSizes = computed((): readonly OpenSize[] => {
               symbol,
               method,
               size,
+              place,
               example,
             },
           ],

@@ -53,10 +53,10 @@ function writeMethod(method: MethodSummary): void {
     `  ${count("parameter")} parameters, ${count("buffer")} buffers, ${count("constant_tensor")} constants`,
   );
   if (mutated.length > 0) say(`  writes ${mutated.join(", ")}`);
-  for (const s of method.symbols)
-    say(
-      `  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]${s.size ? `, ${s.size}` : ""}`,
-    );
+  for (const s of method.symbols) {
+    const place = s.size ? `, ${s.size}` : s.place ? `, seen in ${s.place}` : "";
+    say(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]${place}`);
+  }
   say("  operators");
   writeOps(method.ops);
 }

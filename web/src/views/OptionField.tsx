@@ -71,12 +71,12 @@ function BoundFields(props: { option: Option; bounds: Bounds }): JSX.Element {
   const several = new Set(openSizes.value.map(({ method }) => method)).size > 1;
   return (
     <>
-      {openSizes.value.map(({ name, symbol, method, size, example }) => {
+      {openSizes.value.map(({ name, symbol, method, size, place, example }) => {
         const max = bounds[name]?.max;
         return (
           <label key={name} class="field">
             <span>
-              Largest <span class="mono">{size}</span>
+              Largest <span class="mono">{size ?? symbol}</span>
               <span class="soft note">
                 symbol <span class="mono">{symbol}</span>
                 {several ? (
@@ -85,7 +85,14 @@ function BoundFields(props: { option: Option; bounds: Bounds }): JSX.Element {
                     <span class="mono">{method}</span>
                   </>
                 ) : null}
-                , which has no maximum{example === null ? "" : `; ${example} in the example`}
+                , which has no maximum
+                {size === null ? (
+                  <>
+                    {"; seen in "}
+                    <span class="mono">{place}</span>
+                  </>
+                ) : null}
+                {example === null ? "" : `; ${example} in the example`}
               </span>
             </span>
             <input
