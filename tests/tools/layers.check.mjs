@@ -37,6 +37,9 @@ const mistakes = [
     "dce.c:2: #define TEMPLATE HEADER does not say which file",
   ],
   [add("src/passes/dce.c", '// #include "rt/rt.h"'), ""],
+  [add("src/passes/dce.c", "int helper(void) { return 1; }"), "dce.c:1: helper is neither static"],
+  [add("src/passes/dce.c", "const int table[2] = {1, 2};"), "dce.c:1: table is neither static"],
+  [add("src/passes/dce.c", "int count;"), "dce.c:1: count is neither static"],
   // Without any include: what is declared by hand, in a source or in a header.
   [
     add(
@@ -187,7 +190,7 @@ const mistakes = [
   [
     add(
       "src/passes/dce.c",
-      "int A = sc_build(w->graph, NULL, sc_op_get(SC_OP_relu), args, 2, meta, &made);",
+      "static int A = sc_build(w->graph, NULL, sc_op_get(SC_OP_relu), args, 2, meta, &made);",
     ),
     "",
   ],

@@ -3,6 +3,7 @@
 // - an #include, by another folder, of a header that says "Private to <folder>" (tests may);
 // - a function or an object of a file that the row does not allow, whoever declared it: what is named
 //   counts, so a table whose rows a .def names, and a call through a pointer, stay free;
+// - a function or an object of src/ that is neither static nor called sc_...;
 // - a row, or an entry of one, that names nothing, and rows that form a circle;
 // - a row through which the two halves meet, the compiler and the runtime, in any folder but api;
 // - files whose functions call each other in a circle, except for those listed;
@@ -320,6 +321,13 @@ for (const name of sources) {
   for (const [, macro, word] of codeOf.get(name).matchAll(making))
     objectIn.set(made[macro] + word, name);
 }
+// Others are found by their prefix, so whatever a linker sees has it.
+const external =
+  /^(?!static\b|typedef\b|extern\b|return\b|else\b)[a-z][\w *]*?\b(\w+)(?:\([^;{]*\)\s*\{|(?:\[\w*\])*\s*(?:=[^=]|;))/gm;
+for (const name of sources.filter((name) => name.startsWith("src/")))
+  for (const { 1: word, index } of codeOf.get(name).matchAll(external))
+    if (!word.startsWith("sc_"))
+      error(name, lineOf(name, index), `${word} is neither static nor called sc_...`);
 // A header that a row names by itself brings what it declares, wherever that is defined.
 const declares = (header, word) =>
   header.endsWith(".h") &&
