@@ -130,11 +130,11 @@ static sc_status refuse(sc_ctx *ctx, const sc_bound *bound, const meaning *meant
     sc_sb size;
     sc_sb_init(&size, ctx->scratch);
     sc_dim_print(&size, meant->size);
-    return sc_fail(ctx, SC_ERR_OPTION,
-                   "Give a value that the file allows; METHOD:NAME is the size of one method only.",
-                   "the largest value %lld of '" SC_STR_FMT "' (size %s) %s %lld",
-                   (long long)bound->max, SC_STR_ARG(bound->name), sc_sb_terminate(&size), why,
-                   (long long)limit);
+    return sc_fail(
+        ctx, SC_ERR_OPTION,
+        "Give one within the file's limits, its example included; METHOD:NAME is for one method.",
+        "the largest value %lld of '" SC_STR_FMT "' (size %s) %s %lld", (long long)bound->max,
+        SC_STR_ARG(bound->name), sc_sb_terminate(&size), why, (long long)limit);
 }
 
 static sc_status solve(sc_ctx *ctx, const sc_bound *bound, sc_dim size, meaning *out) {

@@ -9,12 +9,6 @@ static bool same(sc_dim a, sc_dim b) {
     return sc_dim_equal(a, b) || (sc_dim_hint(a, &x) && sc_dim_hint(b, &y) && x == y);
 }
 
-static bool is_empty(const sc_spec *spec) {
-    for (uint32_t d = 0; d < spec->rank; d++)
-        if (sc_dim_is(spec->sizes[d], 0)) return true;
-    return false;
-}
-
 // --- By chunks -----------------------------------------------------------------------------------
 
 // computeStride of the eager engine. Walks both shapes from the last dim. A chunk is a run of old
@@ -137,7 +131,7 @@ static bool has_examples(const sc_spec *spec) {
 }
 
 bool sc_spec_view(sc_exprs *exprs, const sc_spec *self, sc_spec *out) {
-    bool empty = is_empty(self), contiguous = empty || sc_spec_is_contiguous(exprs, self);
+    bool empty = sc_spec_is_empty(self), contiguous = empty || sc_spec_is_contiguous(exprs, self);
     bool flat = (out->rank == 1 && self->rank > 1) || (out->rank == 2 && self->rank == 1);
     bool moves = self->rank > 0 && !empty && !(contiguous && flat);
     if (moves && has_examples(self) && has_examples(out) && view_dim_by_dim(exprs, self, out))

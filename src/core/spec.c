@@ -71,7 +71,7 @@ bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b) {
 
 // --- Predicates ----------------------------------------------------------------------------------
 
-static bool has_no_elements(const sc_spec *spec) {
+bool sc_spec_is_empty(const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++)
         if (sc_dim_is(spec->sizes[d], 0)) return true;
     return false;
@@ -79,7 +79,7 @@ static bool has_no_elements(const sc_spec *spec) {
 
 bool sc_spec_equal(const sc_spec *a, const sc_spec *b) {
     if (a->dtype != b->dtype || !sc_spec_same_sizes(a, b)) return false;
-    for (uint32_t d = 0; d < a->rank && !has_no_elements(a); d++)
+    for (uint32_t d = 0; d < a->rank && !sc_spec_is_empty(a); d++)
         if (!sc_dim_is(a->sizes[d], 1) && !sc_dim_equal(a->strides[d], b->strides[d])) return false;
     return true;
 }
@@ -102,7 +102,7 @@ static const uint8_t channels_last[4] = {0, 2, 3, 1};
 static const uint8_t channels_last_3d[5] = {0, 2, 3, 4, 1};
 
 bool sc_spec_is_contiguous(sc_exprs *exprs, const sc_spec *spec) {
-    return has_no_elements(spec) || is_dense_in(exprs, spec, row_major);
+    return sc_spec_is_empty(spec) || is_dense_in(exprs, spec, row_major);
 }
 
 bool sc_spec_is_channels_last(sc_exprs *exprs, const sc_spec *spec) {

@@ -39,6 +39,8 @@ bool sc_spec_products_fit(sc_exprs *exprs, const sc_spec *spec);
 sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec);
 bool sc_spec_is_static(const sc_spec *spec);
 bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b);
+// Is a size 0? Symbolic sizes are taken not to be.
+bool sc_spec_is_empty(const sc_spec *spec);
 // dtype, sizes, and the strides that matter: of dims other than 1, of tensors with elements
 bool sc_spec_equal(const sc_spec *a, const sc_spec *b);
 

@@ -44,17 +44,11 @@ static bool is_in(char letter, sc_dtype dtype) {
     return sets[strchr(letters, letter) - letters] >> dtype & 1;
 }
 
-static bool is_empty(const sc_spec *spec) {
-    for (uint32_t d = 0; d < spec->rank; d++)
-        if (!spec->sizes[d].expr && spec->sizes[d].value == 0) return true;
-    return false;
-}
-
 // Calls without a result that has elements are skipped.
 static bool computes(const sc_infer *in) {
     if (sc_op_has(in->op, SC_DATA_DEPENDENT | SC_MUTATES)) return true;
     for (uint32_t i = 0; i < in->out_count; i++)
-        if (in->outs[i].kind == SC_IOUT_TENSOR && !is_empty(&in->outs[i].spec)) return true;
+        if (in->outs[i].kind == SC_IOUT_TENSOR && !sc_spec_is_empty(&in->outs[i].spec)) return true;
     return false;
 }
 
@@ -78,8 +72,8 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
     const bool alike = letter >= 'A' && letter <= 'Z';
     sc_arena *arena = t->in->arena;
     if (t->first == SC_DTYPE_NONE) t->first = own;
-    if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE && !is_empty(spec) &&
-        !(is_in('n', own) && is_in('o', t->result))) {
+    if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE &&
+        !sc_spec_is_empty(spec) && !(is_in('n', own) && is_in('o', t->result))) {
         t->hint = hint_for(own, t->result);
         t->what = sc_str_format(arena, "this runtime has no kernel that converts %s to %s",
                                 sc_dtype_name(own), sc_dtype_name(t->result))

@@ -125,10 +125,8 @@ typedef struct survey {
 
 static uint64_t add_value(uint64_t key, const sc_value *value) {
     if (value->type != SC_VALUE_TENSOR) return key;
-    bool empty = false;
-    for (uint32_t d = 0; d < value->spec.rank; d++)
-        empty = empty || sc_dim_is(value->spec.sizes[d], 0);
-    return sc_hash64_mix(key, value->spec.dtype + 1u + (empty ? 256 : 0));
+    const bool is_empty = sc_spec_is_empty(&value->spec);
+    return sc_hash64_mix(key, value->spec.dtype + 1u + (is_empty ? 256 : 0));
 }
 
 // The same for calls that are judged alike: of one operator, on the same dtypes in the same places.

@@ -2,10 +2,8 @@
 #include "passes/passes.h"
 
 static bool is_empty(const sc_arg *arg) {
-    if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR) return false;
-    for (uint32_t i = 0; i < arg->value->spec.rank; i++)
-        if (sc_dim_is(arg->value->spec.sizes[i], 0)) return true;
-    return false;
+    return arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_TENSOR &&
+           sc_spec_is_empty(&arg->value->spec);
 }
 
 static sc_status replace_by_full(sc_ctx *ctx, sc_node *node) {

@@ -101,7 +101,7 @@ TEST(what_contradicts_the_file_is_refused) {
         check_refused(given, SC_ERR_NOT_FOUND, message, known);
     }
     static const char file[] =
-        "Give a value that the file allows; METHOD:NAME is the size of one method only.";
+        "Give one within the file's limits, its example included; METHOD:NAME is for one method.";
     check_refused("s77=1", SC_ERR_OPTION,
                   "the largest value 1 of 's77' (size s77) is below the smallest that the file "
                   "has, 2",
