@@ -28,6 +28,7 @@ const below = {
   passes: ["trace", "ir", "ops", "core", "base"],
   plan: ["ir", "ops", "core", "base"],
   emit: ["plan", "format", "ir", "ops", "core", "base", "*_fbs.h"],
+  backend: ["passes", "ir", "ops", "core", "base"],
   compute: ["core", "base"],
   kernels: ["compute", "ops", "core", "base"],
   rt: ["kernels", "format", "ops", "core", "base", "*_fbs.h"],
@@ -53,7 +54,7 @@ const below = {
 const meeting = "api";
 const publicHeader = "sconce.h";
 const halves = {
-  compiler: ["import", "ir", "trace", "passes", "plan", "emit"],
+  compiler: ["import", "ir", "trace", "passes", "plan", "emit", "backend"],
   runtime: ["compute", "kernels", "rt"],
 };
 // The C library, as far as a freestanding neighbourhood has it, and what compilers bring.

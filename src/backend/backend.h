@@ -1,0 +1,80 @@
+// The compiler's half of a backend: which nodes it takes, and what it makes of the parts that they
+// are grouped into. Everything between the two, finding groups, cutting them out of all methods and
+// putting calls in their place, is the same for all backends (partition.c, cut.c, lower.c).
+#ifndef SC_BACKEND_H
+#define SC_BACKEND_H
+
+#include "base/store.h"
+#include "core/options.h"
+#include "ir/part.h"
+
+typedef struct sc_backend sc_backend;
+
+// --- Which nodes ---------------------------------------------------------------------------------
+
+// What a backend says of one node. Nodes of one group go into the same part or none of them does:
+// what is quantized goes with its quantize and dequantize nodes.
+typedef struct sc_claim {
+    bool is_taken;
+    uint32_t group;  // of the nodes with the same number; 0: the node alone
+    sc_str reason;   // why it is not taken: "the last dimension must be the softmax's"
+    sc_str hint;     // what would make the backend take it; empty when nothing is known
+} sc_claim;
+
+// One graph, a method's own or a body in it, as a backend looks at it.
+typedef struct sc_survey {
+    sc_ctx *ctx;
+    const sc_graph *graph;
+    const sc_compile_spec *specs;
+    uint32_t spec_count;
+    const sc_options *options;
+    sc_claim *claims;   // by node->mark, in graph order; refused without a reason at first
+    bool *takes_input;  // by index of the graph's inputs: a constant that its parts hold themselves
+                        // instead of being passed it; all are by default but what is written to
+} sc_survey;
+
+static inline sc_claim *sc_claim_of(const sc_survey *survey, const sc_node *node) {
+    return &survey->claims[node->mark];
+}
+
+// --- What it makes of them -----------------------------------------------------------------------
+
+// The parts of one method, in graph order, those of bodies after those of the graph around them.
+typedef struct sc_method_parts {
+    const sc_name *method;
+    sc_part **parts;  // with their compile specs
+    uint32_t count;
+} sc_method_parts;
+
+// What a backend asks of whoever lowers with it.
+typedef struct sc_backend_env {
+    const sc_options *options;
+    // Writes the part as a .pte of one method of the same name, `forward`, without delegates.
+    sc_status (*emit)(void *user, sc_ctx *ctx, const sc_part *part, sc_cord *pte);
+    void *user;
+} sc_backend_env;
+
+struct sc_backend {
+    const char *name;  // what people call it: "xnnpack"
+    const char *id;    // what files call it: "XnnpackBackend"
+    // Nodes to keep from being taken apart, asked of the program as it was exported; NULL: none.
+    bool (*keeps)(const sc_backend *backend, const sc_options *options, const sc_node *node);
+    // Fills in the claims. Must change nothing but them.
+    sc_status (*survey)(const sc_backend *backend, sc_survey *survey);
+    // Fills in what sc_part has for results: processed, events, data. One of the two is there.
+    sc_status (*preprocess)(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
+                            sc_part *part);
+    sc_status (*preprocess_multimethod)(const sc_backend *backend, sc_ctx *ctx,
+                                        const sc_backend_env *env, const sc_method_parts *methods,
+                                        uint32_t count);
+    void *user;
+};
+
+typedef struct sc_backends {
+    // By name or id; NULL when there is none.
+    const sc_backend *(*find)(void *user, sc_str name);
+    const sc_backend *(*at)(void *user, uint32_t index);  // NULL behind the last
+    void *user;
+} sc_backends;
+
+#endif

@@ -1,0 +1,71 @@
+// The runtime's half of a backend: what turns the bytes that its other half made of a part into
+// something that runs. The runtime finds it by id in the table that it was opened with, starts one
+// delegate for each that a method lists, and calls it with operands that have been checked.
+//
+// A delegate gets its memory itself and gives it back in `destroy`; it may use the context's
+// scratch during a call. What it is handed to start with is hostile: it came from a file.
+#ifndef SC_RT_BACKEND_H
+#define SC_RT_BACKEND_H
+
+#include "kernels/kernel.h"
+
+typedef struct sc_rt_backend sc_rt_backend;
+
+typedef struct sc_rt_spec {
+    sc_str key, value;  // the value may be any bytes
+} sc_rt_spec;
+
+// Named bytes, of the program and of the data files beside it.
+typedef struct sc_rt_named {
+    // The bytes, 16-byte aligned, valid until the program closes. SC_ERR_NOT_FOUND, which names the
+    // key, when there are none.
+    sc_status (*find)(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes, uint64_t *size);
+    // What was found is not needed any more, because it is kept in another order: once everybody
+    // who found it has said so, its memory goes back.
+    void (*release)(void *user, sc_str key);
+    void *user;
+} sc_rt_named;
+
+// What a delegate is started with. Operands have their kinds, dtypes, ranks and largest sizes;
+// tensors have no memory yet unless they are constants.
+typedef struct sc_rt_start {
+    const sc_rt_backend *backend;
+    sc_str id;      // that the file asks for
+    sc_str method;  // that calls it
+    const uint8_t *processed;
+    uint64_t processed_bytes;  // valid during the call only
+    const sc_rt_spec *specs;
+    uint32_t spec_count;
+    sc_rt_named named;
+    sc_evalue *const *args;  // of its first call, or NULL when nothing calls it: inputs, outputs
+    uint32_t input_count, arg_count;
+    void **shared;  // NULL at first; one for all delegates of a program that name this backend
+} sc_rt_start;
+
+typedef struct sc_rt_delegate_call {
+    sc_evalue *const *args;  // inputs, then outputs; tensors have memory
+    uint32_t input_count, arg_count;
+} sc_rt_delegate_call;
+
+struct sc_rt_backend {
+    // On failure, which names what in the bytes is wrong, nothing is left behind.
+    sc_status (*init)(sc_ctx *ctx, const sc_rt_start *start, void **state);
+    // Writes every output; sizes of outputs that are dynamic are set by sc_rt_output_resize.
+    sc_status (*execute)(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call);
+    void (*destroy)(void *state);
+    void (*release)(void *shared);  // when the program closes; NULL: nothing is shared
+    void (*reset)(void *state);     // state that survives calls, back to its start; NULL: none
+    void *user;
+};
+
+// The backends that a program may name: what whoever opens it hands down.
+typedef struct sc_rt_backends {
+    const sc_rt_backend *(*find)(void *user, sc_str id);  // NULL when there is none
+    void *user;
+} sc_rt_backends;
+
+// Sizes of an output within its capacity and, unless it is dynamic, as they are. SC_ERR_SHAPE
+// otherwise.
+sc_status sc_rt_output_resize(sc_ctx *ctx, sc_tensor *output, const int64_t *sizes, uint32_t rank);
+
+#endif
