@@ -35,10 +35,16 @@ const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase
 
 const INTERFACES = {
   TO_EDGE: "CompileConfig",
+  TO_BACKEND: "BackendConfig",
   TO_EXECUTORCH: "ExecutorchConfig",
   LOAD: "LoadConfig",
 };
-const CALLS = { TO_EDGE: "toEdge", TO_EXECUTORCH: "toExecutorch", LOAD: "load" };
+const CALLS = {
+  TO_EDGE: "toEdge",
+  TO_BACKEND: "toBackend",
+  TO_EXECUTORCH: "toExecutorch",
+  LOAD: "load",
+};
 
 // By kind: the type of a value, what is to be known of it, and its default as JavaScript has it.
 const KINDS = {

@@ -98,6 +98,17 @@ sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str
     return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, transformed);
 }
 
+sc_status sc_compile_to_backend(sc_job *job, uint32_t edge, sc_str partitioners_json,
+                                sc_str options_json, uint32_t *delegated) {
+    static const sc_phase STEPS[] = {SC_STEP_to_backend};
+    sc_work work;
+    SC_TRY(begin(job, SC_OPTIONS_TO_BACKEND, options_json, &work));
+    sc_ctx *ctx = &job->ctx;
+    SC_TRY(
+        sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, partitioners_json), &work.partitioners));
+    return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated);
+}
+
 sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch) {
     static const sc_phase STEPS[] = {SC_STEP_to_executorch};

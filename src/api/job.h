@@ -3,6 +3,7 @@
 #ifndef SC_JOB_H
 #define SC_JOB_H
 
+#include "backend/lower.h"
 #include "core/options.h"
 #include "emit/emit.h"
 #include "format/json.h"
@@ -18,6 +19,7 @@ typedef struct sc_version {
     sc_pass_timings timings;  // of the passes that made it
     double ms;                // all of it: passes, planning, emission
     double emit_ms;           // the part of it that wrote the program
+    sc_delegation delegation;  // of programs that were lowered to backends
 } sc_version;
 
 typedef struct sc_method_plan {
@@ -73,23 +75,20 @@ uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program
 // Lowers for the runtime of this build and runs there.
 extern const sc_evaluator sc_own_evaluator;
 
-// --- Steps (steps.c) -----------------------------------------------------------------------------
+// --- Backends (backends.c, to_backend.c) ---------------------------------------------------------
 
-// What steps work on, and what they are told.
-typedef struct sc_work {
-    sc_job *job;
-    sc_options options;
-    sc_str method;          // transform: the method whose passes these are; empty: all
-    const sc_json *passes;  // transform: a list of names
-    sc_program *program;    // theirs to change
-    sc_pipeline pipeline;
-    double emit_ms;  // that writing the program took
-} sc_work;
+// The backends of this build, and those that the host has registered: both halves.
+extern const sc_backends sc_all_backends;
+extern const sc_rt_backends sc_all_rt_backends;
+// What hosts say of methods and backends (sc_compile_to_backend), for the methods of `program`.
+sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
+                               sc_method_partitioners **out, uint32_t *count);
+// Hands the parts of `program` that its methods' partitioners ask for to backends. `json` is what
+// sc_compile_to_backend takes.
+sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
+                              const sc_options *options, sc_delegation *delegation);
 
-// Runs steps one after the other, the first on a copy of version `from`. What the last one makes is
-// kept as a version with the number `made`; what the others make, if the option snapshots says so.
-sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
-                       uint32_t *made);
+// --- Files (executable.c) ------------------------------------------------------------------------
 
 // What a program comes to when it is made executable.
 typedef struct sc_executable {
@@ -102,6 +101,26 @@ typedef struct sc_executable {
 // it.
 sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
                              sc_executable *out);
+
+// --- Steps (steps.c) -----------------------------------------------------------------------------
+
+// What steps work on, and what they are told.
+typedef struct sc_work {
+    sc_job *job;
+    sc_options options;
+    sc_str method;          // transform: the method whose passes these are; empty: all
+    const sc_json *passes;  // transform: a list of names
+    const sc_json *partitioners;  // to_backend: by method
+    sc_program *program;    // theirs to change
+    sc_delegation delegation;
+    sc_pipeline pipeline;
+    double emit_ms;  // that writing the program took
+} sc_work;
+
+// Runs steps one after the other, the first on a copy of version `from`. What the last one makes is
+// kept as a version with the number `made`; what the others make, if the option snapshots says so.
+sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
+                       uint32_t *made);
 
 // --- Largest sizes (dynamic_shapes.c) ------------------------------------------------------------
 
@@ -116,6 +135,7 @@ sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *boun
 
 typedef enum sc_option_call {
     SC_OPTIONS_TO_EDGE,
+    SC_OPTIONS_TO_BACKEND,
     SC_OPTIONS_TO_EXECUTORCH,
     SC_OPTIONS_LOAD
 } sc_option_call;

@@ -63,6 +63,13 @@ static sc_status step_transform(sc_work *work) {
     return SC_OK;
 }
 
+// --- Backends ------------------------------------------------------------------------------------
+
+static sc_status step_to_backend(sc_work *work) {
+    return sc_delegate_program(&work->job->ctx, work->program, work->partitioners, &work->options,
+                               &work->delegation);
+}
+
 // --- Planning and emission -----------------------------------------------------------------------
 
 // The number that the version will have once the step is done.
@@ -84,26 +91,6 @@ static void keep_plans(sc_job *job, const sc_program *program, const sc_place_re
         sc_method_plan plan = {next_number(job), program->methods.data[i]->name, reports[i]};
         sc_vec_push(&job->arena, &job->plans, plan);
     }
-}
-
-static sc_status enter(sc_ctx *ctx, sc_phase phase, sc_str pass) {
-    ctx->where = (sc_where){.pass = pass, .instruction = -1};
-    return sc_progress(ctx, phase, 0, 0);
-}
-
-sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
-                             sc_executable *out) {
-    const sc_options *options = pipeline->env.options;
-    sc_storage_table *tables = NULL;
-    *out = (sc_executable){0};
-    SC_TRY(sc_pipeline_run(ctx, pipeline, program, SC_STEP_to_executorch));
-    SC_TRY(enter(ctx, SC_PHASE_plan, SC_STR("memory_planning")));
-    SC_TRY(sc_place_program(ctx, program, options, &tables, &out->reports));
-    SC_TRY(enter(ctx, SC_PHASE_emit, SC_STR("emit")));
-    double begin_ms = sc_now_ms(ctx);
-    SC_TRY(sc_emit_program(ctx, program, tables, options, &out->result));
-    out->emit_ms = sc_now_ms(ctx) - begin_ms;
-    return SC_OK;
 }
 
 static sc_status step_to_executorch(sc_work *work) {
@@ -141,6 +128,8 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     sc_version *version = NULL;
     SC_TRY(sc_job_version(work->job, from, &version));
     SC_TRY(check_dialect(&work->job->ctx, from, version->dialect, dialect));
+    for (uint32_t i = 0; i < version->delegation.rows.count; i++)
+        sc_vec_push(&work->job->arena, &work->delegation.rows, version->delegation.rows.data[i]);
     if (!work->options.consume) return sc_program_clone(version->program, &work->program);
     work->program = version->program;
     version->program = NULL;
@@ -151,6 +140,7 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
     uint32_t number = sc_job_add_version(work->job, dialect, work->program, begin_ms);
     sc_version *version = &work->job->versions.data[number];
     version->emit_ms = work->emit_ms;
+    version->delegation = work->delegation;
     version->timings = work->pipeline.timings;
     work->pipeline.timings = (sc_pass_timings){0};
     return number;

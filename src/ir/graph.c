@@ -312,6 +312,16 @@ void sc_graph_insert_before(sc_node *position, sc_node *node) {
         link_between(position->graph, position->prev, node, position);
 }
 
+void sc_graph_reorder(sc_graph *graph, sc_node *const *order, uint32_t count) {
+    SC_ASSERT(count == graph->node_count);
+    for (uint32_t i = 0; i < count; i++) {
+        order[i]->prev = i ? order[i - 1] : NULL;
+        order[i]->next = i + 1 < count ? order[i + 1] : NULL;
+    }
+    graph->first = count ? order[0] : NULL;
+    graph->last = count ? order[count - 1] : NULL;
+}
+
 void sc_node_erase(sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++) SC_ASSERT(node->outs[i]->use_count == 0);
     for (uint32_t i = 0; i < node->arg_count; i++) detach(&node->args[i]);

@@ -228,6 +228,8 @@ sc_node *sc_node_new_as(sc_graph *graph, const sc_op *op, const sc_arg *args, ui
                         uint32_t out_count, const sc_name *wanted);
 void sc_graph_append(sc_graph *graph, sc_node *node);
 void sc_graph_insert_before(sc_node *position, sc_node *node);
+// All nodes of the graph in another order, which must still be a topological one.
+void sc_graph_reorder(sc_graph *graph, sc_node *const *order, uint32_t count);
 // Detaches args and removes the node; its outs must be unused.
 void sc_node_erase(sc_node *node);
 
@@ -293,6 +295,10 @@ bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg 
 // Calls `visit` for the graph and then for every body inside it, outermost first.
 typedef sc_status (*sc_graph_visitor)(sc_ctx *ctx, sc_graph *graph, void *user);
 sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, void *user);
+
+// "true_graph_0/body_1": of a body, with those around it; empty for a method's own graph. Bodies of
+// one graph have names of their own.
+sc_str sc_graph_path(sc_arena *arena, const sc_graph *graph);
 
 // Writes, checks or cannot be known: the node stays although nobody uses its results.
 bool sc_node_has_effect(const sc_node *node);

@@ -15,6 +15,14 @@ sc_part *sc_part_new(sc_method *method, sc_str name) {
     return part;
 }
 
+bool sc_part_writes(const sc_part *part, sc_str target) {
+    for (uint32_t i = 0; i < part->method->outputs.count; i++)
+        if (part->method->outputs.data[i].kind == SC_OUTPUT_BUFFER_MUTATION &&
+            sc_str_equal(part->method->outputs.data[i].target, target))
+            return true;
+    return false;
+}
+
 bool sc_part_has_effect(const sc_part *part) {
     for (uint32_t i = 0; i < part->method->outputs.count; i++)
         if (part->method->outputs.data[i].kind != SC_OUTPUT_USER) return true;

@@ -48,6 +48,8 @@ struct sc_part {
 
 // Of `method`, with an empty graph and nothing processed.
 sc_part *sc_part_new(sc_method *method, sc_str name);
+// Is this buffer state that the part keeps?
+bool sc_part_writes(const sc_part *part, sc_str target);
 // Does a call do more than its results say?
 bool sc_part_has_effect(const sc_part *part);
 // The part that a node calls, NULL for all other nodes.

@@ -20,6 +20,13 @@ sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, 
     return SC_OK;
 }
 
+sc_str sc_graph_path(sc_arena *arena, const sc_graph *graph) {
+    if (!graph->parent) return (sc_str){0};
+    sc_str outer = sc_graph_path(arena, graph->parent);
+    return sc_str_format(arena, SC_STR_FMT "%s%s", SC_STR_ARG(outer), outer.size ? "/" : "",
+                         graph->name ? graph->name->text : "body");
+}
+
 static bool graph_has_effect(const sc_graph *graph);
 
 static bool arg_has_effect(const sc_arg *arg) {

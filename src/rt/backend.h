@@ -37,8 +37,8 @@ typedef struct sc_rt_start {
     const sc_rt_spec *specs;
     uint32_t spec_count;
     sc_rt_named named;
-    sc_evalue *const *args;  // of its first call, or NULL when nothing calls it: inputs, outputs
-    uint32_t input_count, arg_count;
+    sc_evalue *const *args;  // of its call: inputs, then outputs
+    uint32_t arg_count;
     void **shared;  // NULL at first; one for all delegates of a program that name this backend
 } sc_rt_start;
 
@@ -48,13 +48,16 @@ typedef struct sc_rt_delegate_call {
 } sc_rt_delegate_call;
 
 struct sc_rt_backend {
-    // On failure, which names what in the bytes is wrong, nothing is left behind.
-    sc_status (*init)(sc_ctx *ctx, const sc_rt_start *start, void **state);
-    // Writes every output; sizes of outputs that are dynamic are set by sc_rt_output_resize.
+    // Says how many of the arguments are inputs, which the file does not. On failure, which names
+    // what in the bytes is wrong, nothing is left behind.
+    sc_status (*init)(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count);
+    // Writes every output; sizes of those that are dynamic are set by sc_rt_output_resize. The
+    // arguments are those that it was started with, or like them in kind, dtype and rank.
     sc_status (*execute)(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call);
     void (*destroy)(void *state);
     void (*release)(void *shared);  // when the program closes; NULL: nothing is shared
-    void (*reset)(void *state);     // state that survives calls, back to its start; NULL: none
+    // State that survives calls, back to its start; NULL: there is none.
+    sc_status (*reset)(sc_ctx *ctx, void *state);
     void *user;
 };
 
@@ -67,5 +70,7 @@ typedef struct sc_rt_backends {
 // Sizes of an output within its capacity and, unless it is dynamic, as they are. SC_ERR_SHAPE
 // otherwise.
 sc_status sc_rt_output_resize(sc_ctx *ctx, sc_tensor *output, const int64_t *sizes, uint32_t rank);
+// Row-major bytes into an output, whatever layout the program gave it.
+void sc_rt_output_write(sc_tensor *output, const void *row_major);
 
 #endif

@@ -49,16 +49,6 @@ static sc_status find_operators(binder *b) {
     return SC_OK;
 }
 
-static sc_status refuse_delegates(binder *b) {
-    sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(b->m->plan);
-    if (delegates.count == 0) return SC_OK;
-    sc_str id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, 0));
-    return sc_fail(b->ctx, SC_ERR_DELEGATE, NULL,
-                   "method '" SC_STR_FMT "' hands parts to the backend '" SC_STR_FMT
-                   "', which this build does not have",
-                   SC_STR_ARG(b->m->name), SC_STR_ARG(id));
-}
-
 // --- Instructions --------------------------------------------------------------------------------
 
 static sc_status check_value(const binder *b, int32_t index) {
@@ -148,6 +138,22 @@ static sc_status parse_free(binder *b, sc_fb_table table, sc_rt_instruction *in)
     return SC_OK;
 }
 
+static sc_status parse_delegate(binder *b, sc_fb_table table, sc_rt_instruction *in) {
+    int32_t index = sc_pte_DelegateCall_delegate_index(table);
+    sc_fb_vec args = sc_pte_DelegateCall_args(table);
+    if (index < 0 || (uint32_t)index >= b->m->delegate_count)
+        return bad(b, "it calls a delegate that does not exist");
+    sc_evalue **list = sc_new_array(&b->m->program->arena, sc_evalue *, (size_t)args.count + 1);
+    for (uint32_t i = 0; i < args.count; i++) {
+        SC_TRY(check_value(b, sc_fb_vec_i32(args, i)));
+        list[i] = &b->m->values[sc_fb_vec_i32(args, i)];
+    }
+    in->kind = SC_RT_DELEGATE;
+    in->origin.op_name = b->m->delegates[index].id;
+    in->call = (sc_kernel_call){.ctx = b->ctx, .args = list, .arg_count = args.count};
+    return sc_rt_delegate_bind(b->ctx, b->m, (uint32_t)index, in);
+}
+
 static sc_status parse_instruction(binder *b, sc_fb_table entry, uint32_t first, uint32_t count,
                                    sc_rt_instruction *in) {
     sc_fb_table args = sc_pte_Instruction_instr_args(entry);
@@ -157,8 +163,7 @@ static sc_status parse_instruction(binder *b, sc_fb_table entry, uint32_t first,
     case SC_PTE_InstructionArguments_JumpFalseCall: return parse_jump(b, args, first, count, in);
     case SC_PTE_InstructionArguments_MoveCall: return parse_move(b, args, in);
     case SC_PTE_InstructionArguments_FreeCall: return parse_free(b, args, in);
-    case SC_PTE_InstructionArguments_DelegateCall:
-        return bad(b, "it calls a delegate that does not exist");
+    case SC_PTE_InstructionArguments_DelegateCall: return parse_delegate(b, args, in);
     default: return bad(b, "an instruction is of an unknown kind");
     }
 }
@@ -176,7 +181,7 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
     if (total > ctx->limits.node_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the method has more than %llu instructions",
                        (unsigned long long)ctx->limits.node_max);
-    SC_TRY(refuse_delegates(&b));
+    SC_TRY(sc_rt_delegates_open(ctx, m));
     SC_TRY(find_operators(&b));
     m->code = sc_new_array(&m->program->arena, sc_rt_instruction, (size_t)total);
     for (uint32_t c = 0; c < chains.count; c++) {
@@ -228,6 +233,7 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
         ctx->where.instruction = in->origin.index;
         ctx->where.op = in->origin.op_name;
         if (in->kind == SC_RT_KERNEL) SC_TRY(finish_call(&b, in, &scratch));
+        if (in->kind == SC_RT_DELEGATE) SC_TRY(sc_rt_delegate_check(ctx, m, in));
     }
     ctx->where.instruction = -1;
     ctx->where.op = SC_STR("");

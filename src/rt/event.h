@@ -23,7 +23,7 @@ typedef enum sc_rt_kind {
     SC_RT_JUMP_FALSE,
     SC_RT_MOVE,
     SC_RT_FREE,
-    SC_RT_DELEGATE,  // a call of what a backend has compiled; the loader refuses these
+    SC_RT_DELEGATE,  // a call of what a backend has compiled
     // Calls of kernels, once loading has rewritten them:
     SC_RT_COPY,  // another has computed the result, whose bytes only have to be copied
     SC_RT_SKIP   // nothing: computed at load, another name for an operand, or without elements

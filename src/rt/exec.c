@@ -81,7 +81,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     case SC_RT_COPY: return copy_bytes(ctx, m->values[in->from].tensor, m->values[in->to].tensor);
     case SC_RT_FREE: m->values[in->from].tensor->data = NULL; return SC_OK;
     case SC_RT_SKIP: return SC_OK;
-    case SC_RT_DELEGATE: break;
+    case SC_RT_DELEGATE: return sc_rt_delegate_run(ctx, m, in);
     }
     return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "instruction %u is not one that runs",
                    in->origin.index);

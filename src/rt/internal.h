@@ -32,6 +32,23 @@ void sc_rt_data_map_close(sc_rt_data_map *map);
 // NULL when there is none.
 sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key);
 
+// --- Named data ----------------------------------------------------------------------------------
+
+// Bytes that delegates look up by name.
+typedef struct sc_rt_blob {
+    sc_extent extent;
+    sc_rt_datum *datum;    // when a data file has them
+    const uint8_t *bytes;  // while somebody uses them
+    uint8_t *owned;        // NULL when they are in memory anyway
+    uint32_t users;
+} sc_rt_blob;
+
+// What the delegates of a program that name one backend share.
+typedef struct sc_rt_shared {
+    const sc_rt_backend *backend;
+    void *data;
+} sc_rt_shared;
+
 // --- Program -------------------------------------------------------------------------------------
 
 typedef struct sc_rt_pool {
@@ -62,6 +79,8 @@ struct sc_rt_program {
     sc_rt_constant *constants;          // by index, when it is not
     SC_VEC(uint8_t *) constant_blocks;  // what was read, of data files too
     sc_rt_data_map data_map;
+    sc_map named;  // to sc_rt_blob, by key: of the program and of the data files
+    SC_VEC(sc_rt_shared *) shared;
     sc_rt_pool *pools;  // by memory id, 0 unused
     uint32_t pool_count;
     sc_rt_method **methods;  // by plan index, NULL until loaded
@@ -76,6 +95,22 @@ static inline sc_fb_table sc_rt_plan(const sc_rt_program *program, uint32_t inde
 
 typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);
 
+// What the record of a delegate's argument has to stay.
+typedef struct sc_rt_declared {
+    uint8_t tag, dtype, rank;
+    uint8_t dim_order[SC_RANK_MAX];
+} sc_rt_declared;
+
+// Something that a backend runs: what its other half made of a part.
+typedef struct sc_rt_delegate {
+    const sc_rt_backend *backend;  // NULL until an instruction calls it
+    sc_str id;
+    void *state;
+    uint32_t input_count, arg_count;
+    sc_evalue *const *args;    // of the first call, which those of others are like
+    sc_rt_declared *declared;  // what they were when it was started
+} sc_rt_delegate;
+
 typedef struct sc_rt_instruction {
     uint8_t kind;         // sc_rt_kind
     bool is_dynamic;      // shapes and arguments have to be looked at on every run
@@ -89,6 +124,7 @@ typedef struct sc_rt_instruction {
     sc_kernel_call call;  // KERNEL, PRIM; DELEGATE has no operator in it
     uint32_t from, to;    // MOVE, COPY; JUMP_FALSE and FREE use `from`
     uint32_t inputs;      // DELEGATE: how many leading arguments it takes
+    sc_rt_delegate *delegate;
     // What a listener is told: the instructions that this one stands for, none when another one
     // does, and whose results it leaves in their place, NULL when no instruction's.
     uint32_t origin_count;
@@ -149,6 +185,8 @@ struct sc_rt_method {
     sc_rt_staged *staged;
     sc_rt_instruction *code;
     uint32_t code_count;
+    sc_rt_delegate *delegates;
+    uint32_t delegate_count;
     sc_rt_pool *memory;  // by memory id: a pool of the program, or memory of its own
     uint32_t memory_count;
     bool owns_activations;  // memory id 1 is its own, because it keeps state there
@@ -189,6 +227,25 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *method);
 sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *method);
 // What is skipped stays for listeners; all else steps over it.
 void sc_rt_code_link(sc_rt_method *method);
+// delegate.c: what backends run. `in` is a call whose arguments have been found.
+sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *method);
+sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
+                              sc_rt_instruction *in);
+// With memory in place: a delegate may write neither constants nor over its other operands.
+sc_status sc_rt_delegate_check(sc_ctx *ctx, const sc_rt_method *method,
+                               const sc_rt_instruction *in);
+sc_status sc_rt_delegate_run(sc_ctx *ctx, const sc_rt_method *method, const sc_rt_instruction *in);
+sc_status sc_rt_delegates_reset(sc_ctx *ctx, sc_rt_method *method);
+void sc_rt_delegates_free(sc_rt_method *method);
+// named.c: bytes by name, of the program and of the data files beside it. A name that both have
+// means the data file, as on the official runtime.
+sc_status sc_rt_named_open(sc_ctx *ctx, sc_rt_program *program);
+sc_rt_named sc_rt_named_of(sc_rt_program *program);
+void sc_rt_named_close(sc_rt_program *program);
+// segments.c
+sc_status sc_rt_segments_check(sc_ctx *ctx, sc_rt_program *program);
+sc_status sc_rt_segment_at(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
+                           sc_extent *out);
 // event.c: tells the program's listener, if there is one. `in` is NULL but for instructions.
 void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in);
 void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,

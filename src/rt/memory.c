@@ -177,6 +177,7 @@ static sc_status bind_staging(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
+    SC_TRY(sc_rt_delegates_reset(ctx, m));
     // Random numbers begin again, too.
     for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.seed = 0;
     for (uint32_t i = 0; i < m->value_count; i++) {
@@ -217,6 +218,7 @@ sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 void sc_rt_memory_free(sc_rt_method *m) {
+    sc_rt_delegates_free(m);
     if (m->owns_activations && m->memory) sc_free(m->memory[ACTIVATIONS].data);
     sc_free(m->loose_memory);
     sc_free(m->stage_memory);

@@ -91,56 +91,7 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     return SC_OK;
 }
 
-// --- Segments ------------------------------------------------------------------------------------
-
-static sc_status segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, sc_extent *out) {
-    if (index >= p->segments.count) return bad(ctx, "a segment that it names does not exist");
-    sc_fb_table segment = sc_fb_vec_table(p->segments, index);
-    uint64_t offset = sc_pte_DataSegment_offset(segment), size = sc_pte_DataSegment_size(segment);
-    *out = (sc_extent){p->source, p->segment_base + offset, size};
-    return SC_OK;
-}
-
-static int compare_extents(const void *a, const void *b) {
-    const sc_extent *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-// Sorts by offset; insertion is enough for the sorted lists that real files have, and the count is
-// bounded for the others.
-static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) {
-    for (uint32_t i = 1; i < count; i++) {
-        if (compare_extents(&extents[i - 1], &extents[i]) <= 0) continue;
-        if (count > 4096) return bad(ctx, "its segments are not in order");
-        sc_extent moved = extents[i];
-        uint32_t at = i;
-        for (; at > 0 && compare_extents(&extents[at - 1], &moved) > 0; at--)
-            extents[at] = extents[at - 1];
-        extents[at] = moved;
-    }
-    for (uint32_t i = 1; i < count; i++) {
-        if (extents[i].offset < extents[i - 1].offset + extents[i - 1].size)
-            return bad(ctx, "two of its segments overlap");
-    }
-    return SC_OK;
-}
-
-static sc_status check_segments(sc_ctx *ctx, sc_rt_program *p) {
-    const uint64_t room = p->segment_end - p->segment_base;
-    uint32_t count = 0;
-    sc_extent *extents = sc_new_array(&p->arena, sc_extent, p->segments.count);
-    for (uint32_t i = 0; i < p->segments.count; i++) {
-        sc_extent extent;
-        SC_TRY(segment_at(ctx, p, i, &extent));
-        uint64_t end, offset = extent.offset - p->segment_base;
-        if (!sc_add_u64(offset, extent.size, &end) || end > room || (end && !p->segment_base))
-            return bad(ctx, "a segment lies outside the file");
-        if (extent.size) extents[count++] = extent;
-    }
-    return check_overlap(ctx, extents, count);
-}
-
-// --- Constants, initial state, named data --------------------------------------------------------
+// --- Constants, initial state ---------------------------------------------------------------------
 
 static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
     for (uint32_t i = 0; i < offsets.count; i++) {
@@ -162,7 +113,7 @@ static sc_status find_constants(sc_ctx *ctx, sc_rt_program *p) {
     if (offsets.count == 1) return SC_OK;
     if (inline_buffers.count > 0) return bad(ctx, "it keeps constants in two places");
     p->constant_offsets = offsets;
-    SC_TRY(segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->constant_extent));
+    SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->constant_extent));
     return check_offsets(ctx, offsets, p->constant_extent.size);
 }
 
@@ -172,25 +123,8 @@ static sc_status find_initial_state(sc_ctx *ctx, sc_rt_program *p) {
     if (all.count > 1) return bad(ctx, "it has more than one segment of initial state");
     sc_fb_table where = sc_fb_vec_table(all, 0);
     p->mutable_offsets = sc_pte_SubsegmentOffsets_offsets(where);
-    SC_TRY(segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->mutable_extent));
+    SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->mutable_extent));
     return check_offsets(ctx, p->mutable_offsets, p->mutable_extent.size);
-}
-
-static sc_status check_named_data(sc_ctx *ctx, sc_rt_program *p) {
-    sc_fb_vec named = sc_pte_Program_named_data(p->root);
-    if (!named.items) return SC_OK;
-    if (!p->segments.items) return bad(ctx, "it names data but has no segments");
-    sc_map keys;
-    sc_map_init(&keys, &p->arena);
-    for (uint32_t i = 0; i < named.count; i++) {
-        sc_fb_table entry = sc_fb_vec_table(named, i);
-        sc_str key = sc_pte_NamedData_key(entry);
-        sc_extent extent;
-        if (!key.data || !sc_map_add(&keys, key, p))
-            return bad(ctx, "two of its data entries have the same name");
-        SC_TRY(segment_at(ctx, p, sc_pte_NamedData_segment_index(entry), &extent));
-    }
-    return SC_OK;
 }
 
 // --- Open and close ------------------------------------------------------------------------------
@@ -218,13 +152,13 @@ static sc_status open_parts(sc_ctx *ctx, sc_rt_program *p) {
     p->segment_end = h.segment_bytes ? h.segment_base + h.segment_bytes : p->source->size;
     SC_TRY(load_flat(ctx, p, &h));
     p->segments = sc_pte_Program_segments(p->root);
-    SC_TRY(check_segments(ctx, p));
+    SC_TRY(sc_rt_segments_check(ctx, p));
     SC_TRY(find_constants(ctx, p));
     SC_TRY(find_initial_state(ctx, p));
-    SC_TRY(check_named_data(ctx, p));
     SC_TRY(check_plans(ctx, p));
     SC_TRY(sc_rt_data_map_open(ctx, &p->arena, p->options.data_files, p->options.data_file_count,
                                &p->data_map));
+    SC_TRY(sc_rt_named_open(ctx, p));
     SC_TRY(sc_rt_pools_declare(ctx, p));
     p->methods = sc_new_array(&p->arena, sc_rt_method *, p->plans.count);
     return SC_OK;
@@ -256,7 +190,12 @@ void sc_rt_program_close(sc_rt_program *p) {
     for (uint32_t i = 0; p->methods && i < p->plans.count; i++) {
         if (p->methods[i]) sc_rt_memory_free(p->methods[i]);
     }
+    for (uint32_t i = 0; i < p->shared.count; i++) {
+        const sc_rt_shared *shared = p->shared.data[i];
+        if (shared->data && shared->backend->release) shared->backend->release(shared->data);
+    }
     for (uint32_t i = 0; p->pools && i < p->pool_count; i++) sc_free(p->pools[i].data);
+    sc_rt_named_close(p);
     sc_rt_data_map_close(&p->data_map);
     sc_rt_constants_free(p);
     sc_free(p->flat_owned);

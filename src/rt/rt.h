@@ -9,7 +9,7 @@
 #define SC_RT_H
 
 #include "base/source.h"
-#include "kernels/kernel.h"
+#include "rt/backend.h"
 
 typedef struct sc_rt_program sc_rt_program;
 typedef struct sc_rt_method sc_rt_method;
@@ -18,6 +18,7 @@ typedef struct sc_rt_options {
     sc_source *const *data_files;  // .ptd, in any order
     uint32_t data_file_count;
     bool optimize;  // rewrite instructions at load; results stay within rounding
+    const sc_rt_backends *backends;  // that delegates may name; NULL: none
 } sc_rt_options;
 
 void sc_rt_options_default(sc_rt_options *options);

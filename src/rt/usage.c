@@ -42,7 +42,7 @@ static void visit(usage *u, const sc_rt_instruction *in) {
 // --- Calls that need a look on every run ---------------------------------------------------------
 
 static bool needs_look(const sc_rt_method *m, const sc_rt_instruction *in) {
-    if (sc_op_has(in->call.op, SC_DATA_DEPENDENT)) return true;
+    if (in->call.op && sc_op_has(in->call.op, SC_DATA_DEPENDENT)) return true;
     sc_rt_operands o = sc_rt_operands_of(m, in, SC_RT_ANY_ACCESS);
     while (sc_rt_operands_next(&o)) {
         const sc_rt_place *place = &m->places[index_of(m, o.value)];
@@ -127,7 +127,8 @@ sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *m) {
     }
     for (uint32_t i = 0; i < m->code_count; i++) {
         sc_rt_instruction *in = &m->code[i];
-        in->is_dynamic = in->kind == SC_RT_KERNEL && needs_look(m, in);
+        bool computes = in->kind == SC_RT_KERNEL || in->kind == SC_RT_DELEGATE;
+        in->is_dynamic = computes && needs_look(m, in);
     }
     list_loose(m);
     return check_loops(ctx, m);

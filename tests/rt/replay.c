@@ -49,12 +49,23 @@ static char *read_file(run *u, const char *path, size_t *bytes) {
     return data;
 }
 
-static bool open_program(run *u) {
-    size_t bytes, ptd_bytes;
+static bool find_program(run *u, sc_source **out) {
+    size_t bytes;
+    *out = u->r->program;
+    if (*out) return true;
     char *pte = read_file(u, u->r->pte, &bytes);
     if (!pte) return fail(u->r, "cannot read %s", u->r->pte);
+    *out = sc_source_from_memory(&u->arena, pte, bytes);
+    return true;
+}
+
+static bool open_program(run *u) {
+    size_t ptd_bytes;
+    sc_source *source = NULL;
+    if (!find_program(u, &source)) return false;
     sc_rt_options options;
     sc_rt_options_default(&options);
+    options.backends = u->r->backends;
     options.optimize = u->r->optimize;
     sc_source *ptd = NULL;
     if (u->r->ptd) {
@@ -64,7 +75,6 @@ static bool open_program(run *u) {
         options.data_files = &ptd;
         options.data_file_count = 1;
     }
-    sc_source *source = sc_source_from_memory(&u->arena, pte, bytes);
     if (sc_rt_program_open(&u->ctx, source, &options, &u->program) != SC_OK)
         return fail_status(u, "open");
     if (sc_rt_method_load(&u->ctx, u->program, sc_str_from(u->r->method), &u->method) != SC_OK)

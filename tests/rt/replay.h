@@ -8,6 +8,8 @@
 
 typedef struct replay {
     const char *pte;  // full paths
+    sc_source *program;  // instead of `pte`, when it is in memory
+    const sc_rt_backends *backends;  // or NULL
     const char *ptd;  // or NULL
     const char *method;
     const char *reference;   // without .ref.json

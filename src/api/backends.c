@@ -1,0 +1,42 @@
+// The backends of this build (backends/backends.def), as the two halves are handed them.
+#include "api/job.h"
+
+#define BACKEND(name, ...)                   \
+    extern const sc_backend sc_backend_##name; \
+    extern const sc_rt_backend sc_rt_backend_##name;
+#include "backends/backends.def"
+#undef BACKEND
+
+typedef struct row {
+    const sc_backend *aot;
+    const sc_rt_backend *run;
+} row;
+
+static const row ROWS[] = {
+#define BACKEND(name, ...) {&sc_backend_##name, &sc_rt_backend_##name},
+#include "backends/backends.def"
+#undef BACKEND
+};
+
+static const sc_backend *at(void *user, uint32_t index) {
+    (void)user;
+    return index < SC_COUNT_OF(ROWS) ? ROWS[index].aot : NULL;
+}
+
+static const sc_backend *find(void *user, sc_str name) {
+    const sc_backend *backend;
+    for (uint32_t i = 0; (backend = at(user, i)) != NULL; i++)
+        if (sc_str_is(name, backend->name) || sc_str_is(name, backend->id)) return backend;
+    return NULL;
+}
+
+// Files name ids only.
+static const sc_rt_backend *find_run(void *user, sc_str id) {
+    (void)user;
+    for (uint32_t i = 0; i < SC_COUNT_OF(ROWS); i++)
+        if (sc_str_is(id, ROWS[i].aot->id)) return ROWS[i].run;
+    return NULL;
+}
+
+const sc_backends sc_all_backends = {.find = find, .at = at};
+const sc_rt_backends sc_all_rt_backends = {.find = find_run};

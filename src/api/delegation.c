@@ -1,0 +1,109 @@
+// What has become of each node of a program that was lowered to backends, as JSON.
+#include "api/job.h"
+#include "ir/stack_trace.h"
+
+static void put_number(sc_json_writer *w, const char *key, double value) {
+    sc_json_key(w, key);
+    sc_json_add_f64(w, value);
+}
+
+// --- Delegates -----------------------------------------------------------------------------------
+
+typedef struct share {
+    uint32_t nodes;
+    double macs, bytes;
+} share;
+
+static share share_of(const sc_delegation *d, const sc_name *method, sc_str graph,
+                      const sc_name *part) {
+    share sum = {0};
+    for (uint32_t i = 0; i < d->rows.count; i++) {
+        const sc_delegation_row *row = &d->rows.data[i];
+        if (row->method != method || row->part != part || !sc_str_equal(row->graph, graph)) continue;
+        sum.nodes++;
+        sum.macs += row->macs;
+        sum.bytes += row->bytes;
+    }
+    return sum;
+}
+
+static void add_part(sc_json_writer *w, const sc_delegation *d, const sc_name *method, sc_str graph,
+                     const sc_part *part) {
+    const share sum = share_of(d, method, graph, part->method->name);
+    uint64_t data = 0;
+    for (uint32_t i = 0; i < part->data.count; i++) data += part->data.data[i].bytes->size;
+    sc_json_begin_object(w);
+    sc_json_put_str(w, "name", sc_name_str(part->method->name));
+    sc_json_put_str(w, "backend", part->backend);
+    sc_json_put_str(w, "graph", graph);
+    sc_json_put_u64(w, "nodes", sum.nodes);
+    put_number(w, "macs", sum.macs);
+    put_number(w, "bytes", sum.bytes);
+    sc_json_put_u64(w, "processedBytes", part->processed->size);
+    sc_json_put_u64(w, "dataBytes", data);
+    sc_json_end_object(w);
+}
+
+static void add_parts(sc_json_writer *w, sc_arena *scratch, const sc_delegation *d,
+                      const sc_graph *graph) {
+    sc_str path = sc_graph_path(scratch, graph);
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        if (sc_node_part(node)) add_part(w, d, graph->method->name, path, sc_node_part(node));
+        for (uint32_t i = 0; i < node->arg_count; i++)
+            if (node->args[i].kind == SC_ARG_GRAPH) add_parts(w, scratch, d, node->args[i].graph);
+    }
+}
+
+// --- Nodes ---------------------------------------------------------------------------------------
+
+static void add_row(sc_json_writer *w, sc_arena *scratch, const sc_delegation_row *row) {
+    sc_json_begin_object(w);
+    sc_json_put_str(w, "name", sc_name_str(row->node));
+    sc_json_put_text(w, "op", row->op->name);
+    sc_json_put_str(w, "graph", row->graph);
+    sc_json_put_str(w, "source", sc_stack_trace_source(scratch, row->meta.stack_trace));
+    sc_json_key(w, "delegate");
+    if (row->part)
+        sc_json_add_str(w, sc_name_str(row->part));
+    else
+        sc_json_add_null(w);
+    sc_json_put_str(w, "backend", row->backend);
+    sc_json_put_str(w, "reason", row->reason);
+    sc_json_put_str(w, "hint", row->hint);
+    put_number(w, "macs", row->macs);
+    put_number(w, "bytes", row->bytes);
+    sc_json_end_object(w);
+}
+
+static void add_method(sc_json_writer *w, sc_arena *scratch, const sc_delegation *d,
+                       const sc_method *method) {
+    sc_json_key_str(w, sc_name_str(method->name));
+    sc_json_begin_object(w);
+    sc_json_key(w, "delegates");
+    sc_json_begin_array(w);
+    add_parts(w, scratch, d, method->graph);
+    sc_json_end_array(w);
+    sc_json_key(w, "nodes");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < d->rows.count; i++)
+        if (d->rows.data[i].method == method->name) add_row(w, scratch, &d->rows.data[i]);
+    sc_json_end_array(w);
+    sc_json_end_object(w);
+}
+
+sc_status sc_compile_delegation(sc_job *job, uint32_t number, sc_str *json) {
+    sc_ctx *ctx = sc_job_begin(job);
+    sc_version *version = NULL;
+    SC_TRY(sc_job_version(job, number, &version));
+    sc_sb sb = sc_job_text(job);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    sc_json_begin_object(&w);
+    for (uint32_t i = 0; i < version->program->methods.count; i++)
+        add_method(&w, ctx->scratch, &version->delegation, version->program->methods.data[i]);
+    sc_json_end_object(&w);
+    sc_arena_rewind(ctx->scratch, mark);
+    *json = sc_sb_str(&sb);
+    return SC_OK;
+}

@@ -1,0 +1,194 @@
+// Which parts of a program go to which backend, as hosts say it, and what backends are handed to
+// work with.
+#include "api/job.h"
+
+// --- Reading partitioners ------------------------------------------------------------------------
+
+typedef struct reader {
+    sc_ctx *ctx;
+    const sc_program *program;
+} reader;
+
+static sc_status bad(reader *r, const char *what) {
+    return sc_fail(r->ctx, SC_ERR_ARGUMENT, "Give a backend, or one for each method.", "%s", what);
+}
+
+static sc_status read_bytes(reader *r, const sc_json *json, sc_str *out) {
+    char *bytes;
+    if (json->kind == SC_JSON_STRING) {
+        *out = sc_str_copy(r->ctx->arena, sc_json_str(r->ctx->arena, json));
+        return SC_OK;
+    }
+    if (json->kind != SC_JSON_ARRAY)
+        return bad(r, "the value of a compile spec is bytes or text");
+    bytes = sc_arena_alloc(r->ctx->arena, (size_t)json->size + 1);
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
+        int64_t byte = -1;
+        if (!sc_json_i64(item, &byte) || byte < 0 || byte > 255)
+            return bad(r, "the bytes of a compile spec are numbers from 0 to 255");
+        bytes[i] = (char)byte;
+    }
+    *out = (sc_str){bytes, json->size};
+    return SC_OK;
+}
+
+// [{"key": "k", "value": [1, 2] | "text"}]
+static sc_status read_specs(reader *r, const sc_json *json, const sc_compile_spec **out,
+                            uint32_t *count) {
+    *out = NULL;
+    *count = 0;
+    if (!json) return SC_OK;
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "compile specs are a list");
+    sc_compile_spec *specs =
+        sc_new_array(r->ctx->arena, sc_compile_spec, (size_t)json->size + 1);
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
+        const sc_json *key = sc_json_get(item, "key"), *value = sc_json_get(item, "value");
+        if (!key || key->kind != SC_JSON_STRING || !value)
+            return bad(r, "a compile spec has a key, which is text, and a value");
+        specs[i].key = sc_str_copy(r->ctx->arena, sc_json_str(r->ctx->arena, key));
+        SC_TRY(read_bytes(r, value, &specs[i].value));
+    }
+    *out = specs;
+    *count = json->size;
+    return SC_OK;
+}
+
+static sc_status read_names(reader *r, const sc_json *json, sc_tagged *out) {
+    if (!json || json->kind != SC_JSON_ARRAY) return bad(r, "a tag has a list of nodes");
+    sc_str *names = sc_new_array(r->ctx->arena, sc_str, (size_t)json->size + 1);
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
+        if (item->kind != SC_JSON_STRING) return bad(r, "nodes are named by text");
+        names[i] = sc_json_str(r->ctx->arena, item);
+    }
+    out->nodes = names;
+    out->node_count = json->size;
+    return SC_OK;
+}
+
+// [{"tag": "t", "nodes": ["add"], "specs": [...]}]
+static sc_status read_tags(reader *r, const sc_json *json, sc_partitioner *out) {
+    if (!json) return SC_OK;
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "tags are a list");
+    sc_tagged *tagged = sc_new_array(r->ctx->arena, sc_tagged, (size_t)json->size + 1);
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
+        const sc_json *tag = sc_json_get(item, "tag");
+        if (!tag || tag->kind != SC_JSON_STRING) return bad(r, "a tag has a name");
+        tagged[i].tag = sc_json_str(r->ctx->arena, tag);
+        SC_TRY(read_names(r, sc_json_get(item, "nodes"), &tagged[i]));
+        SC_TRY(read_specs(r, sc_json_get(item, "specs"), &tagged[i].specs, &tagged[i].spec_count));
+    }
+    out->has_tags = true;
+    out->tagged = tagged;
+    out->tagged_count = json->size;
+    return SC_OK;
+}
+
+static sc_status unknown_backend(reader *r, sc_str name) {
+    sc_sb known;
+    const sc_backend *backend;
+    sc_sb_init(&known, r->ctx->scratch);
+    for (uint32_t i = 0; (backend = sc_all_backends.at(sc_all_backends.user, i)) != NULL; i++)
+        sc_sb_addf(&known, "%s%s", i ? ", " : "", backend->name);
+    return sc_fail(r->ctx, SC_ERR_NOT_FOUND, "Register it first, or check its name.",
+                   "there is no backend '" SC_STR_FMT "'; there are: %s", SC_STR_ARG(name),
+                   sc_sb_terminate(&known));
+}
+
+static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner *out) {
+    const sc_json *backend = sc_json_get(json, "backend"), *whole = sc_json_get(json, "whole");
+    *out = (sc_partitioner){0};
+    if (!backend || backend->kind != SC_JSON_STRING) return bad(r, "a partitioner has a backend");
+    sc_str name = sc_json_str(r->ctx->arena, backend);
+    out->backend = sc_all_backends.find(sc_all_backends.user, name);
+    if (!out->backend) return unknown_backend(r, name);
+    if (whole && !sc_json_bool(whole, &out->is_whole)) return bad(r, "whole is true or false");
+    SC_TRY(read_specs(r, sc_json_get(json, "specs"), &out->specs, &out->spec_count));
+    return read_tags(r, sc_json_get(json, "tags"), out);
+}
+
+static sc_status read_rounds(reader *r, const sc_json *json, sc_method_partitioners *out) {
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "the partitioners of a method are a list");
+    sc_partitioner *items = sc_new_array(r->ctx->arena, sc_partitioner, (size_t)json->size + 1);
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item))
+        SC_TRY(read_partitioner(r, item, &items[i]));
+    out->items = items;
+    out->count = json->size;
+    return SC_OK;
+}
+
+// {"methods": {"prefill": [PARTITIONER...]}} or {"all": [PARTITIONER...]}
+static sc_status read_all(reader *r, const sc_json *json, sc_method_partitioners **out,
+                          uint32_t *count) {
+    const sc_json *all = sc_json_get(json, "all"), *methods = sc_json_get(json, "methods");
+    if (all) {
+        *count = r->program->methods.count;
+        *out = sc_new_array(r->ctx->arena, sc_method_partitioners, (size_t)*count + 1);
+        for (uint32_t i = 0; i < *count; i++) {
+            SC_TRY(read_rounds(r, all, &(*out)[i]));
+            (*out)[i].method = sc_name_str(r->program->methods.data[i]->name);
+        }
+        return SC_OK;
+    }
+    if (!methods || methods->kind != SC_JSON_OBJECT)
+        return bad(r, "it is not said which method goes to which backend");
+    *count = methods->size;
+    *out = sc_new_array(r->ctx->arena, sc_method_partitioners, (size_t)*count + 1);
+    const sc_json *key = sc_json_first(methods);
+    for (uint32_t i = 0; i < *count; i++, key = sc_json_next(key + 1)) {
+        (*out)[i].method = sc_json_str(r->ctx->arena, key);
+        SC_TRY(read_rounds(r, key + 1, &(*out)[i]));
+    }
+    return SC_OK;
+}
+
+sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
+                               sc_method_partitioners **out, uint32_t *count) {
+    reader r = {ctx, program};
+    return read_all(&r, json, out, count);
+}
+
+// --- What backends work with ---------------------------------------------------------------------
+
+static sc_status part_program(sc_ctx *ctx, const sc_part *part, sc_program **out) {
+    const sc_method *from = part->method;
+    sc_method *method = NULL;
+    *out = sc_program_new(ctx);
+    SC_TRY(sc_program_add_method(*out, SC_STR("forward"), &method));
+    SC_TRY(sc_graph_clone(from->graph, method, NULL, &method->graph));
+    method->facts = from->facts;
+    for (uint32_t i = 0; i < from->inputs.count; i++) {
+        sc_input_sig sig = from->inputs.data[i];
+        if (sig.constant && !sc_part_writes(part, sig.target))
+            sig = (sc_input_sig){.kind = SC_INPUT_USER};
+        sc_vec_push(ctx->arena, &method->inputs, sig);
+    }
+    for (uint32_t i = 0; i < from->outputs.count; i++)
+        sc_vec_push(ctx->arena, &method->outputs, from->outputs.data[i]);
+    return SC_OK;
+}
+
+static sc_status emit_part(void *user, sc_ctx *ctx, const sc_part *part, sc_cord *pte) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    sc_program *program = NULL;
+    sc_executable made;
+    (void)user;
+    SC_TRY(part_program(ctx, part, &program));
+    SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));
+    sc_cord_append_cord(pte, &made.result.program);
+    return SC_OK;
+}
+
+sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
+                              const sc_options *options, sc_delegation *delegation) {
+    sc_method_partitioners *methods = NULL;
+    uint32_t count = 0;
+    const sc_backend_env env = {.options = options, .emit = emit_part};
+    SC_TRY(sc_partitioners_read(ctx, program, json, &methods, &count));
+    return sc_lower_to_backends(ctx, program, methods, count, &env, delegation);
+}

@@ -1,0 +1,24 @@
+// Cutting the groups of a graph out as parts. Private to src/backend.
+#ifndef SC_CUT_H
+#define SC_CUT_H
+
+#include "backend/partition.h"
+
+// A part, and the call that took its place.
+typedef struct sc_cut_part {
+    sc_part *part;
+    sc_node *call;
+    uint32_t number;  // in the partition
+} sc_cut_part;
+
+typedef SC_VEC(sc_cut_part) sc_cut_parts;
+
+// Cuts all parts of the partition out of a graph whose order sc_partition_settle has made, and
+// appends them to `parts` in graph order. Constants that `takes_input` says, and that the whole of
+// the method's own graph leaves to parts, move into them: one that several parts read is in each
+// of them, one that is read outside too stays as well. State that a part takes must be its alone:
+// SC_ERR_ARGUMENT otherwise.
+sc_status sc_partition_cut(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
+                           const bool *takes_input, sc_cut_parts *parts);
+
+#endif

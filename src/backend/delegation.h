@@ -1,0 +1,29 @@
+// What has become of each node of a program that was lowered to backends: which part it went to, or
+// why it stayed outside, and what share of the work it is. Kept beside the program, since nodes
+// that moved are gone from it.
+#ifndef SC_DELEGATION_H
+#define SC_DELEGATION_H
+
+#include "backend/backend.h"
+
+typedef struct sc_delegation_row {
+    const sc_name *method;
+    sc_str graph;  // the body that the node is in, with those around it; empty: the method's own
+    const sc_name *node;
+    const sc_op *op;
+    sc_meta meta;
+    const sc_name *part;  // that it went to, NULL when it is outside
+    sc_str backend;       // of the part, or that refused the node last; empty: none was asked
+    sc_str reason, hint;  // why it is outside
+    double macs;   // multiplications with an addition: of matrix products and convolutions
+    double bytes;  // of the tensors that it reads and writes; dynamic sizes as in the example
+} sc_delegation_row;
+
+typedef struct sc_delegation {
+    SC_VEC(sc_delegation_row) rows;  // methods in order, nodes in graph order, then bodies
+} sc_delegation;
+
+// The multiplications and bytes of a node.
+void sc_node_work(const sc_node *node, double *macs, double *bytes);
+
+#endif

@@ -1,0 +1,395 @@
+#include "backend/lower.h"
+
+#include "backend/cut.h"
+
+typedef struct made_part {
+    sc_cut_part cut;
+    const sc_backend *backend;
+    const sc_name *method;
+} made_part;
+
+typedef struct lowering {
+    sc_ctx *ctx;
+    sc_program *program;
+    const sc_backend_env *env;
+    sc_delegation *delegation;
+    sc_map rows;                // "method/graph/node" -> index of the row + 1
+    SC_VEC(made_part) parts;    // of the round, in order
+    sc_map written;             // names of buffers that some method writes
+} lowering;
+
+// One graph, while it is partitioned.
+typedef struct surveying {
+    lowering *l;
+    const sc_partitioner *p;
+    sc_graph *graph;
+    sc_survey survey;
+    sc_partition partition;
+    sc_str *names;                 // of the partition's parts, by number less one
+    const sc_tagged **tagged;      // or NULL for those found by capability
+} surveying;
+
+// --- The report ----------------------------------------------------------------------------------
+
+static sc_str row_key(sc_arena *arena, const sc_name *method, sc_str graph, const sc_name *node) {
+    return sc_str_format(arena, "%s/" SC_STR_FMT "/%s", method->text, SC_STR_ARG(graph),
+                         node->text);
+}
+
+static sc_delegation_row *row_of(lowering *l, const sc_node *node, sc_str path) {
+    const sc_graph *graph = node->graph;
+    sc_arena *arena = l->ctx->arena;
+    sc_str key = row_key(l->ctx->scratch, graph->method->name, path, node->name);
+    uintptr_t at = (uintptr_t)sc_map_get(&l->rows, key);
+    if (!at) {
+        sc_delegation_row row = {.method = graph->method->name,
+                                 .graph = sc_str_copy(arena, path),
+                                 .node = node->name,
+                                 .op = node->op,
+                                 .meta = node->meta};
+        sc_node_work(node, &row.macs, &row.bytes);
+        sc_vec_push(arena, &l->delegation->rows, row);
+        at = l->delegation->rows.count;
+        sc_map_set(&l->rows, sc_str_copy(arena, key), (void *)at);
+    }
+    return &l->delegation->rows.data[at - 1];
+}
+
+static void find_rows(lowering *l) {
+    sc_map_init(&l->rows, l->ctx->arena);
+    for (uint32_t i = 0; i < l->delegation->rows.count; i++) {
+        const sc_delegation_row *row = &l->delegation->rows.data[i];
+        sc_map_set(&l->rows, row_key(l->ctx->arena, row->method, row->graph, row->node),
+                   (void *)((uintptr_t)i + 1));
+    }
+}
+
+static void report(surveying *s) {
+    sc_str path = sc_graph_path(s->l->ctx->scratch, s->graph);
+    for (const sc_node *node = s->graph->first; node; node = node->next) {
+        if (sc_node_part(node)) continue;
+        const sc_claim *claim = sc_claim_of(&s->survey, node);
+        sc_delegation_row *row = row_of(s->l, node, path);
+        bool is_outside = !s->partition.of[node->mark];
+        row->backend = sc_str_from(s->p->backend->id);
+        row->hint = is_outside ? claim->hint : (sc_str){0};
+        row->reason = is_outside ? claim->reason : (sc_str){0};
+        if (is_outside && claim->is_taken) row->reason = SC_STR("no part was to have it");
+    }
+}
+
+static void report_parts(surveying *s, const sc_cut_parts *cut) {
+    sc_str path = sc_graph_path(s->l->ctx->scratch, s->graph);
+    for (uint32_t i = 0; i < cut->count; i++) {
+        const sc_part *part = cut->data[i].part;
+        for (const sc_node *node = part->method->graph->first; node; node = node->next) {
+            sc_str key = row_key(s->l->ctx->scratch, s->graph->method->name, path, node->name);
+            uintptr_t at = (uintptr_t)sc_map_get(&s->l->rows, key);
+            if (at) s->l->delegation->rows.data[at - 1].part = part->method->name;
+        }
+    }
+}
+
+// --- What a backend says -------------------------------------------------------------------------
+
+// A call that is there already belongs to whoever took it, and what no table knows to nobody.
+static void refuse_calls(surveying *s) {
+    for (const sc_node *node = s->graph->first; node; node = node->next) {
+        sc_claim *claim = sc_claim_of(&s->survey, node);
+        if (sc_node_part(node))
+            *claim = (sc_claim){.reason = SC_STR("it is a part of another backend already")};
+        else if (!claim->is_taken && !claim->reason.size)
+            claim->reason = sc_str_format(s->l->ctx->arena, "%s does not take it",
+                                          s->p->backend->name);
+    }
+}
+
+static bool is_written(const lowering *l, const sc_input_sig *sig) {
+    return sig->target.size && sc_map_find(&l->written, sig->target);
+}
+
+static sc_status ask(surveying *s) {
+    sc_ctx *ctx = s->l->ctx;
+    const sc_method *method = s->graph->method;
+    const uint32_t count = sc_graph_number(s->graph), inputs = s->graph->inputs.count;
+    s->survey = (sc_survey){.ctx = ctx,
+                            .graph = s->graph,
+                            .specs = s->p->specs,
+                            .spec_count = s->p->spec_count,
+                            .options = s->l->env->options};
+    s->survey.claims = sc_new_array(ctx->scratch, sc_claim, (size_t)count + 1);
+    s->survey.takes_input = sc_new_array(ctx->scratch, bool, (size_t)inputs + 1);
+    for (uint32_t i = 0; i < inputs && !s->graph->parent; i++)
+        s->survey.takes_input[i] = method->inputs.data[i].constant != NULL &&
+                                   !is_written(s->l, &method->inputs.data[i]);
+    SC_TRY(s->p->backend->survey(s->p->backend, &s->survey));
+    refuse_calls(s);
+    return SC_OK;
+}
+
+// --- Tags ----------------------------------------------------------------------------------------
+
+static sc_status fail_tag(surveying *s, const sc_tagged *t, sc_str name, const char *what) {
+    return sc_fail(s->l->ctx, SC_ERR_ARGUMENT, "Name nodes of the method's own graph.",
+                   "the part '" SC_STR_FMT "' of method '%s' cannot have '" SC_STR_FMT "': %s",
+                   SC_STR_ARG(t->tag), s->graph->method->name->text, SC_STR_ARG(name), what);
+}
+
+static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, sc_str name) {
+    const sc_tagged *t = s->tagged[number - 1];
+    sc_node *node = sc_map_get(by_name, name);
+    if (sc_str_is(name, "output")) return fail_tag(s, t, name, "outputs are not tagged");
+    if (!node)
+        return fail_tag(s, t, name,
+                        sc_graph_has_name(s->graph, name) ? "only nodes are tagged"
+                                                          : "there is no such node");
+    sc_claim *claim = sc_claim_of(&s->survey, node);
+    if (s->partition.of[node->mark])
+        return fail_tag(s, t, name, "another part has it");
+    if (!claim->is_taken)
+        return fail_tag(s, t, name, sc_str_format(s->l->ctx->scratch, "%s says: " SC_STR_FMT,
+                                                  s->p->backend->name, SC_STR_ARG(claim->reason))
+                                        .data);
+    s->partition.of[node->mark] = number;
+    return SC_OK;
+}
+
+static sc_status apply_tags(surveying *s) {
+    sc_arena *scratch = s->l->ctx->scratch;
+    sc_map by_name;
+    sc_map_init(&by_name, scratch);
+    for (sc_node *node = s->graph->first; node; node = node->next)
+        sc_map_set(&by_name, sc_name_str(node->name), node);
+    s->partition.of = sc_new_array(scratch, uint32_t, (size_t)s->graph->node_count + 1);
+    s->names = sc_new_array(scratch, sc_str, (size_t)s->p->tagged_count + 1);
+    s->tagged = sc_new_array(scratch, const sc_tagged *, (size_t)s->p->tagged_count + 1);
+    for (uint32_t i = 0; i < s->p->tagged_count && !s->graph->parent; i++) {
+        const sc_tagged *t = &s->p->tagged[i];
+        if (t->node_count == 0) continue;
+        s->tagged[s->partition.count] = t;
+        s->names[s->partition.count++] = t->tag;
+        for (uint32_t k = 0; k < t->node_count; k++)
+            SC_TRY(tag_node(s, &by_name, s->partition.count, t->nodes[k]));
+    }
+    return SC_OK;
+}
+
+// --- All of a method, or nothing -----------------------------------------------------------------
+
+static sc_status take_whole(surveying *s) {
+    sc_ctx *ctx = s->l->ctx;
+    uint32_t refused = 0;
+    for (const sc_node *node = s->graph->first; node; node = node->next) {
+        const sc_claim *claim = sc_claim_of(&s->survey, node);
+        if (claim->is_taken) continue;
+        sc_where_set_node(ctx, node);
+        sc_report(ctx, SC_ERROR, SC_ERR_DELEGATE,
+                  claim->hint.size ? sc_str_format(ctx->arena, SC_STR_FMT, SC_STR_ARG(claim->hint))
+                                         .data
+                                   : "Lower the method by what the backend takes instead.",
+                  "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name,
+                  node->name->text, node->op->name, SC_STR_ARG(claim->reason));
+        refused++;
+    }
+    sc_where_set_method(ctx, s->graph->method);
+    if (refused)
+        return sc_fail(ctx, SC_ERR_DELEGATE, NULL,
+                       "method '%s' cannot go to %s as a whole: it does not take %u of its nodes",
+                       s->graph->method->name->text, s->p->backend->name, refused);
+    s->partition.of = sc_new_array(ctx->scratch, uint32_t, (size_t)s->graph->node_count + 1);
+    for (uint32_t i = 0; i < s->graph->node_count; i++) s->partition.of[i] = 1;
+    s->partition.count = s->graph->node_count ? 1 : 0;
+    return SC_OK;
+}
+
+// --- One graph -----------------------------------------------------------------------------------
+
+static void name_parts(surveying *s) {
+    sc_arena *scratch = s->l->ctx->scratch;
+    if (s->names) return;
+    s->names = sc_new_array(scratch, sc_str, (size_t)s->partition.count + 1);
+    for (uint32_t i = 0; i < s->partition.count; i++)
+        s->names[i] = sc_str_format(scratch, "tag%u", i);
+}
+
+static void copy_specs(sc_ctx *ctx, sc_part *part, const sc_compile_spec *specs, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        sc_compile_spec spec = {sc_str_copy(ctx->arena, specs[i].key),
+                                sc_str_copy(ctx->arena, specs[i].value)};
+        sc_vec_push(ctx->arena, &part->specs, spec);
+    }
+}
+
+static void keep_part(surveying *s, const sc_cut_part *cut) {
+    sc_ctx *ctx = s->l->ctx;
+    const sc_tagged *t = s->tagged ? s->tagged[cut->number - 1] : NULL;
+    cut->part->backend = sc_str_copy(ctx->arena, sc_str_from(s->p->backend->id));
+    cut->part->processed = NULL;  // until the backend has been asked
+    copy_specs(ctx, cut->part, t && t->specs ? t->specs : s->p->specs,
+               t && t->specs ? t->spec_count : s->p->spec_count);
+    made_part made = {*cut, s->p->backend, s->graph->method->name};
+    sc_vec_push(ctx->arena, &s->l->parts, made);
+}
+
+static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph *graph) {
+    sc_ctx *ctx = l->ctx;
+    surveying s = {.l = l, .p = p, .graph = graph};
+    sc_cut_parts cut = {0};
+    SC_TRY(ask(&s));
+    if (p->has_tags)
+        SC_TRY(apply_tags(&s));
+    else if (p->is_whole && !graph->parent)
+        SC_TRY(take_whole(&s));
+    else
+        sc_partition_make(ctx, graph, s.survey.claims, &s.partition);
+    name_parts(&s);
+    report(&s);
+    SC_TRY(sc_partition_settle(ctx, graph, &s.partition, s.names));
+    SC_TRY(sc_partition_cut(ctx, graph, &s.partition, s.survey.takes_input, &cut));
+    report_parts(&s, &cut);
+    for (uint32_t i = 0; i < cut.count; i++) keep_part(&s, &cut.data[i]);
+    return SC_OK;
+}
+
+// Bodies come after the graph around them; their nesting is bounded by whoever read the program.
+static sc_status partition_graphs(lowering *l, const sc_partitioner *p, sc_graph *graph) {
+    sc_mark mark = sc_arena_mark(l->ctx->scratch);
+    sc_status status = partition_graph(l, p, graph);
+    sc_arena_rewind(l->ctx->scratch, mark);
+    for (sc_node *node = graph->first; node && status == SC_OK; node = node->next)
+        for (uint32_t i = 0; i < node->arg_count && status == SC_OK; i++)
+            if (node->args[i].kind == SC_ARG_GRAPH)
+                status = partition_graphs(l, p, node->args[i].graph);
+    return status;
+}
+
+// --- Debug handles -------------------------------------------------------------------------------
+
+static sc_status find_highest(sc_ctx *ctx, sc_graph *graph, void *user) {
+    uint32_t *highest = user;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        const sc_part *part = sc_node_part(node);
+        *highest = sc_max_u32(*highest, node->meta.debug_handle);
+        if (part) SC_TRY(sc_graphs_visit(ctx, part->method->graph, find_highest, user));
+    }
+    return SC_OK;
+}
+
+// A call gets a handle that nothing else in the method has, inside of parts or out.
+static sc_status number_calls(lowering *l, sc_method *method) {
+    uint32_t highest = 0;
+    SC_TRY(sc_graphs_visit(l->ctx, method->graph, find_highest, &highest));
+    for (uint32_t i = 0; i < l->parts.count; i++)
+        if (l->parts.data[i].method == method->name)
+            l->parts.data[i].cut.call->meta.debug_handle = ++highest;
+    return SC_OK;
+}
+
+// --- What backends make of their parts -----------------------------------------------------------
+
+static sc_status check_made(sc_ctx *ctx, const made_part *made) {
+    if (made->cut.part->processed) return SC_OK;
+    return sc_fail(ctx, SC_ERR_DELEGATE, "Report this to the author of the backend.",
+                   "backend '%s' made nothing of %s of method '%s'", made->backend->name,
+                   made->cut.part->method->name->text, made->method->text);
+}
+
+// Its parts by method, methods in program order.
+static uint32_t gather(lowering *l, const sc_backend *backend, sc_method_parts *out) {
+    uint32_t count = 0;
+    for (uint32_t m = 0; m < l->program->methods.count; m++) {
+        sc_method_parts list = {.method = l->program->methods.data[m]->name};
+        list.parts = sc_new_array(l->ctx->scratch, sc_part *, (size_t)l->parts.count + 1);
+        for (uint32_t i = 0; i < l->parts.count; i++)
+            if (l->parts.data[i].backend == backend && l->parts.data[i].method == list.method)
+                list.parts[list.count++] = l->parts.data[i].cut.part;
+        if (list.count) out[count++] = list;
+    }
+    return count;
+}
+
+static sc_status preprocess_each(lowering *l, const sc_backend *backend,
+                                 const sc_method_parts *methods, uint32_t count) {
+    for (uint32_t m = 0; m < count; m++)
+        for (uint32_t i = 0; i < methods[m].count; i++) {
+            sc_where_set_method(l->ctx, sc_program_method(l->program, sc_name_str(methods[m].method)));
+            SC_TRY(backend->preprocess(backend, l->ctx, l->env, methods[m].parts[i]));
+        }
+    return SC_OK;
+}
+
+static sc_status preprocess(lowering *l, const sc_backend *backend) {
+    sc_ctx *ctx = l->ctx;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_method_parts *methods =
+        sc_new_array(ctx->scratch, sc_method_parts, (size_t)l->program->methods.count + 1);
+    const uint32_t count = gather(l, backend, methods);
+    sc_where_set_method(ctx, NULL);
+    sc_status status = backend->preprocess_multimethod
+                           ? backend->preprocess_multimethod(backend, ctx, l->env, methods, count)
+                           : preprocess_each(l, backend, methods, count);
+    for (uint32_t i = 0; i < l->parts.count && status == SC_OK; i++)
+        if (l->parts.data[i].backend == backend) status = check_made(ctx, &l->parts.data[i]);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+// Backends in the order in which parts of theirs were met.
+static sc_status preprocess_all(lowering *l) {
+    for (uint32_t i = 0; i < l->parts.count; i++) {
+        const sc_backend *backend = l->parts.data[i].backend;
+        uint32_t first = 0;
+        while (l->parts.data[first].backend != backend) first++;
+        if (first == i) SC_TRY(preprocess(l, backend));
+    }
+    return SC_OK;
+}
+
+// --- All methods ---------------------------------------------------------------------------------
+
+static void find_written(lowering *l) {
+    sc_map_init(&l->written, l->ctx->arena);
+    for (uint32_t m = 0; m < l->program->methods.count; m++) {
+        const sc_method *method = l->program->methods.data[m];
+        for (uint32_t i = 0; i < method->outputs.count; i++)
+            if (method->outputs.data[i].target.size)
+                sc_map_set(&l->written, method->outputs.data[i].target, l);
+    }
+}
+
+static sc_status check_methods(lowering *l, const sc_method_partitioners *methods, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!sc_program_method(l->program, methods[i].method))
+            return sc_fail(l->ctx, SC_ERR_NOT_FOUND, NULL,
+                           "there is no method '" SC_STR_FMT "' to lower to a backend",
+                           SC_STR_ARG(methods[i].method));
+    return SC_OK;
+}
+
+static sc_status run_round(lowering *l, const sc_method_partitioners *methods, uint32_t count,
+                           uint32_t round) {
+    l->parts.count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (round >= methods[i].count) continue;
+        sc_method *method = sc_program_method(l->program, methods[i].method);
+        sc_where_set_method(l->ctx, method);
+        SC_TRY(partition_graphs(l, &methods[i].items[round], method->graph));
+        SC_TRY(number_calls(l, method));
+    }
+    return preprocess_all(l);
+}
+
+sc_status sc_lower_to_backends(sc_ctx *ctx, sc_program *program,
+                               const sc_method_partitioners *methods, uint32_t method_count,
+                               const sc_backend_env *env, sc_delegation *delegation) {
+    lowering l = {.ctx = ctx, .program = program, .env = env, .delegation = delegation};
+    uint32_t rounds = 0;
+    SC_TRY(check_methods(&l, methods, method_count));
+    find_rows(&l);
+    find_written(&l);
+    for (uint32_t i = 0; i < method_count; i++) rounds = sc_max_u32(rounds, methods[i].count);
+    for (uint32_t round = 0; round < rounds; round++)
+        SC_TRY(run_round(&l, methods, method_count, round));
+    sc_where_set_method(ctx, NULL);
+    return sc_verify(ctx, program);
+}

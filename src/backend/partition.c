@@ -1,0 +1,217 @@
+// Grouping by capability. Each node begins as a unit of its own; units that feed one another are
+// joined in graph order unless something outside lies between them, which would make the part
+// depend on itself. A join is tested by walking back from the consumer, over whole units, not
+// further than where the producer begins; walks together are bounded, beyond which units stay
+// apart: more parts, never wrong ones.
+#include "backend/partition.h"
+
+enum { WALK_PER_NODE = 256, WALK_AT_LEAST = 100000 };
+
+typedef struct unit {
+    uint32_t parent;  // itself, or the unit that it was joined to
+    uint32_t first, last;  // members, linked by `next`
+    uint32_t begin, end;   // first and last place in the graph
+    uint32_t seen;         // number of the walk that came by last
+    bool is_taken;
+} unit;
+
+typedef struct grouping {
+    sc_ctx *ctx;
+    sc_node **nodes;  // by place
+    unit *units;      // by place of the node that they began with
+    uint32_t *next;   // member after this one, NONE at the end
+    uint32_t *stack;
+    uint32_t count;
+    uint32_t walk;
+    uint64_t budget;
+} grouping;
+
+#define NONE UINT32_MAX
+
+static uint32_t root_of(grouping *g, uint32_t place) {
+    while (g->units[place].parent != place) {
+        g->units[place].parent = g->units[g->units[place].parent].parent;
+        place = g->units[place].parent;
+    }
+    return place;
+}
+
+static void join(grouping *g, uint32_t a, uint32_t b) {
+    unit *into = &g->units[a], *from = &g->units[b];
+    g->next[into->last] = from->first;
+    into->last = from->last;
+    into->begin = sc_min_u32(into->begin, from->begin);
+    into->end = sc_max_u32(into->end, from->end);
+    from->parent = a;
+}
+
+// --- Walking back --------------------------------------------------------------------------------
+
+typedef struct walker {
+    grouping *g;
+    uint32_t depth;         // of the stack
+    uint32_t target, from;  // units
+    bool is_first;          // producers of `from` itself: the target among them is no detour
+    bool found;
+} walker;
+
+static bool visit_producer(void *user, sc_arg *arg) {
+    walker *w = user;
+    grouping *g = w->g;
+    if (!arg->value->node) return true;
+    uint32_t at = root_of(g, arg->value->node->mark);
+    unit *u = &g->units[at];
+    if (at == w->from || (at == w->target && w->is_first)) return true;
+    if (at == w->target) {
+        w->found = true;
+        return false;
+    }
+    if (u->seen == g->walk || u->end < g->units[w->target].begin) return true;
+    u->seen = g->walk;
+    g->stack[w->depth++] = at;
+    return true;
+}
+
+static void visit_unit(walker *w, uint32_t at) {
+    grouping *g = w->g;
+    for (uint32_t m = g->units[at].first; m != NONE && !w->found; m = g->next[m]) {
+        if (g->budget == 0) {
+            w->found = true;
+            return;
+        }
+        g->budget--;
+        (void)sc_node_visit_values(g->nodes[m], visit_producer, w);
+    }
+}
+
+// Does something outside both lie on a way from `target` to `from`? True also when the walks have
+// been long enough.
+static bool has_detour(grouping *g, uint32_t target, uint32_t from) {
+    walker w = {.g = g, .target = target, .from = from, .is_first = true};
+    g->walk++;
+    visit_unit(&w, from);
+    w.is_first = false;
+    while (w.depth && !w.found) visit_unit(&w, g->stack[--w.depth]);
+    return w.found;
+}
+
+// --- Groups that the backend asks for ------------------------------------------------------------
+
+static void refuse_group(grouping *g, sc_claim *claims, const uint32_t *members, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        claims[members[i]].is_taken = g->units[members[i]].is_taken = false;
+        claims[members[i]].reason =
+            SC_STR("it goes with nodes that depend on one another through others");
+    }
+}
+
+// Joined first into one unit: then it must not reach itself.
+static bool reaches_itself(grouping *g, uint32_t root) {
+    walker w = {.g = g, .target = root, .from = root, .is_first = true};
+    g->walk++;
+    visit_unit(&w, root);
+    w.is_first = false;
+    w.from = NONE;
+    while (w.depth && !w.found) visit_unit(&w, g->stack[--w.depth]);
+    return w.found;
+}
+
+static void split(grouping *g, const uint32_t *members, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t m = members[i];
+        g->units[m] = (unit){.parent = m, .first = m, .last = m, .begin = m, .end = m};
+        g->next[m] = NONE;
+    }
+}
+
+static void join_group(grouping *g, sc_claim *claims, const uint32_t *members, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) join(g, members[0], members[i]);
+    if (!reaches_itself(g, members[0])) return;
+    split(g, members, count);
+    refuse_group(g, claims, members, count);
+}
+
+// A group with a node that is refused is refused.
+static bool is_whole(const sc_claim *claims, const uint32_t *members, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!claims[members[i]].is_taken) return false;
+    return true;
+}
+
+typedef SC_VEC(uint32_t) members;
+
+static void join_groups(grouping *g, sc_claim *claims) {
+    sc_arena *scratch = g->ctx->scratch;
+    sc_imap index;
+    SC_VEC(members) groups = {0};
+    sc_imap_init(&index, scratch);
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!claims[i].group) continue;
+        uint64_t *slot = sc_imap_at(&index, claims[i].group);
+        if (!*slot) {
+            sc_vec_push(scratch, &groups, (members){0});
+            *slot = groups.count;
+        }
+        sc_vec_push(scratch, &groups.data[*slot - 1], i);
+    }
+    for (uint32_t i = 0; i < groups.count; i++) {
+        const members *m = &groups.data[i];
+        if (is_whole(claims, m->data, m->count))
+            join_group(g, claims, m->data, m->count);
+        else
+            for (uint32_t k = 0; k < m->count; k++)
+                claims[m->data[k]].is_taken = g->units[m->data[k]].is_taken = false;
+    }
+}
+
+// --- All -----------------------------------------------------------------------------------------
+
+static bool join_producer(void *user, sc_arg *arg) {
+    walker *w = user;
+    grouping *g = w->g;
+    if (!arg->value->node) return true;
+    uint32_t a = root_of(g, arg->value->node->mark), b = root_of(g, w->from);
+    if (a == b || !g->units[a].is_taken || has_detour(g, a, b)) return true;
+    join(g, a, b);
+    return true;
+}
+
+static void number_parts(grouping *g, sc_partition *out) {
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint32_t root = root_of(g, i);
+        if (!g->units[root].is_taken) continue;
+        if (!out->of[root]) out->of[root] = ++out->count;
+        out->of[i] = out->of[root];
+    }
+}
+
+uint32_t sc_graph_number(sc_graph *graph) {
+    uint32_t count = 0;
+    for (sc_node *node = graph->first; node; node = node->next) node->mark = count++;
+    return count;
+}
+
+void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out) {
+    const uint32_t count = graph->node_count;
+    grouping g = {.ctx = ctx, .count = count};
+    g.budget = (uint64_t)count * WALK_PER_NODE + WALK_AT_LEAST;
+    g.nodes = sc_new_array(ctx->scratch, sc_node *, (size_t)count + 1);
+    g.units = sc_new_array(ctx->scratch, unit, (size_t)count + 1);
+    g.next = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1);
+    g.stack = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1);
+    *out = (sc_partition){.of = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1)};
+    for (sc_node *node = graph->first; node; node = node->next) {
+        const uint32_t i = node->mark;
+        g.nodes[i] = node;
+        g.next[i] = NONE;
+        g.units[i] = (unit){.parent = i, .first = i, .last = i, .begin = i, .end = i};
+        g.units[i].is_taken = claims[i].is_taken;
+    }
+    join_groups(&g, claims);
+    for (uint32_t i = 0; i < count; i++) {
+        walker w = {.g = &g, .from = i};
+        if (g.units[root_of(&g, i)].is_taken)
+            (void)sc_node_visit_values(g.nodes[i], join_producer, &w);
+    }
+    number_parts(&g, out);
+}

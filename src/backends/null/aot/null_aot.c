@@ -1,0 +1,89 @@
+// The null backend, ahead of time: how a backend is written, with nothing left out. It takes what
+// kernels run, and what it makes of a part is the part as a program of its own.
+#include "backend/backend.h"
+#include "backends/null/null.h"
+
+// --- Which nodes ---------------------------------------------------------------------------------
+
+static bool passes_number(void *user, sc_arg *arg) {
+    (void)user;
+    return arg->value->type == SC_VALUE_TENSOR;
+}
+
+// Why not, or NULL: a program is started with tensors, and what it computes is the same each time.
+static const char *refusal(const sc_node *node) {
+    const sc_op_traits never = SC_MUTATES | SC_RANDOM | SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION;
+    if (node->is_kept || !sc_op_has(node->op, SC_RUNS)) return "no kernel runs it";
+    if (sc_op_has(node->op, never)) return "it does more than compute tensors from tensors";
+    if (!sc_node_visit_values(node, passes_number, NULL))
+        return "it takes a number that is known only when the program runs";
+    for (uint32_t i = 0; i < node->out_count; i++)
+        if (node->outs[i]->type != SC_VALUE_TENSOR) return "not all of its results are tensors";
+    return NULL;
+}
+
+static bool asks_for_state(const sc_survey *survey) {
+    for (uint32_t i = 0; i < survey->spec_count; i++)
+        if (sc_str_is(survey->specs[i].key, "state")) return true;
+    return false;
+}
+
+static sc_status survey(const sc_backend *backend, sc_survey *s) {
+    (void)backend;
+    for (const sc_node *node = s->graph->first; node; node = node->next) {
+        const char *why = refusal(node);
+        sc_claim *claim = sc_claim_of(s, node);
+        claim->is_taken = why == NULL;
+        if (why) claim->reason = sc_str_from(why);
+    }
+    // Buffers that the method writes stay with it, unless parts are asked to keep them.
+    for (uint32_t i = 0; i < s->graph->inputs.count && asks_for_state(s); i++)
+        s->takes_input[i] |= !s->graph->parent && s->graph->method->inputs.data[i].constant;
+    return SC_OK;
+}
+
+// --- What it makes of them -----------------------------------------------------------------------
+
+// Weights are data with a name, the hash of what they are: parts that share one find it once.
+static sc_status add_weight(sc_ctx *ctx, sc_part *part, sc_extent bytes, char *key) {
+    uint8_t digest[32];
+    sc_cord *cord = sc_new(ctx->arena, sc_cord);
+    SC_TRY(sc_extent_sha256(ctx, bytes, digest));
+    for (uint32_t i = 0; i < SC_NULL_KEY_BYTES; i++)
+        key[i] = "0123456789abcdef"[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    sc_cord_init(cord, ctx->arena);
+    sc_cord_append_extent(cord, bytes);
+    sc_part_data data = {.bytes = cord, .align = 16};
+    data.key = sc_str_copy(ctx->arena, (sc_str){key, SC_NULL_KEY_BYTES});
+    sc_vec_push(ctx->arena, &part->data, data);
+    return SC_OK;
+}
+
+static sc_status preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
+                            sc_part *part) {
+    const sc_method *method = part->method;
+    sc_cord *bytes = sc_new(ctx->arena, sc_cord), keys;
+    uint32_t count = 0;
+    (void)backend;
+    sc_cord_init(bytes, ctx->arena);
+    sc_cord_init(&keys, ctx->arena);
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        const sc_input_sig *input = &method->inputs.data[i];
+        char key[SC_NULL_KEY_BYTES] = {0};
+        if (input->constant && sc_part_writes(part, input->target)) continue;
+        if (input->constant) SC_TRY(add_weight(ctx, part, input->constant->data, key));
+        sc_cord_append_copy(&keys, key, sizeof key);
+        count++;
+    }
+    const uint8_t head[4] = {(uint8_t)count, (uint8_t)(count >> 8), (uint8_t)(count >> 16),
+                             (uint8_t)(count >> 24)};
+    sc_cord_append_copy(bytes, head, sizeof head);
+    sc_cord_append_cord(bytes, &keys);
+    sc_cord_align(bytes, 16);
+    SC_TRY(env->emit(env->user, ctx, part, bytes));
+    part->processed = bytes;
+    return SC_OK;
+}
+
+const sc_backend sc_backend_null = {
+    .name = "null", .id = "NullBackend", .survey = survey, .preprocess = preprocess};

@@ -1,0 +1,144 @@
+// The null backend, at run time: its bytes hold a program, which is loaded when the delegate starts
+// and run when it is called.
+#include "backends/null/null.h"
+#include "rt/rt.h"
+
+typedef struct null_state {
+    sc_arena arena;
+    uint8_t *pte;
+    sc_rt_program *program;
+    sc_rt_method *method;
+    uint32_t *passed;  // the program's inputs that calls pass
+    uint32_t passed_count;
+} null_state;
+
+static sc_status bad(sc_ctx *ctx, const char *what) {
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "the bytes for the null backend are not valid: %s",
+                   what);
+}
+
+static void destroy(void *state) {
+    null_state *s = state;
+    if (s->program) sc_rt_program_close(s->program);
+    sc_free(s->pte);
+    sc_arena_deinit(&s->arena);
+    sc_free(s);
+}
+
+// --- Starting ------------------------------------------------------------------------------------
+
+static sc_status open_program(sc_ctx *ctx, null_state *s, const sc_rt_start *start, uint64_t at) {
+    const uint64_t size = start->processed_bytes - at;
+    s->pte = sc_try_alloc(size);
+    if (!s->pte) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a part's program");
+    memcpy(s->pte, start->processed + at, (size_t)size);
+    SC_TRY(sc_rt_program_open(ctx, sc_source_from_memory(&s->arena, s->pte, size), NULL,
+                              &s->program));
+    return sc_rt_method_load(ctx, s->program, SC_STR("forward"), &s->method);
+}
+
+// Inputs are set row-major, whatever layout the tensor has.
+static sc_status set_input(sc_ctx *ctx, null_state *s, uint32_t index, const sc_tensor *t) {
+    const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    void *row_major = sc_arena_alloc(ctx->scratch, bytes + 1);
+    sc_rt_tensor_read(t, row_major, bytes);
+    sc_rt_input input = {.tag = SC_EVALUE_TENSOR,
+                         .dtype = t->dtype,
+                         .rank = t->rank,
+                         .sizes = t->sizes,
+                         .data = row_major,
+                         .bytes = bytes};
+    sc_status status = sc_rt_method_set_input(ctx, s->method, index, &input);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+// A weight stays set from run to run, so that its bytes are not needed again.
+static sc_status set_weight(sc_ctx *ctx, null_state *s, const sc_rt_start *start, uint32_t index,
+                            sc_str key) {
+    const sc_evalue *declared = sc_rt_method_input(s->method, index);
+    const uint8_t *bytes = NULL;
+    uint64_t size = 0;
+    if (declared->tag != SC_EVALUE_TENSOR) return bad(ctx, "a weight is not a tensor");
+    sc_tensor weight = *declared->tensor;
+    SC_TRY(start->named.find(start->named.user, ctx, key, &bytes, &size));
+    weight.data = (void *)(uintptr_t)bytes;
+    sc_status status = size == (uint64_t)weight.numel * sc_dtype_bytes((sc_dtype)weight.dtype)
+                           ? set_input(ctx, s, index, &weight)
+                           : bad(ctx, "a weight has another size than its data");
+    start->named.release(start->named.user, key);
+    return status;
+}
+
+static sc_status start_program(sc_ctx *ctx, null_state *s, const sc_rt_start *start) {
+    uint32_t count = 0;
+    if (start->processed_bytes < 4) return bad(ctx, "they end too early");
+    for (uint32_t i = 0; i < 4; i++) count |= (uint32_t)start->processed[i] << 8 * i;
+    const uint64_t at = sc_null_pte_at(count);
+    if (at > start->processed_bytes) return bad(ctx, "they end too early");
+    SC_TRY(open_program(ctx, s, start, at));
+    if (count != sc_rt_method_input_count(s->method))
+        return bad(ctx, "they list other inputs than the program has");
+    s->passed = sc_new_array(&s->arena, uint32_t, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *key = start->processed + 4 + (size_t)i * SC_NULL_KEY_BYTES;
+        sc_str name = {(const char *)key, SC_NULL_KEY_BYTES};
+        if (key[0])
+            SC_TRY(set_weight(ctx, s, start, i, name));
+        else
+            s->passed[s->passed_count++] = i;
+    }
+    if (start->arg_count != s->passed_count + sc_rt_method_output_count(s->method))
+        return bad(ctx, "the program takes and gives another number of values than the call");
+    return SC_OK;
+}
+
+static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count) {
+    null_state *s = sc_try_alloc(sizeof *s);
+    if (!s) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a delegate");
+    *s = (null_state){0};
+    sc_arena_init(&s->arena);
+    sc_status status = start_program(ctx, s, start);
+    if (status != SC_OK) {
+        destroy(s);
+        return status;
+    }
+    *state = s;
+    *input_count = s->passed_count;
+    return SC_OK;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+static sc_status give(sc_ctx *ctx, const sc_evalue *from, sc_evalue *to) {
+    if (from->tag != SC_EVALUE_TENSOR || to->tag != SC_EVALUE_TENSOR ||
+        from->tensor->dtype != to->tensor->dtype)
+        return bad(ctx, "a result is of another kind than the method declares");
+    const sc_tensor *t = from->tensor;
+    const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
+    void *row_major = sc_arena_alloc(ctx->scratch, bytes + 1);
+    SC_TRY(sc_rt_output_resize(ctx, to->tensor, t->sizes, t->rank));
+    sc_rt_tensor_read(t, row_major, bytes);
+    sc_rt_output_write(to->tensor, row_major);
+    return SC_OK;
+}
+
+static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call) {
+    null_state *s = state;
+    for (uint32_t i = 0; i < s->passed_count; i++) {
+        if (call->args[i]->tag != SC_EVALUE_TENSOR) return bad(ctx, "the call passes a number");
+        SC_TRY(set_input(ctx, s, s->passed[i], call->args[i]->tensor));
+    }
+    SC_TRY(sc_rt_method_run(ctx, s->method));
+    for (uint32_t i = 0; i < sc_rt_method_output_count(s->method); i++)
+        SC_TRY(give(ctx, sc_rt_method_output(s->method, i), call->args[call->input_count + i]));
+    return SC_OK;
+}
+
+static sc_status reset(sc_ctx *ctx, void *state) {
+    return sc_rt_program_reset(ctx, ((null_state *)state)->program);
+}
+
+const sc_rt_backend sc_rt_backend_null = {
+    .init = init, .execute = execute, .destroy = destroy, .reset = reset};
