@@ -78,17 +78,17 @@ sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str
 
 // Hands parts of a copy of the edge program `edge` to backends, of all methods at once.
 // `partitioners_json` says which: {"methods": {"prefill": [PARTITIONER, ...]}}, where methods that
-// are not named stay as they are, or {"all": [PARTITIONER, ...]}. The first of each method take part
-// in a first round, the second ones, in what is left, in a second, and so on. A PARTITIONER is
+// are not named stay as they are, or {"all": [PARTITIONER, ...]}. The first of each method take
+// part in a first round, the second ones, in what is left, in a second, and so on. A PARTITIONER is
 //   {"backend": name or id, "specs": [{"key": text, "value": text or [bytes]}], "whole": bool,
 //    "tags": [{"tag": name, "nodes": [name, ...], "specs": [...]}]}
 // and means every node that the backend takes; with `whole` all of the method, as one part, or a
 // failure; with `tags` these parts and no others. Specs of a tag are instead of the others.
 sc_status sc_compile_to_backend(sc_job *job, uint32_t edge, sc_str partitioners_json,
                                 sc_str options_json, uint32_t *delegated);
-// What has become of the nodes of program number `program`, as JSON: {method: {"delegates": [{"name",
-// "backend", "graph", "nodes", "macs", "bytes", "processedBytes"}], "nodes": [{"name", "op",
-// "graph", "source", "delegate", "backend", "reason", "hint", "macs", "bytes"}]}}.
+// What has become of the nodes of program number `program`, as JSON: {method: {"delegates":
+// [{"name", "backend", "graph", "nodes", "macs", "bytes", "processedBytes"}], "nodes": [{"name",
+// "op", "graph", "source", "delegate", "backend", "reason", "hint", "macs", "bytes"}]}}.
 sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
 
 // Plans memory and emits a copy of the edge program `edge`. With the option "consume" the edge

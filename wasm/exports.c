@@ -185,6 +185,25 @@ int32_t wasm_compile_transform(sc_job *job, uint32_t edge, const char *method,
                                          text_of(passes, passes_bytes), transformed);
 }
 
+// Partitioners by method as JSON (sc_compile_to_backend in sconce.h).
+EXPORT(compile_to_backend)
+int32_t wasm_compile_to_backend(sc_job *job, uint32_t edge, const char *partitioners,
+                                uint32_t partitioners_bytes, const char *options,
+                                uint32_t options_bytes, uint32_t *delegated) {
+    check(job);
+    return (int32_t)sc_compile_to_backend(job, edge, text_of(partitioners, partitioners_bytes),
+                                          text_of(options, options_bytes), delegated);
+}
+
+// What has become of each node; a text result.
+EXPORT(compile_delegation)
+int32_t wasm_compile_delegation(sc_job *job, uint32_t program) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_compile_delegation(job, program, &json);
+    return keep_text(job, status, json);
+}
+
 EXPORT(compile_to_executorch)
 int32_t wasm_compile_to_executorch(sc_job *job, uint32_t edge, const char *options,
                                    uint32_t options_bytes, uint32_t *executorch) {

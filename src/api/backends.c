@@ -1,7 +1,7 @@
 // The backends of this build (backends/backends.def), as the two halves are handed them.
 #include "api/job.h"
 
-#define BACKEND(name, ...)                   \
+#define BACKEND(name, ...)                     \
     extern const sc_backend sc_backend_##name; \
     extern const sc_rt_backend sc_rt_backend_##name;
 #include "backends/backends.def"

@@ -104,8 +104,8 @@ sc_status sc_compile_to_backend(sc_job *job, uint32_t edge, sc_str partitioners_
     sc_work work;
     SC_TRY(begin(job, SC_OPTIONS_TO_BACKEND, options_json, &work));
     sc_ctx *ctx = &job->ctx;
-    SC_TRY(
-        sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, partitioners_json), &work.partitioners));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, partitioners_json),
+                         &work.partitioners));
     return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated);
 }
 

@@ -19,7 +19,8 @@ static share share_of(const sc_delegation *d, const sc_name *method, sc_str grap
     share sum = {0};
     for (uint32_t i = 0; i < d->rows.count; i++) {
         const sc_delegation_row *row = &d->rows.data[i];
-        if (row->method != method || row->part != part || !sc_str_equal(row->graph, graph)) continue;
+        if (row->method != method || row->part != part || !sc_str_equal(row->graph, graph))
+            continue;
         sum.nodes++;
         sum.macs += row->macs;
         sum.bytes += row->bytes;

@@ -15,10 +15,10 @@
 // One version of the program that is compiled, never changed once it is here.
 typedef struct sc_version {
     sc_dialect dialect;
-    sc_program *program;      // NULL once a later step has consumed it
-    sc_pass_timings timings;  // of the passes that made it
-    double ms;                // all of it: passes, planning, emission
-    double emit_ms;           // the part of it that wrote the program
+    sc_program *program;       // NULL once a later step has consumed it
+    sc_pass_timings timings;   // of the passes that made it
+    double ms;                 // all of it: passes, planning, emission
+    double emit_ms;            // the part of it that wrote the program
     sc_delegation delegation;  // of programs that were lowered to backends
 } sc_version;
 
@@ -80,9 +80,6 @@ extern const sc_evaluator sc_own_evaluator;
 // The backends of this build, and those that the host has registered: both halves.
 extern const sc_backends sc_all_backends;
 extern const sc_rt_backends sc_all_rt_backends;
-// What hosts say of methods and backends (sc_compile_to_backend), for the methods of `program`.
-sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
-                               sc_method_partitioners **out, uint32_t *count);
 // Hands the parts of `program` that its methods' partitioners ask for to backends. `json` is what
 // sc_compile_to_backend takes.
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
@@ -108,10 +105,10 @@ sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *pro
 typedef struct sc_work {
     sc_job *job;
     sc_options options;
-    sc_str method;          // transform: the method whose passes these are; empty: all
-    const sc_json *passes;  // transform: a list of names
+    sc_str method;                // transform: the method whose passes these are; empty: all
+    const sc_json *passes;        // transform: a list of names
     const sc_json *partitioners;  // to_backend: by method
-    sc_program *program;    // theirs to change
+    sc_program *program;          // theirs to change
     sc_delegation delegation;
     sc_pipeline pipeline;
     double emit_ms;  // that writing the program took

@@ -19,8 +19,7 @@ static sc_status read_bytes(reader *r, const sc_json *json, sc_str *out) {
         *out = sc_str_copy(r->ctx->arena, sc_json_str(r->ctx->arena, json));
         return SC_OK;
     }
-    if (json->kind != SC_JSON_ARRAY)
-        return bad(r, "the value of a compile spec is bytes or text");
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "the value of a compile spec is bytes or text");
     bytes = sc_arena_alloc(r->ctx->arena, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
@@ -40,8 +39,7 @@ static sc_status read_specs(reader *r, const sc_json *json, const sc_compile_spe
     *count = 0;
     if (!json) return SC_OK;
     if (json->kind != SC_JSON_ARRAY) return bad(r, "compile specs are a list");
-    sc_compile_spec *specs =
-        sc_new_array(r->ctx->arena, sc_compile_spec, (size_t)json->size + 1);
+    sc_compile_spec *specs = sc_new_array(r->ctx->arena, sc_compile_spec, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
         const sc_json *key = sc_json_get(item, "key"), *value = sc_json_get(item, "value");
@@ -146,12 +144,6 @@ static sc_status read_all(reader *r, const sc_json *json, sc_method_partitioners
     return SC_OK;
 }
 
-sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
-                               sc_method_partitioners **out, uint32_t *count) {
-    reader r = {ctx, program};
-    return read_all(&r, json, out, count);
-}
-
 // --- What backends work with ---------------------------------------------------------------------
 
 static sc_status part_program(sc_ctx *ctx, const sc_part *part, sc_program **out) {
@@ -189,6 +181,7 @@ sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *j
     sc_method_partitioners *methods = NULL;
     uint32_t count = 0;
     const sc_backend_env env = {.options = options, .emit = emit_part};
-    SC_TRY(sc_partitioners_read(ctx, program, json, &methods, &count));
+    reader r = {ctx, program};
+    SC_TRY(read_all(&r, json, &methods, &count));
     return sc_lower_to_backends(ctx, program, methods, count, &env, delegation);
 }

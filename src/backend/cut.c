@@ -16,15 +16,15 @@ typedef struct cutter {
     sc_method *method;
     const sc_partition *partition;
     const bool *takes_input;
-    uint32_t number;         // of the part that is cut
-    sc_node *first, *last;   // its nodes
+    uint32_t number;        // of the part that is cut
+    sc_node *first, *last;  // its nodes
     sc_part *part;
-    sc_imap twins;                // value -> its twin in the part
-    SC_VEC(sc_value *) reads;     // from outside, once each, as they are met
-    SC_VEC(sc_value *) moved;     // weights among them
-    SC_VEC(sc_arg) operands;      // what the call passes
-    SC_VEC(sc_value *) results;   // that somebody outside uses
-    SC_VEC(uint32_t) mutations;   // outputs of the method that the part takes with it
+    sc_imap twins;               // value -> its twin in the part
+    SC_VEC(sc_value *) reads;    // from outside, once each, as they are met
+    SC_VEC(sc_value *) moved;    // weights among them
+    SC_VEC(sc_arg) operands;     // what the call passes
+    SC_VEC(sc_value *) results;  // that somebody outside uses
+    SC_VEC(uint32_t) mutations;  // outputs of the method that the part takes with it
 } cutter;
 
 static bool is_inside(const cutter *c, const sc_node *node) {
@@ -55,7 +55,8 @@ static bool collect_read(void *user, sc_arg *arg) {
 
 static void add_input(cutter *c, const sc_value *from, sc_input_sig sig) {
     sc_arena *arena = c->ctx->arena;
-    sc_value *input = sc_graph_add_input(c->part->method->graph, sc_name_str(from->name), from->type);
+    sc_value *input =
+        sc_graph_add_input(c->part->method->graph, sc_name_str(from->name), from->type);
     input->has_dim = from->has_dim;
     input->dim = from->dim;
     input->spec = from->spec;
@@ -206,14 +207,14 @@ static void add_outputs(cutter *c) {
 
 static sc_node *make_call(cutter *c) {
     sc_arg args[2] = {sc_arg_part(c->part), sc_arg_list(c->operands.data, c->operands.count)};
-    sc_node *call =
-        sc_node_new(c->graph, sc_op_get(SC_OP_higher_order_executorch_call_delegate), args,
-                    SC_COUNT_OF(args), c->results.count, NULL);
+    sc_node *call = sc_node_new(c->graph, sc_op_get(SC_OP_higher_order_executorch_call_delegate),
+                                args, SC_COUNT_OF(args), c->results.count, NULL);
     call->mark = UINT32_MAX;
     for (uint32_t i = 0; i < c->results.count; i++) {
         sc_value *from = c->results.data[i], *to = call->outs[i];
         // The value keeps its name where it can: those who look for it look for that.
-        if (c->results.count > 1) to->name = sc_graph_unique_name(c->graph, sc_name_str(from->name));
+        if (c->results.count > 1)
+            to->name = sc_graph_unique_name(c->graph, sc_name_str(from->name));
         to->type = from->type;
         to->has_dim = from->has_dim;
         to->dim = from->dim;

@@ -13,9 +13,9 @@ typedef struct lowering {
     sc_program *program;
     const sc_backend_env *env;
     sc_delegation *delegation;
-    sc_map rows;                // "method/graph/node" -> index of the row + 1
-    SC_VEC(made_part) parts;    // of the round, in order
-    sc_map written;             // names of buffers that some method writes
+    sc_map rows;              // "method/graph/node" -> index of the row + 1
+    SC_VEC(made_part) parts;  // of the round, in order
+    sc_map written;           // names of buffers that some method writes
 } lowering;
 
 // One graph, while it is partitioned.
@@ -25,8 +25,8 @@ typedef struct surveying {
     sc_graph *graph;
     sc_survey survey;
     sc_partition partition;
-    sc_str *names;                 // of the partition's parts, by number less one
-    const sc_tagged **tagged;      // or NULL for those found by capability
+    sc_str *names;             // of the partition's parts, by number less one
+    const sc_tagged **tagged;  // or NULL for those found by capability
 } surveying;
 
 // --- The report ----------------------------------------------------------------------------------
@@ -99,8 +99,8 @@ static void refuse_calls(surveying *s) {
         if (sc_node_part(node))
             *claim = (sc_claim){.reason = SC_STR("it is a part of another backend already")};
         else if (!claim->is_taken && !claim->reason.size)
-            claim->reason = sc_str_format(s->l->ctx->arena, "%s does not take it",
-                                          s->p->backend->name);
+            claim->reason =
+                sc_str_format(s->l->ctx->arena, "%s does not take it", s->p->backend->name);
     }
 }
 
@@ -120,8 +120,8 @@ static sc_status ask(surveying *s) {
     s->survey.claims = sc_new_array(ctx->scratch, sc_claim, (size_t)count + 1);
     s->survey.takes_input = sc_new_array(ctx->scratch, bool, (size_t)inputs + 1);
     for (uint32_t i = 0; i < inputs && !s->graph->parent; i++)
-        s->survey.takes_input[i] = method->inputs.data[i].constant != NULL &&
-                                   !is_written(s->l, &method->inputs.data[i]);
+        s->survey.takes_input[i] =
+            method->inputs.data[i].constant != NULL && !is_written(s->l, &method->inputs.data[i]);
     SC_TRY(s->p->backend->survey(s->p->backend, &s->survey));
     refuse_calls(s);
     return SC_OK;
@@ -144,12 +144,12 @@ static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, 
                         sc_graph_has_name(s->graph, name) ? "only nodes are tagged"
                                                           : "there is no such node");
     sc_claim *claim = sc_claim_of(&s->survey, node);
-    if (s->partition.of[node->mark])
-        return fail_tag(s, t, name, "another part has it");
+    if (s->partition.of[node->mark]) return fail_tag(s, t, name, "another part has it");
     if (!claim->is_taken)
-        return fail_tag(s, t, name, sc_str_format(s->l->ctx->scratch, "%s says: " SC_STR_FMT,
-                                                  s->p->backend->name, SC_STR_ARG(claim->reason))
-                                        .data);
+        return fail_tag(s, t, name,
+                        sc_str_format(s->l->ctx->scratch, "%s says: " SC_STR_FMT,
+                                      s->p->backend->name, SC_STR_ARG(claim->reason))
+                            .data);
     s->partition.of[node->mark] = number;
     return SC_OK;
 }
@@ -184,11 +184,11 @@ static sc_status take_whole(surveying *s) {
         if (claim->is_taken) continue;
         sc_where_set_node(ctx, node);
         sc_report(ctx, SC_ERROR, SC_ERR_DELEGATE,
-                  claim->hint.size ? sc_str_format(ctx->arena, SC_STR_FMT, SC_STR_ARG(claim->hint))
-                                         .data
-                                   : "Lower the method by what the backend takes instead.",
-                  "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name,
-                  node->name->text, node->op->name, SC_STR_ARG(claim->reason));
+                  claim->hint.size
+                      ? sc_str_format(ctx->arena, SC_STR_FMT, SC_STR_ARG(claim->hint)).data
+                      : "Lower the method by what the backend takes instead.",
+                  "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name, node->name->text,
+                  node->op->name, SC_STR_ARG(claim->reason));
         refused++;
     }
     sc_where_set_method(ctx, s->graph->method);
@@ -312,7 +312,8 @@ static sc_status preprocess_each(lowering *l, const sc_backend *backend,
                                  const sc_method_parts *methods, uint32_t count) {
     for (uint32_t m = 0; m < count; m++)
         for (uint32_t i = 0; i < methods[m].count; i++) {
-            sc_where_set_method(l->ctx, sc_program_method(l->program, sc_name_str(methods[m].method)));
+            sc_where_set_method(l->ctx,
+                                sc_program_method(l->program, sc_name_str(methods[m].method)));
             SC_TRY(backend->preprocess(backend, l->ctx, l->env, methods[m].parts[i]));
         }
     return SC_OK;

@@ -8,7 +8,7 @@
 enum { WALK_PER_NODE = 256, WALK_AT_LEAST = 100000 };
 
 typedef struct unit {
-    uint32_t parent;  // itself, or the unit that it was joined to
+    uint32_t parent;       // itself, or the unit that it was joined to
     uint32_t first, last;  // members, linked by `next`
     uint32_t begin, end;   // first and last place in the graph
     uint32_t seen;         // number of the walk that came by last

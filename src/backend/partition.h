@@ -14,8 +14,9 @@ typedef struct sc_partition {
 // Numbers the nodes of the graph, in order, through `mark`.
 uint32_t sc_graph_number(sc_graph *graph);
 // Joins taken nodes that feed one another, as long as no part comes to depend on itself by way of
-// nodes outside; groups first, each as a whole. What cannot be joined is given a reason in `claims`.
-// `claims` are indexed by mark, which sc_graph_number has set. Made on the context's scratch.
+// nodes outside; groups first, each as a whole. What cannot be joined is given a reason in
+// `claims`. `claims` are indexed by mark, which sc_graph_number has set. Made on the context's
+// scratch.
 void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out);
 // Puts the nodes in an order in which those of a part stand together. SC_ERR_ARGUMENT when a part
 // depends on itself, with the nodes in between; `names` are of the parts, by number less one.

@@ -15,10 +15,10 @@ typedef struct settling {
     sc_ctx *ctx;
     const sc_partition *partition;
     const sc_str *names;
-    sc_node **nodes;     // by place
-    uint32_t *members;   // places of the nodes of all parts, part after part
-    uint32_t *begins;    // by part number, where they begin; one more at the end
-    uint8_t *states;     // of units
+    sc_node **nodes;    // by place
+    uint32_t *members;  // places of the nodes of all parts, part after part
+    uint32_t *begins;   // by part number, where they begin; one more at the end
+    uint8_t *states;    // of units
     SC_VEC(frame) stack;
     SC_VEC(sc_value *) values;  // that the node on top reads
     sc_node **order;

@@ -26,6 +26,11 @@ static bool is_like(const sc_rt_declared *declared, const sc_evalue *value) {
 
 // --- Starting ------------------------------------------------------------------------------------
 
+static const sc_rt_backend *find_backend(const sc_rt_program *p, sc_str id) {
+    const sc_rt_backends *backends = p->options.backends;
+    return backends ? backends->find(backends->user, id) : NULL;
+}
+
 sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *m) {
     sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(m->plan);
     m->delegates = sc_new_array(&m->program->arena, sc_rt_delegate, (size_t)delegates.count + 1);
@@ -34,13 +39,14 @@ sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *m) {
         sc_rt_delegate *d = &m->delegates[i];
         d->id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));
         if (!d->id.data) return fail(ctx, m, d, "that has no name");
+        d->backend = find_backend(m->program, d->id);
+        if (!d->backend)
+            return sc_fail(ctx, SC_ERR_DELEGATE, NULL,
+                           "method '" SC_STR_FMT "' hands parts to the backend '" SC_STR_FMT
+                           "', which this build does not have",
+                           SC_STR_ARG(m->name), SC_STR_ARG(d->id));
     }
     return SC_OK;
-}
-
-static const sc_rt_backend *find_backend(const sc_rt_program *p, sc_str id) {
-    const sc_rt_backends *backends = p->options.backends;
-    return backends ? backends->find(backends->user, id) : NULL;
 }
 
 static void **shared_of(sc_rt_program *p, const sc_rt_backend *backend) {
@@ -106,23 +112,17 @@ static sc_status read_specs(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_dele
 
 static sc_status start_delegate(sc_ctx *ctx, sc_rt_method *m, sc_rt_delegate *d, sc_fb_table table,
                                 uint8_t **owned) {
-    const sc_rt_backend *backend = find_backend(m->program, d->id);
-    if (!backend)
-        return sc_fail(ctx, SC_ERR_DELEGATE, NULL,
-                       "method '" SC_STR_FMT "' hands parts to the backend '" SC_STR_FMT
-                       "', which this build does not have",
-                       SC_STR_ARG(m->name), SC_STR_ARG(d->id));
-    sc_rt_start start = {.backend = backend,
+    sc_rt_start start = {.backend = d->backend,
                          .id = d->id,
                          .method = m->name,
                          .named = sc_rt_named_of(m->program),
                          .args = d->args,
                          .arg_count = d->arg_count,
-                         .shared = shared_of(m->program, backend)};
+                         .shared = shared_of(m->program, d->backend)};
     SC_TRY(find_processed(ctx, m, d, sc_pte_BackendDelegate_processed(table), &start, owned));
     SC_TRY(read_specs(ctx, m, d, sc_pte_BackendDelegate_compile_specs(table), &start));
-    SC_TRY(backend->init(ctx, &start, &d->state, &d->input_count));
-    d->backend = backend;
+    SC_TRY(d->backend->init(ctx, &start, &d->state, &d->input_count));
+    d->is_started = true;
     if (d->input_count > d->arg_count) return fail(ctx, m, d, "with too few arguments");
     return SC_OK;
 }
@@ -171,10 +171,9 @@ static sc_status check_outputs(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_d
     return SC_OK;
 }
 
-sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
-                              sc_rt_instruction *in) {
+sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *m, uint32_t index, sc_rt_instruction *in) {
     sc_rt_delegate *d = &m->delegates[index];
-    const bool is_first = d->backend == NULL;
+    const bool is_first = !d->is_started;
     if (is_first) SC_TRY(start_called(ctx, m, index, in));
     SC_TRY(is_first ? check_outputs(ctx, m, d) : check_like(ctx, m, d, in));
     in->delegate = d;
@@ -223,8 +222,7 @@ sc_status sc_rt_delegate_run(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_ins
     return status;
 }
 
-sc_status sc_rt_output_resize(sc_ctx *ctx, sc_tensor *output, const int64_t *sizes,
-                              uint32_t rank) {
+sc_status sc_rt_output_resize(sc_ctx *ctx, sc_tensor *output, const int64_t *sizes, uint32_t rank) {
     bool same = rank == output->rank;
     for (uint32_t d = 0; same && d < rank; d++) same = sizes[d] == output->sizes[d];
     if (same) return SC_OK;
@@ -241,7 +239,7 @@ void sc_rt_output_write(sc_tensor *output, const void *row_major) {
 sc_status sc_rt_delegates_reset(sc_ctx *ctx, sc_rt_method *m) {
     for (uint32_t i = 0; i < m->delegate_count; i++) {
         const sc_rt_delegate *d = &m->delegates[i];
-        if (d->backend && d->backend->reset) SC_TRY(d->backend->reset(ctx, d->state));
+        if (d->is_started && d->backend->reset) SC_TRY(d->backend->reset(ctx, d->state));
     }
     return SC_OK;
 }
@@ -249,7 +247,7 @@ sc_status sc_rt_delegates_reset(sc_ctx *ctx, sc_rt_method *m) {
 void sc_rt_delegates_free(sc_rt_method *m) {
     for (uint32_t i = 0; i < m->delegate_count; i++) {
         sc_rt_delegate *d = &m->delegates[i];
-        if (d->backend) d->backend->destroy(d->state);
-        d->backend = NULL;
+        if (d->is_started) d->backend->destroy(d->state);
+        d->is_started = false;
     }
 }

@@ -103,8 +103,9 @@ typedef struct sc_rt_declared {
 
 // Something that a backend runs: what its other half made of a part.
 typedef struct sc_rt_delegate {
-    const sc_rt_backend *backend;  // NULL until an instruction calls it
+    const sc_rt_backend *backend;
     sc_str id;
+    bool is_started;  // by the first instruction that calls it
     void *state;
     uint32_t input_count, arg_count;
     sc_evalue *const *args;    // of the first call, which those of others are like

@@ -91,7 +91,7 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     return SC_OK;
 }
 
-// --- Constants, initial state ---------------------------------------------------------------------
+// --- Constants, initial state --------------------------------------------------------------------
 
 static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
     for (uint32_t i = 0; i < offsets.count; i++) {
@@ -113,7 +113,8 @@ static sc_status find_constants(sc_ctx *ctx, sc_rt_program *p) {
     if (offsets.count == 1) return SC_OK;
     if (inline_buffers.count > 0) return bad(ctx, "it keeps constants in two places");
     p->constant_offsets = offsets;
-    SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->constant_extent));
+    SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where),
+                            &p->constant_extent));
     return check_offsets(ctx, offsets, p->constant_extent.size);
 }
 
@@ -123,7 +124,8 @@ static sc_status find_initial_state(sc_ctx *ctx, sc_rt_program *p) {
     if (all.count > 1) return bad(ctx, "it has more than one segment of initial state");
     sc_fb_table where = sc_fb_vec_table(all, 0);
     p->mutable_offsets = sc_pte_SubsegmentOffsets_offsets(where);
-    SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where), &p->mutable_extent));
+    SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where),
+                            &p->mutable_extent));
     return check_offsets(ctx, p->mutable_offsets, p->mutable_extent.size);
 }
 

@@ -5,8 +5,7 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
 }
 
-sc_status sc_rt_segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
-                           sc_extent *out) {
+sc_status sc_rt_segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, sc_extent *out) {
     if (index >= p->segments.count) return bad(ctx, "a segment that it names does not exist");
     sc_fb_table segment = sc_fb_vec_table(p->segments, index);
     uint64_t offset = sc_pte_DataSegment_offset(segment), size = sc_pte_DataSegment_size(segment);

@@ -15,8 +15,9 @@ static bool exists(const char *path) {
 static void report_failure(const char *what, sc_job *job) {
     const sc_ctx *ctx = sc_job_ctx(job);
     const sc_diag *diag = ctx->diags.count ? &sc_vec_last(&ctx->diags) : NULL;
-    FAIL("%s: %.*s (%.*s)", what, diag ? (int)diag->message.size : 0, diag ? diag->message.data : "",
-         diag ? (int)diag->where.node.size : 0, diag ? diag->where.node.data : "");
+    FAIL("%s: %.*s (%.*s)", what, diag ? (int)diag->message.size : 0,
+         diag ? diag->message.data : "", diag ? (int)diag->where.node.size : 0,
+         diag ? diag->where.node.data : "");
 }
 
 // The program of the version that was made last, as a source.

@@ -7,10 +7,10 @@
 #include "rt/rt.h"
 
 typedef struct replay {
-    const char *pte;  // full paths
-    sc_source *program;  // instead of `pte`, when it is in memory
+    const char *pte;                 // full paths
+    sc_source *program;              // instead of `pte`, when it is in memory
     const sc_rt_backends *backends;  // or NULL
-    const char *ptd;  // or NULL
+    const char *ptd;                 // or NULL
     const char *method;
     const char *reference;   // without .ref.json
     const char *tolerances;  // tests/models/tolerance.json

@@ -19,8 +19,6 @@ const forTests = new Set([
   "sc_f16_to_f32",
   "sc_bf16_to_f32",
   "sc_pickle_get",
-  "sc_rt_method_input_count",
-  "sc_rt_method_input",
   "sc_rt_program_listen",
 ]);
 

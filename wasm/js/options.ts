@@ -3,7 +3,7 @@
 import { isPlain } from "./check.js";
 import { OPTIONS } from "./options.gen.js";
 
-type OptionCall = "toEdge" | "toExecutorch" | "load";
+type OptionCall = "toEdge" | "toBackend" | "toExecutorch" | "load";
 
 interface Row {
   readonly call: OptionCall;

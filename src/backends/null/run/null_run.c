@@ -32,8 +32,8 @@ static sc_status open_program(sc_ctx *ctx, null_state *s, const sc_rt_start *sta
     s->pte = sc_try_alloc(size);
     if (!s->pte) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a part's program");
     memcpy(s->pte, start->processed + at, (size_t)size);
-    SC_TRY(sc_rt_program_open(ctx, sc_source_from_memory(&s->arena, s->pte, size), NULL,
-                              &s->program));
+    SC_TRY(
+        sc_rt_program_open(ctx, sc_source_from_memory(&s->arena, s->pte, size), NULL, &s->program));
     return sc_rt_method_load(ctx, s->program, SC_STR("forward"), &s->method);
 }
 
