@@ -81,9 +81,10 @@ extern const sc_evaluator sc_own_evaluator;
 extern const sc_backends sc_all_backends;
 extern const sc_rt_backends sc_all_rt_backends;
 // Hands the parts of `program` that its methods' partitioners ask for to backends. `json` is what
-// sc_compile_to_backend takes.
+// sc_compile_to_backend takes; `backends` are those that it may name.
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
-                              const sc_options *options, sc_delegation *delegation);
+                              const sc_options *options, const sc_backends *backends,
+                              sc_delegation *delegation);
 
 // --- Files (executable.c) ------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 typedef struct reader {
     sc_ctx *ctx;
     const sc_program *program;
+    const sc_backends *backends;
 } reader;
 
 static sc_status bad(reader *r, const char *what) {
@@ -89,7 +90,7 @@ static sc_status unknown_backend(reader *r, sc_str name) {
     sc_sb known;
     const sc_backend *backend;
     sc_sb_init(&known, r->ctx->scratch);
-    for (uint32_t i = 0; (backend = sc_all_backends.at(sc_all_backends.user, i)) != NULL; i++)
+    for (uint32_t i = 0; (backend = r->backends->at(r->backends->user, i)) != NULL; i++)
         sc_sb_addf(&known, "%s%s", i ? ", " : "", backend->name);
     return sc_fail(r->ctx, SC_ERR_NOT_FOUND, "Register it first, or check its name.",
                    "there is no backend '" SC_STR_FMT "'; there are: %s", SC_STR_ARG(name),
@@ -101,7 +102,7 @@ static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner
     *out = (sc_partitioner){0};
     if (!backend || backend->kind != SC_JSON_STRING) return bad(r, "a partitioner has a backend");
     sc_str name = sc_json_str(r->ctx->arena, backend);
-    out->backend = sc_all_backends.find(sc_all_backends.user, name);
+    out->backend = r->backends->find(r->backends->user, name);
     if (!out->backend) return unknown_backend(r, name);
     if (whole && !sc_json_bool(whole, &out->is_whole)) return bad(r, "whole is true or false");
     SC_TRY(read_specs(r, sc_json_get(json, "specs"), &out->specs, &out->spec_count));
@@ -177,11 +178,12 @@ static sc_status emit_part(void *user, sc_ctx *ctx, const sc_part *part, sc_cord
 }
 
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
-                              const sc_options *options, sc_delegation *delegation) {
+                              const sc_options *options, const sc_backends *backends,
+                              sc_delegation *delegation) {
     sc_method_partitioners *methods = NULL;
     uint32_t count = 0;
     const sc_backend_env env = {.options = options, .emit = emit_part};
-    reader r = {ctx, program};
+    reader r = {ctx, program, backends};
     SC_TRY(read_all(&r, json, &methods, &count));
     return sc_lower_to_backends(ctx, program, methods, count, &env, delegation);
 }

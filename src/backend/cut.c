@@ -212,7 +212,6 @@ static sc_node *make_call(cutter *c) {
     call->mark = UINT32_MAX;
     for (uint32_t i = 0; i < c->results.count; i++) {
         sc_value *from = c->results.data[i], *to = call->outs[i];
-        // The value keeps its name where it can: those who look for it look for that.
         if (c->results.count > 1)
             to->name = sc_graph_unique_name(c->graph, sc_name_str(from->name));
         to->type = from->type;

@@ -138,6 +138,19 @@ static bool is_whole(const sc_claim *claims, const uint32_t *members, uint32_t c
     return true;
 }
 
+static void leave_group(grouping *g, sc_claim *claims, const uint32_t *members, uint32_t count) {
+    uint32_t refused = 0;
+    while (claims[members[refused]].is_taken) refused++;
+    const char *name = g->nodes[members[refused]]->name->text;
+    for (uint32_t i = 0; i < count; i++) {
+        g->units[members[i]].is_taken = false;
+        if (!claims[members[i]].is_taken) continue;
+        claims[members[i]].is_taken = false;
+        claims[members[i]].reason =
+            sc_str_format(g->ctx->arena, "it goes with %%%s, which is not taken", name);
+    }
+}
+
 typedef SC_VEC(uint32_t) members;
 
 static void join_groups(grouping *g, sc_claim *claims) {
@@ -159,8 +172,7 @@ static void join_groups(grouping *g, sc_claim *claims) {
         if (is_whole(claims, m->data, m->count))
             join_group(g, claims, m->data, m->count);
         else
-            for (uint32_t k = 0; k < m->count; k++)
-                claims[m->data[k]].is_taken = g->units[m->data[k]].is_taken = false;
+            leave_group(g, claims, m->data, m->count);
     }
 }
 

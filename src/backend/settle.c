@@ -54,7 +54,7 @@ static sc_status fail_circle(settling *s, uint32_t unit) {
     sc_sb_init(&between, s->ctx->scratch);
     while (from > 0 && s->stack.data[from - 1].unit != unit) from--;
     uint32_t part = unit;
-    for (uint32_t i = from; i < s->stack.count; i++) {
+    for (uint32_t i = from ? from - 1 : 0; i < s->stack.count; i++) {
         if (is_part(s, s->stack.data[i].unit)) {
             part = is_part(s, part) ? part : s->stack.data[i].unit;
             continue;

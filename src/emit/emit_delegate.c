@@ -40,6 +40,8 @@ static sc_status add_data(sc_emit_state *state, const sc_part_data *data) {
     sc_ctx *ctx = state->ctx;
     sc_store *store = &state->segments;
     sc_store_entry entry = {.key = data->key, .tag = data->tag};
+    if (!entry.tag.size && state->options.external_constants)
+        entry.tag = SC_STR(SC_EMIT_EXTERNAL_TAG);
     SC_TRY(
         sc_store_add_cord(ctx, store, data->bytes, state->options.segment_alignment, &entry.blob));
     SC_TRY(sc_store_align(ctx, &store->blobs.data[entry.blob].align, data->align));

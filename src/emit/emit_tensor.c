@@ -12,7 +12,6 @@
 #include "program_fbs.h"
 
 // What the official exporter calls the file of weights.
-#define EXTERNAL_TAG "_default_external_constant"
 
 typedef struct placement {
     uint32_t data_index;
@@ -33,7 +32,8 @@ static bool can_be_external(const sc_constant *constant) {
 static sc_status add_external(sc_emit_state *state, const sc_constant *constant, uint32_t *blob) {
     sc_ctx *ctx = state->ctx;
     sc_store *store = &state->segments;
-    sc_store_entry entry = {.key = constant->name, .tag = SC_STR(EXTERNAL_TAG), .about = constant};
+    sc_store_entry entry = {
+        .key = constant->name, .tag = SC_STR(SC_EMIT_EXTERNAL_TAG), .about = constant};
     SC_TRY(sc_store_add(ctx, store, constant->data, state->options.segment_alignment, blob));
     entry.blob = *blob;
     const sc_store_entry *known = sc_store_find(store, constant->name);

@@ -20,39 +20,44 @@ static void report_failure(const char *what, sc_job *job) {
          diag ? diag->where.node.data : "");
 }
 
-// The program of the version that was made last, as a source.
-static sc_source *program_of(sc_job *job) {
-    return sc_source_from_cord(&job->arena, &job->outputs.data[job->outputs.count - 1].cord);
-}
-
-static bool lower(sc_job *job, const char *model, const char *method, const char *partitioners) {
+static bool open_model(sc_job *job, const char *model, const char *method) {
     size_t bytes = 0;
     const char *data = test_read(model, &bytes);
     sc_source *source = sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
-    uint32_t edge, delegated, executorch;
-    return sc_compile_open(job, source, sc_str_from(method), (sc_str){0}) == SC_OK &&
-           sc_compile_to_edge(job, (sc_str){0}, &edge) == SC_OK &&
-           sc_compile_to_backend(job, edge, sc_str_from(partitioners), (sc_str){0}, &delegated) ==
-               SC_OK &&
-           sc_compile_to_executorch(job, delegated, (sc_str){0}, &executorch) == SC_OK;
+    return sc_compile_open(job, source, sc_str_from(method), (sc_str){0}) == SC_OK;
 }
 
-static void run_model(const sc_backend *backend, const char *stem, const char *specs) {
+static bool lower(sc_job *job, const char *partitioners, const char *options) {
+    uint32_t edge, delegated, executorch;
+    return sc_compile_to_edge(job, (sc_str){0}, &edge) == SC_OK &&
+           sc_compile_to_backend(job, edge, sc_str_from(partitioners), (sc_str){0}, &delegated) ==
+               SC_OK &&
+           sc_compile_to_executorch(job, delegated, sc_str_from(options), &executorch) == SC_OK;
+}
+
+// The files that were made: the program, and the weights beside it if there are any.
+static void replay_job(sc_job *job, const char *stem, const char *method) {
+    replay r = {.program = sc_source_from_cord(&job->arena, &job->outputs.data[0].cord),
+                .backends = &sc_all_rt_backends,
+                .method = method,
+                .reference = test_path(test_format("models/%s", stem)),
+                .tolerances = test_path("models/tolerance.json"),
+                .optimize = true};
+    if (job->outputs.count > 1)
+        r.data = sc_source_from_cord(&job->arena, &job->outputs.data[1].cord);
+    if (!replay_run(&r)) FAIL("%s", r.message);
+}
+
+static void run_model(const sc_backend *backend, const char *stem, const char *specs,
+                      const char *options) {
     sc_job *job = sc_job_open(NULL);
     const char *partitioners =
         test_format("{\"all\": [{\"backend\": \"%s\"%s}]}", backend->name, specs);
-    const char *model = test_format("models/%s.pt2", stem);
-    if (!lower(job, model, "forward", partitioners)) {
+    if (open_model(job, test_format("models/%s.pt2", stem), "forward") &&
+        lower(job, partitioners, options))
+        replay_job(job, stem, "forward");
+    else
         report_failure("lowering", job);
-    } else {
-        replay r = {.program = program_of(job),
-                    .backends = &sc_all_rt_backends,
-                    .method = "forward",
-                    .reference = test_path(test_format("models/%s", stem)),
-                    .tolerances = test_path("models/tolerance.json"),
-                    .optimize = true};
-        if (!replay_run(&r)) FAIL("%s", r.message);
-    }
     sc_job_close(job);
 }
 
@@ -66,8 +71,60 @@ TEST_CASES(every_backend_gives_the_numbers_of_every_model) {
             const char *base = strrchr(files[i], '/') + 1;
             const char *stem = test_format("%.*s", (int)(strlen(base) - strlen(".ref.json")), base);
             if (!exists(test_path(test_format("models/%s.pt2", stem)))) continue;
-            if (test_case("%s on %s", stem, backend->name)) run_model(backend, stem, "");
+            if (test_case("%s on %s", stem, backend->name)) run_model(backend, stem, "", "");
+            if (test_case("%s on %s, weights outside", stem, backend->name))
+                run_model(backend, stem, "", "{\"external_constants\": true}");
             if (is_null && test_case("%s on null with its state", stem))
-                run_model(backend, stem, ", \"specs\": [{\"key\": \"state\", \"value\": \"\"}]");
+                run_model(backend, stem, ", \"specs\": [{\"key\": \"state\", \"value\": \"\"}]",
+                          "");
         }
+}
+
+// --- Several methods -----------------------------------------------------------------------------
+
+static uint64_t weight_bytes(const sc_program *program) {
+    sc_map seen;
+    uint64_t sum = 0;
+    sc_map_init(&seen, program->ctx->arena);
+    for (uint32_t m = 0; m < program->methods.count; m++) {
+        const sc_method *method = program->methods.data[m];
+        for (uint32_t i = 0; i < method->inputs.count; i++) {
+            const sc_constant *c = method->inputs.data[i].constant;
+            if (c && sc_map_add(&seen, method->inputs.data[i].target, (void *)(uintptr_t)1))
+                sum += c->data.size;
+        }
+    }
+    return sum;
+}
+
+static void check_stored_once(sc_job *job) {
+    sc_rt_program *program = NULL;
+    sc_rt_program_info info;
+    sc_ctx *ctx = sc_job_ctx(job);
+    sc_source *pte = sc_source_from_cord(&job->arena, &job->outputs.data[0].cord);
+    REQUIRE_OK(sc_rt_program_open(ctx, pte, NULL, &program));
+    sc_rt_program_info_get(program, ctx->scratch, &info);
+    uint64_t weights = weight_bytes(job->versions.data[0].program);
+    if (info.constant_bytes + info.named_bytes > weights + weights / 4 + 256)
+        FAIL("%llu bytes of weights are stored in %llu", (unsigned long long)weights,
+             (unsigned long long)(info.constant_bytes + info.named_bytes));
+    sc_rt_program_close(program);
+}
+
+TEST_CASES(methods_share_the_weights_of_their_parts) {
+    static const char *const methods[] = {"encode", "decode", "forward"};
+    const sc_backend *backend;
+    for (uint32_t b = 0; (backend = sc_all_backends.at(NULL, b)) != NULL; b++) {
+        if (!test_case("%s", backend->name)) continue;
+        sc_job *job = sc_job_open(NULL);
+        bool ok = true;
+        for (uint32_t i = 0; i < SC_COUNT_OF(methods) && ok; i++)
+            ok = open_model(job, test_format("models/encdec.%s.pt2", methods[i]), methods[i]);
+        ok = ok && lower(job, test_format("{\"all\": [{\"backend\": \"%s\"}]}", backend->name), "");
+        if (!ok) report_failure("lowering", job);
+        for (uint32_t i = 0; i < SC_COUNT_OF(methods) && ok; i++)
+            replay_job(job, test_format("encdec.%s", methods[i]), methods[i]);
+        if (ok) check_stored_once(job);
+        sc_job_close(job);
+    }
 }

@@ -67,14 +67,14 @@ static bool open_program(run *u) {
     sc_rt_options_default(&options);
     options.backends = u->r->backends;
     options.optimize = u->r->optimize;
-    sc_source *ptd = NULL;
+    sc_source *ptd = u->r->data;
     if (u->r->ptd) {
         char *data = read_file(u, u->r->ptd, &ptd_bytes);
         if (!data) return fail(u->r, "cannot read %s", u->r->ptd);
         ptd = sc_source_from_memory(&u->arena, data, ptd_bytes);
-        options.data_files = &ptd;
-        options.data_file_count = 1;
     }
+    options.data_files = &ptd;
+    options.data_file_count = ptd != NULL;
     if (sc_rt_program_open(&u->ctx, source, &options, &u->program) != SC_OK)
         return fail_status(u, "open");
     if (sc_rt_method_load(&u->ctx, u->program, sc_str_from(u->r->method), &u->method) != SC_OK)

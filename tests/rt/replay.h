@@ -9,6 +9,7 @@
 typedef struct replay {
     const char *pte;                 // full paths
     sc_source *program;              // instead of `pte`, when it is in memory
+    sc_source *data;                 // instead of `ptd`
     const sc_rt_backends *backends;  // or NULL
     const char *ptd;                 // or NULL
     const char *method;

@@ -1,5 +1,5 @@
 // The null backend, at run time: its bytes hold a program, which is loaded when the delegate starts
-// and run when it is called.
+// and run when it is called, as it is written: bit for bit what the same kernels give outside.
 #include "backends/null/null.h"
 #include "rt/rt.h"
 

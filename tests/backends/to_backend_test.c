@@ -1,0 +1,169 @@
+// Handing parts to backends, on small programs (tests/backends/*.ir): a line "# partitioners: JSON"
+// says what sc_compile_to_backend is told, what stands above the line "----" goes in, what stands
+// below must come out: the program, and for every node what became of it. --update rewrites.
+//
+// The backends are two of this file. Both take the operators that their compile spec "takes" lists
+// and keep together what "group" lists; "First" preprocesses all methods at once and "Second" part
+// by part, and both make a text of what they were given.
+#include "api/job.h"
+#include "setup.h"
+
+// --- The backends --------------------------------------------------------------------------------
+
+static bool lists(const sc_survey *s, const char *key, const char *word) {
+    for (uint32_t i = 0; i < s->spec_count; i++) {
+        if (!sc_str_is(s->specs[i].key, key)) continue;
+        sc_str rest = s->specs[i].value;
+        while (rest.size) {
+            ptrdiff_t space = sc_str_find(rest, ' ');
+            sc_str item = space < 0 ? rest : sc_str_slice(rest, 0, (size_t)space);
+            if (sc_str_is(item, word)) return true;
+            rest = space < 0 ? (sc_str){0} : sc_str_slice(rest, (size_t)space + 1, rest.size);
+        }
+    }
+    return false;
+}
+
+static sc_status survey(const sc_backend *backend, sc_survey *s) {
+    (void)backend;
+    for (const sc_node *node = s->graph->first; node; node = node->next) {
+        sc_claim *claim = sc_claim_of(s, node);
+        claim->is_taken = lists(s, "takes", node->op->name);
+        claim->group = lists(s, "group", node->name->text);
+        if (!claim->is_taken) claim->hint = SC_STR("Name it in \"takes\".");
+    }
+    for (uint32_t i = 0; i < s->graph->inputs.count; i++)
+        s->takes_input[i] |= lists(s, "state", s->graph->inputs.data[i]->name->text);
+    return SC_OK;
+}
+
+static void describe(sc_ctx *ctx, sc_part *part, const char *who) {
+    sc_sb text;
+    sc_sb_init(&text, ctx->arena);
+    sc_sb_add_text(&text, who);
+    for (const sc_node *node = part->method->graph->first; node; node = node->next)
+        sc_sb_addf(&text, " %s", node->name->text);
+    sc_cord *cord = sc_new(ctx->arena, sc_cord);
+    sc_cord_init(cord, ctx->arena);
+    sc_cord_append_bytes(cord, text.data, text.size);
+    part->processed = cord;
+}
+
+static sc_status preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
+                            sc_part *part) {
+    (void)env;
+    describe(ctx, part, test_format("%s:", backend->name));
+    return SC_OK;
+}
+
+static sc_status preprocess_all(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
+                                const sc_method_parts *methods, uint32_t count) {
+    (void)env;
+    for (uint32_t m = 0; m < count; m++)
+        for (uint32_t i = 0; i < methods[m].count; i++)
+            describe(ctx, methods[m].parts[i],
+                     test_format("%s, %u methods, part %u of %u in %s:", backend->name, count, i,
+                                 methods[m].count, methods[m].method->text));
+    return SC_OK;
+}
+
+static sc_status forget(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
+                        sc_part *part) {
+    (void)backend, (void)ctx, (void)env, (void)part;
+    return SC_OK;
+}
+
+static const sc_backend BACKENDS[] = {
+    {.name = "First",
+     .id = "FirstBackend",
+     .survey = survey,
+     .preprocess_multimethod = preprocess_all},
+    {.name = "Second", .id = "SecondBackend", .survey = survey, .preprocess = preprocess},
+    {.name = "Forgetful", .id = "ForgetfulBackend", .survey = survey, .preprocess = forget},
+};
+
+static const sc_backend *at(void *user, uint32_t index) {
+    (void)user;
+    return index < SC_COUNT_OF(BACKENDS) ? &BACKENDS[index] : NULL;
+}
+
+static const sc_backend *find(void *user, sc_str name) {
+    (void)user;
+    for (uint32_t i = 0; i < SC_COUNT_OF(BACKENDS); i++)
+        if (sc_str_is(name, BACKENDS[i].name)) return &BACKENDS[i];
+    return NULL;
+}
+
+static const sc_backends TABLE = {.find = find, .at = at};
+
+// --- The files -----------------------------------------------------------------------------------
+
+static void print_rows(sc_sb *sb, const sc_delegation *delegation) {
+    for (uint32_t i = 0; i < delegation->rows.count; i++) {
+        const sc_delegation_row *row = &delegation->rows.data[i];
+        sc_sb_addf(sb, "%s/" SC_STR_FMT "%s%s: ", row->method->text, SC_STR_ARG(row->graph),
+                   row->graph.size ? "/" : "", row->node->text);
+        if (row->part)
+            sc_sb_addf(sb, "%s of " SC_STR_FMT, row->part->text, SC_STR_ARG(row->backend));
+        else
+            sc_sb_addf(sb, SC_STR_FMT, SC_STR_ARG(row->reason));
+        sc_sb_addf(sb, "; %.0f multiplications, %.0f bytes\n", row->macs, row->bytes);
+    }
+}
+
+static void print_diags(sc_sb *sb, const setup *s) {
+    for (uint32_t i = 0; i < s->ctx.diags.count; i++) {
+        const sc_diag *diag = &s->ctx.diags.data[i];
+        sc_sb_addf(sb, "%s in " SC_STR_FMT "/" SC_STR_FMT ": " SC_STR_FMT "\n  " SC_STR_FMT "\n",
+                   sc_status_slug(diag->code), SC_STR_ARG(diag->where.method),
+                   SC_STR_ARG(diag->where.node), SC_STR_ARG(diag->message), SC_STR_ARG(diag->hint));
+    }
+}
+
+static sc_status lower(setup *s, sc_program *program, const char *json, sc_delegation *delegation) {
+    const sc_options options = sc_options_default();
+    const sc_json *partitioners = NULL;
+    sc_str text = {json, strcspn(json, "\n")};
+    SC_TRY(sc_json_parse(&s->ctx, &s->arena, text, &partitioners));
+    return sc_delegate_program(&s->ctx, program, partitioners, &options, &TABLE, delegation);
+}
+
+static void check_file(const char *file) {
+    static const char key[] = "# partitioners: ";
+    setup s;
+    size_t bytes;
+    setup_begin(&s);
+    CHECK_OK(sc_ops_init());
+    char *text = test_read(file, &bytes);
+    const char *divider = strstr(text, "\n----\n"), *json = strstr(text, key);
+    sc_str input = {text, divider ? (size_t)(divider + 1 - text) : bytes};
+    sc_program *program = NULL, *before = NULL;
+    sc_delegation delegation = {0};
+    sc_print_options options = {.signature = true, .meta = strstr(text, "# meta\n") != NULL};
+    if (!CHECK(json) || !CHECK_OK(sc_program_parse(&s.ctx, input, &program)) ||
+        !CHECK_OK(sc_verify(&s.ctx, program)) || !CHECK_OK(sc_program_clone(program, &before)))
+        FAIL("%s", setup_message(&s));
+    sc_sb actual;
+    sc_sb_init(&actual, &s.arena);
+    if (lower(&s, program, json + strlen(key), &delegation) == SC_OK) {
+        sc_program_print(&actual, program, options);
+        print_rows(&actual, &delegation);
+    } else {
+        print_diags(&actual, &s);
+    }
+    const char *result = sc_sb_terminate(&actual);
+    if (test_updating()) {
+        char *all = test_format(SC_STR_FMT "----\n%s", SC_STR_ARG(input), result);
+        test_write(file, all, strlen(all));
+    } else {
+        CHECK_EQ_STR(result, divider ? divider + 6 : "");
+    }
+    setup_end(&s);
+}
+
+TEST_CASES(parts_go_to_backends) {
+    size_t count;
+    const char **files = test_list("backends", ".ir", &count);
+    for (size_t i = 0; i < count; i++)
+        if (test_case("%s", files[i])) check_file(files[i]);
+}
