@@ -73,8 +73,10 @@ typedef struct sc_ctx {
     struct sc_gathered *gathered;  // parts of derived sources that were read last; NULL: none yet
     SC_VEC(sc_diag) diags;
     uint32_t error_count;
-    uint32_t diag_dropped;  // diagnostics beyond the cap of 1000, counted and not kept
-    bool strict;            // tests: where derived metadata differs from a file's is an error
+    uint32_t diag_dropped;       // diagnostics beyond the cap of 1000, counted and not kept
+    uint32_t run_depth;          // runs under way: that of a delegate may be inside another one
+    uint64_t instructions_left;  // for the outermost run and all that is inside it
+    bool strict;                 // tests: where derived metadata differs from a file's is an error
 } sc_ctx;
 
 // `arena` and `scratch` stay the caller's. Limits are the defaults, hooks are empty.

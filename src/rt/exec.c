@@ -116,11 +116,10 @@ static sc_status place_inputs(sc_ctx *ctx, sc_rt_method *m) {
 
 static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
     const bool is_heard = m->program->sink != NULL;
-    uint64_t budget = ctx->limits.instruction_max;
     for (uint32_t at = 0; at < m->code_count;) {
         sc_rt_instruction *in = &m->code[at];
         uint32_t next = is_heard ? at + 1 : in->next;
-        if (in->kind != SC_RT_SKIP && budget-- == 0)
+        if (in->kind != SC_RT_SKIP && ctx->instructions_left-- == 0)
             return sc_fail(ctx, SC_ERR_BUDGET, NULL, "more than %llu instructions in one run",
                            (unsigned long long)ctx->limits.instruction_max);
         ctx->where.instruction = in->origin.index;
@@ -140,7 +139,9 @@ sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
     sc_rt_tell_begin(m, SC_RT_EVENT_RUN, NULL);
     restore_loose(m);
     sc_status status = place_inputs(ctx, m);
+    if (ctx->run_depth++ == 0) ctx->instructions_left = ctx->limits.instruction_max;
     if (status == SC_OK) status = run_code(ctx, m);
+    ctx->run_depth--;
     sc_rt_tell_end(m, SC_RT_EVENT_RUN, NULL, status);
     ctx->where = outer;
     return status;

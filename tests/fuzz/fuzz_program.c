@@ -1,7 +1,7 @@
 // Any bytes as a .pte: open, describe, load every method, run it twice on zeros and once after a
 // reset, read what comes out. Limits are small, so that a hostile program is refused, not waited
-// for.
-#include "rt/rt.h"
+// for. Delegates are started and run by the backends of the build.
+#include "api/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -80,7 +80,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     // Half of the files are not in memory, so that their constants are read.
     if (size % 2)
         *source = (sc_source){.read = read_file, .size = size, .user = (void *)(uintptr_t)data};
-    if (sc_rt_program_open(&ctx, source, NULL, &program) == SC_OK) {
+    sc_rt_options options;
+    sc_rt_options_default(&options);
+    options.backends = &sc_all_rt_backends;
+    if (sc_rt_program_open(&ctx, source, &options, &program) == SC_OK) {
         for (uint32_t i = 0; i < sc_rt_program_method_count(program) && i < 4; i++)
             run_method(&ctx, program, i);
         sc_rt_program_close(program);
