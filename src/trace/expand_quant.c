@@ -31,7 +31,8 @@ static bool cut(sc_trace *t, sc_x x, sc_x block_size, blocks *b) {
         return false;
     }
     for (uint32_t d = 0; d < spec->rank; d++) {
-        sc_dim size = spec->sizes[d], block = block_size->items[d]->dim;
+        sc_x item = block_size->items[d];
+        sc_dim size = spec->sizes[d], block = item->kind == SC_X_INT ? item->dim : sc_dim_int(0);
         bool is_whole = sc_dim_equal(size, block), is_single = sc_dim_is(block, 1);
         if (is_whole || is_single) {
             push(b, size, !is_single);
@@ -111,10 +112,6 @@ static sc_x symmetric_scale(sc_trace *t, sc_x low, sc_x high, const range *r, bo
     return CALL(t, where_self, CALL(t, gt_Tensor, low, high), low, high);
 }
 
-static sc_x to_dtype(sc_trace *t, sc_x x, sc_x dtype, sc_dtype otherwise) {
-    return sc_f_to(t, x, dtype->kind == SC_X_DTYPE ? (sc_dtype)dtype->code : otherwise);
-}
-
 // (input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps, scale_dtype,
 // zero_point_dtype, keepdim)
 sc_x sc_expand_choose_qparams_affine(sc_trace *t, const sc_x *a) {
@@ -147,13 +144,17 @@ sc_x sc_expand_choose_qparams_affine(sc_trace *t, const sc_x *a) {
     }
     if (sc_x_truth(a[9])) {
         sc_dim sizes[SC_RANK_MAX];
-        for (uint32_t d = 0; d < a[2]->count; d++)
+        const uint32_t rank = sc_x_rank(a[0]);
+        for (uint32_t d = 0; d < rank; d++)
             sizes[d] = sc_trace_floordiv(t, sc_x_size(a[0], d), a[2]->items[d]->dim);
-        scale = sc_f_view(t, scale, sizes, a[2]->count);
-        zero = sc_f_view(t, zero, sizes, a[2]->count);
+        scale = sc_f_view(t, scale, sizes, rank);
+        zero = sc_f_view(t, zero, sizes, rank);
     }
-    scale = to_dtype(t, scale, a[7], real);
-    return X_LIST(t, scale, to_dtype(t, zero, a[8], is_symmetric ? real : SC_DTYPE_I32));
+    const bool casts = a[7]->kind == SC_X_DTYPE && a[7]->code != real;
+    if (casts) scale = CALL(t, _to_copy, scale, a[7], X_NONE, X_CPU);
+    // As torchao does, a symmetric zero point stays a float unless a dtype is given.
+    if (a[8]->kind == SC_X_DTYPE) return X_LIST(t, scale, sc_f_to(t, zero, (sc_dtype)a[8]->code));
+    return X_LIST(t, scale, is_symmetric ? zero : sc_f_to(t, zero, SC_DTYPE_I32));
 }
 
 // --- Quantizing, torchao -------------------------------------------------------------------------
@@ -293,8 +294,7 @@ sc_x sc_expand_choose_qparams_per_token(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_fake_quant_per_channel(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]), axis = sc_x_wrap(t, a[3], rank);
     sc_dim sizes[SC_RANK_MAX];
-    for (uint32_t d = 0; d < rank; d++)
-        sizes[d] = d == axis ? sc_x_size(a[0], d) : sc_dim_int(1);
+    for (uint32_t d = 0; d < rank; d++) sizes[d] = d == axis ? sc_x_size(a[0], d) : sc_dim_int(1);
     sc_x scale = sc_f_view(t, sc_f_to(t, a[1], SC_DTYPE_F32), sizes, rank);
     sc_x zero = sc_f_view(t, sc_f_to(t, a[2], SC_DTYPE_I32), sizes, rank);
     sc_x x = CALL(t, round, CALL(t, mul_Tensor, a[0], reciprocal(t, scale)));

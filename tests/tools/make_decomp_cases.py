@@ -19,6 +19,7 @@ import decomp_modules  # noqa: E402, F401
 import decomp_programs  # noqa: E402, F401
 import decomp_dynamic  # noqa: E402, F401
 import decomp_layouts  # noqa: E402, F401
+import decomp_quant  # noqa: E402, F401
 from decomp_case import CASES  # noqa: E402
 
 # Torch 2.13 decomposes these differently from 2.14: their core graphs are what ours makes, and
@@ -27,9 +28,9 @@ BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc"}
 
 # Core graphs of ours, too: better expanded than kept (as batch norm in training mode, which no
 # runtime has), or kept than computed again, copies into buffers, of which PyTorch forgets that they
-# cast and expand, writes through expand, which it adds to the base as a rounded difference, and
-# views that its own decomposition makes impossible. Here torch runs them, and must get the numbers
-# of the module.
+# cast and expand, writes through expand, which it adds to the base as a rounded difference, views
+# that its own decomposition makes impossible, and quantization without an official kernel. Here
+# torch runs them, and must get the numbers of the module.
 BY_NUMBERS = {
     "expand_mut",
     "expand_more_mut",
@@ -52,6 +53,18 @@ BY_NUMBERS = {
     "copy_dt_bc",
     "sdpa_view",
     "dyn_sdpa_view",
+    "quantize_tensor2",
+    "dequantize_tensor2",
+    "quantize_channel_group",
+    "dequantize_channel_group",
+    "dequantize_channel_one_group",
+    "choose_symmetric",
+    "choose_symmetric_uint8",
+    "choose_per_token",
+    "choose_per_token_half",
+    "fake_quant_channel",
+    "convert_no_fuse",
+    "int_mm",
 }
 
 
@@ -86,7 +99,7 @@ def run(graph, inputs, state):
             values[match[1]] = next(inputs)
         elif match := re.match(r"  (\w+: \()?(%\w+: .*?) = (\w+)::([\w.]+)\((.*)\)$", line):
             several, outs, space, op, text = match.groups()
-            function = operator if space == "sym" else torch.ops.aten
+            function = operator if space == "sym" else getattr(torch.ops, space)
             for part in op.split("."):
                 function = getattr(function, part)
             given, named = arguments(text)
