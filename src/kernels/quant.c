@@ -223,45 +223,29 @@ static void find_range(sc_stream walk, sc_load_fn load, int64_t n, double *low, 
     }
 }
 
-static double clamp(double x, double low, double high) {
-    return x < low ? low : x > high ? high : x;
-}
-
-// The zero point comes from the end of the range that it represents with less error.
-static double zero_point(double low, double high, double scale, double q_low, double q_high) {
-    double low_error = fabs(q_low) - fabs(low / scale),
-           high_error = fabs(q_high) - fabs(high / scale);
-    double zero = low_error < high_error ? q_low - low / scale : q_high - high / scale;
-    return nearbyint(clamp(zero, q_low, q_high));
-}
-
-// Scales below this underflow when they meet in a product; the range is widened instead.
-#define SMALLEST_SCALE 6.1e-5
-
-// (input, quant_min, quant_max, eps, dtype, scale, zero_point)
+// (input, quant_min, quant_max, eps, dtype, scale, zero_point): in f32 as PyTorch does. A scale
+// that cannot be divided by, of a tensor that is all 0 where `eps` does not help, is 0.1.
 static sc_status run_choose(const sc_kernel_call *call) {
     const sc_tensor *in = sc_call_tensor(call, 0), *scale_out = sc_call_tensor(call, 5);
     const sc_tensor *zero_out = sc_call_tensor(call, 6);
-    double q_low = (double)sc_call_integer(call, 1), q_high = (double)sc_call_integer(call, 2);
+    grid g;
     sc_stream walk;
     if (!sc_dtype_is_float((sc_dtype)in->dtype) || scale_out->numel != 1 || zero_out->numel != 1 ||
-        scale_out->dtype != SC_DTYPE_F64 || zero_out->dtype != SC_DTYPE_I64 || !(q_low < q_high))
+        scale_out->dtype != SC_DTYPE_F64 || zero_out->dtype != SC_DTYPE_I64 ||
+        !range_of(call, 1, &g) || g.low == g.high)
         return wrong_grid(call);
-    double low = 0.0, high = 0.0, steps = q_high - q_low;
+    double low = 0.0, high = 0.0;
     if (in->numel > 0) {
         SC_TRY(sc_stream_open(call->ctx, &walk, in, in));
         find_range(walk, sc_loader(SC_CLASS_F64, in->dtype), in->numel, &low, &high);
     }
-    double scale = (high - low) / steps;
-    if ((float)scale == 0.0f || isinf(1.0f / (float)scale)) scale = 0.1;
-    if (scale < SMALLEST_SCALE) {
-        double grow = SMALLEST_SCALE / scale;
-        scale = SMALLEST_SCALE;
-        low *= grow;
-        high *= grow;
-    }
-    *(double *)scale_out->data = scale;
-    *(int64_t *)zero_out->data = sc_f64_to_i64(zero_point(low, high, scale, q_low, q_high));
+    const float eps = (float)sc_call_number(call, 3);
+    g.scale = ((float)high - (float)low) / (float)(g.high - g.low);
+    g.scale = g.scale > eps ? g.scale : eps;
+    if (!(g.scale > 0.0f) || isinf(1.0f / g.scale)) g.scale = 0.1f;
+    g.zero = g.low - sc_f64_to_i64((double)nearbyintf((float)low / g.scale));
+    *(double *)scale_out->data = (double)g.scale;
+    *(int64_t *)zero_out->data = sc_max_i64(g.low, sc_min_i64(g.high, g.zero));
     return SC_OK;
 }
 

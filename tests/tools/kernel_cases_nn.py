@@ -188,8 +188,7 @@ def quant():
             127,
             1e-7,
             I8,
-            tol=(1e-6, 0),
-        )  # PyTorch computes in f32
+        )
     if not hasattr(q, "embedding_4bit"):
         return
     for scales in (torch.rand(6), torch.rand(6, 2)):
@@ -197,6 +196,26 @@ def quant():
         case(q.embedding_byte.default, make((6, 8), I8, -100, 100), scales, None, -128, 127, i)
         case(q.embedding_4bit.default, make((6, 4), U8, 0, 255), scales, None, -8, 7, i)
         case(q.embedding_2bit.default, make((6, 2), U8, 0, 255), scales, None, -2, 1, i)
+    ranges = (I8, -128, 127, 2**-12), (U8, 0, 255, 1e-3), (I8, -8, 7, 1.0)
+    for x in (rows * 0.01, rows.abs() + 1, -rows.abs() - 1, rows * 0):
+        for dtype, low, high, eps in ranges:
+            case(q.choose_qparams.tensor, x, low, high, eps, dtype)
+    halves = torch.arange(-9, 9, dtype=F32).reshape(3, 6) / 2
+    case(q.quantize_per_tensor.default, halves, 1.0, 3, -4, 4, I8)
+    case(q.quantize_per_channel.default, halves, torch.ones(3), torch.arange(3), 0, -4, 3, I8)
+    wide = torch.tensor([[-3e9, 3e9, 1e6, -1e6], [0.0, 1.5, -2.5, 7.0]])
+    case(q.quantize_per_tensor.default, wide, 0.5, -1, -(2**31), 2**31 - 128, I32)
+    ints = torch.tensor([[-(2**24), 2**24, 99, -1]], dtype=I32)
+    for out in (F16, F32):
+        case(q.dequantize_per_tensor.default, z, 0.25, -7, -128, 127, I8, out_dtype=out)
+        scales = torch.rand(7) + 0.1
+        case(q.dequantize_per_channel.default, z, scales, None, 1, -128, 127, I8, out_dtype=out)
+    case(q.dequantize_per_tensor.default, ints, 0.25, -7, -(2**31), 2**31 - 1, I32)
+    for dtype in (F16, BF16):
+        case(q.quantize_per_tensor.default, rows.to(dtype), 0.03125, 5, -128, 127, I8)
+    fine = torch.rand(4, 1, dtype=F64) * 0.1 + 0.01
+    case(q.quantize_per_token.default, rows, fine, zeros, -8, 7, I8)
+    case(q.dequantize_per_token.default, z, fine.float(), zeros, -128, 127, I8, F32)
 
 
 @family
