@@ -45,14 +45,17 @@ SINGLE = [
     "token_map",
     "constant_cache",
     "running_stats",
+    "quantized_cnn",
+    "quantized_mlp",
+    "quantized_layers",
     "encdec.encode",
     "encdec.decode",
     "encdec.forward",
 ]
 
-# The official exporter, not its runtime, refuses masked_select, constants that are written to, and
-# batch norm in training mode.
-OFFICIALLY_REFUSED = {"masks", "constant_cache", "running_stats"}
+# The official exporter, not its runtime, refuses masked_select, constants that are written to,
+# batch norm in training mode, and torchao's operators.
+OFFICIALLY_REFUSED = {"masks", "constant_cache", "running_stats", "quantized_layers"}
 
 # Most that one case may take; the longest takes some twenty on an idle machine.
 SECONDS = 600

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+import executorch.kernels.quantized  # noqa: F401  what the exporter finds of quantized kernels
 import torch
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from model_modules import ENCDEC_CONSTANTS, PROGRAMS, encdec
@@ -19,10 +20,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 # What the exporter makes of these loops is tested, not their graphs.
 OFFICIAL_ONLY = {"map", "scan"}
 # Large, with nothing in it that the others lack; and what the exporter refuses.
-NOT_OFFICIAL = {"tinyformer", "masks", "constant_cache", "running_stats"}
+NOT_OFFICIAL = {"tinyformer", "masks", "constant_cache", "running_stats", "quantized_layers"}
 # Texts of its assertions name nodes, which decomposition names anew; PyTorch refuses to decompose
-# what writes to constants; and it keeps the batch norm that we take apart.
-NO_CORE = {"masks", "constant_cache", "running_stats"}
+# what writes to constants; and it keeps the batch norm and the product of integers that we take
+# apart.
+NO_CORE = {"masks", "constant_cache", "running_stats", "quantized_layers"}
 WITH_DATA_FILE = {"mlp", "cnn", "encdec"}
 
 
@@ -101,6 +103,8 @@ def make(name, folder):
     spec = PROGRAMS[name]
     module, cases = spec.module().eval(), spec.cases()
     example = tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, cases[0])
+    if spec.quantize:
+        module = spec.quantize(module, example)
     program = exported(module, example, spec.kwargs, dynamic_shapes=spec.dynamic)
     if name not in OFFICIAL_ONLY:
         torch.export.save(program, folder / f"{name}.pt2")

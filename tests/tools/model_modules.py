@@ -2,6 +2,7 @@
 random is drawn in the order in which it is written here, after torch.manual_seed(0)."""
 
 import torch
+from model_quantize import QuantizedCnn, QuantizedLayers, every_layer_its_own_way, pt2e
 from torch import nn
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan as torch_scan
@@ -270,11 +271,13 @@ class EncDec(nn.Module):
 
 
 class Program:
-    """`cases`: makes the inputs, a tuple for each call; with the first the module is exported."""
+    """`cases`: makes the inputs, a tuple for each call; with the first the module is exported.
+    `quantize`: makes a quantized module of a module and an example."""
 
-    def __init__(self, module, cases, kwargs=None, dynamic=None):
+    def __init__(self, module, cases, kwargs=None, dynamic=None, quantize=None):
         self.module, self.cases = module, cases
         self.kwargs, self.dynamic = kwargs or {}, dynamic
+        self.quantize = quantize
 
 
 def randoms(*shapes, dtype=torch.float32):
@@ -338,6 +341,14 @@ PROGRAMS = {
         ConstantCache, lambda: [(torch.randn(1, 1, 4), torch.tensor([i])) for i in (3, 5, 3)]
     ),
     "running_stats": Program(RunningStats, randoms(*[(3, 4, 5, 2)] * 3)),
+    # A mean of 25: one of an even number is often halfway between two quantized values.
+    "quantized_cnn": Program(QuantizedCnn, randoms(*[(1, 3, 11, 11)] * 2), quantize=pt2e(False)),
+    "quantized_mlp": Program(Mlp, randoms((4, 16), (4, 16)), quantize=pt2e(True)),
+    "quantized_layers": Program(
+        QuantizedLayers,
+        lambda: [(torch.randint(0, 20, (2, 3)),) for _ in range(2)],
+        quantize=every_layer_its_own_way,
+    ),
     "cond": Program(Cond, lambda: [(torch.ones(2, 4),), (-torch.ones(2, 4),)]),
     "map": Program(Map, lambda: [(torch.randn(5, 3), torch.randn(3))]),
     "scan": Program(Scan, lambda: [(torch.zeros(3), torch.randn(4, 3))]),
