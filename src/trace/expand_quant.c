@@ -85,6 +85,14 @@ static bool range_of(sc_trace *t, sc_x dtype, sc_x low, sc_x high, range *r) {
     return false;
 }
 
+// Of torchao's zero points only those are exported that are integers.
+static bool is_domain(sc_trace *t, sc_x domain, bool preserves_zero) {
+    if (preserves_zero && domain->kind == SC_X_STR && sc_str_is(domain->str, "INT")) return true;
+    sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Quantize with zero points that are integers.",
+                  "zero points in another domain than 'INT' are not supported");
+    return false;
+}
+
 // --- Choosing scales, torchao --------------------------------------------------------------------
 
 static double smallest_normal(sc_dtype dtype) {
@@ -113,7 +121,7 @@ static sc_x symmetric_scale(sc_trace *t, sc_x low, sc_x high, const range *r, bo
 }
 
 // (input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps, scale_dtype,
-// zero_point_dtype, keepdim)
+// zero_point_dtype, keepdim, preserve_zero, zero_point_domain)
 sc_x sc_expand_choose_qparams_affine(sc_trace *t, const sc_x *a) {
     const sc_dtype real = sc_x_dtype_of(a[0]);
     const sc_str mapping = a[1]->kind == SC_X_STR ? a[1]->str : (sc_str){0};
@@ -127,7 +135,9 @@ sc_x sc_expand_choose_qparams_affine(sc_trace *t, const sc_x *a) {
                              SC_STR_ARG(mapping));
     if (!sc_x_is_float(a[0]))
         return sc_trace_fail(t, SC_ERR_DTYPE, NULL, "scales are chosen for floating-point tensors");
-    if (!cut(t, a[0], a[2], &b) || !range_of(t, a[3], a[4], a[5], &r)) return a[0];
+    if (!is_domain(t, a[11], sc_x_truth(a[10])) || !cut(t, a[0], a[2], &b) ||
+        !range_of(t, a[3], a[4], a[5], &r))
+        return a[0];
     sc_x eps = sc_x_is_none(a[6]) ? sc_x_float(t, smallest_normal(real)) : a[6];
     extremes(t, a[0], &b, a[9], &low, &high);
     if (is_symmetric) {
@@ -169,13 +179,14 @@ static sc_x reciprocal(sc_trace *t, sc_x x) {
     return CALL(t, mul_Tensor, CALL(t, reciprocal, x), sc_x_float(t, 1));
 }
 
-// (input, block_size, scale, zero_point, output_dtype, quant_min, quant_max)
+// (input, block_size, scale, zero_point, output_dtype, quant_min, quant_max, zero_point_domain)
 sc_x sc_expand_quantize_affine(sc_trace *t, const sc_x *a) {
     blocks b;
     range r;
     if (!sc_x_is_float(a[0]))
         return sc_trace_fail(t, SC_ERR_DTYPE, NULL, "only floating-point tensors are quantized");
-    if (!cut(t, a[0], a[1], &b) || !range_of(t, a[4], a[5], a[6], &r)) return a[0];
+    if (!is_domain(t, a[7], true) || !cut(t, a[0], a[1], &b) || !range_of(t, a[4], a[5], a[6], &r))
+        return a[0];
     sc_x x = sc_f_view(t, a[0], b.sizes, b.rank), scale = view_reduced(t, a[2], &b);
     sc_x zero = has_zero(t, a[3]) ? view_reduced(t, a[3], &b) : X_NONE;
     x = CALL(t, round, CALL(t, mul_Tensor, x, reciprocal(t, scale)));
@@ -184,7 +195,8 @@ sc_x sc_expand_quantize_affine(sc_trace *t, const sc_x *a) {
     return sc_f_to(t, x, (sc_dtype)a[4]->code);
 }
 
-// (input, block_size, scale, zero_point, input_dtype, quant_min, quant_max, output_dtype)
+// (input, block_size, scale, zero_point, input_dtype, quant_min, quant_max, output_dtype,
+// zero_point_domain)
 sc_x sc_expand_dequantize_affine(sc_trace *t, const sc_x *a) {
     const sc_dtype real = (sc_dtype)a[7]->code;
     blocks b;
@@ -192,7 +204,7 @@ sc_x sc_expand_dequantize_affine(sc_trace *t, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_DTYPE, NULL,
                              "integers are dequantized to a floating-point dtype, not %s to %s",
                              sc_dtype_name(sc_x_dtype_of(a[0])), sc_dtype_name(real));
-    if (!cut(t, a[0], a[1], &b)) return a[0];
+    if (!is_domain(t, a[8], true) || !cut(t, a[0], a[1], &b)) return a[0];
     sc_x x = sc_f_view(t, a[0], b.sizes, b.rank), scale = view_reduced(t, a[2], &b);
     sc_x zero = has_zero(t, a[3]) ? view_reduced(t, a[3], &b) : X_NONE;
     x = sc_f_to(t, x, real);

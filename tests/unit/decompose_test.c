@@ -227,6 +227,30 @@ TEST(decompose_keeps_what_somebody_wants_whole) {
     setup_end(&s);
 }
 
+static bool wants_torchao(void *user, const sc_node *node) {
+    (void)user;
+    return strncmp(node->op->name, "torchao::", 9) == 0;
+}
+
+TEST(decompose_keeps_quantization_whole) {
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(sc_ops_init());
+    const sc_keep keep = {wants_torchao, NULL};
+    sc_pipeline pipeline = {.verify = true, .env = {.keep = &keep}};
+    sc_program *program = import_model(&s, "models/quantized_layers.pt2");
+    REQUIRE_OK(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_decompose));
+    REQUIRE_OK(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_edge));
+    uint32_t count = 0;
+    for (const sc_node *n = program->methods.data[0]->graph->first; n; n = n->next) {
+        count += n->is_kept;
+        CHECK_EQ_INT(n->is_kept, wants_torchao(NULL, n));
+    }
+    // Scales twice, quantized twice; weights of three layers and activations of one dequantized.
+    CHECK_EQ_UINT(count, 8);
+    setup_end(&s);
+}
+
 TEST(decompose_names_the_node_whose_record_is_wrong) {
     setup s;
     sc_program *program;
@@ -242,6 +266,10 @@ TEST(decompose_names_the_node_whose_record_is_wrong) {
     CHECK(sc_str_is(sc_vec_last(&s.ctx.diags).where.node, "y"));
     setup_end(&s);
 }
+
+#define CHOOSE "choose: (%y: f32[9], %z: i32[4]) = torchao::choose_qparams_affine(%x, "
+#define GROUP \
+    "%y: i8[4, 8] = quantized_decomposed::quantize_per_channel_group(%x, %x, %x, -8, 7, i8, "
 
 TEST(decompose_refuses_what_it_cannot_write_out) {
     static const struct {
@@ -261,6 +289,24 @@ TEST(decompose_refuses_what_it_cannot_write_out) {
         {"%y: f32[4, 1] = aten::_pad_circular(%x, [-8, 1])", SC_ERR_ARGUMENT},
         {"%y: f32[2] = aten::as_strided(%x, [2], [31], 1)", SC_ERR_UNSUPPORTED},
         {"%y: f32[2]{31} = aten::as_strided(%x, [2], [31])", SC_OK},
+        {CHOOSE "\"SKEWED\", [1, 8], i8)", SC_ERR_UNSUPPORTED},
+        {CHOOSE "\"SYMMETRIC\", [8], i8)", SC_ERR_SHAPE},
+        {CHOOSE "\"SYMMETRIC\", [1, 3], i8)", SC_ERR_SHAPE},
+        {CHOOSE "\"SYMMETRIC\", [1, 0], i8)", SC_ERR_SHAPE},
+        {CHOOSE "\"SYMMETRIC\", [1, -8], i8)", SC_ERR_SHAPE},
+        {CHOOSE "\"SYMMETRIC\", [1, 16], i8)", SC_ERR_SHAPE},
+        {CHOOSE "\"SYMMETRIC\", [1, 8], f32)", SC_ERR_UNSUPPORTED},
+        {CHOOSE "\"SYMMETRIC\", [1, 8], i8, 7, -8)", SC_ERR_ARGUMENT},
+        {CHOOSE "\"SYMMETRIC\", [1, 8], i8, -129)", SC_ERR_ARGUMENT},
+        {CHOOSE "\"SYMMETRIC\", [1, 8], i8, preserve_zero=False)", SC_ERR_UNSUPPORTED},
+        {CHOOSE "\"ASYMMETRIC\", [1, 8], i8, zero_point_domain=\"FLOAT\")", SC_ERR_UNSUPPORTED},
+        {CHOOSE "\"ASYMMETRIC\", [1, 8], i8, zero_point_domain=\"INT\")", SC_ERR_MISMATCH},
+        {"%y: i8[4, 8] = torchao::quantize_affine(%x, [1, 8], %x, %x, i8)", SC_ERR_SHAPE},
+        {"%y: f32[4, 8] = torchao::dequantize_affine(%x, [1, 8], %x, %x, i8)", SC_ERR_DTYPE},
+        {GROUP "3)", SC_ERR_SHAPE},
+        {GROUP "0)", SC_ERR_SHAPE},
+        {GROUP "-1)", SC_ERR_SHAPE},
+        {GROUP "8589934592)", SC_ERR_LIMIT},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         setup s;
