@@ -272,6 +272,8 @@ static sc_status transformed_dims(sc_infer *in, const sc_spec *self, bool sort_l
                                   uint32_t *count) {
     const sc_iarg *list = sc_rule_arg(in, "dim");
     bool seen[SC_RANK_MAX];
+    if (list->count && !self->rank)
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s needs dimensions", in->op->name);
     SC_TRY(sc_rule_dim_set(in, "dim", self->rank, false, seen));
     *count = list->count;
     for (uint32_t i = 0; i < list->count; i++) {
