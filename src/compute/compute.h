@@ -13,27 +13,44 @@
 
 typedef enum sc_record_kind { SC_RECORD_CONV, SC_RECORD_MATMUL } sc_record_kind;
 
-// How 8-bit inputs of a matrix product stand for numbers, (value - zero) * scale: one pair for all
-// of them or one for each row. No row for convolutions takes any.
+// An element type of weights that no tensor has: numbers of 4 bits, from -8 to 7, stored as their
+// value + 8, two in a byte, the even one in its low half. Steps count numbers, not bytes.
+enum { SC_DTYPE_I4 = 128 };
+
+// How 8-bit inputs stand for numbers, (value - zero) * scale: one pair for all of them, or one for
+// each row of a matrix product (batch after batch) or image of a convolution.
 typedef struct sc_input_quant {
     const int32_t *zero;  // or NULL for 0
     const float *scale;   // float results only, or NULL for 1; for others it is in the finish's
-    int64_t step;         // from one row to the next; 0: one pair
+    int64_t step;         // from one row or image to the next; 0: one pair
 } sc_input_quant;
 
-// How every record begins. Element types are those of dtype.def. Sums of floats are made in their
-// own type, those of 8-bit types that are quantized in 32 bits; so the bias, which joins the sum
-// before the finish, is of the float type or i32.
+// How weights that are integers stand for numbers, (value - zero) * scale. A scale for each channel
+// is in the finish's, with those of input and results.
+typedef struct sc_weight_quant {
+    int32_t zero;  // u8 only
+    // Of matrix products of i8 and I4, or NULL: a bf16 scale for each `block` steps of k, which the
+    // sum of those steps is multiplied with before it is added, in f32, to those before it.
+    const uint16_t *scales;  // [n][k / block]
+    int64_t block;           // a multiple of 32 that divides k
+} sc_weight_quant;
+
+// How every record begins. Element types are those of dtype.def, and SC_DTYPE_I4 of weights. Sums
+// of floats are made in their own type, those of 8-bit inputs that are quantized in 32 bits; so the
+// bias, which joins the sum before the finish, is of the float type or i32. What is added after the
+// scales, as the f32 bias of quantized weights, is the finish's shift.
 typedef struct sc_record {
     uint8_t kind;                   // sc_record_kind
     uint8_t in, weight, bias, out;  // sc_dtype; `bias` says nothing where there is none
     sc_input_quant quant;
+    sc_weight_quant weights;
     sc_finish finish;
 } sc_record;
 
 // Are these integers that stand for numbers, not integers that wrap?
 static inline bool sc_record_is_quantized(const sc_record *r) {
-    return r->in == SC_DTYPE_I8 && (r->out == SC_DTYPE_F32 || r->finish.scale);
+    return (r->in == SC_DTYPE_I8 || r->in == SC_DTYPE_U8) &&
+           (r->out == SC_DTYPE_F32 || r->finish.scale);
 }
 
 // How one row computes. Scratch and packing are 64-byte aligned; NULL for what a row does without.
@@ -43,7 +60,8 @@ typedef struct sc_algorithm {
     // Weights in the order that `run` wants them, every byte written. They may depend on what
     // stays the same from run to run, the weights, their shape, the bias and the finish, not on
     // sizes of the input. A row that packs runs only with its packing: what is not constant needs
-    // another.
+    // another. Afterwards nothing reads what has been packed: the weights, the bias, and scale and
+    // shift of the finish may be gone, as long as those that were NULL and only those still are.
     uint64_t (*pack_bytes)(const sc_record *record);
     void (*pack)(const sc_record *record, void *packed);
     // Bytes that one `run` may use. It says no less for larger shapes and does not ask the finish,

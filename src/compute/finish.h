@@ -43,20 +43,23 @@ static inline float sc_finish_float(const sc_finish *s, float sum, int64_t chann
     return sc_finish_clamp(s, sum);
 }
 
-// The range of requantized results before the zero point is added.
-static inline void sc_finish_range(const sc_finish *s, float *low, float *high) {
-    *low = (s->clamps && s->low > -128 ? s->low : -128) - (float)s->zero;
-    *high = (s->clamps && s->high < 127 ? s->high : 127) - (float)s->zero;
+// The range of requantized results before the zero point is added. `lowest` is the lowest number of
+// their type: -128 or 0.
+static inline void sc_finish_range(const sc_finish *s, int lowest, float *low, float *high) {
+    const float least = (float)lowest, most = (float)(lowest + 255);
+    *low = (s->clamps && s->low > least ? s->low : least) - (float)s->zero;
+    *high = (s->clamps && s->high < most ? s->high : most) - (float)s->zero;
 }
 
 // One multiplication in float, bounds without the zero point, the nearest integer with ties to
 // even, and then the zero point. A scale that is not a number gives the lower bound.
-static inline int8_t sc_finish_round(const sc_finish *s, int32_t sum, int64_t channel) {
+static inline int32_t sc_finish_round(const sc_finish *s, int lowest, int32_t sum,
+                                      int64_t channel) {
     float low, high, value = (float)sum * sc_finish_scale(s, channel);
-    sc_finish_range(s, &low, &high);
+    sc_finish_range(s, lowest, &low, &high);
     value = value > low ? value : low;
     value = value < high ? value : high;
-    return (int8_t)((int32_t)__builtin_nearbyintf(value) + s->zero);
+    return (int32_t)__builtin_nearbyintf(value) + s->zero;
 }
 
 #endif

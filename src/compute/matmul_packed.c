@@ -152,7 +152,7 @@ static sc_gemm_i8 product_of(const sc_matmul *mm) {
                     .low = finish->clamps ? finish->low : -INFINITY,
                     .high = finish->clamps ? finish->high : INFINITY,
                     .zero = finish->zero};
-    if (mm->record.out == SC_DTYPE_I8) sc_finish_range(finish, &g.low, &g.high);
+    if (mm->record.out == SC_DTYPE_I8) sc_finish_range(finish, -128, &g.low, &g.high);
     return g;
 }
 

@@ -136,6 +136,6 @@ TEST(requantize_by_hand) {
                  {&one, INT32_MIN, 127, -128}};
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         const sc_finish f = {.scale = cases[i].scale, .zero = cases[i].zero};
-        CHECK_EQ_INT(sc_finish_round(&f, cases[i].sum, 0), cases[i].expected);
+        CHECK_EQ_INT(sc_finish_round(&f, -128, cases[i].sum, 0), cases[i].expected);
     }
 }
