@@ -36,6 +36,9 @@ static inline int64_t sc_conv_channels(const sc_conv *c) { return c->groups * c-
 // Row-major within a channel plane, planes one after the other: what the variants on planes ask
 // for.
 bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]);
+// Elements from one pixel to the next if the channels of a pixel lie side by side, in every group,
+// and all pixels of an image follow one another; else 0. What the variants on pixels ask for.
+int64_t sc_conv_pixel_step(const int64_t step[5], const int64_t sizes[3], int64_t channels);
 // Input coordinate that output `o` reads through tap `k` of dimension `d`; false in the padding or
 // between spread-out inputs.
 static inline bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
@@ -50,6 +53,9 @@ static inline bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t 
     *in = at;
     return at >= 0 && at < c->in[d];
 }
+// Outputs from x on that read the same columns of taps: several only where all are inside. Not of
+// transposed convolutions.
+int64_t sc_conv_run_length(const sc_conv *c, int64_t x);
 // Bias and finish of a channel of an f32 convolution taken together: sum * scale + shift.
 float sc_conv_shift(const sc_conv *c, int64_t channel);
 

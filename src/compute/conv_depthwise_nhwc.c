@@ -58,14 +58,6 @@ static size_t find_taps(const sc_conv *c, const int64_t at[3], sc_dwconv_tap tap
     return count;
 }
 
-// Outputs from x on that read the same columns of taps: several only where all are inside.
-static int64_t run_length(const sc_conv *c, int64_t x) {
-    const int64_t last_tap = (c->kernel[2] - 1) * c->dilation[2] - c->pad[2];
-    const int64_t room = c->in[2] - 1 - last_tap;  // for the first output's taps to move to
-    if (x * c->stride[2] < c->pad[2] || room < x * c->stride[2]) return 1;
-    return sc_min_i64(room / c->stride[2] + 1, c->out[2]) - x;
-}
-
 static void run_row(const sc_conv *c, sc_dwconv_nhwc_f32 *d, sc_dwconv_tap taps[TAP_MAX],
                     int64_t tile) {
     const int64_t n = tile / (c->out[0] * c->out[1]);
@@ -73,7 +65,7 @@ static void run_row(const sc_conv *c, sc_dwconv_nhwc_f32 *d, sc_dwconv_tap taps[
     d->in = (const float *)c->input + n * c->in_step[0];
     while (at[2] < c->out[2]) {
         d->tap_count = find_taps(c, at, taps);
-        d->count = (size_t)run_length(c, at[2]);
+        d->count = (size_t)sc_conv_run_length(c, at[2]);
         d->out = (float *)c->output + n * c->out_step[0] + at[0] * c->out_step[2] +
                  at[1] * c->out_step[3] + at[2] * c->out_step[4];
         sc_dwconv_nhwc_run_f32(d);

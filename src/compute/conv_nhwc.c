@@ -15,22 +15,10 @@ enum {
 
 // --- Shape ---------------------------------------------------------------------------------------
 
-// Elements from one pixel to the next if all of them follow one another, else 0.
-static int64_t pixel_step(const int64_t step[5], const int64_t sizes[3]) {
-    int64_t pixel = 0, expected = 0;
-    for (int d = 2; d >= 0; d--) {
-        if (sizes[d] == 1) continue;
-        if (!pixel) pixel = expected = step[2 + d];
-        if (step[2 + d] != expected) return 0;
-        expected *= sizes[d];
-    }
-    return pixel ? pixel : 1;
-}
-
 static bool fits(const sc_record *record) {
     const sc_conv *c = sc_conv_of(record);
     return !c->transposed && (c->in_step[1] == 1 || c->in_channels == 1) &&
-           (c->out_step[1] == 1 || c->out_channels == 1) && pixel_step(c->out_step, c->out) > 0 &&
+           sc_conv_pixel_step(c->out_step, c->out, c->out_channels) > 0 &&
            c->in_channels > 0 && c->out_channels > 0 &&
            (c->in_channels > 1 || c->out_channels > 1) && sc_conv_taps(c) <= TAP_MAX;
 }
@@ -126,7 +114,7 @@ static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int
                        int64_t to, const float **rows, const float *zeros) {
     const int64_t area = sc_conv_out_area(c), blocks = blocks_of(area, PIXELS);
     const int64_t n = block / blocks / c->groups, group = block / blocks % c->groups;
-    const int64_t first = block % blocks * PIXELS, step = pixel_step(c->out_step, c->out);
+    const int64_t first = block % blocks * PIXELS, step = sc_conv_pixel_step(c->out_step, c->out, c->out_channels);
     const int64_t *out = c->out;
     const sc_finish *finish = &c->record.finish;
     const pixels p = {.at = {first / out[2] / out[1], first / out[2] % out[1], first % out[2]},

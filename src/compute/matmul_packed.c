@@ -113,7 +113,7 @@ SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pac
 
 static bool fits_i8(const sc_record *record) {
     return sc_record_is_quantized(record) && fits(record, SC_DTYPE_I32) &&
-           (record->out == SC_DTYPE_I8 || record->out == SC_DTYPE_F32);
+           !record->weights.scales && (record->out == SC_DTYPE_I8 || record->out == SC_DTYPE_F32);
 }
 
 static uint64_t pack_bytes_i8(const sc_record *record) {
@@ -138,22 +138,11 @@ static void widen_rows(const sc_matmul *mm, const block *b, int16_t *to, float s
     const int8_t *a = (const int8_t *)mm->a.data + b->batch * mm->a.batch + b->row * mm->a.row;
     for (int64_t i = 0; i < b->count; i++) {
         const int64_t at = (b->batch * mm->m + b->row + i) * quant->step;
-        sc_gemm_widen_i8(a + i * mm->a.row, quant->zero ? quant->zero[at] : 0, (size_t)mm->k,
-                         to + (size_t)i * widened_depth(mm));
+        int16_t *row = to + (size_t)i * widened_depth(mm);
+        sc_gemm_widen_i8(a + i * mm->a.row, quant->zero ? quant->zero[at] : 0, (size_t)mm->k, row);
+        if (mm->k % 2) row[mm->k] = 0;
         scales[i] = quant->scale ? quant->scale[at] : 1;
     }
-}
-
-static sc_gemm_i8 product_of(const sc_matmul *mm) {
-    const sc_finish *finish = &mm->record.finish;
-    sc_gemm_i8 g = {.n = (size_t)mm->n,
-                    .k = (size_t)mm->k,
-                    .c_row = (size_t)mm->c_row,
-                    .low = finish->clamps ? finish->low : -INFINITY,
-                    .high = finish->clamps ? finish->high : INFINITY,
-                    .zero = finish->zero};
-    if (mm->record.out == SC_DTYPE_I8) sc_finish_range(finish, -128, &g.low, &g.high);
-    return g;
 }
 
 static void run_i8(const sc_record *record, const void *packed, int64_t from, int64_t to,
@@ -161,10 +150,13 @@ static void run_i8(const sc_record *record, const void *packed, int64_t from, in
     const sc_matmul *mm = sc_matmul_of(record);
     const bool floats = record->out == SC_DTYPE_F32;
     float scales[ROWS];
-    sc_gemm_i8 g = product_of(mm);
-    g.packed = packed;
-    g.a = scratch;
-    g.row_scale = floats ? scales : NULL;
+    sc_gemm_i8 g = {.n = (size_t)mm->n,
+                    .k = (size_t)mm->k,
+                    .a = scratch,
+                    .packed = packed,
+                    .c_row = (size_t)mm->c_row,
+                    .row_scale = floats ? scales : NULL};
+    sc_gemm_finish_i8(&g, &record->finish, floats);
     while (from < to) {
         const block b = next_block(mm, &from, to);
         widen_rows(mm, &b, scratch, scales);

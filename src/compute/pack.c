@@ -67,19 +67,28 @@ uint64_t sc_pack_columns_i8_bytes(uint64_t columns, uint64_t depth) {
     return sc_align_up(columns, SC_PANEL / 2) * (3 * sizeof(float) + sc_align_up(depth, 2));
 }
 
-// Into a panel of zeros: its three rows of four bytes, then the pairs.
-static void pack_column(const sc_pack_source *s, size_t column, uint8_t *panel, size_t pitch) {
-    const int8_t *from = (const int8_t *)s->weight + (int64_t)column * s->column_step;
-    const size_t at = column % SC_PANEL, depth = depth_of(s);
+// Column `at` of a panel's rows of four bytes: what its sum begins with, its scale and its shift.
+static void pack_head(const sc_pack_source *s, size_t column, uint8_t *panel, size_t pitch,
+                      size_t at) {
     const int32_t begin = s->bias ? ((const int32_t *)s->bias)[s->channel + (int64_t)column] : 0;
     const float scale = scale_of(s, column), shift = shift_of(s, column);
     memcpy(panel + 4 * at, &begin, 4);
     memcpy(panel + 4 * (pitch + at), &scale, 4);
     memcpy(panel + 4 * (2 * pitch + at), &shift, 4);
-    uint8_t *weights = panel + 12 * pitch + 2 * at;
+}
+
+// The pairs of column `at`, in rows of zeros; returns the sum of the weights.
+static int32_t pack_pairs(const sc_pack_source *s, size_t column, uint8_t *rows, size_t pitch,
+                          size_t at) {
+    const int8_t *from = (const int8_t *)s->weight + (int64_t)column * s->column_step;
+    const size_t depth = depth_of(s);
+    uint32_t sum = 0;
     walk w = {0};
-    for (size_t k = 0; k < depth; k++, advance(s, &w))
-        weights[k / 2 * 2 * pitch + k % 2] = (uint8_t)from[w.offset];
+    for (size_t k = 0; k < depth; k++, advance(s, &w)) {
+        rows[k / 2 * 2 * pitch + 2 * at + k % 2] = (uint8_t)from[w.offset];
+        sum += (uint32_t)from[w.offset];
+    }
+    return (int32_t)sum;
 }
 
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
@@ -87,8 +96,10 @@ void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
     memset(packed, 0, (size_t)sc_pack_columns_i8_bytes(s->columns, depth));
     for (size_t column = 0; column < s->columns; column++) {
         const size_t first = column / SC_PANEL * SC_PANEL;
-        pack_column(s, column, (uint8_t *)packed + first * of_one,
-                    sc_panel_pitch(s->columns - first));
+        const size_t pitch = sc_panel_pitch(s->columns - first);
+        uint8_t *panel = (uint8_t *)packed + first * of_one;
+        pack_head(s, column, panel, pitch, column - first);
+        (void)pack_pairs(s, column, panel + 12 * pitch, pitch, column - first);
     }
 }
 
@@ -112,5 +123,24 @@ void sc_pack_channels_f32(const sc_pack_source *s, float *packed) {
     for (size_t c = 0; c < s->columns; c += 4, packed += 4 * rows) {
         const size_t first = c + 4 <= s->columns ? c : s->columns - 4;
         for (size_t i = 0; i < 4; i++) pack_channel(s, first + i, packed + i);
+    }
+}
+
+// --- Channels, i8 --------------------------------------------------------------------------------
+
+uint64_t sc_pack_channels_i8_bytes(uint64_t channels, uint64_t taps) {
+    return sc_align_up(channels, 8) * (16 + sc_align_up(taps, 2));
+}
+
+void sc_pack_channels_i8(const sc_pack_source *s, uint8_t *packed) {
+    const size_t bytes = 8 * (16 + (depth_of(s) + 1) / 2 * 2);
+    for (size_t c = 0; c < s->columns; c += 8, packed += bytes) {
+        const size_t first = c + 8 <= s->columns ? c : s->columns - 8;
+        memset(packed, 0, bytes);
+        for (size_t i = 0; i < 8; i++) {
+            pack_head(s, first + i, packed, 8, i);
+            const int32_t sum = pack_pairs(s, first + i, packed + 128, 8, i);
+            memcpy(packed + 96 + 4 * i, &sum, 4);
+        }
     }
 }

@@ -13,6 +13,10 @@
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time what their sums begin with, then
 // four weights for each tap. The last four overlap those before them if there is a remainder.
 //
+// Channels, i8 (dwconv_nhwc_i8.h): for eight channels at a time what their sums begin with (i32),
+// their scales and shifts (f32) and the sums of their weights (i32), then eight pairs of weights
+// for every two taps. The last eight overlap those before them if there is a remainder.
+//
 // Columns and a second step that do not exist are zero.
 #ifndef SC_PACK_H
 #define SC_PACK_H
@@ -45,5 +49,8 @@ void sc_pack_columns_i8(const sc_pack_source *s, void *packed);
 // At least four channels.
 uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps);
 void sc_pack_channels_f32(const sc_pack_source *s, float *packed);
+// At least eight channels.
+uint64_t sc_pack_channels_i8_bytes(uint64_t channels, uint64_t taps);
+void sc_pack_channels_i8(const sc_pack_source *s, uint8_t *packed);
 
 #endif

@@ -71,6 +71,28 @@ static void set_steps(int64_t step[5], int64_t channels, int64_t size, bool nhwc
     memcpy(step, nhwc ? pixels : planes, sizeof planes);
 }
 
+// The same layer on pixels of 8 bits, requantized.
+static void bench_byte_layer(sc_conv conv, const char *shape, double flops) {
+    const size_t in = (size_t)conv.in_step[0], out = (size_t)conv.out_step[0];
+    const size_t channels = (size_t)sc_conv_channels(&conv);
+    const size_t weights = channels * (size_t)(conv.in_channels * sc_conv_taps(&conv));
+    const int32_t zero = 3;
+    const float scale = 0x1p-8f;
+    int8_t *input = sc_try_alloc(in), *weight = sc_try_alloc(weights);
+    for (size_t i = 0; i < in; i++) input[i] = (int8_t)(i * 7);
+    for (size_t i = 0; i < weights; i++) weight[i] = (int8_t)(i * 5);
+    char name[112];
+    snprintf(name, sizeof name, "%s qs8", shape);
+    conv.input = input, conv.weight = weight, conv.output = sc_try_alloc(out);
+    conv.record.in = conv.record.weight = conv.record.out = SC_DTYPE_I8;
+    conv.record.quant.zero = &zero;
+    conv.record.finish.scale = &scale;
+    bench_rows(&conv.record, name, flops);
+    sc_free(input);
+    sc_free(weight);
+    sc_free(conv.output);
+}
+
 static void bench_layer(const layer *l, bool nhwc) {
     const int64_t out = (l->size - 1) / l->stride + 1, pad = l->kernel / 2;
     const int64_t in_c = l->in / l->groups, out_c = l->out / l->groups, k = l->kernel;
@@ -102,7 +124,9 @@ static void bench_layer(const layer *l, bool nhwc) {
     char shape[96];
     snprintf(shape, sizeof shape, "%dx%dx%d k%d s%d g%d -> %d%s", l->in, l->size, l->size,
              l->kernel, l->stride, l->groups, l->out, nhwc ? " nhwc" : "");
-    bench_rows(&conv.record, shape, 2.0 * (double)(l->out * in_c * k * k * out * out));
+    const double flops = 2.0 * (double)(l->out * in_c * k * k * out * out);
+    bench_rows(&conv.record, shape, flops);
+    if (nhwc) bench_byte_layer(conv, shape, flops);
     sc_free(input);
     sc_free(weight);
     sc_free(output);

@@ -92,9 +92,48 @@ static void print_conv(const sc_conv *c) {
          c->transposed ? ", transposed" : "");
 }
 
+// 8-bit operands: a zero point and a scale for all images or one each, results of 8 bits or floats.
+// Scales are powers of two, so sums often lie half way between two results.
+static void make_bytes(sc_conv *c) {
+    const int64_t channels = sc_conv_channels(c);
+    sc_record *r = &c->record;
+    const bool is_unsigned = rows_pick(0, 5) == 0, floats = rows_pick(0, 1);
+    r->in = r->weight = is_unsigned ? SC_DTYPE_U8 : SC_DTYPE_I8;
+    r->bias = SC_DTYPE_I32;
+    r->out = floats ? SC_DTYPE_F32 : r->in;
+    c->input = rows_bytes(c->batch * c->in_step[0]);
+    c->weight = rows_bytes(channels * c->in_channels * sc_conv_taps(c));
+    c->bias = rows_pick(0, 1) ? rows_ints(channels, 100000) : NULL;
+    r->quant.step = rows_pick(0, 1);
+    if (rows_pick(0, 3)) r->quant.zero = rows_ints(c->batch, 128);
+    if (floats && rows_pick(0, 3)) r->quant.scale = rows_powers(c->batch);
+    if (is_unsigned) r->weights.zero = (int32_t)rows_pick(0, 255);
+    r->finish = (sc_finish){.scale = floats ? rows_reals(channels) : rows_powers(channels),
+                            .scale_step = rows_pick(0, 1) != 0,
+                            .clamps = rows_pick(0, 1),
+                            .low = -100,
+                            .high = 50,
+                            .zero = (int32_t)rows_pick(is_unsigned ? 0 : -128, 127)};
+    if (floats && rows_pick(0, 1)) r->finish.shift = rows_floats(channels);
+}
+
+static void check_bytes(uint32_t ran[ROWS_MAX]) {
+    sc_conv c;
+    if (!pick_shape(&c)) return;
+    pick_layout(&c);
+    make_bytes(&c);
+    const size_t size = c.record.out == SC_DTYPE_F32 ? sizeof(float) : 1;
+    if (!rows_agree(&c.record, &c.output, (size_t)(c.batch * c.out_step[0]) * size, ran))
+        print_conv(&c);
+}
+
 TEST_CASES(conv_rows) {
     uint32_t ran[ROWS_MAX] = {0};
     if (!test_case("random shapes")) return;
+    for (uint32_t seed = 1; seed < 1500; seed++) {
+        rows_random = seed;
+        check_bytes(ran);
+    }
     for (uint32_t seed = 1; seed < 900; seed++) {
         sc_conv c;
         rows_random = seed;
@@ -167,9 +206,8 @@ TEST(conv_reference_by_hand) {
     CHECK_EQ_MEM(big, expected, sizeof expected);
 }
 
-// Integers that wrap are computed; those that stand for numbers have no row yet, and get none that
-// would forget their zero point, scale or 32-bit bias.
-TEST(no_row_takes_quantized_convolutions_for_wrapping_ones) {
+// Integers that wrap are computed; those that stand for numbers are not taken for them.
+TEST(wrapping_convolutions_have_no_quantization) {
     static const int8_t bytes[4] = {1, 2, 3, 4};
     static const int32_t zero = 3, bias = 1000;
     static const float scale = 0.5f;
@@ -190,4 +228,63 @@ TEST(no_row_takes_quantized_convolutions_for_wrapping_ones) {
     c.record.bias = SC_DTYPE_I32;
     c.bias = &bias;
     CHECK(sc_variant_best(&c.record) == NULL);
+}
+
+// A row of three pixels with three taps each, the outer ones of which lie in the padding.
+static sc_conv row_of_bytes(const void *input, const void *weight, uint8_t in, uint8_t out) {
+    return (sc_conv){.record = {.kind = SC_RECORD_CONV,
+                                .in = in,
+                                .weight = in,
+                                .bias = SC_DTYPE_I32,
+                                .out = out},
+                     .batch = 1,
+                     .groups = 1,
+                     .in_channels = 1,
+                     .out_channels = 1,
+                     .in = {1, 1, 3},
+                     .out = {1, 1, 3},
+                     .kernel = {1, 1, 3},
+                     .stride = {1, 1, 1},
+                     .pad = {0, 0, 1},
+                     .dilation = {1, 1, 1},
+                     .in_step = {3, 3, 3, 3, 1},
+                     .out_step = {3, 3, 3, 3, 1},
+                     .weight_step = {3, 3, 3, 3, 1},
+                     .weight_group = 3,
+                     .input = input,
+                     .weight = weight};
+}
+
+TEST(conv_reference_of_bytes_by_hand) {
+    const int8_t input[] = {12, 9, 30}, weight[] = {2, -1, 3};
+    const int32_t zero = 10, bias = 5;
+    const float scale = 0.5f, in_scale = 0.25f, shift = 100;
+    sc_conv c = row_of_bytes(input, weight, SC_DTYPE_I8, SC_DTYPE_I8);
+    c.bias = &bias;
+    c.record.quant.zero = &zero;
+    c.record.finish = (sc_finish){.scale = &scale, .zero = -3};
+    // Less the zero point 2, -1, 20: sums -5, 65, -22 with the bias 0, 70, -17; halves, ties to even.
+    const int8_t *bytes = rows_expected(&c.record, &c.output, 3);
+    CHECK(bytes[0] == -3 && bytes[1] == 32 && bytes[2] == -11);
+    c.record.out = SC_DTYPE_F32;
+    c.record.quant.scale = &in_scale;
+    c.record.finish.shift = &shift;
+    const float *floats = rows_expected(&c.record, &c.output, 3 * sizeof(float));
+    CHECK(floats[0] == 100 && floats[1] == 108.75f && floats[2] == 97.875f);
+}
+
+TEST(conv_reference_of_unsigned_bytes_by_hand) {
+    const uint8_t input[] = {200, 197, 255}, weight[] = {130, 127, 131};
+    const int32_t zero = 198;
+    const float scale = 1;
+    sc_conv c = row_of_bytes(input, weight, SC_DTYPE_U8, SC_DTYPE_U8);
+    c.record.quant.zero = &zero;
+    c.record.weights.zero = 128;
+    c.record.finish = (sc_finish){.scale = &scale, .zero = 60};
+    // 2, -1, 57 by 2, -1, 3: -2 - 3, 4 + 1 + 171, -2 - 57.
+    const uint8_t *bytes = rows_expected(&c.record, &c.output, 3);
+    CHECK(bytes[0] == 55 && bytes[1] == 236 && bytes[2] == 1);
+    c.record.finish.zero = 100;
+    bytes = rows_expected(&c.record, &c.output, 3);
+    CHECK(bytes[1] == 255);
 }

@@ -19,8 +19,6 @@ typedef struct tile {
     size_t vectors, row, rows;
 } tile;
 
-static inline v4f floats_of(v4u sums) { return __builtin_convertvector((v4i)sums, v4f); }
-
 static inline v4f scales_of(const strip *s, size_t vector) {
     return (v4f)v4u_load(s->head + 4 * s->pitch + 16 * vector);
 }
@@ -29,21 +27,8 @@ static inline v4f shifts_of(const strip *s, size_t vector) {
     return (v4f)v4u_load(s->head + 8 * s->pitch + 16 * vector);
 }
 
-// What sc_finish_round does, to four sums. Adding 1.5 * 2^23 leaves the nearest integer in the low
-// bits, ties to even; `back` is what is too much in them.
-typedef struct rounding {
-    v4f low, high;
-    v4i back;
-} rounding;
-
-static inline v4i rounded(const rounding *r, v4u sums, v4f scale) {
-    const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, floats_of(sums) * scale));
-    return (v4i)(v + v4f_splat(12582912.0f)) - r->back;
-}
-
 static void store_bytes(const sc_gemm_i8 *g, const strip *s, const tile *t) {
-    const rounding r = {v4f_splat(g->low), v4f_splat(g->high),
-                        (v4i)v4f_splat(12582912.0f) - g->zero};
+    const v4_rounding r = v4_rounding_of(g->low, g->high, g->zero);
     const size_t row = g->c_row;
     for (size_t j = 0; j < t->vectors && 4 * j < s->width; j += 2) {
         const v4f scale = scales_of(s, j), next = scales_of(s, j + 1);
@@ -51,7 +36,8 @@ static void store_bytes(const sc_gemm_i8 *g, const strip *s, const tile *t) {
         int8_t *c = (int8_t *)g->c + t->row * row + s->column + 4 * j;
         const v4u *sums = t->sums + j;
         for (size_t i = t->rows; i > 0; i--, c += row, sums += t->vectors) {
-            const v4i first = rounded(&r, sums[0], scale), second = rounded(&r, sums[1], next);
+            const v4i first = v4i_round(&r, v4f_of_sums(sums[0]) * scale);
+            const v4i second = v4i_round(&r, v4f_of_sums(sums[1]) * next);
             if (left >= 8)
                 v4i_store_bytes(c, first, second);
             else
@@ -67,7 +53,7 @@ static void store_floats(const sc_gemm_i8 *g, const strip *s, const tile *t) {
         const size_t left = s->width - 4 * j;
         float *c = (float *)g->c + t->row * g->c_row + s->column + 4 * j;
         for (size_t i = 0; i < t->rows; i++, c += g->c_row) {
-            v4f v = floats_of(t->sums[i * t->vectors + j]) * v4f_splat(g->row_scale[t->row + i]);
+            v4f v = v4f_of_sums(t->sums[i * t->vectors + j]) * v4f_splat(g->row_scale[t->row + i]);
             v = v4f_pmin(v4f_pmax(v * scale + shift, low), high);
             if (left >= 4)
                 v4f_store(c, v);
@@ -75,6 +61,13 @@ static void store_floats(const sc_gemm_i8 *g, const strip *s, const tile *t) {
                 v4f_store_part(c, v, left);
         }
     }
+}
+
+void sc_gemm_finish_i8(sc_gemm_i8 *g, const sc_finish *finish, bool floats) {
+    g->zero = finish->zero;
+    g->low = finish->clamps ? finish->low : -__builtin_inff();
+    g->high = finish->clamps ? finish->high : __builtin_inff();
+    if (!floats) sc_finish_range(finish, -128, &g->low, &g->high);
 }
 
 // --- Tiles ---------------------------------------------------------------------------------------
@@ -132,5 +125,4 @@ void sc_gemm_widen_i8(const int8_t *from, int32_t zero, size_t count, int16_t *t
         memcpy(to + i, &v, sizeof v);
     }
     for (; i < count; i++) to[i] = (int16_t)(from[i] - off);
-    if (count % 2) to[count] = 0;
 }

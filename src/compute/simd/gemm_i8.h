@@ -8,7 +8,7 @@
 
 typedef struct sc_gemm_i8 {
     size_t m, n, k;
-    const int16_t *a;       // [m][k rounded up to even]
+    const int16_t *a;       // [m][k rounded up to even], what is more being 0
     const uint8_t *packed;  // n columns of k steps
     void *c;                // [m, n], contiguous along n
     size_t c_row;
@@ -19,11 +19,13 @@ typedef struct sc_gemm_i8 {
     int32_t zero;
 } sc_gemm_i8;
 
+// Sets the range and the zero point of results.
+void sc_gemm_finish_i8(sc_gemm_i8 *g, const sc_finish *finish, bool floats);
+
 // Columns [first, last) of c; `first` is a multiple of SC_PANEL.
 void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last);
 
-// `count` values less `zero`, which is in [-128, 127], and a 0 more if that makes their number
-// even.
+// `count` values less `zero`, which is in [-128, 127].
 void sc_gemm_widen_i8(const int8_t *from, int32_t zero, size_t count, int16_t *to);
 
 #endif

@@ -31,6 +31,14 @@ static inline v8h v8h_load_splat_pair(const int16_t *p) {
 #endif
 }
 
+// Lanes of both in turns: those of the lower and those of the upper halves.
+static inline v8h v8h_zip_low(v8h a, v8h b) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+static inline v8h v8h_zip_high(v8h a, v8h b) {
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
 // c plus the sums of neighbouring products: a[0] * b[0] + a[1] * b[1] and so on. A lone pair fits
 // as long as not all four factors are the smallest number of 16 bits.
 static inline v4u v4u_dot(v8h a, v8h b, v4u c) {
@@ -43,6 +51,24 @@ static inline v4u v4u_dot(v8h a, v8h b, v4u c) {
     v4i a_low = (v4i)((v4u)a << 16) >> 16, b_low = (v4i)((v4u)b << 16) >> 16;
     return c + (v4u)(a_low * b_low) + (v4u)(a_high * b_high);
 #endif
+}
+
+static inline v4f v4f_of_sums(v4u sums) { return __builtin_convertvector((v4i)sums, v4f); }
+
+// What sc_finish_round does, to four sums. Adding 1.5 * 2^23 leaves the nearest integer in the low
+// bits, ties to even; `back` is what is too much in them.
+typedef struct v4_rounding {
+    v4f low, high;
+    v4i back;
+} v4_rounding;
+
+static inline v4_rounding v4_rounding_of(float low, float high, int32_t zero) {
+    return (v4_rounding){v4f_splat(low), v4f_splat(high), (v4i)v4f_splat(12582912.0f) - zero};
+}
+
+static inline v4i v4i_round(const v4_rounding *r, v4f value) {
+    const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
+    return (v4i)(v + v4f_splat(12582912.0f)) - r->back;
 }
 
 static inline v4u v4u_load(const void *p) {

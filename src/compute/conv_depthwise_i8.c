@@ -1,0 +1,119 @@
+// Depthwise convolution of 8-bit pixels whose channels lie side by side. A row of the output is cut
+// into runs of pixels that read the same taps: at the edges of the image one pixel each, in between
+// all of them. Nothing is copied: what lies in the padding is read from a row of zero points.
+#include <math.h>
+
+#include "compute/conv.h"
+#include "compute/pack.h"
+#include "compute/simd/dwconv_nhwc_i8.h"
+
+enum { TAP_MAX = 256 };
+
+static bool fits(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return sc_record_is_quantized(record) && !record->weights.scales &&
+           (record->out == SC_DTYPE_I8 || record->out == SC_DTYPE_F32) &&
+           (!c->bias || record->bias == SC_DTYPE_I32) && !c->transposed && c->in_channels == 1 &&
+           c->out_channels == 1 && c->groups >= 8 && c->in_step[1] == 1 && c->out_step[1] == 1 &&
+           c->kernel[0] <= TAP_MAX && c->kernel[1] <= TAP_MAX && c->kernel[2] <= TAP_MAX &&
+           sc_conv_taps(c) > 0 && sc_conv_taps(c) <= TAP_MAX;
+}
+
+static uint64_t pack_bytes(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return sc_pack_channels_i8_bytes((uint64_t)c->groups, (uint64_t)sc_conv_taps(c));
+}
+
+static void pack(const sc_record *record, void *packed) {
+    const sc_conv *c = sc_conv_of(record);
+    const sc_pack_source source = {
+        .weight = c->weight,
+        .columns = (size_t)c->groups,
+        .column_step = c->weight_group,
+        .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], 1},
+        .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], 0},
+        .bias = c->bias,
+        .finish = &record->finish};
+    sc_pack_channels_i8(&source, packed);
+}
+
+// A row of the output.
+static int64_t tiles(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return c->batch * c->out[0] * c->out[1];
+}
+
+// What is read in the padding.
+static uint64_t scratch_bytes(const sc_record *record) {
+    return (uint64_t)sc_conv_of(record)->groups;
+}
+
+// What output `at` reads through its taps. The last one is repeated if their number is odd; its
+// second weight is 0.
+static size_t find_taps(const sc_conv *c, const int8_t *input, const int8_t *padding,
+                        const int64_t at[3], sc_dwconv_i8_tap *to) {
+    size_t count = 0;
+    for (int64_t i = 0; i < c->kernel[0]; i++) {
+        for (int64_t j = 0; j < c->kernel[1]; j++) {
+            for (int64_t k = 0; k < c->kernel[2]; k++) {
+                int64_t z, y, x;
+                const bool inside = sc_conv_input_at(c, 0, at[0], i, &z) &&
+                                    sc_conv_input_at(c, 1, at[1], j, &y) &&
+                                    sc_conv_input_at(c, 2, at[2], k, &x);
+                to[count++] = inside
+                                  ? (sc_dwconv_i8_tap){input + z * c->in_step[2] +
+                                                           y * c->in_step[3] + x * c->in_step[4],
+                                                       (size_t)(c->stride[2] * c->in_step[4])}
+                                  : (sc_dwconv_i8_tap){padding, 0};
+            }
+        }
+    }
+    if (count % 2) to[count] = to[count - 1];
+    return (count + 1) / 2;
+}
+
+static void run_row(const sc_conv *c, sc_dwconv_nhwc_i8 *d, sc_dwconv_i8_tap *taps,
+                    const int8_t *padding, int64_t tile) {
+    const int64_t n = tile / (c->out[0] * c->out[1]);
+    const int8_t *input = (const int8_t *)c->input + n * c->in_step[0];
+    int64_t at[3] = {tile / c->out[1] % c->out[0], tile % c->out[1], 0};
+    while (at[2] < c->out[2]) {
+        const int64_t to = n * c->out_step[0] + at[0] * c->out_step[2] + at[1] * c->out_step[3] +
+                           at[2] * c->out_step[4];
+        d->pairs = find_taps(c, input, padding, at, taps);
+        d->count = (size_t)sc_conv_run_length(c, at[2]);
+        d->out = (char *)c->output + to * (int64_t)(d->floats ? sizeof(float) : 1);
+        sc_dwconv_nhwc_run_i8(d);
+        at[2] += (int64_t)d->count;
+    }
+}
+
+static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                void *scratch) {
+    const sc_conv *c = sc_conv_of(record);
+    const sc_input_quant *quant = &record->quant;
+    const sc_finish *finish = &record->finish;
+    const int64_t rows = c->out[0] * c->out[1];
+    sc_dwconv_i8_tap taps[TAP_MAX + 1];
+    sc_dwconv_nhwc_i8 d = {.channels = (size_t)c->groups,
+                           .packed = packed,
+                           .out_step = (size_t)c->out_step[4],
+                           .taps = taps,
+                           .floats = record->out == SC_DTYPE_F32,
+                           .low = finish->clamps ? finish->low : -INFINITY,
+                           .high = finish->clamps ? finish->high : INFINITY,
+                           .zero = finish->zero};
+    if (!d.floats) sc_finish_range(finish, -128, &d.low, &d.high);
+    for (int64_t tile = from; tile < to; tile++) {
+        if (tile == from || tile % rows == 0) {
+            const int64_t at = tile / rows * quant->step;
+            d.in_zero = quant->zero ? quant->zero[at] : 0;
+            d.in_scale = quant->scale ? quant->scale[at] : 1;
+            memset(scratch, d.in_zero, (size_t)c->groups);
+        }
+        run_row(c, &d, taps, scratch, tile);
+    }
+}
+
+SC_ALGORITHM(conv_depthwise_i8, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,
+             .scratch_bytes = scratch_bytes, .tiles = tiles, .run = run);

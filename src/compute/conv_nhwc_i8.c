@@ -1,0 +1,159 @@
+// Convolution of 8-bit pixels whose channels lie side by side, as a product with packed weights: a
+// row of the product is an output pixel. What its taps read is widened to 16 bits side by side, a
+// few pixels at a time, which takes the zero point off. So what lies in the padding is 0, and each
+// image may have a zero point of its own.
+#include <math.h>
+
+#include "compute/conv.h"
+#include "compute/pack.h"
+#include "compute/simd/gemm_i8.h"
+
+enum { PIXELS = 32, COLUMNS = 4 * SC_PANEL };  // of a tile
+
+// --- Shape ---------------------------------------------------------------------------------------
+
+static size_t depth_of(const sc_conv *c) { return (size_t)(c->in_channels * sc_conv_taps(c)); }
+
+static bool fits(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return sc_record_is_quantized(record) && !record->weights.scales && !c->transposed &&
+           (record->out == SC_DTYPE_I8 || record->out == SC_DTYPE_F32) &&
+           (!c->bias || record->bias == SC_DTYPE_I32) &&
+           (c->in_step[1] == 1 || c->in_channels == 1) &&
+           sc_conv_pixel_step(c->out_step, c->out, c->out_channels) > 0 && c->in_channels > 0 &&
+           c->out_channels > 0;
+}
+
+static uint64_t group_bytes(const sc_conv *c) {
+    return sc_pack_columns_i8_bytes((uint64_t)c->out_channels, depth_of(c));
+}
+
+static uint64_t pack_bytes(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return (uint64_t)c->groups * group_bytes(c);
+}
+
+static void pack(const sc_record *record, void *packed) {
+    const sc_conv *c = sc_conv_of(record);
+    for (int64_t g = 0; g < c->groups; g++) {
+        const sc_pack_source source = {
+            .weight = (const int8_t *)c->weight + g * c->weight_group,
+            .columns = (size_t)c->out_channels,
+            .column_step = c->weight_step[0],
+            .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], c->in_channels},
+            .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
+            .bias = c->bias,
+            .finish = &record->finish,
+            .channel = g * c->out_channels};
+        sc_pack_columns_i8(&source, (uint8_t *)packed + (uint64_t)g * group_bytes(c));
+    }
+}
+
+static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+static int64_t tiles(const sc_record *record) {
+    const sc_conv *c = sc_conv_of(record);
+    return c->batch * c->groups * blocks_of(sc_conv_out_area(c), PIXELS) *
+           blocks_of(c->out_channels, COLUMNS);
+}
+
+static size_t widened_depth(const sc_conv *c) { return (depth_of(c) + 1) / 2 * 2; }
+
+// The widened rows of a tile.
+static uint64_t scratch_bytes(const sc_record *record) {
+    return PIXELS * (uint64_t)widened_depth(sc_conv_of(record)) * sizeof(int16_t);
+}
+
+// --- What taps read ------------------------------------------------------------------------------
+
+// What a row of taps reads in a row of the input, from column x on; outside of it, zeros.
+static void widen_taps(const sc_conv *c, const int8_t *row, int64_t x, int32_t zero, int16_t *to) {
+    const int64_t channels = c->in_channels, step = c->in_step[4];
+    const bool adjoins = step == channels && c->dilation[2] == 1;
+    int64_t count = 1;
+    for (int64_t k = 0; k < c->kernel[2]; k += count, x += count * c->dilation[2]) {
+        const bool inside = x >= 0 && x < c->in[2];
+        if (inside) {
+            count = adjoins ? sc_min_i64(c->kernel[2] - k, c->in[2] - x) : 1;
+            sc_gemm_widen_i8(row + x * step, zero, (size_t)(count * channels), to);
+        } else {
+            count = 1;
+            memset(to, 0, (size_t)channels * sizeof *to);
+        }
+        to += count * channels;
+    }
+}
+
+// What output `at` reads, and a 0 more if that makes the number even.
+static void widen_pixel(const sc_conv *c, const int8_t *input, const int64_t at[3], int32_t zero,
+                        int16_t *to) {
+    const int64_t row = c->kernel[2] * c->in_channels;
+    const int64_t x = at[2] * c->stride[2] - c->pad[2];
+    for (int64_t i = 0; i < c->kernel[0]; i++) {
+        for (int64_t j = 0; j < c->kernel[1]; j++, to += row) {
+            int64_t z, y;
+            if (sc_conv_input_at(c, 0, at[0], i, &z) && sc_conv_input_at(c, 1, at[1], j, &y))
+                widen_taps(c, input + z * c->in_step[2] + y * c->in_step[3], x, zero, to);
+            else
+                memset(to, 0, (size_t)row * sizeof *to);
+        }
+    }
+    if (depth_of(c) % 2) *to = 0;
+}
+
+static void widen_pixels(const sc_conv *c, const int8_t *input, int64_t first, int64_t count,
+                         int32_t zero, int16_t *to) {
+    const int64_t *out = c->out;
+    int64_t at[3] = {first / out[2] / out[1], first / out[2] % out[1], first % out[2]};
+    for (; count > 0; count--, to += widened_depth(c)) {
+        widen_pixel(c, input, at, zero, to);
+        if (++at[2] < out[2]) continue;
+        at[2] = 0;
+        if (++at[1] == out[1]) at[1] = 0, at[0]++;
+    }
+}
+
+// --- Run -----------------------------------------------------------------------------------------
+
+// The tiles of some pixels of a batch item and group: columns [from, to), in tiles.
+static void run_pixels(const sc_conv *c, sc_gemm_i8 *g, const uint8_t *packed, int64_t block,
+                       int64_t from, int64_t to, int16_t *rows) {
+    const int64_t area = sc_conv_out_area(c), blocks = blocks_of(area, PIXELS);
+    const int64_t n = block / blocks / c->groups, group = block / blocks % c->groups;
+    const int64_t first = block % blocks * PIXELS;
+    const sc_input_quant *quant = &c->record.quant;
+    const bool floats = c->record.out == SC_DTYPE_F32;
+    float scales[PIXELS];
+    for (int i = 0; i < PIXELS; i++) scales[i] = quant->scale ? quant->scale[n * quant->step] : 1;
+    g->m = (size_t)sc_min_i64(PIXELS, area - first);
+    g->packed = packed + (uint64_t)group * group_bytes(c);
+    g->row_scale = floats ? scales : NULL;
+    g->c = (char *)c->output + (n * c->out_step[0] + group * c->out_channels * c->out_step[1] +
+                                first * (int64_t)g->c_row) *
+                                   (int64_t)(floats ? sizeof(float) : 1);
+    widen_pixels(c,
+                 (const int8_t *)c->input + n * c->in_step[0] +
+                     group * c->in_channels * c->in_step[1],
+                 first, (int64_t)g->m, quant->zero ? quant->zero[n * quant->step] : 0, rows);
+    sc_gemm_run_i8(g, (size_t)(from * COLUMNS), (size_t)sc_min_i64(to * COLUMNS, c->out_channels));
+}
+
+static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                void *scratch) {
+    const sc_conv *c = sc_conv_of(record);
+    const int64_t columns = blocks_of(c->out_channels, COLUMNS);
+    sc_gemm_i8 g = {
+        .n = (size_t)c->out_channels,
+        .k = depth_of(c),
+        .a = scratch,
+        .c_row = (size_t)sc_conv_pixel_step(c->out_step, c->out, c->out_channels)};
+    sc_gemm_finish_i8(&g, &record->finish, record->out == SC_DTYPE_F32);
+    while (from < to) {
+        const int64_t block = from / columns, end = sc_min_i64(to, (block + 1) * columns);
+        run_pixels(c, &g, packed, block, from - block * columns, end - block * columns, scratch);
+        from = end;
+    }
+}
+
+SC_ALGORITHM(conv_nhwc_i8, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,
+             .scratch_bytes = scratch_bytes, .tiles = tiles, .run = run);

@@ -1,0 +1,32 @@
+// Depthwise convolution of 8-bit pixels whose channels lie side by side: a run of neighbouring
+// outputs that read the same taps. Zero points are in the sums until the end; so what lies in the
+// padding has to be read from zero points. Sums wrap.
+#ifndef SC_DWCONV_NHWC_I8_H
+#define SC_DWCONV_NHWC_I8_H
+
+#include "compute/pack.h"
+
+typedef struct sc_dwconv_i8_tap {
+    const int8_t *from;  // what the first output of a run reads
+    size_t step;         // from one output to the next
+} sc_dwconv_i8_tap;
+
+typedef struct sc_dwconv_nhwc_i8 {
+    size_t channels;        // at least 8
+    size_t pairs;           // of taps
+    const uint8_t *packed;  // channels
+    void *out;              // of the first output: floats or bytes
+    size_t out_step;        // elements from one output to the next
+    size_t count;           // outputs
+    const sc_dwconv_i8_tap *taps;  // two for each pair
+    int32_t in_zero;
+    // Floats: (sum * in_scale) * scale + shift. Otherwise results are those of sc_finish_round.
+    bool floats;
+    float in_scale;
+    float low, high;  // of floats; of the others, of what `zero` is added to
+    int32_t zero;
+} sc_dwconv_nhwc_i8;
+
+void sc_dwconv_nhwc_run_i8(const sc_dwconv_nhwc_i8 *d);
+
+#endif
