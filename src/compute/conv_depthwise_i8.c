@@ -60,11 +60,10 @@ static size_t find_taps(const sc_conv *c, const int8_t *input, const int8_t *pad
                 const bool inside = sc_conv_input_at(c, 0, at[0], i, &z) &&
                                     sc_conv_input_at(c, 1, at[1], j, &y) &&
                                     sc_conv_input_at(c, 2, at[2], k, &x);
-                to[count++] = inside
-                                  ? (sc_dwconv_i8_tap){input + z * c->in_step[2] +
-                                                           y * c->in_step[3] + x * c->in_step[4],
-                                                       (size_t)(c->stride[2] * c->in_step[4])}
-                                  : (sc_dwconv_i8_tap){padding, 0};
+                to[count++] = inside ? (sc_dwconv_i8_tap){input + z * c->in_step[2] +
+                                                              y * c->in_step[3] + x * c->in_step[4],
+                                                          (size_t)(c->stride[2] * c->in_step[4])}
+                                     : (sc_dwconv_i8_tap){padding, 0};
             }
         }
     }

@@ -18,9 +18,9 @@ enum {
 static bool fits(const sc_record *record) {
     const sc_conv *c = sc_conv_of(record);
     return !c->transposed && (c->in_step[1] == 1 || c->in_channels == 1) &&
-           sc_conv_pixel_step(c->out_step, c->out, c->out_channels) > 0 &&
-           c->in_channels > 0 && c->out_channels > 0 &&
-           (c->in_channels > 1 || c->out_channels > 1) && sc_conv_taps(c) <= TAP_MAX;
+           sc_conv_pixel_step(c->out_step, c->out, c->out_channels) > 0 && c->in_channels > 0 &&
+           c->out_channels > 0 && (c->in_channels > 1 || c->out_channels > 1) &&
+           sc_conv_taps(c) <= TAP_MAX;
 }
 
 static uint64_t group_bytes(const sc_conv *c) {
@@ -114,7 +114,8 @@ static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int
                        int64_t to, const float **rows, const float *zeros) {
     const int64_t area = sc_conv_out_area(c), blocks = blocks_of(area, PIXELS);
     const int64_t n = block / blocks / c->groups, group = block / blocks % c->groups;
-    const int64_t first = block % blocks * PIXELS, step = sc_conv_pixel_step(c->out_step, c->out, c->out_channels);
+    const int64_t first = block % blocks * PIXELS,
+                  step = sc_conv_pixel_step(c->out_step, c->out, c->out_channels);
     const int64_t *out = c->out;
     const sc_finish *finish = &c->record.finish;
     const pixels p = {.at = {first / out[2] / out[1], first / out[2] % out[1], first % out[2]},

@@ -131,10 +131,9 @@ static void run_pixels(const sc_conv *c, sc_gemm_i8 *g, const uint8_t *packed, i
     g->c = (char *)c->output + (n * c->out_step[0] + group * c->out_channels * c->out_step[1] +
                                 first * (int64_t)g->c_row) *
                                    (int64_t)(floats ? sizeof(float) : 1);
-    widen_pixels(c,
-                 (const int8_t *)c->input + n * c->in_step[0] +
-                     group * c->in_channels * c->in_step[1],
-                 first, (int64_t)g->m, quant->zero ? quant->zero[n * quant->step] : 0, rows);
+    widen_pixels(
+        c, (const int8_t *)c->input + n * c->in_step[0] + group * c->in_channels * c->in_step[1],
+        first, (int64_t)g->m, quant->zero ? quant->zero[n * quant->step] : 0, rows);
     sc_gemm_run_i8(g, (size_t)(from * COLUMNS), (size_t)sc_min_i64(to * COLUMNS, c->out_channels));
 }
 
@@ -142,11 +141,10 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
                 void *scratch) {
     const sc_conv *c = sc_conv_of(record);
     const int64_t columns = blocks_of(c->out_channels, COLUMNS);
-    sc_gemm_i8 g = {
-        .n = (size_t)c->out_channels,
-        .k = depth_of(c),
-        .a = scratch,
-        .c_row = (size_t)sc_conv_pixel_step(c->out_step, c->out, c->out_channels)};
+    sc_gemm_i8 g = {.n = (size_t)c->out_channels,
+                    .k = depth_of(c),
+                    .a = scratch,
+                    .c_row = (size_t)sc_conv_pixel_step(c->out_step, c->out, c->out_channels)};
     sc_gemm_finish_i8(&g, &record->finish, record->out == SC_DTYPE_F32);
     while (from < to) {
         const int64_t block = from / columns, end = sc_min_i64(to, (block + 1) * columns);

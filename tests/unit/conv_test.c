@@ -263,7 +263,8 @@ TEST(conv_reference_of_bytes_by_hand) {
     c.bias = &bias;
     c.record.quant.zero = &zero;
     c.record.finish = (sc_finish){.scale = &scale, .zero = -3};
-    // Less the zero point 2, -1, 20: sums -5, 65, -22 with the bias 0, 70, -17; halves, ties to even.
+    // Less the zero point 2, -1, 20: sums -5, 65, -22 with the bias 0, 70, -17; halves, ties to
+    // even.
     const int8_t *bytes = rows_expected(&c.record, &c.output, 3);
     CHECK(bytes[0] == -3 && bytes[1] == 32 && bytes[2] == -11);
     c.record.out = SC_DTYPE_F32;

@@ -25,27 +25,27 @@ static void store(const sc_dwconv_nhwc_i8 *d, size_t at, const uint8_t *head, v4
 }
 
 // `PIXELS` outputs of eight channels, from channel c on, share each weight.
-#define BLOCK(name, PIXELS)                                                                       \
-    static void name(const sc_dwconv_nhwc_i8 *d, size_t x, size_t c, const uint8_t *head) {       \
-        const v4u zero = (v4u)(v4i){d->in_zero, d->in_zero, d->in_zero, d->in_zero};              \
-        const int8_t *weights = (const int8_t *)head + HEAD;                                      \
-        v4u low[PIXELS], high[PIXELS];                                                            \
-        low[0] = v4u_load(head) - zero * v4u_load(head + 96);                                     \
-        high[0] = v4u_load(head + 16) - zero * v4u_load(head + 112);                              \
-        for (size_t p = 1; p < PIXELS; p++) low[p] = low[0], high[p] = high[0];                   \
-        for (const sc_dwconv_i8_tap *t = d->taps, *end = t + 2 * d->pairs; t < end; t += 2) {     \
-            const int8_t *even = t[0].from + x * t[0].step + c;                                   \
-            const int8_t *odd = t[1].from + x * t[1].step + c;                                    \
-            const v8h w_low = v8h_widen(weights), w_high = v8h_widen(weights + 8);                \
-            weights += PAIR;                                                                      \
-            for (size_t p = 0; p < PIXELS; p++) {                                                 \
+#define BLOCK(name, PIXELS)                                                                        \
+    static void name(const sc_dwconv_nhwc_i8 *d, size_t x, size_t c, const uint8_t *head) {        \
+        const v4u zero = (v4u)(v4i){d->in_zero, d->in_zero, d->in_zero, d->in_zero};               \
+        const int8_t *weights = (const int8_t *)head + HEAD;                                       \
+        v4u low[PIXELS], high[PIXELS];                                                             \
+        low[0] = v4u_load(head) - zero * v4u_load(head + 96);                                      \
+        high[0] = v4u_load(head + 16) - zero * v4u_load(head + 112);                               \
+        for (size_t p = 1; p < PIXELS; p++) low[p] = low[0], high[p] = high[0];                    \
+        for (const sc_dwconv_i8_tap *t = d->taps, *end = t + 2 * d->pairs; t < end; t += 2) {      \
+            const int8_t *even = t[0].from + x * t[0].step + c;                                    \
+            const int8_t *odd = t[1].from + x * t[1].step + c;                                     \
+            const v8h w_low = v8h_widen(weights), w_high = v8h_widen(weights + 8);                 \
+            weights += PAIR;                                                                       \
+            for (size_t p = 0; p < PIXELS; p++) {                                                  \
                 const v8h a = v8h_widen(even + p * t[0].step), b = v8h_widen(odd + p * t[1].step); \
-                low[p] = v4u_dot(v8h_zip_low(a, b), w_low, low[p]);                               \
-                high[p] = v4u_dot(v8h_zip_high(a, b), w_high, high[p]);                           \
-            }                                                                                     \
-        }                                                                                         \
-        for (size_t p = 0; p < PIXELS; p++)                                                       \
-            store(d, (x + p) * d->out_step + c, head, low[p], high[p]);                           \
+                low[p] = v4u_dot(v8h_zip_low(a, b), w_low, low[p]);                                \
+                high[p] = v4u_dot(v8h_zip_high(a, b), w_high, high[p]);                            \
+            }                                                                                      \
+        }                                                                                          \
+        for (size_t p = 0; p < PIXELS; p++)                                                        \
+            store(d, (x + p) * d->out_step + c, head, low[p], high[p]);                            \
     }
 BLOCK(block_3, 3)
 BLOCK(block_1, 1)

@@ -39,6 +39,18 @@ static inline v8h v8h_zip_high(v8h a, v8h b) {
     return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
+static inline v4i v4i_widen_low(v8h v) { return (v4i)v8h_zip_low(v, v) >> 16; }
+static inline v4i v4i_widen_high(v8h v) { return (v4i)v8h_zip_high(v, v) >> 16; }
+
+static inline v4i v4i_max(v4i a, v4i b) {
+    const v4i mask = a > b;
+    return (a & mask) | (b & ~mask);
+}
+static inline v4i v4i_min(v4i a, v4i b) {
+    const v4i mask = a < b;
+    return (a & mask) | (b & ~mask);
+}
+
 // c plus the sums of neighbouring products: a[0] * b[0] + a[1] * b[1] and so on. A lone pair fits
 // as long as not all four factors are the smallest number of 16 bits.
 static inline v4u v4u_dot(v8h a, v8h b, v4u c) {
