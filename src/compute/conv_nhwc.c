@@ -10,7 +10,8 @@
 enum {
     PIXELS = 32,             // of a tile: so many have their pointers found at a time
     COLUMNS = 4 * SC_PANEL,  // of a tile
-    TAP_MAX = 1024
+    TAP_MAX = 1024,
+    JOINED_MAX = 64
 };
 
 // --- Shape ---------------------------------------------------------------------------------------
@@ -61,14 +62,39 @@ static int64_t tiles(const sc_record *record) {
            blocks_of(c->out_channels, COLUMNS);
 }
 
-// Scratch in order: pointers, zeros.
-static uint64_t pointer_bytes(const sc_conv *c) {
-    return sc_align_up(PIXELS * (uint64_t)sc_conv_taps(c) * sizeof(float *), 64);
+// What a row of taps reads is one run where pixels are small and neighbours in memory; otherwise
+// each tap is a run.
+static bool joins(const sc_conv *c) {
+    return c->in_step[4] == c->in_channels && c->dilation[2] == 1 && c->kernel[2] > 1 &&
+           c->in_channels * c->kernel[2] <= JOINED_MAX;
+}
+
+static int64_t run_length(const sc_conv *c) {
+    return joins(c) ? c->in_channels * c->kernel[2] : c->in_channels;
+}
+
+static int64_t run_count(const sc_conv *c) {
+    return joins(c) ? c->kernel[0] * c->kernel[1] : sc_conv_taps(c);
+}
+
+// Scratch in order: pointers to runs, zeros, runs that lie partly in the padding, and what the
+// product needs.
+typedef struct layout {
+    uint64_t zeros, edges, rows, bytes;
+} layout;
+
+static layout layout_of(const sc_conv *c) {
+    const uint64_t runs = PIXELS * (uint64_t)run_count(c), length = (uint64_t)run_length(c);
+    layout l;
+    l.zeros = sc_align_up(runs * sizeof(float *), 64);
+    l.edges = l.zeros + sc_align_up(length * sizeof(float), 64);
+    l.rows = l.edges + (joins(c) ? sc_align_up(runs * length * sizeof(float), 64) : 0);
+    l.bytes = l.rows + sc_igemm_scratch_f32(PIXELS, (uint64_t)(run_count(c) * run_length(c)));
+    return l;
 }
 
 static uint64_t scratch_bytes(const sc_record *record) {
-    const sc_conv *c = sc_conv_of(record);
-    return pointer_bytes(c) + (uint64_t)c->in_channels * sizeof(float);
+    return layout_of(sc_conv_of(record)).bytes;
 }
 
 // --- What taps read ------------------------------------------------------------------------------
@@ -78,12 +104,29 @@ typedef struct pixels {
     int64_t at[3], count;
     const float *input;  // of the batch item and group
     const float *zeros;  // what is read in the padding
-    const float **rows;  // [count][taps]
+    float *edges;        // [count][runs][run length], where runs are joined
+    const float **rows;  // [count][runs]
 } pixels;
 
-// `to` is where the pointer of the first pixel goes.
-static void find_tap(const sc_conv *c, const pixels *p, const int64_t tap[3], const float **to) {
-    const int64_t taps = sc_conv_taps(c), width = c->in[2], step = c->in_step[4];
+// The row of taps of the pixel at x, of which those inside `row` are copied unless all are.
+static const float *joined_run(const sc_conv *c, const float *row, int64_t x, float *edge) {
+    const int64_t channels = c->in_channels, taps = c->kernel[2];
+    const int64_t first = sc_max_i64(-x, 0), end = sc_min_i64(c->in[2] - x, taps);
+    if (first == 0 && end == taps) return row + x * channels;
+    memset(edge, 0, (size_t)(taps * channels) * sizeof(float));
+    if (first < end)
+        memcpy(edge + first * channels, row + (x + first) * channels,
+               (size_t)((end - first) * channels) * sizeof(float));
+    return edge;
+}
+
+// What tap (or row of taps) number `run` reads.
+static void find_run(const sc_conv *c, const pixels *p, const int64_t tap[3], int64_t run) {
+    const int64_t runs = run_count(c), length = run_length(c), width = c->in[2];
+    const int64_t step = c->in_step[4];
+    const bool joined = joins(c);
+    const float **to = p->rows + run;
+    float *edge = p->edges + run * length;
     int64_t at[3] = {p->at[0], p->at[1], p->at[2]}, count = p->count, z, y;
     while (count > 0) {
         const bool inside =
@@ -92,50 +135,57 @@ static void find_tap(const sc_conv *c, const pixels *p, const int64_t tap[3], co
         const int64_t end = sc_min_i64(at[2] + count, c->out[2]);
         int64_t x = at[2] * c->stride[2] - c->pad[2] + tap[2] * c->dilation[2];
         count -= end - at[2];
-        for (; at[2] < end; at[2]++, x += c->stride[2], to += taps)
-            *to = inside && x >= 0 && x < width ? row + x * step : p->zeros;
+        for (; at[2] < end; at[2]++, x += c->stride[2], to += runs, edge += runs * length) {
+            if (joined && inside)
+                *to = joined_run(c, row, x, edge);
+            else
+                *to = inside && x >= 0 && x < width ? row + x * step : p->zeros;
+        }
         at[2] = 0;
         if (++at[1] == c->out[1]) at[1] = 0, at[0]++;
     }
 }
 
-static void find_taps(const sc_conv *c, const pixels *p) {
-    const float **to = p->rows;
-    int64_t tap[3];
+static void find_runs(const sc_conv *c, const pixels *p) {
+    const int64_t columns = joins(c) ? 1 : c->kernel[2];
+    int64_t tap[3], run = 0;
     for (tap[0] = 0; tap[0] < c->kernel[0]; tap[0]++)
         for (tap[1] = 0; tap[1] < c->kernel[1]; tap[1]++)
-            for (tap[2] = 0; tap[2] < c->kernel[2]; tap[2]++) find_tap(c, p, tap, to++);
+            for (tap[2] = 0; tap[2] < columns; tap[2]++) find_run(c, p, tap, run++);
 }
 
 // --- Run -----------------------------------------------------------------------------------------
 
 // The tiles of some pixels of a batch item and group: columns [from, to), in tiles.
 static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int64_t from,
-                       int64_t to, const float **rows, const float *zeros) {
+                       int64_t to, uint8_t *scratch) {
     const int64_t area = sc_conv_out_area(c), blocks = blocks_of(area, PIXELS);
     const int64_t n = block / blocks / c->groups, group = block / blocks % c->groups;
-    const int64_t first = block % blocks * PIXELS,
-                  step = sc_conv_pixel_step(c->out_step, c->out, c->out_channels);
+    const int64_t first = block % blocks * PIXELS;
+    const int64_t step = sc_conv_pixel_step(c->out_step, c->out, c->out_channels);
     const int64_t *out = c->out;
     const sc_finish *finish = &c->record.finish;
+    const layout l = layout_of(c);
     const pixels p = {.at = {first / out[2] / out[1], first / out[2] % out[1], first % out[2]},
                       .count = sc_min_i64(PIXELS, area - first),
                       .input = (const float *)c->input + n * c->in_step[0] +
                                group * c->in_channels * c->in_step[1],
-                      .zeros = zeros,
-                      .rows = rows};
+                      .zeros = (const float *)(void *)(scratch + l.zeros),
+                      .edges = (float *)(void *)(scratch + l.edges),
+                      .rows = (const float **)(void *)scratch};
     const sc_igemm_f32 g = {.m = (size_t)p.count,
                             .n = (size_t)c->out_channels,
-                            .k = (size_t)c->in_channels,
-                            .runs = (size_t)sc_conv_taps(c),
-                            .rows = rows,
+                            .k = (size_t)run_length(c),
+                            .runs = (size_t)run_count(c),
+                            .rows = p.rows,
                             .packed = packed + (uint64_t)group * group_bytes(c) / sizeof(float),
                             .c = (float *)c->output + n * c->out_step[0] +
                                  group * c->out_channels * c->out_step[1] + first * step,
                             .c_row = (size_t)step,
+                            .scratch = (float *)(void *)(scratch + l.rows),
                             .low = finish->clamps ? finish->low : -INFINITY,
                             .high = finish->clamps ? finish->high : INFINITY};
-    find_taps(c, &p);
+    find_runs(c, &p);
     sc_igemm_run_f32(&g, (size_t)(from * COLUMNS),
                      (size_t)sc_min_i64(to * COLUMNS, c->out_channels));
 }
@@ -144,11 +194,10 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
                 void *scratch) {
     const sc_conv *c = sc_conv_of(record);
     const int64_t columns = blocks_of(c->out_channels, COLUMNS);
-    float *zeros = (float *)(void *)((uint8_t *)scratch + pointer_bytes(c));
-    memset(zeros, 0, (size_t)c->in_channels * sizeof(float));
+    memset((uint8_t *)scratch + layout_of(c).zeros, 0, (size_t)run_length(c) * sizeof(float));
     while (from < to) {
         const int64_t block = from / columns, end = sc_min_i64(to, (block + 1) * columns);
-        run_pixels(c, packed, block, from - block * columns, end - block * columns, scratch, zeros);
+        run_pixels(c, packed, block, from - block * columns, end - block * columns, scratch);
         from = end;
     }
 }

@@ -82,6 +82,11 @@ static void pack_f32(const sc_record *record, void *packed) {
     sc_pack_columns_f32(&source, packed);
 }
 
+static uint64_t scratch_bytes_f32(const sc_record *record) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    return sc_igemm_scratch_f32((uint64_t)sc_min_i64(ROWS, mm->m), (uint64_t)mm->k);
+}
+
 static void run_f32(const sc_record *record, const void *packed, int64_t from, int64_t to,
                     void *scratch) {
     const sc_matmul *mm = sc_matmul_of(record);
@@ -93,9 +98,9 @@ static void run_f32(const sc_record *record, const void *packed, int64_t from, i
                       .rows = rows,
                       .packed = packed,
                       .c_row = (size_t)mm->c_row,
+                      .scratch = scratch,
                       .low = finish->clamps ? finish->low : -INFINITY,
                       .high = finish->clamps ? finish->high : INFINITY};
-    (void)scratch;
     while (from < to) {
         const block b = next_block(mm, &from, to);
         const float *a = (const float *)mm->a.data + b.batch * mm->a.batch + b.row * mm->a.row;
@@ -107,7 +112,7 @@ static void run_f32(const sc_record *record, const void *packed, int64_t from, i
 }
 
 SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pack = pack_f32,
-             .tiles = tiles, .run = run_f32);
+             .scratch_bytes = scratch_bytes_f32, .tiles = tiles, .run = run_f32);
 
 // --- 8 bits --------------------------------------------------------------------------------------
 

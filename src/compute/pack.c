@@ -35,30 +35,31 @@ static float begin_of(const sc_pack_source *s, size_t column) {
 // --- Columns, f32 --------------------------------------------------------------------------------
 
 uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth) {
-    return sc_align_up(columns, SC_PANEL / 2) * (depth + 1) * sizeof(float);
+    return sc_align_up(columns, SC_PANEL_F32) * (depth + 1) * sizeof(float);
 }
 
-static void pack_panel(const sc_pack_source *s, size_t first, size_t pitch, float *to) {
-    const size_t left = s->columns - first, width = left < pitch ? left : pitch;
+static void pack_panel(const sc_pack_source *s, size_t first, float *to) {
+    enum { PITCH = SC_PANEL_F32 };
+    const size_t left = s->columns - first, width = left < PITCH ? left : PITCH;
     const float *weight = (const float *)s->weight + (int64_t)first * s->column_step;
-    float scales[SC_PANEL];
-    for (size_t j = 0; j < pitch; j++) {
+    float scales[PITCH];
+    for (size_t j = 0; j < PITCH; j++) {
         scales[j] = j < width ? scale_of(s, first + j) : 0;
         to[j] = j < width ? begin_of(s, first + j) : 0;
     }
     walk w = {0};
     for (size_t depth = depth_of(s); depth > 0; depth--, advance(s, &w)) {
         const float *from = weight + w.offset;
-        to += pitch;
-        for (size_t j = 0; j < pitch; j++)
+        to += PITCH;
+        for (size_t j = 0; j < PITCH; j++)
             to[j] = j < width ? from[(int64_t)j * s->column_step] * scales[j] : 0;
     }
 }
 
 void sc_pack_columns_f32(const sc_pack_source *s, float *packed) {
     const size_t rows = depth_of(s) + 1;
-    for (size_t column = 0; column < s->columns; column += SC_PANEL)
-        pack_panel(s, column, sc_panel_pitch(s->columns - column), packed + column * rows);
+    for (size_t column = 0; column < s->columns; column += SC_PANEL_F32)
+        pack_panel(s, column, packed + column * rows);
 }
 
 // --- Columns, i8 ---------------------------------------------------------------------------------

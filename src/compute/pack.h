@@ -2,11 +2,11 @@
 // is loaded. The bias is where sums begin; what the output stage multiplies and adds to sums of
 // floats is folded in.
 //
-// Columns, f32 (igemm_f32.h): panels of SC_PANEL columns one after the other, the last one half as
-// wide if that is enough. A panel is a row of what its sums begin with, then a row of weights for
-// each step of the sums.
+// Columns, f32 (igemm_f32.h): panels of SC_PANEL_F32 columns one after the other. A panel is a row
+// of what its sums begin with, then a row of weights for each step of the sums.
 //
-// Columns, i8 (gemm_i8.h): the same panels. A panel is a row of what its sums begin with (i32), a
+// Columns, i8 (gemm_i8.h): panels of SC_PANEL columns, the last one half as wide if that is enough.
+// A panel is a row of what its sums begin with (i32), a
 // row of scales and a row of shifts (f32), then a row for every two steps of the sums, in which
 // the two weights of a column lie side by side.
 //
@@ -23,7 +23,7 @@
 
 #include "compute/finish.h"
 
-enum { SC_PANEL = 16 };
+enum { SC_PANEL = 16, SC_PANEL_F32 = 8 };
 
 // Columns that the panel has place for which holds the first of the `left` columns.
 static inline size_t sc_panel_pitch(size_t left) {

@@ -1,7 +1,8 @@
 // Single-precision products of rows that lie anywhere with packed columns. A row of the left
 // operand is `runs` runs of `k` consecutive floats, each behind a pointer: one run in a matrix
 // product, one per kernel tap or kernel row in a convolution whose channels lie side by side. So a
-// convolution is a product without an image of what its taps read. Every sum runs over its steps in
+// convolution is a product without an image of what its taps read: of a few rows at a time, four
+// are laid side by side, step by step, as the tiles want them. Every sum runs over its steps in
 // order, whatever tile makes it: results do not depend on how the work is cut.
 #ifndef SC_IGEMM_F32_H
 #define SC_IGEMM_F32_H
@@ -14,9 +15,12 @@ typedef struct sc_igemm_f32 {
     const float *packed;       // n columns of runs * k steps
     float *c;                  // [m, n], contiguous along n; must not overlap what is read
     size_t c_row;
+    float *scratch;   // sc_igemm_scratch_f32 bytes
     float low, high;  // infinite where there is no bound; NaN passes through
 } sc_igemm_f32;
 
+// For up to m rows with so many steps.
+uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps);
 // Columns [first, last) of c; `first` is a multiple of SC_PANEL.
 void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last);
 
