@@ -73,6 +73,38 @@ static void run_row(const sc_conv *c, sc_dwconv_nhwc_f32 *d, sc_dwconv_tap taps[
     }
 }
 
+// A kernel of 3 x 3 pixels in neighbouring columns, of which no more than one lies beside the
+// image. Short rows do not make up for what each costs to begin.
+static bool is_3x3(const sc_conv *c) {
+    const int64_t stride = c->stride[2], last = (c->out[2] - 1) * stride - c->pad[2] + 2;
+    return c->kernel[0] == 1 && c->kernel[1] == 3 && c->kernel[2] == 3 && c->dilation[2] == 1 &&
+           (stride == 1 || stride == 2) && c->pad[2] <= 1 && last <= c->in[2] && c->out[2] >= 12;
+}
+
+static void run_row_3x3(const sc_conv *c, const float *packed, int64_t tile) {
+    const int64_t n = tile / (c->out[0] * c->out[1]), *in = c->in, *step = c->in_step;
+    const int64_t out_z = tile / c->out[1] % c->out[0], out_y = tile % c->out[1];
+    const sc_finish *finish = &c->record.finish;
+    sc_dwconv_3x3_f32 d = {.channels = (size_t)c->groups,
+                           .packed = packed,
+                           .column = (size_t)step[4],
+                           .out = (float *)c->output + n * c->out_step[0] + out_z * c->out_step[2] +
+                                  out_y * c->out_step[3],
+                           .out_step = (size_t)c->out_step[4],
+                           .count = (size_t)c->out[2],
+                           .by_two = c->stride[2] == 2,
+                           .left = c->pad[2] > 0,
+                           .right = (c->out[2] - 1) * c->stride[2] - c->pad[2] + 2 == in[2],
+                           .low = finish->clamps ? finish->low : -INFINITY,
+                           .high = finish->clamps ? finish->high : INFINITY};
+    int64_t z, y;
+    for (int64_t i = 0; i < 3; i++) {
+        if (sc_conv_input_at(c, 0, out_z, 0, &z) && sc_conv_input_at(c, 1, out_y, i, &y))
+            d.rows[i] = (const float *)c->input + n * step[0] + z * step[2] + y * step[3];
+    }
+    sc_dwconv_3x3_run_f32(&d);
+}
+
 static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
                 void *scratch) {
     const sc_conv *c = sc_conv_of(record);
@@ -87,7 +119,12 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
                             .out_step = (size_t)c->out_step[4],
                             .low = finish->clamps ? finish->low : -INFINITY,
                             .high = finish->clamps ? finish->high : INFINITY};
-    for (int64_t tile = from; tile < to; tile++) run_row(c, &d, taps, tile);
+    for (int64_t tile = from; tile < to; tile++) {
+        if (is_3x3(c))
+            run_row_3x3(c, packed, tile);
+        else
+            run_row(c, &d, taps, tile);
+    }
 }
 
 SC_ALGORITHM(conv_depthwise_nhwc, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,

@@ -36,6 +36,7 @@ static bool pick_shape(sc_conv *c) {
                    .out_channels = depthwise ? rows_pick(1, 2) : rows_pick(1, 21),
                    .transposed = rows_pick(0, 4) == 0};
     const int64_t spatial = rows_pick(1, 3);
+    const bool usual = depthwise && rows_pick(0, 1);
     const bool pointwise = rows_pick(0, 3) == 0;
     for (int d = 0; d < 3; d++) {
         bool absent = d < 3 - spatial;
@@ -44,6 +45,7 @@ static bool pick_shape(sc_conv *c) {
         c->stride[d] = absent || pointwise ? 1 : rows_pick(1, 3);
         c->pad[d] = absent || pointwise ? 0 : rows_pick(0, 3);
         c->dilation[d] = absent || pointwise ? 1 : rows_pick(1, 2);
+        if (usual && !absent) c->kernel[d] = 3, c->pad[d] = rows_pick(0, 1), c->dilation[d] = 1;
         c->out[d] = out_size(c, d, absent ? 0 : rows_pick(0, c->stride[d] - 1));
         if (c->out[d] < 1) return false;
     }

@@ -26,4 +26,20 @@ typedef struct sc_dwconv_nhwc_f32 {
 
 void sc_dwconv_nhwc_run_f32(const sc_dwconv_nhwc_f32 *d);
 
+// The same with a kernel of 3 x 3 that moves on by one or two pixels: a row of outputs, for which
+// each column of inputs is read once. Sums run over columns, then rows.
+typedef struct sc_dwconv_3x3_f32 {
+    size_t channels;  // at least 4
+    const float *packed;
+    const float *rows[3];  // the first column that is there, or NULL for a row in the padding
+    size_t column;         // floats from one column of a row to the next
+    float *out;
+    size_t out_step, count;  // outputs, at least 1
+    bool by_two;
+    bool left, right;  // is the first output's first column in the padding, the last one's last?
+    float low, high;
+} sc_dwconv_3x3_f32;
+
+void sc_dwconv_3x3_run_f32(const sc_dwconv_3x3_f32 *d);
+
 #endif
