@@ -9,7 +9,7 @@
 
 enum {
     PIXELS = 32,             // of a tile: so many have their pointers found at a time
-    COLUMNS = 4 * SC_PANEL,  // of a tile
+    COLUMNS = 8 * SC_PANEL,  // of a tile
     TAP_MAX = 1024,
     JOINED_MAX = 64
 };

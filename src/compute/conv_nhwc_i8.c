@@ -8,7 +8,7 @@
 #include "compute/pack.h"
 #include "compute/simd/gemm_i8.h"
 
-enum { PIXELS = 32, COLUMNS = 4 * SC_PANEL };  // of a tile
+enum { PIXELS = 32, COLUMNS = 8 * SC_PANEL };  // of a tile
 
 // --- Shape ---------------------------------------------------------------------------------------
 
@@ -24,8 +24,21 @@ static bool fits(const sc_record *record) {
            c->out_channels > 0;
 }
 
+static sc_pack_source source_of(const sc_conv *c, int64_t group) {
+    return (sc_pack_source){
+        .weight = c->weight ? (const int8_t *)c->weight + group * c->weight_group : NULL,
+        .columns = (size_t)c->out_channels,
+        .column_step = c->weight_step[0],
+        .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], c->in_channels},
+        .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
+        .bias = c->bias,
+        .finish = &c->record.finish,
+        .channel = group * c->out_channels};
+}
+
 static uint64_t group_bytes(const sc_conv *c) {
-    return sc_pack_columns_i8_bytes((uint64_t)c->out_channels, depth_of(c));
+    const sc_pack_source source = source_of(c, 0);
+    return sc_pack_columns_i8_bytes(&source);
 }
 
 static uint64_t pack_bytes(const sc_record *record) {
@@ -36,15 +49,7 @@ static uint64_t pack_bytes(const sc_record *record) {
 static void pack(const sc_record *record, void *packed) {
     const sc_conv *c = sc_conv_of(record);
     for (int64_t g = 0; g < c->groups; g++) {
-        const sc_pack_source source = {
-            .weight = (const int8_t *)c->weight + g * c->weight_group,
-            .columns = (size_t)c->out_channels,
-            .column_step = c->weight_step[0],
-            .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], c->in_channels},
-            .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
-            .bias = c->bias,
-            .finish = &record->finish,
-            .channel = g * c->out_channels};
+        const sc_pack_source source = source_of(c, g);
         sc_pack_columns_i8(&source, (uint8_t *)packed + (uint64_t)g * group_bytes(c));
     }
 }
@@ -57,11 +62,9 @@ static int64_t tiles(const sc_record *record) {
            blocks_of(c->out_channels, COLUMNS);
 }
 
-static size_t widened_depth(const sc_conv *c) { return (depth_of(c) + 1) / 2 * 2; }
-
-// The widened rows of a tile.
+// The rows of a tile.
 static uint64_t scratch_bytes(const sc_record *record) {
-    return PIXELS * (uint64_t)widened_depth(sc_conv_of(record)) * sizeof(int16_t);
+    return sc_gemm_a_i8(PIXELS, depth_of(sc_conv_of(record))) * sizeof(int16_t);
 }
 
 // --- What taps read ------------------------------------------------------------------------------
@@ -101,12 +104,14 @@ static void widen_pixel(const sc_conv *c, const int8_t *input, const int64_t at[
     if (depth_of(c) % 2) *to = 0;
 }
 
-static void widen_pixels(const sc_conv *c, const int8_t *input, int64_t first, int64_t count,
-                         int32_t zero, int16_t *to) {
+static void widen_pixels(const sc_conv *c, const int8_t *input, int64_t first, size_t count,
+                         int32_t zero, int16_t *rows) {
     const int64_t *out = c->out;
+    const size_t depth = depth_of(c);
     int64_t at[3] = {first / out[2] / out[1], first / out[2] % out[1], first % out[2]};
-    for (; count > 0; count--, to += widened_depth(c)) {
-        widen_pixel(c, input, at, zero, to);
+    for (size_t i = 0; i < count; i++) {
+        widen_pixel(c, input, at, zero, sc_gemm_row_i8(rows, count, depth, i));
+        if (i + 1 == count || (i + 1) % SC_GEMM_ROWS_I8 == 0) sc_gemm_rows_i8(rows, count, depth, i);
         if (++at[2] < out[2]) continue;
         at[2] = 0;
         if (++at[1] == out[1]) at[1] = 0, at[0]++;
@@ -133,7 +138,7 @@ static void run_pixels(const sc_conv *c, sc_gemm_i8 *g, const uint8_t *packed, i
                                    (int64_t)(floats ? sizeof(float) : 1);
     widen_pixels(
         c, (const int8_t *)c->input + n * c->in_step[0] + group * c->in_channels * c->in_step[1],
-        first, (int64_t)g->m, quant->zero ? quant->zero[n * quant->step] : 0, rows);
+        first, g->m, quant->zero ? quant->zero[n * quant->step] : 0, rows);
     sc_gemm_run_i8(g, (size_t)(from * COLUMNS), (size_t)sc_min_i64(to * COLUMNS, c->out_channels));
 }
 

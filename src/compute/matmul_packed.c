@@ -8,7 +8,7 @@
 #include "compute/simd/gemm_i8.h"
 #include "compute/simd/igemm_f32.h"
 
-enum { ROWS = 32, COLUMNS = 4 * SC_PANEL };  // of a tile
+enum { ROWS = 32, COLUMNS = 8 * SC_PANEL };  // of a tile
 
 // --- Shape ---------------------------------------------------------------------------------------
 
@@ -117,35 +117,55 @@ SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pac
 // --- 8 bits --------------------------------------------------------------------------------------
 
 static bool fits_i8(const sc_record *record) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    const sc_weight_quant *weights = &record->weights;
+    const bool has_blocks = weights->scales != NULL;
     return sc_record_is_quantized(record) && fits(record, SC_DTYPE_I32) &&
-           !record->weights.scales && (record->out == SC_DTYPE_I8 || record->out == SC_DTYPE_F32);
+           (record->out == SC_DTYPE_F32 || (record->out == SC_DTYPE_I8 && !has_blocks)) &&
+           (!has_blocks || (weights->block > 0 && weights->block % 32 == 0 &&
+                            mm->k % weights->block == 0 && !mm->addend.data));
+}
+
+static sc_pack_source source_i8_of(const sc_matmul *mm) {
+    const sc_weight_quant *weights = &mm->record.weights;
+    sc_pack_source source = source_of(mm);
+    source.nibbles = mm->record.weight == SC_DTYPE_I4;
+    source.scales = weights->scales;
+    source.block = weights->scales ? (size_t)weights->block : 0;
+    return source;
 }
 
 static uint64_t pack_bytes_i8(const sc_record *record) {
-    const sc_matmul *mm = sc_matmul_of(record);
-    return sc_pack_columns_i8_bytes((uint64_t)mm->n, (uint64_t)mm->k);
+    const sc_pack_source source = source_i8_of(sc_matmul_of(record));
+    return sc_pack_columns_i8_bytes(&source);
 }
 
 static void pack_i8(const sc_record *record, void *packed) {
-    const sc_pack_source source = source_of(sc_matmul_of(record));
+    const sc_pack_source source = source_i8_of(sc_matmul_of(record));
     sc_pack_columns_i8(&source, packed);
 }
 
-static size_t widened_depth(const sc_matmul *mm) { return (size_t)(mm->k + 1) / 2 * 2; }
+// Scratch in order: the rows of a tile, expanded weights.
+static uint64_t row_bytes(const sc_matmul *mm) {
+    const uint64_t rows = (uint64_t)sc_min_i64(ROWS, mm->m);
+    return sc_align_up(sc_gemm_a_i8(rows, (uint64_t)mm->k) * sizeof(int16_t), 64);
+}
 
-// The widened rows of a tile.
 static uint64_t scratch_bytes_i8(const sc_record *record) {
-    return ROWS * widened_depth(sc_matmul_of(record)) * sizeof(int16_t);
+    const sc_matmul *mm = sc_matmul_of(record);
+    return row_bytes(mm) + sc_gemm_scratch_i8((uint64_t)mm->k, record->weight == SC_DTYPE_I4);
 }
 
 static void widen_rows(const sc_matmul *mm, const block *b, int16_t *to, float scales[ROWS]) {
     const sc_input_quant *quant = &mm->record.quant;
     const int8_t *a = (const int8_t *)mm->a.data + b->batch * mm->a.batch + b->row * mm->a.row;
-    for (int64_t i = 0; i < b->count; i++) {
-        const int64_t at = (b->batch * mm->m + b->row + i) * quant->step;
-        int16_t *row = to + (size_t)i * widened_depth(mm);
-        sc_gemm_widen_i8(a + i * mm->a.row, quant->zero ? quant->zero[at] : 0, (size_t)mm->k, row);
-        if (mm->k % 2) row[mm->k] = 0;
+    const size_t count = (size_t)b->count, k = (size_t)mm->k;
+    for (size_t i = 0; i < count; i++, a += mm->a.row) {
+        const int64_t at = (b->batch * mm->m + b->row + (int64_t)i) * quant->step;
+        int16_t *row = sc_gemm_row_i8(to, count, k, i);
+        sc_gemm_widen_i8(a, quant->zero ? quant->zero[at] : 0, k, row);
+        if (k % 2) row[k] = 0;
+        if (i + 1 == count || (i + 1) % SC_GEMM_ROWS_I8 == 0) sc_gemm_rows_i8(to, count, k, i);
         scales[i] = quant->scale ? quant->scale[at] : 1;
     }
 }
@@ -159,6 +179,9 @@ static void run_i8(const sc_record *record, const void *packed, int64_t from, in
                     .k = (size_t)mm->k,
                     .a = scratch,
                     .packed = packed,
+                    .nibbles = record->weight == SC_DTYPE_I4,
+                    .scratch = (int8_t *)scratch + row_bytes(mm),
+                    .block = record->weights.scales ? (size_t)record->weights.block : 0,
                     .c_row = (size_t)mm->c_row,
                     .row_scale = floats ? scales : NULL};
     sc_gemm_finish_i8(&g, &record->finish, floats);

@@ -35,11 +35,11 @@ static float begin_of(const sc_pack_source *s, size_t column) {
 // --- Columns, f32 --------------------------------------------------------------------------------
 
 uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth) {
-    return sc_align_up(columns, SC_PANEL_F32) * (depth + 1) * sizeof(float);
+    return sc_align_up(columns, SC_PANEL) * (depth + 1) * sizeof(float);
 }
 
 static void pack_panel(const sc_pack_source *s, size_t first, float *to) {
-    enum { PITCH = SC_PANEL_F32 };
+    enum { PITCH = SC_PANEL };
     const size_t left = s->columns - first, width = left < PITCH ? left : PITCH;
     const float *weight = (const float *)s->weight + (int64_t)first * s->column_step;
     float scales[PITCH];
@@ -58,14 +58,15 @@ static void pack_panel(const sc_pack_source *s, size_t first, float *to) {
 
 void sc_pack_columns_f32(const sc_pack_source *s, float *packed) {
     const size_t rows = depth_of(s) + 1;
-    for (size_t column = 0; column < s->columns; column += SC_PANEL_F32)
+    for (size_t column = 0; column < s->columns; column += SC_PANEL)
         pack_panel(s, column, packed + column * rows);
 }
 
 // --- Columns, i8 ---------------------------------------------------------------------------------
 
-uint64_t sc_pack_columns_i8_bytes(uint64_t columns, uint64_t depth) {
-    return sc_align_up(columns, SC_PANEL / 2) * (3 * sizeof(float) + sc_align_up(depth, 2));
+uint64_t sc_pack_columns_i8_bytes(const sc_pack_source *s) {
+    return sc_align_up(s->columns, SC_PANEL) / SC_PANEL *
+           sc_panel_i8_bytes(depth_of(s), s->nibbles, s->block);
 }
 
 // Column `at` of a panel's rows of four bytes: what its sum begins with, its scale and its shift.
@@ -92,15 +93,38 @@ static int32_t pack_pairs(const sc_pack_source *s, size_t column, uint8_t *rows,
     return (int32_t)sum;
 }
 
+// Those of 4 bits.
+static void pack_nibbles(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+    const uint8_t *from = s->weight;
+    const size_t depth = depth_of(s);
+    walk w = {0};
+    for (size_t k = 0; k < depth; k++, advance(s, &w)) {
+        const int64_t i = (int64_t)column * s->column_step + w.offset;
+        const unsigned value = from[i >> 1] >> (i & 1) * 4 & 15;
+        rows[k / 4 * 2 * SC_PANEL + 2 * at + k % 2] |= (uint8_t)(value << (k / 2 % 2 * 4));
+    }
+}
+
+static void pack_scales(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+    const size_t blocks = depth_of(s) / s->block;
+    for (size_t i = 0; i < blocks; i++)
+        memcpy(rows + 2 * (i * SC_PANEL + at), s->scales + column * blocks + i, 2);
+}
+
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
-    const uint64_t depth = depth_of(s), of_one = 12 + sc_align_up(depth, 2);
-    memset(packed, 0, (size_t)sc_pack_columns_i8_bytes(s->columns, depth));
+    const size_t depth = depth_of(s), bytes = (size_t)sc_panel_i8_bytes(depth, s->nibbles, s->block);
+    memset(packed, 0, (size_t)sc_pack_columns_i8_bytes(s));
     for (size_t column = 0; column < s->columns; column++) {
-        const size_t first = column / SC_PANEL * SC_PANEL;
-        const size_t pitch = sc_panel_pitch(s->columns - first);
-        uint8_t *panel = (uint8_t *)packed + first * of_one;
-        pack_head(s, column, panel, pitch, column - first);
-        (void)pack_pairs(s, column, panel + 12 * pitch, pitch, column - first);
+        const size_t at = column % SC_PANEL;
+        uint8_t *panel = (uint8_t *)packed + column / SC_PANEL * bytes;
+        uint8_t *scales = panel + 12 * SC_PANEL;
+        uint8_t *weights = scales + sc_panel_scale_bytes(depth, s->block);
+        pack_head(s, column, panel, SC_PANEL, at);
+        if (s->block) pack_scales(s, column, scales, at);
+        if (s->nibbles)
+            pack_nibbles(s, column, weights, at);
+        else
+            (void)pack_pairs(s, column, weights, SC_PANEL, at);
     }
 }
 

@@ -2,13 +2,16 @@
 // is loaded. The bias is where sums begin; what the output stage multiplies and adds to sums of
 // floats is folded in.
 //
-// Columns, f32 (igemm_f32.h): panels of SC_PANEL_F32 columns one after the other. A panel is a row
-// of what its sums begin with, then a row of weights for each step of the sums.
+// Columns come in panels of SC_PANEL, one after the other.
 //
-// Columns, i8 (gemm_i8.h): panels of SC_PANEL columns, the last one half as wide if that is enough.
-// A panel is a row of what its sums begin with (i32), a
-// row of scales and a row of shifts (f32), then a row for every two steps of the sums, in which
-// the two weights of a column lie side by side.
+// Columns, f32 (igemm_f32.h): a panel is a row of what its sums begin with, then a row of weights
+// for each step of the sums.
+//
+// Columns, i8 (gemm_i8.h): a panel is a row of what its sums begin with (i32), a row of scales and
+// a row of shifts (f32), a row of bf16 scales for each block of steps if there are blocks, then a
+// row for every two steps of the sums, in which the two weights of a column lie side by side.
+// Weights of 4 bits are stored as those of tensors are, plus 8; a byte holds those at the same place
+// in two rows, the first in its low half.
 //
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time what their sums begin with, then
 // four weights for each tap. The last four overlap those before them if there is a remainder.
@@ -23,12 +26,7 @@
 
 #include "compute/finish.h"
 
-enum { SC_PANEL = 16, SC_PANEL_F32 = 8 };
-
-// Columns that the panel has place for which holds the first of the `left` columns.
-static inline size_t sc_panel_pitch(size_t left) {
-    return left > SC_PANEL / 2 ? SC_PANEL : SC_PANEL / 2;
-}
+enum { SC_PANEL = 8 };
 
 // Element (column, step) is weight[column * column_step + offset(step)], where steps count through
 // `sizes`, the last fastest.
@@ -39,12 +37,26 @@ typedef struct sc_pack_source {
     int64_t sizes[4], steps[4];
     const void *bias;  // of the channels: f32 or i32, or NULL for 0
     const sc_finish *finish;
-    int64_t channel;  // of bias and output stage, that belongs to the first column
+    int64_t channel;         // of bias and output stage, that belongs to the first column
+    bool nibbles;            // weights are of 4 bits; steps count them
+    const uint16_t *scales;  // [columns][steps / block], or NULL
+    size_t block;            // 0 without scales
 } sc_pack_source;
 
 uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth);
 void sc_pack_columns_f32(const sc_pack_source *s, float *packed);
-uint64_t sc_pack_columns_i8_bytes(uint64_t columns, uint64_t depth);
+// Bytes of the scales of blocks, and of weights, of a panel.
+static inline uint64_t sc_panel_scale_bytes(uint64_t depth, uint64_t block) {
+    return block ? depth / block * SC_PANEL * sizeof(uint16_t) : 0;
+}
+static inline uint64_t sc_panel_weight_bytes(uint64_t depth, bool nibbles) {
+    return nibbles ? sc_align_up(depth, 4) / 2 * SC_PANEL : sc_align_up(depth, 2) * SC_PANEL;
+}
+static inline uint64_t sc_panel_i8_bytes(uint64_t depth, bool nibbles, uint64_t block) {
+    return 12 * SC_PANEL + sc_panel_scale_bytes(depth, block) +
+           sc_panel_weight_bytes(depth, nibbles);
+}
+uint64_t sc_pack_columns_i8_bytes(const sc_pack_source *s);
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed);
 // At least four channels.
 uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps);

@@ -99,12 +99,55 @@ static void check_bytes(uint32_t ran[ROWS_MAX]) {
     if (!rows_agree(&mm.record, &mm.c, bytes, ran)) print_matmul(&mm);
 }
 
+// A bf16 scale, a power of two, for each column and each block of steps.
+static uint16_t *random_scales(int64_t count) {
+    float *powers = rows_powers(count);
+    uint16_t *scales = test_alloc((size_t)count * sizeof *scales);
+    for (int64_t i = 0; i < count; i++) scales[i] = sc_f32_to_bf16(powers[i]);
+    return scales;
+}
+
+// Weights of few bits as linear layers have them: 4 or 8 bits or halves beside floats, 4 bits or
+// blocks beside rows of bytes that have a grid of their own.
+static void check_few_bits(uint32_t ran[ROWS_MAX]) {
+    static const uint8_t floats_by[] = {SC_DTYPE_I8, SC_DTYPE_I4, SC_DTYPE_F16, SC_DTYPE_BF16};
+    sc_matmul mm = {.record = f32_record};
+    sc_record *r = &mm.record;
+    pick_shape(&mm);
+    mm.batch = 1;
+    mm.c_row = mm.n, mm.c_column = 1;
+    const bool bytes = rows_pick(0, 1), blocks = bytes && rows_pick(0, 1);
+    if (blocks) r->weights.block = 32 * rows_pick(1, 2), mm.k = rows_pick(1, 3) * r->weights.block;
+    const int64_t pitch = (mm.k + 1) / 2 * 2;
+    r->weight = bytes ? (rows_pick(0, 2) ? SC_DTYPE_I4 : SC_DTYPE_I8) : floats_by[rows_pick(0, 3)];
+    r->in = bytes ? SC_DTYPE_I8 : SC_DTYPE_F32;
+    mm.a = (sc_matrix){bytes ? (void *)rows_bytes(mm.m * mm.k) : (void *)rows_floats(mm.m * mm.k),
+                       0, mm.k, 1};
+    uint16_t *halves = test_alloc((size_t)(mm.n * pitch + 1) * sizeof *halves);
+    for (int64_t i = 0; i < mm.n * pitch; i++) {
+        const float value = (float)rows_pick(-16, 16) / 8;
+        halves[i] = r->weight == SC_DTYPE_F16 ? sc_f32_to_f16(value) : sc_f32_to_bf16(value);
+    }
+    const bool is_half = r->weight == SC_DTYPE_F16 || r->weight == SC_DTYPE_BF16;
+    mm.b = (sc_matrix){is_half ? (void *)halves : (void *)rows_bytes(mm.n * pitch + 1), 0, 1, pitch};
+    if (bytes) {
+        r->quant = (sc_input_quant){rows_ints(mm.m, 128), rows_powers(mm.m), 1};
+        if (blocks) r->weights.scales = random_scales(mm.n * (mm.k / r->weights.block + 1));
+    }
+    if (rows_pick(0, 2)) r->finish.scale = rows_powers(mm.n), r->finish.scale_step = 1;
+    if (rows_pick(0, 2)) r->finish.shift = rows_floats(mm.n);
+    r->finish.clamps = rows_pick(0, 1);
+    r->finish.low = -1, r->finish.high = 3;
+    if (!rows_agree(r, &mm.c, (size_t)(mm.m * mm.n) * sizeof(float), ran)) print_matmul(&mm);
+}
+
 TEST_CASES(matmul_rows) {
     uint32_t ran[ROWS_MAX] = {0};
     if (!test_case("random layouts")) return;
     rows_random = 3;
     for (int i = 0; i < 2000; i++) check_floats(ran);
     for (int i = 0; i < 1500; i++) check_bytes(ran);
+    for (int i = 0; i < 1500; i++) check_few_bits(ran);
     rows_were_reached(SC_RECORD_MATMUL, ran, 100);
 }
 

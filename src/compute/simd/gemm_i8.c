@@ -3,118 +3,46 @@
 
 #include "compute/simd/simd_i8.h"
 
-// --- From sums to results ------------------------------------------------------------------------
+enum { ROWS = SC_GEMM_ROWS_I8 };
 
-// Neighbouring columns of a panel that are computed together.
-typedef struct strip {
-    const int8_t *weights;
-    const uint8_t *head;  // what sums begin with; scales and shifts follow
-    size_t pitch;         // columns of the panel
-    size_t column, width;
-} strip;
+// --- Rows ----------------------------------------------------------------------------------------
 
-// The sums of a tile: `vectors` of each of `rows` rows.
-typedef struct tile {
-    const v4u *sums;
-    size_t vectors, row, rows;
-} tile;
+static size_t even(size_t k) { return (k + 1) / 2 * 2; }
 
-static inline v4f scales_of(const strip *s, size_t vector) {
-    return (v4f)v4u_load(s->head + 4 * s->pitch + 16 * vector);
+uint64_t sc_gemm_a_i8(uint64_t m, uint64_t k) {
+    return (m > 1 ? sc_align_up(m, ROWS) + ROWS : 1) * sc_align_up(k, 2);
 }
 
-static inline v4f shifts_of(const strip *s, size_t vector) {
-    return (v4f)v4u_load(s->head + 8 * s->pitch + 16 * vector);
+// Behind all others is where four are widened.
+int16_t *sc_gemm_row_i8(int16_t *a, size_t m, size_t k, size_t i) {
+    return m > 1 ? a + ((size_t)sc_align_up(m, ROWS) + i % ROWS) * even(k) : a;
 }
 
-static void store_bytes(const sc_gemm_i8 *g, const strip *s, const tile *t) {
-    const v4_rounding r = v4_rounding_of(g->low, g->high, g->zero);
-    const size_t row = g->c_row;
-    for (size_t j = 0; j < t->vectors && 4 * j < s->width; j += 2) {
-        const v4f scale = scales_of(s, j), next = scales_of(s, j + 1);
-        const size_t left = s->width - 4 * j;
-        int8_t *c = (int8_t *)g->c + t->row * row + s->column + 4 * j;
-        const v4u *sums = t->sums + j;
-        for (size_t i = t->rows; i > 0; i--, c += row, sums += t->vectors) {
-            const v4i first = v4i_round(&r, v4f_of_sums(sums[0]) * scale);
-            const v4i second = v4i_round(&r, v4f_of_sums(sums[1]) * next);
-            if (left >= 8)
-                v4i_store_bytes(c, first, second);
-            else
-                v4i_store_bytes_part(c, first, second, left);
-        }
+static inline v4u pair(v4u a, v4u b, bool high) {
+    return high ? __builtin_shufflevector(a, b, 2, 6, 3, 7)
+                : __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+
+// Two steps of each row lie side by side. Of rows that are missing, anything may be read.
+void sc_gemm_rows_i8(int16_t *a, size_t m, size_t k, size_t i) {
+    const size_t depth = even(k);
+    const int16_t *from = sc_gemm_row_i8(a, m, k, 0);
+    int16_t *to = a + i / ROWS * ROWS * depth;
+    if (m == 1) return;
+    for (size_t row = i % ROWS + 1; row < ROWS; row++)
+        memset(sc_gemm_row_i8(a, m, k, row), 0, depth * sizeof *to);
+    size_t at = 0;
+    for (; at + 8 <= depth; at += 8, to += 32) {
+        const v4u v0 = v4u_load(from + at), v1 = v4u_load(from + depth + at);
+        const v4u v2 = v4u_load(from + 2 * depth + at), v3 = v4u_load(from + 3 * depth + at);
+        const v4u low = pair(v0, v2, false), high = pair(v0, v2, true);
+        const v4u low_odd = pair(v1, v3, false), high_odd = pair(v1, v3, true);
+        const v4u all[4] = {pair(low, low_odd, false), pair(low, low_odd, true),
+                            pair(high, high_odd, false), pair(high, high_odd, true)};
+        memcpy(to, all, sizeof all);
     }
-}
-
-static void store_floats(const sc_gemm_i8 *g, const strip *s, const tile *t) {
-    const v4f low = v4f_load_splat(&g->low), high = v4f_load_splat(&g->high);
-    for (size_t j = 0; j < t->vectors && 4 * j < s->width; j++) {
-        const v4f scale = scales_of(s, j), shift = shifts_of(s, j);
-        const size_t left = s->width - 4 * j;
-        float *c = (float *)g->c + t->row * g->c_row + s->column + 4 * j;
-        for (size_t i = 0; i < t->rows; i++, c += g->c_row) {
-            v4f v = v4f_of_sums(t->sums[i * t->vectors + j]) * v4f_splat(g->row_scale[t->row + i]);
-            v = v4f_pmin(v4f_pmax(v * scale + shift, low), high);
-            if (left >= 4)
-                v4f_store(c, v);
-            else
-                v4f_store_part(c, v, left);
-        }
-    }
-}
-
-void sc_gemm_finish_i8(sc_gemm_i8 *g, const sc_finish *finish, bool floats) {
-    g->zero = finish->zero;
-    g->low = finish->clamps ? finish->low : -__builtin_inff();
-    g->high = finish->clamps ? finish->high : __builtin_inff();
-    if (!floats) sc_finish_range(finish, -128, &g->low, &g->high);
-}
-
-// --- Tiles ---------------------------------------------------------------------------------------
-
-// `MR` rows by `NV` vectors of columns, two steps of k at a time. Rows beyond `rows` repeat the
-// last one. MR * NV + MR + NV must stay within 15 registers, or V8 spills.
-#define TILE(name, MR, NV)                                                                    \
-    static void name(const sc_gemm_i8 *g, const strip *s, size_t row, size_t rows) {          \
-        const size_t depth = (g->k + 1) / 2 * 2;                                              \
-        const int16_t *a[MR];                                                                 \
-        const int8_t *b = s->weights;                                                         \
-        v4u sum[MR][NV];                                                                      \
-        for (size_t i = 0; i < MR; i++) {                                                     \
-            a[i] = g->a + (row + (i < rows ? i : rows - 1)) * depth;                          \
-            for (size_t j = 0; j < NV; j++) sum[i][j] = v4u_load(s->head + 16 * j);           \
-        }                                                                                     \
-        for (size_t k = 0; k < depth; k += 2, b += 2 * s->pitch) {                            \
-            v8h av[MR], bv[NV];                                                               \
-            for (size_t j = 0; j < NV; j++) bv[j] = v8h_widen(b + 8 * j);                     \
-            for (size_t i = 0; i < MR; i++) av[i] = v8h_load_splat_pair(a[i] + k);            \
-            for (size_t i = 0; i < MR; i++)                                                   \
-                for (size_t j = 0; j < NV; j++) sum[i][j] = v4u_dot(av[i], bv[j], sum[i][j]); \
-        }                                                                                     \
-        v4u sums[MR * NV]; /* a copy, so that those in registers need no address */           \
-        for (size_t i = 0; i < MR * NV; i++) sums[i] = sum[i / NV][i % NV];                   \
-        const tile t = {sums, NV, row, rows};                                                 \
-        (g->row_scale ? store_floats : store_bytes)(g, s, &t);                                \
-    }
-TILE(tile_4x2, 4, 2)
-TILE(tile_1x4, 1, 4)
-
-// Bytes of the head and of the weights, by column.
-static size_t column_bytes(size_t k) { return 12 + (k + 1) / 2 * 2; }
-
-void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
-    for (size_t column = first; column < last; column += SC_PANEL) {
-        const size_t pitch = sc_panel_pitch(g->n - column);
-        const size_t end = last - column < SC_PANEL ? last : column + SC_PANEL;
-        const bool wide = g->m == 1 && pitch == SC_PANEL;
-        const uint8_t *head = g->packed + column * column_bytes(g->k);
-        for (size_t at = column; at < end; at += wide ? 16 : 8) {
-            const strip s = {(const int8_t *)head + 12 * pitch + 2 * (at - column),
-                             head + 4 * (at - column), pitch, at, end - at};
-            for (size_t row = 0; row < g->m; row += 4)
-                (wide ? tile_1x4 : tile_4x2)(g, &s, row, g->m - row < 4 ? g->m - row : 4);
-        }
-    }
+    for (; at < depth; at += 2)
+        for (size_t row = 0; row < ROWS; row++, to += 2) memcpy(to, from + row * depth + at, 4);
 }
 
 void sc_gemm_widen_i8(const int8_t *from, int32_t zero, size_t count, int16_t *to) {
@@ -125,4 +53,163 @@ void sc_gemm_widen_i8(const int8_t *from, int32_t zero, size_t count, int16_t *t
         memcpy(to + i, &v, sizeof v);
     }
     for (; i < count; i++) to[i] = (int16_t)(from[i] - off);
+}
+
+// --- Weights -------------------------------------------------------------------------------------
+
+uint64_t sc_gemm_scratch_i8(uint64_t k, bool nibbles) {
+    return nibbles ? sc_align_up(k, 4) * SC_PANEL : 0;
+}
+
+// Weights of 4 bits as those of 8.
+static void expand(const uint8_t *from, size_t k, int8_t *to) {
+    const size_t bytes = (size_t)sc_panel_weight_bytes(k, true);
+    for (size_t i = 0; i < bytes; i += 16, to += 32) {
+        typedef uint8_t v16u __attribute__((vector_size(16)));
+        const v4u both = v4u_load(from + i);
+        const v16u low = (v16u)(both & 0x0f0f0f0f) - 8, high = (v16u)(both >> 4 & 0x0f0f0f0f) - 8;
+        memcpy(to, &low, 16);
+        memcpy(to + 16, &high, 16);
+    }
+}
+
+// --- Sums ----------------------------------------------------------------------------------------
+
+typedef struct sums {
+    v4u of[ROWS][2];
+} sums;
+
+// What is live in the loops must stay within 15 registers, or V8 spills.
+static void sum_rows(const int16_t *a, const int8_t *b, size_t pairs, const uint8_t *begin,
+                     sums *to) {
+    v4u sum[ROWS][2];
+    for (size_t i = 0; i < ROWS; i++) sum[i][0] = v4u_load(begin), sum[i][1] = v4u_load(begin + 16);
+    for (const int8_t *end = b + 16 * pairs; b < end; b += 16, a += 2 * ROWS) {
+        const v8h b0 = v8h_widen(b), b1 = v8h_widen(b + 8);
+        for (size_t i = 0; i < ROWS; i++) {
+            const v8h av = v8h_load_splat_pair(a + 2 * i);
+            sum[i][0] = v4u_dot(av, b0, sum[i][0]);
+            sum[i][1] = v4u_dot(av, b1, sum[i][1]);
+        }
+    }
+    for (size_t i = 0; i < ROWS; i++) to->of[i][0] = sum[i][0], to->of[i][1] = sum[i][1];
+}
+
+static void sum_row(const int16_t *a, const int8_t *b, size_t pairs, const uint8_t *begin,
+                    sums *to) {
+    v4u sum[2] = {v4u_load(begin), v4u_load(begin + 16)};
+    for (const int8_t *end = b + 16 * pairs; b < end; b += 16, a += 2) {
+        const v8h av = v8h_load_splat_pair(a);
+        sum[0] = v4u_dot(av, v8h_widen(b), sum[0]);
+        sum[1] = v4u_dot(av, v8h_widen(b + 8), sum[1]);
+    }
+    to->of[0][0] = sum[0], to->of[0][1] = sum[1];
+}
+
+// --- Tiles ---------------------------------------------------------------------------------------
+
+typedef struct panel {
+    const uint8_t *head;    // what sums begin with; scales and shifts follow
+    const uint8_t *scales;  // of blocks
+    const int8_t *weights;
+    size_t column, width;
+} panel;
+
+static inline v4f head_floats(const panel *p, size_t row, size_t vector) {
+    return (v4f)v4u_load(p->head + 32 * row + 16 * vector);
+}
+
+static void store_bytes(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows,
+                        const sums *s) {
+    const v4_rounding r = v4_rounding_of(g->low, g->high, g->zero);
+    const v4f scale = head_floats(p, 1, 0), next = head_floats(p, 1, 1);
+    int8_t *c = (int8_t *)g->c + row * g->c_row + p->column;
+    for (size_t i = 0; i < rows; i++, c += g->c_row) {
+        const v4i low = v4i_round(&r, v4f_of_sums(s->of[i][0]) * scale);
+        const v4i high = v4i_round(&r, v4f_of_sums(s->of[i][1]) * next);
+        if (p->width == SC_PANEL)
+            v4i_store_bytes(c, low, high);
+        else
+            v4i_store_bytes_part(c, low, high, p->width);
+    }
+}
+
+// `s` holds floats.
+static void store_floats(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows,
+                         const sums *s) {
+    const v4f low = v4f_load_splat(&g->low), high = v4f_load_splat(&g->high);
+    for (size_t j = 0; 4 * j < p->width; j++) {
+        const v4f scale = head_floats(p, 1, j), shift = head_floats(p, 2, j);
+        const size_t left = p->width - 4 * j;
+        float *c = (float *)g->c + row * g->c_row + p->column + 4 * j;
+        for (size_t i = 0; i < rows; i++, c += g->c_row) {
+            v4f v = (v4f)s->of[i][j] * v4f_splat(g->row_scale[row + i]);
+            v = v4f_pmin(v4f_pmax(v * scale + shift, low), high);
+            if (left >= 4)
+                v4f_store(c, v);
+            else
+                v4f_store_part(c, v, left);
+        }
+    }
+}
+
+static void sum_tile(const sc_gemm_i8 *g, const panel *p, const int16_t *a, size_t from, size_t to,
+                     const uint8_t *begin, sums *s) {
+    const size_t rows = g->m == 1 ? 1 : ROWS, pairs = (to - from + 1) / 2;
+    (g->m == 1 ? sum_row : sum_rows)(a + from * rows, p->weights + from * SC_PANEL, pairs, begin, s);
+}
+
+// The sums of blocks, each by its scale.
+static void sum_blocks(const sc_gemm_i8 *g, const panel *p, const int16_t *a, size_t rows,
+                       sums *total) {
+    static const uint8_t zeros[32];
+    const v8h zero = {0};
+    memset(total, 0, sizeof *total);
+    for (size_t at = 0; at < g->k; at += g->block) {
+        sums s;
+        sum_tile(g, p, a, at, at + g->block, zeros, &s);
+        const v8h bits = (v8h)v4u_load(p->scales + at / g->block * 16);
+        const v4f scale[2] = {(v4f)v8h_zip_low(zero, bits), (v4f)v8h_zip_high(zero, bits)};
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < 2; j++)
+                total->of[i][j] =
+                    (v4u)((v4f)total->of[i][j] + v4f_of_sums(s.of[i][j]) * scale[j]);
+    }
+}
+
+static void run_tile(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows) {
+    const int16_t *a = g->a + row * even(g->k);
+    sums s;
+    if (g->block) {
+        sum_blocks(g, p, a, rows, &s);
+    } else {
+        sum_tile(g, p, a, 0, g->k, p->head, &s);
+        if (!g->row_scale) {
+            store_bytes(g, p, row, rows, &s);
+            return;
+        }
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < 2; j++) s.of[i][j] = (v4u)v4f_of_sums(s.of[i][j]);
+    }
+    store_floats(g, p, row, rows, &s);
+}
+
+void sc_gemm_finish_i8(sc_gemm_i8 *g, const sc_finish *finish, bool floats) {
+    g->zero = finish->zero;
+    g->low = finish->clamps ? finish->low : -__builtin_inff();
+    g->high = finish->clamps ? finish->high : __builtin_inff();
+    if (!floats) sc_finish_range(finish, -128, &g->low, &g->high);
+}
+
+void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
+    const size_t bytes = (size_t)sc_panel_i8_bytes(g->k, g->nibbles, g->block);
+    for (size_t column = first; column < last; column += SC_PANEL) {
+        const uint8_t *head = g->packed + column / SC_PANEL * bytes, *scales = head + 12 * SC_PANEL;
+        const uint8_t *weights = scales + sc_panel_scale_bytes(g->k, g->block);
+        const panel p = {head, scales, g->nibbles ? g->scratch : (const int8_t *)weights, column,
+                         last - column < SC_PANEL ? last - column : SC_PANEL};
+        if (g->nibbles) expand(weights, g->k, g->scratch);
+        for (size_t row = 0; row < g->m; row += ROWS)
+            run_tile(g, &p, row, g->m - row < ROWS ? g->m - row : ROWS);
+    }
 }

@@ -3,7 +3,7 @@
 
 #include "compute/simd/simd.h"
 
-enum { WIDTH = SC_PANEL_F32, ROWS = 4 };
+enum { WIDTH = SC_PANEL, ROWS = 4 };
 
 // --- Steps [from, to) of all rows ----------------------------------------------------------------
 
