@@ -26,7 +26,7 @@ static bool fits(const sc_record *record) {
 
 static uint64_t group_bytes(const sc_conv *c) {
     return sc_pack_columns_f32_bytes((uint64_t)c->out_channels,
-                                     (uint64_t)(c->in_channels * sc_conv_taps(c)));
+                                     (uint64_t)(c->in_channels * sc_conv_taps(c)), SC_DTYPE_F32);
 }
 
 static uint64_t pack_bytes(const sc_record *record) {
@@ -46,7 +46,8 @@ static void pack(const sc_record *record, void *packed) {
             .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
             .bias = c->bias,
             .finish = &record->finish,
-            .channel = channel};
+            .channel = channel,
+            .type = SC_DTYPE_F32};
         sc_pack_columns_f32(&source,
                             (float *)packed + (uint64_t)g * group_bytes(c) / sizeof(float));
     }
@@ -89,7 +90,8 @@ static layout layout_of(const sc_conv *c) {
     l.zeros = sc_align_up(runs * sizeof(float *), 64);
     l.edges = l.zeros + sc_align_up(length * sizeof(float), 64);
     l.rows = l.edges + (joins(c) ? sc_align_up(runs * length * sizeof(float), 64) : 0);
-    l.bytes = l.rows + sc_igemm_scratch_f32(PIXELS, (uint64_t)(run_count(c) * run_length(c)));
+    l.bytes = l.rows + sc_igemm_scratch_f32(PIXELS, (uint64_t)(run_count(c) * run_length(c)),
+                                           SC_DTYPE_F32);
     return l;
 }
 
@@ -178,6 +180,7 @@ static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int
                             .k = (size_t)run_length(c),
                             .runs = (size_t)run_count(c),
                             .rows = p.rows,
+                            .weight = SC_DTYPE_F32,
                             .packed = packed + (uint64_t)group * group_bytes(c) / sizeof(float),
                             .c = (float *)c->output + n * c->out_step[0] +
                                  group * c->out_channels * c->out_step[1] + first * step,

@@ -33,7 +33,8 @@ static sc_pack_source source_of(const sc_conv *c, int64_t group) {
         .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
         .bias = c->bias,
         .finish = &c->record.finish,
-        .channel = group * c->out_channels};
+        .channel = group * c->out_channels,
+        .type = SC_DTYPE_I8};
 }
 
 static uint64_t group_bytes(const sc_conv *c) {

@@ -27,7 +27,8 @@ static sc_pack_source source_of(const sc_matmul *mm) {
                             .sizes = {1, 1, 1, mm->k},
                             .steps = {0, 0, 0, mm->b.row},
                             .bias = mm->addend.data,
-                            .finish = &mm->record.finish};
+                            .finish = &mm->record.finish,
+                            .type = mm->record.weight};
 }
 
 static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
@@ -74,7 +75,7 @@ static bool fits_f32(const sc_record *record) {
 
 static uint64_t pack_bytes_f32(const sc_record *record) {
     const sc_matmul *mm = sc_matmul_of(record);
-    return sc_pack_columns_f32_bytes((uint64_t)mm->n, (uint64_t)mm->k);
+    return sc_pack_columns_f32_bytes((uint64_t)mm->n, (uint64_t)mm->k, record->weight);
 }
 
 static void pack_f32(const sc_record *record, void *packed) {
@@ -84,7 +85,7 @@ static void pack_f32(const sc_record *record, void *packed) {
 
 static uint64_t scratch_bytes_f32(const sc_record *record) {
     const sc_matmul *mm = sc_matmul_of(record);
-    return sc_igemm_scratch_f32((uint64_t)sc_min_i64(ROWS, mm->m), (uint64_t)mm->k);
+    return sc_igemm_scratch_f32((uint64_t)sc_min_i64(ROWS, mm->m), (uint64_t)mm->k, record->weight);
 }
 
 static void run_f32(const sc_record *record, const void *packed, int64_t from, int64_t to,
@@ -97,6 +98,7 @@ static void run_f32(const sc_record *record, const void *packed, int64_t from, i
                       .runs = 1,
                       .rows = rows,
                       .packed = packed,
+                      .weight = mm->record.weight,
                       .c_row = (size_t)mm->c_row,
                       .scratch = scratch,
                       .low = finish->clamps ? finish->low : -INFINITY,
@@ -114,6 +116,14 @@ static void run_f32(const sc_record *record, const void *packed, int64_t from, i
 SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pack = pack_f32,
              .scratch_bytes = scratch_bytes_f32, .tiles = tiles, .run = run_f32);
 
+// Weights of fewer bits, which no other row takes.
+static bool fits_few_bits(const sc_record *record) {
+    return !record->weights.scales && fits(record, SC_DTYPE_F32);
+}
+
+SC_ALGORITHM(matmul_few_bits, .fits = fits_few_bits, .pack_bytes = pack_bytes_f32, .pack = pack_f32,
+             .scratch_bytes = scratch_bytes_f32, .tiles = tiles, .run = run_f32);
+
 // --- 8 bits --------------------------------------------------------------------------------------
 
 static bool fits_i8(const sc_record *record) {
@@ -129,7 +139,6 @@ static bool fits_i8(const sc_record *record) {
 static sc_pack_source source_i8_of(const sc_matmul *mm) {
     const sc_weight_quant *weights = &mm->record.weights;
     sc_pack_source source = source_of(mm);
-    source.nibbles = mm->record.weight == SC_DTYPE_I4;
     source.scales = weights->scales;
     source.block = weights->scales ? (size_t)weights->block : 0;
     return source;

@@ -34,39 +34,72 @@ static float begin_of(const sc_pack_source *s, size_t column) {
 
 // --- Columns, f32 --------------------------------------------------------------------------------
 
-uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth) {
-    return sc_align_up(columns, SC_PANEL) * (depth + 1) * sizeof(float);
+uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t weight) {
+    return sc_align_up(columns, SC_PANEL) / SC_PANEL * sc_panel_f32_bytes(depth, weight);
+}
+
+// Columns that there are of the panel that begins with `first`.
+static size_t width_of(const sc_pack_source *s, size_t first) {
+    return s->columns - first < SC_PANEL ? s->columns - first : SC_PANEL;
 }
 
 static void pack_panel(const sc_pack_source *s, size_t first, float *to) {
-    enum { PITCH = SC_PANEL };
-    const size_t left = s->columns - first, width = left < PITCH ? left : PITCH;
+    const size_t width = width_of(s, first);
     const float *weight = (const float *)s->weight + (int64_t)first * s->column_step;
-    float scales[PITCH];
-    for (size_t j = 0; j < PITCH; j++) {
+    float scales[SC_PANEL];
+    for (size_t j = 0; j < SC_PANEL; j++) {
         scales[j] = j < width ? scale_of(s, first + j) : 0;
         to[j] = j < width ? begin_of(s, first + j) : 0;
     }
     walk w = {0};
     for (size_t depth = depth_of(s); depth > 0; depth--, advance(s, &w)) {
         const float *from = weight + w.offset;
-        to += PITCH;
-        for (size_t j = 0; j < PITCH; j++)
+        to += SC_PANEL;
+        for (size_t j = 0; j < SC_PANEL; j++)
             to[j] = j < width ? from[(int64_t)j * s->column_step] * scales[j] : 0;
     }
 }
 
-void sc_pack_columns_f32(const sc_pack_source *s, float *packed) {
-    const size_t rows = depth_of(s) + 1;
-    for (size_t column = 0; column < s->columns; column += SC_PANEL)
-        pack_panel(s, column, packed + column * rows);
+static uint8_t nibble_at(const sc_pack_source *s, int64_t at) {
+    return ((const uint8_t *)s->weight)[at >> 1] >> (at & 1) * 4 & 15;
+}
+
+// Of fewer bits, into a panel of zeros.
+static void pack_raw_panel(const sc_pack_source *s, size_t first, float *head) {
+    const size_t width = width_of(s, first);
+    uint8_t *to = (uint8_t *)(head + 2 * SC_PANEL);
+    for (size_t j = 0; j < width; j++) {
+        head[j] = begin_of(s, first + j);
+        head[SC_PANEL + j] = scale_of(s, first + j);
+    }
+    walk w = {0};
+    const size_t depth = depth_of(s), size = s->type == SC_DTYPE_I8 ? 1 : 2;
+    for (size_t k = 0; k < depth; k++, advance(s, &w)) {
+        for (size_t j = 0; j < width; j++) {
+            const int64_t at = (int64_t)(first + j) * s->column_step + w.offset;
+            if (s->type == SC_DTYPE_I4)
+                to[k / 2 * SC_PANEL + j] |= (uint8_t)(nibble_at(s, at) << (k % 2 * 4));
+            else
+                memcpy(to + (k * SC_PANEL + j) * size,
+                       (const uint8_t *)s->weight + at * (int64_t)size, size);
+        }
+    }
+}
+
+void sc_pack_columns_f32(const sc_pack_source *s, void *packed) {
+    const size_t bytes = (size_t)sc_panel_f32_bytes(depth_of(s), s->type);
+    for (size_t column = 0; column < s->columns; column += SC_PANEL) {
+        uint8_t *panel = (uint8_t *)packed + column / SC_PANEL * bytes;
+        if (s->type != SC_DTYPE_F32) memset(panel, 0, bytes);
+        (s->type == SC_DTYPE_F32 ? pack_panel : pack_raw_panel)(s, column, (float *)(void *)panel);
+    }
 }
 
 // --- Columns, i8 ---------------------------------------------------------------------------------
 
 uint64_t sc_pack_columns_i8_bytes(const sc_pack_source *s) {
     return sc_align_up(s->columns, SC_PANEL) / SC_PANEL *
-           sc_panel_i8_bytes(depth_of(s), s->nibbles, s->block);
+           sc_panel_i8_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block);
 }
 
 // Column `at` of a panel's rows of four bytes: what its sum begins with, its scale and its shift.
@@ -95,12 +128,10 @@ static int32_t pack_pairs(const sc_pack_source *s, size_t column, uint8_t *rows,
 
 // Those of 4 bits.
 static void pack_nibbles(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
-    const uint8_t *from = s->weight;
     const size_t depth = depth_of(s);
     walk w = {0};
     for (size_t k = 0; k < depth; k++, advance(s, &w)) {
-        const int64_t i = (int64_t)column * s->column_step + w.offset;
-        const unsigned value = from[i >> 1] >> (i & 1) * 4 & 15;
+        const uint8_t value = nibble_at(s, (int64_t)column * s->column_step + w.offset);
         rows[k / 4 * 2 * SC_PANEL + 2 * at + k % 2] |= (uint8_t)(value << (k / 2 % 2 * 4));
     }
 }
@@ -112,7 +143,7 @@ static void pack_scales(const sc_pack_source *s, size_t column, uint8_t *rows, s
 }
 
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
-    const size_t depth = depth_of(s), bytes = (size_t)sc_panel_i8_bytes(depth, s->nibbles, s->block);
+    const size_t depth = depth_of(s), bytes = (size_t)sc_panel_i8_bytes(depth, s->type == SC_DTYPE_I4, s->block);
     memset(packed, 0, (size_t)sc_pack_columns_i8_bytes(s));
     for (size_t column = 0; column < s->columns; column++) {
         const size_t at = column % SC_PANEL;
@@ -121,7 +152,7 @@ void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
         uint8_t *weights = scales + sc_panel_scale_bytes(depth, s->block);
         pack_head(s, column, panel, SC_PANEL, at);
         if (s->block) pack_scales(s, column, scales, at);
-        if (s->nibbles)
+        if (s->type == SC_DTYPE_I4)
             pack_nibbles(s, column, weights, at);
         else
             (void)pack_pairs(s, column, weights, SC_PANEL, at);

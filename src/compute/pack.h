@@ -5,7 +5,8 @@
 // Columns come in panels of SC_PANEL, one after the other.
 //
 // Columns, f32 (igemm_f32.h): a panel is a row of what its sums begin with, then a row of weights
-// for each step of the sums.
+// for each step of the sums. Of weights that are not f32, a row of scales comes second, and theirs
+// are not multiplied by them; of 4 bits, two steps lie in a row of bytes, the first in the low halves.
 //
 // Columns, i8 (gemm_i8.h): a panel is a row of what its sums begin with (i32), a row of scales and
 // a row of shifts (f32), a row of bf16 scales for each block of steps if there are blocks, then a
@@ -24,7 +25,7 @@
 #ifndef SC_PACK_H
 #define SC_PACK_H
 
-#include "compute/finish.h"
+#include "compute/compute.h"
 
 enum { SC_PANEL = 8 };
 
@@ -38,13 +39,22 @@ typedef struct sc_pack_source {
     const void *bias;  // of the channels: f32 or i32, or NULL for 0
     const sc_finish *finish;
     int64_t channel;         // of bias and output stage, that belongs to the first column
-    bool nibbles;            // weights are of 4 bits; steps count them
+    uint8_t type;            // sc_dtype of the weights
     const uint16_t *scales;  // [columns][steps / block], or NULL
     size_t block;            // 0 without scales
 } sc_pack_source;
 
-uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth);
-void sc_pack_columns_f32(const sc_pack_source *s, float *packed);
+static inline uint64_t sc_panel_f32_bytes(uint64_t depth, uint8_t weight) {
+    const uint64_t head = SC_PANEL * sizeof(float);
+    switch (weight) {
+    case SC_DTYPE_F32: return head + depth * SC_PANEL * sizeof(float);
+    case SC_DTYPE_I4: return 2 * head + sc_align_up(depth, 2) / 2 * SC_PANEL;
+    case SC_DTYPE_I8: return 2 * head + depth * SC_PANEL;
+    default: return 2 * head + depth * SC_PANEL * sizeof(uint16_t);
+    }
+}
+uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t weight);
+void sc_pack_columns_f32(const sc_pack_source *s, void *packed);
 // Bytes of the scales of blocks, and of weights, of a panel.
 static inline uint64_t sc_panel_scale_bytes(uint64_t depth, uint64_t block) {
     return block ? depth / block * SC_PANEL * sizeof(uint16_t) : 0;

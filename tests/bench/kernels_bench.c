@@ -203,6 +203,27 @@ static void bench_floats(int64_t m, int64_t n, int64_t k, bool weight_nk) {
     sc_free(b);
 }
 
+// Weights of fewer bits beside floats.
+static void bench_few_bits(int64_t m, int64_t n, int64_t k) {
+    static const struct {
+        uint8_t type;
+        const char *name;
+    } types[] = {{SC_DTYPE_I8, " qc8w"}, {SC_DTYPE_I4, " qc4w"}, {SC_DTYPE_BF16, " bf16"}};
+    float *a = floats((size_t)(m * k)), *b = floats((size_t)(n * k)), *scale = floats((size_t)n);
+    for (size_t i = 0; i < SC_COUNT_OF(types); i++) {
+        const sc_record record = {.in = SC_DTYPE_F32,
+                                  .weight = types[i].type,
+                                  .out = SC_DTYPE_F32,
+                                  .finish = {.scale = scale, .scale_step = 1}};
+        sc_matmul mm = {
+            .record = record, .m = m, .n = n, .k = k, .a = {a, 0, k, 1}, .b = {b, 0, 1, k}};
+        bench_product(&mm, types[i].name);
+    }
+    sc_free(a);
+    sc_free(b);
+    sc_free(scale);
+}
+
 // 8 bits: requantized, and to floats from rows that have a zero point and a scale each.
 static void bench_bytes(int64_t m, int64_t n, int64_t k) {
     int8_t *a = sc_try_alloc((uint64_t)(m * k)), *b = sc_try_alloc((uint64_t)(n * k));
@@ -221,6 +242,15 @@ static void bench_bytes(int64_t m, int64_t n, int64_t k) {
     mm.record.out = SC_DTYPE_F32;
     mm.record.quant = (sc_input_quant){zero, scale, 1};
     bench_product(&mm, " qd8");
+    mm.record.weight = SC_DTYPE_I4;
+    bench_product(&mm, " qd8 qc4w");
+    if (k % 32 == 0) {
+        uint16_t *scales = sc_try_alloc((uint64_t)(n * k / 32) * sizeof *scales);
+        for (int64_t i = 0; i < n * k / 32; i++) scales[i] = sc_f32_to_bf16(0.5f);
+        mm.record.weights = (sc_weight_quant){.scales = scales, .block = 32};
+        bench_product(&mm, " qd8 qb4w");
+        sc_free(scales);
+    }
     sc_free(a);
     sc_free(b);
     sc_free(scale);
@@ -235,6 +265,7 @@ BENCH(gemm) {
         const int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
         bench_floats(m, n, k, false);
         bench_floats(m, n, k, true);
+        bench_few_bits(m, n, k);
         bench_bytes(m, n, k);
     }
 }

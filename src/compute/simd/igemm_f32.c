@@ -1,7 +1,7 @@
 // In wasm: -O3
 #include "compute/simd/igemm_f32.h"
 
-#include "compute/simd/simd.h"
+#include "compute/simd/simd_i8.h"
 
 enum { WIDTH = SC_PANEL, ROWS = 4 };
 
@@ -10,8 +10,16 @@ enum { WIDTH = SC_PANEL, ROWS = 4 };
 // So many at a time that the rows of a tile and a panel stay in the nearest cache.
 enum { STEPS = 256 };
 
-uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps) {
-    return m > 1 ? sc_align_up(m, ROWS) * (steps < STEPS ? steps : STEPS) * sizeof(float) : 0;
+// Scratch in order: two panels, of weights that are no floats, and rows.
+enum { PANELS = 2 * STEPS * WIDTH };
+
+uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps, uint8_t weight) {
+    const uint64_t rows = m > 1 ? sc_align_up(m, ROWS) * (steps < STEPS ? steps : STEPS) : 0;
+    return (rows + (weight == SC_DTYPE_F32 ? 0 : PANELS)) * sizeof(float);
+}
+
+static float *rows_of(const sc_igemm_f32 *g) {
+    return g->scratch + (g->weight == SC_DTYPE_F32 ? 0 : PANELS);
 }
 
 static inline v4f pair(v4f a, v4f b, bool high) {
@@ -41,7 +49,7 @@ static float *interleave(const float *const from[ROWS], size_t first, size_t cou
 // Rows that are missing in the last four repeat the last one.
 static void interleave_rows(const sc_igemm_f32 *g, size_t from, size_t to) {
     const size_t first_run = g->k ? from / g->k : 0;
-    float *next = g->scratch;
+    float *next = rows_of(g);
     for (size_t row = 0; row < g->m; row += ROWS) {
         const float *const *rows[ROWS];
         for (size_t i = 0; i < ROWS; i++)
@@ -54,6 +62,75 @@ static void interleave_rows(const sc_igemm_f32 *g, size_t from, size_t to) {
             left -= count;
         }
     }
+}
+
+// --- Weights of fewer bits -----------------------------------------------------------------------
+
+static inline v4f of_f16(v4u half) {
+    const v4u magnitude = (half & 0x7fff) << 13, sign = (half & 0x8000) << 16;
+    const v4u finite = (v4u)((v4f)magnitude * 0x1p112f), endless = magnitude | 0x7f800000;
+    return (v4f)(sign | (v4u)v4f_select((v4i)magnitude >= 0x0f800000, (v4f)endless, (v4f)finite));
+}
+
+static inline v4f of_ints(v8h v, bool high) {
+    return __builtin_convertvector(high ? v4i_widen_high(v) : v4i_widen_low(v), v4f);
+}
+
+// Eight of the 16 numbers of 4 bits in a row of bytes.
+static inline v8h nibbles(const uint8_t *row, bool high) {
+    uint64_t bytes;
+    int8_t values[8];
+    memcpy(&bytes, row, 8);
+    bytes = bytes >> (high ? 4 : 0) & 0x0f0f0f0f0f0f0f0f;
+    memcpy(values, &bytes, 8);
+    return v8h_widen(values) - 8;
+}
+
+// A row of eight weights.
+static inline void load_weights(const uint8_t *panel, uint8_t type, size_t step, v4f to[2]) {
+    const v8h zero = {0};
+    if (type == SC_DTYPE_I8 || type == SC_DTYPE_I4) {
+        const v8h v = type == SC_DTYPE_I8 ? v8h_widen((const int8_t *)panel + WIDTH * step)
+                                          : nibbles(panel + step / 2 * WIDTH, step % 2);
+        to[0] = of_ints(v, false), to[1] = of_ints(v, true);
+        return;
+    }
+    const v8h halves = (v8h)v4u_load(panel + 2 * WIDTH * step);
+    if (type == SC_DTYPE_BF16) {
+        to[0] = (v4f)v8h_zip_low(zero, halves), to[1] = (v4f)v8h_zip_high(zero, halves);
+    } else {
+        to[0] = of_f16((v4u)v8h_zip_low(halves, zero));
+        to[1] = of_f16((v4u)v8h_zip_high(halves, zero));
+    }
+}
+
+static inline void expand_as(const float *panel, uint8_t type, size_t from, size_t to, float *out) {
+    const v4f scale = v4f_load(panel + WIDTH), next = v4f_load(panel + WIDTH + 4);
+    const uint8_t *weights = (const uint8_t *)(panel + 2 * WIDTH);
+    for (size_t step = from; step < to; step++, out += WIDTH) {
+        v4f v[2];
+        load_weights(weights, type, step, v);
+        v4f_store(out, v[0] * scale);
+        v4f_store(out + 4, v[1] * next);
+    }
+}
+
+// Steps [from, to) of a panel as floats.
+static const float *expand(const sc_igemm_f32 *g, const float *panel, size_t from, size_t to,
+                           float *out) {
+    switch (g->weight) {
+    case SC_DTYPE_F32: return panel + WIDTH * (1 + from);
+    case SC_DTYPE_I8: expand_as(panel, SC_DTYPE_I8, from, to, out); break;
+    case SC_DTYPE_I4: expand_as(panel, SC_DTYPE_I4, from, to, out); break;
+    case SC_DTYPE_BF16: expand_as(panel, SC_DTYPE_BF16, from, to, out); break;
+    default: expand_as(panel, SC_DTYPE_F16, from, to, out); break;
+    }
+    return out;
+}
+
+static const float *panel_at(const sc_igemm_f32 *g, size_t column) {
+    const size_t bytes = (size_t)sc_panel_f32_bytes(g->runs * g->k, g->weight);
+    return (const float *)(const void *)((const uint8_t *)g->packed + column / WIDTH * bytes);
 }
 
 // --- Tiles ---------------------------------------------------------------------------------------
@@ -104,9 +181,10 @@ static void run_part(tile t, float *c, size_t c_row, size_t rows, size_t width) 
 static void run_panel(const sc_igemm_f32 *g, const float *panel, size_t from, size_t to, float *c,
                       size_t width) {
     const bool ends = to == g->runs * g->k;
-    tile t = {.a = g->scratch,
-              .b = panel + WIDTH * (1 + from),
-              .end = panel + WIDTH * (1 + to),
+    const float *b = expand(g, panel, from, to, g->scratch);
+    tile t = {.a = rows_of(g),
+              .b = b,
+              .end = b + WIDTH * (to - from),
               .begin = panel,
               .low = ends ? g->low : -__builtin_inff(),
               .high = ends ? g->high : __builtin_inff()};
@@ -127,7 +205,7 @@ static void run_rows(const sc_igemm_f32 *g, size_t first, size_t last) {
         const size_t to = depth - from < STEPS ? depth : from + STEPS;
         interleave_rows(g, from, to);
         for (size_t column = first; column < last; column += WIDTH)
-            run_panel(g, g->packed + column * (depth + 1), from, to, g->c + column,
+            run_panel(g, panel_at(g, column), from, to, g->c + column,
                       last - column < WIDTH ? last - column : WIDTH);
         from = to;
     } while (from < depth);
@@ -141,25 +219,37 @@ static void store_part(float *c, const v4f *v, size_t width) {
     if (width) v4f_store_part(c, *v, width);
 }
 
+static inline void add_steps(v4f sum[4], const float *a, size_t count, const float *left,
+                             const float *right) {
+    for (size_t i = 0; i < count; i++, left += WIDTH, right += WIDTH) {
+        const v4f av = v4f_load_splat(a + i);
+        sum[0] = v4f_fma(av, v4f_load(left), sum[0]);
+        sum[1] = v4f_fma(av, v4f_load(left + 4), sum[1]);
+        sum[2] = v4f_fma(av, v4f_load(right), sum[2]);
+        sum[3] = v4f_fma(av, v4f_load(right + 4), sum[3]);
+    }
+}
+
 // Two panels of a single row, which is used where it lies.
-static void run_row(const sc_igemm_f32 *g, const float *panel, float *c, size_t width) {
-    const float *left = panel, *right = panel + (width > WIDTH) * WIDTH * (g->runs * g->k + 1);
+static void run_row(const sc_igemm_f32 *g, size_t column, size_t width) {
+    const float *left = panel_at(g, column);
+    const float *right = width > WIDTH ? panel_at(g, column + WIDTH) : left;
+    const size_t most = g->weight == SC_DTYPE_F32 ? g->k : STEPS;
     v4f sum[4] = {v4f_load(left), v4f_load(left + 4), v4f_load(right), v4f_load(right + 4)};
     for (size_t run = 0; run < g->runs; run++) {
-        const float *a = g->rows[run];
-        for (size_t k = 0; k < g->k; k++) {
-            const v4f av = v4f_load_splat(a + k);
-            left += WIDTH, right += WIDTH;
-            sum[0] = v4f_fma(av, v4f_load(left), sum[0]);
-            sum[1] = v4f_fma(av, v4f_load(left + 4), sum[1]);
-            sum[2] = v4f_fma(av, v4f_load(right), sum[2]);
-            sum[3] = v4f_fma(av, v4f_load(right + 4), sum[3]);
+        for (size_t from = 0; from < g->k; from += most) {
+            const size_t to = g->k - from < most ? g->k : from + most, at = run * g->k;
+            const float *b = expand(g, left, at + from, at + to, g->scratch);
+            const float *next = width > WIDTH ? expand(g, right, at + from, at + to,
+                                                       g->scratch + STEPS * WIDTH)
+                                              : b;
+            add_steps(sum, g->rows[run] + from, to - from, b, next);
         }
     }
     const v4f low = v4f_load_splat(&g->low), high = v4f_load_splat(&g->high);
     v4f sums[4];
     for (size_t j = 0; j < 4; j++) sums[j] = v4f_pmin(v4f_pmax(sum[j], low), high);
-    store_part(c, sums, width);
+    store_part(g->c + column, sums, width);
 }
 
 void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last) {
@@ -168,6 +258,5 @@ void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last) {
         return;
     }
     for (size_t column = first; column < last; column += 2 * WIDTH)
-        run_row(g, g->packed + column * (g->runs * g->k + 1), g->c + column,
-                last - column < 2 * WIDTH ? last - column : 2 * WIDTH);
+        run_row(g, column, last - column < 2 * WIDTH ? last - column : 2 * WIDTH);
 }

@@ -3,16 +3,19 @@
 // product, one per kernel tap or kernel row in a convolution whose channels lie side by side. So a
 // convolution is a product without an image of what its taps read: of a few rows at a time, four
 // are laid side by side, step by step, as the tiles want them. Every sum runs over its steps in
-// order, whatever tile makes it: results do not depend on how the work is cut.
+// order, whatever tile makes it: results do not depend on how the work is cut. Weights may be of
+// fewer bits; some steps of a panel are made floats before its tiles are computed.
 #ifndef SC_IGEMM_F32_H
 #define SC_IGEMM_F32_H
 
+#include "compute/compute.h"
 #include "compute/pack.h"
 
 typedef struct sc_igemm_f32 {
     size_t m, n, k, runs;
     const float *const *rows;  // [m][runs]
-    const float *packed;       // n columns of runs * k steps
+    const void *packed;        // n columns of runs * k steps
+    uint8_t weight;            // sc_dtype of the weights; others than f32 with a single run only
     float *c;                  // [m, n], contiguous along n; must not overlap what is read
     size_t c_row;
     float *scratch;   // sc_igemm_scratch_f32 bytes
@@ -20,7 +23,7 @@ typedef struct sc_igemm_f32 {
 } sc_igemm_f32;
 
 // For up to m rows with so many steps.
-uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps);
+uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps, uint8_t weight);
 // Columns [first, last) of c; `first` is a multiple of SC_PANEL.
 void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last);
 
