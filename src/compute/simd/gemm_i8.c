@@ -61,15 +61,20 @@ uint64_t sc_gemm_scratch_i8(uint64_t k, bool nibbles) {
     return nibbles ? sc_align_up(k, 4) * SC_PANEL : 0;
 }
 
-// Weights of 4 bits as those of 8.
+// 16 bytes of weights of 4 bits: those of two rows of pairs.
+static inline void load_nibbles(const uint8_t *from, v16b rows[2]) {
+    const v4u both = v4u_load(from);
+    rows[0] = (v16b)(both & 0x0f0f0f0f) - 8;
+    rows[1] = (v16b)(both >> 4 & 0x0f0f0f0f) - 8;
+}
+
+// As weights of 8 bits.
 static void expand(const uint8_t *from, size_t k, int8_t *to) {
     const size_t bytes = (size_t)sc_panel_weight_bytes(k, true);
     for (size_t i = 0; i < bytes; i += 16, to += 32) {
-        typedef uint8_t v16u __attribute__((vector_size(16)));
-        const v4u both = v4u_load(from + i);
-        const v16u low = (v16u)(both & 0x0f0f0f0f) - 8, high = (v16u)(both >> 4 & 0x0f0f0f0f) - 8;
-        memcpy(to, &low, 16);
-        memcpy(to + 16, &high, 16);
+        v16b rows[2];
+        load_nibbles(from + i, rows);
+        memcpy(to, rows, sizeof rows);
     }
 }
 
@@ -106,12 +111,36 @@ static void sum_row(const int16_t *a, const int8_t *b, size_t pairs, const uint8
     to->of[0][0] = sum[0], to->of[0][1] = sum[1];
 }
 
+// With weights of 4 bits.
+static void sum_row_nibbles(const int16_t *a, const uint8_t *b, size_t pairs, const uint8_t *begin,
+                            sums *to) {
+    v4u sum[2] = {v4u_load(begin), v4u_load(begin + 16)};
+    for (; pairs >= 2; pairs -= 2, b += 16, a += 4) {
+        v16b rows[2];
+        load_nibbles(b, rows);
+        for (size_t i = 0; i < 2; i++) {
+            const v8h av = v8h_load_splat_pair(a + 2 * i);
+            sum[0] = v4u_dot(av, v8h_widen_low(rows[i]), sum[0]);
+            sum[1] = v4u_dot(av, v8h_widen_high(rows[i]), sum[1]);
+        }
+    }
+    if (pairs) {
+        v16b rows[2];
+        load_nibbles(b, rows);
+        const v8h av = v8h_load_splat_pair(a);
+        sum[0] = v4u_dot(av, v8h_widen_low(rows[0]), sum[0]);
+        sum[1] = v4u_dot(av, v8h_widen_high(rows[0]), sum[1]);
+    }
+    to->of[0][0] = sum[0], to->of[0][1] = sum[1];
+}
+
 // --- Tiles ---------------------------------------------------------------------------------------
 
 typedef struct panel {
     const uint8_t *head;    // what sums begin with; scales and shifts follow
     const uint8_t *scales;  // of blocks
     const int8_t *weights;
+    const uint8_t *nibbles;  // as they are stored
     size_t column, width;
 } panel;
 
@@ -155,8 +184,13 @@ static void store_floats(const sc_gemm_i8 *g, const panel *p, size_t row, size_t
 
 static void sum_tile(const sc_gemm_i8 *g, const panel *p, const int16_t *a, size_t from, size_t to,
                      const uint8_t *begin, sums *s) {
-    const size_t rows = g->m == 1 ? 1 : ROWS, pairs = (to - from + 1) / 2;
-    (g->m == 1 ? sum_row : sum_rows)(a + from * rows, p->weights + from * SC_PANEL, pairs, begin, s);
+    const size_t pairs = (to - from + 1) / 2;
+    if (g->m > 1)
+        sum_rows(a + from * ROWS, p->weights + from * SC_PANEL, pairs, begin, s);
+    else if (g->nibbles)
+        sum_row_nibbles(a + from, p->nibbles + from * SC_PANEL / 2, pairs, begin, s);
+    else
+        sum_row(a + from, p->weights + from * SC_PANEL, pairs, begin, s);
 }
 
 // The sums of blocks, each by its scale.
@@ -206,9 +240,13 @@ void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
     for (size_t column = first; column < last; column += SC_PANEL) {
         const uint8_t *head = g->packed + column / SC_PANEL * bytes, *scales = head + 12 * SC_PANEL;
         const uint8_t *weights = scales + sc_panel_scale_bytes(g->k, g->block);
-        const panel p = {head, scales, g->nibbles ? g->scratch : (const int8_t *)weights, column,
-                         last - column < SC_PANEL ? last - column : SC_PANEL};
-        if (g->nibbles) expand(weights, g->k, g->scratch);
+        const panel p = {.head = head,
+                         .scales = scales,
+                         .weights = g->nibbles ? g->scratch : (const int8_t *)weights,
+                         .nibbles = weights,
+                         .column = column,
+                         .width = last - column < SC_PANEL ? last - column : SC_PANEL};
+        if (g->nibbles && g->m > 1) expand(weights, g->k, g->scratch);
         for (size_t row = 0; row < g->m; row += ROWS)
             run_tile(g, &p, row, g->m - row < ROWS ? g->m - row : ROWS);
     }

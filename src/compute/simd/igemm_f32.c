@@ -10,16 +10,16 @@ enum { WIDTH = SC_PANEL, ROWS = 4 };
 // So many at a time that the rows of a tile and a panel stay in the nearest cache.
 enum { STEPS = 256 };
 
-// Scratch in order: two panels, of weights that are no floats, and rows.
-enum { PANELS = 2 * STEPS * WIDTH };
+// Scratch in order: some steps of a panel, of weights that are no floats, and rows.
+enum { EXPANDED = STEPS * WIDTH };
 
 uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps, uint8_t weight) {
     const uint64_t rows = m > 1 ? sc_align_up(m, ROWS) * (steps < STEPS ? steps : STEPS) : 0;
-    return (rows + (weight == SC_DTYPE_F32 ? 0 : PANELS)) * sizeof(float);
+    return (rows + (weight == SC_DTYPE_F32 ? 0 : EXPANDED)) * sizeof(float);
 }
 
 static float *rows_of(const sc_igemm_f32 *g) {
-    return g->scratch + (g->weight == SC_DTYPE_F32 ? 0 : PANELS);
+    return g->scratch + (g->weight == SC_DTYPE_F32 ? 0 : EXPANDED);
 }
 
 static inline v4f pair(v4f a, v4f b, bool high) {
@@ -213,10 +213,17 @@ static void run_rows(const sc_igemm_f32 *g, size_t first, size_t last) {
 
 // --- A single row --------------------------------------------------------------------------------
 
-// The first `width` of some vectors.
-static void store_part(float *c, const v4f *v, size_t width) {
-    for (; width >= 4; width -= 4, c += 4) v4f_store(c, *v++);
-    if (width) v4f_store_part(c, *v, width);
+// The first `width` of some sums.
+static void store_row(const sc_igemm_f32 *g, const v4f *sums, size_t column, size_t width) {
+    const v4f low = v4f_load_splat(&g->low), high = v4f_load_splat(&g->high);
+    float *c = g->c + column;
+    for (size_t i = 0; i < width; i += 4) {
+        const v4f v = v4f_pmin(v4f_pmax(*sums++, low), high);
+        if (width - i >= 4)
+            v4f_store(c + i, v);
+        else
+            v4f_store_part(c + i, v, width - i);
+    }
 }
 
 static inline void add_steps(v4f sum[4], const float *a, size_t count, const float *left,
@@ -234,22 +241,43 @@ static inline void add_steps(v4f sum[4], const float *a, size_t count, const flo
 static void run_row(const sc_igemm_f32 *g, size_t column, size_t width) {
     const float *left = panel_at(g, column);
     const float *right = width > WIDTH ? panel_at(g, column + WIDTH) : left;
-    const size_t most = g->weight == SC_DTYPE_F32 ? g->k : STEPS;
     v4f sum[4] = {v4f_load(left), v4f_load(left + 4), v4f_load(right), v4f_load(right + 4)};
     for (size_t run = 0; run < g->runs; run++) {
-        for (size_t from = 0; from < g->k; from += most) {
-            const size_t to = g->k - from < most ? g->k : from + most, at = run * g->k;
-            const float *b = expand(g, left, at + from, at + to, g->scratch);
-            const float *next = width > WIDTH ? expand(g, right, at + from, at + to,
-                                                       g->scratch + STEPS * WIDTH)
-                                              : b;
-            add_steps(sum, g->rows[run] + from, to - from, b, next);
-        }
+        add_steps(sum, g->rows[run], g->k, left + WIDTH, right + WIDTH);
+        left += WIDTH * g->k, right += WIDTH * g->k;
     }
-    const v4f low = v4f_load_splat(&g->low), high = v4f_load_splat(&g->high);
-    v4f sums[4];
-    for (size_t j = 0; j < 4; j++) sums[j] = v4f_pmin(v4f_pmax(sum[j], low), high);
-    store_part(g->c + column, sums, width);
+    store_row(g, sum, column, width);
+}
+
+// Of weights of fewer bits.
+static inline void add_few_bits(v4f sum[4], const float *a, size_t count, const uint8_t *left,
+                                const uint8_t *right, uint8_t type) {
+    for (size_t i = 0; i < count; i++) {
+        const v4f av = v4f_load_splat(a + i);
+        v4f v[4];
+        load_weights(left, type, i, v);
+        load_weights(right, type, i, v + 2);
+        for (size_t j = 0; j < 4; j++) sum[j] = v4f_fma(av, v[j], sum[j]);
+    }
+}
+
+static void run_row_few_bits(const sc_igemm_f32 *g, size_t column, size_t width) {
+    const float *left = panel_at(g, column), *a = g->rows[0];
+    const float *right = width > WIDTH ? panel_at(g, column + WIDTH) : left;
+    const uint8_t *x = (const uint8_t *)(left + 2 * WIDTH);
+    const uint8_t *y = (const uint8_t *)(right + 2 * WIDTH);
+    v4f sum[4] = {0};
+    switch (g->weight) {
+    case SC_DTYPE_I8: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_I8); break;
+    case SC_DTYPE_I4: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_I4); break;
+    case SC_DTYPE_BF16: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_BF16); break;
+    default: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_F16); break;
+    }
+    for (size_t j = 0; j < 4; j++) {
+        const float *head = (j < 2 ? left : right) + j % 2 * 4;
+        sum[j] = v4f_load(head) + sum[j] * v4f_load(head + WIDTH);
+    }
+    store_row(g, sum, column, width);
 }
 
 void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last) {
@@ -258,5 +286,6 @@ void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last) {
         return;
     }
     for (size_t column = first; column < last; column += 2 * WIDTH)
-        run_row(g, column, last - column < 2 * WIDTH ? last - column : 2 * WIDTH);
+        (g->weight == SC_DTYPE_F32 ? run_row : run_row_few_bits)(
+            g, column, last - column < 2 * WIDTH ? last - column : 2 * WIDTH);
 }

@@ -20,6 +20,23 @@ static inline v8h v8h_widen(const int8_t *p) {
 #endif
 }
 
+// The lower and the upper eight bytes of 16, widened.
+static inline v8h v8h_widen_low(v16b v) {
+#if defined(__wasm_simd128__)
+    return (v8h)wasm_i16x8_extend_low_i8x16((v128_t)v);
+#else
+    return __builtin_convertvector(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7), v8h);
+#endif
+}
+static inline v8h v8h_widen_high(v16b v) {
+#if defined(__wasm_simd128__)
+    return (v8h)wasm_i16x8_extend_high_i8x16((v128_t)v);
+#else
+    return __builtin_convertvector(__builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15),
+                                   v8h);
+#endif
+}
+
 // Two neighbours four times.
 static inline v8h v8h_load_splat_pair(const int16_t *p) {
 #if defined(__wasm_simd128__)
@@ -39,8 +56,13 @@ static inline v8h v8h_zip_high(v8h a, v8h b) {
     return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
+#if defined(__wasm_simd128__)
+static inline v4i v4i_widen_low(v8h v) { return (v4i)wasm_i32x4_extend_low_i16x8((v128_t)v); }
+static inline v4i v4i_widen_high(v8h v) { return (v4i)wasm_i32x4_extend_high_i16x8((v128_t)v); }
+#else
 static inline v4i v4i_widen_low(v8h v) { return (v4i)v8h_zip_low(v, v) >> 16; }
 static inline v4i v4i_widen_high(v8h v) { return (v4i)v8h_zip_high(v, v) >> 16; }
+#endif
 
 static inline v4i v4i_max(v4i a, v4i b) {
     const v4i mask = a > b;
