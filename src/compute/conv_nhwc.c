@@ -90,8 +90,8 @@ static layout layout_of(const sc_conv *c) {
     l.zeros = sc_align_up(runs * sizeof(float *), 64);
     l.edges = l.zeros + sc_align_up(length * sizeof(float), 64);
     l.rows = l.edges + (joins(c) ? sc_align_up(runs * length * sizeof(float), 64) : 0);
-    l.bytes = l.rows + sc_igemm_scratch_f32(PIXELS, (uint64_t)(run_count(c) * run_length(c)),
-                                           SC_DTYPE_F32);
+    l.bytes = l.rows +
+              sc_igemm_scratch_f32(PIXELS, (uint64_t)(run_count(c) * run_length(c)), SC_DTYPE_F32);
     return l;
 }
 

@@ -143,7 +143,8 @@ static void pack_scales(const sc_pack_source *s, size_t column, uint8_t *rows, s
 }
 
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
-    const size_t depth = depth_of(s), bytes = (size_t)sc_panel_i8_bytes(depth, s->type == SC_DTYPE_I4, s->block);
+    const size_t depth = depth_of(s),
+                 bytes = (size_t)sc_panel_i8_bytes(depth, s->type == SC_DTYPE_I4, s->block);
     memset(packed, 0, (size_t)sc_pack_columns_i8_bytes(s));
     for (size_t column = 0; column < s->columns; column++) {
         const size_t at = column % SC_PANEL;

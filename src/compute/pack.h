@@ -6,13 +6,14 @@
 //
 // Columns, f32 (igemm_f32.h): a panel is a row of what its sums begin with, then a row of weights
 // for each step of the sums. Of weights that are not f32, a row of scales comes second, and theirs
-// are not multiplied by them; of 4 bits, two steps lie in a row of bytes, the first in the low halves.
+// are not multiplied by them; of 4 bits, two steps lie in a row of bytes, the first in the low
+// halves.
 //
 // Columns, i8 (gemm_i8.h): a panel is a row of what its sums begin with (i32), a row of scales and
 // a row of shifts (f32), a row of bf16 scales for each block of steps if there are blocks, then a
 // row for every two steps of the sums, in which the two weights of a column lie side by side.
-// Weights of 4 bits are stored as those of tensors are, plus 8; a byte holds those at the same place
-// in two rows, the first in its low half.
+// Weights of 4 bits are stored as those of tensors are, plus 8; a byte holds those at the same
+// place in two rows, the first in its low half.
 //
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time what their sums begin with, then
 // four weights for each tap. The last four overlap those before them if there is a remainder.

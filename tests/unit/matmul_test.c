@@ -129,7 +129,8 @@ static void check_few_bits(uint32_t ran[ROWS_MAX]) {
         halves[i] = r->weight == SC_DTYPE_F16 ? sc_f32_to_f16(value) : sc_f32_to_bf16(value);
     }
     const bool is_half = r->weight == SC_DTYPE_F16 || r->weight == SC_DTYPE_BF16;
-    mm.b = (sc_matrix){is_half ? (void *)halves : (void *)rows_bytes(mm.n * pitch + 1), 0, 1, pitch};
+    mm.b =
+        (sc_matrix){is_half ? (void *)halves : (void *)rows_bytes(mm.n * pitch + 1), 0, 1, pitch};
     if (bytes) {
         r->quant = (sc_input_quant){rows_ints(mm.m, 128), rows_powers(mm.m), 1};
         if (blocks) r->weights.scales = random_scales(mm.n * (mm.k / r->weights.block + 1));

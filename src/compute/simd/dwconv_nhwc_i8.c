@@ -34,8 +34,8 @@ static void store(const sc_dwconv_nhwc_i8 *d, size_t at, const uint8_t *head, v4
         high[0] = v4u_load(head + 16) - zero * v4u_load(head + 112);                               \
         for (size_t p = 1; p < PIXELS; p++) low[p] = low[0], high[p] = high[0];                    \
         for (const sc_dwconv_i8_tap *t = d->taps, *end = t + 2 * d->pairs; t < end; t += 2) {      \
-            const int8_t *even = t[0].from + x * t[0].step + c;                                    \
-            const int8_t *odd = t[1].from + x * t[1].step + c;                                     \
+            const int8_t *even = t[0].from + c;                                                    \
+            const int8_t *odd = t[1].from + c;                                                     \
             const v8h w_low = v8h_widen(weights), w_high = v8h_widen(weights + 8);                 \
             weights += PAIR;                                                                       \
             for (size_t p = 0; p < PIXELS; p++) {                                                  \
@@ -52,11 +52,12 @@ BLOCK(block_1, 1)
 
 void sc_dwconv_nhwc_run_i8(const sc_dwconv_nhwc_i8 *d) {
     const size_t group = HEAD + PAIR * d->pairs;
-    for (size_t x = 0; x < d->count;) {
-        const bool wide = x + 3 <= d->count;
+    for (size_t x = 0, pixels; x < d->count; x += pixels) {
         const uint8_t *head = d->packed;
+        pixels = x + 3 <= d->count ? 3 : 1;
         for (size_t c = 0; c < d->channels; c += 8, head += group)
-            (wide ? block_3 : block_1)(d, x, c + 8 <= d->channels ? c : d->channels - 8, head);
-        x += wide ? 3 : 1;
+            (pixels == 3 ? block_3 : block_1)(d, x, c + 8 <= d->channels ? c : d->channels - 8,
+                                              head);
+        for (size_t t = 0; t < 2 * d->pairs; t++) d->taps[t].from += pixels * d->taps[t].step;
     }
 }

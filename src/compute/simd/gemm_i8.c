@@ -206,8 +206,7 @@ static void sum_blocks(const sc_gemm_i8 *g, const panel *p, const int16_t *a, si
         const v4f scale[2] = {(v4f)v8h_zip_low(zero, bits), (v4f)v8h_zip_high(zero, bits)};
         for (size_t i = 0; i < rows; i++)
             for (size_t j = 0; j < 2; j++)
-                total->of[i][j] =
-                    (v4u)((v4f)total->of[i][j] + v4f_of_sums(s.of[i][j]) * scale[j]);
+                total->of[i][j] = (v4u)((v4f)total->of[i][j] + v4f_of_sums(s.of[i][j]) * scale[j]);
     }
 }
 
