@@ -154,15 +154,10 @@ static void pack_i8(const sc_record *record, void *packed) {
     sc_pack_columns_i8(&source, packed);
 }
 
-// Scratch in order: the rows of a tile, expanded weights.
-static uint64_t row_bytes(const sc_matmul *mm) {
-    const uint64_t rows = (uint64_t)sc_min_i64(ROWS, mm->m);
-    return sc_align_up(sc_gemm_a_i8(rows, (uint64_t)mm->k) * sizeof(int16_t), 64);
-}
-
+// The rows of a tile.
 static uint64_t scratch_bytes_i8(const sc_record *record) {
     const sc_matmul *mm = sc_matmul_of(record);
-    return row_bytes(mm) + sc_gemm_scratch_i8((uint64_t)mm->k, record->weight == SC_DTYPE_I4);
+    return sc_gemm_a_i8((uint64_t)sc_min_i64(ROWS, mm->m), (uint64_t)mm->k) * sizeof(int16_t);
 }
 
 static void widen_rows(const sc_matmul *mm, const block *b, int16_t *to, float scales[ROWS]) {
@@ -189,7 +184,6 @@ static void run_i8(const sc_record *record, const void *packed, int64_t from, in
                     .a = scratch,
                     .packed = packed,
                     .nibbles = record->weight == SC_DTYPE_I4,
-                    .scratch = (int8_t *)scratch + row_bytes(mm),
                     .block = record->weights.scales ? (size_t)record->weights.block : 0,
                     .c_row = (size_t)mm->c_row,
                     .row_scale = floats ? scales : NULL};

@@ -128,11 +128,12 @@ static int32_t pack_pairs(const sc_pack_source *s, size_t column, uint8_t *rows,
 
 // Those of 4 bits.
 static void pack_nibbles(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
-    const size_t depth = depth_of(s);
+    const size_t depth = depth_of(s), lane = at % 4 * 2, half = at / 4;
     walk w = {0};
     for (size_t k = 0; k < depth; k++, advance(s, &w)) {
-        const uint8_t value = nibble_at(s, (int64_t)column * s->column_step + w.offset);
-        rows[k / 4 * 2 * SC_PANEL + 2 * at + k % 2] |= (uint8_t)(value << (k / 2 % 2 * 4));
+        const unsigned value = nibble_at(s, (int64_t)column * s->column_step + w.offset) ^ 8u;
+        const size_t byte = k / 4 * 2 * SC_PANEL + 2 * (lane + k % 2) + k / 2 % 2;
+        rows[byte] |= (uint8_t)(value << (half * 4));
     }
 }
 

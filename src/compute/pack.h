@@ -12,8 +12,8 @@
 // Columns, i8 (gemm_i8.h): a panel is a row of what its sums begin with (i32), a row of scales and
 // a row of shifts (f32), a row of bf16 scales for each block of steps if there are blocks, then a
 // row for every two steps of the sums, in which the two weights of a column lie side by side.
-// Weights of 4 bits are stored as those of tensors are, plus 8; a byte holds those at the same
-// place in two rows, the first in its low half.
+// Weights of 4 bits are signed. A row of 16-bit lanes is for four steps: lane 2 j + i holds, from
+// its low bits on, step i of columns j and j + 4, then step 2 + i of both.
 //
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time what their sums begin with, then
 // four weights for each tap. The last four overlap those before them if there is a remainder.

@@ -55,29 +55,6 @@ void sc_gemm_widen_i8(const int8_t *from, int32_t zero, size_t count, int16_t *t
     for (; i < count; i++) to[i] = (int16_t)(from[i] - off);
 }
 
-// --- Weights -------------------------------------------------------------------------------------
-
-uint64_t sc_gemm_scratch_i8(uint64_t k, bool nibbles) {
-    return nibbles ? sc_align_up(k, 4) * SC_PANEL : 0;
-}
-
-// 16 bytes of weights of 4 bits: those of two rows of pairs.
-static inline void load_nibbles(const uint8_t *from, v16b rows[2]) {
-    const v4u both = v4u_load(from);
-    rows[0] = (v16b)(both & 0x0f0f0f0f) - 8;
-    rows[1] = (v16b)(both >> 4 & 0x0f0f0f0f) - 8;
-}
-
-// As weights of 8 bits.
-static void expand(const uint8_t *from, size_t k, int8_t *to) {
-    const size_t bytes = (size_t)sc_panel_weight_bytes(k, true);
-    for (size_t i = 0; i < bytes; i += 16, to += 32) {
-        v16b rows[2];
-        load_nibbles(from + i, rows);
-        memcpy(to, rows, sizeof rows);
-    }
-}
-
 // --- Sums ----------------------------------------------------------------------------------------
 
 typedef struct sums {
@@ -111,27 +88,34 @@ static void sum_row(const int16_t *a, const int8_t *b, size_t pairs, const uint8
     to->of[0][0] = sum[0], to->of[0][1] = sum[1];
 }
 
-// With weights of 4 bits.
-static void sum_row_nibbles(const int16_t *a, const uint8_t *b, size_t pairs, const uint8_t *begin,
-                            sums *to) {
-    v4u sum[2] = {v4u_load(begin), v4u_load(begin + 16)};
-    for (; pairs >= 2; pairs -= 2, b += 16, a += 4) {
-        v16b rows[2];
-        load_nibbles(b, rows);
-        for (size_t i = 0; i < 2; i++) {
+// A half of the two pairs that eight lanes of four numbers of 4 bits hold, widened by two shifts.
+static inline v8h nibbles(v8h lanes, int i) {
+    typedef uint16_t v8w __attribute__((vector_size(16)));
+    return (v8h)((v8w)lanes << (12 - 4 * i)) >> 12;
+}
+
+// With weights of 4 bits, of `rows` rows that lie side by side.
+static inline void sum_nibbles(const int16_t *a, const int8_t *b, size_t pairs,
+                               const uint8_t *begin, sums *to, const size_t rows) {
+    v4u sum[ROWS][2];
+    for (size_t i = 0; i < rows; i++) sum[i][0] = v4u_load(begin), sum[i][1] = v4u_load(begin + 16);
+    for (size_t pair = 0; pair < pairs; pair += 2, b += 16, a += 4 * rows) {
+        const v8h lanes = (v8h)v4u_load(b);
+        const v8h b0 = nibbles(lanes, 0), b1 = nibbles(lanes, 1);
+        for (size_t i = 0; i < rows; i++) {
             const v8h av = v8h_load_splat_pair(a + 2 * i);
-            sum[0] = v4u_dot(av, v8h_widen_low(rows[i]), sum[0]);
-            sum[1] = v4u_dot(av, v8h_widen_high(rows[i]), sum[1]);
+            sum[i][0] = v4u_dot(av, b0, sum[i][0]);
+            sum[i][1] = v4u_dot(av, b1, sum[i][1]);
+        }
+        if (pair + 1 == pairs) break;
+        const v8h b2 = nibbles(lanes, 2), b3 = nibbles(lanes, 3);
+        for (size_t i = 0; i < rows; i++) {
+            const v8h av = v8h_load_splat_pair(a + 2 * (rows + i));
+            sum[i][0] = v4u_dot(av, b2, sum[i][0]);
+            sum[i][1] = v4u_dot(av, b3, sum[i][1]);
         }
     }
-    if (pairs) {
-        v16b rows[2];
-        load_nibbles(b, rows);
-        const v8h av = v8h_load_splat_pair(a);
-        sum[0] = v4u_dot(av, v8h_widen_low(rows[0]), sum[0]);
-        sum[1] = v4u_dot(av, v8h_widen_high(rows[0]), sum[1]);
-    }
-    to->of[0][0] = sum[0], to->of[0][1] = sum[1];
+    for (size_t i = 0; i < rows; i++) to->of[i][0] = sum[i][0], to->of[i][1] = sum[i][1];
 }
 
 // --- Tiles ---------------------------------------------------------------------------------------
@@ -140,7 +124,6 @@ typedef struct panel {
     const uint8_t *head;    // what sums begin with; scales and shifts follow
     const uint8_t *scales;  // of blocks
     const int8_t *weights;
-    const uint8_t *nibbles;  // as they are stored
     size_t column, width;
 } panel;
 
@@ -185,12 +168,14 @@ static void store_floats(const sc_gemm_i8 *g, const panel *p, size_t row, size_t
 static void sum_tile(const sc_gemm_i8 *g, const panel *p, const int16_t *a, size_t from, size_t to,
                      const uint8_t *begin, sums *s) {
     const size_t pairs = (to - from + 1) / 2;
-    if (g->m > 1)
-        sum_rows(a + from * ROWS, p->weights + from * SC_PANEL, pairs, begin, s);
+    const int8_t *weights = p->weights + from * SC_PANEL / (g->nibbles ? 2 : 1);
+    a += from * (g->m == 1 ? 1 : ROWS);
+    if (g->nibbles && g->m == 1)
+        sum_nibbles(a, weights, pairs, begin, s, 1);
     else if (g->nibbles)
-        sum_row_nibbles(a + from, p->nibbles + from * SC_PANEL / 2, pairs, begin, s);
+        sum_nibbles(a, weights, pairs, begin, s, ROWS);
     else
-        sum_row(a + from, p->weights + from * SC_PANEL, pairs, begin, s);
+        (g->m == 1 ? sum_row : sum_rows)(a, weights, pairs, begin, s);
 }
 
 // The sums of blocks, each by its scale.
@@ -241,11 +226,9 @@ void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
         const uint8_t *weights = scales + sc_panel_scale_bytes(g->k, g->block);
         const panel p = {.head = head,
                          .scales = scales,
-                         .weights = g->nibbles ? g->scratch : (const int8_t *)weights,
-                         .nibbles = weights,
+                         .weights = (const int8_t *)weights,
                          .column = column,
                          .width = last - column < SC_PANEL ? last - column : SC_PANEL};
-        if (g->nibbles && g->m > 1) expand(weights, g->k, g->scratch);
         for (size_t row = 0; row < g->m; row += ROWS)
             run_tile(g, &p, row, g->m - row < ROWS ? g->m - row : ROWS);
     }

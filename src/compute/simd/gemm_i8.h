@@ -11,8 +11,7 @@ typedef struct sc_gemm_i8 {
     size_t m, n, k;
     const int16_t *a;       // as sc_gemm_rows_i8 lays them
     const uint8_t *packed;  // n columns of k steps
-    bool nibbles;           // weights are of 4 bits,
-    int8_t *scratch;        // and sc_gemm_scratch_i8 bytes are here
+    bool nibbles;           // weights are of 4 bits
     size_t block;           // steps with a scale of their own, or 0
     void *c;                // [m, n], contiguous along n
     size_t c_row;
@@ -26,7 +25,6 @@ typedef struct sc_gemm_i8 {
 // Sets the range and the zero point of results.
 void sc_gemm_finish_i8(sc_gemm_i8 *g, const sc_finish *finish, bool floats);
 
-uint64_t sc_gemm_scratch_i8(uint64_t k, bool nibbles);
 // Columns [first, last) of c; `first` is a multiple of SC_PANEL.
 void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last);
 
