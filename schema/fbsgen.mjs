@@ -1,10 +1,10 @@
 // Turns a FlatBuffers schema into C: `node schema/fbsgen.mjs schema/program.fbs OUTDIR` writes
 // OUTDIR/program_fbs.h (enums, slots, accessors, setters) and program_fbs.c (descriptors).
 //
-// Takes the part of the language that our schemas use: tables, enums, unions of tables, vectors,
-// strings, includes; `force_align`, `required` and `deprecated`. Structs, nested vectors and other
-// attributes are refused, so nothing is ever generated wrong in silence. Output depends on nothing
-// but the input. Names: the prefix is the file extension that the schema declares (pte), else its
+// Takes the part of the language that our schemas use: tables, enums, unions of tables, under their
+// own names or others, vectors, strings, includes; `force_align`, `required` and `deprecated`.
+// Structs, nested vectors and other attributes are refused, so nothing is ever generated wrong in
+// silence. Output depends on nothing but the input. Names: the prefix is the file extension that the schema declares (pte), else its
 // file name; SC_PTE_<Enum>_<member>, SC_PTE_<Table>_<field>, sc_pte_<Table>_<field>().
 import { readFileSync, writeFileSync, mkdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -179,7 +179,9 @@ function parseUnion(p) {
   const type = { kind: "union", name: p.word(), members: [{ name: "NONE", value: 0n }] };
   p.expect("{");
   while (!p.accept("}")) {
-    type.members.push({ name: p.word(), value: BigInt(type.members.length) });
+    const name = p.word();
+    const table = p.accept(":") ? p.word() : name;
+    type.members.push({ name, table, value: BigInt(type.members.length) });
     p.accept(",");
   }
   return type;
@@ -204,7 +206,7 @@ function resolve(schema, types) {
   };
   for (const type of types) {
     if (type.kind === "union")
-      for (const member of type.members.slice(1)) member.table = find(member.name, type.name);
+      for (const member of type.members.slice(1)) member.table = find(member.table, type.name);
     if (type.kind !== "table") continue;
     let slot = 0;
     for (const field of type.fields) resolveField(field, type, find, () => slot++);

@@ -30,6 +30,7 @@ const below = {
   emit: ["plan", "format", "ir", "ops", "core", "base", "*_fbs.h"],
   backend: ["passes", "ir", "ops", "core", "base"],
   compute: ["core", "base"],
+  "backends/xnnpack": ["format", "core", "base", "*_fbs.h"],
   kernels: ["compute", "ops", "core", "base"],
   rt: ["kernels", "format", "ops", "core", "base", "*_fbs.h"],
   "backends/backends.def": [],

@@ -1,0 +1,81 @@
+// Tables of node kinds and datatypes; building of graphs.
+#include "backends/xnnpack/graph.h"
+
+#include "core/dtype.h"
+
+#define TABLE(id, fields) static const char fields_##id[] = fields;
+#include "backends/xnnpack/nodes.def"
+
+const sc_xnn_kind_row sc_xnn_kinds[SC_XNN_KIND_COUNT] = {
+    {.name = "none", .fields = "", .types = ""},
+#define NODE(id, name, table, inputs, required, outputs, since, types) \
+    {name, fields_##table, types, inputs, required, outputs, SC_XNN_RUNTIME_##since},
+#include "backends/xnnpack/nodes.def"
+};
+
+const sc_xnn_datatype_row sc_xnn_datatypes[SC_XNN_DATATYPE_COUNT] = {
+    {.name = "invalid", .letter = '?', .dtype = SC_DTYPE_NONE},
+#define DATATYPE(id, letter, name, bits, dtype, since) \
+    {name, letter, bits, dtype, SC_XNN_RUNTIME_##since},
+#include "backends/xnnpack/nodes.def"
+};
+
+sc_xnn_datatype sc_xnn_datatype_of(unsigned dtype) {
+    switch (dtype) {
+    case SC_DTYPE_F32: return SC_XNN_FP32;
+    case SC_DTYPE_F16: return SC_XNN_FP16;
+    case SC_DTYPE_BF16: return SC_XNN_BF16;
+    default: return SC_XNN_DATATYPE_INVALID;
+    }
+}
+
+bool sc_xnn_numel(const sc_xnn_shape *shape, uint64_t *numel) {
+    *numel = 1;
+    for (uint32_t d = 0; d < shape->rank; d++)
+        if (!sc_mul_u64(*numel, shape->dims[d], numel)) return false;
+    return *numel <= INT64_MAX;
+}
+
+bool sc_xnn_bytes(unsigned datatype, const sc_xnn_shape *shape, uint64_t *bytes) {
+    uint64_t rows = 1, bits = sc_xnn_datatypes[datatype].bits, row = bits;
+    uint32_t last = shape->rank ? shape->rank - 1 : 0;
+    for (uint32_t d = 0; d < last; d++)
+        if (!sc_mul_u64(rows, shape->dims[d], &rows)) return false;
+    if (shape->rank) row = bits * shape->dims[last];
+    return sc_mul_u64(rows, (row + 7) / 8, bytes) && *bytes <= INT64_MAX;
+}
+
+bool sc_xnn_shape_is(const sc_xnn_shape *a, const sc_xnn_shape *b) {
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
+}
+
+sc_xnn_graph *sc_xnn_graph_new(sc_arena *arena) {
+    sc_xnn_graph *graph = sc_new(arena, sc_xnn_graph);
+    graph->arena = arena;
+    sc_vec_push(arena, &graph->constants, (sc_xnn_constant){.size = 0});
+    return graph;
+}
+
+uint32_t sc_xnn_add_value(sc_xnn_graph *graph, sc_xnn_datatype datatype,
+                          const sc_xnn_shape *shape) {
+    sc_xnn_value value = {
+        .datatype = (uint8_t)datatype, .shape = *shape, .external_id = SC_XNN_NONE};
+    sc_vec_push(graph->arena, &graph->values, value);
+    return graph->values.count - 1;
+}
+
+uint32_t sc_xnn_add_constant(sc_xnn_graph *graph, sc_str key, const sc_cord *bytes) {
+    for (uint32_t i = 1; i < graph->constants.count; i++)
+        if (sc_str_equal(graph->constants.data[i].key, key)) return i;
+    sc_xnn_constant constant = {.key = key, .size = bytes->size, .bytes = bytes};
+    sc_vec_push(graph->arena, &graph->constants, constant);
+    return graph->constants.count - 1;
+}
+
+sc_xnn_node *sc_xnn_add_node(sc_xnn_graph *graph, sc_xnn_kind kind) {
+    sc_xnn_node node = {.kind = (uint8_t)kind};
+    memset(node.inputs, 0xff, sizeof node.inputs);
+    memset(node.outputs, 0xff, sizeof node.outputs);
+    sc_vec_push(graph->arena, &graph->nodes, node);
+    return &sc_vec_last(&graph->nodes);
+}

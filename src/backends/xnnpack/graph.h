@@ -1,0 +1,217 @@
+// An XNNPACK graph as plain structures: what the compiler half builds and writes, and what the
+// runtime half reads and runs. Knows the file format and XNNPACK's rules, no operators of ours.
+//
+// A payload is a header "XH00", a FlatBuffer "XN01" (schema/xnnpack.fbs) and, in old files, bytes
+// of constants. Values stand for tensors, dense and row-major as XNNPACK sees them, so 4-D
+// activations of convolutions are N, H, W, C. Nodes read and write values by index, in an order in
+// which every value is made before it is read. Weights are mostly named data of the program.
+#ifndef SC_XNNPACK_GRAPH_H
+#define SC_XNNPACK_GRAPH_H
+
+#include "base/cord.h"
+
+#define SC_XNN_BACKEND "XnnpackBackend"  // as files name it
+
+enum {
+    SC_XNN_RANK_MAX = 6,
+    SC_XNN_INPUTS_MAX = 5,
+    SC_XNN_OUTPUTS_MAX = 2,
+    SC_XNN_NUMBERS_MAX = 15,
+    SC_XNN_EXTERNALS_MAX = 4096,
+    SC_XNN_DATA_ALIGN = 16,  // of named data
+};
+#define SC_XNN_NONE UINT32_MAX  // no value: a missing operand, or an internal value's external id
+
+// Releases of the runtime that differ in what they take. In order.
+typedef enum sc_xnn_runtime {
+    SC_XNN_RUNTIME_1_0,
+    SC_XNN_RUNTIME_1_1,  // and 1.2
+    SC_XNN_RUNTIME_1_3,
+    SC_XNN_RUNTIME_1_4,
+    SC_XNN_RUNTIME_1_5,
+    SC_XNN_RUNTIME_LATEST = SC_XNN_RUNTIME_1_5
+} sc_xnn_runtime;
+
+typedef enum sc_xnn_kind {
+    SC_XNN_KIND_NONE,
+#define NODE(id, ...) SC_XNN_##id,
+#include "backends/xnnpack/nodes.def"
+    SC_XNN_KIND_COUNT
+} sc_xnn_kind;
+
+typedef enum sc_xnn_datatype {
+    SC_XNN_DATATYPE_INVALID,
+#define DATATYPE(id, ...) SC_XNN_##id,
+#include "backends/xnnpack/nodes.def"
+    SC_XNN_DATATYPE_COUNT
+} sc_xnn_datatype;
+
+// Numbers are those of the file's union.
+typedef enum sc_xnn_quant_kind {
+    SC_XNN_QUANT_NONE,
+    SC_XNN_PER_CHANNEL,
+    SC_XNN_PER_TENSOR,
+    SC_XNN_PER_TOKEN,  // computed when run: activations that become 8 bits on the way
+    SC_XNN_PER_GROUP,  // blocks of 4-bit weights along a row, scales in bf16
+} sc_xnn_quant_kind;
+
+typedef struct sc_xnn_quant {
+    uint8_t kind;            // sc_xnn_quant_kind
+    float scale;             // per tensor
+    int32_t zero_point;      // per tensor
+    uint32_t channel_dim;    // per channel, per group
+    uint32_t group_size;     // per group
+    uint32_t nonbatch_dims;  // per token
+    uint32_t scales;         // per channel (f32), per group (bf16): index among constants
+    uint32_t scale_count;
+    const float *inline_scales;  // of old files, per channel, when `scales` is 0
+} sc_xnn_quant;
+
+// Sizes as XNNPACK sees them. Rank 0 does not occur: such tensors are [1].
+typedef struct sc_xnn_shape {
+    uint32_t rank;
+    uint32_t dims[SC_XNN_RANK_MAX];
+} sc_xnn_shape;
+
+enum { SC_XNN_EXTERNAL_INPUT = 1, SC_XNN_EXTERNAL_OUTPUT = 2 };  // flags of values
+
+typedef struct sc_xnn_value {
+    uint8_t datatype;  // sc_xnn_datatype
+    uint32_t flags;
+    sc_xnn_shape shape;  // upper bounds where sizes are dynamic
+    sc_xnn_quant quant;
+    uint32_t constant;     // index among constants, 0 for none
+    uint32_t external_id;  // place among the arguments of a call, or SC_XNN_NONE
+} sc_xnn_value;
+
+enum {  // flags of nodes
+    SC_XNN_TRANSPOSE_WEIGHTS = 1,
+    SC_XNN_ALIGN_CORNERS = 8,
+    SC_XNN_KEEP_DIMS = 0x40,
+};
+
+// A convolution's parameters; pooling has those up to dilation, argmax pooling those up to kernel.
+typedef struct sc_xnn_window {
+    uint32_t padding_top, padding_right, padding_bottom, padding_left;
+    uint32_t kernel_height, kernel_width;
+    uint32_t stride_height, stride_width;
+    uint32_t dilation_height, dilation_width;
+    uint32_t group_input_channels, group_output_channels, groups;
+    uint32_t adjustment_height, adjustment_width;
+} sc_xnn_window;
+
+typedef struct sc_xnn_list {
+    const uint32_t *items;  // NULL: absent
+    uint32_t count;
+} sc_xnn_list;
+
+typedef struct sc_xnn_node {
+    uint8_t kind;  // sc_xnn_kind
+    // Index among values or SC_XNN_NONE. Weighted nodes: input, filter, bias.
+    uint32_t inputs[SC_XNN_INPUTS_MAX];
+    uint32_t outputs[SC_XNN_OUTPUTS_MAX];
+    uint32_t flags;
+    union {
+        uint32_t numbers[SC_XNN_NUMBERS_MAX];
+        sc_xnn_window window;
+        struct {
+            uint32_t new_height, new_width;
+        };
+        uint32_t axis;
+    };
+    float value;  // what is padded with, negative slope, alpha
+    sc_xnn_list
+        lists[2];  // perm; new shape (0: the rest); offsets and sizes; paddings pre and post
+    bool has_range;
+    float low, high;  // when it has: bounds of the output
+    uint32_t debug_handle;
+} sc_xnn_node;
+
+// Bytes that do not change. One of: a name, with `bytes` where it is being compiled; or bytes that
+// the payload holds itself, in `data`.
+typedef struct sc_xnn_constant {
+    sc_str key;  // among named data; NULL data when the payload holds the bytes
+    uint64_t size;
+    const sc_cord *bytes;  // what the compiler puts under that name; NULL when read
+    const uint8_t *data;   // bytes in the payload, and what a runtime has found under the name
+} sc_xnn_constant;
+
+typedef struct sc_xnn_graph {
+    sc_arena *arena;
+    uint32_t external_count;  // arguments of a call: inputs, then outputs
+    SC_VEC(sc_xnn_value) values;
+    SC_VEC(sc_xnn_node) nodes;
+    SC_VEC(sc_xnn_constant) constants;  // entry 0 stands for none
+} sc_xnn_graph;
+
+// --- What the tables say -------------------------------------------------------------------------
+
+typedef struct sc_xnn_kind_row {
+    const char *name;    // "Add"
+    const char *fields;  // slots of its table, see nodes.def
+    const char *types;
+    uint8_t inputs, required, outputs;
+    uint8_t since;  // sc_xnn_runtime
+} sc_xnn_kind_row;
+
+typedef struct sc_xnn_datatype_row {
+    const char *name;  // "fp32"
+    char letter;
+    uint8_t bits;   // of an element
+    uint8_t dtype;  // sc_dtype that has the same bytes; SC_DTYPE_NONE where none has
+    uint8_t since;  // sc_xnn_runtime
+} sc_xnn_datatype_row;
+
+extern const sc_xnn_kind_row sc_xnn_kinds[SC_XNN_KIND_COUNT];
+extern const sc_xnn_datatype_row sc_xnn_datatypes[SC_XNN_DATATYPE_COUNT];
+
+// The datatype of plain tensors with this sc_dtype, invalid when XNNPACK has none.
+sc_xnn_datatype sc_xnn_datatype_of(unsigned dtype);
+// Bytes of a dense tensor; rows of 4-bit weights, along the last dimension, end on whole bytes.
+// False when the number does not fit.
+bool sc_xnn_bytes(unsigned datatype, const sc_xnn_shape *shape, uint64_t *bytes);
+// Elements; false when the number does not fit into 63 bits.
+bool sc_xnn_numel(const sc_xnn_shape *shape, uint64_t *numel);
+bool sc_xnn_shape_is(const sc_xnn_shape *a, const sc_xnn_shape *b);
+
+// --- Building ------------------------------------------------------------------------------------
+
+// Empty, but for entry 0 of the constants. Lives on `arena`.
+sc_xnn_graph *sc_xnn_graph_new(sc_arena *arena);
+// An internal value without quantization, to be changed as needed; the index that nodes use.
+uint32_t sc_xnn_add_value(sc_xnn_graph *graph, sc_xnn_datatype datatype, const sc_xnn_shape *shape);
+// Borrows key and cord. The same key again is the same entry.
+uint32_t sc_xnn_add_constant(sc_xnn_graph *graph, sc_str key, const sc_cord *bytes);
+// A node without operands and with zero parameters; valid until the next one is added.
+sc_xnn_node *sc_xnn_add_node(sc_xnn_graph *graph, sc_xnn_kind kind);
+
+// --- Writing, reading, checking ------------------------------------------------------------------
+
+// The payload, to an empty cord on which everything is copied. Named constants are only named: who
+// calls puts their bytes among the program's named data. SC_ERR_LIMIT when it gets too large.
+sc_status sc_xnn_write(sc_ctx *ctx, const sc_xnn_graph *graph, sc_cord *out);
+
+// Any bytes to a graph on `arena`, which borrows `data`. Afterwards every index, list and size is
+// in range, no value is made twice or read before it is made, bytes of the payload that constants
+// refer to are there, and so many as values need; whether XNNPACK's rules hold, sc_xnn_check says.
+// Named constants have no data yet. SC_ERR_CORRUPT, SC_ERR_LIMIT, or SC_ERR_DELEGATE for what a
+// later release may have brought.
+sc_status sc_xnn_read(sc_ctx *ctx, sc_arena *arena, const uint8_t *data, uint64_t size,
+                      sc_xnn_graph **out);
+
+// XNNPACK's own rules, those that are asked when a graph is defined and those of shapes (the sizes
+// that values declare being taken for the sizes that they have), for this runtime. SC_ERR_DELEGATE
+// naming node, values and rule.
+sc_status sc_xnn_check(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_runtime runtime);
+// The rules of sc_xnn_check for one node by itself, but for shapes: can it be defined?
+sc_status sc_xnn_check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t node,
+                            sc_xnn_runtime runtime);
+
+// Sizes of all values from those of external inputs and constants, which are set; the graph has
+// been checked. `shapes` has room for every value. SC_ERR_SHAPE names the node.
+sc_status sc_xnn_infer(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_shape *shapes);
+
+// A line for each value that is not made by a node, a line for each node.
+void sc_xnn_print(sc_sb *out, const sc_xnn_graph *graph);
+
+#endif
