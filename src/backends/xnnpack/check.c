@@ -210,8 +210,6 @@ static sc_status check_conv(const checker *c) {
     bool is_depthwise = c->node->kind == SC_XNN_DEPTHWISE_CONV;
     if (!window_fits(w, true, true) || !channels_fit(w))
         return refuse(c, "has parameters that are zero or out of range", NODE_ARGS(c));
-    if (is_depthwise && w->group_output_channels % w->group_input_channels != 0)
-        return refuse(c, "has outputs that its inputs do not divide", NODE_ARGS(c));
     if (is_depthwise && w->group_input_channels != 1)
         return refuse(c, "has more than one input channel in a group", NODE_ARGS(c));
     if (w->adjustment_height >= INT32_MAX || w->adjustment_width >= INT32_MAX)

@@ -1,5 +1,5 @@
 // The header in front of an XNNPACK graph's FlatBuffer, and slots that several tables share.
-// Private to backends/xnnpack.
+// Private to src/backends/xnnpack.
 //
 //   0   four zeros, "XH00"      8   u16 header bytes (30)
 //   10  u32 FlatBuffer offset   14  u32 its size
