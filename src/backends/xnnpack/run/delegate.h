@@ -1,0 +1,170 @@
+// What the files of the executor share: a delegate's values, steps and weights.
+// Private to src/backends/xnnpack/run.
+//
+// A delegate is started once: rules are checked, constants found and packed, sizes derived from the
+// largest ones, values placed in one workspace. A call points the values that are arguments at
+// their memory and runs the steps; only where sizes of inputs change are sizes derived and values
+// placed anew.
+#ifndef SC_XNNPACK_DELEGATE_H
+#define SC_XNNPACK_DELEGATE_H
+
+#include "backends/xnnpack/graph.h"
+#include "compute/bytes.h"
+#include "compute/conv.h"
+#include "compute/matmul.h"
+#include "compute/pool.h"
+#include "kernels/pointwise.h"
+#include "rt/backend.h"
+
+typedef struct sc_xnn_delegate sc_xnn_delegate;
+typedef struct sc_xnn_step sc_xnn_step;
+
+// How a kind of node is executed.
+typedef struct sc_xnn_runner {
+    // Once, when the delegate starts: refuses what is not executed, packs weights. Optional.
+    sc_status (*load)(sc_xnn_delegate *d, sc_xnn_step *s);
+    // Sizes are known, addresses are not: describes what `run` does, and its scratch. Optional.
+    sc_status (*prepare)(sc_xnn_delegate *d, sc_xnn_step *s);
+    sc_status (*run)(sc_xnn_delegate *d, sc_xnn_step *s);
+    // The result may lie where an operand of the same sizes was.
+    bool overwrites;
+    // The result is the operand under other sizes.
+    bool renames;
+} sc_xnn_runner;
+
+// A value while the delegate lives. `tensor` is row-major as XNNPACK sees it.
+typedef struct sc_xnn_operand {
+    sc_tensor tensor;
+    int64_t sizes[SC_XNN_RANK_MAX], strides[SC_XNN_RANK_MAX];
+    uint8_t dim_order[SC_XNN_RANK_MAX];
+    const sc_xnn_value *value;
+    // Where it lies: in the memory of value `root`, which is a constant, an argument, or `bytes`
+    // of the workspace from `offset` on.
+    uint32_t root;
+    uint32_t last;  // of a root: the last step that needs the memory
+    bool is_placed;
+    bool is_position;  // of a maximum: 32-bit integers, whatever the datatype says
+    uint64_t offset, bytes;
+    // qdint8: how many rows have a zero point and a scale of their own, behind the elements.
+    int64_t rows;
+} sc_xnn_operand;
+
+// Weights in another order, shared by all delegates of the program.
+typedef struct sc_xnn_packing {
+    struct sc_xnn_packing *next;
+    const void *how;
+    void *data;  // 64-byte aligned
+    uint64_t bytes, hash;
+    uint32_t users;
+} sc_xnn_packing;
+
+// What the delegates of a program share.
+typedef struct sc_xnn_shared {
+    sc_xnn_packing *packings;
+    uint8_t *workspace;  // of whichever delegate runs
+    uint64_t workspace_bytes;
+} sc_xnn_shared;
+
+struct sc_xnn_step {
+    const sc_xnn_runner *runner;
+    const sc_xnn_node *node;
+    uint32_t index;
+    sc_xnn_operand *in[SC_XNN_INPUTS_MAX], *out[SC_XNN_OUTPUTS_MAX];  // NULL: missing
+    uint64_t scratch_bytes;
+    union {
+        sc_record record;
+        sc_conv conv;
+        sc_matmul matmul;
+        sc_pooling pool;
+        sc_bytes_binary bytes;
+        uint8_t lookup[256];  // results for each of 256 operands
+    };
+    const sc_variant *packed_for, *variant;
+    sc_xnn_packing *packing;
+    const void *weight, *bias;  // as the record wants them, when they are not packed
+    bool is_computed;           // the weights are a result
+    int32_t in_zero;            // of a product's input, where it is one for all
+};
+
+struct sc_xnn_delegate {
+    sc_ctx *ctx;  // of the call under way
+    sc_arena arena;
+    sc_str method;
+    uint8_t *payload;
+    sc_xnn_graph *graph;
+    sc_xnn_shape *shapes;  // by value
+    sc_xnn_operand *operands;
+    uint32_t *arguments;  // value by external id, or SC_XNN_NONE
+    uint32_t input_count;
+    sc_xnn_step *steps;
+    uint8_t *constant_uses;  // by constant: somebody reads its bytes in every run
+    void **owned;            // blocks of sc_try_alloc
+    uint32_t owned_count, owned_capacity;
+    struct sc_xnn_gap *gaps;  // of the workspace, while values are placed
+    uint64_t placed_bytes, scratch_bytes;
+    uint8_t *workspace;
+    uint8_t *scratch;
+    sc_rt_named named;
+    sc_xnn_shared *shared;
+};
+
+// NULL when nothing executes the kind.
+const sc_xnn_runner *sc_xnn_runner_of(unsigned kind);
+extern const sc_xnn_runner sc_xnn_run_product, sc_xnn_run_matmul, sc_xnn_run_elements,
+    sc_xnn_run_convert, sc_xnn_run_pool, sc_xnn_run_argmax_pool, sc_xnn_run_softmax,
+    sc_xnn_run_resize, sc_xnn_run_transpose, sc_xnn_run_rename, sc_xnn_run_slice, sc_xnn_run_pad,
+    sc_xnn_run_concatenate;
+
+// The failure of a step: method, node and kind, and what is said.
+sc_status sc_xnn_step_fail(const sc_xnn_delegate *d, const sc_xnn_step *s, sc_status code,
+                           const char *what);
+sc_status sc_xnn_not_executed(const sc_xnn_delegate *d, const sc_xnn_step *s);
+
+// --- Memory --------------------------------------------------------------------------------------
+
+// A block that lives as long as the delegate; SC_ERR_MEMORY says what for.
+sc_status sc_xnn_own(sc_xnn_delegate *d, uint64_t bytes, void **out);
+// Gives the newest block back.
+void sc_xnn_disown(sc_xnn_delegate *d);
+// Bytes of a constant that has been found.
+const uint8_t *sc_xnn_constant_data(const sc_xnn_delegate *d, const sc_xnn_operand *operand);
+// Packs the step's weights as `variant` wants them, once for all delegates of the program.
+sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *variant);
+void sc_xnn_unpack(sc_xnn_shared *shared, sc_xnn_packing *packing);
+
+// Gives all values their place in the workspace and in one another.
+sc_status sc_xnn_place(sc_xnn_delegate *d);
+// Points the values in the workspace, and those that are arguments, at their memory.
+void sc_xnn_point(sc_xnn_delegate *d);
+
+// --- Operands ------------------------------------------------------------------------------------
+
+static inline bool sc_xnn_is(const sc_xnn_operand *operand, sc_xnn_datatype datatype) {
+    return operand->value->datatype == datatype;
+}
+static inline bool sc_xnn_is_half(const sc_xnn_operand *operand) {
+    return sc_xnn_is(operand, SC_XNN_FP16) || sc_xnn_is(operand, SC_XNN_BF16);
+}
+static inline bool sc_xnn_is_byte(const sc_xnn_operand *operand) {
+    return sc_xnn_is(operand, SC_XNN_QINT8) || sc_xnn_is(operand, SC_XNN_QUINT8);
+}
+static inline sc_grid sc_xnn_grid(const sc_xnn_operand *operand) {
+    return (sc_grid){operand->value->quant.scale, operand->value->quant.zero_point,
+                     sc_xnn_is(operand, SC_XNN_QUINT8)};
+}
+// Bytes of a copy in f32, 64-byte aligned.
+static inline uint64_t sc_xnn_float_bytes(const sc_xnn_operand *operand) {
+    return sc_align_up((uint64_t)operand->tensor.numel * sizeof(float), 64);
+}
+// Zero points and scales of a qdint8 value, one each for every row.
+static inline int32_t *sc_xnn_zeros(const sc_xnn_operand *operand) {
+    uint64_t at = sc_align_up((uint64_t)operand->tensor.numel, 64);
+    return (int32_t *)(void *)((uint8_t *)operand->tensor.data + at);
+}
+static inline float *sc_xnn_scales(const sc_xnn_operand *operand) {
+    return (float *)(void *)(sc_xnn_zeros(operand) + operand->rows);
+}
+// The range of quantized results that is asked for of floats: what XNNPACK clamps to.
+void sc_xnn_byte_range(const sc_xnn_step *s, const sc_xnn_operand *out, int *low, int *high);
+
+#endif

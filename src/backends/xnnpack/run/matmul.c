@@ -1,0 +1,79 @@
+// Batches of products of which both sides are activations. Halves are computed in f32.
+#include "backends/xnnpack/run/delegate.h"
+
+// One batch dimension of each side, which may repeat: 1, or as many as the result has.
+static bool set_batch(const sc_xnn_step *s, sc_matmul *mm) {
+    const sc_xnn_operand *a = s->in[0], *b = s->in[1], *out = s->out[0];
+    int64_t a_batch = 1, b_batch = 1;
+    mm->batch = 1;
+    for (uint32_t i = 0; i + 2 < out->tensor.rank; i++) {
+        mm->batch *= out->sizes[i];
+        a_batch *= a->sizes[i];
+        b_batch *= b->sizes[i];
+    }
+    mm->a.batch = a_batch == 1 ? 0 : mm->m * mm->k;
+    mm->b.batch = b_batch == 1 ? 0 : mm->n * mm->k;
+    mm->c_batch = mm->m * mm->n;
+    return (a_batch == 1 || a_batch == mm->batch) && (b_batch == 1 || b_batch == mm->batch);
+}
+
+static sc_status prepare_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *a = s->in[0], *out = s->out[0];
+    const bool is_transposed = s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS;
+    const uint32_t row = out->tensor.rank - 2u, column = out->tensor.rank - 1u;
+    const int64_t m = out->sizes[row], n = out->sizes[column], k = a->sizes[column];
+    if (!sc_xnn_is(out, SC_XNN_FP32) && !sc_xnn_is_half(out)) return sc_xnn_not_executed(d, s);
+    s->matmul = (sc_matmul){.record = {.kind = SC_RECORD_MATMUL,
+                                       .in = SC_DTYPE_F32,
+                                       .weight = SC_DTYPE_F32,
+                                       .bias = SC_DTYPE_F32,
+                                       .out = SC_DTYPE_F32},
+                            .m = m,
+                            .n = n,
+                            .k = k,
+                            .a = {NULL, 0, k, 1},
+                            .b = {NULL, 0, is_transposed ? 1 : n, is_transposed ? k : 1},
+                            .c_row = n,
+                            .c_column = 1,
+                            .alpha = 1,
+                            .beta = 1,
+                            .alpha_int = 1,
+                            .beta_int = 1};
+    if (!set_batch(s, &s->matmul))
+        return sc_xnn_step_fail(d, s, SC_ERR_DELEGATE,
+                                "is not executed here: it repeats some dimensions of a batch");
+    s->variant = sc_variant_pick(&s->record, NULL, UINT64_MAX);
+    if (!s->variant) return sc_xnn_not_executed(d, s);
+    s->scratch_bytes = sc_align_up(sc_variant_scratch_bytes(s->variant, &s->record), 64);
+    for (uint32_t i = 0; sc_xnn_is_half(out) && i < 2; i++)
+        s->scratch_bytes += sc_xnn_float_bytes(s->in[i]);
+    if (sc_xnn_is_half(out)) s->scratch_bytes += sc_xnn_float_bytes(out);
+    return SC_OK;
+}
+
+static const void *floats_of(const sc_xnn_operand *o, uint8_t **scratch) {
+    void *copy = *scratch;
+    if (!sc_xnn_is_half(o)) return o->tensor.data;
+    sc_loader(SC_CLASS_F32, o->tensor.dtype)(copy, o->tensor.data, 1, o->tensor.numel);
+    *scratch += sc_xnn_float_bytes(o);
+    return copy;
+}
+
+static sc_status run_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *out = s->out[0];
+    uint8_t *scratch = d->scratch;
+    s->matmul.a.data = floats_of(s->in[0], &scratch);
+    s->matmul.b.data = floats_of(s->in[1], &scratch);
+    s->matmul.c = out->tensor.data;
+    if (sc_xnn_is_half(out)) {
+        s->matmul.c = scratch;
+        scratch += sc_xnn_float_bytes(out);
+    }
+    sc_variant_run(s->variant, &s->record, NULL, scratch);
+    if (sc_xnn_is_half(out))
+        sc_storer(SC_CLASS_F32, out->tensor.dtype)(out->tensor.data, 1, s->matmul.c,
+                                                   out->tensor.numel);
+    return SC_OK;
+}
+
+const sc_xnn_runner sc_xnn_run_matmul = {.prepare = prepare_matmul, .run = run_matmul};

@@ -1,0 +1,123 @@
+// Pooling of images with channels last, as records of compute. Halves are computed in f32.
+#include <math.h>
+
+#include "backends/xnnpack/run/delegate.h"
+
+static bool is_average(const sc_xnn_step *s) { return s->node->kind != SC_XNN_MAX_POOL; }
+
+static void set_window(const sc_xnn_step *s, sc_pooling *p) {
+    const sc_xnn_window *w = &s->node->window;
+    const sc_xnn_operand *in = s->in[0];
+    if (s->node->kind == SC_XNN_GLOBAL_AVERAGE) {
+        for (int i = 0; i < 2; i++) {
+            p->out[i] = p->stride[i] = p->dilation[i] = 1;
+            p->kernel[i] = in->sizes[1 + i];
+        }
+        return;
+    }
+    for (int i = 0; i < 2; i++) p->out[i] = s->out[0]->sizes[1 + i];
+    p->kernel[0] = w->kernel_height, p->kernel[1] = w->kernel_width;
+    p->stride[0] = w->stride_height, p->stride[1] = w->stride_width;
+    p->pad[0] = w->padding_top, p->pad[1] = w->padding_left;
+    p->dilation[0] = is_average(s) ? 1 : w->dilation_height;
+    p->dilation[1] = is_average(s) ? 1 : w->dilation_width;
+}
+
+static void set_range(const sc_xnn_step *s, sc_pooling *p) {
+    const sc_xnn_operand *in = s->in[0], *out = s->out[0];
+    p->finish.clamps = s->node->has_range;
+    p->finish.low = s->node->low;
+    p->finish.high = s->node->high;
+    if (!sc_xnn_is_byte(out)) return;
+    int low, high;
+    sc_xnn_byte_range(s, out, &low, &high);
+    p->finish.clamps = true;
+    p->finish.low = (float)low;
+    p->finish.high = (float)high;
+    p->finish.zero = out->value->quant.zero_point;
+    p->in_zero = in->value->quant.zero_point;
+    p->scale = in->value->quant.scale / out->value->quant.scale;
+}
+
+static sc_status prepare_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *in = s->in[0], *out = s->out[0];
+    const bool is_half = sc_xnn_is_half(out);
+    const int64_t channels = in->sizes[3];
+    (void)d;
+    s->pool = (sc_pooling){.dtype = is_half ? SC_DTYPE_F32 : out->tensor.dtype,
+                           .batch = in->sizes[0],
+                           .channels = channels,
+                           .in = {in->sizes[1], in->sizes[2]}};
+    set_window(s, &s->pool);
+    set_range(s, &s->pool);
+    for (int i = 0; i < 3; i++) s->pool.in_step[i] = in->strides[i];
+    s->pool.out_step[2] = channels;
+    s->pool.out_step[1] = channels * s->pool.out[1];
+    s->pool.out_step[0] = s->pool.out_step[1] * s->pool.out[0];
+    if (is_half) s->scratch_bytes = sc_xnn_float_bytes(in) + sc_xnn_float_bytes(out);
+    return SC_OK;
+}
+
+static sc_status run_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *in = s->in[0], *out = s->out[0];
+    const bool is_half = sc_xnn_is_half(out);
+    s->pool.input = in->tensor.data;
+    s->pool.output = out->tensor.data;
+    if (is_half) {
+        sc_loader(SC_CLASS_F32, in->tensor.dtype)(d->scratch, in->tensor.data, 1, in->tensor.numel);
+        s->pool.input = d->scratch;
+        s->pool.output = d->scratch + sc_xnn_float_bytes(in);
+    }
+    if (is_average(s))
+        sc_pooling_average(&s->pool, 0, sc_pooling_tiles(&s->pool));
+    else
+        sc_pooling_max(&s->pool, 0, sc_pooling_tiles(&s->pool));
+    if (is_half)
+        sc_storer(SC_CLASS_F32, out->tensor.dtype)(out->tensor.data, 1, s->pool.output,
+                                                   out->tensor.numel);
+    return SC_OK;
+}
+
+const sc_xnn_runner sc_xnn_run_pool = {.prepare = prepare_pool, .run = run_pool};
+
+// --- Maxima and where they are -------------------------------------------------------------------
+
+// Positions count the elements of a window row by row. Elements in the padding are no maxima; of
+// several maxima, and of several NaNs, which are larger than all else, the first one counts.
+static void find_maximum(const sc_xnn_step *s, const float *image, int64_t y, int64_t x,
+                         float *maximum, int32_t *position) {
+    const sc_xnn_window *w = &s->node->window;
+    const sc_xnn_operand *in = s->in[0];
+    const int64_t top = y * w->kernel_height - w->padding_top;
+    const int64_t left = x * w->kernel_width - w->padding_left;
+    *maximum = -INFINITY;
+    *position = -1;
+    for (int64_t r = sc_max_i64(0, -top); r < w->kernel_height && top + r < in->sizes[1]; r++) {
+        for (int64_t c = sc_max_i64(0, -left); c < w->kernel_width && left + c < in->sizes[2];
+             c++) {
+            float value = image[(top + r) * in->strides[1] + (left + c) * in->strides[2]];
+            bool is_larger = value > *maximum || (value != value && *maximum == *maximum);
+            if (*position >= 0 && !is_larger) continue;
+            *maximum = value;
+            *position = (int32_t)(r * w->kernel_width + c);
+        }
+    }
+    if (*position < 0) *position = 0;
+}
+
+static sc_status run_argmax_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *in = s->in[0], *out = s->out[0];
+    float *maximum = out->tensor.data;
+    int32_t *position = s->out[1]->tensor.data;
+    (void)d;
+    for (int64_t n = 0; n < out->sizes[0]; n++) {
+        const float *image = (const float *)in->tensor.data + n * in->strides[0];
+        for (int64_t y = 0; y < out->sizes[1]; y++)
+            for (int64_t x = 0; x < out->sizes[2]; x++)
+                for (int64_t c = 0; c < out->sizes[3]; c++)
+                    find_maximum(s, image + c, y, x, maximum++, position++);
+    }
+    return SC_OK;
+}
+
+const sc_xnn_runner sc_xnn_run_argmax_pool = {.run = run_argmax_pool};

@@ -1,0 +1,314 @@
+// Convolutions and products with constant weights, as records of compute: weights are packed when
+// the delegate starts, activations are read and written where they lie. Halves are computed in f32.
+//
+// Floats: sum + bias, clamped. 8 bits with one scale: 32-bit sums, the bias among them, are
+// requantized by input scale * weight scale / output scale. 8 bits with a scale for each row, and
+// floats beside weights of few bits: sums by the scales, plus a bias of floats.
+#include <math.h>
+
+#include "backends/xnnpack/run/delegate.h"
+
+static bool is_conv(const sc_xnn_step *s) { return s->node->kind != SC_XNN_FULLY_CONNECTED; }
+static bool is_float(const sc_xnn_operand *o) {
+    return sc_xnn_is(o, SC_XNN_FP32) || sc_xnn_is_half(o);
+}
+
+// --- Weights -------------------------------------------------------------------------------------
+
+// A copy as f32, of halves.
+static sc_status copy_floats(sc_xnn_delegate *d, const sc_xnn_operand *o, const void **data) {
+    void *copy;
+    SC_TRY(sc_xnn_own(d, sc_xnn_float_bytes(o), &copy));
+    sc_loader(SC_CLASS_F32, o->tensor.dtype)(copy, *data, 1, o->tensor.numel);
+    *data = copy;
+    return SC_OK;
+}
+
+// A copy that nobody shares: what is not packed is read as long as the delegate lives.
+static sc_status keep(sc_xnn_delegate *d, uint64_t bytes, const void **data) {
+    void *copy;
+    SC_TRY(sc_xnn_own(d, bytes, &copy));
+    if (bytes) memcpy(copy, *data, (size_t)bytes);
+    *data = copy;
+    return SC_OK;
+}
+
+static sc_status find_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
+    s->weight = sc_xnn_constant_data(d, s->in[1]);
+    if (sc_xnn_is_half(s->in[1])) SC_TRY(copy_floats(d, s->in[1], &s->weight));
+    if (!s->in[2]) return SC_OK;
+    s->bias = sc_xnn_constant_data(d, s->in[2]);
+    return sc_xnn_is_half(s->in[2]) ? copy_floats(d, s->in[2], &s->bias) : SC_OK;
+}
+
+// --- The output stage ----------------------------------------------------------------------------
+
+static float weight_scale(const sc_xnn_delegate *d, const sc_xnn_quant *quant, uint32_t channel) {
+    float scale;
+    if (quant->kind == SC_XNN_PER_TENSOR) return quant->scale;
+    if (!quant->scales) return quant->inline_scales[channel];
+    memcpy(&scale, d->graph->constants.data[quant->scales].data + (size_t)channel * sizeof scale,
+           sizeof scale);
+    return scale;
+}
+
+static uint32_t channels_of(const sc_xnn_step *s) {
+    if (is_conv(s)) return s->node->window.groups * s->node->window.group_output_channels;
+    return s->in[1]->value->shape.dims[s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS ? 1 : 0];
+}
+
+// One scale for each channel: of the weights, and where input and results have theirs, of those.
+static sc_status set_scales(sc_xnn_delegate *d, sc_xnn_step *s) {
+    uint32_t channels = channels_of(s);
+    float *scales = sc_arena_try_alloc(&d->arena, (size_t)channels * sizeof *scales + 1);
+    if (!scales) return sc_xnn_step_fail(d, s, SC_ERR_MEMORY, "has no memory for its scales");
+    for (uint32_t c = 0; c < channels; c++) {
+        scales[c] = weight_scale(d, &s->in[1]->value->quant, c);
+        if (sc_xnn_is_byte(s->out[0]))
+            scales[c] = s->in[0]->value->quant.scale * scales[c] / s->out[0]->value->quant.scale;
+    }
+    s->record.finish.scale = scales;
+    s->record.finish.scale_step = 1;
+    return SC_OK;
+}
+
+static void set_float_range(sc_xnn_step *s) {
+    sc_finish *finish = &s->record.finish;
+    if (!s->node->has_range || (s->node->low == -INFINITY && s->node->high == INFINITY)) return;
+    finish->clamps = true;
+    finish->low = s->node->low;
+    finish->high = s->node->high;
+}
+
+static void set_byte_range(sc_xnn_step *s) {
+    sc_finish *finish = &s->record.finish;
+    int low, high;
+    sc_xnn_byte_range(s, s->out[0], &low, &high);
+    finish->clamps = true;
+    finish->low = (float)low;
+    finish->high = (float)high;
+    finish->zero = s->out[0]->value->quant.zero_point;
+    s->in_zero = s->in[0]->value->quant.zero_point;
+}
+
+// A bias of floats beside integers joins after the scales.
+static sc_status set_shift(sc_xnn_delegate *d, sc_xnn_step *s) {
+    if (!s->bias) return SC_OK;
+    SC_TRY(keep(d, (uint64_t)channels_of(s) * sizeof(float), &s->bias));
+    s->record.finish.shift = s->bias;
+    s->bias = NULL;
+    return SC_OK;
+}
+
+static sc_status set_types(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *weight = s->in[1];
+    const bool is_grouped = weight->value->quant.kind == SC_XNN_PER_GROUP;
+    sc_record *r = &s->record;
+    *r = (sc_record){.kind = is_conv(s) ? SC_RECORD_CONV : SC_RECORD_MATMUL};
+    r->in = is_float(s->in[0]) ? SC_DTYPE_F32 : SC_DTYPE_I8;
+    r->out = is_float(s->out[0]) ? SC_DTYPE_F32 : SC_DTYPE_I8;
+    r->weight = is_float(weight)                                 ? SC_DTYPE_F32
+                : sc_xnn_is(weight, SC_XNN_QCINT4) || is_grouped ? SC_DTYPE_I4
+                                                                 : SC_DTYPE_I8;
+    r->bias = r->out == SC_DTYPE_I8 ? SC_DTYPE_I32 : SC_DTYPE_F32;
+    if (sc_xnn_is_byte(s->out[0]))
+        set_byte_range(s);
+    else
+        set_float_range(s);
+    if (r->weight == SC_DTYPE_F32) return SC_OK;
+    if (is_grouped) {
+        r->weights.block = weight->value->quant.group_size;
+        r->weights.scales =
+            (const uint16_t *)(const void *)d->graph->constants.data[weight->value->quant.scales]
+                .data;
+    } else {
+        SC_TRY(set_scales(d, s));
+    }
+    return r->out == SC_DTYPE_F32 ? set_shift(d, s) : SC_OK;
+}
+
+// --- Records -------------------------------------------------------------------------------------
+
+static void set_steps(int64_t step[5], const sc_xnn_operand *o) {
+    step[0] = o->strides[0];
+    step[1] = o->strides[3];
+    step[2] = 0;
+    step[3] = o->strides[1];
+    step[4] = o->strides[2];
+}
+
+static void describe_conv(sc_xnn_step *s) {
+    const sc_xnn_window *w = &s->node->window;
+    const sc_xnn_operand *in = s->in[0], *out = s->out[0], *filter = s->in[1];
+    const bool is_depthwise = s->node->kind == SC_XNN_DEPTHWISE_CONV;
+    sc_record record = s->record;
+    s->conv = (sc_conv){.record = record,
+                        .batch = in->sizes[0],
+                        .groups = w->groups,
+                        .in_channels = w->group_input_channels,
+                        .out_channels = w->group_output_channels,
+                        .in = {1, in->sizes[1], in->sizes[2]},
+                        .out = {1, out->sizes[1], out->sizes[2]},
+                        .kernel = {1, w->kernel_height, w->kernel_width},
+                        .stride = {1, w->stride_height, w->stride_width},
+                        .pad = {0, w->padding_top, w->padding_left},
+                        .dilation = {1, w->dilation_height, w->dilation_width},
+                        .transposed = s->node->kind == SC_XNN_CONV_TRANSPOSE,
+                        .weight = s->weight,
+                        .bias = s->bias};
+    set_steps(s->conv.in_step, in);
+    set_steps(s->conv.out_step, out);
+    set_steps(s->conv.weight_step, filter);
+    s->conv.weight_group = s->conv.out_channels * filter->strides[0];
+    if (!is_depthwise) return;
+    // Stored as taps of all channels.
+    s->conv.weight_step[0] = 1;
+    s->conv.weight_step[1] = 0;
+    s->conv.weight_group = s->conv.out_channels;
+}
+
+// Numbers from one row of the weights to the next: rows of 4 bits end on whole bytes.
+static int64_t weight_pitch(const sc_xnn_step *s) {
+    int64_t pitch = s->in[1]->sizes[1];
+    return s->record.weight == SC_DTYPE_I4 ? pitch + pitch % 2 : pitch;
+}
+
+static void describe_matmul(sc_xnn_step *s) {
+    const sc_xnn_operand *in = s->in[0], *filter = s->in[1];
+    const bool is_transposed = s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS;
+    const int64_t pitch = weight_pitch(s);
+    sc_record record = s->record;
+    int64_t k = filter->sizes[is_transposed ? 0 : 1], n = filter->sizes[is_transposed ? 1 : 0];
+    int64_t m = 1;
+    for (uint32_t i = 0; i + 1 < in->tensor.rank; i++) m *= in->sizes[i];
+    s->matmul =
+        (sc_matmul){.record = record,
+                    .batch = 1,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .a = {NULL, 0, k, 1},
+                    .b = {s->weight, 0, is_transposed ? pitch : 1, is_transposed ? 1 : pitch},
+                    .addend = {s->bias, 0, 0, 1},
+                    .c_row = n,
+                    .c_column = 1,
+                    .alpha = 1,
+                    .beta = 1,
+                    .alpha_int = 1,
+                    .beta_int = 1};
+}
+
+static const int32_t no_zero = 0;
+static const float no_scale = 1;
+
+static void describe(sc_xnn_step *s) {
+    sc_record *r = &s->record;
+    if (is_conv(s))
+        describe_conv(s);
+    else
+        describe_matmul(s);
+    if (s->out[0]->tensor.dtype == SC_DTYPE_I8) r->quant = (sc_input_quant){&s->in_zero, NULL, 0};
+    // Addresses come when it is run; that there will be some counts now.
+    if (sc_xnn_is(s->in[0], SC_XNN_QDINT8)) r->quant = (sc_input_quant){&no_zero, &no_scale, 1};
+}
+
+// --- Loading -------------------------------------------------------------------------------------
+
+// Weights that stay as they are must stay.
+static void keep_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
+    const sc_xnn_operand *weight = s->in[1], *bias = s->in[2];
+    if (!sc_xnn_is_half(weight)) d->constant_uses[weight->value->constant] = true;
+    if (bias && s->bias && !sc_xnn_is_half(bias)) d->constant_uses[bias->value->constant] = true;
+    if (weight->value->quant.kind == SC_XNN_PER_GROUP)
+        d->constant_uses[weight->value->quant.scales] = true;
+}
+
+static sc_status load_static(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const uint32_t owned = d->owned_count;
+    SC_TRY(find_weights(d, s));
+    SC_TRY(set_types(d, s));
+    describe(s);
+    const sc_variant *best = sc_variant_best(&s->record);
+    if (!best) return sc_xnn_not_executed(d, s);
+    if (!best->algorithm->pack) {
+        keep_weights(d, s);
+        return SC_OK;
+    }
+    SC_TRY(sc_xnn_pack(d, s, best));
+    // The packing has it all: weights and bias, scales and shifts.
+    while (d->owned_count > owned) sc_xnn_disown(d);
+    return SC_OK;
+}
+
+// The weights of a linear layer may be computed.
+static sc_status load_product(sc_xnn_delegate *d, sc_xnn_step *s) {
+    if (s->in[1]->value->constant && (!s->in[2] || s->in[2]->value->constant))
+        return load_static(d, s);
+    for (uint32_t i = 0; i < 3; i++)
+        if (s->in[i] && !sc_xnn_is(s->in[i], SC_XNN_FP32)) return sc_xnn_not_executed(d, s);
+    for (uint32_t i = 1; i < 3; i++)
+        if (s->in[i] && s->in[i]->value->constant)
+            d->constant_uses[s->in[i]->value->constant] = true;
+    s->is_computed = true;
+    return set_types(d, s);
+}
+
+// --- Running -------------------------------------------------------------------------------------
+
+// A zero point and a scale for each row of a product, or each image.
+static bool rows_fit(const sc_xnn_step *s) {
+    if (!sc_xnn_is(s->in[0], SC_XNN_QDINT8)) return true;
+    return s->in[0]->rows == (is_conv(s) ? s->conv.batch : s->matmul.m);
+}
+
+static sc_status prepare_product(sc_xnn_delegate *d, sc_xnn_step *s) {
+    describe(s);
+    if (!rows_fit(s))
+        return sc_xnn_step_fail(d, s, SC_ERR_DELEGATE,
+                                "is not executed here: what it reads is not quantized by rows");
+    s->variant = sc_variant_pick(&s->record, s->packed_for, UINT64_MAX);
+    if (!s->variant || (s->packed_for && s->variant != s->packed_for))
+        return sc_xnn_not_executed(d, s);
+    s->scratch_bytes = sc_align_up(sc_variant_scratch_bytes(s->variant, &s->record), 64);
+    if (sc_xnn_is_half(s->in[0])) s->scratch_bytes += sc_xnn_float_bytes(s->in[0]);
+    if (sc_xnn_is_half(s->out[0])) s->scratch_bytes += sc_xnn_float_bytes(s->out[0]);
+    return SC_OK;
+}
+
+static const void *input_of(const sc_xnn_operand *in, uint8_t **scratch) {
+    if (!sc_xnn_is_half(in)) return in->tensor.data;
+    void *copy = *scratch;
+    sc_loader(SC_CLASS_F32, in->tensor.dtype)(copy, in->tensor.data, 1, in->tensor.numel);
+    *scratch += sc_xnn_float_bytes(in);
+    return copy;
+}
+
+static void set_addresses(sc_xnn_step *s, const void *input, void *output) {
+    if (is_conv(s)) {
+        s->conv.input = input;
+        s->conv.output = output;
+    } else {
+        s->matmul.a.data = input;
+        s->matmul.c = output;
+        if (s->is_computed) s->matmul.b.data = s->in[1]->tensor.data;
+        if (s->is_computed && s->in[2]) s->matmul.addend.data = s->in[2]->tensor.data;
+    }
+    if (sc_xnn_is(s->in[0], SC_XNN_QDINT8))
+        s->record.quant = (sc_input_quant){sc_xnn_zeros(s->in[0]), sc_xnn_scales(s->in[0]), 1};
+}
+
+static sc_status run_product(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *out = s->out[0];
+    uint8_t *scratch = d->scratch;
+    const void *input = input_of(s->in[0], &scratch);
+    void *output = sc_xnn_is_half(out) ? scratch : out->tensor.data;
+    if (sc_xnn_is_half(out)) scratch += sc_xnn_float_bytes(out);
+    set_addresses(s, input, output);
+    sc_variant_run(s->variant, &s->record, s->packing ? s->packing->data : NULL, scratch);
+    if (sc_xnn_is_half(out))
+        sc_storer(SC_CLASS_F32, out->tensor.dtype)(out->tensor.data, 1, output, out->tensor.numel);
+    return SC_OK;
+}
+
+const sc_xnn_runner sc_xnn_run_product = {
+    .load = load_product, .prepare = prepare_product, .run = run_product};
