@@ -36,13 +36,22 @@ bool sc_xnn_numel(const sc_xnn_shape *shape, uint64_t *numel) {
     return *numel <= INT64_MAX;
 }
 
+// Strides have to fit too, so that sizes of 0 count as 1 until all are known.
 bool sc_xnn_bytes(unsigned datatype, const sc_xnn_shape *shape, uint64_t *bytes) {
-    uint64_t rows = 1, bits = sc_xnn_datatypes[datatype].bits, row = bits;
-    uint32_t last = shape->rank ? shape->rank - 1 : 0;
-    for (uint32_t d = 0; d < last; d++)
-        if (!sc_mul_u64(rows, shape->dims[d], &rows)) return false;
-    if (shape->rank) row = bits * shape->dims[last];
-    return sc_mul_u64(rows, (row + 7) / 8, bytes) && *bytes <= INT64_MAX;
+    uint64_t bits = sc_xnn_datatypes[datatype].bits, row = (bits + 7) / 8;
+    bool is_empty = false;
+    *bytes = 1;
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        uint64_t size = sc_max_u32(shape->dims[d], 1);
+        is_empty = is_empty || shape->dims[d] == 0;
+        if (d + 1 == shape->rank)
+            row = (bits * size + 7) / 8;
+        else if (!sc_mul_u64(*bytes, size, bytes))
+            return false;
+    }
+    if (!sc_mul_u64(*bytes, row, bytes) || *bytes > INT64_MAX / 2) return false;
+    if (is_empty) *bytes = 0;
+    return true;
 }
 
 bool sc_xnn_shape_is(const sc_xnn_shape *a, const sc_xnn_shape *b) {

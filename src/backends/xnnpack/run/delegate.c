@@ -324,7 +324,8 @@ static void release(void *state) {
 // --- Calls ---------------------------------------------------------------------------------------
 
 // Sizes as they lie in memory: a tensor in another dim order is row-major in those.
-static bool shape_of(const sc_tensor *t, sc_xnn_shape *shape) {
+static bool shape_of(const sc_xnn_operand *o, const sc_tensor *t, sc_xnn_shape *shape) {
+    uint64_t bytes;
     shape->rank = t->rank;
     for (uint32_t i = 0; i < t->rank; i++) {
         int64_t size = t->sizes[t->dim_order[i]];
@@ -332,7 +333,7 @@ static bool shape_of(const sc_tensor *t, sc_xnn_shape *shape) {
         shape->dims[i] = (uint32_t)size;
     }
     if (t->rank == 0) *shape = (sc_xnn_shape){1, {1}};
-    return true;
+    return sc_xnn_bytes(o->value->datatype, shape, &bytes);
 }
 
 static sc_status take_inputs(sc_xnn_delegate *d, const sc_rt_delegate_call *call) {
@@ -342,7 +343,8 @@ static sc_status take_inputs(sc_xnn_delegate *d, const sc_rt_delegate_call *call
         if (value == SC_XNN_NONE) continue;
         sc_tensor *t = call->args[i]->tensor;
         sc_xnn_shape shape;
-        if (!shape_of(t, &shape)) return bad_argument(d, i, "is larger than any XNNPACK tensor");
+        if (!shape_of(&d->operands[value], t, &shape))
+            return bad_argument(d, i, "is larger than any XNNPACK tensor");
         d->operands[value].tensor.data = t->data;
         if (sc_xnn_shape_is(&shape, &d->shapes[value])) continue;
         d->shapes[value] = shape;
