@@ -19,6 +19,7 @@ const forTests = new Set([
   "sc_f16_to_f32",
   "sc_pickle_get",
   "sc_rt_program_listen",
+  "sc_xnn_print",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

@@ -31,7 +31,7 @@ static sc_status find_parts(reader *r, const uint8_t *data, uint64_t size) {
     if (size < SC_XNN_HEADER_BYTES)
         return damaged(r, "it has %llu bytes, its header alone has %d", (unsigned long long)size,
                        (int)SC_XNN_HEADER_BYTES);
-    r->flatbuffer = data;
+    r->flatbuffer = r->data = data;
     if (memcmp(data + SC_XNN_MAGIC_AT, SC_XNN_MAGIC, 4) != 0) {
         // From before there was a header: all of it is the FlatBuffer.
         if (!sc_size_from_u64(size, &r->flatbuffer_bytes))

@@ -84,7 +84,7 @@ sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *vari
     return SC_OK;
 }
 
-void sc_xnn_unpack(sc_xnn_shared *shared, sc_xnn_packing *packing) {
+static void unpack(sc_xnn_shared *shared, sc_xnn_packing *packing) {
     if (--packing->users) return;
     sc_xnn_packing **at = &shared->packings;
     while (*at != packing) at = &(*at)->next;
@@ -280,7 +280,7 @@ static sc_status load(sc_xnn_delegate *d, const sc_rt_start *start) {
 static void destroy(void *state) {
     sc_xnn_delegate *d = state;
     for (uint32_t i = 0; d->steps && i < d->graph->nodes.count; i++)
-        if (d->steps[i].packing) sc_xnn_unpack(d->shared, d->steps[i].packing);
+        if (d->steps[i].packing) unpack(d->shared, d->steps[i].packing);
     while (d->owned_count) sc_xnn_disown(d);
     sc_arena_deinit(&d->arena);
     sc_free(d);
@@ -315,7 +315,7 @@ static void release(void *state) {
     sc_xnn_shared *shared = state;
     while (shared->packings) {
         shared->packings->users = 1;
-        sc_xnn_unpack(shared, shared->packings);
+        unpack(shared, shared->packings);
     }
     sc_free(shared->workspace);
     sc_free(shared);

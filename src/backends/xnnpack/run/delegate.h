@@ -130,7 +130,6 @@ void sc_xnn_disown(sc_xnn_delegate *d);
 const uint8_t *sc_xnn_constant_data(const sc_xnn_delegate *d, const sc_xnn_operand *operand);
 // Packs the step's weights as `variant` wants them, once for all delegates of the program.
 sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *variant);
-void sc_xnn_unpack(sc_xnn_shared *shared, sc_xnn_packing *packing);
 
 // Gives all values their place in the workspace and in one another.
 sc_status sc_xnn_place(sc_xnn_delegate *d);
