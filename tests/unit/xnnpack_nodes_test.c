@@ -74,7 +74,7 @@ static uint32_t external(bench *b, uint32_t flag, sc_xnn_datatype type, uint32_t
     return id;
 }
 #define INPUT(b, type, data, ...)  external(b, SC_XNN_EXTERNAL_INPUT, type, DIMS(__VA_ARGS__), data)
-#define OUTPUT(b, type, ...)       external(b, SC_XNN_EXTERNAL_OUTPUT, type, DIMS(__VA_ARGS__), NULL)
+#define OUTPUT(b, type, ...)       external(b, SC_XNN_EXTERNAL_OUTPUT, type, DIMS(__VA_ARGS__), 0)
 #define INNER(b, type, ...)        add_value(b, type, DIMS(__VA_ARGS__))
 #define WEIGHT(b, type, data, ...) constant(b, type, DIMS(__VA_ARGS__), data)
 

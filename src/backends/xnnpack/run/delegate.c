@@ -105,33 +105,46 @@ static sc_status align_constant(sc_xnn_delegate *d, sc_xnn_constant *constant) {
     return SC_OK;
 }
 
-static sc_status find_constants(sc_xnn_delegate *d) {
-    for (uint32_t i = 1; i < d->graph->constants.count; i++) {
-        sc_xnn_constant *constant = &d->graph->constants.data[i];
-        uint64_t size = 0;
-        if (!constant->key.data) {
-            SC_TRY(align_constant(d, constant));
-            continue;
-        }
-        SC_TRY(d->named.find(d->named.user, d->ctx, constant->key, &constant->data, &size));
-        if (size >= constant->size) continue;
-        return sc_fail(d->ctx, SC_ERR_CORRUPT, NULL,
-                       "the data '" SC_STR_FMT "' has %llu bytes, but an XNNPACK delegate of "
-                       "method '" SC_STR_FMT "' takes %llu from it",
-                       SC_STR_ARG(constant->key), (unsigned long long)size, SC_STR_ARG(d->method),
-                       (unsigned long long)constant->size);
+sc_status sc_xnn_find(sc_xnn_delegate *d, uint32_t index) {
+    sc_xnn_constant *constant = &d->graph->constants.data[index];
+    uint64_t size = 0;
+    if (!constant->key.data) return align_constant(d, constant);
+    if (constant->data) return SC_OK;
+    SC_TRY(d->named.find(d->named.user, d->ctx, constant->key, &constant->data, &size));
+    if (size >= constant->size) return SC_OK;
+    return sc_fail(d->ctx, SC_ERR_CORRUPT, NULL,
+                   "the data '" SC_STR_FMT
+                   "' has %llu bytes, but an XNNPACK delegate of method '" SC_STR_FMT
+                   "' takes %llu from it",
+                   SC_STR_ARG(constant->key), (unsigned long long)size, SC_STR_ARG(d->method),
+                   (unsigned long long)constant->size);
+}
+
+void sc_xnn_forget(sc_xnn_delegate *d, uint32_t index) {
+    sc_xnn_constant *constant = &d->graph->constants.data[index];
+    if (d->constant_uses[index] || !constant->key.data || !constant->data) return;
+    d->named.release(d->named.user, constant->key);
+    constant->data = NULL;
+}
+
+// Scales are asked for while a graph is checked.
+static sc_status find_scales(sc_xnn_delegate *d) {
+    for (uint32_t v = 0; v < d->graph->values.count; v++) {
+        uint32_t scales = d->graph->values.data[v].quant.scales;
+        if (scales) SC_TRY(sc_xnn_find(d, scales));
     }
     return SC_OK;
 }
 
-// Weights are kept in another order, or have been copied. What a step reads as it is, stays.
-static void release_constants(sc_xnn_delegate *d) {
-    for (uint32_t i = 1; i < d->graph->constants.count; i++) {
-        sc_xnn_constant *constant = &d->graph->constants.data[i];
-        if (d->constant_uses[i] || !constant->key.data) continue;
-        d->named.release(d->named.user, constant->key);
-        constant->data = NULL;
+static sc_status find_used(sc_xnn_delegate *d) {
+    for (uint32_t i = 1; i < d->graph->constants.count; i++)
+        if (d->constant_uses[i]) SC_TRY(sc_xnn_find(d, i));
+    for (uint32_t v = 0; v < d->graph->values.count; v++) {
+        uint32_t constant = d->graph->values.data[v].constant;
+        if (constant && d->constant_uses[constant])
+            d->operands[v].tensor.data = (void *)(uintptr_t)d->graph->constants.data[constant].data;
     }
+    return SC_OK;
 }
 
 // --- Sizes ---------------------------------------------------------------------------------------
@@ -179,8 +192,6 @@ static sc_status make_operand(sc_xnn_delegate *d, uint32_t value) {
     if (o->tensor.dtype == SC_DTYPE_NONE) o->tensor.dtype = SC_DTYPE_U8;
     o->tensor.is_constant = o->value->constant != 0;
     d->shapes[value] = o->value->shape;
-    if (o->value->constant)
-        o->tensor.data = (void *)(uintptr_t)d->graph->constants.data[o->value->constant].data;
     if (!o->value->flags) return SC_OK;
     d->arguments[o->value->external_id] = value;
     if (o->value->flags == SC_XNN_EXTERNAL_INPUT)
@@ -264,17 +275,18 @@ static sc_status load(sc_xnn_delegate *d, const sc_rt_start *start) {
     SC_TRY(sc_xnn_own(d, start->processed_bytes, &payload));
     memcpy(payload, start->processed, (size_t)start->processed_bytes);
     SC_TRY(sc_xnn_read(d->ctx, &d->arena, payload, start->processed_bytes, &d->graph));
-    SC_TRY(find_constants(d));
-    SC_TRY(sc_xnn_check(d->ctx, d->graph, SC_XNN_RUNTIME_LATEST));
     SC_TRY(make_parts(d, start));
+    SC_TRY(find_scales(d));
+    SC_TRY(sc_xnn_check(d->ctx, d->graph, SC_XNN_RUNTIME_LATEST));
     for (uint32_t v = 0; v < d->graph->values.count; v++) set_sizes(&d->operands[v], &d->shapes[v]);
+    // Weights are found one after the other, and go as soon as they are packed.
     for (uint32_t i = 0; i < d->graph->nodes.count; i++) {
         note_uses(d, &d->steps[i]);
         if (d->steps[i].runner->load) SC_TRY(d->steps[i].runner->load(d, &d->steps[i]));
     }
-    SC_TRY(settle(d));
-    release_constants(d);
-    return SC_OK;
+    SC_TRY(find_used(d));
+    for (uint32_t i = 1; i < d->graph->constants.count; i++) sc_xnn_forget(d, i);
+    return settle(d);
 }
 
 static void destroy(void *state) {

@@ -126,6 +126,9 @@ sc_status sc_xnn_not_executed(const sc_xnn_delegate *d, const sc_xnn_step *s);
 sc_status sc_xnn_own(sc_xnn_delegate *d, uint64_t bytes, void **out);
 // Gives the newest block back.
 void sc_xnn_disown(sc_xnn_delegate *d);
+// Finds a constant's bytes, and lets go of them unless somebody reads them in every run.
+sc_status sc_xnn_find(sc_xnn_delegate *d, uint32_t constant);
+void sc_xnn_forget(sc_xnn_delegate *d, uint32_t constant);
 // Bytes of a constant that has been found.
 const uint8_t *sc_xnn_constant_data(const sc_xnn_delegate *d, const sc_xnn_operand *operand);
 // Packs the step's weights as `variant` wants them, once for all delegates of the program.

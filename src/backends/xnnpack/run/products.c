@@ -34,9 +34,11 @@ static sc_status keep(sc_xnn_delegate *d, uint64_t bytes, const void **data) {
 }
 
 static sc_status find_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
+    SC_TRY(sc_xnn_find(d, s->in[1]->value->constant));
     s->weight = sc_xnn_constant_data(d, s->in[1]);
     if (sc_xnn_is_half(s->in[1])) SC_TRY(copy_floats(d, s->in[1], &s->weight));
     if (!s->in[2]) return SC_OK;
+    SC_TRY(sc_xnn_find(d, s->in[2]->value->constant));
     s->bias = sc_xnn_constant_data(d, s->in[2]);
     return sc_xnn_is_half(s->in[2]) ? copy_floats(d, s->in[2], &s->bias) : SC_OK;
 }
@@ -223,7 +225,8 @@ static void keep_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
         d->constant_uses[weight->value->quant.scales] = true;
 }
 
-static sc_status load_static(sc_xnn_delegate *d, sc_xnn_step *s) {
+// From the bytes of weights to a packing, or to what is read in every run.
+static sc_status pack_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
     const uint32_t owned = d->owned_count;
     SC_TRY(find_weights(d, s));
     SC_TRY(set_types(d, s));
@@ -237,6 +240,13 @@ static sc_status load_static(sc_xnn_delegate *d, sc_xnn_step *s) {
     SC_TRY(sc_xnn_pack(d, s, best));
     // The packing has it all: weights and bias, scales and shifts.
     while (d->owned_count > owned) sc_xnn_disown(d);
+    return SC_OK;
+}
+
+static sc_status load_static(sc_xnn_delegate *d, sc_xnn_step *s) {
+    SC_TRY(pack_weights(d, s));
+    sc_xnn_forget(d, s->in[1]->value->constant);
+    if (s->in[2]) sc_xnn_forget(d, s->in[2]->value->constant);
     return SC_OK;
 }
 
