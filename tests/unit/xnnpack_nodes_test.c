@@ -543,6 +543,35 @@ TEST(xnnpack_memory_is_used_again) {
     end(&b);
 }
 
+// An argument in another dim order is row-major in the order in which its dimensions lie.
+TEST(xnnpack_arguments_with_channels_last) {
+    static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const uint32_t offsets[] = {0, 0, 1, 0}, sizes[] = {1, 2, 1, 2};
+    static const float wanted[] = {3, 4, 7, 8};
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_FP32, x, 1, 2, 2, 2), out = OUTPUT(&b, SC_XNN_FP32, 1, 2, 1, 2);
+    sc_xnn_node *n = node(&b, SC_XNN_SLICE, in, NONE, NONE, out);
+    n->lists[0] = (sc_xnn_list){offsets, 4};
+    n->lists[1] = (sc_xnn_list){sizes, 4};
+    for (int i = 0; i < 2; i++) {
+        static const uint8_t channels_last[] = {0, 2, 3, 1};
+        sc_tensor *t = b.values[i].tensor;
+        memcpy(t->dim_order, channels_last, 4);
+    }
+    // As the program knows it: two channels of rows by columns.
+    b.values[1].tensor->sizes[1] = 1;
+    b.values[1].tensor->sizes[3] = 2;
+    if (run(&b)) {
+        const int64_t *given = result(&b, 1)->sizes;
+        CHECK_EQ_INT(given[1], 2);
+        CHECK_EQ_INT(given[2], 2);
+        CHECK_EQ_INT(given[3], 1);
+        CHECK_EQ_MEM(result(&b, 1)->data, wanted, sizeof wanted);
+    }
+    end(&b);
+}
+
 static void build_linear(bench *b, const float *w, const float *bias) {
     static const float x[4];
     uint32_t in = INPUT(b, SC_XNN_FP32, x, 1, 4), out = OUTPUT(b, SC_XNN_FP32, 1, 2);
