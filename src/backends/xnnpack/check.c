@@ -310,7 +310,7 @@ static sc_status check_parameters(const checker *c) {
     }
 }
 
-sc_status sc_xnn_check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t node,
+static sc_status check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t node,
                             sc_xnn_runtime runtime) {
     const sc_xnn_node *n = &graph->nodes.data[node];
     checker c = {ctx, graph, runtime, node, n, &sc_xnn_kinds[n->kind]};
@@ -328,8 +328,7 @@ sc_status sc_xnn_check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t nod
 }
 
 sc_status sc_xnn_check(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_runtime runtime) {
-    for (uint32_t i = 0; i < graph->nodes.count; i++)
-        SC_TRY(sc_xnn_check_node(ctx, graph, i, runtime));
+    for (uint32_t i = 0; i < graph->nodes.count; i++) SC_TRY(check_node(ctx, graph, i, runtime));
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_xnn_shape *shapes =
         sc_new_array(ctx->scratch, sc_xnn_shape, (size_t)graph->values.count + 1);

@@ -203,9 +203,6 @@ sc_status sc_xnn_read(sc_ctx *ctx, sc_arena *arena, const uint8_t *data, uint64_
 // that values declare being taken for the sizes that they have), for this runtime. SC_ERR_DELEGATE
 // naming node, values and rule.
 sc_status sc_xnn_check(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_runtime runtime);
-// The rules of sc_xnn_check for one node by itself, but for shapes: can it be defined?
-sc_status sc_xnn_check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t node,
-                            sc_xnn_runtime runtime);
 
 // Sizes of all values from those of external inputs and constants, which are set; the graph has
 // been checked. `shapes` has room for every value. SC_ERR_SHAPE names the node.

@@ -1,0 +1,160 @@
+// XNNPACK delegates as wholes: sizes that change, memory that is shared, and what is refused.
+#include "unit/xnnpack_bench.h"
+
+// --- Sizes and memory ----------------------------------------------------------------------------
+
+static void resize(sc_tensor *t, int64_t size) {
+    t->sizes[0] = size;
+    t->numel = 1;
+    for (uint32_t d = 0; d < t->rank; d++) t->numel *= t->sizes[d];
+}
+
+TEST(xnnpack_sizes_change) {
+    static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const float wanted[] = {1, 4, 9, 16, 25, 36, 49, 64};
+    static const uint32_t flat[] = {0};
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_FP32, x, 4, 2), out = OUTPUT(&b, SC_XNN_FP32, 8);
+    uint32_t square = INNER(&b, SC_XNN_FP32, 4, 2);
+    node(&b, SC_XNN_SQUARE, in, NONE, NONE, square);
+    node(&b, SC_XNN_RESHAPE, square, NONE, NONE, out)->lists[0] = (sc_xnn_list){flat, 1};
+    if (run(&b)) {
+        const sc_xnn_delegate *d = b.state;
+        // The square is made where the result is.
+        CHECK_EQ_UINT(d->placed_bytes, 0);
+        for (int64_t size = 3; size >= 0; size--) {
+            resize(b.values[0].tensor, size);
+            CHECK_OK(execute(&b));
+            CHECK_EQ_INT(result(&b, 1)->sizes[0], 2 * size);
+            check_floats(&b, 1, wanted, 0);
+        }
+        // More than the result can hold.
+        resize(b.values[0].tensor, 5);
+        b.values[0].tensor->data = sc_arena_alloc(&b.s.arena, 40);
+        CHECK_STATUS(execute(&b), SC_ERR_SHAPE);
+    }
+    end(&b);
+}
+
+// Values of a chain take turns in one place.
+TEST(xnnpack_memory_is_used_again) {
+    enum { COUNT = 1000, STEPS = 9 };
+    static float x[COUNT];
+    bench b;
+    begin(&b);
+    uint32_t value = INPUT(&b, SC_XNN_FP32, x, COUNT), out = OUTPUT(&b, SC_XNN_FP32, COUNT, 1);
+    uint32_t perm[] = {1, 0};
+    uint32_t shape[] = {1, 0};
+    uint32_t matrix = INNER(&b, SC_XNN_FP32, 1, COUNT);
+    node(&b, SC_XNN_RESHAPE, value, NONE, NONE, matrix)->lists[0] = (sc_xnn_list){shape, 2};
+    for (int i = 0; i < STEPS; i++) {
+        uint32_t next = INNER(&b, SC_XNN_FP32, 1, COUNT);
+        node(&b, SC_XNN_TANH, matrix, NONE, NONE, next);
+        matrix = next;
+    }
+    node(&b, SC_XNN_TRANSPOSE, matrix, NONE, NONE, out)->lists[0] = (sc_xnn_list){perm, 2};
+    if (run(&b)) CHECK_EQ_UINT(((sc_xnn_delegate *)b.state)->placed_bytes, 4032);
+    end(&b);
+}
+
+// An argument in another dim order is row-major in the order in which its dimensions lie.
+TEST(xnnpack_arguments_with_channels_last) {
+    static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const uint32_t offsets[] = {0, 0, 1, 0}, sizes[] = {1, 2, 1, 2};
+    static const float wanted[] = {3, 4, 7, 8};
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_FP32, x, 1, 2, 2, 2), out = OUTPUT(&b, SC_XNN_FP32, 1, 2, 1, 2);
+    sc_xnn_node *n = node(&b, SC_XNN_SLICE, in, NONE, NONE, out);
+    n->lists[0] = (sc_xnn_list){offsets, 4};
+    n->lists[1] = (sc_xnn_list){sizes, 4};
+    for (int i = 0; i < 2; i++) {
+        static const uint8_t channels_last[] = {0, 2, 3, 1};
+        sc_tensor *t = b.values[i].tensor;
+        memcpy(t->dim_order, channels_last, 4);
+    }
+    // As the program knows it: two channels of rows by columns.
+    b.values[1].tensor->sizes[1] = 1;
+    b.values[1].tensor->sizes[3] = 2;
+    if (run(&b)) {
+        const int64_t *given = result(&b, 1)->sizes;
+        CHECK_EQ_INT(given[1], 2);
+        CHECK_EQ_INT(given[2], 2);
+        CHECK_EQ_INT(given[3], 1);
+        CHECK_EQ_MEM(result(&b, 1)->data, wanted, sizeof wanted);
+    }
+    end(&b);
+}
+
+static void build_linear(bench *b, const float *w, const float *bias) {
+    static const float x[4];
+    uint32_t in = INPUT(b, SC_XNN_FP32, x, 1, 4), out = OUTPUT(b, SC_XNN_FP32, 1, 2);
+    uint32_t filter = WEIGHT(b, SC_XNN_FP32, w, 2, 4), add = WEIGHT(b, SC_XNN_FP32, bias, 2);
+    node(b, SC_XNN_FULLY_CONNECTED, in, filter, add, out);
+}
+
+// The same weights with another bias are not the same.
+TEST(xnnpack_packings_are_shared) {
+    static const float w[8] = {1, 2, 3, 4, 5, 6, 7, 8}, first[2] = {1, 2}, second[2] = {3, 4};
+    bench b;
+    void *again = NULL, *other = NULL;
+    begin(&b);
+    build_linear(&b, w, first);
+    if (run(&b) && CHECK_OK(start(&b, &again, 2))) {
+        const sc_xnn_shared *shared = b.shared;
+        CHECK_EQ_UINT(shared->packings->users, 2);
+        CHECK(!shared->packings->next);
+        b.graph->constants.data[2].data = (const uint8_t *)second;
+        CHECK_OK(start(&b, &other, 2));
+        CHECK_EQ_UINT(shared->packings->users, 1);
+        CHECK(shared->packings->next && !shared->packings->next->next);
+        sc_rt_backend_xnnpack.destroy(other);
+        sc_rt_backend_xnnpack.destroy(again);
+        CHECK_EQ_UINT(shared->packings->users, 1);
+    }
+    end(&b);
+}
+
+// --- What is refused -----------------------------------------------------------------------------
+
+TEST(xnnpack_delegates_that_do_not_start) {
+    static const float w[8], bias[2];
+    static const struct {
+        sc_status status;
+        const char *message;
+    } wanted[] = {
+        {SC_ERR_DELEGATE, "takes 2 arguments, but method 'forward' calls it with 1"},
+        {SC_ERR_DELEGATE, "argument 0 of an XNNPACK delegate of method 'forward' is not a tensor"},
+        {SC_ERR_DELEGATE,
+         "argument 0 of an XNNPACK delegate of method 'forward' has another dtype"},
+        {SC_ERR_NOT_FOUND, "no data 'weights'"},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(wanted); i++) {
+        bench b;
+        begin(&b);
+        build_linear(&b, w, bias);
+        if (i == 1) b.values[0] = (sc_evalue){.tag = SC_EVALUE_INT};
+        if (i == 2) b.values[0].tensor->dtype = SC_DTYPE_I32;
+        if (i == 3) b.graph->constants.data[1].key = SC_STR("weights");
+        CHECK_STATUS(start(&b, &b.state, i == 0 ? 1 : 2), wanted[i].status);
+        if (!strstr(setup_message(&b.s), wanted[i].message))
+            CHECK_EQ_STR(setup_message(&b.s), wanted[i].message);
+        end(&b);
+    }
+}
+
+TEST(xnnpack_nodes_that_are_not_executed) {
+    static const int8_t x[4] = {1, 2, 3, 4};
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_QINT8, x, 1, 2, 2), out = OUTPUT(&b, SC_XNN_QINT8, 1, 2, 2);
+    grid(&b, in, 1, 0);
+    grid(&b, out, 1, 0);
+    node(&b, SC_XNN_BATCH_MATMUL, in, in, NONE, out);
+    CHECK_STATUS(start(&b, &b.state, 2), SC_ERR_DELEGATE);
+    CHECK_EQ_STR(setup_message(&b.s),
+                 "node 0 (BatchMatrixMultiply) of an XNNPACK delegate of method 'forward' is not "
+                 "executed here: it computes from qint8, qint8 to qint8");
+    end(&b);
+}
