@@ -34,6 +34,8 @@ static sc_status keep(sc_xnn_delegate *d, uint64_t bytes, const void **data) {
 }
 
 static sc_status find_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
+    // Bytes may be scales of one node and weights of another, which has let go of them.
+    if (s->in[1]->value->quant.scales) SC_TRY(sc_xnn_find(d, s->in[1]->value->quant.scales));
     SC_TRY(sc_xnn_find(d, s->in[1]->value->constant));
     s->weight = sc_xnn_constant_data(d, s->in[1]);
     if (sc_xnn_is_half(s->in[1])) SC_TRY(copy_floats(d, s->in[1], &s->weight));
