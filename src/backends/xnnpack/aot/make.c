@@ -1,0 +1,472 @@
+// A part as an XNNPACK graph: values in the layouts that nodes want them in, nodes in the part's
+// order, what nobody reads left out.
+#include <math.h>
+
+#include "backends/xnnpack/aot/layout.h"
+#include "backends/xnnpack/aot/lower.h"
+#include "backends/xnnpack/aot/rule.h"
+
+// --- Shapes --------------------------------------------------------------------------------------
+
+static bool has_layouts(uint32_t rank) { return rank >= 2 && rank <= 4; }
+
+uint32_t sc_xa_place(uint32_t rank, sc_xa_layout layout, uint32_t dim) {
+    if (layout == SC_XA_PLAIN || !has_layouts(rank) || dim == 0) return dim;
+    if (dim == 1) return 3;
+    return rank == 3 ? 2 : dim - 1;
+}
+
+void sc_xa_shape(const sc_value *value, sc_xa_layout layout, sc_xnn_shape *out) {
+    const uint32_t rank = value->spec.rank;
+    const bool is_last = layout == SC_XA_CHANNELS_LAST && has_layouts(rank);
+    *out = (sc_xnn_shape){.rank = is_last ? 4 : sc_max_u32(rank, 1), .dims = {1, 1, 1, 1, 1, 1}};
+    for (uint32_t d = 0; d < rank; d++)
+        out->dims[sc_xa_place(rank, layout, d)] = sc_xa_size(value, d);
+}
+
+void sc_xa_dynamic_of(const sc_value *value, sc_xa_layout layout, bool *out) {
+    memset(out, 0, SC_XNN_RANK_MAX * sizeof *out);
+    for (uint32_t d = 0; d < value->spec.rank; d++)
+        out[sc_xa_place(value->spec.rank, layout, d)] = !sc_dim_is_int(value->spec.sizes[d]);
+}
+
+// --- Values --------------------------------------------------------------------------------------
+
+static sc_xa_slot *slot_of(sc_xa_maker *m, const sc_value *value) {
+    uint64_t *found = sc_imap_find(&m->slots, SC_PTR_KEY(value));
+    if (found) return (sc_xa_slot *)(uintptr_t)*found;
+    sc_xa_slot *slot = sc_new(m->x.ctx->arena, sc_xa_slot);
+    *slot = (sc_xa_slot){{SC_XNN_NONE, SC_XNN_NONE}, {SC_XNN_NONE, SC_XNN_NONE}};
+    sc_imap_set(&m->slots, SC_PTR_KEY(value), SC_PTR_KEY(slot));
+    return slot;
+}
+
+static sc_xa_layout usable(const sc_value *value, sc_xa_layout layout) {
+    return has_layouts(value->spec.rank) ? layout : SC_XA_PLAIN;
+}
+
+bool sc_xa_is_there(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout) {
+    return slot_of(m, value)->ids[layout] != SC_XNN_NONE;
+}
+
+static bool params_of_integers(const sc_value *value, sc_xa_params *out) {
+    if (value->node && sc_xa_is(value->node, &sc_xa_quantize))
+        return sc_xa_params_of(value->node, out);
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        if (use->user->op && sc_xa_is(use->user, &sc_xa_dequantize))
+            return sc_xa_params_of(use->user, out);
+    return false;
+}
+
+sc_status sc_xa_set_integers(sc_xa_maker *m, const sc_value *value, uint32_t id) {
+    sc_xa_params params;
+    if (!params_of_integers(value, &params))
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "nobody says what the integers of %s mean",
+                       value->name->text);
+    m->graph->values.data[id].quant = (sc_xnn_quant){.kind = SC_XNN_PER_TENSOR,
+                                                     .scale = params.scale,
+                                                     .zero_point = params.zero_point};
+    return SC_OK;
+}
+
+uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout) {
+    sc_xnn_shape shape;
+    layout = usable(value, layout);
+    sc_xa_shape(value, layout, &shape);
+    const bool is_integer = value->spec.dtype == SC_DTYPE_I8;
+    const uint32_t id = sc_xnn_add_value(
+        m->graph, is_integer ? SC_XNN_QINT8 : sc_xnn_datatype_of(value->spec.dtype), &shape);
+    if (is_integer) sc_xa_set_integers(m, value, id);
+    slot_of(m, value)->ids[layout] = id;
+    return id;
+}
+
+uint32_t sc_xa_between(sc_xa_maker *m, uint32_t like, const sc_xnn_shape *shape) {
+    const sc_xnn_value from = m->graph->values.data[like];
+    const uint32_t id = sc_xnn_add_value(m->graph, (sc_xnn_datatype)from.datatype, shape);
+    m->graph->values.data[id].quant = from.quant;
+    return id;
+}
+
+sc_status sc_xa_stand_for(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t id) {
+    slot_of(m, value)->ids[usable(value, layout)] = id;
+    return SC_OK;
+}
+
+void sc_xa_alias(sc_xa_maker *m, const sc_value *value, const sc_value *other) {
+    *slot_of(m, value) = *slot_of(m, other);
+}
+
+// --- Nodes ---------------------------------------------------------------------------------------
+
+sc_xa_layout sc_xa_layout_of(const sc_xa_maker *m, const sc_node *node) {
+    const sc_xa_family *family = sc_xa_row_of(node)->family;
+    if (!family->follows) return (sc_xa_layout)family->layout;
+    const uint64_t *found = sc_imap_find(&m->layouts, SC_PTR_KEY(node));
+    return found ? (sc_xa_layout)*found : SC_XA_PLAIN;
+}
+
+void sc_xa_absorb(sc_xa_maker *m, const sc_node *node) {
+    sc_imap_set(&m->absorbed, SC_PTR_KEY(node), 1);
+    sc_vec_push(m->x.ctx->arena, &m->handles, node->meta.debug_handle);
+}
+
+void sc_xa_absorb_tail(sc_xa_maker *m, const sc_xa_tail *tail) {
+    if (tail->activation) sc_xa_absorb(m, tail->activation);
+    if (tail->quantize) sc_xa_absorb(m, tail->quantize);
+}
+
+sc_xnn_node *sc_xa_add(sc_xa_maker *m, sc_xnn_kind kind, uint32_t input, uint32_t output) {
+    sc_xnn_node *node = sc_xnn_add_node(m->graph, kind);
+    node->inputs[0] = input;
+    node->outputs[0] = output;
+    node->debug_handle = m->node ? m->node->meta.debug_handle : 0;
+    return node;
+}
+
+void sc_xa_set_range(sc_xnn_node *node, const sc_xa_tail *tail) {
+    if (!tail->activation) return;
+    node->has_range = true;
+    node->low = tail->low;
+    node->high = tail->high;
+}
+
+sc_xnn_list sc_xa_list(sc_xa_maker *m, const uint32_t *items, uint32_t count) {
+    uint32_t *copy = sc_new_array(m->graph->arena, uint32_t, count);
+    memcpy(copy, items, count * sizeof *copy);
+    return (sc_xnn_list){copy, count};
+}
+
+sc_status sc_xa_add_reshape(sc_xa_maker *m, uint32_t input, uint32_t output, const bool *dynamic) {
+    const sc_xnn_shape shape = m->graph->values.data[output].shape;
+    uint32_t sizes[SC_XNN_RANK_MAX], unknown = 0;
+    for (uint32_t d = 0; d < shape.rank; d++) {
+        sizes[d] = dynamic[d] ? 0 : shape.dims[d];
+        unknown += dynamic[d];
+    }
+    if (unknown > 1)
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                       "XNNPACK would have to derive %u dynamic sizes of one tensor", unknown);
+    sc_xnn_node *made = sc_xa_add(m, SC_XNN_RESHAPE, input, output);
+    made->lists[0] = sc_xa_list(m, sizes, shape.rank);
+    return SC_OK;
+}
+
+// --- From one layout to the other ----------------------------------------------------------------
+
+bool sc_xa_is_trivial(const sc_value *value) {
+    const sc_spec *spec = &value->spec;
+    if (!has_layouts(spec->rank) || spec->rank == 2) return true;
+    bool one_pixel = true;
+    for (uint32_t d = 2; d < spec->rank; d++) one_pixel = one_pixel && sc_dim_is(spec->sizes[d], 1);
+    return one_pixel || sc_dim_is(spec->sizes[1], 1);
+}
+
+static sc_status add_transpose(sc_xa_maker *m, const sc_value *value, uint32_t from,
+                               sc_xa_layout to, uint32_t id) {
+    static const uint32_t orders[2][2][4] = {{{0, 2, 1}, {0, 2, 1}}, {{0, 3, 1, 2}, {0, 2, 3, 1}}};
+    const uint32_t rank = value->spec.rank;
+    const uint32_t *order = orders[rank == 4][to == SC_XA_CHANNELS_LAST];
+    bool dynamic[SC_XNN_RANK_MAX];
+    uint32_t input = from, output = id;
+    if (rank == 3) {
+        // Sequences are images of one row: N, 1, L, C.
+        const sc_xnn_shape image = m->graph->values.data[to == SC_XA_PLAIN ? from : id].shape;
+        const sc_xnn_shape rows = {3, {image.dims[0], image.dims[2], image.dims[3]}};
+        const uint32_t middle = sc_xa_between(m, id, &rows);
+        if (to == SC_XA_PLAIN) {
+            for (uint32_t d = 0; d < 3; d++)
+                dynamic[d] = !sc_dim_is_int(value->spec.sizes[d == 0 ? 0 : 3 - d]);
+            SC_TRY(sc_xa_add_reshape(m, from, middle, dynamic));
+            input = middle;
+        } else {
+            output = middle;
+        }
+    }
+    sc_xa_add(m, SC_XNN_TRANSPOSE, input, output)->lists[0] = sc_xa_list(m, order, rank);
+    if (output == id) return SC_OK;
+    sc_xa_dynamic_of(value, to, dynamic);
+    return sc_xa_add_reshape(m, output, id, dynamic);
+}
+
+static sc_status convert(sc_xa_maker *m, const sc_value *value, uint32_t from, sc_xa_layout to,
+                         uint32_t *id) {
+    bool dynamic[SC_XNN_RANK_MAX];
+    const bool derives_one = sc_xa_dynamic_dims(value) <= 1;
+    *id = sc_xa_define(m, value, to);
+    if (!sc_xa_is_trivial(value) || (!derives_one && value->spec.rank == 4))
+        return add_transpose(m, value, from, to, *id);
+    sc_xa_dynamic_of(value, to, dynamic);
+    return sc_xa_add_reshape(m, from, *id, dynamic);
+}
+
+// Values that nodes give only when somebody wants them.
+static sc_status make_wanted(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout) {
+    sc_xa_constant constant;
+    uint32_t id;
+    if (sc_xa_constant_of(value, &constant)) {
+        SC_TRY(sc_xa_add_operand(m, &constant, value->spec.rank, layout, &id));
+        return sc_xa_stand_for(m, value, layout, id);
+    }
+    if (sc_xa_is(value->node, &sc_xa_dequantize)) {
+        SC_TRY(sc_xa_want(m, value->node->args[0].value, layout, &id));
+        sc_xa_add(m, SC_XNN_CONVERT, id, sc_xa_define(m, value, layout));
+        return SC_OK;
+    }
+    return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                   "%s is read before XNNPACK has made it", value->name->text);
+}
+
+sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t *id) {
+    sc_xa_slot *slot = slot_of(m, value);
+    layout = usable(value, layout);
+    const uint32_t other = slot->ids[!layout];
+    if (slot->ids[layout] == SC_XNN_NONE) {
+        sc_xa_constant constant;
+        if (other == SC_XNN_NONE || sc_xa_constant_of(value, &constant))
+            SC_TRY(make_wanted(m, value, layout));
+        else
+            return convert(m, value, other, layout, id);
+    }
+    *id = slot->ids[layout];
+    return SC_OK;
+}
+
+sc_status sc_xa_want_operand(sc_xa_maker *m, const sc_value *value, uint32_t rank,
+                             sc_xa_layout layout, uint32_t *id) {
+    sc_xa_constant constant;
+    bool is_one = true;
+    for (uint32_t d = 0; d < value->spec.rank; d++)
+        is_one = is_one && sc_dim_is(value->spec.sizes[d], 1);
+    if (layout == SC_XA_PLAIN || value->spec.rank == rank)
+        return sc_xa_want(m, value, layout, id);
+    if (is_one && value->spec.rank < 2) return sc_xa_want(m, value, SC_XA_PLAIN, id);
+    if (!sc_xa_constant_of(value, &constant))
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                       "%s has fewer dimensions than what it is combined with", value->name->text);
+    return sc_xa_add_operand(m, &constant, rank, layout, id);
+}
+
+sc_status sc_xa_want_flat(sc_xa_maker *m, const sc_value *value, uint32_t *id) {
+    const uint32_t last = slot_of(m, value)->ids[SC_XA_CHANNELS_LAST];
+    if (slot_of(m, value)->ids[SC_XA_PLAIN] == SC_XNN_NONE && last != SC_XNN_NONE &&
+        sc_xa_is_trivial(value)) {
+        *id = last;
+        return SC_OK;
+    }
+    return sc_xa_want(m, value, SC_XA_PLAIN, id);
+}
+
+sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout,
+                             uint32_t *id) {
+    sc_xa_slot *slot = slot_of(m, value);
+    uint32_t from;
+    if (slot->dynamic[layout] == SC_XNN_NONE) {
+        SC_TRY(sc_xa_want(m, value, layout, &from));
+        const sc_xnn_shape shape = m->graph->values.data[from].shape;
+        const uint32_t made = sc_xnn_add_value(m->graph, SC_XNN_QDINT8, &shape);
+        m->graph->values.data[made].quant = (sc_xnn_quant){
+            .kind = SC_XNN_PER_TOKEN, .nonbatch_dims = layout == SC_XA_PLAIN ? 1 : 3};
+        sc_xa_add(m, SC_XNN_CONVERT, from, made);
+        slot->dynamic[layout] = made;
+    }
+    *id = slot->dynamic[layout];
+    return SC_OK;
+}
+
+// --- Inputs and outputs --------------------------------------------------------------------------
+
+sc_xa_layout sc_xa_outer_layout(const sc_xa_maker *m, const sc_value *value) {
+    sc_exprs *exprs = m->x.graph->method->exprs;
+    const bool is_last = sc_spec_is_channels_last(exprs, &value->spec) &&
+                         !sc_spec_is_contiguous(exprs, &value->spec);
+    return is_last ? SC_XA_CHANNELS_LAST : SC_XA_PLAIN;
+}
+
+static sc_status add_inputs(sc_xa_maker *m) {
+    const sc_method *method = m->part->method;
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        const sc_value *value = method->graph->inputs.data[i];
+        if (method->inputs.data[i].kind != SC_INPUT_USER) continue;
+        if (value->type != SC_VALUE_TENSOR)
+            return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                           "input %s is not a tensor, and delegates of XNNPACK take tensors only",
+                           value->name->text);
+        const uint32_t id = sc_xa_define(m, value, sc_xa_outer_layout(m, value));
+        m->graph->values.data[id].flags = SC_XNN_EXTERNAL_INPUT;
+        m->graph->values.data[id].external_id = m->graph->external_count++;
+    }
+    return SC_OK;
+}
+
+// What is given already, or given elsewhere too, is copied.
+static sc_status add_output(sc_xa_maker *m, const sc_value *value) {
+    uint32_t id;
+    SC_TRY(sc_xa_want(m, value, sc_xa_outer_layout(m, value), &id));
+    const sc_xnn_value *there = &m->graph->values.data[id];
+    if (there->external_id != SC_XNN_NONE || there->constant) {
+        const bool copies = m->x.runtime >= sc_xnn_kinds[SC_XNN_COPY].since;
+        const sc_xnn_shape shape = there->shape;
+        const uint32_t copy = sc_xa_between(m, id, &shape);
+        sc_xnn_node *made = sc_xa_add(m, copies ? SC_XNN_COPY : SC_XNN_CLAMP, id, copy);
+        made->has_range = !copies;
+        made->low = -INFINITY;
+        made->high = INFINITY;
+        id = copy;
+    }
+    m->graph->values.data[id].flags = SC_XNN_EXTERNAL_OUTPUT;
+    m->graph->values.data[id].external_id = m->graph->external_count++;
+    return SC_OK;
+}
+
+static sc_status add_outputs(sc_xa_maker *m) {
+    const sc_method *method = m->part->method;
+    const sc_node *ret = method->graph->ret;
+    m->node = NULL;
+    for (uint32_t i = 0; i < ret->arg_count; i++) {
+        if (ret->args[i].kind != SC_ARG_VALUE || ret->args[i].value->type != SC_VALUE_TENSOR ||
+            method->outputs.data[i].kind != SC_OUTPUT_USER)
+            return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                           "output %u is not a tensor that is returned", i);
+        SC_TRY(add_output(m, ret->args[i].value));
+    }
+    if (m->graph->external_count > SC_XNN_EXTERNALS_MAX)
+        return sc_fail(m->x.ctx, SC_ERR_LIMIT, NULL,
+                       "%u tensors go in and out, and delegates of XNNPACK have at most %u",
+                       m->graph->external_count, SC_XNN_EXTERNALS_MAX);
+    return SC_OK;
+}
+
+// --- What is needed ------------------------------------------------------------------------------
+
+static void add_event(sc_xa_maker *m, const uint32_t *handles, uint32_t count) {
+    sc_part_event event = {.id = m->part->events.count, .handle_count = count};
+    event.handles = sc_new_array(m->x.ctx->arena, uint32_t, count);
+    memcpy(event.handles, handles, count * sizeof *handles);
+    sc_vec_push(m->x.ctx->arena, &m->part->events, event);
+}
+
+static void mark_values(const sc_xnn_node *node, bool *needed) {
+    for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX; i++)
+        if (node->inputs[i] != SC_XNN_NONE) needed[node->inputs[i]] = true;
+}
+
+// Drops nodes, values and constants that lead to no output.
+static void sweep(sc_xa_maker *m) {
+    sc_xnn_graph *g = m->graph;
+    sc_arena *scratch = m->x.ctx->scratch;
+    bool *needed = sc_new_array(scratch, bool, g->values.count);
+    uint32_t *values = sc_new_array(scratch, uint32_t, g->values.count);
+    uint32_t *constants = sc_new_array(scratch, uint32_t, g->constants.count);
+    uint32_t kept = 0;
+    for (uint32_t v = 0; v < g->values.count; v++)
+        needed[v] = g->values.data[v].external_id != SC_XNN_NONE;
+    for (uint32_t n = g->nodes.count; n-- > 0;) {
+        sc_xnn_node *node = &g->nodes.data[n];
+        if (needed[node->outputs[0]])
+            mark_values(node, needed);
+        else
+            node->kind = SC_XNN_KIND_NONE;
+    }
+    for (uint32_t v = 0; v < g->values.count; v++) {
+        if (!needed[v]) continue;
+        values[v] = kept;
+        constants[g->values.data[v].constant] = constants[g->values.data[v].quant.scales] = 1;
+        g->values.data[kept++] = g->values.data[v];
+    }
+    g->values.count = kept;
+    constants[0] = 0;
+    kept = 1;
+    for (uint32_t c = 1; c < g->constants.count; c++) {
+        if (!constants[c]) continue;
+        constants[c] = kept;
+        g->constants.data[kept++] = g->constants.data[c];
+    }
+    g->constants.count = kept;
+    for (uint32_t v = 0; v < g->values.count; v++) {
+        g->values.data[v].constant = constants[g->values.data[v].constant];
+        g->values.data[v].quant.scales = constants[g->values.data[v].quant.scales];
+    }
+    kept = 0;
+    for (uint32_t n = 0; n < g->nodes.count; n++) {
+        sc_xnn_node node = g->nodes.data[n];
+        if (node.kind == SC_XNN_KIND_NONE) continue;
+        for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX; i++)
+            if (node.inputs[i] != SC_XNN_NONE) node.inputs[i] = values[node.inputs[i]];
+        node.outputs[0] = values[node.outputs[0]];
+        m->part->events.data[kept] = m->part->events.data[n];
+        m->part->events.data[kept].id = kept;
+        g->nodes.data[kept++] = node;
+    }
+    g->nodes.count = m->part->events.count = kept;
+}
+
+// --- The part ------------------------------------------------------------------------------------
+
+static sc_status make_node(sc_xa_maker *m, const sc_node *node) {
+    const sc_xa_row *row = sc_xa_row_of(node);
+    if (sc_imap_find(&m->absorbed, SC_PTR_KEY(node))) return SC_OK;
+    sc_where_set_node(m->x.ctx, node);
+    if (!row || !sc_xa_judge(&m->x, node))
+        if (!row || (!sc_xa_is(node, &sc_xa_dequantize) && !sc_xa_is(node, &sc_xa_quantize) &&
+                     !sc_xa_is(node, &sc_xa_choose)))
+            return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "XNNPACK cannot compute this node%s"
+                           SC_STR_FMT, m->x.reason.size ? ": " : "", SC_STR_ARG(m->x.reason));
+    m->node = node;
+    m->handles.count = 0;
+    sc_vec_push(m->x.ctx->arena, &m->handles, node->meta.debug_handle);
+    sc_mark mark = sc_arena_mark(m->x.ctx->scratch);
+    const sc_status status = row->family->make(m, node);
+    sc_arena_rewind(m->x.ctx->scratch, mark);
+    while (m->part->events.count < m->graph->nodes.count)
+        add_event(m, m->handles.data, m->handles.count);
+    return status;
+}
+
+static sc_status make_part(sc_xa_maker *m) {
+    sc_ctx *ctx = m->x.ctx;
+    SC_TRY(add_inputs(m));
+    for (const sc_node *node = m->x.graph->first; node; node = node->next)
+        SC_TRY(make_node(m, node));
+    SC_TRY(add_outputs(m));
+    while (m->part->events.count < m->graph->nodes.count) add_event(m, NULL, 0);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sweep(m);
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}
+
+static sc_status write_part(sc_xa_maker *m) {
+    sc_ctx *ctx = m->x.ctx;
+    sc_cord *payload = sc_new(ctx->arena, sc_cord);
+    SC_TRY(sc_xnn_check(ctx, m->graph, m->x.runtime));
+    sc_cord_init(payload, ctx->arena);
+    SC_TRY(sc_xnn_write(ctx, m->graph, payload));
+    m->part->processed = payload;
+    m->part->has_events = true;
+    for (uint32_t c = 1; c < m->graph->constants.count; c++) {
+        const sc_xnn_constant *constant = &m->graph->constants.data[c];
+        const sc_part_data data = {
+            .key = constant->key, .bytes = constant->bytes, .align = SC_XNN_DATA_ALIGN};
+        sc_vec_push(ctx->arena, &m->part->data, data);
+    }
+    return SC_OK;
+}
+
+sc_status sc_xa_preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
+                           sc_part *part) {
+    (void)backend;
+    sc_xa_maker m = {.x = {.ctx = ctx,
+                           .graph = part->method->graph,
+                           .runtime = sc_xa_runtime(env->options)},
+                     .part = part,
+                     .graph = sc_xnn_graph_new(ctx->arena)};
+    sc_imap_init(&m.slots, ctx->arena);
+    sc_imap_init(&m.layouts, ctx->arena);
+    sc_imap_init(&m.absorbed, ctx->arena);
+    sc_xa_choose_layouts(&m);
+    const sc_where where = ctx->where;
+    SC_TRY(make_part(&m));
+    ctx->where = where;
+    return write_part(&m);
+}

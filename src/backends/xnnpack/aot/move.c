@@ -1,0 +1,301 @@
+// Operators that move elements and compute nothing.
+#include <math.h>
+
+#include "backends/xnnpack/aot/rule.h"
+
+// --- Copies --------------------------------------------------------------------------------------
+
+static bool check_copy(sc_xa *x, const sc_node *node) {
+    (void)x;
+    (void)node;
+    return true;
+}
+
+static sc_status make_copy(sc_xa_maker *m, const sc_node *node) {
+    const sc_value *input = node->args[0].value, *output = node->outs[0];
+    const sc_xa_layout layout = sc_xa_layout_of(m, node);
+    uint32_t id;
+    SC_TRY(sc_xa_want(m, input, layout, &id));
+    if (input->spec.dtype == output->spec.dtype)
+        sc_xa_alias(m, output, input);
+    else
+        sc_xa_add(m, SC_XNN_CONVERT, id, sc_xa_define(m, output, layout));
+    return SC_OK;
+}
+
+// --- Views ---------------------------------------------------------------------------------------
+
+// Does the result have all elements once, in their order?
+static bool repeats(const sc_node *node) {
+    const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
+    const uint32_t more = out->rank - in->rank;
+    if (sc_op_param_index(node->op, "implicit") < 0) return false;
+    for (uint32_t d = 0; d < out->rank; d++)
+        if (d < more ? !sc_dim_is(out->sizes[d], 1)
+                     : !sc_dim_equal(out->sizes[d], in->sizes[d - more]))
+            return true;
+    return false;
+}
+
+static bool check_reshape(sc_xa *x, const sc_node *node) {
+    sc_xa_tail tail;
+    if (repeats(node))
+        return sc_xa_refuse(x, "Operators that broadcast need no expanded operands.",
+                            "it repeats elements, which XNNPACK does only within an operator");
+    if (sc_xa_dynamic_dims(node->outs[0]) > 1)
+        return sc_xa_refuse(x, "Fix all sizes but one.",
+                            "more than one size of its result is dynamic, and XNNPACK derives one");
+    sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
+    return true;
+}
+
+// With 8-bit integers where it is possible: what is read and what is written.
+typedef struct ends {
+    const sc_value *in, *out;
+} ends;
+
+static ends ends_of(sc_xa_maker *m, const sc_node *node) {
+    sc_xa_tail tail;
+    if (node->out_count != 1 || !sc_xa_is_quantized(&m->x, node, SC_XA_ALIKE, &tail))
+        return (ends){node->args[0].value, node->outs[0]};
+    sc_xa_absorb(m, tail.quantize);
+    return (ends){node->args[0].value->node->args[0].value, tail.quantize->outs[0]};
+}
+
+static sc_status make_reshape(sc_xa_maker *m, const sc_node *node) {
+    const ends e = ends_of(m, node);
+    bool dynamic[SC_XNN_RANK_MAX];
+    uint32_t id;
+    if (sc_xa_shape_equal(e.in, e.out)) {
+        SC_TRY(sc_xa_want(m, e.in, SC_XA_PLAIN, &id));
+        sc_xa_alias(m, e.out, e.in);
+        return SC_OK;
+    }
+    SC_TRY(sc_xa_want_flat(m, e.in, &id));
+    sc_xa_dynamic_of(e.out, SC_XA_PLAIN, dynamic);
+    return sc_xa_add_reshape(m, id, sc_xa_define(m, e.out, SC_XA_PLAIN), dynamic);
+}
+
+// --- Permutations --------------------------------------------------------------------------------
+
+static bool check_permute(sc_xa *x, const sc_node *node) {
+    sc_xa_tail tail;
+    sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
+    return true;
+}
+
+// From whichever layout the source is there in, to the one that is asked for: often that is nothing
+// to do at all.
+static sc_status make_permute(sc_xa_maker *m, const sc_node *node) {
+    sc_xa_constant constant;
+    uint32_t order[SC_RANK_MAX], perm[SC_XNN_RANK_MAX], id;
+    if (sc_xa_constant_of(node->outs[0], &constant)) return SC_OK;  // when somebody wants it
+    const ends e = ends_of(m, node);
+    const uint32_t rank = e.in->spec.rank;
+    const sc_xa_layout to = sc_xa_layout_of(m, node);
+    const bool is_last = rank == 4 && !sc_xa_is_there(m, e.in, SC_XA_PLAIN) &&
+                         sc_xa_is_there(m, e.in, SC_XA_CHANNELS_LAST);
+    const sc_xa_layout from = is_last ? SC_XA_CHANNELS_LAST : SC_XA_PLAIN;
+    bool same = true;
+    if (!sc_node_permutation(node, order))
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "the order of dimensions is not known");
+    for (uint32_t d = 0; d < rank; d++) {
+        const uint32_t place = sc_xa_place(rank, to, d);
+        perm[place] = sc_xa_place(rank, from, order[d]);
+    }
+    for (uint32_t d = 0; d < rank; d++) same = same && perm[d] == d;
+    SC_TRY(sc_xa_want(m, e.in, from, &id));
+    if (same) return sc_xa_stand_for(m, e.out, to, id);
+    sc_xnn_node *made = sc_xa_add(m, SC_XNN_TRANSPOSE, id, sc_xa_define(m, e.out, to));
+    made->lists[0] = sc_xa_list(m, perm, rank);
+    return SC_OK;
+}
+
+// --- Slices --------------------------------------------------------------------------------------
+
+static bool check_slice(sc_xa *x, const sc_node *node) {
+    sc_xa_tail tail;
+    const sc_value *input = node->args[0].value;
+    const uint32_t rank = input->spec.rank;
+    const int64_t dim = sc_xa_dim(sc_xa_int(node, "dim"), rank);
+    if (!sc_xa_is_static(input))
+        return sc_xa_refuse(x, "Export it with fixed sizes.",
+                            "it slices a tensor of dynamic sizes, and XNNPACK's slices are fixed");
+    if (dim < 0 || dim >= rank) return sc_xa_refuse(x, NULL, "its dimension is not known");
+    if (sc_op_param_index(node->op, "step") >= 0 && sc_xa_int(node, "step") != 1)
+        return sc_xa_refuse(x, NULL, "it takes every %lldth element, and XNNPACK's slices are whole",
+                            (long long)sc_xa_int(node, "step"));
+    if (rank == 1 && node->outs[0]->spec.rank == 0)
+        return sc_xa_refuse(x, NULL, "it takes one number out of a tensor");
+    if (node->out_count == 1) sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
+    return true;
+}
+
+// Where the first result begins.
+static int64_t slice_start(const sc_node *node, int64_t size) {
+    const bool selects = sc_op_param_index(node->op, "index") >= 0;
+    int64_t start = sc_xa_int(node, selects ? "index" : "start");
+    if (start < 0) start += size;
+    return start < 0 ? 0 : start;
+}
+
+static sc_status make_slice(sc_xa_maker *m, const sc_node *node) {
+    const ends e = ends_of(m, node);
+    const uint32_t rank = e.in->spec.rank;
+    const uint32_t dim = (uint32_t)sc_xa_dim(sc_xa_int(node, "dim"), rank);
+    const bool keeps_rank = e.out->spec.rank == rank;
+    const sc_xa_layout layout = sc_xa_layout_of(m, node);
+    const uint32_t place = sc_xa_place(rank, layout, dim);
+    int64_t start = slice_start(node, sc_xa_size(e.in, dim));
+    uint32_t id;
+    SC_TRY(sc_xa_want(m, e.in, layout, &id));
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        const sc_value *out = node->out_count == 1 ? e.out : node->outs[i];
+        const uint32_t size = keeps_rank ? sc_xa_size(out, dim) : 1;
+        uint32_t offsets[SC_XNN_RANK_MAX] = {0};
+        sc_xnn_shape shape;
+        offsets[place] = (uint32_t)start;
+        start += size;
+        if (out->use_count == 0) continue;
+        sc_xa_shape(e.in, layout, &shape);
+        shape.dims[place] = size;
+        const uint32_t piece =
+            keeps_rank ? sc_xa_define(m, out, layout) : sc_xa_between(m, id, &shape);
+        sc_xnn_node *made = sc_xa_add(m, SC_XNN_SLICE, id, piece);
+        made->lists[0] = sc_xa_list(m, offsets, shape.rank);
+        made->lists[1] = sc_xa_list(m, shape.dims, shape.rank);
+        if (!keeps_rank) {
+            const bool dynamic[SC_XNN_RANK_MAX] = {false};
+            SC_TRY(sc_xa_add_reshape(m, piece, sc_xa_define(m, out, SC_XA_PLAIN), dynamic));
+        }
+    }
+    return SC_OK;
+}
+
+// --- Concatenation -------------------------------------------------------------------------------
+
+static bool check_cat(sc_xa *x, const sc_node *node) {
+    sc_xa_tail tail;
+    const sc_arg *list = &node->args[0];
+    const uint32_t rank = node->outs[0]->spec.rank;
+    if (list->kind != SC_ARG_LIST || list->count == 0)
+        return sc_xa_refuse(x, NULL, "it joins no tensors");
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].kind != SC_ARG_VALUE || list->items[i].value->spec.rank != rank)
+            return sc_xa_refuse(x, NULL, "its tensors differ in their number of dimensions");
+    sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
+    return true;
+}
+
+static sc_status make_cat(sc_xa_maker *m, const sc_node *node) {
+    static const uint8_t kinds[] = {SC_XNN_CONCATENATE2, SC_XNN_CONCATENATE3, SC_XNN_CONCATENATE4,
+                                    SC_XNN_CONCATENATE5};
+    sc_xa_tail tail;
+    const sc_arg *list = &node->args[0];
+    const sc_xa_layout layout = sc_xa_layout_of(m, node);
+    const uint32_t rank = node->outs[0]->spec.rank;
+    const uint32_t axis = sc_xa_place(
+        rank, layout, (uint32_t)sc_xa_dim(sc_xa_int(node, "dim"), rank));
+    const bool quantized = sc_xa_is_quantized(&m->x, node, SC_XA_ALIKE, &tail);
+    const sc_value *output = quantized ? tail.quantize->outs[0] : node->outs[0];
+    uint32_t *ids = sc_new_array(m->x.ctx->scratch, uint32_t, list->count);
+    if (quantized) sc_xa_absorb(m, tail.quantize);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const sc_value *input = list->items[i].value;
+        if (quantized) input = input->node->args[0].value;
+        SC_TRY(sc_xa_want(m, input, layout, &ids[i]));
+    }
+    if (list->count == 1) return sc_xa_stand_for(m, output, layout, ids[0]);
+    // Five at a time: what is joined so far, and the next ones.
+    uint32_t done = 0, joined = SC_XNN_NONE;
+    while (done < list->count) {
+        uint32_t inputs[SC_XNN_INPUTS_MAX], count = 0;
+        sc_xnn_shape shape;
+        sc_xa_shape(output, layout, &shape);
+        if (joined != SC_XNN_NONE) inputs[count++] = joined;
+        while (count < SC_XNN_INPUTS_MAX && done < list->count) inputs[count++] = ids[done++];
+        shape.dims[axis] = 0;
+        for (uint32_t i = 0; i < count; i++)
+            shape.dims[axis] += m->graph->values.data[inputs[i]].shape.dims[axis];
+        joined = done == list->count ? sc_xa_define(m, output, layout)
+                                     : sc_xa_between(m, inputs[0], &shape);
+        sc_xnn_node *made = sc_xa_add(m, (sc_xnn_kind)kinds[count - 2], inputs[0], joined);
+        for (uint32_t i = 1; i < count; i++) made->inputs[i] = inputs[i];
+        made->axis = axis;
+    }
+    return SC_OK;
+}
+
+// --- Padding -------------------------------------------------------------------------------------
+
+static int32_t paddings_of(const sc_node *node, int64_t *out) {
+    return sc_xa_ints(node, "pad", out, 2 * SC_XNN_RANK_MAX, 0);
+}
+
+static bool check_pad(sc_xa *x, const sc_node *node) {
+    sc_xa_tail tail;
+    int64_t pads[2 * SC_XNN_RANK_MAX];
+    double value = 0;
+    const int32_t count = paddings_of(node, pads);
+    if (count < 0) return sc_xa_refuse(x, NULL, "its paddings are computed when the program runs");
+    for (int32_t i = 0; i < count; i++)
+        if (pads[i] < 0 || pads[i] > INT32_MAX)
+            return sc_xa_refuse(x, "Slice instead.",
+                                "a padding is negative, and XNNPACK only makes tensors larger");
+    sc_xa_number(node, "value", &value);
+    if (isnan(value)) return sc_xa_refuse(x, NULL, "it pads with NaN");
+    sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
+    return true;
+}
+
+bool sc_xa_pad_of(const sc_value *value, sc_xa_pad_sides *out) {
+    int64_t pads[2 * SC_XNN_RANK_MAX] = {0};
+    double filler = 0;
+    if (!value->node || !sc_xa_is(value->node, &sc_xa_pad) || value->use_count != 1) return false;
+    sc_xa_number(value->node, "value", &filler);
+    const int32_t count = paddings_of(value->node, pads);
+    const bool is_image = value->spec.rank == 4;
+    if (filler != 0 || count < 0 || count > (is_image ? 4 : 2) || value->spec.rank < 3)
+        return false;
+    for (int32_t i = 0; i < count; i++)
+        if (pads[i] < 0 || pads[i] > INT32_MAX) return false;
+    *out = (sc_xa_pad_sides){.node = value->node,
+                             .left = (uint32_t)pads[0],
+                             .right = (uint32_t)pads[1],
+                             .top = (uint32_t)pads[2],
+                             .bottom = (uint32_t)pads[3]};
+    return true;
+}
+
+static sc_status make_pad(sc_xa_maker *m, const sc_node *node) {
+    int64_t pads[2 * SC_XNN_RANK_MAX];
+    sc_xa_pad_sides sides;
+    double value = 0;
+    uint32_t before[SC_XNN_RANK_MAX] = {0}, after[SC_XNN_RANK_MAX] = {0}, id;
+    const sc_node *user = sc_xa_only_user(node->outs[0]);
+    if (user && sc_xa_takes_padding(user) && sc_xa_pad_of(node->outs[0], &sides)) return SC_OK;
+    const ends e = ends_of(m, node);
+    const sc_xa_layout layout = sc_xa_layout_of(m, node);
+    const uint32_t rank = e.in->spec.rank;
+    const int32_t count = paddings_of(node, pads);
+    for (int32_t i = 0; i < count / 2; i++) {
+        const uint32_t place = sc_xa_place(rank, layout, rank - 1 - (uint32_t)i);
+        before[place] = (uint32_t)pads[2 * i];
+        after[place] = (uint32_t)pads[2 * i + 1];
+    }
+    SC_TRY(sc_xa_want(m, e.in, layout, &id));
+    sc_xa_number(node, "value", &value);
+    sc_xnn_node *made = sc_xa_add(m, SC_XNN_PAD, id, sc_xa_define(m, e.out, layout));
+    const uint32_t count_of_sizes = m->graph->values.data[id].shape.rank;
+    made->lists[0] = sc_xa_list(m, before, count_of_sizes);
+    made->lists[1] = sc_xa_list(m, after, count_of_sizes);
+    made->value = (float)value;
+    return SC_OK;
+}
+
+const sc_xa_family sc_xa_copy = {check_copy, make_copy, SC_XA_CASTS, true, 0};
+const sc_xa_family sc_xa_reshape = {check_reshape, make_reshape, SC_XA_REALS, false, SC_XA_PLAIN};
+const sc_xa_family sc_xa_permute = {check_permute, make_permute, SC_XA_REALS, true, 0};
+const sc_xa_family sc_xa_slice = {check_slice, make_slice, SC_XA_REALS, true, 0};
+const sc_xa_family sc_xa_cat = {check_cat, make_cat, SC_XA_REALS, true, 0};
+const sc_xa_family sc_xa_pad = {check_pad, make_pad, SC_XA_REALS, true, 0};

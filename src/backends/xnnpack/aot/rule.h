@@ -1,0 +1,289 @@
+// How operators are looked at and what becomes of them. Private to backends/xnnpack/aot.
+//
+// An operator has a row in configs.def, which names its family, and a family two functions: `check`
+// says whether a node can be delegated, `make` adds it to an XNNPACK graph. What both need to know
+// of a node (where its weight comes from, what is fused behind it, how its operands are quantized)
+// they ask the same functions, so that what was claimed is what is made.
+#ifndef SC_XNNPACK_RULE_H
+#define SC_XNNPACK_RULE_H
+
+#include "backend/backend.h"
+#include "backends/xnnpack/graph.h"
+
+typedef struct sc_xa sc_xa;
+typedef struct sc_xa_maker sc_xa_maker;
+typedef struct sc_xa_row sc_xa_row;
+
+// A graph as it is looked at.
+struct sc_xa {
+    sc_ctx *ctx;
+    const sc_graph *graph;
+    sc_xnn_runtime runtime;
+    const sc_survey *survey;  // NULL: what is said is not kept
+    uint32_t *groups;         // by node->mark, the mark of another node of the group; NULL: no groups
+    sc_str reason, hint;      // of the last refusal
+};
+
+// Where dims of activations lie. Channels-last values are always 4-D: what has fewer dims (N, C and
+// maybe L) gets sizes of 1.
+typedef enum sc_xa_layout { SC_XA_PLAIN, SC_XA_CHANNELS_LAST, SC_XA_LAYOUTS } sc_xa_layout;
+
+// What a row demands of the tensors that its node reads and returns.
+typedef enum sc_xa_tensors {
+    SC_XA_REALS,   // all float32, or all float16
+    SC_XA_CASTS,   // each float32 or float16
+    SC_XA_OWN,     // its family looks itself
+} sc_xa_tensors;
+
+typedef struct sc_xa_family {
+    bool (*check)(sc_xa *x, const sc_node *node);
+    sc_status (*make)(sc_xa_maker *m, const sc_node *node);
+    uint8_t tensors;  // sc_xa_tensors
+    // In which layouts it can compute 4-D values: both when `follows`, else as `layout` says.
+    bool follows;
+    uint8_t layout;
+} sc_xa_family;
+
+struct sc_xa_row {
+    uint16_t op;
+    uint8_t kind;  // sc_xnn_kind
+    bool is_kept;  // a composite that is delegated whole
+    const sc_xa_family *family;
+};
+
+// NULL: XNNPACK has nothing for it.
+const sc_xa_row *sc_xa_row_of(const sc_node *node);
+bool sc_xa_is(const sc_node *node, const sc_xa_family *family);
+
+#define FAMILY(name) extern const sc_xa_family sc_xa_##name;
+FAMILY(unary)
+FAMILY(binary)
+FAMILY(scalar)
+FAMILY(clamp)
+FAMILY(slope)
+FAMILY(prelu)
+FAMILY(power)
+FAMILY(gelu)
+FAMILY(softmax)
+FAMILY(copy)
+FAMILY(reshape)
+FAMILY(permute)
+FAMILY(slice)
+FAMILY(cat)
+FAMILY(pad)
+FAMILY(pool)
+FAMILY(mean)
+FAMILY(amax)
+FAMILY(resize)
+FAMILY(gemm)
+FAMILY(bmm)
+FAMILY(conv)
+FAMILY(norm)
+FAMILY(quantize)
+FAMILY(dequantize)
+FAMILY(choose)
+#undef FAMILY
+
+// --- Looking (look.c) ----------------------------------------------------------------------------
+
+// Keeps the reason and is false.
+bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) SC_PRINTF(3, 4);
+// Can the node be delegated? If so, groups are joined.
+bool sc_xa_judge(sc_xa *x, const sc_node *node);
+// The nodes go together.
+void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b);
+
+const sc_value *sc_xa_tensor(const sc_node *node, const char *param);  // NULL when None
+bool sc_xa_number(const sc_node *node, const char *param, double *out);
+int64_t sc_xa_int(const sc_node *node, const char *param);  // 0 unless it is one
+bool sc_xa_flag(const sc_node *node, const char *param);
+// Integers that are known; the count, or -1. A list of one stands for `spread` if that is not 0.
+int32_t sc_xa_ints(const sc_node *node, const char *param, int64_t *out, uint32_t max,
+                   uint32_t spread);
+int64_t sc_xa_dim(int64_t dim, uint32_t rank);  // of Python's
+// The one node that reads it, or NULL; the graph's return counts as one that is none.
+const sc_node *sc_xa_only_user(const sc_value *value);
+bool sc_xa_is_static(const sc_value *value);
+uint32_t sc_xa_dynamic_dims(const sc_value *value);
+// Largest size of a dim, which is known to fit.
+uint32_t sc_xa_size(const sc_value *value, uint32_t dim);
+bool sc_xa_shape_equal(const sc_value *a, const sc_value *b);
+// Bounds of XNNPACK on any tensor; refuses.
+bool sc_xa_fits(sc_xa *x, const sc_value *value, const char *what);
+
+// --- Constants (constant.c) ----------------------------------------------------------------------
+
+// How integers stand for reals, as a quantize or dequantize node says it.
+typedef struct sc_xa_params {
+    uint8_t kind;   // sc_xnn_quant_kind
+    uint8_t dtype;  // of the integers
+    int64_t low, high;
+    float scale;         // per tensor
+    int32_t zero_point;  // per tensor
+    const sc_value *scales, *zeros;  // per channel and per group; zeros may be NULL
+    uint32_t axis;
+    int64_t group;  // items of a row that share a scale
+} sc_xa_params;
+
+// A constant as some nodes show it: permuted, and maybe dequantized.
+typedef struct sc_xa_constant {
+    const sc_value *input;
+    const sc_constant *constant;
+    const sc_node *dequantize;  // NULL: it is a float
+    const sc_value *integers;   // that it reads
+    sc_xa_params params;        // of the axes as shown
+    uint32_t rank;
+    int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];  // as shown; strides in items of the bytes
+} sc_xa_constant;
+
+// Is it a graph input with bytes that nobody writes?
+bool sc_xa_is_constant(const sc_value *value);
+// False when the value is computed at run time.
+bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out);
+// A group with what shows it.
+void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value);
+// Up to 2^20 numbers; on scratch.
+sc_status sc_xa_read_numbers(sc_ctx *ctx, const sc_xa_constant *constant, double **out,
+                             uint32_t *count);
+// All scales positive and normal, all zero points 0: refuses otherwise.
+bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params);
+bool sc_xa_is_four_bits(const sc_xa_params *params);
+
+// --- Quantization (quantize.c) -------------------------------------------------------------------
+
+// Of a quantize or dequantize node, with numbers that are known; false otherwise.
+bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
+bool sc_xa_params_equal(const sc_xa_params *a, const sc_xa_params *b);
+// Does the value come out of a dequantize node whose 8-bit integers XNNPACK computes with? With the
+// node and the parameters if so.
+bool sc_xa_dequantized(const sc_value *value, const sc_node **node, sc_xa_params *params);
+// The same for parameters that are computed at run time, of all of the tensor or of its rows.
+// `chosen` is the node that computes them, `source` what is quantized.
+typedef struct sc_xa_dynamic {
+    const sc_node *dequantize, *quantize, *choose;
+    const sc_value *source;
+} sc_xa_dynamic;
+bool sc_xa_dynamically_dequantized(const sc_value *value, sc_xa_dynamic *out);
+// Do all who make or read these integers agree on the parameters?
+bool sc_xa_integers_agree(const sc_value *integers, const sc_xa_params *params);
+
+// Bounds of a clamp, by whatever name; false for other nodes, and where nothing fits between.
+bool sc_xa_range_of(const sc_node *node, float *low, float *high);
+// What follows a node and is computed with it.
+typedef struct sc_xa_tail {
+    const sc_node *activation;  // NULL: none
+    float low, high;
+    const sc_node *quantize;  // NULL: the result stays as it is
+    sc_xa_params params;
+    const sc_value *out;  // of the last of them
+} sc_xa_tail;
+void sc_xa_tail_of(const sc_value *value, bool fuses, sc_xa_tail *out);
+// Is the node computed with 8-bit integers: all tensors it reads dequantized, its only user a
+// quantize node? Joins them if so. `fuses` what follows; all operands `alike` in their parameters.
+enum { SC_XA_FUSES = 1, SC_XA_ALIKE = 2 };
+bool sc_xa_is_quantized(sc_xa *x, const sc_node *node, uint32_t how, sc_xa_tail *tail);
+
+// --- Padding (move.c, conv.c) --------------------------------------------------------------------
+
+// Zeros around an image that only one node reads.
+typedef struct sc_xa_pad_sides {
+    const sc_node *node;
+    uint32_t left, right, top, bottom;
+} sc_xa_pad_sides;
+bool sc_xa_pad_of(const sc_value *value, sc_xa_pad_sides *out);
+// Can the padding in front of it become its own?
+bool sc_xa_takes_padding(const sc_node *node);
+
+// --- Batch norm (conv.c) -------------------------------------------------------------------------
+
+// The batch norm behind a convolution or linear layer that its weights can take in; NULL: none.
+const sc_node *sc_xa_norm_behind(const sc_value *value);
+// Its factors and summands by channel, on scratch.
+sc_status sc_xa_norm_read(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
+                          uint32_t *count);
+
+// --- Making (make.c) -----------------------------------------------------------------------------
+
+// What stands for a value of ours.
+typedef struct sc_xa_slot {
+    uint32_t ids[SC_XA_LAYOUTS];      // SC_XNN_NONE: not there, or not yet
+    uint32_t dynamic[SC_XA_LAYOUTS];  // quantized on the way
+} sc_xa_slot;
+
+struct sc_xa_maker {
+    sc_xa x;
+    sc_part *part;
+    sc_xnn_graph *graph;
+    sc_imap slots;     // value -> sc_xa_slot
+    sc_imap layouts;   // node that follows -> sc_xa_layout
+    sc_imap absorbed;  // nodes that were made with others
+    const sc_node *node;  // that is being made
+    SC_VEC(uint32_t) handles;  // of it and of what was absorbed
+};
+
+sc_xa_layout sc_xa_layout_of(const sc_xa_maker *m, const sc_node *node);
+// The value in a layout, made or converted if need be.
+sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t *id);
+// The same for an operand that is broadcast to `rank` dims.
+sc_status sc_xa_want_operand(sc_xa_maker *m, const sc_value *value, uint32_t rank,
+                             sc_xa_layout layout, uint32_t *id);
+// The floats of the value as 8 bits, quantized when run: by row, or in channels-last by image.
+sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout,
+                             uint32_t *id);
+// The value with its elements in row-major order, whatever its dims.
+sc_status sc_xa_want_flat(sc_xa_maker *m, const sc_value *value, uint32_t *id);
+// What the node computes: a new XNNPACK value for a value of ours.
+uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout);
+// Quantizes a value of integers as who makes or reads them says.
+sc_status sc_xa_set_integers(sc_xa_maker *m, const sc_value *value, uint32_t id);
+// One that stands for nothing of ours, of the datatype of `like`.
+uint32_t sc_xa_between(sc_xa_maker *m, uint32_t like, const sc_xnn_shape *shape);
+// `value` is what `other` is, in all layouts that it is there in.
+void sc_xa_alias(sc_xa_maker *m, const sc_value *value, const sc_value *other);
+// `value` is this one, in a layout. Fails where it must be another, see make.c.
+sc_status sc_xa_stand_for(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t id);
+void sc_xa_absorb(sc_xa_maker *m, const sc_node *node);
+void sc_xa_absorb_tail(sc_xa_maker *m, const sc_xa_tail *tail);
+sc_xnn_node *sc_xa_add(sc_xa_maker *m, sc_xnn_kind kind, uint32_t input, uint32_t output);
+void sc_xa_set_range(sc_xnn_node *node, const sc_xa_tail *tail);
+sc_xnn_list sc_xa_list(sc_xa_maker *m, const uint32_t *items, uint32_t count);
+sc_status sc_xa_add_reshape(sc_xa_maker *m, uint32_t input, uint32_t output, const bool *dynamic);
+void sc_xa_shape(const sc_value *value, sc_xa_layout layout, sc_xnn_shape *out);
+// Which dims of it are not known; parallel to sc_xa_shape.
+void sc_xa_dynamic_of(const sc_value *value, sc_xa_layout layout, bool *out);
+// Where a dim of ours lies.
+uint32_t sc_xa_place(uint32_t rank, sc_xa_layout layout, uint32_t dim);
+bool sc_xa_is_there(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout);
+// Does moving the channels move no element?
+bool sc_xa_is_trivial(const sc_value *value);
+// In which layout a value goes in or out.
+sc_xa_layout sc_xa_outer_layout(const sc_xa_maker *m, const sc_value *value);
+
+// --- Weights (weight.c) --------------------------------------------------------------------------
+
+// Bytes under their own name, as a constant of the graph.
+sc_status sc_xa_add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix, uint32_t *constant);
+// A vector of floats in memory, which is borrowed.
+sc_status sc_xa_add_floats(sc_xa_maker *m, const float *values, const sc_xnn_shape *shape,
+                           uint32_t *id);
+// A constant as a static value: read in another order, multiplied, packed, all of it on the way.
+typedef struct sc_xa_weight {
+    const sc_xa_constant *constant;
+    uint32_t rank;  // of what is read
+    int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
+    uint64_t inner, channels;  // item i belongs to channel i / inner % channels
+    const double *factors;     // by channel, or NULL
+    bool keeps_dtype;          // else float32 is made of it
+    bool by_channel;           // one scale for all becomes one for each channel
+    sc_xnn_shape shape;        // what XNNPACK sees
+    uint32_t channel_dim;      // of that, for scales
+} sc_xa_weight;
+sc_status sc_xa_add_weight(sc_xa_maker *m, const sc_xa_weight *weight, uint32_t *id);
+// The generic operand: a constant as it is, in a layout, with leading sizes of 1 up to `rank`.
+sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint32_t rank,
+                            sc_xa_layout layout, uint32_t *id);
+// Numbers by channel: float32, or what static quantization makes of them.
+sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
+                         const sc_xa_params *weight, const sc_xa_params *input, uint32_t *id);
+
+#endif

@@ -1,0 +1,114 @@
+// Which nodes XNNPACK takes, and which constants go with them.
+#include "backends/xnnpack/aot/lower.h"
+#include "backends/xnnpack/aot/rule.h"
+#include "backends/xnnpack/aot/xnnpack.h"
+
+static const struct {
+    const char *name;
+    sc_xnn_runtime runtime;
+} runtimes[] = {
+    {"1.0", SC_XNN_RUNTIME_1_0}, {"1.1", SC_XNN_RUNTIME_1_1}, {"1.3", SC_XNN_RUNTIME_1_3},
+    {"1.4", SC_XNN_RUNTIME_1_4}, {"1.5", SC_XNN_RUNTIME_1_5},
+};
+
+sc_xnn_runtime sc_xa_runtime(const sc_options *options) {
+    for (uint32_t i = 0; i < SC_COUNT_OF(runtimes); i++)
+        if (sc_str_is(options->target_runtime, runtimes[i].name)) return runtimes[i].runtime;
+    return SC_XNN_RUNTIME_LATEST;
+}
+
+static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node) {
+    (void)backend;
+    const sc_xa_row *row = sc_xa_row_of(node);
+    if (!row || !row->is_kept) return false;
+    sc_xa x = {.ctx = node->graph->ctx, .graph = node->graph, .runtime = sc_xa_runtime(options)};
+    return sc_xa_judge(&x, node);
+}
+
+// --- Constants -----------------------------------------------------------------------------------
+
+// A use that the part has to hold the bytes for: anything but an operand that may as well be passed.
+static bool needs_bytes(const sc_survey *survey, const sc_arg *use) {
+    const sc_node *user = use->user;
+    if (!user->op || !sc_claim_of(survey, user)->is_taken) return false;
+    const sc_xa_family *family = sc_xa_row_of(user)->family;
+    if (family == &sc_xa_permute) return sc_claim_of(survey, user)->group != 0;
+    return family == &sc_xa_gemm || family == &sc_xa_conv || family == &sc_xa_norm ||
+           family == &sc_xa_prelu || family == &sc_xa_dequantize;
+}
+
+static bool is_outside(const sc_survey *survey, const sc_arg *use) {
+    return !use->user->op || !sc_claim_of(survey, use->user)->is_taken;
+}
+
+// Constants that are mere operands are passed where the program keeps them anyway, and to runtimes
+// that free what a delegate holds besides packed weights.
+static void choose_inputs(const sc_survey *survey, sc_xnn_runtime runtime) {
+    for (uint32_t i = 0; i < survey->graph->inputs.count; i++) {
+        const sc_value *input = survey->graph->inputs.data[i];
+        if (!sc_xa_is_constant(input)) continue;
+        bool needed = false, outside = false;
+        for (const sc_arg *use = input->first_use; use; use = use->next_use) {
+            needed = needed || needs_bytes(survey, use);
+            outside = outside || is_outside(survey, use);
+        }
+        if (!needed && (outside || runtime < SC_XNN_RUNTIME_1_4)) survey->takes_input[i] = false;
+    }
+}
+
+// --- The survey ----------------------------------------------------------------------------------
+
+// Nodes that only exist for others, and go where these go, or nowhere.
+static bool is_helper(const sc_node *node) {
+    return sc_xa_is(node, &sc_xa_choose) || sc_xa_is(node, &sc_xa_dequantize) ||
+           sc_xa_is(node, &sc_xa_quantize);
+}
+
+static uint32_t root_of(const sc_xa *x, uint32_t mark) {
+    while (x->groups[mark] != mark) mark = x->groups[mark];
+    return mark;
+}
+
+static void judge(sc_xa *x, const sc_survey *survey, const sc_node *node) {
+    sc_claim *claim = sc_claim_of(survey, node);
+    claim->is_taken = sc_xa_judge(x, node);
+    if (claim->is_taken) return;
+    claim->reason = x->reason;
+    claim->hint = x->hint;
+}
+
+static sc_status survey_graph(const sc_backend *backend, sc_survey *survey) {
+    (void)backend;
+    const sc_graph *graph = survey->graph;
+    sc_xa x = {.ctx = survey->ctx,
+               .graph = graph,
+               .runtime = sc_xa_runtime(survey->options),
+               .survey = survey};
+    sc_mark mark = sc_arena_mark(survey->ctx->scratch);
+    x.groups = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
+    uint32_t *sizes = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
+    for (uint32_t i = 0; i < graph->node_count; i++) x.groups[i] = i;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        if (!is_helper(node)) judge(&x, survey, node);
+    for (const sc_node *node = graph->first; node; node = node->next)
+        if (root_of(&x, node->mark) != node->mark) sizes[root_of(&x, node->mark)] = 1;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        sc_claim *claim = sc_claim_of(survey, node);
+        const uint32_t root = root_of(&x, node->mark);
+        if (sizes[root]) {
+            claim->is_taken = true;
+            claim->group = root + 1;
+        } else if (is_helper(node)) {
+            judge(&x, survey, node);
+        }
+    }
+    sc_arena_rewind(survey->ctx->scratch, mark);
+    choose_inputs(survey, x.runtime);
+    return SC_OK;
+}
+
+const sc_backend sc_backend_xnnpack = {.name = "xnnpack",
+                                       .id = SC_XNN_BACKEND,
+                                       .keeps = keeps,
+                                       .survey = survey_graph,
+                                       .preprocess = sc_xa_preprocess};

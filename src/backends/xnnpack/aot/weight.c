@@ -1,0 +1,315 @@
+// Constants of a graph: weights in the order and form that XNNPACK wants them in, made while they
+// are read, named by their hash.
+#include <math.h>
+
+#include "backends/xnnpack/aot/rule.h"
+
+enum { ITEMS = 4096 };  // that are converted at once
+
+// --- Converting while reading --------------------------------------------------------------------
+
+// Items of another type, each multiplied by the factor of its channel.
+typedef struct converted {
+    sc_extent base;
+    uint8_t from;  // dtype of the base; float32 comes out
+    uint64_t inner, channels;
+    const double *factors;  // NULL: 1
+} converted;
+
+static float item_of(const converted *c, const uint8_t *at, uint64_t index) {
+    const double factor = c->factors ? c->factors[index / c->inner % c->channels] : 1;
+    uint16_t half;
+    float value;
+    switch (c->from) {
+    case SC_DTYPE_I8: return (float)((double)(int8_t)*at * factor);
+    case SC_DTYPE_F16:
+    case SC_DTYPE_BF16:
+        memcpy(&half, at, sizeof half);
+        value = c->from == SC_DTYPE_F16 ? sc_f16_to_f32(half) : sc_bf16_to_f32(half);
+        break;
+    default: memcpy(&value, at, sizeof value);
+    }
+    return c->factors ? (float)((double)value * factor) : value;
+}
+
+// Whole items that hold the bytes asked for.
+static sc_status read_converted(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                                size_t bytes) {
+    const converted *c = source->user;
+    const uint32_t width = sc_dtype_bytes((sc_dtype)c->from);
+    uint8_t raw[ITEMS * sizeof(float)], *to = out;
+    float items[ITEMS];
+    while (bytes) {
+        const uint64_t first = offset / sizeof(float);
+        const size_t skip = (size_t)(offset % sizeof(float));
+        const size_t count = (size_t)sc_min_u64(ITEMS, (skip + bytes + 3) / sizeof(float));
+        const size_t part = (size_t)sc_min_u64(bytes, count * sizeof(float) - skip);
+        SC_TRY(sc_extent_read(ctx, c->base, first * width, raw, count * width));
+        for (size_t i = 0; i < count; i++) items[i] = item_of(c, raw + i * width, first + i);
+        memcpy(to, (const uint8_t *)items + skip, part);
+        to += part;
+        offset += part;
+        bytes -= part;
+    }
+    return SC_OK;
+}
+
+// --- Packing 4 bits while reading ----------------------------------------------------------------
+
+// Rows of integers from -8 to 7, two in a byte, 8 more than they are, the first one lower.
+typedef struct packed {
+    sc_extent base;
+    uint64_t columns;
+} packed;
+
+static sc_status read_packed(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                             size_t bytes) {
+    const packed *p = source->user;
+    const uint64_t stride = (p->columns + 1) / 2;
+    int8_t raw[ITEMS];
+    uint8_t *to = out;
+    while (bytes) {
+        const uint64_t row = offset / stride, byte = offset % stride;
+        const size_t part = (size_t)sc_min_u64(sc_min_u64(bytes, stride - byte), ITEMS / 2);
+        const size_t count = (size_t)sc_min_u64(2 * part, p->columns - 2 * byte);
+        raw[2 * part - 1] = 0;
+        SC_TRY(sc_extent_read(ctx, p->base, row * p->columns + 2 * byte, raw, count));
+        for (size_t i = 0; i < part; i++)
+            to[i] = (uint8_t)(((raw[2 * i] + 8) & 15) | ((raw[2 * i + 1] + 8) & 15) << 4);
+        to += part;
+        offset += part;
+        bytes -= part;
+    }
+    return SC_OK;
+}
+
+static sc_extent derive(sc_arena *arena, sc_extent base, uint64_t size, void *user,
+                        sc_status (*read)(sc_source *, sc_ctx *, uint64_t, void *, size_t)) {
+    sc_source *source = sc_new(arena, sc_source);
+    *source = (sc_source){.read = read, .size = size, .user = user};
+    source->is_slow = base.source && base.source->is_slow;
+    return sc_extent_whole(source);
+}
+
+// --- Names ---------------------------------------------------------------------------------------
+
+sc_status sc_xa_add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix, uint32_t *constant) {
+    sc_ctx *ctx = m->x.ctx;
+    uint8_t digest[32];
+    sc_sb key;
+    SC_TRY(sc_extent_sha256(ctx, bytes, digest));
+    sc_sb_init(&key, ctx->arena);
+    sc_sb_add_text(&key, prefix);
+    for (uint32_t i = 0; i < sizeof digest; i++) sc_sb_addf(&key, "%02x", digest[i]);
+    sc_cord *cord = sc_new(ctx->arena, sc_cord);
+    sc_cord_init(cord, ctx->arena);
+    sc_cord_append_extent(cord, bytes);
+    *constant = sc_xnn_add_constant(m->graph, sc_sb_str(&key), cord);
+    return SC_OK;
+}
+
+static sc_status add_memory(sc_xa_maker *m, const void *bytes, uint64_t size, const char *prefix,
+                            uint32_t *constant) {
+    sc_source *source = sc_source_from_memory(m->x.ctx->arena, bytes, size);
+    return sc_xa_add_bytes(m, sc_extent_whole(source), prefix, constant);
+}
+
+static uint32_t add_static(sc_xa_maker *m, sc_xnn_datatype datatype, const sc_xnn_shape *shape,
+                           uint32_t constant) {
+    const uint32_t id = sc_xnn_add_value(m->graph, datatype, shape);
+    m->graph->values.data[id].constant = constant;
+    return id;
+}
+
+sc_status sc_xa_add_floats(sc_xa_maker *m, const float *values, const sc_xnn_shape *shape,
+                           uint32_t *id) {
+    uint64_t count;
+    uint32_t constant;
+    sc_xnn_numel(shape, &count);
+    SC_TRY(add_memory(m, values, count * sizeof *values, "", &constant));
+    *id = add_static(m, SC_XNN_FP32, shape, constant);
+    return SC_OK;
+}
+
+// --- Scales --------------------------------------------------------------------------------------
+
+// One for each channel, repeated where the weight has one for all.
+static sc_status read_scales(sc_ctx *ctx, const sc_xa_params *params, uint64_t channels,
+                             double **out, uint32_t *count) {
+    sc_xa_constant c;
+    if (params->kind == SC_XNN_PER_TENSOR) {
+        *out = sc_new_array(ctx->scratch, double, channels);
+        for (uint64_t i = 0; i < channels; i++) (*out)[i] = params->scale;
+        *count = (uint32_t)channels;
+        return SC_OK;
+    }
+    if (!sc_xa_constant_of(params->scales, &c))
+        return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "scales are not constant");
+    SC_TRY(sc_xa_read_numbers(ctx, &c, out, count));
+    if (*count % channels == 0) return SC_OK;
+    return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "%u scales belong to %llu channels", *count,
+                   (unsigned long long)channels);
+}
+
+static sc_status add_scales(sc_xa_maker *m, const sc_xa_weight *w, sc_xnn_quant *quant) {
+    sc_ctx *ctx = m->x.ctx;
+    const sc_xa_params *params = &w->constant->params;
+    double *scales;
+    uint32_t count;
+    SC_TRY(read_scales(ctx, params, w->channels, &scales, &count));
+    quant->channel_dim = w->channel_dim;
+    quant->scale_count = count;
+    if (params->kind == SC_XNN_PER_GROUP) {
+        uint16_t *halves = sc_new_array(ctx->arena, uint16_t, count);
+        for (uint32_t i = 0; i < count; i++) halves[i] = sc_f32_to_bf16((float)scales[i]);
+        quant->kind = SC_XNN_PER_GROUP;
+        quant->group_size = (uint32_t)params->group;
+        return add_memory(m, halves, count * sizeof *halves, "scale_", &quant->scales);
+    }
+    float *floats = sc_new_array(ctx->arena, float, count);
+    for (uint32_t i = 0; i < count; i++) floats[i] = (float)scales[i];
+    quant->kind = SC_XNN_PER_CHANNEL;
+    return add_memory(m, floats, count * sizeof *floats, "scale_", &quant->scales);
+}
+
+// --- Weights -------------------------------------------------------------------------------------
+
+static sc_xnn_datatype integers_of(const sc_xa_weight *w) {
+    const sc_xa_params *params = &w->constant->params;
+    if (params->kind == SC_XNN_PER_GROUP) return SC_XNN_QBINT4;
+    if (params->kind == SC_XNN_PER_TENSOR && !w->by_channel) return SC_XNN_QINT8;
+    const bool packs = sc_xa_is_four_bits(params) && w->shape.rank == 2;
+    return packs ? SC_XNN_QCINT4 : SC_XNN_QCINT8;
+}
+
+static sc_status add_integers(sc_xa_maker *m, const sc_xa_weight *w, sc_extent bytes,
+                              uint32_t *id) {
+    sc_arena *arena = m->x.ctx->arena;
+    const sc_xnn_datatype datatype = integers_of(w);
+    uint32_t constant;
+    if (sc_xnn_datatypes[datatype].bits == 4) {
+        packed *p = sc_new(arena, packed);
+        *p = (packed){bytes, w->shape.dims[1]};
+        bytes = derive(arena, bytes, (p->columns + 1) / 2 * w->shape.dims[0], p, read_packed);
+    }
+    SC_TRY(sc_xa_add_bytes(m, bytes, "", &constant));
+    *id = add_static(m, datatype, &w->shape, constant);
+    sc_xnn_quant quant = {.kind = SC_XNN_PER_TENSOR, .scale = w->constant->params.scale};
+    if (datatype != SC_XNN_QINT8) SC_TRY(add_scales(m, w, &quant));
+    m->graph->values.data[*id].quant = quant;
+    return SC_OK;
+}
+
+static sc_status to_floats(sc_xa_maker *m, const sc_xa_weight *w, uint64_t items,
+                           sc_extent *bytes) {
+    sc_ctx *ctx = m->x.ctx;
+    converted *c = sc_new(ctx->arena, converted);
+    *c = (converted){*bytes, w->constant->constant->spec.dtype, w->inner, w->channels, NULL};
+    const double *factors = w->factors;
+    if (w->constant->dequantize) {
+        double *scales;
+        uint32_t count;
+        SC_TRY(read_scales(ctx, &w->constant->params, w->channels, &scales, &count));
+        if (count != w->channels)
+            return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "scales belong to groups of weights");
+        for (uint32_t i = 0; i < count && factors; i++) scales[i] *= factors[i];
+        factors = scales;
+    }
+    if (factors) {
+        double *kept = sc_new_array(ctx->arena, double, w->channels);
+        memcpy(kept, factors, w->channels * sizeof *kept);
+        c->factors = kept;
+    }
+    *bytes = derive(ctx->arena, *bytes, items * sizeof(float), c, read_converted);
+    return SC_OK;
+}
+
+sc_status sc_xa_add_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id) {
+    sc_ctx *ctx = m->x.ctx;
+    const sc_constant *constant = w->constant->constant;
+    const uint8_t dtype = constant->spec.dtype;
+    const bool is_float = sc_xnn_datatype_of(dtype) != SC_XNN_DATATYPE_INVALID;
+    uint64_t items;
+    uint32_t index;
+    if (!(is_float || dtype == SC_DTYPE_I8) || !sc_xnn_numel(&w->shape, &items))
+        return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "weight " SC_STR_FMT " is %s",
+                       SC_STR_ARG(constant->name), sc_dtype_name((sc_dtype)dtype));
+    sc_extent bytes = sc_extent_strided(ctx->arena, constant->data, sc_dtype_bytes((sc_dtype)dtype),
+                                        w->rank, w->sizes, w->strides, 0);
+    if (w->constant->dequantize && w->keeps_dtype) return add_integers(m, w, bytes, id);
+    const bool stays = is_float && !w->factors && (w->keeps_dtype || dtype == SC_DTYPE_F32);
+    if (!stays) SC_TRY(to_floats(m, w, items, &bytes));
+    SC_TRY(sc_xa_add_bytes(m, bytes, "", &index));
+    *id = add_static(m, stays ? sc_xnn_datatype_of(dtype) : SC_XNN_FP32, &w->shape, index);
+    return SC_OK;
+}
+
+// --- Operands ------------------------------------------------------------------------------------
+
+sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint32_t rank,
+                            sc_xa_layout layout, uint32_t *id) {
+    const uint32_t more = rank - constant->rank;
+    const bool is_last = layout == SC_XA_CHANNELS_LAST;
+    sc_xa_weight w = {.constant = constant,
+                      .rank = is_last ? 4 : sc_max_u32(rank, 1),
+                      .inner = 1,
+                      .channels = 1,
+                      .keeps_dtype = !constant->dequantize};
+    w.shape.rank = w.rank;
+    for (uint32_t d = 0; d < w.rank; d++) w.sizes[d] = 1;
+    for (uint32_t d = more; d < rank; d++) {
+        const uint32_t place = sc_xa_place(rank, layout, d);
+        w.sizes[place] = constant->sizes[d - more];
+        w.strides[place] = constant->strides[d - more];
+    }
+    for (uint32_t d = 0; d < w.rank; d++) w.shape.dims[d] = (uint32_t)w.sizes[d];
+    if (constant->dequantize && constant->params.kind == SC_XNN_PER_CHANNEL) {
+        const uint32_t place = sc_xa_place(rank, layout, constant->params.axis + more);
+        w.channels = (uint64_t)w.sizes[place];
+        for (uint32_t d = place + 1; d < w.rank; d++) w.inner *= (uint64_t)w.sizes[d];
+    }
+    if (constant->constant->spec.dtype != SC_DTYPE_I8 || constant->dequantize)
+        return sc_xa_add_weight(m, &w, id);
+    // Integers that an operator with 8 bits reads itself.
+    sc_ctx *ctx = m->x.ctx;
+    uint32_t index;
+    SC_TRY(sc_xa_add_bytes(m,
+                           sc_extent_strided(ctx->arena, constant->constant->data, 1, w.rank,
+                                             w.sizes, w.strides, 0),
+                           "", &index));
+    *id = add_static(m, SC_XNN_QINT8, &w.shape, index);
+    return sc_xa_set_integers(m, constant->input, *id);
+}
+
+sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
+                         const sc_xa_params *weight, const sc_xa_params *input, uint32_t *id) {
+    sc_ctx *ctx = m->x.ctx;
+    const sc_xnn_shape shape = {1, {count}};
+    if (!weight) {
+        float *floats = sc_new_array(ctx->arena, float, count);
+        for (uint32_t i = 0; i < count; i++) floats[i] = (float)values[i];
+        return sc_xa_add_floats(m, floats, &shape, id);
+    }
+    double *scales;
+    uint32_t scale_count, constant;
+    SC_TRY(read_scales(ctx, weight, count, &scales, &scale_count));
+    int32_t *integers = sc_new_array(ctx->arena, int32_t, count);
+    float *floats = sc_new_array(ctx->arena, float, count);
+    for (uint32_t i = 0; i < count; i++) {
+        floats[i] = (float)scales[i] * input->scale;
+        const double rounded = rint(values[i] / (double)floats[i]);
+        integers[i] = rounded >= INT32_MAX ? INT32_MAX
+                      : rounded > INT32_MIN ? (int32_t)rounded
+                                            : INT32_MIN;
+    }
+    SC_TRY(add_memory(m, integers, count * sizeof *integers, "", &constant));
+    sc_xnn_quant quant = {.kind = SC_XNN_PER_TENSOR, .scale = floats[0]};
+    const bool by_channel = weight->kind == SC_XNN_PER_CHANNEL;
+    *id = add_static(m, by_channel ? SC_XNN_QCINT32 : SC_XNN_QINT32, &shape, constant);
+    if (by_channel) {
+        quant = (sc_xnn_quant){.kind = SC_XNN_PER_CHANNEL, .scale_count = count};
+        SC_TRY(add_memory(m, floats, count * sizeof *floats, "scale_", &quant.scales));
+    }
+    m->graph->values.data[*id].quant = quant;
+    return SC_OK;
+}
