@@ -342,7 +342,7 @@ static sc_status add_outputs(sc_xa_maker *m) {
 static void add_event(sc_xa_maker *m, const uint32_t *handles, uint32_t count) {
     sc_part_event event = {.id = m->part->events.count, .handle_count = count};
     event.handles = sc_new_array(m->x.ctx->arena, uint32_t, count);
-    memcpy(event.handles, handles, count * sizeof *handles);
+    if (count) memcpy(event.handles, handles, count * sizeof *handles);
     sc_vec_push(m->x.ctx->arena, &m->part->events, event);
 }
 
@@ -403,15 +403,20 @@ static void sweep(sc_xa_maker *m) {
 
 // --- The part ------------------------------------------------------------------------------------
 
+// What others read is theirs to judge: quantization, and constants that are shown otherwise.
+static bool is_for_others(const sc_node *node) {
+    sc_xa_constant constant;
+    return sc_xa_is(node, &sc_xa_dequantize) || sc_xa_is(node, &sc_xa_quantize) ||
+           sc_xa_is(node, &sc_xa_choose) ||
+           (node->out_count == 1 && sc_xa_constant_of(node->outs[0], &constant));
+}
+
 static sc_status make_node(sc_xa_maker *m, const sc_node *node) {
     const sc_xa_row *row = sc_xa_row_of(node);
     if (sc_imap_find(&m->absorbed, SC_PTR_KEY(node))) return SC_OK;
     sc_where_set_node(m->x.ctx, node);
-    if (!row || !sc_xa_judge(&m->x, node))
-        if (!row || (!sc_xa_is(node, &sc_xa_dequantize) && !sc_xa_is(node, &sc_xa_quantize) &&
-                     !sc_xa_is(node, &sc_xa_choose)))
-            return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "XNNPACK cannot compute this node%s"
-                           SC_STR_FMT, m->x.reason.size ? ": " : "", SC_STR_ARG(m->x.reason));
+    if (!row || !(is_for_others(node) || sc_xa_judge(&m->x, node)))
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "XNNPACK cannot compute this node");
     m->node = node;
     m->handles.count = 0;
     sc_vec_push(m->x.ctx->arena, &m->handles, node->meta.debug_handle);
