@@ -76,7 +76,7 @@ uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout
     const bool is_integer = value->spec.dtype == SC_DTYPE_I8;
     const uint32_t id = sc_xnn_add_value(
         m->graph, is_integer ? SC_XNN_QINT8 : sc_xnn_datatype_of(value->spec.dtype), &shape);
-    if (is_integer) sc_xa_set_integers(m, value, id);
+    if (is_integer) (void)sc_xa_set_integers(m, value, id);  // without, the payload is refused
     slot_of(m, value)->ids[layout] = id;
     return id;
 }
