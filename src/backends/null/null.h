@@ -4,9 +4,9 @@
 #ifndef SC_NULL_H
 #define SC_NULL_H
 
-#include "base/hash.h"
+#include "base/content_key.h"
 
-enum { SC_NULL_KEY_BYTES = 64 };  // SHA-256 of the weight, in hexadecimal
+enum { SC_NULL_KEY_BYTES = SC_CONTENT_KEY_CHARS };
 
 static inline uint64_t sc_null_pte_at(uint32_t input_count) {
     return sc_align_up(4 + (uint64_t)input_count * SC_NULL_KEY_BYTES, 16);

@@ -45,13 +45,10 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
 
 // --- What it makes of them -----------------------------------------------------------------------
 
-// Weights are data with a name, the hash of what they are: parts that share one find it once.
+// Weights are data, named after their contents: parts that share one find it once.
 static sc_status add_weight(sc_ctx *ctx, sc_part *part, sc_extent bytes, char *key) {
-    uint8_t digest[32];
     sc_cord *cord = sc_new(ctx->arena, sc_cord);
-    SC_TRY(sc_extent_sha256(ctx, bytes, digest));
-    for (uint32_t i = 0; i < SC_NULL_KEY_BYTES; i++)
-        key[i] = "0123456789abcdef"[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    SC_TRY(sc_extent_content_key(ctx, bytes, key));
     sc_cord_init(cord, ctx->arena);
     sc_cord_append_extent(cord, bytes);
     sc_part_data data = {.bytes = cord, .align = 16};

@@ -2,6 +2,7 @@
 // are read, named by their hash.
 #include <math.h>
 
+#include "base/content_key.h"
 #include "backends/xnnpack/aot/rule.h"
 
 enum { ITEMS = 4096 };  // that are converted at once
@@ -95,12 +96,12 @@ static sc_extent derive(sc_arena *arena, sc_extent base, uint64_t size, void *us
 
 sc_status sc_xa_add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix, uint32_t *constant) {
     sc_ctx *ctx = m->x.ctx;
-    uint8_t digest[32];
+    char digest[SC_CONTENT_KEY_CHARS];
     sc_sb key;
-    SC_TRY(sc_extent_sha256(ctx, bytes, digest));
+    SC_TRY(sc_extent_content_key(ctx, bytes, digest));
     sc_sb_init(&key, ctx->arena);
     sc_sb_add_text(&key, prefix);
-    for (uint32_t i = 0; i < sizeof digest; i++) sc_sb_addf(&key, "%02x", digest[i]);
+    sc_sb_add(&key, (sc_str){digest, sizeof digest});
     sc_cord *cord = sc_new(ctx->arena, sc_cord);
     sc_cord_init(cord, ctx->arena);
     sc_cord_append_extent(cord, bytes);

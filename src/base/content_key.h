@@ -1,0 +1,22 @@
+// Names for what bytes are, so that equal data that several parts of a program look up by name is
+// stored once. Stable: the same bytes have the same name in every file and on every machine.
+#ifndef SC_CONTENT_KEY_H
+#define SC_CONTENT_KEY_H
+
+#include "base/source.h"
+
+enum { SC_CONTENT_KEY_CHARS = 32 };  // of 128 bits in hexadecimal, without a zero behind them
+
+typedef struct sc_content_key {
+    uint64_t acc[8];
+    uint64_t total_bytes, stripes;
+    uint8_t rest[64];
+} sc_content_key;
+
+void sc_content_key_init(sc_content_key *k);
+void sc_content_key_update(sc_content_key *k, const void *data, size_t bytes);
+void sc_content_key_final(sc_content_key *k, char key[SC_CONTENT_KEY_CHARS]);
+// Of all bytes, read in pieces.
+sc_status sc_extent_content_key(sc_ctx *ctx, sc_extent extent, char key[SC_CONTENT_KEY_CHARS]);
+
+#endif
