@@ -1,6 +1,7 @@
 #include "backend/lower.h"
 
 #include "backend/cut.h"
+#include "base/hash.h"
 
 typedef struct made_part {
     sc_cut_part cut;
@@ -13,7 +14,7 @@ typedef struct lowering {
     sc_program *program;
     const sc_backend_env *env;
     sc_delegation *delegation;
-    sc_map rows;              // "method/graph/node" -> index of the row + 1
+    sc_imap rows;             // of `delegation`, by row_key
     SC_VEC(made_part) parts;  // of the round, in order
     sc_map written;           // names of buffers that some method writes
 } lowering;
@@ -31,37 +32,44 @@ typedef struct surveying {
 
 // --- The report ----------------------------------------------------------------------------------
 
-static sc_str row_key(sc_arena *arena, const sc_name *method, sc_str graph, const sc_name *node) {
-    return sc_str_format(arena, "%s/" SC_STR_FMT "/%s", method->text, SC_STR_ARG(graph),
-                         node->text);
+static uint64_t row_key(const sc_name *method, sc_str graph, const sc_name *node) {
+    const uint64_t key = sc_hash64_mix(SC_PTR_KEY(method), SC_PTR_KEY(node));
+    return graph.size ? sc_hash64_mix(key, sc_hash64(graph.data, graph.size)) : key;
+}
+
+// NULL when there is none yet. Names are interned, so keys of one context are as good as names;
+// what two of them would share by chance, the comparison tells.
+static sc_delegation_row *find_row(lowering *l, const sc_name *method, sc_str graph,
+                                   const sc_name *node) {
+    const uint64_t *at = sc_imap_find(&l->rows, row_key(method, graph, node));
+    sc_delegation_row *row = at ? &l->delegation->rows.data[*at] : NULL;
+    bool is_it = row && row->method == method && row->node == node;
+    return is_it && sc_str_equal(row->graph, graph) ? row : NULL;
+}
+
+static void index_row(lowering *l, uint32_t index) {
+    const sc_delegation_row *row = &l->delegation->rows.data[index];
+    sc_imap_set(&l->rows, row_key(row->method, row->graph, row->node), index);
 }
 
 static sc_delegation_row *row_of(lowering *l, const sc_node *node, sc_str path) {
-    const sc_graph *graph = node->graph;
-    sc_arena *arena = l->ctx->arena;
-    sc_str key = row_key(l->ctx->scratch, graph->method->name, path, node->name);
-    uintptr_t at = (uintptr_t)sc_map_get(&l->rows, key);
-    if (!at) {
-        sc_delegation_row row = {.method = graph->method->name,
-                                 .graph = sc_str_copy(arena, path),
-                                 .node = node->name,
-                                 .op = node->op,
-                                 .meta = node->meta};
-        sc_node_work(node, &row.macs, &row.bytes);
-        sc_vec_push(arena, &l->delegation->rows, row);
-        at = l->delegation->rows.count;
-        sc_map_set(&l->rows, sc_str_copy(arena, key), (void *)at);
-    }
-    return &l->delegation->rows.data[at - 1];
+    const sc_name *method = node->graph->method->name;
+    sc_delegation_row *known = find_row(l, method, path, node->name);
+    if (known) return known;
+    sc_delegation_row row = {.method = method,
+                             .graph = sc_str_copy(l->ctx->arena, path),
+                             .node = node->name,
+                             .op = node->op,
+                             .meta = node->meta};
+    sc_node_work(node, &row.macs, &row.bytes);
+    sc_vec_push(l->ctx->arena, &l->delegation->rows, row);
+    index_row(l, l->delegation->rows.count - 1);
+    return &sc_vec_last(&l->delegation->rows);
 }
 
 static void find_rows(lowering *l) {
-    sc_map_init(&l->rows, l->ctx->arena);
-    for (uint32_t i = 0; i < l->delegation->rows.count; i++) {
-        const sc_delegation_row *row = &l->delegation->rows.data[i];
-        sc_map_set(&l->rows, row_key(l->ctx->arena, row->method, row->graph, row->node),
-                   (void *)((uintptr_t)i + 1));
-    }
+    sc_imap_init(&l->rows, l->ctx->arena);
+    for (uint32_t i = 0; i < l->delegation->rows.count; i++) index_row(l, i);
 }
 
 static void report(surveying *s) {
@@ -83,9 +91,8 @@ static void report_parts(surveying *s, const sc_cut_parts *cut) {
     for (uint32_t i = 0; i < cut->count; i++) {
         const sc_part *part = cut->data[i].part;
         for (const sc_node *node = part->method->graph->first; node; node = node->next) {
-            sc_str key = row_key(s->l->ctx->scratch, s->graph->method->name, path, node->name);
-            uintptr_t at = (uintptr_t)sc_map_get(&s->l->rows, key);
-            if (at) s->l->delegation->rows.data[at - 1].part = part->method->name;
+            sc_delegation_row *row = find_row(s->l, s->graph->method->name, path, node->name);
+            if (row) row->part = part->method->name;
         }
     }
 }

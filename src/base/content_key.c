@@ -1,8 +1,7 @@
-// Names for what bytes are: 128 bits, quickly. Not for adversaries, who could make two runs of bytes
-// with one name; whoever stores by name compares contents and reports them (store.h). The loop is
-// that of XXH3 (Collet): eight sums of 64 bits, products of the halves of keyed words, each word
-// also added to its neighbour; the key of a word depends on its place.
-// In wasm: -O3
+// Names for what bytes are: 128 bits, quickly. Not for adversaries, who could make two runs of
+// bytes with one name; whoever stores by name compares contents and reports them (store.h). The
+// loop is that of XXH3 (Collet): eight sums of 64 bits, products of the halves of keyed words, each
+// word also added to its neighbour; the key of a word depends on its place. In wasm: -O3
 #include "base/content_key.h"
 
 #include "base/hash.h"
@@ -11,10 +10,10 @@ enum { LANES = 8, STRIPE = 64, STRIPES_PER_SCRAMBLE = 16, BLOCK_BYTES = 1 << 20 
 
 #define KEY_STEP UINT64_C(0x9e3779b97f4a7c15)
 
-static const uint64_t KEYS[LANES] = {
-    UINT64_C(0xbe4ba423396cfeb8), UINT64_C(0x1cad21f72c81017c), UINT64_C(0xdb979083e96dd4de),
-    UINT64_C(0x1f67b3b7a4a44072), UINT64_C(0x78e5c0cc4ee679cb), UINT64_C(0x2172ffcc7dd05a82),
-    UINT64_C(0x8e2443f7744608b8), UINT64_C(0x4c263a81e69035e0)};
+static const uint64_t KEYS[LANES] = {UINT64_C(0xbe4ba423396cfeb8), UINT64_C(0x1cad21f72c81017c),
+                                     UINT64_C(0xdb979083e96dd4de), UINT64_C(0x1f67b3b7a4a44072),
+                                     UINT64_C(0x78e5c0cc4ee679cb), UINT64_C(0x2172ffcc7dd05a82),
+                                     UINT64_C(0x8e2443f7744608b8), UINT64_C(0x4c263a81e69035e0)};
 
 static void add_stripes(sc_content_key *k, const uint8_t *at, size_t count) {
     uint64_t acc[LANES];

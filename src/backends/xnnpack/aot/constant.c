@@ -45,7 +45,8 @@ static void permute(sc_xa_constant *c, const uint32_t *order) {
 }
 
 static bool is_same(const sc_node *node) {
-    return sc_xa_is(node, &sc_xa_copy) && node->outs[0]->spec.dtype == node->args[0].value->spec.dtype;
+    return sc_xa_is(node, &sc_xa_copy) &&
+           node->outs[0]->spec.dtype == node->args[0].value->spec.dtype;
 }
 
 bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out) {
@@ -53,8 +54,8 @@ bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out) {
     uint32_t count = 0, order[SC_RANK_MAX];
     for (; value->node; value = chain[count - 1]->args[0].value) {
         const sc_node *node = value->node;
-        const bool shows = sc_node_permutation(node, order) || is_same(node) ||
-                           sc_xa_is(node, &sc_xa_dequantize);
+        const bool shows =
+            sc_node_permutation(node, order) || is_same(node) || sc_xa_is(node, &sc_xa_dequantize);
         if (!shows || count == CHAIN_MAX || node->args[0].kind != SC_ARG_VALUE) return false;
         chain[count++] = node;
     }
@@ -113,8 +114,8 @@ sc_status sc_xa_read_numbers(sc_ctx *ctx, const sc_xa_constant *c, double **out,
                            "constant " SC_STR_FMT " has more than %d elements, where one number "
                            "for each channel is expected",
                            SC_STR_ARG(c->constant->name), NUMBERS_MAX);
-    sc_extent extent = sc_extent_strided(ctx->arena, c->constant->data, bytes, c->rank, c->sizes,
-                                         c->strides, 0);
+    sc_extent extent =
+        sc_extent_strided(ctx->arena, c->constant->data, bytes, c->rank, c->sizes, c->strides, 0);
     SC_TRY(sc_extent_load(ctx, ctx->scratch, extent, total * bytes, &data));
     *out = sc_new_array(ctx->scratch, double, total);
     *count = (uint32_t)total;
@@ -174,8 +175,10 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
                                 "symmetric",
                                 (int)params->zero_point);
         if (!is_normal_scale(params->scale))
-            return sc_xa_refuse(x, NULL, "the scale of its weight is %g, and XNNPACK takes "
-                                "positive normal numbers only", (double)params->scale);
+            return sc_xa_refuse(x, NULL,
+                                "the scale of its weight is %g, and XNNPACK takes "
+                                "positive normal numbers only",
+                                (double)params->scale);
         return true;
     }
     sc_mark mark = sc_arena_mark(x->ctx->scratch);

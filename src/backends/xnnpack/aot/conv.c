@@ -138,8 +138,8 @@ static bool read_window(sc_xa *x, const sc_node *node, convolution *c) {
                        read_pair(node, "padding", c->padding, one_row, 0) &&
                        read_pair(node, "dilation", c->dilation, one_row, 1) &&
                        read_pair(node, "output_padding", c->adjustment, one_row, 0);
-    const bool fits = known && c->stride[0] > 0 && c->stride[1] > 0 && c->dilation[0] > 0 &&
-                      c->dilation[1] > 0;
+    const bool fits =
+        known && c->stride[0] > 0 && c->stride[1] > 0 && c->dilation[0] > 0 && c->dilation[1] > 0;
     return fits || sc_xa_refuse(x, NULL, "its window is not known or out of range");
 }
 
@@ -153,7 +153,7 @@ static bool read_channels(sc_xa *x, const sc_node *node, convolution *c) {
     c->group_outputs = transposed ? c->w.sizes[1] : c->w.sizes[0] / c->groups;
     c->kernel[0] = one_row ? 1 : c->w.sizes[2];
     c->kernel[1] = c->w.sizes[one_row ? 2 : 3];
-    c->kind = transposed                                  ? SC_XNN_CONV_TRANSPOSE
+    c->kind = transposed                              ? SC_XNN_CONV_TRANSPOSE
               : c->group_inputs == 1 && c->groups > 1 ? SC_XNN_DEPTHWISE_CONV
                                                       : SC_XNN_CONV;
     return true;
@@ -200,8 +200,8 @@ static bool read_conv(sc_xa *x, const sc_node *node, convolution *c) {
     if (rank != 4 && rank != 3)
         return sc_xa_refuse(x, NULL, "it convolves %u dimensions, and XNNPACK images and sequences",
                             rank - 2);
-    if (rank == 3 && (sc_xa_dynamic_dims(node->args[0].value) > 1 ||
-                      sc_xa_dynamic_dims(node->outs[0]) > 1))
+    if (rank == 3 &&
+        (sc_xa_dynamic_dims(node->args[0].value) > 1 || sc_xa_dynamic_dims(node->outs[0]) > 1))
         return sc_xa_refuse(x, "Fix all sizes but one.",
                             "more than one size of the sequences is dynamic");
     if (!sc_xa_constant_of(node->args[1].value, &c->w))
@@ -259,15 +259,13 @@ static sc_status add_conv_weight(sc_xa_maker *m, const convolution *c, const dou
         w.channel_dim = 3;
     } else if (c->kind == SC_XNN_CONV_TRANSPOSE) {
         w.rank = 5;
-        memcpy(w.sizes,
-               (int64_t[]){c->groups, c->group_outputs, height, width, c->group_inputs},
+        memcpy(w.sizes, (int64_t[]){c->groups, c->group_outputs, height, width, c->group_inputs},
                5 * sizeof *w.sizes);
         memcpy(w.strides, (int64_t[]){c->group_inputs * s[0], s[1], down, right, s[0]},
                5 * sizeof *w.strides);
     } else {
         w.rank = 4;
-        memcpy(w.sizes, (int64_t[]){outputs, height, width, c->group_inputs},
-               4 * sizeof *w.sizes);
+        memcpy(w.sizes, (int64_t[]){outputs, height, width, c->group_inputs}, 4 * sizeof *w.sizes);
         memcpy(w.strides, (int64_t[]){s[0], down, right, s[1]}, 4 * sizeof *w.strides);
     }
     return sc_xa_add_weight(m, &w, id);
@@ -321,22 +319,21 @@ static sc_status make_conv(sc_xa_maker *m, const sc_node *node) {
     sc_xnn_node *made = sc_xa_add(m, c.kind, input, output);
     made->inputs[1] = filter;
     made->inputs[2] = bias;
-    made->window = (sc_xnn_window){
-        .padding_top = (uint32_t)c.padding[0] + c.pad.top,
-        .padding_right = (uint32_t)c.padding[1] + c.pad.right,
-        .padding_bottom = (uint32_t)c.padding[0] + c.pad.bottom,
-        .padding_left = (uint32_t)c.padding[1] + c.pad.left,
-        .kernel_height = (uint32_t)c.kernel[0],
-        .kernel_width = (uint32_t)c.kernel[1],
-        .stride_height = (uint32_t)c.stride[0],
-        .stride_width = (uint32_t)c.stride[1],
-        .dilation_height = (uint32_t)c.dilation[0],
-        .dilation_width = (uint32_t)c.dilation[1],
-        .group_input_channels = (uint32_t)c.group_inputs,
-        .group_output_channels = (uint32_t)c.group_outputs,
-        .groups = (uint32_t)c.groups,
-        .adjustment_height = (uint32_t)c.adjustment[0],
-        .adjustment_width = (uint32_t)c.adjustment[1]};
+    made->window = (sc_xnn_window){.padding_top = (uint32_t)c.padding[0] + c.pad.top,
+                                   .padding_right = (uint32_t)c.padding[1] + c.pad.right,
+                                   .padding_bottom = (uint32_t)c.padding[0] + c.pad.bottom,
+                                   .padding_left = (uint32_t)c.padding[1] + c.pad.left,
+                                   .kernel_height = (uint32_t)c.kernel[0],
+                                   .kernel_width = (uint32_t)c.kernel[1],
+                                   .stride_height = (uint32_t)c.stride[0],
+                                   .stride_width = (uint32_t)c.stride[1],
+                                   .dilation_height = (uint32_t)c.dilation[0],
+                                   .dilation_width = (uint32_t)c.dilation[1],
+                                   .group_input_channels = (uint32_t)c.group_inputs,
+                                   .group_output_channels = (uint32_t)c.group_outputs,
+                                   .groups = (uint32_t)c.groups,
+                                   .adjustment_height = (uint32_t)c.adjustment[0],
+                                   .adjustment_width = (uint32_t)c.adjustment[1]};
     sc_xa_set_range(made, &c.tail);
     return SC_OK;
 }

@@ -136,8 +136,8 @@ static bool find_last(void *user, sc_arg *arg) {
     sc_xa_constant constant;
     const sc_value *value = arg->value;
     if (value->type != SC_VALUE_TENSOR || sc_xa_constant_of(value, &constant)) return true;
-    s->found = (value->node ? layout_of(s->c, value->node)
-                            : sc_xa_outer_layout(s->c->m, value)) == SC_XA_CHANNELS_LAST;
+    s->found = (value->node ? layout_of(s->c, value->node) : sc_xa_outer_layout(s->c->m, value)) ==
+               SC_XA_CHANNELS_LAST;
     return !s->found;
 }
 

@@ -115,8 +115,7 @@ bool sc_xa_is_static(const sc_value *value) { return sc_spec_is_static(&value->s
 
 uint32_t sc_xa_dynamic_dims(const sc_value *value) {
     uint32_t count = 0;
-    for (uint32_t d = 0; d < value->spec.rank; d++)
-        count += !sc_dim_is_int(value->spec.sizes[d]);
+    for (uint32_t d = 0; d < value->spec.rank; d++) count += !sc_dim_is_int(value->spec.sizes[d]);
     return count;
 }
 
@@ -138,8 +137,7 @@ bool sc_xa_fits(sc_xa *x, const sc_value *value, const char *what) {
     uint64_t total = 1;
     for (uint32_t d = 0; d < spec->rank; d++) {
         int64_t size;
-        if (sc_dim_is(spec->sizes[d], 0))
-            return sc_xa_refuse(x, NULL, "%s has no elements", what);
+        if (sc_dim_is(spec->sizes[d], 0)) return sc_xa_refuse(x, NULL, "%s has no elements", what);
         if (!sc_spec_size_max(spec, d, &size) || size >= SC_DIM_INF)
             return sc_xa_refuse(x, "Give its dynamic dimension a largest size.",
                                 "dimension %u of %s has no largest size", d, what);
@@ -183,8 +181,8 @@ static bool look_at_dtype(operands *o, const sc_value *value, const char *what) 
 static bool look_at_operand(void *user, sc_arg *arg) {
     operands *o = user;
     if (arg->value->type == SC_VALUE_TENSOR)
-        o->is_fine = look_at_dtype(o, arg->value, "an input") &&
-                     sc_xa_fits(o->x, arg->value, "an input");
+        o->is_fine =
+            look_at_dtype(o, arg->value, "an input") && sc_xa_fits(o->x, arg->value, "an input");
     else
         o->is_fine = sc_xa_refuse(o->x, "Export it with fixed sizes.",
                                   "it takes a number that is computed when the program runs, and "

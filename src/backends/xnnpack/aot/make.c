@@ -63,9 +63,8 @@ sc_status sc_xa_set_integers(sc_xa_maker *m, const sc_value *value, uint32_t id)
     if (!params_of_integers(value, &params))
         return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "nobody says what the integers of %s mean",
                        value->name->text);
-    m->graph->values.data[id].quant = (sc_xnn_quant){.kind = SC_XNN_PER_TENSOR,
-                                                     .scale = params.scale,
-                                                     .zero_point = params.zero_point};
+    m->graph->values.data[id].quant = (sc_xnn_quant){
+        .kind = SC_XNN_PER_TENSOR, .scale = params.scale, .zero_point = params.zero_point};
     return SC_OK;
 }
 
@@ -213,8 +212,8 @@ static sc_status make_wanted(sc_xa_maker *m, const sc_value *value, sc_xa_layout
         sc_xa_add(m, SC_XNN_CONVERT, id, sc_xa_define(m, value, layout));
         return SC_OK;
     }
-    return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
-                   "%s is read before XNNPACK has made it", value->name->text);
+    return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "%s is read before XNNPACK has made it",
+                   value->name->text);
 }
 
 sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t *id) {
@@ -238,8 +237,7 @@ sc_status sc_xa_want_operand(sc_xa_maker *m, const sc_value *value, uint32_t ran
     bool is_one = true;
     for (uint32_t d = 0; d < value->spec.rank; d++)
         is_one = is_one && sc_dim_is(value->spec.sizes[d], 1);
-    if (layout == SC_XA_PLAIN || value->spec.rank == rank)
-        return sc_xa_want(m, value, layout, id);
+    if (layout == SC_XA_PLAIN || value->spec.rank == rank) return sc_xa_want(m, value, layout, id);
     if (is_one && value->spec.rank < 2) return sc_xa_want(m, value, SC_XA_PLAIN, id);
     if (!sc_xa_constant_of(value, &constant))
         return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
@@ -461,11 +459,10 @@ static sc_status write_part(sc_xa_maker *m) {
 sc_status sc_xa_preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
                            sc_part *part) {
     (void)backend;
-    sc_xa_maker m = {.x = {.ctx = ctx,
-                           .graph = part->method->graph,
-                           .runtime = sc_xa_runtime(env->options)},
-                     .part = part,
-                     .graph = sc_xnn_graph_new(ctx->arena)};
+    sc_xa_maker m = {
+        .x = {.ctx = ctx, .graph = part->method->graph, .runtime = sc_xa_runtime(env->options)},
+        .part = part,
+        .graph = sc_xnn_graph_new(ctx->arena)};
     sc_imap_init(&m.slots, ctx->arena);
     sc_imap_init(&m.layouts, ctx->arena);
     sc_imap_init(&m.absorbed, ctx->arena);

@@ -123,7 +123,8 @@ static bool check_slice(sc_xa *x, const sc_node *node) {
                             "it slices a tensor of dynamic sizes, and XNNPACK's slices are fixed");
     if (dim < 0 || dim >= rank) return sc_xa_refuse(x, NULL, "its dimension is not known");
     if (sc_op_param_index(node->op, "step") >= 0 && sc_xa_int(node, "step") != 1)
-        return sc_xa_refuse(x, NULL, "it takes every %lldth element, and XNNPACK's slices are whole",
+        return sc_xa_refuse(x, NULL,
+                            "it takes every %lldth element, and XNNPACK's slices are whole",
                             (long long)sc_xa_int(node, "step"));
     if (rank == 1 && node->outs[0]->spec.rank == 0)
         return sc_xa_refuse(x, NULL, "it takes one number out of a tensor");
@@ -194,8 +195,8 @@ static sc_status make_cat(sc_xa_maker *m, const sc_node *node) {
     const sc_arg *list = &node->args[0];
     const sc_xa_layout layout = sc_xa_layout_of(m, node);
     const uint32_t rank = node->outs[0]->spec.rank;
-    const uint32_t axis = sc_xa_place(
-        rank, layout, (uint32_t)sc_xa_dim(sc_xa_int(node, "dim"), rank));
+    const uint32_t axis =
+        sc_xa_place(rank, layout, (uint32_t)sc_xa_dim(sc_xa_int(node, "dim"), rank));
     const bool quantized = sc_xa_is_quantized(&m->x, node, SC_XA_ALIKE, &tail);
     const sc_value *output = quantized ? tail.quantize->outs[0] : node->outs[0];
     uint32_t *ids = sc_new_array(m->x.ctx->scratch, uint32_t, list->count);

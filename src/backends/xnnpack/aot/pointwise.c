@@ -194,8 +194,7 @@ static sc_status make_binary(sc_xa_maker *m, const sc_node *node) {
         if (quantized) operand = operand->node->args[0].value;
         SC_TRY(sc_xa_want_operand(m, operand, node->outs[0]->spec.rank, layout, &ids[i]));
     }
-    const uint32_t out =
-        sc_xa_define(m, tail.quantize ? tail.quantize->outs[0] : tail.out, layout);
+    const uint32_t out = sc_xa_define(m, tail.quantize ? tail.quantize->outs[0] : tail.out, layout);
     sc_xnn_node *made = sc_xa_add(m, (sc_xnn_kind)sc_xa_row_of(node)->kind, ids[0], out);
     made->inputs[1] = ids[1];
     sc_xa_set_range(made, &tail);
@@ -230,8 +229,8 @@ static sc_status make_scalar(sc_xa_maker *m, const sc_node *node) {
     sc_xa_tail_of(node->outs[0], fuses(node), &tail);
     tail.quantize = NULL;
     sc_xa_absorb_tail(m, &tail);
-    made = sc_xa_add(m, (sc_xnn_kind)sc_xa_row_of(node)->kind, in,
-                     sc_xa_define(m, tail.out, layout));
+    made =
+        sc_xa_add(m, (sc_xnn_kind)sc_xa_row_of(node)->kind, in, sc_xa_define(m, tail.out, layout));
     made->inputs[1] = id;
     sc_xa_set_range(made, &tail);
     return SC_OK;
@@ -252,8 +251,7 @@ const sc_xa_family sc_xa_gelu = {check_gelu, make_unary, SC_XA_REALS, true, 0};
 const sc_xa_family sc_xa_power = {check_power, make_unary, SC_XA_REALS, true, 0};
 const sc_xa_family sc_xa_clamp = {check_clamp, make_clamp, SC_XA_REALS, true, 0};
 const sc_xa_family sc_xa_slope = {check_slope, make_slope, SC_XA_REALS, true, 0};
-const sc_xa_family sc_xa_prelu = {check_prelu, make_prelu, SC_XA_REALS, false,
-                                  SC_XA_CHANNELS_LAST};
+const sc_xa_family sc_xa_prelu = {check_prelu, make_prelu, SC_XA_REALS, false, SC_XA_CHANNELS_LAST};
 const sc_xa_family sc_xa_binary = {check_binary, make_binary, SC_XA_REALS, true, 0};
 const sc_xa_family sc_xa_scalar = {check_scalar, make_scalar, SC_XA_REALS, true, 0};
 const sc_xa_family sc_xa_softmax = {check_softmax, make_unary, SC_XA_REALS, false, SC_XA_PLAIN};

@@ -133,8 +133,8 @@ static bool check_bias(sc_xa *x, const product *p) {
     if (!sc_xa_constant_of(p->bias, &bias) || bias.dequantize)
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is computed when the program runs");
-    const int64_t outputs = p->form == COMPUTED ? sc_xa_size(p->weight, p->is_transposed ? 1 : 0)
-                                                : p->outputs;
+    const int64_t outputs =
+        p->form == COMPUTED ? sc_xa_size(p->weight, p->is_transposed ? 1 : 0) : p->outputs;
     if (bias.rank != 1 || bias.sizes[0] != outputs)
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is not one number for each output");
@@ -152,8 +152,7 @@ static bool read_product(sc_xa *x, const sc_node *node, product *p) {
     if (!is_one(node, "alpha") || !is_one(node, "beta"))
         return sc_xa_refuse(x, NULL, "its factors alpha and beta are not 1");
     if (p->input->spec.rank < 2)
-        return sc_xa_refuse(x, "Add a batch dimension of 1.",
-                            "its input has no batch dimension");
+        return sc_xa_refuse(x, "Add a batch dimension of 1.", "its input has no batch dimension");
     return find_form(x, node, p) && check_bias(x, p);
 }
 
@@ -239,10 +238,8 @@ static const sc_value *unfold(const product *p, const sc_value **out) {
 }
 
 static sc_status want_input(sc_xa_maker *m, product *p, const sc_value **out, uint32_t *id) {
-    if (p->form == STATIC)
-        return sc_xa_want(m, p->dequantize->args[0].value, SC_XA_PLAIN, id);
-    if (p->form == DYNAMIC)
-        return sc_xa_want_dynamic(m, p->dynamic.source, SC_XA_PLAIN, id);
+    if (p->form == STATIC) return sc_xa_want(m, p->dequantize->args[0].value, SC_XA_PLAIN, id);
+    if (p->form == DYNAMIC) return sc_xa_want_dynamic(m, p->dynamic.source, SC_XA_PLAIN, id);
     const sc_value *folded = *out, *input = unfold(p, out);
     if (*out != folded) sc_xa_absorb(m, (*out)->node);
     return sc_xa_want(m, input, SC_XA_PLAIN, id);
@@ -252,7 +249,8 @@ static sc_status make_gemm(sc_xa_maker *m, const sc_node *node) {
     product p;
     uint32_t input, filter, bias;
     if (!read_product(&m->x, node, &p))
-        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "the product cannot be delegated after all");
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                       "the product cannot be delegated after all");
     const sc_value *out = node->outs[0];
     if (p.norm) {
         sc_xa_absorb(m, p.norm);
@@ -293,7 +291,8 @@ static sc_status make_bmm(sc_xa_maker *m, const sc_node *node) {
     uint32_t a, b;
     SC_TRY(sc_xa_want(m, node->args[0].value, SC_XA_PLAIN, &a));
     SC_TRY(sc_xa_want(m, node->args[1].value, SC_XA_PLAIN, &b));
-    sc_xa_add(m, SC_XNN_BATCH_MATMUL, a, sc_xa_define(m, node->outs[0], SC_XA_PLAIN))->inputs[1] = b;
+    sc_xa_add(m, SC_XNN_BATCH_MATMUL, a, sc_xa_define(m, node->outs[0], SC_XA_PLAIN))->inputs[1] =
+        b;
     return SC_OK;
 }
 

@@ -118,8 +118,8 @@ static bool is_range(const sc_node *node) {
 static bool is_private(const sc_xa_dynamic *d) {
     for (uint32_t i = 0; i < 2; i++)
         for (const sc_arg *use = d->choose->outs[i]->first_use; use; use = use->next_use)
-            if (!use->user->op || (!sc_xa_is(use->user, &sc_xa_quantize) &&
-                                   !sc_xa_is(use->user, &sc_xa_dequantize)))
+            if (!use->user->op ||
+                (!sc_xa_is(use->user, &sc_xa_quantize) && !sc_xa_is(use->user, &sc_xa_dequantize)))
                 return false;
     for (const sc_arg *use = d->quantize->outs[0]->first_use; use; use = use->next_use)
         if (!use->user->op || !sc_xa_is(use->user, &sc_xa_dequantize)) return false;
@@ -175,8 +175,7 @@ void sc_xa_tail_of(const sc_value *value, bool fuses, sc_xa_tail *out) {
     }
     if (user && sc_xa_is(user, &sc_xa_quantize) && user->args[0].value == out->out &&
         sc_xa_params_of(user, &out->params) && is_plain(&out->params) &&
-        out->out->spec.dtype == SC_DTYPE_F32 &&
-        sc_xa_integers_agree(user->outs[0], &out->params))
+        out->out->spec.dtype == SC_DTYPE_F32 && sc_xa_integers_agree(user->outs[0], &out->params))
         out->quantize = user;
 }
 
@@ -190,8 +189,7 @@ typedef struct reading {
 
 // Runtimes before 1.4 free what a delegate holds besides packed weights.
 static bool is_held(const reading *r, const sc_node *dequantize) {
-    return r->x->runtime >= SC_XNN_RUNTIME_1_4 ||
-           !sc_xa_is_constant(dequantize->args[0].value);
+    return r->x->runtime >= SC_XNN_RUNTIME_1_4 || !sc_xa_is_constant(dequantize->args[0].value);
 }
 
 static bool look_at_input(void *user, sc_arg *arg) {

@@ -20,8 +20,8 @@ struct sc_xa {
     const sc_graph *graph;
     sc_xnn_runtime runtime;
     const sc_survey *survey;  // NULL: what is said is not kept
-    uint32_t *groups;         // by node->mark, the mark of another node of the group; NULL: no groups
-    sc_str reason, hint;      // of the last refusal
+    uint32_t *groups;     // by node->mark, the mark of another node of the group; NULL: no groups
+    sc_str reason, hint;  // of the last refusal
 };
 
 // Where dims of activations lie. Channels-last values are always 4-D: what has fewer dims (N, C and
@@ -30,9 +30,9 @@ typedef enum sc_xa_layout { SC_XA_PLAIN, SC_XA_CHANNELS_LAST, SC_XA_LAYOUTS } sc
 
 // What a row demands of the tensors that its node reads and returns.
 typedef enum sc_xa_tensors {
-    SC_XA_REALS,   // all float32, or all float16
-    SC_XA_CASTS,   // each float32 or float16
-    SC_XA_OWN,     // its family looks itself
+    SC_XA_REALS,  // all float32, or all float16
+    SC_XA_CASTS,  // each float32 or float16
+    SC_XA_OWN,    // its family looks itself
 } sc_xa_tensors;
 
 typedef struct sc_xa_family {
@@ -118,8 +118,8 @@ typedef struct sc_xa_params {
     uint8_t kind;   // sc_xnn_quant_kind
     uint8_t dtype;  // of the integers
     int64_t low, high;
-    float scale;         // per tensor
-    int32_t zero_point;  // per tensor
+    float scale;                     // per tensor
+    int32_t zero_point;              // per tensor
     const sc_value *scales, *zeros;  // per channel and per group; zeros may be NULL
     uint32_t axis;
     int64_t group;  // items of a row that share a scale
@@ -214,10 +214,10 @@ struct sc_xa_maker {
     sc_xa x;
     sc_part *part;
     sc_xnn_graph *graph;
-    sc_imap slots;     // value -> sc_xa_slot
-    sc_imap layouts;   // node that follows -> sc_xa_layout
-    sc_imap absorbed;  // nodes that were made with others
-    const sc_node *node;  // that is being made
+    sc_imap slots;             // value -> sc_xa_slot
+    sc_imap layouts;           // node that follows -> sc_xa_layout
+    sc_imap absorbed;          // nodes that were made with others
+    const sc_node *node;       // that is being made
     SC_VEC(uint32_t) handles;  // of it and of what was absorbed
 };
 

@@ -27,7 +27,8 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
 
 // --- Constants -----------------------------------------------------------------------------------
 
-// A use that the part has to hold the bytes for: anything but an operand that may as well be passed.
+// A use that the part has to hold the bytes for: anything but an operand that may as well be
+// passed.
 static bool needs_bytes(const sc_survey *survey, const sc_arg *use) {
     const sc_node *user = use->user;
     if (!user->op || !sc_claim_of(survey, user)->is_taken) return false;

@@ -2,8 +2,8 @@
 // are read, named by their hash.
 #include <math.h>
 
-#include "base/content_key.h"
 #include "backends/xnnpack/aot/rule.h"
+#include "base/content_key.h"
 
 enum { ITEMS = 4096 };  // that are converted at once
 
@@ -274,10 +274,10 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
     // Integers that an operator with 8 bits reads itself.
     sc_ctx *ctx = m->x.ctx;
     uint32_t index;
-    SC_TRY(sc_xa_add_bytes(m,
-                           sc_extent_strided(ctx->arena, constant->constant->data, 1, w.rank,
-                                             w.sizes, w.strides, 0),
-                           "", &index));
+    SC_TRY(sc_xa_add_bytes(
+        m,
+        sc_extent_strided(ctx->arena, constant->constant->data, 1, w.rank, w.sizes, w.strides, 0),
+        "", &index));
     *id = add_static(m, SC_XNN_QINT8, &w.shape, index);
     return sc_xa_set_integers(m, constant->input, *id);
 }
@@ -299,7 +299,7 @@ sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         floats[i] = (float)scales[i] * input->scale;
         const double rounded = rint(values[i] / (double)floats[i]);
-        integers[i] = rounded >= INT32_MAX ? INT32_MAX
+        integers[i] = rounded >= INT32_MAX  ? INT32_MAX
                       : rounded > INT32_MIN ? (int32_t)rounded
                                             : INT32_MIN;
     }

@@ -262,11 +262,10 @@ static bool check_amax(sc_xa *x, const sc_node *node) {
         // What is left lies channels-last, and would have to be permuted back.
         if (p.kernel[0] == 1 || p.kernel[1] == 1) {
             const sc_spec *in = &node->args[0].value->spec;
-            const bool both = sc_dim_is(in->sizes[2], p.kernel[0]) &&
-                              sc_dim_is(in->sizes[3], p.kernel[1]);
+            const bool both =
+                sc_dim_is(in->sizes[2], p.kernel[0]) && sc_dim_is(in->sizes[3], p.kernel[1]);
             if (!both)
-                return sc_xa_refuse(x, "Use keepdim=True.",
-                                    "it drops one of height and width");
+                return sc_xa_refuse(x, "Use keepdim=True.", "it drops one of height and width");
         }
     }
     return true;
@@ -307,8 +306,7 @@ static sc_status make_resize(sc_xa_maker *m, const sc_node *node) {
     uint32_t id;
     const sc_value *out = node->outs[0];
     SC_TRY(sc_xa_want(m, node->args[0].value, SC_XA_CHANNELS_LAST, &id));
-    sc_xnn_node *made =
-        sc_xa_add(m, SC_XNN_RESIZE, id, sc_xa_define(m, out, SC_XA_CHANNELS_LAST));
+    sc_xnn_node *made = sc_xa_add(m, SC_XNN_RESIZE, id, sc_xa_define(m, out, SC_XA_CHANNELS_LAST));
     made->new_height = sc_xa_size(out, 2);
     made->new_width = sc_xa_size(out, 3);
     if (sc_xa_flag(node, "align_corners")) made->flags = SC_XNN_ALIGN_CORNERS;
