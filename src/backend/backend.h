@@ -68,6 +68,9 @@ struct sc_backend {
     sc_status (*preprocess_multimethod)(const sc_backend *backend, sc_ctx *ctx,
                                         const sc_backend_env *env, const sc_method_parts *methods,
                                         uint32_t count);
+    // Parts that do nothing but move elements (views, permutes) stay outside: there they often cost
+    // nothing, and a call does.
+    bool leaves_moves;
     void *user;
 };
 

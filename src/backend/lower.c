@@ -249,6 +249,8 @@ static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph 
         SC_TRY(take_whole(&s));
     else
         sc_partition_make(ctx, graph, s.survey.claims, &s.partition);
+    if (p->backend->leaves_moves && !p->has_tags && !p->is_whole)
+        sc_partition_leave_moves(ctx, graph, s.survey.claims, &s.partition);
     name_parts(&s);
     report(&s);
     SC_TRY(sc_partition_settle(ctx, graph, &s.partition, s.names));

@@ -227,3 +227,24 @@ void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_
     }
     number_parts(&g, out);
 }
+
+void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims,
+                              sc_partition *partition) {
+    uint32_t *numbers = sc_new_array(ctx->scratch, uint32_t, (size_t)partition->count + 1);
+    uint32_t kept = 0;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        if (node->op->family != SC_FAMILY_SHAPE) numbers[partition->of[node->mark]] = 1;
+    for (uint32_t k = 1; k <= partition->count; k++)
+        if (numbers[k]) numbers[k] = ++kept;
+    numbers[0] = 0;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        uint32_t *part = &partition->of[node->mark];
+        if (*part && !numbers[*part]) {
+            claims[node->mark].is_taken = false;
+            claims[node->mark].reason =
+                SC_STR("a part that only moves elements is not worth a call");
+        }
+        *part = numbers[*part];
+    }
+    partition->count = kept;
+}

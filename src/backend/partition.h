@@ -18,6 +18,9 @@ uint32_t sc_graph_number(sc_graph *graph);
 // `claims`. `claims` are indexed by mark, which sc_graph_number has set. Made on the context's
 // scratch.
 void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out);
+// Leaves out parts all of whose nodes only move elements.
+void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims,
+                              sc_partition *partition);
 // Puts the nodes in an order in which those of a part stand together. SC_ERR_ARGUMENT when a part
 // depends on itself, with the nodes in between; `names` are of the parts, by number less one.
 sc_status sc_partition_settle(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,

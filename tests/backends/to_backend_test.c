@@ -2,9 +2,9 @@
 // says what sc_compile_to_backend is told, what stands above the line "----" goes in, what stands
 // below must come out: the program, and for every node what became of it. --update rewrites.
 //
-// The backends are two of this file. Both take the operators that their compile spec "takes" lists
-// and keep together what "group" lists; "First" preprocesses all methods at once and "Second" part
-// by part, and both make a text of what they were given.
+// The backends are those of this file. They take the operators that their compile spec "takes"
+// lists and keep together what "group" lists; "First" preprocesses all methods at once and "Second"
+// part by part, and all make a text of what they were given. "Thrifty" leaves parts of mere moves.
 #include "api/job.h"
 #include "setup.h"
 
@@ -79,6 +79,11 @@ static const sc_backend BACKENDS[] = {
      .survey = survey,
      .preprocess_multimethod = preprocess_all},
     {.name = "Second", .id = "SecondBackend", .survey = survey, .preprocess = preprocess},
+    {.name = "Thrifty",
+     .id = "ThriftyBackend",
+     .survey = survey,
+     .preprocess = preprocess,
+     .leaves_moves = true},
     {.name = "Forgetful", .id = "ForgetfulBackend", .survey = survey, .preprocess = forget},
 };
 

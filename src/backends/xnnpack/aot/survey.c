@@ -109,6 +109,7 @@ static sc_status survey_graph(const sc_backend *backend, sc_survey *survey) {
 }
 
 const sc_backend sc_backend_xnnpack = {.name = "xnnpack",
+                                       .leaves_moves = true,
                                        .id = SC_XNN_BACKEND,
                                        .keeps = keeps,
                                        .survey = survey_graph,
