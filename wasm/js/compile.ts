@@ -7,23 +7,28 @@ import { cancelled, disposed, SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
+import { partitionersJson } from "./partition.js";
 import { checkOptions } from "./protocol.js";
 import { writeAll } from "./sink.js";
 import { isSource, SOURCES } from "./source.js";
 import type {
   CallOptions,
   CompilationReport,
+  CompileSpec,
+  Delegation,
   EdgeProgramManager,
   ExecutorchConfig,
   ExecutorchProgramManager,
   ExportedProgram,
   NodeRow,
   OpenedPrograms,
+  Partitioners,
   Passes,
   Programs,
   ProgressListener,
   Sink,
   Source,
+  ToBackendOptions,
   ToEdgeOptions,
 } from "./types.js";
 
@@ -159,6 +164,13 @@ class Manager {
     return inspectCompilation(this.job);
   }
 
+  delegation(): Delegation {
+    const { program } = this;
+    return JSON.parse(
+      this.job.textOf((raw, s) => raw.compile_delegation(s, program)),
+    ) as Delegation;
+  }
+
   dispose(): void {
     const { held } = this;
     this.held = undefined;
@@ -257,6 +269,31 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     return steps;
   }
 
+  toBackend(
+    given: Partitioners,
+    second?: ToBackendOptions | string,
+    compileSpecs?: readonly CompileSpec[],
+  ): EdgeProgramManager {
+    const options = typeof second === "string" ? {} : (second ?? {});
+    checkOptions("EdgeProgramManager", "toBackend", options);
+    const isWhole = typeof second === "string" || compileSpecs !== undefined;
+    const json = partitionersJson(
+      isWhole ? wholeOf(given, second, compileSpecs) : given,
+      "toBackend()",
+    );
+    const { job } = this;
+    return job.hold(() => {
+      const program = programCall(
+        job,
+        options,
+        [json, optionsJson("toBackend", options)],
+        (raw, s, texts, out) =>
+          raw.compile_to_backend(s, this.program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
+      );
+      return new EdgeManager(job.retain(), program, this.methods, this.configMethods);
+    });
+  }
+
   toExecutorch(config: ExecutorchConfig & CallOptions = {}): ExecutorchProgramManager {
     checkOptions("EdgeProgramManager", "toExecutorch", config);
     return this.emit(config, false);
@@ -275,6 +312,17 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       return new ExecutorchManager(job.retain(), program, methods, configMethods, first);
     });
   }
+}
+
+/** The partitioners of a call that names a backend, a method and compile specs. */
+function wholeOf(
+  backend: Partitioners,
+  method: unknown,
+  compileSpecs: readonly CompileSpec[] = [],
+): Partitioners {
+  mustBe("text", "the backend of toBackend()", backend);
+  const whole = { backend: backend as string, compileSpecs, whole: true };
+  return typeof method === "string" ? { [method]: [whole] } : whole;
 }
 
 /** A call with text arguments whose result is the number of the program it made. */

@@ -52,6 +52,8 @@ interface Method {
   /** The argument that holds options, and which there are; files among them are sources too. */
   readonly at?: number;
   readonly options?: OptionTable;
+  /** There may be text in the place of the options, and then there are none. */
+  readonly orText?: boolean;
 }
 
 /** The rows of options.def for a call. */
@@ -65,6 +67,7 @@ const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
 
 const CALL = { signal: "signal", onProgress: "function" } as const;
 const EDGE = { ...CALL, constantMethods: "record", compileConfig: rowsOf("toEdge") } as const;
+const BACKEND = { ...CALL, ...rowsOf("toBackend") } as const;
 const EXECUTORCH = rowsOf("toExecutorch");
 const LOAD = { ...CALL, dataFiles: "files", ...rowsOf("load") } as const;
 
@@ -105,6 +108,14 @@ const PROTOCOL = {
     configMethods: PROPERTY,
     exportedProgram: METHOD,
     transform: { is: "method", gives: "EdgeProgramManager" },
+    toBackend: {
+      is: "method",
+      gives: "EdgeProgramManager",
+      at: 1,
+      options: BACKEND,
+      orText: true,
+    },
+    delegation: DATA,
     toExecutorch: {
       is: "method",
       gives: "ExecutorchProgramManager",
@@ -127,6 +138,7 @@ const PROTOCOL = {
     writeSync: LOCAL,
     exportedProgram: METHOD,
     dump: DATA,
+    delegation: DATA,
     inspect: DATA,
   },
   ExportedProgram: {
@@ -161,6 +173,12 @@ export function methodOf(kind: string, name: string): Method {
   const members = membersOf(kind);
   const member = Object.hasOwn(members, name) ? members[name]! : DATA;
   return member.is === "method" ? member : DATA;
+}
+
+/** Which of the arguments of a call holds its options; -1 for none. */
+export function optionsPlace(kind: string, name: string, args: readonly unknown[]): number {
+  const { at = -1, orText = false } = methodOf(kind, name);
+  return orText && typeof args[at] === "string" ? -1 : at;
 }
 
 /** Throws unless these are options of the method. */

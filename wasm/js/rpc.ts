@@ -13,7 +13,7 @@ import {
   toPlainError,
   type PlainError,
 } from "./errors.js";
-import { filesAmong, membersOf, methodOf, type Member } from "./protocol.js";
+import { filesAmong, membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
 import { writeAll } from "./sink.js";
 import { absoluteUrl, SOURCES } from "./source.js";
 import type { Phase } from "./steps.gen.js";
@@ -196,8 +196,9 @@ function located(value: unknown, depth = 0): unknown {
 
 /** Checks what a call takes with it, and gives it as it is sent. */
 function argumentsOf(kind: string, name: string, args: readonly unknown[]): unknown[] {
-  const { source, programs, at, options = {} } = methodOf(kind, name);
-  if (at !== undefined) checkTable(`${name}()`, args[at], options);
+  const { source, programs, options = {} } = methodOf(kind, name);
+  const at = optionsPlace(kind, name, args);
+  if (at >= 0) checkTable(`${name}()`, args[at], options);
   return args.map((arg, i) => {
     if (i !== at) refuseFunctions(`${name}()`, arg);
     if (i === source || i === programs) return located(arg);
@@ -332,7 +333,7 @@ export class Caller {
     let isDisposed = false;
     const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
-      const optionsAt = methodOf(kind, name).at ?? -1;
+      const optionsAt = optionsPlace(kind, name, args);
       return this.call(object, name, argumentsOf(kind, name, args), optionsAt);
     };
     for (const [name, member] of Object.entries(membersOf(kind)))

@@ -3,7 +3,7 @@
 // on the caller's thread, and the client, the same calls answered by a worker as promises.
 
 import type { StatusCode } from "./abi.gen.js";
-import type { CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
+import type { BackendConfig, CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
 import type { LocalMember } from "./protocol.js";
 import type { Dialect, Phase } from "./steps.gen.js";
 
@@ -120,7 +120,7 @@ export interface CallOptions {
 export type ConstantValue =
   number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
 
-export type { CompileConfig, ExecutorchConfig };
+export type { BackendConfig, CompileConfig, ExecutorchConfig };
 
 export interface ToEdgeOptions extends CallOptions {
   /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
@@ -138,6 +138,87 @@ export type Programs = Source | Readonly<Record<string, Source>>;
 
 /** Pass names for all methods, or per method. */
 export type Passes = readonly string[] | Readonly<Record<string, readonly string[]>>;
+
+// --- Delegation ----------------------------------------------------------------------------------
+
+/** What a backend is told beside the part it gets, verbatim. Text is its bytes in UTF-8. */
+export interface CompileSpec {
+  readonly key: string;
+  readonly value: Uint8Array | string;
+}
+
+/** Nodes of a method's own graph that go to one part, by name. */
+export interface TaggedNodes {
+  readonly tag: string;
+  readonly nodes: readonly string[];
+  /** Instead of those of the partitioner. */
+  readonly compileSpecs?: readonly CompileSpec[];
+}
+
+export interface PartitionerOptions {
+  /** Of a backend, the id that files have ("XnnpackBackend") or the name that people use ("xnnpack"). */
+  readonly backend: string;
+  readonly compileSpecs?: readonly CompileSpec[];
+  /** These parts and no others; one that the backend does not take is an error. */
+  readonly tags?: readonly TaggedNodes[];
+  /** The whole method as one part, or an error that lists what the backend does not take of it. */
+  readonly whole?: boolean;
+}
+
+/** A backend, which gets every node that it takes, in as few parts as possible; or more exactly. */
+export type Partitioner = string | PartitionerOptions;
+
+/**
+ * Partitioners of all methods, or by method; methods that are not named stay as they are. Of several
+ * each one gets what those before it have left.
+ */
+export type Partitioners =
+  | Partitioner
+  | readonly Partitioner[]
+  | Readonly<Record<string, Partitioner | readonly Partitioner[]>>;
+
+export interface ToBackendOptions extends CallOptions, BackendConfig {}
+
+/** A part that a backend took over. */
+export interface DelegateInfo {
+  /** "lowered_module_0", as in the text of the program. */
+  name: string;
+  /** The id that the file names. */
+  backend: string;
+  /** The body that the part was cut out of, with those around it; empty: the method's own graph. */
+  graph: string;
+  nodes: number;
+  /** Multiplications with an addition, of matrix products and convolutions. */
+  macs: number;
+  /** Of the tensors that its nodes read and write; dynamic sizes as in the example. */
+  bytes: number;
+  /** What the backend made of it. */
+  processedBytes: number;
+  /** Bytes that the backend keeps under names, which parts may share. */
+  dataBytes: number;
+}
+
+/** What has become of a node. */
+export interface DelegationRow {
+  name: string;
+  op: string;
+  graph: string;
+  /** As in `NodeRow`. */
+  source: string;
+  /** The name of the part that the node is in; null: it stayed outside. */
+  delegate: string | null;
+  /** Of the part, or that refused the node last; empty: none was asked. */
+  backend: string;
+  /** Why it is outside; empty when it is not. */
+  reason: string;
+  /** What would make the backend take it; empty when nothing is known. */
+  hint: string;
+  macs: number;
+  bytes: number;
+}
+
+/** By method: its delegates, and every node that it had before. */
+export type Delegation = Record<string, { delegates: DelegateInfo[]; nodes: DelegationRow[] }>;
 
 // --- What inspection tells -----------------------------------------------------------------------
 
@@ -405,6 +486,22 @@ export interface EdgeProgramManager extends Disposable {
   readonly configMethods: readonly string[];
   exportedProgram(method?: string): ExportedProgram;
   transform(passes: Passes): EdgeProgramManager;
+  /**
+   * Hands parts of the methods to backends, the parts of all methods at once, and gives a manager of
+   * what that makes. Fails with the code "not_found" for a backend or a method that does not exist,
+   * "argument" for tags that cannot be cut out, "delegate" when a backend does not do its work.
+   * A method called "backend" is given a list: `{ backend: ["xnnpack"] }`.
+   *
+   * `toBackend(id, method?, compileSpecs)` hands over the whole of a method, or of each, as one part
+   * or not at all, as `whole` of a partitioner does.
+   */
+  toBackend(
+    partitioner: Partitioners,
+    options?: ToBackendOptions | string,
+    compileSpecs?: readonly CompileSpec[],
+  ): EdgeProgramManager;
+  /** What has become of each node of each method; no rows of a program that went to no backend. */
+  delegation(): Delegation;
   toExecutorch(config?: ExecutorchConfig & CallOptions): ExecutorchProgramManager;
   inspect(): CompilationReport;
   /** IR text of any version by its program number. */
@@ -433,6 +530,8 @@ export interface ExecutorchProgramManager extends Disposable {
   /** Writes in one go, for Node scripts: calls back with pieces in order. */
   writeSync(write: (chunk: Uint8Array) => void, file?: string): void;
   exportedProgram(method?: string): ExportedProgram;
+  /** What has become of each node of each method; no rows of a program that went to no backend. */
+  delegation(): Delegation;
   /** The program after the executorch passes, as text. */
   dump(): string;
   inspect(): CompilationReport;

@@ -1,0 +1,139 @@
+// Handing parts of programs to backends: which parts, what is told of them, and that they compute
+// what they did before.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  createClient,
+  createEngine,
+  SconceError,
+  type Delegation,
+  type Engine,
+  type Partitioners,
+} from "sconce";
+import { difference, modelPath, readCases, SINGLE } from "./reference.js";
+
+let engine: Engine;
+before(async () => (engine = await createEngine()));
+after(() => engine.dispose());
+
+const mlp = { path: modelPath("mlp.pt2") };
+const two = { prefill: mlp, decode: { path: modelPath("linear.pt2") } };
+
+function failure(call: () => unknown): SconceError {
+  try {
+    call();
+  } catch (error) {
+    assert.ok(error instanceof SconceError, String(error));
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+const insideOf = (delegation: Delegation, method: string): string[] =>
+  delegation[method]!.nodes.filter((n) => n.delegate !== null).map((n) => n.name);
+
+for (const name of SINGLE) {
+  test(`${name} gives PyTorch's numbers in parts`, () => {
+    const edge = engine.toEdge({ path: modelPath(`${name}.pt2`) });
+    const delegated = edge.toBackend("null");
+    const lowered = delegated.toExecutorch();
+    const { delegates, nodes } = lowered.delegation()["forward"] ?? { delegates: [], nodes: [] };
+    assert.ok(nodes.every((n) => (n.delegate === null) === (n.reason !== "")));
+    assert.equal(
+      delegates.reduce((sum, d) => sum + d.nodes, 0),
+      nodes.filter((n) => n.delegate !== null).length,
+    );
+    assert.deepEqual(delegated.delegation(), lowered.delegation());
+    assert.deepEqual(edge.delegation(), { forward: { delegates: [], nodes: [] } });
+    const program = engine.load(lowered.buffer);
+    readCases(name).forEach(({ inputs, outputs }) => {
+      const all = program.run("forward", inputs);
+      outputs.forEach((expected, k) =>
+        assert.equal(difference(all[all.length - outputs.length + k], expected), ""),
+      );
+    });
+    for (const owner of [edge, delegated, lowered, program]) owner.dispose();
+  });
+}
+
+test("methods that are not named stay as they are", () => {
+  const edge = engine.toEdge(two);
+  const before = edge.exportedProgram("decode").text();
+  const delegated = edge.toBackend({ prefill: "null" });
+  assert.equal(delegated.exportedProgram("decode").text(), before);
+  assert.match(delegated.exportedProgram("prefill").text(), /executorch_call_delegate/);
+  assert.doesNotMatch(edge.exportedProgram("prefill").text(), /executorch_call_delegate/);
+  const { prefill, decode } = delegated.delegation();
+  assert.equal(decode!.nodes.length, 0);
+  assert.equal(prefill!.delegates.length, 1);
+  assert.equal(prefill!.delegates[0]!.backend, "NullBackend");
+  assert.ok(prefill!.nodes.some((n) => n.macs > 0 && n.source !== ""));
+  edge.dispose();
+  delegated.dispose();
+});
+
+test("tags say which nodes go together, and whole means all of them", () => {
+  const edge = engine.toEdge(mlp);
+  const nodes = edge.exportedProgram().nodes();
+  const relu = nodes.find((n) => n.op === "aten::addmm")!.name;
+  const tags = [{ tag: "only", nodes: [relu] }];
+  const tagged = edge.toBackend({ forward: { backend: "null", tags } });
+  assert.deepEqual(insideOf(tagged.delegation(), "forward"), [relu]);
+  const wholes: [Partitioners, string?][] = [
+    [{ backend: "NullBackend", whole: true }],
+    ["null", "forward"],
+  ];
+  for (const [partitioner, method] of wholes) {
+    const whole = edge.toBackend(partitioner, method, method === undefined ? method : []);
+    assert.equal(insideOf(whole.delegation(), "forward").length, nodes.length);
+  }
+  const spec = [{ key: "k", value: new Uint8Array([1, 2]) }];
+  assert.match(edge.toBackend("null", undefined, spec).exportedProgram().text(), /delegate/);
+  edge.dispose();
+});
+
+test("what cannot be handed over is a typed error", () => {
+  const edge = engine.toEdge(mlp);
+  const of = (partitioner: unknown, options?: unknown): SconceError =>
+    failure(() => edge.toBackend(partitioner as Partitioners, options as object));
+  for (const [partitioner, code, text] of [
+    ["nobody", "not_found", /there is no backend 'nobody'; there are: null/],
+    [{ nowhere: "null" }, "not_found", /there is no method 'nowhere'/],
+    [{ backend: "null", tag: 1 }, "option", /no option 'tag'/],
+    [{ backend: "null", whole: "yes" }, "option", /'whole'/],
+    [{ backend: "null", tags: [{ tag: "t", nodes: ["output"] }] }, "argument", /not tagged/],
+    [{ backend: "null", tags: [{ tag: "t", nodes: ["none"] }] }, "argument", /no such node/],
+    [{ backend: "null", compileSpecs: [{ key: "k", value: 3 }] }, "argument", /value of/],
+    [7, "argument", /must be a backend's id or name/],
+    [{ forward: 7 }, "argument", /a partitioner of method 'forward'/],
+  ] as const) {
+    const { code: found, message } = of(partitioner);
+    assert.equal(found, code, message);
+    assert.match(message, text);
+  }
+  assert.equal(of("null", { target: "1.0" }).code, "option");
+  assert.equal(of("null", { targetRuntime: "0.9" }).code, "option");
+  assert.equal(of("null", 5).code, "argument");
+  edge.toBackend("null", { targetRuntime: "1.0" });
+  edge.dispose();
+});
+
+test("a worker hands parts over as the engine does", async () => {
+  const client = await createClient();
+  const edge = await client.toEdge(two);
+  const own = engine.toEdge(two);
+  const phases = new Set<string>();
+  const delegated = await edge.toBackend(
+    { decode: ["null"] },
+    { onProgress: ({ phase }) => phases.add(phase) },
+  );
+  assert.deepEqual(await delegated.delegation(), own.toBackend({ decode: ["null"] }).delegation());
+  const whole = await edge.toBackend("null", "decode");
+  assert.equal((await whole.delegation())["decode"]!.delegates.length, 1);
+  await assert.rejects(edge.toBackend("null", { target: "1.0" } as object), { code: "option" });
+  const lowered = await delegated.toExecutorch();
+  const program = engine.load(await lowered.buffer);
+  const { inputs, outputs } = readCases("linear")[0]!;
+  assert.equal(difference(program.run("decode", inputs)[0], outputs[0]!), "");
+  client.terminate();
+});

@@ -1,0 +1,70 @@
+// Which parts of which method go to which backend, as callers say it and as the core reads it.
+import { badArgument, checkTable, isObject, isPlain, KINDS, mustBe } from "./check.js";
+import type { CompileSpec, Partitioner, PartitionerOptions, Partitioners } from "./types.js";
+
+const PARTITIONER = {
+  backend: "text",
+  compileSpecs: "list",
+  tags: "list",
+  whole: { accepts: "true or false", test: (value: unknown) => typeof value === "boolean" },
+} as const;
+const TAG = { tag: "text", nodes: "names", compileSpecs: "list" } as const;
+const SPEC = { key: "text", value: "any" } as const;
+
+const ONE = "a backend's id or name, or { backend }";
+
+function specsOf(list: readonly CompileSpec[] | undefined, where: string): object[] | undefined {
+  if (list === undefined) return undefined;
+  mustBe("list", `the compile specs of ${where}`, list);
+  return Array.from(list, (spec, i) => {
+    const what = `compile spec ${i} of ${where}`;
+    if (!isPlain(spec)) throw badArgument(what, "{ key, value }", spec);
+    checkTable(what, spec, SPEC);
+    const { key, value } = spec;
+    mustBe("text", `the key of ${what}`, key);
+    if (typeof value === "string") return { key, value };
+    if (!(value instanceof Uint8Array))
+      throw badArgument(`the value of ${what}`, "text or a Uint8Array", value);
+    return { key, value: Array.from(value) };
+  });
+}
+
+function partitionerJson(given: Partitioner, where: string): object {
+  if (typeof given === "string") return { backend: given };
+  if (!isPlain(given)) throw badArgument(`a partitioner of ${where}`, ONE, given);
+  checkTable(`a partitioner of ${where}`, given, PARTITIONER);
+  const { backend, compileSpecs, tags, whole }: PartitionerOptions = given;
+  mustBe("text", `the backend of a partitioner of ${where}`, backend);
+  return {
+    backend,
+    whole,
+    specs: specsOf(compileSpecs, where),
+    tags: tags?.map((tag, i) => {
+      const what = `tag ${i} of ${where}`;
+      checkTable(what, tag, TAG);
+      mustBe("text", `the name of ${what}`, tag.tag);
+      mustBe("names", `the nodes of ${what}`, tag.nodes);
+      return { tag: tag.tag, nodes: tag.nodes, specs: specsOf(tag.compileSpecs, what) };
+    }),
+  };
+}
+
+const roundsJson = (given: Partitioner | readonly Partitioner[], where: string): object[] =>
+  (Array.isArray(given) ? (given as readonly Partitioner[]) : [given as Partitioner]).map((one) =>
+    partitionerJson(one, where),
+  );
+
+const isOne = (given: unknown): given is Partitioner =>
+  typeof given === "string" || (isObject(given) && typeof given["backend"] === "string");
+
+/** What the core takes for partitioners of all methods, or by method. */
+export function partitionersJson(given: Partitioners, where: string): string {
+  if (isOne(given) || Array.isArray(given))
+    return JSON.stringify({ all: roundsJson(given as Partitioner | Partitioner[], where) });
+  if (!KINDS.record.test(given)) throw badArgument(where, `${ONE}, or these by method`, given);
+  const methods = Object.entries(given).map(([method, rounds]): [string, object[]] => {
+    mustBe("name", `a method of ${where}`, method);
+    return [method, roundsJson(rounds, `method '${method}'`)];
+  });
+  return JSON.stringify({ methods: Object.fromEntries(methods) });
+}
