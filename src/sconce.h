@@ -13,6 +13,7 @@
 #ifndef SCONCE_H
 #define SCONCE_H
 
+#include "backends/host/host.h"
 #include "base/cord.h"
 
 typedef struct sc_job sc_job;
@@ -96,6 +97,22 @@ sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
 // makes are appended to the outputs below.
 sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
+
+// --- Backends of the host ------------------------------------------------------------------------
+
+// Adds a backend that the host implements (host.h), for all jobs, for as long as the process lives.
+// SC_ERR_ARGUMENT when a backend has this id or name already, or it is none.
+sc_status sc_backend_register(sc_job *job, const sc_host_backend *backend);
+// While the host is asked: `answer` is memory of sc_try_alloc, which is the question's from here
+// on, with JSON first and then the bytes that its ranges mean.
+void sc_ask_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes);
+// IR text of part number `part` of an SC_ASK_PREPROCESS; until the question is answered.
+const char *sc_ask_part_text(sc_ask *ask, uint32_t part);
+// Bytes of a constant of a part, by its place among them, which are `bytes` in all.
+sc_status sc_ask_read_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
+                               uint32_t bytes);
+
+// --- Files ---------------------------------------------------------------------------------------
 
 // The files that came out: for each executorch program its .pte, then its .ptd files.
 typedef struct sc_output_chunk {

@@ -284,6 +284,41 @@ int32_t wasm_output_read(sc_job *job, uint32_t output, uint32_t chunk, double of
     return (int32_t)sc_output_read(job, output, chunk, at, out, bytes);
 }
 
+// --- Backends of the host ------------------------------------------------------------------------
+
+static bool ask_host(uint32_t number, sc_ask *ask, sc_ask_kind kind, uint32_t delegate,
+                     sc_str json) {
+    return host_backend(number, ask, kind, delegate, json.data, (uint32_t)json.size) != 0;
+}
+
+// A backend of the host, for all jobs from now on.
+EXPORT(backend_register)
+int32_t wasm_backend_register(sc_job *job, const char *id, uint32_t id_bytes, uint32_t number,
+                              bool keeps) {
+    check(job);
+    sc_host_backend backend = {
+        .id = text_of(id, id_bytes), .number = number, .keeps = keeps, .ask = ask_host};
+    return (int32_t)sc_backend_register(job, &backend);
+}
+
+// What the import `backend` was asked: memory of memory_alloc, which is the module's from here on,
+// with JSON first and then the bytes that its ranges mean.
+EXPORT(backend_answer)
+void wasm_backend_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes) {
+    sc_ask_answer(ask, answer, json_bytes, bytes);
+}
+
+// Zero-terminated, until the question is answered.
+EXPORT(backend_part_text) const char *wasm_backend_part_text(sc_ask *ask, uint32_t part) {
+    return sc_ask_part_text(ask, part);
+}
+
+EXPORT(backend_constant)
+int32_t wasm_backend_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
+                              uint32_t bytes) {
+    return (int32_t)sc_ask_read_constant(ask, part, constant, out, bytes);
+}
+
 // --- Running -------------------------------------------------------------------------------------
 
 EXPORT(run_open)

@@ -1,37 +1,13 @@
 // What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
 #include "api/job.h"
-#include "ir/stack_trace.h"
+#include "backend/node_json.h"
 
 static void add_ms(sc_json_writer *w, const char *key, double ms) {
     sc_json_key(w, key);
     sc_json_add_f64(w, ms);
 }
 
-// --- Values and methods --------------------------------------------------------------------------
-
-static const char *const VALUE_KINDS[] = {"tensor", "int", "float", "bool", "none", "opaque"};
-
-static void add_dim(sc_json_writer *w, sc_arena *arena, sc_dim dim) {
-    if (sc_dim_is_int(dim)) {
-        sc_json_add_i64(w, dim.value);
-        return;
-    }
-    sc_sb text;
-    sc_sb_init(&text, arena);
-    sc_dim_print(&text, dim);
-    sc_json_add_str(w, sc_sb_str(&text));
-}
-
-static void add_value(sc_json_writer *w, sc_arena *arena, const sc_value *value) {
-    sc_json_put_str(w, "name", sc_name_str(value->name));
-    sc_json_put_text(w, "kind", VALUE_KINDS[value->type]);
-    if (value->type != SC_VALUE_TENSOR) return;
-    sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)value->spec.dtype));
-    sc_json_key(w, "shape");
-    sc_json_begin_array(w);
-    for (uint32_t d = 0; d < value->spec.rank; d++) add_dim(w, arena, value->spec.sizes[d]);
-    sc_json_end_array(w);
-}
+// --- Methods -------------------------------------------------------------------------------------
 
 static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
     static const char *const ROLES[] = {"user_input",      "parameter",  "buffer",
@@ -41,7 +17,7 @@ static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *meth
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         sc_json_begin_object(w);
-        add_value(w, arena, method->graph->inputs.data[i]);
+        sc_value_put_json(w, arena, method->graph->inputs.data[i]);
         sc_json_put_text(w, "role", ROLES[method->inputs.data[i].kind]);
         sc_json_put_str(w, "target", method->inputs.data[i].target);
         sc_json_end_object(w);
@@ -63,7 +39,7 @@ static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *met
         const sc_arg *arg = &method->graph->ret->args[i];
         sc_json_begin_object(w);
         if (arg->kind == SC_ARG_VALUE)
-            add_value(w, arena, arg->value);
+            sc_value_put_json(w, arena, arg->value);
         else
             sc_json_put_text(w, "kind", "constant");
         sc_json_put_text(w, "role", ROLES[method->outputs.data[i].kind]);
@@ -330,34 +306,6 @@ sc_status sc_compile_text(sc_job *job, uint32_t number, sc_str method, sc_str *t
     return SC_OK;
 }
 
-static bool add_name(void *user, sc_arg *arg) {
-    sc_json_add_str(user, sc_name_str(arg->value->name));
-    return true;
-}
-
-static void add_node(sc_json_writer *w, sc_ctx *ctx, const sc_node *node) {
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_json_begin_object(w);
-    sc_json_put_str(w, "name", sc_name_str(node->name));
-    sc_json_put_text(w, "op", node->op->name);
-    sc_json_key(w, "inputs");
-    sc_json_begin_array(w);
-    sc_node_visit_values(node, add_name, w);
-    sc_json_end_array(w);
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < node->out_count; i++) {
-        sc_json_begin_object(w);
-        add_value(w, ctx->scratch, node->outs[i]);
-        sc_json_end_object(w);
-    }
-    sc_json_end_array(w);
-    sc_json_put_str(w, "source", sc_stack_trace_source(ctx->scratch, node->meta.stack_trace));
-    sc_json_put_str(w, "module", node->meta.module_stack);
-    sc_json_end_object(w);
-    sc_arena_rewind(ctx->scratch, mark);
-}
-
 sc_status sc_compile_nodes(sc_job *job, uint32_t number, sc_str method, sc_str *json) {
     sc_version *version = NULL;
     const sc_method *one = NULL;
@@ -368,7 +316,7 @@ sc_status sc_compile_nodes(sc_job *job, uint32_t number, sc_str method, sc_str *
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
     for (const sc_node *node = one->graph->first; node; node = node->next)
-        add_node(&w, &job->ctx, node);
+        sc_node_add_json(&w, job->ctx.scratch, node);
     sc_json_end_array(&w);
     *json = sc_sb_str(&sb);
     return SC_OK;

@@ -1,6 +1,7 @@
 // One instance of the module with its host side: sources by number, progress, and the translation of
 // statuses into errors. A panic or trap poisons it for good.
 import type { Pointer, RawExports, RawImports } from "./abi.gen.js";
+import { ASK, Backends } from "./backend.js";
 import {
   busy,
   cancelled,
@@ -36,6 +37,7 @@ const CALLBACKS_MAX = 2;
 export class Core {
   readonly raw: RawExports;
   readonly memory: Memory;
+  readonly backends: Backends;
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private options: CallOptions = {};
@@ -46,6 +48,8 @@ export class Core {
   private dead: SconceError | undefined;
   /** What a source threw while C was reading it: the call's real error. */
   private readError: unknown;
+  /** What a backend threw, likewise. */
+  private backendError: unknown;
   /** What a listener threw. It may not unwind C, so it waits here until the call is over. */
   private thrown: { error: unknown } | undefined;
 
@@ -55,6 +59,7 @@ export class Core {
   ) {
     this.raw = raw;
     this.memory = new Memory(raw);
+    this.backends = new Backends(raw, this.memory);
   }
 
   static async create(wasm: WasmSource, options: EngineOptions): Promise<Core> {
@@ -69,6 +74,8 @@ export class Core {
       progress: (phase, done, total) => self().progress(phase, done, total),
       log: (severity, text, bytes) => self().log(severity, text, bytes),
       now: () => performance.now(),
+      backend: (number, ask, kind, delegate, json, bytes) =>
+        self().askBackend(number, ask >>> 0, kind, delegate, self().memory.text(json >>> 0, bytes)),
       panic: (file, line, message) => self().panic(file, line, message),
     };
     core = new Core(await instantiate(wasm, imports), options.onLog);
@@ -114,6 +121,23 @@ export class Core {
     }
   }
 
+  private askBackend(
+    number: number,
+    ask: Pointer,
+    kind: number,
+    delegate: number,
+    json: string,
+  ): number {
+    try {
+      return this.calledBack(() => this.backends.ask(number, ask, kind, delegate, json)) ? 1 : 0;
+    } catch (error) {
+      this.backendError = error;
+      // The core asks these two without an answer that could fail.
+      if (kind === ASK.keeps || kind === ASK.destroy) this.thrown ??= { error };
+      return 0;
+    }
+  }
+
   /** Runs what callers gave while a job is in the middle of a call, which it must not enter. */
   private calledBack<T>(call: () => T): T {
     const job = this.active;
@@ -141,10 +165,11 @@ export class Core {
   enter<T>(job: Job | undefined, options: CallOptions, body: () => T): T {
     if (this.dead) throw this.dead;
     if (options.signal?.aborted) throw cancelled();
-    const outer = [this.options, this.active, this.readError, this.thrown] as const;
+    const { readError, backendError, thrown } = this;
+    const outer = [this.options, this.active] as const;
     this.options = options;
     this.active = job;
-    this.readError = this.thrown = undefined;
+    this.readError = this.backendError = this.thrown = undefined;
     let result: T | undefined;
     let failed: { error: unknown } | undefined;
     try {
@@ -153,7 +178,8 @@ export class Core {
       failed = { error: this.judged(error) };
     }
     const outcome = this.thrown ?? (this.isDead ? { error: this.dead } : failed);
-    [this.options, this.active, this.readError, this.thrown] = outer;
+    [this.options, this.active] = outer;
+    Object.assign(this, { readError, backendError, thrown });
     if (outcome) throw outcome.error;
     return result as T;
   }
@@ -191,6 +217,8 @@ export class Core {
     }
     const error = SconceError.fromDiagnostics(report.status, diagnostics);
     if (cause !== undefined && report.status === "io") error.cause = cause;
+    if (this.backendError instanceof Error && report.status === "delegate")
+      error.cause = this.backendError.cause ?? this.backendError;
     throw error;
   }
 
@@ -257,7 +285,10 @@ export class Core {
   }
 
   kill(): void {
+    const isFirst = !this.isDead;
     this.dead ??= disposed("Engine");
+    // In the middle of a call what was started may be at work.
+    if (isFirst && this.callbacks === 0) this.backends.close();
   }
 }
 

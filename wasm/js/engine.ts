@@ -1,12 +1,14 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
-import { checkTable, ENGINE_OPTIONS } from "./check.js";
+import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./check.js";
 import { inflatePrograms, open } from "./compile.js";
 import { Core, Job } from "./core.js";
-import { SconceError } from "./errors.js";
+import { messageOf, SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
+import { absoluteUrl } from "./source.js";
 import type {
+  Backend,
   CallOptions,
   Capabilities,
   CompilationReport,
@@ -23,6 +25,7 @@ import type {
   Programs,
   Source,
   ToEdgeOptions,
+  UrlRef,
 } from "./types.js";
 
 class SyncEngine implements Engine {
@@ -133,6 +136,41 @@ class SyncEngine implements Engine {
   load(pte: Source, options: LoadOptions = {}): Program {
     checkOptions("Engine", "load", options);
     return this.inJob((job) => loadProgram(job, pte, options, this.dtypes), true);
+  }
+
+  registerBackend<State>(backend: Backend<State>): void {
+    const { backends, memory } = this.core;
+    backends.add(backend as Backend, (number) =>
+      this.inJob(
+        (job) =>
+          memory.withTexts([backend.id], (id, bytes) =>
+            job.call({}, (raw, s) =>
+              raw.backend_register(s, id!, bytes!, number, backend.keeps ? 1 : 0),
+            ),
+          ),
+        false,
+      ),
+    );
+  }
+
+  async importBackend(module: UrlRef): Promise<string> {
+    if (!isObject(module) || typeof module.url !== "string")
+      throw badArgument("the module of importBackend()", "{ url }", module);
+    const address = absoluteUrl(module.url);
+    let found: unknown;
+    try {
+      ({ default: found } = (await import(/* @vite-ignore */ address)) as { default?: unknown });
+    } catch (error) {
+      const failed = new SconceError(
+        "io",
+        `the backend ${address} cannot be imported: ${messageOf(error)}`,
+        "Pass the URL of a JavaScript module whose default export is a backend.",
+      );
+      failed.cause = error;
+      throw failed;
+    }
+    this.registerBackend(found as Backend);
+    return (found as Backend).id;
   }
 
   dispose(): void {

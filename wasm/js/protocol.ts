@@ -94,6 +94,8 @@ const PROTOCOL = {
     inflate: LOCAL,
     inspect: { ...DATA, programs: 0 },
     load: { is: "method", gives: "Program", source: 0, at: 1, options: LOAD },
+    registerBackend: LOCAL,
+    importBackend: { ...DATA, source: 0 },
   },
   OpenedPrograms: {
     methods: PROPERTY,

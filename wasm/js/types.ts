@@ -220,6 +220,106 @@ export interface DelegationRow {
 /** By method: its delegates, and every node that it had before. */
 export type Delegation = Record<string, { delegates: DelegateInfo[]; nodes: DelegationRow[] }>;
 
+// --- Backends ------------------------------------------------------------------------------------
+
+/** An argument of a node; floats that JSON does not have are "Infinity", "-Infinity" and "NaN". */
+export type NodeArg =
+  | { readonly value: string }
+  /** A body of a control-flow node. */
+  | { readonly graph: string }
+  /** A part that another backend has. */
+  | { readonly part: string }
+  | number
+  | boolean
+  | string
+  | null
+  | readonly NodeArg[];
+
+/** A node as a backend sees it. */
+export interface BackendNode extends NodeRow {
+  /** By parameter of the operator's schema. */
+  args: Record<string, NodeArg>;
+  /** By which a debug handle map means the node; 0 until the edge program numbers its nodes. */
+  debugHandle: number;
+}
+
+/** A weight that belongs to a part. */
+export interface PartConstant {
+  /** As nodes and text name it. */
+  readonly name: string;
+  /** Its name in the model: "fc.weight". */
+  readonly target: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Row-major; read from the file now, and only while the part is preprocessed. */
+  bytes(): Uint8Array;
+}
+
+/** Nodes of a method that a backend has taken, as a graph of their own. */
+export interface Part {
+  readonly method: string;
+  readonly name: string;
+  /** What `execute` will be called with, in order; sizes that are text are known only then. */
+  readonly inputs: readonly TensorInfo[];
+  /** What `execute` will have to give, in order. */
+  readonly outputs: readonly TensorInfo[];
+  readonly constants: readonly PartConstant[];
+  nodes(): BackendNode[];
+  /** The IR as text; only while the part is preprocessed. */
+  text(): string;
+}
+
+/** Bytes that a backend keeps under a name. */
+export interface NamedBytes {
+  readonly bytes: Uint8Array;
+  /** Of where they lie in the file; 16 by default. */
+  readonly alignment?: number;
+  /** The .ptd that they go to, without its ending; the .pte itself by default. */
+  readonly externalTag?: string;
+}
+
+/** What a backend makes of a part. */
+export interface PreprocessResult {
+  /** What `init` gets; it may be empty. */
+  readonly processedBytes: Uint8Array;
+  /** The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number. */
+  readonly debugHandleMap?: Readonly<Record<string, readonly number[]>>;
+  /** What the file holds once, however many parts give it: a name with two contents is an error. */
+  readonly namedData?: Readonly<Record<string, Uint8Array | NamedBytes>>;
+}
+
+/**
+ * A backend of your own. Its functions are called while another call is under way, and must have
+ * done their work when they return; of the engine they may use other objects, while a call on the one
+ * at work fails with the code "busy". What they throw, and what they give that is not what they
+ * should, fails the call with the code "delegate", and the engine stays usable.
+ */
+export interface Backend<State = unknown> {
+  /** What files name. A program that names it runs where it is registered. */
+  readonly id: string;
+  /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
+  keeps?(node: BackendNode, method: string): boolean;
+  /** True, or the reason why the backend does not take the node. */
+  supports(node: BackendNode, method: string): boolean | string;
+  /** Needed unless there is `preprocessMultimethod`. */
+  preprocess?(part: Part, compileSpecs: readonly CompileSpec[]): PreprocessResult;
+  /** Called once with all parts of all methods; gives as many results for each. */
+  preprocessMultimethod?(
+    parts: Readonly<Record<string, readonly Part[]>>,
+    compileSpecs: Readonly<Record<string, readonly (readonly CompileSpec[])[]>>,
+  ): Readonly<Record<string, readonly PreprocessResult[]>>;
+  /** Starts one part of a loaded program. The bytes are the backend's own. */
+  init(
+    processedBytes: Uint8Array,
+    compileSpecs: readonly CompileSpec[],
+    namedData: Readonly<Record<string, Uint8Array>>,
+  ): State;
+  /** Inputs and outputs are in the part's order; dynamic outputs have the sizes of this call. */
+  execute(state: State, inputs: readonly Value[]): readonly Value[];
+  /** The program was disposed, or could not be loaded after all. */
+  destroy?(state: State): void;
+}
+
 // --- What inspection tells -----------------------------------------------------------------------
 
 export interface PassTiming {
@@ -571,6 +671,16 @@ export interface Engine extends Disposable {
   /** What is in a .pt2, without lowering it. */
   inspect(programs: Programs): CompilationReport;
   load(pte: Source, options?: LoadOptions): Program;
+  /**
+   * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
+   * "argument" when its id is that of another.
+   */
+  registerBackend<State>(backend: Backend<State>): void;
+  /**
+   * The same with the default export of a module, and the way for the client, whose engine lives in a
+   * worker, where functions do not reach: the module is imported there. Gives the id.
+   */
+  importBackend(module: UrlRef): Promise<string>;
 }
 
 export interface LoadOptions extends CallOptions, LoadConfig {

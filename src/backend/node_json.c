@@ -1,0 +1,122 @@
+#include "backend/node_json.h"
+
+#include <stdio.h>
+
+#include "ir/part.h"
+#include "ir/stack_trace.h"
+
+static const char *const VALUE_KINDS[] = {"tensor", "int", "float", "bool", "none", "opaque"};
+
+static void add_dim(sc_json_writer *w, sc_arena *arena, sc_dim dim) {
+    if (sc_dim_is_int(dim)) {
+        sc_json_add_i64(w, dim.value);
+        return;
+    }
+    sc_sb text;
+    sc_sb_init(&text, arena);
+    sc_dim_print(&text, dim);
+    sc_json_add_str(w, sc_sb_str(&text));
+}
+
+void sc_value_put_json(sc_json_writer *w, sc_arena *scratch, const sc_value *value) {
+    sc_json_put_str(w, "name", sc_name_str(value->name));
+    sc_json_put_text(w, "kind", VALUE_KINDS[value->type]);
+    if (value->type != SC_VALUE_TENSOR) return;
+    sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)value->spec.dtype));
+    sc_json_key(w, "shape");
+    sc_json_begin_array(w);
+    for (uint32_t d = 0; d < value->spec.rank; d++) add_dim(w, scratch, value->spec.sizes[d]);
+    sc_json_end_array(w);
+}
+
+static bool add_name(void *user, sc_arg *arg) {
+    sc_json_add_str(user, sc_name_str(arg->value->name));
+    return true;
+}
+
+static void put_node(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
+    sc_json_put_str(w, "name", sc_name_str(node->name));
+    sc_json_put_text(w, "op", node->op->name);
+    sc_json_key(w, "inputs");
+    sc_json_begin_array(w);
+    sc_node_visit_values(node, add_name, w);
+    sc_json_end_array(w);
+    sc_json_key(w, "outputs");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        sc_json_begin_object(w);
+        sc_value_put_json(w, scratch, node->outs[i]);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+    sc_json_put_str(w, "source", sc_stack_trace_source(scratch, node->meta.stack_trace));
+    sc_json_put_str(w, "module", node->meta.module_stack);
+}
+
+// --- Arguments -----------------------------------------------------------------------------------
+
+static void add_arg(sc_json_writer *w, const sc_arg *arg);
+
+static void add_named(sc_json_writer *w, const char *what, const sc_name *name) {
+    sc_json_begin_object(w);
+    sc_json_put_str(w, what, name ? sc_name_str(name) : (sc_str){0});
+    sc_json_end_object(w);
+}
+
+static void add_list(sc_json_writer *w, const sc_arg *arg) {
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < arg->count; i++) add_arg(w, &arg->items[i]);
+    sc_json_end_array(w);
+}
+
+static void add_arg(sc_json_writer *w, const sc_arg *arg) {
+    switch ((sc_arg_kind)arg->kind) {
+    case SC_ARG_VALUE: add_named(w, "value", arg->value->name); break;
+    case SC_ARG_GRAPH: add_named(w, "graph", arg->graph->name); break;
+    case SC_ARG_PART: add_named(w, "part", arg->part->method->name); break;
+    case SC_ARG_INT: sc_json_add_i64(w, arg->i); break;
+    case SC_ARG_FLOAT: sc_json_add_f64(w, arg->f); break;
+    case SC_ARG_BOOL: sc_json_add_bool(w, arg->b); break;
+    case SC_ARG_STR:
+    case SC_ARG_DEVICE: sc_json_add_str(w, arg->str); break;
+    case SC_ARG_DTYPE: sc_json_add_text(w, sc_dtype_name((sc_dtype)arg->code)); break;
+    case SC_ARG_LAYOUT:
+    case SC_ARG_MEMORY_FORMAT: sc_json_add_u64(w, arg->code); break;
+    case SC_ARG_LIST: add_list(w, arg); break;
+    case SC_ARG_NONE: sc_json_add_null(w); break;
+    }
+}
+
+static void put_args(sc_json_writer *w, const sc_node *node) {
+    const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
+    sc_json_key(w, "args");
+    sc_json_begin_object(w);
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        char place[16];
+        sc_str name = {place, (size_t)snprintf(place, sizeof place, "%u", i)};
+        if (schema && i < schema->param_count) name = schema->params[i].name;
+        sc_json_key_str(w, name);
+        add_arg(w, &node->args[i]);
+    }
+    sc_json_end_object(w);
+}
+
+// --- Nodes ---------------------------------------------------------------------------------------
+
+void sc_node_add_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
+    sc_mark mark = sc_arena_mark(scratch);
+    sc_json_begin_object(w);
+    put_node(w, scratch, node);
+    sc_json_end_object(w);
+    sc_arena_rewind(scratch, mark);
+}
+
+void sc_node_add_full_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
+    sc_mark mark = sc_arena_mark(scratch);
+    sc_json_begin_object(w);
+    put_node(w, scratch, node);
+    put_args(w, node);
+    sc_json_put_u64(w, "debugHandle", node->meta.debug_handle);
+    sc_json_end_object(w);
+    sc_arena_rewind(scratch, mark);
+}

@@ -1,0 +1,16 @@
+// Nodes and values as JSON, for those who look at a program from outside: the page, the command,
+// backends of the host.
+#ifndef SC_NODE_JSON_H
+#define SC_NODE_JSON_H
+
+#include "format/json.h"
+#include "ir/ir.h"
+
+// Members of an object that is open: name, kind and, of a tensor, dtype and shape.
+void sc_value_put_json(sc_json_writer *w, sc_arena *scratch, const sc_value *value);
+// An object: name, op, inputs, outputs, source, module.
+void sc_node_add_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
+// The same with debugHandle and args, by parameter: {"value": name}, numbers, text, null, lists.
+void sc_node_add_full_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
+
+#endif

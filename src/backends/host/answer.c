@@ -1,0 +1,35 @@
+#include "backends/host/answer.h"
+
+sc_status sc_ask_parse(sc_ask *ask, const sc_json **json) {
+    return sc_json_parse(ask->ctx, ask->ctx->scratch, sc_ask_json(ask), json);
+}
+
+static bool whole(const sc_json *json, uint64_t *out) {
+    int64_t value = -1;
+    if (!sc_json_i64(json, &value) || value < 0) return false;
+    *out = (uint64_t)value;
+    return true;
+}
+
+bool sc_ask_range(const sc_ask *ask, const sc_json *range, const uint8_t **bytes, uint64_t *size) {
+    uint64_t offset = 0;
+    if (!range || range->kind != SC_JSON_ARRAY || range->size != 2) return false;
+    const sc_json *first = sc_json_first(range);
+    if (!whole(first, &offset) || !whole(sc_json_next(first), size)) return false;
+    if (offset > ask->bytes || *size > ask->bytes - offset) return false;
+    *bytes = (const uint8_t *)ask->answer + ask->json_bytes + offset;
+    return true;
+}
+
+sc_status sc_ask_malformed(const sc_ask *ask, const sc_host_backend *host, const char *what) {
+    return sc_fail(ask->ctx, SC_ERR_DELEGATE, NULL, "backend '" SC_STR_FMT "' gave %s",
+                   SC_STR_ARG(host->id), what);
+}
+
+void sc_ask_put_bytes(sc_json_writer *w, const char *key, const void *bytes, uint64_t size) {
+    sc_json_key(w, key);
+    sc_json_begin_array(w);
+    sc_json_add_u64(w, (uintptr_t)bytes);
+    sc_json_add_u64(w, size);
+    sc_json_end_array(w);
+}

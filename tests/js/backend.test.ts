@@ -1,0 +1,368 @@
+// Backends that callers write: what they are asked, what they may answer, and that the engine
+// survives what they do wrong.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+import {
+  createClient,
+  createEngine,
+  SconceError,
+  SconcePanic,
+  type Backend,
+  type Engine,
+  type Part,
+  type Program,
+  type Tensor,
+  type Value,
+} from "sconce";
+import demo, { living, plan } from "./demo_backend.js";
+import { difference, modelPath, readCases, SINGLE } from "./reference.js";
+
+let engine: Engine;
+beforeEach(async () => (engine = await createEngine()));
+afterEach(() => engine.dispose());
+
+const file = (name: string): { path: string } => ({ path: modelPath(`${name}.pt2`) });
+const registered = (change: Partial<Backend>): string => {
+  const id = `Backend${Math.random()}`;
+  engine.registerBackend({ ...(demo as Backend), ...change, id });
+  return id;
+};
+
+function failure(call: () => unknown): SconceError {
+  try {
+    call();
+  } catch (error) {
+    assert.ok(error instanceof SconceError && !(error instanceof SconcePanic), String(error));
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+/** The program of a model, lowered to the backend. */
+function loaded(name: string, backend: string, method = ""): Program {
+  const edge = engine.toEdge(method === "" ? file(name) : { [method]: file(name) });
+  const delegated = edge.toBackend(backend);
+  const lowered = delegated.toExecutorch();
+  const program = engine.load(lowered.buffer);
+  for (const owner of [edge, delegated, lowered]) owner.dispose();
+  return program;
+}
+
+function check(program: Program, name: string, method = "forward"): void {
+  readCases(name).forEach(({ inputs, outputs }) => {
+    const all = program.run(method, inputs);
+    outputs.forEach((expected, k) =>
+      assert.equal(difference(all[all.length - outputs.length + k], expected), "", name),
+    );
+  });
+}
+
+/** That the engine does its work after something else has failed. */
+function works(): void {
+  const program = loaded("mlp", registered({}));
+  check(program, "mlp");
+  program.dispose();
+}
+
+for (const name of SINGLE) {
+  test(`${name} with what the demonstration backend takes`, () => {
+    const before = living.count;
+    const program = loaded(name, registered({}));
+    check(program, name);
+    program.dispose();
+    assert.equal(living.count, before);
+  });
+}
+
+test("each node outside has the reason that the backend gave", () => {
+  const id = registered({});
+  const edge = engine.toEdge(file("mlp"));
+  const { delegates, nodes } = edge.toBackend(id).delegation()["forward"]!;
+  assert.ok(delegates.length > 0 && delegates.every(({ backend }) => backend === id));
+  const outside = nodes.filter((n) => n.delegate === null);
+  assert.deepEqual(
+    outside.map(({ op, reason }) => [op, reason]),
+    [
+      ["aten::gelu", "only arithmetic"],
+      ["aten::_softmax", "only arithmetic"],
+    ],
+  );
+});
+
+test("all parts of all methods come at once, and shared weights are stored once", () => {
+  const calls: string[] = [];
+  const id = registered({
+    preprocessMultimethod(parts, specs) {
+      calls.push(Object.keys(parts).join());
+      return Object.fromEntries(
+        Object.entries(parts).map(([method, list]) => [
+          method,
+          list.map((part, i) => {
+            assert.equal(part.method, method);
+            assert.deepEqual(
+              specs[method]![i]!.map(({ key }) => key),
+              [method],
+            );
+            const made = plan(part);
+            const processedBytes = new TextEncoder().encode(JSON.stringify(made.plan));
+            return { processedBytes, namedData: made.namedData };
+          }),
+        ]),
+      );
+    },
+  });
+  const edge = engine.toEdge({ prefill: file("mlp"), decode: file("mlp") });
+  const withSpec = (
+    key: string,
+  ): { backend: string; compileSpecs: { key: string; value: string }[] } => ({
+    backend: id,
+    compileSpecs: [{ key, value: "v" }],
+  });
+  const both = edge.toBackend({ prefill: withSpec("prefill"), decode: withSpec("decode") });
+  assert.deepEqual(calls, ["prefill,decode"]);
+  const lowered = both.toExecutorch();
+  const one = edge.toBackend({ prefill: withSpec("prefill") }).toExecutorch();
+  const program = engine.load(lowered.buffer);
+  check(program, "mlp", "prefill");
+  check(program, "mlp", "decode");
+  assert.equal(program.inspect().namedBytes, engine.load(one.buffer).inspect().namedBytes);
+});
+
+test("a part tells all about itself, for as long as it is preprocessed", () => {
+  let kept: Part | undefined;
+  const id = registered({
+    preprocess(part, specs) {
+      if (kept) return demo.preprocess!(part, specs);
+      kept = part;
+      assert.equal(part.method, "forward");
+      assert.match(part.text(), /aten::addmm/);
+      assert.ok(part.nodes().every(({ debugHandle }) => debugHandle > 0));
+      const weight = part.constants.find(({ name }) => name === "p_fc1_weight")!;
+      assert.match(weight.target, /fc1.weight$/);
+      assert.deepEqual([weight.dtype, weight.shape], ["float32", [32, 16]]);
+      assert.equal(weight.bytes().length, 32 * 16 * 4);
+      engine.registerBackend(demo as Backend);
+      return demo.preprocess!(part, specs);
+    },
+  });
+  loaded("mlp", id).dispose();
+  assert.equal(failure(() => kept!.text()).code, "state");
+  assert.equal(failure(() => kept!.constants[0]!.bytes()).code, "state");
+});
+
+test("what is no backend is not registered", () => {
+  engine.registerBackend(demo as Backend);
+  for (const [backend, text] of [
+    [demo, /there is already a backend 'DemoBackend'/],
+    [{ ...demo, id: "null" }, /there is already a backend 'null'/],
+    [{ ...demo, id: "NullBackend" }, /there is already a backend/],
+    [{ ...demo, id: "" }, /the id of a backend must be/],
+    [{ ...demo, id: "x".repeat(300) }, /1 to 255 bytes/],
+    [{ ...demo, id: "a", execute: undefined }, /'execute' of backend 'a' must be a function/],
+    [{ ...demo, id: "b", preprocess: undefined }, /'preprocess' of backend 'b'/],
+    [{ ...demo, id: "c", destroy: 3 }, /'destroy' of backend 'c' must be a function/],
+    [null, /must be a backend/],
+  ] as const) {
+    const { code, message } = failure(() => engine.registerBackend(backend as unknown as Backend));
+    assert.equal(code, "argument", message);
+    assert.match(message, text);
+  }
+  works();
+});
+
+test("what goes wrong ahead of time is a typed error that says where", () => {
+  const thrown = new Error("mine");
+  const throwing = (): never => {
+    throw thrown;
+  };
+  const cases: [Partial<Backend>, RegExp][] = [
+    [{ supports: throwing }, /'supports' of backend '\S+' threw for method 'prefill': mine/],
+    [{ supports: () => 7 as never }, /must give true or a reason/],
+    [{ preprocess: throwing }, /'preprocess' of backend '\S+' threw for method 'prefill': mine/],
+    [{ preprocess: () => undefined as never }, /made of lowered_module_0 of method 'prefill'/],
+    [{ preprocess: () => ({ processedBytes: "x" }) as never }, /processedBytes .* Uint8Array/],
+    [{ preprocess: (async () => undefined) as never }, /gave a promise/],
+    [
+      { preprocess: () => ({ processedBytes: new Uint8Array(), namedData: { k: 1 } }) as never },
+      /'k'/,
+    ],
+    [{ preprocessMultimethod: throwing }, /'preprocessMultimethod' of backend '\S+' threw: mine/],
+    [
+      { preprocessMultimethod: () => ({ prefill: [] }) },
+      /gave 0 results for method 'prefill', which has 2 parts/,
+    ],
+    [
+      {
+        preprocessMultimethod: ({ prefill, decode }) => ({
+          prefill: prefill!.map(() => ({ processedBytes: new Uint8Array() })),
+          ...(decode && {}),
+        }),
+      },
+      /gave 0 results for method 'decode', which has 2 parts/,
+    ],
+    [
+      { preprocessMultimethod: () => ({ other: [{ processedBytes: new Uint8Array() }] }) },
+      /gave 1 results for method 'other', which has 0 parts/,
+    ],
+  ];
+  const edge = engine.toEdge({ prefill: file("mlp"), decode: file("mlp") });
+  for (const [change, text] of cases) {
+    const id = registered(change);
+    const error = failure(() => edge.toBackend(id));
+    assert.equal(error.code, "delegate", error.message);
+    assert.match(error.message, text);
+    if (error.message.includes("mine")) assert.equal(error.cause, thrown);
+  }
+  const conflict = registered({
+    preprocess: (part) => ({
+      processedBytes: new Uint8Array(),
+      namedData: { same: new TextEncoder().encode(part.method) },
+    }),
+  });
+  const clash = failure(() => edge.toBackend(conflict).toExecutorch());
+  assert.match(clash.message, /same/);
+  works();
+});
+
+test("what goes wrong at run time is a typed error that says where", () => {
+  const { inputs } = readCases("add_mul")[0]!;
+  const first = inputs[0] as Tensor;
+  const cases: [Partial<Backend>, RegExp][] = [
+    [
+      {
+        execute: () => {
+          throw new RangeError("mine");
+        },
+      },
+      /'execute' of backend '\S+' threw for method 'forward': mine/,
+    ],
+    [{ execute: () => [] }, /gave 0 results for a part of method 'forward', which has 1 outputs/],
+    [{ execute: () => [first, first] }, /gave 2 results .* which has 1 outputs/],
+    [{ execute: () => undefined as never }, /must give a list of outputs for method 'forward'/],
+    [{ execute: (async () => []) as never }, /gave a promise/],
+    [{ execute: () => [3] }, /the kind int as output 0 .* declares tensor/],
+    [{ execute: () => ["text"] }, /wrong output 0 of 1 for method 'forward'/],
+    [{ execute: () => [{ ...first, shape: [6] }] }, /the shape \[6\] .* declares \[2, 3\]/],
+    [{ execute: () => [{ ...first, data: new Float32Array(5) }] }, /do not fill its shape/],
+    [
+      { execute: () => [{ dtype: "int32", shape: [2, 3], data: new Int32Array(6) }] },
+      /a tensor of int32 .* declares float32/,
+    ],
+  ];
+  for (const [change, text] of cases) {
+    const program = loaded("add_mul", registered(change));
+    const error = failure(() => program.run("forward", inputs));
+    assert.equal(error.code, "delegate", error.message);
+    assert.match(error.message, text);
+    program.dispose();
+  }
+  const failing = registered({
+    init: () => {
+      throw new Error("mine");
+    },
+  });
+  const program = loaded("add_mul", failing);
+  assert.match(failure(() => program.run("forward", inputs)).message, /'init' of backend .*mine/);
+  const ending = registered({
+    destroy: () => {
+      throw new Error("mine");
+    },
+  });
+  const last = loaded("add_mul", ending);
+  last.run("forward", inputs);
+  assert.match(failure(() => last.dispose()).message, /'destroy' of backend .*mine/);
+  works();
+});
+
+test("a program that is running is busy, and others of the engine run meanwhile", () => {
+  const { inputs } = readCases("add_mul")[0]!;
+  const other = loaded("mlp", registered({}));
+  let own: Program | undefined;
+  const codes: string[] = [];
+  const id = registered({
+    execute(state, values): readonly Value[] {
+      codes.push(failure(() => own!.run("forward", inputs)).code);
+      check(other, "mlp");
+      return demo.execute(state as never, values);
+    },
+  });
+  own = loaded("add_mul", id);
+  check(own, "add_mul");
+  assert.ok(codes.length > 0 && codes.every((code) => code === "busy"));
+});
+
+test("dynamic outputs have the sizes of the call, and no more than the bound", () => {
+  const id = registered({});
+  check(loaded("mlp_dyn", id), "mlp_dyn");
+  const wide = registered({
+    execute: (state, inputs) =>
+      demo.execute(state as never, inputs).map((value) => {
+        const { shape } = value as Tensor;
+        return {
+          dtype: "float32" as const,
+          shape: [4096, shape[1]!],
+          data: new Float32Array(4096 * shape[1]!),
+        };
+      }),
+  });
+  const program = loaded("mlp_dyn", wide);
+  const { inputs } = readCases("mlp_dyn")[0]!;
+  assert.equal(failure(() => program.run("forward", inputs)).code, "shape");
+});
+
+test("a file whose backend nobody has registered says so", async () => {
+  const edge = engine.toEdge(file("mlp"));
+  const bytes = edge.toBackend(registered({})).toExecutorch().buffer;
+  const stranger = await createEngine();
+  const program = stranger.load(bytes);
+  const { inputs } = readCases("mlp")[0]!;
+  const { code, message } = failure(() => program.run("forward", inputs));
+  assert.equal(code, "delegate");
+  assert.match(message, /which this build does not have/);
+  stranger.dispose();
+});
+
+test("bytes that were tampered with are typed errors", () => {
+  const id = registered({});
+  const bytes = engine.toEdge(file("mlp")).toBackend(id).toExecutorch().buffer;
+  const magic = new TextEncoder().encode("SH01");
+  const at = bytes.findIndex((_, i) => magic.every((byte, k) => bytes[i + k] === byte));
+  assert.ok(at > 0);
+  const { inputs } = readCases("mlp")[0]!;
+  for (let offset = 0; offset < 24; offset++) {
+    const wrong = bytes.slice();
+    wrong[at + offset]! ^= 0xff;
+    const program = engine.load(wrong);
+    const { code } = failure(() => program.run("forward", inputs));
+    assert.ok(["corrupt", "not_found", "delegate"].includes(code), code);
+    program.dispose();
+  }
+  works();
+});
+
+test("a thousand runs take no more memory than one, and what was started is ended", () => {
+  const before = living.count;
+  const program = loaded("add_mul", registered({}));
+  const { inputs } = readCases("add_mul")[0]!;
+  program.run("forward", inputs);
+  const heap = program.inspect().heapBytes;
+  for (let i = 0; i < 1000; i++) program.run("forward", inputs);
+  assert.equal(program.inspect().heapBytes, heap);
+  assert.ok(living.count > before);
+  engine.dispose();
+  assert.equal(living.count, before);
+});
+
+test("a worker imports its backends", async () => {
+  const client = await createClient();
+  const url = new URL("./demo_backend.js", import.meta.url).href;
+  assert.equal(await client.importBackend({ url }), "DemoBackend");
+  await assert.rejects(client.importBackend({ url }), { code: "argument" });
+  await assert.rejects(client.importBackend({ url: `${url}.none.js` }), { code: "io" });
+  const edge = await client.toEdge(file("mlp"));
+  const lowered = await (await edge.toBackend("DemoBackend")).toExecutorch();
+  const program = await client.load(await lowered.buffer);
+  const { inputs, outputs } = readCases("mlp")[0]!;
+  assert.equal(difference((await program.run("forward", inputs))[0], outputs[0]!), "");
+  client.terminate();
+});

@@ -1,0 +1,468 @@
+// Backends that callers write: what the core asks of them (src/backends/host/host.h), turned into
+// calls of their functions, and what those give into answers. Everything they give is checked, and
+// what they throw becomes the error of the call in which it happened.
+import type { Pointer, RawExports } from "./abi.gen.js";
+import { badArgument, isObject, isText, KINDS, mustBe, TEXT } from "./check.js";
+import { messageOf, SconceError } from "./errors.js";
+import type { Memory } from "./memory.js";
+import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
+import type {
+  Backend,
+  BackendNode,
+  CompileSpec,
+  DType,
+  Part,
+  PartConstant,
+  PreprocessResult,
+  TensorInfo,
+  Value,
+} from "./types.js";
+
+type Range = readonly [address: number, bytes: number];
+interface RawSpec {
+  key: string;
+  value: Range;
+}
+interface RawPart {
+  name: string;
+  inputs: TensorInfo[];
+  outputs: TensorInfo[];
+  constants: { value: string; target: string; size: number; of: TensorInfo }[];
+  specs: RawSpec[];
+  nodes: BackendNode[];
+}
+interface RawMethod {
+  method: string;
+  parts: RawPart[];
+}
+interface RawStart {
+  method: string;
+  specs: RawSpec[];
+  named: { key: string; bytes: Range }[];
+  processed: Range;
+}
+type RawValue =
+  | { kind: "tensor"; dtype: DType; shape: number[]; bytes: Range }
+  | { kind: "int" | "double" | "bool"; value: string };
+
+/** What was started, by the number that the core gave it. */
+interface Delegate {
+  backend: Backend;
+  method: string;
+  state: unknown;
+}
+
+/** sc_ask_kind. */
+export const ASK = {
+  keeps: 0,
+  survey: 1,
+  preprocess: 2,
+  init: 3,
+  execute: 4,
+  destroy: 5,
+} as const;
+const ALIGNMENT = 16;
+const ALIGNMENT_MAX = 2 ** 24;
+const encoder = new TextEncoder();
+
+/** An answer while it is put together: JSON, whose ranges mean the bytes behind it. */
+class Answer {
+  private readonly blobs: Uint8Array[] = [];
+  private size = 0;
+
+  constructor(
+    private readonly raw: RawExports,
+    private readonly memory: Memory,
+    private readonly ask: Pointer,
+  ) {}
+
+  add(bytes: Uint8Array): Range {
+    const offset = this.size;
+    this.blobs.push(bytes);
+    this.size = Math.ceil((offset + bytes.length) / ALIGNMENT) * ALIGNMENT;
+    return [offset, bytes.length];
+  }
+
+  send(json: unknown): void {
+    this.put(JSON.stringify(json), true);
+  }
+
+  /** Why there is no answer. */
+  fail(message: string): void {
+    this.blobs.length = this.size = 0;
+    this.put(message, false);
+  }
+
+  private put(text: string, isPadded: boolean): void {
+    const bytes = encoder.encode(text);
+    const length = isPadded ? Math.ceil(bytes.length / ALIGNMENT) * ALIGNMENT : bytes.length;
+    const address = this.memory.alloc(length + this.size + 1);
+    const all = this.memory.bytes(address, length + this.size);
+    all.fill(0x20, bytes.length, length);
+    all.set(bytes);
+    let at = length;
+    for (const blob of this.blobs) {
+      all.set(blob, at);
+      at += Math.ceil(blob.length / ALIGNMENT) * ALIGNMENT;
+    }
+    this.raw.backend_answer(this.ask, address, length, this.size);
+  }
+}
+
+/** An error that says itself what is wrong, and not only what was thrown. */
+const fault = (message: string): SconceError => new SconceError("delegate", message);
+
+export class Backends {
+  private readonly rows: Backend[] = [];
+  private readonly delegates = new Map<number, Delegate>();
+
+  constructor(
+    private readonly raw: RawExports,
+    private readonly memory: Memory,
+  ) {}
+
+  /** Adds a backend under the number that `register` gets, unless that throws. */
+  add(backend: Backend, register: (number: number) => void): void {
+    checkBackend(backend);
+    this.rows.push(backend);
+    try {
+      register(this.rows.length - 1);
+    } catch (error) {
+      this.rows.pop();
+      throw error;
+    }
+  }
+
+  /** Ends what was started, when the engine ends. The first error is thrown when all have ended. */
+  close(): void {
+    let first: { error: unknown } | undefined;
+    for (const [number] of this.delegates) {
+      try {
+        this.destroy(number);
+      } catch (error) {
+        first ??= { error };
+      }
+    }
+    if (first) throw first.error;
+  }
+
+  /** Does what the core asks; throws what it failed with, after having said so to the core. */
+  ask(number: number, ask: Pointer, kind: number, delegate: number, json: string): boolean {
+    const answer = new Answer(this.raw, this.memory, ask);
+    try {
+      return this.answered(this.rows[number]!, kind, delegate, json, answer, ask);
+    } catch (error) {
+      answer.fail(messageOf(error));
+      throw error;
+    }
+  }
+
+  private answered(
+    backend: Backend,
+    kind: number,
+    delegate: number,
+    json: string,
+    answer: Answer,
+    ask: Pointer,
+  ): boolean {
+    switch (kind) {
+      case ASK.keeps: {
+        const { method, node } = JSON.parse(json) as { method: string; node: BackendNode };
+        return called(backend, "keeps", method, () => backend.keeps!(node, method)) === true;
+      }
+      case ASK.survey:
+        answer.send(this.survey(backend, json));
+        break;
+      case ASK.preprocess:
+        answer.send(this.preprocess(backend, json, answer, ask));
+        break;
+      case ASK.init:
+        this.init(backend, delegate, JSON.parse(json) as RawStart);
+        break;
+      case ASK.execute:
+        answer.send(this.execute(delegate, json, answer));
+        break;
+      default:
+        this.destroy(delegate);
+    }
+    return true;
+  }
+
+  // --- Ahead of time ---
+
+  private survey(backend: Backend, json: string): (boolean | string)[] {
+    const { method, nodes } = JSON.parse(json) as { method: string; nodes: BackendNode[] };
+    return nodes.map((node) => {
+      const says = called(backend, "supports", method, () => backend.supports(node, method));
+      if (typeof says === "boolean" || typeof says === "string") return says;
+      throw fault(
+        `'supports' of backend '${backend.id}' must give true or a reason for ${node.name} of ` +
+          `method '${method}', not ${typeof says}`,
+      );
+    });
+  }
+
+  private preprocess(backend: Backend, json: string, answer: Answer, ask: Pointer): object[] {
+    const methods = JSON.parse(json) as RawMethod[];
+    const life = { isOver: false };
+    let index = 0;
+    const parts = methods.map(({ method, parts: list }) =>
+      list.map((raw) => this.partOf(raw, method, ask, index++, life)),
+    );
+    const specs = methods.map(({ parts: list }) => list.map((raw) => this.specsOf(raw.specs)));
+    try {
+      return backend.preprocessMultimethod
+        ? allResults(backend, methods, parts, specs).map((r) => resultJson(r, answer))
+        : methods.flatMap(({ method }, m) =>
+            parts[m]!.map((part, i) => {
+              const result = called(backend, "preprocess", method, () =>
+                backend.preprocess!(part, specs[m]![i]!),
+              );
+              return resultJson({ backend, method, part: part.name, result }, answer);
+            }),
+          );
+    } finally {
+      life.isOver = true;
+    }
+  }
+
+  private partOf(
+    raw: RawPart,
+    method: string,
+    ask: Pointer,
+    index: number,
+    life: { isOver: boolean },
+  ): Part {
+    const whileAsked = (): void => {
+      if (!life.isOver) return;
+      throw new SconceError(
+        "state",
+        `${raw.name} of method '${method}' can be read only while it is preprocessed`,
+        "Copy what is needed of it.",
+      );
+    };
+    const constants = raw.constants.map(({ value, target, size, of }, i): PartConstant => ({
+      name: value,
+      target,
+      dtype: of.dtype!,
+      shape: of.shape as number[],
+      bytes: () => {
+        whileAsked();
+        return this.memory.with(size + 1, (out) => {
+          if (this.raw.backend_constant(ask, index, i, out, size) !== 0)
+            throw new SconceError("io", `the constant '${target}' cannot be read`);
+          return this.memory.copy(out, size);
+        });
+      },
+    }));
+    return {
+      name: raw.name,
+      method,
+      inputs: raw.inputs,
+      outputs: raw.outputs,
+      constants,
+      nodes: () => raw.nodes,
+      text: () => {
+        whileAsked();
+        return this.memory.zeroTerminated(this.raw.backend_part_text(ask, index));
+      },
+    };
+  }
+
+  private specsOf(specs: readonly RawSpec[]): CompileSpec[] {
+    return specs.map(({ key, value }) => ({ key, value: this.memory.copy(...value) }));
+  }
+
+  // --- Running ---
+
+  private init(backend: Backend, delegate: number, start: RawStart): void {
+    const { method } = start;
+    const named = Object.create(null) as Record<string, Uint8Array>;
+    for (const { key, bytes } of start.named) named[key] = this.memory.copy(...bytes);
+    const processed = this.memory.copy(...start.processed);
+    const specs = this.specsOf(start.specs);
+    const state = called(backend, "init", method, () => backend.init(processed, specs, named));
+    this.delegates.set(delegate, { backend, method, state });
+  }
+
+  private execute(delegate: number, json: string, answer: Answer): object[] {
+    const { backend, method, state } = this.delegates.get(delegate)!;
+    const inputs = (JSON.parse(json) as RawValue[]).map((raw) => this.valueOf(raw));
+    const outputs = called(backend, "execute", method, () => backend.execute(state, inputs));
+    if (!Array.isArray(outputs))
+      throw fault(
+        `'execute' of backend '${backend.id}' must give a list of outputs for method '${method}'`,
+      );
+    return Array.from(outputs, (value: unknown, i) => {
+      try {
+        return valueJson(value, answer);
+      } catch (error) {
+        throw fault(
+          `backend '${backend.id}' gave a wrong output ${i} of ${outputs.length} for method ` +
+            `'${method}': ${messageOf(error)}`,
+        );
+      }
+    });
+  }
+
+  private valueOf(raw: RawValue): Value {
+    if (raw.kind === "tensor")
+      return {
+        dtype: raw.dtype,
+        shape: raw.shape,
+        data: dataFromBytes(raw.dtype, this.memory.copy(...raw.bytes)),
+      };
+    if (raw.kind === "bool") return raw.value !== "0";
+    if (raw.kind === "double") return Number(raw.value.replace("inf", "Infinity"));
+    const number = Number(raw.value);
+    return Number.isSafeInteger(number) ? number : BigInt(raw.value);
+  }
+
+  private destroy(number: number): void {
+    const { backend, method, state } = this.delegates.get(number)!;
+    this.delegates.delete(number);
+    called(backend, "destroy", method, () => backend.destroy?.(state));
+  }
+}
+
+// --- What backends give ----------------------------------------------------------------------------
+
+type Callback = "keeps" | "supports" | "preprocess" | "preprocessMultimethod" | "init" | "execute";
+
+/** Calls a function of a backend; what it throws says whose it is. */
+function called<T>({ id }: Backend, name: Callback | "destroy", method: string, call: () => T): T {
+  let result: T;
+  try {
+    result = call();
+  } catch (error) {
+    const where = method === "" ? "" : ` for method '${method}'`;
+    const wrapped = fault(`'${name}' of backend '${id}' threw${where}: ${messageOf(error)}`);
+    wrapped.cause = error;
+    throw wrapped;
+  }
+  if (isObject(result) && name !== "init" && KINDS.function.test(result["then"]))
+    throw fault(`'${name}' of backend '${id}' gave a promise, but must have done its work by then`);
+  return result;
+}
+
+const FUNCTIONS = {
+  supports: true,
+  init: true,
+  execute: true,
+  preprocess: false,
+  preprocessMultimethod: false,
+  keeps: false,
+  destroy: false,
+} as const;
+
+function checkBackend(backend: Backend): void {
+  if (!isObject(backend)) throw badArgument("what registerBackend() takes", "a backend", backend);
+  const members: Record<string, unknown> = backend;
+  mustBe("name", "the id of a backend", members["id"]);
+  for (const [name, isNeeded] of Object.entries(FUNCTIONS)) {
+    const member = members[name];
+    if (member === undefined ? isNeeded : !KINDS.function.test(member))
+      throw badArgument(`'${name}' of backend '${backend.id}'`, "a function", member);
+  }
+  if (!members["preprocess"] && !members["preprocessMultimethod"])
+    throw badArgument(
+      `'preprocess' of backend '${backend.id}'`,
+      "a function, unless it has preprocessMultimethod",
+      undefined,
+    );
+}
+
+interface Made {
+  backend: Backend;
+  method: string;
+  part: string;
+  result: PreprocessResult;
+}
+
+/** What preprocessMultimethod gives, in the order of the parts. */
+function allResults(
+  backend: Backend,
+  methods: readonly RawMethod[],
+  parts: readonly Part[][],
+  specs: readonly CompileSpec[][][],
+): Made[] {
+  const byMethod = <T>(lists: readonly T[]): Record<string, T> =>
+    Object.fromEntries(methods.map(({ method }, m) => [method, lists[m]!]));
+  const results: unknown = called(backend, "preprocessMultimethod", "", () =>
+    backend.preprocessMultimethod!(byMethod(parts), byMethod(specs)),
+  );
+  if (!isObject(results))
+    throw fault(`'preprocessMultimethod' of backend '${backend.id}' must give results by method`);
+  const counted = (method: string, found: number, wanted: number): void => {
+    if (found === wanted) return;
+    throw fault(
+      `backend '${backend.id}' gave ${found} results for method '${method}', which has ${wanted} parts`,
+    );
+  };
+  for (const [method, list] of Object.entries(results))
+    if (!methods.some((m) => m.method === method))
+      counted(method, Array.isArray(list) ? list.length : 1, 0);
+  return methods.flatMap(({ method, parts: list }) => {
+    const own = Object.hasOwn(results, method) ? results[method] : [];
+    counted(method, Array.isArray(own) ? own.length : 0, list.length);
+    return list.map(({ name }, i) => {
+      return { backend, method, part: name, result: (own as PreprocessResult[])[i]! };
+    });
+  });
+}
+
+function resultJson({ backend, method, part, result }: Made, answer: Answer): object {
+  const what = `what backend '${backend.id}' made of ${part} of method '${method}'`;
+  if (!isObject(result)) throw badArgument(what, "{ processedBytes }", result);
+  const { processedBytes, namedData = {}, debugHandleMap } = result as PreprocessResult;
+  const bytes = (value: unknown, name: string): Range => {
+    if (value instanceof Uint8Array) return answer.add(value);
+    throw badArgument(`${name} in ${what}`, "a Uint8Array", value);
+  };
+  if (!isObject(namedData)) throw badArgument(`namedData in ${what}`, "bytes by name", namedData);
+  const data = Object.entries(namedData).map(([key, entry]) => {
+    if (!isText(key)) throw badArgument(`a key of namedData in ${what}`, TEXT, key);
+    const one = entry instanceof Uint8Array ? { bytes: entry } : entry;
+    const { alignment = ALIGNMENT, externalTag = "" } = one;
+    if (!Number.isSafeInteger(alignment) || alignment < 1 || alignment > ALIGNMENT_MAX)
+      throw badArgument(
+        `the alignment of '${key}' in ${what}`,
+        "a whole number from 1 to 2^24",
+        alignment,
+      );
+    mustBe("text", `the externalTag of '${key}' in ${what}`, externalTag);
+    return { key, tag: externalTag, align: alignment, bytes: bytes(one.bytes, `'${key}'`) };
+  });
+  return {
+    processed: bytes(processedBytes, "processedBytes"),
+    data,
+    events: debugHandleMap === undefined ? null : eventsOf(debugHandleMap, what),
+  };
+}
+
+/** Keys that are whole numbers are ids, as in ExecuTorch; others are names. */
+function eventsOf(map: Readonly<Record<string, readonly number[]>>, what: string): object[] {
+  if (!isObject(map)) throw badArgument(`debugHandleMap in ${what}`, "lists of handles", map);
+  return Object.entries(map).map(([key, handles]) => {
+    if (!Array.isArray(handles) || !Array.from(handles).every(KINDS.index.test))
+      throw badArgument(`'${key}' of debugHandleMap in ${what}`, "a list of handles", handles);
+    return /^(0|[1-9]\d{0,14})$/.test(key) ? { id: Number(key), handles } : { name: key, handles };
+  });
+}
+
+/** An output as the core reads it. */
+function valueJson(value: unknown, answer: Answer): object {
+  if (isTensor(value)) {
+    const { dtype, shape } = value;
+    return { kind: "tensor", dtype, shape, bytes: answer.add(bytesOf(value, "it")) };
+  }
+  if (typeof value === "boolean") return { kind: "bool", value: value ? "1" : "0" };
+  if (typeof value === "bigint" && BigInt.asIntN(64, value) === value)
+    return { kind: "int", value: String(value) };
+  if (typeof value === "number") {
+    const isWhole = Number.isSafeInteger(value) && !Object.is(value, -0);
+    const text = String(value).replace("Infinity", "inf").replace("NaN", "nan");
+    return { kind: isWhole ? "int" : "double", value: text };
+  }
+  throw badArgument("it", "a tensor, number, bigint or boolean", value);
+}
