@@ -87,6 +87,13 @@ sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str
 // failure; with `tags` these parts and no others. Specs of a tag are instead of the others.
 sc_status sc_compile_to_backend(sc_job *job, uint32_t edge, sc_str partitioners_json,
                                 sc_str options_json, uint32_t *delegated);
+// sc_compile_to_edge, then the passes `passes_json`, ["dce"] or {"prefill": ["dce"]}, then
+// sc_compile_to_backend, but for operators that a backend of the method wants whole: these are not
+// decomposed, unless they would not end up in a part. The edge program has the number before that
+// of `delegated`.
+sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json,
+                                                 sc_str partitioners_json, sc_str edge_options_json,
+                                                 sc_str backend_options_json, uint32_t *delegated);
 // What has become of the nodes of program number `program`, as JSON: {method: {"delegates":
 // [{"name", "backend", "graph", "nodes", "macs", "bytes", "processedBytes"}], "nodes": [{"name",
 // "op", "graph", "source", "delegate", "backend", "reason", "hint", "macs", "bytes"}]}}.

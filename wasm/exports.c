@@ -195,6 +195,19 @@ int32_t wasm_compile_to_backend(sc_job *job, uint32_t edge, const char *partitio
                                           text_of(options, options_bytes), delegated);
 }
 
+// to_edge, passes and to_backend in one: what backends want whole is not decomposed.
+EXPORT(compile_to_edge_transform_and_lower)
+int32_t wasm_compile_to_edge_transform_and_lower(
+    sc_job *job, const char *passes, uint32_t passes_bytes, const char *partitioners,
+    uint32_t partitioners_bytes, const char *edge_options, uint32_t edge_options_bytes,
+    const char *backend_options, uint32_t backend_options_bytes, uint32_t *delegated) {
+    check(job);
+    return (int32_t)sc_compile_to_edge_transform_and_lower(
+        job, text_of(passes, passes_bytes), text_of(partitioners, partitioners_bytes),
+        text_of(edge_options, edge_options_bytes), text_of(backend_options, backend_options_bytes),
+        delegated);
+}
+
 // What has become of each node; a text result.
 EXPORT(compile_delegation)
 int32_t wasm_compile_delegation(sc_job *job, uint32_t program) {

@@ -78,12 +78,16 @@ static sc_status begin(sc_job *job, sc_option_call call, sc_str options_json, sc
     return sc_options_read(sc_job_begin(job), call, options_json, &out->options);
 }
 
+sc_status sc_compile_opened(sc_job *job) {
+    if (job->versions.count && job->versions.data[0].program->methods.count) return SC_OK;
+    return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
+}
+
 sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
     sc_work work;
     SC_TRY(begin(job, SC_OPTIONS_TO_EDGE, options_json, &work));
-    if (job->versions.count == 0 || job->versions.data[0].program->methods.count == 0)
-        return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
+    SC_TRY(sc_compile_opened(job));
     return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), 0, edge);
 }
 
@@ -93,8 +97,6 @@ sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str
     sc_ctx *ctx = sc_job_begin(job);
     sc_work work = {.job = job, .options = sc_options_default(), .method = method};
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, passes_json), &work.passes));
-    if (work.passes->kind != SC_JSON_ARRAY)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
     return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, transformed);
 }
 

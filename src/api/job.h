@@ -20,6 +20,7 @@ typedef struct sc_version {
     double ms;                 // all of it: passes, planning, emission
     double emit_ms;            // the part of it that wrote the program
     sc_delegation delegation;  // of programs that were lowered to backends
+    sc_bounds sizes;           // largest ones, that decomposition was told
 } sc_version;
 
 typedef struct sc_method_plan {
@@ -80,8 +81,20 @@ extern const sc_evaluator sc_own_evaluator;
 // The backends of this build, and those that the host has registered: both halves.
 extern const sc_backends sc_all_backends;
 extern const sc_rt_backends sc_all_rt_backends;
-// Hands the parts of `program` that its methods' partitioners ask for to backends. `json` is what
-// sc_compile_to_backend takes; `backends` are those that it may name.
+// The partitioners of each method, as they take part in rounds.
+typedef struct sc_partitioners {
+    sc_method_partitioners *methods;
+    uint32_t count;
+} sc_partitioners;
+
+// Reads what sc_compile_to_backend takes; `backends` are those that it may name.
+sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
+                               const sc_backends *backends, sc_partitioners *out);
+// Hands the parts of `program` that its methods' partitioners ask for to backends; for a draft no
+// further than cutting them out.
+sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partitioners *partitioners,
+                            const sc_options *options, bool is_draft, sc_delegation *delegation);
+// Reads the partitioners and hands over what they ask for.
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
                               const sc_options *options, const sc_backends *backends,
                               sc_delegation *delegation);
@@ -107,10 +120,12 @@ typedef struct sc_work {
     sc_job *job;
     sc_options options;
     sc_str method;                // transform: the method whose passes these are; empty: all
-    const sc_json *passes;        // transform: a list of names
+    const sc_json *passes;        // transform: a list of names, or lists by method
     const sc_json *partitioners;  // to_backend: by method
+    const sc_keep *keep;          // decompose: what stays whole; NULL: nothing
     sc_program *program;          // theirs to change
     sc_delegation delegation;
+    sc_bounds sizes;
     sc_pipeline pipeline;
     double emit_ms;  // that writing the program took
 } sc_work;
@@ -119,6 +134,9 @@ typedef struct sc_work {
 // kept as a version with the number `made`; what the others make, if the option snapshots says so.
 sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
                        uint32_t *made);
+
+// SC_ERR_STATE when nothing was opened (compile.c).
+sc_status sc_compile_opened(sc_job *job);
 
 // --- Largest sizes (dynamic_shapes.c) ------------------------------------------------------------
 

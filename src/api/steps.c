@@ -9,6 +9,8 @@ static sc_status run_passes(sc_work *work, sc_phase step) {
 }
 
 static sc_status step_decompose(sc_work *work) {
+    work->sizes = work->options.dynamic_shapes;
+    work->pipeline.env.keep = work->keep;
     SC_TRY(sc_bound_sizes(&work->job->ctx, work->program, &work->options.dynamic_shapes));
     return run_passes(work, SC_STEP_decompose);
 }
@@ -40,26 +42,41 @@ static sc_status edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
     return SC_OK;
 }
 
-static sc_status run_named(sc_work *work, sc_str name) {
+// Of one method, or of all when `only` is empty.
+static sc_status run_named(sc_work *work, sc_str name, sc_str only) {
     sc_ctx *ctx = &work->job->ctx;
     const sc_pass *pass = NULL;
     SC_TRY(edge_pass(ctx, name, &pass));
     for (uint32_t i = 0; i < work->program->methods.count; i++) {
         sc_method *method = work->program->methods.data[i];
-        if (work->method.size && !sc_str_equal(work->method, sc_name_str(method->name))) continue;
+        if (only.size && !sc_str_equal(only, sc_name_str(method->name))) continue;
         SC_TRY(sc_pipeline_pass(ctx, &work->pipeline, pass, method));
     }
     return sc_verify(ctx, work->program);
 }
 
-static sc_status step_transform(sc_work *work) {
+static sc_status run_list(sc_work *work, const sc_json *list, sc_str only) {
     sc_ctx *ctx = &work->job->ctx;
-    if (work->method.size && !sc_program_method(work->program, work->method))
+    if (only.size && !sc_program_method(work->program, only))
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
-                       SC_STR_ARG(work->method));
-    const sc_json *name = sc_json_first(work->passes);
-    for (uint32_t n = work->passes->size; n--; name = sc_json_next(name))
-        SC_TRY(run_named(work, sc_json_str(ctx->arena, name)));
+                       SC_STR_ARG(only));
+    if (list->kind != SC_JSON_ARRAY)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
+    const sc_json *name = sc_json_first(list);
+    for (uint32_t n = list->size; n--; name = sc_json_next(name)) {
+        if (name->kind != SC_JSON_STRING)
+            return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes are named by text");
+        SC_TRY(run_named(work, sc_json_str(ctx->arena, name), only));
+    }
+    return SC_OK;
+}
+
+static sc_status step_transform(sc_work *work) {
+    const sc_json *passes = work->passes;
+    if (passes->kind != SC_JSON_OBJECT) return run_list(work, passes, work->method);
+    const sc_json *key = sc_json_first(passes);
+    for (uint32_t n = passes->size; n--; key = sc_json_next(key + 1))
+        SC_TRY(run_list(work, key + 1, sc_json_str(work->job->ctx.arena, key)));
     return SC_OK;
 }
 
@@ -130,6 +147,7 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     SC_TRY(check_dialect(&work->job->ctx, from, version->dialect, dialect));
     for (uint32_t i = 0; i < version->delegation.rows.count; i++)
         sc_vec_push(&work->job->arena, &work->delegation.rows, version->delegation.rows.data[i]);
+    work->sizes = version->sizes;
     if (!work->options.consume) return sc_program_clone(version->program, &work->program);
     work->program = version->program;
     version->program = NULL;
@@ -141,6 +159,7 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
     sc_version *version = &work->job->versions.data[number];
     version->emit_ms = work->emit_ms;
     version->delegation = work->delegation;
+    version->sizes = work->sizes;
     version->timings = work->pipeline.timings;
     work->pipeline.timings = (sc_pass_timings){0};
     return number;

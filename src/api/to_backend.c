@@ -121,28 +121,33 @@ static sc_status read_rounds(reader *r, const sc_json *json, sc_method_partition
 }
 
 // {"methods": {"prefill": [PARTITIONER...]}} or {"all": [PARTITIONER...]}
-static sc_status read_all(reader *r, const sc_json *json, sc_method_partitioners **out,
-                          uint32_t *count) {
+static sc_status read_all(reader *r, const sc_json *json, sc_partitioners *out) {
     const sc_json *all = sc_json_get(json, "all"), *methods = sc_json_get(json, "methods");
     if (all) {
-        *count = r->program->methods.count;
-        *out = sc_new_array(r->ctx->arena, sc_method_partitioners, (size_t)*count + 1);
-        for (uint32_t i = 0; i < *count; i++) {
-            SC_TRY(read_rounds(r, all, &(*out)[i]));
-            (*out)[i].method = sc_name_str(r->program->methods.data[i]->name);
+        out->count = r->program->methods.count;
+        out->methods = sc_new_array(r->ctx->arena, sc_method_partitioners, (size_t)out->count + 1);
+        for (uint32_t i = 0; i < out->count; i++) {
+            SC_TRY(read_rounds(r, all, &out->methods[i]));
+            out->methods[i].method = sc_name_str(r->program->methods.data[i]->name);
         }
         return SC_OK;
     }
     if (!methods || methods->kind != SC_JSON_OBJECT)
         return bad(r, "it is not said which method goes to which backend");
-    *count = methods->size;
-    *out = sc_new_array(r->ctx->arena, sc_method_partitioners, (size_t)*count + 1);
+    out->count = methods->size;
+    out->methods = sc_new_array(r->ctx->arena, sc_method_partitioners, (size_t)out->count + 1);
     const sc_json *key = sc_json_first(methods);
-    for (uint32_t i = 0; i < *count; i++, key = sc_json_next(key + 1)) {
-        (*out)[i].method = sc_json_str(r->ctx->arena, key);
-        SC_TRY(read_rounds(r, key + 1, &(*out)[i]));
+    for (uint32_t i = 0; i < out->count; i++, key = sc_json_next(key + 1)) {
+        out->methods[i].method = sc_json_str(r->ctx->arena, key);
+        SC_TRY(read_rounds(r, key + 1, &out->methods[i]));
     }
     return SC_OK;
+}
+
+sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
+                               const sc_backends *backends, sc_partitioners *out) {
+    reader r = {ctx, program, backends};
+    return read_all(&r, json, out);
 }
 
 // --- What backends work with ---------------------------------------------------------------------
@@ -177,13 +182,17 @@ static sc_status emit_part(void *user, sc_ctx *ctx, const sc_part *part, sc_cord
     return SC_OK;
 }
 
+sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partitioners *partitioners,
+                            const sc_options *options, bool is_draft, sc_delegation *delegation) {
+    const sc_backend_env env = {.options = options, .is_draft = is_draft, .emit = emit_part};
+    return sc_lower_to_backends(ctx, program, partitioners->methods, partitioners->count, &env,
+                                delegation);
+}
+
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
                               const sc_options *options, const sc_backends *backends,
                               sc_delegation *delegation) {
-    sc_method_partitioners *methods = NULL;
-    uint32_t count = 0;
-    const sc_backend_env env = {.options = options, .emit = emit_part};
-    reader r = {ctx, program, backends};
-    SC_TRY(read_all(&r, json, &methods, &count));
-    return sc_lower_to_backends(ctx, program, methods, count, &env, delegation);
+    sc_partitioners partitioners;
+    SC_TRY(sc_partitioners_read(ctx, program, json, backends, &partitioners));
+    return sc_delegate_parts(ctx, program, &partitioners, options, false, delegation);
 }

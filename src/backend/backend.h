@@ -49,6 +49,7 @@ typedef struct sc_method_parts {
 // What a backend asks of whoever lowers with it.
 typedef struct sc_backend_env {
     const sc_options *options;
+    bool is_draft;  // parts are found and cut out, but nobody is asked to make something of them
     // Writes the part as a .pte with one method, `forward`, whose inputs are all of the part's, its
     // weights too; only state that the part keeps is inside.
     sc_status (*emit)(void *user, sc_ctx *ctx, const sc_part *part, sc_cord *pte);

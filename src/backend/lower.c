@@ -386,7 +386,7 @@ static sc_status run_round(lowering *l, const sc_method_partitioners *methods, u
         SC_TRY(partition_graphs(l, &methods[i].items[round], method->graph));
         SC_TRY(number_calls(l, method));
     }
-    return preprocess_all(l);
+    return l->env->is_draft ? SC_OK : preprocess_all(l);
 }
 
 sc_status sc_lower_to_backends(sc_ctx *ctx, sc_program *program,

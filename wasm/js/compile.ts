@@ -30,6 +30,7 @@ import type {
   Source,
   ToBackendOptions,
   ToEdgeOptions,
+  TransformAndLowerOptions,
 } from "./types.js";
 
 const CHUNK_BYTES_MAX = 1 << 20;
@@ -206,13 +207,54 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
     return this.decompose(options);
   }
 
-  /** toEdge of options that were checked. */
-  decompose(options: ToEdgeOptions): EdgeManager {
-    const { job } = this;
-    return job.hold(() => this.decomposeOn(job, options));
+  toEdgeTransformAndLower(options: TransformAndLowerOptions = {}): EdgeProgramManager {
+    checkOptions("OpenedPrograms", "toEdgeTransformAndLower", options);
+    return this.transformAndLower(options);
   }
 
-  private decomposeOn(job: Job, options: ToEdgeOptions): EdgeManager {
+  /** toEdge of options that were checked. */
+  decompose(options: ToEdgeOptions): EdgeManager {
+    const json = optionsJson("toEdge", options.compileConfig);
+    return this.edgeOf(options, [json], (raw, s, texts, out) =>
+      raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
+    );
+  }
+
+  /** toEdgeTransformAndLower of options that were checked. */
+  transformAndLower(options: TransformAndLowerOptions): EdgeManager {
+    const { transformPasses = [], partitioner = [], compileConfig } = options;
+    const steps = listPasses(transformPasses, (method) => this.exportedProgram(method));
+    const passes = Array.isArray(transformPasses) ? transformPasses : Object.fromEntries(steps);
+    const texts = [
+      JSON.stringify(passes),
+      partitionersJson(partitioner, "'partitioner'"),
+      optionsJson("toEdge", compileConfig),
+      optionsJson("toBackend", options),
+    ];
+    return this.edgeOf(options, texts, (raw, s, t, out) =>
+      raw.compile_to_edge_transform_and_lower(
+        s,
+        ...(t as [number, number, number, number, number, number, number, number]),
+        out,
+      ),
+    );
+  }
+
+  private edgeOf(
+    options: ToEdgeOptions,
+    texts: readonly string[],
+    body: Parameters<typeof programCall>[3],
+  ): EdgeManager {
+    const { job } = this;
+    return job.hold(() => {
+      const names = this.addConstants(job, options);
+      const program = programCall(job, options, texts, body);
+      return new EdgeManager(job.retain(), program, this.methods, names);
+    });
+  }
+
+  /** Adds the constant methods and gives their names. */
+  private addConstants(job: Job, options: ToEdgeOptions): string[] {
     const constants = Object.entries(options.constantMethods ?? {});
     for (const [name, value] of constants) {
       mustBe("name", "a constant method's name", name);
@@ -221,12 +263,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
         job.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
       );
     }
-    const json = optionsJson("toEdge", options.compileConfig);
-    const program = programCall(job, options, [json], (raw, s, texts, out) =>
-      raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
-    );
-    const names = constants.map(([name]) => name);
-    return new EdgeManager(job.retain(), program, this.methods, names);
+    return constants.map(([name]) => name);
   }
 }
 
@@ -242,7 +279,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
 
   transform(passes: Passes): EdgeProgramManager {
     const { job } = this;
-    const steps = this.listPasses(passes);
+    const steps = listPasses(passes, (method) => this.exportedProgram(method));
     return job.hold(() => {
       let program = this.program;
       for (const [method, names] of steps) {
@@ -252,21 +289,6 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       }
       return new EdgeManager(job.retain(), program, this.methods, this.configMethods);
     });
-  }
-
-  /** Lists of passes by method, "" for all methods. */
-  private listPasses(passes: Passes): [string, readonly string[]][] {
-    const isList = Array.isArray(passes);
-    if (!isList && !KINDS.record.test(passes))
-      throw badArgument("the passes of transform()", "a list of names, or lists by method", passes);
-    const steps: [string, readonly string[]][] = isList
-      ? [["", passes as readonly string[]]]
-      : Object.entries(passes as Record<string, readonly string[]>);
-    for (const [method, names] of steps) {
-      mustBe("names", "the passes of transform()", names);
-      if (!isList) this.exportedProgram(method);
-    }
-    return steps;
   }
 
   toBackend(
@@ -312,6 +334,24 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       return new ExecutorchManager(job.retain(), program, methods, configMethods, first);
     });
   }
+}
+
+/** Lists of passes by method, "" for all methods; `check` throws for a method that there is not. */
+function listPasses(
+  passes: Passes,
+  check: (method: string) => void,
+): [string, readonly string[]][] {
+  const isList = Array.isArray(passes);
+  if (!isList && !KINDS.record.test(passes))
+    throw badArgument("the passes", "a list of names, or lists by method", passes);
+  const steps: [string, readonly string[]][] = isList
+    ? [["", passes as readonly string[]]]
+    : Object.entries(passes as Record<string, readonly string[]>);
+  for (const [method, names] of steps) {
+    mustBe("names", "a list of passes", names);
+    if (!isList) check(method);
+  }
+  return steps;
 }
 
 /** The partitioners of a call that names a backend, a method and compile specs. */

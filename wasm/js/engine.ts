@@ -25,6 +25,7 @@ import type {
   Programs,
   Source,
   ToEdgeOptions,
+  TransformAndLowerOptions,
   UrlRef,
 } from "./types.js";
 
@@ -95,11 +96,14 @@ class SyncEngine implements Engine {
 
   private decomposed(
     programs: Programs,
-    options: ToEdgeOptions,
+    options: TransformAndLowerOptions,
   ): ReturnType<ReturnType<typeof open>["decompose"]> {
     const opened = this.opened(programs, options);
+    const { partitioner, transformPasses } = options;
     try {
-      return opened.decompose(options);
+      return partitioner === undefined && transformPasses === undefined
+        ? opened.decompose(options)
+        : opened.transformAndLower(options);
     } finally {
       opened.dispose();
     }
@@ -112,6 +116,14 @@ class SyncEngine implements Engine {
 
   toEdge(programs: Programs, options: ToEdgeOptions = {}): EdgeProgramManager {
     checkOptions("Engine", "toEdge", options);
+    return this.decomposed(programs, options);
+  }
+
+  toEdgeTransformAndLower(
+    programs: Programs,
+    options: TransformAndLowerOptions = {},
+  ): EdgeProgramManager {
+    checkOptions("Engine", "toEdgeTransformAndLower", options);
     return this.decomposed(programs, options);
   }
 

@@ -68,6 +68,12 @@ const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
 const CALL = { signal: "signal", onProgress: "function" } as const;
 const EDGE = { ...CALL, constantMethods: "record", compileConfig: rowsOf("toEdge") } as const;
 const BACKEND = { ...CALL, ...rowsOf("toBackend") } as const;
+const LOWERED = {
+  ...EDGE,
+  ...BACKEND,
+  transformPasses: "any",
+  partitioner: "any",
+} as const;
 const EXECUTORCH = rowsOf("toExecutorch");
 const LOAD = { ...CALL, dataFiles: "files", ...rowsOf("load") } as const;
 
@@ -89,7 +95,14 @@ const PROTOCOL = {
       gives: "ExecutorchProgramManager",
       programs: 0,
       at: 1,
-      options: { ...EDGE, ...EXECUTORCH },
+      options: { ...LOWERED, ...EXECUTORCH },
+    },
+    toEdgeTransformAndLower: {
+      is: "method",
+      gives: "EdgeProgramManager",
+      programs: 0,
+      at: 1,
+      options: LOWERED,
     },
     inflate: LOCAL,
     inspect: { ...DATA, programs: 0 },
@@ -102,6 +115,12 @@ const PROTOCOL = {
     exportedProgram: METHOD,
     inspect: DATA,
     toEdge: { is: "method", gives: "EdgeProgramManager", at: 0, options: EDGE },
+    toEdgeTransformAndLower: {
+      is: "method",
+      gives: "EdgeProgramManager",
+      at: 0,
+      options: LOWERED,
+    },
     text: DATA,
     nodes: DATA,
   },

@@ -128,7 +128,14 @@ export interface ToEdgeOptions extends CallOptions {
   compileConfig?: CompileConfig;
 }
 
-export interface LowerOptions extends ToEdgeOptions, ExecutorchConfig {}
+export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
+  /** Passes over the edge program, before parts are found. */
+  transformPasses?: Passes;
+  /** What goes to which backend; nothing by default. */
+  partitioner?: Partitioners;
+}
+
+export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {}
 
 /**
  * Programs by method name, or a single file, whose models keep their names ("model" becomes "forward").
@@ -575,6 +582,8 @@ export interface OpenedPrograms extends Disposable {
   inspect(): CompilationReport;
   /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
   toEdge(options?: ToEdgeOptions): EdgeProgramManager;
+  /** toEdge, transform and toBackend in one, as the engine has it; once. */
+  toEdgeTransformAndLower(options?: TransformAndLowerOptions): EdgeProgramManager;
   /** IR text of any version by its program number; what was opened is 0. */
   text(program: number, method?: string): string;
   nodes(program: number, method: string): NodeRow[];
@@ -660,7 +669,18 @@ export interface Engine extends Disposable {
   open(programs: Programs, options?: CallOptions): OpenedPrograms;
   /** Opens .pt2 files and decomposes them; the first half of lowering. */
   toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
-  /** toEdge and toExecutorch in one call. */
+  /**
+   * Opens .pt2 files, decomposes them, runs passes and hands parts to backends. Unlike `toEdge` and
+   * `toBackend` one after the other it asks the backends of a method first which operators they want
+   * whole (a linear layer instead of a product and a sum); what would not end up in a part after all
+   * is decomposed. There is no transform_for_pre_decomposition: passes work on core ATen, which is
+   * what decomposition makes; a backend says by `keeps` what is not to be taken apart.
+   */
+  toEdgeTransformAndLower(
+    programs: Programs,
+    options?: TransformAndLowerOptions,
+  ): EdgeProgramManager;
+  /** toEdge, or toEdgeTransformAndLower where there is a partitioner, and toExecutorch in one call. */
   lower(programs: Programs, options?: LowerOptions): ExecutorchProgramManager;
   /**
    * The same programs with compressed archives inflated, for hosts without node:zlib (pages without

@@ -1,0 +1,145 @@
+// to_edge and to_backend in one, so that backends can have operators whole: their partitioners are
+// asked before decomposition. What was kept for them and did not end up in a part is not
+// executable, so lowering begins again without keeping that, until nothing of the kind is left.
+// Backends make something of their parts only then.
+#include "api/job.h"
+
+enum { ATTEMPTS_MAX = 8 };
+
+typedef struct keeping {
+    sc_ctx *ctx;
+    const sc_options *options;
+    sc_partitioners partitioners;
+    sc_map given_up;  // "method/node" of the source program
+    bool keeps_none;
+} keeping;
+
+// --- What is kept --------------------------------------------------------------------------------
+
+// By the node of the source program that it was.
+static sc_str key_of(sc_arena *arena, const sc_node *node) {
+    const sc_name *origin = node->meta.origin ? node->meta.origin : node->name;
+    return sc_str_format(arena, "%s/%s", node->graph->method->name->text, origin->text);
+}
+
+static bool is_given_up(keeping *k, const sc_node *node) {
+    sc_mark mark = sc_arena_mark(k->ctx->scratch);
+    bool found = sc_map_find(&k->given_up, key_of(k->ctx->scratch, node)) != NULL;
+    sc_arena_rewind(k->ctx->scratch, mark);
+    return found;
+}
+
+// Some partitioner of the method has to want it.
+static bool wants(void *user, const sc_node *node) {
+    keeping *k = user;
+    if (k->keeps_none || is_given_up(k, node)) return false;
+    for (uint32_t m = 0; m < k->partitioners.count; m++) {
+        const sc_method_partitioners *method = &k->partitioners.methods[m];
+        if (!sc_str_equal(method->method, sc_name_str(node->graph->method->name))) continue;
+        for (uint32_t i = 0; i < method->count; i++) {
+            const sc_backend *backend = method->items[i].backend;
+            if (backend->keeps && backend->keeps(backend, k->options, node)) return true;
+        }
+    }
+    return false;
+}
+
+// --- What is left of it --------------------------------------------------------------------------
+
+typedef struct leftover {
+    keeping *k;
+    uint32_t kept, added;
+} leftover;
+
+static sc_status find_kept(sc_ctx *ctx, sc_graph *graph, void *user) {
+    leftover *l = user;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        if (!node->is_kept) continue;
+        l->kept++;
+        l->added += sc_map_add(&l->k->given_up, key_of(ctx->arena, node), l);
+    }
+    return SC_OK;
+}
+
+static sc_status count_kept(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)ctx;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        *(uint32_t *)user += node->is_kept;
+    return SC_OK;
+}
+
+static sc_status visit_all(sc_ctx *ctx, sc_program *program,
+                           sc_status (*visit)(sc_ctx *, sc_graph *, void *), void *user) {
+    for (uint32_t i = 0; i < program->methods.count; i++)
+        SC_TRY(sc_graphs_visit(ctx, program->methods.data[i]->graph, visit, user));
+    return SC_OK;
+}
+
+// Gives up what was kept in the edge program and would be left outside of parts; none when all of
+// it has found its place.
+static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
+    sc_program *draft = NULL;
+    sc_delegation nobody = {0};
+    uint32_t kept = 0;
+    leftover l = {.k = k};
+    *left = 0;
+    SC_TRY(visit_all(k->ctx, edge, count_kept, &kept));
+    if (!kept) return SC_OK;
+    SC_TRY(sc_program_clone(edge, &draft));
+    SC_TRY(sc_delegate_parts(k->ctx, draft, &k->partitioners, k->options, true, &nobody));
+    SC_TRY(visit_all(k->ctx, draft, find_kept, &l));
+    if (!l.added) k->keeps_none = true;
+    *left = l.kept;
+    return SC_OK;
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json *passes,
+                           const sc_keep *keep, uint32_t *edge) {
+    static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge, SC_STEP_transform};
+    sc_work work = {.job = job, .options = *options, .passes = passes, .keep = keep};
+    return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, 0, edge);
+}
+
+// Versions and warnings of an attempt that is not the last are as if they had not been.
+static sc_status settle(sc_job *job, keeping *k, const sc_options *options, const sc_json *passes,
+                        uint32_t *edge) {
+    const sc_keep keep = {wants, k};
+    const uint32_t versions = job->versions.count, diags = job->ctx.diags.count;
+    for (uint32_t attempt = 1;; attempt++) {
+        uint32_t left = 0;
+        SC_TRY(make_edge(job, options, passes, &keep, edge));
+        if (!k->keeps_none) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
+        if (!left) return SC_OK;
+        k->keeps_none |= attempt + 1 >= ATTEMPTS_MAX;
+        job->versions.count = versions;
+        job->ctx.diags.count = diags;
+    }
+}
+
+static sc_status parse(sc_ctx *ctx, sc_str json, const sc_json **out) {
+    return sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, json), out);
+}
+
+sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json,
+                                                 sc_str partitioners_json, sc_str edge_options_json,
+                                                 sc_str backend_options_json, uint32_t *delegated) {
+    static const sc_phase STEPS[] = {SC_STEP_to_backend};
+    sc_ctx *ctx = sc_job_begin(job);
+    const sc_json *passes = NULL;
+    sc_options options;
+    sc_work work = {.job = job};
+    keeping k = {.ctx = ctx, .options = &work.options};
+    uint32_t edge = 0;
+    SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EDGE, edge_options_json, &options));
+    SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_BACKEND, backend_options_json, &work.options));
+    SC_TRY(parse(ctx, passes_json, &passes));
+    SC_TRY(parse(ctx, partitioners_json, &work.partitioners));
+    SC_TRY(sc_compile_opened(job));
+    SC_TRY(sc_partitioners_read(ctx, job->versions.data[0].program, work.partitioners,
+                                &sc_all_backends, &k.partitioners));
+    sc_map_init(&k.given_up, ctx->arena);
+    SC_TRY(settle(job, &k, &options, passes, &edge));
+    return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated);
+}
