@@ -115,11 +115,19 @@ sc_status sc_backend_register(sc_job *job, const sc_host_backend *backend);
 void sc_ask_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes);
 // IR text of part number `part` of an SC_ASK_PREPROCESS; until the question is answered.
 const char *sc_ask_part_text(sc_ask *ask, uint32_t part);
-// Bytes of a constant of a part, by its place among them, which are `bytes` in all.
+// Row-major bytes of a constant of a part, by its place among them, which are `bytes` in all.
 sc_status sc_ask_read_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
                                uint32_t bytes);
 
 // --- Files ---------------------------------------------------------------------------------------
+
+// Runs what executorch program `executorch` came to beside the same methods without delegates, on
+// the example inputs of the opened files or, where they have none, on random ones: {method:
+// {"inputs": "example" | "random", "outputs": [{"output", "difference", "largest", "tolerance",
+// "isClose"}], "delegates": [{"name", "backend", ..., "reason"}]}}. A delegate is compared with the
+// kernels on its own inputs; where that cannot be done, the reason says why. What is not close is
+// a warning, too. A difference is null where only one of two values is a finite number.
+sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
 // The files that came out: for each executorch program its .pte, then its .ptd files.
 typedef struct sc_output_chunk {

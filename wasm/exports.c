@@ -225,6 +225,14 @@ int32_t wasm_compile_to_executorch(sc_job *job, uint32_t edge, const char *optio
                                              executorch);
 }
 
+// Runs an executorch program beside what it would be without delegates; a text result.
+EXPORT(compile_verify) int32_t wasm_compile_verify(sc_job *job, uint32_t executorch) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_compile_verify(job, executorch, &json);
+    return keep_text(job, status, json);
+}
+
 EXPORT(compile_inspect) int32_t wasm_compile_inspect(sc_job *job) {
     check(job);
     sc_str json = {0};

@@ -113,13 +113,24 @@ const char *sc_ask_part_text(sc_ask *ask, uint32_t part) {
     return sc_sb_terminate(&sb);
 }
 
+// Weights may lie in another order than their sizes.
+static sc_extent row_major(sc_arena *arena, const sc_constant *c) {
+    int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
+    for (uint32_t d = 0; d < c->spec.rank; d++) {
+        sizes[d] = c->spec.sizes[d].value;
+        strides[d] = c->spec.strides[d].value;
+    }
+    return sc_extent_strided(arena, c->data, sc_dtype_bytes((sc_dtype)c->spec.dtype), c->spec.rank,
+                             sizes, strides, 0);
+}
+
 sc_status sc_ask_read_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
                                uint32_t bytes) {
     const sc_part *found = part_of(ask, part);
     for (uint32_t i = 0; found && i < found->method->inputs.count; i++) {
         const sc_constant *c = found->method->inputs.data[i].constant;
         if (c && constant-- == 0 && c->data.size == bytes)
-            return sc_extent_read(ask->ctx, c->data, 0, out, bytes);
+            return sc_extent_read(ask->ctx, row_major(ask->ctx->arena, c), 0, out, bytes);
     }
     return sc_fail(ask->ctx, SC_ERR_NOT_FOUND, NULL, "there is no such constant in part %u", part);
 }

@@ -21,6 +21,7 @@ typedef struct sc_version {
     double emit_ms;            // the part of it that wrote the program
     sc_delegation delegation;  // of programs that were lowered to backends
     sc_bounds sizes;           // largest ones, that decomposition was told
+    bool shares_state;         // executorch: methods share buffers of equal name
 } sc_version;
 
 typedef struct sc_method_plan {
@@ -90,6 +91,9 @@ typedef struct sc_partitioners {
 // Reads what sc_compile_to_backend takes; `backends` are those that it may name.
 sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
                                const sc_backends *backends, sc_partitioners *out);
+// The part as a program with one method, `forward`, whose inputs are all of the part's, its weights
+// too, but for state that it keeps.
+sc_status sc_part_program(sc_ctx *ctx, const sc_part *part, sc_program **out);
 // Hands the parts of `program` that its methods' partitioners ask for to backends; for a draft no
 // further than cutting them out.
 sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partitioners *partitioners,
@@ -137,6 +141,40 @@ sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uin
 
 // SC_ERR_STATE when nothing was opened (compile.c).
 sc_status sc_compile_opened(sc_job *job);
+
+// --- Verifying (verify.c) ------------------------------------------------------------------------
+
+// How far a value is from what it should be.
+typedef struct sc_closeness {
+    double difference;  // largest of all elements; infinity where only one of two is a number
+    double largest;     // magnitude of what it should be
+    double tolerance;   // of the precision
+    bool is_close;
+} sc_closeness;
+
+// SC_ERR_SHAPE when they are not of one kind, dtype and shape (compare.c).
+sc_status sc_compare_values(sc_ctx *ctx, const sc_evalue *right, const sc_evalue *found,
+                            sc_closeness *out);
+
+// Values for the inputs of a loaded method: the example inputs of the file that `source` was read
+// from, or else random ones, the same each time (examples.c).
+sc_status sc_set_examples(sc_ctx *ctx, const sc_method *source, sc_rt_method *const *methods,
+                          uint32_t count, bool *are_examples);
+
+// Looks on while the delegates of a program run, and runs what each of them stands for on the
+// kernels (watch.c).
+typedef struct sc_watch sc_watch;
+sc_status sc_watch_new(sc_ctx *ctx, const sc_program *program, sc_watch **out);
+const sc_rt_backends *sc_watch_backends(sc_watch *watch);
+// What was seen of a delegate, which the watch keeps.
+typedef struct sc_watched {
+    const sc_part *part;
+    bool was_compared;
+    const char *why_not;  // NULL when it was
+    sc_closeness closeness;
+} sc_watched;
+// Of delegate `index` of a method, in the order of its calls; NULL behind the last.
+const sc_watched *sc_watch_at(const sc_watch *watch, const sc_name *method, uint32_t index);
 
 // --- Largest sizes (dynamic_shapes.c) ------------------------------------------------------------
 

@@ -160,6 +160,7 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
     version->emit_ms = work->emit_ms;
     version->delegation = work->delegation;
     version->sizes = work->sizes;
+    version->shares_state = work->options.share_mutable_buffers;
     version->timings = work->pipeline.timings;
     work->pipeline.timings = (sc_pass_timings){0};
     return number;

@@ -152,7 +152,7 @@ sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_
 
 // --- What backends work with ---------------------------------------------------------------------
 
-static sc_status part_program(sc_ctx *ctx, const sc_part *part, sc_program **out) {
+sc_status sc_part_program(sc_ctx *ctx, const sc_part *part, sc_program **out) {
     const sc_method *from = part->method;
     sc_method *method = NULL;
     *out = sc_program_new(ctx);
@@ -176,7 +176,7 @@ static sc_status emit_part(void *user, sc_ctx *ctx, const sc_part *part, sc_cord
     sc_program *program = NULL;
     sc_executable made;
     (void)user;
-    SC_TRY(part_program(ctx, part, &program));
+    SC_TRY(sc_part_program(ctx, part, &program));
     SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));
     sc_cord_append_cord(pte, &made.result.program);
     return SC_OK;

@@ -109,9 +109,10 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
 // What this importer may read of an archive that is a .pt2; folders end in '/'.
 static bool is_read(const void *user, sc_str name) {
     static const char *const legacy[] = {legacy_model, "serialized_state_dict.",
-                                         "serialized_constants."};
-    static const char *const names[] = {"archive_format", "archive_version", "byteorder",
-                                        "models/",        "data/weights/",   "data/constants/"};
+                                         "serialized_constants.", "serialized_example_inputs."};
+    static const char *const names[] = {
+        "archive_format", "archive_version", "byteorder",          "models/",
+        "data/weights/",  "data/constants/", "data/sample_inputs/"};
     const sc_pt2_archive *archive = user;
     sc_str root = archive->root;
     if (name.size < root.size || !sc_str_equal(sc_str_slice(name, 0, root.size), root))

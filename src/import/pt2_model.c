@@ -89,6 +89,14 @@ static sc_status read_program(sc_pt2_importer *imp, const sc_json *json) {
     return read_module(imp, f[PROGRAM_MODULE].value);
 }
 
+// They are read when somebody wants them.
+static sc_status find_examples(sc_pt2_importer *imp, const sc_pt2_archive *archive, sc_str model) {
+    const sc_zip_entry *entry =
+        archive->legacy ? sc_zip_find(&archive->zip, SC_STR("serialized_example_inputs.pt"))
+                        : sc_pt2_find(imp->ctx, archive, "data/sample_inputs/", model, ".pt");
+    return entry ? sc_zip_extent(imp->ctx, entry, &imp->method->examples) : SC_OK;
+}
+
 sc_status sc_pt2_read_model(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
                             sc_str model, sc_method *method) {
     sc_pt2_importer imp = {.ctx = ctx, .work = work, .method = method};
@@ -101,5 +109,6 @@ sc_status sc_pt2_read_model(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *a
     SC_TRY(sc_pt2_model_text(ctx, work, archive, model, &text));
     SC_TRY(sc_json_parse(ctx, work, text, &json));
     SC_TRY(sc_pt2_read_payloads(ctx, work, archive, model, &imp.payloads));
+    SC_TRY(find_examples(&imp, archive, model));
     return read_program(&imp, json);
 }

@@ -188,6 +188,7 @@ struct sc_method {
     sc_str in_spec, out_spec;       // pytree specs as JSON text, verbatim
     bool decomposed;                // the file says verifier ATEN
     sc_str torch_version;
+    sc_extent examples;  // torch.save of the example inputs (args, kwargs); empty without them
     int64_t schema_major, schema_minor;
 };
 

@@ -60,19 +60,57 @@ const transposed = (t: Tensor): Tensor => {
   return make([columns, rows], (i) => Number(t.data[(i % rows) * columns + Math.floor(i / rows)]));
 };
 
+/** Of two dimensions, without groups and dilation. */
+const convolution: Rule = ({ input, weight, bias }, { args }) => {
+  const [batch, channels, height, width] = input!.shape as [number, number, number, number];
+  const [filters, , rows, columns] = weight!.shape as [number, number, number, number];
+  const [stride, padding] = [args["stride"] as number[], args["padding"] as number[]];
+  const sizeOf = (size: number, kernel: number, d: number): number =>
+    Math.floor((size + 2 * padding[d]! - kernel) / stride[d]!) + 1;
+  const [high, wide] = [sizeOf(height, rows, 0), sizeOf(width, columns, 1)];
+  return make([batch, filters, high, wide], (i) => {
+    const [x, y] = [i % wide, Math.floor(i / wide) % high];
+    const f = Math.floor(i / (wide * high)) % filters;
+    const n = Math.floor(i / (wide * high * filters));
+    let sum = bias ? Number(bias.data[f]) : 0;
+    for (let c = 0; c < channels; c++)
+      for (let r = 0; r < rows; r++)
+        for (let k = 0; k < columns; k++) {
+          const [v, u] = [y * stride[0]! + r - padding[0]!, x * stride[1]! + k - padding[1]!];
+          if (v < 0 || u < 0 || v >= height || u >= width) continue;
+          const at = ((n * channels + c) * height + v) * width + u;
+          sum +=
+            Number(input!.data[at]) *
+            Number(weight!.data[((f * channels + c) * rows + r) * columns + k]);
+        }
+    return sum;
+  });
+};
+
 const RULES: Record<string, Rule> = {
   "aten::permute_copy": ({ self }) => transposed(self!),
   "aten::addmm": ({ self, mat1, mat2 }) => zip(self!, product(mat1!, mat2!), (x, y) => x + y),
   "aten::mm": ({ self, mat2 }) => product(self!, mat2!),
+  "aten::convolution": convolution,
   "aten::tanh": ({ self }) => map(self!, Math.tanh),
   "aten::sin": ({ self }) => map(self!, Math.sin),
   "aten::linear": ({ input, weight, bias }) => {
-    const made = product(input!, transposed(weight!));
+    const inner = input!.shape.at(-1)!;
+    const flat = { ...input!, shape: [input!.data.length / inner, inner] };
+    const { data } = product(flat, transposed(weight!));
+    const shape = [...input!.shape.slice(0, -1), weight!.shape[0]!];
+    const made = { ...input!, shape, data };
     return bias ? zip(made, bias, (x, y) => x + y) : made;
   },
   "aten::add.Tensor": ({ self, other }) => zip(self!, other!, (x, y) => x + y),
   "aten::mul.Tensor": ({ self, other }) => zip(self!, other!, (x, y) => x * y),
 };
+
+const isPlain = ({ args, outputs }: BackendNode): boolean =>
+  args["groups"] === 1 &&
+  args["transposed"] === false &&
+  (args["dilation"] as number[]).every((d) => d === 1) &&
+  outputs[0]!.shape!.length === 4;
 
 const namesOf = (node: BackendNode): [string, string][] =>
   Object.entries(node.args).flatMap(([parameter, arg]): [string, string][] =>
@@ -103,6 +141,7 @@ const demo: Backend<State> = {
     if (node.outputs.some(({ dtype }) => dtype !== "float32")) return "only float32";
     if (node.op === "aten::permute_copy" && node.outputs[0]!.shape!.length !== 2)
       return "only matrices";
+    if (node.op === "aten::convolution" && !isPlain(node)) return "only plain convolutions";
     return true;
   },
   preprocess(part, compileSpecs) {

@@ -31,6 +31,7 @@ import type {
   ToBackendOptions,
   ToEdgeOptions,
   TransformAndLowerOptions,
+  Verification,
 } from "./types.js";
 
 const CHUNK_BYTES_MAX = 1 << 20;
@@ -564,6 +565,11 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   async writeTo(sink: Sink, file?: string, options: CallOptions = {}): Promise<void> {
     checkOptions("ExecutorchProgramManager", "writeTo", options);
     await writeAll(this.pieces(this.indexOf(file), options), sink, options.signal);
+  }
+
+  verify(): Verification {
+    const { program } = this;
+    return JSON.parse(this.job.textOf((raw, s) => raw.compile_verify(s, program))) as Verification;
   }
 
   dump(): string {

@@ -160,6 +160,7 @@ const PROTOCOL = {
     exportedProgram: METHOD,
     dump: DATA,
     delegation: DATA,
+    verify: DATA,
     inspect: DATA,
   },
   ExportedProgram: {

@@ -227,6 +227,29 @@ export interface DelegationRow {
 /** By method: its delegates, and every node that it had before. */
 export type Delegation = Record<string, { delegates: DelegateInfo[]; nodes: DelegationRow[] }>;
 
+/** How far a result is from what it should be. */
+export interface Closeness {
+  /** The largest of all elements; null where only one of two is a finite number. */
+  difference: number | null;
+  /** The largest magnitude of what it should be. */
+  largest: number;
+  /** What the precision allows: a share of `largest`, and no less than that of 1. */
+  tolerance: number;
+  isClose: boolean;
+}
+
+/** By method: what comes of running it with and without delegates, on the same inputs. */
+export type Verification = Record<
+  string,
+  {
+    /** Those that the file was exported with, or random ones, which are the same each time. */
+    inputs: "example" | "random";
+    outputs: ({ output: number } & Closeness)[];
+    /** Each on the inputs that it got, beside the kernels; or the reason why that cannot be done. */
+    delegates: ({ name: string; backend: string } & (Closeness | { reason: string }))[];
+  }
+>;
+
 // --- Backends ------------------------------------------------------------------------------------
 
 /** An argument of a node; floats that JSON does not have are "Infinity", "-Infinity" and "NaN". */
@@ -641,6 +664,11 @@ export interface ExecutorchProgramManager extends Disposable {
   exportedProgram(method?: string): ExportedProgram;
   /** What has become of each node of each method; no rows of a program that went to no backend. */
   delegation(): Delegation;
+  /**
+   * Runs what was lowered beside what it would be without delegates. What differs by more than its
+   * precision allows is a warning of `inspect()`, too, which names the delegate.
+   */
+  verify(): Verification;
   /** The program after the executorch passes, as text. */
   dump(): string;
   inspect(): CompilationReport;

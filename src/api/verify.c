@@ -1,0 +1,183 @@
+// Is what backends made of a program still the program? It is run beside itself without delegates,
+// made anew from what was opened, and every result is compared; so is every delegate by itself, on
+// the inputs that it gets in that run.
+#include <math.h>
+
+#include "api/job.h"
+
+typedef struct verifying {
+    sc_job *job;
+    sc_ctx *ctx;
+    sc_version *version;
+    sc_watch *watch;
+    sc_rt_program *plain, *delegated;
+    sc_json_writer *w;
+} verifying;
+
+// --- The two programs ----------------------------------------------------------------------------
+
+static sc_status make_plain(verifying *v, sc_source **pte) {
+    sc_ctx *ctx = v->ctx;
+    sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.arena = ctx->arena, .env = {.options = &options}};
+    sc_program *program = NULL;
+    sc_executable made;
+    options.share_mutable_buffers = v->version->shares_state;
+    SC_TRY(sc_program_clone(v->job->versions.data[0].program, &program));
+    SC_TRY(sc_bound_sizes(ctx, program, &v->version->sizes));
+    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_decompose));
+    SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_to_edge));
+    SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));
+    *pte = sc_source_from_cord(ctx->arena, &made.result.program);
+    return SC_OK;
+}
+
+static sc_status open_plain(verifying *v) {
+    const uint32_t diags = v->ctx->diags.count;
+    sc_source *pte = NULL;
+    SC_TRY(make_plain(v, &pte));
+    SC_TRY(sc_rt_program_open(v->ctx, pte, NULL, &v->plain));
+    v->ctx->diags.count = diags;  // its warnings have been told of the program itself
+    return SC_OK;
+}
+
+static sc_status open_delegated(verifying *v, uint32_t number) {
+    sc_arena *arena = v->ctx->arena;
+    sc_source **files = sc_new_array(arena, sc_source *, (size_t)v->job->outputs.count + 1);
+    sc_source *pte = NULL;
+    sc_rt_options options;
+    sc_rt_options_default(&options);
+    for (uint32_t i = 0; i < v->job->outputs.count; i++) {
+        const sc_output *output = &v->job->outputs.data[i];
+        if (output->program != number) continue;
+        sc_source *source = sc_source_from_cord(arena, &output->cord);
+        if (!pte)
+            pte = source;
+        else
+            files[options.data_file_count++] = source;
+    }
+    options.data_files = files;
+    options.backends = sc_watch_backends(v->watch);
+    return sc_rt_program_open(v->ctx, pte, &options, &v->delegated);
+}
+
+// --- What came of it -----------------------------------------------------------------------------
+
+static void put_number(sc_json_writer *w, const char *key, double value) {
+    sc_json_key(w, key);
+    if (isfinite(value))
+        sc_json_add_f64(w, value);
+    else
+        sc_json_add_null(w);
+}
+
+static void put_closeness(sc_json_writer *w, const sc_closeness *c) {
+    put_number(w, "difference", c->difference);
+    put_number(w, "largest", c->largest);
+    put_number(w, "tolerance", c->tolerance);
+    sc_json_put_bool(w, "isClose", c->is_close);
+}
+
+static const char *HINT = "Leave out this backend, or make sure that the difference is harmless.";
+
+static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
+                            const sc_evalue *right, const sc_evalue *found) {
+    sc_closeness c;
+    SC_TRY(sc_compare_values(v->ctx, right, found, &c));
+    sc_json_begin_object(v->w);
+    sc_json_put_u64(v->w, "output", index);
+    put_closeness(v->w, &c);
+    sc_json_end_object(v->w);
+    if (!c.is_close)
+        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
+                  "output %u of method '%s' differs by %g from what it is without delegates, "
+                  "where %g is allowed",
+                  index, method->text, c.difference, c.tolerance);
+    return SC_OK;
+}
+
+static void add_delegate(verifying *v, const sc_name *method, const sc_watched *seen) {
+    const sc_closeness *c = &seen->closeness;
+    sc_json_begin_object(v->w);
+    sc_json_put_str(v->w, "name", sc_name_str(seen->part->method->name));
+    sc_json_put_str(v->w, "backend", seen->part->backend);
+    if (seen->why_not)
+        sc_json_put_text(v->w, "reason", seen->why_not);
+    else
+        put_closeness(v->w, c);
+    sc_json_end_object(v->w);
+    if (!seen->why_not && !c->is_close)
+        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
+                  "delegate %s of method '%s' (" SC_STR_FMT
+                  ") differs by %g from the kernels, where %g is allowed",
+                  seen->part->method->name->text, method->text, SC_STR_ARG(seen->part->backend),
+                  c->difference, c->tolerance);
+}
+
+static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_method *plain,
+                                 const sc_rt_method *delegated) {
+    const uint32_t count = sc_rt_method_output_count(plain);
+    if (sc_rt_method_output_count(delegated) != count)
+        return sc_fail(v->ctx, SC_ERR_INTERNAL, NULL,
+                       "method '%s' has %u results, but %u without delegates", name->text,
+                       sc_rt_method_output_count(delegated), count);
+    sc_json_key(v->w, "outputs");
+    sc_json_begin_array(v->w);
+    for (uint32_t i = 0; i < count; i++)
+        SC_TRY(add_output(v, i, name, sc_rt_method_output(plain, i),
+                          sc_rt_method_output(delegated, i)));
+    sc_json_end_array(v->w);
+    return SC_OK;
+}
+
+static sc_status verify_method(verifying *v, const sc_method *source) {
+    sc_rt_method *both[2] = {NULL, NULL};
+    const sc_watched *seen;
+    bool are_examples = false;
+    const sc_str name = sc_name_str(source->name);
+    SC_TRY(sc_rt_method_load(v->ctx, v->plain, name, &both[0]));
+    SC_TRY(sc_rt_method_load(v->ctx, v->delegated, name, &both[1]));
+    SC_TRY(sc_set_examples(v->ctx, source, both, SC_COUNT_OF(both), &are_examples));
+    for (uint32_t i = 0; i < SC_COUNT_OF(both); i++) SC_TRY(sc_rt_method_run(v->ctx, both[i]));
+    sc_json_key_str(v->w, name);
+    sc_json_begin_object(v->w);
+    sc_json_put_text(v->w, "inputs", are_examples ? "example" : "random");
+    SC_TRY(compare_outputs(v, source->name, both[0], both[1]));
+    sc_json_key(v->w, "delegates");
+    sc_json_begin_array(v->w);
+    for (uint32_t i = 0; (seen = sc_watch_at(v->watch, source->name, i)) != NULL; i++)
+        add_delegate(v, source->name, seen);
+    sc_json_end_array(v->w);
+    sc_json_end_object(v->w);
+    return SC_OK;
+}
+
+static sc_status verify(verifying *v, uint32_t number) {
+    const sc_program *source = v->job->versions.data[0].program;
+    SC_TRY(sc_watch_new(v->ctx, v->version->program, &v->watch));
+    SC_TRY(open_plain(v));
+    SC_TRY(open_delegated(v, number));
+    sc_json_begin_object(v->w);
+    for (uint32_t i = 0; i < source->methods.count; i++)
+        SC_TRY(verify_method(v, source->methods.data[i]));
+    sc_json_end_object(v->w);
+    return SC_OK;
+}
+
+sc_status sc_compile_verify(sc_job *job, uint32_t number, sc_str *json) {
+    sc_ctx *ctx = sc_job_begin(job);
+    sc_version *version = NULL;
+    SC_TRY(sc_job_version(job, number, &version));
+    if (version->dialect != SC_DIALECT_executorch)
+        return sc_fail(ctx, SC_ERR_STATE, "Give what to_executorch made.",
+                       "program %u is not executable, so it cannot be verified", number);
+    sc_sb sb = sc_job_text(job);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    verifying v = {.job = job, .ctx = ctx, .version = version, .w = &w};
+    sc_status status = verify(&v, number);
+    if (v.delegated) sc_rt_program_close(v.delegated);
+    if (v.plain) sc_rt_program_close(v.plain);
+    *json = sc_sb_str(&sb);
+    return status;
+}

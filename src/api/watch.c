@@ -1,0 +1,290 @@
+// What the delegates of a program compute, beside what they should: each call of one is made again
+// on a program of the part that it stands for, with the same inputs, on the kernels of this build.
+// The program is opened with backends that stand before the real ones.
+#include <math.h>
+
+#include "api/job.h"
+
+typedef struct guard {
+    sc_rt_backend backend;  // `user` is the guard
+    const sc_rt_backend *real;
+    sc_watch *watch;
+} guard;
+
+// One delegate of a method.
+typedef struct post {
+    sc_watched seen;
+    const sc_name *method;
+    bool is_taken;
+} post;
+
+struct sc_watch {
+    sc_ctx *ctx;
+    SC_VEC(post) posts;  // as their calls stand in the graphs
+    SC_VEC(guard *) guards;
+    sc_rt_backends backends;
+};
+
+typedef struct watched_state {
+    sc_watch *watch;
+    const sc_rt_backend *real;
+    void *real_state;
+    uint32_t post;  // index, or UINT32_MAX
+    sc_rt_program *program;
+    sc_rt_method *method;
+} watched_state;
+
+// --- Which part it is ----------------------------------------------------------------------------
+
+static sc_status add_posts(sc_ctx *ctx, sc_graph *graph, void *user) {
+    sc_watch *watch = user;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        const sc_part *part = sc_node_part(node);
+        post one = {.seen = {.part = part, .why_not = "it was not called"},
+                    .method = graph->method->name};
+        if (part) sc_vec_push(ctx->arena, &watch->posts, one);
+    }
+    return SC_OK;
+}
+
+// The next one of the method that has such bytes.
+static uint32_t find_post(sc_watch *watch, const sc_rt_start *start) {
+    for (uint32_t i = 0; i < watch->posts.count; i++) {
+        post *p = &watch->posts.data[i];
+        if (p->is_taken || !sc_str_equal(sc_name_str(p->method), start->method) ||
+            !sc_str_equal(p->seen.part->backend, start->id) ||
+            p->seen.part->processed->size != start->processed_bytes)
+            continue;
+        p->is_taken = true;
+        return i;
+    }
+    return UINT32_MAX;
+}
+
+// --- The part on kernels -------------------------------------------------------------------------
+
+static sc_status find_kept(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)ctx;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        *(bool *)user |= node->is_kept;
+    return SC_OK;
+}
+
+static sc_status clear_kept(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)ctx;
+    (void)user;
+    for (sc_node *node = graph->first; node; node = node->next) node->is_kept = false;
+    return SC_OK;
+}
+
+// What was kept whole for the backend is taken apart after all.
+static sc_status decompose(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program) {
+    sc_graph *graph = program->methods.data[0]->graph;
+    bool has_kept = false;
+    SC_TRY(sc_graphs_visit(ctx, graph, find_kept, &has_kept));
+    if (!has_kept) return SC_OK;
+    SC_TRY(sc_graphs_visit(ctx, graph, clear_kept, NULL));
+    SC_TRY(sc_pipeline_run(ctx, pipeline, program, SC_STEP_decompose));
+    return sc_pipeline_run(ctx, pipeline, program, SC_STEP_to_edge);
+}
+
+static sc_status set_passed(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
+                            const sc_evalue *value);
+
+// A weight lies in the file in the order that its strides say, as the input does in memory.
+static sc_status set_weight(sc_ctx *ctx, const watched_state *s, uint32_t index, sc_extent extent) {
+    sc_tensor weight = *sc_rt_method_input(s->method, index)->tensor;
+    sc_evalue value = {.tag = SC_EVALUE_TENSOR, .tensor = &weight};
+    if (extent.size != (uint64_t)weight.numel * sc_dtype_bytes((sc_dtype)weight.dtype))
+        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "a weight has another size than its data");
+    uint8_t *data = sc_try_alloc(extent.size + 1);
+    if (!data) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a weight");
+    weight.data = data;
+    sc_status status = sc_extent_read(ctx, extent, 0, data, (size_t)extent.size);
+    if (status == SC_OK) status = set_passed(ctx, s->method, index, &value);
+    sc_free(data);
+    return status;
+}
+
+static sc_status set_weights(sc_ctx *ctx, const watched_state *s, const sc_part *part) {
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < part->method->inputs.count; i++) {
+        const sc_input_sig *sig = &part->method->inputs.data[i];
+        if (sig->constant && sc_part_writes(part, sig->target)) continue;
+        if (sig->constant) SC_TRY(set_weight(ctx, s, index, sig->constant->data));
+        index++;
+    }
+    return SC_OK;
+}
+
+static sc_status open_part(sc_ctx *ctx, watched_state *s, const sc_part *part) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.arena = ctx->arena, .env = {.options = &options}};
+    sc_program *program = NULL;
+    sc_executable made;
+    SC_TRY(sc_part_program(ctx, part, &program));
+    SC_TRY(decompose(ctx, &pipeline, program));
+    SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));
+    sc_source *pte = sc_source_from_cord(ctx->arena, &made.result.program);
+    SC_TRY(sc_rt_program_open(ctx, pte, NULL, &s->program));
+    SC_TRY(sc_rt_method_load(ctx, s->program, SC_STR("forward"), &s->method));
+    return set_weights(ctx, s, part);
+}
+
+static sc_status set_passed(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
+                            const sc_evalue *value) {
+    sc_rt_input input = {.tag = value->tag};
+    if (value->tag != SC_EVALUE_TENSOR) {
+        input.i = value->i;
+        input.d = value->d;
+        input.b = value->b;
+        return sc_rt_method_set_input(ctx, method, index, &input);
+    }
+    const sc_tensor *t = value->tensor;
+    const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
+    uint8_t *data = sc_try_alloc((uint64_t)bytes + 1);
+    if (!data) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for the input of a delegate");
+    sc_rt_tensor_read(t, data, bytes);
+    input.dtype = t->dtype;
+    input.rank = t->rank;
+    input.sizes = t->sizes;
+    input.data = data;
+    input.bytes = bytes;
+    sc_status status = sc_rt_method_set_input(ctx, method, index, &input);
+    sc_free(data);
+    return status;
+}
+
+static sc_status run_part(sc_ctx *ctx, const watched_state *s, const sc_part *part,
+                          const sc_rt_delegate_call *call) {
+    uint32_t index = 0, passed = 0;
+    for (uint32_t i = 0; i < part->method->inputs.count; i++) {
+        const sc_input_sig *sig = &part->method->inputs.data[i];
+        if (sig->constant && sc_part_writes(part, sig->target)) continue;
+        if (!sig->constant && passed < call->input_count)
+            SC_TRY(set_passed(ctx, s->method, index, call->args[passed++]));
+        index++;
+    }
+    return sc_rt_method_run(ctx, s->method);
+}
+
+// The worst of several calls and results, by what was allowed.
+static void widen(sc_watched *seen, const sc_closeness *one) {
+    const sc_closeness *all = &seen->closeness;
+    const double tiny = 1e-300;  // where nothing is allowed
+    bool is_worse =
+        one->difference / fmax(one->tolerance, tiny) > all->difference / fmax(all->tolerance, tiny);
+    if (!seen->was_compared || is_worse) seen->closeness = *one;
+    seen->was_compared = true;
+}
+
+static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_watched *seen,
+                              const sc_rt_delegate_call *call) {
+    const uint32_t outputs = call->arg_count - call->input_count;
+    const uint32_t total = sc_rt_method_output_count(s->method);
+    if (total < outputs) return sc_fail(ctx, SC_ERR_SHAPE, NULL, "it has other results");
+    for (uint32_t i = 0; i < outputs; i++) {
+        sc_closeness one;
+        const sc_evalue *right = sc_rt_method_output(s->method, total - outputs + i);
+        SC_TRY(sc_compare_values(ctx, right, call->args[call->input_count + i], &one));
+        widen(seen, &one);
+    }
+    return SC_OK;
+}
+
+// --- As a backend --------------------------------------------------------------------------------
+
+// What goes wrong on this side is told of the delegate, and not of the run.
+static void forgive(sc_ctx *ctx, uint32_t diags, uint32_t errors, sc_where where) {
+    ctx->diags.count = diags;
+    ctx->error_count = errors;
+    ctx->where = where;
+}
+
+static void begin_post(sc_ctx *ctx, watched_state *s) {
+    const uint32_t diags = ctx->diags.count, errors = ctx->error_count;
+    const sc_where where = ctx->where;
+    if (s->post == UINT32_MAX) return;
+    sc_watched *seen = &s->watch->posts.data[s->post].seen;
+    if (open_part(ctx, s, seen->part) == SC_OK) return;
+    seen->why_not = "its part cannot be run without its backend";
+    if (s->program) sc_rt_program_close(s->program);
+    s->program = NULL;
+    forgive(ctx, diags, errors, where);
+}
+
+static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count) {
+    const guard *g = start->backend->user;
+    sc_rt_start inner = *start;
+    inner.backend = g->real;
+    watched_state *s = sc_try_alloc(sizeof *s);
+    if (!s) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to watch a delegate");
+    *s = (watched_state){.watch = g->watch, .real = g->real, .post = find_post(g->watch, start)};
+    sc_status status = g->real->init(ctx, &inner, &s->real_state, input_count);
+    if (status != SC_OK) {
+        sc_free(s);
+        return status;
+    }
+    begin_post(ctx, s);
+    *state = s;
+    return SC_OK;
+}
+
+static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call) {
+    watched_state *s = state;
+    SC_TRY(s->real->execute(ctx, s->real_state, call));
+    if (!s->program) return SC_OK;
+    const uint32_t diags = ctx->diags.count, errors = ctx->error_count;
+    const sc_where where = ctx->where;
+    sc_watched *seen = &s->watch->posts.data[s->post].seen;
+    seen->why_not = NULL;
+    if (run_part(ctx, s, seen->part, call) == SC_OK && compare_part(ctx, s, seen, call) == SC_OK) {
+        ctx->where = where;
+        return SC_OK;
+    }
+    seen->why_not = "its part failed without its backend";
+    forgive(ctx, diags, errors, where);
+    return SC_OK;
+}
+
+static void destroy(void *state) {
+    watched_state *s = state;
+    s->real->destroy(s->real_state);
+    if (s->program) sc_rt_program_close(s->program);
+    sc_free(s);
+}
+
+static const sc_rt_backend *find(void *user, sc_str id) {
+    sc_watch *watch = user;
+    const sc_rt_backend *real = sc_all_rt_backends.find(sc_all_rt_backends.user, id);
+    if (!real) return NULL;
+    for (uint32_t i = 0; i < watch->guards.count; i++)
+        if (watch->guards.data[i]->real == real) return &watch->guards.data[i]->backend;
+    guard *g = sc_new(watch->ctx->arena, guard);
+    *g = (guard){.real = real, .watch = watch};
+    g->backend = (sc_rt_backend){
+        .init = init, .execute = execute, .destroy = destroy, .release = real->release, .user = g};
+    sc_vec_push(watch->ctx->arena, &watch->guards, g);
+    return &g->backend;
+}
+
+// --- Looking -------------------------------------------------------------------------------------
+
+sc_status sc_watch_new(sc_ctx *ctx, const sc_program *program, sc_watch **out) {
+    sc_watch *watch = sc_new(ctx->arena, sc_watch);
+    watch->ctx = ctx;
+    watch->backends = (sc_rt_backends){.find = find, .user = watch};
+    for (uint32_t i = 0; i < program->methods.count; i++)
+        SC_TRY(sc_graphs_visit(ctx, program->methods.data[i]->graph, add_posts, watch));
+    *out = watch;
+    return SC_OK;
+}
+
+const sc_rt_backends *sc_watch_backends(sc_watch *watch) { return &watch->backends; }
+
+const sc_watched *sc_watch_at(const sc_watch *watch, const sc_name *method, uint32_t index) {
+    for (uint32_t i = 0; i < watch->posts.count; i++)
+        if (watch->posts.data[i].method == method && index-- == 0)
+            return &watch->posts.data[i].seen;
+    return NULL;
+}
