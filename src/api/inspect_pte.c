@@ -89,6 +89,31 @@ static void add_externals(sc_json_writer *w, const sc_rt_method_info *info) {
     sc_json_end_array(w);
 }
 
+static void add_parts(sc_json_writer *w, const sc_rt_method_info *info) {
+    sc_json_key(w, "parts");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < info->part_count; i++) {
+        sc_json_begin_object(w);
+        sc_json_put_str(w, "backend", info->parts[i].backend);
+        sc_json_put_u64(w, "bytes", info->parts[i].bytes);
+        sc_json_put_bool(w, "is_known", info->parts[i].is_known);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
+static void add_named(sc_json_writer *w, const sc_rt_program_info *info) {
+    sc_json_key(w, "named");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < info->named_count; i++) {
+        sc_json_begin_object(w);
+        sc_json_put_str(w, "key", info->named[i].key);
+        sc_json_put_u64(w, "bytes", info->named[i].bytes);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
 static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", info->name);
@@ -104,6 +129,7 @@ static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_in
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < info->backend_count; i++) sc_json_add_str(w, info->backends[i]);
     sc_json_end_array(w);
+    add_parts(w, info);
     add_externals(w, info);
     sc_json_end_object(w);
 }
@@ -131,6 +157,7 @@ sc_status sc_run_inspect(sc_job *job, sc_str *json) {
     sc_json_put_u64(&w, "mutable_bytes", program.mutable_bytes);
     sc_json_put_u64(&w, "delegate_bytes", program.delegate_bytes);
     sc_json_put_u64(&w, "named_bytes", program.named_bytes);
+    add_named(&w, &program);
     sc_json_put_u64(&w, "other_bytes", program.other_bytes);
     sc_json_put_u64(&w, "file_bytes", program.file_bytes);
     sc_json_put_u64(&w, "heap_bytes", job->arena.held_bytes);

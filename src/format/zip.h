@@ -31,8 +31,8 @@ typedef struct sc_zip {
 sc_status sc_zip_open(sc_ctx *ctx, sc_arena *arena, sc_extent archive, sc_zip *out);
 const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name);  // NULL when absent
 // Forgets the entries that are not wanted.
-void sc_zip_keep(sc_ctx *ctx, sc_zip *zip, bool (*wanted)(const void *user, sc_str name),
-                 const void *user);
+void sc_zip_keep(sc_ctx *ctx, sc_zip *zip,
+                 bool (*wanted)(const void *user, const sc_zip_entry *entry), const void *user);
 // The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed.
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
 // The same in memory, at most `bytes_max`. A wrong CRC gives a warning, 0 means none: PyTorch

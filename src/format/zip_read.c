@@ -297,13 +297,13 @@ const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name) {
     return NULL;
 }
 
-void sc_zip_keep(sc_ctx *ctx, sc_zip *zip, bool (*wanted)(const void *user, sc_str name),
-                 const void *user) {
+void sc_zip_keep(sc_ctx *ctx, sc_zip *zip,
+                 bool (*wanted)(const void *user, const sc_zip_entry *entry), const void *user) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     uint32_t *moved = sc_new_array(ctx->scratch, uint32_t, zip->count), count = 0, ordered = 0;
     for (uint32_t i = 0; i < zip->count; i++) {
         moved[i] = count;
-        if (wanted(user, zip->entries[i].name))
+        if (wanted(user, &zip->entries[i]))
             zip->entries[count++] = zip->entries[i];
         else
             moved[i] = UINT32_MAX;

@@ -107,14 +107,14 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
 }
 
 // What this importer may read of an archive that is a .pt2; folders end in '/'.
-static bool is_read(const void *user, sc_str name) {
+static bool is_read(const void *user, const sc_zip_entry *entry) {
     static const char *const legacy[] = {legacy_model, "serialized_state_dict.",
-                                         "serialized_constants.", "serialized_example_inputs."};
-    static const char *const names[] = {
-        "archive_format", "archive_version", "byteorder",          "models/",
-        "data/weights/",  "data/constants/", "data/sample_inputs/"};
+                                         "serialized_constants."};
+    static const char *const names[] = {"archive_format", "archive_version", "byteorder",
+                                        "models/",        "data/weights/",   "data/constants/"};
     const sc_pt2_archive *archive = user;
-    sc_str root = archive->root;
+    const char *examples = archive->legacy ? "serialized_example_inputs." : "data/sample_inputs/";
+    sc_str root = archive->root, name = entry->name;
     if (name.size < root.size || !sc_str_equal(sc_str_slice(name, 0, root.size), root))
         return false;
     sc_str rest = sc_str_slice(name, root.size, name.size);
@@ -122,7 +122,8 @@ static bool is_read(const void *user, sc_str name) {
     size_t count = archive->legacy ? SC_COUNT_OF(legacy) : SC_COUNT_OF(names);
     for (size_t i = 0; i < count; i++)
         if (sc_str_starts_with(rest, rows[i])) return true;
-    return false;
+    // Nice to have, and not worth inflating.
+    return entry->method == SC_ZIP_STORED && sc_str_starts_with(rest, examples);
 }
 
 // The directory and what it says about the container. Zips that are not a .pt2 keep all entries.

@@ -64,7 +64,14 @@ void sc_rt_program_info_get(const sc_rt_program *p, sc_arena *scratch, sc_rt_pro
         .other_bytes = sums[SEGMENT_OTHER],
         .segment_count = p->segments.count,
         .constant_count = constants ? constants - 1 : 0,  // entry 0 is reserved
+        .named = sc_new_array(scratch, sc_rt_named_info, (size_t)p->named.count + 1),
     };
+    for (uint32_t i = 0; i < p->named.count; i++) {
+        const sc_rt_blob *blob = p->named.entries[i].value;
+        if (blob->datum) continue;
+        out->named[out->named_count++] =
+            (sc_rt_named_info){p->named.entries[i].key, blob->extent.size};
+    }
 }
 
 // --- Inputs and outputs --------------------------------------------------------------------------
@@ -228,6 +235,32 @@ static void list_backends(sc_arena *arena, sc_fb_vec delegates, sc_rt_method_inf
     }
 }
 
+static uint64_t processed_bytes(const sc_rt_program *p, sc_fb_table delegate) {
+    sc_fb_table reference = sc_pte_BackendDelegate_processed(delegate);
+    if (!reference.at) return 0;
+    const uint32_t index = sc_pte_BackendDelegateDataReference_index(reference);
+    if (sc_pte_BackendDelegateDataReference_location(reference) == SC_PTE_DataLocation_SEGMENT)
+        return index < p->segments.count
+                   ? sc_pte_DataSegment_size(sc_fb_vec_table(p->segments, index))
+                   : 0;
+    sc_fb_vec all = sc_pte_Program_backend_delegate_data(p->root);
+    if (index >= all.count) return 0;
+    return sc_pte_BackendDelegateInlineData_data(sc_fb_vec_table(all, index)).count;
+}
+
+static void list_parts(const sc_rt_program *p, sc_arena *arena, sc_fb_vec delegates,
+                       sc_rt_method_info *out) {
+    const sc_rt_backends *backends = p->options.backends;
+    out->part_count = delegates.count;
+    out->parts = sc_new_array(arena, sc_rt_part_info, (size_t)delegates.count + 1);
+    for (uint32_t i = 0; i < delegates.count; i++) {
+        sc_fb_table entry = sc_fb_vec_table(delegates, i);
+        sc_str id = sc_pte_BackendDelegate_id(entry);
+        out->parts[i] = (sc_rt_part_info){.backend = id, .bytes = processed_bytes(p, entry)};
+        out->parts[i].is_known = backends && backends->find(backends->user, id);
+    }
+}
+
 static void list_planned(sc_arena *arena, sc_fb_vec sizes, sc_rt_method_info *out) {
     out->planned_count = sizes.count ? sizes.count - 1 : 0;
     out->planned_bytes = sc_new_array(arena, uint64_t, out->planned_count);
@@ -252,6 +285,7 @@ sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *p, uint32_t in
     list_ops(arena, sc_pte_ExecutionPlan_operators(plan), out);
     list_externals(p, arena, values, out);
     list_backends(arena, sc_pte_ExecutionPlan_delegates(plan), out);
+    list_parts(p, arena, sc_pte_ExecutionPlan_delegates(plan), out);
     for (uint32_t c = 0; c < chains.count; c++) {
         sc_fb_vec list = sc_pte_Chain_instructions(sc_fb_vec_table(chains, c));
         for (uint32_t i = 0; i < list.count; i++) count_instruction(sc_fb_vec_table(list, i), out);

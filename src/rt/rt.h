@@ -97,6 +97,13 @@ typedef struct sc_rt_external_info {
     uint32_t file;  // which of them, when found
 } sc_rt_external_info;
 
+// A part that a method hands to a backend.
+typedef struct sc_rt_part_info {
+    sc_str backend;
+    uint64_t bytes;  // that the backend made of it
+    bool is_known;   // the backends that the program was opened with have this one
+} sc_rt_part_info;
+
 typedef struct sc_rt_method_info {
     sc_str name;
     sc_rt_value_info *inputs, *outputs;
@@ -106,18 +113,28 @@ typedef struct sc_rt_method_info {
     uint32_t instruction_count, kernel_calls, delegate_calls, jumps, moves, value_count;
     sc_rt_op_info *ops;
     uint32_t op_count;
-    sc_str *backends;
+    sc_str *backends;  // each once
     uint32_t backend_count;
+    sc_rt_part_info *parts;
+    uint32_t part_count;
     sc_rt_external_info *externals;  // each key once
     uint32_t external_count;
     sc_str input_container, output_container;  // how Python wraps inputs and outputs
 } sc_rt_method_info;
+
+// What backends look up by name, in the program itself.
+typedef struct sc_rt_named_info {
+    sc_str key;
+    uint64_t bytes;
+} sc_rt_named_info;
 
 typedef struct sc_rt_program_info {
     uint64_t file_bytes, program_bytes;
     // Segments by what names them; each is counted once.
     uint64_t constant_bytes, mutable_bytes, delegate_bytes, named_bytes, other_bytes;
     uint32_t segment_count, constant_count;
+    sc_rt_named_info *named;
+    uint32_t named_count;
 } sc_rt_program_info;
 
 void sc_rt_program_info_get(const sc_rt_program *program, sc_arena *scratch,

@@ -93,12 +93,13 @@ export function missingData(
   return new SconceError("not_found", message, hint);
 }
 
-/** Says why a method cannot run: there are no backends. Undefined when it has no delegates. */
-export function delegated({ name, delegates }: ProgramMethodInfo): SconceError | undefined {
-  if (delegates.length === 0) return undefined;
-  const plural = delegates.length > 1 ? "s" : "";
-  const message = `method '${name}' hands parts to the backend${plural} ${delegates.join(", ")}, which this build does not have`;
-  const hint = "Lower the model again without delegating parts to a backend.";
+/** Says why a method cannot run: it names backends that the engine does not have. */
+export function delegated({ name, parts }: ProgramMethodInfo): SconceError | undefined {
+  const unknown = [...new Set(parts.filter((p) => !p.isKnown).map((p) => p.backend))];
+  if (unknown.length === 0) return undefined;
+  const plural = unknown.length > 1 ? "s" : "";
+  const message = `method '${name}' hands parts to the backend${plural} ${unknown.join(", ")}, which this build does not have`;
+  const hint = "Register the backend first, or lower the model again without it.";
   return new SconceError("delegate", message, hint);
 }
 

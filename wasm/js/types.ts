@@ -489,7 +489,10 @@ export interface ProgramMethodInfo {
   plannedBytes: number[];
   instructions: number;
   ops: Record<string, number>;
+  /** The backends that it names. */
   delegates: string[];
+  /** What each backend made of a part; `isKnown`: does this engine have it. */
+  parts: { backend: string; bytes: number; isKnown: boolean }[];
   /** Weights outside the file, with the index in `dataFiles` where each was found; null: in none. */
   externalData: { key: string; dataFile: number | null }[];
 }
@@ -523,6 +526,8 @@ export interface ProgramReport {
   delegateBytes: number;
   /** Segments of data with a name, which backends look for. */
   namedBytes: number;
+  /** That data, by its names. */
+  named: { key: string; bytes: number }[];
   /** Segments that nothing in the program names. */
   otherBytes: number;
   /** The whole file; what those above leave over is alignment. */

@@ -99,6 +99,8 @@ function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
       say(
         `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,
       );
+    for (const { backend, bytes } of method.parts)
+      say(`  delegate of ${backend}, ${formatBytes(bytes)}`);
     const fault = delegated(method);
     if (fault) say(`  cannot run here: ${fault.message}`);
     if (Object.keys(method.ops).length > 0) {
@@ -106,6 +108,12 @@ function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
       writeOps(method.ops);
     }
   }
+}
+
+function writeNamed({ named }: ProgramReport): void {
+  if (named.length === 0) return;
+  say("data that delegates look up");
+  for (const { key, bytes } of named) say(`  ${key}: ${formatBytes(bytes)}`);
 }
 
 export async function inspectCommand(args: string[]): Promise<number> {
@@ -138,7 +146,10 @@ export async function inspectCommand(args: string[]): Promise<number> {
     const report = program.inspect();
     program.dispose();
     if (values.json) writeJson({ kind, ...report });
-    else writePte(report, dataFiles);
+    else {
+      writePte(report, dataFiles);
+      writeNamed(report);
+    }
   } else {
     throw new SconceError(
       "format",

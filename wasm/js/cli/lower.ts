@@ -31,7 +31,9 @@ import {
   writeFiles,
   type Writer,
 } from "./files.js";
+import { backendsOf, importBackends, readBackends, type BackendFlags } from "./backends.js";
 import { chosenBy, flagHelp, flagsOf } from "./flags.js";
+import { reportOf, sayDelegation, sayVerification } from "./report.js";
 
 export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
 
@@ -44,7 +46,13 @@ export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
   --constant NAME=VALUE    a method that returns VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0,
                            inf, nan), true, false, a JSON list of these ([1, 2]), a JSON string
                            ("256"), or any other text as it is
-${flagHelp("toEdge", "toExecutorch")}`;
+  --backend NAME           hand every method to this backend, as far as it takes it; --backend METHOD=NAME
+                           one method; repeated, the next one gets what those before it have left
+  --import FILE            a JavaScript module whose default export is a backend; may be repeated
+  --report FILE            what became of every node, and why, as JSON
+  --verify                 run what was lowered beside what it would be without delegates, on the
+                           example inputs of the file or random ones, and compare
+${flagHelp("toEdge", "toBackend", "toExecutorch")}`;
 
 function constantOf(text: string): ConstantValue {
   try {
@@ -81,12 +89,19 @@ function dataPath(output: string, name: string, count: number): string {
   return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
 }
 
+function reportFile({ report }: Extras, findings: Findings): Parameters<typeof writeFiles>[0] {
+  if (report === undefined) return [];
+  const bytes = new TextEncoder().encode(`${JSON.stringify(findings.report, null, 2)}\n`);
+  return [{ path: report, write: (writer: Writer) => writer(bytes) }];
+}
+
 /** The .pte with its .ptd files, all or none: weights of one lowering never meet those of another. */
 function writeProgram(
   program: ExecutorchProgramManager,
   output: string,
   inputs: readonly string[],
   options: CallOptions,
+  beside: Parameters<typeof writeFiles>[0],
 ): Promise<void> {
   const files = program.dataFiles.map(({ name }) => ({
     path: dataPath(output, name, program.dataFiles.length),
@@ -94,7 +109,32 @@ function writeProgram(
   }));
   files.push({ path: output, write: (writer) => program.writeTo(writer, undefined, options) });
   for (const { path } of files) keepInputs(inputs, path);
-  return writeFiles(files);
+  return writeFiles([...files, ...beside]);
+}
+
+/** What is asked for beside the program itself. */
+interface Extras {
+  readonly backends: BackendFlags;
+  readonly report: string | undefined;
+  readonly verify: boolean;
+}
+
+/** What is known of a program that was lowered, before it is written. */
+interface Findings {
+  readonly report: object;
+  say(): void;
+}
+
+function findingsOf(program: ExecutorchProgramManager, extras: Extras): Findings {
+  const delegation = program.delegation();
+  const verification = extras.verify ? program.verify() : undefined;
+  return {
+    report: reportOf(delegation, verification),
+    say: () => {
+      sayDelegation(delegation);
+      if (verification) sayVerification(verification);
+    },
+  };
 }
 
 async function lowerOne(
@@ -102,6 +142,7 @@ async function lowerOne(
   subject: string,
   programs: Programs,
   options: LowerOptions,
+  extras: Extras,
   output: string,
   inputs: readonly string[],
   fileOf: FileOf,
@@ -111,10 +152,16 @@ async function lowerOne(
   const begin = performance.now();
   try {
     const listening = progress.onProgress ? { onProgress: progress.onProgress } : {};
-    const program = engine.lower(programs, { ...options, ...listening });
+    const partitioner = backendsOf(extras.backends, engine, programs);
+    const program = engine.lower(programs, {
+      ...options,
+      ...(partitioner && { partitioner }),
+      ...listening,
+    });
     try {
       const ms = performance.now() - begin;
-      await writeProgram(program, output, inputs, listening);
+      const findings = findingsOf(program, extras);
+      await writeProgram(program, output, inputs, listening, reportFile(extras, findings));
       progress.clear();
       printWarnings(program.inspect().diagnostics, fileOf);
       const methods = [...program.methods, ...program.configMethods].join(", ");
@@ -125,6 +172,7 @@ async function lowerOne(
       say(
         `${output}: ${formatBytes(program.size)}${beside.join("")}, methods ${methods}, lowered in ${ms.toFixed(1)} ms`,
       );
+      findings.say();
     } finally {
       program.dispose();
     }
@@ -147,8 +195,13 @@ function checkTargets(
   inputs: readonly string[],
   targets: readonly string[],
   options: LowerOptions,
+  { report }: Extras,
 ): void {
   const places = new Set<string>();
+  if (report !== undefined) {
+    keepInputs(inputs, report);
+    places.add(realOf(report));
+  }
   for (const target of targets) {
     keepInputs(inputs, target);
     if (options.externalConstants) keepInputs(inputs, dataPath(target, "", 1));
@@ -162,6 +215,7 @@ async function lowerEach(
   engine: Engine,
   files: readonly string[],
   options: LowerOptions,
+  extras: Extras,
   output: string,
 ): Promise<number> {
   const single = files.length === 1;
@@ -171,14 +225,16 @@ async function lowerEach(
         "--method NAME=FILE makes them methods of one program",
     );
   }
+  if (!single && extras.report !== undefined)
+    throw new UsageError("--report is of one program: lower the files one by one");
   const targets = files.map((file) => outputFor(file, output, single));
-  checkTargets(files, targets, options);
+  checkTargets(files, targets, options, extras);
   let code: number = EXIT.done;
   await inFolders(!single || isFolder(output) ? [output] : [], async () => {
     for (const [i, path] of files.entries()) {
       const fileOf: FileOf = () => path;
       try {
-        await lowerOne(engine, path, { path }, options, targets[i]!, files, fileOf);
+        await lowerOne(engine, path, { path }, options, extras, targets[i]!, files, fileOf);
       } catch (error) {
         printError(error, fileOf);
         code = EXIT.failed;
@@ -192,10 +248,11 @@ async function lowerTogether(
   engine: Engine,
   methods: Record<string, string>,
   options: LowerOptions,
+  extras: Extras,
   output: string,
 ): Promise<number> {
   const files = Object.values(methods);
-  checkTargets(files, [output], options);
+  checkTargets(files, [output], options, extras);
   if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
   // The engine knows methods, people know files.
   const fileOf: FileOf = (method) => methods[method] ?? "";
@@ -203,7 +260,7 @@ async function lowerTogether(
     Object.entries(methods).map(([name, path]) => [name, { path }]),
   );
   try {
-    await lowerOne(engine, output, programs, options, output, files, fileOf);
+    await lowerOne(engine, output, programs, options, extras, output, files, fileOf);
     return EXIT.done;
   } catch (error) {
     if (error instanceof UsageError) throw error;
@@ -220,7 +277,11 @@ export async function lowerCommand(args: string[]): Promise<number> {
       output: { type: "string", short: "o" },
       method: { type: "string", multiple: true },
       constant: { type: "string", multiple: true },
-      ...flagsOf("toEdge", "toExecutorch"),
+      backend: { type: "string", multiple: true },
+      import: { type: "string", multiple: true },
+      report: { type: "string" },
+      verify: { type: "boolean" },
+      ...flagsOf("toEdge", "toBackend", "toExecutorch"),
       help: { type: "boolean", short: "h" },
     },
   });
@@ -241,9 +302,18 @@ export async function lowerCommand(args: string[]): Promise<number> {
   const options: LowerOptions = {
     constantMethods: Object.fromEntries(constants.map(([name, text]) => [name, constantOf(text)])),
     compileConfig: chosenBy(values, "toEdge"),
+    ...chosenBy(values, "toBackend"),
     ...chosenBy(values, "toExecutorch"),
   };
+  if (values.report === "" || values.report === "-")
+    throw new UsageError("say which file the report goes to: --report report.json");
+  const extras: Extras = {
+    backends: readBackends(values.backend ?? []),
+    report: values.report,
+    verify: values.verify ?? false,
+  };
   const engine = await makeEngine();
-  if (positionals.length > 0) return lowerEach(engine, positionals, options, values.output);
-  return lowerTogether(engine, methods, options, values.output);
+  await importBackends(engine, values.import ?? []);
+  if (positionals.length > 0) return lowerEach(engine, positionals, options, extras, values.output);
+  return lowerTogether(engine, methods, options, extras, values.output);
 }

@@ -15,6 +15,7 @@ import type {
   Value,
 } from "../types.js";
 import { readCalls, type Call, type CallInput } from "./calls.js";
+import { importBackends } from "./backends.js";
 import { EXIT, makeEngine, parse, say, terminalProgress, UsageError, warn } from "./common.js";
 import { inFolders, keepInputs, readWhole, realOf, writeFiles } from "./files.js";
 import { chosenBy, flagHelp, flagsOf } from "./flags.js";
@@ -34,6 +35,7 @@ export const RUN_HELP = `sconce run: execute a .pte
                     a single filler stands for all inputs; dynamic sizes take their upper bound
   --out FOLDER      write output_0.npy, output_1.npy, ... there (bfloat16 as V2)
   --data FILE       a .ptd that the program needs; may be repeated
+  --import FILE     a JavaScript module whose default export is a backend; may be repeated
   --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
                     files are looked up from here, then beside FILE
 ${flagHelp("load")}`;
@@ -199,8 +201,13 @@ class DataFile implements RandomAccess {
   }
 }
 
-async function loadProgram(path: string, options: LoadOptions): Promise<Program> {
+async function loadProgram(
+  path: string,
+  options: LoadOptions,
+  backends: readonly string[],
+): Promise<Program> {
   const engine = await makeEngine();
+  await importBackends(engine, backends);
   const progress = terminalProgress(path);
   try {
     if (engine.detect({ path }) === "pt2")
@@ -225,6 +232,7 @@ export async function runCommand(args: string[]): Promise<number> {
       out: { type: "string" },
       data: { type: "string", multiple: true },
       calls: { type: "string" },
+      import: { type: "string", multiple: true },
       ...flagsOf("load"),
       help: { type: "boolean", short: "h" },
     },
@@ -247,7 +255,8 @@ export async function runCommand(args: string[]): Promise<number> {
     ...(values.data ?? []),
     ...(values.calls ? [values.calls] : []),
   ]);
-  const program = await loadProgram(path, { dataFiles, ...chosenBy(values, "load") });
+  const options = { dataFiles, ...chosenBy(values, "load") };
+  const program = await loadProgram(path, options, values.import ?? []);
   await inFolders([folders].flat(), async () => {
     if (calls) runCalls(program, calls, dirname(values.calls!), results);
     else {

@@ -1,0 +1,103 @@
+// Backends on the command line: which, what is told of them, and files that hold their parts.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { folder, sconce } from "./command.js";
+import { modelPath } from "./reference.js";
+
+const mlp = modelPath("mlp.pt2");
+const demo = fileURLToPath(new URL("./demo_backend.js", import.meta.url));
+
+interface Report {
+  methods: Record<
+    string,
+    {
+      delegated: { nodes: number; ofNodes: number; macsShare: number };
+      delegates: { backend: string; nodes: number; processedBytes: number; bytesShare: number }[];
+      outside: { op: string; source: string; reason: string; hint: string; macsShare: number }[];
+    }
+  >;
+  verification?: Record<string, { inputs: string; outputs: { isClose: boolean }[] }>;
+}
+const reportOf = (name: string): Report =>
+  JSON.parse(readFileSync(join(folder, name), "utf8")) as Report;
+
+test("a model is handed to a backend, verified, reported, inspected and run", () => {
+  const made = sconce(
+    ...["lower", mlp, "-o", "null.pte", "--backend", "null"],
+    ...["--report", "null.json", "--verify", "--target-runtime", "1.4"],
+  );
+  assert.equal(made.status, 0, made.stderr);
+  assert.equal(made.stderr, "");
+  assert.match(made.stdout, /forward: 1 delegate \(NullBackend\), 9 of 9 nodes, 100.0 % of mult/);
+  assert.match(made.stdout, /verified on example inputs/);
+  assert.match(made.stdout, /output 0: \S+\n/);
+  assert.match(made.stdout, /lowered_module_0 \(NullBackend\): \S+\n/);
+  const { methods, verification } = reportOf("null.json");
+  const { delegated, delegates, outside } = methods["forward"]!;
+  assert.deepEqual([delegated.nodes, delegated.ofNodes, delegated.macsShare], [9, 9, 1]);
+  assert.deepEqual([delegates[0]!.backend, delegates[0]!.nodes], ["NullBackend", 9]);
+  assert.ok(delegates[0]!.processedBytes > 0 && delegates[0]!.bytesShare === 1);
+  assert.deepEqual(outside, []);
+  assert.ok(verification!["forward"]!.outputs.every(({ isClose }) => isClose));
+  const seen = sconce("inspect", "null.pte");
+  assert.match(seen.stdout, /delegate of NullBackend, \d/);
+  assert.match(seen.stdout, /data that delegates look up\n {2}[0-9a-f]{64}: \d/);
+  assert.doesNotMatch(seen.stdout, /cannot run/);
+  assert.equal(sconce("lower", mlp, "-o", "plain.pte").status, 0);
+  const outputOf = (file: string): string =>
+    sconce("run", file, "--input", "random:1").stdout.replace(/[\d.]+ ms/, "");
+  assert.equal(outputOf("null.pte"), outputOf("plain.pte"));
+});
+
+test("a backend of a module lowers and runs, and nodes outside have their reasons", () => {
+  const args = ["lower", mlp, "-o", "demo.pte", "--import", demo, "--backend", "DemoBackend"];
+  const made = sconce(...args, "--report", "demo.json", "--verify");
+  assert.equal(made.status, 0, made.stderr);
+  assert.match(made.stdout, /2 delegates|3 delegates/);
+  assert.match(made.stdout, /outside: \S+ \(aten::gelu\), \d+\.\d % of bytes: only arithmetic/);
+  const { outside } = reportOf("demo.json").methods["forward"]!;
+  assert.ok(outside.every(({ reason, source }) => reason === "only arithmetic" && source !== ""));
+  assert.match(sconce("inspect", "demo.pte").stdout, /cannot run here: .*DemoBackend/);
+  const alone = sconce("run", "demo.pte", "--input", "ones");
+  assert.equal(alone.status, 1);
+  assert.match(alone.stderr, /delegate: .*DemoBackend.*does not have/);
+  const run = sconce("run", "demo.pte", "--input", "ones", "--import", demo);
+  assert.equal(run.status, 0, run.stderr);
+});
+
+test("backends by method, and several one after the other", () => {
+  const two = ["lower", "--method", `a=${mlp}`, "--method", `b=${mlp}`, "-o", "two.pte"];
+  assert.equal(sconce(...two, "--backend", "b=null", "--report", "two.json").status, 0);
+  const { a, b } = reportOf("two.json").methods;
+  assert.deepEqual([a!.delegates.length, b!.delegates.length], [0, 1]);
+  const mixed = ["--import", demo, "--backend", "a=DemoBackend", "--backend", "null"];
+  assert.equal(sconce(...two, ...mixed, "--report", "two.json").status, 0);
+  const backendsOf = (method: string): string[] => [
+    ...new Set(reportOf("two.json").methods[method]!.delegates.map(({ backend }) => backend)),
+  ];
+  assert.deepEqual(backendsOf("a").sort(), ["DemoBackend", "NullBackend"]);
+  assert.deepEqual(backendsOf("b"), ["NullBackend"]);
+});
+
+test("what is wrong with a backend is said, and leaves no file", () => {
+  for (const [status, text, ...args] of [
+    [1, /there is no backend 'nobody'/, "--backend", "nobody"],
+    [1, /there is no method 'decode'/, "--backend", "decode=null"],
+    [2, /--backend takes NAME or METHOD=NAME/, "--backend", "decode="],
+    [2, /--backend takes NAME or METHOD=NAME/, "--backend", "=null"],
+    [2, /--target-runtime is/, "--backend", "null", "--target-runtime", "9.9"],
+    [1, /cannot be imported/, "--import", "none.js"],
+    [2, /which file the report goes to/, "--report", ""],
+    [2, /would be written to none\.pte/, "--report", "none.pte"],
+  ] as const) {
+    const { status: found, stderr } = sconce("lower", mlp, "-o", "none.pte", ...args);
+    assert.equal(found, status, stderr);
+    assert.match(stderr, text);
+    assert.ok(!existsSync(join(folder, "none.pte")));
+  }
+  const several = sconce("lower", mlp, modelPath("linear.pt2"), "-o", "s/", "--report", "r.json");
+  assert.equal(several.status, 2);
+});

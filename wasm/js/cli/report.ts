@@ -1,0 +1,94 @@
+// What became of each node, for people on the terminal and for programs in a file.
+import type { Closeness, Delegation, DelegationRow, Verification } from "../types.js";
+import { say } from "./common.js";
+
+const SHOWN_MAX = 3;
+
+interface Share {
+  nodes: number;
+  macs: number;
+  bytes: number;
+}
+
+const sum = (rows: readonly DelegationRow[]): Share =>
+  rows.reduce(
+    (all, { macs, bytes }) => ({
+      nodes: all.nodes + 1,
+      macs: all.macs + macs,
+      bytes: all.bytes + bytes,
+    }),
+    { nodes: 0, macs: 0, bytes: 0 },
+  );
+
+const ratio = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+const isOutside = ({ delegate }: DelegationRow): boolean => delegate === null;
+
+/** Shares of a node, or of several, in the work of the method. */
+const sharesOf = (part: { macs: number; bytes: number }, all: Share): object => ({
+  macsShare: ratio(part.macs, all.macs),
+  bytesShare: ratio(part.bytes, all.bytes),
+});
+
+/** Multiply-adds where there are any, and then what is read and written. */
+const byCost = (all: Share) => (a: DelegationRow, b: DelegationRow) =>
+  ratio(b.macs - a.macs, all.macs) || b.bytes - a.bytes;
+
+/** The JSON of --report. */
+export function reportOf(delegation: Delegation, verification: Verification | undefined): object {
+  const methods = Object.entries(delegation).map(([name, { delegates, nodes }]) => {
+    const all = sum(nodes);
+    const inside = sum(nodes.filter((row) => !isOutside(row)));
+    const outside = nodes.filter(isOutside).map(({ delegate: _, ...row }) => ({
+      ...row,
+      ...sharesOf(row, all),
+    }));
+    const delegated = { ...inside, ofNodes: all.nodes, ...sharesOf(inside, all) };
+    const parts = delegates.map((part) => ({ ...part, ...sharesOf(part, all) }));
+    return [name, { delegated, delegates: parts, outside }] as const;
+  });
+  return { methods: Object.fromEntries(methods), ...(verification && { verification }) };
+}
+
+/** Per method the delegates, their share of the work, and what is costly outside. */
+export function sayDelegation(delegation: Delegation): void {
+  for (const [name, { delegates, nodes }] of Object.entries(delegation)) {
+    if (nodes.length === 0) continue;
+    const all = sum(nodes);
+    const inside = sum(nodes.filter((row) => !isOutside(row)));
+    const backends = [...new Set(delegates.map(({ backend }) => backend))].join(", ");
+    const plural = delegates.length === 1 ? "" : "s";
+    const whose = delegates.length > 0 ? ` (${backends})` : "";
+    const macs = all.macs > 0 ? `${percent(ratio(inside.macs, all.macs))} of multiply-adds, ` : "";
+    say(
+      `  ${name}: ${delegates.length} delegate${plural}${whose}, ${inside.nodes} of ${all.nodes} nodes, ` +
+        `${macs}${percent(ratio(inside.bytes, all.bytes))} of bytes`,
+    );
+    const outside = nodes.filter(isOutside).sort(byCost(all));
+    for (const row of outside.slice(0, SHOWN_MAX)) {
+      const share = row.macs > 0 ? ratio(row.macs, all.macs) : ratio(row.bytes, all.bytes);
+      const of = row.macs > 0 ? "multiply-adds" : "bytes";
+      const where = row.source ? `, ${row.source}` : "";
+      say(
+        `    outside: ${row.name} (${row.op}), ${percent(share)} of ${of}: ${row.reason}${where}`,
+      );
+    }
+    if (outside.length > SHOWN_MAX) say(`    and ${outside.length - SHOWN_MAX} more outside`);
+  }
+}
+
+const apart = ({ difference, tolerance, isClose }: Closeness): string =>
+  `${difference === null ? "not a number" : difference.toPrecision(3)}` +
+  (isClose ? "" : `, more than ${tolerance.toPrecision(3)}`);
+
+/** Per method how far every result and every delegate is from what it should be. */
+export function sayVerification(verification: Verification): void {
+  for (const [name, { inputs, outputs, delegates }] of Object.entries(verification)) {
+    say(`  ${name}: verified on ${inputs} inputs, largest differences`);
+    for (const row of outputs) say(`    output ${row.output}: ${apart(row)}`);
+    for (const row of delegates) {
+      const found = "reason" in row ? `not compared: ${row.reason}` : apart(row);
+      say(`    ${row.name} (${row.backend}): ${found}`);
+    }
+  }
+}
