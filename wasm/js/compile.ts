@@ -224,7 +224,9 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
   /** toEdgeTransformAndLower of options that were checked. */
   transformAndLower(options: TransformAndLowerOptions): EdgeManager {
     const { transformPasses = [], partitioner = [], compileConfig } = options;
-    const steps = listPasses(transformPasses, (method) => this.exportedProgram(method));
+    const steps = listPasses("'transformPasses'", transformPasses, (method) =>
+      this.exportedProgram(method),
+    );
     const passes = Array.isArray(transformPasses) ? transformPasses : Object.fromEntries(steps);
     const texts = [
       JSON.stringify(passes),
@@ -280,7 +282,9 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
 
   transform(passes: Passes): EdgeProgramManager {
     const { job } = this;
-    const steps = listPasses(passes, (method) => this.exportedProgram(method));
+    const steps = listPasses("the passes of transform()", passes, (method) =>
+      this.exportedProgram(method),
+    );
     return job.hold(() => {
       let program = this.program;
       for (const [method, names] of steps) {
@@ -339,17 +343,18 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
 
 /** Lists of passes by method, "" for all methods; `check` throws for a method that there is not. */
 function listPasses(
+  what: string,
   passes: Passes,
   check: (method: string) => void,
 ): [string, readonly string[]][] {
   const isList = Array.isArray(passes);
   if (!isList && !KINDS.record.test(passes))
-    throw badArgument("the passes", "a list of names, or lists by method", passes);
+    throw badArgument(what, "a list of names, or lists by method", passes);
   const steps: [string, readonly string[]][] = isList
     ? [["", passes as readonly string[]]]
     : Object.entries(passes as Record<string, readonly string[]>);
   for (const [method, names] of steps) {
-    mustBe("names", "a list of passes", names);
+    mustBe("names", what, names);
     if (!isList) check(method);
   }
   return steps;
