@@ -354,11 +354,21 @@ test("a thousand runs take no more memory than one, and what was started is ende
 });
 
 test("a worker imports its backends", async () => {
-  const client = await createClient();
+  const logged: string[] = [];
+  const client = await createClient({ onLog: (_, text) => logged.push(text) });
   const url = new URL("./demo_backend.js", import.meta.url).href;
   assert.equal(await client.importBackend({ url }), "DemoBackend");
   await assert.rejects(client.importBackend({ url }), { code: "argument" });
   await assert.rejects(client.importBackend({ url: `${url}.none.js` }), { code: "io" });
+  const tail = "const give = () => { throw new Error('mine'); };";
+  const source = `import demo from "${url}"; ${tail} export default { ...demo, id: "Ends", destroy: give };`;
+  await client.importBackend({ url: `data:text/javascript,${encodeURIComponent(source)}` });
+  const ended = await client.lower(file("mlp"), { partitioner: "Ends" });
+  const started = await client.load(await ended.buffer);
+  await started.run("forward", readCases("mlp")[0]!.inputs);
+  await started.dispose();
+  await client.meta();
+  assert.match(logged.join(), /'destroy' of backend 'Ends' threw.*mine/);
   const edge = await client.toEdge(file("mlp"));
   const lowered = await (await edge.toBackend("DemoBackend")).toExecutorch();
   const program = await client.load(await lowered.buffer);

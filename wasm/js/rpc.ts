@@ -103,15 +103,24 @@ export class Server {
   }
 
   async handle(request: Request): Promise<void> {
-    if (request.type === "dispose") {
-      this.objects.get(request.object)?.target.dispose?.();
-      this.objects.delete(request.object);
-    } else if (request.type === "call") {
+    if (request.type === "dispose") this.dispose(request.object);
+    else if (request.type === "call") {
       try {
         await this.answer(request);
       } catch (error) {
         this.send({ type: "error", id: request.id, error: toPlainError(error) });
       }
+    }
+  }
+
+  /** Nobody waits for it: what a backend throws when its part ends is logged. */
+  private dispose(object: number): void {
+    const served = this.objects.get(object);
+    this.objects.delete(object);
+    try {
+      served?.target.dispose?.();
+    } catch (error) {
+      this.send({ type: "log", severity: "warning", text: messageOf(error) });
     }
   }
 
