@@ -134,6 +134,25 @@ static void add_passes(sc_json_writer *w) {
     sc_json_end_array(w);
 }
 
+static void add_backends(sc_json_writer *w) {
+    static const char *const SUMMARIES[] = {
+#define BACKEND(name, summary) summary,
+#include "backends/backends.def"
+#undef BACKEND
+    };
+    sc_json_key(w, "backends");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < SC_COUNT_OF(SUMMARIES); i++) {
+        const sc_backend *backend = sc_all_backends.at(sc_all_backends.user, i);
+        sc_json_begin_object(w);
+        sc_json_put_text(w, "name", backend->name);
+        sc_json_put_text(w, "id", backend->id);
+        sc_json_put_text(w, "summary", SUMMARIES[i]);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
 sc_str sc_meta_json(sc_job *job) {
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
@@ -143,6 +162,7 @@ sc_str sc_meta_json(sc_job *job) {
     add_dtypes(&w);
     if (sc_ops_init() == SC_OK) add_ops(&w);
     add_passes(&w);
+    add_backends(&w);
     sc_json_end_object(&w);
     return sc_sb_str(&sb);
 }

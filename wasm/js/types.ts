@@ -582,6 +582,8 @@ export interface Meta {
   /** `out`: what a .pte calls; `kernel`, `official`: does this build, does the official runtime run it. */
   ops: { name: string; out: string; family: OpFamily; kernel: boolean; official: boolean }[];
   passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
+  /** Who can take parts of a program over, and runs them here. Files name the id. */
+  backends: { name: string; id: string; summary: string }[];
 }
 
 /**
