@@ -98,7 +98,7 @@ export async function dropModel(page: Page, files: Record<string, Uint8Array>): 
     () =>
       new Promise<void>((resolve) => {
         const look = (): void => {
-          if (document.querySelector(".step.is-done:nth-child(6)")) return;
+          if (document.querySelector('.step.is-done[data-step="run"]')) return;
           observer.disconnect();
           resolve();
         };
@@ -121,7 +121,27 @@ export async function downloaded(page: Page, act: () => Promise<void>): Promise<
 
 /** Waits until lowering and loading are done. */
 export async function lowered(page: Page): Promise<void> {
-  await page.waitForSelector(".step.is-done:nth-child(6)", { timeout: 60_000 });
+  await page.waitForSelector('.step.is-done[data-step="run"]', { timeout: 60_000 });
+}
+
+/** Steps that are cut off or lie over each other, and what sticks out of the screen. */
+export function misplaced(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = [];
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth > innerWidth) found.push(`page: ${scrollWidth} of ${innerWidth}`);
+    const steps = [...document.querySelectorAll<HTMLElement>(".step button")];
+    const boxes = steps.map((step) => step.getBoundingClientRect());
+    boxes.forEach((box, i) => {
+      const name = steps[i]!.querySelector<HTMLElement>(".name")!;
+      if (box.left < 0 || box.right > innerWidth || name.scrollWidth > name.clientWidth + 1)
+        found.push(`${name.innerText}: cut off`);
+      const next = boxes[i + 1];
+      if (next && next.top < box.bottom - 1 && next.left < box.right - 1)
+        found.push(`${name.innerText}: under the next`);
+    });
+    return found;
+  });
 }
 
 /** A float32 array as numpy.save writes it. */

@@ -3,8 +3,15 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { brotliCompressSync } from "node:zlib";
-import type { Page } from "playwright-core";
-import { dropModel, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
+import {
+  dropModel,
+  inRoot,
+  lowered,
+  misplaced,
+  mlpWithBatch,
+  startHost,
+  type Host,
+} from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -108,26 +115,6 @@ test("the theme follows the system, and the switch", async () => {
   assert.equal(await paper(), dark);
   await close();
 });
-
-/** Steps that are cut off or lie over each other, and what sticks out of the screen. */
-function misplaced(page: Page): Promise<string[]> {
-  return page.evaluate(() => {
-    const found: string[] = [];
-    const { scrollWidth } = document.documentElement;
-    if (scrollWidth > innerWidth) found.push(`page: ${scrollWidth} of ${innerWidth}`);
-    const steps = [...document.querySelectorAll<HTMLElement>(".step button")];
-    const boxes = steps.map((step) => step.getBoundingClientRect());
-    boxes.forEach((box, i) => {
-      const name = steps[i]!.querySelector<HTMLElement>(".name")!;
-      if (box.left < 0 || box.right > innerWidth || name.scrollWidth > name.clientWidth + 1)
-        found.push(`${name.innerText}: cut off`);
-      const next = boxes[i + 1];
-      if (next && next.top < box.bottom - 1 && next.left < box.right - 1)
-        found.push(`${name.innerText}: under the next`);
-    });
-    return found;
-  });
-}
 
 for (const width of [320, 390, 768, 1280, 1920]) {
   test(`nothing is cut off at ${width} pixels, nor with text twice as large`, async () => {

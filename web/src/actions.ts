@@ -36,11 +36,13 @@ export {
 export { isHere, lookForModels, STORY_TOKENS } from "./actions/samples.js";
 export {
   renameMethod,
+  setBackend,
   setBound,
   setConstants,
   setOption,
   settingsFault,
   showBounds,
+  showSettings,
 } from "./actions/settings.js";
 export { setPrompt, stopStory, tellStory } from "./actions/story.js";
 export { nextTheme, watchTheme } from "./actions/theme.js";

@@ -10,14 +10,23 @@ import type {
   StageSummary,
 } from "@sconce/types.js";
 import { viewsFor, type View } from "./looks.js";
-import { app, type StepId } from "./state.js";
+import { app, STEPS, type StepId } from "./state.js";
 
 export function versionOf(
   report: CompilationReport | null,
   step: StepId,
 ): StageSummary | undefined {
+  // Handing parts over makes another version of the edge program.
+  const edges = report?.stages.filter((version) => version.stage === "edge") ?? [];
+  if (step === "edge") return edges[0];
+  if (step === "delegated") return edges[1];
   return report?.stages.findLast((version) => version.stage === step);
 }
+
+/** The steps of what is open, as the spine shows them and keys count them. */
+export const shownSteps = computed((): readonly StepId[] =>
+  STEPS.filter((id) => id !== "delegated" || app.steps.value.delegated.status !== "absent"),
+);
 
 export const version = computed(() => versionOf(app.report.value, app.step.value));
 

@@ -9,7 +9,8 @@ interface Row {
 }
 
 export const VIEWS = {
-  summary: { title: "Summary", key: "s", isFor: (step) => step !== "executorch" },
+  summary: { title: "Summary", key: "s", isFor: (step) => !/^(delegated|executorch)$/.test(step) },
+  delegates: { title: "Delegates", key: "d", isFor: (step) => step === "delegated" },
   memory: { title: "Memory", key: "m", isFor: (step) => step === "executorch" },
   table: { title: "Table", key: "t", isFor: () => true },
   text: { title: "Text", key: "x", isFor: () => true },

@@ -18,6 +18,7 @@ import "./styles/frame.css";
 import "./styles/spine.css";
 import "./styles/views.css";
 import "./styles/settings.css";
+import "./styles/delegates.css";
 import "./styles/lists.css";
 import "./styles/memory.css";
 import "./styles/program.css";

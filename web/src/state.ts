@@ -6,7 +6,9 @@ import type { Chosen } from "@sconce/options.js";
 import { DIALECTS, type Dialect } from "@sconce/steps.gen.js";
 import type {
   CompilationReport,
+  Delegation,
   ErrorCode,
+  Meta,
   NodeRow,
   OpFamily,
   ProgramReport,
@@ -16,8 +18,8 @@ import type { Face } from "../../examples/faces.mjs";
 import type { View } from "./looks.js";
 
 /** A version of the program in its dialect, the file that was written, and running it. */
-export type StepId = Dialect | "program" | "run";
-/** "absent": this kind of file has no such step. */
+export type StepId = Dialect | "delegated" | "program" | "run";
+/** "absent": this kind of file, or this way to lower it, has no such step. */
 type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
 
 export interface Step {
@@ -28,7 +30,11 @@ export interface Step {
   note?: string;
 }
 
-export const STEPS: readonly StepId[] = [...DIALECTS.map(({ name }) => name), "program", "run"];
+export const STEPS: readonly StepId[] = [
+  ...DIALECTS.flatMap(({ name }): StepId[] => (name === "edge" ? [name, "delegated"] : [name])),
+  "program",
+  "run",
+];
 
 export interface MethodFile {
   method: string;
@@ -40,6 +46,8 @@ export interface MethodFile {
 export interface Settings {
   /** By name; what is not there is at its default. */
   options: Chosen;
+  /** The backend that is given what it takes of a method, by method; none where there is no row. */
+  backends: Readonly<Record<string, string>>;
   /** One "name = value" a line. */
   constants: string;
 }
@@ -159,8 +167,10 @@ interface LogLine {
   text: string;
 }
 
-const idleSteps = (): Record<StepId, Step> =>
-  Object.fromEntries(STEPS.map((id) => [id, { status: "idle" }])) as Record<StepId, Step>;
+const idleSteps = (): Record<StepId, Step> => ({
+  ...(Object.fromEntries(STEPS.map((id) => [id, { status: "idle" }])) as Record<StepId, Step>),
+  delegated: { status: "absent" },
+});
 
 export const app = {
   theme: signal<"auto" | "light" | "dark">("auto"),
@@ -174,6 +184,8 @@ export const app = {
   dtypes: signal<ReadonlyMap<string, string>>(new Map()),
   /** Families of operators, by what graphs and programs call them; from the engine. */
   families: signal<ReadonlyMap<string, OpFamily>>(new Map()),
+  /** Backends of this build; from the engine. */
+  backends: signal<Meta["backends"]>([]),
 
   /** False once it is known that the models of the large samples are not beside the page. */
   hasModels: signal(true),
@@ -181,6 +193,8 @@ export const app = {
   document: signal<Document | null>(null),
   steps: signal(idleSteps()),
   report: signal<CompilationReport | null>(null),
+  /** What has become of each node; null when no backend was asked. */
+  delegation: signal<Delegation | null>(null),
   program: signal<ProgramReport | null>(null),
   programBytes: signal(0),
   /** Wall time of lowering as the engine reports it; null until it is done. */
@@ -215,6 +229,7 @@ export const app = {
 export function clearDocument(): void {
   app.steps.value = idleSteps();
   app.report.value = null;
+  app.delegation.value = null;
   app.program.value = null;
   app.programBytes.value = 0;
   app.lowerMs.value = null;

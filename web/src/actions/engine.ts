@@ -27,6 +27,7 @@ async function start(): Promise<Client> {
         [out, family] as const,
       ]),
     );
+    app.backends.value = meta.backends;
     app.engine.value = { status: "ready", version: client.version };
     note(`engine ${client.version} ready in ${(performance.now() - begin).toFixed(0)} ms`);
     return client;

@@ -5,13 +5,14 @@ import {
   listKey,
   methodNames,
   rows,
+  shownSteps,
   version,
   versionOf,
   view,
   viewsOfStep,
 } from "../derived.js";
 import type { View } from "../looks.js";
-import { app, STEPS, type StepId } from "../state.js";
+import { app, type StepId } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
 import { report } from "./problems.js";
@@ -22,7 +23,7 @@ export function showStep(step: StepId): void {
 }
 
 export function showStepNumber(number: number): void {
-  const step = STEPS[number - 1];
+  const step = shownSteps.value[number - 1];
   if (step) showStep(step);
 }
 
@@ -49,7 +50,8 @@ export function selectNode(name: string): void {
 
 /** Goes to the node that a problem names: where it failed, or in the source while that is all. */
 export function showNode(at: StepId, method: string, name: string): void {
-  const step = versionOf(app.report.value, at) ? at : "source";
+  const before = at === "delegated" ? "edge" : "source";
+  const step = versionOf(app.report.value, at) ? at : before;
   showStep(step);
   if (method) showMethod(method);
   app.views.value = { ...app.views.value, [step]: "table" };

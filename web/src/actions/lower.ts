@@ -2,8 +2,10 @@
 import { chosenFor } from "@sconce/options.js";
 import { DIALECTS } from "@sconce/steps.gen.js";
 import type {
+  CompilationReport,
   EdgeProgramManager,
   ExecutorchProgramManager,
+  OpenedPrograms,
   Programs,
   Remote,
   Source,
@@ -11,7 +13,7 @@ import type {
 import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document } from "../state.js";
 import { formatBytes } from "../ui/format.js";
-import { engine } from "./engine.js";
+import { engine, isCancelled } from "./engine.js";
 import { forgetPicture } from "./face.js";
 import { download } from "./files.js";
 import { handles, loadedProgram, release, using } from "./handles.js";
@@ -19,7 +21,7 @@ import { runTask, type Task } from "./task.js";
 import { fault, note } from "./problems.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
-import { parseConstants, withNames } from "./settings.js";
+import { isDelegated, parseConstants, withNames } from "./settings.js";
 import { stopStory } from "./story.js";
 
 function programsOf(document: Document): Programs {
@@ -45,11 +47,21 @@ async function readSource(task: Task, document: Document): Promise<void> {
   app.method.value = methods[0]?.name ?? "";
 }
 
-async function showEdge(task: Task, edge: Remote<EdgeProgramManager>): Promise<void> {
-  const report = await edge.inspect();
-  if (!task.isCurrent()) return;
+function showEdge(report: CompilationReport): void {
   app.report.value = report;
-  for (const { stage, ms } of report.stages.slice(1)) setStep(stage, { status: "done", ms });
+  for (const id of ["core", "edge"] as const)
+    setStep(id, { status: "done", ms: versionOf(report, id)!.ms });
+}
+
+async function showDelegation(
+  task: Task,
+  report: CompilationReport,
+  edge: Remote<EdgeProgramManager>,
+): Promise<void> {
+  const delegation = await edge.delegation();
+  if (!task.isCurrent()) return;
+  app.delegation.value = delegation;
+  setStep("delegated", { status: "done", ms: versionOf(report, "delegated")!.ms });
 }
 
 /** Browsers say that they have no room for a Blob only when it is read. */
@@ -104,8 +116,6 @@ async function toExecutorch(
   document: Document,
   edge: Remote<EdgeProgramManager>,
 ): Promise<void> {
-  await showEdge(task, edge);
-  if (!task.isCurrent()) return;
   task.at("executorch", "Planning memory and writing the program");
   const lowered = await edge.toExecutorch({
     ...chosenFor("toExecutorch", document.settings.options),
@@ -114,14 +124,45 @@ async function toExecutorch(
   await using(lowered, () => showProgram(task, document, lowered));
 }
 
+/** To the edge program, and on to the one whose parts went to backends where some were chosen. */
+async function toEdge(task: Task, document: Document): Promise<Remote<EdgeProgramManager>> {
+  const { options, constants, backends } = document.settings;
+  const opened = handles.opened!;
+  const all = {
+    ...task.options(),
+    compileConfig: { ...chosenFor("toEdge", options), snapshots: true },
+    constantMethods: parseConstants(constants),
+  };
+  if (!isDelegated(document)) return opened.toEdge(all);
+  try {
+    return await opened.toEdgeTransformAndLower({
+      ...all,
+      ...chosenFor("toBackend", options),
+      partitioner: backends,
+    });
+  } catch (error) {
+    if (!isCancelled(error)) await showReached(task, opened);
+    throw error;
+  }
+}
+
+/** How far it came before a backend failed: the edge program is there to be looked at. */
+async function showReached(task: Task, opened: Remote<OpenedPrograms>): Promise<void> {
+  const report = await opened.inspect().catch(() => null);
+  if (!task.isCurrent() || !versionOf(report, "edge")) return;
+  showEdge(report!);
+  task.at("delegated", "Handing parts to backends");
+}
+
 async function lower(task: Task, document: Document): Promise<void> {
   task.at("core", "Lowering to core ATen and the edge dialect");
-  const edge = await handles.opened!.toEdge({
-    ...task.options(),
-    compileConfig: { ...chosenFor("toEdge", document.settings.options), snapshots: true },
-    constantMethods: parseConstants(document.settings.constants),
+  await using(await toEdge(task, document), async (edge) => {
+    const report = await edge.inspect();
+    if (!task.isCurrent()) return;
+    showEdge(report);
+    if (isDelegated(document)) await showDelegation(task, report, edge);
+    if (task.isCurrent()) await toExecutorch(task, document, edge);
   });
-  await using(edge, () => toExecutorch(task, document, edge));
 }
 
 async function load(task: Task): Promise<void> {
@@ -156,6 +197,8 @@ export function closeDocument(): void {
 function replaceDocument(document: Document): void {
   closeDocument();
   app.document.value = { ...document, isEdited: false };
+  if (isDelegated(document)) setStep("delegated", { status: "idle" });
+  else if (app.step.value === "delegated") app.step.value = "edge";
 }
 
 /** Lowers the files of a document from the start. True when a program came out. */

@@ -33,7 +33,7 @@ export function isSample(id: string): id is SampleId {
 }
 
 export function defaultSettings(): Settings {
-  return { options: {}, constants: "" };
+  return { options: {}, backends: {}, constants: "" };
 }
 
 /** The npm package comes without the folder models. */

@@ -25,6 +25,16 @@ export function setBound(option: string, bounds: Bounds, name: string, max: numb
   setOption(option, Number.isNaN(max) ? others : { ...others, [name]: { max } });
 }
 
+/** Gives a method to a backend; to none with "". */
+export function setBackend(method: string, backend: string): void {
+  setSettings(({ backends: { [method]: _, ...others } }) => ({
+    backends: backend ? { ...others, [method]: backend } : others,
+  }));
+}
+
+export const isDelegated = ({ settings }: Document): boolean =>
+  Object.keys(settings.backends).length > 0;
+
 export function setConstants(constants: string): void {
   setSettings(() => ({ constants }));
 }
@@ -47,7 +57,7 @@ function renamed(bounds: Bounds, names: ReadonlyMap<string, string>): Bounds {
   );
 }
 
-/** The document with options that call its methods what they are called now. */
+/** The document with settings that call its methods what they are called now. */
 export function withNames(document: Document): Document {
   const methods = versionOf(app.report.value, "source")?.methods ?? [];
   const { files, settings } = document;
@@ -59,16 +69,19 @@ export function withNames(document: Document): Document {
       return [name, option?.kind === "bounds" ? renamed(value as Bounds, names) : value];
     }),
   );
-  return { ...document, settings: { ...settings, options } };
+  const backends = Object.fromEntries(
+    Object.entries(settings.backends).map(([name, backend]) => [names.get(name) ?? name, backend]),
+  );
+  return { ...document, settings: { ...settings, options, backends } };
 }
 
-/** Goes to where sizes are given a maximum. */
-export function showBounds(): void {
+/** Goes to a field of the settings: the first of those with an attribute that is still empty. */
+function showField(attribute: string): void {
   showStep("source");
   app.views.value = { ...app.views.value, source: "summary" };
   // Once the view is there.
   requestAnimationFrame(() => {
-    const fields = [...document.querySelectorAll<HTMLInputElement>("[data-bound]")];
+    const fields = [...document.querySelectorAll<HTMLInputElement>(`[${attribute}]`)];
     const field = fields.find(({ value }) => value === "") ?? fields[0];
     field?.closest("details")?.setAttribute("open", "");
     field?.focus({ preventScroll: true });
@@ -76,6 +89,12 @@ export function showBounds(): void {
     field?.scrollIntoView({ block: "start" });
   });
 }
+
+/** Goes to where sizes are given a maximum. */
+export const showBounds = (): void => showField("data-bound");
+
+/** Goes to where methods are given to backends. */
+export const showSettings = (): void => showField("data-backend");
 
 /** "get_max_seq_len = 256" a line, as constant methods. */
 export function parseConstants(text: string): Record<string, ConstantValue> {

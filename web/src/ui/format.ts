@@ -19,6 +19,23 @@ export function formatBytes(bytes: number): string {
   return bytesWithUnit(bytes, GAP);
 }
 
+/** A share from 0 to 1 in percent; all and nothing are only said where they are meant. */
+export function formatShare(share: number): string {
+  const percent = 100 * share;
+  if (percent <= 0) return `0${GAP}%`;
+  if (percent < 0.05) return `<${GAP}0.1${GAP}%`;
+  if (percent >= 99.95) return share >= 1 ? `100${GAP}%` : `>${GAP}99.9${GAP}%`;
+  return `${percent.toFixed(1)}${GAP}%`;
+}
+
+/** 12345678 as 12.3 M. */
+export function formatLarge(count: number): string {
+  const units = ["", "k", "M", "G", "T"];
+  let [value, unit] = [count, 0];
+  for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1000;
+  return unit === 0 ? String(Math.round(value)) : `${digits(value)}${GAP}${units[unit]}`;
+}
+
 /** 12345 as 12,345. */
 export function formatCount(count: number): string {
   return count.toLocaleString("en-US");
@@ -45,9 +62,9 @@ export function formatType(
   return `${short.get(info.dtype) ?? info.dtype}[${(info.shape ?? []).join(", ")}]`;
 }
 
-/** "aten::conv2d.default" without its namespace. */
+/** "aten::conv2d.default" without its namespace, where that says nothing. */
 export function shortOp(op: string): string {
-  return op.replace(/^aten::/, "");
+  return op.replace(/^(aten|higher_order)::/, "");
 }
 
 /** "model.py:12 in forward: return self.fc(x)" as its place and the code there. */

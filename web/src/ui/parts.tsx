@@ -74,6 +74,16 @@ export function Swatch(props: { family: OpFamily | "input" }): JSX.Element {
   return <span class={`swatch family-${props.family}`} aria-hidden="true" />;
 }
 
+/** Who has a node: a part in its hue, with its name. */
+export function PartLabel(props: { part: { label: string; hue: number } }): JSX.Element {
+  return (
+    <span class={`part-label hue-${props.part.hue}`}>
+      <span class="swatch" aria-hidden="true" />
+      {props.part.label}
+    </span>
+  );
+}
+
 export function Logo(): JSX.Element {
   return (
     <svg class="logo" viewBox="0 0 20 24" aria-hidden="true">

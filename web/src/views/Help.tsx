@@ -2,13 +2,14 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { setHelp } from "../actions.js";
+import { shownSteps } from "../derived.js";
 import { VIEW_NAMES, VIEWS } from "../looks.js";
 import { app, STEPS } from "../state.js";
 import { Key } from "../ui/parts.js";
 import { STEP_NAMES, STEP_WORDS } from "./words.js";
 
-const KEYS: readonly (readonly [keys: string, what: string])[] = [
-  [STEPS.map((_, i) => i + 1).join(" "), "go to a step"],
+const keys = (): readonly (readonly [keys: string, what: string])[] => [
+  [shownSteps.value.map((_, i) => i + 1).join(" "), "go to a step"],
   [VIEW_NAMES.map((name) => VIEWS[name].key).join(" "), VIEW_NAMES.join(", ")],
   ["[ ]", "previous method, next method"],
   ["/", "search or filter"],
@@ -51,10 +52,10 @@ export function Help(): JSX.Element {
         </dl>
         <h2>Keys</h2>
         <dl class="help-keys">
-          {KEYS.map(([keys, what]) => (
-            <div key={keys}>
+          {keys().map(([list, what]) => (
+            <div key={list}>
               <dt>
-                {keys.split(" ").map((key) => (
+                {list.split(" ").map((key) => (
                   <Key key={key}>{key}</Key>
                 ))}
               </dt>

@@ -2,12 +2,29 @@
 import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow, PlanItem } from "@sconce/types.js";
-import { selectNode } from "../actions.js";
+import { selectNode, showNode } from "../actions.js";
+import {
+  callerOf,
+  fateOf,
+  nodesOf,
+  partOf,
+  ratio,
+  shares,
+  type Fate,
+  type Part,
+} from "../delegates.js";
 import { makers, plan, rows } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";
-import { formatBytes, formatType, splitSource } from "../ui/format.js";
-import { LongName, Swatch } from "../ui/parts.js";
+import {
+  formatBytes,
+  formatCount,
+  formatShare,
+  formatType,
+  plural,
+  splitSource,
+} from "../ui/format.js";
+import { LongName, PartLabel, Swatch } from "../ui/parts.js";
 
 const selected = computed(() => (rows.value ?? []).find((row) => row.name === app.node.value));
 
@@ -58,6 +75,95 @@ function moduleOf(stack: string): { path: string; type: string } {
   return { path: path || "the model itself", type: type?.split(".").at(-1) ?? "" };
 }
 
+/** Nodes of a part that are named; the rest is counted. */
+const NAMED = 20;
+
+/** What a call hands over. */
+function PartSection(props: { part: Part }): JSX.Element {
+  const { part } = props;
+  const nodes = nodesOf(part);
+  return (
+    <section>
+      <h3>Delegate</h3>
+      <p class="mono">
+        <PartLabel part={part} />
+      </p>
+      <p>
+        {part.backend} runs {plural(part.nodes, "node")} in one call, from{" "}
+        {formatBytes(part.processedBytes)} that it made ahead of time
+        {part.dataBytes > 0 ? ` and ${formatBytes(part.dataBytes)} of named data` : ""}.
+      </p>
+      <ul class="names mono">
+        {nodes.slice(0, NAMED).map(({ name, op }) => (
+          <li key={name}>
+            <button
+              type="button"
+              class="link"
+              title={op}
+              onClick={() => showNode("edge", app.method.value, name)}
+            >
+              <LongName name={name} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {nodes.length > NAMED ? (
+        <p class="soft">and {formatCount(nodes.length - NAMED)} more, shaded in Edge</p>
+      ) : null}
+    </section>
+  );
+}
+
+/** Share of the method's work, in what a node has of it. */
+function Share(props: { macs: number; bytes: number }): JSX.Element {
+  const all = shares.value!.all;
+  const parts = [
+    props.macs > 0 ? `${formatShare(ratio(props.macs, all.macs))} of the multiply-adds` : "",
+    `${formatShare(ratio(props.bytes, all.bytes))} of the bytes moved`,
+  ];
+  return <p class="soft">{parts.filter(Boolean).join(", ")}</p>;
+}
+
+/** Which backend took a node, or why none did. */
+function FateSection(props: { fate: Fate }): JSX.Element {
+  const { row, part } = props.fate;
+  const step = app.step.value;
+  return (
+    <section>
+      <h3>{part ? "Delegated to" : "Not delegated"}</h3>
+      {part ? (
+        <p class="mono">
+          {callerOf(part) ? (
+            <button type="button" class="link" onClick={() => selectNode(callerOf(part))}>
+              <PartLabel part={part} />
+            </button>
+          ) : (
+            <PartLabel part={part} />
+          )}
+        </p>
+      ) : (
+        <>
+          <p>
+            {row.backend ? <span class="mono soft">{row.backend}: </span> : null}
+            {row.reason}
+          </p>
+          {row.hint ? <p class="outside-hint">{row.hint}</p> : null}
+        </>
+      )}
+      <Share macs={row.macs} bytes={row.bytes} />
+      {step === "delegated" ? (
+        <button
+          type="button"
+          class="link show-node"
+          onClick={() => showNode("edge", app.method.value, row.name)}
+        >
+          Show among the nodes of Edge
+        </button>
+      ) : null}
+    </section>
+  );
+}
+
 function SourceLine(props: { row: NodeRow }): JSX.Element | null {
   const { source } = props.row;
   const module = props.row.module ? moduleOf(props.row.module) : null;
@@ -86,6 +192,8 @@ function SourceLine(props: { row: NodeRow }): JSX.Element | null {
 export function Inspector(): JSX.Element | null {
   const row = selected.value;
   if (!row) return null;
+  const fate = fateOf(row.name);
+  const called = fate ? undefined : partOf(row);
   return (
     <aside class="inspector" aria-label="Inspector">
       <header>
@@ -109,6 +217,8 @@ export function Inspector(): JSX.Element | null {
         <Swatch family={familyOf(row.op)} />
         {FAMILY_LABELS[familyOf(row.op)]}
       </p>
+      {fate ? <FateSection fate={fate} /> : null}
+      {called ? <PartSection part={called} /> : null}
       <section>
         <h3>{row.outputs.length === 1 ? "Result" : "Results"}</h3>
         <ul class="names mono">

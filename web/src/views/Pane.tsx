@@ -4,6 +4,7 @@ import { showView } from "../actions.js";
 import { version, view, viewsOfStep } from "../derived.js";
 import { VIEWS, type View } from "../looks.js";
 import { app } from "../state.js";
+import { DelegatesView } from "./DelegatesView.js";
 import { MemoryView } from "./MemoryView.js";
 import { ProgramView } from "./ProgramView.js";
 import { RunView } from "./RunView.js";
@@ -37,6 +38,7 @@ function ViewTabs(): JSX.Element | null {
 const BODIES: Record<View, () => JSX.Element | null> = {
   summary: SummaryView,
   memory: MemoryView,
+  delegates: DelegatesView,
   table: TableView,
   text: TextView,
 };

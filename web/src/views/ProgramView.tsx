@@ -4,7 +4,7 @@ import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "@sconce
 import { save } from "../actions.js";
 import { programMethod } from "../derived.js";
 import { app } from "../state.js";
-import { formatBytes, formatCount, formatType } from "../ui/format.js";
+import { formatBytes, formatCount, formatType, plural } from "../ui/format.js";
 import { Figure } from "../ui/parts.js";
 import { Waiting } from "./Waiting.js";
 import { Ops } from "./SummaryView.js";
@@ -20,6 +20,7 @@ function partsOf(report: ProgramReport): Part[] {
   const { programBytes, constantBytes, mutableBytes, delegateBytes, namedBytes, otherBytes } =
     report;
   const backends = [...new Set(report.methods.flatMap((method) => method.delegates))];
+  const delegates = report.methods.reduce((sum, method) => sum + method.parts.length, 0);
   const parts = [
     {
       id: "program",
@@ -42,13 +43,13 @@ function partsOf(report: ProgramReport): Part[] {
     {
       id: "delegates",
       name: "Delegates",
-      words: `what backends made ahead of time: ${backends.join(", ")}`,
+      words: `${plural(delegates, "part")} that backends made ahead of time: ${backends.join(", ")}`,
       bytes: delegateBytes,
     },
     {
       id: "named",
       name: "Named data",
-      words: "weights that backends look up by name",
+      words: `${plural(report.named.length, "piece")} of data that backends look up by name`,
       bytes: namedBytes,
     },
     {

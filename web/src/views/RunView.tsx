@@ -3,9 +3,10 @@
 import type { JSX } from "preact";
 import type { ProgramMethodInfo } from "@sconce/types.js";
 import { resetState, runMethod, setRepeat } from "../actions.js";
+import { backendName, methodDelegation, shares } from "../delegates.js";
 import { programMethod, runFault } from "../derived.js";
 import { app, type RunState } from "../state.js";
-import { formatMs } from "../ui/format.js";
+import { formatBytes, formatCount, formatMs, formatShare, plural } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
 import { median } from "../ui/numbers.js";
 import { FaceView } from "./FaceView.js";
@@ -64,7 +65,11 @@ function Form(props: { method: ProgramMethodInfo; state: RunState }): JSX.Elemen
   const fault = runFault.value;
   return (
     <>
-      <FieldError text={fault ? `It cannot run here: ${fault.message}. ${fault.hint}` : ""} />
+      <FieldError
+        text={
+          fault ? `It cannot run here: ${fault.message}. Lower the model again without it.` : ""
+        }
+      />
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -88,6 +93,51 @@ function Form(props: { method: ProgramMethodInfo; state: RunState }): JSX.Elemen
   );
 }
 
+/** What of the method a backend runs: nodes, where that was decided here, else bytes of the file. */
+function wordsOfBackend(id: string, method: ProgramMethodInfo): string {
+  const own = method.parts.filter(({ backend }) => backend === id);
+  const nodes = methodDelegation.value?.delegates
+    .filter(({ backend }) => backend === id)
+    .reduce((sum, part) => sum + part.nodes, 0);
+  const bytes = own.reduce((sum, part) => sum + part.bytes, 0);
+  const size = nodes === undefined ? formatBytes(bytes) : plural(nodes, "node");
+  return `${plural(own.length, "delegate")}, ${size}`;
+}
+
+/** Who runs what, in programs with delegates. */
+function Runners(props: { method: ProgramMethodInfo }): JSX.Element | null {
+  const { delegates, ops } = props.method;
+  if (delegates.length === 0) return null;
+  const calls = Object.values(ops).reduce((sum, count) => sum + count, 0);
+  const share = shares.value ? `, ${formatShare(shares.value.share)} of the work` : "";
+  return (
+    <section>
+      <h2>
+        Who runs <span class="mono">{props.method.name}</span>
+      </h2>
+      <ul class="ports runners">
+        {delegates.map((id, i) => (
+          <li key={id}>
+            <span class="mono" title={id}>
+              {backendName(id)}
+            </span>
+            <span class="soft">
+              {wordsOfBackend(id, props.method)}
+              {i === 0 && delegates.length === 1 ? share : ""}
+            </span>
+          </li>
+        ))}
+        <li>
+          <span>portable kernels</span>
+          <span class="soft">
+            {calls === 0 ? "nothing" : `${formatCount(calls)} of its instructions`}
+          </span>
+        </li>
+      </ul>
+    </section>
+  );
+}
+
 export function RunView(): JSX.Element {
   const method = programMethod.value;
   const state = method && app.runs.value[method.name];
@@ -98,6 +148,7 @@ export function RunView(): JSX.Element {
     <div class="scroll run">
       {sample === "story" ? <StoryView /> : null}
       {sample === "face" ? <FaceView /> : null}
+      <Runners method={method} />
       <details key={sample} class="run-form" open={!hasView || state.times.length > 0}>
         <summary>
           Call <span class="mono">{method.name}</span> with your own inputs

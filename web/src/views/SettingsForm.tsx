@@ -6,6 +6,7 @@ import { openSizes } from "../derived.js";
 import { app } from "../state.js";
 import { formatBytes } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
+import { Backends } from "./Backends.js";
 import { OptionField } from "./OptionField.js";
 
 function Names(): JSX.Element | null {
@@ -38,13 +39,19 @@ export function SettingsForm(): JSX.Element | null {
   const { settings, files } = document;
   const fault = settingsFault(document);
   const options = OPTIONS.filter(
-    ({ place }) => place === "always" || (place === "several" && files.length > 1),
+    ({ call, place }) =>
+      call !== "toBackend" && (place === "always" || (place === "several" && files.length > 1)),
   );
   const isIdle = app.busy.value === null;
   return (
     <details
       class="settings"
-      open={files.length > 1 || document.isEdited || openSizes.value.length > 0}
+      open={
+        files.length > 1 ||
+        document.isEdited ||
+        openSizes.value.length > 0 ||
+        Object.keys(settings.backends).length > 0
+      }
     >
       <summary>Lowering settings</summary>
       <form
@@ -54,6 +61,7 @@ export function SettingsForm(): JSX.Element | null {
         }}
       >
         <Names />
+        <Backends document={document} />
         <fieldset>
           <legend>Options</legend>
           {options.map((option) => (

@@ -2,9 +2,10 @@
 import type { JSX } from "preact";
 import official from "../../../docs/official.json";
 import { cancel, showStep } from "../actions.js";
-import { nodesAt, plan, runFault } from "../derived.js";
-import { app, STEPS, type Step, type StepId } from "../state.js";
-import { formatBytes, formatMs, plural } from "../ui/format.js";
+import { shares } from "../delegates.js";
+import { nodesAt, plan, runFault, shownSteps } from "../derived.js";
+import { app, type Step, type StepId } from "../state.js";
+import { formatBytes, formatMs, formatShare, plural } from "../ui/format.js";
 import { Bar } from "../ui/parts.js";
 import { STEP_NAMES } from "./words.js";
 
@@ -12,12 +13,20 @@ const OFFICIAL_SOURCE =
   `Both methods, measured by the project on ${official.measured} with torch ${official.torch} ` +
   `and Python ${official.python} on ${official.machine} (docs/official.json)`;
 
+function delegatedFacts(): string {
+  const { value } = shares;
+  if (!value) return "portable kernels only";
+  if (value.taken.nodes === 0) return "no node was taken";
+  return `${plural(value.taken.nodes, "node")} · ${formatShare(value.share)} of work`;
+}
+
 function facts(id: StepId, step: Step): string {
   if (step.status === "absent") return "not in this file";
   if (step.status === "failed") return "failed";
   if (step.status === "running") return "working";
   if (id === "run" && step.status === "done" && runFault.value) return "not possible here";
   if (id === "run" && step.status === "done") return step.note ?? "ready";
+  if (id === "delegated" && step.status === "done") return delegatedFacts();
   const parts: string[] = [];
   const nodes = nodesAt(id);
   const bytes = id === "executorch" ? plan.value?.plannedBytes : step.bytes;
@@ -33,7 +42,7 @@ function StepButton(props: { id: StepId; number: number; total: number }): JSX.E
   const fault = id === "run" && step.status === "done" ? runFault.value : undefined;
   const ms = step.status === "done" && !fault ? step.ms : undefined;
   return (
-    <li class={`step is-${fault ? "failed" : step.status}`}>
+    <li class={`step is-${fault ? "failed" : step.status}`} data-step={id}>
       <button
         type="button"
         aria-current={isShown ? "step" : undefined}
@@ -62,7 +71,7 @@ function Total(): JSX.Element | null {
         <span>Lowered in</span>
         <strong>{formatMs(ms)}</strong>
       </p>
-      {app.document.value?.sample === "story" ? (
+      {app.document.value?.sample === "story" && !app.delegation.value ? (
         <p class="soft" title={OFFICIAL_SOURCE}>
           <span>executorch {official.executorch}</span>
           <span>{formatMs(official.seconds.stories260k * 1000)}</span>
@@ -102,14 +111,14 @@ function announcement(): string {
 
 export function Spine(): JSX.Element {
   const steps = app.steps.value;
-  const total = STEPS.filter((id) => id !== "run").reduce(
-    (sum, id) => sum + (steps[id].ms ?? 0),
-    0,
-  );
+  const shown = shownSteps.value;
+  const total = shown
+    .filter((id) => id !== "run")
+    .reduce((sum, id) => sum + (steps[id].ms ?? 0), 0);
   return (
     <nav class="spine" aria-label="Steps">
-      <ol>
-        {STEPS.map((id, i) => (
+      <ol class={shown.length > 6 ? "is-long" : ""}>
+        {shown.map((id, i) => (
           <StepButton key={id} id={id} number={i + 1} total={total} />
         ))}
       </ol>

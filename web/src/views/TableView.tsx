@@ -3,11 +3,12 @@ import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow } from "@sconce/types.js";
 import { selectNode, sortBy } from "../actions.js";
+import { hasFates, partOf, parts, type Part } from "../delegates.js";
 import { rows } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
 import { formatCount, formatType, shortOp } from "../ui/format.js";
-import { Swatch } from "../ui/parts.js";
+import { PartLabel, Swatch } from "../ui/parts.js";
 import { Virtual } from "../ui/Virtual.js";
 import { SearchBox } from "./SearchBox.js";
 import { Waiting } from "./Waiting.js";
@@ -15,8 +16,12 @@ import { Waiting } from "./Waiting.js";
 interface Line {
   row: NodeRow;
   index: number;
+  part: Part | undefined;
   text: string;
 }
+
+/** Who runs what no backend took. */
+const KERNELS = "kernels";
 
 const typesOf = (row: NodeRow): string =>
   row.outputs.map((out) => formatType(out, app.dtypes.value)).join(", ");
@@ -24,8 +29,15 @@ const typesOf = (row: NodeRow): string =>
 /** "model.py:12 in forward: return self.fc(x)" without what follows the place. */
 const placeOf = (source: string): string => source.replace(/ in .*$/s, "");
 
-const COLUMNS: readonly { id: string; name: string; key(line: Line): string | number }[] = [
+interface Column {
+  id: string;
+  name: string;
+  key(line: Line): string | number;
+}
+
+const COLUMNS: readonly Column[] = [
   { id: "index", name: "#", key: (line) => line.index },
+  { id: "part", name: "Goes to", key: (line) => (line.part ? parts.value.indexOf(line.part) : -1) },
   { id: "name", name: "Node", key: (line) => line.row.name },
   { id: "op", name: "Operator", key: (line) => line.row.op },
   { id: "type", name: "Result", key: (line) => typesOf(line.row) },
@@ -33,21 +45,28 @@ const COLUMNS: readonly { id: string; name: string; key(line: Line): string | nu
   { id: "source", name: "Source line", key: (line) => line.row.source },
 ];
 
+const columns = computed(() => COLUMNS.filter(({ id }) => id !== "part" || hasFates.value));
+
 const all = computed((): Line[] =>
-  (rows.value ?? []).map((row, index) => ({
-    row,
-    index: index + 1,
-    text: [row.name, row.op, typesOf(row), row.inputs.join(" "), row.source, row.module]
-      .join(" ")
-      .toLowerCase(),
-  })),
+  (rows.value ?? []).map((row, index) => {
+    const part = partOf(row);
+    const who = hasFates.value ? (part?.label ?? KERNELS) : "";
+    return {
+      row,
+      index: index + 1,
+      part,
+      text: [row.name, row.op, typesOf(row), row.inputs.join(" "), row.source, row.module, who]
+        .join(" ")
+        .toLowerCase(),
+    };
+  }),
 );
 
 const shown = computed((): Line[] => {
   const words = app.search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const found = all.value.filter((line) => words.every((word) => line.text.includes(word)));
   const { column, descending } = app.sort.value;
-  const key = COLUMNS.find((c) => c.id === column)?.key;
+  const key = columns.value.find((c) => c.id === column)?.key;
   if (!key) return found;
   const sign = descending ? -1 : 1;
   return found.sort((a, b) => {
@@ -60,7 +79,7 @@ function Header(): JSX.Element {
   const { column, descending } = app.sort.value;
   return (
     <div class="row head" role="row">
-      {COLUMNS.map(({ id, name }) => (
+      {columns.value.map(({ id, name }) => (
         <div
           key={id}
           role="columnheader"
@@ -82,12 +101,12 @@ function Header(): JSX.Element {
 }
 
 function Row(props: { line: Line; position: number }): JSX.Element {
-  const { row, index } = props.line;
+  const { row, index, part } = props.line;
   const isSelected = app.node.value === row.name;
   const type = typesOf(row);
   return (
     <div
-      class={isSelected ? "row is-selected" : "row"}
+      class={`row ${isSelected ? "is-selected" : ""} ${part ? `is-part hue-${part.hue}` : ""}`}
       role="row"
       aria-rowindex={props.position + 2}
       aria-selected={isSelected}
@@ -96,6 +115,11 @@ function Row(props: { line: Line; position: number }): JSX.Element {
       <div role="cell" class="cell index">
         {index}
       </div>
+      {hasFates.value ? (
+        <div role="cell" class="cell part" title={part?.name}>
+          {part ? <PartLabel part={part} /> : KERNELS}
+        </div>
+      ) : null}
       <div role="cell" class="cell name" title={row.name}>
         {row.name}
       </div>
@@ -132,7 +156,7 @@ export function TableView(): JSX.Element {
         count={count}
       />
       <Virtual
-        class="table mono"
+        class={`table mono ${hasFates.value ? "has-parts" : ""}`}
         role="table"
         label="Nodes"
         count={list.length}

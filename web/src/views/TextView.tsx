@@ -2,15 +2,22 @@
 import type { JSX } from "preact";
 import { computed, signal } from "@preact/signals";
 import { selectNode } from "../actions.js";
+import { hasFates, partsOfLines } from "../delegates.js";
 import { lines } from "../derived.js";
 import { app } from "../state.js";
-import { formatCount } from "../ui/format.js";
+import { formatCount, plural } from "../ui/format.js";
+import { PartLabel } from "../ui/parts.js";
 import { nodeOfLine, pieces } from "../ui/syntax.js";
 import { Virtual } from "../ui/Virtual.js";
 import { SearchBox } from "./SearchBox.js";
 import { Waiting } from "./Waiting.js";
 
 const nodeLines = computed(() => (lines.value ?? []).map(nodeOfLine));
+
+const partLines = computed(() => (hasFates.value ? partsOfLines(lines.value ?? []) : []));
+
+/** What is shown of a line: backends' bytes can make one longer than anybody reads. */
+const SHOWN_MAX = 600;
 
 const matches = computed((): readonly number[] => {
   const word = app.search.value.toLowerCase();
@@ -35,8 +42,11 @@ function TextLine(props: { index: number; active: number }): JSX.Element {
   const { index } = props;
   const line = lines.value![index]!;
   const node = nodeLines.value[index]!;
+  const part = partLines.value[index];
+  const more = line.length - SHOWN_MAX;
   const marks = [
     "line",
+    part && `is-part hue-${part.hue}`,
     node && "is-node",
     index === props.active && "is-selected",
     matches.value.includes(index) && "is-found",
@@ -50,8 +60,13 @@ function TextLine(props: { index: number; active: number }): JSX.Element {
       <span class="line-number" aria-hidden="true">
         {index + 1}
       </span>
+      {hasFates.value ? (
+        <span class="line-part" title={part?.name}>
+          {part && (node || line.endsWith("{")) ? <PartLabel part={part} /> : null}
+        </span>
+      ) : null}
       <code>
-        {pieces(line).map(([kind, text], i) =>
+        {pieces(line.slice(0, SHOWN_MAX)).map(([kind, text], i) =>
           kind === "plain" ? (
             text
           ) : (
@@ -60,6 +75,7 @@ function TextLine(props: { index: number; active: number }): JSX.Element {
             </span>
           ),
         )}
+        {more > 0 ? <em class="soft"> … {plural(more, "more character")}</em> : null}
       </code>
     </div>
   );

@@ -3,7 +3,12 @@ import { DIALECTS } from "@sconce/steps.gen.js";
 import { app, type StepId } from "../state.js";
 import { formatBytes, formatMs } from "../ui/format.js";
 
-const LAST = [
+const OWN = [
+  {
+    name: "delegated",
+    title: "Delegated",
+    sentence: "Parts went to backends, each as one call; the portable kernels run what is left.",
+  },
   {
     name: "program",
     title: "Program",
@@ -13,7 +18,7 @@ const LAST = [
 ] as const;
 
 type Words = Record<StepId, string>;
-const STEP_ROWS = [...DIALECTS, ...LAST];
+const STEP_ROWS = [...DIALECTS, ...OWN];
 
 export const STEP_NAMES = Object.fromEntries(
   STEP_ROWS.map((row) => [row.name, row.title]),
