@@ -32,6 +32,7 @@ const below = {
   "backend/node_json": ["format", "ir", "ops", "core", "base"],
   compute: ["core", "base"],
   "backends/xnnpack": ["format", "core", "base", "*_fbs.h"],
+  "backends/xnnpack/aot": ["backends/xnnpack", "backend", "ir", "ops", "core", "base"],
   "backends/xnnpack/run": [
     "backends/xnnpack",
     "rt/backend.h",
@@ -171,6 +172,7 @@ const rationed = [
     advice: "an id is written out where it is asked for",
     pattern: /\bSC_(?:OP_?)?\s*##/g,
     files: {
+      "src/backends/xnnpack/aot/look.c": 1, // a column of configs.def
       "src/kernels/kernel_table.c": 1, // a column of ops.def
       "src/rt/prim.c": 1, // a column of ops.def
       "src/trace/expand.c": 1, // a column of ops.def
@@ -235,8 +237,11 @@ const rationed = [
 
 const { error, finish } = reporter("layers");
 
+// A folder's row is not that of folders below it with rows of their own.
 function matches(include, allowed) {
   if (allowed === "*_fbs.h") return /^[a-z_]+_fbs\.h$/.test(include);
+  const row = rowOf(include);
+  if (below[allowed] && row !== allowed && row?.startsWith(`${allowed}/`)) return false;
   return include === allowed || [`${allowed}/`, `${allowed}.`].some((s) => include.startsWith(s));
 }
 
@@ -329,8 +334,8 @@ function reachOfHalves(row, seen = new Set()) {
   seen.add(row);
   for (const entry of [row, folderRowOf(row) ?? row, ...below[row]]) {
     const place = entry === publicHeader ? meeting : entry;
-    for (const next of [rowOf(place), ...rows.filter((other) => other.startsWith(`${place}/`))])
-      if (next !== undefined) reachOfHalves(next, seen);
+    const inside = below[place] ? [] : rows.filter((other) => other.startsWith(`${place}/`));
+    for (const next of [rowOf(place), ...inside]) if (next !== undefined) reachOfHalves(next, seen);
   }
   return seen;
 }

@@ -1,25 +1,9 @@
-// Constants as nodes show them, and small ones as numbers.
+// Constants as nodes show them, small ones as numbers, and what integers mean.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
 
 enum { CHAIN_MAX = 8, NUMBERS_MAX = 1 << 20 };
-
-bool sc_xa_is_constant(const sc_value *value) {
-    const sc_method *method = value->graph->method;
-    if (value->node || method->graph != value->graph || value->index >= method->inputs.count)
-        return false;
-    const sc_input_sig *sig = &method->inputs.data[value->index];
-    if (!sig->constant || value->type != SC_VALUE_TENSOR || sig->kind == SC_INPUT_USER)
-        return false;
-    for (uint32_t i = 0; i < method->outputs.count; i++) {
-        const sc_output_sig *out = &method->outputs.data[i];
-        if ((out->kind == SC_OUTPUT_BUFFER_MUTATION || out->kind == SC_OUTPUT_PARAMETER_MUTATION) &&
-            sc_str_equal(out->target, sig->target))
-            return false;
-    }
-    return true;
-}
 
 static bool begin(const sc_value *input, sc_xa_constant *out) {
     const sc_spec *spec = &input->spec;
@@ -49,13 +33,29 @@ static bool is_same(const sc_node *node) {
            node->outs[0]->spec.dtype == node->args[0].value->spec.dtype;
 }
 
+// Integers as floats: as if they were quantized with a scale of 1.
+static bool is_cast(const sc_node *node) {
+    return sc_xa_is(node, &sc_xa_copy) && node->args[0].value->spec.dtype == SC_DTYPE_I8 &&
+           node->outs[0]->spec.dtype == SC_DTYPE_F32;
+}
+
+static bool read_integers(const sc_node *node, sc_xa_constant *out) {
+    if (out->dequantize) return false;
+    out->dequantize = node;
+    out->integers = node->args[0].value;
+    if (!is_cast(node)) return sc_xa_params_of(node, &out->params);
+    out->params = (sc_xa_params){
+        .kind = SC_XNN_PER_TENSOR, .dtype = SC_DTYPE_I8, .low = -128, .high = 127, .scale = 1};
+    return true;
+}
+
 bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out) {
     const sc_node *chain[CHAIN_MAX];
     uint32_t count = 0, order[SC_RANK_MAX];
     for (; value->node; value = chain[count - 1]->args[0].value) {
         const sc_node *node = value->node;
-        const bool shows =
-            sc_node_permutation(node, order) || is_same(node) || sc_xa_is(node, &sc_xa_dequantize);
+        const bool shows = sc_node_permutation(node, order) || is_same(node) || is_cast(node) ||
+                           sc_xa_is(node, &sc_xa_dequantize);
         if (!shows || count == CHAIN_MAX || node->args[0].kind != SC_ARG_VALUE) return false;
         chain[count++] = node;
     }
@@ -64,10 +64,8 @@ bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out) {
         const sc_node *node = chain[--count];
         if (sc_node_permutation(node, order)) {
             permute(out, order);
-        } else if (sc_xa_is(node, &sc_xa_dequantize)) {
-            if (out->dequantize || !sc_xa_params_of(node, &out->params)) return false;
-            out->dequantize = node;
-            out->integers = node->args[0].value;
+        } else if (!is_same(node) && !read_integers(node, out)) {
+            return false;
         }
     }
     return true;
@@ -186,4 +184,86 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
         all_normal(x, params->scales) && (!params->zeros || all_zero(x, params->zeros));
     sc_arena_rewind(x->ctx->scratch, mark);
     return is_fine;
+}
+
+// --- Parameters of quantization
+// ----------------------------------------------------------------------------------
+
+// One number, given or constant.
+static bool one_number(const sc_node *node, const char *param, double *out) {
+    const sc_value *value = sc_xa_tensor(node, param);
+    sc_xa_constant c;
+    double *numbers;
+    uint32_t count = 0;
+    if (!value) return sc_xa_number(node, param, out);
+    sc_ctx *ctx = node->graph->ctx;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const bool found = sc_xa_constant_of(value, &c) && !c.dequantize &&
+                       sc_xa_read_numbers(ctx, &c, &numbers, &count) == SC_OK && count == 1;
+    if (found) *out = numbers[0];
+    sc_arena_rewind(ctx->scratch, mark);
+    return found;
+}
+
+static bool per_tensor(const sc_node *node, sc_xa_params *out) {
+    double scale = 0, zero = 0;
+    const bool known = one_number(node, "scale", &scale) && one_number(node, "zero_point", &zero);
+    if (!known || !(fabs(zero) <= INT32_MAX) || zero != floor(zero)) return false;
+    out->kind = SC_XNN_PER_TENSOR;
+    out->scale = (float)scale;
+    out->zero_point = (int32_t)zero;
+    return true;
+}
+
+static bool per_channel(const sc_node *node, sc_xa_params *out) {
+    const uint32_t rank = node->args[0].value->spec.rank;
+    const bool has_groups = sc_op_param_index(node->op, "group_size") >= 0;
+    const bool has_axis = sc_op_param_index(node->op, "axis") >= 0;
+    out->scales = sc_xa_tensor(node, "scales");
+    out->zeros = sc_xa_tensor(node, "zero_points");
+    out->kind = has_groups ? SC_XNN_PER_GROUP : SC_XNN_PER_CHANNEL;
+    out->group = has_groups ? sc_xa_int(node, "group_size") : 0;
+    const int64_t axis = has_axis ? sc_xa_dim(sc_xa_int(node, "axis"), rank) : 0;
+    if (axis < 0 || axis >= rank || !out->scales || has_axis == has_groups) return false;
+    out->axis = (uint32_t)axis;
+    return !has_groups || (rank == 2 && out->group > 0);
+}
+
+// torchao's: a scale for each block, which is the tensor, a row, or a part of a row.
+static bool per_block(const sc_node *node, sc_xa_params *out) {
+    const sc_value *input = node->args[0].value;
+    const uint32_t rank = input->spec.rank;
+    const sc_arg *domain = sc_xa_arg(node, "zero_point_domain");
+    int64_t block[SC_RANK_MAX];
+    bool is_whole = true, is_row = rank > 1;
+    if (sc_xa_ints(node, "block_size", block, SC_RANK_MAX, 0) != (int32_t)rank ||
+        (domain->kind == SC_ARG_STR && !sc_str_is(domain->str, "INT")))
+        return false;
+    for (uint32_t d = 0; d < rank; d++) {
+        is_whole = is_whole && sc_dim_is(input->spec.sizes[d], block[d]);
+        is_row = is_row && (d == 0 ? block[d] == 1
+                                   : d + 1 == rank || sc_dim_is(input->spec.sizes[d], block[d]));
+    }
+    if (is_whole) return per_tensor(node, out);
+    const bool is_part = is_row && !sc_dim_is(input->spec.sizes[rank - 1], block[rank - 1]);
+    out->scales = sc_xa_tensor(node, "scale");
+    out->zeros = sc_xa_tensor(node, "zero_point");
+    out->kind = is_part ? SC_XNN_PER_GROUP : SC_XNN_PER_CHANNEL;
+    out->group = is_part ? block[rank - 1] : 0;
+    return is_row && out->scales && (!is_part || (rank == 2 && out->group > 0));
+}
+
+bool sc_xa_params_of(const sc_node *node, sc_xa_params *out) {
+    double low = -128, high = 127;
+    *out = (sc_xa_params){.dtype = sc_xa_integers_of(node)};
+    sc_xa_number(node, "quant_min", &low);
+    sc_xa_number(node, "quant_max", &high);
+    if (out->dtype != SC_DTYPE_I8 || !(fabs(low) <= INT32_MAX && fabs(high) <= INT32_MAX) ||
+        node->args[0].kind != SC_ARG_VALUE)
+        return false;
+    out->low = (int64_t)low;
+    out->high = (int64_t)high;
+    if (sc_xa_has_blocks(node)) return per_block(node, out);
+    return sc_op_param_index(node->op, "scale") >= 0 ? per_tensor(node, out)
+                                                     : per_channel(node, out);
 }

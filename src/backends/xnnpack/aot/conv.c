@@ -128,10 +128,6 @@ static bool read_pair(const sc_node *node, const char *param, int64_t *out, bool
     return out[0] >= 0 && out[1] >= 0 && out[0] <= INT16_MAX && out[1] <= INT16_MAX;
 }
 
-bool sc_xa_takes_padding(const sc_node *node) {
-    return sc_xa_is(node, &sc_xa_conv) && !sc_xa_flag(node, "transposed");
-}
-
 static bool read_window(sc_xa *x, const sc_node *node, convolution *c) {
     const bool one_row = node->args[0].value->spec.rank == 3;
     const bool known = read_pair(node, "stride", c->stride, one_row, 1) &&

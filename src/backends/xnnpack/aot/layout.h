@@ -1,4 +1,4 @@
-// Private to backends/xnnpack/aot: where transposes go.
+// Private to src/backends/xnnpack/aot: where transposes go.
 #ifndef SC_XNNPACK_LAYOUT_H
 #define SC_XNNPACK_LAYOUT_H
 

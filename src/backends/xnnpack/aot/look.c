@@ -48,18 +48,18 @@ void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b) {
 
 // --- Arguments -----------------------------------------------------------------------------------
 
-static const sc_arg *find(const sc_node *node, const char *param) {
-    int32_t index = sc_op_param_index(node->op, param);
-    return index >= 0 && (uint32_t)index < node->arg_count ? &node->args[index] : NULL;
+const sc_arg *sc_xa_arg(const sc_node *node, const char *param) {
+    static const sc_arg none = {.kind = SC_ARG_NONE};
+    const int32_t index = sc_op_param_index(node->op, param);
+    return index >= 0 && (uint32_t)index < node->arg_count ? &node->args[index] : &none;
 }
 
 const sc_value *sc_xa_tensor(const sc_node *node, const char *param) {
-    const sc_arg *arg = find(node, param);
-    return arg && arg->kind == SC_ARG_VALUE ? arg->value : NULL;
+    const sc_arg *arg = sc_xa_arg(node, param);
+    return arg->kind == SC_ARG_VALUE ? arg->value : NULL;
 }
 
 static bool number_of(const sc_arg *arg, double *out) {
-    if (!arg) return false;
     switch (arg->kind) {
     case SC_ARG_INT: *out = (double)arg->i; return true;
     case SC_ARG_FLOAT: *out = arg->f; return true;
@@ -69,23 +69,22 @@ static bool number_of(const sc_arg *arg, double *out) {
 }
 
 bool sc_xa_number(const sc_node *node, const char *param, double *out) {
-    return number_of(find(node, param), out);
+    return number_of(sc_xa_arg(node, param), out);
 }
 
 int64_t sc_xa_int(const sc_node *node, const char *param) {
-    const sc_arg *arg = find(node, param);
-    return arg && arg->kind == SC_ARG_INT ? arg->i : 0;
+    const sc_arg *arg = sc_xa_arg(node, param);
+    return arg->kind == SC_ARG_INT ? arg->i : 0;
 }
 
 bool sc_xa_flag(const sc_node *node, const char *param) {
-    const sc_arg *arg = find(node, param);
-    return arg && arg->kind == SC_ARG_BOOL && arg->b;
+    const sc_arg *arg = sc_xa_arg(node, param);
+    return arg->kind == SC_ARG_BOOL && arg->b;
 }
 
 int32_t sc_xa_ints(const sc_node *node, const char *param, int64_t *out, uint32_t max,
                    uint32_t spread) {
-    const sc_arg *arg = find(node, param);
-    if (!arg) return -1;
+    const sc_arg *arg = sc_xa_arg(node, param);
     uint32_t count = arg->kind == SC_ARG_LIST ? arg->count : 1;
     if (arg->kind != SC_ARG_LIST && arg->kind != SC_ARG_INT) return -1;
     if (count > max) return -1;
@@ -128,85 +127,63 @@ bool sc_xa_shape_equal(const sc_value *a, const sc_value *b) {
     return sc_spec_same_sizes(&a->spec, &b->spec);
 }
 
-bool sc_xa_fits(sc_xa *x, const sc_value *value, const char *what) {
-    const sc_spec *spec = &value->spec;
-    if (spec->rank > SC_XNN_RANK_MAX)
-        return sc_xa_refuse(x, "Reshape it to fewer dimensions.",
-                            "%s has %u dimensions, XNNPACK's tensors have at most %u", what,
-                            spec->rank, SC_XNN_RANK_MAX);
-    uint64_t total = 1;
-    for (uint32_t d = 0; d < spec->rank; d++) {
-        int64_t size;
-        if (sc_dim_is(spec->sizes[d], 0)) return sc_xa_refuse(x, NULL, "%s has no elements", what);
-        if (!sc_spec_size_max(spec, d, &size) || size >= SC_DIM_INF)
-            return sc_xa_refuse(x, "Give its dynamic dimension a largest size.",
-                                "dimension %u of %s has no largest size", d, what);
-        if (size <= 0 || size > INT32_MAX || !sc_mul_u64(total, (uint64_t)size, &total) ||
-            total > UINT64_C(1) << 40)
-            return sc_xa_refuse(x, "Give its dynamic dimension a smaller largest size.",
-                                "%s may have more elements than XNNPACK counts", what);
-    }
-    sc_exprs *exprs = x->graph->method->exprs;
-    if (!sc_xa_is_constant(value) && !sc_spec_is_contiguous(exprs, spec) &&
-        !sc_spec_is_channels_last(exprs, spec))
-        return sc_xa_refuse(x, "Make it contiguous or channels-last before.",
-                            "%s is neither contiguous nor channels-last", what);
-    return true;
-}
+// --- Constants and targets
+// ------------------------------------------------------------------------
 
-// --- Judging -------------------------------------------------------------------------------------
-
-typedef struct operands {
-    sc_xa *x;
-    uint8_t tensors;  // sc_xa_tensors
-    uint8_t dtype;
-    bool is_fine;
-} operands;
-
-static bool look_at_dtype(operands *o, const sc_value *value, const char *what) {
-    const uint8_t dtype = value->spec.dtype;
-    if (o->tensors == SC_XA_OWN) return true;
-    if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F16)
-        return sc_xa_refuse(o->x, dtype == SC_DTYPE_BF16 ? "Export the model in float32." : NULL,
-                            "%s is %s, and XNNPACK computes this in float32 and float16 only", what,
-                            sc_dtype_name(dtype));
-    if (o->tensors == SC_XA_REALS && o->dtype != SC_DTYPE_NONE && o->dtype != dtype)
-        return sc_xa_refuse(o->x, "Cast them to one type.",
-                            "its tensors are %s and %s, and XNNPACK does not mix them",
-                            sc_dtype_name(o->dtype), sc_dtype_name(dtype));
-    o->dtype = dtype;
-    return true;
-}
-
-static bool look_at_operand(void *user, sc_arg *arg) {
-    operands *o = user;
-    if (arg->value->type == SC_VALUE_TENSOR)
-        o->is_fine =
-            look_at_dtype(o, arg->value, "an input") && sc_xa_fits(o->x, arg->value, "an input");
-    else
-        o->is_fine = sc_xa_refuse(o->x, "Export it with fixed sizes.",
-                                  "it takes a number that is computed when the program runs, and "
-                                  "delegates of XNNPACK take tensors only");
-    return o->is_fine;
-}
-
-bool sc_xa_judge(sc_xa *x, const sc_node *node) {
-    const sc_xa_row *row = sc_xa_row_of(node);
-    if (!row) return sc_xa_refuse(x, NULL, "XNNPACK has nothing that computes it");
-    if (sc_xnn_kinds[row->kind].since > x->runtime)
-        return sc_xa_refuse(x, "Ask for a later target runtime.",
-                            "the target runtime does not know XNNPACK's %s yet",
-                            sc_xnn_kinds[row->kind].name);
-    operands o = {x, row->family->tensors, SC_DTYPE_NONE, true};
-    sc_node_visit_values(node, look_at_operand, &o);
-    if (!o.is_fine) return false;
-    for (uint32_t i = 0; i < node->out_count; i++) {
-        const sc_value *value = node->outs[i];
-        if (value->use_count == 0) continue;
-        if (value->type != SC_VALUE_TENSOR)
-            return sc_xa_refuse(x, NULL, "its result is not a tensor");
-        if (!look_at_dtype(&o, value, "its result") || !sc_xa_fits(x, value, "its result"))
+bool sc_xa_is_constant(const sc_value *value) {
+    const sc_method *method = value->graph->method;
+    if (value->node || method->graph != value->graph || value->index >= method->inputs.count)
+        return false;
+    const sc_input_sig *sig = &method->inputs.data[value->index];
+    if (!sig->constant || value->type != SC_VALUE_TENSOR || sig->kind == SC_INPUT_USER)
+        return false;
+    for (uint32_t i = 0; i < method->outputs.count; i++) {
+        const sc_output_sig *out = &method->outputs.data[i];
+        if ((out->kind == SC_OUTPUT_BUFFER_MUTATION || out->kind == SC_OUTPUT_PARAMETER_MUTATION) &&
+            sc_str_equal(out->target, sig->target))
             return false;
     }
-    return row->family->check(x, node);
+    return true;
+}
+
+bool sc_xa_takes_padding(const sc_node *node) {
+    return sc_xa_is(node, &sc_xa_conv) && !sc_xa_flag(node, "transposed");
+}
+
+bool sc_xa_holds_operands(sc_xa *x) {
+    if (x->runtime >= SC_XNN_RUNTIME_1_4) return true;
+    return sc_xa_refuse(x, "Ask for target runtime 1.4 or later.",
+                        "the target runtime frees constants that are not packed weights");
+}
+
+static const struct {
+    const char *name;
+    sc_xnn_runtime runtime;
+} runtimes[] = {
+    {"1.0", SC_XNN_RUNTIME_1_0}, {"1.1", SC_XNN_RUNTIME_1_1}, {"1.3", SC_XNN_RUNTIME_1_3},
+    {"1.4", SC_XNN_RUNTIME_1_4}, {"1.5", SC_XNN_RUNTIME_1_5},
+};
+
+sc_xnn_runtime sc_xa_runtime(const sc_options *options) {
+    for (uint32_t i = 0; i < SC_COUNT_OF(runtimes); i++)
+        if (sc_str_is(options->target_runtime, runtimes[i].name)) return runtimes[i].runtime;
+    return SC_XNN_RUNTIME_LATEST;
+}
+
+// --- Quantization
+// ---------------------------------------------------------------------------------
+
+// The type of the integers, by whatever name; SC_DTYPE_NONE when it is not said.
+uint8_t sc_xa_integers_of(const sc_node *node) {
+    const char *const names[] = {"dtype", "target_dtype", "input_dtype", "output_dtype"};
+    for (uint32_t i = 0; i < SC_COUNT_OF(names); i++) {
+        const sc_arg *dtype = sc_xa_arg(node, names[i]);
+        if (sc_op_param_index(node->op, names[i]) >= 0)
+            return dtype->kind == SC_ARG_DTYPE ? dtype->code : SC_DTYPE_NONE;
+    }
+    return SC_DTYPE_NONE;
+}
+
+bool sc_xa_has_blocks(const sc_node *node) {
+    return sc_op_param_index(node->op, "block_size") >= 0;
 }

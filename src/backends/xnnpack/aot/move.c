@@ -14,7 +14,9 @@ static bool check_copy(sc_xa *x, const sc_node *node) {
 static sc_status make_copy(sc_xa_maker *m, const sc_node *node) {
     const sc_value *input = node->args[0].value, *output = node->outs[0];
     const sc_xa_layout layout = sc_xa_layout_of(m, node);
+    sc_xa_constant constant;
     uint32_t id;
+    if (sc_xa_constant_of(output, &constant)) return SC_OK;  // when somebody wants it
     SC_TRY(sc_xa_want(m, input, layout, &id));
     if (input->spec.dtype == output->spec.dtype)
         sc_xa_alias(m, output, input);
@@ -123,8 +125,7 @@ static bool check_slice(sc_xa *x, const sc_node *node) {
                             "it slices a tensor of dynamic sizes, and XNNPACK's slices are fixed");
     if (dim < 0 || dim >= rank) return sc_xa_refuse(x, NULL, "its dimension is not known");
     if (sc_op_param_index(node->op, "step") >= 0 && sc_xa_int(node, "step") != 1)
-        return sc_xa_refuse(x, NULL,
-                            "it takes every %lldth element, and XNNPACK's slices are whole",
+        return sc_xa_refuse(x, NULL, "its step is %lld, and XNNPACK's slices skip nothing",
                             (long long)sc_xa_int(node, "step"));
     if (rank == 1 && node->outs[0]->spec.rank == 0)
         return sc_xa_refuse(x, NULL, "it takes one number out of a tensor");

@@ -3,13 +3,6 @@
 
 #include "backends/xnnpack/aot/rule.h"
 
-// Runtimes before 1.4 free what a delegate holds besides packed weights.
-static bool holds_operands(sc_xa *x) {
-    if (x->runtime >= SC_XNN_RUNTIME_1_4) return true;
-    return sc_xa_refuse(x, "Ask for target runtime 1.4 or later.",
-                        "the target runtime frees constants that are not packed weights");
-}
-
 static sc_status make_one(sc_xa_maker *m, const sc_node *node, sc_xnn_node **made) {
     const sc_xa_layout layout = sc_xa_layout_of(m, node);
     uint32_t input;
@@ -33,7 +26,7 @@ static sc_status make_unary(sc_xa_maker *m, const sc_node *node) {
 }
 
 static bool check_gelu(sc_xa *x, const sc_node *node) {
-    const sc_arg *approximate = sc_node_arg(node, "approximate");
+    const sc_arg *approximate = sc_xa_arg(node, "approximate");
     if (node->outs[0]->spec.dtype != SC_DTYPE_F32)
         return sc_xa_refuse(x, "Export the model in float32.", "XNNPACK's GELU is float32 only");
     if (approximate->kind != SC_ARG_STR || !sc_str_is(approximate->str, "none"))
@@ -105,7 +98,7 @@ static bool check_prelu(sc_xa *x, const sc_node *node) {
     sc_xa_constant slope;
     const sc_value *input = node->args[0].value;
     const uint32_t rank = input->spec.rank;
-    if (!holds_operands(x)) return false;
+    if (!sc_xa_holds_operands(x)) return false;
     if (!sc_xa_constant_of(node->args[1].value, &slope) || slope.dequantize ||
         slope.input != node->args[1].value)
         return sc_xa_refuse(x, "Make the slope a parameter.",
@@ -174,7 +167,7 @@ static bool check_binary(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, NULL, "it computes a number, not a tensor with dimensions");
     for (uint32_t i = 0; i < 2 && x->runtime < SC_XNN_RUNTIME_1_4; i++)
         if (sc_xa_is_constant(node->args[i].value) && is_weight_elsewhere(node->args[i].value))
-            return holds_operands(x);
+            return sc_xa_holds_operands(x);
     if (fuses(node)) sc_xa_is_quantized(x, node, SC_XA_FUSES, &tail);
     return true;
 }
@@ -203,7 +196,7 @@ static sc_status make_binary(sc_xa_maker *m, const sc_node *node) {
 
 static bool check_scalar(sc_xa *x, const sc_node *node) {
     double other;
-    if (!check_alpha(x, node) || !holds_operands(x)) return false;
+    if (!check_alpha(x, node) || !sc_xa_holds_operands(x)) return false;
     if (!sc_xa_number(node, "other", &other) || !isfinite((float)other))
         return sc_xa_refuse(x, NULL, "its number is not finite");
     if (node->outs[0]->spec.rank == 0)

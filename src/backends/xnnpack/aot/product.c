@@ -46,8 +46,9 @@ static bool check_groups(sc_xa *x, product *p) {
         return sc_xa_refuse(x, "Use 4 bits, or one scale for each row.",
                             "its weight has 8 bits in groups, and XNNPACK's groups have 4");
     if (params->group % 32 != 0 || p->inputs % params->group != 0)
-        return sc_xa_refuse(x, "Use a group size of 32 that divides the inputs.",
-                            "its groups of %lld weights are no multiple of 32 that divides %lld",
+        return sc_xa_refuse(x, "Use a group size of 32.",
+                            "its groups have %lld weights, and those of XNNPACK a multiple of 32 "
+                            "that divides the %lld inputs",
                             (long long)params->group, (long long)p->inputs);
     return true;
 }
@@ -127,9 +128,16 @@ static bool is_one(const sc_node *node, const char *param) {
     return value == 1;
 }
 
+// Runtimes free what a product is given for packing, although they pack weights that are computed
+// in every run; and where only the weight is quantized, they scale the bias with it.
+static bool adds_after(const product *p) {
+    return p->bias && (p->form == COMPUTED || p->form == WEIGHTS);
+}
+
 static bool check_bias(sc_xa *x, const product *p) {
     sc_xa_constant bias;
     if (!p->bias) return true;
+    if (adds_after(p) && !sc_xa_holds_operands(x)) return false;
     if (!sc_xa_constant_of(p->bias, &bias) || bias.dequantize)
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is computed when the program runs");
@@ -245,6 +253,12 @@ static sc_status want_input(sc_xa_maker *m, product *p, const sc_value **out, ui
     return sc_xa_want(m, input, SC_XA_PLAIN, id);
 }
 
+// Like another value: values move when one is added, so its shape is copied first.
+static uint32_t between(sc_xa_maker *m, uint32_t like) {
+    const sc_xnn_shape shape = m->graph->values.data[like].shape;
+    return sc_xa_between(m, like, &shape);
+}
+
 static sc_status make_gemm(sc_xa_maker *m, const sc_node *node) {
     product p;
     uint32_t input, filter, bias;
@@ -267,13 +281,20 @@ static sc_status make_gemm(sc_xa_maker *m, const sc_node *node) {
     const uint32_t output = sc_xa_define(m, last, SC_XA_PLAIN);
     uint32_t result = output;
     if (last->spec.dtype == SC_DTYPE_BF16) {
-        result = sc_xa_between(m, output, &m->graph->values.data[output].shape);
+        result = between(m, output);
         m->graph->values.data[result].datatype = SC_XNN_FP32;
     }
+    const bool two = adds_after(&p);
+    if (two) result = between(m, output);
     sc_xnn_node *made = sc_xa_add(m, SC_XNN_FULLY_CONNECTED, input, result);
     made->inputs[1] = filter;
-    made->inputs[2] = bias;
+    if (!two) made->inputs[2] = bias;
     if (p.form == COMPUTED && p.is_transposed) made->flags = SC_XNN_TRANSPOSE_WEIGHTS;
+    if (two) {
+        made = sc_xa_add(m, SC_XNN_ADD, result, output);
+        made->inputs[1] = bias;
+        result = output;
+    }
     sc_xa_set_range(made, &p.tail);
     if (result != output) sc_xa_add(m, SC_XNN_CONVERT, result, output);
     return SC_OK;

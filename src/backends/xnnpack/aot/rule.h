@@ -1,4 +1,4 @@
-// How operators are looked at and what becomes of them. Private to backends/xnnpack/aot.
+// How operators are looked at and what becomes of them. Private to src/backends/xnnpack/aot.
 //
 // An operator has a row in configs.def, which names its family, and a family two functions: `check`
 // says whether a node can be delegated, `make` adds it to an XNNPACK graph. What both need to know
@@ -88,11 +88,13 @@ FAMILY(choose)
 
 // Keeps the reason and is false.
 bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) SC_PRINTF(3, 4);
-// Can the node be delegated? If so, groups are joined.
-bool sc_xa_judge(sc_xa *x, const sc_node *node);
 // The nodes go together.
 void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b);
 
+// Does the target runtime keep constants that are not packed weights? Refuses otherwise.
+bool sc_xa_holds_operands(sc_xa *x);
+
+const sc_arg *sc_xa_arg(const sc_node *node, const char *param);       // None where there is none
 const sc_value *sc_xa_tensor(const sc_node *node, const char *param);  // NULL when None
 bool sc_xa_number(const sc_node *node, const char *param, double *out);
 int64_t sc_xa_int(const sc_node *node, const char *param);  // 0 unless it is one
@@ -103,13 +105,23 @@ int32_t sc_xa_ints(const sc_node *node, const char *param, int64_t *out, uint32_
 int64_t sc_xa_dim(int64_t dim, uint32_t rank);  // of Python's
 // The one node that reads it, or NULL; the graph's return counts as one that is none.
 const sc_node *sc_xa_only_user(const sc_value *value);
+// Is it a graph input with bytes that nobody writes?
+bool sc_xa_is_constant(const sc_value *value);
 bool sc_xa_is_static(const sc_value *value);
 uint32_t sc_xa_dynamic_dims(const sc_value *value);
 // Largest size of a dim, which is known to fit.
 uint32_t sc_xa_size(const sc_value *value, uint32_t dim);
 bool sc_xa_shape_equal(const sc_value *a, const sc_value *b);
-// Bounds of XNNPACK on any tensor; refuses.
-bool sc_xa_fits(sc_xa *x, const sc_value *value, const char *what);
+// The runtime that the options ask for.
+sc_xnn_runtime sc_xa_runtime(const sc_options *options);
+// The type of the integers that a node makes or reads, SC_DTYPE_NONE when it is not said.
+uint8_t sc_xa_integers_of(const sc_node *node);
+bool sc_xa_has_blocks(const sc_node *node);
+
+// --- Judging (judge.c) ---------------------------------------------------------------------------
+
+// Can the node be delegated? If so, groups are joined.
+bool sc_xa_judge(sc_xa *x, const sc_node *node);
 
 // --- Constants (constant.c) ----------------------------------------------------------------------
 
@@ -136,8 +148,6 @@ typedef struct sc_xa_constant {
     int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];  // as shown; strides in items of the bytes
 } sc_xa_constant;
 
-// Is it a graph input with bytes that nobody writes?
-bool sc_xa_is_constant(const sc_value *value);
 // False when the value is computed at run time.
 bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out);
 // A group with what shows it.
@@ -145,15 +155,16 @@ void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value);
 // Up to 2^20 numbers; on scratch.
 sc_status sc_xa_read_numbers(sc_ctx *ctx, const sc_xa_constant *constant, double **out,
                              uint32_t *count);
+// Of a quantize or dequantize node, with numbers that are known; false otherwise.
+bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
 // All scales positive and normal, all zero points 0: refuses otherwise.
 bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params);
 bool sc_xa_is_four_bits(const sc_xa_params *params);
 
 // --- Quantization (quantize.c) -------------------------------------------------------------------
 
-// Of a quantize or dequantize node, with numbers that are known; false otherwise.
-bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
-bool sc_xa_params_equal(const sc_xa_params *a, const sc_xa_params *b);
+// Whole 8 bits, one scale that XNNPACK takes?
+bool sc_xa_is_plain(const sc_xa_params *params);
 // Does the value come out of a dequantize node whose 8-bit integers XNNPACK computes with? With the
 // node and the parameters if so.
 bool sc_xa_dequantized(const sc_value *value, const sc_node **node, sc_xa_params *params);
@@ -183,7 +194,7 @@ void sc_xa_tail_of(const sc_value *value, bool fuses, sc_xa_tail *out);
 enum { SC_XA_FUSES = 1, SC_XA_ALIKE = 2 };
 bool sc_xa_is_quantized(sc_xa *x, const sc_node *node, uint32_t how, sc_xa_tail *tail);
 
-// --- Padding (move.c, conv.c) --------------------------------------------------------------------
+// --- Padding (move.c) --------------------------------------------------------------------
 
 // Zeros around an image that only one node reads.
 typedef struct sc_xa_pad_sides {
@@ -202,7 +213,8 @@ const sc_node *sc_xa_norm_behind(const sc_value *value);
 sc_status sc_xa_norm_read(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
                           uint32_t *count);
 
-// --- Making (make.c) -----------------------------------------------------------------------------
+// --- Values and nodes (value.c)
+// -----------------------------------------------------------------------------
 
 // What stands for a value of ours.
 typedef struct sc_xa_slot {
@@ -222,16 +234,9 @@ struct sc_xa_maker {
 };
 
 sc_xa_layout sc_xa_layout_of(const sc_xa_maker *m, const sc_node *node);
-// The value in a layout, made or converted if need be.
-sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t *id);
-// The same for an operand that is broadcast to `rank` dims.
-sc_status sc_xa_want_operand(sc_xa_maker *m, const sc_value *value, uint32_t rank,
-                             sc_xa_layout layout, uint32_t *id);
-// The floats of the value as 8 bits, quantized when run: by row, or in channels-last by image.
-sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout,
-                             uint32_t *id);
-// The value with its elements in row-major order, whatever its dims.
-sc_status sc_xa_want_flat(sc_xa_maker *m, const sc_value *value, uint32_t *id);
+sc_xa_slot *sc_xa_slot_of(sc_xa_maker *m, const sc_value *value);
+// The layout in which it can be there: values without channels have but one.
+sc_xa_layout sc_xa_usable(const sc_value *value, sc_xa_layout layout);
 // What the node computes: a new XNNPACK value for a value of ours.
 uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout);
 // Quantizes a value of integers as who makes or reads them says.
@@ -261,8 +266,6 @@ sc_xa_layout sc_xa_outer_layout(const sc_xa_maker *m, const sc_value *value);
 
 // --- Weights (weight.c) --------------------------------------------------------------------------
 
-// Bytes under their own name, as a constant of the graph.
-sc_status sc_xa_add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix, uint32_t *constant);
 // A vector of floats in memory, which is borrowed.
 sc_status sc_xa_add_floats(sc_xa_maker *m, const float *values, const sc_xnn_shape *shape,
                            uint32_t *id);
@@ -285,5 +288,19 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
 // Numbers by channel: float32, or what static quantization makes of them.
 sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
                          const sc_xa_params *weight, const sc_xa_params *input, uint32_t *id);
+
+// --- Making (make.c)
+// ------------------------------------------------------------------------------
+
+// The value in a layout, made or converted if need be.
+sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t *id);
+// The same for an operand that is broadcast to `rank` dims.
+sc_status sc_xa_want_operand(sc_xa_maker *m, const sc_value *value, uint32_t rank,
+                             sc_xa_layout layout, uint32_t *id);
+// The floats of the value as 8 bits, quantized when run: by row, or in channels-last by image.
+sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout,
+                             uint32_t *id);
+// The value with its elements in row-major order, whatever its dims.
+sc_status sc_xa_want_flat(sc_xa_maker *m, const sc_value *value, uint32_t *id);
 
 #endif

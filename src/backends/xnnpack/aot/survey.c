@@ -1,28 +1,31 @@
 // Which nodes XNNPACK takes, and which constants go with them.
 #include "backends/xnnpack/aot/lower.h"
 #include "backends/xnnpack/aot/rule.h"
-#include "backends/xnnpack/aot/xnnpack.h"
 
-static const struct {
-    const char *name;
-    sc_xnn_runtime runtime;
-} runtimes[] = {
-    {"1.0", SC_XNN_RUNTIME_1_0}, {"1.1", SC_XNN_RUNTIME_1_1}, {"1.3", SC_XNN_RUNTIME_1_3},
-    {"1.4", SC_XNN_RUNTIME_1_4}, {"1.5", SC_XNN_RUNTIME_1_5},
-};
-
-sc_xnn_runtime sc_xa_runtime(const sc_options *options) {
-    for (uint32_t i = 0; i < SC_COUNT_OF(runtimes); i++)
-        if (sc_str_is(options->target_runtime, runtimes[i].name)) return runtimes[i].runtime;
-    return SC_XNN_RUNTIME_LATEST;
+// Nodes that only exist for others, and go where these go, or nowhere.
+static bool is_helper(const sc_node *node) {
+    return sc_xa_is(node, &sc_xa_choose) || sc_xa_is(node, &sc_xa_dequantize) ||
+           sc_xa_is(node, &sc_xa_quantize);
 }
 
-static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node) {
+// From choosing parameters to the product that reads what is quantized by them: that many nodes.
+enum { HELPERS_MAX = 4 };
+
+static bool keeps_for(sc_xa *x, const sc_node *node, uint32_t depth) {
+    if (!is_helper(node)) return sc_xa_judge(x, node);
+    for (uint32_t i = 0; i < node->out_count; i++)
+        for (const sc_arg *use = node->outs[i]->first_use; use && depth; use = use->next_use)
+            if (use->user->op && sc_xa_row_of(use->user) && keeps_for(x, use->user, depth - 1))
+                return true;
+    return false;
+}
+
+bool sc_xa_keeps(const sc_backend *backend, const sc_options *options, const sc_node *node) {
     (void)backend;
     const sc_xa_row *row = sc_xa_row_of(node);
     if (!row || !row->is_kept) return false;
     sc_xa x = {.ctx = node->graph->ctx, .graph = node->graph, .runtime = sc_xa_runtime(options)};
-    return sc_xa_judge(&x, node);
+    return keeps_for(&x, node, HELPERS_MAX);
 }
 
 // --- Constants -----------------------------------------------------------------------------------
@@ -33,9 +36,10 @@ static bool needs_bytes(const sc_survey *survey, const sc_arg *use) {
     const sc_node *user = use->user;
     if (!user->op || !sc_claim_of(survey, user)->is_taken) return false;
     const sc_xa_family *family = sc_xa_row_of(user)->family;
-    if (family == &sc_xa_permute) return sc_claim_of(survey, user)->group != 0;
+    if (family == &sc_xa_permute || family == &sc_xa_copy)
+        return sc_claim_of(survey, user)->group != 0;
     return family == &sc_xa_gemm || family == &sc_xa_conv || family == &sc_xa_norm ||
-           family == &sc_xa_prelu || family == &sc_xa_dequantize;
+           family == &sc_xa_prelu || family == &sc_xa_dequantize || family == &sc_xa_quantize;
 }
 
 static bool is_outside(const sc_survey *survey, const sc_arg *use) {
@@ -59,12 +63,6 @@ static void choose_inputs(const sc_survey *survey, sc_xnn_runtime runtime) {
 
 // --- The survey ----------------------------------------------------------------------------------
 
-// Nodes that only exist for others, and go where these go, or nowhere.
-static bool is_helper(const sc_node *node) {
-    return sc_xa_is(node, &sc_xa_choose) || sc_xa_is(node, &sc_xa_dequantize) ||
-           sc_xa_is(node, &sc_xa_quantize);
-}
-
 static uint32_t root_of(const sc_xa *x, uint32_t mark) {
     while (x->groups[mark] != mark) mark = x->groups[mark];
     return mark;
@@ -78,7 +76,7 @@ static void judge(sc_xa *x, const sc_survey *survey, const sc_node *node) {
     claim->hint = x->hint;
 }
 
-static sc_status survey_graph(const sc_backend *backend, sc_survey *survey) {
+sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
     (void)backend;
     const sc_graph *graph = survey->graph;
     sc_xa x = {.ctx = survey->ctx,
@@ -107,10 +105,3 @@ static sc_status survey_graph(const sc_backend *backend, sc_survey *survey) {
     choose_inputs(survey, x.runtime);
     return SC_OK;
 }
-
-const sc_backend sc_backend_xnnpack = {.name = "xnnpack",
-                                       .leaves_moves = true,
-                                       .id = SC_XNN_BACKEND,
-                                       .keeps = keeps,
-                                       .survey = survey_graph,
-                                       .preprocess = sc_xa_preprocess};

@@ -17,8 +17,7 @@ typedef struct converted {
     const double *factors;  // NULL: 1
 } converted;
 
-static float item_of(const converted *c, const uint8_t *at, uint64_t index) {
-    const double factor = c->factors ? c->factors[index / c->inner % c->channels] : 1;
+static float item_of(const converted *c, const uint8_t *at, double factor) {
     uint16_t half;
     float value;
     switch (c->from) {
@@ -31,6 +30,18 @@ static float item_of(const converted *c, const uint8_t *at, uint64_t index) {
     default: memcpy(&value, at, sizeof value);
     }
     return c->factors ? (float)((double)value * factor) : value;
+}
+
+static void convert_items(const converted *c, const uint8_t *raw, uint64_t first, size_t count,
+                          float *out) {
+    const uint32_t width = sc_dtype_bytes((sc_dtype)c->from);
+    uint64_t inside = first % c->inner, channel = first / c->inner % c->channels;
+    for (size_t i = 0; i < count; i++, raw += width) {
+        out[i] = item_of(c, raw, c->factors ? c->factors[channel] : 1);
+        if (++inside < c->inner) continue;
+        inside = 0;
+        if (++channel == c->channels) channel = 0;
+    }
 }
 
 // Whole items that hold the bytes asked for.
@@ -46,7 +57,7 @@ static sc_status read_converted(sc_source *source, sc_ctx *ctx, uint64_t offset,
         const size_t count = (size_t)sc_min_u64(ITEMS, (skip + bytes + 3) / sizeof(float));
         const size_t part = (size_t)sc_min_u64(bytes, count * sizeof(float) - skip);
         SC_TRY(sc_extent_read(ctx, c->base, first * width, raw, count * width));
-        for (size_t i = 0; i < count; i++) items[i] = item_of(c, raw + i * width, first + i);
+        convert_items(c, raw, first, count, items);
         memcpy(to, (const uint8_t *)items + skip, part);
         to += part;
         offset += part;
@@ -94,7 +105,8 @@ static sc_extent derive(sc_arena *arena, sc_extent base, uint64_t size, void *us
 
 // --- Names ---------------------------------------------------------------------------------------
 
-sc_status sc_xa_add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix, uint32_t *constant) {
+static sc_status add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix,
+                           uint32_t *constant) {
     sc_ctx *ctx = m->x.ctx;
     char digest[SC_CONTENT_KEY_CHARS];
     sc_sb key;
@@ -112,7 +124,7 @@ sc_status sc_xa_add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix, u
 static sc_status add_memory(sc_xa_maker *m, const void *bytes, uint64_t size, const char *prefix,
                             uint32_t *constant) {
     sc_source *source = sc_source_from_memory(m->x.ctx->arena, bytes, size);
-    return sc_xa_add_bytes(m, sc_extent_whole(source), prefix, constant);
+    return add_bytes(m, sc_extent_whole(source), prefix, constant);
 }
 
 static uint32_t add_static(sc_xa_maker *m, sc_xnn_datatype datatype, const sc_xnn_shape *shape,
@@ -193,7 +205,7 @@ static sc_status add_integers(sc_xa_maker *m, const sc_xa_weight *w, sc_extent b
         *p = (packed){bytes, w->shape.dims[1]};
         bytes = derive(arena, bytes, (p->columns + 1) / 2 * w->shape.dims[0], p, read_packed);
     }
-    SC_TRY(sc_xa_add_bytes(m, bytes, "", &constant));
+    SC_TRY(add_bytes(m, bytes, "", &constant));
     *id = add_static(m, datatype, &w->shape, constant);
     sc_xnn_quant quant = {.kind = SC_XNN_PER_TENSOR, .scale = w->constant->params.scale};
     if (datatype != SC_XNN_QINT8) SC_TRY(add_scales(m, w, &quant));
@@ -240,7 +252,7 @@ sc_status sc_xa_add_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id) 
     if (w->constant->dequantize && w->keeps_dtype) return add_integers(m, w, bytes, id);
     const bool stays = is_float && !w->factors && (w->keeps_dtype || dtype == SC_DTYPE_F32);
     if (!stays) SC_TRY(to_floats(m, w, items, &bytes));
-    SC_TRY(sc_xa_add_bytes(m, bytes, "", &index));
+    SC_TRY(add_bytes(m, bytes, "", &index));
     *id = add_static(m, stays ? sc_xnn_datatype_of(dtype) : SC_XNN_FP32, &w->shape, index);
     return SC_OK;
 }
@@ -274,7 +286,7 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
     // Integers that an operator with 8 bits reads itself.
     sc_ctx *ctx = m->x.ctx;
     uint32_t index;
-    SC_TRY(sc_xa_add_bytes(
+    SC_TRY(add_bytes(
         m,
         sc_extent_strided(ctx->arena, constant->constant->data, 1, w.rank, w.sizes, w.strides, 0),
         "", &index));

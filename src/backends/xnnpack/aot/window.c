@@ -15,12 +15,6 @@ static bool is_image(sc_xa *x, const sc_node *node) {
                         node->args[0].value->spec.rank);
 }
 
-// Nothing but the largest or mean values themselves.
-static bool gives_values_only(sc_xa *x, const sc_node *node) {
-    if (node->out_count < 2 || node->outs[1]->use_count == 0) return true;
-    return sc_xa_refuse(x, NULL, "its indices are used, and XNNPACK gives values only");
-}
-
 static bool is_whole_image(const sc_node *node) {
     int64_t size[2];
     return sc_op_param_index(node->op, "output_size") >= 0 &&
@@ -85,7 +79,7 @@ static bool check_average(sc_xa *x, const sc_node *node, const pooling *p) {
     if (divisor != (double)(p->kernel[0] * p->kernel[1]))
         return sc_xa_refuse(x, NULL, "its divisor is not the size of its window");
     if (sc_op_param_index(node->op, "divisor_override") >= 0 &&
-        sc_node_arg(node, "divisor_override")->kind == SC_ARG_INT &&
+        sc_xa_arg(node, "divisor_override")->kind == SC_ARG_INT &&
         (p->padding[0] || p->padding[1]) && !sc_xa_flag(node, "count_include_pad"))
         return sc_xa_refuse(x, NULL, "it divides by a fixed number at the borders too");
     if (p->extra[0] || p->extra[1])
@@ -99,7 +93,7 @@ static bool check_pool(sc_xa *x, const sc_node *node) {
     pooling p;
     sc_xa_tail tail;
     const bool is_max = sc_xa_row_of(node)->kind == SC_XNN_MAX_POOL;
-    if (!is_image(x, node) || !gives_values_only(x, node)) return false;
+    if (!is_image(x, node)) return false;
     if (is_whole_image(node)) return true;
     if (!read_pooling(x, node, &p) || !read_extra(x, node, &p)) return false;
     if (p.kernel[0] * p.kernel[1] == 1)
@@ -235,7 +229,7 @@ static bool read_amax(sc_xa *x, const sc_node *node, pooling *p) {
     const sc_value *in = node->args[0].value;
     const int32_t count = sc_xa_ints(node, "dim", dims, SC_RANK_MAX, 0);
     *p = (pooling){.kernel = {1, 1}, .dilation = {1, 1}};
-    if (!is_image(x, node) || !gives_values_only(x, node)) return false;
+    if (!is_image(x, node)) return false;
     for (int32_t i = 0; i < count; i++) {
         const int64_t dim = sc_xa_dim(dims[i], 4);
         if (dim != 2 && dim != 3)
@@ -284,7 +278,7 @@ static sc_status make_amax(sc_xa_maker *m, const sc_node *node) {
 
 static bool check_resize(sc_xa *x, const sc_node *node) {
     const sc_value *in = node->args[0].value, *out = node->outs[0];
-    const sc_arg *factors = sc_node_arg(node, "scale_factors");
+    const sc_arg *factors = sc_xa_arg(node, "scale_factors");
     if (!is_image(x, node)) return false;
     for (uint32_t i = 0; i < 2; i++) {
         const sc_dim from = in->spec.sizes[2 + i], to = out->spec.sizes[2 + i];

@@ -1,0 +1,86 @@
+// What XNNPACK demands of every node and tensor.
+#include "backends/xnnpack/aot/rule.h"
+
+static bool fits(sc_xa *x, const sc_value *value, const char *what) {
+    const sc_spec *spec = &value->spec;
+    if (spec->rank > SC_XNN_RANK_MAX)
+        return sc_xa_refuse(x, "Reshape it to fewer dimensions.",
+                            "%s has %u dimensions, XNNPACK's tensors have at most %u", what,
+                            spec->rank, SC_XNN_RANK_MAX);
+    uint64_t total = 1;
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        int64_t size;
+        if (sc_dim_is(spec->sizes[d], 0)) return sc_xa_refuse(x, NULL, "%s has no elements", what);
+        if (!sc_spec_size_max(spec, d, &size) || size >= SC_DIM_INF)
+            return sc_xa_refuse(x, "Give its dynamic dimension a largest size.",
+                                "dimension %u of %s has no largest size", d, what);
+        if (size <= 0 || size > INT32_MAX || !sc_mul_u64(total, (uint64_t)size, &total) ||
+            total > UINT64_C(1) << 40)
+            return sc_xa_refuse(x, "Give its dynamic dimension a smaller largest size.",
+                                "%s may have more elements than XNNPACK counts", what);
+    }
+    sc_exprs *exprs = x->graph->method->exprs;
+    if (!sc_xa_is_constant(value) && !sc_spec_is_contiguous(exprs, spec) &&
+        !sc_spec_is_channels_last(exprs, spec))
+        return sc_xa_refuse(x, "Make it contiguous or channels-last before.",
+                            "%s is neither contiguous nor channels-last", what);
+    return true;
+}
+
+// --- Judging -------------------------------------------------------------------------------------
+
+typedef struct operands {
+    sc_xa *x;
+    uint8_t tensors;  // sc_xa_tensors
+    uint8_t dtype;
+    bool is_fine;
+} operands;
+
+static bool look_at_dtype(operands *o, const sc_value *value, const char *what) {
+    const uint8_t dtype = value->spec.dtype;
+    if (o->tensors == SC_XA_OWN) return true;
+    if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F16)
+        return sc_xa_refuse(o->x, dtype == SC_DTYPE_BF16 ? "Export the model in float32." : NULL,
+                            "%s is %s, and XNNPACK computes this in float32 and float16 only", what,
+                            sc_dtype_name(dtype));
+    if (o->tensors == SC_XA_REALS && o->dtype != SC_DTYPE_NONE && o->dtype != dtype)
+        return sc_xa_refuse(o->x, "Cast them to one type.",
+                            "its tensors are %s and %s, and XNNPACK does not mix them",
+                            sc_dtype_name(o->dtype), sc_dtype_name(dtype));
+    o->dtype = dtype;
+    return true;
+}
+
+static bool look_at_operand(void *user, sc_arg *arg) {
+    operands *o = user;
+    if (arg->value->type == SC_VALUE_TENSOR)
+        o->is_fine = look_at_dtype(o, arg->value, "an input") && fits(o->x, arg->value, "an input");
+    else
+        o->is_fine = sc_xa_refuse(o->x, "Export it with fixed sizes.",
+                                  "it takes a number that is computed when the program runs, and "
+                                  "delegates of XNNPACK take tensors only");
+    return o->is_fine;
+}
+
+bool sc_xa_judge(sc_xa *x, const sc_node *node) {
+    const sc_xa_row *row = sc_xa_row_of(node);
+    if (!row) return sc_xa_refuse(x, NULL, "XNNPACK has nothing that computes it");
+    if (sc_xnn_kinds[row->kind].since > x->runtime)
+        return sc_xa_refuse(x, "Ask for a later target runtime.",
+                            "the target runtime does not know XNNPACK's %s yet",
+                            sc_xnn_kinds[row->kind].name);
+    operands o = {x, row->family->tensors, SC_DTYPE_NONE, true};
+    sc_node_visit_values(node, look_at_operand, &o);
+    if (!o.is_fine) return false;
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        const sc_value *value = node->outs[i];
+        if (value->use_count == 0) continue;
+        if (i > 0 && node->op->schema->return_count > 1)
+            return sc_xa_refuse(x, NULL,
+                                "more than its first result is used, and XNNPACK gives no other");
+        if (value->type != SC_VALUE_TENSOR)
+            return sc_xa_refuse(x, NULL, "its result is not a tensor");
+        if (!look_at_dtype(&o, value, "its result") || !fits(x, value, "its result")) return false;
+    }
+    return row->family->check(x, node);
+}
