@@ -114,20 +114,24 @@ static void sha_schedule(uint32_t w[64], const uint8_t *block) {
     }
 }
 
+// One of 64 rounds: what was the first of the state is the second afterwards, and so on, so that
+// after eight of them everything is back in its place.
+static inline void sha_round(uint32_t s[8], int turn, uint32_t more) {
+    uint32_t *h = &s[(7 - turn) & 7], a = s[-turn & 7], b = s[(1 - turn) & 7];
+    const uint32_t c = s[(2 - turn) & 7], e = s[(4 - turn) & 7], f = s[(5 - turn) & 7];
+    const uint32_t sum = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+    const uint32_t t1 = *h + sum + ((e & f) ^ (~e & s[(6 - turn) & 7])) + more;
+    s[(3 - turn) & 7] += t1;
+    *h = t1 + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void sha_block(uint32_t state[8], const uint8_t *block) {
     uint32_t w[64], s[8];
     sha_schedule(w, block);
     memcpy(s, state, sizeof(s));
-    for (int i = 0; i < 64; i++) {
-        uint32_t sum = rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25);
-        uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t t1 = s[7] + sum + choice + sha_constants[i] + w[i];
-        uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        uint32_t t2 = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + majority;
-        memmove(s + 1, s, 7 * sizeof(*s));
-        s[4] += t1;
-        s[0] = t1 + t2;
-    }
+    for (int i = 0; i < 64; i += 8)
+        for (int turn = 0; turn < 8; turn++)
+            sha_round(s, turn, sha_constants[i + turn] + w[i + turn]);
     for (int i = 0; i < 8; i++) state[i] += s[i];
 }
 
