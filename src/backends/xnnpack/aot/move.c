@@ -27,27 +27,36 @@ static sc_status make_copy(sc_xa_maker *m, const sc_node *node) {
 
 // --- Views ---------------------------------------------------------------------------------------
 
-// Does the result have all elements once, in their order?
-static bool repeats(const sc_node *node) {
+// An expansion repeats elements along a dim. One such dim, of few repetitions, is joined from that
+// many times the same; NOTHING: all elements come once, in their order.
+enum { NOTHING = -1, TOO_MUCH = -2 };
+
+static int32_t repeated_dim(const sc_node *node) {
     const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
     const uint32_t more = out->rank - in->rank;
-    if (sc_op_param_index(node->op, "implicit") < 0) return false;
-    for (uint32_t d = 0; d < out->rank; d++)
-        if (d < more ? !sc_dim_is(out->sizes[d], 1)
-                     : !sc_dim_equal(out->sizes[d], in->sizes[d - more]))
-            return true;
-    return false;
+    int32_t found = NOTHING;
+    if (sc_op_param_index(node->op, "implicit") < 0) return NOTHING;
+    for (uint32_t d = 0; d < out->rank; d++) {
+        const sc_dim from = d < more ? sc_dim_int(1) : in->sizes[d - more], to = out->sizes[d];
+        if (sc_dim_equal(from, to)) continue;
+        if (found != NOTHING || !sc_dim_is(from, 1) || !sc_dim_is_int(to) ||
+            to.value > SC_XNN_INPUTS_MAX)
+            return TOO_MUCH;
+        found = (int32_t)d;
+    }
+    return found;
 }
 
 static bool check_reshape(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
-    if (repeats(node))
+    if (repeated_dim(node) == TOO_MUCH)
         return sc_xa_refuse(x, "Operators that broadcast need no expanded operands.",
-                            "it repeats elements, which XNNPACK does only within an operator");
+                            "it repeats elements more than %d times or along several dimensions",
+                            SC_XNN_INPUTS_MAX);
     if (sc_xa_dynamic_dims(node->outs[0]) > 1)
         return sc_xa_refuse(x, "Fix all sizes but one.",
                             "more than one size of its result is dynamic, and XNNPACK derives one");
-    sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
+    if (repeated_dim(node) == NOTHING) sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }
 
@@ -64,7 +73,34 @@ static ends ends_of(sc_xa_maker *m, const sc_node *node) {
     return (ends){node->args[0].value->node->args[0].value, tail.quantize->outs[0]};
 }
 
+static const uint8_t joining[] = {SC_XNN_CONCATENATE2, SC_XNN_CONCATENATE3, SC_XNN_CONCATENATE4,
+                                  SC_XNN_CONCATENATE5};
+
+static sc_status make_repeat(sc_xa_maker *m, const sc_node *node, uint32_t dim) {
+    const sc_value *in = node->args[0].value, *out = node->outs[0];
+    const uint32_t times = sc_xa_size(out, dim);
+    bool dynamic[SC_XNN_RANK_MAX];
+    uint32_t id;
+    SC_TRY(sc_xa_want(m, in, SC_XA_PLAIN, &id));
+    if (in->spec.rank != out->spec.rank) {
+        sc_xnn_shape shape;
+        sc_xa_shape(out, SC_XA_PLAIN, &shape);
+        shape.dims[dim] = 1;
+        const uint32_t once = sc_xa_between(m, id, &shape);
+        sc_xa_dynamic_of(out, SC_XA_PLAIN, dynamic);
+        SC_TRY(sc_xa_add_reshape(m, id, once, dynamic));
+        id = once;
+    }
+    const uint32_t joined = sc_xa_define(m, out, SC_XA_PLAIN);
+    sc_xnn_node *made = sc_xa_add(m, (sc_xnn_kind)joining[times - 2], id, joined);
+    for (uint32_t i = 1; i < times; i++) made->inputs[i] = id;
+    made->axis = dim;
+    return SC_OK;
+}
+
 static sc_status make_reshape(sc_xa_maker *m, const sc_node *node) {
+    const int32_t repeated = repeated_dim(node);
+    if (repeated >= 0) return make_repeat(m, node, (uint32_t)repeated);
     const ends e = ends_of(m, node);
     bool dynamic[SC_XNN_RANK_MAX];
     uint32_t id;
@@ -190,8 +226,6 @@ static bool check_cat(sc_xa *x, const sc_node *node) {
 }
 
 static sc_status make_cat(sc_xa_maker *m, const sc_node *node) {
-    static const uint8_t kinds[] = {SC_XNN_CONCATENATE2, SC_XNN_CONCATENATE3, SC_XNN_CONCATENATE4,
-                                    SC_XNN_CONCATENATE5};
     sc_xa_tail tail;
     const sc_arg *list = &node->args[0];
     const sc_xa_layout layout = sc_xa_layout_of(m, node);
@@ -221,7 +255,7 @@ static sc_status make_cat(sc_xa_maker *m, const sc_node *node) {
             shape.dims[axis] += m->graph->values.data[inputs[i]].shape.dims[axis];
         joined = done == list->count ? sc_xa_define(m, output, layout)
                                      : sc_xa_between(m, inputs[0], &shape);
-        sc_xnn_node *made = sc_xa_add(m, (sc_xnn_kind)kinds[count - 2], inputs[0], joined);
+        sc_xnn_node *made = sc_xa_add(m, (sc_xnn_kind)joining[count - 2], inputs[0], joined);
         for (uint32_t i = 1; i < count; i++) made->inputs[i] = inputs[i];
         made->axis = axis;
     }

@@ -117,8 +117,15 @@ static sc_status add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix,
     sc_cord *cord = sc_new(ctx->arena, sc_cord);
     sc_cord_init(cord, ctx->arena);
     sc_cord_append_extent(cord, bytes);
+    const uint32_t known = m->graph->constants.count;
     *constant = sc_xnn_add_constant(m->graph, sc_sb_str(&key), cord);
-    return SC_OK;
+    if (*constant == known) return SC_OK;
+    bool same = false;
+    const sc_cord *there = m->graph->constants.data[*constant].bytes;
+    SC_TRY(sc_extent_equal(ctx, there->chunks.data[0].extent, bytes, &same));
+    if (same) return SC_OK;
+    return sc_fail(ctx, SC_ERR_MISMATCH, NULL, "two weights that differ have one name, " SC_STR_FMT,
+                   SC_STR_ARG(sc_sb_str(&key)));
 }
 
 static sc_status add_memory(sc_xa_maker *m, const void *bytes, uint64_t size, const char *prefix,
