@@ -54,9 +54,11 @@ bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out) {
     uint32_t count = 0, order[SC_RANK_MAX];
     for (; value->node; value = chain[count - 1]->args[0].value) {
         const sc_node *node = value->node;
+        if (count == CHAIN_MAX || node->arg_count == 0 || node->args[0].kind != SC_ARG_VALUE)
+            return false;
         const bool shows = sc_node_permutation(node, order) || is_same(node) || is_cast(node) ||
                            sc_xa_is(node, &sc_xa_dequantize);
-        if (!shows || count == CHAIN_MAX || node->args[0].kind != SC_ARG_VALUE) return false;
+        if (!shows) return false;
         chain[count++] = node;
     }
     if (!begin(value, out)) return false;
@@ -186,8 +188,7 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
     return is_fine;
 }
 
-// --- Parameters of quantization
-// ----------------------------------------------------------------------------------
+// --- Parameters of quantization ------------------------------------------------------------------
 
 // One number, given or constant.
 static bool one_number(const sc_node *node, const char *param, double *out) {

@@ -62,9 +62,23 @@ static bool look_at_operand(void *user, sc_arg *arg) {
     return o->is_fine;
 }
 
+// Before the edge dialect numbers may stand where tensors are meant.
+static bool has_tensors(const sc_node *node) {
+    const sc_schema *schema = node->op->schema;
+    for (uint32_t i = 0; i < schema->param_count; i++) {
+        const sc_param *param = &schema->params[i];
+        const uint8_t kind = i < node->arg_count ? node->args[i].kind : SC_ARG_NONE;
+        if (param->type != SC_PARAM_TENSOR || param->is_list) continue;
+        if (kind != SC_ARG_VALUE && !(kind == SC_ARG_NONE && param->is_optional && i > 0))
+            return false;
+    }
+    return true;
+}
+
 bool sc_xa_judge(sc_xa *x, const sc_node *node) {
     const sc_xa_row *row = sc_xa_row_of(node);
     if (!row) return sc_xa_refuse(x, NULL, "XNNPACK has nothing that computes it");
+    if (!has_tensors(node)) return sc_xa_refuse(x, NULL, "a number stands for a tensor");
     if (sc_xnn_kinds[row->kind].since > x->runtime)
         return sc_xa_refuse(x, "Ask for a later target runtime.",
                             "the target runtime does not know XNNPACK's %s yet",

@@ -127,8 +127,7 @@ bool sc_xa_shape_equal(const sc_value *a, const sc_value *b) {
     return sc_spec_same_sizes(&a->spec, &b->spec);
 }
 
-// --- Constants and targets
-// ------------------------------------------------------------------------
+// --- Constants and targets -----------------------------------------------------------------------
 
 bool sc_xa_is_constant(const sc_value *value) {
     const sc_method *method = value->graph->method;
@@ -170,8 +169,7 @@ sc_xnn_runtime sc_xa_runtime(const sc_options *options) {
     return SC_XNN_RUNTIME_LATEST;
 }
 
-// --- Quantization
-// ---------------------------------------------------------------------------------
+// --- Quantization --------------------------------------------------------------------------------
 
 // The type of the integers, by whatever name; SC_DTYPE_NONE when it is not said.
 uint8_t sc_xa_integers_of(const sc_node *node) {

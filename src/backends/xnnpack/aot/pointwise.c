@@ -94,6 +94,8 @@ static sc_status make_slope(sc_xa_maker *m, const sc_node *node) {
     return SC_OK;
 }
 
+enum { CHANNELS_MAX = 1 << 20 };  // that a slope is written out for
+
 static bool check_prelu(sc_xa *x, const sc_node *node) {
     sc_xa_constant slope;
     const sc_value *input = node->args[0].value;
@@ -105,6 +107,8 @@ static bool check_prelu(sc_xa *x, const sc_node *node) {
                             "its slope is not a parameter of the program");
     if (rank < 2 || rank > 4)
         return sc_xa_refuse(x, NULL, "it has %u dimensions; 2 to 4 can be delegated", rank);
+    if (sc_xa_size(input, 1) > CHANNELS_MAX)
+        return sc_xa_refuse(x, NULL, "it has more than %d channels", CHANNELS_MAX);
     if (rank == 3 && sc_xa_dynamic_dims(input) > 1)
         return sc_xa_refuse(x, "Fix all sizes but one.", "two of its three sizes are dynamic");
     if (slope.rank > 1 || (slope.rank == 1 && slope.sizes[0] != 1 &&

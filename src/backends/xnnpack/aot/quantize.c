@@ -46,6 +46,9 @@ static bool is_chosen(const sc_node *node, const sc_node **choose) {
     const sc_value *zero = sc_xa_tensor(node, names[many][1]);
     if (!scale || !zero || !scale->node || scale->node != zero->node) return false;
     *choose = scale->node;
+    if (node->args[0].kind != SC_ARG_VALUE || (*choose)->arg_count == 0 ||
+        (*choose)->args[0].kind != SC_ARG_VALUE)
+        return false;
     return sc_xa_is(*choose, &sc_xa_choose) && scale->index == 0 && zero->index == 1;
 }
 

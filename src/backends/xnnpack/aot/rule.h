@@ -194,7 +194,7 @@ void sc_xa_tail_of(const sc_value *value, bool fuses, sc_xa_tail *out);
 enum { SC_XA_FUSES = 1, SC_XA_ALIKE = 2 };
 bool sc_xa_is_quantized(sc_xa *x, const sc_node *node, uint32_t how, sc_xa_tail *tail);
 
-// --- Padding (move.c) --------------------------------------------------------------------
+// --- Padding (move.c) ----------------------------------------------------------------------------
 
 // Zeros around an image that only one node reads.
 typedef struct sc_xa_pad_sides {
@@ -213,8 +213,7 @@ const sc_node *sc_xa_norm_behind(const sc_value *value);
 sc_status sc_xa_norm_read(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
                           uint32_t *count);
 
-// --- Values and nodes (value.c)
-// -----------------------------------------------------------------------------
+// --- Values and nodes (value.c) ------------------------------------------------------------------
 
 // What stands for a value of ours.
 typedef struct sc_xa_slot {
@@ -289,8 +288,7 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
 sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
                          const sc_xa_params *weight, const sc_xa_params *input, uint32_t *id);
 
-// --- Making (make.c)
-// ------------------------------------------------------------------------------
+// --- Making (make.c) -----------------------------------------------------------------------------
 
 // The value in a layout, made or converted if need be.
 sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t *id);

@@ -146,8 +146,7 @@ sc_status sc_xa_add_reshape(sc_xa_maker *m, uint32_t input, uint32_t output, con
     return SC_OK;
 }
 
-// --- Layouts
-// --------------------------------------------------------------------------------------
+// --- Layouts -------------------------------------------------------------------------------------
 
 bool sc_xa_is_trivial(const sc_value *value) {
     const sc_spec *spec = &value->spec;
