@@ -241,7 +241,8 @@ const { error, finish } = reporter("layers");
 function matches(include, allowed) {
   if (allowed === "*_fbs.h") return /^[a-z_]+_fbs\.h$/.test(include);
   const row = rowOf(include);
-  if (below[allowed] && row !== allowed && row?.startsWith(`${allowed}/`)) return false;
+  if (below[allowed] && row !== allowed && folders.has(row) && row.startsWith(`${allowed}/`))
+    return false;
   return include === allowed || [`${allowed}/`, `${allowed}.`].some((s) => include.startsWith(s));
 }
 

@@ -16,7 +16,6 @@ const forTests = new Set([
   "sc_cord_flatten",
   "sc_dim_view",
   "sc_dim_eval",
-  "sc_f16_to_f32",
   "sc_pickle_get",
   "sc_rt_program_listen",
   "sc_xnn_print",
