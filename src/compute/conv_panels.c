@@ -239,9 +239,18 @@ static bool fits_packed(const sc_record *record) {
 
 static uint64_t packed_floats(const sc_conv *c) { return depth_of(c) * (uint64_t)c->out_channels; }
 
+// The weights of all groups, then scale and shift of all channels.
 static uint64_t pack_bytes(const sc_record *record) {
     const sc_conv *c = sc_conv_of(record);
-    return (uint64_t)c->groups * packed_floats(c) * sizeof(float);
+    const uint64_t weights = (uint64_t)c->groups * packed_floats(c);
+    return (weights + 2 * (uint64_t)sc_conv_channels(c)) * sizeof(float);
+}
+
+static void set_finish(const sc_conv *c, float *scale, float *shift) {
+    for (int64_t o = 0; o < sc_conv_channels(c); o++) {
+        scale[o] = sc_finish_scale(&c->record.finish, o);
+        shift[o] = sc_conv_shift(c, o);
+    }
 }
 
 static void pack(const sc_record *record, void *packed) {
@@ -249,6 +258,8 @@ static void pack(const sc_record *record, void *packed) {
     for (int64_t group = 0; group < c->groups; group++)
         pack_weights(c, (const float *)c->weight + group * c->weight_group,
                      (float *)packed + (uint64_t)group * packed_floats(c));
+    float *scale = (float *)packed + (uint64_t)c->groups * packed_floats(c);
+    set_finish(c, scale, scale + sc_conv_channels(c));
 }
 
 static uint64_t scratch_bytes(const sc_record *record) {
@@ -277,8 +288,11 @@ static void run_group(const sc_conv *c, const float *packed, const layout *l, fl
     const float *weight = (const float *)c->weight + group * c->weight_group;
     const bool planes = sc_conv_planes(c->out_step, c->out);
     float *output = (float *)c->output + n * c->out_step[0] + channel * c->out_step[1];
+    const float *scale = scratch + l->scale, *shift = scratch + l->shift;
     if (packed) {
         weight = packed + (uint64_t)group * packed_floats(c);
+        scale = packed + (uint64_t)c->groups * packed_floats(c);
+        shift = scale + sc_conv_channels(c);
     } else if (order == SCATTERED) {
         pack_weights(c, weight, scratch + l->weight);
         weight = scratch + l->weight;
@@ -300,8 +314,8 @@ static void run_group(const sc_conv *c, const float *packed, const layout *l, fl
         .a_row = depth_of(c),
         .c = planes ? output : scratch + l->tile,
         .c_row = planes ? (size_t)c->out_step[1] : SC_GEMM_PANEL,
-        .row_scale = finish->scale ? scratch + l->scale + channel : NULL,
-        .row_shift = scratch + l->shift + channel,
+        .row_scale = finish->scale ? scale + channel : NULL,
+        .row_shift = shift + channel,
         .clamps = finish->clamps,
         .low = finish->low,
         .high = finish->high,
@@ -323,10 +337,7 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
     const layout l = layout_of(c);
     const int64_t panels = panels_of(c);
     find_reach(c, scratch);
-    for (int64_t o = 0; o < sc_conv_channels(c); o++) {
-        floats[l.scale + (uint64_t)o] = sc_finish_scale(&record->finish, o);
-        floats[l.shift + (uint64_t)o] = sc_conv_shift(c, o);
-    }
+    if (!packed) set_finish(c, floats + l.scale, floats + l.shift);
     while (from < to) {
         const int64_t item = from / panels, end = sc_min_i64(to, (item + 1) * panels);
         run_group(c, packed, &l, floats, item / c->groups, item % c->groups, from - item * panels,
