@@ -1,6 +1,7 @@
 """Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random
-weights), unrolled LSTMs and a large linear layer, as .pt2; and what other engines read of the ones
-that run side by side: .onnx, and the lists of calls of dump_graph.py.
+weights), the same in 8 bits, an encoder of MiniLM's size, one of the size of a vision transformer,
+unrolled LSTMs and a large linear layer, as .pt2; and what other engines read of the ones that run
+side by side: .onnx, and the lists of calls of dump_graph.py.
 
 Usage: make_models.py FOLDER NAME...
 """
@@ -93,8 +94,67 @@ def recurrent(steps):
     return Recurrent(), torch.randn(1, steps, 32)
 
 
+def mobilenet_int8():
+    """As the official quantizer has it for XNNPACK: static, weights by channel."""
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+        XNNPACKQuantizer,
+        get_symmetric_quantization_config,
+    )
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    model, x = mobilenet()
+    graph = torch.export.export(model.eval(), (x,)).module()
+    config = get_symmetric_quantization_config(is_per_channel=True)
+    prepared = prepare_pt2e(graph, XNNPACKQuantizer().set_global(config))
+    with torch.no_grad():
+        for _ in range(4):
+            prepared(torch.randn_like(x))
+    return convert_pt2e(prepared), x
+
+
+class Encoder(nn.Module):
+    """Sentences to vectors, in as many layers as asked for."""
+
+    def __init__(self, width, layers, heads, length, words):
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
+        self.norm = nn.LayerNorm(width)
+        self.layers = nn.ModuleList(EncoderLayer(width, heads) for _ in range(layers))
+        self.register_buffer("order", torch.arange(length))
+
+    def forward(self, ids):
+        x = self.norm(self.words(ids) + self.places(self.order))
+        for layer in self.layers:
+            x = layer(x)
+        return nn.functional.normalize(x.mean(1), dim=-1)
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        shape = (batch, length, self.heads, width // self.heads)
+        q, k, v = (f(x).view(shape).transpose(1, 2) for f in (self.q, self.k, self.v))
+        seen = nn.functional.scaled_dot_product_attention(q, k, v)
+        x = self.norm_1(x + self.o(seen.transpose(1, 2).reshape(batch, length, width)))
+        return self.norm_2(x + self.down(nn.functional.gelu(self.up(x))))
+
+
+def encoder(width, layers, heads, words):
+    return Encoder(width, layers, heads, 128, words), torch.randint(0, words, (1, 128))
+
+
 MODELS = {
     "mobilenet_v2": mobilenet,
+    "mobilenet_v2_int8": mobilenet_int8,
+    "minilm": lambda: encoder(384, 6, 12, 30522),
+    "vit_350mb": lambda: encoder(768, 12, 12, 2048),
     "lstm_160": lambda: recurrent(160),
     "lstm_1280": lambda: recurrent(1280),
     "linear_500mb": lambda: (nn.Linear(11180, 11180), torch.randn(1, 11180)),
@@ -104,10 +164,12 @@ MODELS = {
 def export(name, folder):
     torch.manual_seed(0)
     model, x = MODELS[name]()
-    program = torch.export.export(model.eval(), (x,))
-    if name == "mobilenet_v2":
+    # A quantized graph is one for inference already, and says so when asked to be.
+    program = torch.export.export(model if name.endswith("int8") else model.eval(), (x,))
+    if name in ("mobilenet_v2", "minilm"):
         onnx = folder / f"{name}.onnx"
         torch.onnx.export(model, (x,), onnx, dynamo=True, external_data=False, verbose=False)
+    if name == "mobilenet_v2":
         dump(program, folder / name)
     torch.export.save(program, folder / f"{name}.pt2")
 
