@@ -10,6 +10,7 @@ typedef struct aliaser {
     sc_ctx *ctx;
     sc_storage_table *table;
     bool *written;  // by sc_value.mark: some node writes it in place
+    bool keeps_layouts;
 } aliaser;
 
 // Storage that others may change, or that is not ours to lay out, cannot be aliased.
@@ -68,6 +69,9 @@ static sc_status alias_node(aliaser *a, sc_node *node) {
         return SC_OK;
     uint64_t base_offset = 0;
     bool is_constant = sc_storage_root(table, base, &base_offset)->kind == SC_STORAGE_CONSTANT;
+    if (is_constant && a->keeps_layouts &&
+        (node->out_count != 1 || !sc_spec_equal(&base->spec, &node->outs[0]->spec)))
+        return SC_OK;
     sc_infer in;
     sc_where_set_node(a->ctx, node);
     SC_TRY(view_specs(a->ctx, node, &in));
@@ -105,9 +109,9 @@ static void find_written(aliaser *a, const sc_graph *graph) {
     }
 }
 
-sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table) {
+sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table, bool keeps_layouts) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    aliaser a = {.ctx = ctx, .table = table};
+    aliaser a = {.ctx = ctx, .table = table, .keeps_layouts = keeps_layouts};
     a.written = sc_new_array(ctx->scratch, bool, (size_t)table->items.count + 1);
     find_written(&a, table->method->graph);
     sc_status status = alias_graph(&a, table->method->graph);

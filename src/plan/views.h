@@ -7,7 +7,8 @@
 
 // Turns results of view copies into SC_STORAGE_ALIAS where that is safe, also for a runtime that
 // knows nothing of it: static shapes, row-major, base neither written nor supplied by the caller,
-// and the result not an output.
-sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table);
+// and the result not an output. Constants that go to a data file (`keeps_layouts`) have one layout
+// there, and only tensors of that layout show them.
+sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table, bool keeps_layouts);
 
 #endif

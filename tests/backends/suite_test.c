@@ -35,13 +35,20 @@ static bool lower(sc_job *job, const char *partitioners, const char *options) {
            sc_compile_to_executorch(job, delegated, sc_str_from(options), &executorch) == SC_OK;
 }
 
+// XNNPACK quantizes activations row by row, and rounds once where the graph rounds twice: quantized
+// programs are right to a step of their scales.
+static const char *tolerances_of(const char *stem, bool is_null) {
+    const bool is_quantized = strncmp(stem, "quantized", 9) == 0 && !is_null;
+    return test_path(is_quantized ? "backends/tolerance.json" : "models/tolerance.json");
+}
+
 // The files that were made: the program, and the weights beside it if there are any.
-static void replay_job(sc_job *job, const char *stem, const char *method) {
+static void replay_job(sc_job *job, const char *stem, const char *method, bool is_null) {
     replay r = {.program = sc_source_from_cord(&job->arena, &job->outputs.data[0].cord),
                 .backends = &sc_all_rt_backends,
                 .method = method,
                 .reference = test_path(test_format("models/%s", stem)),
-                .tolerances = test_path("models/tolerance.json"),
+                .tolerances = tolerances_of(stem, is_null),
                 .optimize = true};
     if (job->outputs.count > 1)
         r.data = sc_source_from_cord(&job->arena, &job->outputs.data[1].cord);
@@ -55,7 +62,7 @@ static void run_model(const sc_backend *backend, const char *stem, const char *s
         test_format("{\"all\": [{\"backend\": \"%s\"%s}]}", backend->name, specs);
     if (open_model(job, test_format("models/%s.pt2", stem), "forward") &&
         lower(job, partitioners, options))
-        replay_job(job, stem, "forward");
+        replay_job(job, stem, "forward", strcmp(backend->name, "null") == 0);
     else
         report_failure("lowering", job);
     sc_job_close(job);
@@ -123,7 +130,7 @@ TEST_CASES(methods_share_the_weights_of_their_parts) {
         ok = ok && lower(job, test_format("{\"all\": [{\"backend\": \"%s\"}]}", backend->name), "");
         if (!ok) report_failure("lowering", job);
         for (uint32_t i = 0; i < SC_COUNT_OF(methods) && ok; i++)
-            replay_job(job, test_format("encdec.%s", methods[i]), methods[i]);
+            replay_job(job, test_format("encdec.%s", methods[i]), methods[i], true);
         if (ok) check_stored_once(job);
         sc_job_close(job);
     }

@@ -14,7 +14,7 @@ import run
 COUNTS = json.loads((run.ROOT / "tests/conformance/official_outside.json").read_text())
 OFFICIAL = run.MODELS / "xnnpack"
 
-# Of the largest number of an output. XNNPACK's float32 is not bit for bit PyTorch's: as the official
+# Of the largest number of an output. XNNPACK's float32 is not bit for bit PyTorch's: as official
 # tests have it, 1e-3 of each number and of 1. Their quantized ones allow one quantum more, which
 # is a 255th of the range of the output: what lies halfway between two quanta may fall to either.
 FLOAT, HALF, QUANTUM = 1e-3, 5e-3, 1.01 / 255
@@ -212,7 +212,7 @@ OFFICIAL_STORY_BYTES = 1_488_768
 
 
 def judge_story(folder):
-    """Prefill and decode with one cache and one set of weights: the golden story on both runtimes."""
+    """Prefill and decode with one cache and one set of weights: the golden story on both sides."""
     import torch
 
     golden = json.loads((run.SAMPLES / "stories260k.golden.json").read_text())["tokens"]

@@ -1,6 +1,6 @@
-"""Writes tests/conformance/official_outside.json: for every program of tests/models and models, how
-many nodes the official partitioner leaves outside of XNNPACK's delegates, so that nobody has to wait
-for it again. null: the official exporter refuses the program.
+"""Writes tests/conformance/official_outside.json: for every program of tests/models and models,
+how many nodes the official partitioner leaves outside of XNNPACK's delegates, so that nobody has to
+wait for it again. null: the official exporter refuses the program.
 
 Run with torch and executorch in the environment:
     python tests/tools/make_delegation_counts.py [NAME...]

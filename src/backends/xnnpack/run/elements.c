@@ -158,6 +158,10 @@ static void fill_lookup(sc_xnn_step *s) {
     if (s->node->kind == SC_XNN_CLAMP) {
         int low, high;
         sc_xnn_byte_range(s, s->out[0], &low, &high);
+        if (from.scale != to.scale || from.zero != to.zero) {
+            sc_floats_of_bytes(&from, bytes, 256, numbers);
+            sc_bytes_of_floats(&to, numbers, 256, bytes);
+        }
         sc_bytes_clamp(to.is_unsigned, low, high, bytes, 256, s->lookup);
         return;
     }
