@@ -249,13 +249,19 @@ test("inspect tells what is in both kinds of files", () => {
   assert.equal(sconce("inspect", "note.txt").status, 1);
 });
 
-test("inspect says what a delegated program is made of, and that it cannot run here", () => {
+test("inspect says what a delegated program is made of, and whether it can run here", () => {
   const file = modelPath("../data/pte/linear.xnnpack.pte");
-  const { stdout } = sconce("inspect", file);
-  assert.match(stdout, /of program, 0 B of constants, 720 B of delegates, 544 B of named data\n/);
-  const why = "method 'forward' hands parts to the backend XnnpackBackend, which this build";
+  const known = sconce("inspect", file).stdout;
+  assert.match(known, /of program, 0 B of constants, 720 B of delegates, 544 B of named data\n/);
+  assert.ok(!known.includes("cannot run"), known);
+  assert.equal(sconce("run", file, "--input", "ones").status, 0);
+  const bytes = readFileSync(file);
+  bytes.write("NobodysBackend", bytes.indexOf("XnnpackBackend"));
+  writeFileSync(join(folder, "nobodys.pte"), bytes);
+  const { stdout } = sconce("inspect", "nobodys.pte");
+  const why = "method 'forward' hands parts to the backend NobodysBackend, which this build";
   assert.ok(stdout.includes(`\n  cannot run here: ${why} does not have\n`), stdout);
-  const run = sconce("run", file, "--input", "ones");
+  const run = sconce("run", "nobodys.pte", "--input", "ones");
   assert.deepEqual([run.status, run.stderr.split(":")[0]], [1, "delegate"]);
   assert.doesNotMatch(sconce("inspect", modelPath("official/linear.pte")).stdout, /cannot|named/);
 });

@@ -44,7 +44,7 @@ test("a model is handed to a backend, verified, reported, inspected and run", ()
   assert.ok(verification!["forward"]!.outputs.every(({ isClose }) => isClose));
   const seen = sconce("inspect", "null.pte");
   assert.match(seen.stdout, /delegate of NullBackend, \d/);
-  assert.match(seen.stdout, /data that delegates look up\n {2}[0-9a-f]{64}: \d/);
+  assert.match(seen.stdout, /data that delegates look up\n {2}[0-9a-f]{32}: \d/);
   assert.doesNotMatch(seen.stdout, /cannot run/);
   assert.equal(sconce("lower", mlp, "-o", "plain.pte").status, 0);
   const outputOf = (file: string): string =>

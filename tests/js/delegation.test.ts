@@ -97,7 +97,7 @@ test("what cannot be handed over is a typed error", () => {
   const of = (partitioner: unknown, options?: unknown): SconceError =>
     failure(() => edge.toBackend(partitioner as Partitioners, options as object));
   for (const [partitioner, code, text] of [
-    ["nobody", "not_found", /there is no backend 'nobody'; there are: null/],
+    ["nobody", "not_found", /there is no backend 'nobody'; there are: xnnpack, null/],
     [{ nowhere: "null" }, "not_found", /there is no method 'nowhere'/],
     [{ backend: "null", tag: 1 }, "option", /no option 'tag'/],
     [{ backend: "null", whole: "yes" }, "option", /'whole'/],

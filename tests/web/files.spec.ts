@@ -81,13 +81,13 @@ test("several files become methods with names of one's own", async () => {
 test("a program of a backend that is not here is shown, and not offered to run", async () => {
   const { page, faults, close } = await host.visit();
   const pte = readFileSync(inRoot("tests/data/pte/linear.xnnpack.pte"));
-  pte.write("NobodyBackend", pte.indexOf("XnnpackBackend"));
+  pte.write("NobodysBackend", pte.indexOf("XnnpackBackend"));
   await drop(page, { "d.pte": pte });
   const run = page.locator('.step[data-step="run"]');
   await run.getByText("not possible here").waitFor();
   assert.equal(await page.locator('.step.is-done[data-step="run"]').count(), 0);
   await page.keyboard.press("6");
-  await page.getByText(/It cannot run here: .* NobodyBackendd, which this .*\. Lower /).waitFor();
+  await page.getByText(/It cannot run here: .* NobodysBackend, which this .*\. Lower /).waitFor();
   assert.ok(await page.locator(".run-go .primary").isDisabled());
   await page.keyboard.press("5");
   const parts = (await page.locator(".parts li").allInnerTexts()).map((t) =>
@@ -95,7 +95,7 @@ test("a program of a backend that is not here is shown, and not offered to run",
   );
   assert.match(
     parts.join("; "),
-    /Delegates .* ahead of time: NobodyBackendd 720 B .*; Named data .* 544 B/,
+    /Delegates .* ahead of time: NobodysBackend 720 B .*; Named data .* 544 B/,
   );
   assert.deepEqual(faults, []);
   await close();
