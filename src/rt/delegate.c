@@ -38,7 +38,10 @@ sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *m) {
     for (uint32_t i = 0; i < delegates.count; i++) {
         sc_rt_delegate *d = &m->delegates[i];
         d->id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));
-        if (!d->id.data) return fail(ctx, m, d, "that has no name");
+        if (!d->id.data)
+            return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
+                           "method '" SC_STR_FMT "' has a delegate of no backend",
+                           SC_STR_ARG(m->name));
         d->backend = find_backend(m->program, d->id);
         if (!d->backend)
             return sc_fail(ctx, SC_ERR_DELEGATE, NULL,
