@@ -3,10 +3,11 @@
 import { badArgument, KINDS, mustBe } from "./check.js";
 import { constantJson } from "./constant.js";
 import type { Core, Job } from "./core.js";
-import { cancelled, disposed, SconceError } from "./errors.js";
+import { disposed, SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
+import { Output } from "./output.js";
 import { partitionersJson } from "./partition.js";
 import { checkOptions } from "./protocol.js";
 import { writeAll } from "./sink.js";
@@ -25,7 +26,6 @@ import type {
   Partitioners,
   Passes,
   Programs,
-  ProgressListener,
   Sink,
   Source,
   ToBackendOptions,
@@ -33,10 +33,6 @@ import type {
   TransformAndLowerOptions,
   Verification,
 } from "./types.js";
-
-const CHUNK_BYTES_MAX = 1 << 20;
-const BLOB_PIECES_MAX = 8;
-const CHUNK_KIND = { bytes: 0, extent: 1, zeros: 2 } as const;
 
 const FILES = `the source of a .pt2, or sources by method name: ${SOURCES}`;
 
@@ -387,46 +383,6 @@ function programCall(
   );
 }
 
-interface Chunk {
-  kind: number;
-  address: number;
-  source: number;
-  offset: number;
-  size: number;
-}
-
-/** A file while it is written: tells how far it is, and ends when the call is cancelled. */
-class Writing {
-  /** Where the chunk that comes next begins. */
-  begin = 0;
-  private done = 0;
-
-  constructor(
-    private readonly total: number,
-    private readonly call: CallOptions,
-  ) {}
-
-  mayGoOn(): void {
-    if (this.call.signal?.aborted) throw cancelled();
-  }
-
-  /** For reading of a chunk that begins there: permuting takes longer than all else. */
-  options(begin: number): CallOptions {
-    const { signal } = this.call;
-    const onProgress: ProgressListener = ({ phase, done }) => {
-      if (phase === "gather") this.reach(begin + done);
-    };
-    return signal ? { signal, onProgress } : { onProgress };
-  }
-
-  /** Says nothing once cancelled: the call may have failed by then. */
-  reach(done: number): void {
-    if (done <= this.done || this.call.signal?.aborted) return;
-    this.done = done;
-    this.call.onProgress?.({ phase: "write", done, total: this.total });
-  }
-}
-
 class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   private readonly files: readonly { name: string; size: number }[];
 
@@ -461,17 +417,19 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   }
 
   get buffer(): Uint8Array {
-    return this.whole(0);
+    return this.output().whole();
   }
 
   dataFile(name: string): Uint8Array {
     mustBe("text", "the name of dataFile()", name);
-    return this.whole(this.indexOf(name));
+    return this.output(name).whole();
   }
 
-  private indexOf(file: string | undefined): number {
+  /** The program without a name. */
+  private output(file?: string): Output {
     const index = file === undefined ? 0 : this.files.findIndex((f) => f.name === file);
-    if (index >= 0) return index;
+    const found = this.files[index];
+    if (found) return new Output(() => this.job, this.first + index, found.size);
     throw new SconceError(
       "not_found",
       `there is no file '${file}'`,
@@ -479,97 +437,19 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     );
   }
 
-  private *chunks(file: number): Generator<Chunk> {
-    const { job } = this;
-    const { memory } = job.core;
-    const count = job.enter({}, (raw, s) => raw.output_chunk_count(s, this.first + file));
-    for (let i = 0; i < count; i++) {
-      yield memory.with(40, (five) => {
-        job.call({}, (r, s) => r.output_chunk(s, this.first + file, i, five));
-        const [kind, address, source, offset, size] = memory.numbers(five, 5) as [
-          number,
-          number,
-          number,
-          number,
-          number,
-        ];
-        return { kind, address, source, offset, size };
-      });
-    }
-  }
-
-  /** Pieces of at most a megabyte, in order. Each is the receiver's own. */
-  private *pieces(file: number, options: CallOptions = {}): Generator<Uint8Array> {
-    const writing = new Writing(this.files[file]!.size, options);
-    let index = 0;
-    for (const chunk of this.chunks(file)) yield* this.chunkPieces(file, index++, chunk, writing);
-  }
-
-  private *chunkPieces(
-    file: number,
-    index: number,
-    chunk: Chunk,
-    writing: Writing,
-  ): Generator<Uint8Array> {
-    const { begin } = writing;
-    for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
-      const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
-      writing.mayGoOn();
-      const { memory } = this.job.core;
-      if (chunk.kind === CHUNK_KIND.zeros) yield new Uint8Array(bytes);
-      else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
-      else {
-        yield memory.with(bytes, (target) => {
-          this.job.call(writing.options(begin), (raw, s) =>
-            raw.output_read(s, this.first + file, index, at, target, bytes),
-          );
-          return memory.copy(target, bytes);
-        });
-      }
-      writing.reach(begin + at + bytes);
-    }
-    writing.begin = begin + chunk.size;
-  }
-
-  private whole(file: number): Uint8Array {
-    const all = new Uint8Array(this.files[file]!.size);
-    let at = 0;
-    for (const piece of this.pieces(file)) {
-      all.set(piece, at);
-      at += piece.length;
-    }
-    return all;
-  }
-
   toBlob(file?: string, options: CallOptions = {}): Blob {
     checkOptions("ExecutorchProgramManager", "toBlob", options);
-    const parts: Blob[] = [];
-    const output = this.indexOf(file);
-    const writing = new Writing(this.files[output]!.size, options);
-    let index = 0;
-    for (const chunk of this.chunks(output)) {
-      writing.mayGoOn();
-      const slice =
-        chunk.kind === CHUNK_KIND.extent && chunk.source !== 0
-          ? this.job.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
-          : undefined;
-      if (slice) {
-        parts.push(slice);
-        writing.reach((writing.begin += chunk.size));
-      } else parts.push(...blobsOf(this.chunkPieces(output, index, chunk, writing)));
-      index++;
-    }
-    return new Blob(parts, { type: "application/octet-stream" });
+    return this.output(file).toBlob(options);
   }
 
   writeSync(write: (chunk: Uint8Array) => void, file?: string): void {
     mustBe("function", "the sink of writeSync()", write);
-    for (const piece of this.pieces(this.indexOf(file))) write(piece);
+    for (const piece of this.output(file).pieces()) write(piece);
   }
 
   async writeTo(sink: Sink, file?: string, options: CallOptions = {}): Promise<void> {
     checkOptions("ExecutorchProgramManager", "writeTo", options);
-    await writeAll(this.pieces(this.indexOf(file), options), sink, options.signal);
+    await writeAll(this.output(file).pieces(options), sink, options.signal);
   }
 
   verify(): Verification {
@@ -580,18 +460,6 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   dump(): string {
     return textOf(this.job, this.program, "");
   }
-}
-
-/** Pieces as Blobs, a few at a time: browsers keep the bytes of Blobs elsewhere, on disk if need be. */
-function* blobsOf(pieces: Iterable<Uint8Array>): Generator<Blob> {
-  let group: BlobPart[] = [];
-  for (const piece of pieces) {
-    group.push(piece as BlobPart);
-    if (group.length < BLOB_PIECES_MAX) continue;
-    yield new Blob(group);
-    group = [];
-  }
-  if (group.length > 0) yield new Blob(group);
 }
 
 /** Opens files on a job that becomes what this returns. */

@@ -1,0 +1,152 @@
+// A file that a compilation has made: chunks of memory and slices of the files that were opened, as
+// pieces of memory or as a Blob.
+import type { Job } from "./core.js";
+import { cancelled } from "./errors.js";
+import type { CallOptions, ProgressListener } from "./types.js";
+
+const CHUNK_BYTES_MAX = 1 << 20;
+const BLOB_PIECES_MAX = 8;
+const CHUNK_KIND = { bytes: 0, extent: 1, zeros: 2 } as const;
+
+interface Chunk {
+  kind: number;
+  address: number;
+  source: number;
+  offset: number;
+  size: number;
+}
+
+/** A file while it is written: tells how far it is, and ends when the call is cancelled. */
+class Writing {
+  /** Where the chunk that comes next begins. */
+  begin = 0;
+  private done = 0;
+
+  constructor(
+    private readonly total: number,
+    private readonly call: CallOptions,
+  ) {}
+
+  mayGoOn(): void {
+    if (this.call.signal?.aborted) throw cancelled();
+  }
+
+  /** For reading of a chunk that begins there: permuting takes longer than all else. */
+  options(begin: number): CallOptions {
+    const { signal } = this.call;
+    const onProgress: ProgressListener = ({ phase, done }) => {
+      if (phase === "gather") this.reach(begin + done);
+    };
+    return signal ? { signal, onProgress } : { onProgress };
+  }
+
+  /** Says nothing once cancelled: the call may have failed by then. */
+  reach(done: number): void {
+    if (done <= this.done || this.call.signal?.aborted) return;
+    this.done = done;
+    this.call.onProgress?.({ phase: "write", done, total: this.total });
+  }
+}
+
+/** Pieces as Blobs, a few at a time: browsers keep the bytes of Blobs elsewhere, on disk if need be. */
+function* blobsOf(pieces: Iterable<Uint8Array>): Generator<Blob> {
+  let group: BlobPart[] = [];
+  for (const piece of pieces) {
+    group.push(piece as BlobPart);
+    if (group.length < BLOB_PIECES_MAX) continue;
+    yield new Blob(group);
+    group = [];
+  }
+  if (group.length > 0) yield new Blob(group);
+}
+
+/** One file, by its number among all that the job has made. */
+export class Output {
+  constructor(
+    /** Throws once whoever hands the file out is disposed. */
+    private readonly owner: () => Job,
+    private readonly number: number,
+    private readonly size: number,
+  ) {}
+
+  private get job(): Job {
+    return this.owner();
+  }
+
+  private *chunks(): Generator<Chunk> {
+    const { job } = this;
+    const { memory } = job.core;
+    const count = job.enter({}, (raw, s) => raw.output_chunk_count(s, this.number));
+    for (let i = 0; i < count; i++) {
+      yield memory.with(40, (five) => {
+        job.call({}, (r, s) => r.output_chunk(s, this.number, i, five));
+        const [kind, address, source, offset, size] = memory.numbers(five, 5) as [
+          number,
+          number,
+          number,
+          number,
+          number,
+        ];
+        return { kind, address, source, offset, size };
+      });
+    }
+  }
+
+  /** Pieces of at most a megabyte, in order. Each is the receiver's own. */
+  *pieces(options: CallOptions = {}): Generator<Uint8Array> {
+    const writing = new Writing(this.size, options);
+    let index = 0;
+    for (const chunk of this.chunks()) yield* this.chunkPieces(index++, chunk, writing);
+  }
+
+  private *chunkPieces(index: number, chunk: Chunk, writing: Writing): Generator<Uint8Array> {
+    const { begin } = writing;
+    for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
+      const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
+      writing.mayGoOn();
+      const { memory } = this.job.core;
+      if (chunk.kind === CHUNK_KIND.zeros) yield new Uint8Array(bytes);
+      else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
+      else {
+        yield memory.with(bytes, (target) => {
+          this.job.call(writing.options(begin), (raw, s) =>
+            raw.output_read(s, this.number, index, at, target, bytes),
+          );
+          return memory.copy(target, bytes);
+        });
+      }
+      writing.reach(begin + at + bytes);
+    }
+    writing.begin = begin + chunk.size;
+  }
+
+  whole(): Uint8Array {
+    const all = new Uint8Array(this.size);
+    let at = 0;
+    for (const piece of this.pieces()) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+
+  /** Slices of files that the host can slice stay slices; all else is read a few pieces at a time. */
+  toBlob(options: CallOptions): Blob {
+    const parts: Blob[] = [];
+    const writing = new Writing(this.size, options);
+    let index = 0;
+    for (const chunk of this.chunks()) {
+      writing.mayGoOn();
+      const slice =
+        chunk.kind === CHUNK_KIND.extent && chunk.source !== 0
+          ? this.job.core.source(chunk.source)?.slice?.(chunk.offset, chunk.size)
+          : undefined;
+      if (slice) {
+        parts.push(slice);
+        writing.reach((writing.begin += chunk.size));
+      } else parts.push(...blobsOf(this.chunkPieces(index, chunk, writing)));
+      index++;
+    }
+    return new Blob(parts, { type: "application/octet-stream" });
+  }
+}

@@ -1,0 +1,209 @@
+// The public types of delegation: which parts of a program go to which backend, what has become of
+// them, and what a backend that is written in JavaScript is.
+import type { BackendConfig } from "./options.gen.js";
+import type { CallOptions, DType, Value } from "./types.js";
+import type { NodeRow, TensorInfo } from "./types_report.js";
+
+// --- Delegation ----------------------------------------------------------------------------------
+
+/** What a backend is told beside the part it gets, verbatim. Text is its bytes in UTF-8. */
+export interface CompileSpec {
+  readonly key: string;
+  readonly value: Uint8Array | string;
+}
+
+/** Nodes of a method's own graph that go to one part, by name. */
+export interface TaggedNodes {
+  readonly tag: string;
+  readonly nodes: readonly string[];
+  /** Instead of those of the partitioner. */
+  readonly compileSpecs?: readonly CompileSpec[];
+}
+
+export interface PartitionerOptions {
+  /** Of a backend, the id that files have ("XnnpackBackend") or the name that people use ("xnnpack"). */
+  readonly backend: string;
+  readonly compileSpecs?: readonly CompileSpec[];
+  /** These parts and no others; one that the backend does not take is an error. */
+  readonly tags?: readonly TaggedNodes[];
+  /** The whole method as one part, or an error that lists what the backend does not take of it. */
+  readonly whole?: boolean;
+}
+
+/** A backend, which gets every node that it takes, in as few parts as possible; or more exactly. */
+export type Partitioner = string | PartitionerOptions;
+
+/**
+ * Partitioners of all methods, or by method; methods that are not named stay as they are. Of several
+ * each one gets what those before it have left.
+ */
+export type Partitioners =
+  | Partitioner
+  | readonly Partitioner[]
+  | Readonly<Record<string, Partitioner | readonly Partitioner[]>>;
+
+export interface ToBackendOptions extends CallOptions, BackendConfig {}
+
+/** A part that a backend took over. */
+export interface DelegateInfo {
+  /** "lowered_module_0", as in the text of the program. */
+  name: string;
+  /** The id that the file names. */
+  backend: string;
+  /** The body that the part was cut out of, with those around it; empty: the method's own graph. */
+  graph: string;
+  nodes: number;
+  /** Multiplications with an addition, of matrix products and convolutions. */
+  macs: number;
+  /** Of the tensors that its nodes read and write; dynamic sizes as in the example. */
+  bytes: number;
+  /** What the backend made of it. */
+  processedBytes: number;
+  /** Bytes that the backend keeps under names, which parts may share. */
+  dataBytes: number;
+}
+
+/** What has become of a node. */
+export interface DelegationRow {
+  name: string;
+  op: string;
+  graph: string;
+  /** As in `NodeRow`. */
+  source: string;
+  /** The name of the part that the node is in; null: it stayed outside. */
+  delegate: string | null;
+  /** Of the part, or that refused the node last; empty: none was asked. */
+  backend: string;
+  /** Why it is outside; empty when it is not. */
+  reason: string;
+  /** What would make the backend take it; empty when nothing is known. */
+  hint: string;
+  macs: number;
+  bytes: number;
+}
+
+/** By method: its delegates, and every node that it had before. */
+export type Delegation = Record<string, { delegates: DelegateInfo[]; nodes: DelegationRow[] }>;
+
+/** How far a result is from what it should be. */
+export interface Closeness {
+  /** The largest of all elements; null where only one of two is a finite number. */
+  difference: number | null;
+  /** The largest magnitude of what it should be. */
+  largest: number;
+  /** What the precision allows: a share of `largest`, and no less than that of 1. */
+  tolerance: number;
+  isClose: boolean;
+}
+
+/** By method: what comes of running it with and without delegates, on the same inputs. */
+export type Verification = Record<
+  string,
+  {
+    /** Those that the file was exported with, or random ones, which are the same each time. */
+    inputs: "example" | "random";
+    outputs: ({ output: number } & Closeness)[];
+    /** Each on the inputs that it got, beside the kernels; or the reason why that cannot be done. */
+    delegates: ({ name: string; backend: string } & (Closeness | { reason: string }))[];
+  }
+>;
+
+// --- Backends ------------------------------------------------------------------------------------
+
+/** An argument of a node; floats that JSON does not have are "Infinity", "-Infinity" and "NaN". */
+export type NodeArg =
+  | { readonly value: string }
+  /** A body of a control-flow node. */
+  | { readonly graph: string }
+  /** A part that another backend has. */
+  | { readonly part: string }
+  | number
+  | boolean
+  | string
+  | null
+  | readonly NodeArg[];
+
+/** A node as a backend sees it. */
+export interface BackendNode extends NodeRow {
+  /** By parameter of the operator's schema. */
+  args: Record<string, NodeArg>;
+  /** By which a debug handle map means the node; 0 until the edge program numbers its nodes. */
+  debugHandle: number;
+}
+
+/** A weight that belongs to a part. */
+export interface PartConstant {
+  /** As nodes and text name it. */
+  readonly name: string;
+  /** Its name in the model: "fc.weight". */
+  readonly target: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Row-major; read from the file now, and only while the part is preprocessed. */
+  bytes(): Uint8Array;
+}
+
+/** Nodes of a method that a backend has taken, as a graph of their own. */
+export interface Part {
+  readonly method: string;
+  readonly name: string;
+  /** What `execute` will be called with, in order; sizes that are text are known only then. */
+  readonly inputs: readonly TensorInfo[];
+  /** What `execute` will have to give, in order. */
+  readonly outputs: readonly TensorInfo[];
+  readonly constants: readonly PartConstant[];
+  nodes(): BackendNode[];
+  /** The IR as text; only while the part is preprocessed. */
+  text(): string;
+}
+
+/** Bytes that a backend keeps under a name. */
+export interface NamedBytes {
+  readonly bytes: Uint8Array;
+  /** Of where they lie in the file; 16 by default. */
+  readonly alignment?: number;
+  /** The .ptd that they go to, without its ending; the .pte itself by default. */
+  readonly externalTag?: string;
+}
+
+/** What a backend makes of a part. */
+export interface PreprocessResult {
+  /** What `init` gets; it may be empty. */
+  readonly processedBytes: Uint8Array;
+  /** The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number. */
+  readonly debugHandleMap?: Readonly<Record<string, readonly number[]>>;
+  /** What the file holds once, however many parts give it: a name with two contents is an error. */
+  readonly namedData?: Readonly<Record<string, Uint8Array | NamedBytes>>;
+}
+
+/**
+ * A backend of your own. Its functions are called while another call is under way, and must have
+ * done their work when they return; of the engine they may use other objects, while a call on the one
+ * at work fails with the code "busy". What they throw, and what they give that is not what they
+ * should, fails the call with the code "delegate", and the engine stays usable.
+ */
+export interface Backend<State = unknown> {
+  /** What files name. A program that names it runs where it is registered. */
+  readonly id: string;
+  /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
+  keeps?(node: BackendNode, method: string): boolean;
+  /** True, or the reason why the backend does not take the node. */
+  supports(node: BackendNode, method: string): boolean | string;
+  /** Needed unless there is `preprocessMultimethod`. */
+  preprocess?(part: Part, compileSpecs: readonly CompileSpec[]): PreprocessResult;
+  /** Called once with all parts of all methods; gives as many results for each. */
+  preprocessMultimethod?(
+    parts: Readonly<Record<string, readonly Part[]>>,
+    compileSpecs: Readonly<Record<string, readonly (readonly CompileSpec[])[]>>,
+  ): Readonly<Record<string, readonly PreprocessResult[]>>;
+  /** Starts one part of a loaded program. The bytes are the backend's own. */
+  init(
+    processedBytes: Uint8Array,
+    compileSpecs: readonly CompileSpec[],
+    namedData: Readonly<Record<string, Uint8Array>>,
+  ): State;
+  /** Inputs and outputs are in the part's order; dynamic outputs have the sizes of this call. */
+  execute(state: State, inputs: readonly Value[]): readonly Value[];
+  /** The program was disposed, or could not be loaded after all. */
+  destroy?(state: State): void;
+}
