@@ -2,16 +2,15 @@
 #include "backends/xnnpack/aot/rule.h"
 #include "ops/op.h"
 
-static const sc_xa_row rows[] = {
-#define CONFIG(id, name, kind_id, keeps) {SC_OP_##id, SC_XNN_##kind_id, keeps, &sc_xa_##name},
+static const sc_xa_row rows[SC_OP_COUNT] = {
+#define CONFIG(id, name, kind_id, keeps) [SC_OP_##id] = {SC_XNN_##kind_id, keeps, &sc_xa_##name},
 #include "backends/xnnpack/aot/configs.def"
 #undef CONFIG
 };
 
 const sc_xa_row *sc_xa_row_of(const sc_node *node) {
-    for (uint32_t i = 0; node->op && i < SC_COUNT_OF(rows); i++)
-        if (rows[i].op == node->op->id) return &rows[i];
-    return NULL;
+    const bool is_known = node->op && node->op->id < SC_OP_COUNT && rows[node->op->id].family;
+    return is_known ? &rows[node->op->id] : NULL;
 }
 
 bool sc_xa_is(const sc_node *node, const sc_xa_family *family) {

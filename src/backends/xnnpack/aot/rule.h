@@ -45,7 +45,6 @@ typedef struct sc_xa_family {
 } sc_xa_family;
 
 struct sc_xa_row {
-    uint16_t op;
     uint8_t kind;  // sc_xnn_kind
     bool is_kept;  // a composite that is delegated whole
     const sc_xa_family *family;
@@ -238,8 +237,9 @@ sc_xa_slot *sc_xa_slot_of(sc_xa_maker *m, const sc_value *value);
 sc_xa_layout sc_xa_usable(const sc_value *value, sc_xa_layout layout);
 // What the node computes: a new XNNPACK value for a value of ours.
 uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout);
-// Quantizes a value of integers as who makes or reads them says.
-sc_status sc_xa_set_integers(sc_xa_maker *m, const sc_value *value, uint32_t id);
+// Quantizes a value of integers as who makes or reads them says; if nobody does, the payload that
+// holds it is refused when it is checked.
+void sc_xa_set_integers(sc_xa_maker *m, const sc_value *value, uint32_t id);
 // One that stands for nothing of ours, of the datatype of `like`.
 uint32_t sc_xa_between(sc_xa_maker *m, uint32_t like, const sc_xnn_shape *shape);
 // `value` is what `other` is, in all layouts that it is there in.

@@ -45,22 +45,18 @@ bool sc_xa_is_there(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout) 
 }
 
 static bool params_of_integers(const sc_value *value, sc_xa_params *out) {
-    if (value->node && sc_xa_is(value->node, &sc_xa_quantize))
-        return sc_xa_params_of(value->node, out);
+    if (sc_xa_is(value->node, &sc_xa_quantize)) return sc_xa_params_of(value->node, out);
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
         if (use->user->op && sc_xa_is(use->user, &sc_xa_dequantize))
             return sc_xa_params_of(use->user, out);
     return false;
 }
 
-sc_status sc_xa_set_integers(sc_xa_maker *m, const sc_value *value, uint32_t id) {
+void sc_xa_set_integers(sc_xa_maker *m, const sc_value *value, uint32_t id) {
     sc_xa_params params;
-    if (!params_of_integers(value, &params))
-        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "nobody says what the integers of %s mean",
-                       value->name->text);
-    m->graph->values.data[id].quant = (sc_xnn_quant){
-        .kind = SC_XNN_PER_TENSOR, .scale = params.scale, .zero_point = params.zero_point};
-    return SC_OK;
+    if (params_of_integers(value, &params))
+        m->graph->values.data[id].quant = (sc_xnn_quant){
+            .kind = SC_XNN_PER_TENSOR, .scale = params.scale, .zero_point = params.zero_point};
 }
 
 uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout) {
@@ -70,7 +66,7 @@ uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout
     const bool is_integer = value->spec.dtype == SC_DTYPE_I8;
     const uint32_t id = sc_xnn_add_value(
         m->graph, is_integer ? SC_XNN_QINT8 : sc_xnn_datatype_of(value->spec.dtype), &shape);
-    if (is_integer) (void)sc_xa_set_integers(m, value, id);  // without, the payload is refused
+    if (is_integer) sc_xa_set_integers(m, value, id);
     sc_xa_slot_of(m, value)->ids[layout] = id;
     return id;
 }

