@@ -1,6 +1,7 @@
 #include "backend/lower.h"
 
 #include "backend/cut.h"
+#include "backend/sizes.h"
 #include "base/hash.h"
 
 typedef struct made_part {
@@ -383,6 +384,7 @@ static sc_status run_round(lowering *l, const sc_method_partitioners *methods, u
         if (round >= methods[i].count) continue;
         sc_method *method = sc_program_method(l->program, methods[i].method);
         sc_where_set_method(l->ctx, method);
+        SC_TRY(sc_sizes_derive(l->ctx, method));
         SC_TRY(partition_graphs(l, &methods[i].items[round], method->graph));
         SC_TRY(number_calls(l, method));
     }

@@ -1,0 +1,67 @@
+// Sizes that views can derive, written as -1. Delegates take tensors, not numbers: a view that is
+// told a dynamic size could only stay outside, and so would whatever computes the size.
+#include "backend/sizes.h"
+
+#include "passes/passes.h"
+
+// What stands for a size: itself when it is known, as that of an old -1 may be, -1 where the view
+// can tell; else it stays.
+static sc_arg derived(const sc_arg *item, sc_dim size, bool is_derivable) {
+    if (sc_dim_is_int(size)) return sc_arg_int(size.value);
+    return is_derivable ? sc_arg_int(-1) : *item;
+}
+
+// Of an expansion, a size that is already there; of another view the only dynamic one.
+static bool can_tell(const sc_node *node, uint32_t dim, uint32_t dynamic) {
+    const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
+    if (sc_op_param_index(node->op, "implicit") < 0) return dynamic == 1;
+    const uint32_t more = out->rank - in->rank;
+    return dim >= more && sc_dim_equal(in->sizes[dim - more], out->sizes[dim]);
+}
+
+static void set_items(sc_arg *list, const sc_arg *items) {
+    for (uint32_t i = 0; i < list->count; i++) sc_arg_set(&list->items[i], items[i]);
+}
+
+// The view must come out as it was; where the rule of sizes cannot show that it does, nothing
+// changes.
+static sc_status rewrite(sc_node *node, sc_arg *sizes) {
+    sc_value *out = node->outs[0];
+    const sc_spec before = out->spec;
+    sc_arg old[SC_RANK_MAX], new[SC_RANK_MAX];
+    uint32_t dynamic = 0, handed = 0;
+    for (uint32_t d = 0; d < out->spec.rank; d++) {
+        if (sc_dim_is(before.sizes[d], 0)) return SC_OK;  // -1 could be anything
+        dynamic += !sc_dim_is_int(before.sizes[d]);
+        handed += sizes->items[d].kind == SC_ARG_VALUE;
+    }
+    if (!handed) return SC_OK;
+    for (uint32_t d = 0; d < out->spec.rank; d++) {
+        old[d] = sizes->items[d];
+        new[d] = derived(&old[d], before.sizes[d], can_tell(node, d, dynamic));
+    }
+    set_items(sizes, new);
+    SC_TRY(sc_node_infer(node));
+    if (sc_spec_equal(&before, &out->spec)) return SC_OK;
+    set_items(sizes, old);
+    return sc_node_infer(node);
+}
+
+static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)ctx;
+    (void)user;
+    for (sc_node *node = graph->first; node; node = node->next) {
+        const int32_t at = sc_op_param_index(node->op, "size");
+        if (!sc_op_has(node->op, SC_HANDS_ON) || at < 0 || node->args[0].kind != SC_ARG_VALUE)
+            continue;
+        sc_arg *sizes = &node->args[at];
+        if (sizes->kind == SC_ARG_LIST && sizes->count == node->outs[0]->spec.rank)
+            SC_TRY(rewrite(node, sizes));
+    }
+    return SC_OK;
+}
+
+sc_status sc_sizes_derive(sc_ctx *ctx, sc_method *method) {
+    SC_TRY(sc_graphs_visit(ctx, method->graph, visit, NULL));
+    return sc_pass_dce(ctx, method);
+}

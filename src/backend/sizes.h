@@ -1,0 +1,10 @@
+// Sizes that need not be handed to views. Private to src/backend.
+#ifndef SC_BACKEND_SIZES_H
+#define SC_BACKEND_SIZES_H
+
+#include "ir/ir.h"
+
+// Writes -1 where a view can derive a dynamic size, and erases what computed it for nobody else.
+sc_status sc_sizes_derive(sc_ctx *ctx, sc_method *method);
+
+#endif
