@@ -1,5 +1,6 @@
 // Sizes that views can derive, written as -1. Delegates take tensors, not numbers: a view that is
-// told a dynamic size could only stay outside, and so would whatever computes the size.
+// told a dynamic size could only stay outside, and so would whatever computes the size. A view by
+// strides that shows its tensor as it lies is told them for nothing, and goes.
 #include "backend/sizes.h"
 
 #include "passes/passes.h"
@@ -47,13 +48,40 @@ static sc_status rewrite(sc_node *node, sc_arg *sizes) {
     return sc_node_infer(node);
 }
 
+// Row-major strides of its own sizes, as adaptive pooling ends in; dims of one element have any.
+static bool shows_all(const sc_node *node) {
+    const sc_arg *strides = sc_node_arg(node, "stride"),
+                 *offset = sc_node_arg(node, "storage_offset");
+    const sc_value *in = node->args[0].value, *out = node->outs[0];
+    const bool has_offset = offset && !(offset->kind == SC_ARG_INT && offset->i == 0);
+    if (!strides || strides->kind != SC_ARG_LIST || strides->count != out->spec.rank ||
+        (has_offset && offset->kind != SC_ARG_NONE) || !sc_spec_equal(&in->spec, &out->spec) ||
+        !sc_spec_is_contiguous(node->graph->method->exprs, &in->spec))
+        return false;
+    int64_t step = 1;
+    for (uint32_t d = out->spec.rank; d-- > 0;) {
+        const sc_dim size = out->spec.sizes[d];
+        const sc_arg *stride = &strides->items[d];
+        if (sc_dim_is(size, 1)) continue;
+        if (stride->kind != SC_ARG_INT || stride->i != step || (d > 0 && !sc_dim_is_int(size)))
+            return false;
+        if (d > 0 && !sc_mul_i64(step, size.value, &step)) return false;
+    }
+    return in->node && !sc_value_is_returned(out);
+}
+
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)ctx;
     (void)user;
-    for (sc_node *node = graph->first; node; node = node->next) {
+    for (sc_node *node = graph->first, *next; node; node = next) {
+        next = node->next;
         const int32_t at = sc_op_param_index(node->op, "size");
-        if (!sc_op_has(node->op, SC_HANDS_ON) || at < 0 || node->args[0].kind != SC_ARG_VALUE)
+        if (at < 0 || node->args[0].kind != SC_ARG_VALUE) continue;
+        if (sc_op_has(node->op, SC_SEES_STORAGE) && shows_all(node)) {
+            sc_node_replace(node, node->args[0].value);
             continue;
+        }
+        if (!sc_op_has(node->op, SC_HANDS_ON)) continue;
         sc_arg *sizes = &node->args[at];
         if (sizes->kind == SC_ARG_LIST && sizes->count == node->outs[0]->spec.rank)
             SC_TRY(rewrite(node, sizes));
