@@ -1,6 +1,7 @@
 // The compiler on the command line without wasm, for debuggers and profilers:
 //   sconce text DIALECT [NAME=]FILE.pt2...      IR after source, core, edge or executorch
-//   sconce lower OUT.pte [NAME=]FILE.pt2...   with SCONCE_SHARE=1: methods share state
+//   sconce lower OUT.pte [NAME=]FILE.pt2...   with SCONCE_SHARE=1: methods share state;
+//                                             with SCONCE_BACKEND=NAME: to that backend
 //   sconce run FILE.pte [METHOD]              once, on zeros
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,18 @@ static void text_command(sc_job *job, const char *dialect, int count, char **fil
     print_text(job, strcmp(dialect, "core") == 0 ? edge - 1 : edge);
 }
 
+static void to_edge(sc_job *job, uint32_t *edge) {
+    const char *backend = getenv("SCONCE_BACKEND");
+    char partitioners[256];
+    if (!backend) {
+        require(job, sc_compile_to_edge(job, (sc_str){0}, edge));
+        return;
+    }
+    snprintf(partitioners, sizeof partitioners, "{\"all\": [{\"backend\": \"%s\"}]}", backend);
+    require(job, sc_compile_to_edge_transform_and_lower(
+                     job, SC_STR("[]"), sc_str_from(partitioners), (sc_str){0}, (sc_str){0}, edge));
+}
+
 static void lower_command(sc_job *job, const char *path, int count, char **files) {
     uint32_t edge = 0, executorch = 0;
     sc_str options = getenv("SCONCE_SHARE")
@@ -84,7 +97,7 @@ static void lower_command(sc_job *job, const char *path, int count, char **files
     double begin = now_ms(NULL);
     open_methods(job, count, files);
     double opened = now_ms(NULL);
-    require(job, sc_compile_to_edge(job, (sc_str){0}, &edge));
+    to_edge(job, &edge);
     double edged = now_ms(NULL);
     require(job, sc_compile_to_executorch(job, edge, options, &executorch));
     double done = now_ms(NULL);
