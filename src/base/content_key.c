@@ -1,12 +1,13 @@
 // Names for what bytes are: 128 bits, quickly. Not for adversaries, who could make two runs of
 // bytes with one name; whoever stores by name compares contents and reports them (store.h). The
 // loop is that of XXH3 (Collet): eight sums of 64 bits, products of the halves of keyed words, each
-// word also added to its neighbour; the key of a word depends on its place. In wasm: -O3
+// word also added to its neighbour; the key of a word depends on its place.
+// In wasm: -O3
 #include "base/content_key.h"
 
 #include "base/hash.h"
 
-enum { LANES = 8, STRIPE = 64, STRIPES_PER_SCRAMBLE = 16, BLOCK_BYTES = 1 << 20 };
+enum { LANES = 8, STRIPE = 64, STRIPES_PER_SCRAMBLE = 16, BLOCK_BYTES = 256 << 10 };
 
 #define KEY_STEP UINT64_C(0x9e3779b97f4a7c15)
 

@@ -79,24 +79,22 @@ void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value) {
 
 // --- Numbers -------------------------------------------------------------------------------------
 
+#define READ(type, value)               \
+    {                                   \
+        type item;                      \
+        memcpy(&item, at, sizeof item); \
+        return value;                   \
+    }
+
 static double number(const uint8_t *at, uint8_t dtype) {
-    union {
-        float f32;
-        double f64;
-        int64_t i64;
-        int32_t i32;
-        int16_t i16;
-        uint16_t u16;
-    } u;
-    memcpy(&u, at, sc_dtype_bytes((sc_dtype)dtype));
     switch (dtype) {
-    case SC_DTYPE_F32: return u.f32;
-    case SC_DTYPE_F64: return u.f64;
-    case SC_DTYPE_F16: return sc_f16_to_f32(u.u16);
-    case SC_DTYPE_BF16: return sc_bf16_to_f32(u.u16);
-    case SC_DTYPE_I64: return (double)u.i64;
-    case SC_DTYPE_I32: return u.i32;
-    case SC_DTYPE_I16: return u.i16;
+    case SC_DTYPE_F32: READ(float, item)
+    case SC_DTYPE_F64: READ(double, item)
+    case SC_DTYPE_F16: READ(uint16_t, sc_f16_to_f32(item))
+    case SC_DTYPE_BF16: READ(uint16_t, sc_bf16_to_f32(item))
+    case SC_DTYPE_I64: READ(int64_t, (double)item)
+    case SC_DTYPE_I32: READ(int32_t, item)
+    case SC_DTYPE_I16: READ(int16_t, item)
     case SC_DTYPE_I8: return (int8_t)*at;
     case SC_DTYPE_U8: return *at;
     default: return NAN;
@@ -167,6 +165,20 @@ static bool all_normal(sc_xa *x, const sc_value *scales) {
     return true;
 }
 
+enum { NORMAL = 1, ZERO = 2 };
+
+// Read once, however many ask: groups of a large weight have millions of them.
+static bool is_as(sc_xa *x, const sc_value *value, uint64_t what,
+                  bool (*look)(sc_xa *, const sc_value *)) {
+    const uint64_t *known = x->looked_at ? sc_imap_find(x->looked_at, SC_PTR_KEY(value)) : NULL;
+    if (known && (*known & what)) return true;
+    sc_mark mark = sc_arena_mark(x->ctx->scratch);
+    const bool is_so = look(x, value);
+    sc_arena_rewind(x->ctx->scratch, mark);
+    if (is_so && x->looked_at) *sc_imap_at(x->looked_at, SC_PTR_KEY(value)) |= what;
+    return is_so;
+}
+
 bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
     if (params->kind == SC_XNN_PER_TENSOR) {
         if (params->zero_point != 0)
@@ -181,11 +193,8 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
                                 (double)params->scale);
         return true;
     }
-    sc_mark mark = sc_arena_mark(x->ctx->scratch);
-    const bool is_fine =
-        all_normal(x, params->scales) && (!params->zeros || all_zero(x, params->zeros));
-    sc_arena_rewind(x->ctx->scratch, mark);
-    return is_fine;
+    return is_as(x, params->scales, NORMAL, all_normal) &&
+           (!params->zeros || is_as(x, params->zeros, ZERO, all_zero));
 }
 
 // --- Parameters of quantization ------------------------------------------------------------------

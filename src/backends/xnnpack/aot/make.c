@@ -299,6 +299,7 @@ static sc_status write_part(sc_xa_maker *m) {
 sc_status sc_xa_preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
                            sc_part *part) {
     (void)backend;
+    sc_imap looked_at;
     sc_xa_maker m = {
         .x = {.ctx = ctx, .graph = part->method->graph, .runtime = sc_xa_runtime(env->options)},
         .part = part,
@@ -306,6 +307,9 @@ sc_status sc_xa_preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_back
     sc_imap_init(&m.slots, ctx->arena);
     sc_imap_init(&m.layouts, ctx->arena);
     sc_imap_init(&m.absorbed, ctx->arena);
+    sc_imap_init(&m.weights, ctx->arena);
+    sc_imap_init(&looked_at, ctx->arena);
+    m.x.looked_at = &looked_at;
     sc_xa_choose_layouts(&m);
     const sc_where where = ctx->where;
     SC_TRY(make_part(&m));

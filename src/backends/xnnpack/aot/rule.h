@@ -22,6 +22,7 @@ struct sc_xa {
     const sc_survey *survey;  // NULL: what is said is not kept
     uint32_t *groups;     // by node->mark, the mark of another node of the group; NULL: no groups
     sc_str reason, hint;  // of the last refusal
+    sc_imap *looked_at;   // scales and zero points that are as XNNPACK takes them; NULL: not kept
 };
 
 // Where dims of activations lie. Channels-last values are always 4-D: what has fewer dims (N, C and
@@ -227,6 +228,7 @@ struct sc_xa_maker {
     sc_imap slots;             // value -> sc_xa_slot
     sc_imap layouts;           // node that follows -> sc_xa_layout
     sc_imap absorbed;          // nodes that were made with others
+    sc_imap weights;           // constant -> what was last made of it
     const sc_node *node;       // that is being made
     SC_VEC(uint32_t) handles;  // of it and of what was absorbed
 };
@@ -262,6 +264,20 @@ bool sc_xa_is_there(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout);
 bool sc_xa_is_trivial(const sc_value *value);
 // In which layout a value goes in or out.
 sc_xa_layout sc_xa_outer_layout(const sc_xa_maker *m, const sc_value *value);
+
+// --- Bytes of weights (stream.c) -----------------------------------------------------------------
+
+// Items of another dtype as float32, each multiplied by the factor of its channel. Factors are
+// borrowed.
+typedef struct sc_xa_conversion {
+    uint8_t from;  // int8, float16, bfloat16 or float32
+    uint64_t items;
+    uint64_t inner, channels;  // item i belongs to channel i / inner % channels
+    const double *factors;     // by channel; NULL: 1
+} sc_xa_conversion;
+sc_extent sc_xa_to_floats(sc_arena *arena, sc_extent base, const sc_xa_conversion *how);
+// Rows of int8 from -8 to 7, two in a byte, 8 more than they are, the first one lower.
+sc_extent sc_xa_nibbles(sc_arena *arena, sc_extent base, uint64_t rows, uint64_t columns);
 
 // --- Weights (weight.c) --------------------------------------------------------------------------
 

@@ -84,6 +84,9 @@ sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
                .runtime = sc_xa_runtime(survey->options),
                .survey = survey};
     sc_mark mark = sc_arena_mark(survey->ctx->scratch);
+    sc_imap looked_at;
+    sc_imap_init(&looked_at, survey->ctx->arena);
+    x.looked_at = &looked_at;
     x.groups = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
     uint32_t *sizes = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
     for (uint32_t i = 0; i < graph->node_count; i++) x.groups[i] = i;

@@ -1,107 +1,9 @@
 // Constants of a graph: weights in the order and form that XNNPACK wants them in, made while they
-// are read, named by their hash.
+// are read (stream.c), named by their hash.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
 #include "base/content_key.h"
-
-enum { ITEMS = 4096 };  // that are converted at once
-
-// --- Converting while reading --------------------------------------------------------------------
-
-// Items of another type, each multiplied by the factor of its channel.
-typedef struct converted {
-    sc_extent base;
-    uint8_t from;  // dtype of the base; float32 comes out
-    uint64_t inner, channels;
-    const double *factors;  // NULL: 1
-} converted;
-
-static float item_of(const converted *c, const uint8_t *at, double factor) {
-    uint16_t half;
-    float value;
-    switch (c->from) {
-    case SC_DTYPE_I8: return (float)((double)(int8_t)*at * factor);
-    case SC_DTYPE_F16:
-    case SC_DTYPE_BF16:
-        memcpy(&half, at, sizeof half);
-        value = c->from == SC_DTYPE_F16 ? sc_f16_to_f32(half) : sc_bf16_to_f32(half);
-        break;
-    default: memcpy(&value, at, sizeof value);
-    }
-    return c->factors ? (float)((double)value * factor) : value;
-}
-
-static void convert_items(const converted *c, const uint8_t *raw, uint64_t first, size_t count,
-                          float *out) {
-    const uint32_t width = sc_dtype_bytes((sc_dtype)c->from);
-    uint64_t inside = first % c->inner, channel = first / c->inner % c->channels;
-    for (size_t i = 0; i < count; i++, raw += width) {
-        out[i] = item_of(c, raw, c->factors ? c->factors[channel] : 1);
-        if (++inside < c->inner) continue;
-        inside = 0;
-        if (++channel == c->channels) channel = 0;
-    }
-}
-
-// Whole items that hold the bytes asked for.
-static sc_status read_converted(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
-                                size_t bytes) {
-    const converted *c = source->user;
-    const uint32_t width = sc_dtype_bytes((sc_dtype)c->from);
-    uint8_t raw[ITEMS * sizeof(float)], *to = out;
-    float items[ITEMS];
-    while (bytes) {
-        const uint64_t first = offset / sizeof(float);
-        const size_t skip = (size_t)(offset % sizeof(float));
-        const size_t count = (size_t)sc_min_u64(ITEMS, (skip + bytes + 3) / sizeof(float));
-        const size_t part = (size_t)sc_min_u64(bytes, count * sizeof(float) - skip);
-        SC_TRY(sc_extent_read(ctx, c->base, first * width, raw, count * width));
-        convert_items(c, raw, first, count, items);
-        memcpy(to, (const uint8_t *)items + skip, part);
-        to += part;
-        offset += part;
-        bytes -= part;
-    }
-    return SC_OK;
-}
-
-// --- Packing 4 bits while reading ----------------------------------------------------------------
-
-// Rows of integers from -8 to 7, two in a byte, 8 more than they are, the first one lower.
-typedef struct packed {
-    sc_extent base;
-    uint64_t columns;
-} packed;
-
-static sc_status read_packed(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
-                             size_t bytes) {
-    const packed *p = source->user;
-    const uint64_t stride = (p->columns + 1) / 2;
-    int8_t raw[ITEMS];
-    uint8_t *to = out;
-    while (bytes) {
-        const uint64_t row = offset / stride, byte = offset % stride;
-        const size_t part = (size_t)sc_min_u64(sc_min_u64(bytes, stride - byte), ITEMS / 2);
-        const size_t count = (size_t)sc_min_u64(2 * part, p->columns - 2 * byte);
-        raw[2 * part - 1] = 0;
-        SC_TRY(sc_extent_read(ctx, p->base, row * p->columns + 2 * byte, raw, count));
-        for (size_t i = 0; i < part; i++)
-            to[i] = (uint8_t)(((raw[2 * i] + 8) & 15) | ((raw[2 * i + 1] + 8) & 15) << 4);
-        to += part;
-        offset += part;
-        bytes -= part;
-    }
-    return SC_OK;
-}
-
-static sc_extent derive(sc_arena *arena, sc_extent base, uint64_t size, void *user,
-                        sc_status (*read)(sc_source *, sc_ctx *, uint64_t, void *, size_t)) {
-    sc_source *source = sc_new(arena, sc_source);
-    *source = (sc_source){.read = read, .size = size, .user = user};
-    source->is_slow = base.source && base.source->is_slow;
-    return sc_extent_whole(source);
-}
 
 // --- Names ---------------------------------------------------------------------------------------
 
@@ -209,9 +111,7 @@ static sc_status add_integers(sc_xa_maker *m, const sc_xa_weight *w, sc_extent b
     const sc_xnn_datatype datatype = integers_of(w);
     uint32_t constant;
     if (sc_xnn_datatypes[datatype].bits == 4) {
-        packed *p = sc_new(arena, packed);
-        *p = (packed){bytes, w->shape.dims[1]};
-        bytes = derive(arena, bytes, (p->columns + 1) / 2 * w->shape.dims[0], p, read_packed);
+        bytes = sc_xa_nibbles(arena, bytes, w->shape.dims[0], w->shape.dims[1]);
     }
     SC_TRY(add_bytes(m, bytes, "", &constant));
     *id = add_static(m, datatype, &w->shape, constant);
@@ -224,8 +124,7 @@ static sc_status add_integers(sc_xa_maker *m, const sc_xa_weight *w, sc_extent b
 static sc_status to_floats(sc_xa_maker *m, const sc_xa_weight *w, uint64_t items,
                            sc_extent *bytes) {
     sc_ctx *ctx = m->x.ctx;
-    converted *c = sc_new(ctx->arena, converted);
-    *c = (converted){*bytes, w->constant->constant->spec.dtype, w->inner, w->channels, NULL};
+    sc_xa_conversion how = {w->constant->constant->spec.dtype, items, w->inner, w->channels, NULL};
     const double *factors = w->factors;
     if (w->constant->dequantize) {
         double *scales;
@@ -239,13 +138,13 @@ static sc_status to_floats(sc_xa_maker *m, const sc_xa_weight *w, uint64_t items
     if (factors) {
         double *kept = sc_new_array(ctx->arena, double, w->channels);
         memcpy(kept, factors, w->channels * sizeof *kept);
-        c->factors = kept;
+        how.factors = kept;
     }
-    *bytes = derive(ctx->arena, *bytes, items * sizeof(float), c, read_converted);
+    *bytes = sc_xa_to_floats(ctx->arena, *bytes, &how);
     return SC_OK;
 }
 
-sc_status sc_xa_add_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id) {
+static sc_status make_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id) {
     sc_ctx *ctx = m->x.ctx;
     const sc_constant *constant = w->constant->constant;
     const uint8_t dtype = constant->spec.dtype;
@@ -262,6 +161,39 @@ sc_status sc_xa_add_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id) 
     if (!stays) SC_TRY(to_floats(m, w, items, &bytes));
     SC_TRY(add_bytes(m, bytes, "", &index));
     *id = add_static(m, stays ? sc_xnn_datatype_of(dtype) : SC_XNN_FP32, &w->shape, index);
+    return SC_OK;
+}
+
+typedef struct made_weight {
+    sc_xa_weight weight;
+    const sc_node *dequantize;
+    uint32_t id;
+} made_weight;
+
+static bool is_made(const made_weight *made, const sc_xa_weight *w) {
+    const sc_xa_weight *a = &made->weight;
+    return made->dequantize == w->constant->dequantize && a->rank == w->rank &&
+           memcmp(a->sizes, w->sizes, w->rank * sizeof *w->sizes) == 0 &&
+           memcmp(a->strides, w->strides, w->rank * sizeof *w->strides) == 0 &&
+           a->inner == w->inner && a->channels == w->channels && a->keeps_dtype == w->keeps_dtype &&
+           a->by_channel == w->by_channel && a->channel_dim == w->channel_dim &&
+           sc_xnn_shape_is(&a->shape, &w->shape);
+}
+
+// A cell that is unrolled has its weights once.
+sc_status sc_xa_add_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id) {
+    const uint64_t key = SC_PTR_KEY(w->constant->constant);
+    const uint64_t *known = sc_imap_find(&m->weights, key);
+    const made_weight *there = known ? (const made_weight *)(uintptr_t)*known : NULL;
+    if (!w->factors && there && is_made(there, w)) {
+        *id = there->id;
+        return SC_OK;
+    }
+    SC_TRY(make_weight(m, w, id));
+    if (w->factors) return SC_OK;
+    made_weight *made = sc_new(m->x.ctx->arena, made_weight);
+    *made = (made_weight){*w, w->constant->dequantize, *id};
+    sc_imap_set(&m->weights, key, (uintptr_t)made);
     return SC_OK;
 }
 
