@@ -144,8 +144,10 @@ TEST(xnnpack_delegates_that_do_not_start) {
     }
 }
 
+// Products of activations: XNNPACK has them of bytes, alone and beside floats that become bytes.
 TEST(xnnpack_nodes_that_are_not_executed) {
     static const int8_t x[4] = {1, 2, 3, 4};
+    static const float reals[4], scales[2] = {1, 1};
     bench b;
     begin(&b);
     uint32_t in = INPUT(&b, SC_XNN_QINT8, x, 1, 2, 2), out = OUTPUT(&b, SC_XNN_QINT8, 1, 2, 2);
@@ -156,5 +158,19 @@ TEST(xnnpack_nodes_that_are_not_executed) {
     CHECK_EQ_STR(setup_message(&b.s),
                  "node 0 (BatchMatrixMultiply) of an XNNPACK delegate of method 'forward' is not "
                  "executed here: it computes from qint8, qint8 to qint8");
+    end(&b);
+
+    begin(&b);
+    in = INPUT(&b, SC_XNN_FP32, reals, 1, 2, 2), out = OUTPUT(&b, SC_XNN_FP32, 1, 2, 2);
+    uint32_t bytes = INNER(&b, SC_XNN_QDINT8, 1, 2, 2),
+             with = WEIGHT(&b, SC_XNN_QCINT8, x, 1, 2, 2);
+    *quant_of(&b, bytes) = (sc_xnn_quant){.kind = SC_XNN_PER_TOKEN, .nonbatch_dims = 1};
+    channels(&b, with, 2, scales, 2);
+    node(&b, SC_XNN_CONVERT, in, NONE, NONE, bytes);
+    node(&b, SC_XNN_BATCH_MATMUL, bytes, with, NONE, out);
+    CHECK_STATUS(start(&b, &b.state, 2), SC_ERR_DELEGATE);
+    CHECK_EQ_STR(setup_message(&b.s),
+                 "node 1 (BatchMatrixMultiply) of an XNNPACK delegate of method 'forward' is not "
+                 "executed here: it computes from qdint8, qcint8 to fp32");
     end(&b);
 }

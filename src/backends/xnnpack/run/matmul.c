@@ -17,12 +17,20 @@ static bool set_batch(const sc_xnn_step *s, sc_matmul *mm) {
     return (a_batch == 1 || a_batch == mm->batch) && (b_batch == 1 || b_batch == mm->batch);
 }
 
+static bool is_real(const sc_xnn_operand *o) {
+    return sc_xnn_is(o, SC_XNN_FP32) || sc_xnn_is_half(o);
+}
+
+static sc_status load_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
+    return is_real(s->in[0]) && is_real(s->in[1]) && is_real(s->out[0]) ? SC_OK
+                                                                        : sc_xnn_not_executed(d, s);
+}
+
 static sc_status prepare_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_operand *a = s->in[0], *out = s->out[0];
     const bool is_transposed = s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS;
     const uint32_t row = out->tensor.rank - 2u, column = out->tensor.rank - 1u;
     const int64_t m = out->sizes[row], n = out->sizes[column], k = a->sizes[column];
-    if (!sc_xnn_is(out, SC_XNN_FP32) && !sc_xnn_is_half(out)) return sc_xnn_not_executed(d, s);
     s->matmul = (sc_matmul){.record = {.kind = SC_RECORD_MATMUL,
                                        .in = SC_DTYPE_F32,
                                        .weight = SC_DTYPE_F32,
@@ -76,4 +84,5 @@ static sc_status run_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
-const sc_xnn_runner sc_xnn_run_matmul = {.prepare = prepare_matmul, .run = run_matmul};
+const sc_xnn_runner sc_xnn_run_matmul = {
+    .load = load_matmul, .prepare = prepare_matmul, .run = run_matmul};
