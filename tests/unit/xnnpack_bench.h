@@ -127,21 +127,33 @@ static inline sc_status find_nothing(void *user, sc_ctx *ctx, sc_str key, const 
 }
 static inline void release_nothing(void *user, sc_str key) { (void)user, (void)key; }
 
-static inline sc_status start(bench *b, void **state, uint32_t arg_count) {
-    sc_cord cord;
-    const uint8_t *bytes = NULL;
-    sc_cord_init(&cord, &b->s.arena);
-    SC_TRY(sc_xnn_write(&b->s.ctx, b->graph, &cord));
-    SC_TRY(sc_cord_flatten(&b->s.ctx, &cord, &b->s.arena, 1 << 20, &bytes));
+// Starts a delegate on a payload, which is borrowed.
+static inline sc_status start_payload(bench *b, void **state, uint32_t arg_count,
+                                      const uint8_t *bytes, uint64_t size) {
     sc_rt_start start = {.backend = &sc_rt_backend_xnnpack,
                          .method = SC_STR("forward"),
                          .processed = bytes,
-                         .processed_bytes = cord.size,
+                         .processed_bytes = size,
                          .named = {find_nothing, release_nothing, NULL},
                          .args = b->args,
                          .arg_count = arg_count,
                          .shared = &b->shared};
     return sc_rt_backend_xnnpack.init(&b->s.ctx, &start, state, &b->inputs);
+}
+
+static inline sc_status write_payload(bench *b, const uint8_t **bytes, uint64_t *size) {
+    sc_cord cord;
+    sc_cord_init(&cord, &b->s.arena);
+    SC_TRY(sc_xnn_write(&b->s.ctx, b->graph, &cord));
+    *size = cord.size;
+    return sc_cord_flatten(&b->s.ctx, &cord, &b->s.arena, 1 << 20, bytes);
+}
+
+static inline sc_status start(bench *b, void **state, uint32_t arg_count) {
+    const uint8_t *bytes = NULL;
+    uint64_t size;
+    SC_TRY(write_payload(b, &bytes, &size));
+    return start_payload(b, state, arg_count, bytes, size);
 }
 
 static inline sc_status execute(bench *b) {

@@ -1,4 +1,5 @@
 // XNNPACK delegates as wholes: sizes that change, memory that is shared, and what is refused.
+#include "backends/xnnpack/payload.h"
 #include "unit/xnnpack_bench.h"
 
 // --- Sizes and memory ----------------------------------------------------------------------------
@@ -112,6 +113,40 @@ TEST(xnnpack_packings_are_shared) {
         sc_rt_backend_xnnpack.destroy(other);
         sc_rt_backend_xnnpack.destroy(again);
         CHECK_EQ_UINT(shared->packings->users, 1);
+    }
+    end(&b);
+}
+
+// Two layers with one weight, whose bytes lie at an odd place of the payload.
+TEST(xnnpack_weights_of_two_nodes_lie_anywhere) {
+    enum { N = 8 };
+    float x[N * N], w[N * N], wanted[N * N];
+    for (int i = 0; i < N * N; i++) {
+        x[i] = i % (N + 1) == 0;
+        w[i] = (float)i;
+        wanted[i] = (float)(i % N * N + i / N);
+    }
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_FP32, x, N, N), weight = WEIGHT(&b, SC_XNN_FP32, w, N, N);
+    uint32_t same = INNER(&b, SC_XNN_FP32, N, N), outs[2];
+    b.graph->values.data[same].constant = b.graph->values.data[weight].constant;
+    for (int i = 0; i < 2; i++) outs[i] = OUTPUT(&b, SC_XNN_FP32, N, N);
+    node(&b, SC_XNN_FULLY_CONNECTED, in, weight, NONE, outs[0]);
+    node(&b, SC_XNN_FULLY_CONNECTED, in, same, NONE, outs[1]);
+    const uint8_t *bytes = NULL;
+    uint64_t size = 0;
+    uint32_t data_at;
+    if (CHECK_OK(write_payload(&b, &bytes, &size))) {
+        // What follows the graph moves by a byte.
+        memcpy(&data_at, bytes + SC_XNN_DATA_AT, sizeof data_at);
+        uint8_t *moved = sc_arena_alloc(&b.s.arena, size + 1);
+        memcpy(moved, bytes, data_at);
+        memcpy(moved + data_at + 1, bytes + data_at, size - data_at);
+        moved[data_at++] = 0;
+        memcpy(moved + SC_XNN_DATA_AT, &data_at, sizeof data_at);
+        if (CHECK_OK(start_payload(&b, &b.state, 3, moved, size + 1)) && CHECK_OK(execute(&b)))
+            for (uint32_t i = 1; i < 3; i++) check_floats(&b, i, wanted, 0);
     }
     end(&b);
 }

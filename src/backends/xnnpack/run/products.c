@@ -33,14 +33,17 @@ static sc_status keep(sc_xnn_delegate *d, uint64_t bytes, const void **data) {
     return SC_OK;
 }
 
-static sc_status find_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
+static sc_status find_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
     // Bytes may be scales of one node and weights of another, which has let go of them.
     if (s->in[1]->value->quant.scales) SC_TRY(sc_xnn_find(d, s->in[1]->value->quant.scales));
     SC_TRY(sc_xnn_find(d, s->in[1]->value->constant));
+    return s->in[2] ? sc_xnn_find(d, s->in[2]->value->constant) : SC_OK;
+}
+
+static sc_status read_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
     s->weight = sc_xnn_constant_data(d, s->in[1]);
     if (sc_xnn_is_half(s->in[1])) SC_TRY(copy_floats(d, s->in[1], &s->weight));
     if (!s->in[2]) return SC_OK;
-    SC_TRY(sc_xnn_find(d, s->in[2]->value->constant));
     s->bias = sc_xnn_constant_data(d, s->in[2]);
     return sc_xnn_is_half(s->in[2]) ? copy_floats(d, s->in[2], &s->bias) : SC_OK;
 }
@@ -229,8 +232,10 @@ static void keep_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
 
 // From the bytes of weights to a packing, or to what is read in every run.
 static sc_status pack_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
-    const uint32_t owned = d->owned_count;
     SC_TRY(find_weights(d, s));
+    // What has been found is not only this step's; copies from here on are.
+    const uint32_t owned = d->owned_count;
+    SC_TRY(read_weights(d, s));
     SC_TRY(set_types(d, s));
     describe(s);
     const sc_variant *best = sc_variant_best(&s->record);
