@@ -209,3 +209,23 @@ TEST(xnnpack_nodes_that_are_not_executed) {
                  "executed here: it computes from qdint8, qcint8 to fp32");
     end(&b);
 }
+
+// As many outputs as fit no memory take no bytes where there are no inputs.
+TEST(xnnpack_weights_without_inputs) {
+    static const int8_t nothing[1];
+    enum { OUTPUTS = 0x40000001 };
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_QINT8, nothing, 0, 0);
+    uint32_t filter = WEIGHT(&b, SC_XNN_QINT8, nothing, OUTPUTS, 0);
+    uint32_t out = OUTPUT(&b, SC_XNN_QINT8, 0, OUTPUTS);
+    grid(&b, in, 1, 0);
+    grid(&b, filter, 1, 0);
+    grid(&b, out, 1, 0);
+    node(&b, SC_XNN_FULLY_CONNECTED, in, filter, NONE, out);
+    CHECK_STATUS(start(&b, &b.state, 2), SC_ERR_DELEGATE);
+    CHECK_EQ_STR(setup_message(&b.s),
+                 "node 0 (FullyConnected) of an XNNPACK graph cannot use value 1, qint8[...]: "
+                 "weights have at least one input and one output");
+    end(&b);
+}

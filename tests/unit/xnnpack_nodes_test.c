@@ -291,32 +291,40 @@ TEST_CASES(xnnpack_weights_of_few_bits) {
     }
 }
 
-// A scale for all inputs, one for each channel of the weights: sums are rounded to bytes.
-TEST(xnnpack_products_of_bytes) {
+// A scale for all inputs, one for the weights or one for each of their channels: sums are rounded
+// to bytes.
+TEST_CASES(xnnpack_products_of_bytes) {
+    static const sc_xnn_datatype filters[] = {SC_XNN_QCINT8, SC_XNN_QINT8};
     static weights w;
     int8_t x[M * K], wanted[M * N];
     int32_t bias[N];
     fill(&w);
     for (int i = 0; i < M * K; i++) x[i] = (int8_t)((i * 41) % 200 - 100);
     for (int n = 0; n < N; n++) bias[n] = 100 * n - 200;
-    for (int i = 0; i < M * N; i++) {
-        int m = i / N, n = i % N, sum = bias[n];
-        for (int k = 0; k < K; k++) sum += (x[m * K + k] - 5) * w.w[n * K + k];
-        float scaled = nearbyintf((float)sum * (0.02f * w.scales[n] / 0.05f)) - 7;
-        wanted[i] = (int8_t)fminf(fmaxf(scaled, -7), 127);
+    for (size_t c = 0; c < SC_COUNT_OF(filters); c++) {
+        const bool by_channel = filters[c] == SC_XNN_QCINT8;
+        if (!test_case("%s", sc_xnn_datatypes[filters[c]].name)) continue;
+        for (int i = 0; i < M * N; i++) {
+            int m = i / N, n = i % N, sum = bias[n];
+            for (int k = 0; k < K; k++) sum += (x[m * K + k] - 5) * w.w[n * K + k];
+            const float scale = 0.02f * w.scales[by_channel ? n : 1] / 0.05f;
+            wanted[i] = (int8_t)fminf(fmaxf(nearbyintf((float)sum * scale) - 7, -7), 127);
+        }
+        bench b;
+        begin(&b);
+        uint32_t in = INPUT(&b, SC_XNN_QINT8, x, M, K), out = OUTPUT(&b, SC_XNN_QINT8, M, N);
+        uint32_t filter = WEIGHT(&b, filters[c], w.w, N, K);
+        uint32_t add = WEIGHT(&b, by_channel ? SC_XNN_QCINT32 : SC_XNN_QINT32, bias, N);
+        grid(&b, in, 0.02f, 5);
+        grid(&b, out, 0.05f, -7);
+        grid(&b, filter, w.scales[1], 0);
+        grid(&b, add, w.scales[1], 0);
+        if (by_channel) channels(&b, filter, 0, w.scales, N);
+        if (by_channel) channels(&b, add, 0, w.scales, N);
+        sc_xnn_node *n = node(&b, SC_XNN_FULLY_CONNECTED, in, filter, add, out);
+        n->has_range = true;
+        n->high = INFINITY;
+        if (run(&b)) check_bytes(&b, 1, wanted);
+        end(&b);
     }
-    bench b;
-    begin(&b);
-    uint32_t in = INPUT(&b, SC_XNN_QINT8, x, M, K), out = OUTPUT(&b, SC_XNN_QINT8, M, N);
-    uint32_t filter = WEIGHT(&b, SC_XNN_QCINT8, w.w, N, K);
-    uint32_t add = WEIGHT(&b, SC_XNN_QCINT32, bias, N);
-    grid(&b, in, 0.02f, 5);
-    grid(&b, out, 0.05f, -7);
-    channels(&b, filter, 0, w.scales, N);
-    channels(&b, add, 0, w.scales, N);
-    sc_xnn_node *n = node(&b, SC_XNN_FULLY_CONNECTED, in, filter, add, out);
-    n->has_range = true;
-    n->high = INFINITY;
-    if (run(&b)) check_bytes(&b, 1, wanted);
-    end(&b);
 }

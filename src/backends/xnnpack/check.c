@@ -180,6 +180,8 @@ static sc_status check_linear(const checker *c) {
     if (filter->quant.kind == SC_XNN_PER_GROUP && is_transposed)
         return bad_value(c, 1, "weights that are quantized in groups cannot be transposed");
     if (filter->shape.rank != 2) return bad_value(c, 1, "weights must be a matrix");
+    if (!filter->shape.dims[0] || !filter->shape.dims[1])
+        return bad_value(c, 1, "weights have at least one input and one output");
     uint32_t channel_dim = is_transposed ? 1 : 0;
     return check_weights(c, &filter->shape, channel_dim, filter->shape.dims[channel_dim]);
 }

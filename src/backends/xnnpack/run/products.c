@@ -64,18 +64,21 @@ static uint32_t channels_of(const sc_xnn_step *s) {
     return s->in[1]->value->shape.dims[s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS ? 1 : 0];
 }
 
-// One scale for each channel: of the weights, and where input and results have theirs, of those.
+// One scale for each channel, or for all: of the weights, and where input and results have theirs,
+// of those.
 static sc_status set_scales(sc_xnn_delegate *d, sc_xnn_step *s) {
-    uint32_t channels = channels_of(s);
-    float *scales = sc_arena_try_alloc(&d->arena, (size_t)channels * sizeof *scales + 1);
+    const sc_xnn_quant *quant = &s->in[1]->value->quant;
+    const bool is_one = quant->kind == SC_XNN_PER_TENSOR;
+    const uint32_t count = is_one ? 1 : channels_of(s);
+    float *scales = sc_arena_try_alloc(&d->arena, (size_t)count * sizeof *scales + 1);
     if (!scales) return sc_xnn_step_fail(d, s, SC_ERR_MEMORY, "has no memory for its scales");
-    for (uint32_t c = 0; c < channels; c++) {
-        scales[c] = weight_scale(d, &s->in[1]->value->quant, c);
+    for (uint32_t c = 0; c < count; c++) {
+        scales[c] = weight_scale(d, quant, c);
         if (sc_xnn_is_byte(s->out[0]))
             scales[c] = s->in[0]->value->quant.scale * scales[c] / s->out[0]->value->quant.scale;
     }
     s->record.finish.scale = scales;
-    s->record.finish.scale_step = 1;
+    s->record.finish.scale_step = !is_one;
     return SC_OK;
 }
 
