@@ -1,11 +1,15 @@
 // Any bytes as an XNNPACK payload: read, check, derive sizes, write, and read the same graph again;
 // then run it as a delegate, on inputs of the largest sizes and on smaller ones. Work is bounded,
-// so that a hostile graph is refused, not waited for.
+// so that a hostile graph is refused, not waited for. Half of the inputs are graphs in which fields
+// were changed rather than bytes, so that what a FlatBuffer's verifier would refuse is rare.
 #include "backends/xnnpack/graph.h"
+#include "bytes.h"
 #include "ops/op.h"
 #include "rt/backend.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 static sc_str text_of(sc_arena *arena, const sc_xnn_graph *graph) {
     sc_sb text;
@@ -178,4 +182,161 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena_deinit(&scratch);
     sc_arena_deinit(&arena);
     return 0;
+}
+
+// --- Graphs with other fields --------------------------------------------------------------------
+
+enum { CHANGES_MAX = 4 };
+
+static uint32_t below(byte_stream *b, uint32_t limit) { return limit ? next_noise(b) % limit : 0; }
+
+// Small, close to what it was, at the ends of ranges, or anything.
+static uint32_t other_number(byte_stream *b, uint32_t now) {
+    static const uint32_t ends[] = {0,        1,          2,          31,       32,
+                                    255,      256,        65535,      65536,    INT32_MAX,
+                                    1u << 31, UINT32_MAX, 0xFFFFFFFE, 1u << 24, 46341};
+    switch (below(b, 4)) {
+    case 0: return below(b, 9);
+    case 1: return now + below(b, 3) - 1;
+    case 2: return ends[below(b, SC_COUNT_OF(ends))];
+    default: return next_noise(b) << 8 | next_noise(b);
+    }
+}
+
+static float other_float(byte_stream *b) {
+    static const float floats[] = {0,      -0.0f,  1,     -1,    0.5f,   6,     127,  256,
+                                   1e-39f, 1e-37f, 1e-9f, 3e38f, -3e38f, 1e10f, 0.1f, 1e-3f};
+    const uint32_t at = below(b, SC_COUNT_OF(floats) + 3);
+    if (at < SC_COUNT_OF(floats)) return floats[at];
+    const float huge = 3e38f;
+    return at == SC_COUNT_OF(floats)       ? huge * huge
+           : at == SC_COUNT_OF(floats) + 1 ? -huge * huge
+                                           : huge * huge - huge * huge;
+}
+
+static void change_quant(byte_stream *b, const sc_xnn_graph *g, sc_xnn_quant *quant) {
+    switch (below(b, 7)) {
+    case 0: quant->kind = (uint8_t)below(b, SC_XNN_PER_GROUP + 1); break;
+    case 1: quant->scale = other_float(b); break;
+    case 2: quant->zero_point = (int32_t)other_number(b, (uint32_t)quant->zero_point); break;
+    case 3: quant->channel_dim = below(b, SC_XNN_RANK_MAX + 1); break;
+    case 4: quant->scale_count = other_number(b, quant->scale_count); break;
+    case 5: quant->scales = below(b, g->constants.count + 1); break;
+    default: quant->group_size = quant->nonbatch_dims = other_number(b, quant->nonbatch_dims);
+    }
+}
+
+static void change_value(byte_stream *b, sc_xnn_graph *g) {
+    if (g->values.count == 0) return;
+    sc_xnn_value *value = &g->values.data[below(b, g->values.count)];
+    switch (below(b, 8)) {
+    case 0: value->datatype = (uint8_t)below(b, SC_XNN_DATATYPE_COUNT); break;
+    case 1: value->flags = below(b, 4); break;
+    case 2: value->constant = below(b, g->constants.count + 1); break;
+    case 3: value->external_id = other_number(b, value->external_id); break;
+    case 4: value->shape.rank = below(b, SC_XNN_RANK_MAX + 1); break;
+    case 5: change_quant(b, g, &value->quant); break;
+    default: {
+        uint32_t *dim = &value->shape.dims[below(b, SC_XNN_RANK_MAX)];
+        *dim = other_number(b, *dim);
+    }
+    }
+}
+
+static void change_list(byte_stream *b, sc_xnn_graph *g, sc_xnn_list *list) {
+    uint32_t *items = sc_new_array(g->arena, uint32_t, SC_XNN_RANK_MAX + 1);
+    if (list->count) memcpy(items, list->items, sc_min_u32(list->count, SC_XNN_RANK_MAX) * 4);
+    uint32_t *item = &items[below(b, SC_XNN_RANK_MAX)];
+    *item = other_number(b, *item);
+    if (below(b, 3) == 0) list->count = below(b, SC_XNN_RANK_MAX + 2);
+    list->items = items;
+}
+
+static void change_node(byte_stream *b, sc_xnn_graph *g) {
+    if (g->nodes.count == 0) return;
+    sc_xnn_node *node = &g->nodes.data[below(b, g->nodes.count)];
+    uint32_t *number = &node->numbers[below(b, SC_XNN_NUMBERS_MAX)];
+    switch (below(b, 10)) {
+    case 0: node->kind = (uint8_t)(1 + below(b, SC_XNN_KIND_COUNT - 1)); break;
+    case 1: node->outputs[below(b, 2)] = below(b, g->values.count + 1); break;
+    case 2: node->inputs[below(b, SC_XNN_INPUTS_MAX)] = SC_XNN_NONE; break;
+    case 3:
+    case 4: node->inputs[below(b, 3)] = below(b, g->values.count); break;
+    case 5: node->flags = below(b, 2) ? 1u << below(b, 8) : 0; break;
+    case 6: change_list(b, g, &node->lists[below(b, 2)]); break;
+    case 7: node->value = other_float(b); break;
+    case 8:
+        node->has_range = below(b, 4) > 0;
+        node->low = other_float(b);
+        node->high = other_float(b);
+        break;
+    default: *number = other_number(b, *number);
+    }
+}
+
+static void change_order(byte_stream *b, sc_xnn_graph *g) {
+    if (g->nodes.count == 0) return;
+    const uint32_t from = below(b, g->nodes.count), to = below(b, g->nodes.count);
+    sc_xnn_node node = g->nodes.data[from];
+    switch (below(b, 3)) {
+    case 0: g->nodes.data[from] = g->nodes.data[to]; break;
+    case 1: sc_vec_push(g->arena, &g->nodes, node); return;
+    default: g->nodes.count--; return;
+    }
+    g->nodes.data[to] = node;
+}
+
+// Names in place of bytes, so that scales can be written, and the other way round.
+static void change_constant(byte_stream *b, sc_xnn_graph *g) {
+    if (g->constants.count < 2) return;
+    sc_xnn_constant *constant = &g->constants.data[1 + below(b, g->constants.count - 1)];
+    if (!constant->data || below(b, 2))
+        *constant = (sc_xnn_constant){.key = SC_STR("named"), .size = constant->size};
+    if (!constant->data && below(b, 2)) constant->size = DATA_BYTES;
+}
+
+static void change(byte_stream *b, sc_xnn_graph *g) {
+    switch (below(b, 8)) {
+    case 0:
+    case 1:
+    case 2: change_value(b, g); break;
+    case 3:
+    case 4:
+    case 5: change_node(b, g); break;
+    case 6: change_order(b, g); break;
+    default: change_constant(b, g);
+    }
+}
+
+// 0 when the bytes are no graph, or one that cannot be written here.
+static size_t change_graph(sc_ctx *ctx, uint8_t *data, size_t size, size_t max_size,
+                           byte_stream *b) {
+    sc_xnn_graph *graph;
+    sc_cord cord;
+    const uint8_t *bytes;
+    // The graph borrows what is about to be written over.
+    const uint8_t *copy = (const uint8_t *)sc_str_dup(ctx->arena, (sc_str){(char *)data, size});
+    if (sc_xnn_read(ctx, ctx->arena, copy, size, &graph) != SC_OK || !can_be_written(graph))
+        return 0;
+    for (uint32_t i = 1 + below(b, CHANGES_MAX); i > 0; i--) change(b, graph);
+    sc_cord_init(&cord, ctx->arena);
+    if (sc_xnn_write(ctx, graph, &cord) != SC_OK || cord.size > max_size ||
+        sc_cord_flatten(ctx, &cord, ctx->arena, 1 << 30, &bytes) != SC_OK)
+        return 0;
+    memcpy(data, bytes, (size_t)cord.size);
+    return (size_t)cord.size;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
+    byte_stream b = {.random = seed};
+    sc_arena arena, scratch;
+    sc_ctx ctx;
+    size_t made = 0;
+    sc_arena_init(&arena);
+    sc_arena_init(&scratch);
+    sc_ctx_init(&ctx, &arena, &scratch);
+    if (below(&b, 2)) made = change_graph(&ctx, data, size, max_size, &b);
+    sc_arena_deinit(&scratch);
+    sc_arena_deinit(&arena);
+    return made ? made : LLVMFuzzerMutate(data, size, max_size);
 }
