@@ -1,8 +1,6 @@
 // Depthwise convolution of 8-bit pixels whose channels lie side by side. A row of the output is cut
 // into runs of pixels that read the same taps: at the edges of the image one pixel each, in between
 // all of them. Nothing is copied: what lies in the padding is read from a row of zero points.
-#include <math.h>
-
 #include "compute/conv.h"
 #include "compute/pack.h"
 #include "compute/simd/dwconv_nhwc_i8.h"
@@ -91,7 +89,6 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
                 void *scratch) {
     const sc_conv *c = sc_conv_of(record);
     const sc_input_quant *quant = &record->quant;
-    const sc_finish *finish = &record->finish;
     const int64_t rows = c->out[0] * c->out[1];
     sc_dwconv_i8_tap taps[TAP_MAX + 1];
     sc_dwconv_nhwc_i8 d = {.channels = (size_t)c->groups,
@@ -99,10 +96,7 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
                            .out_step = (size_t)c->out_step[4],
                            .taps = taps,
                            .floats = record->out == SC_DTYPE_F32,
-                           .low = finish->clamps ? finish->low : -INFINITY,
-                           .high = finish->clamps ? finish->high : INFINITY,
-                           .zero = finish->zero};
-    if (!d.floats) sc_finish_range(finish, -128, &d.low, &d.high);
+                           .finish = &record->finish};
     for (int64_t tile = from; tile < to; tile++) {
         if (tile == from || tile % rows == 0) {
             const int64_t at = tile / rows * quant->step;

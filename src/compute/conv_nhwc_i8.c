@@ -3,8 +3,6 @@
 // few pixels at a time, which takes the zero point off. So what lies in the padding is 0, and each
 // image may have a zero point of its own.
 // In wasm: -O3
-#include <math.h>
-
 #include "compute/conv.h"
 #include "compute/pack.h"
 #include "compute/simd/gemm_i8.h"
@@ -168,8 +166,8 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
     sc_gemm_i8 g = {.n = (size_t)c->out_channels,
                     .k = depth_of(c),
                     .a = scratch,
-                    .c_row = (size_t)sc_conv_pixel_step(c->out_step, c->out, c->out_channels)};
-    sc_gemm_finish_i8(&g, &record->finish, record->out == SC_DTYPE_F32);
+                    .c_row = (size_t)sc_conv_pixel_step(c->out_step, c->out, c->out_channels),
+                    .finish = &record->finish};
     while (from < to) {
         const int64_t block = from / columns, end = sc_min_i64(to, (block + 1) * columns);
         run_pixels(c, &g, packed, block, from - block * columns, end - block * columns, scratch);

@@ -10,6 +10,14 @@
 
 #include "base/base.h"
 
+// Another grid, onto which results of 8 bits are put once they have been rounded, as a quantized
+// clamp puts them: less their zero point, times `scale`, times `inverse`, rounded again.
+typedef struct sc_regrid {
+    float scale, inverse;  // of the first grid and 1 / that of the second
+    float low, high;       // bounds of what is stored, within those of its type
+    int32_t zero;          // the zero point of what is stored
+} sc_regrid;
+
 typedef struct sc_finish {
     const float *scale;  // or NULL for 1
     uint8_t scale_step;  // 1: one scale per channel, 0: one for all
@@ -17,6 +25,8 @@ typedef struct sc_finish {
     bool clamps;
     float low, high;  // when `clamps`: bounds of what is stored; NaN passes through unchanged
     int32_t zero;     // the zero point of requantized results
+    bool regrids;     // requantized results are put onto `regrid`
+    sc_regrid regrid;
 } sc_finish;
 
 // Sums are stored as they are?
@@ -51,15 +61,24 @@ static inline void sc_finish_range(const sc_finish *s, int lowest, float *low, f
     *high = (s->clamps && s->high < most ? s->high : most) - (float)s->zero;
 }
 
+static inline float sc_finish_nearest(float value, float low, float high) {
+    value = value > low ? value : low;
+    value = value < high ? value : high;
+    return __builtin_nearbyintf(value);
+}
+
 // One multiplication in float, bounds without the zero point, the nearest integer with ties to
 // even, and then the zero point. A scale that is not a number gives the lower bound.
 static inline int32_t sc_finish_round(const sc_finish *s, int lowest, int32_t sum,
                                       int64_t channel) {
-    float low, high, value = (float)sum * sc_finish_scale(s, channel);
+    float low, high;
     sc_finish_range(s, lowest, &low, &high);
-    value = value > low ? value : low;
-    value = value < high ? value : high;
-    return (int32_t)__builtin_nearbyintf(value) + s->zero;
+    float value = sc_finish_nearest((float)sum * sc_finish_scale(s, channel), low, high);
+    if (!s->regrids) return (int32_t)value + s->zero;
+    const sc_regrid *next = &s->regrid;
+    const float zero = (float)next->zero;
+    value = value * next->scale * next->inverse;
+    return (int32_t)sc_finish_nearest(value, next->low - zero, next->high - zero) + next->zero;
 }
 
 #endif

@@ -186,8 +186,8 @@ static void run_i8(const sc_record *record, const void *packed, int64_t from, in
                     .nibbles = record->weight == SC_DTYPE_I4,
                     .block = record->weights.scales ? (size_t)record->weights.block : 0,
                     .c_row = (size_t)mm->c_row,
-                    .row_scale = floats ? scales : NULL};
-    sc_gemm_finish_i8(&g, &record->finish, floats);
+                    .row_scale = floats ? scales : NULL,
+                    .finish = &record->finish};
     while (from < to) {
         const block b = next_block(mm, &from, to);
         widen_rows(mm, &b, scratch, scales);

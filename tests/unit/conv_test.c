@@ -117,6 +117,7 @@ static void make_bytes(sc_conv *c) {
                             .high = 50,
                             .zero = (int32_t)rows_pick(is_unsigned ? 0 : -128, 127)};
     if (floats && rows_pick(0, 1)) r->finish.shift = rows_floats(channels);
+    if (!floats && rows_pick(0, 1)) rows_regrid(r);
 }
 
 static void check_bytes(uint32_t ran[ROWS_MAX]) {

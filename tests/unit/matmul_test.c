@@ -91,6 +91,7 @@ static void check_bytes(uint32_t ran[ROWS_MAX]) {
     if (rows_pick(0, 3)) mm.record.quant.zero = rows_ints(rows, 128);
     if (rows_pick(0, 3)) mm.record.quant.scale = rows_floats(rows);
     finish->scale = floats ? rows_reals(mm.n) : rows_powers(mm.n);
+    if (!floats && rows_pick(0, 1)) rows_regrid(&mm.record);
     finish->scale_step = rows_pick(0, 1) != 0;
     finish->clamps = rows_pick(0, 1);
     finish->low = -100, finish->high = 50;

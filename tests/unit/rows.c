@@ -41,6 +41,16 @@ float *rows_powers(int64_t count) {
     return values;
 }
 
+void rows_regrid(sc_record *record) {
+    const int lowest = record->out == SC_DTYPE_I8 ? -128 : 0;
+    record->finish.regrids = true;
+    record->finish.regrid = (sc_regrid){.scale = (float)rows_pick(1, 64) / 37,
+                                        .inverse = (float)rows_pick(1, 64) / 41,
+                                        .low = (float)(lowest + rows_pick(0, 40)),
+                                        .high = (float)(lowest + rows_pick(200, 255)),
+                                        .zero = (int32_t)(lowest + rows_pick(0, 255))};
+}
+
 static const sc_variant *reference_of(sc_record_kind kind) {
     const sc_variant *last = NULL;
     for (uint32_t v = 0; v < sc_variant_count; v++) {

@@ -17,6 +17,9 @@ int8_t *rows_bytes(int64_t count);
 int32_t *rows_ints(int64_t count, int32_t limit);  // in [-limit, limit)
 float *rows_powers(int64_t count);                 // of two, from 2^-14 to 1
 
+// Another grid for results of 8 bits after they have been rounded.
+void rows_regrid(sc_record *record);
+
 // The definition's results for `record`, `bytes` of them with gaps and all. `out` is where the
 // record keeps the address of its results.
 void *rows_expected(sc_record *record, void **out, size_t bytes);

@@ -328,3 +328,35 @@ TEST_CASES(xnnpack_products_of_bytes) {
         end(&b);
     }
 }
+
+// The clamp of a product's bytes says the same whether it is alone with them, and computed as part
+// of the product, or something else reads them too.
+TEST(xnnpack_products_of_bytes_are_clamped) {
+    static weights w;
+    int8_t x[M * K];
+    fill(&w);
+    for (int i = 0; i < M * K; i++) x[i] = (int8_t)((i * 41) % 200 - 100);
+    for (int i = 0; i < 6; i++) {
+        bench b;
+        begin(&b);
+        uint32_t in = INPUT(&b, SC_XNN_QINT8, x, M, K), inner = INNER(&b, SC_XNN_QINT8, M, N);
+        uint32_t apart = OUTPUT(&b, SC_XNN_QINT8, M, N), out = OUTPUT(&b, SC_XNN_QINT8, M, N);
+        uint32_t alone = OUTPUT(&b, SC_XNN_QINT8, M, N);
+        uint32_t filter = WEIGHT(&b, SC_XNN_QCINT8, w.w, N, K);
+        grid(&b, in, 0.02f, 5);
+        grid(&b, inner, 0.05f, -7);
+        grid(&b, apart, 0.05f, -7);
+        grid(&b, out, i % 2 ? 0.05f : 0.031f, i % 2 ? -7 : -120);
+        grid(&b, alone, i % 2 ? 0.05f : 0.031f, i % 2 ? -7 : -120);
+        channels(&b, filter, 0, w.scales, N);
+        node(&b, SC_XNN_FULLY_CONNECTED, in, filter, NONE, apart);
+        sc_xnn_node *n = node(&b, SC_XNN_CLAMP, apart, NONE, NONE, out);
+        node(&b, SC_XNN_FULLY_CONNECTED, in, filter, NONE, inner);
+        sc_xnn_node *m = node(&b, SC_XNN_CLAMP, inner, NONE, NONE, alone);
+        n->has_range = m->has_range = i < 4;
+        n->low = m->low = i < 2 ? 0 : -1.5f;
+        n->high = m->high = i < 2 ? 6 : INFINITY;
+        if (run(&b)) check_bytes(&b, 3, result(&b, 2)->data);
+        end(&b);
+    }
+}

@@ -7,16 +7,19 @@
 // bytes each; then the weights of two taps at a time, those of a channel side by side.
 enum { HEAD = 4 * 32, PAIR = 16 };
 
-static void store(const sc_dwconv_nhwc_i8 *d, size_t at, const uint8_t *head, v4u low, v4u high) {
+static inline void store(const sc_dwconv_nhwc_i8 *d, const v4_requantizing *r, size_t at,
+                         const uint8_t *head, v4u low, v4u high) {
     v4f a = v4f_of_sums(low), b = v4f_of_sums(high);
     const v4f scale_a = (v4f)v4u_load(head + 32), scale_b = (v4f)v4u_load(head + 48);
     if (!d->floats) {
-        const v4_rounding r = v4_rounding_of(d->low, d->high, d->zero);
-        v4i_store_bytes((int8_t *)d->out + at, v4i_round(&r, a * scale_a),
-                        v4i_round(&r, b * scale_b));
+        a *= scale_a, b *= scale_b;
+        if (r->regrids) a = v4f_regrid(r, a), b = v4f_regrid(r, b);
+        v4i_store_bytes((int8_t *)d->out + at, v4i_round(&r->last, a), v4i_round(&r->last, b));
         return;
     }
-    const v4f least = v4f_splat(d->low), most = v4f_splat(d->high);
+    const bool clamps = d->finish->clamps;
+    const v4f least = v4f_splat(clamps ? d->finish->low : -__builtin_inff());
+    const v4f most = v4f_splat(clamps ? d->finish->high : __builtin_inff());
     float *out = (float *)d->out + at;
     a = a * d->in_scale * scale_a + (v4f)v4u_load(head + 64);
     b = b * d->in_scale * scale_b + (v4f)v4u_load(head + 80);
@@ -26,7 +29,8 @@ static void store(const sc_dwconv_nhwc_i8 *d, size_t at, const uint8_t *head, v4
 
 // `PIXELS` outputs of eight channels, from channel c on, share each weight.
 #define BLOCK(name, PIXELS)                                                                        \
-    static void name(const sc_dwconv_nhwc_i8 *d, size_t x, size_t c, const uint8_t *head) {        \
+    static void name(const sc_dwconv_nhwc_i8 *d, const v4_requantizing *r, size_t x, size_t c,     \
+                     const uint8_t *head) {                                                        \
         const v4u zero = (v4u)(v4i){d->in_zero, d->in_zero, d->in_zero, d->in_zero};               \
         const int8_t *weights = (const int8_t *)head + HEAD;                                       \
         v4u low[PIXELS], high[PIXELS];                                                             \
@@ -45,18 +49,19 @@ static void store(const sc_dwconv_nhwc_i8 *d, size_t at, const uint8_t *head, v4
             }                                                                                      \
         }                                                                                          \
         for (size_t p = 0; p < PIXELS; p++)                                                        \
-            store(d, (x + p) * d->out_step + c, head, low[p], high[p]);                            \
+            store(d, r, (x + p) * d->out_step + c, head, low[p], high[p]);                         \
     }
 BLOCK(block_3, 3)
 BLOCK(block_1, 1)
 
 void sc_dwconv_nhwc_run_i8(const sc_dwconv_nhwc_i8 *d) {
     const size_t group = HEAD + PAIR * d->pairs;
+    const v4_requantizing r = v4_requantizing_of(d->finish, -128);
     for (size_t x = 0, pixels; x < d->count; x += pixels) {
         const uint8_t *head = d->packed;
         pixels = x + 3 <= d->count ? 3 : 1;
         for (size_t c = 0; c < d->channels; c += 8, head += group)
-            (pixels == 3 ? block_3 : block_1)(d, x, c + 8 <= d->channels ? c : d->channels - 8,
+            (pixels == 3 ? block_3 : block_1)(d, &r, x, c + 8 <= d->channels ? c : d->channels - 8,
                                               head);
         for (size_t t = 0; t < 2 * d->pairs; t++) d->taps[t].from += pixels * d->taps[t].step;
     }

@@ -23,8 +23,7 @@ typedef struct sc_dwconv_nhwc_i8 {
     // Floats: (sum * in_scale) * scale + shift. Otherwise results are those of sc_finish_round.
     bool floats;
     float in_scale;
-    float low, high;  // of floats; of the others, of what `zero` is added to
-    int32_t zero;
+    const sc_finish *finish;  // bounds and grids; scale and shift are packed
 } sc_dwconv_nhwc_i8;
 
 void sc_dwconv_nhwc_run_i8(const sc_dwconv_nhwc_i8 *d);

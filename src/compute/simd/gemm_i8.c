@@ -121,6 +121,7 @@ static inline void sum_nibbles(const int16_t *a, const int8_t *b, size_t pairs,
 // --- Tiles ---------------------------------------------------------------------------------------
 
 typedef struct panel {
+    const v4_requantizing *requantizing;
     const uint8_t *head;    // what sums begin with; scales and shifts follow
     const uint8_t *scales;  // of blocks
     const int8_t *weights;
@@ -133,12 +134,13 @@ static inline v4f head_floats(const panel *p, size_t row, size_t vector) {
 
 static void store_bytes(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows,
                         const sums *s) {
-    const v4_rounding r = v4_rounding_of(g->low, g->high, g->zero);
+    const v4_requantizing r = *p->requantizing;
     const v4f scale = head_floats(p, 1, 0), next = head_floats(p, 1, 1);
     int8_t *c = (int8_t *)g->c + row * g->c_row + p->column;
     for (size_t i = 0; i < rows; i++, c += g->c_row) {
-        const v4i low = v4i_round(&r, v4f_of_sums(s->of[i][0]) * scale);
-        const v4i high = v4i_round(&r, v4f_of_sums(s->of[i][1]) * next);
+        v4f a = v4f_of_sums(s->of[i][0]) * scale, b = v4f_of_sums(s->of[i][1]) * next;
+        if (r.regrids) a = v4f_regrid(&r, a), b = v4f_regrid(&r, b);
+        const v4i low = v4i_round(&r.last, a), high = v4i_round(&r.last, b);
         if (p->width == SC_PANEL)
             v4i_store_bytes(c, low, high);
         else
@@ -149,7 +151,9 @@ static void store_bytes(const sc_gemm_i8 *g, const panel *p, size_t row, size_t 
 // `s` holds floats.
 static void store_floats(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows,
                          const sums *s) {
-    const v4f low = v4f_load_splat(&g->low), high = v4f_load_splat(&g->high);
+    const bool clamps = g->finish->clamps;
+    const v4f low = v4f_splat(clamps ? g->finish->low : -__builtin_inff());
+    const v4f high = v4f_splat(clamps ? g->finish->high : __builtin_inff());
     for (size_t j = 0; 4 * j < p->width; j++) {
         const v4f scale = head_floats(p, 1, j), shift = head_floats(p, 2, j);
         const size_t left = p->width - 4 * j;
@@ -212,19 +216,14 @@ static void run_tile(const sc_gemm_i8 *g, const panel *p, size_t row, size_t row
     store_floats(g, p, row, rows, &s);
 }
 
-void sc_gemm_finish_i8(sc_gemm_i8 *g, const sc_finish *finish, bool floats) {
-    g->zero = finish->zero;
-    g->low = finish->clamps ? finish->low : -__builtin_inff();
-    g->high = finish->clamps ? finish->high : __builtin_inff();
-    if (!floats) sc_finish_range(finish, -128, &g->low, &g->high);
-}
-
 void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
     const size_t bytes = (size_t)sc_panel_i8_bytes(g->k, g->nibbles, g->block);
+    const v4_requantizing requantizing = v4_requantizing_of(g->finish, -128);
     for (size_t column = first; column < last; column += SC_PANEL) {
         const uint8_t *head = g->packed + column / SC_PANEL * bytes, *scales = head + 12 * SC_PANEL;
         const uint8_t *weights = scales + sc_panel_scale_bytes(g->k, g->block);
-        const panel p = {.head = head,
+        const panel p = {.requantizing = &requantizing,
+                         .head = head,
                          .scales = scales,
                          .weights = (const int8_t *)weights,
                          .column = column,

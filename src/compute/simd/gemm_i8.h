@@ -18,12 +18,8 @@ typedef struct sc_gemm_i8 {
     // Floats: (sum * row_scale) * scale + shift, with one factor for each row. Without, results are
     // those of sc_finish_round.
     const float *row_scale;
-    float low, high;  // of floats; of the others, of what `zero` is added to
-    int32_t zero;
+    const sc_finish *finish;  // bounds and grids; scale and shift are packed
 } sc_gemm_i8;
-
-// Sets the range and the zero point of results.
-void sc_gemm_finish_i8(sc_gemm_i8 *g, const sc_finish *finish, bool floats);
 
 // Columns [first, last) of c; `first` is a multiple of SC_PANEL.
 void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last);

@@ -3,6 +3,7 @@
 #ifndef SC_SIMD_I8_H
 #define SC_SIMD_I8_H
 
+#include "compute/finish.h"
 #include "compute/simd/simd.h"
 
 typedef int16_t v8h __attribute__((vector_size(16)));
@@ -103,6 +104,36 @@ static inline v4_rounding v4_rounding_of(float low, float high, int32_t zero) {
 static inline v4i v4i_round(const v4_rounding *r, v4f value) {
     const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
     return (v4i)(v + v4f_splat(12582912.0f)) - r->back;
+}
+
+// The output stage of results of 8 bits: one rounding, or two with a change of scale between them.
+typedef struct v4_requantizing {
+    bool regrids;
+    v4f low, high, scale, inverse;  // of the first of two
+    v4_rounding last;
+} v4_requantizing;
+
+// Of results that are at least `lowest`: -128 or 0.
+static inline v4_requantizing v4_requantizing_of(const sc_finish *s, int lowest) {
+    float low, high;
+    sc_finish_range(s, lowest, &low, &high);
+    if (!s->regrids) return (v4_requantizing){.last = v4_rounding_of(low, high, s->zero)};
+    const sc_regrid *next = &s->regrid;
+    const float zero = (float)next->zero;
+    return (v4_requantizing){.regrids = true,
+                             .low = v4f_splat(low),
+                             .high = v4f_splat(high),
+                             .scale = v4f_splat(next->scale),
+                             .inverse = v4f_splat(next->inverse),
+                             .last =
+                                 v4_rounding_of(next->low - zero, next->high - zero, next->zero)};
+}
+
+// What is to be rounded last.
+static inline v4f v4f_regrid(const v4_requantizing *r, v4f value) {
+    const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
+    const v4f nearest = (v + v4f_splat(12582912.0f)) - v4f_splat(12582912.0f);
+    return nearest * r->scale * r->inverse;
 }
 
 static inline v4u v4u_load(const void *p) {

@@ -207,7 +207,10 @@ static sc_status make_step(sc_xnn_delegate *d, uint32_t index) {
     s->runner = sc_xnn_runner_of(s->node->kind);
     row = &sc_xnn_kinds[s->node->kind];
     for (uint32_t i = 0; i < row->inputs; i++)
-        if (s->node->inputs[i] != SC_XNN_NONE) s->in[i] = &d->operands[s->node->inputs[i]];
+        if (s->node->inputs[i] != SC_XNN_NONE) {
+            s->in[i] = &d->operands[s->node->inputs[i]];
+            s->in[i]->users++;
+        }
     for (uint32_t i = 0; i < row->outputs; i++) s->out[i] = &d->operands[s->node->outputs[i]];
     if (s->node->kind == SC_XNN_ARGMAX_POOL) s->out[1]->is_position = true;
     return s->runner ? SC_OK : sc_xnn_not_executed(d, s);

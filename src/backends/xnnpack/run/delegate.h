@@ -38,6 +38,7 @@ typedef struct sc_xnn_operand {
     int64_t sizes[SC_XNN_RANK_MAX], strides[SC_XNN_RANK_MAX];
     uint8_t dim_order[SC_XNN_RANK_MAX];
     const sc_xnn_value *value;
+    uint32_t users;  // steps that read it
     // Where it lies: in the memory of value `root`, which is a constant, an argument, or `bytes`
     // of the workspace from `offset` on.
     uint32_t root;

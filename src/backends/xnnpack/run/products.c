@@ -101,6 +101,27 @@ static void set_byte_range(sc_xnn_step *s) {
     s->in_zero = s->in[0]->value->quant.zero_point;
 }
 
+// A clamp of nothing but this step's bytes, which quantized programs have in place of an output
+// range: the same numbers in one pass. What is left of it is a name.
+static void take_clamp(const sc_xnn_delegate *d, sc_xnn_step *s) {
+    sc_xnn_step *next = s + 1;
+    if (s->index + 1 >= d->graph->nodes.count || next->node->kind != SC_XNN_CLAMP ||
+        next->in[0] != s->out[0] || s->out[0]->users != 1 || s->out[0]->value->flags ||
+        !sc_xnn_is(s->out[0], SC_XNN_QINT8) || !sc_xnn_is(next->out[0], SC_XNN_QINT8))
+        return;
+    const sc_grid from = sc_xnn_grid(s->out[0]), to = sc_xnn_grid(next->out[0]);
+    const bool is_same = from.scale == to.scale && from.zero == to.zero;
+    int low, high;
+    sc_xnn_byte_range(next, next->out[0], &low, &high);
+    s->record.finish.regrids = true;
+    s->record.finish.regrid = (sc_regrid){.scale = is_same ? 1 : from.scale,
+                                          .inverse = is_same ? 1 : 1.0f / to.scale,
+                                          .low = (float)low,
+                                          .high = (float)high,
+                                          .zero = to.zero};
+    next->runner = &sc_xnn_run_rename;
+}
+
 // A bias of floats beside integers joins after the scales.
 static sc_status set_shift(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (!s->bias) return SC_OK;
@@ -121,10 +142,12 @@ static sc_status set_types(sc_xnn_delegate *d, sc_xnn_step *s) {
                 : sc_xnn_is(weight, SC_XNN_QCINT4) || is_grouped ? SC_DTYPE_I4
                                                                  : SC_DTYPE_I8;
     r->bias = r->out == SC_DTYPE_I8 ? SC_DTYPE_I32 : SC_DTYPE_F32;
-    if (sc_xnn_is_byte(s->out[0]))
+    if (sc_xnn_is_byte(s->out[0])) {
         set_byte_range(s);
-    else
+        take_clamp(d, s);
+    } else {
         set_float_range(s);
+    }
     if (r->weight == SC_DTYPE_F32) return SC_OK;
     if (is_grouped) {
         r->weights.block = weight->value->quant.group_size;
