@@ -14,23 +14,45 @@ typedef struct share {
     double macs, bytes;
 } share;
 
-static share share_of(const sc_delegation *d, const sc_name *method, sc_str graph,
-                      const sc_name *part) {
-    share sum = {0};
-    for (uint32_t i = 0; i < d->rows.count; i++) {
-        const sc_delegation_row *row = &d->rows.data[i];
-        if (row->method != method || row->part != part || !sc_str_equal(row->graph, graph))
-            continue;
-        sum.nodes++;
-        sum.macs += row->macs;
-        sum.bytes += row->bytes;
-    }
-    return sum;
+// What the rows of a method add up to, part by part.
+typedef struct shares {
+    sc_arena *scratch;
+    sc_map of;  // "graph part" -> share
+} shares;
+
+// Graphs are paths of names, none of which holds a NUL.
+static sc_str share_key(sc_arena *scratch, sc_str graph, const sc_name *part) {
+    sc_sb key;
+    sc_sb_init(&key, scratch);
+    sc_sb_add(&key, graph);
+    sc_sb_add_char(&key, 0);
+    sc_sb_add(&key, sc_name_str(part));
+    return sc_sb_str(&key);
 }
 
-static void add_part(sc_json_writer *w, const sc_delegation *d, const sc_name *method, sc_str graph,
-                     const sc_part *part) {
-    const share sum = share_of(d, method, graph, part->method->name);
+static share *share_of(shares *all, sc_str graph, const sc_name *part) {
+    sc_str key = share_key(all->scratch, graph, part);
+    share *found = sc_map_get(&all->of, key);
+    if (found) return found;
+    found = sc_new(all->scratch, share);
+    sc_map_set(&all->of, key, found);
+    return found;
+}
+
+static void sum_rows(shares *all, const sc_delegation *d, const sc_name *method) {
+    sc_map_init(&all->of, all->scratch);
+    for (uint32_t i = 0; i < d->rows.count; i++) {
+        const sc_delegation_row *row = &d->rows.data[i];
+        if (row->method != method || !row->part) continue;
+        share *sum = share_of(all, row->graph, row->part);
+        sum->nodes++;
+        sum->macs += row->macs;
+        sum->bytes += row->bytes;
+    }
+}
+
+static void add_part(sc_json_writer *w, shares *all, sc_str graph, const sc_part *part) {
+    const share sum = *share_of(all, graph, part->method->name);
     uint64_t data = 0;
     for (uint32_t i = 0; i < part->data.count; i++) data += part->data.data[i].bytes->size;
     sc_json_begin_object(w);
@@ -45,13 +67,12 @@ static void add_part(sc_json_writer *w, const sc_delegation *d, const sc_name *m
     sc_json_end_object(w);
 }
 
-static void add_parts(sc_json_writer *w, sc_arena *scratch, const sc_delegation *d,
-                      const sc_graph *graph) {
-    sc_str path = sc_graph_path(scratch, graph);
+static void add_parts(sc_json_writer *w, shares *all, const sc_graph *graph) {
+    sc_str path = sc_graph_path(all->scratch, graph);
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (sc_node_part(node)) add_part(w, d, graph->method->name, path, sc_node_part(node));
+        if (sc_node_part(node)) add_part(w, all, path, sc_node_part(node));
         for (uint32_t i = 0; i < node->arg_count; i++)
-            if (node->args[i].kind == SC_ARG_GRAPH) add_parts(w, scratch, d, node->args[i].graph);
+            if (node->args[i].kind == SC_ARG_GRAPH) add_parts(w, all, node->args[i].graph);
     }
 }
 
@@ -78,11 +99,13 @@ static void add_row(sc_json_writer *w, sc_arena *scratch, const sc_delegation_ro
 
 static void add_method(sc_json_writer *w, sc_arena *scratch, const sc_delegation *d,
                        const sc_method *method) {
+    shares all = {.scratch = scratch};
+    sum_rows(&all, d, method->name);
     sc_json_key_str(w, sc_name_str(method->name));
     sc_json_begin_object(w);
     sc_json_key(w, "delegates");
     sc_json_begin_array(w);
-    add_parts(w, scratch, d, method->graph);
+    add_parts(w, &all, method->graph);
     sc_json_end_array(w);
     sc_json_key(w, "nodes");
     sc_json_begin_array(w);

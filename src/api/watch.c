@@ -47,18 +47,42 @@ static sc_status add_posts(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// The next one of the method that has such bytes.
-static uint32_t find_post(sc_watch *watch, const sc_rt_start *start) {
-    for (uint32_t i = 0; i < watch->posts.count; i++) {
-        post *p = &watch->posts.data[i];
-        if (p->is_taken || !sc_str_equal(sc_name_str(p->method), start->method) ||
-            !sc_str_equal(p->seen.part->backend, start->id) ||
-            p->seen.part->processed->size != start->processed_bytes)
-            continue;
-        p->is_taken = true;
-        return i;
+static bool has_specs(const sc_part *part, const sc_rt_start *start) {
+    if (part->specs.count != start->spec_count) return false;
+    for (uint32_t i = 0; i < start->spec_count; i++)
+        if (!sc_str_equal(part->specs.data[i].key, start->specs[i].key) ||
+            !sc_str_equal(part->specs.data[i].value, start->specs[i].value))
+            return false;
+    return true;
+}
+
+// Parts with the same bytes and compile specs are the same to a backend.
+static sc_status is_post(sc_ctx *ctx, const post *p, const sc_rt_start *start, bool *out) {
+    const sc_part *part = p->seen.part;
+    *out = !p->is_taken && sc_str_equal(sc_name_str(p->method), start->method) &&
+           sc_str_equal(part->backend, start->id) &&
+           part->processed->size == start->processed_bytes && has_specs(part, start);
+    if (!*out) return SC_OK;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_status status =
+        sc_extent_equal(ctx, sc_extent_whole(sc_source_from_cord(ctx->scratch, part->processed)),
+                        sc_extent_whole(sc_source_from_memory(ctx->scratch, start->processed,
+                                                              start->processed_bytes)),
+                        out);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+// The next one of the method that the backend is started with; UINT32_MAX when there is none.
+static sc_status take_post(sc_ctx *ctx, sc_watch *watch, const sc_rt_start *start, uint32_t *out) {
+    bool is_it = false;
+    *out = UINT32_MAX;
+    for (uint32_t i = 0; i < watch->posts.count && !is_it; i++) {
+        SC_TRY(is_post(ctx, &watch->posts.data[i], start, &is_it));
+        if (is_it) *out = i;
     }
-    return UINT32_MAX;
+    if (is_it) watch->posts.data[*out].is_taken = true;
+    return SC_OK;
 }
 
 // --- The part on kernels -------------------------------------------------------------------------
@@ -88,20 +112,11 @@ static sc_status decompose(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
     return sc_pipeline_run(ctx, pipeline, program, SC_STEP_to_edge);
 }
 
-static sc_status set_passed(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
-                            const sc_evalue *value);
-
-// A weight lies in the file in the order that its strides say, as the input does in memory.
 static sc_status set_weight(sc_ctx *ctx, const watched_state *s, uint32_t index, sc_extent extent) {
-    sc_tensor weight = *sc_rt_method_input(s->method, index)->tensor;
-    sc_evalue value = {.tag = SC_EVALUE_TENSOR, .tensor = &weight};
-    if (extent.size != (uint64_t)weight.numel * sc_dtype_bytes((sc_dtype)weight.dtype))
-        return sc_fail(ctx, SC_ERR_SHAPE, NULL, "a weight has another size than its data");
     uint8_t *data = sc_try_alloc(extent.size + 1);
     if (!data) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a weight");
-    weight.data = data;
     sc_status status = sc_extent_read(ctx, extent, 0, data, (size_t)extent.size);
-    if (status == SC_OK) status = set_passed(ctx, s->method, index, &value);
+    if (status == SC_OK) status = sc_rt_method_set_weight(ctx, s->method, index, data, extent.size);
     sc_free(data);
     return status;
 }
@@ -133,26 +148,10 @@ static sc_status open_part(sc_ctx *ctx, watched_state *s, const sc_part *part) {
 
 static sc_status set_passed(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                             const sc_evalue *value) {
-    sc_rt_input input = {.tag = value->tag};
-    if (value->tag != SC_EVALUE_TENSOR) {
-        input.i = value->i;
-        input.d = value->d;
-        input.b = value->b;
-        return sc_rt_method_set_input(ctx, method, index, &input);
-    }
-    const sc_tensor *t = value->tensor;
-    const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
-    uint8_t *data = sc_try_alloc((uint64_t)bytes + 1);
-    if (!data) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for the input of a delegate");
-    sc_rt_tensor_read(t, data, bytes);
-    input.dtype = t->dtype;
-    input.rank = t->rank;
-    input.sizes = t->sizes;
-    input.data = data;
-    input.bytes = bytes;
-    sc_status status = sc_rt_method_set_input(ctx, method, index, &input);
-    sc_free(data);
-    return status;
+    if (value->tag == SC_EVALUE_TENSOR)
+        return sc_rt_method_set_tensor(ctx, method, index, value->tensor);
+    const sc_rt_input input = {.tag = value->tag, .i = value->i, .d = value->d, .b = value->b};
+    return sc_rt_method_set_input(ctx, method, index, &input);
 }
 
 static sc_status run_part(sc_ctx *ctx, const watched_state *s, const sc_part *part,
@@ -217,9 +216,11 @@ static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint3
     const guard *g = start->backend->user;
     sc_rt_start inner = *start;
     inner.backend = g->real;
+    uint32_t index;
+    SC_TRY(take_post(ctx, g->watch, start, &index));
     watched_state *s = sc_try_alloc(sizeof *s);
     if (!s) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to watch a delegate");
-    *s = (watched_state){.watch = g->watch, .real = g->real, .post = find_post(g->watch, start)};
+    *s = (watched_state){.watch = g->watch, .real = g->real, .post = index};
     sc_status status = g->real->init(ctx, &inner, &s->real_state, input_count);
     if (status != SC_OK) {
         sc_free(s);

@@ -189,3 +189,36 @@ sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     m->staged[index].is_set = true;
     return SC_OK;
 }
+
+sc_status sc_rt_method_set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
+                                  const sc_tensor *t) {
+    const uint64_t bytes = sc_rt_tensor_bytes(t);
+    uint8_t *row_major = NULL;
+    SC_TRY(sc_rt_allocate(ctx, bytes, "an input", &row_major));
+    sc_rt_tensor_read(t, row_major, (size_t)bytes);
+    const sc_rt_input input = {.tag = SC_EVALUE_TENSOR,
+                               .dtype = t->dtype,
+                               .rank = t->rank,
+                               .sizes = t->sizes,
+                               .data = row_major,
+                               .bytes = bytes};
+    sc_status status = sc_rt_method_set_input(ctx, m, index, &input);
+    sc_free(row_major);
+    return status;
+}
+
+sc_status sc_rt_method_set_weight(sc_ctx *ctx, sc_rt_method *m, uint32_t index, const void *bytes,
+                                  uint64_t size) {
+    SC_ASSERT(index < m->input_count);
+    const sc_evalue *declared = &m->values[m->inputs[index]];
+    if (declared->tag != SC_EVALUE_TENSOR)
+        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u is a weight, but the method takes %s",
+                       index, tag_name(declared->tag));
+    sc_tensor weight = *declared->tensor;
+    if (size != sc_rt_tensor_bytes(&weight))
+        return sc_fail(ctx, SC_ERR_INPUT, NULL,
+                       "input %u is a weight of %llu bytes, but its shape needs %llu", index,
+                       (unsigned long long)size, (unsigned long long)sc_rt_tensor_bytes(&weight));
+    weight.data = (void *)(uintptr_t)bytes;
+    return sc_rt_method_set_tensor(ctx, m, index, &weight);
+}

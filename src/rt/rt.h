@@ -61,6 +61,13 @@ typedef struct sc_rt_input {
 // and strings that the program was specialised on have to be the same ones.
 sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                                  const sc_rt_input *value);
+// The same from a tensor in any layout.
+sc_status sc_rt_method_set_tensor(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
+                                  const sc_tensor *tensor);
+// The same from the bytes of a weight, which a file has in the order that the input's strides say,
+// at its largest sizes.
+sc_status sc_rt_method_set_weight(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
+                                  const void *bytes, uint64_t size);
 sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *method);
 // A view of the method's own value; tensors have the program's layout.
 const sc_evalue *sc_rt_method_output(const sc_rt_method *method, uint32_t index);

@@ -48,6 +48,7 @@ test("a delegate that computes something else is named", () => {
     ["Broken", null],
   ] as const) {
     const lowered = engine.lower(file("mlp"), { partitioner: [id, "null"] });
+    assert.equal(lowered.verification, null);
     const { outputs, delegates } = lowered.verify()["forward"]!;
     assert.ok(!outputs[0]!.isClose);
     for (const delegate of delegates) {
@@ -63,6 +64,36 @@ test("a delegate that computes something else is named", () => {
     assert.ok(warnings.some(({ message }) => message.includes(`lowered_module_0`)));
     assert.ok(warnings.some(({ message }) => message.includes(id)));
   }
+});
+
+test("lowering verifies when asked to", () => {
+  engine.registerBackend({
+    ...(demo as Backend),
+    execute: (state, inputs) =>
+      demo.execute(state as never, inputs).map((value) => {
+        const { shape, data } = value as Tensor;
+        const changed = Float32Array.from(data as Float32Array, (x) => x + 0.5);
+        return { dtype: "float32" as const, shape, data: changed };
+      }),
+  });
+  const lowered = engine.lower(file("mlp"), { partitioner: [demo.id, "null"], verify: true });
+  const { outputs, delegates } = lowered.verification!["forward"]!;
+  assert.ok(!outputs[0]!.isClose);
+  assert.ok(delegates.some((delegate) => "isClose" in delegate && !delegate.isClose));
+  const warnings = lowered.inspect().diagnostics.filter((d) => d.severity === "warning");
+  assert.ok(warnings.some(({ message }) => /lowered_module_0 .*DemoBackend/.test(message)));
+  assert.equal(engine.lower(file("mlp"), { partitioner: "null" }).verification, null);
+  assert.equal(engine.lower(file("mlp"), { verify: false }).verification, null);
+  const portable = engine.lower(file("mlp"), { verify: true });
+  assert.deepEqual(portable.verification!["forward"]!.delegates, []);
+  assert.throws(() => engine.lower(file("mlp"), { verify: 1 as never }), { code: "option" });
+});
+
+test("verifying can be cancelled", () => {
+  const signal = AbortSignal.abort();
+  const lowered = engine.lower(file("mlp"), { partitioner: "null" });
+  assert.throws(() => lowered.verify({ signal }), { code: "cancelled" });
+  assert.ok(lowered.verify()["forward"]);
 });
 
 test("several methods, state and external weights are verified", () => {
@@ -82,7 +113,9 @@ test("several methods, state and external weights are verified", () => {
 test("a backend that fails fails the call", () => {
   engine.registerBackend({ ...(demo as Backend), execute: () => [] });
   const lowered = engine.lower(file("mlp"), { partitioner: demo.id });
-  assert.throws(() => lowered.verify(), { code: "delegate", message: /gave 0 results/ });
+  const failure = { code: "delegate", message: /gave 0 results/ };
+  assert.throws(() => lowered.verify(), failure);
+  assert.throws(() => engine.lower(file("mlp"), { partitioner: demo.id, verify: true }), failure);
   assert.ok(engine.lower(file("mlp"), { partitioner: "null" }).verify()["forward"]);
 });
 
@@ -91,5 +124,8 @@ test("a worker verifies, too", async () => {
   const lowered = await client.lower(file("mlp"), { partitioner: "null" });
   const { outputs } = (await lowered.verify())["forward"]!;
   assert.ok(outputs[0]!.isClose);
+  assert.equal(lowered.verification, null);
+  const verified = await client.lower(file("mlp"), { partitioner: "null", verify: true });
+  assert.ok(verified.verification!["forward"]!.outputs[0]!.isClose);
   client.terminate();
 });

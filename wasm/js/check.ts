@@ -30,6 +30,7 @@ export const KINDS = {
   any: { accepts: "anything", test: () => true },
   /** Sources, which cross a worker as such. */
   files: { accepts: "a list", test: Array.isArray },
+  flag: { accepts: "true or false", test: (v) => typeof v === "boolean" },
   function: { accepts: "a function", test: (v) => typeof v === "function" },
   index: {
     accepts: "a whole number, 0 or more",

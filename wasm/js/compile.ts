@@ -323,7 +323,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   }
 
   /** With `consume` the graph itself is emitted, not a copy of it, and can no longer be looked at. */
-  emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchProgramManager {
+  emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchManager {
     const { job } = this;
     const json = optionsJson("toExecutorch", config, { consume });
     const { methods, configMethods } = this;
@@ -384,6 +384,7 @@ function programCall(
 }
 
 class ExecutorchManager extends Manager implements ExecutorchProgramManager {
+  verification: Verification | null = null;
   private readonly files: readonly { name: string; size: number }[];
 
   constructor(
@@ -452,9 +453,27 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     await writeAll(this.output(file).pieces(options), sink, options.signal);
   }
 
-  verify(): Verification {
+  verify(options: CallOptions = {}): Verification {
+    checkOptions("ExecutorchProgramManager", "verify", options);
     const { program } = this;
-    return JSON.parse(this.job.textOf((raw, s) => raw.compile_verify(s, program))) as Verification;
+    return JSON.parse(
+      this.job.textOf((raw, s) => raw.compile_verify(s, program), options),
+    ) as Verification;
+  }
+
+  /** The same, of options that were checked; what was found stays. Lets go of it if that fails. */
+  verified(options: CallOptions): this {
+    const { onProgress, signal } = options;
+    try {
+      this.verification = this.verify({
+        ...(onProgress && { onProgress }),
+        ...(signal && { signal }),
+      });
+      return this;
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
   }
 
   dump(): string {

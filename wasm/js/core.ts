@@ -348,8 +348,8 @@ export class Job {
   }
 
   /** The same for calls with a text result. */
-  textOf(body: (raw: RawExports, job: Pointer) => number): string {
-    return this.enter({}, (raw, s) => {
+  textOf(body: (raw: RawExports, job: Pointer) => number, options: CallOptions = {}): string {
+    return this.enter(options, (raw, s) => {
       this.core.check(s, body(raw, s));
       return this.core.text(s);
     });

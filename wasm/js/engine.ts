@@ -131,7 +131,8 @@ class SyncEngine implements Engine {
     checkOptions("Engine", "lower", options);
     const edge = this.decomposed(programs, options);
     try {
-      return edge.emit(options, true);
+      const lowered = edge.emit(options, true);
+      return options.verify ? lowered.verified(options) : lowered;
     } finally {
       edge.dispose();
     }

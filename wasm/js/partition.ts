@@ -6,7 +6,7 @@ const PARTITIONER = {
   backend: "text",
   compileSpecs: "list",
   tags: "list",
-  whole: { accepts: "true or false", test: (value: unknown) => typeof value === "boolean" },
+  whole: "flag",
 } as const;
 const TAG = { tag: "text", nodes: "names", compileSpecs: "list" } as const;
 const SPEC = { key: "text", value: "any" } as const;

@@ -95,7 +95,7 @@ const PROTOCOL = {
       gives: "ExecutorchProgramManager",
       programs: 0,
       at: 1,
-      options: { ...LOWERED, ...EXECUTORCH },
+      options: { ...LOWERED, ...EXECUTORCH, verify: "flag" },
     },
     toEdgeTransformAndLower: {
       is: "method",
@@ -160,7 +160,8 @@ const PROTOCOL = {
     exportedProgram: METHOD,
     dump: DATA,
     delegation: DATA,
-    verify: DATA,
+    verification: PROPERTY,
+    verify: { ...DATA, at: 0, options: CALL },
     inspect: DATA,
   },
   ExportedProgram: {

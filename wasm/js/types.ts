@@ -147,7 +147,10 @@ export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
   partitioner?: Partitioners;
 }
 
-export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {}
+export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {
+  /** Also runs what was lowered beside what it would be without delegates, as `verify()` does. */
+  verify?: boolean;
+}
 
 /**
  * Programs by method name, or a single file, whose models keep their names ("model" becomes "forward").
@@ -294,11 +297,13 @@ export interface ExecutorchProgramManager extends Disposable {
   exportedProgram(method?: string): ExportedProgram;
   /** What has become of each node of each method; no rows of a program that went to no backend. */
   delegation(): Delegation;
+  /** What `lower` with the option `verify` has found; null where that was not asked for. */
+  readonly verification: Verification | null;
   /**
    * Runs what was lowered beside what it would be without delegates. What differs by more than its
    * precision allows is a warning of `inspect()`, too, which names the delegate.
    */
-  verify(): Verification;
+  verify(options?: CallOptions): Verification;
   /** The program after the executorch passes, as text. */
   dump(): string;
   inspect(): CompilationReport;

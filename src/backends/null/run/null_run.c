@@ -37,36 +37,13 @@ static sc_status open_program(sc_ctx *ctx, null_state *s, const sc_rt_start *sta
     return sc_rt_method_load(ctx, s->program, SC_STR("forward"), &s->method);
 }
 
-// Inputs are set row-major, whatever layout the tensor has.
-static sc_status set_input(sc_ctx *ctx, null_state *s, uint32_t index, const sc_tensor *t) {
-    const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    void *row_major = sc_arena_alloc(ctx->scratch, bytes + 1);
-    sc_rt_tensor_read(t, row_major, bytes);
-    sc_rt_input input = {.tag = SC_EVALUE_TENSOR,
-                         .dtype = t->dtype,
-                         .rank = t->rank,
-                         .sizes = t->sizes,
-                         .data = row_major,
-                         .bytes = bytes};
-    sc_status status = sc_rt_method_set_input(ctx, s->method, index, &input);
-    sc_arena_rewind(ctx->scratch, mark);
-    return status;
-}
-
 // A weight stays set from run to run, so that its bytes are not needed again.
 static sc_status set_weight(sc_ctx *ctx, null_state *s, const sc_rt_start *start, uint32_t index,
                             sc_str key) {
-    const sc_evalue *declared = sc_rt_method_input(s->method, index);
     const uint8_t *bytes = NULL;
     uint64_t size = 0;
-    if (declared->tag != SC_EVALUE_TENSOR) return bad(ctx, "a weight is not a tensor");
-    sc_tensor weight = *declared->tensor;
     SC_TRY(start->named.find(start->named.user, ctx, key, &bytes, &size));
-    weight.data = (void *)(uintptr_t)bytes;
-    sc_status status = size == (uint64_t)weight.numel * sc_dtype_bytes((sc_dtype)weight.dtype)
-                           ? set_input(ctx, s, index, &weight)
-                           : bad(ctx, "a weight has another size than its data");
+    sc_status status = sc_rt_method_set_weight(ctx, s->method, index, bytes, size);
     start->named.release(start->named.user, key);
     return status;
 }
@@ -128,7 +105,7 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     null_state *s = state;
     for (uint32_t i = 0; i < s->passed_count; i++) {
         if (call->args[i]->tag != SC_EVALUE_TENSOR) return bad(ctx, "the call passes a number");
-        SC_TRY(set_input(ctx, s, s->passed[i], call->args[i]->tensor));
+        SC_TRY(sc_rt_method_set_tensor(ctx, s->method, s->passed[i], call->args[i]->tensor));
     }
     SC_TRY(sc_rt_method_run(ctx, s->method));
     for (uint32_t i = 0; i < sc_rt_method_output_count(s->method); i++)

@@ -127,14 +127,20 @@ bool sc_xa_is_four_bits(const sc_xa_params *params) {
     return params->low == -8 && params->high == 7;
 }
 
-static bool all_zero(sc_xa *x, const sc_value *zeros) {
+static bool read_all(sc_xa *x, const sc_value *value, const char *what, double **numbers,
+                     uint32_t *count) {
     sc_xa_constant c;
+    if (!sc_xa_constant_of(value, &c) || c.dequantize)
+        return sc_xa_refuse(x, NULL, "%s of its weight are computed at run time", what);
+    if (sc_xa_read_numbers(x->ctx, &c, numbers, count) != SC_OK)
+        return sc_xa_refuse(x, NULL, "%s of its weight cannot be read", what);
+    return true;
+}
+
+static bool all_zero(sc_xa *x, const sc_value *zeros) {
     double *numbers;
     uint32_t count;
-    if (!sc_xa_constant_of(zeros, &c) || c.dequantize)
-        return sc_xa_refuse(x, NULL, "zero points of its weight are computed at run time");
-    if (sc_xa_read_numbers(x->ctx, &c, &numbers, &count) != SC_OK)
-        return sc_xa_refuse(x, NULL, "zero points of its weight cannot be read");
+    if (!read_all(x, zeros, "zero points", &numbers, &count)) return false;
     for (uint32_t i = 0; i < count; i++)
         if (numbers[i] != 0)
             return sc_xa_refuse(x, "Quantize weights symmetrically.",
@@ -149,13 +155,9 @@ static bool is_normal_scale(double scale) {
 }
 
 static bool all_normal(sc_xa *x, const sc_value *scales) {
-    sc_xa_constant c;
     double *numbers;
     uint32_t count;
-    if (!sc_xa_constant_of(scales, &c) || c.dequantize)
-        return sc_xa_refuse(x, NULL, "scales of its weight are computed at run time");
-    if (sc_xa_read_numbers(x->ctx, &c, &numbers, &count) != SC_OK)
-        return sc_xa_refuse(x, NULL, "scales of its weight cannot be read");
+    if (!read_all(x, scales, "scales", &numbers, &count)) return false;
     for (uint32_t i = 0; i < count; i++)
         if (!is_normal_scale(numbers[i]))
             return sc_xa_refuse(x, NULL,
