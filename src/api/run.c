@@ -20,6 +20,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     runtime.data_files = files;
     runtime.data_file_count = ptd_count;
     runtime.optimize = options.optimize;
+    runtime.channels_last = options.channels_last;
     runtime.backends = &sc_all_rt_backends;
     return sc_rt_program_open(ctx, pte, &runtime, &job->running);
 }

@@ -1,7 +1,9 @@
 // aten::convolution: from arguments to plain numbers. Half-precision convolutions run on f32
-// copies.
+// copies. Where the channels of a pixel lie side by side on one end of a convolution only, so they
+// do in a copy of the other: nothing is fast from one layout to the other.
 #include "compute/conv.h"
 #include "kernels/convert.h"
+#include "kernels/move.h"
 #include "kernels/product.h"
 
 enum {
@@ -118,14 +120,69 @@ static const void *operand(const sc_conv *c, const sc_tensor *t, uint8_t **scrat
     return t->dtype == c->record.in ? t->data : sc_product_floats(t, scratch);
 }
 
+// --- Mixed layouts -------------------------------------------------------------------------------
+
+// The end of a convolution that is computed in a copy.
+typedef enum end { NEITHER_END, INPUT_END, OUTPUT_END } end;
+
+static bool has_pixels(const int64_t step[5], const int64_t sizes[3], int64_t channels) {
+    return sc_conv_pixel_step(step, sizes, channels) > 0;
+}
+
+static bool has_planes(const int64_t step[5], const int64_t sizes[3], int64_t channels) {
+    return (channels == 1 || step[1] == sizes[0] * sizes[1] * sizes[2]) &&
+           sc_conv_planes(step, sizes);
+}
+
+static void set_pixels(int64_t step[5], const int64_t sizes[3], int64_t channels) {
+    step[1] = 1;
+    step[4] = channels;
+    step[3] = step[4] * sizes[2];
+    step[2] = step[3] * sizes[1];
+    step[0] = step[2] * sizes[0];
+}
+
+// Gives both ends pixels if only one of them has them and `bytes` are enough for a copy of the
+// other, whose bytes are then in *copy.
+static end unify(const sc_kernel_call *call, sc_conv *c, uint64_t bytes, uint64_t *copy) {
+    const int64_t in_channels = c->groups * c->in_channels, out_channels = sc_conv_channels(c);
+    const sc_tensor *in = sc_call_tensor(call, ARG_INPUT), *out = sc_call_tensor(call, ARG_OUT);
+    const bool takes = has_pixels(c->in_step, c->in, in_channels);
+    const bool gives = has_pixels(c->out_step, c->out, out_channels);
+    *copy = 0;
+    if (in->dtype != SC_DTYPE_F32 || c->transposed || takes == gives) return NEITHER_END;
+    if (takes ? has_planes(c->in_step, c->in, in_channels)
+              : has_planes(c->out_step, c->out, out_channels))
+        return NEITHER_END;
+    const uint64_t needed = sc_product_float_bytes(takes ? out : in);
+    if (needed > bytes) return NEITHER_END;
+    *copy = needed;
+    if (takes)
+        set_pixels(c->out_step, c->out, out_channels);
+    else
+        set_pixels(c->in_step, c->in, in_channels);
+    return takes ? OUTPUT_END : INPUT_END;
+}
+
+// The tensor as it lies in its copy.
+static sc_strided copy_of(const sc_tensor *t, const int64_t step[5], void *data) {
+    sc_strided copy;
+    sc_strided_of(&copy, t);
+    copy.data = data;
+    for (uint32_t d = 0; d < t->rank; d++) copy.strides[d] = step[d < 2 ? d : 5 - t->rank + d];
+    return copy;
+}
+
 // --- The kernel ----------------------------------------------------------------------------------
 
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;
-    const uint64_t copies = copies_bytes(call);
+    uint64_t copy, copies = copies_bytes(call);
     // What does not fit together at the largest sizes may at smaller ones, without a variant's
     // help.
     if (describe(call, &c) != SC_OK) return copies;
+    unify(call, &c, UINT64_MAX, &copy);
+    copies += copy;
     const sc_variant *variant = sc_product_variant(call, &c.record, UINT64_MAX);
     return variant ? copies + sc_align_up(sc_variant_scratch_bytes(variant, &c.record), 64) : 0;
 }
@@ -141,14 +198,33 @@ static bool bias_fits(const sc_kernel_call *call, const sc_tensor *bias) {
     return computes_floats(call) && sc_loader(SC_CLASS_F32, bias->dtype);
 }
 
+static sc_status copy_input(const sc_kernel_call *call, sc_conv *c, void *to) {
+    const sc_tensor *input = sc_call_tensor(call, ARG_INPUT);
+    const sc_strided copy = copy_of(input, c->in_step, to);
+    sc_strided from;
+    sc_strided_of(&from, input);
+    c->input = to;
+    return sc_move(call, &copy, &from);
+}
+
+static sc_status copy_output(const sc_kernel_call *call, const sc_conv *c) {
+    const sc_tensor *out = sc_call_tensor(call, ARG_OUT);
+    const sc_strided copy = copy_of(out, c->out_step, c->output);
+    sc_strided to;
+    sc_strided_of(&to, out);
+    return sc_move(call, &to, &copy);
+}
+
 static sc_status run_conv(const sc_kernel_call *call) {
     sc_conv c;
     SC_TRY(describe(call, &c));
     const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS), *out = sc_call_tensor(call, ARG_OUT);
     if (!dtypes_agree(call)) return sc_call_no_kernel(call);
     if (out->numel == 0) return SC_OK;
-    const uint64_t copies = copies_bytes(call);
+    uint64_t copy, copies = copies_bytes(call);
     if (copies > call->scratch_bytes) return sc_call_starved(call);
+    const end copied = unify(call, &c, call->scratch_bytes - copies, &copy);
+    copies += copy;
     const sc_variant *variant = sc_product_variant(call, &c.record, call->scratch_bytes - copies);
     if (!variant || !bias_fits(call, bias)) return sc_call_no_kernel(call);
     uint8_t *scratch = call->scratch;
@@ -158,27 +234,46 @@ static sc_status run_conv(const sc_kernel_call *call) {
     c.bias = operand(&c, bias, &scratch);
     c.output = is_half ? scratch : out->data;
     if (is_half) scratch += sc_product_float_bytes(out);
-    sc_product_run(call, variant, &c.record, scratch);
+    if (copied == INPUT_END) SC_TRY(copy_input(call, &c, scratch));
+    if (copied == OUTPUT_END) c.output = scratch;
+    sc_product_run(call, variant, &c.record, scratch + copy);
     if (is_half) sc_storer(SC_CLASS_F32, out->dtype)(out->data, 1, c.output, out->numel);
-    return SC_OK;
+    return copied == OUTPUT_END ? copy_output(call, &c) : SC_OK;
 }
 
 static bool conv_packs(const sc_kernel_call *call, sc_packing *packing) {
     sc_conv c;
     const sc_tensor *weight = sc_call_tensor(call, ARG_WEIGHT);
     const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS);
-    return dtypes_agree(call) && describe(call, &c) == SC_OK && weight->dtype == c.record.weight &&
-           (!bias || bias->dtype == c.record.bias) &&
+    uint64_t copy;
+    if (!dtypes_agree(call) || describe(call, &c) != SC_OK) return false;
+    unify(call, &c, UINT64_MAX, &copy);
+    return weight->dtype == c.record.weight && (!bias || bias->dtype == c.record.bias) &&
            sc_product_packs(&c.record, ARG_WEIGHT, bias ? ARG_BIAS : ARG_WEIGHT, packing);
 }
 
 static void conv_pack(const sc_kernel_call *call, const sc_packing *packing) {
     sc_conv c;
     const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS);
+    uint64_t copy;
     if (describe(call, &c) != SC_OK) return;  // does not happen: conv_packs asked
+    unify(call, &c, UINT64_MAX, &copy);
     c.weight = sc_call_tensor(call, ARG_WEIGHT)->data;
     c.bias = bias ? bias->data : NULL;
     sc_product_pack(&c.record, packing);
 }
 
-SC_KERNEL(conv, .run = run_conv, .scratch = conv_scratch, .packs = conv_packs, .pack = conv_pack);
+// By the kinds of convolution in MobileNetV2: what a multiplication takes less on pixels than on
+// planes, beside moving an element.
+static double conv_gain(const sc_kernel_call *call) {
+    sc_conv c;
+    const sc_tensor *in = sc_call_tensor(call, ARG_INPUT), *out = sc_call_tensor(call, ARG_OUT);
+    if (in->dtype != SC_DTYPE_F32 || !sc_call_tensor(call, ARG_WEIGHT)->is_constant ||
+        describe(call, &c) != SC_OK || c.transposed)
+        return -2 * ((double)in->numel + (double)out->numel);
+    const double products = (double)out->numel * (double)(c.in_channels * sc_conv_taps(&c));
+    return products * (c.in_channels == 1 && c.out_channels == 1 ? 0.1 : 0.02);
+}
+
+SC_KERNEL(conv, .run = run_conv, .scratch = conv_scratch, .packs = conv_packs, .pack = conv_pack,
+          .layout = SC_LAYOUT_EITHER, .gain = conv_gain);

@@ -182,11 +182,11 @@ static sc_status run_roll(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-SC_KERNEL(cat, .run = run_cat);
+SC_KERNEL(cat, .run = run_cat, .layout = SC_LAYOUT_ONE);
 SC_KERNEL(stack, .run = run_stack);
-SC_KERNEL(split, .run = run_split);
+SC_KERNEL(split, .run = run_split, .layout = SC_LAYOUT_ONE);
 SC_KERNEL(unbind, .run = run_unbind);
 SC_KERNEL(slice_scatter, .run = run_slice_scatter);
 SC_KERNEL(select_scatter, .run = run_select_scatter);
-SC_KERNEL(constant_pad, .run = run_constant_pad);
+SC_KERNEL(constant_pad, .run = run_constant_pad, .layout = SC_LAYOUT_ONE);
 SC_KERNEL(roll, .run = run_roll);

@@ -77,6 +77,15 @@ typedef sc_status (*sc_kernel_fn)(const sc_kernel_call *call);
 // Upper bound of scratch for these (maximal) shapes.
 typedef uint64_t (*sc_kernel_scratch_fn)(const sc_kernel_call *call);
 
+// What the order of dims in memory does to a kernel's time. Whatever it says, results are right for
+// any order; images are what has channels and pixels.
+typedef enum sc_kernel_layout {
+    SC_LAYOUT_FIXED,  // nothing is known
+    SC_LAYOUT_ONE,    // as fast with all images channels-last as row-major; slow where they differ
+    SC_LAYOUT_TAKES,  // the first operand may be either, results stay as they are; see `gain`
+    SC_LAYOUT_EITHER  // so may the result, where they differ at the cost of a copy; see `gain`
+} sc_kernel_layout;
+
 typedef struct sc_kernel {
     sc_kernel_fn run;
     sc_kernel_scratch_fn scratch;  // NULL: none
@@ -85,6 +94,10 @@ typedef struct sc_kernel {
     // numbers.
     bool (*packs)(const sc_kernel_call *call, sc_packing *packing);
     void (*pack)(const sc_kernel_call *call, const sc_packing *packing);  // every byte of it
+    sc_kernel_layout layout;  // of element-wise kernels always SC_LAYOUT_ONE
+    // What the call saves if images are channels-last, in times of moving an element; NULL:
+    // nothing.
+    double (*gain)(const sc_kernel_call *call);
 } sc_kernel;
 
 // Defines the record that KERNEL(name) in the operator table refers to:

@@ -407,6 +407,7 @@ static sc_status run_batch_norm_no_stats(const sc_kernel_call *call) {
 
 SC_KERNEL(layer_norm, .run = run_layer_norm);
 SC_KERNEL(group_norm, .run = run_group_norm);
-SC_KERNEL(batch_norm, .run = run_batch_norm, .scratch = batch_norm_scratch);
+SC_KERNEL(batch_norm, .run = run_batch_norm, .scratch = batch_norm_scratch,
+          .layout = SC_LAYOUT_ONE);
 SC_KERNEL(batch_norm_legit, .run = run_batch_norm_legit, .scratch = batch_norm_scratch);
 SC_KERNEL(batch_norm_no_stats, .run = run_batch_norm_no_stats, .scratch = batch_norm_scratch);

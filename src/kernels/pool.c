@@ -422,13 +422,13 @@ static sc_status run_adaptive_max_pool3d(const sc_kernel_call *call) {
     return adaptive_max(call, 3);
 }
 
-SC_KERNEL(max_pool2d, .run = run_max_pool2d);
+SC_KERNEL(max_pool2d, .run = run_max_pool2d, .layout = SC_LAYOUT_ONE);
 SC_KERNEL(max_pool3d, .run = run_max_pool3d);
 SC_KERNEL(avg_pool1d, .run = run_avg_pool1d);
-SC_KERNEL(avg_pool2d, .run = run_avg_pool2d);
+SC_KERNEL(avg_pool2d, .run = run_avg_pool2d, .layout = SC_LAYOUT_ONE);
 SC_KERNEL(avg_pool3d, .run = run_avg_pool3d);
 SC_KERNEL(adaptive_avg_pool1d, .run = run_adaptive_avg_pool1d);
-SC_KERNEL(adaptive_avg_pool2d, .run = run_adaptive_avg_pool2d);
+SC_KERNEL(adaptive_avg_pool2d, .run = run_adaptive_avg_pool2d, .layout = SC_LAYOUT_ONE);
 SC_KERNEL(adaptive_avg_pool3d, .run = run_adaptive_avg_pool3d);
 SC_KERNEL(adaptive_max_pool2d, .run = run_adaptive_max_pool2d);
 SC_KERNEL(adaptive_max_pool3d, .run = run_adaptive_max_pool3d);

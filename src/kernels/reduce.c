@@ -348,9 +348,9 @@ static sc_status run_var_mean(const sc_kernel_call *call) {
                          sc_call_out(call));
 }
 
-SC_KERNEL(sum, .run = run_sum);
+SC_KERNEL(sum, .run = run_sum, .layout = SC_LAYOUT_TAKES);
 SC_KERNEL(mean, .run = run_mean);
-SC_KERNEL(mean_dim, .run = run_mean_dim);
+SC_KERNEL(mean_dim, .run = run_mean_dim, .layout = SC_LAYOUT_TAKES);
 SC_KERNEL(prod, .run = run_prod);
 SC_KERNEL(prod_dim, .run = run_prod_dim);
 SC_KERNEL(amax, .run = run_amax);

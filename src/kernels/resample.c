@@ -321,6 +321,6 @@ static sc_status run_grid_sampler(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-SC_KERNEL(upsample_nearest2d, .run = run_nearest);
-SC_KERNEL(upsample_bilinear2d, .run = run_bilinear);
+SC_KERNEL(upsample_nearest2d, .run = run_nearest, .layout = SC_LAYOUT_ONE);
+SC_KERNEL(upsample_bilinear2d, .run = run_bilinear, .layout = SC_LAYOUT_ONE);
 SC_KERNEL(grid_sampler_2d, .run = run_grid_sampler);

@@ -62,12 +62,27 @@ static void count_uses(sc_rt_optimizer *o, uint32_t at) {
     }
 }
 
+static void note_output(sc_rt_optimizer *o, const sc_evalue *value) {
+    const bool is_list =
+        value->tag == SC_EVALUE_TENSOR_LIST || value->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
+    o->uses[sc_rt_value_index(o->m, value)].is_output = true;
+    for (uint32_t i = 0; is_list && i < value->count; i++) {
+        if (value->tensors[i]) o->uses[sc_rt_value_index(o->m, value->tensors[i])].is_output = true;
+    }
+}
+
+void sc_rt_count_uses(sc_rt_optimizer *o) {
+    const sc_rt_method *m = o->m;
+    memset(o->uses, 0, m->value_count * sizeof *o->uses);
+    for (uint32_t i = 0; i < m->code_count; i++) count_uses(o, i);
+    for (uint32_t i = 0; i < m->output_count; i++) note_output(o, &m->values[m->outputs[i]]);
+}
+
 static bool find_uses(sc_rt_optimizer *o) {
     sc_rt_method *m = o->m;
     uint64_t views = 0;
     o->uses = sc_new_array(&m->program->arena, sc_rt_use, m->value_count);
-    for (uint32_t i = 0; i < m->code_count; i++) count_uses(o, i);
-    for (uint32_t i = 0; i < m->output_count; i++) o->uses[m->outputs[i]].is_output = true;
+    sc_rt_count_uses(o);
     for (uint32_t i = 0; i < m->value_count; i++) views += is_view(o, i);
     if (views * m->value_count > view_work_max) return false;
     for (uint32_t i = 0; i < m->value_count; i++) {
@@ -133,6 +148,7 @@ sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
     SC_TRY(sc_rt_fold_constants(&o));
     SC_TRY(sc_rt_elide_copies(&o));
     SC_TRY(sc_rt_fuse(&o));
+    if (m->program->options.channels_last) SC_TRY(sc_rt_relayout(&o));
     sc_rt_code_link(m);
     return SC_OK;
 }

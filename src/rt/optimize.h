@@ -28,6 +28,10 @@ sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *method);
 sc_status sc_rt_fold_constants(sc_rt_optimizer *o);  // fold.c
 sc_status sc_rt_elide_copies(sc_rt_optimizer *o);    // elide.c
 sc_status sc_rt_fuse(sc_rt_optimizer *o);            // fuse.c
+sc_status sc_rt_relayout(sc_rt_optimizer *o);        // relayout.c: the last, it counts uses anew
+
+// Who uses what by now, without the views of it.
+void sc_rt_count_uses(sc_rt_optimizer *o);
 
 uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value);
 // The use record of a value when it is an ordinary computed tensor (one writer; not state, input or

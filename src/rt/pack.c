@@ -80,7 +80,7 @@ static void pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction *in)
     call->packed = &kept->packing;
 }
 
-// Calls may ask for more now than when the scratch was made.
+// Calls may ask for more than when the scratch was made, for what is packed or has another layout.
 static sc_status grow_scratch(packer *k, uint64_t had) {
     sc_rt_method *m = k->m;
     if (k->scratch <= had) return SC_OK;
@@ -103,7 +103,7 @@ sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *m) {
         const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
         had = sc_max_u64(had, in->call.scratch_bytes);
         pack_call(&k, kernel, in);
-        if (!in->call.packed || !kernel->scratch) continue;
+        if (!kernel->scratch) continue;
         const uint64_t scratch = kernel->scratch(&in->call);
         if (scratch > ctx->limits.planned_bytes_max) {
             in->call.packed = NULL;

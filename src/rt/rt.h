@@ -18,6 +18,7 @@ typedef struct sc_rt_options {
     sc_source *const *data_files;  // .ptd, in any order
     uint32_t data_file_count;
     bool optimize;                   // rewrite instructions at load; results stay within rounding
+    bool channels_last;              // so too images between convolutions, where that is faster
     const sc_rt_backends *backends;  // that delegates may name; NULL: none
 } sc_rt_options;
 
