@@ -20,7 +20,8 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     runtime.data_files = files;
     runtime.data_file_count = ptd_count;
     runtime.optimize = options.optimize;
-    runtime.channels_last = options.channels_last;
+    if (sc_str_is(options.channels_last, "never")) runtime.channels_last = SC_RT_NEVER;
+    if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;
     return sc_rt_program_open(ctx, pte, &runtime, &job->running);
 }

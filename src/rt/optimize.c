@@ -148,7 +148,7 @@ sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
     SC_TRY(sc_rt_fold_constants(&o));
     SC_TRY(sc_rt_elide_copies(&o));
     SC_TRY(sc_rt_fuse(&o));
-    if (m->program->options.channels_last) SC_TRY(sc_rt_relayout(&o));
+    if (m->program->options.channels_last != SC_RT_NEVER) SC_TRY(sc_rt_relayout(&o));
     sc_rt_code_link(m);
     return SC_OK;
 }

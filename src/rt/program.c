@@ -20,9 +20,7 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
 }
 
-void sc_rt_options_default(sc_rt_options *options) {
-    *options = (sc_rt_options){.optimize = true, .channels_last = true};
-}
+void sc_rt_options_default(sc_rt_options *options) { *options = (sc_rt_options){.optimize = true}; }
 
 // --- Header --------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@
 #include "rt/optimize.h"
 
 enum { ROUNDS_MAX = 16 };
+#define NO_BASE UINT32_MAX
 static const uint64_t work_max = 10u << 20;  // pairs of values; operands looked at
 // An element that a kernel reads in one order and writes in another.
 static const double crossing = 4;
@@ -17,6 +18,7 @@ static const double crossing = 4;
 typedef struct image {
     uint32_t set;    // of images that change together: another of it, or itself
     uint32_t group;  // of sets that calls join: another of it, or itself
+    uint32_t base;   // of what is read and not written: the value written there last, or NO_BASE
     bool may_change;
     bool is_last;  // of the first of a set: its channels are last, as it stands
     uint32_t first_call, call_count, newest;  // of the first of a set: calls that see it
@@ -70,6 +72,8 @@ static void keep(const relayout *r, const sc_evalue *value) {
 
 static sc_kernel_layout layout_of(const sc_rt_instruction *in) {
     if (in->kind != SC_RT_KERNEL) return SC_LAYOUT_FIXED;
+    // Numbers are drawn in the order of memory.
+    if (sc_op_has(in->call.op, SC_RANDOM)) return SC_LAYOUT_FIXED;
     if (sc_op_has(in->call.op, SC_POINTWISE)) return SC_LAYOUT_ONE;
     return (sc_kernel_layout)sc_kernel_get((sc_op_id)in->call.op->id)->layout;
 }
@@ -148,6 +152,35 @@ static bool is_worth_it(const relayout *r, uint32_t set) {
 
 // --- Memory --------------------------------------------------------------------------------------
 
+static bool is_view(const relayout *r, uint32_t at) {
+    const sc_rt_use *use = &r->o->uses[at];
+    return !use->writes && (use->reads || use->is_output);
+}
+
+// What a view shows is what was written there last before it is read, if that is one value that
+// covers it.
+static uint32_t base_of(const relayout *r, const sc_evalue *view) {
+    const sc_rt_use *use = &r->o->uses[index_of(r, view)];
+    const uint32_t first = use->reads ? use->first_read : r->m->code_count;
+    const sc_tensor *t = view->tensor, *found = NULL;
+    uint32_t base = NO_BASE;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const uint32_t at = index_of(r, r->tensors[i]);
+        const sc_rt_use *other = &r->o->uses[at];
+        const sc_tensor *memory = r->tensors[i]->tensor;
+        if (!other->writes || other->first_write >= first ||
+            !sc_rt_overlaps(t->data, t->capacity_bytes, memory->data, memory->capacity_bytes))
+            continue;
+        if (found && other->first_write < r->o->uses[base].first_write) continue;
+        base = at;
+        found = memory;
+    }
+    const uintptr_t begin = (uintptr_t)t->data, from = found ? (uintptr_t)found->data : 0;
+    const bool covers =
+        found && from <= begin && begin + t->capacity_bytes <= from + found->capacity_bytes;
+    return covers ? base : NO_BASE;
+}
+
 static bool has_memory_of(const sc_tensor *a, const sc_tensor *b) {
     return a->data == b->data && a->capacity_bytes == b->capacity_bytes;
 }
@@ -175,8 +208,11 @@ static bool is_apart(const relayout *r, const sc_evalue *value, const sc_evalue 
         join(r, value, other);
         return true;
     }
-    if (!use->writes || place->is_input || (use->reads && use->first_read <= use->first_write))
-        return false;
+    if (is_view(r, index_of(r, other))) {
+        const uint32_t base = r->images[index_of(r, other)].base;
+        return base != NO_BASE && r->o->uses[base].first_write > end;
+    }
+    if (place->is_input || (use->reads && use->first_read <= use->first_write)) return false;
     if (use->first_write > end) return true;
     if (use->first_write < end || !is_same || !is_pointwise(r, end)) return false;
     join(r, value, other);
@@ -214,15 +250,23 @@ static bool has_either(const relayout *r) {
 // False when that takes too long.
 static bool find_images(relayout *r) {
     sc_rt_method *m = r->m;
-    uint64_t found = 0;
+    uint64_t found = 0;  // images that may change, and views
     for (uint32_t i = 0; i < m->value_count; i++) {
         const sc_evalue *value = &m->values[i];
-        r->images[i] = (image){.set = i, .group = i, .may_change = may_change(r, value)};
-        found += r->images[i].may_change;
+        r->images[i] =
+            (image){.set = i, .group = i, .base = NO_BASE, .may_change = may_change(r, value)};
         if (value->tag == SC_EVALUE_TENSOR && !value->tensor->is_constant)
             r->tensors[r->count++] = value;
     }
-    if (found == 0 || found * r->count > work_max) return false;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const uint32_t at = index_of(r, r->tensors[i]);
+        found += r->images[at].may_change || is_view(r, at);
+    }
+    if (found * r->count > work_max) return false;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const uint32_t at = index_of(r, r->tensors[i]);
+        if (is_view(r, at)) r->images[at].base = base_of(r, r->tensors[i]);
+    }
     for (uint32_t i = 0; i < m->value_count; i++) {
         if (r->images[i].may_change) r->images[i].may_change = is_alone(r, &m->values[i]);
     }
@@ -313,14 +357,16 @@ static void choose(relayout *r) {
     r->images = sc_new_array(r->o->ctx->scratch, image, r->m->value_count);
     r->tensors = sc_new_array(r->o->ctx->scratch, const sc_evalue *, r->m->value_count);
     if (!find_images(r) || !find_calls(r)) return;
-    put_back(r);
-    put_groups_back(r);
+    if (r->m->program->options.channels_last == SC_RT_FASTER) {
+        put_back(r);
+        put_groups_back(r);
+    }
     change(r);
 }
 
 sc_status sc_rt_relayout(sc_rt_optimizer *o) {
     relayout r = {.o = o, .m = o->m};
-    if (!has_either(&r)) return SC_OK;
+    if (o->m->program->options.channels_last == SC_RT_FASTER && !has_either(&r)) return SC_OK;
     sc_mark mark = sc_arena_mark(o->ctx->scratch);
     sc_rt_count_uses(o);
     choose(&r);

@@ -14,11 +14,18 @@
 typedef struct sc_rt_program sc_rt_program;
 typedef struct sc_rt_method sc_rt_method;
 
+// Rewriting that is not always faster.
+typedef enum sc_rt_when {
+    SC_RT_FASTER,  // where it is
+    SC_RT_NEVER,
+    SC_RT_ALWAYS  // wherever it can be done, for tests
+} sc_rt_when;
+
 typedef struct sc_rt_options {
     sc_source *const *data_files;  // .ptd, in any order
     uint32_t data_file_count;
     bool optimize;                   // rewrite instructions at load; results stay within rounding
-    bool channels_last;              // so too images between convolutions, where that is faster
+    sc_rt_when channels_last;        // among that: put the channels of images last
     const sc_rt_backends *backends;  // that delegates may name; NULL: none
 } sc_rt_options;
 

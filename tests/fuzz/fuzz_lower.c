@@ -481,6 +481,7 @@ static void run(source *s, const lowered *files, bool optimize) {
     sc_rt_options options;
     sc_rt_options_default(&options);
     options.optimize = optimize;
+    options.channels_last = SC_RT_ALWAYS;
     options.backends = &sc_all_rt_backends;
     sc_rt_program *programs[2] = {NULL, NULL};
     sc_rt_method *methods[2] = {NULL, NULL};

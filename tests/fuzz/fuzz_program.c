@@ -83,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_rt_options options;
     sc_rt_options_default(&options);
     options.backends = &sc_all_rt_backends;
+    options.channels_last = size % 2 ? SC_RT_ALWAYS : SC_RT_FASTER;
     if (sc_rt_program_open(&ctx, source, &options, &program) == SC_OK) {
         for (uint32_t i = 0; i < sc_rt_program_method_count(program) && i < 4; i++)
             run_method(&ctx, program, i);

@@ -75,6 +75,7 @@ static counter *count_runs(const char *bytes, size_t size, const sc_rt_method_in
     setup s;
     sc_rt_options_default(&options);
     options.optimize = optimize;
+    options.channels_last = SC_RT_ALWAYS;
     setup_begin(&s);
     if (setup_open(&s, bytes, size, &options) &&
         setup_load(&s, test_format("%.*s", SC_STR_ARG(info->name)))) {

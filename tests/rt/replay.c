@@ -67,6 +67,7 @@ static bool open_program(run *u) {
     sc_rt_options_default(&options);
     options.backends = u->r->backends;
     options.optimize = u->r->optimize;
+    options.channels_last = u->r->channels_last;
     sc_source *ptd = u->r->data;
     if (u->r->ptd) {
         char *data = read_file(u, u->r->ptd, &ptd_bytes);

@@ -16,6 +16,7 @@ typedef struct replay {
     const char *reference;   // without .ref.json
     const char *tolerances;  // tests/models/tolerance.json
     bool optimize;
+    sc_rt_when channels_last;
     char message[512];  // what went wrong
 } replay;
 

@@ -1,6 +1,7 @@
 // Programs that the official exporter wrote, run on recorded inputs against PyTorch's own outputs:
 // every tests/models/official/NAME.pte with a reference NAME.ref.json or NAME.METHOD.ref.json, with
-// load-time rewriting and without; NAME_ptd.pte is the same with its weights in a data file.
+// load-time rewriting and without, and with the channels of images last nowhere or wherever they
+// may be; NAME_ptd.pte is the same with its weights in a data file.
 #include <stdio.h>
 
 #include "harness.h"
@@ -12,18 +13,30 @@ static bool exists(const char *path) {
     return file != NULL;
 }
 
-static void replay_one(const char *stem, const char *suffix, bool optimize) {
+typedef struct way {
+    const char *name;
+    bool optimize;
+    sc_rt_when channels_last;
+} way;
+
+static const way ways[] = {{"", true, SC_RT_FASTER},
+                           {" as written", false, SC_RT_FASTER},
+                           {" channels never last", true, SC_RT_NEVER},
+                           {" channels always last", true, SC_RT_ALWAYS}};
+
+static void replay_one(const char *stem, const char *suffix, const way *how) {
     const char *dot = strchr(stem, '.');
     char *name = test_format("%.*s", dot ? (int)(dot - stem) : (int)strlen(stem), stem);
     const char *pte = test_path(test_format("models/official/%s%s.pte", name, suffix));
     const char *ptd = test_path(test_format("models/official/%s%s.ptd", name, suffix));
-    if (!exists(pte) || !test_case("%s%s%s", stem, suffix, optimize ? "" : " as written")) return;
+    if (!exists(pte) || !test_case("%s%s%s", stem, suffix, how->name)) return;
     replay r = {.pte = pte,
                 .ptd = exists(ptd) ? ptd : NULL,
                 .method = dot ? dot + 1 : "forward",
                 .reference = test_path(test_format("models/%s", stem)),
                 .tolerances = test_path("models/tolerance.json"),
-                .optimize = optimize};
+                .optimize = how->optimize,
+                .channels_last = how->channels_last};
     if (!replay_run(&r)) FAIL("%s", r.message);
 }
 
@@ -33,8 +46,7 @@ TEST_CASES(official_programs) {
     for (size_t i = 0; i < count; i++) {
         const char *base = strrchr(files[i], '/') + 1;
         char *stem = test_format("%.*s", (int)(strlen(base) - strlen(".ref.json")), base);
-        replay_one(stem, "", true);
-        replay_one(stem, "", false);
-        replay_one(stem, "_ptd", true);
+        for (size_t k = 0; k < SC_COUNT_OF(ways); k++) replay_one(stem, "", &ways[k]);
+        replay_one(stem, "_ptd", &ways[0]);
     }
 }
