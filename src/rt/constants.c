@@ -5,7 +5,7 @@
 // there.
 #include <stdlib.h>
 
-#include "rt/internal.h"
+#include "rt/operands.h"
 
 enum {
     GROUP_BYTES_MAX = 1 << 20,
@@ -147,7 +147,9 @@ static void keep_pieces(loading *l) {
             if (constant->bytes < r->end - r->begin)
                 *constant = (sc_rt_constant){part->memory + (r->begin - begin), r->end - r->begin};
         }
-        sc_vec_push(&p->arena, &p->constant_blocks, part->memory);
+        const sc_rt_block block = {
+            .memory = part->memory, .bytes = part->extent.size, .is_kept = part->datum != NULL};
+        sc_vec_push(&p->arena, &p->constant_blocks, block);
     }
 }
 
@@ -182,7 +184,93 @@ sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 void sc_rt_constants_free(sc_rt_program *p) {
-    for (uint32_t i = 0; i < p->constant_blocks.count; i++) sc_free(p->constant_blocks.data[i]);
+    for (uint32_t i = 0; i < p->constant_blocks.count; i++) {
+        if (!p->constant_blocks.data[i].is_gone) sc_free(p->constant_blocks.data[i].memory);
+    }
+}
+
+// --- Letting go ----------------------------------------------------------------------------------
+
+static int compare_blocks(const void *a, const void *b) {
+    const sc_rt_block *x = a, *y = b;
+    return (uintptr_t)x->memory < (uintptr_t)y->memory ? -1 : x->memory != y->memory;
+}
+
+// Blocks are sorted by address. NULL for what lies in none.
+static sc_rt_block *block_of(const sc_rt_program *p, const void *data) {
+    uint32_t from = 0, to = p->constant_blocks.count;
+    while (from < to) {
+        const uint32_t middle = from + (to - from) / 2;
+        sc_rt_block *block = &p->constant_blocks.data[middle];
+        if ((uintptr_t)data < (uintptr_t)block->memory)
+            to = middle;
+        else if ((uintptr_t)data - (uintptr_t)block->memory < block->bytes)
+            return block;
+        else
+            from = middle + 1;
+    }
+    return NULL;
+}
+
+static void hold(const sc_rt_program *p, const sc_evalue *value) {
+    const bool is_constant = value->tag == SC_EVALUE_TENSOR && value->tensor->is_constant;
+    sc_rt_block *block = is_constant ? block_of(p, value->tensor->data) : NULL;
+    if (block) block->users++;
+}
+
+static void hold_output(const sc_rt_program *p, const sc_evalue *value) {
+    hold(p, value);
+    if (value->tag != SC_EVALUE_TENSOR_LIST && value->tag != SC_EVALUE_OPTIONAL_TENSOR_LIST) return;
+    for (uint32_t i = 0; i < value->count; i++) {
+        if (value->tensors[i]) hold(p, value->tensors[i]);
+    }
+}
+
+void sc_rt_constants_count(sc_rt_method *m) {
+    sc_rt_program *p = m->program;
+    if (p->plans.count != 1 || !p->constant_blocks.count) return;
+    qsort(p->constant_blocks.data, p->constant_blocks.count, sizeof *p->constant_blocks.data,
+          compare_blocks);
+    for (uint32_t i = 0; i < m->code_count; i++) {
+        sc_rt_operands o = sc_rt_operands_of(m, &m->code[i], SC_RT_ANY_ACCESS);
+        while (sc_rt_operands_next(&o)) hold(p, o.value);
+    }
+    for (uint32_t i = 0; i < m->output_count; i++) hold_output(p, &m->values[m->outputs[i]]);
+}
+
+void sc_rt_constants_release(sc_rt_method *m, const sc_tensor *tensor) {
+    sc_rt_program *p = m->program;
+    sc_rt_block *block = p->plans.count == 1 ? block_of(p, tensor->data) : NULL;
+    if (!block || block->is_gone || block->users == 0 || --block->users > 0 || block->is_kept)
+        return;
+    sc_free(block->memory);
+    block->is_gone = true;
+}
+
+static bool is_gone(const sc_rt_program *p, const void *data) {
+    const sc_rt_block *block = block_of(p, data);
+    return block && block->is_gone;
+}
+
+void sc_rt_constants_forget(sc_rt_method *m) {
+    static uint8_t gone[64];  // what is packed is still not missing
+    sc_rt_program *p = m->program;
+    uint32_t kept = 0;
+    if (p->plans.count != 1) return;
+    for (uint32_t i = 0; p->constants && i < p->constant_offsets.count; i++) {
+        if (is_gone(p, p->constants[i].data)) p->constants[i] = (sc_rt_constant){0};
+    }
+    for (uint32_t i = 0; i < m->value_count; i++) {
+        const sc_evalue *value = &m->values[i];
+        if (value->tag == SC_EVALUE_TENSOR && value->tensor->is_constant &&
+            is_gone(p, value->tensor->data))
+            value->tensor->data = gone;
+    }
+    for (uint32_t i = 0; i < p->constant_blocks.count; i++) {
+        if (!p->constant_blocks.data[i].is_gone)
+            p->constant_blocks.data[kept++] = p->constant_blocks.data[i];
+    }
+    p->constant_blocks.count = kept;
 }
 
 // --- Where they are ------------------------------------------------------------------------------

@@ -62,6 +62,15 @@ typedef struct sc_rt_constant {
     uint64_t bytes;
 } sc_rt_constant;
 
+// Constants that were read together.
+typedef struct sc_rt_block {
+    uint8_t *memory;
+    uint64_t bytes;
+    uint64_t users;  // operands that show some of it, while weights are packed
+    bool is_kept;    // of a data file, whose bytes others look up by name
+    bool is_gone;
+} sc_rt_block;
+
 struct sc_rt_program {
     sc_ctx *ctx;
     sc_arena arena;
@@ -74,10 +83,10 @@ struct sc_rt_program {
     sc_fb_vec plans, segments;
     sc_extent constant_extent, mutable_extent;
     sc_fb_vec constant_offsets, mutable_offsets;
-    bool constants_inline;              // old files keep them in the FlatBuffer
-    const uint8_t *constant_view;       // their segment, when it is in memory anyway
-    sc_rt_constant *constants;          // by index, when it is not
-    SC_VEC(uint8_t *) constant_blocks;  // what was read, of data files too
+    bool constants_inline;                // old files keep them in the FlatBuffer
+    const uint8_t *constant_view;         // their segment, when it is in memory anyway
+    sc_rt_constant *constants;            // by index, when it is not
+    SC_VEC(sc_rt_block) constant_blocks;  // what was read, of data files too
     sc_rt_data_map data_map;
     sc_map named;  // to sc_rt_blob, by key: of the program and of the data files
     SC_VEC(sc_rt_shared *) shared;
@@ -205,6 +214,12 @@ sc_status sc_rt_values_parse(sc_ctx *ctx, sc_rt_method *method);
 // constants.c: reads what the method needs of constants and data files and no method had read yet.
 sc_status sc_rt_constants_load(sc_ctx *ctx, sc_rt_method *method);
 void sc_rt_constants_free(sc_rt_program *program);
+// Memory of constants that are only needed until they are packed. First who needs what is counted,
+// then an operand lets go of what it shows, and at last pointers to what is gone are cleared. In a
+// program of several methods nothing goes: the others would have to read it again.
+void sc_rt_constants_count(sc_rt_method *method);
+void sc_rt_constants_release(sc_rt_method *method, const sc_tensor *tensor);
+void sc_rt_constants_forget(sc_rt_method *method);
 // The address of a constant that was loaded.
 sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *program, const sc_rt_place *place,
                             const uint8_t **out);

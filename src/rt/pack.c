@@ -1,6 +1,7 @@
 // Constant operands packed once, after a method's instructions have been rewritten, instead of in
-// every run: weights, mostly. A packing belongs to the method that made it; calls that pack one
-// constant in the same way share it, also those of methods that are loaded later.
+// every run: weights, mostly. What nothing else reads is let go of. A packing belongs to the method
+// that made it; calls that pack one constant in the same way share it, also those of methods that
+// are loaded later.
 #include "rt/operands.h"
 
 // Per method, beside the constants themselves, which stay; what is beyond runs as it did.
@@ -12,6 +13,15 @@ typedef struct packer {
     uint64_t bytes;    // packed so far
     uint64_t scratch;  // that calls ask for
 } packer;
+
+// The call runs on what has been packed, always: its shapes are what they were.
+static void release(const packer *k, const sc_rt_instruction *in) {
+    const sc_packing *packing = in->call.packed;
+    if (!packing || in->is_dynamic) return;
+    sc_rt_constants_release(k->m, in->call.args[packing->arg]->tensor);
+    if (packing->bias != packing->arg)
+        sc_rt_constants_release(k->m, in->call.args[packing->bias]->tensor);
+}
 
 // --- What may be packed --------------------------------------------------------------------------
 
@@ -97,20 +107,23 @@ static sc_status grow_scratch(packer *k, uint64_t had) {
 sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *m) {
     packer k = {.ctx = ctx, .m = m};
     uint64_t had = 0;
+    sc_rt_constants_count(m);
     for (uint32_t i = 0; i < m->code_count; i++) {
         sc_rt_instruction *in = &m->code[i];
         if (in->kind != SC_RT_KERNEL) continue;
         const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
         had = sc_max_u64(had, in->call.scratch_bytes);
         pack_call(&k, kernel, in);
-        if (!kernel->scratch) continue;
-        const uint64_t scratch = kernel->scratch(&in->call);
+        const uint64_t scratch = kernel->scratch ? kernel->scratch(&in->call) : 0;
         if (scratch > ctx->limits.planned_bytes_max) {
             in->call.packed = NULL;
             continue;
         }
+        release(&k, in);
+        if (!kernel->scratch) continue;
         in->call.scratch_bytes = scratch;
         k.scratch = sc_max_u64(k.scratch, scratch);
     }
+    sc_rt_constants_forget(m);
     return grow_scratch(&k, had);
 }
