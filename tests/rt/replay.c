@@ -7,6 +7,7 @@
 
 #include "base/source.h"
 #include "format/json.h"
+#include "rt/setup.h"
 
 typedef struct run {
     replay *r;
@@ -55,7 +56,8 @@ static bool find_program(run *u, sc_source **out) {
     if (*out) return true;
     char *pte = read_file(u, u->r->pte, &bytes);
     if (!pte) return fail(u->r, "cannot read %s", u->r->pte);
-    *out = sc_source_from_memory(&u->arena, pte, bytes);
+    *out = u->r->is_read ? setup_read(&u->arena, pte, bytes)
+                         : sc_source_from_memory(&u->arena, pte, bytes);
     return true;
 }
 

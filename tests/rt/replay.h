@@ -17,6 +17,7 @@ typedef struct replay {
     const char *tolerances;  // tests/models/tolerance.json
     bool optimize;
     sc_rt_when channels_last;
+    bool is_read;       // as a file is, so that constants are in memory of their own
     char message[512];  // what went wrong
 } replay;
 

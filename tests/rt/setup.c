@@ -14,6 +14,19 @@ bool setup_open(setup *s, const void *bytes, size_t size, const sc_rt_options *o
     return CHECK_OK(sc_rt_program_open(&s->ctx, source, options, &s->program));
 }
 
+static sc_status read_bytes(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                            size_t bytes) {
+    (void)ctx;
+    memcpy(out, (const char *)source->user + offset, bytes);
+    return SC_OK;
+}
+
+sc_source *setup_read(sc_arena *arena, const void *bytes, size_t size) {
+    sc_source *source = sc_new(arena, sc_source);
+    *source = (sc_source){.read = read_bytes, .size = size, .user = (void *)(uintptr_t)bytes};
+    return source;
+}
+
 bool setup_load(setup *s, const char *method) {
     return CHECK_OK(sc_rt_method_load(&s->ctx, s->program, sc_str_from(method), &s->method));
 }

@@ -14,6 +14,8 @@ typedef struct setup {
 void setup_begin(setup *s);
 // NULL options: the default ones. The bytes stay the caller's.
 bool setup_open(setup *s, const void *bytes, size_t size, const sc_rt_options *options);
+// Bytes that are read as those of a file are, and cannot be used where they lie.
+sc_source *setup_read(sc_arena *arena, const void *bytes, size_t size);
 bool setup_load(setup *s, const char *method);
 // All of the above with a file of tests/.
 bool setup_open_file(setup *s, const char *file, const char *method);

@@ -17,12 +17,13 @@ typedef struct way {
     const char *name;
     bool optimize;
     sc_rt_when channels_last;
+    bool is_read;  // not in memory before it is loaded
 } way;
 
-static const way ways[] = {{"", true, SC_RT_FASTER},
-                           {" as written", false, SC_RT_FASTER},
-                           {" channels never last", true, SC_RT_NEVER},
-                           {" channels always last", true, SC_RT_ALWAYS}};
+static const way ways[] = {{"", true, SC_RT_FASTER, false},
+                           {" as written", false, SC_RT_FASTER, false},
+                           {" channels never last", true, SC_RT_NEVER, true},
+                           {" channels always last", true, SC_RT_ALWAYS, true}};
 
 static void replay_one(const char *stem, const char *suffix, const way *how) {
     const char *dot = strchr(stem, '.');
@@ -36,7 +37,8 @@ static void replay_one(const char *stem, const char *suffix, const way *how) {
                 .reference = test_path(test_format("models/%s", stem)),
                 .tolerances = test_path("models/tolerance.json"),
                 .optimize = how->optimize,
-                .channels_last = how->channels_last};
+                .channels_last = how->channels_last,
+                .is_read = how->is_read};
     if (!replay_run(&r)) FAIL("%s", r.message);
 }
 
