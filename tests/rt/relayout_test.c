@@ -67,8 +67,8 @@ static void compare(sc_rt_when when, uint32_t expected_last) {
     setup_end(&changed);
 }
 
-// All but what the method returns and what a view shows: relu, which its convolution writes, the two
-// convolutions behind it, the sum, what is pooled and where it was, deep and cat.
+// All but what the method returns and what a view shows: relu, which its convolution writes, the
+// two convolutions behind it, the sum, what is pooled and where it was, deep and cat.
 TEST(images_change_between_convolutions) {
     compare(SC_RT_ALWAYS, 8);
     compare(SC_RT_FASTER, 8);
