@@ -38,6 +38,30 @@ TEST(xnnpack_sizes_change) {
     end(&b);
 }
 
+// A call that is refused leaves no sizes behind.
+TEST(xnnpack_sizes_of_a_refused_call) {
+    static const float x[] = {1, 2, 3, 4}, wanted[] = {1, 4, 9, 16};
+    bench b;
+    begin(&b);
+    uint32_t first = INPUT(&b, SC_XNN_FP32, x, 4), second = INPUT(&b, SC_XNN_FP32, x, 4);
+    uint32_t first_out = OUTPUT(&b, SC_XNN_FP32, 4), second_out = OUTPUT(&b, SC_XNN_FP32, 4);
+    node(&b, SC_XNN_SQUARE, first, NONE, NONE, first_out);
+    node(&b, SC_XNN_SQUARE, second, NONE, NONE, second_out);
+    if (run(&b)) {
+        resize(b.values[0].tensor, 2);
+        resize(b.values[1].tensor, INT64_C(1) << 33);
+        CHECK_STATUS(execute(&b), SC_ERR_DELEGATE);
+        CHECK_EQ_STR(setup_message(&b.s), "argument 1 of an XNNPACK delegate of method 'forward' "
+                                          "is larger than any XNNPACK tensor");
+        resize(b.values[1].tensor, 4);
+        CHECK_OK(execute(&b));
+        CHECK_EQ_INT(result(&b, 2)->sizes[0], 2);
+        check_floats(&b, 2, wanted, 0);
+        check_floats(&b, 3, wanted, 0);
+    }
+    end(&b);
+}
+
 // Values of a chain take turns in one place.
 TEST(xnnpack_memory_is_used_again) {
     enum { COUNT = 1000, STEPS = 9 };

@@ -351,8 +351,7 @@ static bool shape_of(const sc_xnn_operand *o, const sc_tensor *t, sc_xnn_shape *
     return sc_xnn_bytes(o->value->datatype, shape, &bytes);
 }
 
-static sc_status take_inputs(sc_xnn_delegate *d, const sc_rt_delegate_call *call) {
-    bool changes = false;
+static sc_status take_sizes(sc_xnn_delegate *d, const sc_rt_delegate_call *call, bool *changes) {
     for (uint32_t i = 0; i < d->input_count; i++) {
         uint32_t value = d->arguments[i];
         if (value == SC_XNN_NONE) continue;
@@ -363,11 +362,16 @@ static sc_status take_inputs(sc_xnn_delegate *d, const sc_rt_delegate_call *call
         d->operands[value].tensor.data = t->data;
         if (sc_xnn_shape_is(&shape, &d->shapes[value])) continue;
         d->shapes[value] = shape;
-        changes = true;
+        *changes = true;
     }
-    if (!changes) return SC_OK;
-    sc_status status = settle(d);
-    // What is half settled is settled anew by the next call.
+    return SC_OK;
+}
+
+static sc_status take_inputs(sc_xnn_delegate *d, const sc_rt_delegate_call *call) {
+    bool changes = false;
+    sc_status status = take_sizes(d, call, &changes);
+    if (status == SC_OK && changes) status = settle(d);
+    // What is half taken or half settled is settled anew by the next call.
     for (uint32_t i = 0; status != SC_OK && i < d->input_count; i++)
         if (d->arguments[i] != SC_XNN_NONE) d->shapes[d->arguments[i]].rank = 0;
     return status;
