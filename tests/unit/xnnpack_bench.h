@@ -14,13 +14,21 @@ typedef struct bench {
     setup s;
     sc_xnn_graph *graph;
     void *shared, *state;
+    sc_rt_named named;  // nothing, unless a test has some
     sc_evalue values[ARGUMENTS_MAX];
     sc_evalue *args[ARGUMENTS_MAX];
     uint32_t inputs;
 } bench;
 
+static inline sc_status find_nothing(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes,
+                                     uint64_t *size) {
+    (void)user, (void)bytes, (void)size;
+    return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "no data '" SC_STR_FMT "'", SC_STR_ARG(key));
+}
+static inline void release_nothing(void *user, sc_str key) { (void)user, (void)key; }
+
 static inline void begin(bench *b) {
-    *b = (bench){0};
+    *b = (bench){.named = {find_nothing, release_nothing, NULL}};
     setup_begin(&b->s);
     CHECK_OK(sc_ops_init());
     b->graph = sc_xnn_graph_new(&b->s.arena);
@@ -120,13 +128,6 @@ static inline sc_xnn_node *node(bench *b, sc_xnn_kind kind, uint32_t x, uint32_t
 }
 #define NONE SC_XNN_NONE
 
-static inline sc_status find_nothing(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes,
-                                     uint64_t *size) {
-    (void)user, (void)bytes, (void)size;
-    return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "no data '" SC_STR_FMT "'", SC_STR_ARG(key));
-}
-static inline void release_nothing(void *user, sc_str key) { (void)user, (void)key; }
-
 // Starts a delegate on a payload, which is borrowed.
 static inline sc_status start_payload(bench *b, void **state, uint32_t arg_count,
                                       const uint8_t *bytes, uint64_t size) {
@@ -134,7 +135,7 @@ static inline sc_status start_payload(bench *b, void **state, uint32_t arg_count
                          .method = SC_STR("forward"),
                          .processed = bytes,
                          .processed_bytes = size,
-                         .named = {find_nothing, release_nothing, NULL},
+                         .named = b->named,
                          .args = b->args,
                          .arg_count = arg_count,
                          .shared = &b->shared};

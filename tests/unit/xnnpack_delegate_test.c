@@ -175,6 +175,51 @@ TEST(xnnpack_weights_of_two_nodes_lie_anywhere) {
     end(&b);
 }
 
+// --- Named data ----------------------------------------------------------------------------------
+
+typedef struct held {
+    int32_t count;
+    bool lacks_other;
+} held;
+
+static sc_status find_zeros(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes,
+                            uint64_t *size) {
+    _Alignas(16) static const uint8_t zeros[32];
+    held *h = user;
+    if (h->lacks_other && sc_str_is(key, "other")) return find_nothing(NULL, ctx, key, bytes, size);
+    h->count++;
+    *bytes = zeros;
+    *size = sizeof zeros;
+    return SC_OK;
+}
+
+static void release_zeros(void *user, sc_str key) {
+    (void)key;
+    ((held *)user)->count--;
+}
+
+// What is read in every run is held until the delegate goes, or has not started.
+TEST(xnnpack_named_data_is_let_go) {
+    static const float x[8], zeros[8];
+    for (int i = 0; i < 2; i++) {
+        held h = {.lacks_other = i == 1};
+        bench b;
+        begin(&b);
+        b.named = (sc_rt_named){find_zeros, release_zeros, &h};
+        uint32_t in = INPUT(&b, SC_XNN_FP32, x, 8), out = OUTPUT(&b, SC_XNN_FP32, 8);
+        uint32_t sum = INNER(&b, SC_XNN_FP32, 8);
+        uint32_t one = WEIGHT(&b, SC_XNN_FP32, zeros, 8), two = WEIGHT(&b, SC_XNN_FP32, zeros, 8);
+        b.graph->constants.data[1].key = SC_STR("one");
+        b.graph->constants.data[2].key = SC_STR("other");
+        node(&b, SC_XNN_ADD, in, one, NONE, sum);
+        node(&b, SC_XNN_ADD, sum, two, NONE, out);
+        CHECK_STATUS(start(&b, &b.state, 2), h.lacks_other ? SC_ERR_NOT_FOUND : SC_OK);
+        CHECK_EQ_INT(h.count, h.lacks_other ? 0 : 2);
+        end(&b);
+        CHECK_EQ_INT(h.count, 0);
+    }
+}
+
 // --- What is refused -----------------------------------------------------------------------------
 
 TEST(xnnpack_delegates_that_do_not_start) {

@@ -120,11 +120,14 @@ sc_status sc_xnn_find(sc_xnn_delegate *d, uint32_t index) {
                    (unsigned long long)constant->size);
 }
 
-void sc_xnn_forget(sc_xnn_delegate *d, uint32_t index) {
-    sc_xnn_constant *constant = &d->graph->constants.data[index];
-    if (d->constant_uses[index] || !constant->key.data || !constant->data) return;
+static void let_go(const sc_xnn_delegate *d, sc_xnn_constant *constant) {
+    if (!constant->key.data || !constant->data) return;
     d->named.release(d->named.user, constant->key);
     constant->data = NULL;
+}
+
+void sc_xnn_forget(sc_xnn_delegate *d, uint32_t index) {
+    if (!d->constant_uses[index]) let_go(d, &d->graph->constants.data[index]);
 }
 
 // Scales are asked for while a graph is checked.
@@ -296,6 +299,8 @@ static void destroy(void *state) {
     sc_xnn_delegate *d = state;
     for (uint32_t i = 0; d->steps && i < d->graph->nodes.count; i++)
         if (d->steps[i].packing) unpack(d->shared, d->steps[i].packing);
+    for (uint32_t i = 1; d->graph && i < d->graph->constants.count; i++)
+        let_go(d, &d->graph->constants.data[i]);
     while (d->owned_count) sc_xnn_disown(d);
     sc_arena_deinit(&d->arena);
     sc_free(d);
