@@ -31,6 +31,7 @@ static bool fits(sc_xa *x, const sc_value *value, const char *what) {
 
 typedef struct operands {
     sc_xa *x;
+    const sc_node *node;
     uint8_t tensors;  // sc_xa_tensors
     uint8_t dtype;
     bool is_fine;
@@ -51,14 +52,37 @@ static bool look_at_dtype(operands *o, const sc_value *value, const char *what) 
     return true;
 }
 
+static bool holds(const sc_arg *arg, const sc_value *value) {
+    for (uint32_t i = 0; arg->kind == SC_ARG_LIST && i < arg->count; i++)
+        if (holds(&arg->items[i], value)) return true;
+    return arg->kind == SC_ARG_VALUE && arg->value == value;
+}
+
+// By the parameter: the same words for the same trouble of many nodes.
+static void name_operand(const operands *o, const sc_value *value, sc_sb *out) {
+    const sc_schema *schema = o->node->op->schema;
+    const uint32_t count = sc_min_u32(o->node->arg_count, schema->param_count);
+    uint32_t i = 0;
+    while (i + 1 < count && !holds(&o->node->args[i], value)) i++;
+    sc_sb_addf(out, "its operand '" SC_STR_FMT "'", SC_STR_ARG(schema->params[i].name));
+}
+
 static bool look_at_operand(void *user, sc_arg *arg) {
     operands *o = user;
+    sc_arena *scratch = o->x->ctx->scratch;
+    sc_mark mark = sc_arena_mark(scratch);
+    sc_sb name;
+    sc_sb_init(&name, scratch);
+    name_operand(o, arg->value, &name);
+    const char *what = sc_sb_terminate(&name);
     if (arg->value->type == SC_VALUE_TENSOR)
-        o->is_fine = look_at_dtype(o, arg->value, "an input") && fits(o->x, arg->value, "an input");
+        o->is_fine = look_at_dtype(o, arg->value, what) && fits(o->x, arg->value, what);
     else
         o->is_fine = sc_xa_refuse(o->x, "Export it with fixed sizes.",
-                                  "it takes a number that is computed when the program runs, and "
-                                  "delegates of XNNPACK take tensors only");
+                                  "%s is a number that is computed when the program runs, and "
+                                  "delegates of XNNPACK take tensors only",
+                                  what);
+    sc_arena_rewind(scratch, mark);
     return o->is_fine;
 }
 
@@ -83,7 +107,7 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, "Ask for a later target runtime.",
                             "the target runtime does not know XNNPACK's %s yet",
                             sc_xnn_kinds[row->kind].name);
-    operands o = {x, row->family->tensors, SC_DTYPE_NONE, true};
+    operands o = {x, node, row->family->tensors, SC_DTYPE_NONE, true};
     sc_node_visit_values(node, look_at_operand, &o);
     if (!o.is_fine) return false;
     for (uint32_t i = 0; i < node->out_count; i++) {
