@@ -112,7 +112,8 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
     if (!o.is_fine) return false;
     for (uint32_t i = 0; i < node->out_count; i++) {
         const sc_value *value = node->outs[i];
-        if (value->use_count == 0) continue;
+        // Families go by the sizes of the first one, whether it is read or not.
+        if (i > 0 && value->use_count == 0) continue;
         if (i > 0 && node->op->schema->return_count > 1)
             return sc_xa_refuse(x, NULL,
                                 "more than its first result is used, and XNNPACK gives no other");
