@@ -147,8 +147,9 @@ static sc_status make_pool(sc_xa_maker *m, const sc_node *node) {
     SC_TRY(sc_xa_want(m, in, SC_XA_CHANNELS_LAST, &id));
     const bool whole = is_whole_image(node);
     if (!whole) {
-        read_pooling(&m->x, node, &p);
-        read_extra(&m->x, node, &p);
+        if (!read_pooling(&m->x, node, &p) || !read_extra(&m->x, node, &p))
+            return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                           "the pooling cannot be delegated after all");
         if (kind == SC_XNN_GLOBAL_AVERAGE) kind = SC_XNN_AVERAGE_POOL;
         if (kind == SC_XNN_AVERAGE_POOL && pads_count(node, &p)) id = pad_first(m, id, &p);
     }
@@ -268,7 +269,9 @@ static bool check_amax(sc_xa *x, const sc_node *node) {
 static sc_status make_amax(sc_xa_maker *m, const sc_node *node) {
     pooling p;
     sc_xnn_node *made;
-    read_amax(&m->x, node, &p);
+    if (!read_amax(&m->x, node, &p))
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
+                       "the maximum cannot be delegated after all");
     SC_TRY(make_reduction(m, node, SC_XNN_MAX_POOL, node->args[0].value, node->outs[0], &made));
     made->window = window_of(&p);
     return SC_OK;
