@@ -175,6 +175,40 @@ TEST(xnnpack_weights_of_two_nodes_lie_anywhere) {
     end(&b);
 }
 
+static void build_quantized(bench *b, uint32_t in, uint32_t weights, const float *scales) {
+    uint32_t out = OUTPUT(b, SC_XNN_FP32, 1, 2), filter = INNER(b, SC_XNN_QCINT8, 2, 4);
+    b->graph->values.data[filter].constant = weights;
+    channels(b, filter, 0, scales, 2);
+    node(b, SC_XNN_FULLY_CONNECTED, in, filter, NONE, out);
+}
+
+// The same bytes of weights mean other numbers by other scales, in one delegate and in two.
+TEST(xnnpack_packings_differ_by_scale) {
+    static const int8_t w[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const float x[4] = {1, 1, 1, 1}, ones[2] = {1, 1}, other[2] = {2, 0.5f};
+    static const float by_ones[2] = {10, 26}, by_other[2] = {20, 13};
+    bench b;
+    void *first = NULL;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_FP32, x, 1, 4), weights = add_bytes(&b, w, sizeof w);
+    build_quantized(&b, in, weights, ones);
+    build_quantized(&b, in, weights, other);
+    if (run(&b)) {
+        check_floats(&b, 1, by_ones, 0);
+        check_floats(&b, 2, by_other, 0);
+        first = b.state;
+        b.state = NULL;
+        for (uint32_t i = 0; i < 2; i++)
+            b.graph->constants.data[2 + i].data = (const uint8_t *)(i == 0 ? other : ones);
+        if (run(&b)) {
+            check_floats(&b, 1, by_other, 0);
+            check_floats(&b, 2, by_ones, 0);
+        }
+        sc_rt_backend_xnnpack.destroy(first);
+    }
+    end(&b);
+}
+
 // --- Named data ----------------------------------------------------------------------------------
 
 typedef struct held {

@@ -96,6 +96,75 @@ TEST(xnnpack_positions_of_maxima) {
     end(&b);
 }
 
+// Positions go down the columns; what lies in the padding is the element next to it.
+TEST(xnnpack_positions_in_windows_with_padding) {
+    static const float x[] = {1, 5, 9, 2, 7, 3};
+    static const float maxima[] = {1, 9, 2, 7};
+    static const int32_t places[] = {0, 2, 0, 0};
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_FP32, x, 1, 2, 3, 1);
+    uint32_t out = OUTPUT(&b, SC_XNN_FP32, 1, 2, 2, 1), at = OUTPUT(&b, SC_XNN_INT32, 1, 2, 2, 1);
+    sc_xnn_node *n = node(&b, SC_XNN_ARGMAX_POOL, in, NONE, NONE, out);
+    n->outputs[1] = at;
+    n->window = (sc_xnn_window){.padding_top = 1,
+                                .padding_left = 1,
+                                .padding_bottom = 1,
+                                .kernel_height = 2,
+                                .kernel_width = 2};
+    if (run(&b)) {
+        check_floats(&b, 1, maxima, 0);
+        CHECK_EQ_MEM(result(&b, 2)->data, places, sizeof places);
+    }
+    end(&b);
+}
+
+// Both sides are activations: weights of 8 bits are not executed, however they are quantized.
+TEST(xnnpack_batches_of_products_are_of_floats) {
+    static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8}, ones[] = {1, 1};
+    static const int8_t w[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_FP32, x, 1, 2, 4), out = OUTPUT(&b, SC_XNN_FP32, 1, 2, 2);
+    uint32_t rows = INNER(&b, SC_XNN_QDINT8, 1, 2, 4);
+    uint32_t filter = WEIGHT(&b, SC_XNN_QCINT8, w, 1, 4, 2);
+    channels(&b, filter, 2, ones, 2);
+    *quant_of(&b, rows) = (sc_xnn_quant){.kind = SC_XNN_PER_TOKEN, .nonbatch_dims = 1};
+    node(&b, SC_XNN_CONVERT, in, NONE, NONE, rows);
+    node(&b, SC_XNN_BATCH_MATMUL, rows, filter, NONE, out);
+    CHECK_STATUS(start(&b, &b.state, 2), SC_ERR_DELEGATE);
+    CHECK(strstr(setup_message(&b.s), "it computes from qdint8, qcint8 to fp32"));
+    end(&b);
+}
+
+// Rounded once the zero point is added, as XNNPACK does: halves go to even bytes, not to even
+// steps.
+TEST(xnnpack_rounds_bytes_after_the_zero_point) {
+    static const int8_t x[] = {1, 3, 5, -3}, clamped[] = {4, 4, 6, 2}, padded[] = {4, 1};
+    static const uint32_t before[] = {1}, after[] = {0};
+    bench b;
+    begin(&b);
+    uint32_t in = INPUT(&b, SC_XNN_QINT8, x, 4), one = INPUT(&b, SC_XNN_QINT8, x, 1);
+    uint32_t out = OUTPUT(&b, SC_XNN_QINT8, 4), two = OUTPUT(&b, SC_XNN_QINT8, 2);
+    grid(&b, in, 0.25f, 0);
+    grid(&b, out, 0.5f, 3);
+    grid(&b, one, 0.5f, 3);
+    grid(&b, two, 0.5f, 3);
+    sc_xnn_node *n = node(&b, SC_XNN_CLAMP, in, NONE, NONE, out);
+    n->has_range = true;
+    n->low = -50;
+    n->high = 50;
+    n = node(&b, SC_XNN_PAD, one, NONE, NONE, two);
+    n->lists[0] = (sc_xnn_list){before, 1};
+    n->lists[1] = (sc_xnn_list){after, 1};
+    n->value = 0.25f;
+    if (run(&b)) {
+        check_bytes(&b, 2, clamped);
+        check_bytes(&b, 3, padded);
+    }
+    end(&b);
+}
+
 // Two outputs for each input channel, side by side.
 TEST(xnnpack_depthwise_multiplier) {
     static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8}, bias[] = {0.5f, 0, 0, -1};
@@ -241,7 +310,7 @@ static void want_products(const weights *w, bool by_rows, bool by_blocks, float 
                                          : (double)w->scales[n];
                 sum += part * block;
             }
-            wanted[m * N + n] = (float)(sum * scale + (double)w->bias[n]);
+            wanted[m * N + n] = (float)(sum * scale + (by_rows ? (double)w->bias[n] : 0));
         }
     }
 }
@@ -271,7 +340,7 @@ TEST_CASES(xnnpack_weights_of_few_bits) {
         uint32_t out = OUTPUT(&b, cases[i].out, M, N);
         const void *data = cases[i].weight == SC_XNN_QCINT8 ? (void *)w.w : w.nibbles;
         uint32_t filter = WEIGHT(&b, cases[i].weight, data, N, K);
-        uint32_t bias = WEIGHT(&b, SC_XNN_FP32, w.bias, N);
+        uint32_t bias = cases[i].by_rows ? WEIGHT(&b, SC_XNN_FP32, w.bias, N) : NONE;
         channels(&b, filter, 0, w.scales, N);
         if (cases[i].by_blocks)
             *quant_of(&b, filter) =

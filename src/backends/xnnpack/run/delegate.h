@@ -167,6 +167,8 @@ static inline int32_t *sc_xnn_zeros(const sc_xnn_operand *operand) {
 static inline float *sc_xnn_scales(const sc_xnn_operand *operand) {
     return (float *)(void *)(sc_xnn_zeros(operand) + operand->rows);
 }
+// The byte that a number becomes outside of Convert: rounded once its zero point is added.
+uint8_t sc_xnn_byte_of(const sc_grid *grid, float number);
 // The range of quantized results that is asked for of floats: what XNNPACK clamps to.
 void sc_xnn_byte_range(const sc_xnn_step *s, const sc_xnn_operand *out, int *low, int *high);
 

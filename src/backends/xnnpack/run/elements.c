@@ -137,6 +137,12 @@ static sc_status run_floats(sc_xnn_delegate *d, sc_xnn_step *s) {
 
 // --- Bytes ---------------------------------------------------------------------------------------
 
+uint8_t sc_xnn_byte_of(const sc_grid *grid, float number) {
+    const float low = grid->is_unsigned ? 0 : INT8_MIN;
+    const float byte = number / grid->scale + (float)grid->zero;
+    return (uint8_t)(int)nearbyintf(fminf(fmaxf(byte, low), low + 255));
+}
+
 void sc_xnn_byte_range(const sc_xnn_step *s, const sc_xnn_operand *out, int *low, int *high) {
     const sc_grid grid = sc_xnn_grid(out);
     const float bounds[2] = {s->node->has_range ? s->node->low : -INFINITY,
@@ -160,7 +166,7 @@ static void fill_lookup(sc_xnn_step *s) {
         sc_xnn_byte_range(s, s->out[0], &low, &high);
         if (from.scale != to.scale || from.zero != to.zero) {
             sc_floats_of_bytes(&from, bytes, 256, numbers);
-            sc_bytes_of_floats(&to, numbers, 256, bytes);
+            for (int i = 0; i < 256; i++) bytes[i] = sc_xnn_byte_of(&to, numbers[i]);
         }
         sc_bytes_clamp(to.is_unsigned, low, high, bytes, 256, s->lookup);
         return;

@@ -53,7 +53,7 @@ static void padding_of(const sc_xnn_step *s, void *element) {
     memset(element, 0, 16);
     if (sc_xnn_is_byte(out)) {
         sc_grid grid = sc_xnn_grid(out);
-        sc_bytes_of_floats(&grid, &s->node->value, 1, element);
+        *(uint8_t *)element = sc_xnn_byte_of(&grid, s->node->value);
         return;
     }
     sc_put_number(element, out->tensor.dtype, (double)s->node->value, 0, true);

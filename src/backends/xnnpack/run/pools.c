@@ -82,27 +82,42 @@ const sc_xnn_runner sc_xnn_run_pool = {.prepare = prepare_pool, .run = run_pool}
 
 // --- Maxima and where they are -------------------------------------------------------------------
 
-// Positions count the elements of a window row by row. Elements in the padding are no maxima; of
-// several maxima, and of several NaNs, which are larger than all else, the first one counts.
+// Rows or columns of an image that a window at `from` sees. What lies in the padding is the element
+// next to it, in the place where the window begins.
+typedef struct extent {
+    int64_t first, last, from;
+} extent;
+
+static extent extent_of(int64_t from, int64_t kernel, int64_t size) {
+    return (extent){sc_min_i64(sc_max_i64(from, 0), size - 1),
+                    sc_min_i64(sc_max_i64(from + kernel - 1, 0), size - 1), from};
+}
+
+static int64_t place_in(const extent *e, int64_t at) { return at == e->first ? 0 : at - e->from; }
+
+// Positions count the elements of a window column by column, as XNNPACK does. Of several maxima,
+// and of several NaNs, which are larger than all else, the first one counts.
 static void find_maximum(const sc_xnn_step *s, const float *image, int64_t y, int64_t x,
                          float *maximum, int32_t *position) {
     const sc_xnn_window *w = &s->node->window;
     const sc_xnn_operand *in = s->in[0];
-    const int64_t top = y * w->kernel_height - w->padding_top;
-    const int64_t left = x * w->kernel_width - w->padding_left;
+    const int64_t height = w->kernel_height, width = w->kernel_width;
+    const extent rows = extent_of(y * height - w->padding_top, height, in->sizes[1]);
+    const extent columns = extent_of(x * width - w->padding_left, width, in->sizes[2]);
     *maximum = -INFINITY;
-    *position = -1;
-    for (int64_t r = sc_max_i64(0, -top); r < w->kernel_height && top + r < in->sizes[1]; r++) {
-        for (int64_t c = sc_max_i64(0, -left); c < w->kernel_width && left + c < in->sizes[2];
-             c++) {
-            float value = image[(top + r) * in->strides[1] + (left + c) * in->strides[2]];
+    *position = 0;
+    bool is_first = true;
+    if (!in->sizes[1] || !in->sizes[2]) return;
+    for (int64_t c = columns.first; c <= columns.last; c++) {
+        for (int64_t r = rows.first; r <= rows.last; r++) {
+            float value = image[r * in->strides[1] + c * in->strides[2]];
             bool is_larger = value > *maximum || (value != value && *maximum == *maximum);
-            if (*position >= 0 && !is_larger) continue;
+            if (!is_first && !is_larger) continue;
+            is_first = false;
             *maximum = value;
-            *position = (int32_t)(r * w->kernel_width + c);
+            *position = (int32_t)(place_in(&columns, c) * height + place_in(&rows, r));
         }
     }
-    if (*position < 0) *position = 0;
 }
 
 static sc_status run_argmax_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
