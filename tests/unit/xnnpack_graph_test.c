@@ -339,6 +339,74 @@ static void rule_copy(built *b) {
     b->graph->nodes.data[ADD] = b->graph->nodes.data[RESHAPE];
 }
 
+static void rule_padding(built *b) {
+    b->graph->nodes.data[CONV].kind = SC_XNN_MAX_POOL;
+    window(b)->padding_bottom = 3;
+}
+static void rule_adjustment(built *b) {
+    b->graph->nodes.data[CONV].kind = SC_XNN_CONV_TRANSPOSE;
+    window(b)->adjustment_width = 2;
+}
+static void quantize(built *b, uint32_t value, sc_xnn_datatype datatype, float scale) {
+    b->graph->values.data[value].datatype = (uint8_t)datatype;
+    b->graph->values.data[value].quant = (sc_xnn_quant){.kind = SC_XNN_PER_TENSOR, .scale = scale};
+}
+static void rule_requantization(built *b) {
+    quantize(b, IN, SC_XNN_QINT8, 2);
+    quantize(b, FILTER, SC_XNN_QINT8, 64);
+    quantize(b, BIAS, SC_XNN_QINT32, 128);
+    quantize(b, CONVOLVED, SC_XNN_QINT8, 0.5f);
+}
+// Between bytes, as the second node.
+static void between_bytes(built *b, sc_xnn_kind kind, float from, float to) {
+    quantize(b, SUM, SC_XNN_QINT8, from);
+    quantize(b, FLAT, SC_XNN_QINT8, to);
+    b->graph->nodes.data[RESHAPE].kind = kind;
+    b->graph->nodes.data[ADD] = b->graph->nodes.data[RESHAPE];
+}
+static void rule_convert(built *b) { between_bytes(b, SC_XNN_CONVERT, 129, 1); }
+static void rule_clamp(built *b) { between_bytes(b, SC_XNN_CLAMP, 1, 2); }
+static void rule_slope(built *b) {
+    b->graph->nodes.data[RESHAPE].value = 300;
+    between_bytes(b, SC_XNN_LEAKY_RELU, 1, 1);
+}
+static void rule_sum(built *b) {
+    b->graph->nodes.data[RESHAPE].inputs[1] = SUM;
+    between_bytes(b, SC_XNN_SUBTRACT, 1, 2048);
+}
+// A product of rows of 4 with weights whose scales are all one.
+static void weigh(built *b, sc_xnn_datatype datatype, uint32_t inputs) {
+    static const float ones[] = {1, 1, 1, 1, 1, 1};
+    sc_xnn_value *filter = &b->graph->values.data[FILTER];
+    sc_xnn_node *node = &b->graph->nodes.data[CONV];
+    node->kind = SC_XNN_FULLY_CONNECTED;
+    node->inputs[2] = SC_XNN_NONE;
+    b->graph->constants.data[2].data = (const uint8_t *)ones;
+    b->graph->values.data[IN].shape.dims[3] = inputs;
+    filter->datatype = (uint8_t)datatype;
+    filter->shape = (sc_xnn_shape){2, {6, inputs}};
+    filter->quant = (sc_xnn_quant){.kind = SC_XNN_PER_CHANNEL, .scales = 2, .scale_count = 6};
+}
+static void rule_weight_bias(built *b) {
+    weigh(b, SC_XNN_QCINT8, 4);
+    b->graph->nodes.data[CONV].inputs[2] = BIAS;
+}
+static void rule_half_bytes(built *b) {
+    weigh(b, SC_XNN_QCINT4, 3);
+    b->graph->values.data[IN].datatype = SC_XNN_QDINT8;
+    b->graph->values.data[IN].quant = (sc_xnn_quant){.kind = SC_XNN_PER_TOKEN, .nonbatch_dims = 1};
+}
+static void rule_nibbles(built *b) {
+    weigh(b, SC_XNN_QCINT4, 4);
+    b->graph->nodes.data[CONV].flags = SC_XNN_TRANSPOSE_WEIGHTS;
+}
+static void rule_group_scales(built *b) {
+    weigh(b, SC_XNN_QBINT4, 32);
+    b->graph->constants.data[2].data = b->bytes;
+    b->graph->values.data[FILTER].quant =
+        (sc_xnn_quant){.kind = SC_XNN_PER_GROUP, .scales = 2, .scale_count = 6, .group_size = 32};
+}
+
 static const struct {
     const char *name;
     void (*make)(built *b);
@@ -376,6 +444,19 @@ static const struct {
      "has operands that do not broadcast: it reads [1, 4, 4, 6], [4]"},
     {"depthwise", rule_depthwise, SC_ERR_DELEGATE, "more than one input channel in a group"},
     {"copy", rule_copy, SC_ERR_DELEGATE, "quantized in different ways"},
+    {"padding", rule_padding, SC_ERR_DELEGATE, "pools windows of padding alone"},
+    {"adjustment", rule_adjustment, SC_ERR_DELEGATE, "adjusts its output by a whole stride"},
+    {"requantization", rule_requantization, SC_ERR_DELEGATE,
+     "cannot use value 3, qint8[...]: its scale is too small for its operands"},
+    {"convert", rule_convert, SC_ERR_DELEGATE, "node 1 (Convert) of an XNNPACK graph has operands"},
+    {"clamp", rule_clamp, SC_ERR_DELEGATE, "node 1 (Clamp) of an XNNPACK graph moves values"},
+    {"slope", rule_slope, SC_ERR_DELEGATE, "scales are too far from the 1 of its result"},
+    {"sum", rule_sum, SC_ERR_DELEGATE, "scales are too far from the 2048 of its result"},
+    {"weight bias", rule_weight_bias, SC_ERR_DELEGATE, "a bias is not scaled with the weights"},
+    {"half bytes", rule_half_bytes, SC_ERR_DELEGATE, "rows of 4 bits do not end on whole bytes"},
+    {"nibbles", rule_nibbles, SC_ERR_DELEGATE, "weights of 4 bits cannot be transposed"},
+    {"group scales", rule_group_scales, SC_ERR_DELEGATE,
+     "cannot use value 1, qbint4[...]: a scale is not a normal number above zero"},
 };
 
 TEST_CASES(xnnpack_rules) {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "backends/xnnpack/graph.h"
+#include "core/dtype.h"
 
 typedef struct checker {
     sc_ctx *ctx;
@@ -22,6 +23,11 @@ static const char *const runtime_names[] = {"1.0", "1.1", "1.3", "1.4", "1.5"};
 static const sc_xnn_value *operand(const checker *c, uint32_t i) {
     uint32_t id = i < c->row->inputs ? c->node->inputs[i] : c->node->outputs[i - c->row->inputs];
     return id == SC_XNN_NONE ? NULL : &c->graph->values.data[id];
+}
+
+bool sc_xnn_sum_fits(float a, float b, float out) {
+    const float most = (a > b ? a : b) / out;
+    return most >= 0x1p-10f && most < 0x1p8f;
 }
 
 // --- Values --------------------------------------------------------------------------------------
@@ -61,15 +67,28 @@ static sc_status check_scales(const checker *c, uint32_t i, const float *scales,
     return SC_OK;
 }
 
+// Scale `s` of a value, in floats or in bfloat16; false when it is not at hand.
+static bool scale_at(const checker *c, const sc_xnn_quant *quant, uint32_t s, float *scale) {
+    const uint8_t *data = c->graph->constants.data[quant->scales].data;
+    *scale = quant->scale;
+    if (quant->kind == SC_XNN_PER_TENSOR) return true;
+    if (!quant->scales) *scale = quant->inline_scales[s];
+    if (!quant->scales || !data) return !quant->scales;
+    uint16_t half;
+    if (quant->kind == SC_XNN_PER_CHANNEL) {
+        memcpy(scale, data + (size_t)s * sizeof *scale, sizeof *scale);
+    } else {
+        memcpy(&half, data + (size_t)s * sizeof half, sizeof half);
+        *scale = sc_bf16_to_f32(half);
+    }
+    return true;
+}
+
 // Scales that are at hand; a runtime asks again once it has found those that are named data.
 static sc_status check_channels(const checker *c, uint32_t i, const sc_xnn_quant *quant) {
-    if (!quant->scales) return check_scales(c, i, quant->inline_scales, quant->scale_count);
-    const uint8_t *data = c->graph->constants.data[quant->scales].data;
-    for (uint32_t s = 0; data && s < quant->scale_count; s++) {
-        float scale;
-        memcpy(&scale, data + (size_t)s * sizeof scale, sizeof scale);
+    float scale;
+    for (uint32_t s = 0; s < quant->scale_count && scale_at(c, quant, s, &scale); s++)
         SC_TRY(check_scales(c, i, &scale, 1));
-    }
     return SC_OK;
 }
 
@@ -97,7 +116,7 @@ static sc_status check_value(const checker *c, uint32_t i) {
     case SC_XNN_PER_GROUP:
         if (quant->group_size % 32 != 0)
             return bad_value(c, i, "its groups are not multiples of 32 elements");
-        return SC_OK;
+        return check_channels(c, i, quant);
     default: return SC_OK;
     }
 }
@@ -165,10 +184,41 @@ static sc_status check_weights(const checker *c, const sc_xnn_shape *wanted, uin
     return SC_OK;
 }
 
+// What sums of products are multiplied by to be 8 bits again must be less than 256.
+static sc_status check_requantization(const checker *c) {
+    const sc_xnn_quant *in = &operand(c, 0)->quant, *filter = &operand(c, 1)->quant;
+    const sc_xnn_quant *out = &operand(c, 3)->quant;
+    const uint32_t count = filter->kind == SC_XNN_PER_CHANNEL ? filter->scale_count : 1;
+    float scale;
+    if (out->kind != SC_XNN_PER_TENSOR) return SC_OK;
+    for (uint32_t s = 0; s < count && scale_at(c, filter, s, &scale); s++)
+        if (!(in->scale * scale / out->scale < SC_XNN_REQUANTIZATION_END))
+            return bad_value(c, 3,
+                             "its scale is too small for its operands: their product is 256 "
+                             "times as large, or more");
+    return SC_OK;
+}
+
 static sc_status check_static(const checker *c) {
     if (!operand(c, 1)->constant) return bad_value(c, 1, "weights must be constants");
     if (operand(c, 2) && !operand(c, 2)->constant)
         return bad_value(c, 2, "a bias must be a constant");
+    return SC_OK;
+}
+
+// What XNNPACK takes and computes wrongly: it adds a bias before it scales where only the weights
+// are quantized; of 4 bits it reads rows as if they did not end on whole bytes, and transposes them
+// only for inputs that are quantized by row.
+static sc_status check_form(const checker *c) {
+    const sc_xnn_value *in = operand(c, 0), *filter = operand(c, 1);
+    const bool is_float = in->quant.kind == SC_XNN_QUANT_NONE;
+    if (is_float && filter->quant.kind != SC_XNN_QUANT_NONE && operand(c, 2))
+        return bad_value(c, 2, "a bias is not scaled with the weights");
+    if (filter->datatype != SC_XNN_QCINT4) return SC_OK;
+    if (!is_float && filter->shape.dims[1] % 2 != 0)
+        return bad_value(c, 1, "its rows of 4 bits do not end on whole bytes");
+    if (in->datatype != SC_XNN_QDINT8 && (c->node->flags & SC_XNN_TRANSPOSE_WEIGHTS))
+        return bad_value(c, 1, "weights of 4 bits cannot be transposed");
     return SC_OK;
 }
 
@@ -182,6 +232,8 @@ static sc_status check_linear(const checker *c) {
     if (filter->shape.rank != 2) return bad_value(c, 1, "weights must be a matrix");
     if (!filter->shape.dims[0] || !filter->shape.dims[1])
         return bad_value(c, 1, "weights have at least one input and one output");
+    SC_TRY(check_form(c));
+    SC_TRY(check_requantization(c));
     uint32_t channel_dim = is_transposed ? 1 : 0;
     return check_weights(c, &filter->shape, channel_dim, filter->shape.dims[channel_dim]);
 }
@@ -216,7 +268,11 @@ static sc_status check_conv(const checker *c) {
         return refuse(c, "has more than one input channel in a group", NODE_ARGS(c));
     if (w->adjustment_height >= INT32_MAX || w->adjustment_width >= INT32_MAX)
         return refuse(c, "has parameters that are out of range", NODE_ARGS(c));
+    if (c->node->kind == SC_XNN_CONV_TRANSPOSE &&
+        (w->adjustment_height >= w->stride_height || w->adjustment_width >= w->stride_width))
+        return refuse(c, "adjusts its output by a whole stride or more", NODE_ARGS(c));
     SC_TRY(check_static(c));
+    SC_TRY(check_requantization(c));
     uint32_t channels = w->groups * w->group_output_channels;
     sc_xnn_shape wanted = {4,
                            {channels, w->kernel_height, w->kernel_width, w->group_input_channels}};
@@ -225,6 +281,11 @@ static sc_status check_conv(const checker *c) {
 }
 
 // --- Other nodes ---------------------------------------------------------------------------------
+
+// Does a window fit into the padding of one side? XNNPACK gives elements of others for it.
+static bool is_only_padding(uint64_t before, uint64_t after, uint64_t kernel, uint64_t dilation) {
+    return sc_max_u64(before, after) > (kernel - 1) * dilation;
+}
 
 static sc_status check_pool(const checker *c) {
     const sc_xnn_window *w = &c->node->window;
@@ -236,6 +297,10 @@ static sc_status check_pool(const checker *c) {
         return refuse(c, "pools single elements, which XNNPACK refuses", NODE_ARGS(c));
     if (is_max && (w->stride_height > w->kernel_height || w->stride_width > w->kernel_width))
         return refuse(c, "has a stride that is larger than its window", NODE_ARGS(c));
+    if (is_max &&
+        (is_only_padding(w->padding_top, w->padding_bottom, w->kernel_height, w->dilation_height) ||
+         is_only_padding(w->padding_left, w->padding_right, w->kernel_width, w->dilation_width)))
+        return refuse(c, "pools windows of padding alone", NODE_ARGS(c));
     return SC_OK;
 }
 
@@ -264,6 +329,35 @@ static sc_status check_lists(const checker *c) {
     if (first->count != second->count)
         return refuse(c, "has lists of different lengths", NODE_ARGS(c));
     return SC_OK;
+}
+
+// --- Bytes to bytes ------------------------------------------------------------------------------
+
+// Ratios of scales for which XNNPACK's fixed-point numbers hold what they stand for. It takes
+// others and gives other numbers.
+static sc_status check_ratios(const checker *c) {
+    const sc_xnn_quant *a = &operand(c, 0)->quant, *out = &operand(c, c->row->inputs)->quant;
+    if (a->kind != SC_XNN_PER_TENSOR || out->kind != SC_XNN_PER_TENSOR) return SC_OK;
+    const float ratio = a->scale / out->scale, slope = ratio * c->node->value;
+    bool fits = true;
+    switch (c->node->kind) {
+    case SC_XNN_ADD:
+    case SC_XNN_SUBTRACT:
+        fits = sc_xnn_sum_fits(a->scale, operand(c, 1)->quant.scale, out->scale);
+        break;
+    case SC_XNN_CONVERT: fits = ratio <= 0x1p7f; break;
+    case SC_XNN_LEAKY_RELU:
+        fits = ratio >= 0x1p-8f && ratio <= 0x1p7f && slope > -0x1p7f && slope <= 0x1p7f;
+        break;
+    case SC_XNN_CLAMP:
+        if (!c->node->has_range || (c->node->low == -INFINITY && c->node->high == INFINITY))
+            return check_alike(c);
+        break;
+    default: break;
+    }
+    if (fits) return SC_OK;
+    return refuse(c, "has operands whose scales are too far from the %g of its result",
+                  NODE_ARGS(c), (double)out->scale);
 }
 
 static sc_status check_range(const checker *c) {
@@ -326,6 +420,7 @@ static sc_status check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t nod
         SC_TRY(check_value(&c, i));
     SC_TRY(check_types(&c));
     SC_TRY(check_range(&c));
+    SC_TRY(check_ratios(&c));
     return check_parameters(&c);
 }
 

@@ -204,6 +204,12 @@ sc_status sc_xnn_read(sc_ctx *ctx, sc_arena *arena, const uint8_t *data, uint64_
 // naming node, values and rule.
 sc_status sc_xnn_check(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_runtime runtime);
 
+// May 8 bits of scales `a` and `b` be added up to 8 bits of the scale `out`? Outside of these
+// ratios XNNPACK refuses, or loses digits.
+bool sc_xnn_sum_fits(float a, float b, float out);
+// What the scale of a product's operands, divided by that of its 8-bit result, has to be less than.
+#define SC_XNN_REQUANTIZATION_END 256.0f
+
 // Sizes of all values from those of external inputs and constants, which are set; the graph has
 // been checked. `shapes` has room for every value. SC_ERR_SHAPE names the node.
 sc_status sc_xnn_infer(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_shape *shapes);

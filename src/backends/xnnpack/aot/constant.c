@@ -199,6 +199,21 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
            (!params->zeros || is_as(x, params->zeros, ZERO, all_zero));
 }
 
+bool sc_xa_requantizes(sc_xa *x, const sc_xa_params *weight, const sc_xa_params *input,
+                       const sc_xa_params *output) {
+    sc_xa_constant c;
+    double single = weight->scale, *scales = &single;
+    uint32_t count = 1;
+    sc_mark mark = sc_arena_mark(x->ctx->scratch);
+    bool fits = weight->kind == SC_XNN_PER_TENSOR ||
+                (sc_xa_constant_of(weight->scales, &c) && !c.dequantize &&
+                 sc_xa_read_numbers(x->ctx, &c, &scales, &count) == SC_OK);
+    for (uint32_t i = 0; i < count && fits; i++)
+        fits = input->scale * (float)scales[i] / output->scale < SC_XNN_REQUANTIZATION_END;
+    sc_arena_rewind(x->ctx->scratch, mark);
+    return fits;
+}
+
 // --- Parameters of quantization ------------------------------------------------------------------
 
 // One number, given or constant.

@@ -136,7 +136,12 @@ static bool read_window(sc_xa *x, const sc_node *node, convolution *c) {
                        read_pair(node, "output_padding", c->adjustment, one_row, 0);
     const bool fits =
         known && c->stride[0] > 0 && c->stride[1] > 0 && c->dilation[0] > 0 && c->dilation[1] > 0;
-    return fits || sc_xa_refuse(x, NULL, "its window is not known or out of range");
+    if (!fits) return sc_xa_refuse(x, NULL, "its window is not known or out of range");
+    if (sc_xa_flag(node, "transposed") &&
+        (c->adjustment[0] >= c->stride[0] || c->adjustment[1] >= c->stride[1]))
+        return sc_xa_refuse(x, "Use an output_padding below the stride.",
+                            "its output_padding is a whole stride or more, which XNNPACK refuses");
+    return true;
 }
 
 static bool read_channels(sc_xa *x, const sc_node *node, convolution *c) {
@@ -174,8 +179,9 @@ static bool find_input(sc_xa *x, const sc_node *node, convolution *c) {
         return sc_xa_refuse(x, "Quantize weights by output channel.",
                             "its weight has scales along another dimension than its outputs");
     if (!sc_xa_symmetric(x, params)) return false;
-    c->is_static =
-        c->tail.quantize && sc_xa_dequantized(c->input, &c->dequantize, &c->input_params);
+    c->is_static = c->tail.quantize &&
+                   sc_xa_dequantized(c->input, &c->dequantize, &c->input_params) &&
+                   sc_xa_requantizes(x, params, &c->input_params, &c->tail.params);
     c->is_dynamic = !c->is_static && c->kind == SC_XNN_CONV &&
                     sc_xa_dynamically_dequantized(c->input, &c->dynamic);
     return true;

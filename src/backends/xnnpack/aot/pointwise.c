@@ -117,7 +117,7 @@ static bool check_prelu(sc_xa *x, const sc_node *node) {
     return true;
 }
 
-// Slopes by channel, which is the last dim.
+// Slopes by channel, which is the last dim, of the input's type.
 static sc_status make_prelu(sc_xa_maker *m, const sc_node *node) {
     const sc_value *input = node->args[0].value;
     const uint32_t channels = sc_xa_size(input, 1);
@@ -129,7 +129,8 @@ static sc_status make_prelu(sc_xa_maker *m, const sc_node *node) {
     SC_TRY(sc_xa_read_numbers(m->x.ctx, &slope, &numbers, &count));
     float *values = sc_new_array(m->x.ctx->arena, float, channels);
     for (uint32_t c = 0; c < channels; c++) values[c] = (float)numbers[count == 1 ? 0 : c];
-    SC_TRY(sc_xa_add_floats(m, values, &shape, &id));
+    const bool is_half = input->spec.dtype == SC_DTYPE_F16;
+    SC_TRY((is_half ? sc_xa_add_halves : sc_xa_add_floats)(m, values, &shape, &id));
     SC_TRY(sc_xa_want(m, input, SC_XA_CHANNELS_LAST, &in));
     const uint32_t out = sc_xa_define(m, node->outs[0], SC_XA_CHANNELS_LAST);
     sc_xa_add(m, SC_XNN_PRELU, in, out)->inputs[1] = id;
@@ -155,6 +156,21 @@ static bool fuses(const sc_node *node) {
     }
 }
 
+// Computed with integers? Scales of sums must not lie too far from that of the result.
+static bool is_quantized(sc_xa *x, const sc_node *node, sc_xa_tail *tail) {
+    const sc_node *dequantize;
+    sc_xa_params a, b;
+    if (!fuses(node)) return false;
+    sc_xa_tail_of(node->outs[0], true, tail);
+    if (!tail->quantize || !sc_xa_dequantized(node->args[0].value, &dequantize, &a) ||
+        !sc_xa_dequantized(node->args[1].value, &dequantize, &b))
+        return false;
+    if (sc_xa_row_of(node)->kind != SC_XNN_MULTIPLY &&
+        !sc_xnn_sum_fits(a.scale, b.scale, tail->params.scale))
+        return false;
+    return sc_xa_is_quantized(x, node, SC_XA_FUSES, tail);
+}
+
 static bool check_alpha(sc_xa *x, const sc_node *node) {
     double alpha = 1;
     sc_xa_number(node, "alpha", &alpha);
@@ -172,14 +188,14 @@ static bool check_binary(sc_xa *x, const sc_node *node) {
     for (uint32_t i = 0; i < 2 && x->runtime < SC_XNN_RUNTIME_1_4; i++)
         if (sc_xa_is_constant(node->args[i].value) && is_weight_elsewhere(node->args[i].value))
             return sc_xa_holds_operands(x);
-    if (fuses(node)) sc_xa_is_quantized(x, node, SC_XA_FUSES, &tail);
+    is_quantized(x, node, &tail);
     return true;
 }
 
 static sc_status make_binary(sc_xa_maker *m, const sc_node *node) {
     sc_xa_tail tail;
     const sc_xa_layout layout = sc_xa_layout_of(m, node);
-    const bool quantized = fuses(node) && sc_xa_is_quantized(&m->x, node, SC_XA_FUSES, &tail);
+    const bool quantized = is_quantized(&m->x, node, &tail);
     uint32_t ids[2];
     if (!quantized) {
         sc_xa_tail_of(node->outs[0], fuses(node), &tail);

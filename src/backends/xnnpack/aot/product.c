@@ -88,10 +88,16 @@ static bool check_floats(sc_xa *x, const product *p) {
     return true;
 }
 
-static bool is_static(product *p) {
+// Beside 8 bits XNNPACK reads rows of 4 bits as if none ended within a byte.
+static bool has_whole_bytes(const product *p) {
+    return !sc_xa_is_four_bits(&p->w.params) || p->inputs % 2 == 0;
+}
+
+static bool is_static(sc_xa *x, product *p) {
     sc_xa_tail_of(p->tail.out, true, &p->tail);
-    return p->tail.quantize && p->w.params.kind != SC_XNN_PER_GROUP &&
-           sc_xa_dequantized(p->input, &p->dequantize, &p->input_params);
+    return p->tail.quantize && p->w.params.kind != SC_XNN_PER_GROUP && has_whole_bytes(p) &&
+           sc_xa_dequantized(p->input, &p->dequantize, &p->input_params) &&
+           sc_xa_requantizes(x, &p->w.params, &p->input_params, &p->tail.params);
 }
 
 static bool find_form(sc_xa *x, const sc_node *node, product *p) {
@@ -107,9 +113,9 @@ static bool find_form(sc_xa *x, const sc_node *node, product *p) {
         return check_floats(x, p);
     }
     if (!check_weight_params(x, p)) return false;
-    p->form = sc_xa_dynamically_dequantized(p->input, &p->dynamic) ? DYNAMIC
-              : is_static(p)                                       ? STATIC
-                                                                   : WEIGHTS;
+    const bool is_dynamic =
+        has_whole_bytes(p) && sc_xa_dynamically_dequantized(p->input, &p->dynamic);
+    p->form = is_dynamic ? DYNAMIC : is_static(x, p) ? STATIC : WEIGHTS;
     if (p->form == WEIGHTS && p->input->spec.dtype != SC_DTYPE_F32)
         return sc_xa_refuse(x, "Export the model in float32.",
                             "its weight is quantized and its input is not float32");

@@ -160,6 +160,9 @@ bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
 // All scales positive and normal, all zero points 0: refuses otherwise.
 bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params);
 bool sc_xa_is_four_bits(const sc_xa_params *params);
+// Can sums of products be made 8 bits again? `weight` is as sc_xa_symmetric has found it.
+bool sc_xa_requantizes(sc_xa *x, const sc_xa_params *weight, const sc_xa_params *input,
+                       const sc_xa_params *output);
 
 // --- Quantization (quantize.c) -------------------------------------------------------------------
 
@@ -283,6 +286,9 @@ sc_extent sc_xa_nibbles(sc_arena *arena, sc_extent base, uint64_t rows, uint64_t
 
 // A vector of floats in memory, which is borrowed.
 sc_status sc_xa_add_floats(sc_xa_maker *m, const float *values, const sc_xnn_shape *shape,
+                           uint32_t *id);
+// The same in float16, of numbers that are copied.
+sc_status sc_xa_add_halves(sc_xa_maker *m, const float *values, const sc_xnn_shape *shape,
                            uint32_t *id);
 // A constant as a static value: read in another order, multiplied, packed, all of it on the way.
 typedef struct sc_xa_weight {

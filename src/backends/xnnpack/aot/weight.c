@@ -43,6 +43,18 @@ static uint32_t add_static(sc_xa_maker *m, sc_xnn_datatype datatype, const sc_xn
     return id;
 }
 
+sc_status sc_xa_add_halves(sc_xa_maker *m, const float *values, const sc_xnn_shape *shape,
+                           uint32_t *id) {
+    uint64_t count;
+    uint32_t constant;
+    sc_xnn_numel(shape, &count);
+    uint16_t *halves = sc_new_array(m->x.ctx->arena, uint16_t, count);
+    for (uint64_t i = 0; i < count; i++) halves[i] = sc_f32_to_f16(values[i]);
+    SC_TRY(add_memory(m, halves, count * sizeof *halves, "", &constant));
+    *id = add_static(m, SC_XNN_FP16, shape, constant);
+    return SC_OK;
+}
+
 sc_status sc_xa_add_floats(sc_xa_maker *m, const float *values, const sc_xnn_shape *shape,
                            uint32_t *id) {
     uint64_t count;
