@@ -212,12 +212,13 @@ static sc_status check_static(const checker *c) {
 static sc_status check_form(const checker *c) {
     const sc_xnn_value *in = operand(c, 0), *filter = operand(c, 1);
     const bool is_float = in->quant.kind == SC_XNN_QUANT_NONE;
+    const bool is_transposed = c->node->flags & SC_XNN_TRANSPOSE_WEIGHTS;
     if (is_float && filter->quant.kind != SC_XNN_QUANT_NONE && operand(c, 2))
         return bad_value(c, 2, "a bias is not scaled with the weights");
     if (filter->datatype != SC_XNN_QCINT4) return SC_OK;
-    if (!is_float && filter->shape.dims[1] % 2 != 0)
+    if (!is_float && (filter->shape.dims[1] % 2 || (is_transposed && filter->shape.dims[0] % 2)))
         return bad_value(c, 1, "its rows of 4 bits do not end on whole bytes");
-    if (in->datatype != SC_XNN_QDINT8 && (c->node->flags & SC_XNN_TRANSPOSE_WEIGHTS))
+    if (in->datatype != SC_XNN_QDINT8 && is_transposed)
         return bad_value(c, 1, "weights of 4 bits cannot be transposed");
     return SC_OK;
 }

@@ -139,7 +139,7 @@ static sc_status run_floats(sc_xnn_delegate *d, sc_xnn_step *s) {
 
 uint8_t sc_xnn_byte_of(const sc_grid *grid, float number) {
     const float low = grid->is_unsigned ? 0 : INT8_MIN;
-    const float byte = number / grid->scale + (float)grid->zero;
+    const float byte = number * (1.0f / grid->scale) + (float)grid->zero;
     return (uint8_t)(int)nearbyintf(fminf(fmaxf(byte, low), low + 255));
 }
 
