@@ -6,7 +6,7 @@
 // lists and keep together what "group" lists; "First" preprocesses all methods at once and "Second"
 // part by part, and all make a text of what they were given. "Thrifty" leaves parts of mere moves.
 #include "api/job.h"
-#include "setup.h"
+#include "ir_file.h"
 
 // --- The backends --------------------------------------------------------------------------------
 
@@ -116,15 +116,6 @@ static void print_rows(sc_sb *sb, const sc_delegation *delegation) {
     }
 }
 
-static void print_diags(sc_sb *sb, const setup *s) {
-    for (uint32_t i = 0; i < s->ctx.diags.count; i++) {
-        const sc_diag *diag = &s->ctx.diags.data[i];
-        sc_sb_addf(sb, "%s in " SC_STR_FMT "/" SC_STR_FMT ": " SC_STR_FMT "\n  " SC_STR_FMT "\n",
-                   sc_status_slug(diag->code), SC_STR_ARG(diag->where.method),
-                   SC_STR_ARG(diag->where.node), SC_STR_ARG(diag->message), SC_STR_ARG(diag->hint));
-    }
-}
-
 static sc_status lower(setup *s, sc_program *program, const char *json, sc_delegation *delegation) {
     const sc_options options = sc_options_default();
     const sc_json *partitioners = NULL;
@@ -133,19 +124,17 @@ static sc_status lower(setup *s, sc_program *program, const char *json, sc_deleg
     return sc_delegate_program(&s->ctx, program, partitioners, &options, &TABLE, delegation);
 }
 
-static void check_file(const char *file) {
+static void check_file(const char *path) {
     static const char key[] = "# partitioners: ";
     setup s;
-    size_t bytes;
     setup_begin(&s);
     CHECK_OK(sc_ops_init());
-    char *text = test_read(file, &bytes);
-    const char *divider = strstr(text, "\n----\n"), *json = strstr(text, key);
-    sc_str input = {text, divider ? (size_t)(divider + 1 - text) : bytes};
+    const ir_file file = ir_file_open(path);
+    const char *json = strstr(file.text, key);
     sc_program *program = NULL, *before = NULL;
     sc_delegation delegation = {0};
-    sc_print_options options = {.signature = true, .meta = strstr(text, "# meta\n") != NULL};
-    if (!CHECK(json) || !CHECK_OK(sc_program_parse(&s.ctx, input, &program)) ||
+    sc_print_options options = {.signature = true, .meta = strstr(file.text, "# meta\n") != NULL};
+    if (!CHECK(json) || !CHECK_OK(sc_program_parse(&s.ctx, file.input, &program)) ||
         !CHECK_OK(sc_verify(&s.ctx, program)) || !CHECK_OK(sc_program_clone(program, &before)))
         FAIL("%s", setup_message(&s));
     sc_sb actual;
@@ -154,15 +143,9 @@ static void check_file(const char *file) {
         sc_program_print(&actual, program, options);
         print_rows(&actual, &delegation);
     } else {
-        print_diags(&actual, &s);
+        setup_print_diags(&actual, &s);
     }
-    const char *result = sc_sb_terminate(&actual);
-    if (test_updating()) {
-        char *all = test_format(SC_STR_FMT "----\n%s", SC_STR_ARG(input), result);
-        test_write(file, all, strlen(all));
-    } else {
-        CHECK_EQ_STR(result, divider ? divider + 6 : "");
-    }
+    ir_file_check(&file, sc_sb_terminate(&actual));
     setup_end(&s);
 }
 

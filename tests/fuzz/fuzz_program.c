@@ -2,6 +2,7 @@
 // reset, read what comes out. Limits are small, so that a hostile program is refused, not waited
 // for. Delegates are started and run by the backends of the build.
 #include "api/job.h"
+#include "context.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -68,15 +69,11 @@ static sc_status read_file(sc_source *source, sc_ctx *ctx, uint64_t offset, void
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    sc_arena arena, scratch;
-    sc_ctx ctx;
+    fuzz_context c;
     sc_rt_program *program;
-    sc_arena_init(&arena);
-    sc_arena_init(&scratch);
-    sc_ctx_init(&ctx, &arena, &scratch);
-    ctx.limits.planned_bytes_max = 4 << 20;
-    ctx.limits.instruction_max = 500;
-    sc_source *source = sc_source_from_memory(&arena, data, size);
+    sc_ctx *ctx = fuzz_begin(&c, 4 << 20);
+    ctx->limits.instruction_max = 500;
+    sc_source *source = sc_source_from_memory(ctx->arena, data, size);
     // Half of the files are not in memory, so that their constants are read.
     if (size % 2)
         *source = (sc_source){.read = read_file, .size = size, .user = (void *)(uintptr_t)data};
@@ -84,14 +81,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_rt_options_default(&options);
     options.backends = &sc_all_rt_backends;
     options.channels_last = size % 2 ? SC_RT_ALWAYS : SC_RT_FASTER;
-    if (sc_rt_program_open(&ctx, source, &options, &program) == SC_OK) {
+    if (sc_rt_program_open(ctx, source, &options, &program) == SC_OK) {
         for (uint32_t i = 0; i < sc_rt_program_method_count(program) && i < 4; i++)
-            run_method(&ctx, program, i);
+            run_method(ctx, program, i);
         sc_rt_program_close(program);
     } else {
-        SC_ASSERT(ctx.error_count > 0);
+        SC_ASSERT(ctx->error_count > 0);
     }
-    sc_arena_deinit(&scratch);
-    sc_arena_deinit(&arena);
+    fuzz_end(&c);
     return 0;
 }

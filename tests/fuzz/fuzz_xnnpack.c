@@ -4,6 +4,7 @@
 // were changed rather than bytes, so that what a FlatBuffer's verifier would refuse is rare.
 #include "backends/xnnpack/graph.h"
 #include "bytes.h"
+#include "context.h"
 #include "ops/op.h"
 #include "rt/backend.h"
 
@@ -164,23 +165,18 @@ static void run(sc_ctx *ctx, const sc_xnn_graph *graph, const uint8_t *data, siz
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    sc_arena arena, scratch;
-    sc_ctx ctx;
+    fuzz_context c;
     sc_xnn_graph *graph;
-    sc_arena_init(&arena);
-    sc_arena_init(&scratch);
-    sc_ctx_init(&ctx, &arena, &scratch);
-    ctx.limits.planned_bytes_max = 16 << 20;
-    if (sc_xnn_read(&ctx, &arena, data, size, &graph) == SC_OK) {
-        sc_status status = sc_xnn_check(&ctx, graph, SC_XNN_RUNTIME_LATEST);
-        SC_ASSERT(status == SC_OK || ctx.error_count > 0);
-        if (can_be_written(graph)) write_again(&ctx, graph);
-        if (status == SC_OK) run(&ctx, graph, data, size);
+    sc_ctx *ctx = fuzz_begin(&c, 16 << 20);
+    if (sc_xnn_read(ctx, ctx->arena, data, size, &graph) == SC_OK) {
+        sc_status status = sc_xnn_check(ctx, graph, SC_XNN_RUNTIME_LATEST);
+        SC_ASSERT(status == SC_OK || ctx->error_count > 0);
+        if (can_be_written(graph)) write_again(ctx, graph);
+        if (status == SC_OK) run(ctx, graph, data, size);
     } else {
-        SC_ASSERT(ctx.error_count > 0);
+        SC_ASSERT(ctx->error_count > 0);
     }
-    sc_arena_deinit(&scratch);
-    sc_arena_deinit(&arena);
+    fuzz_end(&c);
     return 0;
 }
 
@@ -329,14 +325,10 @@ static size_t change_graph(sc_ctx *ctx, uint8_t *data, size_t size, size_t max_s
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
     byte_stream b = {.random = seed};
-    sc_arena arena, scratch;
-    sc_ctx ctx;
+    fuzz_context c;
     size_t made = 0;
-    sc_arena_init(&arena);
-    sc_arena_init(&scratch);
-    sc_ctx_init(&ctx, &arena, &scratch);
-    if (below(&b, 2)) made = change_graph(&ctx, data, size, max_size, &b);
-    sc_arena_deinit(&scratch);
-    sc_arena_deinit(&arena);
+    sc_ctx *ctx = fuzz_begin(&c, 16 << 20);
+    if (below(&b, 2)) made = change_graph(ctx, data, size, max_size, &b);
+    fuzz_end(&c);
     return made ? made : LLVMFuzzerMutate(data, size, max_size);
 }

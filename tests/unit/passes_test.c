@@ -4,8 +4,8 @@
 #include "passes/passes.h"
 
 #include "api/job.h"
+#include "ir_file.h"
 #include "passes/facts.h"
-#include "setup.h"
 
 static sc_str line_after(const char *text, const char *key) {
     const char *found = strstr(text, key);
@@ -37,42 +37,23 @@ static sc_status run_named(setup *s, sc_program *program, sc_str names) {
     return SC_OK;
 }
 
-static void print_diags(sc_sb *sb, const setup *s) {
-    for (uint32_t i = 0; i < s->ctx.diags.count; i++) {
-        const sc_diag *diag = &s->ctx.diags.data[i];
-        sc_sb_addf(sb, "%s in " SC_STR_FMT "/" SC_STR_FMT ": " SC_STR_FMT "\n  " SC_STR_FMT "\n",
-                   sc_status_slug(diag->code), SC_STR_ARG(diag->where.method),
-                   SC_STR_ARG(diag->where.node), SC_STR_ARG(diag->message), SC_STR_ARG(diag->hint));
-    }
-}
-
-static void check_file(const char *file) {
+static void check_file(const char *path) {
     setup s;
-    size_t bytes;
     setup_begin(&s);
     CHECK_OK(sc_ops_init());
-    char *text = test_read(file, &bytes);
-    const char *divider = strstr(text, "\n----\n");
-    sc_str input = {text, divider ? (size_t)(divider + 1 - text) : bytes};
-    const char *expected = divider ? divider + 6 : "";
+    const ir_file file = ir_file_open(path);
     sc_program *program;
-    sc_print_options options = {.signature = true, .meta = strstr(text, "# meta\n") != NULL};
-    if (!CHECK_OK(sc_program_parse(&s.ctx, input, &program)) ||
+    sc_print_options options = {.signature = true, .meta = strstr(file.text, "# meta\n") != NULL};
+    if (!CHECK_OK(sc_program_parse(&s.ctx, file.input, &program)) ||
         !CHECK_OK(sc_verify(&s.ctx, program)))
         FAIL("%s", setup_message(&s));
     sc_sb actual;
     sc_sb_init(&actual, &s.arena);
-    if (run_named(&s, program, line_after(text, "# pass: ")) == SC_OK)
+    if (run_named(&s, program, line_after(file.text, "# pass: ")) == SC_OK)
         sc_program_print(&actual, program, options);
     else
-        print_diags(&actual, &s);
-    const char *result = sc_sb_terminate(&actual);
-    if (test_updating()) {
-        char *all = test_format(SC_STR_FMT "----\n%s", SC_STR_ARG(input), result);
-        test_write(file, all, strlen(all));
-    } else {
-        CHECK_EQ_STR(result, expected);
-    }
+        setup_print_diags(&actual, &s);
+    ir_file_check(&file, sc_sb_terminate(&actual));
     setup_end(&s);
 }
 
@@ -167,7 +148,7 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                  SC_ERR_UNSUPPORTED_OP);
     sc_sb all;
     sc_sb_init(&all, &s.arena);
-    print_diags(&all, &s);
+    setup_print_diags(&all, &s);
     CHECK_EQ_STR(sc_sb_terminate(&all),
                  "unsupported in refused/y: a Fourier transform of a different length than its "
                  "input is not supported\n"

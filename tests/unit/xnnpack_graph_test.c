@@ -150,6 +150,19 @@ TEST(xnnpack_graph_is_written_and_read) {
 
 // --- What is refused when it is read -------------------------------------------------------------
 
+// The small graph with something wrong, and what is said of it.
+typedef struct refusal {
+    const char *name;
+    void (*make)(built *b);
+    sc_status status;
+    const char *message;
+} refusal;
+
+static void check_refused(setup *s, const refusal *wanted, sc_status status) {
+    CHECK_STATUS(status, wanted->status);
+    if (!strstr(setup_message(s), wanted->message)) CHECK_EQ_STR(setup_message(s), wanted->message);
+}
+
 static void break_constant(built *b) { b->graph->values.data[FILTER].constant = 7; }
 static void break_size(built *b) { b->graph->constants.data[1].size = 12; }
 static void break_rank(built *b) { b->graph->values.data[IN].shape.rank = 7; }
@@ -190,12 +203,7 @@ static void break_old_group(built *b) {
     b->graph->values.data[BIAS].quant = (sc_xnn_quant){.kind = SC_XNN_PER_GROUP, .group_size = 1};
 }
 
-static const struct {
-    const char *name;
-    void (*make)(built *b);
-    sc_status status;
-    const char *message;
-} damages[] = {
+static const refusal damages[] = {
     {"constant", break_constant, SC_ERR_CORRUPT, "value 1 has its elements in constant 7 of 3"},
     {"size", break_size, SC_ERR_CORRUPT,
      "the elements of value 1 need 864 bytes, constant 1 has 12"},
@@ -239,9 +247,7 @@ TEST_CASES(xnnpack_payloads_that_are_damaged) {
         uint64_t size;
         const uint8_t *bytes = bytes_of(&s, b.graph, &size);
         sc_xnn_graph *graph;
-        CHECK_STATUS(sc_xnn_read(&s.ctx, &s.arena, bytes, size, &graph), damages[i].status);
-        if (!strstr(setup_message(&s), damages[i].message))
-            CHECK_EQ_STR(setup_message(&s), damages[i].message);
+        check_refused(&s, &damages[i], sc_xnn_read(&s.ctx, &s.arena, bytes, size, &graph));
         setup_end(&s);
     }
 }
@@ -407,12 +413,7 @@ static void rule_group_scales(built *b) {
         (sc_xnn_quant){.kind = SC_XNN_PER_GROUP, .scales = 2, .scale_count = 6, .group_size = 32};
 }
 
-static const struct {
-    const char *name;
-    void (*make)(built *b);
-    sc_status status;
-    const char *message;
-} rules[] = {
+static const refusal rules[] = {
     {"kind", rule_kind, SC_ERR_DELEGATE,
      "node 3 (Cos) of an XNNPACK graph is of a kind that runtimes before 1.1 lack"},
     {"attention", rule_attention, SC_ERR_DELEGATE, "of a kind that no runtime executes"},
@@ -469,9 +470,7 @@ TEST_CASES(xnnpack_rules) {
         rules[i].make(&b);
         sc_xnn_runtime runtime =
             rules[i].make == rule_copy ? SC_XNN_RUNTIME_LATEST : SC_XNN_RUNTIME_1_0;
-        CHECK_STATUS(sc_xnn_check(&s.ctx, b.graph, runtime), rules[i].status);
-        if (!strstr(setup_message(&s), rules[i].message))
-            CHECK_EQ_STR(setup_message(&s), rules[i].message);
+        check_refused(&s, &rules[i], sc_xnn_check(&s.ctx, b.graph, runtime));
         setup_end(&s);
     }
 }
