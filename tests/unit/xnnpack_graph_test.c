@@ -310,9 +310,15 @@ static void rule_perm(built *b) {
     b->graph->nodes.data[RESHAPE].kind = SC_XNN_TRANSPOSE;
     b->shape[0] = b->shape[1] = 1;
 }
-static void rule_slice(built *b) {
+static void rule_open_slice(built *b) {
     b->graph->nodes.data[RESHAPE].kind = SC_XNN_SLICE;
     b->graph->nodes.data[RESHAPE].lists[1] = b->graph->nodes.data[RESHAPE].lists[0];
+}
+static void rule_slice(built *b) {
+    static uint32_t none[SC_XNN_RANK_MAX];
+    rule_open_slice(b);
+    b->graph->nodes.data[RESHAPE].lists[1].items = none;
+    b->shape[0] = 1;
 }
 static void rule_lists(built *b) { b->graph->nodes.data[RESHAPE].kind = SC_XNN_PAD; }
 static void rule_zero_point(built *b) { b->graph->values.data[SMALL].quant.zero_point = 128; }
@@ -433,6 +439,7 @@ static const refusal rules[] = {
     {"numel", rule_numel, SC_ERR_SHAPE, "cannot spread its elements over the other dimensions"},
     {"perm", rule_perm, SC_ERR_DELEGATE, "has a list of dimensions that is no permutation"},
     {"slice", rule_slice, SC_ERR_DELEGATE, "slices no elements"},
+    {"open slice", rule_open_slice, SC_ERR_DELEGATE, "which runtimes before 1.5 do not"},
     {"lists", rule_lists, SC_ERR_DELEGATE, "has lists of different lengths"},
     {"zero point", rule_zero_point, SC_ERR_DELEGATE, "its zero point is out of range"},
     {"scale", rule_scale, SC_ERR_DELEGATE, "a scale is not a normal number above zero"},

@@ -322,8 +322,14 @@ static sc_status check_lists(const checker *c) {
         if (zeros > 1) return refuse(c, "leaves more than one size open", NODE_ARGS(c));
         return SC_OK;
     case SC_XNN_SLICE:
-        for (uint32_t i = 0; i < second->count; i++) zeros += second->items[i] == 0;
-        if (zeros) return refuse(c, "slices no elements", NODE_ARGS(c));
+        for (uint32_t i = 0; i < second->count && i < first->count; i++) {
+            if (second->items[i]) continue;
+            if (first->items[i]) return refuse(c, "slices no elements", NODE_ARGS(c));
+            zeros++;
+        }
+        if (zeros && c->runtime < SC_XNN_RUNTIME_1_5)
+            return refuse(c, "slices whatever is there, which runtimes before 1.5 do not",
+                          NODE_ARGS(c));
         break;
     default: break;
     }

@@ -223,7 +223,8 @@ static sc_status infer_slice(const inference *f) {
     for (uint32_t d = 0; d < in->rank; d++) {
         if ((uint64_t)offsets->items[d] + sizes->items[d] > in->dims[d])
             return mismatch(f, "slices beyond its input");
-        out.dims[d] = sizes->items[d];
+        // None is all that there is.
+        out.dims[d] = sizes->items[d] ? sizes->items[d] : in->dims[d] - offsets->items[d];
     }
     *output(f) = out;
     return SC_OK;

@@ -53,7 +53,8 @@ static bool check_reshape(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, "Operators that broadcast need no expanded operands.",
                             "it repeats elements more than %d times or along several dimensions",
                             SC_XNN_INPUTS_MAX);
-    if (sc_xa_dynamic_dims(node->outs[0]) > 1)
+    if (sc_xa_dynamic_dims(node->outs[0]) > 1 &&
+        !sc_xa_shape_equal(node->args[0].value, node->outs[0]))
         return sc_xa_refuse(x, "Fix all sizes but one.",
                             "more than one size of its result is dynamic, and XNNPACK derives one");
     if (repeated_dim(node) == NOTHING) sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
@@ -156,10 +157,18 @@ static bool check_slice(sc_xa *x, const sc_node *node) {
     const sc_value *input = node->args[0].value;
     const uint32_t rank = input->spec.rank;
     const int64_t dim = sc_xa_dim(sc_xa_int(node, "dim"), rank);
-    if (!sc_xa_is_static(input))
-        return sc_xa_refuse(x, "Export it with fixed sizes.",
-                            "it slices a tensor of dynamic sizes, and XNNPACK's slices are fixed");
     if (dim < 0 || dim >= rank) return sc_xa_refuse(x, NULL, "its dimension is not known");
+    if (!sc_dim_is_int(input->spec.sizes[dim]))
+        return sc_xa_refuse(
+            x, "Export it with fixed sizes.",
+            "it slices a dimension of dynamic size, and XNNPACK's slices are fixed");
+    if (!sc_xa_is_static(input) && x->runtime < SC_XNN_RUNTIME_1_5)
+        return sc_xa_refuse(x, "Ask for target runtime 1.5 or later.",
+                            "it slices a tensor of dynamic sizes, and the target runtime's slices "
+                            "are fixed");
+    if (node->outs[0]->spec.rank < rank && sc_xa_dynamic_dims(node->outs[0]) > 1)
+        return sc_xa_refuse(x, "Fix all sizes but one.",
+                            "more than one size of its result is dynamic, and XNNPACK derives one");
     if (sc_op_param_index(node->op, "step") >= 0 && sc_xa_int(node, "step") != 1)
         return sc_xa_refuse(x, NULL, "its step is %lld, and XNNPACK's slices skip nothing",
                             (long long)sc_xa_int(node, "step"));
@@ -190,7 +199,8 @@ static sc_status make_slice(sc_xa_maker *m, const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++) {
         const sc_value *out = node->out_count == 1 ? e.out : node->outs[i];
         const uint32_t size = keeps_rank ? sc_xa_size(out, dim) : 1;
-        uint32_t offsets[SC_XNN_RANK_MAX] = {0};
+        uint32_t offsets[SC_XNN_RANK_MAX] = {0}, sizes[SC_XNN_RANK_MAX];
+        bool dynamic[SC_XNN_RANK_MAX];
         sc_xnn_shape shape;
         offsets[place] = (uint32_t)start;
         start += size;
@@ -201,9 +211,11 @@ static sc_status make_slice(sc_xa_maker *m, const sc_node *node) {
             keeps_rank ? sc_xa_define(m, out, layout) : sc_xa_between(m, id, &shape);
         sc_xnn_node *made = sc_xa_add(m, SC_XNN_SLICE, id, piece);
         made->lists[0] = sc_xa_list(m, offsets, shape.rank);
-        made->lists[1] = sc_xa_list(m, shape.dims, shape.rank);
+        sc_xa_dynamic_of(e.in, layout, dynamic);
+        for (uint32_t d = 0; d < shape.rank; d++) sizes[d] = dynamic[d] ? 0 : shape.dims[d];
+        made->lists[1] = sc_xa_list(m, sizes, shape.rank);
         if (!keeps_rank) {
-            const bool dynamic[SC_XNN_RANK_MAX] = {false};
+            sc_xa_dynamic_of(out, SC_XA_PLAIN, dynamic);
             SC_TRY(sc_xa_add_reshape(m, piece, sc_xa_define(m, out, SC_XA_PLAIN), dynamic));
         }
     }

@@ -31,7 +31,7 @@ static sc_status run_rename(sc_xnn_delegate *d, sc_xnn_step *s) {
 static sc_status run_slice(sc_xnn_delegate *d, sc_xnn_step *s) {
     sc_strided to = view_of(s->out[0]), from = view_of(s->in[0]);
     for (uint32_t i = 0; i < from.rank; i++)
-        sc_strided_narrow(&from, i, s->node->lists[0].items[i], s->node->lists[1].items[i], 1);
+        sc_strided_narrow(&from, i, s->node->lists[0].items[i], to.sizes[i], 1);
     return move(d, &to, &from);
 }
 
