@@ -99,6 +99,76 @@ static sc_status make_repeat(sc_xa_maker *m, const sc_node *node, uint32_t dim) 
     return SC_OK;
 }
 
+// --- Larger images -------------------------------------------------------------------------------
+
+// Nearest neighbours by whole factors: each pixel, then each row, joined with itself.
+static bool factors_of(const sc_node *node, uint32_t *factors) {
+    const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
+    const sc_arg *given = sc_xa_arg(node, "scale_factors");
+    if (!sc_dim_is_int(in->sizes[1])) return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const sc_dim from = in->sizes[2 + i], to = out->sizes[2 + i];
+        if (!sc_dim_is_int(from) || !sc_dim_is_int(to) || to.value % from.value != 0 ||
+            to.value / from.value > SC_XNN_INPUTS_MAX)
+            return false;
+        factors[i] = (uint32_t)(to.value / from.value);
+        if (given->kind != SC_ARG_LIST) continue;
+        const sc_arg *factor = &given->items[i];
+        const double scale = factor->kind == SC_ARG_FLOAT ? factor->f : (double)factor->i;
+        if (scale != (double)factors[i]) return false;
+    }
+    return true;
+}
+
+static bool check_nearest(sc_xa *x, const sc_node *node) {
+    uint32_t factors[2];
+    sc_xa_tail tail;
+    if (!factors_of(node, factors))
+        return sc_xa_refuse(x, "Resize fixed sizes by 2 to 5, or bilinearly.",
+                            "it does not make an image of known size larger by whole factors up to "
+                            "%d",
+                            SC_XNN_INPUTS_MAX);
+    sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
+    return true;
+}
+
+// `id` as items of so many elements, each of them `times` in a row.
+static sc_status repeat_items(sc_xa_maker *m, const sc_xnn_shape *image, bool is_dynamic,
+                              uint32_t elements, uint32_t times, uint32_t *id) {
+    const bool dynamic[SC_XNN_RANK_MAX] = {is_dynamic};
+    sc_xnn_shape shape = {3, {1, 1, elements}};
+    uint64_t total;
+    if (times == 1) return SC_OK;
+    sc_xnn_numel(image, &total);
+    shape.dims[0] = (uint32_t)(total / elements);
+    const uint32_t items = sc_xa_between(m, *id, &shape);
+    SC_TRY(sc_xa_add_reshape(m, *id, items, dynamic));
+    shape.dims[1] = times;
+    *id = sc_xa_between(m, items, &shape);
+    sc_xnn_node *made = sc_xa_add(m, (sc_xnn_kind)joining[times - 2], items, *id);
+    for (uint32_t i = 1; i < times; i++) made->inputs[i] = items;
+    made->axis = 1;
+    return SC_OK;
+}
+
+static sc_status make_nearest(sc_xa_maker *m, const sc_node *node) {
+    uint32_t factors[2], id;
+    bool dynamic[SC_XNN_RANK_MAX];
+    const ends e = ends_of(m, node);
+    SC_TRY(sc_xa_want(m, e.in, SC_XA_CHANNELS_LAST, &id));
+    if (!factors_of(node, factors))
+        return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "the factors are not whole after all");
+    sc_xnn_shape image = m->graph->values.data[id].shape;
+    sc_xa_dynamic_of(e.out, SC_XA_CHANNELS_LAST, dynamic);
+    const uint32_t pixel = image.dims[3];
+    SC_TRY(repeat_items(m, &image, dynamic[0], pixel, factors[1], &id));
+    image.dims[2] *= factors[1];
+    SC_TRY(repeat_items(m, &image, dynamic[0], image.dims[2] * pixel, factors[0], &id));
+    return sc_xa_add_reshape(m, id, sc_xa_define(m, e.out, SC_XA_CHANNELS_LAST), dynamic);
+}
+
+// --- Reshaping -----------------------------------------------------------------------------------
+
 static sc_status make_reshape(sc_xa_maker *m, const sc_node *node) {
     const int32_t repeated = repeated_dim(node);
     if (repeated >= 0) return make_repeat(m, node, (uint32_t)repeated);
@@ -343,6 +413,8 @@ static sc_status make_pad(sc_xa_maker *m, const sc_node *node) {
 
 const sc_xa_family sc_xa_copy = {check_copy, make_copy, SC_XA_CASTS, true, 0};
 const sc_xa_family sc_xa_reshape = {check_reshape, make_reshape, SC_XA_REALS, false, SC_XA_PLAIN};
+const sc_xa_family sc_xa_nearest = {check_nearest, make_nearest, SC_XA_REALS, false,
+                                    SC_XA_CHANNELS_LAST};
 const sc_xa_family sc_xa_permute = {check_permute, make_permute, SC_XA_REALS, true, 0};
 const sc_xa_family sc_xa_slice = {check_slice, make_slice, SC_XA_REALS, true, 0};
 const sc_xa_family sc_xa_cat = {check_cat, make_cat, SC_XA_REALS, true, 0};
