@@ -17,16 +17,6 @@ function peakBytes(engine) {
   return heapBytes;
 }
 
-/** Lowers once, to a backend where one is given. */
-function lowerOnce(engine, programs, { constantMethods, ...config }, backend) {
-  const edge = engine.toEdge(programs, { constantMethods });
-  const delegated = backend ? edge.toBackend(backend) : edge;
-  const lowered = delegated.toExecutorch(config);
-  edge.dispose();
-  if (backend) delegated.dispose();
-  return lowered;
-}
-
 /** Warm lowering, whole process excluded, and the memory that it took at most. */
 export async function lower() {
   prepareModels("mobilenet_v2.pt2", "lstm_160.pt2", "vit_350mb.pt2");
@@ -46,7 +36,7 @@ export async function lower() {
     rows[name] = await lowerRow(once, { official_ms: official.seconds[name] * 1000 });
   }
   for (const [name, [programs, options]] of Object.entries({ ...jobs, ...delegatedOnly })) {
-    const once = (engine) => lowerOnce(engine, programs, options, "xnnpack");
+    const once = (engine) => engine.lower(programs, { ...options, partitioner: "xnnpack" });
     rows[`${name}, xnnpack`] = await lowerRow(once, {}, name === "vit_350mb" ? [3, 1] : [30, 20]);
   }
   return rows;

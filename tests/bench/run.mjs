@@ -8,7 +8,8 @@
 //   sizes     what a visitor downloads
 //   page      from navigation to the first result
 //   hostile   files cut short and files changed
-// With --against DIR, the dist folder of another checkout, only lowering, inference and the story,
+// With --browser, inference and the story run in Chromium instead of this Node; without parts, these
+// two alone. With --against DIR, the dist folder of another checkout, only lowering, inference and the story,
 // with both builds in turns.
 // Fuzzers run on their own: npm run fuzz -- --seconds 600.
 import { cpus, loadavg } from "node:os";
@@ -21,13 +22,19 @@ import { hostile, page, plans, sizes } from "./shipped.mjs";
 
 const PARTS = { lower, grow, infer, story, plans, sizes, page, hostile };
 
+const IN_BROWSER = ["infer", "story"];
+
 const load = () => Number(loadavg()[0].toFixed(2));
 
 await script(async (args) => {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { json: { type: "boolean" }, against: { type: "string" } },
+    options: {
+      json: { type: "boolean" },
+      against: { type: "string" },
+      browser: { type: "boolean" },
+    },
   });
   const unknown = positionals.filter((name) => !(name in PARTS));
   if (unknown.length) {
@@ -35,16 +42,18 @@ await script(async (args) => {
       `there is no part '${unknown}'; the parts are: ${Object.keys(PARTS).join(", ")}`,
     );
   }
+  if (values.browser && !positionals.every((name) => IN_BROWSER.includes(name)))
+    throw new StepFailed(`with --browser the parts are: ${IN_BROWSER.join(", ")}`);
+  const all = values.browser ? IN_BROWSER : Object.keys(PARTS);
+  const names = positionals.length ? positionals : all;
   const [{ model }, ...others] = cpus();
   const results = { node: process.version, machine: `${1 + others.length} x ${model}`, load: {} };
   const parts = values.against
     ? { against: () => against(values.against) }
-    : Object.fromEntries(
-        (positionals.length ? positionals : Object.keys(PARTS)).map((name) => [name, PARTS[name]]),
-      );
+    : Object.fromEntries(names.map((name) => [name, PARTS[name]]));
   for (const [name, measure] of Object.entries(parts)) {
     results.load[name] = load();
-    results[name] = await part(measure);
+    results[name] = await part(() => measure(values));
     if (values.json) continue;
     console.log(`\n${name} (load before: ${results.load[name]})`);
     console.table(results[name]);

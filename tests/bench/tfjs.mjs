@@ -2,8 +2,6 @@
 // .onnx, so this is the converter it lacks. A step becomes one call, made ready when loading: weights
 // permuted, attributes worked out. Four-dimensional values lie as NHWC, which is tfjs's only fast
 // layout; everything else as in PyTorch. Values go as soon as nothing reads them any more.
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
 
 /** Where each dimension of NCHW lies in NHWC. */
 const PLACE = [0, 3, 1, 2];
@@ -101,18 +99,6 @@ const OPS = {
   },
 };
 
-/** tfjs on its wasm backend; `folder` is where its packages are installed. */
-export async function tfjsBackend(folder) {
-  const load = createRequire(`${folder}/package.json`);
-  const tf = load("@tensorflow/tfjs-core");
-  const backend = load("@tensorflow/tfjs-backend-wasm");
-  tf.env().set("WASM_HAS_MULTITHREAD_SUPPORT", false);
-  backend.setThreadsCount(1);
-  if (!(await tf.setBackend("wasm"))) throw new Error("tfjs has no wasm backend here");
-  if (!(await tf.env().getAsync("WASM_HAS_SIMD_SUPPORT"))) throw new Error("tfjs finds no SIMD");
-  return tf;
-}
-
 /** For each step, the names of the values that nothing reads after it. */
 function endings(steps, outputs) {
   const last = new Map();
@@ -127,12 +113,10 @@ function endings(steps, outputs) {
 }
 
 /**
- * A program of one input that `run` gives NHWC numbers, and which returns outputs as PyTorch lays
+ * The steps of `graph`, with constants from `buffer`, on tfjs: a program of one input that `run` gives NHWC numbers, and which returns outputs as PyTorch lays
  * them out. An error names the operator that tfjs cannot run.
  */
-export function tfjsProgram(tf, path) {
-  const graph = JSON.parse(readFileSync(`${path}.graph.json`, "utf8"));
-  const { buffer } = new Uint8Array(readFileSync(`${path}.graph.bin`));
+export function tfjsProgram(tf, graph, buffer) {
   const [input] = graph.inputs;
   const values = new Map();
   const known = new Map();
