@@ -7,7 +7,13 @@
 
 #include "base/hash.h"
 
-enum { LANES = 8, STRIPE = 64, STRIPES_PER_SCRAMBLE = 16, BLOCK_BYTES = 256 << 10 };
+enum {
+    LANES = 8,
+    STRIPE = 64,
+    STRIPES_PER_SCRAMBLE = 16,
+    BLOCK_BYTES = 256 << 10,
+    SLOW_BLOCK_BYTES = 4 << 20
+};
 
 #define KEY_STEP UINT64_C(0x9e3779b97f4a7c15)
 
@@ -76,7 +82,8 @@ void sc_content_key_final(sc_content_key *k, char key[SC_CONTENT_KEY_CHARS]) {
 
 sc_status sc_extent_content_key(sc_ctx *ctx, sc_extent extent, char key[SC_CONTENT_KEY_CHARS]) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    const uint64_t block = sc_min_u64(extent.size, BLOCK_BYTES);
+    const bool is_slow = extent.source && extent.source->is_slow;
+    const uint64_t block = sc_min_u64(extent.size, is_slow ? SLOW_BLOCK_BYTES : BLOCK_BYTES);
     uint8_t *buffer = sc_arena_alloc(ctx->scratch, (size_t)block + 1);
     sc_content_key k;
     sc_status status = SC_OK;
