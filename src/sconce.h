@@ -164,6 +164,9 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
 // Methods with inputs, outputs, planned memory, instructions, op histogram and the keys of external
 // data with the number of the .ptd that holds each (null: none does), as JSON.
 sc_status sc_run_inspect(sc_job *job, sc_str *json);
+// What a backend made of part `part` of a method, as text: a line for each weight, input and node;
+// empty where the backend has no words for it. SC_ERR_NOT_FOUND when there is no such part.
+sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *text);
 // Loads a method (idempotent) and makes it the one that the calls below mean.
 sc_status sc_run_select(sc_job *job, sc_str method);
 

@@ -359,6 +359,14 @@ EXPORT(run_inspect) int32_t wasm_run_inspect(sc_job *job) {
     return keep_text(job, status, json);
 }
 
+EXPORT(run_part_text)
+int32_t wasm_run_part_text(sc_job *job, const char *method, uint32_t method_bytes, uint32_t part) {
+    check(job);
+    sc_str text = {0};
+    sc_status status = sc_run_part_text(job, text_of(method, method_bytes), part, &text);
+    return keep_text(job, status, text);
+}
+
 EXPORT(run_select) int32_t wasm_run_select(sc_job *job, const char *method, uint32_t method_bytes) {
     check(job);
     return (int32_t)sc_run_select(job, text_of(method, method_bytes));

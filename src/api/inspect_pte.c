@@ -134,6 +134,33 @@ static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_in
     sc_json_end_object(w);
 }
 
+static bool find_method(const sc_rt_program *program, sc_str name, uint32_t *index) {
+    for (*index = 0; *index < sc_rt_program_method_count(program); (*index)++)
+        if (sc_str_equal(sc_rt_program_method_name(program, *index), name)) return true;
+    return false;
+}
+
+sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *text) {
+    sc_ctx *ctx = sc_job_begin(job);
+    uint32_t index;
+    sc_rt_method_info info;
+    if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");
+    if (!find_method(job->running, method, &index))
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(method));
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    SC_TRY(sc_rt_method_info_get(ctx, job->running, index, ctx->scratch, &info));
+    sc_arena_rewind(ctx->scratch, mark);
+    if (part >= info.part_count)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL,
+                       "method '" SC_STR_FMT "' has %u parts, and none with the number %u",
+                       SC_STR_ARG(method), info.part_count, part);
+    sc_sb sb = sc_job_text(job);
+    SC_TRY(sc_rt_part_print(ctx, job->running, index, part, &sb));
+    *text = sc_sb_str(&sb);
+    return SC_OK;
+}
+
 sc_status sc_run_inspect(sc_job *job, sc_str *json) {
     sc_ctx *ctx = &job->ctx;
     if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");

@@ -58,6 +58,8 @@ struct sc_rt_backend {
     void (*release)(void *shared);  // when the program closes; NULL: nothing is shared
     // State that survives calls, back to its start; NULL: there is none.
     sc_status (*reset)(sc_ctx *ctx, void *state);
+    // What the bytes say, for people: a line for each weight, input and node. Optional.
+    sc_status (*print)(sc_ctx *ctx, const uint8_t *processed, uint64_t size, sc_sb *out);
     void *user;
 };
 

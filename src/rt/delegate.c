@@ -98,6 +98,27 @@ static sc_status find_processed(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_
     }
 }
 
+sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint32_t part,
+                           sc_sb *out) {
+    sc_fb_table plan = sc_rt_plan(p, index);
+    sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(plan);
+    SC_ASSERT(part < delegates.count);
+    sc_fb_table table = sc_fb_vec_table(delegates, part);
+    // As much of a method and of a delegate as finding the bytes takes.
+    const sc_rt_method m = {.program = (sc_rt_program *)(uintptr_t)p,
+                            .name = sc_pte_ExecutionPlan_name(plan)};
+    const sc_rt_delegate d = {.id = sc_pte_BackendDelegate_id(table)};
+    const sc_rt_backend *backend = d.id.data ? find_backend(p, d.id) : NULL;
+    if (!backend || !backend->print) return SC_OK;
+    sc_rt_start start = {0};
+    uint8_t *owned = NULL;
+    sc_status status =
+        find_processed(ctx, &m, &d, sc_pte_BackendDelegate_processed(table), &start, &owned);
+    if (status == SC_OK) status = backend->print(ctx, start.processed, start.processed_bytes, out);
+    sc_free(owned);
+    return status;
+}
+
 static sc_status read_specs(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_delegate *d,
                             sc_fb_vec list, sc_rt_start *start) {
     sc_rt_spec *specs = sc_new_array(ctx->scratch, sc_rt_spec, (size_t)list.count + 1);

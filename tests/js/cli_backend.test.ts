@@ -1,6 +1,6 @@
 // Backends on the command line: which, what is told of them, and files that hold their parts.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -100,4 +100,37 @@ test("what is wrong with a backend is said, and leaves no file", () => {
   }
   const several = sconce("lower", mlp, modelPath("linear.pt2"), "-o", "s/", "--report", "r.json");
   assert.equal(several.status, 2);
+});
+
+test("inspect shows what is in the parts of a backend that has words for them", () => {
+  const cnn = modelPath("cnn.pt2");
+  assert.equal(sconce("lower", cnn, "-o", "seen.pte", "--backend", "xnnpack").status, 0);
+  const short = sconce("inspect", "seen.pte");
+  assert.match(short.stdout, /delegate of XnnpackBackend, \d.*\n {4}0 \w+ x0 -> x\d+ fp32\[/);
+  assert.match(short.stdout, /Conv2d x\d+ x\d+ x\d+ -> x\d+ fp32\[2, 32, 32, 8\] \{/);
+  assert.match(short.stdout, /and \d+ more lines, which --nodes shows/);
+  assert.doesNotMatch(short.stdout, /constant 1 "/);
+  const all = sconce("inspect", "seen.pte", "--nodes");
+  assert.match(all.stdout, /constant 1 "[0-9a-f]+" \d+ bytes\n/);
+  assert.doesNotMatch(all.stdout, /--nodes/);
+  const { methods } = JSON.parse(sconce("inspect", "seen.pte", "--json").stdout) as {
+    methods: { parts: { backend: string; lines: string[] }[] }[];
+  };
+  const [part] = methods[0]!.parts;
+  assert.equal(part!.backend, "XnnpackBackend");
+  assert.ok(part!.lines.length > 4 && part!.lines.every((line) => line.trim() === line));
+  assert.equal(sconce("inspect", cnn, "--nodes").status, 2);
+  assert.equal(sconce("lower", mlp, "-o", "mute.pte", "--backend", "null").status, 0);
+  assert.doesNotMatch(sconce("inspect", "mute.pte", "--nodes").stdout, /more lines|shown/);
+});
+
+test("inspect survives parts that are damaged", () => {
+  const cnn = modelPath("cnn.pt2");
+  assert.equal(sconce("lower", cnn, "-o", "whole.pte", "--backend", "xnnpack").status, 0);
+  const bytes = readFileSync(join(folder, "whole.pte"));
+  bytes[bytes.indexOf("XH00")] = 0x59;
+  writeFileSync(join(folder, "damaged.pte"), bytes);
+  const { status, stdout } = sconce("inspect", "damaged.pte");
+  assert.equal(status, 0);
+  assert.match(stdout, /cannot be shown: /);
 });

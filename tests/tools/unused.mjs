@@ -18,7 +18,6 @@ const forTests = new Set([
   "sc_dim_eval",
   "sc_pickle_get",
   "sc_rt_program_listen",
-  "sc_xnn_print",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

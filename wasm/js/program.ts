@@ -64,6 +64,15 @@ class LoadedProgram implements Program {
     return this.inspect().methods.map((m) => m.name);
   }
 
+  partText(method: string, part: number): string {
+    mustBe("text", "the method of partText()", method);
+    mustBe("index", "the part of partText()", part);
+    const { open } = this;
+    return open.core.memory.withTexts([method], (name, bytes) =>
+      open.textOf((raw, s) => raw.run_part_text(s, name!, bytes!, Math.min(part, 2 ** 32 - 1))),
+    );
+  }
+
   private select(job: Job, method: string, options: CallOptions): void {
     if (method === this.selected) return;
     job.core.memory.withTexts([method], (name, bytes) =>

@@ -172,6 +172,7 @@ const PROTOCOL = {
   Program: {
     methods: PROPERTY,
     inspect: DATA,
+    partText: DATA,
     run: { ...DATA, at: 2, options: CALL },
     reset: DATA,
   },

@@ -313,6 +313,11 @@ export interface ExecutorchProgramManager extends Disposable {
 export interface Program extends Disposable {
   readonly methods: readonly string[];
   inspect(): ProgramReport;
+  /**
+   * What a backend made of one of the `parts` of a method, as text: a line for each weight, input and
+   * node; those of nodes begin with their number. Empty where the backend has no words for it.
+   */
+  partText(method: string, part: number): string;
   /** Runs a method with one value per flattened input. Outputs are copies, the caller's own. */
   run(method: string, inputs: readonly Value[], options?: CallOptions): Value[];
   /** Every method's mutable state back to what it was after loading. */
@@ -336,8 +341,7 @@ export interface Engine extends Disposable {
    * Opens .pt2 files, decomposes them, runs passes and hands parts to backends. Unlike `toEdge` and
    * `toBackend` one after the other it asks the backends of a method first which operators they want
    * whole (a linear layer instead of a product and a sum); what would not end up in a part after all
-   * is decomposed. There is no transform_for_pre_decomposition: passes work on core ATen, which is
-   * what decomposition makes; a backend says by `keeps` what is not to be taken apart.
+   * is decomposed. Passes that partitioners wish for (`transformForPreDecomposition`) run before that.
    */
   toEdgeTransformAndLower(
     programs: Programs,

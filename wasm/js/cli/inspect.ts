@@ -2,6 +2,8 @@
 import type {
   CompilationReport,
   MethodSummary,
+  Program,
+  ProgramMethodInfo,
   ProgramReport,
   ProgramValueInfo,
   TensorInfo,
@@ -16,6 +18,7 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
   sconce inspect model.pte --json
 
   --json            everything, as JSON
+  --nodes           all that is in delegates, not only their first nodes
   --data FILE       a .ptd to look for the weights of a .pte in; may be repeated
 `;
 
@@ -77,7 +80,49 @@ function valueText(value: ProgramValueInfo): string {
   return `${shapeOf(value)}${size}${frozen}${written}`;
 }
 
-function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
+/** Lines of a delegate that are shown unless all are asked for: nodes, which are numbered. */
+const LINES_MAX = 12;
+
+/** What is in the parts of a method, in lines; or why that cannot be told. */
+function linesOf(program: Program, method: ProgramMethodInfo): PartLines[] {
+  return method.parts.map((_, i) => {
+    try {
+      return { lines: program.partText(method.name, i).split("\n").slice(0, -1) };
+    } catch (error) {
+      if (!(error instanceof SconceError)) throw error;
+      return { lines: [], fault: error.message };
+    }
+  });
+}
+
+interface PartLines {
+  lines: string[];
+  fault?: string;
+}
+
+function writeLines({ lines, fault }: PartLines, all: boolean): void {
+  const shown = all ? lines : lines.filter((line) => /^\d/.test(line)).slice(0, LINES_MAX);
+  for (const line of shown) say(`    ${line}`);
+  if (shown.length < lines.length)
+    say(`    and ${lines.length - shown.length} more lines, which --nodes shows`);
+  if (fault !== undefined) say(`    cannot be shown: ${fault}`);
+}
+
+/** The report with what is in the parts. */
+function withLines(program: Program, report: ProgramReport): object {
+  const methods = report.methods.map((method) => {
+    const lines = linesOf(program, method);
+    return { ...method, parts: method.parts.map((part, i) => ({ ...part, ...lines[i]! })) };
+  });
+  return { ...report, methods };
+}
+
+function writePte(
+  program: Program,
+  report: ProgramReport,
+  dataFiles: readonly string[],
+  allNodes: boolean,
+): void {
   const parts: [number, string][] = [
     [report.programBytes, "program"],
     [report.constantBytes, "constants"],
@@ -99,8 +144,11 @@ function writePte(report: ProgramReport, dataFiles: readonly string[]): void {
       say(
         `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,
       );
-    for (const { backend, bytes } of method.parts)
+    const lines = linesOf(program, method);
+    method.parts.forEach(({ backend, bytes }, i) => {
       say(`  delegate of ${backend}, ${formatBytes(bytes)}`);
+      writeLines(lines[i]!, allNodes);
+    });
     const fault = delegated(method);
     if (fault) say(`  cannot run here: ${fault.message}`);
     if (Object.keys(method.ops).length > 0) {
@@ -122,6 +170,7 @@ export async function inspectCommand(args: string[]): Promise<number> {
     allowPositionals: true,
     options: {
       json: { type: "boolean" },
+      nodes: { type: "boolean" },
       data: { type: "string", multiple: true },
       help: { type: "boolean", short: "h" },
     },
@@ -136,6 +185,7 @@ export async function inspectCommand(args: string[]): Promise<number> {
   const kind = engine.detect(source);
   const dataFiles = values.data ?? [];
   if (dataFiles.length > 0 && kind !== "pte") throw new UsageError("--data belongs to a .pte");
+  if (values.nodes && kind !== "pte") throw new UsageError("--nodes belongs to a .pte");
   if (kind === "pt2") {
     const report = engine.inspect(source);
     printWarnings(report.diagnostics);
@@ -144,12 +194,12 @@ export async function inspectCommand(args: string[]): Promise<number> {
   } else if (kind === "pte") {
     const program = engine.load(source, { dataFiles: dataFiles.map((path) => ({ path })) });
     const report = program.inspect();
-    program.dispose();
-    if (values.json) writeJson({ kind, ...report });
+    if (values.json) writeJson({ kind, ...withLines(program, report) });
     else {
-      writePte(report, dataFiles);
+      writePte(program, report, dataFiles, values.nodes ?? false);
       writeNamed(report);
     }
+    program.dispose();
   } else {
     throw new SconceError(
       "format",
