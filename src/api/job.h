@@ -123,11 +123,12 @@ sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *pro
 typedef struct sc_work {
     sc_job *job;
     sc_options options;
-    sc_str method;                // transform: the method whose passes these are; empty: all
-    const sc_json *passes;        // transform: a list of names, or lists by method
-    const sc_json *partitioners;  // to_backend: by method
-    const sc_keep *keep;          // decompose: what stays whole; NULL: nothing
-    sc_program *program;          // theirs to change
+    sc_str method;                  // transform: the method whose passes these are; empty: all
+    const sc_json *passes;          // transform: a list of names, or lists by method
+    const sc_json *partitioners;    // to_backend: by method
+    const sc_keep *keep;            // decompose: what stays whole; NULL: nothing
+    const sc_partitioners *wishes;  // decompose: whose passes run before it; NULL: nobody's
+    sc_program *program;            // theirs to change
     sc_delegation delegation;
     sc_bounds sizes;
     sc_pipeline pipeline;
@@ -141,6 +142,24 @@ sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uin
 
 // SC_ERR_STATE when nothing was opened (compile.c).
 sc_status sc_compile_opened(sc_job *job);
+
+// --- Passes by name (named_passes.c) -------------------------------------------------------------
+
+// A pass that leaves an edge program behind. SC_ERR_NOT_FOUND when there is no such pass,
+// SC_ERR_ARGUMENT for those of to_executorch.
+sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out);
+// A pass that runs on programs as they were exported; SC_ERR_ARGUMENT when it works on what
+// decomposition makes.
+sc_status sc_early_pass(sc_ctx *ctx, sc_str name, const sc_pass **out);
+// Runs the early passes of the partitioners of each method, in order. SC_ERR_ARGUMENT when the
+// method writes in place.
+sc_status sc_wishes_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
+                        const sc_partitioners *wishes);
+
+// --- State (shared_state.c) ----------------------------------------------------------------------
+
+// SC_ERR_ARGUMENT when a part keeps a buffer that another method has, too.
+sc_status sc_check_shared_state(sc_ctx *ctx, const sc_program *program);
 
 // --- Verifying (verify.c) ------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ static sc_status run_passes(sc_work *work, sc_phase step) {
 }
 
 static sc_status step_decompose(sc_work *work) {
+    if (work->wishes)
+        SC_TRY(sc_wishes_run(&work->job->ctx, &work->pipeline, work->program, work->wishes));
     work->sizes = work->options.dynamic_shapes;
     work->pipeline.env.keep = work->keep;
     SC_TRY(sc_bound_sizes(&work->job->ctx, work->program, &work->options.dynamic_shapes));
@@ -19,34 +21,11 @@ static sc_status step_to_edge(sc_work *work) { return run_passes(work, SC_STEP_t
 
 // --- Passes by name ------------------------------------------------------------------------------
 
-static const char *edge_passes_hint(sc_arena *arena) {
-    sc_sb hint;
-    sc_sb_init(&hint, arena);
-    sc_sb_add_text(&hint, "Use passes of to_edge:");
-    for (uint32_t i = 0; i < sc_pass_count(); i++)
-        if (sc_pass_leaves_edge(sc_pass_at(i)))
-            sc_sb_addf(&hint, "%s %s", i ? "," : "", sc_pass_at(i)->name);
-    sc_sb_add_text(&hint, ".");
-    return sc_sb_terminate(&hint);
-}
-
-// The result is an edge program, and so only passes that leave one behind may be named.
-static sc_status edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
-    *out = sc_pass_find(name);
-    if (!*out)
-        return sc_fail(ctx, SC_ERR_NOT_FOUND, edge_passes_hint(ctx->arena),
-                       "there is no pass '" SC_STR_FMT "'", SC_STR_ARG(name));
-    if (!sc_pass_leaves_edge(*out))
-        return sc_fail(ctx, SC_ERR_ARGUMENT, edge_passes_hint(ctx->arena),
-                       "%s is a pass of to_executorch, which runs it itself", (*out)->name);
-    return SC_OK;
-}
-
 // Of one method, or of all when `only` is empty.
 static sc_status run_named(sc_work *work, sc_str name, sc_str only) {
     sc_ctx *ctx = &work->job->ctx;
     const sc_pass *pass = NULL;
-    SC_TRY(edge_pass(ctx, name, &pass));
+    SC_TRY(sc_edge_pass(ctx, name, &pass));
     for (uint32_t i = 0; i < work->program->methods.count; i++) {
         sc_method *method = work->program->methods.data[i];
         if (only.size && !sc_str_equal(only, sc_name_str(method->name))) continue;
@@ -112,6 +91,8 @@ static void keep_plans(sc_job *job, const sc_program *program, const sc_place_re
 
 static sc_status step_to_executorch(sc_work *work) {
     sc_executable made;
+    if (work->options.share_mutable_buffers)
+        SC_TRY(sc_check_shared_state(&work->job->ctx, work->program));
     SC_TRY(sc_make_executable(&work->job->ctx, &work->pipeline, work->program, &made));
     keep_outputs(work->job, &made.result);
     keep_plans(work->job, work->program, made.reports);

@@ -97,6 +97,21 @@ static sc_status unknown_backend(reader *r, sc_str name) {
                    sc_sb_terminate(&known));
 }
 
+// ["noops"]
+static sc_status read_passes(reader *r, const sc_json *json, sc_partitioner *out) {
+    if (!json) return SC_OK;
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "passes before decomposition are a list");
+    const sc_pass **passes = sc_new_array(r->ctx->arena, const sc_pass *, (size_t)json->size + 1);
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
+        if (item->kind != SC_JSON_STRING) return bad(r, "passes are named by text");
+        SC_TRY(sc_early_pass(r->ctx, sc_json_str(r->ctx->arena, item), &passes[i]));
+    }
+    out->passes = passes;
+    out->pass_count = json->size;
+    return SC_OK;
+}
+
 static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner *out) {
     const sc_json *backend = sc_json_get(json, "backend"), *whole = sc_json_get(json, "whole");
     *out = (sc_partitioner){0};
@@ -106,6 +121,7 @@ static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner
     if (!out->backend) return unknown_backend(r, name);
     if (whole && !sc_json_bool(whole, &out->is_whole)) return bad(r, "whole is true or false");
     SC_TRY(read_specs(r, sc_json_get(json, "specs"), &out->specs, &out->spec_count));
+    SC_TRY(read_passes(r, sc_json_get(json, "passes"), out));
     return read_tags(r, sc_json_get(json, "tags"), out);
 }
 

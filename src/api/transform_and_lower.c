@@ -96,20 +96,24 @@ static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
 // --- All of it -----------------------------------------------------------------------------------
 
 static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json *passes,
-                           const sc_keep *keep, uint32_t *edge) {
+                           keeping *k, uint32_t *edge) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge, SC_STEP_transform};
-    sc_work work = {.job = job, .options = *options, .passes = passes, .keep = keep};
+    const sc_keep keep = {wants, k};
+    sc_work work = {.job = job,
+                    .options = *options,
+                    .passes = passes,
+                    .keep = &keep,
+                    .wishes = &k->partitioners};
     return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, 0, edge);
 }
 
 // Versions and warnings of an attempt that is not the last are as if they had not been.
 static sc_status settle(sc_job *job, keeping *k, const sc_options *options, const sc_json *passes,
                         uint32_t *edge) {
-    const sc_keep keep = {wants, k};
     const uint32_t versions = job->versions.count, diags = job->ctx.diags.count;
     for (uint32_t attempt = 1;; attempt++) {
         uint32_t left = 0;
-        SC_TRY(make_edge(job, options, passes, &keep, edge));
+        SC_TRY(make_edge(job, options, passes, k, edge));
         if (!k->keeps_none) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
         if (!left) return SC_OK;
         k->keeps_none |= attempt + 1 >= ATTEMPTS_MAX;

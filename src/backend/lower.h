@@ -23,6 +23,9 @@ typedef struct sc_partitioner {
     bool has_tags;            // these parts and no others; else by capability
     const sc_tagged *tagged;  // what the backend refuses of them is an error
     uint32_t tagged_count;
+    const struct sc_pass *const
+        *passes;          // over the program as it was exported, before anything else is
+    uint32_t pass_count;  // done to it; up to whoever decomposes
 } sc_partitioner;
 
 // The partitioners of a method, in the order of the rounds that they take part in.

@@ -177,7 +177,6 @@ static sc_status bind_staging(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
-    SC_TRY(sc_rt_delegates_reset(ctx, m));
     // Random numbers begin again, too.
     for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.seed = 0;
     for (uint32_t i = 0; i < m->value_count; i++) {

@@ -99,7 +99,9 @@ sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *p, sc_str name, sc_rt_me
 sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *p) {
     SC_TRY(sc_rt_pools_reset(ctx, p));
     for (uint32_t i = 0; i < p->plans.count; i++) {
-        if (p->methods[i]) SC_TRY(sc_rt_memory_reset(ctx, p->methods[i]));
+        if (!p->methods[i]) continue;
+        SC_TRY(sc_rt_delegates_reset(ctx, p->methods[i]));
+        SC_TRY(sc_rt_memory_reset(ctx, p->methods[i]));
     }
     return SC_OK;
 }

@@ -5,8 +5,6 @@ import { afterEach, beforeEach, test } from "node:test";
 import {
   createClient,
   createEngine,
-  SconceError,
-  SconcePanic,
   type Backend,
   type Engine,
   type Part,
@@ -15,28 +13,18 @@ import {
   type Value,
 } from "sconce";
 import demo, { living, plan } from "./demo_backend.js";
-import { difference, modelPath, readCases, SINGLE } from "./reference.js";
+import { failure, file } from "./failure.js";
+import { difference, readCases, SINGLE } from "./reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));
 afterEach(() => engine.dispose());
 
-const file = (name: string): { path: string } => ({ path: modelPath(`${name}.pt2`) });
 const registered = (change: Partial<Backend>): string => {
   const id = `Backend${Math.random()}`;
   engine.registerBackend({ ...(demo as Backend), ...change, id });
   return id;
 };
-
-function failure(call: () => unknown): SconceError {
-  try {
-    call();
-  } catch (error) {
-    assert.ok(error instanceof SconceError && !(error instanceof SconcePanic), String(error));
-    return error;
-  }
-  throw new Error("nothing was thrown");
-}
 
 /** The program of a model, lowered to the backend. */
 function loaded(name: string, backend: string, method = ""): Program {

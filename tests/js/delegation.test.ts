@@ -10,6 +10,7 @@ import {
   type Engine,
   type Partitioners,
 } from "sconce";
+import { failure } from "./failure.js";
 import { difference, modelPath, readCases, SINGLE } from "./reference.js";
 
 let engine: Engine;
@@ -18,16 +19,6 @@ after(() => engine.dispose());
 
 const mlp = { path: modelPath("mlp.pt2") };
 const two = { prefill: mlp, decode: { path: modelPath("linear.pt2") } };
-
-function failure(call: () => unknown): SconceError {
-  try {
-    call();
-  } catch (error) {
-    assert.ok(error instanceof SconceError, String(error));
-    return error;
-  }
-  throw new Error("nothing was thrown");
-}
 
 const insideOf = (delegation: Delegation, method: string): string[] =>
   delegation[method]!.nodes.filter((n) => n.delegate !== null).map((n) => n.name);
@@ -136,4 +127,117 @@ test("a worker hands parts over as the engine does", async () => {
   const { inputs, outputs } = readCases("linear")[0]!;
   assert.equal(difference(program.run("decode", inputs)[0], outputs[0]!), "");
   client.terminate();
+});
+
+test("passes run before decomposition, for the methods that ask for them", () => {
+  const programs = { a: mlp, b: mlp };
+  const passesOf = (partitioner: Partitioners, method: string): string[] => {
+    const edge = engine.toEdgeTransformAndLower(programs, {
+      partitioner,
+      compileConfig: { snapshots: true },
+    });
+    const { stages } = edge.inspect();
+    edge.dispose();
+    const { timings } = stages.find(({ stage }) => stage === "core")!;
+    return timings.filter((timing) => timing.method === method).map(({ pass }) => pass);
+  };
+  const wish = { backend: "null", transformForPreDecomposition: ["noops", "dce"] };
+  assert.deepEqual(passesOf({ a: wish, b: "null" }, "a"), ["noops", "dce", "decompose"]);
+  assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), ["decompose"]);
+  const second = { backend: "null", transformForPreDecomposition: ["assertions"] };
+  assert.deepEqual(passesOf([wish, second], "b"), ["noops", "dce", "assertions", "decompose"]);
+});
+
+test("a backend wishes for passes, and partitioners may wish for others", async () => {
+  const own = await createEngine();
+  own.registerBackend({
+    id: "Wishing",
+    transformForPreDecomposition: ["noops"],
+    supports: () => "nothing",
+    preprocess: () => ({ processedBytes: new Uint8Array() }),
+    init: () => null,
+    execute: () => [],
+  });
+  const passesOf = (partitioner: Partitioners): (string | undefined)[] => {
+    const config = { partitioner, compileConfig: { snapshots: true } };
+    const edge = own.toEdgeTransformAndLower(mlp, config);
+    return edge.inspect().stages[1]!.timings.map(({ pass }) => pass);
+  };
+  assert.deepEqual(passesOf("Wishing"), ["noops", "decompose"]);
+  assert.deepEqual(passesOf({ backend: "Wishing", transformForPreDecomposition: [] }), [
+    "decompose",
+  ]);
+  own.toEdge(mlp).toBackend("Wishing");
+  own.dispose();
+});
+
+test("passes before decomposition change no numbers", () => {
+  const { hint } = failure(() =>
+    engine.lower(mlp, { partitioner: { backend: "null", transformForPreDecomposition: ["?"] } }),
+  );
+  const passes = hint.replace(/^.*: |\.$/g, "").split(", ");
+  assert.ok(passes.includes("noops") && passes.includes("promote"));
+  let count = 0;
+  for (const name of SINGLE)
+    for (const list of [passes, ...passes.map((pass) => [pass])]) {
+      const partitioner = { backend: "null", transformForPreDecomposition: list };
+      const source = { path: modelPath(`${name}.pt2`) };
+      try {
+        const lowered = engine.lower(source, { partitioner });
+        const program = engine.load(lowered.buffer);
+        readCases(name).forEach(({ inputs, outputs }) => {
+          const all = program.run("forward", inputs);
+          outputs.forEach((expected, k) =>
+            assert.equal(difference(all[all.length - outputs.length + k], expected), "", name),
+          );
+        });
+        lowered.dispose();
+        program.dispose();
+        count++;
+      } catch (error) {
+        if (!(error instanceof SconceError)) throw error;
+        assert.match(error.message, /writes in place/, `${name}: ${list.join()}`);
+      }
+    }
+  assert.ok(count > 100);
+});
+
+test("passes that cannot run before decomposition are refused", () => {
+  const wish = (pass: string): Partitioners => ({
+    backend: "null",
+    transformForPreDecomposition: [pass],
+  });
+  const lowering =
+    (pass: string, path = mlp.path) =>
+    (): unknown =>
+      engine.toEdgeTransformAndLower({ path }, { partitioner: wish(pass) });
+  const late = failure(lowering("dim_order"));
+  assert.equal(late.code, "argument");
+  assert.match(late.message, /dim_order works on what decomposition makes/);
+  assert.match(late.hint, /assertions, .*noops/);
+  assert.equal(failure(lowering("mutation")).code, "argument");
+  assert.equal(failure(lowering("decompose")).code, "argument");
+  assert.equal(failure(lowering("nothing")).code, "not_found");
+  const written = failure(lowering("noops", modelPath("counter_buffer.pt2")));
+  assert.equal(written.code, "argument");
+  assert.match(
+    written.message,
+    /method 'forward', where add_\S* \(aten::\w+_\S*\) writes in place/,
+  );
+  const over = failure(() => engine.toEdge(mlp).toBackend(wish("noops")));
+  assert.equal(over.code, "option");
+  assert.match(over.message, /before decomposition, which is over/);
+});
+
+test("the text of parts that do not exist is refused, and that of others is the backend's", () => {
+  const lowered = engine.lower(two, { partitioner: { prefill: "xnnpack", decode: "null" } });
+  const program = engine.load(lowered.buffer);
+  assert.match(program.partText("prefill", 0), /^\d+ FullyConnected x\d+ /m);
+  assert.equal(program.partText("decode", 0), "");
+  for (const part of [1000, 2 ** 32, 2 ** 53 - 1])
+    assert.equal(failure(() => program.partText("prefill", part)).code, "not_found");
+  assert.equal(failure(() => program.partText("nobody", 0)).code, "not_found");
+  assert.equal(failure(() => program.partText("prefill", -1)).code, "argument");
+  program.dispose();
+  assert.equal(failure(() => program.partText("prefill", 0)).code, "disposed");
 });

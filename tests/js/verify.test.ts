@@ -3,13 +3,12 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { createClient, createEngine, type Backend, type Engine, type Tensor } from "sconce";
 import demo from "./demo_backend.js";
-import { modelPath, SINGLE } from "./reference.js";
+import { file } from "./failure.js";
+import { SINGLE } from "./reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));
 afterEach(() => engine.dispose());
-
-const file = (name: string): { path: string } => ({ path: modelPath(`${name}.pt2`) });
 
 for (const name of SINGLE) {
   test(`${name} is as it was`, () => {

@@ -13,6 +13,7 @@ import type {
   DType,
   Part,
   PartConstant,
+  PartState,
   PreprocessResult,
   TensorInfo,
   Value,
@@ -27,9 +28,15 @@ interface RawPart {
   name: string;
   inputs: TensorInfo[];
   outputs: TensorInfo[];
-  constants: { value: string; target: string; size: number; of: TensorInfo }[];
+  constants: { value: string; target: string; size: number; of: TensorInfo; result?: string }[];
   specs: RawSpec[];
   nodes: BackendNode[];
+}
+interface RawSurvey {
+  method: string;
+  nodes: BackendNode[];
+  /** Buffers that the method writes, by their names in the model. */
+  states: string[];
 }
 interface RawMethod {
   method: string;
@@ -60,6 +67,7 @@ export const ASK = {
   init: 3,
   execute: 4,
   destroy: 5,
+  reset: 6,
 } as const;
 const ALIGNMENT = 16;
 const ALIGNMENT_MAX = 2 ** 24;
@@ -109,6 +117,9 @@ class Answer {
   }
 }
 
+const isState = <T extends PartConstant & { result?: string }>(one: T): one is T & PartState =>
+  one.result !== undefined;
+
 /** An error that says itself what is wrong, and not only what was thrown. */
 const fault = (message: string): SconceError => new SconceError("delegate", message);
 
@@ -131,6 +142,11 @@ export class Backends {
       this.rows.pop();
       throw error;
     }
+  }
+
+  /** The passes that a backend wishes for before decomposition; none of one that is not here. */
+  passesOf(id: string): readonly string[] | undefined {
+    return this.rows.find((row) => row.id === id)?.transformForPreDecomposition;
   }
 
   /** Ends what was started, when the engine ends. The first error is thrown when all have ended. */
@@ -182,6 +198,9 @@ export class Backends {
       case ASK.execute:
         answer.send(this.execute(delegate, json, answer));
         break;
+      case ASK.reset:
+        this.reset(delegate);
+        break;
       default:
         this.destroy(delegate);
     }
@@ -190,16 +209,19 @@ export class Backends {
 
   // --- Ahead of time ---
 
-  private survey(backend: Backend, json: string): (boolean | string)[] {
-    const { method, nodes } = JSON.parse(json) as { method: string; nodes: BackendNode[] };
-    return nodes.map((node) => {
-      const says = called(backend, "supports", method, () => backend.supports(node, method));
-      if (typeof says === "boolean" || typeof says === "string") return says;
+  private survey(backend: Backend, json: string): object {
+    const { method, nodes, states } = JSON.parse(json) as RawSurvey;
+    const says = nodes.map((node) => {
+      const answer = called(backend, "supports", method, () => backend.supports(node, method));
+      if (typeof answer === "boolean" || typeof answer === "string") return answer;
       throw fault(
         `'supports' of backend '${backend.id}' must give true or a reason for ${node.name} of ` +
-          `method '${method}', not ${typeof says}`,
+          `method '${method}', not ${typeof answer}`,
       );
     });
+    const owns = (target: string): boolean =>
+      called(backend, "ownsState", method, () => backend.ownsState?.(target, method)) === true;
+    return { nodes: says, states: states.map(owns) };
   }
 
   private preprocess(backend: Backend, json: string, answer: Answer, ask: Pointer): object[] {
@@ -241,7 +263,8 @@ export class Backends {
         "Copy what is needed of it.",
       );
     };
-    const constants = raw.constants.map(({ value, target, size, of }, i): PartConstant => ({
+    const all = raw.constants.map(({ value, target, size, of, result }, i) => ({
+      ...(result !== undefined && { result }),
       name: value,
       target,
       dtype: of.dtype!,
@@ -260,7 +283,8 @@ export class Backends {
       method,
       inputs: raw.inputs,
       outputs: raw.outputs,
-      constants,
+      constants: all.filter((constant) => !isState(constant)),
+      states: all.filter(isState),
       nodes: () => raw.nodes,
       text: () => {
         whileAsked();
@@ -318,6 +342,11 @@ export class Backends {
     return Number.isSafeInteger(number) ? number : BigInt(raw.value);
   }
 
+  private reset(number: number): void {
+    const { backend, method, state } = this.delegates.get(number)!;
+    called(backend, "reset", method, () => backend.reset?.(state));
+  }
+
   private destroy(number: number): void {
     const { backend, method, state } = this.delegates.get(number)!;
     this.delegates.delete(number);
@@ -327,10 +356,10 @@ export class Backends {
 
 // --- What backends give ----------------------------------------------------------------------------
 
-type Callback = "keeps" | "supports" | "preprocess" | "preprocessMultimethod" | "init" | "execute";
+type Callback = keyof typeof FUNCTIONS;
 
 /** Calls a function of a backend; what it throws says whose it is. */
-function called<T>({ id }: Backend, name: Callback | "destroy", method: string, call: () => T): T {
+function called<T>({ id }: Backend, name: Callback, method: string, call: () => T): T {
   let result: T;
   try {
     result = call();
@@ -352,6 +381,8 @@ const FUNCTIONS = {
   preprocess: false,
   preprocessMultimethod: false,
   keeps: false,
+  ownsState: false,
+  reset: false,
   destroy: false,
 } as const;
 
@@ -364,10 +395,19 @@ function checkBackend(backend: Backend): void {
     if (member === undefined ? isNeeded : !KINDS.function.test(member))
       throw badArgument(`'${name}' of backend '${backend.id}'`, "a function", member);
   }
+  const passes = members["transformForPreDecomposition"];
+  if (passes !== undefined)
+    mustBe("names", `'transformForPreDecomposition' of backend '${backend.id}'`, passes);
   if (!members["preprocess"] && !members["preprocessMultimethod"])
     throw badArgument(
       `'preprocess' of backend '${backend.id}'`,
       "a function, unless it has preprocessMultimethod",
+      undefined,
+    );
+  if (members["ownsState"] && !members["reset"])
+    throw badArgument(
+      `'reset' of backend '${backend.id}'`,
+      "a function, because it has ownsState",
       undefined,
     );
 }

@@ -226,7 +226,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
     const passes = Array.isArray(transformPasses) ? transformPasses : Object.fromEntries(steps);
     const texts = [
       JSON.stringify(passes),
-      partitionersJson(partitioner, "'partitioner'"),
+      partitionersJson(partitioner, "'partitioner'", (id) => this.job.core.backends.passesOf(id)),
       optionsJson("toEdge", compileConfig),
       optionsJson("toBackend", options),
     ];

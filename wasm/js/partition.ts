@@ -1,12 +1,14 @@
 // Which parts of which method go to which backend, as callers say it and as the core reads it.
 import { badArgument, checkTable, isObject, isPlain, KINDS, mustBe } from "./check.js";
-import type { CompileSpec, Partitioner, PartitionerOptions, Partitioners } from "./types.js";
+import { SconceError } from "./errors.js";
+import type { CompileSpec, Partitioner, Partitioners } from "./types.js";
 
 const PARTITIONER = {
   backend: "text",
   compileSpecs: "list",
   tags: "list",
   whole: "flag",
+  transformForPreDecomposition: "names",
 } as const;
 const TAG = { tag: "text", nodes: "names", compileSpecs: "list" } as const;
 const SPEC = { key: "text", value: "any" } as const;
@@ -29,15 +31,25 @@ function specsOf(list: readonly CompileSpec[] | undefined, where: string): objec
   });
 }
 
-function partitionerJson(given: Partitioner, where: string): object {
-  if (typeof given === "string") return { backend: given };
+/** The passes that a backend wishes for before decomposition; absent where nothing is decomposed. */
+export type Wishes = (backend: string) => readonly string[] | undefined;
+
+function partitionerJson(given: Partitioner, where: string, wishes?: Wishes): object {
+  if (typeof given === "string") return { backend: given, passes: wishes?.(given) };
   if (!isPlain(given)) throw badArgument(`a partitioner of ${where}`, ONE, given);
   checkTable(`a partitioner of ${where}`, given, PARTITIONER);
-  const { backend, compileSpecs, tags, whole }: PartitionerOptions = given;
+  const { backend, compileSpecs, tags, whole, transformForPreDecomposition: passes } = given;
   mustBe("text", `the backend of a partitioner of ${where}`, backend);
+  if (passes && !wishes)
+    throw new SconceError(
+      "option",
+      `a partitioner of ${where} has passes for the time before decomposition, which is over`,
+      "Pass it to toEdgeTransformAndLower or lower, or leave out transformForPreDecomposition.",
+    );
   return {
     backend,
     whole,
+    passes: passes ?? wishes?.(backend),
     specs: specsOf(compileSpecs, where),
     tags: tags?.map((tag, i) => {
       const what = `tag ${i} of ${where}`;
@@ -49,22 +61,26 @@ function partitionerJson(given: Partitioner, where: string): object {
   };
 }
 
-const roundsJson = (given: Partitioner | readonly Partitioner[], where: string): object[] =>
+const roundsJson = (
+  given: Partitioner | readonly Partitioner[],
+  where: string,
+  wishes?: Wishes,
+): object[] =>
   (Array.isArray(given) ? (given as readonly Partitioner[]) : [given as Partitioner]).map((one) =>
-    partitionerJson(one, where),
+    partitionerJson(one, where, wishes),
   );
 
 const isOne = (given: unknown): given is Partitioner =>
   typeof given === "string" || (isObject(given) && typeof given["backend"] === "string");
 
 /** What the core takes for partitioners of all methods, or by method. */
-export function partitionersJson(given: Partitioners, where: string): string {
+export function partitionersJson(given: Partitioners, where: string, wishes?: Wishes): string {
   if (isOne(given) || Array.isArray(given))
-    return JSON.stringify({ all: roundsJson(given as Partitioner | Partitioner[], where) });
+    return JSON.stringify({ all: roundsJson(given as Partitioner | Partitioner[], where, wishes) });
   if (!KINDS.record.test(given)) throw badArgument(where, `${ONE}, or these by method`, given);
   const methods = Object.entries(given).map(([method, rounds]): [string, object[]] => {
     mustBe("name", `a method of ${where}`, method);
-    return [method, roundsJson(rounds, `method '${method}'`)];
+    return [method, roundsJson(rounds, `method '${method}'`, wishes)];
   });
   return JSON.stringify({ methods: Object.fromEntries(methods) });
 }

@@ -28,6 +28,12 @@ export interface PartitionerOptions {
   readonly tags?: readonly TaggedNodes[];
   /** The whole method as one part, or an error that lists what the backend does not take of it. */
   readonly whole?: boolean;
+  /**
+   * Passes over the method as it was exported, in order, before it is decomposed; only of
+   * `toEdgeTransformAndLower`, and those of the backend itself by default. Fails with the code
+   * "argument" for passes that work on what decomposition makes, and for methods that write in place.
+   */
+  readonly transformForPreDecomposition?: readonly string[];
 }
 
 /** A backend, which gets every node that it takes, in as few parts as possible; or more exactly. */
@@ -143,6 +149,12 @@ export interface PartConstant {
   bytes(): Uint8Array;
 }
 
+/** A buffer that a part keeps: it starts with these bytes. */
+export interface PartState extends PartConstant {
+  /** The value of the part that the buffer is set to by a call, as nodes name it. */
+  readonly result: string;
+}
+
 /** Nodes of a method that a backend has taken, as a graph of their own. */
 export interface Part {
   readonly method: string;
@@ -152,6 +164,8 @@ export interface Part {
   /** What `execute` will have to give, in order. */
   readonly outputs: readonly TensorInfo[];
   readonly constants: readonly PartConstant[];
+  /** What the backend has said to own (`ownsState`); of no interest to the method any more. */
+  readonly states: readonly PartState[];
   nodes(): BackendNode[];
   /** The IR as text; only while the part is preprocessed. */
   text(): string;
@@ -185,10 +199,19 @@ export interface PreprocessResult {
 export interface Backend<State = unknown> {
   /** What files name. A program that names it runs where it is registered. */
   readonly id: string;
+  /** Of partitioners that name no passes of their own. */
+  readonly transformForPreDecomposition?: readonly string[];
   /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
   keeps?(node: BackendNode, method: string): boolean;
   /** True, or the reason why the backend does not take the node. */
   supports(node: BackendNode, method: string): boolean | string;
+  /**
+   * True for a buffer that the method writes, by its name in the model, that is to be state of the
+   * part: `states` of it has the bytes to start with, and nobody is passed it or given its new value.
+   * That part has to read and write all of it, or lowering fails with the code "argument". Buffers
+   * that nobody owns stay with the program, which passes them, and takes what they become as outputs.
+   */
+  ownsState?(target: string, method: string): boolean;
   /** Needed unless there is `preprocessMultimethod`. */
   preprocess?(part: Part, compileSpecs: readonly CompileSpec[]): PreprocessResult;
   /** Called once with all parts of all methods; gives as many results for each. */
@@ -204,6 +227,8 @@ export interface Backend<State = unknown> {
   ): State;
   /** Inputs and outputs are in the part's order; dynamic outputs have the sizes of this call. */
   execute(state: State, inputs: readonly Value[]): readonly Value[];
+  /** State that the part owns, back to what it was after `init`; needed with `ownsState`. */
+  reset?(state: State): void;
   /** The program was disposed, or could not be loaded after all. */
   destroy?(state: State): void;
 }

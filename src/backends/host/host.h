@@ -21,7 +21,8 @@ typedef enum sc_ask_kind {
     SC_ASK_PREPROCESS,
     SC_ASK_INIT,
     SC_ASK_EXECUTE,
-    SC_ASK_DESTROY
+    SC_ASK_DESTROY,
+    SC_ASK_RESET
 } sc_ask_kind;
 
 typedef struct sc_ask sc_ask;

@@ -36,11 +36,43 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
     return is_kept;
 }
 
+// A buffer that the method writes, so that it stays there unless a part is to keep it.
+static bool is_state(const sc_survey *s, uint32_t input) {
+    return !s->graph->parent && s->graph->method->inputs.data[input].constant &&
+           !s->takes_input[input];
+}
+
+static uint32_t add_states(sc_json_writer *w, const sc_survey *s) {
+    uint32_t count = 0;
+    sc_json_key(w, "states");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < s->graph->inputs.count; i++) {
+        if (!is_state(s, i)) continue;
+        sc_json_add_str(w, s->graph->method->inputs.data[i].target);
+        count++;
+    }
+    sc_json_end_array(w);
+    return count;
+}
+
+// [true, ...], a state each.
+static sc_status read_owned(sc_ask *ask, const sc_host_backend *host, sc_survey *s,
+                            const sc_json *json, uint32_t states) {
+    if (!json || json->kind != SC_JSON_ARRAY || json->size != states)
+        return sc_ask_malformed(ask, host, "no answer for each buffer");
+    const sc_json *item = sc_json_first(json);
+    for (uint32_t i = 0; i < s->graph->inputs.count; i++) {
+        if (!is_state(s, i)) continue;
+        s->takes_input[i] = item->kind == SC_JSON_BOOL && item->boolean;
+        item = sc_json_next(item);
+    }
+    return SC_OK;
+}
+
 // [true, "why not", ...], a node each.
-static sc_status read_claims(sc_ask *ask, const sc_host_backend *host, sc_survey *s) {
-    const sc_json *json = NULL;
-    SC_TRY(sc_ask_parse(ask, &json));
-    if (json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
+static sc_status read_claims(sc_ask *ask, const sc_host_backend *host, sc_survey *s,
+                             const sc_json *json) {
+    if (!json || json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
         return sc_ask_malformed(ask, host, "no answer for each node");
     const sc_json *item = sc_json_first(json);
     for (sc_node *node = s->graph->first; node; node = node->next, item = sc_json_next(item)) {
@@ -52,6 +84,15 @@ static sc_status read_claims(sc_ask *ask, const sc_host_backend *host, sc_survey
     return SC_OK;
 }
 
+// {"nodes", "states"}
+static sc_status read_survey(sc_ask *ask, const sc_host_backend *host, sc_survey *s,
+                             uint32_t states) {
+    const sc_json *json = NULL;
+    SC_TRY(sc_ask_parse(ask, &json));
+    SC_TRY(read_claims(ask, host, s, sc_json_get(json, "nodes")));
+    return read_owned(ask, host, s, sc_json_get(json, "states"), states);
+}
+
 static sc_status survey(const sc_backend *backend, sc_survey *s) {
     sc_ask ask;
     sc_json_writer w;
@@ -60,9 +101,10 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
     sc_json_begin_object(&w);
     sc_json_put_str(&w, "method", sc_name_str(s->graph->method->name));
     add_nodes(&w, s->ctx->scratch, s->graph);
+    const uint32_t states = add_states(&w, s);
     sc_json_end_object(&w);
     sc_status status = sc_ask_host(&ask, host_of(backend), SC_ASK_SURVEY, 0);
-    if (status == SC_OK) status = read_claims(&ask, host_of(backend), s);
+    if (status == SC_OK) status = read_survey(&ask, host_of(backend), s, states);
     sc_ask_end(&ask);
     return status;
 }
@@ -75,9 +117,23 @@ static void add_value(sc_json_writer *w, sc_arena *scratch, const sc_value *valu
     sc_json_end_object(w);
 }
 
-static void add_constant(sc_json_writer *w, sc_arena *scratch, const sc_value *value,
-                         const sc_input_sig *sig) {
+// The value that a state has after a call; NULL for what is no state of the part.
+static const sc_value *written_to(const sc_method *method, const sc_input_sig *sig) {
+    for (uint32_t i = 0; i < method->outputs.count; i++) {
+        const sc_output_sig *out = &method->outputs.data[i];
+        if (out->kind == SC_OUTPUT_BUFFER_MUTATION && sc_str_equal(out->target, sig->target))
+            return method->graph->ret->args[i].value;
+    }
+    return NULL;
+}
+
+static void add_constant(sc_json_writer *w, sc_arena *scratch, const sc_method *method,
+                         uint32_t index) {
+    const sc_value *value = method->graph->inputs.data[index];
+    const sc_input_sig *sig = &method->inputs.data[index];
+    const sc_value *result = written_to(method, sig);
     sc_json_begin_object(w);
+    if (result) sc_json_put_str(w, "result", sc_name_str(result->name));
     sc_json_put_str(w, "value", sc_name_str(value->name));
     sc_json_put_str(w, "target", sig->target);
     sc_json_put_u64(w, "size", sig->constant->data.size);
@@ -94,7 +150,7 @@ static void add_inputs(sc_json_writer *w, sc_arena *scratch, const sc_method *me
         const sc_input_sig *sig = &method->inputs.data[i];
         if ((sig->constant != NULL) != are_constants) continue;
         if (are_constants)
-            add_constant(w, scratch, method->graph->inputs.data[i], sig);
+            add_constant(w, scratch, method, i);
         else
             add_value(w, scratch, method->graph->inputs.data[i]);
     }
@@ -110,7 +166,8 @@ static void add_part(sc_json_writer *w, sc_arena *scratch, const sc_part *part) 
     sc_json_key(w, "outputs");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < method->outputs.count; i++)
-        add_value(w, scratch, method->graph->ret->args[i].value);
+        if (method->outputs.data[i].kind == SC_OUTPUT_USER)
+            add_value(w, scratch, method->graph->ret->args[i].value);
     sc_json_end_array(w);
     sc_json_key(w, "specs");
     sc_json_begin_array(w);
@@ -222,10 +279,17 @@ static uint32_t passed_inputs(const sc_method *method) {
     return count;
 }
 
+static uint32_t given_outputs(const sc_method *method) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < method->outputs.count; i++)
+        count += method->outputs.data[i].kind == SC_OUTPUT_USER;
+    return count;
+}
+
 static void put_header(sc_cord *cord, const sc_part *part) {
     sc_cord_append_copy(cord, SC_HOST_MAGIC, sizeof SC_HOST_MAGIC - 1);
     put_u32(cord, passed_inputs(part->method));
-    put_u32(cord, part->method->outputs.count);
+    put_u32(cord, given_outputs(part->method));
     put_u32(cord, part->data.count);
     for (uint32_t i = 0; i < part->data.count; i++) {
         put_u32(cord, part->data.data[i].key.size);

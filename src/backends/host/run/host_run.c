@@ -339,7 +339,19 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     return status;
 }
 
+static sc_status reset(sc_ctx *ctx, void *state) {
+    const host_state *s = state;
+    sc_ask ask;
+    sc_ask_begin(&ask, ctx);
+    sc_status status = sc_ask_host(&ask, s->host, SC_ASK_RESET, s->number);
+    sc_ask_end(&ask);
+    return status;
+}
+
 sc_rt_backend sc_host_run(const sc_host_backend *host) {
-    return (sc_rt_backend){
-        .init = init, .execute = execute, .destroy = destroy, .user = (void *)(uintptr_t)host};
+    return (sc_rt_backend){.init = init,
+                           .execute = execute,
+                           .destroy = destroy,
+                           .reset = reset,
+                           .user = (void *)(uintptr_t)host};
 }

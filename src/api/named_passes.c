@@ -1,0 +1,94 @@
+// Passes that callers name: which of them may run when, and those that partitioners wish for before
+// decomposition.
+#include "api/job.h"
+
+static const char *passes_hint(sc_arena *arena, const char *words,
+                               bool (*is_meant)(const sc_pass *pass)) {
+    const char *before = " ";
+    sc_sb hint;
+    sc_sb_init(&hint, arena);
+    sc_sb_add_text(&hint, words);
+    for (uint32_t i = 0; i < sc_pass_count(); i++) {
+        if (!is_meant(sc_pass_at(i))) continue;
+        sc_sb_addf(&hint, "%s%s", before, sc_pass_at(i)->name);
+        before = ", ";
+    }
+    sc_sb_add_text(&hint, ".");
+    return sc_sb_terminate(&hint);
+}
+
+sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
+    *out = sc_pass_find(name);
+    if (!*out)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND,
+                       passes_hint(ctx->arena, "Use passes of to_edge:", sc_pass_leaves_edge),
+                       "there is no pass '" SC_STR_FMT "'", SC_STR_ARG(name));
+    if (!sc_pass_leaves_edge(*out))
+        return sc_fail(ctx, SC_ERR_ARGUMENT,
+                       passes_hint(ctx->arena, "Use passes of to_edge:", sc_pass_leaves_edge),
+                       "%s is a pass of to_executorch, which runs it itself", (*out)->name);
+    return SC_OK;
+}
+
+// --- Before decomposition ------------------------------------------------------------------------
+
+// What passes lack that work on what decomposition makes.
+enum { DECOMPOSED = SC_FACT_CORE | SC_FACT_EDGE | SC_FACT_NO_DEAD };
+
+static bool is_early(const sc_pass *pass) {
+    return pass->step == SC_STEP_to_edge && !(pass->needs & DECOMPOSED);
+}
+
+sc_status sc_early_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
+    const char *hint =
+        passes_hint(ctx->arena, "Use passes that run before decomposition:", is_early);
+    *out = sc_pass_find(name);
+    if (!*out)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, hint, "there is no pass '" SC_STR_FMT "'",
+                       SC_STR_ARG(name));
+    if (!is_early(*out))
+        return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
+                       "%s works on what decomposition makes, and cannot run before it",
+                       (*out)->name);
+    return SC_OK;
+}
+
+static sc_status find_write(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)ctx;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        if (sc_op_has(node->op, SC_MUTATES)) *(const sc_node **)user = node;
+    return SC_OK;
+}
+
+// Passes take a value for what it is from its node on, which a write changes.
+static sc_status check_functional(sc_ctx *ctx, const sc_pass *pass, const sc_method *method) {
+    const sc_node *node = NULL;
+    SC_TRY(sc_graphs_visit(ctx, method->graph, find_write, &node));
+    if (!node) return SC_OK;
+    return sc_fail(
+        ctx, SC_ERR_ARGUMENT, "Let it run after decomposition, as one of transformPasses.",
+        "%s cannot run before decomposition on method '%s', where %s (%s) writes in place",
+        pass->name, method->name->text, node->name->text, node->op->name);
+}
+
+static sc_status run_wishes(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
+                            const sc_method_partitioners *wishes) {
+    sc_method *method = sc_program_method(program, wishes->method);
+    if (!method) return SC_OK;  // delegation tells of it
+    const uint32_t facts = method->facts;
+    for (uint32_t i = 0; i < wishes->count; i++)
+        for (uint32_t p = 0; p < wishes->items[i].pass_count; p++) {
+            const sc_pass *pass = wishes->items[i].passes[p];
+            SC_TRY(check_functional(ctx, pass, method));
+            SC_TRY(sc_pipeline_pass(ctx, pipeline, pass, method));
+        }
+    method->facts = facts;  // those that decomposition keeps
+    return SC_OK;
+}
+
+sc_status sc_wishes_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
+                        const sc_partitioners *wishes) {
+    for (uint32_t i = 0; i < wishes->count; i++)
+        SC_TRY(run_wishes(ctx, pipeline, program, &wishes->methods[i]));
+    return SC_OK;
+}

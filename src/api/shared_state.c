@@ -1,0 +1,46 @@
+// Methods share buffers of equal name, if asked. One that a part keeps to itself is nobody else's,
+// so that asking for both would give each method a buffer of its own, without a word.
+#include "api/job.h"
+
+static bool has_input(const sc_method *method, sc_str target) {
+    for (uint32_t i = 0; i < method->inputs.count; i++)
+        if (method->inputs.data[i].constant && sc_str_equal(method->inputs.data[i].target, target))
+            return true;
+    return false;
+}
+
+// Parts of bodies are passed what they read.
+static bool knows(const sc_method *method, sc_str target) {
+    if (has_input(method, target)) return true;
+    for (const sc_node *node = method->graph->first; node; node = node->next)
+        if (sc_node_part(node) && has_input(sc_node_part(node)->method, target)) return true;
+    return false;
+}
+
+static sc_status check_target(sc_ctx *ctx, const sc_program *program, const sc_method *owner,
+                              sc_str target) {
+    for (uint32_t i = 0; i < program->methods.count; i++) {
+        const sc_method *other = program->methods.data[i];
+        if (other != owner && knows(other, target))
+            return sc_fail(ctx, SC_ERR_ARGUMENT,
+                           "Leave this buffer to the program, or do not share state.",
+                           "a part of method '%s' keeps the buffer '" SC_STR_FMT
+                           "', so method '%s' cannot share it",
+                           owner->name->text, SC_STR_ARG(target), other->name->text);
+    }
+    return SC_OK;
+}
+
+sc_status sc_check_shared_state(sc_ctx *ctx, const sc_program *program) {
+    for (uint32_t m = 0; m < program->methods.count; m++) {
+        const sc_method *method = program->methods.data[m];
+        for (const sc_node *node = method->graph->first; node; node = node->next) {
+            const sc_part *part = sc_node_part(node);
+            for (uint32_t i = 0; part && i < part->method->outputs.count; i++)
+                if (part->method->outputs.data[i].kind == SC_OUTPUT_BUFFER_MUTATION)
+                    SC_TRY(
+                        check_target(ctx, program, method, part->method->outputs.data[i].target));
+        }
+    }
+    return SC_OK;
+}
