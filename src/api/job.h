@@ -188,6 +188,7 @@ const sc_rt_backends *sc_watch_backends(sc_watch *watch);
 // What was seen of a delegate, which the watch keeps.
 typedef struct sc_watched {
     const sc_part *part;
+    sc_str graph;  // path of the body that calls it; empty: the method's own graph
     bool was_compared;
     const char *why_not;  // NULL when it was
     sc_closeness closeness;

@@ -101,6 +101,7 @@ static void add_delegate(verifying *v, const sc_name *method, const sc_watched *
     sc_json_begin_object(v->w);
     sc_json_put_str(v->w, "name", sc_name_str(seen->part->method->name));
     sc_json_put_str(v->w, "backend", seen->part->backend);
+    sc_json_put_str(v->w, "graph", seen->graph);
     if (seen->why_not)
         sc_json_put_text(v->w, "reason", seen->why_not);
     else

@@ -38,9 +38,10 @@ typedef struct watched_state {
 
 static sc_status add_posts(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_watch *watch = user;
+    sc_str path = sc_graph_path(ctx->arena, graph);
     for (const sc_node *node = graph->first; node; node = node->next) {
         const sc_part *part = sc_node_part(node);
-        post one = {.seen = {.part = part, .why_not = "it was not called"},
+        post one = {.seen = {.part = part, .graph = path, .why_not = "it was not called"},
                     .method = graph->method->name};
         if (part) sc_vec_push(ctx->arena, &watch->posts, one);
     }

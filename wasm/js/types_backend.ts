@@ -109,8 +109,13 @@ export type Verification = Record<
     /** Those that the file was exported with, or random ones, which are the same each time. */
     inputs: "example" | "random";
     outputs: ({ output: number } & Closeness)[];
-    /** Each on the inputs that it got, beside the kernels; or the reason why that cannot be done. */
-    delegates: ({ name: string; backend: string } & (Closeness | { reason: string }))[];
+    /**
+     * Each on the inputs that it got, beside the kernels; or the reason why that cannot be done. Name
+     * and graph are those of `DelegateInfo`.
+     */
+    delegates: ({ name: string; backend: string; graph: string } & (
+      Closeness | { reason: string }
+    ))[];
   }
 >;
 

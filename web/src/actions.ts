@@ -17,6 +17,7 @@ export {
   setSearch,
   showMethod,
   showNode,
+  showPart,
   showStep,
   showView,
   sortBy,
@@ -41,6 +42,7 @@ export {
   setConstants,
   setOption,
   settingsFault,
+  setVerifies,
   showBounds,
   showSettings,
 } from "./actions/settings.js";

@@ -7,14 +7,15 @@ import { nodeOfLine } from "./ui/syntax.js";
 
 export type MethodDelegation = Delegation[string];
 
-/** Hues that parts take turns in; a label always stands beside one. */
-const HUES = 6;
+/** Hues that parts take turns in, those of families; a label always stands beside one. */
+const HUES = ["matrix", "index", "conv", "reduce", "other", "create"] as const;
 
 /** A part that a backend took, as the page calls it. */
 export interface Part extends DelegateInfo {
   /** "xnnpack:0": by its place among the parts of the method. */
   label: string;
-  hue: number;
+  /** For `style`. */
+  hue: { "--hue": string };
 }
 
 /** What has become of a node; without a part it is run by the portable kernels. */
@@ -40,7 +41,7 @@ export const parts = computed((): readonly Part[] =>
   (methodDelegation.value?.delegates ?? []).map((info, i) => ({
     ...info,
     label: `${backendName(info.backend)}:${i}`,
-    hue: i % HUES,
+    hue: { "--hue": `var(--family-${HUES[i % HUES.length]})` },
   })),
 );
 

@@ -13,6 +13,7 @@ import type {
   OpFamily,
   ProgramReport,
   Tensor,
+  Verification,
 } from "@sconce/types.js";
 import type { Face } from "../../examples/faces.mjs";
 import type { View } from "./looks.js";
@@ -48,6 +49,8 @@ export interface Settings {
   options: Chosen;
   /** The backend that is given what it takes of a method, by method; none where there is no row. */
   backends: Readonly<Record<string, string>>;
+  /** Whether what backends made is compared with the kernels. */
+  verifies: boolean;
   /** One "name = value" a line. */
   constants: string;
 }
@@ -195,7 +198,11 @@ export const app = {
   report: signal<CompilationReport | null>(null),
   /** What has become of each node; null when no backend was asked. */
   delegation: signal<Delegation | null>(null),
+  /** How far what backends made is from the kernels; null when that was not asked for. */
+  verification: signal<Verification | null>(null),
   program: signal<ProgramReport | null>(null),
+  /** What is in a part of the program, by "method/number", in lines. */
+  partTexts: signal<ReadonlyMap<string, readonly string[]>>(new Map()),
   programBytes: signal(0),
   /** Wall time of lowering as the engine reports it; null until it is done. */
   lowerMs: signal<number | null>(null),
@@ -230,6 +237,8 @@ export function clearDocument(): void {
   app.steps.value = idleSteps();
   app.report.value = null;
   app.delegation.value = null;
+  app.verification.value = null;
+  app.partTexts.value = new Map();
   app.program.value = null;
   app.programBytes.value = 0;
   app.lowerMs.value = null;

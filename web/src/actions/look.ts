@@ -14,7 +14,7 @@ import {
 import type { View } from "../looks.js";
 import { app, type StepId } from "../state.js";
 import { isCancelled } from "./engine.js";
-import { handles } from "./handles.js";
+import { handles, loadedProgram } from "./handles.js";
 import { report } from "./problems.js";
 
 export function showStep(step: StepId): void {
@@ -101,6 +101,23 @@ export function watchLists(): void {
       });
     }
   });
+}
+
+/** Fetches what is in a part of the program, once. */
+export function showPart(method: string, index: number): void {
+  const key = `${method}/${index}`;
+  const { pte } = handles;
+  if (app.partTexts.value.has(key)) return;
+  loadedProgram()
+    .then((program) => program.partText(method, index))
+    .then((text) => {
+      if (handles.pte !== pte) return;
+      const lines = text.split("\n").slice(0, -1);
+      app.partTexts.value = new Map(app.partTexts.value).set(key, lines);
+    })
+    .catch((error: unknown) => {
+      if (!isCancelled(error)) report(error, "program");
+    });
 }
 
 export function setSearch(text: string): void {

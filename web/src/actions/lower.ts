@@ -1,4 +1,5 @@
 // From files to a program that is ready to run, step by step; and saving it.
+import type { Signal } from "@preact/signals";
 import { chosenFor } from "@sconce/options.js";
 import { DIALECTS } from "@sconce/steps.gen.js";
 import type {
@@ -18,7 +19,7 @@ import { forgetPicture } from "./face.js";
 import { download } from "./files.js";
 import { handles, loadedProgram, release, using } from "./handles.js";
 import { runTask, type Task } from "./task.js";
-import { fault, note } from "./problems.js";
+import { fault, note, report, showWarnings } from "./problems.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
 import { isDelegated, parseConstants, withNames } from "./settings.js";
@@ -53,14 +54,19 @@ function showEdge(report: CompilationReport): void {
     setStep(id, { status: "done", ms: versionOf(report, id)!.ms });
 }
 
+/** Shows what a call gives. False when another task has taken over meanwhile. */
+async function show<T>(task: Task, place: Signal<T>, call: Promise<T>): Promise<boolean> {
+  const given = await call;
+  if (task.isCurrent()) place.value = given;
+  return task.isCurrent();
+}
+
 async function showDelegation(
   task: Task,
   report: CompilationReport,
   edge: Remote<EdgeProgramManager>,
 ): Promise<void> {
-  const delegation = await edge.delegation();
-  if (!task.isCurrent()) return;
-  app.delegation.value = delegation;
+  if (!(await show(task, app.delegation, edge.delegation()))) return;
   setStep("delegated", { status: "done", ms: versionOf(report, "delegated")!.ms });
 }
 
@@ -95,9 +101,8 @@ async function showProgram(
   document: Document,
   lowered: Remote<ExecutorchProgramManager>,
 ): Promise<void> {
-  const report = await lowered.inspect();
-  if (!task.isCurrent()) return;
-  app.report.value = report;
+  if (!(await show(task, app.report, lowered.inspect()))) return;
+  const report = app.report.value!;
   const { ms, emitMs } = versionOf(report, "executorch")!;
   setStep("executorch", { status: "done", ms: ms - emitMs });
   task.at("program", "Writing the program");
@@ -111,6 +116,20 @@ async function showProgram(
   );
 }
 
+/** Compares what backends made with the kernels. A program that cannot be compared is still one. */
+async function verify(task: Task, lowered: Remote<ExecutorchProgramManager>): Promise<void> {
+  task.at("executorch", "Comparing delegates with the kernels");
+  try {
+    await show(task, app.verification, lowered.verify(task.options()));
+    const { diagnostics } = await lowered.inspect();
+    const ofDelegates = diagnostics.filter(({ code }) => code === "delegate");
+    if (task.isCurrent()) showWarnings(ofDelegates, "delegated");
+  } catch (error) {
+    if (isCancelled(error) || !task.isCurrent()) throw error;
+    report(error, "delegated");
+  }
+}
+
 async function toExecutorch(
   task: Task,
   document: Document,
@@ -121,7 +140,10 @@ async function toExecutorch(
     ...chosenFor("toExecutorch", document.settings.options),
     ...task.options(),
   });
-  await using(lowered, () => showProgram(task, document, lowered));
+  await using(lowered, async () => {
+    if (isDelegated(document) && document.settings.verifies) await verify(task, lowered);
+    if (task.isCurrent()) await showProgram(task, document, lowered);
+  });
 }
 
 /** To the edge program, and on to the one whose parts went to backends where some were chosen. */

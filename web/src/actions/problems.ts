@@ -92,6 +92,12 @@ export function report(error: unknown, step: StepId | null): void {
   add(problemsOf(error, step));
 }
 
+/** Shows what the engine warned of while it did its work. */
+export function showWarnings(diagnostics: readonly Diagnostic[], step: StepId): void {
+  const warnings = diagnostics.filter(({ severity }) => severity === "warning");
+  if (warnings.length > 0) add(warnings.map((warning) => fromDiagnostic(warning, step)));
+}
+
 /** Says what was not done with something that the user brought, while the rest goes on. */
 export function warn(errors: readonly Error[]): void {
   const problems = errors.flatMap((error) => problemsOf(error, null));

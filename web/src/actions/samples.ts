@@ -33,7 +33,7 @@ export function isSample(id: string): id is SampleId {
 }
 
 export function defaultSettings(): Settings {
-  return { options: {}, backends: {}, constants: "" };
+  return { options: {}, backends: {}, verifies: false, constants: "" };
 }
 
 /** The npm package comes without the folder models. */

@@ -32,6 +32,10 @@ export function setBackend(method: string, backend: string): void {
   }));
 }
 
+export function setVerifies(verifies: boolean): void {
+  setSettings(() => ({ verifies }));
+}
+
 export const isDelegated = ({ settings }: Document): boolean =>
   Object.keys(settings.backends).length > 0;
 

@@ -3,6 +3,8 @@ import { Fragment, type ComponentChildren, type JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { OpFamily } from "@sconce/types.js";
 import { copy } from "../actions.js";
+import type { Part } from "../delegates.js";
+import { formatCount } from "./format.js";
 
 export function Key(props: { children: ComponentChildren }): JSX.Element {
   return <kbd>{props.children}</kbd>;
@@ -75,12 +77,24 @@ export function Swatch(props: { family: OpFamily | "input" }): JSX.Element {
 }
 
 /** Who has a node: a part in its hue, with its name. */
-export function PartLabel(props: { part: { label: string; hue: number } }): JSX.Element {
+export function PartLabel(props: { part: Pick<Part, "label" | "hue"> }): JSX.Element {
   return (
-    <span class={`part-label hue-${props.part.hue}`}>
+    <span class="part-label" style={props.part.hue}>
       <span class="swatch" aria-hidden="true" />
       {props.part.label}
     </span>
+  );
+}
+
+/** Rows of a list that are shown at once; the rest on demand. */
+export const FIRST = 50;
+
+export function More(props: { left: number; onClick: () => void }): JSX.Element | null {
+  if (props.left <= 0) return null;
+  return (
+    <button type="button" class="quiet more" onClick={props.onClick}>
+      Show {formatCount(Math.min(props.left, FIRST))} more of {formatCount(props.left)}
+    </button>
   );
 }
 

@@ -1,7 +1,7 @@
 // Which backend is given what it takes of each method, and what backends are told.
 import type { JSX } from "preact";
 import { optionsOf } from "@sconce/options.js";
-import { setBackend } from "../actions.js";
+import { setBackend, setVerifies } from "../actions.js";
 import { versionOf } from "../derived.js";
 import { app, type Document } from "../state.js";
 import { OptionField } from "./OptionField.js";
@@ -51,11 +51,28 @@ export function Backends(props: { document: Document }): JSX.Element | null {
           chosen={settings.backends[name] ?? ""}
         />
       ))}
-      {Object.keys(settings.backends).length > 0
-        ? optionsOf("toBackend")
+      {Object.keys(settings.backends).length > 0 ? (
+        <>
+          {optionsOf("toBackend")
             .filter(({ place }) => place === "always" || (place === "several" && files.length > 1))
-            .map((option) => <OptionField key={option.name} option={option} />)
-        : null}
+            .map((option) => (
+              <OptionField key={option.name} option={option} />
+            ))}
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={settings.verifies}
+              onChange={(event) => setVerifies(event.currentTarget.checked)}
+            />
+            <span>
+              Verify
+              <span class="soft note">
+                Run it beside what it would be without delegates, and compare
+              </span>
+            </span>
+          </label>
+        </>
+      ) : null}
     </fieldset>
   );
 }

@@ -31,11 +31,9 @@ import {
   shortOp,
   splitSource,
 } from "../ui/format.js";
-import { Bar, Figure, PartLabel, Swatch } from "../ui/parts.js";
+import { Bar, Figure, FIRST, More, PartLabel, Swatch } from "../ui/parts.js";
 import { SearchBox } from "./SearchBox.js";
-
-/** Rows that are shown at once; the rest on demand. */
-const FIRST = 50;
+import { Verified } from "./Verified.js";
 
 // --- Shares --------------------------------------------------------------------------------------
 
@@ -92,15 +90,6 @@ function MethodShares(): JSX.Element {
 }
 
 // --- Parts ---------------------------------------------------------------------------------------
-
-function More(props: { left: number; onClick: () => void }): JSX.Element | null {
-  if (props.left <= 0) return null;
-  return (
-    <button type="button" class="quiet more" onClick={props.onClick}>
-      Show {formatCount(Math.min(props.left, FIRST))} more of {formatCount(props.left)}
-    </button>
-  );
-}
 
 function PartRow(props: { part: Part; of: Shares }): JSX.Element {
   const { part, of } = props;
@@ -370,6 +359,7 @@ function Method(props: { of: Shares }): JSX.Element {
         </p>
       ) : null}
       <MethodShares />
+      {isNone ? null : <Verified key={`verified ${app.method.value}`} />}
       {isNone ? null : <Parts key={app.method.value} of={props.of} />}
       <OutsideList of={props.of} />
     </>

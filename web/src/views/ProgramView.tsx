@@ -1,13 +1,17 @@
 // The file as a map, to scale, and what each method in it takes.
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "@sconce/types.js";
-import { save } from "../actions.js";
+import { save, showPart } from "../actions.js";
+import { backendName } from "../delegates.js";
 import { programMethod } from "../derived.js";
 import { app } from "../state.js";
 import { formatBytes, formatCount, formatType, plural } from "../ui/format.js";
-import { Figure } from "../ui/parts.js";
+import { Figure, FIRST, More } from "../ui/parts.js";
 import { Waiting } from "./Waiting.js";
 import { Ops } from "./SummaryView.js";
+
+type ProgramPart = ProgramMethodInfo["parts"][number];
 
 interface Part {
   id: string;
@@ -132,6 +136,79 @@ function Values(props: { title: string; values: readonly ProgramValueInfo[] }): 
   );
 }
 
+/** What a backend says of its part, in lines, once it is opened. */
+function PartLines(props: { method: string; index: number }): JSX.Element {
+  const { method, index } = props;
+  const [shown, setShown] = useState(FIRST);
+  const [word, setWord] = useState("");
+  const all = app.partTexts.value.get(`${method}/${index}`);
+  if (!all) return <Waiting />;
+  if (all.length === 0)
+    return <p class="soft">This engine has no words for what this backend makes.</p>;
+  const lines = all.filter((line) => line.toLowerCase().includes(word.toLowerCase()));
+  return (
+    <>
+      {all.length > FIRST ? (
+        <input
+          type="search"
+          value={word}
+          spellcheck={false}
+          aria-label={`Filter lines of delegate ${index}`}
+          placeholder={`Filter ${formatCount(all.length)} lines`}
+          onInput={(event) => setWord(event.currentTarget.value)}
+        />
+      ) : null}
+      <ol class="part-lines mono">
+        {lines.slice(0, shown).map((line, i) => (
+          <li key={i}>{line}</li>
+        ))}
+      </ol>
+      {lines.length === 0 ? <p class="soft">No line matches.</p> : null}
+      <More left={lines.length - shown} onClick={() => setShown(shown + FIRST)} />
+    </>
+  );
+}
+
+function PartDetails(props: { method: string; index: number; part: ProgramPart }): JSX.Element {
+  const { method, index, part } = props;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details
+      class="program-part"
+      onToggle={(event) => {
+        setOpen(event.currentTarget.open);
+        if (event.currentTarget.open) showPart(method, index);
+      }}
+    >
+      <summary>
+        <span class="mono">
+          {backendName(part.backend)}:{index}
+        </span>
+        {part.isKnown ? null : <span class="bad">this engine does not have the backend</span>}
+        <span class="num">{formatBytes(part.bytes)}</span>
+      </summary>
+      {isOpen ? <PartLines method={method} index={index} /> : null}
+    </details>
+  );
+}
+
+function Delegates(props: { method: ProgramMethodInfo }): JSX.Element | null {
+  const { name, parts } = props.method;
+  const [shown, setShown] = useState(FIRST / 5);
+  if (parts.length === 0) return null;
+  return (
+    <section>
+      <h2>
+        Delegates <span class="soft">{formatCount(parts.length)}</span>
+      </h2>
+      {parts.slice(0, shown).map((part, i) => (
+        <PartDetails key={i} method={name} index={i} part={part} />
+      ))}
+      <More left={parts.length - shown} onClick={() => setShown(shown + FIRST)} />
+    </section>
+  );
+}
+
 function Method(props: { method: ProgramMethodInfo }): JSX.Element {
   const { method } = props;
   const planned = method.plannedBytes.reduce((sum, bytes) => sum + bytes, 0);
@@ -153,6 +230,7 @@ function Method(props: { method: ProgramMethodInfo }): JSX.Element {
         <Values title="Inputs" values={method.inputs} />
         <Values title="Outputs" values={method.outputs} />
       </div>
+      <Delegates key={method.name} method={method} />
       {Object.keys(method.ops).length > 0 ? (
         <section>
           <h2>Operators</h2>

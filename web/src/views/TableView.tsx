@@ -106,7 +106,8 @@ function Row(props: { line: Line; position: number }): JSX.Element {
   const type = typesOf(row);
   return (
     <div
-      class={`row ${isSelected ? "is-selected" : ""} ${part ? `is-part hue-${part.hue}` : ""}`}
+      class={`row ${isSelected ? "is-selected" : ""} ${part ? "is-part" : ""}`}
+      style={part?.hue}
       role="row"
       aria-rowindex={props.position + 2}
       aria-selected={isSelected}

@@ -46,7 +46,7 @@ function TextLine(props: { index: number; active: number }): JSX.Element {
   const more = line.length - SHOWN_MAX;
   const marks = [
     "line",
-    part && `is-part hue-${part.hue}`,
+    part && "is-part",
     node && "is-node",
     index === props.active && "is-selected",
     matches.value.includes(index) && "is-found",
@@ -54,6 +54,7 @@ function TextLine(props: { index: number; active: number }): JSX.Element {
   return (
     <div
       class={marks.filter(Boolean).join(" ")}
+      style={part?.hue}
       role="listitem"
       onClick={() => node && selectNode(node)}
     >
