@@ -167,13 +167,25 @@ sc_status sc_check_shared_state(sc_ctx *ctx, const sc_program *program);
 typedef struct sc_closeness {
     double difference;  // largest of all elements; infinity where only one of two is a number
     double largest;     // magnitude of what it should be
-    double tolerance;   // of the precision
+    double tolerance;   // of the precision, and of the quantization if there is one
     bool is_close;
+    bool is_other;  // not of one kind, dtype and shape, or another text: `difference` is infinity
 } sc_closeness;
 
-// SC_ERR_SHAPE when they are not of one kind, dtype and shape (compare.c).
+// How quantization bears on a value.
+typedef struct sc_quantum {
+    uint32_t times;  // that it was quantized, one after the other
+    double step;     // the scale of the last one; 0: not a constant
+} sc_quantum;
+
+// Of the last `count` results of a graph, a method's own or a part's, in the context's arena
+// (quantized.c).
+sc_quantum *sc_output_quanta(sc_ctx *ctx, const sc_graph *graph, uint32_t count);
+
+// Quantized values may be some steps further apart. SC_ERR_DTYPE and SC_ERR_UNSUPPORTED for what
+// cannot be compared, SC_ERR_MEMORY (compare.c).
 sc_status sc_compare_values(sc_ctx *ctx, const sc_evalue *right, const sc_evalue *found,
-                            sc_closeness *out);
+                            sc_quantum quantum, sc_closeness *out);
 
 // Values for the inputs of a loaded method: the example inputs of the file that `source` was read
 // from, or else random ones, the same each time (examples.c).
@@ -190,7 +202,8 @@ typedef struct sc_watched {
     const sc_part *part;
     sc_str graph;  // path of the body that calls it; empty: the method's own graph
     bool was_compared;
-    const char *why_not;  // NULL when it was
+    const char *why_not;       // NULL when it was
+    const sc_quantum *quanta;  // of its results; NULL until they are asked for
     sc_closeness closeness;
 } sc_watched;
 // Of delegate `index` of a method, in the order of its calls; NULL behind the last.

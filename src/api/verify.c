@@ -81,14 +81,19 @@ static void put_closeness(sc_json_writer *w, const sc_closeness *c) {
 static const char *HINT = "Leave out this backend, or make sure that the difference is harmless.";
 
 static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
-                            const sc_evalue *right, const sc_evalue *found) {
+                            const sc_evalue *right, const sc_evalue *found, sc_quantum quantum) {
     sc_closeness c;
-    SC_TRY(sc_compare_values(v->ctx, right, found, &c));
+    SC_TRY(sc_compare_values(v->ctx, right, found, quantum, &c));
     sc_json_begin_object(v->w);
     sc_json_put_u64(v->w, "output", index);
     put_closeness(v->w, &c);
     sc_json_end_object(v->w);
-    if (!c.is_close)
+    if (c.is_other)
+        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
+                  "output %u of method '%s' has another kind, dtype, shape or text than without "
+                  "delegates",
+                  index, method->text);
+    else if (!c.is_close)
         sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
                   "output %u of method '%s' differs by %g from what it is without delegates, "
                   "where %g is allowed",
@@ -107,7 +112,12 @@ static void add_delegate(verifying *v, const sc_name *method, const sc_watched *
     else
         put_closeness(v->w, c);
     sc_json_end_object(v->w);
-    if (!seen->why_not && !c->is_close)
+    if (!seen->why_not && c->is_other)
+        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
+                  "delegate %s of method '%s' (" SC_STR_FMT
+                  ") gives a result of another kind, dtype, shape or text than the kernels",
+                  seen->part->method->name->text, method->text, SC_STR_ARG(seen->part->backend));
+    else if (!seen->why_not && !c->is_close)
         sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
                   "delegate %s of method '%s' (" SC_STR_FMT
                   ") differs by %g from the kernels, where %g is allowed",
@@ -118,6 +128,8 @@ static void add_delegate(verifying *v, const sc_name *method, const sc_watched *
 static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_method *plain,
                                  const sc_rt_method *delegated) {
     const uint32_t count = sc_rt_method_output_count(plain);
+    const sc_method *lowered = sc_program_method(v->version->program, sc_name_str(name));
+    const sc_quantum *quanta = sc_output_quanta(v->ctx, lowered->graph, count);
     if (sc_rt_method_output_count(delegated) != count)
         return sc_fail(v->ctx, SC_ERR_INTERNAL, NULL,
                        "method '%s' has %u results, but %u without delegates", name->text,
@@ -126,7 +138,7 @@ static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_
     sc_json_begin_array(v->w);
     for (uint32_t i = 0; i < count; i++)
         SC_TRY(add_output(v, i, name, sc_rt_method_output(plain, i),
-                          sc_rt_method_output(delegated, i)));
+                          sc_rt_method_output(delegated, i), quanta[i]));
     sc_json_end_array(v->w);
     return SC_OK;
 }

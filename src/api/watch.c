@@ -109,6 +109,7 @@ static sc_status decompose(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progr
     SC_TRY(sc_graphs_visit(ctx, graph, find_kept, &has_kept));
     if (!has_kept) return SC_OK;
     SC_TRY(sc_graphs_visit(ctx, graph, clear_kept, NULL));
+    program->methods.data[0]->facts = SC_FACT_SPECS;
     SC_TRY(sc_pipeline_run(ctx, pipeline, program, SC_STEP_decompose));
     return sc_pipeline_run(ctx, pipeline, program, SC_STEP_to_edge);
 }
@@ -183,10 +184,12 @@ static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_watched *s
     const uint32_t outputs = call->arg_count - call->input_count;
     const uint32_t total = sc_rt_method_output_count(s->method);
     if (total < outputs) return sc_fail(ctx, SC_ERR_SHAPE, NULL, "it has other results");
+    if (!seen->quanta) seen->quanta = sc_output_quanta(ctx, seen->part->method->graph, outputs);
     for (uint32_t i = 0; i < outputs; i++) {
         sc_closeness one;
         const sc_evalue *right = sc_rt_method_output(s->method, total - outputs + i);
-        SC_TRY(sc_compare_values(ctx, right, call->args[call->input_count + i], &one));
+        SC_TRY(sc_compare_values(ctx, right, call->args[call->input_count + i], seen->quanta[i],
+                                 &one));
         widen(seen, &one);
     }
     return SC_OK;

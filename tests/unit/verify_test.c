@@ -33,3 +33,54 @@ TEST(what_is_the_same_is_close) {
         sc_job_close(job);
     }
 }
+
+// Rounded once where the graph rounds twice: right to a step.
+TEST(quantized_delegates_are_right_to_a_step) {
+    static const char *const models[] = {"quantized_cnn", "quantized_layers", "quantized_mlp"};
+    for (uint32_t i = 0; i < SC_COUNT_OF(models); i++) {
+        sc_job *job = sc_job_open(NULL);
+        sc_str json = verify(job, models[i], "{\"all\": [{\"backend\": \"xnnpack\"}]}");
+        if (says(json, "\"isClose\":false")) FAIL("%s: %.*s", models[i], (int)json.size, json.data);
+        CHECK(says(json, "\"backend\":\"XnnpackBackend\""));
+        for (uint32_t k = 0; k < sc_job_ctx(job)->diags.count; k++)
+            CHECK(sc_job_ctx(job)->diags.data[k].severity != SC_WARNING);
+        sc_job_close(job);
+    }
+}
+
+static bool is_close(sc_job *job, double right, double found, sc_quantum quantum) {
+    const sc_evalue a = {.tag = SC_EVALUE_DOUBLE, .d = right};
+    const sc_evalue b = {.tag = SC_EVALUE_DOUBLE, .d = found};
+    sc_closeness c;
+    CHECK(sc_compare_values(sc_job_ctx(job), &a, &b, quantum, &c) == SC_OK);
+    return c.is_close;
+}
+
+TEST(steps_are_allowed_where_something_is_quantized) {
+    const sc_quantum none = {0}, computed = {.times = 1};
+    const sc_quantum constant = {.times = 1, .step = 0.5};
+    sc_job *job = sc_job_open(NULL);
+    CHECK(!is_close(job, 4, 4.03, none));
+    CHECK(is_close(job, 4, 4.03, computed));
+    CHECK(!is_close(job, 4, 4.1, computed));
+    CHECK(is_close(job, 4, 4.5, constant));
+    CHECK(!is_close(job, 4, 5, constant));
+    CHECK(is_close(job, 4, 5, (sc_quantum){.times = 2, .step = 0.5}));
+    sc_job_close(job);
+}
+
+TEST(values_of_other_kinds_are_not_close) {
+    sc_job *job = sc_job_open(NULL);
+    sc_ctx *ctx = sc_job_ctx(job);
+    const sc_evalue none = {.tag = SC_EVALUE_NONE}, list = {.tag = SC_EVALUE_INT_LIST};
+    const sc_evalue a = {.tag = SC_EVALUE_STRING, .str = SC_STR("a")};
+    const sc_evalue b = {.tag = SC_EVALUE_STRING, .str = SC_STR("b")};
+    const sc_quantum quantum = {0};
+    sc_closeness c;
+    CHECK(sc_compare_values(ctx, &none, &none, quantum, &c) == SC_OK && c.is_close && !c.is_other);
+    CHECK(sc_compare_values(ctx, &a, &a, quantum, &c) == SC_OK && c.is_close && !c.is_other);
+    CHECK(sc_compare_values(ctx, &a, &b, quantum, &c) == SC_OK && !c.is_close && c.is_other);
+    CHECK(sc_compare_values(ctx, &a, &none, quantum, &c) == SC_OK && !c.is_close && c.is_other);
+    CHECK(sc_compare_values(ctx, &list, &list, quantum, &c) == SC_ERR_UNSUPPORTED);
+    sc_job_close(job);
+}

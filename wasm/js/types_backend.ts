@@ -93,11 +93,14 @@ export type Delegation = Record<string, { delegates: DelegateInfo[]; nodes: Dele
 
 /** How far a result is from what it should be. */
 export interface Closeness {
-  /** The largest of all elements; null where only one of two is a finite number. */
+  /** The largest of all elements; null where only one of two is a finite number, or sizes differ. */
   difference: number | null;
   /** The largest magnitude of what it should be. */
   largest: number;
-  /** What the precision allows: a share of `largest`, and no less than that of 1. */
+  /**
+   * What the precision allows: a share of `largest`, and no less than that of 1. What was quantized
+   * on the way may be a step further for each time.
+   */
   tolerance: number;
   isClose: boolean;
 }

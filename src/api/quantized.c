@@ -1,0 +1,104 @@
+// Which results rest on quantization. What lies halfway between two steps may fall to either, and a
+// backend may round once where the graph rounds twice, so that such results are right to a step for
+// each time that they were quantized on the way. A step is the scale that they were last
+// dequantized with, where that is a constant. Parts are looked into.
+#include <math.h>
+
+#include "api/job.h"
+
+typedef struct tracing {
+    sc_ctx *ctx;
+    sc_imap quanta;   // value -> sc_quantum *; those that rest on nothing are not in it
+    sc_quantum read;  // of what a node reads
+    bool reads_float, reads_byte;
+} tracing;
+
+static sc_quantum worse(sc_quantum a, sc_quantum b) {
+    return (sc_quantum){sc_max_u32(a.times, b.times), fmax(a.step, b.step)};
+}
+
+static bool is_byte(const sc_value *value) {
+    return value->type == SC_VALUE_TENSOR &&
+           (value->spec.dtype == SC_DTYPE_I8 || value->spec.dtype == SC_DTYPE_U8);
+}
+
+static bool is_float(const sc_value *value) {
+    return value->type == SC_VALUE_TENSOR && sc_dtype_is_float((sc_dtype)value->spec.dtype);
+}
+
+static sc_quantum quantum_of(const tracing *t, const sc_value *value) {
+    const uint64_t *found = sc_imap_find(&t->quanta, SC_PTR_KEY(value));
+    return found ? *(const sc_quantum *)(uintptr_t)*found : (sc_quantum){0};
+}
+
+static bool read_value(void *user, sc_arg *arg) {
+    tracing *t = user;
+    t->reads_float |= is_float(arg->value);
+    t->reads_byte |= is_byte(arg->value);
+    t->read = worse(t->read, quantum_of(t, arg->value));
+    return true;
+}
+
+// The constant scale of a call, or 0.
+static double scale_of(const sc_node *node) {
+    const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
+    for (uint32_t i = 0; schema && i < schema->param_count && i < node->arg_count; i++)
+        if (sc_str_is(schema->params[i].name, "scale") && node->args[i].kind == SC_ARG_FLOAT)
+            return fabs(node->args[i].f);
+    return 0;
+}
+
+static void trace(tracing *t, const sc_graph *graph);
+
+// Of all results of a graph within a node: which of them the node gives is not looked at.
+static sc_quantum trace_inner(tracing *t, const sc_graph *graph) {
+    sc_quantum sum = {0};
+    trace(t, graph);
+    for (uint32_t i = 0; i < graph->ret->arg_count; i++)
+        if (graph->ret->args[i].kind == SC_ARG_VALUE)
+            sum = worse(sum, quantum_of(t, graph->ret->args[i].value));
+    return sum;
+}
+
+static sc_quantum trace_node(tracing *t, const sc_node *node) {
+    const sc_part *part = sc_node_part(node);
+    t->read = (sc_quantum){0};
+    t->reads_float = t->reads_byte = false;
+    (void)sc_node_visit_values(node, read_value, t);
+    sc_quantum sum = t->read;
+    if (part) return worse(sum, trace_inner(t, part->method->graph));
+    const bool gives_byte = node->out_count && is_byte(node->outs[0]);
+    const bool gives_float = node->out_count && is_float(node->outs[0]);
+    if (gives_byte && t->reads_float) return (sc_quantum){sum.times + 1, scale_of(node)};
+    if (gives_float && t->reads_byte && sum.times) sum.step = scale_of(node);
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (node->args[i].kind == SC_ARG_GRAPH)
+            sum = worse(sum, trace_inner(t, node->args[i].graph));
+    return sum;
+}
+
+static void trace(tracing *t, const sc_graph *graph) {
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        const sc_quantum found = trace_node(t, node);
+        if (!found.times) continue;
+        sc_quantum *kept = sc_new(t->ctx->scratch, sc_quantum);
+        *kept = found;
+        for (uint32_t i = 0; i < node->out_count; i++)
+            sc_imap_set(&t->quanta, SC_PTR_KEY(node->outs[i]), SC_PTR_KEY(kept));
+    }
+}
+
+sc_quantum *sc_output_quanta(sc_ctx *ctx, const sc_graph *graph, uint32_t count) {
+    const sc_node *ret = graph->ret;
+    sc_quantum *out = sc_new_array(ctx->arena, sc_quantum, (size_t)count + 1);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    tracing t = {.ctx = ctx};
+    sc_imap_init(&t.quanta, ctx->scratch);
+    trace(&t, graph);
+    // What is written to comes before the results proper, and may be left out of the graph.
+    for (uint32_t i = 1; i <= count && i <= ret->arg_count; i++)
+        if (ret->args[ret->arg_count - i].kind == SC_ARG_VALUE)
+            out[count - i] = quantum_of(&t, ret->args[ret->arg_count - i].value);
+    sc_arena_rewind(ctx->scratch, mark);
+    return out;
+}
