@@ -110,7 +110,8 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
 // Versions and warnings of an attempt that is not the last are as if they had not been.
 static sc_status settle(sc_job *job, keeping *k, const sc_options *options, const sc_json *passes,
                         uint32_t *edge) {
-    const uint32_t versions = job->versions.count, diags = job->ctx.diags.count;
+    const uint32_t versions = job->versions.count;
+    const sc_diag_mark mark = sc_diags_mark(&job->ctx);
     for (uint32_t attempt = 1;; attempt++) {
         uint32_t left = 0;
         SC_TRY(make_edge(job, options, passes, k, edge));
@@ -118,7 +119,7 @@ static sc_status settle(sc_job *job, keeping *k, const sc_options *options, cons
         if (!left) return SC_OK;
         k->keeps_none |= attempt + 1 >= ATTEMPTS_MAX;
         job->versions.count = versions;
-        job->ctx.diags.count = diags;
+        sc_diags_rewind(&job->ctx, mark);
     }
 }
 

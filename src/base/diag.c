@@ -85,6 +85,16 @@ void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hi
     va_end(args);
 }
 
+sc_diag_mark sc_diags_mark(const sc_ctx *ctx) {
+    return (sc_diag_mark){ctx->diags.count, ctx->error_count, ctx->diag_dropped};
+}
+
+void sc_diags_rewind(sc_ctx *ctx, sc_diag_mark mark) {
+    ctx->diags.count = mark.count;
+    ctx->error_count = mark.errors;
+    ctx->diag_dropped = mark.dropped;
+}
+
 void sc_diags_clear(sc_ctx *ctx) {
     // Storage goes with the arena, which may be reset before the next diagnostic.
     memset(&ctx->diags, 0, sizeof ctx->diags);

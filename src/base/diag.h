@@ -91,6 +91,12 @@ void sc_fail_record(sc_ctx *ctx, sc_status code, const char *hint, const char *f
 // Records without being the function's result: for checks that list everything they find.
 void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
                const char *format, ...) SC_PRINTF(5, 6);
+// What is tried, and may fail without a word: what was recorded since the mark is forgotten.
+typedef struct sc_diag_mark {
+    uint32_t count, errors, dropped;
+} sc_diag_mark;
+sc_diag_mark sc_diags_mark(const sc_ctx *ctx);
+void sc_diags_rewind(sc_ctx *ctx, sc_diag_mark mark);
 // The owner of `diag_arena` may then reset it.
 void sc_diags_clear(sc_ctx *ctx);
 

@@ -171,9 +171,9 @@ static sc_status read_args(sc_pt2_scope *scope, const node_parts *node, sc_arg *
 }
 
 // Turns the failure that was recorded last into a foreign operator that gives it as its reason.
-static const sc_op *refused_op(sc_ctx *ctx, const sc_op *op) {
-    const sc_diag *diag = &ctx->diags.data[--ctx->diags.count];
-    ctx->error_count--;
+static const sc_op *refused_op(sc_ctx *ctx, const sc_op *op, sc_diag_mark mark) {
+    const sc_diag *diag = &sc_vec_last(&ctx->diags);
+    sc_diags_rewind(ctx, mark);
     if (sc_op_has(op, SC_FOREIGN)) return op;  // reason enough
     sc_refused_op *refused = sc_new(ctx->arena, sc_refused_op);
     refused->op = (sc_op){.id = SC_OP_FOREIGN,
@@ -193,13 +193,14 @@ static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t
     const sc_op *op = node->op;
     bool foreign = sc_op_has(op, SC_FOREIGN);
     uint32_t count = foreign ? node->arg_count : op->schema->param_count;
-    uint32_t diag_count = ctx->diags.count, arg_depth = scope->arg_depth;
+    const uint32_t arg_depth = scope->arg_depth;
+    const sc_diag_mark mark = sc_diags_mark(ctx);
     sc_arg *args = sc_new_array(ctx->scratch, sc_arg, count);
     sc_str *names = NULL;
     sc_where where = ctx->where;
     sc_status status = read_args(scope, node, args, &names);
-    if ((status == SC_ERR_UNSUPPORTED || status == SC_ERR_DTYPE) && ctx->diags.count > diag_count) {
-        op = refused_op(ctx, op);
+    if ((status == SC_ERR_UNSUPPORTED || status == SC_ERR_DTYPE) && ctx->diags.count > mark.count) {
+        op = refused_op(ctx, op, mark);
         ctx->where = where;
         scope->arg_depth = arg_depth;
     } else {
@@ -284,13 +285,12 @@ static void name_result(sc_node *node, sc_value *value, sc_str wanted) {
 // Results that nobody reads may have no description in the file: the shape rule knows them.
 static void infer_unknown(sc_node *node, const bool *known) {
     sc_ctx *ctx = node->graph->ctx;
-    uint32_t diag_count = ctx->diags.count, error_count = ctx->error_count;
+    const sc_diag_mark mark = sc_diags_mark(ctx);
     sc_value *recorded = sc_new_array(ctx->scratch, sc_value, node->out_count);
     for (uint32_t i = 0; i < node->out_count; i++) recorded[i] = *node->outs[i];
     bool inferred = !sc_op_has(node->op, SC_FOREIGN) && !sc_op_has(node->op, SC_HIGHER_ORDER) &&
                     node->op->infer && sc_node_infer(node) == SC_OK;
-    ctx->diags.count = diag_count;
-    ctx->error_count = error_count;
+    sc_diags_rewind(ctx, mark);
     for (uint32_t i = 0; i < node->out_count; i++) {
         if (known[i] || !inferred) *node->outs[i] = recorded[i];
         if (!known[i] && !inferred) node->outs[i]->type = SC_VALUE_NONE;

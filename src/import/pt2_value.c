@@ -24,11 +24,10 @@ sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string) {
 // the same text is the same number, so equal sizes stay equal.
 static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out) {
     sc_ctx *ctx = imp->ctx;
-    uint32_t diag_count = ctx->diags.count, error_count = ctx->error_count;
+    const sc_diag_mark mark = sc_diags_mark(ctx);
     sc_status status = sc_dim_parse(ctx, imp->method->exprs, text, out);
     if (status != SC_ERR_UNSUPPORTED) return status;
-    ctx->diags.count = diag_count;
-    ctx->error_count = error_count;
+    sc_diags_rewind(ctx, mark);
     sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, NULL,
               "the expression " SC_STR_FMT " is taken as unknown", SC_STR_ARG(text));
     // Not named like PyTorch's own symbols, which may yet come.
