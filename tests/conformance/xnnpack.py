@@ -17,8 +17,8 @@ OFFICIAL = run.MODELS / "xnnpack"
 # Of the largest number of an output. XNNPACK's float32 is not bit for bit PyTorch's: as official
 # tests have it, 1e-3 of each number and of 1. Dynamically quantized programs keep to it too.
 FLOAT, HALF = 1e-3, 5e-3
-# What lies halfway between two quanta may fall to either: where an output is dequantized at the end,
-# it may be one quantum of its own scale away, and nothing else. Official tests have 1e-3 besides.
+# What lies halfway between two quanta may fall to either: where an output is dequantized last, it
+# may be one quantum of its own scale away, and nothing else. Official tests have 1e-3 besides.
 QUANTA = 1.001
 
 
@@ -28,10 +28,8 @@ def quanta_of(name):
 
     program = torch.export.load(run.MODELS / f"{name}.pt2")
     (returned,) = next(n for n in program.graph.nodes if n.op == "output").args
-    is_quantized = [
-        getattr(node, "target", None) is torch.ops.quantized_decomposed.dequantize_per_tensor.default
-        for node in returned
-    ]
+    dequantize = torch.ops.quantized_decomposed.dequantize_per_tensor.default
+    is_quantized = [getattr(node, "target", None) is dequantize for node in returned]
     return [n.args[1] if yes else None for n, yes in zip(returned, is_quantized, strict=True)]
 
 
