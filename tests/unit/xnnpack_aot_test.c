@@ -278,3 +278,70 @@ TEST(xnnpack_reads_weights_by_their_strides) {
             CHECK_SAME_FLOAT(bytes[o * 2 + i], 0.5 + (double)(i * 3 + o) * 0.25);
     setup_end(&s);
 }
+
+// --- Numbers that are looked at ------------------------------------------------------------------
+
+#define GROUPS "1048577"
+
+// Rows of 32 weights, all of them the same one, with a scale each.
+static sc_program *many_scales(setup *s) {
+    return parse(s, SC_STR("method forward {\n"
+                           "input %w: i8[" GROUPS ", 64]{0, 1} buffer \"w\" const i8[" GROUPS
+                           ", 64]{0, 1} 64\n"
+                           "input %s: f32[" GROUPS "] buffer \"s\" const f32[" GROUPS "] 4194308\n"
+                           "input %x: f32[1, 64]\n"
+                           "%d: f32[" GROUPS ", 64] = quantized_decomposed::dequantize_per_channel("
+                           "%w, %s, None, 0, -127, 127, i8)\n"
+                           "%y: f32[1, " GROUPS "] = aten::linear(%x, %d, None)\n"
+                           "return %y\n}\n"));
+}
+
+// What is too much is a reason to leave a node alone, not an error.
+TEST(xnnpack_leaves_too_many_scales) {
+    setup s;
+    setup_begin(&s);
+    sc_delegation delegation = {0};
+    sc_program *program = many_scales(&s);
+    REQUIRE(program);
+    CHECK_OK(lower(&s, program, SC_STR("1.5"), &delegation));
+    CHECK_EQ_UINT(s.ctx.error_count, 0);
+    CHECK_EQ_UINT(delegation.rows.count, 2);
+    CHECK(sc_str_is(delegation.rows.data[1].reason, "its weight has more than 1048576 scales"));
+    setup_end(&s);
+}
+
+static sc_status fail_to_read(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                              size_t bytes) {
+    (void)source, (void)offset, (void)out, (void)bytes;
+    return sc_fail(ctx, SC_ERR_IO, NULL, "the file is gone");
+}
+
+// Numbers that cannot be read are an error, not a reason.
+TEST_CASES(xnnpack_fails_where_numbers_cannot_be_read) {
+    static const char *const weights[] = {
+        "quantized_decomposed::dequantize_per_channel(%w, %s, None, 0, -127, 127, i8)",
+        "quantized_decomposed::dequantize_per_tensor.tensor(%w, %s, %z, -127, 127, i8)"};
+    for (size_t i = 0; i < SC_COUNT_OF(weights); i++) {
+        if (!test_case("%s", weights[i])) continue;
+        setup s;
+        setup_begin(&s);
+        sc_delegation delegation = {0};
+        sc_source source = {.read = fail_to_read, .size = 4};
+        const char *text = test_format("method forward {\n"
+                                       "input %%w: i8[1, 2] buffer \"w\" const i8[1, 2] 2\n"
+                                       "input %%s: f32[%s] buffer \"s\" const f32[%s] 4\n"
+                                       "input %%z: i64[] buffer \"z\" const i64[] 8\n"
+                                       "input %%x: f32[1, 2]\n"
+                                       "%%d: f32[1, 2] = %s\n"
+                                       "%%y: f32[1, 1] = aten::linear(%%x, %%d, None)\n"
+                                       "return %%y\n}\n",
+                                       i ? "" : "1", i ? "" : "1", weights[i]);
+        sc_program *program = parse(&s, sc_str_from(text));
+        if (program) {
+            program->methods.data[0]->inputs.data[1].constant->data = sc_extent_whole(&source);
+            CHECK_STATUS(lower(&s, program, SC_STR("1.5"), &delegation), SC_ERR_IO);
+            CHECK_EQ_STR(setup_message(&s), "the file is gone");
+        }
+        setup_end(&s);
+    }
+}

@@ -79,6 +79,21 @@ void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value) {
 
 // --- Numbers -------------------------------------------------------------------------------------
 
+static bool is_real(uint8_t dtype) {
+    switch (dtype) {
+    case SC_DTYPE_F32:
+    case SC_DTYPE_F64:
+    case SC_DTYPE_F16:
+    case SC_DTYPE_BF16:
+    case SC_DTYPE_I64:
+    case SC_DTYPE_I32:
+    case SC_DTYPE_I16:
+    case SC_DTYPE_I8:
+    case SC_DTYPE_U8: return true;
+    default: return false;
+    }
+}
+
 #define READ(type, value)               \
     {                                   \
         type item;                      \
@@ -86,7 +101,7 @@ void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value) {
         return value;                   \
     }
 
-static double number(const uint8_t *at, uint8_t dtype) {
+double sc_xa_number_at(const uint8_t *at, uint8_t dtype) {
     switch (dtype) {
     case SC_DTYPE_F32: READ(float, item)
     case SC_DTYPE_F64: READ(double, item)
@@ -101,23 +116,39 @@ static double number(const uint8_t *at, uint8_t dtype) {
     }
 }
 
+bool sc_xa_numel(const sc_xa_constant *c, uint64_t *total) {
+    *total = 1;
+    for (uint32_t d = 0; d < c->rank; d++)
+        if (!sc_mul_u64(*total, (uint64_t)c->sizes[d], total)) return false;
+    return *total <= UINT32_MAX;
+}
+
+bool sc_xa_has_numbers(const sc_xa_constant *c) {
+    uint64_t total;
+    return is_real(c->constant->spec.dtype) && sc_xa_numel(c, &total) && total <= NUMBERS_MAX;
+}
+
+sc_extent sc_xa_extent_of(sc_ctx *ctx, const sc_xa_constant *c) {
+    const uint32_t bytes = sc_dtype_bytes((sc_dtype)c->constant->spec.dtype);
+    return sc_extent_strided(ctx->arena, c->constant->data, bytes, c->rank, c->sizes, c->strides,
+                             0);
+}
+
 sc_status sc_xa_read_numbers(sc_ctx *ctx, const sc_xa_constant *c, double **out, uint32_t *count) {
     const uint8_t dtype = c->constant->spec.dtype;
     const uint32_t bytes = sc_dtype_bytes((sc_dtype)dtype);
-    uint64_t total = 1;
+    uint64_t total;
     const uint8_t *data;
-    for (uint32_t d = 0; d < c->rank; d++)
-        if (!sc_mul_u64(total, (uint64_t)c->sizes[d], &total) || total > NUMBERS_MAX)
-            return sc_fail(ctx, SC_ERR_LIMIT, NULL,
-                           "constant " SC_STR_FMT " has more than %d elements, where one number "
-                           "for each channel is expected",
-                           SC_STR_ARG(c->constant->name), NUMBERS_MAX);
-    sc_extent extent =
-        sc_extent_strided(ctx->arena, c->constant->data, bytes, c->rank, c->sizes, c->strides, 0);
-    SC_TRY(sc_extent_load(ctx, ctx->scratch, extent, total * bytes, &data));
+    if (!sc_xa_has_numbers(c) || !sc_xa_numel(c, &total))
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL,
+                       "constant " SC_STR_FMT " is not one real number for each of up to %d "
+                       "channels",
+                       SC_STR_ARG(c->constant->name), NUMBERS_MAX);
+    SC_TRY(sc_extent_load(ctx, ctx->scratch, sc_xa_extent_of(ctx, c), total * bytes, &data));
     *out = sc_new_array(ctx->scratch, double, total);
     *count = (uint32_t)total;
-    for (uint32_t i = 0; i < total; i++) (*out)[i] = number(data + (size_t)i * bytes, dtype);
+    for (uint32_t i = 0; i < total; i++)
+        (*out)[i] = sc_xa_number_at(data + (size_t)i * bytes, dtype);
     return SC_OK;
 }
 
@@ -127,76 +158,102 @@ bool sc_xa_is_four_bits(const sc_xa_params *params) {
     return params->low == -8 && params->high == 7;
 }
 
-static bool read_all(sc_xa *x, const sc_value *value, const char *what, double **numbers,
-                     uint32_t *count) {
-    sc_xa_constant c;
-    if (!sc_xa_constant_of(value, &c) || c.dequantize)
-        return sc_xa_refuse(x, NULL, "%s of its weight are computed at run time", what);
-    if (sc_xa_read_numbers(x->ctx, &c, numbers, count) != SC_OK)
-        return sc_xa_refuse(x, NULL, "%s of its weight cannot be read", what);
-    return true;
-}
-
-static bool all_zero(sc_xa *x, const sc_value *zeros) {
-    double *numbers;
-    uint32_t count;
-    if (!read_all(x, zeros, "zero points", &numbers, &count)) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (numbers[i] != 0)
-            return sc_xa_refuse(x, "Quantize weights symmetrically.",
-                                "a zero point of its weight is %g, and XNNPACK's weights are "
-                                "symmetric",
-                                numbers[i]);
-    return true;
-}
-
-static bool is_normal_scale(double scale) {
-    return scale > 0 && isfinite(scale) && isnormal((float)scale);
-}
-
-static bool all_normal(sc_xa *x, const sc_value *scales) {
-    double *numbers;
-    uint32_t count;
-    if (!read_all(x, scales, "scales", &numbers, &count)) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!is_normal_scale(numbers[i]))
-            return sc_xa_refuse(x, NULL,
-                                "a scale of its weight is %g, and XNNPACK takes positive normal "
-                                "numbers only",
-                                numbers[i]);
-    return true;
-}
-
+// What is known of all numbers of a constant.
 enum { NORMAL = 1, ZERO = 2 };
 
-// Read once, however many ask: groups of a large weight have millions of them.
-static bool is_as(sc_xa *x, const sc_value *value, uint64_t what,
-                  bool (*look)(sc_xa *, const sc_value *)) {
+typedef struct scan {
+    bool (*is_fine)(double number, float factor);
+    float factor;
+    uint64_t fact;  // that there is none that is not fine; 0: not kept
+    bool has_odd;
+    double odd;  // the first that is not fine
+} scan;
+
+static bool is_zero(double zero, float factor) {
+    (void)factor;
+    return zero == 0;
+}
+
+static bool is_normal(double scale, float factor) {
+    const float product = (float)scale * factor;
+    return product > 0 && isnormal(product);
+}
+
+// In blocks of what may be read at once.
+static sc_status scan_numbers(sc_ctx *ctx, const sc_xa_constant *c, uint64_t total, scan *s) {
+    const uint8_t dtype = c->constant->spec.dtype;
+    const uint32_t bytes = sc_dtype_bytes((sc_dtype)dtype);
+    const sc_extent all = sc_xa_extent_of(ctx, c);
+    for (uint64_t at = 0, count; at < total && !s->has_odd; at += count) {
+        sc_extent block;
+        const uint8_t *data;
+        count = sc_min_u64(total - at, NUMBERS_MAX);
+        if (!sc_extent_slice(all, at * bytes, count * bytes, &block))
+            return sc_fail(ctx, SC_ERR_TRUNCATED, NULL, "constant " SC_STR_FMT " ends too early",
+                           SC_STR_ARG(c->constant->name));
+        sc_mark mark = sc_arena_mark(ctx->scratch);
+        SC_TRY(sc_extent_load(ctx, ctx->scratch, block, count * bytes, &data));
+        for (uint64_t i = 0; i < count && !s->has_odd; i++) {
+            s->odd = sc_xa_number_at(data + (size_t)i * bytes, dtype);
+            s->has_odd = !s->is_fine(s->odd, s->factor);
+        }
+        sc_arena_rewind(ctx->scratch, mark);
+    }
+    return SC_OK;
+}
+
+// False, with a reason, when not all of it has been looked at.
+static bool scan_all(sc_xa *x, const sc_value *value, const char *what, scan *s) {
+    sc_xa_constant c;
+    uint64_t total;
+    if (!sc_xa_constant_of(value, &c) || c.dequantize)
+        return sc_xa_refuse(x, NULL, "%s of its weight are computed at run time", what);
+    if (!is_real(c.constant->spec.dtype))
+        return sc_xa_refuse(x, NULL, "%s of its weight are %s", what,
+                            sc_dtype_name((sc_dtype)c.constant->spec.dtype));
+    if (!sc_xa_numel(&c, &total) || total > NUMBERS_MAX)
+        return sc_xa_refuse(x, NULL, "its weight has more than %d %s", NUMBERS_MAX, what);
+    // Read once, however many ask: groups of a large weight have millions of them.
     const uint64_t *known = x->looked_at ? sc_imap_find(x->looked_at, SC_PTR_KEY(value)) : NULL;
-    if (known && (*known & what)) return true;
-    sc_mark mark = sc_arena_mark(x->ctx->scratch);
-    const bool is_so = look(x, value);
-    sc_arena_rewind(x->ctx->scratch, mark);
-    if (is_so && x->looked_at) *sc_imap_at(x->looked_at, SC_PTR_KEY(value)) |= what;
-    return is_so;
+    if (known && (*known & s->fact)) return true;
+    // The failure has been recorded; the survey ends with it.
+    if (scan_numbers(x->ctx, &c, total, s) != SC_OK)
+        return sc_xa_refuse(x, NULL, "%s of its weight cannot be read", what);
+    if (x->looked_at && !s->has_odd) *sc_imap_at(x->looked_at, SC_PTR_KEY(value)) |= s->fact;
+    return true;
+}
+
+static bool all_zero(sc_xa *x, const sc_xa_params *params) {
+    scan s = {.is_fine = is_zero, .fact = ZERO};
+    if (!scan_all(x, params->zeros, "zero points", &s)) return false;
+    return !s.has_odd || sc_xa_refuse(x, "Quantize weights symmetrically.",
+                                      "a zero point of its weight is %g, and XNNPACK's weights are "
+                                      "symmetric",
+                                      s.odd);
 }
 
 bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
+    scan s = {.is_fine = is_normal, .factor = 1, .fact = NORMAL};
     if (params->kind == SC_XNN_PER_TENSOR) {
         if (params->zero_point != 0)
             return sc_xa_refuse(x, "Quantize weights symmetrically.",
                                 "the zero point of its weight is %d, and XNNPACK's weights are "
                                 "symmetric",
                                 (int)params->zero_point);
-        if (!is_normal_scale(params->scale))
+        if (!is_normal((double)params->scale, 1))
             return sc_xa_refuse(x, NULL,
                                 "the scale of its weight is %g, and XNNPACK takes "
                                 "positive normal numbers only",
                                 (double)params->scale);
         return true;
     }
-    return is_as(x, params->scales, NORMAL, all_normal) &&
-           (!params->zeros || is_as(x, params->zeros, ZERO, all_zero));
+    if (!scan_all(x, params->scales, "scales", &s)) return false;
+    if (s.has_odd)
+        return sc_xa_refuse(x, NULL,
+                            "a scale of its weight is %g, and XNNPACK takes positive normal "
+                            "numbers only",
+                            s.odd);
+    return !params->zeros || all_zero(x, params);
 }
 
 bool sc_xa_requantizes(sc_xa *x, const sc_xa_params *weight, const sc_xa_params *input,
@@ -221,12 +278,14 @@ static bool one_number(const sc_node *node, const char *param, double *out) {
     const sc_value *value = sc_xa_tensor(node, param);
     sc_xa_constant c;
     double *numbers;
-    uint32_t count = 0;
+    uint64_t total;
+    uint32_t count;
     if (!value) return sc_xa_number(node, param, out);
     sc_ctx *ctx = node->graph->ctx;
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    const bool found = sc_xa_constant_of(value, &c) && !c.dequantize &&
-                       sc_xa_read_numbers(ctx, &c, &numbers, &count) == SC_OK && count == 1;
+    const bool found = sc_xa_constant_of(value, &c) && !c.dequantize && sc_xa_has_numbers(&c) &&
+                       sc_xa_numel(&c, &total) && total == 1 &&
+                       sc_xa_read_numbers(ctx, &c, &numbers, &count) == SC_OK;
     if (found) *out = numbers[0];
     sc_arena_rewind(ctx->scratch, mark);
     return found;

@@ -11,7 +11,7 @@ static bool is_vector(const sc_node *node, const char *param, bool optional) {
     const sc_value *value = sc_xa_tensor(node, param);
     if (!value) return optional;
     return sc_xa_constant_of(value, &c) && !c.dequantize && c.rank == 1 &&
-           sc_dim_is(node->args[0].value->spec.sizes[1], c.sizes[0]) &&
+           sc_dim_is(node->args[0].value->spec.sizes[1], c.sizes[0]) && sc_xa_has_numbers(&c) &&
            sc_dtype_is_float((sc_dtype)c.constant->spec.dtype);
 }
 
@@ -191,7 +191,7 @@ static bool check_conv_bias(sc_xa *x, const convolution *c) {
     sc_xa_constant bias;
     if (!c->bias) return true;
     if (sc_xa_constant_of(c->bias, &bias) && !bias.dequantize && bias.rank == 1 &&
-        bias.sizes[0] == c->groups * c->group_outputs)
+        bias.sizes[0] == c->groups * c->group_outputs && sc_xa_has_numbers(&bias))
         return true;
     return sc_xa_refuse(x, "Make the bias a parameter.", "its bias is not a constant vector");
 }

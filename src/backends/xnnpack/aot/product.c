@@ -149,7 +149,7 @@ static bool check_bias(sc_xa *x, const product *p) {
                             "what it adds is computed when the program runs");
     const int64_t outputs =
         p->form == COMPUTED ? sc_xa_size(p->weight, p->is_transposed ? 1 : 0) : p->outputs;
-    if (bias.rank != 1 || bias.sizes[0] != outputs)
+    if (bias.rank != 1 || bias.sizes[0] != outputs || !sc_xa_has_numbers(&bias))
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is not one number for each output");
     return true;

@@ -153,12 +153,21 @@ typedef struct sc_xa_constant {
 bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out);
 // A group with what shows it.
 void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value);
-// Up to 2^20 numbers; on scratch.
+// An element of this dtype; NaN where those are no real numbers.
+double sc_xa_number_at(const uint8_t *at, uint8_t dtype);
+// How many elements it has; false above 32 bits.
+bool sc_xa_numel(const sc_xa_constant *constant, uint64_t *total);
+// Its bytes as it is shown, row-major.
+sc_extent sc_xa_extent_of(sc_ctx *ctx, const sc_xa_constant *constant);
+// Can they be read at once: real numbers, at most 2^20 of them?
+bool sc_xa_has_numbers(const sc_xa_constant *constant);
+// Those; on scratch.
 sc_status sc_xa_read_numbers(sc_ctx *ctx, const sc_xa_constant *constant, double **out,
                              uint32_t *count);
 // Of a quantize or dequantize node, with numbers that are known; false otherwise.
 bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
-// All scales positive and normal, all zero points 0: refuses otherwise.
+// All scales positive and normal, all zero points 0, no more than can be read at once: refuses
+// otherwise.
 bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params);
 bool sc_xa_is_four_bits(const sc_xa_params *params);
 // Can sums of products be made 8 bits again? `weight` is as sc_xa_symmetric has found it.

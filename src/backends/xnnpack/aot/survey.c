@@ -76,6 +76,13 @@ static void judge(sc_xa *x, const sc_survey *survey, const sc_node *node) {
     claim->hint = x->hint;
 }
 
+// Bytes that could not be read have been reported where they were looked at.
+static sc_status read_failure(const sc_ctx *ctx) {
+    const uint32_t count = ctx->diags.count;
+    const sc_status last = count ? ctx->diags.data[count - 1].code : SC_OK;
+    return last != SC_OK ? last : SC_ERR_IO;
+}
+
 sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
     (void)backend;
     const sc_graph *graph = survey->graph;
@@ -90,6 +97,7 @@ sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
     x.groups = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
     uint32_t *sizes = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
     for (uint32_t i = 0; i < graph->node_count; i++) x.groups[i] = i;
+    const uint32_t errors = x.ctx->error_count;
     for (const sc_node *node = graph->first; node; node = node->next)
         if (!is_helper(node)) judge(&x, survey, node);
     for (const sc_node *node = graph->first; node; node = node->next)
@@ -106,5 +114,5 @@ sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
     }
     sc_arena_rewind(survey->ctx->scratch, mark);
     choose_inputs(survey, x.runtime);
-    return SC_OK;
+    return x.ctx->error_count == errors ? SC_OK : read_failure(x.ctx);
 }
