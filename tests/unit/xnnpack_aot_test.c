@@ -281,19 +281,23 @@ TEST(xnnpack_reads_weights_by_their_strides) {
 
 // --- Numbers that are looked at ------------------------------------------------------------------
 
-#define GROUPS "1048577"
-
-// Rows of 32 weights, all of them the same one, with a scale each.
-static sc_program *many_scales(setup *s) {
-    return parse(s, SC_STR("method forward {\n"
-                           "input %w: i8[" GROUPS ", 64]{0, 1} buffer \"w\" const i8[" GROUPS
-                           ", 64]{0, 1} 64\n"
-                           "input %s: f32[" GROUPS "] buffer \"s\" const f32[" GROUPS "] 4194308\n"
-                           "input %x: f32[1, 64]\n"
-                           "%d: f32[" GROUPS ", 64] = quantized_decomposed::dequantize_per_channel("
-                           "%w, %s, None, 0, -127, 127, i8)\n"
-                           "%y: f32[1, " GROUPS "] = aten::linear(%x, %d, None)\n"
-                           "return %y\n}\n"));
+// Rows of 64 weights, all of them the same one, with a scale for each row or for 32 weights.
+static sc_program *many_scales(setup *s, const char *rows, const char *scales, const char *how) {
+    return parse(s, sc_str_from(test_format(
+                        "method forward {\n"
+                        "input %%w: i8[%s, 64]{0, 1} buffer \"w\" const i8[%s, 64]{0, 1} 64\n"
+                        "input %%s: f32[%s] buffer \"s\" const f32[%s] 4194312\n"
+                        "input %%x: f32[1, 64]\n"
+                        "choose: (%%p: f32[1, 1], %%z: i64[1, 1]) = quantized_decomposed::"
+                        "choose_qparams_per_token_asymmetric(%%x, i8)\n"
+                        "%%q: i8[1, 64] = quantized_decomposed::quantize_per_token(%%x, %%p, %%z, "
+                        "-128, 127, i8)\n"
+                        "%%f: f32[1, 64] = quantized_decomposed::dequantize_per_token(%%q, %%p, "
+                        "%%z, -128, 127, i8, f32)\n"
+                        "%%d: f32[%s, 64] = quantized_decomposed::%s\n"
+                        "%%y: f32[1, %s] = aten::linear(%%f, %%d, None)\n"
+                        "return %%y\n}\n",
+                        rows, rows, scales, scales, rows, how, rows)));
 }
 
 // What is too much is a reason to leave a node alone, not an error.
@@ -301,12 +305,40 @@ TEST(xnnpack_leaves_too_many_scales) {
     setup s;
     setup_begin(&s);
     sc_delegation delegation = {0};
-    sc_program *program = many_scales(&s);
+    sc_program *program = many_scales(&s, "1048578", "1048578",
+                                      "dequantize_per_channel(%w, %s, None, 0, -127, 127, i8)");
     REQUIRE(program);
     CHECK_OK(lower(&s, program, SC_STR("1.5"), &delegation));
     CHECK_EQ_UINT(s.ctx.error_count, 0);
-    CHECK_EQ_UINT(delegation.rows.count, 2);
-    CHECK(sc_str_is(delegation.rows.data[1].reason, "its weight has more than 1048576 scales"));
+    const sc_delegation_row *last = &delegation.rows.data[delegation.rows.count - 1];
+    CHECK(sc_str_is(last->reason, "its weight has more than 1048576 scales"));
+    setup_end(&s);
+}
+
+// Scales of groups are rounded to bfloat16, however many there are.
+TEST(xnnpack_reads_scales_of_many_groups) {
+    enum { SCALES = 1048578 };
+    setup s;
+    setup_begin(&s);
+    sc_delegation delegation = {0};
+    sc_program *program =
+        many_scales(&s, "524289", "524289, 2",
+                    "dequantize_per_channel_group(%w, %s, None, -8, 7, i8, 32, f32)");
+    REQUIRE(program);
+    CHECK_OK(lower(&s, program, SC_STR("1.5"), &delegation));
+    CHECK_EQ_UINT(s.ctx.error_count, 0);
+    const sc_part *part = sc_node_part(program->methods.data[0]->graph->first);
+    REQUIRE(part);
+    const uint8_t *bytes = NULL;
+    for (uint32_t i = 0; i < part->data.count; i++)
+        if (part->data.data[i].bytes->size == SCALES * sizeof(uint16_t))
+            CHECK_OK(sc_cord_flatten(&s.ctx, part->data.data[i].bytes, &s.arena, 1 << 22, &bytes));
+    REQUIRE(bytes);
+    for (uint32_t i = 0; i < SCALES; i += i % 4096 ? 1 : 4095) {
+        uint16_t half;
+        memcpy(&half, bytes + i * sizeof half, sizeof half);
+        CHECK_EQ_UINT(half, sc_f32_to_bf16(0.5f + (float)(i % 7) * 0.25f));
+    }
     setup_end(&s);
 }
 

@@ -159,7 +159,7 @@ bool sc_xa_is_four_bits(const sc_xa_params *params) {
 }
 
 // What is known of all numbers of a constant.
-enum { NORMAL = 1, ZERO = 2 };
+enum { NORMAL = 1, NORMAL_HALF = 2, ZERO = 4 };
 
 typedef struct scan {
     bool (*is_fine)(double number, float factor);
@@ -179,7 +179,12 @@ static bool is_normal(double scale, float factor) {
     return product > 0 && isnormal(product);
 }
 
-// In blocks of what may be read at once.
+// Those of groups become bfloat16.
+static bool is_normal_half(double scale, float factor) {
+    return is_normal((double)sc_bf16_to_f32(sc_f32_to_bf16((float)scale)), factor);
+}
+
+// In blocks, because groups of weights have many scales.
 static sc_status scan_numbers(sc_ctx *ctx, const sc_xa_constant *c, uint64_t total, scan *s) {
     const uint8_t dtype = c->constant->spec.dtype;
     const uint32_t bytes = sc_dtype_bytes((sc_dtype)dtype);
@@ -203,7 +208,8 @@ static sc_status scan_numbers(sc_ctx *ctx, const sc_xa_constant *c, uint64_t tot
 }
 
 // False, with a reason, when not all of it has been looked at.
-static bool scan_all(sc_xa *x, const sc_value *value, const char *what, scan *s) {
+static bool scan_all(sc_xa *x, const sc_xa_params *params, const sc_value *value, const char *what,
+                     scan *s) {
     sc_xa_constant c;
     uint64_t total;
     if (!sc_xa_constant_of(value, &c) || c.dequantize)
@@ -211,7 +217,7 @@ static bool scan_all(sc_xa *x, const sc_value *value, const char *what, scan *s)
     if (!is_real(c.constant->spec.dtype))
         return sc_xa_refuse(x, NULL, "%s of its weight are %s", what,
                             sc_dtype_name((sc_dtype)c.constant->spec.dtype));
-    if (!sc_xa_numel(&c, &total) || total > NUMBERS_MAX)
+    if (!sc_xa_numel(&c, &total) || (params->kind != SC_XNN_PER_GROUP && total > NUMBERS_MAX))
         return sc_xa_refuse(x, NULL, "its weight has more than %d %s", NUMBERS_MAX, what);
     // Read once, however many ask: groups of a large weight have millions of them.
     const uint64_t *known = x->looked_at ? sc_imap_find(x->looked_at, SC_PTR_KEY(value)) : NULL;
@@ -225,7 +231,7 @@ static bool scan_all(sc_xa *x, const sc_value *value, const char *what, scan *s)
 
 static bool all_zero(sc_xa *x, const sc_xa_params *params) {
     scan s = {.is_fine = is_zero, .fact = ZERO};
-    if (!scan_all(x, params->zeros, "zero points", &s)) return false;
+    if (!scan_all(x, params, params->zeros, "zero points", &s)) return false;
     return !s.has_odd || sc_xa_refuse(x, "Quantize weights symmetrically.",
                                       "a zero point of its weight is %g, and XNNPACK's weights are "
                                       "symmetric",
@@ -247,7 +253,9 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
                                 (double)params->scale);
         return true;
     }
-    if (!scan_all(x, params->scales, "scales", &s)) return false;
+    if (params->kind == SC_XNN_PER_GROUP)
+        s = (scan){.is_fine = is_normal_half, .factor = 1, .fact = NORMAL_HALF};
+    if (!scan_all(x, params, params->scales, "scales", &s)) return false;
     if (s.has_odd)
         return sc_xa_refuse(x, NULL,
                             "a scale of its weight is %g, and XNNPACK takes positive normal "

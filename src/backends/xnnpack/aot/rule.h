@@ -166,8 +166,8 @@ sc_status sc_xa_read_numbers(sc_ctx *ctx, const sc_xa_constant *constant, double
                              uint32_t *count);
 // Of a quantize or dequantize node, with numbers that are known; false otherwise.
 bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
-// All scales positive and normal, all zero points 0, no more than can be read at once: refuses
-// otherwise.
+// All scales positive and normal, all zero points 0, and unless they are of groups no more than can
+// be read at once: refuses otherwise.
 bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params);
 bool sc_xa_is_four_bits(const sc_xa_params *params);
 // Can sums of products be made 8 bits again? `weight` is as sc_xa_symmetric has found it.
@@ -289,6 +289,8 @@ typedef struct sc_xa_conversion {
     const double *factors;     // by channel; NULL: 1
 } sc_xa_conversion;
 sc_extent sc_xa_to_floats(sc_arena *arena, sc_extent base, const sc_xa_conversion *how);
+// Numbers of another dtype as bfloat16.
+sc_extent sc_xa_to_halves(sc_arena *arena, sc_extent base, uint8_t from, uint64_t items);
 // Rows of int8 from -8 to 7, two in a byte, 8 more than they are, the first one lower.
 sc_extent sc_xa_nibbles(sc_arena *arena, sc_extent base, uint64_t rows, uint64_t columns);
 

@@ -99,6 +99,44 @@ sc_extent sc_xa_to_floats(sc_arena *arena, sc_extent base, const sc_xa_conversio
     return derive(arena, base, how->items * sizeof(float), c, read_converted);
 }
 
+// --- Halves --------------------------------------------------------------------------------------
+
+typedef struct rounded {
+    sc_extent base;
+    uint8_t from;
+} rounded;
+
+static sc_status read_rounded(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                              size_t bytes) {
+    const rounded *r = source->user;
+    const uint32_t width = sc_dtype_bytes((sc_dtype)r->from);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const size_t staged = (size_t)sc_min_u64(bytes / sizeof(uint16_t) + 2, STAGED_BYTES_MAX / 8);
+    uint8_t *raw = sc_arena_alloc(ctx->scratch, staged * width), *to = out;
+    uint16_t *halves = sc_new_array(ctx->scratch, uint16_t, staged);
+    sc_status status = SC_OK;
+    while (bytes && status == SC_OK) {
+        const size_t skip = (size_t)(offset % sizeof *halves);
+        const size_t count = (size_t)sc_min_u64(staged, (skip + bytes + 1) / sizeof *halves);
+        const size_t part = (size_t)sc_min_u64(bytes, count * sizeof *halves - skip);
+        status = sc_extent_read(ctx, r->base, offset / sizeof *halves * width, raw, count * width);
+        for (size_t i = 0; i < count && status == SC_OK; i++)
+            halves[i] = sc_f32_to_bf16((float)sc_xa_number_at(raw + i * width, r->from));
+        if (status == SC_OK) memcpy(to, (const uint8_t *)halves + skip, part);
+        to += part;
+        offset += part;
+        bytes -= part;
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+sc_extent sc_xa_to_halves(sc_arena *arena, sc_extent base, uint8_t from, uint64_t items) {
+    rounded *r = sc_new(arena, rounded);
+    *r = (rounded){base, from};
+    return derive(arena, base, items * sizeof(uint16_t), r, read_rounded);
+}
+
 // --- 4 bits --------------------------------------------------------------------------------------
 
 typedef struct nibbles {

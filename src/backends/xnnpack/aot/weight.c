@@ -80,30 +80,40 @@ static sc_status read_scales(sc_ctx *ctx, const sc_xa_params *params, uint64_t c
     if (!sc_xa_constant_of(params->scales, &c))
         return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "scales are not constant");
     SC_TRY(sc_xa_read_numbers(ctx, &c, out, count));
-    const bool has_groups = params->kind == SC_XNN_PER_GROUP;
-    if (has_groups ? *count && *count % channels == 0 : *count == channels) return SC_OK;
+    if (*count == channels) return SC_OK;
     return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "%u scales belong to %llu channels", *count,
                    (unsigned long long)channels);
 }
 
+// Of groups there are many.
+static sc_status add_group_scales(sc_xa_maker *m, const sc_xa_weight *w, sc_xnn_quant *quant) {
+    sc_ctx *ctx = m->x.ctx;
+    sc_xa_constant c;
+    uint64_t count = 0;
+    if (!sc_xa_constant_of(w->constant->params.scales, &c) || !sc_xa_numel(&c, &count) ||
+        count == 0 || count % w->channels != 0)
+        return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "%llu scales belong to groups of %llu rows",
+                       (unsigned long long)count, (unsigned long long)w->channels);
+    quant->kind = SC_XNN_PER_GROUP;
+    quant->channel_dim = w->channel_dim;
+    quant->group_size = (uint32_t)w->constant->params.group;
+    quant->scale_count = (uint32_t)count;
+    const sc_extent halves =
+        sc_xa_to_halves(ctx->arena, sc_xa_extent_of(ctx, &c), c.constant->spec.dtype, count);
+    return add_bytes(m, halves, "scale_", &quant->scales);
+}
+
 static sc_status add_scales(sc_xa_maker *m, const sc_xa_weight *w, sc_xnn_quant *quant) {
     sc_ctx *ctx = m->x.ctx;
-    const sc_xa_params *params = &w->constant->params;
     double *scales;
     uint32_t count;
-    SC_TRY(read_scales(ctx, params, w->channels, &scales, &count));
-    quant->channel_dim = w->channel_dim;
-    quant->scale_count = count;
-    if (params->kind == SC_XNN_PER_GROUP) {
-        uint16_t *halves = sc_new_array(ctx->arena, uint16_t, count);
-        for (uint32_t i = 0; i < count; i++) halves[i] = sc_f32_to_bf16((float)scales[i]);
-        quant->kind = SC_XNN_PER_GROUP;
-        quant->group_size = (uint32_t)params->group;
-        return add_memory(m, halves, count * sizeof *halves, "scale_", &quant->scales);
-    }
+    if (w->constant->params.kind == SC_XNN_PER_GROUP) return add_group_scales(m, w, quant);
+    SC_TRY(read_scales(ctx, &w->constant->params, w->channels, &scales, &count));
     float *floats = sc_new_array(ctx->arena, float, count);
     for (uint32_t i = 0; i < count; i++) floats[i] = (float)scales[i];
     quant->kind = SC_XNN_PER_CHANNEL;
+    quant->channel_dim = w->channel_dim;
+    quant->scale_count = count;
     return add_memory(m, floats, count * sizeof *floats, "scale_", &quant->scales);
 }
 
@@ -142,8 +152,6 @@ static sc_status to_floats(sc_xa_maker *m, const sc_xa_weight *w, uint64_t items
         double *scales;
         uint32_t count;
         SC_TRY(read_scales(ctx, &w->constant->params, w->channels, &scales, &count));
-        if (count != w->channels)
-            return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "scales belong to groups of weights");
         for (uint32_t i = 0; i < count && factors; i++) scales[i] *= factors[i];
         factors = scales;
     }
