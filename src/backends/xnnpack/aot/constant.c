@@ -264,19 +264,28 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
     return !params->zeros || all_zero(x, params);
 }
 
+// By more than the rounding in which XNNPACK's order of factors may differ from this one.
+static bool is_below_end(double scale, float factor) {
+    return (float)scale * factor < SC_XNN_REQUANTIZATION_END * 0.99999f;
+}
+
 bool sc_xa_requantizes(sc_xa *x, const sc_xa_params *weight, const sc_xa_params *input,
                        const sc_xa_params *output) {
-    sc_xa_constant c;
-    double single = weight->scale, *scales = &single;
-    uint32_t count = 1;
-    sc_mark mark = sc_arena_mark(x->ctx->scratch);
-    bool fits = weight->kind == SC_XNN_PER_TENSOR ||
-                (sc_xa_constant_of(weight->scales, &c) && !c.dequantize &&
-                 sc_xa_read_numbers(x->ctx, &c, &scales, &count) == SC_OK);
-    for (uint32_t i = 0; i < count && fits; i++)
-        fits = input->scale * (float)scales[i] / output->scale < SC_XNN_REQUANTIZATION_END;
-    sc_arena_rewind(x->ctx->scratch, mark);
-    return fits;
+    scan s = {.is_fine = is_below_end, .factor = input->scale / output->scale};
+    if (weight->kind == SC_XNN_PER_TENSOR) return is_below_end((double)weight->scale, s.factor);
+    return scan_all(x, weight, weight->scales, "scales", &s) && !s.has_odd;
+}
+
+bool sc_xa_quantizes_bias(sc_xa *x, const sc_xa_params *weight, const sc_xa_params *input) {
+    scan s = {.is_fine = is_normal, .factor = input->scale, .odd = (double)weight->scale};
+    if (weight->kind == SC_XNN_PER_TENSOR)
+        s.has_odd = !is_normal(s.odd, s.factor);
+    else if (!scan_all(x, weight, weight->scales, "scales", &s))
+        return false;
+    return !s.has_odd || sc_xa_refuse(x, NULL,
+                                      "its bias would have a scale of %g by %g, and XNNPACK takes "
+                                      "positive normal numbers only",
+                                      s.odd, (double)s.factor);
 }
 
 // --- Parameters of quantization ------------------------------------------------------------------

@@ -190,10 +190,10 @@ static bool find_input(sc_xa *x, const sc_node *node, convolution *c) {
 static bool check_conv_bias(sc_xa *x, const convolution *c) {
     sc_xa_constant bias;
     if (!c->bias) return true;
-    if (sc_xa_constant_of(c->bias, &bias) && !bias.dequantize && bias.rank == 1 &&
-        bias.sizes[0] == c->groups * c->group_outputs && sc_xa_has_numbers(&bias))
-        return true;
-    return sc_xa_refuse(x, "Make the bias a parameter.", "its bias is not a constant vector");
+    if (!sc_xa_constant_of(c->bias, &bias) || bias.dequantize || bias.rank != 1 ||
+        bias.sizes[0] != c->groups * c->group_outputs || !sc_xa_has_numbers(&bias))
+        return sc_xa_refuse(x, "Make the bias a parameter.", "its bias is not a constant vector");
+    return !c->is_static || sc_xa_quantizes_bias(x, &c->w.params, &c->input_params);
 }
 
 static bool read_conv(sc_xa *x, const sc_node *node, convolution *c) {

@@ -152,7 +152,7 @@ static bool check_bias(sc_xa *x, const product *p) {
     if (bias.rank != 1 || bias.sizes[0] != outputs || !sc_xa_has_numbers(&bias))
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is not one number for each output");
-    return true;
+    return p->form != STATIC || sc_xa_quantizes_bias(x, &p->w.params, &p->input_params);
 }
 
 static bool read_product(sc_xa *x, const sc_node *node, product *p) {

@@ -169,6 +169,8 @@ bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
 // All scales positive and normal, all zero points 0, and unless they are of groups no more than can
 // be read at once: refuses otherwise.
 bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params);
+// Do the products of scales, which are those of a bias of integers, stay normal? Refuses otherwise.
+bool sc_xa_quantizes_bias(sc_xa *x, const sc_xa_params *weight, const sc_xa_params *input);
 bool sc_xa_is_four_bits(const sc_xa_params *params);
 // Can sums of products be made 8 bits again? `weight` is as sc_xa_symmetric has found it.
 bool sc_xa_requantizes(sc_xa *x, const sc_xa_params *weight, const sc_xa_params *input,
