@@ -18,19 +18,23 @@ static sc_status run_softmax(sc_xnn_delegate *d, sc_xnn_step *s) {
     return call_kernel(d, sc_op_get(SC_OP__softmax), args, SC_COUNT_OF(args));
 }
 
-// Images as the kernel knows them: channels are the second dimension, wherever they lie.
-static sc_tensor images(const sc_xnn_operand *o, int64_t sizes[4], int64_t strides[4]) {
+// An image as the kernel knows it: channels are the second dimension, wherever they lie.
+typedef struct image {
+    sc_tensor tensor;
+    int64_t sizes[4], strides[4];
+    uint8_t dim_order[4];
+} image;
+
+static void set_image(image *i, const sc_xnn_operand *o) {
     static const uint8_t from[4] = {0, 3, 1, 2};
-    static uint8_t dim_order[4] = {0, 2, 3, 1};
-    sc_tensor t = o->tensor;
-    for (uint32_t i = 0; i < 4; i++) {
-        sizes[i] = o->sizes[from[i]];
-        strides[i] = o->strides[from[i]];
+    *i = (image){.tensor = o->tensor, .dim_order = {0, 2, 3, 1}};
+    for (uint32_t d = 0; d < 4; d++) {
+        i->sizes[d] = o->sizes[from[d]];
+        i->strides[d] = o->strides[from[d]];
     }
-    t.sizes = sizes;
-    t.strides = strides;
-    t.dim_order = dim_order;
-    return t;
+    i->tensor.sizes = i->sizes;
+    i->tensor.strides = i->strides;
+    i->tensor.dim_order = i->dim_order;
 }
 
 static sc_status load_resize(sc_xnn_delegate *d, sc_xnn_step *s) {
@@ -38,11 +42,11 @@ static sc_status load_resize(sc_xnn_delegate *d, sc_xnn_step *s) {
 }
 
 static sc_status run_resize(sc_xnn_delegate *d, sc_xnn_step *s) {
-    int64_t sizes[2][4], strides[2][4];
-    sc_tensor from = images(s->in[0], sizes[0], strides[0]);
-    sc_tensor to = images(s->out[0], sizes[1], strides[1]);
-    sc_evalue in = {.tag = SC_EVALUE_TENSOR, .tensor = &from};
-    sc_evalue out = {.tag = SC_EVALUE_TENSOR, .tensor = &to};
+    image from, to;
+    set_image(&from, s->in[0]);
+    set_image(&to, s->out[0]);
+    sc_evalue in = {.tag = SC_EVALUE_TENSOR, .tensor = &from.tensor};
+    sc_evalue out = {.tag = SC_EVALUE_TENSOR, .tensor = &to.tensor};
     sc_evalue align = {.tag = SC_EVALUE_BOOL, .b = s->node->flags & SC_XNN_ALIGN_CORNERS};
     sc_evalue size = none, scales = none;
     sc_evalue *args[] = {&in, &size, &align, &scales, &out};
