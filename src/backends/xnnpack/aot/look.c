@@ -33,7 +33,7 @@ bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) {
     return false;
 }
 
-static uint32_t root_of(const sc_xa *x, uint32_t mark) {
+uint32_t sc_xa_group_of(const sc_xa *x, uint32_t mark) {
     while (x->groups[mark] != mark) {
         x->groups[mark] = x->groups[x->groups[mark]];
         mark = x->groups[mark];
@@ -42,7 +42,7 @@ static uint32_t root_of(const sc_xa *x, uint32_t mark) {
 }
 
 void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b) {
-    if (x->groups) x->groups[root_of(x, a->mark)] = root_of(x, b->mark);
+    if (x->groups) x->groups[sc_xa_group_of(x, a->mark)] = sc_xa_group_of(x, b->mark);
 }
 
 // --- Arguments -----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "backends/xnnpack/aot/layout.h"
-#include "backends/xnnpack/aot/lower.h"
 #include "backends/xnnpack/aot/rule.h"
 
 // --- From one layout to the other ----------------------------------------------------------------

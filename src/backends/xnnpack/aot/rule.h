@@ -91,6 +91,8 @@ FAMILY(choose)
 bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) SC_PRINTF(3, 4);
 // The nodes go together.
 void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b);
+// Of all nodes that go together the same mark, which is that of one of them.
+uint32_t sc_xa_group_of(const sc_xa *x, uint32_t mark);
 
 // Does the target runtime keep constants that are not packed weights? Refuses otherwise.
 bool sc_xa_holds_operands(sc_xa *x);
@@ -325,6 +327,10 @@ sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
                          const sc_xa_params *weight, const sc_xa_params *input, uint32_t *id);
 
 // --- Making (make.c) -----------------------------------------------------------------------------
+
+// A part to a payload and its data; see sc_backend.
+sc_status sc_xa_preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
+                           sc_part *part);
 
 // The value in a layout, made or converted if need be.
 sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout, uint32_t *id);

@@ -1,6 +1,6 @@
-// Which nodes XNNPACK takes, and which constants go with them.
-#include "backends/xnnpack/aot/lower.h"
+// Which nodes XNNPACK takes, and which constants go with them; the table that lowering goes by.
 #include "backends/xnnpack/aot/rule.h"
+#include "backends/xnnpack/aot/xnnpack.h"
 
 // Nodes that only exist for others, and go where these go, or nowhere.
 static bool is_helper(const sc_node *node) {
@@ -20,7 +20,7 @@ static bool keeps_for(sc_xa *x, const sc_node *node, uint32_t depth) {
     return false;
 }
 
-bool sc_xa_keeps(const sc_backend *backend, const sc_options *options, const sc_node *node) {
+static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node) {
     (void)backend;
     const sc_xa_row *row = sc_xa_row_of(node);
     if (!row || !row->is_kept) return false;
@@ -63,11 +63,6 @@ static void choose_inputs(const sc_survey *survey, sc_xnn_runtime runtime) {
 
 // --- The survey ----------------------------------------------------------------------------------
 
-static uint32_t root_of(const sc_xa *x, uint32_t mark) {
-    while (x->groups[mark] != mark) mark = x->groups[mark];
-    return mark;
-}
-
 static void judge(sc_xa *x, const sc_survey *survey, const sc_node *node) {
     sc_claim *claim = sc_claim_of(survey, node);
     claim->is_taken = sc_xa_judge(x, node);
@@ -83,7 +78,7 @@ static sc_status read_failure(const sc_ctx *ctx) {
     return last != SC_OK ? last : SC_ERR_IO;
 }
 
-sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
+static sc_status survey_graph(const sc_backend *backend, sc_survey *survey) {
     (void)backend;
     const sc_graph *graph = survey->graph;
     sc_xa x = {.ctx = survey->ctx,
@@ -95,17 +90,18 @@ sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
     sc_imap_init(&looked_at, survey->ctx->arena);
     x.looked_at = &looked_at;
     x.groups = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
-    uint32_t *sizes = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
+    bool *has_more = sc_new_array(survey->ctx->scratch, bool, graph->node_count);
     for (uint32_t i = 0; i < graph->node_count; i++) x.groups[i] = i;
     const uint32_t errors = x.ctx->error_count;
     for (const sc_node *node = graph->first; node; node = node->next)
         if (!is_helper(node)) judge(&x, survey, node);
     for (const sc_node *node = graph->first; node; node = node->next)
-        if (root_of(&x, node->mark) != node->mark) sizes[root_of(&x, node->mark)] = 1;
+        if (sc_xa_group_of(&x, node->mark) != node->mark)
+            has_more[sc_xa_group_of(&x, node->mark)] = true;
     for (const sc_node *node = graph->first; node; node = node->next) {
         sc_claim *claim = sc_claim_of(survey, node);
-        const uint32_t root = root_of(&x, node->mark);
-        if (sizes[root]) {
+        const uint32_t root = sc_xa_group_of(&x, node->mark);
+        if (has_more[root]) {
             claim->is_taken = true;
             claim->group = root + 1;
         } else if (is_helper(node)) {
@@ -116,3 +112,10 @@ sc_status sc_xa_survey(const sc_backend *backend, sc_survey *survey) {
     choose_inputs(survey, x.runtime);
     return x.ctx->error_count == errors ? SC_OK : read_failure(x.ctx);
 }
+
+const sc_backend sc_backend_xnnpack = {.name = "xnnpack",
+                                       .id = SC_XNN_BACKEND,
+                                       .keeps = keeps,
+                                       .survey = survey_graph,
+                                       .leaves_moves = true,
+                                       .preprocess = sc_xa_preprocess};
