@@ -183,48 +183,55 @@ static void add_event(sc_xa_maker *m, const uint32_t *handles, uint32_t count) {
     sc_vec_push(m->x.ctx->arena, &m->part->events, event);
 }
 
-static void mark_values(const sc_xnn_node *node, bool *needed) {
-    for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX; i++)
-        if (node->inputs[i] != SC_XNN_NONE) needed[node->inputs[i]] = true;
-}
-
-// Drops nodes, values and constants that lead to no output.
-static void sweep(sc_xa_maker *m) {
-    sc_xnn_graph *g = m->graph;
-    sc_arena *scratch = m->x.ctx->scratch;
-    bool *needed = sc_new_array(scratch, bool, g->values.count);
-    uint32_t *values = sc_new_array(scratch, uint32_t, g->values.count);
-    uint32_t *constants = sc_new_array(scratch, uint32_t, g->constants.count);
-    uint32_t kept = 0;
+// What leads to an output: nodes that do not are no longer of any kind.
+static void mark_needed(sc_xnn_graph *g, bool *needed) {
     for (uint32_t v = 0; v < g->values.count; v++)
         needed[v] = g->values.data[v].external_id != SC_XNN_NONE;
     for (uint32_t n = g->nodes.count; n-- > 0;) {
         sc_xnn_node *node = &g->nodes.data[n];
-        if (needed[node->outputs[0]])
-            mark_values(node, needed);
-        else
+        if (!needed[node->outputs[0]]) {
             node->kind = SC_XNN_KIND_NONE;
+            continue;
+        }
+        for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX; i++)
+            if (node->inputs[i] != SC_XNN_NONE) needed[node->inputs[i]] = true;
     }
+}
+
+// `places`: where values have gone.
+static void keep_values(sc_xnn_graph *g, const bool *needed, uint32_t *places) {
+    uint32_t kept = 0;
     for (uint32_t v = 0; v < g->values.count; v++) {
         if (!needed[v]) continue;
-        values[v] = kept;
-        constants[g->values.data[v].constant] = constants[g->values.data[v].quant.scales] = 1;
+        places[v] = kept;
         g->values.data[kept++] = g->values.data[v];
     }
     g->values.count = kept;
-    constants[0] = 0;
-    kept = 1;
+}
+
+// Those that values refer to, after entry 0, which stands for none.
+static void keep_constants(sc_xnn_graph *g, uint32_t *places) {
+    uint32_t kept = 1;
+    for (uint32_t v = 0; v < g->values.count; v++)
+        places[g->values.data[v].constant] = places[g->values.data[v].quant.scales] = 1;
+    places[0] = 0;
     for (uint32_t c = 1; c < g->constants.count; c++) {
-        if (!constants[c]) continue;
-        constants[c] = kept;
+        if (!places[c]) continue;
+        places[c] = kept;
         g->constants.data[kept++] = g->constants.data[c];
     }
     g->constants.count = kept;
     for (uint32_t v = 0; v < g->values.count; v++) {
-        g->values.data[v].constant = constants[g->values.data[v].constant];
-        g->values.data[v].quant.scales = constants[g->values.data[v].quant.scales];
+        sc_xnn_value *value = &g->values.data[v];
+        value->constant = places[value->constant];
+        value->quant.scales = places[value->quant.scales];
     }
-    kept = 0;
+}
+
+// Events are numbered as nodes are.
+static void keep_nodes(sc_xa_maker *m, const uint32_t *values) {
+    sc_xnn_graph *g = m->graph;
+    uint32_t kept = 0;
     for (uint32_t n = 0; n < g->nodes.count; n++) {
         sc_xnn_node node = g->nodes.data[n];
         if (node.kind == SC_XNN_KIND_NONE) continue;
@@ -236,6 +243,21 @@ static void sweep(sc_xa_maker *m) {
         g->nodes.data[kept++] = node;
     }
     g->nodes.count = m->part->events.count = kept;
+}
+
+// Drops nodes, values and constants that lead to no output.
+static void sweep(sc_xa_maker *m) {
+    sc_xnn_graph *g = m->graph;
+    sc_arena *scratch = m->x.ctx->scratch;
+    sc_mark start = sc_arena_mark(scratch);
+    bool *needed = sc_new_array(scratch, bool, g->values.count);
+    uint32_t *values = sc_new_array(scratch, uint32_t, g->values.count);
+    uint32_t *constants = sc_new_array(scratch, uint32_t, g->constants.count);
+    mark_needed(g, needed);
+    keep_values(g, needed, values);
+    keep_constants(g, constants);
+    keep_nodes(m, values);
+    sc_arena_rewind(scratch, start);
 }
 
 // --- The part ------------------------------------------------------------------------------------
@@ -266,15 +288,12 @@ static sc_status make_node(sc_xa_maker *m, const sc_node *node) {
 }
 
 static sc_status make_part(sc_xa_maker *m) {
-    sc_ctx *ctx = m->x.ctx;
     SC_TRY(add_inputs(m));
     for (const sc_node *node = m->x.graph->first; node; node = node->next)
         SC_TRY(make_node(m, node));
     SC_TRY(add_outputs(m));
     while (m->part->events.count < m->graph->nodes.count) add_event(m, NULL, 0);
-    sc_mark mark = sc_arena_mark(ctx->scratch);
     sweep(m);
-    sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }
 
