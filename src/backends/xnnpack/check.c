@@ -14,8 +14,6 @@ typedef struct checker {
     const sc_xnn_kind_row *row;
 } checker;
 
-static const char *const runtime_names[] = {"1.0", "1.1", "1.3", "1.4", "1.5"};
-
 #define refuse(c, ...) \
     sc_fail((c)->ctx, SC_ERR_DELEGATE, NULL, "node %u (%s) of an XNNPACK graph " __VA_ARGS__)
 #define NODE_ARGS(c) (c)->index, (c)->row->name
@@ -99,7 +97,7 @@ static sc_status check_value(const checker *c, uint32_t i) {
     const sc_xnn_quant *quant = &value->quant;
     if (type->since > c->runtime)
         return refuse(c, "has a %s operand, which runtimes before %s lack", NODE_ARGS(c),
-                      type->name, runtime_names[type->since]);
+                      type->name, sc_xnn_runtimes[type->since]);
     if (quant->kind != quant_of(value->datatype))
         return bad_value(c, i, "its quantization is not of the kind that its datatype has");
     switch (quant->kind) {
@@ -420,7 +418,7 @@ static sc_status check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t nod
     if (!*c.row->types) return refuse(&c, "is of a kind that no runtime executes", NODE_ARGS(&c));
     if (c.row->since > runtime)
         return refuse(&c, "is of a kind that runtimes before %s lack", NODE_ARGS(&c),
-                      runtime_names[c.row->since]);
+                      sc_xnn_runtimes[c.row->since]);
     if (n->flags & ~flags_of(n->kind))
         return refuse(&c, "has the flags 0x%x, which are not supported", NODE_ARGS(&c), n->flags);
     for (uint32_t i = 0; i < c.row->inputs + (uint32_t)c.row->outputs; i++)

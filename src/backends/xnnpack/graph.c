@@ -20,6 +20,11 @@ const sc_xnn_datatype_row sc_xnn_datatypes[SC_XNN_DATATYPE_COUNT] = {
 #include "backends/xnnpack/nodes.def"
 };
 
+const char *const sc_xnn_runtimes[SC_XNN_RUNTIME_COUNT] = {
+#define RUNTIME(id, name) name,
+#include "backends/xnnpack/nodes.def"
+};
+
 sc_xnn_datatype sc_xnn_datatype_of(unsigned dtype) {
     switch (dtype) {
     case SC_DTYPE_F32: return SC_XNN_FP32;

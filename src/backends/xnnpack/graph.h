@@ -24,12 +24,10 @@ enum {
 
 // Releases of the runtime that differ in what they take. In order.
 typedef enum sc_xnn_runtime {
-    SC_XNN_RUNTIME_1_0,
-    SC_XNN_RUNTIME_1_1,  // and 1.2
-    SC_XNN_RUNTIME_1_3,
-    SC_XNN_RUNTIME_1_4,
-    SC_XNN_RUNTIME_1_5,
-    SC_XNN_RUNTIME_LATEST = SC_XNN_RUNTIME_1_5
+#define RUNTIME(id, name) SC_XNN_RUNTIME_##id,
+#include "backends/xnnpack/nodes.def"
+    SC_XNN_RUNTIME_COUNT,
+    SC_XNN_RUNTIME_LATEST = SC_XNN_RUNTIME_COUNT - 1
 } sc_xnn_runtime;
 
 typedef enum sc_xnn_kind {
@@ -163,6 +161,7 @@ typedef struct sc_xnn_datatype_row {
 } sc_xnn_datatype_row;
 
 extern const sc_xnn_kind_row sc_xnn_kinds[SC_XNN_KIND_COUNT];
+extern const char *const sc_xnn_runtimes[SC_XNN_RUNTIME_COUNT];  // "1.0"
 extern const sc_xnn_datatype_row sc_xnn_datatypes[SC_XNN_DATATYPE_COUNT];
 
 // The datatype of plain tensors with this sc_dtype, invalid when XNNPACK has none.

@@ -154,17 +154,9 @@ bool sc_xa_holds_operands(sc_xa *x) {
                         "the target runtime frees constants that are not packed weights");
 }
 
-static const struct {
-    const char *name;
-    sc_xnn_runtime runtime;
-} runtimes[] = {
-    {"1.0", SC_XNN_RUNTIME_1_0}, {"1.1", SC_XNN_RUNTIME_1_1}, {"1.3", SC_XNN_RUNTIME_1_3},
-    {"1.4", SC_XNN_RUNTIME_1_4}, {"1.5", SC_XNN_RUNTIME_1_5},
-};
-
 sc_xnn_runtime sc_xa_runtime(const sc_options *options) {
-    for (uint32_t i = 0; i < SC_COUNT_OF(runtimes); i++)
-        if (sc_str_is(options->target_runtime, runtimes[i].name)) return runtimes[i].runtime;
+    for (uint32_t i = 0; i < SC_XNN_RUNTIME_COUNT; i++)
+        if (sc_str_is(options->target_runtime, sc_xnn_runtimes[i])) return (sc_xnn_runtime)i;
     return SC_XNN_RUNTIME_LATEST;
 }
 
