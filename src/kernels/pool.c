@@ -152,8 +152,55 @@ static void pool_pixel(const pool *p, const window *w, int64_t in_offset, int64_
     finish_window(p, &acc, w, n, out_offset);
 }
 
+// --- Pixels of f32 -------------------------------------------------------------------------------
+
+// Maxima of channels side by side, and where they are.
+typedef struct maxima {
+    float best[CHANNELS];
+    int32_t index[CHANNELS];
+} maxima;
+
+static void add_channels(maxima *m, const float *x, int64_t n, int32_t index) {
+    for (int64_t c = 0; c < n; c++) {
+        const bool wins = x[c] > m->best[c] || x[c] != x[c];
+        m->best[c] = wins ? x[c] : m->best[c];
+        m->index[c] = wins ? index : m->index[c];
+    }
+}
+
+static bool has_pixels(const pool *p) {
+    const axis *a = p->axes;
+    return p->is_max && p->in->dtype == SC_DTYPE_F32 && p->in_channel == 1 && p->out_channel == 1 &&
+           a[0].in * a[1].in <= INT32_MAX / sc_max_i64(a[2].in, 1);
+}
+
+// `n` channels of one output position, whose maxima and their places lie side by side.
+static void max_pixel(const pool *p, const window *w, int64_t in_offset, int64_t out_offset,
+                      int64_t n) {
+    maxima m;
+    const axis *a = p->axes;
+    const float *in = (const float *)p->in->data + in_offset;
+    const int64_t first = (w->first[0] * a[1].in + w->first[1]) * a[2].in + w->first[2];
+    for (int64_t c = 0; c < n; c++) {
+        m.best[c] = -INFINITY;
+        m.index[c] = (int32_t)first;
+    }
+    for (int64_t i = 0, x = w->first[0]; i < w->count[0]; i++, x += w->step[0]) {
+        for (int64_t j = 0, y = w->first[1]; j < w->count[1]; j++, y += w->step[1]) {
+            for (int64_t k = 0, z = w->first[2]; k < w->count[2]; k++, z += w->step[2])
+                add_channels(&m, in + x * a[0].in_stride + y * a[1].in_stride + z * a[2].in_stride,
+                             n, (int32_t)((x * a[1].in + y) * a[2].in + z));
+        }
+    }
+    memcpy((float *)p->out->data + out_offset, m.best, (size_t)n * sizeof *m.best);
+    for (int64_t c = 0; c < n; c++) ((int64_t *)p->indices->data)[out_offset + c] = m.index[c];
+}
+
+// --- Blocks of channels --------------------------------------------------------------------------
+
 static void pool_block(const pool *p, int64_t in_offset, int64_t out_offset, int64_t n) {
     const axis *a = p->axes;
+    const bool by_pixels = has_pixels(p);
     int64_t at[AXES];
     for (at[0] = 0; at[0] < a[0].out; at[0]++) {
         for (at[1] = 0; at[1] < a[1].out; at[1]++) {
@@ -161,7 +208,10 @@ static void pool_block(const pool *p, int64_t in_offset, int64_t out_offset, int
                 window w = window_at(p, at);
                 int64_t to =
                     at[0] * a[0].out_stride + at[1] * a[1].out_stride + at[2] * a[2].out_stride;
-                pool_pixel(p, &w, in_offset, out_offset + to, n);
+                if (by_pixels)
+                    max_pixel(p, &w, in_offset, out_offset + to, n);
+                else
+                    pool_pixel(p, &w, in_offset, out_offset + to, n);
             }
         }
     }
