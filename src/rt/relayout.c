@@ -6,7 +6,7 @@
 //
 // Which images change is a matter of cost, in units of moving one element. All that may change do
 // so at first; then each that costs no more as it was is put back, until nothing changes, and so is
-// all that hangs together without being cheaper than before.
+// all that hangs together without being clearly cheaper than before.
 #include "rt/optimize.h"
 
 enum { ROUNDS_MAX = 16 };
@@ -14,6 +14,8 @@ enum { ROUNDS_MAX = 16 };
 static const uint64_t work_max = 10u << 20;  // pairs of values; operands looked at
 // An element that a kernel reads in one order and writes in another.
 static const double crossing = 4;
+// What is saved has to be more than what estimates of small images are wrong by.
+static const double enough = 1 << 14;
 
 typedef struct image {
     uint32_t set;    // of images that change together: another of it, or itself
@@ -340,7 +342,7 @@ static void put_groups_back(const relayout *r) {
         }
     }
     for (uint32_t i = 0; i < r->m->value_count; i++) {
-        if (r->images[i].is_last && costs[group_of(r, i)] >= 0) r->images[i].is_last = false;
+        if (r->images[i].is_last && costs[group_of(r, i)] > -enough) r->images[i].is_last = false;
     }
 }
 

@@ -5,7 +5,7 @@
 #include "rt/operands.h"
 #include "rt/setup.h"
 
-enum { FLOATS = 8192 };
+enum { FLOATS = 1 << 16 };
 
 static bool open(setup *s, sc_rt_options options, bool is_read) {
     size_t size = 0;
