@@ -12,13 +12,13 @@ typedef struct sc_dwconv_i8_tap {
 } sc_dwconv_i8_tap;
 
 typedef struct sc_dwconv_nhwc_i8 {
-    size_t channels;         // at least 8
-    size_t pairs;            // of taps
-    const uint8_t *packed;   // channels
-    void *out;               // of the first output: floats or bytes
-    size_t out_step;         // elements from one output to the next
-    size_t count;            // outputs
-    sc_dwconv_i8_tap *taps;  // two for each pair; they move on
+    size_t channels;               // at least 8
+    size_t pairs;                  // of taps
+    const uint8_t *packed;         // channels
+    void *out;                     // of the first output: floats or bytes
+    size_t out_step;               // elements from one output to the next
+    size_t count;                  // outputs
+    const sc_dwconv_i8_tap *taps;  // two for each pair
     int32_t in_zero;
     // Floats: (sum * in_scale) * scale + shift. Otherwise results are those of sc_finish_round.
     bool floats;

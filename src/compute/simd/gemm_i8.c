@@ -62,8 +62,8 @@ typedef struct sums {
 } sums;
 
 // What is live in the loops must stay within 15 registers, or V8 spills.
-static void sum_rows(const int16_t *a, const int8_t *b, size_t pairs, const uint8_t *begin,
-                     sums *to) {
+static inline void sum_rows(const int16_t *a, const int8_t *b, size_t pairs, const uint8_t *begin,
+                            sums *to) {
     v4u sum[ROWS][2];
     for (size_t i = 0; i < ROWS; i++) sum[i][0] = v4u_load(begin), sum[i][1] = v4u_load(begin + 16);
     for (const int8_t *end = b + 16 * pairs; b < end; b += 16, a += 2 * ROWS) {
@@ -132,8 +132,8 @@ static inline v4f head_floats(const panel *p, size_t row, size_t vector) {
     return (v4f)v4u_load(p->head + 32 * row + 16 * vector);
 }
 
-static void store_bytes(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows,
-                        const sums *s) {
+static inline void store_bytes(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows,
+                               const sums *s) {
     const v4_requantizing r = *p->requantizing;
     const v4f scale = head_floats(p, 1, 0), next = head_floats(p, 1, 1);
     int8_t *c = (int8_t *)g->c + row * g->c_row + p->column;
@@ -216,6 +216,39 @@ static void run_tile(const sc_gemm_i8 *g, const panel *p, size_t row, size_t row
     store_floats(g, p, row, rows, &s);
 }
 
+// The sums of four rows with weights that have been widened.
+static inline void sum_wide_rows(const int16_t *a, const int16_t *b, size_t pairs,
+                                 const uint8_t *begin, sums *to) {
+    v4u sum[ROWS][2];
+    for (size_t i = 0; i < ROWS; i++) sum[i][0] = v4u_load(begin), sum[i][1] = v4u_load(begin + 16);
+    for (const int16_t *end = b + 16 * pairs; b < end; b += 16, a += 2 * ROWS) {
+        const v8h b0 = (v8h)v4u_load(b), b1 = (v8h)v4u_load(b + 8);
+        for (size_t i = 0; i < ROWS; i++) {
+            const v8h av = v8h_load_splat_pair(a + 2 * i);
+            sum[i][0] = v4u_dot(av, b0, sum[i][0]);
+            sum[i][1] = v4u_dot(av, b1, sum[i][1]);
+        }
+    }
+    for (size_t i = 0; i < ROWS; i++) to->of[i][0] = sum[i][0], to->of[i][1] = sum[i][1];
+}
+
+enum { WIDE_MAX = 1024 };  // steps
+
+// Whole tiles with weights of 8 bits, to bytes: weights are widened once for all rows, and sums
+// stay in registers. Not inline, or what the panel points at would become constants that V8 makes
+// anew in every turn.
+static __attribute__((noinline)) void run_rows_bytes(const sc_gemm_i8 *g, const panel *p,
+                                                     size_t rows) {
+    const size_t depth = even(g->k);
+    int16_t wide[WIDE_MAX * SC_PANEL];
+    sc_gemm_widen_i8(p->weights, 0, depth * SC_PANEL, wide);
+    for (size_t row = 0; row < rows; row += ROWS) {
+        sums s;
+        sum_wide_rows(g->a + row * depth, wide, depth / 2, p->head, &s);
+        store_bytes(g, p, row, ROWS, &s);
+    }
+}
+
 void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
     const size_t bytes = (size_t)sc_panel_i8_bytes(g->k, g->nibbles, g->block);
     const v4_requantizing requantizing = v4_requantizing_of(g->finish, -128);
@@ -228,7 +261,11 @@ void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
                          .weights = (const int8_t *)weights,
                          .column = column,
                          .width = last - column < SC_PANEL ? last - column : SC_PANEL};
-        for (size_t row = 0; row < g->m; row += ROWS)
-            run_tile(g, &p, row, g->m - row < ROWS ? g->m - row : ROWS);
+        size_t row = 0;
+        if (g->m > 1 && !g->row_scale && !g->nibbles && !g->block && g->k <= WIDE_MAX) {
+            row = g->m / ROWS * ROWS;
+            run_rows_bytes(g, &p, row);
+        }
+        for (; row < g->m; row += ROWS) run_tile(g, &p, row, g->m - row < ROWS ? g->m - row : ROWS);
     }
 }

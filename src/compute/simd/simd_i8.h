@@ -91,19 +91,21 @@ static inline v4u v4u_dot(v8h a, v8h b, v4u c) {
 static inline v4f v4f_of_sums(v4u sums) { return __builtin_convertvector((v4i)sums, v4f); }
 
 // What sc_finish_round does, to four sums. Adding 1.5 * 2^23 leaves the nearest integer in the low
-// bits, ties to even; `back` is what is too much in them.
+// bits, ties to even; `back` is what is too much in them. It comes from memory, as the rest does:
+// V8 makes a constant anew wherever it is used, in four instructions.
 typedef struct v4_rounding {
-    v4f low, high;
+    v4f low, high, magic;
     v4i back;
 } v4_rounding;
 
 static inline v4_rounding v4_rounding_of(float low, float high, int32_t zero) {
-    return (v4_rounding){v4f_splat(low), v4f_splat(high), (v4i)v4f_splat(12582912.0f) - zero};
+    const v4f magic = v4f_splat(12582912.0f);
+    return (v4_rounding){v4f_splat(low), v4f_splat(high), magic, (v4i)magic - zero};
 }
 
 static inline v4i v4i_round(const v4_rounding *r, v4f value) {
     const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
-    return (v4i)(v + v4f_splat(12582912.0f)) - r->back;
+    return (v4i)(v + r->magic) - r->back;
 }
 
 // The output stage of results of 8 bits: one rounding, or two with a change of scale between them.
@@ -132,8 +134,7 @@ static inline v4_requantizing v4_requantizing_of(const sc_finish *s, int lowest)
 // What is to be rounded last.
 static inline v4f v4f_regrid(const v4_requantizing *r, v4f value) {
     const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
-    const v4f nearest = (v + v4f_splat(12582912.0f)) - v4f_splat(12582912.0f);
-    return nearest * r->scale * r->inverse;
+    return ((v + r->last.magic) - r->last.magic) * r->scale * r->inverse;
 }
 
 static inline v4u v4u_load(const void *p) {
