@@ -53,6 +53,11 @@ static inline bool sc_record_is_quantized(const sc_record *r) {
            (r->out == SC_DTYPE_F32 || r->finish.scale);
 }
 
+// How many blocks of `size` hold `count`.
+static inline int64_t sc_blocks_of(int64_t count, int64_t size) {
+    return (count + size - 1) / size;
+}
+
 // How one row computes. Scratch and packing are 64-byte aligned; NULL for what a row does without.
 typedef struct sc_algorithm {
     // Layout, shape and finish; the types have been compared with the row's.

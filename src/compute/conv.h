@@ -3,7 +3,7 @@
 #ifndef SC_CONV_H
 #define SC_CONV_H
 
-#include "compute/compute.h"
+#include "compute/pack.h"
 
 typedef struct sc_conv {
     sc_record record;
@@ -56,6 +56,26 @@ static inline bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t 
 // Outputs from x on that read the same columns of taps: several only where all are inside. Not of
 // transposed convolutions.
 int64_t sc_conv_run_length(const sc_conv *c, int64_t x);
+
+// --- Shared by rows ------------------------------------------------------------------------------
+
+// Depthwise: one channel per group, the channels of a pixel side by side, no more than so many
+// taps.
+enum { SC_CONV_DEPTHWISE_TAPS = 256 };
+bool sc_conv_is_depthwise_nhwc(const sc_conv *c);
+// Its weights for sc_pack_channels_f32 and _i8.
+sc_pack_source sc_conv_channel_weights(const sc_conv *c);
+// Its tiles: the rows of the output.
+int64_t sc_conv_row_tiles(const sc_record *record);
+
+// As a product with packed weights: a row is an output pixel, a column an output channel of the
+// group, a step a channel of a tap. So many of them are a tile.
+enum { SC_CONV_PIXELS = 32, SC_CONV_COLUMNS = 8 * SC_PANEL };
+// The weights of a group for sc_pack_columns_f32 and _i8.
+sc_pack_source sc_conv_column_weights(const sc_conv *c, int64_t group);
+// Batch items, groups and blocks of pixels one after the other, columns fastest.
+int64_t sc_conv_block_tiles(const sc_record *record);
+
 // Bias and finish of a channel of an f32 convolution taken together: sum * scale + shift.
 float sc_conv_shift(const sc_conv *c, int64_t channel);
 

@@ -2,19 +2,16 @@
 // into runs of pixels that read the same taps: at the edges of the image one pixel each, in between
 // all of them. Nothing is copied: what lies in the padding is read from a row of zero points.
 #include "compute/conv.h"
-#include "compute/pack.h"
 #include "compute/simd/dwconv_nhwc_i8.h"
 
-enum { TAP_MAX = 256 };
+enum { TAP_MAX = SC_CONV_DEPTHWISE_TAPS };
 
 static bool fits(const sc_record *record) {
     const sc_conv *c = sc_conv_of(record);
     return sc_record_is_quantized(record) && !record->weights.scales &&
            (record->out == SC_DTYPE_I8 || record->out == SC_DTYPE_F32) &&
-           (!c->bias || record->bias == SC_DTYPE_I32) && !c->transposed && c->in_channels == 1 &&
-           c->out_channels == 1 && c->groups >= 8 && c->in_step[1] == 1 && c->out_step[1] == 1 &&
-           c->kernel[0] <= TAP_MAX && c->kernel[1] <= TAP_MAX && c->kernel[2] <= TAP_MAX &&
-           sc_conv_taps(c) > 0 && sc_conv_taps(c) <= TAP_MAX;
+           (!c->bias || record->bias == SC_DTYPE_I32) && sc_conv_is_depthwise_nhwc(c) &&
+           c->groups >= 8 && sc_conv_taps(c) > 0;
 }
 
 static uint64_t pack_bytes(const sc_record *record) {
@@ -23,22 +20,8 @@ static uint64_t pack_bytes(const sc_record *record) {
 }
 
 static void pack(const sc_record *record, void *packed) {
-    const sc_conv *c = sc_conv_of(record);
-    const sc_pack_source source = {
-        .weight = c->weight,
-        .columns = (size_t)c->groups,
-        .column_step = c->weight_group,
-        .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], 1},
-        .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], 0},
-        .bias = c->bias,
-        .finish = &record->finish};
+    const sc_pack_source source = sc_conv_channel_weights(sc_conv_of(record));
     sc_pack_channels_i8(&source, packed);
-}
-
-// A row of the output.
-static int64_t tiles(const sc_record *record) {
-    const sc_conv *c = sc_conv_of(record);
-    return c->batch * c->out[0] * c->out[1];
 }
 
 // What is read in the padding.
@@ -109,4 +92,4 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
 }
 
 SC_ALGORITHM(conv_depthwise_i8, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,
-             .scratch_bytes = scratch_bytes, .tiles = tiles, .run = run);
+             .scratch_bytes = scratch_bytes, .tiles = sc_conv_row_tiles, .run = run);

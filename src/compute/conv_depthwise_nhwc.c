@@ -4,16 +4,13 @@
 #include <math.h>
 
 #include "compute/conv.h"
-#include "compute/pack.h"
 #include "compute/simd/dwconv_nhwc_f32.h"
 
-enum { TAP_MAX = 256 };
+enum { TAP_MAX = SC_CONV_DEPTHWISE_TAPS };
 
 static bool fits(const sc_record *record) {
     const sc_conv *c = sc_conv_of(record);
-    return !c->transposed && c->in_channels == 1 && c->out_channels == 1 && c->groups >= 4 &&
-           c->in_step[1] == 1 && c->out_step[1] == 1 && c->kernel[0] <= TAP_MAX &&
-           c->kernel[1] <= TAP_MAX && c->kernel[2] <= TAP_MAX && sc_conv_taps(c) <= TAP_MAX;
+    return sc_conv_is_depthwise_nhwc(c) && c->groups >= 4;
 }
 
 static uint64_t pack_bytes(const sc_record *record) {
@@ -22,22 +19,8 @@ static uint64_t pack_bytes(const sc_record *record) {
 }
 
 static void pack(const sc_record *record, void *packed) {
-    const sc_conv *c = sc_conv_of(record);
-    const sc_pack_source source = {
-        .weight = c->weight,
-        .columns = (size_t)c->groups,
-        .column_step = c->weight_group,
-        .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], 1},
-        .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], 0},
-        .bias = c->bias,
-        .finish = &record->finish};
+    const sc_pack_source source = sc_conv_channel_weights(sc_conv_of(record));
     sc_pack_channels_f32(&source, packed);
-}
-
-// A row of the output.
-static int64_t tiles(const sc_record *record) {
-    const sc_conv *c = sc_conv_of(record);
-    return c->batch * c->out[0] * c->out[1];
 }
 
 // The taps that output (z, y, x) reads.
@@ -128,4 +111,4 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
 }
 
 SC_ALGORITHM(conv_depthwise_nhwc, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,
-             .tiles = tiles, .run = run);
+             .tiles = sc_conv_row_tiles, .run = run);

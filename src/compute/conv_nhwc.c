@@ -4,15 +4,10 @@
 #include <math.h>
 
 #include "compute/conv.h"
-#include "compute/pack.h"
 #include "compute/simd/igemm_f32.h"
 
-enum {
-    PIXELS = 32,             // of a tile: so many have their pointers found at a time
-    COLUMNS = 8 * SC_PANEL,  // of a tile
-    TAP_MAX = 1024,
-    JOINED_MAX = 64
-};
+// Pixels of a tile have their pointers found at a time.
+enum { PIXELS = SC_CONV_PIXELS, COLUMNS = SC_CONV_COLUMNS, TAP_MAX = 1024, JOINED_MAX = 64 };
 
 // --- Shape ---------------------------------------------------------------------------------------
 
@@ -37,31 +32,13 @@ static uint64_t pack_bytes(const sc_record *record) {
 static void pack(const sc_record *record, void *packed) {
     const sc_conv *c = sc_conv_of(record);
     for (int64_t g = 0; g < c->groups; g++) {
-        const int64_t channel = g * c->out_channels;
-        const sc_pack_source source = {
-            .weight = (const float *)c->weight + g * c->weight_group,
-            .columns = (size_t)c->out_channels,
-            .column_step = c->weight_step[0],
-            .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], c->in_channels},
-            .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
-            .bias = c->bias,
-            .finish = &record->finish,
-            .channel = channel,
-            .type = SC_DTYPE_F32};
+        const sc_pack_source source = sc_conv_column_weights(c, g);
         sc_pack_columns_f32(&source,
                             (float *)packed + (uint64_t)g * group_bytes(c) / sizeof(float));
     }
 }
 
 // --- Tiles ---------------------------------------------------------------------------------------
-
-static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
-
-static int64_t tiles(const sc_record *record) {
-    const sc_conv *c = sc_conv_of(record);
-    return c->batch * c->groups * blocks_of(sc_conv_out_area(c), PIXELS) *
-           blocks_of(c->out_channels, COLUMNS);
-}
 
 // What a row of taps reads is one run where pixels are small and neighbours in memory; otherwise
 // each tap is a run.
@@ -161,7 +138,7 @@ static void find_runs(const sc_conv *c, const pixels *p) {
 // The tiles of some pixels of a batch item and group: columns [from, to), in tiles.
 static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int64_t from,
                        int64_t to, uint8_t *scratch) {
-    const int64_t area = sc_conv_out_area(c), blocks = blocks_of(area, PIXELS);
+    const int64_t area = sc_conv_out_area(c), blocks = sc_blocks_of(area, PIXELS);
     const int64_t n = block / blocks / c->groups, group = block / blocks % c->groups;
     const int64_t first = block % blocks * PIXELS;
     const int64_t step = sc_conv_pixel_step(c->out_step, c->out, c->out_channels);
@@ -196,7 +173,7 @@ static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int
 static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
                 void *scratch) {
     const sc_conv *c = sc_conv_of(record);
-    const int64_t columns = blocks_of(c->out_channels, COLUMNS);
+    const int64_t columns = sc_blocks_of(c->out_channels, COLUMNS);
     memset((uint8_t *)scratch + layout_of(c).zeros, 0, (size_t)run_length(c) * sizeof(float));
     while (from < to) {
         const int64_t block = from / columns, end = sc_min_i64(to, (block + 1) * columns);
@@ -206,4 +183,4 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
 }
 
 SC_ALGORITHM(conv_nhwc, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,
-             .scratch_bytes = scratch_bytes, .tiles = tiles, .run = run);
+             .scratch_bytes = scratch_bytes, .tiles = sc_conv_block_tiles, .run = run);

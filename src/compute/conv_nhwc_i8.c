@@ -4,10 +4,9 @@
 // image may have a zero point of its own.
 // In wasm: -O3
 #include "compute/conv.h"
-#include "compute/pack.h"
 #include "compute/simd/gemm_i8.h"
 
-enum { PIXELS = 32, COLUMNS = 8 * SC_PANEL };  // of a tile
+enum { PIXELS = SC_CONV_PIXELS, COLUMNS = SC_CONV_COLUMNS };
 
 // --- Shape ---------------------------------------------------------------------------------------
 
@@ -23,21 +22,8 @@ static bool fits(const sc_record *record) {
            c->out_channels > 0;
 }
 
-static sc_pack_source source_of(const sc_conv *c, int64_t group) {
-    return (sc_pack_source){
-        .weight = c->weight ? (const int8_t *)c->weight + group * c->weight_group : NULL,
-        .columns = (size_t)c->out_channels,
-        .column_step = c->weight_step[0],
-        .sizes = {c->kernel[0], c->kernel[1], c->kernel[2], c->in_channels},
-        .steps = {c->weight_step[2], c->weight_step[3], c->weight_step[4], c->weight_step[1]},
-        .bias = c->bias,
-        .finish = &c->record.finish,
-        .channel = group * c->out_channels,
-        .type = SC_DTYPE_I8};
-}
-
 static uint64_t group_bytes(const sc_conv *c) {
-    const sc_pack_source source = source_of(c, 0);
+    const sc_pack_source source = sc_conv_column_weights(c, 0);
     return sc_pack_columns_i8_bytes(&source);
 }
 
@@ -49,17 +35,9 @@ static uint64_t pack_bytes(const sc_record *record) {
 static void pack(const sc_record *record, void *packed) {
     const sc_conv *c = sc_conv_of(record);
     for (int64_t g = 0; g < c->groups; g++) {
-        const sc_pack_source source = source_of(c, g);
+        const sc_pack_source source = sc_conv_column_weights(c, g);
         sc_pack_columns_i8(&source, (uint8_t *)packed + (uint64_t)g * group_bytes(c));
     }
-}
-
-static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
-
-static int64_t tiles(const sc_record *record) {
-    const sc_conv *c = sc_conv_of(record);
-    return c->batch * c->groups * blocks_of(sc_conv_out_area(c), PIXELS) *
-           blocks_of(c->out_channels, COLUMNS);
 }
 
 // The rows of a tile.
@@ -140,7 +118,7 @@ static void widen_pixels(const sc_conv *c, const int8_t *input, int64_t first, s
 // The tiles of some pixels of a batch item and group: columns [from, to), in tiles.
 static void run_pixels(const sc_conv *c, sc_gemm_i8 *g, const uint8_t *packed, int64_t block,
                        int64_t from, int64_t to, int16_t *rows) {
-    const int64_t area = sc_conv_out_area(c), blocks = blocks_of(area, PIXELS);
+    const int64_t area = sc_conv_out_area(c), blocks = sc_blocks_of(area, PIXELS);
     const int64_t n = block / blocks / c->groups, group = block / blocks % c->groups;
     const int64_t first = block % blocks * PIXELS;
     const sc_input_quant *quant = &c->record.quant;
@@ -162,7 +140,7 @@ static void run_pixels(const sc_conv *c, sc_gemm_i8 *g, const uint8_t *packed, i
 static void run(const sc_record *record, const void *packed, int64_t from, int64_t to,
                 void *scratch) {
     const sc_conv *c = sc_conv_of(record);
-    const int64_t columns = blocks_of(c->out_channels, COLUMNS);
+    const int64_t columns = sc_blocks_of(c->out_channels, COLUMNS);
     sc_gemm_i8 g = {.n = (size_t)c->out_channels,
                     .k = depth_of(c),
                     .a = scratch,
@@ -176,4 +154,4 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
 }
 
 SC_ALGORITHM(conv_nhwc_i8, .fits = fits, .pack_bytes = pack_bytes, .pack = pack,
-             .scratch_bytes = scratch_bytes, .tiles = tiles, .run = run);
+             .scratch_bytes = scratch_bytes, .tiles = sc_conv_block_tiles, .run = run);

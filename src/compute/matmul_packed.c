@@ -31,11 +31,9 @@ static sc_pack_source source_of(const sc_matmul *mm) {
                             .type = mm->record.weight};
 }
 
-static int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
-
 static int64_t tiles(const sc_record *record) {
     const sc_matmul *mm = sc_matmul_of(record);
-    return mm->batch * blocks_of(mm->m, ROWS) * blocks_of(mm->n, COLUMNS);
+    return mm->batch * sc_blocks_of(mm->m, ROWS) * sc_blocks_of(mm->n, COLUMNS);
 }
 
 // Rows [row, row + count) of a batch item and columns [first, last) of its result.
@@ -46,7 +44,7 @@ typedef struct block {
 
 // The next tiles of [from, to) that have their rows in common; `from` moves on.
 static block next_block(const sc_matmul *mm, int64_t *from, int64_t to) {
-    const int64_t rows = blocks_of(mm->m, ROWS), columns = blocks_of(mm->n, COLUMNS);
+    const int64_t rows = sc_blocks_of(mm->m, ROWS), columns = sc_blocks_of(mm->n, COLUMNS);
     const int64_t strip = *from / columns, end = sc_min_i64(to, (strip + 1) * columns);
     const int64_t row = strip % rows * ROWS;
     const block b = {.batch = strip / rows,

@@ -169,6 +169,10 @@ static inline float *sc_xnn_scales(const sc_xnn_operand *operand) {
 }
 // The byte that a number becomes outside of Convert: rounded once its zero point is added.
 uint8_t sc_xnn_byte_of(const sc_grid *grid, float number);
+// The operand as f32: where it lies, or of halves a copy at `*scratch`, which moves on.
+const void *sc_xnn_floats(const sc_xnn_operand *operand, uint8_t **scratch);
+// Describes c[m, n] = a[m, k] b, all rows dense; `b` says how its rows and columns lie.
+sc_matmul sc_xnn_matmul_of(sc_record record, int64_t m, int64_t n, int64_t k, sc_matrix b);
 // The range of quantized results that is asked for of floats: what XNNPACK clamps to.
 void sc_xnn_byte_range(const sc_xnn_step *s, const sc_xnn_operand *out, int *low, int *high);
 

@@ -31,22 +31,13 @@ static sc_status prepare_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
     const bool is_transposed = s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS;
     const uint32_t row = out->tensor.rank - 2u, column = out->tensor.rank - 1u;
     const int64_t m = out->sizes[row], n = out->sizes[column], k = a->sizes[column];
-    s->matmul = (sc_matmul){.record = {.kind = SC_RECORD_MATMUL,
-                                       .in = SC_DTYPE_F32,
-                                       .weight = SC_DTYPE_F32,
-                                       .bias = SC_DTYPE_F32,
-                                       .out = SC_DTYPE_F32},
-                            .m = m,
-                            .n = n,
-                            .k = k,
-                            .a = {NULL, 0, k, 1},
-                            .b = {NULL, 0, is_transposed ? 1 : n, is_transposed ? k : 1},
-                            .c_row = n,
-                            .c_column = 1,
-                            .alpha = 1,
-                            .beta = 1,
-                            .alpha_int = 1,
-                            .beta_int = 1};
+    const sc_record record = {.kind = SC_RECORD_MATMUL,
+                              .in = SC_DTYPE_F32,
+                              .weight = SC_DTYPE_F32,
+                              .bias = SC_DTYPE_F32,
+                              .out = SC_DTYPE_F32};
+    s->matmul = sc_xnn_matmul_of(
+        record, m, n, k, (sc_matrix){NULL, 0, is_transposed ? 1 : n, is_transposed ? k : 1});
     if (!set_batch(s, &s->matmul))
         return sc_xnn_step_fail(d, s, SC_ERR_DELEGATE,
                                 "is not executed here: it repeats some dimensions of a batch");
@@ -59,19 +50,11 @@ static sc_status prepare_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
-static const void *floats_of(const sc_xnn_operand *o, uint8_t **scratch) {
-    void *copy = *scratch;
-    if (!sc_xnn_is_half(o)) return o->tensor.data;
-    sc_loader(SC_CLASS_F32, o->tensor.dtype)(copy, o->tensor.data, 1, o->tensor.numel);
-    *scratch += sc_xnn_float_bytes(o);
-    return copy;
-}
-
 static sc_status run_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_operand *out = s->out[0];
     uint8_t *scratch = d->scratch;
-    s->matmul.a.data = floats_of(s->in[0], &scratch);
-    s->matmul.b.data = floats_of(s->in[1], &scratch);
+    s->matmul.a.data = sc_xnn_floats(s->in[0], &scratch);
+    s->matmul.b.data = sc_xnn_floats(s->in[1], &scratch);
     s->matmul.c = out->tensor.data;
     if (sc_xnn_is_half(out)) {
         s->matmul.c = scratch;

@@ -206,29 +206,33 @@ static int64_t weight_pitch(const sc_xnn_step *s) {
     return s->record.weight == SC_DTYPE_I4 ? pitch + pitch % 2 : pitch;
 }
 
+sc_matmul sc_xnn_matmul_of(sc_record record, int64_t m, int64_t n, int64_t k, sc_matrix b) {
+    return (sc_matmul){.record = record,
+                       .batch = 1,
+                       .m = m,
+                       .n = n,
+                       .k = k,
+                       .a = {NULL, 0, k, 1},
+                       .b = b,
+                       .c_row = n,
+                       .c_column = 1,
+                       .alpha = 1,
+                       .beta = 1,
+                       .alpha_int = 1,
+                       .beta_int = 1};
+}
+
 static void describe_matmul(sc_xnn_step *s) {
     const sc_xnn_operand *in = s->in[0], *filter = s->in[1];
     const bool is_transposed = s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS;
     const int64_t pitch = weight_pitch(s);
-    sc_record record = s->record;
     int64_t k = filter->sizes[is_transposed ? 0 : 1], n = filter->sizes[is_transposed ? 1 : 0];
     int64_t m = 1;
     for (uint32_t i = 0; i + 1 < in->tensor.rank; i++) m *= in->sizes[i];
-    s->matmul =
-        (sc_matmul){.record = record,
-                    .batch = 1,
-                    .m = m,
-                    .n = n,
-                    .k = k,
-                    .a = {NULL, 0, k, 1},
-                    .b = {s->weight, 0, is_transposed ? pitch : 1, is_transposed ? 1 : pitch},
-                    .addend = {s->bias, 0, 0, 1},
-                    .c_row = n,
-                    .c_column = 1,
-                    .alpha = 1,
-                    .beta = 1,
-                    .alpha_int = 1,
-                    .beta_int = 1};
+    s->matmul = sc_xnn_matmul_of(
+        s->record, m, n, k,
+        (sc_matrix){s->weight, 0, is_transposed ? pitch : 1, is_transposed ? 1 : pitch});
+    s->matmul.addend = (sc_matrix){s->bias, 0, 0, 1};
 }
 
 static const int32_t no_zero = 0;
@@ -318,7 +322,7 @@ static sc_status prepare_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
-static const void *input_of(const sc_xnn_operand *in, uint8_t **scratch) {
+const void *sc_xnn_floats(const sc_xnn_operand *in, uint8_t **scratch) {
     if (!sc_xnn_is_half(in)) return in->tensor.data;
     void *copy = *scratch;
     sc_loader(SC_CLASS_F32, in->tensor.dtype)(copy, in->tensor.data, 1, in->tensor.numel);
@@ -343,7 +347,7 @@ static void set_addresses(sc_xnn_step *s, const void *input, void *output) {
 static sc_status run_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_operand *out = s->out[0];
     uint8_t *scratch = d->scratch;
-    const void *input = input_of(s->in[0], &scratch);
+    const void *input = sc_xnn_floats(s->in[0], &scratch);
     void *output = sc_xnn_is_half(out) ? scratch : out->tensor.data;
     if (sc_xnn_is_half(out)) scratch += sc_xnn_float_bytes(out);
     set_addresses(s, input, output);
