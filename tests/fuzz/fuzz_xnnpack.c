@@ -61,18 +61,20 @@ static sc_status find_named(void *user, sc_ctx *ctx, sc_str key, const uint8_t *
 static void release_named(void *user, sc_str key) { (void)user, (void)key; }
 
 // Elements that nodes make, by how many of their weights or of the elements of a window each takes.
-static double work_of(const sc_xnn_graph *graph) {
+static double work_of(sc_ctx *ctx, const sc_xnn_graph *graph) {
     double work = 0;
+    sc_xnn_shape *shapes = sc_new_array(ctx->arena, sc_xnn_shape, (size_t)graph->values.count + 1);
+    for (uint32_t i = 0; i < graph->values.count; i++) shapes[i] = graph->values.data[i].shape;
+    if (sc_xnn_infer(ctx, graph, shapes) != SC_OK) return WORK_MAX;
     for (uint32_t i = 0; i < graph->nodes.count; i++) {
         const sc_xnn_node *node = &graph->nodes.data[i];
         uint64_t out = 0, in = 0;
         for (uint32_t k = 0; k < sc_xnn_kinds[node->kind].inputs; k++) {
             uint64_t count = 0;
-            if (node->inputs[k] != SC_XNN_NONE &&
-                sc_xnn_numel(&graph->values.data[node->inputs[k]].shape, &count))
+            if (node->inputs[k] != SC_XNN_NONE && sc_xnn_numel(&shapes[node->inputs[k]], &count))
                 in = sc_max_u64(in, count);
         }
-        if (!sc_xnn_numel(&graph->values.data[node->outputs[0]].shape, &out)) return WORK_MAX;
+        if (!sc_xnn_numel(&shapes[node->outputs[0]], &out)) return WORK_MAX;
         work += (double)out * (double)(in + 1);
     }
     return work;
@@ -139,7 +141,8 @@ static void run(sc_ctx *ctx, const sc_xnn_graph *graph, const uint8_t *data, siz
     arguments a;
     void *shared = NULL, *state;
     uint32_t inputs;
-    if (sc_ops_init() != SC_OK || work_of(graph) >= WORK_MAX || !make_arguments(ctx, graph, &a))
+    if (sc_ops_init() != SC_OK || work_of(ctx, graph) >= WORK_MAX ||
+        !make_arguments(ctx, graph, &a))
         return;
     sc_rt_start start = {.backend = &sc_rt_backend_xnnpack,
                          .method = SC_STR("forward"),

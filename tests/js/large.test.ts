@@ -1,7 +1,7 @@
 // Weights too large for memory, in small: what is read of them, what is held, and when.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createEngine, type Engine, type RandomAccess } from "sconce";
+import { createEngine, type Engine, type RandomAccess, type Tensor } from "sconce";
 import { linearOf } from "./zip.js";
 
 let engine: Engine;
@@ -47,3 +47,37 @@ test("a weight larger than what may be held is transposed while the file is writ
   const at = program.indexOf(expected.subarray(0, 64));
   assert.ok(at > 0 && program.subarray(at, at + expected.length).equals(expected));
 });
+
+// Weights are packed for a delegate, and what they were packed from is let go; a method that shares
+// them adds none. Memory never shrinks, so that what it has come to counts what was held on the way.
+for (const externalConstants of [false, true])
+  test(`weights of delegates are held once, ${externalConstants ? "beside" : "in"} the program`, async () => {
+    const [rows, columns] = [4096, 1024];
+    const weights = Float32Array.from({ length: rows * columns }, (_, i) => (i % 7) - 3);
+    const source = linearOf(weights, columns);
+    const lowered = engine.lower(
+      { first: source, second: source },
+      { externalConstants, partitioner: "xnnpack" },
+    );
+    const delegates = Object.values(lowered.delegation()).map((m) => m.delegates.length);
+    assert.deepEqual(delegates, [1, 1]);
+    const other = await createEngine();
+    const dataFiles = lowered.dataFiles.map(({ name }) => lowered.dataFile(name));
+    const program = other.load(lowered.buffer, { dataFiles });
+    lowered.dispose();
+    const held = (): number => program.inspect().heapBytes;
+    const opened = held();
+    const ones = new Float32Array(4 * columns).fill(1);
+    const input: Tensor = { dtype: "float32", shape: [4, columns], data: ones };
+    const [first] = program.run("first", [input]);
+    const loaded = held();
+    // One weight: it is there as it was and packed for a moment.
+    assert.ok(
+      loaded - opened < 2.1 * weights.byteLength,
+      `memory grew by ${loaded - opened} bytes`,
+    );
+    const [second] = program.run("second", [input]);
+    assert.deepEqual(second, first);
+    assert.equal(held(), loaded, "the second method has weights of its own");
+    other.dispose();
+  });
