@@ -431,10 +431,11 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
 
 static sc_status print(sc_ctx *ctx, const uint8_t *processed, uint64_t size, sc_sb *out) {
     sc_xnn_graph *graph = NULL;
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_status status = sc_xnn_read(ctx, ctx->scratch, processed, size, &graph);
+    sc_arena arena;
+    sc_arena_init(&arena);
+    sc_status status = sc_xnn_read(ctx, &arena, processed, size, &graph);
     if (status == SC_OK) sc_xnn_print(out, graph);
-    sc_arena_rewind(ctx->scratch, mark);
+    sc_arena_deinit(&arena);
     return status;
 }
 
