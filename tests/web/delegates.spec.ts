@@ -32,8 +32,8 @@ const STORIES = {
 };
 
 /** What the engine says of the same programs. */
-function delegationOf(programs: Programs, methods: readonly string[]): Delegation {
-  const partitioner = Object.fromEntries(methods.map((method) => [method, NULL]));
+function delegationOf(programs: Programs, methods: readonly string[], backend = NULL): Delegation {
+  const partitioner = Object.fromEntries(methods.map((method) => [method, backend]));
   const edge = engine.toEdgeTransformAndLower(programs, { partitioner });
   const delegation = edge.delegation();
   edge.dispose();
@@ -320,6 +320,61 @@ test("a .pte says which backends run it", async () => {
   await close();
 });
 
+test("what backends made is verified when asked to, and its parts can be opened", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await lowered(page);
+  await page.keyboard.press("1");
+  assert.equal(await page.getByLabel("Verify").count(), 0);
+  await delegate(page, ["forward"], "xnnpack");
+  await delegated(page);
+  await page.keyboard.press("4");
+  assert.equal(await page.locator(".verified").count(), 0);
+  await page.keyboard.press("1");
+  await page.getByLabel("Verify").check();
+  await page.getByRole("button", { name: "Lower again" }).click();
+  await delegated(page);
+  await page.keyboard.press("4");
+  const rows = await page.locator(".verified tbody tr").allInnerTexts();
+  const info = delegationOf({ path: inRoot("tests/models/mlp.pt2") }, ["forward"], "xnnpack");
+  assert.equal(rows.length, 1 + info["forward"]!.delegates.length);
+  assert.match(rows[0]!.replace(/\s+/g, " "), /^output 0 [\d.e-]+ close 0.001 /);
+  assert.match(rows[1]!.replace(/\s+/g, " "), /^xnnpack:0 [\d.e-]+ close /);
+  await page.getByText("on example inputs").waitFor();
+
+  await page.keyboard.press("6");
+  const parts = page.locator(".program-part summary");
+  assert.equal(await parts.count(), info["forward"]!.delegates.length);
+  await parts.first().focus();
+  await page.keyboard.press("Enter");
+  await page
+    .locator(".part-lines li", { hasText: /^\d+ FullyConnected x\d/ })
+    .first()
+    .waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a long part is filtered and shown some lines at a time", async () => {
+  const { page, faults, close } = await host.visit();
+  await dropModel(page, { "face.pt2": readFileSync(inRoot("models/face-rfb320.pt2")) });
+  await delegate(page, ["forward"], "xnnpack");
+  await delegated(page);
+  await page.keyboard.press("6");
+  await page.locator(".program-part summary").first().click();
+  const lines = page.locator(".part-lines li");
+  await lines.first().waitFor();
+  assert.equal(await lines.count(), 50);
+  await page.getByRole("button", { name: /^Show 50 more of \d+/ }).click();
+  assert.equal(await lines.count(), 100);
+  await page.getByLabel("Filter lines of delegate 0").fill("conv2d");
+  const found = await lines.allInnerTexts();
+  assert.ok(found.length > 1 && found.every((line) => /Conv2d/.test(line)));
+  await page.getByLabel("Filter lines of delegate 0").fill("there is no such line");
+  await page.getByText("No line matches.").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("of many nodes outside the first are there, and more on demand", async () => {
   const { page, close } = await host.visit({}, "#story");
   await lowered(page);
@@ -330,7 +385,7 @@ test("of many nodes outside the first are there, and more on demand", async () =
   const groups = page.locator(".outside-group summary");
   for (const group of await groups.all()) await group.click();
   assert.ok((await page.locator(".outside-node").count()) > 50);
-  const more = page.getByRole("button", { name: /^Show \d+ more of \d+/ });
+  const more = page.getByRole("button", { name: /^Show \d+ more/ });
   const before = await page.locator(".outside-node").count();
   await more.first().click();
   assert.ok((await page.locator(".outside-node").count()) > before);

@@ -53,6 +53,13 @@ export function formatNumber(value: number): string {
   return size >= 1e5 || size < 1e-4 ? value.toExponential(2) : value.toPrecision(4);
 }
 
+/** A measured number in three significant digits, without zeros that say nothing. */
+export function formatFigure(value: number): string {
+  const size = Math.abs(value);
+  if (value === 0 || !Number.isFinite(value)) return String(value);
+  return size >= 1e5 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
+}
+
 /** "f32[1, 3, 240, 320]", or what kind of value it is. */
 export function formatType(
   info: TensorInfo | ProgramValueInfo,

@@ -93,7 +93,8 @@ export function More(props: { left: number; onClick: () => void }): JSX.Element 
   if (props.left <= 0) return null;
   return (
     <button type="button" class="quiet more" onClick={props.onClick}>
-      Show {formatCount(Math.min(props.left, FIRST))} more of {formatCount(props.left)}
+      Show {formatCount(Math.min(props.left, FIRST))} more
+      {props.left > FIRST ? ` of ${formatCount(props.left)}` : ""}
     </button>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Closeness, Verification } from "@sconce/types.js";
 import { parts } from "../delegates.js";
 import { app } from "../state.js";
-import { formatNumber } from "../ui/format.js";
+import { formatFigure } from "../ui/format.js";
 import { FIRST, More, PartLabel } from "../ui/parts.js";
 
 type Found = Closeness | { reason: string };
@@ -35,7 +35,7 @@ function VerifiedRow(props: { row: Row }): JSX.Element {
     return (
       <tr>
         <th scope="row">{name}</th>
-        <td class="soft" colSpan={4}>
+        <td class="verdict soft" colSpan={4}>
           not compared: {found.reason}
         </td>
       </tr>
@@ -44,10 +44,10 @@ function VerifiedRow(props: { row: Row }): JSX.Element {
   return (
     <tr>
       <th scope="row">{name}</th>
-      <td class="num">{difference === null ? "not finite" : formatNumber(difference)}</td>
-      <td class="num">{formatNumber(tolerance)}</td>
-      <td class="num">{formatNumber(largest)}</td>
-      <td class={isClose ? "soft" : "bad"}>{isClose ? "close" : "too far"}</td>
+      <td class="num">{difference === null ? "not finite" : formatFigure(difference)}</td>
+      <td class={isClose ? "verdict soft" : "verdict bad"}>{isClose ? "close" : "too far"}</td>
+      <td class="num">{formatFigure(tolerance)}</td>
+      <td class="num largest">{formatFigure(largest)}</td>
     </tr>
   );
 }
@@ -70,13 +70,15 @@ export function Verified(): JSX.Element | null {
               <th scope="col" class="num">
                 Largest difference
               </th>
+              <th scope="col" class="verdict">
+                Verdict
+              </th>
               <th scope="col" class="num" title="What the precision allows">
                 Allowed
               </th>
-              <th scope="col" class="num" title="Largest magnitude on the kernels">
+              <th scope="col" class="num largest" title="Largest magnitude on the kernels">
                 Largest value
               </th>
-              <th scope="col">Verdict</th>
             </tr>
           </thead>
           <tbody>
