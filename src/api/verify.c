@@ -33,11 +33,11 @@ static sc_status make_plain(verifying *v, sc_source **pte) {
 }
 
 static sc_status open_plain(verifying *v) {
-    const uint32_t diags = v->ctx->diags.count;
+    const sc_diag_mark mark = sc_diags_mark(v->ctx);
     sc_source *pte = NULL;
     SC_TRY(make_plain(v, &pte));
     SC_TRY(sc_rt_program_open(v->ctx, pte, NULL, &v->plain));
-    v->ctx->diags.count = diags;  // its warnings have been told of the program itself
+    sc_diags_rewind(v->ctx, mark);  // its warnings have been told of the program itself
     return SC_OK;
 }
 
@@ -101,8 +101,22 @@ static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
     return SC_OK;
 }
 
-static void add_delegate(verifying *v, const sc_name *method, const sc_watched *seen) {
+static void warn_delegate(verifying *v, const sc_name *method, const sc_watched *seen) {
     const sc_closeness *c = &seen->closeness;
+    sc_sb what;
+    if (seen->why_not || c->is_close) return;
+    sc_sb_init(&what, v->ctx->scratch);
+    if (c->is_other)
+        sc_sb_add_text(&what, "gives a result of another kind, dtype, shape or text than");
+    else
+        sc_sb_addf(&what, "differs by %g, where %g is allowed, from", c->difference, c->tolerance);
+    sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
+              "delegate " SC_STR_FMT "%s%s of method '%s' (" SC_STR_FMT ") %s the kernels",
+              SC_STR_ARG(seen->graph), seen->graph.size ? "/" : "", seen->part->method->name->text,
+              method->text, SC_STR_ARG(seen->part->backend), sc_sb_terminate(&what));
+}
+
+static void add_delegate(verifying *v, const sc_name *method, const sc_watched *seen) {
     sc_json_begin_object(v->w);
     sc_json_put_str(v->w, "name", sc_name_str(seen->part->method->name));
     sc_json_put_str(v->w, "backend", seen->part->backend);
@@ -110,19 +124,9 @@ static void add_delegate(verifying *v, const sc_name *method, const sc_watched *
     if (seen->why_not)
         sc_json_put_text(v->w, "reason", seen->why_not);
     else
-        put_closeness(v->w, c);
+        put_closeness(v->w, &seen->closeness);
     sc_json_end_object(v->w);
-    if (!seen->why_not && c->is_other)
-        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
-                  "delegate %s of method '%s' (" SC_STR_FMT
-                  ") gives a result of another kind, dtype, shape or text than the kernels",
-                  seen->part->method->name->text, method->text, SC_STR_ARG(seen->part->backend));
-    else if (!seen->why_not && !c->is_close)
-        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
-                  "delegate %s of method '%s' (" SC_STR_FMT
-                  ") differs by %g from the kernels, where %g is allowed",
-                  seen->part->method->name->text, method->text, SC_STR_ARG(seen->part->backend),
-                  c->difference, c->tolerance);
+    warn_delegate(v, method, seen);
 }
 
 static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_method *plain,

@@ -38,12 +38,13 @@ typedef struct watched_state {
 
 static sc_status add_posts(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_watch *watch = user;
-    sc_str path = sc_graph_path(ctx->arena, graph);
+    const sc_str path = sc_graph_path(ctx->arena, graph);
     for (const sc_node *node = graph->first; node; node = node->next) {
         const sc_part *part = sc_node_part(node);
+        if (!part) continue;
         post one = {.seen = {.part = part, .graph = path, .why_not = "it was not called"},
                     .method = graph->method->name};
-        if (part) sc_vec_push(ctx->arena, &watch->posts, one);
+        sc_vec_push(ctx->arena, &watch->posts, one);
     }
     return SC_OK;
 }
@@ -197,23 +198,50 @@ static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_watched *s
 
 // --- As a backend --------------------------------------------------------------------------------
 
-// What goes wrong on this side is told of the delegate, and not of the run.
-static void forgive(sc_ctx *ctx, uint32_t diags, uint32_t errors, sc_where where) {
-    ctx->diags.count = diags;
-    ctx->error_count = errors;
-    ctx->where = where;
+// Of the host and of this machine, not of the part: that ends the run.
+static bool is_fatal(sc_status status) {
+    return status == SC_ERR_MEMORY || status == SC_ERR_IO || status == SC_ERR_CANCELLED ||
+           status == SC_ERR_INTERNAL;
 }
 
-static void begin_post(sc_ctx *ctx, watched_state *s) {
-    const uint32_t diags = ctx->diags.count, errors = ctx->error_count;
-    const sc_where where = ctx->where;
-    if (s->post == UINT32_MAX) return;
+typedef struct trial {
+    sc_diag_mark diags;
+    sc_where where;
+} trial;
+
+static trial begin_trial(const sc_ctx *ctx) { return (trial){sc_diags_mark(ctx), ctx->where}; }
+
+// What goes wrong on this side is told of the delegate, and not of the run.
+static sc_status end_trial(sc_ctx *ctx, sc_watched *seen, sc_status status, trial t,
+                           const char *what) {
+    if (status != SC_OK && is_fatal(status)) return status;
+    if (status != SC_OK) {
+        bool is_known = ctx->diags.count > t.diags.count;
+        sc_str cause = is_known ? sc_vec_last(&ctx->diags).message : sc_str_from("no reason given");
+        seen->why_not = sc_str_format(ctx->arena, "%s: " SC_STR_FMT, what, SC_STR_ARG(cause)).data;
+        sc_diags_rewind(ctx, t.diags);
+    }
+    ctx->where = t.where;
+    return SC_OK;
+}
+
+static sc_status begin_post(sc_ctx *ctx, watched_state *s) {
+    if (s->post == UINT32_MAX) return SC_OK;
+    const trial t = begin_trial(ctx);
     sc_watched *seen = &s->watch->posts.data[s->post].seen;
-    if (open_part(ctx, s, seen->part) == SC_OK) return;
-    seen->why_not = "its part cannot be run without its backend";
+    sc_status status = open_part(ctx, s, seen->part);
+    if (status != SC_OK && s->program) {
+        sc_rt_program_close(s->program);
+        s->program = NULL;
+    }
+    return end_trial(ctx, seen, status, t, "its part cannot be run without its backend");
+}
+
+static void destroy(void *state) {
+    watched_state *s = state;
+    s->real->destroy(s->real_state);
     if (s->program) sc_rt_program_close(s->program);
-    s->program = NULL;
-    forgive(ctx, diags, errors, where);
+    sc_free(s);
 }
 
 static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count) {
@@ -230,7 +258,11 @@ static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint3
         sc_free(s);
         return status;
     }
-    begin_post(ctx, s);
+    status = begin_post(ctx, s);
+    if (status != SC_OK) {
+        destroy(s);
+        return status;
+    }
     *state = s;
     return SC_OK;
 }
@@ -239,24 +271,19 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     watched_state *s = state;
     SC_TRY(s->real->execute(ctx, s->real_state, call));
     if (!s->program) return SC_OK;
-    const uint32_t diags = ctx->diags.count, errors = ctx->error_count;
-    const sc_where where = ctx->where;
+    const trial t = begin_trial(ctx);
     sc_watched *seen = &s->watch->posts.data[s->post].seen;
+    sc_status status = run_part(ctx, s, seen->part, call);
     seen->why_not = NULL;
-    if (run_part(ctx, s, seen->part, call) == SC_OK && compare_part(ctx, s, seen, call) == SC_OK) {
-        ctx->where = where;
-        return SC_OK;
-    }
-    seen->why_not = "its part failed without its backend";
-    forgive(ctx, diags, errors, where);
-    return SC_OK;
+    if (status == SC_OK) status = compare_part(ctx, s, seen, call);
+    return end_trial(ctx, seen, status, t, "its part failed without its backend");
 }
 
-static void destroy(void *state) {
+// State that survives calls, on both sides.
+static sc_status reset(sc_ctx *ctx, void *state) {
     watched_state *s = state;
-    s->real->destroy(s->real_state);
-    if (s->program) sc_rt_program_close(s->program);
-    sc_free(s);
+    if (s->real->reset) SC_TRY(s->real->reset(ctx, s->real_state));
+    return s->program ? sc_rt_program_reset(ctx, s->program) : SC_OK;
 }
 
 static const sc_rt_backend *find(void *user, sc_str id) {
@@ -267,8 +294,12 @@ static const sc_rt_backend *find(void *user, sc_str id) {
         if (watch->guards.data[i]->real == real) return &watch->guards.data[i]->backend;
     guard *g = sc_new(watch->ctx->arena, guard);
     *g = (guard){.real = real, .watch = watch};
-    g->backend = (sc_rt_backend){
-        .init = init, .execute = execute, .destroy = destroy, .release = real->release, .user = g};
+    g->backend = (sc_rt_backend){.init = init,
+                                 .execute = execute,
+                                 .destroy = destroy,
+                                 .release = real->release,
+                                 .reset = reset,
+                                 .user = g};
     sc_vec_push(watch->ctx->arena, &watch->guards, g);
     return &g->backend;
 }

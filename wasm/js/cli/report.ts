@@ -88,7 +88,8 @@ export function sayVerification(verification: Verification): void {
     for (const row of outputs) say(`    output ${row.output}: ${apart(row)}`);
     for (const row of delegates) {
       const found = "reason" in row ? `not compared: ${row.reason}` : apart(row);
-      say(`    ${row.name} (${row.backend}): ${found}`);
+      const where = row.graph ? `${row.graph}/` : "";
+      say(`    ${where}${row.name} (${row.backend}): ${found}`);
     }
   }
 }
