@@ -98,6 +98,21 @@ static void report_parts(surveying *s, const sc_cut_parts *cut) {
     }
 }
 
+// Of a method that no backend is asked about, unless it has been told before.
+static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
+    lowering *l = user;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_str path = sc_graph_path(ctx->scratch, graph);
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        if (sc_node_part(node) || find_row(l, graph->method->name, path, node->name)) continue;
+        sc_delegation_row *row = row_of(l, node, path);
+        row->reason = SC_STR("no backend was asked");
+        row->hint = SC_STR("Name a backend for this method.");
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}
+
 // --- What a backend says -------------------------------------------------------------------------
 
 // A call that is there already belongs to whoever took it, and what no table knows to nobody.
@@ -368,12 +383,32 @@ static void find_written(lowering *l) {
     }
 }
 
+static sc_status unknown_method(lowering *l, sc_str name) {
+    sc_sb known;
+    sc_sb_init(&known, l->ctx->scratch);
+    for (uint32_t m = 0; m < l->program->methods.count; m++)
+        sc_sb_addf(&known, "%s%s", m ? ", " : "", l->program->methods.data[m]->name->text);
+    return sc_fail(l->ctx, SC_ERR_NOT_FOUND, NULL,
+                   "there is no method '" SC_STR_FMT "' to lower to a backend; there are: %s",
+                   SC_STR_ARG(name), sc_sb_terminate(&known));
+}
+
 static sc_status check_methods(lowering *l, const sc_method_partitioners *methods, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         if (!sc_program_method(l->program, methods[i].method))
-            return sc_fail(l->ctx, SC_ERR_NOT_FOUND, NULL,
-                           "there is no method '" SC_STR_FMT "' to lower to a backend",
-                           SC_STR_ARG(methods[i].method));
+            return unknown_method(l, methods[i].method);
+    return SC_OK;
+}
+
+static sc_status report_others(lowering *l, const sc_method_partitioners *methods, uint32_t count) {
+    for (uint32_t m = 0; m < l->program->methods.count; m++) {
+        const sc_method *method = l->program->methods.data[m];
+        bool is_asked = false;
+        for (uint32_t i = 0; i < count; i++)
+            is_asked |=
+                methods[i].count && sc_str_equal(methods[i].method, sc_name_str(method->name));
+        if (!is_asked) SC_TRY(sc_graphs_visit(l->ctx, method->graph, report_unasked, l));
+    }
     return SC_OK;
 }
 
@@ -402,6 +437,7 @@ sc_status sc_lower_to_backends(sc_ctx *ctx, sc_program *program,
     for (uint32_t i = 0; i < method_count; i++) rounds = sc_max_u32(rounds, methods[i].count);
     for (uint32_t round = 0; round < rounds; round++)
         SC_TRY(run_round(&l, methods, method_count, round));
+    if (!env->is_draft) SC_TRY(report_others(&l, methods, method_count));
     sc_where_set_method(ctx, NULL);
     return sc_verify(ctx, program);
 }
