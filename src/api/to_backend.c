@@ -120,6 +120,11 @@ static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner
     out->backend = r->backends->find(r->backends->user, name);
     if (!out->backend) return unknown_backend(r, name);
     if (whole && !sc_json_bool(whole, &out->is_whole)) return bad(r, "whole is true or false");
+    if (out->is_whole && sc_json_get(json, "tags"))
+        return sc_fail(r->ctx, SC_ERR_ARGUMENT, "Leave out one of the two.",
+                       "a partitioner for " SC_STR_FMT
+                       " asks for the whole method and for tagged parts of it",
+                       SC_STR_ARG(name));
     SC_TRY(read_specs(r, sc_json_get(json, "specs"), &out->specs, &out->spec_count));
     SC_TRY(read_passes(r, sc_json_get(json, "passes"), out));
     return read_tags(r, sc_json_get(json, "tags"), out);

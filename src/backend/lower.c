@@ -199,26 +199,36 @@ static sc_status apply_tags(surveying *s) {
 
 // --- All of a method, or nothing -----------------------------------------------------------------
 
+enum { NAMED_MAX = 20 };
+
+// Why each node is refused is a note of its own; the error names them.
+static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_sb *names) {
+    const sc_claim *claim = sc_claim_of(&s->survey, node);
+    sc_ctx *ctx = s->l->ctx;
+    sc_where_set_node(ctx, node);
+    sc_report(ctx, SC_NOTE, SC_ERR_DELEGATE,
+              claim->hint.size ? sc_str_dup(ctx->scratch, claim->hint)
+                               : "Lower the method by what the backend takes instead.",
+              "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name, node->name->text,
+              node->op->name, SC_STR_ARG(claim->reason));
+    if (before < NAMED_MAX)
+        sc_sb_addf(names, "%s%%%s (%s)", before ? ", " : "", node->name->text, node->op->name);
+}
+
 static sc_status take_whole(surveying *s) {
     sc_ctx *ctx = s->l->ctx;
     uint32_t refused = 0;
-    for (const sc_node *node = s->graph->first; node; node = node->next) {
-        const sc_claim *claim = sc_claim_of(&s->survey, node);
-        if (claim->is_taken) continue;
-        sc_where_set_node(ctx, node);
-        sc_report(ctx, SC_ERROR, SC_ERR_DELEGATE,
-                  claim->hint.size
-                      ? sc_str_format(ctx->arena, SC_STR_FMT, SC_STR_ARG(claim->hint)).data
-                      : "Lower the method by what the backend takes instead.",
-                  "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name, node->name->text,
-                  node->op->name, SC_STR_ARG(claim->reason));
-        refused++;
-    }
+    sc_sb names;
+    sc_sb_init(&names, ctx->scratch);
+    for (const sc_node *node = s->graph->first; node; node = node->next)
+        if (!sc_claim_of(&s->survey, node)->is_taken) note_refused(s, node, refused++, &names);
     sc_where_set_method(ctx, s->graph->method);
+    if (refused > NAMED_MAX) sc_sb_addf(&names, " and %u more", refused - NAMED_MAX);
     if (refused)
-        return sc_fail(ctx, SC_ERR_DELEGATE, NULL,
-                       "method '%s' cannot go to %s as a whole: it does not take %u of its nodes",
-                       s->graph->method->name->text, s->p->backend->name, refused);
+        return sc_fail(ctx, SC_ERR_DELEGATE,
+                       "Lower the method by what the backend takes: leave out `whole`.",
+                       "method '%s' cannot go to %s as a whole: it does not take %s",
+                       s->graph->method->name->text, s->p->backend->name, sc_sb_terminate(&names));
     s->partition.of = sc_new_array(ctx->scratch, uint32_t, (size_t)s->graph->node_count + 1);
     for (uint32_t i = 0; i < s->graph->node_count; i++) s->partition.of[i] = 1;
     s->partition.count = s->graph->node_count ? 1 : 0;

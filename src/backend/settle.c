@@ -65,8 +65,9 @@ static sc_status fail_circle(settling *s, uint32_t unit) {
     }
     return sc_fail(s->ctx, SC_ERR_ARGUMENT,
                    "Leave out the nodes before or behind those between, or take them too.",
-                   "the part '" SC_STR_FMT "' depends on itself, by way of %s",
+                   "the part '" SC_STR_FMT "' of method '%s' depends on itself, by way of %s",
                    SC_STR_ARG(s->names[(is_part(s, part) ? part : 1) - 1]),
+                   s->nodes[0]->graph->method->name->text,
                    shown ? sc_sb_terminate(&between) : "another part");
 }
 

@@ -318,6 +318,12 @@ sc_status sc_xa_preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_back
                            sc_part *part) {
     (void)backend;
     sc_imap looked_at;
+    if (part->specs.count)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Leave out its compile specs; see its options.",
+                       "xnnpack takes no compile specs, but %s of method '" SC_STR_FMT
+                       "' comes with '" SC_STR_FMT "'",
+                       part->method->name->text, SC_STR_ARG(ctx->where.method),
+                       SC_STR_ARG(part->specs.data[0].key));
     sc_xa_maker m = {
         .x = {.ctx = ctx, .graph = part->method->graph, .runtime = sc_xa_runtime(env->options)},
         .part = part,
