@@ -182,7 +182,7 @@ static bool find_input(sc_xa *x, const sc_node *node, convolution *c) {
     c->is_static = c->tail.quantize &&
                    sc_xa_dequantized(c->input, &c->dequantize, &c->input_params) &&
                    sc_xa_requantizes(x, params, &c->input_params, &c->tail.params);
-    c->is_dynamic = !c->is_static && c->kind == SC_XNN_CONV &&
+    c->is_dynamic = !c->is_static && c->kind != SC_XNN_DEPTHWISE_CONV &&
                     sc_xa_dynamically_dequantized(c->input, &c->dynamic);
     return true;
 }
