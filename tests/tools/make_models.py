@@ -3,7 +3,8 @@ ExecuTorch's exporter writes of them. The modules are in model_modules.py.
 
 Run with torch and executorch in the environment:
     python tests/tools/make_models.py FOLDER [NAME...]
-Bytes depend on the versions of both: only new programs are made into tests/models itself.
+A NAME that is a program of tests/models/xnnpack and no module is exported already: what the exporter
+makes of it with XNNPACK is written, and its answers are those that are recorded there. Bytes depend on the versions of both: only new programs are made into tests/models itself.
 """
 
 import json
@@ -12,7 +13,13 @@ from pathlib import Path
 
 import executorch.kernels.quantized  # noqa: F401  what the exporter finds of quantized kernels
 import torch
-from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import (
+    EdgeCompileConfig,
+    ExecutorchBackendConfig,
+    to_edge,
+    to_edge_transform_and_lower,
+)
 from model_modules import ENCDEC_CONSTANTS, PROGRAMS, encdec
 from torch.export.pt2_archive._package import package_pt2
 from torch.utils._pytree import tree_leaves, tree_map
@@ -26,6 +33,19 @@ NOT_OFFICIAL = {"tinyformer", "masks", "constant_cache", "running_stats", "quant
 # apart.
 NO_CORE = {"masks", "constant_cache", "running_stats", "quantized_layers"}
 WITH_DATA_FILE = {"mlp", "cnn", "encdec"}
+WITH_XNNPACK = {
+    "add_mul",
+    "cnn",
+    "cnn_dyn",
+    "encdec",
+    "kv_cache_index_copy_frozen",
+    "linear",
+    "linear_fp16",
+    "lstm",
+    "mlp",
+    "mlp_dyn",
+}
+EXPORTED = Path(__file__).resolve().parent.parent / "models" / "xnnpack"
 
 
 class Recorder:
@@ -82,6 +102,19 @@ def write_official(programs, folder, name, constants=None):
         (folder / f"{name}_ptd.ptd").write_bytes(bytes(data))
 
 
+def write_delegated(programs, folder, name, constants=None):
+    folder = folder / "xnnpack"
+    folder.mkdir(exist_ok=True)
+    edge = to_edge_transform_and_lower(
+        programs,
+        partitioner=[XnnpackPartitioner()],
+        constant_methods=constants,
+        # Of operators outside of core ATen, which programs may keep.
+        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+    )
+    (folder / f"{name}.pte").write_bytes(edge.to_executorch().buffer)
+
+
 def exported(*arguments, **options):
     """The program, with stack traces that name no machine's folders."""
     program = torch.export.export(*arguments, **options)
@@ -116,6 +149,8 @@ def make(name, folder):
     recorder.write(folder / name)
     if name not in NOT_OFFICIAL:
         write_official({"forward": program}, folder, name)
+    if name in WITH_XNNPACK:
+        write_delegated({"forward": program}, folder, name)
 
 
 def make_encdec(folder):
@@ -129,13 +164,17 @@ def make_encdec(folder):
         recorder.write(folder / f"encdec.{method}")
     package_pt2(folder / "encdec.package.pt2", exported_programs=programs)
     write_official(programs, folder, "encdec", ENCDEC_CONSTANTS)
+    write_delegated(programs, folder, "encdec", ENCDEC_CONSTANTS)
 
 
 def main(folder, names):
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names or [*PROGRAMS, "encdec"]:
+    sources = {path.stem: path for path in sorted(EXPORTED.glob("*.pt2"))}
+    for name in names or [*PROGRAMS, "encdec", *sources]:
         if name == "encdec":
             make_encdec(folder)
+        elif name in sources:
+            write_delegated({"forward": torch.export.load(sources[name])}, folder, name)
         else:
             make(name, folder)
         print(f"made {name}", flush=True)
