@@ -174,6 +174,12 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
       { preprocess: () => ({ processedBytes: new Uint8Array(), namedData: { k: 1 } }) as never },
       /'k'/,
     ],
+    [
+      {
+        preprocess: () => ({ processedBytes: new Uint8Array(), namedData: { k: null } }) as never,
+      },
+      /'k' in what backend .* must be bytes/,
+    ],
     [{ preprocessMultimethod: throwing }, /'preprocessMultimethod' of backend '\S+' threw: mine/],
     [
       { preprocessMultimethod: () => ({ prefill: [] }) },
@@ -192,6 +198,18 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
       { preprocessMultimethod: () => ({ other: [{ processedBytes: new Uint8Array() }] }) },
       /gave 1 results for method 'other', which has 0 parts/,
     ],
+    [
+      { preprocessMultimethod: () => ({ other: [] }) },
+      /gave 0 results for method 'other', which has 0 parts/,
+    ],
+    [
+      { preprocessMultimethod: () => null as never },
+      /gave 0 results for method 'prefill', which has 2 parts/,
+    ],
+    [
+      { preprocessMultimethod: () => ({ prefill: 5 }) as never },
+      /gave no list of results for method 'prefill', which has 2 parts/,
+    ],
   ];
   const edge = engine.toEdge({ prefill: file("mlp"), decode: file("mlp") });
   for (const [change, text] of cases) {
@@ -199,6 +217,9 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
     const error = failure(() => edge.toBackend(id));
     assert.equal(error.code, "delegate", error.message);
     assert.match(error.message, text);
+    assert.notEqual(error.hint, "");
+    const named = /method '(\w+)'/.exec(error.message);
+    assert.equal(error.method, named ? named[1] : "");
     if (error.message.includes("mine")) assert.equal(error.cause, thrown);
   }
   const conflict = registered({
@@ -226,12 +247,18 @@ test("what goes wrong at run time is a typed error that says where", () => {
     ],
     [{ execute: () => [] }, /gave 0 results for a part of method 'forward', which has 1 outputs/],
     [{ execute: () => [first, first] }, /gave 2 results .* which has 1 outputs/],
-    [{ execute: () => undefined as never }, /must give a list of outputs for method 'forward'/],
+    [
+      { execute: () => undefined as never },
+      /gave no list of results .* method 'forward', which has 1 outputs/,
+    ],
     [{ execute: (async () => []) as never }, /gave a promise/],
     [{ execute: () => [3] }, /the kind int as output 0 .* declares tensor/],
     [{ execute: () => ["text"] }, /wrong output 0 of 1 for method 'forward'/],
     [{ execute: () => [{ ...first, shape: [6] }] }, /the shape \[6\] .* declares \[2, 3\]/],
-    [{ execute: () => [{ ...first, data: new Float32Array(5) }] }, /do not fill its shape/],
+    [
+      { execute: () => [{ ...first, data: new Float32Array(5) }] },
+      /a tensor of 20 bytes as output 0 .* 'forward', which declares 24/,
+    ],
     [
       { execute: () => [{ dtype: "int32", shape: [2, 3], data: new Int32Array(6) }] },
       /a tensor of int32 .* declares float32/,

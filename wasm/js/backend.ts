@@ -11,6 +11,7 @@ import type {
   BackendNode,
   CompileSpec,
   DType,
+  NamedBytes,
   Part,
   PartConstant,
   PartState,
@@ -121,7 +122,12 @@ const isState = <T extends PartConstant & { result?: string }>(one: T): one is T
   one.result !== undefined;
 
 /** An error that says itself what is wrong, and not only what was thrown. */
-const fault = (message: string): SconceError => new SconceError("delegate", message);
+const fault = (message: string, method: string): SconceError =>
+  new SconceError(
+    "delegate",
+    message,
+    "Look into the backend, which is not a part of this library.",
+  ).ofMethod(method);
 
 export class Backends {
   private readonly rows: Backend[] = [];
@@ -217,6 +223,7 @@ export class Backends {
       throw fault(
         `'supports' of backend '${backend.id}' must give true or a reason for ${node.name} of ` +
           `method '${method}', not ${typeof answer}`,
+        method,
       );
     });
     const owns = (target: string): boolean =>
@@ -309,14 +316,12 @@ export class Backends {
     this.delegates.set(delegate, { backend, method, state });
   }
 
-  private execute(delegate: number, json: string, answer: Answer): object[] {
+  /** Null where there is no list: the core knows how many outputs were wanted. */
+  private execute(delegate: number, json: string, answer: Answer): object[] | null {
     const { backend, method, state } = this.delegates.get(delegate)!;
     const inputs = (JSON.parse(json) as RawValue[]).map((raw) => this.valueOf(raw));
     const outputs = called(backend, "execute", method, () => backend.execute(state, inputs));
-    if (!Array.isArray(outputs))
-      throw fault(
-        `'execute' of backend '${backend.id}' must give a list of outputs for method '${method}'`,
-      );
+    if (!Array.isArray(outputs)) return null;
     return Array.from(outputs, (value: unknown, i) => {
       try {
         return valueJson(value, answer);
@@ -324,6 +329,7 @@ export class Backends {
         throw fault(
           `backend '${backend.id}' gave a wrong output ${i} of ${outputs.length} for method ` +
             `'${method}': ${messageOf(error)}`,
+          method,
         );
       }
     });
@@ -361,16 +367,22 @@ type Callback = keyof typeof FUNCTIONS;
 /** Calls a function of a backend; what it throws says whose it is. */
 function called<T>({ id }: Backend, name: Callback, method: string, call: () => T): T {
   let result: T;
+  const where = method === "" ? "" : ` for method '${method}'`;
   try {
     result = call();
   } catch (error) {
-    const where = method === "" ? "" : ` for method '${method}'`;
-    const wrapped = fault(`'${name}' of backend '${id}' threw${where}: ${messageOf(error)}`);
+    const wrapped = fault(
+      `'${name}' of backend '${id}' threw${where}: ${messageOf(error)}`,
+      method,
+    );
     wrapped.cause = error;
     throw wrapped;
   }
   if (isObject(result) && name !== "init" && KINDS.function.test(result["then"]))
-    throw fault(`'${name}' of backend '${id}' gave a promise, but must have done its work by then`);
+    throw fault(
+      `'${name}' of backend '${id}' gave a promise${where}, but must have done its work by then`,
+      method,
+    );
   return result;
 }
 
@@ -431,20 +443,20 @@ function allResults(
   const results: unknown = called(backend, "preprocessMultimethod", "", () =>
     backend.preprocessMultimethod!(byMethod(parts), byMethod(specs)),
   );
-  if (!isObject(results))
-    throw fault(`'preprocessMultimethod' of backend '${backend.id}' must give results by method`);
-  const counted = (method: string, found: number, wanted: number): void => {
-    if (found === wanted) return;
-    throw fault(
-      `backend '${backend.id}' gave ${found} results for method '${method}', which has ${wanted} parts`,
+  const byName = isObject(results) ? results : {};
+  const miscounted = (method: string, wanted: number, list: unknown = []): SconceError => {
+    const found = Array.isArray(list) ? `${list.length} results` : "no list of results";
+    return fault(
+      `backend '${backend.id}' gave ${found} for method '${method}', which has ${wanted} parts`,
+      method,
     );
   };
-  for (const [method, list] of Object.entries(results))
-    if (!methods.some((m) => m.method === method))
-      counted(method, Array.isArray(list) ? list.length : 1, 0);
+  for (const [method, list] of Object.entries(byName))
+    if (!methods.some((m) => m.method === method)) throw miscounted(method, 0, list);
   return methods.flatMap(({ method, parts: list }) => {
-    const own = Object.hasOwn(results, method) ? results[method] : [];
-    counted(method, Array.isArray(own) ? own.length : 0, list.length);
+    const own: unknown = Object.hasOwn(byName, method) ? byName[method] : undefined;
+    if (!Array.isArray(own) || own.length !== list.length)
+      throw miscounted(method, list.length, own);
     return list.map(({ name }, i) => {
       return { backend, method, part: name, result: (own as PreprocessResult[])[i]! };
     });
@@ -453,39 +465,41 @@ function allResults(
 
 function resultJson({ backend, method, part, result }: Made, answer: Answer): object {
   const what = `what backend '${backend.id}' made of ${part} of method '${method}'`;
-  if (!isObject(result)) throw badArgument(what, "{ processedBytes }", result);
+  const wrong: Wrong = (of, accepts, value) =>
+    badArgument(of === "" ? what : `${of} in ${what}`, accepts, value).ofMethod(method);
+  if (!isObject(result)) throw wrong("", "{ processedBytes }", result);
   const { processedBytes, namedData = {}, debugHandleMap } = result as PreprocessResult;
   const bytes = (value: unknown, name: string): Range => {
     if (value instanceof Uint8Array) return answer.add(value);
-    throw badArgument(`${name} in ${what}`, "a Uint8Array", value);
+    throw wrong(name, "a Uint8Array", value);
   };
-  if (!isObject(namedData)) throw badArgument(`namedData in ${what}`, "bytes by name", namedData);
-  const data = Object.entries(namedData).map(([key, entry]) => {
-    if (!isText(key)) throw badArgument(`a key of namedData in ${what}`, TEXT, key);
-    const one = entry instanceof Uint8Array ? { bytes: entry } : entry;
+  if (!isObject(namedData)) throw wrong("namedData", "bytes by name", namedData);
+  const data = Object.entries(namedData).map(([key, entry]: [string, unknown]) => {
+    if (!isText(key)) throw wrong("a key of namedData", TEXT, key);
+    if (!isObject(entry)) throw wrong(`'${key}'`, "bytes, or { bytes }", entry);
+    const one: Partial<NamedBytes> = entry instanceof Uint8Array ? { bytes: entry } : entry;
     const { alignment = ALIGNMENT, externalTag = "" } = one;
     if (!Number.isSafeInteger(alignment) || alignment < 1 || alignment > ALIGNMENT_MAX)
-      throw badArgument(
-        `the alignment of '${key}' in ${what}`,
-        "a whole number from 1 to 2^24",
-        alignment,
-      );
-    mustBe("text", `the externalTag of '${key}' in ${what}`, externalTag);
+      throw wrong(`the alignment of '${key}'`, "a whole number from 1 to 2^24", alignment);
+    if (!KINDS.text.test(externalTag))
+      throw wrong(`the externalTag of '${key}'`, KINDS.text.accepts, externalTag);
     return { key, tag: externalTag, align: alignment, bytes: bytes(one.bytes, `'${key}'`) };
   });
   return {
     processed: bytes(processedBytes, "processedBytes"),
     data,
-    events: debugHandleMap === undefined ? null : eventsOf(debugHandleMap, what),
+    events: debugHandleMap === undefined ? null : eventsOf(debugHandleMap, wrong),
   };
 }
 
+type Wrong = (of: string, accepts: string, value: unknown) => SconceError;
+
 /** Keys that are whole numbers are ids, as in ExecuTorch; others are names. */
-function eventsOf(map: Readonly<Record<string, readonly number[]>>, what: string): object[] {
-  if (!isObject(map)) throw badArgument(`debugHandleMap in ${what}`, "lists of handles", map);
+function eventsOf(map: Readonly<Record<string, readonly number[]>>, wrong: Wrong): object[] {
+  if (!isObject(map)) throw wrong("debugHandleMap", "lists of handles", map);
   return Object.entries(map).map(([key, handles]) => {
     if (!Array.isArray(handles) || !Array.from(handles).every(KINDS.index.test))
-      throw badArgument(`'${key}' of debugHandleMap in ${what}`, "a list of handles", handles);
+      throw wrong(`'${key}' of debugHandleMap`, "a list of handles", handles);
     return /^(0|[1-9]\d{0,14})$/.test(key) ? { id: Number(key), handles } : { name: key, handles };
   });
 }

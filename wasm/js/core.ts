@@ -217,9 +217,10 @@ export class Core {
     }
     const error = SconceError.fromDiagnostics(report.status, diagnostics);
     if (cause !== undefined && report.status === "io") error.cause = cause;
-    if (this.backendError instanceof Error && report.status === "delegate")
-      error.cause = this.backendError.cause ?? this.backendError;
-    throw error;
+    const { backendError } = this;
+    if (!(backendError instanceof Error) || report.status !== "delegate") throw error;
+    error.cause = backendError.cause ?? backendError;
+    throw backendError instanceof SconceError ? error.ofMethod(backendError.method) : error;
   }
 
   /** The text result of the last call. */

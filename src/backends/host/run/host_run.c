@@ -239,35 +239,37 @@ static sc_str sizes_text(sc_arena *arena, const int64_t *sizes, uint32_t rank) {
 static sc_status set_sizes(const giving *g, const sc_json *shape, sc_tensor *out) {
     int64_t sizes[SC_RANK_MAX];
     sc_arena *scratch = g->ask->ctx->scratch;
-    uint32_t rank = shape && shape->kind == SC_JSON_ARRAY ? shape->size : SC_RANK_MAX + 1;
-    if (rank > SC_RANK_MAX) return sc_ask_malformed(g->ask, g->state->host, "a shape of no rank");
+    const sc_str declared = sizes_text(scratch, out->sizes, out->rank);
+    uint32_t rank = shape && shape->kind == SC_JSON_ARRAY ? shape->size : 0;
+    if (rank > SC_RANK_MAX)
+        return wrong(g, "a shape of", sc_str_format(scratch, "%u dimensions", rank), declared);
     const sc_json *item = sc_json_first(shape);
     bool same = rank == out->rank;
     for (uint32_t d = 0; d < rank; d++, item = sc_json_next(item)) {
         if (!sc_json_i64(item, &sizes[d]) || sizes[d] < 0)
-            return sc_ask_malformed(g->ask, g->state->host, "a size that is not a whole number");
+            return wrong(g, "a shape with", SC_STR("a size that is not a whole number"), declared);
         same = same && sizes[d] == out->sizes[d];
     }
     if (same) return SC_OK;
     if (rank != out->rank || !out->is_dynamic)
-        return wrong(g, "the shape", sizes_text(scratch, sizes, rank),
-                     sizes_text(scratch, out->sizes, out->rank));
+        return wrong(g, "the shape", sizes_text(scratch, sizes, rank), declared);
     return sc_rt_output_resize(g->ask->ctx, out, sizes, rank);
 }
 
 static sc_status give_tensor(const giving *g, const sc_json *json, sc_tensor *out) {
     const sc_json *dtype = sc_json_get(json, "dtype");
     const char *declared = sc_dtype_name((sc_dtype)out->dtype);
+    sc_arena *scratch = g->ask->ctx->scratch;
     const uint8_t *bytes = NULL;
     uint64_t size = 0;
     if (!dtype || !sc_json_is_str(dtype, declared))
-        return wrong(g, "a tensor of",
-                     dtype ? sc_json_str(g->ask->ctx->scratch, dtype) : SC_STR("no dtype"),
+        return wrong(g, "a tensor of", dtype ? sc_json_str(scratch, dtype) : SC_STR("no dtype"),
                      sc_str_from(declared));
     SC_TRY(set_sizes(g, sc_json_get(json, "shape"), out));
     if (!sc_ask_range(g->ask, sc_json_get(json, "bytes"), &bytes, &size) || size != bytes_of(out))
-        return sc_ask_malformed(g->ask, g->state->host,
-                                "a tensor whose bytes do not fill its shape");
+        return wrong(g, "a tensor of",
+                     sc_str_format(scratch, "%llu bytes", (unsigned long long)size),
+                     sc_str_format(scratch, "%zu", bytes_of(out)));
     if (size) sc_rt_output_write(out, bytes);
     return SC_OK;
 }
@@ -308,12 +310,15 @@ static sc_status give(const giving *g, const sc_json *json, sc_evalue *out) {
 static sc_status give_all(sc_ask *ask, const host_state *s, const sc_rt_delegate_call *call) {
     const sc_json *json = NULL;
     SC_TRY(sc_ask_parse(ask, &json));
-    if (json->kind != SC_JSON_ARRAY || json->size != s->output_count)
+    const bool is_list = json->kind == SC_JSON_ARRAY;
+    if (!is_list || json->size != s->output_count)
         return sc_fail(ask->ctx, SC_ERR_DELEGATE,
                        "Give what `outputs` of the part declare, in that order.",
-                       "backend '" SC_STR_FMT "' gave %u results for a part of method '" SC_STR_FMT
+                       "backend '" SC_STR_FMT "' gave %s for a part of method '" SC_STR_FMT
                        "', which has %u outputs",
-                       SC_STR_ARG(s->host->id), json->kind == SC_JSON_ARRAY ? json->size : 0,
+                       SC_STR_ARG(s->host->id),
+                       is_list ? sc_str_format(ask->ctx->scratch, "%u results", json->size).data
+                               : "no list of results",
                        SC_STR_ARG(s->method), s->output_count);
     giving g = {ask, s, 0};
     const sc_json *item = sc_json_first(json);
