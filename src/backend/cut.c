@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define PART_NAME "lowered_module_"
+
 enum { MOVED_KINDS = 3 };
 
 static const sc_input_kind moved_kinds[MOVED_KINDS] = {SC_INPUT_PARAMETER, SC_INPUT_BUFFER,
@@ -289,12 +291,20 @@ static void drop_inputs(sc_graph *graph, const bool *takes_input) {
     graph->inputs.count = method->inputs.count = kept;
 }
 
-// The lowest number that no call of the graph has yet.
+// The number behind those of all parts of the graph: passes may have taken calls away.
 static uint32_t first_free_number(const sc_graph *graph) {
-    uint32_t count = 0;
-    for (const sc_node *node = graph->first; node; node = node->next)
-        count += sc_node_part(node) != NULL;
-    return count;
+    uint32_t next = 0;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        const sc_part *part = sc_node_part(node);
+        int64_t number;
+        if (!part) continue;
+        sc_str name = sc_name_str(part->method->name);
+        if (sc_str_starts_with(name, PART_NAME) &&
+            sc_parse_i64(sc_str_slice(name, sizeof PART_NAME - 1, name.size), &number) &&
+            number >= next && number < UINT32_MAX)
+            next = (uint32_t)number + 1;
+    }
+    return next;
 }
 
 sc_status sc_partition_cut(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
@@ -316,7 +326,7 @@ sc_status sc_partition_cut(sc_ctx *ctx, sc_graph *graph, const sc_partition *par
         next = c.last->next;
         sc_cut_part made = {0};
         sc_mark mark = sc_arena_mark(ctx->scratch);
-        sc_str name = sc_str_format(ctx->scratch, "lowered_module_%u", next_name++);
+        sc_str name = sc_str_format(ctx->scratch, PART_NAME "%u", next_name++);
         sc_status status = cut_part(&c, name, &made);
         sc_arena_rewind(ctx->scratch, mark);
         SC_TRY(status);
