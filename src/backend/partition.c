@@ -1,11 +1,11 @@
 // Grouping by capability. Each node begins as a unit of its own; units that feed one another are
 // joined in graph order unless something outside lies between them, which would make the part
 // depend on itself. A join is tested by walking back from the consumer, over whole units, not
-// further than where the producer begins; walks together are bounded, beyond which units stay
-// apart: more parts, never wrong ones.
+// further than where the producer begins; walks together are bounded, by nodes and the values that
+// they read, beyond which units stay apart: more parts, never wrong ones.
 #include "backend/partition.h"
 
-enum { WALK_PER_NODE = 256, WALK_AT_LEAST = 100000 };
+enum { WALK_PER_NODE = 1024, WALK_AT_LEAST = 100000 };
 
 typedef struct unit {
     uint32_t parent;       // itself, or the unit that it was joined to
@@ -55,9 +55,19 @@ typedef struct walker {
     bool found;
 } walker;
 
+// Charges for one more thing that is looked at. What cannot be looked at is taken for found.
+static bool is_spent(walker *w) {
+    if (w->g->budget == 0)
+        w->found = true;
+    else
+        w->g->budget--;
+    return w->found;
+}
+
 static bool visit_producer(void *user, sc_arg *arg) {
     walker *w = user;
     grouping *g = w->g;
+    if (is_spent(w)) return false;
     if (!arg->value->node) return true;
     uint32_t at = root_of(g, arg->value->node->mark);
     unit *u = &g->units[at];
@@ -75,11 +85,7 @@ static bool visit_producer(void *user, sc_arg *arg) {
 static void visit_unit(walker *w, uint32_t at) {
     grouping *g = w->g;
     for (uint32_t m = g->units[at].first; m != NONE && !w->found; m = g->next[m]) {
-        if (g->budget == 0) {
-            w->found = true;
-            return;
-        }
-        g->budget--;
+        if (is_spent(w)) return;
         (void)sc_node_visit_values(g->nodes[m], visit_producer, w);
     }
 }
@@ -101,7 +107,8 @@ static void refuse_group(grouping *g, sc_claim *claims, const uint32_t *members,
     for (uint32_t i = 0; i < count; i++) {
         claims[members[i]].is_taken = g->units[members[i]].is_taken = false;
         claims[members[i]].reason =
-            SC_STR("it goes with nodes that depend on one another through others");
+            g->budget ? SC_STR("it goes with nodes that depend on one another through others")
+                      : SC_STR("it goes with others, and the graph is too large to look through");
     }
 }
 
