@@ -33,7 +33,8 @@ static bool cut(sc_trace *t, sc_x x, sc_x block_size, blocks *b) {
     for (uint32_t d = 0; d < spec->rank; d++) {
         sc_x item = block_size->items[d];
         sc_dim size = spec->sizes[d], block = item->kind == SC_X_INT ? item->dim : sc_dim_int(0);
-        bool is_whole = sc_dim_equal(size, block), is_single = sc_dim_is(block, 1);
+        bool is_size = !sc_dim_is(block, 0), is_single = sc_dim_is(block, 1);
+        bool is_whole = is_size && sc_dim_equal(size, block);
         if (is_whole || is_single) {
             push(b, size, !is_single);
         } else if (!sc_dim_is_int(block) || block.value <= 0 ||
