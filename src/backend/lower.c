@@ -320,10 +320,38 @@ static sc_status number_calls(lowering *l, sc_method *method) {
     return SC_OK;
 }
 
+static sc_status find_handles(sc_ctx *ctx, sc_graph *graph, void *user) {
+    (void)ctx;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        sc_imap_set(user, node->meta.debug_handle, 1);
+    return SC_OK;
+}
+
+// What the backend reports on are nodes of the part.
+static sc_status check_events(sc_ctx *ctx, const sc_backend *backend, const sc_name *method,
+                              const sc_part *part) {
+    sc_imap handles;
+    if (part->events.count == 0) return SC_OK;
+    sc_imap_init(&handles, ctx->scratch);
+    SC_TRY(sc_graphs_visit(ctx, part->method->graph, find_handles, &handles));
+    for (uint32_t i = 0; i < part->events.count; i++) {
+        const sc_part_event *event = &part->events.data[i];
+        for (uint32_t k = 0; k < event->handle_count; k++)
+            if (!sc_imap_find(&handles, event->handles[k]))
+                return sc_fail(ctx, SC_ERR_DELEGATE, "Give debug handles of the part's own nodes.",
+                               "backend '%s' maps to debug handle %u, which no node of %s of "
+                               "method '%s' has",
+                               backend->name, event->handles[k], part->method->name->text,
+                               method->text);
+    }
+    return SC_OK;
+}
+
 // --- What backends make of their parts -----------------------------------------------------------
 
 static sc_status check_made(sc_ctx *ctx, const made_part *made) {
-    if (made->cut.part->processed) return SC_OK;
+    if (made->cut.part->processed)
+        return check_events(ctx, made->backend, made->method, made->cut.part);
     return sc_fail(ctx, SC_ERR_DELEGATE, "Report this to the author of the backend.",
                    "backend '%s' made nothing of %s of method '%s'", made->backend->name,
                    made->cut.part->method->name->text, made->method->text);

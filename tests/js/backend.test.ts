@@ -180,6 +180,12 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
       },
       /'k' in what backend .* must be bytes/,
     ],
+    [
+      {
+        preprocess: () => ({ processedBytes: new Uint8Array(), debugHandleMap: { 1: [999] } }),
+      },
+      /maps to debug handle 999, which no node of lowered_module_0 of method 'prefill' has/,
+    ],
     [{ preprocessMultimethod: throwing }, /'preprocessMultimethod' of backend '\S+' threw: mine/],
     [
       { preprocessMultimethod: () => ({ prefill: [] }) },
