@@ -31,6 +31,7 @@ static bool asks_for_state(const sc_survey *survey) {
 
 static sc_status survey(const sc_backend *backend, sc_survey *s) {
     (void)backend;
+    const bool keeps_state = asks_for_state(s);
     for (const sc_node *node = s->graph->first; node; node = node->next) {
         const char *why = refusal(node);
         sc_claim *claim = sc_claim_of(s, node);
@@ -38,7 +39,7 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
         if (why) claim->reason = sc_str_from(why);
     }
     // Buffers that the method writes stay with it, unless parts are asked to keep them.
-    for (uint32_t i = 0; i < s->graph->inputs.count && asks_for_state(s); i++)
+    for (uint32_t i = 0; i < s->graph->inputs.count && keeps_state; i++)
         s->takes_input[i] |= !s->graph->parent && s->graph->method->inputs.data[i].constant;
     return SC_OK;
 }
