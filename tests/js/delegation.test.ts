@@ -55,7 +55,9 @@ test("methods that are not named stay as they are", () => {
   assert.match(delegated.exportedProgram("prefill").text(), /executorch_call_delegate/);
   assert.doesNotMatch(edge.exportedProgram("prefill").text(), /executorch_call_delegate/);
   const { prefill, decode } = delegated.delegation();
-  assert.equal(decode!.nodes.length, 0);
+  assert.equal(decode!.delegates.length, 0);
+  assert.ok(decode!.nodes.length > 0);
+  assert.ok(decode!.nodes.every((n) => n.backend === "" && n.reason === "no backend was asked"));
   assert.equal(prefill!.delegates.length, 1);
   assert.equal(prefill!.delegates[0]!.backend, "NullBackend");
   assert.ok(prefill!.nodes.some((n) => n.macs > 0 && n.source !== ""));
