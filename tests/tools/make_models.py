@@ -3,8 +3,9 @@ ExecuTorch's exporter writes of them. The modules are in model_modules.py.
 
 Run with torch and executorch in the environment:
     python tests/tools/make_models.py FOLDER [NAME...]
-A NAME that is a program of tests/models/xnnpack and no module is exported already: what the exporter
-makes of it with XNNPACK is written, and its answers are those that are recorded there. Bytes depend on the versions of both: only new programs are made into tests/models itself.
+A NAME that is a program of tests/models/xnnpack and no module is exported already: what the
+exporter makes of it with XNNPACK is written, and its answers are those that are recorded there.
+Bytes depend on the versions of both: only new programs are made into tests/models itself.
 """
 
 import json
