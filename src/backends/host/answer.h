@@ -5,11 +5,13 @@
 #include "backends/host/host.h"
 #include "format/json.h"
 
+// The JSON of the answer, in the context's scratch; SC_ERR_FORMAT when it is none.
 sc_status sc_ask_parse(sc_ask *ask, const sc_json **json);
 // The bytes that a range means; false when there are none.
 bool sc_ask_range(const sc_ask *ask, const sc_json *range, const uint8_t **bytes, uint64_t *size);
-// Of an answer that is not what was asked for.
+// SC_ERR_DELEGATE, of an answer that is not what was asked for: `what` ends "the backend gave".
 sc_status sc_ask_malformed(const sc_ask *ask, const sc_host_backend *host, const char *what);
+// A member [address, size]: bytes of this memory that the host may read until it has answered.
 void sc_ask_put_bytes(sc_json_writer *w, const char *key, const void *bytes, uint64_t size);
 
 #endif
