@@ -74,6 +74,7 @@ TEST_CASES(every_backend_gives_the_numbers_of_every_model) {
     size_t count;
     const char **files = test_list("models", ".ref.json", &count);
     const sc_backend *backend;
+    CHECK(count > 0);
     for (uint32_t b = 0; (backend = sc_all_backends.at(NULL, b)) != NULL; b++)
         for (size_t i = 0; i < count; i++) {
             const bool is_null = strcmp(backend->name, "null") == 0;
@@ -87,6 +88,43 @@ TEST_CASES(every_backend_gives_the_numbers_of_every_model) {
                 run_model(backend, stem, ", \"specs\": [{\"key\": \"state\", \"value\": \"\"}]",
                           "");
         }
+}
+
+static uint32_t count_parts(const sc_program *program) {
+    uint32_t count = 0;
+    for (uint32_t m = 0; m < program->methods.count; m++)
+        for (const sc_node *n = program->methods.data[m]->graph->first; n; n = n->next)
+            count += sc_node_part(n) != NULL;
+    return count;
+}
+
+// A backend that takes nothing would pass all of the above.
+TEST_CASES(every_backend_takes_a_perceptron) {
+    const sc_backend *backend;
+    uint32_t b = 0;
+    for (; (backend = sc_all_backends.at(NULL, b)) != NULL; b++) {
+        if (!test_case("%s", backend->name)) continue;
+        sc_job *job = sc_job_open(NULL);
+        const char *all = test_format("{\"all\": [{\"backend\": \"%s\"}]}", backend->name);
+        if (open_model(job, "models/mlp.pt2", "forward") && lower(job, all, ""))
+            CHECK(count_parts(sc_vec_last(&job->versions).program) > 0);
+        else
+            report_failure("lowering", job);
+        sc_job_close(job);
+    }
+    CHECK(b > 0);
+}
+
+TEST(xnnpack_takes_no_compile_specs) {
+    sc_job *job = sc_job_open(NULL);
+    uint32_t edge, delegated;
+    CHECK(open_model(job, "models/mlp.pt2", "forward"));
+    CHECK_OK(sc_compile_to_edge(job, (sc_str){0}, &edge));
+    CHECK(sc_compile_to_backend(job, edge,
+                                SC_STR("{\"all\": [{\"backend\": \"xnnpack\", \"specs\": "
+                                       "[{\"key\": \"k\", \"value\": \"\"}]}]}"),
+                                (sc_str){0}, &delegated) == SC_ERR_ARGUMENT);
+    sc_job_close(job);
 }
 
 // --- Several methods -----------------------------------------------------------------------------
