@@ -112,9 +112,26 @@ static sc_status read_passes(reader *r, const sc_json *json, sc_partitioner *out
     return SC_OK;
 }
 
+static sc_status check_keys(reader *r, const sc_json *json) {
+    static const char *const KEYS[] = {"backend", "whole", "specs", "passes", "tags"};
+    if (json->kind != SC_JSON_OBJECT) return bad(r, "a partitioner has a backend");
+    const sc_json *key = sc_json_first(json);
+    for (uint32_t i = 0; i < json->size; i++, key = sc_json_next(key + 1)) {
+        bool is_known = false;
+        for (uint32_t k = 0; k < SC_COUNT_OF(KEYS); k++) is_known |= sc_json_is_str(key, KEYS[k]);
+        if (!is_known)
+            return sc_fail(r->ctx, SC_ERR_ARGUMENT,
+                           "A partitioner has backend, whole, specs, passes and tags.",
+                           "a partitioner has no '" SC_STR_FMT "'",
+                           SC_STR_ARG(sc_json_str(r->ctx->scratch, key)));
+    }
+    return SC_OK;
+}
+
 static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner *out) {
     const sc_json *backend = sc_json_get(json, "backend"), *whole = sc_json_get(json, "whole");
     *out = (sc_partitioner){0};
+    SC_TRY(check_keys(r, json));
     if (!backend || backend->kind != SC_JSON_STRING) return bad(r, "a partitioner has a backend");
     sc_str name = sc_json_str(r->ctx->arena, backend);
     out->backend = r->backends->find(r->backends->user, name);
