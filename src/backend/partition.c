@@ -155,6 +155,7 @@ static void leave_group(grouping *g, sc_claim *claims, const uint32_t *members, 
         claims[members[i]].is_taken = false;
         claims[members[i]].reason =
             sc_str_format(g->ctx->arena, "it goes with %%%s, which is not taken", name);
+        claims[members[i]].hint = SC_STR("See why that one stays outside.");
     }
 }
 
@@ -250,6 +251,7 @@ void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *clai
             claims[node->mark].is_taken = false;
             claims[node->mark].reason =
                 SC_STR("a part that only moves elements is not worth a call");
+            claims[node->mark].hint = SC_STR("Tag it to have it in a part all the same.");
         }
         *part = numbers[*part];
     }

@@ -111,7 +111,8 @@ static void print_rows(sc_sb *sb, const sc_delegation *delegation) {
         if (row->part)
             sc_sb_addf(sb, "%s of " SC_STR_FMT, row->part->text, SC_STR_ARG(row->backend));
         else
-            sc_sb_addf(sb, SC_STR_FMT, SC_STR_ARG(row->reason));
+            sc_sb_addf(sb, row->hint.size ? SC_STR_FMT " (" SC_STR_FMT ")" : SC_STR_FMT SC_STR_FMT,
+                       SC_STR_ARG(row->reason), SC_STR_ARG(row->hint));
         sc_sb_addf(sb, "; %.0f multiplications, %.0f bytes\n", row->macs, row->bytes);
     }
 }

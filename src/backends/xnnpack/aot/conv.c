@@ -63,7 +63,8 @@ static bool check_norm(sc_xa *x, const sc_node *node) {
                             "its weight or statistics are not constant, or more than its result is "
                             "used");
     if (rank > 4)
-        return sc_xa_refuse(x, NULL, "it normalises %u dimensions; 2 to 4 can be delegated", rank);
+        return sc_xa_refuse(x, "Reshape it to 2 to 4 dimensions.",
+                            "it normalises %u dimensions; 2 to 4 can be delegated", rank);
     if (rank < 4 && sc_xa_dynamic_dims(node->args[0].value) > 1)
         return sc_xa_refuse(x, "Fix all sizes but one.", "more than one of its sizes is dynamic");
     return true;

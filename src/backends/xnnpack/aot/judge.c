@@ -37,11 +37,16 @@ typedef struct operands {
     bool is_fine;
 } operands;
 
+static const char *hint_for(uint8_t dtype) {
+    if (dtype == SC_DTYPE_BF16 || dtype == SC_DTYPE_F64) return "Export the model in float32.";
+    return "Cast it to float32 before, where that is exact: integers up to 2^24 are.";
+}
+
 static bool look_at_dtype(operands *o, const sc_value *value, const char *what) {
     const uint8_t dtype = value->spec.dtype;
     if (o->tensors == SC_XA_OWN) return true;
     if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F16)
-        return sc_xa_refuse(o->x, dtype == SC_DTYPE_BF16 ? "Export the model in float32." : NULL,
+        return sc_xa_refuse(o->x, hint_for(dtype),
                             "%s is %s, and XNNPACK computes this in float32 and float16 only", what,
                             sc_dtype_name(dtype));
     if (o->tensors == SC_XA_REALS && o->dtype != SC_DTYPE_NONE && o->dtype != dtype)
@@ -101,7 +106,11 @@ static bool has_tensors(const sc_node *node) {
 
 bool sc_xa_judge(sc_xa *x, const sc_node *node) {
     const sc_xa_row *row = sc_xa_row_of(node);
-    if (!row) return sc_xa_refuse(x, NULL, "XNNPACK has nothing that computes it");
+    if (!row)
+        return sc_xa_refuse(x,
+                            "Compute it with other operators, or name a backend that takes it "
+                            "beside this one.",
+                            "XNNPACK has nothing that computes it");
     if (!has_tensors(node)) return sc_xa_refuse(x, NULL, "a number stands for a tensor");
     if (sc_xnn_kinds[row->kind].since > x->runtime)
         return sc_xa_refuse(x, "Ask for a later target runtime.",
@@ -115,7 +124,7 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
         // Families go by the sizes of the first one, whether it is read or not.
         if (i > 0 && value->use_count == 0) continue;
         if (i > 0 && node->op->schema->return_count > 1)
-            return sc_xa_refuse(x, NULL,
+            return sc_xa_refuse(x, "Compute the other results apart from it.",
                                 "more than its first result is used, and XNNPACK gives no other");
         if (value->type != SC_VALUE_TENSOR)
             return sc_xa_refuse(x, NULL, "its result is not a tensor");

@@ -243,7 +243,8 @@ static bool check_slice(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, NULL, "its step is %lld, and XNNPACK's slices skip nothing",
                             (long long)sc_xa_int(node, "step"));
     if (rank == 1 && node->outs[0]->spec.rank == 0)
-        return sc_xa_refuse(x, NULL, "it takes one number out of a tensor");
+        return sc_xa_refuse(x, "Keep the dimension, with a slice.",
+                            "it takes one number out of a tensor");
     if (node->out_count == 1) sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }
@@ -355,7 +356,9 @@ static bool check_pad(sc_xa *x, const sc_node *node) {
     int64_t pads[2 * SC_XNN_RANK_MAX];
     double value = 0;
     const int32_t count = paddings_of(node, pads);
-    if (count < 0) return sc_xa_refuse(x, NULL, "its paddings are computed when the program runs");
+    if (count < 0)
+        return sc_xa_refuse(x, "Export it with fixed sizes.",
+                            "its paddings are computed when the program runs");
     for (int32_t i = 0; i < count; i++)
         if (pads[i] < 0 || pads[i] > INT32_MAX)
             return sc_xa_refuse(x, "Slice instead.",

@@ -38,7 +38,8 @@ static bool check_gelu(sc_xa *x, const sc_node *node) {
 static bool check_power(sc_xa *x, const sc_node *node) {
     double exponent = 0;
     if (sc_xa_number(node, "exponent", &exponent) && exponent == 2) return true;
-    return sc_xa_refuse(x, NULL, "XNNPACK squares, and raises to no other power");
+    return sc_xa_refuse(x, "Write it as products, or as a square root.",
+                        "XNNPACK squares, and raises to no other power");
 }
 
 // --- Clamps and slopes ---------------------------------------------------------------------------
@@ -76,7 +77,8 @@ static bool check_slope(sc_xa *x, const sc_node *node) {
     sc_xa_number(node, "scale", &scale);
     sc_xa_number(node, "input_scale", &input_scale);
     if (scale != 1 || input_scale != 1)
-        return sc_xa_refuse(x, NULL, "XNNPACK's ELU has no scales, only alpha");
+        return sc_xa_refuse(x, "Multiply before and afterwards.",
+                            "XNNPACK's ELU has no scales, only alpha");
     if (!(alpha > 0 && isnormal((float)alpha)))
         return sc_xa_refuse(x, NULL, "XNNPACK's ELU takes a positive alpha");
     double slope = 0.01;
@@ -106,7 +108,8 @@ static bool check_prelu(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, "Make the slope a parameter.",
                             "its slope is not a parameter of the program");
     if (rank < 2 || rank > 4)
-        return sc_xa_refuse(x, NULL, "it has %u dimensions; 2 to 4 can be delegated", rank);
+        return sc_xa_refuse(x, "Reshape it to 2 to 4 dimensions.",
+                            "it has %u dimensions; 2 to 4 can be delegated", rank);
     if (sc_xa_size(input, 1) > CHANNELS_MAX)
         return sc_xa_refuse(x, NULL, "it has more than %d channels", CHANNELS_MAX);
     if (rank == 3 && sc_xa_dynamic_dims(input) > 1)
@@ -182,9 +185,10 @@ static bool check_binary(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
     if (!check_alpha(x, node)) return false;
     if (node->args[1].kind != SC_ARG_VALUE)
-        return sc_xa_refuse(x, NULL, "its second operand is not a tensor");
+        return sc_xa_refuse(x, "Pass a tensor instead.", "its second operand is not a tensor");
     if (node->outs[0]->spec.rank == 0)
-        return sc_xa_refuse(x, NULL, "it computes a number, not a tensor with dimensions");
+        return sc_xa_refuse(x, "Give it a dimension of 1.",
+                            "it computes a number, not a tensor with dimensions");
     for (uint32_t i = 0; i < 2 && x->runtime < SC_XNN_RUNTIME_1_4; i++)
         if (sc_xa_is_constant(node->args[i].value) && is_weight_elsewhere(node->args[i].value))
             return sc_xa_holds_operands(x);
@@ -220,7 +224,8 @@ static bool check_scalar(sc_xa *x, const sc_node *node) {
     if (!sc_xa_number(node, "other", &other) || !isfinite((float)other))
         return sc_xa_refuse(x, NULL, "its number is not finite");
     if (node->outs[0]->spec.rank == 0)
-        return sc_xa_refuse(x, NULL, "it computes a number, not a tensor with dimensions");
+        return sc_xa_refuse(x, "Give it a dimension of 1.",
+                            "it computes a number, not a tensor with dimensions");
     if (node->outs[0]->spec.dtype != SC_DTYPE_F32)
         return sc_xa_refuse(x, "Export the model in float32.",
                             "a number next to half precision is rounded later in PyTorch");

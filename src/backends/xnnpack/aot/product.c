@@ -80,7 +80,7 @@ static bool check_computed(sc_xa *x, product *p) {
 static bool check_floats(sc_xa *x, const product *p) {
     const uint8_t dtype = p->input->spec.dtype;
     if (p->w.constant->spec.dtype != dtype)
-        return sc_xa_refuse(x, NULL, "its weight is %s and its input %s",
+        return sc_xa_refuse(x, "Cast them to one type.", "its weight is %s and its input %s",
                             sc_dtype_name(p->w.constant->spec.dtype), sc_dtype_name(dtype));
     if (dtype == SC_DTYPE_BF16 && x->runtime < SC_XNN_RUNTIME_1_5)
         return sc_xa_refuse(x, "Ask for target runtime 1.5 or later.",
@@ -164,7 +164,7 @@ static bool read_product(sc_xa *x, const sc_node *node, product *p) {
     const bool adds = sc_op_param_index(node->op, "mat1") >= 0;
     p->bias = is_linear ? sc_xa_tensor(node, "bias") : adds ? sc_xa_tensor(node, "self") : NULL;
     if (!is_one(node, "alpha") || !is_one(node, "beta"))
-        return sc_xa_refuse(x, NULL, "its factors alpha and beta are not 1");
+        return sc_xa_refuse(x, "Multiply before.", "its factors alpha and beta are not 1");
     if (p->input->spec.rank < 2)
         return sc_xa_refuse(x, "Add a batch dimension of 1.", "its input has no batch dimension");
     return find_form(x, node, p) && check_bias(x, p);
@@ -173,8 +173,8 @@ static bool read_product(sc_xa *x, const sc_node *node, product *p) {
 static bool has_dtypes(sc_xa *x, const sc_node *node, const product *p) {
     const uint8_t dtype = p->input->spec.dtype;
     if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F16 && dtype != SC_DTYPE_BF16)
-        return sc_xa_refuse(x, NULL, "it computes with %s, and XNNPACK with floats",
-                            sc_dtype_name(dtype));
+        return sc_xa_refuse(x, "Cast its tensors to float32.",
+                            "it computes with %s, and XNNPACK with floats", sc_dtype_name(dtype));
     if (p->weight->spec.dtype != dtype || node->outs[0]->spec.dtype != dtype)
         return sc_xa_refuse(x, "Cast them to one type.", "its tensors differ in type");
     return true;

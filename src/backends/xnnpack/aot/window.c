@@ -77,11 +77,13 @@ static bool check_average(sc_xa *x, const sc_node *node, const pooling *p) {
     double divisor = (double)(p->kernel[0] * p->kernel[1]);
     sc_xa_number(node, "divisor_override", &divisor);
     if (divisor != (double)(p->kernel[0] * p->kernel[1]))
-        return sc_xa_refuse(x, NULL, "its divisor is not the size of its window");
+        return sc_xa_refuse(x, "Leave out divisor_override, and multiply afterwards.",
+                            "its divisor is not the size of its window");
     if (sc_op_param_index(node->op, "divisor_override") >= 0 &&
         sc_xa_arg(node, "divisor_override")->kind == SC_ARG_INT &&
         (p->padding[0] || p->padding[1]) && !sc_xa_flag(node, "count_include_pad"))
-        return sc_xa_refuse(x, NULL, "it divides by a fixed number at the borders too");
+        return sc_xa_refuse(x, "Use count_include_pad=True.",
+                            "it divides by a fixed number at the borders too");
     if (p->extra[0] || p->extra[1])
         return sc_xa_refuse(x, "Use ceil_mode=False.",
                             "windows reach beyond the image (ceil_mode), and XNNPACK would average "
