@@ -349,7 +349,9 @@ static sc_status check_events(sc_ctx *ctx, const sc_backend *backend, const sc_n
 
 // --- What backends make of their parts -----------------------------------------------------------
 
-static sc_status check_made(sc_ctx *ctx, const made_part *made) {
+static sc_status check_made(lowering *l, const made_part *made) {
+    sc_ctx *ctx = l->ctx;
+    sc_where_set_method(ctx, sc_program_method(l->program, sc_name_str(made->method)));
     if (made->cut.part->processed)
         return check_events(ctx, made->backend, made->method, made->cut.part);
     return sc_fail(ctx, SC_ERR_DELEGATE, "Report this to the author of the backend.",
@@ -393,7 +395,7 @@ static sc_status preprocess(lowering *l, const sc_backend *backend) {
                            ? backend->preprocess_multimethod(backend, ctx, l->env, methods, count)
                            : preprocess_each(l, backend, methods, count);
     for (uint32_t i = 0; i < l->parts.count && status == SC_OK; i++)
-        if (l->parts.data[i].backend == backend) status = check_made(ctx, &l->parts.data[i]);
+        if (l->parts.data[i].backend == backend) status = check_made(l, &l->parts.data[i]);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }
