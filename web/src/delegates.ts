@@ -34,7 +34,7 @@ const keyOf = (graph: string, name: string): string => `${graph}\n${name}`;
 /** What is known of the selected method; undefined when no backend was asked for it. */
 export const methodDelegation = computed((): MethodDelegation | undefined => {
   const found = app.delegation.value?.[app.method.value];
-  return found && found.nodes.length > 0 ? found : undefined;
+  return found?.nodes.some(({ backend }) => backend !== "") ? found : undefined;
 });
 
 export const parts = computed((): readonly Part[] =>
@@ -97,6 +97,12 @@ export const fateOf = (name: string): Fate | undefined =>
 export function partOf({ name, op }: Pick<NodeRow, "name" | "op">): Part | undefined {
   if (app.step.value === "delegated") return op === CALL ? calls.value.get(name) : undefined;
   return fateOf(name)?.part;
+}
+
+/** Who runs a node of the version: a part, the kernels, or nobody, since it was not needed then. */
+export function runnerOf(row: Pick<NodeRow, "name" | "op">): Part | "kernels" | "erased" {
+  const isErased = app.step.value === "edge" && fateOf(row.name) === undefined;
+  return partOf(row) ?? (isErased ? "erased" : "kernels");
 }
 
 // --- Lines of text -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow } from "@sconce/types.js";
 import { selectNode, sortBy } from "../actions.js";
-import { hasFates, partOf, parts, type Part } from "../delegates.js";
+import { hasFates, parts, runnerOf, type Part } from "../delegates.js";
 import { rows } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
@@ -17,11 +17,14 @@ interface Line {
   row: NodeRow;
   index: number;
   part: Part | undefined;
+  who: string;
   text: string;
 }
 
-/** Who runs what no backend took. */
-const KERNELS = "kernels";
+const TITLES: Readonly<Record<string, string>> = {
+  kernels: "No backend took it",
+  erased: "Nothing needed it once sizes that views derive were not handed to them",
+};
 
 const typesOf = (row: NodeRow): string =>
   row.outputs.map((out) => formatType(out, app.dtypes.value)).join(", ");
@@ -49,12 +52,14 @@ const columns = computed(() => COLUMNS.filter(({ id }) => id !== "part" || hasFa
 
 const all = computed((): Line[] =>
   (rows.value ?? []).map((row, index) => {
-    const part = partOf(row);
-    const who = hasFates.value ? (part?.label ?? KERNELS) : "";
+    const runner = hasFates.value ? runnerOf(row) : "";
+    const part = typeof runner === "string" ? undefined : runner;
+    const who = part?.label ?? String(runner);
     return {
       row,
       index: index + 1,
       part,
+      who,
       text: [row.name, row.op, typesOf(row), row.inputs.join(" "), row.source, row.module, who]
         .join(" ")
         .toLowerCase(),
@@ -101,7 +106,7 @@ function Header(): JSX.Element {
 }
 
 function Row(props: { line: Line; position: number }): JSX.Element {
-  const { row, index, part } = props.line;
+  const { row, index, part, who } = props.line;
   const isSelected = app.node.value === row.name;
   const type = typesOf(row);
   return (
@@ -117,8 +122,8 @@ function Row(props: { line: Line; position: number }): JSX.Element {
         {index}
       </div>
       {hasFates.value ? (
-        <div role="cell" class="cell part" title={part?.name}>
-          {part ? <PartLabel part={part} /> : KERNELS}
+        <div role="cell" class="cell part" title={part?.name ?? TITLES[who]}>
+          {part ? <PartLabel part={part} /> : who}
         </div>
       ) : null}
       <div role="cell" class="cell name" title={row.name}>
