@@ -165,7 +165,7 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
   };
   const cases: [Partial<Backend>, RegExp][] = [
     [{ supports: throwing }, /'supports' of backend '\S+' threw for method 'prefill': mine/],
-    [{ supports: () => 7 as never }, /must give true or a reason/],
+    [{ supports: () => 7 as never }, /must give true, a reason or/],
     [{ preprocess: throwing }, /'preprocess' of backend '\S+' threw for method 'prefill': mine/],
     [{ preprocess: () => undefined as never }, /made of lowered_module_0 of method 'prefill'/],
     [{ preprocess: () => ({ processedBytes: "x" }) as never }, /processedBytes .* Uint8Array/],

@@ -243,3 +243,41 @@ test("the text of parts that do not exist is refused, and that of others is the 
   program.dispose();
   assert.equal(failure(() => program.partText("prefill", 0)).code, "disposed");
 });
+
+test("a backend says why it leaves a node, and what would make it take one", async () => {
+  const own = await createEngine();
+  const says = (id: string, answer: unknown): void =>
+    own.registerBackend({
+      id,
+      supports: ({ op }) => (op === "aten::relu" ? true : (answer as string)),
+      preprocess: () => ({ processedBytes: new Uint8Array() }),
+      init: () => null,
+      execute: () => [],
+    });
+  const outside = (id: string): (readonly [string, string])[] =>
+    own
+      .toEdge(mlp)
+      .toBackend(id)
+      .delegation()
+      ["forward"]!.nodes.filter(({ delegate }) => delegate === null)
+      .map(({ reason, hint }) => [reason, hint] as const);
+  const rows = [
+    [{ reason: "no relu", hint: "Use a relu." }, ["no relu", "Use a relu."]],
+    [{ reason: "no relu" }, ["no relu", ""]],
+    ["no relu", ["no relu", ""]],
+    [false, ["R3 does not take it", ""]],
+  ] as const;
+  for (const [i, [answer, expected]] of rows.entries()) {
+    says(`R${i}`, answer);
+    const found = outside(`R${i}`);
+    assert.ok(found.length > 0);
+    for (const row of found) assert.deepEqual(row, expected);
+  }
+  for (const [i, answer] of [{}, { reason: 1 }, { reason: "a", hint: 1 }, null].entries()) {
+    says(`W${i}`, answer);
+    const error = failure(() => outside(`W${i}`));
+    assert.equal(error.code, "delegate");
+    assert.match(error.message, /must give true, a reason or \{ reason, hint \} for \S+ of method/);
+  }
+  own.dispose();
+});

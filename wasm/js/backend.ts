@@ -16,6 +16,7 @@ import type {
   PartConstant,
   PartState,
   PreprocessResult,
+  Refusal,
   TensorInfo,
   Value,
 } from "./types.js";
@@ -121,6 +122,12 @@ class Answer {
 const isState = <T extends PartConstant & { result?: string }>(one: T): one is T & PartState =>
   one.result !== undefined;
 
+/** What TypeScript has not seen may be anything. */
+const isRefusal = (answer: unknown): answer is Refusal =>
+  isObject(answer) &&
+  typeof answer["reason"] === "string" &&
+  (answer["hint"] === undefined || typeof answer["hint"] === "string");
+
 /** An error that says itself what is wrong, and not only what was thrown. */
 const fault = (message: string, method: string): SconceError =>
   new SconceError(
@@ -220,8 +227,9 @@ export class Backends {
     const says = nodes.map((node) => {
       const answer = called(backend, "supports", method, () => backend.supports(node, method));
       if (typeof answer === "boolean" || typeof answer === "string") return answer;
+      if (isRefusal(answer)) return { reason: answer.reason, hint: answer.hint ?? "" };
       throw fault(
-        `'supports' of backend '${backend.id}' must give true or a reason for ${node.name} of ` +
+        `'supports' of backend '${backend.id}' must give true, a reason or { reason, hint } for ${node.name} of ` +
           `method '${method}', not ${typeof answer}`,
         method,
       );

@@ -198,6 +198,14 @@ export interface PreprocessResult {
   readonly namedData?: Readonly<Record<string, Uint8Array | NamedBytes>>;
 }
 
+/** Why a backend does not take a node. */
+export interface Refusal {
+  /** Of the node, without a capital or a period: "its input is not two-dimensional". */
+  reason: string;
+  /** A sentence that says what would make the backend take it. */
+  hint?: string;
+}
+
 /**
  * A backend of your own. Its functions are called while another call is under way, and must have
  * done their work when they return; of the engine they may use other objects, while a call on the one
@@ -211,8 +219,8 @@ export interface Backend<State = unknown> {
   readonly transformForPreDecomposition?: readonly string[];
   /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
   keeps?(node: BackendNode, method: string): boolean;
-  /** True, or the reason why the backend does not take the node. */
-  supports(node: BackendNode, method: string): boolean | string;
+  /** True, or why the backend does not take the node: a reason alone, or with a hint at what to do. */
+  supports(node: BackendNode, method: string): boolean | string | Refusal;
   /**
    * True for a buffer that the method writes, by its name in the model, that is to be state of the
    * part: `states` of it has the bytes to start with, and nobody is passed it or given its new value.

@@ -69,7 +69,12 @@ static sc_status read_owned(sc_ask *ask, const sc_host_backend *host, sc_survey 
     return SC_OK;
 }
 
-// [true, "why not", ...], a node each.
+static sc_str text_of(const sc_survey *s, const sc_json *json) {
+    if (!json || json->kind != SC_JSON_STRING) return (sc_str){0};
+    return sc_str_copy(s->ctx->arena, sc_json_str(s->ctx->arena, json));
+}
+
+// [true, "why not", {"reason", "hint"}, ...], a node each.
 static sc_status read_claims(sc_ask *ask, const sc_host_backend *host, sc_survey *s,
                              const sc_json *json) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
@@ -78,8 +83,10 @@ static sc_status read_claims(sc_ask *ask, const sc_host_backend *host, sc_survey
     for (sc_node *node = s->graph->first; node; node = node->next, item = sc_json_next(item)) {
         sc_claim *claim = sc_claim_of(s, node);
         claim->is_taken = item->kind == SC_JSON_BOOL && item->boolean;
-        if (item->kind == SC_JSON_STRING)
-            claim->reason = sc_str_copy(s->ctx->arena, sc_json_str(s->ctx->arena, item));
+        claim->reason = text_of(s, item);
+        if (item->kind != SC_JSON_OBJECT) continue;
+        claim->reason = text_of(s, sc_json_get(item, "reason"));
+        claim->hint = text_of(s, sc_json_get(item, "hint"));
     }
     return SC_OK;
 }
