@@ -68,6 +68,35 @@ static sc_delegation_row *row_of(lowering *l, const sc_node *node, sc_str path) 
     return &sc_vec_last(&l->delegation->rows);
 }
 
+typedef struct body_work {
+    lowering *l;
+    double macs;
+} body_work;
+
+static sc_status add_body_work(sc_ctx *ctx, sc_graph *body, void *user) {
+    body_work *w = user;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const sc_str path = sc_graph_path(ctx->scratch, body);
+    for (const sc_node *node = body->first; node; node = node->next) {
+        double macs = 0, bytes = 0;
+        if (sc_node_part(node) || find_row(w->l, body->method->name, path, node->name)) continue;
+        sc_node_work(node, &macs, &bytes);
+        w->macs += macs;
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}
+
+// What goes into a part with its bodies does their work, once each: those have no rows of their
+// own, unless a backend has been asked about them before.
+static double work_of_bodies(lowering *l, const sc_node *node) {
+    body_work w = {.l = l};
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (node->args[i].kind == SC_ARG_GRAPH)
+            (void)sc_graphs_visit(l->ctx, node->args[i].graph, add_body_work, &w);
+    return w.macs;
+}
+
 static void find_rows(lowering *l) {
     sc_imap_init(&l->rows, l->ctx->arena);
     for (uint32_t i = 0; i < l->delegation->rows.count; i++) index_row(l, i);
@@ -80,6 +109,7 @@ static void report(surveying *s) {
         const sc_claim *claim = sc_claim_of(&s->survey, node);
         sc_delegation_row *row = row_of(s->l, node, path);
         bool is_outside = !s->partition.of[node->mark];
+        if (!is_outside) row->macs += work_of_bodies(s->l, node);
         row->backend = sc_str_from(s->p->backend->id);
         row->hint = is_outside ? claim->hint : (sc_str){0};
         row->reason = is_outside ? claim->reason : (sc_str){0};

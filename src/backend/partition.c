@@ -251,7 +251,8 @@ void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *clai
             claims[node->mark].is_taken = false;
             claims[node->mark].reason =
                 SC_STR("a part that only moves elements is not worth a call");
-            claims[node->mark].hint = SC_STR("Tag it to have it in a part all the same.");
+            if (!graph->parent)  // nodes of bodies are not tagged
+                claims[node->mark].hint = SC_STR("Tag it to have it in a part all the same.");
         }
         *part = numbers[*part];
     }

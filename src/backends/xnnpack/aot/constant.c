@@ -73,6 +73,15 @@ bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out) {
     return true;
 }
 
+bool sc_xa_is_passed(const sc_value *value) {
+    const sc_node *node = value->node;
+    for (uint32_t i = 0; node && i < CHAIN_MAX; i++, node = value->node) {
+        if (node->arg_count == 0 || node->args[0].kind != SC_ARG_VALUE) return false;
+        value = node->args[0].value;
+    }
+    return !node && value->graph->parent;
+}
+
 void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value) {
     for (; value->node; value = value->node->args[0].value) sc_xa_join(x, node, value->node);
 }

@@ -207,7 +207,12 @@ static bool read_conv(sc_xa *x, const sc_node *node, convolution *c) {
         (sc_xa_dynamic_dims(node->args[0].value) > 1 || sc_xa_dynamic_dims(node->outs[0]) > 1))
         return sc_xa_refuse(x, "Fix all sizes but one.",
                             "more than one size of the sequences is dynamic");
-    if (!sc_xa_constant_of(node->args[1].value, &c->w))
+    const bool is_constant = sc_xa_constant_of(node->args[1].value, &c->w);
+    if (!is_constant && sc_xa_is_passed(node->args[1].value))
+        return sc_xa_refuse(x, "Compute it outside of the branch or loop.",
+                            "its weight is an operand of the branch or loop that it is in, "
+                            "parameters too, and XNNPACK packs constants of the part only");
+    if (!is_constant)
         return sc_xa_refuse(x, "Make the weight a parameter.",
                             "its weight is computed when the program runs");
     if (c->w.rank != rank)

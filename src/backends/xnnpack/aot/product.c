@@ -144,7 +144,12 @@ static bool check_bias(sc_xa *x, const product *p) {
     sc_xa_constant bias;
     if (!p->bias) return true;
     if (adds_after(p) && !sc_xa_holds_operands(x)) return false;
-    if (!sc_xa_constant_of(p->bias, &bias) || bias.dequantize)
+    const bool is_constant = sc_xa_constant_of(p->bias, &bias) && !bias.dequantize;
+    if (!is_constant && sc_xa_is_passed(p->bias))
+        return sc_xa_refuse(x, "Compute it outside of the branch or loop, or without a bias.",
+                            "what it adds is an operand of the branch or loop that it is in, "
+                            "parameters too, and XNNPACK adds constants of the part only");
+    if (!is_constant)
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is computed when the program runs");
     const int64_t outputs =

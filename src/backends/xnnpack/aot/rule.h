@@ -153,6 +153,9 @@ typedef struct sc_xa_constant {
 
 // False when the value is computed at run time.
 bool sc_xa_constant_of(const sc_value *value, sc_xa_constant *out);
+// Is it an operand of the branch or loop that it is in, as it is or shown by other nodes? Whether
+// that is a parameter, the body does not tell.
+bool sc_xa_is_passed(const sc_value *value);
 // A group with what shows it.
 void sc_xa_join_constant(sc_xa *x, const sc_node *node, const sc_value *value);
 // An element of this dtype; NaN where those are no real numbers.
