@@ -11,8 +11,15 @@ typedef struct keeping {
     const sc_options *options;
     sc_partitioners partitioners;
     sc_map given_up;  // "method/node" of the source program
+    sc_map refused;   // the same -> why it is not kept, a `refusal`
     bool keeps_none;
 } keeping;
+
+// What was to stay whole and does not, so that what is left of it can say so.
+typedef struct refusal {
+    const sc_op *op;
+    sc_str backend, reason, hint;
+} refusal;
 
 // --- What is kept --------------------------------------------------------------------------------
 
@@ -29,18 +36,32 @@ static bool is_given_up(keeping *k, const sc_node *node) {
     return found;
 }
 
+static void note(keeping *k, sc_str key, const refusal *why) {
+    if (sc_map_find(&k->refused, key)) return;
+    refusal *kept = sc_new(k->ctx->arena, refusal);
+    *kept = *why;
+    sc_map_set(&k->refused, key, kept);
+}
+
 // Some partitioner of the method has to want it.
 static bool wants(void *user, const sc_node *node) {
     keeping *k = user;
+    refusal why = {.op = node->op};
     if (k->keeps_none || is_given_up(k, node)) return false;
     for (uint32_t m = 0; m < k->partitioners.count; m++) {
         const sc_method_partitioners *method = &k->partitioners.methods[m];
         if (!sc_str_equal(method->method, sc_name_str(node->graph->method->name))) continue;
         for (uint32_t i = 0; i < method->count; i++) {
             const sc_backend *backend = method->items[i].backend;
-            if (backend->keeps && backend->keeps(backend, k->options, node)) return true;
+            sc_claim claim = {0};
+            if (backend->keeps && backend->keeps(backend, k->options, node, &claim)) return true;
+            if (why.reason.size) continue;
+            why.backend = sc_str_from(backend->id);
+            why.reason = claim.reason;
+            why.hint = claim.hint;
         }
     }
+    if (why.reason.size) note(k, key_of(k->ctx->arena, node), &why);
     return false;
 }
 
@@ -75,6 +96,40 @@ static sc_status visit_all(sc_ctx *ctx, sc_program *program,
     return SC_OK;
 }
 
+static sc_str key_of_row(sc_arena *arena, const sc_delegation_row *row) {
+    const sc_name *origin = row->meta.origin ? row->meta.origin : row->node;
+    return sc_str_format(arena, "%s/%s", row->method->text, origin->text);
+}
+
+// Why the draft left outside what is given up.
+static void note_given_up(keeping *k, const sc_delegation *draft) {
+    for (uint32_t i = 0; i < draft->rows.count; i++) {
+        const sc_delegation_row *row = &draft->rows.data[i];
+        sc_str key = key_of_row(k->ctx->arena, row);
+        if (row->part || !row->reason.size || !sc_map_find(&k->given_up, key)) continue;
+        note(k, key,
+             &(refusal){
+                 .op = row->op, .backend = row->backend, .reason = row->reason, .hint = row->hint});
+    }
+}
+
+// What is left outside of a refused node says why that was refused: of its own it would speak of
+// operators that are not in the model.
+static void explain(keeping *k, sc_delegation *delegation) {
+    sc_arena *scratch = k->ctx->scratch;
+    for (uint32_t i = 0; i < delegation->rows.count; i++) {
+        sc_delegation_row *row = &delegation->rows.data[i];
+        sc_mark mark = sc_arena_mark(scratch);
+        const refusal *why = sc_map_get(&k->refused, key_of_row(scratch, row));
+        sc_arena_rewind(scratch, mark);
+        if (!why || row->part || row->op == why->op || !sc_str_equal(row->backend, why->backend))
+            continue;
+        row->reason = sc_str_format(k->ctx->arena, "%s was not kept whole: " SC_STR_FMT,
+                                    why->op->name, SC_STR_ARG(why->reason));
+        row->hint = why->hint;
+    }
+}
+
 // Gives up what was kept in the edge program and would be left outside of parts; none when all of
 // it has found its place.
 static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
@@ -88,6 +143,7 @@ static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
     SC_TRY(sc_program_clone(edge, &draft));
     SC_TRY(sc_delegate_parts(k->ctx, draft, &k->partitioners, k->options, true, &nobody));
     SC_TRY(visit_all(k->ctx, draft, find_kept, &l));
+    note_given_up(k, &nobody);
     if (!l.added) k->keeps_none = true;
     *left = l.kept;
     return SC_OK;
@@ -145,6 +201,9 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json
     SC_TRY(sc_partitioners_read(ctx, job->versions.data[0].program, work.partitioners,
                                 &sc_all_backends, &k.partitioners));
     sc_map_init(&k.given_up, ctx->arena);
+    sc_map_init(&k.refused, ctx->arena);
     SC_TRY(settle(job, &k, &options, passes, &edge));
-    return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated);
+    SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
+    explain(&k, &job->versions.data[*delegated].delegation);
+    return SC_OK;
 }

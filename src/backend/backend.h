@@ -60,7 +60,9 @@ struct sc_backend {
     const char *name;  // what people call it: "xnnpack"
     const char *id;    // what files call it: "XnnpackBackend"
     // Nodes to keep from being taken apart, asked of the program as it was exported; NULL: none.
-    bool (*keeps)(const sc_backend *backend, const sc_options *options, const sc_node *node);
+    // `claim` is empty, and gets the reason and the hint if there is something to say of a refusal.
+    bool (*keeps)(const sc_backend *backend, const sc_options *options, const sc_node *node,
+                  sc_claim *claim);
     // Fills in the claims. Must change nothing but them.
     sc_status (*survey)(const sc_backend *backend, sc_survey *survey);
     // Fills in what sc_part has for results: processed, events, data. One of the two is there.

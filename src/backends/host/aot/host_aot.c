@@ -18,12 +18,13 @@ static void add_nodes(sc_json_writer *w, sc_arena *scratch, const sc_graph *grap
 // --- Which nodes ---------------------------------------------------------------------------------
 
 // What the host throws ends the call that asks, once that call is over.
-static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node) {
+static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node,
+                  sc_claim *claim) {
     sc_ctx *ctx = node->graph->method->program->ctx;
     const sc_host_backend *host = host_of(backend);
     sc_ask ask;
     sc_json_writer w;
-    (void)options;
+    (void)options, (void)claim;
     sc_ask_begin(&ask, ctx);
     sc_json_writer_init(&w, &ask.text, SC_JSON_COMPACT);
     sc_json_begin_object(&w);

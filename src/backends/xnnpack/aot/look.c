@@ -21,7 +21,7 @@ bool sc_xa_is(const sc_node *node, const sc_xa_family *family) {
 // --- Refusing and joining ------------------------------------------------------------------------
 
 bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) {
-    if (!x->survey) return false;
+    if (!x->is_heard) return false;
     sc_sb text;
     va_list args;
     sc_sb_init(&text, x->ctx->arena);

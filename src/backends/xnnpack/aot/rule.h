@@ -19,9 +19,9 @@ struct sc_xa {
     sc_ctx *ctx;
     const sc_graph *graph;
     sc_xnn_runtime runtime;
-    const sc_survey *survey;  // NULL: what is said is not kept
+    bool is_heard;        // reasons are kept
     uint32_t *groups;     // by node->mark, the mark of another node of the group; NULL: no groups
-    sc_str reason, hint;  // of the last refusal
+    sc_str reason, hint;  // of the last refusal, if heard
     sc_imap *looked_at;   // scales and zero points that are as XNNPACK takes them; NULL: not kept
 };
 

@@ -11,8 +11,29 @@ static bool is_helper(const sc_node *node) {
 // From choosing parameters to the product that reads what is quantized by them: that many nodes.
 enum { HELPERS_MAX = 4 };
 
+// Why a helper stays alone that would have gone with another. By the operator: the same words for
+// the same trouble of many nodes.
+static bool blame(sc_xa *x, const sc_node *node) {
+    x->reason = sc_str_format(x->ctx->arena, "it goes with %s: " SC_STR_FMT, node->op->name,
+                              SC_STR_ARG(x->reason));
+    return false;
+}
+
+static bool refuse_alone(sc_xa *x, const sc_node *node) {
+    const sc_arg *mapping = sc_xa_arg(node, "mapping_type");
+    if (mapping->kind == SC_ARG_STR && !sc_str_is(mapping->str, "ASYMMETRIC"))
+        return sc_xa_refuse(x, "Quantize activations asymmetrically.",
+                            "its activations are quantized symmetrically, and those of XNNPACK "
+                            "asymmetrically");
+    return sc_xa_refuse(x, "Compute with what is dequantized again.",
+                        "nothing that XNNPACK computes with 8 bits reads it");
+}
+
 static bool keeps_for(sc_xa *x, const sc_node *node, uint32_t depth) {
-    if (!is_helper(node)) return sc_xa_judge(x, node);
+    if (!is_helper(node)) {
+        const bool is_taken = sc_xa_judge(x, node);
+        return is_taken || (depth < HELPERS_MAX && blame(x, node));
+    }
     for (uint32_t i = 0; i < node->out_count; i++)
         for (const sc_arg *use = node->outs[i]->first_use; use && depth; use = use->next_use)
             if (use->user->op && sc_xa_row_of(use->user) && keeps_for(x, use->user, depth - 1))
@@ -20,12 +41,20 @@ static bool keeps_for(sc_xa *x, const sc_node *node, uint32_t depth) {
     return false;
 }
 
-static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node) {
+static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node,
+                  sc_claim *claim) {
     (void)backend;
     const sc_xa_row *row = sc_xa_row_of(node);
     if (!row || !row->is_kept) return false;
-    sc_xa x = {.ctx = node->graph->ctx, .graph = node->graph, .runtime = sc_xa_runtime(options)};
-    return keeps_for(&x, node, HELPERS_MAX);
+    sc_xa x = {.ctx = node->graph->ctx,
+               .graph = node->graph,
+               .runtime = sc_xa_runtime(options),
+               .is_heard = true};
+    claim->is_taken = keeps_for(&x, node, HELPERS_MAX);
+    if (!claim->is_taken && !x.reason.size) (void)refuse_alone(&x, node);
+    claim->reason = x.reason;
+    claim->hint = x.hint;
+    return claim->is_taken;
 }
 
 // --- Constants -----------------------------------------------------------------------------------
@@ -84,7 +113,7 @@ static sc_status survey_graph(const sc_backend *backend, sc_survey *survey) {
     sc_xa x = {.ctx = survey->ctx,
                .graph = graph,
                .runtime = sc_xa_runtime(survey->options),
-               .survey = survey};
+               .is_heard = true};
     sc_mark mark = sc_arena_mark(survey->ctx->scratch);
     sc_imap looked_at;
     sc_imap_init(&looked_at, survey->ctx->arena);

@@ -1,0 +1,74 @@
+// What was to stay whole for a backend and did not, told by what is left of it.
+#include "api/job.h"
+#include "backends/xnnpack/aot/xnnpack.h"
+#include "setup.h"
+
+static bool lower(sc_job *job, const char *model, uint32_t *delegated) {
+    size_t bytes = 0;
+    const char *data = test_read(test_format("models/%s.pt2", model), &bytes);
+    sc_source *source = sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
+    sc_str partitioners = SC_STR("{\"all\": [{\"backend\": \"xnnpack\"}]}");
+    return sc_compile_open(job, source, SC_STR("forward"), (sc_str){0}) == SC_OK &&
+           sc_compile_to_edge_transform_and_lower(job, SC_STR("[]"), partitioners, (sc_str){0},
+                                                  (sc_str){0}, delegated) == SC_OK;
+}
+
+TEST(linear_layers_of_branches_say_why_they_are_taken_apart) {
+    sc_job *job = sc_job_open(NULL);
+    uint32_t delegated = 0, told = 0;
+    if (!CHECK(lower(job, "cond", &delegated))) return;
+    const sc_delegation *all = &job->versions.data[delegated].delegation;
+    for (uint32_t i = 0; i < all->rows.count; i++) {
+        const sc_delegation_row *row = &all->rows.data[i];
+        if (strcmp(row->op->name, "aten::addmm") != 0) continue;
+        CHECK(!row->part);
+        CHECK(sc_str_starts_with(row->reason, "aten::linear was not kept whole: what it adds"));
+        CHECK(row->hint.size > 0);
+        told++;
+    }
+    CHECK(told > 0);
+    sc_job_close(job);
+}
+
+// Asked of the program as it was exported: the reason is that of the layer that reads it.
+TEST(what_goes_with_a_layer_has_the_reason_of_the_layer) {
+    static const struct {
+        const char *node, *reason, *hint;
+    } rows[] = {
+        {"d16", "it goes with aten::linear: its groups have 16 weights", "Use a group size of 32."},
+        {"alone", "its activations are quantized symmetrically",
+         "Quantize activations asymmetrically."},
+    };
+    static const char text[] =
+        "method forward {\n"
+        "  input %x: f32[3, 64]\n"
+        "  input %w: i8[2, 64] parameter \"w\" const i8[2, 64] 128 kept\n"
+        "  input %g: f32[2, 4] parameter \"g\" const f32[2, 4] 32 kept\n"
+        "  alone: (%as: f32[3, 1], %az: i8[3, 1]) = torchao::choose_qparams_affine(%x, "
+        "\"SYMMETRIC\", [1, 64], i8, -128, 127, None, None, i8)\n"
+        "  %d16: f32[2, 64] = torchao::dequantize_affine(%w, [1, 16], %g, None, i8, -8, 7)\n"
+        "  %l: f32[3, 2] = aten::linear(%x, %d16)\n"
+        "  return %l, %as, %az\n"
+        "}\n";
+    setup s;
+    setup_begin(&s);
+    sc_program *program = NULL;
+    const sc_options options = sc_options_default();
+    CHECK_OK(sc_ops_init());
+    if (!CHECK_OK(sc_program_parse(&s.ctx, sc_str_from(text), &program)))
+        FAIL("%s", setup_message(&s));
+    const sc_backend *backend = &sc_backend_xnnpack;
+    const sc_node *node = program->methods.data[0]->graph->first;
+    uint32_t told = 0;
+    for (; node; node = node->next)
+        for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++) {
+            sc_claim claim = {0};
+            if (strcmp(node->name->text, rows[i].node) != 0) continue;
+            CHECK(!backend->keeps(backend, &options, node, &claim));
+            CHECK(sc_str_starts_with(claim.reason, rows[i].reason));
+            CHECK(sc_str_is(claim.hint, rows[i].hint));
+            told++;
+        }
+    CHECK(told == SC_COUNT_OF(rows));
+    setup_end(&s);
+}
