@@ -175,3 +175,147 @@ TEST_CASES(methods_share_the_weights_of_their_parts) {
         sc_job_close(job);
     }
 }
+
+// --- Faults --------------------------------------------------------------------------------------
+
+// A row whose callbacks fail one at a time, after they have done what the real ones do.
+typedef enum fault { NO_FAULT, IN_SURVEY, IN_PREPROCESS, NOTHING_MADE, IN_INIT, IN_EXECUTE } fault;
+
+static struct {
+    fault at;
+    const sc_backend *aot;
+    sc_backend faulty;
+    const sc_rt_backend *run;
+    uint32_t started, ended;
+    uint32_t count;  // of delegates in the program
+} injected;
+
+static sc_status fail(sc_ctx *ctx, const char *where) {
+    return sc_fail(ctx, SC_ERR_DELEGATE, NULL, "injected in %s", where);
+}
+
+static sc_status faulty_survey(const sc_backend *backend, sc_survey *s) {
+    (void)backend;
+    SC_TRY(injected.aot->survey(injected.aot, s));
+    return injected.at == IN_SURVEY ? fail(s->ctx, "survey") : SC_OK;
+}
+
+static sc_status faulty_preprocess(const sc_backend *backend, sc_ctx *ctx,
+                                   const sc_backend_env *env, sc_part *part) {
+    (void)backend;
+    SC_TRY(injected.aot->preprocess(injected.aot, ctx, env, part));
+    if (injected.at == NOTHING_MADE) part->processed = NULL;
+    return injected.at == IN_PREPROCESS ? fail(ctx, "preprocess") : SC_OK;
+}
+
+static const sc_backend *find_faulty(void *user, sc_str name) {
+    (void)user;
+    return sc_str_is(name, "faulty") ? &injected.faulty : NULL;
+}
+
+static const sc_backend *faulty_at(void *user, uint32_t index) {
+    (void)user;
+    return index == 0 ? &injected.faulty : NULL;
+}
+
+static sc_status lower_faulty(sc_ctx *ctx, const sc_program *edge, fault at) {
+    static const sc_backends table = {.find = find_faulty, .at = faulty_at};
+    const sc_options options = sc_options_default();
+    const sc_json *json = NULL;
+    sc_program *program = NULL;
+    sc_delegation delegation = {0};
+    injected.at = at;
+    SC_TRY(sc_program_clone(edge, &program));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, SC_STR("{\"all\": [{\"backend\": \"faulty\"}]}"), &json));
+    return sc_delegate_program(ctx, program, json, &options, &table, &delegation);
+}
+
+TEST_CASES(faults_ahead_of_time_are_errors_and_leave_no_traces) {
+    static const struct {
+        fault at;
+        const char *says;
+    } rows[] = {{IN_SURVEY, "injected in survey"},
+                {IN_PREPROCESS, "injected in preprocess"},
+                {NOTHING_MADE, "backend 'faulty' made nothing of lowered_module_0"}};
+    for (uint32_t b = 0; (injected.aot = sc_all_backends.at(NULL, b)) != NULL; b++)
+        for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++) {
+            if (!test_case("%s, %s", injected.aot->name, rows[i].says)) continue;
+            injected.faulty = *injected.aot;
+            injected.faulty.name = "faulty";
+            injected.faulty.survey = faulty_survey;
+            injected.faulty.preprocess = faulty_preprocess;
+            sc_job *job = sc_job_open(NULL);
+            sc_ctx *ctx = sc_job_ctx(job);
+            uint32_t edge = 0;
+            if (!open_model(job, "models/mlp.pt2", "forward") ||
+                sc_compile_to_edge(job, (sc_str){0}, &edge) != SC_OK)
+                report_failure("lowering", job);
+            const sc_program *program = job->versions.data[edge].program;
+            CHECK(lower_faulty(ctx, program, rows[i].at) == SC_ERR_DELEGATE);
+            CHECK(sc_str_starts_with(sc_vec_last(&ctx->diags).message, rows[i].says));
+            if (lower_faulty(ctx, program, NO_FAULT) != SC_OK) report_failure("again", job);
+            sc_job_close(job);
+        }
+}
+
+static sc_status faulty_init(sc_ctx *ctx, const sc_rt_start *start, void **state,
+                             uint32_t *input_count) {
+    if (injected.at == IN_INIT && injected.started + 1 == injected.count) return fail(ctx, "init");
+    SC_TRY(injected.run->init(ctx, start, state, input_count));
+    injected.started++;
+    return SC_OK;
+}
+
+static sc_status faulty_execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call) {
+    SC_TRY(injected.run->execute(ctx, state, call));
+    return injected.at == IN_EXECUTE ? fail(ctx, "execute") : SC_OK;
+}
+
+static void faulty_destroy(void *state) {
+    injected.run->destroy(state);
+    injected.ended++;
+}
+
+static const sc_rt_backend *find_faulty_run(void *user, sc_str id) {
+    static sc_rt_backend faulty;
+    (void)user;
+    injected.run = sc_all_rt_backends.find(sc_all_rt_backends.user, id);
+    if (!injected.run) return NULL;
+    faulty = *injected.run;
+    faulty.init = faulty_init;
+    faulty.execute = faulty_execute;
+    faulty.destroy = faulty_destroy;
+    return &faulty;
+}
+
+TEST_CASES(faults_at_run_time_are_errors_and_end_what_was_started) {
+    static const fault faults[] = {IN_INIT, IN_EXECUTE};
+    static const sc_rt_backends table = {.find = find_faulty_run};
+    const sc_backend *backend;
+    for (uint32_t b = 0; (backend = sc_all_backends.at(NULL, b)) != NULL; b++)
+        for (uint32_t i = 0; i < SC_COUNT_OF(faults); i++) {
+            if (!test_case("%s, fault %d", backend->name, (int)faults[i])) continue;
+            sc_job *job = sc_job_open(NULL);
+            const char *all = test_format("{\"all\": [{\"backend\": \"%s\"}]}", backend->name);
+            if (!open_model(job, "models/tinyformer.pt2", "forward") || !lower(job, all, ""))
+                report_failure("lowering", job);
+            replay r = {.program = sc_source_from_cord(&job->arena, &job->outputs.data[0].cord),
+                        .backends = &table,
+                        .method = "forward",
+                        .reference = test_path("models/tinyformer"),
+                        .tolerances = test_path("models/tolerance.json"),
+                        .optimize = true};
+            injected.at = NO_FAULT;
+            injected.started = injected.ended = 0;
+            CHECK(replay_run(&r));
+            CHECK(injected.started > 0 && injected.started == injected.ended);
+            injected.at = faults[i];
+            injected.count = injected.started;
+            injected.started = injected.ended = 0;
+            CHECK(!replay_run(&r));
+            CHECK(strstr(r.message, "injected"));
+            CHECK(injected.started == injected.ended);
+            CHECK(injected.started == injected.count - (faults[i] == IN_INIT));
+            sc_job_close(job);
+        }
+}
