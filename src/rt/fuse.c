@@ -110,6 +110,34 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
     return true;
 }
 
+// --- Memory --------------------------------------------------------------------------------------
+
+// The value that a link of the chain gives: its first result.
+static sc_evalue *result_of(const sc_rt_instruction *in) {
+    return in->call.args[sc_rt_kept_inputs(in->call.op)];
+}
+
+static bool is_quiet(const sc_rt_optimizer *o, const chain *c, const sc_tensor *t) {
+    return sc_rt_is_quiet(o, t->data, t->capacity_bytes, c->first, last_of(c) - 1);
+}
+
+// Can the product write the last result right away? Nobody may touch that memory between the two.
+static bool can_write_last(const sc_rt_optimizer *o, const chain *c) {
+    const sc_tensor *out = result_of(&o->m->code[last_of(c)])->tensor;
+    if (!is_quiet(o, c, out)) return false;
+    for (uint32_t i = c->first; i < last_of(c); i++) {
+        if (sc_rt_touches(o, i, SC_RT_TAKES, out->data, out->capacity_bytes)) return false;
+    }
+    return true;
+}
+
+// Is what the product writes still there when the last link copies it? Its memory is planned for as
+// long as the first link needs it.
+static bool can_copy(const sc_rt_optimizer *o, const chain *c) {
+    const sc_kernel_call *call = &o->m->code[c->first].call;
+    return is_quiet(o, c, call->args[call->arg_count - 1]->tensor);
+}
+
 // --- Chains --------------------------------------------------------------------------------------
 
 // The channel count of a product that takes a finish; 0 when it does not.
@@ -128,18 +156,14 @@ static int64_t channels_of(const sc_rt_instruction *in, bool *takes_affine) {
     }
 }
 
-// The value that a link of the chain gives: its first result.
-static sc_evalue *result_of(const sc_rt_instruction *in) {
-    return in->call.args[sc_rt_kept_inputs(in->call.op)];
-}
-
 static bool same_shape(const sc_tensor *a, const sc_tensor *b) {
     return a->dtype == b->dtype && a->rank == b->rank && a->is_dynamic == b->is_dynamic &&
            memcmp(a->sizes, b->sizes, a->rank * sizeof *a->sizes) == 0 &&
            memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
 }
 
-// Extends the chain over instructions that directly follow one another through single readers.
+// Extends the chain from each result to the one instruction that reads it, wherever that stands, as
+// long as the product can stand for all of it.
 static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chain *c) {
     while (c->count < LINKS_MAX) {
         sc_evalue *value = result_of(&o->m->code[last_of(c)]);
@@ -151,18 +175,15 @@ static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chai
         if (next->kind != SC_RT_KERNEL || next->call.args[0] != value ||
             !same_shape(value->tensor, result_of(next)->tensor) || !is_f32(result_of(next)))
             return;
+        const sc_finish before = c->finish;
         bool added = add_bounds(o, next, c) || (takes_affine && add_norm(o, next, channels, c));
         if (!added) return;
         c->links[c->count++] = use->first_read;
+        if (can_write_last(o, c) || can_copy(o, c)) continue;
+        c->count--;
+        c->finish = before;
+        return;
     }
-}
-
-// Can the product write the last result right away? Nobody may touch that memory between the two.
-static bool can_write_last(const sc_rt_optimizer *o, const chain *c, const sc_tensor *out) {
-    for (uint32_t i = c->first; i < last_of(c); i++) {
-        if (sc_rt_touches(o, i, SC_RT_TAKES, out->data, out->capacity_bytes)) return false;
-    }
-    return sc_rt_is_quiet(o, out->data, out->capacity_bytes, c->first, last_of(c) - 1);
 }
 
 // The product stands for what has moved into it. When its result is still to be copied, it leaves
@@ -190,7 +211,7 @@ static void apply(sc_rt_optimizer *o, chain *c) {
     *finish = c->finish;
     for (uint32_t k = 0; k + 1 < c->count; k++) o->m->code[c->links[k]].kind = SC_RT_SKIP;
     product->call.finish = finish;
-    if (can_write_last(o, c, value->tensor)) {
+    if (can_write_last(o, c)) {
         sc_evalue **args = sc_new_array(&o->m->program->arena, sc_evalue *, out_at + 1);
         memcpy(args, product->call.args, out_at * sizeof *args);
         args[out_at] = value;
