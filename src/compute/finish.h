@@ -11,7 +11,8 @@
 #include "base/base.h"
 
 // Another grid, onto which results of 8 bits are put once they have been rounded, as a quantized
-// clamp puts them: less their zero point, times `scale`, times `inverse`, rounded again.
+// clamp puts them: less their zero point, times `scale`, times `inverse`, plus `zero`, and only
+// then rounded again, so that ties go to an even byte.
 typedef struct sc_regrid {
     float scale, inverse;  // of the first grid and 1 / that of the second
     float low, high;       // bounds of what is stored, within those of its type
@@ -68,7 +69,8 @@ static inline float sc_finish_nearest(float value, float low, float high) {
 }
 
 // One multiplication in float, bounds without the zero point, the nearest integer with ties to
-// even, and then the zero point. A scale that is not a number gives the lower bound.
+// even, and then the zero point, or another grid. A scale that is not a number gives the lower
+// bound.
 static inline int32_t sc_finish_round(const sc_finish *s, int lowest, int32_t sum,
                                       int64_t channel) {
     float low, high;
@@ -76,9 +78,8 @@ static inline int32_t sc_finish_round(const sc_finish *s, int lowest, int32_t su
     float value = sc_finish_nearest((float)sum * sc_finish_scale(s, channel), low, high);
     if (!s->regrids) return (int32_t)value + s->zero;
     const sc_regrid *next = &s->regrid;
-    const float zero = (float)next->zero;
-    value = value * next->scale * next->inverse;
-    return (int32_t)sc_finish_nearest(value, next->low - zero, next->high - zero) + next->zero;
+    value = value * next->scale * next->inverse + (float)next->zero;
+    return (int32_t)sc_finish_nearest(value, next->low, next->high);
 }
 
 #endif

@@ -43,9 +43,10 @@ float *rows_powers(int64_t count) {
 
 void rows_regrid(sc_record *record) {
     const int lowest = record->out == SC_DTYPE_I8 ? -128 : 0;
+    const bool has_ties = rows_pick(0, 1);
     record->finish.regrids = true;
-    record->finish.regrid = (sc_regrid){.scale = (float)rows_pick(1, 64) / 37,
-                                        .inverse = (float)rows_pick(1, 64) / 41,
+    record->finish.regrid = (sc_regrid){.scale = has_ties ? 0.5f : (float)rows_pick(1, 64) / 37,
+                                        .inverse = has_ties ? 1 : (float)rows_pick(1, 64) / 41,
                                         .low = (float)(lowest + rows_pick(0, 40)),
                                         .high = (float)(lowest + rows_pick(200, 255)),
                                         .zero = (int32_t)(lowest + rows_pick(0, 255))};

@@ -401,11 +401,28 @@ TEST_CASES(xnnpack_products_of_bytes) {
 // The clamp of a product's bytes says the same whether it is alone with them, and computed as part
 // of the product, or something else reads them too.
 TEST(xnnpack_products_of_bytes_are_clamped) {
+    static const float inf = INFINITY;
+    static const struct {
+        sc_grid from, to;
+        bool has_range;
+        float low, high;
+    } cases[] = {
+        {{0.05f, -7, false}, {0.031f, -120, false}, true, 0, 6},
+        {{0.05f, -7, false}, {0.05f, -7, false}, true, 0, 6},
+        {{0.05f, -7, false}, {0.031f, -120, false}, true, -1.5f, inf},
+        {{0.05f, -7, false}, {0.05f, -7, false}, true, -1.5f, inf},
+        {{0.05f, -7, false}, {0.05f, -7, false}, false, 0, 0},
+        // Ties, which an odd zero point rounds to the other side.
+        {{0.5f, 0, false}, {1, 1, false}, true, -1000, inf},
+        {{0.125f, 3, false}, {0.25f, -7, false}, true, -1000, inf},
+        {{0.25f, -2, false}, {0.5f, -127, false}, true, 0, 6},
+    };
     static weights w;
     int8_t x[M * K];
     fill(&w);
     for (int i = 0; i < M * K; i++) x[i] = (int8_t)((i * 41) % 200 - 100);
-    for (int i = 0; i < 6; i++) {
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        const sc_grid from = cases[i].from, to = cases[i].to;
         bench b;
         begin(&b);
         uint32_t in = INPUT(&b, SC_XNN_QINT8, x, M, K), inner = INNER(&b, SC_XNN_QINT8, M, N);
@@ -413,18 +430,18 @@ TEST(xnnpack_products_of_bytes_are_clamped) {
         uint32_t alone = OUTPUT(&b, SC_XNN_QINT8, M, N);
         uint32_t filter = WEIGHT(&b, SC_XNN_QCINT8, w.w, N, K);
         grid(&b, in, 0.02f, 5);
-        grid(&b, inner, 0.05f, -7);
-        grid(&b, apart, 0.05f, -7);
-        grid(&b, out, i % 2 ? 0.05f : 0.031f, i % 2 ? -7 : -120);
-        grid(&b, alone, i % 2 ? 0.05f : 0.031f, i % 2 ? -7 : -120);
+        grid(&b, inner, from.scale, from.zero);
+        grid(&b, apart, from.scale, from.zero);
+        grid(&b, out, to.scale, to.zero);
+        grid(&b, alone, to.scale, to.zero);
         channels(&b, filter, 0, w.scales, N);
         node(&b, SC_XNN_FULLY_CONNECTED, in, filter, NONE, apart);
         sc_xnn_node *n = node(&b, SC_XNN_CLAMP, apart, NONE, NONE, out);
         node(&b, SC_XNN_FULLY_CONNECTED, in, filter, NONE, inner);
         sc_xnn_node *m = node(&b, SC_XNN_CLAMP, inner, NONE, NONE, alone);
-        n->has_range = m->has_range = i < 5;  // without one, the grids are the same
-        n->low = m->low = i < 2 ? 0 : -1.5f;
-        n->high = m->high = i < 2 ? 6 : INFINITY;
+        n->has_range = m->has_range = cases[i].has_range;
+        n->low = m->low = cases[i].low;
+        n->high = m->high = cases[i].high;
         if (run(&b)) check_bytes(&b, 3, result(&b, 2)->data);
         end(&b);
     }

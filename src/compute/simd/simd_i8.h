@@ -111,7 +111,7 @@ static inline v4i v4i_round(const v4_rounding *r, v4f value) {
 // The output stage of results of 8 bits: one rounding, or two with a change of scale between them.
 typedef struct v4_requantizing {
     bool regrids;
-    v4f low, high, scale, inverse;  // of the first of two
+    v4f low, high, scale, inverse, zero;  // of the first of two, and what is added to it
     v4_rounding last;
 } v4_requantizing;
 
@@ -121,20 +121,19 @@ static inline v4_requantizing v4_requantizing_of(const sc_finish *s, int lowest)
     sc_finish_range(s, lowest, &low, &high);
     if (!s->regrids) return (v4_requantizing){.last = v4_rounding_of(low, high, s->zero)};
     const sc_regrid *next = &s->regrid;
-    const float zero = (float)next->zero;
     return (v4_requantizing){.regrids = true,
                              .low = v4f_splat(low),
                              .high = v4f_splat(high),
                              .scale = v4f_splat(next->scale),
                              .inverse = v4f_splat(next->inverse),
-                             .last =
-                                 v4_rounding_of(next->low - zero, next->high - zero, next->zero)};
+                             .zero = v4f_splat((float)next->zero),
+                             .last = v4_rounding_of(next->low, next->high, 0)};
 }
 
 // What is to be rounded last.
 static inline v4f v4f_regrid(const v4_requantizing *r, v4f value) {
     const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
-    return ((v + r->last.magic) - r->last.magic) * r->scale * r->inverse;
+    return ((v + r->last.magic) - r->last.magic) * r->scale * r->inverse + r->zero;
 }
 
 static inline v4u v4u_load(const void *p) {

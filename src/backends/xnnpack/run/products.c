@@ -102,7 +102,8 @@ static void set_byte_range(sc_xnn_step *s) {
 }
 
 // A clamp of nothing but this step's bytes, which quantized programs have in place of an output
-// range: the same numbers in one pass. What is left of it is a name.
+// range: the same numbers in one pass, for it is rounded as the clamp of bytes rounds (sc_regrid).
+// What is left of it is a name.
 static void take_clamp(const sc_xnn_delegate *d, sc_xnn_step *s) {
     sc_xnn_step *next = s + 1;
     if (s->index + 1 >= d->graph->nodes.count || next->node->kind != SC_XNN_CLAMP ||
