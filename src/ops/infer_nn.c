@@ -282,6 +282,10 @@ static sc_status resampled(sc_infer *in, const char *sizes) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     const sc_iarg *wanted = sc_rule_arg(in, sizes), *factors = sc_rule_arg(in, "scale_factors");
     bool by_size = wanted->kind == SC_IARG_LIST;
+    if (by_size && factors->kind == SC_IARG_LIST)
+        return sc_rule_fail(in, SC_ERR_ARGUMENT,
+                            "%s takes either sizes or factors of scale, and has both",
+                            in->op->name);
     if (self->rank != 4 || (by_size ? wanted->count : factors->count) != 2)
         return sc_rule_fail(in, SC_ERR_SHAPE,
                             "%s takes images of 4 dimensions and two sizes, not %s", in->op->name,

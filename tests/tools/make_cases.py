@@ -94,7 +94,7 @@ def case(name, *args, **kwargs):
     try:
         with mode:
             result = op(*args, **kwargs)
-    except ValueError if name == "view" else ():
+    except {"view": ValueError, "upsample_nearest2d.vec": RuntimeError}.get(name, ()):
         lines.append(f"aten::{name}({', '.join(text(a) for a in args)}) -> error")
         return
     except Exception as error:
@@ -466,7 +466,8 @@ def nn():
         case("adaptive_max_pool2d", x, [3, 3])
         case("upsample_bilinear2d.vec", x, [16, 12], False, None)
         case("upsample_bilinear2d.vec", x, None, True, [2.0, 1.5])
-        case("upsample_nearest2d.vec", x, None, [2.0, 2.0])
+        for to in (None, [2.0, 2.0]), (None, []), ([4, 4], []), ([4, 4], [2.0, 2.0]):
+            case("upsample_nearest2d.vec", x, *to)
         case("_upsample_bilinear2d_aa", x, [4, 4], False)
         case("grid_sampler_2d", x, tensor([x.shape[0], 3, 5, 2]), 0, 0, False)
         case("glu", x, 1)

@@ -106,6 +106,7 @@ static bool factors_of(const sc_node *node, uint32_t *factors) {
     const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
     const sc_arg *given = sc_xa_arg(node, "scale_factors");
     if (!sc_dim_is_int(in->sizes[1])) return false;
+    if (given->kind == SC_ARG_LIST && given->count != 2) return false;
     for (uint32_t i = 0; i < 2; i++) {
         const sc_dim from = in->sizes[2 + i], to = out->sizes[2 + i];
         if (!sc_dim_is_int(from) || !sc_dim_is_int(to) || to.value % from.value != 0 ||

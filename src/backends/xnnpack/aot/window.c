@@ -285,6 +285,10 @@ static bool check_resize(sc_xa *x, const sc_node *node) {
     const sc_value *in = node->args[0].value, *out = node->outs[0];
     const sc_arg *factors = sc_xa_arg(node, "scale_factors");
     if (!is_image(x, node)) return false;
+    if (factors->kind == SC_ARG_LIST && factors->count != 2)
+        return sc_xa_refuse(x, "Give one factor for the height and one for the width.",
+                            "factors of scale come in twos, and its list is of length %u",
+                            factors->count);
     for (uint32_t i = 0; i < 2; i++) {
         const sc_dim from = in->spec.sizes[2 + i], to = out->spec.sizes[2 + i];
         if (!sc_dim_is_int(to) || !sc_dim_is_int(from))
