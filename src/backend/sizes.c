@@ -24,28 +24,30 @@ static void set_items(sc_arg *list, const sc_arg *items) {
     for (uint32_t i = 0; i < list->count; i++) sc_arg_set(&list->items[i], items[i]);
 }
 
-// The view must come out as it was; where the rule of sizes cannot show that it does, nothing
-// changes.
-static sc_status rewrite(sc_node *node, sc_arg *sizes) {
+// The view must come out as it was; where the rule of sizes cannot show that it does, or refuses,
+// nothing changes.
+static void rewrite(sc_node *node, sc_arg *sizes) {
     sc_value *out = node->outs[0];
     const sc_spec before = out->spec;
     sc_arg old[SC_RANK_MAX], new[SC_RANK_MAX];
     uint32_t dynamic = 0, handed = 0;
     for (uint32_t d = 0; d < out->spec.rank; d++) {
-        if (sc_dim_is(before.sizes[d], 0)) return SC_OK;  // -1 could be anything
+        if (sc_dim_is(before.sizes[d], 0)) return;  // -1 could be anything
         dynamic += !sc_dim_is_int(before.sizes[d]);
         handed += sizes->items[d].kind == SC_ARG_VALUE;
     }
-    if (!handed) return SC_OK;
+    if (!handed) return;
     for (uint32_t d = 0; d < out->spec.rank; d++) {
         old[d] = sizes->items[d];
         new[d] = derived(&old[d], before.sizes[d], can_tell(node, d, dynamic));
     }
     set_items(sizes, new);
-    SC_TRY(sc_node_infer(node));
-    if (sc_spec_equal(&before, &out->spec)) return SC_OK;
+    sc_ctx *ctx = node->graph->ctx;
+    const sc_diag_mark mark = sc_diags_mark(ctx);
+    if (sc_node_infer(node) == SC_OK && sc_spec_equal(&before, &out->spec)) return;
+    sc_diags_rewind(ctx, mark);
     set_items(sizes, old);
-    return sc_node_infer(node);
+    out->spec = before;
 }
 
 // Row-major strides of its own sizes, as adaptive pooling ends in; dims of one element have any.
@@ -84,7 +86,7 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         if (!sc_op_has(node->op, SC_HANDS_ON)) continue;
         sc_arg *sizes = &node->args[at];
         if (sizes->kind == SC_ARG_LIST && sizes->count == node->outs[0]->spec.rank)
-            SC_TRY(rewrite(node, sizes));
+            rewrite(node, sizes);
     }
     return SC_OK;
 }
