@@ -292,8 +292,8 @@ static void drop_inputs(sc_graph *graph, const bool *takes_input) {
 }
 
 // The number behind those of all parts of the graph: passes may have taken calls away.
-static uint32_t first_free_number(const sc_graph *graph) {
-    uint32_t next = 0;
+static uint64_t first_free_number(const sc_graph *graph) {
+    uint64_t next = 0;
     for (const sc_node *node = graph->first; node; node = node->next) {
         const sc_part *part = sc_node_part(node);
         int64_t number;
@@ -301,15 +301,15 @@ static uint32_t first_free_number(const sc_graph *graph) {
         sc_str name = sc_name_str(part->method->name);
         if (sc_str_starts_with(name, PART_NAME) &&
             sc_parse_i64(sc_str_slice(name, sizeof PART_NAME - 1, name.size), &number) &&
-            number >= next && number < UINT32_MAX)
-            next = (uint32_t)number + 1;
+            number >= 0 && (uint64_t)number >= next)
+            next = (uint64_t)number + 1;
     }
     return next;
 }
 
 sc_status sc_partition_cut(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
                            const bool *takes_input, sc_cut_parts *parts) {
-    uint32_t next_name = first_free_number(graph);
+    uint64_t next_name = first_free_number(graph);
     for (sc_node *node = graph->first, *next; node; node = next) {
         const uint32_t number = node->mark == UINT32_MAX ? 0 : partition->of[node->mark];
         next = node->next;
@@ -326,7 +326,8 @@ sc_status sc_partition_cut(sc_ctx *ctx, sc_graph *graph, const sc_partition *par
         next = c.last->next;
         sc_cut_part made = {0};
         sc_mark mark = sc_arena_mark(ctx->scratch);
-        sc_str name = sc_str_format(ctx->scratch, PART_NAME "%u", next_name++);
+        sc_str name =
+            sc_str_format(ctx->scratch, PART_NAME "%llu", (unsigned long long)next_name++);
         sc_status status = cut_part(&c, name, &made);
         sc_arena_rewind(ctx->scratch, mark);
         SC_TRY(status);
