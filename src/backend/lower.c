@@ -231,8 +231,10 @@ static sc_status apply_tags(surveying *s) {
 
 enum { NAMED_MAX = 20 };
 
-// Why each node is refused is a note of its own; the error names them.
+// Why a node is refused is a note of its own; the error names them. Of no more than the error
+// names: notes of thousands would leave no room for it.
 static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_sb *names) {
+    if (before >= NAMED_MAX) return;
     const sc_claim *claim = sc_claim_of(&s->survey, node);
     sc_ctx *ctx = s->l->ctx;
     sc_where_set_node(ctx, node);
@@ -241,8 +243,7 @@ static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_
                                : "Lower the method by what the backend takes instead.",
               "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name, node->name->text,
               node->op->name, SC_STR_ARG(claim->reason));
-    if (before < NAMED_MAX)
-        sc_sb_addf(names, "%s%%%s (%s)", before ? ", " : "", node->name->text, node->op->name);
+    sc_sb_addf(names, "%s%%%s (%s)", before ? ", " : "", node->name->text, node->op->name);
 }
 
 static sc_status take_whole(surveying *s) {

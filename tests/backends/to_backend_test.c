@@ -156,3 +156,27 @@ TEST_CASES(parts_go_to_backends) {
     for (size_t i = 0; i < count; i++)
         if (test_case("%s", files[i])) check_file(files[i]);
 }
+
+// A thousand notes fill the list of diagnostics: the error behind them has to be in it.
+TEST(methods_of_many_refused_nodes_end_in_the_error) {
+    setup s;
+    sc_sb text;
+    sc_program *program = NULL;
+    sc_delegation delegation = {0};
+    setup_begin(&s);
+    CHECK_OK(sc_ops_init());
+    sc_sb_init(&text, &s.arena);
+    sc_sb_add_text(&text, "method forward {\n  input %v0: f32[4]\n");
+    for (uint32_t i = 0; i < 1100; i++)
+        sc_sb_addf(&text, "  %%v%u: f32[4] = aten::neg(%%v%u)\n", i + 1, i);
+    sc_sb_add_text(&text, "  return %v1100\n}\n");
+    if (!CHECK_OK(sc_program_parse(&s.ctx, sc_sb_str(&text), &program)))
+        FAIL("%s", setup_message(&s));
+    CHECK_STATUS(
+        lower(&s, program, "{\"all\": [{\"backend\": \"First\", \"whole\": true}]}", &delegation),
+        SC_ERR_DELEGATE);
+    CHECK_EQ_UINT(s.ctx.diags.count, 21);
+    CHECK(sc_vec_last(&s.ctx.diags).severity == SC_ERROR);
+    CHECK(strstr(setup_message(&s), "%v20 (aten::neg) and 1080 more"));
+    setup_end(&s);
+}
