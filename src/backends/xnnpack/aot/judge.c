@@ -72,22 +72,33 @@ static void name_operand(const operands *o, const sc_value *value, sc_sb *out) {
     sc_sb_addf(out, "its operand '" SC_STR_FMT "'", SC_STR_ARG(schema->params[i].name));
 }
 
-static bool look_at_operand(void *user, sc_arg *arg) {
-    operands *o = user;
+static bool look_at_value(operands *o, const sc_value *value, const char *what) {
+    if (value->type != SC_VALUE_TENSOR)
+        return sc_xa_refuse(o->x, "Export it with fixed sizes.",
+                            "%s is a number that is computed when the program runs, and delegates "
+                            "of XNNPACK take tensors only",
+                            what);
+    return look_at_dtype(o, value, what) && fits(o->x, value, what);
+}
+
+static void say_why(operands *o, const sc_value *value) {
     sc_arena *scratch = o->x->ctx->scratch;
     sc_mark mark = sc_arena_mark(scratch);
     sc_sb name;
     sc_sb_init(&name, scratch);
-    name_operand(o, arg->value, &name);
-    const char *what = sc_sb_terminate(&name);
-    if (arg->value->type == SC_VALUE_TENSOR)
-        o->is_fine = look_at_dtype(o, arg->value, what) && fits(o->x, arg->value, what);
-    else
-        o->is_fine = sc_xa_refuse(o->x, "Export it with fixed sizes.",
-                                  "%s is a number that is computed when the program runs, and "
-                                  "delegates of XNNPACK take tensors only",
-                                  what);
+    name_operand(o, value, &name);
+    (void)look_at_value(o, value, sc_sb_terminate(&name));
     sc_arena_rewind(scratch, mark);
+}
+
+// Its name is found for a reason only: that of each of a long list would take time by its square.
+static bool look_at_operand(void *user, sc_arg *arg) {
+    operands *o = user;
+    const bool is_heard = o->x->is_heard;
+    o->x->is_heard = false;
+    o->is_fine = look_at_value(o, arg->value, "it");
+    o->x->is_heard = is_heard;
+    if (!o->is_fine && is_heard) say_why(o, arg->value);
     return o->is_fine;
 }
 
