@@ -1,7 +1,6 @@
 // XNNPACK's half in the compiler, on small programs (tests/xnnpack/*.ir): which nodes it takes, why
 // not the others, and the payloads of the parts as text; --update rewrites what stands below the
-// line
-// "----". Constants without bytes of their own have small numbers that differ.
+// line "----". Constants without bytes of their own have small numbers that differ.
 #include <math.h>
 
 #include "backend/lower.h"
@@ -376,4 +375,33 @@ TEST_CASES(xnnpack_fails_where_numbers_cannot_be_read) {
         }
         setup_end(&s);
     }
+}
+
+// Asked whether an operator stays whole, the backend has no status to fail by: what could not be
+// read is told when the program is lowered.
+TEST(xnnpack_records_nothing_when_asked_what_to_keep) {
+    setup s;
+    setup_begin(&s);
+    const sc_options options = sc_options_default();
+    sc_source source = {.read = fail_to_read, .size = 4};
+    sc_program *program =
+        parse(&s, SC_STR("method forward {\n"
+                         "input %w: i8[1, 2] buffer \"w\" const i8[1, 2] 2\n"
+                         "input %s: f32[1] buffer \"s\" const f32[1] 4\n"
+                         "input %x: f32[1, 2]\n"
+                         "%d: f32[1, 2] = quantized_decomposed::dequantize_per_channel(%w, %s, "
+                         "None, 0, -127, 127, i8)\n"
+                         "%y: f32[1, 1] = aten::linear(%x, %d, None)\n"
+                         "return %y\n}\n"));
+    if (program) {
+        const sc_method *method = program->methods.data[0];
+        sc_claim claim = {0};
+        method->inputs.data[1].constant->data = sc_extent_whole(&source);
+        CHECK(
+            !sc_backend_xnnpack.keeps(&sc_backend_xnnpack, &options, method->graph->last, &claim));
+        CHECK_EQ_STR(sc_str_dup(&s.arena, claim.reason), "scales of its weight cannot be read");
+        CHECK_EQ_UINT(s.ctx.error_count, 0);
+        CHECK_EQ_UINT(s.ctx.diags.count, 0);
+    }
+    setup_end(&s);
 }

@@ -50,7 +50,10 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
                .graph = node->graph,
                .runtime = sc_xa_runtime(options),
                .is_heard = true};
+    // Numbers that cannot be read fail the survey, which reads them again, not the question.
+    const sc_diag_mark mark = sc_diags_mark(x.ctx);
     claim->is_taken = keeps_for(&x, node, HELPERS_MAX);
+    sc_diags_rewind(x.ctx, mark);
     if (!claim->is_taken && !x.reason.size) (void)refuse_alone(&x, node);
     claim->reason = x.reason;
     claim->hint = x.hint;
