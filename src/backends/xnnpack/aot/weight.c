@@ -132,9 +132,8 @@ static sc_status add_integers(sc_xa_maker *m, const sc_xa_weight *w, sc_extent b
     sc_arena *arena = m->x.ctx->arena;
     const sc_xnn_datatype datatype = integers_of(w);
     uint32_t constant;
-    if (sc_xnn_datatypes[datatype].bits == 4) {
+    if (sc_xnn_datatypes[datatype].bits == 4)
         bytes = sc_xa_nibbles(arena, bytes, w->shape.dims[0], w->shape.dims[1]);
-    }
     SC_TRY(add_bytes(m, bytes, "", &constant));
     *id = add_static(m, datatype, &w->shape, constant);
     sc_xnn_quant quant = {.kind = SC_XNN_PER_TENSOR, .scale = w->constant->params.scale};
