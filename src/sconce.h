@@ -82,9 +82,11 @@ sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str
 // are not named stay as they are, or {"all": [PARTITIONER, ...]}. The first of each method take
 // part in a first round, the second ones, in what is left, in a second, and so on. A PARTITIONER is
 //   {"backend": name or id, "specs": [{"key": text, "value": text or [bytes]}], "whole": bool,
-//    "tags": [{"tag": name, "nodes": [name, ...], "specs": [...]}]}
+//    "tags": [{"tag": name, "nodes": [name, ...], "specs": [...]}], "passes": [name, ...]}
 // and means every node that the backend takes; with `whole` all of the method, as one part, or a
-// failure; with `tags` these parts and no others. Specs of a tag are instead of the others.
+// failure; with `tags` these parts and no others. Specs of a tag are instead of the others. Passes
+// run before decomposition, on the methods of the partitioner: SC_ERR_ARGUMENT here, where that is
+// over.
 sc_status sc_compile_to_backend(sc_job *job, uint32_t edge, sc_str partitioners_json,
                                 sc_str options_json, uint32_t *delegated);
 // sc_compile_to_edge, then the passes `passes_json`, ["dce"] or {"prefill": ["dce"]}, then

@@ -227,10 +227,24 @@ sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partition
                                 delegation);
 }
 
+// What is delegated here was decomposed long ago: wishes for the time before would come to nothing.
+static sc_status refuse_wishes(sc_ctx *ctx, const sc_method_partitioners *method) {
+    for (uint32_t i = 0; i < method->count; i++)
+        if (method->items[i].pass_count)
+            return sc_fail(ctx, SC_ERR_ARGUMENT,
+                           "Leave out \"passes\", or decompose and delegate in one step.",
+                           "the partitioner of method '" SC_STR_FMT
+                           "' for %s has passes for the time before decomposition, which is over",
+                           SC_STR_ARG(method->method), method->items[i].backend->name);
+    return SC_OK;
+}
+
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
                               const sc_options *options, const sc_backends *backends,
                               sc_delegation *delegation) {
     sc_partitioners partitioners;
     SC_TRY(sc_partitioners_read(ctx, program, json, backends, &partitioners));
+    for (uint32_t i = 0; i < partitioners.count; i++)
+        SC_TRY(refuse_wishes(ctx, &partitioners.methods[i]));
     return sc_delegate_parts(ctx, program, &partitioners, options, false, delegation);
 }
