@@ -48,6 +48,13 @@ static double scale_of(const sc_node *node) {
     return 0;
 }
 
+static void keep(tracing *t, const sc_value *value, sc_quantum found) {
+    if (!found.times) return;
+    sc_quantum *kept = sc_new(t->ctx->scratch, sc_quantum);
+    *kept = found;
+    sc_imap_set(&t->quanta, SC_PTR_KEY(value), SC_PTR_KEY(kept));
+}
+
 static void trace(tracing *t, const sc_graph *graph);
 
 // Of all results of a graph within a node: which of them the node gives is not looked at.
@@ -60,31 +67,48 @@ static sc_quantum trace_inner(tracing *t, const sc_graph *graph) {
     return sum;
 }
 
+// What the inputs of a part rest on is what its call passes; its constants rest on nothing.
+static sc_quantum trace_part(tracing *t, const sc_node *node, const sc_method *method) {
+    const sc_arg *passed = &node->args[1];
+    uint32_t given = 0;
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        if (method->inputs.data[i].kind != SC_INPUT_USER || given >= passed->count) continue;
+        const sc_arg *operand = &passed->items[given++];
+        if (operand->kind == SC_ARG_VALUE)
+            keep(t, method->graph->inputs.data[i], quantum_of(t, operand->value));
+    }
+    return trace_inner(t, method->graph);
+}
+
+// Which operand a body sees as which input differs by operator: all inputs rest on what the node
+// reads.
+static sc_quantum trace_body(tracing *t, const sc_graph *body, sc_quantum read) {
+    for (uint32_t i = 0; i < body->inputs.count; i++) keep(t, body->inputs.data[i], read);
+    return trace_inner(t, body);
+}
+
 static sc_quantum trace_node(tracing *t, const sc_node *node) {
     const sc_part *part = sc_node_part(node);
     t->read = (sc_quantum){0};
     t->reads_float = t->reads_byte = false;
     (void)sc_node_visit_values(node, read_value, t);
-    sc_quantum sum = t->read;
-    if (part) return worse(sum, trace_inner(t, part->method->graph));
+    const sc_quantum read = t->read;
+    sc_quantum sum = read;
+    if (part) return trace_part(t, node, part->method);
     const bool gives_byte = node->out_count && is_byte(node->outs[0]);
     const bool gives_float = node->out_count && is_float(node->outs[0]);
     if (gives_byte && t->reads_float) return (sc_quantum){sum.times + 1, scale_of(node)};
     if (gives_float && t->reads_byte && sum.times) sum.step = scale_of(node);
     for (uint32_t i = 0; i < node->arg_count; i++)
         if (node->args[i].kind == SC_ARG_GRAPH)
-            sum = worse(sum, trace_inner(t, node->args[i].graph));
+            sum = worse(sum, trace_body(t, node->args[i].graph, read));
     return sum;
 }
 
 static void trace(tracing *t, const sc_graph *graph) {
     for (const sc_node *node = graph->first; node; node = node->next) {
         const sc_quantum found = trace_node(t, node);
-        if (!found.times) continue;
-        sc_quantum *kept = sc_new(t->ctx->scratch, sc_quantum);
-        *kept = found;
-        for (uint32_t i = 0; i < node->out_count; i++)
-            sc_imap_set(&t->quanta, SC_PTR_KEY(node->outs[i]), SC_PTR_KEY(kept));
+        for (uint32_t i = 0; i < node->out_count; i++) keep(t, node->outs[i], found);
     }
 }
 

@@ -1,6 +1,6 @@
 // Verifying as hosts call it: a program beside itself without delegates, on the file's own inputs.
 #include "api/job.h"
-#include "harness.h"
+#include "setup.h"
 
 static sc_str verify(sc_job *job, const char *model, const char *partitioners) {
     size_t bytes = 0;
@@ -85,4 +85,71 @@ TEST(values_of_other_kinds_are_not_close) {
     CHECK(sc_compare_values(ctx, &a, &none, quantum, &c) == SC_OK && !c.is_close && c.is_other);
     CHECK(sc_compare_values(ctx, &list, &list, quantum, &c) == SC_ERR_UNSUPPORTED);
     sc_job_close(job);
+}
+
+// --- Times and steps -----------------------------------------------------------------------------
+
+// One that is quantized and dequantized again, with a scale, in its own words.
+static const char *twice(const char *from, const char *to, const char *scale) {
+    return test_format(
+        "%%q_%s: i8[4] = quantized_decomposed::quantize_per_tensor(%%%s, %s, 0, -128, 127, i8)\n"
+        "%%%s: f32[4] = quantized_decomposed::dequantize_per_tensor(%%q_%s, %s, 0, -128, 127, "
+        "i8)\n",
+        to, from, scale, to, to, scale);
+}
+
+static sc_quantum quantum_of_text(setup *s, const char *text) {
+    sc_program *program = NULL;
+    CHECK_OK(sc_ops_init());
+    if (!CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), &program)))
+        FAIL("%s", setup_message(s));
+    return program ? sc_output_quanta(&s->ctx, program->methods.data[0]->graph, 1)[0]
+                   : (sc_quantum){0};
+}
+
+TEST(parts_one_after_the_other_are_counted_together) {
+    setup s;
+    setup_begin(&s);
+    const sc_quantum found = quantum_of_text(
+        &s,
+        test_format("method f {\ninput %%x: f32[4]\n"
+                    "%%y: f32[4] = higher_order::executorch_call_delegate(\n"
+                    "part p \"TestBackend\" {\ninput %%a: f32[4]\n%s%sreturn %%c\n}\n, [%%x])\n"
+                    "%%z: f32[4] = higher_order::executorch_call_delegate(\n"
+                    "part q \"TestBackend\" {\ninput %%a: f32[4]\n%s%s%sreturn %%d\n}\n, [%%y])\n"
+                    "return %%z\n}\n",
+                    twice("a", "b", "0.5"), twice("b", "c", "0.25"), twice("a", "b", "0.5"),
+                    twice("b", "c", "0.5"), twice("c", "d", "0.125")));
+    CHECK_EQ_INT(found.times, 5);
+    CHECK(found.step == 0.125);
+    setup_end(&s);
+}
+
+TEST(a_part_that_dequantizes_what_it_is_passed_has_steps) {
+    setup s;
+    setup_begin(&s);
+    const sc_quantum found = quantum_of_text(
+        &s, "method f {\ninput %x: f32[4]\n"
+            "%q: i8[4] = quantized_decomposed::quantize_per_tensor(%x, 0.5, 0, -128, 127, i8)\n"
+            "%y: f32[4] = higher_order::executorch_call_delegate(\n"
+            "part p \"TestBackend\" {\ninput %a: i8[4]\n"
+            "%b: f32[4] = quantized_decomposed::dequantize_per_tensor(%a, 0.5, 0, -128, 127, i8)\n"
+            "return %b\n}\n, [%q])\nreturn %y\n}\n");
+    CHECK_EQ_INT(found.times, 1);
+    CHECK(found.step == 0.5);
+    setup_end(&s);
+}
+
+TEST(bodies_rest_on_what_their_node_reads) {
+    setup s;
+    setup_begin(&s);
+    const sc_quantum found = quantum_of_text(
+        &s, test_format("method f {\ninput %%p: b8[]\ninput %%x: f32[4]\n%s"
+                        "%%y: f32[4] = higher_order::cond(%%p, graph t {\ninput %%a: f32[4]\n"
+                        "%sreturn %%b\n}, graph e {\ninput %%a: f32[4]\n"
+                        "%%b: f32[4] = aten::neg(%%a)\nreturn %%b\n}, [%%w])\n"
+                        "return %%y\n}\n",
+                        twice("x", "w", "0.5"), twice("a", "b", "0.25")));
+    CHECK_EQ_INT(found.times, 2);
+    setup_end(&s);
 }
