@@ -143,18 +143,15 @@ static bool find_method(const sc_rt_program *program, sc_str name, uint32_t *ind
 sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *text) {
     sc_ctx *ctx = sc_job_begin(job);
     uint32_t index;
-    sc_rt_method_info info;
     if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");
     if (!find_method(job->running, method, &index))
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(method));
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    SC_TRY(sc_rt_method_info_get(ctx, job->running, index, ctx->scratch, &info));
-    sc_arena_rewind(ctx->scratch, mark);
-    if (part >= info.part_count)
+    const uint32_t count = sc_rt_part_count(job->running, index);
+    if (part >= count)
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL,
-                       "method '" SC_STR_FMT "' has %u parts, and none with the number %u",
-                       SC_STR_ARG(method), info.part_count, part);
+                       "method '" SC_STR_FMT "' has %u part%s, and none with the number %u",
+                       SC_STR_ARG(method), count, count == 1 ? "" : "s", part);
     sc_sb sb = sc_job_text(job);
     SC_TRY(sc_rt_part_print(ctx, job->running, index, part, &sb));
     *text = sc_sb_str(&sb);

@@ -98,6 +98,10 @@ static sc_status find_processed(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_
     }
 }
 
+uint32_t sc_rt_part_count(const sc_rt_program *p, uint32_t index) {
+    return sc_pte_ExecutionPlan_delegates(sc_rt_plan(p, index)).count;
+}
+
 sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint32_t part,
                            sc_sb *out) {
     sc_fb_table plan = sc_rt_plan(p, index);

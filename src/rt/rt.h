@@ -154,6 +154,8 @@ typedef struct sc_rt_program_info {
 
 void sc_rt_program_info_get(const sc_rt_program *program, sc_arena *scratch,
                             sc_rt_program_info *out);
+// How many parts of method `index` went to backends.
+uint32_t sc_rt_part_count(const sc_rt_program *program, uint32_t index);
 // What the backend says of part `part` of method `index` as text, in lines; nothing is added where
 // it has no words for it, or is not known.
 sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, uint32_t part,
