@@ -40,17 +40,15 @@ static bool is_early(const sc_pass *pass) {
 }
 
 sc_status sc_early_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
+    *out = sc_pass_find(name);
+    if (*out && is_early(*out)) return SC_OK;
     const char *hint =
         passes_hint(ctx->arena, "Use passes that run before decomposition:", is_early);
-    *out = sc_pass_find(name);
     if (!*out)
         return sc_fail(ctx, SC_ERR_NOT_FOUND, hint, "there is no pass '" SC_STR_FMT "'",
                        SC_STR_ARG(name));
-    if (!is_early(*out))
-        return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
-                       "%s works on what decomposition makes, and cannot run before it",
-                       (*out)->name);
-    return SC_OK;
+    return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
+                   "%s works on what decomposition makes, and cannot run before it", (*out)->name);
 }
 
 static sc_status find_write(sc_ctx *ctx, sc_graph *graph, void *user) {
