@@ -202,7 +202,7 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
     ],
     [
       { preprocessMultimethod: () => ({ other: [{ processedBytes: new Uint8Array() }] }) },
-      /gave 1 results for method 'other', which has 0 parts/,
+      /gave 1 result for method 'other', which has 0 parts/,
     ],
     [
       { preprocessMultimethod: () => ({ other: [] }) },
@@ -251,11 +251,11 @@ test("what goes wrong at run time is a typed error that says where", () => {
       },
       /'execute' of backend '\S+' threw for method 'forward': mine/,
     ],
-    [{ execute: () => [] }, /gave 0 results for a part of method 'forward', which has 1 outputs/],
-    [{ execute: () => [first, first] }, /gave 2 results .* which has 1 outputs/],
+    [{ execute: () => [] }, /gave 0 results for a part of method 'forward', which has 1 output$/],
+    [{ execute: () => [first, first] }, /gave 2 results .* which has 1 output$/],
     [
       { execute: () => undefined as never },
-      /gave no list of results .* method 'forward', which has 1 outputs/,
+      /gave no list of results .* method 'forward', which has 1 output$/,
     ],
     [{ execute: (async () => []) as never }, /gave a promise/],
     [{ execute: () => [3] }, /the kind int as output 0 .* declares tensor/],

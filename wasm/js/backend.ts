@@ -439,6 +439,10 @@ interface Made {
   result: PreprocessResult;
 }
 
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
 /** What preprocessMultimethod gives, in the order of the parts. */
 function allResults(
   backend: Backend,
@@ -453,9 +457,10 @@ function allResults(
   );
   const byName = isObject(results) ? results : {};
   const miscounted = (method: string, wanted: number, list: unknown = []): SconceError => {
-    const found = Array.isArray(list) ? `${list.length} results` : "no list of results";
+    const found = Array.isArray(list) ? counted(list.length, "result") : "no list of results";
+    const parts = counted(wanted, "part");
     return fault(
-      `backend '${backend.id}' gave ${found} for method '${method}', which has ${wanted} parts`,
+      `backend '${backend.id}' gave ${found} for method '${method}', which has ${parts}`,
       method,
     );
   };

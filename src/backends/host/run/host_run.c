@@ -240,7 +240,9 @@ static sc_status set_sizes(const giving *g, const sc_json *shape, sc_tensor *out
     int64_t sizes[SC_RANK_MAX];
     sc_arena *scratch = g->ask->ctx->scratch;
     const sc_str declared = sizes_text(scratch, out->sizes, out->rank);
-    uint32_t rank = shape && shape->kind == SC_JSON_ARRAY ? shape->size : 0;
+    if (!shape || shape->kind != SC_JSON_ARRAY)
+        return wrong(g, "a tensor with", SC_STR("no list of sizes as its shape"), declared);
+    const uint32_t rank = shape->size;
     if (rank > SC_RANK_MAX)
         return wrong(g, "a shape of", sc_str_format(scratch, "%u dimensions", rank), declared);
     const sc_json *item = sc_json_first(shape);
@@ -315,11 +317,13 @@ static sc_status give_all(sc_ask *ask, const host_state *s, const sc_rt_delegate
         return sc_fail(ask->ctx, SC_ERR_DELEGATE,
                        "Give what `outputs` of the part declare, in that order.",
                        "backend '" SC_STR_FMT "' gave %s for a part of method '" SC_STR_FMT
-                       "', which has %u outputs",
+                       "', which has %u output%s",
                        SC_STR_ARG(s->host->id),
-                       is_list ? sc_str_format(ask->ctx->scratch, "%u results", json->size).data
+                       is_list ? sc_str_format(ask->ctx->scratch, "%u result%s", json->size,
+                                               json->size == 1 ? "" : "s")
+                                     .data
                                : "no list of results",
-                       SC_STR_ARG(s->method), s->output_count);
+                       SC_STR_ARG(s->method), s->output_count, s->output_count == 1 ? "" : "s");
     giving g = {ask, s, 0};
     const sc_json *item = sc_json_first(json);
     for (; g.index < s->output_count; g.index++, item = sc_json_next(item))
