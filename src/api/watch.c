@@ -32,6 +32,7 @@ typedef struct watched_state {
     uint32_t post;  // index, or UINT32_MAX
     sc_rt_program *program;
     sc_rt_method *method;
+    bool has_failed;  // in an earlier call, whose reason stays
 } watched_state;
 
 // --- Which part it is ----------------------------------------------------------------------------
@@ -270,12 +271,13 @@ static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint3
 static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call) {
     watched_state *s = state;
     SC_TRY(s->real->execute(ctx, s->real_state, call));
-    if (!s->program) return SC_OK;
+    if (!s->program || s->has_failed) return SC_OK;
     const trial t = begin_trial(ctx);
     sc_watched *seen = &s->watch->posts.data[s->post].seen;
     sc_status status = run_part(ctx, s, seen->part, call);
     seen->why_not = NULL;
     if (status == SC_OK) status = compare_part(ctx, s, seen, call);
+    s->has_failed = status != SC_OK;
     return end_trial(ctx, seen, status, t, "its part failed without its backend");
 }
 

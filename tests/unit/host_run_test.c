@@ -1,4 +1,5 @@
-// A backend of the host at run time, as programs call it: what its answers may leave out.
+// A backend of the host at run time, as programs call it: what its answers may leave out, and what
+// is told of a part that failed beside it.
 #include "api/job.h"
 #include "backends/host/run/host_run.h"
 #include "setup.h"
@@ -84,4 +85,62 @@ TEST(a_scalar_needs_a_shape) {
         backend.destroy(state);
         setup_end(&s);
     }
+}
+
+// The backend gives zeros for what it is to pick, wherever that lies; the kernels refuse what lies
+// outside.
+TEST(a_part_that_failed_once_is_not_compared_later) {
+    static const char text[] =
+        "method f {\ninput %x: f32[2]\ninput %i: i64[1]\n"
+        "%y: f32[1] = higher_order::executorch_call_delegate(\npart p \"Picking\" {\n"
+        "processed \"SH01\\x02\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"\n"
+        "input %a: f32[2]\ninput %b: i64[1]\n"
+        "%c: f32[1] = aten::index_select(%a, 0, %b)\nreturn %c\n}\n, [%x, %i])\n"
+        "return %y\n}\n";
+    setup s;
+    setup_begin(&s);
+    sc_job *job = sc_job_open(NULL);
+    CHECK_OK(sc_backend_register(
+        job, &(sc_host_backend){.id = SC_STR("Picking"), .number = 2, .ask = ask}));
+    sc_program *program = NULL;
+    sc_watch *watch = NULL;
+    CHECK_OK(sc_ops_init());
+    REQUIRE_OK(sc_program_parse(&s.ctx, SC_STR(text), &program));
+    const sc_part *part = sc_node_part(program->methods.data[0]->graph->first);
+    part->method->facts = SC_FACT_SPECS | SC_FACT_CORE | SC_FACT_EDGE;  // as delegation leaves it
+    REQUIRE_OK(sc_watch_new(&s.ctx, program, &watch));
+    const sc_rt_backends *backends = sc_watch_backends(watch);
+    const sc_rt_backend *backend = backends->find(backends->user, SC_STR("Picking"));
+    float in[2] = {0}, out[1] = {1};
+    int64_t at[1] = {5}, two = 2, one = 1;
+    sc_tensor tensors[] = {tensor_of(SC_DTYPE_F32, in, &two), tensor_of(SC_DTYPE_I64, at, &one),
+                           tensor_of(SC_DTYPE_F32, out, &one)};
+    sc_evalue values[3], *args[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        values[i] = (sc_evalue){.tag = SC_EVALUE_TENSOR, .tensor = &tensors[i]};
+        args[i] = &values[i];
+    }
+    const sc_rt_start start = {.backend = backend,
+                               .id = SC_STR("Picking"),
+                               .method = SC_STR("f"),
+                               .processed = (const uint8_t *)PROCESSED("\2"),
+                               .processed_bytes = 16,
+                               .args = args,
+                               .arg_count = 3};
+    void *state = NULL;
+    uint32_t inputs = 0;
+    REQUIRE_OK(backend->init(&s.ctx, &start, &state, &inputs));
+    const sc_watched *seen = sc_watch_at(watch, program->methods.data[0]->name, 0);
+    answer = "[{\"kind\": \"tensor\", \"dtype\": \"float32\", \"shape\": [1], \"bytes\": [0, 4]}]";
+    answer_bytes = 4;
+    CHECK_OK(call(&s, backend, state, values, 3));
+    const char *reason = seen->why_not ? seen->why_not : "";
+    if (!strstr(reason, "its part failed without its backend: ")) FAIL("%s", reason);
+    at[0] = 1;
+    CHECK_OK(call(&s, backend, state, values, 3));
+    CHECK(seen->why_not == reason);
+    CHECK(!seen->was_compared);
+    backend->destroy(state);
+    sc_job_close(job);
+    setup_end(&s);
 }
