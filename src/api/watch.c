@@ -120,7 +120,9 @@ static sc_status set_weight(sc_ctx *ctx, const watched_state *s, uint32_t index,
     uint8_t *data = sc_try_alloc(extent.size + 1);
     if (!data) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a weight");
     sc_status status = sc_extent_read(ctx, extent, 0, data, (size_t)extent.size);
-    if (status == SC_OK) status = sc_rt_method_set_weight(ctx, s->method, index, data, extent.size);
+    const post *p = &s->watch->posts.data[s->post];
+    const sc_rt_weight weight = {data, extent.size, sc_name_str(p->method), p->seen.part->backend};
+    if (status == SC_OK) status = sc_rt_method_set_weight(ctx, s->method, index, &weight);
     sc_free(data);
     return status;
 }

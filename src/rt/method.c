@@ -209,18 +209,24 @@ sc_status sc_rt_method_set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     return status;
 }
 
-sc_status sc_rt_method_set_weight(sc_ctx *ctx, sc_rt_method *m, uint32_t index, const void *bytes,
-                                  uint64_t size) {
+sc_status sc_rt_method_set_weight(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
+                                  const sc_rt_weight *given) {
     SC_ASSERT(index < m->input_count);
     const sc_evalue *declared = &m->values[m->inputs[index]];
     if (declared->tag != SC_EVALUE_TENSOR)
-        return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u is a weight, but the method takes %s",
-                       index, tag_name(declared->tag));
-    sc_tensor weight = *declared->tensor;
-    if (size != sc_rt_tensor_bytes(&weight))
         return sc_fail(ctx, SC_ERR_INPUT, NULL,
-                       "input %u is a weight of %llu bytes, but its shape needs %llu", index,
-                       (unsigned long long)size, (unsigned long long)sc_rt_tensor_bytes(&weight));
-    weight.data = (void *)(uintptr_t)bytes;
+                       "input %u of a part of method '" SC_STR_FMT "' for the backend '" SC_STR_FMT
+                       "' is a weight, but the part takes %s",
+                       index, SC_STR_ARG(given->method), SC_STR_ARG(given->backend),
+                       tag_name(declared->tag));
+    sc_tensor weight = *declared->tensor;
+    if (given->size != sc_rt_tensor_bytes(&weight))
+        return sc_fail(ctx, SC_ERR_INPUT, NULL,
+                       "input %u of a part of method '" SC_STR_FMT "' for the backend '" SC_STR_FMT
+                       "' is a weight of %llu bytes, but its shape needs %llu",
+                       index, SC_STR_ARG(given->method), SC_STR_ARG(given->backend),
+                       (unsigned long long)given->size,
+                       (unsigned long long)sc_rt_tensor_bytes(&weight));
+    weight.data = (void *)(uintptr_t)given->bytes;
     return sc_rt_method_set_tensor(ctx, m, index, &weight);
 }

@@ -72,10 +72,17 @@ sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *method, uint32_t ind
 // The same from a tensor in any layout.
 sc_status sc_rt_method_set_tensor(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                                   const sc_tensor *tensor);
+// A weight of a part, and whose part it is, for messages: the method that calls it, its backend.
+typedef struct sc_rt_weight {
+    const uint8_t *bytes;
+    uint64_t size;
+    sc_str method, backend;
+} sc_rt_weight;
+
 // The same from the bytes of a weight, which a file has in the order that the input's strides say,
 // at its largest sizes.
 sc_status sc_rt_method_set_weight(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
-                                  const void *bytes, uint64_t size);
+                                  const sc_rt_weight *weight);
 sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *method);
 // A view of the method's own value; tensors have the program's layout.
 const sc_evalue *sc_rt_method_output(const sc_rt_method *method, uint32_t index);

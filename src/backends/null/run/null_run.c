@@ -40,10 +40,9 @@ static sc_status open_program(sc_ctx *ctx, null_state *s, const sc_rt_start *sta
 // A weight stays set from run to run, so that its bytes are not needed again.
 static sc_status set_weight(sc_ctx *ctx, null_state *s, const sc_rt_start *start, uint32_t index,
                             sc_str key) {
-    const uint8_t *bytes = NULL;
-    uint64_t size = 0;
-    SC_TRY(start->named.find(start->named.user, ctx, key, &bytes, &size));
-    sc_status status = sc_rt_method_set_weight(ctx, s->method, index, bytes, size);
+    sc_rt_weight weight = {.method = start->method, .backend = start->id};
+    SC_TRY(start->named.find(start->named.user, ctx, key, &weight.bytes, &weight.size));
+    sc_status status = sc_rt_method_set_weight(ctx, s->method, index, &weight);
     start->named.release(start->named.user, key);
     return status;
 }
