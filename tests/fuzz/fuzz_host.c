@@ -1,5 +1,5 @@
 // A part of a backend of the host, with any bytes in front of what the host made, and any answers
-// of the host: started, called twice and ended. What the host is asked is JSON.
+// of the host: started, called, reset, called again and ended. What the host is asked is JSON.
 //
 // The input: how many arguments; for each a letter of its kind; the size of the payload in two
 // bytes; the payload; the size of the JSON in two bytes; the answer, JSON and what it speaks of.
@@ -29,6 +29,7 @@ static bool ask(uint32_t number, sc_ask *question, sc_ask_kind kind, uint32_t de
         now.open--;
         return true;
     }
+    if (kind == SC_ASK_RESET) return !now.fails;
     const sc_json *parsed;
     sc_status status = sc_json_parse(question->ctx, question->ctx->scratch, json, &parsed);
     SC_ASSERT(status == SC_OK);
@@ -98,6 +99,8 @@ static void run(sc_ctx *ctx, const sc_rt_start *start) {
     sc_rt_delegate_call call = {start->args, inputs, start->arg_count};
     for (int i = 0; i < 2; i++) {
         sc_status status = start->backend->execute(ctx, state, &call);
+        SC_ASSERT(status == SC_OK || ctx->error_count > 0);
+        status = start->backend->reset(ctx, state);
         SC_ASSERT(status == SC_OK || ctx->error_count > 0);
     }
     start->backend->destroy(state);

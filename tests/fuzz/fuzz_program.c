@@ -1,6 +1,6 @@
-// Any bytes as a .pte: open, describe, load every method, run it twice on zeros and once after a
-// reset, read what comes out. Limits are small, so that a hostile program is refused, not waited
-// for. Delegates are started and run by the backends of the build.
+// Any bytes as a .pte: open, describe, also what is in its first parts, load every method, run it
+// twice on zeros and once after a reset, read what comes out. Limits are small, so that a hostile
+// program is refused, not waited for. Delegates are started and run by the backends of the build.
 #include "api/job.h"
 #include "context.h"
 
@@ -42,11 +42,26 @@ static void read_outputs(sc_ctx *ctx, sc_rt_method *method) {
     }
 }
 
+enum { PARTS_MAX = 8 };
+
+static void print_parts(sc_ctx *ctx, const sc_rt_program *program, uint32_t index) {
+    const uint32_t count = sc_min_u32(sc_rt_part_count(program, index), PARTS_MAX);
+    for (uint32_t part = 0; part < count; part++) {
+        sc_sb text;
+        sc_mark mark = sc_arena_mark(ctx->scratch);
+        sc_sb_init(&text, ctx->scratch);
+        sc_status status = sc_rt_part_print(ctx, program, index, part, &text);
+        SC_ASSERT(status == SC_OK || ctx->error_count > 0);
+        sc_arena_rewind(ctx->scratch, mark);
+    }
+}
+
 static void run_method(sc_ctx *ctx, sc_rt_program *program, uint32_t index) {
     sc_rt_method_info info;
     sc_rt_method *method;
     sc_status status = sc_rt_method_info_get(ctx, program, index, ctx->arena, &info);
     SC_ASSERT(status == SC_OK || ctx->error_count > 0);
+    print_parts(ctx, program, index);
     uint32_t errors = ctx->error_count;
     if (sc_rt_method_load(ctx, program, sc_rt_program_method_name(program, index), &method) !=
         SC_OK) {
