@@ -384,6 +384,25 @@ test("a long part is filtered and shown some lines at a time", async () => {
   await close();
 });
 
+test("a part that cannot be shown says why, however often it is opened", async () => {
+  const { page, close } = await host.visit();
+  const lowered = engine.lower(
+    { path: inRoot("tests/models/mlp.pt2") },
+    { partitioner: "xnnpack" },
+  );
+  const pte = Buffer.from(lowered.buffer);
+  pte[pte.indexOf("XH00")] = 0x59;
+  await dropModel(page, { "damaged.pte": pte });
+  await page.locator(`.step[data-step="program"]`).click();
+  const summary = page.locator(".program-part summary").first();
+  for (let time = 0; time < 2; time++) {
+    await summary.click();
+    await page.getByText(/^cannot be shown: /).waitFor();
+    await summary.click();
+  }
+  await close();
+});
+
 test("of many nodes outside the first are there, and more on demand", async () => {
   const { page, close } = await host.visit({}, "#story");
   await lowered(page);

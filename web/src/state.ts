@@ -92,6 +92,12 @@ export interface Problem {
 
 export type Filler = "random" | "zeros" | "ones" | "numbers" | "file" | "value";
 
+/** What a backend says of a part, in lines; or why that cannot be told, else empty. */
+export interface PartText {
+  lines: readonly string[];
+  fault: string;
+}
+
 /** Fields as they were typed: what is wrong with them is said when they are used. */
 export interface InputForm {
   filler: Filler;
@@ -201,8 +207,8 @@ export const app = {
   /** How far what backends made is from the kernels; null when that was not asked for. */
   verification: signal<Verification | null>(null),
   program: signal<ProgramReport | null>(null),
-  /** What is in a part of the program, by "method/number", in lines. */
-  partTexts: signal<ReadonlyMap<string, readonly string[]>>(new Map()),
+  /** What is in a part of the program, by "method/number". */
+  partTexts: signal<ReadonlyMap<string, PartText>>(new Map()),
   programBytes: signal(0),
   /** Wall time of lowering as the engine reports it; null until it is done. */
   lowerMs: signal<number | null>(null),

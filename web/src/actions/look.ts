@@ -1,5 +1,6 @@
 // Looking around: which step, method, view and node is shown; what a view needs is fetched here.
 import { effect } from "@preact/signals";
+import { messageOf } from "@sconce/errors.js";
 import {
   lines,
   listKey,
@@ -12,7 +13,7 @@ import {
   viewsOfStep,
 } from "../derived.js";
 import type { View } from "../looks.js";
-import { app, type StepId } from "../state.js";
+import { app, type PartText, type StepId } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles, loadedProgram } from "./handles.js";
 import { report } from "./problems.js";
@@ -103,20 +104,27 @@ export function watchLists(): void {
   });
 }
 
-/** Fetches what is in a part of the program, once. */
+/** The parts that are being asked for, and of which program. */
+const askedParts = new Map<string, typeof handles.pte>();
+
+/** Fetches what is in a part of the program, once; a part that failed is asked for again. */
 export function showPart(method: string, index: number): void {
   const key = `${method}/${index}`;
   const { pte } = handles;
-  if (app.partTexts.value.has(key)) return;
+  if (app.partTexts.value.get(key)?.fault === "" || askedParts.get(key) === pte) return;
+  const keep = (told: PartText): void => {
+    if (handles.pte === pte) app.partTexts.value = new Map(app.partTexts.value).set(key, told);
+  };
+  askedParts.set(key, pte);
   loadedProgram()
     .then((program) => program.partText(method, index))
-    .then((text) => {
-      if (handles.pte !== pte) return;
-      const lines = text.split("\n").slice(0, -1);
-      app.partTexts.value = new Map(app.partTexts.value).set(key, lines);
-    })
+    .then((text) => keep({ lines: text.split("\n").slice(0, -1), fault: "" }))
     .catch((error: unknown) => {
+      keep({ lines: [], fault: messageOf(error) });
       if (!isCancelled(error)) report(error, "program");
+    })
+    .finally(() => {
+      if (askedParts.get(key) === pte) askedParts.delete(key);
     });
 }
 

@@ -141,8 +141,10 @@ function PartLines(props: { method: string; index: number }): JSX.Element {
   const { method, index } = props;
   const [shown, setShown] = useState(FIRST);
   const [word, setWord] = useState("");
-  const all = app.partTexts.value.get(`${method}/${index}`);
-  if (!all) return <Waiting />;
+  const told = app.partTexts.value.get(`${method}/${index}`);
+  if (!told) return <Waiting />;
+  const { lines: all, fault } = told;
+  if (fault !== "") return <p class="bad">cannot be shown: {fault}</p>;
   if (all.length === 0)
     return <p class="soft">This engine has no words for what this backend makes.</p>;
   const lines = all.filter((line) => line.toLowerCase().includes(word.toLowerCase()));
