@@ -113,9 +113,10 @@ test("inspect shows what is in the parts of a backend that has words for them", 
   const all = sconce("inspect", "seen.pte", "--nodes");
   assert.match(all.stdout, /constant 1 "[0-9a-f]+" \d+ bytes\n/);
   assert.doesNotMatch(all.stdout, /--nodes/);
-  const { methods } = JSON.parse(sconce("inspect", "seen.pte", "--json").stdout) as {
+  const { methods } = JSON.parse(sconce("inspect", "seen.pte", "--json", "--nodes").stdout) as {
     methods: { parts: { backend: string; lines: string[] }[] }[];
   };
+  assert.doesNotMatch(sconce("inspect", "seen.pte", "--json").stdout, /"lines"|Conv2d/);
   const [part] = methods[0]!.parts;
   assert.equal(part!.backend, "XnnpackBackend");
   assert.ok(part!.lines.length > 4 && part!.lines.every((line) => line.trim() === line));

@@ -17,7 +17,7 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
   sconce inspect model.pt2
   sconce inspect model.pte --json
 
-  --json            everything, as JSON
+  --json            the report as JSON, with --nodes what is in delegates, too
   --nodes           all that is in delegates, not only their first nodes
   --data FILE       a .ptd to look for the weights of a .pte in; may be repeated
 `;
@@ -193,13 +193,16 @@ export async function inspectCommand(args: string[]): Promise<number> {
     else writePt2(report);
   } else if (kind === "pte") {
     const program = engine.load(source, { dataFiles: dataFiles.map((path) => ({ path })) });
-    const report = program.inspect();
-    if (values.json) writeJson({ kind, ...withLines(program, report) });
-    else {
-      writePte(program, report, dataFiles, values.nodes ?? false);
-      writeNamed(report);
+    try {
+      const report = program.inspect();
+      if (values.json) writeJson({ kind, ...(values.nodes ? withLines(program, report) : report) });
+      else {
+        writePte(program, report, dataFiles, values.nodes ?? false);
+        writeNamed(report);
+      }
+    } finally {
+      program.dispose();
     }
-    program.dispose();
   } else {
     throw new SconceError(
       "format",
