@@ -36,22 +36,51 @@ static sc_status write_reference(sc_emit_state *state, const sc_part *part, sc_f
     return SC_OK;
 }
 
-static sc_status add_data(sc_emit_state *state, const sc_part_data *data) {
+// A tag becomes the name of a file, so it must not lead into another folder.
+static bool is_file_name(sc_str tag) {
+    if (sc_str_equal(tag, SC_STR(".")) || sc_str_equal(tag, SC_STR(".."))) return false;
+    for (size_t i = 0; i < tag.size; i++) {
+        uint8_t byte = (uint8_t)tag.data[i];
+        if (byte < 0x20 || byte == 0x7f || byte == '/' || byte == '\\') return false;
+    }
+    return true;
+}
+
+static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_part_data *data) {
     sc_ctx *ctx = state->ctx;
     sc_store *store = &state->segments;
+    if (!is_file_name(data->tag))
+        return sc_fail(ctx, SC_ERR_DELEGATE,
+                       "Let the backend name the file without a folder or control characters.",
+                       "backend '" SC_STR_FMT "' puts '" SC_STR_FMT "' into the .ptd of the tag '"
+                       SC_STR_FMT "', which is not the name of a file",
+                       SC_STR_ARG(part->backend), SC_STR_ARG(data->key), SC_STR_ARG(data->tag));
     sc_store_entry entry = {.key = data->key, .tag = data->tag};
     if (!entry.tag.size && state->options.external_constants)
         entry.tag = SC_STR(SC_EMIT_EXTERNAL_TAG);
     SC_TRY(
         sc_store_add_cord(ctx, store, data->bytes, state->options.segment_alignment, &entry.blob));
     SC_TRY(sc_store_align(ctx, &store->blobs.data[entry.blob].align, data->align));
+    const sc_store_entry *known = sc_store_find(store, data->key);
+    if (known && known->blob != entry.blob)
+        return sc_fail(ctx, SC_ERR_DELEGATE, "Let the backend give different data different names.",
+                       "backend '" SC_STR_FMT "' gives named data '" SC_STR_FMT
+                       "' of %llu bytes, but other data of %llu bytes has that name",
+                       SC_STR_ARG(part->backend), SC_STR_ARG(data->key),
+                       (unsigned long long)store->blobs.data[entry.blob].data.size,
+                       (unsigned long long)store->blobs.data[known->blob].data.size);
+    if (known && !sc_str_equal(known->tag, entry.tag))
+        return sc_fail(ctx, SC_ERR_DELEGATE, "Let the backend put all of one name into one file.",
+                       "backend '" SC_STR_FMT "' puts named data '" SC_STR_FMT
+                       "' into two different files",
+                       SC_STR_ARG(part->backend), SC_STR_ARG(data->key));
     return sc_store_name(ctx, store, &entry);
 }
 
 static sc_status add_delegate(sc_emit_method *m, const sc_part *part) {
     sc_emit_state *state = m->state;
     sc_fb_builder *fb = &state->fb;
-    for (uint32_t i = 0; i < part->data.count; i++) SC_TRY(add_data(state, &part->data.data[i]));
+    for (uint32_t i = 0; i < part->data.count; i++) SC_TRY(add_data(state, part, &part->data.data[i]));
     sc_fb_ref reference = 0;
     SC_TRY(write_reference(state, part, &reference));
     sc_fb_ref specs = write_specs(state, part);

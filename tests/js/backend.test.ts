@@ -235,8 +235,32 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
     }),
   });
   const clash = failure(() => edge.toBackend(conflict).toExecutorch());
-  assert.match(clash.message, /same/);
+  assert.equal(clash.code, "delegate");
+  assert.match(clash.message, /backend 'Backend\S+' gives named data 'same' of \d+ bytes/);
   works();
+});
+
+test("the data file that a backend names stays in its folder", () => {
+  const edge = engine.toEdge(file("mlp"));
+  const lowered = (externalTag: string): ReturnType<typeof edge.toExecutorch> => {
+    const id = registered({
+      preprocess: () => ({
+        processedBytes: new Uint8Array(),
+        namedData: { weights: { bytes: new Uint8Array(8), externalTag } },
+      }),
+    });
+    return edge.toBackend(id).toExecutorch();
+  };
+  for (const tag of ["", ".", "..", "../esc", "/esc", "a\\b", "a\nb", "\0", "\ud800"]) {
+    const error = failure(() => lowered(tag));
+    assert.equal(error.code, "delegate", tag);
+    assert.match(error.message, /externalTag of 'weights' .* must be the name of a file/);
+    assert.equal(error.method, "forward");
+  }
+  assert.deepEqual(
+    lowered("a..b").dataFiles.map(({ name }) => name),
+    ["a..b.ptd"],
+  );
 });
 
 test("what goes wrong at run time is a typed error that says where", () => {

@@ -254,10 +254,27 @@ TEST(a_key_of_named_data_means_the_same_in_all_parts) {
     setup s;
     begin(&s);
     CHECK_OK(emit_keys(&s, "align 4 \"same\"", "align 6 \"sa\" \"me\""));
-    CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 \"other\""), SC_ERR_MISMATCH);
-    CHECK_EQ_STR(last_message(&s), "two different blobs are named 'key', of 3 and 5 bytes");
-    CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 file \"f\" \"one\""), SC_ERR_MISMATCH);
-    CHECK_EQ_STR(last_message(&s), "'key' should go into both 'the program' and 'f'");
+    CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 \"other\""), SC_ERR_DELEGATE);
+    CHECK_EQ_STR(last_message(&s), "backend 'TestBackend' gives named data 'key' of 5 bytes, but "
+                                   "other data of 3 bytes has that name");
+    CHECK_STATUS(emit_keys(&s, "align 4 \"one\"", "align 4 file \"f\" \"one\""), SC_ERR_DELEGATE);
+    CHECK_EQ_STR(last_message(&s),
+                 "backend 'TestBackend' puts named data 'key' into two different files");
+    end(&s);
+}
+
+TEST(a_tag_of_named_data_is_the_name_of_a_file) {
+    static const char *const tags[] = {".", "..", "../esc", "/esc", "a/b", "a\\\\b"};
+    setup s;
+    begin(&s);
+    CHECK_OK(emit_keys(&s, "align 4 \"same\"", "align 4 \"same\""));
+    for (uint32_t i = 0; i < SC_COUNT_OF(tags); i++) {
+        const char *data = sc_str_format(&s.arena, "align 4 file \"%s\" \"one\"", tags[i]).data;
+        CHECK_STATUS(emit_keys(&s, data, data), SC_ERR_DELEGATE);
+    }
+    CHECK_EQ_STR(last_message(&s), "backend 'TestBackend' puts 'key' into the .ptd of the tag "
+                                   "'a\\b', which is not the name of a file");
+    CHECK_OK(emit_keys(&s, "align 4 file \"a..b\" \"one\"", "align 4 file \"a..b\" \"one\""));
     end(&s);
 }
 

@@ -496,6 +496,12 @@ function resultJson({ backend, method, part, result }: Made, answer: Answer): ob
       throw wrong(`the alignment of '${key}'`, "a whole number from 1 to 2^24", alignment);
     if (!KINDS.text.test(externalTag))
       throw wrong(`the externalTag of '${key}'`, KINDS.text.accepts, externalTag);
+    if (one.externalTag !== undefined && !isFileName(externalTag))
+      throw fault(
+        `the externalTag of '${key}' in ${what} must be the name of a file, ` +
+          `without a folder or control characters, not ${JSON.stringify(externalTag)}`,
+        method,
+      );
     return { key, tag: externalTag, align: alignment, bytes: bytes(one.bytes, `'${key}'`) };
   });
   return {
@@ -504,6 +510,10 @@ function resultJson({ backend, method, part, result }: Made, answer: Answer): ob
     events: debugHandleMap === undefined ? null : eventsOf(debugHandleMap, wrong),
   };
 }
+
+/** Whether it stays in the folder where it is written. */
+const isFileName = (tag: string): boolean =>
+  isText(tag) && !/^\.{0,2}$|[\p{Cc}/\\]/u.test(tag);
 
 type Wrong = (of: string, accepts: string, value: unknown) => SconceError;
 

@@ -184,7 +184,10 @@ export interface NamedBytes {
   readonly bytes: Uint8Array;
   /** Of where they lie in the file; 16 by default. */
   readonly alignment?: number;
-  /** The .ptd that they go to, without its ending; the .pte itself by default. */
+  /**
+   * The .ptd that they go to, without its ending; the .pte itself by default. A file's name: text
+   * with a slash, a backslash or a control character, "", "." and ".." are errors.
+   */
   readonly externalTag?: string;
 }
 

@@ -86,6 +86,8 @@ function pairs(list: readonly string[], what: string): Record<string, string> {
 /** Where a .ptd goes: named after the .pte, so that programs in one folder keep theirs apart. */
 function dataPath(output: string, name: string, count: number): string {
   const stem = output.replace(/\.pte$/, "");
+  if (/[/\\]/.test(name))
+    throw new UsageError(`the data file '${name}' would leave the folder of ${output}`);
   return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
 }
 
