@@ -92,7 +92,9 @@ static sc_status unknown_backend(reader *r, sc_str name) {
     sc_sb_init(&known, r->ctx->scratch);
     for (uint32_t i = 0; (backend = r->backends->at(r->backends->user, i)) != NULL; i++)
         sc_sb_addf(&known, "%s%s", i ? ", " : "", backend->name);
-    return sc_fail(r->ctx, SC_ERR_NOT_FOUND, "Register it first, or check its name.",
+    return sc_fail(r->ctx, SC_ERR_NOT_FOUND,
+                   "Check its name, or register it first, with registerBackend() or "
+                   "--import FILE on the command line.",
                    "there is no backend '" SC_STR_FMT "'; there are: %s", SC_STR_ARG(name),
                    sc_sb_terminate(&known));
 }

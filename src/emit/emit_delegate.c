@@ -52,8 +52,9 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
     if (!is_file_name(data->tag))
         return sc_fail(ctx, SC_ERR_DELEGATE,
                        "Let the backend name the file without a folder or control characters.",
-                       "backend '" SC_STR_FMT "' puts '" SC_STR_FMT "' into the .ptd of the tag '"
-                       SC_STR_FMT "', which is not the name of a file",
+                       "backend '" SC_STR_FMT "' puts '" SC_STR_FMT
+                       "' into the .ptd of the tag '" SC_STR_FMT
+                       "', which is not the name of a file",
                        SC_STR_ARG(part->backend), SC_STR_ARG(data->key), SC_STR_ARG(data->tag));
     sc_store_entry entry = {.key = data->key, .tag = data->tag};
     if (!entry.tag.size && state->options.external_constants)
@@ -80,7 +81,8 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
 static sc_status add_delegate(sc_emit_method *m, const sc_part *part) {
     sc_emit_state *state = m->state;
     sc_fb_builder *fb = &state->fb;
-    for (uint32_t i = 0; i < part->data.count; i++) SC_TRY(add_data(state, part, &part->data.data[i]));
+    for (uint32_t i = 0; i < part->data.count; i++)
+        SC_TRY(add_data(state, part, &part->data.data[i]));
     sc_fb_ref reference = 0;
     SC_TRY(write_reference(state, part, &reference));
     sc_fb_ref specs = write_specs(state, part);

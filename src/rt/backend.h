@@ -47,6 +47,8 @@ typedef struct sc_rt_delegate_call {
     uint32_t input_count, arg_count;
 } sc_rt_delegate_call;
 
+typedef SC_VEC(sc_str) sc_rt_keys;
+
 struct sc_rt_backend {
     // Says how many of the arguments are inputs, which the file does not. On failure, which names
     // what in the bytes is wrong, nothing is left behind.
@@ -60,6 +62,10 @@ struct sc_rt_backend {
     sc_status (*reset)(sc_ctx *ctx, void *state);
     // What the bytes say, for people: a line for each weight, input and node. Optional.
     sc_status (*print)(sc_ctx *ctx, const uint8_t *processed, uint64_t size, sc_sb *out);
+    // Named data that the bytes refer to, each key as often as they like, as copies on `arena`:
+    // what `init` will look up. NULL where only `init` can tell.
+    sc_status (*keys)(sc_ctx *ctx, sc_arena *arena, const uint8_t *processed, uint64_t size,
+                      sc_rt_keys *out);
     void *user;
 };
 

@@ -44,7 +44,9 @@ sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *m) {
                            SC_STR_ARG(m->name));
         d->backend = find_backend(m->program, d->id);
         if (!d->backend)
-            return sc_fail(ctx, SC_ERR_DELEGATE, NULL,
+            return sc_fail(ctx, SC_ERR_DELEGATE,
+                           "Register the backend first, with registerBackend() or --import FILE "
+                           "on the command line, or lower the model again without it.",
                            "method '" SC_STR_FMT "' hands parts to the backend '" SC_STR_FMT
                            "', which this build does not have",
                            SC_STR_ARG(m->name), SC_STR_ARG(d->id));
@@ -102,24 +104,51 @@ uint32_t sc_rt_part_count(const sc_rt_program *p, uint32_t index) {
     return sc_pte_ExecutionPlan_delegates(sc_rt_plan(p, index)).count;
 }
 
-sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint32_t part,
-                           sc_sb *out) {
-    sc_fb_table plan = sc_rt_plan(p, index);
-    sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(plan);
+// A part of a method that may not be loaded.
+typedef struct part_bytes {
+    const sc_rt_backend *backend;  // NULL when there is none
+    sc_fb_table table;
+    sc_rt_start start;
+    uint8_t *owned;
+} part_bytes;
+
+static part_bytes part_at(const sc_rt_program *p, uint32_t index, uint32_t part) {
+    sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(sc_rt_plan(p, index));
     SC_ASSERT(part < delegates.count);
-    sc_fb_table table = sc_fb_vec_table(delegates, part);
+    part_bytes out = {.table = sc_fb_vec_table(delegates, part)};
+    out.start.id = sc_pte_BackendDelegate_id(out.table);
+    out.backend = out.start.id.data ? find_backend(p, out.start.id) : NULL;
+    return out;
+}
+
+static sc_status read_part(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, part_bytes *part) {
     // As much of a method and of a delegate as finding the bytes takes.
     const sc_rt_method m = {.program = (sc_rt_program *)(uintptr_t)p,
-                            .name = sc_pte_ExecutionPlan_name(plan)};
-    const sc_rt_delegate d = {.id = sc_pte_BackendDelegate_id(table)};
-    const sc_rt_backend *backend = d.id.data ? find_backend(p, d.id) : NULL;
-    if (!backend || !backend->print) return SC_OK;
-    sc_rt_start start = {0};
-    uint8_t *owned = NULL;
-    sc_status status =
-        find_processed(ctx, &m, &d, sc_pte_BackendDelegate_processed(table), &start, &owned);
-    if (status == SC_OK) status = backend->print(ctx, start.processed, start.processed_bytes, out);
-    sc_free(owned);
+                            .name = sc_pte_ExecutionPlan_name(sc_rt_plan(p, index))};
+    const sc_rt_delegate d = {.id = part->start.id};
+    return find_processed(ctx, &m, &d, sc_pte_BackendDelegate_processed(part->table), &part->start,
+                          &part->owned);
+}
+
+sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint32_t part,
+                           sc_sb *out) {
+    part_bytes of = part_at(p, index, part);
+    if (!of.backend || !of.backend->print) return SC_OK;
+    sc_status status = read_part(ctx, p, index, &of);
+    if (status == SC_OK)
+        status = of.backend->print(ctx, of.start.processed, of.start.processed_bytes, out);
+    sc_free(of.owned);
+    return status;
+}
+
+sc_status sc_rt_part_keys(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint32_t part,
+                          sc_arena *arena, sc_rt_keys *out) {
+    part_bytes of = part_at(p, index, part);
+    if (!of.backend || !of.backend->keys) return SC_OK;
+    sc_status status = read_part(ctx, p, index, &of);
+    if (status == SC_OK)
+        status = of.backend->keys(ctx, arena, of.start.processed, of.start.processed_bytes, out);
+    sc_free(of.owned);
     return status;
 }
 

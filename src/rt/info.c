@@ -176,20 +176,48 @@ static sc_str external_key(sc_fb_table entry) {
     return sc_pte_ExtraTensorInfo_fully_qualified_name(extra);
 }
 
-static void list_externals(const sc_rt_program *p, sc_arena *arena, sc_fb_vec values,
-                           sc_rt_method_info *out) {
-    SC_VEC(sc_rt_external_info) list = {0};
+typedef struct externals {
+    sc_arena *arena;
     sc_map seen;
-    sc_map_init(&seen, arena);
+    SC_VEC(sc_rt_external_info) list;
+} externals;
+
+static void add_external(externals *all, sc_str key, const sc_rt_datum *datum) {
+    if (!sc_map_add(&all->seen, key, all)) return;
+    sc_rt_external_info info = {key, datum != NULL, datum ? datum->file : 0};
+    sc_vec_push(all->arena, &all->list, info);
+}
+
+// Loading says what is wrong with bytes that are damaged; until then they need nothing.
+static sc_status add_keys(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint32_t part,
+                          externals *all) {
+    sc_rt_keys keys = {0};
+    const sc_diag_mark mark = sc_diags_mark(ctx);
+    sc_status status = sc_rt_part_keys(ctx, p, index, part, all->arena, &keys);
+    if (status == SC_ERR_MEMORY || status == SC_ERR_IO || status == SC_ERR_CANCELLED) return status;
+    if (status != SC_OK) sc_diags_rewind(ctx, mark);
+    for (uint32_t i = 0; i < keys.count; i++) {
+        const sc_rt_blob *blob = sc_map_get(&p->named, keys.data[i]);
+        if (!blob || blob->datum) add_external(all, keys.data[i], blob ? blob->datum : NULL);
+    }
+    return SC_OK;
+}
+
+static sc_status list_externals(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
+                                sc_arena *arena, sc_rt_method_info *out) {
+    sc_fb_table plan = sc_rt_plan(p, index);
+    sc_fb_vec values = sc_pte_ExecutionPlan_values(plan);
+    externals all = {.arena = arena};
+    sc_map_init(&all.seen, arena);
     for (uint32_t i = 0; i < values.count; i++) {
         sc_str key = external_key(sc_fb_vec_table(values, i));
-        if (!key.data || !sc_map_add(&seen, key, out)) continue;
-        const sc_rt_datum *datum = sc_rt_data_map_find(&p->data_map, key);
-        sc_rt_external_info info = {key, datum != NULL, datum ? datum->file : 0};
-        sc_vec_push(arena, &list, info);
+        if (key.data) add_external(&all, key, sc_rt_data_map_find(&p->data_map, key));
     }
-    out->externals = list.data;
-    out->external_count = list.count;
+    const uint32_t parts = sc_pte_ExecutionPlan_delegates(plan).count;
+    for (uint32_t i = 0; i < parts; i++) SC_TRY(add_keys(ctx, p, index, i, &all));
+    out->externals = all.list.data;
+    out->external_count = all.list.count;
+    return SC_OK;
 }
 
 // --- Instructions --------------------------------------------------------------------------------
@@ -283,7 +311,7 @@ sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *p, uint32_t in
     match_inputs(ctx, plan, out);
     list_planned(arena, sc_pte_ExecutionPlan_non_const_buffer_sizes(plan), out);
     list_ops(arena, sc_pte_ExecutionPlan_operators(plan), out);
-    list_externals(p, arena, values, out);
+    SC_TRY(list_externals(ctx, p, index, arena, out));
     list_backends(arena, sc_pte_ExecutionPlan_delegates(plan), out);
     list_parts(p, arena, sc_pte_ExecutionPlan_delegates(plan), out);
     for (uint32_t c = 0; c < chains.count; c++) {

@@ -257,6 +257,10 @@ void sc_rt_delegates_free(sc_rt_method *method);
 // means the data file, as on the official runtime.
 sc_status sc_rt_named_open(sc_ctx *ctx, sc_rt_program *program);
 sc_rt_named sc_rt_named_of(sc_rt_program *program);
+// What a part looks up by name, as far as its backend can tell without starting it: the keys, as
+// copies on `arena`, some of them perhaps more than once.
+sc_status sc_rt_part_keys(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, uint32_t part,
+                          sc_arena *arena, sc_rt_keys *out);
 void sc_rt_named_close(sc_rt_program *program);
 // segments.c
 sc_status sc_rt_segments_check(sc_ctx *ctx, sc_rt_program *program);

@@ -64,7 +64,8 @@ static sc_status find(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes
     sc_rt_blob *blob = sc_map_get(&p->named, key);
     if (!blob)
         return sc_fail(ctx, SC_ERR_NOT_FOUND,
-                       "Pass the .ptd files that were made with the .pte, if there are any.",
+                       "Pass the .ptd files that were made with the .pte, if there are any; the "
+                       "command takes them with --data FILE.",
                        "neither the program nor its data files have '" SC_STR_FMT
                        "', which a delegate needs",
                        SC_STR_ARG(key));

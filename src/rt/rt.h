@@ -112,7 +112,8 @@ typedef struct sc_rt_op_info {
     bool is_known;  // this build can run it
 } sc_rt_op_info;
 
-// Data that a method keeps outside the file.
+// Data that a method keeps outside the file: tensors, and what its parts look up, as far as their
+// backends can tell without starting them.
 typedef struct sc_rt_external_info {
     sc_str key;
     bool is_found;  // in the data files that the program was opened with
@@ -167,7 +168,7 @@ uint32_t sc_rt_part_count(const sc_rt_program *program, uint32_t index);
 // it has no words for it, or is not known.
 sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, uint32_t part,
                            sc_sb *out);
-// Arrays are made on `arena`.
+// Arrays are made on `arena`. What damaged parts look up is left out.
 sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                                 sc_arena *arena, sc_rt_method_info *out);
 

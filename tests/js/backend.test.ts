@@ -166,6 +166,20 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
   const cases: [Partial<Backend>, RegExp][] = [
     [{ supports: throwing }, /'supports' of backend '\S+' threw for method 'prefill': mine/],
     [{ supports: () => 7 as never }, /must give true, a reason or/],
+    [
+      { preprocess: () => ({ processedBytes: new Uint8Array(), debugHandlesMap: {} }) as never },
+      /has 'debugHandlesMap', which is not one of: processedBytes, namedData, debugHandleMap/,
+    ],
+    [
+      {
+        preprocess: () =>
+          ({
+            processedBytes: new Uint8Array(),
+            namedData: { k: { bytes: new Uint8Array(), align: 4 } },
+          }) as never,
+      },
+      /'k' in what backend .* has 'align', which is not one of: bytes, alignment, externalTag/,
+    ],
     [{ preprocess: throwing }, /'preprocess' of backend '\S+' threw for method 'prefill': mine/],
     [{ preprocess: () => undefined as never }, /made of lowered_module_0 of method 'prefill'/],
     [{ preprocess: () => ({ processedBytes: "x" }) as never }, /processedBytes .* Uint8Array/],
@@ -478,6 +492,15 @@ test("what 'keeps' throws ends the call", () => {
   });
   const error = failure(() => engine.toEdgeTransformAndLower(file("mlp"), { partitioner: id }));
   assert.equal(error.cause, mine);
+  const vague = registered({ keeps: () => 1 as never });
+  const unclear = failure(() =>
+    engine.toEdgeTransformAndLower(file("mlp"), { partitioner: vague }),
+  );
+  assert.equal(unclear.code, "delegate");
+  assert.match(
+    unclear.message,
+    /'keeps' of .* must give true or false for \w+ of method 'forward'/,
+  );
   for (const [options, code] of [
     [{ partitioner: "nobody" }, "not_found"],
     [{ partitioner: { none: "null" } }, "not_found"],

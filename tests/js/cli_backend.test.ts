@@ -64,6 +64,7 @@ test("a backend of a module lowers and runs, and nodes outside have their reason
   const alone = sconce("run", "demo.pte", "--input", "ones");
   assert.equal(alone.status, 1);
   assert.match(alone.stderr, /delegate: .*DemoBackend.*does not have/);
+  assert.match(alone.stderr, /registerBackend\(\) or --import FILE/);
   const run = sconce("run", "demo.pte", "--input", "ones", "--import", demo);
   assert.equal(run.status, 0, run.stderr);
 });
@@ -84,7 +85,12 @@ test("backends by method, and several one after the other", () => {
 
 test("what is wrong with a backend is said, and leaves no file", () => {
   for (const [status, text, ...args] of [
-    [1, /there is no backend 'nobody'/, "--backend", "nobody"],
+    [
+      1,
+      /there is no backend 'nobody'[^]*registerBackend\(\) or --import FILE/,
+      "--backend",
+      "nobody",
+    ],
     [1, /there is no method 'decode'/, "--backend", "decode=null"],
     [2, /--backend takes NAME or METHOD=NAME/, "--backend", "decode="],
     [2, /--backend takes NAME or METHOD=NAME/, "--backend", "=null"],
@@ -123,6 +129,20 @@ test("inspect shows what is in the parts of a backend that has words for them", 
   assert.equal(sconce("inspect", cnn, "--nodes").status, 2);
   assert.equal(sconce("lower", mlp, "-o", "mute.pte", "--backend", "null").status, 0);
   assert.doesNotMatch(sconce("inspect", "mute.pte", "--nodes").stdout, /more lines|shown/);
+});
+
+test("weights that a part looks up in a data file are known to be needed", () => {
+  const options = ["--backend", "xnnpack", "--external-constants"];
+  assert.equal(sconce("lower", mlp, "-o", "apart.pte", ...options).status, 0);
+  assert.match(sconce("inspect", "apart.pte").stdout, / needs [0-9a-f]+ of a \.ptd\n/);
+  const found = sconce("inspect", "apart.pte", "--data", "apart.ptd");
+  assert.match(found.stdout, / needs [0-9a-f]+, found in apart\.ptd\n/);
+  const without = sconce("run", "apart.pte", "--input", "ones");
+  assert.equal(without.status, 1);
+  assert.match(without.stderr, /in a data file that was not given[^]*--data model\.ptd/);
+  assert.equal(sconce("run", "apart.pte", "--data", "apart.ptd", "--input", "ones").status, 0);
+  assert.equal(sconce("lower", mlp, "-o", "within.pte", "--backend", "xnnpack").status, 0);
+  assert.doesNotMatch(sconce("inspect", "within.pte").stdout, / needs /);
 });
 
 test("inspect survives parts that are damaged", () => {

@@ -197,7 +197,7 @@ export class Backends {
     switch (kind) {
       case ASK.keeps: {
         const { method, node } = JSON.parse(json) as { method: string; node: BackendNode };
-        return called(backend, "keeps", method, () => backend.keeps!(node, method)) === true;
+        return saidYes(backend, "keeps", node.name, method, () => backend.keeps!(node, method));
       }
       case ASK.survey:
         answer.send(this.survey(backend, json));
@@ -235,7 +235,10 @@ export class Backends {
       );
     });
     const owns = (target: string): boolean =>
-      called(backend, "ownsState", method, () => backend.ownsState?.(target, method)) === true;
+      backend.ownsState !== undefined &&
+      saidYes(backend, "ownsState", `'${target}'`, method, () =>
+        backend.ownsState!(target, method),
+      );
     return { nodes: says, states: states.map(owns) };
   }
 
@@ -394,6 +397,23 @@ function called<T>({ id }: Backend, name: Callback, method: string, call: () => 
   return result;
 }
 
+/** The answer of a function that must give true or false. */
+function saidYes(
+  backend: Backend,
+  name: "keeps" | "ownsState",
+  about: string,
+  method: string,
+  call: () => unknown,
+): boolean {
+  const answer = called(backend, name, method, call);
+  if (typeof answer === "boolean") return answer;
+  throw fault(
+    `'${name}' of backend '${backend.id}' must give true or false for ${about} of method ` +
+      `'${method}', not ${typeof answer}`,
+    method,
+  );
+}
+
 const FUNCTIONS = {
   supports: true,
   init: true,
@@ -481,6 +501,12 @@ function resultJson({ backend, method, part, result }: Made, answer: Answer): ob
   const wrong: Wrong = (of, accepts, value) =>
     badArgument(of === "" ? what : `${of} in ${what}`, accepts, value).ofMethod(method);
   if (!isObject(result)) throw wrong("", "{ processedBytes }", result);
+  const onlyHas = (of: string, value: object, known: readonly string[]): void => {
+    const key = Object.keys(value).find((name) => !known.includes(name));
+    if (key === undefined) return;
+    throw fault(`${of} has '${key}', which is not one of: ${known.join(", ")}`, method);
+  };
+  onlyHas(what, result, ["processedBytes", "namedData", "debugHandleMap"]);
   const { processedBytes, namedData = {}, debugHandleMap } = result as PreprocessResult;
   const bytes = (value: unknown, name: string): Range => {
     if (value instanceof Uint8Array) return answer.add(value);
@@ -491,6 +517,7 @@ function resultJson({ backend, method, part, result }: Made, answer: Answer): ob
     if (!isText(key)) throw wrong("a key of namedData", TEXT, key);
     if (!isObject(entry)) throw wrong(`'${key}'`, "bytes, or { bytes }", entry);
     const one: Partial<NamedBytes> = entry instanceof Uint8Array ? { bytes: entry } : entry;
+    onlyHas(`'${key}' in ${what}`, one, ["bytes", "alignment", "externalTag"]);
     const { alignment = ALIGNMENT, externalTag = "" } = one;
     if (!Number.isSafeInteger(alignment) || alignment < 1 || alignment > ALIGNMENT_MAX)
       throw wrong(`the alignment of '${key}'`, "a whole number from 1 to 2^24", alignment);
@@ -512,8 +539,7 @@ function resultJson({ backend, method, part, result }: Made, answer: Answer): ob
 }
 
 /** Whether it stays in the folder where it is written. */
-const isFileName = (tag: string): boolean =>
-  isText(tag) && !/^\.{0,2}$|[\p{Cc}/\\]/u.test(tag);
+const isFileName = (tag: string): boolean => isText(tag) && !/^\.{0,2}$|[\p{Cc}/\\]/u.test(tag);
 
 type Wrong = (of: string, accepts: string, value: unknown) => SconceError;
 

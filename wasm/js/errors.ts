@@ -99,7 +99,9 @@ export function delegated({ name, parts }: ProgramMethodInfo): SconceError | und
   if (unknown.length === 0) return undefined;
   const plural = unknown.length > 1 ? "s" : "";
   const message = `method '${name}' hands parts to the backend${plural} ${unknown.join(", ")}, which this build does not have`;
-  const hint = "Register the backend first, or lower the model again without it.";
+  const hint =
+    "Register the backend first, with registerBackend() or --import FILE on the command line, or " +
+    "lower the model again without it.";
   return new SconceError("delegate", message, hint);
 }
 

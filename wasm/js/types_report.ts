@@ -143,7 +143,10 @@ export interface ProgramMethodInfo {
   delegates: string[];
   /** What each backend made of a part; `isKnown`: does this engine have it. */
   parts: { backend: string; bytes: number; isKnown: boolean }[];
-  /** Weights outside the file, with the index in `dataFiles` where each was found; null: in none. */
+  /**
+   * Weights outside the file, with the index in `dataFiles` where each was found; null: in none.
+   * Those of parts are among them when the backend can tell without starting.
+   */
   externalData: { key: string; dataFile: number | null }[];
 }
 

@@ -107,10 +107,14 @@ function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
 
 const NEEDED = "Drop the .ptd that was made together with the .pte.";
 
-/** What is wrong with the weights beside a program: some that it lacks, files that it does not use. */
+/**
+ * What is wrong with the weights beside a program: some that it lacks, files that it does not use.
+ * What parts look up is not always known before they start, so beside them no file is useless.
+ */
 function dataFaults({ methods }: ProgramReport, data: readonly File[]): Error[] {
   const used = new Set(methods.flatMap((m) => m.externalData.map((need) => need.dataFile)));
-  const unused = data.filter((_, i) => !used.has(i));
+  const hasParts = methods.some((m) => m.parts.length > 0);
+  const unused = data.filter((_, i) => !hasParts && !used.has(i));
   const lacking = missingData(methods, NEEDED);
   return [
     ...(lacking ? [lacking] : []),

@@ -439,5 +439,23 @@ static sc_status print(sc_ctx *ctx, const uint8_t *processed, uint64_t size, sc_
     return status;
 }
 
-const sc_rt_backend sc_rt_backend_xnnpack = {
-    .init = init, .execute = execute, .destroy = destroy, .release = release, .print = print};
+static sc_status keys(sc_ctx *ctx, sc_arena *arena, const uint8_t *processed, uint64_t size,
+                      sc_rt_keys *out) {
+    sc_xnn_graph *graph = NULL;
+    sc_arena own;
+    sc_arena_init(&own);
+    sc_status status = sc_xnn_read(ctx, &own, processed, size, &graph);
+    for (uint32_t i = 1; status == SC_OK && i < graph->constants.count; i++) {
+        const sc_str key = graph->constants.data[i].key;
+        if (key.data) sc_vec_push(arena, out, sc_str_copy(arena, key));
+    }
+    sc_arena_deinit(&own);
+    return status;
+}
+
+const sc_rt_backend sc_rt_backend_xnnpack = {.init = init,
+                                             .execute = execute,
+                                             .destroy = destroy,
+                                             .release = release,
+                                             .print = print,
+                                             .keys = keys};
