@@ -137,7 +137,7 @@ export function addRatios(rows) {
 const NATIVE_TOKENS_PER_S = 2400;
 
 /** Tells the golden story on each program, `tell` is examples/stories.mjs's. */
-export async function compareStories({ createEngine }, tell, programs, golden) {
+export async function compareStories({ createEngine }, tell, programs, golden, peers = {}) {
   const tellers = {};
   for (const [name, pte] of Object.entries(programs)) {
     const program = (await createEngine()).load(pte);
@@ -147,6 +147,10 @@ export async function compareStories({ createEngine }, tell, programs, golden) {
       if (tokens.join() !== golden.join()) throw new Error("the story is not the golden one");
     };
   }
+  for (const [name, step] of Object.entries(peers))
+    tellers[name] = async () => {
+      for (let i = 1; i < golden.length; i++) await step();
+    };
   const slices = await alternate(Object.values(tellers), 12, 2);
   const perSecond = (ms) => round((golden.length - 1) / (ms / 1000));
   const rows = {};
@@ -154,8 +158,7 @@ export async function compareStories({ createEngine }, tell, programs, golden) {
     rows[name] = {
       tokens_per_s: perSecond(minimum(slices[i])),
       median_tokens_per_s: perSecond(median(slices[i])),
-      golden_tokens: golden.length,
-      pte_bytes: programs[name].length,
+      ...(programs[name] && { golden_tokens: golden.length, pte_bytes: programs[name].length }),
       llama2c_native_reference: NATIVE_TOKENS_PER_S,
     };
   });

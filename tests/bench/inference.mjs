@@ -96,5 +96,16 @@ export async function story({ browser }) {
   const golden = JSON.parse(readFileSync(sample("stories260k.golden.json"), "utf8")).tokens;
   const programs = await lowerBoth(STORY, STORY_OPTIONS);
   if (browser) return inBrowser("story", { golden }, programs);
-  return compareStories({ createEngine }, tell, programs, golden);
+  // One step over and over: that the official runtime tells the golden story, conformance shows.
+  const step = await officialRun(programs.delegated, "decode", [
+    { dtype: "int64", shape: [1, 1], data: [golden[1]] },
+    { dtype: "int64", shape: [1], data: [golden.length] },
+  ]);
+  try {
+    return await compareStories({ createEngine }, tell, programs, golden, {
+      official_native: step,
+    });
+  } finally {
+    step.close();
+  }
 }

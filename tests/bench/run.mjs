@@ -2,8 +2,12 @@
 //   npm run bench -- [--json] [PART...]
 //   lower     lowering time and the memory it takes at most
 //   grow      the same, with the steps of an LSTM and with the bytes of weights
-//   infer     MobileNetV2 and the face detector beside onnxruntime-web and tfjs-backend-wasm
-//   story     tokens a second
+//   infer     MobileNetV2, the face detector, int8 MobileNetV2 and an encoder like MiniLM, portable
+//             and delegated, beside onnxruntime-web, tfjs-backend-wasm and the official runtime
+//             natively. There is no int8 in tfjs, no onnxruntime file with the same int8 weights and
+//             rounding, and no call of tfjs for what an encoder has beside convolutions
+//   story     tokens a second, beside the official runtime natively; the other two have no state
+//             that two methods share
 //   plans     planned bytes and .pte bytes beside the official exporter's
 //   sizes     what a visitor downloads
 //   page      from navigation to the first result
