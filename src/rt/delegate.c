@@ -1,6 +1,8 @@
 // Delegates: starting what backends made, and calling it. A delegate is started when the first
 // instruction that calls it has been read, because only its backend knows how many of a call's
 // arguments are inputs.
+#include <stdlib.h>
+
 #include "rt/operands.h"
 
 static sc_status fail(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_delegate *d,
@@ -238,26 +240,44 @@ sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *m, uint32_t index, sc_r
     return SC_OK;
 }
 
-static bool overlap(const sc_tensor *a, const sc_tensor *b) {
-    const uint8_t *x = a->data, *y = b->data;
-    const uint64_t n = sc_rt_tensor_bytes(a), k = sc_rt_tensor_bytes(b);
-    return n && k && (uintptr_t)x < (uintptr_t)y + k && (uintptr_t)y < (uintptr_t)x + n;
+// The bytes of an operand: of a tensor with elements those, of anything else the value itself.
+typedef struct held_bytes {
+    uintptr_t begin, end;
+    bool is_output;
+} held_bytes;
+
+static held_bytes held_by(const sc_evalue *value, bool is_output) {
+    const uint64_t bytes = value->tag == SC_EVALUE_TENSOR ? sc_rt_tensor_bytes(value->tensor) : 0;
+    const uintptr_t begin = (uintptr_t)(bytes ? value->tensor->data : (const void *)value);
+    return (held_bytes){begin, begin + (size_t)(bytes ? bytes : sizeof *value), is_output};
+}
+
+static int compare_begins(const void *a, const void *b) {
+    const uintptr_t x = ((const held_bytes *)a)->begin, y = ((const held_bytes *)b)->begin;
+    return x < y ? -1 : x > y;
 }
 
 sc_status sc_rt_delegate_check(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_instruction *in) {
     const sc_kernel_call *call = &in->call;
-    for (uint32_t i = in->inputs; i < call->arg_count; i++) {
-        const sc_evalue *out = call->args[i];
-        for (uint32_t k = 0; k < i; k++) {
-            const sc_evalue *other = call->args[k];
-            if (other == out || (out->tag == SC_EVALUE_TENSOR && other->tag == SC_EVALUE_TENSOR &&
-                                 overlap(out->tensor, other->tensor)))
-                return fail(ctx, m, in->delegate, "that would write over its own operands");
-        }
-        if (out->tag == SC_EVALUE_TENSOR && out->tensor->is_constant)
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    held_bytes *held = sc_new_array(ctx->scratch, held_bytes, (size_t)call->arg_count + 1);
+    uintptr_t outputs_end = 0, all_end = 0;
+    bool is_apart = true;
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        const sc_evalue *value = call->args[i];
+        held[i] = held_by(value, i >= in->inputs);
+        if (i >= in->inputs && value->tag == SC_EVALUE_TENSOR && value->tensor->is_constant)
             return fail(ctx, m, in->delegate, "that would write to a constant");
     }
-    return SC_OK;
+    // In order of memory, an output begins behind everything before it, all else behind outputs.
+    qsort(held, call->arg_count, sizeof *held, compare_begins);
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        is_apart &= held[i].begin >= (held[i].is_output ? all_end : outputs_end);
+        if (held[i].is_output && held[i].end > outputs_end) outputs_end = held[i].end;
+        if (held[i].end > all_end) all_end = held[i].end;
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    return is_apart ? SC_OK : fail(ctx, m, in->delegate, "that would write over its own operands");
 }
 
 sc_status sc_rt_delegate_run(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_instruction *in) {

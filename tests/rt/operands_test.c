@@ -4,6 +4,7 @@
 
 #include "harness.h"
 #include "rt/operands.h"
+#include "rt/setup.h"
 
 enum { TENSORS = 8, NUMBER = TENSORS, SIZES, LIST, EMPTY, VALUES };
 
@@ -119,6 +120,46 @@ TEST(calls_of_delegates) {
     CHECK_EQ_STR(walk(&f, SC_RT_WRITES), "2w 3w");
     f.in.inputs = 0;
     CHECK_EQ_STR(walk(&f, SC_RT_READS), "");
+}
+
+// The tensors' bytes begin at these places of an arena and are as many as `counts` says; the last
+// argument is a number. All from `inputs` on are written.
+static sc_status check_places(sc_ctx *ctx, const size_t places[4], const int64_t counts[4],
+                              uint32_t inputs, bool repeats_number) {
+    static uint8_t memory[64];
+    fixture f;
+    sc_rt_delegate d = {.id = SC_STR("Backend")};
+    begin(&f);
+    for (uint32_t i = 0; i < 4; i++) {
+        f.tensors[i] =
+            (sc_tensor){.dtype = SC_DTYPE_U8, .numel = counts[i], .data = memory + places[i]};
+        f.args[i] = &f.values[i];
+    }
+    f.args[4] = f.args[5] = &f.values[NUMBER];
+    f.in.delegate = &d;
+    f.in.inputs = inputs;
+    f.in.call.arg_count = repeats_number ? 6 : 5;
+    return sc_rt_delegate_check(ctx, &f.m, &f.in);
+}
+
+TEST(delegates_do_not_write_over_their_operands) {
+    setup s;
+    setup_begin(&s);
+    static const int64_t eight[4] = {8, 8, 8, 8}, none_last[4] = {8, 8, 8, 0},
+                         long_first[] = {40, 1, 1, 8};
+    static const size_t apart[4] = {24, 16, 8, 0}, shared[4] = {8, 8, 12, 24},
+                        over[4] = {8, 8, 16, 15};
+    static const size_t inside[4] = {0, 8, 16, 32}, behind[4] = {0, 8, 16, 40},
+                        same[4] = {0, 8, 16, 16};
+    CHECK_OK(check_places(&s.ctx, apart, eight, 3, false));
+    CHECK_OK(check_places(&s.ctx, shared, eight, 3, false));
+    CHECK_OK(check_places(&s.ctx, over, none_last, 3, false));
+    CHECK_OK(check_places(&s.ctx, behind, long_first, 3, false));
+    CHECK_STATUS(check_places(&s.ctx, over, eight, 3, false), SC_ERR_CORRUPT);
+    CHECK_STATUS(check_places(&s.ctx, inside, long_first, 3, false), SC_ERR_CORRUPT);
+    CHECK_STATUS(check_places(&s.ctx, same, eight, 2, false), SC_ERR_CORRUPT);
+    CHECK_STATUS(check_places(&s.ctx, apart, eight, 3, true), SC_ERR_CORRUPT);
+    setup_end(&s);
 }
 
 TEST(walks_over_what_is_wanted) {
