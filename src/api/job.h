@@ -98,10 +98,11 @@ sc_status sc_part_program(sc_ctx *ctx, const sc_part *part, sc_program **out);
 // further than cutting them out.
 sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partitioners *partitioners,
                             const sc_options *options, bool is_draft, sc_delegation *delegation);
-// Reads the partitioners and hands over what they ask for.
+// Reads the partitioners and hands over what they ask for. SC_ERR_ARGUMENT when one has passes for
+// the time before decomposition, unless they have run.
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
                               const sc_options *options, const sc_backends *backends,
-                              sc_delegation *delegation);
+                              bool passes_have_run, sc_delegation *delegation);
 
 // --- Files (executable.c) ------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ typedef struct sc_work {
     const sc_json *passes;          // transform: a list of names, or lists by method
     const sc_json *partitioners;    // to_backend: by method
     const sc_keep *keep;            // decompose: what stays whole; NULL: nothing
-    const sc_partitioners *wishes;  // decompose: whose passes run before it; NULL: nobody's
+    const sc_partitioners *wishes;  // whose passes run, or ran, before decompose; NULL: none
     sc_program *program;            // theirs to change
     sc_delegation delegation;
     sc_bounds sizes;

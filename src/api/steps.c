@@ -63,7 +63,7 @@ static sc_status step_transform(sc_work *work) {
 
 static sc_status step_to_backend(sc_work *work) {
     return sc_delegate_program(&work->job->ctx, work->program, work->partitioners, &work->options,
-                               &sc_all_backends, &work->delegation);
+                               &sc_all_backends, work->wishes != NULL, &work->delegation);
 }
 
 // --- Planning and emission -----------------------------------------------------------------------

@@ -243,10 +243,10 @@ static sc_status refuse_wishes(sc_ctx *ctx, const sc_method_partitioners *method
 
 sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
                               const sc_options *options, const sc_backends *backends,
-                              sc_delegation *delegation) {
+                              bool passes_have_run, sc_delegation *delegation) {
     sc_partitioners partitioners;
     SC_TRY(sc_partitioners_read(ctx, program, json, backends, &partitioners));
-    for (uint32_t i = 0; i < partitioners.count; i++)
+    for (uint32_t i = 0; i < partitioners.count && !passes_have_run; i++)
         SC_TRY(refuse_wishes(ctx, &partitioners.methods[i]));
     return sc_delegate_parts(ctx, program, &partitioners, options, false, delegation);
 }

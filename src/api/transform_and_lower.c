@@ -203,6 +203,7 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json
     sc_map_init(&k.given_up, ctx->arena);
     sc_map_init(&k.refused, ctx->arena);
     SC_TRY(settle(job, &k, &options, passes, &edge));
+    work.wishes = &k.partitioners;
     SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
     explain(&k, &job->versions.data[*delegated].delegation);
     return SC_OK;

@@ -252,8 +252,14 @@ static bool is_gone(const sc_rt_program *p, const void *data) {
     return block && block->is_gone;
 }
 
+// What is packed is still not missing. Nobody reads from here.
+static uint8_t gone[64];
+
+bool sc_rt_constant_is_gone(const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR && value->tensor->data == gone;
+}
+
 void sc_rt_constants_forget(sc_rt_method *m) {
-    static uint8_t gone[64];  // what is packed is still not missing
     sc_rt_program *p = m->program;
     uint32_t kept = 0;
     if (p->plans.count != 1) return;

@@ -28,7 +28,9 @@ static void show_written(sc_rt_sink *sink, const sc_rt_event *event, const sc_rt
                          const sc_rt_instruction *in) {
     sc_rt_operands o = in->call.op ? sc_rt_operands_of_call(&in->call, SC_RT_WRITES)
                                    : sc_rt_operands_of(m, in, SC_RT_WRITES);
-    while (sc_rt_operands_next(&o)) sink->output(sink, event, o.value);
+    while (sc_rt_operands_next(&o)) {
+        if (!sc_rt_constant_is_gone(o.value)) sink->output(sink, event, o.value);
+    }
 }
 
 void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,

@@ -220,6 +220,8 @@ void sc_rt_constants_free(sc_rt_program *program);
 void sc_rt_constants_count(sc_rt_method *method);
 void sc_rt_constants_release(sc_rt_method *method, const sc_tensor *tensor);
 void sc_rt_constants_forget(sc_rt_method *method);
+// Is it a constant of which only a packing is left? Listeners are not shown it.
+bool sc_rt_constant_is_gone(const sc_evalue *value);
 // The address of a constant that was loaded.
 sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *program, const sc_rt_place *place,
                             const uint8_t **out);

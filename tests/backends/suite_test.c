@@ -227,7 +227,7 @@ static sc_status lower_faulty(sc_ctx *ctx, const sc_program *edge, fault at) {
     injected.at = at;
     SC_TRY(sc_program_clone(edge, &program));
     SC_TRY(sc_json_parse(ctx, ctx->arena, SC_STR("{\"all\": [{\"backend\": \"faulty\"}]}"), &json));
-    return sc_delegate_program(ctx, program, json, &options, &table, &delegation);
+    return sc_delegate_program(ctx, program, json, &options, &table, false, &delegation);
 }
 
 TEST_CASES(faults_ahead_of_time_are_errors_and_leave_no_traces) {

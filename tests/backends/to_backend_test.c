@@ -122,7 +122,7 @@ static sc_status lower(setup *s, sc_program *program, const char *json, sc_deleg
     const sc_json *partitioners = NULL;
     sc_str text = {json, strcspn(json, "\n")};
     SC_TRY(sc_json_parse(&s->ctx, &s->arena, text, &partitioners));
-    return sc_delegate_program(&s->ctx, program, partitioners, &options, &TABLE, delegation);
+    return sc_delegate_program(&s->ctx, program, partitioners, &options, &TABLE, false, delegation);
 }
 
 static void check_file(const char *path) {
