@@ -2,7 +2,7 @@
 // place. Which bytes are whose, what sizes are allowed and whether the outcome is right is decided
 // here; the host only runs deflate backwards.
 #include "api/job.h"
-#include "import/import.h"
+#include "pt2/import.h"
 
 static sc_status open_compressed(sc_job *job, sc_source *archive, sc_zip *out) {
     sc_ctx *ctx = &job->ctx;

@@ -1,7 +1,7 @@
 // Lowering as hosts call it: opening files as methods, and steps over what was opened. What the
 // steps do is in steps.c.
 #include "api/job.h"
-#include "import/import.h"
+#include "pt2/import.h"
 
 // --- Opening -------------------------------------------------------------------------------------
 

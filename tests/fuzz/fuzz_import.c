@@ -1,7 +1,7 @@
 // Any bytes as a .pt2 archive; bytes that are not a zip, as the model document of an archive with
 // one weight, "w". What imports must pass the verifier, print, and parse back to the same text.
 #include "format/zip.h"
-#include "import/import.h"
+#include "pt2/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -23,7 +23,7 @@ const below = {
   core: ["base"],
   ops: ["core", "base"],
   ir: ["ops", "core", "base"],
-  import: ["ir", "format", "ops", "core", "base"],
+  pt2: ["ir", "format", "ops", "core", "base"],
   trace: ["ir", "ops", "core", "base"],
   passes: ["trace", "ir", "ops", "core", "base"],
   plan: ["ir", "ops", "core", "base"],
@@ -75,7 +75,7 @@ const below = {
     "backend",
     "backends/backends.def",
     "backends/host",
-    "import",
+    "pt2",
     "passes",
     "plan",
     "emit",
@@ -96,7 +96,7 @@ const meeting = "api";
 const publicHeader = "sconce.h";
 const halves = {
   compiler: [
-    "import",
+    "pt2",
     "ir",
     "trace",
     "passes",
@@ -123,7 +123,7 @@ const system =
 const circles = [
   ["src/core/expr.c", "src/core/expr_range.c"],
   ["src/format/pickle.c", "src/format/pickle_call.c"],
-  ["src/import/pt2_arg.c", "src/import/pt2_graph.c", "src/import/pt2_node.c"],
+  ["src/pt2/pt2_arg.c", "src/pt2/pt2_graph.c", "src/pt2/pt2_node.c"],
   ["src/ir/parse.c", "src/ir/parse_arg.c"],
   ["src/rt/elide.c", "src/rt/fold.c", "src/rt/fuse.c", "src/rt/optimize.c", "src/rt/relayout.c"],
 ];
@@ -184,7 +184,7 @@ const rationed = [
     advice: "only what reads names from outside does",
     pattern: /\bsc_op_find(?:_out)?\b/g,
     files: {
-      "src/import/pt2_node.c": 1, // names of a .pt2
+      "src/pt2/pt2_node.c": 1, // names of a .pt2
       "src/ir/parse.c": 1, // of a graph as text
       "src/rt/bind.c": 1, // of a .pte
       "src/rt/info.c": 1, // of a .pte
@@ -196,7 +196,7 @@ const rationed = [
     advice: "say it in src/ops/*.def instead",
     pattern: /"(?:[^"\\\n]|\\.)*::(?:[^"\\\n]|\\.)*"/g,
     files: {
-      "src/import/pt2_node.c": 4, // from Python's names to the table's; parameters of "sym::"
+      "src/pt2/pt2_node.c": 4, // from Python's names to the table's; parameters of "sym::"
       "src/trace/expand_text.c": 1, // the namespace that expansions leave out
     },
   },
@@ -213,7 +213,7 @@ const rationed = [
       "src/api/report.c": 1, // shown
       "src/backend/node_json.c": 1, // shown
       "src/emit/emit_instructions.c": 1, // written
-      "src/import/pt2_node.c": 4, // foreign operators; parameters of "sym::"
+      "src/pt2/pt2_node.c": 4, // foreign operators; parameters of "sym::"
       "src/ir/compare.c": 2, // with each other
       "src/ir/graph.c": 2, // names for values; where an error happened
       "src/ir/parse.c": 2, // foreign operators

@@ -2,8 +2,8 @@
 // exported program, a line "----" and torch's decomposed graph (tests/tools/make_decomp_cases.py).
 // Ours must be the same up to names, node for node. --update writes the graph of a case without
 // one.
-#include "import/import.h"
 #include "passes/passes.h"
+#include "pt2/import.h"
 #include "setup.h"
 #include "trace/expand.h"
 

@@ -1,8 +1,8 @@
 // Importing .pt2 files: small programs of PyTorch against their text, one valid document with one
 // thing wrong at a time, and containers that are something else.
 #include "format/zip.h"
-#include "import/import.h"
 #include "passes/passes.h"
+#include "pt2/import.h"
 #include "setup.h"
 
 static sc_status import_file(setup *s, sc_extent file, sc_import_options options,

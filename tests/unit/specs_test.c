@@ -1,7 +1,7 @@
 // Every node of every .pt2 here, the bundled models included: inference must give the dtype,
 // sizes, strides and symbolic values that PyTorch recorded. Composite operators have no rule and
 // are left out.
-#include "import/import.h"
+#include "pt2/import.h"
 #include "setup.h"
 
 typedef struct tally {

@@ -1,6 +1,6 @@
 // Graphs: value tables, inputs, nodes in the file's order, outputs. A use must follow its
 // definition, which the name map enforces by itself; subgraphs have their own names and tables.
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 enum {
     GRAPH_INPUTS,

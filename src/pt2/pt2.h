@@ -5,7 +5,7 @@
 
 #include "format/json.h"
 #include "format/torch_save.h"
-#include "import/import.h"
+#include "pt2/import.h"
 
 // --- The container (pt2_archive.c) ---------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 // the table does not know become foreign nodes with their arguments as they stand in the file, and
 // so do calls with arguments that we have nothing for: what is unsupported is told in the end, all
 // at once.
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 enum { NODE_TARGET, NODE_INPUTS, NODE_OUTPUTS, NODE_METADATA, NODE_NAME, NODE_FIELD_COUNT };
 

@@ -1,6 +1,6 @@
 // One model: the document around the graph. Order matters once: ranges come before the expressions
 // whose simplification they decide.
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 enum { SCHEMA_MAJOR_MIN = 5, SCHEMA_MAJOR = 8 };
 

@@ -1,6 +1,6 @@
 // Value tables: what a graph says about the tensors and numbers that go through it, and the symbols
 // that their sizes are made of.
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // The top graph's inputs and outputs together with the signature, which says what each one is to
 // the caller: a parameter, a buffer that is written back, a flag frozen at export.
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 // --- Inputs --------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 // Which models of a file become which methods. Everything that only the import needs is on an arena
 // of its own, which is gone when it returns, however it returns.
-#include "import/import.h"
+#include "pt2/import.h"
 
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 static sc_status import_model(sc_ctx *ctx, const sc_pt2_archive *archive, sc_str model,
                               sc_str method_name, sc_program *program) {

@@ -1,6 +1,6 @@
 // Arguments: tagged unions of values, constants, lists of both, and graphs. The same encoding names
 // what a node defines and what it uses; defining is about slots, using about sc_arg.
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 enum { NESTING_MAX = 4 };
 

@@ -1,7 +1,7 @@
 // The tensors that a model's file stores. Three containers, one table: raw storages listed in a
 // config (2.9 on), one torch.save file per model (2.8), torch.save files without folder (legacy).
 // Nothing is read but configs and pickles.
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 enum { RANK_FILE_MAX = 64 };
 

@@ -4,7 +4,7 @@
 //                          <root>/data/...
 //   legacy (2.1 to 2.7)    serialized_exported_program.json and torch.save blobs, no root folder
 #include "format/magic.h"
-#include "import/pt2.h"
+#include "pt2/pt2.h"
 
 static const char legacy_model[] = "serialized_exported_program.json";
 
