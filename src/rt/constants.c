@@ -34,19 +34,15 @@ typedef struct loading {
     SC_VEC(piece) pieces;
 } loading;
 
-static sc_status bad(sc_ctx *ctx, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
-}
-
 // --- What a method needs -------------------------------------------------------------------------
 
 static sc_status find_range(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint64_t bytes,
                             range *out) {
     if (index >= p->constant_offsets.count)
-        return bad(ctx, "a constant that it names does not exist");
+        return sc_rt_bad_pte(ctx, "a constant that it names does not exist");
     const uint64_t begin = sc_fb_vec_u64(p->constant_offsets, index);
     if (bytes > p->constant_extent.size - begin)
-        return bad(ctx, "a constant is longer than its segment");
+        return sc_rt_bad_pte(ctx, "a constant is longer than its segment");
     *out = (range){begin, begin + bytes, index};
     return SC_OK;
 }
@@ -284,9 +280,10 @@ void sc_rt_constants_forget(sc_rt_method *m) {
 static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
                                  uint64_t bytes, const uint8_t **out) {
     sc_fb_vec buffers = sc_pte_Program_constant_buffer(p->root);
-    if (index >= buffers.count) return bad(ctx, "a constant that it names does not exist");
+    if (index >= buffers.count)
+        return sc_rt_bad_pte(ctx, "a constant that it names does not exist");
     sc_fb_vec storage = sc_pte_Buffer_storage(sc_fb_vec_table(buffers, index));
-    if (storage.count < bytes) return bad(ctx, "a constant is shorter than its tensor");
+    if (storage.count < bytes) return sc_rt_bad_pte(ctx, "a constant is shorter than its tensor");
     *out = storage.items;
     return SC_OK;
 }
@@ -309,9 +306,9 @@ sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, const sc_rt_pla
 sc_status sc_rt_initial_read(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, void *out,
                              size_t bytes) {
     if (index >= p->mutable_offsets.count)
-        return bad(ctx, "the initial state that it names does not exist");
+        return sc_rt_bad_pte(ctx, "the initial state that it names does not exist");
     uint64_t offset = sc_fb_vec_u64(p->mutable_offsets, index);
     if (bytes > p->mutable_extent.size - offset)
-        return bad(ctx, "initial state is longer than its segment");
+        return sc_rt_bad_pte(ctx, "initial state is longer than its segment");
     return sc_extent_read(ctx, p->mutable_extent, offset, out, bytes);
 }

@@ -2,10 +2,6 @@
 // want to know a method's inputs before they pay for its weights.
 #include "rt/internal.h"
 
-static sc_status bad(sc_ctx *ctx, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
-}
-
 // --- The file ------------------------------------------------------------------------------------
 
 // What a segment is for. Of several uses, which only a strange file has, the last one counts.
@@ -81,7 +77,7 @@ static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_
     int8_t dtype = sc_pte_Tensor_scalar_type(t);
     if (dtype < 0 || !sc_dtype_is_known((unsigned)dtype) || sizes.count > SC_RANK_MAX ||
         order.count != sizes.count)
-        return bad(ctx, "the type or shape of an input or output");
+        return sc_rt_bad_pte(ctx, "the type or shape of an input or output");
     int64_t *list = sc_new_array(arena, int64_t, sizes.count);
     uint8_t *dims = sc_new_array(arena, uint8_t, sizes.count);
     uint64_t bytes = sc_dtype_bytes((sc_dtype)dtype);
@@ -89,7 +85,7 @@ static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_
         list[d] = sc_fb_vec_i32(sizes, d);
         dims[d] = sc_fb_vec_u8(order, d);
         if (list[d] < 0 || !sc_mul_u64(bytes, (uint64_t)list[d], &bytes))
-            return bad(ctx, "a size of an input or output");
+            return sc_rt_bad_pte(ctx, "a size of an input or output");
     }
     *out = (sc_rt_value_info){
         .tag = SC_EVALUE_TENSOR,
@@ -125,7 +121,7 @@ static sc_status value_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table entry,
     sc_fb_table val = sc_pte_EValue_val(entry);
     if (type == SC_PTE_KernelTypes_NONE || type >= SC_COUNT_OF(tags) ||
         (!val.at && type != SC_PTE_KernelTypes_Null))
-        return bad(ctx, "an input or output is empty");
+        return sc_rt_bad_pte(ctx, "an input or output is empty");
     if (type == SC_PTE_KernelTypes_Tensor) return tensor_info(ctx, arena, val, out);
     *out = (sc_rt_value_info){.tag = (sc_evalue_tag)tags[type]};
     if (type == SC_PTE_KernelTypes_Int)
@@ -146,7 +142,7 @@ static sc_status list_values(sc_ctx *ctx, sc_arena *arena, sc_fb_vec values, sc_
     for (uint32_t i = 0; i < indexes.count; i++) {
         int32_t at = sc_fb_vec_i32(indexes, i);
         if (at < 0 || (uint32_t)at >= values.count)
-            return bad(ctx, "an input or output does not exist");
+            return sc_rt_bad_pte(ctx, "an input or output does not exist");
         SC_TRY(value_info(ctx, arena, sc_fb_vec_table(values, (uint32_t)at), &(*out)[i]));
     }
     return SC_OK;

@@ -265,6 +265,8 @@ sc_status sc_rt_part_keys(sc_ctx *ctx, const sc_rt_program *program, uint32_t in
                           sc_arena *arena, sc_rt_keys *out);
 void sc_rt_named_close(sc_rt_program *program);
 // segments.c
+// SC_ERR_CORRUPT: `what` says what is wrong with the file.
+sc_status sc_rt_bad_pte(sc_ctx *ctx, const char *what);
 sc_status sc_rt_segments_check(sc_ctx *ctx, sc_rt_program *program);
 sc_status sc_rt_segment_at(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                            sc_extent *out);

@@ -2,21 +2,17 @@
 // They are read when somebody asks, and go when everybody who asked has packed them.
 #include "rt/internal.h"
 
-static sc_status bad(sc_ctx *ctx, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
-}
-
 static sc_status open_program(sc_ctx *ctx, sc_rt_program *p) {
     sc_fb_vec named = sc_pte_Program_named_data(p->root);
     if (!named.items) return SC_OK;
-    if (!p->segments.items) return bad(ctx, "it names data but has no segments");
+    if (!p->segments.items) return sc_rt_bad_pte(ctx, "it names data but has no segments");
     for (uint32_t i = 0; i < named.count; i++) {
         sc_fb_table entry = sc_fb_vec_table(named, i);
         sc_str key = sc_pte_NamedData_key(entry);
         sc_rt_blob *blob = sc_new(&p->arena, sc_rt_blob);
         SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_NamedData_segment_index(entry), &blob->extent));
         if (!key.data || !sc_map_add(&p->named, key, blob))
-            return bad(ctx, "two of its data entries have the same name");
+            return sc_rt_bad_pte(ctx, "two of its data entries have the same name");
     }
     return SC_OK;
 }

@@ -16,10 +16,6 @@ typedef struct head {
     bool has_header;
 } head;
 
-static sc_status bad(sc_ctx *ctx, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
-}
-
 void sc_rt_options_default(sc_rt_options *options) { *options = (sc_rt_options){.optimize = true}; }
 
 // --- Header --------------------------------------------------------------------------------------
@@ -45,16 +41,16 @@ static sc_status read_head(sc_ctx *ctx, sc_source *source, head *out) {
     *out = (head){.program_bytes = source->size};
     if (memcmp(bytes + 8, SC_PTE_HEADER_MARK, 4) != 0) return SC_OK;
     uint32_t length = sc_fb_load_u32(bytes + 12);
-    if (length < HEADER_MIN) return bad(ctx, "its header is too short");
+    if (length < HEADER_MIN) return sc_rt_bad_pte(ctx, "its header is too short");
     out->has_header = true;
     out->program_bytes = sc_fb_load_u64(bytes + 16);
     out->segment_base = sc_fb_load_u64(bytes + 24);
     out->segment_bytes = length >= 32 ? sc_fb_load_u64(bytes + 32) : 0;
     uint64_t end = out->program_bytes;
     if (out->segment_base && !sc_add_u64(out->segment_base, out->segment_bytes, &end))
-        return bad(ctx, "the end of its segments overflows");
+        return sc_rt_bad_pte(ctx, "the end of its segments overflows");
     if (out->segment_base && out->segment_base < out->program_bytes)
-        return bad(ctx, "its segments begin inside the program");
+        return sc_rt_bad_pte(ctx, "its segments begin inside the program");
     if (end > source->size || out->program_bytes > source->size)
         return sc_fail(ctx, SC_ERR_TRUNCATED, NULL,
                        "this .pte should have %llu bytes, but the file ends after %llu",
@@ -76,7 +72,7 @@ static sc_status read_flat(sc_ctx *ctx, sc_rt_program *p, uint64_t bytes) {
 static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
     size_t size;
     if (!sc_size_from_u64(h->program_bytes, &size) || size < 8)
-        return bad(ctx, "its program part has an impossible size");
+        return sc_rt_bad_pte(ctx, "its program part has an impossible size");
     SC_TRY(read_flat(ctx, p, h->program_bytes));
     SC_TRY(sc_fb_verify(ctx, &sc_pte_schema, p->flat, size));
     p->flat_bytes = h->program_bytes;
@@ -87,7 +83,7 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
                        "Update Sconce, or lower the model with an older release.",
                        "this .pte has schema version %u; only 0 is supported", version);
     p->plans = sc_pte_Program_execution_plan(p->root);
-    if (!p->plans.items) return bad(ctx, "it has no methods");
+    if (!p->plans.items) return sc_rt_bad_pte(ctx, "it has no methods");
     return SC_OK;
 }
 
@@ -96,7 +92,7 @@ static sc_status load_flat(sc_ctx *ctx, sc_rt_program *p, const head *h) {
 static sc_status check_offsets(sc_ctx *ctx, sc_fb_vec offsets, uint64_t room) {
     for (uint32_t i = 0; i < offsets.count; i++) {
         if (sc_fb_vec_u64(offsets, i) > room)
-            return bad(ctx, "a constant lies outside its segment");
+            return sc_rt_bad_pte(ctx, "a constant lies outside its segment");
     }
     return SC_OK;
 }
@@ -111,7 +107,7 @@ static sc_status find_constants(sc_ctx *ctx, sc_rt_program *p) {
         return SC_OK;
     }
     if (offsets.count == 1) return SC_OK;
-    if (inline_buffers.count > 0) return bad(ctx, "it keeps constants in two places");
+    if (inline_buffers.count > 0) return sc_rt_bad_pte(ctx, "it keeps constants in two places");
     p->constant_offsets = offsets;
     SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where),
                             &p->constant_extent));
@@ -121,7 +117,7 @@ static sc_status find_constants(sc_ctx *ctx, sc_rt_program *p) {
 static sc_status find_initial_state(sc_ctx *ctx, sc_rt_program *p) {
     sc_fb_vec all = sc_pte_Program_mutable_data_segments(p->root);
     if (all.count == 0) return SC_OK;
-    if (all.count > 1) return bad(ctx, "it has more than one segment of initial state");
+    if (all.count > 1) return sc_rt_bad_pte(ctx, "it has more than one segment of initial state");
     sc_fb_table where = sc_fb_vec_table(all, 0);
     p->mutable_offsets = sc_pte_SubsegmentOffsets_offsets(where);
     SC_TRY(sc_rt_segment_at(ctx, p, sc_pte_SubsegmentOffsets_segment_index(where),
@@ -140,8 +136,10 @@ static sc_status check_plans(sc_ctx *ctx, sc_rt_program *p) {
         if (!name.data || !sc_pte_ExecutionPlan_inputs(plan).items ||
             !sc_pte_ExecutionPlan_outputs(plan).items || !sc_pte_ExecutionPlan_values(plan).items ||
             !sc_pte_ExecutionPlan_non_const_buffer_sizes(plan).items)
-            return bad(ctx, "a method lacks its name, inputs, outputs, values or memory sizes");
-        if (!sc_map_add(&names, name, p)) return bad(ctx, "two of its methods have the same name");
+            return sc_rt_bad_pte(
+                ctx, "a method lacks its name, inputs, outputs, values or memory sizes");
+        if (!sc_map_add(&names, name, p))
+            return sc_rt_bad_pte(ctx, "two of its methods have the same name");
     }
     return SC_OK;
 }

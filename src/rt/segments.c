@@ -1,12 +1,13 @@
 // The segments of a .pte: where they lie in the file. None leaves it, and no two share bytes.
 #include "rt/internal.h"
 
-static sc_status bad(sc_ctx *ctx, const char *what) {
+sc_status sc_rt_bad_pte(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);
 }
 
 sc_status sc_rt_segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, sc_extent *out) {
-    if (index >= p->segments.count) return bad(ctx, "a segment that it names does not exist");
+    if (index >= p->segments.count)
+        return sc_rt_bad_pte(ctx, "a segment that it names does not exist");
     sc_fb_table segment = sc_fb_vec_table(p->segments, index);
     uint64_t offset = sc_pte_DataSegment_offset(segment), size = sc_pte_DataSegment_size(segment);
     *out = (sc_extent){p->source, p->segment_base + offset, size};
@@ -23,7 +24,7 @@ static int compare_extents(const void *a, const void *b) {
 static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         if (compare_extents(&extents[i - 1], &extents[i]) <= 0) continue;
-        if (count > 4096) return bad(ctx, "its segments are not in order");
+        if (count > 4096) return sc_rt_bad_pte(ctx, "its segments are not in order");
         sc_extent moved = extents[i];
         uint32_t at = i;
         for (; at > 0 && compare_extents(&extents[at - 1], &moved) > 0; at--)
@@ -32,7 +33,7 @@ static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) 
     }
     for (uint32_t i = 1; i < count; i++) {
         if (extents[i].offset < extents[i - 1].offset + extents[i - 1].size)
-            return bad(ctx, "two of its segments overlap");
+            return sc_rt_bad_pte(ctx, "two of its segments overlap");
     }
     return SC_OK;
 }
@@ -46,7 +47,7 @@ sc_status sc_rt_segments_check(sc_ctx *ctx, sc_rt_program *p) {
         SC_TRY(sc_rt_segment_at(ctx, p, i, &extent));
         uint64_t end, offset = extent.offset - p->segment_base;
         if (!sc_add_u64(offset, extent.size, &end) || end > room || (end && !p->segment_base))
-            return bad(ctx, "a segment lies outside the file");
+            return sc_rt_bad_pte(ctx, "a segment lies outside the file");
         if (extent.size) extents[count++] = extent;
     }
     return check_overlap(ctx, extents, count);
