@@ -2,11 +2,6 @@
 #include "api/job.h"
 #include "ir/stack_trace.h"
 
-static void put_number(sc_json_writer *w, const char *key, double value) {
-    sc_json_key(w, key);
-    sc_json_add_f64(w, value);
-}
-
 // --- Delegates -----------------------------------------------------------------------------------
 
 typedef struct share {
@@ -60,8 +55,8 @@ static void add_part(sc_json_writer *w, shares *all, sc_str graph, const sc_part
     sc_json_put_str(w, "backend", part->backend);
     sc_json_put_str(w, "graph", graph);
     sc_json_put_u64(w, "nodes", sum.nodes);
-    put_number(w, "macs", sum.macs);
-    put_number(w, "bytes", sum.bytes);
+    sc_json_put_f64(w, "macs", sum.macs);
+    sc_json_put_f64(w, "bytes", sum.bytes);
     sc_json_put_u64(w, "processedBytes", part->processed->size);
     sc_json_put_u64(w, "dataBytes", data);
     sc_json_end_object(w);
@@ -92,8 +87,8 @@ static void add_row(sc_json_writer *w, sc_arena *scratch, const sc_delegation_ro
     sc_json_put_str(w, "backend", row->backend);
     sc_json_put_str(w, "reason", row->reason);
     sc_json_put_str(w, "hint", row->hint);
-    put_number(w, "macs", row->macs);
-    put_number(w, "bytes", row->bytes);
+    sc_json_put_f64(w, "macs", row->macs);
+    sc_json_put_f64(w, "bytes", row->bytes);
     sc_json_end_object(w);
 }
 

@@ -2,11 +2,6 @@
 #include "api/job.h"
 #include "backend/node_json.h"
 
-static void add_ms(sc_json_writer *w, const char *key, double ms) {
-    sc_json_key(w, key);
-    sc_json_add_f64(w, ms);
-}
-
 // --- Methods -------------------------------------------------------------------------------------
 
 static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
@@ -175,8 +170,8 @@ static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *v
     sc_json_begin_object(w);
     sc_json_put_u64(w, "program", number);
     sc_json_put_text(w, "stage", sc_dialect_name(version->dialect));
-    add_ms(w, "ms", version->ms);
-    add_ms(w, "emit_ms", version->emit_ms);
+    sc_json_put_f64(w, "ms", version->ms);
+    sc_json_put_f64(w, "emit_ms", version->emit_ms);
     sc_json_key(w, "timings");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < version->timings.count; i++) {
@@ -184,7 +179,7 @@ static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *v
         sc_json_begin_object(w);
         sc_json_put_text(w, "pass", timing->pass->name);
         sc_json_put_str(w, "method", sc_name_str(timing->method));
-        add_ms(w, "ms", timing->ms);
+        sc_json_put_f64(w, "ms", timing->ms);
         sc_json_put_u64(w, "nodes", timing->node_count);
         sc_json_end_object(w);
     }

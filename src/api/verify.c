@@ -63,18 +63,19 @@ static sc_status open_delegated(verifying *v, uint32_t number) {
 
 // --- What came of it -----------------------------------------------------------------------------
 
-static void put_number(sc_json_writer *w, const char *key, double value) {
-    sc_json_key(w, key);
-    if (isfinite(value))
-        sc_json_add_f64(w, value);
-    else
+static void put_finite(sc_json_writer *w, const char *key, double value) {
+    if (isfinite(value)) {
+        sc_json_put_f64(w, key, value);
+    } else {
+        sc_json_key(w, key);
         sc_json_add_null(w);
+    }
 }
 
 static void put_closeness(sc_json_writer *w, const sc_closeness *c) {
-    put_number(w, "difference", c->difference);
-    put_number(w, "largest", c->largest);
-    put_number(w, "tolerance", c->tolerance);
+    put_finite(w, "difference", c->difference);
+    put_finite(w, "largest", c->largest);
+    put_finite(w, "tolerance", c->tolerance);
     sc_json_put_bool(w, "isClose", c->is_close);
 }
 

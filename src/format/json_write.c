@@ -175,6 +175,11 @@ void sc_json_put_u64(sc_json_writer *writer, const char *key, uint64_t value) {
     sc_json_add_u64(writer, value);
 }
 
+void sc_json_put_f64(sc_json_writer *writer, const char *key, double value) {
+    sc_json_key(writer, key);
+    sc_json_add_f64(writer, value);
+}
+
 void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value) {
     sc_json_key(writer, key);
     sc_json_add_bool(writer, value);
