@@ -39,8 +39,9 @@ static sc_status read_vector(sc_ctx *ctx, const sc_node *norm, const char *param
     return sc_xa_read_numbers(ctx, &c, out, count);
 }
 
-sc_status sc_xa_norm_read(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
-                          uint32_t *count) {
+// Its factors and summands by channel, on scratch.
+static sc_status read_norm(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
+                           uint32_t *count) {
     double *weight, *bias, *mean, *var, eps = 0;
     SC_TRY(read_vector(ctx, norm, "weight", &weight, count));
     SC_TRY(read_vector(ctx, norm, "bias", &bias, count));
@@ -54,6 +55,25 @@ sc_status sc_xa_norm_read(sc_ctx *ctx, const sc_node *norm, double **factor, dou
         (*summand)[c] = (bias ? bias[c] : 0) - mean[c] * (*factor)[c];
     }
     return SC_OK;
+}
+
+sc_status sc_xa_add_bias_of(sc_xa_maker *m, const sc_value *bias, const sc_node *norm,
+                            const sc_xa_params *weight, const sc_xa_params *input, double **factors,
+                            uint32_t *id) {
+    sc_xa_constant constant;
+    double *summands = NULL, *numbers = NULL;
+    uint32_t count = 0;
+    *id = SC_XNN_NONE;
+    if (bias) {
+        sc_xa_constant_of(bias, &constant);
+        SC_TRY(sc_xa_read_numbers(m->x.ctx, &constant, &numbers, &count));
+    }
+    if (norm) {
+        SC_TRY(read_norm(m->x.ctx, norm, factors, &summands, &count));
+        for (uint32_t i = 0; i < count && numbers; i++) summands[i] += numbers[i] * (*factors)[i];
+        numbers = summands;
+    }
+    return numbers ? sc_xa_add_bias(m, numbers, count, weight, input, id) : SC_OK;
 }
 
 static bool check_norm(sc_xa *x, const sc_node *node) {
@@ -74,7 +94,7 @@ static sc_status make_norm(sc_xa_maker *m, const sc_node *node) {
     double *factor, *summand;
     uint32_t count = 0, input, filter, bias;
     sc_xa_tail tail;
-    SC_TRY(sc_xa_norm_read(m->x.ctx, node, &factor, &summand, &count));
+    SC_TRY(read_norm(m->x.ctx, node, &factor, &summand, &count));
     const sc_xnn_shape shape = {4, {1, 1, 1, count}};
     float *weights = sc_new_array(m->x.ctx->arena, float, count);
     for (uint32_t c = 0; c < count; c++) weights[c] = (float)factor[c];
@@ -281,22 +301,9 @@ static sc_status add_conv_weight(sc_xa_maker *m, const convolution *c, const dou
 
 static sc_status add_conv_filter(sc_xa_maker *m, const convolution *c, uint32_t *filter,
                                  uint32_t *bias) {
-    sc_xa_constant constant;
-    double *factors = NULL, *summands = NULL, *numbers = NULL;
-    uint32_t count = 0;
-    *bias = SC_XNN_NONE;
-    if (c->bias) {
-        sc_xa_constant_of(c->bias, &constant);
-        SC_TRY(sc_xa_read_numbers(m->x.ctx, &constant, &numbers, &count));
-    }
-    if (c->norm) {
-        SC_TRY(sc_xa_norm_read(m->x.ctx, c->norm, &factors, &summands, &count));
-        for (uint32_t i = 0; i < count && numbers; i++) summands[i] += numbers[i] * factors[i];
-        numbers = summands;
-    }
-    if (numbers)
-        SC_TRY(sc_xa_add_bias(m, numbers, count, c->is_static ? &c->w.params : NULL,
-                              c->is_static ? &c->input_params : NULL, bias));
+    double *factors = NULL;
+    SC_TRY(sc_xa_add_bias_of(m, c->bias, c->norm, c->is_static ? &c->w.params : NULL,
+                             c->is_static ? &c->input_params : NULL, &factors, bias));
     return add_conv_weight(m, c, factors, filter);
 }
 

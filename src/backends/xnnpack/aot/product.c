@@ -219,23 +219,10 @@ static sc_status add_weight(sc_xa_maker *m, const product *p, const double *fact
 }
 
 static sc_status add_filter(sc_xa_maker *m, const product *p, uint32_t *filter, uint32_t *bias) {
-    sc_xa_constant c;
-    double *factors = NULL, *summands = NULL, *numbers = NULL;
-    uint32_t count = 0;
+    double *factors = NULL;
     const bool is_static = p->form == STATIC;
-    *bias = SC_XNN_NONE;
-    if (p->bias) {
-        sc_xa_constant_of(p->bias, &c);
-        SC_TRY(sc_xa_read_numbers(m->x.ctx, &c, &numbers, &count));
-    }
-    if (p->norm) {
-        SC_TRY(sc_xa_norm_read(m->x.ctx, p->norm, &factors, &summands, &count));
-        for (uint32_t i = 0; i < count && numbers; i++) summands[i] += numbers[i] * factors[i];
-        numbers = summands;
-    }
-    if (numbers)
-        SC_TRY(sc_xa_add_bias(m, numbers, count, is_static ? &p->w.params : NULL,
-                              is_static ? &p->input_params : NULL, bias));
+    SC_TRY(sc_xa_add_bias_of(m, p->bias, p->norm, is_static ? &p->w.params : NULL,
+                             is_static ? &p->input_params : NULL, &factors, bias));
     if (p->form == COMPUTED) return sc_xa_want(m, p->weight, SC_XA_PLAIN, filter);
     return add_weight(m, p, factors, filter);
 }

@@ -229,9 +229,6 @@ bool sc_xa_takes_padding(const sc_node *node);
 
 // The batch norm behind a convolution or linear layer that its weights can take in; NULL: none.
 const sc_node *sc_xa_norm_behind(const sc_value *value);
-// Its factors and summands by channel, on scratch.
-sc_status sc_xa_norm_read(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
-                          uint32_t *count);
 
 // --- Values and nodes (value.c) ------------------------------------------------------------------
 
@@ -328,6 +325,12 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
 // Numbers by channel: float32, or what static quantization makes of them.
 sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
                          const sc_xa_params *weight, const sc_xa_params *input, uint32_t *id);
+// What a product adds: its bias, which may be NULL, as the batch norm behind it makes it, which may
+// be NULL too; SC_XNN_NONE without both. `factors` are those of the norm by channel, on scratch,
+// and stay as they are without one (conv.c).
+sc_status sc_xa_add_bias_of(sc_xa_maker *m, const sc_value *bias, const sc_node *norm,
+                            const sc_xa_params *weight, const sc_xa_params *input, double **factors,
+                            uint32_t *id);
 
 // --- Making (make.c) -----------------------------------------------------------------------------
 
