@@ -47,7 +47,8 @@ const below = {
   "backends/backends.def": [],
   "backends/null/null.h": ["base"],
   "backends/null/aot": ["backends/null/null.h", "backend", "ir", "ops", "core", "base"],
-  "backends/host/host": ["base"],
+  "backends/host/ask.def": [],
+  "backends/host/host": ["backends/host/ask.def", "base"],
   "backends/host/answer": ["backends/host/host", "format", "base"],
   "backends/host/aot": [
     "backends/host/host",

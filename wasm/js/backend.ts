@@ -2,6 +2,7 @@
 // calls of their functions, and what those give into answers. Everything they give is checked, and
 // what they throw becomes the error of the call in which it happened.
 import type { Pointer, RawExports } from "./abi.gen.js";
+import { ASK } from "./ask.gen.js";
 import { badArgument, isObject, isText, KINDS, mustBe, TEXT } from "./check.js";
 import { messageOf, SconceError } from "./errors.js";
 import type { Memory } from "./memory.js";
@@ -61,16 +62,6 @@ interface Delegate {
   state: unknown;
 }
 
-/** sc_ask_kind. */
-export const ASK = {
-  keeps: 0,
-  survey: 1,
-  preprocess: 2,
-  init: 3,
-  execute: 4,
-  destroy: 5,
-  reset: 6,
-} as const;
 const ALIGNMENT = 16;
 const ALIGNMENT_MAX = 2 ** 24;
 const encoder = new TextEncoder();

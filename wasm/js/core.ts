@@ -1,7 +1,8 @@
 // One instance of the module with its host side: sources by number, progress, and the translation of
 // statuses into errors. A panic or trap poisons it for good.
 import type { Pointer, RawExports, RawImports } from "./abi.gen.js";
-import { ASK, Backends } from "./backend.js";
+import { ASK } from "./ask.gen.js";
+import { Backends } from "./backend.js";
 import {
   busy,
   cancelled,

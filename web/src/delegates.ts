@@ -1,6 +1,7 @@
 // What follows from which node went to which backend: who has it, and what share of the work that is.
 import { computed } from "@preact/signals";
 import type { DelegateInfo, Delegation, DelegationRow, NodeRow } from "@sconce/types.js";
+import { ratio, workOf, workOfMethod, type Work } from "@sconce/work.js";
 import { rows } from "./derived.js";
 import { app } from "./state.js";
 import { nodeOfLine } from "./ui/syntax.js";
@@ -135,21 +136,6 @@ export function partsOfLines(lines: readonly string[]): (Part | undefined)[] {
 
 // --- Shares of the work --------------------------------------------------------------------------
 
-export interface Work {
-  nodes: number;
-  macs: number;
-  bytes: number;
-}
-
-export function workOf(nodes: readonly DelegationRow[]): Work {
-  const sum = { nodes: nodes.length, macs: 0, bytes: 0 };
-  for (const { macs, bytes } of nodes) {
-    sum.macs += macs;
-    sum.bytes += bytes;
-  }
-  return sum;
-}
-
 export interface Shares {
   all: Work;
   taken: Work;
@@ -157,11 +143,8 @@ export interface Shares {
   share: number;
 }
 
-export const ratio = (part: number, all: number): number => (all > 0 ? part / all : 0);
-
 export function sharesOf({ nodes }: MethodDelegation): Shares {
-  const all = workOf(nodes);
-  const taken = workOf(nodes.filter((row) => row.delegate !== null));
+  const { all, taken } = workOfMethod(nodes);
   const kind = all.macs > 0 ? "macs" : all.bytes > 0 ? "bytes" : "nodes";
   return { all, taken, share: ratio(taken[kind], all[kind]) };
 }

@@ -33,3 +33,10 @@ void sc_ask_put_bytes(sc_json_writer *w, const char *key, const void *bytes, uin
     sc_json_add_u64(w, size);
     sc_json_end_array(w);
 }
+
+void sc_ask_put_spec(sc_json_writer *w, sc_str key, sc_str value) {
+    sc_json_begin_object(w);
+    sc_json_put_str(w, "key", key);
+    sc_ask_put_bytes(w, "value", value.data, value.size);
+    sc_json_end_object(w);
+}

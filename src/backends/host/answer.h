@@ -1,4 +1,5 @@
-// Reading what a host answered: JSON whose ranges [offset, size] mean the bytes beside it.
+// Reading what a host answered: JSON whose ranges [offset, size] mean the bytes beside it; and what
+// questions of both halves have in common.
 #ifndef SC_HOST_ANSWER_H
 #define SC_HOST_ANSWER_H
 
@@ -13,5 +14,7 @@ bool sc_ask_range(const sc_ask *ask, const sc_json *range, const uint8_t **bytes
 sc_status sc_ask_malformed(const sc_ask *ask, const sc_host_backend *host, const char *what);
 // A member [address, size]: bytes of this memory that the host may read until it has answered.
 void sc_ask_put_bytes(sc_json_writer *w, const char *key, const void *bytes, uint64_t size);
+// One compile spec, whose value is such bytes.
+void sc_ask_put_spec(sc_json_writer *w, sc_str key, sc_str value);
 
 #endif

@@ -16,13 +16,9 @@
 enum { SC_HOST_ALIGN_MAX = 1 << 24 };
 
 typedef enum sc_ask_kind {
-    SC_ASK_KEEPS,
-    SC_ASK_SURVEY,
-    SC_ASK_PREPROCESS,
-    SC_ASK_INIT,
-    SC_ASK_EXECUTE,
-    SC_ASK_DESTROY,
-    SC_ASK_RESET
+#define ASK(NAME) SC_ASK_##NAME,
+#include "backends/host/ask.def"
+#undef ASK
 } sc_ask_kind;
 
 typedef struct sc_ask sc_ask;

@@ -1,44 +1,27 @@
 // What became of each node, for people on the terminal and for programs in a file.
 import type { Closeness, Delegation, DelegationRow, Verification } from "../types.js";
+import { ratio, workOfMethod, type Work } from "../work.js";
 import { say } from "./common.js";
 
 const SHOWN_MAX = 3;
 
-interface Share {
-  nodes: number;
-  macs: number;
-  bytes: number;
-}
-
-const sum = (rows: readonly DelegationRow[]): Share =>
-  rows.reduce(
-    (all, { macs, bytes }) => ({
-      nodes: all.nodes + 1,
-      macs: all.macs + macs,
-      bytes: all.bytes + bytes,
-    }),
-    { nodes: 0, macs: 0, bytes: 0 },
-  );
-
-const ratio = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const isOutside = ({ delegate }: DelegationRow): boolean => delegate === null;
 
 /** Shares of a node, or of several, in the work of the method. */
-const sharesOf = (part: { macs: number; bytes: number }, all: Share): object => ({
+const sharesOf = (part: { macs: number; bytes: number }, all: Work): object => ({
   macsShare: ratio(part.macs, all.macs),
   bytesShare: ratio(part.bytes, all.bytes),
 });
 
 /** Multiply-adds where there are any, and then what is read and written. */
-const byCost = (all: Share) => (a: DelegationRow, b: DelegationRow) =>
+const byCost = (all: Work) => (a: DelegationRow, b: DelegationRow) =>
   ratio(b.macs - a.macs, all.macs) || b.bytes - a.bytes;
 
 /** The JSON of --report. */
 export function reportOf(delegation: Delegation, verification: Verification | undefined): object {
   const methods = Object.entries(delegation).map(([name, { delegates, nodes }]) => {
-    const all = sum(nodes);
-    const inside = sum(nodes.filter((row) => !isOutside(row)));
+    const { all, taken: inside } = workOfMethod(nodes);
     const outside = nodes.filter(isOutside).map(({ delegate: _, ...row }) => ({
       ...row,
       ...sharesOf(row, all),
@@ -54,8 +37,7 @@ export function reportOf(delegation: Delegation, verification: Verification | un
 export function sayDelegation(delegation: Delegation): void {
   for (const [name, { delegates, nodes }] of Object.entries(delegation)) {
     if (nodes.length === 0) continue;
-    const all = sum(nodes);
-    const inside = sum(nodes.filter((row) => !isOutside(row)));
+    const { all, taken: inside } = workOfMethod(nodes);
     const backends = [...new Set(delegates.map(({ backend }) => backend))].join(", ");
     const plural = delegates.length === 1 ? "" : "s";
     const whose = delegates.length > 0 ? ` (${backends})` : "";

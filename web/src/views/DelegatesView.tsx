@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { DelegationRow } from "@sconce/types.js";
+import { ratio } from "@sconce/work.js";
 import { selectNode, showSettings } from "../actions.js";
 import {
   backendName,
@@ -11,7 +12,6 @@ import {
   outside,
   outsideCount,
   parts,
-  ratio,
   shares,
   sharesOf,
   type MethodDelegation,

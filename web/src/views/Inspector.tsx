@@ -2,17 +2,9 @@
 import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow, PlanItem } from "@sconce/types.js";
+import { ratio } from "@sconce/work.js";
 import { selectNode, showNode } from "../actions.js";
-import {
-  callerOf,
-  fateOf,
-  nodesOf,
-  partOf,
-  ratio,
-  shares,
-  type Fate,
-  type Part,
-} from "../delegates.js";
+import { callerOf, fateOf, nodesOf, partOf, shares, type Fate, type Part } from "../delegates.js";
 import { makers, plan, rows } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";

@@ -179,13 +179,8 @@ static void add_part(sc_json_writer *w, sc_arena *scratch, const sc_part *part) 
     sc_json_end_array(w);
     sc_json_key(w, "specs");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < part->specs.count; i++) {
-        sc_json_begin_object(w);
-        sc_json_put_str(w, "key", part->specs.data[i].key);
-        sc_ask_put_bytes(w, "value", part->specs.data[i].value.data,
-                         part->specs.data[i].value.size);
-        sc_json_end_object(w);
-    }
+    for (uint32_t i = 0; i < part->specs.count; i++)
+        sc_ask_put_spec(w, part->specs.data[i].key, part->specs.data[i].value);
     sc_json_end_array(w);
     add_nodes(w, scratch, method->graph);
     sc_json_end_object(w);

@@ -74,12 +74,8 @@ typedef struct starting {
 static void put_specs(sc_json_writer *w, const sc_rt_start *start) {
     sc_json_key(w, "specs");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < start->spec_count; i++) {
-        sc_json_begin_object(w);
-        sc_json_put_str(w, "key", start->specs[i].key);
-        sc_ask_put_bytes(w, "value", start->specs[i].value.data, start->specs[i].value.size);
-        sc_json_end_object(w);
-    }
+    for (uint32_t i = 0; i < start->spec_count; i++)
+        sc_ask_put_spec(w, start->specs[i].key, start->specs[i].value);
     sc_json_end_array(w);
 }
 
