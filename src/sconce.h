@@ -115,6 +115,9 @@ sc_status sc_backend_register(sc_job *job, const sc_host_backend *backend);
 // While the host is asked: `answer` is memory of sc_try_alloc, which is the question's from here
 // on, with JSON first and then the bytes that its ranges mean.
 void sc_ask_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes);
+// Tells that part number `part` of an SC_ASK_PREPROCESS is begun. SC_ERR_CANCELLED when it is not
+// to be; then the host answers with no result, and that is what the call ends with.
+sc_status sc_ask_progress(sc_ask *ask, uint32_t part);
 // IR text of part number `part` of an SC_ASK_PREPROCESS; until the question is answered.
 const char *sc_ask_part_text(sc_ask *ask, uint32_t part);
 // Row-major bytes of a constant of a part, by its place among them, which are `bytes` in all.

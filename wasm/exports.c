@@ -334,6 +334,12 @@ EXPORT(backend_part_text) const char *wasm_backend_part_text(sc_ask *ask, uint32
     return sc_ask_part_text(ask, part);
 }
 
+// That a part is begun; anything but success: the call was cancelled.
+EXPORT(backend_progress)
+int32_t wasm_backend_progress(sc_ask *ask, uint32_t part) {
+    return (int32_t)sc_ask_progress(ask, part);
+}
+
 EXPORT(backend_constant)
 int32_t wasm_backend_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
                               uint32_t bytes) {

@@ -101,6 +101,12 @@ void sc_ask_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t byte
     ask->bytes = bytes;
 }
 
+sc_status sc_ask_progress(sc_ask *ask, uint32_t part) {
+    sc_status status = sc_progress(ask->ctx, SC_STEP_to_backend, ask->done + part, ask->total);
+    ask->is_cancelled = status == SC_ERR_CANCELLED;
+    return status;
+}
+
 static const sc_part *part_of(const sc_ask *ask, uint32_t part) {
     return part < ask->part_count ? ((sc_part *const *)ask->parts)[part] : NULL;
 }

@@ -198,6 +198,8 @@ sc_status sc_set_examples(sc_ctx *ctx, const sc_method *source, sc_rt_method *co
 typedef struct sc_watch sc_watch;
 sc_status sc_watch_new(sc_ctx *ctx, const sc_program *program, sc_watch **out);
 const sc_rt_backends *sc_watch_backends(sc_watch *watch);
+// A method has run: progress tells of it, as of each delegate.
+sc_status sc_watch_end(sc_watch *watch, const sc_name *method);
 // What was seen of a delegate, which the watch keeps.
 typedef struct sc_watched {
     const sc_part *part;

@@ -167,7 +167,7 @@ static sc_status verify_method(verifying *v, const sc_method *source) {
         add_delegate(v, source->name, seen);
     sc_json_end_array(v->w);
     sc_json_end_object(v->w);
-    return SC_OK;
+    return sc_watch_end(v->watch, source->name);
 }
 
 static sc_status verify(verifying *v, uint32_t number) {

@@ -20,7 +20,8 @@ typedef struct post {
 
 struct sc_watch {
     sc_ctx *ctx;
-    SC_VEC(post) posts;  // as their calls stand in the graphs
+    SC_VEC(post) posts;    // as their calls stand in the graphs
+    uint64_t done, total;  // delegates that were started, and methods that have run
     SC_VEC(guard *) guards;
     sc_rt_backends backends;
 };
@@ -84,8 +85,14 @@ static sc_status take_post(sc_ctx *ctx, sc_watch *watch, const sc_rt_start *star
         SC_TRY(is_post(ctx, &watch->posts.data[i], start, &is_it));
         if (is_it) *out = i;
     }
-    if (is_it) watch->posts.data[*out].is_taken = true;
+    if (!is_it) return SC_OK;
+    watch->posts.data[*out].is_taken = true;
+    watch->done++;
     return SC_OK;
+}
+
+static sc_status tell(const sc_watch *watch) {
+    return sc_progress(watch->ctx, SC_PHASE_verify, watch->done, watch->total);
 }
 
 // --- The part on kernels -------------------------------------------------------------------------
@@ -252,6 +259,7 @@ static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint3
     sc_rt_start inner = *start;
     inner.backend = g->real;
     uint32_t index;
+    SC_TRY(tell(g->watch));
     SC_TRY(take_post(ctx, g->watch, start, &index));
     watched_state *s = sc_try_alloc(sizeof *s);
     if (!s) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to watch a delegate");
@@ -272,6 +280,7 @@ static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint3
 
 static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call) {
     watched_state *s = state;
+    SC_TRY(tell(s->watch));
     SC_TRY(s->real->execute(ctx, s->real_state, call));
     if (!s->program || s->has_failed) return SC_OK;
     const trial t = begin_trial(ctx);
@@ -316,8 +325,21 @@ sc_status sc_watch_new(sc_ctx *ctx, const sc_program *program, sc_watch **out) {
     watch->backends = (sc_rt_backends){.find = find, .user = watch};
     for (uint32_t i = 0; i < program->methods.count; i++)
         SC_TRY(sc_graphs_visit(ctx, program->methods.data[i]->graph, add_posts, watch));
+    watch->total = (uint64_t)watch->posts.count + program->methods.count;
     *out = watch;
-    return SC_OK;
+    return tell(watch);
+}
+
+// Delegates that no call needed to be started for count as well.
+sc_status sc_watch_end(sc_watch *watch, const sc_name *method) {
+    watch->done++;
+    for (uint32_t i = 0; i < watch->posts.count; i++) {
+        post *p = &watch->posts.data[i];
+        if (p->method != method || p->is_taken) continue;
+        p->is_taken = true;
+        watch->done++;
+    }
+    return tell(watch);
 }
 
 const sc_rt_backends *sc_watch_backends(sc_watch *watch) { return &watch->backends; }

@@ -13,7 +13,7 @@ typedef struct made_part {
 typedef struct lowering {
     sc_ctx *ctx;
     sc_program *program;
-    const sc_backend_env *env;
+    sc_backend_env *env;  // its own
     sc_delegation *delegation;
     sc_imap rows;             // of `delegation`, by row_key
     SC_VEC(made_part) parts;  // of the round, in order
@@ -299,6 +299,7 @@ static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph 
     sc_ctx *ctx = l->ctx;
     surveying s = {.l = l, .p = p, .graph = graph};
     sc_cut_parts cut = {0};
+    SC_TRY(sc_progress(ctx, SC_STEP_to_backend, 0, 0));
     SC_TRY(ask(&s));
     if (p->has_tags)
         SC_TRY(apply_tags(&s));
@@ -404,14 +405,27 @@ static uint32_t gather(lowering *l, const sc_backend *backend, sc_method_parts *
     return count;
 }
 
+static sc_status tell(const lowering *l) {
+    return sc_progress(l->ctx, SC_STEP_to_backend, l->env->parts_done, l->env->parts_total);
+}
+
 static sc_status preprocess_each(lowering *l, const sc_backend *backend,
                                  const sc_method_parts *methods, uint32_t count) {
     for (uint32_t m = 0; m < count; m++)
         for (uint32_t i = 0; i < methods[m].count; i++) {
             sc_where_set_method(l->ctx,
                                 sc_program_method(l->program, sc_name_str(methods[m].method)));
+            SC_TRY(tell(l));
             SC_TRY(backend->preprocess(backend, l->ctx, l->env, methods[m].parts[i]));
+            l->env->parts_done++;
         }
+    return SC_OK;
+}
+
+static sc_status preprocess_at_once(lowering *l, const sc_backend *backend,
+                                    const sc_method_parts *methods, uint32_t count) {
+    SC_TRY(backend->preprocess_multimethod(backend, l->ctx, l->env, methods, count));
+    for (uint32_t m = 0; m < count; m++) l->env->parts_done += methods[m].count;
     return SC_OK;
 }
 
@@ -423,7 +437,7 @@ static sc_status preprocess(lowering *l, const sc_backend *backend) {
     const uint32_t count = gather(l, backend, methods);
     sc_where_set_method(ctx, NULL);
     sc_status status = backend->preprocess_multimethod
-                           ? backend->preprocess_multimethod(backend, ctx, l->env, methods, count)
+                           ? preprocess_at_once(l, backend, methods, count)
                            : preprocess_each(l, backend, methods, count);
     for (uint32_t i = 0; i < l->parts.count && status == SC_OK; i++)
         if (l->parts.data[i].backend == backend) status = check_made(l, &l->parts.data[i]);
@@ -433,13 +447,15 @@ static sc_status preprocess(lowering *l, const sc_backend *backend) {
 
 // Backends in the order in which parts of theirs were met.
 static sc_status preprocess_all(lowering *l) {
+    l->env->parts_done = 0;
+    l->env->parts_total = l->parts.count;
     for (uint32_t i = 0; i < l->parts.count; i++) {
         const sc_backend *backend = l->parts.data[i].backend;
         uint32_t first = 0;
         while (l->parts.data[first].backend != backend) first++;
         if (first == i) SC_TRY(preprocess(l, backend));
     }
-    return SC_OK;
+    return tell(l);
 }
 
 // --- All methods ---------------------------------------------------------------------------------
@@ -500,7 +516,8 @@ static sc_status run_round(lowering *l, const sc_method_partitioners *methods, u
 sc_status sc_lower_to_backends(sc_ctx *ctx, sc_program *program,
                                const sc_method_partitioners *methods, uint32_t method_count,
                                const sc_backend_env *env, sc_delegation *delegation) {
-    lowering l = {.ctx = ctx, .program = program, .env = env, .delegation = delegation};
+    sc_backend_env own = *env;
+    lowering l = {.ctx = ctx, .program = program, .env = &own, .delegation = delegation};
     uint32_t rounds = 0;
     SC_TRY(check_methods(&l, methods, method_count));
     find_rows(&l);

@@ -6,10 +6,12 @@ import {
   createClient,
   createEngine,
   SconceError,
+  type Backend,
   type Delegation,
   type Engine,
   type Partitioners,
 } from "sconce";
+import demo from "./demo_backend.js";
 import { failure } from "./failure.js";
 import { difference, modelPath, readCases, SINGLE } from "./reference.js";
 
@@ -129,6 +131,51 @@ test("a worker hands parts over as the engine does", async () => {
   const { inputs, outputs } = readCases("linear")[0]!;
   assert.equal(difference(program.run("decode", inputs)[0], outputs[0]!), "");
   client.terminate();
+});
+
+test("progress tells of parts while backends are given them, and can cancel", async () => {
+  const own = await createEngine();
+  own.registerBackend(demo as Backend);
+  const edge = own.toEdge(two);
+  for (const partitioner of ["null", demo.id, [demo.id, "null"]]) {
+    const told: [done: number, total: number][] = [];
+    const ends = (signal?: AbortSignal, stop?: AbortController, at = -1): Delegation => {
+      const delegated = edge.toBackend(partitioner, {
+        ...(signal && { signal }),
+        onProgress: ({ phase, done, total }) => {
+          if (phase !== "to_backend" || total === 0) return;
+          told.push([done, total]);
+          if (told.length === at) stop?.abort();
+        },
+      });
+      return delegated.delegation();
+    };
+    const counts = Object.values(ends()).flatMap(({ delegates }) => delegates);
+    // What a round has is told of from none to all of it, each of its parts as it is begun.
+    const rounds = told.filter(([done]) => done === 0).map(([, total]) => total);
+    assert.deepEqual(
+      told,
+      rounds.flatMap((total) => Array.from({ length: total + 1 }, (_, done) => [done, total])),
+    );
+    assert.equal(
+      rounds.reduce((all, total) => all + total, 0),
+      counts.length,
+    );
+    assert.ok(counts.length > 1);
+    for (let at = 1, all = told.length; at <= all; at++) {
+      const stop = new AbortController();
+      told.length = 0;
+      const { code } = failure(() => ends(stop.signal, stop, at));
+      assert.equal(code, "cancelled");
+      assert.equal(told.length, at);
+    }
+  }
+  const mine = new Error("mine");
+  const failing = (): never => {
+    throw mine;
+  };
+  assert.throws(() => edge.toBackend(demo.id, { onProgress: failing }), mine);
+  own.dispose();
 });
 
 test("passes run before decomposition, for the methods that ask for them", () => {

@@ -1,7 +1,14 @@
 // Running what was lowered beside what it would be without delegates.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
-import { createClient, createEngine, type Backend, type Engine, type Tensor } from "sconce";
+import {
+  createClient,
+  createEngine,
+  type Backend,
+  type Engine,
+  type ProgressListener,
+  type Tensor,
+} from "sconce";
 import demo from "./demo_backend.js";
 import { file } from "./failure.js";
 import { SINGLE } from "./reference.js";
@@ -93,6 +100,36 @@ test("verifying can be cancelled", () => {
   const lowered = engine.lower(file("mlp"), { partitioner: "null" });
   assert.throws(() => lowered.verify({ signal }), { code: "cancelled" });
   assert.ok(lowered.verify()["forward"]);
+});
+
+test("progress tells of delegates and methods while they are verified, and can cancel", () => {
+  const programs = { a: file("mlp"), b: file("counter_buffer"), c: file("linear") };
+  engine.registerBackend(demo as Backend);
+  const partitioner = { a: [demo.id, "null"], c: ["null"] };
+  const lowered = engine.lower(programs, { partitioner });
+  const told: [done: number, total: number][] = [];
+  const stop = new AbortController();
+  let at = -1;
+  const listen: ProgressListener = ({ phase, done, total }) => {
+    if (phase !== "verify") return;
+    told.push([done, total]);
+    if (done === at) stop.abort();
+  };
+  const delegates = Object.values(lowered.verify({ onProgress: listen })).map(
+    (method) => method.delegates.length,
+  );
+  const total = delegates.reduce((sum, count) => sum + count, delegates.length);
+  assert.ok(total > 4);
+  assert.ok(told.every(([, of]) => of === total));
+  const steps = told.map(([done]) => done);
+  assert.deepEqual([...new Set(steps)], [...steps.keys()].slice(0, total + 1));
+  at = 3;
+  told.length = 0;
+  const cancelled = { code: "cancelled" };
+  const { signal } = stop;
+  assert.throws(() => lowered.verify({ onProgress: listen, signal }), cancelled);
+  assert.equal(told.at(-1)![0], at);
+  assert.ok(lowered.verify()["a"]);
 });
 
 test("several methods, state and external weights are verified", () => {

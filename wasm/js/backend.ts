@@ -4,7 +4,7 @@
 import type { Pointer, RawExports } from "./abi.gen.js";
 import { ASK } from "./ask.gen.js";
 import { badArgument, isObject, isText, KINDS, mustBe, TEXT } from "./check.js";
-import { messageOf, SconceError } from "./errors.js";
+import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Memory } from "./memory.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
@@ -241,11 +241,17 @@ export class Backends {
       list.map((raw) => this.partOf(raw, method, ask, index++, life)),
     );
     const specs = methods.map(({ parts: list }) => list.map((raw) => this.specsOf(raw.specs)));
+    let begun = 0;
+    const begin = (): void => {
+      if (this.raw.backend_progress(ask, begun++) !== 0) throw cancelled();
+    };
     try {
+      if (backend.preprocessMultimethod) begin();
       return backend.preprocessMultimethod
         ? allResults(backend, methods, parts, specs).map((r) => resultJson(r, answer))
         : methods.flatMap(({ method }, m) =>
             parts[m]!.map((part, i) => {
+              begin();
               const result = called(backend, "preprocess", method, () =>
                 backend.preprocess!(part, specs[m]![i]!),
               );

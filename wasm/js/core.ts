@@ -142,13 +142,14 @@ export class Core {
   /** Runs what callers gave while a job is in the middle of a call, which it must not enter. */
   private calledBack<T>(call: () => T): T {
     const job = this.active;
+    const wasWaiting = job?.isWaiting ?? false;
     if (job) job.isWaiting = true;
     this.callbacks++;
     try {
       return call();
     } finally {
       this.callbacks--;
-      if (job) job.isWaiting = false;
+      if (job) job.isWaiting = wasWaiting;
     }
   }
 

@@ -14,6 +14,7 @@ void sc_ask_end(sc_ask *ask) {
 sc_status sc_ask_host(sc_ask *ask, const sc_host_backend *host, sc_ask_kind kind,
                       uint32_t delegate) {
     if (host->ask(host->number, ask, kind, delegate, sc_sb_str(&ask->text))) return SC_OK;
+    if (ask->is_cancelled) return SC_ERR_CANCELLED;
     sc_str message = sc_ask_json(ask);
     return sc_fail(ask->ctx, SC_ERR_DELEGATE,
                    "Look into the backend, which is not a part of this library.", SC_STR_FMT,

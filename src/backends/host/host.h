@@ -41,6 +41,8 @@ struct sc_ask {
     sc_sb text;
     const void *parts;  // of SC_ASK_PREPROCESS: sc_part pointers, in the order of the question
     uint32_t part_count;
+    uint64_t done, total;  // of SC_ASK_PREPROCESS: parts before these, and all of the round
+    bool is_cancelled;
     void *answer;  // memory of sc_try_alloc, given by the host
     uint32_t json_bytes, bytes;
 };
@@ -48,7 +50,8 @@ struct sc_ask {
 // Begins a question, which sc_ask_end ends and frees, together with its answer.
 void sc_ask_begin(sc_ask *ask, sc_ctx *ctx);
 void sc_ask_end(sc_ask *ask);
-// Asks what stands in `text`, and is SC_ERR_DELEGATE with the message of the host when it failed.
+// Asks what stands in `text`, and is SC_ERR_DELEGATE with the message of the host when it failed,
+// unless that was because the call was cancelled meanwhile.
 sc_status sc_ask_host(sc_ask *ask, const sc_host_backend *host, sc_ask_kind kind,
                       uint32_t delegate);
 static inline sc_str sc_ask_json(const sc_ask *ask) {

@@ -127,9 +127,13 @@ interface Findings {
   say(): void;
 }
 
-function findingsOf(program: ExecutorchProgramManager, extras: Extras): Findings {
+function findingsOf(
+  program: ExecutorchProgramManager,
+  extras: Extras,
+  listening: CallOptions,
+): Findings {
   const delegation = program.delegation();
-  const verification = extras.verify ? program.verify() : undefined;
+  const verification = extras.verify ? program.verify(listening) : undefined;
   return {
     report: reportOf(delegation, verification),
     say: () => {
@@ -162,7 +166,7 @@ async function lowerOne(
     });
     try {
       const ms = performance.now() - begin;
-      const findings = findingsOf(program, extras);
+      const findings = findingsOf(program, extras, listening);
       await writeProgram(program, output, inputs, listening, reportFile(extras, findings));
       progress.clear();
       printWarnings(program.inspect().diagnostics, fileOf);

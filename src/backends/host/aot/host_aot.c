@@ -337,8 +337,9 @@ static sc_status preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_bac
                             const sc_method_parts *methods, uint32_t count) {
     sc_ask ask;
     sc_json_writer w;
-    (void)env;
     sc_ask_begin(&ask, ctx);
+    ask.done = env->parts_done;
+    ask.total = env->parts_total;
     for (uint32_t m = 0; m < count; m++) ask.part_count += methods[m].count;
     sc_part **parts = sc_new_array(ctx->scratch, sc_part *, (size_t)ask.part_count + 1);
     for (uint32_t m = 0, at = 0; m < count; m++)
