@@ -97,7 +97,8 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json
                                                  sc_str partitioners_json, sc_str edge_options_json,
                                                  sc_str backend_options_json, uint32_t *delegated);
 // What has become of the nodes of program number `program`, as JSON: {method: {"delegates":
-// [{"name", "backend", "graph", "nodes", "macs", "bytes", "processedBytes", "dataBytes"}], "nodes":
+// [{"name", "backend", "graph", "nodes", "macs", "bytes", "processedBytes", "dataBytes",
+// "debugHandleMap": {name or number: [handle]} or null}], "nodes":
 // [{"name", "op", "graph", "source", "delegate", "backend", "reason", "hint", "macs", "bytes"}]}}.
 sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
 

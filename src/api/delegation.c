@@ -46,6 +46,20 @@ static void sum_rows(shares *all, const sc_delegation *d, const sc_name *method)
     }
 }
 
+// Those that the backend counts have their number as a key.
+static void add_events(sc_json_writer *w, sc_arena *scratch, const sc_part *part) {
+    sc_json_begin_object(w);
+    for (uint32_t i = 0; i < part->events.count; i++) {
+        const sc_part_event *event = &part->events.data[i];
+        sc_json_key_str(w, event->name.data ? event->name
+                                            : sc_str_format(scratch, "%lld", (long long)event->id));
+        sc_json_begin_array(w);
+        for (uint32_t k = 0; k < event->handle_count; k++) sc_json_add_u64(w, event->handles[k]);
+        sc_json_end_array(w);
+    }
+    sc_json_end_object(w);
+}
+
 static void add_part(sc_json_writer *w, shares *all, sc_str graph, const sc_part *part) {
     const share sum = *share_of(all, graph, part->method->name);
     uint64_t data = 0;
@@ -59,6 +73,11 @@ static void add_part(sc_json_writer *w, shares *all, sc_str graph, const sc_part
     sc_json_put_f64(w, "bytes", sum.bytes);
     sc_json_put_u64(w, "processedBytes", part->processed->size);
     sc_json_put_u64(w, "dataBytes", data);
+    sc_json_key(w, "debugHandleMap");
+    if (part->has_events)
+        add_events(w, all->scratch, part);
+    else
+        sc_json_add_null(w);
     sc_json_end_object(w);
 }
 

@@ -133,6 +133,57 @@ test("a worker hands parts over as the engine does", async () => {
   client.terminate();
 });
 
+test("a backend is asked with compile specs, and what it reports on is told of its part", async () => {
+  const own = await createEngine();
+  const seen: [key: string, value: number[]][][] = [];
+  own.registerBackend({
+    ...(demo as Backend),
+    supports: (node, method, compileSpecs) => {
+      seen.push(compileSpecs.map(({ key, value }) => [key, [...(value as Uint8Array)]]));
+      return demo.supports(node, method, compileSpecs);
+    },
+    preprocess: (part, compileSpecs) => {
+      const handles = part.nodes().map(({ debugHandle }) => debugHandle);
+      const { debugHandleMap: _, ...made } = demo.preprocess!(part, compileSpecs);
+      if (compileSpecs.length === 0) return made;
+      return { ...made, debugHandleMap: { 7: handles.slice(0, 1), all: handles, none: [] } };
+    },
+  });
+  const edge = own.toEdge(mlp);
+  const handles = new Set(
+    edge
+      .toBackend(demo.id)
+      .delegation()
+      ["forward"]!.delegates.map(({ debugHandleMap }) => debugHandleMap),
+  );
+  assert.deepEqual([...handles], [null]);
+  assert.ok(seen.length > 0 && seen.every((specs) => specs.length === 0));
+  seen.length = 0;
+  const compileSpecs = [
+    { key: "k", value: new Uint8Array([0, 255]) },
+    { key: "é", value: "A" },
+  ];
+  const { delegates } = edge.toBackend({ backend: demo.id, compileSpecs }).delegation()["forward"]!;
+  const given = [
+    ["k", [0, 255]],
+    ["é", [65]],
+  ];
+  assert.ok(seen.length > 0);
+  for (const specs of seen) assert.deepEqual(specs, given);
+  for (const { debugHandleMap, nodes } of delegates) {
+    const all = debugHandleMap!["all"]!;
+    assert.deepEqual(debugHandleMap, { 7: [all[0]], all, none: [] });
+    assert.equal(all.length, nodes);
+    assert.ok(all.every((handle) => handle > 0));
+  }
+  const whole = own.toEdge(mlp).toBackend("null").delegation()["forward"]!.delegates;
+  assert.deepEqual(
+    whole.map(({ debugHandleMap }) => debugHandleMap),
+    [null],
+  );
+  own.dispose();
+});
+
 test("progress tells of parts while backends are given them, and can cancel", async () => {
   const own = await createEngine();
   own.registerBackend(demo as Backend);

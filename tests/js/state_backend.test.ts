@@ -26,7 +26,7 @@ const firstOf = (kept: readonly Kept[]): [string, Tensor][] =>
 /** The demo backend, which also keeps the buffer "ema". */
 const owning: Backend<Owning> = {
   id: "OwningBackend",
-  supports: (node, method) => demo.supports(node, method),
+  supports: (node, method, specs) => demo.supports(node, method, specs),
   ownsState: (target) => target === "ema",
   preprocess(part) {
     const made = plan(part);

@@ -38,6 +38,7 @@ interface RawPart {
 interface RawSurvey {
   method: string;
   nodes: BackendNode[];
+  specs: RawSpec[];
   /** Buffers that the method writes, by their names in the model. */
   states: string[];
 }
@@ -214,9 +215,12 @@ export class Backends {
   // --- Ahead of time ---
 
   private survey(backend: Backend, json: string): object {
-    const { method, nodes, states } = JSON.parse(json) as RawSurvey;
+    const { method, nodes, specs: raw, states } = JSON.parse(json) as RawSurvey;
+    const specs = this.specsOf(raw);
     const says = nodes.map((node) => {
-      const answer = called(backend, "supports", method, () => backend.supports(node, method));
+      const answer = called(backend, "supports", method, () =>
+        backend.supports(node, method, specs),
+      );
       if (typeof answer === "boolean" || typeof answer === "string") return answer;
       if (isRefusal(answer)) return { reason: answer.reason, hint: answer.hint ?? "" };
       throw fault(

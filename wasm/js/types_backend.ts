@@ -67,6 +67,11 @@ export interface DelegateInfo {
   processedBytes: number;
   /** Bytes that the backend keeps under names, which parts may share. */
   dataBytes: number;
+  /**
+   * The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number; null
+   * when it does not say.
+   */
+  debugHandleMap: Record<string, number[]> | null;
 }
 
 /** What has become of a node. */
@@ -222,8 +227,15 @@ export interface Backend<State = unknown> {
   readonly transformForPreDecomposition?: readonly string[];
   /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
   keeps?(node: BackendNode, method: string): boolean;
-  /** True, or why the backend does not take the node: a reason alone, or with a hint at what to do. */
-  supports(node: BackendNode, method: string): boolean | string | Refusal;
+  /**
+   * True, or why the backend does not take the node: a reason alone, or with a hint at what to do. The
+   * compile specs are those of the partitioner; what tags have instead comes with their parts.
+   */
+  supports(
+    node: BackendNode,
+    method: string,
+    compileSpecs: readonly CompileSpec[],
+  ): boolean | string | Refusal;
   /**
    * True for a buffer that the method writes, by its name in the model, that is to be state of the
    * part: `states` of it has the bytes to start with, and nobody is passed it or given its new value.

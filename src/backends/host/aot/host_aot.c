@@ -101,6 +101,13 @@ static sc_status read_survey(sc_ask *ask, const sc_host_backend *host, sc_survey
     return read_owned(ask, host, s, sc_json_get(json, "states"), states);
 }
 
+static void put_specs(sc_json_writer *w, const sc_compile_spec *specs, uint32_t count) {
+    sc_json_key(w, "specs");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < count; i++) sc_ask_put_spec(w, specs[i].key, specs[i].value);
+    sc_json_end_array(w);
+}
+
 static sc_status survey(const sc_backend *backend, sc_survey *s) {
     sc_ask ask;
     sc_json_writer w;
@@ -109,6 +116,7 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
     sc_json_begin_object(&w);
     sc_json_put_str(&w, "method", sc_name_str(s->graph->method->name));
     add_nodes(&w, s->ctx->scratch, s->graph);
+    put_specs(&w, s->specs, s->spec_count);
     const uint32_t states = add_states(&w, s);
     sc_json_end_object(&w);
     sc_status status = sc_ask_host(&ask, host_of(backend), SC_ASK_SURVEY, 0);
@@ -177,11 +185,7 @@ static void add_part(sc_json_writer *w, sc_arena *scratch, const sc_part *part) 
         if (method->outputs.data[i].kind == SC_OUTPUT_USER)
             add_value(w, scratch, method->graph->ret->args[i].value);
     sc_json_end_array(w);
-    sc_json_key(w, "specs");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < part->specs.count; i++)
-        sc_ask_put_spec(w, part->specs.data[i].key, part->specs.data[i].value);
-    sc_json_end_array(w);
+    put_specs(w, part->specs.data, part->specs.count);
     add_nodes(w, scratch, method->graph);
     sc_json_end_object(w);
 }
