@@ -1,20 +1,32 @@
 // Every size must have a largest value, or no memory can be planned for it. Reports dimensions of
-// inputs without one, and failing that the results whose size is unbounded.
+// inputs without one, and failing that the results whose size is unbounded. Largest values that come
+// to more bytes than can be counted are told of once for a method, whatever is made with them.
 #include "passes/passes.h"
 
 typedef struct open_symbols {
     sc_arena *arena;
     SC_VEC(const sc_symbol *) list;
     bool is_ours;  // one of them is of our making, which nobody can bound by its name
+    bool bounded;  // those that have a maximum, instead of those that have none
 } open_symbols;
 
 static void add_open(void *user, sc_symbol *symbol) {
     open_symbols *open = user;
-    if (symbol->range.max != SC_DIM_INF) return;
+    if ((symbol->range.max != SC_DIM_INF) != open->bounded) return;
     open->is_ours = open->is_ours || symbol->is_fresh;
     for (uint32_t i = 0; i < open->list.count; i++)
         if (open->list.data[i] == symbol) return;
     sc_vec_push(open->arena, &open->list, symbol);
+}
+
+// " --max-size s77=N, in JavaScript compileConfig: { dynamicShapes: { s77: { max: N } } }"
+static void add_flags(sc_sb *hint, const open_symbols *open) {
+    for (uint32_t i = 0; i < open->list.count; i++)
+        sc_sb_addf(hint, " --max-size %s=N", open->list.data[i]->name->text);
+    sc_sb_add_text(hint, ", in JavaScript compileConfig: { dynamicShapes: { ");
+    for (uint32_t i = 0; i < open->list.count; i++)
+        sc_sb_addf(hint, "%s%s: { max: N }", i ? ", " : "", open->list.data[i]->name->text);
+    sc_sb_add_text(hint, " } }");
 }
 
 // How to bound the symbols when lowering, as far as that would do: "Give it one: --max-size s77=N,
@@ -25,13 +37,16 @@ static void add_advice(sc_sb *hint, const open_symbols *open) {
         return;
     }
     sc_sb_add_text(hint, open->list.count == 1 ? "Give it one:" : "Bound its symbols:");
-    for (uint32_t i = 0; i < open->list.count; i++)
-        sc_sb_addf(hint, " --max-size %s=N", open->list.data[i]->name->text);
-    sc_sb_add_text(hint, ", in JavaScript compileConfig: { dynamicShapes: { ");
-    for (uint32_t i = 0; i < open->list.count; i++)
-        sc_sb_addf(hint, "%s%s: { max: N }", i ? ", " : "", open->list.data[i]->name->text);
-    sc_sb_add_text(hint, " } }; or export ");
+    add_flags(hint, open);
+    sc_sb_add_text(hint, "; or export ");
 }
+
+static void visit_sizes(const sc_value *value, open_symbols *open) {
+    for (uint32_t d = 0; d < value->spec.rank; d++)
+        sc_dim_visit_symbols(value->spec.sizes[d], add_open, open);
+}
+
+// --- Without a maximum ---------------------------------------------------------------------------
 
 static sc_status report_input(sc_ctx *ctx, const sc_value *value, uint32_t dim) {
     sc_dim size = value->spec.sizes[dim];
@@ -54,25 +69,12 @@ static sc_status report_input(sc_ctx *ctx, const sc_value *value, uint32_t dim) 
     return SC_ERR_UNBOUNDED;
 }
 
-static sc_status check_inputs(sc_ctx *ctx, const sc_method *method) {
-    sc_status status = SC_OK;
-    for (uint32_t i = 0; i < method->graph->inputs.count; i++) {
-        const sc_value *value = method->graph->inputs.data[i];
-        int64_t max;
-        if (value->type != SC_VALUE_TENSOR) continue;
-        for (uint32_t d = 0; d < value->spec.rank; d++)
-            if (!sc_spec_size_max(&value->spec, d, &max)) status = report_input(ctx, value, d);
-    }
-    return status;
-}
-
 static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     open_symbols open = {.arena = ctx->scratch};
     sc_sb hint;
     sc_sb_init(&hint, ctx->scratch);
-    for (uint32_t d = 0; d < value->spec.rank; d++)
-        sc_dim_visit_symbols(value->spec.sizes[d], add_open, &open);
+    visit_sizes(value, &open);
     add_advice(&hint, &open);
     sc_sb_add_text(&hint, "with torch._check(size <= ...), or Dim(name, max=...).");
     sc_where_set_node(ctx, node);
@@ -81,23 +83,82 @@ static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *valu
     sc_arena_rewind(ctx->scratch, mark);
 }
 
+// --- Too large -----------------------------------------------------------------------------------
+
+// What of one method has a maximum of more bytes than can be counted.
+typedef struct checking {
+    sc_status status;
+    const sc_value *large;  // the first of them
+    uint32_t more;
+} checking;
+
+static bool note_large(sc_ctx *ctx, checking *c, const sc_value *value) {
+    uint64_t bytes;
+    if (value->type != SC_VALUE_TENSOR || sc_spec_bytes_max(&value->spec, &bytes)) return false;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    open_symbols open = {.arena = ctx->scratch};
+    visit_sizes(value, &open);
+    bool is_large = open.list.count == 0;
+    sc_arena_rewind(ctx->scratch, mark);
+    if (!is_large) return false;
+    if (c->large)
+        c->more++;
+    else
+        c->large = value;
+    return true;
+}
+
+static sc_status fail_large(sc_ctx *ctx, const checking *c) {
+    open_symbols bounded = {.arena = ctx->scratch, .bounded = true};
+    sc_sb text, hint;
+    sc_sb_init(&text, ctx->scratch);
+    sc_sb_init(&hint, ctx->scratch);
+    visit_sizes(c->large, &bounded);
+    sc_sb_addf(&text, "'%s' has too many bytes: ", c->large->name->text);
+    sc_spec_print(&text, c->large->graph->method->exprs, &c->large->spec);
+    for (uint32_t i = 0; i < bounded.list.count; i++)
+        sc_sb_addf(&text, "%s %s up to %lld", i ? "," : " with", bounded.list.data[i]->name->text,
+                   (long long)bounded.list.data[i]->range.max);
+    if (c->more) sc_sb_addf(&text, ", and so have %u more values", c->more);
+    const bool can_give = bounded.list.count && !bounded.is_ours;
+    sc_sb_add_text(&hint, can_give ? "Give smaller largest values:" : "Use smaller sizes");
+    if (can_give) add_flags(&hint, &bounded);
+    sc_sb_add_char(&hint, '.');
+    if (c->large->node) sc_where_set_node(ctx, c->large->node);
+    return sc_fail(ctx, SC_ERR_LIMIT, sc_sb_terminate(&hint), "%s", sc_sb_terminate(&text));
+}
+
+// --- All -----------------------------------------------------------------------------------------
+
+static void check_inputs(sc_ctx *ctx, const sc_method *method, checking *c) {
+    for (uint32_t i = 0; i < method->graph->inputs.count; i++) {
+        const sc_value *value = method->graph->inputs.data[i];
+        int64_t max;
+        if (value->type != SC_VALUE_TENSOR || note_large(ctx, c, value)) continue;
+        for (uint32_t d = 0; d < value->spec.rank; d++)
+            if (!sc_spec_size_max(&value->spec, d, &max)) c->status = report_input(ctx, value, d);
+    }
+}
+
 static sc_status check_results(sc_ctx *ctx, sc_graph *graph, void *user) {
-    sc_status *status = user;
+    checking *c = user;
     uint64_t bytes;
     for (const sc_node *node = graph->first; node; node = node->next) {
         for (uint32_t i = 0; i < node->out_count; i++) {
             const sc_value *value = node->outs[i];
             if (value->type != SC_VALUE_TENSOR || sc_spec_bytes_max(&value->spec, &bytes)) continue;
+            if (note_large(ctx, c, value)) continue;
             report_result(ctx, node, value);
-            *status = SC_ERR_UNBOUNDED;
+            c->status = SC_ERR_UNBOUNDED;
         }
     }
     return SC_OK;
 }
 
 sc_status sc_pass_bounds(sc_ctx *ctx, sc_method *method) {
-    sc_status status = SC_OK;
-    SC_TRY(check_inputs(ctx, method));
-    SC_TRY(sc_graphs_visit(ctx, method->graph, check_results, &status));
-    return status;
+    checking c = {0};
+    check_inputs(ctx, method, &c);
+    if (c.status == SC_OK)
+        SC_TRY(sc_graphs_visit(ctx, method->graph, check_results, &c));
+    return c.large ? fail_large(ctx, &c) : c.status;
 }
