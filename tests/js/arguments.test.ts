@@ -165,6 +165,33 @@ test("constant methods that cannot answer", async () => {
   ]);
 });
 
+test("text that UTF-8 cannot hold is named, and not replaced", () => {
+  const half = "\ud800x";
+  const partitioner = (one: unknown): Wrong[0] => {
+    return (h) => h["lower"]!(mlp, { partitioner: one });
+  };
+  const specs = (key: string, value: string): object => {
+    return { backend: "null", compileSpecs: [{ key, value }] };
+  };
+  const named = /a string in .* unpaired surrogates, not the string "\\ud800x"/;
+  return onBoth([
+    [partitioner(half), "argument", named],
+    [partitioner({ forward: [half] }), "argument", named],
+    [partitioner(specs(half, "")), "argument", named],
+    [partitioner(specs("\\ud800", half)), "argument", named],
+    [partitioner({ backend: "null", tags: [{ tag: half, nodes: [] }] }), "argument", named],
+    [partitioner({ backend: "null", tags: [{ tag: "t", nodes: [half] }] }), "argument", named],
+    [(h) => h["lower"]!(mlp, { transformPasses: [half] }), "argument", named],
+    [
+      (h) => h["lower"]!(mlp, { compileConfig: { dynamicShapes: { [half]: { max: 3 } } } }),
+      "argument",
+      named,
+    ],
+    // Written out, it is text like any other.
+    [partitioner("\\ud800"), "not_found", /no backend '\\ud800'/],
+  ]);
+});
+
 test("constants give what they say", () => {
   const constantMethods = {
     whole: 5,

@@ -95,6 +95,22 @@ export function mustBe(kind: KindName, what: string, value: unknown): void {
   if (!KINDS[kind].test(value)) throw badArgument(what, KINDS[kind].accepts, value);
 }
 
+/** JSON for the core, which takes text only that UTF-8 can hold; `what` names where it comes from. */
+export function jsonFor(what: string, value: unknown): string {
+  const json = JSON.stringify(value);
+  // Only surrogates without their other halves are escaped, or somebody wrote an escape out.
+  if (!/\\ud[89a-f]/.test(json)) return json;
+  const check = (text: unknown): void => {
+    if (typeof text === "string" && !isText(text))
+      throw badArgument(`a string in ${what}`, TEXT, text);
+  };
+  return JSON.stringify(value, (key, item: unknown) => {
+    check(key);
+    check(item);
+    return item;
+  });
+}
+
 /** Insertions, deletions and replacements between two words. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -1,6 +1,6 @@
 // Lowering: the two managers, on one job that keeps every program it makes. An edge manager and
 // what comes of it share the job, which closes when the last of them is disposed.
-import { badArgument, KINDS, mustBe } from "./check.js";
+import { badArgument, jsonFor, KINDS, mustBe } from "./check.js";
 import { constantJson } from "./constant.js";
 import type { Core, Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
@@ -225,7 +225,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
     );
     const passes = Array.isArray(transformPasses) ? transformPasses : Object.fromEntries(steps);
     const texts = [
-      JSON.stringify(passes),
+      jsonFor("'transformPasses'", passes),
       partitionersJson(partitioner, "'partitioner'", (id) => this.job.core.backends.passesOf(id)),
       optionsJson("toEdge", compileConfig),
       optionsJson("toBackend", options),
@@ -284,8 +284,12 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     return job.hold(() => {
       let program = this.program;
       for (const [method, names] of steps) {
-        program = programCall(job, {}, [method, JSON.stringify(names)], (raw, s, texts, out) =>
-          raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
+        program = programCall(
+          job,
+          {},
+          [method, jsonFor("the passes of transform()", names)],
+          (raw, s, texts, out) =>
+            raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
         );
       }
       return new EdgeManager(job.retain(), program, this.methods, this.configMethods);

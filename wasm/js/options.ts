@@ -1,6 +1,6 @@
 // The options of lowering and loading, by the rows of core/options.def: what values each takes, and
 // how they reach the core.
-import { isPlain } from "./check.js";
+import { isPlain, jsonFor } from "./check.js";
 import { OPTIONS } from "./options.gen.js";
 
 type OptionCall = "toEdge" | "toBackend" | "toExecutorch" | "load";
@@ -47,7 +47,7 @@ export function chosenFor(call: OptionCall, chosen: Chosen): Record<string, unkn
 export function optionsJson(call: OptionCall, chosen: object = {}, hidden: object = {}): string {
   const own = optionsOf(call).map(({ key, name }) => [key, (chosen as Chosen)[name]]);
   // Keys without a value leave no trace in JSON.
-  return JSON.stringify({ ...Object.fromEntries(own), ...hidden });
+  return jsonFor(`the options of ${call}()`, { ...Object.fromEntries(own), ...hidden });
 }
 
 /** Words as an English list. */

@@ -1,5 +1,5 @@
 // Which parts of which method go to which backend, as callers say it and as the core reads it.
-import { badArgument, checkTable, isObject, isPlain, KINDS, mustBe } from "./check.js";
+import { badArgument, checkTable, isObject, isPlain, jsonFor, KINDS, mustBe } from "./check.js";
 import { SconceError } from "./errors.js";
 import type { CompileSpec, Partitioner, Partitioners } from "./types.js";
 
@@ -76,11 +76,13 @@ const isOne = (given: unknown): given is Partitioner =>
 /** What the core takes for partitioners of all methods, or by method. */
 export function partitionersJson(given: Partitioners, where: string, wishes?: Wishes): string {
   if (isOne(given) || Array.isArray(given))
-    return JSON.stringify({ all: roundsJson(given as Partitioner | Partitioner[], where, wishes) });
+    return jsonFor(where, {
+      all: roundsJson(given as Partitioner | Partitioner[], where, wishes),
+    });
   if (!KINDS.record.test(given)) throw badArgument(where, `${ONE}, or these by method`, given);
   const methods = Object.entries(given).map(([method, rounds]): [string, object[]] => {
     mustBe("name", `a method of ${where}`, method);
     return [method, roundsJson(rounds, `method '${method}'`, wishes)];
   });
-  return JSON.stringify({ methods: Object.fromEntries(methods) });
+  return jsonFor(where, { methods: Object.fromEntries(methods) });
 }
