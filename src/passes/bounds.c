@@ -1,6 +1,6 @@
 // Every size must have a largest value, or no memory can be planned for it. Reports dimensions of
-// inputs without one, and failing that the results whose size is unbounded. Largest values that come
-// to more bytes than can be counted are told of once for a method, whatever is made with them.
+// inputs without one, and failing that the results whose size is unbounded. Largest values that
+// come to more bytes than can be counted are told of once for a method, whatever is made with them.
 #include "passes/passes.h"
 
 typedef struct open_symbols {
@@ -158,7 +158,6 @@ static sc_status check_results(sc_ctx *ctx, sc_graph *graph, void *user) {
 sc_status sc_pass_bounds(sc_ctx *ctx, sc_method *method) {
     checking c = {0};
     check_inputs(ctx, method, &c);
-    if (c.status == SC_OK)
-        SC_TRY(sc_graphs_visit(ctx, method->graph, check_results, &c));
+    if (c.status == SC_OK) SC_TRY(sc_graphs_visit(ctx, method->graph, check_results, &c));
     return c.large ? fail_large(ctx, &c) : c.status;
 }

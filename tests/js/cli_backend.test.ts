@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { folder, sconce } from "./command.js";
 import { modelPath } from "./reference.js";
 
@@ -19,7 +19,10 @@ interface Report {
       outside: { op: string; source: string; reason: string; hint: string; macsShare: number }[];
     }
   >;
-  verification?: Record<string, { inputs: string; outputs: { isClose: boolean }[] }>;
+  verification?: Record<
+    string,
+    { inputs: string; outputs: { isClose: boolean }[]; delegates: { isClose?: boolean }[] }
+  >;
 }
 const reportOf = (name: string): Report =>
   JSON.parse(readFileSync(join(folder, name), "utf8")) as Report;
@@ -32,9 +35,10 @@ test("a model is handed to a backend, verified, reported, inspected and run", ()
   assert.equal(made.status, 0, made.stderr);
   assert.equal(made.stderr, "");
   assert.match(made.stdout, /forward: 1 delegate \(NullBackend\), 9 of 9 nodes, 100.0 % of mult/);
-  assert.match(made.stdout, /verified on example inputs/);
-  assert.match(made.stdout, /output 0: \S+\n/);
-  assert.match(made.stdout, /lowered_module_0 \(NullBackend\): \S+\n/);
+  assert.match(
+    made.stdout,
+    /: verified on example inputs: 1 output and 1 delegate as without delegates, at most \S+ apart\n$/,
+  );
   const { methods, verification } = reportOf("null.json");
   const { delegated, delegates, outside } = methods["forward"]!;
   assert.deepEqual([delegated.nodes, delegated.ofNodes, delegated.macsShare], [9, 9, 1]);
@@ -67,6 +71,38 @@ test("a backend of a module lowers and runs, and nodes outside have their reason
   assert.match(alone.stderr, /registerBackend\(\) or --import FILE/);
   const run = sconce("run", "demo.pte", "--input", "ones", "--import", demo);
   assert.equal(run.status, 0, run.stderr);
+});
+
+test("of what was verified, lines are of what differs or could not be compared", () => {
+  const shifted = join(folder, "shifted.mjs");
+  writeFileSync(
+    shifted,
+    `import demo from ${JSON.stringify(pathToFileURL(demo).href)};
+    export default { ...demo, execute: (state, inputs) => demo.execute(state, inputs).map(
+      ({ shape, data }) => ({ dtype: "float32", shape, data: data.map((x) => x + 0.5) })) };`,
+  );
+  const args = ["--import", shifted, "--backend", "DemoBackend", "--backend", "null", "--verify"];
+  const made = sconce("lower", mlp, "-o", "shifted.pte", "--report", "shifted.json", ...args);
+  assert.equal(made.status, 0, made.stderr);
+  assert.match(
+    made.stdout,
+    /verified on example inputs: 0 of 1 output and \d of \d delegates as without delegates, at/,
+  );
+  assert.match(made.stdout, /\n {4}output 0: \S+ apart, more than \S+\n/);
+  assert.match(made.stdout, /\(DemoBackend\): 0\.5\d* apart, more than \S+\n/);
+  assert.doesNotMatch(made.stdout, /\(NullBackend\): /);
+  const { delegates } = reportOf("shifted.json").verification!["forward"]!;
+  assert.ok(delegates.some(({ isClose }) => isClose));
+  const branches = ["lower", modelPath("cond.pt2"), "-o", "cond.pte", "--backend", "null"];
+  const cond = sconce(...branches, "--verify");
+  assert.match(cond.stdout, /\(NullBackend\): not compared: it was not called\n/);
+});
+
+test("a target runtime without a backend is said to change nothing", () => {
+  const args = ["lower", mlp, "-o", "target.pte", "--target-runtime", "1.4"];
+  const { status, stderr } = sconce(...args);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /^note: --target-runtime .* without --backend it changes nothing\n$/);
 });
 
 test("backends by method, and several one after the other", () => {

@@ -21,6 +21,7 @@ import {
   say,
   terminalProgress,
   UsageError,
+  warn,
 } from "./common.js";
 import {
   inFolders,
@@ -318,6 +319,8 @@ export async function lowerCommand(args: string[]): Promise<number> {
     report: values.report,
     verify: values.verify ?? false,
   };
+  if (options.targetRuntime !== undefined && extras.backends.length === 0)
+    warn("note: --target-runtime says what backends may use: without --backend it changes nothing");
   const engine = await makeEngine();
   await importBackends(engine, values.import ?? []);
   if (positionals.length > 0) return lowerEach(engine, positionals, options, extras, values.output);

@@ -59,16 +59,39 @@ export function sayDelegation(delegation: Delegation): void {
   }
 }
 
-const apart = ({ difference, tolerance, isClose }: Closeness): string =>
-  `${difference === null ? "not a number" : difference.toPrecision(3)}` +
-  (isClose ? "" : `, more than ${tolerance.toPrecision(3)}`);
+const apart = ({ difference, tolerance }: Closeness): string =>
+  `${difference === null ? "not a number" : `${difference.toPrecision(3)} apart`}, ` +
+  `more than ${tolerance.toPrecision(3)}`;
 
-/** Per method how far every result and every delegate is from what it should be. */
+/** "3 of 4 outputs", or "4 outputs" of four. */
+function share(found: number, all: number, what: string): string {
+  return `${found === all ? "" : `${found} of `}${all} ${what}${all === 1 ? "" : "s"}`;
+}
+
+/** The largest difference of all that were compared and are close. */
+function furthest(rows: readonly Closeness[]): string {
+  const differences = rows.flatMap(({ difference, isClose }) => (isClose ? [difference ?? 0] : []));
+  return differences.length > 0 ? `, at most ${Math.max(...differences).toPrecision(3)} apart` : "";
+}
+
+/**
+ * Per method what was found; a line each for results and delegates that are not what they should be,
+ * and for delegates that could not be compared.
+ */
 export function sayVerification(verification: Verification): void {
   for (const [name, { inputs, outputs, delegates }] of Object.entries(verification)) {
-    say(`  ${name}: verified on ${inputs} inputs, largest differences`);
-    for (const row of outputs) say(`    output ${row.output}: ${apart(row)}`);
+    const compared = delegates.flatMap((row) => ("reason" in row ? [] : [row]));
+    const close = (rows: readonly Closeness[]): number =>
+      rows.filter(({ isClose }) => isClose).length;
+    const counts = [share(close(outputs), outputs.length, "output")];
+    if (delegates.length > 0) counts.push(share(close(compared), delegates.length, "delegate"));
+    say(
+      `  ${name}: verified on ${inputs} inputs: ${counts.join(" and ")} as without delegates` +
+        furthest([...outputs, ...compared]),
+    );
+    for (const row of outputs) if (!row.isClose) say(`    output ${row.output}: ${apart(row)}`);
     for (const row of delegates) {
+      if ("isClose" in row && row.isClose) continue;
       const found = "reason" in row ? `not compared: ${row.reason}` : apart(row);
       const where = row.graph ? `${row.graph}/` : "";
       say(`    ${where}${row.name} (${row.backend}): ${found}`);
