@@ -77,11 +77,22 @@ uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program
 // Lowers for the runtime of this build and runs there.
 extern const sc_evaluator sc_own_evaluator;
 
-// --- Backends (backends.c, to_backend.c) ---------------------------------------------------------
+// --- Backends (backends.c, hosted.c, to_backend.c) -----------------------------------------------
 
 // The backends of this build, and those that the host has registered: both halves.
 extern const sc_backends sc_all_backends;
 extern const sc_rt_backends sc_all_rt_backends;
+// Both halves of a backend of the host.
+typedef struct sc_hosted {
+    sc_backend aot;
+    sc_rt_backend run;
+} sc_hosted;
+
+// NULL behind the last.
+const sc_hosted *sc_hosted_at(uint32_t index);
+// SC_ERR_ARGUMENT when its id is none; that nobody has it is for the caller to see to.
+sc_status sc_hosted_add(sc_ctx *ctx, const sc_host_backend *backend);
+
 // The partitioners of each method, as they take part in rounds.
 typedef struct sc_partitioners {
     sc_method_partitioners *methods;

@@ -1,0 +1,36 @@
+// Backends that the host has registered, of the process, as the module of an engine is: files name
+// backends, and know no jobs.
+#include "api/job.h"
+#include "backends/host/aot/host_aot.h"
+#include "backends/host/run/host_run.h"
+
+enum { HOSTED_MAX = 64, ID_BYTES_MAX = 255 };
+
+typedef struct hosted {
+    sc_hosted both;
+    sc_host_backend host;
+    char id[ID_BYTES_MAX + 1];
+} hosted;
+
+static hosted *rows[HOSTED_MAX];
+static uint32_t count;
+
+const sc_hosted *sc_hosted_at(uint32_t index) { return index < count ? &rows[index]->both : NULL; }
+
+sc_status sc_hosted_add(sc_ctx *ctx, const sc_host_backend *backend) {
+    const sc_str id = backend->id;
+    if (id.size == 0 || id.size > ID_BYTES_MAX || memchr(id.data, 0, id.size))
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give it a short name of its own.",
+                       "the id of a backend is text of 1 to %d bytes", ID_BYTES_MAX);
+    if (count == HOSTED_MAX)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "there are already %d backends of the host",
+                       HOSTED_MAX);
+    hosted *made = sc_try_alloc(sizeof *made);
+    if (!made) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a backend");
+    *made = (hosted){.host = *backend};
+    memcpy(made->id, id.data, id.size);
+    made->host.id = (sc_str){made->id, id.size};
+    made->both = (sc_hosted){sc_host_aot(&made->host), sc_host_run(&made->host)};
+    rows[count++] = made;
+    return SC_OK;
+}
