@@ -3,30 +3,47 @@
 #include "backends/xnnpack/aot/xnnpack.h"
 #include "setup.h"
 
-static bool lower(sc_job *job, const char *model, uint32_t *delegated) {
+static bool lower(sc_job *job, const char *model, const char *options, uint32_t *delegated) {
     size_t bytes = 0;
     const char *data = test_read(test_format("models/%s.pt2", model), &bytes);
     sc_source *source = sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
     sc_str partitioners = SC_STR("{\"all\": [{\"backend\": \"xnnpack\"}]}");
     return sc_compile_open(job, source, SC_STR("forward"), (sc_str){0}) == SC_OK &&
            sc_compile_to_edge_transform_and_lower(job, SC_STR("[]"), partitioners, (sc_str){0},
-                                                  (sc_str){0}, delegated) == SC_OK;
+                                                  sc_str_from(options), delegated) == SC_OK;
 }
 
-TEST(linear_layers_of_branches_say_why_they_are_taken_apart) {
+TEST(linear_layers_say_why_they_are_taken_apart) {
     sc_job *job = sc_job_open(NULL);
     uint32_t delegated = 0, told = 0;
-    if (!CHECK(lower(job, "cond", &delegated))) return;
+    if (!CHECK(lower(job, "linear_bf16", "{\"target_runtime\": \"1.4\"}", &delegated))) return;
     const sc_delegation *all = &job->versions.data[delegated].delegation;
     for (uint32_t i = 0; i < all->rows.count; i++) {
         const sc_delegation_row *row = &all->rows.data[i];
         if (strcmp(row->op->name, "aten::addmm") != 0) continue;
         CHECK(!row->part);
-        CHECK(sc_str_starts_with(row->reason, "aten::linear was not kept whole: what it adds"));
+        CHECK(sc_str_starts_with(row->reason, "aten::linear was not kept whole: it computes in"));
         CHECK(row->hint.size > 0);
         told++;
     }
     CHECK(told > 0);
+    sc_job_close(job);
+}
+
+// What they add is an operand of the branch.
+TEST(linear_layers_of_branches_are_kept) {
+    sc_job *job = sc_job_open(NULL);
+    uint32_t delegated = 0, kept = 0;
+    if (!CHECK(lower(job, "cond", "", &delegated))) return;
+    const sc_delegation *all = &job->versions.data[delegated].delegation;
+    for (uint32_t i = 0; i < all->rows.count; i++) {
+        const sc_delegation_row *row = &all->rows.data[i];
+        CHECK(strcmp(row->op->name, "aten::addmm") != 0);
+        if (strcmp(row->op->name, "aten::linear") != 0) continue;
+        CHECK(row->part && row->graph.size > 0);
+        kept++;
+    }
+    CHECK_EQ_UINT(kept, 2);
     sc_job_close(job);
 }
 

@@ -140,11 +140,28 @@ static bool adds_after(const product *p) {
     return p->bias && (p->form == COMPUTED || p->form == WEIGHTS);
 }
 
+static bool is_constant_bias(const product *p, sc_xa_constant *bias) {
+    return sc_xa_constant_of(p->bias, bias) && !bias->dequantize;
+}
+
+// What is added afterwards may be any value, such as a parameter that a body is passed.
+static bool check_added(sc_xa *x, const product *p) {
+    const sc_spec *spec = &p->bias->spec, *out = &p->tail.out->spec;
+    if (spec->rank != 1 || !sc_dim_equal(spec->sizes[0], out->sizes[out->rank - 1]))
+        return sc_xa_refuse(x, "Add it afterwards.",
+                            "what it adds is not one number for each output");
+    if (spec->dtype != p->input->spec.dtype)
+        return sc_xa_refuse(x, "Cast them to one type.", "its input is %s and what it adds %s",
+                            sc_dtype_name(p->input->spec.dtype), sc_dtype_name(spec->dtype));
+    return true;
+}
+
 static bool check_bias(sc_xa *x, const product *p) {
     sc_xa_constant bias;
     if (!p->bias) return true;
+    const bool is_constant = is_constant_bias(p, &bias);
+    if (!is_constant && adds_after(p)) return check_added(x, p);
     if (adds_after(p) && !sc_xa_holds_operands(x)) return false;
-    const bool is_constant = sc_xa_constant_of(p->bias, &bias) && !bias.dequantize;
     if (!is_constant && sc_xa_is_passed(p->bias))
         return sc_xa_refuse(x, "Compute it outside of the branch or loop, or without a bias.",
                             "what it adds is an operand of the branch or loop that it is in, "
@@ -220,9 +237,12 @@ static sc_status add_weight(sc_xa_maker *m, const product *p, const double *fact
 
 static sc_status add_filter(sc_xa_maker *m, const product *p, uint32_t *filter, uint32_t *bias) {
     double *factors = NULL;
+    sc_xa_constant constant;
     const bool is_static = p->form == STATIC;
-    SC_TRY(sc_xa_add_bias_of(m, p->bias, p->norm, is_static ? &p->w.params : NULL,
+    const bool is_value = p->bias && !is_constant_bias(p, &constant);
+    SC_TRY(sc_xa_add_bias_of(m, is_value ? NULL : p->bias, p->norm, is_static ? &p->w.params : NULL,
                              is_static ? &p->input_params : NULL, &factors, bias));
+    if (is_value) SC_TRY(sc_xa_want(m, p->bias, SC_XA_PLAIN, bias));
     if (p->form == COMPUTED) return sc_xa_want(m, p->weight, SC_XA_PLAIN, filter);
     return add_weight(m, p, factors, filter);
 }
