@@ -2,7 +2,8 @@
 // joined in graph order unless something outside lies between them, which would make the part
 // depend on itself. A join is tested by walking back from the consumer, over whole units, not
 // further than where the producer begins; walks together are bounded, by nodes and the values that
-// they read, beyond which units stay apart: more parts, never wrong ones.
+// they read, beyond which units stay apart: more parts, never wrong ones. What a backend wants to
+// have together is joined first, with what lies between if the backend takes all of that.
 #include "backend/partition.h"
 
 enum { WALK_PER_NODE = 1024, WALK_AT_LEAST = 100000 };
@@ -12,6 +13,7 @@ typedef struct unit {
     uint32_t first, last;  // members, linked by `next`
     uint32_t begin, end;   // first and last place in the graph
     uint32_t seen;         // number of the walk that came by last
+    uint32_t between;      // number of the last walk that found it on a way from a unit to itself
     bool is_taken;
 } unit;
 
@@ -131,12 +133,100 @@ static void split(grouping *g, const uint32_t *members, uint32_t count) {
     }
 }
 
-static void join_group(grouping *g, sc_claim *claims, const uint32_t *members, uint32_t count) {
+static bool join_group(grouping *g, const uint32_t *members, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) join(g, members[0], members[i]);
-    if (!reaches_itself(g, members[0])) return;
+    if (!reaches_itself(g, members[0])) return true;
     split(g, members, count);
-    refuse_group(g, claims, members, count);
+    return false;
 }
+
+// --- What lies between ---------------------------------------------------------------------------
+
+typedef SC_VEC(uint32_t) places;
+
+typedef struct feeding {
+    walker w;  // of the walk whose units are looked at
+    bool feeds;
+} feeding;
+
+static bool visit_feeder(void *user, sc_arg *arg) {
+    feeding *f = user;
+    grouping *g = f->w.g;
+    if (is_spent(&f->w)) return false;
+    if (!arg->value->node) return true;
+    const uint32_t at = root_of(g, arg->value->node->mark);
+    f->feeds = at == f->w.target || g->units[at].between == g->walk;
+    return !f->feeds;
+}
+
+// Does it read something of the target, or of what lies between?
+static bool is_fed(feeding *f, uint32_t at) {
+    grouping *g = f->w.g;
+    f->feeds = false;
+    for (uint32_t m = g->units[at].first; m != NONE && !f->feeds && !f->w.found; m = g->next[m])
+        (void)sc_node_visit_values(g->nodes[m], visit_feeder, f);
+    return f->feeds;
+}
+
+// All that a unit depends on, from where it begins; false when the walks have been long enough.
+static bool find_behind(grouping *g, uint32_t root, places *behind) {
+    walker w = {.g = g, .target = root, .from = root};
+    g->walk++;
+    visit_unit(&w, root);
+    while (w.depth && !w.found) {
+        const uint32_t at = g->stack[--w.depth];
+        sc_vec_push(g->ctx->scratch, behind, at);
+        visit_unit(&w, at);
+    }
+    return !w.found;
+}
+
+// Joins all that lies on ways from a unit to itself, unless one of them is not to be taken:
+// together they depend on themselves through nobody else. Those furthest behind are looked at
+// first, because they are mostly the first ones that the unit feeds.
+static bool join_between(grouping *g, uint32_t root) {
+    places behind = {0};
+    if (!find_behind(g, root, &behind)) return false;
+    feeding f = {.w = {.g = g, .target = root}};
+    for (bool is_new = true; is_new;) {
+        is_new = false;
+        for (uint32_t i = behind.count; i-- > 0;) {
+            unit *u = &g->units[behind.data[i]];
+            if (u->between == g->walk || !is_fed(&f, behind.data[i])) continue;
+            if (!u->is_taken) return false;
+            u->between = g->walk;
+            is_new = true;
+        }
+    }
+    if (f.w.found) return false;
+    for (uint32_t i = 0; i < behind.count; i++)
+        if (g->units[behind.data[i]].between == g->walk) join(g, root, behind.data[i]);
+    return true;
+}
+
+static bool join_across(grouping *g, const uint32_t *members, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) join(g, members[0], members[i]);
+    g->units[members[0]].is_taken = true;
+    if (join_between(g, members[0])) return true;
+    split(g, members, count);
+    return false;
+}
+
+// Groups that depend on themselves through others. One may lie between the nodes of another: then
+// its turn comes first.
+static void join_apart(grouping *g, sc_claim *claims, places *groups, uint32_t count) {
+    for (bool is_new = true; is_new;) {
+        is_new = false;
+        for (uint32_t i = 0; i < count; i++) {
+            if (!groups[i].count || !join_across(g, groups[i].data, groups[i].count)) continue;
+            groups[i].count = 0;
+            is_new = true;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) refuse_group(g, claims, groups[i].data, groups[i].count);
+}
+
+// --- All groups ----------------------------------------------------------------------------------
 
 // A group with a node that is refused is refused.
 static bool is_whole(const sc_claim *claims, const uint32_t *members, uint32_t count) {
@@ -159,29 +249,28 @@ static void leave_group(grouping *g, sc_claim *claims, const uint32_t *members, 
     }
 }
 
-typedef SC_VEC(uint32_t) members;
-
 static void join_groups(grouping *g, sc_claim *claims) {
     sc_arena *scratch = g->ctx->scratch;
     sc_imap index;
-    SC_VEC(members) groups = {0};
+    SC_VEC(places) groups = {0}, apart = {0};
     sc_imap_init(&index, scratch);
     for (uint32_t i = 0; i < g->count; i++) {
         if (!claims[i].group) continue;
         uint64_t *slot = sc_imap_at(&index, claims[i].group);
         if (!*slot) {
-            sc_vec_push(scratch, &groups, (members){0});
+            sc_vec_push(scratch, &groups, (places){0});
             *slot = groups.count;
         }
         sc_vec_push(scratch, &groups.data[*slot - 1], i);
     }
     for (uint32_t i = 0; i < groups.count; i++) {
-        const members *m = &groups.data[i];
-        if (is_whole(claims, m->data, m->count))
-            join_group(g, claims, m->data, m->count);
-        else
+        const places *m = &groups.data[i];
+        if (!is_whole(claims, m->data, m->count))
             leave_group(g, claims, m->data, m->count);
+        else if (!join_group(g, m->data, m->count))
+            sc_vec_push(scratch, &apart, *m);
     }
+    join_apart(g, claims, apart.data, apart.count);
 }
 
 // --- All -----------------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 // below must come out: the program, and for every node what became of it. --update rewrites.
 //
 // The backends are those of this file. They take the operators that their compile spec "takes"
-// lists and keep together what "group" lists; "First" preprocesses all methods at once and "Second"
-// part by part, and all make a text of what they were given. "Thrifty" leaves parts of mere moves.
+// lists and keep together what "group" lists, and what "inner" does; "First" preprocesses all
+// methods at once and "Second" part by part, and all make a text of what they were given. "Thrifty"
+// leaves parts of mere moves.
 #include "api/job.h"
 #include "ir_file.h"
 
@@ -29,7 +30,9 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
     for (const sc_node *node = s->graph->first; node; node = node->next) {
         sc_claim *claim = sc_claim_of(s, node);
         claim->is_taken = lists(s, "takes", node->op->name);
-        claim->group = lists(s, "group", node->name->text);
+        claim->group = lists(s, "group", node->name->text)   ? 1
+                       : lists(s, "inner", node->name->text) ? 2
+                                                             : 0;
         if (!claim->is_taken) claim->hint = SC_STR("Name it in \"takes\".");
     }
     for (uint32_t i = 0; i < s->graph->inputs.count; i++)
