@@ -1,9 +1,11 @@
 // Grouping by capability. Each node begins as a unit of its own; units that feed one another are
 // joined in graph order unless something outside lies between them, which would make the part
 // depend on itself. A join is tested by walking back from the consumer, over whole units, not
-// further than where the producer begins; walks together are bounded, by nodes and the values that
-// they read, beyond which units stay apart: more parts, never wrong ones. What a backend wants to
-// have together is joined first, with what lies between if the backend takes all of that.
+// further than where the producer begins. A unit that began before it may reach beyond, so that
+// this is a guess, which what comes of it proves: otherwise all is done again without it. Walks
+// together are bounded, by nodes and the values that they read, beyond which units stay apart: more
+// parts, never wrong ones. What a backend wants to have together is joined first, with what lies
+// between if the backend takes all of that.
 #include "backend/partition.h"
 
 enum { WALK_PER_NODE = 1024, WALK_AT_LEAST = 100000 };
@@ -13,6 +15,7 @@ typedef struct unit {
     uint32_t first, last;  // members, linked by `next`
     uint32_t begin, end;   // first and last place in the graph
     uint32_t seen;         // number of the walk that came by last
+    uint32_t fed;          // by how many uses of others, while they are counted
     uint32_t between;      // number of the last walk that found it on a way from a unit to itself
     bool is_taken;
 } unit;
@@ -26,6 +29,7 @@ typedef struct grouping {
     uint32_t count;
     uint32_t walk;
     uint64_t budget;
+    bool is_exact;  // walks go all the way
 } grouping;
 
 #define NONE UINT32_MAX
@@ -78,7 +82,8 @@ static bool visit_producer(void *user, sc_arg *arg) {
         w->found = true;
         return false;
     }
-    if (u->seen == g->walk || u->end < g->units[w->target].begin) return true;
+    if (u->seen == g->walk) return true;
+    if (!g->is_exact && u->end < g->units[w->target].begin) return true;
     u->seen = g->walk;
     g->stack[w->depth++] = at;
     return true;
@@ -300,9 +305,44 @@ uint32_t sc_graph_number(sc_graph *graph) {
     return count;
 }
 
-void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out) {
+// The unit that a use makes depend on that of the node; NONE when there is none, or it is the same.
+static uint32_t reader_of(grouping *g, const sc_node *node, const sc_arg *use) {
+    if (!use->user->op || use->user->graph != node->graph) return NONE;
+    const uint32_t at = root_of(g, use->user->mark);
+    return at == root_of(g, node->mark) ? NONE : at;
+}
+
+static void count_readers(grouping *g, uint32_t place, int change, uint32_t *ready) {
+    const sc_node *node = g->nodes[place];
+    for (uint32_t i = 0; i < node->out_count; i++)
+        for (const sc_arg *use = node->outs[i]->first_use; use; use = use->next_use) {
+            const uint32_t at = reader_of(g, node, use);
+            if (at == NONE) continue;
+            g->units[at].fed += (uint32_t)change;
+            if (change < 0 && g->units[at].fed == 0) g->stack[(*ready)++] = at;
+        }
+}
+
+// Is there an order of the units in which each comes behind those that it reads?
+static bool has_order(grouping *g) {
+    uint32_t ready = 0, left = 0;
+    for (uint32_t i = 0; i < g->count; i++) count_readers(g, i, 1, &ready);
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (root_of(g, i) != i) continue;
+        left++;
+        if (g->units[i].fed == 0) g->stack[ready++] = i;
+    }
+    for (; ready > 0; left--) {
+        uint32_t m = g->units[g->stack[--ready]].first;
+        for (; m != NONE; m = g->next[m]) count_readers(g, m, -1, &ready);
+    }
+    return left == 0;
+}
+
+static bool make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_exact,
+                 sc_partition *out) {
     const uint32_t count = graph->node_count;
-    grouping g = {.ctx = ctx, .count = count};
+    grouping g = {.ctx = ctx, .count = count, .is_exact = is_exact};
     g.budget = (uint64_t)count * WALK_PER_NODE + WALK_AT_LEAST;
     g.nodes = sc_new_array(ctx->scratch, sc_node *, (size_t)count + 1);
     g.units = sc_new_array(ctx->scratch, unit, (size_t)count + 1);
@@ -323,6 +363,16 @@ void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_
             (void)sc_node_visit_values(g.nodes[i], join_producer, &w);
     }
     number_parts(&g, out);
+    return has_order(&g);
+}
+
+void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out) {
+    const size_t count = (size_t)graph->node_count + 1;
+    sc_claim *given = sc_new_array(ctx->scratch, sc_claim, count);
+    memcpy(given, claims, graph->node_count * sizeof *given);
+    if (make(ctx, graph, claims, false, out)) return;
+    memcpy(claims, given, graph->node_count * sizeof *given);
+    (void)make(ctx, graph, claims, true, out);
 }
 
 void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims,
