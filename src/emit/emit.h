@@ -9,15 +9,32 @@
 
 #include "base/cord.h"
 #include "core/options.h"
+#include "ir/part.h"
 #include "plan/storage.h"
+
+// A call of a delegated part, as debuggers want to know it.
+typedef struct sc_emit_part_call {
+    uint32_t instruction;
+    const sc_part *part;  // its backend, and what the backend's events stand for
+    // Of the part's nodes, one each, in the order in which they compute: what stands in a body
+    // before the node that holds the body, and the nodes that make the call's results last, one
+    // for each result in order. ExecuTorch's Inspector pairs results with handles from the end.
+    uint32_t *handles;
+    uint32_t handle_count;
+    uint32_t output_count;  // results of the call
+} sc_emit_part_call;
 
 // What was written for one method, in the order of the file.
 typedef struct sc_emit_plan {
     const sc_name *name;
     bool is_constant;  // answers without running
     uint32_t value_count, operator_count, instruction_count;
-    uint32_t *debug_handles;  // by instruction; 0 where a node has none
-    const sc_node **nodes;    // by instruction; NULL for scaffolding
+    // By instruction. The node whose results it writes, NULL for scaffolding: jumps, moves, and the
+    // calls by which loops count and slice. The handle of that node, and in calls of scaffolding of
+    // the loop that they serve; 0 for jumps and moves.
+    const sc_node **nodes;
+    uint32_t *debug_handles;
+    SC_VEC(sc_emit_part_call) part_calls;  // in the order of instructions
 } sc_emit_plan;
 
 typedef struct sc_emit_file {

@@ -52,9 +52,9 @@ static const sc_graph *graph_arg(const sc_node *node, uint32_t index) {
 // --- Cond ----------------------------------------------------------------------------------------
 
 // Copies `from` over the tensor `to`, taking its shape along.
-static sc_status emit_clone(sc_emit_method *m, int32_t from, int32_t to) {
+static sc_status emit_clone(sc_emit_method *m, const sc_node *node, int32_t from, int32_t to) {
     int32_t args[] = {from, sc_emit_bool(m, false), sc_emit_null(m), to, to};
-    return sc_emit_call(m, sc_op_get(SC_OP_dim_order_ops__clone_dim_order), args, 5, NULL);
+    return sc_emit_call(m, sc_op_get(SC_OP_dim_order_ops__clone_dim_order), args, 5, node);
 }
 
 static sc_status emit_branch_result(sc_emit_method *m, const sc_arg *from, const sc_value *to) {
@@ -71,7 +71,7 @@ static sc_status emit_branch_result(sc_emit_method *m, const sc_arg *from, const
         from->value->spec.dtype != to->spec.dtype)
         return unsupported(m, "Return tensors of the same kind from both branches.",
                            "the branches of a cond return results of different kinds");
-    return emit_clone(m, from_id, to_id);
+    return emit_clone(m, to->node, from_id, to_id);
 }
 
 static sc_status emit_branch(sc_emit_method *m, const sc_node *node, const sc_graph *branch) {
@@ -113,7 +113,7 @@ static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *
         return SC_OK;
     }
     int32_t args[] = {to_id, from_id, sc_emit_bool(m, false), to_id};
-    return sc_emit_call(m, sc_op_get(SC_OP_copy_), args, 4, NULL);
+    return sc_emit_call(m, sc_op_get(SC_OP_copy_), args, 4, to->node);
 }
 
 static sc_status emit_carries(sc_emit_method *m, const sc_node *node, const sc_arg *from,
@@ -141,19 +141,22 @@ static sc_status check_carries(sc_emit_method *m, const sc_node *node, const sc_
 }
 
 typedef struct loop {
+    const sc_node *node;
     int32_t counter, length;
     uint32_t start;
 } loop;
 
 // counter = 0; length = size(sliced, 0); everything after this is repeated.
-static sc_status begin_loop(sc_emit_method *m, const sc_arg *sliced, loop *out) {
+static sc_status begin_loop(sc_emit_method *m, const sc_node *node, const sc_arg *sliced,
+                            loop *out) {
     int32_t zero = sc_emit_int(m, 0), first = 0;
     out->counter = sc_emit_variable(m, 0);
     out->length = sc_emit_variable(m, 0);
     SC_TRY(sc_emit_plain(m, &sliced->items[0], &first));
     sc_emit_move(m, zero, out->counter);
     int32_t args[] = {first, zero, out->length};
-    SC_TRY(sc_emit_call(m, sc_op_get(SC_OP_sym_size_int), args, 3, NULL));
+    SC_TRY(sc_emit_scaffold(m, sc_op_get(SC_OP_sym_size_int), args, 3, node));
+    out->node = node;
     out->start = m->code.count;
     return SC_OK;
 }
@@ -165,7 +168,7 @@ static sc_status emit_slices(sc_emit_method *m, const loop *l, const sc_arg *sli
         SC_TRY(sc_emit_plain(m, &sliced->items[i], &whole));
         SC_TRY(sc_emit_value(m, slices[i], &slice));
         int32_t args[] = {whole, sc_emit_int(m, 0), l->counter, slice, slice};
-        SC_TRY(sc_emit_call(m, sc_op_get(SC_OP_select_copy_int), args, 5, NULL));
+        SC_TRY(sc_emit_scaffold(m, sc_op_get(SC_OP_select_copy_int), args, 5, l->node));
     }
     return SC_OK;
 }
@@ -174,8 +177,8 @@ static sc_status end_loop(sc_emit_method *m, const loop *l) {
     int32_t done = sc_emit_variable(m, 0);
     int32_t add[] = {l->counter, sc_emit_int(m, 1), l->counter};
     int32_t compare[] = {l->counter, l->length, done};
-    SC_TRY(sc_emit_call(m, sc_op_get(SC_OP_sym_add), add, 3, NULL));
-    SC_TRY(sc_emit_call(m, sc_op_get(SC_OP_sym_eq), compare, 3, NULL));
+    SC_TRY(sc_emit_scaffold(m, sc_op_get(SC_OP_sym_add), add, 3, l->node));
+    SC_TRY(sc_emit_scaffold(m, sc_op_get(SC_OP_sym_eq), compare, 3, l->node));
     sc_emit_jump_back(m, done, l->start);
     return SC_OK;
 }
@@ -189,7 +192,7 @@ static sc_status emit_stacking(sc_emit_method *m, const sc_node *node, const sc_
         SC_TRY(sc_emit_plain(m, &body->ret->args[i], &item));
         int32_t args[] = {stack, item, l->counter};
         SC_TRY(
-            sc_emit_call(m, sc_op_get(SC_OP_executorch_prim_et_copy_index_tensor), args, 3, NULL));
+            sc_emit_call(m, sc_op_get(SC_OP_executorch_prim_et_copy_index_tensor), args, 3, node));
     }
     return SC_OK;
 }
@@ -207,7 +210,7 @@ static sc_status emit_scan(sc_emit_method *m, const sc_node *node) {
     loop l;
     SC_TRY(bind_numbers(m, node, body));
     if (init) SC_TRY(emit_carries(m, node, init->items, carried));
-    SC_TRY(begin_loop(m, sliced, &l));
+    SC_TRY(begin_loop(m, node, sliced, &l));
     SC_TRY(emit_slices(m, &l, sliced, body->inputs.data + carried));
     SC_TRY(m->emit_body(m, body));
     sc_where_set_node(m->state->ctx, node);

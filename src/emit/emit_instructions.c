@@ -49,36 +49,48 @@ static void append(sc_emit_method *m, sc_emit_instruction instruction) {
 }
 
 static void append_call(sc_emit_method *m, sc_emit_kind kind, int32_t callee, const int32_t *args,
-                        uint32_t count, const sc_node *node) {
-    append(m, (sc_emit_instruction){kind, callee, 0, m->args.count, count, node});
+                        uint32_t count, const sc_node *served) {
+    append(m, (sc_emit_instruction){.kind = kind,
+                                    .a = callee,
+                                    .first_arg = m->args.count,
+                                    .arg_count = count,
+                                    .served = served});
     for (uint32_t i = 0; i < count; i++) sc_vec_push(m->state->arena, &m->args, args[i]);
+}
+
+sc_status sc_emit_scaffold(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
+                           const sc_node *served) {
+    int32_t index = 0;
+    SC_TRY(operator_index(m, op, &index));
+    append_call(m, SC_EMIT_KERNEL, index, args, count, served);
+    return SC_OK;
 }
 
 sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
                        const sc_node *node) {
-    int32_t index = 0;
-    SC_TRY(operator_index(m, op, &index));
-    append_call(m, SC_EMIT_KERNEL, index, args, count, node);
+    SC_TRY(sc_emit_scaffold(m, op, args, count, node));
+    sc_vec_last(&m->code).node = node;
     return SC_OK;
 }
 
 void sc_emit_delegate_call(sc_emit_method *m, int32_t delegate, const int32_t *args, uint32_t count,
                            const sc_node *node) {
     append_call(m, SC_EMIT_DELEGATE, delegate, args, count, node);
+    sc_vec_last(&m->code).node = node;
 }
 
 void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to) {
-    append(m, (sc_emit_instruction){SC_EMIT_MOVE, from, to, 0, 0, NULL});
+    append(m, (sc_emit_instruction){.kind = SC_EMIT_MOVE, .a = from, .b = to});
 }
 
 uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition) {
-    append(m, (sc_emit_instruction){SC_EMIT_JUMP_FALSE, condition, 0, 0, 0, NULL});
+    append(m, (sc_emit_instruction){.kind = SC_EMIT_JUMP_FALSE, .a = condition});
     return m->code.count - 1;
 }
 
 void sc_emit_jump_back(sc_emit_method *m, int32_t condition, uint32_t destination) {
-    append(m,
-           (sc_emit_instruction){SC_EMIT_JUMP_FALSE, condition, (int32_t)destination, 0, 0, NULL});
+    append(m, (sc_emit_instruction){
+                  .kind = SC_EMIT_JUMP_FALSE, .a = condition, .b = (int32_t)destination});
 }
 
 void sc_emit_land(sc_emit_method *m, uint32_t jump) {

@@ -173,23 +173,6 @@ static sc_fb_ref write_plan(sc_emit_method *m, const plan_parts *parts) {
     return sc_fb_end(fb);
 }
 
-static sc_emit_plan describe(const sc_emit_method *m, const sc_name *name) {
-    sc_arena *arena = m->state->arena;
-    sc_emit_plan plan = {.name = name,
-                         .is_constant = !m->storage,
-                         .value_count = m->values.count,
-                         .operator_count = m->operators.count,
-                         .instruction_count = m->code.count};
-    plan.debug_handles = sc_new_array(arena, uint32_t, m->code.count + 1);
-    plan.nodes = sc_new_array(arena, const sc_node *, m->code.count + 1);
-    for (uint32_t i = 0; i < m->code.count; i++) {
-        const sc_node *node = m->code.data[i].node;
-        plan.nodes[i] = node;
-        plan.debug_handles[i] = node ? node->meta.debug_handle : 0;
-    }
-    return plan;
-}
-
 sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *storage, sc_fb_ref *out,
                               sc_emit_plan *plan) {
     const sc_method *method = storage->method;
@@ -203,7 +186,7 @@ sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *stor
     SC_TRY(sc_emit_graph(&m, method->graph));
     SC_TRY(emit_outputs(&m, method, &parts.outputs));
     *out = write_plan(&m, &parts);
-    *plan = describe(&m, method->name);
+    *plan = sc_emit_describe(&m, method->name);
     return SC_OK;
 }
 
@@ -248,6 +231,6 @@ sc_status sc_emit_plan_constant(sc_emit_state *state, const sc_constant_method *
     sc_sb_add_text(&tree, "]");
     parts.out_spec = sc_sb_str(&tree);
     *out = write_plan(&m, &parts);
-    *plan = describe(&m, constant->name);
+    *plan = sc_emit_describe(&m, constant->name);
     return SC_OK;
 }

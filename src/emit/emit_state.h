@@ -56,6 +56,7 @@ typedef struct sc_emit_instruction {
     int32_t b;  // MOVE: to; JUMP_FALSE: destination
     uint32_t first_arg, arg_count;  // KERNEL, DELEGATE: in `args`
     const sc_node *node;            // NULL for scaffolding
+    const sc_node *served;          // KERNEL, DELEGATE: the same, and of scaffolding the loop
 } sc_emit_instruction;
 
 typedef struct sc_emit_method sc_emit_method;
@@ -107,6 +108,9 @@ sc_status sc_emit_delegate(sc_emit_method *m, const sc_node *node);
 // Appends a call of the operator's .pte form. `args` in the format's order, return slot included.
 sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
                        const sc_node *node);
+// The same for a call that `served` needs besides those that write its results.
+sc_status sc_emit_scaffold(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
+                           const sc_node *served);
 void sc_emit_delegate_call(sc_emit_method *m, int32_t delegate, const int32_t *args, uint32_t count,
                            const sc_node *node);
 void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to);

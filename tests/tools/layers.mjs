@@ -148,7 +148,7 @@ const rationed = [
     pattern: /\bSC_OP_(?!FOREIGN\b|COUNT\b)\w+/g,
     // The operator of a call that is made here, and nothing else.
     except:
-      /\b(?:sc_build|sc_emit_call|sc_trace_record|sc_trace_call)\((?:[\w>.\s-]+,\s*)*sc_op_get\(SC_OP_\w+\),/g,
+      /\b(?:sc_build|sc_emit_call|sc_emit_scaffold|sc_trace_record|sc_trace_call)\((?:[\w>.\s-]+,\s*)*sc_op_get\(SC_OP_\w+\),/g,
     files: {
       "src/backend/cut.c": 1, // the call that it makes
       "src/backends/xnnpack/run/calls.c": 2, // the calls that it makes

@@ -149,6 +149,64 @@ TEST(instructions_know_their_nodes_and_debug_handles) {
     end(&s);
 }
 
+// counter = 0; length; L: slice; body; stack; counter + 1; done?; jump
+TEST(scaffolding_has_the_handle_of_its_loop) {
+    static const uint32_t handles[] = {0, 7, 7, 3, 7, 7, 7, 0};
+    static const char *const nodes[] = {NULL, NULL, NULL, "r", "m", NULL, NULL, NULL};
+    setup s;
+    begin(&s);
+    const char *text = "method forward {\n"
+                       "  input %x: f32[3, 2]\n"
+                       "  %m: f32[3, 2] = higher_order::map_impl(graph body {\n"
+                       "    input %a: f32[2]\n"
+                       "    %r: f32[2] = aten::relu(%a) !(handle 3)\n"
+                       "    return %r\n"
+                       "  }, [%x], []) !(handle 7)\n"
+                       "  return %m\n}\n";
+    REQUIRE_OK(emit(&s, str(text)));
+    const sc_emit_plan *plan = &s.result.plans.data[0];
+    if (!CHECK_EQ_UINT(plan->instruction_count, SC_COUNT_OF(handles))) return;
+    for (uint32_t i = 0; i < plan->instruction_count; i++) {
+        CHECK_EQ_UINT(plan->debug_handles[i], handles[i]);
+        CHECK_EQ_STR(plan->nodes[i] ? plan->nodes[i]->name->text : "none",
+                     nodes[i] ? nodes[i] : "none");
+    }
+    end(&s);
+}
+
+// What the call gives is made by the last nodes in the list, whatever the part's order.
+TEST(calls_of_parts_list_the_handles_behind_them) {
+    static const uint32_t expected[] = {2, 4, 3, 9, 1};
+    setup s;
+    begin(&s);
+    const char *text = "method forward {\n"
+                       "  input %x: f32[2]\n"
+                       "  d: (%p: f32[2], %q: f32[2], %t: f32[2]) = "
+                       "higher_order::executorch_call_delegate(part lowered_module_0 \"B\" {\n"
+                       "    processed \"bytes\"\n"
+                       "    events \"one\" [1]\n"
+                       "    events \"rest\" [2, 3, 4]\n"
+                       "    input %a: f32[2]\n"
+                       "    %f: f32[2] = aten::abs(%a) !(handle 1)\n"
+                       "    %g: f32[2] = aten::neg(%a) !(handle 2)\n"
+                       "    %h: f32[2] = aten::relu(%g) !(handle 3)\n"
+                       "    %i: f32[2] = aten::relu(%h) !(handle 4)\n"
+                       "    return %h, %a, %f\n"
+                       "  }, [%x]) !(handle 9)\n"
+                       "  return %p, %q, %t\n}\n";
+    REQUIRE_OK(emit(&s, str(text)));
+    const sc_emit_plan *plan = &s.result.plans.data[0];
+    if (!CHECK_EQ_UINT(plan->part_calls.count, 1)) return;
+    const sc_emit_part_call *call = &plan->part_calls.data[0];
+    CHECK_EQ_UINT(call->instruction, 0);
+    CHECK_EQ_UINT(call->output_count, 3);
+    CHECK_EQ_UINT(call->part->events.count, 2);
+    if (CHECK_EQ_UINT(call->handle_count, SC_COUNT_OF(expected)))
+        CHECK_EQ_MEM(call->handles, expected, sizeof expected);
+    CHECK_EQ_UINT(plan->debug_handles[0], 9);
+    end(&s);
+}
+
 // Weights in a file of their own, found by name; numbers written into the code stay inside.
 static const char external_text[] =
     "method forward {\n"
