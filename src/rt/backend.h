@@ -42,9 +42,13 @@ typedef struct sc_rt_start {
     void **shared;  // NULL at first; one for all delegates of a program that name this backend
 } sc_rt_start;
 
+// Somebody who wants to hear what delegates do.
+typedef struct sc_rt_hearing sc_rt_hearing;
+
 typedef struct sc_rt_delegate_call {
     sc_evalue *const *args;  // inputs, then outputs; tensors have memory
     uint32_t input_count, arg_count;
+    const sc_rt_hearing *hearing;  // NULL: nobody listens
 } sc_rt_delegate_call;
 
 typedef SC_VEC(sc_str) sc_rt_keys;
@@ -74,6 +78,27 @@ typedef struct sc_rt_backends {
     const sc_rt_backend *(*find)(void *user, sc_str id);  // NULL when there is none
     void *user;
 } sc_rt_backends;
+
+// --- What it tells of itself ---------------------------------------------------------------------
+
+// Something that a delegate does during a call, by the id that its other half gave it in
+// `sc_part_event`. Valid until the listener returns.
+typedef struct sc_rt_delegate_event {
+    sc_str id;  // no id may be part of another; without data where the backend counts: `number`
+    int64_t number;
+} sc_rt_delegate_event;
+
+// Each begins and ends before the next one begins, and what it has computed is shown after its end,
+// if it ended well. Only for calls with a `hearing`: asking for it is all that others may cost.
+void sc_rt_delegate_begin(const sc_rt_hearing *hearing, const sc_rt_delegate_event *event);
+void sc_rt_delegate_end(const sc_rt_hearing *hearing, const sc_rt_delegate_event *event,
+                        sc_status status);
+// Does anybody look at values? Those that have to be made for it are left out otherwise.
+bool sc_rt_delegate_is_watched(const sc_rt_hearing *hearing);
+void sc_rt_delegate_output(const sc_rt_hearing *hearing, const sc_rt_delegate_event *event,
+                           const sc_evalue *value);
+
+// --- Giving --------------------------------------------------------------------------------------
 
 // Sizes of an output within its capacity and, unless it is dynamic, as they are. SC_ERR_SHAPE
 // otherwise.

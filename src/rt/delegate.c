@@ -292,7 +292,10 @@ sc_status sc_rt_delegate_run(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_ins
     // Calls whose tensors are moved and freed have been checked with other memory than they have
     // now.
     if (in->is_dynamic) SC_TRY(sc_rt_delegate_check(ctx, m, in));
-    sc_rt_delegate_call call = {in->call.args, d->input_count, d->arg_count};
+    sc_rt_sink *sink = m->program->sink;
+    const sc_rt_hearing hearing = {sink, m, in};
+    sc_rt_delegate_call call = {in->call.args, d->input_count, d->arg_count,
+                                sink ? &hearing : NULL};
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_status status = d->backend->execute(ctx, d->state, &call);
     sc_arena_rewind(ctx->scratch, mark);

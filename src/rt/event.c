@@ -44,3 +44,33 @@ void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_in
     for (uint32_t i = 0; kind == SC_RT_EVENT_RUN && i < m->output_count; i++)
         sink->output(sink, &event, &m->values[m->outputs[i]]);
 }
+
+// --- Delegates -----------------------------------------------------------------------------------
+
+static sc_rt_event event_in(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told) {
+    sc_rt_event event = event_of(hearing->method, SC_RT_EVENT_DELEGATE, hearing->in);
+    event.delegate_id = told->id;
+    event.delegate_number = told->number;
+    return event;
+}
+
+void sc_rt_delegate_begin(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told) {
+    const sc_rt_event event = event_in(hearing, told);
+    hearing->sink->begin(hearing->sink, &event);
+}
+
+void sc_rt_delegate_end(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told,
+                        sc_status status) {
+    const sc_rt_event event = event_in(hearing, told);
+    hearing->sink->end(hearing->sink, &event, status);
+}
+
+bool sc_rt_delegate_is_watched(const sc_rt_hearing *hearing) {
+    return hearing->sink->output != NULL;
+}
+
+void sc_rt_delegate_output(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told,
+                           const sc_evalue *value) {
+    const sc_rt_event event = event_in(hearing, told);
+    hearing->sink->output(hearing->sink, &event, value);
+}

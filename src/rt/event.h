@@ -7,6 +7,9 @@
 // origin of exactly one event, and with jumps once for each time that it is reached. Events carry
 // no times: the listener has a clock, and `end` comes before outputs are shown.
 //
+// Inside of an instruction that calls a delegate, the delegate may tell of what it does itself, one
+// event after the other, by the ids that its other half has mapped to debug handles.
+//
 // The sink stays the caller's and must outlive its listening. It is called by the thread that loads
 // or runs, and may neither use the program nor keep what it is given: events and values are good
 // until it returns, origins and names until the program is closed. A listener that fails remembers
@@ -39,16 +42,20 @@ typedef struct sc_rt_origin {
 typedef enum sc_rt_event_kind {
     SC_RT_EVENT_LOAD,  // of a method that was not loaded yet
     SC_RT_EVENT_RUN,
-    SC_RT_EVENT_INSTRUCTION
+    SC_RT_EVENT_INSTRUCTION,
+    SC_RT_EVENT_DELEGATE  // something that a delegate does while it is called
 } sc_rt_event_kind;
 
 typedef struct sc_rt_event {
     sc_rt_event_kind kind;
     sc_str method;
-    // Of an instruction:
+    // Of an instruction, and of the one that calls the delegate:
     sc_rt_kind work;
     const sc_rt_origin *origins;  // what it stands for, in the order of the file; one at least
     uint32_t origin_count;
+    // Of a delegate: ExecuTorch's delegate debug id, which is a text or a number.
+    sc_str delegate_id;  // without data where the backend counts: `delegate_number`
+    int64_t delegate_number;
 } sc_rt_event;
 
 typedef struct sc_rt_sink sc_rt_sink;
@@ -58,7 +65,9 @@ struct sc_rt_sink {
     void (*end)(sc_rt_sink *sink, const sc_rt_event *event, sc_status status);
     // After the end of an instruction, each value that its last origin has written, lists item by
     // item; none when rewriting left that value nowhere. After the end of a run, each of its
-    // outputs. Only of what ended well. NULL: nobody looks.
+    // outputs. After the end of what a delegate does, what that has computed, as the delegate has
+    // it: sizes and order of dims are the backend's own. Only of what ended well. NULL: nobody
+    // looks.
     void (*output)(sc_rt_sink *sink, const sc_rt_event *event, const sc_evalue *value);
     void *user;
 };

@@ -274,6 +274,12 @@ sc_status sc_rt_segment_at(sc_ctx *ctx, const sc_rt_program *program, uint32_t i
 void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in);
 void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,
                     sc_status status);
+// What a delegate is handed to tell of itself; it belongs to one call.
+struct sc_rt_hearing {
+    sc_rt_sink *sink;
+    const sc_rt_method *method;
+    const sc_rt_instruction *in;
+};
 // usage.c: who writes what, what is state, which calls need a look on every run.
 sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
 

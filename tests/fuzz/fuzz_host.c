@@ -96,7 +96,7 @@ static void run(sc_ctx *ctx, const sc_rt_start *start) {
         return;
     }
     SC_ASSERT(inputs <= start->arg_count);
-    sc_rt_delegate_call call = {start->args, inputs, start->arg_count};
+    sc_rt_delegate_call call = {start->args, inputs, start->arg_count, NULL};
     for (int i = 0; i < 2; i++) {
         sc_status status = start->backend->execute(ctx, state, &call);
         SC_ASSERT(status == SC_OK || ctx->error_count > 0);

@@ -153,7 +153,7 @@ static void run(sc_ctx *ctx, const sc_xnn_graph *graph, const uint8_t *data, siz
                          .arg_count = a.count,
                          .shared = &shared};
     if (sc_rt_backend_xnnpack.init(ctx, &start, &state, &inputs) == SC_OK) {
-        sc_rt_delegate_call call = {a.args, inputs, a.count};
+        sc_rt_delegate_call call = {a.args, inputs, a.count, NULL};
         give_memory(ctx, &a);
         for (int i = 0; i < 3; i++) {
             sc_status status = sc_rt_backend_xnnpack.execute(ctx, state, &call);

@@ -38,7 +38,7 @@ static sc_status call(setup *s, const sc_rt_backend *backend, void *state, sc_ev
                       uint32_t count) {
     sc_evalue *args[4];
     for (uint32_t i = 0; i < count; i++) args[i] = &values[i];
-    return backend->execute(&s->ctx, state, &(sc_rt_delegate_call){args, count - 1, count});
+    return backend->execute(&s->ctx, state, &(sc_rt_delegate_call){args, count - 1, count, NULL});
 }
 
 TEST(a_scalar_needs_a_shape) {

@@ -158,7 +158,7 @@ static inline sc_status start(bench *b, void **state, uint32_t arg_count) {
 }
 
 static inline sc_status execute(bench *b) {
-    sc_rt_delegate_call call = {b->args, b->inputs, b->graph->external_count};
+    sc_rt_delegate_call call = {b->args, b->inputs, b->graph->external_count, NULL};
     return sc_rt_backend_xnnpack.execute(&b->s.ctx, b->state, &call);
 }
 

@@ -1,6 +1,8 @@
 // Tables of node kinds and datatypes; building of graphs.
 #include "backends/xnnpack/graph.h"
 
+#include <stdio.h>
+
 #include "core/dtype.h"
 
 #define TABLE(id, fields) static const char fields_##id[] = fields;
@@ -92,4 +94,14 @@ sc_xnn_node *sc_xnn_add_node(sc_xnn_graph *graph, sc_xnn_kind kind) {
     memset(node.outputs, 0xff, sizeof node.outputs);
     sc_vec_push(graph->arena, &graph->nodes, node);
     return &sc_vec_last(&graph->nodes);
+}
+
+sc_str sc_xnn_event_id(const sc_xnn_node *node, uint32_t index, uint32_t count,
+                       char text[SC_XNN_EVENT_ID_BYTES]) {
+    int digits = 1;
+    for (uint32_t rest = count > 0 ? (count - 1) / 10 : 0; rest; rest /= 10) digits++;
+    const int size = snprintf(text, SC_XNN_EVENT_ID_BYTES, "%s #%0*u",
+                              sc_xnn_kinds[node->kind].name, digits, index);
+    SC_ASSERT(size > 0 && size < SC_XNN_EVENT_ID_BYTES);
+    return (sc_str){text, (size_t)size};
 }

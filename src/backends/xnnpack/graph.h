@@ -173,6 +173,14 @@ bool sc_xnn_bytes(unsigned datatype, const sc_xnn_shape *shape, uint64_t *bytes)
 bool sc_xnn_numel(const sc_xnn_shape *shape, uint64_t *numel);
 bool sc_xnn_shape_is(const sc_xnn_shape *a, const sc_xnn_shape *b);
 
+// --- Events --------------------------------------------------------------------------------------
+
+// "DepthwiseConv2d #07": by which a node of a graph with `count` nodes is known to profilers. All
+// have the same number of digits, so that no id is part of another.
+#define SC_XNN_EVENT_ID_BYTES 64
+sc_str sc_xnn_event_id(const sc_xnn_node *node, uint32_t index, uint32_t count,
+                       char text[SC_XNN_EVENT_ID_BYTES]);
+
 // --- Building ------------------------------------------------------------------------------------
 
 // Empty, but for entry 0 of the constants. Lives on `arena`.

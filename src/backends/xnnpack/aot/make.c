@@ -177,7 +177,7 @@ static sc_status add_outputs(sc_xa_maker *m) {
 // --- What is needed ------------------------------------------------------------------------------
 
 static void add_event(sc_xa_maker *m, const uint32_t *handles, uint32_t count) {
-    sc_part_event event = {.id = m->part->events.count, .handle_count = count};
+    sc_part_event event = {.handle_count = count};
     event.handles = sc_new_array(m->x.ctx->arena, uint32_t, count);
     if (count) memcpy(event.handles, handles, count * sizeof *handles);
     sc_vec_push(m->x.ctx->arena, &m->part->events, event);
@@ -228,7 +228,16 @@ static void keep_constants(sc_xnn_graph *g, uint32_t *places) {
     }
 }
 
-// Events are numbered as nodes are.
+// Events are named after nodes, once it is known which those are.
+static void name_events(sc_xa_maker *m) {
+    const uint32_t count = m->graph->nodes.count;
+    for (uint32_t n = 0; n < count; n++) {
+        char text[SC_XNN_EVENT_ID_BYTES];
+        const sc_str id = sc_xnn_event_id(&m->graph->nodes.data[n], n, count, text);
+        m->part->events.data[n].name = sc_str_copy(m->x.ctx->arena, id);
+    }
+}
+
 static void keep_nodes(sc_xa_maker *m, const uint32_t *values) {
     sc_xnn_graph *g = m->graph;
     uint32_t kept = 0;
@@ -239,7 +248,6 @@ static void keep_nodes(sc_xa_maker *m, const uint32_t *values) {
             if (node.inputs[i] != SC_XNN_NONE) node.inputs[i] = values[node.inputs[i]];
         node.outputs[0] = values[node.outputs[0]];
         m->part->events.data[kept] = m->part->events.data[n];
-        m->part->events.data[kept].id = kept;
         g->nodes.data[kept++] = node;
     }
     g->nodes.count = m->part->events.count = kept;
@@ -257,6 +265,7 @@ static void sweep(sc_xa_maker *m) {
     keep_values(g, needed, values);
     keep_constants(g, constants);
     keep_nodes(m, values);
+    name_events(m);
     sc_arena_rewind(scratch, start);
 }
 

@@ -421,10 +421,7 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     SC_TRY(take_inputs(d, call));
     SC_TRY(give_outputs(d, call));
     sc_xnn_point(d);
-    for (uint32_t i = 0; i < d->graph->nodes.count; i++) {
-        sc_xnn_step *s = &d->steps[i];
-        if (s->out[0]->tensor.numel) SC_TRY(s->runner->run(d, s));
-    }
+    SC_TRY(sc_xnn_run_steps(d, call->hearing));
     widen_outputs(d, call);
     return SC_OK;
 }

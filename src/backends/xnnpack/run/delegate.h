@@ -121,6 +121,9 @@ sc_status sc_xnn_step_fail(const sc_xnn_delegate *d, const sc_xnn_step *s, sc_st
                            const char *what);
 sc_status sc_xnn_not_executed(const sc_xnn_delegate *d, const sc_xnn_step *s);
 
+// Everything has its memory; `hearing` is NULL when nobody listens.
+sc_status sc_xnn_run_steps(sc_xnn_delegate *d, const sc_rt_hearing *hearing);
+
 // --- Memory --------------------------------------------------------------------------------------
 
 // A block that lives as long as the delegate; SC_ERR_MEMORY says what for.

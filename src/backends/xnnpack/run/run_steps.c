@@ -1,0 +1,41 @@
+// The steps of a call, one after the other, and what somebody who listens is told of them.
+#include "backends/xnnpack/run/delegate.h"
+
+static sc_status run_step(sc_xnn_delegate *d, sc_xnn_step *s) {
+    return s->out[0]->tensor.numel ? s->runner->run(d, s) : SC_OK;
+}
+
+static sc_status run_steps(sc_xnn_delegate *d) {
+    for (uint32_t i = 0; i < d->graph->nodes.count; i++) SC_TRY(run_step(d, &d->steps[i]));
+    return SC_OK;
+}
+
+static void show_results(const sc_xnn_step *s, const sc_rt_hearing *hearing,
+                         const sc_rt_delegate_event *event) {
+    for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX && s->out[k]; k++) {
+        sc_tensor shown = s->out[k]->tensor;
+        const sc_evalue value = {.tag = SC_EVALUE_TENSOR, .tensor = &shown};
+        sc_rt_delegate_output(hearing, event, &value);
+    }
+}
+
+// Every node is an event, also one that has nothing to compute.
+static sc_status run_heard(sc_xnn_delegate *d, const sc_rt_hearing *hearing) {
+    const uint32_t count = d->graph->nodes.count;
+    const bool is_watched = sc_rt_delegate_is_watched(hearing);
+    for (uint32_t i = 0; i < count; i++) {
+        char text[SC_XNN_EVENT_ID_BYTES];
+        sc_xnn_step *s = &d->steps[i];
+        const sc_rt_delegate_event event = {.id = sc_xnn_event_id(s->node, i, count, text)};
+        sc_rt_delegate_begin(hearing, &event);
+        const sc_status status = run_step(d, s);
+        sc_rt_delegate_end(hearing, &event, status);
+        SC_TRY(status);
+        if (is_watched) show_results(s, hearing, &event);
+    }
+    return SC_OK;
+}
+
+sc_status sc_xnn_run_steps(sc_xnn_delegate *d, const sc_rt_hearing *hearing) {
+    return hearing ? run_heard(d, hearing) : run_steps(d);
+}
