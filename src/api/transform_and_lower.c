@@ -25,8 +25,8 @@ typedef struct refusal {
 
 // By the node of the source program that it was.
 static sc_str key_of(sc_arena *arena, const sc_node *node) {
-    const sc_name *origin = node->meta.origin ? node->meta.origin : node->name;
-    return sc_str_format(arena, "%s/%s", node->graph->method->name->text, origin->text);
+    return sc_str_format(arena, "%s/%s", node->graph->method->name->text,
+                         sc_node_origin(node)->text);
 }
 
 static bool is_given_up(keeping *k, const sc_node *node) {

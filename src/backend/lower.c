@@ -332,24 +332,12 @@ static sc_status partition_graphs(lowering *l, const sc_partitioner *p, sc_graph
 
 // --- Debug handles -------------------------------------------------------------------------------
 
-static sc_status find_highest(sc_ctx *ctx, sc_graph *graph, void *user) {
-    uint32_t *highest = user;
-    for (const sc_node *node = graph->first; node; node = node->next) {
-        const sc_part *part = sc_node_part(node);
-        *highest = sc_max_u32(*highest, node->meta.debug_handle);
-        if (part) SC_TRY(sc_graphs_visit(ctx, part->method->graph, find_highest, user));
-    }
-    return SC_OK;
-}
-
 // A call gets a handle that nothing else in the method has, inside of parts or out.
-static sc_status number_calls(lowering *l, sc_method *method) {
-    uint32_t highest = 0;
-    SC_TRY(sc_graphs_visit(l->ctx, method->graph, find_highest, &highest));
+static void number_calls(lowering *l, const sc_method *method) {
+    uint32_t free = sc_method_free_handle(method);
     for (uint32_t i = 0; i < l->parts.count; i++)
         if (l->parts.data[i].method == method->name)
-            l->parts.data[i].cut.call->meta.debug_handle = ++highest;
-    return SC_OK;
+            l->parts.data[i].cut.call->meta.debug_handle = free++;
 }
 
 static sc_status find_handles(sc_ctx *ctx, sc_graph *graph, void *user) {
@@ -508,7 +496,7 @@ static sc_status run_round(lowering *l, const sc_method_partitioners *methods, u
         sc_where_set_method(l->ctx, method);
         SC_TRY(sc_sizes_derive(l->ctx, method));
         SC_TRY(partition_graphs(l, &methods[i].items[round], method->graph));
-        SC_TRY(number_calls(l, method));
+        number_calls(l, method);
     }
     return l->env->is_draft ? SC_OK : preprocess_all(l);
 }

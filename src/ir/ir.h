@@ -86,7 +86,7 @@ struct sc_arg {
 typedef struct sc_meta {
     sc_str stack_trace;     // the user's Python traceback, verbatim
     sc_str module_stack;    // nn_module_stack, verbatim
-    const sc_name *origin;  // name of the node in the source file; debug handles group by it
+    const sc_name *origin;  // the node of the source file (sc_graph_origin); handles go by it
     uint32_t debug_handle;
 } sc_meta;
 
@@ -300,6 +300,12 @@ sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, 
 // "true_graph_0/body_1": of a body, with those around it; empty for a method's own graph. Bodies of
 // one graph have names of their own.
 sc_str sc_graph_path(sc_arena *arena, const sc_graph *graph);
+// What is made of a node of this graph has this origin: the node's name, in a body after the body's
+// path and a '/', because names are unique within one graph only.
+const sc_name *sc_graph_origin(const sc_graph *graph, sc_str name);
+const sc_name *sc_node_origin(const sc_node *node);  // as it was set, or by its own name
+// A debug handle that no node of the method has, in bodies and parts neither.
+uint32_t sc_method_free_handle(const sc_method *method);
 
 // Writes, checks or cannot be known: the node stays although nobody uses its results.
 bool sc_node_has_effect(const sc_node *node);

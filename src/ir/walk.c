@@ -27,6 +27,39 @@ sc_str sc_graph_path(sc_arena *arena, const sc_graph *graph) {
                          graph->name ? graph->name->text : "body");
 }
 
+const sc_name *sc_graph_origin(const sc_graph *graph, sc_str name) {
+    sc_ctx *ctx = graph->ctx;
+    if (!graph->parent) return sc_name_intern(ctx->names, name);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const sc_str path = sc_graph_path(ctx->scratch, graph);
+    const sc_str full =
+        sc_str_format(ctx->scratch, SC_STR_FMT "/" SC_STR_FMT, SC_STR_ARG(path), SC_STR_ARG(name));
+    const sc_name *origin = sc_name_intern(ctx->names, full);
+    sc_arena_rewind(ctx->scratch, mark);
+    return origin;
+}
+
+const sc_name *sc_node_origin(const sc_node *node) {
+    return node->meta.origin ? node->meta.origin
+                             : sc_graph_origin(node->graph, sc_name_str(node->name));
+}
+
+static sc_status find_highest(sc_ctx *ctx, sc_graph *graph, void *user) {
+    uint32_t *highest = user;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        const sc_part *part = sc_node_part(node);
+        *highest = sc_max_u32(*highest, node->meta.debug_handle);
+        if (part) (void)sc_graphs_visit(ctx, part->method->graph, find_highest, user);
+    }
+    return SC_OK;
+}
+
+uint32_t sc_method_free_handle(const sc_method *method) {
+    uint32_t highest = 0;
+    (void)sc_graphs_visit(method->graph->ctx, method->graph, find_highest, &highest);
+    return highest + 1;
+}
+
 static bool graph_has_effect(const sc_graph *graph);
 
 static bool arg_has_effect(const sc_arg *arg) {

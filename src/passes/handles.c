@@ -1,10 +1,16 @@
 // Debug handles: one small number, from 1 on, per node of the source program; everything a rewrite
-// made of that node shares it. Bodies are visited after the graph that holds them, breadth first,
-// and their source nodes count on their own.
+// made of that node shares it. Bodies are visited after the graph that holds them, breadth first:
+// those of cond, map and scan as ExecuTorch visits them, and those of while_loop, which it leaves
+// out. The results of a node have its handle, where ExecuTorch counts each getitem of the source.
+//
+// What is made later keeps this: copies, casts and views that serve a node have its handle. A call
+// of a part has one of its own, above all others, and so has what no node of the source stands for:
+// a copy between inputs and state that the call writes back.
 #include "passes/passes.h"
 
 typedef struct numberer {
     uint32_t next;
+    sc_imap handles;  // by origin
     SC_VEC(sc_graph *) queue;
 } numberer;
 
@@ -16,13 +22,11 @@ static void find_bodies(sc_ctx *ctx, numberer *n, const sc_arg *arg) {
 }
 
 static void number_graph(sc_ctx *ctx, numberer *n, sc_graph *graph) {
-    sc_imap handles;
-    sc_imap_init(&handles, ctx->scratch);
     for (sc_node *node = graph->first; node; node = node->next) {
-        const sc_name *origin = node->meta.origin ? node->meta.origin : node->name;
-        uint64_t *known = sc_imap_find(&handles, SC_PTR_KEY(origin));
+        node->meta.origin = sc_node_origin(node);
+        uint64_t *known = sc_imap_find(&n->handles, SC_PTR_KEY(node->meta.origin));
         node->meta.debug_handle = known ? (uint32_t)*known : n->next++;
-        if (!known) sc_imap_add(&handles, SC_PTR_KEY(origin), node->meta.debug_handle);
+        if (!known) sc_imap_add(&n->handles, SC_PTR_KEY(node->meta.origin), node->meta.debug_handle);
         if (sc_op_has(node->op, SC_HIGHER_ORDER))
             for (uint32_t i = 0; i < node->arg_count; i++) find_bodies(ctx, n, &node->args[i]);
     }
@@ -31,6 +35,7 @@ static void number_graph(sc_ctx *ctx, numberer *n, sc_graph *graph) {
 sc_status sc_pass_handles(sc_ctx *ctx, sc_method *method) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     numberer n = {.next = 1};
+    sc_imap_init(&n.handles, ctx->scratch);
     sc_vec_push(ctx->scratch, &n.queue, method->graph);
     for (uint32_t i = 0; i < n.queue.count; i++) number_graph(ctx, &n, n.queue.data[i]);
     sc_arena_rewind(ctx->scratch, mark);

@@ -12,7 +12,8 @@ typedef struct legaliser {
     sc_ctx *ctx;
     sc_method *method;
     sc_graph *graph;
-    sc_imap twins;  // value -> its copy in the other layout
+    sc_imap twins;         // value -> its copy in the other layout
+    uint32_t free_handle;  // 0: not asked for yet
 } legaliser;
 
 static bool is_nhwc(const legaliser *l, const sc_value *value) {
@@ -55,6 +56,12 @@ static bool survey_operand(void *user, sc_arg *arg) {
 
 // --- Copies --------------------------------------------------------------------------------------
 
+// Of copies that no node of the source stands for.
+static uint32_t take_handle(legaliser *l) {
+    if (!l->free_handle) l->free_handle = sc_method_free_handle(l->method);
+    return l->free_handle++;
+}
+
 static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, bool nhwc,
                            sc_value **out) {
     *out = value;
@@ -80,7 +87,11 @@ static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, boo
     sc_node *copy = sc_node_new(l->graph, op, args, op->schema->param_count, 1, NULL);
     copy->outs[0]->type = SC_VALUE_TENSOR;
     copy->outs[0]->spec = spec;
-    if (position->op || value->node) copy->meta = position->op ? position->meta : value->node->meta;
+    // An input that is returned otherwise is copied for no node of the source.
+    if (position->op || value->node)
+        copy->meta = position->op ? position->meta : value->node->meta;
+    else
+        copy->meta.debug_handle = take_handle(l);
     sc_graph_insert_before(position, copy);
     sc_imap_set(&l->twins, SC_PTR_KEY(value), SC_PTR_KEY(copy->outs[0]));
     *out = copy->outs[0];

@@ -13,6 +13,7 @@ typedef struct write_back {
     sc_map inputs;  // target or input name -> sc_value
     SC_VEC(sc_arg) args;
     SC_VEC(sc_output_sig) sigs;
+    uint32_t free_handle;  // 0: not asked for yet
 } write_back;
 
 enum { UNWRITTEN, WRITTEN };
@@ -60,13 +61,20 @@ static sc_status mark_written(write_back *w, bool *any) {
     return SC_OK;
 }
 
+// Of a copy of an input: no node of the source stands for it.
+static sc_meta meta_of_input(write_back *w) {
+    if (!w->free_handle) w->free_handle = sc_method_free_handle(w->method);
+    return (sc_meta){.debug_handle = w->free_handle++};
+}
+
 // A returned old value of something that is written: a copy is taken first.
 static sc_status save_old_value(write_back *w, const sc_value *target, sc_arg *arg) {
     if (arg->kind != SC_ARG_VALUE || arg->value->node || arg->value->graph != w->graph)
         return SC_OK;
     if (arg->value->mark != WRITTEN || arg->value == target) return SC_OK;
     sc_node *clone;
-    SC_TRY(sc_build(w->graph, NULL, sc_op_get(SC_OP_dim_order_ops__clone_dim_order), arg, 1, NULL,
+    const sc_meta meta = meta_of_input(w);
+    SC_TRY(sc_build(w->graph, NULL, sc_op_get(SC_OP_dim_order_ops__clone_dim_order), arg, 1, &meta,
                     &clone));
     sc_arg_set(arg, sc_arg_value(clone->outs[0]));
     return SC_OK;
@@ -87,8 +95,8 @@ static sc_status write(write_back *w, sc_value *target, sc_value *value, sc_valu
     if (value == target) return SC_OK;
     sc_node *copy;
     sc_arg args[2] = {sc_arg_value(target), sc_arg_value(value)};
-    const sc_meta *meta = value->node ? &value->node->meta : NULL;
-    SC_TRY(sc_build(w->graph, NULL, sc_op_get(SC_OP_copy_), args, 2, meta, &copy));
+    const sc_meta meta = value->node ? value->node->meta : meta_of_input(w);
+    SC_TRY(sc_build(w->graph, NULL, sc_op_get(SC_OP_copy_), args, 2, &meta, &copy));
     *out = copy->outs[0];
     return SC_OK;
 }

@@ -372,7 +372,7 @@ sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json) {
     const char *name = sc_str_dup(ctx->scratch, single ? parts.outs.data[0].name : parts.name);
     SC_TRY(make_node(scope, &parts, out_count, name, &node));
     node->meta = parts.meta;
-    node->meta.origin = sc_name_intern(ctx->names, parts.name);
+    node->meta.origin = sc_graph_origin(scope->graph, parts.name);
     SC_TRY(add_results(scope, &parts, node));
     sc_graph_append(scope->graph, node);
     return SC_OK;

@@ -231,7 +231,7 @@ static sc_x keep_refused(graph_trace *g, const sc_node *node, const sc_x *args) 
 static sc_status trace_node(graph_trace *g, const sc_node *node) {
     sc_trace *t = &g->trace;
     t->meta = node->meta;
-    if (!t->meta.origin) t->meta.origin = node->name;
+    t->meta.origin = sc_node_origin(node);
     t->source = node;
     t->unchecked = false;
     t->begun = t->recorded;
