@@ -26,7 +26,8 @@ static void number_graph(sc_ctx *ctx, numberer *n, sc_graph *graph) {
         node->meta.origin = sc_node_origin(node);
         uint64_t *known = sc_imap_find(&n->handles, SC_PTR_KEY(node->meta.origin));
         node->meta.debug_handle = known ? (uint32_t)*known : n->next++;
-        if (!known) sc_imap_add(&n->handles, SC_PTR_KEY(node->meta.origin), node->meta.debug_handle);
+        if (!known)
+            sc_imap_add(&n->handles, SC_PTR_KEY(node->meta.origin), node->meta.debug_handle);
         if (sc_op_has(node->op, SC_HIGHER_ORDER))
             for (uint32_t i = 0; i < node->arg_count; i++) find_bodies(ctx, n, &node->args[i]);
     }

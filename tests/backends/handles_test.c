@@ -97,12 +97,30 @@ static void check_ids(const sc_part *part) {
             if (i != k && strstr(ids[i], ids[k])) FAIL("'%s' is part of '%s'", ids[k], ids[i]);
 }
 
+static bool is_mapped(const sc_part *part, uint32_t handle) {
+    for (uint32_t i = 0; i < part->events.count; i++)
+        for (uint32_t k = 0; k < part->events.data[i].handle_count; k++)
+            if (part->events.data[i].handles[k] == handle) return true;
+    return false;
+}
+
+// No node of a part is forgotten, whatever it was fused with.
+static void check_events(const sc_emit_plan *plan, const sc_emit_part_call *call) {
+    if (!call->part->has_events) return;
+    for (uint32_t i = 0; i < call->handle_count; i++)
+        if (call->handles[i] != plan->debug_handles[call->instruction] &&
+            !is_mapped(call->part, call->handles[i]))
+            FAIL("handle %u of %s is in no event", call->handles[i],
+                 call->part->method->name->text);
+}
+
 static void check_part_call(const sc_emit_plan *plan, const sc_emit_part_call *call) {
     CHECK_EQ_UINT(plan->nodes[call->instruction]->out_count, call->output_count);
     CHECK(call->handle_count >= call->output_count);
     for (uint32_t i = 0; i < call->handle_count; i++) CHECK(call->handles[i] > 0);
     CHECK(plan->debug_handles[call->instruction] > 0);
     check_ids(call->part);
+    check_events(plan, call);
 }
 
 static void check_instruction(const sc_emit_plan *plan, uint32_t index, sc_fb_table instruction) {
@@ -187,9 +205,8 @@ static void hear_output(sc_rt_sink *sink, const sc_rt_event *event, const sc_eva
 static void check_run(sc_job *job, const sc_emit_result *made, bool is_heard_out) {
     setup s;
     sc_rt_options options;
-    sc_source *data = made->files.count
-                          ? sc_source_from_cord(&job->arena, &made->files.data[0].cord)
-                          : NULL;
+    sc_source *data =
+        made->files.count ? sc_source_from_cord(&job->arena, &made->files.data[0].cord) : NULL;
     sc_rt_options_default(&options);
     options.backends = &sc_all_rt_backends;
     options.data_files = &data;

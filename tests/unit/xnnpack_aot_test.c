@@ -80,6 +80,18 @@ static sc_xnn_graph *payload_of(setup *s, const sc_part *part) {
     return graph;
 }
 
+// Of programs whose nodes have debug handles.
+static void add_events(sc_sb *out, const sc_part *part) {
+    if (!part->method->graph->first->meta.debug_handle) return;
+    for (uint32_t i = 0; i < part->events.count; i++) {
+        const sc_part_event *event = &part->events.data[i];
+        sc_sb_addf(out, "event '" SC_STR_FMT "'", SC_STR_ARG(event->name));
+        for (uint32_t k = 0; k < event->handle_count; k++)
+            sc_sb_addf(out, " %u", event->handles[k]);
+        sc_sb_add_char(out, '\n');
+    }
+}
+
 static void add_parts(setup *s, sc_sb *out, const sc_program *program) {
     const sc_graph *graph = program->methods.data[0]->graph;
     for (const sc_node *node = graph->first; node; node = node->next) {
@@ -89,6 +101,7 @@ static void add_parts(setup *s, sc_sb *out, const sc_program *program) {
         sc_sb_addf(out, "%s\n", part->method->name->text);
         sc_xnn_print(out, payload);
         CHECK_EQ_UINT(part->events.count, payload->nodes.count);
+        add_events(out, part);
     }
 }
 

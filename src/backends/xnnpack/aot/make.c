@@ -118,6 +118,12 @@ sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_layout
     return SC_OK;
 }
 
+// What has just been made was made for the node under way.
+static void note_makers(sc_xa_maker *m) {
+    while (m->makers.count < m->graph->nodes.count)
+        sc_vec_push(m->x.ctx->arena, &m->makers, m->node);
+}
+
 // --- Inputs and outputs --------------------------------------------------------------------------
 
 static sc_status add_inputs(sc_xa_maker *m) {
@@ -159,13 +165,14 @@ static sc_status add_output(sc_xa_maker *m, const sc_value *value) {
 static sc_status add_outputs(sc_xa_maker *m) {
     const sc_method *method = m->part->method;
     const sc_node *ret = method->graph->ret;
-    m->node = NULL;
     for (uint32_t i = 0; i < ret->arg_count; i++) {
         if (ret->args[i].kind != SC_ARG_VALUE || ret->args[i].value->type != SC_VALUE_TENSOR ||
             method->outputs.data[i].kind != SC_OUTPUT_USER)
             return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
                            "output %u is not a tensor that is returned", i);
+        m->node = ret->args[i].value->node;
         SC_TRY(add_output(m, ret->args[i].value));
+        note_makers(m);
     }
     if (m->graph->external_count > SC_XNN_EXTERNALS_MAX)
         return sc_fail(m->x.ctx, SC_ERR_LIMIT, NULL,
@@ -175,13 +182,6 @@ static sc_status add_outputs(sc_xa_maker *m) {
 }
 
 // --- What is needed ------------------------------------------------------------------------------
-
-static void add_event(sc_xa_maker *m, const uint32_t *handles, uint32_t count) {
-    sc_part_event event = {.handle_count = count};
-    event.handles = sc_new_array(m->x.ctx->arena, uint32_t, count);
-    if (count) memcpy(event.handles, handles, count * sizeof *handles);
-    sc_vec_push(m->x.ctx->arena, &m->part->events, event);
-}
 
 // What leads to an output: nodes that do not are no longer of any kind.
 static void mark_needed(sc_xnn_graph *g, bool *needed) {
@@ -228,16 +228,6 @@ static void keep_constants(sc_xnn_graph *g, uint32_t *places) {
     }
 }
 
-// Events are named after nodes, once it is known which those are.
-static void name_events(sc_xa_maker *m) {
-    const uint32_t count = m->graph->nodes.count;
-    for (uint32_t n = 0; n < count; n++) {
-        char text[SC_XNN_EVENT_ID_BYTES];
-        const sc_str id = sc_xnn_event_id(&m->graph->nodes.data[n], n, count, text);
-        m->part->events.data[n].name = sc_str_copy(m->x.ctx->arena, id);
-    }
-}
-
 static void keep_nodes(sc_xa_maker *m, const uint32_t *values) {
     sc_xnn_graph *g = m->graph;
     uint32_t kept = 0;
@@ -247,10 +237,10 @@ static void keep_nodes(sc_xa_maker *m, const uint32_t *values) {
         for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX; i++)
             if (node.inputs[i] != SC_XNN_NONE) node.inputs[i] = values[node.inputs[i]];
         node.outputs[0] = values[node.outputs[0]];
-        m->part->events.data[kept] = m->part->events.data[n];
+        m->makers.data[kept] = m->makers.data[n];
         g->nodes.data[kept++] = node;
     }
-    g->nodes.count = m->part->events.count = kept;
+    g->nodes.count = m->makers.count = kept;
 }
 
 // Drops nodes, values and constants that lead to no output.
@@ -265,7 +255,6 @@ static void sweep(sc_xa_maker *m) {
     keep_values(g, needed, values);
     keep_constants(g, constants);
     keep_nodes(m, values);
-    name_events(m);
     sc_arena_rewind(scratch, start);
 }
 
@@ -286,13 +275,10 @@ static sc_status make_node(sc_xa_maker *m, const sc_node *node) {
     if (!row || !(is_for_others(node) || sc_xa_judge(&m->x, node)))
         return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "XNNPACK cannot compute this node");
     m->node = node;
-    m->handles.count = 0;
-    sc_vec_push(m->x.ctx->arena, &m->handles, node->meta.debug_handle);
     sc_mark mark = sc_arena_mark(m->x.ctx->scratch);
     const sc_status status = row->family->make(m, node);
     sc_arena_rewind(m->x.ctx->scratch, mark);
-    while (m->part->events.count < m->graph->nodes.count)
-        add_event(m, m->handles.data, m->handles.count);
+    note_makers(m);
     return status;
 }
 
@@ -301,8 +287,8 @@ static sc_status make_part(sc_xa_maker *m) {
     for (const sc_node *node = m->x.graph->first; node; node = node->next)
         SC_TRY(make_node(m, node));
     SC_TRY(add_outputs(m));
-    while (m->part->events.count < m->graph->nodes.count) add_event(m, NULL, 0);
     sweep(m);
+    sc_xa_add_events(m);
     return SC_OK;
 }
 
@@ -313,7 +299,6 @@ static sc_status write_part(sc_xa_maker *m) {
     sc_cord_init(payload, ctx->arena);
     SC_TRY(sc_xnn_write(ctx, m->graph, payload));
     m->part->processed = payload;
-    m->part->has_events = true;
     for (uint32_t c = 1; c < m->graph->constants.count; c++) {
         const sc_xnn_constant *constant = &m->graph->constants.data[c];
         const sc_part_data data = {

@@ -242,13 +242,17 @@ struct sc_xa_maker {
     sc_xa x;
     sc_part *part;
     sc_xnn_graph *graph;
-    sc_imap slots;             // value -> sc_xa_slot
-    sc_imap layouts;           // node that follows -> sc_xa_layout
-    sc_imap absorbed;          // nodes that were made with others
-    sc_imap weights;           // constant -> what was last made of it
-    const sc_node *node;       // that is being made
-    SC_VEC(uint32_t) handles;  // of it and of what was absorbed
+    sc_imap slots;        // value -> sc_xa_slot
+    sc_imap layouts;      // node that follows -> sc_xa_layout
+    sc_imap absorbed;     // nodes that were made with others -> those
+    sc_imap weights;      // constant -> what was last made of it
+    const sc_node *node;  // that is being made, or whose result is given
+    // For which node each of the graph's was made; NULL for copies of inputs.
+    SC_VEC(const sc_node *) makers;
 };
+
+// What the part reports on (events.c), once it is clear which nodes are left.
+void sc_xa_add_events(sc_xa_maker *m);
 
 sc_xa_layout sc_xa_layout_of(const sc_xa_maker *m, const sc_node *node);
 sc_xa_slot *sc_xa_slot_of(sc_xa_maker *m, const sc_value *value);

@@ -97,8 +97,7 @@ sc_xa_layout sc_xa_layout_of(const sc_xa_maker *m, const sc_node *node) {
 }
 
 void sc_xa_absorb(sc_xa_maker *m, const sc_node *node) {
-    sc_imap_set(&m->absorbed, SC_PTR_KEY(node), 1);
-    sc_vec_push(m->x.ctx->arena, &m->handles, node->meta.debug_handle);
+    sc_imap_set(&m->absorbed, SC_PTR_KEY(node), SC_PTR_KEY(m->node));
 }
 
 void sc_xa_absorb_tail(sc_xa_maker *m, const sc_xa_tail *tail) {
