@@ -106,11 +106,12 @@ static void compare(const result *actual, const result *expected) {
 static void check_method(const char *bytes, size_t size, const sc_rt_method_info *info) {
     const counter *written = count_runs(bytes, size, info, false);
     const counter *rewritten = count_runs(bytes, size, info, true);
-    CHECK_EQ_UINT(written->instructions, info->instruction_count * RUNS);
+    if (!info->jumps) CHECK_EQ_UINT(written->instructions, info->instruction_count * RUNS);
+    CHECK(written->instructions >= RUNS);
     CHECK_EQ_UINT(written->merged + written->copies, 0);
     for (uint32_t i = 0; i < info->instruction_count; i++) {
-        CHECK_EQ_UINT(written->reached[i], RUNS);
-        CHECK_EQ_UINT(rewritten->reached[i], RUNS);
+        if (!info->jumps) CHECK_EQ_UINT(written->reached[i], RUNS);
+        CHECK_EQ_UINT(rewritten->reached[i], written->reached[i]);
         // What has moved into another instruction gives nothing any more.
         if (!rewritten->result_count[i]) continue;
         CHECK_EQ_UINT(rewritten->result_count[i], written->result_count[i]);
@@ -128,7 +129,7 @@ static void check_file(const char *path) {
     if (setup_open(&s, bytes, size, NULL)) {
         for (uint32_t i = 0; i < sc_rt_program_method_count(s.program); i++) {
             if (!CHECK_OK(sc_rt_method_info_get(&s.ctx, s.program, i, &s.arena, &info))) continue;
-            bool runs = !info.jumps && !info.external_count && !info.backend_count;
+            bool runs = info.instruction_count && !info.external_count && !info.backend_count;
             if (runs) check_method(bytes, size, &info);
         }
     }
