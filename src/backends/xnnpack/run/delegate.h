@@ -107,6 +107,7 @@ struct sc_xnn_delegate {
     uint8_t *scratch;
     sc_rt_named named;
     sc_xnn_shared *shared;
+    bool *images;  // by value: channels are last; NULL until somebody looks at values
 };
 
 // NULL when nothing executes the kind.
@@ -123,6 +124,15 @@ sc_status sc_xnn_not_executed(const sc_xnn_delegate *d, const sc_xnn_step *s);
 
 // Everything has its memory; `hearing` is NULL when nobody listens.
 sc_status sc_xnn_run_steps(sc_xnn_delegate *d, const sc_rt_hearing *hearing);
+
+// A value as the program around the delegate has it. It shows the same memory, and is good until
+// the next step; the tensor's lists have to be pointed at those beside it.
+typedef struct sc_xnn_shown {
+    sc_tensor tensor;
+    int64_t sizes[SC_XNN_RANK_MAX], strides[SC_XNN_RANK_MAX];
+    uint8_t dim_order[SC_XNN_RANK_MAX];
+} sc_xnn_shown;
+sc_xnn_shown sc_xnn_show(sc_xnn_delegate *d, uint32_t value);
 
 // --- Memory --------------------------------------------------------------------------------------
 

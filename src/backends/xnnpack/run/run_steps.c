@@ -10,11 +10,14 @@ static sc_status run_steps(sc_xnn_delegate *d) {
     return SC_OK;
 }
 
-static void show_results(const sc_xnn_step *s, const sc_rt_hearing *hearing,
+static void show_results(sc_xnn_delegate *d, const sc_xnn_step *s, const sc_rt_hearing *hearing,
                          const sc_rt_delegate_event *event) {
     for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX && s->out[k]; k++) {
-        sc_tensor shown = s->out[k]->tensor;
-        const sc_evalue value = {.tag = SC_EVALUE_TENSOR, .tensor = &shown};
+        sc_xnn_shown shown = sc_xnn_show(d, s->node->outputs[k]);
+        shown.tensor.sizes = shown.sizes;
+        shown.tensor.strides = shown.strides;
+        shown.tensor.dim_order = shown.dim_order;
+        const sc_evalue value = {.tag = SC_EVALUE_TENSOR, .tensor = &shown.tensor};
         sc_rt_delegate_output(hearing, event, &value);
     }
 }
@@ -31,7 +34,7 @@ static sc_status run_heard(sc_xnn_delegate *d, const sc_rt_hearing *hearing) {
         const sc_status status = run_step(d, s);
         sc_rt_delegate_end(hearing, &event, status);
         SC_TRY(status);
-        if (is_watched) show_results(s, hearing, &event);
+        if (is_watched) show_results(d, s, hearing, &event);
     }
     return SC_OK;
 }

@@ -1,0 +1,69 @@
+// Which values are images with their channels last, so that a listener sees N, C, H, W as the
+// program has it. The file does not say: what convolutions, pools and resizes read and write are
+// images, and element by element, and by joining, cutting and padding, images become images.
+#include "backends/xnnpack/run/delegate.h"
+
+static bool is_value(const sc_xnn_operand *o) {
+    return o && o->value->shape.rank == 4 && !o->value->constant;
+}
+
+static bool makes_images(const sc_xnn_step *s) {
+    if (s->runner == &sc_xnn_run_product) return s->node->kind != SC_XNN_FULLY_CONNECTED;
+    return s->runner == &sc_xnn_run_pool || s->runner == &sc_xnn_run_argmax_pool ||
+           s->runner == &sc_xnn_run_resize || s->node->kind == SC_XNN_GLOBAL_AVERAGE;
+}
+
+static bool keeps_places(const sc_xnn_step *s) {
+    return s->runner == &sc_xnn_run_elements || s->runner == &sc_xnn_run_convert ||
+           s->runner == &sc_xnn_run_softmax || s->runner == &sc_xnn_run_slice ||
+           s->runner == &sc_xnn_run_pad || s->runner == &sc_xnn_run_concatenate ||
+           s->node->kind == SC_XNN_COPY;
+}
+
+static uint32_t root_of(uint32_t *roots, uint32_t value) {
+    while (roots[value] != value) value = roots[value] = roots[roots[value]];
+    return value;
+}
+
+// All of a node's operands are of one kind.
+static void join(const sc_xnn_step *s, uint32_t *roots) {
+    const uint32_t out = root_of(roots, s->node->outputs[0]);
+    for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX && is_value(s->out[0]); i++)
+        if (is_value(s->in[i])) roots[root_of(roots, s->node->inputs[i])] = out;
+}
+
+static void mark(sc_xnn_delegate *d, const sc_xnn_step *s, uint32_t *roots) {
+    // A product's filter and bias are no images even when they are computed.
+    if (is_value(s->in[0])) d->images[root_of(roots, s->node->inputs[0])] = true;
+    for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX; k++)
+        if (is_value(s->out[k])) d->images[root_of(roots, s->node->outputs[k])] = true;
+}
+
+static void find_images(sc_xnn_delegate *d) {
+    const uint32_t values = d->graph->values.count, count = d->graph->nodes.count;
+    sc_mark start = sc_arena_mark(d->ctx->scratch);
+    uint32_t *roots = sc_new_array(d->ctx->scratch, uint32_t, (size_t)values + 1);
+    d->images = sc_new_array(&d->arena, bool, (size_t)values + 1);
+    for (uint32_t v = 0; v < values; v++) roots[v] = v;
+    for (uint32_t i = 0; i < count; i++)
+        if (keeps_places(&d->steps[i])) join(&d->steps[i], roots);
+    for (uint32_t i = 0; i < count; i++)
+        if (makes_images(&d->steps[i])) mark(d, &d->steps[i], roots);
+    for (uint32_t v = 0; v < values; v++) d->images[v] = d->images[root_of(roots, v)];
+    sc_arena_rewind(d->ctx->scratch, start);
+}
+
+sc_xnn_shown sc_xnn_show(sc_xnn_delegate *d, uint32_t value) {
+    static const uint8_t channels_last[4] = {0, 2, 3, 1};
+    const sc_xnn_operand *o = &d->operands[value];
+    sc_xnn_shown shown = {.tensor = o->tensor};
+    if (!d->images) find_images(d);
+    const bool is_image = d->images[value] && o->tensor.rank == 4;
+    for (uint8_t i = 0; i < o->tensor.rank; i++) {
+        const uint8_t to = is_image ? channels_last[i] : i;
+        shown.sizes[to] = o->sizes[i];
+        shown.strides[to] = o->strides[i];
+        shown.dim_order[i] = to;
+    }
+    return shown;
+}
