@@ -20,9 +20,10 @@ typedef struct sc_compile_spec {
     sc_str key, value;
 } sc_compile_spec;
 
-// The nodes behind one thing that the backend reports on.
+// The nodes behind one thing that the backend reports on when it runs (rt/backend.h). The last
+// handle is that of the node whose result it computes.
 typedef struct sc_part_event {
-    sc_str name;  // without data where the backend counts: `id`
+    sc_str name;  // no part of another's name; without data where the backend counts: `id`
     int64_t id;
     uint32_t *handles;
     uint32_t handle_count;

@@ -27,6 +27,8 @@ static bool is_executable(const sc_node *node) {
     return node->op->out_name || sc_op_has(node->op, SC_HIGHER_ORDER);
 }
 
+static bool has_handle(const sc_node *node) { return node->meta.debug_handle != 0; }
+
 static const struct {
     sc_fact fact;
     const char *name;
@@ -35,6 +37,7 @@ static const struct {
     {SC_FACT_CORE, "CORE", is_core},
     {SC_FACT_EDGE, "EDGE", is_edge},
     {SC_FACT_NO_DEAD, "NO_DEAD", is_alive},
+    {SC_FACT_HANDLES, "HANDLES", has_handle},
     {SC_FACT_EXECUTABLE, "EXECUTABLE", is_executable},
 };
 

@@ -125,8 +125,10 @@ static sc_x trace_symbolic(graph_trace *g, const sc_node *node, const sc_x *args
     const sc_value *out = node->out_count == 1 ? node->outs[0] : NULL;
     bool is_int = out && out->type == SC_VALUE_INT && out->has_dim;
     if (is_int && (!out->dim.expr || node->op->id == SC_OP_sym_size_int ||
-                   sc_imap_find(&t->symbols, SC_PTR_KEY(out->dim.expr))))
+                   sc_imap_find(&t->symbols, SC_PTR_KEY(out->dim.expr)))) {
+        sc_trace_claim_size(t, out->dim);
         return sc_x_dim(t, out->dim);
+    }
     for (uint32_t i = 0; i < node->arg_count; i++) sync_all(t, args[i]);
     sc_x result = sc_trace_record(t, node->op, args, node->arg_count);
     if (is_int && result->kind == SC_X_INT && !sc_dim_equal(result->dim, out->dim))
@@ -454,6 +456,7 @@ static sc_status trace_graph(method_trace *m, const sc_graph *source, sc_graph *
     SC_TRY(walk(g, source));
     SC_TRY(parent ? finish_body(g, source) : finish_outputs(g, source));
     sweep(graph);
+    sc_trace_adopt(graph);
     m->depth--;
     *out = graph;
     return SC_OK;

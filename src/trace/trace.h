@@ -161,6 +161,12 @@ sc_arg sc_trace_arg(sc_trace *t, sc_x x);  // as an argument of a node; lists li
 void sc_trace_note_sizes(sc_trace *t, sc_value *value);
 void sc_trace_note_symbol(sc_trace *t, sc_dim dim, sc_value *value);
 
+// Origins of sizes that were read before the first node of the source (origin.c): the source node
+// under way is what reads this one, if none has yet; and what none of them reads, whoever needs it
+// first, once the graph is done.
+void sc_trace_claim_size(sc_trace *t, sc_dim dim);
+void sc_trace_adopt(sc_graph *graph);
+
 // Holds a result of the source node against its record (settle.c), and takes over what counts.
 sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x);
 

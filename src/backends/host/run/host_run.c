@@ -1,5 +1,6 @@
 // Hands the host what it made of a part, and the values of each call. What comes back is checked as
-// what a file says would be: the host's code is the user's own.
+// what a file says would be: the host's code is the user's own. The host is asked once for each
+// call, so that a call is one event: a host tells a listener nothing of what it does on the way.
 #include "backends/host/run/host_run.h"
 
 #include "backends/host/answer.h"

@@ -36,13 +36,21 @@ static const sc_node *by_users(const lister *l, const sc_node *node) {
 }
 
 // What is returned as it was taken goes with who made it.
+typedef struct producer {
+    const lister *l;
+    const sc_node *found;
+} producer;
+
+static bool find_producer(void *user, sc_arg *arg) {
+    producer *p = user;
+    p->found = arg->value->node ? known(p->l, arg->value->node) : NULL;
+    return p->found == NULL;
+}
+
 static const sc_node *by_operands(const lister *l, const sc_node *node) {
-    for (uint32_t i = 0; i < node->arg_count; i++) {
-        const sc_node *from = node->args[i].kind == SC_ARG_VALUE ? node->args[i].value->node : NULL;
-        const sc_node *found = from ? known(l, from) : NULL;
-        if (found) return found;
-    }
-    return NULL;
+    producer p = {.l = l};
+    (void)sc_node_visit_values(node, find_producer, &p);
+    return p.found;
 }
 
 static void set_behind(lister *l, const sc_node *node, const sc_node *main) {
