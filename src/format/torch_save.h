@@ -3,7 +3,7 @@
 #ifndef SC_TORCH_SAVE_H
 #define SC_TORCH_SAVE_H
 
-#include "format/pickle.h"
+#include "format/pickle_write.h"
 #include "format/zip.h"
 
 typedef struct sc_torch_save {
@@ -16,5 +16,10 @@ typedef struct sc_torch_save {
 // Every tensor is checked to lie within its storage. A storage without data (meta, fake) is marked
 // missing and reads as zeros.
 sc_status sc_torch_save_open(sc_ctx *ctx, sc_arena *arena, sc_extent file, sc_torch_save *out);
+
+// Appends the file that torch.load(weights_only=True) reads as `root`; the rules are those of
+// sc_pickle_write. Storages are appended as the extents that they are, whole, and read once for
+// their checksums.
+sc_status sc_torch_save_write(sc_ctx *ctx, const sc_pickle_value *root, sc_cord *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "format/json.h"
 #include "format/torch_save.h"
 #include "pt2/import.h"
+#include "pt2/serde.h"
 
 // --- The container (pt2_archive.c) ---------------------------------------------------------------
 

@@ -1,0 +1,64 @@
+// Programs as the debugging records of ExecuTorch hold them: the JSON of its exir.serde (schema 5)
+// and three torch.save files beside it. Close to the JSON of a .pt2, but frozen years ago, with
+// targets of the edge dialect, with debug handles and histories in the metadata, and with delegated
+// parts written into the call that runs them.
+#ifndef SC_SERDE_H
+#define SC_SERDE_H
+
+#include "ir/part.h"
+
+// The four files of a program, by the suffixes that a record gives them.
+typedef struct sc_serde_files {
+    sc_extent program;         // JSON
+    sc_extent state_dict;      // parameters and persistent buffers by name
+    sc_extent constants;       // other buffers and lifted tensors
+    sc_extent example_inputs;  // (args, kwargs)
+} sc_serde_files;
+
+// --- Writing (serde_write.c) ---------------------------------------------------------------------
+
+typedef enum sc_serde_dialect {
+    SC_SERDE_ATEN,  // targets of PyTorch itself: the program that was exported
+    SC_SERDE_EDGE   // targets of the edge dialect, debug handles, and where each node comes from
+} sc_serde_dialect;
+
+typedef struct sc_serde_options {
+    sc_serde_dialect dialect;
+    // export_graph_id of the record: positive, the same for all its programs, below 2^53 so that
+    // JavaScript can hold it. With it every node of an edge program names its source node, the one
+    // of the recorded ATen program that meta.origin is the name of; with 0 no node names any.
+    uint64_t graph_id;
+    bool light;  // the files besides the JSON stay empty, those within delegated parts too
+} sc_serde_options;
+
+// What the official deserializer accepts, onto cords on ctx->arena. Weights are extents of the
+// files that they come from, and bytes of delegates are turned into text only when they are read,
+// so that the method must outlive the result. Files that stay empty are empty extents.
+//
+// Operators, arguments and types that the format has no place for fail with a status that names
+// method, node and operator. Example inputs that the official reader refuses are left out with a
+// warning.
+sc_status sc_serde_write(sc_ctx *ctx, const sc_method *method, const sc_serde_options *options,
+                         sc_serde_files *out);
+
+// --- Reading (serde_read.c) ----------------------------------------------------------------------
+
+// What a file says of the whole program that a method has no member for.
+typedef struct sc_serde_info {
+    bool is_edge;       // the verifier or an operator says so
+    bool has_weights;   // false: constants have their specs, and no data
+    uint64_t graph_id;  // that the oldest ancestors of its nodes agree on; 0 when they have none
+} sc_serde_info;
+
+// Adds a program as the method `name`: any 5.x, and what torch.export writes (8.x) too. Operators
+// that we do not know are kept as foreign nodes, with their metadata. meta.origin is the name of
+// the oldest ancestor where a node names one. Delegated parts come with what their backend made of
+// them and with the graph that it was given.
+//
+// Without `state_dict` and `constants` the program can be looked at, but not lowered: reading
+// its constants fails with SC_ERR_TRUNCATED. The sources must live as long as the program. `info`
+// may be NULL.
+sc_status sc_serde_read(sc_ctx *ctx, const sc_serde_files *files, sc_str name, sc_program *program,
+                        sc_serde_info *info);
+
+#endif
