@@ -88,6 +88,11 @@ sc_dtype sc_dtype_from_pt2(int64_t code) {
     return SC_DTYPE_NONE;
 }
 
+uint8_t sc_dtype_to_pt2(sc_dtype dtype) {
+    const dtype_row *row = row_of(dtype);
+    return row ? row->pt2 : 0;
+}
+
 sc_dtype sc_dtype_from_short(sc_str name) {
     for (unsigned i = 0; i < DTYPE_ROWS; i++) {
         if (rows[i].name && (sc_str_is(name, rows[i].short_name) || sc_str_is(name, rows[i].name)))

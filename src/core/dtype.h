@@ -36,6 +36,7 @@ int64_t sc_dtype_low(sc_dtype dtype);          // of integers and bool
 uint64_t sc_dtype_high(sc_dtype dtype);
 double sc_dtype_largest(sc_dtype dtype);    // finite; 0 unless a float
 sc_dtype sc_dtype_from_pt2(int64_t code);   // SC_DTYPE_NONE when unknown
+uint8_t sc_dtype_to_pt2(sc_dtype dtype);    // 0 when unknown
 sc_dtype sc_dtype_from_short(sc_str name);  // "f32" or "float32"
 
 // Promotion of two tensors of equal standing (torch.promote_types); SC_DTYPE_NONE if PyTorch has

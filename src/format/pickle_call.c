@@ -5,11 +5,7 @@
 
 enum { RANK_MAX = 64 };
 
-typedef struct dtype_row {
-    const char *name, *storage_class;  // in module torch; NULL when there is no such class
-    uint8_t code;                      // serialized ScalarType
-    uint8_t item_bytes;
-} dtype_row;
+typedef sc_pickle_dtype dtype_row;
 
 static const dtype_row dtype_rows[] = {
     {"uint8", "ByteStorage", 1, 1},
@@ -48,7 +44,7 @@ static const dtype_row *find_storage_class(sc_str name) {
     return NULL;
 }
 
-static const dtype_row *dtype_by_code(uint8_t code) {
+const sc_pickle_dtype *sc_pickle_dtype_of(uint8_t code) {
     for (size_t i = 0; i < SC_COUNT_OF(dtype_rows); i++)
         if (dtype_rows[i].code == code) return &dtype_rows[i];
     return NULL;
@@ -152,7 +148,7 @@ static bool read_dims(sc_pickle_machine *m, const sc_pickle_value *dims, int64_t
 
 static sc_status new_tensor(sc_pickle_machine *m, uint8_t code, const sc_pickle_value *sizes,
                             const sc_pickle_value *strides, sc_pickle_value **out) {
-    const dtype_row *row = dtype_by_code(code);
+    const dtype_row *row = sc_pickle_dtype_of(code);
     if (!row) return sc_pickle_fail(m, "a tensor has no known dtype");
     sc_pickle_tensor *tensor = sc_new(m->arena, sc_pickle_tensor);
     tensor->dtype = code;
@@ -200,7 +196,7 @@ static sc_status rebuild_strided(sc_pickle_machine *m, sc_pickle_value *args, ui
     tensor->storage = args->items[0]->storage;
     tensor->storage_offset = args->items[1]->integer;
     if (args->items[0]->dtype == 0 && tensor->storage->swap_bytes == 1)
-        tensor->storage->swap_bytes = swap_bytes(dtype_by_code(tensor->dtype));
+        tensor->storage->swap_bytes = swap_bytes(sc_pickle_dtype_of(tensor->dtype));
     tensor->requires_grad = is_kind(args, 4, SC_PICKLE_BOOL) && args->items[4]->boolean;
     uint64_t bytes;
     if (!sc_pickle_tensor_bytes(tensor, &bytes) || bytes > tensor->storage->bytes)

@@ -1,10 +1,18 @@
 // Shared by the two halves of the unpickler: pickle.c runs opcodes, pickle_call.c knows what the
-// few globals that we understand make of their arguments.
+// few globals that we understand make of their arguments. The writer shares the names of dtypes.
 #ifndef SC_PICKLE_MACHINE_H
 #define SC_PICKLE_MACHINE_H
 
 #include "base/map.h"
 #include "format/pickle.h"
+
+typedef struct sc_pickle_dtype {
+    const char *name, *storage_class;  // in module torch; NULL when there is no such class
+    uint8_t code;                      // serialized ScalarType
+    uint8_t item_bytes;
+} sc_pickle_dtype;
+
+const sc_pickle_dtype *sc_pickle_dtype_of(uint8_t code);  // NULL when unknown
 
 typedef struct sc_pickle_machine {
     sc_ctx *ctx;

@@ -4,7 +4,6 @@
 #ifndef SC_PICKLE_WRITE_H
 #define SC_PICKLE_WRITE_H
 
-#include "base/cord.h"
 #include "format/pickle.h"
 
 // --- Making values, on `arena` -------------------------------------------------------------------
@@ -45,9 +44,10 @@ sc_pickle_value *sc_pickle_make_tensor(sc_arena *arena, sc_pickle_storage *stora
 typedef SC_VEC(const sc_pickle_storage *) sc_pickle_storages;
 
 // Appends the pickle. `storages`, on `arena`, gets every storage that is spoken of, each once, in
-// order of first appearance; their keys are their indices. SC_ERR_UNSUPPORTED for objects,
-// functions and tensors without data, which would not load; bounded by ctx->limits.
-sc_status sc_pickle_write(sc_ctx *ctx, sc_arena *arena, const sc_pickle_value *root, sc_cord *out,
+// order of first appearance; their keys are their indices. SC_ERR_UNSUPPORTED for what would not
+// load: objects, functions, bytes, tensors without data. Bounded by ctx->limits, also where values
+// stand in many places.
+sc_status sc_pickle_write(sc_ctx *ctx, sc_arena *arena, const sc_pickle_value *root, sc_sb *out,
                           sc_pickle_storages *storages);
 
 #endif

@@ -65,3 +65,40 @@ sc_status sc_torch_save_open(sc_ctx *ctx, sc_arena *arena, sc_extent file, sc_to
     out->root = out->pickle.root;
     return SC_OK;
 }
+
+// --- Writing -------------------------------------------------------------------------------------
+
+// Storages start on multiples of 64, as in the files of torch.save itself, so that they can be
+// mapped into memory.
+enum { STORAGE_ALIGN = 64 };
+
+static sc_status add_storages(sc_ctx *ctx, sc_zip_writer *zip, const sc_pickle_storages *storages) {
+    for (uint32_t i = 0; i < storages->count; i++) {
+        sc_str name = sc_str_format(ctx->scratch, "archive/data/%u", i);
+        SC_TRY(sc_zip_add_extent(ctx, zip, name, storages->data[i]->extent));
+    }
+    return SC_OK;
+}
+
+static sc_status write_entries(sc_ctx *ctx, const sc_pickle_value *root, sc_cord *out) {
+    sc_zip_writer zip;
+    sc_sb pickle;
+    sc_pickle_storages storages = {0};
+    sc_sb_init(&pickle, ctx->scratch);
+    SC_TRY(sc_pickle_write(ctx, ctx->scratch, root, &pickle, &storages));
+    sc_zip_writer_init(&zip, out, STORAGE_ALIGN);
+    SC_TRY(sc_zip_add_bytes(ctx, &zip, SC_STR("archive/data.pkl"), pickle.data, pickle.size));
+    SC_TRY(sc_zip_add_bytes(ctx, &zip, SC_STR("archive/byteorder"), "little", 6));
+    SC_TRY(add_storages(ctx, &zip, &storages));
+    SC_TRY(sc_zip_add_bytes(ctx, &zip, SC_STR("archive/version"), "3\n", 2));
+    sc_zip_finish(&zip);
+    return SC_OK;
+}
+
+sc_status sc_torch_save_write(sc_ctx *ctx, const sc_pickle_value *root, sc_cord *out) {
+    SC_ASSERT(out->arena != ctx->scratch);
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_status status = write_entries(ctx, root, out);
+    sc_arena_rewind(ctx->scratch, mark);
+    return status;
+}

@@ -1,5 +1,6 @@
-// Any bytes as a pickle. Tensors that come out must be as sound as promised.
-#include "format/pickle.h"
+// Any bytes as a pickle. Tensors that come out must be as sound as promised, and what can be
+// written again can be read again.
+#include "format/pickle_write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,6 +30,20 @@ static void walk(const sc_pickle_value *v, uint32_t depth, uint32_t *budget) {
             walk(v->items[i], depth + 1, budget);
 }
 
+static void write_again(sc_ctx *ctx, const sc_pickle *pickle) {
+    sc_pickle again;
+    sc_pickle_storages storages = {0};
+    sc_sb out;
+    sc_sb_init(&out, ctx->arena);
+    ctx->limits.pickle_opcode_max = 5000;  // values, some of which take a dozen opcodes
+    if (sc_pickle_write(ctx, ctx->arena, pickle->root, &out, &storages) != SC_OK) return;
+    ctx->limits.pickle_opcode_max = 1 << 24;
+    SC_ASSERT(sc_pickle_load(ctx, ctx->arena, (const uint8_t *)out.data, out.size, &again) ==
+              SC_OK);
+    SC_ASSERT(again.root->kind == pickle->root->kind && again.end == out.size);
+    SC_ASSERT(again.storages.count == storages.count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena arena, scratch;
     sc_ctx ctx;
@@ -38,10 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_arena_init(&scratch);
     sc_ctx_init(&ctx, &arena, &scratch);
     ctx.limits.pickle_memo_max = 1 << 16;
-    if (sc_pickle_load(&ctx, &arena, data, size, &pickle) == SC_OK)
+    if (sc_pickle_load(&ctx, &arena, data, size, &pickle) == SC_OK) {
         walk(pickle.root, 1, &budget);
-    else
+        write_again(&ctx, &pickle);
+    } else {
         SC_ASSERT(ctx.error_count > 0);
+    }
     sc_arena_deinit(&arena);
     sc_arena_deinit(&scratch);
     return 0;

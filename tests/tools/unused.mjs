@@ -3,21 +3,29 @@
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs and FlatBuffers as text, archives and cords to read
-// back, looks inside structures, and listening to runs, which dumps and profiles will do.
+// back, looks inside structures, listening to runs, which dumps and profiles will do, and what
+// records of programs will be made of.
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
   "sc_fb_dump",
   "sc_expand_check",
-  "sc_zip_writer_init",
-  "sc_zip_add_bytes",
-  "sc_zip_add_extent",
-  "sc_zip_finish",
   "sc_cord_flatten",
   "sc_dim_view",
   "sc_dim_eval",
   "sc_pickle_get",
   "sc_rt_program_listen",
+  "sc_dtype_to_pt2",
+  "sc_pickle_make_none",
+  "sc_pickle_make_bool",
+  "sc_pickle_make_int",
+  "sc_pickle_make_float",
+  "sc_pickle_make_container",
+  "sc_pickle_make_storage",
+  "sc_pickle_make_tensor",
+  "sc_pickle_add",
+  "sc_pickle_put",
+  "sc_torch_save_write",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

@@ -1,6 +1,7 @@
 // Pickles of Python and PyTorch as values; hostile ones as errors.
 #include <math.h>
 
+#include "core/dtype.h"
 #include "format/torch_save.h"
 #include "setup.h"
 
@@ -224,5 +225,157 @@ TEST(pickle_checks_tensors_against_their_storage) {
     CHECK_STATUS(load_tensor(&s, "I0\n(I2\nt(t"), SC_ERR_CORRUPT);
     CHECK_STATUS(load_tensor(&s, "I0\n(L4611686018427387904L\nI8\nt(I0\nI0\nt"), SC_ERR_CORRUPT);
     CHECK_STATUS(load_tensor(&s, "I0\n(I2\nt(L9223372036854775807L\nt"), SC_ERR_CORRUPT);
+    setup_end(&s);
+}
+
+// --- Writing -------------------------------------------------------------------------------------
+
+// `root` written and read again.
+static const sc_pickle_value *written(setup *s, const sc_pickle_value *root, sc_torch_save *save) {
+    sc_cord *file = sc_new(&s->arena, sc_cord);
+    sc_cord_init(file, &s->arena);
+    CHECK_OK(sc_torch_save_write(&s->ctx, root, file));
+    sc_source *source = sc_source_from_cord(&s->arena, file);
+    CHECK_OK(sc_torch_save_open(&s->ctx, &s->arena, sc_extent_whole(source), save));
+    return save->root;
+}
+
+static bool same_bytes(setup *s, const sc_pickle_storage *a, const sc_pickle_storage *b) {
+    bool equal;
+    CHECK_OK(sc_extent_equal(&s->ctx, a->extent, b->extent, &equal));
+    return equal;
+}
+
+static bool same_tensor(setup *s, const sc_pickle_tensor *a, const sc_pickle_tensor *b) {
+    bool same = a->dtype == b->dtype && a->rank == b->rank && a->numel == b->numel &&
+                a->storage_offset == b->storage_offset && a->is_parameter == b->is_parameter &&
+                a->requires_grad == b->requires_grad;
+    for (uint32_t i = 0; same && i < a->rank; i++)
+        same = a->sizes[i] == b->sizes[i] && a->strides[i] == b->strides[i];
+    return same && same_bytes(s, a->storage, b->storage);
+}
+
+static bool same_value(setup *s, const sc_pickle_value *a, const sc_pickle_value *b) {
+    if (a->kind != b->kind) return false;
+    const uint32_t width = a->kind == SC_PICKLE_DICT ? 2 : 1;
+    switch ((sc_pickle_kind)a->kind) {
+    case SC_PICKLE_NONE: return true;
+    case SC_PICKLE_BOOL: return a->boolean == b->boolean;
+    case SC_PICKLE_INT: return a->integer == b->integer;
+    case SC_PICKLE_FLOAT: return memcmp(&a->real, &b->real, 8) == 0;
+    case SC_PICKLE_COMPLEX: return memcmp(a->complex, b->complex, 16) == 0;
+    case SC_PICKLE_STR: return sc_str_equal(sc_pickle_str(a), sc_pickle_str(b));
+    case SC_PICKLE_DTYPE: return a->dtype == b->dtype;
+    case SC_PICKLE_TENSOR: return same_tensor(s, a->tensor, b->tensor);
+    default: break;
+    }
+    bool same = a->count == b->count && a->kind <= SC_PICKLE_DICT;
+    for (uint32_t i = 0; same && i < width * a->count; i++)
+        same = same_value(s, a->items[i], b->items[i]);
+    return same;
+}
+
+TEST(pickles_write_what_they_read) {
+    setup s;
+    setup_begin(&s);
+    sc_torch_save save, again;
+    const sc_pickle_value *root = open_save(&s, "data/pickle/state.pt", &save);
+    const sc_pickle_value *copy = written(&s, root, &again);
+    REQUIRE(root && copy && same_value(&s, root, copy));
+    CHECK_EQ_UINT(again.pickle.storages.count, save.pickle.storages.count);
+    CHECK(tensor_of(copy, "tied")->storage == tensor_of(copy, "weight")->storage);
+    setup_end(&s);
+}
+
+static const sc_pickle_value *make_values(setup *s, const double *parts) {
+    static const int64_t ints[] = {0,         255,       256,       65535,     65536,    -1,
+                                   INT32_MAX, INT32_MIN, 1LL << 31, INT64_MAX, INT64_MIN};
+    sc_arena *arena = &s->arena;
+    sc_pickle_value *list = sc_pickle_make_container(arena, SC_PICKLE_LIST);
+    for (size_t i = 0; i < SC_COUNT_OF(ints); i++)
+        sc_pickle_add(arena, list, sc_pickle_make_int(arena, ints[i]));
+    sc_pickle_add(arena, list, sc_pickle_make_float(arena, -0.5));
+    sc_pickle_add(arena, list, sc_pickle_make_float(arena, INFINITY));
+    sc_pickle_value *complex = sc_pickle_make_none(arena);
+    complex->kind = SC_PICKLE_COMPLEX;
+    complex->complex = parts;
+    sc_pickle_add(arena, list, complex);
+    sc_pickle_value *dict = sc_pickle_make_container(arena, SC_PICKLE_DICT);
+    sc_pickle_put(arena, dict, SC_STR("ints"), list);
+    sc_pickle_put(arena, dict, SC_STR("\xc3\xa4"),
+                  sc_pickle_make_str(arena, SC_STR("\xe2\x82\xac")));
+    for (uint32_t n = 0; n < 5; n++) {
+        sc_pickle_value *tuple = sc_pickle_make_container(arena, SC_PICKLE_TUPLE);
+        for (uint32_t i = 0; i < n; i++)
+            sc_pickle_add(arena, tuple, sc_pickle_make_bool(arena, i % 2));
+        sc_pickle_put(arena, dict, SC_STR("tuple"), tuple);
+    }
+    sc_pickle_put(arena, dict, SC_STR("empty"), sc_pickle_make_container(arena, SC_PICKLE_DICT));
+    sc_pickle_put(arena, dict, SC_STR("none"), sc_pickle_make_none(arena));
+    sc_pickle_put(arena, dict, SC_STR("set"), sc_pickle_make_container(arena, SC_PICKLE_SET));
+    return dict;
+}
+
+TEST(pickles_write_python_values) {
+    setup s;
+    setup_begin(&s);
+    sc_torch_save save;
+    const double parts[] = {1.5, -2.0};
+    const sc_pickle_value *dict = make_values(&s, parts);
+    CHECK(same_value(&s, dict, written(&s, dict, &save)));
+    setup_end(&s);
+}
+
+// Every dtype there is, seen through one storage.
+TEST(pickles_write_every_dtype) {
+    setup s;
+    setup_begin(&s);
+    sc_torch_save save;
+    static const uint8_t bytes[64] = {1, 2, 3};
+    static const int64_t sizes[] = {2, 1}, strides[] = {1, 7};
+    sc_extent data = sc_extent_whole(sc_source_from_memory(&s.arena, bytes, sizeof(bytes)));
+    sc_pickle_storage *shared = sc_pickle_make_storage(&s.arena, data);
+    sc_pickle_value *list = sc_pickle_make_container(&s.arena, SC_PICKLE_LIST);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 60; i++) {
+        const uint8_t code = sc_dtype_is_known(i % 30) ? sc_dtype_to_pt2((sc_dtype)(i % 30)) : 0;
+        if (code == 0) continue;
+        sc_pickle_storage *storage = i < 30 ? shared : sc_pickle_make_storage(&s.arena, data);
+        sc_pickle_view view = {.code = code, .rank = 2, .sizes = sizes, .storage_offset = 1};
+        view.strides = i % 2 ? strides : NULL;
+        view.is_parameter = i % 3 == 0;
+        sc_pickle_add(&s.arena, list, sc_pickle_make_tensor(&s.arena, storage, &view));
+        count++;
+    }
+    const sc_pickle_value *copy = written(&s, list, &save);
+    CHECK_EQ_UINT(copy->count, count);
+    CHECK(same_value(&s, list, copy));
+    CHECK_EQ_UINT(save.pickle.storages.count, 1 + count / 2);
+    setup_end(&s);
+}
+
+TEST(pickles_refuse_what_would_not_load) {
+    setup s;
+    setup_begin(&s);
+    sc_pickle read;
+    sc_cord file;
+    sc_cord_init(&file, &s.arena);
+    CHECK_OK(LOAD("\x80\x02"
+                  "cos\nsystem\n(X\x02\0\0\0lstR.",
+                  &read));
+    CHECK_STATUS(sc_torch_save_write(&s.ctx, read.root, &file), SC_ERR_UNSUPPORTED);
+    CHECK(strstr(sc_vec_last(&s.ctx.diags).message.data, "os.system"));
+    // 2^40 values in 41 lists.
+    sc_pickle_value *list = sc_pickle_make_container(&s.arena, SC_PICKLE_LIST);
+    for (uint32_t i = 0; i < 40; i++) {
+        sc_pickle_value *outer = sc_pickle_make_container(&s.arena, SC_PICKLE_LIST);
+        sc_pickle_add(&s.arena, outer, list);
+        sc_pickle_add(&s.arena, outer, list);
+        list = outer;
+    }
+    s.ctx.limits.pickle_opcode_max = 10000;
+    CHECK_STATUS(sc_torch_save_write(&s.ctx, list, &file), SC_ERR_LIMIT);
+    s.ctx.limits.pickle_depth_max = 30;
+    CHECK_STATUS(sc_torch_save_write(&s.ctx, list, &file), SC_ERR_LIMIT);
     setup_end(&s);
 }
