@@ -87,7 +87,7 @@ static void add_dtypes(sc_json_writer *w) {
         int code, item_bytes;
         const char *name, *short_name;
     } rows[] = {
-#define DTYPE(id, pte, pt2, dtype_name, short_name, item_bytes, ...) \
+#define DTYPE(id, pte, pt2, serde, dtype_name, short_name, item_bytes, ...) \
     {pte, item_bytes, dtype_name, short_name},
 #include "core/dtype.def"
 #undef DTYPE

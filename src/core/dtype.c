@@ -7,6 +7,7 @@
 
 typedef struct dtype_row {
     uint8_t pt2;
+    uint8_t serde;
     uint8_t bytes;
     uint8_t category;
     uint8_t pair;
@@ -20,9 +21,10 @@ typedef struct dtype_row {
 #define DTYPE_ROWS 30
 
 static const dtype_row rows[DTYPE_ROWS] = {
-#define DTYPE(id, pte, pt2, name, short_name, bytes, category, class_, pair, low, high, largest) \
-    [pte] = {pt2,  bytes,  SC_CATEGORY_##category, SC_DTYPE_##pair, name, short_name, low,       \
-             high, largest},
+#define DTYPE(id, pte, pt2, serde, name, short_name, bytes, category, class_, pair, low, high, \
+              largest)                                                                         \
+    [pte] = {pt2, serde, bytes,  SC_CATEGORY_##category, SC_DTYPE_##pair, name, short_name,    \
+             low, high,  largest},
 #include "core/dtype.def"
 #undef DTYPE
 };
@@ -91,6 +93,17 @@ sc_dtype sc_dtype_from_pt2(int64_t code) {
 uint8_t sc_dtype_to_pt2(sc_dtype dtype) {
     const dtype_row *row = row_of(dtype);
     return row ? row->pt2 : 0;
+}
+
+sc_dtype sc_dtype_from_serde(int64_t code) {
+    for (unsigned i = 0; i < DTYPE_ROWS && code != 0; i++)
+        if (rows[i].name && rows[i].serde == code) return (sc_dtype)i;
+    return SC_DTYPE_NONE;
+}
+
+uint8_t sc_dtype_to_serde(sc_dtype dtype) {
+    const dtype_row *row = row_of(dtype);
+    return row ? row->serde : 0;
 }
 
 sc_dtype sc_dtype_from_short(sc_str name) {

@@ -34,10 +34,12 @@ sc_dtype sc_dtype_to_complex(sc_dtype dtype);  // c64 for what has no complex ty
 sc_dtype sc_dtype_to_real(sc_dtype dtype);     // of complex types; others are what they are
 int64_t sc_dtype_low(sc_dtype dtype);          // of integers and bool
 uint64_t sc_dtype_high(sc_dtype dtype);
-double sc_dtype_largest(sc_dtype dtype);    // finite; 0 unless a float
-sc_dtype sc_dtype_from_pt2(int64_t code);   // SC_DTYPE_NONE when unknown
-uint8_t sc_dtype_to_pt2(sc_dtype dtype);    // 0 when unknown
-sc_dtype sc_dtype_from_short(sc_str name);  // "f32" or "float32"
+double sc_dtype_largest(sc_dtype dtype);     // finite; 0 unless a float
+sc_dtype sc_dtype_from_pt2(int64_t code);    // SC_DTYPE_NONE when unknown
+uint8_t sc_dtype_to_pt2(sc_dtype dtype);     // 0 when unknown
+sc_dtype sc_dtype_from_serde(int64_t code);  // exir.serde's numbers; SC_DTYPE_NONE when unknown
+uint8_t sc_dtype_to_serde(sc_dtype dtype);   // 0 when it has none for it
+sc_dtype sc_dtype_from_short(sc_str name);   // "f32" or "float32"
 
 // Promotion of two tensors of equal standing (torch.promote_types); SC_DTYPE_NONE if PyTorch has
 // none.

@@ -106,6 +106,8 @@ void sc_json_add_i64(sc_json_writer *writer, int64_t value);
 void sc_json_add_u64(sc_json_writer *writer, uint64_t value);
 // Shortest round trip; infinities and NaN as the strings "Infinity", "-Infinity", "NaN".
 void sc_json_add_f64(sc_json_writer *writer, double value);
+// JSON already, or what Python takes for JSON: Infinity, NaN.
+void sc_json_add_raw(sc_json_writer *writer, sc_str json);
 void sc_json_add_str(sc_json_writer *writer, sc_str value);
 void sc_json_add_text(sc_json_writer *writer, const char *terminated);
 

@@ -120,15 +120,15 @@ void sc_json_key(sc_json_writer *writer, const char *name) {
     sc_json_key_str(writer, sc_str_from(name));
 }
 
-static void add_raw(sc_json_writer *writer, sc_str json) {
+void sc_json_add_raw(sc_json_writer *writer, sc_str json) {
     begin_item(writer);
     sc_sb_add(writer->out, json);
 }
 
-void sc_json_add_null(sc_json_writer *writer) { add_raw(writer, SC_STR("null")); }
+void sc_json_add_null(sc_json_writer *writer) { sc_json_add_raw(writer, SC_STR("null")); }
 
 void sc_json_add_bool(sc_json_writer *writer, bool value) {
-    add_raw(writer, value ? SC_STR("true") : SC_STR("false"));
+    sc_json_add_raw(writer, value ? SC_STR("true") : SC_STR("false"));
 }
 
 void sc_json_add_i64(sc_json_writer *writer, int64_t value) {
@@ -143,9 +143,9 @@ void sc_json_add_u64(sc_json_writer *writer, uint64_t value) {
 
 void sc_json_add_f64(sc_json_writer *writer, double value) {
     if (isnan(value)) {
-        add_raw(writer, SC_STR("\"NaN\""));
+        sc_json_add_raw(writer, SC_STR("\"NaN\""));
     } else if (isinf(value)) {
-        add_raw(writer, value > 0 ? SC_STR("\"Infinity\"") : SC_STR("\"-Infinity\""));
+        sc_json_add_raw(writer, value > 0 ? SC_STR("\"Infinity\"") : SC_STR("\"-Infinity\""));
     } else {
         begin_item(writer);
         sc_sb_add_f64(writer->out, value);

@@ -247,7 +247,7 @@ static const sc_store_fn fast_storers[SC_CLASS_COUNT][DTYPE_CODES] = {
 // Class + 1; 0 is no dtype.
 enum { SC_CLASS_NONE = SC_CLASS_COUNT };
 static const uint8_t classes[DTYPE_CODES] = {
-#define DTYPE(id, pte, pt2, name, short_name, bytes, category, class_, ...) \
+#define DTYPE(id, pte, pt2, serde, name, short_name, bytes, category, class_, ...) \
     [pte] = SC_CLASS_##class_ + 1,
 #include "core/dtype.def"
 #undef DTYPE

@@ -49,6 +49,9 @@ sc_status sc_pt2_read_payloads(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive
 sc_status sc_pt2_make_constant(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *payload,
                                sc_str name, sc_constant **out);
 
+// The tensors of a torch.save file of a dictionary; `what` names the file in messages.
+sc_status sc_pt2_read_saved(sc_ctx *ctx, sc_arena *work, sc_str what, sc_extent file, sc_map *map);
+
 // --- One model (pt2_model.c) ---------------------------------------------------------------------
 
 typedef struct sc_pt2_importer {
@@ -62,7 +65,19 @@ typedef struct sc_pt2_importer {
     sc_map written;  // what outputs may write to: name -> bits of SC_OUTPUT_*_MUTATION
     uint64_t node_count;
     uint32_t unknown_count;  // symbols made up for expressions that we cannot read
+    uint32_t part_depth;     // of delegated parts within parts
+    bool is_record;          // a program of a record, whatever its version says
+    bool is_serde;           // exir.serde: dtypes, delegates and metadata are written as there
+    bool is_edge;            // an operator or the verifier is of the edge dialect
+    bool lacks_data;         // there are no weights, here or in a part
+    bool is_light;           // nor in the program that is being read
+    uint64_t graph_id;       // that most of the oldest ancestors have, so far
+    uint64_t graph_votes;    // by how many more than others
 } sc_pt2_importer;
+
+void sc_pt2_importer_init(sc_pt2_importer *imp, sc_ctx *ctx, sc_arena *work, sc_method *method);
+// The dtype of a number in the document; SC_DTYPE_NONE when there is none.
+sc_dtype sc_pt2_dtype(const sc_pt2_importer *imp, int64_t code);
 
 // A graph while it is read. Names are the file's.
 typedef struct sc_pt2_scope {
@@ -114,6 +129,10 @@ sc_status sc_pt2_scope_init(sc_pt2_scope *scope, sc_pt2_importer *imp, sc_graph 
 sc_status sc_pt2_add_input(sc_pt2_scope *scope, const sc_pt2_slot *slot, sc_value **out);
 sc_status sc_pt2_read_nodes(sc_pt2_scope *scope, const sc_json *nodes);
 sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json);
+// What a node says of itself (pt2_meta.c). `origin` stays NULL where it names no ancestor.
+sc_status sc_pt2_read_metadata(sc_pt2_importer *imp, const sc_json *json, sc_meta *out);
+// A delegated part from the first argument of its call (pt2_part.c).
+sc_status sc_pt2_read_part(sc_pt2_scope *scope, sc_str name, const sc_json *json, sc_arg *out);
 // A graph that is an argument of a node of `parent`.
 sc_status sc_pt2_read_subgraph(sc_pt2_scope *parent, const sc_json *json, sc_graph **out);
 
@@ -122,6 +141,8 @@ sc_status sc_pt2_read_inputs(sc_pt2_scope *scope, const sc_json *inputs, const s
 sc_status sc_pt2_read_outputs(sc_pt2_scope *scope, const sc_json *outputs,
                               const sc_json *signature);
 
+// A whole document into imp->method.
+sc_status sc_pt2_read_document(sc_pt2_importer *imp, const sc_json *json);
 // Reads one model into a new method.
 sc_status sc_pt2_read_model(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
                             sc_str model, sc_method *method);

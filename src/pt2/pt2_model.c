@@ -2,7 +2,7 @@
 // whose simplification they decide.
 #include "pt2/pt2.h"
 
-enum { SCHEMA_MAJOR_MIN = 5, SCHEMA_MAJOR = 8 };
+enum { SCHEMA_MAJOR_MIN = 5, SCHEMA_MAJOR = 8, SERDE_MAJOR = 5 };
 
 enum {
     PROGRAM_MODULE,
@@ -14,12 +14,23 @@ enum {
     PROGRAM_FIELD_COUNT
 };
 
-static sc_status read_version(sc_pt2_importer *imp, const sc_json *json) {
+// exir.serde went its own way when schema 5 was current, and learnt of verifiers later; what
+// PyTorch itself wrote then has none. Records hold programs without a version too.
+static bool is_serde(const sc_pt2_importer *imp, const sc_json *verifiers) {
+    const sc_method *method = imp->method;
+    if (method->schema_major == 0 && method->schema_minor == 0) return imp->is_record;
+    return method->schema_major == SERDE_MAJOR &&
+           (imp->is_record || (verifiers && verifiers->kind == SC_JSON_ARRAY));
+}
+
+static sc_status read_version(sc_pt2_importer *imp, const sc_json *json, const sc_json *verifiers) {
     sc_ctx *ctx = imp->ctx;
     sc_method *method = imp->method;
     if (!sc_json_i64(sc_json_get(json, "major"), &method->schema_major) ||
         !sc_json_i64(sc_json_get(json, "minor"), &method->schema_minor))
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, "the model has no schema version");
+    imp->is_serde = is_serde(imp, verifiers);
+    if (imp->is_serde) return SC_OK;
     if (method->schema_major < SCHEMA_MAJOR_MIN || method->schema_major > SCHEMA_MAJOR)
         return sc_fail(ctx, SC_ERR_VERSION, "Export the model again with PyTorch 2.6 to 2.14.",
                        "the model has schema version %lld.%lld, which is not supported",
@@ -32,12 +43,12 @@ static sc_status read_version(sc_pt2_importer *imp, const sc_json *json) {
 }
 
 // Older files have one string, "dialect", for what is a list today.
-static bool is_decomposed(const sc_json *verifiers, const sc_json *dialect) {
-    if (sc_json_is_str(dialect, "ATEN")) return true;
+static bool has_verifier(const sc_json *verifiers, const sc_json *dialect, const char *name) {
+    if (sc_json_is_str(dialect, name)) return true;
     if (!verifiers || verifiers->kind != SC_JSON_ARRAY) return false;
     const sc_json *item = sc_json_first(verifiers);
     for (uint32_t i = 0; i < verifiers->size; i++, item = sc_json_next(item))
-        if (sc_json_is_str(item, "ATEN")) return true;
+        if (sc_json_is_str(item, name)) return true;
     return false;
 }
 
@@ -77,13 +88,15 @@ static sc_status read_module(sc_pt2_importer *imp, const sc_json *json) {
     return SC_OK;
 }
 
-static sc_status read_program(sc_pt2_importer *imp, const sc_json *json) {
+sc_status sc_pt2_read_document(sc_pt2_importer *imp, const sc_json *json) {
     sc_json_field f[PROGRAM_FIELD_COUNT] = {
         {.name = "graph_module"}, {.name = "range_constraints"}, {.name = "schema_version"},
         {.name = "verifiers"},    {.name = "dialect"},           {.name = "torch_version"}};
     SC_TRY(sc_json_pick(imp->ctx, json, "exported program", f, PROGRAM_FIELD_COUNT));
-    SC_TRY(read_version(imp, f[PROGRAM_VERSION].value));
-    imp->method->decomposed = is_decomposed(f[PROGRAM_VERIFIERS].value, f[PROGRAM_DIALECT].value);
+    const sc_json *verifiers = f[PROGRAM_VERIFIERS].value, *dialect = f[PROGRAM_DIALECT].value;
+    SC_TRY(read_version(imp, f[PROGRAM_VERSION].value, verifiers));
+    imp->method->decomposed = has_verifier(verifiers, dialect, "ATEN");
+    imp->is_edge |= has_verifier(verifiers, dialect, "EDGE");
     imp->method->torch_version = sc_pt2_keep(imp, f[PROGRAM_TORCH].value);
     SC_TRY(read_ranges(imp, f[PROGRAM_RANGES].value));
     return read_module(imp, f[PROGRAM_MODULE].value);
@@ -99,16 +112,13 @@ static sc_status find_examples(sc_pt2_importer *imp, const sc_pt2_archive *archi
 
 sc_status sc_pt2_read_model(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *archive,
                             sc_str model, sc_method *method) {
-    sc_pt2_importer imp = {.ctx = ctx, .work = work, .method = method};
+    sc_pt2_importer imp;
     sc_str text;
     const sc_json *json;
-    sc_map_init(&imp.texts, work);
-    sc_map_init(&imp.dims, work);
-    sc_map_init(&imp.foreign, work);
-    sc_map_init(&imp.written, work);
+    sc_pt2_importer_init(&imp, ctx, work, method);
     SC_TRY(sc_pt2_model_text(ctx, work, archive, model, &text));
     SC_TRY(sc_json_parse(ctx, work, text, &json));
     SC_TRY(sc_pt2_read_payloads(ctx, work, archive, model, &imp.payloads));
     SC_TRY(find_examples(&imp, archive, model));
-    return read_program(&imp, json);
+    return sc_pt2_read_document(&imp, json);
 }

@@ -2,6 +2,7 @@
 // the table does not know become foreign nodes with their arguments as they stand in the file, and
 // so do calls with arguments that we have nothing for: what is unsupported is told in the end, all
 // at once.
+#include "ir/verify.h"
 #include "pt2/pt2.h"
 
 enum { NODE_TARGET, NODE_INPUTS, NODE_OUTPUTS, NODE_METADATA, NODE_NAME, NODE_FIELD_COUNT };
@@ -37,15 +38,25 @@ static const sc_op *foreign_op(sc_pt2_importer *imp, sc_str name) {
     return op;
 }
 
+// What stands before namespace, name and overload of an operator; 0 bytes for functions.
+static size_t space_bytes(sc_str target) {
+    static const char *const spaces[] = {"torch.ops.", "executorch.exir.dialects.edge.ops.",
+                                         "executorch.exir.dialects.backend.ops."};
+    for (size_t i = 0; i < SC_COUNT_OF(spaces); i++)
+        if (sc_str_starts_with(target, spaces[i])) return strlen(spaces[i]);
+    return 0;
+}
+
 // Name in the table of a target:
-//   torch.ops.aten.add.Tensor -> aten::add.Tensor, torch.ops.higher_order.cond ->
-//   higher_order::cond, _operator.add, math.trunc, torch.sym_max, torch._sym_sqrt -> sym::add,
-//   trunc, sym_max, sym_sqrt
+//   torch.ops.aten.add.Tensor, or the same in the edge dialect -> aten::add.Tensor,
+//   torch.ops.higher_order.cond -> higher_order::cond, _operator.add, math.trunc, torch.sym_max,
+//   torch._sym_sqrt -> sym::add, trunc, sym_max, sym_sqrt
 static sc_str table_name(sc_arena *arena, sc_str target) {
     static const char *const functions[] = {"_operator.", "math.", "builtins.", "torch._sym_",
                                             "torch.sym_"};
-    if (sc_str_starts_with(target, "torch.ops.")) {
-        sc_str rest = sc_str_slice(target, 10, target.size);
+    const size_t skip = space_bytes(target);
+    if (skip) {
+        sc_str rest = sc_str_slice(target, skip, target.size);
         ptrdiff_t dot = sc_str_find(rest, '.');
         size_t space = dot < 0 ? rest.size : (size_t)dot;
         return sc_str_format(arena, SC_STR_FMT "::" SC_STR_FMT,
@@ -61,7 +72,7 @@ static sc_str table_name(sc_arena *arena, sc_str target) {
     return target;
 }
 
-// Only lowering makes calls of delegated parts.
+// Only lowering makes calls of delegated parts, and only records keep them.
 static bool takes_part(const sc_op *op) {
     return op->schema->param_count > 0 && op->schema->params[0].type == SC_PARAM_PART;
 }
@@ -71,8 +82,9 @@ static const sc_op *find_op(sc_pt2_importer *imp, sc_str target) {
     sc_mark mark = sc_arena_mark(imp->ctx->scratch);
     sc_str name = table_name(imp->ctx->scratch, target);
     const sc_op *op = sc_op_find(name);
-    if (!op || takes_part(op))
-        op = foreign_op(imp, sc_str_starts_with(target, "torch.ops.") ? name : target);
+    if (!op || (takes_part(op) && !imp->is_serde))
+        op = foreign_op(imp, space_bytes(target) ? name : target);
+    imp->is_edge |= sc_str_starts_with(target, "executorch.");
     sc_arena_rewind(imp->ctx->scratch, mark);
     return op;
 }
@@ -153,6 +165,20 @@ static sc_status place_higher_order(sc_pt2_scope *scope, const node_parts *node,
     return SC_OK;
 }
 
+// The part, and what is passed to it.
+static sc_status place_call(sc_pt2_scope *scope, const node_parts *node, sc_arg *full) {
+    sc_ctx *ctx = scope->imp->ctx;
+    if (node->arg_count == 0)
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "a call of a delegate names none");
+    const uint32_t count = node->arg_count - 1;
+    sc_arg *operands = sc_new_array(ctx->scratch, sc_arg, count);
+    SC_TRY(sc_pt2_read_part(scope, node->args[0].name, node->args[0].json, &full[0]));
+    for (uint32_t i = 0; i < count; i++)
+        SC_TRY(sc_pt2_read_arg(scope, node->args[i + 1].json, &operands[i]));
+    full[1] = sc_arg_list(operands, count);
+    return SC_OK;
+}
+
 static sc_status read_foreign_args(sc_pt2_scope *scope, const node_parts *node, sc_arg *full,
                                    sc_str **names) {
     *names = sc_new_array(scope->imp->ctx->arena, sc_str, node->arg_count);
@@ -166,6 +192,7 @@ static sc_status read_foreign_args(sc_pt2_scope *scope, const node_parts *node, 
 static sc_status read_args(sc_pt2_scope *scope, const node_parts *node, sc_arg *full,
                            sc_str **names) {
     if (sc_op_has(node->op, SC_FOREIGN)) return read_foreign_args(scope, node, full, names);
+    if (takes_part(node->op)) return place_call(scope, node, full);
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return place_higher_order(scope, node, full);
     return place_args(scope, node, full);
 }
@@ -315,12 +342,7 @@ static sc_status add_results(sc_pt2_scope *scope, const node_parts *parts, sc_no
     return SC_OK;
 }
 
-// --- Metadata ------------------------------------------------------------------------------------
-
-static void read_metadata(sc_pt2_importer *imp, const sc_json *json, sc_meta *meta) {
-    meta->stack_trace = sc_pt2_keep(imp, sc_json_get(json, "stack_trace"));
-    meta->module_stack = sc_pt2_keep(imp, sc_json_get(json, "nn_module_stack"));
-}
+// --- The node ------------------------------------------------------------------------------------
 
 // The name that PyTorch's graph shows. Older files have none for nodes with several results, whose
 // parts are named instead.
@@ -344,7 +366,7 @@ static sc_status read_parts(sc_pt2_scope *scope, const sc_json *json, node_parts
     SC_TRY(sc_json_pick(imp->ctx, json, "node", f, NODE_FIELD_COUNT));
     out->target = sc_json_str(imp->work, f[NODE_TARGET].value);
     imp->ctx->where.op = out->target;
-    read_metadata(imp, f[NODE_METADATA].value, &out->meta);
+    SC_TRY(sc_pt2_read_metadata(imp, f[NODE_METADATA].value, &out->meta));
     imp->ctx->where.stack_trace = out->meta.stack_trace;
     const sc_json *outputs = f[NODE_OUTPUTS].value;
     if (out->target.size == 0 || !outputs || outputs->kind != SC_JSON_ARRAY)
@@ -356,6 +378,16 @@ static sc_status read_parts(sc_pt2_scope *scope, const sc_json *json, node_parts
     imp->ctx->where.node = out->name;
     SC_TRY(read_named_args(scope, f[NODE_INPUTS].value, out));
     return resolve_op(scope, out);
+}
+
+// Does the call of a delegate give and take what the part says?
+static sc_status check_call(sc_ctx *ctx, const sc_node *node) {
+    if (!sc_node_part(node)) return SC_OK;
+    const sc_diag_mark mark = sc_diags_mark(ctx);
+    if (sc_verify_call(ctx, node) == SC_OK) return SC_OK;
+    const sc_str why = sc_vec_last(&ctx->diags).message;
+    sc_diags_rewind(ctx, mark);
+    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, SC_STR_FMT, SC_STR_ARG(why));
 }
 
 sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json) {
@@ -372,8 +404,9 @@ sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json) {
     const char *name = sc_str_dup(ctx->scratch, single ? parts.outs.data[0].name : parts.name);
     SC_TRY(make_node(scope, &parts, out_count, name, &node));
     node->meta = parts.meta;
-    node->meta.origin = sc_graph_origin(scope->graph, parts.name);
+    if (!node->meta.origin) node->meta.origin = sc_graph_origin(scope->graph, parts.name);
     SC_TRY(add_results(scope, &parts, node));
+    SC_TRY(check_call(ctx, node));
     sc_graph_append(scope->graph, node);
     return SC_OK;
 }

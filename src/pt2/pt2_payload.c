@@ -89,28 +89,32 @@ static sc_status add(sc_ctx *ctx, sc_map *map, sc_str name, sc_pt2_payload *payl
     return SC_OK;
 }
 
-static sc_status read_state_dict(sc_ctx *ctx, sc_arena *work, const sc_zip_entry *entry,
-                                 sc_map *map) {
+sc_status sc_pt2_read_saved(sc_ctx *ctx, sc_arena *work, sc_str what, sc_extent file, sc_map *map) {
     sc_torch_save save;
-    sc_extent extent;
-    if (!entry) return SC_OK;
-    SC_TRY(sc_zip_extent(ctx, entry, &extent));
     // Sources of swapped and missing storages outlive the import.
-    SC_TRY(sc_torch_save_open(ctx, ctx->arena, extent, &save));
+    SC_TRY(sc_torch_save_open(ctx, ctx->arena, file, &save));
     if (!save.root || save.root->kind == SC_PICKLE_NONE) return SC_OK;
     if (save.root->kind != SC_PICKLE_DICT)
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, SC_STR_FMT " is not a dictionary of tensors",
-                       SC_STR_ARG(entry->name));
+                       SC_STR_ARG(what));
     for (uint32_t i = 0; i < save.root->count; i++) {
         const sc_pickle_value *key = save.root->items[2 * i];
         sc_pt2_payload *payload;
         if (key->kind != SC_PICKLE_STR)
             return sc_fail(ctx, SC_ERR_FORMAT, NULL, SC_STR_FMT " has a key that is not text",
-                           SC_STR_ARG(entry->name));
+                           SC_STR_ARG(what));
         SC_TRY(from_pickle(ctx, work, sc_pickle_str(key), save.root->items[2 * i + 1], &payload));
         SC_TRY(add(ctx, map, sc_pickle_str(key), payload));
     }
     return SC_OK;
+}
+
+static sc_status read_state_dict(sc_ctx *ctx, sc_arena *work, const sc_zip_entry *entry,
+                                 sc_map *map) {
+    sc_extent extent;
+    if (!entry) return SC_OK;
+    SC_TRY(sc_zip_extent(ctx, entry, &extent));
+    return sc_pt2_read_saved(ctx, work, entry->name, extent, map);
 }
 
 // --- Raw storages --------------------------------------------------------------------------------

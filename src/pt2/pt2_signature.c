@@ -19,6 +19,12 @@ static const input_row input_rows[] = {
     {"constant_input", NULL, SC_INPUT_CONSTANT},
 };
 
+// What the official writer puts in the place of weights that it does not have.
+static bool is_placeholder(const sc_pt2_importer *imp, const sc_pt2_payload *payload) {
+    return imp->is_serde && payload->object &&
+           sc_str_ends_with(sc_str_from(payload->object), "_reconstruct_fake_tensor");
+}
+
 static sc_status find_payload(sc_pt2_importer *imp, const sc_input_sig *sig,
                               const sc_pt2_payload **out) {
     // Buffers that are not persistent are stored among the constants; old writers vary.
@@ -31,7 +37,7 @@ static sc_status find_payload(sc_pt2_importer *imp, const sc_input_sig *sig,
     if (!*out)
         return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "the file has no data for '" SC_STR_FMT "'",
                        SC_STR_ARG(sig->target));
-    if ((*out)->object)
+    if ((*out)->object && !is_placeholder(imp, *out))
         return sc_fail(imp->ctx, SC_ERR_UNSUPPORTED,
                        "Call unwrap_tensor_subclass(model) before export, or save the program "
                        "after run_decompositions().",
@@ -40,9 +46,25 @@ static sc_status find_payload(sc_pt2_importer *imp, const sc_input_sig *sig,
     return SC_OK;
 }
 
+// A constant of which nothing is known but what the graph says: enough to look at.
+static sc_status attach_nothing(sc_pt2_importer *imp, const sc_value *value, sc_input_sig *sig) {
+    if (value->type != SC_VALUE_TENSOR || !sc_spec_is_static(&value->spec))
+        return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "'" SC_STR_FMT "' has no fixed size",
+                       SC_STR_ARG(sig->target));
+    imp->lacks_data = true;
+    sig->constant = sc_new(imp->ctx->arena, sc_constant);
+    *sig->constant = (sc_constant){.name = sig->target,
+                                   .spec = value->spec,
+                                   .persistent = sig->kind != SC_INPUT_BUFFER || sig->persistent};
+    sig->constant->spec.offset = sc_dim_int(0);
+    return SC_OK;
+}
+
 static sc_status attach_constant(sc_pt2_importer *imp, sc_value *value, sc_input_sig *sig) {
     const sc_pt2_payload *payload;
+    if (imp->is_light) return attach_nothing(imp, value, sig);
     SC_TRY(find_payload(imp, sig, &payload));
+    if (payload->object) return attach_nothing(imp, value, sig);
     SC_TRY(
         sc_pt2_make_constant(imp->ctx, imp->method->exprs, payload, sig->target, &sig->constant));
     sig->constant->persistent = sig->kind != SC_INPUT_BUFFER || sig->persistent;

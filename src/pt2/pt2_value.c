@@ -7,6 +7,20 @@
 
 enum { LAYOUT_STRIDED = 7 };
 
+void sc_pt2_importer_init(sc_pt2_importer *imp, sc_ctx *ctx, sc_arena *work, sc_method *method) {
+    *imp = (sc_pt2_importer){.ctx = ctx, .work = work, .method = method};
+    sc_map_init(&imp->texts, work);
+    sc_map_init(&imp->dims, work);
+    sc_map_init(&imp->foreign, work);
+    sc_map_init(&imp->written, work);
+    sc_map_init(&imp->payloads.weights, work);
+    sc_map_init(&imp->payloads.constants, work);
+}
+
+sc_dtype sc_pt2_dtype(const sc_pt2_importer *imp, int64_t code) {
+    return imp->is_serde ? sc_dtype_from_serde(code) : sc_dtype_from_pt2(code);
+}
+
 sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string) {
     if (!string || string->kind != SC_JSON_STRING || string->size == 0) return SC_STR("");
     sc_str *known = sc_map_get(&imp->texts, sc_json_raw(string));
@@ -134,7 +148,8 @@ static sc_status read_dims(sc_pt2_importer *imp, const sc_json *json, const char
     return SC_OK;
 }
 
-static sc_status check_meta(sc_ctx *ctx, const sc_json_field *f, sc_dtype *dtype) {
+static sc_status check_meta(const sc_pt2_importer *imp, const sc_json_field *f, sc_dtype *dtype) {
+    sc_ctx *ctx = imp->ctx;
     const sc_json *sizes = f[META_SIZES].value, *strides = f[META_STRIDES].value;
     int64_t code, layout = LAYOUT_STRIDED;
     if (!sizes || sizes->kind != SC_JSON_ARRAY || !strides || strides->kind != SC_JSON_ARRAY ||
@@ -142,7 +157,7 @@ static sc_status check_meta(sc_ctx *ctx, const sc_json_field *f, sc_dtype *dtype
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, "malformed tensor description");
     if (sizes->size > SC_RANK_MAX || sizes->size > ctx->limits.rank_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a tensor has %u dimensions", sizes->size);
-    *dtype = sc_dtype_from_pt2(code);
+    *dtype = sc_pt2_dtype(imp, code);
     if (*dtype == SC_DTYPE_NONE)
         return sc_fail(ctx, SC_ERR_DTYPE, NULL, "a tensor has dtype %lld, which is not supported",
                        (long long)code);
@@ -158,7 +173,7 @@ static sc_status read_spec(sc_pt2_importer *imp, const sc_json *json, sc_spec *o
                                    {.name = "storage_offset"}, {.name = "layout"}};
     sc_dtype dtype = SC_DTYPE_NONE;
     SC_TRY(sc_json_pick(imp->ctx, json, "tensor description", f, META_COUNT));
-    SC_TRY(check_meta(imp->ctx, f, &dtype));
+    SC_TRY(check_meta(imp, f, &dtype));
     *out = sc_spec_new(imp->ctx->arena, dtype, f[META_SIZES].value->size);
     SC_TRY(read_dims(imp, f[META_SIZES].value, "size", out->sizes));
     if (!sc_spec_products_fit(imp->method->exprs, out))

@@ -28,7 +28,10 @@ typedef struct sc_serde_options {
     // JavaScript can hold it. With it every node of an edge program names its source node, the one
     // of the recorded ATen program that meta.origin is the name of; with 0 no node names any.
     uint64_t graph_id;
-    bool light;  // the files besides the JSON stay empty, those within delegated parts too
+    const sc_method *source;  // that ATen program, for the names of its operators; NULL: left out
+    // No weights: the files besides the JSON stay empty, within delegated parts too, which keep
+    // what their backend made of them but not its named data.
+    bool light;
 } sc_serde_options;
 
 // What the official deserializer accepts, onto cords on ctx->arena. Weights are extents of the

@@ -124,7 +124,21 @@ const system =
 const circles = [
   ["src/core/expr.c", "src/core/expr_range.c"],
   ["src/format/pickle.c", "src/format/pickle_call.c"],
-  ["src/pt2/pt2_arg.c", "src/pt2/pt2_graph.c", "src/pt2/pt2_node.c"],
+  [
+    "src/pt2/pt2_arg.c",
+    "src/pt2/pt2_graph.c",
+    "src/pt2/pt2_model.c",
+    "src/pt2/pt2_node.c",
+    "src/pt2/pt2_part.c",
+    "src/pt2/pt2_signature.c",
+  ],
+  [
+    "src/pt2/serde_write.c",
+    "src/pt2/serde_write_arg.c",
+    "src/pt2/serde_write_graph.c",
+    "src/pt2/serde_write_node.c",
+    "src/pt2/serde_write_part.c",
+  ],
   ["src/ir/parse.c", "src/ir/parse_arg.c"],
   ["src/rt/elide.c", "src/rt/fold.c", "src/rt/fuse.c", "src/rt/optimize.c", "src/rt/relayout.c"],
 ];
@@ -215,6 +229,8 @@ const rationed = [
       "src/backend/node_json.c": 1, // shown
       "src/emit/emit_instructions.c": 1, // written
       "src/pt2/pt2_node.c": 4, // foreign operators; parameters of "sym::"
+      "src/pt2/serde_write_name.c": 1, // written
+      "src/pt2/serde_write_node.c": 4, // written
       "src/ir/compare.c": 2, // with each other
       "src/ir/graph.c": 2, // names for values; where an error happened
       "src/ir/parse.c": 2, // foreign operators

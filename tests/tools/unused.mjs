@@ -11,21 +11,16 @@ const forTests = new Set([
   "sc_fb_dump",
   "sc_expand_check",
   "sc_cord_flatten",
-  "sc_dim_view",
   "sc_dim_eval",
   "sc_pickle_get",
   "sc_rt_program_listen",
-  "sc_dtype_to_pt2",
   "sc_pickle_make_none",
   "sc_pickle_make_bool",
   "sc_pickle_make_int",
   "sc_pickle_make_float",
-  "sc_pickle_make_container",
-  "sc_pickle_make_storage",
-  "sc_pickle_make_tensor",
   "sc_pickle_add",
-  "sc_pickle_put",
-  "sc_torch_save_write",
+  "sc_serde_write",
+  "sc_serde_read",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

@@ -1,4 +1,5 @@
 // Sources: derived ones answer any range as if they were in memory; ranges outside fail.
+#include "base/base64.h"
 #include "setup.h"
 
 // Not in memory, and refuses ranges outside: what a file is.
@@ -381,5 +382,51 @@ TEST(large_blocks_go_with_the_end_of_a_view) {
         CHECK_OK(sc_extent_read(&s.ctx, view, end, out, (size_t)(view.size - end)));
         CHECK(s.arena.held_bytes <= held + (64 << 10));
     }
+    setup_end(&s);
+}
+
+// --- Base64 --------------------------------------------------------------------------------------
+
+TEST(bytes_are_base64_when_they_are_read) {
+    setup s;
+    setup_begin(&s);
+    static const char *const texts[] = {"", "AP8=", "AP+A", "AP+AZg==", "AP+AZm8="};
+    static const uint8_t bytes[] = {0, 0xff, 0x80, 'f', 'o'};
+    for (size_t i = 0; i < SC_COUNT_OF(texts); i++) {
+        const size_t count = i == 0 ? 0 : i + 1;
+        sc_str back;
+        sc_extent text = sc_extent_whole(sc_source_base64(&s.arena, guarded(&s, bytes, count)));
+        check_ranges(&s, text, texts[i], strlen(texts[i]));
+        CHECK_OK(sc_base64_decode(&s.ctx, &s.arena, sc_str_from(texts[i]), "it", &back));
+        if (CHECK_EQ_UINT(back.size, count)) CHECK_EQ_MEM(back.data, bytes, count);
+    }
+    setup_end(&s);
+}
+
+TEST(long_base64_is_made_in_blocks) {
+    setup s;
+    setup_begin(&s);
+    const size_t count = 10000;
+    uint8_t *bytes = sc_arena_alloc(&s.arena, count);
+    for (size_t i = 0; i < count; i++) bytes[i] = (uint8_t)(i * 7 + i / 256);
+    const uint8_t *text;
+    sc_str back;
+    sc_extent extent = sc_extent_whole(sc_source_base64(&s.arena, guarded(&s, bytes, count)));
+    REQUIRE_OK(sc_extent_load(&s.ctx, &s.arena, extent, 1 << 20, &text));
+    REQUIRE_OK(
+        sc_base64_decode(&s.ctx, &s.arena, (sc_str){(const char *)text, extent.size}, "it", &back));
+    if (CHECK_EQ_UINT(back.size, count)) CHECK_EQ_MEM(back.data, bytes, count);
+    setup_end(&s);
+}
+
+TEST(what_is_not_base64_is_refused) {
+    static const char *const texts[] = {
+        "A", "AAA", "AAAA=", "A===", "AA=A", "AA A", "====", "AA-_"};
+    setup s;
+    setup_begin(&s);
+    sc_str back;
+    for (size_t i = 0; i < SC_COUNT_OF(texts); i++)
+        CHECK_STATUS(sc_base64_decode(&s.ctx, &s.arena, sc_str_from(texts[i]), "it", &back),
+                     SC_ERR_FORMAT);
     setup_end(&s);
 }

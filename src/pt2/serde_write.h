@@ -1,0 +1,75 @@
+// Shared by the files that write exir.serde. Private to src/pt2.
+#ifndef SC_SERDE_WRITE_H
+#define SC_SERDE_WRITE_H
+
+#include "format/json.h"
+#include "pt2/serde.h"
+
+// One document on its way onto a cord; parts within it are documents of their own.
+typedef struct sc_serde_writer {
+    sc_ctx *ctx;
+    sc_arena *work;  // gone when the program is written
+    const sc_serde_options *options;
+    const sc_method *method;
+    sc_imap *sources;  // name of a source node -> its sc_node
+    bool *is_told;     // that module stacks had to be left out
+    bool in_part;      // the method is that of a delegated part
+    sc_sb text;        // what is not on the cord yet
+    sc_cord *out;
+    sc_json_writer json;
+} sc_serde_writer;
+
+// --- Text (serde_write_text.c) -------------------------------------------------------------------
+
+// A document within, or beside, the one that `like` writes.
+void sc_serde_begin(sc_serde_writer *w, const sc_serde_writer *like, sc_cord *out);
+// Puts the text onto the cord if there is much of it, or with `all`.
+void sc_serde_flush(sc_serde_writer *w, bool all);
+// {"<tag>": {"<key>": "<name>"}}
+void sc_serde_put_named(sc_serde_writer *w, const char *tag, const char *key, sc_str name);
+// {"<tag>": number}
+void sc_serde_put_number(sc_serde_writer *w, const char *tag, int64_t value);
+// A member of JSON text as a string, and of bytes as base64; the bytes are read when the cord is.
+void sc_serde_put_json(sc_serde_writer *w, const char *key, const sc_cord *json);
+void sc_serde_put_base64(sc_serde_writer *w, const char *key, sc_extent bytes);
+// The same as an item of a list.
+void sc_serde_add_base64(sc_serde_writer *w, sc_extent bytes);
+sc_extent sc_serde_extent(sc_serde_writer *w, const sc_cord *cord);
+
+// --- The program (serde_write.c) -----------------------------------------------------------------
+
+sc_status sc_serde_put_program(sc_serde_writer *w);
+
+// --- Graphs (serde_write_graph.c) ----------------------------------------------------------------
+
+// SC_OK when the deserializer takes the value as what it stands for; else what is wrong with it.
+sc_status sc_serde_put_graph(sc_serde_writer *w, const sc_graph *graph);
+// {"as_tensor": {"name": ...}} and its like, of what a graph takes or a node gives.
+sc_status sc_serde_put_value(sc_serde_writer *w, const sc_value *value);
+sc_status sc_serde_put_input(sc_serde_writer *w, const sc_value *value, const sc_input_sig *sig);
+sc_status sc_serde_put_output(sc_serde_writer *w, const sc_arg *arg);
+
+// What a value is called there (serde_write_name.c).
+sc_str sc_serde_name(sc_serde_writer *w, const sc_value *value);
+// "aten.add.Tensor" of aten::add.Tensor, with "default" where it has no overload.
+sc_str sc_serde_op_path(sc_arena *arena, const sc_op *op);
+
+// --- Nodes and arguments (serde_write_node.c, serde_write_arg.c) ---------------------------------
+
+sc_status sc_serde_put_node(sc_serde_writer *w, const sc_node *node);
+// `param` is what the operator's schema says of it, NULL when there is none.
+sc_status sc_serde_put_arg(sc_serde_writer *w, const sc_arg *arg, const sc_param *param);
+// Metadata of a node, as a member.
+void sc_serde_put_metadata(sc_serde_writer *w, const sc_node *node);
+
+// --- Delegates (serde_write_part.c) and files (serde_write_files.c) ------------------------------
+
+// The value of a call's first argument: the whole part, as text.
+sc_status sc_serde_put_part(sc_serde_writer *w, const sc_part *part);
+
+// Parameters and persistent buffers (`state`), or the other constants, as a file of torch.save.
+sc_status sc_serde_write_constants(sc_serde_writer *w, const sc_method *method, bool state,
+                                   sc_extent *out);
+sc_status sc_serde_write_examples(sc_ctx *ctx, const sc_method *method, sc_extent *out);
+
+#endif
