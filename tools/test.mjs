@@ -121,6 +121,7 @@ async function conformance() {
     return count(0, 0);
   }
   await buildPackage();
+  await buildPreset("dev", "native tools");
   const { status, text } = await tee(python, ["tests/conformance/run.py"]);
   const closing = /^(\d+) passed, (\d+) failed/m.exec(text);
   if (!closing) throw new StepFailed(`tests/conformance/run.py ended with ${status} half way`);
@@ -136,7 +137,7 @@ const parts = {
   wasm: { test: wasm, needs: ["wasm", "node"], seconds: 60 },
   js: { test: js, needs: ["wasm", "node"], seconds: 60 },
   web: { test: web, needs: ["wasm", "node", "web"], seconds: 70 },
-  conformance: { test: conformance, needs: ["wasm", "node", "official"], seconds: 120 },
+  conformance: { test: conformance, needs: ["wasm", "native", "node", "official"], seconds: 240 },
 };
 
 // Everything at once, before the first part. What cannot be set up fails the parts that need it, and
