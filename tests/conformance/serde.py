@@ -79,11 +79,88 @@ def judge(name, dialect, backend, folder, models=run.MODELS):
     return f"{len(program.graph.nodes)} nodes, {len(delegates)} delegates"
 
 
-def cases(names=run.SINGLE, models=run.MODELS):
+def judge_again(name, folder):
+    """A program that exir.serde saved, read and written by us, is still what it was."""
+    import executorch.backends.xnnpack  # noqa: F401
+    import torch
+    from executorch.exir.serde.serialize import load
+
+    source = run.ROOT / "tests" / "data" / "serde" / f"{name}.serde"
+    path = write(source, "same", None, folder)
+    torch.manual_seed(1)
+    for rows in (3, 8):
+        inputs = torch.randn(rows, 2)
+        # Read anew each time: a program counts its calls.
+        ours, theirs = read(path).module()(inputs), load(source).module()(inputs)
+        for k, expected in enumerate(theirs if isinstance(theirs, tuple) else (theirs,)):
+            actual = ours[k] if isinstance(ours, tuple) else ours
+            run.check_value(actual, expected.detach(), f"{rows} rows, output {k}")
+
+
+def every_dtype():
+    import torch
+
+    plain = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool]
+    plain += [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+    plain += [torch.complex64, torch.complex128, torch.uint16, torch.uint32, torch.uint64]
+    plain += [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz]
+    return [*plain, torch.float8_e5m2fnuz, torch.complex32]
+
+
+def same(a, b):
+    import torch
+
+    assert type(a) is type(b), f"{type(b)} became {type(a)}"
+    if isinstance(a, torch.Tensor):
+        assert a.dtype == b.dtype and a.stride() == b.stride(), f"{b.dtype} became {a.dtype}"
+        assert a.requires_grad == b.requires_grad
+        assert bytes(a.detach().untyped_storage()) == bytes(b.detach().untyped_storage())
+    elif isinstance(a, dict):
+        assert list(a) == list(b)
+        for key in a:
+            same(a[key], b[key])
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            same(x, y)
+    else:
+        assert a == b or (a != a and b != b), f"{b} became {a}"
+
+
+def judge_saved(folder):
+    """Files of torch.save that we write load with weights_only=True as what they were."""
+    import torch
+
+    base = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+    value = {
+        "dtypes": [torch.arange(16).to(torch.uint8).view(dtype) for dtype in every_dtype()],
+        "parameter": torch.nn.Parameter(base.clone()),
+        "frozen": torch.nn.Parameter(torch.arange(3), requires_grad=False),
+        "views": (base.t(), base[1:, ::2], base[2, 3], base[:0], base.expand(2, 4, 6)),
+        "numbers": [0, 255, 256, 65536, -1, 2**31, -(2**63), 1.5, float("inf"), float("nan"), 1j],
+        "text": ["", "\u00e4\u20ac", None, True, False],
+        "tuples": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)],
+        "dict": {"a": {"b": {}}, 3: [[]]},
+    }
+    torch.save(value, folder / "saved.pt")
+    done = subprocess.run(
+        [TOOL, "save", folder / "saved.pt", folder / "again.pt"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    again = torch.load(folder / "again.pt", weights_only=True)
+    same(again, value)
+    storages = {view.untyped_storage().data_ptr() for view in again["views"]}
+    assert len(storages) == 1, "views no longer share their storage"
+
+
+def cases(names=run.SINGLE):
     for name in names:
         for dialect, backend in KINDS:
             told = f"{dialect} with delegates" if backend else dialect
             yield f"{name}: {told} program in a record", judge, (name, dialect, backend)
+    for name in ("edge", "delegated"):
+        yield f"exir.serde: {name}.serde in a record again", judge_again, (name,)
+    yield "torch.save: everything in a record", judge_saved, ()
 
 
 def judge_elsewhere(models, name, dialect, backend, folder):

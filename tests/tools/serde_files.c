@@ -1,11 +1,14 @@
 // Programs in the format of records, for official tools to judge:
-//   serde_files write source|edge FOLDER [NAME=]FILE.pt2...   METHOD, METHOD_state_dict, ... there
+//   serde_files write source|edge|same FOLDER [NAME=]FILE.pt2...   METHOD, METHOD_state_dict, ...
+//                                            there; "same" is an edge program already;
 //                                            with SCONCE_BACKEND=NAME: lowered to that backend
 //   serde_files read FILE                    what such a program is to us, as IR
+//   serde_files save FILE OUT                a file of torch.save, read and written again
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "api/job.h"
+#include "format/torch_save.h"
 #include "pt2/serde.h"
 
 enum { GRAPH_ID = 4242 };
@@ -72,8 +75,8 @@ static void write_program(sc_job *job, const char *dialect, const char *folder) 
     sc_version *source, *version;
     uint32_t number = 0;
     char path[1024];
-    const bool is_edge = strcmp(dialect, "edge") == 0;
-    if (is_edge) to_edge(job, &number);
+    const bool is_edge = strcmp(dialect, "source") != 0;
+    if (strcmp(dialect, "edge") == 0) to_edge(job, &number);
     require(job, sc_job_version(job, 0, &source));
     require(job, sc_job_version(job, number, &version));
     for (uint32_t i = 0; i < version->program->methods.count; i++) {
@@ -113,6 +116,16 @@ static void read_program(sc_job *job, const char *path) {
             (unsigned long long)info.graph_id);
 }
 
+static void save_again(sc_job *job, const char *from, const char *to) {
+    sc_torch_save save;
+    sc_cord out;
+    require(job, sc_torch_save_open(&job->ctx, &job->arena, read_file(job, from), &save));
+    if (!save.root) exit(1);
+    sc_cord_init(&out, &job->arena);
+    require(job, sc_torch_save_write(&job->ctx, save.root, &out));
+    write_file(job, to, sc_extent_whole(sc_source_from_cord(&job->arena, &out)));
+}
+
 int main(int argc, char **argv) {
     sc_job *job = sc_job_open(NULL);
     if (argc > 4 && strcmp(argv[1], "write") == 0) {
@@ -120,8 +133,10 @@ int main(int argc, char **argv) {
         write_program(job, argv[2], argv[3]);
     } else if (argc == 3 && strcmp(argv[1], "read") == 0) {
         read_program(job, argv[2]);
+    } else if (argc == 4 && strcmp(argv[1], "save") == 0) {
+        save_again(job, argv[2], argv[3]);
     } else {
-        fprintf(stderr, "usage: serde_files write|read ...\n");
+        fprintf(stderr, "usage: serde_files write|read|save ...\n");
         return 2;
     }
     sc_job_close(job);
