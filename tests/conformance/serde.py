@@ -52,6 +52,19 @@ def check_nodes(program, dialect):
         assert ancestor.graph_id == 4242 and ancestor.name, f"{node} comes from nowhere"
 
 
+def check_sources(edge, source):
+    """What edge nodes come from are nodes of the exported program; handles find their way back."""
+    from executorch.devtools.inspector._inspector_utils import propagate_back_debug_handle
+
+    names = {node.name for node in source.graph.nodes}
+    calls = [node for node in edge.graph.nodes if node.op == "call_function"]
+    lost = {node.meta["from_node"][0].name for node in calls} - names
+    assert not lost, f"not in the exported program: {lost}"
+    # The official function knows nothing of bodies, whose nodes lose their metadata on reading.
+    if not any(node.op == "get_attr" for node in edge.graph.nodes):
+        assert propagate_back_debug_handle(source, 4242, edge), "handles do not propagate"
+
+
 def check_numbers(program, name, models):
     import json
 
@@ -74,6 +87,10 @@ def check_numbers(program, name, models):
 def judge(name, dialect, backend, folder, models=run.MODELS):
     program = read(write(models / f"{name}.pt2", dialect, backend, folder))
     check_nodes(program, dialect)
+    if dialect == "edge" and not backend:
+        (folder / "source").mkdir()
+        source = write(models / f"{name}.pt2", "source", None, folder / "source")
+        check_sources(program, read(source))
     check_numbers(program, name.removesuffix(".core"), models)
     delegates = [n for n in program.graph.nodes if "call_delegate" in str(n.target)]
     return f"{len(program.graph.nodes)} nodes, {len(delegates)} delegates"
