@@ -130,7 +130,7 @@ sc_status sc_pt2_add_input(sc_pt2_scope *scope, const sc_pt2_slot *slot, sc_valu
 sc_status sc_pt2_read_nodes(sc_pt2_scope *scope, const sc_json *nodes);
 sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json);
 // What a node says of itself (pt2_meta.c). `origin` stays NULL where it names no ancestor.
-sc_status sc_pt2_read_metadata(sc_pt2_importer *imp, const sc_json *json, sc_meta *out);
+sc_status sc_pt2_read_metadata(sc_pt2_scope *scope, const sc_json *json, sc_meta *out);
 // A delegated part from the first argument of its call (pt2_part.c).
 sc_status sc_pt2_read_part(sc_pt2_scope *scope, sc_str name, const sc_json *json, sc_arg *out);
 // A graph that is an argument of a node of `parent`.

@@ -2,8 +2,8 @@
 // that it was made of.
 #include "pt2/pt2.h"
 
-// Which graph the records of a program speak of is what most nodes say: those that passes made of
-// nothing have histories of their own.
+// Which graph a record speaks of is what most nodes outside of bodies say: those that passes made
+// of nothing have histories of their own.
 static void vote(sc_pt2_importer *imp, const sc_json *id) {
     int64_t graph;
     if (!sc_json_i64(id, &graph) || graph <= 0) return;
@@ -25,7 +25,8 @@ static const sc_json *oldest(const sc_json *list) {
     return found;
 }
 
-static sc_status read_history(sc_pt2_importer *imp, const sc_json *json, sc_meta *out) {
+static sc_status read_history(sc_pt2_scope *scope, const sc_json *json, sc_meta *out) {
+    sc_pt2_importer *imp = scope->imp;
     sc_ctx *ctx = imp->ctx;
     const sc_json *list;
     if (!json || json->kind != SC_JSON_STRING) return SC_OK;
@@ -34,11 +35,12 @@ static sc_status read_history(sc_pt2_importer *imp, const sc_json *json, sc_meta
     const sc_str name = sc_json_str(ctx->scratch, sc_json_get(ancestor, "name"));
     if (name.size == 0) return SC_OK;
     out->origin = sc_name_intern(ctx->names, name);
-    vote(imp, sc_json_get(ancestor, "graph_id"));
+    if (scope->depth == 0) vote(imp, sc_json_get(ancestor, "graph_id"));
     return SC_OK;
 }
 
-sc_status sc_pt2_read_metadata(sc_pt2_importer *imp, const sc_json *json, sc_meta *out) {
+sc_status sc_pt2_read_metadata(sc_pt2_scope *scope, const sc_json *json, sc_meta *out) {
+    sc_pt2_importer *imp = scope->imp;
     const sc_json *handle = sc_json_get(json, "debug_handle");
     uint64_t number;
     out->stack_trace = sc_pt2_keep(imp, sc_json_get(json, "stack_trace"));
@@ -49,5 +51,5 @@ sc_status sc_pt2_read_metadata(sc_pt2_importer *imp, const sc_json *json, sc_met
             return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "a debug handle is not a number");
         out->debug_handle = (uint32_t)number;
     }
-    return read_history(imp, sc_json_get(json, "from_node"), out);
+    return read_history(scope, sc_json_get(json, "from_node"), out);
 }

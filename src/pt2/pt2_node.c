@@ -366,7 +366,7 @@ static sc_status read_parts(sc_pt2_scope *scope, const sc_json *json, node_parts
     SC_TRY(sc_json_pick(imp->ctx, json, "node", f, NODE_FIELD_COUNT));
     out->target = sc_json_str(imp->work, f[NODE_TARGET].value);
     imp->ctx->where.op = out->target;
-    SC_TRY(sc_pt2_read_metadata(imp, f[NODE_METADATA].value, &out->meta));
+    SC_TRY(sc_pt2_read_metadata(scope, f[NODE_METADATA].value, &out->meta));
     imp->ctx->where.stack_trace = out->meta.stack_trace;
     const sc_json *outputs = f[NODE_OUTPUTS].value;
     if (out->target.size == 0 || !outputs || outputs->kind != SC_JSON_ARRAY)

@@ -26,7 +26,8 @@ typedef struct sc_serde_options {
     sc_serde_dialect dialect;
     // export_graph_id of the record: positive, the same for all its programs, below 2^53 so that
     // JavaScript can hold it. With it every node of an edge program names its source node, the one
-    // of the recorded ATen program that meta.origin is the name of; with 0 no node names any.
+    // of the recorded ATen program that meta.origin is the name of; with 0 no node names any. Nodes
+    // of bodies name graphs of their own, with the numbers after this one.
     uint64_t graph_id;
     const sc_method *source;  // that ATen program, for the names of its operators; NULL: left out
     // No weights: the files besides the JSON stay empty, within delegated parts too, which keep
@@ -50,7 +51,7 @@ sc_status sc_serde_write(sc_ctx *ctx, const sc_method *method, const sc_serde_op
 typedef struct sc_serde_info {
     bool is_edge;       // the verifier or an operator says so
     bool has_weights;   // false: constants have their specs, and no data
-    uint64_t graph_id;  // that the oldest ancestors of its nodes agree on; 0 when they have none
+    uint64_t graph_id;  // that most of its nodes have as their oldest graph; 0 when they have none
 } sc_serde_info;
 
 // Adds a program as the method `name`: any 5.x, and what torch.export writes (8.x) too. Operators

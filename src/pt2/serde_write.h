@@ -14,6 +14,8 @@ typedef struct sc_serde_writer {
     sc_imap *sources;  // name of a source node -> its sc_node
     bool *is_told;     // that module stacks had to be left out
     bool in_part;      // the method is that of a delegated part
+    uint32_t *bodies;  // how many have been written
+    uint32_t body;     // the number of the one that is being written; 0 outside of all
     sc_sb text;        // what is not on the cord yet
     sc_cord *out;
     sc_json_writer json;

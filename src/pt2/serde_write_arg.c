@@ -206,6 +206,8 @@ static sc_status put_list(sc_serde_writer *w, const sc_arg *list, const sc_param
 // --- One argument --------------------------------------------------------------------------------
 
 static sc_status put_body(sc_serde_writer *w, const sc_graph *graph) {
+    const uint32_t outer = w->body;
+    w->body = ++*w->bodies;
     sc_json_begin_object(&w->json);
     sc_json_key(&w->json, "as_graph");
     sc_json_begin_object(&w->json);
@@ -214,6 +216,7 @@ static sc_status put_body(sc_serde_writer *w, const sc_graph *graph) {
     SC_TRY(sc_serde_put_graph(w, graph));
     sc_json_end_object(&w->json);
     sc_json_end_object(&w->json);
+    w->body = outer;
     return SC_OK;
 }
 

@@ -50,7 +50,8 @@ static void put_history(sc_serde_writer *w, const sc_node *node) {
     sc_json_put_str(&json, "name", sc_name_str(name));
     sc_json_put_str(&json, "target",
                     source ? sc_serde_op_path(w->ctx->scratch, source->op) : SC_STR(""));
-    sc_json_put_u64(&json, "graph_id", w->options->graph_id);
+    // Names repeat from body to body: each is a graph of its own.
+    sc_json_put_u64(&json, "graph_id", w->options->graph_id + w->body);
     sc_json_put_text(&json, "pass_name", "ExportedProgram.module()");
     sc_json_put_text(&json, "action", "create");
     sc_json_key(&json, "from_node");
