@@ -42,8 +42,8 @@ sc_str sc_job_kept_text(const sc_job *job);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-// What kind of file this is, from its first bytes: "pt2", "pte", "ptd" in a version that this build
-// reads, or "unknown" with the reason in a note.
+// What kind of file this is: "pt2", "etrecord", "pte", "ptd" in a version that this build reads, or
+// "unknown" with the reason in a note.
 sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind);
 
 // A .pt2 with compressed entries fails to open with SC_ERR_COMPRESSED. The host then asks for these
@@ -161,6 +161,61 @@ sc_status sc_compile_inspect(sc_job *job, sc_str *json);
 sc_status sc_compile_text(sc_job *job, uint32_t program, sc_str method, sc_str *text);
 // Nodes of a method as JSON rows: name, op, inputs, results, user's source line, module path.
 sc_status sc_compile_nodes(sc_job *job, uint32_t program, sc_str method, sc_str *json);
+
+// --- Records -------------------------------------------------------------------------------------
+//
+// A record (.etrecord) holds what is known of a program at each stage, for debugging and profiling.
+// A job keeps records under small numbers. They name versions of its program, which no later step
+// changes, and add maps of what was emitted: what is done to one never shows in another. Whatever
+// is added a second time is SC_ERR_STATE.
+
+// An empty one.
+sc_status sc_record_new(sc_job *job, uint32_t *record);
+// An empty one that the next sc_compile_to_edge, or its kin with backends, fills: with what was
+// opened, with the edge program as it is before passes and delegation, and, if passes run, with
+// what they leave as the stage "edge_after_transform".
+sc_status sc_record_generate(sc_job *job, uint32_t *record);
+// What a file holds, in any layout that there was.
+sc_status sc_record_open(sc_job *job, sc_source *source, uint32_t *record);
+// The programs alone, without what is only known of an executorch program.
+sc_status sc_record_copy(sc_job *job, uint32_t record, uint32_t *copy);
+// A copy with the maps of executorch program number `executorch` and, as representative inputs, the
+// example inputs of the file, where it has any.
+sc_status sc_record_complete(sc_job *job, uint32_t record, uint32_t executorch, uint32_t *complete);
+
+// Files have a place for one exported program: that of `forward`, or of the only method.
+sc_status sc_record_add_exported_program(sc_job *job, uint32_t record, uint32_t program);
+sc_status sc_record_add_edge_dialect_program(sc_job *job, uint32_t record, uint32_t program);
+// The maps of an executorch program, whose version must be there still.
+sc_status sc_record_add_executorch_program(sc_job *job, uint32_t record, uint32_t program);
+// Any earlier version as a stage of that name. SC_ERR_ARGUMENT for names that mean something else.
+sc_status sc_record_add_extra_export_module(sc_job *job, uint32_t record, sc_str name,
+                                            uint32_t program);
+// Sets {"representative_inputs": [VALUE]} or {"reference_outputs": {method: [CASE]}}, a CASE being
+// a list of outputs; null forgets them. A VALUE is {"tensor": dtype, "sizes": [2, 3], "at": place
+// in `bytes`}, row-major, {"int": text}, {"float": x}, {"bool": b}, {"string": text}, {"none":
+// true} or {"list": [VALUE]}. The bytes are copied.
+sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void *bytes,
+                           size_t size);
+// The same back, null for none; the bytes are output number `output`.
+sc_status sc_record_values(sc_job *job, uint32_t record, bool are_outputs, sc_str *json,
+                           uint32_t *output);
+
+// Makes the file, as output number `output`. Options: {"light": true} leaves weights out;
+// {"method": name} writes this method alone, as `forward`, for tools that know no other.
+// SC_ERR_STATE says what is missing.
+sc_status sc_record_save(sc_job *job, uint32_t record, sc_str options_json, uint32_t *output);
+
+// {"methods", "programs": [{"stage", "method", "nodes", "has_weights"}], "export_graph_id",
+// "has_reference_outputs", "has_representative_inputs", "unknown_entries", "diagnostics"}.
+sc_status sc_record_inspect(sc_job *job, uint32_t record, sc_str *json);
+// The debug_handle_map (0), delegate_map (1) or instruction_id_to_num_outs_map (2) as in the file,
+// null when there is none.
+sc_status sc_record_map(sc_job *job, uint32_t record, uint32_t map, sc_str *json);
+// IR text, and nodes as in sc_compile_nodes, of a program by stage and method; an empty method is
+// for stages of one.
+sc_status sc_record_text(sc_job *job, uint32_t record, sc_str stage, sc_str method, sc_str *text);
+sc_status sc_record_nodes(sc_job *job, uint32_t record, sc_str stage, sc_str method, sc_str *json);
 
 // --- Running -------------------------------------------------------------------------------------
 

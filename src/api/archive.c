@@ -4,9 +4,11 @@
 #include "api/job.h"
 #include "pt2/import.h"
 
+// All of a record, and of a .pt2 what is read of it.
 static sc_status open_compressed(sc_job *job, sc_source *archive, sc_zip *out) {
     sc_ctx *ctx = &job->ctx;
-    SC_TRY(sc_import_directory(ctx, ctx->arena, archive, out));
+    SC_TRY(sc_zip_open(ctx, ctx->arena, sc_extent_whole(archive), out));
+    if (!sc_etrecord_is(out)) SC_TRY(sc_import_directory(ctx, ctx->arena, archive, out));
     return sc_zip_check_compressed(ctx, out);
 }
 

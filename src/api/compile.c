@@ -85,10 +85,12 @@ sc_status sc_compile_opened(sc_job *job) {
 
 sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
+    const uint32_t record = sc_job_take_generating(job);
     sc_work work;
     SC_TRY(begin(job, SC_OPTIONS_TO_EDGE, options_json, &work));
     SC_TRY(sc_compile_opened(job));
-    return sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), 0, edge);
+    SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), 0, edge));
+    return sc_job_fill_record(job, record, *edge, *edge);
 }
 
 sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str passes_json,

@@ -261,6 +261,7 @@ sc_status sc_compile_inspect(sc_job *job, sc_str *json) {
     sc_json_key(&w, "outputs");
     sc_json_begin_array(&w);
     for (uint32_t i = 0; i < job->outputs.count; i++) {
+        if (job->outputs.data[i].program == SC_NO_PROGRAM) continue;
         sc_json_begin_object(&w);
         sc_json_put_u64(&w, "program", job->outputs.data[i].program);
         sc_json_put_str(&w, "name", job->outputs.data[i].name);

@@ -5,6 +5,7 @@
 
 #include "backend/lower.h"
 #include "core/options.h"
+#include "devtools/etrecord.h"
 #include "emit/emit.h"
 #include "format/json.h"
 #include "passes/pass.h"
@@ -15,13 +16,15 @@
 // One version of the program that is compiled, never changed once it is here.
 typedef struct sc_version {
     sc_dialect dialect;
-    sc_program *program;       // NULL once a later step has consumed it
-    sc_pass_timings timings;   // of the passes that made it
-    double ms;                 // all of it: passes, planning, emission
-    double emit_ms;            // the part of it that wrote the program
-    sc_delegation delegation;  // of programs that were lowered to backends
-    sc_bounds sizes;           // largest ones, that decomposition was told
-    bool shares_state;         // executorch: methods share buffers of equal name
+    sc_program *program;            // NULL once a later step has consumed it
+    sc_pass_timings timings;        // of the passes that made it
+    double ms;                      // all of it: passes, planning, emission
+    double emit_ms;                 // the part of it that wrote the program
+    sc_delegation delegation;       // of programs that were lowered to backends
+    sc_bounds sizes;                // largest ones, that decomposition was told
+    bool shares_state;              // executorch: methods share buffers of equal name
+    bool is_recorded;               // records name it, so that no step may take it
+    const sc_emit_result *emitted;  // executorch: what was written
 } sc_version;
 
 typedef struct sc_method_plan {
@@ -30,8 +33,10 @@ typedef struct sc_method_plan {
     sc_place_report report;
 } sc_method_plan;
 
+enum { SC_NO_PROGRAM = UINT32_MAX };
+
 typedef struct sc_output {
-    uint32_t program;
+    uint32_t program;  // SC_NO_PROGRAM: no file of a program, but of a record
     sc_str name;
     sc_cord cord;
 } sc_output;
@@ -52,6 +57,8 @@ struct sc_job {
     SC_VEC(sc_version) versions;
     SC_VEC(sc_method_plan) plans;
     SC_VEC(sc_output) outputs;
+    SC_VEC(sc_etrecord *) records;
+    uint32_t generating;  // number of the record that is filled by the next to_edge + 1; 0: none
     sc_rt_program *running;
     sc_rt_method *selected;
     SC_VEC(sc_dense) dense;  // by output
@@ -129,6 +136,18 @@ typedef struct sc_executable {
 sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
                              sc_executable *out);
 
+// --- Records (records.c, record_values.c) --------------------------------------------------------
+
+// Record `number`; SC_ERR_NOT_FOUND when there is none.
+sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out);
+// Fills the record that the job generates, if it does: with what was opened, the edge program
+// `edge`, and `transformed`, which is `edge` where no pass ran on it.
+sc_status sc_job_fill_record(sc_job *job, uint32_t record, uint32_t edge, uint32_t transformed);
+// The number + 1 of the record that the job generates, which it forgets with this.
+uint32_t sc_job_take_generating(sc_job *job);
+// Adds a file that belongs to no program; its number is the result.
+uint32_t sc_job_add_output(sc_job *job, sc_str name, const sc_cord *cord);
+
 // --- Steps (steps.c) -----------------------------------------------------------------------------
 
 // What steps work on, and what they are told.
@@ -144,7 +163,9 @@ typedef struct sc_work {
     sc_delegation delegation;
     sc_bounds sizes;
     sc_pipeline pipeline;
-    double emit_ms;  // that writing the program took
+    double emit_ms;   // that writing the program took
+    bool keeps_edge;  // keeps what to_edge makes as a version, whatever comes after it
+    const sc_emit_result *emitted;
 } sc_work;
 
 // Runs steps one after the other, the first on a copy of version `from`. What the last one makes is

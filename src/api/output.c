@@ -79,6 +79,19 @@ static void note_unknown(sc_ctx *ctx, sc_file_kind kind, const uint8_t *head, si
                   "the file does not begin as a .pt2, .pte or .ptd does");
 }
 
+// Both are zips; only a record has its identifier among the entries.
+static bool is_record(sc_ctx *ctx, sc_source *source) {
+    const sc_diag_mark diags = sc_diags_mark(ctx);
+    sc_arena arena;
+    sc_zip zip;
+    sc_arena_init(&arena);
+    const bool is =
+        sc_zip_open(ctx, &arena, sc_extent_whole(source), &zip) == SC_OK && sc_etrecord_is(&zip);
+    sc_arena_deinit(&arena);
+    sc_diags_rewind(ctx, diags);
+    return is;
+}
+
 sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind) {
     sc_ctx *ctx = &job->ctx;
     uint8_t head[SC_FILE_HEAD_BYTES] = {0};
@@ -89,7 +102,7 @@ sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind) {
     sc_file_kind found = sc_file_kind_of(head);
     const char *identifier = identifier_of(found);
     if (found == SC_FILE_ZIP)
-        *kind = SC_STR("pt2");
+        *kind = is_record(ctx, source) ? SC_STR("etrecord") : SC_STR("pt2");
     else if (identifier && memcmp(head + 4, identifier, 4) == 0)
         *kind = found == SC_FILE_PTE ? SC_STR("pte") : SC_STR("ptd");
     else

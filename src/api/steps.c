@@ -94,7 +94,10 @@ static sc_status step_to_executorch(sc_work *work) {
     if (work->options.share_mutable_buffers)
         SC_TRY(sc_check_shared_state(&work->job->ctx, work->program));
     SC_TRY(sc_make_executable(&work->job->ctx, &work->pipeline, work->program, &made));
-    keep_outputs(work->job, &made.result);
+    sc_emit_result *emitted = sc_new(&work->job->arena, sc_emit_result);
+    *emitted = made.result;
+    work->emitted = emitted;
+    keep_outputs(work->job, emitted);
     keep_plans(work->job, work->program, made.reports);
     work->emit_ms = made.emit_ms;
     return SC_OK;
@@ -129,7 +132,8 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     for (uint32_t i = 0; i < version->delegation.rows.count; i++)
         sc_vec_push(&work->job->arena, &work->delegation.rows, version->delegation.rows.data[i]);
     work->sizes = version->sizes;
-    if (!work->options.consume) return sc_program_clone(version->program, &work->program);
+    if (!work->options.consume || version->is_recorded)
+        return sc_program_clone(version->program, &work->program);
     work->program = version->program;
     version->program = NULL;
     return SC_OK;
@@ -141,6 +145,7 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
     version->emit_ms = work->emit_ms;
     version->delegation = work->delegation;
     version->sizes = work->sizes;
+    version->emitted = work->emitted;
     version->shares_state = work->options.share_mutable_buffers;
     version->timings = work->pipeline.timings;
     work->pipeline.timings = (sc_pass_timings){0};
@@ -156,8 +161,10 @@ sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uin
     SC_TRY(take(work, from, sc_phase_get(steps[0])->from));
     for (uint32_t i = 0; i < count; i++) {
         SC_TRY(STEPS[steps[i]](work));
-        bool is_last = i + 1 == count;
-        if (!is_last && !work->options.snapshots) continue;
+        const bool is_last = i + 1 == count;
+        const bool is_kept =
+            work->options.snapshots || (work->keeps_edge && steps[i] == SC_STEP_to_edge);
+        if (!is_last && !is_kept) continue;
         *made = keep(work, sc_phase_get(steps[i])->to, begin_ms);
         begin_ms = sc_now_ms(&work->job->ctx);
         if (!is_last) SC_TRY(sc_program_clone(work->program, &work->program));

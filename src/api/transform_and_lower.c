@@ -13,6 +13,7 @@ typedef struct keeping {
     sc_map given_up;  // "method/node" of the source program
     sc_map refused;   // the same -> why it is not kept, a `refusal`
     bool keeps_none;
+    bool keeps_edge;  // of each attempt, as a version of its own
 } keeping;
 
 // What was to stay whole and does not, so that what is left of it can say so.
@@ -159,6 +160,7 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
                     .options = *options,
                     .passes = passes,
                     .keep = &keep,
+                    .keeps_edge = k->keeps_edge,
                     .wishes = &k->partitioners};
     return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, 0, edge);
 }
@@ -188,10 +190,11 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json
                                                  sc_str backend_options_json, uint32_t *delegated) {
     static const sc_phase STEPS[] = {SC_STEP_to_backend};
     sc_ctx *ctx = sc_job_begin(job);
+    const uint32_t record = sc_job_take_generating(job);
     const sc_json *passes = NULL;
     sc_options options;
     sc_work work = {.job = job};
-    keeping k = {.ctx = ctx, .options = &work.options};
+    keeping k = {.ctx = ctx, .options = &work.options, .keeps_edge = record != 0};
     uint32_t edge = 0;
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EDGE, edge_options_json, &options));
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_BACKEND, backend_options_json, &work.options));
@@ -203,6 +206,7 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json
     sc_map_init(&k.given_up, ctx->arena);
     sc_map_init(&k.refused, ctx->arena);
     SC_TRY(settle(job, &k, &options, passes, &edge));
+    SC_TRY(sc_job_fill_record(job, record, passes->size ? edge - 1 : edge, edge));
     work.wishes = &k.partitioners;
     SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
     explain(&k, &job->versions.data[*delegated].delegation);

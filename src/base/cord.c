@@ -53,8 +53,16 @@ void sc_cord_append_copy(sc_cord *cord, const void *bytes, uint64_t size) {
     if (!merge(cord, &chunk)) push(cord, chunk);
 }
 
+static void append_view(sc_cord *cord, const sc_extent *extent);
+static sc_status read_cord(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                           size_t bytes);
+
 void sc_cord_append_extent(sc_cord *cord, sc_extent extent) {
     if (extent.size == 0) return;
+    if (extent.source->read == read_cord) {
+        append_view(cord, &extent);
+        return;
+    }
     sc_chunk chunk = {.kind = SC_CHUNK_EXTENT, .extent = extent, .size = extent.size};
     if (!merge(cord, &chunk)) push(cord, chunk);
 }
@@ -163,6 +171,23 @@ static sc_status read_cord(sc_source *source, sc_ctx *ctx, uint64_t offset, void
         bytes -= part;
     }
     return SC_OK;
+}
+
+// The chunks behind a range of a cord, so that those of files stay extents of these files.
+static void append_view(sc_cord *cord, const sc_extent *extent) {
+    const cord_view *view = extent->source->user;
+    uint64_t offset = extent->offset, left = extent->size;
+    for (uint32_t i = find_chunk(view, offset); left; i++) {
+        sc_chunk chunk = view->chunks[i];
+        const uint64_t skip = offset - view->starts[i];
+        chunk.size = sc_min_u64(chunk.size - skip, left);
+        if (chunk.kind == SC_CHUNK_BYTES) chunk.bytes += skip;
+        if (chunk.kind == SC_CHUNK_EXTENT)
+            chunk.extent = (sc_extent){chunk.extent.source, chunk.extent.offset + skip, chunk.size};
+        if (chunk.kind == SC_CHUNK_BYTES || !merge(cord, &chunk)) push(cord, chunk);
+        offset += chunk.size;
+        left -= chunk.size;
+    }
 }
 
 sc_source *sc_source_from_cord(sc_arena *arena, const sc_cord *cord) {

@@ -89,6 +89,26 @@ uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes) {
     return ~crc;
 }
 
+// CRCs are polynomials over GF(2) modulo that of IEEE, lowest power in the highest bit.
+static uint32_t crc_times(uint32_t a, uint32_t b) {
+    uint32_t product = 0;
+    for (; a; a <<= 1) {
+        if (a & 0x80000000u) product ^= b;
+        b = b & 1 ? b >> 1 ^ 0xedb88320u : b >> 1;
+    }
+    return product;
+}
+
+// What follows moves the first run up by its length: times x to the power of eight for each byte.
+uint32_t sc_crc32_join(uint32_t first, uint32_t second, uint64_t bytes) {
+    uint32_t power = 0x00800000u;
+    for (; bytes; bytes >>= 1) {
+        if (bytes & 1) first = crc_times(first, power);
+        power = crc_times(power, power);
+    }
+    return first ^ second;
+}
+
 // FIPS 180-4.
 static const uint32_t sha_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

@@ -71,8 +71,10 @@ const below = {
     "base",
   ],
   "backends/null/run": ["backends/null/null.h", "rt", "kernels", "ops", "core", "base"],
+  "devtools/etrecord": ["pt2", "emit", "format", "ir", "ops", "core", "base"],
   api: [
     "sconce.h",
+    "devtools/etrecord",
     "backend",
     "backends/backends.def",
     "backends/host",
@@ -104,6 +106,7 @@ const halves = {
     "plan",
     "emit",
     "backend",
+    "devtools/etrecord",
     "backends/null/aot",
     "backends/host/aot",
     "backends/xnnpack/aot",

@@ -3,8 +3,8 @@
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs and FlatBuffers as text, archives and cords to read
-// back, looks inside structures, listening to runs, which dumps and profiles will do, and what
-// records of programs will be made of.
+// back, looks inside structures, records among them, and listening to runs, which dumps and profiles
+// will do.
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
@@ -13,14 +13,8 @@ const forTests = new Set([
   "sc_cord_flatten",
   "sc_dim_eval",
   "sc_pickle_get",
+  "sc_etrecord_delegate_of",
   "sc_rt_program_listen",
-  "sc_pickle_make_none",
-  "sc_pickle_make_bool",
-  "sc_pickle_make_int",
-  "sc_pickle_make_float",
-  "sc_pickle_add",
-  "sc_serde_write",
-  "sc_serde_read",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

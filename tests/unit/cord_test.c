@@ -50,6 +50,27 @@ TEST(cord_keeps_bytes_in_order) {
     setup_end(&s);
 }
 
+TEST(cord_takes_the_chunks_of_a_cord) {
+    setup s;
+    setup_begin(&s);
+    sc_cord cord;
+    fill(&s, &cord);
+    sc_source *whole = sc_source_from_cord(&s.arena, &cord);
+    for (uint64_t begin = 0; begin < 15; begin++) {
+        const char *expected = "abcde\0\0\0\0"
+                               "2345xy";
+        sc_cord copy;
+        const uint8_t *flat;
+        sc_cord_init(&copy, &s.arena);
+        sc_cord_append_extent(&copy, (sc_extent){whole, begin, 15 - begin});
+        REQUIRE_OK(sc_cord_flatten(&s.ctx, &copy, &s.arena, 15, &flat));
+        CHECK_EQ_MEM(flat, expected + begin, 15 - begin);
+        for (uint32_t i = 0; i < copy.chunks.count; i++)
+            CHECK(copy.chunks.data[i].extent.source != whole);
+    }
+    setup_end(&s);
+}
+
 TEST(cord_writes_large_extents_in_blocks) {
     setup s;
     setup_begin(&s);

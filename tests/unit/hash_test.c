@@ -11,7 +11,10 @@ TEST(crc32_matches_the_standard) {
     for (size_t cut = 0; cut <= 40; cut++) {
         uint32_t parts = sc_crc32(sc_crc32(0, bytes, cut), bytes + cut, sizeof(bytes) - cut);
         CHECK_EQ_UINT(parts, whole);
+        uint32_t second = sc_crc32(0, bytes + cut, sizeof(bytes) - cut);
+        CHECK_EQ_UINT(sc_crc32_join(sc_crc32(0, bytes, cut), second, sizeof(bytes) - cut), whole);
     }
+    CHECK_EQ_UINT(sc_crc32_join(whole, 0, 0), whole);
 }
 
 static void check_sha256(const void *data, size_t bytes, size_t step, const char *expected) {

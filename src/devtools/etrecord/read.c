@@ -1,0 +1,234 @@
+// Reading records: the layout of several methods, the flat one before it, and what either may lack.
+// Programs are told from the files beside them by pairs: a file belongs to a program if the name
+// without its suffix is one. So a method may be called `get_constants`.
+#include "devtools/etrecord/maps.h"
+#include "format/magic.h"
+#include "pt2/serde.h"
+
+enum {
+    PROGRAMS_MAX = 4096,
+    TEXT_BYTES_MAX = 64 << 20  // of maps
+};
+
+typedef struct reader {
+    sc_ctx *ctx;
+    const sc_zip *zip;
+    sc_etrecord *record;
+    uint32_t program_count;
+} reader;
+
+bool sc_etrecord_is(const sc_zip *zip) { return sc_zip_find(zip, SC_STR(SC_ETRECORD_IDENTIFIER)); }
+
+// --- Which entry is what -------------------------------------------------------------------------
+
+static const char *const SUFFIXES[] = {"_state_dict", "_constants", "_example_inputs"};
+
+static const sc_zip_entry *beside(reader *r, sc_str base, const char *suffix) {
+    sc_mark mark = sc_arena_mark(r->ctx->scratch);
+    const sc_str name = sc_str_format(r->ctx->scratch, SC_STR_FMT "%s", SC_STR_ARG(base), suffix);
+    const sc_zip_entry *found = sc_zip_find(r->zip, name);
+    sc_arena_rewind(r->ctx->scratch, mark);
+    return found;
+}
+
+// Does it lie beside a program?
+static bool is_beside(const reader *r, sc_str name) {
+    for (uint32_t i = 0; i < SC_COUNT_OF(SUFFIXES); i++) {
+        if (!sc_str_ends_with(name, SUFFIXES[i])) continue;
+        const sc_str base = sc_str_slice(name, 0, name.size - strlen(SUFFIXES[i]));
+        if (base.size && sc_zip_find(r->zip, base)) return true;
+    }
+    return false;
+}
+
+static bool has_files(reader *r, sc_str name) {
+    for (uint32_t i = 0; i < SC_COUNT_OF(SUFFIXES); i++)
+        if (beside(r, name, SUFFIXES[i])) return true;
+    return false;
+}
+
+static bool is_reserved(sc_str name) {
+    static const char *const NAMES[] = {SC_ETRECORD_IDENTIFIER, "export_graph_id",
+                                        "reference_outputs", "representative_inputs"};
+    for (uint32_t i = 0; i < SC_COUNT_OF(NAMES); i++)
+        if (sc_str_is(name, NAMES[i])) return true;
+    for (uint32_t m = 0; m < SC_ETRECORD_MAP_COUNT; m++)
+        if (sc_str_is(name, sc_etrecord_map_name((sc_etrecord_map)m))) return true;
+    return false;
+}
+
+// --- Programs ------------------------------------------------------------------------------------
+
+static sc_status extent_of(reader *r, const sc_zip_entry *entry, sc_extent *out) {
+    *out = (sc_extent){0};
+    return entry && entry->size ? sc_zip_extent(r->ctx, entry, out) : SC_OK;
+}
+
+static sc_status files_of(reader *r, const sc_zip_entry *entry, sc_serde_files *out) {
+    SC_TRY(extent_of(r, entry, &out->program));
+    SC_TRY(extent_of(r, beside(r, entry->name, SUFFIXES[0]), &out->state_dict));
+    SC_TRY(extent_of(r, beside(r, entry->name, SUFFIXES[1]), &out->constants));
+    return extent_of(r, beside(r, entry->name, SUFFIXES[2]), &out->example_inputs);
+}
+
+// Every program is one of its own: stages have methods of equal names.
+static sc_status read_program(reader *r, const sc_zip_entry *entry, const char *stage,
+                              sc_etrecord_program *out) {
+    sc_ctx *ctx = r->ctx;
+    sc_program *program = sc_program_new(ctx);
+    sc_serde_files files = {0};
+    sc_serde_info info = {0};
+    if (++r->program_count > PROGRAMS_MAX)
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the record has more than %d programs",
+                       (int)PROGRAMS_MAX);
+    SC_TRY(files_of(r, entry, &files));
+    SC_TRY(sc_serde_read(ctx, &files, out->method_name, program, &info));
+    ctx->where = (sc_where){.instruction = -1};
+    if (stage) out->stage = sc_str_from(stage);
+    out->method = program->methods.data[0];
+    out->has_weights = info.has_weights;
+    out->is_edge = info.is_edge || (stage && strcmp(stage, SC_ETRECORD_EDGE) == 0);
+    return SC_OK;
+}
+
+static sc_status add_exported(reader *r, const sc_zip_entry *entry) {
+    sc_etrecord_program program = {.method_name = SC_STR("forward")};
+    SC_TRY(read_program(r, entry, SC_ETRECORD_EXPORTED, &program));
+    r->record->exported = program;
+    sc_vec_push(r->ctx->arena, &r->record->originals, program);
+    return SC_OK;
+}
+
+static sc_status add_edge(reader *r, const sc_zip_entry *entry, sc_str method) {
+    sc_etrecord_program program = {.method_name = sc_str_copy(r->ctx->arena, method)};
+    SC_TRY(read_program(r, entry, SC_ETRECORD_EDGE, &program));
+    sc_vec_push(r->ctx->arena, &r->record->edge, program);
+    return SC_OK;
+}
+
+// "<stage>/<method>", split at the last slash.
+static sc_status add_stage(reader *r, const sc_zip_entry *entry) {
+    const ptrdiff_t slash = sc_str_find_last(entry->name, '/');
+    const sc_str name = sc_str_copy(r->ctx->arena, entry->name);
+    sc_etrecord_program program = {.stage = name, .method_name = SC_STR("forward")};
+    if (slash >= 0) {
+        program.stage = sc_str_slice(name, 0, (size_t)slash);
+        program.method_name = sc_str_slice(name, (size_t)slash + 1, name.size);
+    }
+    SC_TRY(read_program(r, entry, NULL, &program));
+    sc_vec_push(r->ctx->arena, &r->record->graph_map, program);
+    return SC_OK;
+}
+
+static sc_status add_entry(reader *r, const sc_zip_entry *entry) {
+    static const char EDGE[] = SC_ETRECORD_EDGE "/";
+    const sc_str name = entry->name;
+    const bool is_again = sc_zip_find(r->zip, name) != entry;
+    if (is_again || is_reserved(name) || is_beside(r, name)) return SC_OK;
+    if (sc_str_is(name, SC_ETRECORD_EXPORTED)) return add_exported(r, entry);
+    if (sc_str_is(name, SC_ETRECORD_EDGE)) return add_edge(r, entry, SC_STR("forward"));
+    const bool is_folder = sc_str_ends_with(name, "/");
+    if (sc_str_starts_with(name, EDGE) && !is_folder)
+        return add_edge(r, entry, sc_str_slice(name, sizeof(EDGE) - 1, name.size));
+    if (!is_folder && has_files(r, name)) return add_stage(r, entry);
+    if (!is_folder)
+        sc_vec_push(r->ctx->arena, &r->record->unknown, sc_str_copy(r->ctx->arena, name));
+    return SC_OK;
+}
+
+// --- Maps and values -----------------------------------------------------------------------------
+
+static sc_status text_of(reader *r, const char *name, sc_str *out) {
+    const sc_zip_entry *entry = sc_zip_find(r->zip, sc_str_from(name));
+    *out = (sc_str){0};
+    return entry ? sc_zip_load(r->ctx, r->ctx->arena, entry, TEXT_BYTES_MAX, out) : SC_OK;
+}
+
+static sc_status add_maps(reader *r) {
+    for (uint32_t m = 0; m < SC_ETRECORD_MAP_COUNT; m++) {
+        const sc_etrecord_map map = (sc_etrecord_map)m;
+        sc_str text;
+        SC_TRY(text_of(r, sc_etrecord_map_name(map), &text));
+        if (text.size) SC_TRY(sc_etrecord_read_map(r->ctx, r->record, map, text));
+    }
+    return SC_OK;
+}
+
+static sc_status add_graph_id(reader *r) {
+    sc_str text;
+    SC_TRY(text_of(r, "export_graph_id", &text));
+    if (!text.size) return SC_OK;
+    r->record->has_graph_id = sc_parse_u64(text, &r->record->graph_id);
+    if (r->record->has_graph_id) return SC_OK;
+    return sc_fail(r->ctx, SC_ERR_CORRUPT, NULL, "export_graph_id is not a whole number");
+}
+
+// Official releases before 1.1 wrote pickles without an archive around them.
+static sc_status read_values(reader *r, const char *name, const sc_pickle_value **out) {
+    sc_ctx *ctx = r->ctx;
+    const sc_zip_entry *entry = sc_zip_find(r->zip, sc_str_from(name));
+    sc_extent extent;
+    uint8_t head[SC_FILE_HEAD_BYTES] = {0};
+    SC_TRY(extent_of(r, entry, &extent));
+    if (!extent.size) return SC_OK;
+    SC_TRY(sc_extent_read(ctx, extent, 0, head, (size_t)sc_min_u64(extent.size, sizeof(head))));
+    if (sc_file_kind_of(head) == SC_FILE_PICKLE) {
+        sc_report(ctx, SC_WARNING, SC_ERR_VERSION, "Make the record again with a current release.",
+                  "%s of this record is in a format that is not read any more", name);
+        return SC_OK;
+    }
+    sc_torch_save file;
+    SC_TRY(sc_torch_save_open(ctx, ctx->arena, extent, &file));
+    *out = file.root && file.root->kind != SC_PICKLE_NONE ? file.root : NULL;
+    return SC_OK;
+}
+
+static bool is_sequence(const sc_pickle_value *value) {
+    return value->kind == SC_PICKLE_TUPLE || value->kind == SC_PICKLE_LIST;
+}
+
+static bool is_by_method(const sc_pickle_value *value) {
+    bool is = value->kind == SC_PICKLE_DICT;
+    for (uint32_t i = 0; is && i < value->count; i++)
+        is = value->items[2 * i]->kind == SC_PICKLE_STR && is_sequence(value->items[2 * i + 1]);
+    return is;
+}
+
+static sc_status add_values(reader *r) {
+    sc_etrecord *record = r->record;
+    SC_TRY(read_values(r, "reference_outputs", &record->reference_outputs));
+    SC_TRY(read_values(r, "representative_inputs", &record->representative_inputs));
+    if (record->reference_outputs && !is_by_method(record->reference_outputs))
+        return sc_fail(r->ctx, SC_ERR_FORMAT, NULL,
+                       "reference_outputs of the record are not lists of cases by method");
+    if (record->representative_inputs && !is_sequence(record->representative_inputs))
+        return sc_fail(r->ctx, SC_ERR_FORMAT, NULL,
+                       "representative_inputs of the record are not a list");
+    return SC_OK;
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+static sc_status check_identifier(sc_ctx *ctx, const sc_zip *zip) {
+    if (sc_etrecord_is(zip)) return SC_OK;
+    return sc_fail(ctx, SC_ERR_FORMAT, "Pass an .etrecord of ExecuTorch or of this library.",
+                   "the archive is not an ETRecord: it has no entry " SC_ETRECORD_IDENTIFIER);
+}
+
+static sc_status check_stored(sc_ctx *ctx, const sc_zip *zip) {
+    if (!sc_zip_is_compressed(zip)) return SC_OK;
+    return sc_fail(ctx, SC_ERR_COMPRESSED, NULL, "the record has compressed entries");
+}
+
+sc_status sc_etrecord_read(sc_ctx *ctx, sc_source *source, sc_etrecord *out) {
+    sc_zip zip;
+    *out = (sc_etrecord){0};
+    SC_TRY(sc_zip_open(ctx, ctx->arena, sc_extent_whole(source), &zip));
+    SC_TRY(check_identifier(ctx, &zip));
+    SC_TRY(check_stored(ctx, &zip));
+    reader r = {.ctx = ctx, .zip = &zip, .record = out};
+    for (uint32_t i = 0; i < zip.count; i++) SC_TRY(add_entry(&r, &zip.entries[i]));
+    SC_TRY(add_maps(&r));
+    SC_TRY(add_values(&r));
+    return add_graph_id(&r);
+}

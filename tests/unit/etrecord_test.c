@@ -1,0 +1,166 @@
+// Records through the public interface, and their maps as text.
+#include "devtools/etrecord/maps.h"
+#include "sconce.h"
+#include "setup.h"
+
+// --- Maps ----------------------------------------------------------------------------------------
+
+static void check_text(setup *s, sc_etrecord_map map, const char *text, const char *expected) {
+    sc_etrecord record = {0};
+    sc_sb out;
+    sc_sb_init(&out, &s->arena);
+    REQUIRE_OK(sc_etrecord_read_map(&s->ctx, &record, map, sc_str_from(text)));
+    sc_etrecord_put_map(&out, &record, map, (sc_str){0});
+    CHECK_EQ_STR(sc_sb_terminate(&out), expected);
+}
+
+TEST(maps_come_back_in_order_of_instructions) {
+    setup s;
+    setup_begin(&s);
+    check_text(&s, SC_ETRECORD_HANDLES, "{\"b\": {\"10\": [3, 4], \"2\": 1}, \"a\": {}}",
+               "{\"b\": {\"2\": 1, \"10\": [3, 4]}, \"a\": {}}");
+    check_text(&s, SC_ETRECORD_OUTS, "{\"forward\": {\"0\": 2}}", "{\"forward\": {\"0\": 2}}");
+    check_text(&s, SC_ETRECORD_DELEGATES,
+               "{\"f\": {\"1\": {\"name\": \"X\", \"delegate_map\": {\"7\": [1], \"x\": []}}, "
+               "\"0\": {\"name\": \"Y\", \"delegate_map\": null}}}",
+               "{\"f\": {\"0\": {\"name\": \"Y\", \"delegate_map\": null}, "
+               "\"1\": {\"name\": \"X\", \"delegate_map\": {\"7\": [1], \"x\": []}}}}");
+    setup_end(&s);
+}
+
+TEST(events_are_numbers_or_names) {
+    setup s;
+    setup_begin(&s);
+    sc_etrecord record = {0};
+    const char *text = "{\"f\": {\"3\": {\"name\": \"X\", \"delegate_map\": "
+                       "{\"7\": [1, 2], \"07\": [3], \"conv\": []}}}}";
+    REQUIRE_OK(sc_etrecord_read_map(&s.ctx, &record, SC_ETRECORD_DELEGATES, sc_str_from(text)));
+    const sc_etrecord_maps *maps = sc_etrecord_maps_of(&record, SC_STR("f"));
+    CHECK(maps && !sc_etrecord_maps_of(&record, SC_STR("g")));
+    const sc_etrecord_delegate *delegate = sc_etrecord_delegate_of(maps, 3);
+    REQUIRE(delegate && delegate->events.count == 3);
+    CHECK(!sc_etrecord_delegate_of(maps, 2));
+    const sc_etrecord_event *events = delegate->events.data;
+    CHECK(events[0].is_number && events[0].id == 7 && events[0].count == 2);
+    CHECK(!events[1].is_number && sc_str_is(events[1].name, "07"));
+    CHECK(!events[2].is_number && sc_str_is(events[2].name, "conv"));
+    setup_end(&s);
+}
+
+TEST(maps_that_make_no_sense_are_refused) {
+    static const char *const WRONG[] = {"[]",
+                                        "{\"f\": 1}",
+                                        "{\"f\": {\"-1\": 1}}",
+                                        "{\"f\": {\"0\": -1}}",
+                                        "{\"f\": {\"0\": 1.5}}",
+                                        "{\"f\": {\"0\": [1, \"2\"]}}",
+                                        "{\"f\": {\"4294967296\": 1}}",
+                                        "{\"f\": {\"0\": 4294967296}}",
+                                        "{\"f\": {}, \"f\": {}}",
+                                        "{\"f\": {\"1\": 1, \"1\": 2}}"};
+    setup s;
+    setup_begin(&s);
+    for (size_t i = 0; i < SC_COUNT_OF(WRONG); i++) {
+        sc_etrecord record = {0};
+        CHECK_STATUS(
+            sc_etrecord_read_map(&s.ctx, &record, SC_ETRECORD_HANDLES, sc_str_from(WRONG[i])),
+            SC_ERR_CORRUPT);
+    }
+    setup_end(&s);
+}
+
+// --- The public interface ------------------------------------------------------------------------
+
+static sc_job *open_model(const char *path) {
+    sc_job *job = sc_job_open(NULL);
+    SC_ASSERT(job);
+    size_t bytes = 0;
+    const char *data = test_read(path, &bytes);
+    sc_source *source = sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
+    CHECK_EQ_INT(sc_compile_open(job, source, SC_STR(""), SC_STR("")), SC_OK);
+    return job;
+}
+
+static const uint8_t *saved(sc_job *job, uint32_t record, const char *options, size_t *size) {
+    uint32_t output = 0;
+    SC_ASSERT(sc_record_save(job, record, sc_str_from(options), &output) == SC_OK);
+    *size = (size_t)sc_output_bytes(job, output);
+    uint8_t *bytes = test_alloc(*size);
+    size_t at = 0;
+    for (uint32_t i = 0; i < sc_output_chunk_count(job, output); i++) {
+        const sc_output_chunk chunk = sc_output_chunk_at(job, output, i);
+        CHECK_EQ_INT(sc_output_read(job, output, i, 0, bytes + at, (size_t)chunk.size), SC_OK);
+        at += (size_t)chunk.size;
+    }
+    CHECK_EQ_UINT(at, *size);
+    return bytes;
+}
+
+static void check_refused(sc_job *job, uint32_t record, const char *options, sc_status status) {
+    uint32_t output = 0;
+    CHECK_EQ_INT(sc_record_save(job, record, sc_str_from(options), &output), status);
+}
+
+TEST(a_record_is_made_while_lowering_and_read_back) {
+    sc_job *job = open_model("models/mlp.pt2"), *other = sc_job_open(NULL);
+    uint32_t record = 0, edge = 0, program = 0, complete = 0, read = 0;
+    sc_str kind, json, again;
+    CHECK_EQ_INT(sc_record_generate(job, &record), SC_OK);
+    REQUIRE(sc_compile_to_edge(job, SC_STR(""), &edge) == SC_OK);
+    check_refused(job, record, "{}", SC_ERR_STATE);
+    REQUIRE(sc_compile_to_executorch(job, edge, SC_STR("{\"consume\": true}"), &program) == SC_OK);
+    CHECK_EQ_INT(sc_record_complete(job, record, program, &complete), SC_OK);
+    check_refused(job, complete, "{\"heavy\": true}", SC_ERR_OPTION);
+    check_refused(job, complete, "{\"light\": 1}", SC_ERR_OPTION);
+    check_refused(job, complete, "{\"method\": \"other\"}", SC_ERR_NOT_FOUND);
+    check_refused(job, 99, "{}", SC_ERR_NOT_FOUND);
+    CHECK_EQ_INT(sc_record_add_exported_program(job, record, edge), SC_ERR_ARGUMENT);
+    size_t size = 0, same = 0;
+    const uint8_t *bytes = saved(job, complete, "{}", &size);
+    sc_source *source = sc_source_from_memory(sc_job_ctx(other)->arena, bytes, size);
+    CHECK_EQ_INT(sc_detect(other, source, &kind), SC_OK);
+    CHECK(sc_str_is(kind, "etrecord"));
+    REQUIRE(sc_record_open(other, source, &read) == SC_OK);
+    for (uint32_t map = 0; map < 3; map++) {
+        CHECK_EQ_INT(sc_record_map(job, complete, map, &json), SC_OK);
+        CHECK_EQ_INT(sc_record_map(other, read, map, &again), SC_OK);
+        CHECK(sc_str_equal(json, again));
+    }
+    CHECK_EQ_INT(sc_record_map(other, read, 3, &again), SC_ERR_ARGUMENT);
+    const uint8_t *twice = saved(other, read, "{}", &same);
+    CHECK(same == size && memcmp(twice, bytes, size) == 0);
+    sc_job_close(other);
+    sc_job_close(job);
+}
+
+TEST(values_of_a_record_are_checked) {
+    static const char *const WRONG[] = {
+        "[]",
+        "{\"other\": []}",
+        "{\"representative_inputs\": {}}",
+        "{\"representative_inputs\": [1]}",
+        "{\"representative_inputs\": [{}]}",
+        "{\"representative_inputs\": [{\"int\": \"x\"}]}",
+        "{\"representative_inputs\": [{\"tensor\": \"float31\", \"sizes\": [1], \"at\": 0}]}",
+        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [2], \"at\": 0}]}",
+        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [1], \"at\": -1}]}",
+        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [-1], \"at\": 0}]}",
+        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [4294967296, "
+        "4294967296], \"at\": 0}]}",
+        "{\"reference_outputs\": []}",
+        "{\"reference_outputs\": {\"forward\": 1}}"};
+    sc_job *job = sc_job_open(NULL);
+    uint32_t record = 0, output = 0;
+    const float one = 1;
+    sc_str json;
+    CHECK_EQ_INT(sc_record_new(job, &record), SC_OK);
+    for (size_t i = 0; i < SC_COUNT_OF(WRONG); i++)
+        CHECK(sc_record_update(job, record, sc_str_from(WRONG[i]), &one, sizeof(one)) != SC_OK);
+    const char *right =
+        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [1], \"at\": 0}]}";
+    CHECK_EQ_INT(sc_record_update(job, record, sc_str_from(right), &one, sizeof(one)), SC_OK);
+    CHECK_EQ_INT(sc_record_values(job, record, false, &json, &output), SC_OK);
+    CHECK(sc_str_is(json, "[{\"tensor\":\"float32\",\"sizes\":[1],\"at\":0,\"bytes\":4}]"));
+    CHECK_EQ_UINT(sc_output_bytes(job, output), 4);
+    sc_job_close(job);
+}
