@@ -14,7 +14,7 @@ export interface Entry {
 }
 
 /** The entries of an archive of stored entries without zip64. */
-function readZip(bytes: Buffer): Entry[] {
+export function readZip(bytes: Buffer): Entry[] {
   const end = bytes.lastIndexOf(Buffer.from("PK\x05\x06"));
   let at = bytes.readUInt32LE(end + 16);
   return Array.from({ length: bytes.readUInt16LE(end + 10) }, () => {

@@ -10,6 +10,7 @@ import { optionsJson } from "./options.js";
 import { Output } from "./output.js";
 import { partitionersJson } from "./partition.js";
 import { checkOptions } from "./protocol.js";
+import { places, recordCall, RecordView } from "./record.js";
 import { writeAll } from "./sink.js";
 import { isSource, SOURCES } from "./source.js";
 import type {
@@ -18,9 +19,11 @@ import type {
   CompileSpec,
   Delegation,
   EdgeProgramManager,
+  ETRecord,
   ExecutorchConfig,
   ExecutorchProgramManager,
   ExportedProgram,
+  LowerOptions,
   NodeRow,
   OpenedPrograms,
   Partitioners,
@@ -122,9 +125,16 @@ class MethodView implements ExportedProgram {
   }
 }
 
+/** A record that a manager has, by its number, and whether it is written without weights. */
+interface Recorded {
+  readonly number: number;
+  readonly isLight: boolean;
+}
+
 /** What both managers have: a share in a job, a program in it, and its methods' names. */
 class Manager {
   private held: Job | undefined;
+  private view: RecordView | undefined;
 
   constructor(
     /** The name of its interface, for messages. */
@@ -133,8 +143,32 @@ class Manager {
     protected readonly program: number,
     readonly methods: readonly string[],
     readonly configMethods: readonly string[],
+    protected readonly recorded?: Recorded,
   ) {
     this.held = job;
+    places.set(this, () => ({ job: this.job, program, kind }));
+  }
+
+  get etrecord(): ETRecord {
+    const { recorded } = this;
+    if (!recorded)
+      throw new SconceError(
+        "state",
+        "this program has no record: none was asked for",
+        "Pass { generateEtrecord: true } to toEdge(), or { etrecord: true } to lower().",
+      );
+    this.view ??= new RecordView(() => this.job, recorded.number, recorded.isLight, undefined);
+    return this.view;
+  }
+
+  getEtrecord(): ETRecord {
+    return this.etrecord;
+  }
+
+  createEtrecord(): ETRecord {
+    const { job } = this;
+    const number = recordCall(job, (raw, s, out) => raw.record_new(s, out));
+    return RecordView.owned(job.retain(), number, false);
   }
 
   get [Symbol.toStringTag](): string {
@@ -247,8 +281,9 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
     const { job } = this;
     return job.hold(() => {
       const names = this.addConstants(job, options);
+      const recorded = generate(job, options);
       const program = programCall(job, options, texts, body);
-      return new EdgeManager(job.retain(), program, this.methods, names);
+      return new EdgeManager(job.retain(), program, this.methods, names, recorded);
     });
   }
 
@@ -266,14 +301,28 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
   }
 }
 
+/** A record for the edge program that is made next, if one is wanted. */
+function generate(job: Job, { generateEtrecord, etrecord }: LowerOptions): Recorded | undefined {
+  if (!generateEtrecord && !etrecord) return undefined;
+  const number = recordCall(job, (raw, s, out) => raw.record_generate(s, out));
+  return { number, isLight: etrecord === "light" };
+}
+
 class EdgeManager extends ViewingManager implements EdgeProgramManager {
   constructor(
     job: Job,
     program: number,
     methods: readonly string[],
     configMethods: readonly string[],
+    recorded: Recorded | undefined,
   ) {
-    super("EdgeProgramManager", job, program, methods, configMethods);
+    super("EdgeProgramManager", job, program, methods, configMethods, recorded);
+  }
+
+  /** The next manager, with the same record. */
+  private next(job: Job, program: number): EdgeManager {
+    const { methods, configMethods, recorded } = this;
+    return new EdgeManager(job.retain(), program, methods, configMethods, recorded);
   }
 
   transform(passes: Passes): EdgeProgramManager {
@@ -292,7 +341,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
             raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
         );
       }
-      return new EdgeManager(job.retain(), program, this.methods, this.configMethods);
+      return this.next(job, program);
     });
   }
 
@@ -317,7 +366,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
         (raw, s, texts, out) =>
           raw.compile_to_backend(s, this.program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
       );
-      return new EdgeManager(job.retain(), program, this.methods, this.configMethods);
+      return this.next(job, program);
     });
   }
 
@@ -330,15 +379,24 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchManager {
     const { job } = this;
     const json = optionsJson("toExecutorch", config, { consume });
-    const { methods, configMethods } = this;
+    const { methods, configMethods, recorded } = this;
     return job.hold(() => {
       const first = job.enter({}, (raw, s) => raw.output_count(s));
       const program = programCall(job, config, [json], (raw, s, texts, out) =>
         raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out),
       );
-      return new ExecutorchManager(job.retain(), program, methods, configMethods, first);
+      const complete = recorded && completed(job, recorded, program);
+      return new ExecutorchManager(job.retain(), program, methods, configMethods, first, complete);
     });
   }
+}
+
+/** A record of its own with what is known of an executorch program; the other one stays. */
+function completed(job: Job, { number, isLight }: Recorded, program: number): Recorded {
+  return {
+    number: recordCall(job, (raw, s, out) => raw.record_complete(s, number, program, out)),
+    isLight,
+  };
 }
 
 /** Lists of passes by method, "" for all methods; `check` throws for a method that there is not. */
@@ -398,8 +456,9 @@ class ExecutorchManager extends Manager implements ExecutorchProgramManager {
     configMethods: readonly string[],
     /** Number of its first file among all that the job has made. */
     private readonly first: number,
+    recorded: Recorded | undefined,
   ) {
-    super("ExecutorchProgramManager", job, program, methods, configMethods);
+    super("ExecutorchProgramManager", job, program, methods, configMethods, recorded);
     const length = job.enter({}, (raw, s) => raw.output_count(s)) - first;
     this.files = Array.from({ length }, (_, i) => ({
       name: job.textOf((raw, s) => raw.output_name(s, first + i)),

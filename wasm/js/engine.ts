@@ -6,6 +6,7 @@ import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
 import { loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
+import { parseRecord } from "./record.js";
 import { absoluteUrl } from "./source.js";
 import type {
   Backend,
@@ -16,6 +17,7 @@ import type {
   EdgeProgramManager,
   Engine,
   EngineOptions,
+  ETRecord,
   ExecutorchProgramManager,
   LoadOptions,
   LowerOptions,
@@ -149,6 +151,10 @@ class SyncEngine implements Engine {
   load(pte: Source, options: LoadOptions = {}): Program {
     checkOptions("Engine", "load", options);
     return this.inJob((job) => loadProgram(job, pte, options, this.dtypes), true);
+  }
+
+  parseEtrecord(source: Source): ETRecord {
+    return this.inJob((job) => parseRecord(this.core, job, source), true);
   }
 
   registerBackend<State>(backend: Backend<State>): void {

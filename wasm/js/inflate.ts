@@ -24,7 +24,8 @@ function corrupt(entry: Packed, why: string): SconceError {
 /** The compressed entries of an archive with their bytes, one at a time; none of other files. */
 function* packedEntries(job: Job, source: Source): Generator<[Packed, Uint8Array]> {
   const handle = job.addSource(source, "the programs");
-  if (job.textOf((raw, s) => raw.detect(s, handle)) !== "pt2") return;
+  const kind = job.textOf((raw, s) => raw.detect(s, handle));
+  if (kind !== "pt2" && kind !== "etrecord") return;
   const id = job.sources.at(-1)!;
   const list = job.textOf((raw, s) => raw.archive_compressed(s, handle));
   for (const entry of JSON.parse(list) as Packed[])

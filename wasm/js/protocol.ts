@@ -6,6 +6,7 @@ import { accepts, isTaken, optionsOf } from "./options.js";
 import type {
   EdgeProgramManager,
   Engine,
+  ETRecord,
   ExecutorchProgramManager,
   ExportedProgram,
   OpenedPrograms,
@@ -19,6 +20,7 @@ interface Interfaces {
   ExecutorchProgramManager: ExecutorchProgramManager;
   ExportedProgram: ExportedProgram;
   Program: Program;
+  ETRecord: ETRecord;
 }
 export type ObjectKind = keyof Interfaces;
 
@@ -54,6 +56,8 @@ interface Method {
   readonly options?: OptionTable;
   /** There may be text in the place of the options, and then there are none. */
   readonly orText?: boolean;
+  /** The argument that is an object of the worker, or a map of such. */
+  readonly object?: number;
 }
 
 /** The rows of options.def for a call. */
@@ -66,7 +70,12 @@ const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
   );
 
 const CALL = { signal: "signal", onProgress: "function" } as const;
-const EDGE = { ...CALL, constantMethods: "record", compileConfig: rowsOf("toEdge") } as const;
+const EDGE = {
+  ...CALL,
+  constantMethods: "record",
+  compileConfig: rowsOf("toEdge"),
+  generateEtrecord: "flag",
+} as const;
 const BACKEND = { ...CALL, ...rowsOf("toBackend") } as const;
 const LOWERED = {
   ...EDGE,
@@ -77,10 +86,23 @@ const LOWERED = {
 const EXECUTORCH = rowsOf("toExecutorch");
 const LOAD = { ...CALL, dataFiles: "files", ...rowsOf("load") } as const;
 
+const LIGHT: Kind = {
+  accepts: 'true, false or "light"',
+  test: (value) => typeof value === "boolean" || value === "light",
+};
+const SAVE = { ...CALL, light: "flag", method: "name" } as const;
+
 const PROPERTY = { is: "property" } as const;
 const LOCAL = { is: "local" } as const;
 const DATA = { is: "method", gives: "data" } as const;
 const METHOD = { is: "method", gives: "ExportedProgram" } as const;
+const HANDED = { ...DATA, object: 0 } as const;
+/** What every manager has. */
+const RECORDS = {
+  etrecord: LOCAL,
+  getEtrecord: { is: "method", gives: "ETRecord" },
+  createEtrecord: { is: "method", gives: "ETRecord" },
+} as const;
 
 const PROTOCOL = {
   Engine: {
@@ -95,7 +117,7 @@ const PROTOCOL = {
       gives: "ExecutorchProgramManager",
       programs: 0,
       at: 1,
-      options: { ...LOWERED, ...EXECUTORCH, verify: "flag" },
+      options: { ...LOWERED, ...EXECUTORCH, verify: "flag", etrecord: LIGHT },
     },
     toEdgeTransformAndLower: {
       is: "method",
@@ -107,11 +129,13 @@ const PROTOCOL = {
     inflate: LOCAL,
     inspect: { ...DATA, programs: 0 },
     load: { is: "method", gives: "Program", source: 0, at: 1, options: LOAD },
+    parseEtrecord: { is: "method", gives: "ETRecord", programs: 0 },
     registerBackend: LOCAL,
     importBackend: { ...DATA, source: 0 },
   },
   OpenedPrograms: {
     methods: PROPERTY,
+    createEtrecord: RECORDS.createEtrecord,
     exportedProgram: METHOD,
     inspect: DATA,
     toEdge: { is: "method", gives: "EdgeProgramManager", at: 0, options: EDGE },
@@ -125,6 +149,7 @@ const PROTOCOL = {
     nodes: DATA,
   },
   EdgeProgramManager: {
+    ...RECORDS,
     methods: PROPERTY,
     configMethods: PROPERTY,
     exportedProgram: METHOD,
@@ -148,6 +173,7 @@ const PROTOCOL = {
     nodes: DATA,
   },
   ExecutorchProgramManager: {
+    ...RECORDS,
     methods: PROPERTY,
     configMethods: PROPERTY,
     size: PROPERTY,
@@ -176,6 +202,26 @@ const PROTOCOL = {
     run: { ...DATA, at: 2, options: CALL },
     reset: DATA,
   },
+  ETRecord: {
+    exportedProgram: LOCAL,
+    edgeDialectProgram: LOCAL,
+    graphMap: LOCAL,
+    program: METHOD,
+    inspect: DATA,
+    maps: DATA,
+    referenceOutputs: DATA,
+    representativeInputs: DATA,
+    addExportedProgram: HANDED,
+    addEdgeDialectProgram: HANDED,
+    addExecutorchProgram: HANDED,
+    addExtraExportModules: HANDED,
+    updateRepresentativeInputs: DATA,
+    updateReferenceOutputs: DATA,
+    copy: { is: "method", gives: "ETRecord" },
+    save: { is: "stream", of: "toBlob", at: 1, options: SAVE },
+    toBlob: { ...DATA, at: 0, options: SAVE },
+    bytes: { ...DATA, at: 0, options: SAVE },
+  },
 } as const satisfies {
   [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K], "dispose">]: Member };
 };
@@ -184,8 +230,14 @@ type Rows = typeof PROTOCOL;
 type LocalOf<K extends ObjectKind> = {
   [M in keyof Rows[K]]: Rows[K][M] extends typeof LOCAL ? M : never;
 }[keyof Rows[K]];
-/** The names of what Remote leaves out. */
-export type LocalMember = { [K in ObjectKind]: LocalOf<K> }[ObjectKind];
+/** The names of what Remote leaves out of an interface. */
+export type LocalMember<T> = {
+  [K in ObjectKind]: T extends Interfaces[K]
+    ? Interfaces[K] extends T
+      ? LocalOf<K>
+      : never
+    : never;
+}[ObjectKind];
 
 /** The rows of a kind of object; none of one that the table does not know. */
 export function membersOf(kind: string): Readonly<Record<string, Member>> {

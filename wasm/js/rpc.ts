@@ -124,8 +124,20 @@ export class Server {
     }
   }
 
-  private call(target: Target, request: Extract<Request, { type: "call" }>): unknown {
-    const args = [...request.args];
+  /** An object of ours for each mark of one, alone or in a map. */
+  private found(arg: unknown): unknown {
+    if (!isObject(arg)) return arg;
+    const number = arg[OBJECT];
+    if (typeof number !== "number")
+      return Object.fromEntries(Object.entries(arg).map(([key, item]) => [key, this.found(item)]));
+    const served = this.objects.get(number);
+    if (!served) throw disposed("object");
+    return served.target;
+  }
+
+  private call({ kind, target }: Served, request: Extract<Request, { type: "call" }>): unknown {
+    const { object } = methodOf(kind, request.method);
+    const args = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
     if (request.optionsAt >= 0) {
       args[request.optionsAt] = {
         ...(args[request.optionsAt] as object),
@@ -155,7 +167,7 @@ export class Server {
   private async answer(request: Extract<Request, { type: "call" }>): Promise<void> {
     const served = this.objects.get(request.object);
     if (!served) throw disposed("object");
-    const value = await this.call(served.target, request);
+    const value = await this.call(served, request);
     const { id } = request;
     const { gives: kind } = methodOf(served.kind, request.method);
     if (kind === "data") {
@@ -203,12 +215,28 @@ function located(value: unknown, depth = 0): unknown {
   );
 }
 
+/** Stands for an object of the worker in what is sent there. */
+const OBJECT = "$object";
+
+/** The numbers of proxies, which arguments may be. */
+const numbers = new WeakMap<object, number>();
+
+/** An object of the worker, or a map of such, as it is sent. */
+function marked(value: unknown, depth = 0): unknown {
+  if (!isObject(value)) return value;
+  const number = numbers.get(value);
+  if (number !== undefined) return { [OBJECT]: number };
+  if (!isPlain(value) || depth > 0) return null;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, marked(item, 1)]));
+}
+
 /** Checks what a call takes with it, and gives it as it is sent. */
 function argumentsOf(kind: string, name: string, args: readonly unknown[]): unknown[] {
-  const { source, programs, options = {} } = methodOf(kind, name);
+  const { source, programs, object, options = {} } = methodOf(kind, name);
   const at = optionsPlace(kind, name, args);
   if (at >= 0) checkTable(`${name}()`, args[at], options);
   return args.map((arg, i) => {
+    if (i === object) return marked(arg);
     if (i !== at) refuseFunctions(`${name}()`, arg);
     if (i === source || i === programs) return located(arg);
     if (i !== at || !isObject(arg)) return arg;
@@ -339,6 +367,7 @@ export class Caller {
   /** An object of the worker: its data is here, its methods and costly getters are calls. */
   proxy(object: number, { kind, properties }: Description): object {
     const result: Record<string, unknown> = { ...properties };
+    numbers.set(result, object);
     let isDisposed = false;
     const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
@@ -373,9 +402,13 @@ function addMember(
     target[name] = async (sink: Sink, ...args: unknown[]) => {
       const at = member.at - 1;
       checkTable(`${name}()`, args[at], member.options);
-      const { signal, onProgress } = (args[at] ?? {}) as CallOptions;
+      const { signal, onProgress, ...others } = (args[at] ?? {}) as CallOptions;
       const halves = halvesOf(onProgress, signal);
-      const made = { ...(signal && { signal }), ...(onProgress && { onProgress: halves.first }) };
+      const made = {
+        ...others,
+        ...(signal && { signal }),
+        ...(onProgress && { onProgress: halves.first }),
+      };
       // Sinks stay here: the file crosses as a Blob, whose weights are still slices of the source.
       const asked = Array.from({ length: at }, (_, i) => args[i]);
       const get = (): Promise<Blob> => call(member.of, [...asked, made]) as Promise<Blob>;

@@ -14,9 +14,11 @@ import type {
   ToBackendOptions,
   Verification,
 } from "./types_backend.js";
+import type { ETRecord } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 
 export type * from "./types_backend.js";
+export type * from "./types_record.js";
 export type * from "./types_report.js";
 
 /** Element types, by PyTorch's names. */
@@ -138,6 +140,8 @@ export interface ToEdgeOptions extends CallOptions {
   /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
   compileConfig?: CompileConfig;
+  /** Keeps a record of the programs before and after (`etrecord` of the managers). */
+  generateEtrecord?: boolean;
 }
 
 export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
@@ -150,6 +154,8 @@ export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
 export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {
   /** Also runs what was lowered beside what it would be without delegates, as `verify()` does. */
   verify?: boolean;
+  /** Keeps a record (`etrecord` of what this gives); with "light" its files are without weights. */
+  etrecord?: boolean | "light";
 }
 
 /**
@@ -234,6 +240,8 @@ export interface ExportedProgram {
 /** Files opened as methods, as PyTorch exported them: for looking at, and for lowering. */
 export interface OpenedPrograms extends Disposable {
   readonly methods: readonly string[];
+  /** An empty record, for programs of this compilation. */
+  createEtrecord(): ETRecord;
   exportedProgram(method?: string): ExportedProgram;
   inspect(): CompilationReport;
   /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
@@ -248,6 +256,15 @@ export interface OpenedPrograms extends Disposable {
 /** Methods in the edge dialect. Never changes: transform gives a new manager. */
 export interface EdgeProgramManager extends Disposable {
   readonly methods: readonly string[];
+  /**
+   * The record that `generateEtrecord` asked for, which lives as long as this manager: what is
+   * known so far.
+   * Fails with the code "state" where it was not asked for.
+   */
+  readonly etrecord: ETRecord;
+  getEtrecord(): ETRecord;
+  /** An empty record, for programs of this compilation. */
+  createEtrecord(): ETRecord;
   readonly configMethods: readonly string[];
   exportedProgram(method?: string): ExportedProgram;
   transform(passes: Passes): EdgeProgramManager;
@@ -277,6 +294,15 @@ export interface EdgeProgramManager extends Disposable {
 /** The emitted program: a .pte, and .ptd files when weights are external. */
 export interface ExecutorchProgramManager extends Disposable {
   readonly methods: readonly string[];
+  /**
+   * The record that `generateEtrecord` asked for, which lives as long as this manager: complete,
+   * and apart from that of the edge manager.
+   * Fails with the code "state" where it was not asked for.
+   */
+  readonly etrecord: ETRecord;
+  getEtrecord(): ETRecord;
+  /** An empty record, for programs of this compilation. */
+  createEtrecord(): ETRecord;
   readonly configMethods: readonly string[];
   readonly size: number;
   /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
@@ -329,7 +355,7 @@ export interface Engine extends Disposable {
   capabilities(): Capabilities;
   meta(): Meta;
   /** What a file is, from its first bytes. */
-  detect(source: Source): "pt2" | "pte" | "ptd" | "unknown";
+  detect(source: Source): "pt2" | "pte" | "ptd" | "etrecord" | "unknown";
   /**
    * Opens .pt2 files and goes no further. As in PyTorch, stored weights are not checksummed: a byte
    * that flipped in one is a wrong number, not an error.
@@ -358,6 +384,8 @@ export interface Engine extends Disposable {
   /** What is in a .pt2, without lowering it. */
   inspect(programs: Programs): CompilationReport;
   load(pte: Source, options?: LoadOptions): Program;
+  /** Opens an .etrecord, of the official exporter or of this library, in any layout that there was. */
+  parseEtrecord(source: Source): ETRecord;
   /**
    * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
    * "argument" when its id is that of another.
@@ -389,7 +417,7 @@ export interface EngineOptions {
 
 /** The same interface, answered later: what a worker offers. */
 export type Remote<T> = {
-  [K in Exclude<keyof T, LocalMember>]: T[K] extends (...args: infer A) => infer R
+  [K in Exclude<keyof T, LocalMember<T>>]: T[K] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
       ? Promise<Uint8Array>

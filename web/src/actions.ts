@@ -23,7 +23,7 @@ export {
   sortBy,
   watchLists,
 } from "./actions/look.js";
-export { lowerAgain, save } from "./actions/lower.js";
+export { lowerAgain, save, saveRecord } from "./actions/lower.js";
 export { copy, setHelp, toggleDock } from "./actions/page.js";
 export { report } from "./actions/problems.js";
 export {

@@ -51,6 +51,12 @@ export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
                            one method; repeated, the next one gets what those before it have left
   --import FILE            a JavaScript module whose default export is a backend; may be repeated
   --report FILE            what became of every node, and why, as JSON
+  --etrecord FILE          an ETRecord for debugging and profiling: the programs of all stages, and
+                           which node each instruction computes
+  --etrecord-light         leave weights out of it: enough for all but computing values again
+  --etrecord-per-method DIR
+                           also a record for each method, DIR/METHOD.etrecord, with the method named
+                           forward: the official inspector opens no other
   --verify                 run what was lowered beside what it would be without delegates, on the
                            example inputs of the file or random ones, and compare
 ${flagHelp("toEdge", "toBackend", "toExecutorch")}`;
@@ -92,6 +98,32 @@ function dataPath(output: string, name: string, count: number): string {
   return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
 }
 
+/** The records that are asked for: one of all methods, and one of each. */
+function recordFiles(
+  program: ExecutorchProgramManager,
+  { etrecord, perMethod }: Extras,
+  options: CallOptions,
+): Parameters<typeof writeFiles>[0] {
+  const write = (path: string, method?: string): Parameters<typeof writeFiles>[0][number] => ({
+    path,
+    write: (writer: Writer) =>
+      program.etrecord.save(writer, { ...options, ...(method && { method }) }),
+  });
+  return [
+    ...(etrecord === undefined ? [] : [write(etrecord)]),
+    ...(perMethod === undefined
+      ? []
+      : program.methods.map((method) => write(recordPath(perMethod, method), method))),
+  ];
+}
+
+/** Where the record of a method goes. */
+function recordPath(folder: string, method: string): string {
+  if (/[/\\]|^\.\.?$/.test(method))
+    throw new UsageError(`the record of method '${method}' would leave the folder ${folder}`);
+  return join(folder, `${method}.etrecord`);
+}
+
 function reportFile({ report }: Extras, findings: Findings): Parameters<typeof writeFiles>[0] {
   if (report === undefined) return [];
   const bytes = new TextEncoder().encode(`${JSON.stringify(findings.report, null, 2)}\n`);
@@ -120,6 +152,9 @@ interface Extras {
   readonly backends: BackendFlags;
   readonly report: string | undefined;
   readonly verify: boolean;
+  readonly etrecord: string | undefined;
+  /** The folder for a record of each method. */
+  readonly perMethod: string | undefined;
 }
 
 /** What is known of a program that was lowered, before it is written. */
@@ -168,16 +203,21 @@ async function lowerOne(
     try {
       const ms = performance.now() - begin;
       const findings = findingsOf(program, extras, listening);
-      await writeProgram(program, output, inputs, listening, reportFile(extras, findings));
+      const records = recordFiles(program, extras, listening);
+      for (const { path } of records) keepInputs(inputs, path);
+      const beside = [...reportFile(extras, findings), ...records];
+      await inFolders(extras.perMethod === undefined ? [] : [extras.perMethod], () =>
+        writeProgram(program, output, inputs, listening, beside),
+      );
       progress.clear();
       printWarnings(program.inspect().diagnostics, fileOf);
       const methods = [...program.methods, ...program.configMethods].join(", ");
-      const beside = program.dataFiles.map(
+      const data = program.dataFiles.map(
         ({ name, size }) =>
           `, ${dataPath(output, name, program.dataFiles.length)}: ${formatBytes(size)}`,
       );
       say(
-        `${output}: ${formatBytes(program.size)}${beside.join("")}, methods ${methods}, lowered in ${ms.toFixed(1)} ms`,
+        `${output}: ${formatBytes(program.size)}${data.join("")}, methods ${methods}, lowered in ${ms.toFixed(1)} ms`,
       );
       findings.say();
     } finally {
@@ -202,12 +242,15 @@ function checkTargets(
   inputs: readonly string[],
   targets: readonly string[],
   options: LowerOptions,
-  { report }: Extras,
+  { report, etrecord }: Extras,
 ): void {
   const places = new Set<string>();
-  if (report !== undefined) {
-    keepInputs(inputs, report);
-    places.add(realOf(report));
+  for (const beside of [report, etrecord]) {
+    if (beside === undefined) continue;
+    keepInputs(inputs, beside);
+    if (places.has(realOf(beside)))
+      throw new UsageError(`two of the files would be written to ${beside}`);
+    places.add(realOf(beside));
   }
   for (const target of targets) {
     keepInputs(inputs, target);
@@ -232,8 +275,13 @@ async function lowerEach(
         "--method NAME=FILE makes them methods of one program",
     );
   }
-  if (!single && extras.report !== undefined)
-    throw new UsageError("--report is of one program: lower the files one by one");
+  for (const [flag, path] of Object.entries({
+    report: extras.report,
+    etrecord: extras.etrecord,
+    "etrecord-per-method": extras.perMethod,
+  }))
+    if (!single && path !== undefined)
+      throw new UsageError(`--${flag} is of one program: lower the files one by one`);
   const targets = files.map((file) => outputFor(file, output, single));
   checkTargets(files, targets, options, extras);
   let code: number = EXIT.done;
@@ -287,6 +335,9 @@ export async function lowerCommand(args: string[]): Promise<number> {
       backend: { type: "string", multiple: true },
       import: { type: "string", multiple: true },
       report: { type: "string" },
+      etrecord: { type: "string" },
+      "etrecord-light": { type: "boolean" },
+      "etrecord-per-method": { type: "string" },
       verify: { type: "boolean" },
       ...flagsOf("toEdge", "toBackend", "toExecutorch"),
       help: { type: "boolean", short: "h" },
@@ -314,10 +365,23 @@ export async function lowerCommand(args: string[]): Promise<number> {
   };
   if (values.report === "" || values.report === "-")
     throw new UsageError("say which file the report goes to: --report report.json");
+  const etrecord = values.etrecord;
+  const perMethod = values["etrecord-per-method"];
+  if (etrecord === "" || etrecord === "-")
+    throw new UsageError("say which file the record goes to: --etrecord model.etrecord");
+  if (perMethod === "")
+    throw new UsageError("say which folder the records go to: --etrecord-per-method records");
+  const isLight = values["etrecord-light"] ?? false;
+  const isRecorded = etrecord !== undefined || perMethod !== undefined;
+  if (isLight && !isRecorded)
+    throw new UsageError("--etrecord-light is of a record: say where it goes with --etrecord FILE");
+  if (isRecorded) options.etrecord = isLight ? "light" : true;
   const extras: Extras = {
     backends: readBackends(values.backend ?? []),
     report: values.report,
     verify: values.verify ?? false,
+    etrecord,
+    perMethod,
   };
   if (options.targetRuntime !== undefined && extras.backends.length === 0)
     warn("note: --target-runtime says what backends may use: without --backend it changes nothing");

@@ -1,5 +1,5 @@
 // What lives in the worker for the document that is open, and its file, which outlives the worker.
-import type { OpenedPrograms, Program, Remote } from "@sconce/types.js";
+import type { ExecutorchProgramManager, OpenedPrograms, Program, Remote } from "@sconce/types.js";
 import { app } from "../state.js";
 import { engine, onEngineLost } from "./engine.js";
 import { fault } from "./problems.js";
@@ -7,22 +7,25 @@ import { fault } from "./problems.js";
 export const handles: {
   /** Shows the nodes and the text of every version. */
   opened: Remote<OpenedPrograms> | null;
+  /** Has the record of what was lowered. */
+  lowered: Remote<ExecutorchProgramManager> | null;
   program: Remote<Program> | null;
   pte: Blob | null;
   /** .ptd files that the .pte needs. */
   data: readonly { name: string; blob: Blob }[];
-} = { opened: null, program: null, pte: null, data: [] };
+} = { opened: null, lowered: null, program: null, pte: null, data: [] };
 
 onEngineLost(() => {
   app.canLook.value = false;
-  handles.opened = handles.program = null;
+  handles.opened = handles.lowered = handles.program = null;
 });
 
 /** Lets go of everything that belongs to the document. */
 export function release(): void {
   void handles.program?.dispose();
+  void handles.lowered?.dispose();
   void handles.opened?.dispose();
-  handles.program = handles.opened = handles.pte = null;
+  handles.program = handles.lowered = handles.opened = handles.pte = null;
   handles.data = [];
 }
 

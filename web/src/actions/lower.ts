@@ -140,10 +140,10 @@ async function toExecutorch(
     ...chosenFor("toExecutorch", document.settings.options),
     ...task.options(),
   });
-  await using(lowered, async () => {
-    if (isDelegated(document) && document.settings.verifies) await verify(task, lowered);
-    if (task.isCurrent()) await showProgram(task, document, lowered);
-  });
+  if (!task.isCurrent()) return void lowered.dispose();
+  handles.lowered = lowered;
+  if (isDelegated(document) && document.settings.verifies) await verify(task, lowered);
+  if (task.isCurrent()) await showProgram(task, document, lowered);
 }
 
 /** To the edge program, and on to the one whose parts went to backends where some were chosen. */
@@ -154,6 +154,7 @@ async function toEdge(task: Task, document: Document): Promise<Remote<EdgeProgra
     ...task.options(),
     compileConfig: { ...chosenFor("toEdge", options), snapshots: true },
     constantMethods: parseConstants(constants),
+    generateEtrecord: true,
   };
   if (!isDelegated(document)) return opened.toEdge(all);
   try {
@@ -268,13 +269,29 @@ export function lowerAgain(): void {
   if (app.document.value?.kind === "pt2") void lowerDocument(withNames(app.document.value));
 }
 
+/** The document's name for files. Letters of every language stay; what some file system refuses does not. */
+const stemOf = ({ title }: Document): string =>
+  title.replace(/\.(pt2|pte)$/i, "").replace(/[^\p{L}\p{N}_-]+/gu, "_");
+
+/** Saves what the exporter knew of the program, for debugging and profiling elsewhere. */
+export async function saveRecord(): Promise<void> {
+  const { lowered } = handles;
+  if (!lowered || !app.document.value) return;
+  const stem = stemOf(app.document.value);
+  try {
+    await using(await lowered.getEtrecord(), async (record) =>
+      download(await checkRoom(await record.toBlob()), `${stem}.etrecord`),
+    );
+    note(`saved ${stem}.etrecord`);
+  } catch (error) {
+    report(error, "program");
+  }
+}
+
 /** Saves the .pte, and its .ptd files where weights are external. */
 export function save(): void {
   if (!handles.pte || !app.document.value) return;
-  // Letters of every language stay; what some file system refuses does not.
-  const stem = app.document.value.title
-    .replace(/\.(pt2|pte)$/i, "")
-    .replace(/[^\p{L}\p{N}_-]+/gu, "_");
+  const stem = stemOf(app.document.value);
   download(handles.pte, `${stem}.pte`);
   for (const { name, blob } of handles.data) download(blob, name);
   note(`saved ${stem}.pte`);

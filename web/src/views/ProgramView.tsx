@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "@sconce/types.js";
-import { save, showPart } from "../actions.js";
+import { save, saveRecord, showPart } from "../actions.js";
 import { backendName } from "../delegates.js";
 import { programMethod } from "../derived.js";
 import { app } from "../state.js";
@@ -256,6 +256,15 @@ export function ProgramView(): JSX.Element {
         <button type="button" onClick={save}>
           Save .pte
         </button>
+        {app.document.value?.kind === "pt2" ? (
+          <button
+            type="button"
+            onClick={() => void saveRecord()}
+            title="The programs of all stages, and which node each instruction computes: for debugging and profiling"
+          >
+            Save .etrecord
+          </button>
+        ) : null}
       </div>
       <FileMap report={report} />
       {programMethod.value ? <Method method={programMethod.value} /> : null}

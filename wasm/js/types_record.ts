@@ -1,0 +1,108 @@
+// The public types of records: what the exporter knew of a program, for debugging and profiling.
+import type {
+  CallOptions,
+  Diagnostic,
+  Disposable,
+  EdgeProgramManager,
+  ExecutorchProgramManager,
+  ExportedProgram,
+  OpenedPrograms,
+  Remote,
+  Sink,
+  Value,
+} from "./types.js";
+
+/** An object of the engine, or the client's for one. */
+export type Handed<T> = T | Remote<T>;
+
+/** Inputs or outputs of a program; whole numbers become integers. */
+export type RecordValue = Value | readonly RecordValue[];
+
+/** The handle of the node that an instruction computes, or those of a delegate, by method. */
+export type DebugHandleMap = Record<string, Record<string, number | number[]>>;
+
+/** Delegates by method and instruction; `delegate_map` is null where the backend says nothing. */
+export type DelegateMap = Record<
+  string,
+  Record<string, { name: string; delegate_map: Record<string, number[]> | null }>
+>;
+
+/** Results of delegates by method and instruction. */
+export type NumOutsMap = Record<string, Record<string, number>>;
+
+/** The maps as they are in the file; null where the record has none. */
+export interface ETRecordMaps {
+  debugHandleMap: DebugHandleMap | null;
+  delegateMap: DelegateMap | null;
+  instructionIdToNumOutsMap: NumOutsMap | null;
+}
+
+export interface ETRecordReport {
+  /** Of the edge programs. */
+  methods: string[];
+  programs: {
+    /** "exported_program", "edge_dialect_exported_program", or the name of an extra one. */
+    stage: string;
+    method: string;
+    nodes: number;
+    hasWeights: boolean;
+  }[];
+  exportGraphId: number | null;
+  hasReferenceOutputs: boolean;
+  hasRepresentativeInputs: boolean;
+  /** Entries of the file that mean nothing to this version. */
+  unknownEntries: string[];
+  diagnostics: Diagnostic[];
+}
+
+export interface SaveOptions extends CallOptions {
+  /** Leaves weights out: enough for all but computing values again. */
+  light?: boolean;
+  /** Writes this method alone, under the name `forward`: the official inspector opens no other. */
+  method?: string;
+}
+
+/**
+ * An ETRecord. Records name programs that never change, so that nothing done to one, or to the
+ * managers, shows in another. What is added twice fails with the code "state".
+ */
+export interface ETRecord extends Disposable {
+  /** The program as it was exported: of `forward`, or of the only method. */
+  readonly exportedProgram: ExportedProgram | null;
+  /** The program before passes and delegation; of several methods, by name. */
+  readonly edgeDialectProgram: ExportedProgram | Readonly<Record<string, ExportedProgram>> | null;
+  /** Further stages as "stage/method". */
+  readonly graphMap: Readonly<Record<string, ExportedProgram>>;
+  /** A program by its stage and method; a stage of one program needs none. */
+  program(stage: string, method?: string): ExportedProgram;
+  inspect(): ETRecordReport;
+  maps(): ETRecordMaps;
+  /** Outputs of each case, by method. */
+  referenceOutputs(): Record<string, RecordValue[]> | null;
+  /** The inputs of one case: those that the program was exported with, unless others were given. */
+  representativeInputs(): RecordValue[] | null;
+
+  /** Of several methods, files have a place for `forward` only. Null adds nothing. */
+  addExportedProgram(programs: Handed<OpenedPrograms> | null): void;
+  addEdgeDialectProgram(edge: Handed<EdgeProgramManager>): void;
+  /** The maps of what was emitted. */
+  addExecutorchProgram(program: Handed<ExecutorchProgramManager>): void;
+  /** Programs of the same compilation as further stages, by name. */
+  addExtraExportModules(
+    modules: Readonly<Record<string, Handed<OpenedPrograms> | Handed<EdgeProgramManager>>>,
+  ): void;
+  updateRepresentativeInputs(inputs: readonly RecordValue[] | null): void;
+  /** Outputs of each case, by method; a list is for `forward`. */
+  updateReferenceOutputs(
+    outputs: Readonly<Record<string, readonly RecordValue[]>> | readonly RecordValue[] | null,
+  ): void;
+  /** The programs alone, as a record of its own: nothing that is only known once one was emitted. */
+  copy(): ETRecord;
+
+  /** Writes the file. Fails with the code "state" where something is missing, and says what. */
+  save(sink: Sink, options?: SaveOptions): Promise<void>;
+  /** The file; weights stay slices of the opened files where the platform can. */
+  toBlob(options?: SaveOptions): Blob;
+  /** The file, whole. */
+  bytes(options?: SaveOptions): Uint8Array;
+}
