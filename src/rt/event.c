@@ -23,13 +23,17 @@ void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_
     sink->begin(sink, &event);
 }
 
-// What an instruction has written. One that was rewritten still holds the file's call.
+// What an instruction has written, and of a delegate's call what it was given, too: nobody else
+// sees these values together. One that was rewritten still holds the file's call.
 static void show_written(sc_rt_sink *sink, const sc_rt_event *event, const sc_rt_method *m,
                          const sc_rt_instruction *in) {
-    sc_rt_operands o = in->call.op ? sc_rt_operands_of_call(&in->call, SC_RT_WRITES)
-                                   : sc_rt_operands_of(m, in, SC_RT_WRITES);
-    while (sc_rt_operands_next(&o)) {
-        if (!sc_rt_constant_is_gone(o.value)) sink->output(sink, event, o.value);
+    const uint32_t wanted = in->kind == SC_RT_DELEGATE ? SC_RT_ANY_ACCESS : SC_RT_WRITES;
+    sc_rt_operands o =
+        in->call.op ? sc_rt_operands_of_call(&in->call, wanted) : sc_rt_operands_of(m, in, wanted);
+    for (const sc_evalue *list = NULL; sc_rt_operands_next(&o);) {
+        if (o.list ? o.list == list : sc_rt_constant_is_gone(o.value)) continue;
+        list = o.list;
+        sink->output(sink, event, list ? list : o.value);
     }
 }
 

@@ -63,11 +63,11 @@ struct sc_rt_sink {
     void (*begin)(sc_rt_sink *sink, const sc_rt_event *event);
     // Every event that has begun ends, with what came of it.
     void (*end)(sc_rt_sink *sink, const sc_rt_event *event, sc_status status);
-    // After the end of an instruction, each value that its last origin has written, lists item by
-    // item; none when rewriting left that value nowhere. After the end of a run, each of its
-    // outputs. After the end of what a delegate does, what that has computed, as the delegate has
-    // it: sizes and order of dims are the backend's own. Only of what ended well. NULL: nobody
-    // looks.
+    // After the end of an instruction, each value that its last origin has written, lists as such;
+    // none when rewriting left that value nowhere. Of a delegate's call all of its arguments. After
+    // the end of a run, each of its outputs. After the end of what a delegate does, what that has
+    // computed, as the delegate has it: sizes and order of dims are the backend's own. Only of what
+    // ended well. NULL: nobody looks.
     void (*output)(sc_rt_sink *sink, const sc_rt_event *event, const sc_evalue *value);
     void *user;
 };

@@ -58,6 +58,8 @@ static void count_output(sc_rt_sink *sink, const sc_rt_event *event, const sc_ev
         c->outputs++;
     else if (c->runs == 1 && value->tag == SC_EVALUE_TENSOR)
         keep_result(c, event->origins[event->origin_count - 1].index, value->tensor);
+    else if (value->tag == SC_EVALUE_TENSOR_LIST)
+        for (uint32_t i = 0; i < value->count; i++) count_output(sink, event, value->tensors[i]);
 }
 
 static counter *counter_new(void) {
