@@ -264,4 +264,33 @@ sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
 sc_status sc_run_reset(sc_job *job);
 
+// --- Recording what runs do ----------------------------------------------------------------------
+
+typedef enum sc_record {
+    SC_RECORD_NOTHING,       // as at first
+    SC_RECORD_EVENTS,        // when each instruction began and ended
+    SC_RECORD_OUTPUTS,       // and what methods return
+    SC_RECORD_INTERMEDIATES  // and what each instruction has written
+} sc_record;
+
+// What the calls of sc_run_select and sc_run_execute from here on record, each a block of the dump:
+// a method that was not loaded yet, a run, which is test case `bundled_input_index` of its method,
+// or none (-1). When a block does not fit the option "event_bytes_max", its call fails with
+// SC_ERR_LIMIT after it has done its work, and the blocks before it stay.
+//
+// Instructions that loading has merged or computed ahead are recorded, too: those that another one
+// stands for begin and end where it begins, and leave no value behind. With the option
+// "optimize" off every value is there.
+sc_status sc_run_record(sc_job *job, sc_record what, int32_t bundled_input_index);
+// What was recorded since the last dump, as ExecuTorch's own files: output 0 is the ETDump, output
+// 1 its debug buffer, without bytes when there are no values. Times are nanoseconds of the host's
+// clock. {"blocks", "events", "values", "unseen", "omitted", "widened", "instants", "clock_step"}:
+// counts of what is in it; of instructions whose results are nowhere, because they were merged; of
+// values that the format has no place for, which are Null; of tensors in a wider dtype, because
+// readers lack theirs; of instructions that ended before the clock moved; and the smallest step in
+// nanoseconds that the clock was seen to make. SC_ERR_STATE when nothing was recorded.
+sc_status sc_run_etdump(sc_job *job, sc_str *json);
+// Gives the memory of the dump back, as whatever is recorded next does.
+void sc_run_etdump_free(sc_job *job);
+
 #endif

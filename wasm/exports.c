@@ -591,3 +591,23 @@ EXPORT(run_reset) int32_t wasm_run_reset(sc_job *job) {
     check(job);
     return (int32_t)sc_run_reset(job);
 }
+
+// What runs record from here on (sc_record in sconce.h).
+EXPORT(run_record)
+int32_t wasm_run_record(sc_job *job, uint32_t what, int32_t bundled_input_index) {
+    check(job);
+    return (int32_t)sc_run_record(job, (sc_record)what, bundled_input_index);
+}
+
+// What was recorded, as outputs 0 and 1; a text result says what is in them.
+EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_run_etdump(job, &json);
+    return keep_text(job, status, json);
+}
+
+EXPORT(run_etdump_free) void wasm_run_etdump_free(sc_job *job) {
+    check(job);
+    sc_run_etdump_free(job);
+}

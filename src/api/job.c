@@ -17,11 +17,15 @@ sc_job *sc_job_open(const sc_host *host) {
     sc_ctx_init(&job->ctx, &job->arena, &job->scratch);
     job->ctx.diag_arena = &job->diag_arena;
     if (host) job->ctx.host = *host;
+    sc_arena_init(&job->etdump_arena);
+    sc_etdump_init(&job->etdump, &job->ctx, 0);
     return job;
 }
 
 void sc_job_close(sc_job *job) {
     if (job->running) sc_rt_program_close(job->running);
+    sc_etdump_clear(&job->etdump);
+    sc_arena_deinit(&job->etdump_arena);
     for (uint32_t i = 0; i < job->dense.count; i++) sc_free(job->dense.data[i].data);
     sc_arena_deinit(&job->text_arena);
     sc_arena_deinit(&job->diag_arena);

@@ -6,6 +6,7 @@
 #include "backend/lower.h"
 #include "core/options.h"
 #include "devtools/etrecord.h"
+#include "devtools/etdump/etdump.h"
 #include "emit/emit.h"
 #include "format/json.h"
 #include "passes/pass.h"
@@ -62,6 +63,9 @@ struct sc_job {
     sc_rt_program *running;
     sc_rt_method *selected;
     SC_VEC(sc_dense) dense;  // by output
+    sc_etdump etdump;        // what runs record, while they do
+    sc_arena etdump_arena;   // the dump that was fetched last
+    bool is_recording, is_etdump_fetched;
 };
 
 // A fresh call: no method, pass or node yet.
@@ -243,6 +247,13 @@ typedef struct sc_watched {
 } sc_watched;
 // Of delegate `index` of a method, in the order of its calls; NULL behind the last.
 const sc_watched *sc_watch_at(const sc_watch *watch, const sc_name *method, uint32_t index);
+
+// --- Recording (etdump.c) ------------------------------------------------------------------------
+
+// Before loading or running: what was fetched is not what is recorded now.
+void sc_job_record(sc_job *job);
+// After it: what it has come to, and whether what it recorded could be kept.
+sc_status sc_job_recorded(sc_job *job, sc_status status);
 
 // --- Largest sizes (dynamic_shapes.c) ------------------------------------------------------------
 

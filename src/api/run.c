@@ -23,6 +23,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     if (sc_str_is(options.channels_last, "never")) runtime.channels_last = SC_RT_NEVER;
     if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;
+    sc_etdump_init(&job->etdump, ctx, options.event_bytes_max);
     return sc_rt_program_open(ctx, pte, &runtime, &job->running);
 }
 
@@ -41,7 +42,8 @@ sc_status sc_run_select(sc_job *job, sc_str method) {
     SC_TRY(require_program(job));
     // A name that is not there leaves the selection as it was.
     sc_rt_method *found = NULL;
-    SC_TRY(sc_rt_method_load(ctx, job->running, method, &found));
+    sc_job_record(job);
+    SC_TRY(sc_job_recorded(job, sc_rt_method_load(ctx, job->running, method, &found)));
     job->selected = found;
     return SC_OK;
 }
@@ -83,7 +85,8 @@ sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value) {
 sc_status sc_run_execute(sc_job *job) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_method(job));
-    return sc_rt_method_run(ctx, job->selected);
+    sc_job_record(job);
+    return sc_job_recorded(job, sc_rt_method_run(ctx, job->selected));
 }
 
 uint32_t sc_run_output_count(const sc_job *job) {

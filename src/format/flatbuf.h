@@ -247,5 +247,8 @@ void sc_fb_patch_u32(sc_fb_builder *builder, sc_fb_ref table, uint32_t slot, uin
 // belongs at an address that is a multiple of `align_max`. SC_ERR_LIMIT when it got too large.
 sc_status sc_fb_finish(sc_ctx *ctx, sc_fb_builder *builder, sc_fb_ref root, const char *identifier,
                        const uint8_t **data, size_t *size);
+// The same with four bytes before it that say how many bytes follow. Alignments hold from there.
+sc_status sc_fb_finish_size_prefixed(sc_ctx *ctx, sc_fb_builder *builder, sc_fb_ref root,
+                                     const char *identifier, const uint8_t **data, size_t *size);
 
 #endif

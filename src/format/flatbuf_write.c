@@ -301,14 +301,30 @@ sc_fb_ref sc_fb_end_shared(sc_fb_builder *b) {
     }
 }
 
-sc_status sc_fb_finish(sc_ctx *ctx, sc_fb_builder *b, sc_fb_ref root, const char *identifier,
-                       const uint8_t **data, size_t *size) {
+// `before` bytes of the file come before the reference to the root.
+static sc_status finish(sc_ctx *ctx, sc_fb_builder *b, sc_fb_ref root, const char *identifier,
+                        uint32_t before) {
     SC_ASSERT(!b->in_table && (root || b->failed) && strlen(identifier) == 4);
-    if (!prepare(b, 8, b->align_max) || !reserve(b, 8))
+    if (!prepare(b, 8 + before, b->align_max) || !reserve(b, 8 + before))
         return sc_fail(ctx, SC_ERR_LIMIT, "Split the program into several files.",
                        "the program's description is larger than %u MB", BYTES_MAX >> 20);
     push(b, identifier, 4);
     push_u32(b, b->used + 4 - root);
+    return SC_OK;
+}
+
+sc_status sc_fb_finish(sc_ctx *ctx, sc_fb_builder *b, sc_fb_ref root, const char *identifier,
+                       const uint8_t **data, size_t *size) {
+    SC_TRY(finish(ctx, b, root, identifier, 0));
+    *data = head(b);
+    *size = b->used;
+    return SC_OK;
+}
+
+sc_status sc_fb_finish_size_prefixed(sc_ctx *ctx, sc_fb_builder *b, sc_fb_ref root,
+                                     const char *identifier, const uint8_t **data, size_t *size) {
+    SC_TRY(finish(ctx, b, root, identifier, 4));
+    push_u32(b, b->used);
     *data = head(b);
     *size = b->used;
     return SC_OK;

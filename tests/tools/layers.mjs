@@ -44,6 +44,7 @@ const below = {
   ],
   kernels: ["compute", "ops", "core", "base"],
   rt: ["kernels", "format", "ops", "core", "base", "*_fbs.h"],
+  "devtools/etdump": ["rt", "kernels", "format", "core", "base", "*_fbs.h"],
   "backends/backends.def": [],
   "backends/null/null.h": ["base"],
   "backends/null/aot": ["backends/null/null.h", "backend", "ir", "ops", "core", "base"],
@@ -78,6 +79,7 @@ const below = {
     "backend",
     "backends/backends.def",
     "backends/host",
+    "devtools/etdump",
     "pt2",
     "passes",
     "plan",
@@ -115,6 +117,7 @@ const halves = {
     "compute",
     "kernels",
     "rt",
+    "devtools/etdump",
     "backends/null/run",
     "backends/host/run",
     "backends/xnnpack/run",
@@ -214,6 +217,7 @@ const rationed = [
     advice: "say it in src/ops/*.def instead",
     pattern: /"(?:[^"\\\n]|\\.)*::(?:[^"\\\n]|\\.)*"/g,
     files: {
+      "src/devtools/etdump/write.c": 3, // of scopes
       "src/pt2/pt2_node.c": 4, // from Python's names to the table's; parameters of "sym::"
       "src/trace/expand_text.c": 1, // the namespace that expansions leave out
     },

@@ -14,7 +14,6 @@ const forTests = new Set([
   "sc_dim_eval",
   "sc_pickle_get",
   "sc_etrecord_delegate_of",
-  "sc_rt_program_listen",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

@@ -1,0 +1,89 @@
+// Recording: the job's side of dumps. What runs record is fetched as two outputs of the job.
+#include "api/job.h"
+
+static sc_status require_program(sc_job *job) {
+    if (!job->running) return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pte first");
+    return SC_OK;
+}
+
+sc_status sc_run_record(sc_job *job, sc_record what, int32_t bundled_input_index) {
+    static const sc_etdump_level LEVELS[] = {[SC_RECORD_EVENTS] = SC_ETDUMP_TIMES,
+                                             [SC_RECORD_OUTPUTS] = SC_ETDUMP_OUTPUTS,
+                                             [SC_RECORD_INTERMEDIATES] = SC_ETDUMP_INTERMEDIATES};
+    (void)sc_job_begin(job);
+    SC_TRY(require_program(job));
+    SC_ASSERT((unsigned)what < SC_COUNT_OF(LEVELS));
+    sc_rt_sink *sink = sc_etdump_listen(&job->etdump, LEVELS[what], bundled_input_index);
+    job->is_recording = what != SC_RECORD_NOTHING;
+    sc_rt_program_listen(job->running, job->is_recording ? sink : NULL);
+    return SC_OK;
+}
+
+void sc_job_record(sc_job *job) {
+    if (job->is_recording && job->is_etdump_fetched) sc_run_etdump_free(job);
+}
+
+sc_status sc_job_recorded(sc_job *job, sc_status status) {
+    const sc_status recorded = sc_etdump_settle(&job->etdump);
+    return status == SC_OK ? recorded : status;
+}
+
+static void put_counts(sc_job *job, const sc_etdump_counts *counts, sc_str *json) {
+    sc_sb sb = sc_job_text(job);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    sc_json_begin_object(&w);
+    sc_json_put_u64(&w, "blocks", counts->blocks);
+    sc_json_put_u64(&w, "events", counts->events);
+    sc_json_put_u64(&w, "values", counts->values);
+    sc_json_put_u64(&w, "unseen", counts->unseen);
+    sc_json_put_u64(&w, "omitted", counts->omitted);
+    sc_json_put_u64(&w, "widened", counts->widened);
+    sc_json_put_u64(&w, "instants", counts->instants);
+    sc_json_put_u64(&w, "clock_step", counts->clock_step);
+    sc_json_end_object(&w);
+    *json = sc_sb_str(&sb);
+}
+
+static void add_file(sc_job *job, const char *name, const sc_cord *cord) {
+    sc_vec_push(&job->arena, &job->outputs, (sc_output){.name = sc_str_from(name), .cord = *cord});
+}
+
+static void add_files(sc_job *job, const uint8_t *data, size_t size) {
+    sc_cord cord;
+    sc_cord_init(&cord, &job->etdump_arena);
+    sc_cord_append_bytes(&cord, data, size);
+    add_file(job, "etdump", &cord);
+    sc_cord_init(&cord, &job->etdump_arena);
+    for (uint32_t i = 0; i < sc_etdump_piece_count(&job->etdump); i++) {
+        const sc_etdump_piece *piece = sc_etdump_piece_at(&job->etdump, i);
+        sc_cord_append_bytes(&cord, piece->data, piece->size);
+    }
+    add_file(job, "debug_buffer", &cord);
+}
+
+sc_status sc_run_etdump(sc_job *job, sc_str *json) {
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_program(job));
+    if (job->is_etdump_fetched) sc_run_etdump_free(job);
+    if (sc_etdump_count(&job->etdump) == 0)
+        return sc_fail(ctx, SC_ERR_STATE, "Run a method with { events: true } first.",
+                       "nothing was recorded since the last dump");
+    const uint8_t *data = NULL;
+    size_t size = 0;
+    sc_etdump_counts counts;
+    SC_TRY(sc_etdump_write(ctx, &job->etdump, &job->etdump_arena, &data, &size, &counts));
+    add_files(job, data, size);
+    job->is_etdump_fetched = true;
+    put_counts(job, &counts, json);
+    return SC_OK;
+}
+
+void sc_run_etdump_free(sc_job *job) {
+    if (!job->is_etdump_fetched) return;
+    job->is_etdump_fetched = false;
+    job->outputs.count = 0;
+    sc_etdump_clear(&job->etdump);
+    sc_arena_deinit(&job->etdump_arena);
+    sc_arena_init(&job->etdump_arena);
+}
