@@ -5,19 +5,24 @@ import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
 import { checkOptions } from "./protocol.js";
+import { Output } from "./output.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
   CallOptions,
   DType,
+  EventDump,
   LoadOptions,
   Program,
   ProgramReport,
+  RunOptions,
   Source,
   Tensor,
   Value,
 } from "./types.js";
 
 const KIND = { none: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
+/** sc_record in sconce.h. */
+const RECORD = { false: 0, true: 1, outputs: 2, intermediates: 3 } as const;
 const OUTPUT_NUMBERS = 40;
 const SIZES_AT = 8;
 const DIM_ORDER_AT = 24;
@@ -37,6 +42,7 @@ class LoadedProgram implements Program {
   readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
   private selected = "";
+  private isRecording = false;
 
   constructor(
     private job: Job | undefined,
@@ -81,7 +87,7 @@ class LoadedProgram implements Program {
     this.selected = method;
   }
 
-  run(method: string, inputs: readonly Value[] = [], options: CallOptions = {}): Value[] {
+  run(method: string, inputs: readonly Value[] = [], options: RunOptions = {}): Value[] {
     const { open } = this;
     mustBe("text", "the method of run()", method);
     mustBe("list", "the inputs of run()", inputs);
@@ -89,7 +95,31 @@ class LoadedProgram implements Program {
     return open.hold(() => this.runOn(open, method, inputs, options));
   }
 
-  private runOn(job: Job, method: string, inputs: readonly Value[], options: CallOptions): Value[] {
+  private record(job: Job, { events = false, bundledInputIndex = -1 }: RunOptions): void {
+    const what = RECORD[`${events}`];
+    if (what === RECORD.false && !this.isRecording) return;
+    job.call({}, (raw, s) => raw.run_record(s, what, bundledInputIndex));
+    this.isRecording = what !== RECORD.false;
+  }
+
+  etdump(): EventDump {
+    const { open } = this;
+    return open.hold(() => this.dumpOf(open));
+  }
+
+  private dumpOf(job: Job): EventDump {
+    const counts = camelKeys(JSON.parse(job.textOf((raw, s) => raw.run_etdump(s))));
+    const whole = (file: number): Uint8Array => {
+      const bytes = job.enter({}, (raw, s) => raw.output_bytes(s, file));
+      return new Output(() => job, file, bytes).whole();
+    };
+    const [etdump, debugBuffer] = [whole(0), whole(1)];
+    job.enter({}, (raw, s) => raw.run_etdump_free(s));
+    return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
+  }
+
+  private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
+    this.record(job, options);
     this.select(job, method, options);
     const declared = this.reportOf(job).methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {

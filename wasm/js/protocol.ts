@@ -91,6 +91,15 @@ const LIGHT: Kind = {
   test: (value) => typeof value === "boolean" || value === "light",
 };
 const SAVE = { ...CALL, light: "flag", method: "name" } as const;
+const RECORDED: Kind = {
+  accepts: 'true, false, "outputs" or "intermediates"',
+  test: (value) => typeof value === "boolean" || value === "outputs" || value === "intermediates",
+};
+const CASE: Kind = {
+  accepts: "a whole number from 0 to 2147483647",
+  test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
+};
+const RUN = { ...CALL, events: RECORDED, bundledInputIndex: CASE } as const;
 
 const PROPERTY = { is: "property" } as const;
 const LOCAL = { is: "local" } as const;
@@ -199,7 +208,8 @@ const PROTOCOL = {
     methods: PROPERTY,
     inspect: DATA,
     partText: DATA,
-    run: { ...DATA, at: 2, options: CALL },
+    run: { ...DATA, at: 2, options: RUN },
+    etdump: DATA,
     reset: DATA,
   },
   ETRecord: {

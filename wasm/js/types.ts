@@ -14,10 +14,12 @@ import type {
   ToBackendOptions,
   Verification,
 } from "./types_backend.js";
+import type { EventDump, RunOptions } from "./types_events.js";
 import type { ETRecord } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 
 export type * from "./types_backend.js";
+export type * from "./types_events.js";
 export type * from "./types_record.js";
 export type * from "./types_report.js";
 
@@ -345,7 +347,13 @@ export interface Program extends Disposable {
    */
   partText(method: string, part: number): string;
   /** Runs a method with one value per flattened input. Outputs are copies, the caller's own. */
-  run(method: string, inputs: readonly Value[], options?: CallOptions): Value[];
+  run(method: string, inputs: readonly Value[], options?: RunOptions): Value[];
+  /**
+   * What runs with the option `events` have recorded since the last call, as files that the official
+   * Inspector opens. Fails with the code "state" when nothing was recorded. Instructions that loading
+   * merged are in it one by one; the last of them has the time of all.
+   */
+  etdump(): EventDump;
   /** Every method's mutable state back to what it was after loading. */
   reset(): void;
 }

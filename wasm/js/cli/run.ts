@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { missingData, SconceError } from "../errors.js";
 import { fill } from "../fill.js";
+import { isCount } from "../options.js";
 import { toRandomAccess } from "../source.js";
 import { isTensor } from "../tensor.js";
 import type {
@@ -20,6 +21,7 @@ import { EXIT, makeEngine, parse, say, terminalProgress, UsageError, warn } from
 import { inFolders, keepInputs, readWhole, realOf, writeFiles } from "./files.js";
 import { chosenBy, flagHelp, flagsOf } from "./flags.js";
 import { writeNpy, writeNpyText } from "./npy.js";
+import { recordingOf, RECORD_FLAGS, RECORD_HELP, type Recording } from "./record.js";
 import { describe, FILLERS, parseInput, readArray } from "./values.js";
 
 export const RUN_HELP = `sconce run: execute a .pte
@@ -38,6 +40,8 @@ export const RUN_HELP = `sconce run: execute a .pte
   --import FILE     a JavaScript module whose default export is a backend; may be repeated
   --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
                     files are looked up from here, then beside FILE
+  --repeat N        do all of it N times, each from the program's first state
+${RECORD_HELP}
 ${flagHelp("load")}`;
 
 function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
@@ -94,17 +98,21 @@ class Results {
   /** `inputs` are files that no result replaces. */
   constructor(private readonly inputs: readonly string[]) {}
 
+  addFile(path: string, bytes: Uint8Array): void {
+    keepInputs(this.inputs, path);
+    this.files.set(realOf(path), { path, bytes });
+  }
+
   add(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
     outputs.forEach((value, i) => {
       if (value === null) return;
       const path = join(folder, `output_${i}.npy`);
-      keepInputs(this.inputs, path);
       const whole = (): Tensor =>
         isTensor(value)
           ? value
           : asTensor(value as number | bigint | boolean, info.outputs[i]!.kind);
       const bytes = typeof value === "string" ? writeNpyText(value) : writeNpy(whole());
-      this.files.set(realOf(path), { path, bytes });
+      this.addFile(path, bytes);
     });
   }
 
@@ -123,18 +131,28 @@ class Results {
   }
 }
 
+/** What all calls have in common. */
+interface Runs {
+  program: Program;
+  results: Results;
+  recording: Recording;
+  /** Whether outputs are shown: by the last of several repetitions. */
+  isLast: boolean;
+}
+
 function runOnce(
-  program: Program,
+  { program, results, recording, isLast }: Runs,
   info: ProgramMethodInfo,
   inputs: readonly Value[],
   out: string | undefined,
-  results: Results,
+  testCase?: number,
 ): void {
   const begin = performance.now();
-  const outputs = program.run(info.name, inputs);
+  const outputs = program.run(info.name, inputs, recording.of(testCase));
   const ms = performance.now() - begin;
   if (out !== undefined) results.add(out, outputs, info);
   say(`${info.name}: ${ms.toFixed(2)} ms`);
+  if (!isLast) return;
   outputs.forEach((value, i) => {
     const input = info.outputs[i]!.ofInput;
     const written = input === undefined ? "" : ` (input ${input} after the call)`;
@@ -159,14 +177,13 @@ function callInput(
   return readArray(results.has(text) ? text : resolve(folder, text), info, read);
 }
 
-function runCalls(
-  program: Program,
-  calls: readonly Call[],
-  folder: string,
-  results: Results,
-): void {
+function runCalls(runs: Runs, calls: readonly Call[], folder: string): void {
+  const { program, results } = runs;
+  const counts = new Map<string, number>();
   for (const { method, inputs: given, out } of calls) {
     const info = methodInfo(program, method);
+    const testCase = counts.get(info.name) ?? 0;
+    counts.set(info.name, testCase + 1);
     const filler =
       given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0])
         ? given[0]
@@ -176,8 +193,15 @@ function runCalls(
       filler === undefined
         ? given.map((value, i) => callInput(value, info.inputs[i]!, i, folder, results))
         : commandInputs(info, [filler]);
-    runOnce(program, info, inputs, out, results);
+    runOnce(runs, info, inputs, out, testCase);
   }
+}
+
+/** How often, of the text of a flag. */
+function repetitions(text = "1"): number {
+  if (!/^[0-9]+$/.test(text) || !isCount(Number(text)))
+    throw new UsageError(`--repeat takes a positive whole number, not '${text}'`);
+  return Number(text);
 }
 
 // --- Data files ------------------------------------------------------------------------------------
@@ -233,6 +257,8 @@ export async function runCommand(args: string[]): Promise<number> {
       data: { type: "string", multiple: true },
       calls: { type: "string" },
       import: { type: "string", multiple: true },
+      repeat: { type: "string" },
+      ...RECORD_FLAGS,
       ...flagsOf("load"),
       help: { type: "boolean", short: "h" },
     },
@@ -249,21 +275,28 @@ export async function runCommand(args: string[]): Promise<number> {
   const calls = values.calls === undefined ? undefined : readCalls(values.calls);
   const folders = calls ? calls.flatMap(({ out }) => out ?? []) : (values.out ?? []);
   const path = positionals[0]!;
+  const count = repetitions(values.repeat);
+  const recording = recordingOf(values);
   const dataFiles = (values.data ?? []).map((file) => new DataFile(file));
   const results = new Results([
     path,
     ...(values.data ?? []),
     ...(values.calls ? [values.calls] : []),
   ]);
-  const options = { dataFiles, ...chosenBy(values, "load") };
+  const options = { dataFiles, ...chosenBy(values, "load"), ...recording.load };
   const program = await loadProgram(path, options, values.import ?? []);
   await inFolders([folders].flat(), async () => {
-    if (calls) runCalls(program, calls, dirname(values.calls!), results);
-    else {
-      const info = methodInfo(program, values.method);
-      const inputs = commandInputs(info, values.input ?? []);
-      runOnce(program, info, inputs, values.out, results);
+    for (let i = 1; i <= count; i++) {
+      const runs = { program, results, recording, isLast: i === count };
+      if (i > 1) program.reset();
+      if (calls) runCalls(runs, calls, dirname(values.calls!));
+      else {
+        const info = methodInfo(program, values.method);
+        const inputs = commandInputs(info, values.input ?? []);
+        runOnce(runs, info, inputs, values.out);
+      }
     }
+    for (const { path, bytes } of recording.files(program)) results.addFile(path, bytes);
     await results.write();
   });
   for (const file of dataFiles.filter(({ isUsed }) => !isUsed))
