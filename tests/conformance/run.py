@@ -388,10 +388,12 @@ def cases():
     yield "stories260k: 200 tokens", judge_story, ()
     yield "face-rfb320: numbers", judge_face, ()
     yield "mobilenet_v2: numbers and sizes", judge_mobilenet, ()
+    import dumps
     import records
     import serde
     import xnnpack
 
+    yield from dumps.cases()
     yield from records.cases()
     yield from xnnpack.cases()
     yield from serde.cases()
