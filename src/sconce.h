@@ -42,8 +42,8 @@ sc_str sc_job_kept_text(const sc_job *job);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-// What kind of file this is: "pt2", "etrecord", "pte", "ptd" in a version that this build reads, or
-// "unknown" with the reason in a note.
+// What kind of file this is: "pt2", "etrecord", "pte", "ptd", "bpte" in a version that this build
+// reads, or "unknown" with the reason in a note.
 sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind);
 
 // A .pt2 with compressed entries fails to open with SC_ERR_COMPRESSED. The host then asks for these
@@ -219,7 +219,7 @@ sc_status sc_record_nodes(sc_job *job, uint32_t record, sc_str stage, sc_str met
 
 // --- Running -------------------------------------------------------------------------------------
 
-// Opens a .pte with the .ptd files it needs.
+// Opens a .pte, or the one in a .bpte, with the .ptd files it needs.
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json);
 // Methods with inputs, outputs, planned memory, instructions, op histogram and the keys of external
@@ -263,6 +263,24 @@ uint32_t sc_run_output_count(const sc_job *job);
 sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
 sc_status sc_run_reset(sc_job *job);
+
+// --- Bundled programs ----------------------------------------------------------------------------
+
+// Makes output 0 a bundled program (.bpte) of the program that is open: with calls of its methods
+// and what they are expected to return. `suites_json` is [{"method": name, "cases": [{"inputs":
+// [VALUE], "expected": [VALUE] or null}]}], where a VALUE is {"dtype": sc_dtype, "sizes": [..],
+// "at": offset in `data`, "bytes": n}, row-major, {"int": "7"}, {"double": 0.5 or "NaN"} or
+// {"bool": true}. What a method does not take or return is refused by method and case.
+sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes);
+// The calls in the bundled program that is open, in the same form; "at" is an address, good until
+// the next call that returns text. No suites for a plain program.
+sc_status sc_bundle_read(sc_job *job, sc_str *json);
+// Runs a case from the program's first state and compares: [{"is_close", "why_not": "dtype",
+// "sizes", "strides", "kind" or null, "elements", "mismatches", "worst", "max_absolute",
+// "max_relative", "mean_absolute"}], one for each expected output. Floats, doubles and halves are
+// close within atol + rtol * |expected|, all else must be equal.
+sc_status sc_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, double rtol,
+                           double atol, sc_str *json);
 
 // --- Recording what runs do ----------------------------------------------------------------------
 

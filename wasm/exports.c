@@ -592,6 +592,32 @@ EXPORT(run_reset) int32_t wasm_run_reset(sc_job *job) {
     return (int32_t)sc_run_reset(job);
 }
 
+// Test suites as JSON, and the bytes of their tensors; the file is output 0.
+EXPORT(bundle_write)
+int32_t wasm_bundle_write(sc_job *job, const char *suites, uint32_t suites_bytes, const void *data,
+                          uint32_t bytes) {
+    check(job);
+    return (int32_t)sc_bundle_write(job, text_of(suites, suites_bytes), data, bytes);
+}
+
+// Test suites of the program that is open; a text result.
+EXPORT(bundle_read) int32_t wasm_bundle_read(sc_job *job) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_bundle_read(job, &json);
+    return keep_text(job, status, json);
+}
+
+// Runs a test case and compares; a text result.
+EXPORT(bundle_verify)
+int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, double rtol,
+                           double atol) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_bundle_verify(job, suite, test_case, rtol, atol, &json);
+    return keep_text(job, status, json);
+}
+
 // What runs record from here on (sc_record in sconce.h).
 EXPORT(run_record)
 int32_t wasm_run_record(sc_job *job, uint32_t what, int32_t bundled_input_index) {

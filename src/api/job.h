@@ -5,8 +5,9 @@
 
 #include "backend/lower.h"
 #include "core/options.h"
-#include "devtools/etrecord.h"
+#include "devtools/bundled/bundled.h"
 #include "devtools/etdump/etdump.h"
+#include "devtools/etrecord.h"
 #include "emit/emit.h"
 #include "format/json.h"
 #include "passes/pass.h"
@@ -66,6 +67,10 @@ struct sc_job {
     sc_etdump etdump;        // what runs record, while they do
     sc_arena etdump_arena;   // the dump that was fetched last
     bool is_recording, is_etdump_fetched;
+    sc_source *program;     // that runs
+    sc_bundled bundled;     // of a bundled program; no suites of any other
+    void *bundled_file;     // its bytes
+    void *bundled_program;  // those of the program, when they were not aligned; else NULL
 };
 
 // A fresh call: no method, pass or node yet.
@@ -247,6 +252,12 @@ typedef struct sc_watched {
 } sc_watched;
 // Of delegate `index` of a method, in the order of its calls; NULL behind the last.
 const sc_watched *sc_watch_at(const sc_watch *watch, const sc_name *method, uint32_t index);
+
+// --- Bundled programs (bundle.c) -----------------------------------------------------------------
+
+// The program in a file, which is the file itself unless that is a bundle; closing frees it.
+sc_status sc_job_open_bundle(sc_job *job, sc_source *file, sc_source **program);
+void sc_job_close_bundle(sc_job *job);
 
 // --- Recording (etdump.c) ------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 // The files that a compilation made, chunk by chunk, and telling files apart by their first bytes.
 #include "api/job.h"
+#include "bundled_program_fbs.h"
 #include "flat_tensor_fbs.h"
 #include "format/magic.h"
 #include "program_fbs.h"
@@ -60,7 +61,12 @@ sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t 
 
 // The identifier that a FlatBuffer file has at byte 4, or NULL.
 static const char *identifier_of(sc_file_kind kind) {
-    return kind == SC_FILE_PTE ? SC_PTE_IDENTIFIER : kind == SC_FILE_PTD ? SC_PTD_IDENTIFIER : NULL;
+    switch (kind) {
+    case SC_FILE_PTE: return SC_PTE_IDENTIFIER;
+    case SC_FILE_PTD: return SC_PTD_IDENTIFIER;
+    case SC_FILE_BPTE: return SC_BPTE_IDENTIFIER;
+    default: return NULL;
+    }
 }
 
 static void note_unknown(sc_ctx *ctx, sc_file_kind kind, const uint8_t *head, size_t bytes) {
@@ -104,7 +110,9 @@ sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind) {
     if (found == SC_FILE_ZIP)
         *kind = is_record(ctx, source) ? SC_STR("etrecord") : SC_STR("pt2");
     else if (identifier && memcmp(head + 4, identifier, 4) == 0)
-        *kind = found == SC_FILE_PTE ? SC_STR("pte") : SC_STR("ptd");
+        *kind = found == SC_FILE_PTE   ? SC_STR("pte")
+                : found == SC_FILE_PTD ? SC_STR("ptd")
+                                       : SC_STR("bpte");
     else
         note_unknown(ctx, found, head, bytes);
     return SC_OK;

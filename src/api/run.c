@@ -24,7 +24,8 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;
     sc_etdump_init(&job->etdump, ctx, options.event_bytes_max);
-    return sc_rt_program_open(ctx, pte, &runtime, &job->running);
+    SC_TRY(sc_job_open_bundle(job, pte, &job->program));
+    return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
 }
 
 static sc_status require_program(sc_job *job) {

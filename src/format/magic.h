@@ -11,6 +11,7 @@ typedef enum sc_file_kind {
     SC_FILE_ZIP,      // what a .pt2 is
     SC_FILE_PTE,      // an ExecuTorch program of any version
     SC_FILE_PTD,      // its data file
+    SC_FILE_BPTE,     // a bundled program of any version
     SC_FILE_TFLITE,   // a TensorFlow Lite model
     SC_FILE_PYTORCH,  // PyTorch's container of 2018
     SC_FILE_PICKLE
@@ -28,9 +29,10 @@ static inline sc_file_kind sc_file_kind_of(const uint8_t head[SC_FILE_HEAD_BYTES
         const char *mark;
         uint8_t at, bytes, kind;
     } marks[] = {
-        {"PK\3\4", 0, 4, SC_FILE_ZIP},       {"ET", 4, 2, SC_FILE_PTE},
-        {"FT", 4, 2, SC_FILE_PTD},           {"TFL", 4, 3, SC_FILE_TFLITE},
-        {"PYTORCH1", 0, 8, SC_FILE_PYTORCH}, {"\x80", 0, 1, SC_FILE_PICKLE},
+        {"PK\3\4", 0, 4, SC_FILE_ZIP},  {"ET", 4, 2, SC_FILE_PTE},
+        {"FT", 4, 2, SC_FILE_PTD},      {"BP", 4, 2, SC_FILE_BPTE},
+        {"TFL", 4, 3, SC_FILE_TFLITE},  {"PYTORCH1", 0, 8, SC_FILE_PYTORCH},
+        {"\x80", 0, 1, SC_FILE_PICKLE},
     };
     for (size_t i = 0; i < SC_COUNT_OF(marks); i++)
         if (memcmp(head + marks[i].at, marks[i].mark, marks[i].bytes) == 0)

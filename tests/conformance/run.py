@@ -388,11 +388,13 @@ def cases():
     yield "stories260k: 200 tokens", judge_story, ()
     yield "face-rfb320: numbers", judge_face, ()
     yield "mobilenet_v2: numbers and sizes", judge_mobilenet, ()
+    import bundles
     import dumps
     import records
     import serde
     import xnnpack
 
+    yield from bundles.cases()
     yield from dumps.cases()
     yield from records.cases()
     yield from xnnpack.cases()

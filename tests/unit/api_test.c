@@ -105,6 +105,8 @@ static void check_kind(const char *head, size_t bytes, const char *kind, sc_stat
 TEST(files_are_known_by_their_exact_marks) {
     check_kind("\x1c\0\0\0ET12", 8, "pte", SC_OK);
     check_kind("\x1c\0\0\0FT01", 8, "ptd", SC_OK);
+    check_kind("\x1c\0\0\0BP08", 8, "bpte", SC_OK);
+    check_kind("\x1c\0\0\0BP07", 8, "unknown", SC_ERR_VERSION);
     check_kind("PK\3\4\0\0\0\0", 8, "pt2", SC_OK);
     check_kind("\x1c\0\0\0ET13", 8, "unknown", SC_ERR_VERSION);
     check_kind("\x1c\0\0\0FT\xff\n", 8, "unknown", SC_ERR_VERSION);

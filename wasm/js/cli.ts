@@ -2,6 +2,7 @@
 // The command line: picks the command, turns what it throws into an exit code. 0 done, 1 the input or
 // model is at fault, 2 wrong usage; results on stdout, messages on stderr.
 import { readFileSync } from "node:fs";
+import { BUNDLE_HELP, bundleCommand } from "./cli/bundle.js";
 import { EXIT, printError, say, UsageError, warn } from "./cli/common.js";
 import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
 import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
@@ -12,17 +13,19 @@ const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
   lower: lowerCommand,
   run: runCommand,
   inspect: inspectCommand,
+  bundle: bundleCommand,
   studio: studioCommand,
 };
 
 const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
 
-usage: sconce lower | run | inspect | studio ...     sconce COMMAND --help says more
+usage: sconce lower | run | inspect | bundle | studio ...     sconce COMMAND --help says more
        sconce --version
 
 ${LOWER_HELP}
 ${RUN_HELP}
 ${INSPECT_HELP}
+${BUNDLE_HELP}
 ${STUDIO_HELP}
 A first try: export a model in Python,
   torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")

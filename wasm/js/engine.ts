@@ -1,6 +1,7 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
 import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./check.js";
+import { checkSuites } from "./bundle.js";
 import { inflatePrograms, open } from "./compile.js";
 import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
@@ -10,6 +11,7 @@ import { parseRecord } from "./record.js";
 import { absoluteUrl } from "./source.js";
 import type {
   Backend,
+  BundleOptions,
   CallOptions,
   Capabilities,
   CompilationReport,
@@ -26,6 +28,7 @@ import type {
   Program,
   Programs,
   Source,
+  TestSuite,
   ToEdgeOptions,
   TransformAndLowerOptions,
   UrlRef,
@@ -83,6 +86,15 @@ class SyncEngine implements Engine {
       },
       name: (code: number) => dtypes.find((d) => d.code === code)!.name,
     };
+  }
+
+  bundle(program: Source, suites: readonly TestSuite[], options: BundleOptions = {}): Uint8Array {
+    checkOptions("Engine", "bundle", options);
+    const checked = checkSuites(suites);
+    return this.inJob(
+      (job) => loadProgram(job, program, options, this.dtypes).bundle(checked, options),
+      false,
+    );
   }
 
   detect(source: Source): ReturnType<Engine["detect"]> {

@@ -5,10 +5,12 @@ import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
 import { checkOptions } from "./protocol.js";
+import { notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { Output } from "./output.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
   CallOptions,
+  CaseVerdict,
   DType,
   EventDump,
   LoadOptions,
@@ -17,7 +19,9 @@ import type {
   RunOptions,
   Source,
   Tensor,
+  TestSuite,
   Value,
+  VerifyOptions,
 } from "./types.js";
 
 const KIND = { none: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
@@ -229,6 +233,66 @@ class LoadedProgram implements Program {
     }
   }
 
+  testSuites(): TestSuite[] {
+    const { open } = this;
+    return open.hold(() => readSuites(open, this.dtypes));
+  }
+
+  verify(options: VerifyOptions = {}): CaseVerdict[] {
+    const { open } = this;
+    checkOptions("Program", "verify", options);
+    return open.hold(() => this.verifyOn(open, options));
+  }
+
+  private verifyOn(job: Job, options: VerifyOptions): CaseVerdict[] {
+    const { rtol = 1e-5, atol = 1e-8, events = false, ...call } = options;
+    const suites = readSuites(job, this.dtypes);
+    if (suites.length === 0) throw notBundled();
+    return suites.flatMap(({ methodName, testCases }, suite) =>
+      testCases.map((_, testCase) => {
+        this.record(job, { events, bundledInputIndex: testCase });
+        this.selected = "";
+        const outputs = verifyCase(job, suite, testCase, { ...call, rtol, atol });
+        return { methodName, testCase, outputs };
+      }),
+    );
+  }
+
+  /** The program with calls of its methods; those that say nothing get what they return. */
+  bundle(suites: readonly TestSuite[], options: CallOptions): Uint8Array {
+    const { open } = this;
+    const complete = suites.map(({ methodName, testCases }) => ({
+      methodName,
+      testCases: testCases.map(({ inputs, expectedOutputs }, i) => ({
+        inputs,
+        expectedOutputs:
+          expectedOutputs === undefined
+            ? this.returned(methodName, inputs, options, i)
+            : expectedOutputs,
+      })),
+    }));
+    writeSuites(open, complete, this.reportOf(open), this.dtypes);
+    const bytes = open.enter({}, (raw, s) => raw.output_bytes(s, 0));
+    return new Output(() => open, 0, bytes).whole();
+  }
+
+  private returned(
+    method: string,
+    inputs: readonly Value[],
+    { signal, onProgress }: CallOptions,
+    testCase: number,
+  ): Value[] {
+    this.reset();
+    try {
+      const call = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+      return this.run(method, inputs, call);
+    } catch (error) {
+      if (!(error instanceof SconceError)) throw error;
+      const where = `case ${testCase} of method '${method}'`;
+      throw new SconceError(error.code, `${where}: ${error.message}`, error.hint);
+    }
+  }
+
   reset(): void {
     this.open.call({}, (raw, s) => raw.run_reset(s));
   }
@@ -246,7 +310,7 @@ export function loadProgram(
   pte: Source,
   options: LoadOptions,
   dtypes: DTypeTable,
-): Program {
+): LoadedProgram {
   const handle = job.addSource(pte, "the program of load()");
   const data = Array.from(options.dataFiles ?? [], (file, i) =>
     job.addSource(file, `dataFiles[${i}] of load()`),

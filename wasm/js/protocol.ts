@@ -100,6 +100,11 @@ const CASE: Kind = {
   test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
 };
 const RUN = { ...CALL, events: RECORDED, bundledInputIndex: CASE } as const;
+const TOLERANCE: Kind = {
+  accepts: "a number, 0 or more",
+  test: (value) => Number.isFinite(value) && Number(value) >= 0,
+};
+const VERIFY = { ...CALL, rtol: TOLERANCE, atol: TOLERANCE, events: RECORDED } as const;
 
 const PROPERTY = { is: "property" } as const;
 const LOCAL = { is: "local" } as const;
@@ -139,6 +144,7 @@ const PROTOCOL = {
     inspect: { ...DATA, programs: 0 },
     load: { is: "method", gives: "Program", source: 0, at: 1, options: LOAD },
     parseEtrecord: { is: "method", gives: "ETRecord", programs: 0 },
+    bundle: { ...DATA, source: 0, at: 2, options: LOAD },
     registerBackend: LOCAL,
     importBackend: { ...DATA, source: 0 },
   },
@@ -211,6 +217,8 @@ const PROTOCOL = {
     run: { ...DATA, at: 2, options: RUN },
     etdump: DATA,
     reset: DATA,
+    testSuites: DATA,
+    verify: { ...DATA, at: 0, options: VERIFY },
   },
   ETRecord: {
     exportedProgram: LOCAL,

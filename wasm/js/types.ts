@@ -14,11 +14,13 @@ import type {
   ToBackendOptions,
   Verification,
 } from "./types_backend.js";
+import type { BundleOptions, CaseVerdict, TestSuite, VerifyOptions } from "./types_bundled.js";
 import type { EventDump, RunOptions } from "./types_events.js";
 import type { ETRecord } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 
 export type * from "./types_backend.js";
+export type * from "./types_bundled.js";
 export type * from "./types_events.js";
 export type * from "./types_record.js";
 export type * from "./types_report.js";
@@ -356,6 +358,13 @@ export interface Program extends Disposable {
   etdump(): EventDump;
   /** Every method's mutable state back to what it was after loading. */
   reset(): void;
+  /** The calls that a bundled program comes with; none of a plain one. */
+  testSuites(): TestSuite[];
+  /**
+   * Runs the calls that a bundled program comes with, each from the program's first state, and compares.
+   * Leaves the last one's state behind. Fails with the code "state" when there are none.
+   */
+  verify(options?: VerifyOptions): CaseVerdict[];
 }
 
 export interface Engine extends Disposable {
@@ -363,7 +372,7 @@ export interface Engine extends Disposable {
   capabilities(): Capabilities;
   meta(): Meta;
   /** What a file is, from its first bytes. */
-  detect(source: Source): "pt2" | "pte" | "ptd" | "etrecord" | "unknown";
+  detect(source: Source): "pt2" | "pte" | "ptd" | "bpte" | "etrecord" | "unknown";
   /**
    * Opens .pt2 files and goes no further. As in PyTorch, stored weights are not checksummed: a byte
    * that flipped in one is a wrong number, not an error.
@@ -391,9 +400,15 @@ export interface Engine extends Disposable {
   inflate(programs: Programs): Promise<Programs>;
   /** What is in a .pt2, without lowering it. */
   inspect(programs: Programs): CompilationReport;
+  /** Opens a .pte, or the program in a bundled one (.bpte). */
   load(pte: Source, options?: LoadOptions): Program;
   /** Opens an .etrecord, of the official exporter or of this library, in any layout that there was. */
   parseEtrecord(source: Source): ETRecord;
+  /**
+   * A bundled program (.bpte), which official tools read too: the program and calls of its methods, each
+   * run from the program's first state. What the program does not take or return is refused.
+   */
+  bundle(program: Source, suites: readonly TestSuite[], options?: BundleOptions): Uint8Array;
   /**
    * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
    * "argument" when its id is that of another.

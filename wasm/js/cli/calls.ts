@@ -11,9 +11,11 @@ export interface Call {
   method?: string;
   inputs: CallInput[];
   out?: string;
+  /** For bundles: a .npy for each output. */
+  expected?: string[];
 }
 
-const CALL = { method: "name", inputs: "list", out: "name" } as const;
+const CALL = { method: "name", inputs: "list", out: "name", expected: "names" } as const;
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
 const INPUTS = "text, a number, true, false or null";
 

@@ -183,15 +183,16 @@ export async function inspectCommand(args: string[]): Promise<number> {
   const engine = await makeEngine();
   const source = { path: positionals[0]! };
   const kind = engine.detect(source);
+  const isProgram = kind === "pte" || kind === "bpte";
   const dataFiles = values.data ?? [];
-  if (dataFiles.length > 0 && kind !== "pte") throw new UsageError("--data belongs to a .pte");
-  if (values.nodes && kind !== "pte") throw new UsageError("--nodes belongs to a .pte");
+  if (dataFiles.length > 0 && !isProgram) throw new UsageError("--data belongs to a .pte");
+  if (values.nodes && !isProgram) throw new UsageError("--nodes belongs to a .pte");
   if (kind === "pt2") {
     const report = engine.inspect(source);
     printWarnings(report.diagnostics);
     if (values.json) writeJson({ kind, ...report });
     else writePt2(report);
-  } else if (kind === "pte") {
+  } else if (isProgram) {
     const program = engine.load(source, { dataFiles: dataFiles.map((path) => ({ path })) });
     try {
       const report = program.inspect();

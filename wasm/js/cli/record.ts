@@ -1,5 +1,5 @@
 // What sconce run records on the way: the flags for it, the options of the runs, and the files.
-import type { EventDump, LoadOptions, Program, RunOptions } from "../types.js";
+import type { EventDump, LoadOptions, Program, RecordedEvents, RunOptions } from "../types.js";
 import { say, UsageError, warn } from "./common.js";
 import { realOf } from "./files.js";
 
@@ -23,13 +23,15 @@ interface Flags {
 export interface Recording {
   /** Options that the program is loaded with. */
   readonly load: LoadOptions;
+  /** What each run records. */
+  readonly events: RecordedEvents;
   /** Options of a run; `testCase` counts the calls of its method. */
   of(testCase: number | undefined): RunOptions;
   /** What was recorded, and where it goes. */
   files(program: Program): { path: string; bytes: Uint8Array }[];
 }
 
-const nothing: Recording = { load: {}, of: () => ({}), files: () => [] };
+const nothing: Recording = { load: {}, events: false, of: () => ({}), files: () => [] };
 
 function checkFlags({ etdump, "debug-output": debug, intermediates }: Flags): void {
   if (etdump === "" || debug === "") throw new UsageError("say which file: --etdump model.etdp");
@@ -65,6 +67,7 @@ export function recordingOf(flags: Flags): Recording {
   const values = intermediates ? "intermediates" : "outputs";
   return {
     load: intermediates ? { optimize: false } : {},
+    events: debug === undefined ? true : values,
     // Repetitions of a call are merged by the Inspector, calls with other values must not be.
     of: (testCase) => {
       if (debug === undefined) return { events: true };

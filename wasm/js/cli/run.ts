@@ -22,14 +22,22 @@ import { inFolders, keepInputs, readWhole, realOf, writeFiles } from "./files.js
 import { chosenBy, flagHelp, flagsOf } from "./flags.js";
 import { writeNpy, writeNpyText } from "./npy.js";
 import { recordingOf, RECORD_FLAGS, RECORD_HELP, type Recording } from "./record.js";
+import {
+  tolerancesOf,
+  verifyBundle,
+  VERIFY_FLAGS,
+  VERIFY_HELP,
+  type Tolerances,
+} from "./verify.js";
 import { describe, FILLERS, parseInput, readArray } from "./values.js";
 
-export const RUN_HELP = `sconce run: execute a .pte
+export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
 
   sconce run model.pte --input x.npy --out results/
   sconce run model.pte --method decode --input tokens.npy --input 7
   sconce run model.pte --input random:1        one filler for all inputs
   sconce run model.pte --calls calls.json      several calls, state kept between them
+  sconce run model.bpte --verify               the calls that a bundled program comes with
 
   --method NAME     which method; default: the only one, or forward
   --input VALUE     one per flattened input, in order: x.npy, 3.5, 7, true, none, or a filler:
@@ -42,9 +50,10 @@ export const RUN_HELP = `sconce run: execute a .pte
                     files are looked up from here, then beside FILE
   --repeat N        do all of it N times, each from the program's first state
 ${RECORD_HELP}
+${VERIFY_HELP}
 ${flagHelp("load")}`;
 
-function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
+export function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
   const { methods } = program.inspect();
   const runnable =
     methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
@@ -177,6 +186,22 @@ function callInput(
   return readArray(results.has(text) ? text : resolve(folder, text), info, read);
 }
 
+/** The inputs of a call, from files that are looked up from here, then from `folder`. */
+export function callInputs(
+  info: ProgramMethodInfo,
+  given: readonly CallInput[],
+  folder: string,
+  results = new Results([]),
+): Value[] {
+  const filler =
+    given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0])
+      ? given[0]
+      : undefined;
+  if (filler !== undefined) return commandInputs(info, [filler]);
+  checkCount(info, given.length);
+  return given.map((value, i) => callInput(value, info.inputs[i]!, i, folder, results));
+}
+
 function runCalls(runs: Runs, calls: readonly Call[], folder: string): void {
   const { program, results } = runs;
   const counts = new Map<string, number>();
@@ -184,15 +209,7 @@ function runCalls(runs: Runs, calls: readonly Call[], folder: string): void {
     const info = methodInfo(program, method);
     const testCase = counts.get(info.name) ?? 0;
     counts.set(info.name, testCase + 1);
-    const filler =
-      given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0])
-        ? given[0]
-        : undefined;
-    if (filler === undefined) checkCount(info, given.length);
-    const inputs =
-      filler === undefined
-        ? given.map((value, i) => callInput(value, info.inputs[i]!, i, folder, results))
-        : commandInputs(info, [filler]);
+    const inputs = callInputs(info, given, folder, results);
     runOnce(runs, info, inputs, out, testCase);
   }
 }
@@ -246,6 +263,20 @@ async function loadProgram(
   }
 }
 
+async function verify(
+  program: Program,
+  tolerances: Tolerances,
+  count: number,
+  recording: Recording,
+  results: Results,
+): Promise<number> {
+  const isRight = verifyBundle(program, tolerances, count, recording);
+  for (const { path, bytes } of recording.files(program)) results.addFile(path, bytes);
+  await results.write();
+  program.dispose();
+  return isRight ? EXIT.done : EXIT.failed;
+}
+
 export async function runCommand(args: string[]): Promise<number> {
   const { values, positionals } = parse({
     args,
@@ -259,6 +290,7 @@ export async function runCommand(args: string[]): Promise<number> {
       import: { type: "string", multiple: true },
       repeat: { type: "string" },
       ...RECORD_FLAGS,
+      ...VERIFY_FLAGS,
       ...flagsOf("load"),
       help: { type: "boolean", short: "h" },
     },
@@ -277,6 +309,9 @@ export async function runCommand(args: string[]): Promise<number> {
   const path = positionals[0]!;
   const count = repetitions(values.repeat);
   const recording = recordingOf(values);
+  const tolerances = tolerancesOf(values);
+  if (values.verify && (calls ?? values.input ?? values.method ?? values.out) !== undefined)
+    throw new UsageError("--verify runs the calls that the bundle comes with, and no others");
   const dataFiles = (values.data ?? []).map((file) => new DataFile(file));
   const results = new Results([
     path,
@@ -285,6 +320,7 @@ export async function runCommand(args: string[]): Promise<number> {
   ]);
   const options = { dataFiles, ...chosenBy(values, "load"), ...recording.load };
   const program = await loadProgram(path, options, values.import ?? []);
+  if (tolerances) return verify(program, tolerances, count, recording, results);
   await inFolders([folders].flat(), async () => {
     for (let i = 1; i <= count; i++) {
       const runs = { program, results, recording, isLast: i === count };

@@ -1,0 +1,29 @@
+// What reading, verifying and writing bundles share: calls against what methods declare. What is
+// wrong with a call is told by method, case and place. Private to src/api.
+#ifndef SC_API_BUNDLE_H
+#define SC_API_BUNDLE_H
+
+#include "api/job.h"
+
+// Where in the calls we are.
+typedef struct sc_bundle_spot {
+    sc_ctx *ctx;
+    sc_str method;
+    uint32_t test_case;
+    const char *list;  // "input" or "expected output"
+    uint32_t index;
+} sc_bundle_spot;
+
+// The failure of the value at this spot.
+sc_status sc_bundle_refuse(const sc_bundle_spot *at, sc_status code, const char *hint,
+                           const char *what);
+sc_status sc_bundle_check_count(const sc_bundle_spot *at, uint32_t count, uint32_t declared);
+// Counts, kinds, dtypes and sizes.
+sc_status sc_bundle_check_case(sc_bundle_spot *at, const sc_bundled_case *test_case,
+                               const sc_rt_method_info *info);
+// SC_ERR_STATE when no program is open, SC_ERR_NOT_FOUND when it lacks the method.
+sc_status sc_bundle_method(sc_job *job, sc_str name, sc_rt_method_info *info);
+// A view of the value; strides are made on `arena`.
+sc_tensor sc_bundle_tensor(sc_arena *arena, const sc_bundled_value *value);
+
+#endif

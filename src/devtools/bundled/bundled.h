@@ -1,0 +1,81 @@
+// Bundled programs (.bpte): a program with calls of its methods, and what they are expected to
+// return. Owns the file's structure and the official rules by which results are close enough; knows
+// no runtime.
+#ifndef SC_BUNDLED_H
+#define SC_BUNDLED_H
+
+#include "base/diag.h"
+#include "core/dtype.h"
+
+// The newest of the format's versions, which is written.
+#define SC_BUNDLED_VERSION 2u
+
+typedef enum sc_bundled_kind {
+    SC_BUNDLED_TENSOR,
+    SC_BUNDLED_INT,
+    SC_BUNDLED_BOOL,
+    SC_BUNDLED_DOUBLE
+} sc_bundled_kind;
+
+typedef struct sc_bundled_value {
+    sc_bundled_kind kind;
+    int64_t i;  // INT, BOOL (0 or 1)
+    double d;   // DOUBLE
+    sc_dtype dtype;
+    uint32_t rank;
+    const int64_t *sizes;
+    const uint8_t *dim_order;  // outermost first; what the bytes are in
+    const uint8_t *data;
+    uint64_t bytes;
+} sc_bundled_value;
+
+typedef struct sc_bundled_values {
+    const sc_bundled_value *items;
+    uint32_t count;
+} sc_bundled_values;
+
+typedef struct sc_bundled_case {
+    sc_bundled_values inputs;
+    sc_bundled_values expected;  // none: nothing is expected
+} sc_bundled_case;
+
+typedef struct sc_bundled_suite {
+    sc_str method;
+    const sc_bundled_case *cases;
+    uint32_t case_count;
+} sc_bundled_suite;
+
+typedef struct sc_bundled {
+    const sc_bundled_suite *suites;
+    uint32_t suite_count;
+    const uint8_t *program;  // a whole .pte
+    uint32_t program_bytes;
+} sc_bundled;
+
+// Checks everything in the file but the program. Records are made on `arena`, bytes stay where they
+// are. SC_ERR_VERSION, SC_ERR_CORRUPT or SC_ERR_LIMIT, which name method and case.
+sc_status sc_bundled_read(sc_ctx *ctx, sc_arena *arena, const uint8_t *data, size_t size,
+                          sc_bundled *out);
+// The file without the bytes of the program, which follow; they are aligned to 32 there.
+// SC_ERR_LIMIT when values or program are too large for the format.
+sc_status sc_bundled_write(sc_ctx *ctx, sc_arena *arena, const sc_bundled *bundled,
+                           const uint8_t **head, size_t *size);
+
+// --- Comparing -----------------------------------------------------------------------------------
+
+typedef struct sc_bundled_verdict {
+    bool is_close;
+    const char *why_not;  // what differs beside elements; NULL: nothing
+    uint64_t elements, mismatches;
+    uint64_t worst;                     // place of the largest difference, in row-major order
+    double max_absolute, max_relative;  // infinite where only one is a finite number
+    double mean_absolute;
+} sc_bundled_verdict;
+
+// Row-major tensors of the same dtype and sizes, by the official rules: floats, doubles and halves
+// are close within atol + |rtol * expected|, NaN is NaN, infinities of one sign are equal; tensors
+// of other dtypes are equal byte for byte.
+void sc_bundled_compare(sc_dtype dtype, const void *actual, const void *expected, uint64_t elements,
+                        double rtol, double atol, sc_bundled_verdict *verdict);
+
+#endif

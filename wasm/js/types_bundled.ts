@@ -1,0 +1,61 @@
+// Bundled programs: a program in one file with calls of its methods and what they should return.
+import type { CallOptions, LoadOptions, Value } from "./types.js";
+import type { RecordedEvents } from "./types_events.js";
+
+/** A call of a method, from the program's first state. */
+export interface TestCase {
+  /** One value per flattened input: a tensor, number, bigint or boolean. */
+  readonly inputs: readonly Value[];
+  /**
+   * What it should return, tensors only. Without it, what it returns here when it is bundled; null where
+   * nothing is expected.
+   */
+  readonly expectedOutputs?: readonly Value[] | null;
+}
+
+/** The test cases of one method. */
+export interface TestSuite {
+  readonly methodName: string;
+  readonly testCases: readonly TestCase[];
+}
+
+/** Options of `Engine.bundle()`. */
+export type BundleOptions = LoadOptions;
+
+/** Options of `Program.verify()`. */
+export interface VerifyOptions extends CallOptions {
+  /** How far a float may be off, as a share of what is expected; 1e-5 by default. */
+  rtol?: number;
+  /** And beside that; 1e-8 by default. With both 0, floats must be equal. */
+  atol?: number;
+  /** Records the runs for `etdump()`, with the number of each case. */
+  events?: RecordedEvents;
+}
+
+/** How far an output is from what was expected. */
+export interface OutputVerdict {
+  /**
+   * Floats, doubles and halves within atol + rtol * |expected|, with NaN equal to NaN; all else equal
+   * byte for byte, bfloat16 too: these are the official rules.
+   */
+  isClose: boolean;
+  /** What differs beside elements; null: nothing does. */
+  whyNot: "dtype" | "sizes" | "strides" | "kind" | null;
+  elements: number;
+  mismatches: number;
+  /** The place of the largest difference, row by row. */
+  worst: number;
+  /** Differences; null where one of two is not a finite number and the other is not the same. */
+  maxAbsolute: number | null;
+  maxRelative: number | null;
+  meanAbsolute: number | null;
+}
+
+/** What came of a test case. */
+export interface CaseVerdict {
+  methodName: string;
+  /** Its number in the suite of the method. */
+  testCase: number;
+  /** Empty where nothing is expected. */
+  outputs: OutputVerdict[];
+}
