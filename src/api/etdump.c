@@ -19,7 +19,7 @@ sc_status sc_run_record(sc_job *job, sc_record what, int32_t bundled_input_index
     return SC_OK;
 }
 
-void sc_job_record(sc_job *job) {
+void sc_job_start_record(sc_job *job) {
     if (job->is_recording && job->is_etdump_fetched) sc_run_etdump_free(job);
 }
 

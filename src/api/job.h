@@ -262,7 +262,7 @@ void sc_job_close_bundle(sc_job *job);
 // --- Recording (etdump.c) ------------------------------------------------------------------------
 
 // Before loading or running: what was fetched is not what is recorded now.
-void sc_job_record(sc_job *job);
+void sc_job_start_record(sc_job *job);
 // After it: what it has come to, and whether what it recorded could be kept.
 sc_status sc_job_recorded(sc_job *job, sc_status status);
 

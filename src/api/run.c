@@ -43,7 +43,7 @@ sc_status sc_run_select(sc_job *job, sc_str method) {
     SC_TRY(require_program(job));
     // A name that is not there leaves the selection as it was.
     sc_rt_method *found = NULL;
-    sc_job_record(job);
+    sc_job_start_record(job);
     SC_TRY(sc_job_recorded(job, sc_rt_method_load(ctx, job->running, method, &found)));
     job->selected = found;
     return SC_OK;
@@ -86,7 +86,7 @@ sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value) {
 sc_status sc_run_execute(sc_job *job) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_method(job));
-    sc_job_record(job);
+    sc_job_start_record(job);
     return sc_job_recorded(job, sc_rt_method_run(ctx, job->selected));
 }
 
