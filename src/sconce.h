@@ -42,8 +42,8 @@ sc_str sc_job_kept_text(const sc_job *job);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-// What kind of file this is: "pt2", "etrecord", "pte", "ptd", "bpte" in a version that this build
-// reads, or "unknown" with the reason in a note.
+// What kind of file this is: "pt2", "pte", "ptd", "bpte" in a version that this build reads,
+// "etdump", "etrecord", or "unknown" with the reason in a note.
 sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind);
 
 // A .pt2 with compressed entries fails to open with SC_ERR_COMPRESSED. The host then asks for these
@@ -284,12 +284,12 @@ sc_status sc_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
 
 // --- Recording what runs do ----------------------------------------------------------------------
 
-typedef enum sc_record {
-    SC_RECORD_NOTHING,       // as at first
-    SC_RECORD_EVENTS,        // when each instruction began and ended
-    SC_RECORD_OUTPUTS,       // and what methods return
-    SC_RECORD_INTERMEDIATES  // and what each instruction has written
-} sc_record;
+typedef enum sc_recording {
+    SC_RECORDING_NOTHING,       // as at first
+    SC_RECORDING_EVENTS,        // when each instruction began and ended
+    SC_RECORDING_OUTPUTS,       // and what methods return
+    SC_RECORDING_INTERMEDIATES  // and what each instruction has written
+} sc_recording;
 
 // What the calls of sc_run_select and sc_run_execute from here on record, each a block of the dump:
 // a method that was not loaded yet, a run, which is test case `bundled_input_index` of its method,
@@ -299,7 +299,7 @@ typedef enum sc_record {
 // Instructions that loading has merged or computed ahead are recorded, too: those that another one
 // stands for begin and end where it begins, and leave no value behind. With the option
 // "optimize" off every value is there.
-sc_status sc_run_record(sc_job *job, sc_record what, int32_t bundled_input_index);
+sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index);
 // What was recorded since the last dump, as ExecuTorch's own files: output 0 is the ETDump, output
 // 1 its debug buffer, without bytes when there are no values. Times are nanoseconds of the host's
 // clock. {"blocks", "events", "values", "unseen", "omitted", "widened", "instants", "clock_step"}:
@@ -310,5 +310,21 @@ sc_status sc_run_record(sc_job *job, sc_record what, int32_t bundled_input_index
 sc_status sc_run_etdump(sc_job *job, sc_str *json);
 // Gives the memory of the dump back, as whatever is recorded next does.
 void sc_run_etdump_free(sc_job *job);
+
+// --- Inspecting ----------------------------------------------------------------------------------
+
+// Opens what a runtime has logged (.etdp), with the values that it points to, or what the exporter
+// knew of the program (.etrecord), or both; the others are NULL. Options: "sourceTimeScale" and
+// "targetTimeScale" ("ns", "us", "ms", "s", "cycles"; the source is in ns, the target in ms), and
+// "method", the one of the record that the dump is of, where that cannot be told.
+sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
+                            sc_source *debug_buffer, sc_str options_json);
+// Answers {"what": name, ...}, as JSON in the shapes of types_inspector.ts: "report", "events",
+// "ops", "modules", "timeline", "trace", "delegation", "gap" (with "method" and "reference"),
+// "nodes" and "text" (with "stage" and "method"; text is no JSON), "diff" (with "from", "to" and
+// "method").
+sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json);
+// The dump of this job beside that of another one.
+sc_status sc_inspector_compare(sc_job *job, sc_job *other, sc_str *json);
 
 #endif

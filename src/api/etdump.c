@@ -6,15 +6,16 @@ static sc_status require_program(sc_job *job) {
     return SC_OK;
 }
 
-sc_status sc_run_record(sc_job *job, sc_record what, int32_t bundled_input_index) {
-    static const sc_etdump_level LEVELS[] = {[SC_RECORD_EVENTS] = SC_ETDUMP_TIMES,
-                                             [SC_RECORD_OUTPUTS] = SC_ETDUMP_OUTPUTS,
-                                             [SC_RECORD_INTERMEDIATES] = SC_ETDUMP_INTERMEDIATES};
+sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index) {
+    static const sc_etdump_level LEVELS[] = {[SC_RECORDING_EVENTS] = SC_ETDUMP_TIMES,
+                                             [SC_RECORDING_OUTPUTS] = SC_ETDUMP_OUTPUTS,
+                                             [SC_RECORDING_INTERMEDIATES] =
+                                                 SC_ETDUMP_INTERMEDIATES};
     (void)sc_job_begin(job);
     SC_TRY(require_program(job));
     SC_ASSERT((unsigned)what < SC_COUNT_OF(LEVELS));
     sc_rt_sink *sink = sc_etdump_listen(&job->etdump, LEVELS[what], bundled_input_index);
-    job->is_recording = what != SC_RECORD_NOTHING;
+    job->is_recording = what != SC_RECORDING_NOTHING;
     sc_rt_program_listen(job->running, job->is_recording ? sink : NULL);
     return SC_OK;
 }

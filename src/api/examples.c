@@ -125,17 +125,28 @@ static sc_status set_leaf(setting *s, uint32_t index, const sc_pickle_value *val
     return set_input(s, index, &input);
 }
 
-static sc_status set_from_file(setting *s, sc_extent examples, bool *are_set) {
-    sc_torch_save save;
+static sc_status set_from(setting *s, const sc_pickle_value *root, bool *are_set) {
     leaves *l = sc_new(s->ctx->arena, leaves);
-    if (!examples.size) return SC_OK;
-    SC_TRY(sc_torch_save_open(s->ctx, s->ctx->arena, examples, &save));
     l->is_plain = true;
-    if (save.root) flatten(l, save.root, 0);
+    if (root) flatten(l, root, 0);
     if (!fit(l, s->methods[0])) return SC_OK;
     for (uint32_t i = 0; i < l->count; i++) SC_TRY(set_leaf(s, i, l->items[i]));
     *are_set = true;
     return SC_OK;
+}
+
+static sc_status set_from_file(setting *s, sc_extent examples, bool *are_set) {
+    sc_torch_save save;
+    if (!examples.size) return SC_OK;
+    SC_TRY(sc_torch_save_open(s->ctx, s->ctx->arena, examples, &save));
+    return set_from(s, save.root, are_set);
+}
+
+sc_status sc_set_values(sc_ctx *ctx, const sc_pickle_value *values, sc_rt_method *const *methods,
+                        uint32_t count, bool *are_set) {
+    setting s = {ctx, methods, count};
+    *are_set = false;
+    return set_from(&s, values, are_set);
 }
 
 // --- Made up -------------------------------------------------------------------------------------

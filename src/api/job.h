@@ -10,6 +10,7 @@
 #include "devtools/etrecord.h"
 #include "emit/emit.h"
 #include "format/json.h"
+#include "format/pickle.h"
 #include "passes/pass.h"
 #include "plan/place.h"
 #include "rt/rt.h"
@@ -49,6 +50,8 @@ typedef struct sc_dense {
     uint64_t capacity;
 } sc_dense;
 
+typedef struct sc_inspector sc_inspector;
+
 struct sc_job {
     uint32_t tag;  // SC_JOB_TAG while open
     sc_arena arena, scratch;
@@ -67,10 +70,11 @@ struct sc_job {
     sc_etdump etdump;        // what runs record, while they do
     sc_arena etdump_arena;   // the dump that was fetched last
     bool is_recording, is_etdump_fetched;
-    sc_source *program;     // that runs
-    sc_bundled bundled;     // of a bundled program; no suites of any other
-    void *bundled_file;     // its bytes
-    void *bundled_program;  // those of the program, when they were not aligned; else NULL
+    sc_source *program;       // that runs
+    sc_bundled bundled;       // of a bundled program; no suites of any other
+    void *bundled_file;       // its bytes
+    void *bundled_program;    // those of the program, when they were not aligned; else NULL
+    sc_inspector *inspector;  // NULL: none was opened (inspector.c)
 };
 
 // A fresh call: no method, pass or node yet.
@@ -233,6 +237,10 @@ sc_status sc_compare_values(sc_ctx *ctx, const sc_evalue *right, const sc_evalue
 // from, or else random ones, the same each time (examples.c).
 sc_status sc_set_examples(sc_ctx *ctx, const sc_method *source, sc_rt_method *const *methods,
                           uint32_t count, bool *are_examples);
+
+// The same from such values themselves, in one container; `are_set` is false where they do not fit.
+sc_status sc_set_values(sc_ctx *ctx, const sc_pickle_value *values, sc_rt_method *const *methods,
+                        uint32_t count, bool *are_set);
 
 // Looks on while the delegates of a program run, and runs what each of them stands for on the
 // kernels (watch.c).

@@ -1,6 +1,7 @@
 // The files that a compilation made, chunk by chunk, and telling files apart by their first bytes.
 #include "api/job.h"
 #include "bundled_program_fbs.h"
+#include "devtools/inspect/etdump_read.h"
 #include "flat_tensor_fbs.h"
 #include "format/magic.h"
 #include "program_fbs.h"
@@ -100,7 +101,7 @@ static bool is_record(sc_ctx *ctx, sc_source *source) {
 
 sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind) {
     sc_ctx *ctx = &job->ctx;
-    uint8_t head[SC_FILE_HEAD_BYTES] = {0};
+    uint8_t head[SC_DUMP_HEAD_BYTES] = {0};
     size_t bytes = (size_t)sc_min_u64(source->size, sizeof(head));
     ctx->where = (sc_where){.instruction = -1};
     *kind = SC_STR("unknown");
@@ -109,6 +110,8 @@ sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind) {
     const char *identifier = identifier_of(found);
     if (found == SC_FILE_ZIP)
         *kind = is_record(ctx, source) ? SC_STR("etrecord") : SC_STR("pt2");
+    else if (sc_dump_is(head, bytes))
+        *kind = SC_STR("etdump");
     else if (identifier && memcmp(head + 4, identifier, 4) == 0)
         *kind = found == SC_FILE_PTE   ? SC_STR("pte")
                 : found == SC_FILE_PTD ? SC_STR("ptd")

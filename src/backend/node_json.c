@@ -34,7 +34,7 @@ static bool add_name(void *user, sc_arg *arg) {
     return true;
 }
 
-static void put_node(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
+void sc_node_put_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
     sc_json_put_str(w, "name", sc_name_str(node->name));
     sc_json_put_text(w, "op", node->op->name);
     sc_json_key(w, "inputs");
@@ -106,7 +106,7 @@ static void put_args(sc_json_writer *w, const sc_node *node) {
 void sc_node_add_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
     sc_mark mark = sc_arena_mark(scratch);
     sc_json_begin_object(w);
-    put_node(w, scratch, node);
+    sc_node_put_json(w, scratch, node);
     sc_json_end_object(w);
     sc_arena_rewind(scratch, mark);
 }
@@ -114,7 +114,7 @@ void sc_node_add_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node)
 void sc_node_add_full_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
     sc_mark mark = sc_arena_mark(scratch);
     sc_json_begin_object(w);
-    put_node(w, scratch, node);
+    sc_node_put_json(w, scratch, node);
     put_args(w, node);
     sc_json_put_u64(w, "debugHandle", node->meta.debug_handle);
     sc_json_end_object(w);

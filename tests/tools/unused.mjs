@@ -13,7 +13,6 @@ const forTests = new Set([
   "sc_cord_flatten",
   "sc_dim_eval",
   "sc_pickle_get",
-  "sc_etrecord_delegate_of",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

@@ -1,0 +1,51 @@
+// What the files of the inspector share: a dump, a record, and what the two are together. Private
+// to src/api.
+#ifndef SC_INSPECTOR_H
+#define SC_INSPECTOR_H
+
+#include "api/job.h"
+#include "devtools/etrecord.h"
+#include "devtools/inspect/report.h"
+
+struct sc_inspector {
+    sc_time_scale source_scale, target_scale;
+    bool has_record;
+    sc_etrecord record;
+    sc_inspect_method *methods;  // of the record's edge programs, with its maps
+    uint32_t method_count;
+    const sc_dump *dump;   // NULL: none
+    sc_inspection *found;  // of the dump
+};
+
+// A query as it is asked: {"what": name, ...}.
+typedef struct sc_inspector_query_args {
+    sc_str what, method, stage, from, to, reference;
+} sc_inspector_query_args;
+
+// The record's methods as plain tables (inspector_record.c).
+sc_status sc_inspector_tables(sc_ctx *ctx, sc_inspector *inspector);
+// The method that is meant: named, or the dump's, or the only one. SC_ERR_NOT_FOUND,
+// SC_ERR_ARGUMENT.
+sc_status sc_inspector_method(sc_ctx *ctx, const sc_inspector *inspector, sc_str name,
+                              const sc_inspect_method **out);
+// The program of a stage: of the named method, or the only one. SC_ERR_NOT_FOUND says which there
+// are.
+sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str stage,
+                             sc_str method, const sc_etrecord_program **out);
+// Every program of the record in order; NULL behind the last.
+const sc_etrecord_program *sc_inspector_program_at(const sc_inspector *inspector, uint32_t index);
+
+// Answers (inspector_stages.c, inspector_gap.c).
+void sc_inspector_put_stages(sc_json_writer *w, const sc_inspector *inspector);
+sc_status sc_inspector_put_nodes(sc_ctx *ctx, const sc_inspector *inspector,
+                                 const sc_inspector_query_args *args, sc_json_writer *w);
+sc_status sc_inspector_put_text(sc_ctx *ctx, const sc_inspector *inspector,
+                                const sc_inspector_query_args *args, sc_sb *out);
+sc_status sc_inspector_put_diff(sc_ctx *ctx, const sc_inspector *inspector,
+                                const sc_inspector_query_args *args, sc_json_writer *w);
+sc_status sc_inspector_put_delegation(sc_ctx *ctx, const sc_inspector *inspector,
+                                      sc_json_writer *w);
+sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
+                               const sc_inspector_query_args *args, sc_json_writer *w);
+
+#endif

@@ -1,0 +1,152 @@
+// How far what was logged is from what it should be: event by event against a stage of the record,
+// and output by output against the outputs that the record has, or else the stage's own.
+#include "api/inspector_reference.h"
+
+// --- Recorded outputs ----------------------------------------------------------------------------
+
+static sc_status add_recorded(sc_ctx *ctx, const sc_pickle_value *v, sc_numbers_vec *out) {
+    sc_dump_value value = {.kind = SC_DUMP_NULL};
+    sc_dump_tensor tensor = {0};
+    sc_numbers_list one;
+    if (v->kind == SC_PICKLE_INT) value = (sc_dump_value){.kind = SC_DUMP_INT, .i = v->integer};
+    if (v->kind == SC_PICKLE_BOOL) value = (sc_dump_value){.kind = SC_DUMP_BOOL, .i = v->boolean};
+    if (v->kind == SC_PICKLE_FLOAT) value = (sc_dump_value){.kind = SC_DUMP_DOUBLE, .d = v->real};
+    if (v->kind == SC_PICKLE_TENSOR && v->tensor->rank <= SC_RANK_MAX) {
+        const sc_pickle_tensor *t = v->tensor;
+        uint64_t bytes;
+        tensor = (sc_dump_tensor){.dtype = (uint8_t)sc_dtype_from_pt2(t->dtype),
+                                  .rank = t->rank,
+                                  .sizes = t->sizes,
+                                  .strides = t->strides,
+                                  .numel = t->numel};
+        const uint64_t first = (uint64_t)t->storage_offset * t->item_bytes;
+        if (t->numel && t->storage && !t->storage->missing && sc_pickle_tensor_bytes(t, &bytes) &&
+            bytes <= t->storage->extent.size && first < bytes)
+            sc_extent_slice(t->storage->extent, first, bytes - first, &tensor.data);
+        value = (sc_dump_value){.kind = SC_DUMP_TENSOR, .tensors = &tensor, .tensor_count = 1};
+    }
+    SC_TRY(sc_numbers_of(ctx, ctx->arena, &value, &one));
+    for (uint32_t i = 0; i < one.count; i++) sc_vec_push(ctx->arena, out, one.items[i]);
+    return SC_OK;
+}
+
+static bool is_sequence(const sc_pickle_value *v) {
+    return v->kind == SC_PICKLE_LIST || v->kind == SC_PICKLE_TUPLE;
+}
+
+static const sc_pickle_value *cases_of(const sc_etrecord *record, sc_str method) {
+    const sc_pickle_value *all = record->reference_outputs;
+    if (!all || all->kind != SC_PICKLE_DICT) return NULL;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[2 * i]->kind == SC_PICKLE_STR &&
+            sc_str_equal(sc_pickle_str(all->items[2 * i]), method))
+            return all->items[2 * i + 1];
+    return NULL;
+}
+
+// Of the case that a block says it ran; where it does not say, of the only one.
+static sc_status recorded_outputs(sc_ctx *ctx, const sc_etrecord *record,
+                                  const sc_inspect_method *method, const sc_inspect_block *block,
+                                  sc_numbers_vec *out, bool *has) {
+    const sc_pickle_value *cases = cases_of(record, method->name);
+    *has = false;
+    if (!cases && record->edge.count == 1) cases = cases_of(record, SC_STR("forward"));
+    if (!cases || !is_sequence(cases) || cases->count == 0) return SC_OK;
+    uint32_t index = cases->count == 1 ? 0 : SC_INSPECT_NONE;
+    if (block->bundled_index >= 0) index = (uint32_t)block->bundled_index;
+    if (index >= cases->count || !is_sequence(cases->items[index])) return SC_OK;
+    const sc_pickle_value *outputs = cases->items[index];
+    for (uint32_t i = 0; i < outputs->count; i++) SC_TRY(add_recorded(ctx, outputs->items[i], out));
+    *has = true;
+    return SC_OK;
+}
+
+// --- Outputs -------------------------------------------------------------------------------------
+
+static void put_output(sc_json_writer *w, uint32_t block, uint32_t index,
+                       const sc_numbers *reference, const sc_numbers *found) {
+    sc_gap gap;
+    sc_json_begin_object(w);
+    sc_json_put_u64(w, "block", block);
+    sc_json_put_u64(w, "output", index);
+    sc_json_key(w, "reference");
+    sc_numbers_put(w, reference);
+    sc_json_key(w, "found");
+    sc_numbers_put(w, found);
+    sc_json_key(w, "gap");
+    if (sc_gap_of(reference, found, &gap))
+        sc_gap_put(w, &gap);
+    else
+        sc_json_add_null(w);
+    sc_json_end_object(w);
+}
+
+static sc_status put_block_outputs(sc_ctx *ctx, const sc_inspector *inspector,
+                                   const sc_inspect_method *method, uint32_t index,
+                                   const sc_reference *computed, sc_json_writer *w,
+                                   const char **from) {
+    const sc_inspect_block *block = &inspector->found->blocks[index];
+    sc_numbers_list found;
+    sc_numbers_vec wanted = {0};
+    bool is_recorded;
+    if (block->method != method || block->output_count == 0) return SC_OK;
+    SC_TRY(sc_numbers_of_all(ctx, ctx->arena, block->outputs, block->output_count, &found));
+    SC_TRY(recorded_outputs(ctx, &inspector->record, method, block, &wanted, &is_recorded));
+    *from = is_recorded ? "recorded" : "computed";
+    if (!is_recorded) wanted = computed->outputs;
+    // A program that writes to its inputs gives these back first.
+    const uint32_t count = sc_min_u32(found.count, wanted.count);
+    for (uint32_t i = 0; i < count; i++)
+        put_output(w, index, i, &wanted.data[wanted.count - count + i],
+                   &found.items[found.count - count + i]);
+    return SC_OK;
+}
+
+static sc_status put_outputs(sc_ctx *ctx, const sc_inspector *inspector,
+                             const sc_inspect_method *method, const sc_reference *computed,
+                             sc_json_writer *w) {
+    const char *from = "none";
+    sc_json_key(w, "outputs");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < inspector->found->block_count; i++)
+        SC_TRY(put_block_outputs(ctx, inspector, method, i, computed, w, &from));
+    sc_json_end_array(w);
+    sc_json_put_text(w, "outputsFrom", from);
+    return SC_OK;
+}
+
+// --- The query -----------------------------------------------------------------------------------
+
+static sc_status find_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str reference,
+                            const sc_etrecord_program *edge, const sc_etrecord_program **out) {
+    *out = edge;
+    if (!reference.size || sc_str_is(reference, SC_ETRECORD_EDGE)) return SC_OK;
+    if (sc_str_is(reference, SC_ETRECORD_EXPORTED) && inspector->method_count == 1)
+        return sc_inspector_stage(ctx, inspector, reference, (sc_str){0}, out);
+    return sc_inspector_stage(ctx, inspector, reference, edge->method_name, out);
+}
+
+static const char *NO_VALUES = "Log intermediate values, and pass the dump's debug buffer.";
+
+sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
+                               const sc_inspector_query_args *args, sc_json_writer *w) {
+    const sc_inspect_method *method;
+    const sc_etrecord_program *stage;
+    sc_reference reference;
+    sc_inspect_gaps gaps = {0};
+    SC_TRY(sc_inspector_method(ctx, inspector, args->method, &method));
+    if (inspector->dump->value_count == 0)
+        return sc_fail(ctx, SC_ERR_STATE, NO_VALUES, "the dump has no values, only times");
+    const sc_etrecord_program *edge = &inspector->record.edge.data[method - inspector->methods];
+    SC_TRY(find_stage(ctx, inspector, args->reference, edge, &stage));
+    SC_TRY(sc_reference_run(ctx, &inspector->record, stage, edge, &reference));
+    SC_TRY(sc_inspect_gaps_of(inspector->found, method, reference.rows, reference.count, &gaps));
+    sc_json_begin_object(w);
+    sc_json_put_str(w, "method", method->name);
+    sc_json_put_str(w, "reference", stage->stage);
+    sc_json_put_text(w, "inputs", reference.inputs);
+    sc_inspect_put_gaps(w, inspector->found, method, &gaps);
+    SC_TRY(put_outputs(ctx, inspector, method, &reference, w));
+    sc_json_end_object(w);
+    return SC_OK;
+}

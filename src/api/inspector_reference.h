@@ -1,0 +1,20 @@
+// Values of a record's program, computed here. Private to src/api.
+#ifndef SC_INSPECTOR_REFERENCE_H
+#define SC_INSPECTOR_REFERENCE_H
+
+#include "api/inspector.h"
+
+typedef SC_VEC(sc_numbers) sc_numbers_vec;
+
+typedef struct sc_reference {
+    const sc_inspect_reference *rows;  // one of each handle
+    uint32_t count;
+    sc_numbers_vec outputs;
+    const char *inputs;  // "representative" or "example"
+} sc_reference;
+
+// Runs a stage of a method, whose edge program is `edge`.
+sc_status sc_reference_run(sc_ctx *ctx, const sc_etrecord *record, const sc_etrecord_program *stage,
+                           const sc_etrecord_program *edge, sc_reference *out);
+
+#endif

@@ -1,0 +1,203 @@
+// Two dumps side by side. Rows are what has debug handles in common, on either side: three kernels
+// here may be one delegate there, and stand in one row. What has no handles is aligned by name, and
+// by how many of that name came before.
+#include <math.h>
+#include <stdlib.h>
+
+#include "devtools/inspect/report.h"
+
+typedef struct aligning {
+    sc_ctx *ctx;
+    sc_inspect_comparison *out;
+    uint32_t *parents;  // of the events of both, one behind the other
+    sc_imap by_handle;  // event that has it, plus 1
+} aligning;
+
+static const sc_inspect_block *block_of(const sc_inspect_comparison *c, uint32_t side) {
+    return &c->ins[side]->blocks[c->blocks[side]];
+}
+
+// --- Which blocks --------------------------------------------------------------------------------
+
+static bool has_work(const sc_inspect_block *block) {
+    for (uint32_t i = 0; i < block->event_count; i++)
+        if (block->events[i].has_time && block->events[i].chain >= 0) return true;
+    return false;
+}
+
+static bool same_method(const sc_inspect_block *a, const sc_inspect_block *b) {
+    if (!a->method || !b->method) return true;
+    return sc_str_equal(a->method->name, b->method->name);
+}
+
+// The two of one method with the most runs.
+static void choose_blocks(sc_inspect_comparison *c) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < c->ins[0]->block_count; i++)
+        for (uint32_t k = 0; k < c->ins[1]->block_count; k++) {
+            const sc_inspect_block *a = &c->ins[0]->blocks[i], *b = &c->ins[1]->blocks[k];
+            const uint64_t runs = (uint64_t)a->run_count * b->run_count;
+            if (runs <= most || !same_method(a, b) || !has_work(a) || !has_work(b)) continue;
+            most = runs;
+            c->blocks[0] = i;
+            c->blocks[1] = k;
+        }
+}
+
+// --- Rows ----------------------------------------------------------------------------------------
+
+static uint32_t root_of(const aligning *a, uint32_t at) {
+    while (a->parents[at] != at) at = a->parents[at] = a->parents[a->parents[at]];
+    return at;
+}
+
+static void unite(aligning *a, uint32_t x, uint32_t y) {
+    const uint32_t p = root_of(a, x), q = root_of(a, y);
+    a->parents[p > q ? p : q] = p < q ? p : q;
+}
+
+// Work that is not told again by a delegate's own events.
+static bool is_counted(const sc_inspect_event *e) {
+    return sc_inspect_is_work(e) && !e->is_delegated;
+}
+
+static void unite_handles(aligning *a, const sc_inspect_event *e, uint32_t at) {
+    for (uint32_t h = 0; h < e->handles.count; h++) {
+        uint64_t *owner = sc_imap_at(&a->by_handle, (uint64_t)e->handles.data[h]);
+        if (*owner)
+            unite(a, (uint32_t)*owner - 1, at);
+        else
+            *owner = at + 1;
+    }
+}
+
+static void unite_names(aligning *a, uint32_t first, uint32_t side, sc_map *names) {
+    sc_map times;
+    sc_map_init(&times, a->ctx->scratch);
+    const sc_inspect_block *block = block_of(a->out, side);
+    for (uint32_t i = 0; i < block->event_count; i++) {
+        const sc_inspect_event *e = &block->events[i];
+        if (!is_counted(e) || e->handles.count) continue;
+        const uintptr_t before = (uintptr_t)sc_map_get(&times, e->name);
+        sc_map_set(&times, e->name, (void *)(before + 1));
+        const sc_str key =
+            sc_str_format(a->ctx->scratch, "%zu:" SC_STR_FMT, (size_t)before, SC_STR_ARG(e->name));
+        if (!sc_map_add(names, key, (void *)(uintptr_t)(first + i + 1)))
+            unite(a, (uint32_t)(uintptr_t)sc_map_get(names, key) - 1, first + i);
+    }
+}
+
+typedef SC_VEC(uint32_t) index_list;
+
+static void fill_side(aligning *a, sc_inspect_compared *row, uint32_t side,
+                      const index_list *events) {
+    const sc_inspect_block *block = block_of(a->out, side);
+    double *raw = sc_new_array(a->ctx->arena, double, (size_t)block->run_count + 1);
+    for (uint32_t i = 0; i < events->count; i++)
+        for (uint32_t r = 0; r < block->run_count; r++)
+            raw[r] += block->events[events->data[i]].perf.raw[r];
+    row->has[side] = events->count > 0;
+    row->sides[side] =
+        (sc_inspect_side){.block = a->out->blocks[side],
+                          .events = events->data,
+                          .event_count = events->count,
+                          .perf = sc_perf_of(a->ctx->scratch, raw, block->run_count)};
+}
+
+static void finish_row(sc_inspect_compared *row) {
+    if (row->has[0] && row->has[1])
+        row->has_noise = sc_perf_noise(&row->sides[0].perf, &row->sides[1].perf, &row->noise);
+}
+
+// The handles of both sides, each once, and the first event's name.
+static void describe_row(aligning *a, sc_inspect_compared *row) {
+    SC_VEC(int64_t) handles = {0};
+    sc_imap seen;
+    sc_imap_init(&seen, a->ctx->arena);
+    for (uint32_t side = 2; side-- > 0;) {
+        const sc_inspect_side *s = &row->sides[side];
+        for (uint32_t i = 0; i < s->event_count; i++) {
+            const sc_inspect_event *e = &block_of(a->out, side)->events[s->events[i]];
+            row->name = i == 0 ? sc_inspect_op_of(e) : row->name;
+            for (uint32_t h = 0; h < e->handles.count; h++)
+                if (sc_imap_add(&seen, (uint64_t)e->handles.data[h], 1))
+                    sc_vec_push(a->ctx->arena, &handles, e->handles.data[h]);
+        }
+    }
+    row->handles = (sc_inspect_handles){handles.data, handles.count};
+}
+
+static double distance(const sc_inspect_compared *row) {
+    double by_side[2];
+    for (uint32_t i = 0; i < 2; i++) by_side[i] = row->has[i] ? row->sides[i].perf.average : 0;
+    return fabs(by_side[1] - by_side[0]);
+}
+
+static int widest_first(const void *a, const void *b) {
+    const double x = distance(a), y = distance(b);
+    if (x != y) return x > y ? -1 : 1;
+    return sc_str_compare(((const sc_inspect_compared *)a)->name,
+                          ((const sc_inspect_compared *)b)->name);
+}
+
+static void make_rows(aligning *a, uint32_t first, uint32_t total) {
+    index_list *lists[2];
+    for (uint32_t side = 0; side < 2; side++)
+        lists[side] = sc_new_array(a->ctx->arena, index_list, (size_t)total + 1);
+    for (uint32_t at = 0; at < total; at++) {
+        const uint32_t side = at >= first, index = at - (side ? first : 0);
+        if (is_counted(&block_of(a->out, side)->events[index]))
+            sc_vec_push(a->ctx->arena, &lists[side][root_of(a, at)], index);
+    }
+    for (uint32_t root = 0; root < total; root++) {
+        if (!lists[0][root].count && !lists[1][root].count) continue;
+        sc_inspect_compared row = {.ins = {a->out->ins[0], a->out->ins[1]}};
+        for (uint32_t side = 0; side < 2; side++) fill_side(a, &row, side, &lists[side][root]);
+        describe_row(a, &row);
+        finish_row(&row);
+        sc_vec_push(a->ctx->arena, &a->out->rows, row);
+    }
+}
+
+static void align(aligning *a) {
+    const uint32_t first = block_of(a->out, 0)->event_count;
+    const uint32_t total = first + block_of(a->out, 1)->event_count;
+    sc_mark mark = sc_arena_mark(a->ctx->scratch);
+    sc_map names;
+    sc_map_init(&names, a->ctx->scratch);
+    sc_imap_init(&a->by_handle, a->ctx->arena);
+    a->parents = sc_new_array(a->ctx->arena, uint32_t, (size_t)total + 1);
+    for (uint32_t i = 0; i < total; i++) a->parents[i] = i;
+    for (uint32_t i = 0; i < total; i++) {
+        const sc_inspect_event *e =
+            &block_of(a->out, i >= first)->events[i - (i >= first ? first : 0)];
+        if (is_counted(e)) unite_handles(a, e, i);
+    }
+    unite_names(a, 0, 0, &names);
+    unite_names(a, first, 1, &names);
+    sc_arena_rewind(a->ctx->scratch, mark);
+    make_rows(a, first, total);
+}
+
+sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspection *b,
+                             sc_inspect_comparison *out) {
+    *out = (sc_inspect_comparison){.ins = {a, b}, .blocks = {SC_INSPECT_NONE, SC_INSPECT_NONE}};
+    if (a->target_scale != b->target_scale)
+        return sc_fail(ctx, SC_ERR_OPTION, "Give both dumps the same target time scale.",
+                       "times in %s and in %s cannot be compared",
+                       sc_time_scale_name(a->target_scale), sc_time_scale_name(b->target_scale));
+    choose_blocks(out);
+    if (out->blocks[0] == SC_INSPECT_NONE)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Compare dumps of runs of one method.",
+                       "the two dumps have no run of a method in common");
+    aligning state = {.ctx = ctx, .out = out};
+    align(&state);
+    out->total = (sc_inspect_compared){.ins = {a, b}, .name = SC_STR("total"), .has = {true, true}};
+    for (uint32_t side = 0; side < 2; side++)
+        out->total.sides[side] =
+            (sc_inspect_side){.block = out->blocks[side], .perf = block_of(out, side)->total};
+    finish_row(&out->total);
+    if (out->rows.count)
+        qsort(out->rows.data, out->rows.count, sizeof *out->rows.data, widest_first);
+    return SC_OK;
+}

@@ -1,0 +1,94 @@
+// What a runtime has logged, read: an ETDump (.etdp), the file of ExecuTorch's event tracer. Owns
+// the rule that nothing of a dump is believed before it has been checked; tolerant of everything
+// that any writer leaves out: the size prefix, vectors, the debug buffer.
+#ifndef SC_ETDUMP_READ_H
+#define SC_ETDUMP_READ_H
+
+#include "base/source.h"
+#include "core/dtype.h"
+
+typedef enum sc_dump_value_kind {
+    SC_DUMP_NULL,
+    SC_DUMP_INT,
+    SC_DUMP_BOOL,
+    SC_DUMP_FLOAT,
+    SC_DUMP_DOUBLE,
+    SC_DUMP_TENSOR,
+    SC_DUMP_TENSOR_LIST,
+    SC_DUMP_STRING  // without the text, for which the format has no place
+} sc_dump_value_kind;
+
+typedef struct sc_dump_tensor {
+    uint8_t dtype;  // a code of .pte files, known or not
+    uint32_t rank;
+    const int64_t *sizes;
+    const int64_t *strides;  // in elements, not negative; row-major where the dump has none
+    uint64_t numel;
+    sc_extent data;  // all the bytes that the strides reach; none when they are not at hand
+} sc_dump_tensor;
+
+typedef struct sc_dump_value {
+    sc_dump_value_kind kind;
+    bool is_output;  // of the program
+    int64_t i;       // INT, BOOL
+    double d;        // FLOAT, DOUBLE
+    const sc_dump_tensor *tensors;
+    uint32_t tensor_count;
+} sc_dump_value;
+
+typedef enum sc_dump_event_kind {
+    SC_DUMP_PROFILE,
+    SC_DUMP_VALUE,
+    SC_DUMP_ALLOCATION,
+    SC_DUMP_NOTHING  // an event without any part
+} sc_dump_event_kind;
+
+#define SC_DUMP_NO_ID (-1)
+
+typedef struct sc_dump_event {
+    sc_dump_event_kind kind;
+    int32_t instruction;
+    int64_t chain;  // -1: outside of instructions
+    sc_str name;
+    int32_t delegate_int;  // SC_DUMP_NO_ID: none
+    sc_str delegate_str;   // NULL data: none
+    uint64_t start, end;   // PROFILE, in ticks
+    sc_str metadata;       // PROFILE, any bytes
+    const sc_dump_value *value;
+    uint32_t allocator;  // ALLOCATION: index among the run's, which may have none of it
+    uint64_t bytes;
+} sc_dump_event;
+
+typedef struct sc_dump_run {
+    sc_str name;
+    int32_t bundled_index;  // -1: none
+    const sc_str *allocators;
+    uint32_t allocator_count;
+    const sc_dump_event *events;
+    uint32_t event_count;
+} sc_dump_run;
+
+typedef struct sc_dump {
+    uint32_t version;
+    const sc_dump_run *runs;
+    uint32_t run_count;
+    uint64_t event_count, value_count;
+    bool has_buffer;
+    uint64_t buffer_bytes;
+    uint64_t beyond_buffer;  // tensors whose bytes lie outside of it
+} sc_dump;
+
+// Reads all of it onto the context's arena. `buffer` is the debug buffer, NULL for none; both must
+// not change while the dump is in use. SC_ERR_FORMAT for other files.
+sc_status sc_dump_read(sc_ctx *ctx, sc_source *source, sc_source *buffer, sc_dump **out);
+
+enum { SC_DUMP_HEAD_BYTES = 12 };
+// Whether the first bytes of a file are those of a dump.
+bool sc_dump_is(const uint8_t *head, size_t size);
+
+// The elements in row-major order as numbers, `numel` of them; true is 1. False in `out_is_read`
+// when the bytes are not at hand or the dtype is not one of numbers.
+sc_status sc_dump_tensor_read(sc_ctx *ctx, const sc_dump_tensor *tensor, double *out,
+                              bool *is_read);
+
+#endif

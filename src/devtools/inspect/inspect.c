@@ -1,0 +1,62 @@
+// A dump and what a record says of it, together.
+#include "devtools/inspect/internal.h"
+
+// Backends that only measure give a start of 0.
+static uint64_t first_start(const sc_dump *dump) {
+    uint64_t first = UINT64_MAX;
+    for (uint32_t r = 0; r < dump->run_count; r++)
+        for (uint32_t i = 0; i < dump->runs[r].event_count; i++) {
+            const sc_dump_event *e = &dump->runs[r].events[i];
+            bool is_placed =
+                e->kind == SC_DUMP_PROFILE && (e->start > 0 || e->delegate_str.data == NULL);
+            if (is_placed) first = sc_min_u64(first, e->start);
+        }
+    return first == UINT64_MAX ? 0 : first;
+}
+
+static void warn_of_events(sc_inspection *in) {
+    uint64_t backwards = 0, empty = 0;
+    for (uint32_t r = 0; r < in->dump->run_count; r++)
+        for (uint32_t i = 0; i < in->dump->runs[r].event_count; i++) {
+            const sc_dump_event *e = &in->dump->runs[r].events[i];
+            double elapsed;
+            empty += e->kind == SC_DUMP_NOTHING;
+            backwards += e->kind == SC_DUMP_PROFILE && !sc_inspect_elapsed(in, e, &elapsed);
+        }
+    if (backwards)
+        sc_inspect_warn(in, sc_str_format(in->ctx->arena,
+                                          "%llu events end before they start, and have no time",
+                                          (unsigned long long)backwards));
+    if (empty)
+        sc_inspect_warn(in, sc_str_format(in->ctx->arena, "%llu events of the dump are empty",
+                                          (unsigned long long)empty));
+}
+
+static void warn_of_values(sc_inspection *in) {
+    if (in->dump->value_count && !in->dump->has_buffer)
+        sc_inspect_warn(in, SC_STR("the dump has values: pass its debug buffer to see them"));
+    if (in->dump->beyond_buffer)
+        sc_inspect_warn(in, sc_str_format(in->ctx->arena,
+                                          "%llu values lie outside of the debug buffer, which may "
+                                          "be another dump's",
+                                          (unsigned long long)in->dump->beyond_buffer));
+}
+
+sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options *options,
+                     sc_inspection **out) {
+    sc_inspection *in = sc_new(ctx->arena, sc_inspection);
+    *in = (sc_inspection){.ctx = ctx,
+                          .dump = dump,
+                          .source_scale = options->source_scale,
+                          .target_scale = options->target_scale,
+                          .methods = options->methods,
+                          .method_count = options->method_count};
+    SC_TRY(sc_time_scale_factor(ctx, in->source_scale, in->target_scale, &in->factor));
+    in->origin = first_start(dump);
+    warn_of_events(in);
+    warn_of_values(in);
+    SC_TRY(sc_inspect_merge(in));
+    SC_TRY(sc_inspect_correlate(in, options->method));
+    *out = in;
+    return SC_OK;
+}

@@ -1,0 +1,124 @@
+// What is made of an inspection: totals, times on a line, gaps, two dumps side by side; and all of
+// it as JSON, in the shapes that the interface has (types_inspector.ts).
+#ifndef SC_INSPECT_REPORT_H
+#define SC_INSPECT_REPORT_H
+
+#include "devtools/inspect/inspect.h"
+#include "devtools/inspect/values.h"
+
+// --- Totals (totals.c) -------------------------------------------------------------------
+
+typedef struct sc_inspect_total {
+    uint32_t block;
+    sc_str name, class_name;
+    uint64_t events;
+    double time, self, delegated, share;
+} sc_inspect_total;
+
+// By block, longest first.
+uint32_t sc_inspect_totals(const sc_inspection *in, sc_arena *arena, bool by_module,
+                           const sc_inspect_total **out);
+// The work of an instruction, or of a part of it: no scope of the runtime around it.
+bool sc_inspect_is_work(const sc_inspect_event *event);
+
+// --- On a line (timeline.c) --------------------------------------------------------------
+
+typedef struct sc_inspect_span {
+    uint32_t run, block, event;
+    double start, duration;
+    uint32_t depth;
+} sc_inspect_span;
+
+typedef struct sc_inspect_timeline {
+    const sc_inspect_span *spans;
+    uint32_t count;
+    uint64_t unplaced;
+} sc_inspect_timeline;
+
+sc_status sc_inspect_timeline_of(const sc_inspection *in, sc_arena *arena,
+                                 sc_inspect_timeline *out);
+
+// --- Gaps (gap.c) ------------------------------------------------------------------------
+
+// What the reference computed under a handle, the last of all.
+typedef struct sc_inspect_reference {
+    int64_t handle;
+    const sc_numbers_list *values;
+} sc_inspect_reference;
+
+typedef struct sc_inspect_pair {
+    const sc_numbers *reference, *found;
+    sc_gap gap;
+} sc_inspect_pair;
+
+typedef struct sc_inspect_gap_row {
+    uint32_t block, event;
+    sc_inspect_handles runtime, aot;
+    const sc_str *runtime_ops;  // names of events
+    uint32_t runtime_op_count;
+    const sc_inspect_pair *pairs;
+    uint32_t pair_count;
+} sc_inspect_gap_row;
+
+typedef struct sc_inspect_skip {
+    uint32_t block, event;
+    const char *reason;
+} sc_inspect_skip;
+
+typedef struct sc_inspect_gaps {
+    SC_VEC(sc_inspect_gap_row) rows;
+    SC_VEC(sc_inspect_skip) skipped;
+} sc_inspect_gaps;
+
+// Of every block that is of `method`. References are one for each handle.
+sc_status sc_inspect_gaps_of(const sc_inspection *in, const sc_inspect_method *method,
+                             const sc_inspect_reference *references, uint32_t count,
+                             sc_inspect_gaps *out);
+
+// --- Two dumps (compare.c) ---------------------------------------------------------------
+
+typedef struct sc_inspect_side {
+    uint32_t block;
+    const uint32_t *events;
+    uint32_t event_count;
+    sc_perf perf;  // of all of them together
+} sc_inspect_side;
+
+typedef struct sc_inspect_compared {
+    const sc_inspection *ins[2];
+    sc_inspect_handles handles;  // empty: aligned by name
+    sc_str name;
+    bool has[2];
+    sc_inspect_side sides[2];
+    bool has_noise;
+    double noise;
+} sc_inspect_compared;
+
+typedef struct sc_inspect_comparison {
+    const sc_inspection *ins[2];
+    uint32_t blocks[2];  // SC_INSPECT_NONE: nothing was run
+    sc_inspect_compared total;
+    SC_VEC(sc_inspect_compared) rows;
+} sc_inspect_comparison;
+
+// SC_ERR_OPTION when the two have other scales, SC_ERR_ARGUMENT when they have no run of a method
+// in common.
+sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspection *b,
+                             sc_inspect_comparison *out);
+
+// --- As JSON (json.c, json_more.c) -----------------------------------------------
+
+sc_status sc_inspect_put_events(sc_json_writer *w, const sc_inspection *in);
+void sc_inspect_put_totals(sc_json_writer *w, const sc_inspection *in, bool by_module);
+sc_status sc_inspect_put_timeline(sc_json_writer *w, const sc_inspection *in);
+// The file that Perfetto and chrome://tracing open.
+sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in);
+void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf);
+void sc_inspect_put_ops(sc_json_writer *w, sc_arena *scratch, const sc_inspect_event *event);
+void sc_inspect_put_nodes(sc_json_writer *w, const sc_inspect_node *const *nodes, uint32_t count);
+void sc_inspect_put_handles(sc_json_writer *w, const char *key, sc_inspect_handles handles);
+void sc_inspect_put_gaps(sc_json_writer *w, const sc_inspection *in,
+                         const sc_inspect_method *method, const sc_inspect_gaps *gaps);
+void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *comparison);
+
+#endif
