@@ -618,11 +618,11 @@ int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
     return keep_text(job, status, json);
 }
 
-// What runs record from here on (sc_record in sconce.h).
+// What runs record from here on (sc_recording in sconce.h).
 EXPORT(run_record)
 int32_t wasm_run_record(sc_job *job, uint32_t what, int32_t bundled_input_index) {
     check(job);
-    return (int32_t)sc_run_record(job, (sc_record)what, bundled_input_index);
+    return (int32_t)sc_run_record(job, (sc_recording)what, bundled_input_index);
 }
 
 // What was recorded, as outputs 0 and 1; a text result says what is in them.
@@ -636,4 +636,33 @@ EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job) {
 EXPORT(run_etdump_free) void wasm_run_etdump_free(sc_job *job) {
     check(job);
     sc_run_etdump_free(job);
+}
+
+// --- Inspecting ----------------------------------------------------------------------------------
+
+// A dump, a record or both, and the dump's values; NULL for what is not there.
+EXPORT(inspector_open)
+int32_t wasm_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
+                            sc_source *debug_buffer, const char *options, uint32_t options_bytes) {
+    check(job);
+    return (int32_t)sc_inspector_open(job, etdump, etrecord, debug_buffer,
+                                      text_of(options, options_bytes));
+}
+
+// A text result.
+EXPORT(inspector_query)
+int32_t wasm_inspector_query(sc_job *job, const char *query, uint32_t query_bytes) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_inspector_query(job, text_of(query, query_bytes), &json);
+    return keep_text(job, status, json);
+}
+
+// A text result of `job`: its dump beside that of another one.
+EXPORT(inspector_compare) int32_t wasm_inspector_compare(sc_job *job, sc_job *other) {
+    check(job);
+    check(other);
+    sc_str json = {0};
+    sc_status status = sc_inspector_compare(job, other, &json);
+    return keep_text(job, status, json);
 }

@@ -1,5 +1,5 @@
-"""Bundled programs across both sides: the official tools read and verify what `sconce bundle` writes,
-also that results differ, and `sconce run --verify` reads and verifies what they write.
+"""Bundled programs across both sides: the official tools read and verify what the command writes.
+Both notice results that differ, and `sconce run --verify` reads and verifies what they write.
 """
 
 import json

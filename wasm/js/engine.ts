@@ -5,6 +5,7 @@ import { checkSuites } from "./bundle.js";
 import { inflatePrograms, open } from "./compile.js";
 import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
+import { openInspector } from "./inspector.js";
 import { loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
@@ -21,6 +22,9 @@ import type {
   EngineOptions,
   ETRecord,
   ExecutorchProgramManager,
+  Inspector,
+  InspectorFiles,
+  InspectorOptions,
   LoadOptions,
   LowerOptions,
   Meta,
@@ -163,6 +167,11 @@ class SyncEngine implements Engine {
   load(pte: Source, options: LoadOptions = {}): Program {
     checkOptions("Engine", "load", options);
     return this.inJob((job) => loadProgram(job, pte, options, this.dtypes), true);
+  }
+
+  inspector(files: InspectorFiles, options: InspectorOptions = {}): Inspector {
+    checkOptions("Engine", "inspector", options);
+    return this.inJob((job) => openInspector(job, files, options), true);
   }
 
   parseEtrecord(source: Source): ETRecord {

@@ -9,6 +9,7 @@ import type {
   ETRecord,
   ExecutorchProgramManager,
   ExportedProgram,
+  Inspector,
   OpenedPrograms,
   Program,
 } from "./types.js";
@@ -20,6 +21,7 @@ interface Interfaces {
   ExecutorchProgramManager: ExecutorchProgramManager;
   ExportedProgram: ExportedProgram;
   Program: Program;
+  Inspector: Inspector;
   ETRecord: ETRecord;
 }
 export type ObjectKind = keyof Interfaces;
@@ -86,6 +88,17 @@ const LOWERED = {
 const EXECUTORCH = rowsOf("toExecutorch");
 const LOAD = { ...CALL, dataFiles: "files", ...rowsOf("load") } as const;
 
+const SCALE: Kind = {
+  accepts: '"ns", "us", "ms", "s" or "cycles"',
+  test: (value) => ["ns", "us", "ms", "s", "cycles"].includes(value as string),
+};
+const INSPECTOR = {
+  ...CALL,
+  sourceTimeScale: SCALE,
+  targetTimeScale: SCALE,
+  method: "text",
+} as const;
+const GAP = { ...CALL, method: "text", reference: "text" } as const;
 const LIGHT: Kind = {
   accepts: 'true, false or "light"',
   test: (value) => typeof value === "boolean" || value === "light",
@@ -143,6 +156,7 @@ const PROTOCOL = {
     inflate: LOCAL,
     inspect: { ...DATA, programs: 0 },
     load: { is: "method", gives: "Program", source: 0, at: 1, options: LOAD },
+    inspector: { is: "method", gives: "Inspector", programs: 0, at: 1, options: INSPECTOR },
     parseEtrecord: { is: "method", gives: "ETRecord", programs: 0 },
     bundle: { ...DATA, source: 0, at: 2, options: LOAD },
     registerBackend: LOCAL,
@@ -219,6 +233,20 @@ const PROTOCOL = {
     reset: DATA,
     testSuites: DATA,
     verify: { ...DATA, at: 0, options: VERIFY },
+  },
+  Inspector: {
+    report: DATA,
+    events: DATA,
+    ops: DATA,
+    modules: DATA,
+    timeline: DATA,
+    trace: DATA,
+    delegation: DATA,
+    numericGap: { ...DATA, at: 0, options: GAP },
+    compare: { ...DATA, programs: 0, at: 1, options: INSPECTOR },
+    nodes: DATA,
+    text: DATA,
+    diff: DATA,
   },
   ETRecord: {
     exportedProgram: LOCAL,

@@ -16,12 +16,14 @@ import type {
 } from "./types_backend.js";
 import type { BundleOptions, CaseVerdict, TestSuite, VerifyOptions } from "./types_bundled.js";
 import type { EventDump, RunOptions } from "./types_events.js";
+import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspector.js";
 import type { ETRecord } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 
 export type * from "./types_backend.js";
 export type * from "./types_bundled.js";
 export type * from "./types_events.js";
+export type * from "./types_inspector.js";
 export type * from "./types_record.js";
 export type * from "./types_report.js";
 
@@ -372,7 +374,7 @@ export interface Engine extends Disposable {
   capabilities(): Capabilities;
   meta(): Meta;
   /** What a file is, from its first bytes. */
-  detect(source: Source): "pt2" | "pte" | "ptd" | "bpte" | "etrecord" | "unknown";
+  detect(source: Source): "pt2" | "pte" | "ptd" | "bpte" | "etdump" | "etrecord" | "unknown";
   /**
    * Opens .pt2 files and goes no further. As in PyTorch, stored weights are not checksummed: a byte
    * that flipped in one is a wrong number, not an error.
@@ -402,6 +404,8 @@ export interface Engine extends Disposable {
   inspect(programs: Programs): CompilationReport;
   /** Opens a .pte, or the program in a bundled one (.bpte). */
   load(pte: Source, options?: LoadOptions): Program;
+  /** Opens what a runtime has logged, and what the exporter knew of the program; one or both. */
+  inspector(files: InspectorFiles, options?: InspectorOptions): Inspector;
   /** Opens an .etrecord, of the official exporter or of this library, in any layout that there was. */
   parseEtrecord(source: Source): ETRecord;
   /**

@@ -1,25 +1,50 @@
-// sconce inspect: what is in a .pt2 or a .pte.
+// sconce inspect: what is in a .pt2 or a .pte, what a run has logged, what a record holds.
 import type {
   CompilationReport,
+  Engine,
+  FileRef,
   MethodSummary,
   Program,
   ProgramMethodInfo,
   ProgramReport,
   ProgramValueInfo,
   TensorInfo,
+  TimeScale,
 } from "../types.js";
 import { delegated, SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { EXIT, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
+import { metricOf, showComparison, showDump } from "./inspect_dump.js";
+import { showRecord } from "./inspect_record.js";
 
-export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan
+export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan; what ran, and how long it took
 
   sconce inspect model.pt2
   sconce inspect model.pte --json
+  sconce inspect run.etdp --etrecord model.etrecord --debug-output run.bin --gap snr
+  sconce inspect before.etdp after.etdp --etrecord model.etrecord
+  sconce inspect model.etrecord --stage exported_program --stage edge_dialect_exported_program
 
   --json            the report as JSON, with --nodes what is in delegates, too
   --nodes           all that is in delegates, not only their first nodes
   --data FILE       a .ptd to look for the weights of a .pte in; may be repeated
+
+  of a dump (.etdp):
+  --etrecord FILE   the record of the program: which node and line each event is; given twice for
+                    two dumps, each has its own
+  --debug-output FILE  the values that the dump points to
+  --gap HOW         how far values are from the record's program: snr, mse, l1, cosine or max first
+  --reference NAME  the stage that is compared with: exported_program, or that of a record; by
+                    default edge_dialect_exported_program
+  --method NAME     the method that the dump is of, where it cannot be told
+  --time SCALE      of what is shown: ns, us, ms, s or cycles; ms by default
+  --source-time SCALE  of the dump's ticks; ns by default
+  --trace FILE      write the timeline for Perfetto and chrome://tracing
+  --tsv FILE        write the table of events as tab-separated values
+
+  of a record (.etrecord):
+  --stage NAME      the nodes of a stage; given twice, what differs between two
+  --node NAME       a node, with the Python lines that it comes from
 `;
 
 function writeJson(report: object): void {
@@ -164,52 +189,162 @@ function writeNamed({ named }: ProgramReport): void {
   for (const { key, bytes } of named) say(`  ${key}: ${formatBytes(bytes)}`);
 }
 
-export async function inspectCommand(args: string[]): Promise<number> {
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: {
-      json: { type: "boolean" },
-      nodes: { type: "boolean" },
-      data: { type: "string", multiple: true },
-      help: { type: "boolean", short: "h" },
-    },
+const FLAGS = {
+  json: { type: "boolean" },
+  nodes: { type: "boolean" },
+  data: { type: "string", multiple: true },
+  etrecord: { type: "string", multiple: true },
+  "debug-output": { type: "string" },
+  gap: { type: "string" },
+  reference: { type: "string" },
+  method: { type: "string" },
+  time: { type: "string" },
+  "source-time": { type: "string" },
+  trace: { type: "string" },
+  tsv: { type: "string" },
+  stage: { type: "string", multiple: true },
+  node: { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+const parseFlags = (args: string[]): ReturnType<typeof parse<ParseConfig>> =>
+  parse({ args, allowPositionals: true, options: FLAGS });
+interface ParseConfig {
+  args: string[];
+  allowPositionals: true;
+  options: typeof FLAGS;
+}
+type Flags = ReturnType<typeof parseFlags>["values"];
+type Kind = ReturnType<Engine["detect"]>;
+
+/** Which files a flag is for. */
+const OF: Readonly<Record<string, readonly Kind[]>> = {
+  nodes: ["pte", "bpte"],
+  data: ["pte", "bpte"],
+  etrecord: ["etdump"],
+  "debug-output": ["etdump"],
+  gap: ["etdump"],
+  reference: ["etdump"],
+  method: ["etdump", "etrecord"],
+  time: ["etdump"],
+  "source-time": ["etdump"],
+  trace: ["etdump"],
+  tsv: ["etdump"],
+  stage: ["etrecord"],
+  node: ["etrecord"],
+};
+const KIND_NAMES: Partial<Record<Kind, string>> = {
+  pte: ".pte",
+  bpte: ".bpte",
+  etdump: "dump (.etdp)",
+  etrecord: "record (.etrecord)",
+};
+
+function checkFlags(flags: Flags, kind: Kind): void {
+  for (const [flag, kinds] of Object.entries(OF))
+    if (flag in flags && !kinds.includes(kind))
+      throw new UsageError(
+        `--${flag} belongs to a ${kinds.map((name) => KIND_NAMES[name]).join(" or a ")}`,
+      );
+}
+
+const fileOf = (path: string | undefined): FileRef | undefined =>
+  path === undefined ? undefined : { path };
+
+/** An object without what is not there. */
+const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as ReturnType<typeof given<T>>;
+
+function inspectDumps(engine: Engine, paths: string[], flags: Flags): void {
+  const [path, second] = paths as [string, string | undefined];
+  const [record, recordOfSecond] = flags.etrecord ?? [];
+  if ((flags.etrecord?.length ?? 0) > paths.length)
+    throw new UsageError("--etrecord is given once for each dump");
+  const files = {
+    etdump: { path },
+    ...given({ etrecord: fileOf(record), debugBuffer: fileOf(flags["debug-output"]) }),
+  };
+  const options = given({
+    method: flags.method,
+    targetTimeScale: flags.time as TimeScale | undefined,
+    sourceTimeScale: flags["source-time"] as TimeScale | undefined,
   });
+  const gap = flags.gap === undefined ? undefined : metricOf(flags.gap);
+  const inspector = engine.inspector(files, options);
+  try {
+    if (second !== undefined) {
+      const other = { etdump: { path: second }, ...given({ etrecord: fileOf(recordOfSecond) }) };
+      showComparison(inspector.compare(other), flags.json ?? false);
+    } else {
+      const { reference, method, trace, tsv } = flags;
+      showDump(inspector, { json: flags.json ?? false, gap, reference, method, trace, tsv });
+    }
+  } finally {
+    inspector.dispose();
+  }
+}
+
+function inspectRecord(engine: Engine, path: string, flags: Flags): void {
+  const inspector = engine.inspector({ etrecord: { path } });
+  try {
+    const { json = false, stage: stages = [], method, node } = flags;
+    showRecord(inspector, { json, stages, method, node });
+  } finally {
+    inspector.dispose();
+  }
+}
+
+function inspectPt2(engine: Engine, path: string, flags: Flags): void {
+  const report = engine.inspect({ path });
+  printWarnings(report.diagnostics);
+  if (flags.json) writeJson({ kind: "pt2", ...report });
+  else writePt2(report);
+}
+
+function inspectPte(engine: Engine, kind: Kind, path: string, flags: Flags): void {
+  const dataFiles = flags.data ?? [];
+  const allNodes = flags.nodes ?? false;
+  const program = engine.load({ path }, { dataFiles: dataFiles.map((file) => ({ path: file })) });
+  try {
+    const report = program.inspect();
+    if (flags.json) writeJson({ kind, ...(allNodes ? withLines(program, report) : report) });
+    else {
+      writePte(program, report, dataFiles, allNodes);
+      writeNamed(report);
+    }
+  } finally {
+    program.dispose();
+  }
+}
+
+function inspectFile(engine: Engine, kind: Kind, path: string, flags: Flags): void {
+  if (kind === "pt2") inspectPt2(engine, path, flags);
+  else if (kind === "pte" || kind === "bpte") inspectPte(engine, kind, path, flags);
+  else if (kind === "etrecord") inspectRecord(engine, path, flags);
+  else
+    throw new SconceError(
+      "format",
+      `${path} is neither a .pt2 nor a .pte, and no .etdp or .etrecord`,
+      "Pass a file of torch.export.save or of ExecuTorch.",
+    );
+}
+
+export async function inspectCommand(args: string[]): Promise<number> {
+  const { values, positionals } = parseFlags(args);
   if (values.help) {
     process.stdout.write(INSPECT_HELP);
     return EXIT.done;
   }
-  if (positionals.length !== 1) throw new UsageError("say which file to inspect, and only one");
+  if (positionals.length < 1 || positionals.length > 2)
+    throw new UsageError("say which file to inspect, and only one, or two dumps");
   const engine = await makeEngine();
-  const source = { path: positionals[0]! };
-  const kind = engine.detect(source);
-  const isProgram = kind === "pte" || kind === "bpte";
-  const dataFiles = values.data ?? [];
-  if (dataFiles.length > 0 && !isProgram) throw new UsageError("--data belongs to a .pte");
-  if (values.nodes && !isProgram) throw new UsageError("--nodes belongs to a .pte");
-  if (kind === "pt2") {
-    const report = engine.inspect(source);
-    printWarnings(report.diagnostics);
-    if (values.json) writeJson({ kind, ...report });
-    else writePt2(report);
-  } else if (isProgram) {
-    const program = engine.load(source, { dataFiles: dataFiles.map((path) => ({ path })) });
-    try {
-      const report = program.inspect();
-      if (values.json) writeJson({ kind, ...(values.nodes ? withLines(program, report) : report) });
-      else {
-        writePte(program, report, dataFiles, values.nodes ?? false);
-        writeNamed(report);
-      }
-    } finally {
-      program.dispose();
-    }
-  } else {
-    throw new SconceError(
-      "format",
-      `${source.path} is neither a .pt2 nor a .pte`,
-      "Pass a file of torch.export.save or of ExecuTorch.",
-    );
-  }
+  const kinds = positionals.map((path) => engine.detect({ path }));
+  checkFlags(values, kinds[0]!);
+  if (positionals.length === 2 && kinds.some((kind) => kind !== "etdump"))
+    throw new UsageError("two files are compared if both are dumps (.etdp)");
+  if (kinds[0] === "etdump") inspectDumps(engine, positionals, values);
+  else inspectFile(engine, kinds[0]!, positionals[0]!, values);
   return EXIT.done;
 }

@@ -1,0 +1,307 @@
+// The inspector against the official one, on dumps of the official runtime; and where that one fails.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import {
+  createClient,
+  createEngine,
+  type Engine,
+  type GapReport,
+  type Inspector,
+  type InspectorEvent,
+} from "sconce";
+import { dumpPath, filesOf, toldOf, type ToldEvent, type ToldGap } from "./dumps.js";
+import { modelPath } from "./reference.js";
+
+let engine: Engine;
+before(async () => (engine = await createEngine()));
+after(() => engine.dispose());
+
+const SINGLE = ["mlp", "mlp_xnnpack", "conv"] as const;
+
+function using<T>(inspector: Inspector, body: (inspector: Inspector) => T): T {
+  try {
+    return body(inspector);
+  } finally {
+    inspector.dispose();
+  }
+}
+
+/** Equal but for rounding. */
+function assertClose(found: number, right: number, tolerance: number, what: string): void {
+  const isClose = Object.is(found, right) || Math.abs(found - right) <= tolerance * Math.abs(right);
+  assert.ok(isClose, `${what}: ${found}, not ${right}`);
+}
+
+function checkEvent(event: InspectorEvent, told: ToldEvent): void {
+  const what = `${told.block} ${told.name}`;
+  assert.equal(event.name, told.name);
+  assert.equal(event.perf!.raw.length, told.raw.length, what);
+  for (const key of ["p10", "p50", "p90", "avg", "min", "max"] as const) {
+    // Backends' times cross a converter there, which rounds start and end on their own.
+    const slack = told.id === null ? 1e-9 : 1e-6 * Math.max(1, event.perf!.max);
+    assert.ok(Math.abs(event.perf![key] - told[key]) <= slack, `${what}: ${key}`);
+  }
+  assert.equal(event.backend, told.backend, what);
+  // Five operators and more come abbreviated, and are not told.
+  if (told.ops.length > 0) assert.deepEqual([...event.ops].sort(), told.ops, what);
+  assert.deepEqual(event.nodes.map(({ name }) => `${name}_`).sort(), told.nodes, what);
+}
+
+for (const name of SINGLE)
+  test(`${name}: the table of events is the official one`, () =>
+    using(engine.inspector(filesOf(name)), (inspector) => {
+      const events = inspector.events().flatMap((block) => block.events);
+      const { events: told } = toldOf(name);
+      assert.equal(events.length, told.length);
+      events.forEach((event, i) => checkEvent(event, told[i]!));
+      assert.deepEqual(inspector.report().warnings, []);
+    }));
+
+const METRICS = { SNR: "snr", MSE: "mse", L1: "l1" } as const;
+
+function checkGaps(report: GapReport, told: ToldGap[], metric: keyof typeof METRICS): void {
+  for (const row of told) {
+    const found = report.rows.find(
+      ({ runtimeHandles }) => String(runtimeHandles) === String(row.runtime),
+    );
+    assert.ok(found, `${report.reference}: handles ${String(row.runtime)}`);
+    assertClose(found.outputs[0]!.gap[METRICS[metric]], Number(row.gap[0]), 1e-6, metric);
+  }
+}
+
+for (const name of SINGLE)
+  test(`${name}: numeric gaps are the official ones`, () =>
+    using(engine.inspector(filesOf(name, "debug")), (inspector) => {
+      for (const [reference, metrics] of Object.entries(toldOf(name).gap)) {
+        const report = inspector.numericGap({ reference });
+        assert.equal(report.reference, reference);
+        assert.equal(report.inputs, "representative");
+        for (const [metric, told] of Object.entries(metrics))
+          checkGaps(report, told, metric as keyof typeof METRICS);
+      }
+    }));
+
+test("outputs are compared with those that the record has", () =>
+  using(engine.inspector(filesOf("mlp", "debug")), (inspector) => {
+    const { outputs, outputsFrom, rows } = inspector.numericGap();
+    assert.equal(outputsFrom, "recorded");
+    assert.equal(outputs.length, 1);
+    const last = rows.at(-1)!.outputs[0]!;
+    assertClose(outputs[0]!.gap!.mse, last.gap.mse, 1e-5, "the last event's");
+    assert.equal(outputs[0]!.found.dtype, "float32");
+    assert.deepEqual(outputs[0]!.found.shape, [2, 3]);
+  }));
+
+test("programs of several methods are told apart by their instructions", () =>
+  using(engine.inspector(filesOf("methods")), (inspector) => {
+    const blocks = inspector.events();
+    assert.deepEqual(
+      blocks.map(({ name, method, choice, runs }) => [name, method, choice, runs]),
+      [
+        ["Default", null, "unknown", 2],
+        ["Execute", "encode", "matched", 2],
+        ["Execute", "decode", "matched", 2],
+      ],
+    );
+    const mm = blocks[2]!.events.find(({ name }) => name === "native_call_mm.out")!;
+    assert.deepEqual(mm.ops, ["aten.mm.default"]);
+    assert.match(mm.nodes[0]!.source, /make_etdumps\.py:\d+ in forward: return torch\.sigmoid/);
+    assert.deepEqual(
+      Object.fromEntries(inspector.delegation().map((d) => [d.method, d.nonDelegatedNodes])),
+      { encode: 3, decode: 4 },
+    );
+  }));
+
+test("each method of several has gaps of its own", () =>
+  using(engine.inspector(filesOf("methods", "debug")), (inspector) => {
+    assert.throws(() => inspector.numericGap(), {
+      code: "argument",
+      message: /encode, decode|decode, encode/,
+    });
+    for (const [method, rows] of [
+      ["encode", 2],
+      ["decode", 3],
+    ] as const) {
+      const report = inspector.numericGap({ method });
+      assert.equal(report.inputs, "example");
+      assert.equal(report.rows.length, rows);
+      for (const row of report.rows) assert.ok(row.outputs[0]!.gap.max < 1e-6, method);
+      assert.equal(report.outputs.length, 1);
+    }
+    assert.throws(() => inspector.numericGap({ method: "none" }), { code: "not_found" });
+  }));
+
+test("totals by operator and by module are of all of the time", () =>
+  using(engine.inspector(filesOf("mlp")), (inspector) => {
+    const [block] = inspector.events().filter(({ name }) => name === "Execute");
+    const kernels = block!.events.filter((e) => e.chain >= 0 && !e.isWrapper);
+    const whole = kernels.reduce((sum, { perf }) => sum + perf!.avg, 0);
+    const ops = inspector.ops();
+    assertClose(
+      ops.reduce((sum, { time }) => sum + time, 0),
+      whole,
+      1e-9,
+      "ops",
+    );
+    const addmm = ops.find(({ name }) => name === "aten.addmm.default")!;
+    assert.equal(addmm.events, 2);
+    const modules = inspector.modules();
+    const root = modules.find(({ name }) => name === "")!;
+    assertClose(root.time, whole, 1e-9, "the root module");
+    assertClose(
+      modules.reduce((sum, { self }) => sum + self, 0),
+      whole,
+      1e-9,
+      "what modules do themselves",
+    );
+    assert.match(modules.find(({ name }) => name === "first")!.class, /Linear$/);
+  }));
+
+test("the timeline nests, and is a trace", () =>
+  using(engine.inspector(filesOf("mlp"), { targetTimeScale: "us" }), (inspector) => {
+    const { spans, scale, unplaced } = inspector.timeline();
+    assert.deepEqual([scale, unplaced], ["us", 0]);
+    for (const run of new Set(spans.map((span) => span.run))) {
+      const open: typeof spans = [];
+      for (const span of spans.filter((one) => one.run === run)) {
+        open.length = span.depth;
+        const around = open.at(-1);
+        const end = span.start + span.duration;
+        if (around)
+          assert.ok(around.start <= span.start && end <= around.start + around.duration + 1e-6);
+        open.push(span);
+      }
+    }
+    const trace = JSON.parse(inspector.trace()) as { traceEvents: { ph: string; ts: number }[] };
+    const slices = trace.traceEvents.filter(({ ph }) => ph === "X");
+    assert.equal(slices.length, spans.length);
+    slices.forEach(({ ts }, i) => assertClose(ts, spans[i]!.start, 1e-9, "ts"));
+  }));
+
+test("two dumps stand side by side, each with its record", () =>
+  using(engine.inspector(filesOf("mlp")), (inspector) => {
+    const { rows, total, warnings, method } = inspector.compare(filesOf("mlp_xnnpack"));
+    assert.deepEqual(warnings, []);
+    assert.equal(method, "forward");
+    assert.ok(total!.a && total!.b && total!.noise !== null);
+    // The delegate has the handles of all kernels there are.
+    assert.equal(rows.length, 1);
+    assert.equal(rows[0]!.a!.events.length, 8);
+    assert.deepEqual(rows[0]!.b!.names, ["native_call__to_dim_order_copy.out", "DELEGATE_CALL"]);
+    const same = inspector.compare({ etdump: { path: dumpPath("mlp.etdp") } });
+    assert.ok(
+      same.rows.every(({ difference, isSignificant }) => difference === 0 && !isSignificant),
+    );
+  }));
+
+test("a record that is not the dump's is told, and stands for nothing", () => {
+  const files = { ...filesOf("mlp"), etrecord: { path: dumpPath("conv.etrecord") } };
+  using(engine.inspector(files), (inspector) => {
+    const { warnings } = inspector.report();
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]!, /different programs/);
+    assert.ok(inspector.events().every(({ events }) => events.every((e) => e.nodes.length === 0)));
+  });
+});
+
+test("stages can be looked at, and what has become of them", () =>
+  using(engine.inspector({ etrecord: { path: dumpPath("mlp.etrecord") } }), (inspector) => {
+    const { etrecord, etdump } = inspector.report();
+    assert.equal(etdump, null);
+    assert.deepEqual(
+      etrecord!.stages.map(({ stage, nodes }) => [stage, nodes]),
+      [
+        ["exported_program", 5],
+        ["edge_dialect_exported_program", 8],
+      ],
+    );
+    assert.deepEqual(etrecord!.referenceOutputs, { forward: 1 });
+    assert.equal(etrecord!.representativeInputs, 1);
+    const { rows, same, changed, removed, added } = inspector.diff(
+      "exported_program",
+      "edge_dialect_exported_program",
+    );
+    assert.equal(same + changed + removed + added, rows.length);
+    assert.equal(rows.filter(({ a }) => a).length, 5);
+    assert.equal(rows.filter(({ b }) => b).length, 8);
+    const linear = rows.find(({ a }) => a?.name === "linear")!;
+    assert.match(linear.a!.source, /in forward: y = torch\.nn\.functional\.gelu/);
+    assert.match(inspector.text("exported_program"), /aten::linear/);
+    const [node] = inspector.nodes("edge_dialect_exported_program");
+    assert.equal(node!.handle, 1);
+    assert.match(node!.stackTrace, /make_etdumps\.py/);
+    assert.throws(() => inspector.nodes("none"), {
+      code: "not_found",
+      message: /exported_program of/,
+    });
+    assert.throws(() => inspector.events(), { code: "state" });
+  }));
+
+test("a dump alone is told without a record", () =>
+  using(engine.inspector({ etdump: readFileSync(dumpPath("conv.debug.etdp")) }), (inspector) => {
+    const { warnings, etdump } = inspector.report();
+    assert.equal(etdump!.debugBufferBytes, null);
+    assert.match(warnings.join(), /debug buffer/);
+    assert.ok(inspector.ops().some(({ name }) => name === "convolution.out"));
+    assert.throws(() => inspector.numericGap(), { code: "state", message: /record/ });
+    assert.throws(() => inspector.delegation(), { code: "state" });
+  }));
+
+test("values are summed up", () =>
+  using(engine.inspector(filesOf("conv", "debug")), (inspector) => {
+    const block = inspector.events().at(-1)!;
+    const split = block.events.find(({ name }) => name.includes("split"))!;
+    assert.equal(split.values.length, 2);
+    for (const value of split.values) {
+      assert.deepEqual([value.dtype, value.shape, value.hasData], ["float32", [1, 2, 5, 5], true]);
+      assert.ok(value.min! >= 0 && value.max! > value.mean!);
+      assert.equal(value.first.length, 16);
+    }
+    assert.equal(block.outputs.length, 2);
+  }));
+
+test("what is wrong is told by typed errors", () => {
+  const { etdump, etrecord } = filesOf("mlp") as { etdump: object; etrecord: object };
+  const inspect = engine.inspector.bind(engine) as (...args: unknown[]) => Inspector;
+  const wrong: [args: unknown[], code: string][] = [
+    [[{}], "argument"],
+    [[{ path: "x.etdp" }], "argument"],
+    [[{ dump: etdump }], "argument"],
+    [[{ etdump: 5 }], "argument"],
+    [[{ etrecord, debugBuffer: etdump }], "argument"],
+    [[{ etdump: etrecord }], "format"],
+    [[{ etdump: new Uint8Array(8) }], "format"],
+    [[{ etdump: readFileSync(dumpPath("mlp.etdp")).subarray(0, 900) }], "truncated"],
+    [[{ etdump }, { targetTimeScale: "years" }], "option"],
+    [[{ etdump }, { targetTimeScale: "cycles" }], "option"],
+    [[{ etdump }, { timeScale: "ms" }], "option"],
+    [[{ etdump, etrecord }, { method: "none" }], "not_found"],
+  ];
+  for (const [args, code] of wrong)
+    assert.throws(() => inspect(...args), { code }, JSON.stringify(args).slice(0, 80));
+  const gone = inspect({ etdump });
+  gone.dispose();
+  assert.throws(() => gone.events(), { code: "disposed" });
+});
+
+test("files are told from each other", () => {
+  assert.equal(engine.detect({ path: dumpPath("mlp.etdp") }), "etdump");
+  assert.equal(engine.detect({ path: dumpPath("mlp.etrecord") }), "etrecord");
+  assert.equal(engine.detect({ path: modelPath("mlp.pt2") }), "pt2");
+});
+
+test("the client's inspector says what the engine's says", async () => {
+  const client = await createClient();
+  try {
+    const remote = await client.inspector(filesOf("mlp", "debug"), { targetTimeScale: "us" });
+    const local = engine.inspector(filesOf("mlp", "debug"), { targetTimeScale: "us" });
+    assert.deepEqual(await remote.events(), local.events());
+    assert.deepEqual(await remote.numericGap(), local.numericGap());
+    assert.deepEqual(await remote.compare(filesOf("mlp")), local.compare(filesOf("mlp")));
+    local.dispose();
+    await remote.dispose();
+  } finally {
+    client.terminate();
+  }
+});

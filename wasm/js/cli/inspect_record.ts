@@ -1,0 +1,101 @@
+// sconce inspect of an .etrecord: what it holds, how a stage became another, and the user's own line
+// of any node.
+import { SconceError } from "../errors.js";
+import type { Inspector, StageDiffRow, StageNode } from "../types.js";
+import { say, UsageError } from "./common.js";
+import { withNumbers } from "./inspect_dump.js";
+import { sayTable } from "./table.js";
+
+export interface RecordFlags {
+  json: boolean;
+  stages: readonly string[];
+  method: string | undefined;
+  node: string | undefined;
+}
+
+const writeJson = (value: object): void => {
+  process.stdout.write(`${JSON.stringify(value, withNumbers, 2)}\n`);
+};
+
+function showContents(inspector: Inspector, isJson: boolean): void {
+  const report = inspector.report();
+  const delegation = inspector.delegation();
+  if (isJson) return writeJson({ kind: "etrecord", ...report, delegation });
+  const { stages, representativeInputs, referenceOutputs, unknownEntries } = report.etrecord!;
+  say("stages");
+  sayTable(
+    ["stage", "method", "nodes", "weights"],
+    stages.map((s) => [s.stage, s.method, s.nodes, s.hasWeights ? "yes" : "no"]),
+  );
+  for (const d of delegation) {
+    say(
+      `method ${d.method}: ${d.delegatedSubgraphs} delegates with ${d.delegatedNodes} nodes, ${d.nonDelegatedNodes} other nodes`,
+    );
+    sayTable(
+      ["operator", "delegated", "not"],
+      d.rows.map((row) => [row.op, row.delegated, row.nonDelegated]),
+    );
+  }
+  if (representativeInputs !== null) say(`${representativeInputs} representative inputs`);
+  for (const [method, cases] of Object.entries(referenceOutputs))
+    say(`reference outputs of method ${method}: ${cases} cases`);
+  if (unknownEntries.length > 0) say(`not understood: ${unknownEntries.join(", ")}`);
+}
+
+const lineOf = (node: StageNode): string =>
+  `${node.name} = ${node.op}(${node.inputs.join(", ")})${node.source ? `  # ${node.source}` : ""}`;
+
+function sayRow({ kind, a, b }: StageDiffRow): void {
+  if (kind === "same") return say(`  ${lineOf(b!)}`);
+  if (a) say(`- ${lineOf(a)}`);
+  if (b) say(`+ ${lineOf(b)}`);
+}
+
+function showStages(inspector: Inspector, flags: RecordFlags): void {
+  const [from, to, ...others] = flags.stages;
+  if (others.length > 0) throw new UsageError("--stage is given once, or twice for what differs");
+  if (to === undefined) {
+    const nodes = inspector.nodes(from!, flags.method);
+    if (flags.json) return writeJson({ kind: "stage", stage: from, nodes });
+    return nodes.forEach((node) => say(lineOf(node)));
+  }
+  const diff = inspector.diff(from!, to, flags.method);
+  if (flags.json) return writeJson({ kind: "diff", ...diff });
+  say(
+    `method ${diff.method}, ${from} to ${to}: ${diff.same} nodes as they were, ${diff.changed} changed, ${diff.removed} gone, ${diff.added} new`,
+  );
+  diff.rows.forEach(sayRow);
+}
+
+/** Every stage in which there is a node of that name. */
+function showNode(inspector: Inspector, flags: RecordFlags, name: string): void {
+  const stages = inspector.report().etrecord!.stages;
+  const found = stages
+    .filter(
+      ({ stage, method }) =>
+        (flags.stages.length === 0 || flags.stages.includes(stage)) &&
+        (flags.method === undefined || flags.method === method),
+    )
+    .flatMap(({ stage, method }) =>
+      inspector
+        .nodes(stage, method)
+        .filter((node) => node.name === name)
+        .map((node) => ({ stage, method, node })),
+    );
+  if (found.length === 0)
+    throw new SconceError("not_found", `no stage has a node '${name}'`, "See --stage NAME.");
+  if (flags.json) return writeJson({ kind: "node", found });
+  for (const { stage, method, node } of found) {
+    say(`${stage} of method ${method}`);
+    say(`  ${lineOf(node)}`);
+    if (node.handle) say(`  debug handle ${node.handle}`);
+    for (const line of node.stackTrace.split("\n")) if (line) say(`  ${line}`);
+  }
+}
+
+/** Prints a record, or what is asked of it. */
+export function showRecord(inspector: Inspector, flags: RecordFlags): void {
+  if (flags.node !== undefined) showNode(inspector, flags, flags.node);
+  else if (flags.stages.length > 0) showStages(inspector, flags);
+  else showContents(inspector, flags.json);
+}

@@ -1,0 +1,207 @@
+// The inspector on a job of its own. The core answers in the shapes of types_inspector.ts; numbers
+// that JSON does not have come as text.
+import { badArgument, isPlain, mustBe } from "./check.js";
+import { Job } from "./core.js";
+import { disposed, SconceError } from "./errors.js";
+import { inflateSync } from "./inflate.js";
+import { checkOptions } from "./protocol.js";
+import { isInflated, isSource, SOURCES } from "./source.js";
+import type {
+  CallOptions,
+  DelegationTotals,
+  DumpComparison,
+  EventBlock,
+  GapOptions,
+  GapReport,
+  Inspector,
+  InspectorFiles,
+  InspectorOptions,
+  InspectorReport,
+  InspectorTotal,
+  Source,
+  StageDiff,
+  StageNode,
+  Timeline,
+} from "./types.js";
+
+const FILES = ["etdump", "etrecord", "debugBuffer"] as const;
+const ACCEPTS = `an object with the sources ${FILES.join(", ")}`;
+
+function checkFiles(what: string, files: InspectorFiles): void {
+  const given: unknown = files;
+  if (isSource(given) || !isPlain(given)) throw badArgument(what, ACCEPTS, given);
+  for (const [name, source] of Object.entries(files)) {
+    if (!FILES.includes(name as (typeof FILES)[number]))
+      throw new SconceError("argument", `${what} has no '${name}'`, `Pass ${ACCEPTS}.`);
+    if (source !== undefined && !isSource(source))
+      throw badArgument(`'${name}' of ${what}`, SOURCES, source);
+  }
+  if (files.debugBuffer !== undefined && files.etdump === undefined)
+    throw new SconceError("argument", "a debug buffer belongs to a dump", "Pass the etdump, too.");
+}
+
+const NUMBERS = new Set(["Infinity", "-Infinity", "NaN"]);
+/** Members that are numbers, or lists of them, in every answer. */
+const NUMERIC = new Set(["snr", "mse", "l1", "cosine", "max", "first", "raw", "ratio"]);
+
+/** JSON with the numbers that it cannot hold. */
+function parse(json: string): unknown {
+  const number = (item: unknown): unknown =>
+    typeof item === "string" && NUMBERS.has(item) ? Number(item) : item;
+  return JSON.parse(json, (key, value: unknown) =>
+    !NUMERIC.has(key) ? value : Array.isArray(value) ? value.map(number) : number(value),
+  );
+}
+
+function open(job: Job, files: InspectorFiles, options: InspectorOptions): void {
+  const handle = (name: keyof InspectorFiles): number => {
+    const source = files[name];
+    return source === undefined ? 0 : job.addSource(source, `'${name}' of inspector()`);
+  };
+  const [dump, record, buffer] = FILES.map(handle) as [number, number, number];
+  const { sourceTimeScale, targetTimeScale, method } = options;
+  const told = JSON.stringify({ sourceTimeScale, targetTimeScale, method });
+  job.core.memory.withTexts([told], (text, bytes) =>
+    job.call(options, (raw, s) => raw.inspector_open(s, dump, record, buffer, text!, bytes!)),
+  );
+}
+
+/** The files with a compressed record inflated, where that can be done at once. */
+function inflated(job: Job, files: InspectorFiles, error: unknown): InspectorFiles {
+  const { etrecord } = files;
+  const isCompressed = error instanceof SconceError && error.code === "compressed";
+  if (!isCompressed || etrecord === undefined || isInflated(etrecord)) throw error;
+  const whole: Source | undefined = inflateSync(job.core, etrecord);
+  if (whole) return { ...files, etrecord: whole };
+  const hint = "Pass await engine.inflate(etrecord), or use the client, which does it by itself.";
+  throw new SconceError("compressed", error.message, hint);
+}
+
+class JobInspector implements Inspector {
+  readonly [Symbol.toStringTag] = "Inspector";
+
+  constructor(
+    private held: Job | undefined,
+    private readonly files: InspectorFiles,
+    private readonly options: InspectorOptions,
+  ) {}
+
+  private get job(): Job {
+    if (!this.held) throw disposed("Inspector");
+    return this.held;
+  }
+
+  private ask(what: string, more: object = {}, options: CallOptions = {}): string {
+    const { job } = this;
+    return job.core.memory.withTexts([JSON.stringify({ what, ...more })], (text, bytes) =>
+      job.textOf((raw, s) => raw.inspector_query(s, text!, bytes!), options),
+    );
+  }
+
+  report(): InspectorReport {
+    return parse(this.ask("report")) as InspectorReport;
+  }
+
+  events(): EventBlock[] {
+    return parse(this.ask("events")) as EventBlock[];
+  }
+
+  ops(): InspectorTotal[] {
+    return parse(this.ask("ops")) as InspectorTotal[];
+  }
+
+  modules(): InspectorTotal[] {
+    return parse(this.ask("modules")) as InspectorTotal[];
+  }
+
+  timeline(): Timeline {
+    return parse(this.ask("timeline")) as Timeline;
+  }
+
+  trace(): string {
+    return this.ask("trace");
+  }
+
+  delegation(): DelegationTotals[] {
+    return parse(this.ask("delegation")) as DelegationTotals[];
+  }
+
+  numericGap(options: GapOptions = {}): GapReport {
+    checkOptions("Inspector", "numericGap", options);
+    const { method, reference } = options;
+    return parse(this.ask("gap", { method, reference }, options)) as GapReport;
+  }
+
+  compare(files: InspectorFiles, options: InspectorOptions = {}): DumpComparison {
+    checkOptions("Inspector", "compare", options);
+    checkFiles("the files of compare()", files);
+    const { job } = this;
+    const { etrecord } = this.files;
+    const other = new Job(job.core);
+    try {
+      const both = etrecord === undefined ? files : { etrecord, ...files };
+      opened(other, both, { ...this.options, ...options });
+      return job.hold(() =>
+        other.hold(
+          () =>
+            parse(
+              job.textOf((raw, s) => raw.inspector_compare(s, other.handle), options),
+            ) as DumpComparison,
+        ),
+      );
+    } finally {
+      other.release();
+    }
+  }
+
+  nodes(stage: string, method = ""): StageNode[] {
+    mustBe("text", "the stage of nodes()", stage);
+    mustBe("text", "the method of nodes()", method);
+    return parse(this.ask("nodes", { stage, method })) as StageNode[];
+  }
+
+  text(stage: string, method = ""): string {
+    mustBe("text", "the stage of text()", stage);
+    mustBe("text", "the method of text()", method);
+    return this.ask("text", { stage, method });
+  }
+
+  diff(from: string, to: string, method = ""): StageDiff {
+    mustBe("text", "the first stage of diff()", from);
+    mustBe("text", "the second stage of diff()", to);
+    mustBe("text", "the method of diff()", method);
+    return parse(this.ask("diff", { from, to, method })) as StageDiff;
+  }
+
+  dispose(): void {
+    const { held } = this;
+    this.held = undefined;
+    held?.release();
+  }
+}
+
+/** Opens the files on the job, and gives them as they were opened. */
+function opened(job: Job, files: InspectorFiles, options: InspectorOptions): InspectorFiles {
+  try {
+    open(job, files, options);
+    return files;
+  } catch (error) {
+    const whole = inflated(job, files, error);
+    open(job, whole, options);
+    return whole;
+  }
+}
+
+/** Opens the files on a job that becomes the inspector's. */
+export function openInspector(
+  job: Job,
+  files: InspectorFiles,
+  options: InspectorOptions,
+): Inspector {
+  checkFiles("the files of inspector()", files);
+  const given = opened(job, files, options);
+  const { signal, onProgress, ...scales } = options;
+  void signal;
+  void onProgress;
+  return new JobInspector(job, given, scales);
+}

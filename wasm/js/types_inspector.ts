@@ -1,0 +1,357 @@
+// The public types of the inspector: what a run did (.etdp), what was lowered (.etrecord), and how the
+// two belong together. All of it is plain data.
+import type { CallOptions, Disposable, DType, Source } from "./types.js";
+import type { NodeRow } from "./types_report.js";
+
+/** What an inspector looks at: a dump, a record, or both. */
+export interface InspectorFiles {
+  /** What a runtime with event tracing has written: an .etdp. */
+  readonly etdump?: Source;
+  /** What the exporter has kept of the program's stages: an .etrecord. */
+  readonly etrecord?: Source;
+  /** The values that the dump's events point to. */
+  readonly debugBuffer?: Source;
+}
+
+/** "cycles" only go with "cycles". */
+export type TimeScale = "ns" | "us" | "ms" | "s" | "cycles";
+
+export interface InspectorOptions extends CallOptions {
+  /** The unit of the dump's ticks; "ns" by default. */
+  sourceTimeScale?: TimeScale;
+  /** The unit of all times that come out; "ms" by default. */
+  targetTimeScale?: TimeScale;
+  /**
+   * The method of the record that the dump is of. Dumps of the official runtime do not say; by
+   * default it is the only one, or the only one whose instructions the dump fits.
+   */
+  method?: string;
+}
+
+/** Why a block is of the method that it is said to be of. */
+export type MethodChoice =
+  /** The caller has said so. */
+  | "asked"
+  /** The record has no other one. */
+  | "only"
+  /** No other one of the record has these instructions. */
+  | "matched"
+  /** There is no record, or nothing tells: `InspectorReport.warnings` says what to do. */
+  | "unknown";
+
+/** A node of the graph that events are associated with. */
+export interface InspectorNode {
+  name: string;
+  op: string;
+  handle: number;
+  /** The user's own line: "model.py:12 in forward: return self.fc(x)"; empty where it is unknown. */
+  source: string;
+  /** The whole traceback, as it was recorded at export. */
+  stackTrace: string;
+  /** The modules that it is in, outermost first. */
+  modules: { path: string; class: string }[];
+}
+
+/** A value that was logged, or one to compare it with. */
+export interface LoggedValue {
+  kind: "none" | "int" | "bool" | "double" | "tensor" | "string";
+  dtype?: DType;
+  shape?: number[];
+  /** Of elements that are numbers; null where there is none, or the bytes are not at hand. */
+  min: number | null;
+  max: number | null;
+  mean: number | null;
+  nans: number;
+  infinities: number;
+  /** The bytes are at hand. */
+  hasData: boolean;
+  /** The first elements in row-major order, 16 at most. */
+  first: number[];
+}
+
+/** Times of one event over the runs of its block, in the target scale. */
+export interface PerfData {
+  raw: number[];
+  p10: number;
+  p50: number;
+  p90: number;
+  avg: number;
+  min: number;
+  max: number;
+}
+
+/** Something that happens once in each run of a block. */
+export interface InspectorEvent {
+  name: string;
+  /** The instruction's place in the file; the chain is -1 outside of instructions. */
+  chain: number;
+  instruction: number;
+  /** Null where only values were logged. */
+  perf: PerfData | null;
+  /** Times that it happens in each run: more than once in loops, whose times are added up. */
+  calls: number;
+  /** Of the first run, in the target scale from the first start in the dump; null where it has none. */
+  start: number | null;
+  /** The event of the same block around it; null for the outermost ones. */
+  parent: number | null;
+  isDelegated: boolean;
+  /** What the backend calls it. */
+  delegateId: string | number | null;
+  /** The backend, of delegates' events and calls. */
+  backend: string | null;
+  /** Bytes that the backend has added, as text where they are UTF-8 and else in hexadecimal digits. */
+  metadata: string | null;
+  handles: number[];
+  /** Operators of the graph that it stands for, each once. */
+  ops: string[];
+  nodes: InspectorNode[];
+  values: LoggedValue[];
+  /** Only wraps another event of the instruction (`OPERATOR_CALL`): tables leave it out. */
+  isWrapper: boolean;
+}
+
+/** Runs that did the same. */
+export interface EventBlock {
+  /** "Default" for loading, "Execute" for running. */
+  name: string;
+  method: string | null;
+  choice: MethodChoice;
+  runs: number;
+  /** Places of the runs in the dump. */
+  runIndices: number[];
+  bundledInputIndex: number;
+  /** Of what the block does at its outermost level, in each run. */
+  total: PerfData | null;
+  events: InspectorEvent[];
+  /** What the program returned. */
+  outputs: LoggedValue[];
+  allocations: { allocator: string; count: number; bytes: number }[];
+}
+
+/** Time by operator or by module, of one block. Times are averages over its runs. */
+export interface InspectorTotal {
+  block: number;
+  /** An operator ("aten.addmm.default"), or a module's path. */
+  name: string;
+  /** Modules: the class. */
+  class: string;
+  events: number;
+  time: number;
+  /** Of the time of all operators of the block. */
+  share: number;
+  /** Modules: without the modules inside of it. */
+  self: number;
+  /** The part of it that backends have spent. */
+  delegated: number;
+}
+
+/** One event of one run, nested by time. */
+export interface TimelineSpan {
+  run: number;
+  block: number;
+  event: number;
+  name: string;
+  ops: string[];
+  backend: string | null;
+  /** In the target scale, from the first start in the dump. */
+  start: number;
+  duration: number;
+  /** 0 for the outermost. */
+  depth: number;
+}
+
+export interface Timeline {
+  scale: TimeScale;
+  spans: TimelineSpan[];
+  /** Events that have a length and no place: backends that only measure. */
+  unplaced: number;
+}
+
+export interface DelegationTotals {
+  method: string;
+  delegatedSubgraphs: number;
+  delegatedNodes: number;
+  nonDelegatedNodes: number;
+  /** By operator, sorted by name. */
+  rows: { op: string; delegated: number; nonDelegated: number }[];
+  delegates: { instruction: number; backend: string; handles: number[]; nodes: string[] }[];
+}
+
+/** How far a value is from its reference. `snr` is in decibels, infinite where they are equal. */
+export interface Gap {
+  snr: number;
+  mse: number;
+  l1: number;
+  cosine: number;
+  max: number;
+}
+export type GapMetric = keyof Gap;
+
+export interface GapRow {
+  block: number;
+  event: number;
+  aotHandles: number[];
+  aotOps: string[];
+  runtimeHandles: number[];
+  runtimeOps: string[];
+  nodes: InspectorNode[];
+  /** One of each output that could be compared. */
+  outputs: { reference: LoggedValue; found: LoggedValue; gap: Gap }[];
+}
+
+export interface GapReport {
+  method: string;
+  /** The stage whose values are the reference. */
+  reference: string;
+  /** What the reference ran on: the record's representative inputs, or else the method's examples. */
+  inputs: "representative" | "example";
+  rows: GapRow[];
+  /** Of the program's outputs: against the record's reference outputs, or else the stage's own. */
+  outputs: {
+    block: number;
+    output: number;
+    reference: LoggedValue;
+    found: LoggedValue;
+    gap: Gap | null;
+  }[];
+  outputsFrom: "recorded" | "computed" | "none";
+  /** What was logged and is not compared, and why. */
+  skipped: { block: number; event: number; name: string; reason: string }[];
+}
+
+export interface GapOptions extends CallOptions {
+  /** By default the one that the dump is of. */
+  method?: string;
+  /** "exported_program", "edge_dialect_exported_program" (the default) or an extra stage of the record. */
+  reference?: string;
+}
+
+/** What one of two dumps did of a row. */
+export interface ComparedSide {
+  block: number;
+  /** Events of the block that belong here: several kernels on one side may be one delegate on the other. */
+  events: number[];
+  names: string[];
+  /** Of all of them together, run by run. */
+  perf: PerfData;
+}
+
+/** A row of two dumps side by side. */
+export interface ComparedEvent {
+  name: string;
+  /** What the two were aligned by. */
+  by: "handles" | "name";
+  handles: number[];
+  ops: string[];
+  source: string;
+  a: ComparedSide | null;
+  b: ComparedSide | null;
+  /** Of averages, b - a, and b / a; null where one of them is missing or is 0. */
+  difference: number | null;
+  ratio: number | null;
+  /**
+   * Half the width of the 95 % interval of the difference (Welch), of dumps with several runs; null
+   * where one has a single one.
+   */
+  noise: number | null;
+  /** Is the difference beyond the noise; null where that cannot be told. */
+  isSignificant: boolean | null;
+}
+
+export interface DumpComparison {
+  scale: TimeScale;
+  method: string | null;
+  runsA: number;
+  runsB: number;
+  /** Of either dump, which they begin with: "a: ...". */
+  warnings: string[];
+  total: ComparedEvent | null;
+  /** By the size of the difference, largest first. */
+  rows: ComparedEvent[];
+}
+
+/** A graph that a record holds: a stage of a method. */
+export interface RecordStage {
+  /** "exported_program", "edge_dialect_exported_program", or the name of an extra one. */
+  stage: string;
+  method: string;
+  nodes: number;
+  /** Calls per operator. */
+  ops: Record<string, number>;
+  hasWeights: boolean;
+}
+
+export interface StageNode extends NodeRow {
+  /** 0: none. */
+  handle: number;
+  stackTrace: string;
+}
+
+/** A line of what has become of a graph: nodes that correspond stand side by side. */
+export interface StageDiffRow {
+  kind: "same" | "changed" | "removed" | "added";
+  /** In the first stage; null for what was added. */
+  a: StageNode | null;
+  b: StageNode | null;
+}
+
+export interface StageDiff {
+  method: string;
+  from: string;
+  to: string;
+  same: number;
+  changed: number;
+  removed: number;
+  added: number;
+  rows: StageDiffRow[];
+}
+
+export interface InspectorReport {
+  sourceTimeScale: TimeScale;
+  targetTimeScale: TimeScale;
+  /** Null without a dump. */
+  etdump: {
+    version: number;
+    runs: number;
+    blocks: number;
+    events: number;
+    /** Values that were logged. */
+    values: number;
+    /** Bytes of the debug buffer; null without one. */
+    debugBufferBytes: number | null;
+  } | null;
+  /** Null without a record. */
+  etrecord: {
+    methods: string[];
+    stages: RecordStage[];
+    hasHandles: boolean;
+    /** Cases of reference outputs by method. */
+    referenceOutputs: Record<string, number>;
+    representativeInputs: number | null;
+    unknownEntries: string[];
+  } | null;
+  /** What could not be associated, and what to do about it. */
+  warnings: string[];
+}
+
+/** A dump and a record, opened. */
+export interface Inspector extends Disposable {
+  report(): InspectorReport;
+  events(): EventBlock[];
+  /** Totals by operator, of all blocks, longest first. */
+  ops(): InspectorTotal[];
+  /** Totals by module; each holds those inside of it. */
+  modules(): InspectorTotal[];
+  timeline(): Timeline;
+  /** The timeline for Perfetto and chrome://tracing, as the text of a JSON file. */
+  trace(): string;
+  delegation(): DelegationTotals[];
+  numericGap(options?: GapOptions): GapReport;
+  /** This dump (a) beside another one (b), which without a record of its own is one of this record. */
+  compare(files: InspectorFiles, options?: InspectorOptions): DumpComparison;
+  /** Nodes of a stage of the record. */
+  nodes(stage: string, method?: string): StageNode[];
+  /** The IR of a stage as text. */
+  text(stage: string, method?: string): string;
+  diff(from: string, to: string, method?: string): StageDiff;
+}
