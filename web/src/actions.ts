@@ -11,6 +11,16 @@ export {
   video,
 } from "./actions/face.js";
 export { cancel } from "./actions/task.js";
+export {
+  closeBox,
+  followNode,
+  foldGraph,
+  openBox,
+  selectBox,
+  showMatch,
+  stepBeside,
+  watchGraphs,
+} from "./actions/graph.js";
 export { watchKeys } from "./actions/keys.js";
 export {
   selectNode,

@@ -72,7 +72,7 @@ export const hasFates = computed(
 );
 
 /** Parts by the nodes that call them; those of a method's own graph come in the same order. */
-const calls = computed((): ReadonlyMap<string, Part> => {
+export const calls = computed((): ReadonlyMap<string, Part> => {
   const own = parts.value.filter(({ graph }) => graph === "");
   const callers = (rows.value ?? []).filter(({ op }) => op === CALL);
   return new Map(callers.flatMap(({ name }, i) => (own[i] ? [[name, own[i]] as const] : [])));

@@ -93,11 +93,29 @@ export const listKey = computed(() =>
 
 export const rows = computed(() => app.rows.value.get(listKey.value));
 
+/** Key of the rows that parts of the version are made of: those of the edge program. */
+export const innerKey = computed(() => {
+  const isAfter = app.step.value === "delegated" || app.step.value === "executorch";
+  const edge = isAfter && app.delegation.value ? versionOf(app.report.value, "edge") : undefined;
+  return edge ? `${edge.program}/${app.method.value}` : "";
+});
+
+/** The nodes that parts of the version are made of, and those around them. */
+export const innerRows = computed(() => app.rows.value.get(innerKey.value));
+
+/** The node that is selected: one of the version, or of a part in it. */
+export const selectedRow = computed((): NodeRow | undefined => {
+  const isIt = (row: NodeRow): boolean => row.name === app.node.value;
+  return rows.value?.find(isIt) ?? innerRows.value?.find(isIt);
+});
+
 /** Which node makes a value. */
 export const makers = computed(
   (): ReadonlyMap<string, NodeRow> =>
     new Map(
-      (rows.value ?? []).flatMap((row) => row.outputs.map((out) => [out.name, row] as const)),
+      [...(innerRows.value ?? []), ...(rows.value ?? [])].flatMap((row) =>
+        row.outputs.map((out) => [out.name, row] as const),
+      ),
     ),
 );
 

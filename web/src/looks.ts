@@ -12,6 +12,7 @@ export const VIEWS = {
   summary: { title: "Summary", key: "s", isFor: (step) => !/^(delegated|executorch)$/.test(step) },
   delegates: { title: "Delegates", key: "d", isFor: (step) => step === "delegated" },
   memory: { title: "Memory", key: "m", isFor: (step) => step === "executorch" },
+  graph: { title: "Graph", key: "g", isFor: () => true },
   table: { title: "Table", key: "t", isFor: () => true },
   text: { title: "Text", key: "x", isFor: () => true },
 } as const satisfies Record<string, Row>;

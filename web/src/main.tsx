@@ -6,6 +6,7 @@ import {
   report,
   watchAddress,
   watchDrops,
+  watchGraphs,
   watchKeys,
   watchLists,
   watchTheme,
@@ -20,6 +21,7 @@ import "./styles/views.css";
 import "./styles/settings.css";
 import "./styles/delegates.css";
 import "./styles/lists.css";
+import "./styles/canvas.css";
 import "./styles/memory.css";
 import "./styles/program.css";
 import "./styles/run.css";
@@ -33,6 +35,7 @@ import "./styles/small.css";
 
 watchTheme();
 watchLists();
+watchGraphs();
 watchKeys();
 watchDrops();
 // The engine is fetched and compiled while the page is read.

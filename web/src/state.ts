@@ -16,6 +16,7 @@ import type {
   Verification,
 } from "@sconce/types.js";
 import type { Face } from "../../examples/faces.mjs";
+import type { Scene } from "./graph/model.js";
 import type { View } from "./looks.js";
 
 /** A version of the program in its dialect, the file that was written, and running it. */
@@ -223,6 +224,13 @@ export const app = {
   rows: signal<ReadonlyMap<string, readonly NodeRow[]>>(new Map()),
   lines: signal<ReadonlyMap<string, readonly string[]>>(new Map()),
 
+  /** Laid out graphs, by program, method and what is known of its parts. */
+  scenes: signal<ReadonlyMap<string, Scene>>(new Map()),
+  /** The selected box of a graph, where that is no node: a group, an input, an output. */
+  box: signal(""),
+  /** What looking for something came to, until something else is selected. */
+  said: signal(""),
+
   /** False once the worker that knows the versions was ended: what was not fetched cannot be shown. */
   canLook: signal(true),
 
@@ -254,6 +262,9 @@ export function clearDocument(): void {
   app.sort.value = { column: "", descending: false };
   app.rows.value = new Map();
   app.lines.value = new Map();
+  app.scenes.value = new Map();
+  app.box.value = "";
+  app.said.value = "";
   app.problems.value = [];
   app.dock.value = "closed";
   app.runs.value = {};

@@ -3,7 +3,7 @@ import { VIEW_NAMES, VIEWS } from "../looks.js";
 import { app, STEPS } from "../state.js";
 import { chooseFiles } from "./drops.js";
 import { cancel } from "./task.js";
-import { showNextMethod, showStepNumber, showView } from "./look.js";
+import { selectNode, showNextMethod, showStepNumber, showView } from "./look.js";
 import { setHelp } from "./page.js";
 
 function isTyping(target: EventTarget | null): boolean {
@@ -13,7 +13,7 @@ function isTyping(target: EventTarget | null): boolean {
 function escape(): void {
   if (app.busy.value) cancel();
   else if (app.search.value) app.search.value = "";
-  else if (app.node.value) app.node.value = "";
+  else if (app.node.value || app.box.value) selectNode("");
   else app.dock.value = "closed";
 }
 

@@ -2,6 +2,8 @@
 import { effect } from "@preact/signals";
 import { messageOf } from "@sconce/errors.js";
 import {
+  innerKey,
+  innerRows,
   lines,
   listKey,
   methodNames,
@@ -47,6 +49,8 @@ export function showView(next: View): void {
 
 export function selectNode(name: string): void {
   app.node.value = name;
+  app.box.value = "";
+  app.said.value = "";
 }
 
 /** Goes to the node that a problem names: where it failed, or in the source while that is all. */
@@ -92,6 +96,13 @@ export function watchLists(): void {
       ask("rows", async () => {
         const found = await opened.nodes(program, method);
         if (handles.opened === opened) app.rows.value = new Map(app.rows.value).set(key, found);
+      });
+    }
+    if (view.value === "graph" && innerKey.value && !innerRows.value) {
+      const inner = innerKey.value;
+      ask(`inner of ${inner} for `, async () => {
+        const found = await opened.nodes(Number(inner.split("/")[0]), method);
+        if (handles.opened === opened) app.rows.value = new Map(app.rows.value).set(inner, found);
       });
     }
     if (view.value === "text" && !lines.value) {

@@ -3,9 +3,9 @@ import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow, PlanItem } from "@sconce/types.js";
 import { ratio } from "@sconce/work.js";
-import { selectNode, showNode } from "../actions.js";
+import { followNode, selectNode, showNode, stepBeside } from "../actions.js";
 import { callerOf, fateOf, nodesOf, partOf, shares, type Fate, type Part } from "../delegates.js";
-import { makers, plan, rows } from "../derived.js";
+import { innerRows, makers, plan, rows, selectedRow, view } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";
 import {
@@ -17,18 +17,19 @@ import {
   splitSource,
 } from "../ui/format.js";
 import { LongName, PartLabel, Swatch } from "../ui/parts.js";
-
-const selected = computed(() => (rows.value ?? []).find((row) => row.name === app.node.value));
+import { BoxSection } from "./BoxSection.js";
+import { STEP_NAMES } from "./words.js";
 
 const users = computed((): readonly NodeRow[] => {
-  const names = new Set(selected.value?.outputs.map((out) => out.name));
-  return names.size === 0
-    ? []
-    : (rows.value ?? []).filter((row) => row.inputs.some((input) => names.has(input)));
+  const names = new Set(selectedRow.value?.outputs.map((out) => out.name));
+  const all = [...(rows.value ?? []), ...(innerRows.value ?? [])];
+  const found = all.filter((row) => row.inputs.some((input) => names.has(input)));
+  // Nodes beside a part are in both lists.
+  return [...new Map(found.map((row) => [row.name, row])).values()];
 });
 
 const places = computed((): readonly PlanItem[] => {
-  const names = new Set(selected.value?.outputs.map((out) => out.name));
+  const names = new Set(selectedRow.value?.outputs.map((out) => out.name));
   return app.step.value === "executorch"
     ? (plan.value?.items.filter((item) => names.has(item.value)) ?? [])
     : [];
@@ -181,9 +182,39 @@ function SourceLine(props: { row: NodeRow }): JSX.Element | null {
   );
 }
 
+/** The way to the same node in the versions before and after. */
+function Follow(props: { row: NodeRow }): JSX.Element | null {
+  const step = app.step.value;
+  const beside = ([-1, 1] as const).flatMap((by) => {
+    const target = stepBeside(step, by);
+    return target ? [{ by, target }] : [];
+  });
+  if (beside.length === 0) return null;
+  return (
+    <section>
+      <h3>The same node in</h3>
+      <p class="follow">
+        {beside.map(({ by, target }) => (
+          <button
+            key={by}
+            type="button"
+            class="link"
+            onClick={() => void followNode(props.row, by)}
+            title={by < 0 ? "The stage before (<)" : "The stage after (>)"}
+          >
+            {by < 0 ? "← " : ""}
+            {STEP_NAMES[target]}
+            {by > 0 ? " →" : ""}
+          </button>
+        ))}
+      </p>
+    </section>
+  );
+}
+
 export function Inspector(): JSX.Element | null {
-  const row = selected.value;
-  if (!row) return null;
+  const row = selectedRow.value;
+  if (!row) return app.box.value && view.value === "graph" ? <BoxSection /> : null;
   const fate = fateOf(row.name);
   const called = fate ? undefined : partOf(row);
   return (
@@ -209,6 +240,7 @@ export function Inspector(): JSX.Element | null {
         <Swatch family={familyOf(row.op)} />
         {FAMILY_LABELS[familyOf(row.op)]}
       </p>
+      <Follow row={row} />
       {fate ? <FateSection fate={fate} /> : null}
       {called ? <PartSection part={called} /> : null}
       <section>

@@ -5,6 +5,7 @@ import { version, view, viewsOfStep } from "../derived.js";
 import { VIEWS, type View } from "../looks.js";
 import { app } from "../state.js";
 import { DelegatesView } from "./DelegatesView.js";
+import { GraphView } from "./GraphView.js";
 import { MemoryView } from "./MemoryView.js";
 import { ProgramView } from "./ProgramView.js";
 import { RunView } from "./RunView.js";
@@ -39,6 +40,7 @@ const BODIES: Record<View, () => JSX.Element | null> = {
   summary: SummaryView,
   memory: MemoryView,
   delegates: DelegatesView,
+  graph: GraphView,
   table: TableView,
   text: TextView,
 };
