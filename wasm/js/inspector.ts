@@ -36,7 +36,7 @@ function checkFiles(what: string, files: InspectorFiles): void {
     if (source !== undefined && !isSource(source))
       throw badArgument(`'${name}' of ${what}`, SOURCES, source);
   }
-  if (files.debugBuffer !== undefined && files.etdump === undefined)
+  if (files["debugBuffer"] !== undefined && files["etdump"] === undefined)
     throw new SconceError("argument", "a debug buffer belongs to a dump", "Pass the etdump, too.");
 }
 

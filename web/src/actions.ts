@@ -37,6 +37,18 @@ export { lowerAgain, save, saveRecord } from "./actions/lower.js";
 export { copy, setHelp, toggleDock } from "./actions/page.js";
 export { report } from "./actions/problems.js";
 export {
+  closeProfile,
+  compareHere,
+  compareProfiles,
+  profileHere,
+  saveDump,
+  saveTrace,
+  selectEvent,
+  setReference,
+  showProfile,
+  showProfileLook,
+} from "./actions/records.js";
+export {
   resetState,
   runMethod,
   saveOutput,

@@ -78,12 +78,18 @@ export const plan = computed((): MethodPlan | undefined =>
   app.report.value?.plans.find((item) => item.method === app.method.value),
 );
 
-export const view = computed(
-  (): View => app.views.value[app.step.value] ?? viewsFor(app.step.value)[0]!,
-);
+/** Records tell of nodes only: what goes in and out of a method is in the files that were lowered. */
+const isShown = (name: View): boolean => name !== "summary" || app.document.value?.kind === "pt2";
 
 export const viewsOfStep = computed((): readonly View[] =>
-  version.value ? viewsFor(app.step.value) : [],
+  version.value || (app.step.value === "run" && app.document.value)
+    ? viewsFor(app.step.value).filter(isShown)
+    : [],
+);
+
+export const view = computed(
+  (): View =>
+    app.views.value[app.step.value] ?? viewsOfStep.value[0] ?? viewsFor(app.step.value)[0]!,
 );
 
 /** Key of the rows and lines that the current version shows. */

@@ -8,13 +8,19 @@ interface Row {
   isFor: (step: StepId) => boolean;
 }
 
+/** Steps that show versions of the program. */
+const isVersion = (step: StepId): boolean => step !== "program" && step !== "run";
+
 export const VIEWS = {
-  summary: { title: "Summary", key: "s", isFor: (step) => !/^(delegated|executorch)$/.test(step) },
+  call: { title: "Call", key: "c", isFor: (step) => step === "run" },
+  profile: { title: "Profile", key: "p", isFor: (step) => step === "run" },
+  numerics: { title: "Numerics", key: "n", isFor: (step) => step === "run" },
+  summary: { title: "Summary", key: "s", isFor: (step) => /^(source|core|edge)$/.test(step) },
   delegates: { title: "Delegates", key: "d", isFor: (step) => step === "delegated" },
   memory: { title: "Memory", key: "m", isFor: (step) => step === "executorch" },
-  graph: { title: "Graph", key: "g", isFor: () => true },
-  table: { title: "Table", key: "t", isFor: () => true },
-  text: { title: "Text", key: "x", isFor: () => true },
+  graph: { title: "Graph", key: "g", isFor: isVersion },
+  table: { title: "Table", key: "t", isFor: isVersion },
+  text: { title: "Text", key: "x", isFor: isVersion },
 } as const satisfies Record<string, Row>;
 
 export type View = keyof typeof VIEWS;

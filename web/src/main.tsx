@@ -22,6 +22,7 @@ import "./styles/settings.css";
 import "./styles/delegates.css";
 import "./styles/lists.css";
 import "./styles/canvas.css";
+import "./styles/profile.css";
 import "./styles/memory.css";
 import "./styles/program.css";
 import "./styles/run.css";

@@ -15,6 +15,15 @@ import type {
   Tensor,
   Verification,
 } from "@sconce/types.js";
+import type {
+  DelegationTotals,
+  DumpComparison,
+  EventBlock,
+  GapReport,
+  InspectorReport,
+  InspectorTotal,
+  Timeline,
+} from "@sconce/types_inspector.js";
 import type { Face } from "../../examples/faces.mjs";
 import type { Scene } from "./graph/model.js";
 import type { View } from "./looks.js";
@@ -60,7 +69,8 @@ export type SampleId = "story" | "face" | "mlp";
 
 export interface Document {
   title: string;
-  kind: "pt2" | "pte";
+  /** "record": what was recorded of a program that is not here. */
+  kind: "pt2" | "pte" | "record";
   files: readonly MethodFile[];
   sample?: SampleId;
   settings: Settings;
@@ -172,6 +182,24 @@ const NO_FACES: Faces = {
   ms: 0,
 };
 
+/** What the engine's inspector tells of a dump, or of a record without one. */
+export interface Profile {
+  id: number;
+  title: string;
+  report: InspectorReport;
+  blocks: readonly EventBlock[];
+  ops: readonly InspectorTotal[];
+  modules: readonly InspectorTotal[];
+  timeline: Timeline;
+  delegation: readonly DelegationTotals[];
+  /** How far values are from their reference; null where none were logged. */
+  gap: GapReport | null;
+  /** Why that cannot be told, where values were logged. */
+  gapFault: string;
+}
+
+export type ProfileLook = "flame" | "events" | "ops" | "modules" | "delegates" | "compare";
+
 interface LogLine {
   at: number;
   text: string;
@@ -237,13 +265,21 @@ export const app = {
   busy: signal<Busy | null>(null),
   problems: signal<readonly Problem[]>([]),
   log: signal<readonly LogLine[]>([]),
-  dock: signal<"closed" | "problems" | "log">("closed"),
+  dock: signal<"closed" | "problems" | "log" | "profile">("closed"),
   helpOpen: signal(false),
   dragging: signal(false),
 
   runs: signal<Readonly<Record<string, RunState>>>({}),
   story: signal(NO_STORY),
   faces: signal(NO_FACES),
+
+  /** Dumps that were dropped or recorded here, the latest at the end. */
+  profiles: signal<readonly Profile[]>([]),
+  /** Which of them is shown, how, and which event of it is selected. */
+  profile: signal(0),
+  profileLook: signal<ProfileLook>("flame"),
+  event: signal<{ block: number; event: number } | null>(null),
+  comparison: signal<{ a: number; b: number; found: DumpComparison } | null>(null),
 };
 
 /** Puts everything about a document back to nothing. */
@@ -270,6 +306,11 @@ export function clearDocument(): void {
   app.runs.value = {};
   app.story.value = NO_STORY;
   app.faces.value = NO_FACES;
+  app.profiles.value = [];
+  app.profile.value = 0;
+  app.profileLook.value = "flame";
+  app.event.value = null;
+  app.comparison.value = null;
 }
 
 export function setStep(id: StepId, step: Step): void {

@@ -4,20 +4,35 @@ import { app } from "../state.js";
 import { engine, onEngineLost } from "./engine.js";
 import { fault } from "./problems.js";
 
+/** What shows versions of a program: files that were opened, or a record. */
+export type Lookable = Pick<Remote<OpenedPrograms>, "nodes" | "text" | "dispose">;
+
 export const handles: {
   /** Shows the nodes and the text of every version. */
-  opened: Remote<OpenedPrograms> | null;
+  opened: Lookable | null;
+  /** The same of files that can be lowered. */
+  programs: Remote<OpenedPrograms> | null;
   /** Has the record of what was lowered. */
   lowered: Remote<ExecutorchProgramManager> | null;
   program: Remote<Program> | null;
   pte: Blob | null;
   /** .ptd files that the .pte needs. */
   data: readonly { name: string; blob: Blob }[];
-} = { opened: null, lowered: null, program: null, pte: null, data: [] };
+  /** The .etrecord that was dropped: what was lowered to the program. */
+  record: Blob | null;
+} = {
+  opened: null,
+  programs: null,
+  lowered: null,
+  program: null,
+  pte: null,
+  data: [],
+  record: null,
+};
 
 onEngineLost(() => {
   app.canLook.value = false;
-  handles.opened = handles.lowered = handles.program = null;
+  handles.opened = handles.programs = handles.lowered = handles.program = null;
 });
 
 /** Lets go of everything that belongs to the document. */
@@ -25,7 +40,8 @@ export function release(): void {
   void handles.program?.dispose();
   void handles.lowered?.dispose();
   void handles.opened?.dispose();
-  handles.program = handles.lowered = handles.opened = handles.pte = null;
+  handles.program = handles.lowered = handles.programs = handles.opened = null;
+  handles.pte = handles.record = null;
   handles.data = [];
 }
 

@@ -54,13 +54,13 @@ export function selectNode(name: string): void {
 }
 
 /** Goes to the node that a problem names: where it failed, or in the source while that is all. */
-export function showNode(at: StepId, method: string, name: string): void {
+export function showNode(at: StepId, method: string, name: string, kept: View = "table"): void {
   const before = at === "delegated" ? "edge" : "source";
   const step = versionOf(app.report.value, at) ? at : before;
   showStep(step);
   if (method) showMethod(method);
-  app.views.value = { ...app.views.value, [step]: "table" };
-  app.node.value = name;
+  app.views.value = { ...app.views.value, [step]: kept };
+  selectNode(name);
 }
 
 export function sortBy(column: string): void {

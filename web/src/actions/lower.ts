@@ -20,6 +20,7 @@ import { download } from "./files.js";
 import { handles, loadedProgram, release, using } from "./handles.js";
 import { runTask, type Task } from "./task.js";
 import { fault, note, report, showWarnings } from "./problems.js";
+import { forgetProfiles } from "./records.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
 import { isDelegated, parseConstants, withNames } from "./settings.js";
@@ -37,7 +38,7 @@ async function readSource(task: Task, document: Document): Promise<void> {
   if (!task.isCurrent()) return;
   const opened = await client.open(programsOf(document), task.options());
   if (!task.isCurrent()) return void opened.dispose();
-  handles.opened = opened;
+  handles.opened = handles.programs = opened;
   const report = await opened.inspect();
   if (!task.isCurrent()) return;
   app.canLook.value = true;
@@ -149,7 +150,7 @@ async function toExecutorch(
 /** To the edge program, and on to the one whose parts went to backends where some were chosen. */
 async function toEdge(task: Task, document: Document): Promise<Remote<EdgeProgramManager>> {
   const { options, constants, backends } = document.settings;
-  const opened = handles.opened!;
+  const opened = handles.programs!;
   const all = {
     ...task.options(),
     compileConfig: { ...chosenFor("toEdge", options), snapshots: true },
@@ -212,6 +213,7 @@ export function closeDocument(): void {
   stopStory();
   forgetPicture();
   release();
+  forgetProfiles();
   clearDocument();
   app.document.value = null;
 }
@@ -238,6 +240,15 @@ export async function lowerDocument(asked: Document): Promise<boolean> {
     isDone = task.isCurrent();
   });
   return isDone;
+}
+
+/** Opens records that come without a program: there is nothing to run, only to look at. */
+export function openRecords(title: string): void {
+  const settings = defaultSettings();
+  replaceDocument({ title, kind: "record", files: [], settings, isEdited: false });
+  for (const { name } of DIALECTS) setStep(name, { status: "absent" });
+  setStep("program", { status: "absent" });
+  app.step.value = "run";
 }
 
 /** Opens a .pte: there is nothing to lower, only to look at and to run. True when it was loaded. */

@@ -8,18 +8,19 @@ import { engine } from "./engine.js";
 import { showPicture } from "./face.js";
 import { handles } from "./handles.js";
 import { cancel, freed } from "./task.js";
-import { lowerDocument, openProgram } from "./lower.js";
+import { lowerDocument, openProgram, openRecords } from "./lower.js";
 import { fault, report, warn } from "./problems.js";
+import { takeRecords } from "./records.js";
 import { takeArrays } from "./run.js";
 import { defaultSettings } from "./samples.js";
 
 /** Counts what arrives: a drop that another one followed has nothing more to say. */
 let arrivals = 0;
 
-type Kind = "pt2" | "pte" | "ptd" | "image" | "npy" | "unknown";
+type Kind = "pt2" | "pte" | "ptd" | "etrecord" | "etdp" | "values" | "image" | "npy" | "unknown";
 
 function isKind(word: string): word is Kind {
-  return ["pt2", "pte", "ptd"].includes(word);
+  return ["pt2", "pte", "ptd", "etrecord", "etdp"].includes(word);
 }
 
 /** A method's name from its file's: "stories260k.prefill.pt2" is prefill. */
@@ -67,9 +68,12 @@ async function detect(file: File): Promise<Kind> {
   if (/\.npy$/i.test(file.name)) return "npy";
   const client = await engine();
   const kind = await client.detect(file).catch(() => "unknown");
+  if (kind === "etdump") return "etdp";
   if (isKind(kind)) return kind;
   // A damaged file still goes where its name says: the reader knows best what is wrong with it.
   const named = /\.(\w+)$/.exec(file.name)?.[1]?.toLowerCase() ?? "";
+  // The values of a dump are mere bytes.
+  if (named === "bin") return "values";
   return isKind(named) ? named : "unknown";
 }
 
@@ -77,7 +81,17 @@ type Sorted = Record<Kind, File[]>;
 
 async function sort(files: readonly File[]): Promise<Sorted> {
   const kinds = await Promise.all(files.map(detect));
-  const sorted: Sorted = { pt2: [], pte: [], ptd: [], image: [], npy: [], unknown: [] };
+  const sorted: Sorted = {
+    pt2: [],
+    pte: [],
+    ptd: [],
+    etrecord: [],
+    etdp: [],
+    values: [],
+    image: [],
+    npy: [],
+    unknown: [],
+  };
   files.forEach((file, i) => sorted[kinds[i]!].push(file));
   return sorted;
 }
@@ -99,7 +113,7 @@ function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
     ...leave(image.slice(1), "the page shows one picture at a time", "Choose it on its own."),
     ...leave(
       unknown,
-      "it is neither a .pt2 nor a .pte",
+      "it is neither a .pt2 nor a .pte, and no record of one",
       "Export the model with torch.export.export and save it with torch.export.save.",
     ),
   ];
@@ -143,19 +157,25 @@ function opener({ pt2, pte, ptd }: Sorted): (() => Promise<boolean>) | null {
   return ptd.length > 0 && app.document.value?.kind === "pte" ? () => addData(ptd) : null;
 }
 
+const hasRecords = ({ etrecord, etdp, values }: Sorted): boolean =>
+  etrecord.length + etdp.length + values.length > 0;
+
 /** Opens the model first: arrays and pictures are for what is open then. */
 async function openSorted(sorted: Sorted, unused: readonly Error[]): Promise<void> {
   const mine = ++arrivals;
   const open = opener(sorted);
   if (open) leaveSample();
+  else if (!app.document.value && sorted.etdp.length + sorted.etrecord.length > 0)
+    openRecords([...sorted.etdp, ...sorted.etrecord][0]!.name);
   const opening = open?.();
   warn(unused);
   const isOpen = (await opening) ?? true;
   if (mine !== arrivals) return;
-  const { npy, image } = sorted;
-  if (!isOpen)
-    warn(leave([...npy, ...image.slice(0, 1)], "its model was not opened", "Drop both again."));
+  const { npy, image, etrecord, etdp, values } = sorted;
+  const others = [...etrecord, ...etdp, ...values, ...npy, ...image.slice(0, 1)];
+  if (!isOpen) warn(leave(others, "its model was not opened", "Drop both again."));
   else {
+    if (hasRecords(sorted)) warn(await takeRecords(sorted));
     if (npy.length > 0) warn(await takeArrays(npy));
     if (image.length > 0) await showPicture(image[0]!);
   }

@@ -5,7 +5,7 @@ export function setHelp(isOpen: boolean): void {
   app.helpOpen.value = isOpen;
 }
 
-export function toggleDock(which: "problems" | "log"): void {
+export function toggleDock(which: "problems" | "log" | "profile"): void {
   app.dock.value = app.dock.value === which ? "closed" : which;
 }
 

@@ -44,30 +44,36 @@ export function setRepeat(method: string, repeat: number): void {
   change(method, (state) => ({ ...state, repeat }));
 }
 
+/** How the inputs of a method are made; null where a field does not say. */
+export function fillingsOf(name: string): Filling[] | null {
+  const method = app.program.value?.methods.find((m) => m.name === name);
+  const state = app.runs.value[name];
+  return method && state ? fillings(method, state) : null;
+}
+
 /** One filling per input; what cannot be made is said at its field. */
-function fillingsOf(method: ProgramMethodInfo, state: RunState): Filling[] | null {
-  const fillings: Filling[] = [];
+function fillings(method: ProgramMethodInfo, state: RunState): Filling[] | null {
+  const made: Filling[] = [];
   for (const [i, info] of method.inputs.entries()) {
     try {
-      fillings.push(fillingOf(info, state.inputs[i]!, i));
+      made.push(fillingOf(info, state.inputs[i]!, i));
     } catch (error) {
       setInput(method.name, i, { error: sentenceOf(error) });
     }
   }
-  return fillings.length === method.inputs.length ? fillings : null;
+  return made.length === method.inputs.length ? made : null;
 }
 
 export async function runMethod(name: string): Promise<void> {
-  const method = app.program.value?.methods.find((m) => m.name === name);
   const state = app.runs.value[name];
-  const fillings = method && state ? fillingsOf(method, state) : null;
-  if (!state || !fillings) return;
+  const inputs = fillingsOf(name);
+  if (!state || !inputs) return;
   // Both would write the same state.
   stopStory();
   await runTask(async (task) => {
     task.at("run", `Running ${name}`);
     const { signal } = task;
-    const values = await ask("make", [fillings], signal);
+    const values = await ask("make", [inputs], signal);
     const program = await loadedProgram();
     const times: number[] = [];
     let outputs: Value[] = [];

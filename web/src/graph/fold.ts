@@ -48,6 +48,8 @@ export interface Folded {
 
 /** More items than this in one group are cut into runs. */
 const WIDE = 240;
+/** Modules inside of one another; files may claim more, nobody looks that deep. */
+const DEEP = 32;
 /** As many blocks in a row, at least, make a stack. */
 const ALIKE = 3;
 
@@ -77,7 +79,8 @@ interface Place {
 function placesOf(stack: string): Place[] {
   const places: Place[] = [];
   let around = "";
-  for (const entry of stack.split(";")) {
+  for (const entry of stack.split(";", 4 * DEEP)) {
+    if (places.length === DEEP) break;
     const [key = "", path = "", type = ""] = entry.split(",");
     if (!path || path === around || path.startsWith("_empty_nn_module_stack")) continue;
     // What is called a second time has a number behind it.

@@ -340,8 +340,10 @@ class Placer {
     const corner = this.corners.get(group.id)!;
     const line = points.map(({ x, y }) => ({ x: x + corner.x, y: y + corner.y }));
     const [first, last] = [line[0]!, line.at(-1)!];
-    if (from.startsWith("in:")) first.y = corner.y + HEAD;
-    else Object.assign(first, this.anchor(from, "out", source, first));
+    if (from.startsWith("in:")) {
+      first.y = corner.y + HEAD;
+      line.unshift({ x: first.x, y: corner.y });
+    } else Object.assign(first, this.anchor(from, "out", source, first));
     if (to.startsWith("out:")) last.y = corner.y + own.h;
     else Object.assign(last, this.anchor(to, "in", source, last));
     return line.flatMap(({ x, y }) => [x, y]);

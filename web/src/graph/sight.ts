@@ -6,6 +6,8 @@ import { isGroup, type Folded, type Group, type Item } from "./fold.js";
 const MOST = 400;
 /** As many boxes at first, about: what a person can look at. */
 const FIRST = 64;
+/** Parts of backends are open at first where there are no more than this. */
+const FEW = 3;
 
 /** Groups around an item, the innermost first. */
 export function around(item: Item): Group[] {
@@ -32,8 +34,10 @@ function openAtFirst({ root }: Folded): string[] {
   const open = new Set<string>();
   let count = root.items.length;
   let level: readonly Item[] = root.items;
+  const parts = root.items.filter(({ kind }) => kind === "part").length;
   while (level.length > 0) {
-    const groups = level.filter(isGroup).filter(({ kind }) => kind !== "run");
+    const isShut = ({ kind }: Group): boolean => kind === "run" || (kind === "part" && parts > FEW);
+    const groups = level.filter(isGroup).filter((group) => !isShut(group));
     groups.sort((a, b) => a.items.length - b.items.length);
     const opened: Group[] = [];
     for (const group of groups) {

@@ -132,22 +132,45 @@ function drawOpen(g: Pencil, box: SceneBox, look: Look, scale: number): void {
   g.strokeStyle = box.kind === "part" && hue ? ink(hue) : ink("line");
   g.lineWidth = (box.kind === "part" ? 1.5 : 1) / Math.min(1, scale);
   g.stroke();
-  // The title can be read from further away than what is inside.
-  const size = Math.min(12 / Math.min(1, scale), box.h / 4);
-  const letter = size * 0.6;
-  if (size * scale < 8 || box.w < 8 * letter) return;
+  if (scale > NAMES) drawTitle(g, box, look);
+}
+
+function drawTitle(g: Pencil, box: SceneBox, look: Look): void {
+  const { ink } = look;
+  g.textBaseline = "top";
+  g.textAlign = "left";
+  g.font = `600 12px ${look.mono}`;
+  g.fillStyle = ink("ink");
+  const label = cut(box.label, box.w - 48, 7.2);
+  g.fillText(label, box.x + 12, box.y + 11);
+  g.font = `10.5px ${look.mono}`;
+  g.fillStyle = ink("ink-soft");
+  const left = box.x + 12 + (label.length + 1.5) * 7.2;
+  g.fillText(cut(box.sub, box.x + box.w - left - 28, 6.3), left, box.y + 12);
+  drawSign(g, box, look, "−");
+}
+
+/** From afar, names of groups stand over what is in them, as large as on the screen. */
+function drawFarTitles(g: Pencil, look: Look, seen: readonly number[], scale: number): void {
+  const { ink, scene } = look;
+  const size = 11 / scale;
   g.textBaseline = "top";
   g.textAlign = "left";
   g.font = `600 ${size}px ${look.mono}`;
+  g.lineWidth = size / 3;
+  g.lineJoin = "round";
+  g.strokeStyle = ink("paper");
   g.fillStyle = ink("ink");
-  const label = cut(box.label, box.w - 2 * size - 24, letter);
-  g.fillText(label, box.x + 12, box.y + 10);
-  if (scale > NAMES) {
-    g.font = `${size * 0.92}px ${look.mono}`;
-    g.fillStyle = ink("ink-soft");
-    const left = box.x + 12 + (label.length + 1) * letter;
-    g.fillText(cut(box.sub, box.x + box.w - left - 32, letter * 0.92), left, box.y + 10);
-    drawSign(g, box, look, "−");
+  let [lastX, lastY] = [-Infinity, -Infinity];
+  for (const i of seen) {
+    const box = scene.boxes[i]!;
+    const [x, y] = [box.x + size / 2, box.y + size / 3];
+    const isCrowded = y - lastY < 1.3 * size && Math.abs(x - lastX) < 8 * size;
+    const isLarge = box.isOpen ? box.h > 3 * size : box.nodes > 1 && box.h > 1.2 * size;
+    if (!isLarge || isCrowded || box.label.length * size * 0.6 > box.w) continue;
+    g.strokeText(box.label, x, y);
+    g.fillText(box.label, x, y);
+    [lastX, lastY] = [x, y];
   }
 }
 
@@ -180,6 +203,7 @@ function fillOf(box: SceneBox, look: Look, isFar: boolean): string {
   const { ink } = look;
   if (!isFar) return ink("raised");
   if (box.kind === "node") return ink(`family-${look.family(box.op)}`);
+  if (box.kind === "part") return ink(look.hue(box) || "family-other");
   const [first] = box.ops;
   return first ? ink(`family-${look.family(first[0])}`) : ink("family-input");
 }
@@ -199,7 +223,7 @@ function drawFrame(g: Pencil, box: SceneBox, look: Look, isFar: boolean): void {
   g.fillStyle = fillOf(box, look, isFar);
   g.fill();
   const hue = look.hue(box);
-  if (hue) {
+  if (hue && !isFar) {
     g.fillStyle = ink(hue);
     g.globalAlpha *= 0.16;
     g.fill();
@@ -233,13 +257,13 @@ function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isFar: boole
   const { ink } = look;
   g.fillStyle = ink("bad");
   // As high as it is bad: not told by colour alone.
-  const high = Math.max(2, box.h * mark.level);
+  const high = mark.level > 0 ? Math.max(2, box.h * mark.level) : 0;
   g.fillRect(box.x + box.w - 6, box.y + box.h - high, 6, high);
   if (isFar || !mark.text) return;
   g.font = `600 10.5px ${look.mono}`;
   g.textAlign = "left";
   g.textBaseline = "middle";
-  g.fillStyle = ink("bad");
+  g.fillStyle = ink(mark.level >= 0.5 ? "bad" : "ink-soft");
   g.fillText(mark.text, box.x + box.w + 5, box.y + box.h / 2);
 }
 
@@ -311,6 +335,7 @@ export function drawGraph(g: Pencil, look: Look, view: View, room: Room): void {
   drawLines(g, look, sight, scale);
   for (const i of seen) if (!scene.boxes[i]!.isOpen) drawBox(g, i, look, scale);
   drawLit(g, look, scale);
+  if (scale <= NAMES) drawFarTitles(g, look, seen, scale);
   if (scale > TYPES) drawTypes(g, look, sight);
   const chosen = scene.boxes[look.selected];
   if (chosen) {

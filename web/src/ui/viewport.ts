@@ -93,20 +93,33 @@ export const holds = ({ x, y, w, h }: Box, px: number, py: number): boolean =>
 const MARGIN = 24;
 
 /**
- * All of a drawing, as large as fits; where names would be too small to be read, its upper end at
- * `readable` instead.
+ * All of a drawing, as large as fits. Where names would be too small to be read, its upper end as
+ * wide as fits; and where it is too wide for that, what lies around `first`.
  */
-export function fit(limits: Limits, room: Room, readable: number): View {
+export function fit(limits: Limits, room: Room, readable: number, first: number): View {
   const byWidth = (room.width - 2 * MARGIN) / Math.max(1, limits.width);
   const byHeight = (room.height - 2 * MARGIN) / Math.max(1, limits.height);
   const whole = Math.min(byWidth, byHeight);
-  const scale = clamp(Math.max(whole, Math.min(byWidth, readable)), limits.minScale, 1);
+  const isWide = byWidth < readable / 4;
+  const least = isWide ? 0.6 * readable : Math.min(byWidth, readable);
+  const scale = clamp(Math.max(whole, least), limits.minScale, 1);
   const isWhole = scale * limits.height <= room.height;
   return {
     scaleX: scale,
     scaleY: scale,
-    left: limits.width / 2 - room.width / scale / 2,
+    left: (isWide ? first : limits.width / 2) - room.width / scale / 2,
     top: isWhole ? limits.height / 2 - room.height / scale / 2 : -MARGIN / scale,
+  };
+}
+
+/** The same view near enough for names, with `box` in the middle. */
+export function closeUp(view: View, box: Box, room: Room, readable: number): View {
+  if (view.scaleX >= 0.6 * readable) return view;
+  return {
+    scaleX: readable,
+    scaleY: readable,
+    left: box.x + box.w / 2 - room.width / readable / 2,
+    top: box.y + box.h / 2 - room.height / readable / 2,
   };
 }
 

@@ -3,9 +3,11 @@
 import type { JSX } from "preact";
 import { showBounds, showNode, toggleDock } from "../actions.js";
 import { openSizes } from "../derived.js";
+import { profile } from "../profile.js";
 import { app, type Problem } from "../state.js";
 import { splitSource } from "../ui/format.js";
 import { CopyButton } from "../ui/parts.js";
+import { ProfilePanel } from "./ProfileView.js";
 import { STEP_NAMES } from "./words.js";
 
 function Where(props: { problem: Problem }): JSX.Element | null {
@@ -93,7 +95,7 @@ export function Dock(): JSX.Element | null {
   const open = app.dock.value;
   if (!app.document.value && problems.length === 0) return null;
   return (
-    <section class={`dock is-${open}`} aria-label="Problems and log">
+    <section class={`dock is-${open}`} aria-label="Problems, log and profile">
       <p class="unseen" role="alert">
         {problems.at(-1)?.message}
       </p>
@@ -108,10 +110,24 @@ export function Dock(): JSX.Element | null {
         <button type="button" aria-expanded={open === "log"} onClick={() => toggleDock("log")}>
           Log
         </button>
+        {profile.value ? (
+          <button
+            type="button"
+            aria-expanded={open === "profile"}
+            onClick={() => toggleDock("profile")}
+          >
+            Profile
+          </button>
+        ) : null}
         <span class="soft dock-engine">
           {app.engine.value.status === "starting" ? "starting the engine" : ""}
         </span>
       </div>
+      {open === "profile" && profile.value ? (
+        <div class="dock-body dock-profile">
+          <ProfilePanel shown={profile.value} />
+        </div>
+      ) : null}
       {open === "problems" ? (
         <ul class="dock-body problems">
           {problems.length === 0 ? <li class="soft">No problems.</li> : null}

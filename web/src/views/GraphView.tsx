@@ -14,6 +14,7 @@ import {
   selectedBox,
 } from "../graph.js";
 import type { Scene, SceneBox } from "../graph/model.js";
+import { badness, gapsOfNodes } from "../profile.js";
 import { app } from "../state.js";
 import { Canvas, type Pen } from "../ui/Canvas.js";
 import { FAMILY_LABELS, familyOf } from "../ui/families.js";
@@ -21,12 +22,24 @@ import { formatCount, plural } from "../ui/format.js";
 import { drawGraph, drawMap, mapFrame, type Look, type Mark } from "../ui/graph.js";
 import { inkOf, type Ink } from "../ui/ink.js";
 import { Swatch } from "../ui/parts.js";
-import { fit, holds, reveal, type Limits } from "../ui/viewport.js";
+import { closeUp, fit, holds, reveal, type Limits, type Room, type View } from "../ui/viewport.js";
+import { formatSnr } from "./NumericsView.js";
 import { SearchBox } from "./SearchBox.js";
 import { Waiting } from "./Waiting.js";
 
 const READABLE = 0.8;
-const NO_MARKS: ReadonlyMap<number, Mark> = new Map();
+
+/** How far nodes are from their reference, at their boxes; a group has the worst of its own. */
+function gapMarks(shown: Scene): ReadonlyMap<number, Mark> {
+  const marks = new Map<number, Mark & { snr: number }>();
+  for (const [name, found] of gapsOfNodes.value.byName) {
+    const at = shown.boxOf.get(`n:${name}`);
+    const before = at === undefined ? undefined : marks.get(at);
+    if (at === undefined || (before && before.snr <= found.snr)) continue;
+    marks.set(at, { text: formatSnr(found.snr), level: badness(found), snr: found.snr });
+  }
+  return marks;
+}
 
 /** The innermost box under a point; those of open groups count where nothing in them does. */
 function boxUnder({ boxes }: Scene, x: number, y: number): number {
@@ -149,6 +162,11 @@ function Picture(props: { scene: Scene; marks: ReadonlyMap<number, Mark> }): JSX
     maxScale: 2.5,
   };
 
+  const start = (room: Room): View => {
+    const first = shown.boxes.find(({ kind }) => kind === "input") ?? shown.boxes[0];
+    return fit(limits, room, READABLE, first ? first.x + first.w / 2 : 0);
+  };
+
   /** What the pointer has picked stays under it, for the second click of two. */
   const picked = useRef("");
   // What is selected stays where it is when groups around it open, and else comes into sight.
@@ -165,6 +183,8 @@ function Picture(props: { scene: Scene; marks: ReadonlyMap<number, Mark> }): JSX
         top: view.top + chosen.y - before.y,
       };
     was.current = { scene: shown, id: chosen.id, x: chosen.x, y: chosen.y };
+    // Who looks for a node, or comes to it from elsewhere, wants to read it.
+    if (app.search.value.trim() || !before) view = closeUp(view, chosen, now.room, READABLE);
     const isPicked = picked.current === chosen.id;
     now.show(isPicked || (chosen.isOpen && before) ? view : reveal(view, chosen, now.room));
   }, [selected, shown]);
@@ -214,10 +234,11 @@ function Picture(props: { scene: Scene; marks: ReadonlyMap<number, Mark> }): JSX
         describedBy="graph-status"
         limits={limits}
         drawing={graphKey.value}
-        start={(room) => fit(limits, room, READABLE)}
+        start={start}
         marks={[look, ink]}
         data={{
           "data-boxes": String(shown.boxes.length),
+          "data-marks": String(marks.size),
           "data-ms": shown.ms.toFixed(1),
           "data-selected": shown.boxes[selected]?.id ?? "",
         }}
@@ -268,10 +289,7 @@ function Picture(props: { scene: Scene; marks: ReadonlyMap<number, Mark> }): JSX
             </span>
           )}
         </p>
-        <Tools
-          pen={pen}
-          start={() => pen.current!.show(fit(limits, pen.current!.room, READABLE))}
-        />
+        <Tools pen={pen} start={() => pen.current!.show(start(pen.current!.room))} />
       </div>
       <Legend scene={shown} />
     </div>
@@ -293,7 +311,7 @@ export function GraphView(): JSX.Element {
         count={count}
         onEnter={showMatch}
       />
-      <Picture scene={value} marks={NO_MARKS} />
+      <Picture scene={value} marks={gapMarks(value)} />
     </>
   );
 }

@@ -6,11 +6,13 @@ import { ratio } from "@sconce/work.js";
 import { followNode, selectNode, showNode, stepBeside } from "../actions.js";
 import { callerOf, fateOf, nodesOf, partOf, shares, type Fate, type Part } from "../delegates.js";
 import { innerRows, makers, plan, rows, selectedRow, view } from "../derived.js";
+import { selectedGap } from "../profile.js";
 import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";
 import {
   formatBytes,
   formatCount,
+  formatFigure,
   formatShare,
   formatType,
   plural,
@@ -18,6 +20,7 @@ import {
 } from "../ui/format.js";
 import { LongName, PartLabel, Swatch } from "../ui/parts.js";
 import { BoxSection } from "./BoxSection.js";
+import { formatSnr } from "./NumericsView.js";
 import { STEP_NAMES } from "./words.js";
 
 const users = computed((): readonly NodeRow[] => {
@@ -182,6 +185,21 @@ function SourceLine(props: { row: NodeRow }): JSX.Element | null {
   );
 }
 
+/** How far what the node gave is from its reference. */
+function GapSection(): JSX.Element | null {
+  const found = selectedGap.value;
+  if (!found) return null;
+  return (
+    <section>
+      <h3>Beside its reference</h3>
+      <p class="mono">
+        {formatSnr(found.snr)}
+        <span class="soft"> largest difference {formatFigure(found.max)}</span>
+      </p>
+    </section>
+  );
+}
+
 /** The way to the same node in the versions before and after. */
 function Follow(props: { row: NodeRow }): JSX.Element | null {
   const step = app.step.value;
@@ -241,6 +259,7 @@ export function Inspector(): JSX.Element | null {
         {FAMILY_LABELS[familyOf(row.op)]}
       </p>
       <Follow row={row} />
+      <GapSection />
       {fate ? <FateSection fate={fate} /> : null}
       {called ? <PartSection part={called} /> : null}
       <section>

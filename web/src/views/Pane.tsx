@@ -7,6 +7,8 @@ import { app } from "../state.js";
 import { DelegatesView } from "./DelegatesView.js";
 import { GraphView } from "./GraphView.js";
 import { MemoryView } from "./MemoryView.js";
+import { NumericsView } from "./NumericsView.js";
+import { ProfileView } from "./ProfileView.js";
 import { ProgramView } from "./ProgramView.js";
 import { RunView } from "./RunView.js";
 import { SummaryView } from "./SummaryView.js";
@@ -37,6 +39,9 @@ function ViewTabs(): JSX.Element | null {
 }
 
 const BODIES: Record<View, () => JSX.Element | null> = {
+  call: RunView,
+  profile: ProfileView,
+  numerics: NumericsView,
   summary: SummaryView,
   memory: MemoryView,
   delegates: DelegatesView,
@@ -48,8 +53,7 @@ const BODIES: Record<View, () => JSX.Element | null> = {
 function Body(): JSX.Element {
   const step = app.step.value;
   if (step === "program") return <ProgramView />;
-  if (step === "run") return <RunView />;
-  if (!version.value) return <Waiting />;
+  if (step !== "run" && !version.value) return <Waiting />;
   const Shown = BODIES[view.value];
   return <Shown />;
 }

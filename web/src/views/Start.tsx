@@ -74,7 +74,10 @@ export function Start(): JSX.Element {
           Drop <span class="mono">.pt2</span> or <span class="mono">.pte</span> files here, or
           choose them
         </span>
-        <span class="soft">Several .pt2 files become methods of one program</span>
+        <span class="soft">
+          Several .pt2 files become methods of one program; .etrecord and .etdp files show where its
+          time went
+        </span>
       </button>
       <h2>No model at hand? Take {cards.length > 1 ? "one of these" : "this one"}</h2>
       <ul class="cards">

@@ -30,6 +30,8 @@ export const STEP_WORDS = Object.fromEntries(
 
 /** What a step shows; for the last one, what came of all steps together. */
 export function stepWords(step: StepId): string {
+  if (step === "run" && app.document.value?.kind === "record")
+    return "What a runtime has recorded of a program that is not here.";
   const [document, ms] = [app.document.value, app.lowerMs.value];
   if (step !== "run" || !document || ms === null) return STEP_WORDS[step];
   const count = document.files.length;

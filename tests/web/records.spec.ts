@@ -1,0 +1,162 @@
+// Records: dumps, the records they belong to and the values beside them, dropped or made here; as
+// flame chart and tables, and as gaps in a list and on the graph.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { createEngine, type Engine } from "sconce";
+import { downloaded, drop, dropModel, inRoot, lowered, startHost, type Host } from "./browser.js";
+
+let host: Host;
+let engine: Engine;
+before(async () => {
+  [host, engine] = [await startHost(), await createEngine()];
+});
+after(async () => {
+  engine.dispose();
+  await host.close();
+});
+
+const DUMPS = "tests/data/etdump/";
+const bytes = (name: string): Buffer => readFileSync(inRoot(`${DUMPS}${name}`));
+const path = (name: string): { path: string } => ({ path: inRoot(`${DUMPS}${name}`) });
+
+const cells = (page: Page, column: string): Promise<string[]> =>
+  page.locator(`.sorted-table .row:not(.head) .of-${column}`).allInnerTexts();
+
+const look = (page: Page, name: string): Promise<void> =>
+  page.getByRole("button", { name, exact: true }).click();
+
+const problems = (page: Page): Promise<string[]> =>
+  page.locator(".problem-message").allInnerTexts();
+
+test("a dump that comes alone is shown, with what it lacks", async () => {
+  const inspector = engine.inspector({ etdump: path("mlp_xnnpack.etdp") });
+  const { spans } = inspector.timeline();
+  const { page, faults, close } = await host.visit();
+  await drop(page, { "phone.etdp": bytes("mlp_xnnpack.etdp") });
+  const canvas = page.locator(".flame canvas");
+  await canvas.waitFor();
+  assert.equal(await canvas.getAttribute("data-spans"), String(spans.length));
+  assert.match(await page.locator("h1").innerText(), /^Run$/);
+  assert.ok((await cells(page, "name")).length > 0);
+  // By keyboard from span to span, and what is selected is told.
+  await canvas.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await page.locator("#flame-status").innerText(), /run \d+$/);
+  await look(page, "By module");
+  assert.match(await page.locator(".waiting").innerText(), /\.etrecord/);
+  inspector.dispose();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a dump, its values and its record find one another", async () => {
+  const inspector = engine.inspector({
+    etdump: path("mlp.debug.etdp"),
+    debugBuffer: path("mlp.debug.bin"),
+    etrecord: path("mlp.etrecord"),
+  });
+  const reference = "exported_program";
+  const report = inspector.numericGap({ reference });
+  const { page, faults, close } = await host.visit();
+  await drop(page, {
+    "mlp.etrecord": bytes("mlp.etrecord"),
+    "mlp.debug.bin": bytes("mlp.debug.bin"),
+    "mlp.debug.etdp": bytes("mlp.debug.etdp"),
+  });
+  await page.locator(".flame canvas, .sorted-table").first().waitFor();
+  await page.keyboard.press("n");
+  await page.locator(".reference").selectOption(reference);
+  await page.locator(".sorted-table .of-snr").nth(report.rows.length).waitFor();
+  const told = await cells(page, "node");
+  const expected = report.rows.map(({ nodes }) => nodes.map(({ name }) => name).join(", "));
+  assert.deepEqual([...told].sort(), [...expected].sort());
+  // The record's stages are steps; the graph has the gaps.
+  assert.match(await page.locator('.step[data-step="edge"]').innerText(), /\d+\snodes/);
+  await page.getByRole("button", { name: "Show on the graph" }).click();
+  await page.locator(".graph canvas").waitFor();
+  await page.locator('.graph canvas[data-selected^="n:"]').waitFor();
+  assert.match(await page.locator(".inspector").innerText(), /Beside its reference\s+\S+/);
+  assert.ok(Number(await page.locator(".graph canvas").getAttribute("data-marks")) > 0);
+  inspector.dispose();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a program is profiled here, twice, and the two are compared", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await lowered(page);
+  await page.keyboard.press("6");
+  await page.keyboard.press("p");
+  await page.getByRole("button", { name: "Profile here" }).click();
+  const canvas = page.locator(".flame canvas");
+  await canvas.waitFor({ timeout: 60_000 });
+  const events = await cells(page, "name");
+  assert.ok(
+    events.some((name) => name.includes("native_call")),
+    events.join(),
+  );
+  assert.ok(Number(await canvas.getAttribute("data-spans")) >= events.length);
+  await look(page, "By operator");
+  await page.locator(".sorted-table .row:not(.head)").first().waitFor();
+  const trace = await downloaded(page, () => look(page, "Save for Perfetto"));
+  const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: unknown[] };
+  assert.ok(traceEvents.length >= events.length);
+  const dump = await downloaded(page, () => look(page, "Save .etdp"));
+  assert.match(dump.toString("latin1", 0, 12), /ED00/);
+
+  await look(page, "Profile here");
+  await page.locator(".profile-head option").nth(1).waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "Compare", exact: true }).first().click();
+  await page.locator(".compare-head .primary").click();
+  await page.locator(".sorted-table .row:not(.head)").first().waitFor();
+  assert.match((await cells(page, "ratio")).join(), /×\d/);
+  // The dock has it, too, beside any step.
+  await page.keyboard.press("3");
+  await page.locator(".dock-tabs button", { hasText: "Profile" }).click();
+  assert.ok(await page.locator(".dock .profile").isVisible());
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("what was lowered here is its own record", async () => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    const { page, faults, close } = await host.visit({ colorScheme }, "#mlp");
+    await lowered(page);
+    await page.keyboard.press("6");
+    await page.keyboard.press("n");
+    await page.getByRole("button", { name: "Compare here" }).click();
+    await page.locator(".sorted-table .of-snr").nth(1).waitFor({ timeout: 60_000 });
+    const [, ...snr] = await page.locator(".sorted-table .of-snr").allInnerTexts();
+    assert.ok(
+      snr.every((text) => /^(equal|\d+(\.\d+)?\sdB)$/.test(text)),
+      snr.join(),
+    );
+    await page.getByRole("button", { name: "Show on the graph" }).click();
+    const canvas = page.locator(".graph canvas");
+    await canvas.waitFor();
+    assert.ok(Number(await canvas.getAttribute("data-marks")) > 0);
+    await page.keyboard.press("6");
+    await page.keyboard.press("p");
+    await look(page, "By module");
+    await page.locator(".sorted-table .row:not(.head)").first().waitFor();
+    assert.match((await cells(page, "class")).join(), /Linear/);
+    assert.deepEqual(faults, []);
+    await close();
+  }
+});
+
+test("what cannot be used is named, with what to do", async () => {
+  const { page, close } = await host.visit();
+  await dropModel(page, { "linear.pt2": readFileSync(inRoot("tests/models/linear.pt2")) });
+  await drop(page, { "lost.bin": new Uint8Array(16) });
+  await page.locator(".problem").first().waitFor();
+  assert.match((await problems(page)).join(), /lost\.bin was left out: no dump refers to it/);
+  await drop(page, { "broken.etdp": bytes("mlp.etdp").subarray(0, 40) });
+  await page.locator(".problem").nth(1).waitFor();
+  assert.equal((await problems(page)).length, 2);
+  assert.equal(await page.locator(".dock-tabs button").count(), 2);
+  await close();
+});

@@ -1,0 +1,150 @@
+// What happened over time, run by run: moved and zoomed along time, walked by keyboard.
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Timeline, TimelineSpan } from "@sconce/types_inspector.js";
+import { selectEvent } from "../actions.js";
+import { familyOfEvent } from "../profile.js";
+import { app } from "../state.js";
+import { Canvas, type Pen } from "../ui/Canvas.js";
+import {
+  boxOfSpan,
+  drawFlame,
+  FLAME_WIDTH,
+  planFlame,
+  spanAt,
+  walkFlame,
+  type FlamePlan,
+} from "../ui/flame.js";
+import { plural } from "../ui/format.js";
+import { inkOf, type Ink } from "../ui/ink.js";
+import { reveal } from "../ui/viewport.js";
+import { formatTime } from "./times.js";
+
+const ARROWS = /^Arrow(Left|Right|Up|Down)$/;
+
+function matching(plan: FlamePlan): ReadonlySet<number> | null {
+  const words = app.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return null;
+  const found = new Set<number>();
+  plan.spans.forEach(({ name, ops, backend }, i) => {
+    const text = `${name} ${ops.join(" ")} ${backend ?? ""}`.toLowerCase();
+    if (words.every((word) => text.includes(word))) found.add(i);
+  });
+  return found;
+}
+
+function wordsOf(span: TimelineSpan | undefined, timeline: Timeline): string {
+  if (!span) return "";
+  const { name, ops, backend, run, start, duration } = span;
+  return [
+    name,
+    ops.join(", "),
+    backend ?? "",
+    formatTime(duration, timeline.scale),
+    `at ${formatTime(start, timeline.scale)}`,
+    `run ${run + 1}`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+export function Flame(props: { timeline: Timeline; drawing: string }): JSX.Element {
+  const { timeline } = props;
+  const plan = useMemo(() => planFlame(timeline), [timeline]);
+  const pen = useRef<Pen | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const [hovered, setHovered] = useState(-1);
+  const [selected, setSelected] = useState(-1);
+  const [ink, setInk] = useState<{ ink: Ink; mono: string } | null>(null);
+  const matched = useMemo(() => matching(plan), [plan, app.search.value]);
+
+  useEffect(() => {
+    const style = getComputedStyle(box.current!);
+    setInk({ ink: inkOf(box.current!), mono: style.getPropertyValue("--mono") });
+  }, [app.isDark.value]);
+
+  // What is selected elsewhere, such as in the table, is shown in its first run.
+  const at = app.event.value;
+  useEffect(() => {
+    const isIt = (span: TimelineSpan | undefined): boolean =>
+      at !== null && span?.block === at.block && span.event === at.event;
+    if (!isIt(plan.spans[selected])) setSelected(plan.spans.findIndex(isIt));
+  }, [at, plan]);
+
+  const pick = (index: number): void => {
+    const span = plan.spans[index];
+    setSelected(index);
+    if (span) selectEvent(span.block, span.event);
+    else app.event.value = null;
+  };
+  const width = pen.current?.room.width || 400;
+  const limits = {
+    width: FLAME_WIDTH,
+    height: plan.height,
+    minScale: width / FLAME_WIDTH,
+    maxScale: 1e5,
+    isFlat: true,
+  };
+  const said = plan.spans[hovered] ?? plan.spans[selected];
+  if (plan.spans.length === 0)
+    return (
+      <p class="waiting">No event of this dump has a place in time. The table has them all.</p>
+    );
+  return (
+    <div class="flame" ref={box} style={{ "--flame": `${Math.max(96, plan.height + 8)}px` }}>
+      <Canvas
+        pen={pen}
+        label="Flame chart: arrows walk from event to event, plus and minus zoom"
+        describedBy="flame-status"
+        limits={limits}
+        drawing={props.drawing}
+        start={(room) => ({ left: 0, top: 0, scaleX: room.width / FLAME_WIDTH, scaleY: 1 })}
+        marks={[plan, hovered, selected, matched, ink]}
+        data={{ "data-spans": String(plan.spans.length), "data-selected": String(selected) }}
+        draw={(g, { view, room }) => {
+          if (!ink) return;
+          const look = {
+            plan,
+            selected,
+            hovered,
+            matched,
+            family: (span: TimelineSpan) => familyOfEvent(span),
+            unit: (time: number) => formatTime(time, timeline.scale),
+            ...ink,
+          };
+          drawFlame(g, look, view, room);
+        }}
+        onPoint={(x, y, { view }) => setHovered(spanAt(plan, x, y, 2 / view.scaleX))}
+        onLeave={() => setHovered(-1)}
+        onPick={(x, y, { view }) => pick(spanAt(plan, x, y, 2 / view.scaleX))}
+        onDouble={(x, y, now) => {
+          const index = spanAt(plan, x, y, 2 / now.view.scaleX);
+          if (index < 0) return;
+          const target = boxOfSpan(plan, index);
+          const scaleX = (0.9 * now.room.width) / Math.max(target.w, 1e-6);
+          const left = target.x - 0.05 * (now.room.width / scaleX);
+          now.show({ ...now.view, scaleX, left });
+        }}
+        onKey={(event, now) => {
+          if (!ARROWS.test(event.key)) return false;
+          const next = walkFlame(plan, selected, event.key);
+          if (next < 0) return true;
+          pick(next);
+          now.show(reveal(now.view, boxOfSpan(plan, next), now.room));
+          return true;
+        }}
+      />
+      <p id="flame-status" class="mono flame-foot" role="status">
+        {wordsOf(said, timeline) || (
+          <span class="soft">
+            {plural(plan.spans.length, "event")} in all runs. Turn the wheel to zoom, drag to move,
+            double click to fill the width.
+            {timeline.unplaced > 0
+              ? ` ${plural(timeline.unplaced, "event")} with a length and no place are in the table.`
+              : ""}
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,167 @@
+// Where time goes: a dump of the official runtime, or one that was recorded here.
+import type { JSX } from "preact";
+import {
+  closeProfile,
+  profileHere,
+  saveDump,
+  saveTrace,
+  showProfile,
+  showProfileLook,
+} from "../actions.js";
+import { runFault } from "../derived.js";
+import { profile } from "../profile.js";
+import { app, type Profile, type ProfileLook } from "../state.js";
+import { formatCount } from "../ui/format.js";
+import { Figure } from "../ui/parts.js";
+import { SearchBox } from "./SearchBox.js";
+import { Flame } from "./Flame.js";
+import { Compare, Delegates, EventTable, TotalTable } from "./ProfileTables.js";
+import { formatTime } from "./times.js";
+
+const LOOKS: Readonly<Record<ProfileLook, string>> = {
+  flame: "Flame chart",
+  events: "Events",
+  ops: "By operator",
+  modules: "By module",
+  delegates: "Delegates",
+  compare: "Compare",
+};
+
+function Looks(): JSX.Element {
+  return (
+    <div class="views" role="group" aria-label="Profile as">
+      {(Object.entries(LOOKS) as [ProfileLook, string][]).map(([look, title]) => (
+        <button
+          key={look}
+          type="button"
+          class="segment"
+          aria-pressed={app.profileLook.value === look}
+          onClick={() => showProfileLook(look)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function RecordButton(): JSX.Element | null {
+  if (!app.program.value) return null;
+  return (
+    <button
+      type="button"
+      disabled={app.busy.value !== null || runFault.value !== undefined}
+      title={runFault.value?.message ?? "Runs the method ten times and records every instruction"}
+      onClick={() => void profileHere()}
+    >
+      Profile here
+    </button>
+  );
+}
+
+function Head(props: { shown: Profile }): JSX.Element {
+  const { shown } = props;
+  return (
+    <div class="profile-head">
+      <label class="inline">
+        <span class="unseen">Profile</span>
+        <select
+          value={shown.id}
+          onChange={(event) => showProfile(Number(event.currentTarget.value))}
+        >
+          {app.profiles.value.map(({ id, title }) => (
+            <option key={id} value={id}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <RecordButton />
+      <button type="button" class="quiet" onClick={() => void saveTrace(shown.id)}>
+        Save for Perfetto
+      </button>
+      <button type="button" class="quiet" onClick={() => saveDump(shown.id)}>
+        Save .etdp
+      </button>
+      <button type="button" class="quiet" onClick={() => closeProfile(shown.id)}>
+        Close
+      </button>
+    </div>
+  );
+}
+
+function Figures(props: { shown: Profile }): JSX.Element {
+  const { blocks, report } = props.shown;
+  const ran = blocks.filter(({ name, total }) => name === "Execute" && total !== null);
+  const scale = report.targetTimeScale;
+  return (
+    <dl class="figures profile-figures">
+      {ran.map(({ method, total, runs, bundledInputIndex }, i) => (
+        <Figure
+          key={i}
+          name={`${method ? `${method}, ` : ""}${ran.length > 1 && bundledInputIndex >= 0 ? `case ${bundledInputIndex}, ` : ""}${formatCount(runs)} run${runs === 1 ? "" : "s"}`}
+          title={`least ${formatTime(total!.min, scale)}, most ${formatTime(total!.max, scale)}`}
+        >
+          {formatTime(total!.p50, scale)} <span class="soft">median</span>
+        </Figure>
+      ))}
+      <Figure name="events">{formatCount(report.etdump?.events ?? 0)}</Figure>
+      <Figure name="record">{report.etrecord ? "there" : "none"}</Figure>
+    </dl>
+  );
+}
+
+function Body(props: { shown: Profile }): JSX.Element {
+  const { shown } = props;
+  const look = app.profileLook.value;
+  if (look === "flame") {
+    return (
+      <>
+        <Flame timeline={shown.timeline} drawing={String(shown.id)} />
+        <EventTable shown={shown} />
+      </>
+    );
+  }
+  if (look === "events") return <EventTable shown={shown} />;
+  if (look === "delegates") return <Delegates shown={shown} />;
+  if (look === "compare") return <Compare />;
+  return <TotalTable shown={shown} kind={look} />;
+}
+
+/** A profile with all ways to look at it, in the pane and in the dock. */
+export function ProfilePanel(props: { shown: Profile }): JSX.Element {
+  const { shown } = props;
+  const isSearched = app.profileLook.value === "flame" || app.profileLook.value === "events";
+  return (
+    <div class="profile">
+      <Head shown={shown} />
+      <Figures shown={shown} />
+      {shown.report.warnings.map((warning) => (
+        <p key={warning} class="profile-warning">
+          {warning}
+        </p>
+      ))}
+      <div class="profile-looks">
+        <Looks />
+        {isSearched ? (
+          <SearchBox label="Find events" placeholder="Find: event, operator, node" count="" />
+        ) : null}
+      </div>
+      <Body shown={shown} />
+    </div>
+  );
+}
+
+export function ProfileView(): JSX.Element {
+  if (profile.value) return <ProfilePanel shown={profile.value} />;
+  return (
+    <div class="waiting">
+      <p>
+        {app.program.value
+          ? "Nothing is recorded yet. Profile the program here with the inputs of Call, or drop an .etdp that the runtime on your device has written."
+          : "Drop an .etdp that the runtime on your device has written."}
+      </p>
+      <RecordButton />
+    </div>
+  );
+}

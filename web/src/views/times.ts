@@ -1,0 +1,21 @@
+// Times of dumps as people read them, in whatever unit they come.
+import type { TimeScale } from "@sconce/types_inspector.js";
+import { formatFigure, formatMs } from "../ui/format.js";
+
+const MS: Readonly<Record<TimeScale, number | null>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  ms: 1,
+  s: 1e3,
+  cycles: null,
+};
+
+/** "12.3 µs" of 0.0123 in "ms"; cycles have no unit to be told in. */
+export function formatTime(time: number, scale: TimeScale): string {
+  const ms = MS[scale];
+  if (ms === null) return `${formatFigure(Math.round(time))}\u00a0cycles`;
+  const value = time * ms;
+  if (value === 0 || Math.abs(value) >= 1) return formatMs(value);
+  if (Math.abs(value) >= 1e-3) return `${formatFigure(value * 1e3)}\u00a0µs`;
+  return `${formatFigure(value * 1e6)}\u00a0ns`;
+}
