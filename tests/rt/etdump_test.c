@@ -502,7 +502,7 @@ static void tell_node(recording *r, sc_rt_event *event, const char *id, int64_t 
     r->dump.sink.output(&r->dump.sink, event, &value);
 }
 
-TEST(what_delegates_do_comes_before_their_calls) {
+TEST(what_delegates_do_comes_before_their_calls_last_value_first) {
     static const sc_rt_origin origin = {2, 9, {"NullBackend", 11}};
     recording r;
     begin(&r);
@@ -533,19 +533,19 @@ TEST(what_delegates_do_comes_before_their_calls) {
         CHECK_EQ_STR(
             written(&r),
             "{\"run_data\":[{\"name\":\"Execute\",\"events\":[" SCOPE(
-                TEXT("Add #0"), "1003000", "1004000") NODE_VALUE(TEXT("Add #0"))
-                SCOPE("\"delegate_debug_id_int\":7", "1005000",
-                      "1006000") NODE_VALUE("\"delegate_debug_id_int\":7")
-                    SCOPE(TEXT("1099511627776"), "1007000", "1008000") NODE_VALUE(TEXT(
-                        "1099511627776")) "{\"debug_event\":{" PLACE
-                                          "\"debug_entry\":{\"val\":\"Int\",\"int_value\":{\"int_"
-                                          "val\":6}}}},"
-                                          "{\"profile_event\":{\"name\":\"DELEGATE_CALL\"," PLACE
-                                          "\"start_time\":1002000,\"end_time\":1009000}},"
-                                          "{\"profile_event\":{\"name\":\"Method::execute\","
-                                          "\"chain_index\":-1,"
-                                          "\"instruction_id\":0,\"start_time\":1001000,\"end_"
-                                          "time\":1010000}}]}]}");
+                TEXT("1099511627776"), "1007000", "1008000") NODE_VALUE(TEXT("1099511627776"))
+                SCOPE("\"delegate_debug_id_int\":7", "1005000", "1006000")
+                    NODE_VALUE("\"delegate_debug_id_int\":7")
+                        SCOPE(TEXT("Add #0"), "1003000", "1004000") NODE_VALUE(
+                            TEXT("Add #0")) "{\"debug_event\":{" PLACE
+                                            "\"debug_entry\":{\"val\":\"Int\",\"int_value\":{\"int_"
+                                            "val\":6}}}},"
+                                            "{\"profile_event\":{\"name\":\"DELEGATE_CALL\"," PLACE
+                                            "\"start_time\":1002000,\"end_time\":1009000}},"
+                                            "{\"profile_event\":{\"name\":\"Method::execute\","
+                                            "\"chain_index\":-1,"
+                                            "\"instruction_id\":0,\"start_time\":1001000,\"end_"
+                                            "time\":1010000}}]}]}");
     }
     end(&r);
 }

@@ -266,6 +266,23 @@ static void add_node(writer *w, const sc_etdump_record *node, const sc_etdump_re
     while (next_is_value(w)) add_debug(w, at, false);
 }
 
+// With their values the last node comes first: where several nodes of a call stand for one node of
+// the program, readers take the value of the first that they meet.
+static void add_nodes(writer *w, const sc_etdump_record *call) {
+    SC_VEC(uint64_t) nodes = {0};
+    while (record_at(w, w->at) != call) {
+        if (next_is(w, SC_ETDUMP_NODE)) sc_vec_push(w->arena, &nodes, w->at);
+        w->at++;
+    }
+    const uint64_t end = w->at;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        w->at = nodes.data[w->is_complete ? nodes.count - 1 - i : i];
+        const sc_etdump_record *node = record_at(w, w->at++);
+        add_node(w, node, call);
+    }
+    w->at = end;
+}
+
 static void end_block(writer *w, sc_str name) {
     const sc_fb_ref text = string_of(w, name);
     const sc_fb_ref events = sc_fb_add_refs(&w->b, w->events.data, w->events.count);
@@ -290,7 +307,7 @@ static void add_run(writer *w, const sc_etdump_record *run) {
     w->is_complete = run->what == SC_ETDUMP_INTERMEDIATES;
     while (!next_is(w, SC_ETDUMP_RETURN)) {
         const sc_etdump_record *call = instruction_ahead(w);
-        while (next_is(w, SC_ETDUMP_NODE)) add_node(w, record_at(w, w->at++), call);
+        add_nodes(w, call);
         w->at++;
         add_instruction(w, call);
     }

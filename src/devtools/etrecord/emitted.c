@@ -15,7 +15,10 @@ static void add_part_call(sc_ctx *ctx, sc_etrecord_maps *maps, const sc_emit_par
                                        .count = event->handle_count};
         sc_vec_push(ctx->arena, &delegate.events, row);
     }
-    const sc_etrecord_outs outs = {call->instruction, call->output_count};
+    // The official inspector takes this for what each event inside of the call has, too, and finds
+    // no such value; what the call returns is then among their values.
+    const sc_etrecord_outs outs = {call->instruction,
+                                   delegate.events.count ? 1 : call->output_count};
     sc_vec_push(ctx->arena, &maps->delegates, delegate);
     sc_vec_push(ctx->arena, &maps->outs, outs);
 }
