@@ -134,6 +134,9 @@ TEST(a_record_is_made_while_lowering_and_read_back) {
 }
 
 TEST(values_of_a_record_are_checked) {
+#define HUGE_TENSOR                                                      \
+    "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": " \
+    "[4294967296, 4294967296], \"at\": 0}]}"
     static const char *const WRONG[] = {
         "[]",
         "{\"other\": []}",
@@ -145,8 +148,9 @@ TEST(values_of_a_record_are_checked) {
         "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [2], \"at\": 0}]}",
         "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [1], \"at\": -1}]}",
         "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [-1], \"at\": 0}]}",
-        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [4294967296, "
-        "4294967296], \"at\": 0}]}",
+        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [4e9, 4e9], \"at\": "
+        "0}]}",
+        HUGE_TENSOR,
         "{\"reference_outputs\": []}",
         "{\"reference_outputs\": {\"forward\": 1}}"};
     sc_job *job = sc_job_open(NULL);
