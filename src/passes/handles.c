@@ -6,6 +6,9 @@
 // What is made later keeps this: copies, casts and views that serve a node have its handle. A call
 // of a part has one of its own, above all others, and so has what no node of the source stands for:
 // a copy between inputs and state that the call writes back.
+//
+// Nodes that come from no line of the author's, such as those that quantize, are of the line whose
+// result they take, or else of the one that takes theirs.
 #include "passes/passes.h"
 
 typedef struct numberer {
@@ -19,6 +22,30 @@ static void find_bodies(sc_ctx *ctx, numberer *n, const sc_arg *arg) {
         sc_vec_push(ctx->scratch, &n->queue, arg->graph);
     else if (arg->kind == SC_ARG_LIST)
         for (uint32_t i = 0; i < arg->count; i++) find_bodies(ctx, n, &arg->items[i]);
+}
+
+// Of a value that it reads, if that has lines; stops at the first one.
+static bool take_trace(void *user, sc_arg *arg) {
+    sc_node *node = user;
+    const sc_node *maker = arg->value->node;
+    if (maker) node->meta.stack_trace = maker->meta.stack_trace;
+    return node->meta.stack_trace.size == 0;
+}
+
+static void take_trace_of_users(sc_node *node) {
+    for (uint32_t i = 0; i < node->out_count; i++)
+        for (const sc_arg *use = node->outs[i]->first_use; use; use = use->next_use) {
+            if (use->user->graph == node->graph && use->user->op)
+                node->meta.stack_trace = use->user->meta.stack_trace;
+            if (node->meta.stack_trace.size) return;
+        }
+}
+
+static void trace_graph(sc_graph *graph) {
+    for (sc_node *node = graph->first; node; node = node->next)
+        if (!node->meta.stack_trace.size) (void)sc_node_visit_values(node, take_trace, node);
+    for (sc_node *node = graph->last; node; node = node->prev)
+        if (!node->meta.stack_trace.size) take_trace_of_users(node);
 }
 
 static void number_graph(sc_ctx *ctx, numberer *n, sc_graph *graph) {
@@ -38,7 +65,10 @@ sc_status sc_pass_handles(sc_ctx *ctx, sc_method *method) {
     numberer n = {.next = 1};
     sc_imap_init(&n.handles, ctx->scratch);
     sc_vec_push(ctx->scratch, &n.queue, method->graph);
-    for (uint32_t i = 0; i < n.queue.count; i++) number_graph(ctx, &n, n.queue.data[i]);
+    for (uint32_t i = 0; i < n.queue.count; i++) {
+        trace_graph(n.queue.data[i]);
+        number_graph(ctx, &n, n.queue.data[i]);
+    }
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }

@@ -4,6 +4,7 @@
 //
 // Between copies nothing may read an old value: where an input that is written is also returned, or
 // is the new value of another one, it is cloned before the first copy.
+#include "ir/part.h"
 #include "passes/passes.h"
 
 typedef struct write_back {
@@ -67,6 +68,25 @@ static sc_meta meta_of_input(write_back *w) {
     return (sc_meta){.debug_handle = w->free_handle++};
 }
 
+// The value of a part's graph that a call returns as its result number `index`.
+static const sc_value *returned_by_part(const sc_part *part, uint32_t index) {
+    const sc_method *method = part->method;
+    for (uint32_t i = 0; i < method->outputs.count; i++) {
+        if (method->outputs.data[i].kind != SC_OUTPUT_USER || index-- > 0) continue;
+        const sc_arg *arg = &method->graph->ret->args[i];
+        return arg->kind == SC_ARG_VALUE ? arg->value : NULL;
+    }
+    return NULL;
+}
+
+// Of what has computed a value; inside of a delegate too.
+static sc_meta meta_of(write_back *w, const sc_value *value) {
+    if (!value->node) return meta_of_input(w);
+    const sc_part *part = sc_node_part(value->node);
+    const sc_value *inner = part ? returned_by_part(part, value->index) : NULL;
+    return inner && inner->node ? inner->node->meta : value->node->meta;
+}
+
 // A returned old value of something that is written: a copy is taken first.
 static sc_status save_old_value(write_back *w, const sc_value *target, sc_arg *arg) {
     if (arg->kind != SC_ARG_VALUE || arg->value->node || arg->value->graph != w->graph)
@@ -95,7 +115,7 @@ static sc_status write(write_back *w, sc_value *target, sc_value *value, sc_valu
     if (value == target) return SC_OK;
     sc_node *copy;
     sc_arg args[2] = {sc_arg_value(target), sc_arg_value(value)};
-    const sc_meta meta = value->node ? value->node->meta : meta_of_input(w);
+    const sc_meta meta = meta_of(w, value);
     SC_TRY(sc_build(w->graph, NULL, sc_op_get(SC_OP_copy_), args, 2, &meta, &copy));
     *out = copy->outs[0];
     return SC_OK;

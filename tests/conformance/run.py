@@ -390,12 +390,14 @@ def cases():
     yield "mobilenet_v2: numbers and sizes", judge_mobilenet, ()
     import bundles
     import dumps
+    import inspector
     import records
     import serde
     import xnnpack
 
     yield from bundles.cases()
     yield from dumps.cases()
+    yield from inspector.cases()
     yield from records.cases()
     yield from xnnpack.cases()
     yield from serde.cases()
