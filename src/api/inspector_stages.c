@@ -70,7 +70,6 @@ static sc_status list_nodes(sc_ctx *ctx, sc_graph *graph, void *user) {
 static void put_node(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
     sc_json_begin_object(w);
     sc_node_put_json(w, scratch, node);
-    sc_json_put_u64(w, "handle", node->meta.debug_handle);
     sc_json_put_str(w, "stackTrace", node->meta.stack_trace);
     sc_json_end_object(w);
 }

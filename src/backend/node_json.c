@@ -51,6 +51,7 @@ void sc_node_put_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node)
     sc_json_end_array(w);
     sc_json_put_str(w, "source", sc_stack_trace_source(scratch, node->meta.stack_trace));
     sc_json_put_str(w, "module", node->meta.module_stack);
+    sc_json_put_u64(w, "debugHandle", node->meta.debug_handle);
 }
 
 // --- Arguments -----------------------------------------------------------------------------------
@@ -116,7 +117,6 @@ void sc_node_add_full_json(sc_json_writer *w, sc_arena *scratch, const sc_node *
     sc_json_begin_object(w);
     sc_node_put_json(w, scratch, node);
     put_args(w, node);
-    sc_json_put_u64(w, "debugHandle", node->meta.debug_handle);
     sc_json_end_object(w);
     sc_arena_rewind(scratch, mark);
 }

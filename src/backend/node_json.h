@@ -8,11 +8,11 @@
 
 // Members of an object that is open: name, kind and, of a tensor, dtype and shape.
 void sc_value_put_json(sc_json_writer *w, sc_arena *scratch, const sc_value *value);
-// Members of an object that is open: name, op, inputs, outputs, source, module.
+// Members of an object that is open: name, op, inputs, outputs, source, module, debugHandle.
 void sc_node_put_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
 // An object with them.
 void sc_node_add_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
-// The same with debugHandle and args, by parameter: {"value": name}, numbers, text, null, lists.
+// The same with args, by parameter: {"value": name}, numbers, text, null, lists.
 void sc_node_add_full_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
 
 #endif

@@ -40,6 +40,7 @@ test("stages of an edge manager can be looked at", async () => {
   assert.match(await edge.text(report.stages[2]!.program), /aten::permute_copy/);
   const nodes = await edge.nodes(report.stages[2]!.program, "forward");
   assert.ok(nodes.some((n) => n.op === "aten::addmm" && n.source !== ""));
+  assert.ok(nodes.every(({ debugHandle }) => debugHandle > 0));
   const forward = await edge.exportedProgram();
   assert.match(await forward.text(), /aten::addmm/);
   const program = await edge.toExecutorch({ memoryPlanning: "naive" });

@@ -229,7 +229,7 @@ test("stages can be looked at, and what has become of them", () =>
     assert.match(linear.a!.source, /in forward: y = torch\.nn\.functional\.gelu/);
     assert.match(inspector.text("exported_program"), /aten::linear/);
     const [node] = inspector.nodes("edge_dialect_exported_program");
-    assert.equal(node!.handle, 1);
+    assert.equal(node!.debugHandle, 1);
     assert.match(node!.stackTrace, /make_etdumps\.py/);
     assert.throws(() => inspector.nodes("none"), {
       code: "not_found",

@@ -146,8 +146,6 @@ export type NodeArg =
 export interface BackendNode extends NodeRow {
   /** By parameter of the operator's schema. */
   args: Record<string, NodeArg>;
-  /** By which a debug handle map means the node; 0 until the edge program numbers its nodes. */
-  debugHandle: number;
 }
 
 /** A weight that belongs to a part. */

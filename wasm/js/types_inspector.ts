@@ -282,8 +282,6 @@ export interface RecordStage {
 }
 
 export interface StageNode extends NodeRow {
-  /** 0: none. */
-  handle: number;
   stackTrace: string;
 }
 

@@ -129,6 +129,11 @@ export interface NodeRow {
   /** The last line of the user's own code that led here: "model.py:12 in forward: return self.fc(x)". */
   source: string;
   module: string;
+  /**
+   * What records and dumps know the node by: nodes made of one node of the exported program share it.
+   * 0 until the edge program numbers its nodes.
+   */
+  debugHandle: number;
 }
 
 export interface ProgramMethodInfo {

@@ -88,7 +88,7 @@ function showNode(inspector: Inspector, flags: RecordFlags, name: string): void 
   for (const { stage, method, node } of found) {
     say(`${stage} of method ${method}`);
     say(`  ${lineOf(node)}`);
-    if (node.handle) say(`  debug handle ${node.handle}`);
+    if (node.debugHandle) say(`  debug handle ${node.debugHandle}`);
     for (const line of node.stackTrace.split("\n")) if (line) say(`  ${line}`);
   }
 }

@@ -97,12 +97,9 @@ export function showMatch(back: boolean): void {
 const typesOf = (row: NodeRow): string =>
   JSON.stringify(row.outputs.map((o) => [o.dtype, o.shape]));
 
-/** The debug handle of a node of a record; 0 for none. */
-const handleOf = (row: NodeRow): number => ("handle" in row ? Number(row.handle) : 0);
-
 /** How much speaks for two rows being the same node; 0 for nothing. Names may be given anew. */
 function kinship(a: NodeRow, b: NodeRow): number {
-  if (handleOf(a) > 0 && handleOf(a) === handleOf(b)) return 100;
+  if (a.debugHandle > 0 && a.debugHandle === b.debugHandle) return 100;
   const isSameLine = a.source !== "" && a.source === b.source && a.module === b.module;
   const isSameName = a.name === b.name;
   const isSameOp = a.op === b.op;
