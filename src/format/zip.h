@@ -33,7 +33,8 @@ const sc_zip_entry *sc_zip_find(const sc_zip *zip, sc_str name);  // NULL when a
 // Forgets the entries that are not wanted.
 void sc_zip_keep(sc_ctx *ctx, sc_zip *zip,
                  bool (*wanted)(const void *user, const sc_zip_entry *entry), const void *user);
-// The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed.
+// The bytes of an entry; SC_ERR_UNSUPPORTED when it is compressed. Archives that they are written
+// to take over the entry's checksum, so that damage goes on to show.
 sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out);
 // The same in memory, at most `bytes_max`. A wrong CRC gives a warning, 0 means none: PyTorch
 // can leave it out, and does not look at it either.
@@ -44,6 +45,11 @@ bool sc_zip_is_compressed(const sc_zip *zip);
 // Whether the host may inflate it: everything compressed is deflated, grows to at most a thousand
 // times its size, and comes to at most limits.inflated_bytes_max in all.
 sc_status sc_zip_check_compressed(sc_ctx *ctx, const sc_zip *zip);
+
+// The CRC-32 of an extent; what is known of it, or of extents that a cord behind it is made of, is
+// not read again (zip_sum.c).
+sc_status sc_zip_sum(sc_ctx *ctx, sc_extent extent, uint32_t *crc);
+void sc_zip_know_sum(sc_ctx *ctx, sc_extent extent, uint32_t crc);
 
 typedef struct sc_zip_record {
     sc_str name;
@@ -62,7 +68,8 @@ typedef struct sc_zip_writer {
 
 // `align` is a power of two; 1 packs tightly, 64 is what PyTorch does.
 void sc_zip_writer_init(sc_zip_writer *writer, sc_cord *out, uint32_t align);
-// `name` and `bytes` are copied; `content` is borrowed and read once for the CRC.
+// `name` and `bytes` are copied; `content` is borrowed and read once for the CRC
+// unless that is known.
 sc_status sc_zip_add_bytes(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, const void *bytes,
                            size_t size);
 sc_status sc_zip_add_extent(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, sc_extent content);

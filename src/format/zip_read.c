@@ -320,6 +320,7 @@ sc_status sc_zip_extent(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent *out) 
                        "zip entry " SC_STR_FMT " is compressed (method %u)",
                        SC_STR_ARG(entry->name), entry->method);
     *out = entry->extent;
+    if (entry->crc32) sc_zip_know_sum(ctx, *out, entry->crc32);  // 0: PyTorch left it out
     return SC_OK;
 }
 

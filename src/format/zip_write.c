@@ -1,7 +1,6 @@
 // Writing archives of stored entries: everything is known before an entry starts, so sizes and CRCs
 // stand in the local headers and no data descriptors are needed. Layouts: see zip_read.c.
 #include "base/hash.h"
-#include "base/map.h"
 #include "format/zip.h"
 #include "format/zip_layout.h"
 
@@ -104,91 +103,9 @@ sc_status sc_zip_add_bytes(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, cons
     return SC_OK;
 }
 
-static sc_status add_to_crc(void *user, const void *bytes, size_t size) {
-    uint32_t *crc = user;
-    *crc = sc_crc32(*crc, bytes, size);
-    return SC_OK;
-}
-
-// Extents whose checksums are known: a weight may be written several times, and a file within a
-// file is summed once for each of the two.
-typedef struct sum {
-    sc_extent extent;
-    uint32_t crc;
-} sum;
-
-typedef struct sc_summed {
-    sc_imap by_place;  // hash of the extent -> index
-    SC_VEC(sum) items;
-} sc_summed;
-
-static sc_summed *summed_of(sc_ctx *ctx) {
-    if (!ctx->summed) {
-        ctx->summed = sc_new(ctx->arena, sc_summed);
-        sc_imap_init(&ctx->summed->by_place, ctx->arena);
-    }
-    return ctx->summed;
-}
-
-static sc_status read_crc(sc_ctx *ctx, const sc_chunk *chunk, uint32_t *crc) {
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_cord cord;
-    sc_cord_init(&cord, ctx->scratch);
-    *crc = 0;
-    if (chunk->kind == SC_CHUNK_EXTENT)
-        sc_cord_append_extent(&cord, chunk->extent);
-    else
-        sc_cord_append_zeros(&cord, chunk->size);
-    sc_status status = sc_cord_write(ctx, &cord, add_to_crc, crc);
-    sc_arena_rewind(ctx->scratch, mark);
-    return status;
-}
-
-static sc_status chunk_crc(sc_ctx *ctx, const sc_chunk *chunk, uint32_t *crc) {
-    if (chunk->kind == SC_CHUNK_BYTES) {
-        *crc = sc_crc32(0, chunk->bytes, (size_t)chunk->size);
-        return SC_OK;
-    }
-    if (chunk->kind == SC_CHUNK_ZEROS) return read_crc(ctx, chunk, crc);
-    sc_summed *known = summed_of(ctx);
-    const sc_extent *e = &chunk->extent;
-    const uint64_t key =
-        sc_hash64_mix(sc_hash64_mix(SC_PTR_KEY(e->source), e->offset + 1), e->size);
-    const uint64_t *found = sc_imap_find(&known->by_place, key);
-    if (found && sc_extent_is(known->items.data[*found].extent, *e)) {
-        *crc = known->items.data[*found].crc;
-        return SC_OK;
-    }
-    SC_TRY(read_crc(ctx, chunk, crc));
-    sum one = {*e, *crc};
-    sc_vec_push(ctx->arena, &known->items, one);
-    sc_imap_set(&known->by_place, key, known->items.count - 1);
-    return SC_OK;
-}
-
-static sc_status cord_crc(sc_ctx *ctx, const sc_cord *cord, uint32_t *crc) {
-    *crc = 0;
-    for (uint32_t i = 0; i < cord->chunks.count; i++) {
-        uint32_t next = 0;
-        SC_TRY(chunk_crc(ctx, &cord->chunks.data[i], &next));
-        *crc = sc_crc32_join(*crc, next, cord->chunks.data[i].size);
-    }
-    return SC_OK;
-}
-
-static sc_status extent_crc(sc_ctx *ctx, sc_extent content, uint32_t *crc) {
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_cord cord;
-    sc_cord_init(&cord, ctx->scratch);
-    sc_cord_append_extent(&cord, content);
-    sc_status status = cord_crc(ctx, &cord, crc);
-    sc_arena_rewind(ctx->scratch, mark);
-    return status;
-}
-
 sc_status sc_zip_add_extent(sc_ctx *ctx, sc_zip_writer *writer, sc_str name, sc_extent content) {
     uint32_t crc = 0;
-    SC_TRY(extent_crc(ctx, content, &crc));
+    SC_TRY(sc_zip_sum(ctx, content, &crc));
     SC_TRY(begin_entry(ctx, writer, name, content.size, crc));
     sc_cord_append_extent(writer->out, content);
     return SC_OK;
@@ -250,7 +167,7 @@ void sc_zip_finish(sc_zip_writer *writer) {
 
 static sc_status check_inflated(sc_ctx *ctx, const sc_zip_entry *entry, sc_extent content) {
     uint32_t crc = 0;
-    SC_TRY(extent_crc(ctx, content, &crc));
+    SC_TRY(sc_zip_sum(ctx, content, &crc));
     if (content.size == entry->size && crc == entry->crc32) return SC_OK;
     return sc_fail(ctx, SC_ERR_CORRUPT, "Fetch the file again: it is a damaged zip archive.",
                    "zip entry " SC_STR_FMT " does not inflate to what it claims to hold",

@@ -134,6 +134,51 @@ TEST(zip_repack_wants_the_declared_size_and_crc) {
     setup_end(&s);
 }
 
+// What an entry's source is read for shows in a count.
+typedef struct counted {
+    sc_source base;
+    sc_source *file;
+    int reads;
+} counted;
+
+static sc_status counted_read(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                              size_t bytes) {
+    counted *c = source->user;
+    c->reads++;
+    return sc_extent_read(ctx, sc_extent_whole(c->file), offset, out, bytes);
+}
+
+TEST(zip_takes_over_checksums_of_entries_that_have_one) {
+    setup s;
+    setup_begin(&s);
+    sc_zip zip, again;
+    sc_cord cord;
+    sc_zip_writer writer;
+    sc_extent whole;
+    counted c = {.file = setup_file(&s, "data/zip/stored.zip").source};
+    c.base = (sc_source){.read = counted_read, .size = c.file->size, .user = &c};
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, sc_extent_whole(&c.base), &zip));
+    sc_zip_entry *known = &zip.entries[2], *unknown = &zip.entries[0];
+    const uint32_t crc = unknown->crc32;
+    known->crc32++;  // damage goes on to show
+    unknown->crc32 = 0;
+    c.reads = 0;
+    sc_cord_init(&cord, &s.arena);
+    sc_zip_writer_init(&writer, &cord, 1);
+    REQUIRE_OK(sc_zip_extent(&s.ctx, known, &whole));
+    CHECK_OK(sc_zip_add_extent(&s.ctx, &writer, SC_STR("known"), whole));
+    CHECK_EQ_INT(c.reads, 0);
+    REQUIRE_OK(sc_zip_extent(&s.ctx, unknown, &whole));
+    CHECK_OK(sc_zip_add_extent(&s.ctx, &writer, SC_STR("unknown"), whole));
+    CHECK(c.reads > 0);
+    sc_zip_finish(&writer);
+    whole = sc_extent_whole(sc_source_from_cord(&s.arena, &cord));
+    REQUIRE_OK(sc_zip_open(&s.ctx, &s.arena, whole, &again));
+    CHECK_EQ_UINT(again.entries[0].crc32, known->crc32);
+    CHECK_EQ_UINT(again.entries[1].crc32, crc);
+    setup_end(&s);
+}
+
 static void check_written(uint32_t align) {
     setup s;
     setup_begin(&s);
