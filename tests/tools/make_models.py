@@ -9,10 +9,12 @@ Bytes depend on the versions of both: only new programs are made into tests/mode
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import executorch.kernels.quantized  # noqa: F401  what the exporter finds of quantized kernels
+import model_modules
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import (
@@ -120,7 +122,7 @@ def exported(*arguments, **options):
     """The program, with stack traces that name no machine's folders."""
     program = torch.export.export(*arguments, **options)
     places = {
-        str(Path(__file__).resolve().parent): "/srv/models",
+        str(Path(model_modules.__file__).resolve().parent): "/srv/models",
         str(Path(torch.__file__).parent.parent): "/usr/lib/python3/dist-packages",
     }
     for graph in (m.graph for m in program.graph_module.modules() if hasattr(m, "graph")):
@@ -129,6 +131,9 @@ def exported(*arguments, **options):
                 trace = node.meta.get("stack_trace")
                 if trace:
                     node.meta["stack_trace"] = trace.replace(place, neutral)
+            for found in re.findall(r'File "(/[^"]*)"', node.meta.get("stack_trace") or ""):
+                if not found.startswith(tuple(places.values())):
+                    raise ValueError(f"the trace of {node.name} names {found}")
     return program
 
 
