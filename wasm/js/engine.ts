@@ -6,7 +6,7 @@ import { inflatePrograms, open } from "./compile.js";
 import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
 import { openInspector } from "./inspector.js";
-import { loadProgram, type DTypeTable } from "./program.js";
+import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
 import { absoluteUrl } from "./source.js";
@@ -16,7 +16,6 @@ import type {
   CallOptions,
   Capabilities,
   CompilationReport,
-  DType,
   EdgeProgramManager,
   Engine,
   EngineOptions,
@@ -76,20 +75,7 @@ class SyncEngine implements Engine {
   }
 
   private get dtypes(): DTypeTable {
-    const { dtypes } = this.meta();
-    return {
-      code: (name: DType) => {
-        const row = dtypes.find((d) => d.name === name);
-        if (!row)
-          throw new SconceError(
-            "dtype",
-            `there is no dtype '${name}'`,
-            `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`,
-          );
-        return row.code;
-      },
-      name: (code: number) => dtypes.find((d) => d.code === code)!.name,
-    };
+    return dtypeTable(this.meta());
   }
 
   bundle(program: Source, suites: readonly TestSuite[], options: BundleOptions = {}): Uint8Array {

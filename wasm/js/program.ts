@@ -14,6 +14,7 @@ import type {
   DType,
   EventDump,
   LoadOptions,
+  Meta,
   Program,
   ProgramReport,
   RunOptions,
@@ -305,6 +306,27 @@ class LoadedProgram implements Program {
 }
 
 /** Opens a .pte with its .ptd files on a job that becomes the program's. */
+/** Names and codes of dtypes, as the core has them. */
+export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
+  return {
+    code: (name) => {
+      const row = dtypes.find((d) => d.name === name);
+      if (row) return row.code;
+      throw new SconceError(
+        "dtype",
+        `there is no dtype '${name}'`,
+        `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`,
+      );
+    },
+    name: (code) => dtypes.find((d) => d.code === code)!.name,
+  };
+}
+
+/** The same of a job whose engine is not at hand. */
+export function dtypesOf(job: Job): DTypeTable {
+  return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
+}
+
 export function loadProgram(
   job: Job,
   pte: Source,

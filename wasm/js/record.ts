@@ -6,6 +6,7 @@ import { inflateSync } from "./inflate.js";
 import { camelKeys } from "./meta.js";
 import { Output } from "./output.js";
 import { checkOptions } from "./protocol.js";
+import { bundledCases, mustBeBundled } from "./record_cases.js";
 import { writeAll } from "./sink.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
@@ -282,14 +283,19 @@ export class RecordView implements ETRecord {
     );
   }
 
-  updateRepresentativeInputs(inputs: readonly RecordValue[] | null): void {
+  updateRepresentativeInputs(given: readonly RecordValue[] | Source | null): void {
     const packing = new Packing();
+    const bundled = bundledCases(this.job.core, given);
+    const inputs = bundled
+      ? bundled.representativeInputs()
+      : (given as readonly RecordValue[] | null);
     if (inputs !== null) mustBe("list", "what updateRepresentativeInputs() takes", inputs);
     this.update({ representative_inputs: inputs && packing.list(inputs, "inputs") }, packing);
   }
 
-  updateReferenceOutputs(outputs: Parameters<ETRecord["updateReferenceOutputs"]>[0]): void {
+  updateReferenceOutputs(given: Parameters<ETRecord["updateReferenceOutputs"]>[0]): void {
     const packing = new Packing();
+    const outputs = bundledCases(this.job.core, given)?.referenceOutputs() ?? given;
     const byMethod = Array.isArray(outputs)
       ? { forward: outputs as readonly RecordValue[] }
       : outputs;
@@ -337,10 +343,18 @@ export class RecordView implements ETRecord {
     this.job.call({}, (raw, s) => raw.record_add_edge_dialect_program(s, this.number, program));
   }
 
-  addExecutorchProgram(executorch: unknown): void {
-    const kinds = ["ExecutorchProgramManager"];
-    const program = this.placeOf("addExecutorchProgram", kinds, executorch);
+  addExecutorchProgram(executorch: unknown, bundled?: unknown): void {
+    const call = "addExecutorchProgram";
+    const program = this.placeOf(call, ["ExecutorchProgramManager"], executorch);
+    const cases =
+      bundled === undefined
+        ? undefined
+        : mustBeBundled(this.job.core, `the bundle of ${call}()`, bundled);
+    const outputs = cases?.referenceOutputs();
+    const inputs = cases?.representativeInputs();
     this.job.call({}, (raw, s) => raw.record_add_executorch_program(s, this.number, program));
+    if (outputs) this.updateReferenceOutputs(outputs);
+    if (inputs) this.updateRepresentativeInputs(inputs);
   }
 
   addExtraExportModules(modules: Readonly<Record<string, unknown>>): void {

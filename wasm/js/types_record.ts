@@ -9,6 +9,7 @@ import type {
   OpenedPrograms,
   Remote,
   Sink,
+  Source,
   Value,
 } from "./types.js";
 
@@ -85,16 +86,24 @@ export interface ETRecord extends Disposable {
   /** Of several methods, files have a place for `forward` only. Null adds nothing. */
   addExportedProgram(programs: Handed<OpenedPrograms> | null): void;
   addEdgeDialectProgram(edge: Handed<EdgeProgramManager>): void;
-  /** The maps of what was emitted. */
-  addExecutorchProgram(program: Handed<ExecutorchProgramManager>): void;
+  /**
+   * The maps of what was emitted, and from a bundled program (.bpte) that was made of it, what its
+   * calls expect and take.
+   */
+  addExecutorchProgram(program: Handed<ExecutorchProgramManager>, bundled?: Source): void;
   /** Programs of the same compilation as further stages, by name. */
   addExtraExportModules(
     modules: Readonly<Record<string, Handed<OpenedPrograms> | Handed<EdgeProgramManager>>>,
   ): void;
-  updateRepresentativeInputs(inputs: readonly RecordValue[] | null): void;
-  /** Outputs of each case, by method; a list is for `forward`. */
+  /** Of a bundled program: the inputs of its first call of `forward`, null where it has no suite. */
+  updateRepresentativeInputs(inputs: readonly RecordValue[] | Source | null): void;
+  /**
+   * Outputs of each case, by method; a list is for `forward`. Of a bundled program: what its calls
+   * expect. Fails with the code "argument" when one expects nothing.
+   */
   updateReferenceOutputs(
-    outputs: Readonly<Record<string, readonly RecordValue[]>> | readonly RecordValue[] | null,
+    outputs:
+      Readonly<Record<string, readonly RecordValue[]>> | readonly RecordValue[] | Source | null,
   ): void;
   /** The programs alone, as a record of its own: nothing that is only known once one was emitted. */
   copy(): ETRecord;
