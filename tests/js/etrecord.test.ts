@@ -18,11 +18,10 @@ import {
   type ExecutorchProgramManager,
   type Programs,
   type Tensor,
-  type TestSuite,
 } from "sconce";
 import { sconce } from "./command.js";
 import { failure, file } from "./failure.js";
-import { modelPath, readCases } from "./reference.js";
+import { modelPath } from "./reference.js";
 import { readZip, writeZip, type Entry } from "./zip.js";
 
 let engine: Engine;
@@ -276,113 +275,6 @@ test("10: inputs and outputs are replaced, and survive a file", () => {
   etrecord.updateReferenceOutputs(null);
   assert.equal(etrecord.representativeInputs(), null);
   assert.equal(engine.parseEtrecord(etrecord.bytes()).referenceOutputs(), null);
-});
-
-const ANSWER = readCases("linear")[0]!.outputs[0] as Tensor;
-const ZEROS: Tensor = { ...ANSWER, data: new Float32Array(ANSWER.data.length) };
-
-/** A program with three calls: of known outputs, and of those that a run gives. */
-function bundled(): [Uint8Array, TestSuite[]] {
-  const { inputs } = readCases("linear")[0]!;
-  const testCases = [{ inputs }, { inputs, expectedOutputs: [ZEROS] }, { inputs }];
-  const { buffer } = engine.lower(file("linear"));
-  const bytes = engine.bundle(buffer, [{ methodName: "forward", testCases }]);
-  return [bytes, engine.load(bytes).testSuites()];
-}
-
-test("2: calls of a bundled program are restored as they are", () => {
-  const [bytes, [suite]] = bundled();
-  const edge = engine.toEdge(file("linear"));
-  const record = edge.createEtrecord();
-  record.addEdgeDialectProgram(edge);
-  record.addExecutorchProgram(edge.toExecutorch(), bytes);
-  const expected = suite!.testCases.map(({ expectedOutputs }) => expectedOutputs);
-  assert.equal(expected.length, 3);
-  assert.deepEqual(expected[1], [ZEROS]);
-  assert.notDeepEqual(expected[0], expected[1]);
-  for (const one of [record, engine.parseEtrecord(record.bytes())]) {
-    assert.deepEqual(one.referenceOutputs(), { forward: expected });
-    assert.deepEqual(one.representativeInputs(), suite!.testCases[0]!.inputs);
-    assert.deepEqual(one.maps(), record.maps());
-  }
-});
-
-test("2, 10: several methods keep their outputs, and only forward gives inputs", () => {
-  const { buffer, etrecord } = engine.lower(both(), { etrecord: true });
-  const suites = ["encode", "decode"].map((methodName) => {
-    const { inputs } = readCases(`encdec.${methodName}`)[0]!;
-    return { methodName, testCases: [{ inputs }] };
-  });
-  const bytes = engine.bundle(buffer, suites);
-  etrecord.updateRepresentativeInputs([1]);
-  etrecord.updateReferenceOutputs(bytes);
-  etrecord.updateRepresentativeInputs(bytes);
-  const expected = engine
-    .load(bytes)
-    .testSuites()
-    .map(({ methodName, testCases }) => [methodName, [testCases[0]!.expectedOutputs]]);
-  assert.equal(expected.length, 2);
-  assert.deepEqual(etrecord.referenceOutputs(), Object.fromEntries(expected));
-  assert.equal(etrecord.representativeInputs(), null);
-});
-
-test("8: a bundled program is refused where there is a part of it, and adds all or nothing", () => {
-  const [bytes] = bundled();
-  const edge = engine.toEdge(file("linear"));
-  const program = edge.toExecutorch();
-  const record = edge.createEtrecord();
-  record.updateReferenceOutputs(bytes);
-  assert.equal(failure(() => record.addExecutorchProgram(program, bytes)).code, "state");
-  assert.equal(record.maps().debugHandleMap, null);
-  assert.equal(record.representativeInputs(), null);
-  const other = edge.createEtrecord();
-  assert.equal(failure(() => other.addExecutorchProgram(program, program.buffer)).code, "state");
-  assert.equal(failure(() => other.addExecutorchProgram(program, 7 as never)).code, "argument");
-  assert.equal(other.maps().debugHandleMap, null);
-  other.addExecutorchProgram(program, bytes);
-  assert.equal(failure(() => other.addExecutorchProgram(program, bytes)).code, "state");
-});
-
-test("10: a bundled program replaces inputs and outputs, and is replaced", () => {
-  const [bytes, [suite]] = bundled();
-  const { etrecord } = engine.lower(file("linear"), { etrecord: true });
-  etrecord.updateReferenceOutputs([[ramp(1)]]);
-  etrecord.updateReferenceOutputs(bytes);
-  etrecord.updateRepresentativeInputs([7]);
-  etrecord.updateRepresentativeInputs(bytes);
-  const parsed = engine.parseEtrecord(etrecord.bytes());
-  for (const record of [etrecord, parsed]) {
-    assert.deepEqual(record.representativeInputs(), suite!.testCases[0]!.inputs);
-    assert.equal(record.referenceOutputs()!["forward"]!.length, 3);
-  }
-  etrecord.updateReferenceOutputs([[ramp(2)]]);
-  assert.deepEqual(etrecord.referenceOutputs(), { forward: [[ramp(2)]] });
-});
-
-test("10: bundled programs that lack what is wanted are errors that say what", () => {
-  const { buffer, etrecord } = engine.lower(file("linear"), { etrecord: true });
-  const before = seen(etrecord);
-  const { inputs } = readCases("linear")[0]!;
-  const silent = engine.bundle(buffer, [
-    { methodName: "forward", testCases: [{ inputs }, { inputs, expectedOutputs: null }] },
-  ]);
-  const none = engine.bundle(buffer, [{ methodName: "forward", testCases: [] }]);
-  const wrong: [() => void, string, RegExp][] = [
-    [() => etrecord.updateReferenceOutputs(silent), "argument", /case 1 of method 'forward'/],
-    [() => etrecord.updateRepresentativeInputs(none), "argument", /'forward' has no cases/],
-    [() => etrecord.updateReferenceOutputs(buffer), "state", /no test suites/],
-    [() => etrecord.updateRepresentativeInputs(Uint8Array.of(1, 2)), "truncated", /./],
-  ];
-  for (const [call, code, message] of wrong) {
-    const error = failure(call);
-    assert.equal(error.code, code);
-    assert.match(error.message, message);
-  }
-  assert.deepEqual(seen(etrecord), before);
-  etrecord.updateReferenceOutputs(none);
-  assert.deepEqual(etrecord.referenceOutputs(), { forward: [] });
-  etrecord.updateRepresentativeInputs(silent);
-  assert.deepEqual(etrecord.representativeInputs(), inputs);
 });
 
 test("10: the inputs are those of the file unless others are given", () => {
@@ -773,11 +665,6 @@ test("a client's records are those of the engine", async () => {
     const again = await parsed.program("again");
     assert.equal(await again.text(), await (await edge.exportedProgram()).text());
     await assert.rejects(made.addEdgeDialectProgram({} as never), { code: "argument" });
-    const [bpte] = bundled();
-    const own = await client.lower(file("linear"), { etrecord: true });
-    const filled = await own.getEtrecord();
-    await filled.updateReferenceOutputs(bpte);
-    assert.equal((await filled.referenceOutputs())!["forward"]!.length, 3);
   } finally {
     client.terminate();
   }
