@@ -240,6 +240,33 @@ TEST(the_timeline_nests_by_time) {
     setup_end(&s);
 }
 
+TEST(a_coarse_clock_nests_no_neighbours) {
+    static const uint32_t RIGHT[] = {0, 1, 1, 2};  // Method::execute, and each instruction
+    setup s;
+    made_dump d;
+    sc_inspect_timeline line;
+    setup_begin(&s);
+    made_begin(&d, &s);
+    made_profile(&d, "native_call_add.out", at(0), 100, 100);
+    made_profile(&d, "native_call_mul.out", at(1), 100, 105);
+    made_profile(&d, NULL, (made_place){.instruction = 2, .id = "copy"}, 105, 105);
+    made_profile(&d, NULL, (made_place){.instruction = 2, .id = "gemm"}, 105, 110);
+    made_profile(&d, "DELEGATE_CALL", at(2), 105, 110);
+    made_profile(&d, "Method::execute", OUTSIDE, 100, 110);
+    made_run(&d, "Execute", -1);
+    const sc_inspection *in = inspect_made(&s, &d, NULL, 0);
+    REQUIRE_OK(sc_inspect_timeline_of(in, &s.arena, &line));
+    CHECK_EQ_UINT(line.count, 6);
+    uint32_t deepest[SC_COUNT_OF(RIGHT)] = {0};
+    for (uint32_t i = 0; i < line.count; i++) {
+        const sc_inspect_event *e = &in->blocks[0].events[line.spans[i].event];
+        const int32_t place = e->chain < 0 ? 0 : e->instruction + 1;
+        if (deepest[place] < line.spans[i].depth) deepest[place] = line.spans[i].depth;
+    }
+    for (uint32_t i = 0; i < SC_COUNT_OF(RIGHT); i++) CHECK_EQ_UINT(deepest[i], RIGHT[i]);
+    setup_end(&s);
+}
+
 // --- What events stand for -----------------------------------------------------------------------
 
 #define OP(text) \

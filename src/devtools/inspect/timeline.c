@@ -17,6 +17,10 @@ static int by_start(const void *a, const void *b) {
     return x > y ? -1 : x < y;  // what ends later is logged later, and lies around the others
 }
 
+static bool is_delegates(const sc_dump_event *e) {
+    return e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
+}
+
 // Looks events up by what tells them apart within a block.
 typedef struct lookup {
     sc_arena *arena;
@@ -41,8 +45,7 @@ static lookup look_up(sc_arena *arena, const sc_inspect_block *block) {
 }
 
 static uint32_t event_of(const lookup *l, const sc_dump_event *e) {
-    const bool is_delegated = e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
-    const sc_str name = is_delegated ? e->delegate_str : e->name;
+    const sc_str name = is_delegates(e) ? e->delegate_str : e->name;
     const sc_str key = key_of(l->arena, e->chain, e->instruction, e->delegate_int, name);
     return (uint32_t)(uintptr_t)sc_map_get(&l->events, key) - 1;
 }
@@ -52,7 +55,7 @@ static bool is_placed(const sc_inspection *in, const sc_dump_run *run, uint32_t 
     const sc_dump_event *e = &run->events[index];
     double elapsed;
     if (!sc_inspect_elapsed(in, e, &elapsed) || e->end < e->start) return false;
-    return e->start > 0 || (!e->delegate_str.data && e->delegate_int == SC_DUMP_NO_ID);
+    return e->start > 0 || !is_delegates(e);
 }
 
 typedef struct line {
@@ -62,10 +65,21 @@ typedef struct line {
     uint64_t unplaced;
 } line;
 
+// A coarse clock gives neighbours the same ticks. Whatever it says, an instruction is never within
+// another one, and what a backend did in no time is beside what else it did.
+static bool is_within(const sc_dump_event *e, const sc_dump_event *around) {
+    if (around->end < e->end) return false;
+    if (is_delegates(e) && is_delegates(around))
+        return e->end > e->start && around->end - around->start > e->end - e->start;
+    const bool are_both_placed = e->chain >= 0 && around->chain >= 0;
+    return !are_both_placed || (e->chain == around->chain && e->instruction == around->instruction);
+}
+
 static void lay_run(line *l, uint32_t block, uint32_t run_index, const lookup *names) {
     const sc_dump_run *run = &l->in->dump->runs[run_index];
     laid *items = sc_new_array(names->arena, laid, (size_t)run->event_count + 1);
-    uint64_t *ends = sc_new_array(names->arena, uint64_t, (size_t)run->event_count + 1);
+    const sc_dump_event **around =
+        sc_new_array(names->arena, const sc_dump_event *, (size_t)run->event_count + 1);
     uint32_t count = 0, depth = 0;
     for (uint32_t i = 0; i < run->event_count; i++) {
         if (run->events[i].kind != SC_DUMP_PROFILE) continue;
@@ -77,7 +91,7 @@ static void lay_run(line *l, uint32_t block, uint32_t run_index, const lookup *n
     qsort(items, count, sizeof *items, by_start);
     for (uint32_t i = 0; i < count; i++) {
         const sc_dump_event *e = items[i].from;
-        while (depth > 0 && ends[depth - 1] < e->end) depth--;
+        while (depth > 0 && !is_within(e, around[depth - 1])) depth--;
         sc_inspect_span span = {.run = run_index,
                                 .block = block,
                                 .event = items[i].event,
@@ -85,7 +99,7 @@ static void lay_run(line *l, uint32_t block, uint32_t run_index, const lookup *n
                                 .duration = (double)(e->end - e->start) / l->in->factor,
                                 .depth = depth};
         sc_vec_push(l->arena, &l->spans, span);
-        ends[depth++] = e->end;
+        around[depth++] = e;
     }
 }
 
