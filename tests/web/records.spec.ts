@@ -37,14 +37,18 @@ test("a dump that comes alone is shown, with what it lacks", async () => {
   await drop(page, { "phone.etdp": bytes("mlp_xnnpack.etdp") });
   const canvas = page.locator(".flame canvas");
   await canvas.waitFor();
-  assert.equal(await canvas.getAttribute("data-spans"), String(spans.length));
+  // What only wraps other events is left out.
+  const blocks = inspector.events();
+  const own = spans.filter(({ block, event }) => !blocks[block]!.events[event]!.isWrapper);
+  assert.ok(own.length < spans.length);
+  assert.equal(await canvas.getAttribute("data-spans"), String(own.length));
   assert.match(await page.locator("h1").innerText(), /^Run$/);
   assert.ok((await cells(page, "name")).length > 0);
   // By keyboard from span to span, and what is selected is told.
   await canvas.focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
-  assert.match(await page.locator("#flame-status").innerText(), /run \d+$/);
+  assert.match(await page.locator("#flame-status").innerText(), /run \d+ of \d+$|loading$/);
   await look(page, "By module");
   assert.match(await page.locator(".waiting").innerText(), /\.etrecord/);
   inspector.dispose();
@@ -71,7 +75,15 @@ test("a dump, its values and its record find one another", async () => {
   await page.locator(".reference").selectOption(reference);
   await page.locator(".sorted-table .of-snr").nth(report.rows.length).waitFor();
   const told = await cells(page, "node");
-  const expected = report.rows.map(({ nodes }) => nodes.map(({ name }) => name).join(", "));
+  // The node whose value it is, and how many were run with it.
+  const expected = report.rows.map(({ nodes }) => {
+    const others = nodes.length > 1 ? ` and ${nodes.length - 1} with it` : "";
+    return `${nodes.at(-1)!.name}${others}`;
+  });
+  assert.match(
+    await page.locator(".numerics-words").innerText(),
+    /beside what the portable kernels give for the model as it was exported/,
+  );
   assert.deepEqual([...told].sort(), [...expected].sort());
   // The record's stages are steps; the graph has the gaps.
   assert.match(await page.locator('.step[data-step="edge"]').innerText(), /\d+\snodes/);
@@ -95,7 +107,7 @@ test("a program is profiled here, twice, and the two are compared", async () => 
   await canvas.waitFor({ timeout: 60_000 });
   const events = await cells(page, "name");
   assert.ok(
-    events.some((name) => name.includes("native_call")),
+    events.some((name) => name === "addmm.out"),
     events.join(),
   );
   assert.ok(Number(await canvas.getAttribute("data-spans")) >= events.length);
@@ -130,6 +142,10 @@ test("what was lowered here is its own record", async () => {
     await page.getByRole("button", { name: "Compare here" }).click();
     await page.locator(".sorted-table .of-snr").nth(1).waitFor({ timeout: 60_000 });
     const [, ...snr] = await page.locator(".sorted-table .of-snr").allInnerTexts();
+    assert.match(
+      await page.locator(".numerics-words").innerText(),
+      /No backend took part, so that is as it should be/,
+    );
     assert.ok(
       snr.every((text) => /^(equal|\d+(\.\d+)?\sdB)$/.test(text)),
       snr.join(),
@@ -158,5 +174,53 @@ test("what cannot be used is named, with what to do", async () => {
   await page.locator(".problem").nth(1).waitFor();
   assert.equal((await problems(page)).length, 2);
   assert.equal(await page.locator(".dock-tabs button").count(), 2);
+  await close();
+});
+
+test("each method has its own recording and its own gaps", async () => {
+  const { page, faults, close } = await host.visit();
+  await drop(page, {
+    "methods.etrecord": bytes("methods.etrecord"),
+    "methods.debug.bin": bytes("methods.debug.bin"),
+    "methods.debug.etdp": bytes("methods.debug.etdp"),
+  });
+  await page.locator(".flame canvas").waitFor();
+  await page.keyboard.press("n");
+  const inspector = engine.inspector({
+    etdump: path("methods.debug.etdp"),
+    debugBuffer: path("methods.debug.bin"),
+    etrecord: path("methods.etrecord"),
+  });
+  for (const method of ["encode", "decode"]) {
+    await page.getByRole("tab", { name: method }).click();
+    const { rows } = inspector.numericGap({ method });
+    const last = rows.at(-1)!.nodes.at(-1)!.name;
+    await page.locator(".of-node", { hasText: last }).first().waitFor();
+    assert.equal((await cells(page, "node")).length, rows.length);
+    await page.getByRole("button", { name: "Show on the graph" }).click();
+    const canvas = page.locator(".graph canvas");
+    await canvas.waitFor();
+    assert.equal(await canvas.getAttribute("data-marks"), String(rows.length));
+    await page.keyboard.press("6");
+  }
+  inspector.dispose();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a node that is called otherwise in another step is followed to by its handle", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await lowered(page);
+  await page.keyboard.press("6");
+  await page.keyboard.press("n");
+  await page.getByRole("button", { name: "Compare here" }).click();
+  await page.locator(".sorted-table .of-snr").nth(1).waitFor({ timeout: 60_000 });
+  const compared = (await cells(page, "node")).length;
+  for (const step of ["3", "4"]) {
+    await page.keyboard.press(step);
+    await page.keyboard.press("g");
+    await page.locator(`.graph canvas[data-marks="${compared}"]`).waitFor();
+  }
+  assert.deepEqual(faults, []);
   await close();
 });

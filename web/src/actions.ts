@@ -37,6 +37,7 @@ export { lowerAgain, save, saveRecord } from "./actions/lower.js";
 export { copy, setHelp, toggleDock } from "./actions/page.js";
 export { report } from "./actions/problems.js";
 export {
+  chooseProfile,
   closeProfile,
   compareHere,
   compareProfiles,
@@ -45,8 +46,8 @@ export {
   saveTrace,
   selectEvent,
   setReference,
-  showProfile,
   showProfileLook,
+  watchProfiles,
 } from "./actions/records.js";
 export {
   resetState,

@@ -78,8 +78,14 @@ export const plan = computed((): MethodPlan | undefined =>
   app.report.value?.plans.find((item) => item.method === app.method.value),
 );
 
-/** Records tell of nodes only: what goes in and out of a method is in the files that were lowered. */
-const isShown = (name: View): boolean => name !== "summary" || app.document.value?.kind === "pt2";
+/**
+ * Records tell of nodes only: what goes in and out of a method is in the files that were lowered, and
+ * what could be called is in the program.
+ */
+const isShown = (name: View): boolean => {
+  const kind = app.document.value?.kind;
+  return name === "call" ? kind !== "record" : name !== "summary" || kind === "pt2";
+};
 
 export const viewsOfStep = computed((): readonly View[] =>
   version.value || (app.step.value === "run" && app.document.value)

@@ -9,6 +9,7 @@ import {
   watchGraphs,
   watchKeys,
   watchLists,
+  watchProfiles,
   watchTheme,
 } from "./actions.js";
 import { app } from "./state.js";
@@ -37,6 +38,7 @@ import "./styles/small.css";
 watchTheme();
 watchLists();
 watchGraphs();
+watchProfiles();
 watchKeys();
 watchDrops();
 // The engine is fetched and compiled while the page is read.

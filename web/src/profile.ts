@@ -1,9 +1,16 @@
 // What follows from the state about the profile that is shown.
 import { computed } from "@preact/signals";
 import type { OpFamily } from "@sconce/types.js";
-import type { EventBlock, Gap, GapRow, InspectorEvent } from "@sconce/types_inspector.js";
-import { selectedRow } from "./derived.js";
-import { app, type Profile } from "./state.js";
+import type {
+  EventBlock,
+  Gap,
+  GapRow,
+  InspectorEvent,
+  InspectorNode,
+  Timeline,
+} from "@sconce/types_inspector.js";
+import { innerRows, rows, selectedRow } from "./derived.js";
+import { app, type MethodGap, type Profile } from "./state.js";
 import { familyOf } from "./ui/families.js";
 
 export const profile = computed((): Profile | undefined =>
@@ -15,16 +22,52 @@ export function opOf(name: string): string {
   return name.replace(/^([\w-]+)\.(?=\w)/, "$1::").replace(/\.default$/, "");
 }
 
-/** For colour: of the operators that an event stands for, or of the kernel that it calls. */
-export function familyOfEvent(event: {
+/** What an event calls: a kernel of the runtime by the name of its operator; empty for others. */
+export function kernelOf(name: string): string {
+  const [, kernel = ""] = /^native_call_(.+)$/.exec(name) ?? [];
+  return kernel && !kernel.includes("::") ? `aten::${kernel}` : kernel;
+}
+
+interface Named {
   ops: readonly string[];
   name: string;
-}): OpFamily | undefined {
+  backend: string | null;
+}
+
+/** For colour: of the kernel that an event calls, or of its operator; a backend's call is many. */
+export function familyOfEvent(event: Named): OpFamily | undefined {
+  const kernel = kernelOf(event.name);
+  if (kernel) return familyOf(kernel);
   const [op] = event.ops;
-  if (op !== undefined) return familyOf(opOf(op));
-  const [, kernel] = /^native_call_(.+)$/.exec(event.name) ?? [];
-  if (kernel === undefined) return undefined;
-  return familyOf(kernel.includes("::") ? kernel : `aten::${kernel}`);
+  return op === undefined || event.backend ? undefined : familyOf(opOf(op));
+}
+
+/** A call of a backend by who it is; a kernel without what all of them begin with. */
+export function eventName({ name, backend }: Pick<Named, "name" | "backend">): string {
+  return name === "DELEGATE_CALL" && backend ? backend : name.replace(/^native_call_(?=.)/, "");
+}
+
+/** Whether a recording has runs of a method, or does not say whose they are. */
+export const ranIn = ({ blocks }: Pick<Profile, "blocks">, method: string): boolean =>
+  blocks.some(({ name, method: of }) => name === "Execute" && (of === null || of === method));
+
+/** How many numbers tell of the clock; more say nothing new. */
+const SAMPLE = 4000;
+const NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+
+function common(a: number, b: number): number {
+  while (b > 0) [a, b] = [b, a % b];
+  return a;
+}
+
+/** The step of the clock in the unit of the timeline, where it is coarse; else 0. */
+export function tickOf({ spans, scale }: Timeline): number {
+  const ns = NS[scale];
+  if (ns === undefined || spans.length < 4) return 0;
+  let step = 0;
+  for (const { start, duration } of spans.slice(0, SAMPLE))
+    step = common(common(Math.round(start * ns), Math.round(duration * ns)), step);
+  return step >= 1000 ? step / ns : 0;
 }
 
 export interface EventRow {
@@ -48,10 +91,12 @@ export const selectedEvent = computed((): InspectorEvent | undefined => {
   return at ? profile.value?.blocks[at.block]?.events[at.event] : undefined;
 });
 
-/** Who runs an event: a backend, or the operators that it stands for. */
-export function opsText(event: Pick<InspectorEvent, "ops" | "backend" | "delegateId">): string {
-  if (event.ops.length > 0) return event.ops.join(", ");
-  return event.backend ?? "";
+/** The operators that an event stands for, the one that it is called after first; or who runs it. */
+export function opsText({ ops, backend, name }: Named): string {
+  if (ops.length === 0) return backend ?? "";
+  const own = kernelOf(name).replace(/\.\w+$/, "");
+  const isOwn = (op: string): boolean => own !== "" && opOf(op).replace(/\.\w+$/, "") === own;
+  return [...ops.filter(isOwn), ...ops.filter((op) => !isOwn(op))].join(", ");
 }
 
 // --- Numbers ---------------------------------------------------------------------------------------
@@ -61,22 +106,45 @@ export function worstGap({ outputs }: GapRow): Gap | undefined {
   return [...outputs].sort((a, b) => a.gap.snr - b.gap.snr)[0]?.gap;
 }
 
-export const gap = computed(() => profile.value?.gap ?? null);
+/** The profile whose values are shown: the one that is chosen, or the latest of the method. */
+export const gapProfile = computed((): Profile | undefined => {
+  const { value: chosen } = profile;
+  const isUseful = (one: Profile): boolean => one.canCompare && ranIn(one, app.method.value);
+  return chosen && isUseful(chosen) ? chosen : app.profiles.value.findLast(isUseful);
+});
 
-/** The gap of each node that has one, by name and by handle. */
-export const gapsOfNodes = computed(() => {
-  const byName = new Map<string, Gap>();
-  const byHandle = new Map<number, Gap>();
-  const isOurs = gap.value?.method === app.method.value || gap.value?.method === "";
-  for (const row of isOurs ? gap.value!.rows : []) {
-    const worst = worstGap(row);
-    if (!worst) continue;
-    for (const { name, handle } of row.nodes) {
-      byName.set(name, worst);
-      if (handle > 0) byHandle.set(handle, worst);
-    }
+/** What came of comparing the method that is shown; undefined while that is not known. */
+export const methodGap = computed((): MethodGap | undefined =>
+  gapProfile.value?.gaps.get(app.method.value),
+);
+
+export const gap = computed(() => methodGap.value?.report ?? null);
+
+/** Nodes that are shown, by handle. */
+const byHandle = computed(() => {
+  const found = new Map<number, string[]>();
+  for (const { name, debugHandle } of [...(rows.value ?? []), ...(innerRows.value ?? [])])
+    if (debugHandle > 0) found.set(debugHandle, [...(found.get(debugHandle) ?? []), name]);
+  return found;
+});
+
+/**
+ * What the version that is shown calls a node: of those with its handle the one of its name, or the
+ * last, whose value it is. Versions rename nodes; where there are no handles, names are all there is.
+ */
+export function nodeNameOf({ name, handle }: Pick<InspectorNode, "name" | "handle">): string {
+  const names = handle > 0 ? byHandle.value.get(handle) : undefined;
+  return !names || names.includes(name) ? name : names.at(-1)!;
+}
+
+/** The gap of each node that has one: of nodes that were compared as one, the last has the value. */
+export const gapsOfNodes = computed((): ReadonlyMap<string, Gap> => {
+  const found = new Map<string, Gap>();
+  for (const row of gap.value?.rows ?? []) {
+    const [worst, node] = [worstGap(row), row.nodes.at(-1)];
+    if (worst && node) found.set(nodeNameOf(node), worst);
   }
-  return { byName, byHandle };
+  return found;
 });
 
 /** From 0 for what is right to the last bit to 1 for noise as loud as the values. */
@@ -85,5 +153,5 @@ export function badness({ snr }: Gap): number {
 }
 
 export const selectedGap = computed(() =>
-  selectedRow.value ? gapsOfNodes.value.byName.get(selectedRow.value.name) : undefined,
+  selectedRow.value ? gapsOfNodes.value.get(selectedRow.value.name) : undefined,
 );

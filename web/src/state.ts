@@ -192,10 +192,16 @@ export interface Profile {
   modules: readonly InspectorTotal[];
   timeline: Timeline;
   delegation: readonly DelegationTotals[];
-  /** How far values are from their reference; null where none were logged. */
-  gap: GapReport | null;
-  /** Why that cannot be told, where values were logged. */
-  gapFault: string;
+  /** Values were logged, and there is a record to compare them with. */
+  canCompare: boolean;
+  /** How far values are from their reference, by method, as far as that was asked. */
+  gaps: ReadonlyMap<string, MethodGap>;
+}
+
+/** How far a method's values are from their reference; or why that cannot be told. */
+export interface MethodGap {
+  report: GapReport | null;
+  fault: string;
 }
 
 export type ProfileLook = "flame" | "events" | "ops" | "modules" | "delegates" | "compare";

@@ -99,12 +99,14 @@ const typesOf = (row: NodeRow): string =>
 
 /** How much speaks for two rows being the same node; 0 for nothing. Names may be given anew. */
 function kinship(a: NodeRow, b: NodeRow): number {
-  if (a.debugHandle > 0 && a.debugHandle === b.debugHandle) return 100;
+  // What one node was made into shares its handle: among those, what else is alike decides.
+  const isSameHandle = a.debugHandle > 0 && a.debugHandle === b.debugHandle;
   const isSameLine = a.source !== "" && a.source === b.source && a.module === b.module;
   const isSameName = a.name === b.name;
   const isSameOp = a.op === b.op;
-  if (!isSameLine && !(isSameName && isSameOp)) return 0;
-  return 1 + (isSameOp ? 4 : 0) + (isSameName ? 2 : 0) + (typesOf(a) === typesOf(b) ? 1 : 0);
+  if (!isSameHandle && !isSameLine && !(isSameName && isSameOp)) return 0;
+  const certain = isSameHandle ? 100 : 1;
+  return certain + (isSameOp ? 4 : 0) + (isSameName ? 2 : 0) + (typesOf(a) === typesOf(b) ? 1 : 0);
 }
 
 /** The node of another version that `row` became, or came from. */

@@ -1,5 +1,6 @@
 // Records: what a run did (.etdp), what was lowered (.etrecord), and the values of a run (.bin).
 // They come as files, or are made here; the engine's inspector tells what is in them.
+import { effect } from "@preact/signals";
 import { DIALECTS } from "@sconce/steps.gen.js";
 import type { CompilationReport, ErrorCode, Remote, Value } from "@sconce/types.js";
 import type {
@@ -8,11 +9,19 @@ import type {
   InspectorReport,
   RecordStage,
 } from "@sconce/types_inspector.js";
-import { app, setStep, type Profile, type ProfileLook, type StepId } from "../state.js";
+import {
+  app,
+  setStep,
+  type MethodGap,
+  type Profile,
+  type ProfileLook,
+  type StepId,
+} from "../state.js";
 import { ask } from "./arrays.js";
 import { engine, isCancelled, onEngineLost } from "./engine.js";
 import { download } from "./files.js";
 import { handles, loadedProgram, using } from "./handles.js";
+import { gapProfile, nodeNameOf, ranIn } from "../profile.js";
 import { selectNode } from "./look.js";
 import { fault, note, report, sentenceOf } from "./problems.js";
 import { fillingsOf } from "./run.js";
@@ -64,42 +73,68 @@ async function tell(id: number, title: string): Promise<Profile> {
     about.etrecord ? inspector.delegation() : [],
   ]);
   const told = { id, title, report: about, blocks, ops, modules, timeline, delegation };
-  return { ...told, ...(hasGap(about) ? await gapOf(inspector, about) : NO_GAP) };
+  return { ...told, canCompare: hasGap(about), gaps: new Map<string, MethodGap>() };
 }
 
-const NO_GAP = { gap: null, gapFault: "" };
-
-/** Gaps of the method that is shown, or why there are none. */
+/** Gaps of a method, or why there are none. */
 async function gapOf(
   inspector: Remote<Inspector>,
   { etrecord }: InspectorReport,
+  method: string,
   reference?: string,
-): Promise<Pick<Profile, "gap" | "gapFault">> {
-  const method = app.method.value;
+): Promise<MethodGap> {
   const options = {
     ...(etrecord!.methods.includes(method) ? { method } : {}),
     ...(reference === undefined ? {} : { reference }),
   };
   try {
-    return { gap: await inspector.numericGap(options), gapFault: "" };
+    return { report: await inspector.numericGap(options), fault: "" };
   } catch (error) {
     if (isCancelled(error)) throw error;
-    return { gap: null, gapFault: sentenceOf(error) };
+    return { report: null, fault: sentenceOf(error) };
+  }
+}
+
+async function tellGap(
+  { id, report: about }: Profile,
+  method: string,
+  reference?: string,
+): Promise<void> {
+  try {
+    const found = await gapOf(await inspectorOf(id), about, method, reference);
+    app.profiles.value = app.profiles.value.map((profile) =>
+      profile.id === id ? { ...profile, gaps: new Map(profile.gaps).set(method, found) } : profile,
+    );
+  } catch (error) {
+    if (!isCancelled(error)) report(error, "run");
   }
 }
 
 /** Compares with the values of another stage of the record. */
 export async function setReference(id: number, reference: string): Promise<void> {
   const shown = app.profiles.value.find((profile) => profile.id === id);
-  if (!shown) return;
-  try {
-    const found = await gapOf(await inspectorOf(id), shown.report, reference);
-    app.profiles.value = app.profiles.value.map((profile) =>
-      profile.id === id ? { ...profile, ...found } : profile,
-    );
-  } catch (error) {
-    if (!isCancelled(error)) report(error, "run");
-  }
+  if (shown) await tellGap(shown, app.method.value, reference);
+}
+
+/** Shows what was recorded of the method that is shown, and compares its values, once. */
+export function watchProfiles(): void {
+  const asked = new Set<string>();
+  effect(() => {
+    const method = app.method.value;
+    const list = app.profiles.peek();
+    const shown = list.find(({ id }) => id === app.profile.peek());
+    if (!shown || ranIn(shown, method)) return;
+    const other = list.findLast((profile) => ranIn(profile, method));
+    if (other) showProfile(other.id);
+  });
+  effect(() => {
+    const method = app.method.value;
+    const { value: shown } = gapProfile;
+    const key = `${shown?.id}/${method}`;
+    if (!shown?.canCompare || !ranIn(shown, method) || asked.has(key)) return;
+    asked.add(key);
+    void tellGap(shown, method);
+  });
 }
 
 /** Opens a dump beside those that are there, and shows it. */
@@ -125,6 +160,14 @@ export function showProfile(id: number): void {
   app.event.value = null;
 }
 
+/** Shows a profile that was chosen, and the method that it is of. */
+export function chooseProfile(id: number): void {
+  const chosen = app.profiles.value.find((profile) => profile.id === id);
+  showProfile(id);
+  const method = chosen?.blocks.find(({ method: name }) => name !== null)?.method;
+  if (chosen && method && !ranIn(chosen, app.method.value)) app.method.value = method;
+}
+
 export function closeProfile(id: number): void {
   void inspectors.get(id)?.dispose();
   inspectors.delete(id);
@@ -142,8 +185,8 @@ export function showProfileLook(look: ProfileLook): void {
 export function selectEvent(block: number, event: number): void {
   app.event.value = { block, event };
   const shown = app.profiles.value.find(({ id }) => id === app.profile.value);
-  const [node] = shown?.blocks[block]?.events[event]?.nodes ?? [];
-  if (node) selectNode(node.name);
+  const node = shown?.blocks[block]?.events[event]?.nodes.at(-1);
+  if (node) selectNode(nodeNameOf(node));
 }
 
 export async function compareProfiles(a: number, b: number): Promise<void> {
@@ -337,17 +380,16 @@ async function showStages(etrecord: Blob): Promise<void> {
 
 // --- Recording here ----------------------------------------------------------------------------------
 
-/** Runs that a profile is made of. */
-const RUNS = 10;
+/** Runs that a profile is made of: of quick methods more, for what clocks are too coarse for. */
+const RUNS = { least: 10, most: 100, ms: 50 };
 
 const dumped = (bytes: Uint8Array): Blob => new Blob([bytes as BlobPart]);
 
 async function record(
   task: Task,
   name: string,
-  runs: number,
   isWithValues: boolean,
-): Promise<InspectorFiles> {
+): Promise<{ files: InspectorFiles; runs: number }> {
   const fillings = fillingsOf(name);
   if (!fillings) throw fault("input", "the inputs cannot be made", "Look at the fields of Call.");
   const values = await ask("make", [fillings], task.signal);
@@ -355,11 +397,18 @@ async function record(
   const program = isWithValues ? await unmerged() : await loadedProgram();
   const events = isWithValues ? "intermediates" : true;
   try {
-    for (let i = 0; i < runs && task.isCurrent(); i++)
+    const begin = performance.now();
+    const isEnough = (runs: number): boolean =>
+      isWithValues || (runs >= RUNS.least && performance.now() - begin > RUNS.ms);
+    let runs = 0;
+    do {
       await program.run(name, values, { ...task.options(), events });
+      runs++;
+    } while (runs < RUNS.most && !isEnough(runs) && task.isCurrent());
     const dump = await program.etdump();
     const inputs = isWithValues ? values : undefined;
-    return await dumpFiles(dumped(dump.etdump), dumped(dump.debugBuffer), inputs);
+    const made = await dumpFiles(dumped(dump.etdump), dumped(dump.debugBuffer), inputs);
+    return { files: made, runs };
   } finally {
     if (isWithValues) void program.dispose();
   }
@@ -375,19 +424,19 @@ async function unmerged(): ReturnType<typeof loadedProgram> {
 /** Where a task of this step goes on afterwards. */
 const RUN: StepId = "run";
 
-async function recorded(what: string, runs: number, isWithValues: boolean): Promise<void> {
+async function recorded(what: string, isWithValues: boolean): Promise<void> {
   const name = app.method.value;
   // Both would write the same state.
   stopStory();
   await runTask(async (task) => {
     task.at(RUN, what);
-    const made = await record(task, name, runs, isWithValues);
+    const { files: made, runs } = await record(task, name, isWithValues);
     if (!task.isCurrent()) return;
     const kind = isWithValues ? "values" : `${runs} runs`;
     const told = await addProfile(`${name}, ${kind} (${count + 1})`, made);
     setStep(RUN, { status: "done" });
     note(`recorded ${kind} of ${name}`);
-    if (isWithValues && told.gap === null && !told.gapFault)
+    if (isWithValues && !told.canCompare)
       throw fault(
         "state",
         "there is no record to compare the values with",
@@ -397,9 +446,8 @@ async function recorded(what: string, runs: number, isWithValues: boolean): Prom
 }
 
 /** Runs the method several times and shows where the time went. */
-export const profileHere = (): Promise<void> =>
-  recorded(`Profiling ${app.method.value}`, RUNS, false);
+export const profileHere = (): Promise<void> => recorded(`Profiling ${app.method.value}`, false);
 
 /** Runs the method once, keeps all values, and shows how far they are from the reference. */
 export const compareHere = (): Promise<void> =>
-  recorded(`Comparing ${app.method.value} with its record`, 1, true);
+  recorded(`Comparing ${app.method.value} with its record`, true);

@@ -74,7 +74,8 @@ function wordsOf(item: Item): { label: string; sub: string } {
 function sizeOf(item: Item): { width: number; height: number } {
   const { label, sub } = wordsOf(item);
   const group = isGroup(item);
-  const badge = group && item.kind === "stack" ? 44 : 0;
+  // Ends are round.
+  const badge = group ? (item.kind === "stack" ? 44 : 0) : item.row ? 0 : 12;
   const letters = Math.max(label.length * 1.08, sub.length * 0.94);
   const least = group ? CLOSED.least : NODE.least;
   return {

@@ -1,7 +1,7 @@
 // Draws what happened over time: one rectangle for each event of each run, those inside of others
 // below them.
 import type { OpFamily } from "@sconce/types.js";
-import type { Timeline, TimelineSpan } from "@sconce/types_inspector.js";
+import type { EventBlock, Timeline, TimelineSpan } from "@sconce/types_inspector.js";
 import type { Ink } from "./ink.js";
 import { sightOf, type Room, type View } from "./viewport.js";
 
@@ -21,13 +21,51 @@ export interface FlamePlan {
   rows: readonly (readonly number[])[];
 }
 
-export function planFlame(timeline: Timeline): FlamePlan {
-  const { spans } = timeline;
+/**
+ * How deep an event lies, without those that only wrap others. Who calls it is known; only what a
+ * backend did inside of a call is told by time.
+ */
+function depthOf({ event, depth }: TimelineSpan, { events }: EventBlock): number {
+  if (events[event]!.isDelegated) return depth;
+  let deep = 0;
+  for (let at = events[event]!.parent; at !== null; at = events[at]!.parent)
+    if (!events[at]!.isWrapper) deep++;
+  return deep;
+}
+
+export function planFlame(timeline: Timeline, blocks: readonly EventBlock[]): FlamePlan {
+  const spans = timeline.spans
+    .filter(({ block, event }) => !blocks[block]!.events[event]!.isWrapper)
+    .map((span) => ({ ...span, depth: depthOf(span, blocks[span.block]!) }));
   const length = spans.reduce((end, { start, duration }) => Math.max(end, start + duration), 0);
   const rows: number[][] = [];
   spans.forEach(({ depth }, i) => (rows[depth] ??= []).push(i));
   for (const row of rows) row?.sort((a, b) => spans[a]!.start - spans[b]!.start);
   return { spans, length: length || 1, height: AXIS + rows.length * ROW + 8, rows };
+}
+
+/** The runs in the order that they happened, each with where it lies. */
+export interface FlameRun {
+  run: number;
+  block: number;
+  start: number;
+  end: number;
+}
+
+export function runsOf({ spans }: FlamePlan): FlameRun[] {
+  const found = new Map<number, FlameRun>();
+  for (const { run, block, start, duration } of spans) {
+    const known = found.get(run) ?? { run, block, start, end: start };
+    const end = Math.max(known.end, start + duration);
+    found.set(run, { ...known, start: Math.min(known.start, start), end });
+  }
+  return [...found.values()].sort((a, b) => a.start - b.start || a.run - b.run);
+}
+
+/** The view that a run fills. */
+export function viewOfRun(plan: FlamePlan, { start, end }: FlameRun, room: Room): View {
+  const width = Math.max(xOf(plan, end - start), FLAME_WIDTH * 1e-6);
+  return { left: xOf(plan, start), top: 0, scaleX: room.width / width, scaleY: 1 };
 }
 
 const xOf = (plan: FlamePlan, time: number): number => (time / plan.length) * FLAME_WIDTH;
@@ -77,6 +115,9 @@ export interface FlameLook {
   /** Spans that match the search; null when nothing is searched for. */
   matched: ReadonlySet<number> | null;
   family(span: TimelineSpan): OpFamily | undefined;
+  name(span: TimelineSpan): string;
+  /** Where the axis begins to count. */
+  origin: number;
   unit(time: number): string;
   ink: Ink;
   mono: string;
@@ -100,22 +141,25 @@ function drawAxis(g: CanvasRenderingContext2D, look: FlameLook, view: View, room
   g.textBaseline = "middle";
   g.textAlign = "left";
   g.lineWidth = 1;
-  for (let time = Math.ceil(from / step) * step; time <= from + length; time += step) {
-    const x = Math.round((xOf(plan, time) - view.left) * view.scaleX) + 0.5;
+  const { origin } = look;
+  const first = Math.ceil((from - origin) / step - 1e-6);
+  for (let i = first; i * step + origin <= from + length; i++) {
+    const time = i * step;
+    const x = Math.round((xOf(plan, time + origin) - view.left) * view.scaleX) + 0.5;
     g.strokeStyle = ink("line");
     g.beginPath();
     g.moveTo(x, 0);
     g.lineTo(x, room.height);
     g.stroke();
     g.fillStyle = ink("ink-soft");
-    g.fillText(look.unit(time), x + 4, AXIS / 2);
+    g.fillText(i === 0 ? "0" : look.unit(time), x + 4, AXIS / 2);
   }
 }
 
 function colourOf(span: TimelineSpan, look: FlameLook): string {
   const family = look.family(span);
   if (family) return look.ink(`family-${family}`);
-  return look.ink(span.backend ? "family-other" : "line-strong");
+  return look.ink(span.backend ? "ink-soft" : "line-strong");
 }
 
 function drawSpan(
@@ -137,8 +181,7 @@ function drawSpan(
   g.globalAlpha = isFaded ? 0.3 : 1;
   g.fillRect(x, y, Math.min(3, Math.max(1, w - 1)), h);
   if (w > 28) {
-    // What a backend does has names of its own; its call stands for many operators.
-    const name = span.backend || span.ops.length === 0 ? span.name : span.ops.join(", ");
+    const name = look.name(span);
     const most = Math.floor((w - 12) / 6.7);
     const text = name.length <= most ? name : `${name.slice(0, Math.max(0, most - 1))}…`;
     g.fillStyle = ink("ink");

@@ -132,7 +132,6 @@ function drawOpen(g: Pencil, box: SceneBox, look: Look, scale: number): void {
   g.strokeStyle = box.kind === "part" && hue ? ink(hue) : ink("line");
   g.lineWidth = (box.kind === "part" ? 1.5 : 1) / Math.min(1, scale);
   g.stroke();
-  if (scale > NAMES) drawTitle(g, box, look);
 }
 
 function drawTitle(g: Pencil, box: SceneBox, look: Look): void {
@@ -141,12 +140,18 @@ function drawTitle(g: Pencil, box: SceneBox, look: Look): void {
   g.textAlign = "left";
   g.font = `600 12px ${look.mono}`;
   g.fillStyle = ink("ink");
+  g.lineWidth = 4;
+  g.lineJoin = "round";
+  g.strokeStyle = ink("sunken");
   const label = cut(box.label, box.w - 48, 7.2);
+  g.strokeText(label, box.x + 12, box.y + 11);
   g.fillText(label, box.x + 12, box.y + 11);
   g.font = `10.5px ${look.mono}`;
   g.fillStyle = ink("ink-soft");
   const left = box.x + 12 + (label.length + 1.5) * 7.2;
-  g.fillText(cut(box.sub, box.x + box.w - left - 28, 6.3), left, box.y + 12);
+  const sub = cut(box.sub, box.x + box.w - left - 28, 6.3);
+  g.strokeText(sub, left, box.y + 12);
+  g.fillText(sub, left, box.y + 12);
   drawSign(g, box, look, "−");
 }
 
@@ -260,11 +265,16 @@ function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isFar: boole
   const high = mark.level > 0 ? Math.max(2, box.h * mark.level) : 0;
   g.fillRect(box.x + box.w - 6, box.y + box.h - high, 6, high);
   if (isFar || !mark.text) return;
+  // Over the corner: beside the box there may be another one.
   g.font = `600 10.5px ${look.mono}`;
-  g.textAlign = "left";
-  g.textBaseline = "middle";
+  g.textAlign = "right";
+  g.textBaseline = "alphabetic";
+  g.lineWidth = 3;
+  g.lineJoin = "round";
+  g.strokeStyle = ink("paper");
   g.fillStyle = ink(mark.level >= 0.5 ? "bad" : "ink-soft");
-  g.fillText(mark.text, box.x + box.w + 5, box.y + box.h / 2);
+  g.strokeText(mark.text, box.x + box.w, box.y - 4);
+  g.fillText(mark.text, box.x + box.w, box.y - 4);
 }
 
 function drawBox(g: Pencil, index: number, look: Look, scale: number): void {
@@ -333,6 +343,9 @@ export function drawGraph(g: Pencil, look: Look, view: View, room: Room): void {
   const seen = scene.boxes.flatMap((box, i) => (touches(box, margin) ? [i] : []));
   for (const i of seen) if (scene.boxes[i]!.isOpen) drawOpen(g, scene.boxes[i]!, look, scale);
   drawLines(g, look, sight, scale);
+  // Over the lines, which go where they must.
+  if (scale > NAMES)
+    for (const i of seen) if (scene.boxes[i]!.isOpen) drawTitle(g, scene.boxes[i]!, look);
   for (const i of seen) if (!scene.boxes[i]!.isOpen) drawBox(g, i, look, scale);
   drawLit(g, look, scale);
   if (scale <= NAMES) drawFarTitles(g, look, seen, scale);

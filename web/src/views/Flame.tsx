@@ -1,24 +1,27 @@
 // What happened over time, run by run: moved and zoomed along time, walked by keyboard.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Timeline, TimelineSpan } from "@sconce/types_inspector.js";
+import type { TimelineSpan } from "@sconce/types_inspector.js";
 import { selectEvent } from "../actions.js";
-import { familyOfEvent } from "../profile.js";
-import { app } from "../state.js";
+import { eventName, familyOfEvent, tickOf } from "../profile.js";
+import { app, type Profile } from "../state.js";
 import { Canvas, type Pen } from "../ui/Canvas.js";
 import {
   boxOfSpan,
   drawFlame,
   FLAME_WIDTH,
   planFlame,
+  runsOf,
   spanAt,
+  viewOfRun,
   walkFlame,
   type FlamePlan,
+  type FlameRun,
 } from "../ui/flame.js";
 import { plural } from "../ui/format.js";
 import { inkOf, type Ink } from "../ui/ink.js";
-import { reveal } from "../ui/viewport.js";
-import { formatTime } from "./times.js";
+import { reveal, type Room, type View } from "../ui/viewport.js";
+import { formatTime, tellTimes, type Tell } from "./times.js";
 
 const ARROWS = /^Arrow(Left|Right|Up|Down)$/;
 
@@ -33,24 +36,49 @@ function matching(plan: FlamePlan): ReadonlySet<number> | null {
   return found;
 }
 
-function wordsOf(span: TimelineSpan | undefined, timeline: Timeline): string {
-  if (!span) return "";
-  const { name, ops, backend, run, start, duration } = span;
-  return [
-    name,
-    ops.join(", "),
-    backend ?? "",
-    formatTime(duration, timeline.scale),
-    `at ${formatTime(start, timeline.scale)}`,
-    `run ${run + 1}`,
-  ]
-    .filter(Boolean)
-    .join(" · ");
+/** Loading is no run: "run 3 of 10" counts those of methods. */
+function runName(runs: readonly FlameRun[], at: number, { blocks }: Profile): string {
+  const isRun = ({ block }: FlameRun): boolean => blocks[block]!.name === "Execute";
+  const found = runs[at];
+  if (!found || !isRun(found)) return "loading";
+  const count = runs.filter(isRun).length;
+  return `run ${runs.slice(0, at + 1).filter(isRun).length} of ${count}`;
 }
 
-export function Flame(props: { timeline: Timeline; drawing: string }): JSX.Element {
-  const { timeline } = props;
-  const plan = useMemo(() => planFlame(timeline), [timeline]);
+function wordsOf(span: TimelineSpan | undefined, run: string, tell: Tell): string {
+  if (!span) return "";
+  const { ops, backend, duration } = span;
+  const name = eventName(span);
+  const words = [name, ops.join(", "), backend === name ? "" : backend, tell(duration), run];
+  return words.filter(Boolean).join(" · ");
+}
+
+/** Goes from run to run, or shows all of them. */
+function Runs(props: { name: string; go: (by: -1 | 0 | 1) => void }): JSX.Element {
+  return (
+    <div class="flame-runs" role="group" aria-label="Runs">
+      <button type="button" class="icon" aria-label="The run before" onClick={() => props.go(-1)}>
+        ‹
+      </button>
+      <span class="num">{props.name}</span>
+      <button type="button" class="icon" aria-label="The run after" onClick={() => props.go(1)}>
+        ›
+      </button>
+      <button type="button" class="quiet" onClick={() => props.go(0)}>
+        All
+      </button>
+    </div>
+  );
+}
+
+export function Flame(props: { shown: Profile }): JSX.Element {
+  const { shown } = props;
+  const { timeline } = shown;
+  const plan = useMemo(() => planFlame(timeline, shown.blocks), [timeline]);
+  const runs = useMemo(() => runsOf(plan), [plan]);
+  const tell = tellTimes(timeline.scale, tickOf(timeline));
+  // Between runs nothing happens: the last one, which is warm, says more than all of them at once.
+  const [run, setRun] = useState(runs.length - 1);
   const pen = useRef<Pen | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const [hovered, setHovered] = useState(-1);
@@ -86,6 +114,30 @@ export function Flame(props: { timeline: Timeline; drawing: string }): JSX.Eleme
     isFlat: true,
   };
   const said = plan.spans[hovered] ?? plan.spans[selected];
+  const runOf = (span: TimelineSpan): string =>
+    runName(
+      runs,
+      runs.findIndex((one) => one.run === span.run),
+      shown,
+    );
+  const start = (room: Room): View => {
+    const first = runs[run];
+    return first
+      ? viewOfRun(plan, first, room)
+      : { left: 0, top: 0, scaleX: room.width / FLAME_WIDTH, scaleY: 1 };
+  };
+  const go = (by: -1 | 0 | 1): void => {
+    const now = pen.current;
+    if (!now) return;
+    const next = by === 0 ? -1 : Math.max(0, Math.min(runs.length - 1, run + by));
+    const chosen = runs[next];
+    setRun(next);
+    now.show(
+      chosen
+        ? viewOfRun(plan, chosen, now.room)
+        : { left: 0, top: 0, scaleX: now.room.width / FLAME_WIDTH, scaleY: 1 },
+    );
+  };
   if (plan.spans.length === 0)
     return (
       <p class="waiting">No event of this dump has a place in time. The table has them all.</p>
@@ -97,9 +149,9 @@ export function Flame(props: { timeline: Timeline; drawing: string }): JSX.Eleme
         label="Flame chart: arrows walk from event to event, plus and minus zoom"
         describedBy="flame-status"
         limits={limits}
-        drawing={props.drawing}
-        start={(room) => ({ left: 0, top: 0, scaleX: room.width / FLAME_WIDTH, scaleY: 1 })}
-        marks={[plan, hovered, selected, matched, ink]}
+        drawing={String(shown.id)}
+        start={start}
+        marks={[plan, hovered, selected, matched, ink, run]}
         data={{ "data-spans": String(plan.spans.length), "data-selected": String(selected) }}
         draw={(g, { view, room }) => {
           if (!ink) return;
@@ -109,6 +161,8 @@ export function Flame(props: { timeline: Timeline; drawing: string }): JSX.Eleme
             hovered,
             matched,
             family: (span: TimelineSpan) => familyOfEvent(span),
+            name: eventName,
+            origin: runs[run]?.start ?? 0,
             unit: (time: number) => formatTime(time, timeline.scale),
             ...ink,
           };
@@ -134,17 +188,22 @@ export function Flame(props: { timeline: Timeline; drawing: string }): JSX.Eleme
           return true;
         }}
       />
-      <p id="flame-status" class="mono flame-foot" role="status">
-        {wordsOf(said, timeline) || (
-          <span class="soft">
-            {plural(plan.spans.length, "event")} in all runs. Turn the wheel to zoom, drag to move,
-            double click to fill the width.
-            {timeline.unplaced > 0
-              ? ` ${plural(timeline.unplaced, "event")} with a length and no place are in the table.`
-              : ""}
-          </span>
-        )}
-      </p>
+      <div class="flame-foot">
+        <p id="flame-status" class="mono" role="status">
+          {(said && wordsOf(said, runOf(said), tell)) || (
+            <span class="soft">
+              {plural(plan.spans.length, "event")} in all runs. Turn the wheel to zoom, drag to
+              move, double click to fill the width.
+              {timeline.unplaced > 0
+                ? ` ${plural(timeline.unplaced, "event")} with a length and no place are in the table.`
+                : ""}
+            </span>
+          )}
+        </p>
+        {runs.length > 1 ? (
+          <Runs name={run < 0 ? "all runs" : runName(runs, run, shown)} go={go} />
+        ) : null}
+      </div>
     </div>
   );
 }

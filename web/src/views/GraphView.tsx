@@ -32,11 +32,13 @@ const READABLE = 0.8;
 /** How far nodes are from their reference, at their boxes; a group has the worst of its own. */
 function gapMarks(shown: Scene): ReadonlyMap<number, Mark> {
   const marks = new Map<number, Mark & { snr: number }>();
-  for (const [name, found] of gapsOfNodes.value.byName) {
+  for (const [name, found] of gapsOfNodes.value) {
     const at = shown.boxOf.get(`n:${name}`);
     const before = at === undefined ? undefined : marks.get(at);
     if (at === undefined || (before && before.snr <= found.snr)) continue;
-    marks.set(at, { text: formatSnr(found.snr), level: badness(found), snr: found.snr });
+    // What is right needs no words.
+    const text = found.snr === Infinity ? "=" : formatSnr(found.snr);
+    marks.set(at, { text, level: badness(found), snr: found.snr });
   }
   return marks;
 }

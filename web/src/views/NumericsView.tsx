@@ -1,11 +1,19 @@
 // How far the values of a run are from those that the record's graph gives, node by node.
 import type { JSX } from "preact";
 import type { Gap, GapReport, GapRow, LoggedValue } from "@sconce/types_inspector.js";
-import { compareHere, selectEvent, setReference, showNode } from "../actions.js";
-import { runFault } from "../derived.js";
-import { badness, gap, profile, worstGap } from "../profile.js";
-import { app } from "../state.js";
-import { formatFigure, formatNumber, plural, splitSource } from "../ui/format.js";
+import { compareHere, selectEvent, selectNode, setReference, showNode } from "../actions.js";
+import { methodNames, runFault } from "../derived.js";
+import {
+  badness,
+  gapProfile,
+  methodGap,
+  nodeNameOf,
+  profile,
+  ranIn,
+  worstGap,
+} from "../profile.js";
+import { app, type Profile } from "../state.js";
+import { formatCount, formatFigure, formatNumber, plural, splitSource } from "../ui/format.js";
 import { Bar, Figure } from "../ui/parts.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
 
@@ -15,7 +23,17 @@ export function formatSnr(snr: number): string {
   return snr === Infinity ? "equal" : `${formatFigure(snr)}\u00a0dB`;
 }
 
+/** The node whose value it is comes last; those that were run with it are counted. */
 const nodesOf = (row: GapRow): string => row.nodes.map(({ name }) => name).join(", ");
+function ownNode({ nodes }: GapRow): JSX.Element {
+  return (
+    <>
+      {nodes.at(-1)?.name}
+      {nodes.length > 1 ? <span class="soft"> and {nodes.length - 1} with it</span> : null}
+    </>
+  );
+}
+const opOfRow = (row: GapRow): string => row.nodes.at(-1)?.op ?? "";
 const opsOf = (row: GapRow): string => [...new Set(row.nodes.map(({ op }) => op))].join(", ");
 const sourceOf = (row: GapRow): string => row.nodes.at(-1)?.source ?? "";
 
@@ -45,7 +63,7 @@ const COLUMNS: readonly Column<GapRow>[] = [
     id: "node",
     name: "Node",
     key: nodesOf,
-    show: nodesOf,
+    show: ownNode,
     title: nodesOf,
     width: "minmax(9rem, 1.3fr)",
   },
@@ -53,7 +71,7 @@ const COLUMNS: readonly Column<GapRow>[] = [
     id: "op",
     name: "Operator",
     key: opsOf,
-    show: opsOf,
+    show: opOfRow,
     title: opsOf,
     width: "minmax(8rem, 1.1fr)",
   },
@@ -108,7 +126,7 @@ function Outputs(props: { report: GapReport }): JSX.Element | null {
       {outputs.map(({ block, output, gap: found }) => (
         <Figure
           key={`${block}/${output}`}
-          name={`output ${output}`}
+          name={outputs.length > 1 ? `output ${output}` : "the method's output"}
           title={
             outputsFrom === "recorded"
               ? "beside the reference outputs of the record"
@@ -150,14 +168,21 @@ function CompareButton(): JSX.Element | null {
       }
       onClick={() => void compareHere()}
     >
-      Compare here
+      Compare {methodNames.value.length > 1 ? <span class="mono">{app.method.value}</span> : null}{" "}
+      here
     </button>
   );
 }
 
+/** What the stages of a record are called, and in words. */
+const STAGES: Readonly<Record<string, string>> = {
+  exported_program: "the model as it was exported",
+  edge_dialect_exported_program: "its edge program",
+};
+
 /** The stages of the record that values can be compared with. */
 function Reference(): JSX.Element | null {
-  const { value: shown } = profile;
+  const { value: shown } = gapProfile;
   const stages = [...new Set(shown?.report.etrecord?.stages.map(({ stage }) => stage))];
   if (!shown || stages.length === 0) return null;
   const edge = stages.find((stage) => stage === "edge_dialect_exported_program") ?? stages[0];
@@ -166,12 +191,12 @@ function Reference(): JSX.Element | null {
       <span class="soft">beside</span>
       <select
         class="reference"
-        value={shown.gap?.reference ?? edge}
+        value={methodGap.value?.report?.reference ?? edge}
         onChange={(event) => void setReference(shown.id, event.currentTarget.value)}
       >
         {stages.map((stage) => (
-          <option key={stage} value={stage}>
-            {stage}
+          <option key={stage} value={stage} title={stage}>
+            {STAGES[stage] ?? stage}
           </option>
         ))}
       </select>
@@ -179,27 +204,82 @@ function Reference(): JSX.Element | null {
   );
 }
 
+const snrOf = (row: GapRow): number => {
+  const snr = worstGap(row)?.snr ?? Infinity;
+  return Number.isNaN(snr) ? -Infinity : snr;
+};
+
+/** The row that is farthest off. */
+const worstRow = (report: GapReport): GapRow | undefined =>
+  [...report.rows].sort((a, b) => snrOf(a) - snrOf(b))[0];
+
 /** The worst node in the graph. */
 function toGraph(report: GapReport): void {
-  const worst = [...report.rows].sort(
-    (a, b) => (worstGap(a)?.snr ?? Infinity) - (worstGap(b)?.snr ?? Infinity),
-  )[0];
-  showNode("edge", app.method.value, worst?.nodes.at(-1)?.name ?? "", "graph");
+  const node = worstRow(report)?.nodes.at(-1);
+  showNode("edge", app.method.value, node ? nodeNameOf(node) : "", "graph");
+  // Names are those of the version that is shown, and that was another one until now.
+  if (node) selectNode(nodeNameOf(node));
+}
+
+const INPUTS: Readonly<Record<GapReport["inputs"], string>> = {
+  representative: "on the inputs that the record was given",
+  example: "on the inputs that the model was exported with",
+};
+
+/** What was compared with what, and what came of it. */
+function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
+  const { report, shown } = props;
+  const worst = worstRow(report);
+  const equal = report.rows.filter((row) => snrOf(row) === Infinity).length;
+  const backends = new Set(shown.blocks.flatMap(({ events }) => events.map((e) => e.backend)));
+  backends.delete(null);
+  const isSame = backends.size === 0 && equal === report.rows.length && equal > 0;
+  const stage = STAGES[report.reference] ?? report.reference;
+  return (
+    <p class="numerics-words">
+      What the recorded run gave, beside what the portable kernels give for {stage},{" "}
+      {INPUTS[report.inputs]}. Of {plural(report.rows.length, "value")},{" "}
+      {equal === 0 ? "none is" : equal === 1 ? "one is" : `${formatCount(equal)} are`} equal to the
+      last bit
+      {worst && snrOf(worst) !== Infinity ? (
+        <>
+          ; farthest off is <span class="mono">{worst.nodes.at(-1)?.name}</span>, at{" "}
+          {formatSnr(worstGap(worst)!.snr)} (each 20 dB is another right digit)
+        </>
+      ) : null}
+      .{isSame ? " No backend took part, so that is as it should be." : ""}
+    </p>
+  );
+}
+
+/** Why there is nothing to show for the method, and what to do. */
+function lacking(): string {
+  const method = app.method.value;
+  const { value: shown } = profile;
+  const isRun = shown !== undefined && ranIn(shown, method);
+  if (methodGap.value?.fault) return methodGap.value.fault;
+  if (gapProfile.value) return "Comparing.";
+  if (app.program.value)
+    return `No values of ${method} are recorded yet. Compare it here with the reference of its record, on the inputs of Call, or drop an .etdp, its debug buffer (.bin) and the .etrecord.`;
+  if (!shown)
+    return "The record is here. Drop the .etdp that a run on your device has written, together with its debug buffer (.bin).";
+  if (!isRun) return `${method} was not run in ${shown.title}.`;
+  if (!shown.report.etrecord)
+    return `${shown.title} is here without the .etrecord of its program, which knows what values should be: drop that.`;
+  return shown.report.etdump?.values
+    ? `${shown.title} points to values: drop the debug buffer (.bin) that was written with it.`
+    : `No values were logged in ${shown.title}: record it with intermediate outputs in a debug buffer.`;
 }
 
 export function NumericsView(): JSX.Element {
-  const { value } = gap;
-  const fault = profile.value?.gapFault;
-  if (!value)
+  const { value: found } = methodGap;
+  const { value: shown } = gapProfile;
+  const report = found?.report;
+  if (!report || !shown)
     return (
       <div class="waiting">
-        <p>
-          {fault ||
-            (app.program.value
-              ? "No values are recorded yet. Compare the program with its record here, with the inputs of Call, or drop an .etdp, its debug buffer and the .etrecord."
-              : "Drop an .etdp together with its debug buffer (.bin) and the .etrecord.")}
-        </p>
-        {fault ? <Reference /> : null}
+        <p>{lacking()}</p>
+        {found?.fault ? <Reference /> : null}
         <CompareButton />
       </div>
     );
@@ -208,24 +288,25 @@ export function NumericsView(): JSX.Element {
     <div class="profile">
       <div class="profile-head">
         <p>
-          {plural(value.rows.length, "comparison")} of <span class="mono">{value.method}</span>
+          <span class="mono">{shown.title}</span>
         </p>
         <Reference />
         <CompareButton />
-        <button type="button" class="quiet" onClick={() => toGraph(value)}>
+        <button type="button" class="quiet" onClick={() => toGraph(report)}>
           Show on the graph
         </button>
       </div>
-      {value.inputs === "example" ? (
+      <Words report={report} shown={shown} />
+      {report.inputs === "example" ? (
         <p class="profile-warning">
-          The reference ran on the inputs that the model was exported with: what differs says
-          something only where the runtime got the same.
+          What differs says something only where the run got those inputs, too: the record has no
+          other ones.
         </p>
       ) : null}
-      <Outputs report={value} />
+      <Outputs report={report} />
       <SortedTable
         label="Gaps"
-        rows={value.rows}
+        rows={report.rows}
         columns={COLUMNS}
         by="snr"
         isDescending={false}
@@ -233,7 +314,7 @@ export function NumericsView(): JSX.Element {
         onPick={pick}
         empty="Nothing that was logged could be compared."
       />
-      <Skipped report={value} />
+      <Skipped report={report} />
     </div>
   );
 }

@@ -1,22 +1,27 @@
 // A profile as tables: events, totals by operator and by module, delegates, and two dumps side by
 // side.
 import type { JSX } from "preact";
-import type {
-  ComparedEvent,
-  DelegationTotals,
-  InspectorTotal,
-  TimeScale,
-} from "@sconce/types_inspector.js";
+import type { ComparedEvent, DelegationTotals, InspectorTotal } from "@sconce/types_inspector.js";
 import { compareProfiles, selectEvent } from "../actions.js";
-import { eventRows, familyOfEvent, opOf, opsText, profile, type EventRow } from "../profile.js";
+import {
+  eventName,
+  eventRows,
+  familyOfEvent,
+  opOf,
+  opsText,
+  profile,
+  tickOf,
+  type EventRow,
+} from "../profile.js";
 import { app, type Profile } from "../state.js";
 import { familyOf } from "../ui/families.js";
 import { formatCount, formatFigure, formatShare, plural, splitSource } from "../ui/format.js";
 import { Bar, Swatch } from "../ui/parts.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
-import { formatTime } from "./times.js";
+import { formatTime, tellTimes, type Tell } from "./times.js";
 
-const scaleOf = (shown: Profile): TimeScale => shown.report.targetTimeScale;
+const tellerOf = ({ report, timeline }: Profile): Tell =>
+  tellTimes(report.targetTimeScale, tickOf(timeline));
 
 function Name(props: { event: EventRow["it"] }): JSX.Element {
   const { event } = props;
@@ -24,19 +29,19 @@ function Name(props: { event: EventRow["it"] }): JSX.Element {
   return (
     <>
       {family ? <Swatch family={family} /> : null}
-      {event.name}
+      {eventName(event)}
     </>
   );
 }
 
 const sourceOf = (row: EventRow): string => row.it.nodes[0]?.source ?? "";
 
-function eventColumns(scale: TimeScale): Column<EventRow>[] {
+function eventColumns(tell: Tell): Column<EventRow>[] {
   const time = (id: "avg" | "p50" | "p90" | "min" | "max", name: string): Column<EventRow> => ({
     id,
     name,
     key: ({ it }) => it.perf![id],
-    show: ({ it }) => formatTime(it.perf![id], scale),
+    show: ({ it }) => tell(it.perf![id]),
     isNumber: true,
     isExtra: id !== "avg",
     width: "5.25rem",
@@ -105,7 +110,7 @@ export function EventTable(props: { shown: Profile }): JSX.Element {
     <SortedTable
       label="Events"
       rows={rows}
-      columns={eventColumns(scaleOf(props.shown))}
+      columns={eventColumns(tellerOf(props.shown))}
       by="avg"
       isDescending
       isActive={({ block, event }) => at?.block === block && at.event === event}
@@ -115,7 +120,7 @@ export function EventTable(props: { shown: Profile }): JSX.Element {
   );
 }
 
-function totalColumns(scale: TimeScale, isModules: boolean): Column<InspectorTotal>[] {
+function totalColumns(tell: Tell, isModules: boolean): Column<InspectorTotal>[] {
   const name: Column<InspectorTotal> = {
     id: "name",
     name: isModules ? "Module" : "Operator",
@@ -145,7 +150,7 @@ function totalColumns(scale: TimeScale, isModules: boolean): Column<InspectorTot
     id: "self",
     name: "Its own",
     key: (r) => r.self,
-    show: (r) => formatTime(r.self, scale),
+    show: (r) => tell(r.self),
     isNumber: true,
     isExtra: true,
     width: "5.5rem",
@@ -166,7 +171,7 @@ function totalColumns(scale: TimeScale, isModules: boolean): Column<InspectorTot
       id: "time",
       name: "Time",
       key: (r) => r.time,
-      show: (r) => formatTime(r.time, scale),
+      show: (r) => tell(r.time),
       isNumber: true,
       width: "5.5rem",
     },
@@ -175,7 +180,7 @@ function totalColumns(scale: TimeScale, isModules: boolean): Column<InspectorTot
       id: "delegated",
       name: "Delegated",
       key: (r) => r.delegated,
-      show: (r) => (r.delegated > 0 ? formatTime(r.delegated, scale) : ""),
+      show: (r) => (r.delegated > 0 ? tell(r.delegated) : ""),
       isNumber: true,
       isExtra: true,
       width: "5.5rem",
@@ -186,7 +191,7 @@ function totalColumns(scale: TimeScale, isModules: boolean): Column<InspectorTot
       key: (r) => r.share,
       show: (r) => formatShare(r.share),
       isNumber: true,
-      width: "4.5rem",
+      width: "5.25rem",
     },
     {
       id: "bar",
@@ -206,7 +211,7 @@ export function TotalTable(props: { shown: Profile; kind: "ops" | "modules" }): 
       key={kind}
       label={kind === "ops" ? "Time by operator" : "Time by module"}
       rows={shown[kind]}
-      columns={totalColumns(scaleOf(shown), kind === "modules")}
+      columns={totalColumns(tellerOf(shown), kind === "modules")}
       by="time"
       isDescending
       empty={
@@ -244,8 +249,8 @@ function callsOf(rows: readonly EventRow[]): Call[] {
 /** Parts of a delegate that are listed; the rest is counted. */
 const LISTED = 12;
 
-function CallSection(props: { call: Call; scale: TimeScale }): JSX.Element {
-  const { call, scale } = props;
+function CallSection(props: { call: Call; tell: Tell }): JSX.Element {
+  const { call, tell } = props;
   const { it, block, event } = call.row;
   const total = it.perf!.avg;
   const rest = call.inner.slice(LISTED);
@@ -259,7 +264,7 @@ function CallSection(props: { call: Call; scale: TimeScale }): JSX.Element {
           {it.instruction >= 0 ? ` instruction ${it.instruction}, ` : " "}
           {plural(it.nodes.length, "node")}
         </span>
-        <span class="num">{formatTime(total, scale)}</span>
+        <span class="num">{tell(total)}</span>
       </h3>
       {call.inner.length === 0 ? (
         <p class="soft">The backend does not say what it does inside of it.</p>
@@ -277,7 +282,7 @@ function CallSection(props: { call: Call; scale: TimeScale }): JSX.Element {
               {row.it.name}
             </button>
             <Bar share={total > 0 ? row.it.perf!.avg / total : 0} />
-            <span class="num">{formatTime(row.it.perf!.avg, scale)}</span>
+            <span class="num">{tell(row.it.perf!.avg)}</span>
           </li>
         ))}
       </ul>
@@ -298,7 +303,13 @@ function Totals(props: { totals: DelegationTotals }): JSX.Element {
           {formatCount(nonDelegatedNodes)} outside
         </span>
       </h3>
-      <ul class="ops">
+      <ul class="ops in-and-out">
+        <li class="soft">
+          <span />
+          <span>Operator</span>
+          <span class="num">in delegates</span>
+          <span class="num">outside</span>
+        </li>
         {rows.map(({ op, delegated, nonDelegated }) => (
           <li key={op}>
             <Swatch family={familyOf(opOf(op))} />
@@ -332,7 +343,7 @@ export function Delegates(props: { shown: Profile }): JSX.Element {
           <CallSection
             key={`${call.row.block}/${call.row.event}`}
             call={call}
-            scale={scaleOf(shown)}
+            tell={tellerOf(shown)}
           />
         ))}
       </div>
@@ -348,16 +359,16 @@ export function Delegates(props: { shown: Profile }): JSX.Element {
 
 // --- Two dumps ---------------------------------------------------------------------------------------
 
-function comparedColumns(scale: TimeScale): Column<ComparedEvent>[] {
+function comparedColumns(tell: Tell): Column<ComparedEvent>[] {
   const avg = (id: "a" | "b", name: string): Column<ComparedEvent> => ({
     id,
     name,
     key: (r) => r[id]?.perf.avg ?? null,
-    show: (r) => (r[id] ? formatTime(r[id].perf.avg, scale) : "not there"),
+    show: (r) => (r[id] ? tell(r[id].perf.avg) : "not there"),
     isNumber: true,
     width: "5.5rem",
   });
-  const signed = (value: number): string => `${value > 0 ? "+" : ""}${formatTime(value, scale)}`;
+  const signed = (value: number): string => `${value > 0 ? "+" : ""}${tell(value)}`;
   return [
     {
       id: "name",
@@ -398,7 +409,7 @@ function comparedColumns(scale: TimeScale): Column<ComparedEvent>[] {
       id: "noise",
       name: "Noise",
       key: (r) => r.noise,
-      show: (r) => (r.noise === null ? "one run" : `±${formatTime(r.noise, scale)}`),
+      show: (r) => (r.noise === null ? "one run" : `±${tell(r.noise)}`),
       isNumber: true,
       isExtra: true,
       width: "6rem",
@@ -469,7 +480,7 @@ export function Compare(): JSX.Element {
         <SortedTable
           label="Two dumps"
           rows={found.rows}
-          columns={comparedColumns(found.scale)}
+          columns={comparedColumns((time) => formatTime(time, found.scale))}
           by=""
           isDescending
           empty="The two have no event in common."

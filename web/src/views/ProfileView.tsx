@@ -1,15 +1,15 @@
 // Where time goes: a dump of the official runtime, or one that was recorded here.
 import type { JSX } from "preact";
 import {
+  chooseProfile,
   closeProfile,
   profileHere,
   saveDump,
   saveTrace,
-  showProfile,
   showProfileLook,
 } from "../actions.js";
-import { runFault } from "../derived.js";
-import { profile } from "../profile.js";
+import { methodNames, runFault } from "../derived.js";
+import { profile, ranIn, tickOf } from "../profile.js";
 import { app, type Profile, type ProfileLook } from "../state.js";
 import { formatCount } from "../ui/format.js";
 import { Figure } from "../ui/parts.js";
@@ -51,10 +51,13 @@ export function RecordButton(): JSX.Element | null {
     <button
       type="button"
       disabled={app.busy.value !== null || runFault.value !== undefined}
-      title={runFault.value?.message ?? "Runs the method ten times and records every instruction"}
+      title={
+        runFault.value?.message ?? "Runs the method ten times or more and records every instruction"
+      }
       onClick={() => void profileHere()}
     >
-      Profile here
+      Profile {methodNames.value.length > 1 ? <span class="mono">{app.method.value}</span> : null}{" "}
+      here
     </button>
   );
 }
@@ -67,7 +70,7 @@ function Head(props: { shown: Profile }): JSX.Element {
         <span class="unseen">Profile</span>
         <select
           value={shown.id}
-          onChange={(event) => showProfile(Number(event.currentTarget.value))}
+          onChange={(event) => chooseProfile(Number(event.currentTarget.value))}
         >
           {app.profiles.value.map(({ id, title }) => (
             <option key={id} value={id}>
@@ -94,6 +97,7 @@ function Figures(props: { shown: Profile }): JSX.Element {
   const { blocks, report } = props.shown;
   const ran = blocks.filter(({ name, total }) => name === "Execute" && total !== null);
   const scale = report.targetTimeScale;
+  const tick = tickOf(props.shown.timeline);
   return (
     <dl class="figures profile-figures">
       {ran.map(({ method, total, runs, bundledInputIndex }, i) => (
@@ -106,7 +110,20 @@ function Figures(props: { shown: Profile }): JSX.Element {
         </Figure>
       ))}
       <Figure name="events">{formatCount(report.etdump?.events ?? 0)}</Figure>
-      <Figure name="record">{report.etrecord ? "there" : "none"}</Figure>
+      {tick > 0 ? (
+        <Figure
+          name="clock"
+          title="Shorter events begin and end within a step: of those, averages over many runs say more than one run"
+        >
+          in steps of {formatTime(tick, scale)}
+        </Figure>
+      ) : null}
+      <Figure
+        name="operators and modules"
+        title={report.etrecord ? "" : "They are in the .etrecord of the program: drop it"}
+      >
+        {report.etrecord ? "from the record" : "not known"}
+      </Figure>
     </dl>
   );
 }
@@ -117,7 +134,7 @@ function Body(props: { shown: Profile }): JSX.Element {
   if (look === "flame") {
     return (
       <>
-        <Flame timeline={shown.timeline} drawing={String(shown.id)} />
+        <Flame key={shown.id} shown={shown} />
         <EventTable shown={shown} />
       </>
     );
@@ -136,6 +153,11 @@ export function ProfilePanel(props: { shown: Profile }): JSX.Element {
     <div class="profile">
       <Head shown={shown} />
       <Figures shown={shown} />
+      {ranIn(shown, app.method.value) || !app.method.value ? null : (
+        <p class="profile-warning">
+          <span class="mono">{app.method.value}</span> was not run in this recording.
+        </p>
+      )}
       {shown.report.warnings.map((warning) => (
         <p key={warning} class="profile-warning">
           {warning}

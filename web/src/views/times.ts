@@ -10,6 +10,15 @@ const MS: Readonly<Record<TimeScale, number | null>> = {
   cycles: null,
 };
 
+/** Tells a time of a dump. */
+export type Tell = (time: number) => string;
+
+/** Times of a dump; what its clock was too coarse for is less than a step of it, not nothing. */
+export function tellTimes(scale: TimeScale, tick: number): Tell {
+  return (time) =>
+    time === 0 && tick > 0 ? `<\u00a0${formatTime(tick, scale)}` : formatTime(time, scale);
+}
+
 /** "12.3 µs" of 0.0123 in "ms"; cycles have no unit to be told in. */
 export function formatTime(time: number, scale: TimeScale): string {
   const ms = MS[scale];

@@ -31,7 +31,9 @@ export const STEP_WORDS = Object.fromEntries(
 /** What a step shows; for the last one, what came of all steps together. */
 export function stepWords(step: StepId): string {
   if (step === "run" && app.document.value?.kind === "record")
-    return "What a runtime has recorded of a program that is not here.";
+    return app.profiles.value.length > 0
+      ? "What a runtime has recorded of a program that is not here."
+      : "What a runtime records of the program goes here: drop the .etdp that it has written.";
   const [document, ms] = [app.document.value, app.lowerMs.value];
   if (step !== "run" || !document || ms === null) return STEP_WORDS[step];
   const count = document.files.length;
