@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { createEngine, type Engine } from "sconce";
+import { createEngine, type Engine, type Tensor } from "sconce";
 import { downloaded, drop, dropModel, inRoot, lowered, startHost, type Host } from "./browser.js";
 
 let host: Host;
@@ -221,6 +221,69 @@ test("a node that is called otherwise in another step is followed to by its hand
     await page.keyboard.press("g");
     await page.locator(`.graph canvas[data-marks="${compared}"]`).waitFor();
   }
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("the cases of a bundled program are run, and what differs is named", async () => {
+  const lowerer = engine.lower({ path: inRoot("tests/models/linear.pt2") });
+  const program = engine.load(lowerer.buffer);
+  const [input] = program.inspect().methods[0]!.inputs;
+  const shape = input!.shape as number[];
+  const size = shape.reduce((product, n) => product * n, 1);
+  const tensorOf = (value: number): Tensor => ({
+    dtype: "float32",
+    shape,
+    data: new Float32Array(size).fill(value),
+  });
+  const right = program.run("forward", [tensorOf(1)]) as Tensor[];
+  const wrong = right.map(({ dtype, shape: sizes, data }) => {
+    const values = Float32Array.from(data as Float32Array);
+    values[0]! += 0.5;
+    return { dtype, shape: sizes, data: values };
+  });
+  const bundle = engine.bundle(lowerer.buffer, [
+    {
+      methodName: "forward",
+      testCases: [
+        { inputs: [tensorOf(1)] },
+        { inputs: [tensorOf(1)], expectedOutputs: wrong },
+        { inputs: [tensorOf(2)], expectedOutputs: null },
+      ],
+    },
+  ]);
+  program.dispose();
+  lowerer.dispose();
+
+  const { page, faults, close } = await host.visit();
+  await drop(page, { "linear.bpte": bundle });
+  await page.getByRole("button", { name: "Run all cases" }).click();
+  await page.locator(".of-verdict", { hasText: "too far off" }).waitFor();
+  assert.deepEqual(await cells(page, "verdict"), [
+    "as expected",
+    "too far off",
+    "ran; nothing is expected",
+  ]);
+  assert.match((await cells(page, "mismatches"))[1]!, /^1 of \d+$/);
+  assert.match((await cells(page, "maxAbsolute"))[1]!, /^0\.5$/);
+  assert.match(
+    await page.locator(".profile-head [role=status]").innerText(),
+    /^1 of 2.outputs differ/,
+  );
+  // Looser, they are all right.
+  await page.getByLabel("atol").fill("1");
+  await page.getByRole("button", { name: "Run all cases" }).click();
+  await page.locator(".profile-head [role=status]", { hasText: "All of 2" }).waitFor();
+  await page.getByLabel("atol").fill("-");
+  await page.getByRole("button", { name: "Run all cases" }).click();
+  await page.locator(".problem").first().waitFor();
+  assert.match((await problems(page)).join(), /atol is no number/);
+  // What a case is called with can be called by hand.
+  await page.getByRole("button", { name: "Take to Call" }).last().click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator(".output").first().waitFor();
+  const saved = await downloaded(page, () => look(page, "Save .bpte"));
+  assert.deepEqual(saved, Buffer.from(bundle));
   assert.deepEqual(faults, []);
   await close();
 });

@@ -1,5 +1,6 @@
 // Every side effect of the page, by subject. Views call these and do nothing else.
 export { goHome, showSample, watchAddress } from "./actions/address.js";
+export { setTolerance, takeCase, verifyCases } from "./actions/cases.js";
 export { chooseFiles, watchDrops } from "./actions/drops.js";
 export { engine } from "./actions/engine.js";
 export {

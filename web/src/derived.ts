@@ -84,6 +84,7 @@ export const plan = computed((): MethodPlan | undefined =>
  */
 const isShown = (name: View): boolean => {
   const kind = app.document.value?.kind;
+  if (name === "cases") return app.cases.value.list.length > 0;
   return name === "call" ? kind !== "record" : name !== "summary" || kind === "pt2";
 };
 

@@ -13,6 +13,7 @@ const isVersion = (step: StepId): boolean => step !== "program" && step !== "run
 
 export const VIEWS = {
   call: { title: "Call", key: "c", isFor: (step) => step === "run" },
+  cases: { title: "Cases", key: "k", isFor: (step) => step === "run" },
   profile: { title: "Profile", key: "p", isFor: (step) => step === "run" },
   numerics: { title: "Numerics", key: "n", isFor: (step) => step === "run" },
   summary: { title: "Summary", key: "s", isFor: (step) => /^(source|core|edge)$/.test(step) },

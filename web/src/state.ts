@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import type { Chosen } from "@sconce/options.js";
 import { DIALECTS, type Dialect } from "@sconce/steps.gen.js";
 import type {
+  CaseVerdict,
   CompilationReport,
   Delegation,
   ErrorCode,
@@ -206,6 +207,26 @@ export interface MethodGap {
 
 export type ProfileLook = "flame" | "events" | "ops" | "modules" | "delegates" | "compare";
 
+/** A call that came with the program. */
+export interface BundledCase {
+  method: string;
+  testCase: number;
+  inputs: number;
+  /** Outputs that are expected; 0: it is only run. */
+  expected: number;
+}
+
+/** The cases of a bundled program, and what came of them. */
+export interface Cases {
+  list: readonly BundledCase[];
+  /** As they were typed: how far floats may be off. */
+  rtol: string;
+  atol: string;
+  verdicts: readonly CaseVerdict[];
+}
+
+const NO_CASES: Cases = { list: [], rtol: "1e-5", atol: "1e-8", verdicts: [] };
+
 interface LogLine {
   at: number;
   text: string;
@@ -276,6 +297,7 @@ export const app = {
   dragging: signal(false),
 
   runs: signal<Readonly<Record<string, RunState>>>({}),
+  cases: signal(NO_CASES),
   story: signal(NO_STORY),
   faces: signal(NO_FACES),
 
@@ -310,6 +332,7 @@ export function clearDocument(): void {
   app.problems.value = [];
   app.dock.value = "closed";
   app.runs.value = {};
+  app.cases.value = NO_CASES;
   app.story.value = NO_STORY;
   app.faces.value = NO_FACES;
   app.profiles.value = [];

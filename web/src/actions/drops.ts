@@ -6,7 +6,7 @@ export function chooseFiles(): void {
   const input = document.createElement("input");
   input.type = "file";
   input.multiple = true;
-  input.accept = ".pt2,.pte,.ptd,.etrecord,.etdp,.bin,.npy,image/*";
+  input.accept = ".pt2,.pte,.bpte,.ptd,.etrecord,.etdp,.bin,.npy,image/*";
   input.onchange = () => void openFiles([...(input.files ?? [])]);
   input.click();
 }

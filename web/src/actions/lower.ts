@@ -14,6 +14,7 @@ import type {
 import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document } from "../state.js";
 import { formatBytes } from "../ui/format.js";
+import { takeCases } from "./cases.js";
 import { engine, isCancelled } from "./engine.js";
 import { forgetPicture } from "./face.js";
 import { download } from "./files.js";
@@ -199,6 +200,7 @@ async function load(task: Task): Promise<void> {
     app.method.value = report.methods[0]?.name ?? "";
   app.runs.value = Object.fromEntries(report.methods.map((m) => [m.name, makeForms(m)]));
   setStep("run", { status: "done" });
+  if (app.document.value?.kind === "pte") await takeCases(program, () => task.isCurrent());
 }
 
 async function fetchFiles(task: Task, document: Document): Promise<Document> {
@@ -282,7 +284,7 @@ export function lowerAgain(): void {
 
 /** The document's name for files. Letters of every language stay; what some file system refuses does not. */
 const stemOf = ({ title }: Document): string =>
-  title.replace(/\.(pt2|pte)$/i, "").replace(/[^\p{L}\p{N}_-]+/gu, "_");
+  title.replace(/\.(pt2|pte|bpte)$/i, "").replace(/[^\p{L}\p{N}_-]+/gu, "_");
 
 /** Saves what the exporter knew of the program, for debugging and profiling elsewhere. */
 export async function saveRecord(): Promise<void> {
@@ -299,11 +301,15 @@ export async function saveRecord(): Promise<void> {
   }
 }
 
+/** What the program's file is: one with cases is saved with them. */
+const fileKind = (): string => (app.cases.value.list.length > 0 ? "bpte" : "pte");
+
 /** Saves the .pte, and its .ptd files where weights are external. */
 export function save(): void {
   if (!handles.pte || !app.document.value) return;
   const stem = stemOf(app.document.value);
-  download(handles.pte, `${stem}.pte`);
-  for (const { name, blob } of handles.data) download(blob, name);
-  note(`saved ${stem}.pte`);
+  const name = `${stem}.${fileKind()}`;
+  download(handles.pte, name);
+  for (const data of handles.data) download(data.blob, data.name);
+  note(`saved ${name}`);
 }

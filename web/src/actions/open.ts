@@ -69,11 +69,14 @@ async function detect(file: File): Promise<Kind> {
   const client = await engine();
   const kind = await client.detect(file).catch(() => "unknown");
   if (kind === "etdump") return "etdp";
+  // A program with cases is opened like one without.
+  if (kind === "bpte") return "pte";
   if (isKind(kind)) return kind;
   // A damaged file still goes where its name says: the reader knows best what is wrong with it.
   const named = /\.(\w+)$/.exec(file.name)?.[1]?.toLowerCase() ?? "";
   // The values of a dump are mere bytes.
   if (named === "bin") return "values";
+  if (named === "bpte") return "pte";
   return isKind(named) ? named : "unknown";
 }
 

@@ -4,6 +4,7 @@ import { showView } from "../actions.js";
 import { version, view, viewsOfStep } from "../derived.js";
 import { VIEWS, type View } from "../looks.js";
 import { app } from "../state.js";
+import { CasesView } from "./CasesView.js";
 import { DelegatesView } from "./DelegatesView.js";
 import { GraphView } from "./GraphView.js";
 import { MemoryView } from "./MemoryView.js";
@@ -40,6 +41,7 @@ function ViewTabs(): JSX.Element | null {
 
 const BODIES: Record<View, () => JSX.Element | null> = {
   call: RunView,
+  cases: CasesView,
   profile: ProfileView,
   numerics: NumericsView,
   summary: SummaryView,

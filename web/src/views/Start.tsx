@@ -75,8 +75,8 @@ export function Start(): JSX.Element {
           choose them
         </span>
         <span class="soft">
-          Several .pt2 files become methods of one program; .etrecord and .etdp files show where its
-          time went
+          Several .pt2 files become methods of one program; a .bpte brings its own test cases;
+          .etrecord and .etdp files show where time went
         </span>
       </button>
       <h2>No model at hand? Take {cards.length > 1 ? "one of these" : "this one"}</h2>

@@ -56,7 +56,7 @@ export function TopBar(): JSX.Element {
                 : "There is no program yet"
             }
           >
-            Save .pte
+            Save {app.cases.value.list.length > 0 ? ".bpte" : ".pte"}
           </button>
         ) : null}
         <button
