@@ -34,12 +34,14 @@ interface Named {
   backend: string | null;
 }
 
-/** For colour: of the kernel that an event calls, or of its operator; a backend's call is many. */
+/** For colour: of the kernel that an event calls, or of its operator; a backend's call has many. */
 export function familyOfEvent(event: Named): OpFamily | undefined {
   const kernel = kernelOf(event.name);
-  if (kernel) return familyOf(kernel);
+  const family = kernel ? familyOf(kernel) : undefined;
   const [op] = event.ops;
-  return op === undefined || event.backend ? undefined : familyOf(opOf(op));
+  // Names of kernels do not say of which library they are.
+  if (family && (family !== "other" || op === undefined)) return family;
+  return op === undefined || event.name === "DELEGATE_CALL" ? undefined : familyOf(opOf(op));
 }
 
 /** A call of a backend by who it is; a kernel without what all of them begin with. */

@@ -249,6 +249,13 @@ function callsOf(rows: readonly EventRow[]): Call[] {
 /** Parts of a delegate that are listed; the rest is counted. */
 const LISTED = 12;
 
+/** Nodes that a call stands for: those of its delegate in the record, as they were handed over. */
+function nodesOf({ of, it }: EventRow): number {
+  const totals = profile.value?.delegation.find(({ method }) => method === of.method);
+  const own = totals?.delegates.find(({ instruction }) => instruction === it.instruction);
+  return own?.nodes.length ?? it.nodes.length;
+}
+
 function CallSection(props: { call: Call; tell: Tell }): JSX.Element {
   const { call, tell } = props;
   const { it, block, event } = call.row;
@@ -262,7 +269,7 @@ function CallSection(props: { call: Call; tell: Tell }): JSX.Element {
         </button>
         <span class="soft">
           {it.instruction >= 0 ? ` instruction ${it.instruction}, ` : " "}
-          {plural(it.nodes.length, "node")}
+          {plural(nodesOf(call.row), "node")}
         </span>
         <span class="num">{tell(total)}</span>
       </h3>

@@ -44,7 +44,7 @@ export function TopBar(): JSX.Element {
             Samples
           </button>
         ) : null}
-        {isOpen ? (
+        {isOpen && app.document.value?.kind !== "record" ? (
           <button
             type="button"
             class="primary"

@@ -24,7 +24,8 @@ export function formatTime(time: number, scale: TimeScale): string {
   const ms = MS[scale];
   if (ms === null) return `${formatFigure(Math.round(time))}\u00a0cycles`;
   const value = time * ms;
-  if (value === 0 || Math.abs(value) >= 1) return formatMs(value);
+  if (value === 0) return "0\u00a0µs";
+  if (Math.abs(value) >= 1) return formatMs(value);
   if (Math.abs(value) >= 1e-3) return `${formatFigure(value * 1e3)}\u00a0µs`;
   return `${formatFigure(value * 1e6)}\u00a0ns`;
 }
