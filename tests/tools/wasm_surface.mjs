@@ -1,4 +1,4 @@
-// The module imports nothing but the rows of imports.def and exports exactly those of exports.c:
+// The module imports nothing but the rows of imports.def and exports exactly those of exports*.c:
 // node tests/tools/wasm_surface.mjs SCONCE.WASM. Anything else means that Emscripten's or libc's
 // needs leaked in, and the module would no longer start on hosts that give it only our functions.
 import assert from "node:assert/strict";
