@@ -178,3 +178,24 @@ TEST(each_moment_counts_once_in_totals) {
     CHECK_EQ_STR(name_of(&s, rows[1].class_name), "Linear");
     setup_end(&s);
 }
+
+TEST(modules_share_the_time_of_an_event_by_their_nodes) {
+    static const int64_t ACROSS[] = {1, 3};
+    static const sc_inspect_instruction CALL = {.index = 0, .handles = {ACROSS, 2}};
+    setup s;
+    made_dump d;
+    const sc_inspect_total *rows;
+    setup_begin(&s);
+    made_begin(&d, &s);
+    add_kernel(&d, "native_call_addmm.out", 0, 0, 30);
+    made_run(&d, "Execute", -1);
+    sc_inspect_method m = forward(&s);
+    m.instructions = &CALL;
+    m.instruction_count = 1;
+    const sc_inspection *in = inspect_made(&s, &d, &m, 1);
+    REQUIRE(sc_inspect_totals(in, &s.arena, true, &rows) == 2);
+    check_total(&s, &rows[0], "", 30, 10);  // two of the three nodes are in fc
+    check_total(&s, &rows[1], "fc", 20, 20);
+    CHECK(rows[0].events == 1 && rows[1].events == 1);
+    setup_end(&s);
+}

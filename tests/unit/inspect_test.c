@@ -170,6 +170,36 @@ TEST(a_counter_of_32_bits_may_start_again) {
     }
 }
 
+TEST(the_timeline_nests_by_instruction_where_clocks_are_coarse) {
+    setup s;
+    made_dump d;
+    sc_inspect_timeline line;
+    uint32_t depths[3] = {0};
+    setup_begin(&s);
+    made_begin(&d, &s);
+    // Three instructions between two ticks, the last of which takes one.
+    for (int32_t i = 0; i < 3; i++) {
+        made_profile(&d, "native_call_add.out", at(i), 10, i == 2 ? 15 : 10);
+        made_profile(&d, "OPERATOR_CALL", at(i), 10, i == 2 ? 15 : 10);
+    }
+    made_profile(&d, "Method::execute", OUTSIDE, 10, 15);
+    made_run(&d, "Execute", -1);
+    const sc_inspection *in = inspect_made(&s, &d, NULL, 0);
+    REQUIRE_OK(sc_inspect_timeline_of(in, &s.arena, &line));
+    REQUIRE(line.count == 7);
+    for (uint32_t i = 0; i < line.count; i++) {
+        const uint32_t depth = line.spans[i].depth;
+        REQUIRE(depth < 3);
+        depths[depth]++;
+        const sc_str name = in->blocks[0].events[line.spans[i].event].name;
+        CHECK_EQ_UINT(depth, sc_str_is(name, "Method::execute") ? 0
+                             : sc_str_is(name, "OPERATOR_CALL") ? 1
+                                                                : 2);
+    }
+    CHECK(depths[0] == 1 && depths[1] == 3 && depths[2] == 3);
+    setup_end(&s);
+}
+
 TEST(the_timeline_nests_by_time) {
     static const struct {
         const char *name;

@@ -1,5 +1,7 @@
-// Events on a line of time, as a flame chart has them: each within those that last around it.
-// Backends that only measure give lengths without a place; these are counted, and not drawn.
+// Events on a line of time, as a flame chart has them: each within those around it. Clocks may be
+// coarse, so that many events begin and end with the same tick: what is of one instruction is in
+// its call and never in another instruction's, whatever the times say. Backends that only measure
+// give lengths without a place; these are counted, and not drawn.
 #include <stdlib.h>
 
 #include "devtools/inspect/report.h"
@@ -15,10 +17,6 @@ static int by_start(const void *a, const void *b) {
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
     if (x->end != y->end) return x->end > y->end ? -1 : 1;
     return x > y ? -1 : x < y;  // what ends later is logged later, and lies around the others
-}
-
-static bool is_delegates(const sc_dump_event *e) {
-    return e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
 }
 
 // Looks events up by what tells them apart within a block.
@@ -45,7 +43,8 @@ static lookup look_up(sc_arena *arena, const sc_inspect_block *block) {
 }
 
 static uint32_t event_of(const lookup *l, const sc_dump_event *e) {
-    const sc_str name = is_delegates(e) ? e->delegate_str : e->name;
+    const bool is_delegated = e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
+    const sc_str name = is_delegated ? e->delegate_str : e->name;
     const sc_str key = key_of(l->arena, e->chain, e->instruction, e->delegate_int, name);
     return (uint32_t)(uintptr_t)sc_map_get(&l->events, key) - 1;
 }
@@ -55,7 +54,7 @@ static bool is_placed(const sc_inspection *in, const sc_dump_run *run, uint32_t 
     const sc_dump_event *e = &run->events[index];
     double elapsed;
     if (!sc_inspect_elapsed(in, e, &elapsed) || e->end < e->start) return false;
-    return e->start > 0 || !is_delegates(e);
+    return e->start > 0 || (!e->delegate_str.data && e->delegate_int == SC_DUMP_NO_ID);
 }
 
 typedef struct line {
@@ -65,22 +64,64 @@ typedef struct line {
     uint64_t unplaced;
 } line;
 
-// A coarse clock gives neighbours the same ticks. Whatever it says, an instruction is never within
-// another one, and what a backend did in no time is beside what else it did.
-static bool is_within(const sc_dump_event *e, const sc_dump_event *around) {
-    if (around->end < e->end) return false;
-    if (is_delegates(e) && is_delegates(around))
-        return e->end > e->start && around->end - around->start > e->end - e->start;
-    const bool are_both_placed = e->chain >= 0 && around->chain >= 0;
-    return !are_both_placed || (e->chain == around->chain && e->instruction == around->instruction);
+// Those of one kind that are open: scopes outside of instructions, or events in a delegate's call.
+typedef struct nest {
+    const laid **open;
+    uint32_t depth;
+} nest;
+
+static uint64_t length_of(const laid *l) { return l->from->end - l->from->start; }
+
+// Of two that begin and end together neither is in the other, but for what is known to be.
+static bool is_around(const laid *outer, const laid *inner, const sc_inspect_block *block) {
+    if (outer->from->end < inner->from->end) return false;
+    if (block->events[inner->event].parent == outer->event) return true;
+    const bool is_empty_at_end = !length_of(inner) && inner->from->start == outer->from->end;
+    return length_of(outer) > length_of(inner) && !is_empty_at_end;
 }
 
-static void lay_run(line *l, uint32_t block, uint32_t run_index, const lookup *names) {
-    const sc_dump_run *run = &l->in->dump->runs[run_index];
-    laid *items = sc_new_array(names->arena, laid, (size_t)run->event_count + 1);
-    const sc_dump_event **around =
-        sc_new_array(names->arena, const sc_dump_event *, (size_t)run->event_count + 1);
-    uint32_t count = 0, depth = 0;
+static uint32_t depth_in(nest *n, const laid *item, const sc_inspect_block *block) {
+    while (n->depth && !is_around(n->open[n->depth - 1], item, block)) n->depth--;
+    return n->depth;
+}
+
+static bool is_of_instruction(const sc_inspect_event *e) {
+    return e->chain >= 0 || e->is_delegated;
+}
+
+static bool same_place(const laid *a, const laid *b) {
+    return a->from->chain == b->from->chain && a->from->instruction == b->from->instruction;
+}
+
+// How deep it is below the scopes around its instruction.
+static uint32_t level_of(nest *inside, const laid *item, const sc_inspect_block *block) {
+    const sc_inspect_event *e = &block->events[item->event];
+    if (!is_of_instruction(e)) return 0;
+    const bool has_call = e->parent != SC_INSPECT_NONE && block->events[e->parent].chain >= 0 &&
+                          block->events[e->parent].has_time;
+    if (!e->is_delegated) return has_call;
+    if (inside->depth && !same_place(inside->open[0], item)) inside->depth = 0;
+    const uint32_t level = has_call + depth_in(inside, item, block);
+    inside->open[inside->depth++] = item;
+    return level;
+}
+
+// What is of an instruction lies below all scopes that last as long: an instruction's parent is
+// one.
+static uint32_t scopes_around(nest *scopes, const laid *item, const sc_inspect_block *block) {
+    if (!is_of_instruction(&block->events[item->event])) {
+        const uint32_t depth = depth_in(scopes, item, block);
+        scopes->open[scopes->depth++] = item;
+        return depth;
+    }
+    uint32_t around = scopes->depth;
+    while (around && scopes->open[around - 1]->from->end < item->from->end) around--;
+    return around;
+}
+
+// Placed events by start; the result is how many.
+static uint32_t list_placed(line *l, const sc_dump_run *run, const lookup *names, laid *items) {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < run->event_count; i++) {
         if (run->events[i].kind != SC_DUMP_PROFILE) continue;
         if (is_placed(l->in, run, i))
@@ -89,17 +130,28 @@ static void lay_run(line *l, uint32_t block, uint32_t run_index, const lookup *n
             l->unplaced++;
     }
     qsort(items, count, sizeof *items, by_start);
+    return count;
+}
+
+static void lay_run(line *l, uint32_t block_index, uint32_t run_index, const lookup *names) {
+    const sc_dump_run *run = &l->in->dump->runs[run_index];
+    const sc_inspect_block *block = &l->in->blocks[block_index];
+    const size_t room = (size_t)run->event_count + 1;
+    laid *items = sc_new_array(names->arena, laid, room);
+    nest scopes = {.open = sc_new_array(names->arena, const laid *, room)};
+    nest inside = {.open = sc_new_array(names->arena, const laid *, room)};
+    const uint32_t count = list_placed(l, run, names, items);
     for (uint32_t i = 0; i < count; i++) {
         const sc_dump_event *e = items[i].from;
-        while (depth > 0 && !is_within(e, around[depth - 1])) depth--;
+        const uint32_t depth =
+            scopes_around(&scopes, &items[i], block) + level_of(&inside, &items[i], block);
         sc_inspect_span span = {.run = run_index,
-                                .block = block,
+                                .block = block_index,
                                 .event = items[i].event,
                                 .start = (double)(e->start - l->in->origin) / l->in->factor,
                                 .duration = (double)(e->end - e->start) / l->in->factor,
                                 .depth = depth};
         sc_vec_push(l->arena, &l->spans, span);
-        around[depth++] = e;
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct tally {
     sc_arena *arena;
     sc_map known;
     SC_VEC(sc_inspect_total) rows;
+    SC_VEC(const sc_inspect_event *) counted;  // by row: the last event that it has counted
     uint32_t block;
 } tally;
 
@@ -43,7 +44,9 @@ static sc_inspect_total *row_of(tally *t, sc_str name, sc_str class_name) {
         sc_map_set(&t->known, name, (void *)(uintptr_t)(at + 1));
         sc_inspect_total row = {.block = t->block, .name = name, .class_name = class_name};
         sc_vec_push(t->arena, &t->rows, row);
+        sc_vec_push(t->arena, &t->counted, NULL);
     }
+    if (!t->rows.data[at].class_name.size) t->rows.data[at].class_name = class_name;
     return &t->rows.data[at];
 }
 
@@ -63,30 +66,29 @@ static void add_op(tally *t, const sc_inspect_event *e, double time) {
     if (e->backend.size) row->delegated += time;
 }
 
-// How many of the outermost modules all of its nodes are in.
-static uint32_t common_modules(const sc_inspect_event *e) {
-    uint32_t common = e->node_count ? e->nodes[0]->module_count : 0;
-    for (uint32_t i = 1; i < e->node_count; i++) {
-        const sc_inspect_node *n = e->nodes[i];
-        uint32_t same = 0;
-        while (same < common && same < n->module_count &&
-               sc_str_equal(n->modules[same].path, e->nodes[0]->modules[same].path))
-            same++;
-        common = same;
-    }
-    return common;
+static void add_module(tally *t, const sc_inspect_event *e, const sc_inspect_module *m, double time,
+                       bool is_innermost) {
+    sc_inspect_total *row = row_of(t, m->path, m->class_name);
+    const uint32_t at = (uint32_t)(row - t->rows.data);
+    if (t->counted.data[at] != e) row->events += e->calls;
+    t->counted.data[at] = e;
+    row->time += time;
+    if (is_innermost) row->self += time;
+    if (e->backend.size) row->delegated += time;
 }
 
+// An event of several nodes has no times of theirs: each has an equal share of it, and gives it to
+// all modules that it is in. What is in no module counts for the root, so that totals add up.
 static void add_modules(tally *t, const sc_inspect_event *e, double time) {
-    const uint32_t depth = common_modules(e);
-    for (uint32_t d = 0; d < depth; d++) {
-        const sc_inspect_module *m = &e->nodes[0]->modules[d];
-        sc_inspect_total *row = row_of(t, m->path, m->class_name);
-        row->events += e->calls;
-        row->time += time;
-        if (d + 1 == depth) row->self += time;
-        if (e->backend.size) row->delegated += time;
+    static const sc_inspect_module ROOT = {{"", 0}, {"", 0}};
+    const double share = e->node_count ? time / e->node_count : time;
+    for (uint32_t i = 0; i < e->node_count; i++) {
+        const sc_inspect_node *n = e->nodes[i];
+        for (uint32_t d = 0; d < n->module_count; d++)
+            add_module(t, e, &n->modules[d], share, d + 1 == n->module_count);
+        if (!n->module_count) add_module(t, e, &ROOT, share, true);
     }
+    if (!e->node_count) add_module(t, e, &ROOT, share, true);
 }
 
 static void add_block(const sc_inspection *in, tally *t, bool by_module) {
@@ -100,10 +102,10 @@ static void add_block(const sc_inspection *in, tally *t, bool by_module) {
         if (!sc_inspect_is_work(e)) continue;
         const double time = is_call(e) ? own_time(block, inside, i) : average_of(e);
         whole += time;
-        if (by_module)
-            add_modules(t, e, time);
-        else
+        if (!by_module)
             add_op(t, e, time);
+        else if (block->method)
+            add_modules(t, e, time);
     }
     for (uint32_t i = first; i < t->rows.count; i++)
         t->rows.data[i].share = whole > 0 ? t->rows.data[i].time / whole : 0;
