@@ -314,15 +314,16 @@ void sc_run_etdump_free(sc_job *job);
 // --- Inspecting ----------------------------------------------------------------------------------
 
 // Opens what a runtime has logged (.etdp), with the values that it points to, or what the exporter
-// knew of the program (.etrecord), or both; the others are NULL. Options: "sourceTimeScale" and
+// knew of the program (.etrecord), or the program (.pte, .bpte), or several of them; the others are
+// NULL. Options: "sourceTimeScale" and
 // "targetTimeScale" ("ns", "us", "ms", "s", "cycles"; the source is in ns, the target in ms), and
 // "method", the one of the record that the dump is of, where that cannot be told.
 sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
-                            sc_source *debug_buffer, sc_str options_json);
+                            sc_source *debug_buffer, sc_source *program, sc_str options_json);
 // Answers {"what": name, ...}, as JSON in the shapes of types_inspector.ts: "report", "events",
 // "ops", "modules", "timeline", "trace", "delegation", "gap" (with "method" and "reference"),
 // "nodes" and "text" (with "stage" and "method"; text is no JSON), "diff" (with "from", "to" and
-// "method").
+// "method"), "memory".
 sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json);
 // The dump of this job beside that of another one.
 sc_status sc_inspector_compare(sc_job *job, sc_job *other, sc_str *json);

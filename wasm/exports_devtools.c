@@ -173,12 +173,13 @@ EXPORT(run_etdump_free) void wasm_run_etdump_free(sc_job *job) {
 
 // --- Inspecting ----------------------------------------------------------------------------------
 
-// A dump, a record or both, and the dump's values; NULL for what is not there.
+// A dump, a record, a program, and the dump's values; NULL for what is not there.
 EXPORT(inspector_open)
 int32_t wasm_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
-                            sc_source *debug_buffer, const char *options, uint32_t options_bytes) {
+                            sc_source *debug_buffer, sc_source *program, const char *options,
+                            uint32_t options_bytes) {
     check(job);
-    return (int32_t)sc_inspector_open(job, etdump, etrecord, debug_buffer,
+    return (int32_t)sc_inspector_open(job, etdump, etrecord, debug_buffer, program,
                                       text_of(options, options_bytes));
 }
 

@@ -41,17 +41,28 @@ static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdu
     return sc_inspect(ctx, dump, &options, &inspector->found);
 }
 
+// Nothing of it is loaded, so that neither data files nor backends are needed.
+static sc_status open_program(sc_job *job, sc_source *file, const sc_rt_program **out) {
+    if (job->running)
+        return sc_fail(&job->ctx, SC_ERR_STATE, "Open it in a job of its own.",
+                       "this job already has a program open");
+    SC_TRY(sc_job_open_bundle(job, file, &job->program));
+    SC_TRY(sc_rt_program_open(&job->ctx, job->program, NULL, &job->running));
+    *out = job->running;
+    return SC_OK;
+}
+
 sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
-                            sc_source *debug_buffer, sc_str options_json) {
+                            sc_source *debug_buffer, sc_source *program, sc_str options_json) {
     sc_ctx *ctx = sc_job_begin(job);
     const sc_json *options;
     sc_inspector *inspector = sc_new(ctx->arena, sc_inspector);
     double factor;
     if (job->inspector)
         return sc_fail(ctx, SC_ERR_STATE, NULL, "this job has an inspector already");
-    if (!etdump && !etrecord)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Pass an .etdp, an .etrecord or both.",
-                       "an inspector needs a dump or a record");
+    if (!etdump && !etrecord && !program)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Pass an .etdp, an .etrecord, a .pte or several.",
+                       "an inspector needs a dump, a record or a program");
     inspector->target_scale = SC_TIME_MS;
     SC_TRY(parse_object(ctx, options_json, &options));
     SC_TRY(read_scale(ctx, options, "sourceTimeScale", &inspector->source_scale));
@@ -65,6 +76,7 @@ sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
     }
     if (etdump)
         SC_TRY(open_dump(ctx, inspector, etdump, debug_buffer, text_at(ctx, options, "method")));
+    if (program) SC_TRY(open_program(job, program, &inspector->program));
     job->inspector = inspector;
     return SC_OK;
 }
@@ -193,22 +205,27 @@ static sc_status answer_diff(asked *a) {
     return sc_inspector_put_diff(a->ctx, a->inspector, &a->args, a->w);
 }
 
+static sc_status answer_memory(asked *a) {
+    return sc_inspector_put_memory(a->ctx, a->inspector, a->w);
+}
+
 static const struct {
     const char *name;
     sc_status (*answer)(asked *a);
-    bool needs_dump, needs_record;
+    bool needs_dump, needs_record, needs_program;
 } QUERIES[] = {
-    {"report", answer_report, false, false},
-    {"events", answer_events, true, false},
-    {"ops", answer_ops, true, false},
-    {"modules", answer_modules, true, false},
-    {"timeline", answer_timeline, true, false},
-    {"trace", answer_trace, true, false},
-    {"delegation", answer_delegation, false, true},
-    {"gap", answer_gap, true, true},
-    {"nodes", answer_nodes, false, true},
-    {"text", answer_text, false, true},
-    {"diff", answer_diff, false, true},
+    {"report", answer_report, false, false, false},
+    {"events", answer_events, true, false, false},
+    {"ops", answer_ops, true, false, false},
+    {"modules", answer_modules, true, false, false},
+    {"timeline", answer_timeline, true, false, false},
+    {"trace", answer_trace, true, false, false},
+    {"delegation", answer_delegation, false, true, false},
+    {"gap", answer_gap, true, true, false},
+    {"nodes", answer_nodes, false, true, false},
+    {"text", answer_text, false, true, false},
+    {"diff", answer_diff, false, true, false},
+    {"memory", answer_memory, false, false, true},
 };
 
 static sc_status check_files(sc_ctx *ctx, const sc_inspector *inspector, size_t query) {
@@ -218,6 +235,9 @@ static sc_status check_files(sc_ctx *ctx, const sc_inspector *inspector, size_t 
     if (QUERIES[query].needs_record && !inspector->has_record)
         return sc_fail(ctx, SC_ERR_STATE, "Pass the .etrecord of the program, too.",
                        "'%s' is about a record, and there is none", QUERIES[query].name);
+    if (QUERIES[query].needs_program && !inspector->program)
+        return sc_fail(ctx, SC_ERR_STATE, "Pass the .pte to the inspector, too.",
+                       "'%s' is about a program, and there is none", QUERIES[query].name);
     return SC_OK;
 }
 

@@ -13,8 +13,9 @@ struct sc_inspector {
     sc_etrecord record;
     sc_inspect_method *methods;  // of the record's edge programs, with its maps
     uint32_t method_count;
-    const sc_dump *dump;   // NULL: none
-    sc_inspection *found;  // of the dump
+    const sc_dump *dump;           // NULL: none
+    sc_inspection *found;          // of the dump
+    const sc_rt_program *program;  // NULL: none
 };
 
 // A query as it is asked: {"what": name, ...}.
@@ -35,7 +36,7 @@ sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str 
 // Every program of the record in order; NULL behind the last.
 const sc_etrecord_program *sc_inspector_program_at(const sc_inspector *inspector, uint32_t index);
 
-// Answers (inspector_stages.c, inspector_gap.c).
+// Answers (inspector_stages.c, inspector_gap.c, inspector_memory.c).
 void sc_inspector_put_stages(sc_json_writer *w, const sc_inspector *inspector);
 sc_status sc_inspector_put_nodes(sc_ctx *ctx, const sc_inspector *inspector,
                                  const sc_inspector_query_args *args, sc_json_writer *w);
@@ -47,5 +48,6 @@ sc_status sc_inspector_put_delegation(sc_ctx *ctx, const sc_inspector *inspector
                                       sc_json_writer *w);
 sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
                                const sc_inspector_query_args *args, sc_json_writer *w);
+sc_status sc_inspector_put_memory(sc_ctx *ctx, const sc_inspector *inspector, sc_json_writer *w);
 
 #endif

@@ -72,12 +72,12 @@ void sc_rt_program_info_get(const sc_rt_program *p, sc_arena *scratch, sc_rt_pro
 
 // --- Inputs and outputs --------------------------------------------------------------------------
 
-static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_value_info *out) {
+sc_status sc_rt_tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_value_info *out) {
     sc_fb_vec sizes = sc_pte_Tensor_sizes(t), order = sc_pte_Tensor_dim_order(t);
     int8_t dtype = sc_pte_Tensor_scalar_type(t);
     if (dtype < 0 || !sc_dtype_is_known((unsigned)dtype) || sizes.count > SC_RANK_MAX ||
         order.count != sizes.count)
-        return sc_rt_bad_pte(ctx, "the type or shape of an input or output");
+        return sc_rt_bad_pte(ctx, "the type or shape of a tensor");
     int64_t *list = sc_new_array(arena, int64_t, sizes.count);
     uint8_t *dims = sc_new_array(arena, uint8_t, sizes.count);
     uint64_t bytes = sc_dtype_bytes((sc_dtype)dtype);
@@ -85,7 +85,7 @@ static sc_status tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table t, sc_rt_
         list[d] = sc_fb_vec_i32(sizes, d);
         dims[d] = sc_fb_vec_u8(order, d);
         if (list[d] < 0 || !sc_mul_u64(bytes, (uint64_t)list[d], &bytes))
-            return sc_rt_bad_pte(ctx, "a size of an input or output");
+            return sc_rt_bad_pte(ctx, "a size of a tensor");
     }
     *out = (sc_rt_value_info){
         .tag = SC_EVALUE_TENSOR,
@@ -122,7 +122,7 @@ static sc_status value_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table entry,
     if (type == SC_PTE_KernelTypes_NONE || type >= SC_COUNT_OF(tags) ||
         (!val.at && type != SC_PTE_KernelTypes_Null))
         return sc_rt_bad_pte(ctx, "an input or output is empty");
-    if (type == SC_PTE_KernelTypes_Tensor) return tensor_info(ctx, arena, val, out);
+    if (type == SC_PTE_KernelTypes_Tensor) return sc_rt_tensor_info(ctx, arena, val, out);
     *out = (sc_rt_value_info){.tag = (sc_evalue_tag)tags[type]};
     if (type == SC_PTE_KernelTypes_Int)
         out->i = sc_pte_Int_int_val(val);

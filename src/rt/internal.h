@@ -304,6 +304,9 @@ sc_status sc_rt_call_infer(const sc_kernel_call *call, bool at_load, struct sc_i
 // Kinds of the arguments against the schema.
 sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call);
 
+// info.c: what a tensor of the file is; sizes and order of dims are copies on `arena`.
+sc_status sc_rt_tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table tensor,
+                            sc_rt_value_info *out);
 // tensor.c
 void sc_rt_tensor_set_strides(sc_tensor *tensor);
 uint64_t sc_rt_tensor_bytes(const sc_tensor *tensor);

@@ -145,6 +145,44 @@ typedef struct sc_rt_method_info {
     sc_str input_container, output_container;  // how Python wraps inputs and outputs
 } sc_rt_method_info;
 
+// What a planned value is there for.
+typedef enum sc_rt_planned_kind {
+    SC_RT_PLANNED_VALUE,   // some instruction writes it, or nobody: it holds nothing in particular
+    SC_RT_PLANNED_INPUT,   // the caller does
+    SC_RT_PLANNED_STATE,   // read before anything writes it: survives from run to run
+    SC_RT_PLANNED_VIEW,    // nothing writes it: it shows what another value holds
+    SC_RT_PLANNED_UNUSED,  // no instruction names it
+    SC_RT_PLANNED_KINDS
+} sc_rt_planned_kind;
+
+#define SC_RT_NO_INSTRUCTION UINT32_MAX
+
+// A tensor in planned memory. Instructions are counted through all chains.
+typedef struct sc_rt_planned {
+    uint32_t value;  // of the file
+    sc_rt_planned_kind kind;
+    sc_rt_value_info info;
+    uint32_t memory_id;
+    uint64_t offset;
+    bool is_output;
+    uint32_t first, last;  // that name it, views of it not among them; or SC_RT_NO_INSTRUCTION
+    uint32_t from, until;  // what it holds matters: nobody else may be there; none when unused
+    uint32_t writer;       // the first to write it, or SC_RT_NO_INSTRUCTION
+    uint32_t base;         // of a view: place in `values` of what it shows
+} sc_rt_planned;
+
+typedef struct sc_rt_memory_info {
+    uint64_t *bytes;  // per memory id, from id 1 on
+    uint32_t memory_count;
+    sc_rt_planned *values;  // in the order of the file
+    uint32_t value_count;
+    sc_str *ops;  // by instruction, "aten::add.out"; of delegates the backend; else empty
+    uint64_t
+        *live;  // by instruction: bytes of all values whose bytes matter, views counting nothing
+    uint32_t instruction_count;
+    uint32_t peak;  // the first instruction with the most, or SC_RT_NO_INSTRUCTION
+} sc_rt_memory_info;
+
 // What backends look up by name, in the program itself.
 typedef struct sc_rt_named_info {
     sc_str key;
@@ -171,5 +209,11 @@ sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *program, uint32_t i
 // Arrays are made on `arena`. What damaged parts look up is left out.
 sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                                 sc_arena *arena, sc_rt_method_info *out);
+
+// How method `index` uses its planned memory. Arrays are made on `arena`. SC_ERR_CORRUPT when two
+// values overlap while both matter, or one lies outside of its memory. Where a move has made a
+// value show another one's bytes, the other one counts until the move only.
+sc_status sc_rt_memory_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
+                                sc_arena *arena, sc_rt_memory_info *out);
 
 #endif

@@ -61,6 +61,10 @@ static void run_method(sc_ctx *ctx, sc_rt_program *program, uint32_t index) {
     sc_rt_method *method;
     sc_status status = sc_rt_method_info_get(ctx, program, index, ctx->arena, &info);
     SC_ASSERT(status == SC_OK || ctx->error_count > 0);
+    sc_rt_memory_info memory;
+    const uint32_t before = ctx->error_count;
+    status = sc_rt_memory_info_get(ctx, program, index, ctx->arena, &memory);
+    SC_ASSERT(status == SC_OK || ctx->error_count > before);
     print_parts(ctx, program, index);
     uint32_t errors = ctx->error_count;
     if (sc_rt_method_load(ctx, program, sc_rt_program_method_name(program, index), &method) !=

@@ -46,6 +46,24 @@ test("all of it is JSON on demand", () => {
   for (const key of ["events", "ops", "modules", "gap"]) assert.ok(all[key], key);
 });
 
+test("the memory plan of a program is shown, the largest values at its peak", () => {
+  const lowered = sconce(
+    ...["lower", modelPath("mlp.pt2"), "-o", "plan.pte", "--etrecord", "plan.etrecord"],
+  );
+  assert.equal(lowered.status, 0, lowered.stderr);
+  const shown = sconce("inspect", "plan.pte", "--etrecord", "plan.etrecord");
+  assert.equal(shown.status, 0, shown.stderr);
+  assert.match(shown.stdout, /^ {2}memory plan: .* in 1; at most .* at instruction \d+ of \d+/m);
+  assert.match(shown.stdout, /aten::addmm\.out {2}.*addmm/);
+  const { memory } = JSON.parse(sconce("inspect", "plan.pte", "--json").stdout) as {
+    memory: { method: string; values: object[] }[];
+  };
+  assert.equal(memory[0]!.method, "forward");
+  assert.ok(memory[0]!.values.length > 0);
+  const withDump = sconce("inspect", profile, "--etrecord", record, "--program", "plan.pte");
+  assert.match(withDump.stdout, /^method forward$[^]*memory plan: /m);
+});
+
 test("two dumps are compared", () => {
   const other = dumpPath("mlp_xnnpack.etdp");
   const records = ["--etrecord", record, "--etrecord", dumpPath("mlp_xnnpack.etrecord")];

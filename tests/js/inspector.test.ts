@@ -248,6 +248,42 @@ test("a dump alone is told without a record", () =>
     assert.throws(() => inspector.delegation(), { code: "state" });
   }));
 
+test("the memory plan says what lies where, and when", () => {
+  const { buffer, etrecord } = engine.lower({ path: modelPath("mlp.pt2") }, { etrecord: true });
+  using(engine.inspector({ program: buffer, etrecord: etrecord.bytes() }), (inspector) => {
+    const [plan, ...others] = inspector.memory();
+    assert.equal(others.length, 0);
+    const { method, memories, peak, live, values } = plan!;
+    assert.equal(method, "forward");
+    assert.equal(live.length, engine.load(buffer).inspect().methods[0]!.instructions);
+    assert.equal(peak!.bytes, Math.max(...live));
+    assert.equal(live.indexOf(peak!.bytes), peak!.instruction);
+    for (const { memory, offset, bytes } of values)
+      assert.ok(offset + bytes <= memories.find(({ id }) => id === memory)!.bytes);
+    const there = values.filter(
+      ({ kind, from, until }) =>
+        kind !== "view" && from! <= peak!.instruction && peak!.instruction <= until!,
+    );
+    assert.equal(
+      there.reduce((sum, { bytes }) => sum + bytes, 0),
+      peak!.bytes,
+    );
+    const addmm = values.find(({ op }) => op === "aten::addmm.out")!;
+    assert.ok(addmm.nodes.some((name) => name.includes("addmm")));
+    assert.match(addmm.source, /in forward/);
+    assert.ok(addmm.last! > addmm.first! && addmm.writer === addmm.first);
+    assert.throws(() => inspector.events(), { code: "state" });
+  });
+  using(engine.inspector({ program: buffer }), (inspector) => {
+    const [plan] = inspector.memory();
+    assert.ok(plan!.values.every(({ nodes }) => nodes.length === 0));
+    assert.throws(() => inspector.nodes("exported_program"), { code: "state" });
+  });
+  using(engine.inspector({ etrecord: etrecord.bytes() }), (inspector) =>
+    assert.throws(() => inspector.memory(), { code: "state", message: /program/ }),
+  );
+});
+
 test("values are summed up", () =>
   using(engine.inspector(filesOf("conv", "debug")), (inspector) => {
     const block = inspector.events().at(-1)!;
@@ -272,6 +308,7 @@ test("what is wrong is told by typed errors", () => {
     [[{ etrecord, debugBuffer: etdump }], "argument"],
     [[{ etdump: etrecord }], "format"],
     [[{ etdump: new Uint8Array(8) }], "format"],
+    [[{ program: etrecord }], "format"],
     [[{ etdump: readFileSync(dumpPath("mlp.etdp")).subarray(0, 900) }], "truncated"],
     [[{ etdump }, { targetTimeScale: "years" }], "option"],
     [[{ etdump }, { targetTimeScale: "cycles" }], "option"],
@@ -301,6 +338,12 @@ test("the client's inspector says what the engine's says", async () => {
     assert.deepEqual(await remote.compare(filesOf("mlp")), local.compare(filesOf("mlp")));
     local.dispose();
     await remote.dispose();
+    const { buffer } = engine.lower({ path: modelPath("mlp.pt2") });
+    const planned = await client.inspector({ program: buffer });
+    const plan = engine.inspector({ program: buffer });
+    assert.deepEqual(await planned.memory(), plan.memory());
+    plan.dispose();
+    await planned.dispose();
   } finally {
     client.terminate();
   }

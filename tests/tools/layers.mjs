@@ -213,6 +213,7 @@ const rationed = [
       "src/ir/parse.c": 1, // of a graph as text
       "src/rt/bind.c": 1, // of a .pte
       "src/rt/info.c": 1, // of a .pte
+      "src/rt/memory_uses.c": 1, // of a .pte
       "src/trace/expand_text.c": 1, // of the text of an expansion, in the operator's row
     },
   },

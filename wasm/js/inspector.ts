@@ -18,13 +18,14 @@ import type {
   InspectorOptions,
   InspectorReport,
   InspectorTotal,
+  MemoryPlan,
   Source,
   StageDiff,
   StageNode,
   Timeline,
 } from "./types.js";
 
-const FILES = ["etdump", "etrecord", "debugBuffer"] as const;
+const FILES = ["etdump", "etrecord", "debugBuffer", "program"] as const;
 const ACCEPTS = `an object with the sources ${FILES.join(", ")}`;
 
 function checkFiles(what: string, files: InspectorFiles): void {
@@ -58,11 +59,11 @@ function open(job: Job, files: InspectorFiles, options: InspectorOptions): void 
     const source = files[name];
     return source === undefined ? 0 : job.addSource(source, `'${name}' of inspector()`);
   };
-  const [dump, record, buffer] = FILES.map(handle) as [number, number, number];
+  const [dump, record, buffer, pte] = FILES.map(handle) as [number, number, number, number];
   const { sourceTimeScale, targetTimeScale, method } = options;
   const told = JSON.stringify({ sourceTimeScale, targetTimeScale, method });
   job.core.memory.withTexts([told], (text, bytes) =>
-    job.call(options, (raw, s) => raw.inspector_open(s, dump, record, buffer, text!, bytes!)),
+    job.call(options, (raw, s) => raw.inspector_open(s, dump, record, buffer, pte, text!, bytes!)),
   );
 }
 
@@ -124,6 +125,10 @@ class JobInspector implements Inspector {
 
   delegation(): DelegationTotals[] {
     return parse(this.ask("delegation")) as DelegationTotals[];
+  }
+
+  memory(): MemoryPlan[] {
+    return parse(this.ask("memory")) as MemoryPlan[];
   }
 
   numericGap(options: GapOptions = {}): GapReport {

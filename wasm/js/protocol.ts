@@ -242,6 +242,7 @@ const PROTOCOL = {
     timeline: DATA,
     trace: DATA,
     delegation: DATA,
+    memory: DATA,
     numericGap: { ...DATA, at: 0, options: GAP },
     compare: { ...DATA, programs: 0, at: 1, options: INSPECTOR },
     nodes: DATA,

@@ -3,7 +3,7 @@
 import type { CallOptions, Disposable, DType, Source } from "./types.js";
 import type { NodeRow } from "./types_report.js";
 
-/** What an inspector looks at: a dump, a record, or both. */
+/** What an inspector looks at: a dump, a record, a program, or several of them. */
 export interface InspectorFiles {
   /** What a runtime with event tracing has written: an .etdp. */
   readonly etdump?: Source;
@@ -11,6 +11,8 @@ export interface InspectorFiles {
   readonly etrecord?: Source;
   /** The values that the dump's events point to. */
   readonly debugBuffer?: Source;
+  /** The program itself, for its memory plan: a .pte or a .bpte. Its data files are not needed. */
+  readonly program?: Source;
 }
 
 /** "cycles" only go with "cycles". */
@@ -128,7 +130,11 @@ export interface EventBlock {
   allocations: { allocator: string; count: number; bytes: number }[];
 }
 
-/** Time by operator or by module, of one block. Times are averages over its runs. */
+/**
+ * Time by operator or by module, of one block. Times are averages over its runs. Modules share the
+ * time of an event of several nodes by how many of these they have; what is in no module, or of no
+ * node that is known, counts for the root (""), so that totals add up.
+ */
 export interface InspectorTotal {
   block: number;
   /** An operator ("aten.addmm.default"), or a module's path. */
@@ -145,7 +151,7 @@ export interface InspectorTotal {
   delegated: number;
 }
 
-/** One event of one run, nested by time. */
+/** One event of one run, nested by instruction and by time. */
 export interface TimelineSpan {
   run: number;
   block: number;
@@ -304,6 +310,62 @@ export interface StageDiff {
   rows: StageDiffRow[];
 }
 
+/** What an instruction of a program computes. */
+export interface PlannedWork {
+  /** As the file spells it ("aten::add.out"), of delegates the backend; empty for moves and jumps. */
+  op: string;
+  /** Names in the record's edge program, by debug handle; none without a record. */
+  nodes: string[];
+  /** The user's own line, or empty. */
+  source: string;
+}
+
+/** A tensor in planned memory, and what its first writer computes. */
+export interface PlannedValue extends PlannedWork {
+  /** Its number in the file. */
+  value: number;
+  /**
+   * Who writes it: an instruction ("value"; without a `writer` it holds nothing in particular), the caller ("input"), an earlier run or the file
+   * ("state"), or nobody: a "view" shows bytes of another value, and what is "unused" is named by no
+   * instruction.
+   */
+  kind: "value" | "input" | "state" | "view" | "unused";
+  isOutput: boolean;
+  /** The memory id. */
+  memory: number;
+  offset: number;
+  bytes: number;
+  dtype: DType;
+  /** Upper bounds where it is dynamic. */
+  shape: number[];
+  isDynamic: boolean;
+  /** The first and the last instruction that name it; null where none does. */
+  first: number | null;
+  last: number | null;
+  /**
+   * From when to when what it holds matters, views and loops around it included: until then nobody
+   * else may be there. Null for what is unused.
+   */
+  from: number | null;
+  until: number | null;
+  /** The first instruction that writes it. */
+  writer: number | null;
+  /** Of a view: the value that it shows. */
+  base: number | null;
+}
+
+/** Where the values of a method lie, and when. Instructions count through all of its chains. */
+export interface MemoryPlan {
+  method: string;
+  memories: { id: number; bytes: number }[];
+  /** The first of the instructions with the most bytes in use; null where nothing is planned. */
+  peak: ({ instruction: number; bytes: number } & PlannedWork) | null;
+  /** Bytes in use by instruction, each byte once: views add none. */
+  live: number[];
+  /** In the order of the file. */
+  values: PlannedValue[];
+}
+
 export interface InspectorReport {
   sourceTimeScale: TimeScale;
   targetTimeScale: TimeScale;
@@ -344,6 +406,11 @@ export interface Inspector extends Disposable {
   /** The timeline for Perfetto and chrome://tracing, as the text of a JSON file. */
   trace(): string;
   delegation(): DelegationTotals[];
+  /**
+   * The memory plan of each method of the program. Two values that overlap while both are in use are
+   * an error with the code "corrupt". What a move has handed on counts until the move only.
+   */
+  memory(): MemoryPlan[];
   numericGap(options?: GapOptions): GapReport;
   /** This dump (a) beside another one (b), which without a record of its own is one of this record. */
   compare(files: InspectorFiles, options?: InspectorOptions): DumpComparison;

@@ -3,6 +3,7 @@ import type {
   CompilationReport,
   Engine,
   FileRef,
+  MemoryPlan,
   MethodSummary,
   Program,
   ProgramMethodInfo,
@@ -14,6 +15,7 @@ import type {
 import { delegated, SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { EXIT, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
+import { sayMemory } from "./inspect_memory.js";
 import { metricOf, showComparison, showDump } from "./inspect_dump.js";
 import { showRecord } from "./inspect_record.js";
 
@@ -21,6 +23,7 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
 
   sconce inspect model.pt2
   sconce inspect model.pte --json
+  sconce inspect model.pte --etrecord model.etrecord
   sconce inspect run.etdp --etrecord model.etrecord --debug-output run.bin --gap snr
   sconce inspect before.etdp after.etdp --etrecord model.etrecord
   sconce inspect model.etrecord --stage exported_program --stage edge_dialect_exported_program
@@ -28,11 +31,13 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
   --json            the report as JSON, with --nodes what is in delegates, too
   --nodes           all that is in delegates, not only their first nodes
   --data FILE       a .ptd to look for the weights of a .pte in; may be repeated
+  --etrecord FILE   the record of a .pte: what nodes of the model the values in its memory are
 
   of a dump (.etdp):
   --etrecord FILE   the record of the program: which node and line each event is; given twice for
                     two dumps, each has its own
   --debug-output FILE  the values that the dump points to
+  --program FILE    the .pte that ran: its memory plan, too
   --gap HOW         how far values are from the record's program: snr, mse, l1, cosine or max first
   --reference NAME  the stage that is compared with: exported_program, or that of a record; by
                     default edge_dialect_exported_program
@@ -145,6 +150,7 @@ function withLines(program: Program, report: ProgramReport): object {
 function writePte(
   program: Program,
   report: ProgramReport,
+  memory: readonly MemoryPlan[],
   dataFiles: readonly string[],
   allNodes: boolean,
 ): void {
@@ -165,6 +171,8 @@ function writePte(
     method.outputs.forEach((value) => say(`  out ${valueText(value)}`));
     if (method.plannedBytes.length > 0)
       say(`  planned memory ${method.plannedBytes.map((bytes) => formatBytes(bytes)).join(" + ")}`);
+    const plan = memory.find((item) => item.method === method.name);
+    if (plan) sayMemory(plan);
     for (const { key, dataFile } of method.externalData)
       say(
         `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,
@@ -195,6 +203,7 @@ const FLAGS = {
   data: { type: "string", multiple: true },
   etrecord: { type: "string", multiple: true },
   "debug-output": { type: "string" },
+  program: { type: "string" },
   gap: { type: "string" },
   reference: { type: "string" },
   method: { type: "string" },
@@ -221,7 +230,8 @@ type Kind = ReturnType<Engine["detect"]>;
 const OF: Readonly<Record<string, readonly Kind[]>> = {
   nodes: ["pte", "bpte"],
   data: ["pte", "bpte"],
-  etrecord: ["etdump"],
+  etrecord: ["etdump", "pte", "bpte"],
+  program: ["etdump"],
   "debug-output": ["etdump"],
   gap: ["etdump"],
   reference: ["etdump"],
@@ -264,7 +274,11 @@ function inspectDumps(engine: Engine, paths: string[], flags: Flags): void {
     throw new UsageError("--etrecord is given once for each dump");
   const files = {
     etdump: { path },
-    ...given({ etrecord: fileOf(record), debugBuffer: fileOf(flags["debug-output"]) }),
+    ...given({
+      etrecord: fileOf(record),
+      debugBuffer: fileOf(flags["debug-output"]),
+      program: fileOf(flags.program),
+    }),
   };
   const options = given({
     method: flags.method,
@@ -279,7 +293,9 @@ function inspectDumps(engine: Engine, paths: string[], flags: Flags): void {
       showComparison(inspector.compare(other), flags.json ?? false);
     } else {
       const { reference, method, trace, tsv } = flags;
-      showDump(inspector, { json: flags.json ?? false, gap, reference, method, trace, tsv });
+      const hasProgram = flags.program !== undefined;
+      const json = flags.json ?? false;
+      showDump(inspector, { json, gap, reference, method, trace, tsv, hasProgram });
     }
   } finally {
     inspector.dispose();
@@ -303,15 +319,27 @@ function inspectPt2(engine: Engine, path: string, flags: Flags): void {
   else writePt2(report);
 }
 
+function memoryOf(engine: Engine, path: string, etrecord: string | undefined): MemoryPlan[] {
+  const files = { program: { path }, ...given({ etrecord: fileOf(etrecord) }) };
+  const inspector = engine.inspector(files);
+  try {
+    return inspector.memory();
+  } finally {
+    inspector.dispose();
+  }
+}
+
 function inspectPte(engine: Engine, kind: Kind, path: string, flags: Flags): void {
   const dataFiles = flags.data ?? [];
   const allNodes = flags.nodes ?? false;
   const program = engine.load({ path }, { dataFiles: dataFiles.map((file) => ({ path: file })) });
   try {
     const report = program.inspect();
-    if (flags.json) writeJson({ kind, ...(allNodes ? withLines(program, report) : report) });
+    const memory = memoryOf(engine, path, flags.etrecord?.[0]);
+    if (flags.json)
+      writeJson({ kind, ...(allNodes ? withLines(program, report) : report), memory });
     else {
-      writePte(program, report, dataFiles, allNodes);
+      writePte(program, report, memory, dataFiles, allNodes);
       writeNamed(report);
     }
   } finally {

@@ -12,6 +12,7 @@ import type {
   InspectorTotal,
 } from "../types.js";
 import { say, UsageError, warn } from "./common.js";
+import { sayMemory } from "./inspect_memory.js";
 import { sayTable, tsvOf, type Cell } from "./table.js";
 
 const METRICS: readonly GapMetric[] = ["snr", "mse", "l1", "cosine", "max"];
@@ -115,6 +116,7 @@ export interface DumpFlags {
   method: string | undefined;
   trace: string | undefined;
   tsv: string | undefined;
+  hasProgram: boolean;
 }
 
 const named = (name: string, value: string | undefined): object =>
@@ -137,8 +139,9 @@ export function showDump(inspector: Inspector, flags: DumpFlags): void {
   if (flags.tsv !== undefined) writeFileSync(flags.tsv, eventsTsv(blocks));
   const gap = gapOf(inspector, flags);
   const [ops, modules] = [inspector.ops(), inspector.modules()];
+  const memory = flags.hasProgram ? inspector.memory() : undefined;
   if (flags.json) {
-    const all = { kind: "etdump", ...report, events: blocks, ops, modules, gap };
+    const all = { kind: "etdump", ...report, events: blocks, ops, modules, gap, memory };
     process.stdout.write(`${JSON.stringify(all, withNumbers, 2)}\n`);
     return;
   }
@@ -146,6 +149,10 @@ export function showDump(inspector: Inspector, flags: DumpFlags): void {
   sayTotals("by operator", ops, blocks);
   sayTotals("by module", modules, blocks);
   if (gap && flags.gap) sayGap(gap, flags.gap);
+  for (const plan of memory ?? []) {
+    say(`method ${plan.method}`);
+    sayMemory(plan);
+  }
 }
 
 /** JSON has no infinities: they stay what the core says. */
