@@ -2,7 +2,7 @@
 // integration itself calls; the rest is here.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -14,6 +14,7 @@ let folder = "";
 before(() => {
   folder = mkdtempSync(join(tmpdir(), "sconce-readme-"));
   symlinkSync(join(root, "models"), join(folder, "models"));
+  writeFileSync(join(folder, "calls.json"), /^```json\n([^`]+)^```$/m.exec(readme)![1]!);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 

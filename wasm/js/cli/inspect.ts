@@ -50,6 +50,7 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
   of a record (.etrecord):
   --stage NAME      the nodes of a stage; given twice, what differs between two
   --node NAME       a node, with the Python lines that it comes from
+  --method NAME     of several methods, the one that is meant
 `;
 
 function writeJson(report: object): void {
