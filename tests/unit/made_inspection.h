@@ -42,7 +42,6 @@ static inline const sc_inspect_event *find(const sc_inspect_block *block, const 
 }
 
 // --- A method ------------------------------------------------------------------------------------
-// -------------------------------------------------------------------------------------
 
 #define OP(text) \
     { text, sizeof(text) - 1 }
