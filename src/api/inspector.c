@@ -112,7 +112,8 @@ static void put_cases(sc_ctx *ctx, sc_json_writer *w, const sc_pickle_value *out
         const sc_pickle_value *key = outputs->items[2 * i], *cases = outputs->items[2 * i + 1];
         if (key->kind != SC_PICKLE_STR) continue;
         sc_json_key_str(w, sc_pickle_str(key));
-        sc_json_add_u64(w, cases->kind == SC_PICKLE_LIST ? cases->count : 0);
+        const bool are_cases = cases->kind == SC_PICKLE_LIST || cases->kind == SC_PICKLE_TUPLE;
+        sc_json_add_u64(w, are_cases ? cases->count : 0);
     }
     sc_json_end_object(w);
 }

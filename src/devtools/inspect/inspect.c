@@ -1,15 +1,21 @@
 // A dump and what a record says of it, together.
 #include "devtools/inspect/internal.h"
 
+bool sc_inspect_is_delegated(const sc_dump_event *e) {
+    return e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
+}
+
 // Backends that only measure give a start of 0.
+bool sc_inspect_is_placed(const sc_dump_event *e) {
+    return e->kind == SC_DUMP_PROFILE && (e->start > 0 || !sc_inspect_is_delegated(e));
+}
+
 static uint64_t first_start(const sc_dump *dump) {
     uint64_t first = UINT64_MAX;
     for (uint32_t r = 0; r < dump->run_count; r++)
         for (uint32_t i = 0; i < dump->runs[r].event_count; i++) {
             const sc_dump_event *e = &dump->runs[r].events[i];
-            bool is_placed =
-                e->kind == SC_DUMP_PROFILE && (e->start > 0 || e->delegate_str.data == NULL);
-            if (is_placed) first = sc_min_u64(first, e->start);
+            if (sc_inspect_is_placed(e)) first = sc_min_u64(first, e->start);
         }
     return first == UINT64_MAX ? 0 : first;
 }

@@ -169,6 +169,10 @@ sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options 
                      sc_inspection **out);
 // Something that the reader of results should know; each text once.
 void sc_inspect_warn(sc_inspection *in, sc_str text);
+// Whether it is one that a delegate told of itself.
+bool sc_inspect_is_delegated(const sc_dump_event *event);
+// Whether an event says when it was; backends that only measure do not.
+bool sc_inspect_is_placed(const sc_dump_event *event);
 // How long an event took; false when its two times contradict each other.
 bool sc_inspect_elapsed(const sc_inspection *in, const sc_dump_event *event, double *out);
 // The operator that an event is counted as: the one that its kernel's name says, or else its first

@@ -6,6 +6,11 @@ static void put_f64(sc_json_writer *w, const char *key, double value) {
     sc_json_add_f64(w, value);
 }
 
+static void put_i64(sc_json_writer *w, const char *key, int64_t value) {
+    sc_json_key(w, key);
+    sc_json_add_i64(w, value);
+}
+
 static void put_null(sc_json_writer *w, const char *key) {
     sc_json_key(w, key);
     sc_json_add_null(w);
@@ -73,8 +78,8 @@ static void put_arguments(sc_json_writer *w, const sc_inspection *in, const sc_i
     sc_json_begin_object(w);
     sc_json_put_u64(w, "run", span->run);
     if (e->chain >= 0) {
-        sc_json_put_u64(w, "chain", (uint64_t)e->chain);
-        sc_json_put_u64(w, "instruction", (uint64_t)e->instruction);
+        put_i64(w, "chain", e->chain);
+        put_i64(w, "instruction", e->instruction);
     }
     if (e->handles.count) sc_inspect_put_handles(w, "handles", e->handles);
     if (e->node_count) {

@@ -26,10 +26,19 @@ typedef struct sketch {
     SC_VEC(const sc_dump_value *) outputs;
 } sketch;
 
+// Names may hold any bytes: they stand last, or behind their length.
 static sc_str key_of(sc_arena *arena, const sc_dump_event *e) {
-    return sc_str_format(arena, "%lld/%d/%d/%c" SC_STR_FMT, (long long)e->chain, e->instruction,
-                         e->delegate_int, e->delegate_str.data ? 's' : '-',
-                         SC_STR_ARG(e->delegate_str));
+    sc_sb text;
+    sc_sb_init(&text, arena);
+    sc_sb_addf(&text, "%lld/%d/%d/%c", (long long)e->chain, e->instruction, e->delegate_int,
+               e->delegate_str.data ? 's' : '-');
+    sc_sb_add(&text, e->delegate_str);
+    return sc_sb_str(&text);
+}
+
+static void add_sized(sc_sb *text, sc_str part) {
+    sc_sb_addf(text, "%zu:", part.size);
+    sc_sb_add(text, part);
 }
 
 // Whether the key was new; else where what it stands for is.
@@ -49,8 +58,11 @@ static uint32_t place_of(sketch *s, const sc_dump_event *e) {
 
 static moment *moment_of(sketch *s, const sc_dump_event *e, uint32_t at) {
     uint32_t index;
-    sc_str key = sc_str_format(s->arena, "%u:" SC_STR_FMT, at, SC_STR_ARG(e->name));
-    if (add_key(s, key, s->moments.count, &index))
+    sc_sb key;
+    sc_sb_init(&key, s->arena);
+    sc_sb_addf(&key, "%u:", at);
+    sc_sb_add(&key, e->name);
+    if (add_key(s, sc_sb_str(&key), s->moments.count, &index))
         sc_vec_push(s->arena, &s->moments, (moment){.first = e, .place = at});
     return &s->moments.data[index];
 }
@@ -110,14 +122,13 @@ static void sketch_run(const sc_inspection *in, const sc_dump_run *run, sc_arena
 static sc_str signature_of(const sc_dump_run *run, const sketch *s) {
     sc_sb text;
     sc_sb_init(&text, s->arena);
-    sc_sb_addf(&text, "%d ", run->bundled_index);
-    sc_sb_add(&text, run->name);
+    sc_sb_addf(&text, "%d %u ", run->bundled_index, s->moments.count);
+    add_sized(&text, run->name);
     for (uint32_t i = 0; i < s->moments.count; i++) {
         const moment *m = &s->moments.data[i];
-        sc_sb_addf(&text, "\n%u ", m->calls);
-        sc_sb_add(&text, m->first->name);
-        sc_sb_add_char(&text, '\t');
-        sc_sb_add(&text, key_of(s->arena, m->first));
+        sc_sb_addf(&text, "%u ", m->calls);
+        add_sized(&text, m->first->name);
+        add_sized(&text, key_of(s->arena, m->first));
     }
     return sc_sb_str(&text);
 }
@@ -195,7 +206,7 @@ static void make_event(const sc_inspect_block *block, const sketch *s, const mom
                               .values = p->values.data,
                               .value_count = p->values.count,
                               .parent = SC_INSPECT_NONE};
-    out->is_delegated = e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
+    out->is_delegated = sc_inspect_is_delegated(e);
     out->is_wrapper = p->timed > 1 && sc_str_is(e->name, "OPERATOR_CALL");
     if (out->is_delegated)
         out->name =
@@ -210,10 +221,12 @@ static sc_status add_times(sc_inspection *in, sc_inspect_block *block, uint32_t 
     sketch_run(in, &in->dump->runs[block->runs[run]], in->ctx->scratch, &s);
     for (uint32_t i = 0; i < block->event_count && status == SC_OK; i++) {
         sc_inspect_event *e = &block->events[i];
-        const place *p = &s.places.data[s.moments.data[i].place];
-        ((double *)e->perf.raw)[run] = s.moments.data[i].elapsed;
-        e->has_time = e->has_time && s.moments.data[i].has_time;
-        if (run > 0)
+        const moment *m = &s.moments.data[i];
+        const place *p = &s.places.data[m->place];
+        ((double *)e->perf.raw)[run] = m->elapsed;
+        e->has_time = e->has_time && m->has_time;
+        // Events of one place stand together, and share its values.
+        if (run > 0 && (i == 0 || m[-1].place != m->place))
             status =
                 check_values(in, block, e->values, e->value_count, p->values.data, p->values.count);
     }

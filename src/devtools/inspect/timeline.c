@@ -26,8 +26,11 @@ typedef struct lookup {
 } lookup;
 
 static sc_str key_of(sc_arena *arena, int64_t chain, int32_t instruction, int32_t id, sc_str name) {
-    return sc_str_format(arena, "%lld/%d/%d/" SC_STR_FMT, (long long)chain, instruction, id,
-                         SC_STR_ARG(name));
+    sc_sb text;
+    sc_sb_init(&text, arena);
+    sc_sb_addf(&text, "%lld/%d/%d/", (long long)chain, instruction, id);
+    sc_sb_add(&text, name);
+    return sc_sb_str(&text);
 }
 
 static lookup look_up(sc_arena *arena, const sc_inspect_block *block) {
@@ -42,19 +45,17 @@ static lookup look_up(sc_arena *arena, const sc_inspect_block *block) {
     return l;
 }
 
+// SC_INSPECT_NONE: the block has none like it.
 static uint32_t event_of(const lookup *l, const sc_dump_event *e) {
-    const bool is_delegated = e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
-    const sc_str name = is_delegated ? e->delegate_str : e->name;
+    const sc_str name = sc_inspect_is_delegated(e) ? e->delegate_str : e->name;
     const sc_str key = key_of(l->arena, e->chain, e->instruction, e->delegate_int, name);
-    return (uint32_t)(uintptr_t)sc_map_get(&l->events, key) - 1;
+    const uintptr_t found = (uintptr_t)sc_map_get(&l->events, key);
+    return found ? (uint32_t)found - 1 : SC_INSPECT_NONE;
 }
 
-// Backends that only measure give a start of 0.
-static bool is_placed(const sc_inspection *in, const sc_dump_run *run, uint32_t index) {
-    const sc_dump_event *e = &run->events[index];
+static bool is_drawn(const sc_inspection *in, const sc_dump_event *e) {
     double elapsed;
-    if (!sc_inspect_elapsed(in, e, &elapsed) || e->end < e->start) return false;
-    return e->start > 0 || (!e->delegate_str.data && e->delegate_int == SC_DUMP_NO_ID);
+    return sc_inspect_elapsed(in, e, &elapsed) && e->end >= e->start && sc_inspect_is_placed(e);
 }
 
 typedef struct line {
@@ -124,8 +125,9 @@ static uint32_t list_placed(line *l, const sc_dump_run *run, const lookup *names
     uint32_t count = 0;
     for (uint32_t i = 0; i < run->event_count; i++) {
         if (run->events[i].kind != SC_DUMP_PROFILE) continue;
-        if (is_placed(l->in, run, i))
-            items[count++] = (laid){&run->events[i], event_of(names, &run->events[i])};
+        const uint32_t event = event_of(names, &run->events[i]);
+        if (event != SC_INSPECT_NONE && is_drawn(l->in, &run->events[i]))
+            items[count++] = (laid){&run->events[i], event};
         else
             l->unplaced++;
     }
