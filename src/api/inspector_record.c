@@ -81,12 +81,6 @@ static sc_status gather(sc_ctx *ctx, sc_graph *graph, void *user) {
 
 // --- Maps ----------------------------------------------------------------------------------------
 
-static sc_inspect_handles widen(sc_arena *arena, const uint32_t *handles, uint32_t count) {
-    int64_t *wide = sc_new_array(arena, int64_t, (size_t)count + 1);
-    for (uint32_t i = 0; i < count; i++) wide[i] = handles[i];
-    return (sc_inspect_handles){wide, count};
-}
-
 static void add_delegate(sc_arena *arena, const sc_etrecord_delegate *d,
                          sc_inspect_instruction *out) {
     out->is_delegate = true;
@@ -97,7 +91,7 @@ static void add_delegate(sc_arena *arena, const sc_etrecord_delegate *d,
     for (uint32_t i = 0; i < d->events.count; i++) {
         const sc_etrecord_event *e = &d->events.data[i];
         ids[i].id = e->is_number ? sc_str_format(arena, "%lld", (long long)e->id) : e->name;
-        ids[i].handles = widen(arena, e->handles, e->count);
+        ids[i].handles = sc_inspect_handles_of(arena, e->handles, e->count);
     }
     out->ids = ids;
     out->id_count = d->events.count;
@@ -124,9 +118,10 @@ static void add_instructions(sc_arena *arena, const sc_etrecord_maps *maps,
     for (uint32_t i = 0; i < maps->handles.count; i++) {
         const sc_etrecord_handles *h = &maps->handles.data[i];
         const sc_etrecord_delegate *d = sc_etrecord_delegate_of(maps, h->instruction);
-        rows[i] = (sc_inspect_instruction){.index = h->instruction,
-                                           .handles = widen(arena, h->handles, h->count),
-                                           .out_count = outs_of(maps, h->instruction)};
+        rows[i] =
+            (sc_inspect_instruction){.index = h->instruction,
+                                     .handles = sc_inspect_handles_of(arena, h->handles, h->count),
+                                     .out_count = outs_of(maps, h->instruction)};
         if (d) add_delegate(arena, d, &rows[i]);
     }
     out->instructions = rows;

@@ -90,7 +90,7 @@ const sc_etrecord_maps *sc_etrecord_maps_of(const sc_etrecord *record, sc_str me
 // The program of a stage; an empty method name is for stages that have one program only. NULL when
 // there is none.
 const sc_etrecord_program *sc_etrecord_find(const sc_etrecord *record, sc_str stage, sc_str method);
-// The row of an instruction, or NULL.
+// The row of an instruction, or NULL; of maps whose rows ascend, as those do that are read.
 const sc_etrecord_delegate *sc_etrecord_delegate_of(const sc_etrecord_maps *maps,
                                                     uint32_t instruction);
 

@@ -39,8 +39,16 @@ const sc_etrecord_program *sc_etrecord_find(const sc_etrecord *record, sc_str st
 
 const sc_etrecord_delegate *sc_etrecord_delegate_of(const sc_etrecord_maps *maps,
                                                     uint32_t instruction) {
-    for (uint32_t i = 0; i < maps->delegates.count; i++)
-        if (maps->delegates.data[i].instruction == instruction) return &maps->delegates.data[i];
+    uint32_t low = 0, high = maps->delegates.count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const sc_etrecord_delegate *row = &maps->delegates.data[middle];
+        if (row->instruction == instruction) return row;
+        if (row->instruction < instruction)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return NULL;
 }
 

@@ -25,23 +25,54 @@ static bool has_work(const sc_inspect_block *block) {
     return false;
 }
 
-static bool same_method(const sc_inspect_block *a, const sc_inspect_block *b) {
-    if (!a->method || !b->method) return true;
-    return sc_str_equal(a->method->name, b->method->name);
+// Of one side: the block with the most runs, of all and by method, each plus 1; 0 is none.
+typedef struct longest {
+    uint32_t any, unknown;
+    sc_map by_method;
+} longest;
+
+static uint32_t longer(const sc_inspection *in, uint32_t a, uint32_t b) {
+    if (!a || !b) return a ? a : b;
+    const uint32_t x = in->blocks[a - 1].run_count, y = in->blocks[b - 1].run_count;
+    return x == y ? (a < b ? a : b) : x > y ? a : b;
 }
 
-// The two of one method with the most runs.
-static void choose_blocks(sc_inspect_comparison *c) {
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < c->ins[0]->block_count; i++)
-        for (uint32_t k = 0; k < c->ins[1]->block_count; k++) {
-            const sc_inspect_block *a = &c->ins[0]->blocks[i], *b = &c->ins[1]->blocks[k];
-            const uint64_t runs = (uint64_t)a->run_count * b->run_count;
-            if (runs <= most || !same_method(a, b) || !has_work(a) || !has_work(b)) continue;
-            most = runs;
-            c->blocks[0] = i;
-            c->blocks[1] = k;
+static uint32_t of_method(const longest *l, const sc_inspect_block *block) {
+    return (uint32_t)(uintptr_t)sc_map_get(&l->by_method, block->method->name);
+}
+
+static longest find_longest(const sc_inspection *in, sc_arena *arena) {
+    longest l = {0};
+    sc_map_init(&l.by_method, arena);
+    for (uint32_t i = 0; i < in->block_count; i++) {
+        const sc_inspect_block *block = &in->blocks[i];
+        if (!has_work(block)) continue;
+        l.any = longer(in, l.any, i + 1);
+        if (!block->method) {
+            l.unknown = longer(in, l.unknown, i + 1);
+            continue;
         }
+        const uint32_t found = longer(in, of_method(&l, block), i + 1);
+        sc_map_set(&l.by_method, block->method->name, (void *)(uintptr_t)found);
+    }
+    return l;
+}
+
+// The two of one method with the most runs; blocks of an unknown one go with any.
+static void choose_blocks(sc_ctx *ctx, sc_inspect_comparison *c) {
+    uint64_t most = 0;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const longest l = find_longest(c->ins[1], ctx->scratch);
+    for (uint32_t i = 0; i < c->ins[0]->block_count; i++) {
+        const sc_inspect_block *a = &c->ins[0]->blocks[i];
+        const uint32_t b = a->method ? longer(c->ins[1], l.unknown, of_method(&l, a)) : l.any;
+        const uint64_t runs = b ? (uint64_t)a->run_count * c->ins[1]->blocks[b - 1].run_count : 0;
+        if (runs <= most || !has_work(a)) continue;
+        most = runs;
+        c->blocks[0] = i;
+        c->blocks[1] = b - 1;
+    }
+    sc_arena_rewind(ctx->scratch, mark);
 }
 
 // --- Rows ----------------------------------------------------------------------------------------
@@ -89,14 +120,17 @@ static void unite_names(aligning *a, uint32_t first, uint32_t side, sc_map *name
 
 typedef SC_VEC(uint32_t) index_list;
 
+// Each event is in one row only: times take no more memory than those of the events themselves.
 static void fill_side(aligning *a, sc_inspect_compared *row, uint32_t side,
                       const index_list *events) {
     const sc_inspect_block *block = block_of(a->out, side);
+    row->sides[side].block = a->out->blocks[side];
+    if (events->count == 0) return;
     double *raw = sc_new_array(a->ctx->arena, double, (size_t)block->run_count + 1);
     for (uint32_t i = 0; i < events->count; i++)
         for (uint32_t r = 0; r < block->run_count; r++)
             raw[r] += block->events[events->data[i]].perf.raw[r];
-    row->has[side] = events->count > 0;
+    row->has[side] = true;
     row->sides[side] =
         (sc_inspect_side){.block = a->out->blocks[side],
                           .events = events->data,
@@ -186,7 +220,7 @@ sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspe
         return sc_fail(ctx, SC_ERR_OPTION, "Give both dumps the same target time scale.",
                        "times in %s and in %s cannot be compared",
                        sc_time_scale_name(a->target_scale), sc_time_scale_name(b->target_scale));
-    choose_blocks(out);
+    choose_blocks(ctx, out);
     if (out->blocks[0] == SC_INSPECT_NONE)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Compare dumps of runs of one method.",
                        "the two dumps have no run of a method in common");

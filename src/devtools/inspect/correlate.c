@@ -4,6 +4,11 @@
 // and delegates are called where the maps have one.
 #include "devtools/inspect/internal.h"
 
+enum { WARNINGS_MAX = 64 };
+// What associating may cost: events, ids, nodes looked at; and nodes in lists.
+#define WORK_MAX  (UINT64_C(1) << 27)
+#define NODES_MAX (UINT64_C(1) << 23)
+
 static const sc_str KERNEL_PREFIX = {"native_call_", 12};
 
 static const sc_inspect_instruction *instruction_at(const sc_inspect_method *method,
@@ -38,10 +43,36 @@ const sc_inspect_node *sc_inspect_node_of(const sc_inspect_method *method, int64
     return at ? &method->nodes[at - 1] : NULL;
 }
 
+sc_inspect_handles sc_inspect_handles_of(sc_arena *arena, const uint32_t *handles, uint32_t count) {
+    int64_t *once = sc_new_array(arena, int64_t, (size_t)count + 1);
+    uint32_t kept = 0;
+    sc_imap seen;
+    sc_imap_init(&seen, arena);
+    for (uint32_t i = 0; i < count; i++)
+        if (count == 1 || sc_imap_add(&seen, handles[i], 1)) once[kept++] = handles[i];
+    return (sc_inspect_handles){once, kept};
+}
+
 void sc_inspect_warn(sc_inspection *in, sc_str text) {
-    for (uint32_t i = 0; i < in->warnings.count; i++)
-        if (sc_str_equal(in->warnings.data[i], text)) return;
+    if (sc_map_find(&in->warned, text)) return;
+    if (in->warnings.count >= WARNINGS_MAX) {
+        in->warnings_left++;
+        return;
+    }
+    sc_map_set(&in->warned, text, in);
     sc_vec_push(in->ctx->arena, &in->warnings, text);
+}
+
+typedef struct correlating {
+    sc_inspection *in;
+    uint64_t work;   // past WORK_MAX nothing is looked at any more
+    uint64_t nodes;  // in lists
+    sc_map found;    // ids by instruction, and lists of nodes by method and handles
+} correlating;
+
+static bool may_work(correlating *c, uint64_t work) {
+    if (c->work <= WORK_MAX) c->work += work < WORK_MAX ? work : WORK_MAX + 1;
+    return c->work <= WORK_MAX;
 }
 
 // --- Names ---------------------------------------------------------------------------------------
@@ -85,23 +116,23 @@ uint32_t sc_inspect_ops(sc_arena *arena, const sc_inspect_event *event, const sc
 
 // --- Methods -------------------------------------------------------------------------------------
 
-static bool names_kernel(const sc_inspect_method *method, const sc_inspect_instruction *at,
-                         sc_str kernel) {
-    for (uint32_t h = 0; h < at->handles.count; h++) {
+static bool names_kernel(correlating *c, const sc_inspect_method *method,
+                         const sc_inspect_instruction *at, sc_str kernel) {
+    for (uint32_t h = 0; h < at->handles.count && may_work(c, 1); h++) {
         const sc_inspect_node *n = NULL;
-        while ((n = sc_inspect_node_of(method, at->handles.data[h], n)))
+        while ((n = sc_inspect_node_of(method, at->handles.data[h], n)) && may_work(c, 1))
             if (sc_str_equal(base_of(n->op), kernel)) return true;
     }
     return false;
 }
 
 // Instructions of branches may be missing from the maps, and kernels of nodes without a handle.
-static bool fits_event(const sc_inspect_method *method, const sc_inspect_event *e) {
+static bool fits_event(correlating *c, const sc_inspect_method *method, const sc_inspect_event *e) {
     const sc_inspect_instruction *at = instruction_at(method, e->instruction);
     const sc_str kernel = kernel_of(e);
     if (sc_str_is(e->name, "DELEGATE_CALL")) return at && at->is_delegate;
     if (!at || !kernel.size) return true;
-    return !at->is_delegate && names_kernel(method, at, kernel);
+    return !at->is_delegate && names_kernel(c, method, at, kernel);
 }
 
 // How badly a block fits a method: events that are not what the method has in their place, and
@@ -109,9 +140,11 @@ static bool fits_event(const sc_inspect_method *method, const sc_inspect_event *
 // here and there; where most of them are others, the block is of another method.
 #define NO_FIT UINT64_MAX
 
-static uint64_t misfit(const sc_inspection *in, const sc_inspect_method *method,
+static uint64_t misfit(correlating *c, const sc_inspect_method *method,
                        const sc_inspect_block *block) {
+    const sc_inspection *in = c->in;
     uint64_t missing = 0, placed = 0, wrong = 0;
+    if (!may_work(c, (uint64_t)block->event_count + method->instruction_count)) return NO_FIT;
     sc_mark mark = sc_arena_mark(in->ctx->scratch);
     sc_imap reached;
     sc_imap_init(&reached, in->ctx->scratch);
@@ -122,7 +155,7 @@ static uint64_t misfit(const sc_inspection *in, const sc_inspect_method *method,
         sc_imap_set(&reached, (uint64_t)e->instruction, 1);
         if (e->is_delegated || (!is_call && !kernel_of(e).size)) continue;
         placed++;
-        wrong += !fits_event(method, e);
+        wrong += !fits_event(c, method, e);
         missing += !instruction_at(method, e->instruction);
     }
     for (uint32_t i = 0; i < method->instruction_count; i++)
@@ -137,12 +170,12 @@ static bool has_instructions(const sc_inspect_block *block) {
     return false;
 }
 
-static const sc_inspect_method *best_method(const sc_inspection *in,
-                                            const sc_inspect_block *block) {
+static const sc_inspect_method *best_method(correlating *c, const sc_inspect_block *block) {
+    const sc_inspection *in = c->in;
     const sc_inspect_method *best = NULL;
     uint64_t least = NO_FIT;
     for (uint32_t i = 0; i < in->method_count; i++) {
-        const uint64_t found = misfit(in, &in->methods[i], block);
+        const uint64_t found = misfit(c, &in->methods[i], block);
         if (found == NO_FIT || found > least) continue;
         best = found < least ? &in->methods[i] : NULL;
         least = found;
@@ -159,11 +192,12 @@ static void warn_misfit(sc_inspection *in, const sc_inspect_block *block,
                                       SC_STR_ARG(block->name), SC_STR_ARG(method->name)));
 }
 
-static void choose(sc_inspection *in, sc_inspect_block *block, const sc_inspect_method *asked) {
+static void choose(correlating *c, sc_inspect_block *block, const sc_inspect_method *asked) {
+    sc_inspection *in = c->in;
     sc_arena *arena = in->ctx->arena;
     if (asked || in->method_count == 1) {
         const sc_inspect_method *method = asked ? asked : in->methods;
-        const bool fits = !has_instructions(block) || misfit(in, method, block) != NO_FIT;
+        const bool fits = !has_instructions(block) || misfit(c, method, block) != NO_FIT;
         if (!fits) {
             warn_misfit(in, block, method);
             return;
@@ -173,7 +207,7 @@ static void choose(sc_inspection *in, sc_inspect_block *block, const sc_inspect_
         return;
     }
     if (in->method_count == 0 || !has_instructions(block)) return;
-    block->method = best_method(in, block);
+    block->method = best_method(c, block);
     block->choice = block->method ? SC_CHOICE_MATCHED : SC_CHOICE_UNKNOWN;
     if (!block->method)
         sc_inspect_warn(in, sc_str_format(arena,
@@ -200,23 +234,50 @@ static bool holds_word(sc_str text, sc_str id) {
     return false;
 }
 
-// The id itself; else the longest one that the backend has added something to.
-static const sc_inspect_delegate_id *find_id(const sc_inspect_instruction *at, sc_str id) {
+// The longest id that the backend has added something to.
+static const sc_inspect_delegate_id *find_within(correlating *c, const sc_inspect_instruction *at,
+                                                 sc_str id) {
     const sc_inspect_delegate_id *best = NULL;
-    for (uint32_t i = 0; i < at->id_count; i++) {
+    for (uint32_t i = 0; i < at->id_count && may_work(c, 1 + id.size / 16); i++) {
         const sc_inspect_delegate_id *d = &at->ids[i];
-        if (sc_str_equal(d->id, id)) return d;
         if (holds_word(id, d->id) && (!best || d->id.size > best->id.size)) best = d;
     }
     return best;
 }
 
-static void find_handles(sc_inspection *in, const sc_inspect_instruction *at, sc_inspect_event *e) {
+// What is kept of an instruction: all bytes of its address, then those of the id.
+static sc_str id_key(sc_arena *arena, const sc_inspect_instruction *at, sc_str id) {
+    char *text = sc_arena_alloc(arena, sizeof at + id.size);
+    memcpy(text, &at, sizeof at);
+    if (id.size) memcpy(text + sizeof at, id.data, id.size);
+    return (sc_str){text, sizeof at + id.size};
+}
+
+// The id itself, else one within it; both are looked for once only.
+static const sc_inspect_delegate_id *find_id(correlating *c, const sc_inspect_instruction *at,
+                                             sc_str id) {
+    sc_arena *arena = c->in->ctx->arena;
+    const sc_str known = id_key(arena, at, (sc_str){0});
+    if (sc_map_add(&c->found, known, c))
+        for (uint32_t i = 0; i < at->id_count; i++)
+            if (at->ids[i].id.size)
+                sc_map_add(&c->found, id_key(arena, at, at->ids[i].id), (void *)&at->ids[i]);
+    if (!id.size) return NULL;
+    const sc_str key = id_key(arena, at, id);
+    void **found = sc_map_find(&c->found, key);
+    if (found) return *found;
+    const sc_inspect_delegate_id *within = find_within(c, at, id);
+    sc_map_set(&c->found, key, (void *)within);
+    return within;
+}
+
+static void find_handles(correlating *c, const sc_inspect_instruction *at, sc_inspect_event *e) {
+    sc_inspection *in = c->in;
     e->out_count = at->out_count ? at->out_count : 1;
     if (at->is_delegate) e->backend = at->backend;
     if (!e->is_delegated || !at->has_ids) {
         e->handles = at->handles;
-        if (e->is_delegated)
+        if (e->is_delegated && sc_map_add(&c->found, id_key(in->ctx->arena, at, (sc_str){0}), c))
             sc_inspect_warn(in, sc_str_format(in->ctx->arena,
                                               "backend '" SC_STR_FMT
                                               "' gave no map of its events: each of them is "
@@ -224,29 +285,52 @@ static void find_handles(sc_inspection *in, const sc_inspect_instruction *at, sc
                                               SC_STR_ARG(at->backend)));
         return;
     }
-    const sc_inspect_delegate_id *found = find_id(at, e->name);
+    const sc_inspect_delegate_id *found = find_id(c, at, e->name);
     if (found) e->handles = found->handles;
 }
 
-static void find_nodes(sc_ctx *ctx, const sc_inspect_method *method, sc_inspect_event *e) {
-    SC_VEC(const sc_inspect_node *) nodes = {0};
-    for (uint32_t h = 0; h < e->handles.count; h++) {
+typedef struct node_list {
+    SC_VEC(const sc_inspect_node *) nodes;
+} node_list;
+
+static node_list *make_nodes(correlating *c, const sc_inspect_method *method,
+                             sc_inspect_handles handles) {
+    sc_arena *arena = c->in->ctx->arena;
+    node_list *list = sc_new(arena, node_list);
+    for (uint32_t h = 0; h < handles.count && may_work(c, 1); h++) {
         const sc_inspect_node *n = NULL;
-        while ((n = sc_inspect_node_of(method, e->handles.data[h], n)))
-            sc_vec_push(ctx->arena, &nodes, n);
+        while ((n = sc_inspect_node_of(method, handles.data[h], n)) && c->nodes <= NODES_MAX) {
+            sc_vec_push(arena, &list->nodes, n);
+            c->nodes++;
+        }
     }
-    e->nodes = nodes.data;
-    e->node_count = nodes.count;
+    return list;
 }
 
-static void associate(sc_inspection *in, sc_inspect_block *block) {
+// One list for all events that have the same handles of an instruction or of an id.
+static void find_nodes(correlating *c, const sc_inspect_method *method, sc_inspect_event *e) {
+    sc_arena *arena = c->in->ctx->arena;
+    const uint64_t what[] = {SC_PTR_KEY(method), SC_PTR_KEY(e->handles.data), e->handles.count,
+                             UINT64_MAX};
+    sc_str key = {(const char *)what, sizeof what};
+    node_list *list = sc_map_get(&c->found, key);
+    if (!e->handles.count) return;
+    if (!list) {
+        list = make_nodes(c, method, e->handles);
+        sc_map_set(&c->found, sc_str_copy(arena, key), list);
+    }
+    e->nodes = list->nodes.data;
+    e->node_count = list->nodes.count;
+}
+
+static void associate(correlating *c, sc_inspect_block *block) {
     for (uint32_t i = 0; block->method && i < block->event_count; i++) {
         sc_inspect_event *e = &block->events[i];
         const sc_inspect_instruction *at =
             e->chain == 0 ? instruction_at(block->method, e->instruction) : NULL;
         if (!at) continue;
-        find_handles(in, at, e);
-        find_nodes(in->ctx, block->method, e);
+        find_handles(c, at, e);
+        find_nodes(c, block->method, e);
     }
 }
 
@@ -263,10 +347,16 @@ static sc_status find_asked(sc_inspection *in, sc_str name, const sc_inspect_met
 
 sc_status sc_inspect_correlate(sc_inspection *in, sc_str asked) {
     const sc_inspect_method *method;
+    correlating c = {.in = in};
+    sc_map_init(&c.found, in->ctx->arena);
     SC_TRY(find_asked(in, asked, &method));
     for (uint32_t i = 0; i < in->block_count; i++) {
-        choose(in, &in->blocks[i], method);
-        associate(in, &in->blocks[i]);
+        choose(&c, &in->blocks[i], method);
+        associate(&c, &in->blocks[i]);
+        if (c.work > WORK_MAX || c.nodes > NODES_MAX)
+            return sc_fail(in->ctx, SC_ERR_LIMIT, "Log fewer events, or use a smaller model.",
+                           "block '" SC_STR_FMT "' has too many events for the record's nodes",
+                           SC_STR_ARG(in->blocks[i].name));
     }
     return SC_OK;
 }

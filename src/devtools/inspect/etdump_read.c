@@ -5,8 +5,12 @@
 
 enum {
     PREFIX_BYTES = 4,
-    // A reference to an event and the table behind it take more.
-    EVENT_BYTES_MIN = 8
+    // A reference to an event, its table and that of what happened take no less; neither do runs,
+    // allocators, and tensors with four dimensions.
+    EVENT_BYTES_MIN = 16,
+    // Writers may let events share their names: these come to no more than so many files.
+    TEXTS_PER_FILE = 8,
+    TEXT_BYTES_FREE = 1 << 16
 };
 
 #define DUMP_BYTES_MAX (UINT64_C(1) << 30)
@@ -18,6 +22,14 @@ static bool has_identifier(const uint8_t *at) {
 bool sc_dump_is(const uint8_t *head, size_t size) {
     return (size >= SC_DUMP_HEAD_BYTES && has_identifier(head + 8)) ||
            (size >= 8 && has_identifier(head + 4));
+}
+
+static sc_status take_text(sc_dump_reader *r, size_t bytes) {
+    if (bytes > r->text_left)
+        return sc_fail(r->ctx, SC_ERR_LIMIT, "Write the dump again: it repeats itself.",
+                       "the names in the dump are far longer than the dump");
+    r->text_left -= bytes;
+    return SC_OK;
 }
 
 // --- Events --------------------------------------------------------------------------------------
@@ -76,14 +88,16 @@ static sc_status read_event(sc_dump_reader *r, sc_fb_table t, sc_dump_event *out
     else if (allocation.at)
         read_allocation(allocation, out);
     if (out->chain < 0) out->chain = -1;
-    return SC_OK;
+    return take_text(r, out->name.size + out->delegate_str.size + out->metadata.size);
 }
 
 // --- Runs ----------------------------------------------------------------------------------------
 
 static sc_status read_allocators(sc_dump_reader *r, sc_fb_vec list, sc_dump_run *run) {
     SC_TRY(sc_dump_take(r, &r->events, list.count, "allocators"));
-    sc_str *names = sc_new_array(r->ctx->arena, sc_str, (size_t)list.count + 1);
+    void *made;
+    SC_TRY(sc_dump_alloc(r, list.count, sizeof(sc_str), "allocators", &made));
+    sc_str *names = made;
     for (uint32_t i = 0; i < list.count; i++)
         names[i] = sc_etdp_Allocator_name(sc_fb_vec_table(list, i));
     run->allocators = names;
@@ -93,8 +107,9 @@ static sc_status read_allocators(sc_dump_reader *r, sc_fb_vec list, sc_dump_run 
 
 static sc_status read_events(sc_dump_reader *r, sc_fb_vec list, sc_dump_run *run) {
     SC_TRY(sc_dump_take(r, &r->events, list.count, "events"));
-    sc_dump_event *events = sc_arena_try_alloc(r->ctx->arena, (list.count + 1) * sizeof *events);
-    if (!events) return sc_fail(r->ctx, SC_ERR_MEMORY, NULL, "no memory for the dump's events");
+    void *made;
+    SC_TRY(sc_dump_alloc(r, list.count, sizeof(sc_dump_event), "events", &made));
+    sc_dump_event *events = made;
     for (uint32_t i = 0; i < list.count; i++)
         SC_TRY(read_event(r, sc_fb_vec_table(list, i), &events[i]));
     run->events = events;
@@ -105,6 +120,7 @@ static sc_status read_events(sc_dump_reader *r, sc_fb_vec list, sc_dump_run *run
 static sc_status read_run(sc_dump_reader *r, sc_fb_table t, sc_dump_run *out) {
     *out = (sc_dump_run){.name = sc_etdp_RunData_name(t),
                          .bundled_index = sc_etdp_RunData_bundled_input_index(t)};
+    SC_TRY(take_text(r, out->name.size));
     SC_TRY(read_allocators(r, sc_etdp_RunData_allocators(t), out));
     return read_events(r, sc_etdp_RunData_events(t), out);
 }
@@ -112,7 +128,9 @@ static sc_status read_run(sc_dump_reader *r, sc_fb_table t, sc_dump_run *out) {
 static sc_status read_runs(sc_dump_reader *r, sc_fb_table root, sc_dump *out) {
     const sc_fb_vec list = sc_etdp_ETDump_run_data(root);
     SC_TRY(sc_dump_take(r, &r->events, list.count, "runs"));
-    sc_dump_run *runs = sc_new_array(r->ctx->arena, sc_dump_run, (size_t)list.count + 1);
+    void *made;
+    SC_TRY(sc_dump_alloc(r, list.count, sizeof(sc_dump_run), "runs", &made));
+    sc_dump_run *runs = made;
     for (uint32_t i = 0; i < list.count; i++)
         SC_TRY(read_run(r, sc_fb_vec_table(list, i), &runs[i]));
     out->runs = runs;
@@ -150,7 +168,11 @@ sc_status sc_dump_read(sc_ctx *ctx, sc_source *source, sc_source *buffer, sc_dum
     SC_TRY(sc_fb_verify(ctx, &sc_etdp_schema, flat, size));
     const sc_fb_table root = sc_fb_root(flat);
     sc_dump *dump = sc_new(ctx->arena, sc_dump);
-    sc_dump_reader r = {.ctx = ctx, .dump = dump, .buffer = buffer, .most = size / EVENT_BYTES_MIN};
+    sc_dump_reader r = {.ctx = ctx,
+                        .dump = dump,
+                        .buffer = buffer,
+                        .most = size / EVENT_BYTES_MIN,
+                        .text_left = (uint64_t)size * TEXTS_PER_FILE + TEXT_BYTES_FREE};
     dump->version = sc_etdp_ETDump_version(root);
     dump->has_buffer = buffer != NULL;
     dump->buffer_bytes = buffer ? buffer->size : 0;

@@ -13,6 +13,22 @@ sc_status sc_dump_take(sc_dump_reader *r, uint64_t *taken, uint64_t count, const
     return SC_OK;
 }
 
+sc_status sc_dump_alloc(sc_dump_reader *r, uint64_t count, size_t item_bytes, const char *what,
+                        void **out) {
+    enum { SMALL = 1 << 12 };  // of these there are no more than things that were counted in
+    uint64_t bytes;
+    *out = NULL;
+    if (sc_add_u64(count, 1, &count) && sc_mul_u64(count, item_bytes, &bytes) &&
+        bytes <= SC_BLOCK_BYTES_MAX) {
+        if (bytes <= SMALL)
+            *out = sc_arena_alloc(r->ctx->arena, (size_t)bytes);
+        else if ((*out = sc_arena_try_alloc(r->ctx->arena, (size_t)bytes)))
+            memset(*out, 0, (size_t)bytes);
+    }
+    if (*out) return SC_OK;
+    return sc_fail(r->ctx, SC_ERR_MEMORY, NULL, "no memory for the dump's %s", what);
+}
+
 static sc_status bad_tensor(sc_dump_reader *r, const char *what) {
     return sc_fail(r->ctx, SC_ERR_CORRUPT, "Write the dump again: the file contradicts itself.",
                    "a tensor of the dump %s", what);
@@ -79,6 +95,7 @@ static sc_status read_tensor(sc_dump_reader *r, sc_fb_table table, sc_dump_tenso
     if (sizes.count > SC_RANK_MAX) return bad_tensor(r, "has too many dimensions");
     if (strides.count != 0 && strides.count != sizes.count)
         return bad_tensor(r, "has other strides than sizes");
+    SC_TRY(sc_dump_take(r, &r->dims, (sizes.count + 3) / 4, "dimensions"));
     *t = (sc_dump_tensor){.dtype = (uint8_t)sc_etdp_Tensor_scalar_type(table),
                           .rank = sizes.count,
                           .sizes = read_numbers(r, sizes, sizes.count)};
@@ -91,7 +108,9 @@ static sc_status read_tensor(sc_dump_reader *r, sc_fb_table table, sc_dump_tenso
 
 static sc_status read_tensors(sc_dump_reader *r, sc_fb_vec list, sc_dump_value *out) {
     SC_TRY(sc_dump_take(r, &r->values, list.count, "values"));
-    sc_dump_tensor *tensors = sc_new_array(r->ctx->arena, sc_dump_tensor, (size_t)list.count + 1);
+    void *made;
+    SC_TRY(sc_dump_alloc(r, list.count, sizeof(sc_dump_tensor), "tensors", &made));
+    sc_dump_tensor *tensors = made;
     for (uint32_t i = 0; i < list.count; i++)
         SC_TRY(read_tensor(r, sc_fb_vec_table(list, i), &tensors[i]));
     out->tensors = tensors;

@@ -1,15 +1,6 @@
 // A dump and what a record says of it, together.
 #include "devtools/inspect/internal.h"
 
-bool sc_inspect_is_delegated(const sc_dump_event *e) {
-    return e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
-}
-
-// Backends that only measure give a start of 0.
-bool sc_inspect_is_placed(const sc_dump_event *e) {
-    return e->kind == SC_DUMP_PROFILE && (e->start > 0 || !sc_inspect_is_delegated(e));
-}
-
 static uint64_t first_start(const sc_dump *dump) {
     uint64_t first = UINT64_MAX;
     for (uint32_t r = 0; r < dump->run_count; r++)
@@ -57,12 +48,17 @@ sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options 
                           .target_scale = options->target_scale,
                           .methods = options->methods,
                           .method_count = options->method_count};
+    sc_map_init(&in->warned, ctx->arena);
     SC_TRY(sc_time_scale_factor(ctx, in->source_scale, in->target_scale, &in->factor));
     in->origin = first_start(dump);
     warn_of_events(in);
     warn_of_values(in);
     SC_TRY(sc_inspect_merge(in));
     SC_TRY(sc_inspect_correlate(in, options->method));
+    if (in->warnings_left)
+        sc_vec_push(ctx->arena, &in->warnings,
+                    sc_str_format(ctx->arena, "and %llu more warnings like these",
+                                  (unsigned long long)in->warnings_left));
     *out = in;
     return SC_OK;
 }

@@ -27,6 +27,9 @@ typedef struct sc_inspect_handles {
     uint32_t count;
 } sc_inspect_handles;
 
+// Each of them once, where it stands first.
+sc_inspect_handles sc_inspect_handles_of(sc_arena *arena, const uint32_t *handles, uint32_t count);
+
 // What a delegate calls one of its own events, and what that stands for.
 typedef struct sc_inspect_delegate_id {
     sc_str id;  // numbers as text
@@ -154,6 +157,8 @@ typedef struct sc_inspection {
     const sc_inspect_method *methods;
     uint32_t method_count;
     SC_VEC(sc_str) warnings;
+    sc_map warned;           // texts of `warnings`
+    uint64_t warnings_left;  // told of by their number only
 } sc_inspection;
 
 typedef struct sc_inspect_options {
@@ -164,10 +169,12 @@ typedef struct sc_inspect_options {
 } sc_inspect_options;
 
 // Merges the runs of a dump and associates its events with the methods' nodes. All of it lies on
-// the context's arena. SC_ERR_NOT_FOUND for a method that is none of them.
+// the context's arena. SC_ERR_NOT_FOUND for a method that is none of them, SC_ERR_LIMIT where
+// events, instructions and nodes are too many for each other.
 sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options *options,
                      sc_inspection **out);
-// Something that the reader of results should know; each text once.
+// Something that the reader of results should know; each text once, and of very many only the
+// first.
 void sc_inspect_warn(sc_inspection *in, sc_str text);
 // Whether it is one that a delegate told of itself.
 bool sc_inspect_is_delegated(const sc_dump_event *event);

@@ -29,6 +29,15 @@ sc_status sc_time_scale_factor(sc_ctx *ctx, sc_time_scale source, sc_time_scale 
     return SC_OK;
 }
 
+bool sc_inspect_is_delegated(const sc_dump_event *e) {
+    return e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
+}
+
+// Backends that only measure give a start of 0.
+bool sc_inspect_is_placed(const sc_dump_event *e) {
+    return e->kind == SC_DUMP_PROFILE && (e->start > 0 || !sc_inspect_is_delegated(e));
+}
+
 // A counter of 32 bits may have started again at 0 between the two.
 bool sc_inspect_elapsed(const sc_inspection *in, const sc_dump_event *event, double *out) {
     uint64_t ticks = event->end - event->start;
