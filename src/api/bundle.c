@@ -4,28 +4,43 @@
 #include <math.h>
 
 // The elements row-major: where they are, or on `arena`.
-static const void *dense_of(sc_arena *arena, const sc_tensor *t) {
-    const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
-    if (!bytes || sc_tensor_is_contiguous(t)) return t->data;
-    void *dense = sc_arena_alloc(arena, bytes);
-    sc_rt_tensor_read(t, dense, bytes);
-    return dense;
+static sc_status dense_of(sc_ctx *ctx, sc_arena *arena, const sc_tensor *t, const void **out) {
+    const uint64_t items = (uint64_t)t->numel;
+    uint64_t bytes;
+    void *dense = NULL;
+    *out = t->data;
+    if (!items || sc_tensor_is_contiguous(t)) return SC_OK;
+    if (sc_mul_u64(items, sc_dtype_bytes((sc_dtype)t->dtype), &bytes) &&
+        bytes <= SC_BLOCK_BYTES_MAX)
+        dense = sc_arena_try_alloc(arena, (size_t)bytes);
+    if (!dense)
+        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to reorder a tensor's elements");
+    sc_rt_tensor_read(t, dense, (size_t)bytes);
+    *out = dense;
+    return SC_OK;
 }
 
 // --- Reading -------------------------------------------------------------------------------------
 
-static void put_value(sc_json_writer *w, sc_arena *arena, const sc_bundled_value *value) {
+static sc_status put_tensor(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
+                            const sc_bundled_value *value) {
+    const sc_tensor t = sc_bundle_tensor(arena, value);
+    const void *dense;
+    SC_TRY(dense_of(ctx, arena, &t, &dense));
+    sc_json_put_u64(w, "dtype", value->dtype);
+    sc_json_key(w, "sizes");
+    sc_json_begin_array(w);
+    for (uint32_t d = 0; d < value->rank; d++) sc_json_add_i64(w, value->sizes[d]);
+    sc_json_end_array(w);
+    sc_json_put_u64(w, "at", (uint64_t)(uintptr_t)dense);
+    sc_json_put_u64(w, "bytes", value->bytes);
+    return SC_OK;
+}
+
+static sc_status put_value(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
+                           const sc_bundled_value *value) {
     sc_json_begin_object(w);
-    if (value->kind == SC_BUNDLED_TENSOR) {
-        const sc_tensor t = sc_bundle_tensor(arena, value);
-        sc_json_put_u64(w, "dtype", value->dtype);
-        sc_json_key(w, "sizes");
-        sc_json_begin_array(w);
-        for (uint32_t d = 0; d < value->rank; d++) sc_json_add_i64(w, value->sizes[d]);
-        sc_json_end_array(w);
-        sc_json_put_u64(w, "at", (uint64_t)(uintptr_t)dense_of(arena, &t));
-        sc_json_put_u64(w, "bytes", value->bytes);
-    }
+    if (value->kind == SC_BUNDLED_TENSOR) SC_TRY(put_tensor(ctx, w, arena, value));
     // As text: numbers of JavaScript are too narrow for the one, JSON lacks some of the other.
     if (value->kind == SC_BUNDLED_INT)
         sc_json_put_str(w, "int", sc_str_format(arena, "%lld", (long long)value->i));
@@ -40,29 +55,33 @@ static void put_value(sc_json_writer *w, sc_arena *arena, const sc_bundled_value
         }
     }
     sc_json_end_object(w);
+    return SC_OK;
 }
 
-static void put_values(sc_json_writer *w, sc_arena *arena, const char *key,
-                       sc_bundled_values values) {
+static sc_status put_values(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena, const char *key,
+                            sc_bundled_values values) {
     sc_json_key(w, key);
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < values.count; i++) put_value(w, arena, &values.items[i]);
+    for (uint32_t i = 0; i < values.count; i++) SC_TRY(put_value(ctx, w, arena, &values.items[i]));
     sc_json_end_array(w);
+    return SC_OK;
 }
 
-static void put_suite(sc_json_writer *w, sc_arena *arena, const sc_bundled_suite *suite) {
+static sc_status put_suite(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
+                           const sc_bundled_suite *suite) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "method", suite->method);
     sc_json_key(w, "cases");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < suite->case_count; i++) {
         sc_json_begin_object(w);
-        put_values(w, arena, "inputs", suite->cases[i].inputs);
-        put_values(w, arena, "expected", suite->cases[i].expected);
+        SC_TRY(put_values(ctx, w, arena, "inputs", suite->cases[i].inputs));
+        SC_TRY(put_values(ctx, w, arena, "expected", suite->cases[i].expected));
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
     sc_json_end_object(w);
+    return SC_OK;
 }
 
 sc_status sc_bundle_read(sc_job *job, sc_str *json) {
@@ -74,7 +93,7 @@ sc_status sc_bundle_read(sc_job *job, sc_str *json) {
     sc_json_begin_array(&w);
     // Rewritten elements live as long as the text.
     for (uint32_t i = 0; i < job->bundled.suite_count; i++)
-        put_suite(&w, &job->text_arena, &job->bundled.suites[i]);
+        SC_TRY(put_suite(&job->ctx, &w, &job->text_arena, &job->bundled.suites[i]));
     sc_json_end_array(&w);
     *json = sc_sb_str(&sb);
     return SC_OK;
@@ -95,20 +114,24 @@ static sc_status set_input(sc_job *job, uint32_t index, const sc_bundled_value *
     return sc_rt_method_set_input(ctx, job->selected, index, &input);
 }
 
-static void compare_tensors(sc_arena *arena, const sc_tensor *actual, const sc_tensor *expected,
-                            double rtol, double atol, sc_bundled_verdict *out) {
+static sc_status compare_tensors(sc_ctx *ctx, const sc_tensor *actual, const sc_tensor *expected,
+                                 double rtol, double atol, sc_bundled_verdict *out) {
+    const void *found, *wanted;
     *out = (sc_bundled_verdict){.why_not = "dtype"};
-    if (actual->dtype != expected->dtype) return;
+    if (actual->dtype != expected->dtype) return SC_OK;
     out->why_not = "sizes";
-    if (actual->rank != expected->rank) return;
+    if (actual->rank != expected->rank) return SC_OK;
     const size_t bytes = actual->rank * sizeof(int64_t);
-    if (bytes && memcmp(actual->sizes, expected->sizes, bytes) != 0) return;
-    sc_bundled_compare((sc_dtype)actual->dtype, dense_of(arena, actual), dense_of(arena, expected),
-                       (uint64_t)actual->numel, rtol, atol, out);
+    if (bytes && memcmp(actual->sizes, expected->sizes, bytes) != 0) return SC_OK;
+    SC_TRY(dense_of(ctx, ctx->scratch, actual, &found));
+    SC_TRY(dense_of(ctx, ctx->scratch, expected, &wanted));
+    sc_bundled_compare((sc_dtype)actual->dtype, found, wanted, (uint64_t)actual->numel, rtol, atol,
+                       out);
     if (bytes && actual->numel && memcmp(actual->strides, expected->strides, bytes) != 0) {
         out->why_not = "strides";
         out->is_close = false;
     }
+    return SC_OK;
 }
 
 static void compare_numbers(const sc_evalue *actual, const sc_bundled_value *expected, double rtol,
@@ -126,14 +149,14 @@ static void compare_numbers(const sc_evalue *actual, const sc_bundled_value *exp
         *out = (sc_bundled_verdict){.why_not = "kind"};
 }
 
-static void compare(sc_arena *arena, const sc_evalue *actual, const sc_bundled_value *expected,
-                    double rtol, double atol, sc_bundled_verdict *out) {
+static sc_status compare(sc_ctx *ctx, const sc_evalue *actual, const sc_bundled_value *expected,
+                         double rtol, double atol, sc_bundled_verdict *out) {
     if (expected->kind != SC_BUNDLED_TENSOR || actual->tag != SC_EVALUE_TENSOR) {
         compare_numbers(actual, expected, rtol, atol, out);
-        return;
+        return SC_OK;
     }
-    const sc_tensor wanted = sc_bundle_tensor(arena, expected);
-    compare_tensors(arena, actual->tensor, &wanted, rtol, atol, out);
+    const sc_tensor wanted = sc_bundle_tensor(ctx->scratch, expected);
+    return compare_tensors(ctx, actual->tensor, &wanted, rtol, atol, out);
 }
 
 static void put_real(sc_json_writer *w, const char *key, double value) {
@@ -161,8 +184,8 @@ static void put_verdict(sc_json_writer *w, const sc_bundled_verdict *verdict) {
     sc_json_end_object(w);
 }
 
-static void put_verdicts(sc_job *job, sc_bundled_values expected, double rtol, double atol,
-                         sc_str *json) {
+static sc_status put_verdicts(sc_job *job, sc_bundled_values expected, double rtol, double atol,
+                              sc_str *json) {
     sc_arena *scratch = job->ctx.scratch;
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
@@ -171,13 +194,14 @@ static void put_verdicts(sc_job *job, sc_bundled_values expected, double rtol, d
     for (uint32_t i = 0; i < expected.count; i++) {
         sc_bundled_verdict verdict = {0};
         const sc_mark mark = sc_arena_mark(scratch);
-        compare(scratch, sc_rt_method_output(job->selected, i), &expected.items[i], rtol, atol,
-                &verdict);
+        const sc_evalue *actual = sc_rt_method_output(job->selected, i);
+        SC_TRY(compare(&job->ctx, actual, &expected.items[i], rtol, atol, &verdict));
         put_verdict(&w, &verdict);
         sc_arena_rewind(scratch, mark);
     }
     sc_json_end_array(&w);
     *json = sc_sb_str(&sb);
+    return SC_OK;
 }
 
 static sc_status find_case(sc_job *job, uint32_t suite, uint32_t test_case,
@@ -205,6 +229,5 @@ sc_status sc_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
     for (uint32_t i = 0; i < found->inputs.count; i++)
         SC_TRY(set_input(job, i, &found->inputs.items[i]));
     SC_TRY(sc_run_execute(job));
-    put_verdicts(job, found->expected, rtol, atol, json);
-    return SC_OK;
+    return put_verdicts(job, found->expected, rtol, atol, json);
 }

@@ -6,6 +6,9 @@
 #include "api/job.h"
 
 enum { DEPTH_MAX = 16, VALUES_MAX = 1 << 16 };
+// Of all tensors together as they are given out: a few bytes of a file may stand for any number of
+// elements, which is how expanded tensors are saved.
+#define BYTES_MAX (UINT64_C(1) << 31)
 
 // --- In ------------------------------------------------------------------------------------------
 
@@ -19,12 +22,15 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
                    "a value of a record %s", what);
 }
 
+// Sizes of 0 count as 1 in what has to fit a number, because strides do not stop at them.
 static bool read_sizes(const sc_json *json, int64_t *sizes, uint64_t *numel) {
+    int64_t step = 1;
     *numel = 1;
     if (!json || json->kind != SC_JSON_ARRAY || json->size > SC_RANK_MAX) return false;
     const sc_json *item = sc_json_first(json);
     for (uint32_t d = 0; d < json->size; d++, item = sc_json_next(item))
         if (!sc_json_i64(item, &sizes[d]) || sizes[d] < 0 ||
+            !sc_mul_i64(step, sc_max_i64(sizes[d], 1), &step) ||
             !sc_mul_u64(*numel, (uint64_t)sizes[d], numel))
             return false;
     return true;
@@ -142,7 +148,12 @@ static sc_extent elements_of(writer *w, const sc_pickle_tensor *t) {
                              t->strides, t->storage_offset);
 }
 
-static void put_tensor(writer *w, const sc_pickle_tensor *t) {
+static sc_status put_tensor(writer *w, const sc_pickle_tensor *t) {
+    uint64_t bytes;
+    if (!sc_mul_u64(t->numel, t->item_bytes, &bytes) || bytes > BYTES_MAX - w->bytes.size)
+        return sc_fail(w->ctx, SC_ERR_LIMIT, "Make the record with smaller tensors.",
+                       "the tensors of the record's values have more than %llu bytes together",
+                       (unsigned long long)BYTES_MAX);
     sc_json_put_text(&w->json, "tensor", sc_dtype_name(sc_dtype_from_pt2(t->dtype)));
     sc_json_key(&w->json, "sizes");
     sc_json_begin_array(&w->json);
@@ -150,7 +161,8 @@ static void put_tensor(writer *w, const sc_pickle_tensor *t) {
     sc_json_end_array(&w->json);
     sc_json_put_u64(&w->json, "at", w->bytes.size);
     if (t->numel) sc_cord_append_extent(&w->bytes, elements_of(w, t));
-    sc_json_put_u64(&w->json, "bytes", t->numel * t->item_bytes);
+    sc_json_put_u64(&w->json, "bytes", bytes);
+    return SC_OK;
 }
 
 static sc_status put_value(writer *w, const sc_pickle_value *value, uint32_t depth);
@@ -182,8 +194,7 @@ static sc_status put_kind(writer *w, const sc_pickle_value *value, uint32_t dept
         if (value->tensor->rank > SC_RANK_MAX ||
             sc_dtype_from_pt2(value->tensor->dtype) == SC_DTYPE_NONE)
             break;
-        put_tensor(w, value->tensor);
-        return SC_OK;
+        return put_tensor(w, value->tensor);
     case SC_PICKLE_TUPLE:
     case SC_PICKLE_LIST: sc_json_key(&w->json, "list"); return put_list(w, value, depth);
     default: break;

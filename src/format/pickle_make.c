@@ -71,12 +71,14 @@ sc_pickle_storage *sc_pickle_make_storage(sc_arena *arena, sc_extent bytes) {
     return storage;
 }
 
-static void set_row_major(sc_pickle_tensor *tensor) {
+// False when a step is larger than a number can be: tensors without elements have strides, too.
+static bool set_row_major(sc_pickle_tensor *tensor) {
     int64_t step = 1;
     for (uint32_t i = tensor->rank; i-- > 0;) {
         tensor->strides[i] = step;
-        step *= sc_max_i64(tensor->sizes[i], 1);
+        if (!sc_mul_i64(step, sc_max_i64(tensor->sizes[i], 1), &step)) return false;
     }
+    return true;
 }
 
 sc_pickle_value *sc_pickle_make_tensor(sc_arena *arena, sc_pickle_storage *storage,
@@ -99,7 +101,9 @@ sc_pickle_value *sc_pickle_make_tensor(sc_arena *arena, sc_pickle_storage *stora
         if (view->strides) tensor->strides[i] = view->strides[i];
         tensor->numel *= (uint64_t)view->sizes[i];
     }
-    if (!view->strides) set_row_major(tensor);
+    const bool has_strides = view->strides || set_row_major(tensor);
+    SC_ASSERT(has_strides);
+    (void)has_strides;
     uint64_t bytes;
     SC_ASSERT(sc_pickle_tensor_bytes(tensor, &bytes) && bytes <= storage->bytes);
     sc_pickle_value *made = make(arena, SC_PICKLE_TENSOR);

@@ -176,6 +176,48 @@ TEST(values_that_are_shared_too_often_are_refused) {
     end(&f);
 }
 
+TEST(bytes_that_are_shared_too_often_are_refused) {
+    enum { TIMES = 40, BYTES = 1000 };
+    static const uint8_t zeros[BYTES];
+    static const int32_t sizes[] = {BYTES};
+    static sc_fb_ref refs[TIMES];
+    fixture f;
+    begin(&f);
+    sc_fb_builder b;
+    sc_fb_builder_init(&b, &f.arena);
+    const sc_fb_ref elements = sc_fb_add_vector(&b, zeros, BYTES, 1, 16);
+    const sc_fb_ref size_ref = sc_fb_add_vector(&b, sizes, 1, 4, 4);
+    sc_fb_begin(&b);
+    sc_bpte_Tensor_set_scalar_type(&b, SC_DTYPE_U8);
+    sc_bpte_Tensor_set_sizes(&b, size_ref);
+    sc_bpte_Tensor_set_data(&b, elements);
+    const sc_fb_ref tensor = sc_fb_end(&b);
+    sc_fb_begin(&b);
+    sc_bpte_Value_set_val(&b, SC_BPTE_ValueUnion_Tensor, tensor);
+    refs[0] = sc_fb_end(&b);
+    for (int i = 1; i < TIMES; i++) refs[i] = refs[0];
+    const sc_fb_ref inputs = sc_fb_add_refs(&b, refs, TIMES);
+    sc_fb_begin(&b);
+    sc_bpte_BundledMethodTestCase_set_inputs(&b, inputs);
+    refs[0] = sc_fb_end(&b);
+    const sc_fb_ref cases = sc_fb_add_refs(&b, refs, 1), name = sc_fb_add_string(&b, SC_STR("m"));
+    sc_fb_begin(&b);
+    sc_bpte_BundledMethodTestSuite_set_method_name(&b, name);
+    sc_bpte_BundledMethodTestSuite_set_test_cases(&b, cases);
+    refs[0] = sc_fb_end(&b);
+    const sc_fb_ref suites = sc_fb_add_refs(&b, refs, 1);
+    const sc_fb_ref bytes = sc_fb_add_vector(&b, program, sizeof program, 1, 32);
+    sc_fb_begin(&b);
+    sc_bpte_BundledProgram_set_method_test_suites(&b, suites);
+    sc_bpte_BundledProgram_set_program(&b, bytes);
+    const uint8_t *data = NULL;
+    size_t size = 0;
+    sc_bundled read;
+    REQUIRE_OK(sc_fb_finish(&f.ctx, &b, sc_fb_end(&b), SC_BPTE_IDENTIFIER, &data, &size));
+    CHECK_STATUS(sc_bundled_read(&f.ctx, &f.arena, data, size, &read), SC_ERR_LIMIT);
+    end(&f);
+}
+
 // --- Comparing -----------------------------------------------------------------------------------
 
 static bool close_floats(float a, float b, double rtol, double atol) {

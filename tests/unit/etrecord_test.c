@@ -1,4 +1,5 @@
 // Records through the public interface, and their maps as text.
+#include "api/job.h"
 #include "devtools/etrecord/maps.h"
 #include "sconce.h"
 #include "setup.h"
@@ -134,9 +135,8 @@ TEST(a_record_is_made_while_lowering_and_read_back) {
 }
 
 TEST(values_of_a_record_are_checked) {
-#define HUGE_TENSOR                                                      \
-    "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": " \
-    "[4294967296, 4294967296], \"at\": 0}]}"
+#define SIZED(sizes) \
+    "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": " sizes ", \"at\": 0}]}"
     static const char *const WRONG[] = {
         "[]",
         "{\"other\": []}",
@@ -148,9 +148,9 @@ TEST(values_of_a_record_are_checked) {
         "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [2], \"at\": 0}]}",
         "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [1], \"at\": -1}]}",
         "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [-1], \"at\": 0}]}",
-        "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [4e9, 4e9], \"at\": "
-        "0}]}",
-        HUGE_TENSOR,
+        SIZED("[4e9, 4e9]"),
+        SIZED("[4294967296, 4294967296]"),
+        SIZED("[0, 1099511627776, 1099511627776]"),
         "{\"reference_outputs\": []}",
         "{\"reference_outputs\": {\"forward\": 1}}"};
     sc_job *job = sc_job_open(NULL);
@@ -166,5 +166,28 @@ TEST(values_of_a_record_are_checked) {
     CHECK_EQ_INT(sc_record_values(job, record, false, &json, &output), SC_OK);
     CHECK(sc_str_is(json, "[{\"tensor\":\"float32\",\"sizes\":[1],\"at\":0,\"bytes\":4}]"));
     CHECK_EQ_UINT(sc_output_bytes(job, output), 4);
+    sc_job_close(job);
+}
+
+TEST(values_of_a_record_are_bounded_by_what_they_come_to) {
+    static const int64_t SIZES[] = {INT64_C(1) << 31}, STRIDES[] = {0};
+    static const uint8_t BYTE[] = {7};
+    sc_job *job = sc_job_open(NULL);
+    uint32_t record = 0, output = 0;
+    sc_etrecord *made = NULL;
+    sc_str json;
+    CHECK_EQ_INT(sc_record_new(job, &record), SC_OK);
+    REQUIRE(sc_job_record(job, record, &made) == SC_OK);
+    const sc_extent data = sc_extent_whole(sc_source_from_memory(&job->arena, BYTE, 1));
+    const sc_pickle_view view = {
+        .code = sc_dtype_to_pt2(SC_DTYPE_U8), .rank = 1, .sizes = SIZES, .strides = STRIDES};
+    sc_pickle_storage *storage = sc_pickle_make_storage(&job->arena, data);
+    sc_pickle_value *inputs = sc_pickle_make_container(&job->arena, SC_PICKLE_LIST);
+    made->representative_inputs = inputs;
+    for (int i = 0; i < 2; i++) {
+        sc_pickle_add(&job->arena, inputs, sc_pickle_make_tensor(&job->arena, storage, &view));
+        CHECK_EQ_INT(sc_record_values(job, record, false, &json, &output),
+                     i ? SC_ERR_LIMIT : SC_OK);
+    }
     sc_job_close(job);
 }

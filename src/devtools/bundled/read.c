@@ -10,7 +10,8 @@ typedef struct reader {
     uint32_t test_case;
     const char *list;  // "input" or "expected output"
     uint32_t index;
-    uint64_t left;  // tables that may still be read
+    uint64_t left;        // tables that may still be read
+    uint64_t bytes_left;  // of tensors
 } reader;
 
 static sc_status bad_value(const reader *r, const char *what) {
@@ -70,6 +71,10 @@ static sc_status read_tensor(reader *r, sc_fb_table table, sc_bundled_value *out
     out->data = data.items;
     out->bytes = is_empty ? 0 : bytes;
     if (data.count != out->bytes) return bad_value(r, "has not as many bytes as its sizes say");
+    if (out->bytes > r->bytes_left)
+        return sc_fail(r->ctx, SC_ERR_LIMIT, "Bundle the program again.",
+                       "the tensors of the file have more bytes than the file");
+    r->bytes_left -= out->bytes;
     return read_dim_order(r, sc_bpte_Tensor_dim_order(table), out);
 }
 
@@ -135,7 +140,7 @@ sc_status sc_bundled_read(sc_ctx *ctx, sc_arena *arena, const uint8_t *data, siz
         return sc_fail(ctx, SC_ERR_CORRUPT, "Bundle the program again.",
                        "this bundled program has no program in it");
     const sc_fb_vec suites = sc_bpte_BundledProgram_method_test_suites(root);
-    reader r = {.ctx = ctx, .arena = arena, .left = size / 4};
+    reader r = {.ctx = ctx, .arena = arena, .left = size / 4, .bytes_left = size};
     SC_TRY(take(&r, suites.count));
     sc_bundled_suite *read = sc_new_array(arena, sc_bundled_suite, (size_t)suites.count + 1);
     for (uint32_t i = 0; i < suites.count; i++)
