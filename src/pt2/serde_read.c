@@ -1,16 +1,10 @@
 // Programs of records: the importer of .pt2 documents, with the files beside them.
 #include "pt2/pt2.h"
 
-// A delegate is one string, weights and all.
 static sc_status parse(sc_ctx *ctx, sc_arena *work, sc_extent file, const sc_json **out) {
     const uint8_t *text;
-    const uint64_t string_bytes_max = ctx->limits.json_string_bytes_max;
     SC_TRY(sc_extent_load(ctx, work, file, ctx->limits.json_bytes_max, &text));
-    ctx->limits.json_string_bytes_max = ctx->limits.json_bytes_max;
-    sc_status status =
-        sc_json_parse(ctx, work, (sc_str){(const char *)text, (size_t)file.size}, out);
-    ctx->limits.json_string_bytes_max = string_bytes_max;
-    return status;
+    return sc_json_parse(ctx, work, (sc_str){(const char *)text, (size_t)file.size}, out);
 }
 
 static sc_status read_files(sc_pt2_importer *imp, const sc_serde_files *files) {
@@ -27,6 +21,16 @@ static sc_status read_files(sc_pt2_importer *imp, const sc_serde_files *files) {
     return sc_pt2_read_document(imp, json);
 }
 
+// A delegate is one string, weights and all, and so are the weights in the text that it holds.
+static sc_status read_with_long_strings(sc_pt2_importer *imp, const sc_serde_files *files) {
+    sc_ctx *ctx = imp->ctx;
+    const uint64_t string_bytes_max = ctx->limits.json_string_bytes_max;
+    ctx->limits.json_string_bytes_max = ctx->limits.json_bytes_max;
+    const sc_status status = read_files(imp, files);
+    ctx->limits.json_string_bytes_max = string_bytes_max;
+    return status;
+}
+
 sc_status sc_serde_read(sc_ctx *ctx, const sc_serde_files *files, sc_str name, sc_program *program,
                         sc_serde_info *info) {
     sc_arena work;
@@ -40,7 +44,7 @@ sc_status sc_serde_read(sc_ctx *ctx, const sc_serde_files *files, sc_str name, s
     sc_where_set_method(ctx, method);
     sc_arena_init(&work);
     sc_pt2_importer_init(&imp, ctx, &work, method);
-    sc_status status = read_files(&imp, files);
+    sc_status status = read_with_long_strings(&imp, files);
     sc_arena_deinit(&work);
     sc_arena_rewind(ctx->scratch, mark);
     ctx->where = outer;

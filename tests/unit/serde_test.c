@@ -208,6 +208,21 @@ TEST(delegates_are_read_as_they_were_written) {
     sc_job_close(job);
 }
 
+// What a delegate holds is text in a text, and each is as long as its weights.
+TEST(strings_of_delegates_may_be_as_long_as_the_document) {
+    uint32_t number = 0;
+    const sc_serde_options edge = {.dialect = SC_SERDE_EDGE, .graph_id = 5};
+    sc_job *job = open_model("models/cnn_dyn.pt2");
+    REQUIRE_OK(sc_compile_to_edge_transform_and_lower(
+        job, SC_STR("[]"), SC_STR("{\"all\": [{\"backend\": \"XnnpackBackend\"}]}"), SC_STR(""),
+        SC_STR(""), &number));
+    job->ctx.limits.json_string_bytes_max = 64;
+    sc_program *read = again(&job->ctx, program_of(job, number), edge, NULL);
+    if (!read) FAIL("%s", sc_vec_last(&job->ctx.diags).message.data);
+    CHECK_EQ_UINT(job->ctx.limits.json_string_bytes_max, 64);
+    sc_job_close(job);
+}
+
 // --- Official files ------------------------------------------------------------------------------
 
 // exir.serde's own archives.
