@@ -148,6 +148,9 @@ uint32_t sc_output_count(const sc_job *job);
 sc_str sc_output_name(const sc_job *job, uint32_t output);
 uint64_t sc_output_bytes(const sc_job *job, uint32_t output);
 uint32_t sc_output_chunk_count(const sc_job *job, uint32_t output);
+// The host has read a file that belongs to no program: its memory goes, and its number may come
+// again.
+void sc_output_free(sc_job *job, uint32_t output);
 sc_output_chunk sc_output_chunk_at(const sc_job *job, uint32_t output, uint32_t chunk);
 // Reads any range of one chunk, whatever it is made of.
 sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t offset, void *out,

@@ -240,6 +240,12 @@ EXPORT(output_bytes) double wasm_output_bytes(sc_job *job, uint32_t output) {
     return (double)sc_output_bytes(job, output);
 }
 
+// The host has read a file that belongs to no program.
+EXPORT(output_free) void wasm_output_free(sc_job *job, uint32_t output) {
+    check(job);
+    sc_output_free(job, output);
+}
+
 EXPORT(output_chunk_count) uint32_t wasm_output_chunk_count(sc_job *job, uint32_t output) {
     check(job);
     return sc_output_chunk_count(job, output);

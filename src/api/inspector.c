@@ -257,8 +257,8 @@ static sc_status opened(sc_ctx *ctx, const sc_job *job) {
     return sc_fail(ctx, SC_ERR_STATE, "Open a dump or a record first.", "there is no inspector");
 }
 
-sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json) {
-    sc_ctx *ctx = sc_job_begin(job);
+static sc_status ask(sc_job *job, sc_str query_json, sc_str *json) {
+    sc_ctx *ctx = &job->ctx;
     const sc_json *query;
     SC_TRY(opened(ctx, job));
     SC_TRY(parse_object(ctx, query_json, &query));
@@ -277,8 +277,8 @@ sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json) {
     return SC_OK;
 }
 
-sc_status sc_inspector_compare(sc_job *job, sc_job *other, sc_str *json) {
-    sc_ctx *ctx = sc_job_begin(job);
+static sc_status compare(sc_job *job, const sc_job *other, sc_str *json) {
+    sc_ctx *ctx = &job->ctx;
     sc_inspect_comparison comparison;
     SC_TRY(opened(ctx, job));
     SC_TRY(opened(ctx, other));
@@ -291,4 +291,29 @@ sc_status sc_inspector_compare(sc_job *job, sc_job *other, sc_str *json) {
     sc_inspect_put_comparison(&w, &comparison);
     *json = sc_sb_str(&sb);
     return SC_OK;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+// Answers are text; all else that they took goes with the question.
+sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json) {
+    sc_arena own;
+    sc_arena_init(&own);
+    (void)sc_job_begin(job);
+    const sc_aside aside = sc_job_step_aside(job, &own);
+    const sc_status status = ask(job, query_json, json);
+    sc_job_step_back(job, &aside);
+    sc_arena_deinit(&own);
+    return status;
+}
+
+sc_status sc_inspector_compare(sc_job *job, sc_job *other, sc_str *json) {
+    sc_arena own;
+    sc_arena_init(&own);
+    (void)sc_job_begin(job);
+    const sc_aside aside = sc_job_step_aside(job, &own);
+    const sc_status status = compare(job, other, json);
+    sc_job_step_back(job, &aside);
+    sc_arena_deinit(&own);
+    return status;
 }

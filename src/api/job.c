@@ -25,6 +25,7 @@ sc_job *sc_job_open(const sc_host *host) {
 void sc_job_close(sc_job *job) {
     if (job->running) sc_rt_program_close(job->running);
     sc_job_close_bundle(job);
+    sc_job_close_held(job);
     sc_etdump_clear(&job->etdump);
     sc_arena_deinit(&job->etdump_arena);
     for (uint32_t i = 0; i < job->dense.count; i++) sc_free(job->dense.data[i].data);

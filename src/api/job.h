@@ -38,10 +38,25 @@ typedef struct sc_method_plan {
 
 enum { SC_NO_PROGRAM = UINT32_MAX };
 
+// An arena for as long as somebody uses what is on it (held.c).
+typedef struct sc_held {
+    sc_arena arena;
+    uint32_t users;
+} sc_held;
+
+enum { SC_RECORD_VALUES = 2 };  // inputs, outputs
+
+// What the values of a record are on, where the host has given them; NULL: not here.
+typedef struct sc_record_held {
+    sc_held *held[SC_RECORD_VALUES];
+} sc_record_held;
+
 typedef struct sc_output {
-    uint32_t program;  // SC_NO_PROGRAM: no file of a program, but of a record
+    uint32_t program;  // SC_NO_PROGRAM: no file of a program, but of a record or of a run
     sc_str name;
     sc_cord cord;
+    bool is_free;                         // nobody's: the next such file takes the number
+    sc_held *held[1 + SC_RECORD_VALUES];  // what its bytes are on; NULL: the job's own memory
 } sc_output;
 
 // An output rewritten row-major. The block is used again for as long as it is large enough.
@@ -63,6 +78,7 @@ struct sc_job {
     SC_VEC(sc_method_plan) plans;
     SC_VEC(sc_output) outputs;
     SC_VEC(sc_etrecord *) records;
+    SC_VEC(sc_record_held) record_values;  // of each
     uint32_t generating;  // number of the record that is filled by the next to_edge + 1; 0: none
     sc_rt_program *running;
     sc_rt_method *selected;
@@ -158,8 +174,36 @@ sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out);
 sc_status sc_job_fill_record(sc_job *job, uint32_t record, uint32_t edge, uint32_t transformed);
 // The number + 1 of the record that the job generates, which it forgets with this.
 uint32_t sc_job_take_generating(sc_job *job);
+
+// --- Memory of single calls (held.c) -------------------------------------------------------------
+
+// Where a context was before a call took memory of its own.
+typedef struct sc_aside {
+    sc_arena *arena;
+    sc_mark scratch;
+    struct sc_gathered *gathered;
+    struct sc_summed *summed;
+} sc_aside;
+
+// From here on the call's results live on `own`, which may go any time after stepping back.
+sc_aside sc_job_step_aside(sc_job *job, sc_arena *own);
+void sc_job_step_back(sc_job *job, const sc_aside *aside);
+
+// With one user, who drops it.
+sc_held *sc_held_new(void);
+// With one user more; NULL stays NULL.
+sc_held *sc_held_share(sc_held *held);
+// The last one frees it; NULL is fine.
+void sc_held_drop(sc_job *job, sc_held *held);
+// Frees what is left of it.
+void sc_job_close_held(sc_job *job);
+
+// A file of a record: on memory of its own, and on that of the record's values.
+sc_output sc_job_record_output(const sc_job *job, uint32_t record, sc_str name);
+// Adds the file if `status` is SC_OK, else lets go of it; `status` is the result.
+sc_status sc_job_keep_output(sc_job *job, sc_status status, sc_output *output, uint32_t *number);
 // Adds a file that belongs to no program; its number is the result.
-uint32_t sc_job_add_output(sc_job *job, sc_str name, const sc_cord *cord);
+uint32_t sc_job_add_output(sc_job *job, const sc_output *output);
 
 // --- Steps (steps.c) -----------------------------------------------------------------------------
 

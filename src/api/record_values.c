@@ -112,14 +112,10 @@ static sc_status read_by_method(reader *r, const sc_json *json, sc_pickle_value 
     return SC_OK;
 }
 
-sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void *bytes,
-                           size_t size) {
-    sc_etrecord *to = NULL;
+static sc_status read_update(sc_ctx *ctx, sc_str json, const void *bytes, size_t size,
+                             sc_pickle_value **made, bool *are_outputs) {
     const sc_json *root = NULL, *value = NULL;
-    sc_pickle_value *made = NULL;
     sc_str tag;
-    sc_ctx *ctx = sc_job_begin(job);
-    SC_TRY(sc_job_record(job, record, &to));
     const sc_str kept = sc_str_copy(ctx->arena, (sc_str){bytes, size});
     reader r = {ctx, sc_source_from_memory(ctx->arena, kept.data, kept.size)};
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, json), &root));
@@ -127,9 +123,32 @@ sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void
     const bool is_inputs = sc_str_is(tag, "representative_inputs");
     if (!is_inputs && !sc_str_is(tag, "reference_outputs")) return bad(ctx, "is of no known kind");
     if (value->kind != SC_JSON_NULL)
-        SC_TRY(is_inputs ? read_list(&r, value, 0, &made) : read_by_method(&r, value, &made));
-    *(is_inputs ? &to->representative_inputs : &to->reference_outputs) = made;
+        SC_TRY(is_inputs ? read_list(&r, value, 0, made) : read_by_method(&r, value, made));
+    *are_outputs = !is_inputs;
     return SC_OK;
+}
+
+// What was there before goes, unless a file that was saved still needs it.
+sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void *bytes,
+                           size_t size) {
+    sc_etrecord *to = NULL;
+    sc_pickle_value *made = NULL;
+    bool are_outputs = false;
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(sc_job_record(job, record, &to));
+    sc_held *held = sc_held_new();
+    const sc_aside aside = sc_job_step_aside(job, &held->arena);
+    const sc_status status = read_update(ctx, json, bytes, size, &made, &are_outputs);
+    sc_job_step_back(job, &aside);
+    if (status == SC_OK) {
+        sc_held **place = &job->record_values.data[record].held[are_outputs];
+        sc_held *old = *place;
+        *place = held;
+        held = old;
+        *(are_outputs ? &to->reference_outputs : &to->representative_inputs) = made;
+    }
+    sc_held_drop(job, held);
+    return status;
 }
 
 // --- Out -----------------------------------------------------------------------------------------
@@ -224,21 +243,31 @@ static sc_status put_by_method(writer *w, const sc_pickle_value *all) {
     return SC_OK;
 }
 
-sc_status sc_record_values(sc_job *job, uint32_t record, bool are_outputs, sc_str *json,
-                           uint32_t *output) {
-    sc_etrecord *from = NULL;
-    writer w = {.ctx = sc_job_begin(job), .left = VALUES_MAX};
-    SC_TRY(sc_job_record(job, record, &from));
+static sc_status write_values(sc_job *job, const sc_etrecord *from, bool are_outputs, sc_str *json,
+                              sc_cord *bytes) {
+    writer w = {.ctx = &job->ctx, .left = VALUES_MAX};
     sc_sb sb = sc_job_text(job);
     sc_json_writer_init(&w.json, &sb, SC_JSON_COMPACT);
-    sc_cord_init(&w.bytes, &job->arena);
+    sc_cord_init(&w.bytes, w.ctx->arena);
     const sc_pickle_value *values =
         are_outputs ? from->reference_outputs : from->representative_inputs;
     if (!values)
         sc_json_add_null(&w.json);
     else
         SC_TRY(are_outputs ? put_by_method(&w, values) : put_list(&w, values, 0));
-    *output = sc_job_add_output(job, SC_STR("values"), &w.bytes);
+    *bytes = w.bytes;
     *json = sc_sb_str(&sb);
     return SC_OK;
+}
+
+sc_status sc_record_values(sc_job *job, uint32_t record, bool are_outputs, sc_str *json,
+                           uint32_t *output) {
+    sc_etrecord *from = NULL;
+    (void)sc_job_begin(job);
+    SC_TRY(sc_job_record(job, record, &from));
+    sc_output file = sc_job_record_output(job, record, SC_STR("values"));
+    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+    const sc_status status = write_values(job, from, are_outputs, json, &file.cord);
+    sc_job_step_back(job, &aside);
+    return sc_job_keep_output(job, status, &file, output);
 }

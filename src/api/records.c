@@ -14,10 +14,15 @@ sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out) {
     return SC_OK;
 }
 
-static sc_etrecord *new_record(sc_job *job, uint32_t *number) {
-    sc_etrecord *record = sc_new(&job->arena, sc_etrecord);
+static void push_record(sc_job *job, sc_etrecord *record, uint32_t *number) {
     *number = job->records.count;
     sc_vec_push(&job->arena, &job->records, record);
+    sc_vec_push(&job->arena, &job->record_values, (sc_record_held){0});
+}
+
+static sc_etrecord *new_record(sc_job *job, uint32_t *number) {
+    sc_etrecord *record = sc_new(&job->arena, sc_etrecord);
+    push_record(job, record, number);
     return record;
 }
 
@@ -59,15 +64,20 @@ uint32_t sc_job_take_generating(sc_job *job) {
     return taken;
 }
 
-// Of a dialect that fits, and from now on not to be changed.
+// Of a dialect that fits.
 static sc_status name_version(sc_job *job, uint32_t number, uint32_t dialects, const char *wanted,
                               sc_version **out) {
     SC_TRY(sc_job_version(job, number, out));
     if (!(dialects >> (*out)->dialect & 1))
         return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "program %u is the %s program, not %s",
                        number, sc_dialect_name((*out)->dialect), wanted);
-    (*out)->is_recorded = true;
     return SC_OK;
+}
+
+// From now on not to be changed, if a record has come to name it.
+static sc_status keep_version(sc_version *version, sc_status status) {
+    version->is_recorded |= status == SC_OK;
+    return status;
 }
 
 enum {
@@ -83,7 +93,7 @@ sc_status sc_record_add_exported_program(sc_job *job, uint32_t record, uint32_t 
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &to));
     SC_TRY(name_version(job, program, IS_SOURCE, "what was opened", &version));
-    return sc_etrecord_add_exported(ctx, to, version->program);
+    return keep_version(version, sc_etrecord_add_exported(ctx, to, version->program));
 }
 
 sc_status sc_record_add_edge_dialect_program(sc_job *job, uint32_t record, uint32_t program) {
@@ -92,7 +102,7 @@ sc_status sc_record_add_edge_dialect_program(sc_job *job, uint32_t record, uint3
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &to));
     SC_TRY(name_version(job, program, IS_EDGE, "an edge program", &version));
-    return sc_etrecord_add_edge(ctx, to, version->program);
+    return keep_version(version, sc_etrecord_add_edge(ctx, to, version->program));
 }
 
 sc_status sc_record_add_extra_export_module(sc_job *job, uint32_t record, sc_str name,
@@ -103,17 +113,21 @@ sc_status sc_record_add_extra_export_module(sc_job *job, uint32_t record, sc_str
     SC_TRY(sc_job_record(job, record, &to));
     SC_TRY(
         name_version(job, program, IS_STAGE, "one that was exported or an edge program", &version));
-    return sc_etrecord_add_stage(ctx, to, name, version->program,
-                                 version->dialect == SC_DIALECT_edge);
+    const bool is_edge = version->dialect == SC_DIALECT_edge;
+    return keep_version(version, sc_etrecord_add_stage(ctx, to, name, version->program, is_edge));
+}
+
+static sc_status add_executorch(sc_job *job, sc_etrecord *to, uint32_t program) {
+    sc_version *version = NULL;
+    SC_TRY(name_version(job, program, IS_EXECUTORCH, "an executorch program", &version));
+    return keep_version(version, sc_etrecord_add_emitted(&job->ctx, to, version->emitted));
 }
 
 sc_status sc_record_add_executorch_program(sc_job *job, uint32_t record, uint32_t program) {
     sc_etrecord *to = NULL;
-    sc_version *version = NULL;
-    sc_ctx *ctx = sc_job_begin(job);
+    (void)sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &to));
-    SC_TRY(name_version(job, program, IS_EXECUTORCH, "an executorch program", &version));
-    return sc_etrecord_add_emitted(ctx, to, version->emitted);
+    return add_executorch(job, to, program);
 }
 
 sc_status sc_job_fill_record(sc_job *job, uint32_t taken, uint32_t edge, uint32_t transformed) {
@@ -135,9 +149,15 @@ static sc_status add_examples(sc_ctx *ctx, sc_etrecord *record) {
 
 sc_status sc_record_complete(sc_job *job, uint32_t record, uint32_t executorch,
                              uint32_t *complete) {
-    SC_TRY(sc_record_copy(job, record, complete));
-    SC_TRY(sc_record_add_executorch_program(job, *complete, executorch));
-    return add_examples(&job->ctx, job->records.data[*complete]);
+    sc_etrecord *from = NULL;
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(sc_job_record(job, record, &from));
+    sc_etrecord *made = sc_new(&job->arena, sc_etrecord);
+    sc_etrecord_copy(ctx, from, made);
+    SC_TRY(add_executorch(job, made, executorch));
+    SC_TRY(add_examples(ctx, made));
+    push_record(job, made, complete);
+    return SC_OK;
 }
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -163,25 +183,41 @@ static sc_status read_save_options(sc_ctx *ctx, const sc_json *json, sc_etrecord
     return SC_OK;
 }
 
-uint32_t sc_job_add_output(sc_job *job, sc_str name, const sc_cord *cord) {
-    const sc_output output = {SC_NO_PROGRAM, name, *cord};
-    sc_vec_push(&job->arena, &job->outputs, output);
-    return job->outputs.count - 1;
+static sc_status write_record(sc_job *job, const sc_etrecord *from, sc_str options_json,
+                              sc_cord *cord) {
+    sc_etrecord_options options;
+    const sc_json *json = NULL;
+    sc_ctx *ctx = &job->ctx;
+    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, options_json), &json));
+    SC_TRY(read_save_options(ctx, json, &options));
+    sc_cord_init(cord, ctx->arena);
+    return sc_etrecord_write(ctx, from, &options, cord);
+}
+
+sc_output sc_job_record_output(const sc_job *job, uint32_t record, sc_str name) {
+    sc_output output = {.program = SC_NO_PROGRAM, .name = name, .held = {sc_held_new()}};
+    for (uint32_t i = 0; i < SC_RECORD_VALUES; i++)
+        output.held[1 + i] = sc_held_share(job->record_values.data[record].held[i]);
+    return output;
+}
+
+sc_status sc_job_keep_output(sc_job *job, sc_status status, sc_output *output, uint32_t *number) {
+    if (status == SC_OK)
+        *number = sc_job_add_output(job, output);
+    else
+        for (uint32_t i = 0; i < SC_COUNT_OF(output->held); i++) sc_held_drop(job, output->held[i]);
+    return status;
 }
 
 sc_status sc_record_save(sc_job *job, uint32_t record, sc_str options_json, uint32_t *output) {
     sc_etrecord *from = NULL;
-    sc_etrecord_options options;
-    const sc_json *json = NULL;
-    sc_cord cord;
-    sc_ctx *ctx = sc_job_begin(job);
+    (void)sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &from));
-    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, options_json), &json));
-    SC_TRY(read_save_options(ctx, json, &options));
-    sc_cord_init(&cord, &job->arena);
-    SC_TRY(sc_etrecord_write(ctx, from, &options, &cord));
-    *output = sc_job_add_output(job, SC_STR("etrecord"), &cord);
-    return SC_OK;
+    sc_output file = sc_job_record_output(job, record, SC_STR("etrecord"));
+    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+    const sc_status status = write_record(job, from, options_json, &file.cord);
+    sc_job_step_back(job, &aside);
+    return sc_job_keep_output(job, status, &file, output);
 }
 
 // --- Looking -------------------------------------------------------------------------------------

@@ -72,7 +72,8 @@ static sc_status step_to_backend(sc_work *work) {
 static uint32_t next_number(const sc_job *job) { return job->versions.count; }
 
 static void keep_outputs(sc_job *job, const sc_emit_result *result) {
-    sc_output program = {next_number(job), SC_STR("program.pte"), result->program};
+    sc_output program = {
+        .program = next_number(job), .name = SC_STR("program.pte"), .cord = result->program};
     sc_vec_push(&job->arena, &job->outputs, program);
     for (uint32_t i = 0; i < result->files.count; i++) {
         const sc_emit_file *file = &result->files.data[i];

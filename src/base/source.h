@@ -34,6 +34,8 @@ sc_source *sc_source_zeros(sc_arena *arena, uint64_t size);
 // `base` when they are read, up to a limit.
 sc_extent sc_extent_strided(sc_arena *arena, sc_extent base, uint32_t item_bytes, uint32_t rank,
                             const int64_t *sizes, const int64_t *strides, int64_t storage_offset);
+// Forgets what was read last of such views, which may go then.
+void sc_strided_forget(sc_ctx *ctx);
 // The bytes of which the extent is a permutation, each once and as they lie in the file; the extent
 // itself when it is none.
 sc_extent sc_extent_unpermuted(sc_extent extent);

@@ -169,6 +169,11 @@ static void leave_blocks(sc_ctx *ctx, const strided *view) {
     }
 }
 
+void sc_strided_forget(sc_ctx *ctx) {
+    for (uint32_t i = 0; ctx->gathered && i < SC_COUNT_OF(ctx->gathered->blocks); i++)
+        release(ctx, &ctx->gathered->blocks[i]);
+}
+
 // --- Items ---------------------------------------------------------------------------------------
 
 static sc_status read_base(const strided *view, sc_ctx *ctx, uint64_t offset, void *out,

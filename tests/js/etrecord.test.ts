@@ -506,6 +506,27 @@ test("the same lowering gives the same file", () => {
   assert.deepEqual(once(), once());
 });
 
+test("what is read and written again and again takes no more memory", async () => {
+  const lowered = engine.lower(file("cnn"), { etrecord: true });
+  const { etrecord } = lowered;
+  const large = tensor(new Float32Array(150_000));
+  const calls = {
+    bytes: () => etrecord.bytes(),
+    toBlob: () => etrecord.toBlob(),
+    save: () => etrecord.save(new WritableStream()),
+    inputs: () => etrecord.representativeInputs(),
+    updateRepresentativeInputs: () => etrecord.updateRepresentativeInputs([large]),
+    updateReferenceOutputs: () => etrecord.updateReferenceOutputs([[large]]),
+    outputs: () => etrecord.referenceOutputs(),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    for (let i = 0; i < 5; i++) await call();
+    const before = lowered.inspect().heapBytes;
+    for (let i = 0; i < 100; i++) await call();
+    assert.equal(lowered.inspect().heapBytes, before, name);
+  }
+});
+
 test("what is no record is refused", () => {
   const pt2 = readFileSync(modelPath("mlp.pt2"));
   assert.equal(failure(() => engine.parseEtrecord(pt2)).code, "format");

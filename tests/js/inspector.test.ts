@@ -297,6 +297,38 @@ test("values are summed up", () =>
     assert.equal(block.outputs.length, 2);
   }));
 
+/** How far memory grows while a question is asked again and again. */
+function growth(memory: () => number, ask: () => unknown): number {
+  for (let i = 0; i < 5; i++) ask();
+  const before = memory();
+  for (let i = 0; i < 100; i++) ask();
+  return memory() - before;
+}
+
+test("questions asked again and again take no more memory", () =>
+  using(engine.inspector(filesOf("conv", "debug")), (inspector) => {
+    const program = engine.load(engine.lower({ path: modelPath("mlp.pt2") }).buffer);
+    const memory = (): number => program.inspect().heapBytes;
+    const stages = ["exported_program", "edge_dialect_exported_program"] as const;
+    const questions = {
+      report: () => inspector.report(),
+      events: () => inspector.events(),
+      ops: () => inspector.ops(),
+      modules: () => inspector.modules(),
+      timeline: () => inspector.timeline(),
+      trace: () => inspector.trace(),
+      delegation: () => inspector.delegation(),
+      gap: () => inspector.numericGap(),
+      "gap to the exported program": () => inspector.numericGap({ reference: stages[0] }),
+      nodes: () => inspector.nodes(stages[1]),
+      text: () => inspector.text(stages[1]),
+      diff: () => inspector.diff(...stages),
+      compare: () => inspector.compare(filesOf("conv", "debug")),
+    };
+    for (const [name, ask] of Object.entries(questions)) assert.equal(growth(memory, ask), 0, name);
+    program.dispose();
+  }));
+
 test("what is wrong is told by typed errors", () => {
   const { etdump, etrecord } = filesOf("mlp") as { etdump: object; etrecord: object };
   const inspect = engine.inspector.bind(engine) as (...args: unknown[]) => Inspector;

@@ -1,4 +1,6 @@
 // Records through the public interface, and their maps as text.
+#include <stdio.h>
+
 #include "api/job.h"
 #include "devtools/etrecord/maps.h"
 #include "sconce.h"
@@ -188,6 +190,85 @@ TEST(values_of_a_record_are_bounded_by_what_they_come_to) {
         sc_pickle_add(&job->arena, inputs, sc_pickle_make_tensor(&job->arena, storage, &view));
         CHECK_EQ_INT(sc_record_values(job, record, false, &json, &output),
                      i ? SC_ERR_LIMIT : SC_OK);
+    }
+    sc_job_close(job);
+}
+
+static void update(sc_job *job, uint32_t record, const float *values, uint32_t count) {
+    char json[128];
+    snprintf(json, sizeof(json),
+             "{\"representative_inputs\": [{\"tensor\": \"float32\", \"sizes\": [%u], \"at\": 0}]}",
+             count);
+    CHECK_EQ_INT(sc_record_update(job, record, sc_str_from(json), values, count * sizeof(*values)),
+                 SC_OK);
+}
+
+// What a file was made of stays for as long as the file does, and no longer.
+TEST(values_and_files_of_records_give_their_memory_back) {
+    enum { COUNT = 1 << 16 };
+    sc_job *job = sc_job_open(NULL);
+    float *values = test_alloc(COUNT * sizeof(*values)), first = 0;
+    uint32_t record = 0, output = 0, next = 0;
+    sc_str json;
+    CHECK_EQ_INT(sc_record_new(job, &record), SC_OK);
+    for (uint32_t i = 0; i < COUNT; i++) values[i] = 5;
+    update(job, record, values, COUNT);
+    CHECK_EQ_INT(sc_record_values(job, record, false, &json, &output), SC_OK);
+    const uint64_t held = sc_job_ctx(job)->arena->held_bytes;
+    for (uint32_t i = 0; i < 100; i++) {
+        values[0] = (float)i;
+        update(job, record, values, COUNT);
+        CHECK_EQ_INT(sc_record_values(job, record, false, &json, &next), SC_OK);
+        CHECK_EQ_UINT(next, output + 1);
+        CHECK_EQ_INT(sc_output_read(job, next, 0, 0, &first, sizeof(first)), SC_OK);
+        CHECK(first == (float)i);
+        sc_output_free(job, next);
+        sc_output_free(job, next);
+    }
+    CHECK_EQ_UINT(sc_job_ctx(job)->arena->held_bytes, held);
+    CHECK_EQ_INT(sc_output_read(job, output, 0, 0, &first, sizeof(first)), SC_OK);
+    CHECK(first == 5);
+    CHECK_EQ_UINT(sc_output_bytes(job, next), 0);
+    sc_output_free(job, 99);
+    sc_job_close(job);
+}
+
+// --- Inspecting ----------------------------------------------------------------------------------
+
+static sc_source *data_file(sc_job *job, const char *name) {
+    size_t bytes = 0;
+    const char *data = test_read(name, &bytes);
+    return sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
+}
+
+// Also those that fail, and what was answered is what is answered the next time.
+TEST(questions_take_no_memory_with_them) {
+    static const char *const QUERIES[] = {
+        "{\"what\": \"gap\"}",
+        "{\"what\": \"gap\", \"reference\": \"exported_program\"}",
+        "{\"what\": \"gap\", \"reference\": \"none\"}",
+        "{\"what\": \"nodes\", \"stage\": \"edge_dialect_exported_program\"}",
+        "{\"what\": \"nodes\", \"stage\": \"none\"}",
+        "{\"what\": \"diff\", \"from\": \"exported_program\", "
+        "\"to\": \"edge_dialect_exported_program\"}",
+        "{\"what\": \"delegation\"}",
+        "{\"what\": \"events\"}",
+        "{\"what\": \"report\"}"};
+    sc_job *job = sc_job_open(NULL);
+    REQUIRE_OK(sc_inspector_open(job, data_file(job, "data/etdump/conv.debug.etdp"),
+                                 data_file(job, "data/etdump/conv.etrecord"),
+                                 data_file(job, "data/etdump/conv.debug.bin"), SC_STR("{}")));
+    for (size_t i = 0; i < SC_COUNT_OF(QUERIES); i++) {
+        sc_str json = {0}, first = {0};
+        const sc_status status = sc_inspector_query(job, sc_str_from(QUERIES[i]), &json);
+        first = sc_str_copy(sc_job_ctx(job)->arena, json);
+        const uint64_t used = sc_job_ctx(job)->arena->used_bytes;
+        for (uint32_t n = 0; n < 20; n++) {
+            CHECK_EQ_INT(sc_inspector_query(job, sc_str_from(QUERIES[i]), &json), status);
+            CHECK(status != SC_OK || sc_str_equal(json, first));
+            sc_job_forget_diagnostics(job);
+        }
+        CHECK_EQ_UINT(sc_job_ctx(job)->arena->used_bytes, used);
     }
     sc_job_close(job);
 }

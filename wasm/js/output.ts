@@ -120,6 +120,15 @@ export class Output {
     writing.begin = begin + chunk.size;
   }
 
+  /** Of files that belong to no program: the module's memory of it goes, once it was read. */
+  free(): void {
+    try {
+      this.job.enter({}, (raw, s) => raw.output_free(s, this.number));
+    } catch {
+      // With a job that is closed, or an engine that is dead, it is gone already.
+    }
+  }
+
   whole(): Uint8Array {
     const all = new Uint8Array(this.size);
     let at = 0;

@@ -246,8 +246,13 @@ export class RecordView implements ETRecord {
         const text = job.textOf((raw, s) => raw.record_values(s, number, areOutputs ? 1 : 0, out));
         const output = memory.number(out);
         const size = job.enter({}, (raw, s) => raw.output_bytes(s, output));
-        const json = JSON.parse(text) as unknown;
-        return json === null ? null : read(json, new Output(() => job, output, size).whole());
+        const file = new Output(() => job, output, size);
+        try {
+          const json = JSON.parse(text) as unknown;
+          return json === null ? null : read(json, file.whole());
+        } finally {
+          file.free();
+        }
       }),
     );
   }
@@ -395,15 +400,30 @@ export class RecordView implements ETRecord {
   }
 
   async save(sink: Sink, options: SaveOptions = {}): Promise<void> {
-    await writeAll(this.file("save", options).pieces(options), sink, options.signal);
+    const file = this.file("save", options);
+    try {
+      await writeAll(file.pieces(options), sink, options.signal);
+    } finally {
+      file.free();
+    }
   }
 
   toBlob(options: SaveOptions = {}): Blob {
-    return this.file("toBlob", options).toBlob(options);
+    const file = this.file("toBlob", options);
+    try {
+      return file.toBlob(options);
+    } finally {
+      file.free();
+    }
   }
 
   bytes(options: SaveOptions = {}): Uint8Array {
-    return this.file("bytes", options).whole();
+    const file = this.file("bytes", options);
+    try {
+      return file.whole();
+    } finally {
+      file.free();
+    }
   }
 
   /** Those that a manager owns go with it. */

@@ -1,0 +1,74 @@
+// Memory of single calls: what a question needs goes with its answer, and what a call leaves behind
+// goes once nobody reads it any more. Everything else of a job stays until the job is closed.
+#include "api/job.h"
+
+// --- Asides --------------------------------------------------------------------------------------
+
+sc_aside sc_job_step_aside(sc_job *job, sc_arena *own) {
+    sc_ctx *ctx = &job->ctx;
+    const sc_aside aside = {ctx->arena, sc_arena_mark(ctx->scratch), ctx->gathered, ctx->summed};
+    ctx->arena = own;
+    // Both know sources by their address, and may not outlive the arena that they are on.
+    ctx->gathered = NULL;
+    ctx->summed = NULL;
+    return aside;
+}
+
+void sc_job_step_back(sc_job *job, const sc_aside *aside) {
+    sc_ctx *ctx = &job->ctx;
+    sc_strided_forget(ctx);
+    sc_arena_rewind(ctx->scratch, aside->scratch);
+    ctx->arena = aside->arena;
+    ctx->gathered = aside->gathered;
+    ctx->summed = aside->summed;
+    ctx->where = (sc_where){.instruction = -1};
+}
+
+// --- What is held --------------------------------------------------------------------------------
+
+sc_held *sc_held_new(void) {
+    sc_arena arena;
+    sc_arena_init(&arena);
+    sc_held *held = sc_new(&arena, sc_held);
+    *held = (sc_held){arena, 1};
+    return held;
+}
+
+sc_held *sc_held_share(sc_held *held) {
+    if (held) held->users++;
+    return held;
+}
+
+void sc_held_drop(sc_job *job, sc_held *held) {
+    if (!held || --held->users) return;
+    // What was read of its sources goes, too: others may come to lie at the same addresses.
+    sc_strided_forget(&job->ctx);
+    sc_arena arena = held->arena;
+    sc_arena_deinit(&arena);
+}
+
+// --- Files for the host --------------------------------------------------------------------------
+
+uint32_t sc_job_add_output(sc_job *job, const sc_output *output) {
+    for (uint32_t i = 0; i < job->outputs.count; i++)
+        if (job->outputs.data[i].is_free) {
+            job->outputs.data[i] = *output;
+            return i;
+        }
+    sc_vec_push(&job->arena, &job->outputs, *output);
+    return job->outputs.count - 1;
+}
+
+void sc_output_free(sc_job *job, uint32_t number) {
+    sc_output *output = number < job->outputs.count ? &job->outputs.data[number] : NULL;
+    if (!output || output->is_free || output->program != SC_NO_PROGRAM) return;
+    for (uint32_t i = 0; i < SC_COUNT_OF(output->held); i++) sc_held_drop(job, output->held[i]);
+    *output = (sc_output){.program = SC_NO_PROGRAM, .is_free = true};
+}
+
+void sc_job_close_held(sc_job *job) {
+    for (uint32_t i = 0; i < job->outputs.count; i++) sc_output_free(job, i);
+    for (uint32_t i = 0; i < job->record_values.count; i++)
+        for (uint32_t k = 0; k < SC_RECORD_VALUES; k++)
+            sc_held_drop(job, job->record_values.data[i].held[k]);
+}
