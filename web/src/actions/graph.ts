@@ -12,13 +12,15 @@ import { selectNode, showStep, showView } from "./look.js";
 import { report } from "./problems.js";
 import { workerEnd } from "./worker.js";
 
+/** Graphs that the worker has. */
+const taken = new Set<string>();
+
 const worker = workerEnd<Graphs>(
   () => new Worker(new URL("../graph.worker.ts", import.meta.url), { type: "module" }),
   "graphs",
+  () => taken.clear(),
 );
 
-/** Graphs that the worker has. */
-const taken = new Set<string>();
 /** Counts what it was asked for: an answer that another one follows is not shown. */
 let wishes = 0;
 

@@ -30,30 +30,42 @@ import { runTask, type Task } from "./task.js";
 
 /** What each profile was made from: inspectors die with the worker, files do not. */
 const files = new Map<number, InspectorFiles>();
-const inspectors = new Map<number, Remote<Inspector>>();
+const inspectors = new Map<number, Promise<Remote<Inspector>>>();
 let count = 0;
 
 onEngineLost(() => inspectors.clear());
 
 /** Lets go of all profiles. */
 export function forgetProfiles(): void {
-  for (const inspector of inspectors.values()) void inspector.dispose();
-  inspectors.clear();
+  for (const id of [...inspectors.keys()]) letGo(id);
   files.clear();
 }
 
-async function inspectorOf(id: number): Promise<Remote<Inspector>> {
+/** Disposes the inspector of a profile, even one that is still being opened. */
+function letGo(id: number): void {
+  inspectors.get(id)?.then(
+    (inspector) => void inspector.dispose(),
+    () => undefined,
+  );
+  inspectors.delete(id);
+}
+
+/** One for all who ask at a time; who asks after a failure asks anew. */
+function inspectorOf(id: number): Promise<Remote<Inspector>> {
   const known = inspectors.get(id);
   if (known) return known;
+  const opening = openInspector(id);
+  inspectors.set(id, opening);
+  opening.catch(() => {
+    if (inspectors.get(id) === opening) inspectors.delete(id);
+  });
+  return opening;
+}
+
+async function openInspector(id: number): Promise<Remote<Inspector>> {
   const own = files.get(id);
   if (!own) throw fault("disposed", "this profile is gone", "Open its files again.");
-  const made = await (await engine()).inspector(own);
-  if (!files.has(id)) {
-    void made.dispose();
-    throw fault("disposed", "this profile is gone", "Open its files again.");
-  }
-  inspectors.set(id, made);
-  return made;
+  return (await engine()).inspector(own);
 }
 
 /** Values and a record to compare them with are there. */
@@ -150,6 +162,7 @@ export async function addProfile(title: string, from: InspectorFiles): Promise<P
     }
     return made;
   } catch (error) {
+    letGo(id);
     files.delete(id);
     throw error;
   }
@@ -169,8 +182,7 @@ export function chooseProfile(id: number): void {
 }
 
 export function closeProfile(id: number): void {
-  void inspectors.get(id)?.dispose();
-  inspectors.delete(id);
+  letGo(id);
   files.delete(id);
   app.profiles.value = app.profiles.value.filter((profile) => profile.id !== id);
   app.comparison.value = null;

@@ -23,12 +23,20 @@ export interface WorkerEnd<T> {
   isStarted(): boolean;
 }
 
-/** The worker that `start` gives; `what` says what it is for, when it breaks. */
-export function workerEnd<T>(start: () => Worker, what: string): WorkerEnd<T> {
+/**
+ * The worker that `start` gives; `what` says what it is for, when it breaks. `onEnd` hears that one
+ * has ended, with all that it knew.
+ */
+export function workerEnd<T>(
+  start: () => Worker,
+  what: string,
+  onEnd: () => void = () => undefined,
+): WorkerEnd<T> {
   let current: Connection | undefined;
   const stop = (): void => {
     current?.worker.terminate();
     current = undefined;
+    onEnd();
   };
   const connect = (): Connection => {
     const worker = start();
