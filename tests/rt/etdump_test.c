@@ -3,6 +3,7 @@
 #include "devtools/etdump/etdump.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "etdump_fbs.h"
@@ -342,6 +343,39 @@ TEST(a_block_that_does_not_fit_is_dropped_whole_and_told) {
         CHECK_EQ_UINT(r.counts.blocks, 3);
     }
     end(&r);
+}
+
+// A block of a run whose delegate gives all that it does a name that was not there before.
+static sc_status record_names(sc_etdump *dump, uint32_t block, uint32_t count) {
+    sc_rt_sink *sink = sc_etdump_listen(dump, SC_ETDUMP_TIMES, -1);
+    sc_rt_event run = {.kind = SC_RT_EVENT_RUN}, node = {.kind = SC_RT_EVENT_DELEGATE};
+    char name[64];
+    sink->begin(sink, &run);
+    for (uint32_t i = 0; i < count; i++) {
+        node.delegate_id = (sc_str){name, (size_t)snprintf(name, sizeof name, "%u.%u", block, i)};
+        sink->begin(sink, &node);
+        sink->end(sink, &node, SC_OK);
+    }
+    sink->end(sink, &run, SC_OK);
+    return sc_etdump_settle(dump);
+}
+
+TEST(names_of_dropped_blocks_are_bounded) {
+    enum { BYTES_MAX = 1 << 14 };
+    setup s;
+    sc_etdump dump;
+    setup_begin(&s);
+    sc_etdump_init(&dump, &s.ctx, BYTES_MAX);
+    for (uint32_t i = 0; i < 10; i++) CHECK_STATUS(record_names(&dump, i, 1000), SC_ERR_LIMIT);
+    CHECK_EQ_UINT(dump.names.count, 0);
+    CHECK_OK(record_names(&dump, 10, 4));
+    for (uint32_t i = 11; i < 300; i++) CHECK_STATUS(record_names(&dump, i, 1000), SC_ERR_LIMIT);
+    CHECK(dump.names.count * sizeof(sc_map_entry) + dump.held_bytes <= BYTES_MAX);
+    CHECK_EQ_UINT(sc_etdump_count(&dump), 6);
+    sc_etdump_clear(&dump);
+    CHECK_OK(record_names(&dump, 0, 4));
+    sc_etdump_clear(&dump);
+    setup_end(&s);
 }
 
 TEST(values_that_no_piece_has_room_for_get_one) {

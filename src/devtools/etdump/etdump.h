@@ -80,12 +80,14 @@ typedef struct sc_etdump {
     uint64_t bytes_max;
     uint64_t held_bytes;     // recorded
     uint64_t written_bytes;  // at most, of the FlatBuffer
-    sc_status status;        // what became of the block under way
-    sc_etdump_mark mark;     // where it begins
-    uint64_t block;          // the number of its record
-    uint64_t begin;          // of the instruction under way
-    uint64_t node_begin;     // of what its delegate does
-    uint64_t last, step;     // reading of the clock, and smallest step that it was seen to make
+    uint64_t name_bytes;     // of both: names, which stay when their block is dropped
+    uint64_t name_written_bytes;
+    sc_status status;     // what became of the block under way
+    sc_etdump_mark mark;  // where it begins
+    uint64_t block;       // the number of its record
+    uint64_t begin;       // of the instruction under way
+    uint64_t node_begin;  // of what its delegate does
+    uint64_t last, step;  // reading of the clock, and smallest step that it was seen to make
     sc_etdump_block records, sizes, pieces;
     sc_arena name_arena;  // what delegates call what they do, each once
     sc_map names;

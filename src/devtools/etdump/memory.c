@@ -8,8 +8,8 @@
 
 bool sc_etdump_charge(sc_etdump *dump, uint64_t bytes, uint64_t written) {
     if (dump->status != SC_OK) return false;
-    if (bytes > dump->bytes_max - dump->held_bytes ||
-        written > SC_ETDUMP_WRITTEN_MAX - dump->written_bytes)
+    if (bytes > dump->bytes_max - dump->held_bytes - dump->name_bytes ||
+        written > SC_ETDUMP_WRITTEN_MAX - dump->written_bytes - dump->name_written_bytes)
         dump->status = SC_ERR_LIMIT;
     dump->held_bytes += bytes;
     dump->written_bytes += written;
@@ -87,8 +87,12 @@ void sc_etdump_drop_pieces(sc_etdump *dump, uint32_t kept) {
 
 const sc_str *sc_etdump_keep_name(sc_etdump *dump, sc_str name) {
     const sc_str *known = sc_map_get(&dump->names, name);
-    if (known || !sc_etdump_charge(dump, name.size + sizeof(sc_map_entry), name.size + 8))
-        return known;
+    const uint64_t bytes = name.size + sizeof(sc_map_entry), written = name.size + 8;
+    if (known || !sc_etdump_charge(dump, bytes, written)) return known;
+    dump->held_bytes -= bytes;
+    dump->name_bytes += bytes;
+    dump->written_bytes -= written;
+    dump->name_written_bytes += written;
     sc_str *kept = sc_new(&dump->name_arena, sc_str);
     *kept = sc_str_copy(&dump->name_arena, name);
     sc_map_add(&dump->names, *kept, kept);

@@ -26,6 +26,15 @@ static void begin_block(sc_etdump *dump) {
     };
 }
 
+static void drop_names(sc_etdump *dump) {
+    sc_arena_deinit(&dump->name_arena);
+    sc_arena_init(&dump->name_arena);
+    sc_map_init(&dump->names, &dump->name_arena);
+    dump->name_bytes = 0;
+    dump->name_written_bytes = 0;
+}
+
+// Names stay, and count, as long as there is a dump to fetch: other blocks may have them, too.
 static void drop_block(sc_etdump *dump) {
     const sc_etdump_mark *mark = &dump->mark;
     sc_etdump_drop_pieces(dump, (uint32_t)mark->pieces);
@@ -37,6 +46,7 @@ static void drop_block(sc_etdump *dump) {
     dump->written_bytes = mark->written_bytes;
     dump->widened = mark->widened;
     dump->omitted = mark->omitted;
+    if (!mark->records) drop_names(dump);
 }
 
 sc_status sc_etdump_settle(sc_etdump *dump) {
