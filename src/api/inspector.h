@@ -36,6 +36,15 @@ sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str 
 // Every program of the record in order; NULL behind the last.
 const sc_etrecord_program *sc_inspector_program_at(const sc_inspector *inspector, uint32_t index);
 
+// A program of a record, with the bodies in it, for those who ask records and for those who ask
+// inspectors (inspector_stages.c).
+uint64_t sc_stage_count(const sc_etrecord_program *p);
+typedef void (*sc_stage_put_node)(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
+// A list of what `put` writes of each node.
+sc_status sc_stage_put_nodes(const sc_etrecord_program *p, sc_json_writer *w,
+                             sc_stage_put_node put);
+void sc_stage_put_text(const sc_etrecord_program *p, sc_sb *out);
+
 // Answers (inspector_stages.c, inspector_gap.c, inspector_memory.c).
 void sc_inspector_put_stages(sc_json_writer *w, const sc_inspector *inspector);
 sc_status sc_inspector_put_nodes(sc_ctx *ctx, const sc_inspector *inspector,

@@ -26,6 +26,16 @@ static sc_status count_nodes(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
+uint64_t sc_stage_count(const sc_etrecord_program *p) {
+    sc_ctx *ctx = p->method->program->ctx;
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    counting c = {.nodes = 0};
+    sc_map_init(&c.ops, ctx->scratch);
+    (void)sc_graphs_visit(ctx, p->method->graph, count_nodes, &c);
+    sc_arena_rewind(ctx->scratch, mark);
+    return c.nodes;
+}
+
 static void put_stage(sc_json_writer *w, const sc_etrecord_program *p) {
     sc_ctx *ctx = p->method->program->ctx;
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -74,23 +84,43 @@ static void put_node(sc_json_writer *w, sc_arena *scratch, const sc_node *node) 
     sc_json_end_object(w);
 }
 
+typedef struct putting {
+    sc_json_writer *w;
+    sc_stage_put_node put;
+} putting;
+
+static sc_status put_graph_nodes(sc_ctx *ctx, sc_graph *graph, void *user) {
+    const putting *p = user;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        p->put(p->w, ctx->scratch, node);
+    return SC_OK;
+}
+
+sc_status sc_stage_put_nodes(const sc_etrecord_program *p, sc_json_writer *w,
+                             sc_stage_put_node put) {
+    putting all = {w, put};
+    sc_json_begin_array(w);
+    SC_TRY(sc_graphs_visit(p->method->program->ctx, p->method->graph, put_graph_nodes, &all));
+    sc_json_end_array(w);
+    return SC_OK;
+}
+
+void sc_stage_put_text(const sc_etrecord_program *p, sc_sb *out) {
+    sc_graph_print(out, p->method->graph, (sc_print_options){.signature = true});
+}
+
 sc_status sc_inspector_put_nodes(sc_ctx *ctx, const sc_inspector *inspector,
                                  const sc_inspector_query_args *args, sc_json_writer *w) {
     const sc_etrecord_program *p;
-    node_list list = {0};
     SC_TRY(sc_inspector_stage(ctx, inspector, args->stage, args->method, &p));
-    SC_TRY(sc_graphs_visit(ctx, p->method->graph, list_nodes, &list));
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < list.count; i++) put_node(w, ctx->scratch, list.data[i]);
-    sc_json_end_array(w);
-    return SC_OK;
+    return sc_stage_put_nodes(p, w, put_node);
 }
 
 sc_status sc_inspector_put_text(sc_ctx *ctx, const sc_inspector *inspector,
                                 const sc_inspector_query_args *args, sc_sb *out) {
     const sc_etrecord_program *p;
     SC_TRY(sc_inspector_stage(ctx, inspector, args->stage, args->method, &p));
-    sc_program_print(out, p->method->program, (sc_print_options){.signature = true});
+    sc_stage_put_text(p, out);
     return SC_OK;
 }
 

@@ -1,6 +1,6 @@
 // Records of a job: which versions of the program they name, and what hosts ask of them. A version
 // never changes once a record names it, so records share programs and nothing else.
-#include "api/job.h"
+#include "api/inspector.h"
 #include "backend/node_json.h"
 #include "devtools/etrecord/maps.h"
 #include "ir/print.h"
@@ -226,7 +226,7 @@ static void add_program(sc_json_writer *w, const sc_etrecord_program *program) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "stage", program->stage);
     sc_json_put_str(w, "method", program->method_name);
-    sc_json_put_u64(w, "nodes", program->method->graph->node_count);
+    sc_json_put_u64(w, "nodes", sc_stage_count(program));
     sc_json_put_bool(w, "has_weights", program->has_weights);
     sc_json_end_object(w);
 }
@@ -295,7 +295,7 @@ sc_status sc_record_map(sc_job *job, uint32_t record, uint32_t map, sc_str *json
 }
 
 static sc_status find_program(sc_job *job, uint32_t record, sc_str stage, sc_str method,
-                              const sc_graph **out) {
+                              const sc_etrecord_program **out) {
     sc_etrecord *from = NULL;
     SC_TRY(sc_job_record(job, record, &from));
     const sc_etrecord_program *found = sc_etrecord_find(from, stage, method);
@@ -303,29 +303,26 @@ static sc_status find_program(sc_job *job, uint32_t record, sc_str stage, sc_str
         return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL,
                        "the record has no program '" SC_STR_FMT "' of a method '" SC_STR_FMT "'",
                        SC_STR_ARG(stage), SC_STR_ARG(method));
-    *out = found->method->graph;
+    *out = found;
     return SC_OK;
 }
 
 sc_status sc_record_text(sc_job *job, uint32_t record, sc_str stage, sc_str method, sc_str *text) {
-    const sc_graph *graph = NULL;
-    SC_TRY(find_program(job, record, stage, method, &graph));
+    const sc_etrecord_program *found = NULL;
+    SC_TRY(find_program(job, record, stage, method, &found));
     sc_sb sb = sc_job_text(job);
-    sc_graph_print(&sb, graph, (sc_print_options){.signature = true});
+    sc_stage_put_text(found, &sb);
     *text = sc_sb_str(&sb);
     return SC_OK;
 }
 
 sc_status sc_record_nodes(sc_job *job, uint32_t record, sc_str stage, sc_str method, sc_str *json) {
-    const sc_graph *graph = NULL;
-    SC_TRY(find_program(job, record, stage, method, &graph));
+    const sc_etrecord_program *found = NULL;
+    SC_TRY(find_program(job, record, stage, method, &found));
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
-    sc_json_begin_array(&w);
-    for (const sc_node *node = graph->first; node; node = node->next)
-        sc_node_add_json(&w, job->ctx.scratch, node);
-    sc_json_end_array(&w);
+    SC_TRY(sc_stage_put_nodes(found, &w, sc_node_add_json));
     *json = sc_sb_str(&sb);
     return SC_OK;
 }

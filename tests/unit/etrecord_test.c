@@ -272,3 +272,46 @@ TEST(questions_take_no_memory_with_them) {
     }
     sc_job_close(job);
 }
+
+// Bodies count, and are listed, whoever is asked.
+TEST(records_and_inspectors_say_the_same_of_a_program) {
+    static const char *const STAGES[] = {"exported_program", "edge_dialect_exported_program"};
+    sc_job *job = open_model("models/cond.pt2"), *other = sc_job_open(NULL);
+    uint32_t record = 0, edge = 0, program = 0, complete = 0;
+    size_t size = 0;
+    sc_str text, nodes, told;
+    CHECK_EQ_INT(sc_record_generate(job, &record), SC_OK);
+    REQUIRE(sc_compile_to_edge(job, SC_STR(""), &edge) == SC_OK);
+    REQUIRE(sc_compile_to_executorch(job, edge, SC_STR(""), &program) == SC_OK);
+    CHECK_EQ_INT(sc_record_complete(job, record, program, &complete), SC_OK);
+    const uint8_t *bytes = saved(job, complete, "{}", &size);
+    sc_source *file = sc_source_from_memory(sc_job_ctx(other)->arena, bytes, size);
+    REQUIRE_OK(sc_record_open(other, file, &record));
+    REQUIRE_OK(sc_inspector_open(other, NULL, file, NULL, SC_STR("{}")));
+    for (size_t i = 0; i < SC_COUNT_OF(STAGES); i++) {
+        const sc_str stage = sc_str_from(STAGES[i]);
+        char query[128];
+        uint32_t count = 0, asked = 0;
+        const sc_json *a, *b;
+        sc_arena *arena = sc_job_ctx(other)->arena;
+        CHECK_OK(sc_record_text(other, record, stage, SC_STR(""), &text));
+        text = sc_str_copy(arena, text);
+        CHECK_OK(sc_record_nodes(other, record, stage, SC_STR(""), &nodes));
+        CHECK_OK(sc_json_parse(sc_job_ctx(other), arena, sc_str_copy(arena, nodes), &a));
+        snprintf(query, sizeof(query), "{\"what\": \"nodes\", \"stage\": \"%s\"}", STAGES[i]);
+        CHECK_OK(sc_inspector_query(other, sc_str_from(query), &told));
+        CHECK_OK(sc_json_parse(sc_job_ctx(other), arena, sc_str_copy(arena, told), &b));
+        count = a->size;
+        asked = b->size;
+        CHECK_EQ_UINT(count, asked);
+        CHECK(count > 3);
+        snprintf(query, sizeof(query), "{\"what\": \"text\", \"stage\": \"%s\"}", STAGES[i]);
+        CHECK_OK(sc_inspector_query(other, sc_str_from(query), &told));
+        CHECK(sc_str_equal(text, told));
+        CHECK_OK(sc_record_inspect(other, record, &told));
+        snprintf(query, sizeof(query), "\"nodes\":%u", count);
+        CHECK(strstr(sc_str_dup(arena, told), query) != NULL);
+    }
+    sc_job_close(other);
+    sc_job_close(job);
+}
