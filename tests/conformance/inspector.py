@@ -1,5 +1,5 @@
-"""The official inspector joins our records with what our runtime logs: every operator finds its nodes
-and the lines they come from, and values are compared, inside of delegates too.
+"""The official inspector joins our records with what our runtime logs: every operator finds its
+nodes and the lines they come from, and values are compared, inside of delegates too.
 """
 
 from dumps import record_here

@@ -257,7 +257,7 @@ TEST(questions_take_no_memory_with_them) {
     sc_job *job = sc_job_open(NULL);
     REQUIRE_OK(sc_inspector_open(job, data_file(job, "data/etdump/conv.debug.etdp"),
                                  data_file(job, "data/etdump/conv.etrecord"),
-                                 data_file(job, "data/etdump/conv.debug.bin"), SC_STR("{}")));
+                                 data_file(job, "data/etdump/conv.debug.bin"), NULL, SC_STR("{}")));
     for (size_t i = 0; i < SC_COUNT_OF(QUERIES); i++) {
         sc_str json = {0}, first = {0};
         const sc_status status = sc_inspector_query(job, sc_str_from(QUERIES[i]), &json);
