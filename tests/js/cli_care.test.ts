@@ -354,3 +354,12 @@ test("data that a program does not need is told", () => {
   const { status, stderr } = run("whole.pte", "linear_x.ptd");
   assert.deepEqual([status, stderr], [0, "warning: linear_x.ptd holds nothing that was needed\n"]);
 });
+
+test("what is not a number is the worst of all gaps, and infinities are equal", async () => {
+  const { worstFirst } = (await import(
+    new URL("../../../dist/cli/inspect_dump.js", import.meta.url).href
+  )) as { worstFirst: (metric: string) => (a: number, b: number) => number };
+  const gaps = [3, Infinity, NaN, Infinity, 1];
+  assert.deepEqual(gaps.toSorted(worstFirst("snr")), [NaN, 1, 3, Infinity, Infinity]);
+  assert.deepEqual(gaps.toSorted(worstFirst("mse")), [NaN, Infinity, Infinity, 3, 1]);
+});

@@ -103,9 +103,15 @@ export function opsText({ ops, backend, name }: Named): string {
 
 // --- Numbers ---------------------------------------------------------------------------------------
 
+/** What is not a number comes before all numbers; infinities are equal to each other. */
+export function lowestFirst(a: number, b: number): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(b)) - Number(Number.isNaN(a));
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
 /** The worst of the outputs of a row. */
 export function worstGap({ outputs }: GapRow): Gap | undefined {
-  return [...outputs].sort((a, b) => a.gap.snr - b.gap.snr)[0]?.gap;
+  return [...outputs].sort((a, b) => lowestFirst(a.gap.snr, b.gap.snr))[0]?.gap;
 }
 
 /** The profile whose values are shown: the one that is chosen, or the latest of the method. */

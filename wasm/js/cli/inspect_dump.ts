@@ -79,9 +79,17 @@ export function eventsTsv(blocks: readonly EventBlock[]): string {
 
 // --- Gaps ----------------------------------------------------------------------------------------
 
-/** Largest difference first: an SNR and a cosine are the smaller, the worse. */
-function worstFirst(metric: GapMetric): (a: number, b: number) => number {
-  return metric === "snr" || metric === "cosine" ? (a, b) => a - b : (a, b) => b - a;
+/**
+ * Largest difference first: an SNR and a cosine are the smaller, the worse; what is not a number is
+ * worse than all. Infinities are equal to each other, though their difference is not 0.
+ */
+export function worstFirst(metric: GapMetric): (a: number, b: number) => number {
+  const sign = metric === "snr" || metric === "cosine" ? 1 : -1;
+  return (a, b) => {
+    if (Number.isNaN(a) || Number.isNaN(b))
+      return Number(Number.isNaN(b)) - Number(Number.isNaN(a));
+    return a === b ? 0 : a < b ? -sign : sign;
+  };
 }
 
 function sayGap(report: GapReport, metric: GapMetric): void {
