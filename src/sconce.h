@@ -269,12 +269,14 @@ sc_status sc_run_reset(sc_job *job);
 
 // --- Bundled programs ----------------------------------------------------------------------------
 
-// Makes output 0 a bundled program (.bpte) of the program that is open: with calls of its methods
-// and what they are expected to return. `suites_json` is [{"method": name, "cases": [{"inputs":
-// [VALUE], "expected": [VALUE] or null}]}], where a VALUE is {"dtype": sc_dtype, "sizes": [..],
-// "at": offset in `data`, "bytes": n}, row-major, {"int": "7"}, {"double": 0.5 or "NaN"} or
+// Makes output `output` a bundled program (.bpte) of the program that is open: with calls of its
+// methods and what they are expected to return. `suites_json` is [{"method": name, "cases":
+// [{"inputs": [VALUE], "expected": [VALUE] or null}]}], where a VALUE is {"dtype": sc_dtype,
+// "sizes": [..], "at": offset in `data`, "bytes": n}, row-major, {"int": "7"}, {"double": 0.5 or
+// "NaN"} or
 // {"bool": true}. What a method does not take or return is refused by method and case.
-sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes);
+sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes,
+                          uint32_t *output);
 // The calls in the bundled program that is open, in the same form; "at" is an address, good until
 // the next call that returns text. No suites for a plain program.
 sc_status sc_bundle_read(sc_job *job, sc_str *json);
@@ -303,14 +305,15 @@ typedef enum sc_recording {
 // stands for begin and end where it begins, and leave no value behind. With the option
 // "optimize" off every value is there.
 sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index);
-// What was recorded since the last dump, as ExecuTorch's own files: output 0 is the ETDump, output
-// 1 its debug buffer, without bytes when there are no values. Times are nanoseconds of the host's
-// clock. {"blocks", "events", "values", "unseen", "omitted", "widened", "instants", "clock_step"}:
-// counts of what is in it; of instructions whose results are nowhere, because they were merged; of
-// values that the format has no place for, which are Null; of tensors in a wider dtype, because
-// readers lack theirs; of instructions that ended before the clock moved; and the smallest step in
-// nanoseconds that the clock was seen to make. SC_ERR_STATE when nothing was recorded.
-sc_status sc_run_etdump(sc_job *job, sc_str *json);
+// What was recorded since the last dump, as ExecuTorch's own files: the numbers of the outputs
+// that are the ETDump and its debug buffer, without bytes when there are no values. Times are
+// nanoseconds of the host's clock. {"blocks", "events", "values", "unseen", "omitted", "widened",
+// "instants", "clock_step"}: counts of what is in it; of instructions whose results are nowhere,
+// because they were merged; of values that the format has no place for, which are Null; of tensors
+// in a wider dtype, because readers lack theirs; of instructions that ended before the clock moved;
+// and the smallest step in nanoseconds that the clock was seen to make. SC_ERR_STATE when nothing
+// was recorded.
+sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *debug_buffer);
 // Gives the memory of the dump back, as whatever is recorded next does.
 void sc_run_etdump_free(sc_job *job);
 

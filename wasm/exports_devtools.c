@@ -123,12 +123,12 @@ int32_t wasm_record_nodes(sc_job *job, uint32_t record, const char *stage, uint3
 
 // --- Bundled programs ----------------------------------------------------------------------------
 
-// Test suites as JSON, and the bytes of their tensors; the file is output 0.
+// Test suites as JSON, and the bytes of their tensors; the number of the output that is the file.
 EXPORT(bundle_write)
 int32_t wasm_bundle_write(sc_job *job, const char *suites, uint32_t suites_bytes, const void *data,
-                          uint32_t bytes) {
+                          uint32_t bytes, uint32_t *output) {
     check(job);
-    return (int32_t)sc_bundle_write(job, text_of(suites, suites_bytes), data, bytes);
+    return (int32_t)sc_bundle_write(job, text_of(suites, suites_bytes), data, bytes, output);
 }
 
 // Test suites of the program that is open; a text result.
@@ -158,11 +158,11 @@ int32_t wasm_run_record(sc_job *job, uint32_t what, int32_t bundled_input_index)
     return (int32_t)sc_run_record(job, (sc_recording)what, bundled_input_index);
 }
 
-// What was recorded, as outputs 0 and 1; a text result says what is in them.
-EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job) {
+// What was recorded, as two outputs, whose numbers these are; a text result says what is in them.
+EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job, uint32_t *outputs) {
     check(job);
     sc_str json = {0};
-    sc_status status = sc_run_etdump(job, &json);
+    sc_status status = sc_run_etdump(job, &json, &outputs[0], &outputs[1]);
     return keep_text(job, status, json);
 }
 

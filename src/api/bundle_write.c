@@ -144,7 +144,8 @@ static sc_status place_suite(sc_ctx *ctx, sc_bundled_suite *suites, uint32_t cou
                    SC_STR_ARG(added.method));
 }
 
-sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes) {
+sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes,
+                          uint32_t *number) {
     sc_ctx *ctx = sc_job_begin(job);
     bundling b = {.job = job, .at = {.ctx = ctx}, .data = data, .bytes = bytes};
     const sc_json *json = NULL;
@@ -162,14 +163,13 @@ sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uin
         return sc_fail(ctx, SC_ERR_LIMIT, "Keep the weights in a .ptd of their own.",
                        "a bundled program has less than 2 GB");
     const sc_bundled bundled = {suites, json->size, NULL, (uint32_t)job->program->size};
-    sc_output output = {.name = SC_STR("bundle")};
+    sc_output output = {.program = SC_NO_PROGRAM, .name = SC_STR("bundle")};
     const uint8_t *head = NULL;
     size_t size = 0;
     SC_TRY(sc_bundled_write(ctx, ctx->arena, &bundled, &head, &size));
     sc_cord_init(&output.cord, ctx->arena);
     sc_cord_append_bytes(&output.cord, head, size);
     sc_cord_append_extent(&output.cord, sc_extent_whole(job->program));
-    job->outputs.count = 0;
-    sc_vec_push(&job->arena, &job->outputs, output);
+    *number = sc_job_add_output(job, &output);
     return SC_OK;
 }

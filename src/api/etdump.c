@@ -46,24 +46,25 @@ static void put_counts(sc_job *job, const sc_etdump_counts *counts, sc_str *json
     *json = sc_sb_str(&sb);
 }
 
-static void add_file(sc_job *job, const char *name, const sc_cord *cord) {
-    sc_vec_push(&job->arena, &job->outputs, (sc_output){.name = sc_str_from(name), .cord = *cord});
+static uint32_t add_file(sc_job *job, const char *name, const sc_cord *cord) {
+    const sc_output output = {.program = SC_NO_PROGRAM, .name = sc_str_from(name), .cord = *cord};
+    return sc_job_add_output(job, &output);
 }
 
 static void add_files(sc_job *job, const uint8_t *data, size_t size) {
     sc_cord cord;
     sc_cord_init(&cord, &job->etdump_arena);
     sc_cord_append_bytes(&cord, data, size);
-    add_file(job, "etdump", &cord);
+    job->etdump_files[0] = add_file(job, "etdump", &cord);
     sc_cord_init(&cord, &job->etdump_arena);
     for (uint32_t i = 0; i < sc_etdump_piece_count(&job->etdump); i++) {
         const sc_etdump_piece *piece = sc_etdump_piece_at(&job->etdump, i);
         sc_cord_append_bytes(&cord, piece->data, piece->size);
     }
-    add_file(job, "debug_buffer", &cord);
+    job->etdump_files[1] = add_file(job, "debug_buffer", &cord);
 }
 
-sc_status sc_run_etdump(sc_job *job, sc_str *json) {
+sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *debug_buffer) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_program(job));
     if (job->is_etdump_fetched) sc_run_etdump_free(job);
@@ -75,6 +76,8 @@ sc_status sc_run_etdump(sc_job *job, sc_str *json) {
     sc_etdump_counts counts;
     SC_TRY(sc_etdump_write(ctx, &job->etdump, &job->etdump_arena, &data, &size, &counts));
     add_files(job, data, size);
+    *etdump = job->etdump_files[0];
+    *debug_buffer = job->etdump_files[1];
     job->is_etdump_fetched = true;
     put_counts(job, &counts, json);
     return SC_OK;
@@ -83,7 +86,8 @@ sc_status sc_run_etdump(sc_job *job, sc_str *json) {
 void sc_run_etdump_free(sc_job *job) {
     if (!job->is_etdump_fetched) return;
     job->is_etdump_fetched = false;
-    job->outputs.count = 0;
+    for (uint32_t i = 0; i < SC_COUNT_OF(job->etdump_files); i++)
+        sc_output_free(job, job->etdump_files[i]);
     sc_etdump_clear(&job->etdump);
     sc_arena_deinit(&job->etdump_arena);
     sc_arena_init(&job->etdump_arena);

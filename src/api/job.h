@@ -82,9 +82,10 @@ struct sc_job {
     uint32_t generating;  // number of the record that is filled by the next to_edge + 1; 0: none
     sc_rt_program *running;
     sc_rt_method *selected;
-    SC_VEC(sc_dense) dense;  // by output
-    sc_etdump etdump;        // what runs record, while they do
-    sc_arena etdump_arena;   // the dump that was fetched last
+    SC_VEC(sc_dense) dense;    // by output
+    sc_etdump etdump;          // what runs record, while they do
+    sc_arena etdump_arena;     // the dump that was fetched last
+    uint32_t etdump_files[2];  // numbers of its outputs
     bool is_recording, is_etdump_fetched;
     sc_source *program;       // that runs
     sc_bundled bundled;       // of a bundled program; no suites of any other

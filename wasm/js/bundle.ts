@@ -89,13 +89,13 @@ export function checkSuites(suites: unknown): TestSuite[] {
   });
 }
 
-/** Writes the bundle of the program that the job runs, as output 0. Every case says what it expects. */
+/** Writes the bundle of the program that the job runs, as the output of that number. Every case says what it expects. */
 export function writeSuites(
   job: Job,
   suites: readonly TestSuite[],
   report: ProgramReport,
   dtypes: DTypeTable,
-): void {
+): number {
   const packer = new Packer(dtypes);
   const plain = suites.map(({ methodName, testCases }): PlainSuite => {
     const declared = report.methods.find(({ name }) => name === methodName);
@@ -115,10 +115,13 @@ export function writeSuites(
     return { method: methodName, cases };
   });
   const { memory } = job.core;
-  memory.with(packer.bytes + ALIGN, (data) => {
+  return memory.with(packer.bytes + ALIGN, (data) => {
     packer.fill(memory.bytes(data, packer.bytes));
-    memory.withTexts([JSON.stringify(plain)], (text, bytes) =>
-      job.call({}, (raw, s) => raw.bundle_write(s, text!, bytes!, data, packer.bytes)),
+    return memory.withTexts([JSON.stringify(plain)], (text, bytes) =>
+      memory.with(8, (out) => {
+        job.call({}, (raw, s) => raw.bundle_write(s, text!, bytes!, data, packer.bytes, out));
+        return memory.number(out);
+      }),
     );
   });
 }

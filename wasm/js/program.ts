@@ -113,12 +113,17 @@ class LoadedProgram implements Program {
   }
 
   private dumpOf(job: Job): EventDump {
-    const counts = camelKeys(JSON.parse(job.textOf((raw, s) => raw.run_etdump(s))));
+    const { memory } = job.core;
+    const { text, files } = memory.with(8, (out) => ({
+      text: job.textOf((raw, s) => raw.run_etdump(s, out)),
+      files: [memory.number(out), memory.number(out + 4)] as const,
+    }));
+    const counts = camelKeys(JSON.parse(text));
     const whole = (file: number): Uint8Array => {
       const bytes = job.enter({}, (raw, s) => raw.output_bytes(s, file));
       return new Output(() => job, file, bytes).whole();
     };
-    const [etdump, debugBuffer] = [whole(0), whole(1)];
+    const [etdump, debugBuffer] = files.map(whole) as [Uint8Array, Uint8Array];
     job.enter({}, (raw, s) => raw.run_etdump_free(s));
     return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
   }
@@ -272,9 +277,14 @@ class LoadedProgram implements Program {
             : expectedOutputs,
       })),
     }));
-    writeSuites(open, complete, this.reportOf(open), this.dtypes);
-    const bytes = open.enter({}, (raw, s) => raw.output_bytes(s, 0));
-    return new Output(() => open, 0, bytes).whole();
+    const file = writeSuites(open, complete, this.reportOf(open), this.dtypes);
+    const bytes = open.enter({}, (raw, s) => raw.output_bytes(s, file));
+    const output = new Output(() => open, file, bytes);
+    try {
+      return output.whole();
+    } finally {
+      output.free();
+    }
   }
 
   private returned(
