@@ -302,7 +302,7 @@ typedef enum sc_recording {
 // SC_ERR_LIMIT after it has done its work, and the blocks before it stay.
 //
 // Instructions that loading has merged or computed ahead are recorded, too: those that another one
-// stands for begin and end where it begins, and leave no value behind. With the option
+// stands for have an equal share of its time, and leave no value behind. With the option
 // "optimize" off every value is there.
 sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index);
 // What was recorded since the last dump, as ExecuTorch's own files: the numbers of the outputs

@@ -274,7 +274,7 @@ TEST(what_fails_is_in_the_dump_up_to_there) {
     end(&r);
 }
 
-// relu(x @ c): the relu moves into its product.
+// relu(x @ c): the relu moves into its product, and both share what that takes.
 TEST(instructions_that_loading_merged_are_all_there) {
     enum { PRODUCT = TINY_MORE };
     recording r;
@@ -292,11 +292,11 @@ TEST(instructions_that_loading_merged_are_all_there) {
         listen(&r, SC_ETDUMP_INTERMEDIATES, -1);
         if (load(&r)) run(&r);
         CHECK_EQ_STR(listed(&r, 1), "Execute -1\n"
-                                    "0:0 native_call_mm.out 0\n"
-                                    "0:0 OPERATOR_CALL 0\n"
+                                    "0:0 native_call_mm.out 500\n"
+                                    "0:0 OPERATOR_CALL 500\n"
                                     "0:1 value\n"
-                                    "0:1 native_call_relu.out 1000\n"
-                                    "0:1 OPERATOR_CALL 1000\n"
+                                    "0:1 native_call_relu.out 500\n"
+                                    "0:1 OPERATOR_CALL 500\n"
                                     "-1:0 Method::execute 3000\n"
                                     "-1:0 value\n");
         CHECK_EQ_UINT(r.counts.unseen, 1);

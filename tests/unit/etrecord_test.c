@@ -287,7 +287,7 @@ TEST(records_and_inspectors_say_the_same_of_a_program) {
     const uint8_t *bytes = saved(job, complete, "{}", &size);
     sc_source *file = sc_source_from_memory(sc_job_ctx(other)->arena, bytes, size);
     REQUIRE_OK(sc_record_open(other, file, &record));
-    REQUIRE_OK(sc_inspector_open(other, NULL, file, NULL, SC_STR("{}")));
+    REQUIRE_OK(sc_inspector_open(other, NULL, file, NULL, NULL, SC_STR("{}")));
     for (size_t i = 0; i < SC_COUNT_OF(STAGES); i++) {
         const sc_str stage = sc_str_from(STAGES[i]);
         char query[128];

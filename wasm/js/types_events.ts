@@ -5,6 +5,10 @@ import type { CallOptions } from "./types.js";
  * What a run records, beside the time that every instruction took: nothing more (`true`), what the
  * method returned ("outputs"), or what every instruction has written as well ("intermediates").
  *
+ * Instructions that loading merged into one, as a convolution and the relu behind it, are measured
+ * together. In the dump they stand one after the other, each with an equal share of the time: their sum
+ * is what was measured, how it divides among them is not known.
+ *
  * Loading merges instructions, computes some ahead and leaves others out, and values that it left
  * nowhere cannot be recorded; `unseen` of the dump counts them. To have all of them, load the program
  * with `{ optimize: false }`: it runs what the file says then, slower, with results within rounding.

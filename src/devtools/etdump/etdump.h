@@ -7,6 +7,10 @@
 // that does not fit the bound, or for which there is no memory, is dropped whole and told; those
 // before it stay.
 //
+// Instructions that loading has merged into one are measured together: each is told with the same
+// share of that time, laid end to end. Totals are as measured, and how they divide among the merged
+// ones is not known.
+//
 // Where it goes further than the official recorder: values of instructions that loading has merged
 // are told as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
 // that have no place in the format become `Null` instead of an abort.

@@ -1,8 +1,10 @@
 // Records into the dump. Owns the order of events: each is written where it ends, so that values
 // come before the scope that they were written in, inner scopes before outer ones.
 //
-// An instruction that stands for several of the file is written as all of them. What it took is
-// told of the last one, whose results it has; the others begin and end where it begins.
+// An instruction that stands for several of the file is written as all of them, one after the
+// other, each with the same share of what it took: nobody measures what each of them adds to one
+// kernel that does the work of all, and the sum over them is what was measured. Results are those
+// of the last one.
 #include "devtools/etdump/etdump.h"
 #include "etdump_fbs.h"
 
@@ -99,13 +101,21 @@ static sc_str call_name(const sc_etdump_record *record, const sc_rt_origin *orig
     }
 }
 
+// Where the share of origin `index` begins, which is where that of the one before it ends.
+static uint64_t share_begin(const sc_etdump_record *record, uint32_t index) {
+    if (index == record->count) return record->end;
+    const uint64_t took = record->end > record->begin ? record->end - record->begin : 0;
+    const uint64_t each = took / record->count, rest = took % record->count;
+    return record->begin + each * index + rest * index / record->count;
+}
+
 static void add_call(writer *w, const sc_etdump_record *record, uint32_t index) {
     const sc_rt_origin *origin = &record->origins[index];
     const place at = place_of(origin);
-    const uint64_t end = index + 1 == record->count ? record->end : record->begin;
+    const uint64_t begin = share_begin(record, index), end = share_begin(record, index + 1);
     if (sc_etdump_is_kernel((sc_rt_kind)record->what, origin))
-        add_scope(w, kernel_name(w, origin->op_name), at, record->begin, end);
-    add_scope(w, string_of(w, call_name(record, origin)), at, record->begin, end);
+        add_scope(w, kernel_name(w, origin->op_name), at, begin, end);
+    add_scope(w, string_of(w, call_name(record, origin)), at, begin, end);
 }
 
 // --- Values --------------------------------------------------------------------------------------

@@ -77,8 +77,11 @@ static uint64_t length_of(const laid *l) { return l->from->end - l->from->start;
 static bool is_around(const laid *outer, const laid *inner, const sc_inspect_block *block) {
     if (outer->from->end < inner->from->end) return false;
     if (block->events[inner->event].parent == outer->event) return true;
-    const bool is_empty_at_end = !length_of(inner) && inner->from->start == outer->from->end;
-    return length_of(outer) > length_of(inner) && !is_empty_at_end;
+    // What took no time next to another is beside it.
+    const uint64_t at = inner->from->start;
+    const bool is_beside =
+        !length_of(inner) && (at == outer->from->start || at == outer->from->end);
+    return length_of(outer) > length_of(inner) && !is_beside;
 }
 
 static uint32_t depth_in(nest *n, const laid *item, const sc_inspect_block *block) {
