@@ -357,7 +357,7 @@ test("data that a program does not need is told", () => {
 
 test("what is not a number is the worst of all gaps, and infinities are equal", async () => {
   const { worstFirst } = (await import(
-    new URL("../../../dist/cli/inspect_dump.js", import.meta.url).href
+    new URL("../../../dist/cli/inspect_gap.js", import.meta.url).href
   )) as { worstFirst: (metric: string) => (a: number, b: number) => number };
   const gaps = [3, Infinity, NaN, Infinity, 1];
   assert.deepEqual(gaps.toSorted(worstFirst("snr")), [NaN, 1, 3, Infinity, Infinity]);

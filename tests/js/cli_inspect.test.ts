@@ -1,6 +1,6 @@
 // sconce inspect of dumps and records.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { folder, sconce } from "./command.js";
@@ -15,10 +15,7 @@ test("a dump is a table of events, totals by operator and by module", () => {
   const { status, stdout, stderr } = sconce("inspect", profile, "--etrecord", record);
   assert.equal(status, 0, stderr);
   assert.match(stdout, /^Execute of method forward: 4 runs, times in ms$/m);
-  assert.match(
-    stdout,
-    /native_call_addmm\.out .* aten\.addmm\.default .*make_etdumps\.py:\d+ in forward/,
-  );
+  assert.match(stdout, /native_call_addmm\.out .* aten\.perm\S*…\S*m\.default +make_etdu\S*…/);
   assert.match(stdout, /^by operator$[^]*aten\.gelu\.default[^]*^by module$[^]*\(root\)/m);
   assert.doesNotMatch(stdout, /OPERATOR_CALL/);
 });
@@ -43,7 +40,7 @@ test("all of it is JSON on demand", () => {
   const { stdout } = sconce("inspect", dump, ...debug, "--gap", "snr", "--json");
   const all = JSON.parse(stdout) as Record<string, unknown[]>;
   assert.equal(all["kind"], "etdump");
-  for (const key of ["events", "ops", "modules", "gap"]) assert.ok(all[key], key);
+  for (const key of ["events", "ops", "modules", "gaps"]) assert.ok(all[key], key);
 });
 
 test("the memory plan of a program is shown, the largest values at its peak", () => {
@@ -98,6 +95,14 @@ test("what does not fit together is wrong usage", () => {
     [[modelPath("mlp.pt2"), "--etrecord", record], /--etrecord belongs to a dump/],
     [[profile, record], /two files are compared if both are dumps/],
     [[profile, "--etrecord", record, "--etrecord", record], /once for each dump/],
+    [[record, "--source-time", "ns"], /belongs to a dump \(\.etdp\); .* is a record/],
+    [[profile, "--time", "hours"], /--time is one of ns, us, ms, s, cycles, not 'hours'/],
+    [[profile, "--source-time", ""], /--source-time is one of/],
+    [[profile, "--reference", "exported_program"], /--reference goes with --gap/],
+    ...["gap", "trace", "tsv"].map((flag): [string[], RegExp] => [
+      [profile, profile, `--${flag}`, "snr"],
+      new RegExp(`--${flag} is of one dump`),
+    ]),
   ];
   for (const [args, message] of wrong) {
     const { status, stderr } = sconce("inspect", ...args);
@@ -107,4 +112,77 @@ test("what does not fit together is wrong usage", () => {
   const { status, stderr } = sconce("inspect", record, "--node", "none");
   assert.equal(status, 1);
   assert.match(stderr, /no stage has a node 'none'/);
+});
+
+test("what inspect writes replaces nothing that it reads, and no two of it are one file", () => {
+  const files = { "a.etdp": dumpPath("mlp.debug.etdp"), "a.etrecord": record };
+  for (const [name, path] of Object.entries(files)) copyFileSync(path, join(folder, name));
+  copyFileSync(dumpPath("mlp.debug.bin"), join(folder, "a.bin"));
+  const read = ["inspect", "a.etdp", "--etrecord", "a.etrecord", "--debug-output", "a.bin"];
+  for (const name of ["a.etdp", "a.etrecord", "a.bin"])
+    for (const flag of ["--trace", "--tsv"]) {
+      const before = readFileSync(join(folder, name));
+      const { status, stderr } = sconce(...read, flag, `./${name}`);
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, /would be overwritten: name another output/);
+      assert.deepEqual(readFileSync(join(folder, name)), before);
+    }
+  const same = sconce(...read, "--trace", "same.x", "--tsv", "./same.x");
+  assert.equal(same.status, 2);
+  assert.match(same.stderr, /two of the files would be written to/);
+  const nowhere = sconce(...read, "--trace", "missing/x.json");
+  assert.equal(nowhere.status, 1);
+  assert.match(
+    nowhere.stderr,
+    /^io: cannot write missing\/x\.json: ENOENT: [^,]*\n {2}Name another/,
+  );
+  assert.equal(sconce(...read, "--trace", "out/", "--tsv", "out/").status, 0);
+  assert.deepEqual(readdirSync(join(folder, "out")).sort(), ["a.json", "a.tsv"]);
+});
+
+const several = [
+  ...["inspect", dumpPath("methods.debug.etdp"), "--etrecord", dumpPath("methods.etrecord")],
+  ...["--debug-output", dumpPath("methods.debug.bin")],
+];
+
+test("gaps are of each method, or of the one that is selected", () => {
+  const all = sconce(...several, "--gap", "snr");
+  assert.equal(all.status, 0, all.stderr);
+  const methods = (text: string): string[] =>
+    [...text.matchAll(/^numeric gap of method (\S+)/gm)].map(([, name]) => name!);
+  assert.deepEqual(methods(all.stdout), ["encode", "decode"]);
+  assert.match(all.stdout, /the reference ran on the inputs that the method was exported with/);
+  assert.doesNotMatch(all.stdout, /by operator|Infinity/);
+  const one = sconce(...several, "--gap", "snr", "--method", "decode");
+  assert.deepEqual(methods(one.stdout), ["decode"]);
+  assert.equal(one.stderr, "");
+  const events = sconce(...several, "--method", "decode");
+  assert.match(events.stdout, /^Execute of method decode: 1 run/m);
+  assert.doesNotMatch(events.stdout, /encode/);
+  assert.match(sconce(...several, "--method", "none").stderr, /no method 'none'/);
+});
+
+test("a single run has one time, and tables are as wide as the terminal", () => {
+  const { stdout } = sconce(...several);
+  assert.match(stdout, /^Execute of method encode: 1 run, .*\n {2}event +time +operators/m);
+  assert.match(stdout, /aten\.perm\S*…|make_\S*…/);
+  for (const line of stdout.split("\n")) assert.ok(line.length <= 120, line);
+  assert.match(sconce(...several, "--json").stdout, /"aten.permute_copy.default"/);
+});
+
+test("dumps with nothing in common are said to be of different programs", () => {
+  const other = dumpPath("mlp_xnnpack.etdp");
+  const { status, stderr } = sconce("inspect", dumpPath("methods.etdp"), other);
+  assert.equal(status, 0);
+  assert.match(stderr, /warning: nearly nothing .* these are dumps of different programs/);
+  assert.doesNotMatch(sconce("inspect", profile, profile).stderr, /different programs/);
+});
+
+test("the exported program of several methods is said to be in records of each", () => {
+  const args = ["inspect", dumpPath("methods.etrecord"), "--stage", "exported_program"];
+  for (const more of [[], ["--method", "decode"]]) {
+    const { status, stderr } = sconce(...args, ...more);
+    assert.equal(status, 1);
+    assert.match(stderr, /exported program of one method only[^]*--etrecord-per-method/);
+  }
 });

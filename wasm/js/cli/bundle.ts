@@ -1,10 +1,11 @@
 // sconce bundle: a program and calls of its methods in one file.
 import { dirname, resolve } from "node:path";
+import { SconceError } from "../errors.js";
 import type { Program, TestCase, TestSuite } from "../types.js";
 import { importBackends } from "./backends.js";
 import { readCalls, type Call } from "./calls.js";
 import { EXIT, makeEngine, parse, say, UsageError } from "./common.js";
-import { keepInputs, readWhole, statsOf, writeFiles } from "./files.js";
+import { checkPlace, keepInputs, readWhole, statsOf, writeFiles } from "./files.js";
 import { callInputs, methodInfo } from "./run.js";
 import { readArray } from "./values.js";
 
@@ -20,8 +21,23 @@ export const BUNDLE_HELP = `sconce bundle: a program with calls of its methods a
   --import FILE     a JavaScript module whose default export is a backend; may be repeated
 `;
 
+/** The calls of the file, if they can be bundled. */
+function callsOf(path: string): Call[] {
+  const calls = readCalls(path);
+  if (calls.length === 0)
+    throw new SconceError("format", `${path} holds no calls`, "Write at least one to be bundled.");
+  const wrong = calls.findIndex(({ out }) => out !== undefined);
+  if (wrong >= 0)
+    throw new SconceError(
+      "format",
+      `call ${wrong} of ${path} has "out", and a bundle writes no results`,
+      'Leave it out, or name what is expected: "expected": ["y.npy"].',
+    );
+  return calls;
+}
+
 function caseOf(program: Program, call: Call, folder: string): [string, TestCase] {
-  const info = methodInfo(program, call.method);
+  const info = methodInfo(program, call.method, 'Name one in the calls, as "method"');
   const inputs = callInputs(info, call.inputs, folder);
   if (!call.expected) return [info.name, { inputs }];
   const expectedOutputs = call.expected.map((path, i) => {
@@ -64,11 +80,13 @@ export async function bundleCommand(args: string[]): Promise<number> {
   if (!calls) throw new UsageError("say which calls go with it: --calls calls.json");
   if (!output) throw new UsageError("say where it goes: -o model.bpte");
   keepInputs([path, calls, ...data], output);
+  const given = callsOf(calls);
+  checkPlace(output);
   const engine = await makeEngine();
   await importBackends(engine, values.import ?? []);
   const options = { dataFiles: data.map((file) => ({ path: file })) };
   const program = engine.load({ path }, options);
-  const suites = suitesOf(program, readCalls(calls), dirname(calls));
+  const suites = suitesOf(program, given, dirname(calls));
   program.dispose();
   const bytes = engine.bundle({ path }, suites, options);
   await writeFiles([{ path: output, write: (to) => to(bytes) }]);

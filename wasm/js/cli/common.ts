@@ -35,7 +35,9 @@ export function parse<T extends ParseArgsConfig>(config: T): ReturnType<typeof p
     refuseRepeats(config);
     return parseArgs(config);
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    if (error instanceof UsageError) throw error;
+    const [message, ...hints] = (error as Error).message.split("\n");
+    throw new UsageError(message!, hints.join(" "));
   }
 }
 

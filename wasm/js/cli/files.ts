@@ -2,7 +2,9 @@
 // leaves what was there before. Outputs are written under temporary names beside their places and
 // renamed together once all are whole; no output replaces an input, a folder or a device.
 import {
+  accessSync,
   closeSync,
+  constants,
   mkdirSync,
   openSync,
   readFileSync,
@@ -59,6 +61,39 @@ export function keepInputs(inputs: readonly string[], output: string): void {
   const real = realOf(output);
   if (inputs.some((path) => realOf(path) === real))
     throw new UsageError(`${output} would be overwritten: name another output`);
+}
+
+/** A path that is of a folder: one is there, or it ends in a slash. */
+export function isFolder(path: string): boolean {
+  return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
+}
+
+/** An output that a flag names; in a folder it is called like the file that it is about. */
+export function outputAt(path: string, subject: string, extension: string): string {
+  if (!isFolder(path)) return path;
+  return join(path, basename(subject).replace(/\.[^.]+$/, "") + extension);
+}
+
+/** A usage error if two outputs are one file, or one is an input. */
+export function keepApart(inputs: readonly string[], outputs: readonly string[]): void {
+  const places = new Set<string>();
+  for (const output of outputs) {
+    keepInputs(inputs, output);
+    const real = realOf(output);
+    if (places.has(real)) throw new UsageError(`two of the files would be written to ${output}`);
+    places.add(real);
+  }
+}
+
+/** Throws where an output cannot be written, before there is anything to write. */
+export function checkPlace(path: string): void {
+  placeOf(path);
+  try {
+    // The point is in folders only.
+    accessSync(`${dirname(resolve(path))}/.`, constants.W_OK);
+  } catch (error) {
+    throw cannotWrite(path, reason(error));
+  }
 }
 
 /** Makes a folder with all above it. Node's own recursive way never returns where /proc refuses. */

@@ -2,7 +2,11 @@
 import type {
   CompilationReport,
   Engine,
+  EventBlock,
   FileRef,
+  Inspector,
+  InspectorFiles,
+  InspectorOptions,
   MemoryPlan,
   MethodSummary,
   Program,
@@ -15,8 +19,11 @@ import type {
 import { delegated, SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { EXIT, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
+import { checkPlace, inFolders, isFolder, keepApart, outputAt } from "./files.js";
+import { showComparison } from "./inspect_compare.js";
+import { showDump } from "./inspect_dump.js";
+import { metricOf } from "./inspect_gap.js";
 import { sayMemory } from "./inspect_memory.js";
-import { metricOf, showComparison, showDump } from "./inspect_dump.js";
 import { showRecord } from "./inspect_record.js";
 
 export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan; what ran, and how long it took
@@ -38,19 +45,19 @@ export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, siz
                     two dumps, each has its own
   --debug-output FILE  the values that the dump points to
   --program FILE    the .pte that ran: its memory plan, too
-  --gap HOW         how far values are from the record's program: snr, mse, l1, cosine or max first
+  --gap HOW         how far values are from the record's program, the worst first by HOW: snr, mse,
+                    l1, cosine or max; the run must have had the record's inputs (--input example)
   --reference NAME  the stage that is compared with: exported_program, or that of a record; by
                     default edge_dialect_exported_program
-  --method NAME     the method that the dump is of, where it cannot be told
+  --method NAME     only the runs of this method; where methods cannot be told, all runs are of it
   --time SCALE      of what is shown: ns, us, ms, s or cycles; ms by default
   --source-time SCALE  of the dump's ticks; ns by default
-  --trace FILE      write the timeline for Perfetto and chrome://tracing
+  --trace FILE      write the timeline of all runs for Perfetto and chrome://tracing
   --tsv FILE        write the table of events as tab-separated values
 
   of a record (.etrecord):
   --stage NAME      the nodes of a stage; given twice, what differs between two
   --node NAME       a node, with the Python lines that it comes from
-  --method NAME     of several methods, the one that is meant
 `;
 
 function writeJson(report: object): void {
@@ -148,12 +155,19 @@ function withLines(program: Program, report: ProgramReport): object {
   return { ...report, methods };
 }
 
+/** How many test cases each method of a bundled program comes with. */
+const casesOf = (program: Program): Record<string, number> =>
+  Object.fromEntries(
+    program.testSuites().map(({ methodName, testCases }) => [methodName, testCases.length]),
+  );
+
 function writePte(
   program: Program,
   report: ProgramReport,
   memory: readonly MemoryPlan[],
   dataFiles: readonly string[],
   allNodes: boolean,
+  kind: Kind,
 ): void {
   const parts: [number, string][] = [
     [report.programBytes, "program"],
@@ -165,7 +179,10 @@ function writePte(
   ];
   const present = parts.filter(([bytes], i) => i < 2 || bytes > 0);
   const sizes = present.map(([bytes, name]) => `${formatBytes(bytes)} of ${name}`);
-  say(`executorch program: ${sizes.join(", ")}`);
+  const cases = kind === "bpte" ? casesOf(program) : {};
+  say(`${kind === "bpte" ? "bundled" : "executorch"} program: ${sizes.join(", ")}`);
+  for (const [name, count] of Object.entries(cases))
+    say(`  ${count} test case${count === 1 ? "" : "s"} of method ${name}`);
   for (const method of report.methods) {
     say(`method ${method.name}: ${method.instructions} instructions`);
     method.inputs.forEach((value) => say(`  in  ${valueText(value)}`));
@@ -203,8 +220,8 @@ const FLAGS = {
   nodes: { type: "boolean" },
   data: { type: "string", multiple: true },
   etrecord: { type: "string", multiple: true },
-  "debug-output": { type: "string" },
   program: { type: "string" },
+  "debug-output": { type: "string" },
   gap: { type: "string" },
   reference: { type: "string" },
   method: { type: "string" },
@@ -244,19 +261,35 @@ const OF: Readonly<Record<string, readonly Kind[]>> = {
   stage: ["etrecord"],
   node: ["etrecord"],
 };
-const KIND_NAMES: Partial<Record<Kind, string>> = {
-  pte: ".pte",
-  bpte: ".bpte",
-  etdump: "dump (.etdp)",
-  etrecord: "record (.etrecord)",
+const KIND_NAMES: Readonly<Record<Kind, string>> = {
+  pt2: "a .pt2",
+  pte: "a .pte",
+  ptd: "a .ptd",
+  bpte: "a .bpte",
+  etdump: "a dump (.etdp)",
+  etrecord: "a record (.etrecord)",
+  unknown: "none of the files that are known here",
 };
+/** What only goes with a single dump. */
+const OF_ONE_DUMP = ["gap", "reference", "debug-output", "program", "trace", "tsv"] as const;
 
-function checkFlags(flags: Flags, kind: Kind): void {
+function checkFlags(flags: Flags, path: string, kind: Kind): void {
   for (const [flag, kinds] of Object.entries(OF))
-    if (flag in flags && !kinds.includes(kind))
-      throw new UsageError(
-        `--${flag} belongs to a ${kinds.map((name) => KIND_NAMES[name]).join(" or a ")}`,
-      );
+    if (flag in flags && !kinds.includes(kind)) {
+      const owners = kinds.map((name) => KIND_NAMES[name]).join(" or ");
+      throw new UsageError(`--${flag} belongs to ${owners}; ${path} is ${KIND_NAMES[kind]}`);
+    }
+}
+
+const SCALES: readonly TimeScale[] = ["ns", "us", "ms", "s", "cycles"];
+
+/** The scale that a flag says. */
+function scaleOf(flags: Flags, flag: "time" | "source-time"): TimeScale | undefined {
+  const text = flags[flag];
+  const found = SCALES.find((scale) => scale === text);
+  if (text !== undefined && !found)
+    throw new UsageError(`--${flag} is one of ${SCALES.join(", ")}, not '${text}'`);
+  return found;
 }
 
 const fileOf = (path: string | undefined): FileRef | undefined =>
@@ -268,39 +301,95 @@ const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], u
     Object.entries(members).filter(([, value]) => value !== undefined),
   ) as ReturnType<typeof given<T>>;
 
-function inspectDumps(engine: Engine, paths: string[], flags: Flags): void {
-  const [path, second] = paths as [string, string | undefined];
-  const [record, recordOfSecond] = flags.etrecord ?? [];
-  if ((flags.etrecord?.length ?? 0) > paths.length)
-    throw new UsageError("--etrecord is given once for each dump");
-  const files = {
-    etdump: { path },
-    ...given({
-      etrecord: fileOf(record),
-      debugBuffer: fileOf(flags["debug-output"]),
-      program: fileOf(flags.program),
-    }),
-  };
-  const options = given({
-    method: flags.method,
-    targetTimeScale: flags.time as TimeScale | undefined,
-    sourceTimeScale: flags["source-time"] as TimeScale | undefined,
-  });
-  const gap = flags.gap === undefined ? undefined : metricOf(flags.gap);
+/** Where --trace and --tsv go, with the flags; neither replaces a file that is read. */
+function outputsOf(path: string, flags: Flags): Flags {
+  const named: Flags = { ...flags };
+  for (const [flag, extension] of [
+    ["trace", ".json"],
+    ["tsv", ".tsv"],
+  ] as const) {
+    const given = flags[flag];
+    if (given === "") throw new UsageError(`say which file: --${flag} events${extension}`);
+    if (given !== undefined) named[flag] = outputAt(given, path, extension);
+  }
+  const debug = flags["debug-output"] ?? [];
+  const inputs = [path, ...(flags.etrecord ?? []), debug].flat();
+  keepApart(inputs, [named.trace ?? [], named.tsv ?? []].flat());
+  return named;
+}
+
+/**
+ * Opens the dump and asks for the method's runs: told apart by themselves, or else all are of the
+ * method that is named.
+ */
+function openDump(
+  engine: Engine,
+  files: InspectorFiles,
+  options: InspectorOptions,
+  method: string | undefined,
+): Inspector {
   const inspector = engine.inspector(files, options);
-  try {
-    if (second !== undefined) {
-      const other = { etdump: { path: second }, ...given({ etrecord: fileOf(recordOfSecond) }) };
-      showComparison(inspector.compare(other), flags.json ?? false);
-    } else {
-      const { reference, method, trace, tsv } = flags;
+  const isOf = (block: EventBlock): boolean => block.method === method;
+  if (method === undefined || inspector.events().some(isOf)) return inspector;
+  inspector.dispose();
+  return engine.inspector(files, { ...options, method });
+}
+
+async function inspectDump(engine: Engine, path: string, given: Flags): Promise<number> {
+  const flags = outputsOf(path, given);
+  const { json = false, reference, method, trace, tsv } = flags;
+  if (reference !== undefined && flags.gap === undefined)
+    throw new UsageError("--reference goes with --gap, which compares with it");
+  const gap = flags.gap === undefined ? undefined : metricOf(flags.gap);
+  const folders = [given.trace ?? [], given.tsv ?? []].flat().filter(isFolder);
+  return inFolders(folders, async () => {
+    for (const file of [trace ?? [], tsv ?? []].flat()) checkPlace(file);
+    const inspector = openDump(engine, filesOf(path, flags), scalesOf(flags), method);
+    try {
       const hasProgram = flags.program !== undefined;
-      const json = flags.json ?? false;
-      showDump(inspector, { json, gap, reference, method, trace, tsv, hasProgram });
+      const shown = { json, gap, reference, method, trace, tsv, hasProgram };
+      return await showDump(inspector, shown);
+    } finally {
+      inspector.dispose();
     }
+  });
+}
+
+const filesOf = (path: string, flags: Flags): InspectorFiles => ({
+  etdump: { path },
+  ...given({
+    etrecord: fileOf(flags.etrecord?.[0]),
+    debugBuffer: fileOf(flags["debug-output"]),
+    program: fileOf(flags.program),
+  }),
+});
+
+const scalesOf = (flags: Flags): InspectorOptions =>
+  given({
+    targetTimeScale: scaleOf(flags, "time"),
+    sourceTimeScale: scaleOf(flags, "source-time"),
+  });
+
+function compareDumps(engine: Engine, path: string, second: string, flags: Flags): number {
+  for (const flag of OF_ONE_DUMP)
+    if (flag in flags) throw new UsageError(`--${flag} is of one dump: inspect them one by one`);
+  const options = { ...scalesOf(flags), ...given({ method: flags.method }) };
+  const inspector = engine.inspector(filesOf(path, flags), options);
+  try {
+    const other = { etdump: { path: second }, ...given({ etrecord: fileOf(flags.etrecord?.[1]) }) };
+    showComparison(inspector.compare(other), flags.json ?? false);
+    return EXIT.done;
   } finally {
     inspector.dispose();
   }
+}
+
+function inspectDumps(engine: Engine, paths: string[], flags: Flags): Promise<number> | number {
+  const [path, second] = paths as [string, string | undefined];
+  if ((flags.etrecord?.length ?? 0) > paths.length)
+    throw new UsageError("--etrecord is given once for each dump");
+  if (second !== undefined) return compareDumps(engine, path, second, flags);
+  return inspectDump(engine, path, flags);
 }
 
 function inspectRecord(engine: Engine, path: string, flags: Flags): void {
@@ -337,10 +426,11 @@ function inspectPte(engine: Engine, kind: Kind, path: string, flags: Flags): voi
   try {
     const report = program.inspect();
     const memory = memoryOf(engine, path, flags.etrecord?.[0]);
+    const cases = kind === "bpte" ? { testCases: casesOf(program) } : {};
     if (flags.json)
-      writeJson({ kind, ...(allNodes ? withLines(program, report) : report), memory });
+      writeJson({ kind, ...(allNodes ? withLines(program, report) : report), ...cases, memory });
     else {
-      writePte(program, report, memory, dataFiles, allNodes);
+      writePte(program, report, memory, dataFiles, allNodes, kind);
       writeNamed(report);
     }
   } finally {
@@ -370,10 +460,10 @@ export async function inspectCommand(args: string[]): Promise<number> {
     throw new UsageError("say which file to inspect, and only one, or two dumps");
   const engine = await makeEngine();
   const kinds = positionals.map((path) => engine.detect({ path }));
-  checkFlags(values, kinds[0]!);
+  checkFlags(values, positionals[0]!, kinds[0]!);
   if (positionals.length === 2 && kinds.some((kind) => kind !== "etdump"))
     throw new UsageError("two files are compared if both are dumps (.etdp)");
-  if (kinds[0] === "etdump") inspectDumps(engine, positionals, values);
-  else inspectFile(engine, kinds[0]!, positionals[0]!, values);
+  if (kinds[0] === "etdump") return inspectDumps(engine, positionals, values);
+  inspectFile(engine, kinds[0]!, positionals[0]!, values);
   return EXIT.done;
 }

@@ -3,7 +3,7 @@
 import { SconceError } from "../errors.js";
 import type { Inspector, StageDiffRow, StageNode } from "../types.js";
 import { say, UsageError } from "./common.js";
-import { withNumbers } from "./inspect_dump.js";
+import { withNumbers } from "./inspect_blocks.js";
 import { sayTable } from "./table.js";
 
 export interface RecordFlags {
@@ -51,9 +51,26 @@ function sayRow({ kind, a, b }: StageDiffRow): void {
   if (b) say(`+ ${lineOf(b)}`);
 }
 
+const EXPORTED = "exported_program";
+
+/** A stage that is not there for a method: files have a place for the exported program of one only. */
+function checkStages(inspector: Inspector, { stages, method }: RecordFlags): void {
+  const { stages: all, methods } = inspector.report().etrecord!;
+  const found = all.filter(({ stage }) => stage === EXPORTED);
+  const isMissing = found.length === 0 || (method && !found.some((s) => s.method === method));
+  if (!stages.includes(EXPORTED) || methods.length < 2 || !isMissing) return;
+  const whose = found.length > 0 ? `that of method '${found[0]!.method}'` : "none here";
+  throw new SconceError(
+    "not_found",
+    `a record of several methods holds the exported program of one method only, ${whose}`,
+    "Write a record of each method: sconce lower --etrecord-per-method FOLDER.",
+  );
+}
+
 function showStages(inspector: Inspector, flags: RecordFlags): void {
   const [from, to, ...others] = flags.stages;
   if (others.length > 0) throw new UsageError("--stage is given once, or twice for what differs");
+  checkStages(inspector, flags);
   if (to === undefined) {
     const nodes = inspector.nodes(from!, flags.method);
     if (flags.json) return writeJson({ kind: "stage", stage: from, nodes });

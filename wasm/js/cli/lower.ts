@@ -24,10 +24,12 @@ import {
   warn,
 } from "./common.js";
 import {
+  checkPlace,
   inFolders,
+  isFolder,
+  keepApart,
   keepInputs,
-  placeOf,
-  realOf,
+  outputAt,
   statsOf,
   writeFiles,
   type Writer,
@@ -189,7 +191,7 @@ async function lowerOne(
   inputs: readonly string[],
   fileOf: FileOf,
 ): Promise<void> {
-  placeOf(output);
+  for (const path of [output, extras.report ?? [], extras.etrecord ?? []].flat()) checkPlace(path);
   const progress = terminalProgress(subject);
   const begin = performance.now();
   try {
@@ -228,10 +230,6 @@ async function lowerOne(
   }
 }
 
-function isFolder(path: string): boolean {
-  return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
-}
-
 function outputFor(file: string, output: string, single: boolean): string {
   if (single && !isFolder(output)) return output;
   return join(output, basename(file).replace(/\.pt2$/, "") + ".pte");
@@ -244,22 +242,24 @@ function checkTargets(
   options: LowerOptions,
   { report, etrecord }: Extras,
 ): void {
-  const places = new Set<string>();
-  for (const beside of [report, etrecord]) {
-    if (beside === undefined) continue;
-    keepInputs(inputs, beside);
-    if (places.has(realOf(beside)))
-      throw new UsageError(`two of the files would be written to ${beside}`);
-    places.add(realOf(beside));
-  }
-  for (const target of targets) {
-    keepInputs(inputs, target);
-    if (options.externalConstants) keepInputs(inputs, dataPath(target, "", 1));
-    if (places.has(realOf(target)))
-      throw new UsageError(`two of the files would be written to ${target}`);
-    places.add(realOf(target));
-  }
+  keepApart(inputs, [report ?? [], etrecord ?? [], targets].flat());
+  if (options.externalConstants)
+    for (const target of targets) keepInputs(inputs, dataPath(target, "", 1));
 }
+
+/** The extras with files that are named where a flag names a folder: after the program. */
+function placed(extras: Extras, output: string): Extras {
+  const { report, etrecord } = extras;
+  return {
+    ...extras,
+    report: report === undefined ? undefined : outputAt(report, output, ".json"),
+    etrecord: etrecord === undefined ? undefined : outputAt(etrecord, output, ".etrecord"),
+  };
+}
+
+/** Folders that flags name for what goes beside the program. */
+const foldersOf = ({ report, etrecord }: Extras): string[] =>
+  [report ?? [], etrecord ?? []].flat().filter(isFolder);
 
 async function lowerEach(
   engine: Engine,
@@ -283,13 +283,15 @@ async function lowerEach(
     if (!single && path !== undefined)
       throw new UsageError(`--${flag} is of one program: lower the files one by one`);
   const targets = files.map((file) => outputFor(file, output, single));
-  checkTargets(files, targets, options, extras);
+  const beside = placed(extras, targets[0]!);
+  checkTargets(files, targets, options, beside);
   let code: number = EXIT.done;
-  await inFolders(!single || isFolder(output) ? [output] : [], async () => {
+  const folders = [...(!single || isFolder(output) ? [output] : []), ...foldersOf(extras)];
+  await inFolders(folders, async () => {
     for (const [i, path] of files.entries()) {
       const fileOf: FileOf = () => path;
       try {
-        await lowerOne(engine, path, { path }, options, extras, targets[i]!, files, fileOf);
+        await lowerOne(engine, path, { path }, options, beside, targets[i]!, files, fileOf);
       } catch (error) {
         printError(error, fileOf);
         code = EXIT.failed;
@@ -307,15 +309,18 @@ async function lowerTogether(
   output: string,
 ): Promise<number> {
   const files = Object.values(methods);
-  checkTargets(files, [output], options, extras);
   if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
+  const beside = placed(extras, output);
+  checkTargets(files, [output], options, beside);
   // The engine knows methods, people know files.
   const fileOf: FileOf = (method) => methods[method] ?? "";
   const programs = Object.fromEntries(
     Object.entries(methods).map(([name, path]) => [name, { path }]),
   );
   try {
-    await lowerOne(engine, output, programs, options, extras, output, files, fileOf);
+    await inFolders(foldersOf(extras), () =>
+      lowerOne(engine, output, programs, options, beside, output, files, fileOf),
+    );
     return EXIT.done;
   } catch (error) {
     if (error instanceof UsageError) throw error;

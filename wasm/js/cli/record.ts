@@ -1,7 +1,8 @@
 // What sconce run records on the way: the flags for it, the options of the runs, and the files.
+import { SconceError } from "../errors.js";
 import type { EventDump, LoadOptions, Program, RecordedEvents, RunOptions } from "../types.js";
 import { say, UsageError, warn } from "./common.js";
-import { realOf } from "./files.js";
+import { outputAt, realOf } from "./files.js";
 
 export const RECORD_HELP = `  --etdump FILE     record when each instruction began and ended, for the Inspector of ExecuTorch
   --debug-output FILE
@@ -20,6 +21,31 @@ interface Flags {
   intermediates?: boolean | undefined;
 }
 
+/** What a run that did not fit is about; other limits are those of the program. */
+const isFull = (error: unknown): error is SconceError =>
+  error instanceof SconceError && error.code === "limit" && error.hint.includes("eventBytesMax");
+
+/**
+ * Does runs of which the records may get too large; says so, and returns false. What was recorded
+ * before is there; `done` tells how many runs that were, where it is known.
+ */
+export function isRecorded(runs: () => void, done?: () => number): boolean {
+  try {
+    runs();
+    return true;
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    const count = done?.();
+    if (count === 0) throw new SconceError(error.code, error.message, FEWER);
+    warn(`limit: ${error.message}`);
+    const before = count === undefined ? "what was recorded" : counted(count, "run");
+    warn(`  Of ${before} before it, the files are written. ${FEWER}`);
+    return false;
+  }
+}
+
+const FEWER = "Lower --repeat, record fewer calls at once, or leave out --intermediates.";
+
 export interface Recording {
   /** Options that the program is loaded with. */
   readonly load: LoadOptions;
@@ -27,11 +53,13 @@ export interface Recording {
   readonly events: RecordedEvents;
   /** Options of a run; `testCase` counts the calls of its method. */
   of(testCase: number | undefined): RunOptions;
+  /** Where it goes. */
+  readonly paths: readonly string[];
   /** What was recorded, and where it goes. */
   files(program: Program): { path: string; bytes: Uint8Array }[];
 }
 
-const nothing: Recording = { load: {}, events: false, of: () => ({}), files: () => [] };
+const nothing: Recording = { load: {}, events: false, of: () => ({}), paths: [], files: () => [] };
 
 function checkFlags({ etdump, "debug-output": debug, intermediates }: Flags): void {
   if (etdump === "" || debug === "") throw new UsageError("say which file: --etdump model.etdp");
@@ -60,12 +88,17 @@ function tell(dump: EventDump, path: string): void {
 }
 
 /** What the flags ask for. */
-export function recordingOf(flags: Flags): Recording {
-  checkFlags(flags);
-  const { etdump, "debug-output": debug, intermediates = false } = flags;
+export function recordingOf(flags: Flags, program: string): Recording {
+  const at = (path: string | undefined, extension: string): string | undefined =>
+    path === undefined || path === "" ? path : outputAt(path, program, extension);
+  const etdump = at(flags.etdump, ".etdp");
+  const debug = at(flags["debug-output"], ".debug.bin");
+  const { intermediates = false } = flags;
+  checkFlags({ etdump, "debug-output": debug, intermediates });
   if (etdump === undefined) return nothing;
   const values = intermediates ? "intermediates" : "outputs";
   return {
+    paths: debug === undefined ? [etdump] : [etdump, debug],
     load: intermediates ? { optimize: false } : {},
     events: debug === undefined ? true : values,
     // Repetitions of a call are merged by the Inspector, calls with other values must not be.

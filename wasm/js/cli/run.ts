@@ -7,21 +7,31 @@ import { isCount } from "../options.js";
 import { toRandomAccess } from "../source.js";
 import { isTensor } from "../tensor.js";
 import type {
+  Engine,
   LoadOptions,
   Program,
   ProgramMethodInfo,
   ProgramValueInfo,
   RandomAccess,
+  RecordValue,
   Tensor,
   Value,
 } from "../types.js";
 import { readCalls, type Call, type CallInput } from "./calls.js";
 import { importBackends } from "./backends.js";
 import { EXIT, makeEngine, parse, say, terminalProgress, UsageError, warn } from "./common.js";
-import { inFolders, keepInputs, readWhole, realOf, writeFiles } from "./files.js";
+import {
+  checkPlace,
+  inFolders,
+  isFolder,
+  keepInputs,
+  readWhole,
+  realOf,
+  writeFiles,
+} from "./files.js";
 import { chosenBy, flagHelp, flagsOf } from "./flags.js";
 import { writeNpy, writeNpyText } from "./npy.js";
-import { recordingOf, RECORD_FLAGS, RECORD_HELP, type Recording } from "./record.js";
+import { isRecorded, recordingOf, RECORD_FLAGS, RECORD_HELP, type Recording } from "./record.js";
 import {
   tolerancesOf,
   verifyBundle,
@@ -36,6 +46,7 @@ export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
   sconce run model.pte --input x.npy --out results/
   sconce run model.pte --method decode --input tokens.npy --input 7
   sconce run model.pte --input random:1        one filler for all inputs
+  sconce run model.pte --input example --etrecord model.etrecord --etdump run.etdp
   sconce run model.pte --calls calls.json      several calls, state kept between them
   sconce run model.bpte --verify               the calls that a bundled program comes with
 
@@ -43,6 +54,8 @@ export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
   --input VALUE     one per flattened input, in order: x.npy, 3.5, 7, true, none, or a filler:
                     zeros, ones, random:SEED (floats of a normal distribution, integers 0 or 1);
                     a single filler stands for all inputs; dynamic sizes take their upper bound
+                    example: all inputs as a record has them, on which inspect --gap relies
+  --etrecord FILE   the record for --input example
   --out FOLDER      write output_0.npy, output_1.npy, ... there (bfloat16 as V2)
   --data FILE       a .ptd that the program needs; may be repeated
   --import FILE     a JavaScript module whose default export is a backend; may be repeated
@@ -53,7 +66,12 @@ ${RECORD_HELP}
 ${VERIFY_HELP}
 ${flagHelp("load")}`;
 
-export function methodInfo(program: Program, name: string | undefined): ProgramMethodInfo {
+/** The method of that name, or the one that needs no name; `advice` says where to put one. */
+export function methodInfo(
+  program: Program,
+  name: string | undefined,
+  advice = "Name one with --method",
+): ProgramMethodInfo {
   const { methods } = program.inspect();
   const runnable =
     methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
@@ -67,7 +85,7 @@ export function methodInfo(program: Program, name: string | undefined): ProgramM
   throw new SconceError(
     "not_found",
     name === undefined ? "the program has several methods" : `there is no method '${name}'`,
-    `Name one with --method: ${names}.`,
+    `${advice}: ${names}.`,
   );
 }
 
@@ -80,11 +98,54 @@ function checkCount(info: ProgramMethodInfo, count: number): void {
   );
 }
 
-function commandInputs(info: ProgramMethodInfo, texts: readonly string[]): Value[] {
+function commandInputs(
+  info: ProgramMethodInfo,
+  texts: readonly string[],
+  examples?: readonly Value[],
+): Value[] {
+  if (examples) {
+    checkCount(info, examples.length);
+    return [...examples];
+  }
   const single = texts.length === 1 && FILLERS.test(texts[0]!);
   if (single) return info.inputs.map((input, i) => fill(texts[0]!, input, i));
   checkCount(info, texts.length);
   return texts.map((text, i) => parseInput(text, info.inputs[i]!, i, readWhole));
+}
+
+const EXAMPLE = "example";
+
+/** Lists of lists, such as nested arguments, as one. */
+const flattened = (values: readonly RecordValue[]): Value[] =>
+  values.flatMap((value) =>
+    Array.isArray(value) ? flattened(value as readonly RecordValue[]) : [value as Value],
+  );
+
+/** The inputs that a record holds, on which --gap runs the program that it compares with. */
+function examplesOf(engine: Engine, path: string): Value[] {
+  const record = engine.parseEtrecord({ path });
+  try {
+    const inputs = record.representativeInputs();
+    if (inputs) return flattened(inputs);
+    throw new SconceError(
+      "not_found",
+      `${path} holds no representative inputs`,
+      "Lower a program that was exported with example inputs, or name inputs as --input x.npy.",
+    );
+  } finally {
+    record.dispose();
+  }
+}
+
+/** Whether inputs are those of a record; the two flags go together. */
+function checkExamples(texts: readonly string[], etrecord: string | undefined): void {
+  const isAsked = texts.includes(EXAMPLE);
+  if (isAsked && texts.length > 1)
+    throw new UsageError("--input example stands for all inputs, and for no single one");
+  if (isAsked && etrecord === undefined)
+    throw new UsageError("--input example needs the record: --etrecord model.etrecord");
+  if (!isAsked && etrecord !== undefined)
+    throw new UsageError("--etrecord is where the inputs of --input example come from");
 }
 
 // --- Outputs ---------------------------------------------------------------------------------------
@@ -107,9 +168,21 @@ class Results {
   /** `inputs` are files that no result replaces. */
   constructor(private readonly inputs: readonly string[]) {}
 
+  /** Throws where a file cannot be written, before there is anything to write. */
+  check(path: string, more: readonly string[]): void {
+    keepInputs([...this.inputs, ...more], path);
+    checkPlace(path);
+  }
+
   addFile(path: string, bytes: Uint8Array): void {
     keepInputs(this.inputs, path);
     this.files.set(realOf(path), { path, bytes });
+  }
+
+  addRecord(path: string, bytes: Uint8Array): void {
+    if (this.files.has(realOf(path)))
+      throw new UsageError(`two of the files would be written to ${path}`);
+    this.addFile(path, bytes);
   }
 
   add(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
@@ -147,10 +220,12 @@ interface Runs {
   recording: Recording;
   /** Whether outputs are shown: by the last of several repetitions. */
   isLast: boolean;
+  /** Called after each run. */
+  ran(): void;
 }
 
 function runOnce(
-  { program, results, recording, isLast }: Runs,
+  { program, results, recording, isLast, ran }: Runs,
   info: ProgramMethodInfo,
   inputs: readonly Value[],
   out: string | undefined,
@@ -159,6 +234,7 @@ function runOnce(
   const begin = performance.now();
   const outputs = program.run(info.name, inputs, recording.of(testCase));
   const ms = performance.now() - begin;
+  ran();
   if (out !== undefined) results.add(out, outputs, info);
   say(`${info.name}: ${ms.toFixed(2)} ms`);
   if (!isLast) return;
@@ -243,11 +319,11 @@ class DataFile implements RandomAccess {
 }
 
 async function loadProgram(
+  engine: Engine,
   path: string,
   options: LoadOptions,
   backends: readonly string[],
 ): Promise<Program> {
-  const engine = await makeEngine();
   await importBackends(engine, backends);
   const progress = terminalProgress(path);
   try {
@@ -263,18 +339,29 @@ async function loadProgram(
   }
 }
 
+async function writeRecords(
+  program: Program,
+  recording: Recording,
+  results: Results,
+): Promise<void> {
+  for (const { path, bytes } of recording.files(program)) results.addRecord(path, bytes);
+  await results.write();
+}
+
 async function verify(
   program: Program,
   tolerances: Tolerances,
   count: number,
+  method: string | undefined,
   recording: Recording,
   results: Results,
 ): Promise<number> {
-  const isRight = verifyBundle(program, tolerances, count, recording);
-  for (const { path, bytes } of recording.files(program)) results.addFile(path, bytes);
-  await results.write();
-  program.dispose();
-  return isRight ? EXIT.done : EXIT.failed;
+  let isRight = false;
+  const areAll = isRecorded(() => {
+    isRight = verifyBundle(program, tolerances, count, method, recording);
+  });
+  await writeRecords(program, recording, results);
+  return isRight && areAll ? EXIT.done : EXIT.failed;
 }
 
 export async function runCommand(args: string[]): Promise<number> {
@@ -289,6 +376,7 @@ export async function runCommand(args: string[]): Promise<number> {
       calls: { type: "string" },
       import: { type: "string", multiple: true },
       repeat: { type: "string" },
+      etrecord: { type: "string" },
       ...RECORD_FLAGS,
       ...VERIFY_FLAGS,
       ...flagsOf("load"),
@@ -305,38 +393,51 @@ export async function runCommand(args: string[]): Promise<number> {
   }
   if (values.out === "") throw new UsageError("say which folder: --out results/");
   const calls = values.calls === undefined ? undefined : readCalls(values.calls);
-  const folders = calls ? calls.flatMap(({ out }) => out ?? []) : (values.out ?? []);
+  const folders = calls ? calls.flatMap(({ out }) => out ?? []) : [values.out ?? []].flat();
   const path = positionals[0]!;
   const count = repetitions(values.repeat);
-  const recording = recordingOf(values);
+  const recording = recordingOf(values, path);
   const tolerances = tolerancesOf(values);
-  if (values.verify && (calls ?? values.input ?? values.method ?? values.out) !== undefined)
+  if (values.verify && (calls ?? values.input ?? values.out) !== undefined)
     throw new UsageError("--verify runs the calls that the bundle comes with, and no others");
+  if (values.verify && values.method !== undefined && values.etdump !== undefined)
+    throw new UsageError("--etdump records all methods that --verify runs: leave --method out");
+  const texts = values.input ?? [];
+  checkExamples(texts, values.etrecord);
   const dataFiles = (values.data ?? []).map((file) => new DataFile(file));
-  const results = new Results([
-    path,
-    ...(values.data ?? []),
-    ...(values.calls ? [values.calls] : []),
-  ]);
+  const inputs = [path, values.data ?? [], values.calls ?? [], values.etrecord ?? []].flat();
+  const results = new Results(inputs);
+  const given = [...texts, ...(calls ?? []).flatMap((call) => call.inputs)];
+  const arrays = given.flatMap((text) =>
+    typeof text === "string" && text.endsWith(".npy") ? text : [],
+  );
+  const engine = await makeEngine();
+  const examples = values.etrecord === undefined ? undefined : examplesOf(engine, values.etrecord);
   const options = { dataFiles, ...chosenBy(values, "load"), ...recording.load };
-  const program = await loadProgram(path, options, values.import ?? []);
-  if (tolerances) return verify(program, tolerances, count, recording, results);
-  await inFolders([folders].flat(), async () => {
-    for (let i = 1; i <= count; i++) {
-      const runs = { program, results, recording, isLast: i === count };
-      if (i > 1) program.reset();
-      if (calls) runCalls(runs, calls, dirname(values.calls!));
-      else {
-        const info = methodInfo(program, values.method);
-        const inputs = commandInputs(info, values.input ?? []);
-        runOnce(runs, info, inputs, values.out);
+  const program = await loadProgram(engine, path, options, values.import ?? []);
+  const beside = [values.etdump ?? [], values["debug-output"] ?? []].flat().filter(isFolder);
+  const code = await inFolders([...folders, ...beside], async () => {
+    for (const file of recording.paths) results.check(file, arrays);
+    if (tolerances) return verify(program, tolerances, count, values.method, recording, results);
+    let done = 0;
+    const repeat = (): void => {
+      for (let i = 1; i <= count; i++) {
+        const runs = { program, results, recording, isLast: i === count, ran: () => done++ };
+        if (i > 1) program.reset();
+        if (calls) runCalls(runs, calls, dirname(values.calls!));
+        else {
+          const info = methodInfo(program, values.method);
+          runOnce(runs, info, commandInputs(info, texts, examples), values.out);
+        }
       }
-    }
-    for (const { path, bytes } of recording.files(program)) results.addFile(path, bytes);
-    await results.write();
+    };
+    const areAll = isRecorded(repeat, () => done);
+    // What was returned before the records were full is not what was asked for.
+    await writeRecords(program, recording, areAll ? results : new Results(inputs));
+    return areAll ? EXIT.done : EXIT.failed;
   });
   for (const file of dataFiles.filter(({ isUsed }) => !isUsed))
     warn(`warning: ${file.path} holds nothing that was needed`);
   program.dispose();
-  return EXIT.done;
+  return code;
 }

@@ -1,9 +1,16 @@
-// Tables for terminals: numbers to the right, text to the left, as wide as what is in them.
+// Tables for terminals: numbers to the right, text to the left, as wide as what is in them, but no
+// wider than the terminal: long text is cut in its middle.
 import { say } from "./common.js";
 
 export type Cell = string | number | null;
 
 const NONE = "-";
+const GAP = 2;
+/** Of a terminal that does not say. */
+const COLUMNS = 120;
+/** Text is cut to no less. */
+const TEXT_MIN = 12;
+const CUT = "…";
 
 /** Four digits are enough to compare by eye; all of them are in the JSON. */
 export function digits(value: number): string {
@@ -16,18 +23,54 @@ export function digits(value: number): string {
 const shown = (cell: Cell): string =>
   cell === null ? NONE : typeof cell === "number" ? digits(cell) : cell;
 
-/** Prints a table with its heads. */
-export function sayTable(heads: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  const widths = heads.map((head, i) =>
+/** Text without its middle where it is longer: names differ at their ends. */
+export function shortened(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const letters = [...text];
+  if (letters.length <= width) return text;
+  const before = Math.ceil((width - CUT.length) / 2);
+  const after = width - CUT.length - before;
+  return letters.slice(0, before).join("") + CUT + letters.slice(letters.length - after).join("");
+}
+
+/**
+ * Widths of columns that fit the terminal if text may be cut: the widest text gives way first, and the
+ * first column, which says what a row is about, last.
+ */
+function fitting(widths: readonly number[], isText: readonly boolean[]): number[] {
+  const room = (process.stdout.columns || COLUMNS) - GAP * widths.length;
+  const total = (list: readonly number[]): number => list.reduce((sum, width) => sum + width, 0);
+  const cut = (list: readonly number[], most: number, from: number): number[] =>
+    list.map((width, i) => (isText[i] && i >= from ? Math.min(width, most) : width));
+  const fit = (list: readonly number[], from: number): number[] => {
+    let most = Math.max(room, TEXT_MIN);
+    while (most > TEXT_MIN && total(cut(list, most, from)) > room) most--;
+    return total(list) <= room ? [...list] : cut(list, most, from);
+  };
+  return fit(fit(widths, 1), 0);
+}
+
+/** Prints a table with its heads; columns without anything in them are left out. */
+export function sayTable(allHeads: readonly string[], allRows: readonly (readonly Cell[])[]): void {
+  const isUsed = allHeads.map((_, i) => allRows.some((row) => row[i] !== ""));
+  const heads = allHeads.filter((_, i) => isUsed[i]);
+  const rows = allRows.map((row) => row.filter((_, i) => isUsed[i]));
+  const isNumber = heads.map((_, i) => rows.some((row) => typeof row[i] === "number"));
+  const whole = heads.map((head, i) =>
     rows.reduce((most, row) => Math.max(most, shown(row[i]!).length), head.length),
   );
-  const isNumber = heads.map((_, i) => rows.some((row) => typeof row[i] === "number"));
+  const widths = fitting(
+    whole,
+    isNumber.map((is) => !is),
+  );
   const line = (cells: readonly Cell[]): string =>
     cells
       .map((cell, i) =>
-        isNumber[i] ? shown(cell).padStart(widths[i]!) : shown(cell).padEnd(widths[i]!),
+        isNumber[i]
+          ? shown(cell).padStart(widths[i]!)
+          : shortened(shown(cell), widths[i]!).padEnd(widths[i]!),
       )
-      .join("  ")
+      .join(" ".repeat(GAP))
       .trimEnd();
   say(`  ${line(heads)}`);
   for (const row of rows) say(`  ${line(row)}`);
@@ -35,7 +78,9 @@ export function sayTable(heads: readonly string[], rows: readonly (readonly Cell
 
 /** The table as tab-separated values, with every digit. */
 export function tsvOf(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const cell = (value: Cell): string =>
-    value === null ? "" : String(value).replace(/[\t\r\n]+/g, " ");
+  const cell = (value: Cell): string => {
+    if (typeof value === "number" && !Number.isFinite(value)) return digits(value);
+    return value === null ? "" : String(value).replace(/[\t\r\n]+/g, " ");
+  };
   return [heads, ...rows].map((row) => `${row.map(cell).join("\t")}\n`).join("");
 }

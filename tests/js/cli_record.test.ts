@@ -1,0 +1,88 @@
+// sconce run where it records, and sconce bundle with the calls of bundles.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { folder, sconce } from "./command.js";
+import { modelPath } from "./reference.js";
+
+const put = (name: string, calls: unknown): void =>
+  writeFileSync(join(folder, name), JSON.stringify(calls));
+const fails = (status: number, message: RegExp, ...args: string[]): void => {
+  const result = sconce(...args);
+  assert.equal(result.status, status, result.stderr);
+  assert.match(result.stderr, message);
+};
+
+test("a run on the inputs of a record is compared with its program", () => {
+  const lowered = sconce("lower", modelPath("mlp.pt2"), "-o", "m.pte", "--etrecord", "records/");
+  assert.equal(lowered.status, 0, lowered.stderr);
+  const example = ["--input", "example", "--etrecord", "records/m.etrecord"];
+  const values = ["--etdump", "runs/", "--debug-output", "runs/", "--intermediates"];
+  const ran = sconce("run", "m.pte", ...example, ...values);
+  assert.equal(ran.status, 0, ran.stderr);
+  assert.deepEqual(readdirSync(join(folder, "runs")).sort(), ["m.debug.bin", "m.etdp"]);
+  const files = ["--etrecord", "records/m.etrecord", "--debug-output", "runs/m.debug.bin"];
+  const { stdout } = sconce("inspect", "runs/m.etdp", ...files, "--gap", "max");
+  assert.match(stdout, /the reference ran on the record's representative inputs/);
+  const [, most] = /output 0: snr .*, max (\S+) \(/.exec(stdout) ?? [];
+  assert.ok(Number(most) < 1e-5, stdout);
+});
+
+test("the inputs of a record are all of them, and need it", () => {
+  fails(2, /needs the record/, "run", "m.pte", "--input", "example");
+  fails(2, /come from/, "run", "m.pte", "--input", "ones", "--etrecord", "records/m.etrecord");
+  const twice = ["--input", "example", "--input", "ones", "--etrecord", "records/m.etrecord"];
+  fails(2, /stands for all inputs/, "run", "m.pte", ...twice);
+});
+
+test("where a record cannot go is said before anything runs", () => {
+  const missing = sconce("run", "m.pte", "--input", "ones", "--etdump", "missing/x.etdp");
+  assert.equal(missing.status, 1);
+  assert.match(missing.stderr, /cannot write missing\/x\.etdp: ENOENT/);
+  assert.equal(missing.stdout, "");
+  fails(2, /would be overwritten/, "run", "m.pte", "--input", "ones", "--etdump", "m.pte");
+  fails(1, /cannot write missing\/m/, "lower", modelPath("mlp.pt2"), "-o", "missing/m");
+});
+
+test("a number below 0 is wrong usage in one line", () => {
+  for (const flag of ["--repeat", "--rtol"]) {
+    const { status, stderr } = sconce("run", "m.pte", flag, "-1");
+    assert.equal(status, 2);
+    assert.match(
+      stderr,
+      new RegExp(`^sconce run: Option '${flag}' argument is ambiguous\\.\\n {2}`),
+    );
+    assert.doesNotMatch(stderr, /\\x0a/);
+  }
+});
+
+test("bundles have calls of their methods, and are verified by method", () => {
+  const methods = [`zeta=${modelPath("mlp.pt2")}`, `alpha=${modelPath("linear.pt2")}`];
+  sconce("lower", ...methods.flatMap((method) => ["--method", method]), "-o", "two.pte");
+  const ones = (method: string): object => ({ method, inputs: ["ones"] });
+  put("calls.json", [ones("zeta"), ones("alpha"), ones("zeta")]);
+  const bundle = (calls: string): string[] => [
+    "bundle",
+    "two.pte",
+    "--calls",
+    calls,
+    "-o",
+    "b.bpte",
+  ];
+  put("none.json", []);
+  fails(1, /none\.json holds no calls/, ...bundle("none.json"));
+  put("out.json", [ones("zeta"), { ...ones("zeta"), out: "x" }]);
+  fails(1, /call 1 of out\.json has "out"/, ...bundle("out.json"));
+  put("unnamed.json", [{ inputs: ["ones"] }]);
+  fails(1, /several methods\n {2}Name one in the calls, as "method"/, ...bundle("unnamed.json"));
+  assert.ok(!existsSync(join(folder, "b.bpte")));
+  assert.equal(sconce(...bundle("calls.json")).status, 0);
+  const { stdout } = sconce("inspect", "b.bpte");
+  assert.match(stdout, /^bundled program: [^]*2 test cases of method zeta/);
+  assert.match(sconce("run", "b.bpte", "--verify").stdout, /^3 cases as expected$/m);
+  const one = sconce("run", "b.bpte", "--verify", "--method", "zeta");
+  assert.doesNotMatch(one.stdout, /alpha/);
+  assert.match(one.stdout, /^2 cases as expected$/m);
+  fails(1, /no cases of method 'beta'/, "run", "b.bpte", "--verify", "--method", "beta");
+});

@@ -1,0 +1,61 @@
+// sconce inspect of two dumps: what ran in both, side by side.
+import type { ComparedEvent, DumpComparison } from "../types.js";
+import { say, warn } from "./common.js";
+import { withNumbers } from "./inspect_blocks.js";
+import { sayTable, type Cell } from "./table.js";
+
+/** Dumps with a smaller share of their rows in common have nothing to do with each other. */
+const ALIGNED_MIN = 0.1;
+
+const sign = (row: ComparedEvent): string =>
+  row.isSignificant === null ? "" : row.isSignificant ? "yes" : "noise";
+
+const compared = (row: ComparedEvent): Cell[] => [
+  row.name,
+  row.a?.perf.avg ?? null,
+  row.b?.perf.avg ?? null,
+  row.difference,
+  row.ratio,
+  row.noise,
+  sign(row),
+  row.source,
+];
+
+/** Whether there is anything to see: not what took no time on the one side and is not on the other. */
+const tells = ({ a, b }: ComparedEvent): boolean =>
+  (a !== null && b !== null) || (a ?? b)?.perf.avg !== 0;
+
+/** Whether (nearly) nothing of the smaller dump has its like in the other one. */
+function areUnrelated(rows: readonly ComparedEvent[]): boolean {
+  const count = (is: (row: ComparedEvent) => boolean): number => rows.filter(is).length;
+  const [inA, inB] = [count(({ a }) => a !== null), count(({ b }) => b !== null)];
+  const inBoth = count(({ a, b }) => a !== null && b !== null);
+  return rows.length > 0 && inBoth < ALIGNED_MIN * Math.max(1, Math.min(inA, inB));
+}
+
+const runsOf = (count: number): string => (count === 1 ? "1 run" : `${count} runs`);
+
+/** Prints two dumps side by side. */
+export function showComparison(comparison: DumpComparison, isJson: boolean): void {
+  const { method, runsA, runsB, total, rows } = comparison;
+  const warnings = [...comparison.warnings];
+  if (areUnrelated(rows))
+    warnings.push(
+      "nearly nothing of the one is in the other: these are dumps of different programs, or each " +
+        "needs its own record (--etrecord, twice)",
+    );
+  for (const text of warnings) warn(`warning: ${text}`);
+  if (isJson) {
+    const all = { kind: "comparison", ...comparison, warnings };
+    process.stdout.write(`${JSON.stringify(all, withNumbers, 2)}\n`);
+    return;
+  }
+  const of = method === null ? "" : ` of method ${method}`;
+  say(`a: ${runsOf(runsA)}, b: ${runsOf(runsB)}${of}; averages in ${comparison.scale}`);
+  const shown = rows.filter(tells);
+  if (shown.length === 0) return say("  nothing was compared");
+  sayTable(
+    ["event", "a", "b", "b - a", "b / a", "noise", "differs", "line"],
+    [...(total ? [total] : []), ...shown].map(compared),
+  );
+}
