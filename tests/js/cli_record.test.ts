@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folder, sconce } from "./command.js";
+import { pathToFileURL } from "node:url";
+import { createEngine, tensor } from "sconce";
+import { cli, folder, sconce } from "./command.js";
 import { modelPath } from "./reference.js";
 
 const put = (name: string, calls: unknown): void =>
@@ -85,4 +87,40 @@ test("bundles have calls of their methods, and are verified by method", () => {
   assert.doesNotMatch(one.stdout, /alpha/);
   assert.match(one.stdout, /^2 cases as expected$/m);
   fails(1, /no cases of method 'beta'/, "run", "b.bpte", "--verify", "--method", "beta");
+});
+
+test("of a record that gets too large the runs before it are there", async () => {
+  const { isRecorded } = (await import(new URL("cli/record.js", pathToFileURL(cli)).href)) as {
+    isRecorded(runs: () => void, done?: () => number): boolean;
+  };
+  const engine = await createEngine();
+  const options = { eventBytesMax: 4096 };
+  const program = engine.load({ path: join(folder, "m.pte") }, options);
+  const { shape } = program.inspect().methods[0]!.inputs[0]!;
+  const sizes = shape as number[];
+  const x = tensor(new Float32Array(sizes.reduce((a, b) => a * b, 1)), sizes);
+  let done = 0;
+  const runs = (): void => {
+    for (;;) {
+      program.run("forward", [x], { events: "outputs" });
+      done++;
+    }
+  };
+  assert.equal(
+    isRecorded(runs, () => done),
+    false,
+  );
+  assert.ok(done > 0);
+  const { blocks } = program.etdump();
+  assert.equal(blocks, done + 1);
+  assert.throws(
+    () =>
+      isRecorded(
+        () => runs(),
+        () => 0,
+      ),
+    /do not fit/,
+  );
+  assert.throws(() => isRecorded(() => program.run("none", [])), /none/);
+  program.dispose();
 });
