@@ -195,9 +195,10 @@ sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str 
                    SC_STR_ARG(stage_names(ctx, inspector)));
 }
 
-// The one that all of the dump's runs are of.
+// The one that was asked for, or else the one that all of the dump's runs are of.
 static const sc_inspect_method *dumped_method(const sc_inspector *inspector) {
-    const sc_inspect_method *only = NULL;
+    const sc_inspect_method *only = inspector->found ? inspector->found->asked : NULL;
+    if (only) return only;
     for (uint32_t i = 0; inspector->found && i < inspector->found->block_count; i++) {
         const sc_inspect_method *m = inspector->found->blocks[i].method;
         if (m && only && m != only) return NULL;

@@ -195,6 +195,32 @@ test("two dumps stand side by side, each with its record", () =>
     );
   }));
 
+test("a method that is named is the one that is compared, and has gaps", () => {
+  using(engine.inspector(filesOf("methods")), (inspector) => {
+    const { warnings, method } = inspector.compare(filesOf("methods"));
+    const other = method === "encode" ? "decode" : "encode";
+    assert.deepEqual(
+      warnings,
+      ["a", "b"].map(
+        (side) => `${side}: runs of method '${other}' are left out: name it to compare them`,
+      ),
+    );
+  });
+  for (const method of ["encode", "decode"])
+    using(engine.inspector(filesOf("methods", "debug"), { method }), (inspector) => {
+      const choices = inspector.events().map((block) => [block.method, block.choice]);
+      const [, ...runs] = choices;
+      assert.deepEqual(choices[0], [method, "asked"]);
+      assert.deepEqual(new Set(runs.map(([name]) => name)), new Set(["encode", "decode"]));
+      for (const [name, choice] of runs)
+        assert.equal(choice, name === method ? "asked" : "matched");
+      assert.equal(inspector.numericGap().method, method);
+      const compared = inspector.compare(filesOf("methods"));
+      assert.equal(compared.method, method);
+      assert.deepEqual(compared.warnings, []);
+    });
+});
+
 test("a record that is not the dump's is told, and stands for nothing", () => {
   const files = { ...filesOf("mlp"), etrecord: { path: dumpPath("conv.etrecord") } };
   using(engine.inspector(files), (inspector) => {

@@ -44,6 +44,8 @@ TEST(delegates_events_are_found_by_the_whole_of_their_id) {
         setup_begin(&s);
         made_begin(&d, &s);
         made_profile(&d, NULL, CASES[i].place, 1, 2);
+        add_kernel(&d, "native_call_permute_copy.out", 0, 3, 1);
+        add_kernel(&d, "native_call_addmm.out", 1, 6, 1);
         made_run(&d, "Execute", -1);
         const sc_inspect_method m = forward(&s);
         const sc_inspect_event *e = inspect_made(&s, &d, &m, 1)->blocks[0].events;
@@ -198,4 +200,81 @@ TEST(modules_share_the_time_of_an_event_by_their_nodes) {
     check_total(&s, &rows[1], "fc", 20, 20);
     CHECK(rows[0].events == 1 && rows[1].events == 1);
     setup_end(&s);
+}
+
+// A run of kernels, NULL where it calls a delegate.
+static void add_calls(made_dump *d, const char *const *kernels, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (kernels[i])
+            add_kernel(d, kernels[i], (int32_t)i, 10 * i, 5);
+        else
+            made_profile(d, "DELEGATE_CALL", at((int32_t)i), 10 * i, 10 * i + 5);
+    made_run(d, "Execute", -1);
+}
+
+#define PERMUTE "native_call_permute_copy.out"
+#define ADDMM   "native_call_addmm.out"
+
+TEST(records_of_other_programs_are_told) {
+    static const struct {
+        const char *kernels[8];
+        uint32_t count;
+        bool fits;
+    } CASES[] = {
+        {{PERMUTE, ADDMM, NULL}, 3, true},
+        {{PERMUTE, ADDMM, NULL, "native_call_copy_.out"}, 4, true},  // a write-back
+        {{PERMUTE, "native_call_relu.out", NULL}, 3, false},
+        {{PERMUTE, ADDMM, "native_call_mul.out"}, 3, false},  // not by the delegate
+        {{PERMUTE, NULL, NULL}, 3, false},
+        {{PERMUTE, ADDMM, NULL, "native_call_mul.out", "native_call_mul.out"}, 5, false},
+        {{PERMUTE}, 1, false},  // and no more
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(CASES); i++) {
+        setup s;
+        made_dump d;
+        setup_begin(&s);
+        made_begin(&d, &s);
+        add_calls(&d, CASES[i].kernels, CASES[i].count);
+        const sc_inspect_method m = forward(&s);
+        const sc_inspection *in = inspect_made(&s, &d, &m, 1);
+        CHECK_EQ_INT(in->blocks[0].choice, CASES[i].fits ? SC_CHOICE_ONLY : SC_CHOICE_UNKNOWN);
+        CHECK((in->blocks[0].method != NULL) == CASES[i].fits);
+        if (!CASES[i].fits) {
+            CHECK_EQ_UINT(in->blocks[0].events[0].node_count, 0);
+            REQUIRE(in->warnings.count == 1);
+            CHECK(sc_str_starts_with(in->warnings.data[0], "block 'Execute' has other instruc"));
+        }
+        setup_end(&s);
+    }
+}
+
+// What is asked for selects: runs of another method stay that one's.
+TEST(an_asked_method_takes_the_runs_that_may_be_its) {
+    static const char *const FORWARD[] = {PERMUTE, ADDMM, NULL};
+    static const char *const OTHER[] = {PERMUTE, ADDMM};
+    for (uint32_t asked = 0; asked < 2; asked++) {
+        setup s;
+        made_dump d;
+        setup_begin(&s);
+        made_begin(&d, &s);
+        made_profile(&d, "Method::init", OUTSIDE, 0, 1);
+        made_run(&d, "Default", -1);
+        add_calls(&d, FORWARD, 3);
+        add_calls(&d, OTHER, 2);
+        add_calls(&d, FORWARD, 1);  // broke off: may be either's, if it is said
+        sc_inspect_method methods[] = {forward(&s), forward(&s)};
+        methods[1].name = SC_STR("other");
+        methods[1].instruction_count = 2;
+        const sc_inspect_options options = {
+            .method = methods[asked].name, .methods = methods, .method_count = 2};
+        const sc_inspect_block *blocks = inspect_with(&s, &d, NULL, &options)->blocks;
+        const sc_inspect_method *own = &methods[asked];
+        CHECK(blocks[0].method == own && blocks[0].choice == SC_CHOICE_ASKED);
+        CHECK(blocks[1].method == &methods[0]);
+        CHECK_EQ_INT(blocks[1].choice, asked ? SC_CHOICE_MATCHED : SC_CHOICE_ASKED);
+        CHECK(blocks[2].method == &methods[1]);
+        CHECK_EQ_INT(blocks[2].choice, asked ? SC_CHOICE_ASKED : SC_CHOICE_MATCHED);
+        CHECK(blocks[3].method == own && blocks[3].choice == SC_CHOICE_ASKED);
+        setup_end(&s);
+    }
 }

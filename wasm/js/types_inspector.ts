@@ -24,8 +24,10 @@ export interface InspectorOptions extends CallOptions {
   /** The unit of all times that come out; "ms" by default. */
   targetTimeScale?: TimeScale;
   /**
-   * The method of the record that the dump is of. Dumps of the official runtime do not say; by
-   * default it is the only one, or the only one whose instructions the dump fits.
+   * The method of the record that is meant. Dumps do not say which method a run is of; by default it is
+   * the one whose instructions the run fits, if it is only one. A method that is named takes the runs
+   * that may be its, also those that fit several or broke off; runs that are clearly another's stay so.
+   * Gaps and comparisons are of this method, then.
    */
   method?: string;
 }
@@ -226,7 +228,7 @@ export interface GapReport {
 }
 
 export interface GapOptions extends CallOptions {
-  /** By default the one that the dump is of. */
+  /** By default the inspector's, or the one that all runs are of; where they are of several, name each. */
   method?: string;
   /** "exported_program", "edge_dialect_exported_program" (the default) or an extra stage of the record. */
   reference?: string;
@@ -269,7 +271,7 @@ export interface DumpComparison {
   method: string | null;
   runsA: number;
   runsB: number;
-  /** Of either dump, which they begin with: "a: ...". */
+  /** Of either dump, which they begin with: "a: ..."; also which methods' runs were left out. */
   warnings: string[];
   total: ComparedEvent | null;
   /** By the size of the difference, largest first. */

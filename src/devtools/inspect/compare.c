@@ -58,7 +58,12 @@ static longest find_longest(const sc_inspection *in, sc_arena *arena) {
     return l;
 }
 
-// The two of one method with the most runs; blocks of an unknown one go with any.
+static bool is_wanted(const sc_inspection *in, const sc_inspect_block *block) {
+    return has_work(block) && (!in->asked || block->method == in->asked);
+}
+
+// The two of one method with the most runs, of the method that was asked for if one was; blocks of
+// an unknown one go with any.
 static void choose_blocks(sc_ctx *ctx, sc_inspect_comparison *c) {
     uint64_t most = 0;
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -67,7 +72,7 @@ static void choose_blocks(sc_ctx *ctx, sc_inspect_comparison *c) {
         const sc_inspect_block *a = &c->ins[0]->blocks[i];
         const uint32_t b = a->method ? longer(c->ins[1], l.unknown, of_method(&l, a)) : l.any;
         const uint64_t runs = b ? (uint64_t)a->run_count * c->ins[1]->blocks[b - 1].run_count : 0;
-        if (runs <= most || !has_work(a)) continue;
+        if (runs <= most || !is_wanted(c->ins[0], a)) continue;
         most = runs;
         c->blocks[0] = i;
         c->blocks[1] = b - 1;

@@ -1,7 +1,6 @@
-// Which method a block is of, and which nodes its events stand for. Dumps say neither: instructions
-// are looked up in the maps of a record, whose debug handles lead to nodes. A block is of the one
-// method whose instructions it fits best: where the kernels' names are among those of the nodes,
-// and delegates are called where the maps have one.
+// Which nodes the events of a block stand for: instructions are looked up in the maps of a record,
+// whose debug handles lead to nodes. Which method a block is of has been found out before
+// (match.c).
 #include "devtools/inspect/internal.h"
 
 enum { WARNINGS_MAX = 64 };
@@ -11,8 +10,8 @@ enum { WARNINGS_MAX = 64 };
 
 static const sc_str KERNEL_PREFIX = {"native_call_", 12};
 
-static const sc_inspect_instruction *instruction_at(const sc_inspect_method *method,
-                                                    int64_t index) {
+const sc_inspect_instruction *sc_inspect_instruction_at(const sc_inspect_method *method,
+                                                        int64_t index) {
     uint32_t low = 0, high = method->instruction_count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
@@ -63,30 +62,21 @@ void sc_inspect_warn(sc_inspection *in, sc_str text) {
     sc_vec_push(in->ctx->arena, &in->warnings, text);
 }
 
-typedef struct correlating {
-    sc_inspection *in;
-    uint64_t work;   // past WORK_MAX nothing is looked at any more
-    uint64_t nodes;  // in lists
-    sc_map found;    // ids by instruction, and lists of nodes by method and handles
-} correlating;
-
-static bool may_work(correlating *c, uint64_t work) {
+bool sc_inspect_may_work(sc_inspect_correlating *c, uint64_t work) {
     if (c->work <= WORK_MAX) c->work += work < WORK_MAX ? work : WORK_MAX + 1;
     return c->work <= WORK_MAX;
 }
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// "add.out", as the runtime spells it, without what is behind the point.
-static sc_str kernel_of(const sc_inspect_event *e) {
+sc_str sc_inspect_kernel_of(const sc_inspect_event *e) {
     if (e->is_delegated || !sc_str_starts_with(e->name, KERNEL_PREFIX.data)) return (sc_str){0};
     sc_str name = sc_str_slice(e->name, KERNEL_PREFIX.size, e->name.size);
     const ptrdiff_t dot = sc_str_find(name, '.');
     return dot < 0 ? name : sc_str_slice(name, 0, (size_t)dot);
 }
 
-// "add" of "aten.add.Tensor".
-static sc_str base_of(sc_str op) {
+sc_str sc_inspect_base_of(sc_str op) {
     const ptrdiff_t first = sc_str_find(op, '.');
     if (first < 0) return op;
     const sc_str rest = sc_str_slice(op, (size_t)first + 1, op.size);
@@ -95,9 +85,10 @@ static sc_str base_of(sc_str op) {
 }
 
 sc_str sc_inspect_op_of(const sc_inspect_event *event) {
-    const sc_str kernel = kernel_of(event);
+    const sc_str kernel = sc_inspect_kernel_of(event);
     for (uint32_t i = 0; kernel.size && i < event->node_count; i++)
-        if (sc_str_equal(base_of(event->nodes[i]->op), kernel)) return event->nodes[i]->op;
+        if (sc_str_equal(sc_inspect_base_of(event->nodes[i]->op), kernel))
+            return event->nodes[i]->op;
     if (!kernel.size && event->node_count) return event->nodes[0]->op;
     if (!kernel.size) return event->name;
     return sc_str_slice(event->name, KERNEL_PREFIX.size, event->name.size);
@@ -112,109 +103,6 @@ uint32_t sc_inspect_ops(sc_arena *arena, const sc_inspect_event *event, const sc
         if (sc_map_add(&seen, event->nodes[i]->op, ops)) ops[count++] = event->nodes[i]->op;
     *out = ops;
     return count;
-}
-
-// --- Methods -------------------------------------------------------------------------------------
-
-static bool names_kernel(correlating *c, const sc_inspect_method *method,
-                         const sc_inspect_instruction *at, sc_str kernel) {
-    for (uint32_t h = 0; h < at->handles.count && may_work(c, 1); h++) {
-        const sc_inspect_node *n = NULL;
-        while ((n = sc_inspect_node_of(method, at->handles.data[h], n)) && may_work(c, 1))
-            if (sc_str_equal(base_of(n->op), kernel)) return true;
-    }
-    return false;
-}
-
-// Instructions of branches may be missing from the maps, and kernels of nodes without a handle.
-static bool fits_event(correlating *c, const sc_inspect_method *method, const sc_inspect_event *e) {
-    const sc_inspect_instruction *at = instruction_at(method, e->instruction);
-    const sc_str kernel = kernel_of(e);
-    if (sc_str_is(e->name, "DELEGATE_CALL")) return at && at->is_delegate;
-    if (!at || !kernel.size) return true;
-    return !at->is_delegate && names_kernel(c, method, at, kernel);
-}
-
-// How badly a block fits a method: events that are not what the method has in their place, and
-// instructions that only one of the two has. Passes of a later stage may have put other kernels
-// here and there; where most of them are others, the block is of another method.
-#define NO_FIT UINT64_MAX
-
-static uint64_t misfit(correlating *c, const sc_inspect_method *method,
-                       const sc_inspect_block *block) {
-    const sc_inspection *in = c->in;
-    uint64_t missing = 0, placed = 0, wrong = 0;
-    if (!may_work(c, (uint64_t)block->event_count + method->instruction_count)) return NO_FIT;
-    sc_mark mark = sc_arena_mark(in->ctx->scratch);
-    sc_imap reached;
-    sc_imap_init(&reached, in->ctx->scratch);
-    for (uint32_t i = 0; i < block->event_count; i++) {
-        const sc_inspect_event *e = &block->events[i];
-        const bool is_call = sc_str_is(e->name, "DELEGATE_CALL");
-        if (e->chain != 0) continue;
-        sc_imap_set(&reached, (uint64_t)e->instruction, 1);
-        if (e->is_delegated || (!is_call && !kernel_of(e).size)) continue;
-        placed++;
-        wrong += !fits_event(c, method, e);
-        missing += !instruction_at(method, e->instruction);
-    }
-    for (uint32_t i = 0; i < method->instruction_count; i++)
-        missing += !sc_imap_find(&reached, (uint64_t)method->instructions[i].index);
-    sc_arena_rewind(in->ctx->scratch, mark);
-    return 2 * wrong > placed ? NO_FIT : (wrong << 32) + missing;
-}
-
-static bool has_instructions(const sc_inspect_block *block) {
-    for (uint32_t i = 0; i < block->event_count; i++)
-        if (block->events[i].chain >= 0) return true;
-    return false;
-}
-
-static const sc_inspect_method *best_method(correlating *c, const sc_inspect_block *block) {
-    const sc_inspection *in = c->in;
-    const sc_inspect_method *best = NULL;
-    uint64_t least = NO_FIT;
-    for (uint32_t i = 0; i < in->method_count; i++) {
-        const uint64_t found = misfit(c, &in->methods[i], block);
-        if (found == NO_FIT || found > least) continue;
-        best = found < least ? &in->methods[i] : NULL;
-        least = found;
-    }
-    return best;
-}
-
-static void warn_misfit(sc_inspection *in, const sc_inspect_block *block,
-                        const sc_inspect_method *method) {
-    sc_inspect_warn(in, sc_str_format(in->ctx->arena,
-                                      "block '" SC_STR_FMT "' is not of method '" SC_STR_FMT
-                                      "', which has other instructions: dump and record are of "
-                                      "different programs",
-                                      SC_STR_ARG(block->name), SC_STR_ARG(method->name)));
-}
-
-static void choose(correlating *c, sc_inspect_block *block, const sc_inspect_method *asked) {
-    sc_inspection *in = c->in;
-    sc_arena *arena = in->ctx->arena;
-    if (asked || in->method_count == 1) {
-        const sc_inspect_method *method = asked ? asked : in->methods;
-        const bool fits = !has_instructions(block) || misfit(c, method, block) != NO_FIT;
-        if (!fits) {
-            warn_misfit(in, block, method);
-            return;
-        }
-        block->method = method;
-        block->choice = asked ? SC_CHOICE_ASKED : SC_CHOICE_ONLY;
-        return;
-    }
-    if (in->method_count == 0 || !has_instructions(block)) return;
-    block->method = best_method(c, block);
-    block->choice = block->method ? SC_CHOICE_MATCHED : SC_CHOICE_UNKNOWN;
-    if (!block->method)
-        sc_inspect_warn(in, sc_str_format(arena,
-                                          "block '" SC_STR_FMT
-                                          "' fits none of the record's methods, or several: "
-                                          "say which one it is of",
-                                          SC_STR_ARG(block->name)));
 }
 
 // --- Handles -------------------------------------------------------------------------------------
@@ -235,10 +123,10 @@ static bool holds_word(sc_str text, sc_str id) {
 }
 
 // The longest id that the backend has added something to.
-static const sc_inspect_delegate_id *find_within(correlating *c, const sc_inspect_instruction *at,
-                                                 sc_str id) {
+static const sc_inspect_delegate_id *find_within(sc_inspect_correlating *c,
+                                                 const sc_inspect_instruction *at, sc_str id) {
     const sc_inspect_delegate_id *best = NULL;
-    for (uint32_t i = 0; i < at->id_count && may_work(c, 1 + id.size / 16); i++) {
+    for (uint32_t i = 0; i < at->id_count && sc_inspect_may_work(c, 1 + id.size / 16); i++) {
         const sc_inspect_delegate_id *d = &at->ids[i];
         if (holds_word(id, d->id) && (!best || d->id.size > best->id.size)) best = d;
     }
@@ -253,9 +141,8 @@ static sc_str id_key(sc_arena *arena, const sc_inspect_instruction *at, sc_str i
     return (sc_str){text, sizeof at + id.size};
 }
 
-// The id itself, else one within it; both are looked for once only.
-static const sc_inspect_delegate_id *find_id(correlating *c, const sc_inspect_instruction *at,
-                                             sc_str id) {
+const sc_inspect_delegate_id *sc_inspect_find_id(sc_inspect_correlating *c,
+                                                 const sc_inspect_instruction *at, sc_str id) {
     sc_arena *arena = c->in->ctx->arena;
     const sc_str known = id_key(arena, at, (sc_str){0});
     if (sc_map_add(&c->found, known, c))
@@ -271,7 +158,8 @@ static const sc_inspect_delegate_id *find_id(correlating *c, const sc_inspect_in
     return within;
 }
 
-static void find_handles(correlating *c, const sc_inspect_instruction *at, sc_inspect_event *e) {
+static void find_handles(sc_inspect_correlating *c, const sc_inspect_instruction *at,
+                         sc_inspect_event *e) {
     sc_inspection *in = c->in;
     e->out_count = at->out_count ? at->out_count : 1;
     if (at->is_delegate) e->backend = at->backend;
@@ -285,7 +173,7 @@ static void find_handles(correlating *c, const sc_inspect_instruction *at, sc_in
                                               SC_STR_ARG(at->backend)));
         return;
     }
-    const sc_inspect_delegate_id *found = find_id(c, at, e->name);
+    const sc_inspect_delegate_id *found = sc_inspect_find_id(c, at, e->name);
     if (found) e->handles = found->handles;
 }
 
@@ -293,11 +181,11 @@ typedef struct node_list {
     SC_VEC(const sc_inspect_node *) nodes;
 } node_list;
 
-static node_list *make_nodes(correlating *c, const sc_inspect_method *method,
+static node_list *make_nodes(sc_inspect_correlating *c, const sc_inspect_method *method,
                              sc_inspect_handles handles) {
     sc_arena *arena = c->in->ctx->arena;
     node_list *list = sc_new(arena, node_list);
-    for (uint32_t h = 0; h < handles.count && may_work(c, 1); h++) {
+    for (uint32_t h = 0; h < handles.count && sc_inspect_may_work(c, 1); h++) {
         const sc_inspect_node *n = NULL;
         while ((n = sc_inspect_node_of(method, handles.data[h], n)) && c->nodes <= NODES_MAX) {
             sc_vec_push(arena, &list->nodes, n);
@@ -308,7 +196,8 @@ static node_list *make_nodes(correlating *c, const sc_inspect_method *method,
 }
 
 // One list for all events that have the same handles of an instruction or of an id.
-static void find_nodes(correlating *c, const sc_inspect_method *method, sc_inspect_event *e) {
+static void find_nodes(sc_inspect_correlating *c, const sc_inspect_method *method,
+                       sc_inspect_event *e) {
     sc_arena *arena = c->in->ctx->arena;
     const uint64_t what[] = {SC_PTR_KEY(method), SC_PTR_KEY(e->handles.data), e->handles.count,
                              UINT64_MAX};
@@ -323,37 +212,22 @@ static void find_nodes(correlating *c, const sc_inspect_method *method, sc_inspe
     e->node_count = list->nodes.count;
 }
 
-static void associate(correlating *c, sc_inspect_block *block) {
+static void associate(sc_inspect_correlating *c, sc_inspect_block *block) {
     for (uint32_t i = 0; block->method && i < block->event_count; i++) {
         sc_inspect_event *e = &block->events[i];
         const sc_inspect_instruction *at =
-            e->chain == 0 ? instruction_at(block->method, e->instruction) : NULL;
+            e->chain == 0 ? sc_inspect_instruction_at(block->method, e->instruction) : NULL;
         if (!at) continue;
         find_handles(c, at, e);
         find_nodes(c, block->method, e);
     }
 }
 
-static sc_status find_asked(sc_inspection *in, sc_str name, const sc_inspect_method **out) {
-    *out = NULL;
-    if (!name.size) return SC_OK;
-    for (uint32_t i = 0; i < in->method_count && !*out; i++)
-        if (sc_str_equal(in->methods[i].name, name)) *out = &in->methods[i];
-    if (*out) return SC_OK;
-    return sc_fail(in->ctx, SC_ERR_NOT_FOUND, "Name a method of the record, or pass a record.",
-                   "there is no method '" SC_STR_FMT "' in a record of this inspector",
-                   SC_STR_ARG(name));
-}
-
-sc_status sc_inspect_correlate(sc_inspection *in, sc_str asked) {
-    const sc_inspect_method *method;
-    correlating c = {.in = in};
-    sc_map_init(&c.found, in->ctx->arena);
-    SC_TRY(find_asked(in, asked, &method));
+sc_status sc_inspect_correlate(sc_inspect_correlating *c) {
+    sc_inspection *in = c->in;
     for (uint32_t i = 0; i < in->block_count; i++) {
-        choose(&c, &in->blocks[i], method);
-        associate(&c, &in->blocks[i]);
-        if (c.work > WORK_MAX || c.nodes > NODES_MAX)
+        associate(c, &in->blocks[i]);
+        if (c->work > WORK_MAX || c->nodes > NODES_MAX)
             return sc_fail(in->ctx, SC_ERR_LIMIT, "Log fewer events, or use a smaller model.",
                            "block '" SC_STR_FMT "' has too many events for the record's nodes",
                            SC_STR_ARG(in->blocks[i].name));

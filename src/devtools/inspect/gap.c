@@ -183,7 +183,11 @@ typedef SC_VEC(sc_inspect_pair) pair_list;
 static const char *add_pair(pairing *p, const sc_numbers *reference, const sc_numbers *found,
                             pair_list *pairs) {
     sc_inspect_pair pair = {.reference = reference, .found = found};
-    if (!sc_numbers_same_shape(reference, found)) return "its shape is not that of the reference";
+    if (!sc_numbers_same_shape(reference, found))
+        return reference->rank == found->rank ? "its shape is not that of the reference, as when "
+                                                "the run had other inputs than "
+                                                "the record's"
+                                              : "its shape is not that of the reference";
     if (!found->data && found->count) return "its bytes are not at hand";
     if (!reference->data && reference->count) return "the bytes of the reference are not at hand";
     if (!sc_gap_of(reference, found, &pair.gap)) return "it has no elements";

@@ -54,7 +54,10 @@ sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options 
     warn_of_events(in);
     warn_of_values(in);
     SC_TRY(sc_inspect_merge(in));
-    SC_TRY(sc_inspect_correlate(in, options->method));
+    sc_inspect_correlating c = {.in = in};
+    sc_map_init(&c.found, ctx->arena);
+    SC_TRY(sc_inspect_match(&c, options->method));
+    SC_TRY(sc_inspect_correlate(&c));
     if (in->warnings_left)
         sc_vec_push(ctx->arena, &in->warnings,
                     sc_str_format(ctx->arena, "and %llu more warnings like these",

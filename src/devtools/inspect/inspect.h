@@ -156,6 +156,7 @@ typedef struct sc_inspection {
     uint32_t block_count;
     const sc_inspect_method *methods;
     uint32_t method_count;
+    const sc_inspect_method *asked;  // NULL: none was named
     SC_VEC(sc_str) warnings;
     sc_map warned;           // texts of `warnings`
     uint64_t warnings_left;  // told of by their number only

@@ -291,6 +291,22 @@ static void put_compared(sc_json_writer *w, const sc_inspect_compared *row) {
     sc_json_end_object(w);
 }
 
+// Methods that the dump has runs of, and that are not compared unless they are asked for.
+static void put_left_out(sc_json_writer *w, const sc_inspect_comparison *c, uint32_t side) {
+    const sc_inspection *in = c->ins[side];
+    const sc_inspect_method *shown = in->blocks[c->blocks[side]].method;
+    for (uint32_t m = 0; !in->asked && m < in->method_count; m++) {
+        bool has_runs = false;
+        for (uint32_t i = 0; i < in->block_count && !has_runs; i++)
+            has_runs = in->blocks[i].method == &in->methods[m];
+        if (has_runs && shown && shown != &in->methods[m])
+            sc_json_add_str(w, sc_str_format(in->ctx->scratch,
+                                             "%s: runs of method '" SC_STR_FMT
+                                             "' are left out: name it to compare them",
+                                             side ? "b" : "a", SC_STR_ARG(in->methods[m].name)));
+    }
+}
+
 void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *c) {
     const sc_inspect_block *a = &c->ins[0]->blocks[c->blocks[0]];
     const sc_inspect_block *b = &c->ins[1]->blocks[c->blocks[1]];
@@ -310,6 +326,7 @@ void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *c
             sc_json_add_str(w, sc_str_format(c->ins[0]->ctx->scratch, "%s: " SC_STR_FMT,
                                              side ? "b" : "a",
                                              SC_STR_ARG(c->ins[side]->warnings.data[i])));
+    for (uint32_t side = 0; side < 2; side++) put_left_out(w, c, side);
     sc_json_end_array(w);
     sc_json_key(w, "total");
     put_compared(w, &c->total);

@@ -1,0 +1,211 @@
+// Which method of a record a block is of. Dumps do not say: a block is of the one method whose
+// instructions it fits best. Kernels are to be those of the nodes in their place, delegates to be
+// called where the maps have one, and to tell of what these list; and a run without jumps gets to
+// all that a method has.
+#include "devtools/inspect/internal.h"
+
+// --- How well a block fits -----------------------------------------------------------------------
+
+typedef struct fit {
+    uint32_t agreeing;        // kernels and calls that are what the method has in their place
+    uint32_t contrary;        // that are something else, or in no place that the method has
+    uint32_t swapped;         // kernels where the method calls a delegate, or the other way round
+    uint32_t known, unknown;  // events of delegates that have maps: in these, or not
+    uint32_t unreached;       // instructions of the method that the block does not have
+    bool jumps;               // so that it need not get everywhere
+} fit;
+
+// What exporters add to a program once its nodes have their handles: write-backs of state, copies
+// into another layout, and what takes apart the inputs of a loop.
+static bool is_added(sc_str kernel) {
+    static const char *ADDED[] = {"copy_",
+                                  "_to_dim_order_copy",
+                                  "_clone_dim_order",
+                                  "sym_size",
+                                  "select_copy",
+                                  "scalar_tensor",
+                                  "copy",
+                                  "clone"};
+    for (size_t i = 0; i < SC_COUNT_OF(ADDED); i++)
+        if (sc_str_is(kernel, ADDED[i])) return true;
+    return false;
+}
+
+static bool names_kernel(sc_inspect_correlating *c, const sc_inspect_method *method,
+                         const sc_inspect_instruction *at, sc_str kernel) {
+    for (uint32_t h = 0; h < at->handles.count && sc_inspect_may_work(c, 1); h++) {
+        const sc_inspect_node *n = NULL;
+        while ((n = sc_inspect_node_of(method, at->handles.data[h], n)) &&
+               sc_inspect_may_work(c, 1))
+            if (sc_str_equal(sc_inspect_base_of(n->op), kernel)) return true;
+    }
+    return false;
+}
+
+static void add_kernel(sc_inspect_correlating *c, fit *f, const sc_inspect_method *method,
+                       const sc_inspect_instruction *at, sc_str kernel) {
+    const bool agrees = at && !at->is_delegate && names_kernel(c, method, at, kernel);
+    f->agreeing += agrees;
+    f->swapped += at && at->is_delegate;
+    f->contrary += !agrees && !is_added(kernel);
+}
+
+static void add_event(sc_inspect_correlating *c, fit *f, const sc_inspect_method *method,
+                      const sc_inspect_event *e) {
+    const sc_inspect_instruction *at = sc_inspect_instruction_at(method, e->instruction);
+    const sc_str kernel = sc_inspect_kernel_of(e);
+    if (sc_str_is(e->name, "JF_CALL")) f->jumps = true;
+    if (e->is_delegated && at && at->has_ids && at->id_count) {
+        const bool is_known = sc_inspect_find_id(c, at, e->name) != NULL;
+        f->known += is_known;
+        f->unknown += !is_known;
+    }
+    if (e->is_delegated) return;
+    if (kernel.size) add_kernel(c, f, method, at, kernel);
+    if (!sc_str_is(e->name, "DELEGATE_CALL")) return;
+    f->agreeing += at && at->is_delegate;
+    f->swapped += at && !at->is_delegate;
+    f->contrary += !at || !at->is_delegate;
+}
+
+static fit fit_of(sc_inspect_correlating *c, const sc_inspect_method *method,
+                  const sc_inspect_block *block) {
+    const sc_inspection *in = c->in;
+    fit f = {0};
+    if (!sc_inspect_may_work(c, (uint64_t)block->event_count + method->instruction_count)) return f;
+    sc_mark mark = sc_arena_mark(in->ctx->scratch);
+    sc_imap reached;
+    sc_imap_init(&reached, in->ctx->scratch);
+    for (uint32_t i = 0; i < block->event_count; i++) {
+        const sc_inspect_event *e = &block->events[i];
+        if (e->chain != 0) continue;
+        sc_imap_set(&reached, (uint64_t)e->instruction, 1);
+        add_event(c, &f, method, e);
+    }
+    for (uint32_t i = 0; i < method->instruction_count; i++)
+        f.unreached += !sc_imap_find(&reached, (uint64_t)method->instructions[i].index);
+    sc_arena_rewind(in->ctx->scratch, mark);
+    return f;
+}
+
+static bool has_instructions(const sc_inspect_block *block) {
+    for (uint32_t i = 0; i < block->event_count; i++)
+        if (block->events[i].chain >= 0) return true;
+    return false;
+}
+
+// Passes of a later stage may have put other kernels here and there, and nodes may have been left
+// out of the maps; where more than a quarter is something else, the block is of another method.
+// Maps of delegates have gaps, too, but not everywhere.
+static bool contradicts(const fit *f) {
+    if (f->swapped || (f->unknown > 1 && f->known == 0)) return true;
+    return UINT64_C(4) * f->contrary > (uint64_t)f->agreeing + f->contrary;
+}
+
+static bool falls_short(const fit *f, const sc_inspect_method *method) {
+    return !f->jumps && UINT64_C(4) * f->unreached > method->instruction_count;
+}
+
+// The less, the better.
+#define NO_FIT UINT64_MAX
+
+static uint64_t misfit(sc_inspect_correlating *c, const sc_inspect_method *method,
+                       const sc_inspect_block *block) {
+    const fit f = fit_of(c, method, block);
+    if (contradicts(&f) || falls_short(&f, method)) return NO_FIT;
+    return (((uint64_t)f.contrary + f.unknown) << 32) + f.unreached;
+}
+
+// --- Which one it is -----------------------------------------------------------------------------
+
+// The method that fits better than any other; NULL: none does, or several do equally well.
+static const sc_inspect_method *best_method(sc_inspect_correlating *c,
+                                            const sc_inspect_block *block, uint64_t *least) {
+    const sc_inspection *in = c->in;
+    const sc_inspect_method *best = NULL;
+    *least = NO_FIT;
+    for (uint32_t i = 0; i < in->method_count; i++) {
+        const uint64_t found = misfit(c, &in->methods[i], block);
+        if (found == NO_FIT || found > *least) continue;
+        best = found < *least ? &in->methods[i] : NULL;
+        *least = found;
+    }
+    return best;
+}
+
+// Whoever names a method knows of runs that broke off before they got everywhere.
+static bool may_be(sc_inspect_correlating *c, const sc_inspect_method *method,
+                   const sc_inspect_block *block) {
+    const fit f = fit_of(c, method, block);
+    return !contradicts(&f);
+}
+
+static void choose_asked(sc_inspect_correlating *c, sc_inspect_block *block,
+                         const sc_inspect_method *asked) {
+    uint64_t least;
+    const sc_inspect_method *best = best_method(c, block, &least);
+    const bool is_anothers = best && best != asked && misfit(c, asked, block) > least;
+    if (!is_anothers && !may_be(c, asked, block)) return;
+    block->method = is_anothers ? best : asked;
+    block->choice = is_anothers ? SC_CHOICE_MATCHED : SC_CHOICE_ASKED;
+}
+
+static void choose_fitting(sc_inspect_correlating *c, sc_inspect_block *block, bool *fits_several) {
+    const sc_inspection *in = c->in;
+    uint64_t least;
+    block->method = best_method(c, block, &least);
+    *fits_several = !block->method && least != NO_FIT;
+    if (block->method) block->choice = in->method_count == 1 ? SC_CHOICE_ONLY : SC_CHOICE_MATCHED;
+}
+
+// Runs that only loaded something say nothing of where they belong.
+static void choose_timeless(const sc_inspection *in, sc_inspect_block *block,
+                            const sc_inspect_method *asked) {
+    block->method = asked ? asked : in->method_count == 1 ? in->methods : NULL;
+    if (block->method) block->choice = asked ? SC_CHOICE_ASKED : SC_CHOICE_ONLY;
+}
+
+static void warn_unknown(sc_inspection *in, const sc_inspect_block *block, bool fits_several) {
+    const char *why =
+        fits_several
+            ? "fits several of the record's methods: say which one it is of"
+            : "has other instructions than the record: dump and record are of different programs, "
+              "pass the record that was written with the program that ran; of a run that broke "
+              "off, say which method it is of";
+    sc_inspect_warn(in, sc_str_format(in->ctx->arena, "block '" SC_STR_FMT "' %s",
+                                      SC_STR_ARG(block->name), why));
+}
+
+static void choose(sc_inspect_correlating *c, sc_inspect_block *block,
+                   const sc_inspect_method *asked) {
+    sc_inspection *in = c->in;
+    bool fits_several = false;
+    if (in->method_count == 0) return;
+    if (!has_instructions(block)) {
+        choose_timeless(in, block, asked);
+        return;
+    }
+    if (asked)
+        choose_asked(c, block, asked);
+    else
+        choose_fitting(c, block, &fits_several);
+    if (!block->method) warn_unknown(in, block, fits_several);
+}
+
+static sc_status find_asked(sc_inspection *in, sc_str name, const sc_inspect_method **out) {
+    *out = NULL;
+    if (!name.size) return SC_OK;
+    for (uint32_t i = 0; i < in->method_count && !*out; i++)
+        if (sc_str_equal(in->methods[i].name, name)) *out = &in->methods[i];
+    if (*out) return SC_OK;
+    return sc_fail(in->ctx, SC_ERR_NOT_FOUND, "Name a method of the record, or pass a record.",
+                   "there is no method '" SC_STR_FMT "' in a record of this inspector",
+                   SC_STR_ARG(name));
+}
+
+sc_status sc_inspect_match(sc_inspect_correlating *c, sc_str asked) {
+    sc_inspection *in = c->in;
+    SC_TRY(find_asked(in, asked, &in->asked));
+    for (uint32_t i = 0; i < in->block_count; i++) choose(c, &in->blocks[i], in->asked);
+    return SC_OK;
+}
