@@ -243,14 +243,16 @@ static sc_source *data_file(sc_job *job, const char *name) {
 
 // Also those that fail, and what was answered is what is answered the next time.
 TEST(questions_take_no_memory_with_them) {
+#define DIFF                                                \
+    "{\"what\": \"diff\", \"from\": \"exported_program\", " \
+    "\"to\": \"edge_dialect_exported_program\"}"
     static const char *const QUERIES[] = {
         "{\"what\": \"gap\"}",
         "{\"what\": \"gap\", \"reference\": \"exported_program\"}",
         "{\"what\": \"gap\", \"reference\": \"none\"}",
         "{\"what\": \"nodes\", \"stage\": \"edge_dialect_exported_program\"}",
         "{\"what\": \"nodes\", \"stage\": \"none\"}",
-        "{\"what\": \"diff\", \"from\": \"exported_program\", "
-        "\"to\": \"edge_dialect_exported_program\"}",
+        DIFF,
         "{\"what\": \"delegation\"}",
         "{\"what\": \"events\"}",
         "{\"what\": \"report\"}"};
