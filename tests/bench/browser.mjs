@@ -66,8 +66,8 @@ function serveFiles(files) {
 /** What `part` of browser_page.mjs answers in a fresh browser that can fetch `/files/NAME`. */
 export async function inBrowser(part, argument, { graph, ...files }) {
   if (graph) {
-    files["graph.json"] = `${graph}.graph.json`;
-    files["graph.bin"] = `${graph}.graph.bin`;
+    files["calls.json"] = `${graph}.calls.json`;
+    files["calls.bin"] = `${graph}.calls.bin`;
   }
   const { chromium: playwright } = await import("playwright-core");
   const server = await serveFiles(files);

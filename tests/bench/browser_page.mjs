@@ -1,7 +1,8 @@
 // What browser.mjs has measured in a page. Files are those that it serves.
 import { createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
-import { MODELS, compare, compareStories, ortRun, tfjsRun } from "./compare.mjs";
+import { MODELS, compare, compareStories } from "./compare.mjs";
+import { ortRun, ortStory, teller, tfjsRun, tfjsStory } from "./engines.mjs";
 
 async function fetched(name) {
   const response = await fetch(`/files/${name}`);
@@ -14,20 +15,23 @@ const programs = async () => ({
   portable: await fetched("portable"),
 });
 
-async function ortWeb(input) {
+async function ortParts() {
   const ort = await import("/peers/onnxruntime-web/dist/ort.wasm.min.mjs");
   ort.env.wasm.wasmPaths = `${location.origin}/peers/onnxruntime-web/dist/`;
-  return ortRun(ort, await fetched("onnx"), input);
+  return [ort, await fetched("onnx")];
 }
 
-async function tfjsWasm(input) {
+async function tfjsParts() {
   const { tf } = globalThis;
   tf.wasm.setWasmPaths("/peers/@tensorflow/tfjs-backend-wasm/dist/");
-  const graph = JSON.parse(new TextDecoder().decode(await fetched("graph.json")));
-  return tfjsRun(tf, tf.wasm, graph, (await fetched("graph.bin")).buffer, input);
+  const graph = JSON.parse(new TextDecoder().decode(await fetched("calls.json")));
+  return [tf, tf.wasm, graph, (await fetched("calls.bin")).buffer];
 }
 
-const PEERS = { ort_web: ortWeb, tfjs_wasm: tfjsWasm };
+const PEERS = {
+  ort_web: async (input) => ortRun(...(await ortParts()), input),
+  tfjs_wasm: async (input) => tfjsRun(...(await tfjsParts()), input),
+};
 
 export async function infer({ name }) {
   const { input, peers } = MODELS[name];
@@ -36,5 +40,9 @@ export async function infer({ name }) {
 }
 
 export async function story({ golden }) {
-  return compareStories({ createEngine }, tell, await programs(), golden);
+  const count = golden.length;
+  return compareStories({ createEngine }, tell, await programs(), golden, {
+    ort_web: async () => teller(tell, await ortStory(...(await ortParts())), count),
+    tfjs_wasm: async () => teller(tell, await tfjsStory(...(await tfjsParts())), count),
+  });
 }

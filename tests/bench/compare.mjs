@@ -1,8 +1,8 @@
 // One model on several engines, on one thread, in Node or in a page: outputs must be equal first,
 // then runs alternate. A run is the whole call: numbers in from JavaScript, numbers out. Each engine
 // gets them in the layout it works in, and has folded, fused and packed before.
+import { sconceRun, teller } from "./engines.mjs";
 import { alternate, median, minimum, relativeDifference, round } from "./measure.mjs";
-import { tfjsProgram, toNhwc } from "./tfjs.mjs";
 
 const EQUAL = 1e-4; // of the largest output
 
@@ -20,69 +20,35 @@ const words = (count, of) => ({
   data: BigInt64Array.from({ length: count }, (_, i) => BigInt((i * 7919) % of)),
 });
 
-// Which other engines run the model. Quantized programs round halves where XNNPACK does, not where
-// the portable kernels do, and what falls to another quantum goes on through random weights: only a
-// delegate compares with another.
+// Which other engines run the model, and why one does not. The portable kernels run a quantized
+// program as PyTorch does, from bytes to floats and back, where the delegate and other engines stay
+// with integers: a quantum of difference here and there, which the random weights after it multiply.
+// `portable_equal` bounds what that comes to; numbers that have nothing to do with each other differ
+// by more than the largest.
 export const MODELS = {
   mobilenet_v2: { input: sines([1, 3, 224, 224]), peers: ["ort_web", "tfjs_wasm"] },
   "face-rfb320": { input: sines([1, 3, 240, 320]), peers: ["ort_web", "tfjs_wasm"] },
-  mobilenet_v2_int8: { input: sines([1, 3, 224, 224]), peers: [], rounds_otherwise: true },
-  minilm: { input: words(128, 30522), peers: ["ort_web"] },
+  mobilenet_v2_int8: {
+    input: sines([1, 3, 224, 224]),
+    peers: ["ort_web"],
+    cannot: { tfjs_wasm_cannot: "tfjs neither convolves nor multiplies bytes" },
+    portable_equal: 0.3,
+  },
+  minilm: { input: words(128, 30522), peers: ["ort_web", "tfjs_wasm"] },
 };
-
-// --- Engines -------------------------------------------------------------------------------------
-
-// Each of these makes a function of no arguments that runs the model once and returns its outputs.
-
-/** A .pte in an engine of its own, whose memory nothing else has grown. */
-async function sconceRun({ createEngine, tensor }, pte, { data, shape }) {
-  const engine = await createEngine();
-  const input = tensor(data, shape);
-  const begin = performance.now();
-  const program = engine.load(pte);
-  const run = () => program.run("forward", [input]).map((output) => output.data);
-  run(); // a method is loaded, and its weights packed, when it is first run
-  const first_result_ms = round(performance.now() - begin);
-  const heap_mb = round(program.inspect().heapBytes / 1e6);
-  return { run, row: { first_result_ms, heap_mb, pte_mb: round(pte.length / 1e6) } };
-}
-
-/** `ort` is onnxruntime-web; `onnx` a path or bytes. */
-export async function ortRun(ort, onnx, { dtype, data, shape }) {
-  ort.env.wasm.numThreads = 1;
-  const options = { executionProviders: ["wasm"], logSeverityLevel: 3 };
-  const session = await ort.InferenceSession.create(onnx, options);
-  const [name] = session.inputNames;
-  return async () => {
-    const outputs = await session.run({ [name]: new ort.Tensor(dtype, data, shape) });
-    return session.outputNames.map((output) => outputs[output].data);
-  };
-}
-
-/** `tf` is tfjs, `wasm` its wasm backend: SIMD, one thread. `graph` and `weights` are what dump_graph.py wrote. */
-export async function tfjsRun(tf, wasm, graph, weights, { data, shape }) {
-  tf.env().set("WASM_HAS_MULTITHREAD_SUPPORT", false);
-  wasm.setThreadsCount(1);
-  if (!(await tf.setBackend("wasm"))) throw new Error("tfjs has no wasm backend here");
-  if (!(await tf.env().getAsync("WASM_HAS_SIMD_SUPPORT"))) throw new Error("tfjs finds no SIMD");
-  const program = tfjsProgram(tf, graph, weights);
-  const picture = toNhwc(data, shape);
-  return () => program.run(picture);
-}
 
 // --- In turns ------------------------------------------------------------------------------------
 
-function checkEqual(name, peer, expected, outputs) {
+function checkEqual(name, peer, expected, outputs, equal = EQUAL) {
   const differences = expected.map((o, i) => relativeDifference(o, outputs[i]));
-  if (!differences.every((difference) => difference < EQUAL))
+  if (!differences.every((difference) => difference < equal))
     throw new Error(`${name}: outputs of ${peer} are not ours: ${differences}`);
   return Number(Math.max(...differences).toPrecision(2));
 }
 
-/** The peers that can run the model, and what the others say; wrong outputs end everything. */
-async function runnable(name, makers, expected) {
-  const runs = {};
-  const row = {};
+/** The peers that can run, what `judge` says of their outputs, and what the others say. */
+async function runnable(makers, judge) {
+  const [runs, judged, cannot] = [{}, {}, {}];
   for (const [peer, make] of Object.entries(makers)) {
     let outputs;
     try {
@@ -90,38 +56,55 @@ async function runnable(name, makers, expected) {
       outputs = await run();
       runs[peer] = run;
     } catch (error) {
-      row[`${peer}_cannot`] = error.message;
+      cannot[peer] = error.message;
       continue;
     }
-    row[`${peer}_difference`] = checkEqual(name, peer, expected, outputs);
+    judged[peer] = judge(peer, outputs); // wrong outputs end everything
   }
-  return { runs, row };
+  return { runs, judged, cannot };
 }
+
+const named = (object, name) =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [name(key), value]));
 
 /**
  * One row: `programs` are the .pte `delegated` and `portable`, `makers` what makes a run of each
  * peer. Ratios are of the delegated program's time: above 1 means that it is faster.
  */
 export async function compare(sconce, name, programs, makers) {
-  const { input, rounds_otherwise } = MODELS[name];
+  const { input, cannot, portable_equal } = MODELS[name];
   const portable = await sconceRun(sconce, programs.portable, input);
   const delegated = await sconceRun(sconce, programs.delegated, input);
   const expected = delegated.run();
-  if (!rounds_otherwise) checkEqual(name, "the portable kernels", expected, portable.run());
-  const { runs, row } = await runnable(name, makers, expected);
-  const tasks = [delegated.run, portable.run, ...Object.values(runs)];
+  const portable_difference = checkEqual(
+    name,
+    "portable",
+    expected,
+    portable.run(),
+    portable_equal,
+  );
+  const peers = await runnable(makers, (peer, outputs) =>
+    checkEqual(name, peer, expected, outputs),
+  );
+  const tasks = [delegated.run, portable.run, ...Object.values(peers.runs)];
   const [ours, kernels, ...theirs] = await alternate(tasks, 40, 10);
   const rows = { delegated_ms: round(minimum(ours)), sconce_ms: round(minimum(kernels)) };
   rows.sconce_ratio = round(minimum(kernels) / minimum(ours));
-  Object.keys(runs).forEach((peer, i) => {
+  Object.keys(peers.runs).forEach((peer, i) => {
     rows[`${peer}_ms`] = round(minimum(theirs[i]));
     rows[`${peer}_ratio`] = round(minimum(theirs[i]) / minimum(ours));
     rows[`${peer}_median_ratio`] = round(median(theirs[i]) / median(ours));
   });
-  for (const run of Object.values(runs)) await run.close?.();
-  const stored = (of, { row: numbers }) =>
-    Object.fromEntries(Object.entries(numbers).map(([key, value]) => [`${of}${key}`, value]));
-  return { ...rows, ...stored("delegated_", delegated), ...stored("portable_", portable), ...row };
+  for (const run of Object.values(peers.runs)) await run.close?.();
+  return {
+    ...rows,
+    ...named(delegated.row, (key) => `delegated_${key}`),
+    ...named(portable.row, (key) => `portable_${key}`),
+    portable_difference,
+    ...named(peers.judged, (peer) => `${peer}_difference`),
+    ...named(peers.cannot, (peer) => `${peer}_cannot`),
+    ...cannot,
+  };
 }
 
 /** How many times as fast 8 bits are as floats. */
@@ -136,31 +119,40 @@ export function addRatios(rows) {
 /** What native llama2.c-style code reaches on this model on a machine of the kind we use. */
 const NATIVE_TOKENS_PER_S = 2400;
 
-/** Tells the golden story on each program, `tell` is examples/stories.mjs's. */
-export async function compareStories({ createEngine }, tell, programs, golden, peers = {}) {
-  const tellers = {};
+/**
+ * A row for each program and each of `makers`, which make what tells a story and returns its tokens:
+ * each time the golden one. Ratios are of the delegated program's time.
+ */
+export async function compareStories({ createEngine }, tell, programs, golden, makers) {
+  const check = (name, tokens) => {
+    if (tokens.join() !== golden.join())
+      throw new Error(`the story of ${name} is not the golden one: ${tokens}`);
+  };
+  const ours = {};
   for (const [name, pte] of Object.entries(programs)) {
-    const program = (await createEngine()).load(pte);
-    tellers[name] = async () => {
-      const tokens = [];
-      for await (const token of tell(program, golden.length)) tokens.push(token);
-      if (tokens.join() !== golden.join()) throw new Error("the story is not the golden one");
-    };
+    ours[name] = teller(tell, (await createEngine()).load(pte), golden.length);
+    check(name, await ours[name]());
   }
-  for (const [name, step] of Object.entries(peers))
-    tellers[name] = async () => {
-      for (let i = 1; i < golden.length; i++) await step();
-    };
-  const slices = await alternate(Object.values(tellers), 12, 2);
+  const peers = await runnable(makers, check);
+  const runs = { ...ours, ...peers.runs };
+  const tasks = Object.entries(runs).map(
+    ([name, run]) =>
+      async () =>
+        check(name, await run()),
+  );
+  const times = await alternate(tasks, 12, 2);
+  for (const run of Object.values(runs)) await run.close?.();
   const perSecond = (ms) => round((golden.length - 1) / (ms / 1000));
   const rows = {};
-  Object.keys(tellers).forEach((name, i) => {
+  Object.keys(runs).forEach((name, i) => {
     rows[name] = {
-      tokens_per_s: perSecond(minimum(slices[i])),
-      median_tokens_per_s: perSecond(median(slices[i])),
-      ...(programs[name] && { golden_tokens: golden.length, pte_bytes: programs[name].length }),
+      tokens_per_s: perSecond(minimum(times[i])),
+      median_tokens_per_s: perSecond(median(times[i])),
+      ratio: round(minimum(times[i]) / minimum(times[0])),
+      golden_tokens: golden.length,
+      ...(programs[name] && { pte_bytes: programs[name].length }),
       llama2c_native_reference: NATIVE_TOKENS_PER_S,
     };
   });
-  return rows;
+  return { ...rows, ...named(peers.cannot, (name) => `${name}_cannot`) };
 }

@@ -7,8 +7,9 @@ import { createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
 import { inRoot } from "../../tools/steps.mjs";
 import { inBrowser } from "./browser.mjs";
-import { MODELS, addRatios, compare, compareStories, ortRun, tfjsRun } from "./compare.mjs";
-import { officialRun } from "./official.mjs";
+import { MODELS, addRatios, compare, compareStories } from "./compare.mjs";
+import { ortRun, ortStory, teller, tfjsRun, tfjsStory } from "./engines.mjs";
+import { officialRun, officialTell } from "./official.mjs";
 import {
   STORY,
   STORY_OPTIONS,
@@ -30,9 +31,17 @@ const FILES = {
     onnx: inRoot("tests/bench/face-rfb320.onnx"),
     graph: cached("face-rfb320"),
   },
-  mobilenet_v2_int8: { pt2: cached("mobilenet_v2_int8.pt2") },
-  minilm: { pt2: cached("minilm.pt2"), onnx: cached("minilm.onnx") },
+  mobilenet_v2_int8: {
+    pt2: cached("mobilenet_v2_int8.pt2"),
+    onnx: cached("mobilenet_v2_int8.onnx"),
+  },
+  minilm: {
+    pt2: cached("minilm.pt2"),
+    onnx: cached("minilm.onnx"),
+    graph: cached("minilm"),
+  },
 };
+const STORY_FILES = { onnx: cached("stories260k.onnx"), graph: cached("stories260k") };
 
 /** The .pte of a program, for the portable kernels and delegated to XNNPACK. */
 async function lowerBoth(programs, options = {}) {
@@ -50,21 +59,26 @@ async function lowerBoth(programs, options = {}) {
 
 // --- In Node -------------------------------------------------------------------------------------
 
-async function ortWeb({ onnx }, input) {
+function loadOrt() {
   const path = cached("node_modules/onnxruntime-web/dist/ort.node.min.mjs");
-  return ortRun(await import(pathToFileURL(path).href), onnx, input);
+  return import(pathToFileURL(path).href);
 }
 
-async function tfjsWasm({ graph }, input) {
+/** What tfjs's makers take first. */
+function tfjsParts({ graph }) {
   const load = createRequire(`${cache}/package.json`);
-  const tf = load("@tensorflow/tfjs-core");
-  const wasm = load("@tensorflow/tfjs-backend-wasm");
-  const steps = JSON.parse(readFileSync(`${graph}.graph.json`, "utf8"));
-  const weights = new Uint8Array(readFileSync(`${graph}.graph.bin`)).buffer;
-  return tfjsRun(tf, wasm, steps, weights, input);
+  return [
+    load("@tensorflow/tfjs-core"),
+    load("@tensorflow/tfjs-backend-wasm"),
+    JSON.parse(readFileSync(`${graph}.calls.json`, "utf8")),
+    new Uint8Array(readFileSync(`${graph}.calls.bin`)).buffer,
+  ];
 }
 
-const PEERS = { ort_web: ortWeb, tfjs_wasm: tfjsWasm };
+const PEERS = {
+  ort_web: async (files, input) => ortRun(await loadOrt(), files.onnx, input),
+  tfjs_wasm: (files, input) => tfjsRun(...tfjsParts(files), input),
+};
 
 async function inferHere(name, programs) {
   const { input, peers } = MODELS[name];
@@ -79,8 +93,9 @@ async function inferHere(name, programs) {
 
 /** With `browser` in Chromium, without the official runtime. */
 export async function infer({ browser }) {
-  prepareModels("mobilenet_v2.onnx", "mobilenet_v2.graph.json", "mobilenet_v2.pt2");
-  prepareModels("mobilenet_v2_int8.pt2", "minilm.pt2", "minilm.onnx", "face-rfb320.graph.json");
+  prepareModels("mobilenet_v2.onnx", "mobilenet_v2.calls.json", "mobilenet_v2.pt2");
+  prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx", "face-rfb320.calls.json");
+  prepareModels("minilm.pt2", "minilm.onnx", "minilm.calls.json");
   preparePeers();
   const rows = {};
   for (const name of Object.keys(MODELS)) {
@@ -93,19 +108,15 @@ export async function infer({ browser }) {
 }
 
 export async function story({ browser }) {
+  prepareModels("stories260k.onnx", "stories260k.calls.json");
+  preparePeers();
   const golden = JSON.parse(readFileSync(sample("stories260k.golden.json"), "utf8")).tokens;
   const programs = await lowerBoth(STORY, STORY_OPTIONS);
-  if (browser) return inBrowser("story", { golden }, programs);
-  // One step over and over: that the official runtime tells the golden story, conformance shows.
-  const step = await officialRun(programs.delegated, "decode", [
-    { dtype: "int64", shape: [1, 1], data: [golden[1]] },
-    { dtype: "int64", shape: [1], data: [golden.length] },
-  ]);
-  try {
-    return await compareStories({ createEngine }, tell, programs, golden, {
-      official_native: step,
-    });
-  } finally {
-    step.close();
-  }
+  if (browser) return inBrowser("story", { golden }, { ...programs, ...STORY_FILES });
+  const count = golden.length;
+  return compareStories({ createEngine }, tell, programs, golden, {
+    ort_web: async () => teller(tell, await ortStory(await loadOrt(), STORY_FILES.onnx), count),
+    tfjs_wasm: async () => teller(tell, await tfjsStory(...tfjsParts(STORY_FILES)), count),
+    official_native: () => officialTell(programs.delegated, "decode", count),
+  });
 }

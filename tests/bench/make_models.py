@@ -1,7 +1,7 @@
 """Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random
 weights), the same in 8 bits, an encoder of MiniLM's size, one of the size of a vision transformer,
 unrolled LSTMs and a large linear layer, as .pt2; and what other engines read of the ones that run
-side by side: .onnx, and the lists of calls of dump_graph.py.
+side by side: .onnx, in 8 bits by qdq.py, and the lists of calls of dump_graph.py.
 
 Usage: make_models.py FOLDER NAME...
 """
@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import torch
-from dump_graph import dump
+from dump_graph import dump, parameters
+from qdq import write_qdq
 from torch import nn
 
 SAMPLES = Path(__file__).resolve().parent.parent.parent / "models"
@@ -161,16 +162,48 @@ MODELS = {
 }
 
 
+class Stateless(nn.Module):
+    """A program whose changing buffers are inputs and outputs after its own."""
+
+    def __init__(self, program):
+        super().__init__()
+        signature = program.run_decompositions().graph_signature
+        self.names = list(signature.buffers_to_mutate.values())
+        self.first = [program.state_dict[name] for name in self.names]
+        self.program = program.module()
+
+    def forward(self, tokens, places, *states):
+        states = [state.clone() for state in states]
+        buffers = dict(zip(self.names, states, strict=True))
+        logits = torch.func.functional_call(self.program, buffers, (tokens, places))
+        return logits, *states
+
+
+def write_onnx(model, inputs, path):
+    torch.onnx.export(model, inputs, path, dynamo=True, external_data=False, verbose=False)
+
+
+def export_story(name, folder):
+    """Decoding, for engines that have one method and no state: none needs prefilling."""
+    program = torch.export.load(SAMPLES / f"{name}.decode.pt2")
+    dump(program, folder / name)
+    model = Stateless(program)
+    inputs = [torch.zeros(shape, dtype=torch.int64) for shape in ((1, 1), (1,))]
+    with torch.no_grad():
+        inputs = (*inputs, *model.first)
+        write_onnx(torch.export.export(model, inputs), inputs, folder / f"{name}.onnx")
+
+
 def export(name, folder):
     torch.manual_seed(0)
     model, x = MODELS[name]()
     # A quantized graph is one for inference already, and says so when asked to be.
     program = torch.export.export(model if name.endswith("int8") else model.eval(), (x,))
     if name in ("mobilenet_v2", "minilm"):
-        onnx = folder / f"{name}.onnx"
-        torch.onnx.export(model, (x,), onnx, dynamo=True, external_data=False, verbose=False)
-    if name == "mobilenet_v2":
+        write_onnx(model, (x,), folder / f"{name}.onnx")
         dump(program, folder / name)
+    if name == "mobilenet_v2_int8":
+        write_qdq(program, parameters(program), folder / f"{name}.onnx")
     torch.export.save(program, folder / f"{name}.pt2")
 
 
@@ -178,6 +211,8 @@ def main(folder, names):
     for name in names:
         if name in MODELS:
             export(name, folder)
+        elif name == "stories260k":
+            export_story(name, folder)
         else:
             dump(torch.export.load(SAMPLES / f"{name}.pt2"), folder / name)
         print(f"made {name}", flush=True)

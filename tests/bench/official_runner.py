@@ -1,7 +1,9 @@
-"""Runs one method of a .pte in the official runtime, once for each line it reads, and answers each
-with a line: the outputs of the first run as JSON lists of numbers, then nothing but "done".
+"""Runs one method of a .pte in the official runtime, for each line it reads, and answers each with
+a line of JSON. With "run" the outputs of the first run as lists of numbers, then nothing but null;
+with "tell" the tokens of a story, each the likeliest after those before it.
 
-Usage: official_runner.py FILE METHOD INPUTS    INPUTS: JSON, a list of {dtype, shape, data}
+Usage: official_runner.py FILE run METHOD INPUTS    INPUTS: JSON, a list of {dtype, shape, data}
+       official_runner.py FILE tell METHOD COUNT    COUNT: JSON, how many tokens
 """
 
 import json
@@ -12,25 +14,41 @@ from pathlib import Path
 import torch
 from executorch.runtime import Runtime
 
+BEGIN = 1
 
-def main(path, name, inputs):
+
+def runs(method, inputs):
+    values = [
+        torch.tensor(v["data"], dtype=getattr(torch, v["dtype"])).reshape(v["shape"])
+        for v in inputs
+    ]
+    yield [output.flatten().tolist() for output in method.execute(values)]
+    while True:
+        method.execute(values)
+        yield None
+
+
+def stories(method, count):
+    """What an earlier story left in the caches, the mask hides."""
+    while True:
+        tokens = [BEGIN]
+        for place in range(count - 1):
+            [logits] = method.execute([torch.tensor([tokens[-1:]]), torch.tensor([place])])
+            tokens.append(int(logits.argmax()))
+        yield tokens
+
+
+def main(path, what, name, given):
     # What the runtime prints is not an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     torch.set_num_threads(1)
     program = Runtime.get().load_program(Path(path))
     method = program.load_method(name)
-    listed = json.loads(Path(inputs).read_text())
-    values = [
-        torch.tensor(v["data"], dtype=getattr(torch, v["dtype"])).reshape(v["shape"])
-        for v in listed
-    ]
-    first = True
+    given = json.loads(Path(given).read_text())
+    told = {"run": runs, "tell": stories}[what](method, given)
     for _ in sys.stdin:
-        outputs = method.execute(values)
-        told = json.dumps([o.flatten().tolist() for o in outputs]) if first else "done"
-        print(told, file=answers, flush=True)
-        first = False
+        print(json.dumps(next(told)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,17 +4,21 @@
 //   grow      the same, with the steps of an LSTM and with the bytes of weights
 //   infer     MobileNetV2, the face detector, int8 MobileNetV2 and an encoder like MiniLM, portable
 //             and delegated, beside onnxruntime-web, tfjs-backend-wasm and the official runtime
-//             natively. There is no int8 in tfjs, no onnxruntime file with the same int8 weights and
-//             rounding, and no call of tfjs for what an encoder has beside convolutions
-//   story     tokens a second, beside the official runtime natively; the other two have no state
-//             that two methods share
+//             natively, on the same weights. Outputs of all are within 1e-4 of the largest of the
+//             delegated program's, in 8 bits too: onnxruntime has the same bytes, scales and zero
+//             points (qdq.py). Only the portable kernels may be further off in 8 bits
+//             (compare.mjs says why). There is no int8 in tfjs: its convolutions and matrix
+//             products take float32 alone
+//   story     tokens a second, beside the same three. Each tells the golden story, token by token
+//             the same, each time. onnxruntime-web has the KV caches as inputs and outputs, tfjs as
+//             tensors that stay in its memory
 //   plans     planned bytes and .pte bytes beside the official exporter's
 //   sizes     what a visitor downloads
 //   page      from navigation to the first result
 //   hostile   files cut short and files changed
-// With --browser, inference and the story run in Chromium instead of this Node; without parts, these
-// two alone. With --against DIR, the dist folder of another checkout, only lowering, inference and the story,
-// with both builds in turns.
+// With --browser, inference and the story run in Chromium instead of this Node, without the official
+// runtime; without parts, these two alone. With --against DIR, the dist folder of another checkout,
+// only lowering, inference and the story, with both builds in turns.
 // Fuzzers run on their own: npm run fuzz -- --seconds 600.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
