@@ -79,9 +79,9 @@ def add_view(node, source, steps):
     step = steps.get(source["step"])
     source = step["args"][0] if step and step["op"] == "view" else source
     view = {"op": "view", "shape": shape_of(node), "args": [source]}
-    for other in steps.values():
-        if other == view | {"name": other["name"]}:
-            return {"step": other["name"]}
+    for name, other in steps.items():
+        if other["op"] == "view" and other == view | {"name": name}:
+            return {"step": name}
     steps[node.name] = view | {"name": node.name}
     return {"step": node.name}
 
@@ -92,14 +92,14 @@ def used(steps, ends):
     for step in reversed(steps):
         if step["name"] in wanted:
             kept.append(step)
-            wanted |= set(sources(step["args"]))
+            wanted |= set(names_in(step["args"]))
     return kept[::-1]
 
 
-def sources(arg):
+def names_in(arg):
     """The names of the steps that arguments come from."""
     if isinstance(arg, (list, tuple)):
-        return [name for item in arg for name in sources(item)]
+        return [name for item in arg for name in names_in(item)]
     return [arg["step"]] if isinstance(arg, dict) else []
 
 
