@@ -304,7 +304,10 @@ typedef enum sc_recording {
 // Instructions that loading has merged or computed ahead are recorded, too: those that another one
 // stands for have an equal share of its time, and leave no value behind. With the option
 // "optimize" off every value is there.
-sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index);
+//
+// With `is_filtered` the host is asked which values of delegates are kept; their times always are.
+sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index,
+                        bool is_filtered);
 // What was recorded since the last dump, as ExecuTorch's own files: the numbers of the outputs
 // that are the ETDump and its debug buffer, without bytes when there are no values. Times are
 // nanoseconds of the host's clock. {"blocks", "events", "values", "unseen", "omitted", "widened",

@@ -16,6 +16,11 @@ static double on_now(void *user) {
     return host_now();
 }
 
+static bool on_keeps_value(void *user, sc_str id, int64_t number) {
+    (void)user;
+    return host_keeps_value(id.data, (uint32_t)id.size, (double)number) != 0;
+}
+
 // What this build is; zero-terminated.
 EXPORT(version) const char *wasm_version(void) { return SC_VERSION; }
 
@@ -26,7 +31,8 @@ EXPORT(memory_free) void wasm_memory_free(void *memory) { sc_free(memory); }
 
 // NULL when there is no memory.
 EXPORT(job_open) sc_job *wasm_job_open(void) {
-    sc_host host = {.progress = on_progress, .log = on_log, .now_ms = on_now};
+    sc_host host = {
+        .progress = on_progress, .log = on_log, .now_ms = on_now, .keeps_value = on_keeps_value};
     return sc_job_open(&host);
 }
 

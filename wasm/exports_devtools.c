@@ -151,11 +151,11 @@ int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
 
 // --- Dumps ---------------------------------------------------------------------------------------
 
-// What runs record from here on (sc_recording in sconce.h).
+// What runs record from here on (sc_recording in sconce.h), and whether keeps_value is asked.
 EXPORT(run_record)
-int32_t wasm_run_record(sc_job *job, uint32_t what, int32_t bundled_input_index) {
+int32_t wasm_run_record(sc_job *job, uint32_t what, int32_t bundled_input_index, bool is_filtered) {
     check(job);
-    return (int32_t)sc_run_record(job, (sc_recording)what, bundled_input_index);
+    return (int32_t)sc_run_record(job, (sc_recording)what, bundled_input_index, is_filtered);
 }
 
 // What was recorded, as two outputs, whose numbers these are; a text result says what is in them.

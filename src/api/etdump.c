@@ -6,7 +6,8 @@ static sc_status require_program(sc_job *job) {
     return SC_OK;
 }
 
-sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index) {
+sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index,
+                        bool is_filtered) {
     static const sc_etdump_level LEVELS[] = {[SC_RECORDING_EVENTS] = SC_ETDUMP_TIMES,
                                              [SC_RECORDING_OUTPUTS] = SC_ETDUMP_OUTPUTS,
                                              [SC_RECORDING_INTERMEDIATES] =
@@ -15,6 +16,7 @@ sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_in
     SC_TRY(require_program(job));
     SC_ASSERT((unsigned)what < SC_COUNT_OF(LEVELS));
     sc_rt_sink *sink = sc_etdump_listen(&job->etdump, LEVELS[what], bundled_input_index);
+    job->etdump.is_filtered = is_filtered;
     job->is_recording = what != SC_RECORDING_NOTHING;
     sc_rt_program_listen(job->running, job->is_recording ? sink : NULL);
     return SC_OK;

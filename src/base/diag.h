@@ -60,6 +60,9 @@ typedef struct sc_host {
     bool (*progress)(void *user, const char *phase, uint64_t done, uint64_t total);
     void (*log)(void *user, sc_severity severity, sc_str text);
     double (*now_ms)(void *user);
+    // Whether to record what a delegate has computed under an id, a text or, without data, a
+    // number.
+    bool (*keeps_value)(void *user, sc_str id, int64_t number);
 } sc_host;
 
 typedef struct sc_ctx {

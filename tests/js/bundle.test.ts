@@ -69,6 +69,80 @@ test("what was bundled reads back, and verifies with itself", () => {
   }
 });
 
+/** Two methods, of the one name behind the other. */
+function lowerTwo(): Uint8Array {
+  const lowered = engine.lower({
+    zeta: { path: modelPath("mlp.pt2") },
+    alpha: { path: modelPath("linear.pt2") },
+  });
+  const bytes = lowered.buffer;
+  lowered.dispose();
+  return bytes;
+}
+
+/** Suites of both, and how many cases each has. */
+const two = (): TestSuite[] => [
+  {
+    methodName: "zeta",
+    testCases: readCases("mlp").flatMap(({ inputs }) => [{ inputs }, { inputs }]),
+  },
+  { methodName: "alpha", testCases: [{ inputs: inputsOf("linear") }] },
+];
+
+const counts = (suites: readonly TestSuite[]): [string, number][] =>
+  suites.map(({ methodName, testCases }) => [methodName, testCases.length]);
+
+test("suites are sorted by their methods, as the official writer does", () => {
+  const pte = lowerTwo();
+  const bytes = engine.bundle(pte, two());
+  assert.deepEqual(engine.bundle(pte, two().reverse()), bytes);
+  const program = engine.load(bytes);
+  const suites = program.testSuites();
+  assert.deepEqual(counts(suites), [
+    ["alpha", 1],
+    ["zeta", two()[0]!.testCases.length],
+  ]);
+  assert.deepEqual(
+    program.verify().map(({ methodName, testCase }) => `${methodName} ${testCase}`),
+    suites.flatMap(({ methodName, testCases }) => testCases.map((_, i) => `${methodName} ${i}`)),
+  );
+  program.dispose();
+});
+
+test("only the cases of the method that is named are run", () => {
+  const program = engine.load(engine.bundle(lowerTwo(), two()));
+  const verdicts = program.verify({ method: "alpha", events: true });
+  assert.deepEqual(
+    verdicts.map(({ methodName, outputs }) => [methodName, outputs.every((o) => o.isClose)]),
+    [["alpha", true]],
+  );
+  // One method was loaded, and ran once.
+  assert.deepEqual(
+    readDump(program.etdump().etdump).map(({ name, index }) => `${name} ${index}`),
+    ["Default -1", "Execute 0"],
+  );
+  assert.throws(() => program.verify({ method: "beta" }), {
+    code: "not_found",
+    message: /no cases of method 'beta'/,
+    hint: /alpha, zeta/,
+  });
+  program.dispose();
+});
+
+test("what is expected and is no tensor is refused, as the official writer does", () => {
+  const constantMethods = { size: 7 };
+  const lowered = engine.lower({ path: modelPath("mlp.pt2") }, { constantMethods });
+  const suites = (expected: Value): TestSuite[] => [
+    { methodName: "size", testCases: [{ inputs: [], expectedOutputs: [expected] }] },
+  ];
+  assert.throws(() => engine.bundle(lowered.buffer, suites(7)), {
+    code: "unsupported",
+    message: /expected output 0 of case 0 of method 'size' is not a tensor/,
+  });
+  assert.throws(() => engine.bundle(lowered.buffer, suites(tensor([7]))), { code: "input" });
+  lowered.dispose();
+});
+
 test("a bundled program is its program, whose bytes are in it as they are", () => {
   const pte = lower("mlp");
   const bytes = engine.bundle(pte, suite(inputsOf("mlp")));

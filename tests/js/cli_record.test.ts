@@ -1,6 +1,6 @@
 // sconce run where it records, and sconce bundle with the calls of bundles.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -86,7 +86,43 @@ test("bundles have calls of their methods, and are verified by method", () => {
   const one = sconce("run", "b.bpte", "--verify", "--method", "zeta");
   assert.doesNotMatch(one.stdout, /alpha/);
   assert.match(one.stdout, /^2 cases as expected$/m);
+  const recorded = sconce(
+    ...["run", "b.bpte", "--verify", "--method", "zeta"],
+    ...["--etdump", "zeta.etdp", "--repeat", "2"],
+  );
+  assert.equal(recorded.status, 0, recorded.stderr);
+  // Loaded once, two cases, twice.
+  assert.match(recorded.stdout, /^zeta\.etdp: 5 blocks, /m);
   fails(1, /no cases of method 'beta'/, "run", "b.bpte", "--verify", "--method", "beta");
+});
+
+test("where outputs cannot go, or would replace each other, is said before anything runs", () => {
+  const ones = (out?: string): object => ({ inputs: ["ones"], ...(out !== undefined && { out }) });
+  const calls = (...list: object[]): string[] => {
+    put("places.json", list);
+    return ["run", "m.pte", "--calls", "places.json"];
+  };
+  fails(
+    2,
+    /calls 0 and 2 would both write .*x\/output_0\.npy/,
+    ...calls(ones("x"), ones(), ones("./x")),
+  );
+  assert.ok(!existsSync(join(folder, "x")));
+  assert.equal(sconce(...calls(ones("x"), ones("y")), "--repeat", "2").status, 0);
+  const run = ["run", "m.pte", "--input", "ones", "--out"];
+  fails(2, /two of the files/, ...run, "z", "--etdump", "z/output_0.npy");
+  mkdirSync(join(folder, "taken", "output_0.npy"), { recursive: true });
+  fails(
+    1,
+    /io: cannot write taken\/output_0\.npy: it exists and is not a regular file/,
+    ...run,
+    "taken",
+  );
+  fails(1, /io: cannot write m\.pte/, ...run, "m.pte");
+  if (process.getuid?.() !== 0) {
+    mkdirSync(join(folder, "closed"), { mode: 0o500 });
+    fails(1, /io: cannot write closed\/output_0\.npy/, ...run, "closed");
+  }
 });
 
 test("of a record that gets too large the runs before it are there", async () => {

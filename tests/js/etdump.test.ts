@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import {
   createClient,
   createEngine,
+  type DelegateFilter,
   type Engine,
   type LoadOptions,
   type Program,
@@ -154,6 +155,77 @@ test("nodes of delegates have their own scopes and values", () => {
   program.dispose();
 });
 
+/** Ids of delegates with values, and with times. */
+function idsOf(run: DumpedBlock): { values: string[]; times: string[] } {
+  const of = (hasValue: boolean): string[] => {
+    const events = run.events.filter((e) => (e.kind !== undefined) === hasValue);
+    return [...new Set(events.map(({ delegate }) => delegate))].filter((id) => id !== "").sort();
+  };
+  return { values: of(true), times: of(false) };
+}
+
+test("values inside of delegates are recorded as a filter says, times always", () => {
+  const program = open("mlp", {}, "xnnpack");
+  const record = (delegateValues?: DelegateFilter): ReturnType<typeof idsOf> => {
+    const filter = delegateValues ? { delegateValues } : {};
+    program.run("forward", inputsOf("mlp"), { events: "intermediates", ...filter });
+    return idsOf(readDump(program.etdump().etdump).at(-1)!);
+  };
+  const all = record();
+  assert.ok(all.values.length > 1);
+  const [first, ...others] = all.values as [string, ...string[]];
+  const found = (values: string[]): typeof all => ({ values, times: all.times });
+  const cases: [DelegateFilter, string[]][] = [
+    [{ include: [first] }, [first]],
+    [{ exclude: [first] }, others],
+    // All of the id has to match.
+    [{ include: [first.slice(0, -1)] }, []],
+    [{ include: [`x|${first.slice(0, -1)}`] }, []],
+    [{ include: ["no", /.*/] }, all.values],
+    [{ include: [new RegExp(first.toUpperCase(), "ig")] }, [first]],
+    [{ exclude: [/.*/] }, []],
+    [{ include: [] }, []],
+    [{ exclude: [] }, all.values],
+    // These are texts, and no numbers.
+    [{ include: [[0, 1000]] }, []],
+    [{ exclude: [[0, 1000]] }, all.values],
+  ];
+  for (const [filter, values] of cases)
+    assert.deepEqual(record(filter), found(values), JSON.stringify(filter));
+  assert.deepEqual(record(), all);
+  program.dispose();
+});
+
+test("filters that say nothing, or two things, are refused", () => {
+  const program = open("mlp");
+  const wrong = [
+    {},
+    { include: [], exclude: [] },
+    { include: "a" },
+    { includes: [] },
+    [],
+    { include: [5] },
+    { include: [[2, 2]] },
+    { include: [[3, 1]] },
+    { include: [[-1, 4]] },
+    { include: [[1]] },
+    { include: [[0.5, 2]] },
+    { include: ["("] },
+    { include: ["a)|(b"] },
+  ];
+  for (const delegateValues of wrong)
+    assert.throws(
+      () =>
+        program.run("forward", inputsOf("mlp"), {
+          events: "intermediates",
+          delegateValues: delegateValues as never,
+        }),
+      { code: "option", message: /delegateValues/ },
+      JSON.stringify(delegateValues),
+    );
+  program.dispose();
+});
+
 test("numbers and texts that methods return have their place", () => {
   const program = engine.load(
     (() => {
@@ -261,8 +333,19 @@ test("the command writes dumps, one block for each call and repetition", () => {
   );
   const values = sconce(...run, "v.etdp", "--debug-output", "v.bin", "--intermediates");
   assert.equal(values.status, 0, values.stderr);
-  assert.ok(readFileSync(join(folder, "v.bin")).length > 0);
+  const buffer = readFileSync(join(folder, "v.bin"));
   const [, all] = readDump(readFileSync(join(folder, "v.etdp")));
+  const tensors = all!.events.flatMap(({ tensor }) => tensor ?? []);
+  const floats = tensors.map(({ sizes }) => 4 * sizes.reduce((a, b) => a * b, 1));
+  assert.ok(tensors.length > 2);
+  // In the file as in memory: one behind the other, each at a multiple of 64, zeros in between.
+  let end = 0;
+  for (const [i, { offset }] of tensors.entries()) {
+    assert.equal(offset, Math.ceil(end / 64) * 64);
+    assert.ok(buffer.subarray(end, offset).every((byte) => byte === 0));
+    end = offset + floats[i]!;
+  }
+  assert.equal(buffer.length, Math.ceil(end / 64) * 64);
   assert.ok(all!.events.some(({ kind, isOutput }) => kind !== undefined && !isOutput));
 });
 

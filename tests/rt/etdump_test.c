@@ -583,3 +583,61 @@ TEST(what_delegates_do_comes_before_their_calls_last_value_first) {
     }
     end(&r);
 }
+
+// --- Which values of delegates ------------------------------------------------------------------
+
+// Keeps texts that begin with an "A", and 7.
+static bool keeps_some(void *user, sc_str id, int64_t number) {
+    (void)user;
+    return id.data ? id.size && id.data[0] == 'A' : number == 7;
+}
+
+static void run_nodes(recording *r, bool is_filtered) {
+    static const sc_rt_origin origin = {0, 0, {"NullBackend", 11}};
+    sc_rt_sink *sink = sc_etdump_listen(&r->dump, SC_ETDUMP_INTERMEDIATES, -1);
+    const sc_rt_event run_event = {.kind = SC_RT_EVENT_RUN};
+    const sc_rt_event call = {.kind = SC_RT_EVENT_INSTRUCTION,
+                              .work = SC_RT_DELEGATE,
+                              .origins = &origin,
+                              .origin_count = 1};
+    sc_rt_event node = call;
+    r->dump.is_filtered = is_filtered;
+    sink->begin(sink, &run_event);
+    sink->begin(sink, &call);
+    tell_node(r, &node, "Add #0", 0);
+    tell_node(r, &node, "Mul #1", 0);
+    tell_node(r, &node, NULL, 7);
+    tell_node(r, &node, NULL, 8);
+    sink->end(sink, &call, SC_OK);
+    sink->output(sink, &call, &(sc_evalue){.tag = SC_EVALUE_INT, .i = 6});
+    sink->end(sink, &run_event, SC_OK);
+}
+
+static uint32_t count_of(const char *text, const char *part) {
+    uint32_t count = 0;
+    while ((text = strstr(text, part))) {
+        text += strlen(part);
+        count++;
+    }
+    return count;
+}
+
+TEST(the_host_chooses_among_values_of_delegates_and_nothing_else) {
+    for (int is_filtered = 0; is_filtered < 2; is_filtered++) {
+        recording r;
+        begin(&r);
+        if (open(&r, 1 << 20)) {
+            r.s.ctx.host.keeps_value = keeps_some;
+            run_nodes(&r, is_filtered);
+            const char *text = written(&r);
+            // Of two nodes and of all, and of the call itself.
+            CHECK_EQ_UINT(count_of(text, "debug_event"), is_filtered ? 3 : 5);
+            CHECK_EQ_UINT(count_of(text, "\"int_val\":6"), 1);
+            CHECK_EQ_UINT(count_of(text, "\"Mul #1\""), is_filtered ? 1 : 2);
+            CHECK_EQ_UINT(count_of(text, "\"delegate_debug_id_int\":7"), 2);
+            CHECK_EQ_UINT(count_of(text, "\"delegate_debug_id_int\":8"), is_filtered ? 1 : 2);
+            CHECK_EQ_UINT(count_of(text, "profile_event"), 6);
+        }
+        end(&r);
+    }
+}

@@ -1,12 +1,11 @@
 // Test suites across the border: values as JSON beside one block of bytes, in both directions.
 import { badArgument, isObject, mustBe } from "./check.js";
-import type { Job } from "./core.js";
+import type { HostOptions, Job } from "./core.js";
 import { SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import type { DTypeTable } from "./program.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
-  CallOptions,
   OutputVerdict,
   ProgramReport,
   ProgramValueInfo,
@@ -156,7 +155,7 @@ export function verifyCase(
   job: Job,
   suite: number,
   testCase: number,
-  options: CallOptions & { rtol: number; atol: number },
+  options: HostOptions & { rtol: number; atol: number },
 ): OutputVerdict[] {
   const { rtol, atol, ...call } = options;
   const text = job.textOf((raw, s) => raw.bundle_verify(s, suite, testCase, rtol, atol), call);
@@ -169,5 +168,16 @@ export function notBundled(): SconceError {
     "state",
     "the program has no test suites",
     "Open a bundled program (.bpte), or make one: sconce bundle.",
+  );
+}
+
+/** Throws unless there are test cases of the method. */
+export function checkSuiteOf(suites: readonly TestSuite[], method: string): void {
+  const names = suites.map(({ methodName }) => methodName);
+  if (names.includes(method)) return;
+  throw new SconceError(
+    "not_found",
+    `the bundle has no cases of method '${method}'`,
+    `It has cases of ${names.join(", ")}.`,
   );
 }

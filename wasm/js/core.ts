@@ -35,13 +35,19 @@ const SEVERITIES = ["note", "warning", "error"] as const;
 
 const CALLBACKS_MAX = 2;
 
+/** What goes with a call into the module. */
+export interface HostOptions extends CallOptions {
+  /** Which values of delegates are recorded. */
+  keepsValue?: ((id: string | number) => boolean) | undefined;
+}
+
 export class Core {
   readonly raw: RawExports;
   readonly memory: Memory;
   readonly backends: Backends;
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
-  private options: CallOptions = {};
+  private options: HostOptions = {};
   /** The job of the innermost call. */
   private active: Job | undefined;
   /** Callbacks that are running, each inside a call that the one before made. */
@@ -75,6 +81,7 @@ export class Core {
       progress: (phase, done, total) => self().progress(phase, done, total),
       log: (severity, text, bytes) => self().log(severity, text, bytes),
       now: () => performance.now(),
+      keeps_value: (id, bytes, number) => self().keepsValue(id >>> 0, bytes, number),
       backend: (number, ask, kind, delegate, json, bytes) =>
         self().askBackend(number, ask >>> 0, kind, delegate, self().memory.text(json >>> 0, bytes)),
       panic: (file, line, message) => self().panic(file, line, message),
@@ -112,6 +119,11 @@ export class Core {
   private log(severity: number, text: Pointer, bytes: number): void {
     const message = this.memory.text(text >>> 0, bytes >>> 0);
     this.listener(() => this.onLog?.(SEVERITIES[severity] ?? "note", message));
+  }
+
+  private keepsValue(id: Pointer, bytes: number, number: number): number {
+    const { keepsValue } = this.options;
+    return (keepsValue?.(id === 0 ? number : this.memory.text(id, bytes)) ?? true) ? 1 : 0;
   }
 
   private listener(call: () => void): void {
@@ -164,7 +176,7 @@ export class Core {
    * Runs something that enters the module, for a job unless it is about to have one. Anything
    * thrown from inside but our own errors is a trap. A callback may enter again, for another job.
    */
-  enter<T>(job: Job | undefined, options: CallOptions, body: () => T): T {
+  enter<T>(job: Job | undefined, options: HostOptions, body: () => T): T {
     if (this.dead) throw this.dead;
     if (options.signal?.aborted) throw cancelled();
     const { readError, backendError, thrown } = this;
@@ -341,17 +353,17 @@ export class Job {
     }
   }
 
-  enter<T>(options: CallOptions, body: (raw: RawExports, job: Pointer) => T): T {
+  enter<T>(options: HostOptions, body: (raw: RawExports, job: Pointer) => T): T {
     return this.hold(() => this.core.enter(this, options, () => body(this.core.raw, this.handle)));
   }
 
   /** A call that returns a status; throws its report when it fails. */
-  call(options: CallOptions, body: (raw: RawExports, job: Pointer) => number): void {
+  call(options: HostOptions, body: (raw: RawExports, job: Pointer) => number): void {
     this.enter(options, (raw, s) => this.core.check(s, body(raw, s)));
   }
 
   /** The same for calls with a text result. */
-  textOf(body: (raw: RawExports, job: Pointer) => number, options: CallOptions = {}): string {
+  textOf(body: (raw: RawExports, job: Pointer) => number, options: HostOptions = {}): string {
     return this.enter(options, (raw, s) => {
       this.core.check(s, body(raw, s));
       return this.core.text(s);

@@ -5,7 +5,8 @@ import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./meta.js";
 import { optionsJson } from "./options.js";
 import { checkOptions } from "./protocol.js";
-import { notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
+import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
+import { chooserOf, type Chooser } from "./filter.js";
 import { Output } from "./output.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
@@ -100,11 +101,15 @@ class LoadedProgram implements Program {
     return open.hold(() => this.runOn(open, method, inputs, options));
   }
 
-  private record(job: Job, { events = false, bundledInputIndex = -1 }: RunOptions): void {
+  /** What runs record from here on; gives who chooses among the values of delegates. */
+  private record(job: Job, options: RunOptions): Chooser | undefined {
+    const { events = false, bundledInputIndex = -1, delegateValues } = options;
+    const chooser = delegateValues && chooserOf(delegateValues);
     const what = RECORD[`${events}`];
-    if (what === RECORD.false && !this.isRecording) return;
-    job.call({}, (raw, s) => raw.run_record(s, what, bundledInputIndex));
+    if (what === RECORD.false && !this.isRecording) return chooser;
+    job.call({}, (raw, s) => raw.run_record(s, what, bundledInputIndex, chooser ? 1 : 0));
     this.isRecording = what !== RECORD.false;
+    return chooser;
   }
 
   etdump(): EventDump {
@@ -129,7 +134,7 @@ class LoadedProgram implements Program {
   }
 
   private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
-    this.record(job, options);
+    const keepsValue = this.record(job, options);
     this.select(job, method, options);
     const declared = this.reportOf(job).methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
@@ -142,7 +147,7 @@ class LoadedProgram implements Program {
     // By index, because a hole in the list is an input too, and a wrong one.
     for (const [index, { kind }] of declared.entries())
       this.setInput(job, index, inputs[index], kind);
-    job.call(options, (raw, s) => raw.run_execute(s));
+    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s));
     const count = job.enter({}, (raw, s) => raw.run_output_count(s));
     return Array.from({ length: count }, (_, index) => this.output(job, index));
   }
@@ -251,15 +256,22 @@ class LoadedProgram implements Program {
   }
 
   private verifyOn(job: Job, options: VerifyOptions): CaseVerdict[] {
-    const { rtol = 1e-5, atol = 1e-8, events = false, ...call } = options;
+    const { rtol = 1e-5, atol = 1e-8, method, events = false, delegateValues, ...call } = options;
     const suites = readSuites(job, this.dtypes);
     if (suites.length === 0) throw notBundled();
+    if (method !== undefined) checkSuiteOf(suites, method);
     return suites.flatMap(({ methodName, testCases }, suite) =>
-      testCases.map((_, testCase) => {
-        this.record(job, { events, bundledInputIndex: testCase });
+      testCases.flatMap((_, testCase) => {
+        if (method !== undefined && methodName !== method) return [];
+        const recorded = {
+          events,
+          bundledInputIndex: testCase,
+          ...(delegateValues && { delegateValues }),
+        };
+        const keepsValue = this.record(job, recorded);
         this.selected = "";
-        const outputs = verifyCase(job, suite, testCase, { ...call, rtol, atol });
-        return { methodName, testCase, outputs };
+        const outputs = verifyCase(job, suite, testCase, { ...call, keepsValue, rtol, atol });
+        return [{ methodName, testCase, outputs }];
       }),
     );
   }

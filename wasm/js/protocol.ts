@@ -2,6 +2,7 @@
 // caller work by these rows, engine and client check options by them, and Remote leaves out what is
 // local. A row that is missing does not compile.
 import { checkTable, type Kind, type OptionTable } from "./check.js";
+import { DELEGATE_VALUES } from "./filter.js";
 import { accepts, isTaken, optionsOf } from "./options.js";
 import type {
   EdgeProgramManager,
@@ -112,12 +113,24 @@ const CASE: Kind = {
   accepts: "a whole number from 0 to 2147483647",
   test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
 };
-const RUN = { ...CALL, events: RECORDED, bundledInputIndex: CASE } as const;
+const RUN = {
+  ...CALL,
+  events: RECORDED,
+  delegateValues: DELEGATE_VALUES,
+  bundledInputIndex: CASE,
+} as const;
 const TOLERANCE: Kind = {
   accepts: "a number, 0 or more",
   test: (value) => Number.isFinite(value) && Number(value) >= 0,
 };
-const VERIFY = { ...CALL, rtol: TOLERANCE, atol: TOLERANCE, events: RECORDED } as const;
+const VERIFY = {
+  ...CALL,
+  rtol: TOLERANCE,
+  atol: TOLERANCE,
+  method: "text",
+  events: RECORDED,
+  delegateValues: DELEGATE_VALUES,
+} as const;
 
 const PROPERTY = { is: "property" } as const;
 const LOCAL = { is: "local" } as const;

@@ -1,6 +1,6 @@
 // Bundled programs: a program in one file with calls of its methods and what they should return.
 import type { CallOptions, LoadOptions, Value } from "./types.js";
-import type { RecordedEvents } from "./types_events.js";
+import type { DelegateFilter, RecordedEvents } from "./types_events.js";
 
 /** A call of a method, from the program's first state. */
 export interface TestCase {
@@ -28,8 +28,12 @@ export interface VerifyOptions extends CallOptions {
   rtol?: number;
   /** And beside that; 1e-8 by default. With both 0, floats must be equal. */
   atol?: number;
+  /** Only the cases of this method; by default those of all. */
+  method?: string;
   /** Records the runs for `etdump()`, with the number of each case. */
   events?: RecordedEvents;
+  /** As for `run()`. */
+  delegateValues?: DelegateFilter;
 }
 
 /** How far an output is from what was expected. */

@@ -15,6 +15,17 @@ import type { CallOptions } from "./types.js";
  */
 export type RecordedEvents = boolean | "outputs" | "intermediates";
 
+/**
+ * Ids of what delegates do: those that a regular expression matches as a whole, given as such or as its
+ * text, or numbers from the first up to, and without, the second.
+ */
+export type DelegateIds = string | RegExp | readonly [first: number, end: number];
+
+/** Which values of delegates are recorded: only some, or all but some. Times always are. */
+export type DelegateFilter =
+  | { readonly include: readonly DelegateIds[]; readonly exclude?: undefined }
+  | { readonly exclude: readonly DelegateIds[]; readonly include?: undefined };
+
 /** Options of `Program.run()`. */
 export interface RunOptions extends CallOptions {
   /**
@@ -23,6 +34,8 @@ export interface RunOptions extends CallOptions {
    * code "limit" after it has done its work; it is not in the dump then, but the runs before it are.
    */
   events?: RecordedEvents;
+  /** Of "intermediates" the values inside of delegates that are recorded; by default all of them. */
+  delegateValues?: DelegateFilter;
   /**
    * The number of the test case of a bundled program that the inputs are; recorded with the run. The
    * official Inspector takes runs of one method and one number for repetitions, and refuses values that

@@ -81,6 +81,7 @@ typedef struct sc_etdump {
     sc_ctx *ctx;  // whose host has the clock
     sc_etdump_level level;
     int32_t bundled_input_index;
+    bool is_filtered;  // the host chooses among the values of delegates
     uint64_t bytes_max;
     uint64_t held_bytes;     // recorded
     uint64_t written_bytes;  // at most, of the FlatBuffer

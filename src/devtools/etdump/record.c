@@ -150,10 +150,18 @@ static void on_end(sc_rt_sink *sink, const sc_rt_event *event, sc_status status)
     }
 }
 
+static bool is_kept(const sc_etdump *dump, const sc_rt_event *event) {
+    const sc_host *host = &dump->ctx->host;
+    if (event->kind != SC_RT_EVENT_DELEGATE || !dump->is_filtered || !host->keeps_value)
+        return true;
+    return host->keeps_value(host->user, event->delegate_id, event->delegate_number);
+}
+
 static bool is_wanted(const sc_etdump *dump, const sc_rt_event *event) {
     if (event->kind == SC_RT_EVENT_RUN) return true;
     return dump->level == SC_ETDUMP_INTERMEDIATES &&
-           sc_etdump_is_shown(event->work, &event->origins[event->origin_count - 1]);
+           sc_etdump_is_shown(event->work, &event->origins[event->origin_count - 1]) &&
+           is_kept(dump, event);
 }
 
 static void on_output(sc_rt_sink *sink, const sc_rt_event *event, const sc_evalue *value) {

@@ -158,6 +158,34 @@ function asTensor(value: number | bigint | boolean, kind: string): Tensor {
   return { dtype: "int64", shape: [], data: BigInt64Array.of(BigInt(value)) };
 }
 
+const outputPath = (folder: string, index: number): string => join(folder, `output_${index}.npy`);
+
+/** What a call is of, and where its outputs go. */
+interface Place {
+  info: ProgramMethodInfo;
+  folder: string | undefined;
+}
+
+/** Throws, before anything runs, where outputs cannot be written, or two calls' would be one file. */
+function checkOutputs(places: readonly Place[], records: readonly string[]): void {
+  const owners = new Map(
+    records.map((path): [string, number | undefined] => [realOf(path), undefined]),
+  );
+  for (const [call, { info, folder }] of places.entries())
+    for (let i = 0; folder !== undefined && i < info.outputs.length; i++) {
+      const path = outputPath(folder, i);
+      const owner = owners.get(realOf(path));
+      if (owner !== undefined)
+        throw new UsageError(
+          `calls ${owner} and ${call} would both write ${path}: give each an "out" of its own`,
+        );
+      if (owners.has(realOf(path)))
+        throw new UsageError(`two of the files would be written to ${path}`);
+      checkPlace(path);
+      owners.set(realOf(path), call);
+    }
+}
+
 /**
  * Results by the place that they go to, kept here until all calls are done: a later call may read
  * them, and a command that fails leaves the results of an earlier one alone.
@@ -188,7 +216,7 @@ class Results {
   add(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
     outputs.forEach((value, i) => {
       if (value === null) return;
-      const path = join(folder, `output_${i}.npy`);
+      const path = outputPath(folder, i);
       const whole = (): Tensor =>
         isTensor(value)
           ? value
@@ -400,8 +428,6 @@ export async function runCommand(args: string[]): Promise<number> {
   const tolerances = tolerancesOf(values);
   if (values.verify && (calls ?? values.input ?? values.out) !== undefined)
     throw new UsageError("--verify runs the calls that the bundle comes with, and no others");
-  if (values.verify && values.method !== undefined && values.etdump !== undefined)
-    throw new UsageError("--etdump records all methods that --verify runs: leave --method out");
   const texts = values.input ?? [];
   checkExamples(texts, values.etrecord);
   const dataFiles = (values.data ?? []).map((file) => new DataFile(file));
@@ -419,6 +445,10 @@ export async function runCommand(args: string[]): Promise<number> {
   const code = await inFolders([...folders, ...beside], async () => {
     for (const file of recording.paths) results.check(file, arrays);
     if (tolerances) return verify(program, tolerances, count, values.method, recording, results);
+    const places = (calls ?? [{ method: values.method, out: values.out }]).map(
+      ({ method, out }): Place => ({ info: methodInfo(program, method), folder: out }),
+    );
+    checkOutputs(places, recording.paths);
     let done = 0;
     const repeat = (): void => {
       for (let i = 1; i <= count; i++) {

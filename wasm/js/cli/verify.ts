@@ -1,12 +1,11 @@
 // sconce run --verify: the calls that a bundled program comes with, and how far off what they return
 // is.
 import type { CaseVerdict, OutputVerdict, Program } from "../types.js";
-import { SconceError } from "../errors.js";
 import { say, UsageError, warn } from "./common.js";
 import type { Recording } from "./record.js";
 
-export const VERIFY_HELP = `  --verify          run the calls that a .bpte comes with, and compare what they return; --method
-                    NAME tells of those of one method
+export const VERIFY_HELP = `  --verify          run the calls that a .bpte comes with, and compare what they return; with
+                    --method NAME those of one method
   --rtol X          how far floats may be off, as a share of what is expected; default 1e-5
   --atol X          and beside that; default 1e-8`;
 
@@ -62,18 +61,6 @@ function tell({ methodName, testCase, outputs }: CaseVerdict): void {
   outputs.forEach((verdict, i) => say(`${lead}: output_${i}: ${describe(verdict)}`));
 }
 
-/** The cases of a method; of all without a name. */
-function casesOf(verdicts: readonly CaseVerdict[], method: string | undefined): CaseVerdict[] {
-  const found = verdicts.filter(({ methodName }) => method === undefined || methodName === method);
-  if (found.length > 0 || method === undefined) return found;
-  const names = [...new Set(verdicts.map(({ methodName }) => methodName))].join(", ");
-  throw new SconceError(
-    "not_found",
-    `the bundle has no cases of method '${method}'`,
-    `It has cases of ${names}.`,
-  );
-}
-
 /** True when everything that is expected is there, of the method or of all. */
 export function verifyBundle(
   program: Program,
@@ -82,9 +69,10 @@ export function verifyBundle(
   method: string | undefined,
   recording: Recording,
 ): boolean {
-  let all: CaseVerdict[] = [];
-  for (let i = 0; i < count; i++) all = program.verify({ ...tolerances, events: recording.events });
-  const verdicts = casesOf(all, method);
+  const { events } = recording;
+  const options = { ...tolerances, events, ...(method !== undefined && { method }) };
+  let verdicts: CaseVerdict[] = [];
+  for (let i = 0; i < count; i++) verdicts = program.verify(options);
   verdicts.forEach(tell);
   const wrong = verdicts.filter(({ outputs }) => outputs.some(({ isClose }) => !isClose));
   const total = `${verdicts.length} case${verdicts.length === 1 ? "" : "s"}`;
