@@ -28,16 +28,31 @@ static sc_status parse_object(sc_ctx *ctx, sc_str json, const sc_json **out) {
 
 // --- Opening -------------------------------------------------------------------------------------
 
+static sc_status read_times(sc_ctx *ctx, const sc_json *list, sc_inspect_options *out) {
+    if (!list) return SC_OK;
+    double *times = list->kind == SC_JSON_ARRAY
+                        ? sc_new_array(ctx->arena, double, (size_t)list->size + 1)
+                        : NULL;
+    const sc_json *item = times ? sc_json_first(list) : NULL;
+    for (uint32_t i = 0; times && i < list->size; i++, item = sc_json_next(item))
+        if (!sc_json_f64(item, &times[i])) times = NULL;
+    out->delegate_times = times;
+    out->delegate_time_count = times ? list->size : 0;
+    if (times) return SC_OK;
+    return sc_fail(ctx, SC_ERR_OPTION, NULL, "times of delegates are a list of numbers");
+}
+
 static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdump,
-                           sc_source *buffer, sc_str method) {
+                           sc_source *buffer, const sc_json *told) {
     sc_dump *dump;
     SC_TRY(sc_dump_read(ctx, etdump, buffer, &dump));
     inspector->dump = dump;
-    const sc_inspect_options options = {.source_scale = inspector->source_scale,
-                                        .target_scale = inspector->target_scale,
-                                        .method = method,
-                                        .methods = inspector->methods,
-                                        .method_count = inspector->method_count};
+    sc_inspect_options options = {.source_scale = inspector->source_scale,
+                                  .target_scale = inspector->target_scale,
+                                  .method = text_at(ctx, told, "method"),
+                                  .methods = inspector->methods,
+                                  .method_count = inspector->method_count};
+    SC_TRY(read_times(ctx, sc_json_get(told, "delegateTimes"), &options));
     return sc_inspect(ctx, dump, &options, &inspector->found);
 }
 
@@ -74,8 +89,7 @@ sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
         inspector->has_record = true;
         SC_TRY(sc_inspector_tables(ctx, inspector));
     }
-    if (etdump)
-        SC_TRY(open_dump(ctx, inspector, etdump, debug_buffer, text_at(ctx, options, "method")));
+    if (etdump) SC_TRY(open_dump(ctx, inspector, etdump, debug_buffer, options));
     if (program) SC_TRY(open_program(job, program, &inspector->program));
     job->inspector = inspector;
     return SC_OK;
@@ -190,6 +204,10 @@ static sc_status answer_timeline(asked *a) {
     return sc_inspect_put_timeline(a->w, a->inspector->found);
 }
 static sc_status answer_trace(asked *a) { return sc_inspect_put_trace(a->w, a->inspector->found); }
+static sc_status answer_ticks(asked *a) {
+    sc_inspect_put_ticks(a->w, a->inspector->found);
+    return SC_OK;
+}
 static sc_status answer_delegation(asked *a) {
     return sc_inspector_put_delegation(a->ctx, a->inspector, a->w);
 }
@@ -221,6 +239,7 @@ static const struct {
     {"modules", answer_modules, true, false, false},
     {"timeline", answer_timeline, true, false, false},
     {"trace", answer_trace, true, false, false},
+    {"ticks", answer_ticks, true, false, false},
     {"delegation", answer_delegation, false, true, false},
     {"gap", answer_gap, true, true, false},
     {"nodes", answer_nodes, false, true, false},
@@ -272,6 +291,7 @@ static sc_status ask(sc_job *job, sc_str query_json, sc_str *json) {
                                        .from = text_at(ctx, query, "from"),
                                        .to = text_at(ctx, query, "to"),
                                        .reference = text_at(ctx, query, "reference")};
+    (void)sc_json_bool(sc_json_get(query, "values"), &a.args.values);
     SC_TRY(answer(&a));
     *json = sc_sb_str(&sb);
     return SC_OK;

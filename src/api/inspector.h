@@ -21,6 +21,7 @@ struct sc_inspector {
 // A query as it is asked: {"what": name, ...}.
 typedef struct sc_inspector_query_args {
     sc_str what, method, stage, from, to, reference;
+    bool values;  // gap: all elements are wanted
 } sc_inspector_query_args;
 
 // The record's methods as plain tables (inspector_record.c).

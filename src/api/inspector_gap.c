@@ -4,7 +4,8 @@
 
 // --- Recorded outputs ----------------------------------------------------------------------------
 
-static sc_status add_recorded(sc_ctx *ctx, const sc_pickle_value *v, sc_numbers_vec *out) {
+static sc_status add_recorded(sc_ctx *ctx, sc_arena *arena, const sc_pickle_value *v,
+                              sc_numbers_vec *out) {
     sc_dump_value value = {.kind = SC_DUMP_NULL};
     sc_dump_tensor tensor = {0};
     sc_numbers_list one;
@@ -25,7 +26,7 @@ static sc_status add_recorded(sc_ctx *ctx, const sc_pickle_value *v, sc_numbers_
             sc_extent_slice(t->storage->extent, first, bytes - first, &tensor.data);
         value = (sc_dump_value){.kind = SC_DUMP_TENSOR, .tensors = &tensor, .tensor_count = 1};
     }
-    SC_TRY(sc_numbers_of(ctx, ctx->arena, &value, &one));
+    SC_TRY(sc_numbers_of(ctx, arena, &value, &one));
     for (uint32_t i = 0; i < one.count; i++) sc_vec_push(ctx->arena, out, one.items[i]);
     return SC_OK;
 }
@@ -44,78 +45,22 @@ static const sc_pickle_value *cases_of(const sc_etrecord *record, sc_str method)
     return NULL;
 }
 
-// Of the case that a block says it ran; where it does not say, of the only one.
-static sc_status recorded_outputs(sc_ctx *ctx, const sc_etrecord *record,
-                                  const sc_inspect_method *method, const sc_inspect_block *block,
-                                  sc_numbers_vec *out, bool *has) {
-    const sc_pickle_value *cases = cases_of(record, method->name);
-    *has = false;
-    if (!cases && record->edge.count == 1) cases = cases_of(record, SC_STR("forward"));
-    if (!cases || !is_sequence(cases) || cases->count == 0) return SC_OK;
-    uint32_t index = cases->count == 1 ? 0 : SC_INSPECT_NONE;
-    if (block->bundled_index >= 0) index = (uint32_t)block->bundled_index;
-    if (index >= cases->count || !is_sequence(cases->items[index])) return SC_OK;
-    const sc_pickle_value *outputs = cases->items[index];
-    for (uint32_t i = 0; i < outputs->count; i++) SC_TRY(add_recorded(ctx, outputs->items[i], out));
-    *has = true;
-    return SC_OK;
-}
+// --- One method after the other ------------------------------------------------------------------
 
-// --- Outputs -------------------------------------------------------------------------------------
+typedef struct measured {
+    const sc_inspect_method *method;
+    const sc_etrecord_program *stage;
+    sc_reference reference;
+    const char *outputs_from;
+} measured;
 
-static void put_output(sc_json_writer *w, uint32_t block, uint32_t index,
-                       const sc_numbers *reference, const sc_numbers *found) {
-    sc_gap gap;
-    sc_json_begin_object(w);
-    sc_json_put_u64(w, "block", block);
-    sc_json_put_u64(w, "output", index);
-    sc_json_key(w, "reference");
-    sc_numbers_put(w, reference);
-    sc_json_key(w, "found");
-    sc_numbers_put(w, found);
-    sc_json_key(w, "gap");
-    if (sc_gap_of(reference, found, &gap))
-        sc_gap_put(w, &gap);
-    else
-        sc_json_add_null(w);
-    sc_json_end_object(w);
-}
-
-static sc_status put_block_outputs(sc_ctx *ctx, const sc_inspector *inspector,
-                                   const sc_inspect_method *method, uint32_t index,
-                                   const sc_reference *computed, sc_json_writer *w,
-                                   const char **from) {
-    const sc_inspect_block *block = &inspector->found->blocks[index];
-    sc_numbers_list found;
-    sc_numbers_vec wanted = {0};
-    bool is_recorded;
-    if (block->method != method || block->output_count == 0) return SC_OK;
-    SC_TRY(sc_numbers_of_all(ctx, ctx->arena, block->outputs, block->output_count, &found));
-    SC_TRY(recorded_outputs(ctx, &inspector->record, method, block, &wanted, &is_recorded));
-    *from = is_recorded ? "recorded" : "computed";
-    if (!is_recorded) wanted = computed->outputs;
-    // A program that writes to its inputs gives these back first.
-    const uint32_t count = sc_min_u32(found.count, wanted.count);
-    for (uint32_t i = 0; i < count; i++)
-        put_output(w, index, i, &wanted.data[wanted.count - count + i],
-                   &found.items[found.count - count + i]);
-    return SC_OK;
-}
-
-static sc_status put_outputs(sc_ctx *ctx, const sc_inspector *inspector,
-                             const sc_inspect_method *method, const sc_reference *computed,
-                             sc_json_writer *w) {
-    const char *from = "none";
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < inspector->found->block_count; i++)
-        SC_TRY(put_block_outputs(ctx, inspector, method, i, computed, w, &from));
-    sc_json_end_array(w);
-    sc_json_put_text(w, "outputsFrom", from);
-    return SC_OK;
-}
-
-// --- The query -----------------------------------------------------------------------------------
+typedef struct measuring {
+    sc_ctx *ctx;
+    const sc_inspector *inspector;
+    sc_arena *values;  // where elements go
+    sc_inspect_gaps gaps;
+    SC_VEC(measured) methods;
+} measuring;
 
 static sc_status find_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str reference,
                             const sc_etrecord_program *edge, const sc_etrecord_program **out) {
@@ -126,27 +71,146 @@ static sc_status find_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str r
     return sc_inspector_stage(ctx, inspector, reference, edge->method_name, out);
 }
 
+static sc_status measure(measuring *m, const sc_inspect_method *method, sc_str reference) {
+    const sc_inspector *inspector = m->inspector;
+    const sc_etrecord_program *edge = &inspector->record.edge.data[method - inspector->methods];
+    measured one = {.method = method, .reference.values = m->values, .outputs_from = "none"};
+    SC_TRY(find_stage(m->ctx, inspector, reference, edge, &one.stage));
+    SC_TRY(sc_reference_run(m->ctx, &inspector->record, one.stage, edge, &one.reference));
+    SC_TRY(sc_inspect_gaps_of(inspector->found, method, one.reference.rows, one.reference.count,
+                              &m->gaps));
+    sc_vec_push(m->ctx->arena, &m->methods, one);
+    return SC_OK;
+}
+
+static bool has_values(const sc_inspect_block *block) {
+    bool has = block->output_count > 0;
+    for (uint32_t i = 0; i < block->event_count && !has; i++)
+        has = block->events[i].value_count > 0;
+    return has;
+}
+
+// The one that is named, or else each that the dump has values of.
+static sc_status measure_all(measuring *m, const sc_inspector_query_args *args) {
+    const sc_inspection *found = m->inspector->found;
+    const sc_inspect_method *only;
+    for (uint32_t i = 0; !args->method.size && !found->asked && i < m->inspector->method_count;
+         i++) {
+        bool has = false;
+        for (uint32_t b = 0; b < found->block_count && !has; b++)
+            has = found->blocks[b].method == &m->inspector->methods[i] &&
+                  has_values(&found->blocks[b]);
+        if (has) SC_TRY(measure(m, &m->inspector->methods[i], args->reference));
+    }
+    if (m->methods.count) return SC_OK;
+    SC_TRY(sc_inspector_method(m->ctx, m->inspector, args->method, &only));
+    return measure(m, only, args->reference);
+}
+
+// --- Outputs -------------------------------------------------------------------------------------
+
+// Of the case that a block says it ran; where it does not say, of the only one.
+static sc_status recorded_outputs(const measuring *m, const sc_inspect_method *method,
+                                  const sc_inspect_block *block, sc_numbers_vec *out, bool *has) {
+    const sc_etrecord *record = &m->inspector->record;
+    const sc_pickle_value *cases = cases_of(record, method->name);
+    *has = false;
+    if (!cases && record->edge.count == 1) cases = cases_of(record, SC_STR("forward"));
+    if (!cases || !is_sequence(cases) || cases->count == 0) return SC_OK;
+    uint32_t index = cases->count == 1 ? 0 : SC_INSPECT_NONE;
+    if (block->bundled_index >= 0) index = (uint32_t)block->bundled_index;
+    if (index >= cases->count || !is_sequence(cases->items[index])) return SC_OK;
+    const sc_pickle_value *outputs = cases->items[index];
+    for (uint32_t i = 0; i < outputs->count; i++)
+        SC_TRY(add_recorded(m->ctx, m->values, outputs->items[i], out));
+    *has = true;
+    return SC_OK;
+}
+
+typedef struct output {
+    const sc_inspect_method *method;
+    uint32_t block, index;
+    bool is_placed;
+} output;
+
+static void put_output(sc_json_writer *w, output o, const sc_numbers *reference,
+                       const sc_numbers *found) {
+    sc_gap gap;
+    sc_json_begin_object(w);
+    sc_json_put_str(w, "method", o.method->name);
+    sc_json_put_u64(w, "block", o.block);
+    sc_json_put_u64(w, "output", o.index);
+    sc_json_key(w, "reference");
+    sc_numbers_put(w, reference, o.is_placed);
+    sc_json_key(w, "found");
+    sc_numbers_put(w, found, o.is_placed);
+    sc_json_key(w, "gap");
+    if (sc_gap_of(reference, found, &gap))
+        sc_gap_put(w, &gap);
+    else
+        sc_json_add_null(w);
+    sc_json_end_object(w);
+}
+
+static sc_status put_block_outputs(measuring *m, measured *of, uint32_t index, sc_json_writer *w) {
+    const sc_inspect_block *block = &m->inspector->found->blocks[index];
+    sc_numbers_list found;
+    sc_numbers_vec wanted = {0};
+    bool is_recorded;
+    if (block->method != of->method || block->output_count == 0) return SC_OK;
+    SC_TRY(sc_numbers_of_all(m->ctx, m->values, block->outputs, block->output_count, &found));
+    SC_TRY(recorded_outputs(m, of->method, block, &wanted, &is_recorded));
+    of->outputs_from = is_recorded ? "recorded" : "computed";
+    if (!is_recorded) wanted = of->reference.outputs;
+    // A program that writes to its inputs gives these back first.
+    const uint32_t count = sc_min_u32(found.count, wanted.count);
+    for (uint32_t i = 0; i < count; i++)
+        put_output(w, (output){of->method, index, i, m->gaps.are_placed},
+                   &wanted.data[wanted.count - count + i], &found.items[found.count - count + i]);
+    return SC_OK;
+}
+
+static sc_status put_outputs(measuring *m, sc_json_writer *w) {
+    sc_json_key(w, "outputs");
+    sc_json_begin_array(w);
+    for (uint32_t k = 0; k < m->methods.count; k++)
+        for (uint32_t i = 0; i < m->inspector->found->block_count; i++)
+            SC_TRY(put_block_outputs(m, &m->methods.data[k], i, w));
+    sc_json_end_array(w);
+    return SC_OK;
+}
+
+// --- The query -----------------------------------------------------------------------------------
+
+static void put_methods(const measuring *m, sc_json_writer *w) {
+    sc_json_key(w, "methods");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < m->methods.count; i++) {
+        const measured *one = &m->methods.data[i];
+        sc_json_begin_object(w);
+        sc_json_put_str(w, "method", one->method->name);
+        sc_json_put_text(w, "inputs", one->reference.inputs);
+        sc_json_put_text(w, "outputsFrom", one->outputs_from);
+        sc_json_end_object(w);
+    }
+    sc_json_end_array(w);
+}
+
 static const char *NO_VALUES = "Log intermediate values, and pass the dump's debug buffer.";
 
+// Elements that are wanted live as long as the answer.
 sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
                                const sc_inspector_query_args *args, sc_json_writer *w) {
-    const sc_inspect_method *method;
-    const sc_etrecord_program *stage;
-    sc_reference reference;
-    sc_inspect_gaps gaps = {0};
-    SC_TRY(sc_inspector_method(ctx, inspector, args->method, &method));
+    measuring m = {.ctx = ctx, .inspector = inspector, .gaps.are_placed = args->values};
+    m.values = m.gaps.values = args->values ? w->out->arena : ctx->arena;
     if (inspector->dump->value_count == 0)
         return sc_fail(ctx, SC_ERR_STATE, NO_VALUES, "the dump has no values, only times");
-    const sc_etrecord_program *edge = &inspector->record.edge.data[method - inspector->methods];
-    SC_TRY(find_stage(ctx, inspector, args->reference, edge, &stage));
-    SC_TRY(sc_reference_run(ctx, &inspector->record, stage, edge, &reference));
-    SC_TRY(sc_inspect_gaps_of(inspector->found, method, reference.rows, reference.count, &gaps));
+    SC_TRY(measure_all(&m, args));
     sc_json_begin_object(w);
-    sc_json_put_str(w, "method", method->name);
-    sc_json_put_str(w, "reference", stage->stage);
-    sc_json_put_text(w, "inputs", reference.inputs);
-    sc_inspect_put_gaps(w, inspector->found, method, &gaps);
-    SC_TRY(put_outputs(ctx, inspector, method, &reference, w));
+    sc_json_put_str(w, "reference", m.methods.data[0].stage->stage);
+    sc_inspect_put_gaps(w, inspector->found, &m.gaps);
+    SC_TRY(put_outputs(&m, w));
+    put_methods(&m, w);
     sc_json_end_object(w);
     return SC_OK;
 }

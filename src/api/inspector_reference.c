@@ -20,7 +20,8 @@ static const int64_t *copy_sizes(sc_arena *arena, const int64_t *sizes, uint32_t
     return copy;
 }
 
-static sc_status numbers_of_tensor(sc_ctx *ctx, const sc_tensor *t, sc_numbers_list *out) {
+static sc_status numbers_of_tensor(sc_ctx *ctx, sc_arena *arena, const sc_tensor *t,
+                                   sc_numbers_list *out) {
     const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
     uint8_t *data = sc_arena_try_alloc(ctx->arena, bytes + 1);
     if (!data) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a value of the reference");
@@ -33,28 +34,31 @@ static sc_status numbers_of_tensor(sc_ctx *ctx, const sc_tensor *t, sc_numbers_l
     tensor->strides = row_major(ctx->arena, tensor->sizes, t->rank);
     if (bytes) tensor->data = sc_extent_whole(sc_source_from_memory(ctx->arena, data, bytes));
     const sc_dump_value value = {.kind = SC_DUMP_TENSOR, .tensors = tensor, .tensor_count = 1};
-    const sc_status status = sc_numbers_of(ctx, ctx->arena, &value, out);
+    const sc_status status = sc_numbers_of(ctx, arena, &value, out);
     sc_arena_release(ctx->arena, data);
     return status;
 }
 
-static sc_status numbers_of_scalar(sc_ctx *ctx, const sc_evalue *v, sc_numbers_list *out) {
+static sc_status numbers_of_scalar(sc_ctx *ctx, sc_arena *arena, const sc_evalue *v,
+                                   sc_numbers_list *out) {
     sc_dump_value value = {.kind = SC_DUMP_NULL};
     if (v->tag == SC_EVALUE_INT) value = (sc_dump_value){.kind = SC_DUMP_INT, .i = v->i};
     if (v->tag == SC_EVALUE_BOOL) value = (sc_dump_value){.kind = SC_DUMP_BOOL, .i = v->b};
     if (v->tag == SC_EVALUE_DOUBLE) value = (sc_dump_value){.kind = SC_DUMP_DOUBLE, .d = v->d};
-    return sc_numbers_of(ctx, ctx->arena, &value, out);
+    return sc_numbers_of(ctx, arena, &value, out);
 }
 
-static sc_status add_numbers(sc_ctx *ctx, const sc_evalue *v, sc_numbers_vec *out) {
+// Elements go to `arena`.
+static sc_status add_numbers(sc_ctx *ctx, sc_arena *arena, const sc_evalue *v,
+                             sc_numbers_vec *out) {
     sc_numbers_list one = {0};
     const bool is_list =
         v->tag == SC_EVALUE_TENSOR_LIST || v->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
     for (uint32_t i = 0; is_list && i < v->count; i++)
-        if (v->tensors[i]) SC_TRY(add_numbers(ctx, v->tensors[i], out));
+        if (v->tensors[i]) SC_TRY(add_numbers(ctx, arena, v->tensors[i], out));
     if (is_list) return SC_OK;
-    SC_TRY(v->tag == SC_EVALUE_TENSOR ? numbers_of_tensor(ctx, v->tensor, &one)
-                                      : numbers_of_scalar(ctx, v, &one));
+    SC_TRY(v->tag == SC_EVALUE_TENSOR ? numbers_of_tensor(ctx, arena, v->tensor, &one)
+                                      : numbers_of_scalar(ctx, arena, v, &one));
     for (uint32_t i = 0; i < one.count; i++) sc_vec_push(ctx->arena, out, one.items[i]);
     return SC_OK;
 }
@@ -70,6 +74,7 @@ typedef struct capture {
 typedef struct listening {
     sc_rt_sink sink;
     sc_ctx *ctx;
+    sc_arena *values;  // where elements go
     const sc_emit_plan *plan;
     SC_VEC(capture) captures;
     sc_imap by_handle;  // place among the captures, plus 1
@@ -111,7 +116,7 @@ static void on_output(sc_rt_sink *sink, const sc_rt_event *event, const sc_evalu
     capture *c = capture_of(l);
     if (l->is_first) c->values = (sc_numbers_vec){0};
     l->is_first = false;
-    l->status = add_numbers(l->ctx, value, &c->values);
+    l->status = add_numbers(l->ctx, l->values, value, &c->values);
 }
 
 static void keep_captures(listening *l, sc_reference *out) {
@@ -224,7 +229,7 @@ static sc_status set_inputs(sc_ctx *ctx, const sc_etrecord *record, const sc_met
 
 static sc_status keep_outputs(sc_ctx *ctx, const sc_rt_method *method, sc_reference *out) {
     for (uint32_t i = 0; i < sc_rt_method_output_count(method); i++)
-        SC_TRY(add_numbers(ctx, sc_rt_method_output(method, i), &out->outputs));
+        SC_TRY(add_numbers(ctx, out->values, sc_rt_method_output(method, i), &out->outputs));
     return SC_OK;
 }
 
@@ -245,7 +250,7 @@ sc_status sc_reference_run(sc_ctx *ctx, const sc_etrecord *record, const sc_etre
     sc_executable made;
     sc_rt_program *program;
     sc_rt_options as_written;
-    *out = (sc_reference){0};
+    *out = (sc_reference){.values = out->values};
     if (!stage->has_weights)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Write the record with its weights.",
                        "the record is a light one: without weights nothing can be computed");
@@ -254,7 +259,7 @@ sc_status sc_reference_run(sc_ctx *ctx, const sc_etrecord *record, const sc_etre
     as_written.optimize = false;
     SC_TRY(sc_rt_program_open(ctx, sc_source_from_cord(ctx->arena, &made.result.program),
                               &as_written, &program));
-    listening l = {.ctx = ctx, .plan = &made.result.plans.data[0]};
+    listening l = {.ctx = ctx, .values = out->values, .plan = &made.result.plans.data[0]};
     l.sink = (sc_rt_sink){.begin = on_begin, .end = on_end, .output = on_output, .user = &l};
     sc_imap_init(&l.by_handle, ctx->arena);
     const sc_status status = run(&l, program, record, stage->method, out);

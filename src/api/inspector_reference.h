@@ -11,9 +11,10 @@ typedef struct sc_reference {
     uint32_t count;
     sc_numbers_vec outputs;
     const char *inputs;  // "representative" or "example"
+    sc_arena *values;    // where elements go
 } sc_reference;
 
-// Runs a stage of a method, whose edge program is `edge`.
+// Runs a stage of a method, whose edge program is `edge`. Elements go to `out->values`.
 sc_status sc_reference_run(sc_ctx *ctx, const sc_etrecord *record, const sc_etrecord_program *stage,
                            const sc_etrecord_program *edge, sc_reference *out);
 

@@ -69,7 +69,7 @@ static sc_status tell(const sc_inspection *in, const sc_inspection *other,
     SC_TRY(sc_inspect_put_trace(w, in));
     SC_TRY(find_gaps(in, method, &gaps));
     sc_json_begin_object(w);
-    sc_inspect_put_gaps(w, in, method, &gaps);
+    sc_inspect_put_gaps(w, in, &gaps);
     sc_json_end_object(w);
     SC_TRY(sc_inspect_compare(in->ctx, in, other, &comparison));
     sc_inspect_put_comparison(w, &comparison);

@@ -66,7 +66,7 @@ test("two dumps are compared", () => {
   const records = ["--etrecord", record, "--etrecord", dumpPath("mlp_xnnpack.etrecord")];
   const { status, stdout } = sconce("inspect", profile, other, ...records);
   assert.equal(status, 0);
-  assert.match(stdout, /^a: 4 runs, b: 4 runs of method forward; averages in ms$/m);
+  assert.match(stdout, /^a: 4 runs, b: 4 runs of method forward\naverages in ms$/m);
   assert.match(stdout, /^ {2}total /m);
   const mixed = sconce("inspect", profile, other, "--etrecord", record);
   assert.match(mixed.stderr, /warning: b: .*different programs/);
@@ -74,6 +74,21 @@ test("two dumps are compared", () => {
     rows: object[];
   };
   assert.equal(rows.length, 1);
+});
+
+test("two dumps of several methods are compared in all of them", () => {
+  const methods = ["inspect", dumpPath("methods.etdp"), dumpPath("methods.etdp")];
+  const { status, stdout } = sconce(...methods, "--etrecord", dumpPath("methods.etrecord"));
+  assert.equal(status, 0);
+  assert.match(stdout, /^a: 2 runs, b: 2 runs of method encode\na: .* of method decode\naverages/m);
+  assert.match(stdout, /^ {2}event .* method +line$/m);
+  assert.match(stdout, /^ {2}total .* encode *$[^]*^ {2}total .* decode *$/m);
+  const one = sconce(
+    ...[...methods, "--method", "decode"],
+    ...["--etrecord", dumpPath("methods.etrecord")],
+  );
+  assert.match(one.stdout, /^a: 2 runs, b: 2 runs of method decode\naverages/m);
+  assert.doesNotMatch(one.stdout, /encode|method +line/);
 });
 
 test("a record is its stages, their differences and any node's lines", () => {

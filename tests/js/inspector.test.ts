@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import {
   createClient,
   createEngine,
+  type ComparedMethod,
   type Engine,
   type GapReport,
   type Inspector,
@@ -76,7 +77,10 @@ for (const name of SINGLE)
       for (const [reference, metrics] of Object.entries(toldOf(name).gap)) {
         const report = inspector.numericGap({ reference });
         assert.equal(report.reference, reference);
-        assert.equal(report.inputs, "representative");
+        assert.deepEqual(
+          report.methods.map(({ method, inputs }) => [method, inputs]),
+          [["forward", "representative"]],
+        );
         for (const [metric, told] of Object.entries(metrics))
           checkGaps(report, told, metric as keyof typeof METRICS);
       }
@@ -84,8 +88,8 @@ for (const name of SINGLE)
 
 test("outputs are compared with those that the record has", () =>
   using(engine.inspector(filesOf("mlp", "debug")), (inspector) => {
-    const { outputs, outputsFrom, rows } = inspector.numericGap();
-    assert.equal(outputsFrom, "recorded");
+    const { outputs, methods, rows } = inspector.numericGap();
+    assert.equal(methods[0]!.outputsFrom, "recorded");
     assert.equal(outputs.length, 1);
     const last = rows.at(-1)!.outputs[0]!;
     assertClose(outputs[0]!.gap!.mse, last.gap.mse, 1e-5, "the last event's");
@@ -113,21 +117,33 @@ test("programs of several methods are told apart by their instructions", () =>
     );
   }));
 
-test("each method of several has gaps of its own", () =>
+test("each method of several has gaps of its own, and together they have all", () =>
   using(engine.inspector(filesOf("methods", "debug")), (inspector) => {
-    assert.throws(() => inspector.numericGap(), {
-      code: "argument",
-      message: /encode, decode|decode, encode/,
-    });
+    const all = inspector.numericGap();
+    assert.deepEqual(
+      all.methods.map(({ method, inputs }) => [method, inputs]),
+      [
+        ["decode", "example"],
+        ["encode", "example"],
+      ],
+    );
     for (const [method, rows] of [
       ["encode", 2],
       ["decode", 3],
     ] as const) {
       const report = inspector.numericGap({ method });
-      assert.equal(report.inputs, "example");
+      assert.deepEqual(
+        report.methods.map((one) => one.method),
+        [method],
+      );
       assert.equal(report.rows.length, rows);
       for (const row of report.rows) assert.ok(row.outputs[0]!.gap.max < 1e-6, method);
       assert.equal(report.outputs.length, 1);
+      const of = <T extends { method: string }>(list: T[]): T[] =>
+        list.filter((one) => one.method === method);
+      assert.deepEqual(of(all.rows), report.rows);
+      assert.deepEqual(of(all.outputs), report.outputs);
+      assert.deepEqual(of(all.skipped), report.skipped);
     }
     assert.throws(() => inspector.numericGap({ method: "none" }), { code: "not_found" });
   }));
@@ -181,10 +197,11 @@ test("the timeline nests, and is a trace", () =>
 
 test("two dumps stand side by side, each with its record", () =>
   using(engine.inspector(filesOf("mlp")), (inspector) => {
-    const { rows, total, warnings, method } = inspector.compare(filesOf("mlp_xnnpack"));
+    const { rows, warnings, methods } = inspector.compare(filesOf("mlp_xnnpack"));
     assert.deepEqual(warnings, []);
-    assert.equal(method, "forward");
-    assert.ok(total!.a && total!.b && total!.noise !== null);
+    const [{ method, runsA, runsB, total }] = methods as [ComparedMethod];
+    assert.deepEqual([methods.length, method, runsA, runsB], [1, "forward", 4, 4]);
+    assert.ok(total.a && total.b && total.noise !== null);
     // The delegate has the handles of all kernels there are.
     assert.equal(rows.length, 1);
     assert.equal(rows[0]!.a!.events.length, 8);
@@ -195,16 +212,21 @@ test("two dumps stand side by side, each with its record", () =>
     );
   }));
 
-test("a method that is named is the one that is compared, and has gaps", () => {
+test("of two dumps all methods are compared, or the one that is named", () => {
   using(engine.inspector(filesOf("methods")), (inspector) => {
-    const { warnings, method } = inspector.compare(filesOf("methods"));
-    const other = method === "encode" ? "decode" : "encode";
+    const { warnings, methods, rows } = inspector.compare(filesOf("methods"));
+    assert.deepEqual(warnings, []);
     assert.deepEqual(
-      warnings,
-      ["a", "b"].map(
-        (side) => `${side}: runs of method '${other}' are left out: name it to compare them`,
-      ),
+      methods.map(({ method, runsA, runsB }) => [method, runsA, runsB]),
+      [
+        ["encode", 2, 2],
+        ["decode", 2, 2],
+      ],
     );
+    for (const { method, total } of methods) {
+      assert.equal(total.method, method);
+      assert.ok(rows.some((row) => row.method === method));
+    }
   });
   for (const method of ["encode", "decode"])
     using(engine.inspector(filesOf("methods", "debug"), { method }), (inspector) => {
@@ -214,9 +236,16 @@ test("a method that is named is the one that is compared, and has gaps", () => {
       assert.deepEqual(new Set(runs.map(([name]) => name)), new Set(["encode", "decode"]));
       for (const [name, choice] of runs)
         assert.equal(choice, name === method ? "asked" : "matched");
-      assert.equal(inspector.numericGap().method, method);
+      assert.deepEqual(
+        inspector.numericGap().methods.map((one) => one.method),
+        [method],
+      );
       const compared = inspector.compare(filesOf("methods"));
-      assert.equal(compared.method, method);
+      assert.deepEqual(
+        compared.methods.map((one) => one.method),
+        [method],
+      );
+      assert.ok(compared.rows.every((row) => row.method === method));
       assert.deepEqual(compared.warnings, []);
     });
 });

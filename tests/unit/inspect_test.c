@@ -1,4 +1,6 @@
 // The inspector on made-up dumps: how runs become blocks, and what times come to.
+#include <math.h>
+
 #include "made_inspection.h"
 
 // --- Blocks --------------------------------------------------------------------------------------
@@ -168,6 +170,55 @@ TEST(a_counter_of_32_bits_may_start_again) {
         CHECK_EQ_UINT(in->warnings.count, !CASES[i].has_time);
         setup_end(&s);
     }
+}
+
+// A delegate's events by a clock of its own; the kernel's are by the factor, as ever.
+TEST(times_of_delegates_may_be_converted) {
+    static const double TIMES[] = {2, 5, 7, 7.5, 9, 8, 1, NAN};
+    static const made_place a = {.instruction = 1, .id = "a"}, b = {.instruction = 1, .number = 8};
+    static const made_place c = {.instruction = 1, .id = "c"}, d_ = {.instruction = 1, .id = "d"};
+    sc_inspect_options options = {
+        .target_scale = SC_TIME_US, .delegate_times = TIMES, .delegate_time_count = 8};
+    setup s;
+    made_dump d;
+    sc_inspect_timeline line;
+    setup_begin(&s);
+    made_begin(&d, &s);
+    made_profile(&d, "x", at(0), 1000, 3000);
+    made_profile(&d, NULL, a, 4000, 4001);
+    made_profile(&d, NULL, b, 4001, 4002);
+    made_profile(&d, NULL, c, 4002, 4003);
+    made_profile(&d, NULL, d_, 4003, 4004);
+    made_run(&d, "Execute", -1);
+    const sc_inspection *in = inspect_with(&s, &d, NULL, &options);
+    const sc_inspect_event *e = in->blocks[0].events;
+    CHECK_CLOSE(e[0].perf.average, 2, 1e-12);
+    CHECK_CLOSE(e[1].perf.average, 3, 1e-12);
+    CHECK_CLOSE(e[2].perf.average, 0.5, 1e-12);
+    CHECK(!e[3].has_time && !e[4].has_time);
+    CHECK_EQ_UINT(in->warnings.count, 1);
+    REQUIRE_OK(sc_inspect_timeline_of(in, &s.arena, &line));
+    CHECK(line.count == 3 && line.unplaced == 2);
+    CHECK_CLOSE(line.spans[1].duration, 3, 1e-12);
+    setup_end(&s);
+}
+
+TEST(times_of_delegates_are_as_many_as_the_dump_has) {
+    static const double TIMES[] = {1, 2, 3, 4};
+    setup s;
+    made_dump d;
+    sc_dump *dump;
+    sc_inspection *in;
+    setup_begin(&s);
+    made_begin(&d, &s);
+    made_profile(&d, NULL, (made_place){.id = "a"}, 1, 2);
+    made_run(&d, "Execute", -1);
+    REQUIRE_OK(sc_dump_read(&s.ctx, made_file(&d, &s, true), NULL, &dump));
+    for (uint64_t count = 0; count <= 4; count++) {
+        const sc_inspect_options options = {.delegate_times = TIMES, .delegate_time_count = count};
+        CHECK_STATUS(sc_inspect(&s.ctx, dump, &options, &in), count == 2 ? SC_OK : SC_ERR_ARGUMENT);
+    }
+    setup_end(&s);
 }
 
 TEST(the_timeline_nests_by_instruction_where_clocks_are_coarse) {

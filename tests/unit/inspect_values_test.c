@@ -92,6 +92,29 @@ TEST(events_that_share_handles_are_one) {
     setup_end(&s);
 }
 
+TEST(events_without_a_reference_are_told) {
+    static const double REFERENCE[] = {1, 2, 3, 4};
+    sc_inspect_instruction rows[] = {{.index = 0, .handles = {ONE, 1}},
+                                     {.index = 1, .handles = {TWO, 1}}};
+    for (uint32_t known = 0; known <= 2; known++) {
+        setup s;
+        made_dump d;
+        setup_begin(&s);
+        made_begin(&d, &s);
+        for (int32_t i = 0; i < 2; i++) {
+            made_floats(&d, at(i), 2, 8 * i);
+            made_profile(&d, "x", at(i), 10 * (uint64_t)i, 10 * (uint64_t)i + 1);
+        }
+        made_run(&d, "Execute", -1);
+        const sc_inspect_gaps gaps = gaps_of(&s, &d, rows, 2, REFERENCE, known);
+        CHECK_EQ_UINT(gaps.rows.count, known);
+        REQUIRE(gaps.skipped.count == 2 - known);
+        for (uint32_t i = 0; i < gaps.skipped.count; i++)
+            CHECK_EQ_STR(gaps.skipped.data[i].reason, "the reference has no value for it");
+        setup_end(&s);
+    }
+}
+
 TEST(merged_handles_keep_the_order_of_instructions) {
     static const int64_t FIRST[] = {1, 10}, SECOND[] = {1, 7, 9}, RIGHT[] = {10, 1, 7, 9};
     static const double REFERENCE[20] = {[16] = 1, 4};

@@ -3,6 +3,7 @@
 import { badArgument, isPlain, mustBe } from "./check.js";
 import { Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
+import { gapCall } from "./gaps.js";
 import { inflateSync } from "./inflate.js";
 import { checkOptions } from "./protocol.js";
 import { isInflated, isSource, SOURCES } from "./source.js";
@@ -14,10 +15,12 @@ import type {
   GapOptions,
   GapReport,
   Inspector,
+  InspectorEvent,
   InspectorFiles,
   InspectorOptions,
   InspectorReport,
   InspectorTotal,
+  LoggedValue,
   MemoryPlan,
   Source,
   StageDiff,
@@ -54,14 +57,87 @@ function parse(json: string): unknown {
   );
 }
 
+/** A moment of a delegate's clock: its name, when it began, when it ended. */
+type Ticks = readonly [name: string, start: number, end: number];
+
+/** When delegates' events began and ended by the caller's own clock, in the order of the dump. */
+function convertedTimes(
+  job: Job,
+  { etdump }: InspectorFiles,
+  delegateTime: NonNullable<InspectorOptions["delegateTime"]>,
+): number[] | undefined {
+  if (etdump === undefined) return undefined;
+  const own = new Job(job.core);
+  try {
+    open(own, { etdump }, {});
+    const ticks = JSON.parse(ask(own, "ticks")) as Ticks[];
+    const convert = (name: string, moment: number): number => {
+      const time: unknown = delegateTime(name, moment);
+      if (typeof time === "number" && Number.isFinite(time)) return time;
+      throw badArgument("what 'delegateTime' of inspector() returns", "a finite number", time);
+    };
+    return ticks.flatMap(([name, start, end]) => [convert(name, start), convert(name, end)]);
+  } finally {
+    own.release();
+  }
+}
+
+const ENCODER = new TextEncoder();
+
+function metadataOf({ metadata, isMetadataText }: InspectorEvent): Uint8Array {
+  if (isMetadataText) return ENCODER.encode(metadata!);
+  return Uint8Array.from(metadata!.match(/../g) ?? [], (digits) => parseInt(digits, 16));
+}
+
+/** Events with what the caller makes of their metadata. */
+function withMetadata(
+  blocks: EventBlock[],
+  read: InspectorOptions["delegateMetadata"],
+): EventBlock[] {
+  const told = (event: InspectorEvent): InspectorEvent["delegateMetadata"] => {
+    if (event.metadata === null || !read) return null;
+    const found: unknown = read(metadataOf(event), event.name);
+    if (isPlain(found)) return found;
+    throw badArgument("what 'delegateMetadata' of inspector() returns", "a plain object", found);
+  };
+  return blocks.map((block) => ({
+    ...block,
+    events: block.events.map((event) => ({ ...event, delegateMetadata: told(event) })),
+  }));
+}
+
+/** A value with the place of its elements in memory. */
+type Placed = LoggedValue & { at?: number; elements?: number };
+
+/** Takes the elements out of memory, where they are as long as nothing else is asked. */
+function takeElements(job: Job, { rows, outputs }: GapReport): void {
+  const take = (value: Placed): void => {
+    const { at = 0, elements = 0 } = value;
+    value.data = new Float64Array(job.core.memory.copy(at, 8 * elements).buffer);
+    delete value.at;
+    delete value.elements;
+  };
+  for (const { reference, found } of [...rows.flatMap((row) => row.outputs), ...outputs]) {
+    take(reference);
+    take(found);
+  }
+}
+
+function ask(job: Job, what: string, more: object = {}, options: CallOptions = {}): string {
+  return job.core.memory.withTexts([JSON.stringify({ what, ...more })], (text, bytes) =>
+    job.textOf((raw, s) => raw.inspector_query(s, text!, bytes!), options),
+  );
+}
+
 function open(job: Job, files: InspectorFiles, options: InspectorOptions): void {
   const handle = (name: keyof InspectorFiles): number => {
     const source = files[name];
     return source === undefined ? 0 : job.addSource(source, `'${name}' of inspector()`);
   };
   const [dump, record, buffer, pte] = FILES.map(handle) as [number, number, number, number];
-  const { sourceTimeScale, targetTimeScale, method } = options;
-  const told = JSON.stringify({ sourceTimeScale, targetTimeScale, method });
+  const { sourceTimeScale, targetTimeScale, method, delegateTime } = options;
+  const delegateTimes = delegateTime && convertedTimes(job, files, delegateTime);
+  const told = JSON.stringify({ sourceTimeScale, targetTimeScale, method, delegateTimes });
   job.core.memory.withTexts([told], (text, bytes) =>
     job.call(options, (raw, s) => raw.inspector_open(s, dump, record, buffer, pte, text!, bytes!)),
   );
@@ -93,10 +169,7 @@ class JobInspector implements Inspector {
   }
 
   private ask(what: string, more: object = {}, options: CallOptions = {}): string {
-    const { job } = this;
-    return job.core.memory.withTexts([JSON.stringify({ what, ...more })], (text, bytes) =>
-      job.textOf((raw, s) => raw.inspector_query(s, text!, bytes!), options),
-    );
+    return ask(this.job, what, more, options);
   }
 
   report(): InspectorReport {
@@ -104,7 +177,7 @@ class JobInspector implements Inspector {
   }
 
   events(): EventBlock[] {
-    return parse(this.ask("events")) as EventBlock[];
+    return withMetadata(parse(this.ask("events")) as EventBlock[], this.options.delegateMetadata);
   }
 
   ops(): InspectorTotal[] {
@@ -133,8 +206,15 @@ class JobInspector implements Inspector {
 
   numericGap(options: GapOptions = {}): GapReport {
     checkOptions("Inspector", "numericGap", options);
-    const { method, reference } = options;
-    return parse(this.ask("gap", { method, reference }, options)) as GapReport;
+    const { asked, finish } = gapCall(options);
+    const { method, reference, values } = asked;
+    const { job } = this;
+    const report = job.hold(() => {
+      const found = parse(this.ask("gap", { method, reference, values }, asked)) as GapReport;
+      if (values) takeElements(job, found);
+      return found;
+    });
+    return finish(report);
   }
 
   compare(files: InspectorFiles, options: InspectorOptions = {}): DumpComparison {

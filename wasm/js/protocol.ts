@@ -3,6 +3,7 @@
 // local. A row that is missing does not compile.
 import { checkTable, type Kind, type OptionTable } from "./check.js";
 import { DELEGATE_VALUES } from "./filter.js";
+import { gapCall } from "./gaps.js";
 import { accepts, isTaken, optionsOf } from "./options.js";
 import type {
   EdgeProgramManager,
@@ -57,6 +58,8 @@ interface Method {
   /** The argument that holds options, and which there are; files among them are sources too. */
   readonly at?: number;
   readonly options?: OptionTable;
+  /** Functions among the options stay with the caller: what is asked instead, and of its answer. */
+  readonly here?: (options: never) => { asked: object; finish: (answer: never) => unknown };
   /** There may be text in the place of the options, and then there are none. */
   readonly orText?: boolean;
   /** The argument that is an object of the worker, or a map of such. */
@@ -98,8 +101,17 @@ const INSPECTOR = {
   sourceTimeScale: SCALE,
   targetTimeScale: SCALE,
   method: "text",
+  delegateTime: "function",
+  delegateMetadata: "function",
 } as const;
-const GAP = { ...CALL, method: "text", reference: "text" } as const;
+const GAP = {
+  ...CALL,
+  method: "text",
+  reference: "text",
+  values: "flag",
+  distance: "function",
+  preprocess: "function",
+} as const;
 const LIGHT: Kind = {
   accepts: 'true, false or "light"',
   test: (value) => typeof value === "boolean" || value === "light",
@@ -256,7 +268,7 @@ const PROTOCOL = {
     trace: DATA,
     delegation: DATA,
     memory: DATA,
-    numericGap: { ...DATA, at: 0, options: GAP },
+    numericGap: { ...DATA, at: 0, options: GAP, here: gapCall },
     compare: { ...DATA, programs: 0, at: 1, options: INSPECTOR },
     nodes: DATA,
     text: DATA,

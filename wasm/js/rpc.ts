@@ -395,7 +395,15 @@ function addMember(
   member: Member,
   call: Call,
 ): void {
-  if (member.is === "method") target[name] = (...args: unknown[]) => call(name, args);
+  if (member.is === "method" && member.here)
+    target[name] = async (...args: unknown[]) => {
+      const { here, at = 0, options = {} } = member;
+      checkTable(`${name}()`, args[at], options);
+      const { asked, finish } = here!((args[at] ?? {}) as never);
+      const sent = Array.from({ length: at + 1 }, (_, i) => (i === at ? asked : args[i]));
+      return finish((await call(name, sent)) as never);
+    };
+  else if (member.is === "method") target[name] = (...args: unknown[]) => call(name, args);
   else if (member.is === "getter")
     Object.defineProperty(target, name, { get: () => call(name, []), enumerable: false });
   else if (member.is === "stream")

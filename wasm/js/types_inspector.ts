@@ -30,6 +30,18 @@ export interface InspectorOptions extends CallOptions {
    * Gaps and comparisons are of this method, then.
    */
   method?: string;
+  /**
+   * A moment in the target scale, of ticks that a delegate has told with its event `name`, for backends
+   * whose clock is another one. Called for the start and the end of each of their events; what comes
+   * out less than the start, or is no number, leaves the event without a time. By default these ticks
+   * are like all others. Functions do not reach a worker: of the engine's inspector only.
+   */
+  delegateTime?: (name: string, ticks: number) => number;
+  /**
+   * What the metadata of a delegate's event says, as a plain object: `delegateMetadata` of the event.
+   * Functions do not reach a worker: of the engine's inspector only.
+   */
+  delegateMetadata?: (metadata: Uint8Array, name: string) => Record<string, unknown>;
 }
 
 /** Why a block is of the method that it is said to be of. */
@@ -71,6 +83,8 @@ export interface LoggedValue {
   hasData: boolean;
   /** The first elements in row-major order, 16 at most. */
   first: number[];
+  /** All of them, of gaps that were asked for with `values`; empty where they are not at hand. */
+  data?: Float64Array;
 }
 
 /** Times of one event over the runs of its block, in the target scale. */
@@ -105,6 +119,10 @@ export interface InspectorEvent {
   backend: string | null;
   /** Bytes that the backend has added, as text where they are UTF-8 and else in hexadecimal digits. */
   metadata: string | null;
+  /** `metadata` is what the backend has written, not its digits. */
+  isMetadataText: boolean;
+  /** What `delegateMetadata` of the inspector has made of it; null without one or without metadata. */
+  delegateMetadata: Record<string, unknown> | null;
   handles: number[];
   /** Operators of the graph that it stands for, each once. */
   ops: string[];
@@ -195,7 +213,17 @@ export interface Gap {
 }
 export type GapMetric = keyof Gap;
 
+/** A result of a row beside its reference. */
+export interface GapOutput {
+  reference: LoggedValue;
+  found: LoggedValue;
+  gap: Gap;
+  /** By `distance` of the options; null where `preprocess` has left it out. Only with that option. */
+  distance?: number | null;
+}
+
 export interface GapRow {
+  method: string;
   block: number;
   event: number;
   aotHandles: number[];
@@ -204,34 +232,68 @@ export interface GapRow {
   runtimeOps: string[];
   nodes: InspectorNode[];
   /** One of each output that could be compared. */
-  outputs: { reference: LoggedValue; found: LoggedValue; gap: Gap }[];
+  outputs: GapOutput[];
+}
+
+/** A method that a report of gaps is of. */
+export interface GapMethod {
+  method: string;
+  /** What the reference ran on: the record's representative inputs, or else the method's examples. */
+  inputs: "representative" | "example";
+  /** What its outputs were compared with. */
+  outputsFrom: "recorded" | "computed" | "none";
 }
 
 export interface GapReport {
-  method: string;
   /** The stage whose values are the reference. */
   reference: string;
-  /** What the reference ran on: the record's representative inputs, or else the method's examples. */
-  inputs: "representative" | "example";
+  /** One at least; several where none was named and the dump has values of several. */
+  methods: GapMethod[];
   rows: GapRow[];
   /** Of the program's outputs: against the record's reference outputs, or else the stage's own. */
   outputs: {
+    method: string;
     block: number;
     output: number;
     reference: LoggedValue;
     found: LoggedValue;
     gap: Gap | null;
   }[];
-  outputsFrom: "recorded" | "computed" | "none";
   /** What was logged and is not compared, and why. */
-  skipped: { block: number; event: number; name: string; reason: string }[];
+  skipped: { method: string; block: number; event: number; name: string; reason: string }[];
+}
+
+/** The elements of a result and of its reference. */
+export interface GapPair {
+  /** Places in the report: of the row, and of the output in it. */
+  readonly row: number;
+  readonly output: number;
+  readonly method: string;
+  readonly aotHandles: readonly number[];
+  readonly runtimeHandles: readonly number[];
+  /** Of what was logged; null and none for single numbers. */
+  readonly dtype: DType | null;
+  readonly shape: readonly number[];
+  /** Row-major, of any dtype as doubles. */
+  readonly reference: Float64Array;
+  readonly found: Float64Array;
 }
 
 export interface GapOptions extends CallOptions {
-  /** By default the inspector's, or the one that all runs are of; where they are of several, name each. */
+  /** By default the inspector's, or else each that the dump has values of. */
   method?: string;
   /** "exported_program", "edge_dialect_exported_program" (the default) or an extra stage of the record. */
   reference?: string;
+  /** All elements come with the values, as `data`. */
+  values?: boolean;
+  /** A measure of your own: `distance` of each output. Called here, also for a worker's inspector. */
+  distance?: (reference: Float64Array, found: Float64Array, pair: GapPair) => number;
+  /**
+   * What `distance` gets instead of the values as they were logged, of which `gap` always is: pairs
+   * with other elements, or fewer pairs. Each that is returned is one of those given, or a copy of it
+   * with other elements.
+   */
+  preprocess?: (pairs: GapPair[]) => GapPair[];
 }
 
 /** What one of two dumps did of a row. */
@@ -246,6 +308,8 @@ export interface ComparedSide {
 
 /** A row of two dumps side by side. */
 export interface ComparedEvent {
+  /** Null where it is not known. */
+  method: string | null;
   name: string;
   /** What the two were aligned by. */
   by: "handles" | "name";
@@ -266,15 +330,22 @@ export interface ComparedEvent {
   isSignificant: boolean | null;
 }
 
-export interface DumpComparison {
-  scale: TimeScale;
+/** Runs of a method in both dumps; of several kinds of runs those with the most. */
+export interface ComparedMethod {
+  /** Null where it is not known. */
   method: string | null;
   runsA: number;
   runsB: number;
-  /** Of either dump, which they begin with: "a: ..."; also which methods' runs were left out. */
+  total: ComparedEvent;
+}
+
+export interface DumpComparison {
+  scale: TimeScale;
+  /** Of either dump, which they begin with: "a: ..."; also which methods only one of them ran. */
   warnings: string[];
-  total: ComparedEvent | null;
-  /** By the size of the difference, largest first. */
+  /** All that both have run, one at least; or the one that was asked for. */
+  methods: ComparedMethod[];
+  /** Of all methods, by the size of the difference, largest first. */
   rows: ComparedEvent[];
 }
 

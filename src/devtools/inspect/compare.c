@@ -9,12 +9,13 @@
 typedef struct aligning {
     sc_ctx *ctx;
     sc_inspect_comparison *out;
+    uint32_t match;     // the one under way
     uint32_t *parents;  // of the events of both, one behind the other
     sc_imap by_handle;  // event that has it, plus 1
 } aligning;
 
-static const sc_inspect_block *block_of(const sc_inspect_comparison *c, uint32_t side) {
-    return &c->ins[side]->blocks[c->blocks[side]];
+static const sc_inspect_block *block_of(const aligning *a, uint32_t side) {
+    return &a->out->ins[side]->blocks[a->out->matches.data[a->match].blocks[side]];
 }
 
 // --- Which blocks --------------------------------------------------------------------------------
@@ -62,21 +63,58 @@ static bool is_wanted(const sc_inspection *in, const sc_inspect_block *block) {
     return has_work(block) && (!in->asked || block->method == in->asked);
 }
 
-// The two of one method with the most runs, of the method that was asked for if one was; blocks of
-// an unknown one go with any.
-static void choose_blocks(sc_ctx *ctx, sc_inspect_comparison *c) {
-    uint64_t most = 0;
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    const longest l = find_longest(c->ins[1], ctx->scratch);
+typedef struct candidate {
+    uint32_t blocks[2];
+    uint64_t runs;  // of both, multiplied; 0: none
+} candidate;
+
+static void consider(const sc_inspect_comparison *c, candidate *best, uint32_t a, uint32_t b) {
+    const uint64_t runs =
+        b ? (uint64_t)c->ins[0]->blocks[a].run_count * c->ins[1]->blocks[b - 1].run_count : 0;
+    if (runs > best->runs) *best = (candidate){{a, b - 1}, runs};
+}
+
+static void add_match(sc_ctx *ctx, sc_inspect_comparison *c, const candidate *found) {
+    const sc_inspect_method *a = c->ins[0]->blocks[found->blocks[0]].method;
+    const sc_inspect_match_of match = {.method = a ? a : c->ins[1]->blocks[found->blocks[1]].method,
+                                       .blocks = {found->blocks[0], found->blocks[1]}};
+    sc_vec_push(ctx->arena, &c->matches, match);
+}
+
+// Of each method that both know the two with the most runs, in the order of the first dump.
+static void match_methods(sc_ctx *ctx, sc_inspect_comparison *c, const longest *l) {
+    sc_map places;
+    SC_VEC(candidate) found = {0};
+    sc_map_init(&places, ctx->scratch);
     for (uint32_t i = 0; i < c->ins[0]->block_count; i++) {
         const sc_inspect_block *a = &c->ins[0]->blocks[i];
-        const uint32_t b = a->method ? longer(c->ins[1], l.unknown, of_method(&l, a)) : l.any;
-        const uint64_t runs = b ? (uint64_t)a->run_count * c->ins[1]->blocks[b - 1].run_count : 0;
-        if (runs <= most || !is_wanted(c->ins[0], a)) continue;
-        most = runs;
-        c->blocks[0] = i;
-        c->blocks[1] = b - 1;
+        if (!a->method || !is_wanted(c->ins[0], a) || !of_method(l, a)) continue;
+        uintptr_t at = (uintptr_t)sc_map_get(&places, a->method->name);
+        if (!at) {
+            sc_vec_push(ctx->scratch, &found, (candidate){0});
+            at = found.count;
+            sc_map_set(&places, a->method->name, (void *)at);
+        }
+        consider(c, &found.data[at - 1], i, of_method(l, a));
     }
+    for (uint32_t i = 0; i < found.count; i++) add_match(ctx, c, &found.data[i]);
+}
+
+// Where no method is known to both: the two with the most runs, of any.
+static void match_unknown(sc_ctx *ctx, sc_inspect_comparison *c, const longest *l) {
+    candidate best = {0};
+    for (uint32_t i = 0; i < c->ins[0]->block_count; i++) {
+        const sc_inspect_block *a = &c->ins[0]->blocks[i];
+        if (is_wanted(c->ins[0], a)) consider(c, &best, i, a->method ? l->unknown : l->any);
+    }
+    if (best.runs) add_match(ctx, c, &best);
+}
+
+static void choose_blocks(sc_ctx *ctx, sc_inspect_comparison *c) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    const longest l = find_longest(c->ins[1], ctx->scratch);
+    match_methods(ctx, c, &l);
+    if (!c->matches.count) match_unknown(ctx, c, &l);
     sc_arena_rewind(ctx->scratch, mark);
 }
 
@@ -110,7 +148,7 @@ static void unite_handles(aligning *a, const sc_inspect_event *e, uint32_t at) {
 static void unite_names(aligning *a, uint32_t first, uint32_t side, sc_map *names) {
     sc_map times;
     sc_map_init(&times, a->ctx->scratch);
-    const sc_inspect_block *block = block_of(a->out, side);
+    const sc_inspect_block *block = block_of(a, side);
     for (uint32_t i = 0; i < block->event_count; i++) {
         const sc_inspect_event *e = &block->events[i];
         if (!is_counted(e) || e->handles.count) continue;
@@ -128,8 +166,8 @@ typedef SC_VEC(uint32_t) index_list;
 // Each event is in one row only: times take no more memory than those of the events themselves.
 static void fill_side(aligning *a, sc_inspect_compared *row, uint32_t side,
                       const index_list *events) {
-    const sc_inspect_block *block = block_of(a->out, side);
-    row->sides[side].block = a->out->blocks[side];
+    const sc_inspect_block *block = block_of(a, side);
+    row->sides[side].block = a->out->matches.data[a->match].blocks[side];
     if (events->count == 0) return;
     double *raw = sc_new_array(a->ctx->arena, double, (size_t)block->run_count + 1);
     for (uint32_t i = 0; i < events->count; i++)
@@ -137,7 +175,7 @@ static void fill_side(aligning *a, sc_inspect_compared *row, uint32_t side,
             raw[r] += block->events[events->data[i]].perf.raw[r];
     row->has[side] = true;
     row->sides[side] =
-        (sc_inspect_side){.block = a->out->blocks[side],
+        (sc_inspect_side){.block = a->out->matches.data[a->match].blocks[side],
                           .events = events->data,
                           .event_count = events->count,
                           .perf = sc_perf_of(a->ctx->scratch, raw, block->run_count)};
@@ -156,7 +194,7 @@ static void describe_row(aligning *a, sc_inspect_compared *row) {
     for (uint32_t side = 2; side-- > 0;) {
         const sc_inspect_side *s = &row->sides[side];
         for (uint32_t i = 0; i < s->event_count; i++) {
-            const sc_inspect_event *e = &block_of(a->out, side)->events[s->events[i]];
+            const sc_inspect_event *e = &block_of(a, side)->events[s->events[i]];
             row->name = i == 0 ? sc_inspect_op_of(e) : row->name;
             for (uint32_t h = 0; h < e->handles.count; h++)
                 if (sc_imap_add(&seen, (uint64_t)e->handles.data[h], 1))
@@ -185,12 +223,12 @@ static void make_rows(aligning *a, uint32_t first, uint32_t total) {
         lists[side] = sc_new_array(a->ctx->arena, index_list, (size_t)total + 1);
     for (uint32_t at = 0; at < total; at++) {
         const uint32_t side = at >= first, index = at - (side ? first : 0);
-        if (is_counted(&block_of(a->out, side)->events[index]))
+        if (is_counted(&block_of(a, side)->events[index]))
             sc_vec_push(a->ctx->arena, &lists[side][root_of(a, at)], index);
     }
     for (uint32_t root = 0; root < total; root++) {
         if (!lists[0][root].count && !lists[1][root].count) continue;
-        sc_inspect_compared row = {.ins = {a->out->ins[0], a->out->ins[1]}};
+        sc_inspect_compared row = {.ins = {a->out->ins[0], a->out->ins[1]}, .match = a->match};
         for (uint32_t side = 0; side < 2; side++) fill_side(a, &row, side, &lists[side][root]);
         describe_row(a, &row);
         finish_row(&row);
@@ -199,8 +237,8 @@ static void make_rows(aligning *a, uint32_t first, uint32_t total) {
 }
 
 static void align(aligning *a) {
-    const uint32_t first = block_of(a->out, 0)->event_count;
-    const uint32_t total = first + block_of(a->out, 1)->event_count;
+    const uint32_t first = block_of(a, 0)->event_count;
+    const uint32_t total = first + block_of(a, 1)->event_count;
     sc_mark mark = sc_arena_mark(a->ctx->scratch);
     sc_map names;
     sc_map_init(&names, a->ctx->scratch);
@@ -208,8 +246,7 @@ static void align(aligning *a) {
     a->parents = sc_new_array(a->ctx->arena, uint32_t, (size_t)total + 1);
     for (uint32_t i = 0; i < total; i++) a->parents[i] = i;
     for (uint32_t i = 0; i < total; i++) {
-        const sc_inspect_event *e =
-            &block_of(a->out, i >= first)->events[i - (i >= first ? first : 0)];
+        const sc_inspect_event *e = &block_of(a, i >= first)->events[i - (i >= first ? first : 0)];
         if (is_counted(e)) unite_handles(a, e, i);
     }
     unite_names(a, 0, 0, &names);
@@ -218,24 +255,34 @@ static void align(aligning *a) {
     make_rows(a, first, total);
 }
 
+static void add_up(aligning *a) {
+    sc_inspect_match_of *match = &a->out->matches.data[a->match];
+    match->total = (sc_inspect_compared){.ins = {a->out->ins[0], a->out->ins[1]},
+                                         .match = a->match,
+                                         .name = SC_STR("total"),
+                                         .has = {true, true}};
+    for (uint32_t side = 0; side < 2; side++)
+        match->total.sides[side] =
+            (sc_inspect_side){.block = match->blocks[side], .perf = block_of(a, side)->total};
+    finish_row(&match->total);
+}
+
 sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspection *b,
                              sc_inspect_comparison *out) {
-    *out = (sc_inspect_comparison){.ins = {a, b}, .blocks = {SC_INSPECT_NONE, SC_INSPECT_NONE}};
+    *out = (sc_inspect_comparison){.ins = {a, b}};
     if (a->target_scale != b->target_scale)
         return sc_fail(ctx, SC_ERR_OPTION, "Give both dumps the same target time scale.",
                        "times in %s and in %s cannot be compared",
                        sc_time_scale_name(a->target_scale), sc_time_scale_name(b->target_scale));
     choose_blocks(ctx, out);
-    if (out->blocks[0] == SC_INSPECT_NONE)
+    if (!out->matches.count)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Compare dumps of runs of one method.",
                        "the two dumps have no run of a method in common");
     aligning state = {.ctx = ctx, .out = out};
-    align(&state);
-    out->total = (sc_inspect_compared){.ins = {a, b}, .name = SC_STR("total"), .has = {true, true}};
-    for (uint32_t side = 0; side < 2; side++)
-        out->total.sides[side] =
-            (sc_inspect_side){.block = out->blocks[side], .perf = block_of(out, side)->total};
-    finish_row(&out->total);
+    for (; state.match < out->matches.count; state.match++) {
+        align(&state);
+        add_up(&state);
+    }
     if (out->rows.count)
         qsort(out->rows.data, out->rows.count, sizeof *out->rows.data, widest_first);
     return SC_OK;

@@ -152,6 +152,7 @@ typedef struct pairing {
     sc_inspect_gaps *out;
     const sc_inspect_reference *references;
     sc_imap by_handle;  // place among the references, plus 1
+    const sc_inspect_method *method;
     uint32_t block;
 } pairing;
 
@@ -232,15 +233,18 @@ static sc_status pair_entry(pairing *p, const entry *e) {
     sc_numbers_list values;
     pair_list pairs = {0};
     const char *reason = NULL;
-    SC_TRY(sc_numbers_of_all(ctx, ctx->arena, event->values, event->value_count, &values));
+    sc_arena *arena = p->out->values ? p->out->values : ctx->arena;
+    SC_TRY(sc_numbers_of_all(ctx, arena, event->values, event->value_count, &values));
     for (uint32_t i = 0; i < event->out_count && (i == 0 || i < e->handles.count); i++) {
         const char *why = pair_result(p, e, &values, event->out_count, i, &pairs);
         if (why) reason = why;
     }
     if (reason)
-        sc_vec_push(ctx->arena, &p->out->skipped, (sc_inspect_skip){p->block, e->event, reason});
+        sc_vec_push(ctx->arena, &p->out->skipped,
+                    (sc_inspect_skip){p->method, p->block, e->event, reason});
     if (pairs.count == 0) return SC_OK;
-    const sc_inspect_gap_row row = {.block = p->block,
+    const sc_inspect_gap_row row = {.method = p->method,
+                                    .block = p->block,
                                     .event = e->event,
                                     .runtime = {e->handles.data, e->handles.count},
                                     .aot = compared_handles(p, e),
@@ -268,7 +272,7 @@ static sc_status pair_block(pairing *p) {
 sc_status sc_inspect_gaps_of(const sc_inspection *in, const sc_inspect_method *method,
                              const sc_inspect_reference *references, uint32_t count,
                              sc_inspect_gaps *out) {
-    pairing p = {.in = in, .out = out, .references = references};
+    pairing p = {.in = in, .out = out, .references = references, .method = method};
     sc_imap_init(&p.by_handle, in->ctx->arena);
     for (uint32_t i = 0; i < count; i++)
         sc_imap_set(&p.by_handle, (uint64_t)references[i].handle, i + 1);

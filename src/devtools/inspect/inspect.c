@@ -39,6 +39,25 @@ static void warn_of_values(sc_inspection *in) {
                                           (unsigned long long)in->dump->beyond_buffer));
 }
 
+// Times that the caller has converted, by their events.
+static sc_status take_times(sc_inspection *in, const sc_inspect_options *options) {
+    uint64_t count = 0;
+    if (!options->delegate_times) return SC_OK;
+    in->delegate_times = options->delegate_times;
+    sc_imap_init(&in->delegate_places, in->ctx->arena);
+    for (uint32_t r = 0; r < in->dump->run_count; r++)
+        for (uint32_t i = 0; i < in->dump->runs[r].event_count; i++) {
+            const sc_dump_event *e = &in->dump->runs[r].events[i];
+            if (!sc_inspect_is_converted(e)) continue;
+            sc_imap_set(&in->delegate_places, SC_PTR_KEY(e), count + 1);
+            count += 2;
+        }
+    if (count == options->delegate_time_count) return SC_OK;
+    return sc_fail(in->ctx, SC_ERR_ARGUMENT, NULL,
+                   "there are %llu times of delegates, and the dump has %llu",
+                   (unsigned long long)options->delegate_time_count, (unsigned long long)count);
+}
+
 sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options *options,
                      sc_inspection **out) {
     sc_inspection *in = sc_new(ctx->arena, sc_inspection);
@@ -50,6 +69,7 @@ sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options 
                           .method_count = options->method_count};
     sc_map_init(&in->warned, ctx->arena);
     SC_TRY(sc_time_scale_factor(ctx, in->source_scale, in->target_scale, &in->factor));
+    SC_TRY(take_times(in, options));
     in->origin = first_start(dump);
     warn_of_events(in);
     warn_of_values(in);

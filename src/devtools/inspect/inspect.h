@@ -157,6 +157,8 @@ typedef struct sc_inspection {
     const sc_inspect_method *methods;
     uint32_t method_count;
     const sc_inspect_method *asked;  // NULL: none was named
+    const double *delegate_times;    // NULL: by the factor, as all others
+    sc_imap delegate_places;         // by event: place of its start among them, plus 1
     SC_VEC(sc_str) warnings;
     sc_map warned;           // texts of `warnings`
     uint64_t warnings_left;  // told of by their number only
@@ -167,11 +169,19 @@ typedef struct sc_inspect_options {
     sc_str method;  // empty: to be found out
     const sc_inspect_method *methods;
     uint32_t method_count;
+    // When delegates' events began and ended, in the target scale: two for each of those with
+    // times, in the order of the dump. NULL: these are ticks like all others.
+    const double *delegate_times;
+    uint64_t delegate_time_count;
 } sc_inspect_options;
+
+// Whether it is an event that `delegate_times` has two of.
+bool sc_inspect_is_converted(const sc_dump_event *event);
 
 // Merges the runs of a dump and associates its events with the methods' nodes. All of it lies on
 // the context's arena. SC_ERR_NOT_FOUND for a method that is none of them, SC_ERR_LIMIT where
-// events, instructions and nodes are too many for each other.
+// events, instructions and nodes are too many for each other, SC_ERR_ARGUMENT where times of
+// delegates are not as many as the dump has.
 sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options *options,
                      sc_inspection **out);
 // Something that the reader of results should know; each text once, and of very many only the

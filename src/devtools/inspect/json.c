@@ -79,7 +79,7 @@ void sc_inspect_put_ops(sc_json_writer *w, sc_arena *scratch, const sc_inspect_e
 // --- Events --------------------------------------------------------------------------------------
 
 static void put_values_of(sc_json_writer *w, sc_numbers_list list) {
-    for (uint32_t i = 0; i < list.count; i++) sc_numbers_put(w, &list.items[i]);
+    for (uint32_t i = 0; i < list.count; i++) sc_numbers_put(w, &list.items[i], false);
 }
 
 // One value at a time is in memory.
@@ -112,6 +112,7 @@ static bool is_text(sc_str bytes) {
 static void put_metadata(sc_json_writer *w, sc_arena *scratch, sc_str bytes) {
     if (!bytes.size) {
         put_null(w, "metadata");
+        sc_json_put_bool(w, "isMetadataText", true);
         return;
     }
     sc_mark mark = sc_arena_mark(scratch);
@@ -120,6 +121,7 @@ static void put_metadata(sc_json_writer *w, sc_arena *scratch, sc_str bytes) {
     for (size_t i = 0; i < bytes.size && !is_text(bytes); i++)
         sc_sb_addf(&text, "%02x", (uint8_t)bytes.data[i]);
     sc_json_put_str(w, "metadata", text.size ? sc_sb_str(&text) : bytes);
+    sc_json_put_bool(w, "isMetadataText", is_text(bytes));
     sc_arena_rewind(scratch, mark);
 }
 

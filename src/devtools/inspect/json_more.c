@@ -136,14 +136,34 @@ sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in) {
     return status;
 }
 
+static void put_ticks(sc_json_writer *w, sc_arena *scratch, const sc_dump_event *e) {
+    sc_mark mark = sc_arena_mark(scratch);
+    sc_json_begin_array(w);
+    sc_json_add_str(w, e->delegate_str.data ? e->delegate_str
+                                            : sc_str_format(scratch, "%d", e->delegate_int));
+    sc_json_add_u64(w, e->start);
+    sc_json_add_u64(w, e->end);
+    sc_json_end_array(w);
+    sc_arena_rewind(scratch, mark);
+}
+
+void sc_inspect_put_ticks(sc_json_writer *w, const sc_inspection *in) {
+    sc_json_begin_array(w);
+    for (uint32_t r = 0; r < in->dump->run_count; r++)
+        for (uint32_t i = 0; i < in->dump->runs[r].event_count; i++)
+            if (sc_inspect_is_converted(&in->dump->runs[r].events[i]))
+                put_ticks(w, in->ctx->scratch, &in->dump->runs[r].events[i]);
+    sc_json_end_array(w);
+}
+
 // --- Gaps ----------------------------------------------------------------------------------------
 
-static void put_pair(sc_json_writer *w, const sc_inspect_pair *pair) {
+static void put_pair(sc_json_writer *w, const sc_inspect_pair *pair, bool is_placed) {
     sc_json_begin_object(w);
     sc_json_key(w, "reference");
-    sc_numbers_put(w, pair->reference);
+    sc_numbers_put(w, pair->reference, is_placed);
     sc_json_key(w, "found");
-    sc_numbers_put(w, pair->found);
+    sc_numbers_put(w, pair->found, is_placed);
     sc_json_key(w, "gap");
     sc_gap_put(w, &pair->gap);
     sc_json_end_object(w);
@@ -168,11 +188,12 @@ static node_list nodes_of(sc_arena *arena, const sc_inspect_method *method,
     return nodes;
 }
 
-static void put_gap_row(sc_json_writer *w, const sc_inspection *in, const sc_inspect_method *method,
-                        const sc_inspect_gap_row *row) {
+static void put_gap_row(sc_json_writer *w, const sc_inspection *in, const sc_inspect_gap_row *row,
+                        bool is_placed) {
     sc_mark mark = sc_arena_mark(in->ctx->scratch);
-    const node_list nodes = nodes_of(in->ctx->scratch, method, row->aot);
+    const node_list nodes = nodes_of(in->ctx->scratch, row->method, row->aot);
     sc_json_begin_object(w);
+    sc_json_put_str(w, "method", row->method->name);
     sc_json_put_u64(w, "block", row->block);
     sc_json_put_u64(w, "event", row->event);
     sc_inspect_put_handles(w, "aotHandles", row->aot);
@@ -185,23 +206,24 @@ static void put_gap_row(sc_json_writer *w, const sc_inspection *in, const sc_ins
     sc_inspect_put_nodes(w, nodes.data, nodes.count);
     sc_json_key(w, "outputs");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < row->pair_count; i++) put_pair(w, &row->pairs[i]);
+    for (uint32_t i = 0; i < row->pair_count; i++) put_pair(w, &row->pairs[i], is_placed);
     sc_json_end_array(w);
     sc_json_end_object(w);
     sc_arena_rewind(in->ctx->scratch, mark);
 }
 
-void sc_inspect_put_gaps(sc_json_writer *w, const sc_inspection *in,
-                         const sc_inspect_method *method, const sc_inspect_gaps *gaps) {
+void sc_inspect_put_gaps(sc_json_writer *w, const sc_inspection *in, const sc_inspect_gaps *gaps) {
     sc_json_key(w, "rows");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < gaps->rows.count; i++) put_gap_row(w, in, method, &gaps->rows.data[i]);
+    for (uint32_t i = 0; i < gaps->rows.count; i++)
+        put_gap_row(w, in, &gaps->rows.data[i], gaps->are_placed);
     sc_json_end_array(w);
     sc_json_key(w, "skipped");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < gaps->skipped.count; i++) {
         const sc_inspect_skip *skip = &gaps->skipped.data[i];
         sc_json_begin_object(w);
+        sc_json_put_str(w, "method", skip->method->name);
         sc_json_put_u64(w, "block", skip->block);
         sc_json_put_u64(w, "event", skip->event);
         sc_json_put_str(w, "name", in->blocks[skip->block].events[skip->event].name);
@@ -279,8 +301,17 @@ static void put_origins(sc_json_writer *w, const sc_inspect_compared *row) {
     sc_arena_rewind(scratch, mark);
 }
 
-static void put_compared(sc_json_writer *w, const sc_inspect_compared *row) {
+static void put_method(sc_json_writer *w, const sc_inspect_method *method) {
+    if (method)
+        sc_json_put_str(w, "method", method->name);
+    else
+        put_null(w, "method");
+}
+
+static void put_compared(sc_json_writer *w, const sc_inspect_comparison *c,
+                         const sc_inspect_compared *row) {
     sc_json_begin_object(w);
+    put_method(w, c->matches.data[row->match].method);
     sc_json_put_str(w, "name", row->name);
     sc_json_put_text(w, "by", row->handles.count ? "handles" : "name");
     sc_inspect_put_handles(w, "handles", row->handles);
@@ -291,34 +322,30 @@ static void put_compared(sc_json_writer *w, const sc_inspect_compared *row) {
     sc_json_end_object(w);
 }
 
-// Methods that the dump has runs of, and that are not compared unless they are asked for.
+static bool is_compared(const sc_inspect_comparison *c, sc_str method) {
+    for (uint32_t i = 0; i < c->matches.count; i++)
+        if (c->matches.data[i].method && sc_str_equal(c->matches.data[i].method->name, method))
+            return true;
+    return false;
+}
+
+// Methods that only one of the dumps has runs of.
 static void put_left_out(sc_json_writer *w, const sc_inspect_comparison *c, uint32_t side) {
     const sc_inspection *in = c->ins[side];
-    const sc_inspect_method *shown = in->blocks[c->blocks[side]].method;
     for (uint32_t m = 0; !in->asked && m < in->method_count; m++) {
         bool has_runs = false;
         for (uint32_t i = 0; i < in->block_count && !has_runs; i++)
             has_runs = in->blocks[i].method == &in->methods[m];
-        if (has_runs && shown && shown != &in->methods[m])
+        if (has_runs && !is_compared(c, in->methods[m].name))
             sc_json_add_str(w, sc_str_format(in->ctx->scratch,
                                              "%s: runs of method '" SC_STR_FMT
-                                             "' are left out: name it to compare them",
-                                             side ? "b" : "a", SC_STR_ARG(in->methods[m].name)));
+                                             "' are left out: %s has none",
+                                             side ? "b" : "a", SC_STR_ARG(in->methods[m].name),
+                                             side ? "a" : "b"));
     }
 }
 
-void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *c) {
-    const sc_inspect_block *a = &c->ins[0]->blocks[c->blocks[0]];
-    const sc_inspect_block *b = &c->ins[1]->blocks[c->blocks[1]];
-    const sc_inspect_method *method = a->method ? a->method : b->method;
-    sc_json_begin_object(w);
-    sc_json_put_text(w, "scale", sc_time_scale_name(c->ins[0]->target_scale));
-    if (method)
-        sc_json_put_str(w, "method", method->name);
-    else
-        put_null(w, "method");
-    sc_json_put_u64(w, "runsA", a->run_count);
-    sc_json_put_u64(w, "runsB", b->run_count);
+static void put_warnings(sc_json_writer *w, const sc_inspect_comparison *c) {
     sc_json_key(w, "warnings");
     sc_json_begin_array(w);
     for (uint32_t side = 0; side < 2; side++)
@@ -328,11 +355,30 @@ void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *c
                                              SC_STR_ARG(c->ins[side]->warnings.data[i])));
     for (uint32_t side = 0; side < 2; side++) put_left_out(w, c, side);
     sc_json_end_array(w);
+}
+
+static void put_match(sc_json_writer *w, const sc_inspect_comparison *c,
+                      const sc_inspect_match_of *match) {
+    sc_json_begin_object(w);
+    put_method(w, match->method);
+    sc_json_put_u64(w, "runsA", c->ins[0]->blocks[match->blocks[0]].run_count);
+    sc_json_put_u64(w, "runsB", c->ins[1]->blocks[match->blocks[1]].run_count);
     sc_json_key(w, "total");
-    put_compared(w, &c->total);
+    put_compared(w, c, &match->total);
+    sc_json_end_object(w);
+}
+
+void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *c) {
+    sc_json_begin_object(w);
+    sc_json_put_text(w, "scale", sc_time_scale_name(c->ins[0]->target_scale));
+    put_warnings(w, c);
+    sc_json_key(w, "methods");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < c->matches.count; i++) put_match(w, c, &c->matches.data[i]);
+    sc_json_end_array(w);
     sc_json_key(w, "rows");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < c->rows.count; i++) put_compared(w, &c->rows.data[i]);
+    for (uint32_t i = 0; i < c->rows.count; i++) put_compared(w, c, &c->rows.data[i]);
     sc_json_end_array(w);
     sc_json_end_object(w);
 }

@@ -52,6 +52,7 @@ typedef struct sc_inspect_pair {
 } sc_inspect_pair;
 
 typedef struct sc_inspect_gap_row {
+    const sc_inspect_method *method;
     uint32_t block, event;
     sc_inspect_handles runtime, aot;
     const sc_str *runtime_ops;  // names of events
@@ -61,16 +62,19 @@ typedef struct sc_inspect_gap_row {
 } sc_inspect_gap_row;
 
 typedef struct sc_inspect_skip {
+    const sc_inspect_method *method;
     uint32_t block, event;
     const char *reason;
 } sc_inspect_skip;
 
 typedef struct sc_inspect_gaps {
+    sc_arena *values;  // where elements go; NULL: the context's
+    bool are_placed;   // whether they are told of by where they are
     SC_VEC(sc_inspect_gap_row) rows;
     SC_VEC(sc_inspect_skip) skipped;
 } sc_inspect_gaps;
 
-// Of every block that is of `method`. References are one for each handle.
+// Of every block that is of `method`, behind what there is. References are one for each handle.
 sc_status sc_inspect_gaps_of(const sc_inspection *in, const sc_inspect_method *method,
                              const sc_inspect_reference *references, uint32_t count,
                              sc_inspect_gaps *out);
@@ -86,6 +90,7 @@ typedef struct sc_inspect_side {
 
 typedef struct sc_inspect_compared {
     const sc_inspection *ins[2];
+    uint32_t match;              // among the comparison's
     sc_inspect_handles handles;  // empty: aligned by name
     sc_str name;
     bool has[2];
@@ -94,15 +99,21 @@ typedef struct sc_inspect_compared {
     double noise;
 } sc_inspect_compared;
 
+// Runs that are compared with each other: of one method, or of one that is not known.
+typedef struct sc_inspect_match_of {
+    const sc_inspect_method *method;  // NULL: unknown
+    uint32_t blocks[2];
+    sc_inspect_compared total;
+} sc_inspect_match_of;
+
 typedef struct sc_inspect_comparison {
     const sc_inspection *ins[2];
-    uint32_t blocks[2];  // SC_INSPECT_NONE: nothing was run
-    sc_inspect_compared total;
-    SC_VEC(sc_inspect_compared) rows;
+    SC_VEC(sc_inspect_match_of) matches;  // one at least
+    SC_VEC(sc_inspect_compared) rows;     // of all of them
 } sc_inspect_comparison;
 
-// SC_ERR_OPTION when the two have other scales, SC_ERR_ARGUMENT when they have no run of a method
-// in common.
+// Every method that both have runs of, or the one that was asked for. SC_ERR_OPTION when the two
+// have other scales, SC_ERR_ARGUMENT when they have no run of a method in common.
 sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspection *b,
                              sc_inspect_comparison *out);
 
@@ -111,14 +122,15 @@ sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspe
 sc_status sc_inspect_put_events(sc_json_writer *w, const sc_inspection *in);
 void sc_inspect_put_totals(sc_json_writer *w, const sc_inspection *in, bool by_module);
 sc_status sc_inspect_put_timeline(sc_json_writer *w, const sc_inspection *in);
+// Of delegates' events with times, in the order of the dump: [name, start, end] in ticks.
+void sc_inspect_put_ticks(sc_json_writer *w, const sc_inspection *in);
 // The file that Perfetto and chrome://tracing open.
 sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in);
 void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf);
 void sc_inspect_put_ops(sc_json_writer *w, sc_arena *scratch, const sc_inspect_event *event);
 void sc_inspect_put_nodes(sc_json_writer *w, const sc_inspect_node *const *nodes, uint32_t count);
 void sc_inspect_put_handles(sc_json_writer *w, const char *key, sc_inspect_handles handles);
-void sc_inspect_put_gaps(sc_json_writer *w, const sc_inspection *in,
-                         const sc_inspect_method *method, const sc_inspect_gaps *gaps);
+void sc_inspect_put_gaps(sc_json_writer *w, const sc_inspection *in, const sc_inspect_gaps *gaps);
 void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *comparison);
 
 #endif

@@ -148,13 +148,15 @@ static void lay_run(line *l, uint32_t block_index, uint32_t run_index, const loo
     const uint32_t count = list_placed(l, run, names, items);
     for (uint32_t i = 0; i < count; i++) {
         const sc_dump_event *e = items[i].from;
+        double elapsed;
+        (void)sc_inspect_elapsed(l->in, e, &elapsed);
         const uint32_t depth =
             scopes_around(&scopes, &items[i], block) + level_of(&inside, &items[i], block);
         sc_inspect_span span = {.run = run_index,
                                 .block = block_index,
                                 .event = items[i].event,
                                 .start = (double)(e->start - l->in->origin) / l->in->factor,
-                                .duration = (double)(e->end - e->start) / l->in->factor,
+                                .duration = elapsed,
                                 .depth = depth};
         sc_vec_push(l->arena, &l->spans, span);
     }

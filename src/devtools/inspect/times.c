@@ -38,10 +38,25 @@ bool sc_inspect_is_placed(const sc_dump_event *e) {
     return e->kind == SC_DUMP_PROFILE && (e->start > 0 || !sc_inspect_is_delegated(e));
 }
 
+bool sc_inspect_is_converted(const sc_dump_event *e) {
+    return e->kind == SC_DUMP_PROFILE && sc_inspect_is_delegated(e);
+}
+
+// As the caller has told; not a number or less than nothing is none.
+static bool converted(const double *times, double *out) {
+    const double elapsed = times[1] - times[0];
+    if (!isfinite(elapsed) || elapsed < 0) return false;
+    *out = elapsed;
+    return true;
+}
+
 // A counter of 32 bits may have started again at 0 between the two.
 bool sc_inspect_elapsed(const sc_inspection *in, const sc_dump_event *event, double *out) {
     uint64_t ticks = event->end - event->start;
     *out = 0;
+    const uint64_t *place =
+        in->delegate_times ? sc_imap_find(&in->delegate_places, SC_PTR_KEY(event)) : NULL;
+    if (place) return converted(&in->delegate_times[*place - 1], out);
     if (event->end < event->start) {
         if (event->start > UINT32_MAX) return false;
         ticks = (uint32_t)ticks;

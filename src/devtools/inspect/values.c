@@ -109,7 +109,7 @@ static void put_type(sc_json_writer *w, const sc_numbers *v) {
     sc_json_end_array(w);
 }
 
-void sc_numbers_put(sc_json_writer *w, const sc_numbers *v) {
+void sc_numbers_put(sc_json_writer *w, const sc_numbers *v, bool has_place) {
     const summary s = summarize(v);
     sc_json_begin_object(w);
     put_type(w, v);
@@ -124,6 +124,10 @@ void sc_numbers_put(sc_json_writer *w, const sc_numbers *v) {
     for (uint64_t i = 0; v->data && i < v->count && i < FIRST_MAX; i++)
         sc_json_add_f64(w, v->data[i]);
     sc_json_end_array(w);
+    if (has_place) {
+        sc_json_put_u64(w, "at", (uint64_t)(uintptr_t)v->data);
+        sc_json_put_u64(w, "elements", v->data ? v->count : 0);
+    }
     sc_json_end_object(w);
 }
 

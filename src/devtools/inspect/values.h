@@ -27,8 +27,9 @@ sc_status sc_numbers_of(sc_ctx *ctx, sc_arena *arena, const sc_dump_value *value
 sc_status sc_numbers_of_all(sc_ctx *ctx, sc_arena *arena, const sc_dump_value *const *values,
                             uint32_t count, sc_numbers_list *out);
 bool sc_numbers_same_shape(const sc_numbers *a, const sc_numbers *b);
-// As the interface's LoggedValue.
-void sc_numbers_put(sc_json_writer *w, const sc_numbers *value);
+// As the interface's LoggedValue; with `has_place` also where its elements are in memory ("at",
+// "elements").
+void sc_numbers_put(sc_json_writer *w, const sc_numbers *value, bool has_place);
 
 typedef struct sc_gap {
     double snr, mse, l1, cosine, max;

@@ -10,7 +10,9 @@ const ALIGNED_MIN = 0.1;
 const sign = (row: ComparedEvent): string =>
   row.isSignificant === null ? "" : row.isSignificant ? "yes" : "noise";
 
-const compared = (row: ComparedEvent): Cell[] => [
+const ofMethod = (method: string | null): string => (method === null ? "" : ` of method ${method}`);
+
+const compared = (row: ComparedEvent, several: boolean): Cell[] => [
   row.name,
   row.a?.perf.avg ?? null,
   row.b?.perf.avg ?? null,
@@ -18,6 +20,7 @@ const compared = (row: ComparedEvent): Cell[] => [
   row.ratio,
   row.noise,
   sign(row),
+  ...(several ? [row.method] : []),
   row.source,
 ];
 
@@ -37,7 +40,7 @@ const runsOf = (count: number): string => (count === 1 ? "1 run" : `${count} run
 
 /** Prints two dumps side by side. */
 export function showComparison(comparison: DumpComparison, isJson: boolean): void {
-  const { method, runsA, runsB, total, rows } = comparison;
+  const { methods, rows } = comparison;
   const warnings = [...comparison.warnings];
   if (areUnrelated(rows))
     warnings.push(
@@ -50,12 +53,15 @@ export function showComparison(comparison: DumpComparison, isJson: boolean): voi
     process.stdout.write(`${JSON.stringify(all, withNumbers, 2)}\n`);
     return;
   }
-  const of = method === null ? "" : ` of method ${method}`;
-  say(`a: ${runsOf(runsA)}, b: ${runsOf(runsB)}${of}; averages in ${comparison.scale}`);
+  const several = methods.length > 1;
+  for (const { method, runsA, runsB } of methods)
+    say(`a: ${runsOf(runsA)}, b: ${runsOf(runsB)}${ofMethod(method)}`);
+  say(`averages in ${comparison.scale}`);
   const shown = rows.filter(tells);
   if (shown.length === 0) return say("  nothing was compared");
+  const columns = ["event", "a", "b", "b - a", "b / a", "noise", "differs"];
   sayTable(
-    ["event", "a", "b", "b - a", "b / a", "noise", "differs", "line"],
-    [...(total ? [total] : []), ...shown].map(compared),
+    [...columns, ...(several ? ["method"] : []), "line"],
+    [...methods.map(({ total }) => total), ...shown].map((row) => compared(row, several)),
   );
 }

@@ -1,6 +1,6 @@
 // sconce inspect --gap: how far what a run has logged is from what the record's program computes.
 import { SconceError } from "../errors.js";
-import type { EventBlock, GapMetric, GapReport, Inspector } from "../types.js";
+import type { EventBlock, GapMethod, GapMetric, GapReport, Inspector } from "../types.js";
 import { say, UsageError, warn } from "./common.js";
 import { blockLabels, some, sourceOf } from "./inspect_blocks.js";
 import { digits, sayTable, type Cell } from "./table.js";
@@ -73,7 +73,7 @@ export function worstFirst(metric: GapMetric): (a: number, b: number) => number 
   };
 }
 
-const INPUTS: Readonly<Record<GapReport["inputs"], string>> = {
+const INPUTS: Readonly<Record<GapMethod["inputs"], string>> = {
   representative:
     "the record's representative inputs: the run must have had these, as " +
     "sconce run --etrecord FILE --input example gives them",
@@ -120,15 +120,16 @@ export function sayGap(report: GapReport, metric: GapMetric, blocks: readonly Ev
   const labels = blockLabels(blocks);
   const used = new Set([...report.rows, ...report.outputs].map(({ block }) => block));
   const severalBlocks = used.size > 1;
-  say(`numeric gap of method ${report.method} to ${report.reference}, worst first`);
-  say(`  the reference ran on ${INPUTS[report.inputs]}`);
+  const { method, inputs, outputsFrom } = report.methods[0]!;
+  say(`numeric gap of method ${method} to ${report.reference}, worst first`);
+  say(`  the reference ran on ${INPUTS[inputs]}`);
   sayRows(report, metric, labels, severalBlocks);
   for (const { block, output, gap } of report.outputs) {
     const of = severalBlocks ? ` of ${labels[block]}` : "";
     const told = METRICS.map((name) => `${name} ${gap ? digits(gap[name]) : ""}`).join(", ");
     say(
       gap
-        ? `  output ${output}${of}: ${told} (${report.outputsFrom})`
+        ? `  output ${output}${of}: ${told} (${outputsFrom})`
         : `  output ${output}${of} cannot be compared`,
     );
   }

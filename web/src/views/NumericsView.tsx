@@ -1,6 +1,6 @@
 // How far the values of a run are from those that the record's graph gives, node by node.
 import type { JSX } from "preact";
-import type { Gap, GapReport, GapRow, LoggedValue } from "@sconce/types_inspector.js";
+import type { Gap, GapMethod, GapReport, GapRow, LoggedValue } from "@sconce/types_inspector.js";
 import { compareHere, selectEvent, selectNode, setReference, showNode } from "../actions.js";
 import { methodNames, runFault } from "../derived.js";
 import {
@@ -119,7 +119,7 @@ function pick(row: GapRow): void {
 }
 
 function Outputs(props: { report: GapReport }): JSX.Element | null {
-  const { outputs, outputsFrom } = props.report;
+  const { outputs, methods } = props.report;
   if (outputs.length === 0) return null;
   return (
     <dl class="figures">
@@ -128,7 +128,7 @@ function Outputs(props: { report: GapReport }): JSX.Element | null {
           key={`${block}/${output}`}
           name={outputs.length > 1 ? `output ${output}` : "the method's output"}
           title={
-            outputsFrom === "recorded"
+            methods[0]!.outputsFrom === "recorded"
               ? "beside the reference outputs of the record"
               : "beside what the record's graph gives"
           }
@@ -221,7 +221,7 @@ function toGraph(report: GapReport): void {
   if (node) selectNode(nodeNameOf(node));
 }
 
-const INPUTS: Readonly<Record<GapReport["inputs"], string>> = {
+const INPUTS: Readonly<Record<GapMethod["inputs"], string>> = {
   representative: "on the inputs that the record was given",
   example: "on the inputs that the model was exported with",
 };
@@ -238,7 +238,7 @@ function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
   return (
     <p class="numerics-words">
       What the recorded run gave, beside what the portable kernels give for {stage},{" "}
-      {INPUTS[report.inputs]}. Of {plural(report.rows.length, "value")},{" "}
+      {INPUTS[report.methods[0]!.inputs]}. Of {plural(report.rows.length, "value")},{" "}
       {equal === 0 ? "none is" : equal === 1 ? "one is" : `${formatCount(equal)} are`} equal to the
       last bit
       {worst && snrOf(worst) !== Infinity ? (
@@ -297,7 +297,7 @@ export function NumericsView(): JSX.Element {
         </button>
       </div>
       <Words report={report} shown={shown} />
-      {report.inputs === "example" ? (
+      {report.methods[0]!.inputs === "example" ? (
         <p class="profile-warning">
           What differs says something only where the run got those inputs, too: the record has no
           other ones.

@@ -366,7 +366,9 @@ export function Delegates(props: { shown: Profile }): JSX.Element {
 
 // --- Two dumps ---------------------------------------------------------------------------------------
 
-function comparedColumns(tell: Tell): Column<ComparedEvent>[] {
+function comparedColumns(tell: Tell, several: boolean): Column<ComparedEvent>[] {
+  const named = (r: ComparedEvent): string =>
+    several ? `${r.method ?? "unknown"}: ${r.name}` : r.name;
   const avg = (id: "a" | "b", name: string): Column<ComparedEvent> => ({
     id,
     name,
@@ -380,9 +382,9 @@ function comparedColumns(tell: Tell): Column<ComparedEvent>[] {
     {
       id: "name",
       name: "Event",
-      key: (r) => r.name,
-      show: (r) => r.name,
-      title: (r) => r.name,
+      key: named,
+      show: named,
+      title: named,
       width: "minmax(9rem, 1.3fr)",
     },
     {
@@ -463,7 +465,7 @@ export function Compare(): JSX.Element {
     b: last,
     found: null,
   };
-  const total = found?.total;
+  const several = (found?.methods.length ?? 0) > 1;
   return (
     <>
       <div class="compare-head">
@@ -474,20 +476,21 @@ export function Compare(): JSX.Element {
             Compare
           </button>
         )}
-        {total?.a && total.b && found ? (
-          <p class="num" role="status">
-            {formatTime(total.a.perf.avg, found.scale)} →{" "}
-            {formatTime(total.b.perf.avg, found.scale)}
+        {found?.methods.map(({ method, total }) => (
+          <p class="num" role="status" key={method}>
+            {several ? `${method ?? "unknown"}: ` : ""}
+            {formatTime(total.a!.perf.avg, found.scale)} →{" "}
+            {formatTime(total.b!.perf.avg, found.scale)}
             {total.ratio === null ? "" : `, ×${formatFigure(total.ratio)}`}
             {total.isSignificant === false ? ", within the noise" : ""}
           </p>
-        ) : null}
+        ))}
       </div>
       {found ? (
         <SortedTable
           label="Two dumps"
           rows={found.rows}
-          columns={comparedColumns((time) => formatTime(time, found.scale))}
+          columns={comparedColumns((time) => formatTime(time, found.scale), several)}
           by=""
           isDescending
           empty="The two have no event in common."
