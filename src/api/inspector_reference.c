@@ -71,11 +71,19 @@ typedef struct capture {
     sc_numbers_vec values;
 } capture;
 
+// What lowering leaves out because it hands on its operand has that one's value.
+typedef struct handed_on {
+    int64_t handle, source;
+} handed_on;
+
+typedef SC_VEC(handed_on) handed_list;
+
 typedef struct listening {
     sc_rt_sink sink;
     sc_ctx *ctx;
     sc_arena *values;  // where elements go
     const sc_emit_plan *plan;
+    const handed_list *handed;
     SC_VEC(capture) captures;
     sc_imap by_handle;  // place among the captures, plus 1
     int64_t handle;     // of the instruction under way
@@ -117,6 +125,61 @@ static void on_output(sc_rt_sink *sink, const sc_rt_event *event, const sc_evalu
     if (l->is_first) c->values = (sc_numbers_vec){0};
     l->is_first = false;
     l->status = add_numbers(l->ctx, l->values, value, &c->values);
+}
+
+typedef struct handing_on {
+    handed_list *list;
+    sc_imap last;  // by handle: its last node
+} handing_on;
+
+static sc_status note_last(sc_ctx *ctx, sc_graph *graph, void *user) {
+    handing_on *h = user;
+    (void)ctx;
+    for (sc_node *node = graph->first; node; node = node->next)
+        if (node->meta.debug_handle)
+            sc_imap_set(&h->last, node->meta.debug_handle, SC_PTR_KEY(node));
+    return SC_OK;
+}
+
+static bool is_last(const handing_on *h, const sc_node *node) {
+    const uint64_t *last =
+        node->meta.debug_handle ? sc_imap_find(&h->last, node->meta.debug_handle) : NULL;
+    return last && *last == SC_PTR_KEY(node);
+}
+
+static sc_status note_handed_on(sc_ctx *ctx, sc_graph *graph, void *user) {
+    handing_on *h = user;
+    for (const sc_node *node = graph->first; node; node = node->next) {
+        const bool hands_on = sc_op_has(node->op, SC_HANDS_ON) && node->out_count == 1 &&
+                              node->arg_count > 0 && node->args[0].kind == SC_ARG_VALUE;
+        const sc_node *source = hands_on ? node->args[0].value->node : NULL;
+        if (!source || !is_last(h, node) || !is_last(h, source) ||
+            !sc_spec_equal(&node->args[0].value->spec, &node->outs[0]->spec))
+            continue;
+        const handed_on one = {node->meta.debug_handle, source->meta.debug_handle};
+        if (one.handle != one.source) sc_vec_push(ctx->arena, h->list, one);
+    }
+    return SC_OK;
+}
+
+static sc_status find_handed_on(sc_ctx *ctx, const sc_method *method, handed_list *out) {
+    handing_on h = {.list = out};
+    sc_imap_init(&h.last, ctx->arena);
+    *out = (handed_list){0};
+    SC_TRY(sc_graphs_visit(ctx, method->graph, note_last, &h));
+    return sc_graphs_visit(ctx, method->graph, note_handed_on, &h);
+}
+
+// In the order of the graph, so that what hands on what hands on is found, too.
+static void capture_handed_on(listening *l, const handed_list *handed) {
+    for (uint32_t i = 0; i < handed->count; i++) {
+        const handed_on *one = &handed->data[i];
+        const uint64_t *source = sc_imap_find(&l->by_handle, (uint64_t)one->source);
+        if (!source || sc_imap_find(&l->by_handle, (uint64_t)one->handle)) continue;
+        const capture made = {one->handle, l->captures.data[*source - 1].values};
+        sc_vec_push(l->ctx->arena, &l->captures, made);
+        sc_imap_set(&l->by_handle, (uint64_t)one->handle, l->captures.count);
+    }
 }
 
 static void keep_captures(listening *l, sc_reference *out) {
@@ -176,37 +239,40 @@ static sc_status hand_over(sc_ctx *ctx, const sc_method *edge, const sc_method *
 #define EDGE_FACTS (SC_FACT_SPECS | SC_FACT_CORE | SC_FACT_EDGE | SC_FACT_NO_DEAD | SC_FACT_HANDLES)
 
 static sc_status lower_edge(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method *method,
-                            sc_executable *made) {
+                            handed_list *handed, sc_executable *made) {
     sc_program *program;
     SC_TRY(sc_program_clone(method->program, &program));
     program->methods.data[0]->facts = EDGE_FACTS;
+    SC_TRY(find_handed_on(ctx, program->methods.data[0], handed));
     return sc_make_executable(ctx, pipeline, program, made);
 }
 
 // Also of edge programs: what was kept whole for a backend is taken apart after all, and what comes
 // of it has the handle of the node that it was.
 static sc_status lower_apart(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method *method,
-                             const sc_method *edge, sc_executable *made) {
+                             const sc_method *edge, handed_list *handed, sc_executable *made) {
     sc_program *program;
     SC_TRY(sc_program_clone(method->program, &program));
     program->methods.data[0]->facts = SC_FACT_SPECS;
     SC_TRY(sc_pipeline_run(ctx, pipeline, program, SC_STEP_decompose));
     SC_TRY(sc_pipeline_run(ctx, pipeline, program, SC_STEP_to_edge));
     SC_TRY(hand_over(ctx, edge, program->methods.data[0]));
+    SC_TRY(find_handed_on(ctx, program->methods.data[0], handed));
     return sc_make_executable(ctx, pipeline, program, made);
 }
 
 static sc_status lower(sc_ctx *ctx, const sc_etrecord_program *stage, const sc_method *edge,
-                       sc_executable *made) {
-    const sc_options options = sc_options_default();
+                       handed_list *handed, sc_executable *made) {
+    sc_options options = sc_options_default();
+    options.remove_view_copy = false;  // a value has the shape of its node
     sc_pipeline pipeline = {.arena = ctx->arena,
                             .env = {.options = &options, .evaluator = &sc_own_evaluator}};
     const sc_diag_mark diags = sc_diags_mark(ctx);
     sc_status status = SC_ERR_UNSUPPORTED_OP;
-    if (stage->is_edge) status = lower_edge(ctx, &pipeline, stage->method, made);
+    if (stage->is_edge) status = lower_edge(ctx, &pipeline, stage->method, handed, made);
     if (status != SC_ERR_UNSUPPORTED_OP) return status;
     sc_diags_rewind(ctx, diags);
-    return lower_apart(ctx, &pipeline, stage->method, edge, made);
+    return lower_apart(ctx, &pipeline, stage->method, edge, handed, made);
 }
 
 // --- Running -------------------------------------------------------------------------------------
@@ -241,6 +307,7 @@ static sc_status run(listening *l, sc_rt_program *program, const sc_etrecord *re
     sc_rt_program_listen(program, &l->sink);
     SC_TRY(sc_rt_method_run(l->ctx, method));
     SC_TRY(l->status);
+    capture_handed_on(l, l->handed);
     keep_captures(l, out);
     return keep_outputs(l->ctx, method, out);
 }
@@ -248,18 +315,20 @@ static sc_status run(listening *l, sc_rt_program *program, const sc_etrecord *re
 sc_status sc_reference_run(sc_ctx *ctx, const sc_etrecord *record, const sc_etrecord_program *stage,
                            const sc_etrecord_program *edge, sc_reference *out) {
     sc_executable made;
+    handed_list handed;
     sc_rt_program *program;
     sc_rt_options as_written;
     *out = (sc_reference){.values = out->values};
     if (!stage->has_weights)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Write the record with its weights.",
                        "the record is a light one: without weights nothing can be computed");
-    SC_TRY(lower(ctx, stage, edge->method, &made));
+    SC_TRY(lower(ctx, stage, edge->method, &handed, &made));
     sc_rt_options_default(&as_written);
     as_written.optimize = false;
     SC_TRY(sc_rt_program_open(ctx, sc_source_from_cord(ctx->arena, &made.result.program),
                               &as_written, &program));
-    listening l = {.ctx = ctx, .values = out->values, .plan = &made.result.plans.data[0]};
+    listening l = {
+        .ctx = ctx, .values = out->values, .plan = &made.result.plans.data[0], .handed = &handed};
     l.sink = (sc_rt_sink){.begin = on_begin, .end = on_end, .output = on_output, .user = &l};
     sc_imap_init(&l.by_handle, ctx->arena);
     const sc_status status = run(&l, program, record, stage->method, out);

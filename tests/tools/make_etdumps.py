@@ -63,8 +63,48 @@ class Decode(torch.nn.Module):
         return torch.sigmoid(x @ self.shared.weight) + 1
 
 
-def exported(module, inputs):
-    return torch.export.export(module.eval(), inputs, strict=False)
+class Removed(torch.nn.Module):
+    """What lowering leaves out, between what it does not."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(4, 4)
+        self.dropout = torch.nn.Dropout(0.5)
+
+    def forward(self, x):
+        return torch.relu(self.dropout(self.first(x)).contiguous()) + 1
+
+
+class IndexPut(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.tensor([2, 0]))
+
+    def forward(self, x, y):
+        return torch.index_put(x * 2, (self.rows,), y.exp()) - 1
+
+
+class Block(torch.nn.Module):
+    """A transformer's block."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.before, self.between = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.qkv = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.up, self.down = torch.nn.Linear(width, 2 * width), torch.nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.before(x)).chunk(3, dim=-1)
+        seen = torch.softmax(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, dim=-1) @ v
+        x = x + self.out(seen)
+        return x + self.down(torch.nn.functional.gelu(self.up(self.between(x))))
+
+
+def exported(module, inputs, strict=False, dynamic_shapes=None):
+    return torch.export.export(
+        module.eval(), inputs, strict=strict, dynamic_shapes=dynamic_shapes
+    )
 
 
 def lowered(programs, partitioner):
@@ -135,7 +175,9 @@ def rows_of(frame):
 
 
 def gap_of(inspector, metric, graph):
-    frame = inspector.calculate_numeric_gap(metric, reference_graph=graph)
+    frame = inspector.calculate_numeric_gap(
+        metric, disable_debug_handle_valdiation=True, reference_graph=graph
+    )
     return [
         {
             "aot": list(row["aot_debug_handle"]),
@@ -187,6 +229,55 @@ def make_single(folder, name, module, inputs, partitioner):
     judge(folder, name, folder / f"{name}.etrecord", True)
 
 
+def gaps_of(folder, name, graphs):
+    debug = Inspector(
+        etdump_path=str(folder / f"{name}.debug.etdp"),
+        debug_buffer_path=str(folder / f"{name}.debug.bin"),
+        etrecord=str(folder / f"{name}.etrecord"),
+    )
+    return {
+        graph: {metric: gap_of(debug, metric, graph) for metric in METRICS} for graph in graphs
+    }
+
+
+def make_gaps(folder, name, program, inputs, partitioner=None, reference=None, has_exported=True):
+    """Values and their gaps only; `reference` is another program that the record is to hold."""
+    made = lowered(program, partitioner)
+    record = made.get_etrecord()
+    if reference is not None:
+        record.exported_program = reference
+        record.export_graph_id = id(reference.graph)
+    record.update_representative_inputs([0.7 - value * 1.5 for value in inputs])
+    record.save(str(folder / f"{name}.etrecord"))
+    leave_out_paths(folder / f"{name}.etrecord")
+    log(
+        made.buffer,
+        [("forward", inputs)],
+        folder / f"{name}.debug.etdp",
+        folder / f"{name}.debug.bin",
+    )
+    graphs = ["exported_program"] * has_exported + ["edge_dialect_exported_program"]
+    told = {"events": [], "gap": gaps_of(folder, name, graphs)}
+    (folder / f"{name}.told.json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+def make_origins(folder):
+    """Programs that were exported in other ways, and graphs that lowering changes more."""
+    x = (torch.randn(2, 4),)
+    make_gaps(folder, "strict", exported(Mlp(), x, strict=True), x)
+    first = exported(Mlp(), x)
+    again = torch.export.export(first.module(), x)
+    make_gaps(folder, "again", again, x)
+    make_gaps(folder, "again_first", again, x, reference=first)
+    make_gaps(folder, "removed", exported(Removed(), x), x)
+    put = (torch.randn(3, 4), torch.randn(2, 4))
+    make_gaps(folder, "index_put", exported(IndexPut(), put), put)
+    rows = {"x": {0: torch.export.Dim("rows", min=1, max=8)}}
+    make_gaps(folder, "symbolic", exported(Mlp(), x, dynamic_shapes=rows), x)
+    words = (torch.randn(1, 3, 8),)
+    make_gaps(folder, "block", exported(Block(8), words), words, XnnpackPartitioner())
+
+
 def make_methods(folder):
     shared = torch.nn.Linear(4, 4)
     x = torch.randn(2, 4)
@@ -214,6 +305,7 @@ def main():
     make_single(folder, "mlp_xnnpack", Mlp(), (torch.randn(2, 4),), XnnpackPartitioner())
     make_single(folder, "conv", Conv(), (torch.randn(1, 2, 5, 5),), None)
     make_methods(folder)
+    make_origins(folder)
 
 
 if __name__ == "__main__":
