@@ -1,48 +1,9 @@
 // What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
 #include "api/job.h"
+#include "api/ports.h"
 #include "backend/node_json.h"
 
 // --- Methods -------------------------------------------------------------------------------------
-
-static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
-    static const char *const ROLES[] = {"user_input",      "parameter",  "buffer",
-                                        "constant_tensor", "custom_obj", "token",
-                                        "constant_input"};
-    sc_json_key(w, "inputs");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < method->inputs.count; i++) {
-        sc_json_begin_object(w);
-        sc_value_put_json(w, arena, method->graph->inputs.data[i]);
-        sc_json_put_text(w, "role", ROLES[method->inputs.data[i].kind]);
-        sc_json_put_str(w, "target", method->inputs.data[i].target);
-        sc_json_end_object(w);
-    }
-    sc_json_end_array(w);
-}
-
-static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
-    static const char *const ROLES[] = {"user_output",
-                                        "buffer_mutation",
-                                        "parameter_mutation",
-                                        "user_input_mutation",
-                                        "loss",
-                                        "gradient",
-                                        "token"};
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < method->outputs.count; i++) {
-        const sc_arg *arg = &method->graph->ret->args[i];
-        sc_json_begin_object(w);
-        if (arg->kind == SC_ARG_VALUE)
-            sc_value_put_json(w, arena, arg->value);
-        else
-            sc_json_put_text(w, "kind", "constant");
-        sc_json_put_text(w, "role", ROLES[method->outputs.data[i].kind]);
-        sc_json_put_str(w, "target", method->outputs.data[i].target);
-        sc_json_end_object(w);
-    }
-    sc_json_end_array(w);
-}
 
 static void count_ops(sc_map *counts, const sc_graph *graph, uint32_t depth) {
     for (const sc_node *node = graph->first; node; node = node->next) {
@@ -154,8 +115,7 @@ static sc_status add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *met
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", sc_name_str(method->name));
     sc_json_put_u64(w, "nodes", method->graph->node_count);
-    add_inputs(w, ctx->scratch, method);
-    add_outputs(w, ctx->scratch, method);
+    sc_method_put_ports(w, ctx->scratch, method);
     add_ops(w, ctx, method);
     SC_TRY(add_symbols(w, ctx, method));
     sc_json_end_object(w);

@@ -339,6 +339,19 @@ test("the memory plan says what lies where, and when", () => {
   );
 });
 
+test("stages of a record say what goes in and out", () =>
+  using(engine.inspector({ etrecord: { path: dumpPath("conv.etrecord") } }), (inspector) => {
+    const { stages } = inspector.report().etrecord!;
+    for (const { inputs, outputs } of stages) {
+      const given = inputs.filter(({ role }) => role === "user_input");
+      assert.deepEqual(
+        given.map(({ name, dtype, shape }) => [name, dtype, shape]),
+        [["x", "float32", [1, 2, 5, 5]]],
+      );
+      assert.equal(outputs.filter(({ role }) => role === "user_output").length, 2);
+    }
+  }));
+
 test("values are summed up", () =>
   using(engine.inspector(filesOf("conv", "debug")), (inspector) => {
     const block = inspector.events().at(-1)!;

@@ -1,7 +1,7 @@
 // The public types of the inspector: what a run did (.etdp), what was lowered (.etrecord), and how the
 // two belong together. All of it is plain data.
 import type { CallOptions, Disposable, DType, Source } from "./types.js";
-import type { NodeRow } from "./types_report.js";
+import type { MethodSummary, NodeRow } from "./types_report.js";
 
 /** What an inspector looks at: a dump, a record, a program, or several of them. */
 export interface InspectorFiles {
@@ -355,6 +355,8 @@ export interface RecordStage {
   stage: string;
   method: string;
   nodes: number;
+  inputs: MethodSummary["inputs"];
+  outputs: MethodSummary["outputs"];
   /** Calls per operator. */
   ops: Record<string, number>;
   hasWeights: boolean;

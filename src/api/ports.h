@@ -1,0 +1,11 @@
+// What goes into a method and what comes out of it, as JSON.
+#ifndef SC_PORTS_H
+#define SC_PORTS_H
+
+#include "format/json.h"
+#include "ir/ir.h"
+
+// The members "inputs" and "outputs" of an object.
+void sc_method_put_ports(sc_json_writer *w, sc_arena *scratch, const sc_method *method);
+
+#endif
