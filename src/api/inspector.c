@@ -171,6 +171,7 @@ static void put_report(sc_ctx *ctx, sc_json_writer *w, const sc_inspector *inspe
     sc_json_begin_array(w);
     for (uint32_t i = 0; inspector->found && i < inspector->found->warnings.count; i++)
         sc_json_add_str(w, inspector->found->warnings.data[i]);
+    sc_inspector_put_misfits(ctx, inspector, w);
     sc_json_end_array(w);
     sc_json_end_object(w);
 }

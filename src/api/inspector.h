@@ -59,5 +59,7 @@ sc_status sc_inspector_put_delegation(sc_ctx *ctx, const sc_inspector *inspector
 sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
                                const sc_inspector_query_args *args, sc_json_writer *w);
 sc_status sc_inspector_put_memory(sc_ctx *ctx, const sc_inspector *inspector, sc_json_writer *w);
+// Items of a list: methods of the program that the record is not of.
+void sc_inspector_put_misfits(sc_ctx *ctx, const sc_inspector *inspector, sc_json_writer *w);
 
 #endif

@@ -16,6 +16,14 @@ static const sc_inspect_method *method_of(const sc_inspector *inspector, sc_str 
     return NULL;
 }
 
+// The method's tables, if they are of this program at all.
+static const sc_inspect_method *fitting(sc_ctx *ctx, const sc_inspector *inspector, sc_str name,
+                                        const sc_rt_memory_info *info, uint64_t *work) {
+    const sc_inspect_method *m = method_of(inspector, name);
+    const bool fits = m && sc_inspect_is_program(ctx, m, info->ops, info->instruction_count, work);
+    return fits ? m : NULL;
+}
+
 static sc_inspect_handles handles_of(const sc_inspect_method *m, uint32_t instruction) {
     uint32_t low = 0, high = m ? m->instruction_count : 0;
     while (low < high) {
@@ -125,14 +133,48 @@ static void put_method(const planning *p, sc_str name) {
 
 sc_status sc_inspector_put_memory(sc_ctx *ctx, const sc_inspector *inspector, sc_json_writer *w) {
     const sc_rt_program *program = inspector->program;
+    uint64_t work = 0;
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < sc_rt_program_method_count(program); i++) {
         const sc_str name = sc_rt_program_method_name(program, i);
         sc_rt_memory_info info;
         SC_TRY(sc_rt_memory_info_get(ctx, program, i, ctx->scratch, &info));
-        const planning p = {.w = w, .info = &info, .method = method_of(inspector, name)};
+        const planning p = {
+            .w = w, .info = &info, .method = fitting(ctx, inspector, name, &info, &work)};
         put_method(&p, name);
     }
     sc_json_end_array(w);
     return SC_OK;
+}
+
+// --- Pairs that do not belong together -----------------------------------------------------------
+
+static void put_misfit(sc_json_writer *w, sc_ctx *ctx, sc_str name, bool has_method) {
+    const char *why =
+        has_method
+            ? "has other instructions in the program than in the record, and gets no names from it"
+            : "is not in the record, and gets no names from it";
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_json_add_str(
+        w, sc_str_format(ctx->scratch, "method '" SC_STR_FMT "' %s", SC_STR_ARG(name), why));
+    sc_arena_rewind(ctx->scratch, mark);
+}
+
+static void check_method(sc_ctx *ctx, const sc_inspector *inspector, uint32_t index,
+                         sc_json_writer *w, uint64_t *work) {
+    const sc_str name = sc_rt_program_method_name(inspector->program, index);
+    const sc_diag_mark diags = sc_diags_mark(ctx);
+    sc_rt_memory_info info;
+    // What is wrong with the plan itself is told to who asks for it.
+    if (sc_rt_memory_info_get(ctx, inspector->program, index, ctx->scratch, &info) != SC_OK)
+        sc_diags_rewind(ctx, diags);
+    else if (info.instruction_count > 0 && !fitting(ctx, inspector, name, &info, work))
+        put_misfit(w, ctx, name, method_of(inspector, name) != NULL);
+}
+
+void sc_inspector_put_misfits(sc_ctx *ctx, const sc_inspector *inspector, sc_json_writer *w) {
+    if (!inspector->program || !inspector->record.has_debug_handle_map) return;
+    const uint32_t count = sc_rt_program_method_count(inspector->program);
+    uint64_t work = 0;
+    for (uint32_t i = 0; i < count; i++) check_method(ctx, inspector, i, w, &work);
 }

@@ -339,6 +339,24 @@ test("the memory plan says what lies where, and when", () => {
   );
 });
 
+test("a record of another program gives its memory plan no names, and is told", () => {
+  const lowered = engine.lower({ path: modelPath("linear.pt2") }, { etrecord: true });
+  const { buffer, etrecord } = lowered;
+  using(engine.inspector({ program: buffer, etrecord: etrecord.bytes() }), (inspector) => {
+    assert.deepEqual(inspector.report().warnings, []);
+    assert.ok(inspector.memory()[0]!.values.some(({ nodes }) => nodes.length > 0));
+  });
+  const other = { path: dumpPath("conv.etrecord") };
+  using(engine.inspector({ program: buffer, etrecord: other }), (inspector) => {
+    assert.match(inspector.report().warnings.join(), /'forward' has other instructions/);
+    assert.ok(inspector.memory()[0]!.values.every(({ nodes }) => nodes.length === 0));
+  });
+  const methods = { path: dumpPath("methods.etrecord") };
+  using(engine.inspector({ program: buffer, etrecord: methods }), (inspector) =>
+    assert.match(inspector.report().warnings.join(), /'forward' is not in the record/),
+  );
+});
+
 test("stages of a record say what goes in and out", () =>
   using(engine.inspector({ etrecord: { path: dumpPath("conv.etrecord") } }), (inspector) => {
     const { stages } = inspector.report().etrecord!;

@@ -65,6 +65,12 @@ void sc_inspect_index_nodes(sc_arena *arena, sc_inspect_method *method);
 const sc_inspect_node *sc_inspect_node_of(const sc_inspect_method *method, int64_t handle,
                                           const sc_inspect_node *after);
 
+// Whether a program's method may be the one that a record knows as `method`: its instructions call
+// what the record says. `ops`: of kernels "aten::add.out", of delegates their backend, else empty.
+// `work`: what looking has cost so far, 0 at first; once it is too much, nothing fits any more.
+bool sc_inspect_is_program(sc_ctx *ctx, const sc_inspect_method *method, const sc_str *ops,
+                           uint32_t count, uint64_t *work);
+
 // --- Times ---------------------------------------------------------------------------------------
 
 typedef enum sc_time_scale {

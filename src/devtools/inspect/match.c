@@ -116,6 +116,33 @@ static uint64_t misfit(sc_inspect_correlating *c, const sc_inspect_method *metho
     return (((uint64_t)f.contrary + f.unknown) << 32) + f.unreached;
 }
 
+// What an instruction would be in a dump.
+static sc_inspect_event event_of(sc_arena *arena, sc_str op, uint32_t instruction) {
+    const ptrdiff_t colons = sc_str_find(op, ':');
+    sc_inspect_event e = {.name = op, .instruction = (int32_t)instruction};
+    if (colons >= 0)
+        e.name = sc_str_format(arena, "native_call_" SC_STR_FMT,
+                               SC_STR_ARG(sc_str_slice(op, (size_t)colons + 2, op.size)));
+    else if (op.size)
+        e.name = SC_STR("DELEGATE_CALL");
+    return e;
+}
+
+bool sc_inspect_is_program(sc_ctx *ctx, const sc_inspect_method *method, const sc_str *ops,
+                           uint32_t count, uint64_t *work) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_inspection in = {.ctx = ctx};
+    sc_inspect_correlating c = {.in = &in, .work = *work};
+    sc_inspect_block whole = {.events =
+                                  sc_new_array(ctx->scratch, sc_inspect_event, (size_t)count + 1),
+                              .event_count = count};
+    for (uint32_t i = 0; i < count; i++) whole.events[i] = event_of(ctx->scratch, ops[i], i);
+    const bool is_it = misfit(&c, method, &whole) != NO_FIT && sc_inspect_may_work(&c, 0);
+    *work = c.work;
+    sc_arena_rewind(ctx->scratch, mark);
+    return is_it;
+}
+
 // --- Which one it is -----------------------------------------------------------------------------
 
 // The method that fits better than any other; NULL: none does, or several do equally well.
