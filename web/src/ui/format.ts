@@ -45,6 +45,10 @@ export function plural(count: number, noun: string): string {
   return `${formatCount(count)}${GAP}${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** What the engine says in a clause, as a sentence of its own. */
+export const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+
 /** A value of a tensor, short. */
 export function formatNumber(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);

@@ -11,11 +11,14 @@ import {
 import { methodNames, runFault } from "../derived.js";
 import { profile, ranIn, tickOf } from "../profile.js";
 import { app, type Profile, type ProfileLook } from "../state.js";
-import { formatCount } from "../ui/format.js";
+import { formatCount, sentence } from "../ui/format.js";
 import { Figure } from "../ui/parts.js";
 import { SearchBox } from "./SearchBox.js";
 import { Flame } from "./Flame.js";
-import { Compare, Delegates, EventTable, TotalTable } from "./ProfileTables.js";
+import { Compare } from "./ProfileCompare.js";
+import { Delegates } from "./ProfileDelegates.js";
+import { EventTable } from "./ProfileEvents.js";
+import { TotalTable } from "./ProfileTotals.js";
 import { formatTime } from "./times.js";
 
 const LOOKS: Readonly<Record<ProfileLook, string>> = {
@@ -98,6 +101,8 @@ function Figures(props: { shown: Profile }): JSX.Element {
   const ran = blocks.filter(({ name, total }) => name === "Execute" && total !== null);
   const scale = report.targetTimeScale;
   const tick = tickOf(props.shown.timeline);
+  // A record of another program knows none of the runs.
+  const isKnown = report.etrecord !== null && blocks.some(({ method }) => method !== null);
   return (
     <dl class="figures profile-figures">
       {ran.map(({ method, total, runs, bundledInputIndex }, i) => (
@@ -120,9 +125,9 @@ function Figures(props: { shown: Profile }): JSX.Element {
       ) : null}
       <Figure
         name="operators and modules"
-        title={report.etrecord ? "" : "They are in the .etrecord of the program: drop it"}
+        title={isKnown ? "" : "They are in the .etrecord of the program: drop it"}
       >
-        {report.etrecord ? "from the record" : "not known"}
+        {isKnown ? "from the record" : "not known"}
       </Figure>
     </dl>
   );
@@ -145,6 +150,19 @@ function Body(props: { shown: Profile }): JSX.Element {
   return <TotalTable shown={shown} kind={look} />;
 }
 
+/** What could not be associated, and what to do about it. */
+export function Warnings(props: { shown: Profile }): JSX.Element {
+  return (
+    <>
+      {props.shown.report.warnings.map((warning) => (
+        <p key={warning} class="profile-warning">
+          {sentence(warning)}
+        </p>
+      ))}
+    </>
+  );
+}
+
 /** A profile with all ways to look at it, in the pane and in the dock. */
 export function ProfilePanel(props: { shown: Profile }): JSX.Element {
   const { shown } = props;
@@ -158,11 +176,7 @@ export function ProfilePanel(props: { shown: Profile }): JSX.Element {
           <span class="mono">{app.method.value}</span> was not run in this recording.
         </p>
       )}
-      {shown.report.warnings.map((warning) => (
-        <p key={warning} class="profile-warning">
-          {warning}
-        </p>
-      ))}
+      <Warnings shown={shown} />
       <div class="profile-looks">
         <Looks />
         {isSearched ? (

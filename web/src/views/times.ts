@@ -1,5 +1,7 @@
 // Times of dumps as people read them, in whatever unit they come.
 import type { TimeScale } from "@sconce/types_inspector.js";
+import { tickOf } from "../profile.js";
+import type { Profile } from "../state.js";
 import { formatFigure, formatMs } from "../ui/format.js";
 
 const MS: Readonly<Record<TimeScale, number | null>> = {
@@ -29,3 +31,7 @@ export function formatTime(time: number, scale: TimeScale): string {
   if (Math.abs(value) >= 1e-3) return `${formatFigure(value * 1e3)}\u00a0µs`;
   return `${formatFigure(value * 1e6)}\u00a0ns`;
 }
+
+/** Times of a profile, in its unit and no finer than its clock. */
+export const tellerOf = ({ report, timeline }: Profile): Tell =>
+  tellTimes(report.targetTimeScale, tickOf(timeline));

@@ -1,0 +1,106 @@
+// The events of a profile as a table.
+import type { JSX } from "preact";
+import { selectEvent } from "../actions.js";
+import { eventName, eventRows, familyOfEvent, opsText, type EventRow } from "../profile.js";
+import { app, type Profile } from "../state.js";
+import { formatCount, splitSource } from "../ui/format.js";
+import { Swatch } from "../ui/parts.js";
+import { SortedTable, type Column } from "../ui/SortedTable.js";
+import { tellerOf, type Tell } from "./times.js";
+
+function Name(props: { event: EventRow["it"] }): JSX.Element {
+  const { event } = props;
+  const family = familyOfEvent(event);
+  return (
+    <>
+      {family ? <Swatch family={family} /> : null}
+      {eventName(event)}
+    </>
+  );
+}
+
+const sourceOf = (row: EventRow): string => row.it.nodes[0]?.source ?? "";
+
+function eventColumns(tell: Tell): Column<EventRow>[] {
+  const time = (id: "avg" | "p50" | "p90" | "min" | "max", name: string): Column<EventRow> => ({
+    id,
+    name,
+    key: ({ it }) => it.perf![id],
+    show: ({ it }) => tell(it.perf![id]),
+    isNumber: true,
+    isExtra: id !== "avg",
+    width: "5.25rem",
+  });
+  return [
+    {
+      id: "index",
+      name: "#",
+      key: (r) => r.it.instruction,
+      show: (r) => (r.it.chain < 0 ? "" : r.it.instruction),
+      isNumber: true,
+      isExtra: true,
+      width: "3.5rem",
+    },
+    {
+      id: "name",
+      name: "Event",
+      key: (r) => r.it.name,
+      show: (r) => <Name event={r.it} />,
+      title: (r) => r.it.name,
+      width: "minmax(10rem, 1.4fr)",
+    },
+    {
+      id: "ops",
+      name: "Stands for",
+      key: (r) => opsText(r.it),
+      show: (r) => opsText(r.it),
+      title: (r) => opsText(r.it),
+      width: "minmax(9rem, 1.4fr)",
+    },
+    time("avg", "Average"),
+    time("p50", "p50"),
+    time("p90", "p90"),
+    time("min", "Least"),
+    time("max", "Most"),
+    {
+      id: "runs",
+      name: "Runs",
+      key: (r) => r.it.perf!.raw.length,
+      show: (r) => formatCount(r.it.perf!.raw.length),
+      isNumber: true,
+      isExtra: true,
+      width: "3.5rem",
+    },
+    {
+      id: "source",
+      name: "Source line",
+      key: sourceOf,
+      show: (r) => splitSource(sourceOf(r)).place,
+      title: sourceOf,
+      isExtra: true,
+      width: "minmax(8rem, 1.2fr)",
+    },
+  ];
+}
+
+export function EventTable(props: { shown: Profile }): JSX.Element {
+  const words = app.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = eventRows.value.filter(({ it }) => {
+    const names = it.nodes.map(({ name, source }) => `${name} ${source}`).join(" ");
+    const text = `${it.name} ${opsText(it)} ${it.backend ?? ""} ${names}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const at = app.event.value;
+  return (
+    <SortedTable
+      label="Events"
+      rows={rows}
+      columns={eventColumns(tellerOf(props.shown))}
+      by="avg"
+      isDescending
+      isActive={({ block, event }) => at?.block === block && at.event === event}
+      onPick={({ block, event }) => selectEvent(block, event)}
+      empty={words.length > 0 ? "No event matches." : "The dump has no events with times."}
+    />
+  );
+}
