@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<Row>[] = [
     key: ({ of, output }) => `${of.method} ${String(of.testCase).padStart(6)} ${output}`,
     show: ({ of, output }) =>
       `${of.method} ${of.testCase}${of.expected > 1 ? `, output ${output}` : ""}`,
-    width: "minmax(6rem, 1fr)",
+    width: "minmax(6rem, 0.7fr)",
   },
   {
     id: "verdict",
@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<Row>[] = [
     key: (row) => Number(!isBad(row)),
     show: (row) => <span class={isBad(row) ? "bad" : "soft"}>{wordsOf(row)}</span>,
     title: wordsOf,
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(7rem, 1.3fr)",
   },
   {
     id: "mismatches",
@@ -146,7 +146,9 @@ function summary(rows: readonly Row[]): string {
   const compared = rows.filter(({ verdict }) => verdict !== null);
   const bad = compared.filter(isBad).length;
   const all = plural(compared.length, "output");
-  return bad === 0 ? `All of ${all} as expected.` : `${formatCount(bad)} of ${all} differ.`;
+  return bad === 0
+    ? `All of ${all} as expected.`
+    : `${formatCount(bad)} of ${all} ${bad === 1 ? "differs" : "differ"}.`;
 }
 
 export function CasesView(): JSX.Element {

@@ -5,7 +5,7 @@ import type { MethodSummary, TensorInfo } from "@sconce/types.js";
 import { methodSummary, version } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
-import { formatBytes, formatCount, formatMs, formatType, shortOp } from "../ui/format.js";
+import { formatBytes, formatCount, formatMs, formatType, plural, shortOp } from "../ui/format.js";
 import { Bar, Figure, Swatch } from "../ui/parts.js";
 import { SettingsForm } from "./SettingsForm.js";
 
@@ -98,7 +98,7 @@ function Timings(): JSX.Element | null {
             <span class="mono op-name">{timing.pass}</span>
             <Bar share={timing.ms / most} />
             <span class="num">{formatMs(timing.ms)}</span>
-            <span class="num soft">{formatCount(timing.nodes)} nodes</span>
+            <span class="num soft">{plural(timing.nodes, "node")}</span>
           </li>
         ))}
       </ul>

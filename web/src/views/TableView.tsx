@@ -7,7 +7,7 @@ import { hasFates, parts, runnerOf, type Part } from "../delegates.js";
 import { rows } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
-import { formatCount, formatType, shortOp } from "../ui/format.js";
+import { formatCount, formatType, plural, shortOp } from "../ui/format.js";
 import { PartLabel, Swatch } from "../ui/parts.js";
 import { Virtual } from "../ui/Virtual.js";
 import { SearchBox } from "./SearchBox.js";
@@ -152,7 +152,7 @@ export function TableView(): JSX.Element {
   const active = list.findIndex((line) => line.row.name === app.node.value);
   const count =
     list.length === all.value.length
-      ? `${formatCount(list.length)} nodes`
+      ? plural(list.length, "node")
       : `${formatCount(list.length)} of ${formatCount(all.value.length)}`;
   return (
     <>

@@ -96,7 +96,7 @@ export function TextView(): JSX.Element {
   const at = matches.value.indexOf(found.value);
   const count =
     app.search.value === ""
-      ? `${formatCount(lines.value.length)} lines`
+      ? plural(lines.value.length, "line")
       : `${at >= 0 ? `${formatCount(at + 1)} of ` : ""}${formatCount(matches.value.length)} found`;
   const move = (to: number): void => {
     found.value = -1;
