@@ -3,6 +3,7 @@ export { goHome, showSample, watchAddress } from "./actions/address.js";
 export { setTolerance, takeCase, verifyCases } from "./actions/cases.js";
 export { chooseFiles, watchDrops } from "./actions/drops.js";
 export { engine } from "./actions/engine.js";
+export { saveRecord, takeRecordInputs, watchRecord } from "./actions/etrecord.js";
 export {
   findFaces,
   showPicture,
@@ -34,22 +35,22 @@ export {
   sortBy,
   watchLists,
 } from "./actions/look.js";
-export { lowerAgain, save, saveRecord } from "./actions/lower.js";
+export { lowerAgain, save } from "./actions/lower.js";
 export { copy, setHelp, toggleDock } from "./actions/page.js";
 export { report } from "./actions/problems.js";
+export { selectPlanned, watchPlans } from "./actions/planned.js";
 export {
   chooseProfile,
   closeProfile,
-  compareHere,
   compareProfiles,
-  profileHere,
   saveDump,
   saveTrace,
   selectEvent,
   setReference,
   showProfileLook,
   watchProfiles,
-} from "./actions/records.js";
+} from "./actions/profiles.js";
+export { compareHere, profileHere } from "./actions/recording.js";
 export {
   resetState,
   runMethod,

@@ -7,10 +7,11 @@ import type {
   MethodSummary,
   NodeRow,
   ProgramMethodInfo,
+  ProgramValueInfo,
   StageSummary,
 } from "@sconce/types.js";
 import { viewsFor, type View } from "./looks.js";
-import { app, STEPS, type StepId } from "./state.js";
+import { app, STEPS, type RecordedValue, type StepId } from "./state.js";
 
 export function versionOf(
   report: CompilationReport | null,
@@ -85,13 +86,16 @@ export const plan = computed((): MethodPlan | undefined =>
 const isShown = (name: View): boolean => {
   const kind = app.document.value?.kind;
   if (name === "cases") return app.cases.value.list.length > 0;
+  if (name === "record") return app.recordName.value !== "";
   return name === "call" ? kind !== "record" : name !== "summary" || kind === "pt2";
 };
 
+/** Steps that show something else than versions. */
+const hasOwnViews = (step: StepId): boolean =>
+  step === "run" ? app.document.value !== null : step === "program" && app.program.value !== null;
+
 export const viewsOfStep = computed((): readonly View[] =>
-  version.value || (app.step.value === "run" && app.document.value)
-    ? viewsFor(app.step.value).filter(isShown)
-    : [],
+  version.value || hasOwnViews(app.step.value) ? viewsFor(app.step.value).filter(isShown) : [],
 );
 
 export const view = computed(
@@ -144,4 +148,34 @@ export const methodNames = computed((): readonly string[] => {
 /** Nodes of the selected method at a step, as far as it has come. */
 export function nodesAt(step: StepId): number | undefined {
   return versionOf(app.report.value, step)?.methods.find((m) => m.name === app.method.value)?.nodes;
+}
+
+/** Whether a value is one that an input takes: of its kind, and within its sizes. */
+function fits({ view: own }: RecordedValue, info: ProgramValueInfo): boolean {
+  if (own.kind !== "tensor") return info.kind !== "tensor";
+  const { dtype, shape } = own.tensor;
+  const most = info.shape ?? [];
+  const isSize = (size: number, i: number): boolean =>
+    info.dynamic ? size <= most[i]! : size === most[i];
+  return dtype === info.dtype && shape.length === most.length && shape.every(isSize);
+}
+
+/** The inputs of the record, where they are ones that a method takes. */
+export function recordInputsFor(method: string): readonly RecordedValue[] | null {
+  const taken = app.program.value?.methods.find(({ name }) => name === method)?.inputs;
+  const inputs = app.record.value?.inputs;
+  if (!taken || !inputs || taken.length !== inputs.length || taken.length === 0) return null;
+  return inputs.every((value, i) => fits(value, taken[i]!)) ? inputs : null;
+}
+
+/** Whether a method is called with the inputs that the record holds. */
+export function usesRecordInputs(method: string): boolean {
+  const inputs = recordInputsFor(method);
+  const forms = app.runs.value[method]?.inputs ?? [];
+  return (
+    inputs !== null &&
+    inputs.every(({ view: own }, i) =>
+      own.kind === "tensor" ? forms[i]?.filler === "record" : forms[i]?.text === own.text,
+    )
+  );
 }

@@ -12,8 +12,11 @@ interface Row {
 const isVersion = (step: StepId): boolean => step !== "program" && step !== "run";
 
 export const VIEWS = {
+  file: { title: "File", key: "f", isFor: (step) => step === "program" },
+  planned: { title: "Memory", key: "m", isFor: (step) => step === "program" },
   call: { title: "Call", key: "c", isFor: (step) => step === "run" },
   cases: { title: "Cases", key: "k", isFor: (step) => step === "run" },
+  record: { title: "Record", key: "r", isFor: (step) => step === "run" },
   profile: { title: "Profile", key: "p", isFor: (step) => step === "run" },
   numerics: { title: "Numerics", key: "n", isFor: (step) => step === "run" },
   summary: { title: "Summary", key: "s", isFor: (step) => /^(source|core|edge)$/.test(step) },

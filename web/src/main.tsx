@@ -9,7 +9,9 @@ import {
   watchGraphs,
   watchKeys,
   watchLists,
+  watchPlans,
   watchProfiles,
+  watchRecord,
   watchTheme,
 } from "./actions.js";
 import { app } from "./state.js";
@@ -39,6 +41,8 @@ watchTheme();
 watchLists();
 watchGraphs();
 watchProfiles();
+watchRecord();
+watchPlans();
 watchKeys();
 watchDrops();
 // The engine is fetched and compiled while the page is read.

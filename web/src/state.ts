@@ -23,6 +23,8 @@ import type {
   GapReport,
   InspectorReport,
   InspectorTotal,
+  MemoryPlan,
+  RecordStage,
   Timeline,
 } from "@sconce/types_inspector.js";
 import type { Face } from "../../examples/faces.mjs";
@@ -102,7 +104,7 @@ export interface Problem {
   details: string;
 }
 
-export type Filler = "random" | "zeros" | "ones" | "numbers" | "file" | "value";
+export type Filler = "random" | "zeros" | "ones" | "numbers" | "record" | "file" | "value";
 
 /** What a backend says of a part, in lines; or why that cannot be told, else empty. */
 export interface PartText {
@@ -205,6 +207,33 @@ export interface MethodGap {
   fault: string;
 }
 
+/** Where the values of each method lie in the file, and when; or why that cannot be told. */
+export interface FilePlans {
+  plans: readonly MemoryPlan[];
+  /** Why values have no names though there is a record. */
+  warnings: readonly string[];
+  fault: string;
+}
+
+/** A value that a record holds, by its name in the graph where that is known. */
+export interface RecordedValue {
+  name: string;
+  view: OutputView;
+}
+
+/** What is in a record beside its graphs. */
+export interface RecordTold {
+  stages: readonly RecordStage[];
+  hasHandles: boolean;
+  unknownEntries: readonly string[];
+  /** Of one case; null where the record has none. */
+  inputs: readonly RecordedValue[] | null;
+  /** Of each case, by method. */
+  outputs: readonly { method: string; cases: readonly (readonly RecordedValue[])[] }[];
+  /** Why it cannot be read; else empty. */
+  fault: string;
+}
+
 export type ProfileLook = "flame" | "events" | "ops" | "modules" | "delegates" | "compare";
 
 /** A call that came with the program. */
@@ -301,6 +330,16 @@ export const app = {
   story: signal(NO_STORY),
   faces: signal(NO_FACES),
 
+  /** The memory plans of the program's file; null until they are shown. */
+  filePlans: signal<FilePlans | null>(null),
+  /** The number of the planned value that is selected; null for none. */
+  planned: signal<number | null>(null),
+
+  /** The file that the record came as, or what stands for it when it was made here; empty: none. */
+  recordName: signal(""),
+  /** What is in it; null until it is shown. */
+  record: signal<RecordTold | null>(null),
+
   /** Dumps that were dropped or recorded here, the latest at the end. */
   profiles: signal<readonly Profile[]>([]),
   /** Which of them is shown, how, and which event of it is selected. */
@@ -335,6 +374,10 @@ export function clearDocument(): void {
   app.cases.value = NO_CASES;
   app.story.value = NO_STORY;
   app.faces.value = NO_FACES;
+  app.filePlans.value = null;
+  app.planned.value = null;
+  app.recordName.value = "";
+  app.record.value = null;
   app.profiles.value = [];
   app.profile.value = 0;
   app.profileLook.value = "flame";

@@ -1,4 +1,6 @@
 // Files out of the page and into it: downloads, and the bundled models beside it.
+import type { Document } from "../state.js";
+import { formatBytes } from "../ui/format.js";
 import { fault } from "./problems.js";
 
 export function download(blob: Blob, name: string): void {
@@ -25,3 +27,22 @@ export async function fetchBeside(path: string): Promise<Blob> {
       : "Check that the page is still served, and try again.",
   );
 }
+
+/** Browsers say that they have no room for a Blob only when it is read. */
+export async function checkRoom(blob: Blob): Promise<Blob> {
+  try {
+    await blob.slice(-1).arrayBuffer();
+    return blob;
+  } catch {
+    throw fault(
+      "out_of_memory",
+      `the browser has no room for the ${formatBytes(blob.size)} of the program`,
+      "Free disk space or, in a private window, where such files stay in memory and 2 GB are the " +
+        "most, open the page in an ordinary one.",
+    );
+  }
+}
+
+/** The document's name for files. Letters of every language stay; what some file system refuses does not. */
+export const stemOf = ({ title }: Document): string =>
+  title.replace(/\.(pt2|pte|bpte)$/i, "").replace(/[^\p{L}\p{N}_-]+/gu, "_");

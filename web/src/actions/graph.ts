@@ -10,6 +10,7 @@ import { isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
 import { selectNode, showStep, showView } from "./look.js";
 import { report } from "./problems.js";
+import { STEP_NAMES } from "../views/words.js";
 import { workerEnd } from "./worker.js";
 
 /** Graphs that the worker has. */
@@ -150,7 +151,8 @@ export async function followNode(row: NodeRow, by: -1 | 1): Promise<void> {
     const others = await rowsAt(target);
     if (!others) return;
     const found = counterpart(row, others);
-    if (!found) return void (app.said.value = `Nothing in ${target} comes from ${row.name}.`);
+    if (!found)
+      return void (app.said.value = `Nothing in ${STEP_NAMES[target]} comes from ${row.name}.`);
     showStep(target);
     showView(kept);
     selectNode(found.name);

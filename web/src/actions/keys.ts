@@ -1,5 +1,6 @@
 // The keys of the page. Fields keep theirs; Esc leaves a field first, and then cancels or clears.
-import { VIEW_NAMES, VIEWS } from "../looks.js";
+import { viewsOfStep } from "../derived.js";
+import { VIEWS } from "../looks.js";
 import { app, STEPS } from "../state.js";
 import { chooseFiles } from "./drops.js";
 import { cancel } from "./task.js";
@@ -8,6 +9,12 @@ import { setHelp } from "./page.js";
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input, textarea, select");
+}
+
+/** Two views of one key are never of the same step. */
+function showViewOf(key: string): void {
+  const found = viewsOfStep.value.find((name) => VIEWS[name].key === key);
+  if (found) showView(found);
 }
 
 function escape(): void {
@@ -23,7 +30,9 @@ const KEYS: Record<string, () => void> = {
   "[": () => showNextMethod(-1),
   "]": () => showNextMethod(1),
   o: chooseFiles,
-  ...Object.fromEntries(VIEW_NAMES.map((name) => [VIEWS[name].key, () => showView(name)])),
+  ...Object.fromEntries(
+    Object.values(VIEWS).map(({ key }) => [key, () => showViewOf(key)] as const),
+  ),
   ...Object.fromEntries(STEPS.map((_, i) => [String(i + 1), () => showStepNumber(i + 1)])),
 };
 

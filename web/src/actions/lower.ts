@@ -13,15 +13,14 @@ import type {
 } from "@sconce/types.js";
 import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document } from "../state.js";
-import { formatBytes } from "../ui/format.js";
 import { takeCases } from "./cases.js";
 import { engine, isCancelled } from "./engine.js";
 import { forgetPicture } from "./face.js";
-import { download } from "./files.js";
+import { checkRoom, download, stemOf } from "./files.js";
 import { handles, loadedProgram, release, using } from "./handles.js";
 import { runTask, type Task } from "./task.js";
-import { fault, note, report, showWarnings } from "./problems.js";
-import { forgetProfiles } from "./records.js";
+import { note, report, showWarnings } from "./problems.js";
+import { forgetProfiles } from "./profiles.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
 import { isDelegated, parseConstants, withNames } from "./settings.js";
@@ -70,21 +69,6 @@ async function showDelegation(
 ): Promise<void> {
   if (!(await show(task, app.delegation, edge.delegation()))) return;
   setStep("delegated", { status: "done", ms: versionOf(report, "delegated")!.ms });
-}
-
-/** Browsers say that they have no room for a Blob only when it is read. */
-async function checkRoom(blob: Blob): Promise<Blob> {
-  try {
-    await blob.slice(-1).arrayBuffer();
-    return blob;
-  } catch {
-    throw fault(
-      "out_of_memory",
-      `the browser has no room for the ${formatBytes(blob.size)} of the program`,
-      "Free disk space or, in a private window, where such files stay in memory and 2 GB are the " +
-        "most, open the page in an ordinary one.",
-    );
-  }
 }
 
 /** The files that came out, as Blobs: they outlive the worker. */
@@ -144,6 +128,7 @@ async function toExecutorch(
   });
   if (!task.isCurrent()) return void lowered.dispose();
   handles.lowered = lowered;
+  app.recordName.value = `${document.title}, lowered here`;
   if (isDelegated(document) && document.settings.verifies) await verify(task, lowered);
   if (task.isCurrent()) await showProgram(task, document, lowered);
 }
@@ -280,25 +265,6 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
 
 export function lowerAgain(): void {
   if (app.document.value?.kind === "pt2") void lowerDocument(withNames(app.document.value));
-}
-
-/** The document's name for files. Letters of every language stay; what some file system refuses does not. */
-const stemOf = ({ title }: Document): string =>
-  title.replace(/\.(pt2|pte|bpte)$/i, "").replace(/[^\p{L}\p{N}_-]+/gu, "_");
-
-/** Saves what the exporter knew of the program, for debugging and profiling elsewhere. */
-export async function saveRecord(): Promise<void> {
-  const { lowered } = handles;
-  if (!lowered || !app.document.value) return;
-  const stem = stemOf(app.document.value);
-  try {
-    await using(await lowered.getEtrecord(), async (record) =>
-      download(await checkRoom(await record.toBlob()), `${stem}.etrecord`),
-    );
-    note(`saved ${stem}.etrecord`);
-  } catch (error) {
-    report(error, "program");
-  }
 }
 
 /** What the program's file is: one with cases is saved with them. */

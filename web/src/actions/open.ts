@@ -4,11 +4,11 @@ import { missingData } from "@sconce/errors.js";
 import type { ProgramReport } from "@sconce/types.js";
 import { app, type Document, type MethodFile } from "../state.js";
 import { leaveSample } from "./address.js";
-import { engine } from "./engine.js";
+import { engine, isCancelled } from "./engine.js";
 import { showPicture } from "./face.js";
 import { handles } from "./handles.js";
 import { cancel, freed } from "./task.js";
-import { lowerDocument, openProgram, openRecords } from "./lower.js";
+import { closeDocument, lowerDocument, openProgram, openRecords } from "./lower.js";
 import { fault, report, warn } from "./problems.js";
 import { takeRecords } from "./records.js";
 import { takeArrays } from "./run.js";
@@ -68,12 +68,14 @@ async function detect(file: File): Promise<Kind> {
   if (/\.npy$/i.test(file.name)) return "npy";
   const client = await engine();
   const kind = await client.detect(file).catch(() => "unknown");
+  const named = /\.(\w+)$/.exec(file.name)?.[1]?.toLowerCase() ?? "";
   if (kind === "etdump") return "etdp";
+  // Both are archives: one that is cut short could be either.
+  if (kind === "pt2" && named === "etrecord") return "etrecord";
   // A program with cases is opened like one without.
   if (kind === "bpte") return "pte";
   if (isKind(kind)) return kind;
   // A damaged file still goes where its name says: the reader knows best what is wrong with it.
-  const named = /\.(\w+)$/.exec(file.name)?.[1]?.toLowerCase() ?? "";
   // The values of a dump are mere bytes.
   if (named === "bin") return "values";
   if (named === "bpte") return "pte";
@@ -163,6 +165,16 @@ function opener({ pt2, pte, ptd }: Sorted): (() => Promise<boolean>) | null {
 const hasRecords = ({ etrecord, etdp, values }: Sorted): boolean =>
   etrecord.length + etdp.length + values.length > 0;
 
+/** Where records came alone and none could be opened, there is nothing to show. */
+async function openRecordFiles(sorted: Sorted): Promise<void> {
+  const { left, broken } = await takeRecords(sorted);
+  const { value: document } = app.document;
+  if (document?.kind === "record" && app.profiles.value.length === 0 && !handles.record)
+    closeDocument();
+  warn(left);
+  for (const error of broken) report(error, null);
+}
+
 /** Opens the model first: arrays and pictures are for what is open then. */
 async function openSorted(sorted: Sorted, unused: readonly Error[]): Promise<void> {
   const mine = ++arrivals;
@@ -178,7 +190,7 @@ async function openSorted(sorted: Sorted, unused: readonly Error[]): Promise<voi
   const others = [...etrecord, ...etdp, ...values, ...npy, ...image.slice(0, 1)];
   if (!isOpen) warn(leave(others, "its model was not opened", "Drop both again."));
   else {
-    if (hasRecords(sorted)) warn(await takeRecords(sorted));
+    if (hasRecords(sorted)) await openRecordFiles(sorted);
     if (npy.length > 0) warn(await takeArrays(npy));
     if (image.length > 0) await showPicture(image[0]!);
   }
@@ -200,6 +212,6 @@ export async function openFiles(
     ];
     await openSorted(sorted, unused);
   } catch (error) {
-    report(error, null);
+    if (!isCancelled(error)) report(error, null);
   }
 }

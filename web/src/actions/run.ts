@@ -2,6 +2,7 @@
 import { writeNpy } from "@sconce/cli/npy.js";
 import type { ProgramMethodInfo, ProgramValueInfo, Value } from "@sconce/types.js";
 import type { Filling } from "../arrays.worker.js";
+import { recordInputsFor } from "../derived.js";
 import { app, setStep, type InputForm, type RunState } from "../state.js";
 import { ask } from "./arrays.js";
 import { download } from "./files.js";
@@ -51,12 +52,23 @@ export function fillingsOf(name: string): Filling[] | null {
   return method && state ? fillings(method, state) : null;
 }
 
+function recorded({ name }: ProgramMethodInfo, index: number): Filling {
+  const view = recordInputsFor(name)?.[index]?.view;
+  if (view?.kind === "tensor") return { kind: "given", value: view.tensor };
+  throw fault(
+    "input",
+    `the record has no input ${index} for method '${name}'`,
+    "Choose another way to make it.",
+  );
+}
+
 /** One filling per input; what cannot be made is said at its field. */
 function fillings(method: ProgramMethodInfo, state: RunState): Filling[] | null {
   const made: Filling[] = [];
   for (const [i, info] of method.inputs.entries()) {
     try {
-      made.push(fillingOf(info, state.inputs[i]!, i));
+      const form = state.inputs[i]!;
+      made.push(form.filler === "record" ? recorded(method, i) : fillingOf(info, form, i));
     } catch (error) {
       setInput(method.name, i, { error: sentenceOf(error) });
     }

@@ -72,7 +72,10 @@ export function LongName(props: { name: string }): JSX.Element {
   );
 }
 
-export function Swatch(props: { family: OpFamily | "input" }): JSX.Element {
+/** What has a colour of its own: families of operators, what comes from outside, what backends run. */
+export type Hue = OpFamily | "input" | "delegate";
+
+export function Swatch(props: { family: Hue }): JSX.Element {
   return <span class={`swatch family-${props.family}`} aria-hidden="true" />;
 }
 

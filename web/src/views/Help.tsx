@@ -3,14 +3,17 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { setHelp } from "../actions.js";
 import { shownSteps } from "../derived.js";
-import { VIEW_NAMES, VIEWS } from "../looks.js";
+import { VIEWS } from "../looks.js";
 import { app, STEPS } from "../state.js";
 import { Key } from "../ui/parts.js";
 import { STEP_NAMES, STEP_WORDS } from "./words.js";
 
+/** The views by their keys, each once: views of different steps may share one. */
+const VIEW_KEYS = new Map(Object.values(VIEWS).map(({ key, title }) => [key, title]));
+
 const keys = (): readonly (readonly [keys: string, what: string])[] => [
   [shownSteps.value.map((_, i) => i + 1).join(" "), "go to a step"],
-  [VIEW_NAMES.map((name) => VIEWS[name].key).join(" "), VIEW_NAMES.join(", ")],
+  [[...VIEW_KEYS.keys()].join(" "), [...VIEW_KEYS.values()].join(", ")],
   ["[ ]", "previous method, next method"],
   ["/", "search or filter"],
   ["↑ ↓ ← →", "move through rows, walk a graph along its lines"],

@@ -1,7 +1,8 @@
-// One input of a method: made up, typed, or from a file.
+// One input of a method: made up, typed, from the record or from a file.
 import type { JSX } from "preact";
 import type { ProgramValueInfo } from "@sconce/types.js";
 import { SEED_MAX, setInput, takeArrays } from "../actions.js";
+import { recordInputsFor } from "../derived.js";
 import type { Filler, InputForm } from "../state.js";
 import { formatCount } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
@@ -57,6 +58,7 @@ function TensorField(props: FieldProps): JSX.Element {
         value={form.filler}
         onChange={(e) => setInput(method, index, { filler: e.currentTarget.value as Filler })}
       >
+        {recordInputsFor(method) ? <option value="record">from the record</option> : null}
         {FILLERS.map(([filler, name]) => (
           <option key={filler} value={filler}>
             {name}
@@ -89,7 +91,7 @@ function TensorField(props: FieldProps): JSX.Element {
         />
       ) : null}
       {form.filler === "file" ? <FileField {...props} /> : null}
-      {info.dynamic && form.filler !== "file" ? (
+      {info.dynamic && form.filler !== "file" && form.filler !== "record" ? (
         <label class="inline">
           <span class="soft">sizes</span>
           <input

@@ -16,6 +16,8 @@ import { app, type Profile } from "../state.js";
 import { formatCount, formatFigure, formatNumber, plural, splitSource } from "../ui/format.js";
 import { Bar, Figure } from "../ui/parts.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
+import { Warnings } from "./ProfileView.js";
+import { STAGES } from "./words.js";
 
 /** Infinite where nothing differs. */
 export function formatSnr(snr: number): string {
@@ -174,12 +176,6 @@ function CompareButton(): JSX.Element | null {
   );
 }
 
-/** What the stages of a record are called, and in words. */
-const STAGES: Readonly<Record<string, string>> = {
-  exported_program: "the model as it was exported",
-  edge_dialect_exported_program: "its edge program",
-};
-
 /** The stages of the record that values can be compared with. */
 function Reference(): JSX.Element | null {
   const { value: shown } = gapProfile;
@@ -226,6 +222,15 @@ const INPUTS: Readonly<Record<GapMethod["inputs"], string>> = {
   example: "on the inputs that the model was exported with",
 };
 
+/** How many of the values are equal. */
+function equality(count: number, equal: number): string {
+  if (count === 0) return "Of what was logged, nothing could be compared";
+  if (count === 1)
+    return equal === 1 ? "The one value is equal to the last bit" : "One value was logged";
+  const are = equal === 0 ? "none is" : equal === 1 ? "one is" : `${formatCount(equal)} are`;
+  return `Of ${plural(count, "value")}, ${are} equal to the last bit`;
+}
+
 /** What was compared with what, and what came of it. */
 function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
   const { report, shown } = props;
@@ -238,13 +243,12 @@ function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
   return (
     <p class="numerics-words">
       What the recorded run gave, beside what the portable kernels give for {stage},{" "}
-      {INPUTS[report.methods[0]!.inputs]}. Of {plural(report.rows.length, "value")},{" "}
-      {equal === 0 ? "none is" : equal === 1 ? "one is" : `${formatCount(equal)} are`} equal to the
-      last bit
+      {INPUTS[report.methods[0]!.inputs]}. {equality(report.rows.length, equal)}
       {worst && snrOf(worst) !== Infinity ? (
         <>
-          ; farthest off is <span class="mono">{worst.nodes.at(-1)?.name}</span>, at{" "}
-          {formatSnr(worstGap(worst)!.snr)} (each 20 dB is another right digit)
+          {report.rows.length === 1 ? ": " : "; farthest off is "}
+          <span class="mono">{worst.nodes.at(-1)?.name}</span>, at {formatSnr(worstGap(worst)!.snr)}{" "}
+          (each 20 dB is another right digit)
         </>
       ) : null}
       .{isSame ? " No backend took part, so that is as it should be." : ""}
@@ -297,6 +301,7 @@ export function NumericsView(): JSX.Element {
         </button>
       </div>
       <Words report={report} shown={shown} />
+      <Warnings shown={shown} />
       {report.methods[0]!.inputs === "example" ? (
         <p class="profile-warning">
           What differs says something only where the run got those inputs, too: the record has no

@@ -25,34 +25,11 @@ function Top(props: { output: TensorView }): JSX.Element | null {
   );
 }
 
-function Output(props: { method: string; index: number; output: OutputView }): JSX.Element {
-  const { output, index } = props;
-  if (output.kind !== "tensor")
-    return (
-      <li class="output">
-        <h3>
-          Output {index} <span class="mono soft">{output.kind}</span>
-        </h3>
-        <p class="mono scalar">{output.text}</p>
-      </li>
-    );
-  const { tensor } = output;
-  const input = inputOf(props.method, index);
-  const type = formatType(
-    { name: "", kind: "tensor", dtype: tensor.dtype, shape: [...tensor.shape] },
-    app.dtypes.value,
-  );
+/** What a tensor is like: its range, its highest values and its first ones. */
+export function TensorBody(props: { output: TensorView }): JSX.Element {
+  const { output } = props;
   return (
-    <li class="output">
-      <div class="output-head">
-        <h3>
-          Output {index} <span class="mono soft">{type}</span>
-          {input !== undefined && <span class="soft"> input {input} after the call</span>}
-        </h3>
-        <button type="button" class="quiet" onClick={() => saveOutput(props.method, index)}>
-          Save .npy
-        </button>
-      </div>
+    <>
       <dl class="figures">
         {output.min <= output.max ? (
           <>
@@ -84,6 +61,41 @@ function Output(props: { method: string; index: number; output: OutputView }): J
           </div>
         )}
       </div>
+    </>
+  );
+}
+
+export const typeOfTensor = ({ tensor }: TensorView): string =>
+  formatType(
+    { name: "", kind: "tensor", dtype: tensor.dtype, shape: [...tensor.shape] },
+    app.dtypes.value,
+  );
+
+function Output(props: { method: string; index: number; output: OutputView }): JSX.Element {
+  const { output, index } = props;
+  if (output.kind !== "tensor")
+    return (
+      <li class="output">
+        <h3>
+          Output {index} <span class="mono soft">{output.kind}</span>
+        </h3>
+        <p class="mono scalar">{output.text}</p>
+      </li>
+    );
+  const input = inputOf(props.method, index);
+  const type = typeOfTensor(output);
+  return (
+    <li class="output">
+      <div class="output-head">
+        <h3>
+          Output {index} <span class="mono soft">{type}</span>
+          {input !== undefined && <span class="soft"> input {input} after the call</span>}
+        </h3>
+        <button type="button" class="quiet" onClick={() => saveOutput(props.method, index)}>
+          Save .npy
+        </button>
+      </div>
+      <TensorBody output={output} />
     </li>
   );
 }

@@ -9,8 +9,10 @@ import { DelegatesView } from "./DelegatesView.js";
 import { GraphView } from "./GraphView.js";
 import { MemoryView } from "./MemoryView.js";
 import { NumericsView } from "./NumericsView.js";
+import { PlannedView } from "./PlannedView.js";
 import { ProfileView } from "./ProfileView.js";
 import { ProgramView } from "./ProgramView.js";
+import { RecordView } from "./RecordView.js";
 import { RunView } from "./RunView.js";
 import { SummaryView } from "./SummaryView.js";
 import { TableView } from "./TableView.js";
@@ -40,8 +42,11 @@ function ViewTabs(): JSX.Element | null {
 }
 
 const BODIES: Record<View, () => JSX.Element | null> = {
+  file: ProgramView,
+  planned: PlannedView,
   call: RunView,
   cases: CasesView,
+  record: RecordView,
   profile: ProfileView,
   numerics: NumericsView,
   summary: SummaryView,
@@ -54,8 +59,8 @@ const BODIES: Record<View, () => JSX.Element | null> = {
 
 function Body(): JSX.Element {
   const step = app.step.value;
-  if (step === "program") return <ProgramView />;
-  if (step !== "run" && !version.value) return <Waiting />;
+  const isFile = step === "program" || step === "run";
+  if (!isFile && !version.value) return <Waiting />;
   const Shown = BODIES[view.value];
   return <Shown />;
 }

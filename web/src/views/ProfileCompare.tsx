@@ -110,7 +110,7 @@ export function Compare(): JSX.Element {
     b: last,
     found: null,
   };
-  const total = found?.total;
+  const several = (found?.methods.length ?? 0) > 1;
   return (
     <>
       <div class="compare-head">
@@ -121,20 +121,21 @@ export function Compare(): JSX.Element {
             Compare
           </button>
         )}
-        {total?.a && total.b && found ? (
-          <p class="num" role="status">
-            {formatTime(total.a.perf.avg, found.scale)} →{" "}
-            {formatTime(total.b.perf.avg, found.scale)} on average
+        {found?.methods.map(({ method, total }) => (
+          <p class="num" role="status" key={method}>
+            {several ? `${method ?? "unknown"}: ` : ""}
+            {formatTime(total.a!.perf.avg, found.scale)} →{" "}
+            {formatTime(total.b!.perf.avg, found.scale)} on average
             {total.ratio === null ? "" : `, ×${formatFigure(total.ratio)}`}
             {total.isSignificant === false ? ", within the noise" : ""}
           </p>
-        ) : null}
+        ))}
       </div>
       {found ? (
         <SortedTable
           label="Two dumps"
           rows={found.rows}
-          columns={comparedColumns((time) => formatTime(time, found.scale))}
+          columns={comparedColumns((time) => formatTime(time, found.scale), several)}
           by=""
           isDescending
           empty="The two have no event in common."

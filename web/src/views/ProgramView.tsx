@@ -243,6 +243,41 @@ function Method(props: { method: ProgramMethodInfo }): JSX.Element {
   );
 }
 
+/** What can be saved of the program; the record with the weights that it can compute from, or not. */
+function Saving(): JSX.Element {
+  const [isLight, setLight] = useState(false);
+  const hasRecord = app.document.value?.kind === "pt2" && app.recordName.value !== "";
+  return (
+    <div class="saving">
+      <button type="button" onClick={save}>
+        Save .pte
+      </button>
+      {hasRecord ? (
+        <>
+          <button
+            type="button"
+            onClick={() => void saveRecord(isLight)}
+            title="The programs of all stages, and which node each instruction computes: for debugging and profiling"
+          >
+            Save .etrecord
+          </button>
+          <label
+            class="inline"
+            title="Smaller: enough for profiles and memory plans, but no values can be computed from it to compare with"
+          >
+            <input
+              type="checkbox"
+              checked={isLight}
+              onChange={(event) => setLight(event.currentTarget.checked)}
+            />
+            without weights
+          </label>
+        </>
+      ) : null}
+    </div>
+  );
+}
+
 export function ProgramView(): JSX.Element {
   const report = app.program.value;
   if (!report) return <Waiting />;
@@ -253,18 +288,7 @@ export function ProgramView(): JSX.Element {
           <Figure name="file">{formatBytes(report.fileBytes)}</Figure>
           <Figure name="methods">{formatCount(report.methods.length)}</Figure>
         </dl>
-        <button type="button" onClick={save}>
-          Save .pte
-        </button>
-        {app.document.value?.kind === "pt2" ? (
-          <button
-            type="button"
-            onClick={() => void saveRecord()}
-            title="The programs of all stages, and which node each instruction computes: for debugging and profiling"
-          >
-            Save .etrecord
-          </button>
-        ) : null}
+        <Saving />
       </div>
       <FileMap report={report} />
       {programMethod.value ? <Method method={programMethod.value} /> : null}

@@ -2,9 +2,9 @@
 // come with a view of their own above it.
 import type { JSX } from "preact";
 import type { ProgramMethodInfo } from "@sconce/types.js";
-import { resetState, runMethod, setRepeat } from "../actions.js";
+import { resetState, runMethod, setRepeat, takeRecordInputs } from "../actions.js";
 import { backendName, methodDelegation, shares } from "../delegates.js";
-import { programMethod, runFault } from "../derived.js";
+import { programMethod, recordInputsFor, runFault, usesRecordInputs } from "../derived.js";
 import { app, type RunState } from "../state.js";
 import { formatBytes, formatCount, formatMs, formatShare, plural } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
@@ -76,6 +76,14 @@ function Form(props: { method: ProgramMethodInfo; state: RunState }): JSX.Elemen
           void runMethod(method.name);
         }}
       >
+        {recordInputsFor(method.name) && !usesRecordInputs(method.name) ? (
+          <p class="from-record">
+            <span class="soft">The record holds inputs for this method.</span>{" "}
+            <button type="button" class="link" onClick={() => takeRecordInputs(method.name)}>
+              Take them
+            </button>
+          </p>
+        ) : null}
         {method.inputs.map((info, i) => (
           <InputField
             key={`${method.name}/${i}`}

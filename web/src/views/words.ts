@@ -41,3 +41,9 @@ export function stepWords(step: StepId): string {
   const size = formatBytes(app.programBytes.value);
   return `${files} became a program of ${size} in ${formatMs(ms)}. Here it runs, on your machine.`;
 }
+
+/** What the stages of a record are called, and in words. */
+export const STAGES: Readonly<Record<string, string>> = {
+  exported_program: "the model as it was exported",
+  edge_dialect_exported_program: "its edge program",
+};
