@@ -287,37 +287,37 @@ sc_status sc_bundle_read(sc_job *job, sc_str *json);
 sc_status sc_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, double rtol,
                            double atol, sc_str *json);
 
-// --- Recording what runs do ----------------------------------------------------------------------
+// --- The event tracer: what runs do --------------------------------------------------------------
 
-typedef enum sc_recording {
-    SC_RECORDING_NOTHING,       // as at first
-    SC_RECORDING_EVENTS,        // when each instruction began and ended
-    SC_RECORDING_OUTPUTS,       // and what methods return
-    SC_RECORDING_INTERMEDIATES  // and what each instruction has written
-} sc_recording;
+typedef enum sc_event_tracer {
+    SC_EVENT_TRACER_OFF,           // as at first
+    SC_EVENT_TRACER_EVENTS,        // when each instruction began and ended
+    SC_EVENT_TRACER_OUTPUTS,       // and what methods return
+    SC_EVENT_TRACER_INTERMEDIATES  // and what each instruction has written
+} sc_event_tracer;
 
-// What the calls of sc_run_select and sc_run_execute from here on record, each a block of the dump:
-// a method that was not loaded yet, a run, which is test case `bundled_input_index` of its method,
-// or none (-1). When a block does not fit the option "event_bytes_max", its call fails with
+// What is kept of the calls of sc_run_select and sc_run_execute from here on, each a block of the
+// dump: a method that was not loaded yet, a run, which is test case `bundled_input_index` of its
+// method, or none (-1). When a block does not fit the option "event_bytes_max", its call fails with
 // SC_ERR_LIMIT after it has done its work, and the blocks before it stay.
 //
-// Instructions that loading has merged or computed ahead are recorded, too: those that another one
+// Instructions that loading has merged or computed ahead are in it, too: those that another one
 // stands for have an equal share of its time, and leave no value behind. With the option
 // "optimize" off every value is there.
 //
 // With `is_filtered` the host is asked which values of delegates are kept; their times always are.
-sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index,
-                        bool is_filtered);
-// What was recorded since the last dump, as ExecuTorch's own files: the numbers of the outputs
+sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled_input_index,
+                              bool is_filtered);
+// What was kept since the last dump, as ExecuTorch's own files: the numbers of the outputs
 // that are the ETDump and its debug buffer, without bytes when there are no values. Times are
 // nanoseconds of the host's clock. {"blocks", "events", "values", "unseen", "omitted", "widened",
 // "instants", "clock_step"}: counts of what is in it; of instructions whose results are nowhere,
 // because they were merged; of values that the format has no place for, which are Null; of tensors
 // in a wider dtype, because readers lack theirs; of instructions that ended before the clock moved;
 // and the smallest step in nanoseconds that the clock was seen to make. SC_ERR_STATE when nothing
-// was recorded.
+// was kept.
 sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *debug_buffer);
-// Gives the memory of the dump back, as whatever is recorded next does.
+// Gives the memory of the dump back, as whatever is traced next does.
 void sc_run_etdump_free(sc_job *job);
 
 // --- Inspecting ----------------------------------------------------------------------------------

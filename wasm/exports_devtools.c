@@ -151,14 +151,16 @@ int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
 
 // --- Dumps ---------------------------------------------------------------------------------------
 
-// What runs record from here on (sc_recording in sconce.h), and whether keeps_value is asked.
-EXPORT(run_record)
-int32_t wasm_run_record(sc_job *job, uint32_t what, int32_t bundled_input_index, bool is_filtered) {
+// What is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value is asked.
+EXPORT(run_event_tracer)
+int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_index,
+                              bool is_filtered) {
     check(job);
-    return (int32_t)sc_run_record(job, (sc_recording)what, bundled_input_index, is_filtered);
+    return (int32_t)sc_run_event_tracer(job, (sc_event_tracer)what, bundled_input_index,
+                                        is_filtered);
 }
 
-// What was recorded, as two outputs, whose numbers these are; a text result says what is in them.
+// What was kept, as two outputs, whose numbers these are; a text result says what is in them.
 EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job, uint32_t *outputs) {
     check(job);
     sc_str json = {0};

@@ -1,4 +1,4 @@
-// Recording: the job's side of dumps. What runs record is fetched as two outputs of the job.
+// The event tracer: the job's side of dumps. What it has kept is fetched as two outputs of the job.
 #include "api/job.h"
 
 static sc_status require_program(sc_job *job) {
@@ -6,29 +6,29 @@ static sc_status require_program(sc_job *job) {
     return SC_OK;
 }
 
-sc_status sc_run_record(sc_job *job, sc_recording what, int32_t bundled_input_index,
-                        bool is_filtered) {
-    static const sc_etdump_level LEVELS[] = {[SC_RECORDING_EVENTS] = SC_ETDUMP_TIMES,
-                                             [SC_RECORDING_OUTPUTS] = SC_ETDUMP_OUTPUTS,
-                                             [SC_RECORDING_INTERMEDIATES] =
+sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled_input_index,
+                              bool is_filtered) {
+    static const sc_etdump_level LEVELS[] = {[SC_EVENT_TRACER_EVENTS] = SC_ETDUMP_TIMES,
+                                             [SC_EVENT_TRACER_OUTPUTS] = SC_ETDUMP_OUTPUTS,
+                                             [SC_EVENT_TRACER_INTERMEDIATES] =
                                                  SC_ETDUMP_INTERMEDIATES};
     (void)sc_job_begin(job);
     SC_TRY(require_program(job));
     SC_ASSERT((unsigned)what < SC_COUNT_OF(LEVELS));
-    sc_rt_sink *sink = sc_etdump_listen(&job->etdump, LEVELS[what], bundled_input_index);
-    job->etdump.is_filtered = is_filtered;
-    job->is_recording = what != SC_RECORDING_NOTHING;
-    sc_rt_program_listen(job->running, job->is_recording ? sink : NULL);
+    sc_rt_sink *sink = sc_etdump_listen(job->etdump, LEVELS[what], bundled_input_index);
+    sc_etdump_set_filtered(job->etdump, is_filtered);
+    job->is_tracing_events = what != SC_EVENT_TRACER_OFF;
+    sc_rt_program_listen(job->running, job->is_tracing_events ? sink : NULL);
     return SC_OK;
 }
 
-void sc_job_start_record(sc_job *job) {
-    if (job->is_recording && job->is_etdump_fetched) sc_run_etdump_free(job);
+void sc_job_begin_events(sc_job *job) {
+    if (job->is_tracing_events && job->is_etdump_fetched) sc_run_etdump_free(job);
 }
 
-sc_status sc_job_recorded(sc_job *job, sc_status status) {
-    const sc_status recorded = sc_etdump_settle(&job->etdump);
-    return status == SC_OK ? recorded : status;
+sc_status sc_job_end_events(sc_job *job, sc_status status) {
+    const sc_status kept = sc_etdump_settle(job->etdump);
+    return status == SC_OK ? kept : status;
 }
 
 static void put_counts(sc_job *job, const sc_etdump_counts *counts, sc_str *json) {
@@ -59,10 +59,7 @@ static void add_files(sc_job *job, const uint8_t *data, size_t size) {
     sc_cord_append_bytes(&cord, data, size);
     job->etdump_files[0] = add_file(job, "etdump", &cord);
     sc_cord_init(&cord, &job->etdump_arena);
-    for (uint32_t i = 0; i < sc_etdump_piece_count(&job->etdump); i++) {
-        const sc_etdump_piece *piece = sc_etdump_piece_at(&job->etdump, i);
-        sc_cord_append_bytes(&cord, piece->data, piece->size);
-    }
+    sc_etdump_put_debug_buffer(job->etdump, &cord);
     job->etdump_files[1] = add_file(job, "debug_buffer", &cord);
 }
 
@@ -70,13 +67,13 @@ sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *d
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_program(job));
     if (job->is_etdump_fetched) sc_run_etdump_free(job);
-    if (sc_etdump_count(&job->etdump) == 0)
+    if (sc_etdump_is_empty(job->etdump))
         return sc_fail(ctx, SC_ERR_STATE, "Run a method with { events: true } first.",
                        "nothing was recorded since the last dump");
     const uint8_t *data = NULL;
     size_t size = 0;
     sc_etdump_counts counts;
-    SC_TRY(sc_etdump_write(ctx, &job->etdump, &job->etdump_arena, &data, &size, &counts));
+    SC_TRY(sc_etdump_write(ctx, job->etdump, &job->etdump_arena, &data, &size, &counts));
     add_files(job, data, size);
     *etdump = job->etdump_files[0];
     *debug_buffer = job->etdump_files[1];
@@ -90,7 +87,7 @@ void sc_run_etdump_free(sc_job *job) {
     job->is_etdump_fetched = false;
     for (uint32_t i = 0; i < SC_COUNT_OF(job->etdump_files); i++)
         sc_output_free(job, job->etdump_files[i]);
-    sc_etdump_clear(&job->etdump);
+    sc_etdump_clear(job->etdump);
     sc_arena_deinit(&job->etdump_arena);
     sc_arena_init(&job->etdump_arena);
 }

@@ -18,7 +18,7 @@ sc_job *sc_job_open(const sc_host *host) {
     job->ctx.diag_arena = &job->diag_arena;
     if (host) job->ctx.host = *host;
     sc_arena_init(&job->etdump_arena);
-    sc_etdump_init(&job->etdump, &job->ctx, 0);
+    job->etdump = sc_etdump_new(&job->arena, &job->ctx);
     return job;
 }
 
@@ -26,7 +26,7 @@ void sc_job_close(sc_job *job) {
     if (job->running) sc_rt_program_close(job->running);
     sc_job_close_bundle(job);
     sc_job_close_held(job);
-    sc_etdump_clear(&job->etdump);
+    sc_etdump_clear(job->etdump);
     sc_arena_deinit(&job->etdump_arena);
     for (uint32_t i = 0; i < job->dense.count; i++) sc_free(job->dense.data[i].data);
     sc_arena_deinit(&job->text_arena);

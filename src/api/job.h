@@ -83,10 +83,10 @@ struct sc_job {
     sc_rt_program *running;
     sc_rt_method *selected;
     SC_VEC(sc_dense) dense;    // by output
-    sc_etdump etdump;          // what runs record, while they do
+    sc_etdump *etdump;         // what the event tracer keeps
     sc_arena etdump_arena;     // the dump that was fetched last
     uint32_t etdump_files[2];  // numbers of its outputs
-    bool is_recording, is_etdump_fetched;
+    bool is_tracing_events, is_etdump_fetched;
     sc_source *program;       // that runs
     sc_bundled bundled;       // of a bundled program; no suites of any other
     void *bundled_file;       // its bytes
@@ -312,12 +312,12 @@ const sc_watched *sc_watch_at(const sc_watch *watch, const sc_name *method, uint
 sc_status sc_job_open_bundle(sc_job *job, sc_source *file, sc_source **program);
 void sc_job_close_bundle(sc_job *job);
 
-// --- Recording (etdump.c) ------------------------------------------------------------------------
+// --- The event tracer (etdump.c) -----------------------------------------------------------------
 
-// Before loading or running: what was fetched is not what is recorded now.
-void sc_job_start_record(sc_job *job);
-// After it: what it has come to, and whether what it recorded could be kept.
-sc_status sc_job_recorded(sc_job *job, sc_status status);
+// Before loading or running: what was fetched is not what is kept now.
+void sc_job_begin_events(sc_job *job);
+// After it: what it has come to, and whether its events could be kept.
+sc_status sc_job_end_events(sc_job *job, sc_status status);
 
 // --- Largest sizes (dynamic_shapes.c) ------------------------------------------------------------
 

@@ -23,7 +23,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     if (sc_str_is(options.channels_last, "never")) runtime.channels_last = SC_RT_NEVER;
     if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;
-    sc_etdump_init(&job->etdump, ctx, options.event_bytes_max);
+    sc_etdump_set_bytes_max(job->etdump, options.event_bytes_max);
     SC_TRY(sc_job_open_bundle(job, pte, &job->program));
     return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
 }
@@ -43,8 +43,8 @@ sc_status sc_run_select(sc_job *job, sc_str method) {
     SC_TRY(require_program(job));
     // A name that is not there leaves the selection as it was.
     sc_rt_method *found = NULL;
-    sc_job_start_record(job);
-    SC_TRY(sc_job_recorded(job, sc_rt_method_load(ctx, job->running, method, &found)));
+    sc_job_begin_events(job);
+    SC_TRY(sc_job_end_events(job, sc_rt_method_load(ctx, job->running, method, &found)));
     job->selected = found;
     return SC_OK;
 }
@@ -86,8 +86,8 @@ sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value) {
 sc_status sc_run_execute(sc_job *job) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_method(job));
-    sc_job_start_record(job);
-    return sc_job_recorded(job, sc_rt_method_run(ctx, job->selected));
+    sc_job_begin_events(job);
+    return sc_job_end_events(job, sc_rt_method_run(ctx, job->selected));
 }
 
 uint32_t sc_run_output_count(const sc_job *job) {

@@ -1,6 +1,6 @@
 // What is recorded of small programs, as the files that come of it: order, names and places of
 // events, values and their bytes, what is dropped and what is said about it.
-#include "devtools/etdump/etdump.h"
+#include "devtools/etdump/internal.h"
 
 #include <math.h>
 #include <stdio.h>

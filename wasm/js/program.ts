@@ -27,8 +27,8 @@ import type {
 } from "./types.js";
 
 const KIND = { none: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
-/** sc_record in sconce.h. */
-const RECORD = { false: 0, true: 1, outputs: 2, intermediates: 3 } as const;
+/** sc_event_tracer in sconce.h. */
+const EVENT_TRACER = { false: 0, true: 1, outputs: 2, intermediates: 3 } as const;
 const OUTPUT_NUMBERS = 40;
 const SIZES_AT = 8;
 const DIM_ORDER_AT = 24;
@@ -48,7 +48,7 @@ class LoadedProgram implements Program {
   readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
   private selected = "";
-  private isRecording = false;
+  private isTracing = false;
 
   constructor(
     private job: Job | undefined,
@@ -101,14 +101,14 @@ class LoadedProgram implements Program {
     return open.hold(() => this.runOn(open, method, inputs, options));
   }
 
-  /** What runs record from here on; gives who chooses among the values of delegates. */
-  private record(job: Job, options: RunOptions): Chooser | undefined {
+  /** What is kept of runs from here on; gives who chooses among the values of delegates. */
+  private traceEvents(job: Job, options: RunOptions): Chooser | undefined {
     const { events = false, bundledInputIndex = -1, delegateValues } = options;
     const chooser = delegateValues && chooserOf(delegateValues);
-    const what = RECORD[`${events}`];
-    if (what === RECORD.false && !this.isRecording) return chooser;
-    job.call({}, (raw, s) => raw.run_record(s, what, bundledInputIndex, chooser ? 1 : 0));
-    this.isRecording = what !== RECORD.false;
+    const what = EVENT_TRACER[`${events}`];
+    if (what === EVENT_TRACER.false && !this.isTracing) return chooser;
+    job.call({}, (raw, s) => raw.run_event_tracer(s, what, bundledInputIndex, chooser ? 1 : 0));
+    this.isTracing = what !== EVENT_TRACER.false;
     return chooser;
   }
 
@@ -134,7 +134,7 @@ class LoadedProgram implements Program {
   }
 
   private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
-    const keepsValue = this.record(job, options);
+    const keepsValue = this.traceEvents(job, options);
     this.select(job, method, options);
     const declared = this.reportOf(job).methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
@@ -263,12 +263,12 @@ class LoadedProgram implements Program {
     return suites.flatMap(({ methodName, testCases }, suite) =>
       testCases.flatMap((_, testCase) => {
         if (method !== undefined && methodName !== method) return [];
-        const recorded = {
+        const traced = {
           events,
           bundledInputIndex: testCase,
           ...(delegateValues && { delegateValues }),
         };
-        const keepsValue = this.record(job, recorded);
+        const keepsValue = this.traceEvents(job, traced);
         this.selected = "";
         const outputs = verifyCase(job, suite, testCase, { ...call, keepsValue, rtol, atol });
         return [{ methodName, testCase, outputs }];

@@ -1,8 +1,8 @@
-// ETDump, ExecuTorch's own record of what a program did: a listener that keeps it in memory, and
+// ETDump, ExecuTorch's own account of what a program did: a listener that keeps it in memory, and
 // the writer that makes the files of it, the dump and beside it the debug buffer with the bytes of
 // tensors.
 //
-// While a program runs, an event costs two looks at the clock and a record of some 32 bytes;
+// While a program runs, an event costs two looks at the clock and an entry of some 32 bytes;
 // names, places and tables are made when the files are. A block is one load or one run. A block
 // that does not fit the bound, or for which there is no memory, is dropped whole and told; those
 // before it stay.
@@ -11,15 +11,17 @@
 // share of that time, laid end to end. Totals are as measured, and how they divide among the merged
 // ones is not known.
 //
-// Where it goes further than the official recorder: values of instructions that loading has merged
+// Where it goes further than the official tracer: values of instructions that loading has merged
 // are told as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
 // that have no place in the format become `Null` instead of an abort.
 #ifndef SC_ETDUMP_H
 #define SC_ETDUMP_H
 
+#include "base/cord.h"
 #include "base/diag.h"
-#include "base/map.h"
 #include "rt/event.h"
+
+typedef struct sc_etdump sc_etdump;
 
 typedef enum sc_etdump_level {
     SC_ETDUMP_TIMES,
@@ -27,88 +29,19 @@ typedef enum sc_etdump_level {
     SC_ETDUMP_INTERMEDIATES  // and what every kernel and delegate has written
 } sc_etdump_level;
 
-typedef enum sc_etdump_kind {
-    SC_ETDUMP_LOAD,         // a block of its own
-    SC_ETDUMP_RUN,          // a block: all until the next
-    SC_ETDUMP_NODE,         // that a delegate runs, in the instruction that comes next; its values
-    SC_ETDUMP_INSTRUCTION,  // of the run; what it wrote follows
-    SC_ETDUMP_RETURN,       // the end of the run; what it returned follows
-    SC_ETDUMP_LIST,         // of the next `count` values, all of them tensors
-    SC_ETDUMP_VALUE
-} sc_etdump_kind;
-
-typedef struct sc_etdump_record {
-    uint8_t kind;   // sc_etdump_kind
-    uint8_t what;   // RUN: sc_etdump_level; INSTRUCTION: sc_rt_kind; VALUE: sc_evalue_tag, no list
-    uint8_t dtype;  // tensors: as it is written
-    uint8_t rank;
-    uint32_t count;  // INSTRUCTION: origins; LIST: values; tensors: where their sizes begin
-    union {
-        const sc_rt_origin *origins;
-        int32_t bundled_input_index;  // RUN
-        const sc_str *id;             // NODE: a text of the delegate's
-    };
-    union {
-        uint64_t begin;  // nanoseconds
-        int64_t integer;
-        double number;
-        int64_t offset;  // in the debug buffer, -1 for tensors without elements
-    };
-    uint64_t end;
-} sc_etdump_record;
-
-// A piece of the debug buffer.
-typedef struct sc_etdump_piece {
-    uint8_t *data;
-    uint64_t size, capacity;
-} sc_etdump_piece;
-
-// A growing block of memory.
-typedef struct sc_etdump_block {
-    void *data;
-    uint64_t size, capacity;  // in bytes
-} sc_etdump_block;
-
-// How far everything had come when a block began.
-typedef struct sc_etdump_mark {
-    uint64_t records, sizes, pieces, piece_size;  // in bytes
-    uint64_t debug_bytes, held_bytes, written_bytes;
-    uint32_t widened, omitted;
-} sc_etdump_mark;
-
-typedef struct sc_etdump {
-    sc_rt_sink sink;
-    sc_ctx *ctx;  // whose host has the clock
-    sc_etdump_level level;
-    int32_t bundled_input_index;
-    bool is_filtered;  // the host chooses among the values of delegates
-    uint64_t bytes_max;
-    uint64_t held_bytes;     // recorded
-    uint64_t written_bytes;  // at most, of the FlatBuffer
-    uint64_t name_bytes;     // of both: names, which stay when their block is dropped
-    uint64_t name_written_bytes;
-    sc_status status;     // what became of the block under way
-    sc_etdump_mark mark;  // where it begins
-    uint64_t block;       // the number of its record
-    uint64_t begin;       // of the instruction under way
-    uint64_t node_begin;  // of what its delegate does
-    uint64_t last, step;  // reading of the clock, and smallest step that it was seen to make
-    sc_etdump_block records, sizes, pieces;
-    sc_arena name_arena;  // what delegates call what they do, each once
-    sc_map names;
-    uint64_t debug_bytes;
-    uint32_t widened;  // tensors that are written in a wider type, because readers lack theirs
-    uint32_t omitted;  // values that the format has no place for
-} sc_etdump;
-
-// `bytes_max` bounds the memory of everything that is recorded until it is cleared.
-void sc_etdump_init(sc_etdump *dump, sc_ctx *ctx, uint64_t bytes_max);
-// Forgets what was recorded, and gives its memory back. It goes on listening.
+// An empty dump on `arena`, whose own memory goes with sc_etdump_clear. Nothing fits it before it
+// has a bound.
+sc_etdump *sc_etdump_new(sc_arena *arena, sc_ctx *ctx);
+// Bounds the memory of everything that is kept until the dump is cleared.
+void sc_etdump_set_bytes_max(sc_etdump *dump, uint64_t bytes_max);
+// Forgets what was kept, and gives its memory back. It goes on listening.
 void sc_etdump_clear(sc_etdump *dump);
 // The listener for the next load and run, which is test case `bundled_input_index` of its method,
 // or none (-1).
 sc_rt_sink *sc_etdump_listen(sc_etdump *dump, sc_etdump_level level, int32_t bundled_input_index);
-// After a load or run: SC_ERR_LIMIT or SC_ERR_MEMORY when it could not be recorded.
+// Whether the host chooses among the values of delegates (sc_host.keeps_value).
+void sc_etdump_set_filtered(sc_etdump *dump, bool is_filtered);
+// After a load or run: SC_ERR_LIMIT or SC_ERR_MEMORY when it could not be kept.
 sc_status sc_etdump_settle(sc_etdump *dump);
 
 // What is in a dump.
@@ -122,57 +55,12 @@ typedef struct sc_etdump_counts {
     uint64_t clock_step;  // nanoseconds: the smallest step that the clock was seen to make
 } sc_etdump_counts;
 
-// The dump as a FlatBuffer on `arena`, size-prefixed. The debug buffer is the pieces, one after the
-// other.
+// Whether nothing has been kept since the beginning, or since it was cleared.
+bool sc_etdump_is_empty(const sc_etdump *dump);
+// The dump as a FlatBuffer on `arena`, size-prefixed.
 sc_status sc_etdump_write(sc_ctx *ctx, const sc_etdump *dump, sc_arena *arena, const uint8_t **data,
                           size_t *size, sc_etdump_counts *counts);
-
-static inline uint32_t sc_etdump_piece_count(const sc_etdump *dump) {
-    return (uint32_t)(dump->pieces.size / sizeof(sc_etdump_piece));
-}
-static inline sc_etdump_piece *sc_etdump_piece_at(const sc_etdump *dump, uint32_t index) {
-    return (sc_etdump_piece *)dump->pieces.data + index;
-}
-
-// --- Shared by the files of this -----------------------------------------------------------------
-
-// What an event comes to in the FlatBuffer, at most, and how large all of them get: within the
-// bound of the builder, so that what was recorded can always be written.
-#define SC_ETDUMP_WRITTEN     160u
-#define SC_ETDUMP_WRITTEN_MAX (UINT64_C(768) << 20)
-
-// Counts what is added against the bounds; false, and a status, when one is reached.
-bool sc_etdump_charge(sc_etdump *dump, uint64_t bytes, uint64_t written);
-void sc_etdump_drop_pieces(sc_etdump *dump, uint32_t kept);
-// The same name as the one that was kept first; NULL when there is no room.
-const sc_str *sc_etdump_keep_name(sc_etdump *dump, sc_str name);
-
-// Room for one more; NULL, and a status, when the bound is reached or there is no memory.
-sc_etdump_record *sc_etdump_add(sc_etdump *dump, sc_etdump_kind kind);
-// The same for `count` sizes of a tensor.
-int64_t *sc_etdump_add_sizes(sc_etdump *dump, uint32_t count);
-// The same for bytes in the debug buffer, at a multiple of 64 from its beginning, where
-// `debug_bytes` was before.
-void *sc_etdump_add_bytes(sc_etdump *dump, uint64_t bytes);
-// A value, or a list of tensors, as records.
-void sc_etdump_add_value(sc_etdump *dump, const sc_evalue *value);
-
-// Primitives run inside the runtime, which tells neither a scope of a kernel around them nor what
-// they wrote.
-static inline bool sc_etdump_is_kernel(sc_rt_kind work, const sc_rt_origin *origin) {
-    return work != SC_RT_DELEGATE && origin->op_name.size &&
-           !sc_str_starts_with(origin->op_name, "executorch_prim:");
-}
-// Does the dump have what the instruction wrote?
-static inline bool sc_etdump_is_shown(sc_rt_kind work, const sc_rt_origin *origin) {
-    return work == SC_RT_DELEGATE || sc_etdump_is_kernel(work, origin);
-}
-
-static inline uint64_t sc_etdump_count(const sc_etdump *dump) {
-    return dump->records.size / sizeof(sc_etdump_record);
-}
-static inline sc_etdump_record *sc_etdump_at(const sc_etdump *dump, uint64_t index) {
-    return (sc_etdump_record *)dump->records.data + index;
-}
+// Appends the debug buffer to `out`: bytes that are the dump's own until it is cleared.
+void sc_etdump_put_debug_buffer(const sc_etdump *dump, sc_cord *out);
 
 #endif

@@ -1,6 +1,6 @@
-// Where records, sizes and bytes of tensors are kept, and the two bounds on them: that of whoever
-// records, and that of the FlatBuffer to be made of it.
-#include "devtools/etdump/etdump.h"
+// Where entries, sizes and bytes of tensors are kept, and the two bounds on them: that of whoever
+// listens, and that of the FlatBuffer to be made of it.
+#include "devtools/etdump/internal.h"
 
 #define BLOCK_FIRST UINT64_C(4096)
 #define PIECE_FIRST (UINT64_C(1) << 20)
@@ -40,11 +40,10 @@ static void *push(sc_etdump *dump, sc_etdump_block *block, uint64_t bytes, uint6
     return added;
 }
 
-sc_etdump_record *sc_etdump_add(sc_etdump *dump, sc_etdump_kind kind) {
-    sc_etdump_record *record =
-        push(dump, &dump->records, sizeof(sc_etdump_record), SC_ETDUMP_WRITTEN);
-    if (record) *record = (sc_etdump_record){.kind = (uint8_t)kind};
-    return record;
+sc_etdump_entry *sc_etdump_add(sc_etdump *dump, sc_etdump_kind kind) {
+    sc_etdump_entry *entry = push(dump, &dump->entries, sizeof(sc_etdump_entry), SC_ETDUMP_WRITTEN);
+    if (entry) *entry = (sc_etdump_entry){.kind = (uint8_t)kind};
+    return entry;
 }
 
 int64_t *sc_etdump_add_sizes(sc_etdump *dump, uint32_t count) {
@@ -81,6 +80,15 @@ void sc_etdump_drop_pieces(sc_etdump *dump, uint32_t kept) {
     for (uint32_t i = kept; i < sc_etdump_piece_count(dump); i++)
         sc_free(sc_etdump_piece_at(dump, i)->data);
     dump->pieces.size = kept * sizeof(sc_etdump_piece);
+}
+
+bool sc_etdump_is_empty(const sc_etdump *dump) { return sc_etdump_count(dump) == 0; }
+
+void sc_etdump_put_debug_buffer(const sc_etdump *dump, sc_cord *out) {
+    for (uint32_t i = 0; i < sc_etdump_piece_count(dump); i++) {
+        const sc_etdump_piece *piece = sc_etdump_piece_at(dump, i);
+        sc_cord_append_bytes(out, piece->data, piece->size);
+    }
 }
 
 // --- Names ---------------------------------------------------------------------------------------

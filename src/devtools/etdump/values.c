@@ -1,7 +1,7 @@
-// Values into records, and the bytes of tensors into the debug buffer: dense and row-major,
+// Values into entries, and the bytes of tensors into the debug buffer: dense and row-major,
 // whatever their layout was, because readers ignore strides. What the format has no place for keeps
 // its place as `Null`, and is counted.
-#include "devtools/etdump/etdump.h"
+#include "devtools/etdump/internal.h"
 
 #include <math.h>
 
@@ -13,15 +13,15 @@ typedef struct plain {
     int64_t numel;
 } plain;
 
-static sc_etdump_record *add_record(sc_etdump *dump, sc_evalue_tag tag) {
-    sc_etdump_record *record = sc_etdump_add(dump, SC_ETDUMP_VALUE);
-    if (record) record->what = (uint8_t)tag;
-    return record;
+static sc_etdump_entry *add_entry(sc_etdump *dump, sc_evalue_tag tag) {
+    sc_etdump_entry *entry = sc_etdump_add(dump, SC_ETDUMP_VALUE);
+    if (entry) entry->what = (uint8_t)tag;
+    return entry;
 }
 
 static void add_omitted(sc_etdump *dump, sc_evalue_tag tag) {
     dump->omitted++;
-    (void)add_record(dump, tag);
+    (void)add_entry(dump, tag);
 }
 
 // Where to write the elements; NULL when there are none, or no room.
@@ -33,12 +33,12 @@ static void *add_plain(sc_etdump *dump, const plain *t) {
     const int64_t offset = t->numel ? (int64_t)dump->debug_bytes : -1;
     const uint64_t bytes = (uint64_t)t->numel * sc_dtype_bytes(t->dtype);
     void *elements = t->numel ? sc_etdump_add_bytes(dump, bytes) : NULL;
-    sc_etdump_record *record = add_record(dump, SC_EVALUE_TENSOR);
-    if (!record) return NULL;
-    record->dtype = (uint8_t)t->dtype;
-    record->rank = (uint8_t)t->rank;
-    record->count = (uint32_t)sizes_at;
-    record->offset = offset;
+    sc_etdump_entry *entry = add_entry(dump, SC_EVALUE_TENSOR);
+    if (!entry) return NULL;
+    entry->dtype = (uint8_t)t->dtype;
+    entry->rank = (uint8_t)t->rank;
+    entry->count = (uint32_t)sizes_at;
+    entry->offset = offset;
     return elements;
 }
 
@@ -105,8 +105,8 @@ static void add_tensor_list(sc_etdump *dump, const sc_evalue *list) {
         add_omitted(dump, SC_EVALUE_NONE);
         return;
     }
-    sc_etdump_record *record = sc_etdump_add(dump, SC_ETDUMP_LIST);
-    if (record) record->count = list->count;
+    sc_etdump_entry *entry = sc_etdump_add(dump, SC_ETDUMP_LIST);
+    if (entry) entry->count = list->count;
     for (uint32_t i = 0; i < list->count; i++) add_tensor(dump, list->tensors[i]->tensor);
 }
 
@@ -115,8 +115,8 @@ static void add_tensor_list(sc_etdump *dump, const sc_evalue *list) {
 // Readers take the dump through JSON, which has no infinity and no NaN: these become a tensor.
 static void add_double(sc_etdump *dump, double value) {
     if (isfinite(value)) {
-        sc_etdump_record *record = add_record(dump, SC_EVALUE_DOUBLE);
-        if (record) record->number = value;
+        sc_etdump_entry *entry = add_entry(dump, SC_EVALUE_DOUBLE);
+        if (entry) entry->number = value;
         return;
     }
     const plain scalar = {SC_DTYPE_F64, 0, NULL, 1};
@@ -125,8 +125,8 @@ static void add_double(sc_etdump *dump, double value) {
 }
 
 static void add_integer(sc_etdump *dump, sc_evalue_tag tag, int64_t value) {
-    sc_etdump_record *record = add_record(dump, tag);
-    if (record) record->integer = value;
+    sc_etdump_entry *entry = add_entry(dump, tag);
+    if (entry) entry->integer = value;
 }
 
 static int64_t as_integer(const sc_evalue *value) {
@@ -149,7 +149,7 @@ static void add_list(sc_etdump *dump, const sc_evalue *list, sc_dtype dtype) {
 
 void sc_etdump_add_value(sc_etdump *dump, const sc_evalue *value) {
     switch ((sc_evalue_tag)value->tag) {
-    case SC_EVALUE_NONE: (void)add_record(dump, SC_EVALUE_NONE); return;
+    case SC_EVALUE_NONE: (void)add_entry(dump, SC_EVALUE_NONE); return;
     case SC_EVALUE_INT: add_integer(dump, SC_EVALUE_INT, value->i); return;
     case SC_EVALUE_BOOL: add_integer(dump, SC_EVALUE_BOOL, value->b); return;
     case SC_EVALUE_DOUBLE: add_double(dump, value->d); return;

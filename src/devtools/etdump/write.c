@@ -1,11 +1,11 @@
-// Records into the dump. Owns the order of events: each is written where it ends, so that values
+// Entries into the dump. Owns the order of events: each is written where it ends, so that values
 // come before the scope that they were written in, inner scopes before outer ones.
 //
 // An instruction that stands for several of the file is written as all of them, one after the
 // other, each with the same share of what it took: nobody measures what each of them adds to one
 // kernel that does the work of all, and the sum over them is what was measured. Results are those
 // of the last one.
-#include "devtools/etdump/etdump.h"
+#include "devtools/etdump/internal.h"
 #include "etdump_fbs.h"
 
 typedef SC_VEC(sc_fb_ref) refs;
@@ -18,7 +18,7 @@ typedef struct writer {
     sc_map names;     // to their strings
     sc_imap kernels;  // from names of operators to strings
     refs blocks, events;
-    uint64_t at;       // the record to write next
+    uint64_t at;       // the entry to write next
     bool is_complete;  // the block is to have what every kernel has written
     int32_t bundled_input_index;
 } writer;
@@ -27,7 +27,7 @@ typedef struct writer {
 // that perhaps something that its delegate does.
 typedef struct place {
     int32_t chain, instruction;
-    const sc_etdump_record *node;
+    const sc_etdump_entry *node;
 } place;
 static const place outside = {-1, 0, NULL};
 
@@ -43,13 +43,13 @@ static sc_fb_ref string_of(writer *w, sc_str text) {
     return ref;
 }
 
-static const sc_etdump_record *record_at(const writer *w, uint64_t index) {
+static const sc_etdump_entry *entry_at(const writer *w, uint64_t index) {
     return index < sc_etdump_count(w->dump) ? sc_etdump_at(w->dump, index) : NULL;
 }
 
 static bool next_is(const writer *w, sc_etdump_kind kind) {
-    const sc_etdump_record *record = record_at(w, w->at);
-    return record && record->kind == kind;
+    const sc_etdump_entry *entry = entry_at(w, w->at);
+    return entry && entry->kind == kind;
 }
 
 static void add_event(writer *w, sc_fb_ref event) {
@@ -91,8 +91,8 @@ static sc_fb_ref kernel_name(writer *w, sc_str op) {
     return (sc_fb_ref)*known;
 }
 
-static sc_str call_name(const sc_etdump_record *record, const sc_rt_origin *origin) {
-    switch ((sc_rt_kind)record->what) {
+static sc_str call_name(const sc_etdump_entry *entry, const sc_rt_origin *origin) {
+    switch ((sc_rt_kind)entry->what) {
     case SC_RT_DELEGATE: return SC_STR("DELEGATE_CALL");
     case SC_RT_JUMP_FALSE: return SC_STR("JF_CALL");
     case SC_RT_MOVE: return SC_STR("MOVE_CALL");
@@ -102,20 +102,20 @@ static sc_str call_name(const sc_etdump_record *record, const sc_rt_origin *orig
 }
 
 // Where the share of origin `index` begins, which is where that of the one before it ends.
-static uint64_t share_begin(const sc_etdump_record *record, uint32_t index) {
-    if (index == record->count) return record->end;
-    const uint64_t took = record->end > record->begin ? record->end - record->begin : 0;
-    const uint64_t each = took / record->count, rest = took % record->count;
-    return record->begin + each * index + rest * index / record->count;
+static uint64_t share_begin(const sc_etdump_entry *entry, uint32_t index) {
+    if (index == entry->count) return entry->end;
+    const uint64_t took = entry->end > entry->begin ? entry->end - entry->begin : 0;
+    const uint64_t each = took / entry->count, rest = took % entry->count;
+    return entry->begin + each * index + rest * index / entry->count;
 }
 
-static void add_call(writer *w, const sc_etdump_record *record, uint32_t index) {
-    const sc_rt_origin *origin = &record->origins[index];
+static void add_call(writer *w, const sc_etdump_entry *entry, uint32_t index) {
+    const sc_rt_origin *origin = &entry->origins[index];
     const place at = place_of(origin);
-    const uint64_t begin = share_begin(record, index), end = share_begin(record, index + 1);
-    if (sc_etdump_is_kernel((sc_rt_kind)record->what, origin))
+    const uint64_t begin = share_begin(entry, index), end = share_begin(entry, index + 1);
+    if (sc_etdump_is_kernel((sc_rt_kind)entry->what, origin))
         add_scope(w, kernel_name(w, origin->op_name), at, begin, end);
-    add_scope(w, string_of(w, call_name(record, origin)), at, begin, end);
+    add_scope(w, string_of(w, call_name(entry, origin)), at, begin, end);
 }
 
 // --- Values --------------------------------------------------------------------------------------
@@ -128,24 +128,24 @@ static void row_major(const int64_t *sizes, uint32_t rank, int64_t *strides) {
     }
 }
 
-static sc_fb_ref add_tensor(writer *w, const sc_etdump_record *record) {
-    const int64_t *sizes = (const int64_t *)w->dump->sizes.data + record->count;
+static sc_fb_ref add_tensor(writer *w, const sc_etdump_entry *entry) {
+    const int64_t *sizes = (const int64_t *)w->dump->sizes.data + entry->count;
     int64_t strides[SC_RANK_MAX];
-    row_major(sizes, record->rank, strides);
-    const sc_fb_ref sizes_ref = sc_fb_add_vector(&w->b, sizes, record->rank, 8, 8);
-    const sc_fb_ref strides_ref = sc_fb_add_vector(&w->b, strides, record->rank, 8, 8);
+    row_major(sizes, entry->rank, strides);
+    const sc_fb_ref sizes_ref = sc_fb_add_vector(&w->b, sizes, entry->rank, 8, 8);
+    const sc_fb_ref strides_ref = sc_fb_add_vector(&w->b, strides, entry->rank, 8, 8);
     sc_fb_begin(&w->b);
-    sc_etdp_Tensor_set_scalar_type(&w->b, (int8_t)record->dtype);
+    sc_etdp_Tensor_set_scalar_type(&w->b, (int8_t)entry->dtype);
     sc_etdp_Tensor_set_sizes(&w->b, sizes_ref);
     sc_etdp_Tensor_set_strides(&w->b, strides_ref);
-    sc_etdp_Tensor_set_offset(&w->b, record->offset);
+    sc_etdp_Tensor_set_offset(&w->b, entry->offset);
     return sc_fb_end(&w->b);
 }
 
 static sc_fb_ref add_tensor_list(writer *w, uint32_t count) {
     refs tensors = {0};
     for (uint32_t i = 0; i < count; i++)
-        sc_vec_push(w->arena, &tensors, add_tensor(w, record_at(w, w->at++)));
+        sc_vec_push(w->arena, &tensors, add_tensor(w, entry_at(w, w->at++)));
     const sc_fb_ref items = sc_fb_add_refs(&w->b, tensors.data, tensors.count);
     sc_fb_begin(&w->b);
     sc_etdp_TensorList_set_tensors(&w->b, items);
@@ -171,24 +171,24 @@ static sc_fb_ref add_double(sc_fb_builder *b, double value) {
 }
 
 // What is inside of a value: made before its table is begun.
-static sc_fb_ref add_content(writer *w, const sc_etdump_record *record) {
-    if (record->kind == SC_ETDUMP_LIST) return add_tensor_list(w, record->count);
-    switch ((sc_evalue_tag)record->what) {
-    case SC_EVALUE_TENSOR: return add_tensor(w, record);
-    case SC_EVALUE_INT: return add_int(&w->b, record->integer);
-    case SC_EVALUE_BOOL: return add_bool(&w->b, record->integer != 0);
-    case SC_EVALUE_DOUBLE: return add_double(&w->b, record->number);
+static sc_fb_ref add_content(writer *w, const sc_etdump_entry *entry) {
+    if (entry->kind == SC_ETDUMP_LIST) return add_tensor_list(w, entry->count);
+    switch ((sc_evalue_tag)entry->what) {
+    case SC_EVALUE_TENSOR: return add_tensor(w, entry);
+    case SC_EVALUE_INT: return add_int(&w->b, entry->integer);
+    case SC_EVALUE_BOOL: return add_bool(&w->b, entry->integer != 0);
+    case SC_EVALUE_DOUBLE: return add_double(&w->b, entry->number);
     default: return 0;
     }
 }
 
-static void set_content(sc_fb_builder *b, const sc_etdump_record *record, sc_fb_ref content) {
-    if (record->kind == SC_ETDUMP_LIST) {
+static void set_content(sc_fb_builder *b, const sc_etdump_entry *entry, sc_fb_ref content) {
+    if (entry->kind == SC_ETDUMP_LIST) {
         sc_etdp_Value_set_val(b, SC_ETDP_ValueType_TensorList);
         sc_etdp_Value_set_tensor_list(b, content);
         return;
     }
-    switch ((sc_evalue_tag)record->what) {
+    switch ((sc_evalue_tag)entry->what) {
     case SC_EVALUE_TENSOR:
         sc_etdp_Value_set_val(b, SC_ETDP_ValueType_Tensor);
         sc_etdp_Value_set_tensor(b, content);
@@ -210,18 +210,18 @@ static void set_content(sc_fb_builder *b, const sc_etdump_record *record, sc_fb_
     }
 }
 
-static sc_fb_ref add_value(writer *w, const sc_etdump_record *record, bool is_output) {
-    const sc_fb_ref content = add_content(w, record);
+static sc_fb_ref add_value(writer *w, const sc_etdump_entry *entry, bool is_output) {
+    const sc_fb_ref content = add_content(w, entry);
     const sc_fb_ref output = is_output ? add_bool(&w->b, true) : 0;
     sc_fb_begin(&w->b);
-    set_content(&w->b, record, content);
+    set_content(&w->b, entry, content);
     sc_etdp_Value_set_output(&w->b, output);
     return sc_fb_end(&w->b);
 }
 
 // The value, or the list of them, that is next.
 static void add_debug(writer *w, place at, bool is_output) {
-    const sc_fb_ref value = add_value(w, record_at(w, w->at++), is_output);
+    const sc_fb_ref value = add_value(w, entry_at(w, w->at++), is_output);
     const sc_fb_ref id = at.node && at.node->id ? string_of(w, *at.node->id) : 0;
     sc_fb_begin(&w->b);
     if (at.node && !id)
@@ -243,25 +243,25 @@ static bool next_is_value(const writer *w) {
 
 // --- Blocks --------------------------------------------------------------------------------------
 
-static void add_instruction(writer *w, const sc_etdump_record *record) {
-    const uint32_t last = record->count - 1;
-    const sc_rt_kind work = (sc_rt_kind)record->what;
-    const bool is_shown = sc_etdump_is_shown(work, &record->origins[last]);
-    if (record->begin == record->end) w->counts->instants++;
+static void add_instruction(writer *w, const sc_etdump_entry *entry) {
+    const uint32_t last = entry->count - 1;
+    const sc_rt_kind work = (sc_rt_kind)entry->what;
+    const bool is_shown = sc_etdump_is_shown(work, &entry->origins[last]);
+    if (entry->begin == entry->end) w->counts->instants++;
     if (w->is_complete) w->counts->unseen += last + (is_shown && !next_is_value(w));
-    for (uint32_t i = 0; i < last; i++) add_call(w, record, i);
-    while (next_is_value(w)) add_debug(w, place_of(&record->origins[last]), false);
-    add_call(w, record, last);
+    for (uint32_t i = 0; i < last; i++) add_call(w, entry, i);
+    while (next_is_value(w)) add_debug(w, place_of(&entry->origins[last]), false);
+    add_call(w, entry, last);
 }
 
 // Every node that has begun ends, and after it the instruction that called its delegate.
-static const sc_etdump_record *instruction_ahead(const writer *w) {
+static const sc_etdump_entry *instruction_ahead(const writer *w) {
     uint64_t at = w->at;
-    while (record_at(w, at)->kind != SC_ETDUMP_INSTRUCTION) at++;
-    return record_at(w, at);
+    while (entry_at(w, at)->kind != SC_ETDUMP_INSTRUCTION) at++;
+    return entry_at(w, at);
 }
 
-static void add_node(writer *w, const sc_etdump_record *node, const sc_etdump_record *call) {
+static void add_node(writer *w, const sc_etdump_entry *node, const sc_etdump_entry *call) {
     place at = place_of(&call->origins[call->count - 1]);
     at.node = node;
     const sc_fb_ref id = node->id ? string_of(w, *node->id) : 0;
@@ -278,16 +278,16 @@ static void add_node(writer *w, const sc_etdump_record *node, const sc_etdump_re
 
 // With their values the last node comes first: where several nodes of a call stand for one node of
 // the program, readers take the value of the first that they meet.
-static void add_nodes(writer *w, const sc_etdump_record *call) {
+static void add_nodes(writer *w, const sc_etdump_entry *call) {
     SC_VEC(uint64_t) nodes = {0};
-    while (record_at(w, w->at) != call) {
+    while (entry_at(w, w->at) != call) {
         if (next_is(w, SC_ETDUMP_NODE)) sc_vec_push(w->arena, &nodes, w->at);
         w->at++;
     }
     const uint64_t end = w->at;
     for (uint32_t i = 0; i < nodes.count; i++) {
         w->at = nodes.data[w->is_complete ? nodes.count - 1 - i : i];
-        const sc_etdump_record *node = record_at(w, w->at++);
+        const sc_etdump_entry *node = entry_at(w, w->at++);
         add_node(w, node, call);
     }
     w->at = end;
@@ -305,18 +305,18 @@ static void end_block(writer *w, sc_str name) {
     w->events.count = 0;
 }
 
-static void add_load(writer *w, const sc_etdump_record *record) {
+static void add_load(writer *w, const sc_etdump_entry *entry) {
     w->bundled_input_index = -1;
-    add_scope(w, string_of(w, SC_STR("Method::init")), outside, record->begin, record->end);
-    add_scope(w, string_of(w, SC_STR("Program::load_method")), outside, record->begin, record->end);
+    add_scope(w, string_of(w, SC_STR("Method::init")), outside, entry->begin, entry->end);
+    add_scope(w, string_of(w, SC_STR("Program::load_method")), outside, entry->begin, entry->end);
     end_block(w, SC_STR("Default"));
 }
 
-static void add_run(writer *w, const sc_etdump_record *run) {
+static void add_run(writer *w, const sc_etdump_entry *run) {
     w->bundled_input_index = run->bundled_input_index;
     w->is_complete = run->what == SC_ETDUMP_INTERMEDIATES;
     while (!next_is(w, SC_ETDUMP_RETURN)) {
-        const sc_etdump_record *call = instruction_ahead(w);
+        const sc_etdump_entry *call = instruction_ahead(w);
         add_nodes(w, call);
         w->at++;
         add_instruction(w, call);
@@ -336,7 +336,7 @@ sc_status sc_etdump_write(sc_ctx *ctx, const sc_etdump *dump, sc_arena *arena, c
     sc_map_init(&w.names, arena);
     sc_imap_init(&w.kernels, arena);
     while (w.at < sc_etdump_count(dump)) {
-        const sc_etdump_record *block = record_at(&w, w.at++);
+        const sc_etdump_entry *block = entry_at(&w, w.at++);
         if (block->kind == SC_ETDUMP_LOAD)
             add_load(&w, block);
         else

@@ -8,7 +8,9 @@ import { formatFigure } from "../ui/format.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
 import { formatTime, type Tell } from "./times.js";
 
-function comparedColumns(tell: Tell): Column<ComparedEvent>[] {
+function comparedColumns(tell: Tell, several: boolean): Column<ComparedEvent>[] {
+  const named = (r: ComparedEvent): string =>
+    several ? `${r.method ?? "unknown"}: ${r.name}` : r.name;
   const avg = (id: "a" | "b", name: string): Column<ComparedEvent> => ({
     id,
     name,
@@ -22,9 +24,9 @@ function comparedColumns(tell: Tell): Column<ComparedEvent>[] {
     {
       id: "name",
       name: "Event",
-      key: (r) => r.name,
-      show: (r) => r.name,
-      title: (r) => r.name,
+      key: named,
+      show: named,
+      title: named,
       width: "minmax(9rem, 1.3fr)",
     },
     {

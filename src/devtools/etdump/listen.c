@@ -1,5 +1,5 @@
-// The listener: events into records. Owns the rule that a block is recorded whole or not at all.
-#include "devtools/etdump/etdump.h"
+// The listener: events into entries. Owns the rule that a block is kept whole or not at all.
+#include "devtools/etdump/internal.h"
 
 #include <stdio.h>
 
@@ -9,12 +9,20 @@ void sc_etdump_init(sc_etdump *dump, sc_ctx *ctx, uint64_t bytes_max) {
     sc_map_init(&dump->names, &dump->name_arena);
 }
 
+sc_etdump *sc_etdump_new(sc_arena *arena, sc_ctx *ctx) {
+    sc_etdump *dump = sc_new(arena, sc_etdump);
+    sc_etdump_init(dump, ctx, 0);
+    return dump;
+}
+
+void sc_etdump_set_bytes_max(sc_etdump *dump, uint64_t bytes_max) { dump->bytes_max = bytes_max; }
+
 // --- Blocks --------------------------------------------------------------------------------------
 
-static void begin_block(sc_etdump *dump) {
+static void set_mark(sc_etdump *dump) {
     const uint32_t pieces = sc_etdump_piece_count(dump);
     dump->mark = (sc_etdump_mark){
-        .records = dump->records.size,
+        .entries = dump->entries.size,
         .sizes = dump->sizes.size,
         .pieces = pieces,
         .piece_size = pieces ? sc_etdump_piece_at(dump, pieces - 1)->size : 0,
@@ -39,14 +47,14 @@ static void drop_block(sc_etdump *dump) {
     const sc_etdump_mark *mark = &dump->mark;
     sc_etdump_drop_pieces(dump, (uint32_t)mark->pieces);
     if (mark->pieces) sc_etdump_piece_at(dump, (uint32_t)mark->pieces - 1)->size = mark->piece_size;
-    dump->records.size = mark->records;
+    dump->entries.size = mark->entries;
     dump->sizes.size = mark->sizes;
     dump->debug_bytes = mark->debug_bytes;
     dump->held_bytes = mark->held_bytes;
     dump->written_bytes = mark->written_bytes;
     dump->widened = mark->widened;
     dump->omitted = mark->omitted;
-    if (!mark->records) drop_names(dump);
+    if (!mark->entries) drop_names(dump);
 }
 
 sc_status sc_etdump_settle(sc_etdump *dump) {
@@ -78,9 +86,9 @@ static uint64_t look_at_clock(sc_etdump *dump) {
     return now;
 }
 
-static void begin_recording(sc_etdump *dump, bool is_run) {
-    begin_block(dump);
-    sc_etdump_record *block = sc_etdump_add(dump, is_run ? SC_ETDUMP_RUN : SC_ETDUMP_LOAD);
+static void begin_block(sc_etdump *dump, bool is_run) {
+    set_mark(dump);
+    sc_etdump_entry *block = sc_etdump_add(dump, is_run ? SC_ETDUMP_RUN : SC_ETDUMP_LOAD);
     if (!block) return;
     dump->block = sc_etdump_count(dump) - 1;
     block->what = (uint8_t)dump->level;
@@ -91,8 +99,8 @@ static void begin_recording(sc_etdump *dump, bool is_run) {
 static void on_begin(sc_rt_sink *sink, const sc_rt_event *event) {
     sc_etdump *dump = sink->user;
     switch (event->kind) {
-    case SC_RT_EVENT_LOAD: begin_recording(dump, false); return;
-    case SC_RT_EVENT_RUN: begin_recording(dump, true); return;
+    case SC_RT_EVENT_LOAD: begin_block(dump, false); return;
+    case SC_RT_EVENT_RUN: begin_block(dump, true); return;
     case SC_RT_EVENT_INSTRUCTION: dump->begin = look_at_clock(dump); return;
     case SC_RT_EVENT_DELEGATE: dump->node_begin = look_at_clock(dump); return;
     }
@@ -100,15 +108,15 @@ static void on_begin(sc_rt_sink *sink, const sc_rt_event *event) {
 
 static void end_instruction(sc_etdump *dump, const sc_rt_event *event) {
     const uint64_t now = look_at_clock(dump);
-    sc_etdump_record *record = sc_etdump_add(dump, SC_ETDUMP_INSTRUCTION);
-    if (!record) return;
+    sc_etdump_entry *entry = sc_etdump_add(dump, SC_ETDUMP_INSTRUCTION);
+    if (!entry) return;
     // Each origin is written, in two scopes.
     if (!sc_etdump_charge(dump, 0, UINT64_C(2) * event->origin_count * SC_ETDUMP_WRITTEN)) return;
-    record->what = (uint8_t)event->work;
-    record->count = event->origin_count;
-    record->origins = event->origins;
-    record->begin = dump->begin;
-    record->end = now;
+    entry->what = (uint8_t)event->work;
+    entry->count = event->origin_count;
+    entry->origins = event->origins;
+    entry->begin = dump->begin;
+    entry->end = now;
 }
 
 // Delegates that count get their number as a text too: the format's own numbers have 32 bits.
@@ -125,12 +133,12 @@ static void end_node(sc_etdump *dump, const sc_rt_event *event) {
     const bool is_number = !event->delegate_id.data && is_small(event->delegate_number);
     char text[24];
     const sc_str *id = is_number ? NULL : sc_etdump_keep_name(dump, id_of(event, text));
-    sc_etdump_record *record = sc_etdump_add(dump, SC_ETDUMP_NODE);
-    if (!record) return;
-    record->id = id;
-    record->count = is_number ? (uint32_t)event->delegate_number : 0;
-    record->begin = dump->node_begin;
-    record->end = now;
+    sc_etdump_entry *entry = sc_etdump_add(dump, SC_ETDUMP_NODE);
+    if (!entry) return;
+    entry->id = id;
+    entry->count = is_number ? (uint32_t)event->delegate_number : 0;
+    entry->begin = dump->node_begin;
+    entry->end = now;
 }
 
 static void end_block(sc_etdump *dump, bool is_run) {
@@ -169,6 +177,8 @@ static void on_output(sc_rt_sink *sink, const sc_rt_event *event, const sc_evalu
     if (is_wanted(dump, event)) sc_etdump_add_value(dump, value);
 }
 
+void sc_etdump_set_filtered(sc_etdump *dump, bool is_filtered) { dump->is_filtered = is_filtered; }
+
 sc_rt_sink *sc_etdump_listen(sc_etdump *dump, sc_etdump_level level, int32_t bundled_input_index) {
     dump->level = level;
     dump->bundled_input_index = bundled_input_index;
@@ -178,7 +188,7 @@ sc_rt_sink *sc_etdump_listen(sc_etdump *dump, sc_etdump_level level, int32_t bun
 
 void sc_etdump_clear(sc_etdump *dump) {
     sc_etdump_drop_pieces(dump, 0);
-    sc_free(dump->records.data);
+    sc_free(dump->entries.data);
     sc_free(dump->sizes.data);
     sc_free(dump->pieces.data);
     sc_arena_deinit(&dump->name_arena);
