@@ -8,10 +8,11 @@
 // between if the backend takes all of that.
 #include "backend/partition.h"
 
+#include "base/sets.h"
+
 enum { WALK_PER_NODE = 1024, WALK_AT_LEAST = 100000 };
 
 typedef struct unit {
-    uint32_t parent;       // itself, or the unit that it was joined to
     uint32_t first, last;  // members, linked by `next`
     uint32_t begin, end;   // first and last place in the graph
     uint32_t seen;         // number of the walk that came by last
@@ -24,6 +25,7 @@ typedef struct grouping {
     sc_ctx *ctx;
     sc_node **nodes;  // by place
     unit *units;      // by place of the node that they began with
+    uint32_t *sets;   // by place: units that were joined
     uint32_t *next;   // member after this one, NONE at the end
     uint32_t *stack;
     uint32_t count;
@@ -34,13 +36,7 @@ typedef struct grouping {
 
 #define NONE UINT32_MAX
 
-static uint32_t root_of(grouping *g, uint32_t place) {
-    while (g->units[place].parent != place) {
-        g->units[place].parent = g->units[g->units[place].parent].parent;
-        place = g->units[place].parent;
-    }
-    return place;
-}
+static uint32_t unit_of(grouping *g, uint32_t place) { return sc_sets_root(g->sets, place); }
 
 static void join(grouping *g, uint32_t a, uint32_t b) {
     unit *into = &g->units[a], *from = &g->units[b];
@@ -48,7 +44,7 @@ static void join(grouping *g, uint32_t a, uint32_t b) {
     into->last = from->last;
     into->begin = sc_min_u32(into->begin, from->begin);
     into->end = sc_max_u32(into->end, from->end);
-    from->parent = a;
+    g->sets[b] = a;
 }
 
 // --- Walking back --------------------------------------------------------------------------------
@@ -75,7 +71,7 @@ static bool visit_producer(void *user, sc_arg *arg) {
     grouping *g = w->g;
     if (is_spent(w)) return false;
     if (!arg->value->node) return true;
-    uint32_t at = root_of(g, arg->value->node->mark);
+    uint32_t at = unit_of(g, arg->value->node->mark);
     unit *u = &g->units[at];
     if (at == w->from || (at == w->target && w->is_first)) return true;
     if (at == w->target) {
@@ -133,7 +129,8 @@ static bool reaches_itself(grouping *g, uint32_t root) {
 static void split(grouping *g, const uint32_t *members, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t m = members[i];
-        g->units[m] = (unit){.parent = m, .first = m, .last = m, .begin = m, .end = m};
+        g->units[m] = (unit){.first = m, .last = m, .begin = m, .end = m};
+        g->sets[m] = m;
         g->next[m] = NONE;
     }
 }
@@ -159,7 +156,7 @@ static bool visit_feeder(void *user, sc_arg *arg) {
     grouping *g = f->w.g;
     if (is_spent(&f->w)) return false;
     if (!arg->value->node) return true;
-    const uint32_t at = root_of(g, arg->value->node->mark);
+    const uint32_t at = unit_of(g, arg->value->node->mark);
     f->feeds = at == f->w.target || g->units[at].between == g->walk;
     return !f->feeds;
 }
@@ -284,7 +281,7 @@ static bool join_producer(void *user, sc_arg *arg) {
     walker *w = user;
     grouping *g = w->g;
     if (!arg->value->node) return true;
-    uint32_t a = root_of(g, arg->value->node->mark), b = root_of(g, w->from);
+    uint32_t a = unit_of(g, arg->value->node->mark), b = unit_of(g, w->from);
     if (a == b || !g->units[a].is_taken || has_detour(g, a, b)) return true;
     join(g, a, b);
     return true;
@@ -292,7 +289,7 @@ static bool join_producer(void *user, sc_arg *arg) {
 
 static void number_parts(grouping *g, sc_partition *out) {
     for (uint32_t i = 0; i < g->count; i++) {
-        uint32_t root = root_of(g, i);
+        uint32_t root = unit_of(g, i);
         if (!g->units[root].is_taken) continue;
         if (!out->of[root]) out->of[root] = ++out->count;
         out->of[i] = out->of[root];
@@ -308,8 +305,8 @@ uint32_t sc_graph_number(sc_graph *graph) {
 // The unit that a use makes depend on that of the node; NONE when there is none, or it is the same.
 static uint32_t reader_of(grouping *g, const sc_node *node, const sc_arg *use) {
     if (!use->user->op || use->user->graph != node->graph) return NONE;
-    const uint32_t at = root_of(g, use->user->mark);
-    return at == root_of(g, node->mark) ? NONE : at;
+    const uint32_t at = unit_of(g, use->user->mark);
+    return at == unit_of(g, node->mark) ? NONE : at;
 }
 
 static void count_readers(grouping *g, uint32_t place, int change, uint32_t *ready) {
@@ -328,7 +325,7 @@ static bool has_order(grouping *g) {
     uint32_t ready = 0, left = 0;
     for (uint32_t i = 0; i < g->count; i++) count_readers(g, i, 1, &ready);
     for (uint32_t i = 0; i < g->count; i++) {
-        if (root_of(g, i) != i) continue;
+        if (unit_of(g, i) != i) continue;
         left++;
         if (g->units[i].fed == 0) g->stack[ready++] = i;
     }
@@ -346,6 +343,7 @@ static bool make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_e
     g.budget = (uint64_t)count * WALK_PER_NODE + WALK_AT_LEAST;
     g.nodes = sc_new_array(ctx->scratch, sc_node *, (size_t)count + 1);
     g.units = sc_new_array(ctx->scratch, unit, (size_t)count + 1);
+    g.sets = sc_sets_new(ctx->scratch, count);
     g.next = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1);
     g.stack = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1);
     *out = (sc_partition){.of = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1)};
@@ -353,13 +351,13 @@ static bool make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_e
         const uint32_t i = node->mark;
         g.nodes[i] = node;
         g.next[i] = NONE;
-        g.units[i] = (unit){.parent = i, .first = i, .last = i, .begin = i, .end = i};
+        g.units[i] = (unit){.first = i, .last = i, .begin = i, .end = i};
         g.units[i].is_taken = claims[i].is_taken;
     }
     join_groups(&g, claims);
     for (uint32_t i = 0; i < count; i++) {
         walker w = {.g = &g, .from = i};
-        if (g.units[root_of(&g, i)].is_taken)
+        if (g.units[unit_of(&g, i)].is_taken)
             (void)sc_node_visit_values(g.nodes[i], join_producer, &w);
     }
     number_parts(&g, out);

@@ -7,6 +7,7 @@
 // Which images change is a matter of cost, in units of moving one element. All that may change do
 // so at first; then each that costs no more as it was is put back, until nothing changes, and so is
 // all that hangs together without being clearly cheaper than before.
+#include "base/sets.h"
 #include "rt/optimize.h"
 
 enum { ROUNDS_MAX = 16 };
@@ -18,9 +19,7 @@ static const double crossing = 4;
 static const double enough = 1 << 14;
 
 typedef struct image {
-    uint32_t set;    // of images that change together: another of it, or itself
-    uint32_t group;  // of sets that calls join: another of it, or itself
-    uint32_t base;   // of what is read and not written: the value written there last, or NO_BASE
+    uint32_t base;  // of what is read and not written: the value written there last, or NO_BASE
     bool may_change;
     bool is_last;  // of the first of a set: its channels are last, as it stands
     uint32_t first_call, call_count, newest;  // of the first of a set: calls that see it
@@ -30,6 +29,8 @@ typedef struct relayout {
     sc_rt_optimizer *o;
     sc_rt_method *m;
     image *images;              // by value
+    uint32_t *sets;             // of images that change together
+    uint32_t *groups;           // of sets that calls join
     uint32_t *calls;            // of each set, from its first_call on
     const sc_evalue **tensors;  // that may share memory
     uint32_t count;
@@ -41,19 +42,12 @@ static uint32_t index_of(const relayout *r, const sc_evalue *value) {
     return sc_rt_value_index(r->m, value);
 }
 
-static uint32_t set_of(const relayout *r, uint32_t at) {
-    while (r->images[at].set != at) at = r->images[at].set = r->images[r->images[at].set].set;
-    return at;
-}
+static uint32_t set_of(const relayout *r, uint32_t at) { return sc_sets_root(r->sets, at); }
 
-static uint32_t group_of(const relayout *r, uint32_t at) {
-    while (r->images[at].group != at)
-        at = r->images[at].group = r->images[r->images[at].group].group;
-    return at;
-}
+static uint32_t group_of(const relayout *r, uint32_t at) { return sc_sets_root(r->groups, at); }
 
 static void join(const relayout *r, const sc_evalue *a, const sc_evalue *b) {
-    r->images[set_of(r, index_of(r, a))].set = set_of(r, index_of(r, b));
+    sc_sets_join(r->sets, index_of(r, a), index_of(r, b));
 }
 
 // Row-major, with several pixels of several channels: all others are in both orders at once.
@@ -255,8 +249,7 @@ static bool find_images(relayout *r) {
     uint64_t found = 0;  // images that may change, and views
     for (uint32_t i = 0; i < m->value_count; i++) {
         const sc_evalue *value = &m->values[i];
-        r->images[i] =
-            (image){.set = i, .group = i, .base = NO_BASE, .may_change = may_change(r, value)};
+        r->images[i] = (image){.base = NO_BASE, .may_change = may_change(r, value)};
         if (value->tag == SC_EVALUE_TENSOR && !value->tensor->is_constant)
             r->tensors[r->count++] = value;
     }
@@ -296,7 +289,7 @@ static bool list_calls(relayout *r, bool is_counting) {
             if (!first->is_last || first->newest == 2 * i + 1 + is_counting) continue;
             first->newest = 2 * i + 1 + is_counting;
             sets++;
-            if (other != UINT32_MAX) r->images[group_of(r, set)].group = group_of(r, other);
+            if (other != UINT32_MAX) sc_sets_join(r->groups, set, other);
             other = set;
             if (!is_counting) r->calls[first->first_call + first->call_count] = i;
             first->call_count++;
@@ -357,6 +350,8 @@ static void change(const relayout *r) {
 
 static void choose(relayout *r) {
     r->images = sc_new_array(r->o->ctx->scratch, image, r->m->value_count);
+    r->sets = sc_sets_new(r->o->ctx->scratch, r->m->value_count);
+    r->groups = sc_sets_new(r->o->ctx->scratch, r->m->value_count);
     r->tensors = sc_new_array(r->o->ctx->scratch, const sc_evalue *, r->m->value_count);
     if (!find_images(r) || !find_calls(r)) return;
     if (r->m->program->options.channels_last == SC_RT_FASTER) {

@@ -4,13 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/sets.h"
 #include "devtools/inspect/report.h"
 
 typedef struct aligning {
     sc_ctx *ctx;
     sc_inspect_comparison *out;
     uint32_t match;     // the one under way
-    uint32_t *parents;  // of the events of both, one behind the other
+    uint32_t *sets;     // of the events of both, one behind the other
     sc_imap by_handle;  // event that has it, plus 1
 } aligning;
 
@@ -120,14 +121,10 @@ static void choose_blocks(sc_ctx *ctx, sc_inspect_comparison *c) {
 
 // --- Rows ----------------------------------------------------------------------------------------
 
-static uint32_t root_of(const aligning *a, uint32_t at) {
-    while (a->parents[at] != at) at = a->parents[at] = a->parents[a->parents[at]];
-    return at;
-}
-
-static void unite(aligning *a, uint32_t x, uint32_t y) {
-    const uint32_t p = root_of(a, x), q = root_of(a, y);
-    a->parents[p > q ? p : q] = p < q ? p : q;
+// The first of a set stands for it.
+static void unite(const aligning *a, uint32_t x, uint32_t y) {
+    const uint32_t p = sc_sets_root(a->sets, x), q = sc_sets_root(a->sets, y);
+    sc_sets_join(a->sets, p > q ? p : q, p < q ? p : q);
 }
 
 // Work that is not told again by a delegate's own events.
@@ -224,7 +221,7 @@ static void make_rows(aligning *a, uint32_t first, uint32_t total) {
     for (uint32_t at = 0; at < total; at++) {
         const uint32_t side = at >= first, index = at - (side ? first : 0);
         if (is_counted(&block_of(a, side)->events[index]))
-            sc_vec_push(a->ctx->arena, &lists[side][root_of(a, at)], index);
+            sc_vec_push(a->ctx->arena, &lists[side][sc_sets_root(a->sets, at)], index);
     }
     for (uint32_t root = 0; root < total; root++) {
         if (!lists[0][root].count && !lists[1][root].count) continue;
@@ -243,8 +240,7 @@ static void align(aligning *a) {
     sc_map names;
     sc_map_init(&names, a->ctx->scratch);
     sc_imap_init(&a->by_handle, a->ctx->arena);
-    a->parents = sc_new_array(a->ctx->arena, uint32_t, (size_t)total + 1);
-    for (uint32_t i = 0; i < total; i++) a->parents[i] = i;
+    a->sets = sc_sets_new(a->ctx->arena, total);
     for (uint32_t i = 0; i < total; i++) {
         const sc_inspect_event *e = &block_of(a, i >= first)->events[i - (i >= first ? first : 0)];
         if (is_counted(e)) unite_handles(a, e, i);

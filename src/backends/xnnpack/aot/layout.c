@@ -3,18 +3,15 @@
 // that agree change sides together, as long as that makes it cheaper.
 #include "backends/xnnpack/aot/layout.h"
 
-enum { ROUNDS_MAX = 8 };
+#include "base/sets.h"
 
-typedef struct site {
-    const sc_node *node;
-    uint32_t cluster;  // of free neighbours in the same layout: an index of one of them
-} site;
+enum { ROUNDS_MAX = 8 };
 
 typedef struct chooser {
     sc_xa_maker *m;
-    SC_VEC(site) sites;  // nodes that are free to choose
-    sc_imap places;      // node -> index among them
-    sc_imap seen;        // values that are counted already
+    SC_VEC(const sc_node *) sites;  // nodes that are free to choose
+    sc_imap places;                 // node -> index among them
+    sc_imap seen;                   // values that are counted already
 } chooser;
 
 // --- What is free --------------------------------------------------------------------------------
@@ -48,11 +45,6 @@ static bool is_free(const sc_node *node) {
     reading r = {rank, true};
     sc_node_visit_values(node, look_at_input, &r);
     return r.is_free;
-}
-
-static site *site_of(const chooser *c, const sc_node *node) {
-    const uint64_t *found = sc_imap_find(&c->places, SC_PTR_KEY(node));
-    return found ? &c->sites.data[*found] : NULL;
 }
 
 // --- Costs ---------------------------------------------------------------------------------------
@@ -112,7 +104,7 @@ static double cost_of_cluster(chooser *c, const uint32_t *members, uint32_t coun
     sc_mark mark = sc_arena_mark(c->m->x.ctx->scratch);
     sc_imap_init(&c->seen, c->m->x.ctx->scratch);
     for (uint32_t i = 0; i < count; i++) {
-        const sc_node *node = c->sites.data[members[i]].node;
+        const sc_node *node = c->sites.data[members[i]];
         sc_node_visit_values(node, add_input, &s);
         for (uint32_t o = 0; o < node->out_count; o++) add_value(&s, node->outs[o]);
     }
@@ -146,45 +138,38 @@ static void begin(chooser *c) {
     for (const sc_node *node = c->m->x.graph->first; node; node = node->next) {
         if (!is_free(node)) continue;
         sc_imap_set(&c->places, SC_PTR_KEY(node), c->sites.count);
-        sc_vec_push(c->m->x.ctx->scratch, &c->sites, (site){node, 0});
+        sc_vec_push(c->m->x.ctx->scratch, &c->sites, node);
         search last = {c, false};
         if (!sc_xa_is(node, &sc_xa_permute)) sc_node_visit_values(node, find_last, &last);
         set(c, node, last.found ? SC_XA_CHANNELS_LAST : SC_XA_PLAIN);
     }
 }
 
-static uint32_t root_of(chooser *c, uint32_t index) {
-    while (c->sites.data[index].cluster != index) {
-        c->sites.data[index].cluster = c->sites.data[c->sites.data[index].cluster].cluster;
-        index = c->sites.data[index].cluster;
-    }
-    return index;
-}
-
-// Free nodes that read each other's results in the same layout.
-static void find_clusters(chooser *c) {
-    for (uint32_t i = 0; i < c->sites.count; i++) c->sites.data[i].cluster = i;
+// Free nodes that read each other's results in the same layout, as sets of their indices.
+static uint32_t *find_clusters(chooser *c) {
+    uint32_t *clusters = sc_sets_new(c->m->x.ctx->scratch, c->sites.count);
     for (uint32_t i = 0; i < c->sites.count; i++) {
-        const sc_node *node = c->sites.data[i].node;
+        const sc_node *node = c->sites.data[i];
         for (uint32_t o = 0; o < node->out_count; o++)
             for (const sc_arg *use = node->outs[o]->first_use; use; use = use->next_use) {
-                const site *other = use->user->op ? site_of(c, use->user) : NULL;
+                const uint64_t *other =
+                    use->user->op ? sc_imap_find(&c->places, SC_PTR_KEY(use->user)) : NULL;
                 if (!other || sc_xa_is(use->user, &sc_xa_permute) ||
                     layout_of(c, use->user) != layout_of(c, node))
                     continue;
-                const uint32_t root = root_of(c, (uint32_t)(other - c->sites.data));
-                c->sites.data[root_of(c, i)].cluster = root;
+                sc_sets_join(clusters, i, (uint32_t)*other);
             }
     }
+    return clusters;
 }
 
 static bool try_cluster(chooser *c, const uint32_t *members, uint32_t count) {
-    const sc_xa_layout now = layout_of(c, c->sites.data[members[0]].node);
+    const sc_xa_layout now = layout_of(c, c->sites.data[members[0]]);
     const double before = cost_of_cluster(c, members, count);
     if (before == 0) return false;
-    for (uint32_t i = 0; i < count; i++) set(c, c->sites.data[members[i]].node, !now);
+    for (uint32_t i = 0; i < count; i++) set(c, c->sites.data[members[i]], !now);
     if (cost_of_cluster(c, members, count) < before) return true;
-    for (uint32_t i = 0; i < count; i++) set(c, c->sites.data[members[i]].node, now);
+    for (uint32_t i = 0; i < count; i++) set(c, c->sites.data[members[i]], now);
     return false;
 }
 
@@ -193,13 +178,13 @@ static bool improve(chooser *c) {
     const uint32_t count = c->sites.count;
     uint32_t *begins = sc_new_array(c->m->x.ctx->scratch, uint32_t, count + 1);
     uint32_t *members = sc_new_array(c->m->x.ctx->scratch, uint32_t, count);
+    uint32_t *clusters = find_clusters(c);
     bool improved = false;
-    find_clusters(c);
-    for (uint32_t i = 0; i < count; i++) begins[root_of(c, i) + 1]++;
+    for (uint32_t i = 0; i < count; i++) begins[sc_sets_root(clusters, i) + 1]++;
     for (uint32_t i = 0; i < count; i++) begins[i + 1] += begins[i];
     uint32_t *next = sc_new_array(c->m->x.ctx->scratch, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t root = root_of(c, i);
+        const uint32_t root = sc_sets_root(clusters, i);
         members[begins[root] + next[root]++] = i;
     }
     for (uint32_t i = 0; i < count; i++)

@@ -1,5 +1,6 @@
 // Rows of operators, arguments of nodes, and what XNNPACK demands of every tensor.
 #include "backends/xnnpack/aot/rule.h"
+#include "base/sets.h"
 #include "ops/op.h"
 
 static const sc_xa_row rows[SC_OP_COUNT] = {
@@ -33,16 +34,10 @@ bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) {
     return false;
 }
 
-uint32_t sc_xa_group_of(const sc_xa *x, uint32_t mark) {
-    while (x->groups[mark] != mark) {
-        x->groups[mark] = x->groups[x->groups[mark]];
-        mark = x->groups[mark];
-    }
-    return mark;
-}
+uint32_t sc_xa_group_of(const sc_xa *x, uint32_t mark) { return sc_sets_root(x->groups, mark); }
 
 void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b) {
-    if (x->groups) x->groups[sc_xa_group_of(x, a->mark)] = sc_xa_group_of(x, b->mark);
+    if (x->groups) sc_sets_join(x->groups, a->mark, b->mark);
 }
 
 // --- Arguments -----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // Which nodes XNNPACK takes, and which constants go with them; the table that lowering goes by.
 #include "backends/xnnpack/aot/rule.h"
 #include "backends/xnnpack/aot/xnnpack.h"
+#include "base/sets.h"
 
 // Nodes that only exist for others, and go where these go, or nowhere.
 static bool is_helper(const sc_node *node) {
@@ -121,9 +122,8 @@ static sc_status survey_graph(const sc_backend *backend, sc_survey *survey) {
     sc_imap looked_at;
     sc_imap_init(&looked_at, survey->ctx->arena);
     x.looked_at = &looked_at;
-    x.groups = sc_new_array(survey->ctx->scratch, uint32_t, graph->node_count);
+    x.groups = sc_sets_new(survey->ctx->scratch, graph->node_count);
     bool *has_more = sc_new_array(survey->ctx->scratch, bool, graph->node_count);
-    for (uint32_t i = 0; i < graph->node_count; i++) x.groups[i] = i;
     const uint32_t errors = x.ctx->error_count;
     for (const sc_node *node = graph->first; node; node = node->next)
         if (!is_helper(node)) judge(&x, survey, node);

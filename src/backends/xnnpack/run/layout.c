@@ -2,6 +2,7 @@
 // program has it. The file does not say: what convolutions, pools and resizes read and write are
 // images, and element by element, and by joining, cutting and padding, images become images.
 #include "backends/xnnpack/run/delegate.h"
+#include "base/sets.h"
 
 static bool is_value(const sc_xnn_operand *o) {
     return o && o->value->shape.rank == 4 && !o->value->constant;
@@ -20,36 +21,29 @@ static bool keeps_places(const sc_xnn_step *s) {
            s->node->kind == SC_XNN_COPY;
 }
 
-static uint32_t root_of(uint32_t *roots, uint32_t value) {
-    while (roots[value] != value) value = roots[value] = roots[roots[value]];
-    return value;
-}
-
 // All of a node's operands are of one kind.
-static void join(const sc_xnn_step *s, uint32_t *roots) {
-    const uint32_t out = root_of(roots, s->node->outputs[0]);
+static void join(const sc_xnn_step *s, uint32_t *sets) {
     for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX && is_value(s->out[0]); i++)
-        if (is_value(s->in[i])) roots[root_of(roots, s->node->inputs[i])] = out;
+        if (is_value(s->in[i])) sc_sets_join(sets, s->node->inputs[i], s->node->outputs[0]);
 }
 
-static void mark(sc_xnn_delegate *d, const sc_xnn_step *s, uint32_t *roots) {
+static void mark(sc_xnn_delegate *d, const sc_xnn_step *s, uint32_t *sets) {
     // A product's filter and bias are no images even when they are computed.
-    if (is_value(s->in[0])) d->images[root_of(roots, s->node->inputs[0])] = true;
+    if (is_value(s->in[0])) d->images[sc_sets_root(sets, s->node->inputs[0])] = true;
     for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX; k++)
-        if (is_value(s->out[k])) d->images[root_of(roots, s->node->outputs[k])] = true;
+        if (is_value(s->out[k])) d->images[sc_sets_root(sets, s->node->outputs[k])] = true;
 }
 
 static void find_images(sc_xnn_delegate *d) {
     const uint32_t values = d->graph->values.count, count = d->graph->nodes.count;
     sc_mark start = sc_arena_mark(d->ctx->scratch);
-    uint32_t *roots = sc_new_array(d->ctx->scratch, uint32_t, (size_t)values + 1);
+    uint32_t *sets = sc_sets_new(d->ctx->scratch, values);
     d->images = sc_new_array(&d->arena, bool, (size_t)values + 1);
-    for (uint32_t v = 0; v < values; v++) roots[v] = v;
     for (uint32_t i = 0; i < count; i++)
-        if (keeps_places(&d->steps[i])) join(&d->steps[i], roots);
+        if (keeps_places(&d->steps[i])) join(&d->steps[i], sets);
     for (uint32_t i = 0; i < count; i++)
-        if (makes_images(&d->steps[i])) mark(d, &d->steps[i], roots);
-    for (uint32_t v = 0; v < values; v++) d->images[v] = d->images[root_of(roots, v)];
+        if (makes_images(&d->steps[i])) mark(d, &d->steps[i], sets);
+    for (uint32_t v = 0; v < values; v++) d->images[v] = d->images[sc_sets_root(sets, v)];
     sc_arena_rewind(d->ctx->scratch, start);
 }
 
