@@ -1,5 +1,6 @@
 // Calls of bundles against what methods declare.
 #include "api/bundle.h"
+#include "base/strides.h"
 
 sc_status sc_bundle_refuse(const sc_bundle_spot *at, sc_status code, const char *hint,
                            const char *what) {
@@ -80,12 +81,7 @@ sc_tensor sc_bundle_tensor(sc_arena *arena, const sc_bundled_value *value) {
                    .numel = 1,
                    .dtype = (uint8_t)value->dtype,
                    .rank = (uint8_t)value->rank};
-    int64_t stride = 1;
-    for (uint32_t i = t.rank; i-- > 0;) {
-        const uint32_t d = t.dim_order[i];
-        t.strides[d] = stride;
-        stride *= t.sizes[d] ? t.sizes[d] : 1;
-        t.numel *= t.sizes[d];
-    }
+    (void)sc_strides_of(t.sizes, t.rank, t.dim_order, t.strides);
+    for (uint32_t d = 0; d < t.rank; d++) t.numel *= t.sizes[d];
     return t;
 }

@@ -3,14 +3,14 @@
 // handle of the node that it belongs to. Of the exported program, which has no handles, nodes of
 // the edge program say what comes from them.
 #include "api/inspector_reference.h"
+#include "base/strides.h"
 #include "rt/event.h"
 
 // --- Values --------------------------------------------------------------------------------------
 
 static const int64_t *row_major(sc_arena *arena, const int64_t *sizes, uint32_t rank) {
     int64_t *strides = sc_new_array(arena, int64_t, (size_t)rank + 1);
-    int64_t step = 1;
-    for (uint32_t d = rank; d-- > 0; step *= sc_max_i64(sizes[d], 1)) strides[d] = step;
+    (void)sc_strides_of(sizes, rank, NULL, strides);
     return strides;
 }
 

@@ -1,4 +1,5 @@
 // Values for pickles, made by hand.
+#include "base/strides.h"
 #include "format/pickle_machine.h"
 #include "format/pickle_write.h"
 
@@ -71,16 +72,6 @@ sc_pickle_storage *sc_pickle_make_storage(sc_arena *arena, sc_extent bytes) {
     return storage;
 }
 
-// False when a step is larger than a number can be: tensors without elements have strides, too.
-static bool set_row_major(sc_pickle_tensor *tensor) {
-    int64_t step = 1;
-    for (uint32_t i = tensor->rank; i-- > 0;) {
-        tensor->strides[i] = step;
-        if (!sc_mul_i64(step, sc_max_i64(tensor->sizes[i], 1), &step)) return false;
-    }
-    return true;
-}
-
 sc_pickle_value *sc_pickle_make_tensor(sc_arena *arena, sc_pickle_storage *storage,
                                        const sc_pickle_view *view) {
     const sc_pickle_dtype *dtype = sc_pickle_dtype_of(view->code);
@@ -101,7 +92,8 @@ sc_pickle_value *sc_pickle_make_tensor(sc_arena *arena, sc_pickle_storage *stora
         if (view->strides) tensor->strides[i] = view->strides[i];
         tensor->numel *= (uint64_t)view->sizes[i];
     }
-    const bool has_strides = view->strides || set_row_major(tensor);
+    const bool has_strides =
+        view->strides || sc_strides_of(view->sizes, view->rank, NULL, tensor->strides);
     SC_ASSERT(has_strides);
     (void)has_strides;
     uint64_t bytes;

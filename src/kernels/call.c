@@ -1,6 +1,7 @@
 // How kernels read their arguments, and how they refuse a call. The runtime has checked tags
 // against the schema; what a schema leaves open (a Scalar may be an int, a bool or a double) is
 // settled here.
+#include "base/strides.h"
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
 
@@ -73,13 +74,8 @@ sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t 
         return sc_call_fail_hint(c, SC_ERR_SHAPE, "Export with a larger bound for this result.",
                                  "finds more than its result may hold");
     out->numel = (int64_t)numel;
-    int64_t stride = 1;
-    for (uint32_t k = out->rank; k-- > 0;) {
-        uint32_t d = out->dim_order[k];
-        out->sizes[d] = sizes[d];
-        out->strides[d] = stride;
-        stride *= sizes[d] > 0 ? sizes[d] : 1;
-    }
+    for (uint32_t d = 0; d < out->rank; d++) out->sizes[d] = sizes[d];
+    (void)sc_strides_of(sizes, out->rank, out->dim_order, out->strides);
     return SC_OK;
 }
 

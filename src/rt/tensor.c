@@ -1,17 +1,12 @@
 // Runtime tensors: strides from sizes and dim order, resizing within what is there, and the way
 // from row-major bytes to any layout and back.
+#include "base/strides.h"
 #include "rt/operands.h"
 
-// Outermost dimension first in `dim_order`; a size of 0 counts as 1, so strides never vanish.
 void sc_rt_tensor_set_strides(sc_tensor *t) {
-    int64_t stride = 1;
+    (void)sc_strides_of(t->sizes, t->rank, t->dim_order, t->strides);
     t->numel = 1;
-    for (uint32_t i = t->rank; i-- > 0;) {
-        uint32_t d = t->dim_order[i];
-        t->strides[d] = stride;
-        stride *= t->sizes[d] ? t->sizes[d] : 1;
-        t->numel *= t->sizes[d];
-    }
+    for (uint32_t d = 0; d < t->rank; d++) t->numel *= t->sizes[d];
 }
 
 uint64_t sc_rt_tensor_bytes(const sc_tensor *t) {

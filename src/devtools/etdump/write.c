@@ -5,6 +5,7 @@
 // other, each with the same share of what it took: nobody measures what each of them adds to one
 // kernel that does the work of all, and the sum over them is what was measured. Results are those
 // of the last one.
+#include "base/strides.h"
 #include "devtools/etdump/internal.h"
 #include "etdump_fbs.h"
 
@@ -120,18 +121,10 @@ static void add_call(writer *w, const sc_etdump_entry *entry, uint32_t index) {
 
 // --- Values --------------------------------------------------------------------------------------
 
-static void row_major(const int64_t *sizes, uint32_t rank, int64_t *strides) {
-    int64_t stride = 1;
-    for (uint32_t d = rank; d-- > 0;) {
-        strides[d] = stride;
-        stride *= sizes[d] ? sizes[d] : 1;
-    }
-}
-
 static sc_fb_ref add_tensor(writer *w, const sc_etdump_entry *entry) {
     const int64_t *sizes = (const int64_t *)w->dump->sizes.data + entry->count;
     int64_t strides[SC_RANK_MAX];
-    row_major(sizes, entry->rank, strides);
+    (void)sc_strides_of(sizes, entry->rank, NULL, strides);
     const sc_fb_ref sizes_ref = sc_fb_add_vector(&w->b, sizes, entry->rank, 8, 8);
     const sc_fb_ref strides_ref = sc_fb_add_vector(&w->b, strides, entry->rank, 8, 8);
     sc_fb_begin(&w->b);

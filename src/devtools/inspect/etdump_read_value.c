@@ -1,5 +1,6 @@
 // Logged values: numbers, and tensors whose bytes lie in the debug buffer. A tensor that reaches
 // beyond it is one without bytes, because the buffer may be another one's, or cut off.
+#include "base/strides.h"
 #include "core/spec.h"
 #include "devtools/inspect/etdump_read_internal.h"
 #include "etdump_fbs.h"
@@ -52,11 +53,7 @@ static sc_status count_elements(sc_dump_reader *r, sc_dump_tensor *t) {
 
 static const int64_t *row_major(sc_arena *arena, const sc_dump_tensor *t) {
     int64_t *strides = sc_new_array(arena, int64_t, (size_t)t->rank + 1);
-    int64_t step = 1;
-    for (uint32_t d = t->rank; d-- > 0;) {
-        strides[d] = step;
-        if (!sc_mul_i64(step, sc_max_i64(t->sizes[d], 1), &step)) step = INT64_MAX;
-    }
+    (void)sc_strides_of(t->sizes, t->rank, NULL, strides);
     return strides;
 }
 

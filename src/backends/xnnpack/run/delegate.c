@@ -2,6 +2,7 @@
 #include "backends/xnnpack/run/delegate.h"
 
 #include "base/hash.h"
+#include "base/strides.h"
 
 enum { STEPS_MAX = 1 << 16 };
 
@@ -153,15 +154,13 @@ static sc_status find_used(sc_xnn_delegate *d) {
 // --- Sizes ---------------------------------------------------------------------------------------
 
 static void set_sizes(sc_xnn_operand *o, const sc_xnn_shape *shape) {
-    int64_t stride = 1;
     o->tensor.rank = (uint8_t)shape->rank;
     o->tensor.numel = 1;
-    for (uint32_t i = shape->rank; i-- > 0;) {
+    for (uint32_t i = 0; i < shape->rank; i++) {
         o->sizes[i] = shape->dims[i];
-        o->strides[i] = stride;
-        stride *= shape->dims[i] ? shape->dims[i] : 1;
         o->tensor.numel *= shape->dims[i];
     }
+    (void)sc_strides_of(o->sizes, shape->rank, NULL, o->strides);
     o->rows = 0;
     if (!sc_xnn_is(o, SC_XNN_QDINT8)) return;
     o->rows = 1;

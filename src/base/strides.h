@@ -1,0 +1,24 @@
+// Strides of tensors without gaps, in elements. A size of 0 counts as 1, so that strides never
+// vanish.
+#ifndef SC_STRIDES_H
+#define SC_STRIDES_H
+
+#include "base/base.h"
+
+// Fills in `rank` strides, outermost dimension first in `dim_order`; NULL: row-major. False when
+// one is larger than a number can be, which tensors without elements may lead to: INT64_MAX then.
+static inline bool sc_strides_of(const int64_t *sizes, uint32_t rank, const uint8_t *dim_order,
+                                 int64_t *strides) {
+    int64_t stride = 1;
+    bool fits = true;
+    for (uint32_t i = rank; i-- > 0;) {
+        const uint32_t d = dim_order ? dim_order[i] : i;
+        strides[d] = stride;
+        if (sc_mul_i64(stride, sc_max_i64(sizes[d], 1), &stride)) continue;
+        stride = INT64_MAX;
+        fits = false;
+    }
+    return fits;
+}
+
+#endif
