@@ -41,19 +41,11 @@ static sc_status put_value(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
                            const sc_bundled_value *value) {
     sc_json_begin_object(w);
     if (value->kind == SC_BUNDLED_TENSOR) SC_TRY(put_tensor(ctx, w, arena, value));
-    // As text: numbers of JavaScript are too narrow for the one, JSON lacks some of the other.
+    // As text: numbers of JavaScript are too narrow.
     if (value->kind == SC_BUNDLED_INT)
         sc_json_put_str(w, "int", sc_str_format(arena, "%lld", (long long)value->i));
     if (value->kind == SC_BUNDLED_BOOL) sc_json_put_bool(w, "bool", value->i != 0);
-    if (value->kind == SC_BUNDLED_DOUBLE) {
-        const char *odd = isnan(value->d) ? "NaN" : value->d > 0 ? "Infinity" : "-Infinity";
-        if (!isfinite(value->d))
-            sc_json_put_text(w, "double", odd);
-        else {
-            sc_json_key(w, "double");
-            sc_json_add_f64(w, value->d);
-        }
-    }
+    if (value->kind == SC_BUNDLED_DOUBLE) sc_json_put_f64(w, "double", value->d);
     sc_json_end_object(w);
     return SC_OK;
 }
@@ -170,11 +162,10 @@ static void put_real(sc_json_writer *w, const char *key, double value) {
 static void put_verdict(sc_json_writer *w, const sc_bundled_verdict *verdict) {
     sc_json_begin_object(w);
     sc_json_put_bool(w, "is_close", verdict->is_close);
-    sc_json_key(w, "why_not");
     if (verdict->why_not)
-        sc_json_add_text(w, verdict->why_not);
+        sc_json_put_text(w, "why_not", verdict->why_not);
     else
-        sc_json_add_null(w);
+        sc_json_put_null(w, "why_not");
     sc_json_put_u64(w, "elements", verdict->elements);
     sc_json_put_u64(w, "mismatches", verdict->mismatches);
     sc_json_put_u64(w, "worst", verdict->worst);

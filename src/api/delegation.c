@@ -98,11 +98,10 @@ static void add_row(sc_json_writer *w, sc_arena *scratch, const sc_delegation_ro
     sc_json_put_text(w, "op", row->op->name);
     sc_json_put_str(w, "graph", row->graph);
     sc_json_put_str(w, "source", sc_stack_trace_source(scratch, row->meta.stack_trace));
-    sc_json_key(w, "delegate");
     if (row->part)
-        sc_json_add_str(w, sc_name_str(row->part));
+        sc_json_put_str(w, "delegate", sc_name_str(row->part));
     else
-        sc_json_add_null(w);
+        sc_json_put_null(w, "delegate");
     sc_json_put_str(w, "backend", row->backend);
     sc_json_put_str(w, "reason", row->reason);
     sc_json_put_str(w, "hint", row->hint);

@@ -79,11 +79,10 @@ static void add_externals(sc_json_writer *w, const sc_rt_method_info *info) {
     for (uint32_t i = 0; i < info->external_count; i++) {
         sc_json_begin_object(w);
         sc_json_put_str(w, "key", info->externals[i].key);
-        sc_json_key(w, "data_file");
         if (info->externals[i].is_found)
-            sc_json_add_u64(w, info->externals[i].file);
+            sc_json_put_u64(w, "data_file", info->externals[i].file);
         else
-            sc_json_add_null(w);
+            sc_json_put_null(w, "data_file");
         sc_json_end_object(w);
     }
     sc_json_end_array(w);

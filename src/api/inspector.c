@@ -110,11 +110,10 @@ static void put_dump(sc_json_writer *w, const sc_inspector *inspector) {
     sc_json_put_u64(w, "blocks", inspector->found->block_count);
     sc_json_put_u64(w, "events", dump->event_count);
     sc_json_put_u64(w, "values", dump->value_count);
-    sc_json_key(w, "debugBufferBytes");
     if (dump->has_buffer)
-        sc_json_add_u64(w, dump->buffer_bytes);
+        sc_json_put_u64(w, "debugBufferBytes", dump->buffer_bytes);
     else
-        sc_json_add_null(w);
+        sc_json_put_null(w, "debugBufferBytes");
     sc_json_end_object(w);
 }
 
@@ -148,11 +147,10 @@ static void put_record(sc_ctx *ctx, sc_json_writer *w, const sc_inspector *inspe
     sc_inspector_put_stages(w, inspector);
     sc_json_put_bool(w, "hasHandles", record->has_debug_handle_map);
     put_cases(ctx, w, record->reference_outputs);
-    sc_json_key(w, "representativeInputs");
     if (record->representative_inputs)
-        sc_json_add_u64(w, record->representative_inputs->count);
+        sc_json_put_u64(w, "representativeInputs", record->representative_inputs->count);
     else
-        sc_json_add_null(w);
+        sc_json_put_null(w, "representativeInputs");
     sc_json_key(w, "unknownEntries");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < record->unknown.count; i++)

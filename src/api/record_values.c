@@ -204,10 +204,7 @@ static sc_status put_kind(writer *w, const sc_pickle_value *value, uint32_t dept
     case SC_PICKLE_NONE: sc_json_put_bool(&w->json, "none", true); return SC_OK;
     case SC_PICKLE_BOOL: sc_json_put_bool(&w->json, "bool", value->boolean); return SC_OK;
     case SC_PICKLE_INT: put_int(w, value->integer); return SC_OK;
-    case SC_PICKLE_FLOAT:
-        sc_json_key(&w->json, "float");
-        sc_json_add_f64(&w->json, value->real);
-        return SC_OK;
+    case SC_PICKLE_FLOAT: sc_json_put_f64(&w->json, "float", value->real); return SC_OK;
     case SC_PICKLE_STR: sc_json_put_str(&w->json, "string", sc_pickle_str(value)); return SC_OK;
     case SC_PICKLE_TENSOR:
         if (value->tensor->rank > SC_RANK_MAX ||

@@ -266,11 +266,10 @@ sc_status sc_record_inspect(sc_job *job, uint32_t record, sc_str *json) {
     sc_json_begin_object(&w);
     add_methods(&w, from);
     add_programs(&w, from);
-    sc_json_key(&w, "export_graph_id");
     if (from->has_graph_id)
-        sc_json_add_u64(&w, from->graph_id);
+        sc_json_put_u64(&w, "export_graph_id", from->graph_id);
     else
-        sc_json_add_null(&w);
+        sc_json_put_null(&w, "export_graph_id");
     sc_json_put_bool(&w, "has_reference_outputs", from->reference_outputs != NULL);
     sc_json_put_bool(&w, "has_representative_inputs", from->representative_inputs != NULL);
     add_unknown(&w, from);

@@ -15,11 +15,10 @@ static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) 
     sc_json_put_str(w, "op", diag->where.op);
     sc_json_put_str(w, "source", sc_stack_trace_source(scratch, diag->where.stack_trace));
     sc_json_put_str(w, "stack_trace", diag->where.stack_trace);
-    sc_json_key(w, "instruction");
     if (diag->where.instruction >= 0)
-        sc_json_add_i64(w, diag->where.instruction);
+        sc_json_put_i64(w, "instruction", diag->where.instruction);
     else
-        sc_json_add_null(w);
+        sc_json_put_null(w, "instruction");
     sc_json_end_object(w);
 }
 
@@ -73,12 +72,10 @@ static void add_statuses(sc_json_writer *w) {
 static void add_dtype(sc_json_writer *w, int code, const char *name, const char *short_name,
                       int item_bytes) {
     sc_json_begin_object(w);
-    sc_json_key(w, "code");
-    sc_json_add_i64(w, code);
+    sc_json_put_i64(w, "code", code);
     sc_json_put_text(w, "name", name);
     sc_json_put_text(w, "short", short_name);
-    sc_json_key(w, "bytes");
-    sc_json_add_i64(w, item_bytes);
+    sc_json_put_i64(w, "bytes", item_bytes);
     sc_json_end_object(w);
 }
 

@@ -114,6 +114,8 @@ void sc_json_add_text(sc_json_writer *writer, const char *terminated);
 // Members: a key and its value in one call.
 void sc_json_put_str(sc_json_writer *writer, const char *key, sc_str value);
 void sc_json_put_text(sc_json_writer *writer, const char *key, const char *terminated);
+void sc_json_put_null(sc_json_writer *writer, const char *key);
+void sc_json_put_i64(sc_json_writer *writer, const char *key, int64_t value);
 void sc_json_put_u64(sc_json_writer *writer, const char *key, uint64_t value);
 void sc_json_put_f64(sc_json_writer *writer, const char *key, double value);
 void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value);

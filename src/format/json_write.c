@@ -170,6 +170,16 @@ void sc_json_put_text(sc_json_writer *writer, const char *key, const char *termi
     sc_json_put_str(writer, key, sc_str_from(terminated));
 }
 
+void sc_json_put_null(sc_json_writer *writer, const char *key) {
+    sc_json_key(writer, key);
+    sc_json_add_null(writer);
+}
+
+void sc_json_put_i64(sc_json_writer *writer, const char *key, int64_t value) {
+    sc_json_key(writer, key);
+    sc_json_add_i64(writer, value);
+}
+
 void sc_json_put_u64(sc_json_writer *writer, const char *key, uint64_t value) {
     sc_json_key(writer, key);
     sc_json_add_u64(writer, value);

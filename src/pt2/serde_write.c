@@ -155,10 +155,8 @@ static void put_leaves(sc_json_writer *json, uint32_t count) {
     begin_tree(json, "builtins.tuple", "null");
     for (uint32_t i = 0; i < count; i++) {
         sc_json_begin_object(json);
-        sc_json_key(json, "type");
-        sc_json_add_null(json);
-        sc_json_key(json, "context");
-        sc_json_add_null(json);
+        sc_json_put_null(json, "type");
+        sc_json_put_null(json, "context");
         sc_json_key(json, "children_spec");
         sc_json_begin_array(json);
         sc_json_end_array(json);

@@ -66,8 +66,7 @@ static void put_device(sc_serde_writer *w, sc_str device) {
     sc_json_begin_object(&w->json);
     sc_json_put_str(&w->json, "type", indexed ? sc_str_slice(device, 0, (size_t)colon) : device);
     if (indexed) {
-        sc_json_key(&w->json, "index");
-        sc_json_add_i64(&w->json, index);
+        sc_json_put_i64(&w->json, "index", index);
     }
     sc_json_end_object(&w->json);
     sc_json_end_object(&w->json);

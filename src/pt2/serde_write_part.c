@@ -24,8 +24,7 @@ static void put_entry(sc_serde_writer *w, const sc_part_data *data, uint32_t ind
     sc_json_begin_object(&w->json);
     sc_json_put_u64(&w->json, "buffer_index", index);
     sc_json_put_u64(&w->json, "alignment", data->align);
-    sc_json_key(&w->json, "tensor_layout");
-    sc_json_add_null(&w->json);
+    sc_json_put_null(&w->json, "tensor_layout");
     sc_json_end_object(&w->json);
 }
 

@@ -1,21 +1,6 @@
 // Events, totals and lines of time as JSON.
 #include "devtools/inspect/report.h"
 
-static void put_f64(sc_json_writer *w, const char *key, double value) {
-    sc_json_key(w, key);
-    sc_json_add_f64(w, value);
-}
-
-static void put_i64(sc_json_writer *w, const char *key, int64_t value) {
-    sc_json_key(w, key);
-    sc_json_add_i64(w, value);
-}
-
-static void put_null(sc_json_writer *w, const char *key) {
-    sc_json_key(w, key);
-    sc_json_add_null(w);
-}
-
 void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf) {
     sc_json_key(w, key);
     sc_json_begin_object(w);
@@ -23,12 +8,12 @@ void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < perf->count; i++) sc_json_add_f64(w, perf->raw[i]);
     sc_json_end_array(w);
-    put_f64(w, "p10", perf->p10);
-    put_f64(w, "p50", perf->p50);
-    put_f64(w, "p90", perf->p90);
-    put_f64(w, "avg", perf->average);
-    put_f64(w, "min", perf->min);
-    put_f64(w, "max", perf->max);
+    sc_json_put_f64(w, "p10", perf->p10);
+    sc_json_put_f64(w, "p50", perf->p50);
+    sc_json_put_f64(w, "p90", perf->p90);
+    sc_json_put_f64(w, "avg", perf->average);
+    sc_json_put_f64(w, "min", perf->min);
+    sc_json_put_f64(w, "max", perf->max);
     sc_json_end_object(w);
 }
 
@@ -43,7 +28,7 @@ static void put_node(sc_json_writer *w, const sc_inspect_node *node) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", node->name);
     sc_json_put_str(w, "op", node->op);
-    put_i64(w, "handle", node->handle);
+    sc_json_put_i64(w, "handle", node->handle);
     sc_json_put_str(w, "source", node->source);
     sc_json_put_str(w, "stackTrace", node->stack_trace);
     sc_json_key(w, "modules");
@@ -111,7 +96,7 @@ static bool is_text(sc_str bytes) {
 // ASCII as it is, all else in hexadecimal digits.
 static void put_metadata(sc_json_writer *w, sc_arena *scratch, sc_str bytes) {
     if (!bytes.size) {
-        put_null(w, "metadata");
+        sc_json_put_null(w, "metadata");
         sc_json_put_bool(w, "isMetadataText", true);
         return;
     }
@@ -129,9 +114,9 @@ static void put_delegate_id(sc_json_writer *w, const sc_inspect_event *e) {
     if (e->delegate_str.data)
         sc_json_put_str(w, "delegateId", e->delegate_str);
     else if (e->is_delegated)
-        put_i64(w, "delegateId", e->delegate_int);
+        sc_json_put_i64(w, "delegateId", e->delegate_int);
     else
-        put_null(w, "delegateId");
+        sc_json_put_null(w, "delegateId");
 }
 
 static double since_origin(const sc_inspection *in, uint64_t ticks) {
@@ -139,19 +124,19 @@ static double since_origin(const sc_inspection *in, uint64_t ticks) {
 }
 
 static void put_place(sc_json_writer *w, const sc_inspection *in, const sc_inspect_event *e) {
-    put_i64(w, "chain", e->chain);
-    put_i64(w, "instruction", e->instruction);
+    sc_json_put_i64(w, "chain", e->chain);
+    sc_json_put_i64(w, "instruction", e->instruction);
     if (e->has_time)
         sc_inspect_put_perf(w, "perf", &e->perf);
     else
-        put_null(w, "perf");
+        sc_json_put_null(w, "perf");
     sc_json_put_u64(w, "calls", e->calls);
     if (e->has_time && e->start >= in->origin)
-        put_f64(w, "start", since_origin(in, e->start));
+        sc_json_put_f64(w, "start", since_origin(in, e->start));
     else
-        put_null(w, "start");
+        sc_json_put_null(w, "start");
     if (e->parent == SC_INSPECT_NONE)
-        put_null(w, "parent");
+        sc_json_put_null(w, "parent");
     else
         sc_json_put_u64(w, "parent", e->parent);
 }
@@ -165,7 +150,7 @@ static sc_status put_event(sc_json_writer *w, const sc_inspection *in, const sc_
     if (e->backend.size)
         sc_json_put_str(w, "backend", e->backend);
     else
-        put_null(w, "backend");
+        sc_json_put_null(w, "backend");
     put_metadata(w, in->ctx->scratch, e->metadata);
     sc_inspect_put_handles(w, "handles", e->handles);
     sc_inspect_put_ops(w, in->ctx->scratch, e);
@@ -212,18 +197,18 @@ static void put_head(sc_json_writer *w, const sc_inspect_block *block) {
     if (block->method)
         sc_json_put_str(w, "method", block->method->name);
     else
-        put_null(w, "method");
+        sc_json_put_null(w, "method");
     sc_json_put_text(w, "choice", CHOICES[block->choice]);
     sc_json_put_u64(w, "runs", block->run_count);
     sc_json_key(w, "runIndices");
     sc_json_begin_array(w);
     for (uint32_t i = 0; i < block->run_count; i++) sc_json_add_u64(w, block->runs[i]);
     sc_json_end_array(w);
-    put_i64(w, "bundledInputIndex", block->bundled_index);
+    sc_json_put_i64(w, "bundledInputIndex", block->bundled_index);
     if (block->event_count)
         sc_inspect_put_perf(w, "total", &block->total);
     else
-        put_null(w, "total");
+        sc_json_put_null(w, "total");
 }
 
 static sc_status put_block(sc_json_writer *w, const sc_inspection *in,
@@ -260,10 +245,10 @@ void sc_inspect_put_totals(sc_json_writer *w, const sc_inspection *in, bool by_m
         sc_json_put_str(w, "name", rows[i].name);
         sc_json_put_str(w, "class", rows[i].class_name);
         sc_json_put_u64(w, "events", rows[i].events);
-        put_f64(w, "time", rows[i].time);
-        put_f64(w, "share", rows[i].share);
-        put_f64(w, "self", rows[i].self);
-        put_f64(w, "delegated", rows[i].delegated);
+        sc_json_put_f64(w, "time", rows[i].time);
+        sc_json_put_f64(w, "share", rows[i].share);
+        sc_json_put_f64(w, "self", rows[i].self);
+        sc_json_put_f64(w, "delegated", rows[i].delegated);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);

@@ -117,7 +117,7 @@ typedef struct sc_inspect_comparison {
 sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspection *b,
                              sc_inspect_comparison *out);
 
-// --- As JSON (json.c, json_more.c) -----------------------------------------------
+// --- As JSON (json.c, json_timeline.c, json_gaps.c, json_comparison.c) -------------------
 
 sc_status sc_inspect_put_events(sc_json_writer *w, const sc_inspection *in);
 void sc_inspect_put_totals(sc_json_writer *w, const sc_inspection *in, bool by_module);

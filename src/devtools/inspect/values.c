@@ -89,11 +89,10 @@ static summary summarize(const sc_numbers *v) {
 }
 
 static void put_number(sc_json_writer *w, const char *key, bool has, double value) {
-    sc_json_key(w, key);
     if (has)
-        sc_json_add_f64(w, value);
+        sc_json_put_f64(w, key, value);
     else
-        sc_json_add_null(w);
+        sc_json_put_null(w, key);
 }
 
 static void put_type(sc_json_writer *w, const sc_numbers *v) {
