@@ -4,6 +4,7 @@
 // the edge program say what comes from them.
 #include "api/inspector_reference.h"
 #include "base/strides.h"
+#include "passes/facts.h"
 #include "rt/event.h"
 
 // --- Values --------------------------------------------------------------------------------------
@@ -235,14 +236,16 @@ static sc_status hand_over(sc_ctx *ctx, const sc_method *edge, const sc_method *
 
 // --- Lowering ------------------------------------------------------------------------------------
 
-// What the exporter has made of an edge program.
-#define EDGE_FACTS (SC_FACT_SPECS | SC_FACT_CORE | SC_FACT_EDGE | SC_FACT_NO_DEAD | SC_FACT_HANDLES)
+// What emission needs of an edge program. Others hold of most, but not where a backend keeps
+// operators whole; and a file may say that something is an edge program which is none.
+#define EDGE_FACTS (SC_FACT_SPECS | SC_FACT_EDGE)
 
 static sc_status lower_edge(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method *method,
                             handed_list *handed, sc_executable *made) {
     sc_program *program;
     SC_TRY(sc_program_clone(method->program, &program));
     program->methods.data[0]->facts = EDGE_FACTS;
+    if (sc_facts_verify(ctx, program->methods.data[0]) != SC_OK) return SC_ERR_UNSUPPORTED_OP;
     SC_TRY(find_handed_on(ctx, program->methods.data[0], handed));
     return sc_make_executable(ctx, pipeline, program, made);
 }

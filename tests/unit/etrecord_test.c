@@ -275,6 +275,20 @@ TEST(questions_take_no_memory_with_them) {
     sc_job_close(job);
 }
 
+// Its edge program holds operators that lowering would have taken apart: the record's word that it
+// is an edge program is not one that it is core.
+TEST(gaps_of_operators_that_a_backend_kept_whole_are_computed) {
+    sc_job *job = sc_job_open(NULL);
+    sc_str json = {0};
+    REQUIRE_OK(sc_inspector_open(job, data_file(job, "data/etdump/mlp_xnnpack.debug.etdp"),
+                                 data_file(job, "data/etdump/mlp_xnnpack.etrecord"),
+                                 data_file(job, "data/etdump/mlp_xnnpack.debug.bin"), NULL,
+                                 SC_STR("{}")));
+    if (CHECK_OK(sc_inspector_query(job, SC_STR("{\"what\": \"gap\"}"), &json)))
+        CHECK(strstr(sc_str_dup(sc_job_ctx(job)->arena, json), "\"aotHandles\":[1") != NULL);
+    sc_job_close(job);
+}
+
 // Bodies count, and are listed, whoever is asked.
 TEST(records_and_inspectors_say_the_same_of_a_program) {
     static const char *const STAGES[] = {"exported_program", "edge_dialect_exported_program"};
