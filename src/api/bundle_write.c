@@ -13,7 +13,7 @@ static sc_status bad_json(const bundling *b) {
 }
 
 static sc_status read_sizes(bundling *b, const sc_json *json, sc_bundled_value *out) {
-    sc_arena *arena = &b->job->arena;
+    sc_arena *arena = b->at.ctx->arena;
     if (!json || json->kind != SC_JSON_ARRAY || json->size > SC_RANK_MAX) return bad_json(b);
     int64_t *sizes = sc_new_array(arena, int64_t, json->size + 1);
     uint8_t *order = sc_new_array(arena, uint8_t, json->size + 1);
@@ -66,7 +66,7 @@ static sc_status read_values(bundling *b, const char *list, const sc_json *json,
     b->at.list = list;
     b->at.index = 0;
     if (!json || json->kind != SC_JSON_ARRAY) return bad_json(b);
-    sc_bundled_value *values = sc_new_array(&b->job->arena, sc_bundled_value, json->size + 1);
+    sc_bundled_value *values = sc_new_array(b->at.ctx->arena, sc_bundled_value, json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (; b->at.index < json->size; b->at.index++, item = sc_json_next(item))
         SC_TRY(read_value(b, item, &values[b->at.index]));
@@ -109,19 +109,19 @@ static sc_status read_case(bundling *b, const sc_json *json, const sc_rt_method_
     }
     SC_TRY(sc_bundle_check_case(&b->at, out, info));
     SC_TRY(check_expected(&b->at, out->expected));
-    lay_out(&b->job->arena, out->inputs, info->inputs);
-    lay_out(&b->job->arena, out->expected, info->outputs);
+    lay_out(b->at.ctx->arena, out->inputs, info->inputs);
+    lay_out(b->at.ctx->arena, out->expected, info->outputs);
     return SC_OK;
 }
 
 static sc_status read_suite(bundling *b, const sc_json *json, sc_bundled_suite *out) {
     const sc_json *cases = sc_json_get(json, "cases");
     sc_rt_method_info info;
-    b->at.method = sc_json_str(&b->job->arena, sc_json_get(json, "method"));
+    b->at.method = sc_json_str(b->at.ctx->arena, sc_json_get(json, "method"));
     SC_TRY(sc_bundle_method(b->job, b->at.method, &info));
     if (!cases || cases->kind != SC_JSON_ARRAY)
         return sc_fail(b->at.ctx, SC_ERR_ARGUMENT, NULL, "a test suite has no list of cases");
-    sc_bundled_case *read = sc_new_array(&b->job->arena, sc_bundled_case, cases->size + 1);
+    sc_bundled_case *read = sc_new_array(b->at.ctx->arena, sc_bundled_case, cases->size + 1);
     const sc_json *item = sc_json_first(cases);
     for (b->at.test_case = 0; b->at.test_case < cases->size; b->at.test_case++) {
         SC_TRY(read_case(b, item, &info, &read[b->at.test_case]));
@@ -144,32 +144,52 @@ static sc_status place_suite(sc_ctx *ctx, sc_bundled_suite *suites, uint32_t cou
                    SC_STR_ARG(added.method));
 }
 
-sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes,
-                          uint32_t *number) {
-    sc_ctx *ctx = sc_job_begin(job);
-    bundling b = {.job = job, .at = {.ctx = ctx}, .data = data, .bytes = bytes};
+static sc_status read_suites(bundling *b, sc_str suites_json, sc_bundled *out) {
+    sc_ctx *ctx = b->at.ctx;
     const sc_json *json = NULL;
-    if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
     SC_TRY(sc_json_parse(ctx, ctx->arena, suites_json, &json));
     if (json->kind != SC_JSON_ARRAY)
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "test suites are a list");
     sc_bundled_suite *suites = sc_new_array(ctx->arena, sc_bundled_suite, json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
-        SC_TRY(read_suite(&b, item, &suites[i]));
+        SC_TRY(read_suite(b, item, &suites[i]));
         SC_TRY(place_suite(ctx, suites, i));
     }
-    if (job->program->size > UINT32_MAX / 2)
-        return sc_fail(ctx, SC_ERR_LIMIT, "Keep the weights in a .ptd of their own.",
-                       "a bundled program has less than 2 GB");
-    const sc_bundled bundled = {suites, json->size, NULL, (uint32_t)job->program->size};
-    sc_output output = {.program = SC_NO_PROGRAM, .name = SC_STR("bundle")};
+    *out = (sc_bundled){suites, json->size, NULL, 0};
+    return SC_OK;
+}
+
+// The file on `arena`; what it is made of goes with the context's.
+static sc_status write_file(bundling *b, sc_str suites_json, sc_arena *arena, sc_cord *out) {
+    sc_bundled bundled;
     const uint8_t *head = NULL;
     size_t size = 0;
-    SC_TRY(sc_bundled_write(ctx, ctx->arena, &bundled, &head, &size));
-    sc_cord_init(&output.cord, ctx->arena);
-    sc_cord_append_bytes(&output.cord, head, size);
-    sc_cord_append_extent(&output.cord, sc_extent_whole(job->program));
-    *number = sc_job_add_output(job, &output);
+    sc_source *program = b->job->program;
+    SC_TRY(read_suites(b, suites_json, &bundled));
+    if (program->size > UINT32_MAX / 2)
+        return sc_fail(b->at.ctx, SC_ERR_LIMIT, "Keep the weights in a .ptd of their own.",
+                       "a bundled program has less than 2 GB");
+    bundled.program_bytes = (uint32_t)program->size;
+    SC_TRY(sc_bundled_write(b->at.ctx, arena, &bundled, &head, &size));
+    sc_cord_init(out, arena);
+    sc_cord_append_bytes(out, head, size);
+    sc_cord_append_extent(out, sc_extent_whole(program));
     return SC_OK;
+}
+
+sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes,
+                          uint32_t *number) {
+    sc_ctx *ctx = sc_job_begin(job);
+    bundling b = {.job = job, .at = {.ctx = ctx}, .data = data, .bytes = bytes};
+    if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
+    sc_output output = {
+        .program = SC_NO_PROGRAM, .name = SC_STR("bundle"), .held = {sc_held_new()}};
+    sc_arena own;
+    sc_arena_init(&own);
+    const sc_aside aside = sc_job_step_aside(job, &own);
+    const sc_status status = write_file(&b, suites_json, &output.held[0]->arena, &output.cord);
+    sc_job_step_back(job, &aside);
+    sc_arena_deinit(&own);
+    return sc_job_keep_output(job, status, &output, number);
 }
