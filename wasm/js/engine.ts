@@ -2,7 +2,8 @@
 // job of its own, so that disposing what it returned frees all that it took.
 import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./check.js";
 import { checkSuites } from "./bundle.js";
-import { inflatePrograms, open } from "./compile.js";
+import { open } from "./compile.js";
+import { inflatePrograms } from "./open.js";
 import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
 import { openInspector } from "./inspector.js";

@@ -2,7 +2,7 @@
 // lives in the worker is a number here, its methods are messages, and what a method returns is
 // either data (copied or transferred) or another such object. Which is which, and what becomes of
 // arguments, stands in the table of protocol.ts.
-import { badArgument, checkTable, isObject, isPlain } from "./check.js";
+import { checkTable, isObject } from "./check.js";
 import {
   cancelled,
   disposed,
@@ -13,11 +13,12 @@ import {
   toPlainError,
   type PlainError,
 } from "./errors.js";
-import { filesAmong, membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
+import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
+import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
+import { halvesOf, piecesOf } from "./rpc_stream.js";
 import { writeAll } from "./sink.js";
-import { absoluteUrl, SOURCES } from "./source.js";
 import type { Phase } from "./steps.gen.js";
-import type { CallOptions, ProgressListener, Sink } from "./types.js";
+import type { CallOptions, Sink } from "./types.js";
 
 export type Request =
   | {
@@ -192,58 +193,6 @@ interface Pending {
   reject(error: Error): void;
   onProgress: CallOptions["onProgress"] | undefined;
   stop(): void;
-}
-
-const DATA = `plain data; of sources, ${SOURCES.replace(/, or an object.*/, "")}`;
-
-/** A RandomAccess would arrive without its methods, or not at all. */
-function refuseFunctions(what: string, value: unknown, depth = 0): void {
-  if (typeof value === "function" || (isObject(value) && typeof value["read"] === "function"))
-    throw badArgument(`what the client passes to ${what}`, DATA, value);
-  if (isObject(value) && depth < 3 && !ArrayBuffer.isView(value))
-    for (const item of Object.values(value)) refuseFunctions(what, item, depth + 1);
-}
-
-/** Relative URLs mean those of the page, and would be the worker script's over there. */
-function located(value: unknown, depth = 0): unknown {
-  if (!isObject(value) || depth > 3 || ArrayBuffer.isView(value)) return value;
-  if (typeof value["url"] === "string") return { url: absoluteUrl(value["url"]) };
-  if (Array.isArray(value)) return value.map((item) => located(item, depth + 1));
-  if (!isPlain(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, located(item, depth + 1)]),
-  );
-}
-
-/** Stands for an object of the worker in what is sent there. */
-const OBJECT = "$object";
-
-/** The numbers of proxies, which arguments may be. */
-const numbers = new WeakMap<object, number>();
-
-/** An object of the worker, or a map of such, as it is sent. */
-function marked(value: unknown, depth = 0): unknown {
-  if (!isObject(value)) return value;
-  const number = numbers.get(value);
-  if (number !== undefined) return { [OBJECT]: number };
-  if (!isPlain(value) || depth > 0) return null;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, marked(item, 1)]));
-}
-
-/** Checks what a call takes with it, and gives it as it is sent. */
-function argumentsOf(kind: string, name: string, args: readonly unknown[]): unknown[] {
-  const { source, programs, object, options = {} } = methodOf(kind, name);
-  const at = optionsPlace(kind, name, args);
-  if (at >= 0) checkTable(`${name}()`, args[at], options);
-  return args.map((arg, i) => {
-    if (i === object) return marked(arg);
-    if (i !== at) refuseFunctions(`${name}()`, arg);
-    if (i === source || i === programs) return located(arg);
-    if (i !== at || !isObject(arg)) return arg;
-    const files = filesAmong(options).filter((file) => arg[file] !== undefined);
-    for (const file of files) refuseFunctions(`${name}()`, arg[file]);
-    return { ...arg, ...Object.fromEntries(files.map((file) => [file, located(arg[file])])) };
-  });
 }
 
 /** Sends calls and turns the replies into promises and proxies. */
@@ -422,55 +371,4 @@ function addMember(
       const get = (): Promise<Blob> => call(member.of, [...asked, made]) as Promise<Blob>;
       await writeAll(piecesOf(get, halves.second), sink, signal);
     };
-}
-
-interface Halves {
-  first: ProgressListener;
-  /** Takes bytes. */
-  second(done: number, total: number): void;
-}
-
-/** The file passes twice, into the Blob and out of it: one progress of both, until cancelled. */
-function halvesOf(
-  onProgress: ProgressListener | undefined,
-  signal: AbortSignal | undefined,
-): Halves {
-  const tell: ProgressListener = (progress) => {
-    if (!signal?.aborted) onProgress?.(progress);
-  };
-  return {
-    first: ({ phase, done, total }) => tell({ phase, done, total: 2 * total }),
-    second: (done, total) => tell({ phase: "write", done: total + done, total: 2 * total }),
-  };
-}
-
-/** What comes of reading a Blob whose weights may be slices of a file, which can change or vanish. */
-function unreadable(error: unknown): SconceError {
-  const wrapped = new SconceError(
-    "io",
-    `cannot read what is to be written: ${messageOf(error)}`,
-    "Check that the file can be read and has not changed on disk.",
-  );
-  wrapped.cause = error;
-  return wrapped;
-}
-
-async function* piecesOf(
-  get: () => Promise<Blob>,
-  onDone: Halves["second"],
-): AsyncGenerator<Uint8Array> {
-  const blob = await get();
-  const reader = (blob.stream() as ReadableStream<Uint8Array>).getReader();
-  const read = (): ReturnType<typeof reader.read> =>
-    reader.read().catch((error: unknown) => Promise.reject(unreadable(error)));
-  let done = 0;
-  try {
-    for (let part = await read(); !part.done; part = await read()) {
-      yield part.value;
-      onDone((done += part.value.length), blob.size);
-    }
-  } finally {
-    // A stream that failed says so again.
-    await reader.cancel().catch(() => undefined);
-  }
 }
