@@ -151,7 +151,8 @@ int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
 
 // --- Dumps ---------------------------------------------------------------------------------------
 
-// What is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value is asked.
+// What is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value is
+// asked.
 EXPORT(run_event_tracer)
 int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_index,
                               bool is_filtered) {
