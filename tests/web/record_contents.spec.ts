@@ -183,6 +183,7 @@ test("a file that cannot be read is named, and does not keep the others from bei
   });
   await page.locator(".flame canvas").waitFor();
   assert.equal(await page.locator(".profile-head option").count(), 1);
+  await page.locator(".title", { hasText: "whole.etdp" }).waitFor();
   await page.locator(".problem").nth(1).waitFor();
   const told = (await problems(page)).join("\n");
   assert.match(told, /broken\.etdp cannot be opened/);

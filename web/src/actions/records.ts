@@ -74,6 +74,15 @@ async function takeFirstRecord(given: RecordFiles, taken: Taken): Promise<void> 
   });
 }
 
+/** What is open is not called after a dump that could not be read. */
+function nameAfterDumps(): void {
+  const { value: document } = app.document;
+  const titles = app.profiles.value.map(({ title }) => title);
+  if (document?.kind !== "record" || titles.length === 0) return;
+  if (titles.includes(document.title) || document.title === app.recordName.value) return;
+  app.document.value = { ...document, title: titles[0]! };
+}
+
 /** Takes what was dropped. */
 export async function takeRecords(given: RecordFiles): Promise<Taken> {
   const taken: Taken = { left: [], broken: [] };
@@ -81,6 +90,7 @@ export async function takeRecords(given: RecordFiles): Promise<Taken> {
   await takeFirstRecord(given, taken);
   await takeDumps(given, used, taken);
   await takeValues(given, used, taken);
+  nameAfterDumps();
   if (app.profiles.value.length > 0) {
     app.step.value = "run";
     app.views.value = { ...app.views.value, run: "profile" };

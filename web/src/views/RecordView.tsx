@@ -178,6 +178,12 @@ function Outputs(props: { told: RecordTold }): JSX.Element {
 
 export function RecordView(): JSX.Element {
   const { value: told } = app.record;
+  if (!app.recordName.value)
+    return (
+      <p class="waiting">
+        The record went with the work that was cancelled. Lower the model again to have it back.
+      </p>
+    );
   if (!told) return <p class="waiting">Reading the record.</p>;
   if (told.fault) return <p class="waiting">{told.fault}</p>;
   return (
