@@ -58,7 +58,7 @@ typedef struct sc_inspect_method {
     const uint32_t *next;  // by node: place of the next one with its handle, plus 1; 0: none
 } sc_inspect_method;
 
-// Fills `first` and `next`.
+// Fills `first` and `next`, on `arena`, of a method whose nodes are set.
 void sc_inspect_index_nodes(sc_arena *arena, sc_inspect_method *method);
 
 // Nodes with a handle, one after the other, the first one after NULL; NULL behind the last.
@@ -81,6 +81,7 @@ typedef enum sc_time_scale {
     SC_TIME_CYCLES
 } sc_time_scale;
 
+// "ns", "us", "ms", "s" or "cycles".
 const char *sc_time_scale_name(sc_time_scale scale);
 // False when there is no such scale.
 bool sc_time_scale_from(sc_str name, sc_time_scale *out);

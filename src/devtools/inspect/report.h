@@ -35,6 +35,8 @@ typedef struct sc_inspect_timeline {
     uint64_t unplaced;
 } sc_inspect_timeline;
 
+// When each event was, of all blocks and runs, in the target scale; on `arena`. Those that say no
+// time are counted.
 sc_status sc_inspect_timeline_of(const sc_inspection *in, sc_arena *arena,
                                  sc_inspect_timeline *out);
 
@@ -119,18 +121,30 @@ sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspe
 
 // --- As JSON (json.c, json_timeline.c, json_gaps.c, json_comparison.c) -------------------
 
+// Shapes are those of types_inspector.ts. What writes one as a value takes the writer where one may
+// stand; what takes a key, or names one, adds a member to the object that is open.
+
+// A list of blocks with their events, logged values read: fails as reading these does.
 sc_status sc_inspect_put_events(sc_json_writer *w, const sc_inspection *in);
+// A list, by operator or by module.
 void sc_inspect_put_totals(sc_json_writer *w, const sc_inspection *in, bool by_module);
+// An object with the spans.
 sc_status sc_inspect_put_timeline(sc_json_writer *w, const sc_inspection *in);
 // Of delegates' events with times, in the order of the dump: [name, start, end] in ticks.
 void sc_inspect_put_ticks(sc_json_writer *w, const sc_inspection *in);
 // The file that Perfetto and chrome://tracing open.
 sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in);
+// A member: the times of each run and their statistics, in the target scale.
 void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf);
+// The member "ops": each operator once.
 void sc_inspect_put_ops(sc_json_writer *w, sc_arena *scratch, const sc_inspect_event *event);
+// The member "nodes".
 void sc_inspect_put_nodes(sc_json_writer *w, const sc_inspect_node *const *nodes, uint32_t count);
+// A member: a list of debug handles.
 void sc_inspect_put_handles(sc_json_writer *w, const char *key, sc_inspect_handles handles);
+// The members "rows" and "skipped".
 void sc_inspect_put_gaps(sc_json_writer *w, const sc_inspection *in, const sc_inspect_gaps *gaps);
+// An object: methods with their totals, and row by row.
 void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *comparison);
 
 #endif

@@ -26,6 +26,7 @@ sc_status sc_numbers_of(sc_ctx *ctx, sc_arena *arena, const sc_dump_value *value
 // The values of an event one after the other.
 sc_status sc_numbers_of_all(sc_ctx *ctx, sc_arena *arena, const sc_dump_value *const *values,
                             uint32_t count, sc_numbers_list *out);
+// Whether both are of one rank and one size in each dimension.
 bool sc_numbers_same_shape(const sc_numbers *a, const sc_numbers *b);
 // As the interface's LoggedValue; with `has_place` also where its elements are in memory ("at",
 // "elements").
@@ -39,6 +40,7 @@ typedef struct sc_gap {
 // the largest number, in that one; else infinities stay what they are. False when the two cannot be
 // compared: other shapes, or no elements at hand.
 bool sc_gap_of(const sc_numbers *reference, const sc_numbers *found, sc_gap *out);
+// As an object of the five; what is no finite number stands as text.
 void sc_gap_put(sc_json_writer *w, const sc_gap *gap);
 
 #endif
