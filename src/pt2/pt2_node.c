@@ -214,6 +214,17 @@ static const sc_op *refused_op(sc_ctx *ctx, const sc_op *op, sc_diag_mark mark) 
     return &refused->op;
 }
 
+// As many as the operator gives, unless they are lists.
+static sc_status check_count(sc_ctx *ctx, const sc_op *op, uint32_t count) {
+    const sc_schema *schema = op->schema;
+    if (sc_op_has(op, SC_FOREIGN) || sc_op_has(op, SC_HIGHER_ORDER)) return SC_OK;
+    for (uint32_t i = 0; i < schema->return_count; i++)
+        if (schema->returns[i].is_list) return SC_OK;
+    if (count == schema->return_count) return SC_OK;
+    return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Export the model with another PyTorch release.",
+                   "%s has %u results instead of %u", op->name, count, schema->return_count);
+}
+
 static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t out_count,
                            const char *name, sc_node **out) {
     sc_ctx *ctx = scope->imp->ctx;
@@ -226,6 +237,7 @@ static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t
     sc_str *names = NULL;
     sc_where where = ctx->where;
     sc_status status = read_args(scope, node, args, &names);
+    if (status == SC_OK) status = check_count(ctx, op, out_count);
     if ((status == SC_ERR_UNSUPPORTED || status == SC_ERR_DTYPE) && ctx->diags.count > mark.count) {
         op = refused_op(ctx, op, mark);
         ctx->where = where;

@@ -415,6 +415,36 @@ TEST(calls_that_were_read_without_a_part_are_not_written) {
     setup_end(&s);
 }
 
+// Whatever gives two results gives two, or it is not what it is called.
+TEST(calls_with_too_few_results_are_not_of_their_operator) {
+    static const char TEXT[] =
+        "{\"graph_module\": {\"graph\": {\"inputs\": [{\"as_tensor\": {\"name\": \"x\"}}], "
+        "\"outputs\": [{\"as_tensor\": {\"name\": \"y\"}}], \"nodes\": [{\"name\": \"y\", "
+        "\"target\": \"torch.ops.aten.max.dim\", \"inputs\": [{\"name\": \"self\", \"arg\": "
+        "{\"as_tensor\": {\"name\": \"x\"}}}, {\"name\": \"dim\", \"arg\": {\"as_int\": 0}}], "
+        "\"outputs\": [{\"as_tensor\": {\"name\": \"y\"}}], \"metadata\": {}}], "
+        "\"tensor_values\": {\"x\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 2}], \"strides\": "
+        "[{\"as_int\": 1}]}, \"y\": {\"dtype\": 7, \"sizes\": [], \"strides\": []}}}, "
+        "\"signature\": {\"input_specs\": [{\"user_input\": {\"arg\": {\"as_tensor\": "
+        "{\"name\": \"x\"}}}}], \"output_specs\": [{\"user_output\": {\"arg\": "
+        "{\"as_tensor\": {\"name\": \"y\"}}}}]}}, \"schema_version\": {\"major\": 5, "
+        "\"minor\": 4}, \"range_constraints\": {}, \"verifiers\": [\"EDGE\"]}";
+    setup s;
+    sc_program *program;
+    sc_serde_info info;
+    setup_begin(&s);
+    if (CHECK_OK(read_text(&s, TEXT, &program, &info))) {
+        const sc_op *op = program->methods.data[0]->graph->first->op;
+        CHECK_OK(sc_verify(&s.ctx, program));
+        REQUIRE(sc_op_has(op, SC_REFUSED));
+        CHECK_EQ_STR(((const sc_refused_op *)op)->what,
+                     "cannot be imported: aten::max.dim has 1 results instead of 2");
+    } else {
+        FAIL("%s", setup_message(&s));
+    }
+    setup_end(&s);
+}
+
 TEST(nonsense_is_an_error) {
     for (size_t i = 0; i < SC_COUNT_OF(cases_of_nonsense); i++) {
         setup s;
