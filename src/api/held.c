@@ -1,6 +1,7 @@
 // Memory of single calls: what a question needs goes with its answer, and what a call leaves behind
 // goes once nobody reads it any more. Everything else of a job stays until the job is closed.
 #include "api/job.h"
+#include "format/zip.h"
 
 // --- Asides --------------------------------------------------------------------------------------
 
@@ -8,9 +9,10 @@ sc_aside sc_job_step_aside(sc_job *job, sc_arena *own) {
     sc_ctx *ctx = &job->ctx;
     const sc_aside aside = {ctx->arena, sc_arena_mark(ctx->scratch), ctx->gathered, ctx->summed};
     ctx->arena = own;
-    // Both know sources by their address, and may not outlive the arena that they are on.
+    // Both know sources by their address, and may not outlive the arena that they are on. Sources
+    // of the job outlive the call, and so does what is known of them.
     ctx->gathered = NULL;
-    ctx->summed = NULL;
+    ctx->summed = sc_zip_sums_inside(own, aside.summed);
     return aside;
 }
 

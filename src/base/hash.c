@@ -99,13 +99,19 @@ static uint32_t crc_times(uint32_t a, uint32_t b) {
     return product;
 }
 
+// x to the power of eight, squared again and again: the next one is the first of all, for x to the
+// power of 2^32 is x.
+static const uint32_t crc_powers[32] = {
+    0x00800000, 0x00008000, 0xedb88320, 0xb1e6b092, 0xa06a2517, 0xed627dae, 0x88d14467, 0xd7bbfe6a,
+    0xec447f11, 0x8e7ea170, 0x6427800e, 0x4d47bae0, 0x09fe548f, 0x83852d0f, 0x30362f1a, 0x7b5a9cc3,
+    0x31fec169, 0x9fec022a, 0x6c8dedc4, 0x15d6874d, 0x5fde7a4e, 0xbad90e37, 0x2e4e5eef, 0x4eaba214,
+    0xa8a472c0, 0x429a969e, 0x148d302a, 0xc40ba6d0, 0xc4e22c3c, 0x40000000, 0x20000000, 0x08000000,
+};
+
 // What follows moves the first run up by its length: times x to the power of eight for each byte.
 uint32_t sc_crc32_join(uint32_t first, uint32_t second, uint64_t bytes) {
-    uint32_t power = 0x00800000u;
-    for (; bytes; bytes >>= 1) {
-        if (bytes & 1) first = crc_times(first, power);
-        power = crc_times(power, power);
-    }
+    for (uint32_t i = 0; bytes; bytes >>= 1, i++)
+        if (bytes & 1) first = crc_times(first, crc_powers[i % 32]);
     return first ^ second;
 }
 

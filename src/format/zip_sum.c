@@ -17,15 +17,20 @@ typedef struct sum {
 } sum;
 
 typedef struct sc_summed {
-    sc_imap by_place;  // hash of the extent -> index
+    const struct sc_summed *outer;  // that are known, too; NULL: none
+    sc_imap by_place;               // hash of the extent -> index
     SC_VEC(sum) items;
 } sc_summed;
 
+sc_summed *sc_zip_sums_inside(sc_arena *arena, const sc_summed *outer) {
+    sc_summed *summed = sc_new(arena, sc_summed);
+    summed->outer = outer;
+    sc_imap_init(&summed->by_place, arena);
+    return summed;
+}
+
 static sc_summed *summed_of(sc_ctx *ctx) {
-    if (!ctx->summed) {
-        ctx->summed = sc_new(ctx->arena, sc_summed);
-        sc_imap_init(&ctx->summed->by_place, ctx->arena);
-    }
+    if (!ctx->summed) ctx->summed = sc_zip_sums_inside(ctx->arena, NULL);
     return ctx->summed;
 }
 
@@ -48,9 +53,13 @@ static uint64_t key_of(const sc_extent *e) {
 }
 
 static const sum *find_sum(const sc_summed *known, const sc_extent *e) {
-    const uint64_t *found = sc_imap_find(&known->by_place, key_of(e));
-    const sum *one = found ? &known->items.data[*found] : NULL;
-    return one && sc_extent_is(one->extent, *e) ? one : NULL;
+    const uint64_t key = key_of(e);
+    for (; known; known = known->outer) {
+        const uint64_t *found = sc_imap_find(&known->by_place, key);
+        const sum *one = found ? &known->items.data[*found] : NULL;
+        if (one && sc_extent_is(one->extent, *e)) return one;
+    }
+    return NULL;
 }
 
 void sc_zip_know_sum(sc_ctx *ctx, sc_extent extent, uint32_t crc) {

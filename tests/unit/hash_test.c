@@ -15,6 +15,12 @@ TEST(crc32_matches_the_standard) {
         CHECK_EQ_UINT(sc_crc32_join(sc_crc32(0, bytes, cut), second, sizeof(bytes) - cut), whole);
     }
     CHECK_EQ_UINT(sc_crc32_join(whole, 0, 0), whole);
+    // Of runs that are too long to be made here: twice as far is as far again.
+    for (uint32_t bit = 0; bit < 63; bit++) {
+        const uint64_t far = UINT64_C(1) << bit;
+        const uint32_t again = sc_crc32_join(sc_crc32_join(whole, 0, far), 0, far);
+        CHECK_EQ_UINT(sc_crc32_join(whole, 0, 2 * far), again);
+    }
 }
 
 static void check_sha256(const void *data, size_t bytes, size_t step, const char *expected) {

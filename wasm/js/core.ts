@@ -14,7 +14,14 @@ import {
 } from "./errors.js";
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
-import { FileSource, isInflated, readExactly, toRandomAccess, WindowedSource } from "./source.js";
+import {
+  BytesSource,
+  FileSource,
+  isInflated,
+  readExactly,
+  toRandomAccess,
+  WindowedSource,
+} from "./source.js";
 import type { Phase } from "./steps.gen.js";
 import type {
   CallOptions,
@@ -281,6 +288,21 @@ export class Core {
         `cannot read ${length} bytes at offset ${offset} of the file: ${messageOf(error)}`,
         "Check that the file can be read and has not changed on disk.",
       );
+    }
+  }
+
+  /**
+   * Reads as many bytes as `target` has, if that needs neither the module nor the caller; false when
+   * it does, or fails: the module tells what is wrong.
+   */
+  readInto(id: number, offset: number, target: Uint8Array): boolean {
+    const source = this.sources.get(id);
+    if (!(source instanceof FileSource) && !(source instanceof BytesSource)) return false;
+    try {
+      source.readInto(offset, target);
+      return true;
+    } catch {
+      return false;
     }
   }
 

@@ -4,7 +4,7 @@ import type { Job } from "./core.js";
 import { cancelled } from "./errors.js";
 import type { CallOptions, ProgressListener } from "./types.js";
 
-const CHUNK_BYTES_MAX = 1 << 20;
+const PIECE_BYTES_MAX = 1 << 20;
 const BLOB_PIECES_MAX = 8;
 const CHUNK_KIND = { bytes: 0, extent: 1, zeros: 2 } as const;
 
@@ -18,7 +18,7 @@ interface Chunk {
 
 /** A file while it is written: tells how far it is, and ends when the call is cancelled. */
 class Writing {
-  /** Where the chunk that comes next begins. */
+  /** Where the chunk begins that is read. */
   begin = 0;
   private done = 0;
 
@@ -31,9 +31,10 @@ class Writing {
     if (this.call.signal?.aborted) throw cancelled();
   }
 
-  /** For reading of a chunk that begins there: permuting takes longer than all else. */
-  options(begin: number): CallOptions {
+  /** For reading of the chunk: permuting takes longer than all else. */
+  options(): CallOptions {
     const { signal } = this.call;
+    const { begin } = this;
     const onProgress: ProgressListener = ({ phase, done }) => {
       if (phase === "gather") this.reach(begin + done);
     };
@@ -92,30 +93,71 @@ export class Output {
     }
   }
 
-  /** Pieces of at most a megabyte, in order. Each is the receiver's own. */
-  *pieces(options: CallOptions = {}): Generator<Uint8Array> {
+  /** Pieces of at most a megabyte, in order, all but the last one full. Each is the receiver's own. */
+  pieces(options: CallOptions = {}): Generator<Uint8Array> {
+    return this.filled(PIECE_BYTES_MAX, options);
+  }
+
+  private *filled(pieceBytes: number, options: CallOptions): Generator<Uint8Array> {
     const writing = new Writing(this.size, options);
+    let left = this.size;
     let index = 0;
-    for (const chunk of this.chunks()) yield* this.chunkPieces(index++, chunk, writing);
+    let piece = new Uint8Array(Math.min(pieceBytes, left));
+    let filled = 0;
+    for (const chunk of this.chunks()) {
+      for (let at = 0; at < chunk.size;) {
+        const bytes = Math.min(piece.length - filled, chunk.size - at, PIECE_BYTES_MAX);
+        this.fill(piece.subarray(filled, filled + bytes), index, chunk, at, writing);
+        at += bytes;
+        filled += bytes;
+        if (filled < piece.length) continue;
+        yield piece;
+        left -= filled;
+        writing.reach(this.size - left);
+        piece = new Uint8Array(Math.min(pieceBytes, left));
+        filled = 0;
+      }
+      writing.begin += chunk.size;
+      index++;
+    }
+  }
+
+  /** Bytes of a chunk, as many as `target` has room for. */
+  private fill(
+    target: Uint8Array,
+    index: number,
+    chunk: Chunk,
+    at: number,
+    writing: Writing,
+  ): void {
+    writing.mayGoOn();
+    const { core } = this.job;
+    if (chunk.kind === CHUNK_KIND.zeros) return;
+    if (chunk.kind === CHUNK_KIND.bytes)
+      target.set(core.memory.bytes(chunk.address + at, target.length));
+    else if (!core.readInto(chunk.source, chunk.offset + at, target))
+      this.read(target, index, at, writing);
+  }
+
+  /** Through the module: what is derived from a file, and what the caller reads. */
+  private read(target: Uint8Array, index: number, at: number, writing: Writing): void {
+    const { job } = this;
+    const { memory } = job.core;
+    memory.with(target.length, (address) => {
+      job.call(writing.options(), (raw, s) =>
+        raw.output_read(s, this.number, index, at, address, target.length),
+      );
+      target.set(memory.bytes(address, target.length));
+    });
   }
 
   private *chunkPieces(index: number, chunk: Chunk, writing: Writing): Generator<Uint8Array> {
     const { begin } = writing;
-    for (let at = 0; at < chunk.size; at += CHUNK_BYTES_MAX) {
-      const bytes = Math.min(CHUNK_BYTES_MAX, chunk.size - at);
-      writing.mayGoOn();
-      const { memory } = this.job.core;
-      if (chunk.kind === CHUNK_KIND.zeros) yield new Uint8Array(bytes);
-      else if (chunk.kind === CHUNK_KIND.bytes) yield memory.copy(chunk.address + at, bytes);
-      else {
-        yield memory.with(bytes, (target) => {
-          this.job.call(writing.options(begin), (raw, s) =>
-            raw.output_read(s, this.number, index, at, target, bytes),
-          );
-          return memory.copy(target, bytes);
-        });
-      }
-      writing.reach(begin + at + bytes);
+    for (let at = 0; at < chunk.size; at += PIECE_BYTES_MAX) {
+      const piece = new Uint8Array(Math.min(PIECE_BYTES_MAX, chunk.size - at));
+      this.fill(piece, index, chunk, at, writing);
+      yield piece;
+      writing.reach(begin + at + piece.length);
     }
     writing.begin = begin + chunk.size;
   }
@@ -130,13 +172,8 @@ export class Output {
   }
 
   whole(): Uint8Array {
-    const all = new Uint8Array(this.size);
-    let at = 0;
-    for (const piece of this.pieces()) {
-      all.set(piece, at);
-      at += piece.length;
-    }
-    return all;
+    const [all] = this.filled(this.size, {});
+    return all ?? new Uint8Array(0);
   }
 
   /** Slices of files that the host can slice stay slices; all else is read a few pieces at a time. */

@@ -4,13 +4,17 @@ import { badArgument, isObject, mustBe } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { InflatedArchive, RandomAccess, Source, UrlRef } from "./types.js";
 
-class BytesSource implements RandomAccess {
+export class BytesSource implements RandomAccess {
   constructor(private readonly bytes: Uint8Array) {}
   get size(): number {
     return this.bytes.length;
   }
   read(offset: number, length: number): Uint8Array {
     return this.bytes.subarray(offset, offset + length);
+  }
+  /** Reads as many bytes as `target` has. */
+  readInto(offset: number, target: Uint8Array): void {
+    target.set(readExactly(this, offset, target.length));
   }
   slice(offset: number, length: number): Blob {
     return new Blob([this.bytes.slice(offset, offset + length)]);
