@@ -59,20 +59,20 @@ static const char *ids_of(setup *s, const sc_dump_run *run, sc_dump_event_kind k
 TEST(the_host_chooses_among_values_of_delegates_and_nothing_else) {
     for (int is_filtered = 0; is_filtered < 2; is_filtered++) {
         setup s;
-        sc_etdump dump;
         sc_dump *read;
         const uint8_t *data = NULL;
         size_t size = 0;
         sc_etdump_counts counts;
         setup_begin(&s);
         s.ctx.host.keeps_value = keeps_some;
-        sc_etdump_init(&dump, &s.ctx, 1 << 20);
-        sc_rt_sink *sink = sc_etdump_listen(&dump, SC_ETDUMP_INTERMEDIATES, -1);
-        dump.is_filtered = is_filtered;
+        sc_etdump *dump = sc_etdump_new(&s.arena, &s.ctx);
+        sc_etdump_set_bytes_max(dump, 1 << 20);
+        sc_rt_sink *sink = sc_etdump_listen(dump, SC_ETDUMP_INTERMEDIATES, -1);
+        sc_etdump_set_filtered(dump, is_filtered);
         run_nodes(sink);
-        REQUIRE_OK(sc_etdump_settle(&dump));
-        REQUIRE_OK(sc_etdump_write(&s.ctx, &dump, &s.arena, &data, &size, &counts));
-        sc_etdump_clear(&dump);
+        REQUIRE_OK(sc_etdump_settle(dump));
+        REQUIRE_OK(sc_etdump_write(&s.ctx, dump, &s.arena, &data, &size, &counts));
+        sc_etdump_clear(dump);
         REQUIRE_OK(sc_dump_read(&s.ctx, sc_source_from_memory(&s.arena, data, size), NULL, &read));
         REQUIRE(read->run_count == 1);
         CHECK_EQ_STR(ids_of(&s, read->runs, SC_DUMP_VALUE),
