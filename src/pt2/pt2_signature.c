@@ -242,7 +242,8 @@ static sc_status read_output(sc_pt2_scope *scope, const sc_json *output, const s
     *sig = (sc_output_sig){.kind = row->kind, .target = SC_STR("")};
     if (row->target_key) sig->target = sc_pt2_keep(scope->imp, sc_json_get(spec, row->target_key));
     SC_TRY(sc_pt2_read_arg(scope, output, arg));
-    if (writes(sig->kind) && (arg->kind != SC_ARG_VALUE || !has_target(scope->imp, sig)))
+    if (writes(sig->kind) && (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR ||
+                              !has_target(scope->imp, sig)))
         return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
                        "an output writes to '" SC_STR_FMT
                        "', which is not an input that it can write to",
