@@ -77,13 +77,23 @@ static bool takes_part(const sc_op *op) {
     return op->schema->param_count > 0 && op->schema->params[0].type == SC_PARAM_PART;
 }
 
+// Its text is an argument like any other here: written to a record, it would be taken for a part.
+static const sc_op *call_without_part(sc_pt2_importer *imp, sc_str name) {
+    sc_refused_op *refused = sc_new(imp->ctx->arena, sc_refused_op);
+    refused->op = *foreign_op(imp, name);
+    refused->op.traits |= SC_REFUSED;
+    refused->what = "cannot be imported: only records hold calls of delegates";
+    refused->hint = "Export the model before parts of it go to a backend.";
+    return &refused->op;
+}
+
 // The operator that a target means; a foreign one when the table has none for it.
 static const sc_op *find_op(sc_pt2_importer *imp, sc_str target) {
     sc_mark mark = sc_arena_mark(imp->ctx->scratch);
     sc_str name = table_name(imp->ctx->scratch, target);
     const sc_op *op = sc_op_find(name);
-    if (!op || (takes_part(op) && !imp->is_serde))
-        op = foreign_op(imp, space_bytes(target) ? name : target);
+    if (!op) op = foreign_op(imp, space_bytes(target) ? name : target);
+    if (takes_part(op) && !imp->is_serde) op = call_without_part(imp, name);
     imp->is_edge |= sc_str_starts_with(target, "executorch.");
     sc_arena_rewind(imp->ctx->scratch, mark);
     return op;

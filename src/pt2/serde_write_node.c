@@ -101,19 +101,11 @@ static sc_status put_by_schema(sc_serde_writer *w, const sc_node *node) {
     return SC_OK;
 }
 
-// Of files that know no delegates: whoever reads the call in a record looks for one.
-static bool is_call_without_part(const sc_node *node) {
-    const sc_op *op = sc_op_find(node->op->schema->name);
-    return op && op->schema->param_count && op->schema->params[0].type == SC_PARAM_PART;
-}
-
 static sc_status put_inputs(sc_serde_writer *w, const sc_node *node) {
     if (sc_node_part(node)) return put_call(w, node);
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return put_positional(w, node);
     if (!sc_op_has(node->op, SC_FOREIGN)) return put_by_schema(w, node);
-    if (is_call_without_part(node))
-        return fail_op(w, node, "the file that it comes from has no delegate for it");
-    if (node->arg_count && !node->arg_names)
+    if (sc_op_has(node->op, SC_REFUSED) || (node->arg_count && !node->arg_names))
         return fail_op(w, node, "its arguments could not be imported");
     for (uint32_t i = 0; i < node->arg_count; i++)
         SC_TRY(put_named_arg(w, node->arg_names[i], &node->args[i], NULL));
