@@ -119,8 +119,7 @@ sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in) {
     return status;
 }
 
-// --- Events of delegates
-// ---------------------------------------------------------------------------
+// --- Events of delegates -------------------------------------------------------------------------
 
 static void put_ticks(sc_json_writer *w, sc_arena *scratch, const sc_dump_event *e) {
     sc_mark mark = sc_arena_mark(scratch);
