@@ -4,15 +4,10 @@ import { showView } from "../actions.js";
 import { version, view, viewsOfStep } from "../derived.js";
 import { VIEWS, type View } from "../looks.js";
 import { app } from "../state.js";
-import { CasesView } from "./CasesView.js";
 import { DelegatesView } from "./DelegatesView.js";
-import { GraphView } from "./GraphView.js";
+import { later } from "./later.js";
 import { MemoryView } from "./MemoryView.js";
-import { NumericsView } from "./NumericsView.js";
-import { PlannedView } from "./PlannedView.js";
-import { ProfileView } from "./ProfileView.js";
 import { ProgramView } from "./ProgramView.js";
-import { RecordView } from "./RecordView.js";
 import { RunView } from "./RunView.js";
 import { SummaryView } from "./SummaryView.js";
 import { TableView } from "./TableView.js";
@@ -40,6 +35,13 @@ function ViewTabs(): JSX.Element | null {
     </div>
   );
 }
+
+const CasesView = later(async () => (await import("./CasesView.js")).CasesView);
+const GraphView = later(async () => (await import("./GraphView.js")).GraphView);
+const NumericsView = later(async () => (await import("./NumericsView.js")).NumericsView);
+const PlannedView = later(async () => (await import("./PlannedView.js")).PlannedView);
+const ProfileView = later(async () => (await import("./ProfileView.js")).ProfileView);
+const RecordView = later(async () => (await import("./RecordView.js")).RecordView);
 
 const BODIES: Record<View, () => JSX.Element | null> = {
   file: ProgramView,
