@@ -21,6 +21,9 @@ const data =
 const wide = /\.(txt|def|fbs|json|md|html|svg|case|ir|mjs|js|ts|tsx|css)$/;
 const pretty = /\.(mjs|js|ts|tsx|css)$/;
 
+// What editors and merges leave beside files.
+const leftover = /\.(orig|rej|bak)$|~$/;
+
 // Patterns are put together here so that this file does not match itself.
 const marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X"].join("|");
 const owned = new RegExp(`\\b(${marks})\\b(?!\\(\\w+\\))`);
@@ -143,6 +146,7 @@ prettier(
 
 let total = 0;
 for (const name of files) {
+  if (leftover.test(name)) error(name, 1, "left behind by an editor or a merge");
   const bytes = readBytes(name);
   if (bytes.includes(0) || data.test(name)) continue;
   if (!fix) checkText(name, readText(name));
