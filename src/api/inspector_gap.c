@@ -31,10 +31,6 @@ static sc_status add_recorded(sc_ctx *ctx, sc_arena *arena, const sc_pickle_valu
     return SC_OK;
 }
 
-static bool is_sequence(const sc_pickle_value *v) {
-    return v->kind == SC_PICKLE_LIST || v->kind == SC_PICKLE_TUPLE;
-}
-
 static const sc_pickle_value *cases_of(const sc_etrecord *record, sc_str method) {
     const sc_pickle_value *all = record->reference_outputs;
     if (!all || all->kind != SC_PICKLE_DICT) return NULL;
@@ -116,10 +112,10 @@ static sc_status recorded_outputs(const measuring *m, const sc_inspect_method *m
     const sc_pickle_value *cases = cases_of(record, method->name);
     *has = false;
     if (!cases && record->edge.count == 1) cases = cases_of(record, SC_STR("forward"));
-    if (!cases || !is_sequence(cases) || cases->count == 0) return SC_OK;
+    if (!cases || !sc_pickle_is_sequence(cases) || cases->count == 0) return SC_OK;
     uint32_t index = cases->count == 1 ? 0 : SC_INSPECT_NONE;
     if (block->bundled_index >= 0) index = (uint32_t)block->bundled_index;
-    if (index >= cases->count || !is_sequence(cases->items[index])) return SC_OK;
+    if (index >= cases->count || !sc_pickle_is_sequence(cases->items[index])) return SC_OK;
     const sc_pickle_value *outputs = cases->items[index];
     for (uint32_t i = 0; i < outputs->count; i++)
         SC_TRY(add_recorded(m->ctx, m->values, outputs->items[i], out));

@@ -93,6 +93,9 @@ sc_status sc_pickle_load(sc_ctx *ctx, sc_arena *arena, const uint8_t *bytes, siz
 static inline sc_str sc_pickle_str(const sc_pickle_value *value) {
     return (sc_str){value->text.data, value->text.size};
 }
+static inline bool sc_pickle_is_sequence(const sc_pickle_value *value) {
+    return value->kind == SC_PICKLE_TUPLE || value->kind == SC_PICKLE_LIST;
+}
 // Value under a string key of a dict, or NULL.
 const sc_pickle_value *sc_pickle_get(const sc_pickle_value *dict, const char *key);
 // Whether `value` is an object made by (or the global) `module.name`.

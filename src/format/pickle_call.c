@@ -132,12 +132,8 @@ sc_status sc_pickle_persistent(sc_pickle_machine *m, sc_pickle_value *id, sc_pic
 
 // --- Tensors -----------------------------------------------------------------------------------
 
-static bool is_sequence(const sc_pickle_value *value) {
-    return value->kind == SC_PICKLE_TUPLE || value->kind == SC_PICKLE_LIST;
-}
-
 static bool read_dims(sc_pickle_machine *m, const sc_pickle_value *dims, int64_t **out) {
-    if (!is_sequence(dims) || dims->count > RANK_MAX) return false;
+    if (!sc_pickle_is_sequence(dims) || dims->count > RANK_MAX) return false;
     *out = sc_new_array(m->arena, int64_t, dims->count);
     for (uint32_t i = 0; i < dims->count; i++) {
         if (dims->items[i]->kind != SC_PICKLE_INT || dims->items[i]->integer < 0) return false;
@@ -244,11 +240,11 @@ static sc_status rebuild_parameter(sc_pickle_machine *m, sc_pickle_value *args,
 static sc_status make_dict(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_value **out) {
     sc_pickle_value *dict = sc_pickle_new(m, SC_PICKLE_DICT);
     const sc_pickle_value *pairs = args->count ? args->items[0] : NULL;
-    if (pairs && !is_sequence(pairs)) return SC_OK;
+    if (pairs && !sc_pickle_is_sequence(pairs)) return SC_OK;
     SC_TRY(sc_pickle_spend(m, pairs ? pairs->count : 0));
     for (uint32_t i = 0; pairs && i < pairs->count; i++) {
         const sc_pickle_value *pair = pairs->items[i];
-        if (!is_sequence(pair) || pair->count != 2) return SC_OK;
+        if (!sc_pickle_is_sequence(pair) || pair->count != 2) return SC_OK;
         sc_pickle_append_pair(m, dict, pair->items[0], pair->items[1]);
     }
     *out = dict;
@@ -266,7 +262,8 @@ static sc_status make_defaultdict(sc_pickle_machine *m, sc_pickle_value *args,
 // set([...]), frozenset([...]), Size((...)): the same items under another kind.
 static sc_status make_from_items(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_kind kind,
                                  sc_pickle_value **out) {
-    if (args->count > 1 || (args->count == 1 && !is_sequence(args->items[0]))) return SC_OK;
+    if (args->count > 1 || (args->count == 1 && !sc_pickle_is_sequence(args->items[0])))
+        return SC_OK;
     SC_TRY(sc_pickle_spend(m, args->count ? args->items[0]->count : 0));
     *out = sc_pickle_new(m, kind);
     for (uint32_t i = 0; args->count && i < args->items[0]->count; i++)

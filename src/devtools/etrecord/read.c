@@ -183,14 +183,11 @@ static sc_status read_values(reader *r, const char *name, const sc_pickle_value 
     return SC_OK;
 }
 
-static bool is_sequence(const sc_pickle_value *value) {
-    return value->kind == SC_PICKLE_TUPLE || value->kind == SC_PICKLE_LIST;
-}
-
 static bool is_by_method(const sc_pickle_value *value) {
     bool is = value->kind == SC_PICKLE_DICT;
     for (uint32_t i = 0; is && i < value->count; i++)
-        is = value->items[2 * i]->kind == SC_PICKLE_STR && is_sequence(value->items[2 * i + 1]);
+        is = value->items[2 * i]->kind == SC_PICKLE_STR &&
+             sc_pickle_is_sequence(value->items[2 * i + 1]);
     return is;
 }
 
@@ -201,7 +198,7 @@ static sc_status add_values(reader *r) {
     if (record->reference_outputs && !is_by_method(record->reference_outputs))
         return sc_fail(r->ctx, SC_ERR_FORMAT, NULL,
                        "reference_outputs of the record are not lists of cases by method");
-    if (record->representative_inputs && !is_sequence(record->representative_inputs))
+    if (record->representative_inputs && !sc_pickle_is_sequence(record->representative_inputs))
         return sc_fail(r->ctx, SC_ERR_FORMAT, NULL,
                        "representative_inputs of the record are not a list");
     return SC_OK;
