@@ -143,6 +143,18 @@ typedef enum sc_output_kind {
     SC_OUTPUT_TOKEN
 } sc_output_kind;
 
+// Whether an input stands for an sc_constant.
+static inline bool sc_input_has_constant(sc_input_kind kind) {
+    return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER ||
+           kind == SC_INPUT_CONSTANT_TENSOR;
+}
+
+// Whether an output is what an input has become.
+static inline bool sc_output_is_mutation(sc_output_kind kind) {
+    return kind == SC_OUTPUT_BUFFER_MUTATION || kind == SC_OUTPUT_PARAMETER_MUTATION ||
+           kind == SC_OUTPUT_INPUT_MUTATION;
+}
+
 // A tensor with bytes somewhere: parameter, buffer or lifted constant. Bytes are dense in the dim
 // order of `spec`'s strides once import is done.
 typedef struct sc_constant {

@@ -158,11 +158,6 @@ static sc_status check_node(verifier *v, const sc_node *node) {
 
 // --- Signature -----------------------------------------------------------------------------------
 
-static bool needs_constant(sc_input_kind kind) {
-    return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER ||
-           kind == SC_INPUT_CONSTANT_TENSOR;
-}
-
 static sc_status check_inputs_in_step(verifier *v, const sc_method *method) {
     if (method->inputs.count != v->graph->inputs.count)
         return FAIL_CHECK(v, "signature", "%u inputs are described, %u exist", method->inputs.count,
@@ -170,7 +165,7 @@ static sc_status check_inputs_in_step(verifier *v, const sc_method *method) {
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         const sc_input_sig *sig = &method->inputs.data[i];
         const char *name = v->graph->inputs.data[i]->name->text;
-        if (needs_constant(sig->kind) != (sig->constant != NULL))
+        if (sc_input_has_constant(sig->kind) != (sig->constant != NULL))
             return FAIL_CHECK(v, "signature", "input %%%s and its constant do not agree", name);
         if (sig->constant && !sc_spec_is_static(&sig->constant->spec))
             return FAIL_CHECK(v, "signature", "the constant of %%%s has no fixed size", name);
@@ -185,9 +180,7 @@ static sc_status check_signature(verifier *v, const sc_method *method) {
                           method->outputs.count, v->graph->ret->arg_count);
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_output_sig *sig = &method->outputs.data[i];
-        bool writes = sig->kind == SC_OUTPUT_BUFFER_MUTATION ||
-                      sig->kind == SC_OUTPUT_PARAMETER_MUTATION ||
-                      sig->kind == SC_OUTPUT_INPUT_MUTATION;
+        bool writes = sc_output_is_mutation(sig->kind);
         if (writes && sig->target.size == 0)
             return FAIL_CHECK(v, "signature", "output %u writes to nothing", i);
         if (writes && v->graph->ret->args[i].kind != SC_ARG_VALUE)

@@ -19,11 +19,6 @@ typedef struct write_back {
 
 enum { UNWRITTEN, WRITTEN };
 
-static bool is_mutation(sc_output_kind kind) {
-    return kind == SC_OUTPUT_BUFFER_MUTATION || kind == SC_OUTPUT_PARAMETER_MUTATION ||
-           kind == SC_OUTPUT_INPUT_MUTATION;
-}
-
 // Buffers go by their qualified name, user inputs by the name of the placeholder.
 static void index_inputs(write_back *w) {
     sc_map_init(&w->inputs, w->ctx->scratch);
@@ -50,7 +45,7 @@ static sc_status mark_written(write_back *w, bool *any) {
         const sc_output_sig *sig = &w->method->outputs.data[i];
         const sc_arg *arg = &w->graph->ret->args[i];
         sc_value *target;
-        if (!is_mutation(sig->kind)) continue;
+        if (!sc_output_is_mutation(sig->kind)) continue;
         *any = true;
         SC_TRY(find_target(w, sig, &target));
         if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR)
@@ -104,7 +99,7 @@ static sc_status save_old_values(write_back *w) {
     for (uint32_t i = 0; i < w->method->outputs.count; i++) {
         const sc_output_sig *sig = &w->method->outputs.data[i];
         sc_value *target = NULL;
-        if (is_mutation(sig->kind)) SC_TRY(find_target(w, sig, &target));
+        if (sc_output_is_mutation(sig->kind)) SC_TRY(find_target(w, sig, &target));
         SC_TRY(save_old_value(w, target, &w->graph->ret->args[i]));
     }
     return SC_OK;
@@ -130,13 +125,13 @@ static sc_status write_all(write_back *w) {
     for (uint32_t i = 0; i < w->method->outputs.count; i++) {
         sc_output_sig sig = w->method->outputs.data[i];
         sc_value *target, *written;
-        if (!is_mutation(sig.kind)) continue;
+        if (!sc_output_is_mutation(sig.kind)) continue;
         SC_TRY(find_target(w, &sig, &target));
         SC_TRY(write(w, target, w->graph->ret->args[i].value, &written));
         if (sig.kind == SC_OUTPUT_INPUT_MUTATION) keep_output(w, sc_arg_value(written), sig);
     }
     for (uint32_t i = 0; i < w->method->outputs.count; i++)
-        if (!is_mutation(w->method->outputs.data[i].kind))
+        if (!sc_output_is_mutation(w->method->outputs.data[i].kind))
             keep_output(w, w->graph->ret->args[i], w->method->outputs.data[i]);
     return SC_OK;
 }

@@ -136,11 +136,6 @@ static sc_status check_spec_name(sc_pt2_scope *scope, const sc_json *spec, sc_in
     return SC_OK;
 }
 
-static bool is_data(sc_input_kind kind) {
-    return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER ||
-           kind == SC_INPUT_CONSTANT_TENSOR;
-}
-
 static sc_status add_named_input(sc_pt2_scope *scope, const sc_json *spec, const sc_pt2_slot *slot,
                                  sc_input_sig *sig) {
     sc_value *value;
@@ -148,7 +143,7 @@ static sc_status add_named_input(sc_pt2_scope *scope, const sc_json *spec, const
     if (sig->kind == SC_INPUT_TOKEN) return sc_pt2_define(scope, slot->name, NULL);
     SC_TRY(sc_pt2_add_input(scope, slot, &value));
     allow_writes(scope->imp, sig, value);
-    if (!is_data(sig->kind)) return SC_OK;
+    if (!sc_input_has_constant(sig->kind)) return SC_OK;
     if (sig->target.size == 0)
         return sc_fail(scope->imp->ctx, SC_ERR_FORMAT, NULL, "an input has no name in the model");
     return attach_constant(scope->imp, value, sig);
@@ -219,11 +214,6 @@ static const output_row output_rows[] = {
     {"token", NULL, SC_OUTPUT_TOKEN},
 };
 
-static bool writes(sc_output_kind kind) {
-    return kind == SC_OUTPUT_BUFFER_MUTATION || kind == SC_OUTPUT_PARAMETER_MUTATION ||
-           kind == SC_OUTPUT_INPUT_MUTATION;
-}
-
 static bool has_target(sc_pt2_importer *imp, const sc_output_sig *sig) {
     uintptr_t kinds = (uintptr_t)sc_map_get(&imp->written, sig->target);
     return kinds >> sig->kind & 1;
@@ -242,8 +232,9 @@ static sc_status read_output(sc_pt2_scope *scope, const sc_json *output, const s
     *sig = (sc_output_sig){.kind = row->kind, .target = SC_STR("")};
     if (row->target_key) sig->target = sc_pt2_keep(scope->imp, sc_json_get(spec, row->target_key));
     SC_TRY(sc_pt2_read_arg(scope, output, arg));
-    if (writes(sig->kind) && (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR ||
-                              !has_target(scope->imp, sig)))
+    if (sc_output_is_mutation(sig->kind) &&
+        (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR ||
+         !has_target(scope->imp, sig)))
         return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
                        "an output writes to '" SC_STR_FMT
                        "', which is not an input that it can write to",

@@ -73,11 +73,6 @@ static bool is_state(const sc_input_sig *sig) {
     return sig->kind == SC_INPUT_PARAMETER || (sig->kind == SC_INPUT_BUFFER && sig->persistent);
 }
 
-static bool is_data(const sc_input_sig *sig) {
-    return sig->kind == SC_INPUT_PARAMETER || sig->kind == SC_INPUT_BUFFER ||
-           sig->kind == SC_INPUT_CONSTANT_TENSOR;
-}
-
 sc_status sc_serde_write_constants(sc_serde_writer *w, const sc_method *method, bool state,
                                    sc_extent *out) {
     collector c = {
@@ -86,7 +81,8 @@ sc_status sc_serde_write_constants(sc_serde_writer *w, const sc_method *method, 
     sc_map_init(&c.names, w->work);
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         const sc_input_sig *sig = &method->inputs.data[i];
-        if (is_data(sig) && is_state(sig) == state) SC_TRY(add_constant(&c, sig));
+        if (sc_input_has_constant(sig->kind) && is_state(sig) == state)
+            SC_TRY(add_constant(&c, sig));
     }
     sc_cord_init(&file, w->ctx->arena);
     SC_TRY(sc_torch_save_write(w->ctx, c.dict, &file));
