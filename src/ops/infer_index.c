@@ -272,13 +272,6 @@ sc_status sc_infer_embedding_dense_backward(sc_infer *in) {
     return sc_rule_publish_contiguous(in, spec);
 }
 
-static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
-    sc_spec spec = sc_rule_new(in, dtype, 1);
-    spec.sizes[0] = size;
-    sc_rule_contiguous(in, &spec);
-    sc_rule_set(out, spec);
-}
-
 // Results besides the bags serve the backward pass; the modes are sum 0, mean 1, max 2.
 sc_status sc_infer_embedding_bag(sc_infer *in) {
     const sc_spec *weight = sc_rule_tensor(in, 0), *indices = sc_rule_tensor(in, 1);
@@ -307,14 +300,14 @@ sc_status sc_infer_embedding_bag(sc_infer *in) {
     sc_iout *outs = sc_infer_outs(in, 4);
     sc_dtype dtype = (sc_dtype)offsets->dtype;
     sc_rule_set(&outs[0], spec);
-    set_vector(in, &outs[1], dtype, mode || !quick ? indices->sizes[0] : sc_dim_int(0));
-    set_vector(in, &outs[2], dtype, bags);
+    sc_rule_set_vector(in, &outs[1], dtype, mode || !quick ? indices->sizes[0] : sc_dim_int(0));
+    sc_rule_set_vector(in, &outs[2], dtype, bags);
     if (mode == 2) {
         spec = sc_rule_like(in, dtype, &outs[0].spec);
         sc_rule_contiguous(in, &spec);
         sc_rule_set(&outs[3], spec);
     } else {
-        set_vector(in, &outs[3], dtype, bags);
+        sc_rule_set_vector(in, &outs[3], dtype, bags);
     }
     return SC_OK;
 }
@@ -323,6 +316,6 @@ sc_status sc_infer_embedding_bag(sc_infer *in) {
 sc_status sc_infer_embedding_bag_forward_only(sc_infer *in) {
     SC_TRY(sc_infer_embedding_bag(in));
     const sc_spec *offsets = sc_rule_tensor(in, 2);
-    set_vector(in, &in->outs[2], (sc_dtype)offsets->dtype, offsets->sizes[0]);
+    sc_rule_set_vector(in, &in->outs[2], (sc_dtype)offsets->dtype, offsets->sizes[0]);
     return SC_OK;
 }

@@ -23,6 +23,13 @@ sc_status sc_rule_publish(sc_infer *in, sc_spec spec) {
 
 void sc_rule_contiguous(sc_infer *in, sc_spec *spec) { sc_spec_set_contiguous(in->exprs, spec); }
 
+void sc_rule_set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
+    sc_spec spec = sc_rule_new(in, dtype, 1);
+    spec.sizes[0] = size;
+    sc_rule_contiguous(in, &spec);
+    sc_rule_set(out, spec);
+}
+
 sc_status sc_rule_publish_contiguous(sc_infer *in, sc_spec spec) {
     sc_rule_contiguous(in, &spec);
     return sc_rule_publish(in, spec);

@@ -3,13 +3,6 @@
 
 // --- Normalisation -------------------------------------------------------------------------------
 
-static void set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size) {
-    sc_spec spec = sc_rule_new(in, dtype, 1);
-    spec.sizes[0] = size;
-    sc_rule_contiguous(in, &spec);
-    sc_rule_set(out, spec);
-}
-
 static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
     const sc_spec *input = sc_rule_tensor(in, 0);
     const sc_spec *mean = sc_rule_tensor_named(in, "running_mean");
@@ -26,11 +19,11 @@ static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
     sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
     sc_rule_perm_strides(in, &spec, &input, 1);
     sc_rule_set(&outs[0], spec);
-    set_vector(in, &outs[1], (sc_dtype)input->dtype, saved);
-    set_vector(in, &outs[2], (sc_dtype)input->dtype, saved);
+    sc_rule_set_vector(in, &outs[1], (sc_dtype)input->dtype, saved);
+    sc_rule_set_vector(in, &outs[2], (sc_dtype)input->dtype, saved);
     if (out_count == 5 && mean && var) {
-        set_vector(in, &outs[3], (sc_dtype)mean->dtype, channels);
-        set_vector(in, &outs[4], (sc_dtype)var->dtype, channels);
+        sc_rule_set_vector(in, &outs[3], (sc_dtype)mean->dtype, channels);
+        sc_rule_set_vector(in, &outs[4], (sc_dtype)var->dtype, channels);
     }
     return SC_OK;
 }
@@ -137,7 +130,7 @@ sc_status sc_infer_group_norm_backward(sc_infer *in) {
     for (uint32_t i = 0; i < 3; i++) {
         if (!is_wanted(in, i)) continue;
         if (i) {
-            set_vector(in, &outs[i], (sc_dtype)input->dtype, sc_rule_dim(in, "C", 1));
+            sc_rule_set_vector(in, &outs[i], (sc_dtype)input->dtype, sc_rule_dim(in, "C", 1));
             continue;
         }
         sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);

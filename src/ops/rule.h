@@ -58,6 +58,8 @@ sc_status sc_rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *size
 sc_status sc_rule_publish_indexed(sc_infer *in, sc_spec values);
 void sc_rule_set(sc_iout *out, sc_spec spec);
 void sc_rule_contiguous(sc_infer *in, sc_spec *spec);
+// One more result, of one dimension.
+void sc_rule_set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size);
 // Channels-last or row-major, as PyTorch's suggested format of `model` says.
 void sc_rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model);
 void sc_rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format);
