@@ -1,11 +1,6 @@
 // The event tracer: the job's side of dumps. What it has kept is fetched as two outputs of the job.
 #include "api/job.h"
 
-static sc_status require_program(sc_job *job) {
-    if (!job->running) return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pte first");
-    return SC_OK;
-}
-
 sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled_input_index,
                               bool is_filtered) {
     static const sc_etdump_level LEVELS[] = {[SC_EVENT_TRACER_EVENTS] = SC_ETDUMP_TIMES,
@@ -13,7 +8,7 @@ sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled
                                              [SC_EVENT_TRACER_INTERMEDIATES] =
                                                  SC_ETDUMP_INTERMEDIATES};
     (void)sc_job_begin(job);
-    SC_TRY(require_program(job));
+    SC_TRY(sc_job_require_program(job));
     SC_ASSERT((unsigned)what < SC_COUNT_OF(LEVELS));
     sc_rt_sink *sink = sc_etdump_listen(job->etdump, LEVELS[what], bundled_input_index);
     sc_etdump_set_filtered(job->etdump, is_filtered);
@@ -65,7 +60,7 @@ static void add_files(sc_job *job, const uint8_t *data, size_t size) {
 
 sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *debug_buffer) {
     sc_ctx *ctx = sc_job_begin(job);
-    SC_TRY(require_program(job));
+    SC_TRY(sc_job_require_program(job));
     if (job->is_etdump_fetched) sc_run_etdump_free(job);
     if (sc_etdump_is_empty(job->etdump))
         return sc_fail(ctx, SC_ERR_STATE, "Run a method with { events: true } first.",

@@ -142,7 +142,7 @@ static bool find_method(const sc_rt_program *program, sc_str name, uint32_t *ind
 sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *text) {
     sc_ctx *ctx = sc_job_begin(job);
     uint32_t index;
-    if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");
+    SC_TRY(sc_job_require_program(job));
     if (!find_method(job->running, method, &index))
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(method));
@@ -159,7 +159,7 @@ sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *te
 
 sc_status sc_run_inspect(sc_job *job, sc_str *json) {
     sc_ctx *ctx = &job->ctx;
-    if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a .pte first");
+    SC_TRY(sc_job_require_program(job));
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;

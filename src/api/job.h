@@ -99,6 +99,10 @@ static inline sc_ctx *sc_job_begin(sc_job *job) {
     job->ctx.where = (sc_where){.instruction = -1};
     return &job->ctx;
 }
+static inline sc_status sc_job_require_program(sc_job *job) {
+    if (job->running) return SC_OK;
+    return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pte first");
+}
 // A fresh builder for a text result; what the last one built is gone.
 sc_sb sc_job_text(sc_job *job);
 // The member "diagnostics" of an object: what was recorded and not forgotten.

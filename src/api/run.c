@@ -28,11 +28,6 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
 }
 
-static sc_status require_program(sc_job *job) {
-    if (!job->running) return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pte first");
-    return SC_OK;
-}
-
 static sc_status require_method(sc_job *job) {
     if (!job->selected) return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
     return SC_OK;
@@ -40,7 +35,7 @@ static sc_status require_method(sc_job *job) {
 
 sc_status sc_run_select(sc_job *job, sc_str method) {
     sc_ctx *ctx = sc_job_begin(job);
-    SC_TRY(require_program(job));
+    SC_TRY(sc_job_require_program(job));
     // A name that is not there leaves the selection as it was.
     sc_rt_method *found = NULL;
     sc_job_begin_events(job);
@@ -147,6 +142,6 @@ sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out) {
 
 sc_status sc_run_reset(sc_job *job) {
     sc_ctx *ctx = sc_job_begin(job);
-    SC_TRY(require_program(job));
+    SC_TRY(sc_job_require_program(job));
     return sc_rt_program_reset(ctx, job->running);
 }
