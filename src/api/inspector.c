@@ -117,21 +117,19 @@ static void put_dump(sc_json_writer *w, const sc_inspector *inspector) {
     sc_json_end_object(w);
 }
 
-static void put_cases(sc_ctx *ctx, sc_json_writer *w, const sc_pickle_value *outputs) {
-    (void)ctx;
+static void put_cases(sc_json_writer *w, const sc_pickle_value *outputs) {
     sc_json_key(w, "referenceOutputs");
     sc_json_begin_object(w);
     for (uint32_t i = 0; outputs && outputs->kind == SC_PICKLE_DICT && i < outputs->count; i++) {
         const sc_pickle_value *key = outputs->items[2 * i], *cases = outputs->items[2 * i + 1];
         if (key->kind != SC_PICKLE_STR) continue;
         sc_json_key_str(w, sc_pickle_str(key));
-        const bool are_cases = cases->kind == SC_PICKLE_LIST || cases->kind == SC_PICKLE_TUPLE;
-        sc_json_add_u64(w, are_cases ? cases->count : 0);
+        sc_json_add_u64(w, sc_pickle_is_sequence(cases) ? cases->count : 0);
     }
     sc_json_end_object(w);
 }
 
-static void put_record(sc_ctx *ctx, sc_json_writer *w, const sc_inspector *inspector) {
+static void put_record(sc_json_writer *w, const sc_inspector *inspector) {
     const sc_etrecord *record = &inspector->record;
     sc_json_key(w, "etrecord");
     if (!inspector->has_record) {
@@ -146,7 +144,7 @@ static void put_record(sc_ctx *ctx, sc_json_writer *w, const sc_inspector *inspe
     sc_json_end_array(w);
     sc_inspector_put_stages(w, inspector);
     sc_json_put_bool(w, "hasHandles", record->has_debug_handle_map);
-    put_cases(ctx, w, record->reference_outputs);
+    put_cases(w, record->reference_outputs);
     if (record->representative_inputs)
         sc_json_put_u64(w, "representativeInputs", record->representative_inputs->count);
     else
@@ -164,7 +162,7 @@ static void put_report(sc_ctx *ctx, sc_json_writer *w, const sc_inspector *inspe
     sc_json_put_text(w, "sourceTimeScale", sc_time_scale_name(inspector->source_scale));
     sc_json_put_text(w, "targetTimeScale", sc_time_scale_name(inspector->target_scale));
     put_dump(w, inspector);
-    put_record(ctx, w, inspector);
+    put_record(w, inspector);
     sc_json_key(w, "warnings");
     sc_json_begin_array(w);
     for (uint32_t i = 0; inspector->found && i < inspector->found->warnings.count; i++)
