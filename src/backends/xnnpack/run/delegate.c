@@ -31,6 +31,10 @@ static sc_status bad_argument(const sc_xnn_delegate *d, uint32_t argument, const
                    SC_STR_ARG(d->method), what);
 }
 
+static sc_status no_memory(sc_ctx *ctx) {
+    return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for an XNNPACK delegate");
+}
+
 // --- Memory --------------------------------------------------------------------------------------
 
 sc_status sc_xnn_own(sc_xnn_delegate *d, uint64_t bytes, void **out) {
@@ -77,7 +81,7 @@ sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *vari
         return SC_OK;
     }
     sc_xnn_packing *p = sc_try_alloc(sizeof *p);
-    if (!p) return sc_fail(d->ctx, SC_ERR_MEMORY, NULL, "no memory for an XNNPACK delegate");
+    if (!p) return no_memory(d->ctx);
     *p = (sc_xnn_packing){d->shared->packings, variant, data, bytes, hash, 1};
     d->owned_count--;
     d->shared->packings = p;
@@ -303,10 +307,6 @@ static void destroy(void *state) {
     while (d->owned_count) sc_xnn_disown(d);
     sc_arena_deinit(&d->arena);
     sc_free(d);
-}
-
-static sc_status no_memory(sc_ctx *ctx) {
-    return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for an XNNPACK delegate");
 }
 
 static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count) {
