@@ -108,6 +108,14 @@ sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
 sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
 
+// Runs what executorch program `executorch` came to beside the same methods without delegates, on
+// the example inputs of the opened files or, where they have none, on random ones: {method:
+// {"inputs": "example" | "random", "outputs": [{"output", "difference", "largest", "tolerance",
+// "isClose"}], "delegates": [{"name", "backend", ..., "reason"}]}}. A delegate is compared with the
+// kernels on its own inputs; where that cannot be done, the reason says why. What is not close is
+// a warning, too. A difference is null where only one of two values is a finite number.
+sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
+
 // --- Backends of the host ------------------------------------------------------------------------
 
 // Adds a backend that the host implements (host.h), for all jobs, for as long as the process lives.
@@ -126,14 +134,6 @@ sc_status sc_ask_read_constant(sc_ask *ask, uint32_t part, uint32_t constant, vo
                                uint32_t bytes);
 
 // --- Files ---------------------------------------------------------------------------------------
-
-// Runs what executorch program `executorch` came to beside the same methods without delegates, on
-// the example inputs of the opened files or, where they have none, on random ones: {method:
-// {"inputs": "example" | "random", "outputs": [{"output", "difference", "largest", "tolerance",
-// "isClose"}], "delegates": [{"name", "backend", ..., "reason"}]}}. A delegate is compared with the
-// kernels on its own inputs; where that cannot be done, the reason says why. What is not close is
-// a warning, too. A difference is null where only one of two values is a finite number.
-sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
 // The files that came out: for each executorch program its .pte, then its .ptd files.
 typedef struct sc_output_chunk {

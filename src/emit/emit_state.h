@@ -14,10 +14,10 @@
 
 // --- The program ---------------------------------------------------------------------------------
 
-// Where a delegate says what its backend gets.
 // The data file that the option external_constants makes.
 #define SC_EMIT_EXTERNAL_TAG "_default_external_constant"
 
+// Where a delegate says what its backend gets.
 typedef struct sc_emit_processed {
     sc_fb_ref reference;  // table whose index is filled in at the end
     bool is_inline;       // inside the FlatBuffer, not a segment
