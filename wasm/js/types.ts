@@ -355,7 +355,7 @@ export interface Program extends Disposable {
   /**
    * What runs with the option `events` have recorded since the last call, as files that the official
    * Inspector opens. Fails with the code "state" when nothing was recorded. Instructions that loading
-   * merged are in it one by one; the last of them has the time of all.
+   * merged are in it one by one, each with an equal share of the time of all.
    */
   etdump(): EventDump;
   /** Every method's mutable state back to what it was after loading. */
