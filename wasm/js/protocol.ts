@@ -53,8 +53,8 @@ interface Method {
   readonly gives: "data" | ObjectKind;
   /** The argument that is a source. */
   readonly source?: number;
-  /** The argument that is one program or several, as sources. */
-  readonly programs?: number;
+  /** The argument that is a file or holds several: programs, a record, what an inspector opens. */
+  readonly files?: number;
   /** The argument that holds options, and which there are; files among them are sources too. */
   readonly at?: number;
   readonly options?: OptionTable;
@@ -162,27 +162,27 @@ const PROTOCOL = {
     capabilities: DATA,
     meta: DATA,
     detect: { ...DATA, source: 0 },
-    open: { is: "method", gives: "OpenedPrograms", programs: 0, at: 1, options: CALL },
-    toEdge: { is: "method", gives: "EdgeProgramManager", programs: 0, at: 1, options: EDGE },
+    open: { is: "method", gives: "OpenedPrograms", files: 0, at: 1, options: CALL },
+    toEdge: { is: "method", gives: "EdgeProgramManager", files: 0, at: 1, options: EDGE },
     lower: {
       is: "method",
       gives: "ExecutorchProgramManager",
-      programs: 0,
+      files: 0,
       at: 1,
       options: { ...LOWERED, ...EXECUTORCH, verify: "flag", etrecord: LIGHT },
     },
     toEdgeTransformAndLower: {
       is: "method",
       gives: "EdgeProgramManager",
-      programs: 0,
+      files: 0,
       at: 1,
       options: LOWERED,
     },
     inflate: LOCAL,
-    inspect: { ...DATA, programs: 0 },
+    inspect: { ...DATA, files: 0 },
     load: { is: "method", gives: "Program", source: 0, at: 1, options: LOAD },
-    inspector: { is: "method", gives: "Inspector", programs: 0, at: 1, options: INSPECTOR },
-    parseEtrecord: { is: "method", gives: "ETRecord", programs: 0 },
+    inspector: { is: "method", gives: "Inspector", files: 0, at: 1, options: INSPECTOR },
+    parseEtrecord: { is: "method", gives: "ETRecord", files: 0 },
     bundle: { ...DATA, source: 0, at: 2, options: LOAD },
     registerBackend: LOCAL,
     importBackend: { ...DATA, source: 0 },
@@ -269,7 +269,7 @@ const PROTOCOL = {
     delegation: DATA,
     memory: DATA,
     numericGap: { ...DATA, at: 0, options: GAP, here: gapCall },
-    compare: { ...DATA, programs: 0, at: 1, options: INSPECTOR },
+    compare: { ...DATA, files: 0, at: 1, options: INSPECTOR },
     nodes: DATA,
     text: DATA,
     diff: DATA,
@@ -339,6 +339,6 @@ export function checkOptions(kind: ObjectKind, name: string, options: unknown): 
 export const filesAmong = (table: OptionTable): string[] =>
   Object.keys(table).filter((name) => table[name] === "files");
 
-/** Of a kind of object the methods that open programs. */
+/** Of a kind of object the methods that open files. */
 export const openersOf = (kind: ObjectKind): string[] =>
-  Object.keys(PROTOCOL[kind]).filter((name) => methodOf(kind, name).programs !== undefined);
+  Object.keys(PROTOCOL[kind]).filter((name) => methodOf(kind, name).files !== undefined);

@@ -42,16 +42,16 @@ function marked(value: unknown, depth = 0): unknown {
 
 /** Checks what a call takes with it, and gives it as it is sent. */
 export function argumentsOf(kind: string, name: string, args: readonly unknown[]): unknown[] {
-  const { source, programs, object, options = {} } = methodOf(kind, name);
+  const { source, files, object, options = {} } = methodOf(kind, name);
   const at = optionsPlace(kind, name, args);
   if (at >= 0) checkTable(`${name}()`, args[at], options);
   return args.map((arg, i) => {
     if (i === object) return marked(arg);
     if (i !== at) refuseFunctions(`${name}()`, arg);
-    if (i === source || i === programs) return located(arg);
+    if (i === source || i === files) return located(arg);
     if (i !== at || !isObject(arg)) return arg;
-    const files = filesAmong(options).filter((file) => arg[file] !== undefined);
-    for (const file of files) refuseFunctions(`${name}()`, arg[file]);
-    return { ...arg, ...Object.fromEntries(files.map((file) => [file, located(arg[file])])) };
+    const given = filesAmong(options).filter((file) => arg[file] !== undefined);
+    for (const file of given) refuseFunctions(`${name}()`, arg[file]);
+    return { ...arg, ...Object.fromEntries(given.map((file) => [file, located(arg[file])])) };
   });
 }

@@ -404,7 +404,10 @@ export interface Engine extends Disposable {
   inspect(programs: Programs): CompilationReport;
   /** Opens a .pte, or the program in a bundled one (.bpte). */
   load(pte: Source, options?: LoadOptions): Program;
-  /** Opens what a runtime has logged, and what the exporter knew of the program; one or both. */
+  /**
+   * Opens what a runtime has logged, what the exporter knew of the program, or the program itself: one
+   * of these is enough. The debug buffer goes with the dump that points into it.
+   */
   inspector(files: InspectorFiles, options?: InspectorOptions): Inspector;
   /** Opens an .etrecord, of the official exporter or of this library, in any layout that there was. */
   parseEtrecord(source: Source): ETRecord;
