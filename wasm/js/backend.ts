@@ -1,4 +1,4 @@
-// Backends that callers write: what the core asks of them (src/backends/host/host.h), turned into
+// Backends that callers write: what the core asks of them (src/backends/host/ask.def), turned into
 // calls of their functions, and what those give into answers. Everything they give is checked, and
 // what they throw becomes the error of the call in which it happened.
 import type { Pointer, RawExports } from "./abi.gen.js";
@@ -206,8 +206,15 @@ export class Backends {
       case ASK.reset:
         this.reset(delegate);
         break;
-      default:
+      case ASK.destroy:
         this.destroy(delegate);
+        break;
+      default:
+        throw new SconceError(
+          "internal",
+          `a backend cannot be asked for number ${kind}`,
+          "Use the module and the library of one version.",
+        );
     }
     return true;
   }
