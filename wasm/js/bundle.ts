@@ -2,7 +2,7 @@
 import { badArgument, isObject, mustBe } from "./check.js";
 import type { HostOptions, Job } from "./core.js";
 import { SconceError } from "./errors.js";
-import { camelKeys } from "./meta.js";
+import { camelKeys } from "./keys.js";
 import type { DTypeTable } from "./program.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {

@@ -12,6 +12,7 @@ import {
   SconceError,
   SconcePanic,
 } from "./errors.js";
+import { camelKeys } from "./keys.js";
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
 import {
@@ -34,8 +35,9 @@ import type {
   WasmSource,
 } from "./types.js";
 
-interface RawDiagnostic extends Omit<Diagnostic, "stackTrace"> {
-  stack_trace: string;
+interface Report {
+  status: ErrorCode;
+  diagnostics: Diagnostic[];
 }
 
 const SEVERITIES = ["note", "warning", "error"] as const;
@@ -222,14 +224,8 @@ export class Core {
   check(job: Pointer, status: number): void {
     if (status === 0) return;
     this.raw.report(job, status);
-    const report = JSON.parse(this.text(job)) as {
-      status: ErrorCode;
-      diagnostics: RawDiagnostic[];
-    };
-    const diagnostics = report.diagnostics.map(({ stack_trace, ...rest }) => ({
-      ...rest,
-      stackTrace: stack_trace,
-    }));
+    const report = camelKeys(JSON.parse(this.text(job))) as Report;
+    const { diagnostics } = report;
     const cause = this.readError;
     const failed = diagnostics.find((d) => d.code === "io");
     if (cause !== undefined && failed) {

@@ -2,7 +2,7 @@
 import { mustBe } from "./check.js";
 import type { Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
-import { camelKeys } from "./meta.js";
+import { camelKeys } from "./keys.js";
 import { places, recordCall, RecordView } from "./record.js";
 import type {
   CompilationReport,

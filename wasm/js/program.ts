@@ -2,7 +2,7 @@
 import { badArgument, isText, mustBe, TEXT } from "./check.js";
 import type { Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
-import { camelKeys } from "./meta.js";
+import { camelKeys } from "./keys.js";
 import { optionsJson } from "./options.js";
 import { checkOptions } from "./protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";

@@ -3,7 +3,7 @@ import { badArgument, isObject, KINDS, mustBe } from "./check.js";
 import type { Core, Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { inflateSync } from "./inflate.js";
-import { camelKeys } from "./meta.js";
+import { camelKeys } from "./keys.js";
 import { Output } from "./output.js";
 import { checkOptions } from "./protocol.js";
 import { bundledCases, mustBeBundled } from "./record_cases.js";

@@ -1,5 +1,6 @@
-// The core speaks snake_case JSON, the interface camelCase: translated here, once, for every answer.
-// Keys of dictionaries (op names, method names) are data and stay as they are.
+// Reports of the core (diagnostics, what is in a program or a record, verdicts) have snake_case keys,
+// those of the interface are camelCase, as other answers are from the start: translated here, for all
+// of them. Keys of dictionaries (names of operators) are data and stay as they are.
 
 const DICTIONARIES = new Set(["ops"]);
 
