@@ -56,6 +56,7 @@ test("a distance of one's own is told beside the others", () => {
 test("a distance knows what it is of", () => {
   const seen: GapPair[] = [];
   const report = gapsOf("mlp", { distance: (_a, _b, pair) => seen.push(pair) });
+  assert.ok(report.rows.length > 1);
   report.rows.forEach((row, i) => {
     const pair = seen.find((one) => one.row === i && one.output === 0)!;
     assert.deepEqual(pair.aotHandles, row.aotHandles);
@@ -76,6 +77,8 @@ test("a distance knows what it is of", () => {
 
 test("values come whole where they are asked for", () => {
   const { rows, outputs } = gapsOf("mlp", { values: true });
+  assert.ok(rows.length > 1);
+  assert.equal(outputs.length, 1);
   for (const { reference, found, gap } of [...rows.flatMap((row) => row.outputs), ...outputs]) {
     assert.deepEqual([...found.data!.slice(0, 16)], found.first);
     assert.deepEqual([...reference.data!.slice(0, 16)], reference.first);
@@ -98,6 +101,8 @@ test("values are preprocessed for the distance only", () => {
         }))
         .reverse(),
   });
+  assert.ok(report.rows.length > 2);
+  assert.equal(report.rows.length, plain.rows.length);
   report.rows.forEach(({ outputs }, i) => {
     const [output] = outputs;
     assert.deepEqual(output!.gap, plain.rows[i]!.outputs[0]!.gap);

@@ -57,6 +57,7 @@ test("a delegate that computes something else is named", () => {
     assert.equal(lowered.verification, null);
     const { outputs, delegates } = lowered.verify()["forward"]!;
     assert.ok(!outputs[0]!.isClose);
+    assert.ok(delegates.some(({ backend }) => backend === id));
     for (const delegate of delegates) {
       assert.ok("isClose" in delegate);
       // What follows NaN is NaN either way.
