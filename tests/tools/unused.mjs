@@ -2,9 +2,8 @@
 // only tests use. What a table's column names (KERNEL(mm), INFER(same)) counts as used by the row.
 import { listFiles, readText, reporter } from "./tree.mjs";
 
-// Used by tests alone, and meant to be: graphs and FlatBuffers as text, archives and cords to read
-// back, looks inside structures, records among them, and listening to runs, which dumps and profiles
-// will do.
+// Used by tests alone, and meant to be: graphs to read, to compare and, as FlatBuffers, to print;
+// expansions to check without a trace; cords, dimensions and pickles to look into.
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
