@@ -10,7 +10,7 @@ const ACCEPTS =
   "{ include: ids } or { exclude: ids }, where each of the ids is a RegExp, the text of one, or two " +
   "whole numbers from 0 on, of which the first is the smaller";
 
-export const isFilter = (value: unknown): boolean =>
+const isFilter = (value: unknown): boolean =>
   isPlain(value) &&
   Object.keys(value).length === 1 &&
   Array.isArray(value["include"] ?? value["exclude"]);

@@ -8,7 +8,7 @@ import { isSource } from "./source.js";
 import type { RecordValue, Source, TestSuite } from "./types.js";
 
 /** The calls in a bundled program. */
-export class BundledCases {
+class BundledCases {
   private constructor(private readonly suites: readonly TestSuite[]) {}
 
   /** Opens it for as long as that takes. */

@@ -29,7 +29,7 @@ export const VIEWS = {
 
 export type View = keyof typeof VIEWS;
 
-export const VIEW_NAMES = Object.keys(VIEWS) as View[];
+const VIEW_NAMES = Object.keys(VIEWS) as View[];
 
 export const viewsFor = (step: StepId): View[] =>
   VIEW_NAMES.filter((name) => VIEWS[name].isFor(step));

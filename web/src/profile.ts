@@ -23,7 +23,7 @@ export function opOf(name: string): string {
 }
 
 /** What an event calls: a kernel of the runtime by the name of its operator; empty for others. */
-export function kernelOf(name: string): string {
+function kernelOf(name: string): string {
   const [, kernel = ""] = /^native_call_(.+)$/.exec(name) ?? [];
   return kernel && !kernel.includes("::") ? `aten::${kernel}` : kernel;
 }
@@ -88,11 +88,6 @@ export const eventRows = computed((): readonly EventRow[] =>
   ),
 );
 
-export const selectedEvent = computed((): InspectorEvent | undefined => {
-  const at = app.event.value;
-  return at ? profile.value?.blocks[at.block]?.events[at.event] : undefined;
-});
-
 /** The operators that an event stands for, the one that it is called after first; or who runs it. */
 export function opsText({ ops, backend, name }: Named): string {
   if (ops.length === 0) return backend ?? "";
@@ -104,7 +99,7 @@ export function opsText({ ops, backend, name }: Named): string {
 // --- Numbers ---------------------------------------------------------------------------------------
 
 /** What is not a number comes before all numbers; infinities are equal to each other. */
-export function lowestFirst(a: number, b: number): number {
+function lowestFirst(a: number, b: number): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(b)) - Number(Number.isNaN(a));
   return a === b ? 0 : a < b ? -1 : 1;
 }

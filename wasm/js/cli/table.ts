@@ -24,7 +24,7 @@ const shown = (cell: Cell): string =>
   cell === null ? NONE : typeof cell === "number" ? digits(cell) : cell;
 
 /** Text without its middle where it is longer: names differ at their ends. */
-export function shortened(text: string, width: number): string {
+function shortened(text: string, width: number): string {
   if (text.length <= width) return text;
   const letters = [...text];
   if (letters.length <= width) return text;

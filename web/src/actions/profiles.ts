@@ -152,7 +152,7 @@ export async function addProfile(title: string, from: InspectorFiles): Promise<P
   }
 }
 
-export function showProfile(id: number): void {
+function showProfile(id: number): void {
   app.profile.value = id;
   app.event.value = null;
 }

@@ -17,7 +17,7 @@ export function around(item: Item): Group[] {
 }
 
 /** The boxes that are shown when `open` is, those of open groups among them. */
-export function boxesOf(root: Group, open: ReadonlySet<string>): Item[] {
+function boxesOf(root: Group, open: ReadonlySet<string>): Item[] {
   const boxes: Item[] = [];
   const walk = (group: Group): void => {
     for (const item of group.items) {
