@@ -125,8 +125,8 @@ test("where outputs cannot go, or would replace each other, is said before anyth
   }
 });
 
-test("of a record that gets too large the runs before it are there", async () => {
-  const { isRecorded } = (await import(new URL("cli/record.js", pathToFileURL(cli)).href)) as {
+test("of a recording that gets too large the runs before it are there", async () => {
+  const { isRecorded } = (await import(new URL("cli/recording.js", pathToFileURL(cli)).href)) as {
     isRecorded(runs: () => void, done?: () => number): boolean;
   };
   const engine = await createEngine();

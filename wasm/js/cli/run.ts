@@ -31,7 +31,13 @@ import {
 } from "./files.js";
 import { chosenBy, flagHelp, flagsOf } from "./flags.js";
 import { writeNpy, writeNpyText } from "./npy.js";
-import { isRecorded, recordingOf, RECORD_FLAGS, RECORD_HELP, type Recording } from "./record.js";
+import {
+  isRecorded,
+  recordingOf,
+  RECORDING_FLAGS,
+  RECORDING_HELP,
+  type Recording,
+} from "./recording.js";
 import {
   tolerancesOf,
   verifyBundle,
@@ -62,7 +68,7 @@ export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
   --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
                     files are looked up from here, then beside FILE
   --repeat N        do all of it N times, each from the program's first state
-${RECORD_HELP}
+${RECORDING_HELP}
 ${VERIFY_HELP}
 ${flagHelp("load")}`;
 
@@ -167,9 +173,9 @@ interface Place {
 }
 
 /** Throws, before anything runs, where outputs cannot be written, or two calls' would be one file. */
-function checkOutputs(places: readonly Place[], records: readonly string[]): void {
+function checkOutputs(places: readonly Place[], dumps: readonly string[]): void {
   const owners = new Map(
-    records.map((path): [string, number | undefined] => [realOf(path), undefined]),
+    dumps.map((path): [string, number | undefined] => [realOf(path), undefined]),
   );
   for (const [call, { info, folder }] of places.entries())
     for (let i = 0; folder !== undefined && i < info.outputs.length; i++) {
@@ -207,7 +213,7 @@ class Results {
     this.files.set(realOf(path), { path, bytes });
   }
 
-  addRecord(path: string, bytes: Uint8Array): void {
+  addDump(path: string, bytes: Uint8Array): void {
     if (this.files.has(realOf(path)))
       throw new UsageError(`two of the files would be written to ${path}`);
     this.addFile(path, bytes);
@@ -367,12 +373,8 @@ async function loadProgram(
   }
 }
 
-async function writeRecords(
-  program: Program,
-  recording: Recording,
-  results: Results,
-): Promise<void> {
-  for (const { path, bytes } of recording.files(program)) results.addRecord(path, bytes);
+async function writeDump(program: Program, recording: Recording, results: Results): Promise<void> {
+  for (const { path, bytes } of recording.files(program)) results.addDump(path, bytes);
   await results.write();
 }
 
@@ -388,7 +390,7 @@ async function verify(
   const areAll = isRecorded(() => {
     isRight = verifyBundle(program, tolerances, count, method, recording);
   });
-  await writeRecords(program, recording, results);
+  await writeDump(program, recording, results);
   return isRight && areAll ? EXIT.done : EXIT.failed;
 }
 
@@ -405,7 +407,7 @@ export async function runCommand(args: string[]): Promise<number> {
       import: { type: "string", multiple: true },
       repeat: { type: "string" },
       etrecord: { type: "string" },
-      ...RECORD_FLAGS,
+      ...RECORDING_FLAGS,
       ...VERIFY_FLAGS,
       ...flagsOf("load"),
       help: { type: "boolean", short: "h" },
@@ -462,8 +464,8 @@ export async function runCommand(args: string[]): Promise<number> {
       }
     };
     const areAll = isRecorded(repeat, () => done);
-    // What was returned before the records were full is not what was asked for.
-    await writeRecords(program, recording, areAll ? results : new Results(inputs));
+    // What was returned before the recording was full is not what was asked for.
+    await writeDump(program, recording, areAll ? results : new Results(inputs));
     return areAll ? EXIT.done : EXIT.failed;
   });
   for (const file of dataFiles.filter(({ isUsed }) => !isUsed))

@@ -2,7 +2,7 @@
 // is.
 import type { CaseVerdict, OutputVerdict, Program } from "../types.js";
 import { say, UsageError, warn } from "./common.js";
-import type { Recording } from "./record.js";
+import type { Recording } from "./recording.js";
 
 export const VERIFY_HELP = `  --verify          run the calls that a .bpte comes with, and compare what they return; with
                     --method NAME those of one method

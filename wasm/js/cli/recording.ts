@@ -4,12 +4,12 @@ import type { EventDump, LoadOptions, Program, RecordedEvents, RunOptions } from
 import { say, UsageError, warn } from "./common.js";
 import { outputAt, realOf } from "./files.js";
 
-export const RECORD_HELP = `  --etdump FILE     record when each instruction began and ended, for the Inspector of ExecuTorch
+export const RECORDING_HELP = `  --etdump FILE     record when each instruction began and ended, for the Inspector of ExecuTorch
   --debug-output FILE
                     also record what methods return: the bytes, to which the ETDump refers
   --intermediates   and what every instruction has written; runs what the file says, unoptimized`;
 
-export const RECORD_FLAGS = {
+export const RECORDING_FLAGS = {
   etdump: { type: "string" },
   "debug-output": { type: "string" },
   intermediates: { type: "boolean" },
@@ -26,7 +26,7 @@ const isFull = (error: unknown): error is SconceError =>
   error instanceof SconceError && error.code === "limit" && error.hint.includes("eventBytesMax");
 
 /**
- * Does runs of which the records may get too large; says so, and returns false. What was recorded
+ * Does runs of which the recording may get too large; says so, and returns false. What was recorded
  * before is there; `done` tells how many runs that were, where it is known.
  */
 export function isRecorded(runs: () => void, done?: () => number): boolean {
