@@ -20,7 +20,6 @@ export {
   openBox,
   selectBox,
   showMatch,
-  stepBeside,
   watchGraphs,
 } from "./actions/graph.js";
 export { watchKeys } from "./actions/keys.js";

@@ -24,6 +24,13 @@ export function versionOf(
   return report?.stages.findLast((version) => version.stage === step);
 }
 
+/** The step before or after this one that has nodes. */
+export function stepBeside(step: StepId, by: -1 | 1): StepId | undefined {
+  const all = STEPS.filter((id) => versionOf(app.report.value, id));
+  const at = all.indexOf(step);
+  return at < 0 ? undefined : all[at + by];
+}
+
 /** The steps of what is open, as the spine shows them and keys count them. */
 export const shownSteps = computed((): readonly StepId[] =>
   STEPS.filter((id) => id !== "delegated" || app.steps.value.delegated.status !== "absent"),
@@ -86,6 +93,7 @@ export const plan = computed((): MethodPlan | undefined =>
 const isShown = (name: View): boolean => {
   const kind = app.document.value?.kind;
   if (name === "cases") return app.cases.value.list.length > 0;
+  if (name === "changes") return stepBeside(app.step.value, -1) !== undefined;
   if (name === "record") return app.recordName.value !== "";
   return name === "call" ? kind !== "record" : name !== "summary" || kind === "pt2";
 };
@@ -116,6 +124,15 @@ export const innerKey = computed(() => {
   const edge = isAfter && app.delegation.value ? versionOf(app.report.value, "edge") : undefined;
   return edge ? `${edge.program}/${app.method.value}` : "";
 });
+
+/** Key of the rows of the version before. */
+export const earlierKey = computed(() => {
+  const step = listKey.value ? stepBeside(app.step.value, -1) : undefined;
+  const before = step && versionOf(app.report.value, step);
+  return before ? `${before.program}/${app.method.value}` : "";
+});
+
+export const earlierRows = computed(() => app.rows.value.get(earlierKey.value));
 
 /** The nodes that parts of the version are made of, and those around them. */
 export const innerRows = computed(() => app.rows.value.get(innerKey.value));

@@ -25,6 +25,11 @@ export const VIEWS = {
   graph: { title: "Graph", key: "g", isFor: isVersion },
   table: { title: "Table", key: "t", isFor: isVersion },
   text: { title: "Text", key: "x", isFor: isVersion },
+  changes: {
+    title: "Changes",
+    key: "h",
+    isFor: (step) => isVersion(step) && step !== "source",
+  },
 } as const satisfies Record<string, Row>;
 
 export type View = keyof typeof VIEWS;

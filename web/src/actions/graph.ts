@@ -2,10 +2,10 @@
 // node to the same one in another version.
 import { effect } from "@preact/signals";
 import type { NodeRow } from "@sconce/types.js";
-import { version, versionOf, view } from "../derived.js";
+import { stepBeside, version, versionOf, view } from "../derived.js";
 import { boxAt, graphKey, graphSource, matches, scene } from "../graph.js";
 import type { Graphs, Wish } from "../graph/model.js";
-import { app, STEPS, type StepId } from "../state.js";
+import { app, type StepId } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
 import { selectNode, showStep, showView } from "./look.js";
@@ -121,13 +121,6 @@ function counterpart(row: NodeRow, others: readonly NodeRow[]): NodeRow | undefi
     if (much > most) [best, most] = [other, much];
   }
   return best;
-}
-
-/** The step before or after this one that has nodes. */
-export function stepBeside(step: StepId, by: -1 | 1): StepId | undefined {
-  const all = STEPS.filter((id) => versionOf(app.report.value, id));
-  const at = all.indexOf(step);
-  return at < 0 ? undefined : all[at + by];
 }
 
 async function rowsAt(step: StepId): Promise<readonly NodeRow[] | undefined> {

@@ -2,8 +2,8 @@
 import { effect } from "@preact/signals";
 import { messageOf } from "@sconce/errors.js";
 import {
+  earlierKey,
   innerKey,
-  innerRows,
   lines,
   listKey,
   methodNames,
@@ -98,11 +98,11 @@ export function watchLists(): void {
         if (handles.opened === opened) app.rows.value = new Map(app.rows.value).set(key, found);
       });
     }
-    if (view.value === "graph" && innerKey.value && !innerRows.value) {
-      const inner = innerKey.value;
-      ask(`inner of ${inner} for `, async () => {
-        const found = await opened.nodes(Number(inner.split("/")[0]), method);
-        if (handles.opened === opened) app.rows.value = new Map(app.rows.value).set(inner, found);
+    const other = { graph: innerKey, changes: earlierKey }[view.value as string]?.value;
+    if (other && !app.rows.value.has(other)) {
+      ask(`rows of ${other} for `, async () => {
+        const found = await opened.nodes(Number(other.split("/")[0]), method);
+        if (handles.opened === opened) app.rows.value = new Map(app.rows.value).set(other, found);
       });
     }
     if (view.value === "text" && !lines.value) {

@@ -37,6 +37,7 @@ function ViewTabs(): JSX.Element | null {
 }
 
 const CasesView = later(async () => (await import("./CasesView.js")).CasesView);
+const ChangesView = later(async () => (await import("./ChangesView.js")).ChangesView);
 const GraphView = later(async () => (await import("./GraphView.js")).GraphView);
 const NumericsView = later(async () => (await import("./NumericsView.js")).NumericsView);
 const PlannedView = later(async () => (await import("./PlannedView.js")).PlannedView);
@@ -57,6 +58,7 @@ const BODIES: Record<View, () => JSX.Element | null> = {
   graph: GraphView,
   table: TableView,
   text: TextView,
+  changes: ChangesView,
 };
 
 function Body(): JSX.Element {
