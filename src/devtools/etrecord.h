@@ -74,7 +74,9 @@ typedef struct sc_etrecord {
     SC_VEC(sc_etrecord_program) edge;       // one for each method
     SC_VEC(sc_etrecord_program) graph_map;  // further stages, in the order in which they were added
     bool has_graph_id;
-    uint64_t graph_id;  // by which nodes of edge programs name those of the exported one
+    // By which nodes of edge programs name those of the exported one. Methods that have none in
+    // this record have one in records of their own, and name it by the same.
+    uint64_t graph_id;
 
     // What only exists once the program is made executable.
     bool has_debug_handle_map, has_delegate_map, has_num_outs_map;

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Engine } from "sconce";
 import { failure, file } from "./failure.js";
 import { both, stages } from "./records.js";
+import { readZip } from "./zip.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));
@@ -64,6 +65,13 @@ test("11: a record of one method of several is one that knows forward only", () 
   const { debugHandleMap } = etrecord.maps();
   assert.deepEqual(parsed.maps().debugHandleMap, { forward: debugHandleMap!["decode"] });
   assert.ok(parsed.representativeInputs());
+  // Its nodes name those that they come from, though a record of both has no such program.
+  assert.equal(etrecord.inspect().exportGraphId, null);
+  assert.equal(parsed.inspect().exportGraphId, 1);
+  const edge = readZip(Buffer.from(etrecord.bytes({ method: "decode" }))).find(({ name }) =>
+    /^edge_dialect_exported_program.*forward$/.test(name.toString()),
+  );
+  assert.match(edge!.data.toString(), /"from_node"/);
   assert.equal(failure(() => etrecord.bytes({ method: "other" })).code, "not_found");
 });
 

@@ -82,10 +82,10 @@ sc_status sc_etrecord_add_exported(sc_ctx *ctx, sc_etrecord *record, const sc_pr
                     view_of(SC_ETRECORD_EXPORTED, program->methods.data[i], false));
     const sc_method *method = sc_program_method(program, SC_STR("forward"));
     if (!method && program->methods.count == 1) method = program->methods.data[0];
+    record->graph_id = GRAPH_ID;
     if (!method) return SC_OK;
     record->exported = view_of(SC_ETRECORD_EXPORTED, method, false);
     record->has_graph_id = true;
-    record->graph_id = GRAPH_ID;
     return SC_OK;
 }
 

@@ -96,13 +96,18 @@ static sc_status add_files(writer *w, sc_str base, const sc_serde_files *files) 
     return add_file(w, base, SUFFIXES[2], files->example_inputs);
 }
 
-static sc_status add_program(writer *w, const sc_etrecord_program *program) {
+// 0 where the file has no exported program whose nodes could be named.
+static uint64_t graph_id_of(const writer *w) {
     const sc_etrecord *record = w->record;
+    return record->has_graph_id || w->options->as_forward.size ? record->graph_id : 0;
+}
+
+static sc_status add_program(writer *w, const sc_etrecord_program *program) {
     const bool is_exported = sc_str_is(program->stage, SC_ETRECORD_EXPORTED);
     const sc_str method = name_of(w, program->method_name);
     sc_serde_files files = {0};
     const sc_serde_options options = {.dialect = program->is_edge ? SC_SERDE_EDGE : SC_SERDE_ATEN,
-                                      .graph_id = record->has_graph_id ? record->graph_id : 0,
+                                      .graph_id = graph_id_of(w),
                                       .light = w->options->light || !program->has_weights};
     if (!is_wanted(w, program->method_name)) return SC_OK;
     sc_where_set_method(w->ctx, program->method);
@@ -190,10 +195,9 @@ static sc_status add_values(writer *w) {
 }
 
 static sc_status add_graph_id(writer *w) {
-    const sc_etrecord *record = w->record;
-    if (!record->has_graph_id) return SC_OK;
-    return add_text(w, "export_graph_id",
-                    sc_str_format(w->ctx->arena, "%" PRIu64, record->graph_id));
+    const uint64_t id = graph_id_of(w);
+    if (!w->record->has_graph_id && !id) return SC_OK;
+    return add_text(w, "export_graph_id", sc_str_format(w->ctx->arena, "%" PRIu64, id));
 }
 
 // --- All of it -----------------------------------------------------------------------------------
