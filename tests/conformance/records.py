@@ -2,7 +2,16 @@
 and compared with what the exported program gives, and handles and maps have to fit each other.
 """
 
+from run import MODELS, SAMPLES, SINGLE
+
 BACKENDS = {"portable": [], "xnnpack": ["--backend", "xnnpack"]}
+STORY = {m: SAMPLES / f"stories260k.{m}.pt2" for m in ("prefill", "decode")}
+
+
+def judged_models():
+    """The programs of one method, by name."""
+    yield from ((name, MODELS / f"{name}.pt2") for name in SINGLE)
+    yield "face-rfb320", SAMPLES / "face-rfb320.pt2"
 
 
 def lower_with_record(methods, flags, folder):
@@ -120,6 +129,7 @@ def judge_one(record, source):
     check_program(record.edge_dialect_program, source, "edge program of its own record")
     check_program(record.exported_program, source, "exported program of its own record")
     assert record._representative_inputs is not None
+    check_history(record)
 
 
 def judge_light(source, folder):
@@ -135,15 +145,13 @@ def judge_light(source, folder):
 
 
 def cases():
-    from run import MODELS, SINGLE
-
-    for name in SINGLE:
+    for name, source in judged_models():
         for backend in BACKENDS:
-            files = {"forward": MODELS / f"{name}.pt2"}
-            yield f"record of {name}, {backend}", judge_record, (files, backend)
+            yield f"record of {name}, {backend}", judge_record, ({"forward": source}, backend)
     several = {m: MODELS / f"encdec.{m}.pt2" for m in ("encode", "decode", "forward")}
     both = {m: several[m] for m in ("encode", "decode")}
     for backend in BACKENDS:
         yield f"record of three methods, {backend}", judge_record, (several, backend)
         yield f"record of two methods, {backend}", judge_record, (both, backend)
+        yield f"record of stories260k, {backend}", judge_record, (STORY, backend)
     yield "record without weights", judge_light, (MODELS / "cnn.pt2",)
