@@ -341,6 +341,47 @@ test("warnings tell file, node, line and what to do, as errors do", () => {
   assert.match(sconce("inspect", "old.pt2").stderr, /^warning: version: .*\n  Export /);
 });
 
+test("each operator that official runtimes lack is told once, by node, and lowers", () => {
+  for (const [name, gaps] of [
+    [
+      "ops_conv_pool",
+      [
+        "aten::adaptive_max_pool2d.out (method forward, node adaptive_max_pool2d, ",
+        "aten::max_pool3d_with_indices.out (method forward, node max_pool3d_with_indices, ",
+        "aten::avg_pool3d.out (method forward, node avg_pool3d, ",
+      ],
+    ],
+    ["ops_index", ["aten::sort.values (method forward, node sort, "]],
+    [
+      "ops_norm_linalg",
+      [
+        "aten::_trilinear.out (method forward, node _trilinear, ",
+        "aten::_embedding_bag.out (method forward, node _embedding_bag, ",
+      ],
+    ],
+    [
+      "ops_reduce",
+      [
+        "aten::cumprod.out (method forward, node cumprod, ",
+        "aten::median.dim_values (method forward, node median, ",
+        "aten::cummax.out (method forward, node cummax, ",
+      ],
+    ],
+  ] as const) {
+    const { status, stderr } = sconce(
+      ...["lower", modelPath(`xnnpack/${name}.pt2`), "-o", `${name}.pte`],
+    );
+    assert.equal(status, 0, stderr);
+    const warned = "warning: unsupported_op: the official runtime has no kernel for ";
+    const told = stderr.split("\n").filter((line) => line.includes("warning: "));
+    assert.equal(told.length, gaps.length, stderr);
+    gaps.forEach((gap, i) => assert.ok(told[i]!.includes(warned + gap), told[i]));
+    // Here it runs.
+    const { status: ran, stderr: why } = sconce("run", `${name}.pte`, "--input", "ones");
+    assert.equal(ran, 0, why);
+  }
+});
+
 test("data that a program does not need is told", () => {
   for (const name of ["mlp", "linear"])
     sconce("lower", modelPath(`${name}.pt2`), "--external-constants", "-o", `${name}_x.pte`);

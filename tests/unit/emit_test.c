@@ -475,3 +475,31 @@ TEST(operators_that_one_runtime_lacks_are_told) {
     }
     end(&s);
 }
+
+static const struct {
+    const char *body, *node, *missing;
+} unofficial[] = {
+    {"input %x: i32[3]\n  %a: i32[3] = aten::__lshift__.Scalar(%x, 1)\n", "a",
+     "aten::__lshift__.Scalar_out"},
+    {"input %x: i32[3]\n  %b: i32[3] = aten::__rshift__.Scalar(%x, 1)\n", "b",
+     "aten::__rshift__.Scalar_out"},
+    {"input %x: f32[3]\n  %c: f32[3] = aten::exp2(%x)\n", "c", "aten::exp2.out"},
+};
+
+TEST(a_gap_is_told_by_node_and_operator) {
+    for (size_t i = 0; i < SC_COUNT_OF(unofficial); i++) {
+        const char *body = unofficial[i].body, *node = unofficial[i].node;
+        setup s;
+        begin(&s);
+        REQUIRE_OK(
+            emit(&s, sc_str_format(&s.arena, "method f {\n  %s  return %%%s\n}\n", body, node)));
+        REQUIRE(s.ctx.diags.count == 1);
+        const sc_diag *diag = &s.ctx.diags.data[0];
+        CHECK_EQ_INT(diag->severity, SC_WARNING);
+        CHECK_EQ_INT(diag->code, SC_ERR_UNSUPPORTED_OP);
+        CHECK_EQ_TEXT(diag->where.node.data, diag->where.node.size, node);
+        CHECK(strstr(diag->message.data, "the official runtime has no kernel for ") &&
+              strstr(diag->message.data, unofficial[i].missing));
+        end(&s);
+    }
+}
