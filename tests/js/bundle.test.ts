@@ -143,6 +143,29 @@ test("what is expected and is no tensor is refused, as the official writer does"
   lowered.dispose();
 });
 
+test("a program and what is in it are one argument, which must be there", () => {
+  const suites = suite(inputsOf("mlp"));
+  const refused = (what: RegExp, ...given: readonly unknown[]): void =>
+    assert.throws(() => (engine.bundle as (...all: readonly unknown[]) => unknown)(...given), {
+      code: "argument",
+      message: what,
+    });
+  const missing = /^the program of bundle\(\) must be .* not undefined$/;
+  refused(missing, undefined, suites);
+  refused(/^the program of bundle\(\) must be .* not null$/, null, suites);
+  refused(/^the suites of bundle\(\) must be .* not undefined$/, undefined, undefined);
+  refused(/^the suites of bundle\(\) must be /);
+  const pte = lower("mlp");
+  refused(/^the program of bundle\(\) must be /, [pte, pte], suites);
+  refused(/^dataFiles\[0\] of bundle\(\) must be /, pte, suites, { dataFiles: [7] });
+  const lowered = engine.lower({ path: modelPath("mlp.pt2") });
+  refused(/^the program of bundle\(\) must be /, { program: lowered, buffer: pte }, suites);
+  lowered.dispose();
+  assert.throws(() => engine.load(undefined as never), {
+    message: /^the program of load\(\) must be /,
+  });
+});
+
 test("a bundled program is its program, whose bytes are in it as they are", () => {
   const pte = lower("mlp");
   const bytes = engine.bundle(pte, suite(inputsOf("mlp")));

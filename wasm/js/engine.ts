@@ -83,7 +83,7 @@ class SyncEngine implements Engine {
     checkOptions("Engine", "bundle", options);
     const checked = checkSuites(suites);
     return this.inJob(
-      (job) => loadProgram(job, program, options, this.dtypes).bundle(checked, options),
+      (job) => loadProgram(job, program, options, this.dtypes, "bundle").bundle(checked, options),
       false,
     );
   }

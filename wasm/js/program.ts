@@ -354,10 +354,11 @@ export function loadProgram(
   pte: Source,
   options: LoadOptions,
   dtypes: DTypeTable,
+  call: "load" | "bundle" = "load",
 ): LoadedProgram {
-  const handle = job.addSource(pte, "the program of load()");
+  const handle = job.addSource(pte, `the program of ${call}()`);
   const data = Array.from(options.dataFiles ?? [], (file, i) =>
-    job.addSource(file, `dataFiles[${i}] of load()`),
+    job.addSource(file, `dataFiles[${i}] of ${call}()`),
   );
   const { memory } = job.core;
   memory.withNumbers(data, (list, count) =>
