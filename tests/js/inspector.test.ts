@@ -10,9 +10,12 @@ import {
   type GapReport,
   type Inspector,
   type InspectorEvent,
+  tensor,
+  type Tensor,
 } from "sconce";
 import { dumpPath, filesOf, toldOf, type ToldEvent, type ToldGap } from "./dumps.js";
 import { modelPath } from "./reference.js";
+import { edited } from "./zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));
@@ -96,6 +99,38 @@ test("outputs are compared with those that the record has", () =>
     assert.equal(outputs[0]!.found.dtype, "float32");
     assert.deepEqual(outputs[0]!.found.shape, [2, 3]);
   }));
+
+test("outputs of bytes are compared as the numbers that they are", () => {
+  // (x + y) * x + 1, of bytes, which wrap around.
+  const source = edited("add_mul.pt2", (text) =>
+    text.replaceAll('"dtype": 7', '"dtype": 1').replace('"as_float": 1.5', '"as_int": 1'),
+  );
+  const bytes = (...data: number[]): Tensor => tensor(Uint8Array.from(data), [2, 3]);
+  const inputs = [bytes(1, 2, 3, 10, 15, 20), bytes(0, 0, 1, 5, 1, 200)];
+  const right = [2, 5, 13, 151, 241, 49];
+  const { buffer, etrecord } = engine.lower(source, { etrecord: true });
+  etrecord.updateRepresentativeInputs(inputs);
+  const program = engine.load(buffer);
+  const [output] = program.run("forward", inputs, { events: "intermediates" }) as [Tensor];
+  assert.deepEqual(output.data, Uint8Array.from(right));
+  const { etdump, debugBuffer } = program.etdump();
+  program.dispose();
+  for (const [recorded, l1, max] of [
+    [right, 0, 0],
+    [[2, 5, 13, 151, 241, 50], 1, 1],
+    [[255, 5, 13, 151, 241, 255], 253 + 206, 253], // as bytes they would be 3 and 50 apart
+  ] as const) {
+    etrecord.updateReferenceOutputs([[bytes(...recorded)]]);
+    using(engine.inspector({ etdump, debugBuffer, etrecord: etrecord.bytes() }), (inspector) => {
+      const { outputs, methods } = inspector.numericGap();
+      assert.equal(methods[0]!.outputsFrom, "recorded");
+      assert.equal(outputs.length, 1);
+      const [{ found, gap }] = outputs as [GapReport["outputs"][number]];
+      assert.deepEqual([found.dtype, found.shape], ["uint8", [2, 3]]);
+      assert.deepEqual([gap!.l1, gap!.max], [l1, max]);
+    });
+  }
+});
 
 test("programs of several methods are told apart by their instructions", () =>
   using(engine.inspector(filesOf("methods")), (inspector) => {

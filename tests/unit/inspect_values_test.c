@@ -42,6 +42,29 @@ TEST(gaps_are_those_of_their_formulas) {
     CHECK(!sc_gap_of(&a, &b, &gap));
 }
 
+TEST(gaps_of_scalars_are_those_of_one_number) {
+    static const double RIGHT = 1.5, OFF = -1, ODD = NAN, NONE = 0;
+    static const int64_t SINGLE[] = {1};
+    sc_gap gap;
+    sc_numbers a = numbers(&RIGHT, NULL, 0), b = numbers(&OFF, NULL, 0);
+    REQUIRE(sc_gap_of(&a, &b, &gap));
+    CHECK_CLOSE(gap.l1, 2.5, 1e-12);
+    CHECK_CLOSE(gap.mse, 6.25, 1e-12);
+    CHECK_CLOSE(gap.max, 2.5, 1e-12);
+    CHECK_CLOSE(gap.snr, 10 * log10(2.25 / 6.25), 1e-12);
+    CHECK_CLOSE(gap.cosine, -1, 1e-12);
+    REQUIRE(sc_gap_of(&a, &a, &gap));
+    CHECK(isinf(gap.snr) && gap.snr > 0 && gap.l1 == 0 && gap.mse == 0);
+    b = numbers(&ODD, NULL, 0);  // counts as 0
+    REQUIRE(sc_gap_of(&a, &b, &gap));
+    CHECK_CLOSE(gap.l1, 1.5, 1e-12);
+    b = numbers(&NONE, NULL, 0);
+    REQUIRE(sc_gap_of(&a, &b, &gap));
+    CHECK_CLOSE(gap.mse, 2.25, 1e-12);
+    b = numbers(&RIGHT, SINGLE, 1);  // a list of one number is no scalar
+    CHECK(!sc_gap_of(&a, &b, &gap));
+}
+
 static sc_inspect_gaps gaps_of(setup *s, made_dump *d, sc_inspect_instruction *rows, uint32_t count,
                                const double *reference, uint32_t handles) {
     static const int64_t SIZES[] = {2};
@@ -113,6 +136,26 @@ TEST(events_without_a_reference_are_told) {
             CHECK_EQ_STR(gaps.skipped.data[i].reason, "the reference has no value for it");
         setup_end(&s);
     }
+}
+
+TEST(without_values_of_the_run_nothing_is_compared) {
+    static const double REFERENCE[] = {1, 2, 3, 4};
+    sc_inspect_instruction rows[] = {{.index = 0, .handles = {ONE, 1}},
+                                     {.index = 1, .handles = {TWO, 1}}};
+    for (int32_t events = 0; events <= 2; events++)  // times alone, or nothing at all
+        for (uint32_t known = 0; known <= 2; known++) {
+            setup s;
+            made_dump d;
+            setup_begin(&s);
+            made_begin(&d, &s);
+            for (int32_t i = 0; i < events; i++)
+                made_profile(&d, "x", at(i), 10 * (uint64_t)i, 10 * (uint64_t)i + 1);
+            made_run(&d, "Execute", -1);
+            const sc_inspect_gaps gaps = gaps_of(&s, &d, rows, 2, REFERENCE, known);
+            CHECK_EQ_UINT(gaps.rows.count, 0);
+            CHECK_EQ_UINT(gaps.skipped.count, 0);
+            setup_end(&s);
+        }
 }
 
 TEST(merged_handles_keep_the_order_of_instructions) {
