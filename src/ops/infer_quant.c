@@ -48,3 +48,27 @@ sc_status sc_infer_choose_qparams_token(sc_infer *in) {
     }
     return SC_OK;
 }
+
+// A state goes on as another of its size.
+static sc_status publish_state(sc_infer *in, const sc_spec *state) {
+    if (state->rank != 1)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a state with one dimension, not %s",
+                            in->op->name, sc_rule_text(in, state));
+    return sc_rule_publish_like(in, (sc_dtype)state->dtype, state);
+}
+
+sc_status sc_infer_observe(sc_infer *in) {
+    uint32_t axis;
+    SC_TRY(sc_rule_wrapped(in, "axis", sc_rule_tensor(in, 0)->rank, &axis));
+    return publish_state(in, sc_rule_tensor(in, 1));
+}
+
+sc_status sc_infer_observe_error(sc_infer *in) {
+    const sc_spec *expected = sc_rule_tensor(in, 0), *found = sc_rule_tensor(in, 1);
+    if (expected->rank != found->rank)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s compares %s with %s", in->op->name,
+                            sc_rule_text(in, expected), sc_rule_text(in, found));
+    for (uint32_t d = 0; d < expected->rank; d++)
+        SC_TRY(sc_rule_same(in, expected->sizes[d], found->sizes[d], "compared sizes"));
+    return publish_state(in, sc_rule_tensor(in, 2));
+}

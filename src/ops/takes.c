@@ -16,7 +16,7 @@
 // is moved into the result, which has its dtype or is a number as it is; 'k' is kept, and can be
 // added to if that is asked for; 'h' has the dtype of the first tensor, or is a number beside one
 // that is computed with as float32.
-static const char letters[] = "aonvwigfdcxlpbytmkh";
+static const char letters[] = "aonvwigfqsdzcxlpbytmkh";
 static const uint32_t sets[] = {
     UINT32_MAX,                     // a: any
     NUMBERS | COMPLEX,              // o: what can be added up
@@ -26,7 +26,10 @@ static const uint32_t sets[] = {
     (NUMBERS & ~FLOATS),            // i: integers and bool
     BIT(U8) | SIGNED | UNSIGNED,    // g: integers
     FLOATS,                         // f
+    FLOATS & ~BIT(F64),             // q: floats that are quantized
+    BIT(F32),                       // s: single precision
     BIT(F32) | BIT(F64),            // d
+    BIT(F64),                       // z
     BIT(C64) | BIT(C128),           // c
     INDICES,                        // x
     BIT(I64),                       // l

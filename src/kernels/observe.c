@@ -1,0 +1,162 @@
+// Observing tensors and comparing them: walks for src/observe, which knows the states. A state that
+// a program begins with may come from a file and say anything.
+// In wasm: -O3
+#include <math.h>
+
+#include "kernels/move.h"
+#include "observe/error.h"
+#include "observe/observe.h"
+
+// --- Observing -----------------------------------------------------------------------------------
+
+typedef void (*visit_fn)(void *to, const float *x, size_t count);
+
+static void visit_range(void *to, const float *x, size_t count) { sc_value_range_add(to, x, count); }
+
+static void visit_bins(void *to, const float *x, size_t count) { sc_bins_count(to, x, count); }
+
+// All elements, in whatever order they lie in memory.
+static void walk(sc_stream s, unsigned dtype, int64_t count, visit_fn visit, void *to) {
+    const sc_load_fn load = sc_loader(SC_CLASS_F32, dtype);
+    if (dtype == SC_DTYPE_F32 && sc_stream_is_dense(&s)) {
+        visit(to, (const float *)s.data, (size_t)count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i += SC_BLOCK) {
+        float block[SC_BLOCK];
+        const int64_t n = sc_min_i64(SC_BLOCK, count - i);
+        sc_stream_load(&s, load, block, sizeof *block, n);
+        visit(to, block, (size_t)n);
+    }
+}
+
+typedef struct observation {
+    const sc_kernel_call *call;
+    const sc_tensor *self;
+    sc_observe_kind kind;
+    uint32_t axis;
+    float *state;  // the result, which begins as a copy of the argument
+} observation;
+
+static void range_of_channel(const observation *o, int64_t channel, sc_value_range *range) {
+    sc_strided view;
+    sc_stream s;
+    sc_strided_of(&view, o->self);
+    sc_strided_drop(&view, o->axis, channel);
+    sc_stream_init_dims(&s, view.data, sc_dtype_bytes((sc_dtype)view.dtype), view.rank, view.sizes,
+                        view.strides);
+    walk(s, view.dtype, o->self->numel / o->self->sizes[o->axis], visit_range, range);
+}
+
+static void join(sc_value_range *all, const sc_value_range *part) {
+    all->low = fminf(all->low, part->low);
+    all->high = fmaxf(all->high, part->high);
+    all->nans += part->nans;
+    all->infinities += part->infinities;
+}
+
+static sc_status observe_channels(const observation *o) {
+    const int64_t channels = o->self->sizes[o->axis];
+    sc_value_range all = SC_VALUE_RANGE_NONE;
+    for (int64_t k = 0; k < channels; k++) {
+        sc_value_range part = SC_VALUE_RANGE_NONE;
+        range_of_channel(o, k, &part);
+        sc_observe_channel(o->state, (uint64_t)channels, (uint64_t)k, &part);
+        join(&all, &part);
+    }
+    sc_observe_end(o->kind, o->state, &all, NULL);
+    return SC_OK;
+}
+
+static sc_status observe_whole(const observation *o) {
+    const sc_kernel_call *call = o->call;
+    sc_value_range range = SC_VALUE_RANGE_NONE;
+    sc_bins *bins = NULL;
+    sc_stream s;
+    SC_TRY(sc_stream_open(call->ctx, &s, o->self, o->self));
+    walk(s, o->self->dtype, o->self->numel, visit_range, &range);
+    if (sc_observe_counts(o->kind) && !sc_value_range_is_empty(&range)) {
+        if (call->scratch_bytes < sizeof *bins) return sc_call_starved(call);
+        bins = call->scratch;
+        sc_observe_bins(o->state, &range, bins);
+        walk(s, o->self->dtype, o->self->numel, visit_bins, bins);
+    }
+    sc_observe_end(o->kind, o->state, &range, bins);
+    return SC_OK;
+}
+
+static uint64_t observe_scratch(const sc_kernel_call *call) {
+    const int64_t kind = sc_call_integer(call, 2);
+    const bool counts = sc_observe_is_kind(kind) && sc_observe_counts((sc_observe_kind)kind);
+    return counts ? sizeof(sc_bins) : 0;
+}
+
+static bool is_state(const sc_tensor *state, const sc_tensor *next, unsigned dtype,
+                     uint64_t values) {
+    return state->dtype == dtype && next->dtype == dtype && (uint64_t)state->numel == values &&
+           (uint64_t)next->numel == values;
+}
+
+static sc_status check_state(const observation *o) {
+    const sc_kernel_call *call = o->call;
+    const sc_tensor *state = sc_call_tensor(call, 1);
+    const bool has_channels = o->kind == SC_OBSERVE_CHANNELS;
+    const int64_t channels = has_channels ? o->self->sizes[o->axis] : 0;
+    if (!is_state(state, sc_call_out(call), SC_DTYPE_F32,
+                  sc_observe_state_floats(o->kind, (uint64_t)channels)))
+        return sc_call_fail(call, SC_ERR_SHAPE, "the state is not one of this kind of observer");
+    if (!sc_observe_is_sound(state->data))
+        return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Begin with a state of zeros.",
+                                 "the state has a range that no observer gives");
+    return SC_OK;
+}
+
+// (self, state, kind, axis, out)
+static sc_status run_observe(const sc_kernel_call *call) {
+    const sc_tensor *self = sc_call_tensor(call, 0), *state = sc_call_tensor(call, 1);
+    const int64_t kind = sc_call_integer(call, 2);
+    if (self->dtype == SC_DTYPE_F64 || !sc_dtype_is_float((sc_dtype)self->dtype))
+        return sc_call_no_kernel(call);
+    if (!sc_observe_is_kind(kind) || (kind == SC_OBSERVE_CHANNELS && self->rank == 0))
+        return sc_call_fail(call, SC_ERR_ARGUMENT, "there is no such observer of this tensor");
+    const observation o = {.call = call,
+                           .self = self,
+                           .kind = (sc_observe_kind)kind,
+                           .axis = sc_call_dim(call, 3, self->rank),
+                           .state = sc_call_out(call)->data};
+    SC_TRY(check_state(&o));
+    memcpy(o.state, state->data, (size_t)state->numel * sizeof *o.state);
+    if (self->numel == 0) return SC_OK;
+    return o.kind == SC_OBSERVE_CHANNELS ? observe_channels(&o) : observe_whole(&o);
+}
+
+// --- Comparing -----------------------------------------------------------------------------------
+
+// (expected, found, state, out)
+static sc_status run_observe_error(const sc_kernel_call *call) {
+    const sc_tensor *expected = sc_call_tensor(call, 0), *found = sc_call_tensor(call, 1);
+    const sc_tensor *state = sc_call_tensor(call, 2), *next = sc_call_out(call);
+    sc_stream a, b;
+    if (sc_class_of(expected->dtype) != SC_CLASS_F32 || sc_class_of(found->dtype) != SC_CLASS_F32)
+        return sc_call_no_kernel(call);
+    if (!sc_same_sizes(expected, found)) return sc_call_fail(call, SC_ERR_SHAPE, "sizes differ");
+    if (!is_state(state, next, SC_DTYPE_F64, SC_ERROR_VALUES))
+        return sc_call_fail(call, SC_ERR_SHAPE, "the state has not %d values", SC_ERROR_VALUES);
+    memcpy(next->data, state->data, SC_ERROR_VALUES * sizeof(double));
+    if (expected->numel == 0) return SC_OK;
+    SC_TRY(sc_stream_open(call->ctx, &a, expected, expected));
+    SC_TRY(sc_stream_open(call->ctx, &b, found, expected));
+    const sc_load_fn load_a = sc_loader(SC_CLASS_F32, expected->dtype);
+    const sc_load_fn load_b = sc_loader(SC_CLASS_F32, found->dtype);
+    for (int64_t i = 0; i < expected->numel; i += SC_BLOCK) {
+        float x[SC_BLOCK], y[SC_BLOCK];
+        const int64_t n = sc_min_i64(SC_BLOCK, expected->numel - i);
+        sc_stream_load(&a, load_a, x, sizeof *x, n);
+        sc_stream_load(&b, load_b, y, sizeof *y, n);
+        sc_observe_error(next->data, x, y, (size_t)n);
+    }
+    return SC_OK;
+}
+
+SC_KERNEL(observe, .run = run_observe, .scratch = observe_scratch);
+SC_KERNEL(observe_error, .run = run_observe_error);

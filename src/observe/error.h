@@ -1,0 +1,24 @@
+// How far the results of a program are from those that were expected, over any number of tensors.
+// The state is an array of float64 with a value for each of sc_observed_error, zeros at first.
+#ifndef SC_OBSERVE_ERROR_H
+#define SC_OBSERVE_ERROR_H
+
+#include "base/base.h"
+
+typedef enum sc_observed_error {
+    SC_ERROR_SIGNAL,   // sum of squares of what was expected
+    SC_ERROR_NOISE,    // sum of squares of the differences
+    SC_ERROR_LARGEST,  // the largest difference
+    SC_ERROR_COUNT,    // elements that were compared
+    SC_ERROR_ODD,      // left out of all that: NaN or infinite in one, and not the same in the other
+    SC_ERROR_VALUES
+} sc_observed_error;
+
+// `count` more numbers. Those that are not finite, and the same in both, are compared and add
+// nothing.
+void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, const float *found,
+                      size_t count);
+// 10 log10(signal / noise): infinite without noise, NaN where nothing was compared or all is 0.
+double sc_error_decibels(const double state[SC_ERROR_VALUES]);
+
+#endif
