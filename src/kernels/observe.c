@@ -11,7 +11,9 @@
 
 typedef void (*visit_fn)(void *to, const float *x, size_t count);
 
-static void visit_range(void *to, const float *x, size_t count) { sc_value_range_add(to, x, count); }
+static void visit_range(void *to, const float *x, size_t count) {
+    sc_value_range_add(to, x, count);
+}
 
 static void visit_bins(void *to, const float *x, size_t count) { sc_bins_count(to, x, count); }
 

@@ -3,28 +3,29 @@
 
 #include <math.h>
 
-static void add_odd(double *state, float expected, float found) {
-    if (expected == found || (isnan(expected) && isnan(found)))
-        state[SC_ERROR_COUNT]++;
-    else
-        state[SC_ERROR_ODD]++;
+// NaN beside NaN, and an infinity beside its like.
+static bool is_same(float expected, float found) {
+    return expected == found || (isnan(expected) && isnan(found));
 }
 
 void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, const float *found,
                       size_t count) {
+    double signal = 0, noise = 0, largest = 0;
+    size_t odd = 0;
     for (size_t i = 0; i < count; i++) {
-        const double signal = (double)expected[i], noise = (double)found[i] - signal;
-        if (!(fabs(noise) < (double)INFINITY)) {
-            add_odd(state, expected[i], found[i]);
+        const double x = (double)expected[i], difference = (double)found[i] - x;
+        const double size = fabs(difference);
+        if (!(size < (double)INFINITY)) {
+            odd += !is_same(expected[i], found[i]);
             continue;
         }
-        state[SC_ERROR_SIGNAL] += signal * signal;
-        state[SC_ERROR_NOISE] += noise * noise;
-        state[SC_ERROR_LARGEST] = fmax(state[SC_ERROR_LARGEST], fabs(noise));
-        state[SC_ERROR_COUNT]++;
+        signal += x * x;
+        noise += difference * difference;
+        largest = size > largest ? size : largest;
     }
-}
-
-double sc_error_decibels(const double state[SC_ERROR_VALUES]) {
-    return 10 * log10(state[SC_ERROR_SIGNAL] / state[SC_ERROR_NOISE]);
+    state[SC_ERROR_SIGNAL] += signal;
+    state[SC_ERROR_NOISE] += noise;
+    state[SC_ERROR_LARGEST] = fmax(state[SC_ERROR_LARGEST], largest);
+    state[SC_ERROR_COUNT] += (double)(count - odd);
+    state[SC_ERROR_ODD] += (double)odd;
 }

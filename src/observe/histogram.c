@@ -54,8 +54,7 @@ void sc_bins_count(sc_bins *bins, const float *x, size_t count) {
         const lanes_f v = lanes_load(x + i);
         const lanes_i is_inside = (v >= low) & (v <= high);
         const lanes_f at = (lanes_f)(is_inside & (lanes_i)((v - low) * SC_BINS / width));
-        const lanes_i bin =
-            __builtin_convertvector(at, lanes_i) | (~is_inside & outside);
+        const lanes_i bin = __builtin_convertvector(at, lanes_i) | (~is_inside & outside);
         for (uint32_t k = 0; k < 4; k++) bins->counts[k][bin[k]]++;
     }
     for (; i < count; i++) bins->counts[0][bin_of(&e, x[i])]++;

@@ -84,7 +84,8 @@ void sc_observe_end(sc_observe_kind kind, float *state, const sc_value_range *ra
     add_to_count(&state[SC_OBSERVED_TENSORS], 1);
 }
 
-void sc_observe_channel(float *state, uint64_t channels, uint64_t channel, const sc_value_range *range) {
+void sc_observe_channel(float *state, uint64_t channels, uint64_t channel,
+                        const sc_value_range *range) {
     float *low = state + SC_OBSERVED_HEADER + channel, *high = low + channels;
     *low = has_seen(state) ? fminf(*low, range->low) : range->low;
     *high = has_seen(state) ? fmaxf(*high, range->high) : range->high;

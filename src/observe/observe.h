@@ -41,8 +41,8 @@ uint64_t sc_observe_state_floats(sc_observe_kind kind, uint64_t channels);
 // Does observing a tensor take two walks over it, the second one to count in bins?
 bool sc_observe_counts(sc_observe_kind kind);
 
-// Is it what observing can have made of a state? One that comes from a file need not be, and must be
-// before it is observed with.
+// Is it what observing can have made of a state? One that comes from a file need not be, and must
+// be before it is observed with.
 bool sc_observe_is_sound(const float *state);
 // One tensor's range, then, if the kind counts and the range is not empty: sc_observe_bins, its
 // numbers into the bins, and sc_observe_end with them; else sc_observe_end with NULL.
@@ -50,7 +50,8 @@ void sc_observe_bins(const float *state, const sc_value_range *range, sc_bins *b
 void sc_observe_end(sc_observe_kind kind, float *state, const sc_value_range *range,
                     const sc_bins *bins);
 // For SC_OBSERVE_CHANNELS, of each channel before sc_observe_end, which counts them all.
-void sc_observe_channel(float *state, uint64_t channels, uint64_t channel, const sc_value_range *range);
+void sc_observe_channel(float *state, uint64_t channels, uint64_t channel,
+                        const sc_value_range *range);
 
 // The range that is to be quantized, after a search where the kind has one. False when nothing was
 // seen, or the state says what no observer does: it may come from a file. Not for CHANNELS.

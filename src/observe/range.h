@@ -13,6 +13,8 @@ typedef struct sc_value_range {
 
 // `count` more numbers.
 void sc_value_range_add(sc_value_range *range, const float *x, size_t count);
-static inline bool sc_value_range_is_empty(const sc_value_range *range) { return range->low > range->high; }
+static inline bool sc_value_range_is_empty(const sc_value_range *range) {
+    return range->low > range->high;
+}
 
 #endif

@@ -2,6 +2,7 @@
 // as long as the error of values that are spread evenly in their bins, and quantized, falls. Types
 // and the order of sums are those of PyTorch, because the end is where rounding decides.
 // In wasm: -O3
+#include <float.h>
 #include <math.h>
 
 #include "observe/histogram.h"
@@ -103,5 +104,5 @@ void sc_histogram_search(const float histogram[SC_BINS], float *low, float *high
     search_init(&s, histogram);
     settle(&s, histogram, ((double)*high - (double)*low) / SC_BINS);
     *low = from + width * (float)s.start;
-    *high = from + width * (float)(s.end + 1);
+    *high = fminf(from + width * (float)(s.end + 1), FLT_MAX);
 }

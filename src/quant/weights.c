@@ -8,9 +8,10 @@
 #include "observe/range.h"
 
 enum {
-    STEP = 1024,                  // elements that are computed with at a time
-    BLOCK_BYTES = 256 << 10,      // of the base
-    SLOW_BLOCK_BYTES = 4 << 20    // where reads are round trips
+    STEP = 1024,  // elements that are computed with at a time
+    FEW = 16,
+    BLOCK_BYTES = 256 << 10,    // of the base
+    SLOW_BLOCK_BYTES = 4 << 20  // where reads are round trips
 };
 
 // --- Slices --------------------------------------------------------------------------------------
@@ -146,9 +147,9 @@ static sc_status visit_elements(sc_ctx *ctx, const sc_weight *weight, uint64_t f
     const sc_extent *data = &weight->data;
     if (count == 0) return SC_OK;
     const sc_source *source = data->source;
-    const bool is_inside = data->offset <= source->size && data->size <= source->size - data->offset;
-    if (!source->memory || !is_inside)
-        return visit_read(ctx, weight, first, count, visit, user);
+    const bool is_inside =
+        data->offset <= source->size && data->size <= source->size - data->offset;
+    if (!source->memory || !is_inside) return visit_read(ctx, weight, first, count, visit, user);
     visit_block(weight, source->memory + data->offset + first * item_bytes, first, count, visit,
                 user);
     return SC_OK;
@@ -167,18 +168,36 @@ typedef struct ranges {
     uint64_t odd;
 } ranges;
 
+static void add_few(ranges *r, uint64_t slice, const float *x, size_t count) {
+    float low = r->lows[slice], high = r->highs[slice];
+    for (size_t i = 0; i < count; i++) {
+        const bool is_finite = fabsf(x[i]) < INFINITY;
+        low = is_finite && x[i] < low ? x[i] : low;
+        high = is_finite && x[i] > high ? x[i] : high;
+        r->odd += !is_finite;
+    }
+    r->lows[slice] = low;
+    r->highs[slice] = high;
+}
+
+static void add_many(ranges *r, uint64_t slice, const float *x, size_t count) {
+    sc_value_range range = {.low = r->lows[slice], .high = r->highs[slice]};
+    sc_value_range_add(&range, x, count);
+    r->lows[slice] = range.low;
+    r->highs[slice] = range.high;
+    r->odd += range.nans + range.infinities;
+}
+
 static void visit_ranges(void *user, uint64_t first, float *x, size_t count) {
     ranges *r = user;
     slicing s = slicing_from(r->slices, first);
-    for (size_t i = 0; i < count;) {
+    for (size_t i = 0, part; i < count; i += part) {
         uint64_t slice;
-        const size_t part = next_run(&s, count - i, &slice);
-        sc_value_range range = {.low = r->lows[slice], .high = r->highs[slice]};
-        sc_value_range_add(&range, x + i, part);
-        r->lows[slice] = range.low;
-        r->highs[slice] = range.high;
-        r->odd += range.nans + range.infinities;
-        i += part;
+        part = next_run(&s, count - i, &slice);
+        if (part < FEW)
+            add_few(r, slice, x + i, part);
+        else
+            add_many(r, slice, x + i, part);
     }
 }
 
@@ -214,17 +233,19 @@ typedef struct output {
 
 static void quantize_run(int8_t *to, const float *x, size_t count, float inverse, float low,
                          float high) {
-    const float nearest = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to an integer
+    // 1.5 * 2^23: what is added to it is rounded to an integer, in its last bits.
+    const float nearest = 12582912.0f;
     for (size_t i = 0; i < count; i++) {
         float v = x[i] * inverse;
+        uint32_t bits;
         v = v > low ? v : low;
-        v = v < high ? v : high;
-        to[i] = (int8_t)((v + nearest) - nearest);
+        v = (v < high ? v : high) + nearest;
+        memcpy(&bits, &v, sizeof bits);
+        to[i] = (int8_t)(bits & 0xff);
     }
 }
 
-static void quantize_own_run(int8_t *to, float *x, size_t count, float inverse,
-                             const computed *c) {
+static void quantize_own_run(int8_t *to, float *x, size_t count, float inverse, const computed *c) {
     const sc_dtype dtype = c->weight.dtype;
     for (size_t i = 0; i < count; i++) x[i] = rounded(x[i] * rounded(inverse, dtype), dtype);
     quantize_run(to, x, count, 1, c->grid.quant_min, c->grid.quant_max);

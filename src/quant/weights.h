@@ -22,8 +22,8 @@ sc_slices sc_slices_groups(uint64_t elements, uint64_t size);
 // A weight, and what it is multiplied with before anything else: w * factor in float32, rounded to
 // its dtype, as PyTorch folds a batch norm.
 typedef struct sc_weight {
-    sc_extent data;        // elements * sc_dtype_bytes(dtype) bytes
-    sc_dtype dtype;        // float32, float16 or bfloat16
+    sc_extent data;  // elements * sc_dtype_bytes(dtype) bytes
+    sc_dtype dtype;  // float32, float16 or bfloat16
     uint64_t elements;
     const float *factors;  // one for each slice of `factored`, or NULL; lives as long as sources
     sc_slices factored;
@@ -39,8 +39,8 @@ typedef struct sc_weight_grid {
     sc_slices slices;
     const float *scales;  // one for each slice, finite and > 0; lives as long as the source
     int8_t quant_min, quant_max;
-    // Scales have the weight's dtype and every step is rounded to it, as torchao does; PT2E computes
-    // in float32. No difference for float32.
+    // Scales have the weight's dtype and every step is rounded to it, as torchao does; PT2E
+    // computes in float32. No difference for float32.
     bool in_own_dtype;
 } sc_weight_grid;
 

@@ -45,7 +45,8 @@ static inline float *numbers_make_tensor(setup *s, const char *line, size_t *cou
     char recipe[16];
     uint32_t seed;
     double a, b;
-    if (!CHECK(sscanf(line, "make %15s %zu %u %lf %lf", recipe, count, &seed, &a, &b) == 5)) return NULL;
+    if (!CHECK(sscanf(line, "make %15s %zu %u %lf %lf", recipe, count, &seed, &a, &b) == 5))
+        return NULL;
     float *x = sc_new_array(&s->arena, float, *count);
     for (size_t i = 0; i < *count; i++) x[i] = (float)numbers_item(recipe, &seed, a, b);
     return x;

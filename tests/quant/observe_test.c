@@ -1,17 +1,17 @@
-// Observers against PyTorch's own: tests/quant/observers.txt, which tests/tools/make_observer_data.py
-// writes, holds tensors or the recipes for them, and what is to be known after each, bit for bit.
+// Observers against PyTorch's own: tests/quant/observers.txt, which
+// tests/tools/make_observer_data.py writes, holds tensors or the recipes for them, and what is to
+// be known after each, bit for bit.
 //
 //   sequence NAME KIND CHANNELS
 //   make RECIPE COUNT SEED A B | values [BITS ...]      a tensor
-//   state none | state LOW HIGH DIGEST                  after it; DIGEST: of what follows the header
-//   found LOW HIGH SCALE ZERO EVEN_SCALE                in the end, of each channel
+//   state none | state LOW HIGH DIGEST                  after it; DIGEST: of what follows the
+//   header found LOW HIGH SCALE ZERO EVEN_SCALE                in the end, of each channel
 #include "observe/observe.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "observe/error.h"
 #include "observe/qparams.h"
 #include "quant/numbers.h"
 
@@ -89,14 +89,16 @@ static void check_state(const sequence *q, const char *line, uint32_t number) {
     if (!is_float(low, q->state[SC_OBSERVED_LOW]) || !is_float(high, q->state[SC_OBSERVED_HIGH]) ||
         strcmp(own, digest) != 0)
         FAIL("%s, line %u: %s, but we have %08x %08x %s", q->name, number, line,
-             numbers_bits_of(q->state[SC_OBSERVED_LOW]), numbers_bits_of(q->state[SC_OBSERVED_HIGH]), own);
+             numbers_bits_of(q->state[SC_OBSERVED_LOW]),
+             numbers_bits_of(q->state[SC_OBSERVED_HIGH]), own);
 }
 
 static void check_found(sequence *q, const char *line, uint32_t number) {
     char low[9], high[9], scale[9], even[9];
     int zero;
     float from, to;
-    if (!CHECK(sscanf(line, "found %8s %8s %8s %d %8s", low, high, scale, &zero, even) == 5)) return;
+    if (!CHECK(sscanf(line, "found %8s %8s %8s %d %8s", low, high, scale, &zero, even) == 5))
+        return;
     if (q->channels)
         CHECK(sc_observe_found_channel(q->state, q->channels, q->told++, &from, &to));
     else
@@ -106,8 +108,8 @@ static void check_found(sequence *q, const char *line, uint32_t number) {
     if (!is_float(low, from) || !is_float(high, to) || !is_float(scale, affine.scale) ||
         affine.zero_point != zero || !is_float(even, symmetric.scale) || symmetric.zero_point != 0)
         FAIL("%s, line %u: %s, but we found %08x %08x %08x %d %08x", q->name, number, line,
-             numbers_bits_of(from), numbers_bits_of(to), numbers_bits_of(affine.scale), affine.zero_point,
-             numbers_bits_of(symmetric.scale));
+             numbers_bits_of(from), numbers_bits_of(to), numbers_bits_of(affine.scale),
+             affine.zero_point, numbers_bits_of(symmetric.scale));
 }
 
 static void follow(setup *s, sequence *q, const char *line, uint32_t number) {
@@ -133,5 +135,106 @@ TEST(observers_keep_and_find_what_those_of_pytorch_do) {
         follow(&s, &q, line, ++number);
     }
     CHECK(number > 300);
+    setup_end(&s);
+}
+
+// --- What no sequence of PyTorch's shows ---------------------------------------------------------
+
+static void observe_few(sequence *q, sc_observe_kind kind, const float *x, size_t count) {
+    q->kind = kind;
+    q->channels = 0;
+    observe(q, x, count);
+}
+
+static sequence *new_sequence(setup *s) {
+    sequence *q = test_alloc(sizeof *q);
+    memset(q, 0, sizeof *q);
+    q->state = sc_new_array(&s->arena, float, STATE_MAX);
+    return q;
+}
+
+// PyTorch's counting is undefined where differences leave float32.
+TEST(histograms_of_the_widest_ranges_count_everything) {
+    setup s;
+    setup_begin(&s);
+    const float widest[] = {-3e38f, 3e38f, 0, 1e38f, -1e38f}, wider[] = {3.4e38f, -3.4e38f};
+    const float far[] = {1e10f, 1e10f, 1e10f}, wide[] = {0, 1e36f, 0.5e36f};
+    const struct {
+        const float *x;
+        size_t count;
+    } rows[] = {{widest, 5}, {far, 3}, {wide, 3}};
+    for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        sequence *q = new_sequence(&s);
+        float low, high, sum = 0;
+        observe_few(q, SC_OBSERVE_HISTOGRAM, rows[i].x, rows[i].count);
+        if (i == 0) observe_few(q, SC_OBSERVE_HISTOGRAM, wider, 2);
+        for (uint32_t k = 0; k < SC_BINS; k++) sum += q->state[SC_OBSERVED_HEADER + k];
+        CHECK_SAME_FLOAT(sum, rows[i].count + (i == 0 ? 2.0 : 0));
+        CHECK(sc_observe_found(q->kind, q->state, &low, &high));
+        CHECK(low <= high && !isinf(low) && !isinf(high));
+        const sc_qparams affine = sc_qparams_affine(low, high, -128, 127, SC_QPARAMS_EPS);
+        CHECK(affine.scale > 0 && !isinf(affine.scale));
+        CHECK(affine.zero_point >= -128 && affine.zero_point <= 127);
+    }
+    setup_end(&s);
+}
+
+TEST(observers_count_what_takes_no_part) {
+    setup s;
+    setup_begin(&s);
+    for (uint32_t kind = 0; kind < SC_OBSERVE_CHANNELS; kind++) {
+        sequence *q = new_sequence(&s);
+        const float odd[] = {NAN, 1, INFINITY, -2, NAN, -INFINITY, NAN}, none[] = {NAN, INFINITY};
+        observe_few(q, (sc_observe_kind)kind, odd, SC_COUNT_OF(odd));
+        observe_few(q, (sc_observe_kind)kind, none, SC_COUNT_OF(none));
+        CHECK_SAME_FLOAT(q->state[SC_OBSERVED_LOW], -2);
+        CHECK_SAME_FLOAT(q->state[SC_OBSERVED_HIGH], 1);
+        CHECK_SAME_FLOAT(q->state[SC_OBSERVED_TENSORS], 1);
+        CHECK_SAME_FLOAT(q->state[SC_OBSERVED_NANS], 4);
+        CHECK_SAME_FLOAT(q->state[SC_OBSERVED_INFINITIES], 3);
+        q->state[SC_OBSERVED_NANS] = 16777215;
+        observe_few(q, (sc_observe_kind)kind, odd, SC_COUNT_OF(odd));
+        CHECK_SAME_FLOAT(q->state[SC_OBSERVED_NANS], 16777216);
+    }
+    setup_end(&s);
+}
+
+// NaN among thousands, in whatever place.
+TEST(ranges_leave_out_what_is_not_finite) {
+    enum { COUNT = 3000 };
+    float x[COUNT];
+    for (uint32_t at = 0; at < COUNT; at += 7) {
+        sc_value_range range = SC_VALUE_RANGE_NONE;
+        for (uint32_t i = 0; i < COUNT; i++) x[i] = (float)i;
+        x[at] = at % 2 ? NAN : -INFINITY;
+        sc_value_range_add(&range, x, COUNT);
+        CHECK_SAME_FLOAT(range.low, at == 0 ? 1 : 0);
+        CHECK_SAME_FLOAT(range.high, at == COUNT - 1 ? COUNT - 2 : COUNT - 1);
+        CHECK_EQ_UINT(range.nans, at % 2);
+        CHECK_EQ_UINT(range.infinities, 1 - at % 2);
+    }
+}
+
+// States may come from files.
+TEST(made_up_states_are_told_or_bounded) {
+    setup s;
+    setup_begin(&s);
+    const float odd[] = {NAN, INFINITY, -INFINITY, 0, 3e38f, -3e38f, 1e-40f, 5};
+    for (uint32_t i = 0; i < 512; i++) {
+        const float low = odd[i & 7], high = odd[i >> 3 & 7], bin = odd[i >> 6];
+        sequence *q = new_sequence(&s);
+        float from, to;
+        q->state[SC_OBSERVED_LOW] = low;
+        q->state[SC_OBSERVED_HIGH] = high;
+        q->state[SC_OBSERVED_TENSORS] = 1;
+        for (uint32_t k = 0; k < SC_BINS; k += 3) q->state[SC_OBSERVED_HEADER + k] = bin;
+        const bool sound = low <= high && !isinf(low) && !isinf(high);
+        CHECK(sc_observe_is_sound(q->state) == sound);
+        CHECK(sc_observe_found(SC_OBSERVE_HISTOGRAM, q->state, &from, &to) == sound);
+        if (!sound) continue;
+        CHECK(!isnan(from) && !isnan(to));
+        observe_few(q, SC_OBSERVE_HISTOGRAM, (const float[]){1, -3e38f, 7}, 3);
+        CHECK(sc_observe_is_sound(q->state));
+    }
     setup_end(&s);
 }

@@ -1,5 +1,5 @@
-"""Writes tests/quant/weights.txt: weights, and what PyTorch and torchao make of them: ranges, scales,
-integers, folded batch norms, halves. Run with a Python that has torch and torchao:
+"""Writes tests/quant/weights.txt: weights, and what PyTorch and torchao make of them: ranges,
+scales, integers, folded batch norms, halves. Run with a Python that has torch and torchao:
 
     python tests/tools/make_weight_data.py tests/quant/weights.txt
 """

@@ -1,5 +1,5 @@
-"""Tensors as tests/quant holds them, as numbers or as the recipe for them, which tests/quant/numbers.h
-follows too; results as digests."""
+"""Tensors as tests/quant holds them, as numbers or as the recipe for them, which
+tests/quant/numbers.h follows too; results as digests."""
 import math
 import struct
 
