@@ -1,6 +1,7 @@
 """Writes tests/kernels/*.case: operator calls with the results that PyTorch computes, in the format
 that tests/unit/kernel_case.h describes. Inputs are seeded, so the files only change when the list
-of calls does. Run with a Python that has torch (and executorch, for the dim_order operators):
+of calls does. Run with a Python that has torch (and executorch, for the dim_order operators, and
+torchao, for observers):
 
     python tests/tools/make_kernel_cases.py tests/kernels
 """
