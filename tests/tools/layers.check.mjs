@@ -125,10 +125,10 @@ const mistakes = [
   ],
   [
     [
-      change(table, "  base: [],", '  base: [],\n  quant: ["rt", "ir", "core", "base"],'),
-      add("src/quant/quant.c", '#include "rt/rt.h"'),
+      change(table, "  base: [],", '  base: [],\n  attic: ["rt", "ir", "core", "base"],'),
+      add("src/attic/attic.c", '#include "rt/rt.h"'),
     ],
-    "quant reaches both halves: compiler: ir; runtime: rt, ",
+    "attic reaches both halves: compiler: ir; runtime: rt, ",
   ],
   [
     change(table, 'passes: ["trace",', 'passes: ["sconce.h", "trace",'),
