@@ -1,0 +1,44 @@
+// What annotation writes down: notes of nodes, and reasons for those that get none.
+#include "quant/plan.h"
+
+quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node) {
+    const uint64_t *found = node ? sc_imap_find(&plan->note_of, SC_PTR_KEY(node)) : NULL;
+    return found ? (quant_note *)(uintptr_t)*found : NULL;
+}
+
+quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node) {
+    quant_note *note = sc_quant_note(plan, node);
+    if (note) return note;
+    note = sc_new(plan->ctx->arena, quant_note);
+    note->node = node;
+    sc_imap_set(&plan->note_of, SC_PTR_KEY(node), SC_PTR_KEY(note));
+    sc_vec_push(plan->ctx->arena, &plan->notes, note);
+    return note;
+}
+
+// A value that a node reads twice has the spec of the later one, in the place of the first.
+void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec) {
+    for (uint32_t i = 0; i < note->inputs.count; i++) {
+        if (note->inputs.data[i].value != value) continue;
+        note->inputs.data[i].spec = spec;
+        return;
+    }
+    sc_vec_push(plan->ctx->arena, &note->inputs, (quant_input){value, spec});
+}
+
+void sc_quant_note_output(quant_note *note, quant_spec spec) {
+    note->has_output = true;
+    note->output = spec;
+}
+
+// The first reason stays: later patterns fit less.
+void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...) {
+    if (sc_imap_find(&plan->why_not, SC_PTR_KEY(node))) return;
+    sc_sb sb;
+    va_list args;
+    sc_sb_init(&sb, plan->ctx->arena);
+    va_start(args, format);
+    sc_sb_vaddf(&sb, format, args);
+    va_end(args);
+    sc_imap_set(&plan->why_not, SC_PTR_KEY(node), SC_PTR_KEY(sc_sb_terminate(&sb)));
+}

@@ -1,0 +1,205 @@
+// Private to src/quant. What is decided about a method before anything of it changes.
+//
+// A *use* is a value as one node reads it, or, without a node, the value as it is made; both are
+// what PT2E's annotations speak of. Nodes that take part have a *note*: a spec for some of their
+// uses. Uses whose numbers are the same are one *group*, with one scale. A *probe* is a tensor that
+// is observed, and quantized later: the value itself, or what another probe of it gives.
+#ifndef SC_QUANT_PLAN_H
+#define SC_QUANT_PLAN_H
+
+#include "observe/observe.h"
+#include "quant/quant.h"
+#include "quant/weights.h"
+
+#define SC_QUANT_NO UINT32_MAX
+
+typedef enum quant_role {
+    QUANT_NONE,
+    QUANT_LINEAR,
+    QUANT_CONV,
+    QUANT_CONV_TRANSPOSE,
+    QUANT_NORM,
+    QUANT_RELU,
+    QUANT_ADD,
+    QUANT_MUL,
+    QUANT_CAT,
+    QUANT_POOL,
+    QUANT_QUANTIZED  // what quantization makes
+} quant_role;
+
+typedef struct quant_use {
+    sc_value *value;
+    sc_node *user;  // NULL: as the value is made
+} quant_use;
+
+typedef enum quant_kind { QUANT_ACTIVATION, QUANT_WEIGHT, QUANT_SHARED } quant_kind;
+
+typedef struct quant_spec {
+    uint8_t kind;    // quant_kind
+    uint8_t axis;    // WEIGHT: of the channels
+    quant_use with;  // SHARED: whose spec it is
+} quant_spec;
+
+typedef struct quant_input {
+    sc_value *value;
+    quant_spec spec;
+} quant_input;
+
+typedef struct quant_note {
+    sc_node *node;
+    SC_VEC(quant_input) inputs;
+    bool has_output;
+    quant_spec output;
+} quant_note;
+
+// A use of a note, with what becomes of it.
+typedef struct quant_key {
+    quant_use use;
+    quant_spec spec;  // not SHARED
+    uint32_t parent;  // of the union-find; the root is its own
+    uint32_t group;
+    uint32_t probe;  // what the use reads, or makes
+} quant_key;
+
+typedef struct quant_group {
+    quant_spec spec;
+    bool is_weight;     // a constant's bytes say its range
+    uint32_t observer;  // SC_QUANT_NO: nothing needs to run
+    uint64_t channels;  // scales
+    float *scales;
+    int64_t *zero_points;
+    sc_quant_range range;
+    SC_VEC(uint32_t) probes;
+} quant_group;
+
+typedef struct quant_probe {
+    sc_value *value;
+    uint32_t group;
+    uint32_t after;                  // the probe whose result it observes
+    uint32_t next;                   // of the same value, in the order of the graph
+    bool is_output;                  // whoever has no probe of its own reads this one
+    sc_value *out;                   // convert.c: what whoever has no copy of its own reads
+    sc_value *scales, *zero_points;  // of a weight, by channel
+    SC_VEC(sc_node *) users;
+} quant_probe;
+
+struct sc_quant_plan {
+    sc_ctx *ctx;
+    sc_method *method;
+    sc_quant_config config;
+    sc_imap note_of;             // node -> quant_note
+    SC_VEC(quant_note *) notes;  // by annotation; in graph order once groups are formed
+    sc_imap why_not;             // node -> text
+    SC_VEC(sc_quant_row) rows;
+    sc_imap row_of;    // node -> index of its row, + 1
+    sc_imap absorbed;  // index of a row -> the node that its node became part of
+    sc_imap placed;    // a constant that was added -> the node that it stands before
+    sc_map written;    // names of constants that the method, or another one, writes
+    SC_VEC(quant_key) keys;
+    sc_map key_of;  // quant_use -> index + 1
+    SC_VEC(quant_group) groups;
+    SC_VEC(quant_probe) probes;
+    sc_imap first_probe;         // value -> index + 1 of the first of its probes
+    SC_VEC(uint32_t) observers;  // groups that are observed
+    bool is_settled;
+    sc_imap computed;    // value -> sc_constant of what it always is
+    sc_map names;        // of constants that are taken
+    sc_map next_number;  // prefix -> the number that is tried next
+};
+
+// roles.c
+quant_role sc_quant_role(const sc_op *op);  // of in-place twins too
+bool sc_quant_shares(const sc_op *op);
+static inline bool sc_quant_is_relu(const sc_node *node) {
+    return sc_quant_role(node->op) == QUANT_RELU;
+}
+bool sc_quant_is_size(const sc_node *node);  // reads a size and no number
+// The only node that reads the value, which is not returned; NULL when there are others.
+sc_node *sc_quant_only_user(const sc_value *value);
+// Is it a constant of the method that nobody writes? Its bytes are what it is.
+const sc_constant *sc_quant_constant(const sc_quant_plan *plan, const sc_value *value);
+static inline bool sc_quant_is_constant(const sc_quant_plan *plan, const sc_value *value) {
+    return sc_quant_constant(plan, value) != NULL;
+}
+
+// fold_norm.c, numbers.c: what changes in a method before it is annotated.
+sc_status sc_quant_fold_norms(sc_quant_plan *plan);
+void sc_quant_numbers_to_constants(sc_quant_plan *plan);
+
+// skip.c
+bool sc_quant_is_skipped(const sc_quant_plan *plan, const sc_node *node);
+
+// annotate.c
+void sc_quant_annotate(sc_quant_plan *plan);
+// Operators that only move numbers have the scale of what they move.
+void sc_quant_share(sc_quant_plan *plan);
+
+// Marks of values while nodes are annotated; those of nodes are their positions.
+enum {
+    QUANT_TAKEN = 1,  // what makes it is part of a pattern
+    QUANT_LEADS = 2,  // has the scale of an output, or is moved from there
+    QUANT_KEPT = 4,   // is written in place, and others see it
+    QUANT_STALE = 8   // is computed of what was written in place since it was made
+};
+
+// writes.c
+void sc_quant_mark_writes(sc_quant_plan *plan);
+// True, with the reason written down, when the node must not be quantized because of writes.
+bool sc_quant_refuse_write(sc_quant_plan *plan, const sc_node *node);
+// May the result be the very bytes of the first argument?
+bool sc_quant_may_alias(const sc_op *op);
+
+// observed.c
+sc_observe_kind sc_quant_observe_kind(const sc_quant_plan *plan, uint32_t observer);
+// Of a new node: whoever looks at it finds the user's line of what it serves.
+sc_meta sc_quant_meta(const quant_probe *probe);
+
+// notes.c
+quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // NULL: none
+quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node);
+void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...)
+    SC_PRINTF(3, 4);
+void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec);
+void sc_quant_note_output(quant_note *note, quant_spec spec);
+
+// groups.c
+void sc_quant_form_groups(sc_quant_plan *plan);
+quant_key *sc_quant_key(const sc_quant_plan *plan, sc_value *value, sc_node *user);
+
+// probes.c
+void sc_quant_place_probes(sc_quant_plan *plan);
+// Of what every node reads that has no probe of its own; SC_QUANT_NO: there is none.
+uint32_t sc_quant_output_probe(const sc_quant_plan *plan, const sc_value *value);
+typedef struct quant_place {
+    uint32_t probe;
+    sc_node *before;  // NULL: at the end
+} quant_place;
+typedef SC_VEC(quant_place) quant_order;
+// The probes in the order in which they stand in the graph, on the context's scratch.
+quant_order sc_quant_order(const sc_quant_plan *plan);
+
+// chains.c
+// Finds out what values are that depend on constants alone, and are to be quantized.
+sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *evaluator);
+
+// constants.c
+// Learns which names are taken, in all methods: constants of several methods may meet in one file.
+void sc_quant_learn_names(sc_quant_plan *plan);
+// The first of prefix0, prefix1, ... that is free.
+sc_str sc_quant_free_name(sc_quant_plan *plan, const char *prefix);
+// An input of the method. Its bytes are dense and row-major.
+sc_value *sc_quant_add_constant(sc_quant_plan *plan, sc_input_kind kind, sc_str name, sc_spec spec,
+                                sc_extent data);
+// The bytes of a constant in the order of its dims, and how many elements it has.
+sc_extent sc_quant_row_major(sc_arena *arena, sc_exprs *exprs, const sc_constant *constant);
+uint64_t sc_quant_elements(const sc_spec *spec, int64_t sizes[SC_RANK_MAX]);
+// Puts inputs that were added beside those of their kind, and lets go of what nothing reads.
+sc_status sc_quant_settle_inputs(sc_quant_plan *plan);
+
+// report.c
+void sc_quant_begin_rows(sc_quant_plan *plan);
+void sc_quant_end_rows(sc_quant_plan *plan);
+// `node` is about to become part of `layer`.
+void sc_quant_absorb(sc_quant_plan *plan, const sc_node *node, const sc_node *layer);
+
+#endif

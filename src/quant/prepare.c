@@ -1,0 +1,140 @@
+// The order of PT2E's prepare: batch norms, numbers, patterns, sharing, groups, observers.
+#include "quant/plan.h"
+
+#include "passes/passes.h"
+
+// --- What is written -----------------------------------------------------------------------------
+
+// The input that a value shows, through whatever only shows it.
+static const sc_value *shown(const sc_value *value) {
+    while (value->node && (sc_quant_may_alias(value->node->op)) && value->node->arg_count > 0 &&
+           value->node->args[0].kind == SC_ARG_VALUE)
+        value = value->node->args[0].value;
+    return value;
+}
+
+static void learn_writes_in_place(sc_quant_plan *plan, const sc_method *method) {
+    for (const sc_node *node = method->graph->first; node; node = node->next) {
+        if (!sc_op_has(node->op, SC_MUTATES) || node->arg_count == 0 ||
+            node->args[0].kind != SC_ARG_VALUE)
+            continue;
+        const sc_value *value = shown(node->args[0].value);
+        if (!value->node && method->inputs.data[value->index].target.size)
+            sc_map_set(&plan->written, method->inputs.data[value->index].target, plan);
+    }
+}
+
+// What another method writes is state for all when buffers are shared.
+static void learn_writes(sc_quant_plan *plan) {
+    const sc_program *program = plan->method->program;
+    for (uint32_t m = 0; m < program->methods.count; m++) {
+        const sc_method *method = program->methods.data[m];
+        learn_writes_in_place(plan, method);
+        for (uint32_t i = 0; i < method->outputs.count; i++)
+            if (method->outputs.data[i].target.size)
+                sc_map_set(&plan->written, method->outputs.data[i].target, plan);
+    }
+}
+
+// --- Which groups observe ------------------------------------------------------------------------
+
+// A weight whose bytes can be measured without running anything.
+static bool is_plain_weight(const sc_quant_plan *plan, const quant_group *group) {
+    const sc_value *value = plan->probes.data[group->probes.data[0]].value;
+    const sc_dtype dtype = (sc_dtype)value->spec.dtype;
+    return group->spec.kind == QUANT_WEIGHT && sc_quant_constant(plan, value) &&
+           (dtype == SC_DTYPE_F32 || sc_dtype_is_half(dtype));
+}
+
+static void choose_observers(sc_quant_plan *plan) {
+    for (uint32_t i = 0; i < plan->groups.count; i++) {
+        quant_group *group = &plan->groups.data[i];
+        if (group->probes.count == 0) continue;
+        const sc_spec *spec = &plan->probes.data[group->probes.data[0]].value->spec;
+        const bool is_weight = group->spec.kind == QUANT_WEIGHT;
+        const bool by_channel = is_weight && plan->config.per_channel;
+        group->channels = by_channel ? (uint64_t)spec->sizes[group->spec.axis].value : 1;
+        group->is_weight = is_plain_weight(plan, group);
+        group->range = (sc_quant_range){.is_weight = is_weight, .axis = group->spec.axis};
+        group->range.place_count = group->probes.count;
+        group->range.is_dynamic = !is_weight && plan->config.mode == SC_QUANT_DYNAMIC;
+        if (group->is_weight || group->range.is_dynamic) continue;
+        group->observer = plan->observers.count;
+        sc_vec_push(plan->ctx->arena, &plan->observers, i);
+    }
+}
+
+static void list_users(sc_quant_plan *plan) {
+    for (uint32_t i = 0; i < plan->keys.count; i++) {
+        const quant_key *key = &plan->keys.data[i];
+        if (key->use.user && key->probe != SC_QUANT_NO)
+            sc_vec_push(plan->ctx->arena, &plan->probes.data[key->probe].users, key->use.user);
+    }
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+static sc_status check_config(sc_ctx *ctx, const sc_quant_config *config) {
+    if ((unsigned)config->mode > SC_QUANT_HALF_WEIGHTS)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "quantization has no mode %u", config->mode);
+    if (config->skip_count && !config->skip)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "there is no list of what to skip");
+    return SC_OK;
+}
+
+static sc_status check_method(sc_ctx *ctx, const sc_method *method) {
+    sc_where_set_method(ctx, method);
+    if (method->decomposed)
+        return sc_fail(ctx, SC_ERR_STATE,
+                       "Quantize what torch.export gives, before "
+                       "run_decompositions.",
+                       "the program is decomposed, and its layers cannot be told any more");
+    for (const sc_node *node = method->graph->first; node; node = node->next) {
+        if (sc_quant_role(node->op) != QUANT_QUANTIZED) continue;
+        sc_where_set_node(ctx, node);
+        return sc_fail(ctx, SC_ERR_STATE, "Give the program as it was before quantization.",
+                       "the program is quantized already");
+    }
+    return SC_OK;
+}
+
+static void begin(sc_quant_plan *plan) {
+    sc_arena *arena = plan->ctx->arena;
+    sc_imap_init(&plan->note_of, arena);
+    sc_imap_init(&plan->why_not, arena);
+    sc_imap_init(&plan->row_of, arena);
+    sc_imap_init(&plan->absorbed, arena);
+    sc_imap_init(&plan->placed, arena);
+    sc_map_init(&plan->written, arena);
+    sc_map_init(&plan->key_of, arena);
+    sc_imap_init(&plan->first_probe, arena);
+    sc_quant_learn_names(plan);
+    learn_writes(plan);
+    sc_quant_begin_rows(plan);
+}
+
+static sc_status prepare(sc_quant_plan *plan) {
+    SC_TRY(sc_quant_fold_norms(plan));
+    sc_quant_numbers_to_constants(plan);
+    SC_TRY(sc_quant_settle_inputs(plan));
+    sc_quant_annotate(plan);
+    if (plan->config.mode == SC_QUANT_STATIC) sc_quant_share(plan);
+    sc_quant_form_groups(plan);
+    sc_quant_place_probes(plan);
+    list_users(plan);
+    choose_observers(plan);
+    sc_quant_end_rows(plan);
+    return SC_OK;
+}
+
+sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *config,
+                           sc_quant_plan **out) {
+    SC_TRY(check_config(ctx, config));
+    SC_TRY(check_method(ctx, method));
+    sc_quant_plan *plan = sc_new(ctx->arena, sc_quant_plan);
+    *plan = (sc_quant_plan){.ctx = ctx, .method = method, .config = *config};
+    begin(plan);
+    *out = plan;
+    if (config->mode == SC_QUANT_STATIC || config->mode == SC_QUANT_DYNAMIC) return prepare(plan);
+    return sc_fail(ctx, SC_ERR_UNSUPPORTED, NULL, "weights alone are not quantized yet");
+}

@@ -1,0 +1,115 @@
+// Where observers stand, as PT2E inserts them: after a value for those of its uses that want one,
+// unless what they read is observed by the same one already.
+#include "quant/plan.h"
+
+static quant_probe *probe_at(const sc_quant_plan *plan, uint32_t index) {
+    return &plan->probes.data[index];
+}
+
+static uint32_t first_probe(const sc_quant_plan *plan, const sc_value *value) {
+    const uint64_t *found = sc_imap_find(&plan->first_probe, SC_PTR_KEY(value));
+    return found ? (uint32_t)*found - 1 : SC_QUANT_NO;
+}
+
+uint32_t sc_quant_output_probe(const sc_quant_plan *plan, const sc_value *value) {
+    const uint32_t first = first_probe(plan, value);
+    return first != SC_QUANT_NO && probe_at(plan, first)->is_output ? first : SC_QUANT_NO;
+}
+
+static uint32_t add_probe(sc_quant_plan *plan, quant_probe probe) {
+    const uint32_t index = plan->probes.count;
+    probe.next = SC_QUANT_NO;
+    sc_vec_push(plan->ctx->arena, &plan->probes, probe);
+    sc_vec_push(plan->ctx->arena, &plan->groups.data[probe.group].probes, index);
+    return index;
+}
+
+// Directly after what it observes, before those that were put there earlier.
+static uint32_t insert_probe(sc_quant_plan *plan, sc_value *value, uint32_t group) {
+    const uint32_t after = sc_quant_output_probe(plan, value);
+    const uint32_t index = add_probe(plan, (quant_probe){value, group, .after = after});
+    if (after != SC_QUANT_NO) {
+        probe_at(plan, index)->next = probe_at(plan, after)->next;
+        probe_at(plan, after)->next = index;
+    } else {
+        probe_at(plan, index)->next = first_probe(plan, value);
+        sc_imap_set(&plan->first_probe, SC_PTR_KEY(value), index + 1);
+    }
+    return index;
+}
+
+static uint32_t find_probe(const sc_quant_plan *plan, const sc_value *value, uint32_t group) {
+    uint32_t index = first_probe(plan, value);
+    while (index != SC_QUANT_NO && probe_at(plan, index)->group != group)
+        index = probe_at(plan, index)->next;
+    return index;
+}
+
+// State that the node writes is not observed: it has to stay what is written.
+static bool is_written_state(const sc_node *node, const sc_value *value) {
+    return sc_op_has(node->op, SC_MUTATES) && node->args[0].kind == SC_ARG_VALUE &&
+           node->args[0].value == value && !value->node;
+}
+
+static void probe_input(sc_quant_plan *plan, sc_node *node, sc_value *value) {
+    quant_key *key = sc_quant_key(plan, value, node);
+    if (is_written_state(node, value)) return;
+    key->probe = find_probe(plan, value, key->group);
+    if (key->probe == SC_QUANT_NO) key->probe = insert_probe(plan, value, key->group);
+}
+
+static void probe_output(sc_quant_plan *plan, sc_node *node) {
+    sc_value *value = node->outs[0];
+    quant_key *key = sc_quant_key(plan, value, NULL);
+    quant_probe probe = {value, key->group, .after = SC_QUANT_NO, .is_output = true};
+    key->probe = add_probe(plan, probe);
+    sc_imap_set(&plan->first_probe, SC_PTR_KEY(value), key->probe + 1);
+}
+
+// Operands in the order of the arguments, whichever the note says first.
+static bool visit_operand(void *user, sc_arg *arg) {
+    sc_quant_plan *plan = user;
+    const quant_key *key = sc_quant_key(plan, arg->value, arg->user);
+    if (key && key->probe == SC_QUANT_NO) probe_input(plan, arg->user, arg->value);
+    return true;
+}
+
+void sc_quant_place_probes(sc_quant_plan *plan) {
+    for (sc_node *node = plan->method->graph->first; node; node = node->next) {
+        const quant_note *note = sc_quant_note(plan, node);
+        if (!note) continue;
+        (void)sc_node_visit_values(node, visit_operand, plan);
+        if (note->has_output) probe_output(plan, node);
+    }
+}
+
+// --- In the order of the graph -------------------------------------------------------------------
+
+static void add_all(const sc_quant_plan *plan, const sc_value *value, sc_node *before,
+                    quant_order *out) {
+    uint32_t index = first_probe(plan, value);
+    for (; index != SC_QUANT_NO; index = probe_at(plan, index)->next)
+        sc_vec_push(plan->ctx->scratch, out, (quant_place){index, before});
+}
+
+// Constants that were added stand before the node that they were added for, all others first.
+quant_order sc_quant_order(const sc_quant_plan *plan) {
+    const sc_graph *graph = plan->method->graph;
+    quant_order out = {0};
+    uint32_t placed = 0;
+    for (uint32_t i = 0; i < graph->inputs.count; i++) {
+        const sc_value *value = graph->inputs.data[i];
+        if (!sc_imap_find(&plan->placed, SC_PTR_KEY(value)))
+            add_all(plan, value, graph->first, &out);
+    }
+    for (sc_node *node = graph->first; node; node = node->next) {
+        for (; placed < plan->placed.count; placed++) {
+            const sc_imap_entry *entry = &plan->placed.entries[placed];
+            if (entry->value != SC_PTR_KEY(node)) break;
+            add_all(plan, (const sc_value *)(uintptr_t)entry->key, node, &out);
+        }
+        for (uint32_t i = 0; i < node->out_count; i++)
+            add_all(plan, node->outs[i], node->next, &out);
+    }
+    return out;
+}

@@ -1,0 +1,88 @@
+// Quantization of an exported program, before decomposition, as PT2E does it: a method is prepared
+// (batch norms go into the weights before them, places to observe are chosen), programs that
+// observe those places run on calibration data, and with what they saw the method becomes one of
+// integers between quantize and dequantize nodes. The nodes, the groups that share a scale, and the
+// order and the names of new constants are those of XNNPACKQuantizer; where that would be wrong,
+// see annotate.c. Weights are sources of their own and never in memory as a whole.
+#ifndef SC_QUANT_H
+#define SC_QUANT_H
+
+#include "ir/ir.h"
+#include "passes/evaluator.h"
+
+typedef enum sc_quant_mode {
+    SC_QUANT_STATIC,        // int8 activations by calibration, int8 weights
+    SC_QUANT_DYNAMIC,       // activations get their scale when the program runs
+    SC_QUANT_WEIGHT_ONLY,   // int8 or int4 weights of linear layers, activations stay as they are
+    SC_QUANT_DYNAMIC_INT4,  // int8 activations for each token, int4 weights: 8da4w
+    SC_QUANT_HALF_WEIGHTS   // float16 weights that are widened when the program runs
+} sc_quant_mode;
+
+// Static and dynamic quantization take `per_channel` alone; the others take bits and groups.
+typedef struct sc_quant_config {
+    sc_quant_mode mode;
+    bool per_channel;     // a scale for each channel of a weight; else one for all of it
+    uint8_t weight_bits;  // 4 or 8
+    uint32_t group_size;  // weights in a row that share a scale; 0: the row
+    const sc_str *skip;   // names of nodes and operators, and paths of modules, with '*'; what lies
+    uint32_t skip_count;  // below a module is skipped with it
+} sc_quant_config;
+
+// What happens to one method, on its context's arena.
+typedef struct sc_quant_plan sc_quant_plan;
+
+// Changes the method: the program computes the same, but for rounding of folded weights.
+// SC_ERR_ARGUMENT on an impossible configuration, SC_ERR_STATE for a program that is decomposed or
+// quantized already.
+sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *config,
+                           sc_quant_plan **out);
+
+// How many places observe: with none there is nothing to run.
+uint32_t sc_quant_observer_count(const sc_quant_plan *plan);
+// Floats of an observer's state, which all zeros begin.
+uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer);
+// A program of the method's inputs whose user outputs are the states, in order. What it has seen is
+// in its mutable buffers, from run to run.
+sc_status sc_quant_observed(sc_ctx *ctx, const sc_quant_plan *plan, sc_program **out);
+// Decides every scale and zero point. `states` has one state for each observer. SC_ERR_STATE,
+// naming the node, where nothing was seen; SC_ERR_NUMERIC where NaN was.
+sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states);
+// The prepared method becomes the quantized one. `evaluator` computes constants that are not plain
+// weights; without one they are quantized whenever the program runs.
+sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator *evaluator);
+
+// --- What a report is made of --------------------------------------------------------------------
+
+typedef struct sc_quant_row {
+    const sc_name *node;  // as the method was given
+    const sc_op *op;
+    const sc_name *origin;
+    sc_str module_stack;  // verbatim
+    bool is_quantized;
+    sc_str why_not;  // for people; empty for those that are quantized
+} sc_quant_row;
+
+// One for each node of the method, in order, those of bodies left out.
+uint32_t sc_quant_row_count(const sc_quant_plan *plan);
+const sc_quant_row *sc_quant_row_at(const sc_quant_plan *plan, uint32_t index);
+
+// Tensors that share a scale, because they are the same numbers or because an operator only moves
+// them.
+typedef struct sc_quant_range {
+    bool is_weight;
+    bool is_dynamic;  // no more is known
+    uint32_t axis;    // of a weight, where there is a scale for each channel
+    uint32_t count;   // of scales
+    float low, high;  // what was seen, over all channels
+    const float *scales;
+    int32_t zero_point;
+    uint32_t place_count;  // tensors that are quantized by it
+} sc_quant_range;
+
+uint32_t sc_quant_range_count(const sc_quant_plan *plan);
+// Valid once settled.
+const sc_quant_range *sc_quant_range_at(const sc_quant_plan *plan, uint32_t index);
+// The tensor at a place of a range: the name of its value.
+const sc_name *sc_quant_place(const sc_quant_plan *plan, uint32_t range, uint32_t place);
+
+#endif

@@ -1,0 +1,111 @@
+// Scales and zero points, of what observers have seen and of the bytes of weights.
+#include <math.h>
+
+#include "quant/plan.h"
+
+#include "observe/observe.h"
+#include "observe/qparams.h"
+
+enum { ACTIVATION_MIN = -128, WEIGHT_MAX = 127 };
+
+// Errors name the node whose result it is, or that reads the constant.
+static void set_where(const sc_quant_plan *plan, const quant_group *group) {
+    const quant_probe *probe = &plan->probes.data[group->probes.data[0]];
+    if (probe->value->node)
+        sc_where_set_node(plan->ctx, probe->value->node);
+    else if (probe->users.count)
+        sc_where_set_node(plan->ctx, probe->users.data[0]);
+}
+
+static const char *name_of(const sc_quant_plan *plan, const quant_group *group) {
+    return plan->probes.data[group->probes.data[0]].value->name->text;
+}
+
+static sc_status set_channel(sc_quant_plan *plan, quant_group *group, uint64_t channel, float low,
+                             float high) {
+    const bool is_weight = group->spec.kind == QUANT_WEIGHT;
+    const sc_qparams q =
+        is_weight ? sc_qparams_symmetric(low, high, -WEIGHT_MAX, WEIGHT_MAX, SC_QPARAMS_EPS)
+                  : sc_qparams_affine(low, high, ACTIVATION_MIN, WEIGHT_MAX, SC_QPARAMS_EPS);
+    if (!isfinite(q.scale))
+        return sc_fail(plan->ctx, SC_ERR_NUMERIC, "Check the inputs that were given.",
+                       "'%s' has numbers of which the range cannot be said", name_of(plan, group));
+    group->scales[channel] = q.scale;
+    group->zero_points[channel] = q.zero_point;
+    group->range.low = fminf(group->range.low, low);
+    group->range.high = fmaxf(group->range.high, high);
+    return SC_OK;
+}
+
+static sc_status settle_weight(sc_quant_plan *plan, quant_group *group) {
+    sc_ctx *ctx = plan->ctx;
+    const sc_value *value = plan->probes.data[group->probes.data[0]].value;
+    const sc_constant *constant = sc_quant_constant(plan, value);
+    int64_t sizes[SC_RANK_MAX];
+    const sc_weight weight = {.data = sc_quant_row_major(ctx->arena, plan->method->exprs, constant),
+                              .dtype = (sc_dtype)constant->spec.dtype,
+                              .elements = sc_quant_elements(&constant->spec, sizes)};
+    const sc_slices slices = plan->config.per_channel
+                                 ? sc_slices_axis(constant->spec.rank, sizes, group->spec.axis)
+                                 : sc_slices_whole(weight.elements);
+    float *lows = sc_new_array(ctx->scratch, float, group->channels + 1);
+    float *highs = sc_new_array(ctx->scratch, float, group->channels + 1);
+    SC_TRY(sc_weight_ranges(ctx, &weight, slices, lows, highs));
+    for (uint64_t i = 0; i < group->channels; i++)
+        SC_TRY(set_channel(plan, group, i, lows[i], highs[i]));
+    return SC_OK;
+}
+
+static sc_status check_seen(sc_quant_plan *plan, const quant_group *group, const float *state) {
+    if (!(state[SC_OBSERVED_NANS] == 0))
+        return sc_fail(plan->ctx, SC_ERR_NUMERIC, "Check the inputs that were given.",
+                       "'%s' was not a number while the program was calibrated",
+                       name_of(plan, group));
+    if (!(state[SC_OBSERVED_TENSORS] > 0))
+        return sc_fail(plan->ctx, SC_ERR_STATE, "Run the program on inputs like those to come.",
+                       "nothing was seen of '%s'", name_of(plan, group));
+    return SC_OK;
+}
+
+static sc_status settle_observed(sc_quant_plan *plan, quant_group *group, const float *state) {
+    const sc_observe_kind kind = sc_quant_observe_kind(plan, group->observer);
+    SC_TRY(check_seen(plan, group, state));
+    for (uint64_t i = 0; i < group->channels; i++) {
+        float low = 0, high = 0;
+        const bool is_sound = kind == SC_OBSERVE_CHANNELS
+                                  ? sc_observe_found_channel(state, group->channels, i, &low, &high)
+                                  : sc_observe_found(kind, state, &low, &high);
+        if (!is_sound)
+            return sc_fail(plan->ctx, SC_ERR_ARGUMENT, NULL, "'%s' has the state of no observer",
+                           name_of(plan, group));
+        SC_TRY(set_channel(plan, group, i, low, high));
+    }
+    return SC_OK;
+}
+
+static sc_status settle(sc_quant_plan *plan, quant_group *group, const float *const *states) {
+    sc_arena *arena = plan->ctx->arena;
+    group->scales = sc_new_array(arena, float, group->channels + 1);
+    group->zero_points = sc_new_array(arena, int64_t, group->channels + 1);
+    group->range.low = INFINITY;
+    group->range.high = -INFINITY;
+    set_where(plan, group);
+    SC_TRY(group->is_weight ? settle_weight(plan, group)
+                            : settle_observed(plan, group, states[group->observer]));
+    group->range.count = (uint32_t)group->channels;
+    group->range.scales = group->scales;
+    group->range.zero_point = group->channels ? (int32_t)group->zero_points[0] : 0;
+    return SC_OK;
+}
+
+sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states) {
+    const sc_mark mark = sc_arena_mark(ctx->scratch);
+    for (uint32_t i = 0; i < plan->groups.count; i++) {
+        quant_group *group = &plan->groups.data[i];
+        if (group->probes.count > 0 && !group->range.is_dynamic)
+            SC_TRY(settle(plan, group, states));
+    }
+    sc_arena_rewind(ctx->scratch, mark);
+    plan->is_settled = true;
+    return SC_OK;
+}

@@ -1,0 +1,110 @@
+// What is written in place. A probe stands right after the value that it observes, and who reads
+// the value reads a dequantized copy from then on: right only if no later write was to be seen, and
+// if nobody else was to see a write to the copy. PT2E does not look.
+#include "quant/plan.h"
+
+static sc_value *first_operand(const sc_node *node) {
+    const sc_arg *arg = node->arg_count ? &node->args[0] : NULL;
+    return arg && arg->kind == SC_ARG_VALUE ? arg->value : NULL;
+}
+
+bool sc_quant_may_alias(const sc_op *op) {
+    if (sc_op_has(op, SC_VIEW | SC_HANDS_ON | SC_RESHAPES | SC_MUTATES | SC_FOREIGN)) return true;
+    for (uint32_t i = 0; op->schema && i < op->schema->param_count; i++)
+        if (op->schema->params[i].is_aliased) return true;
+    return sc_quant_shares(op) && !sc_op_has(op, SC_POINTWISE);
+}
+
+// `through` is how `node` comes to write the value.
+static bool others_are_done(const sc_value *value, const sc_node *through, const sc_node *node) {
+    for (const sc_arg *use = value->first_use; use; use = use->next_use) {
+        const sc_node *user = use->user;
+        if (user == through) continue;
+        if (!user->op || user->mark > node->mark || sc_quant_may_alias(user->op)) return false;
+    }
+    return true;
+}
+
+// State that is written as it is stays the original, which is not observed there.
+static bool may_write(const sc_node *node) {
+    const sc_node *through = node;
+    while (sc_op_has(through->op, SC_MUTATES)) {
+        const sc_value *value = first_operand(through);
+        if (!value) return false;
+        if (!value->node)
+            return through == node &&
+                   value->graph->method->inputs.data[value->index].constant != NULL;
+        if (!others_are_done(value, through, node)) return false;
+        through = value->node;
+    }
+    return through == node || !sc_quant_may_alias(through->op);
+}
+
+// What is behind the value stays what is written.
+static void keep_original(const sc_node *writer) {
+    sc_value *value = first_operand(writer);
+    while (value && !(value->mark & QUANT_KEPT)) {
+        value->mark |= QUANT_KEPT;
+        const sc_node *node = value->node;
+        value = node && sc_quant_may_alias(node->op) ? first_operand(node) : NULL;
+    }
+}
+
+// The tensor that a value shows, and the position of the last write to it.
+typedef struct storages {
+    sc_imap root;   // value -> value
+    sc_imap write;  // root -> position
+} storages;
+
+static const sc_value *root_of(const storages *s, const sc_value *value) {
+    const uint64_t *root = sc_imap_find(&s->root, SC_PTR_KEY(value));
+    return root ? (const sc_value *)(uintptr_t)*root : value;
+}
+
+typedef struct reading {
+    const storages *s;
+    bool is_stale;
+} reading;
+
+static bool look(void *user, sc_arg *arg) {
+    reading *r = user;
+    const uint64_t *write = sc_imap_find(&r->s->write, SC_PTR_KEY(root_of(r->s, arg->value)));
+    const uint32_t made = arg->value->node ? arg->value->node->mark : 0;
+    if (write && *write > made) r->is_stale = true;
+    return true;
+}
+
+static void mark_node(storages *s, sc_node *node) {
+    const sc_value *x = first_operand(node);
+    reading r = {.s = s};
+    (void)sc_node_visit_values(node, look, &r);
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        if (r.is_stale) node->outs[i]->mark |= QUANT_STALE;
+        if (x && sc_quant_may_alias(node->op))
+            sc_imap_set(&s->root, SC_PTR_KEY(node->outs[i]), SC_PTR_KEY(root_of(s, x)));
+    }
+    if (!x || !sc_op_has(node->op, SC_MUTATES)) return;
+    sc_imap_set(&s->write, SC_PTR_KEY(root_of(s, x)), node->mark);
+    if (!may_write(node)) keep_original(node);
+}
+
+void sc_quant_mark_writes(sc_quant_plan *plan) {
+    const sc_mark mark = sc_arena_mark(plan->ctx->scratch);
+    storages s;
+    sc_imap_init(&s.root, plan->ctx->scratch);
+    sc_imap_init(&s.write, plan->ctx->scratch);
+    for (sc_node *node = plan->method->graph->first; node; node = node->next) mark_node(&s, node);
+    sc_arena_rewind(plan->ctx->scratch, mark);
+}
+
+bool sc_quant_refuse_write(sc_quant_plan *plan, const sc_node *node) {
+    const char *why = NULL;
+    if (sc_op_has(node->op, SC_MUTATES) && !may_write(node))
+        why = "it writes in place what other nodes read";
+    else if (node->outs[0]->mark & QUANT_KEPT)
+        why = "its result is written in place";
+    else if (node->outs[0]->mark & QUANT_STALE)
+        why = "it reads what was written in place since it was made";
+    if (why) sc_quant_why_not(plan, node, "%s", why);
+    return why != NULL;
+}
