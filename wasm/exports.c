@@ -229,6 +229,17 @@ int32_t wasm_compile_nodes(sc_job *job, uint32_t program, const char *method,
     return keep_text(job, status, json);
 }
 
+// Inputs that a method was exported with; a text result, and the number of the output with the
+// bytes.
+EXPORT(compile_examples)
+int32_t wasm_compile_examples(sc_job *job, const char *method, uint32_t method_bytes,
+                              uint32_t *output) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_compile_examples(job, text_of(method, method_bytes), &json, output);
+    return keep_text(job, status, json);
+}
+
 // --- Outputs -------------------------------------------------------------------------------------
 
 EXPORT(output_count) uint32_t wasm_output_count(sc_job *job) {

@@ -1,5 +1,5 @@
-// Inputs and outputs of a record as they cross the border: JSON for what they are, and one run of
-// bytes, in which tensors stand row-major.
+// Inputs and outputs of a record, and example inputs of an opened file, as they cross the border:
+// JSON for what they are, and one run of bytes, in which tensors stand row-major.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -240,14 +240,12 @@ static sc_status put_by_method(writer *w, const sc_pickle_value *all) {
     return SC_OK;
 }
 
-static sc_status write_values(sc_job *job, const sc_etrecord *from, bool are_outputs, sc_str *json,
-                              sc_cord *bytes) {
+static sc_status write_values(sc_job *job, const sc_pickle_value *values, bool are_outputs,
+                              sc_str *json, sc_cord *bytes) {
     writer w = {.ctx = &job->ctx, .left = VALUES_MAX};
     sc_sb sb = sc_job_text(job);
     sc_json_writer_init(&w.json, &sb, SC_JSON_COMPACT);
     sc_cord_init(&w.bytes, w.ctx->arena);
-    const sc_pickle_value *values =
-        are_outputs ? from->reference_outputs : from->representative_inputs;
     if (!values)
         sc_json_add_null(&w.json);
     else
@@ -264,7 +262,32 @@ sc_status sc_record_values(sc_job *job, uint32_t record, bool are_outputs, sc_st
     SC_TRY(sc_job_record(job, record, &from));
     sc_output file = sc_job_record_output(job, record, SC_STR("values"));
     const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
-    const sc_status status = write_values(job, from, are_outputs, json, &file.cord);
+    const sc_pickle_value *values =
+        are_outputs ? from->reference_outputs : from->representative_inputs;
+    const sc_status status = write_values(job, values, are_outputs, json, &file.cord);
+    sc_job_step_back(job, &aside);
+    return sc_job_keep_output(job, status, &file, output);
+}
+
+static sc_status write_examples(sc_job *job, const sc_method *method, sc_str *json,
+                                sc_cord *bytes) {
+    const sc_pickle_value *values = NULL;
+    SC_TRY(sc_etrecord_examples(&job->ctx, method, &values));
+    return write_values(job, values, false, json, bytes);
+}
+
+sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t *output) {
+    sc_version *opened = NULL;
+    (void)sc_job_begin(job);
+    SC_TRY(sc_job_version(job, 0, &opened));
+    const sc_method *found = sc_program_method(opened->program, method);
+    if (!found)
+        return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(method));
+    sc_output file = {
+        .program = SC_NO_PROGRAM, .name = SC_STR("examples"), .held = {sc_held_new()}};
+    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+    const sc_status status = write_examples(job, found, json, &file.cord);
     sc_job_step_back(job, &aside);
     return sc_job_keep_output(job, status, &file, output);
 }

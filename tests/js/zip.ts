@@ -108,3 +108,9 @@ export function deflated(
   );
   return writeZip([...packed, ...more]);
 }
+
+/** A recorded model without the inputs that it was exported with. */
+export function withoutExamples(model: string): Uint8Array<ArrayBuffer> {
+  const entries = readZip(readFileSync(modelPath(`${model}.pt2`)));
+  return writeZip(entries.filter(({ name }) => !name.includes("/data/sample_inputs/")));
+}

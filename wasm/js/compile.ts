@@ -17,6 +17,7 @@ import { listPrograms, openProgram } from "./open.js";
 import { optionsJson } from "./options.js";
 import { partitionersJson } from "./partition.js";
 import { checkOptions } from "./protocol.js";
+import { readInputs, readValues } from "./record.js";
 import type {
   CallOptions,
   CompileSpec,
@@ -27,6 +28,7 @@ import type {
   Partitioners,
   Passes,
   Programs,
+  RecordValue,
   ToBackendOptions,
   ToEdgeOptions,
   TransformAndLowerOptions,
@@ -35,6 +37,14 @@ import type {
 class OpenedManager extends ViewingManager implements OpenedPrograms {
   constructor(job: Job, methods: readonly string[]) {
     super("OpenedPrograms", job, 0, methods, []);
+  }
+
+  exampleInputs(method?: string): RecordValue[] | null {
+    const name = this.exportedProgram(method).method;
+    const { job } = this;
+    return job.core.memory.withTexts([name], (text, bytes) =>
+      readValues(job, (raw, s, out) => raw.compile_examples(s, text!, bytes!, out), readInputs),
+    );
   }
 
   toEdge(options: ToEdgeOptions = {}): EdgeProgramManager {

@@ -192,6 +192,7 @@ const PROTOCOL = {
     createEtrecord: RECORDS.createEtrecord,
     exportedProgram: METHOD,
     inspect: DATA,
+    exampleInputs: DATA,
     toEdge: { is: "method", gives: "EdgeProgramManager", at: 0, options: EDGE },
     toEdgeTransformAndLower: {
       is: "method",

@@ -20,6 +20,7 @@ import type {
   SaveOptions,
   Sink,
   Source,
+  Value,
 } from "./types.js";
 
 const EXPORTED = "exported_program";
@@ -116,6 +117,39 @@ function unpacked(value: Read, bytes: Uint8Array): RecordValue {
   if (value.float !== undefined) return Number(value.float);
   return value.bool ?? value.string ?? null;
 }
+
+/** Values that a call gives as a text with what they are, and as an output with their bytes. */
+export function readValues<T>(
+  job: Job,
+  call: (raw: Job["core"]["raw"], s: number, out: number) => number,
+  read: (json: unknown, bytes: Uint8Array) => T,
+): T | null {
+  const { memory } = job.core;
+  return job.hold(() =>
+    memory.with(8, (out) => {
+      const text = job.textOf((raw, s) => call(raw, s, out));
+      const output = memory.number(out);
+      const size = job.enter({}, (raw, s) => raw.output_bytes(s, output));
+      const file = new Output(() => job, output, size);
+      try {
+        const json = JSON.parse(text) as unknown;
+        return json === null ? null : read(json, file.whole());
+      } finally {
+        file.free();
+      }
+    }),
+  );
+}
+
+/** Inputs, as such a call gives them. */
+export const readInputs = (json: unknown, bytes: Uint8Array): RecordValue[] =>
+  (json as Read[]).map((value) => unpacked(value, bytes));
+
+/** Lists of lists, such as nested arguments, as one: what a run takes. */
+export const flatValues = (values: readonly RecordValue[]): Value[] =>
+  values.flatMap((value) =>
+    Array.isArray(value) ? flatValues(value as readonly RecordValue[]) : [value as Value],
+  );
 
 // --- Programs ---
 
@@ -240,27 +274,15 @@ export class RecordView implements ETRecord {
 
   private values<T>(areOutputs: boolean, read: (json: unknown, bytes: Uint8Array) => T): T | null {
     const { job, number } = this;
-    const { memory } = job.core;
-    return job.hold(() =>
-      memory.with(8, (out) => {
-        const text = job.textOf((raw, s) => raw.record_values(s, number, areOutputs ? 1 : 0, out));
-        const output = memory.number(out);
-        const size = job.enter({}, (raw, s) => raw.output_bytes(s, output));
-        const file = new Output(() => job, output, size);
-        try {
-          const json = JSON.parse(text) as unknown;
-          return json === null ? null : read(json, file.whole());
-        } finally {
-          file.free();
-        }
-      }),
+    return readValues(
+      job,
+      (raw, s, out) => raw.record_values(s, number, areOutputs ? 1 : 0, out),
+      read,
     );
   }
 
   representativeInputs(): RecordValue[] | null {
-    return this.values(false, (json, bytes) =>
-      (json as Read[]).map((value) => unpacked(value, bytes)),
-    );
+    return this.values(false, readInputs);
   }
 
   referenceOutputs(): Record<string, RecordValue[]> | null {

@@ -17,7 +17,7 @@ import type {
 import type { BundleOptions, CaseVerdict, TestSuite, VerifyOptions } from "./types_bundled.js";
 import type { EventDump, RunOptions } from "./types_events.js";
 import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspector.js";
-import type { ETRecord } from "./types_record.js";
+import type { ETRecord, RecordValue } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 
 export type * from "./types_backend.js";
@@ -250,6 +250,11 @@ export interface OpenedPrograms extends Disposable {
   createEtrecord(): ETRecord;
   exportedProgram(method?: string): ExportedProgram;
   inspect(): CompilationReport;
+  /**
+   * The inputs that a method was exported with, those by name after the others; null where the file
+   * has none. Of a container they are a list.
+   */
+  exampleInputs(method?: string): RecordValue[] | null;
   /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
   toEdge(options?: ToEdgeOptions): EdgeProgramManager;
   /** toEdge, transform and toBackend in one, as the engine has it; once. */

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { missingData, SconceError } from "../errors.js";
 import { fill } from "../fill.js";
 import { isCount } from "../options.js";
+import { flatValues } from "../record.js";
 import { toRandomAccess } from "../source.js";
 import { isTensor } from "../tensor.js";
 import type {
@@ -13,7 +14,6 @@ import type {
   ProgramMethodInfo,
   ProgramValueInfo,
   RandomAccess,
-  RecordValue,
   Tensor,
   Value,
 } from "../types.js";
@@ -121,18 +121,12 @@ function commandInputs(
 
 const EXAMPLE = "example";
 
-/** Lists of lists, such as nested arguments, as one. */
-const flattened = (values: readonly RecordValue[]): Value[] =>
-  values.flatMap((value) =>
-    Array.isArray(value) ? flattened(value as readonly RecordValue[]) : [value as Value],
-  );
-
 /** The inputs that a record holds, on which --gap runs the program that it compares with. */
 function examplesOf(engine: Engine, path: string): Value[] {
   const record = engine.parseEtrecord({ path });
   try {
     const inputs = record.representativeInputs();
-    if (inputs) return flattened(inputs);
+    if (inputs) return flatValues(inputs);
     throw new SconceError(
       "not_found",
       `${path} holds no representative inputs`,
