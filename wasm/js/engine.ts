@@ -3,13 +3,14 @@
 import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./check.js";
 import { checkSuites } from "./bundle.js";
 import { open } from "./compile.js";
-import { inflatePrograms } from "./open.js";
+import { checkPrograms, inflatePrograms } from "./open.js";
 import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
 import { openInspector } from "./inspector.js";
 import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
+import { makeSession } from "./session.js";
 import { absoluteUrl } from "./source.js";
 import type {
   Backend,
@@ -22,6 +23,8 @@ import type {
   EngineOptions,
   ETRecord,
   ExecutorchProgramManager,
+  ExportOptions,
+  ExportSession,
   Inspector,
   InspectorFiles,
   InspectorOptions,
@@ -141,6 +144,31 @@ class SyncEngine implements Engine {
     } finally {
       edge.dispose();
     }
+  }
+
+  createExportSession(programs: Programs, options: ExportOptions): ExportSession {
+    return this.session("createExportSession", programs, options);
+  }
+
+  async export(programs: Programs, options: ExportOptions): Promise<ExportSession> {
+    const session = this.session("export", programs, options);
+    try {
+      await session.run();
+      return session;
+    } catch (error) {
+      session.dispose();
+      throw error;
+    }
+  }
+
+  private session(
+    call: "export" | "createExportSession",
+    programs: Programs,
+    options: ExportOptions,
+  ): ExportSession {
+    checkOptions("Engine", call, options ?? null);
+    checkPrograms(programs);
+    return makeSession(this, programs, options);
   }
 
   inflate(programs: Programs): Promise<Programs> {

@@ -1,6 +1,8 @@
 // The public entry; re-exports only.
 export { createEngine } from "./engine.js";
 export { createClient, type Client, type ClientOptions } from "./client.js";
+export { combineRecipes } from "./recipes.js";
+export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic } from "./errors.js";
 export { openUrl } from "./source.js";
 export { tensor, toNumbers } from "./tensor.js";

@@ -168,3 +168,11 @@ export function completed(job: Job, { number, isLight }: Recorded, program: numb
     isLight,
   };
 }
+
+/** The same object for somebody who does not own it: disposing of it does nothing. */
+export function borrowed<T extends object>(owned: T): T {
+  const view = Object.create(owned, { dispose: { value: () => undefined } }) as T;
+  const place = places.get(owned);
+  if (place) places.set(view, place);
+  return view;
+}

@@ -22,6 +22,11 @@ export function listPrograms(programs: Programs): [string, Source][] {
   return list;
 }
 
+/** Throws unless these are programs to open, as far as that can be told without reading them. */
+export function checkPrograms(programs: Programs): void {
+  listPrograms(programs);
+}
+
 const isCompressed = (error: unknown): error is SconceError =>
   error instanceof SconceError && error.code === "compressed";
 

@@ -11,6 +11,7 @@ import type {
   ETRecord,
   ExecutorchProgramManager,
   ExportedProgram,
+  ExportSession,
   Inspector,
   OpenedPrograms,
   Program,
@@ -25,6 +26,7 @@ interface Interfaces {
   Program: Program;
   Inspector: Inspector;
   ETRecord: ETRecord;
+  ExportSession: ExportSession;
 }
 export type ObjectKind = keyof Interfaces;
 
@@ -67,7 +69,7 @@ interface Method {
 }
 
 /** The rows of options.def for a call. */
-const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
+export const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
   Object.fromEntries(
     optionsOf(call).map((option): [string, Kind] => [
       option.name,
@@ -90,6 +92,15 @@ const LOWERED = {
   partitioner: "any",
 } as const;
 const EXECUTORCH = rowsOf("toExecutorch");
+const EXPORT = {
+  ...CALL,
+  recipe: "any",
+  exampleInputs: "any",
+  constantMethods: "record",
+  dynamicShapes: rowsOf("toEdge")["dynamicShapes"]!,
+  generateEtrecord: "flag",
+  name: "text",
+} as const;
 const LOAD = { ...CALL, dataFiles: "files", ...rowsOf("load") } as const;
 
 const SCALE: Kind = {
@@ -177,6 +188,14 @@ const PROTOCOL = {
       files: 0,
       at: 1,
       options: LOWERED,
+    },
+    export: { is: "method", gives: "ExportSession", programs: 0, at: 1, options: EXPORT },
+    createExportSession: {
+      is: "method",
+      gives: "ExportSession",
+      programs: 0,
+      at: 1,
+      options: EXPORT,
     },
     inflate: LOCAL,
     inspect: { ...DATA, files: 0 },
@@ -274,6 +293,29 @@ const PROTOCOL = {
     nodes: DATA,
     text: DATA,
     diff: DATA,
+  },
+  ExportSession: {
+    name: PROPERTY,
+    pipelineStages: PROPERTY,
+    registerStage: LOCAL,
+    getRegisteredStage: LOCAL,
+    getAllRegisteredStages: LOCAL,
+    run: { ...DATA, at: 0, options: CALL },
+    getStageArtifacts: LOCAL,
+    stages: DATA,
+    getExportedProgram: METHOD,
+    getOpenedPrograms: { is: "method", gives: "OpenedPrograms" },
+    getEdgeProgramManager: { is: "method", gives: "EdgeProgramManager" },
+    getExecutorchProgramManager: { is: "method", gives: "ExecutorchProgramManager" },
+    getPteBuffer: DATA,
+    saveToPte: LOCAL,
+    getExampleInput: DATA,
+    runMethod: DATA,
+    delegationInfo: DATA,
+    delegationText: DATA,
+    printDelegationInfo: LOCAL,
+    quantizationReport: DATA,
+    getEtrecord: RECORDS.getEtrecord,
   },
   ETRecord: {
     exportedProgram: LOCAL,

@@ -19,13 +19,16 @@ import type { EventDump, RunOptions } from "./types_events.js";
 import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspector.js";
 import type { ETRecord, RecordValue } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
+import type { ExportOptions, ExportSession } from "./types_session.js";
 
 export type * from "./types_backend.js";
 export type * from "./types_bundled.js";
 export type * from "./types_events.js";
 export type * from "./types_inspector.js";
 export type * from "./types_record.js";
+export type * from "./types_recipe.js";
 export type * from "./types_report.js";
+export type * from "./types_session.js";
 
 /** Element types, by PyTorch's names. */
 export type DType =
@@ -252,7 +255,7 @@ export interface OpenedPrograms extends Disposable {
   inspect(): CompilationReport;
   /**
    * The inputs that a method was exported with, those by name after the others; null where the file
-   * has none. Of a container they are a list.
+   * has none, or has compressed them. Of a container they are a list.
    */
   exampleInputs(method?: string): RecordValue[] | null;
   /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
@@ -399,6 +402,16 @@ export interface Engine extends Disposable {
   ): EdgeProgramManager;
   /** toEdge, or toEdgeTransformAndLower where there is a partitioner, and toExecutorch in one call. */
   lower(programs: Programs, options?: LowerOptions): ExecutorchProgramManager;
+  /**
+   * From .pt2 files to a program as a recipe says, stage by stage: quantized, with parts handed to
+   * backends, emitted. The session keeps what every stage made. Compressed archives are inflated.
+   */
+  export(programs: Programs, options: ExportOptions): Promise<ExportSession>;
+  /**
+   * The same session before anything was run or read: `run()` does, once stages of one's own are
+   * there. Of a client's session it is `run` that takes the signal and the listener.
+   */
+  createExportSession(programs: Programs, options: ExportOptions): ExportSession;
   /**
    * The same programs with compressed archives inflated, for hosts without node:zlib (pages without
    * a worker, edge functions), where `open` and its kin fail with the code "compressed". The client

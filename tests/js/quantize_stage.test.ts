@@ -1,0 +1,234 @@
+// The quantize stage: what a recipe asks of it, what it refuses, and how what it makes goes on. The
+// numbered names are behaviours that the official stage has tests of its own for.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  createEngine,
+  tensor,
+  type Engine,
+  type ExportOptions,
+  type ExportRecipe,
+  type ExportSession,
+  type InputTuple,
+  type OpenedPrograms,
+  type QuantizationRecipe,
+  type QuantizationReport,
+  type SconceError,
+} from "sconce";
+import { file } from "./failure.js";
+import { readCases } from "./reference.js";
+import { rejected } from "./rejected.js";
+import { withoutExamples } from "./zip.js";
+
+let engine: Engine;
+before(async () => (engine = await createEngine()));
+after(() => engine.dispose());
+
+const STATIC = { quantizers: [{ kind: "xnnpack", isPerChannel: true }] } as const;
+const DYNAMIC = { quantizers: [{ kind: "xnnpack", isDynamic: true }] } as const;
+const WEIGHTS = {
+  aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int8_weight_only" } }],
+} as const;
+
+const both = (): Record<string, { path: string }> => ({
+  encode: file("encdec.encode"),
+  decode: file("encdec.decode"),
+});
+
+/** What a recipe fails with in the stage alone. */
+async function failed(
+  quantizationRecipe: ExportRecipe["quantizationRecipe"],
+  programs: Parameters<Engine["export"]>[0] = file("mlp"),
+  options: Partial<ExportOptions> = {},
+): Promise<SconceError> {
+  const recipe = { quantizationRecipe: quantizationRecipe!, pipelineStages: ["quantize"] };
+  return rejected(() => engine.export(programs, { ...options, recipe }));
+}
+
+/** Reaches the engine's own part: everything before it found nothing wrong. */
+const isAsked = ({ code, message }: SconceError): boolean =>
+  code === "unsupported" && /quantization is not in this build/.test(message);
+
+test("36: without a quantization the stage passes on what it is given", async () => {
+  const session = await engine.export(both(), {
+    recipe: { pipelineStages: ["quantize", "to_edge_transform_and_lower", "to_executorch"] },
+  });
+  const lowered = engine.lower(both());
+  assert.deepEqual(session.getPteBuffer(), lowered.buffer);
+  assert.equal(session.quantizationReport(), null);
+  for (const owner of [session, lowered]) owner.dispose();
+  const none = await engine.export(both(), {
+    recipe: { pipelineStages: ["quantize"], quantizationRecipe: { encode: null } },
+  });
+  none.dispose();
+});
+
+test("36: which quantizers make a recipe", async () => {
+  const one = { kind: "xnnpack" } as const;
+  const config = WEIGHTS.aoQuantizationConfigs[0];
+  for (const [recipe, text] of [
+    [{}, /^there is no quantizer, and no aoQuantizationConfig$/],
+    [{ quantizers: [] }, /^there is no quantizer/],
+    [{ dynamicBatchSize: false }, /^there is no quantizer/],
+    [{ quantizers: [one, one] }, /^there are 2 quantizers$/],
+    [{ aoQuantizationConfigs: [config, config, config] }, /^there are 3 .* cannot be composed$/],
+    [{ ...STATIC, isQat: true }, /^isQat needs a trainFn$/],
+  ] as const) {
+    const { code, message, method, hint } = await failed(recipe);
+    assert.equal(code, "argument");
+    assert.match(message, text);
+    assert.equal(method, "forward");
+    assert.notEqual(hint, "");
+  }
+  for (const recipe of [STATIC, DYNAMIC, WEIGHTS, { ...STATIC, ...WEIGHTS }])
+    assert.ok(isAsked(await failed(recipe)));
+});
+
+test("36: training is Python's, and the error says how", async () => {
+  const { code, message, hint } = await failed({ ...STATIC, isQat: true, trainFn: () => 1 });
+  assert.equal(code, "unsupported");
+  assert.equal(message, "an exported program cannot be trained");
+  assert.match(hint, /prepare_qat_pt2e/);
+});
+
+test("37b: what is wrong is told of its method, and only methods that are named are quantized", async () => {
+  const { method } = await failed({ decode: {}, encode: null }, both());
+  assert.equal(method, "decode");
+  const { message } = await failed({ decode: STATIC }, both());
+  assert.match(message, /^method 'decode' is to be quantized/);
+  assert.match((await failed(STATIC, both())).message, /^method 'encode', 'decode' is to be/);
+  for (const forward of [STATIC, null]) {
+    const unknown = await failed({ forward, decode: STATIC }, both());
+    assert.equal(unknown.code, "not_found");
+    assert.match(unknown.message, /'quantizationRecipe' names a method 'forward'/);
+  }
+});
+
+test("a build without quantization says so", async () => {
+  const error = await rejected(() =>
+    engine.export(file("mlp"), { recipe: "xnnpack_pt2e_int8_static_per_channel" }),
+  );
+  assert.ok(isAsked(error));
+  assert.match(error.hint, /torch\.export\.save/);
+});
+
+// --- Calibration -----------------------------------------------------------------------------------
+
+test("36: calibration needs calls, and what needs none takes none", async () => {
+  const asked: string[] = [];
+  const calibrationInputsFn = (method: string): InputTuple[] => {
+    asked.push(method);
+    return readCases("mlp").map(({ inputs }) => inputs);
+  };
+  assert.ok(isAsked(await failed({ ...STATIC, calibrationInputsFn })));
+  assert.deepEqual(asked, ["forward"]);
+  for (const recipe of [DYNAMIC, WEIGHTS])
+    assert.ok(isAsked(await failed({ ...recipe, calibrationInputsFn }, withoutExamples("mlp"))));
+  assert.deepEqual(asked, ["forward"]);
+});
+
+test("6.3: calibration that is none is refused", async () => {
+  for (const [programs, options] of [
+    [withoutExamples("mlp"), {}],
+    [file("mlp"), { exampleInputs: [] }],
+    [file("mlp"), { exampleInputs: { forward: [] } }],
+  ] as const) {
+    const { code, message, method } = await failed(STATIC, programs, options);
+    assert.equal(code, "input");
+    assert.equal(message, "the example inputs of method 'forward' are missing: nothing calibrates");
+    assert.equal(method, "forward");
+  }
+  const mine = new Error("mine");
+  const broken = await failed({
+    ...STATIC,
+    calibrationInputsFn: () => {
+      throw mine;
+    },
+  });
+  assert.equal(broken.code, "argument");
+  assert.equal(broken.message, "calibrationInputsFn of method 'forward' failed: mine");
+  assert.equal(broken.cause, mine);
+  const number = await failed({ ...STATIC, calibrationInputsFn: () => 3 as never });
+  assert.match(number.message, /calibrationInputsFn of method 'forward' gives must be an iterable/);
+});
+
+test("6.3: batches of other sizes need a program that leaves them open", async () => {
+  const recipe: QuantizationRecipe = { ...STATIC, dynamicBatchSize: true };
+  assert.ok(isAsked(await failed(recipe, file("mlp_dyn"))));
+  const { code, message, hint, method } = await failed(recipe);
+  assert.equal(code, "argument");
+  assert.match(message, /^dynamicBatchSize: method 'forward' was exported for 4 as dimension 0 of/);
+  assert.match(hint, /dynamic_shapes=\{"x": \{0: torch\.export\.Dim\("batch", min=1\)\}\}/);
+  assert.equal(method, "forward");
+});
+
+test("a filter is asked for every node of a configuration's method", async () => {
+  const asked = new Set<string>();
+  const filterFn = ({ op }: { op: string }, fqn: string): boolean => {
+    asked.add(`${op} ${fqn}`);
+    return fqn !== "fc1";
+  };
+  const configs = [{ ...WEIGHTS.aoQuantizationConfigs[0], filterFn }];
+  assert.ok(isAsked(await failed({ aoQuantizationConfigs: configs })));
+  assert.ok(asked.has("aten::linear fc1"));
+  assert.ok(asked.has("aten::linear fc3"));
+});
+
+// --- What comes of it ------------------------------------------------------------------------------
+
+/** A stage in its place, which gives another program than it got. */
+function withOwn(session: ExportSession, report: QuantizationReport): ExportSession {
+  const own = session.getRegisteredStage("quantize")!;
+  session.registerStage("quantize", {
+    ...own,
+    run: (artifact, call) => {
+      assert.deepEqual((artifact.data as OpenedPrograms).methods, ["forward"]);
+      const made = artifact.copyWithNewData(engine.open(file("quantized_mlp"), call));
+      made.addContext("quantizationReport", report);
+      return made;
+    },
+  });
+  return session;
+}
+
+test("32: what the stage makes is what is lowered, recorded and reported", async () => {
+  const report: QuantizationReport = {
+    forward: { calibrationBatches: 2, nodes: [], groups: [] },
+  };
+  const session = withOwn(
+    engine.createExportSession(file("mlp"), {
+      recipe: "xnnpack_pt2e_int8_static_per_channel",
+      generateEtrecord: true,
+    }),
+    report,
+  );
+  await session.run();
+  assert.deepEqual(Object.keys(session.getStageArtifacts()), [
+    "quantize",
+    "to_edge_transform_and_lower",
+    "to_executorch",
+  ]);
+  const lowered = engine.lower(file("quantized_mlp"), { partitioner: ["xnnpack"] });
+  assert.deepEqual(session.getPteBuffer(), lowered.buffer);
+  assert.match(session.getExportedProgram().text(), /quantize_per_tensor/);
+  assert.match(session.getEtrecord().exportedProgram!.text(), /quantize_per_tensor/);
+  assert.deepEqual(session.quantizationReport(), report);
+  const { data } = session.getStageArtifacts()["quantize"]!;
+  session.dispose();
+  assert.throws(() => (data as OpenedPrograms).inspect(), { code: "disposed" });
+  lowered.dispose();
+});
+
+test("32: example inputs are those of the program that was given", async () => {
+  const x = tensor(new Float32Array(64).fill(1), [4, 16]);
+  const session = withOwn(
+    engine.createExportSession(file("mlp"), {
+      recipe: { ...{ quantizationRecipe: STATIC } },
+      exampleInputs: [[x]],
+    }),
+    {},
+  );
+  await session.run();
+  assert.deepEqual(session.getExampleInput(), [x]);
+  session.dispose();
+});

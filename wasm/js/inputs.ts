@@ -1,0 +1,123 @@
+// Calls of methods that sessions are given: that each fits its method, before anything is run on it.
+import { badArgument, isObject, KINDS } from "./check.js";
+import { SconceError } from "./errors.js";
+import { isTensor, bytesOf } from "./tensor.js";
+import type { ExampleInputs, InputTuple, InputTuples, MethodSummary, TensorInfo } from "./types.js";
+
+const shown = (shape: readonly (number | string)[]): string => `[${shape.join(", ")}]`;
+
+function wrong(where: string, why: string): SconceError {
+  return new SconceError("input", `${where} ${why}`, "Pass what the method was exported to take.");
+}
+
+/** The inputs that a call has to give. */
+export const userInputs = ({ inputs }: MethodSummary): MethodSummary["inputs"] =>
+  inputs.filter(({ role }) => role === "user_input");
+
+/** Whether a size is what was declared; one that is not a number is known only when running. */
+const fits = (declared: number | string, size: number): boolean =>
+  typeof declared === "string" || declared === size;
+
+function checkTensor(where: string, info: TensorInfo, value: unknown): void {
+  const { dtype, shape = [] } = info;
+  const wanted = `a ${dtype} tensor ${shown(shape)}`;
+  if (!isTensor(value as never)) throw wrong(where, `is not ${wanted}`);
+  const given = value as { dtype: string; shape: readonly number[] };
+  bytesOf(value as never, where);
+  const isFit =
+    given.dtype === dtype &&
+    given.shape.length === shape.length &&
+    shape.every((size, d) => fits(size, given.shape[d]!));
+  if (!isFit) throw wrong(where, `is a ${given.dtype} tensor ${shown(given.shape)}, not ${wanted}`);
+}
+
+const TYPES: Partial<Record<TensorInfo["kind"], readonly string[]>> = {
+  int: ["number", "bigint"],
+  float: ["number"],
+  bool: ["boolean"],
+};
+
+function checkValue(where: string, info: TensorInfo, value: unknown): void {
+  if (info.kind === "tensor") return checkTensor(where, info, value);
+  const types = TYPES[info.kind];
+  if (types && !types.includes(typeof value)) throw badArgument(where, types.join(" or "), value);
+}
+
+/** Throws unless a call gives the inputs of its method; `where` names the call. */
+export function checkCall(
+  where: string,
+  method: MethodSummary,
+  call: unknown,
+): asserts call is InputTuple {
+  if (!Array.isArray(call)) throw badArgument(where, "a list with a value for each input", call);
+  const inputs = userInputs(method);
+  if (call.length !== inputs.length)
+    throw wrong(
+      where,
+      `has ${call.length} value${call.length === 1 ? "" : "s"}, and method '${method.name}' takes ${inputs.length}`,
+    );
+  inputs.forEach((info, i) => checkValue(`input ${i} ('${info.name}') of ${where}`, info, call[i]));
+}
+
+/** The calls as they come, each checked; none at all is an error. */
+export async function* checkedCalls(
+  what: string,
+  method: MethodSummary,
+  calls: InputTuples,
+): AsyncGenerator<InputTuple> {
+  let count = 0;
+  for await (const call of calls) {
+    checkCall(`call ${count++} of the ${what} of method '${method.name}'`, method, call);
+    yield call;
+  }
+  if (count === 0)
+    throw wrong(`the ${what} of method '${method.name}'`, "are empty: there is no call to run");
+}
+
+/** Calls by method, as they were given; the names are checked by `methods`. */
+export function callsByMethod(
+  given: ExampleInputs | undefined,
+  methods: readonly MethodSummary[],
+): Record<string, readonly InputTuple[]> {
+  if (given === undefined) return {};
+  if (!Array.isArray(given) && !KINDS.record.test(given))
+    throw badArgument("'exampleInputs'", "a list of calls, or lists by method", given);
+  const names = methods.map(({ name }) => name);
+  if (Array.isArray(given) && methods.length > 1)
+    throw new SconceError(
+      "argument",
+      "'exampleInputs' is a list, and there are several methods",
+      `Say which calls are of which method, by name: ${names.join(", ")}.`,
+    );
+  const map = Array.isArray(given) ? { [names[0]!]: given } : given;
+  return Object.fromEntries(
+    Object.entries(map as Record<string, unknown>).map(([name, calls]) => [
+      name,
+      callsOf(name, calls, methods),
+    ]),
+  );
+}
+
+function callsOf(name: string, calls: unknown, methods: readonly MethodSummary[]): InputTuple[] {
+  const method = methods.find((one) => one.name === name);
+  if (!method) throw noMethod("'exampleInputs'", name, methods);
+  if (!Array.isArray(calls) || (isObject(calls[0]) && !Array.isArray(calls[0])))
+    throw badArgument(`'exampleInputs' of method '${name}'`, "a list of calls, each a list", calls);
+  calls.forEach((call, i) =>
+    checkCall(`call ${i} of 'exampleInputs' of method '${name}'`, method, call),
+  );
+  return calls as InputTuple[];
+}
+
+/** The error of naming a method that there is not. */
+export function noMethod(
+  where: string,
+  name: string,
+  methods: readonly { readonly name: string }[],
+): SconceError {
+  return new SconceError(
+    "not_found",
+    `${where} names a method '${name}' that there is not`,
+    `Use one of: ${methods.map((method) => method.name).join(", ")}.`,
+  );
+}

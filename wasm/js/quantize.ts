@@ -1,0 +1,165 @@
+// Quantizing an opened program: what a recipe comes to for each method, and the one call that does it.
+import { SconceError } from "./errors.js";
+import type {
+  AOBaseConfig,
+  AOQuantizationConfig,
+  CallOptions,
+  Engine,
+  ExportedProgram,
+  InputTuples,
+  NodeRow,
+  OpenedPrograms,
+  QuantizationRecipe,
+  QuantizationReport,
+  Quantizer,
+} from "./types.js";
+
+/** One way to quantize, as the core takes it (sc_quant_config). */
+export interface QuantizationConfig {
+  readonly mode: "static" | "dynamic" | "weight_only" | "dynamic_int4" | "half_weights";
+  readonly perChannel: boolean;
+  readonly weightBits: 4 | 8 | 16;
+  /** 0: a scale per channel. */
+  readonly groupSize: number;
+  /** Names of nodes, modules and operators that stay as they are; "*" is any text. */
+  readonly skip: readonly string[];
+}
+
+/** Passes that are asked for on the way, each time of the program as it then is. */
+export type QuantizationHooks = Readonly<
+  Record<
+    "prePrepare" | "postPrepare" | "preConvert" | "postConvert",
+    (program: ExportedProgram) => readonly string[]
+  >
+>;
+
+/** How one method is quantized: in order, the later leaves alone what is quantized already. */
+export interface MethodQuantization {
+  readonly configs: readonly QuantizationConfig[];
+  readonly hooks: QuantizationHooks;
+}
+
+/** What quantizing gives: the programs to lower instead of those that were opened. */
+export interface Quantized {
+  readonly program: OpenedPrograms;
+  readonly report: QuantizationReport;
+}
+
+/**
+ * Quantizes the methods of `quantization` in opened programs, which stay as they are; the others go
+ * over unchanged. `calibrationBatches` has the calls of each method that is to be calibrated: every
+ * value was checked against the method's inputs, and each batch is asked for once, in order.
+ */
+export function quantizeProgram(
+  _engine: Engine,
+  _program: OpenedPrograms,
+  quantization: Readonly<Record<string, MethodQuantization>>,
+  _calibrationBatches: Readonly<Record<string, InputTuples>>,
+  _options: CallOptions = {},
+): Promise<Quantized> {
+  const methods = Object.keys(quantization).map((method) => `'${method}'`);
+  return Promise.reject(
+    new SconceError(
+      "unsupported",
+      `method ${methods.join(", ")} is to be quantized, and quantization is not in this build`,
+      "Quantize in Python before torch.export.save, or take a recipe that does not quantize.",
+    ),
+  );
+}
+
+// --- From recipes ------------------------------------------------------------------------------------
+
+const ofQuantizer = (given: Quantizer): QuantizationConfig => ({
+  mode: given.isDynamic ? "dynamic" : "static",
+  perChannel: given.isPerChannel ?? false,
+  weightBits: 8,
+  groupSize: 0,
+  skip: given.skip ?? [],
+});
+
+const AO: Record<AOBaseConfig["kind"], Pick<QuantizationConfig, "mode" | "weightBits">> = {
+  int8_dynamic_activation_int4_weight: { mode: "dynamic_int4", weightBits: 4 },
+  int8_weight_only: { mode: "weight_only", weightBits: 8 },
+  int4_weight_only: { mode: "weight_only", weightBits: 4 },
+  fp16_weights: { mode: "half_weights", weightBits: 16 },
+};
+
+/** The path of the innermost module in "KEY,PATH,CLASS;KEY,PATH,CLASS"; "" is the model itself. */
+function pathOf(moduleStack: string): string {
+  const [, path = ""] = moduleStack.slice(moduleStack.lastIndexOf(";") + 1).split(",");
+  return path.replace(/^L\['self'\]\.?/, "");
+}
+
+/** Nodes that the filter does not take, by name. */
+function unwanted({ filterFn }: AOQuantizationConfig, nodes: () => NodeRow[]): string[] {
+  if (!filterFn) return [];
+  return nodes()
+    .filter((node) => !filterFn(node, pathOf(node.module)))
+    .map(({ name }) => name);
+}
+
+const ofAo = (given: AOQuantizationConfig, nodes: () => NodeRow[]): QuantizationConfig => ({
+  ...AO[given.aoBaseConfig.kind],
+  perChannel: true,
+  groupSize: "groupSize" in given.aoBaseConfig ? (given.aoBaseConfig.groupSize ?? 0) : 0,
+  skip: [...(given.skip ?? []), ...unwanted(given, nodes)],
+});
+
+function refused(code: "argument" | "unsupported", why: string, hint: string): SconceError {
+  return new SconceError(code, why, hint);
+}
+
+const QAT_HINT =
+  "Train it in Python (prepare_qat_pt2e, your training loop, convert_pt2e), export what comes of " +
+  "that, and leave isQat out.";
+
+/** Throws for what a recipe must not ask of a method. */
+function checkAsked(recipe: QuantizationRecipe): void {
+  const { quantizers = [], aoQuantizationConfigs = [], isQat, trainFn } = recipe;
+  if (isQat && !trainFn)
+    throw refused("argument", "isQat needs a trainFn", "Pass the function that trains.");
+  if (isQat) throw refused("unsupported", "an exported program cannot be trained", QAT_HINT);
+  if (quantizers.length > 1)
+    throw refused(
+      "argument",
+      `there are ${quantizers.length} quantizers`,
+      "Pass one for each method: { quantizationRecipe: { METHOD: { quantizers: [one] } } }.",
+    );
+  if (aoQuantizationConfigs.length > 1)
+    throw refused(
+      "argument",
+      `there are ${aoQuantizationConfigs.length} aoQuantizationConfigs, which cannot be composed`,
+      "Pass one for each method.",
+    );
+  if (quantizers.length + aoQuantizationConfigs.length === 0)
+    throw refused(
+      "argument",
+      "there is no quantizer, and no aoQuantizationConfig",
+      "Pass one, or leave the quantization of this method out.",
+    );
+}
+
+/**
+ * What the recipe of a method comes to: torchao's configuration first, as its stage is.
+ * @throws SconceError with the code "argument" or "unsupported".
+ */
+export function configsOf(
+  recipe: QuantizationRecipe,
+  method: string,
+  program: ExportedProgram,
+): QuantizationConfig[] {
+  try {
+    checkAsked(recipe);
+  } catch (error) {
+    throw (error as SconceError).ofMethod(method);
+  }
+  const nodes = (): NodeRow[] => program.nodes();
+  return [
+    ...(recipe.aoQuantizationConfigs ?? []).map((one) => ofAo(one, nodes)),
+    ...(recipe.quantizers ?? []).map(ofQuantizer),
+  ];
+}
+
+/** Whether ranges of activations come from calls. */
+export const isCalibrated = (recipe: QuantizationRecipe): boolean =>
+  (recipe.quantizers ?? []).some(({ isDynamic }) => !isDynamic);

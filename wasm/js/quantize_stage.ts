@@ -1,0 +1,117 @@
+// The stage that quantizes: what the recipe says of each method, on which calls it is calibrated.
+import { badArgument, isObject } from "./check.js";
+import { SconceError } from "./errors.js";
+import { checkedCalls } from "./inputs.js";
+import {
+  configsOf,
+  isCalibrated,
+  quantizeProgram,
+  type MethodQuantization,
+  type QuantizationHooks,
+} from "./quantize.js";
+import { quantizationOf } from "./recipes.js";
+import { asked, resolve, take } from "./stage_given.js";
+import type {
+  CallOptions,
+  Engine,
+  InputTuple,
+  InputTuples,
+  MethodSummary,
+  OpenedPrograms,
+  PipelineArtifact,
+  QuantizationRecipe,
+  StageContext,
+} from "./types.js";
+
+/** Dimension 0 of every tensor has to be open for other sizes of it. */
+function checkBatch(method: MethodSummary): void {
+  const closed = method.inputs.find(
+    ({ role, kind, shape }) =>
+      role === "user_input" && kind === "tensor" && typeof shape?.[0] === "number",
+  );
+  if (!closed) return;
+  throw new SconceError(
+    "argument",
+    `dynamicBatchSize: method '${method.name}' was exported for ${closed.shape![0]} as dimension 0 ` +
+      `of input '${closed.name}'`,
+    'Export it with dynamic_shapes={"' +
+      closed.name +
+      '": {0: torch.export.Dim("batch", min=1)}}, or leave dynamicBatchSize out.',
+  ).ofMethod(method.name);
+}
+
+function calibrationOf(
+  recipe: QuantizationRecipe,
+  method: MethodSummary,
+  examples: readonly InputTuple[] | undefined,
+): InputTuples {
+  const { calibrationInputsFn } = recipe;
+  if (!calibrationInputsFn) {
+    if (examples && examples.length > 0) return checkedCalls("example inputs", method, examples);
+    throw new SconceError(
+      "input",
+      `the example inputs of method '${method.name}' are missing: nothing calibrates`,
+      "Pass exampleInputs (--calibrate on the command line), or a calibrationInputsFn in the recipe.",
+    ).ofMethod(method.name);
+  }
+  const what = `calibrationInputsFn of method '${method.name}'`;
+  const calls = asked(what, () => calibrationInputsFn(method.name)) as InputTuples;
+  const isIterable = isObject(calls) && (Symbol.iterator in calls || Symbol.asyncIterator in calls);
+  if (!isIterable) throw badArgument(`what ${what} gives`, "an iterable of calls", calls);
+  return checkedCalls("calibration inputs", method, calls);
+}
+
+const hooksOf = (recipe: QuantizationRecipe): QuantizationHooks => ({
+  prePrepare: (program) => resolve("prePreparePasses", recipe.prePreparePasses, program),
+  postPrepare: (program) => resolve("postPreparePasses", recipe.postPreparePasses, program),
+  preConvert: (program) => resolve("preConvertPasses", recipe.preConvertPasses, program),
+  postConvert: (program) => resolve("postConvertPasses", recipe.postConvertPasses, program),
+});
+
+interface Planned {
+  readonly method: string;
+  readonly quantization: MethodQuantization;
+  /** Where ranges come from calls. */
+  readonly calibration?: InputTuples;
+}
+
+function planned(
+  opened: OpenedPrograms,
+  method: MethodSummary,
+  { exampleInputs, exportRecipe }: StageContext,
+): Planned[] {
+  const { name } = method;
+  const recipe = quantizationOf(exportRecipe.quantizationRecipe, name);
+  if (!recipe) return [];
+  const configs = configsOf(recipe, name, opened.exportedProgram(name));
+  if (recipe.dynamicBatchSize) checkBatch(method);
+  const quantization = { configs, hooks: hooksOf(recipe) };
+  if (!isCalibrated(recipe)) return [{ method: name, quantization }];
+  const calibration = calibrationOf(recipe, method, exampleInputs[name]);
+  return [{ method: name, quantization, calibration }];
+}
+
+/** The stage `quantize`. */
+export async function quantize(
+  engine: Engine,
+  artifact: PipelineArtifact,
+  call: CallOptions,
+): Promise<PipelineArtifact> {
+  const opened = take("quantize", "OpenedPrograms", artifact);
+  const { context } = artifact;
+  const methods = opened.inspect().stages[0]!.methods;
+  const plan = methods.flatMap((method) => planned(opened, method, context));
+  if (plan.length === 0) return artifact.copyWithNewData(opened);
+  const { program, report } = await quantizeProgram(
+    engine,
+    opened,
+    Object.fromEntries(plan.map(({ method, quantization }) => [method, quantization])),
+    Object.fromEntries(
+      plan.flatMap(({ method, calibration }) => (calibration ? [[method, calibration]] : [])),
+    ) as Record<string, InputTuples>,
+    call,
+  );
+  const made = artifact.copyWithNewData(program);
+  made.addContext("quantizationReport", report);
+  return made;
+}

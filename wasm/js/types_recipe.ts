@@ -1,0 +1,125 @@
+// The public types of recipes: how programs are exported, as plain data. Names are those of the
+// official dataclasses in camel case, and so are their meanings; what is called there is a function
+// here.
+import type { CompileConfig, ExecutorchConfig } from "./options.gen.js";
+import type { EdgeProgramManager, ExportedProgram, Passes, Value } from "./types.js";
+import type { Partitioners } from "./types_backend.js";
+import type { NodeRow } from "./types_report.js";
+
+/** The stages that there are, by the official names. */
+export type StageType =
+  | "source_transform"
+  | "quantize"
+  | "torch_export"
+  | "to_edge_transform_and_lower"
+  | "to_edge"
+  | "edge_program_manager_transform"
+  | "to_backend"
+  | "to_executorch";
+
+/** One of those, or a stage of one's own. */
+export type StageName = StageType | (string & {});
+
+/** One value per flattened input of a method: one call of it. */
+export type InputTuple = readonly Value[];
+
+/** Calls one after the other; what is read from somewhere else may come later. */
+export type InputTuples = Iterable<InputTuple> | AsyncIterable<InputTuple>;
+
+/** Asked for the passes of each method, with the program as it then is. */
+export type ResolvePasses = (method: string, program: ExportedProgram) => readonly string[];
+
+/** Asked once for passes over the edge programs: of all methods, or by method. */
+export type ResolveManagerPasses = (manager: EdgeProgramManager) => Passes;
+
+/** XNNPACKQuantizer with a symmetric configuration: 8 bits, weights from -127 to 127. */
+export interface Quantizer {
+  readonly kind: "xnnpack";
+  /** A scale for each output channel of a weight. */
+  readonly isPerChannel?: boolean;
+  /** Activations are quantized in every run by what they then are, and nothing is calibrated. */
+  readonly isDynamic?: boolean;
+  /** What stays as it is: nodes, modules (with all in them) and operators by name; "*" is any text. */
+  readonly skip?: readonly string[];
+}
+
+/** What torchao's `quantize_` takes, or stores: weights of linear layers in few bits, nothing calibrated. */
+export type AOBaseConfig =
+  /** Weights of 4 bits, activations of 8 per token (8da4w). */
+  | { readonly kind: "int8_dynamic_activation_int4_weight"; readonly groupSize?: number }
+  | { readonly kind: "int8_weight_only" }
+  | { readonly kind: "int4_weight_only"; readonly groupSize?: number }
+  | { readonly kind: "fp16_weights" };
+
+/** A configuration and what it is for. Without `groupSize` scales are per output channel. */
+export interface AOQuantizationConfig {
+  readonly aoBaseConfig: AOBaseConfig;
+  /** Of every call in the program with the path of its module ("layers.0.fc1"): false leaves it as it is. */
+  readonly filterFn?: (node: NodeRow, fqn: string) => boolean;
+  /** As of a `Quantizer`. */
+  readonly skip?: readonly string[];
+}
+
+/** How weights and activations become integers. One quantizer, or one configuration, or one of each. */
+export interface QuantizationRecipe {
+  readonly quantizers?: readonly Quantizer[];
+  readonly aoQuantizationConfigs?: readonly AOQuantizationConfig[];
+  /** Training is Python's: the stage refuses it, and says how. */
+  readonly isQat?: boolean;
+  /** Calibration inputs may have other sizes of dimension 0, which the program must have left open. */
+  readonly dynamicBatchSize?: boolean;
+  /** Calibration inputs of a method, instead of all example inputs. */
+  readonly calibrationInputsFn?: (method: string) => InputTuples;
+  readonly trainFn?: (...values: never) => unknown;
+  /** Passes around preparing and converting, of those that run before decomposition. */
+  readonly prePreparePasses?: readonly ResolvePasses[];
+  readonly postPreparePasses?: readonly ResolvePasses[];
+  readonly preConvertPasses?: readonly ResolvePasses[];
+  readonly postConvertPasses?: readonly ResolvePasses[];
+}
+
+/** Of all methods, or by method; null and methods that are not named stay as they are. */
+export type Quantization = QuantizationRecipe | Readonly<Record<string, QuantizationRecipe | null>>;
+
+/** What lowering does with the programs. */
+export interface LoweringRecipe {
+  /** Of all methods, or by method; methods that are not named stay with the portable kernels. */
+  readonly partitioners?: Partitioners;
+  /** Passes over the edge program of each method, before parts are found; asked once of each. */
+  readonly edgeTransformPasses?: readonly ResolvePasses[];
+  /** Passes over all edge programs, after that; `edge_program_manager_transform` runs them. */
+  readonly edgeManagerTransformPasses?: readonly ResolveManagerPasses[];
+  readonly edgeCompileConfig?: CompileConfig;
+}
+
+/** How a program is exported. Recipes are data: they can be written down, combined and changed. */
+export interface ExportRecipe {
+  readonly name?: string;
+  readonly quantizationRecipe?: Quantization;
+  /** Passes before decomposition, asked for each method with the program as it was exported. */
+  readonly atenTransformPasses?: readonly ResolvePasses[];
+  /** Kept for recipes that are shared with Python: nothing here changes a program in place. */
+  readonly sourceTransformInPlace?: boolean;
+  readonly loweringRecipe?: LoweringRecipe;
+  readonly executorchBackendConfig?: ExecutorchConfig;
+  /** The stages in their order; those that the recipe needs by default. */
+  readonly pipelineStages?: readonly StageName[];
+  /** Kept for whoever reads it, as officially. */
+  readonly mode?: "debug" | "release";
+  /** How Python exports; here programs are exported already. */
+  readonly strict?: boolean;
+}
+
+/** What recipes by name take beside the name. */
+export interface RecipeOptions {
+  /** Elements of a weight that share a scale: a multiple of 32. */
+  readonly groupSize?: number;
+}
+
+/** Makes the recipes of a backend. */
+export interface BackendRecipeProvider {
+  readonly backendName: string;
+  getSupportedRecipes(): readonly string[];
+  /** The recipe, or null for a name that is not supported. */
+  createRecipe(type: string, options: Readonly<Record<string, unknown>>): ExportRecipe | null;
+}
