@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { BUNDLE_HELP, bundleCommand } from "./cli/bundle.js";
 import { EXIT, printError, say, UsageError, warn } from "./cli/common.js";
+import { EXPORT_HELP, exportCommand } from "./cli/export.js";
 import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
 import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
 import { RUN_HELP, runCommand } from "./cli/run.js";
@@ -11,6 +12,7 @@ import { STUDIO_HELP, studioCommand } from "./cli/studio.js";
 
 const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
   lower: lowerCommand,
+  export: exportCommand,
   run: runCommand,
   inspect: inspectCommand,
   bundle: bundleCommand,
@@ -19,10 +21,11 @@ const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
 
 const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
 
-usage: sconce lower | run | inspect | bundle | studio ...     sconce COMMAND --help says more
+usage: sconce lower | export | run | inspect | bundle | studio ...     sconce COMMAND --help says more
        sconce --version
 
 ${LOWER_HELP}
+${EXPORT_HELP}
 ${RUN_HELP}
 ${INSPECT_HELP}
 ${BUNDLE_HELP}

@@ -63,7 +63,7 @@ export const LOWER_HELP = `sconce lower: .pt2 files to .pte files
                            example inputs of the file or random ones, and compare
 ${flagHelp("toEdge", "toBackend", "toExecutorch")}`;
 
-function constantOf(text: string): ConstantValue {
+export function constantOf(text: string): ConstantValue {
   try {
     return parseConstant(text);
   } catch (error) {
@@ -81,7 +81,7 @@ function splitPair(text: string, what: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-function pairs(list: readonly string[], what: string): Record<string, string> {
+export function pairs(list: readonly string[], what: string): Record<string, string> {
   // Without a prototype, so that any name is just a name.
   const result = Object.create(null) as Record<string, string>;
   for (const text of list) {
@@ -93,7 +93,7 @@ function pairs(list: readonly string[], what: string): Record<string, string> {
 }
 
 /** Where a .ptd goes: named after the .pte, so that programs in one folder keep theirs apart. */
-function dataPath(output: string, name: string, count: number): string {
+export function dataPath(output: string, name: string, count: number): string {
   const stem = output.replace(/\.pte$/, "");
   if (/[/\\]/.test(name))
     throw new UsageError(`the data file '${name}' would leave the folder of ${output}`);
@@ -101,9 +101,9 @@ function dataPath(output: string, name: string, count: number): string {
 }
 
 /** The records that are asked for: one of all methods, and one of each. */
-function recordFiles(
+export function recordFiles(
   program: ExecutorchProgramManager,
-  { etrecord, perMethod }: Extras,
+  { etrecord, perMethod }: Pick<Extras, "etrecord" | "perMethod">,
   options: CallOptions,
 ): Parameters<typeof writeFiles>[0] {
   const write = (path: string, method?: string): Parameters<typeof writeFiles>[0][number] => ({
@@ -133,7 +133,7 @@ function reportFile({ report }: Extras, findings: Findings): Parameters<typeof w
 }
 
 /** The .pte with its .ptd files, all or none: weights of one lowering never meet those of another. */
-function writeProgram(
+export function writeProgram(
   program: ExecutorchProgramManager,
   output: string,
   inputs: readonly string[],

@@ -1,0 +1,237 @@
+// sconce export: recipes by name, calibration from files, what is written, and what is refused.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createEngine, RecipeRegistry, type Engine } from "sconce";
+import { folder, sconce, type Result } from "./command.js";
+import { difference, modelPath, readCases } from "./reference.js";
+import { withoutExamples } from "./zip.js";
+
+let engine: Engine;
+before(async () => (engine = await createEngine()));
+after(() => engine.dispose());
+
+const mlp = modelPath("mlp.pt2");
+const encode = `encode=${modelPath("encdec.encode.pt2")}`;
+const decode = `decode=${modelPath("encdec.decode.pt2")}`;
+const STATIC = "xnnpack_pt2e_int8_static_per_channel";
+const at = (name: string): string => join(folder, name);
+const read = (name: string): Uint8Array => new Uint8Array(readFileSync(at(name)));
+
+/** A .npy of zeros. */
+function writeArray(name: string, descr: string, shape: readonly number[], bytes: number): string {
+  const header = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${shape.join(", ")},), }`;
+  const head = Buffer.alloc(10);
+  head.write("\x93NUMPY\x01\x00", "latin1");
+  const text = header.padEnd(117) + "\n";
+  head.writeUInt16LE(text.length, 8);
+  const elements = Buffer.alloc(shape.reduce((product, size) => product * size, bytes));
+  writeFileSync(at(name), Buffer.concat([head, Buffer.from(text), elements]));
+  return name;
+}
+
+function refused({ status, stdout, stderr }: Result, code: number, text: RegExp): void {
+  assert.match(stderr, text);
+  assert.deepEqual([status, stdout], [code, ""]);
+}
+
+const quantizes = (result: Result): void =>
+  refused(
+    result,
+    1,
+    /unsupported: method '.*' is to be quantized, and quantization is not in this/,
+  );
+
+test("a program is written as the recipe says", () => {
+  const { status, stdout, stderr } = sconce(
+    "export",
+    mlp,
+    "--recipe",
+    "xnnpack_fp32",
+    "-o",
+    "x.pte",
+  );
+  assert.deepEqual([status, stderr], [0, ""]);
+  assert.match(stdout, /^x\.pte: \S+ KB, methods forward, exported in \S+ ms\n/);
+  assert.match(stdout, /forward: 1 delegate \(XnnpackBackend\), 6 of 6 nodes/);
+  const lowered = engine.lower({ path: mlp }, { partitioner: ["xnnpack"] });
+  assert.deepEqual(read("x.pte"), lowered.buffer);
+  lowered.dispose();
+});
+
+test("several methods, a report, a record, and options of lowering", () => {
+  const { status, stdout, stderr } = sconce(
+    ...["export", "--method", encode, "--method", decode, "--recipe", "portable"],
+    ...["--constant", "get_n=3", "--memory-planning", "greedy", "--external-constants"],
+    ...["--report", "both.json", "--etrecord", "records/", "--etrecord-per-method", "each"],
+    ...["-o", "both.pte"],
+  );
+  assert.equal(status, 0);
+  assert.match(
+    stderr,
+    /^note: .* the official inspector opens records whose only method is forward/,
+  );
+  assert.match(stdout, /both\.pte: .*, both\.ptd: .*, methods encode, decode, get_n, exported/);
+  const program = engine.load(read("both.pte"), { dataFiles: [read("both.ptd")] });
+  assert.deepEqual(program.run("get_n", []), [3]);
+  for (const method of ["encode", "decode"]) {
+    const { inputs, outputs } = readCases(`encdec.${method}`)[0]!;
+    assert.equal(difference(program.run(method, inputs)[0], outputs[0]!), "");
+  }
+  const report = JSON.parse(readFileSync(at("both.json"), "utf8")) as {
+    recipe: string;
+    stages: { stage: string; durationMs: number }[];
+    methods: object;
+  };
+  assert.equal(report.recipe, "portable");
+  assert.deepEqual(
+    report.stages.map(({ stage }) => stage),
+    ["to_edge_transform_and_lower", "to_executorch"],
+  );
+  assert.deepEqual(Object.keys(report.methods), ["encode", "decode"]);
+  const record = engine.parseEtrecord(read("records/both.etrecord"));
+  assert.deepEqual(record.inspect().methods, ["encode", "decode"]);
+  const one = engine.parseEtrecord(read("each/decode.etrecord"));
+  assert.deepEqual(one.inspect().methods, ["forward"]);
+});
+
+test("--list-recipes tells all of them, and what they do", () => {
+  const { status, stdout } = sconce("export", "--list-recipes");
+  assert.equal(status, 0);
+  const lines = stdout.trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => line.split(" ")[0]),
+    RecipeRegistry.shared.getSupportedRecipes(),
+  );
+  const [portable] = lines;
+  assert.match(portable!, / {2}nothing is quantized; for the portable kernels$/);
+  assert.match(stdout, /static_per_tensor +8 bits, a scale per tensor, calibrated; for xnnpack$/m);
+  assert.match(stdout, /int4_weight_only +weights .* 4 bits, a scale per 32; for xnnpack$/m);
+});
+
+test("help tells every flag", () => {
+  const { status, stdout } = sconce("export", "--help");
+  assert.equal(status, 0);
+  for (const flag of ["output", "recipe", "list-recipes", "method", "calibrate", "skip"])
+    assert.match(stdout, new RegExp(`--${flag}\\b`));
+  for (const flag of ["group-size", "constant", "report", "etrecord", "max-size"])
+    assert.match(stdout, new RegExp(`--${flag}\\b`));
+});
+
+test("wrong usage says what is right", () => {
+  const to = ["-o", "no.pte"];
+  const fp32 = ["--recipe", "xnnpack_fp32"];
+  for (const [args, text] of [
+    [[mlp, ...to], /say how to export: --recipe NAME\n.*--list-recipes/],
+    [[mlp, ...fp32], /say where the \.pte goes/],
+    [[mlp, ...fp32, "-o", "-"], /not to the standard output/],
+    [[mlp, ...fp32, "-o", "folder/"], /needs the name of a file/],
+    [[...fp32, ...to], /say which \.pt2 to export, and only one/],
+    [[mlp, mlp, ...fp32, ...to], /only one\n.*--method NAME=FILE/],
+    [[mlp, "--method", encode, ...fp32, ...to], /not both/],
+    [
+      [mlp, ...to, "--recipe", "coreml_fp32"],
+      /no recipe 'coreml_fp32'\n.*portable, xnnpack_fp32, /,
+    ],
+    [[mlp, ...fp32, ...to, "--group-size", "64"], /--group-size is for recipes with groups, and/],
+    [[mlp, ...fp32, ...to, "--group-size", "33"], /--group-size takes a multiple of 32, not '33'/],
+    [[mlp, ...fp32, ...to, "--skip", "fc1"], /--skip is for recipes that quantize/],
+    [[mlp, ...fp32, ...to, "--calibrate", "zeros"], /--calibrate is for recipes that calibrate/],
+    [[mlp, ...fp32, ...to, "--report", ""], /say which file: --report FILE/],
+    [[mlp, ...fp32, ...to, "--report", "no.pte"], /two of the files would be written to no\.pte/],
+    [[mlp, ...fp32, "-o", mlp], /would be overwritten/],
+    [[mlp, ...fp32, ...to, "--constant", "x"], /--constant takes NAME=VALUE/],
+    [[mlp, ...fp32, ...to, "--nonsense"], /nonsense/],
+  ] as const)
+    refused(sconce("export", ...args), 2, text);
+  assert.ok(!existsSync(at("no.pte")));
+});
+
+test("recipes are combined, groups are those of the recipe that has them", () => {
+  const flags = [mlp, "--recipe", "sconce_int4_weight_only", "--recipe", "xnnpack_fp32"];
+  quantizes(sconce("export", ...flags, "--group-size", "64", "--skip", "fc1", "-o", "no.pte"));
+  const conflict = ["--recipe", STATIC, "--recipe", "xnnpack_pt2e_int8_dynamic_per_channel"];
+  const two = sconce("export", mlp, ...conflict, "--calibrate", "zeros", "-o", "no.pte");
+  refused(two, 1, /argument: there are 2 quantizers \(method forward\)/);
+});
+
+// --- Calibration -----------------------------------------------------------------------------------
+
+test("calibration comes from files, values and fillers", () => {
+  const x = writeArray("x.npy", "<f4", [4, 16], 4);
+  const calls = ["--calibrate", x, "--calibrate", "random:3", "--calibrate", `forward:${x}`];
+  quantizes(sconce("export", mlp, "--recipe", STATIC, ...calls, "-o", "no.pte"));
+  const open = writeArray("open.npy", "<f4", [3, 16], 4);
+  const dynamic = [modelPath("mlp_dyn.pt2"), "--recipe", STATIC, "--calibrate"];
+  quantizes(sconce("export", ...dynamic, open, "-o", "no.pte"));
+  const filler = sconce("export", ...dynamic, "zeros", "-o", "no.pte");
+  refused(
+    filler,
+    1,
+    /input: zeros cannot stand for input 'x', which has sizes that are known only/,
+  );
+});
+
+test("without it the example inputs of the file serve, and that is told", () => {
+  const note = /^note: method forward: no --calibrate, so ranges come from the example inputs/;
+  const result = sconce("export", mlp, "--recipe", STATIC, "-o", "no.pte");
+  assert.match(result.stderr, note);
+  quantizes(result);
+  writeFileSync(at("none.pt2"), withoutExamples("mlp"));
+  const none = sconce("export", "none.pt2", "--recipe", STATIC, "-o", "no.pte");
+  refused(none, 1, /input: the example inputs of method 'forward' are missing.*\n.*--calibrate/);
+  const dynamic = ["--recipe", "xnnpack_pt2e_int8_dynamic_per_channel", "-o", "no.pte"];
+  assert.doesNotMatch(sconce("export", "none.pt2", ...dynamic).stderr, /^note/);
+});
+
+test("calls of several methods say which one is theirs", () => {
+  const both = ["--method", encode, "--method", decode, "--recipe", STATIC, "-o", "no.pte"];
+  const which = sconce("export", ...both, "--calibrate", "random:1");
+  refused(which, 2, /does not say which method it is a call of\n.*encode, decode/);
+  const one = sconce("export", ...both, "--calibrate", "encode:random:1");
+  assert.match(one.stderr, /^note: method decode: no --calibrate/);
+  quantizes(one);
+});
+
+test("a call that does not fit is told before anything is exported", () => {
+  const wide = writeArray("wide.npy", "<f4", [4, 17], 4);
+  const double = writeArray("double.npy", "<f8", [4, 16], 8);
+  writeFileSync(at("bad.npy"), "no array");
+  const call = (text: string): Result =>
+    sconce(
+      "export",
+      mlp,
+      "--recipe",
+      STATIC,
+      "--calibrate",
+      "zeros",
+      "--calibrate",
+      text,
+      "-o",
+      "no.pte",
+    );
+  for (const [text, why] of [
+    ["zeros,zeros", /--calibrate zeros,zeros has 2 values, and method 'forward' takes 1/],
+    [
+      wide,
+      /input 0 \('x'\) of --calibrate wide\.npy is a float32 tensor \[4, 17\], not a .*\[4, 16\]/,
+    ],
+    [double, /of --calibrate double\.npy is a float64 tensor \[4, 16\], not a float32 tensor/],
+    ["bad.npy", /bad\.npy/],
+    ["gone.npy", /cannot read gone\.npy/],
+    ["3", /a number cannot be the float32 tensor \[4, 16\]/],
+    ["encode:zeros", /'encode:zeros' is neither a value nor a file/],
+  ] as const) {
+    const { status, stdout, stderr } = call(text);
+    assert.match(stderr, why);
+    assert.deepEqual([status, stdout], [1, ""]);
+  }
+  assert.ok(!existsSync(at("no.pte")));
+});
+
+test("what is exported never replaces what it is calibrated on", () => {
+  const x = writeArray("keep.npy", "<f4", [4, 16], 4);
+  const flags = ["--recipe", STATIC, "--calibrate", x, "-o", "no.pte", "--report", x];
+  refused(sconce("export", mlp, ...flags), 2, /keep\.npy would be overwritten/);
+});
