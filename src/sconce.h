@@ -66,11 +66,12 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
 // all can be looked at until the job closes, which is when their memory goes back: they share
 // symbols, names and constants.
 
-// Decomposes to core ATen and rewrites to the edge dialect. Sizes that the files leave without a
+// Decomposes to core ATen and rewrites to the edge dialect what was opened, `from` 0, or quantized,
+// `from` its number. Sizes that the files leave without a
 // maximum, which sc_compile_to_executorch refuses, get one by the option "dynamic_shapes". With the
 // option "snapshots" the core ATen program, which is then kept too, has the number before that of
 // `edge`.
-sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge);
+sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, uint32_t *edge);
 
 // Runs named passes over one method of a copy of the edge program `edge`, or over all methods when
 // `method` is empty. `passes_json`: ["dce", ...].
@@ -93,7 +94,7 @@ sc_status sc_compile_to_backend(sc_job *job, uint32_t edge, sc_str partitioners_
 // sc_compile_to_backend, but for operators that a backend of the method wants whole: these are not
 // decomposed, unless they would not end up in a part. The edge program has the number before that
 // of `delegated`.
-sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json,
+sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_str passes_json,
                                                  sc_str partitioners_json, sc_str edge_options_json,
                                                  sc_str backend_options_json, uint32_t *delegated);
 // What has become of the nodes of program number `program`, as JSON: {method: {"delegates":

@@ -141,10 +141,10 @@ int32_t wasm_compile_constant_method(sc_job *job, const char *name, uint32_t nam
 }
 
 EXPORT(compile_to_edge)
-int32_t wasm_compile_to_edge(sc_job *job, const char *options, uint32_t options_bytes,
-                             uint32_t *edge) {
+int32_t wasm_compile_to_edge(sc_job *job, uint32_t from, const char *options,
+                             uint32_t options_bytes, uint32_t *edge) {
     check(job);
-    return (int32_t)sc_compile_to_edge(job, text_of(options, options_bytes), edge);
+    return (int32_t)sc_compile_to_edge(job, from, text_of(options, options_bytes), edge);
 }
 
 EXPORT(compile_transform)
@@ -169,12 +169,12 @@ int32_t wasm_compile_to_backend(sc_job *job, uint32_t edge, const char *partitio
 // to_edge, passes and to_backend in one: what backends want whole is not decomposed.
 EXPORT(compile_to_edge_transform_and_lower)
 int32_t wasm_compile_to_edge_transform_and_lower(
-    sc_job *job, const char *passes, uint32_t passes_bytes, const char *partitioners,
+    sc_job *job, uint32_t from, const char *passes, uint32_t passes_bytes, const char *partitioners,
     uint32_t partitioners_bytes, const char *edge_options, uint32_t edge_options_bytes,
     const char *backend_options, uint32_t backend_options_bytes, uint32_t *delegated) {
     check(job);
     return (int32_t)sc_compile_to_edge_transform_and_lower(
-        job, text_of(passes, passes_bytes), text_of(partitioners, partitioners_bytes),
+        job, from, text_of(passes, passes_bytes), text_of(partitioners, partitioners_bytes),
         text_of(edge_options, edge_options_bytes), text_of(backend_options, backend_options_bytes),
         delegated);
 }

@@ -54,20 +54,26 @@ static bool has_method(const sc_program *program, sc_str name) {
     return sc_program_method(program, name) != NULL;
 }
 
+static bool has_only_sources(const sc_job *job) {
+    for (uint32_t i = 0; i < job->versions.count; i++)
+        if (job->versions.data[i].dialect != SC_DIALECT_source) return false;
+    return job->versions.count != 0;
+}
+
 sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json) {
     sc_ctx *ctx = sc_job_begin(job);
     const sc_json *json = NULL;
-    if (job->versions.count != 1)
+    if (!has_only_sources(job))
         return sc_fail(ctx, SC_ERR_STATE, "Open the .pt2 files, add constant methods, then lower.",
                        "constant methods are added after opening and before lowering");
-    sc_program *program = job->versions.data[0].program;
-    if (name.size == 0 || has_method(program, name))
+    if (name.size == 0 || has_method(job->versions.data[0].program, name))
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method its own name.",
                        "there is already a method named '" SC_STR_FMT "'", SC_STR_ARG(name));
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, value_json), &json));
     sc_constant_method method = {.name = sc_name_intern(ctx->names, name)};
     SC_TRY(constant_value(ctx, json, 0, &method.value));
-    sc_vec_push(ctx->arena, &program->constant_methods, method);
+    for (uint32_t i = 0; i < job->versions.count; i++)
+        sc_vec_push(ctx->arena, &job->versions.data[i].program->constant_methods, method);
     return SC_OK;
 }
 
@@ -78,18 +84,24 @@ static sc_status begin(sc_job *job, sc_option_call call, sc_str options_json, sc
     return sc_options_read(sc_job_begin(job), call, options_json, &out->options);
 }
 
-sc_status sc_compile_opened(sc_job *job) {
-    if (job->versions.count && job->versions.data[0].program->methods.count) return SC_OK;
-    return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
+sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out) {
+    sc_version *version = NULL;
+    if (!job->versions.count || !job->versions.data[0].program->methods.count)
+        return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
+    SC_TRY(sc_job_version(job, number, &version));
+    SC_TRY(sc_check_dialect(&job->ctx, number, version->dialect, SC_DIALECT_source));
+    *out = version->program;
+    return SC_OK;
 }
 
-sc_status sc_compile_to_edge(sc_job *job, sc_str options_json, uint32_t *edge) {
+sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, uint32_t *edge) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
     const uint32_t record = sc_job_take_generating(job);
+    sc_program *source;
     sc_work work;
     SC_TRY(begin(job, SC_OPTIONS_TO_EDGE, options_json, &work));
-    SC_TRY(sc_compile_opened(job));
-    SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), 0, edge));
+    SC_TRY(sc_compile_source(job, from, &source));
+    SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), from, edge));
     return sc_job_fill_record(job, record, *edge, *edge);
 }
 

@@ -19,6 +19,7 @@
 // One version of the program that is compiled, never changed once it is here.
 typedef struct sc_version {
     sc_dialect dialect;
+    uint32_t source;                // number of the source program that it was lowered from
     sc_program *program;            // NULL once a later step has consumed it
     sc_pass_timings timings;        // of the passes that made it
     double ms;                      // all of it: passes, planning, emission
@@ -224,6 +225,7 @@ typedef struct sc_work {
     sc_program *program;            // theirs to change
     sc_delegation delegation;
     sc_bounds sizes;
+    uint32_t source;  // number of the source program that all began with
     sc_pipeline pipeline;
     double emit_ms;   // that writing the program took
     bool keeps_edge;  // keeps what to_edge makes as a version, whatever comes after it
@@ -235,8 +237,10 @@ typedef struct sc_work {
 sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
                        uint32_t *made);
 
-// SC_ERR_STATE when nothing was opened (compile.c).
-sc_status sc_compile_opened(sc_job *job);
+// SC_ERR_STATE when program `number` is of another dialect than is needed.
+sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed);
+// The methods of source program `number`; SC_ERR_STATE when nothing was opened (compile.c).
+sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out);
 
 // --- Passes by name (named_passes.c) -------------------------------------------------------------
 

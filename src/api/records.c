@@ -133,7 +133,7 @@ sc_status sc_record_add_executorch_program(sc_job *job, uint32_t record, uint32_
 sc_status sc_job_fill_record(sc_job *job, uint32_t taken, uint32_t edge, uint32_t transformed) {
     if (!taken) return SC_OK;
     const uint32_t record = taken - 1;
-    SC_TRY(sc_record_add_exported_program(job, record, 0));
+    SC_TRY(sc_record_add_exported_program(job, record, job->versions.data[edge].source));
     SC_TRY(sc_record_add_edge_dialect_program(job, record, edge));
     if (transformed == edge) return SC_OK;
     return sc_record_add_extra_export_module(job, record, SC_STR("edge_after_transform"),

@@ -118,7 +118,7 @@ static const step_fn STEPS[] = {
 #undef DIALECT
 };
 
-static sc_status check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed) {
+sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed) {
     if (found == needed) return SC_OK;
     return sc_fail(ctx, SC_ERR_STATE, "Give the program of the previous step.",
                    "program %u is the %s program, but this needs the %s program", number,
@@ -129,10 +129,11 @@ static sc_status check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, s
 static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     sc_version *version = NULL;
     SC_TRY(sc_job_version(work->job, from, &version));
-    SC_TRY(check_dialect(&work->job->ctx, from, version->dialect, dialect));
+    SC_TRY(sc_check_dialect(&work->job->ctx, from, version->dialect, dialect));
     for (uint32_t i = 0; i < version->delegation.rows.count; i++)
         sc_vec_push(&work->job->arena, &work->delegation.rows, version->delegation.rows.data[i]);
     work->sizes = version->sizes;
+    work->source = version->source;
     if (!work->options.consume || version->is_recorded)
         return sc_program_clone(version->program, &work->program);
     work->program = version->program;
@@ -144,6 +145,7 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
     uint32_t number = sc_job_add_version(work->job, dialect, work->program, begin_ms);
     sc_version *version = &work->job->versions.data[number];
     version->emit_ms = work->emit_ms;
+    version->source = work->source;
     version->delegation = work->delegation;
     version->sizes = work->sizes;
     version->emitted = work->emitted;

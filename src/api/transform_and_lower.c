@@ -153,7 +153,7 @@ static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
 // --- All of it -----------------------------------------------------------------------------------
 
 static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json *passes,
-                           keeping *k, uint32_t *edge) {
+                           keeping *k, uint32_t from, uint32_t *edge) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge, SC_STEP_transform};
     const sc_keep keep = {wants, k};
     sc_work work = {.job = job,
@@ -162,17 +162,17 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
                     .keep = &keep,
                     .keeps_edge = k->keeps_edge,
                     .wishes = &k->partitioners};
-    return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, 0, edge);
+    return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, from, edge);
 }
 
 // Versions and warnings of an attempt that is not the last are as if they had not been.
 static sc_status settle(sc_job *job, keeping *k, const sc_options *options, const sc_json *passes,
-                        uint32_t *edge) {
+                        uint32_t from, uint32_t *edge) {
     const uint32_t versions = job->versions.count;
     const sc_diag_mark mark = sc_diags_mark(&job->ctx);
     for (uint32_t attempt = 1;; attempt++) {
         uint32_t left = 0;
-        SC_TRY(make_edge(job, options, passes, k, edge));
+        SC_TRY(make_edge(job, options, passes, k, from, edge));
         if (!k->keeps_none) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
         if (!left) return SC_OK;
         k->keeps_none |= attempt + 1 >= ATTEMPTS_MAX;
@@ -185,13 +185,14 @@ static sc_status parse(sc_ctx *ctx, sc_str json, const sc_json **out) {
     return sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, json), out);
 }
 
-sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json,
+sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_str passes_json,
                                                  sc_str partitioners_json, sc_str edge_options_json,
                                                  sc_str backend_options_json, uint32_t *delegated) {
     static const sc_phase STEPS[] = {SC_STEP_to_backend};
     sc_ctx *ctx = sc_job_begin(job);
     const uint32_t record = sc_job_take_generating(job);
     const sc_json *passes = NULL;
+    sc_program *source = NULL;
     sc_options options;
     sc_work work = {.job = job};
     keeping k = {.ctx = ctx, .options = &work.options, .keeps_edge = record != 0};
@@ -200,12 +201,11 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, sc_str passes_json
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_BACKEND, backend_options_json, &work.options));
     SC_TRY(parse(ctx, passes_json, &passes));
     SC_TRY(parse(ctx, partitioners_json, &work.partitioners));
-    SC_TRY(sc_compile_opened(job));
-    SC_TRY(sc_partitioners_read(ctx, job->versions.data[0].program, work.partitioners,
-                                &sc_all_backends, &k.partitioners));
+    SC_TRY(sc_compile_source(job, from, &source));
+    SC_TRY(sc_partitioners_read(ctx, source, work.partitioners, &sc_all_backends, &k.partitioners));
     sc_map_init(&k.given_up, ctx->arena);
     sc_map_init(&k.refused, ctx->arena);
-    SC_TRY(settle(job, &k, &options, passes, &edge));
+    SC_TRY(settle(job, &k, &options, passes, from, &edge));
     SC_TRY(sc_job_fill_record(job, record, passes->size ? edge - 1 : edge, edge));
     work.wishes = &k.partitioners;
     SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));

@@ -23,7 +23,7 @@ static sc_status make_plain(verifying *v, sc_source **pte) {
     sc_program *program = NULL;
     sc_executable made;
     options.share_mutable_buffers = v->version->shares_state;
-    SC_TRY(sc_program_clone(v->job->versions.data[0].program, &program));
+    SC_TRY(sc_program_clone(v->job->versions.data[v->version->source].program, &program));
     SC_TRY(sc_bound_sizes(ctx, program, &v->version->sizes));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_decompose));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_to_edge));
@@ -171,7 +171,7 @@ static sc_status verify_method(verifying *v, const sc_method *source) {
 }
 
 static sc_status verify(verifying *v, uint32_t number) {
-    const sc_program *source = v->job->versions.data[0].program;
+    const sc_program *source = v->job->versions.data[v->version->source].program;
     SC_TRY(sc_watch_new(v->ctx, v->version->program, &v->watch));
     SC_TRY(open_plain(v));
     SC_TRY(open_delegated(v, number));

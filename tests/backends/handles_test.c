@@ -262,7 +262,7 @@ static void check_file(const char *file, const char *backend) {
     const char *all = test_format("{\"all\": [{\"backend\": \"%s\"}]}", backend);
     if (!open_file(job, file)) {
         FAIL("cannot be opened");
-    } else if (sc_compile_to_edge(job, (sc_str){0}, &edge) == SC_OK) {
+    } else if (sc_compile_to_edge(job, 0, (sc_str){0}, &edge) == SC_OK) {
         check_program(job, job->versions.data[edge].program);
         version = edge;
         sc_status status = SC_OK;

@@ -121,7 +121,7 @@ static void check_model(const char *model, uint32_t wanted) {
     const char *data = test_read(test_format("models/%s.pt2", model), &bytes);
     sc_source *source = sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
     REQUIRE_OK(sc_compile_open(job, source, SC_STR("forward"), (sc_str){0}));
-    REQUIRE_OK(sc_compile_to_edge(job, (sc_str){0}, &edge));
+    REQUIRE_OK(sc_compile_to_edge(job, 0, (sc_str){0}, &edge));
     REQUIRE_OK(sc_compile_to_backend(job, edge, SC_STR("{\"all\": [{\"backend\": \"xnnpack\"}]}"),
                                      (sc_str){0}, &delegated));
     const watcher *outside = watch_version(job, edge), *inside = watch_version(job, delegated);

@@ -29,7 +29,7 @@ static bool open_model(sc_job *job, const char *model, const char *method) {
 
 static bool lower(sc_job *job, const char *partitioners, const char *options) {
     uint32_t edge, delegated, executorch;
-    return sc_compile_to_edge(job, (sc_str){0}, &edge) == SC_OK &&
+    return sc_compile_to_edge(job, 0, (sc_str){0}, &edge) == SC_OK &&
            sc_compile_to_backend(job, edge, sc_str_from(partitioners), (sc_str){0}, &delegated) ==
                SC_OK &&
            sc_compile_to_executorch(job, delegated, sc_str_from(options), &executorch) == SC_OK;
@@ -119,7 +119,7 @@ TEST(xnnpack_takes_no_compile_specs) {
     sc_job *job = sc_job_open(NULL);
     uint32_t edge, delegated;
     CHECK(open_model(job, "models/mlp.pt2", "forward"));
-    CHECK_OK(sc_compile_to_edge(job, (sc_str){0}, &edge));
+    CHECK_OK(sc_compile_to_edge(job, 0, (sc_str){0}, &edge));
     CHECK(sc_compile_to_backend(job, edge,
                                 SC_STR("{\"all\": [{\"backend\": \"xnnpack\", \"specs\": "
                                        "[{\"key\": \"k\", \"value\": \"\"}]}]}"),
@@ -248,7 +248,7 @@ TEST_CASES(faults_ahead_of_time_are_errors_and_leave_no_traces) {
             sc_ctx *ctx = sc_job_ctx(job);
             uint32_t edge = 0;
             if (!open_model(job, "models/mlp.pt2", "forward") ||
-                sc_compile_to_edge(job, (sc_str){0}, &edge) != SC_OK)
+                sc_compile_to_edge(job, 0, (sc_str){0}, &edge) != SC_OK)
                 report_failure("lowering", job);
             const sc_program *program = job->versions.data[edge].program;
             CHECK(lower_faulty(ctx, program, rows[i].at) == SC_ERR_DELEGATE);

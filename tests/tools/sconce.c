@@ -68,7 +68,7 @@ static void text_command(sc_job *job, const char *dialect, int count, char **fil
         print_text(job, 0);
         return;
     }
-    require(job, sc_compile_to_edge(job, SC_STR("{\"snapshots\": true}"), &edge));
+    require(job, sc_compile_to_edge(job, 0, SC_STR("{\"snapshots\": true}"), &edge));
     if (strcmp(dialect, "executorch") == 0) {
         require(job, sc_compile_to_executorch(job, edge, (sc_str){0}, &executorch));
         print_text(job, executorch);
@@ -81,12 +81,13 @@ static void to_edge(sc_job *job, uint32_t *edge) {
     const char *backend = getenv("SCONCE_BACKEND");
     char partitioners[256];
     if (!backend) {
-        require(job, sc_compile_to_edge(job, (sc_str){0}, edge));
+        require(job, sc_compile_to_edge(job, 0, (sc_str){0}, edge));
         return;
     }
     snprintf(partitioners, sizeof partitioners, "{\"all\": [{\"backend\": \"%s\"}]}", backend);
-    require(job, sc_compile_to_edge_transform_and_lower(
-                     job, SC_STR("[]"), sc_str_from(partitioners), (sc_str){0}, (sc_str){0}, edge));
+    require(job,
+            sc_compile_to_edge_transform_and_lower(job, 0, SC_STR("[]"), sc_str_from(partitioners),
+                                                   (sc_str){0}, (sc_str){0}, edge));
 }
 
 static void lower_command(sc_job *job, const char *path, int count, char **files) {

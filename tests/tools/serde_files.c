@@ -63,12 +63,13 @@ static void to_edge(sc_job *job, uint32_t *edge) {
     const char *backend = getenv("SCONCE_BACKEND");
     char partitioners[256];
     if (!backend) {
-        require(job, sc_compile_to_edge(job, (sc_str){0}, edge));
+        require(job, sc_compile_to_edge(job, 0, (sc_str){0}, edge));
         return;
     }
     snprintf(partitioners, sizeof partitioners, "{\"all\": [{\"backend\": \"%s\"}]}", backend);
-    require(job, sc_compile_to_edge_transform_and_lower(
-                     job, SC_STR("[]"), sc_str_from(partitioners), (sc_str){0}, (sc_str){0}, edge));
+    require(job,
+            sc_compile_to_edge_transform_and_lower(job, 0, SC_STR("[]"), sc_str_from(partitioners),
+                                                   (sc_str){0}, (sc_str){0}, edge));
 }
 
 static void write_program(sc_job *job, const char *dialect, const char *folder) {

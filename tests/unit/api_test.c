@@ -74,7 +74,7 @@ TEST(options_are_what_their_rows_say) {
     for (size_t i = 0; i < SC_COUNT_OF(bounds); i++) {
         uint32_t number = 0;
         const char *json = test_format("{\"dynamic_shapes\": %s}", bounds[i]);
-        CHECK_EQ_INT(sc_compile_to_edge(job, sc_str_from(json), &number), SC_ERR_OPTION);
+        CHECK_EQ_INT(sc_compile_to_edge(job, 0, sc_str_from(json), &number), SC_ERR_OPTION);
         CHECK(strstr(last_diag(job)->message.data, "'dynamic_shapes' must be positive whole num"));
     }
     const sc_str never = SC_STR("{\"instruction_max\": 0}");
@@ -123,7 +123,7 @@ static sc_job *open_lowered(const char *path) {
     uint32_t edge = 0, executorch = 0;
     sc_source *model = file_source(compile, path);
     CHECK_OK(sc_compile_open(compile, model, (sc_str){0}, (sc_str){0}));
-    CHECK_OK(sc_compile_to_edge(compile, (sc_str){0}, &edge));
+    CHECK_OK(sc_compile_to_edge(compile, 0, (sc_str){0}, &edge));
     CHECK_OK(sc_compile_to_executorch(compile, edge, (sc_str){0}, &executorch));
     sc_arena *arena = sc_job_ctx(run)->arena;
     size_t size = (size_t)sc_output_bytes(compile, 0), at = 0;
@@ -237,7 +237,7 @@ static void check_last(sc_job *job, const char *message, const char *hint) {
 static uint32_t open_edge(sc_job *job, const char *path) {
     uint32_t edge = 0;
     CHECK_OK(sc_compile_open(job, file_source(job, path), (sc_str){0}, (sc_str){0}));
-    CHECK_OK(sc_compile_to_edge(job, (sc_str){0}, &edge));
+    CHECK_OK(sc_compile_to_edge(job, 0, (sc_str){0}, &edge));
     return edge;
 }
 

@@ -151,7 +151,7 @@ static lowering lowered(const char *file, size_t bytes, const char *options) {
     sc_source *source = sc_source_from_memory(ctx->arena, file, bytes);
     CHECK_OK(sc_compile_open(job, source, (sc_str){0}, (sc_str){0}));
     result.source = text_of(job, 0);
-    if (!CHECK_OK(sc_compile_to_edge(job, sc_str_from(options), &edge)) ||
+    if (!CHECK_OK(sc_compile_to_edge(job, 0, sc_str_from(options), &edge)) ||
         !CHECK_OK(sc_compile_to_executorch(job, edge, (sc_str){0}, &made)))
         FAIL("%s", sc_str_dup(ctx->arena, sc_vec_last(&ctx->diags).message));
     CHECK_EQ_STR(text_of(job, 0), result.source);

@@ -109,7 +109,7 @@ TEST(a_record_is_made_while_lowering_and_read_back) {
     uint32_t record = 0, edge = 0, program = 0, complete = 0, read = 0;
     sc_str kind, json, again;
     CHECK_EQ_INT(sc_record_generate(job, &record), SC_OK);
-    REQUIRE(sc_compile_to_edge(job, SC_STR(""), &edge) == SC_OK);
+    REQUIRE(sc_compile_to_edge(job, 0, SC_STR(""), &edge) == SC_OK);
     check_refused(job, record, "{}", SC_ERR_STATE);
     REQUIRE(sc_compile_to_executorch(job, edge, SC_STR("{\"consume\": true}"), &program) == SC_OK);
     CHECK_EQ_INT(sc_record_complete(job, record, program, &complete), SC_OK);
@@ -297,7 +297,7 @@ TEST(records_and_inspectors_say_the_same_of_a_program) {
     size_t size = 0;
     sc_str text, nodes, told;
     CHECK_EQ_INT(sc_record_generate(job, &record), SC_OK);
-    REQUIRE(sc_compile_to_edge(job, SC_STR(""), &edge) == SC_OK);
+    REQUIRE(sc_compile_to_edge(job, 0, SC_STR(""), &edge) == SC_OK);
     REQUIRE(sc_compile_to_executorch(job, edge, SC_STR(""), &program) == SC_OK);
     CHECK_EQ_INT(sc_record_complete(job, record, program, &complete), SC_OK);
     const uint8_t *bytes = saved(job, complete, "{}", &size);

@@ -9,7 +9,7 @@ static bool lower(sc_job *job, const char *model, const char *options, uint32_t 
     sc_source *source = sc_source_from_memory(sc_job_ctx(job)->arena, data, bytes);
     sc_str partitioners = SC_STR("{\"all\": [{\"backend\": \"xnnpack\"}]}");
     return sc_compile_open(job, source, SC_STR("forward"), (sc_str){0}) == SC_OK &&
-           sc_compile_to_edge_transform_and_lower(job, SC_STR("[]"), partitioners, (sc_str){0},
+           sc_compile_to_edge_transform_and_lower(job, 0, SC_STR("[]"), partitioners, (sc_str){0},
                                                   sc_str_from(options), delegated) == SC_OK;
 }
 

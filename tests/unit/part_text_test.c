@@ -11,8 +11,8 @@ static sc_job *loaded(sc_job *lowering, const char *model, const char *backend) 
     uint32_t delegated = 0, executorch = 0;
     CHECK(sc_compile_open(lowering, sc_source_from_memory(arena, data, bytes), SC_STR("forward"),
                           (sc_str){0}) == SC_OK);
-    CHECK(sc_compile_to_edge_transform_and_lower(lowering, SC_STR("[]"), partitioners, (sc_str){0},
-                                                 (sc_str){0}, &delegated) == SC_OK);
+    CHECK(sc_compile_to_edge_transform_and_lower(lowering, 0, SC_STR("[]"), partitioners,
+                                                 (sc_str){0}, (sc_str){0}, &delegated) == SC_OK);
     CHECK(sc_compile_to_executorch(lowering, delegated, (sc_str){0}, &executorch) == SC_OK);
     sc_job *job = sc_job_open(NULL);
     sc_source *pte = sc_source_from_cord(arena, &lowering->outputs.data[0].cord);

@@ -140,7 +140,7 @@ static void check_kinds(const char *file) {
     sc_serde_options options = {.dialect = SC_SERDE_EDGE, .graph_id = 77};
     sc_job *job = open_model(file);
     check_same(job, program_of(job, 0), aten);
-    CHECK_OK(sc_compile_to_edge(job, SC_STR(""), &edge));
+    CHECK_OK(sc_compile_to_edge(job, 0, SC_STR(""), &edge));
     options.source = program_of(job, 0)->methods.data[0];
     check_same(job, program_of(job, edge), options);
     sc_job_close(job);
@@ -197,7 +197,7 @@ TEST(delegates_are_read_as_they_were_written) {
     const sc_serde_options edge = {.dialect = SC_SERDE_EDGE, .graph_id = 5};
     sc_job *job = open_model("models/cnn_dyn.pt2");
     REQUIRE_OK(sc_compile_to_edge_transform_and_lower(
-        job, SC_STR("[]"), SC_STR("{\"all\": [{\"backend\": \"XnnpackBackend\"}]}"), SC_STR(""),
+        job, 0, SC_STR("[]"), SC_STR("{\"all\": [{\"backend\": \"XnnpackBackend\"}]}"), SC_STR(""),
         SC_STR(""), &number));
     sc_program *program = program_of(job, number);
     sc_program *read = again(&job->ctx, program, edge, NULL);
@@ -214,7 +214,7 @@ TEST(strings_of_delegates_may_be_as_long_as_the_document) {
     const sc_serde_options edge = {.dialect = SC_SERDE_EDGE, .graph_id = 5};
     sc_job *job = open_model("models/cnn_dyn.pt2");
     REQUIRE_OK(sc_compile_to_edge_transform_and_lower(
-        job, SC_STR("[]"), SC_STR("{\"all\": [{\"backend\": \"XnnpackBackend\"}]}"), SC_STR(""),
+        job, 0, SC_STR("[]"), SC_STR("{\"all\": [{\"backend\": \"XnnpackBackend\"}]}"), SC_STR(""),
         SC_STR(""), &number));
     job->ctx.limits.json_string_bytes_max = 64;
     sc_program *read = again(&job->ctx, program_of(job, number), edge, NULL);

@@ -9,7 +9,7 @@ static sc_str verify(sc_job *job, const char *model, const char *partitioners) {
     uint32_t delegated = 0, executorch = 0;
     sc_str json = {0};
     CHECK(sc_compile_open(job, source, SC_STR("forward"), (sc_str){0}) == SC_OK);
-    CHECK(sc_compile_to_edge_transform_and_lower(job, SC_STR("[]"), sc_str_from(partitioners),
+    CHECK(sc_compile_to_edge_transform_and_lower(job, 0, SC_STR("[]"), sc_str_from(partitioners),
                                                  (sc_str){0}, (sc_str){0}, &delegated) == SC_OK);
     CHECK(sc_compile_to_executorch(job, delegated, (sc_str){0}, &executorch) == SC_OK);
     CHECK(sc_compile_verify(job, delegated, &json) == SC_ERR_STATE);

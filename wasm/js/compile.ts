@@ -35,8 +35,8 @@ import type {
 } from "./types.js";
 
 class OpenedManager extends ViewingManager implements OpenedPrograms {
-  constructor(job: Job, methods: readonly string[]) {
-    super("OpenedPrograms", job, 0, methods, []);
+  constructor(job: Job, program: number, methods: readonly string[]) {
+    super("OpenedPrograms", job, program, methods, []);
   }
 
   exampleInputs(method?: string): RecordValue[] | null {
@@ -61,7 +61,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
   decompose(options: ToEdgeOptions): EdgeManager {
     const json = optionsJson("toEdge", options.compileConfig);
     return this.edgeOf(options, [json], (raw, s, texts, out) =>
-      raw.compile_to_edge(s, texts[0]!, texts[1]!, out),
+      raw.compile_to_edge(s, this.program, texts[0]!, texts[1]!, out),
     );
   }
 
@@ -81,6 +81,7 @@ class OpenedManager extends ViewingManager implements OpenedPrograms {
     return this.edgeOf(options, texts, (raw, s, t, out) =>
       raw.compile_to_edge_transform_and_lower(
         s,
+        this.program,
         ...(t as [number, number, number, number, number, number, number, number]),
         out,
       ),
@@ -254,5 +255,5 @@ export function open(job: Job, programs: Programs, options: CallOptions): Opened
     }
   }
   const methods = inspectCompilation(job).stages[0]!.methods.map((m) => m.name);
-  return new OpenedManager(job, methods);
+  return new OpenedManager(job, 0, methods);
 }
