@@ -317,7 +317,9 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
         return sc_fail(ctx, SC_ERR_STATE, NULL, "no scales have been decided yet");
     sc_where_set_method(ctx, plan->method);
     sc_quant_learn_names(plan);
-    SC_TRY(convert(&c));
+    const bool has_places =
+        plan->config.mode == SC_QUANT_STATIC || plan->config.mode == SC_QUANT_DYNAMIC;
+    SC_TRY(has_places ? convert(&c) : sc_quant_convert_weights(plan));
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }

@@ -182,6 +182,10 @@ quant_order sc_quant_order(const sc_quant_plan *plan);
 // Finds out what values are that depend on constants alone, and are to be quantized.
 sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *evaluator);
 
+// weight_only.c
+sc_status sc_quant_prepare_weights(sc_quant_plan *plan);
+sc_status sc_quant_convert_weights(sc_quant_plan *plan);
+
 // constants.c
 // Learns which names are taken, in all methods: constants of several methods may meet in one file.
 void sc_quant_learn_names(sc_quant_plan *plan);

@@ -136,5 +136,7 @@ sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config
     begin(plan);
     *out = plan;
     if (config->mode == SC_QUANT_STATIC || config->mode == SC_QUANT_DYNAMIC) return prepare(plan);
-    return sc_fail(ctx, SC_ERR_UNSUPPORTED, NULL, "weights alone are not quantized yet");
+    SC_TRY(sc_quant_prepare_weights(plan));
+    sc_quant_end_rows(plan);
+    return SC_OK;
 }

@@ -22,6 +22,7 @@ static const char *reason(const sc_quant_plan *plan, const sc_node *node) {
     const quant_role role = sc_quant_role(node->op);
     if (known) return (const char *)(uintptr_t)*known;
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return "bodies of control flow are not quantized";
+    if (plan->config.mode > SC_QUANT_DYNAMIC) return "it has no weight of a layer";
     if (role != QUANT_NONE && plan->config.mode == SC_QUANT_DYNAMIC)
         return "only linear layers and convolutions are quantized dynamically";
     if (role == QUANT_POOL || sc_quant_shares(node->op))

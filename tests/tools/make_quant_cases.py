@@ -17,9 +17,17 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
     XNNPACKQuantizer,
     get_symmetric_quantization_config,
 )
-from quant_modules import CASES, MODELS, randomized
+from quant_modules import CASES, LAYERS, MODELS, randomized
 from torch.fx import Node
+from torchao.quantization import (
+    Int8DynamicActivationIntxWeightConfig,
+    IntxWeightOnlyConfig,
+    PerAxis,
+    PerGroup,
+    quantize_,
+)
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.utils import unwrap_tensor_subclass
 
 HERE = Path(__file__).resolve().parent.parent
 BATCHES = 3
@@ -84,7 +92,7 @@ def quantized(program, recipe, like):
 
 
 # Left behind by folding because one of them writes, if only its own fresh copy.
-DEAD = {"detach_.default", "lift_fresh_copy.default"}
+DEAD = {"detach_.default", "lift_fresh_copy.default", "to.device"}
 
 
 class Text:
@@ -125,7 +133,8 @@ class Text:
             elif param.name in node.kwargs:
                 yield self.arg(node.kwargs[param.name])
             else:
-                yield self.arg(param.default_value)
+                is_dtype = param.name == "output_dtype"
+                yield self.arg(torch.float32 if is_dtype else param.default_value)
 
     def arg(self, value):
         if isinstance(value, Node):
@@ -153,6 +162,29 @@ class Text:
         return f"{line} " + " ".join(f"{x:.9g}" for x in value.flatten().tolist())
 
 
+# torchao quantizes modules, before they are exported.
+TORCHAO = {
+    "int8_channel": IntxWeightOnlyConfig(torch.int8, PerAxis(0)),
+    "int4_group": IntxWeightOnlyConfig(torch.int4, PerGroup(8)),
+    "8da4w_channel": Int8DynamicActivationIntxWeightConfig(torch.int4, PerAxis(0)),
+    "8da4w_group": Int8DynamicActivationIntxWeightConfig(torch.int4, PerGroup(16)),
+}
+
+
+def write_layers():
+    path = HERE / "quant" / "layers.pt2"
+    module, sizes = LAYERS
+    example = inputs([(size, torch.float32, 0) for size in sizes], 0)
+    if not path.exists():
+        torch.export.save(torch.export.export(module().eval(), example), path)
+    for recipe, config in TORCHAO.items():
+        layers = module().eval()
+        layers.load_state_dict(torch.export.load(path).state_dict)
+        quantize_(layers, config)
+        program = torch.export.export(unwrap_tensor_subclass(layers), example)
+        write(HERE / "quant" / f"layers.{recipe}.txt", Text(program.module()).lines)
+
+
 def write(path, text):
     path.write_text("\n".join(text) + "\n")
     print(path.name, len(text))
@@ -170,8 +202,7 @@ def main():
         if wanted and name not in wanted:
             continue
         if not path.exists():
-            strict = name == "pools_strict"
-            program = torch.export.export(randomized(module()), inputs(like, 0), strict=strict)
+            program = torch.export.export(randomized(module()), inputs(like, 0))
             torch.export.save(program, path)
         for recipe in recipes:
             try:
@@ -180,7 +211,9 @@ def main():
                 print(name, recipe, type(error).__name__, str(error)[:300])
                 continue
             write(HERE / "quant" / f"{name}.{recipe}.txt", text)
-    for name, (below, recipes) in MODELS.items():
+    if not wanted or "layers" in wanted:
+        write_layers()
+    for name, recipes in MODELS.items():
         if wanted and name not in wanted:
             continue
         path = HERE / "models" / f"{name}.pt2"

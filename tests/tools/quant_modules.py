@@ -217,6 +217,17 @@ class Weights(nn.Module):
         return self.low(z.to(torch.bfloat16)), F.linear(y, self.w[:4, :] * 2)
 
 
+class Layers(nn.Module):
+    """For torchao, which quantizes modules: linear layers with and without bias, of three dims."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(32, 16), nn.Linear(16, 8, bias=False)
+
+    def forward(self, x):
+        return self.b(F.gelu(self.a(x)))
+
+
 def randomized(module):
     """Norms with statistics that are not those of nothing."""
     for m in module.modules():
@@ -247,13 +258,15 @@ CASES = {
     "embedded": (Embedded, [([2, 6], 16)], (STATIC[0], DYNAMIC[0])),
     "weights": (Weights, [[3, 8], [6, 6]], (STATIC[0], DYNAMIC[1])),
 }
-# Programs of tests/models, with the sizes of their inputs.
+# Of torchao's recipes.
+LAYERS = (Layers, [[2, 3, 32]])
+# Programs of tests/models.
 MODELS = {
-    "mlp": (None, (STATIC[0], DYNAMIC[0])),
-    "cnn": (None, STATIC),
-    "tinyformer": (None, (STATIC[0], DYNAMIC[0])),
-    "lstm": (None, STATIC[:1]),
-    "cnn_dynbatch": (None, STATIC[:1]),
-    "counter_buffer": (None, STATIC[:1]),
-    "kv_cache_index_copy_frozen": (None, STATIC[:1]),
+    "mlp": (STATIC[0], DYNAMIC[0]),
+    "cnn": STATIC,
+    "tinyformer": (STATIC[0], DYNAMIC[0]),
+    "lstm": STATIC[:1],
+    "cnn_dynbatch": STATIC[:1],
+    "counter_buffer": STATIC[:1],
+    "kv_cache_index_copy_frozen": STATIC[:1],
 }
