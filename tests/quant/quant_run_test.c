@@ -1,0 +1,291 @@
+// Quantized programs run, and say what became of every node.
+#include "quant/calibrate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "observe/observe.h"
+
+// --- Running -------------------------------------------------------------------------------------
+
+typedef struct outputs {
+    float *data[8];
+    uint64_t counts[8];
+    uint32_t count;
+} outputs;
+
+static void keep_outputs(setup *s, const sc_rt_method *method, outputs *out) {
+    const uint32_t count = sc_rt_method_output_count(method);
+    for (uint32_t i = 0; i < count && out->count < SC_COUNT_OF(out->data); i++) {
+        const sc_evalue *value = sc_rt_method_output(method, i);
+        if (value->tag != SC_EVALUE_TENSOR || value->tensor->dtype != SC_DTYPE_F32) continue;
+        const uint64_t floats = value->tensor->numel;
+        out->data[out->count] = sc_new_array(&s->arena, float, floats + 1);
+        sc_rt_tensor_read(value->tensor, out->data[out->count], floats * sizeof(float));
+        out->counts[out->count++] = floats;
+    }
+}
+
+static sc_status run(setup *s, const sc_program *program, const char *backend, double below,
+                     outputs *out) {
+    sc_program *copy = NULL;
+    sc_rt_program *running = NULL;
+    sc_rt_method *method = NULL;
+    SC_TRY(sc_program_clone(program, &copy));
+    SC_TRY(quant_open(s, copy, backend, &running));
+    sc_status status =
+        sc_rt_method_load(&s->ctx, running, sc_rt_program_method_name(running, 0), &method);
+    if (status == SC_OK) status = quant_set_inputs(s, program->methods.data[0], method, 1, below);
+    if (status == SC_OK) status = sc_rt_method_run(&s->ctx, method);
+    if (status == SC_OK) keep_outputs(s, method, out);
+    sc_rt_program_close(running);
+    return status;
+}
+
+// 10 log10 of what is right over what is not.
+static double decibels(const outputs *expected, const outputs *found) {
+    double signal = 0, noise = 0;
+    if (!CHECK(expected->count == found->count && found->count > 0)) return -1;
+    for (uint32_t o = 0; o < found->count; o++)
+        for (uint64_t i = 0; i < found->counts[o] && i < expected->counts[o]; i++) {
+            const double x = expected->data[o][i], y = found->data[o][i];
+            signal += x * x;
+            noise += (x - y) * (x - y);
+        }
+    return noise > 0 ? 10 * log10(signal / noise) : 200;
+}
+
+static void run_quantized(const char *program_path, const sc_quant_config *config, double below,
+                          double wanted) {
+    static const char *const backends[] = {NULL, "xnnpack"};
+    sc_program *program = NULL;
+    outputs expected = {0};
+    setup s;
+    setup_begin(&s);
+    sc_status status = quant_import(&s, test_format("%s.pt2", program_path), &program);
+    if (status == SC_OK) status = run(&s, program, NULL, below, &expected);
+    if (status == SC_OK) status = quant_quantize(&s, program->methods.data[0], config, below);
+    if (status == SC_OK) status = sc_verify(&s.ctx, program);
+    for (size_t b = 0; b < SC_COUNT_OF(backends) && status == SC_OK; b++) {
+        outputs found = {0};
+        status = run(&s, program, backends[b], below, &found);
+        const double db = status == SC_OK ? decibels(&expected, &found) : 0;
+        if (db < wanted)
+            FAIL("%s on %s: %.1f dB", program_path, backends[b] ? backends[b] : "kernels", db);
+    }
+    if (!CHECK_OK(status)) FAIL("%s: %s", program_path, setup_message(&s));
+    setup_end(&s);
+}
+
+TEST_CASES(quantized_programs_run_on_kernels_and_delegates) {
+    for (size_t i = 0; i < QUANT_CASES; i++) {
+        const sc_quant_config config = quant_config_of(quant_cases[i].recipe);
+        // The delegate does not yet order a weight that is quantized inside of it.
+        if (strcmp(quant_cases[i].program, "quant/weights") == 0 && config.mode == SC_QUANT_DYNAMIC)
+            continue;
+        if (test_case("%s %s", quant_cases[i].program, quant_cases[i].recipe))
+            run_quantized(quant_cases[i].program, &config, quant_cases[i].below, 15);
+    }
+}
+
+TEST(halves_are_widened_when_the_program_runs) {
+    const sc_quant_config config = {.mode = SC_QUANT_HALF_WEIGHTS};
+    run_quantized("models/mlp", &config, 0, 50);
+    run_quantized("models/cnn", &config, 0, 50);
+}
+
+// --- Reasons -------------------------------------------------------------------------------------
+
+typedef struct reason {
+    const char *program, *recipe, *node, *why_not;  // NULL: it is quantized
+} reason;
+
+static const reason REASONS[] = {
+    {"quant/conv_bn_relu.pt2", "static_channel", "conv2d", NULL},
+    {"quant/conv_bn_relu.pt2", "static_channel", "batch_norm", NULL},
+    {"quant/conv_bn_relu.pt2", "static_channel", "max_pool2d", NULL},
+    {"quant/late_norm.pt2", "static_channel", "batch_norm",
+     "only a batch norm in evaluation, right after a convolution that nothing else reads, becomes "
+     "part of it"},
+    {"quant/conv1d.pt2", "static_channel", "conv_transpose1d_1",
+     "a transposed convolution has to have one group"},
+    {"quant/conv1d.pt2", "dynamic_channel", "conv1d",
+     "of convolutions, only those of images are quantized dynamically"},
+    {"quant/images.pt2", "dynamic_channel", "conv2d_1",
+     "a depthwise convolution is not quantized dynamically"},
+    {"quant/embedded.pt2", "static_channel", "add", "'b_at' is int64"},
+    {"quant/embedded.pt2", "static_channel", "gelu", "no pattern has this operator"},
+    {"quant/pools.pt2", "static_channel", "adaptive_avg_pool2d_2",
+     "it has the scale of its input, which has none"},
+    {"quant/pools.pt2", "dynamic_channel", "mul",
+     "only linear layers and convolutions are quantized dynamically"},
+    {"models/counter_buffer.pt2", "static_channel", "mul_", "its result is written in place"},
+    {"models/counter_buffer.pt2", "static_channel", "add__1",
+     "it writes in place what other nodes read"},
+};
+
+static const sc_quant_row *find_row(const sc_quant_plan *plan, const char *name) {
+    for (uint32_t i = 0; i < sc_quant_row_count(plan); i++)
+        if (strcmp(sc_quant_row_at(plan, i)->node->text, name) == 0)
+            return sc_quant_row_at(plan, i);
+    return NULL;
+}
+
+static void check_reason(const reason *r) {
+    const sc_quant_config config = quant_config_of(r->recipe);
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    setup s;
+    setup_begin(&s);
+    sc_status status = quant_import(&s, r->program, &program);
+    if (status == SC_OK)
+        status = sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan);
+    if (CHECK_OK(status)) {
+        const sc_quant_row *row = find_row(plan, r->node);
+        if (CHECK(row != NULL)) {
+            CHECK_EQ_STR(sc_str_dup(&s.arena, row->why_not), r->why_not ? r->why_not : "");
+            CHECK(row->is_quantized == !r->why_not);
+        }
+    }
+    setup_end(&s);
+}
+
+TEST_CASES(every_node_is_quantized_or_has_a_reason) {
+    for (size_t i = 0; i < SC_COUNT_OF(REASONS); i++)
+        if (test_case("%s %s", REASONS[i].program, REASONS[i].node)) check_reason(&REASONS[i]);
+}
+
+// What the user names stays as it is, with all below it.
+TEST(what_is_asked_for_is_skipped) {
+    static const sc_str skip[] = {{"a", 1}, {"batch_*", 7}, {"aten::max_pool2d", 16}};
+    sc_quant_config config = quant_config_of("static_channel");
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    setup s;
+    config.skip = skip;
+    config.skip_count = SC_COUNT_OF(skip);
+    setup_begin(&s);
+    CHECK_OK(quant_import(&s, "quant/conv_bn_relu.pt2", &program));
+    CHECK_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan));
+    CHECK(!find_row(plan, "conv2d")->is_quantized);
+    CHECK_EQ_STR(sc_str_dup(&s.arena, find_row(plan, "conv2d")->why_not),
+                 "it was asked to stay as it is");
+    CHECK(!find_row(plan, "max_pool2d")->is_quantized);
+    CHECK(find_row(plan, "conv2d_1")->is_quantized);
+    setup_end(&s);
+}
+
+// --- What is found -------------------------------------------------------------------------------
+
+TEST(scales_are_told_with_their_places) {
+    const sc_quant_config config = quant_config_of("static_tensor");
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    const float *states[16];
+    uint32_t weights = 0;
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
+    sc_method *method = program->methods.data[0];
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, &plan));
+    REQUIRE_OK(quant_calibrate(&s, plan, method, 0, states));
+    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
+    for (uint32_t i = 0; i < sc_quant_range_count(plan); i++) {
+        const sc_quant_range *range = sc_quant_range_at(plan, i);
+        CHECK(range->count == 1 && range->low <= range->high && range->scales[0] > 0);
+        CHECK(range->place_count > 0 && sc_quant_place(plan, i, 0) != NULL);
+        weights += range->is_weight;
+    }
+    CHECK(weights > 0);
+    setup_end(&s);
+}
+
+// A scale that nothing has been seen for would be a guess.
+TEST(nothing_seen_is_an_error_that_names_the_node) {
+    const sc_quant_config config = quant_config_of("static_tensor");
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    const float *states[16];
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan));
+    for (uint32_t i = 0; i < sc_quant_observer_count(plan); i++)
+        states[i] = sc_new_array(&s.arena, float, sc_quant_state_floats(plan, i));
+    CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_STATE);
+    CHECK(sc_vec_last(&s.ctx.diags).where.node.size > 0);
+    ((float *)(uintptr_t)states[0])[SC_OBSERVED_NANS] = 1;
+    CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_NUMERIC);
+    setup_end(&s);
+}
+
+// Layers cannot be told in a program that is decomposed, and integers have no scale.
+TEST(programs_that_are_too_late_are_refused) {
+    static const char *const files[] = {"models/mlp.core.pt2", "models/quantized_mlp.pt2"};
+    const sc_quant_config config = quant_config_of("static_tensor");
+    for (size_t i = 0; i < SC_COUNT_OF(files); i++) {
+        sc_program *program = NULL;
+        sc_quant_plan *plan = NULL;
+        setup s;
+        setup_begin(&s);
+        CHECK_OK(quant_import(&s, files[i], &program));
+        CHECK_STATUS(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan),
+                     SC_ERR_STATE);
+        setup_end(&s);
+    }
+}
+
+// --- Several methods -----------------------------------------------------------------------------
+
+static const sc_constant *constant_of(const sc_method *method, const char *name) {
+    for (uint32_t i = 0; i < method->inputs.count; i++)
+        if (sc_str_is(method->inputs.data[i].target, name)) return method->inputs.data[i].constant;
+    return NULL;
+}
+
+// The integers that a method has of a weight of this many bytes.
+static const sc_constant *frozen(const sc_method *method, uint64_t bytes) {
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        const sc_constant *constant = method->inputs.data[i].constant;
+        if (constant && constant->spec.dtype == SC_DTYPE_I8 && constant->data.size == bytes)
+            return constant;
+    }
+    return NULL;
+}
+
+// A weight of two methods has equal integers in both, under names that differ, so that files hold
+// it once.
+TEST(methods_that_share_a_weight_share_its_integers) {
+    const sc_quant_config config = quant_config_of("dynamic_channel");
+    static const char *const backends[] = {NULL, "xnnpack"};
+    sc_program *program = NULL;
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(quant_import_all(&s, "models/encdec.package.pt2", &program));
+    REQUIRE(program->methods.count > 1);
+    for (uint32_t m = 0; m < program->methods.count; m++)
+        REQUIRE_OK(quant_quantize(&s, program->methods.data[m], &config, 4));
+    CHECK_OK(sc_verify(&s.ctx, program));
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < program->methods.data[0]->inputs.count; i++) {
+        const sc_constant *a = program->methods.data[0]->inputs.data[i].constant;
+        if (!a || a->spec.dtype != SC_DTYPE_I8) continue;
+        for (uint32_t m = 1; m < program->methods.count; m++) {
+            bool is_same = false;
+            const sc_constant *b = frozen(program->methods.data[m], a->data.size);
+            if (!b) continue;
+            CHECK_OK(sc_extent_equal(&s.ctx, a->data, b->data, &is_same));
+            CHECK(!constant_of(program->methods.data[m], sc_str_dup(&s.arena, a->name)));
+            pairs += is_same;
+        }
+    }
+    CHECK(pairs > 0);
+    for (size_t b = 0; b < SC_COUNT_OF(backends); b++) {
+        sc_program *copy = NULL;
+        sc_rt_program *running = NULL;
+        CHECK_OK(sc_program_clone(program, &copy));
+        CHECK_OK(quant_open(&s, copy, backends[b], &running));
+        if (running) sc_rt_program_close(running);
+    }
+    setup_end(&s);
+}
