@@ -129,6 +129,8 @@ const quant_case quant_cases[QUANT_CASES] = {
     {"quant/in_place", "static_channel", 0, NULL},
     {"quant/shared_conv", "static_channel", 0,
      "the second convolution of a shared weight is quantized, too"},
+    {"quant/written", "static_channel", 0, "what was written is what is read"},
+    {"quant/integers", "static_channel", 16, "integers are not observed"},
     {"quant/attention", "static_channel", 0, NULL},
     {"quant/attention", "dynamic_channel", 0, NULL},
     {"quant/images", "static_channel", 0, NULL},

@@ -217,6 +217,33 @@ class Weights(nn.Module):
         return self.low(z.to(torch.bfloat16)), F.linear(y, self.w[:4, :] * 2)
 
 
+class Written(nn.Module):
+    """Views and state that are read after they were written: PT2E quantizes the old numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 3, padding=1)
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x):
+        y = self.conv(x)
+        flat = y.flatten(1)
+        y.sub_(1)
+        self.total.add_(x.mean((0, 2, 3)))
+        return flat * 2, self.total * 0.5, self.conv(y)
+
+
+class Integers(nn.Module):
+    """Indices are joined and added up, and stay indices."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.head = nn.Embedding(34, 8), nn.Linear(8, 4)
+
+    def forward(self, ids):
+        return self.head(self.words(torch.cat([ids, ids + ids, ids + 1], 1)))
+
+
 class Layers(nn.Module):
     """For torchao, which quantizes modules: linear layers with and without bias, of three dims."""
 
@@ -256,6 +283,8 @@ CASES = {
     "attention": (Attention, [[2, 5, 8]], (STATIC[0], DYNAMIC[0])),
     "images": (Images, [[1, 3, 8, 8]], (STATIC[0], DYNAMIC[0])),
     "embedded": (Embedded, [([2, 6], 16)], (STATIC[0], DYNAMIC[0])),
+    "written": (Written, [[2, 3, 5, 5]], STATIC[:1]),
+    "integers": (Integers, [([2, 6], 16)], STATIC[:1]),
     "weights": (Weights, [[3, 8], [6, 6]], (STATIC[0], DYNAMIC[1])),
 }
 # Of torchao's recipes.
