@@ -5,7 +5,7 @@
 // Where we are right and it is not:
 // - a convolution whose weight another one has too is quantized, not only the first of them;
 // - a convolution before a relu is quantized dynamically;
-// - operands that are not numbers with a point stay as they are: cat takes any, there;
+// - operands that no observer takes stay as they are: integers, which cat takes there, and float64;
 // - what is written in place and read by others stays: there the copy that is written gets lost.
 #include <math.h>
 
@@ -52,9 +52,10 @@ static sc_value *operand(const sc_node *node, uint32_t index) {
     return arg && arg->kind == SC_ARG_VALUE ? arg->value : NULL;
 }
 
+// What observers take.
 static bool is_float(const sc_value *value) {
     return value && value->type == SC_VALUE_TENSOR &&
-           sc_dtype_is_float((sc_dtype)value->spec.dtype);
+           (value->spec.dtype == SC_DTYPE_F32 || sc_dtype_is_half((sc_dtype)value->spec.dtype));
 }
 
 static bool refuse_dtype(sc_quant_plan *plan, const sc_node *node, const sc_value *value) {

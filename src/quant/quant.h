@@ -41,8 +41,8 @@ sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config
 uint32_t sc_quant_observer_count(const sc_quant_plan *plan);
 // Floats of an observer's state, which all zeros begin.
 uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer);
-// A program of the method's inputs whose user outputs are the states, in order. What it has seen is
-// in its mutable buffers, from run to run.
+// A program of the method's inputs whose last outputs are the states, in order: inputs that are
+// written in place come before them. What it has seen is in its mutable buffers, from run to run.
 sc_status sc_quant_observed(sc_ctx *ctx, const sc_quant_plan *plan, sc_program **out);
 // Decides every scale and zero point. `states` has one state for each observer. SC_ERR_STATE,
 // naming the node, where nothing was seen; SC_ERR_NUMERIC where NaN was.

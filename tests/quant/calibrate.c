@@ -17,12 +17,17 @@ static double number(uint64_t index, uint64_t seed) {
 }
 
 static void put_number(uint8_t *at, sc_dtype dtype, double x, double below) {
-    if (dtype == SC_DTYPE_F32) {
-        const float f = (float)x;
-        memcpy(at, &f, sizeof(f));
-    } else {
-        const int64_t i = (int64_t)floor((x + 2) / 4 * below);
-        memcpy(at, &i, sizeof(i));
+    const float f = (float)x;
+    const int64_t i = (int64_t)floor((x + 2) / 4 * below);
+    const uint16_t half = dtype == SC_DTYPE_F16 ? sc_f32_to_f16(f) : sc_f32_to_bf16(f);
+    const bool b = x > 0;
+    switch (dtype) {
+    case SC_DTYPE_F32: memcpy(at, &f, sizeof(f)); break;
+    case SC_DTYPE_F64: memcpy(at, &x, sizeof(x)); break;
+    case SC_DTYPE_F16:
+    case SC_DTYPE_BF16: memcpy(at, &half, sizeof(half)); break;
+    case SC_DTYPE_BOOL: memcpy(at, &b, 1); break;
+    default: memcpy(at, &i, sc_dtype_bytes(dtype) < 8 ? sc_dtype_bytes(dtype) : 8); break;
     }
 }
 
@@ -84,9 +89,10 @@ sc_status quant_open(setup *s, sc_program *program, const char *backend, sc_rt_p
 static sc_status keep_states(setup *s, const sc_quant_plan *plan, const sc_rt_method *method,
                              const float **states) {
     const uint32_t count = sc_quant_observer_count(plan);
+    const uint32_t first = sc_rt_method_output_count(method) - count;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t floats = sc_quant_state_floats(plan, i);
-        const sc_evalue *value = sc_rt_method_output(method, i);
+        const sc_evalue *value = sc_rt_method_output(method, first + i);
         if (!CHECK(value && value->tag == SC_EVALUE_TENSOR)) return SC_ERR_INTERNAL;
         float *state = sc_new_array(&s->arena, float, floats);
         sc_rt_tensor_read(value->tensor, state, floats * sizeof(float));
