@@ -139,7 +139,8 @@ enum {
     QUANT_TAKEN = 1,  // what makes it is part of a pattern
     QUANT_LEADS = 2,  // has the scale of an output, or is moved from there
     QUANT_KEPT = 4,   // is written in place, and others see it
-    QUANT_STALE = 8   // is computed of what was written in place since it was made
+    QUANT_STALE = 8,  // is computed of what was written in place since it was made
+    QUANT_SHOWN = 16  // was written in place, and is state or seen by others
 };
 
 // writes.c

@@ -6,22 +6,25 @@
 // --- What is written -----------------------------------------------------------------------------
 
 // The input that a value shows, through whatever only shows it.
-static const sc_value *shown(const sc_value *value) {
-    while (value->node && (sc_quant_may_alias(value->node->op)) && value->node->arg_count > 0 &&
-           value->node->args[0].kind == SC_ARG_VALUE)
-        value = value->node->args[0].value;
-    return value;
+static const sc_value *shown(const sc_imap *roots, const sc_value *value) {
+    const uint64_t *root = sc_imap_find(roots, SC_PTR_KEY(value));
+    return root ? (const sc_value *)(uintptr_t)*root : value;
 }
 
 static void learn_writes_in_place(sc_quant_plan *plan, const sc_method *method) {
+    const sc_mark mark = sc_arena_mark(plan->ctx->scratch);
+    sc_imap roots;
+    sc_imap_init(&roots, plan->ctx->scratch);
     for (const sc_node *node = method->graph->first; node; node = node->next) {
-        if (!sc_op_has(node->op, SC_MUTATES) || node->arg_count == 0 ||
-            node->args[0].kind != SC_ARG_VALUE)
-            continue;
-        const sc_value *value = shown(node->args[0].value);
-        if (!value->node && method->inputs.data[value->index].target.size)
+        if (node->arg_count == 0 || node->args[0].kind != SC_ARG_VALUE) continue;
+        const sc_value *value = shown(&roots, node->args[0].value);
+        for (uint32_t i = 0; i < node->out_count && sc_quant_may_alias(node->op); i++)
+            sc_imap_set(&roots, SC_PTR_KEY(node->outs[i]), SC_PTR_KEY(value));
+        if (!sc_op_has(node->op, SC_MUTATES) || value->node) continue;
+        if (method->inputs.data[value->index].target.size)
             sc_map_set(&plan->written, method->inputs.data[value->index].target, plan);
     }
+    sc_arena_rewind(plan->ctx->scratch, mark);
 }
 
 // What another method writes is state for all when buffers are shared.

@@ -15,29 +15,24 @@ bool sc_quant_may_alias(const sc_op *op) {
     return sc_quant_shares(op) && !sc_op_has(op, SC_POINTWISE);
 }
 
-// `through` is how `node` comes to write the value.
-static bool others_are_done(const sc_value *value, const sc_node *through, const sc_node *node) {
+static bool others_are_done(const sc_value *value, const sc_node *node) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {
         const sc_node *user = use->user;
-        if (user == through) continue;
+        if (user == node) continue;
         if (!user->op || user->mark > node->mark || sc_quant_may_alias(user->op)) return false;
     }
     return true;
 }
 
-// State that is written as it is stays the original, which is not observed there.
+// Asked in the order of the graph: a chain of writes is as good as what it begins with. State that
+// is written as it is stays the original, which is not observed there.
 static bool may_write(const sc_node *node) {
-    const sc_node *through = node;
-    while (sc_op_has(through->op, SC_MUTATES)) {
-        const sc_value *value = first_operand(through);
-        if (!value) return false;
-        if (!value->node)
-            return through == node &&
-                   value->graph->method->inputs.data[value->index].constant != NULL;
-        if (!others_are_done(value, through, node)) return false;
-        through = value->node;
-    }
-    return through == node || !sc_quant_may_alias(through->op);
+    const sc_value *value = first_operand(node);
+    if (!value) return false;
+    if (!value->node) return value->graph->method->inputs.data[value->index].constant != NULL;
+    if (!others_are_done(value, node)) return false;
+    if (sc_op_has(value->node->op, SC_MUTATES)) return !(value->mark & QUANT_SHOWN);
+    return !sc_quant_may_alias(value->node->op);
 }
 
 // What is behind the value stays what is written.
@@ -85,7 +80,10 @@ static void mark_node(storages *s, sc_node *node) {
     }
     if (!x || !sc_op_has(node->op, SC_MUTATES)) return;
     sc_imap_set(&s->write, SC_PTR_KEY(root_of(s, x)), node->mark);
-    if (!may_write(node)) keep_original(node);
+    const bool is_safe = may_write(node);
+    for (uint32_t i = 0; i < node->out_count && (!is_safe || !x->node); i++)
+        node->outs[i]->mark |= QUANT_SHOWN;
+    if (!is_safe) keep_original(node);
 }
 
 void sc_quant_mark_writes(sc_quant_plan *plan) {
@@ -98,8 +96,10 @@ void sc_quant_mark_writes(sc_quant_plan *plan) {
 }
 
 bool sc_quant_refuse_write(sc_quant_plan *plan, const sc_node *node) {
+    const bool writes = sc_op_has(node->op, SC_MUTATES);
+    const sc_value *x = writes ? first_operand(node) : NULL;
     const char *why = NULL;
-    if (sc_op_has(node->op, SC_MUTATES) && !may_write(node))
+    if (writes && (node->outs[0]->mark & QUANT_SHOWN) && !(x && !x->node && may_write(node)))
         why = "it writes in place what other nodes read";
     else if (node->outs[0]->mark & QUANT_KEPT)
         why = "its result is written in place";
