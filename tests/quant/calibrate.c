@@ -153,6 +153,7 @@ const quant_case quant_cases[QUANT_CASES] = {
     {"models/mlp", "dynamic_channel", 0, NULL},
     {"models/cnn", "static_channel", 0, NULL},
     {"models/cnn", "static_tensor", 0, NULL},
+    {"models/cnn", "dynamic_channel", 0, "convolutions before a relu are quantized, too"},
     {"models/tinyformer", "static_channel", 4, NULL},
     {"models/tinyformer", "dynamic_channel", 4, NULL},
     {"models/lstm", "static_channel", 0, NULL},

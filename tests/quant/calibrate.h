@@ -12,7 +12,7 @@ typedef struct quant_case {
     const char *differs;  // why it is not PT2E's text; NULL: it is
 } quant_case;
 
-enum { QUANT_CASES = 37 };
+enum { QUANT_CASES = 38 };
 extern const quant_case quant_cases[QUANT_CASES];
 
 sc_quant_config quant_config_of(const char *recipe);

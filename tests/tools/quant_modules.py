@@ -292,7 +292,7 @@ LAYERS = (Layers, [[2, 3, 32]])
 # Programs of tests/models.
 MODELS = {
     "mlp": (STATIC[0], DYNAMIC[0]),
-    "cnn": STATIC,
+    "cnn": (*STATIC, DYNAMIC[0]),
     "tinyformer": (STATIC[0], DYNAMIC[0]),
     "lstm": STATIC[:1],
     "cnn_dynbatch": STATIC[:1],
