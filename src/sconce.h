@@ -78,6 +78,11 @@ sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, ui
 sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str passes_json,
                                uint32_t *transformed);
 
+// Runs passes that work before decomposition, ["noops"], over one method of a copy of source
+// program `from`, which gives the next source program.
+sc_status sc_compile_transform_source(sc_job *job, uint32_t from, sc_str method, sc_str passes_json,
+                                      uint32_t *transformed);
+
 // Hands parts of a copy of the edge program `edge` to backends, of all methods at once.
 // `partitioners_json` says which: {"methods": {"prefill": [PARTITIONER, ...]}}, where methods that
 // are not named stay as they are, or {"all": [PARTITIONER, ...]}. The first of each method take
@@ -168,6 +173,41 @@ sc_status sc_compile_nodes(sc_job *job, uint32_t program, sc_str method, sc_str 
 // The inputs that a method was exported with, as opened, as sc_record_values gives those of a
 // record; null for none.
 sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t *output);
+
+// --- Quantizing ----------------------------------------------------------------------------------
+//
+// Makes a quantized program of a source program, before it is lowered. While it is under way, what
+// observes the methods is the job's program: sc_run_select and sc_run_set_input are for it, and
+// sc_quantize_batch runs it. One quantization at a time in a job.
+
+// `config_json` says which methods of source program `from` are quantized, and how: {"all":
+// CONFIG}, or {"methods": {"decode": CONFIG}}, where methods that are not named, or null, stay as
+// they are. A CONFIG is {"mode": "static" | "dynamic" | "weight_only" | "dynamic_int4" |
+// "half_weights", "per_channel": true, "weight_bits": 4 | 8, "group_size": 32, "skip": [PATTERN]},
+// where patterns are names of nodes, modules or operators, with '*', or "=NAME" for one node. What
+// runs the batches is lowered with the options of sc_compile_to_edge and sc_compile_to_executorch.
+sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
+                            sc_str edge_options_json, sc_str executorch_options_json);
+// Does the method take batches at this point? Only static quantization does before it converts.
+bool sc_quantize_takes_batches(const sc_job *job, sc_str method);
+// Runs the selected method on its inputs, for all who observe it.
+sc_status sc_quantize_batch(sc_job *job);
+// The same on the example inputs of its file; `are_there` is false, and nothing runs, where the
+// file has none.
+sc_status sc_quantize_examples(sc_job *job, bool *are_there);
+// Makes the quantized program, as the next source program. SC_ERR_STATE where a method that takes
+// batches got none, SC_ERR_ARGUMENT where what it got says no range.
+sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized);
+// From here on batches run the float and the quantized program side by side.
+sc_status sc_quantize_compare(sc_job *job);
+// {"methods": {method: {"batches", "bytesBefore", "bytesAfter", "nodes": [{"node", "op",
+// "isQuantized", "reason", "snr", "largestDifference"}], "ranges": [{"tensors", "isWeight",
+// "isDynamic", "low", "high", "scale", "zeroPoint", "axis"}], "outputs": [{"output", "snr",
+// "largestDifference"}]}}, "qparams": [{"method", "of", "scale", "zero_point"}]}. Decibels are
+// there for what was compared, null where nothing differs.
+sc_status sc_quantize_report(sc_job *job, sc_str *json);
+// Lets go of what ran the batches. Programs that were made stay.
+void sc_quantize_end(sc_job *job);
 
 // --- Records -------------------------------------------------------------------------------------
 //

@@ -147,6 +147,15 @@ int32_t wasm_compile_to_edge(sc_job *job, uint32_t from, const char *options,
     return (int32_t)sc_compile_to_edge(job, from, text_of(options, options_bytes), edge);
 }
 
+EXPORT(compile_transform_source)
+int32_t wasm_compile_transform_source(sc_job *job, uint32_t from, const char *method,
+                                      uint32_t method_bytes, const char *passes,
+                                      uint32_t passes_bytes, uint32_t *transformed) {
+    check(job);
+    return (int32_t)sc_compile_transform_source(job, from, text_of(method, method_bytes),
+                                                text_of(passes, passes_bytes), transformed);
+}
+
 EXPORT(compile_transform)
 int32_t wasm_compile_transform(sc_job *job, uint32_t edge, const char *method,
                                uint32_t method_bytes, const char *passes, uint32_t passes_bytes,
@@ -177,6 +186,60 @@ int32_t wasm_compile_to_edge_transform_and_lower(
         job, from, text_of(passes, passes_bytes), text_of(partitioners, partitioners_bytes),
         text_of(edge_options, edge_options_bytes), text_of(backend_options, backend_options_bytes),
         delegated);
+}
+
+// --- Quantizing ----------------------------------------------------------------------------------
+
+EXPORT(quantize_begin)
+int32_t wasm_quantize_begin(sc_job *job, uint32_t from, const char *config, uint32_t config_bytes,
+                            const char *edge_options, uint32_t edge_options_bytes,
+                            const char *executorch_options, uint32_t executorch_options_bytes) {
+    check(job);
+    return (int32_t)sc_quantize_begin(job, from, text_of(config, config_bytes),
+                                      text_of(edge_options, edge_options_bytes),
+                                      text_of(executorch_options, executorch_options_bytes));
+}
+
+EXPORT(quantize_takes_batches)
+bool wasm_quantize_takes_batches(sc_job *job, const char *method, uint32_t method_bytes) {
+    check(job);
+    return sc_quantize_takes_batches(job, text_of(method, method_bytes));
+}
+
+EXPORT(quantize_batch) int32_t wasm_quantize_batch(sc_job *job) {
+    check(job);
+    return (int32_t)sc_quantize_batch(job);
+}
+
+EXPORT(quantize_examples) int32_t wasm_quantize_examples(sc_job *job, uint32_t *are_there) {
+    check(job);
+    bool found = false;
+    sc_status status = sc_quantize_examples(job, &found);
+    *are_there = found;
+    return (int32_t)status;
+}
+
+EXPORT(quantize_convert) int32_t wasm_quantize_convert(sc_job *job, uint32_t *quantized) {
+    check(job);
+    return (int32_t)sc_quantize_convert(job, quantized);
+}
+
+EXPORT(quantize_compare) int32_t wasm_quantize_compare(sc_job *job) {
+    check(job);
+    return (int32_t)sc_quantize_compare(job);
+}
+
+// A text result.
+EXPORT(quantize_report) int32_t wasm_quantize_report(sc_job *job) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_quantize_report(job, &json);
+    return keep_text(job, status, json);
+}
+
+EXPORT(quantize_end) void wasm_quantize_end(sc_job *job) {
+    check(job);
+    sc_quantize_end(job);
 }
 
 // What has become of each node; a text result.

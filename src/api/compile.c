@@ -105,6 +105,29 @@ sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, ui
     return sc_job_fill_record(job, record, *edge, *edge);
 }
 
+// A source program stays one: the passes are those that run before decomposition.
+sc_status sc_compile_transform_source(sc_job *job, uint32_t from, sc_str method, sc_str passes_json,
+                                      uint32_t *transformed) {
+    sc_ctx *ctx = sc_job_begin(job);
+    const double begin_ms = sc_now_ms(ctx);
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.arena = ctx->arena, .env = {.options = &options}};
+    const sc_json *names;
+    sc_program *program;
+    SC_TRY(sc_compile_source(job, from, &program));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, passes_json), &names));
+    SC_TRY(sc_program_clone(program, &program));
+    sc_method *found = sc_program_method(program, method);
+    if (!found)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(method));
+    SC_TRY(sc_early_passes_run(ctx, &pipeline, found, names));
+    SC_TRY(sc_verify(ctx, program));
+    *transformed = sc_job_add_version(job, SC_DIALECT_source, program, begin_ms);
+    job->versions.data[*transformed].source = *transformed;
+    return SC_OK;
+}
+
 sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str passes_json,
                                uint32_t *transformed) {
     static const sc_phase STEPS[] = {SC_STEP_transform};

@@ -93,6 +93,7 @@ struct sc_job {
     void *bundled_file;       // its bytes
     void *bundled_program;    // those of the program, when they were not aligned; else NULL
     sc_inspector *inspector;  // NULL: none was opened (inspector.c)
+    struct sc_quantizing *quantizing;  // NULL: nothing is being quantized (quantize.c)
 };
 
 // A fresh call: no method, pass or node yet.
@@ -250,6 +251,10 @@ sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out);
 // A pass that runs on programs as they were exported; SC_ERR_ARGUMENT when it works on what
 // decomposition makes.
 sc_status sc_early_pass(sc_ctx *ctx, sc_str name, const sc_pass **out);
+// Runs passes by name, ["noops"], on a method of a source program. SC_ERR_ARGUMENT when the method
+// writes in place.
+sc_status sc_early_passes_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_method *method,
+                              const sc_json *names);
 // Runs the early passes of the partitioners of each method, in order. SC_ERR_ARGUMENT when the
 // method writes in place.
 sc_status sc_wishes_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,

@@ -69,18 +69,37 @@ static sc_status check_functional(sc_ctx *ctx, const sc_pass *pass, const sc_met
         pass->name, method->name->text, node->name->text, node->op->name);
 }
 
+static sc_status run_early(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
+                           sc_method *method) {
+    const uint32_t facts = method->facts;
+    SC_TRY(check_functional(ctx, pass, method));
+    SC_TRY(sc_pipeline_pass(ctx, pipeline, pass, method));
+    method->facts = facts;  // those that decomposition keeps
+    return SC_OK;
+}
+
+sc_status sc_early_passes_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_method *method,
+                              const sc_json *names) {
+    if (names->kind != SC_JSON_ARRAY)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
+    const sc_json *name = sc_json_first(names);
+    for (uint32_t n = names->size; n--; name = sc_json_next(name)) {
+        const sc_pass *pass = NULL;
+        if (name->kind != SC_JSON_STRING)
+            return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes are named by text");
+        SC_TRY(sc_early_pass(ctx, sc_json_str(ctx->arena, name), &pass));
+        SC_TRY(run_early(ctx, pipeline, pass, method));
+    }
+    return SC_OK;
+}
+
 static sc_status run_wishes(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
                             const sc_method_partitioners *wishes) {
     sc_method *method = sc_program_method(program, wishes->method);
     if (!method) return SC_OK;  // delegation tells of it
-    const uint32_t facts = method->facts;
     for (uint32_t i = 0; i < wishes->count; i++)
-        for (uint32_t p = 0; p < wishes->items[i].pass_count; p++) {
-            const sc_pass *pass = wishes->items[i].passes[p];
-            SC_TRY(check_functional(ctx, pass, method));
-            SC_TRY(sc_pipeline_pass(ctx, pipeline, pass, method));
-        }
-    method->facts = facts;  // those that decomposition keeps
+        for (uint32_t p = 0; p < wishes->items[i].pass_count; p++)
+            SC_TRY(run_early(ctx, pipeline, wishes->items[i].passes[p], method));
     return SC_OK;
 }
 

@@ -63,19 +63,10 @@ static sc_status open_delegated(verifying *v, uint32_t number) {
 
 // --- What came of it -----------------------------------------------------------------------------
 
-static void put_finite(sc_json_writer *w, const char *key, double value) {
-    if (isfinite(value)) {
-        sc_json_put_f64(w, key, value);
-    } else {
-        sc_json_key(w, key);
-        sc_json_add_null(w);
-    }
-}
-
 static void put_closeness(sc_json_writer *w, const sc_closeness *c) {
-    put_finite(w, "difference", c->difference);
-    put_finite(w, "largest", c->largest);
-    put_finite(w, "tolerance", c->tolerance);
+    sc_json_put_finite(w, "difference", c->difference);
+    sc_json_put_finite(w, "largest", c->largest);
+    sc_json_put_finite(w, "tolerance", c->tolerance);
     sc_json_put_bool(w, "isClose", c->is_close);
 }
 

@@ -118,6 +118,8 @@ void sc_json_put_null(sc_json_writer *writer, const char *key);
 void sc_json_put_i64(sc_json_writer *writer, const char *key, int64_t value);
 void sc_json_put_u64(sc_json_writer *writer, const char *key, uint64_t value);
 void sc_json_put_f64(sc_json_writer *writer, const char *key, double value);
+// null unless it is finite.
+void sc_json_put_finite(sc_json_writer *writer, const char *key, double value);
 void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value);
 
 #endif

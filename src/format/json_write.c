@@ -190,6 +190,14 @@ void sc_json_put_f64(sc_json_writer *writer, const char *key, double value) {
     sc_json_add_f64(writer, value);
 }
 
+void sc_json_put_finite(sc_json_writer *writer, const char *key, double value) {
+    sc_json_key(writer, key);
+    if (isfinite(value))
+        sc_json_add_f64(writer, value);
+    else
+        sc_json_add_null(writer);
+}
+
 void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value) {
     sc_json_key(writer, key);
     sc_json_add_bool(writer, value);

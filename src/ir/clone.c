@@ -1,4 +1,4 @@
-// Copies of graphs: whole (into another method or parent) and spliced into another graph.
+// Copies of graphs: whole (into another method or parent) and node by node into another graph.
 // Dims move between methods by way of text, once per distinct expression, because symbols of
 // different methods never mix. Delegated parts are shared unless their symbols differ.
 #include "ir/part.h"
@@ -100,25 +100,28 @@ static sc_status clone_args(cloner *c, const sc_node *node, sc_arg **out) {
     return SC_OK;
 }
 
-// Copies the nodes of `from` before `position`.
-static sc_status clone_nodes(cloner *c, const sc_graph *from, sc_node *position) {
-    for (const sc_node *node = from->first; node; node = node->next) {
-        sc_arg *args;
-        SC_TRY(clone_args(c, node, &args));
-        sc_node *copy =
-            sc_node_new_as(c->target, node->op, args, node->arg_count, node->out_count, node->name);
-        copy->meta = node->meta;
-        copy->arg_names = node->arg_names;
-        copy->tag = node->tag;
-        copy->is_kept = node->is_kept;
-        for (uint32_t i = 0; i < node->out_count; i++) {
-            bool follows = node->out_count == 1 && node->outs[i]->name == node->name;
-            if (!follows) copy->outs[i]->name = sc_graph_take_name(c->target, node->outs[i]->name);
-            SC_TRY(clone_type(c, node->outs[i], copy->outs[i]));
-            bind(c, node->outs[i], sc_arg_value(copy->outs[i]));
-        }
-        sc_graph_insert_before(position, copy);
+// Copies a node to the end of the target.
+static sc_status clone_node(cloner *c, const sc_node *node) {
+    sc_arg *args;
+    SC_TRY(clone_args(c, node, &args));
+    sc_node *copy =
+        sc_node_new_as(c->target, node->op, args, node->arg_count, node->out_count, node->name);
+    copy->meta = node->meta;
+    copy->arg_names = node->arg_names;
+    copy->tag = node->tag;
+    copy->is_kept = node->is_kept;
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        bool follows = node->out_count == 1 && node->outs[i]->name == node->name;
+        if (!follows) copy->outs[i]->name = sc_graph_take_name(c->target, node->outs[i]->name);
+        SC_TRY(clone_type(c, node->outs[i], copy->outs[i]));
+        bind(c, node->outs[i], sc_arg_value(copy->outs[i]));
     }
+    sc_graph_append(c->target, copy);
+    return SC_OK;
+}
+
+static sc_status clone_nodes(cloner *c, const sc_graph *from) {
+    for (const sc_node *node = from->first; node; node = node->next) SC_TRY(clone_node(c, node));
     return SC_OK;
 }
 
@@ -139,7 +142,7 @@ static sc_status fill_graph(cloner *c, const sc_graph *graph) {
         SC_TRY(clone_type(c, from, input));
         bind(c, from, sc_arg_value(input));
     }
-    SC_TRY(clone_nodes(c, graph, c->target->ret));
+    SC_TRY(clone_nodes(c, graph));
     sc_arg *outputs;
     SC_TRY(clone_args(c, graph->ret, &outputs));
     sc_graph_set_outputs(c->target, outputs, graph->ret->arg_count);
@@ -185,4 +188,29 @@ sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *par
     sc_status status = fill_graph(&c, graph);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+// --- Node by node --------------------------------------------------------------------------------
+
+struct sc_copier {
+    cloner cloner;
+};
+
+sc_copier *sc_copier_new(sc_graph *target) {
+    sc_copier *copier = sc_new(target->ctx->scratch, sc_copier);
+    copier->cloner = cloner_for(target, false, NULL, 0);
+    return copier;
+}
+
+void sc_copier_bind(sc_copier *copier, const sc_value *from, sc_value *to) {
+    bind(&copier->cloner, from, sc_arg_value(to));
+}
+
+sc_status sc_copier_add(sc_copier *copier, const sc_node *node) {
+    return clone_node(&copier->cloner, node);
+}
+
+sc_value *sc_copier_value(sc_copier *copier, const sc_value *from) {
+    const uint64_t *index = sc_imap_find(&copier->cloner.values, SC_PTR_KEY(from));
+    return index ? copier->cloner.bound.data[*index - 1].value : NULL;
 }

@@ -348,10 +348,17 @@ sc_status sc_program_parse(sc_ctx *ctx, sc_str text, sc_program **out);
 // Same structure up to names of nodes and values; on a difference says where, in words, in `why`.
 bool sc_graph_isomorphic(const sc_graph *a, const sc_graph *b, sc_sb *why);
 
-// Copies a graph into another method or parent; `inputs` maps the copy's inputs when not NULL
-// (inlining), else fresh inputs are made. Parts are shared where the symbols are the same.
+// Copies a graph into another method or parent. Parts are shared where the symbols are the same.
 sc_status sc_graph_clone(const sc_graph *graph, sc_method *method, sc_graph *parent,
                          sc_graph **out);
+// Copies nodes one by one to the end of a graph over the same symbols, on the context's scratch.
+typedef struct sc_copier sc_copier;
+sc_copier *sc_copier_new(sc_graph *target);
+// `to` stands for `from` in all that is copied from here on.
+void sc_copier_bind(sc_copier *copier, const sc_value *from, sc_value *to);
+// What the node reads was bound or copied before.
+sc_status sc_copier_add(sc_copier *copier, const sc_node *node);
+sc_value *sc_copier_value(sc_copier *copier, const sc_value *from);  // NULL: neither of the two
 // The method over the symbols of `exprs`: those it has already are taken as they are there, the
 // others as the method has them. Takes the place of `method`, whose signature it shares.
 sc_status sc_method_clone(const sc_method *method, sc_exprs *exprs, sc_method **out);

@@ -29,3 +29,7 @@ void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, cons
     state[SC_ERROR_COUNT] += (double)(count - odd);
     state[SC_ERROR_ODD] += (double)odd;
 }
+
+double sc_error_decibels(const double state[SC_ERROR_VALUES]) {
+    return 10 * log10(state[SC_ERROR_SIGNAL] / state[SC_ERROR_NOISE]);
+}

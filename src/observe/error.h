@@ -18,5 +18,7 @@ typedef enum sc_observed_error {
 // nothing.
 void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, const float *found,
                       size_t count);
+// 10 log10(signal / noise): infinite without noise, NaN where nothing was compared or all is 0.
+double sc_error_decibels(const double state[SC_ERROR_VALUES]);
 
 #endif

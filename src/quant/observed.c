@@ -84,7 +84,7 @@ static void add_states(observed *o) {
     for (uint32_t i = 0; i < o->plan->observers.count; i++) {
         const uint64_t floats = sc_quant_state_floats(o->plan, i);
         sc_constant *constant = sc_new(arena, sc_constant);
-        constant->name = sc_str_format(arena, "_observer_%u", i);
+        constant->name = sc_str_format(arena, "_observer.%s.%u", o->method->name->text, i);
         constant->spec = sc_spec_new(arena, SC_DTYPE_F32, 1);
         constant->spec.sizes[0] = sc_dim_int((int64_t)floats);
         sc_spec_set_contiguous(o->method->exprs, &constant->spec);
@@ -141,7 +141,8 @@ static void set_outputs(observed *o) {
     }
     for (uint32_t i = 0; i < o->plan->observers.count; i++) {
         sc_vec_push(arena, &args, sc_arg_value(o->states[i]));
-        add_output(o, SC_OUTPUT_BUFFER_MUTATION, sc_str_format(arena, "_observer_%u", i));
+        add_output(o, SC_OUTPUT_BUFFER_MUTATION,
+                   sc_str_format(arena, "_observer.%s.%u", o->method->name->text, i));
     }
     for (uint32_t i = 0; i < o->plan->observers.count; i++) {
         sc_vec_push(arena, &args, sc_arg_value(o->states[i]));

@@ -1,5 +1,5 @@
 // What the user does not want to be quantized: patterns with '*' over names of nodes, operators and
-// the paths of modules that a node is in.
+// the paths of modules that a node is in; "=linear" is the node of that name and nothing else.
 #include "quant/plan.h"
 
 // The last '*' is the only one that ever has to take more than it did.
@@ -53,8 +53,11 @@ static bool fits_module(sc_str pattern, sc_str stack) {
 }
 
 static bool fits_node(sc_ctx *ctx, sc_str pattern, const sc_node *node) {
-    return fits(pattern, sc_name_str(node->name)) ||
-           fits_module(pattern, node->meta.module_stack) || fits_op(ctx, pattern, node->op);
+    const sc_str name = sc_name_str(node->name);
+    if (pattern.size && pattern.data[0] == '=')
+        return sc_str_equal(sc_str_slice(pattern, 1, pattern.size), name);
+    return fits(pattern, name) || fits_module(pattern, node->meta.module_stack) ||
+           fits_op(ctx, pattern, node->op);
 }
 
 bool sc_quant_is_skipped(const sc_quant_plan *plan, const sc_node *node) {

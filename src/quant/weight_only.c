@@ -33,15 +33,12 @@ static sc_value *operand(const sc_node *node, uint32_t index) {
 // --- Which layers --------------------------------------------------------------------------------
 
 static const char *refusal(const layer *l) {
-    const sc_quant_config *config = &l->plan->config;
     if (!l->constant) return "its weight is no constant";
     if (l->weight->spec.dtype != SC_DTYPE_F32) return "its weight is not of float32";
     if (is_half_mode(l->plan)) return NULL;
     if (sc_quant_role(l->node->op) != QUANT_LINEAR) return "only linear layers get integer weights";
     if (l->weight->spec.rank != 2 || l->sizes[0] == 0 || l->sizes[1] == 0)
         return "its weight is no matrix";
-    if (config->group_size && l->sizes[1] % config->group_size != 0)
-        return "groups of that size do not divide its inputs";
     if (!l->x || l->x->spec.dtype != SC_DTYPE_F32 || l->x->spec.rank == 0)
         return "its input is not of float32";
     return NULL;
@@ -62,6 +59,17 @@ static bool read_layer(sc_quant_plan *plan, sc_node *node, layer *l) {
     return !why;
 }
 
+static sc_status check_groups(const layer *l) {
+    const uint32_t size = l->plan->config.group_size;
+    if (!size || is_half_mode(l->plan) || l->sizes[1] % size == 0) return SC_OK;
+    sc_where_set_node(l->plan->ctx, l->node);
+    return sc_fail(l->plan->ctx, SC_ERR_ARGUMENT,
+                   "Take groups of a size that divides it, one scale for each channel (0), or let "
+                   "the layer stay as it is (skip).",
+                   "groups of %u do not divide the %lld inputs of this layer", size,
+                   (long long)l->sizes[1]);
+}
+
 sc_status sc_quant_prepare_weights(sc_quant_plan *plan) {
     const sc_quant_config *config = &plan->config;
     const uint32_t bits = bits_of(plan);
@@ -72,7 +80,9 @@ sc_status sc_quant_prepare_weights(sc_quant_plan *plan) {
                        config->group_size);
     for (sc_node *node = plan->method->graph->first; node; node = node->next) {
         layer l;
-        if (read_layer(plan, node, &l)) (void)sc_quant_take_note(plan, node);
+        if (!read_layer(plan, node, &l)) continue;
+        SC_TRY(check_groups(&l));
+        (void)sc_quant_take_note(plan, node);
     }
     plan->is_settled = true;
     return SC_OK;

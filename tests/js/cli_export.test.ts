@@ -1,6 +1,6 @@
 // sconce export: recipes by name, calibration from files, what is written, and what is refused.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createEngine, RecipeRegistry, type Engine } from "sconce";
@@ -36,12 +36,12 @@ function refused({ status, stdout, stderr }: Result, code: number, text: RegExp)
   assert.deepEqual([status, stdout], [code, ""]);
 }
 
-const quantizes = (result: Result): void =>
-  refused(
-    result,
-    1,
-    /unsupported: method '.*' is to be quantized, and quantization is not in this/,
-  );
+/** Writes a quantized program; lets go of the file. */
+function quantizes({ status, stdout, stderr }: Result): void {
+  assert.match(stdout, /[a-z]+: [1-9]\d* of \d+ nodes quantized/, stderr);
+  assert.equal(status, 0);
+  rmSync(at("made.pte"));
+}
 
 test("a program is written as the recipe says", () => {
   const { status, stdout, stderr } = sconce(
@@ -149,8 +149,26 @@ test("wrong usage says what is right", () => {
 });
 
 test("recipes are combined, groups are those of the recipe that has them", () => {
+  const former = modelPath("tinyformer.pt2");
   const flags = [mlp, "--recipe", "sconce_int4_weight_only", "--recipe", "xnnpack_fp32"];
-  quantizes(sconce("export", ...flags, "--group-size", "64", "--skip", "fc1", "-o", "no.pte"));
+  quantizes(
+    sconce(
+      "export",
+      former,
+      ...flags.slice(1),
+      "--group-size",
+      "64",
+      "--skip",
+      "fc1",
+      "-o",
+      "made.pte",
+    ),
+  );
+  refused(
+    sconce("export", ...flags, "--group-size", "64", "-o", "no.pte"),
+    1,
+    /argument: groups of 64 do not divide the 16 inputs of this layer.*\(method forward.*\n.*skip/s,
+  );
   const conflict = ["--recipe", STATIC, "--recipe", "xnnpack_pt2e_int8_dynamic_per_channel"];
   const two = sconce("export", mlp, ...conflict, "--calibrate", "zeros", "-o", "no.pte");
   refused(two, 1, /argument: there are 2 quantizers \(method forward\)/);
@@ -161,10 +179,10 @@ test("recipes are combined, groups are those of the recipe that has them", () =>
 test("calibration comes from files, values and fillers", () => {
   const x = writeArray("x.npy", "<f4", [4, 16], 4);
   const calls = ["--calibrate", x, "--calibrate", "random:3", "--calibrate", `forward:${x}`];
-  quantizes(sconce("export", mlp, "--recipe", STATIC, ...calls, "-o", "no.pte"));
+  quantizes(sconce("export", mlp, "--recipe", STATIC, ...calls, "-o", "made.pte"));
   const open = writeArray("open.npy", "<f4", [3, 16], 4);
   const dynamic = [modelPath("mlp_dyn.pt2"), "--recipe", STATIC, "--calibrate"];
-  quantizes(sconce("export", ...dynamic, open, "-o", "no.pte"));
+  quantizes(sconce("export", ...dynamic, open, "-o", "made.pte"));
   const filler = sconce("export", ...dynamic, "zeros", "-o", "no.pte");
   refused(
     filler,
@@ -175,7 +193,7 @@ test("calibration comes from files, values and fillers", () => {
 
 test("without it the example inputs of the file serve, and that is told", () => {
   const note = /^note: method forward: no --calibrate, so ranges come from the example inputs/;
-  const result = sconce("export", mlp, "--recipe", STATIC, "-o", "no.pte");
+  const result = sconce("export", mlp, "--recipe", STATIC, "-o", "made.pte");
   assert.match(result.stderr, note);
   quantizes(result);
   writeFileSync(at("none.pt2"), withoutExamples("mlp"));
@@ -183,10 +201,11 @@ test("without it the example inputs of the file serve, and that is told", () => 
   refused(none, 1, /input: the example inputs of method 'forward' are missing.*\n.*--calibrate/);
   const dynamic = ["--recipe", "xnnpack_pt2e_int8_dynamic_per_channel", "-o", "no.pte"];
   assert.doesNotMatch(sconce("export", "none.pt2", ...dynamic).stderr, /^note/);
+  rmSync(at("no.pte"));
 });
 
 test("calls of several methods say which one is theirs", () => {
-  const both = ["--method", encode, "--method", decode, "--recipe", STATIC, "-o", "no.pte"];
+  const both = ["--method", encode, "--method", decode, "--recipe", STATIC, "-o", "made.pte"];
   const which = sconce("export", ...both, "--calibrate", "random:1");
   refused(which, 2, /does not say which method it is a call of\n.*encode, decode/);
   const one = sconce("export", ...both, "--calibrate", "encode:random:1");

@@ -29,10 +29,10 @@ function pack(): Packed {
 
 const packed = pack();
 
-test("the package is below 1.5 MB", () => {
-  assert.ok(packed.size < 1.5e6, `${packed.size} bytes`);
-  // The module is in it twice, once for the page; sessions are a tenth of a megabyte.
-  assert.ok(packed.unpackedSize < 3.8e6, `${packed.unpackedSize} bytes unpacked`);
+test("the package is below 1.6 MB", () => {
+  assert.ok(packed.size < 1.6e6, `${packed.size} bytes`);
+  // The module is in it twice, once for the page: 73 kB of quantization count double.
+  assert.ok(packed.unpackedSize < 4.1e6, `${packed.unpackedSize} bytes unpacked`);
 });
 
 test("the package holds what ships and nothing else", () => {

@@ -76,7 +76,6 @@ test("errors of a worker's session keep their code, and functions do not cross",
     client.export(file("mlp"), { recipe: recipe as string });
   await assert.rejects(run("coreml_fp32"), { code: "not_found" });
   await assert.rejects(run({ pipelineStages: ["to_executorch"] }), { code: "argument" });
-  await assert.rejects(run("sconce_int8_weight_only"), { code: "unsupported" });
   await assert.rejects(run({ atenTransformPasses: [() => []] }), {
     code: "argument",
     message: /cannot reach the worker/,

@@ -86,6 +86,8 @@ const below = {
     "backends/host",
     "devtools/bundled",
     "devtools/etdump",
+    "quant",
+    "observe",
     "pt2",
     "passes",
     "plan",
@@ -248,6 +250,7 @@ const rationed = [
       "src/api/inspector_record.c": 1, // shown, and compared with the names of kernels
       "src/api/inspector_stages.c": 1, // counted
       "src/api/report.c": 1, // shown
+      "src/api/quantize_report.c": 1, // shown
       "src/backend/node_json.c": 1, // shown
       "src/emit/emit_instructions.c": 1, // written
       "src/pt2/pt2_node.c": 4, // foreign operators; parameters of "sym::"

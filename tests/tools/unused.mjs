@@ -12,17 +12,6 @@ const forTests = new Set([
   "sc_cord_flatten",
   "sc_dim_eval",
   "sc_pickle_get",
-  // The face of quantization, until there is a call for it.
-  "sc_quant_prepare",
-  "sc_quant_observer_count",
-  "sc_quant_observed",
-  "sc_quant_settle",
-  "sc_quant_convert",
-  "sc_quant_row_count",
-  "sc_quant_row_at",
-  "sc_quant_range_count",
-  "sc_quant_range_at",
-  "sc_quant_place",
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.

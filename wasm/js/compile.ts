@@ -34,7 +34,7 @@ import type {
   TransformAndLowerOptions,
 } from "./types.js";
 
-class OpenedManager extends ViewingManager implements OpenedPrograms {
+export class OpenedManager extends ViewingManager implements OpenedPrograms {
   constructor(job: Job, program: number, methods: readonly string[]) {
     super("OpenedPrograms", job, program, methods, []);
   }
@@ -230,7 +230,7 @@ function wholeOf(
 }
 
 /** A call with text arguments whose result is the number of the program it made. */
-function programCall(
+export function programCall(
   job: Job,
   options: CallOptions,
   texts: readonly string[],

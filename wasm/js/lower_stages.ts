@@ -4,6 +4,7 @@ import { isPartitionersByMethod } from "./recipes.js";
 import { asked, loweringOf, resolveEach, take } from "./stage_given.js";
 import type {
   CallOptions,
+  CompileConfig,
   EdgeProgramManager,
   Engine,
   ExecutorchProgramManager,
@@ -11,22 +12,20 @@ import type {
   Partitioner,
   Partitioners,
   PipelineArtifact,
+  StageContext,
   ToEdgeOptions,
 } from "./types.js";
 
-function edgeOptions({ context }: PipelineArtifact, call: CallOptions): ToEdgeOptions {
-  const { constantMethods, dynamicShapes, generateEtrecord, exportRecipe } = context;
+/** The options of decomposition: those of the recipe, and the sizes that the call gives. */
+export function compileConfigOf({ dynamicShapes, exportRecipe }: StageContext): CompileConfig {
   const given = exportRecipe.loweringRecipe?.edgeCompileConfig ?? {};
   const shapes = { ...given.dynamicShapes, ...dynamicShapes };
-  return {
-    ...call,
-    constantMethods,
-    generateEtrecord,
-    compileConfig: {
-      ...given,
-      ...(Object.keys(shapes).length > 0 && { dynamicShapes: shapes }),
-    },
-  };
+  return { ...given, ...(Object.keys(shapes).length > 0 && { dynamicShapes: shapes }) };
+}
+
+function edgeOptions({ context }: PipelineArtifact, call: CallOptions): ToEdgeOptions {
+  const { constantMethods, generateEtrecord } = context;
+  return { ...call, constantMethods, generateEtrecord, compileConfig: compileConfigOf(context) };
 }
 
 type Rounds = readonly Partitioner[];

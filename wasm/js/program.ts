@@ -44,7 +44,7 @@ function inputError(index: number, accepts: string, value: unknown): SconceError
   return new SconceError("input", message, hint);
 }
 
-class LoadedProgram implements Program {
+export class LoadedProgram implements Program {
   readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
   private selected = "";
@@ -85,7 +85,7 @@ class LoadedProgram implements Program {
     );
   }
 
-  private select(job: Job, method: string, options: CallOptions): void {
+  choose(job: Job, method: string, options: CallOptions): void {
     if (method === this.selected) return;
     job.core.memory.withTexts([method], (name, bytes) =>
       job.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
@@ -135,7 +135,15 @@ class LoadedProgram implements Program {
 
   private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
     const keepsValue = this.traceEvents(job, options);
-    this.select(job, method, options);
+    this.give(job, method, inputs, options);
+    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s));
+    const count = job.enter({}, (raw, s) => raw.run_output_count(s));
+    return Array.from({ length: count }, (_, index) => this.output(job, index));
+  }
+
+  /** Selects a method and copies its inputs in. */
+  give(job: Job, method: string, inputs: readonly Value[], options: CallOptions): void {
+    this.choose(job, method, options);
     const declared = this.reportOf(job).methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
       throw new SconceError(
@@ -147,9 +155,6 @@ class LoadedProgram implements Program {
     // By index, because a hole in the list is an input too, and a wrong one.
     for (const [index, { kind }] of declared.entries())
       this.setInput(job, index, inputs[index], kind);
-    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s));
-    const count = job.enter({}, (raw, s) => raw.run_output_count(s));
-    return Array.from({ length: count }, (_, index) => this.output(job, index));
   }
 
   private setInput(job: Job, index: number, value: Value | undefined, declared: string): void {
@@ -327,7 +332,6 @@ class LoadedProgram implements Program {
   }
 }
 
-/** Opens a .pte with its .ptd files on a job that becomes the program's. */
 /** Names and codes of dtypes, as the core has them. */
 export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
   return {
@@ -349,6 +353,7 @@ export function dtypesOf(job: Job): DTypeTable {
   return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
 }
 
+/** Opens a .pte with its .ptd files on a job that becomes the program's. */
 export function loadProgram(
   job: Job,
   pte: Source,

@@ -99,6 +99,7 @@ const EXPORT = {
   constantMethods: "record",
   dynamicShapes: rowsOf("toEdge")["dynamicShapes"]!,
   generateEtrecord: "flag",
+  sensitivity: "flag",
   name: "text",
 } as const;
 const LOAD = { ...CALL, dataFiles: "files", ...rowsOf("load") } as const;
@@ -189,11 +190,11 @@ const PROTOCOL = {
       at: 1,
       options: LOWERED,
     },
-    export: { is: "method", gives: "ExportSession", programs: 0, at: 1, options: EXPORT },
+    export: { is: "method", gives: "ExportSession", files: 0, at: 1, options: EXPORT },
     createExportSession: {
       is: "method",
       gives: "ExportSession",
-      programs: 0,
+      files: 0,
       at: 1,
       options: EXPORT,
     },

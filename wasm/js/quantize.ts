@@ -1,16 +1,11 @@
-// Quantizing an opened program: what a recipe comes to for each method, and the one call that does it.
+// What a recipe comes to when methods are quantized: configurations as the core takes them.
 import { SconceError } from "./errors.js";
 import type {
   AOBaseConfig,
   AOQuantizationConfig,
-  CallOptions,
-  Engine,
   ExportedProgram,
-  InputTuples,
   NodeRow,
-  OpenedPrograms,
   QuantizationRecipe,
-  QuantizationReport,
   Quantizer,
 } from "./types.js";
 
@@ -21,7 +16,7 @@ export interface QuantizationConfig {
   readonly weightBits: 4 | 8 | 16;
   /** 0: a scale per channel. */
   readonly groupSize: number;
-  /** Names of nodes, modules and operators that stay as they are; "*" is any text. */
+  /** Names of nodes, modules and operators that stay as they are; "*" is any text, "=" one node. */
   readonly skip: readonly string[];
 }
 
@@ -33,38 +28,9 @@ export type QuantizationHooks = Readonly<
   >
 >;
 
-/** How one method is quantized: in order, the later leaves alone what is quantized already. */
 export interface MethodQuantization {
-  readonly configs: readonly QuantizationConfig[];
+  readonly config: QuantizationConfig;
   readonly hooks: QuantizationHooks;
-}
-
-/** What quantizing gives: the programs to lower instead of those that were opened. */
-export interface Quantized {
-  readonly program: OpenedPrograms;
-  readonly report: QuantizationReport;
-}
-
-/**
- * Quantizes the methods of `quantization` in opened programs, which stay as they are; the others go
- * over unchanged. `calibrationBatches` has the calls of each method that is to be calibrated: every
- * value was checked against the method's inputs, and each batch is asked for once, in order.
- */
-export function quantizeProgram(
-  _engine: Engine,
-  _program: OpenedPrograms,
-  quantization: Readonly<Record<string, MethodQuantization>>,
-  _calibrationBatches: Readonly<Record<string, InputTuples>>,
-  _options: CallOptions = {},
-): Promise<Quantized> {
-  const methods = Object.keys(quantization).map((method) => `'${method}'`);
-  return Promise.reject(
-    new SconceError(
-      "unsupported",
-      `method ${methods.join(", ")} is to be quantized, and quantization is not in this build`,
-      "Quantize in Python before torch.export.save, or take a recipe that does not quantize.",
-    ),
-  );
 }
 
 // --- From recipes ------------------------------------------------------------------------------------
@@ -95,7 +61,7 @@ function unwanted({ filterFn }: AOQuantizationConfig, nodes: () => NodeRow[]): s
   if (!filterFn) return [];
   return nodes()
     .filter((node) => !filterFn(node, pathOf(node.module)))
-    .map(({ name }) => name);
+    .map(({ name }) => `=${name}`);
 }
 
 const ofAo = (given: AOQuantizationConfig, nodes: () => NodeRow[]): QuantizationConfig => ({
@@ -131,6 +97,12 @@ function checkAsked(recipe: QuantizationRecipe): void {
       `there are ${aoQuantizationConfigs.length} aoQuantizationConfigs, which cannot be composed`,
       "Pass one for each method.",
     );
+  if (quantizers.length && aoQuantizationConfigs.length)
+    throw refused(
+      "unsupported",
+      "there are a quantizer and an aoQuantizationConfig, and one method is quantized in one way",
+      "Pass one of the two for each method: { quantizationRecipe: { METHOD: RECIPE } }.",
+    );
   if (quantizers.length + aoQuantizationConfigs.length === 0)
     throw refused(
       "argument",
@@ -140,24 +112,21 @@ function checkAsked(recipe: QuantizationRecipe): void {
 }
 
 /**
- * What the recipe of a method comes to: torchao's configuration first, as its stage is.
+ * What the recipe of a method comes to.
  * @throws SconceError with the code "argument" or "unsupported".
  */
-export function configsOf(
+export function configOf(
   recipe: QuantizationRecipe,
   method: string,
   program: ExportedProgram,
-): QuantizationConfig[] {
+): QuantizationConfig {
   try {
     checkAsked(recipe);
   } catch (error) {
     throw (error as SconceError).ofMethod(method);
   }
-  const nodes = (): NodeRow[] => program.nodes();
-  return [
-    ...(recipe.aoQuantizationConfigs ?? []).map((one) => ofAo(one, nodes)),
-    ...(recipe.quantizers ?? []).map(ofQuantizer),
-  ];
+  const [ao] = recipe.aoQuantizationConfigs ?? [];
+  return ao ? ofAo(ao, () => program.nodes()) : ofQuantizer(recipe.quantizers![0]!);
 }
 
 /** Whether ranges of activations come from calls. */

@@ -3,12 +3,13 @@ import { badArgument, isObject } from "./check.js";
 import { SconceError } from "./errors.js";
 import { checkedCalls } from "./inputs.js";
 import {
-  configsOf,
+  configOf,
   isCalibrated,
-  quantizeProgram,
   type MethodQuantization,
   type QuantizationHooks,
 } from "./quantize.js";
+import { compileConfigOf } from "./lower_stages.js";
+import { quantizeProgram } from "./quantizing.js";
 import { quantizationOf } from "./recipes.js";
 import { asked, resolve, take } from "./stage_given.js";
 import type {
@@ -83,9 +84,9 @@ function planned(
   const { name } = method;
   const recipe = quantizationOf(exportRecipe.quantizationRecipe, name);
   if (!recipe) return [];
-  const configs = configsOf(recipe, name, opened.exportedProgram(name));
+  const config = configOf(recipe, name, opened.exportedProgram(name));
   if (recipe.dynamicBatchSize) checkBatch(method);
-  const quantization = { configs, hooks: hooksOf(recipe) };
+  const quantization = { config, hooks: hooksOf(recipe) };
   if (!isCalibrated(recipe)) return [{ method: name, quantization }];
   const calibration = calibrationOf(recipe, method, exampleInputs[name]);
   return [{ method: name, quantization, calibration }];
@@ -93,7 +94,7 @@ function planned(
 
 /** The stage `quantize`. */
 export async function quantize(
-  engine: Engine,
+  _engine: Engine,
   artifact: PipelineArtifact,
   call: CallOptions,
 ): Promise<PipelineArtifact> {
@@ -103,13 +104,18 @@ export async function quantize(
   const plan = methods.flatMap((method) => planned(opened, method, context));
   if (plan.length === 0) return artifact.copyWithNewData(opened);
   const { program, report } = await quantizeProgram(
-    engine,
     opened,
     Object.fromEntries(plan.map(({ method, quantization }) => [method, quantization])),
     Object.fromEntries(
       plan.flatMap(({ method, calibration }) => (calibration ? [[method, calibration]] : [])),
     ) as Record<string, InputTuples>,
-    call,
+    context.exampleInputs,
+    {
+      ...call,
+      sensitivity: context.sensitivity,
+      compileConfig: compileConfigOf(context),
+      executorch: context.exportRecipe.executorchBackendConfig ?? {},
+    },
   );
   const made = artifact.copyWithNewData(program);
   made.addContext("quantizationReport", report);

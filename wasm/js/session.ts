@@ -221,7 +221,8 @@ class Session implements ExportSession {
   }
 
   private context(): StageContext {
-    const { constantMethods = {}, dynamicShapes, generateEtrecord = false } = this.options;
+    const { constantMethods = {}, dynamicShapes } = this.options;
+    const { generateEtrecord = false, sensitivity = false } = this.options;
     return {
       exampleInputs: this.examples,
       dynamicShapes,
@@ -229,6 +230,7 @@ class Session implements ExportSession {
       exportRecipe: this.recipe,
       sessionName: this.name,
       generateEtrecord,
+      sensitivity,
     };
   }
 

@@ -14,31 +14,63 @@ import type {
 } from "./types.js";
 import type { ExportRecipe, InputTuple, StageName } from "./types_recipe.js";
 
-/** What quantizing has done, by method. */
-export type QuantizationReport = Record<
-  string,
-  {
-    /** Calls of the method that ranges come from. */
-    calibrationBatches: number;
-    nodes: {
-      name: string;
-      op: string;
-      source: string;
-      isQuantized: boolean;
-      /** Why not; empty when it is. */
-      reason: string;
-    }[];
-    /** Values that share their parameters; lists are per channel, or per group. */
-    groups: {
-      edges: string[];
-      dtype: string;
-      min: number[];
-      max: number[];
-      scale: number[];
-      zeroPoint: number[];
-    }[];
-  }
->;
+/** How far a result is from that of the float program, over all elements and calls. */
+export interface QuantizationError {
+  /** Decibels; null where nothing differs. */
+  snr: number | null;
+  largestDifference: number | null;
+  /** Elements that are a number in one of the two only. */
+  odd?: number;
+}
+
+/** What has become of a node. The error is there where the quantized program was compared. */
+export interface QuantizedNode extends Partial<QuantizationError> {
+  node: string;
+  op: string;
+  isQuantized: boolean;
+  /** Why not. */
+  reason?: string;
+}
+
+/** Tensors that are quantized with the same parameters. */
+export interface QuantizedRange {
+  /** Names of nodes and inputs, or of parameters as the module has them. */
+  tensors: string[];
+  isWeight: boolean;
+  /** Parameters are computed when the program runs: none are known here. */
+  isDynamic: boolean;
+  /** What was seen, over all channels. */
+  low?: number | null;
+  high?: number | null;
+  /** A list for the channels of `axis`, or groups of these. */
+  scale?: number | number[];
+  zeroPoint?: number | number[];
+  axis?: number;
+}
+
+export interface MethodQuantizationReport {
+  /** Calls of the method that ranges come from. */
+  calibrationBatches: number;
+  /** Of weights, other constants and state. */
+  bytesBefore: number;
+  bytesAfter: number;
+  nodes: QuantizedNode[];
+  ranges: QuantizedRange[];
+  /** What the method returns, where the quantized program was compared. */
+  outputs: (QuantizationError & { output: number })[];
+}
+
+/** What quantizing has done. */
+export interface QuantizationReport {
+  methods: Record<string, MethodQuantizationReport>;
+  /** The parameters of every tensor by its name. */
+  qparams: {
+    method: string;
+    of: string;
+    scale: number | number[];
+    zero_point: number | number[];
+  }[];
+}
 
 /** Node counts of a method; the delegated ones are inside of parts. */
 export interface DelegationInfo {
@@ -60,6 +92,8 @@ export interface StageContext {
   dynamicShapes: CompileConfig["dynamicShapes"];
   constantMethods: Readonly<Record<string, ConstantValue>>;
   exportRecipe: ExportRecipe;
+  /** Whether quantized programs are compared with the float ones. */
+  sensitivity: boolean;
   sessionName: string;
   generateEtrecord: boolean;
   /** Of the stage that made the artifact, in milliseconds. */
@@ -108,6 +142,11 @@ export interface ExportOptions extends CallOptions {
   /** Largest values of dynamic sizes, as in `CompileConfig`, beside those of the recipe. */
   dynamicShapes?: CompileConfig["dynamicShapes"];
   generateEtrecord?: boolean;
+  /**
+   * Runs the quantized program beside the float one, on the first calls that it was calibrated on or
+   * else the example inputs: the report then has the SNR of every node and output.
+   */
+  sensitivity?: boolean;
   /** Kept with the artifacts. */
   name?: string;
 }

@@ -216,7 +216,7 @@ function callsOf(
 // --- What comes of it --------------------------------------------------------------------------------
 
 function sayQuantization(report: QuantizationReport): void {
-  for (const [name, { calibrationBatches, nodes }] of Object.entries(report)) {
+  for (const [name, { calibrationBatches, nodes }] of Object.entries(report.methods)) {
     const done = nodes.filter(({ isQuantized }) => isQuantized).length;
     const calls = calibrationBatches === 1 ? "1 call" : `${calibrationBatches} calls`;
     const on = calibrationBatches > 0 ? `, calibrated on ${calls}` : "";
@@ -230,7 +230,7 @@ function reportBytes(session: ExportSession, recipe: ExportRecipe): Uint8Array {
     recipe: recipe.name,
     stages: session.stages(),
     ...reportOf(session.getExecutorchProgramManager().delegation(), undefined),
-    ...(quantization && { quantization }),
+    ...(quantization && { quantization: quantization.methods, qparams: quantization.qparams }),
   };
   return new TextEncoder().encode(`${JSON.stringify(report, null, 2)}\n`);
 }
@@ -419,6 +419,7 @@ export async function exportCommand(args: string[]): Promise<number> {
         constants.map(([name, text]) => [name, constantOf(text)]),
       ),
       generateEtrecord: places.etrecord !== undefined || places.perMethod !== undefined,
+      sensitivity: values.report !== undefined,
       ...(exampleInputs && { exampleInputs }),
     };
     const folders = [values.report ?? [], values.etrecord ?? []].flat().filter(isFolder);

@@ -1,0 +1,268 @@
+// Quantizing as hosts call it. Methods of a source program are prepared; what observes them runs on
+// the caller's inputs as any program does; with what was seen they are converted, which makes the
+// next source program. After that both may run side by side, for how far each result is from the
+// float one.
+#include "api/quantize.h"
+
+static sc_status require(sc_job *job, sc_quantizing **out) {
+    *out = job->quantizing;
+    if (*out) return SC_OK;
+    return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_begin first.",
+                   "nothing is being quantized");
+}
+
+static sc_status require_stage(sc_job *job, sc_quantizing_stage stage, sc_quantizing **out) {
+    static const char *const WORDS[] = {"observes", "is converted", "compares"};
+    SC_TRY(require(job, out));
+    if ((*out)->stage == stage) return SC_OK;
+    return sc_fail(&job->ctx, SC_ERR_STATE, "Observe, convert, compare: in this order, once each.",
+                   "the quantization %s already, or not yet", WORDS[stage]);
+}
+
+static void close_running(sc_job *job) {
+    if (job->running) sc_rt_program_close(job->running);
+    job->running = NULL;
+    job->selected = NULL;
+}
+
+// --- What runs the batches -----------------------------------------------------------------------
+
+// Takes over the only method of `from`.
+static void add_method(sc_program *program, sc_program *from) {
+    sc_method *method = from->methods.data[0];
+    method->program = program;
+    sc_vec_push(program->ctx->arena, &program->methods, method);
+}
+
+// Lowered like what the caller is about to make, for this build's own runtime, and opened as the
+// job's program.
+static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *program) {
+    static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
+    sc_ctx *ctx = &job->ctx;
+    sc_options options = q->executorch;
+    sc_pipeline pipeline = {.arena = ctx->arena,
+                            .env = {.options = &options, .evaluator = &sc_own_evaluator}};
+    const sc_diag_mark mark = sc_diags_mark(ctx);
+    sc_rt_options runtime;
+    sc_executable made;
+    SC_TRY(sc_bound_sizes(ctx, program, &q->edge.dynamic_shapes));
+    for (size_t i = 0; i < SC_COUNT_OF(STEPS); i++)
+        SC_TRY(sc_pipeline_run(ctx, &pipeline, program, STEPS[i]));
+    SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));
+    sc_diags_rewind(ctx, mark);  // warnings are told of the program that the caller makes
+    sc_rt_options_default(&runtime);
+    job->program = sc_source_from_cord(ctx->arena, &made.result.program);
+    return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
+}
+
+static sc_status open_observed(sc_job *job, sc_quantizing *q) {
+    sc_program *all = sc_program_new(&job->ctx);
+    for (uint32_t i = 0; i < q->count; i++) {
+        sc_program *one;
+        if (!q->methods[i].plan || !sc_quant_observer_count(q->methods[i].plan)) continue;
+        SC_TRY(sc_quant_observed(&job->ctx, q->methods[i].plan, &one));
+        add_method(all, one);
+    }
+    return all->methods.count ? run_program(job, q, all) : SC_OK;
+}
+
+static sc_status open_compared(sc_job *job, sc_quantizing *q) {
+    sc_program *all = sc_program_new(&job->ctx);
+    for (uint32_t i = 0; i < q->count; i++) {
+        sc_quantized_method *m = &q->methods[i];
+        sc_program *one;
+        if (!m->plan) continue;
+        m->compared = sc_new(&job->arena, sc_compared);
+        SC_TRY(sc_quant_compared(&job->ctx, m->prepared, m->method, &one, m->compared));
+        add_method(all, one);
+    }
+    return all->methods.count ? run_program(job, q, all) : SC_OK;
+}
+
+// --- Beginning -----------------------------------------------------------------------------------
+
+static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
+                                const sc_quant_config *config) {
+    SC_TRY(sc_quant_prepare(&job->ctx, m->method, config, &m->plan));
+    const uint32_t count = sc_quant_observer_count(m->plan);
+    m->states = sc_new_array(&job->arena, float *, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t floats = (size_t)sc_quant_state_floats(m->plan, i);
+        m->states[i] = sc_new_array(&job->arena, float, floats + 1);
+        memset(m->states[i], 0, floats * sizeof(float));
+    }
+    return SC_OK;
+}
+
+static sc_status prepare(sc_job *job, sc_quantizing *q, sc_str config_json) {
+    const sc_program *source = job->versions.data[q->from].program;
+    sc_quant_config *configs = sc_new_array(&job->arena, sc_quant_config, (size_t)q->count + 1);
+    bool *is_named = sc_new_array(&job->arena, bool, (size_t)q->count + 1);
+    memset(is_named, 0, q->count * sizeof *is_named);
+    SC_TRY(sc_quant_configs_read(&job->ctx, source, config_json, configs, is_named));
+    q->methods = sc_new_array(&job->arena, sc_quantized_method, (size_t)q->count + 1);
+    for (uint32_t i = 0; i < q->count; i++) {
+        sc_quantized_method *m = &q->methods[i];
+        *m = (sc_quantized_method){.source = source->methods.data[i],
+                                   .method = q->program->methods.data[i]};
+        if (is_named[i]) SC_TRY(prepare_method(job, m, &configs[i]));
+    }
+    return SC_OK;
+}
+
+sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
+                            sc_str edge_options_json, sc_str executorch_options_json) {
+    sc_ctx *ctx = sc_job_begin(job);
+    sc_program *source = NULL;
+    if (job->quantizing || job->running)
+        return sc_fail(ctx, SC_ERR_STATE, "End it first, or use a job of its own.",
+                       "this job quantizes or runs a program already");
+    SC_TRY(sc_compile_source(job, from, &source));
+    sc_quantizing *q = sc_new(&job->arena, sc_quantizing);
+    *q = (sc_quantizing){.from = from, .count = source->methods.count};
+    SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EDGE, edge_options_json, &q->edge));
+    SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EXECUTORCH, executorch_options_json, &q->executorch));
+    SC_TRY(sc_program_clone(source, &q->program));
+    SC_TRY(prepare(job, q, config_json));
+    SC_TRY(open_observed(job, q));
+    job->quantizing = q;
+    return SC_OK;
+}
+
+// --- Batches -------------------------------------------------------------------------------------
+
+static sc_status method_at(sc_job *job, const sc_quantizing *q, sc_quantized_method **out) {
+    for (uint32_t i = 0; i < q->count && job->selected; i++) {
+        sc_rt_method *loaded = NULL;
+        *out = &q->methods[i];
+        if (!(*out)->plan) continue;
+        SC_TRY(
+            sc_rt_method_load(&job->ctx, job->running, sc_name_str((*out)->method->name), &loaded));
+        if (loaded == job->selected) return SC_OK;
+    }
+    return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
+}
+
+// Out of the arena of the program, which its other methods write to.
+static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing_stage stage) {
+    const uint32_t outputs = sc_rt_method_output_count(job->selected);
+    const uint32_t count =
+        stage == SC_QUANTIZING_COMPARES ? m->compared->count : sc_quant_observer_count(m->plan);
+    for (uint32_t i = 0; i < count; i++) {
+        const sc_tensor *state = sc_rt_method_output(job->selected, outputs - count + i)->tensor;
+        void *to = stage == SC_QUANTIZING_COMPARES ? (void *)m->compared->rows[i].error
+                                                   : (void *)m->states[i];
+        sc_rt_tensor_read(state, to, (size_t)state->numel * sc_dtype_bytes((sc_dtype)state->dtype));
+    }
+}
+
+static sc_status run_batch(sc_job *job, const sc_quantizing *q, sc_quantized_method *m) {
+    SC_TRY(sc_rt_method_run(&job->ctx, job->selected));
+    keep_states(job, m, q->stage);
+    m->batches += q->stage == SC_QUANTIZING_OBSERVES;
+    return SC_OK;
+}
+
+static sc_status require_running(sc_job *job, sc_quantizing **q, sc_quantized_method **method) {
+    SC_TRY(require(job, q));
+    if (!job->running)
+        return sc_fail(&job->ctx, SC_ERR_STATE, "Convert right away.",
+                       "this quantization takes no batches");
+    return method_at(job, *q, method);
+}
+
+bool sc_quantize_takes_batches(const sc_job *job, sc_str method) {
+    const sc_quantizing *q = job->quantizing;
+    for (uint32_t i = 0; q && i < q->count; i++) {
+        const sc_quantized_method *m = &q->methods[i];
+        if (!m->plan || !sc_str_equal(method, sc_name_str(m->method->name))) continue;
+        return q->stage == SC_QUANTIZING_OBSERVES ? sc_quant_observer_count(m->plan) != 0
+                                                  : q->stage == SC_QUANTIZING_COMPARES;
+    }
+    return false;
+}
+
+sc_status sc_quantize_batch(sc_job *job) {
+    sc_quantizing *q;
+    sc_quantized_method *m;
+    sc_job_begin(job);
+    SC_TRY(require_running(job, &q, &m));
+    return run_batch(job, q, m);
+}
+
+sc_status sc_quantize_examples(sc_job *job, bool *are_there) {
+    sc_quantizing *q;
+    sc_quantized_method *m;
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_running(job, &q, &m));
+    *are_there = m->source->examples.size != 0;
+    if (!*are_there) return SC_OK;
+    SC_TRY(sc_set_examples(ctx, m->source, &job->selected, 1, are_there));
+    return *are_there ? run_batch(job, q, m) : SC_OK;
+}
+
+// --- Converting ----------------------------------------------------------------------------------
+
+static sc_status copy_prepared(sc_quantizing *q) {
+    sc_program *copy;
+    SC_TRY(sc_program_clone(q->program, &copy));
+    for (uint32_t i = 0; i < q->count; i++) q->methods[i].prepared = copy->methods.data[i];
+    return SC_OK;
+}
+
+static sc_status convert_method(sc_ctx *ctx, sc_quantized_method *m) {
+    const uint32_t observers = sc_quant_observer_count(m->plan);
+    if (observers && !m->batches)
+        return sc_fail(ctx, SC_ERR_STATE, "Give inputs that are like those it will run on.",
+                       "method '%s' was not calibrated: its %u observers have seen nothing",
+                       m->method->name->text, observers);
+    SC_TRY(sc_quant_settle(ctx, m->plan, (const float *const *)m->states));
+    return sc_quant_convert(ctx, m->plan, &sc_own_evaluator);
+}
+
+sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
+    sc_quantizing *q;
+    sc_ctx *ctx = sc_job_begin(job);
+    const double begin_ms = sc_now_ms(ctx);
+    SC_TRY(require_stage(job, SC_QUANTIZING_OBSERVES, &q));
+    close_running(job);
+    SC_TRY(copy_prepared(q));
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->methods[i].plan) SC_TRY(convert_method(ctx, &q->methods[i]));
+    SC_TRY(sc_verify(ctx, q->program));
+    q->stage = SC_QUANTIZING_CONVERTED;
+    q->made = *quantized = sc_job_add_version(job, SC_DIALECT_source, q->program, begin_ms);
+    job->versions.data[q->made].source = q->made;
+    return SC_OK;
+}
+
+// --- Afterwards ----------------------------------------------------------------------------------
+
+sc_status sc_quantize_compare(sc_job *job) {
+    sc_quantizing *q;
+    sc_job_begin(job);
+    SC_TRY(require_stage(job, SC_QUANTIZING_CONVERTED, &q));
+    SC_TRY(open_compared(job, q));
+    q->stage = SC_QUANTIZING_COMPARES;
+    return SC_OK;
+}
+
+sc_status sc_quantize_report(sc_job *job, sc_str *json) {
+    sc_quantizing *q;
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require(job, &q));
+    if (q->stage == SC_QUANTIZING_OBSERVES)
+        return sc_fail(ctx, SC_ERR_STATE, "Convert first.", "nothing is decided yet");
+    sc_sb sb = sc_job_text(job);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
+    sc_quantizing_report(ctx, q, &w);
+    *json = sc_sb_str(&sb);
+    return SC_OK;
+}
+
+void sc_quantize_end(sc_job *job) {
+    if (!job->quantizing) return;
+    close_running(job);
+    job->quantizing = NULL;
+}

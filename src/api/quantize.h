@@ -1,0 +1,42 @@
+// What a job knows of a quantization that is under way (quantize.c, quantize_report.c).
+#ifndef SC_API_QUANTIZE_H
+#define SC_API_QUANTIZE_H
+
+#include "api/job.h"
+#include "quant/compared.h"
+#include "quant/quant.h"
+
+typedef struct sc_quantized_method {
+    const sc_method *source;  // as it was opened
+    sc_method *method;        // prepared, then quantized
+    sc_method *prepared;      // a copy from between the two
+    sc_quant_plan *plan;      // NULL: the method stays as it is
+    float **states;           // of each observer, as the last batch left them
+    sc_compared *compared;    // NULL: nothing was run side by side
+    uint32_t batches;
+} sc_quantized_method;
+
+// In which order calls come.
+typedef enum sc_quantizing_stage {
+    SC_QUANTIZING_OBSERVES,  // batches go to the observers
+    SC_QUANTIZING_CONVERTED,
+    SC_QUANTIZING_COMPARES  // batches run both programs
+} sc_quantizing_stage;
+
+typedef struct sc_quantizing {
+    uint32_t from, made;  // numbers of programs
+    sc_program *program;
+    sc_quantized_method *methods;
+    uint32_t count;
+    sc_options edge, executorch;  // what runs the batches is lowered with these
+    sc_quantizing_stage stage;
+} sc_quantizing;
+
+// Reads {"all": CONFIG} or {"methods": {METHOD: CONFIG or null}}; `configs` has one for each method
+// of the program, `is_named` says which are quantized.
+sc_status sc_quant_configs_read(sc_ctx *ctx, const sc_program *program, sc_str json,
+                                sc_quant_config *configs, bool *is_named);
+// The report that sconce.h describes.
+void sc_quantizing_report(sc_ctx *ctx, const sc_quantizing *quantizing, sc_json_writer *w);
+
+#endif

@@ -1,0 +1,185 @@
+// What became of each node and each tensor in a quantization, as JSON.
+#include "api/quantize.h"
+
+typedef struct reporting {
+    sc_ctx *ctx;
+    const sc_quantized_method *m;
+    sc_imap row_of;   // node -> its compared row
+    sc_imap name_of;  // value of the source program -> name of the parameter or buffer that it is
+    sc_json_writer *w;
+} reporting;
+
+// --- Nodes ---------------------------------------------------------------------------------------
+
+static void put_error(sc_json_writer *w, const sc_compared_row *row) {
+    if (!(row->error[SC_ERROR_COUNT] > 0) && !(row->error[SC_ERROR_ODD] > 0)) return;
+    sc_json_put_finite(w, "snr", sc_error_decibels(row->error));
+    sc_json_put_finite(w, "largestDifference", row->error[SC_ERROR_LARGEST]);
+    if (row->error[SC_ERROR_ODD] > 0) sc_json_put_f64(w, "odd", row->error[SC_ERROR_ODD]);
+}
+
+static void add_node(reporting *r, const sc_quant_row *row) {
+    const uint64_t *compared = sc_imap_find(&r->row_of, SC_PTR_KEY(row->node));
+    sc_json_begin_object(r->w);
+    sc_json_put_text(r->w, "node", row->node->text);
+    sc_json_put_text(r->w, "op", row->op->name);
+    sc_json_put_bool(r->w, "isQuantized", row->is_quantized);
+    if (!row->is_quantized) sc_json_put_str(r->w, "reason", row->why_not);
+    if (compared) put_error(r->w, &r->m->compared->rows[*compared]);
+    sc_json_end_object(r->w);
+}
+
+static void add_nodes(reporting *r) {
+    sc_json_key(r->w, "nodes");
+    sc_json_begin_array(r->w);
+    for (uint32_t i = 0; i < sc_quant_row_count(r->m->plan); i++)
+        add_node(r, sc_quant_row_at(r->m->plan, i));
+    sc_json_end_array(r->w);
+}
+
+// --- Scales --------------------------------------------------------------------------------------
+
+static const char *name_of(const reporting *r, const sc_name *place) {
+    const uint64_t *target = sc_imap_find(&r->name_of, SC_PTR_KEY(place));
+    return target ? (const char *)(uintptr_t)*target : place->text;
+}
+
+static void put_scales(sc_json_writer *w, const sc_quant_range *range) {
+    if (range->count == 1) {
+        sc_json_put_f64(w, "scale", range->scales[0]);
+        return;
+    }
+    sc_json_key(w, "scale");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < range->count; i++) sc_json_add_f64(w, range->scales[i]);
+    sc_json_end_array(w);
+}
+
+static void put_zero_points(sc_json_writer *w, const char *key, const sc_quant_range *range) {
+    sc_json_key(w, key);
+    if (range->count == 1) {
+        sc_json_add_i64(w, range->zero_point);
+        return;
+    }
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < range->count; i++) sc_json_add_i64(w, range->zero_point);
+    sc_json_end_array(w);
+}
+
+static void add_range(reporting *r, uint32_t index) {
+    const sc_quant_range *range = sc_quant_range_at(r->m->plan, index);
+    sc_json_begin_object(r->w);
+    sc_json_key(r->w, "tensors");
+    sc_json_begin_array(r->w);
+    for (uint32_t p = 0; p < range->place_count; p++)
+        sc_json_add_text(r->w, name_of(r, sc_quant_place(r->m->plan, index, p)));
+    sc_json_end_array(r->w);
+    sc_json_put_bool(r->w, "isWeight", range->is_weight);
+    sc_json_put_bool(r->w, "isDynamic", range->is_dynamic);
+    if (!range->is_dynamic) {
+        sc_json_put_finite(r->w, "low", range->low);
+        sc_json_put_finite(r->w, "high", range->high);
+        put_scales(r->w, range);
+        put_zero_points(r->w, "zeroPoint", range);
+        if (range->count > 1) sc_json_put_u64(r->w, "axis", range->axis);
+    }
+    sc_json_end_object(r->w);
+}
+
+static void add_ranges(reporting *r) {
+    sc_json_key(r->w, "ranges");
+    sc_json_begin_array(r->w);
+    for (uint32_t i = 0; i < sc_quant_range_count(r->m->plan); i++) add_range(r, i);
+    sc_json_end_array(r->w);
+}
+
+static void add_qparams(reporting *r) {
+    for (uint32_t i = 0; i < sc_quant_range_count(r->m->plan); i++) {
+        const sc_quant_range *range = sc_quant_range_at(r->m->plan, i);
+        for (uint32_t p = 0; p < range->place_count && !range->is_dynamic; p++) {
+            sc_json_begin_object(r->w);
+            sc_json_put_text(r->w, "method", r->m->source->name->text);
+            sc_json_put_text(r->w, "of", name_of(r, sc_quant_place(r->m->plan, i, p)));
+            put_scales(r->w, range);
+            put_zero_points(r->w, "zero_point", range);
+            sc_json_end_object(r->w);
+        }
+    }
+}
+
+// --- Methods -------------------------------------------------------------------------------------
+
+static void add_outputs(reporting *r) {
+    const sc_compared *compared = r->m->compared;
+    sc_json_key(r->w, "outputs");
+    sc_json_begin_array(r->w);
+    for (uint32_t i = 0; compared && i < compared->count; i++) {
+        if (compared->rows[i].node) continue;
+        sc_json_begin_object(r->w);
+        sc_json_put_u64(r->w, "output", compared->rows[i].index);
+        put_error(r->w, &compared->rows[i]);
+        sc_json_end_object(r->w);
+    }
+    sc_json_end_array(r->w);
+}
+
+static uint64_t constant_bytes(const sc_method *method) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < method->inputs.count; i++)
+        if (method->inputs.data[i].constant) bytes += method->inputs.data[i].constant->data.size;
+    return bytes;
+}
+
+static void add_method(reporting *r) {
+    sc_json_key_str(r->w, sc_name_str(r->m->source->name));
+    sc_json_begin_object(r->w);
+    sc_json_put_u64(r->w, "batches", r->m->batches);
+    sc_json_put_u64(r->w, "bytesBefore", constant_bytes(r->m->source));
+    sc_json_put_u64(r->w, "bytesAfter", constant_bytes(r->m->method));
+    add_nodes(r);
+    add_ranges(r);
+    add_outputs(r);
+    sc_json_end_object(r->w);
+}
+
+static reporting reporting_of(sc_ctx *ctx, const sc_quantized_method *m, sc_json_writer *w) {
+    reporting r = {.ctx = ctx, .m = m, .w = w};
+    sc_imap_init(&r.row_of, ctx->scratch);
+    sc_imap_init(&r.name_of, ctx->scratch);
+    for (uint32_t i = 0; m->compared && i < m->compared->count; i++)
+        if (m->compared->rows[i].node)
+            sc_imap_set(&r.row_of, SC_PTR_KEY(m->compared->rows[i].node), i);
+    for (uint32_t i = 0; i < m->source->inputs.count; i++) {
+        const sc_str target = m->source->inputs.data[i].target;
+        if (!m->source->inputs.data[i].constant) continue;
+        const char *name = sc_str_format(ctx->scratch, SC_STR_FMT, SC_STR_ARG(target)).data;
+        sc_imap_set(&r.name_of, SC_PTR_KEY(m->source->graph->inputs.data[i]->name),
+                    (uint64_t)(uintptr_t)name);
+    }
+    return r;
+}
+
+typedef void (*part_writer)(reporting *r);
+
+static void of_each(sc_ctx *ctx, const sc_quantizing *q, sc_json_writer *w, part_writer write) {
+    for (uint32_t i = 0; i < q->count; i++) {
+        if (!q->methods[i].plan) continue;
+        const sc_mark mark = sc_arena_mark(ctx->scratch);
+        reporting r = reporting_of(ctx, &q->methods[i], w);
+        write(&r);
+        sc_arena_rewind(ctx->scratch, mark);
+    }
+}
+
+void sc_quantizing_report(sc_ctx *ctx, const sc_quantizing *q, sc_json_writer *w) {
+    sc_json_begin_object(w);
+    sc_json_key(w, "methods");
+    sc_json_begin_object(w);
+    of_each(ctx, q, w, add_method);
+    sc_json_end_object(w);
+    sc_json_key(w, "qparams");
+    sc_json_begin_array(w);
+    of_each(ctx, q, w, add_qparams);
+    sc_json_end_array(w);
+    sc_json_end_object(w);
+}

@@ -1,0 +1,210 @@
+// Quantizing from end to end: calibrated on calls, lowered, run beside the float program.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  createEngine,
+  tensor,
+  type Engine,
+  type ExportRecipe,
+  type ExportSession,
+  type InputTuple,
+  type QuantizedNode,
+  type Tensor,
+  type Value,
+} from "sconce";
+import { file } from "./failure.js";
+import { readCases } from "./reference.js";
+import { rejected } from "./rejected.js";
+
+let engine: Engine;
+before(async () => (engine = await createEngine()));
+after(() => engine.dispose());
+
+const STATIC = "xnnpack_pt2e_int8_static_per_channel";
+const quantizer = { kind: "xnnpack", isPerChannel: true } as const;
+const portable = (quantizationRecipe: ExportRecipe["quantizationRecipe"]): ExportRecipe => ({
+  quantizationRecipe: quantizationRecipe!,
+});
+const calls = (name: string): InputTuple[] => readCases(name).map(({ inputs }) => inputs);
+
+/** Decibels between two results. */
+function snr(expected: Value, found: Value): number {
+  const [a, b] = [expected, found].map((value) => Array.from((value as Tensor).data, Number));
+  const noise = a!.reduce((sum, x, i) => sum + (x - b![i]!) ** 2, 0);
+  return 10 * Math.log10(a!.reduce((sum, x) => sum + x * x, 0) / noise);
+}
+
+const nodesOf = (session: ExportSession, method = "forward"): QuantizedNode[] =>
+  session.quantizationReport()!.methods[method]!.nodes;
+const namesOf = (nodes: readonly QuantizedNode[]): string[] =>
+  nodes.filter(({ isQuantized }) => isQuantized).map(({ node }) => node);
+
+test("a calibrated program is small, runs, and is close to the float one", async () => {
+  for (const recipe of [STATIC, portable({ quantizers: [quantizer] })]) {
+    const session = await engine.export(file("cnn"), { recipe, exampleInputs: calls("cnn") });
+    const [expected] = readCases("cnn")[0]!.outputs;
+    const [found] = (await session.runMethod("forward", calls("cnn")[0]!)) as Value[];
+    assert.ok(snr(expected!, found!) > 35, `${snr(expected!, found!)} dB`);
+    const { calibrationBatches, bytesBefore, bytesAfter } =
+      session.quantizationReport()!.methods["forward"]!;
+    assert.equal(calibrationBatches, calls("cnn").length);
+    assert.ok(bytesAfter < bytesBefore / 2);
+    session.dispose();
+  }
+});
+
+test("the report has every tensor's parameters, by the names of the module", async () => {
+  const session = await engine.export(file("cnn"), { recipe: STATIC, exampleInputs: calls("cnn") });
+  const { methods, qparams } = session.quantizationReport()!;
+  const of = (name: string): (typeof qparams)[number] => qparams.find((row) => row.of === name)!;
+  assert.equal(of("x").method, "forward");
+  assert.equal(typeof of("x").scale, "number");
+  const weights = of("c1.weight").scale as number[];
+  assert.equal(weights.length, 8);
+  assert.ok(weights.every((scale) => scale > 0));
+  assert.deepEqual(of("c1.weight").zero_point, Array(8).fill(0));
+  // A pool only moves numbers: it has the scale of what it is given.
+  assert.equal(of("relu").scale, of("max_pool2d").scale);
+  const { ranges, nodes } = methods["forward"]!;
+  const range = ranges.find(({ tensors }) => tensors.includes("c1.weight"))!;
+  assert.deepEqual([range.isWeight, range.isDynamic, range.axis], [true, false, 0]);
+  assert.ok(range.low! < 0 && range.high! > 0);
+  assert.ok(nodes.every(({ snr: decibels }) => decibels === undefined));
+  session.dispose();
+});
+
+test("sensitivity is how far each node is from the float program", async () => {
+  const options = { recipe: STATIC, exampleInputs: calls("cnn"), sensitivity: true };
+  const session = await engine.export(file("cnn"), options);
+  const { nodes, outputs } = session.quantizationReport()!.methods["forward"]!;
+  const compared = nodes.filter(({ snr: decibels }) => decibels !== undefined);
+  assert.ok(compared.length >= 5);
+  assert.ok(compared.every(({ snr: decibels }) => decibels! > 30 && decibels! < 90));
+  assert.equal(outputs.length, 1);
+  const [expected] = readCases("cnn")[0]!.outputs;
+  const [found] = (await session.runMethod("forward", calls("cnn")[0]!)) as Value[];
+  assert.ok(Math.abs(outputs[0]!.snr! - snr(expected!, found!)) < 6);
+  session.dispose();
+});
+
+test("what is skipped stays float, by node, module and operator", async () => {
+  const names = async (skip: string[]): Promise<string[]> => {
+    const recipe = portable({ quantizers: [{ ...quantizer, skip }] });
+    const session = await engine.export(file("mlp"), { recipe });
+    const nodes = nodesOf(session);
+    session.dispose();
+    assert.match(nodes.find(({ isQuantized }) => !isQuantized)!.reason!, /./);
+    return namesOf(nodes);
+  };
+  assert.deepEqual(await names(["fc1"]), ["linear_1", "linear_2"]);
+  assert.deepEqual(await names(["=linear"]), ["linear_1", "linear_2"]);
+  assert.deepEqual(await names(["linear_*"]), ["linear"]);
+  assert.deepEqual(await names(["aten.linear"]), []);
+});
+
+test("of several methods those that are named are quantized, and the others are as they were", async () => {
+  const both = { encode: file("encdec.encode"), decode: file("encdec.decode") };
+  const session = await engine.export(both, {
+    recipe: portable({ decode: { quantizers: [quantizer] } }),
+  });
+  assert.deepEqual(Object.keys(session.quantizationReport()!.methods), ["decode"]);
+  const lowered = engine.lower(both);
+  const program = engine.load(lowered.buffer);
+  for (const name of ["encode", "decode"]) {
+    const [inputs] = calls(`encdec.${name}`);
+    const [expected] = program.run(name, inputs!);
+    const [found] = (await session.runMethod(name, inputs!)) as Value[];
+    const decibels = snr(expected!, found!);
+    assert.equal(decibels === Infinity, name === "encode", `${name}: ${decibels} dB`);
+    assert.ok(decibels > 25);
+  }
+  for (const owner of [session, lowered, program]) owner.dispose();
+});
+
+test("one method is quantized in one way", async () => {
+  const recipe = portable({
+    aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int8_weight_only" }, skip: ["fc1"] }],
+    quantizers: [quantizer],
+  });
+  const error = await rejected(() => engine.export(file("mlp"), { recipe }));
+  assert.equal(error.code, "unsupported");
+  assert.match(error.message, /one method is quantized in one way/);
+  const already = await rejected(() => engine.export(file("quantized_mlp"), { recipe: STATIC }));
+  assert.deepEqual([already.code, already.message], ["state", "the program is quantized already"]);
+});
+
+test("weights alone, groups of them, and halves", async () => {
+  for (const [recipe, least] of [
+    ["sconce_int8_weight_only", 40],
+    ["sconce_int4_weight_only", 20],
+    ["sconce_fp16_weights", 60],
+    ["xnnpack_pt2e_int8_dynamic_per_channel", 30],
+  ] as const) {
+    const session = await engine.export(file("tinyformer"), { recipe });
+    const float = await engine.export(file("tinyformer"), { recipe: "xnnpack_fp32" });
+    const [inputs] = calls("tinyformer");
+    const [expected] = (await float.runMethod("forward", inputs!)) as Value[];
+    const [found] = (await session.runMethod("forward", inputs!)) as Value[];
+    assert.ok(snr(expected!, found!) > least, `${recipe}: ${snr(expected!, found!)} dB`);
+    assert.ok(session.getPteBuffer().length < float.getPteBuffer().length * 0.7, recipe);
+    for (const owner of [session, float]) owner.dispose();
+  }
+});
+
+test("calls that say no range are refused, and name the node", async () => {
+  const x = new Float32Array(64).fill(1);
+  x[3] = NaN;
+  const error = await rejected(() =>
+    engine.export(file("mlp"), { recipe: STATIC, exampleInputs: [[tensor(x, [4, 16])]] }),
+  );
+  assert.match(error.message, /^'x' was not a number/);
+  assert.equal(error.method, "forward");
+  const small = await rejected(() =>
+    engine.export(file("mlp"), {
+      recipe: {
+        quantizationRecipe: {
+          aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int4_weight_only", groupSize: 64 } }],
+        },
+      },
+    }),
+  );
+  assert.equal(small.code, "argument");
+  assert.match(small.message, /groups of 64 do not divide the 16 inputs of this layer/);
+  assert.deepEqual([small.method, small.node], ["forward", "linear"]);
+});
+
+test("passes run before and after, and are refused in between", async () => {
+  const seen: string[] = [];
+  const passes = (when: string) => (): string[] => {
+    seen.push(when);
+    return ["noops"];
+  };
+  const recipe = portable({
+    quantizers: [quantizer],
+    prePreparePasses: [passes("before")],
+    postConvertPasses: [passes("after")],
+  });
+  const session = await engine.export(file("mlp"), { recipe });
+  assert.deepEqual(seen, ["before", "after"]);
+  assert.equal(namesOf(nodesOf(session)).length, 3);
+  session.dispose();
+  const inner = portable({ quantizers: [quantizer], postPreparePasses: [passes("between")] });
+  const error = await rejected(() => engine.export(file("mlp"), { recipe: inner }));
+  assert.equal(error.code, "unsupported");
+  assert.match(error.message, /^postPreparePasses cannot run/);
+});
+
+test("a cancelled calibration leaves the engine as it was", async () => {
+  const controller = new AbortController();
+  const recipe = portable({
+    quantizers: [quantizer],
+    calibrationInputsFn: function* () {
+      yield calls("mlp")[0]!;
+      controller.abort();
+      yield calls("mlp")[0]!;
+    },
+  });
+  await assert.rejects(() => engine.export(file("mlp"), { recipe, signal: controller.signal }));
+  const session = await engine.export(file("mlp"), { recipe: STATIC });
+  session.dispose();
+});

@@ -1,0 +1,267 @@
+// Quantizing an opened program: what observes it runs on the calls of its methods, and what comes of
+// it is opened programs again, on the same job.
+import { jsonFor } from "./check.js";
+import { OpenedManager, programCall } from "./compile.js";
+import type { Job } from "./core.js";
+import { SconceError } from "./errors.js";
+import { optionsJson } from "./options.js";
+import { dtypesOf, LoadedProgram } from "./program.js";
+import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
+import { places } from "./record.js";
+import type {
+  CallOptions,
+  CompileConfig,
+  ExecutorchConfig,
+  InputTuple,
+  InputTuples,
+  MethodQuantizationReport,
+  OpenedPrograms,
+  QuantizationReport,
+} from "./types.js";
+
+/** What quantizing gives: the programs to lower instead of those that were opened. */
+export interface Quantized {
+  readonly program: OpenedPrograms;
+  readonly report: QuantizationReport;
+}
+
+export interface QuantizeOptions extends CallOptions {
+  /** What is lowered afterwards is lowered with these; so is what calibrates. */
+  compileConfig?: CompileConfig;
+  executorch?: ExecutorchConfig;
+  /** Compares with the float program. */
+  sensitivity?: boolean;
+}
+
+type Configs = Readonly<Record<string, QuantizationConfig>>;
+type Calls = Readonly<Record<string, InputTuples>>;
+
+/** Calls that both programs are compared on, of each method. */
+const COMPARED_CALLS = 2;
+
+const configJson = ({ mode, perChannel, weightBits, groupSize, skip }: QuantizationConfig) => ({
+  mode,
+  per_channel: perChannel,
+  ...(weightBits !== 16 && { weight_bits: weightBits }),
+  group_size: groupSize,
+  skip,
+});
+
+/** One quantization under way on a job. */
+class Quantizing {
+  private program: LoadedProgram | undefined;
+  private readonly kept: Record<string, InputTuple[]> = {};
+
+  constructor(
+    private readonly job: Job,
+    from: number,
+    private readonly configs: Configs,
+    private readonly options: QuantizeOptions,
+  ) {
+    const methods = Object.fromEntries(
+      Object.entries(configs).map(([method, config]) => [method, configJson(config)]),
+    );
+    const texts = [
+      jsonFor("the quantization", { methods }),
+      optionsJson("toEdge", options.compileConfig),
+      optionsJson("toExecutorch", options.executorch),
+    ];
+    job.core.memory.withTexts(texts, (config, configBytes, edge, edgeBytes, emit, emitBytes) =>
+      job.call(this.call, (raw, s) =>
+        raw.quantize_begin(s, from, config!, configBytes!, edge!, edgeBytes!, emit!, emitBytes!),
+      ),
+    );
+  }
+
+  private get call(): CallOptions {
+    const { signal, onProgress } = this.options;
+    return { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+  }
+
+  private get running(): LoadedProgram {
+    this.program ??= new LoadedProgram(this.job, dtypesOf(this.job));
+    return this.program;
+  }
+
+  private takesBatches(method: string): boolean {
+    return this.job.core.memory.withTexts(
+      [method],
+      (name, bytes) =>
+        this.job.enter({}, (raw, s) => raw.quantize_takes_batches(s, name!, bytes!)) !== 0,
+    );
+  }
+
+  private batch(method: string, inputs: InputTuple): void {
+    const { job, call } = this;
+    job.hold(() => {
+      this.running.give(job, method, inputs, call);
+      job.call(call, (raw, s) => raw.quantize_batch(s));
+    });
+  }
+
+  /** False where the file has none. */
+  private examples(method: string): boolean {
+    const { job, call } = this;
+    return job.hold(() => {
+      this.running.choose(job, method, call);
+      return job.core.memory.with(8, (out) => {
+        job.call(call, (raw, s) => raw.quantize_examples(s, out));
+        return job.core.memory.number(out) !== 0;
+      });
+    });
+  }
+
+  async calibrate(calls: Calls): Promise<void> {
+    for (const method of Object.keys(this.configs)) {
+      if (!this.takesBatches(method)) continue;
+      const given = calls[method];
+      if (given === undefined) {
+        this.mustHaveExamples(method);
+        continue;
+      }
+      const kept: InputTuple[] = (this.kept[method] = []);
+      for await (const inputs of given) {
+        this.batch(method, inputs);
+        if (kept.length < COMPARED_CALLS) kept.push(inputs);
+      }
+    }
+  }
+
+  private mustHaveExamples(method: string): void {
+    if (this.examples(method)) return;
+    throw new SconceError(
+      "input",
+      "there are no calls to calibrate on, and the file has no example inputs that fit",
+      "Pass exampleInputs, or calibrationInputsFn in the recipe; --calibrate on the command line.",
+    ).ofMethod(method);
+  }
+
+  /** The number of the quantized program. */
+  convert(): number {
+    const { memory } = this.job.core;
+    this.program = undefined;
+    return memory.with(8, (out) => {
+      this.job.call(this.call, (raw, s) => raw.quantize_convert(s, out));
+      return memory.number(out);
+    });
+  }
+
+  compare(examples: Readonly<Record<string, readonly InputTuple[]>>): void {
+    this.job.call(this.call, (raw, s) => raw.quantize_compare(s));
+    for (const method of Object.keys(this.configs)) {
+      if (!this.takesBatches(method)) continue;
+      const calls = this.kept[method] ?? examples[method]?.slice(0, COMPARED_CALLS);
+      if (calls) calls.forEach((inputs) => this.batch(method, inputs));
+      else this.examples(method);
+    }
+  }
+
+  report(): QuantizationReport {
+    const text = this.job.textOf((raw, s) => raw.quantize_report(s));
+    const { methods, qparams } = JSON.parse(text) as {
+      methods: Record<string, MethodQuantizationReport & { batches: number }>;
+      qparams: QuantizationReport["qparams"];
+    };
+    const told = ([name, { batches, ...rest }]: [string, (typeof methods)[string]]) => [
+      name,
+      { ...rest, calibrationBatches: batches },
+    ];
+    return {
+      methods: Object.fromEntries(
+        Object.entries(methods).map(told),
+      ) as QuantizationReport["methods"],
+      qparams,
+    };
+  }
+
+  end(): void {
+    this.job.enter({}, (raw, s) => raw.quantize_end(s));
+  }
+}
+
+const managerOf = (job: Job, program: number, { methods }: OpenedPrograms): OpenedManager =>
+  new OpenedManager(job.retain(), program, methods);
+
+/** The number of the program after the passes that a recipe asks for at that point. */
+function transformed(
+  job: Job,
+  program: number,
+  opened: OpenedPrograms,
+  quantization: Readonly<Record<string, MethodQuantization>>,
+  when: keyof QuantizationHooks,
+): number {
+  let made = program;
+  for (const [method, { hooks }] of Object.entries(quantization)) {
+    const passes = hooks[when](opened.exportedProgram(method));
+    if (passes.length === 0) continue;
+    made = programCall(job, {}, [method, jsonFor(`${when}Passes`, passes)], (raw, s, t, out) =>
+      raw.compile_transform_source(s, made, t[0]!, t[1]!, t[2]!, t[3]!, out),
+    );
+  }
+  return made;
+}
+
+/** What was converted, after the passes that come then. */
+function afterwards(
+  job: Job,
+  converted: OpenedManager,
+  quantization: Readonly<Record<string, MethodQuantization>>,
+): OpenedManager {
+  const { program } = places.get(converted)!();
+  const made = transformed(job, program, converted, quantization, "postConvert");
+  if (made === program) return converted;
+  const after = managerOf(job, made, converted);
+  converted.dispose();
+  return after;
+}
+
+/** Passes between preparing and converting would change what was annotated. */
+function refuseInner(
+  opened: OpenedPrograms,
+  quantization: Readonly<Record<string, MethodQuantization>>,
+): void {
+  for (const [method, { hooks }] of Object.entries(quantization))
+    for (const when of ["postPrepare", "preConvert"] as const)
+      if (hooks[when](opened.exportedProgram(method)).length > 0)
+        throw new SconceError(
+          "unsupported",
+          `${when}Passes cannot run: observers are no nodes of the program here`,
+          "Run them before, as prePreparePasses, or after, as postConvertPasses.",
+        ).ofMethod(method);
+}
+
+/**
+ * Quantizes the methods of `quantization` in opened programs, which stay as they are; the others go
+ * over unchanged. `calibration` has the calls of each method that is to be calibrated: every value
+ * was checked against the method's inputs, and each batch is asked for once, in order. Methods
+ * without calls go by the example inputs of their files. `examples` are calls to compare on.
+ */
+export async function quantizeProgram(
+  opened: OpenedPrograms,
+  quantization: Readonly<Record<string, MethodQuantization>>,
+  calibration: Calls,
+  examples: Readonly<Record<string, readonly InputTuple[]>>,
+  options: QuantizeOptions = {},
+): Promise<Quantized> {
+  const { job, program } = places.get(opened)!();
+  const configs = Object.fromEntries(
+    Object.entries(quantization).map(([method, { config }]) => [method, config]),
+  );
+  const held = job.retain();
+  try {
+    refuseInner(opened, quantization);
+    const prepared = transformed(held, program, opened, quantization, "prePrepare");
+    const quantizing = new Quantizing(held, prepared, configs, options);
+    try {
+      await quantizing.calibrate(calibration);
+      const converted = managerOf(held, quantizing.convert(), opened);
+      if (options.sensitivity) quantizing.compare(examples);
+      const report = quantizing.report();
+      return { program: afterwards(held, converted, quantization), report };
+    } finally {
+      quantizing.end();
+    }
+  } finally {
+    held.release();
+  }
+}
