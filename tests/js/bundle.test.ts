@@ -92,6 +92,26 @@ const two = (): TestSuite[] => [
 const counts = (suites: readonly TestSuite[]): [string, number][] =>
   suites.map(({ methodName, testCases }) => [methodName, testCases.length]);
 
+test("keys that suites and cases do not have are refused, and the known ones named", () => {
+  const inputs = inputsOf("mlp");
+  const cases: [object, RegExp][] = [
+    [
+      { methodName: "forward", testCases: [{ inputs, expected: [] }] },
+      /case 0 of method 'forward' has 'expected', which is not one of: inputs, expectedOutputs$/,
+    ],
+    [
+      { methodName: "forward", testCases: [], cases: [] },
+      /suites\[0\] of bundle\(\) has 'cases', which is not one of: methodName, testCases$/,
+    ],
+  ];
+  for (const [given, message] of cases)
+    assert.throws(() => engine.bundle(lower("mlp"), [given as TestSuite]), {
+      name: "SconceError",
+      code: "argument",
+      message,
+    });
+});
+
 test("suites are sorted by their methods, as the official writer does", () => {
   const pte = lowerTwo();
   const bytes = engine.bundle(pte, two());

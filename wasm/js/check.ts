@@ -125,17 +125,33 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-function unknownOption(where: string, key: string, known: readonly string[]): SconceError {
+/** What to write instead of a key that is not known. */
+function advice(key: string, known: readonly string[], all: string): string {
   const near = (name: string): number =>
     distance(key.slice(0, 60).toLowerCase(), name.toLowerCase());
   const [best] = [...known].sort((a, b) => near(a) - near(b));
   const isNear = near(best!) <= Math.max(2, key.length / 2);
-  return new SconceError(
+  return isNear
+    ? `Use '${best}' if that is meant; ${all} ${known.join(", ")}.`
+    : `Use one of: ${known.join(", ")}.`;
+}
+
+const unknownOption = (where: string, key: string, known: readonly string[]): SconceError =>
+  new SconceError(
     "option",
     `${where} has no option '${key}'`,
-    isNear
-      ? `Use '${best}' if that is meant; the options are ${known.join(", ")}.`
-      : `Use one of: ${known.join(", ")}.`,
+    advice(key, known, "the options are"),
+  );
+
+/** Throws where an object, which `what` names, has a key that is none of the known ones. */
+export function onlyHasKeys(what: string, value: object, known: readonly string[]): void {
+  const key = Object.keys(value).find((name) => !known.includes(name));
+  if (key === undefined) return;
+  const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key;
+  throw new SconceError(
+    "argument",
+    `${what} has '${shown}', which is not one of: ${known.join(", ")}`,
+    advice(key, known, "there are"),
   );
 }
 
