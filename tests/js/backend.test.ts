@@ -149,12 +149,74 @@ test("what is no backend is not registered", () => {
     [{ ...demo, id: "a", execute: undefined }, /'execute' of backend 'a' must be a function/],
     [{ ...demo, id: "b", preprocess: undefined }, /'preprocess' of backend 'b'/],
     [{ ...demo, id: "c", destroy: 3 }, /'destroy' of backend 'c' must be a function/],
+    [
+      { ...demo, id: "d", suports: () => true },
+      /backend 'd' has 'suports', which is not one of: id/,
+    ],
+    [{ ...demo, id: "e", helper: 3 }, /backend 'e' has 'helper'/],
     [null, /must be a backend/],
   ] as const) {
     const { code, message } = failure(() => engine.registerBackend(backend as unknown as Backend));
     assert.equal(code, "argument", message);
     assert.match(message, text);
   }
+  works();
+});
+
+test("an object of a class has members of its own", () => {
+  class Own {
+    id = "Own";
+    calls = 0;
+    preprocess = demo.preprocess!;
+    init = demo.init;
+    execute = demo.execute;
+    supports(): string {
+      this.calls++;
+      return "nothing";
+    }
+  }
+  const own = new Own();
+  engine.registerBackend(own as unknown as Backend);
+  loaded("mlp", "Own").dispose();
+  assert.ok(own.calls > 0);
+});
+
+/** Each function of a backend that is to answer at once, made to promise what never comes. */
+const refusing = async (): Promise<never> => {
+  await Promise.resolve();
+  throw new Error("rejected");
+};
+const PROMISING: Record<string, unknown>[] = [
+  ...["supports", "preprocess", "preprocessMultimethod", "init", "execute", "destroy"].map(
+    (name) => ({ [name]: refusing }),
+  ),
+  { execute: () => [refusing()] },
+  {
+    preprocessMultimethod: (parts: Record<string, Part[]>) =>
+      Object.fromEntries(Object.entries(parts).map(([name, list]) => [name, list.map(refusing)])),
+  },
+];
+
+test("what a refused promise is rejected with does not end the process", async () => {
+  const loose: unknown[] = [];
+  const note = (reason: unknown): void => void loose.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    for (const change of PROMISING) {
+      const error = failure(() => {
+        const program = loaded("add_mul", registered(change as Partial<Backend>));
+        program.run("forward", readCases("add_mul")[0]!.inputs);
+        program.dispose();
+      });
+      const [name] = Object.keys(change);
+      assert.equal(error.code, "delegate");
+      assert.match(error.message, new RegExp(`'${name}' of backend '\\S+' gave a promise`));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+  assert.deepEqual(loose, []);
   works();
 });
 
@@ -428,6 +490,14 @@ test("a worker imports its backends", async () => {
   await started.dispose();
   await client.meta();
   assert.match(logged.join(), /'destroy' of backend 'Ends' threw.*mine/);
+  const late =
+    `import demo from "${url}"; ` +
+    `export default { ...demo, id: "Late", preprocess: async () => { throw new Error("rejected"); } };`;
+  await client.importBackend({ url: `data:text/javascript,${encodeURIComponent(late)}` });
+  await assert.rejects(client.lower(file("mlp"), { partitioner: "Late" }), {
+    code: "delegate",
+    message: /'preprocess' of backend 'Late' gave a promise/,
+  });
   const edge = await client.toEdge(file("mlp"));
   const lowered = await (await edge.toBackend("DemoBackend")).toExecutorch();
   const program = await client.load(await lowered.buffer);

@@ -3,7 +3,16 @@
 // what they throw becomes the error of the call in which it happened.
 import type { Pointer, RawExports } from "./abi.gen.js";
 import { ASK } from "./ask.gen.js";
-import { badArgument, isObject, isText, KINDS, mustBe, TEXT } from "./check.js";
+import {
+  badArgument,
+  isObject,
+  isPlain,
+  isText,
+  KINDS,
+  mustBe,
+  onlyHasKeys,
+  TEXT,
+} from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Memory } from "./memory.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
@@ -383,6 +392,16 @@ export class Backends {
 
 type Callback = keyof typeof FUNCTIONS;
 
+/**
+ * Whether it is a promise. Nobody will wait for it: what it may be rejected with is not let loose,
+ * since that would end the process.
+ */
+function isDropped(result: unknown): boolean {
+  if (!isObject(result) || !KINDS.function.test(result["then"])) return false;
+  void Promise.resolve(result).catch(() => undefined);
+  return true;
+}
+
 /** Calls a function of a backend; what it throws says whose it is. */
 function called<T>({ id }: Backend, name: Callback, method: string, call: () => T): T {
   let result: T;
@@ -397,7 +416,10 @@ function called<T>({ id }: Backend, name: Callback, method: string, call: () => 
     wrapped.cause = error;
     throw wrapped;
   }
-  if (isObject(result) && name !== "init" && KINDS.function.test(result["then"]))
+  const lists = name === "preprocessMultimethod" && isObject(result) ? Object.values(result) : [];
+  const given: unknown[] = [result, ...lists, ...lists.flat()];
+  if (Array.isArray(result)) given.push(...(result as unknown[]));
+  if (given.filter(isDropped).length > 0)
     throw fault(
       `'${name}' of backend '${id}' gave a promise${where}, but must have done its work by then`,
       method,
@@ -422,6 +444,7 @@ function saidYes(
   );
 }
 
+/** Whether a backend must have it. */
 const FUNCTIONS = {
   supports: true,
   init: true,
@@ -434,10 +457,14 @@ const FUNCTIONS = {
   destroy: false,
 } as const;
 
+const MEMBERS = ["id", "transformForPreDecomposition", ...Object.keys(FUNCTIONS)];
+
 function checkBackend(backend: Backend): void {
   if (!isObject(backend)) throw badArgument("what registerBackend() takes", "a backend", backend);
   const members: Record<string, unknown> = backend;
   mustBe("name", "the id of a backend", members["id"]);
+  // Objects of classes have members of their own.
+  if (isPlain(members)) onlyHasKeys(`backend '${backend.id}'`, members, MEMBERS);
   for (const [name, isNeeded] of Object.entries(FUNCTIONS)) {
     const member = members[name];
     if (member === undefined ? isNeeded : !KINDS.function.test(member))

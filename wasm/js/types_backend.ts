@@ -214,9 +214,10 @@ export interface Refusal {
 
 /**
  * A backend of your own. Its functions are called while another call is under way, and must have
- * done their work when they return; of the engine they may use other objects, while a call on the one
- * at work fails with the code "busy". What they throw, and what they give that is not what they
- * should, fails the call with the code "delegate", and the engine stays usable.
+ * done their work when they return: a promise is an error. Of the engine they may use other objects,
+ * while a call on the one at work fails with the code "busy". What they throw, and what they give
+ * that is not what they should, fails the call with the code "delegate", and the engine stays usable.
+ * An object without a class has these members and no others.
  */
 export interface Backend<State = unknown> {
   /** What files name. A program that names it runs where it is registered. */
