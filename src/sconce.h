@@ -247,6 +247,10 @@ sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void
 // The same back, null for none; the bytes are output number `output`.
 sc_status sc_record_values(sc_job *job, uint32_t record, bool are_outputs, sc_str *json,
                            uint32_t *output);
+// The inputs that a method's program was exported with, likewise; null where the record has none.
+// SC_ERR_NOT_FOUND for methods that it does not have.
+sc_status sc_record_examples(sc_job *job, uint32_t record, sc_str method, sc_str *json,
+                             uint32_t *output);
 
 // Makes the file, as output number `output`. Options: {"light": true} leaves weights out;
 // {"method": name} writes this method alone, as `forward`, for tools that know no other.

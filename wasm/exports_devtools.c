@@ -79,6 +79,17 @@ int32_t wasm_record_values(sc_job *job, uint32_t record, bool are_outputs, uint3
     return keep_text(job, status, json);
 }
 
+// The inputs that a method was exported with, in the same way.
+EXPORT(record_examples)
+int32_t wasm_record_examples(sc_job *job, uint32_t record, const char *method,
+                             uint32_t method_bytes, uint32_t *output) {
+    check(job);
+    sc_str json = {0};
+    const sc_str name = text_of(method, method_bytes);
+    sc_status status = sc_record_examples(job, record, name, &json, output);
+    return keep_text(job, status, json);
+}
+
 EXPORT(record_save)
 int32_t wasm_record_save(sc_job *job, uint32_t record, const char *options, uint32_t options_bytes,
                          uint32_t *output) {

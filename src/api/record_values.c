@@ -291,3 +291,34 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
     sc_job_step_back(job, &aside);
     return sc_job_keep_output(job, status, &file, output);
 }
+
+// Any stage of a method may have them: files of several methods hold the exported program of one.
+static sc_status find_examples(sc_ctx *ctx, const sc_etrecord *from, sc_str method,
+                               const sc_pickle_value **out) {
+    const char *const stages[] = {SC_ETRECORD_EXPORTED, SC_ETRECORD_EDGE};
+    bool is_there = false;
+    *out = NULL;
+    for (size_t i = 0; i < SC_COUNT_OF(stages) && !*out; i++) {
+        const sc_etrecord_program *of = sc_etrecord_find(from, sc_str_from(stages[i]), method);
+        if (!of) continue;
+        is_there = true;
+        SC_TRY(sc_etrecord_examples(ctx, of->method, out));
+    }
+    if (is_there) return SC_OK;
+    return sc_fail(ctx, SC_ERR_NOT_FOUND, "Name a method of the record.",
+                   "the record has no method '" SC_STR_FMT "'", SC_STR_ARG(method));
+}
+
+sc_status sc_record_examples(sc_job *job, uint32_t record, sc_str method, sc_str *json,
+                             uint32_t *output) {
+    sc_etrecord *from = NULL;
+    const sc_pickle_value *examples = NULL;
+    (void)sc_job_begin(job);
+    SC_TRY(sc_job_record(job, record, &from));
+    sc_output file = sc_job_record_output(job, record, SC_STR("values"));
+    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+    sc_status status = find_examples(&job->ctx, from, method, &examples);
+    if (status == SC_OK) status = write_values(job, examples, false, json, &file.cord);
+    sc_job_step_back(job, &aside);
+    return sc_job_keep_output(job, status, &file, output);
+}

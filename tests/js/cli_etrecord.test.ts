@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Engine } from "sconce";
 import { sconce } from "./command.js";
+import { failure } from "./failure.js";
 import { modelPath } from "./reference.js";
 
 let engine: Engine;
@@ -37,6 +38,14 @@ test("the command writes records beside the program", () => {
       const one = engine.parseEtrecord({ path: at(`each/${method}.etrecord`) });
       assert.deepEqual(one.inspect().methods, ["forward"]);
     }
+    for (const name of ["both.etrecord", "each/encode.etrecord"]) {
+      const example = ["--input", "example", "--etrecord", at(name)];
+      const ran = sconce("run", at("both.pte"), "--method", "encode", ...example);
+      assert.equal(ran.status, 0, ran.stderr);
+      assert.match(ran.stdout, /output_0/);
+    }
+    assert.ok(all.exampleInputs("decode")!.length > 0);
+    assert.equal(failure(() => all.exampleInputs("none")).code, "not_found");
     const light = sconce(
       "lower",
       modelPath("cnn.pt2"),

@@ -327,6 +327,7 @@ const PROTOCOL = {
     maps: DATA,
     referenceOutputs: DATA,
     representativeInputs: DATA,
+    exampleInputs: DATA,
     addExportedProgram: HANDED,
     addEdgeDialectProgram: HANDED,
     addExecutorchProgram: { ...HANDED, source: 1 },

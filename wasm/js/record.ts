@@ -272,27 +272,37 @@ export class RecordView implements ETRecord {
 
   // --- Inputs and outputs ---
 
-  private values<T>(areOutputs: boolean, read: (json: unknown, bytes: Uint8Array) => T): T | null {
-    const { job, number } = this;
-    return readValues(
-      job,
-      (raw, s, out) => raw.record_values(s, number, areOutputs ? 1 : 0, out),
-      read,
-    );
+  private values<T>(
+    ask: (raw: Job["core"]["raw"], s: number, out: number) => number,
+    read: (json: unknown, bytes: Uint8Array) => T,
+  ): T | null {
+    return readValues(this.job, ask, read);
   }
 
   representativeInputs(): RecordValue[] | null {
-    return this.values(false, readInputs);
+    const { number } = this;
+    return this.values((raw, s, out) => raw.record_values(s, number, 0, out), readInputs);
+  }
+
+  exampleInputs(method: string): RecordValue[] | null {
+    mustBe("text", "the method of exampleInputs()", method);
+    const { number } = this;
+    return this.job.core.memory.withTexts([method], (name, bytes) =>
+      this.values((raw, s, out) => raw.record_examples(s, number, name!, bytes!, out), readInputs),
+    );
   }
 
   referenceOutputs(): Record<string, RecordValue[]> | null {
-    return this.values(true, (json, bytes) =>
-      Object.fromEntries(
-        Object.entries(json as Record<string, Read[]>).map(([method, cases]) => [
-          method,
-          cases.map((value) => unpacked(value, bytes)),
-        ]),
-      ),
+    const { number } = this;
+    return this.values(
+      (raw, s, out) => raw.record_values(s, number, 1, out),
+      (json, bytes) =>
+        Object.fromEntries(
+          Object.entries(json as Record<string, Read[]>).map(([method, cases]) => [
+            method,
+            cases.map((value) => unpacked(value, bytes)),
+          ]),
+        ),
     );
   }
 

@@ -82,6 +82,8 @@ export interface ETRecord extends Disposable {
   referenceOutputs(): Record<string, RecordValue[]> | null;
   /** The inputs of one case: those that the program was exported with, unless others were given. */
   representativeInputs(): RecordValue[] | null;
+  /** The inputs that a method was exported with; null where the record does not say. */
+  exampleInputs(method: string): RecordValue[] | null;
 
   /** Of several methods, files have a place for `forward` only. Null adds nothing. */
   addExportedProgram(programs: Handed<OpenedPrograms> | null): void;

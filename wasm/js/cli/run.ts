@@ -99,7 +99,7 @@ function checkCount(info: ProgramMethodInfo, count: number): void {
   if (info.inputs.length === count) return;
   throw new SconceError(
     "input",
-    `method '${info.name}' takes ${info.inputs.length} inputs, not ${count}`,
+    `method '${info.name}' takes ${info.inputs.length} input${info.inputs.length === 1 ? "" : "s"}, not ${count}`,
     "Pass one --input per flattened input, or a single zeros, ones or random:1.",
   );
 }
@@ -121,16 +121,30 @@ function commandInputs(
 
 const EXAMPLE = "example";
 
-/** The inputs that a record holds, on which --gap runs the program that it compares with. */
-function examplesOf(engine: Engine, path: string): Value[] {
+/** Whether they can be the inputs of the method: those of a record may be another method's. */
+const areOf = (info: ProgramMethodInfo, values: readonly Value[]): boolean =>
+  values.length === info.inputs.length &&
+  values.every((value, i) => isTensor(value) === (info.inputs[i]!.kind === "tensor"));
+
+/** The inputs that a record holds for a method, on which --gap runs the program that it compares with. */
+function examplesOf(engine: Engine, path: string, info: ProgramMethodInfo): Value[] {
   const record = engine.parseEtrecord({ path });
   try {
-    const inputs = record.representativeInputs();
-    if (inputs) return flatValues(inputs);
+    const { methods } = record.inspect();
+    const isKnown = methods.length === 1 || methods.includes(info.name);
+    const method = methods.length === 1 ? methods[0]! : info.name;
+    const found = record.representativeInputs();
+    const representative = found && flatValues(found);
+    if (representative && areOf(info, representative)) return representative;
+    const examples = isKnown ? record.exampleInputs(method) : null;
+    if (examples) return flatValues(examples);
+    if (representative) return representative;
     throw new SconceError(
       "not_found",
-      `${path} holds no representative inputs`,
-      "Lower a program that was exported with example inputs, or name inputs as --input x.npy.",
+      `${path} holds no representative inputs, and none that method '${info.name}' was exported with`,
+      methods.length > 1
+        ? "Write a record of each method, sconce lower --etrecord-per-method FOLDER, or name inputs as --input x.npy."
+        : "Lower a program that was exported with example inputs, or name inputs as --input x.npy.",
     );
   } finally {
     record.dispose();
@@ -434,7 +448,6 @@ export async function runCommand(args: string[]): Promise<number> {
     typeof text === "string" && text.endsWith(".npy") ? text : [],
   );
   const engine = await makeEngine();
-  const examples = values.etrecord === undefined ? undefined : examplesOf(engine, values.etrecord);
   const options = { dataFiles, ...chosenBy(values, "load"), ...recording.load };
   const program = await loadProgram(engine, path, options, values.import ?? []);
   const beside = [values.etdump ?? [], values["debug-output"] ?? []].flat().filter(isFolder);
@@ -445,6 +458,10 @@ export async function runCommand(args: string[]): Promise<number> {
       ({ method, out }): Place => ({ info: methodInfo(program, method), folder: out }),
     );
     checkOutputs(places, recording.paths);
+    const examples =
+      values.etrecord === undefined
+        ? undefined
+        : examplesOf(engine, values.etrecord, places[0]!.info);
     let done = 0;
     const repeat = (): void => {
       for (let i = 1; i <= count; i++) {
