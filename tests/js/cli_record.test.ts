@@ -38,6 +38,25 @@ test("the inputs of a record are all of them, and need it", () => {
   fails(2, /stands for all inputs/, "run", "m.pte", ...twice);
 });
 
+test("a gap that compares nothing fails and says so, and records of other programs are told", () => {
+  const lowered = sconce("lower", modelPath("cnn.pt2"), "-o", "c.pte", "--etrecord", "records/");
+  assert.equal(lowered.status, 0, lowered.stderr);
+  const debug = ["--debug-output", "runs/m.debug.bin"];
+  const files = ["--etrecord", "records/c.etrecord", ...debug];
+  const gap = sconce("inspect", "runs/m.etdp", ...files, "--gap", "max");
+  assert.equal(gap.status, 1, gap.stdout);
+  assert.match(gap.stderr, /^warning: .*dump and record are of different programs/);
+  assert.match(
+    gap.stderr,
+    /nothing of the dump was compared: its runs with values are of no method/,
+  );
+  const { status, stderr } = sconce("inspect", "m.pte", "--etrecord", "records/c.etrecord");
+  assert.equal(status, 0);
+  assert.match(stderr, /^warning: method 'forward' has other instructions in the program/);
+  const own = sconce("inspect", "m.pte", "--etrecord", "records/m.etrecord");
+  assert.equal(own.stderr, "");
+});
+
 test("where a record cannot go is said before anything runs", () => {
   const missing = sconce("run", "m.pte", "--input", "ones", "--etdump", "missing/x.etdp");
   assert.equal(missing.status, 1);

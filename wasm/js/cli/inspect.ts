@@ -18,7 +18,7 @@ import type {
 } from "../types.js";
 import { delegated, SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
-import { EXIT, makeEngine, parse, printWarnings, say, UsageError } from "./common.js";
+import { EXIT, makeEngine, parse, printWarnings, say, UsageError, warn } from "./common.js";
 import { checkPlace, inFolders, isFolder, keepApart, outputAt } from "./files.js";
 import { showComparison } from "./inspect_compare.js";
 import { showDump } from "./inspect_dump.js";
@@ -409,11 +409,17 @@ function inspectPt2(engine: Engine, path: string, flags: Flags): void {
   else writePt2(report);
 }
 
-function memoryOf(engine: Engine, path: string, etrecord: string | undefined): MemoryPlan[] {
+/** The memory plans of a program, and what is wrong with the record beside it. */
+function memoryOf(
+  engine: Engine,
+  path: string,
+  etrecord: string | undefined,
+): { plans: MemoryPlan[]; warnings: string[] } {
   const files = { program: { path }, ...given({ etrecord: fileOf(etrecord) }) };
   const inspector = engine.inspector(files);
   try {
-    return inspector.memory();
+    const { warnings } = inspector.report();
+    return { plans: inspector.memory(), warnings };
   } finally {
     inspector.dispose();
   }
@@ -425,7 +431,8 @@ function inspectPte(engine: Engine, kind: Kind, path: string, flags: Flags): voi
   const program = engine.load({ path }, { dataFiles: dataFiles.map((file) => ({ path: file })) });
   try {
     const report = program.inspect();
-    const memory = memoryOf(engine, path, flags.etrecord?.[0]);
+    const { plans: memory, warnings } = memoryOf(engine, path, flags.etrecord?.[0]);
+    for (const text of warnings) warn(`warning: ${text}`);
     const cases = kind === "bpte" ? { testCases: casesOf(program) } : {};
     if (flags.json)
       writeJson({ kind, ...(allNodes ? withLines(program, report) : report), ...cases, memory });

@@ -3,7 +3,7 @@ import type { EventBlock, GapMetric, Inspector, InspectorEvent, InspectorTotal }
 import { EXIT, say, warn } from "./common.js";
 import { writeFiles } from "./files.js";
 import { blockLabels, some, sourceOf, withNumbers } from "./inspect_blocks.js";
-import { gapsOf, sayGap } from "./inspect_gap.js";
+import { gapsOf, nothingCompared, sayGap } from "./inspect_gap.js";
 import { sayMemory } from "./inspect_memory.js";
 import { sayTable, tsvOf, type Cell } from "./table.js";
 
@@ -128,7 +128,11 @@ export async function showDump(inspector: Inspector, flags: DumpFlags): Promise<
   const gaps = metric && gapsOf(inspector, all, method, reference);
   const [ops, modules] = [totalsOf(inspector.ops()), totalsOf(inspector.modules())];
   const memory = flags.hasProgram ? inspector.memory() : undefined;
-  const code = gaps?.areAll === false ? EXIT.failed : EXIT.done;
+  const isNothing = gaps?.reports.every(
+    ({ rows, outputs }) => !rows.length && !outputs.some(({ gap }) => gap),
+  );
+  const code = gaps?.areAll === false || isNothing ? EXIT.failed : EXIT.done;
+  if (isNothing) for (const line of nothingCompared(all)) warn(line);
   if (flags.json) {
     const told = { ops, modules, memory, ...(gaps && { gaps: gaps.reports }) };
     // Totals name blocks by their places, so that all of them are there.

@@ -51,11 +51,23 @@ export function gapsOf(
       if (!(error instanceof SconceError)) throw error;
       errors.push(error);
       if (methods.length > 1)
-        warn(`method ${name}: ${error.code}: ${error.message}${error.hint && `\n  ${error.hint}`}`);
+        warn(`method ${name}: ${error.code}: ${error.message}${error.hint && ` (${error.hint})`}`);
     }
   }
   if (reports.length === 0) throw errors[0]!;
   return { reports, areAll: errors.length === 0 };
+}
+
+/** Why a comparison came to nothing, as far as the dump's runs tell, and what to do. */
+export function nothingCompared(blocks: readonly EventBlock[]): string[] {
+  const runs = blocks
+    .filter(hasValues)
+    .map(({ method }) => (method === null ? "of no method of the record" : `of method ${method}`));
+  const there = `its runs with values are ${[...new Set(runs)].join(", ")}`;
+  return [
+    `nothing of the dump was compared: ${there}`,
+    "  Log intermediate values (sconce run --intermediates), and pass the record that was written with the program that ran.",
+  ];
 }
 
 // --- Text ----------------------------------------------------------------------------------------
