@@ -13,7 +13,7 @@ const sign = (row: ComparedEvent): string =>
 const ofMethod = (method: string | null): string => (method === null ? "" : ` of method ${method}`);
 
 const compared = (row: ComparedEvent, several: boolean): Cell[] => [
-  row.name,
+  row.ops.length > 1 ? `${row.name}, and ${row.ops.length - 1} more` : row.name,
   row.a?.perf.avg ?? null,
   row.b?.perf.avg ?? null,
   row.difference,
