@@ -191,6 +191,8 @@ const PROMISING: Record<string, unknown>[] = [
     (name) => ({ [name]: refusing }),
   ),
   { execute: () => [refusing()] },
+  { preprocess: () => ({ processedBytes: refusing() }) },
+  { preprocess: () => ({ processedBytes: new Uint8Array(1), namedData: { w: refusing() } }) },
   {
     preprocessMultimethod: (parts: Record<string, Part[]>) =>
       Object.fromEntries(Object.entries(parts).map(([name, list]) => [name, list.map(refusing)])),
@@ -218,6 +220,18 @@ test("what a refused promise is rejected with does not end the process", async (
   }
   assert.deepEqual(loose, []);
   works();
+});
+
+test("what is in a state is the backend's own", () => {
+  const state = Array.from({ length: 300_000 }, (_, i) => (i ? i : Promise.resolve(i)));
+  const execute = (found: unknown, inputs: Value[]): Value[] => {
+    assert.equal(found, state);
+    return [inputs[0]!];
+  };
+  const backend = registered({ init: () => state, execute } as unknown as Partial<Backend>);
+  const program = loaded("add_mul", backend);
+  program.run("forward", readCases("add_mul")[0]!.inputs);
+  program.dispose();
 });
 
 test("what goes wrong ahead of time is a typed error that says where", () => {

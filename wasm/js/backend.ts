@@ -416,15 +416,29 @@ function called<T>({ id }: Backend, name: Callback, method: string, call: () => 
     wrapped.cause = error;
     throw wrapped;
   }
-  const lists = name === "preprocessMultimethod" && isObject(result) ? Object.values(result) : [];
-  const given: unknown[] = [result, ...lists, ...lists.flat()];
-  if (Array.isArray(result)) given.push(...(result as unknown[]));
-  if (given.filter(isDropped).length > 0)
+  if (givenBy(name, result).filter(isDropped).length > 0)
     throw fault(
       `'${name}' of backend '${id}' gave a promise${where}, but must have done its work by then`,
       method,
     );
   return result;
+}
+
+/** All that is looked at of a result: a state is the backend's own, whatever is in it. */
+function givenBy(name: Callback, result: unknown): readonly unknown[] {
+  if (name === "execute" && Array.isArray(result)) return [result, ...(result as unknown[])];
+  if (name === "preprocess") return [result, ...partsOf(result)];
+  if (name !== "preprocessMultimethod" || !isObject(result)) return [result];
+  const lists = Object.values(result);
+  const results = lists.flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
+  return [result, ...lists, ...results, ...results.flatMap(partsOf)];
+}
+
+/** What a backend made of a part, piece by piece. */
+function partsOf(result: unknown): unknown[] {
+  if (!isObject(result)) return [];
+  const { processedBytes, namedData } = result;
+  return [processedBytes, namedData, ...(isObject(namedData) ? Object.values(namedData) : [])];
 }
 
 /** The answer of a function that must give true or false. */

@@ -1,5 +1,5 @@
 // Test suites across the border: values as JSON beside one block of bytes, in both directions.
-import { badArgument, isObject, mustBe, onlyHasKeys } from "./check.js";
+import { badArgument, isObject, isPlain, mustBe, onlyHasKeys } from "./check.js";
 import type { HostOptions, Job } from "./core.js";
 import { SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
@@ -65,7 +65,7 @@ class Packer {
 
 function checkCase(testCase: unknown, what: string): TestCase {
   if (!isObject(testCase)) throw badArgument(what, "an object", testCase);
-  onlyHasKeys(what, testCase, ["inputs", "expectedOutputs"]);
+  if (isPlain(testCase)) onlyHasKeys(what, testCase, ["inputs", "expectedOutputs"]);
   const { inputs, expectedOutputs } = testCase;
   mustBe("list", `the inputs of ${what}`, inputs);
   if (expectedOutputs !== undefined && expectedOutputs !== null)
@@ -78,7 +78,8 @@ export function checkSuites(suites: unknown): TestSuite[] {
   mustBe("list", "the suites of bundle()", suites);
   return (suites as unknown[]).map((suite, i) => {
     if (!isObject(suite)) throw badArgument(`suites[${i}] of bundle()`, "an object", suite);
-    onlyHasKeys(`suites[${i}] of bundle()`, suite, ["methodName", "testCases"]);
+    // Objects of classes have members of their own.
+    if (isPlain(suite)) onlyHasKeys(`suites[${i}] of bundle()`, suite, ["methodName", "testCases"]);
     const { methodName, testCases } = suite;
     mustBe("name", `the methodName of suites[${i}]`, methodName);
     mustBe("list", `the testCases of suites[${i}]`, testCases);

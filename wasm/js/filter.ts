@@ -10,10 +10,11 @@ const ACCEPTS =
   "{ include: ids } or { exclude: ids }, where each of the ids is a RegExp, the text of one, or two " +
   "whole numbers from 0 on, of which the first is the smaller";
 
-const isFilter = (value: unknown): boolean =>
-  isPlain(value) &&
-  Object.keys(value).length === 1 &&
-  Array.isArray(value["include"] ?? value["exclude"]);
+function isFilter(value: unknown): boolean {
+  if (!isPlain(value)) return false;
+  const said = Object.keys(value).filter((key) => value[key] !== undefined);
+  return said.length === 1 && Array.isArray(value["include"] ?? value["exclude"]);
+}
 
 export const DELEGATE_VALUES = { accepts: ACCEPTS, test: isFilter } as const;
 

@@ -195,4 +195,5 @@ void sc_etdump_clear(sc_etdump *dump) {
     const sc_etdump old = *dump;
     sc_etdump_init(dump, old.ctx, old.bytes_max);
     (void)sc_etdump_listen(dump, old.level, old.bundled_input_index);
+    dump->is_filtered = old.is_filtered;
 }

@@ -1,5 +1,12 @@
 // sconce inspect of what ran: an .etdp, with the record of its program and the values it logged.
-import type { EventBlock, GapMetric, Inspector, InspectorEvent, InspectorTotal } from "../types.js";
+import type {
+  EventBlock,
+  GapMetric,
+  GapReport,
+  Inspector,
+  InspectorEvent,
+  InspectorTotal,
+} from "../types.js";
 import { EXIT, say, warn } from "./common.js";
 import { writeFiles } from "./files.js";
 import { blockLabels, some, sourceOf, withNumbers } from "./inspect_blocks.js";
@@ -128,9 +135,9 @@ export async function showDump(inspector: Inspector, flags: DumpFlags): Promise<
   const gaps = metric && gapsOf(inspector, all, method, reference);
   const [ops, modules] = [totalsOf(inspector.ops()), totalsOf(inspector.modules())];
   const memory = flags.hasProgram ? inspector.memory() : undefined;
-  const isNothing = gaps?.reports.every(
-    ({ rows, outputs }) => !rows.length && !outputs.some(({ gap }) => gap),
-  );
+  const isEmpty = ({ rows, outputs }: GapReport): boolean =>
+    !rows.length && !outputs.some(({ gap }) => gap);
+  const isNothing = gaps && (gaps.reports.length === 0 || gaps.reports.some(isEmpty));
   const code = gaps?.areAll === false || isNothing ? EXIT.failed : EXIT.done;
   if (isNothing) for (const line of nothingCompared(all)) warn(line);
   if (flags.json) {

@@ -121,24 +121,42 @@ function commandInputs(
 
 const EXAMPLE = "example";
 
+function fits(value: Value, { kind, dtype, shape = [], dynamic }: ProgramValueInfo): boolean {
+  if (!isTensor(value)) return kind !== "tensor";
+  const isSize = (size: number, d: number): boolean =>
+    dynamic ? size <= shape[d]! : size === shape[d];
+  return value.dtype === dtype && value.shape.length === shape.length && value.shape.every(isSize);
+}
+
 /** Whether they can be the inputs of the method: those of a record may be another method's. */
 const areOf = (info: ProgramMethodInfo, values: readonly Value[]): boolean =>
-  values.length === info.inputs.length &&
-  values.every((value, i) => isTensor(value) === (info.inputs[i]!.kind === "tensor"));
+  values.length === info.inputs.length && values.every((value, i) => fits(value, info.inputs[i]!));
 
 /** The inputs that a record holds for a method, on which --gap runs the program that it compares with. */
 function examplesOf(engine: Engine, path: string, info: ProgramMethodInfo): Value[] {
   const record = engine.parseEtrecord({ path });
   try {
     const { methods } = record.inspect();
-    const isKnown = methods.length === 1 || methods.includes(info.name);
-    const method = methods.length === 1 ? methods[0]! : info.name;
+    // Records of one method may call it forward, whichever it is.
+    const only = methods.length === 1 && methods[0] === "forward" ? "forward" : info.name;
+    if (!methods.includes(only))
+      throw new SconceError(
+        "not_found",
+        `${path} is of ${methods.join(", ")}, and not of method '${info.name}'`,
+        "Name the record of this program, or inputs as --input x.npy.",
+      );
     const found = record.representativeInputs();
     const representative = found && flatValues(found);
     if (representative && areOf(info, representative)) return representative;
-    const examples = isKnown ? record.exampleInputs(method) : null;
-    if (examples) return flatValues(examples);
-    if (representative) return representative;
+    const examples = record.exampleInputs(only);
+    const flat = examples && flatValues(examples);
+    if (flat && areOf(info, flat)) return flat;
+    if (flat ?? representative)
+      throw new SconceError(
+        "input",
+        `the inputs that ${path} holds do not fit method '${info.name}'`,
+        "Name the record of this program, or inputs as --input x.npy.",
+      );
     throw new SconceError(
       "not_found",
       `${path} holds no representative inputs, and none that method '${info.name}' was exported with`,

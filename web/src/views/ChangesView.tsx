@@ -250,7 +250,7 @@ export function ChangesView(): JSX.Element {
         empty={
           nothing
             ? `No node has another operator, other inputs or another result than in ${STEP_NAMES[before]}.`
-            : "No change matches. Esc clears the filter."
+            : "No change is of the kinds and the text that are asked for."
         }
       />
       {list.length > 0 ? <Foot line={active} before={before} /> : null}

@@ -8,7 +8,6 @@ type View = () => JSX.Element | null;
 export function later(load: () => Promise<View>): View {
   const loaded = signal<View | "failed" | null>(null);
   const fetchIt = (): void => {
-    loaded.value = null;
     load().then(
       (found) => (loaded.value = found),
       () => (loaded.value = "failed"),
@@ -19,14 +18,12 @@ export function later(load: () => Promise<View>): View {
     if (!isAsked) fetchIt();
     isAsked = true;
     const View = loaded.value;
-    if (View === null) return <div class="waiting" aria-busy="true" />;
+    if (View === null) return <div class="waiting" role="status" aria-busy="true" />;
     if (View !== "failed") return <View />;
+    // Browsers remember a module that failed, so that only the page itself can be fetched again.
     return (
-      <div class="waiting">
-        <p>The script of this view could not be fetched.</p>
-        <button type="button" onClick={fetchIt}>
-          Try again
-        </button>
+      <div class="waiting" role="status">
+        <p>The script of this view could not be fetched. Reload the page to try again.</p>
       </div>
     );
   };
