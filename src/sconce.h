@@ -192,9 +192,6 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
 bool sc_quantize_takes_batches(const sc_job *job, sc_str method);
 // Runs the selected method on its inputs, for all who observe it.
 sc_status sc_quantize_batch(sc_job *job);
-// The same on the example inputs of its file; `are_there` is false, and nothing runs, where the
-// file has none.
-sc_status sc_quantize_examples(sc_job *job, bool *are_there);
 // Makes the quantized program, as the next source program. SC_ERR_STATE where a method that takes
 // batches got none, SC_ERR_ARGUMENT where what it got says no range.
 sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized);

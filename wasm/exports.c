@@ -211,14 +211,6 @@ EXPORT(quantize_batch) int32_t wasm_quantize_batch(sc_job *job) {
     return (int32_t)sc_quantize_batch(job);
 }
 
-EXPORT(quantize_examples) int32_t wasm_quantize_examples(sc_job *job, uint32_t *are_there) {
-    check(job);
-    bool found = false;
-    sc_status status = sc_quantize_examples(job, &found);
-    *are_there = found;
-    return (int32_t)status;
-}
-
 EXPORT(quantize_convert) int32_t wasm_quantize_convert(sc_job *job, uint32_t *quantized) {
     check(job);
     return (int32_t)sc_quantize_convert(job, quantized);

@@ -190,17 +190,6 @@ sc_status sc_quantize_batch(sc_job *job) {
     return run_batch(job, q, m);
 }
 
-sc_status sc_quantize_examples(sc_job *job, bool *are_there) {
-    sc_quantizing *q;
-    sc_quantized_method *m;
-    sc_ctx *ctx = sc_job_begin(job);
-    SC_TRY(require_running(job, &q, &m));
-    *are_there = m->source->examples.size != 0;
-    if (!*are_there) return SC_OK;
-    SC_TRY(sc_set_examples(ctx, m->source, &job->selected, 1, are_there));
-    return *are_there ? run_batch(job, q, m) : SC_OK;
-}
-
 // --- Converting ----------------------------------------------------------------------------------
 
 static sc_status copy_prepared(sc_quantizing *q) {

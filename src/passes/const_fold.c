@@ -4,6 +4,7 @@
 // Two bounds: what the nodes read and make at once (it is in memory meanwhile), and by how much the
 // method's constants may grow. A result costs its bytes, less those of constants that nothing but
 // its node needs.
+#include "passes/apart.h"
 #include "passes/passes.h"
 
 enum { HELD_BYTES_MAX = 64 << 20, GROWN_BYTES_MAX = 4 << 20 };
@@ -18,9 +19,6 @@ typedef struct folder {
     sc_map shared;               // places of bytes that several constants of the program have
     uint64_t held, grown;        // bytes so far, within the two bounds
     SC_VEC(sc_value *) results;  // of folded nodes, needed by others
-    sc_arena arena, scratch;     // of the program that is evaluated
-    sc_ctx inner;
-    sc_imap twins;  // value -> what it is in that program
 } folder;
 
 // --- What is constant ----------------------------------------------------------------------------
@@ -144,61 +142,6 @@ static void choose(folder *f) {
             if (is_needed(node->outs[i])) sc_vec_push(f->ctx->scratch, &f->results, node->outs[i]);
 }
 
-// --- Their program -------------------------------------------------------------------------------
-
-// The value in that program, where a constant is an input.
-static sc_value *twin_of(folder *f, sc_method *method, const sc_value *value) {
-    const uint64_t *known = sc_imap_find(&f->twins, SC_PTR_KEY(value));
-    if (known) return (sc_value *)(uintptr_t)*known;
-    sc_value *twin = sc_graph_add_input(method->graph, sc_name_str(value->name), SC_VALUE_TENSOR);
-    twin->spec = value->spec;
-    sc_vec_push(f->inner.arena, &method->inputs, f->method->inputs.data[value->index]);
-    sc_imap_set(&f->twins, SC_PTR_KEY(value), SC_PTR_KEY(twin));
-    return twin;
-}
-
-// Of nodes that are not of higher order, a list in an argument holds no list.
-static sc_arg twin_arg(folder *f, sc_method *method, const sc_arg *arg) {
-    if (arg->kind == SC_ARG_VALUE) return sc_arg_value(twin_of(f, method, arg->value));
-    if (arg->kind != SC_ARG_LIST || arg->count == 0) return *arg;
-    sc_arg *items = sc_new_array(f->inner.scratch, sc_arg, arg->count);
-    for (uint32_t i = 0; i < arg->count; i++) items[i] = twin_arg(f, method, &arg->items[i]);
-    return sc_arg_list(items, arg->count);
-}
-
-static void add_twin(folder *f, sc_method *method, const sc_node *node) {
-    sc_arg *args = sc_new_array(f->inner.scratch, sc_arg, (size_t)node->arg_count + 1);
-    for (uint32_t i = 0; i < node->arg_count; i++) args[i] = twin_arg(f, method, &node->args[i]);
-    sc_node *twin = sc_node_new(method->graph, node->op, args, node->arg_count, node->out_count,
-                                node->name->text);
-    for (uint32_t i = 0; i < node->out_count; i++) {
-        sc_value *out = twin->outs[i];
-        if (node->out_count > 1)
-            out->name = sc_graph_unique_name(method->graph, sc_name_str(node->outs[i]->name));
-        out->type = SC_VALUE_TENSOR;
-        out->spec = node->outs[i]->spec;
-        sc_imap_set(&f->twins, SC_PTR_KEY(node->outs[i]), SC_PTR_KEY(out));
-    }
-    sc_graph_append(method->graph, twin);
-}
-
-static sc_status build(folder *f, sc_program **out) {
-    sc_method *method = NULL;
-    *out = sc_program_new(&f->inner);
-    SC_TRY(sc_program_add_method(*out, SC_STR("forward"), &method));
-    method->facts = SC_FACT_SPECS | SC_FACT_EDGE;
-    sc_imap_init(&f->twins, f->inner.arena);
-    for (const sc_node *node = f->method->graph->first; node; node = node->next)
-        if (node->mark == FOLDED) add_twin(f, method, node);
-    sc_arg *outputs = sc_new_array(f->inner.scratch, sc_arg, f->results.count);
-    for (uint32_t i = 0; i < f->results.count; i++) {
-        outputs[i] = sc_arg_value(twin_of(f, method, f->results.data[i]));
-        sc_vec_push(f->inner.arena, &method->outputs, (sc_output_sig){.kind = SC_OUTPUT_USER});
-    }
-    sc_graph_set_outputs(method->graph, outputs, f->results.count);
-    return SC_OK;
-}
-
 // --- What comes of it ----------------------------------------------------------------------------
 
 static void replace(folder *f, sc_value *value, sc_extent data) {
@@ -218,54 +161,34 @@ static void replace(folder *f, sc_value *value, sc_extent data) {
     sc_replace_uses(value, input);
 }
 
-// Can a program still do without it? It then fails, or not, when the program runs.
-static bool can_wait(sc_status status) {
-    switch (status) {
-    case SC_ERR_UNSUPPORTED:
-    case SC_ERR_UNSUPPORTED_OP:
-    case SC_ERR_OPERATOR_MISSING:
-    case SC_ERR_DTYPE:
-    case SC_ERR_SHAPE:
-    case SC_ERR_ARGUMENT:
-    case SC_ERR_INDEX:
-    case SC_ERR_NUMERIC:
-    case SC_ERR_LIMIT:
-    case SC_ERR_MEMORY: return true;
-    default: return false;
-    }
+static sc_status evaluate(folder *f, sc_apart *apart, const sc_evaluator *evaluator,
+                          sc_extent *data) {
+    SC_TRY(sc_apart_begin(apart, f->method, SC_FACT_SPECS | SC_FACT_EDGE));
+    for (const sc_node *node = f->method->graph->first; node; node = node->next)
+        if (node->mark == FOLDED) sc_apart_add(apart, node);
+    for (uint32_t i = 0; i < f->results.count; i++)
+        sc_apart_return(apart, sc_apart_value(apart, f->results.data[i]));
+    sc_apart_close(apart);
+    return sc_apart_evaluate(apart, evaluator, data);
 }
 
-static sc_status settle(folder *f, sc_status status) {
-    if (can_wait(status)) return SC_OK;
-    const sc_diag *diag = f->inner.diags.count ? &sc_vec_last(&f->inner.diags) : NULL;
-    return sc_fail(f->ctx, status, NULL, "constants cannot be computed: " SC_STR_FMT,
-                   SC_STR_ARG(diag ? diag->message : (sc_str){0}));
-}
-
-static sc_status fold(folder *f, const sc_evaluator *evaluator) {
-    sc_program *program = NULL;
-    sc_extent *data = sc_new_array(f->ctx->scratch, sc_extent, f->results.count);
-    sc_status status = build(f, &program);
-    if (status == SC_OK) status = evaluator->run(evaluator->user, program, f->ctx->arena, data);
-    if (status != SC_OK) return settle(f, status);
-    for (uint32_t i = 0; i < f->results.count; i++) replace(f, f->results.data[i], data[i]);
+static void erase_folded(folder *f) {
     for (sc_node *node = f->method->graph->last, *prev; node; node = prev) {
         prev = node->prev;
         if (node->mark == FOLDED) sc_node_erase(node);
     }
-    return SC_OK;
 }
 
-// A context of its own keeps what the evaluation needs and says apart.
-static sc_status fold_inside(folder *f, const sc_evaluator *evaluator) {
-    sc_arena_init(&f->arena);
-    sc_arena_init(&f->scratch);
-    sc_ctx_init(&f->inner, &f->arena, &f->scratch);
-    f->inner.limits = f->ctx->limits;
-    sc_status status = fold(f, evaluator);
-    sc_arena_deinit(&f->scratch);
-    sc_arena_deinit(&f->arena);
-    return status;
+static sc_status fold(folder *f, const sc_evaluator *evaluator) {
+    sc_apart apart;
+    sc_extent *data = sc_new_array(f->ctx->scratch, sc_extent, f->results.count);
+    const sc_status status = evaluate(f, &apart, evaluator, data);
+    for (uint32_t i = 0; i < f->results.count && status == SC_OK; i++)
+        replace(f, f->results.data[i], data[i]);
+    if (status == SC_OK) erase_folded(f);
+    const sc_status settled = sc_apart_settle(&apart, status);
+    sc_apart_end(&apart);
+    return settled;
 }
 
 sc_status sc_pass_const_fold(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
@@ -275,7 +198,7 @@ sc_status sc_pass_const_fold(sc_ctx *ctx, sc_method *method, const sc_pass_env *
     survey(&f);
     mark_inputs(&f);
     choose(&f);
-    sc_status status = f.results.count ? fold_inside(&f, env->evaluator) : SC_OK;
+    sc_status status = f.results.count ? fold(&f, env->evaluator) : SC_OK;
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }

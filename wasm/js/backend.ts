@@ -4,120 +4,43 @@
 import type { Pointer, RawExports } from "./abi.gen.js";
 import { ASK } from "./ask.gen.js";
 import {
-  badArgument,
-  isObject,
-  isPlain,
-  isText,
-  KINDS,
-  mustBe,
-  onlyHasKeys,
-  TEXT,
-} from "./check.js";
+  Answer,
+  fault,
+  type RawMethod,
+  type RawPart,
+  type RawSpec,
+  type RawStart,
+  type RawSurvey,
+  type RawValue,
+} from "./backend_answer.js";
+import {
+  allResults,
+  called,
+  checkBackend,
+  resultJson,
+  saidYes,
+  valueJson,
+} from "./backend_given.js";
+import { isObject } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Memory } from "./memory.js";
-import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
+import { dataFromBytes } from "./tensor.js";
 import type {
   Backend,
   BackendNode,
   CompileSpec,
-  DType,
-  NamedBytes,
   Part,
   PartConstant,
   PartState,
-  PreprocessResult,
   Refusal,
-  TensorInfo,
   Value,
 } from "./types.js";
-
-type Range = readonly [address: number, bytes: number];
-interface RawSpec {
-  key: string;
-  value: Range;
-}
-interface RawPart {
-  name: string;
-  inputs: TensorInfo[];
-  outputs: TensorInfo[];
-  constants: { value: string; target: string; size: number; of: TensorInfo; result?: string }[];
-  specs: RawSpec[];
-  nodes: BackendNode[];
-}
-interface RawSurvey {
-  method: string;
-  nodes: BackendNode[];
-  specs: RawSpec[];
-  /** Buffers that the method writes, by their names in the model. */
-  states: string[];
-}
-interface RawMethod {
-  method: string;
-  parts: RawPart[];
-}
-interface RawStart {
-  method: string;
-  specs: RawSpec[];
-  named: { key: string; bytes: Range }[];
-  processed: Range;
-}
-type RawValue =
-  | { kind: "tensor"; dtype: DType; shape: number[]; bytes: Range }
-  | { kind: "int" | "double" | "bool"; value: string };
 
 /** What was started, by the number that the core gave it. */
 interface Delegate {
   backend: Backend;
   method: string;
   state: unknown;
-}
-
-const ALIGNMENT = 16;
-const ALIGNMENT_MAX = 2 ** 24;
-const encoder = new TextEncoder();
-
-/** An answer while it is put together: JSON, whose ranges mean the bytes behind it. */
-class Answer {
-  private readonly blobs: Uint8Array[] = [];
-  private size = 0;
-
-  constructor(
-    private readonly raw: RawExports,
-    private readonly memory: Memory,
-    private readonly ask: Pointer,
-  ) {}
-
-  add(bytes: Uint8Array): Range {
-    const offset = this.size;
-    this.blobs.push(bytes);
-    this.size = Math.ceil((offset + bytes.length) / ALIGNMENT) * ALIGNMENT;
-    return [offset, bytes.length];
-  }
-
-  send(json: unknown): void {
-    this.put(JSON.stringify(json), true);
-  }
-
-  /** Why there is no answer. */
-  fail(message: string): void {
-    this.blobs.length = this.size = 0;
-    this.put(message, false);
-  }
-
-  private put(text: string, isPadded: boolean): void {
-    const bytes = encoder.encode(text);
-    const length = isPadded ? Math.ceil(bytes.length / ALIGNMENT) * ALIGNMENT : bytes.length;
-    const address = this.memory.alloc(length + this.size + 1);
-    const all = this.memory.bytes(address, length + this.size);
-    all.fill(0x20, bytes.length, length);
-    all.set(bytes);
-    let at = length;
-    for (const blob of this.blobs) {
-      all.set(blob, at);
-      at += Math.ceil(blob.length / ALIGNMENT) * ALIGNMENT;
-    }
-    this.raw.backend_answer(this.ask, address, length, this.size);
-  }
 }
 
 const isState = <T extends PartConstant & { result?: string }>(one: T): one is T & PartState =>
@@ -128,14 +51,6 @@ const isRefusal = (answer: unknown): answer is Refusal =>
   isObject(answer) &&
   typeof answer["reason"] === "string" &&
   (answer["hint"] === undefined || typeof answer["hint"] === "string");
-
-/** An error that says itself what is wrong, and not only what was thrown. */
-const fault = (message: string, method: string): SconceError =>
-  new SconceError(
-    "delegate",
-    message,
-    "Look into the backend, which is not a part of this library.",
-  ).ofMethod(method);
 
 export class Backends {
   private readonly rows: Backend[] = [];
@@ -386,235 +301,4 @@ export class Backends {
     this.delegates.delete(number);
     called(backend, "destroy", method, () => backend.destroy?.(state));
   }
-}
-
-// --- What backends give ----------------------------------------------------------------------------
-
-type Callback = keyof typeof FUNCTIONS;
-
-/**
- * Whether it is a promise. Nobody will wait for it: what it may be rejected with is not let loose,
- * since that would end the process.
- */
-function isDropped(result: unknown): boolean {
-  if (!isObject(result) || !KINDS.function.test(result["then"])) return false;
-  void Promise.resolve(result).catch(() => undefined);
-  return true;
-}
-
-/** Calls a function of a backend; what it throws says whose it is. */
-function called<T>({ id }: Backend, name: Callback, method: string, call: () => T): T {
-  let result: T;
-  const where = method === "" ? "" : ` for method '${method}'`;
-  try {
-    result = call();
-  } catch (error) {
-    const wrapped = fault(
-      `'${name}' of backend '${id}' threw${where}: ${messageOf(error)}`,
-      method,
-    );
-    wrapped.cause = error;
-    throw wrapped;
-  }
-  if (givenBy(name, result).filter(isDropped).length > 0)
-    throw fault(
-      `'${name}' of backend '${id}' gave a promise${where}, but must have done its work by then`,
-      method,
-    );
-  return result;
-}
-
-/** All that is looked at of a result: a state is the backend's own, whatever is in it. */
-function givenBy(name: Callback, result: unknown): readonly unknown[] {
-  if (name === "execute" && Array.isArray(result)) return [result, ...(result as unknown[])];
-  if (name === "preprocess") return [result, ...partsOf(result)];
-  if (name !== "preprocessMultimethod" || !isObject(result)) return [result];
-  const lists = Object.values(result);
-  const results = lists.flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
-  return [result, ...lists, ...results, ...results.flatMap(partsOf)];
-}
-
-/** What a backend made of a part, piece by piece. */
-function partsOf(result: unknown): unknown[] {
-  if (!isObject(result)) return [];
-  const { processedBytes, namedData } = result;
-  return [processedBytes, namedData, ...(isObject(namedData) ? Object.values(namedData) : [])];
-}
-
-/** The answer of a function that must give true or false. */
-function saidYes(
-  backend: Backend,
-  name: "keeps" | "ownsState",
-  about: string,
-  method: string,
-  call: () => unknown,
-): boolean {
-  const answer = called(backend, name, method, call);
-  if (typeof answer === "boolean") return answer;
-  throw fault(
-    `'${name}' of backend '${backend.id}' must give true or false for ${about} of method ` +
-      `'${method}', not ${typeof answer}`,
-    method,
-  );
-}
-
-/** Whether a backend must have it. */
-const FUNCTIONS = {
-  supports: true,
-  init: true,
-  execute: true,
-  preprocess: false,
-  preprocessMultimethod: false,
-  keeps: false,
-  ownsState: false,
-  reset: false,
-  destroy: false,
-} as const;
-
-const MEMBERS = ["id", "transformForPreDecomposition", ...Object.keys(FUNCTIONS)];
-
-function checkBackend(backend: Backend): void {
-  if (!isObject(backend)) throw badArgument("what registerBackend() takes", "a backend", backend);
-  const members: Record<string, unknown> = backend;
-  mustBe("name", "the id of a backend", members["id"]);
-  // Objects of classes have members of their own.
-  if (isPlain(members)) onlyHasKeys(`backend '${backend.id}'`, members, MEMBERS);
-  for (const [name, isNeeded] of Object.entries(FUNCTIONS)) {
-    const member = members[name];
-    if (member === undefined ? isNeeded : !KINDS.function.test(member))
-      throw badArgument(`'${name}' of backend '${backend.id}'`, "a function", member);
-  }
-  const passes = members["transformForPreDecomposition"];
-  if (passes !== undefined)
-    mustBe("names", `'transformForPreDecomposition' of backend '${backend.id}'`, passes);
-  if (!members["preprocess"] && !members["preprocessMultimethod"])
-    throw badArgument(
-      `'preprocess' of backend '${backend.id}'`,
-      "a function, unless it has preprocessMultimethod",
-      undefined,
-    );
-  if (members["ownsState"] && !members["reset"])
-    throw badArgument(
-      `'reset' of backend '${backend.id}'`,
-      "a function, because it has ownsState",
-      undefined,
-    );
-}
-
-interface Made {
-  backend: Backend;
-  method: string;
-  part: string;
-  result: PreprocessResult;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
-}
-
-/** What preprocessMultimethod gives, in the order of the parts. */
-function allResults(
-  backend: Backend,
-  methods: readonly RawMethod[],
-  parts: readonly Part[][],
-  specs: readonly CompileSpec[][][],
-): Made[] {
-  const byMethod = <T>(lists: readonly T[]): Record<string, T> =>
-    Object.fromEntries(methods.map(({ method }, m) => [method, lists[m]!]));
-  const results: unknown = called(backend, "preprocessMultimethod", "", () =>
-    backend.preprocessMultimethod!(byMethod(parts), byMethod(specs)),
-  );
-  const byName = isObject(results) ? results : {};
-  const miscounted = (method: string, wanted: number, list: unknown = []): SconceError => {
-    const found = Array.isArray(list) ? counted(list.length, "result") : "no list of results";
-    const parts = counted(wanted, "part");
-    return fault(
-      `backend '${backend.id}' gave ${found} for method '${method}', which has ${parts}`,
-      method,
-    );
-  };
-  for (const [method, list] of Object.entries(byName))
-    if (!methods.some((m) => m.method === method)) throw miscounted(method, 0, list);
-  return methods.flatMap(({ method, parts: list }) => {
-    const own: unknown = Object.hasOwn(byName, method) ? byName[method] : undefined;
-    if (!Array.isArray(own) || own.length !== list.length)
-      throw miscounted(method, list.length, own);
-    return list.map(({ name }, i) => {
-      return { backend, method, part: name, result: (own as PreprocessResult[])[i]! };
-    });
-  });
-}
-
-function resultJson({ backend, method, part, result }: Made, answer: Answer): object {
-  const what = `what backend '${backend.id}' made of ${part} of method '${method}'`;
-  const wrong: Wrong = (of, accepts, value) =>
-    badArgument(of === "" ? what : `${of} in ${what}`, accepts, value).ofMethod(method);
-  if (!isObject(result)) throw wrong("", "{ processedBytes }", result);
-  const onlyHas = (of: string, value: object, known: readonly string[]): void => {
-    const key = Object.keys(value).find((name) => !known.includes(name));
-    if (key === undefined) return;
-    throw fault(`${of} has '${key}', which is not one of: ${known.join(", ")}`, method);
-  };
-  onlyHas(what, result, ["processedBytes", "namedData", "debugHandleMap"]);
-  const { processedBytes, namedData = {}, debugHandleMap } = result as PreprocessResult;
-  const bytes = (value: unknown, name: string): Range => {
-    if (value instanceof Uint8Array) return answer.add(value);
-    throw wrong(name, "a Uint8Array", value);
-  };
-  if (!isObject(namedData)) throw wrong("namedData", "bytes by name", namedData);
-  const data = Object.entries(namedData).map(([key, entry]: [string, unknown]) => {
-    if (!isText(key)) throw wrong("a key of namedData", TEXT, key);
-    if (!isObject(entry)) throw wrong(`'${key}'`, "bytes, or { bytes }", entry);
-    const one: Partial<NamedBytes> = entry instanceof Uint8Array ? { bytes: entry } : entry;
-    onlyHas(`'${key}' in ${what}`, one, ["bytes", "alignment", "externalTag"]);
-    const { alignment = ALIGNMENT, externalTag = "" } = one;
-    if (!Number.isSafeInteger(alignment) || alignment < 1 || alignment > ALIGNMENT_MAX)
-      throw wrong(`the alignment of '${key}'`, "a whole number from 1 to 2^24", alignment);
-    if (!KINDS.text.test(externalTag))
-      throw wrong(`the externalTag of '${key}'`, KINDS.text.accepts, externalTag);
-    if (one.externalTag !== undefined && !isFileName(externalTag))
-      throw fault(
-        `the externalTag of '${key}' in ${what} must be the name of a file, ` +
-          `without a folder or control characters, not ${JSON.stringify(externalTag)}`,
-        method,
-      );
-    return { key, tag: externalTag, align: alignment, bytes: bytes(one.bytes, `'${key}'`) };
-  });
-  return {
-    processed: bytes(processedBytes, "processedBytes"),
-    data,
-    events: debugHandleMap === undefined ? null : eventsOf(debugHandleMap, wrong),
-  };
-}
-
-/** Whether it stays in the folder where it is written. */
-const isFileName = (tag: string): boolean => isText(tag) && !/^\.{0,2}$|[\p{Cc}/\\]/u.test(tag);
-
-type Wrong = (of: string, accepts: string, value: unknown) => SconceError;
-
-/** Keys that are whole numbers are ids, as in ExecuTorch; others are names. */
-function eventsOf(map: Readonly<Record<string, readonly number[]>>, wrong: Wrong): object[] {
-  if (!isObject(map)) throw wrong("debugHandleMap", "lists of handles", map);
-  return Object.entries(map).map(([key, handles]) => {
-    if (!Array.isArray(handles) || !Array.from(handles).every(KINDS.index.test))
-      throw wrong(`'${key}' of debugHandleMap`, "a list of handles", handles);
-    return /^(0|[1-9]\d{0,14})$/.test(key) ? { id: Number(key), handles } : { name: key, handles };
-  });
-}
-
-/** An output as the core reads it. */
-function valueJson(value: unknown, answer: Answer): object {
-  if (isTensor(value)) {
-    const { dtype, shape } = value;
-    return { kind: "tensor", dtype, shape, bytes: answer.add(bytesOf(value, "it")) };
-  }
-  if (typeof value === "boolean") return { kind: "bool", value: value ? "1" : "0" };
-  if (typeof value === "bigint" && BigInt.asIntN(64, value) === value)
-    return { kind: "int", value: String(value) };
-  if (typeof value === "number") {
-    const isWhole = Number.isSafeInteger(value) && !Object.is(value, -0);
-    const text = String(value).replace("Infinity", "inf").replace("NaN", "nan");
-    return { kind: isWhole ? "int" : "double", value: text };
-  }
-  throw badArgument("it", "a tensor, number, bigint or boolean", value);
 }

@@ -99,41 +99,15 @@ class Quantizing {
     });
   }
 
-  /** False where the file has none. */
-  private examples(method: string): boolean {
-    const { job, call } = this;
-    return job.hold(() => {
-      this.running.choose(job, method, call);
-      return job.core.memory.with(8, (out) => {
-        job.call(call, (raw, s) => raw.quantize_examples(s, out));
-        return job.core.memory.number(out) !== 0;
-      });
-    });
-  }
-
   async calibrate(calls: Calls): Promise<void> {
     for (const method of Object.keys(this.configs)) {
       if (!this.takesBatches(method)) continue;
-      const given = calls[method];
-      if (given === undefined) {
-        this.mustHaveExamples(method);
-        continue;
-      }
       const kept: InputTuple[] = (this.kept[method] = []);
-      for await (const inputs of given) {
+      for await (const inputs of calls[method]!) {
         this.batch(method, inputs);
         if (kept.length < COMPARED_CALLS) kept.push(inputs);
       }
     }
-  }
-
-  private mustHaveExamples(method: string): void {
-    if (this.examples(method)) return;
-    throw new SconceError(
-      "input",
-      "there are no calls to calibrate on, and the file has no example inputs that fit",
-      "Pass exampleInputs, or calibrationInputsFn in the recipe; --calibrate on the command line.",
-    ).ofMethod(method);
   }
 
   /** The number of the quantized program. */
@@ -150,9 +124,8 @@ class Quantizing {
     this.job.call(this.call, (raw, s) => raw.quantize_compare(s));
     for (const method of Object.keys(this.configs)) {
       if (!this.takesBatches(method)) continue;
-      const calls = this.kept[method] ?? examples[method]?.slice(0, COMPARED_CALLS);
-      if (calls) calls.forEach((inputs) => this.batch(method, inputs));
-      else this.examples(method);
+      const calls = this.kept[method] ?? examples[method] ?? [];
+      calls.slice(0, COMPARED_CALLS).forEach((inputs) => this.batch(method, inputs));
     }
   }
 
@@ -233,8 +206,8 @@ function refuseInner(
 /**
  * Quantizes the methods of `quantization` in opened programs, which stay as they are; the others go
  * over unchanged. `calibration` has the calls of each method that is to be calibrated: every value
- * was checked against the method's inputs, and each batch is asked for once, in order. Methods
- * without calls go by the example inputs of their files. `examples` are calls to compare on.
+ * was checked against the method's inputs, and each batch is asked for once, in order. The others
+ * are compared on their `examples`.
  */
 export async function quantizeProgram(
   opened: OpenedPrograms,
