@@ -137,11 +137,41 @@ TEST(files_of_later_versions_and_empty_ones_are_refused) {
     end(&f);
 }
 
+enum { MOST_SHARED = 1000 };
+
+// What reading says of a bundle whose one suite has `case_count` times the same case, which takes
+// `value` as its input `times` times.
+static void check_shared(fixture *f, sc_fb_builder *b, sc_fb_ref value, uint32_t times,
+                         uint32_t case_count, sc_status said) {
+    static sc_fb_ref refs[MOST_SHARED];
+    for (uint32_t i = 0; i < times; i++) refs[i] = value;
+    const sc_fb_ref inputs = sc_fb_add_refs(b, refs, times);
+    sc_fb_begin(b);
+    sc_bpte_BundledMethodTestCase_set_inputs(b, inputs);
+    const sc_fb_ref one = sc_fb_end(b);
+    for (uint32_t i = 0; i < case_count; i++) refs[i] = one;
+    const sc_fb_ref cases = sc_fb_add_refs(b, refs, case_count),
+                    name = sc_fb_add_string(b, SC_STR("m"));
+    sc_fb_begin(b);
+    sc_bpte_BundledMethodTestSuite_set_method_name(b, name);
+    sc_bpte_BundledMethodTestSuite_set_test_cases(b, cases);
+    refs[0] = sc_fb_end(b);
+    const sc_fb_ref suites = sc_fb_add_refs(b, refs, 1);
+    const sc_fb_ref bytes = sc_fb_add_vector(b, program, sizeof program, 1, 32);
+    sc_fb_begin(b);
+    sc_bpte_BundledProgram_set_method_test_suites(b, suites);
+    sc_bpte_BundledProgram_set_program(b, bytes);
+    const uint8_t *data = NULL;
+    size_t size = 0;
+    sc_bundled read;
+    REQUIRE_OK(sc_fb_finish(&f->ctx, b, sc_fb_end(b), SC_BPTE_IDENTIFIER, &data, &size));
+    CHECK_STATUS(sc_bundled_read(&f->ctx, &f->arena, data, size, &read), said);
+}
+
 // One table a thousand times, in a list that stands a thousand times: a million values in a few
 // thousand bytes.
 TEST(values_that_are_shared_too_often_are_refused) {
-    enum { TIMES = 1000 };
-    static sc_fb_ref refs[TIMES];
+    enum { TIMES = MOST_SHARED };
     fixture f;
     begin(&f);
     sc_fb_builder b;
@@ -150,29 +180,7 @@ TEST(values_that_are_shared_too_often_are_refused) {
     const sc_fb_ref number = sc_fb_end(&b);
     sc_fb_begin(&b);
     sc_bpte_Value_set_val(&b, SC_BPTE_ValueUnion_Int, number);
-    refs[0] = sc_fb_end(&b);
-    for (int i = 1; i < TIMES; i++) refs[i] = refs[0];
-    const sc_fb_ref inputs = sc_fb_add_refs(&b, refs, TIMES);
-    sc_fb_begin(&b);
-    sc_bpte_BundledMethodTestCase_set_inputs(&b, inputs);
-    refs[0] = sc_fb_end(&b);
-    for (int i = 1; i < TIMES; i++) refs[i] = refs[0];
-    const sc_fb_ref cases = sc_fb_add_refs(&b, refs, TIMES),
-                    name = sc_fb_add_string(&b, SC_STR("m"));
-    sc_fb_begin(&b);
-    sc_bpte_BundledMethodTestSuite_set_method_name(&b, name);
-    sc_bpte_BundledMethodTestSuite_set_test_cases(&b, cases);
-    refs[0] = sc_fb_end(&b);
-    const sc_fb_ref suites = sc_fb_add_refs(&b, refs, 1);
-    const sc_fb_ref bytes = sc_fb_add_vector(&b, program, sizeof program, 1, 32);
-    sc_fb_begin(&b);
-    sc_bpte_BundledProgram_set_method_test_suites(&b, suites);
-    sc_bpte_BundledProgram_set_program(&b, bytes);
-    const uint8_t *data = NULL;
-    size_t size = 0;
-    sc_bundled read;
-    REQUIRE_OK(sc_fb_finish(&f.ctx, &b, sc_fb_end(&b), SC_BPTE_IDENTIFIER, &data, &size));
-    CHECK_STATUS(sc_bundled_read(&f.ctx, &f.arena, data, size, &read), SC_ERR_CORRUPT);
+    check_shared(&f, &b, sc_fb_end(&b), TIMES, TIMES, SC_ERR_CORRUPT);
     end(&f);
 }
 
@@ -180,7 +188,6 @@ TEST(bytes_that_are_shared_too_often_are_refused) {
     enum { TIMES = 40, BYTES = 1000 };
     static const uint8_t zeros[BYTES];
     static const int32_t sizes[] = {BYTES};
-    static sc_fb_ref refs[TIMES];
     fixture f;
     begin(&f);
     sc_fb_builder b;
@@ -194,27 +201,7 @@ TEST(bytes_that_are_shared_too_often_are_refused) {
     const sc_fb_ref tensor = sc_fb_end(&b);
     sc_fb_begin(&b);
     sc_bpte_Value_set_val(&b, SC_BPTE_ValueUnion_Tensor, tensor);
-    refs[0] = sc_fb_end(&b);
-    for (int i = 1; i < TIMES; i++) refs[i] = refs[0];
-    const sc_fb_ref inputs = sc_fb_add_refs(&b, refs, TIMES);
-    sc_fb_begin(&b);
-    sc_bpte_BundledMethodTestCase_set_inputs(&b, inputs);
-    refs[0] = sc_fb_end(&b);
-    const sc_fb_ref cases = sc_fb_add_refs(&b, refs, 1), name = sc_fb_add_string(&b, SC_STR("m"));
-    sc_fb_begin(&b);
-    sc_bpte_BundledMethodTestSuite_set_method_name(&b, name);
-    sc_bpte_BundledMethodTestSuite_set_test_cases(&b, cases);
-    refs[0] = sc_fb_end(&b);
-    const sc_fb_ref suites = sc_fb_add_refs(&b, refs, 1);
-    const sc_fb_ref bytes = sc_fb_add_vector(&b, program, sizeof program, 1, 32);
-    sc_fb_begin(&b);
-    sc_bpte_BundledProgram_set_method_test_suites(&b, suites);
-    sc_bpte_BundledProgram_set_program(&b, bytes);
-    const uint8_t *data = NULL;
-    size_t size = 0;
-    sc_bundled read;
-    REQUIRE_OK(sc_fb_finish(&f.ctx, &b, sc_fb_end(&b), SC_BPTE_IDENTIFIER, &data, &size));
-    CHECK_STATUS(sc_bundled_read(&f.ctx, &f.arena, data, size, &read), SC_ERR_LIMIT);
+    check_shared(&f, &b, sc_fb_end(&b), TIMES, 1, SC_ERR_LIMIT);
     end(&f);
 }
 
