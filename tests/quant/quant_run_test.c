@@ -80,9 +80,6 @@ static void run_quantized(const char *program_path, const sc_quant_config *confi
 TEST_CASES(quantized_programs_run_on_kernels_and_delegates) {
     for (size_t i = 0; i < QUANT_CASES; i++) {
         const sc_quant_config config = quant_config_of(quant_cases[i].recipe);
-        // The delegate does not yet order a weight that is quantized inside of it.
-        if (strcmp(quant_cases[i].program, "quant/weights") == 0 && config.mode == SC_QUANT_DYNAMIC)
-            continue;
         if (test_case("%s %s", quant_cases[i].program, quant_cases[i].recipe))
             run_quantized(quant_cases[i].program, &config, quant_cases[i].below, 15);
     }

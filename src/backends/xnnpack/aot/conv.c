@@ -204,7 +204,7 @@ static bool find_input(sc_xa *x, const sc_node *node, convolution *c) {
                    sc_xa_dequantized(c->input, &c->dequantize, &c->input_params) &&
                    sc_xa_requantizes(x, params, &c->input_params, &c->tail.params);
     c->is_dynamic = !c->is_static && c->kind != SC_XNN_DEPTHWISE_CONV &&
-                    sc_xa_dynamically_dequantized(c->input, &c->dynamic);
+                    sc_xa_dynamically_dequantized(x, c->input, &c->dynamic);
     return true;
 }
 
@@ -244,6 +244,7 @@ static bool read_conv(sc_xa *x, const sc_node *node, convolution *c) {
 static bool check_conv(sc_xa *x, const sc_node *node) {
     convolution c;
     if (!read_conv(x, node, &c)) return false;
+    if (x->asked) return c.is_dynamic && c.input == x->asked;
     sc_xa_join_constant(x, node, node->args[1].value);
     if (c.is_static) {
         sc_xa_join(x, node, c.dequantize);

@@ -114,7 +114,7 @@ static bool find_form(sc_xa *x, const sc_node *node, product *p) {
     }
     if (!check_weight_params(x, p)) return false;
     const bool is_dynamic =
-        has_whole_bytes(p) && sc_xa_dynamically_dequantized(p->input, &p->dynamic);
+        has_whole_bytes(p) && sc_xa_dynamically_dequantized(x, p->input, &p->dynamic);
     p->form = is_dynamic ? DYNAMIC : is_static(x, p) ? STATIC : WEIGHTS;
     if (p->form == WEIGHTS && p->input->spec.dtype != SC_DTYPE_F32)
         return sc_xa_refuse(x, "Export the model in float32.",
@@ -205,6 +205,7 @@ static bool has_dtypes(sc_xa *x, const sc_node *node, const product *p) {
 static bool check_gemm(sc_xa *x, const sc_node *node) {
     product p;
     if (!read_product(x, node, &p) || !has_dtypes(x, node, &p)) return false;
+    if (x->asked) return p.form == DYNAMIC && p.input == x->asked;
     if (p.form != COMPUTED) sc_xa_join_constant(x, node, p.weight);
     if (p.form == DYNAMIC) {
         sc_xa_join(x, node, p.dynamic.dequantize);

@@ -69,23 +69,47 @@ static bool is_range(const sc_node *node) {
     return in->rank > 0 && sc_dim_is(in->sizes[in->rank - 1], block[in->rank - 1]);
 }
 
+// Does the node, a product or convolution that is taken, quantize what it reads on the way?
+static bool asks_for(sc_xa *x, const sc_arg *use, const sc_value *value) {
+    const sc_node *user = use->user;
+    sc_xa quiet = {.ctx = x->ctx,
+                   .graph = x->graph,
+                   .runtime = x->runtime,
+                   .asked = value,
+                   .looked_at = x->looked_at};
+    if (!user->op || (!sc_xa_is(user, &sc_xa_gemm) && !sc_xa_is(user, &sc_xa_conv))) return false;
+    return sc_xa_judge(&quiet, user);
+}
+
+// Shared by more it is hardly ever, and each of them looks at all.
+enum { READERS_MAX = 64 };
+
 // Nobody else reads what is not there when XNNPACK does all at once.
-static bool is_private(const sc_xa_dynamic *d) {
+static bool is_private_result(sc_xa *x, const sc_xa_dynamic *d, const sc_node *dequantize) {
+    const sc_node *choose = NULL;
+    const sc_value *value = dequantize->outs[0];
+    if (!is_chosen(dequantize, &choose) || choose != d->choose || value->use_count > READERS_MAX)
+        return false;
+    for (const sc_arg *use = value->first_use; use; use = use->next_use)
+        if (!asks_for(x, use, value)) return false;
+    return true;
+}
+
+static bool is_private(sc_xa *x, const sc_xa_dynamic *d) {
+    const sc_value *integers = d->quantize->outs[0];
     for (uint32_t i = 0; i < 2; i++)
         for (const sc_arg *use = d->choose->outs[i]->first_use; use; use = use->next_use)
-            if (!use->user->op ||
-                (!sc_xa_is(use->user, &sc_xa_quantize) && !sc_xa_is(use->user, &sc_xa_dequantize)))
+            if (use->user != d->quantize && (!sc_xa_is(use->user, &sc_xa_dequantize) ||
+                                             use->user->args[0].value != integers))
                 return false;
-    for (const sc_arg *use = d->quantize->outs[0]->first_use; use; use = use->next_use)
-        if (!use->user->op || !sc_xa_is(use->user, &sc_xa_dequantize)) return false;
-    for (const sc_arg *use = d->dequantize->outs[0]->first_use; use; use = use->next_use)
-        if (!use->user->op ||
-            (!sc_xa_is(use->user, &sc_xa_gemm) && !sc_xa_is(use->user, &sc_xa_conv)))
+    for (const sc_arg *use = integers->first_use; use; use = use->next_use)
+        if (!sc_xa_is(use->user, &sc_xa_dequantize) || use->user->args[0].value != integers ||
+            !is_private_result(x, d, use->user))
             return false;
     return true;
 }
 
-bool sc_xa_dynamically_dequantized(const sc_value *value, sc_xa_dynamic *d) {
+bool sc_xa_dynamically_dequantized(sc_xa *x, const sc_value *value, sc_xa_dynamic *d) {
     const sc_node *other = NULL;
     d->dequantize = value->node;
     if (!value->node || !sc_xa_is(value->node, &sc_xa_dequantize) ||
@@ -98,7 +122,7 @@ bool sc_xa_dynamically_dequantized(const sc_value *value, sc_xa_dynamic *d) {
     return other == d->choose && d->choose->args[0].value == d->source && is_range(d->choose) &&
            is_range(d->quantize) && is_range(d->dequantize) &&
            d->source->spec.dtype == SC_DTYPE_F32 && value->spec.dtype == SC_DTYPE_F32 &&
-           is_private(d);
+           (x->asked || is_private(x, d));
 }
 
 // --- What follows --------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ struct sc_xa {
     bool is_heard;        // reasons are kept
     uint32_t *groups;     // by node->mark, the mark of another node of the group; NULL: no groups
     sc_str reason, hint;  // of the last refusal, if heard
+    const sc_value *asked;  // who reads it has to quantize it on the way; NULL: nobody has to
     sc_imap *looked_at;   // scales and zero points that are as XNNPACK takes them; NULL: not kept
 };
 
@@ -189,12 +190,13 @@ bool sc_xa_is_plain(const sc_xa_params *params);
 // node and the parameters if so.
 bool sc_xa_dequantized(const sc_value *value, const sc_node **node, sc_xa_params *params);
 // The same for parameters that are computed at run time, of all of the tensor or of its rows.
-// `chosen` is the node that computes them, `source` what is quantized.
+// `choose` is the node that computes them, `source` what is quantized. All who read what comes of it
+// are products and convolutions that XNNPACK takes in this form: nothing else would find it.
 typedef struct sc_xa_dynamic {
     const sc_node *dequantize, *quantize, *choose;
     const sc_value *source;
 } sc_xa_dynamic;
-bool sc_xa_dynamically_dequantized(const sc_value *value, sc_xa_dynamic *out);
+bool sc_xa_dynamically_dequantized(sc_xa *x, const sc_value *value, sc_xa_dynamic *out);
 // Do all who make or read these integers agree on the parameters?
 bool sc_xa_integers_agree(const sc_value *integers, const sc_xa_params *params);
 
