@@ -82,8 +82,8 @@ static sc_status open_compared(sc_job *job, sc_quantizing *q) {
 // --- Beginning -----------------------------------------------------------------------------------
 
 static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
-                                const sc_quant_config *config) {
-    SC_TRY(sc_quant_prepare(&job->ctx, m->method, config, &m->plan));
+                                const sc_quant_configs *configs) {
+    SC_TRY(sc_quant_prepare(&job->ctx, m->method, configs->items, configs->count, &m->plan));
     const uint32_t count = sc_quant_observer_count(m->plan);
     m->states = sc_new_array(&job->arena, float *, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -96,16 +96,15 @@ static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
 
 static sc_status prepare(sc_job *job, sc_quantizing *q, sc_str config_json) {
     const sc_program *source = job->versions.data[q->from].program;
-    sc_quant_config *configs = sc_new_array(&job->arena, sc_quant_config, (size_t)q->count + 1);
-    bool *is_named = sc_new_array(&job->arena, bool, (size_t)q->count + 1);
-    memset(is_named, 0, q->count * sizeof *is_named);
-    SC_TRY(sc_quant_configs_read(&job->ctx, source, config_json, configs, is_named));
+    sc_quant_configs *configs = sc_new_array(&job->arena, sc_quant_configs, (size_t)q->count + 1);
+    memset(configs, 0, q->count * sizeof *configs);
+    SC_TRY(sc_quant_configs_read(&job->ctx, source, config_json, configs));
     q->methods = sc_new_array(&job->arena, sc_quantized_method, (size_t)q->count + 1);
     for (uint32_t i = 0; i < q->count; i++) {
         sc_quantized_method *m = &q->methods[i];
         *m = (sc_quantized_method){.source = source->methods.data[i],
                                    .method = q->program->methods.data[i]};
-        if (is_named[i]) SC_TRY(prepare_method(job, m, &configs[i]));
+        if (configs[i].count) SC_TRY(prepare_method(job, m, &configs[i]));
     }
     return SC_OK;
 }

@@ -32,10 +32,16 @@ typedef struct sc_quantizing {
     sc_quantizing_stage stage;
 } sc_quantizing;
 
-// Reads {"all": CONFIG} or {"methods": {METHOD: CONFIG or null}}; `configs` has one for each method
-// of the program, `is_named` says which are quantized.
+// How a method is quantized.
+typedef struct sc_quant_configs {
+    const sc_quant_config *items;
+    uint32_t count;  // 0: it stays as it is
+} sc_quant_configs;
+
+// Reads {"all": CONFIGS} or {"methods": {METHOD: CONFIGS or null}}, CONFIGS being one or a list of
+// them; `out` has room for each method of the program.
 sc_status sc_quant_configs_read(sc_ctx *ctx, const sc_program *program, sc_str json,
-                                sc_quant_config *configs, bool *is_named);
+                                sc_quant_configs *out);
 // The report that sconce.h describes.
 void sc_quantizing_report(sc_ctx *ctx, const sc_quantizing *quantizing, sc_json_writer *w);
 

@@ -91,6 +91,18 @@ static sc_status read_config(sc_ctx *ctx, const sc_json *json, sc_quant_config *
     return SC_OK;
 }
 
+static sc_status read_configs(sc_ctx *ctx, const sc_json *json, sc_quant_configs *out) {
+    const bool is_list = json->kind == SC_JSON_ARRAY;
+    const uint32_t count = is_list ? json->size : 1;
+    sc_quant_config *configs = sc_new_array(ctx->arena, sc_quant_config, (size_t)count + 1);
+    if (count == 0) return bad(ctx, "a list of quantizations is empty");
+    const sc_json *item = is_list ? sc_json_first(json) : json;
+    for (uint32_t i = 0; i < count; i++, item = i < count ? sc_json_next(item) : item)
+        SC_TRY(read_config(ctx, item, &configs[i]));
+    *out = (sc_quant_configs){configs, count};
+    return SC_OK;
+}
+
 static sc_status method_index(sc_ctx *ctx, const sc_program *program, sc_str name, uint32_t *out) {
     for (uint32_t i = 0; i < program->methods.count; i++) {
         *out = i;
@@ -106,28 +118,25 @@ static sc_status method_index(sc_ctx *ctx, const sc_program *program, sc_str nam
 }
 
 static sc_status read_methods(sc_ctx *ctx, const sc_program *program, const sc_json *json,
-                              sc_quant_config *configs, bool *is_named) {
+                              sc_quant_configs *out) {
     if (!json || json->kind != SC_JSON_OBJECT)
         return bad(ctx, "it is not said which method is quantized, and how");
     const sc_json *key = sc_json_first(json);
     for (uint32_t n = json->size; n--; key = sc_json_next(key + 1)) {
         uint32_t index = 0;
         SC_TRY(method_index(ctx, program, sc_json_str(ctx->scratch, key), &index));
-        is_named[index] = key[1].kind != SC_JSON_NULL;
-        if (is_named[index]) SC_TRY(read_config(ctx, key + 1, &configs[index]));
+        out[index].count = 0;
+        if (key[1].kind != SC_JSON_NULL) SC_TRY(read_configs(ctx, key + 1, &out[index]));
     }
     return SC_OK;
 }
 
 sc_status sc_quant_configs_read(sc_ctx *ctx, const sc_program *program, sc_str text,
-                                sc_quant_config *configs, bool *is_named) {
+                                sc_quant_configs *out) {
     const sc_json *json = NULL;
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, text), &json));
     const sc_json *all = sc_json_get(json, "all");
-    if (!all) return read_methods(ctx, program, sc_json_get(json, "methods"), configs, is_named);
-    for (uint32_t i = 0; i < program->methods.count; i++) {
-        is_named[i] = true;
-        SC_TRY(read_config(ctx, all, &configs[i]));
-    }
+    if (!all) return read_methods(ctx, program, sc_json_get(json, "methods"), out);
+    for (uint32_t i = 0; i < program->methods.count; i++) SC_TRY(read_configs(ctx, all, &out[i]));
     return SC_OK;
 }

@@ -29,6 +29,14 @@ static void add_node(reporting *r, const sc_quant_row *row) {
     sc_json_end_object(r->w);
 }
 
+static void add_notes(reporting *r) {
+    sc_json_key(r->w, "notes");
+    sc_json_begin_array(r->w);
+    for (uint32_t i = 0; i < sc_quant_remark_count(r->m->plan); i++)
+        sc_json_add_str(r->w, sc_quant_remark_at(r->m->plan, i));
+    sc_json_end_array(r->w);
+}
+
 static void add_nodes(reporting *r) {
     sc_json_key(r->w, "nodes");
     sc_json_begin_array(r->w);
@@ -136,6 +144,7 @@ static void add_method(reporting *r) {
     sc_json_put_u64(r->w, "batches", r->m->batches);
     sc_json_put_u64(r->w, "bytesBefore", constant_bytes(r->m->source));
     sc_json_put_u64(r->w, "bytesAfter", constant_bytes(r->m->method));
+    add_notes(r);
     add_nodes(r);
     add_ranges(r);
     add_outputs(r);

@@ -11,14 +11,6 @@
 
 #include "quant/plan.h"
 
-enum {
-    TAKEN = 1,
-    LEADS = 2
-};  // marks of values: the node that makes it is part of a pattern;
-    // it has an output's scale, or only moves what has one
-
-static const quant_spec ACTIVATION = {.kind = QUANT_ACTIVATION};
-
 typedef struct pattern {
     quant_role role;
     bool has_relu;    // found by the relu that ends it
@@ -80,7 +72,13 @@ static bool refuse_skipped(sc_quant_plan *plan, const sc_node *node) {
 
 static bool is_conv(quant_role role) { return role == QUANT_CONV || role == QUANT_CONV_TRANSPOSE; }
 
-static bool is_dynamic(const sc_quant_plan *plan) { return plan->config.mode == SC_QUANT_DYNAMIC; }
+static bool is_dynamic(const sc_quant_plan *plan) {
+    return plan->config->mode == SC_QUANT_DYNAMIC;
+}
+
+static quant_spec activation(const sc_quant_plan *plan) {
+    return (quant_spec){.kind = QUANT_ACTIVATION, .is_dynamic = is_dynamic(plan)};
+}
 
 static bool has_groups(const sc_node *conv) {
     const sc_arg *groups = sc_node_arg(conv, "groups");
@@ -99,7 +97,7 @@ static bool refuse_layer(sc_quant_plan *plan, quant_role role, const sc_node *la
         why = "of convolutions, only those of images are quantized dynamically";
     else if (role == QUANT_CONV && is_dynamic(plan) && size_of(weight, 1) == 1)
         why = "a depthwise convolution is not quantized dynamically";
-    else if (plan->config.per_channel && size_of(weight, axis) < 0)
+    else if (plan->config->per_channel && size_of(weight, axis) < 0)
         why = "it has no fixed number of channels";
     if (why) sc_quant_why_not(plan, layer, "%s", why);
     return why != NULL;
@@ -115,7 +113,9 @@ static bool is_free(const sc_node *layer, const sc_node *relu) {
 }
 
 static void annotate_layer(sc_quant_plan *plan, const pattern *p, sc_node *layer, sc_node *relu) {
-    const quant_spec weight = {.kind = QUANT_WEIGHT, .axis = p->role == QUANT_CONV_TRANSPOSE};
+    const quant_spec weight = {.kind = QUANT_WEIGHT,
+                               .axis = p->role == QUANT_CONV_TRANSPOSE,
+                               .by_channel = plan->config->per_channel};
     sc_value *bias = operand(layer, 2);
     sc_node *follower = sc_quant_only_user(layer->outs[0]);
     bool waits = is_conv(p->role) && !is_dynamic(plan) && follower && sc_quant_is_relu(follower);
@@ -126,10 +126,10 @@ static void annotate_layer(sc_quant_plan *plan, const pattern *p, sc_node *layer
         (relu && sc_quant_refuse_write(plan, relu)))
         return;
     quant_note *note = sc_quant_take_note(plan, layer);
-    sc_quant_note_input(plan, note, operand(layer, 0), ACTIVATION);
+    sc_quant_note_input(plan, note, operand(layer, 0), activation(plan));
     sc_quant_note_input(plan, note, operand(layer, 1), weight);
     if (!is_dynamic(plan))
-        sc_quant_note_output(relu ? sc_quant_take_note(plan, relu) : note, ACTIVATION);
+        sc_quant_note_output(relu ? sc_quant_take_note(plan, relu) : note, activation(plan));
     take(layer->outs[0]);
     take(operand(layer, 1));
     if (bias) take(bias);
@@ -167,8 +167,8 @@ static void annotate_binary(sc_quant_plan *plan, const pattern *p, sc_node *node
         return;
     quant_note *note = sc_quant_take_note(plan, node);
     for (uint32_t i = 0; i < 2; i++)
-        if (operand(node, i)) sc_quant_note_input(plan, note, operand(node, i), ACTIVATION);
-    sc_quant_note_output(relu ? sc_quant_take_note(plan, relu) : note, ACTIVATION);
+        if (operand(node, i)) sc_quant_note_input(plan, note, operand(node, i), activation(plan));
+    sc_quant_note_output(relu ? sc_quant_take_note(plan, relu) : note, activation(plan));
     take(node->outs[0]);
     if (relu) take(relu->outs[0]);
 }
@@ -193,7 +193,7 @@ static void annotate_pool(sc_quant_plan *plan, const pattern *p, sc_node *node, 
     const bool is_known = before && before->has_output;
     const quant_spec as_made = {.kind = QUANT_SHARED, .with = {x, NULL}};
     quant_note *note = sc_quant_take_note(plan, node);
-    sc_quant_note_input(plan, note, x, is_known ? as_made : ACTIVATION);
+    sc_quant_note_input(plan, note, x, is_known ? as_made : activation(plan));
     sc_quant_note_output(note, (quant_spec){.kind = QUANT_SHARED, .with = {x, node}});
     take(node->outs[0]);
 }
@@ -231,7 +231,7 @@ static void annotate_cat(sc_quant_plan *plan, const pattern *p, sc_node *node, s
     sc_value *owner = owner_of(&node->args[0]);
     const quant_spec as_owner = {.kind = QUANT_SHARED, .with = {owner, node}};
     quant_note *note = sc_quant_take_note(plan, node);
-    sc_quant_note_input(plan, note, owner, ACTIVATION);
+    sc_quant_note_input(plan, note, owner, activation(plan));
     for (uint32_t i = 0; i < node->args[0].count; i++) {
         sc_value *value = node->args[0].items[i].value;
         if (value != owner) sc_quant_note_input(plan, note, value, as_owner);
@@ -275,13 +275,6 @@ static void annotate_all(sc_quant_plan *plan, const pattern *p) {
     }
 }
 
-void sc_quant_annotate(sc_quant_plan *plan) {
-    number_nodes(plan->method->graph);
-    sc_quant_mark_writes(plan);
-    for (uint32_t i = 0; i < SC_COUNT_OF(PATTERNS); i++)
-        if (PATTERNS[i].is_dynamic || !is_dynamic(plan)) annotate_all(plan, &PATTERNS[i]);
-}
-
 // --- Sharing -------------------------------------------------------------------------------------
 
 static void share_with_input(sc_quant_plan *plan, sc_node *node) {
@@ -294,9 +287,27 @@ static void share_with_input(sc_quant_plan *plan, sc_node *node) {
     quant_note *note = sc_quant_take_note(plan, node);
     sc_quant_note_input(plan, note, x, as_made);
     sc_quant_note_output(note, as_made);
+    take(node->outs[0]);
 }
 
-void sc_quant_share(sc_quant_plan *plan) {
+// Operators that only move numbers have the scale of what they move.
+static void share(sc_quant_plan *plan) {
     for (sc_node *node = plan->method->graph->first; node; node = node->next)
         if (sc_quant_shares(node->op)) share_with_input(plan, node);
+}
+
+// --- By all configurations -----------------------------------------------------------------------
+
+static void annotate_by(sc_quant_plan *plan, const sc_quant_config *config) {
+    plan->config = config;
+    for (uint32_t i = 0; i < SC_COUNT_OF(PATTERNS); i++)
+        if (PATTERNS[i].is_dynamic || !is_dynamic(plan)) annotate_all(plan, &PATTERNS[i]);
+    share(plan);
+}
+
+void sc_quant_annotate(sc_quant_plan *plan) {
+    number_nodes(plan->method->graph);
+    sc_quant_mark_writes(plan);
+    for (uint32_t i = 0; i < plan->config_count; i++)
+        if (sc_quant_has_places(&plan->configs[i])) annotate_by(plan, &plan->configs[i]);
 }

@@ -52,13 +52,9 @@ static const char *prefixed(const sc_quant_plan *plan, const quant_probe *probe,
                       sc_str_format(plan->ctx->arena, SC_STR_FMT "%s", SC_STR_ARG(path), name));
 }
 
-static bool is_by_channel(const sc_quant_plan *plan, const quant_group *group) {
-    return group->spec.kind == QUANT_WEIGHT && plan->config.per_channel;
-}
-
 static void add_scales(sc_quant_plan *plan, quant_probe *probe) {
     const quant_group *group = &plan->groups.data[probe->group];
-    if (!is_by_channel(plan, group)) return;
+    if (!group->spec.by_channel) return;
     probe->scales = add_vector(plan, prefixed(plan, probe, "_scale_"), SC_DTYPE_F32, group->scales,
                                group->channels);
     probe->zero_points = add_vector(plan, prefixed(plan, probe, "_zero_point_"), SC_DTYPE_I64,
@@ -74,7 +70,7 @@ static sc_extent quantized_weight(const converter *c, const sc_constant *constan
                               .dtype = (sc_dtype)constant->spec.dtype,
                               .elements = sc_quant_elements(&constant->spec, sizes)};
     const sc_weight_grid grid = {
-        .slices = is_by_channel(c->plan, c->group)
+        .slices = c->group->spec.by_channel
                       ? sc_slices_axis(constant->spec.rank, sizes, c->group->spec.axis)
                       : sc_slices_whole(weight.elements),
         .scales = c->group->scales,
@@ -306,8 +302,7 @@ static sc_status convert(converter *c) {
     for (uint32_t i = 0; i < order.count; i++)
         add_scales(plan, &plan->probes.data[order.data[i].probe]);
     for (uint32_t i = 0; i < order.count; i++) SC_TRY(convert_probe(c, order.data[i]));
-    SC_TRY(sc_pass_dce(c->ctx, plan->method));
-    return sc_quant_settle_inputs(plan);
+    return SC_OK;
 }
 
 sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator *evaluator) {
@@ -317,9 +312,10 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
         return sc_fail(ctx, SC_ERR_STATE, NULL, "no scales have been decided yet");
     sc_where_set_method(ctx, plan->method);
     sc_quant_learn_names(plan);
-    const bool has_places =
-        plan->config.mode == SC_QUANT_STATIC || plan->config.mode == SC_QUANT_DYNAMIC;
-    SC_TRY(has_places ? convert(&c) : sc_quant_convert_weights(plan));
+    SC_TRY(convert(&c));
+    SC_TRY(sc_quant_convert_weights(plan));
+    SC_TRY(sc_pass_dce(ctx, plan->method));
+    SC_TRY(sc_quant_settle_inputs(plan));
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }

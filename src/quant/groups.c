@@ -76,7 +76,8 @@ static void settle_spec(sc_quant_plan *plan, uint32_t index) {
 }
 
 static bool same_spec(const quant_key *a, const quant_key *b) {
-    return a->spec.kind == b->spec.kind && a->spec.axis == b->spec.axis;
+    return a->spec.kind == b->spec.kind && a->spec.axis == b->spec.axis &&
+           a->spec.by_channel == b->spec.by_channel && a->spec.is_dynamic == b->spec.is_dynamic;
 }
 
 // The first use of each value with one of the few specs that there are. A use joins the one of its

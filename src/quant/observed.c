@@ -6,9 +6,9 @@
 #include "observe/observe.h"
 #include "passes/passes.h"
 
-static sc_observe_kind kind_of(const sc_quant_plan *plan, const quant_group *group) {
+static sc_observe_kind kind_of(const quant_group *group) {
     if (group->spec.kind == QUANT_ACTIVATION) return SC_OBSERVE_HISTOGRAM;
-    return plan->config.per_channel ? SC_OBSERVE_CHANNELS : SC_OBSERVE_MIN_MAX;
+    return group->spec.by_channel ? SC_OBSERVE_CHANNELS : SC_OBSERVE_MIN_MAX;
 }
 
 static const quant_group *group_of(const sc_quant_plan *plan, uint32_t observer) {
@@ -16,14 +16,14 @@ static const quant_group *group_of(const sc_quant_plan *plan, uint32_t observer)
 }
 
 sc_observe_kind sc_quant_observe_kind(const sc_quant_plan *plan, uint32_t observer) {
-    return kind_of(plan, group_of(plan, observer));
+    return kind_of(group_of(plan, observer));
 }
 
 uint32_t sc_quant_observer_count(const sc_quant_plan *plan) { return plan->observers.count; }
 
 uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer) {
     const quant_group *group = group_of(plan, observer);
-    return sc_observe_state_floats(kind_of(plan, group), group->channels);
+    return sc_observe_state_floats(kind_of(group), group->channels);
 }
 
 // Of what a new node serves, so that whoever looks at it finds the line of the user.
@@ -107,7 +107,7 @@ static sc_status observe(observed *o, quant_place place) {
     const sc_meta meta = sc_quant_meta(probe);
     const sc_arg args[] = {sc_arg_value(twin_of(o, probe->value)),
                            sc_arg_value(o->states[group->observer]),
-                           sc_arg_int(kind_of(o->plan, group)), sc_arg_int(group->spec.axis)};
+                           sc_arg_int(kind_of(group)), sc_arg_int(group->spec.axis)};
     sc_node *before = twin_of(o, place.before), *node;
     SC_TRY(
         sc_build(o->method->graph, before, sc_op_get(SC_OP_sconce_observe), args, 4, &meta, &node));

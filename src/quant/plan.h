@@ -35,8 +35,10 @@ typedef struct quant_use {
 typedef enum quant_kind { QUANT_ACTIVATION, QUANT_WEIGHT, QUANT_SHARED } quant_kind;
 
 typedef struct quant_spec {
-    uint8_t kind;    // quant_kind
-    uint8_t axis;    // WEIGHT: of the channels
+    uint8_t kind;     // quant_kind
+    uint8_t axis;     // WEIGHT: of the channels
+    bool by_channel;  // WEIGHT: each channel has a scale
+    bool is_dynamic;  // ACTIVATION: its scale is chosen when the program runs
     quant_use with;  // SHARED: whose spec it is
 } quant_spec;
 
@@ -50,6 +52,7 @@ typedef struct quant_note {
     SC_VEC(quant_input) inputs;
     bool has_output;
     quant_spec output;
+    const sc_quant_config *weights;  // only its weight changes, by this
 } quant_note;
 
 // A use of a note, with what becomes of it.
@@ -86,7 +89,11 @@ typedef struct quant_probe {
 struct sc_quant_plan {
     sc_ctx *ctx;
     sc_method *method;
-    sc_quant_config config;
+    const sc_quant_config *configs;
+    uint32_t config_count;
+    const sc_quant_config *config;  // whose turn it is
+    sc_imap *skipped;               // of each configuration: node -> 1
+    SC_VEC(sc_str) remarks;
     sc_imap note_of;             // node -> quant_note
     SC_VEC(quant_note *) notes;  // by annotation; in graph order once groups are formed
     sc_imap why_not;             // node -> text
@@ -127,12 +134,17 @@ sc_status sc_quant_fold_norms(sc_quant_plan *plan);
 void sc_quant_numbers_to_constants(sc_quant_plan *plan);
 
 // skip.c
+// Finds out what each configuration leaves as it is, before any node changes.
+sc_status sc_quant_begin_skips(sc_quant_plan *plan);
+// By the configuration whose turn it is.
 bool sc_quant_is_skipped(const sc_quant_plan *plan, const sc_node *node);
 
+// prepare.c
+bool sc_quant_has_places(const sc_quant_config *config);  // it is static or dynamic
+
 // annotate.c
+// By all configurations that choose places, one after the other.
 void sc_quant_annotate(sc_quant_plan *plan);
-// Operators that only move numbers have the scale of what they move.
-void sc_quant_share(sc_quant_plan *plan);
 
 // Marks of values while nodes are annotated; those of nodes are their positions.
 enum {
@@ -184,6 +196,7 @@ quant_order sc_quant_order(const sc_quant_plan *plan);
 sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *evaluator);
 
 // weight_only.c
+// By the configurations of weights alone, layers that have no note.
 sc_status sc_quant_prepare_weights(sc_quant_plan *plan);
 sc_status sc_quant_convert_weights(sc_quant_plan *plan);
 
@@ -202,7 +215,8 @@ uint64_t sc_quant_elements(const sc_spec *spec, int64_t sizes[SC_RANK_MAX]);
 sc_status sc_quant_settle_inputs(sc_quant_plan *plan);
 
 // report.c
-void sc_quant_begin_rows(sc_quant_plan *plan);
+sc_status sc_quant_begin_rows(sc_quant_plan *plan);
+void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) SC_PRINTF(2, 3);
 void sc_quant_end_rows(sc_quant_plan *plan);
 // `node` is about to become part of `layer`.
 void sc_quant_absorb(sc_quant_plan *plan, const sc_node *node, const sc_node *layer);

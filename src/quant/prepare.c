@@ -55,12 +55,11 @@ static void choose_observers(sc_quant_plan *plan) {
         if (group->probes.count == 0) continue;
         const sc_spec *spec = &plan->probes.data[group->probes.data[0]].value->spec;
         const bool is_weight = group->spec.kind == QUANT_WEIGHT;
-        const bool by_channel = is_weight && plan->config.per_channel;
-        group->channels = by_channel ? (uint64_t)spec->sizes[group->spec.axis].value : 1;
+        group->channels = group->spec.by_channel ? (uint64_t)spec->sizes[group->spec.axis].value : 1;
         group->is_weight = is_plain_weight(plan, group);
         group->range = (sc_quant_range){.is_weight = is_weight, .axis = group->spec.axis};
         group->range.place_count = group->probes.count;
-        group->range.is_dynamic = !is_weight && plan->config.mode == SC_QUANT_DYNAMIC;
+        group->range.is_dynamic = group->spec.is_dynamic;
         if (group->is_weight || group->range.is_dynamic) continue;
         group->observer = plan->observers.count;
         sc_vec_push(plan->ctx->arena, &plan->observers, i);
@@ -101,7 +100,7 @@ static sc_status check_method(sc_ctx *ctx, const sc_method *method) {
     return SC_OK;
 }
 
-static void begin(sc_quant_plan *plan) {
+static sc_status begin(sc_quant_plan *plan) {
     sc_arena *arena = plan->ctx->arena;
     sc_imap_init(&plan->note_of, arena);
     sc_imap_init(&plan->why_not, arena);
@@ -113,15 +112,33 @@ static void begin(sc_quant_plan *plan) {
     sc_imap_init(&plan->first_probe, arena);
     sc_quant_learn_names(plan);
     learn_writes(plan);
-    sc_quant_begin_rows(plan);
+    SC_TRY(sc_quant_begin_skips(plan));
+    return sc_quant_begin_rows(plan);
 }
 
-static sc_status prepare(sc_quant_plan *plan) {
+bool sc_quant_has_places(const sc_quant_config *config) {
+    return config->mode == SC_QUANT_STATIC || config->mode == SC_QUANT_DYNAMIC;
+}
+
+static bool has_places(const sc_quant_plan *plan) {
+    for (uint32_t i = 0; i < plan->config_count; i++)
+        if (sc_quant_has_places(&plan->configs[i])) return true;
+    return false;
+}
+
+// What only weights are quantized of stays as it is.
+static sc_status prepare_places(sc_quant_plan *plan) {
     SC_TRY(sc_quant_fold_norms(plan));
     sc_quant_numbers_to_constants(plan);
     SC_TRY(sc_quant_settle_inputs(plan));
     sc_quant_annotate(plan);
-    if (plan->config.mode == SC_QUANT_STATIC) sc_quant_share(plan);
+    return SC_OK;
+}
+
+static sc_status prepare(sc_quant_plan *plan) {
+    plan->is_settled = !has_places(plan);
+    if (!plan->is_settled) SC_TRY(prepare_places(plan));
+    SC_TRY(sc_quant_prepare_weights(plan));
     sc_quant_form_groups(plan);
     sc_quant_place_probes(plan);
     list_users(plan);
@@ -130,16 +147,16 @@ static sc_status prepare(sc_quant_plan *plan) {
     return SC_OK;
 }
 
-sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *config,
-                           sc_quant_plan **out) {
-    SC_TRY(check_config(ctx, config));
+sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *configs,
+                           uint32_t count, sc_quant_plan **out) {
+    if (count == 0)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "it is not said how to quantize the method");
+    for (uint32_t i = 0; i < count; i++) SC_TRY(check_config(ctx, &configs[i]));
     SC_TRY(check_method(ctx, method));
     sc_quant_plan *plan = sc_new(ctx->arena, sc_quant_plan);
-    *plan = (sc_quant_plan){.ctx = ctx, .method = method, .config = *config};
-    begin(plan);
+    *plan = (sc_quant_plan){
+        .ctx = ctx, .method = method, .configs = configs, .config_count = count};
+    SC_TRY(begin(plan));
     *out = plan;
-    if (config->mode == SC_QUANT_STATIC || config->mode == SC_QUANT_DYNAMIC) return prepare(plan);
-    SC_TRY(sc_quant_prepare_weights(plan));
-    sc_quant_end_rows(plan);
-    return SC_OK;
+    return prepare(plan);
 }

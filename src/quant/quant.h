@@ -28,14 +28,16 @@ typedef struct sc_quant_config {
     uint32_t skip_count;  // below a module is skipped with it
 } sc_quant_config;
 
-// What happens to one method, on its context's arena.
+// What happens to one method, on its context's arena. Of several configurations each takes what those
+// before it have left, as PT2E's ComposableQuantizer does; static and dynamic ones come before those
+// of weights alone, wherever they stand.
 typedef struct sc_quant_plan sc_quant_plan;
 
 // Changes the method: the program computes the same, but for rounding of folded weights.
 // SC_ERR_ARGUMENT on an impossible configuration, SC_ERR_STATE for a program that is decomposed or
 // quantized already.
-sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *config,
-                           sc_quant_plan **out);
+sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *configs,
+                           uint32_t count, sc_quant_plan **out);
 
 // How many places observe: with none there is nothing to run.
 uint32_t sc_quant_observer_count(const sc_quant_plan *plan);
@@ -54,7 +56,7 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
 // --- What a report is made of --------------------------------------------------------------------
 
 typedef struct sc_quant_row {
-    const sc_name *node;  // as the method was given
+    const sc_name *node;  // as the method was given; of a body, "true_graph_0/mul"
     const sc_op *op;
     const sc_name *origin;
     sc_str module_stack;  // verbatim
@@ -62,9 +64,14 @@ typedef struct sc_quant_row {
     sc_str why_not;  // for people; empty for those that are quantized
 } sc_quant_row;
 
-// One for each node of the method, in order, those of bodies left out.
+// One for each node of the method, in order, those of bodies behind all others: bodies stay as they
+// are, because what they are passed are operands there, weights too.
 uint32_t sc_quant_row_count(const sc_quant_plan *plan);
 const sc_quant_row *sc_quant_row_at(const sc_quant_plan *plan, uint32_t index);
+
+// What is worth saying to people: patterns of `skip` that fit nothing, layers in bodies.
+uint32_t sc_quant_remark_count(const sc_quant_plan *plan);
+sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index);
 
 // Tensors that share a scale, because they are the same numbers or because an operator only moves
 // them.

@@ -1,15 +1,80 @@
 // What became of each node, and why not what was asked for.
 #include "quant/plan.h"
 
-void sc_quant_begin_rows(sc_quant_plan *plan) {
+void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
+    sc_sb sb;
+    va_list args;
+    sc_sb_init(&sb, plan->ctx->arena);
+    va_start(args, format);
+    sc_sb_vaddf(&sb, format, args);
+    va_end(args);
+    const sc_str text = sc_sb_str(&sb);
+    for (uint32_t i = 0; i < plan->remarks.count; i++)
+        if (sc_str_equal(plan->remarks.data[i], text)) return;
+    sc_vec_push(plan->ctx->arena, &plan->remarks, text);
+}
+
+static void add_row(sc_quant_plan *plan, const sc_node *node, const sc_name *name) {
+    sc_quant_row row = {.node = name,
+                        .op = node->op,
+                        .origin = sc_node_origin(node),
+                        .module_stack = node->meta.module_stack};
+    sc_vec_push(plan->ctx->arena, &plan->rows, row);
+}
+
+// --- Bodies --------------------------------------------------------------------------------------
+
+enum { NAMES_MAX = 8 };
+
+typedef struct bodies {
+    sc_quant_plan *plan;
+    sc_sb layers;
+    uint32_t count;
+} bodies;
+
+static bool is_layer(const sc_node *node) {
+    const quant_role role = sc_quant_role(node->op);
+    return role == QUANT_LINEAR || role == QUANT_CONV || role == QUANT_CONV_TRANSPOSE;
+}
+
+static void list_layer(bodies *b, const sc_name *name) {
+    if (b->count < NAMES_MAX) sc_sb_addf(&b->layers, "%s%s", b->count ? ", " : "", name->text);
+    b->count++;
+}
+
+static sc_status add_body(sc_ctx *ctx, sc_graph *graph, void *user) {
+    bodies *b = user;
+    (void)ctx;
+    for (const sc_node *node = graph->first; node && graph != b->plan->method->graph;
+         node = node->next) {
+        const sc_name *name = sc_graph_origin(graph, sc_name_str(node->name));
+        add_row(b->plan, node, name);
+        sc_vec_last(&b->plan->rows).why_not =
+            SC_STR("it is in a body of control flow, whose weights are operands");
+        if (is_layer(node)) list_layer(b, name);
+    }
+    return SC_OK;
+}
+
+static sc_status add_bodies(sc_quant_plan *plan) {
+    bodies b = {.plan = plan};
+    sc_sb_init(&b.layers, plan->ctx->arena);
+    SC_TRY(sc_graphs_visit(plan->ctx, plan->method->graph, add_body, &b));
+    if (b.count > NAMES_MAX) sc_sb_addf(&b.layers, " and %u more", b.count - NAMES_MAX);
+    if (b.count)
+        sc_quant_remark(plan, "layers in bodies of control flow stay as they are: %s",
+                        sc_sb_terminate(&b.layers));
+    return SC_OK;
+}
+
+// --- Rows ----------------------------------------------------------------------------------------
+
+sc_status sc_quant_begin_rows(sc_quant_plan *plan) {
     for (const sc_node *node = plan->method->graph->first; node; node = node->next) {
-        sc_quant_row row = {.node = node->name,
-                            .op = node->op,
-                            .origin = sc_node_origin(node),
-                            .module_stack = node->meta.module_stack};
-        sc_vec_push(plan->ctx->arena, &plan->rows, row);
+        add_row(plan, node, node->name);
         sc_imap_set(&plan->row_of, SC_PTR_KEY(node), plan->rows.count);
     }
+    return add_bodies(plan);
 }
 
 void sc_quant_absorb(sc_quant_plan *plan, const sc_node *node, const sc_node *layer) {
@@ -17,13 +82,20 @@ void sc_quant_absorb(sc_quant_plan *plan, const sc_node *node, const sc_node *la
     if (row) sc_imap_set(&plan->absorbed, *row - 1, SC_PTR_KEY(layer));
 }
 
+static bool has_mode(const sc_quant_plan *plan, sc_quant_mode mode) {
+    for (uint32_t i = 0; i < plan->config_count; i++)
+        if (plan->configs[i].mode == mode) return true;
+    return false;
+}
+
 static const char *reason(const sc_quant_plan *plan, const sc_node *node) {
     const uint64_t *known = sc_imap_find(&plan->why_not, SC_PTR_KEY(node));
     const quant_role role = sc_quant_role(node->op);
     if (known) return (const char *)(uintptr_t)*known;
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return "bodies of control flow are not quantized";
-    if (plan->config.mode > SC_QUANT_DYNAMIC) return "it has no weight of a layer";
-    if (role != QUANT_NONE && plan->config.mode == SC_QUANT_DYNAMIC)
+    if (!has_mode(plan, SC_QUANT_STATIC) && !has_mode(plan, SC_QUANT_DYNAMIC))
+        return "it has no weight of a layer";
+    if (role != QUANT_NONE && !has_mode(plan, SC_QUANT_STATIC))
         return "only linear layers and convolutions are quantized dynamically";
     if (role == QUANT_POOL || sc_quant_shares(node->op))
         return "it has the scale of its input, which has none";
@@ -51,6 +123,12 @@ uint32_t sc_quant_row_count(const sc_quant_plan *plan) { return plan->rows.count
 
 const sc_quant_row *sc_quant_row_at(const sc_quant_plan *plan, uint32_t index) {
     return index < plan->rows.count ? &plan->rows.data[index] : NULL;
+}
+
+uint32_t sc_quant_remark_count(const sc_quant_plan *plan) { return plan->remarks.count; }
+
+sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index) {
+    return index < plan->remarks.count ? plan->remarks.data[index] : SC_STR("");
 }
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan) { return plan->groups.count; }

@@ -45,7 +45,7 @@ static sc_status settle_weight(sc_quant_plan *plan, quant_group *group) {
     const sc_weight weight = {.data = sc_quant_row_major(ctx->arena, plan->method->exprs, constant),
                               .dtype = (sc_dtype)constant->spec.dtype,
                               .elements = sc_quant_elements(&constant->spec, sizes)};
-    const sc_slices slices = plan->config.per_channel
+    const sc_slices slices = group->spec.by_channel
                                  ? sc_slices_axis(constant->spec.rank, sizes, group->spec.axis)
                                  : sc_slices_whole(weight.elements);
     float *lows = sc_new_array(ctx->scratch, float, group->channels + 1);

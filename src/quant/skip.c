@@ -53,19 +53,75 @@ static bool fits_module(sc_str pattern, sc_str stack) {
 }
 
 static bool fits_node(sc_ctx *ctx, sc_str pattern, const sc_node *node) {
-    const sc_str name = sc_name_str(node->name);
-    if (pattern.size && pattern.data[0] == '=')
-        return sc_str_equal(sc_str_slice(pattern, 1, pattern.size), name);
-    return fits(pattern, name) || fits_module(pattern, node->meta.module_stack) ||
+    return fits(pattern, sc_name_str(node->name)) || fits_module(pattern, node->meta.module_stack) ||
            fits_op(ctx, pattern, node->op);
 }
 
-bool sc_quant_is_skipped(const sc_quant_plan *plan, const sc_node *node) {
-    const sc_quant_config *config = &plan->config;
-    sc_mark mark = sc_arena_mark(plan->ctx->scratch);
-    bool found = false;
-    for (uint32_t i = 0; i < config->skip_count && !found; i++)
-        found = fits_node(plan->ctx, config->skip[i], node);
-    sc_arena_rewind(plan->ctx->scratch, mark);
+// --- All of them ---------------------------------------------------------------------------------
+
+typedef struct skipping {
+    sc_quant_plan *plan;
+    const sc_quant_config *config;
+    sc_imap *skipped;
+    sc_map exact;  // the name behind '=' -> index of the pattern, + 1
+    bool *fits;    // by pattern: does it fit anything?
+} skipping;
+
+static bool is_exact(sc_str pattern) { return pattern.size && pattern.data[0] == '='; }
+
+static bool is_asked_for(skipping *s, const sc_graph *graph, const sc_node *node) {
+    const sc_str name = sc_name_str(sc_graph_origin(graph, sc_name_str(node->name)));
+    const uintptr_t exact = (uintptr_t)sc_map_get(&s->exact, name);
+    if (exact) s->fits[exact - 1] = true;
+    bool found = exact != 0;
+    // All of them: each has to know whether it fits anything.
+    for (uint32_t i = 0; i < s->config->skip_count; i++) {
+        const sc_str pattern = s->config->skip[i];
+        if (is_exact(pattern) || !fits_node(s->plan->ctx, pattern, node)) continue;
+        s->fits[i] = found = true;
+    }
     return found;
+}
+
+static sc_status skip_in(sc_ctx *ctx, sc_graph *graph, void *user) {
+    skipping *s = user;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        if (is_asked_for(s, graph, node)) sc_imap_set(s->skipped, SC_PTR_KEY(node), 1);
+    (void)ctx;
+    return SC_OK;
+}
+
+static sc_status begin(sc_quant_plan *plan, const sc_quant_config *config, sc_imap *skipped) {
+    sc_ctx *ctx = plan->ctx;
+    const sc_mark mark = sc_arena_mark(ctx->scratch);
+    skipping s = {.plan = plan, .config = config, .skipped = skipped};
+    s.fits = sc_new_array(ctx->scratch, bool, (size_t)config->skip_count + 1);
+    memset(s.fits, 0, config->skip_count * sizeof *s.fits);
+    sc_map_init(&s.exact, ctx->scratch);
+    for (uint32_t i = 0; i < config->skip_count; i++)
+        if (is_exact(config->skip[i]))
+            sc_map_set(&s.exact, sc_str_slice(config->skip[i], 1, config->skip[i].size),
+                       (void *)((uintptr_t)i + 1));
+    SC_TRY(sc_graphs_visit(ctx, plan->method->graph, skip_in, &s));
+    for (uint32_t i = 0; i < config->skip_count; i++)
+        if (!s.fits[i])
+            sc_quant_remark(plan, "skip: '" SC_STR_FMT "' fits no node, module or operator",
+                            SC_STR_ARG(config->skip[i]));
+    sc_arena_rewind(ctx->scratch, mark);
+    return SC_OK;
+}
+
+sc_status sc_quant_begin_skips(sc_quant_plan *plan) {
+    plan->skipped = sc_new_array(plan->ctx->arena, sc_imap, plan->config_count);
+    for (uint32_t i = 0; i < plan->config_count; i++) {
+        sc_imap_init(&plan->skipped[i], plan->ctx->arena);
+        if (plan->configs[i].skip_count)
+            SC_TRY(begin(plan, &plan->configs[i], &plan->skipped[i]));
+    }
+    return SC_OK;
+}
+
+bool sc_quant_is_skipped(const sc_quant_plan *plan, const sc_node *node) {
+    const sc_imap *skipped = &plan->skipped[plan->config - plan->configs];
+    return sc_imap_find(skipped, SC_PTR_KEY(node)) != NULL;
 }

@@ -9,6 +9,7 @@
 
 typedef struct layer {
     sc_quant_plan *plan;
+    const sc_quant_config *config;
     sc_node *node;
     sc_value *x, *weight;
     const sc_constant *constant;
@@ -18,12 +19,12 @@ typedef struct layer {
     sc_meta meta;
 } layer;
 
-static bool is_half_mode(const sc_quant_plan *plan) {
-    return plan->config.mode == SC_QUANT_HALF_WEIGHTS;
+static bool is_half_mode(const sc_quant_config *config) {
+    return config->mode == SC_QUANT_HALF_WEIGHTS;
 }
 
-static uint32_t bits_of(const sc_quant_plan *plan) {
-    return plan->config.mode == SC_QUANT_DYNAMIC_INT4 ? 4 : plan->config.weight_bits;
+static uint32_t bits_of(const sc_quant_config *config) {
+    return config->mode == SC_QUANT_DYNAMIC_INT4 ? 4 : config->weight_bits;
 }
 
 static sc_value *operand(const sc_node *node, uint32_t index) {
@@ -35,7 +36,7 @@ static sc_value *operand(const sc_node *node, uint32_t index) {
 static const char *refusal(const layer *l) {
     if (!l->constant) return "its weight is no constant";
     if (l->weight->spec.dtype != SC_DTYPE_F32) return "its weight is not of float32";
-    if (is_half_mode(l->plan)) return NULL;
+    if (is_half_mode(l->config)) return NULL;
     if (sc_quant_role(l->node->op) != QUANT_LINEAR) return "only linear layers get integer weights";
     if (l->weight->spec.rank != 2 || l->sizes[0] == 0 || l->sizes[1] == 0)
         return "its weight is no matrix";
@@ -47,10 +48,14 @@ static const char *refusal(const layer *l) {
 static bool read_layer(sc_quant_plan *plan, sc_node *node, layer *l) {
     const quant_role role = sc_quant_role(node->op);
     if (role != QUANT_LINEAR && role != QUANT_CONV && role != QUANT_CONV_TRANSPOSE) return false;
-    *l = (layer){.plan = plan, .node = node, .x = operand(node, 0), .weight = operand(node, 1)};
+    *l = (layer){.plan = plan,
+                 .config = plan->config,
+                 .node = node,
+                 .x = operand(node, 0),
+                 .weight = operand(node, 1)};
     l->constant = l->weight ? sc_quant_constant(plan, l->weight) : NULL;
     if (l->constant) l->elements = sc_quant_elements(&l->constant->spec, l->sizes);
-    l->group = plan->config.group_size ? plan->config.group_size : l->sizes[1];
+    l->group = plan->config->group_size ? plan->config->group_size : l->sizes[1];
     l->meta = node->meta;
     l->meta.origin = sc_node_origin(node);
     const char *why =
@@ -60,8 +65,8 @@ static bool read_layer(sc_quant_plan *plan, sc_node *node, layer *l) {
 }
 
 static sc_status check_groups(const layer *l) {
-    const uint32_t size = l->plan->config.group_size;
-    if (!size || is_half_mode(l->plan) || l->sizes[1] % size == 0) return SC_OK;
+    const uint32_t size = l->config->group_size;
+    if (!size || is_half_mode(l->config) || l->sizes[1] % size == 0) return SC_OK;
     sc_where_set_node(l->plan->ctx, l->node);
     return sc_fail(l->plan->ctx, SC_ERR_ARGUMENT,
                    "Take groups of a size that divides it, one scale for each channel (0), or let "
@@ -70,21 +75,31 @@ static sc_status check_groups(const layer *l) {
                    (long long)l->sizes[1]);
 }
 
-sc_status sc_quant_prepare_weights(sc_quant_plan *plan) {
-    const sc_quant_config *config = &plan->config;
-    const uint32_t bits = bits_of(plan);
-    if (!is_half_mode(plan) && bits != 4 && bits != 8)
+static sc_status check_config(const sc_quant_plan *plan, const sc_quant_config *config) {
+    const uint32_t bits = bits_of(config);
+    if (!is_half_mode(config) && bits != 4 && bits != 8)
         return sc_fail(plan->ctx, SC_ERR_ARGUMENT, NULL, "weights have 4 or 8 bits, not %u", bits);
     if (config->group_size > (1 << 20))
         return sc_fail(plan->ctx, SC_ERR_ARGUMENT, NULL, "groups of %u are too large",
                        config->group_size);
+    return SC_OK;
+}
+
+static sc_status prepare_by(sc_quant_plan *plan, const sc_quant_config *config) {
+    plan->config = config;
+    SC_TRY(check_config(plan, config));
     for (sc_node *node = plan->method->graph->first; node; node = node->next) {
         layer l;
-        if (!read_layer(plan, node, &l)) continue;
+        if (sc_quant_note(plan, node) || !read_layer(plan, node, &l)) continue;
         SC_TRY(check_groups(&l));
-        (void)sc_quant_take_note(plan, node);
+        sc_quant_take_note(plan, node)->weights = config;
     }
-    plan->is_settled = true;
+    return SC_OK;
+}
+
+sc_status sc_quant_prepare_weights(sc_quant_plan *plan) {
+    for (uint32_t i = 0; i < plan->config_count; i++)
+        if (!sc_quant_has_places(&plan->configs[i])) SC_TRY(prepare_by(plan, &plan->configs[i]));
     return SC_OK;
 }
 
@@ -178,7 +193,7 @@ static sc_spec scale_spec(const layer *l, sc_dtype dtype) {
 
 static sc_status dequantize_weight(const layer *l, sc_value **out) {
     sc_arena *arena = l->plan->ctx->arena;
-    const int32_t largest = bits_of(l->plan) == 4 ? 7 : 127;
+    const int32_t largest = bits_of(l->config) == 4 ? 7 : 127;
     const sc_weight weight = weight_of(l);
     const sc_slices slices = sc_slices_groups(l->elements, (uint64_t)l->group);
     float *scales = sc_new_array(arena, float, slices.count);
@@ -258,10 +273,10 @@ static sc_status widen_halves(const layer *l, sc_value **out) {
 static sc_status convert_layer(const layer *l) {
     sc_value *weight = NULL, *x = l->x;
     sc_where_set_node(l->plan->ctx, l->node);
-    if (is_half_mode(l->plan)) {
+    if (is_half_mode(l->config)) {
         SC_TRY(widen_halves(l, &weight));
     } else {
-        if (l->plan->config.mode == SC_QUANT_DYNAMIC_INT4) SC_TRY(quantize_tokens(l, &x));
+        if (l->config->mode == SC_QUANT_DYNAMIC_INT4) SC_TRY(quantize_tokens(l, &x));
         SC_TRY(dequantize_weight(l, &weight));
     }
     sc_arg_set(&l->node->args[0], sc_arg_value(x));
@@ -271,10 +286,12 @@ static sc_status convert_layer(const layer *l) {
 
 sc_status sc_quant_convert_weights(sc_quant_plan *plan) {
     for (sc_node *node = plan->method->graph->first, *next; node; node = next) {
+        const quant_note *note = sc_quant_note(plan, node);
         layer l;
         next = node->next;
-        if (sc_quant_note(plan, node) && read_layer(plan, node, &l)) SC_TRY(convert_layer(&l));
+        if (!note || !note->weights) continue;
+        plan->config = note->weights;
+        if (read_layer(plan, node, &l)) SC_TRY(convert_layer(&l));
     }
-    SC_TRY(sc_pass_dce(plan->ctx, plan->method));
-    return sc_quant_settle_inputs(plan);
+    return SC_OK;
 }

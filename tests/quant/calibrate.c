@@ -193,7 +193,7 @@ sc_status quant_import_all(setup *s, const char *path, sc_program **out) {
 sc_status quant_quantize(setup *s, sc_method *method, const sc_quant_config *config, double below) {
     const float *states[256];
     sc_quant_plan *plan = NULL;
-    SC_TRY(sc_quant_prepare(&s->ctx, method, config, &plan));
+    SC_TRY(sc_quant_prepare(&s->ctx, method, config, 1, &plan));
     if (!CHECK(sc_quant_observer_count(plan) <= SC_COUNT_OF(states))) return SC_ERR_INTERNAL;
     SC_TRY(quant_calibrate(s, plan, method, below, states));
     SC_TRY(sc_quant_settle(&s->ctx, plan, states));

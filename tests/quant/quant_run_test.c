@@ -136,7 +136,7 @@ static void check_reason(const reason *r) {
     setup_begin(&s);
     sc_status status = quant_import(&s, r->program, &program);
     if (status == SC_OK)
-        status = sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan);
+        status = sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan);
     if (CHECK_OK(status)) {
         const sc_quant_row *row = find_row(plan, r->node);
         if (CHECK(row != NULL)) {
@@ -163,7 +163,7 @@ TEST(what_is_asked_for_is_skipped) {
     config.skip_count = SC_COUNT_OF(skip);
     setup_begin(&s);
     CHECK_OK(quant_import(&s, "quant/conv_bn_relu.pt2", &program));
-    CHECK_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan));
+    CHECK_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan));
     CHECK(!find_row(plan, "conv2d")->is_quantized);
     CHECK_EQ_STR(sc_str_dup(&s.arena, find_row(plan, "conv2d")->why_not),
                  "it was asked to stay as it is");
@@ -184,7 +184,7 @@ TEST(scales_are_told_with_their_places) {
     setup_begin(&s);
     REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
     sc_method *method = program->methods.data[0];
-    REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, &plan));
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, 1, &plan));
     REQUIRE_OK(quant_calibrate(&s, plan, method, 0, states));
     REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
     for (uint32_t i = 0; i < sc_quant_range_count(plan); i++) {
@@ -206,7 +206,7 @@ TEST(nothing_seen_is_an_error_that_names_the_node) {
     setup s;
     setup_begin(&s);
     REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
-    REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan));
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan));
     for (uint32_t i = 0; i < sc_quant_observer_count(plan); i++)
         states[i] = sc_new_array(&s.arena, float, sc_quant_state_floats(plan, i));
     CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_STATE);
@@ -226,7 +226,7 @@ TEST(programs_that_are_too_late_are_refused) {
         setup s;
         setup_begin(&s);
         CHECK_OK(quant_import(&s, files[i], &program));
-        CHECK_STATUS(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, &plan),
+        CHECK_STATUS(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan),
                      SC_ERR_STATE);
         setup_end(&s);
     }
