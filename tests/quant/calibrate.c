@@ -149,6 +149,10 @@ const quant_case quant_cases[QUANT_CASES] = {
     {"quant/layers", "int4_group", 0, NULL},
     {"quant/layers", "8da4w_channel", 0, NULL},
     {"quant/layers", "8da4w_group", 0, NULL},
+    {"quant/composed", "dynamic_static", 0, NULL},
+    {"quant/composed", "static_dynamic", 0, NULL},
+    {"quant/composed", "static_int4", 0, "PT2E quantizes what torchao has quantized once more"},
+    {"quant/composed", "dynamic_halves", 0, "PT2E and torchao do not know of each other"},
     {"models/mlp", "static_channel", 0, NULL},
     {"models/mlp", "dynamic_channel", 0, NULL},
     {"models/cnn", "static_channel", 0, NULL},
@@ -163,7 +167,9 @@ const quant_case quant_cases[QUANT_CASES] = {
     {"models/kv_cache_index_copy_frozen", "static_channel", 4, NULL},
 };
 
-sc_quant_config quant_config_of(const char *recipe) {
+sc_quant_config quant_config_of(const char *recipe) { return quant_configs_of(recipe).items[0]; }
+
+static sc_quant_config single(const char *recipe) {
     if (strcmp(recipe, "int8_channel") == 0)
         return (sc_quant_config){.mode = SC_QUANT_WEIGHT_ONLY, .weight_bits = 8};
     if (strcmp(recipe, "int4_group") == 0)
@@ -175,6 +181,32 @@ sc_quant_config quant_config_of(const char *recipe) {
     return (sc_quant_config){.mode = strncmp(recipe, "static", 6) == 0 ? SC_QUANT_STATIC
                                                                        : SC_QUANT_DYNAMIC,
                              .per_channel = strstr(recipe, "channel") != NULL};
+}
+
+// Modules whose names begin with a d are dynamic, the others are static.
+quant_configs quant_configs_of(const char *recipe) {
+    static const sc_str dynamic[] = {{"d_*", 3}}, fixed[] = {{"s_*", 3}};
+    const quant_configs ways = {.items = {single("dynamic_channel"), single("static_channel")},
+                                .count = 2};
+    quant_configs made = {.items = {single(recipe)}, .count = 1};
+    if (strcmp(recipe, "dynamic_static") == 0) {
+        made = ways;
+        made.items[0].skip = fixed;
+    } else if (strcmp(recipe, "static_dynamic") == 0) {
+        made = (quant_configs){.items = {ways.items[1], ways.items[0]}, .count = 2};
+        made.items[0].skip = dynamic;
+    } else if (strcmp(recipe, "static_int4") == 0) {
+        made = (quant_configs){.items = {single("int4_group"), single("static_channel")},
+                               .count = 2};
+        made.items[1].skip = dynamic;
+        made.items[1].skip_count = 1;
+    } else if (strcmp(recipe, "dynamic_halves") == 0) {
+        made = (quant_configs){
+            .items = {single("dynamic_channel"), {.mode = SC_QUANT_HALF_WEIGHTS}}, .count = 2};
+        made.items[0].skip = fixed;
+    }
+    made.items[0].skip_count = made.items[0].skip != NULL;
+    return made;
 }
 
 sc_status quant_import(setup *s, const char *path, sc_program **out) {
@@ -190,10 +222,10 @@ sc_status quant_import_all(setup *s, const char *path, sc_program **out) {
     return sc_import_pt2(&s->ctx, setup_file(s, path).source, &options, *out);
 }
 
-sc_status quant_quantize(setup *s, sc_method *method, const sc_quant_config *config, double below) {
+sc_status quant_quantize(setup *s, sc_method *method, const quant_configs *configs, double below) {
     const float *states[256];
     sc_quant_plan *plan = NULL;
-    SC_TRY(sc_quant_prepare(&s->ctx, method, config, 1, &plan));
+    SC_TRY(sc_quant_prepare(&s->ctx, method, configs->items, configs->count, &plan));
     if (!CHECK(sc_quant_observer_count(plan) <= SC_COUNT_OF(states))) return SC_ERR_INTERNAL;
     SC_TRY(quant_calibrate(s, plan, method, below, states));
     SC_TRY(sc_quant_settle(&s->ctx, plan, states));

@@ -12,9 +12,17 @@ typedef struct quant_case {
     const char *differs;  // why it is not PT2E's text; NULL: it is
 } quant_case;
 
-enum { QUANT_CASES = 38 };
+enum { QUANT_CASES = 42 };
 extern const quant_case quant_cases[QUANT_CASES];
 
+// One configuration, or several, each for what those before it leave.
+typedef struct quant_configs {
+    sc_quant_config items[2];
+    uint32_t count;
+} quant_configs;
+
+quant_configs quant_configs_of(const char *recipe);
+// Of a recipe that is one.
 sc_quant_config quant_config_of(const char *recipe);
 sc_status quant_import(setup *s, const char *path, sc_program **out);
 // With all methods that the file has.
@@ -26,6 +34,6 @@ sc_status quant_set_inputs(setup *s, const sc_method *of, sc_rt_method *method, 
 sc_status quant_open(setup *s, sc_program *program, const char *backend, sc_rt_program **out);
 sc_status quant_calibrate(setup *s, const sc_quant_plan *plan, const sc_method *of, double below,
                           const float **states);
-sc_status quant_quantize(setup *s, sc_method *method, const sc_quant_config *config, double below);
+sc_status quant_quantize(setup *s, sc_method *method, const quant_configs *configs, double below);
 
 #endif

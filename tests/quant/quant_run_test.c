@@ -55,7 +55,7 @@ static double decibels(const outputs *expected, const outputs *found) {
     return noise > 0 ? 10 * log10(signal / noise) : 200;
 }
 
-static void run_quantized(const char *program_path, const sc_quant_config *config, double below,
+static void run_quantized(const char *program_path, const quant_configs *configs, double below,
                           double wanted) {
     static const char *const backends[] = {NULL, "xnnpack"};
     sc_program *program = NULL;
@@ -64,7 +64,7 @@ static void run_quantized(const char *program_path, const sc_quant_config *confi
     setup_begin(&s);
     sc_status status = quant_import(&s, test_format("%s.pt2", program_path), &program);
     if (status == SC_OK) status = run(&s, program, NULL, below, &expected);
-    if (status == SC_OK) status = quant_quantize(&s, program->methods.data[0], config, below);
+    if (status == SC_OK) status = quant_quantize(&s, program->methods.data[0], configs, below);
     if (status == SC_OK) status = sc_verify(&s.ctx, program);
     for (size_t b = 0; b < SC_COUNT_OF(backends) && status == SC_OK; b++) {
         outputs found = {0};
@@ -79,16 +79,16 @@ static void run_quantized(const char *program_path, const sc_quant_config *confi
 
 TEST_CASES(quantized_programs_run_on_kernels_and_delegates) {
     for (size_t i = 0; i < QUANT_CASES; i++) {
-        const sc_quant_config config = quant_config_of(quant_cases[i].recipe);
+        const quant_configs configs = quant_configs_of(quant_cases[i].recipe);
         if (test_case("%s %s", quant_cases[i].program, quant_cases[i].recipe))
-            run_quantized(quant_cases[i].program, &config, quant_cases[i].below, 15);
+            run_quantized(quant_cases[i].program, &configs, quant_cases[i].below, 15);
     }
 }
 
 TEST(halves_are_widened_when_the_program_runs) {
-    const sc_quant_config config = {.mode = SC_QUANT_HALF_WEIGHTS};
-    run_quantized("models/mlp", &config, 0, 50);
-    run_quantized("models/cnn", &config, 0, 50);
+    const quant_configs configs = {.items = {{.mode = SC_QUANT_HALF_WEIGHTS}}, .count = 1};
+    run_quantized("models/mlp", &configs, 0, 50);
+    run_quantized("models/cnn", &configs, 0, 50);
 }
 
 // --- Reasons -------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ static const sc_constant *frozen(const sc_method *method, uint64_t bytes) {
 // A weight of two methods has equal integers in both, under names that differ, so that files hold
 // it once.
 TEST(methods_that_share_a_weight_share_its_integers) {
-    const sc_quant_config config = quant_config_of("dynamic_channel");
+    const quant_configs configs = quant_configs_of("dynamic_channel");
     static const char *const backends[] = {NULL, "xnnpack"};
     sc_program *program = NULL;
     setup s;
@@ -261,7 +261,7 @@ TEST(methods_that_share_a_weight_share_its_integers) {
     REQUIRE_OK(quant_import_all(&s, "models/encdec.package.pt2", &program));
     REQUIRE(program->methods.count > 1);
     for (uint32_t m = 0; m < program->methods.count; m++)
-        REQUIRE_OK(quant_quantize(&s, program->methods.data[m], &config, 4));
+        REQUIRE_OK(quant_quantize(&s, program->methods.data[m], &configs, 4));
     CHECK_OK(sc_verify(&s.ctx, program));
     uint32_t pairs = 0;
     for (uint32_t i = 0; i < program->methods.data[0]->inputs.count; i++) {

@@ -177,8 +177,8 @@ static void run_case(const quant_case *c) {
     (void)snprintf(name, sizeof(name), "quant/%s.%s%s.txt", slash + 1, c->recipe,
                    c->differs ? ".ours" : "");
     sc_status status = quant_import(&s, path, &program);
-    const sc_quant_config config = quant_config_of(c->recipe);
-    if (status == SC_OK) status = quant_quantize(&s, program->methods.data[0], &config, c->below);
+    const quant_configs configs = quant_configs_of(c->recipe);
+    if (status == SC_OK) status = quant_quantize(&s, program->methods.data[0], &configs, c->below);
     if (status == SC_OK) status = sc_verify(&s.ctx, program);
     if (!CHECK_OK(status)) FAIL("%s: %s", name, setup_message(&s));
     if (status == SC_OK) {

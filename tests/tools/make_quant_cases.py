@@ -27,6 +27,7 @@ from torchao.quantization import (
     quantize_,
 )
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.pt2e.quantizer import ComposableQuantizer
 from torchao.utils import unwrap_tensor_subclass
 
 HERE = Path(__file__).resolve().parent.parent
@@ -74,14 +75,43 @@ class Quantizer(XNNPACKQuantizer):
         return changed
 
 
-def quantized(program, recipe, like):
+def in_dynamic(node):
+    """Is it in a module whose name begins with a d, or a parameter of one?"""
+    if node.op == "get_attr":
+        return node.target.startswith("d_")
+    stack = node.meta.get("nn_module_stack", {})
+    return any(path.split(".")[-1].startswith("d_") for path, _ in stack.values())
+
+
+def composed(recipe):
+    """Dynamic for some modules and static for what is left, or the other way round."""
+    quantizers = {
+        how: Quantizer().set_global(
+            get_symmetric_quantization_config(is_per_channel=True, is_dynamic=how == "dynamic")
+        )
+        for how in recipe.split("_")
+    }
+    first = recipe.split("_")[0]
+    quantizers[first].set_filter_function(
+        in_dynamic if first == "dynamic" else lambda node: not in_dynamic(node)
+    )
+    return ComposableQuantizer(list(quantizers.values()))
+
+
+def quantizer_of(recipe):
     how, scales = recipe.split("_")
+    if scales in ("static", "dynamic"):
+        return composed(recipe)
     config = get_symmetric_quantization_config(
         is_per_channel=scales == "channel", is_dynamic=how == "dynamic"
     )
+    return Quantizer().set_global(config)
+
+
+def quantized(program, recipe, like):
     module = program.module()
     state = {name: value.clone() for name, value in module.named_buffers()}
-    observed = prepare_pt2e(module, Quantizer().set_global(config))
+    observed = prepare_pt2e(module, quantizer_of(recipe))
     with torch.no_grad():
         for batch in range(BATCHES):
             observed(*inputs(like, batch))

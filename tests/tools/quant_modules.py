@@ -244,6 +244,22 @@ class Integers(nn.Module):
         return self.head(self.words(torch.cat([ids, ids + ids, ids + 1], 1)))
 
 
+class Composed(nn.Module):
+    """For several quantizers: values that one of them makes, or reads beside the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.d_first, self.s_first = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.d_next, self.s_next = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.s_conv, self.d_conv = nn.Conv2d(2, 2, 3, padding=1), nn.Conv2d(2, 4, 3)
+
+    def forward(self, x):
+        a, b = self.d_first(x), F.relu(self.s_first(x))
+        c = self.d_next(b) + self.s_next(F.hardtanh(a))
+        c = self.s_conv(c.view(1, 2, 4, 8))
+        return F.gelu(self.d_conv(c)).flatten(1), self.s_first(c.mean(1)) * 2
+
+
 class Layers(nn.Module):
     """For torchao, which quantizes modules: linear layers with and without bias, of three dims."""
 
@@ -286,6 +302,7 @@ CASES = {
     "written": (Written, [[2, 3, 5, 5]], STATIC[:1]),
     "integers": (Integers, [([2, 6], 16)], STATIC[:1]),
     "weights": (Weights, [[3, 8], [6, 6]], (STATIC[0], DYNAMIC[1])),
+    "composed": (Composed, [[8, 8]], ("dynamic_static", "static_dynamic")),
 }
 # Of torchao's recipes.
 LAYERS = (Layers, [[2, 3, 32]])
