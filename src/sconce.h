@@ -182,7 +182,8 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
 
 // `config_json` says which methods of source program `from` are quantized, and how: {"all":
 // CONFIG}, or {"methods": {"decode": CONFIG}}, where methods that are not named, or null, stay as
-// they are. A CONFIG is {"mode": "static" | "dynamic" | "weight_only" | "dynamic_int4" |
+// they are. In place of a CONFIG a list of them may stand, each for what those before it have left;
+// those of weights alone come last. A CONFIG is {"mode": "static" | "dynamic" | "weight_only" | "dynamic_int4" |
 // "half_weights", "per_channel": true, "weight_bits": 4 | 8, "group_size": 32, "skip": [PATTERN]},
 // where patterns are names of nodes, modules or operators, with '*', or "=NAME" for one node. What
 // runs the batches is lowered with the options of sc_compile_to_edge and sc_compile_to_executorch.
@@ -197,7 +198,8 @@ sc_status sc_quantize_batch(sc_job *job);
 sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized);
 // From here on batches run the float and the quantized program side by side.
 sc_status sc_quantize_compare(sc_job *job);
-// {"methods": {method: {"batches", "bytesBefore", "bytesAfter", "nodes": [{"node", "op",
+// {"methods": {method: {"batches", "bytesBefore", "bytesAfter", "notes": [what else is worth
+// saying], "nodes": [{"node", "op",
 // "isQuantized", "reason", "snr", "largestDifference"}], "ranges": [{"tensors", "isWeight",
 // "isDynamic", "low", "high", "scale", "zeroPoint", "axis"}], "outputs": [{"output", "snr",
 // "largestDifference"}]}}, "qparams": [{"method", "of", "scale", "zero_point"}]}. Decibels are

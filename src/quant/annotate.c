@@ -299,10 +299,12 @@ static void share(sc_quant_plan *plan) {
 // --- By all configurations -----------------------------------------------------------------------
 
 static void annotate_by(sc_quant_plan *plan, const sc_quant_config *config) {
+    const uint32_t notes = plan->notes.count;
     plan->config = config;
     for (uint32_t i = 0; i < SC_COUNT_OF(PATTERNS); i++)
         if (PATTERNS[i].is_dynamic || !is_dynamic(plan)) annotate_all(plan, &PATTERNS[i]);
     share(plan);
+    sc_quant_remark_idle(plan, notes);
 }
 
 void sc_quant_annotate(sc_quant_plan *plan) {

@@ -217,6 +217,8 @@ sc_status sc_quant_settle_inputs(sc_quant_plan *plan);
 // report.c
 sc_status sc_quant_begin_rows(sc_quant_plan *plan);
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) SC_PRINTF(2, 3);
+// The configuration whose turn it was has taken no more than these many notes in all.
+void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes);
 void sc_quant_end_rows(sc_quant_plan *plan);
 // `node` is about to become part of `layer`.
 void sc_quant_absorb(sc_quant_plan *plan, const sc_node *node, const sc_node *layer);

@@ -14,6 +14,15 @@ void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
     sc_vec_push(plan->ctx->arena, &plan->remarks, text);
 }
 
+void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes) {
+    if (plan->notes.count > notes) return;
+    if (plan->config_count == 1)
+        sc_quant_remark(plan, "nothing of the method can be quantized in this way");
+    else
+        sc_quant_remark(plan, "quantization %u of %u finds nothing left to quantize",
+                        (uint32_t)(plan->config - plan->configs) + 1, plan->config_count);
+}
+
 static void add_row(sc_quant_plan *plan, const sc_node *node, const sc_name *name) {
     sc_quant_row row = {.node = name,
                         .op = node->op,

@@ -86,6 +86,7 @@ static sc_status check_config(const sc_quant_plan *plan, const sc_quant_config *
 }
 
 static sc_status prepare_by(sc_quant_plan *plan, const sc_quant_config *config) {
+    const uint32_t notes = plan->notes.count;
     plan->config = config;
     SC_TRY(check_config(plan, config));
     for (sc_node *node = plan->method->graph->first; node; node = node->next) {
@@ -94,6 +95,7 @@ static sc_status prepare_by(sc_quant_plan *plan, const sc_quant_config *config) 
         SC_TRY(check_groups(&l));
         sc_quant_take_note(plan, node)->weights = config;
     }
+    sc_quant_remark_idle(plan, notes);
     return SC_OK;
 }
 

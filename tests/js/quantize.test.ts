@@ -121,14 +121,69 @@ test("of several methods those that are named are quantized, and the others are 
   for (const owner of [session, lowered, program]) owner.dispose();
 });
 
-test("one method is quantized in one way", async () => {
+test("of several quantizers each takes what those before it have left", async () => {
+  const dynamic = { kind: "xnnpack", isPerChannel: true, isDynamic: true } as const;
   const recipe = portable({
-    aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int8_weight_only" }, skip: ["fc1"] }],
-    quantizers: [quantizer],
+    quantizers: [
+      { ...quantizer, skip: ["fc2", "fc3"] },
+      { ...dynamic, skip: ["fc3"] },
+    ],
+    aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int8_weight_only" } }],
   });
-  const error = await rejected(() => engine.export(file("mlp"), { recipe }));
-  assert.equal(error.code, "unsupported");
-  assert.match(error.message, /one method is quantized in one way/);
+  const session = await engine.export(file("mlp"), { recipe, exampleInputs: calls("mlp") });
+  assert.deepEqual(namesOf(nodesOf(session)), ["linear", "linear_1", "linear_2"]);
+  const ops = session
+    .getExportedProgram()
+    .nodes()
+    .map(({ op }) => op.replace(/^.*::/, ""));
+  const count = (name: string): number => ops.filter((op) => op === name).length;
+  assert.deepEqual(
+    ["choose_qparams.tensor", "dequantize_affine", "dequantize_per_channel"].map(count),
+    [1, 1, 2],
+  );
+  const [found] = session.runMethod("forward", calls("mlp")[0]!);
+  assert.ok(snr(readCases("mlp")[0]!.outputs[0]!, found!) > 25);
+  const { notes, calibrationBatches } = session.quantizationReport()!.methods["forward"]!;
+  assert.deepEqual([notes, calibrationBatches], [[], calls("mlp").length]);
+  session.dispose();
+});
+
+test("a quantizer that finds nothing is told, as is what skip names and is not there", async () => {
+  const notesOf = async (
+    name: string,
+    recipe: ExportRecipe["quantizationRecipe"],
+  ): Promise<string[]> => {
+    const session = await engine.export(file(name), { recipe: portable(recipe) });
+    const { notes } = session.quantizationReport()!.methods["forward"]!;
+    session.dispose();
+    return notes;
+  };
+  const dynamic = { kind: "xnnpack", isDynamic: true } as const;
+  assert.deepEqual(await notesOf("mlp", { quantizers: [quantizer, dynamic] }), [
+    "quantization 2 of 2 finds nothing left to quantize",
+  ]);
+  const skip = ["fc1", "fc9", "aten.linear", "=linear_7"];
+  assert.deepEqual(await notesOf("mlp", { quantizers: [{ ...quantizer, skip }] }), [
+    "skip: 'fc9' fits no node, module or operator",
+    "skip: '=linear_7' fits no node, module or operator",
+    "nothing of the method can be quantized in this way",
+  ]);
+});
+
+test("layers in bodies of control flow stay as they are, and are told by name", async () => {
+  const session = await engine.export(file("cond"), { recipe: STATIC });
+  const { notes, nodes } = session.quantizationReport()!.methods["forward"]!;
+  const inside = nodes.filter(({ node }) => node.includes("/"));
+  assert.ok(inside.some(({ node, op }) => node === "true_graph_0/linear" && /linear/.test(op)));
+  for (const { isQuantized, reason } of inside) {
+    assert.equal(isQuantized, false);
+    assert.equal(reason, "it is in a body of control flow, whose weights are operands");
+  }
+  assert.match(notes.join(), /^layers in bodies of control flow stay as they are: true_graph_0\/lin/);
+  session.dispose();
+});
+
+test("what is quantized already is refused", async () => {
   const already = await rejected(() => engine.export(file("quantized_mlp"), { recipe: STATIC }));
   assert.deepEqual([already.code, already.message], ["state", "the program is quantized already"]);
 });

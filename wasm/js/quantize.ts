@@ -29,7 +29,8 @@ export type QuantizationHooks = Readonly<
 >;
 
 export interface MethodQuantization {
-  readonly config: QuantizationConfig;
+  /** Each is for what those before it leave. */
+  readonly configs: readonly QuantizationConfig[];
   readonly hooks: QuantizationHooks;
 }
 
@@ -85,23 +86,11 @@ function checkAsked(recipe: QuantizationRecipe): void {
   if (isQat && !trainFn)
     throw refused("argument", "isQat needs a trainFn", "Pass the function that trains.");
   if (isQat) throw refused("unsupported", "an exported program cannot be trained", QAT_HINT);
-  if (quantizers.length > 1)
-    throw refused(
-      "argument",
-      `there are ${quantizers.length} quantizers`,
-      "Pass one for each method: { quantizationRecipe: { METHOD: { quantizers: [one] } } }.",
-    );
   if (aoQuantizationConfigs.length > 1)
     throw refused(
       "argument",
       `there are ${aoQuantizationConfigs.length} aoQuantizationConfigs, which cannot be composed`,
-      "Pass one for each method.",
-    );
-  if (quantizers.length && aoQuantizationConfigs.length)
-    throw refused(
-      "unsupported",
-      "there are a quantizer and an aoQuantizationConfig, and one method is quantized in one way",
-      "Pass one of the two for each method: { quantizationRecipe: { METHOD: RECIPE } }.",
+      "Pass one for each method; quantizers may stand beside it.",
     );
   if (quantizers.length + aoQuantizationConfigs.length === 0)
     throw refused(
@@ -112,21 +101,24 @@ function checkAsked(recipe: QuantizationRecipe): void {
 }
 
 /**
- * What the recipe of a method comes to.
+ * What the recipe of a method comes to: quantizers in their order, and weights alone of what they leave.
  * @throws SconceError with the code "argument" or "unsupported".
  */
-export function configOf(
+export function configsOf(
   recipe: QuantizationRecipe,
   method: string,
   program: ExportedProgram,
-): QuantizationConfig {
+): QuantizationConfig[] {
   try {
     checkAsked(recipe);
   } catch (error) {
     throw (error as SconceError).ofMethod(method);
   }
-  const [ao] = recipe.aoQuantizationConfigs ?? [];
-  return ao ? ofAo(ao, () => program.nodes()) : ofQuantizer(recipe.quantizers![0]!);
+  const { quantizers = [], aoQuantizationConfigs = [] } = recipe;
+  return [
+    ...quantizers.map(ofQuantizer),
+    ...aoQuantizationConfigs.map((one) => ofAo(one, () => program.nodes())),
+  ];
 }
 
 /** Whether ranges of activations come from calls. */

@@ -3,7 +3,7 @@ import { badArgument, isObject } from "./check.js";
 import { SconceError } from "./errors.js";
 import { checkedCalls } from "./inputs.js";
 import {
-  configOf,
+  configsOf,
   isCalibrated,
   type MethodQuantization,
   type QuantizationHooks,
@@ -84,9 +84,9 @@ function planned(
   const { name } = method;
   const recipe = quantizationOf(exportRecipe.quantizationRecipe, name);
   if (!recipe) return [];
-  const config = configOf(recipe, name, opened.exportedProgram(name));
+  const configs = configsOf(recipe, name, opened.exportedProgram(name));
   if (recipe.dynamicBatchSize) checkBatch(method);
-  const quantization = { config, hooks: hooksOf(recipe) };
+  const quantization = { configs, hooks: hooksOf(recipe) };
   if (!isCalibrated(recipe)) return [{ method: name, quantization }];
   const calibration = calibrationOf(recipe, method, exampleInputs[name]);
   return [{ method: name, quantization, calibration }];

@@ -33,7 +33,7 @@ export interface QuantizeOptions extends CallOptions {
   sensitivity?: boolean;
 }
 
-type Configs = Readonly<Record<string, QuantizationConfig>>;
+type Configs = Readonly<Record<string, readonly QuantizationConfig[]>>;
 type Calls = Readonly<Record<string, InputTuples>>;
 
 /** Calls that both programs are compared on, of each method. */
@@ -59,7 +59,7 @@ class Quantizing {
     private readonly options: QuantizeOptions,
   ) {
     const methods = Object.fromEntries(
-      Object.entries(configs).map(([method, config]) => [method, configJson(config)]),
+      Object.entries(configs).map(([method, all]) => [method, all.map(configJson)]),
     );
     const texts = [
       jsonFor("the quantization", { methods }),
@@ -198,7 +198,8 @@ function refuseInner(
       if (hooks[when](opened.exportedProgram(method)).length > 0)
         throw new SconceError(
           "unsupported",
-          `${when}Passes cannot run: observers are no nodes of the program here`,
+          `${when}Passes cannot run: officially they change a module with observers in it, and here ` +
+            "observers stand beside the program, which only changes when it is converted",
           "Run them before, as prePreparePasses, or after, as postConvertPasses.",
         ).ofMethod(method);
 }
@@ -218,7 +219,7 @@ export async function quantizeProgram(
 ): Promise<Quantized> {
   const { job, program } = places.get(opened)!();
   const configs = Object.fromEntries(
-    Object.entries(quantization).map(([method, { config }]) => [method, config]),
+    Object.entries(quantization).map(([method, { configs: all }]) => [method, all]),
   );
   const held = job.retain();
   try {

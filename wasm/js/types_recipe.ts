@@ -60,9 +60,11 @@ export interface AOQuantizationConfig {
   readonly skip?: readonly string[];
 }
 
-/** How weights and activations become integers. One quantizer, or one configuration, or one of each. */
+/** How weights and activations become integers. */
 export interface QuantizationRecipe {
+  /** Each quantizes what those before it have left. */
   readonly quantizers?: readonly Quantizer[];
+  /** One at most, for what the quantizers leave. */
   readonly aoQuantizationConfigs?: readonly AOQuantizationConfig[];
   /** Training is Python's: the stage refuses it, and says how. */
   readonly isQat?: boolean;

@@ -54,6 +54,9 @@ export interface MethodQuantizationReport {
   /** Of weights, other constants and state. */
   bytesBefore: number;
   bytesAfter: number;
+  /** What else is worth saying: what `skip` names and is not there, layers in bodies of control flow. */
+  notes: string[];
+  /** Those of bodies last, by path: "true_graph_0/linear". */
   nodes: QuantizedNode[];
   ranges: QuantizedRange[];
   /** What the method returns, where the quantized program was compared. */

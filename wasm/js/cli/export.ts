@@ -215,6 +215,21 @@ function callsOf(
 
 // --- What comes of it --------------------------------------------------------------------------------
 
+/** What of `--skip` fits something in one method need not in another. */
+function warnOfNotes({ methods }: QuantizationReport): void {
+  const reports = Object.entries(methods);
+  const isEverywhere = (note: string): boolean =>
+    reports.every(([, { notes }]) => notes.includes(note));
+  const told = new Set<string>();
+  for (const [name, { notes }] of reports)
+    for (const note of notes) {
+      const isSkip = note.startsWith("skip: ");
+      if (isSkip && (told.has(note) || !isEverywhere(note))) continue;
+      told.add(note);
+      warn(isSkip ? `note: --${note}` : `note: method ${name}: ${note}`);
+    }
+}
+
 function sayQuantization(report: QuantizationReport): void {
   for (const [name, { calibrationBatches, nodes }] of Object.entries(report.methods)) {
     const done = nodes.filter(({ isQuantized }) => isQuantized).length;
@@ -278,7 +293,10 @@ function tell(session: ExportSession, { output }: Places, fileOf: FileOf): void 
   const size = formatBytes(program.size);
   say(`${output}: ${size}${data.join("")}, methods ${methods}, exported in ${ms.toFixed(1)} ms`);
   const quantization = session.quantizationReport();
-  if (quantization) sayQuantization(quantization);
+  if (quantization) {
+    warnOfNotes(quantization);
+    sayQuantization(quantization);
+  }
   sayDelegation(program.delegation());
 }
 
