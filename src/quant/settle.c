@@ -57,19 +57,37 @@ static sc_status settle_weight(sc_quant_plan *plan, quant_group *group) {
 }
 
 static sc_status check_seen(sc_quant_plan *plan, const quant_group *group, const float *state) {
+    static const char HINT[] =
+        "Check the calls that it is calibrated on, or let the node stay as it is (skip).";
+    const char *name = name_of(plan, group);
     if (!(state[SC_OBSERVED_NANS] == 0))
-        return sc_fail(plan->ctx, SC_ERR_NUMERIC, "Check the inputs that were given.",
-                       "'%s' was not a number while the program was calibrated",
-                       name_of(plan, group));
-    if (!(state[SC_OBSERVED_TENSORS] > 0))
-        return sc_fail(plan->ctx, SC_ERR_STATE, "Run the program on inputs like those to come.",
-                       "nothing was seen of '%s'", name_of(plan, group));
-    return SC_OK;
+        return sc_fail(plan->ctx, SC_ERR_NUMERIC, HINT,
+                       "'%s' was not a number while the program was calibrated", name);
+    if (state[SC_OBSERVED_TENSORS] > 0) return SC_OK;
+    if (state[SC_OBSERVED_INFINITIES] > 0)
+        return sc_fail(plan->ctx, SC_ERR_NUMERIC, HINT,
+                       "'%s' was infinite in all that the program was calibrated on", name);
+    return sc_fail(plan->ctx, SC_ERR_STATE,
+                   "Calibrate on calls like those to come, with tensors that are not empty.",
+                   "nothing was seen of '%s'", name);
+}
+
+// What is right, and maybe not meant.
+static void remark(sc_quant_plan *plan, const quant_group *group, const float *state) {
+    const char *name = name_of(plan, group);
+    const sc_value *value = plan->probes.data[group->probes.data[0]].value;
+    if (state[SC_OBSERVED_INFINITIES] > 0)
+        sc_quant_remark(plan, "'%s' was infinite %.0f times, which its scale leaves out", name,
+                        (double)state[SC_OBSERVED_INFINITIES]);
+    if (state[SC_OBSERVED_LOW] == 0 && state[SC_OBSERVED_HIGH] == 0 &&
+        group->spec.kind == QUANT_ACTIVATION && !sc_quant_is_constant(plan, value))
+        sc_quant_remark(plan, "'%s' was 0 in all that was seen: its scale is the smallest", name);
 }
 
 static sc_status settle_observed(sc_quant_plan *plan, quant_group *group, const float *state) {
     const sc_observe_kind kind = sc_quant_observe_kind(plan, group->observer);
     SC_TRY(check_seen(plan, group, state));
+    remark(plan, group, state);
     for (uint64_t i = 0; i < group->channels; i++) {
         float low = 0, high = 0;
         const bool is_sound = kind == SC_OBSERVE_CHANNELS

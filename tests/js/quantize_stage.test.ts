@@ -165,6 +165,59 @@ test("6.3: calibration that is none is refused", async () => {
   assert.match(number.message, /calibrationInputsFn of method 'forward' gives must be an iterable/);
 });
 
+test("6.3: calibration that does not fit is told by method, call and input", async () => {
+  const x = tensor(new Float32Array(64), [4, 16]);
+  const wide = tensor(new Float32Array(68), [4, 17]);
+  const double = tensor(new Float64Array(64), [4, 16]);
+  const second = "call 1 of the calibration inputs of method 'forward'";
+  for (const [calls, code, text] of [
+    [[[x], [wide]], "input", `input 0 ('x') of ${second} is a float32 tensor [4, 17], not a float32`],
+    [[[x], [double]], "input", `input 0 ('x') of ${second} is a float64 tensor [4, 16], not a float`],
+    [[[x], [x, x]], "input", `${second} has 2 values, and method 'forward' takes 1`],
+    [[[x], []], "input", `${second} has 0 values, and method 'forward' takes 1`],
+    [[[x], x], "argument", `${second} must be a list with a value for each input`],
+    [[], "input", "the calibration inputs of method 'forward' are empty: there is no call to run"],
+  ] as const) {
+    const given = await failed({ ...STATIC, calibrationInputsFn: () => calls as never });
+    assert.equal(given.code, code, given.message);
+    assert.ok(given.message.startsWith(text), given.message);
+    assert.notEqual(given.hint, "");
+  }
+  const mine = new Error("mine");
+  const breaks = function* (): Generator<InputTuple> {
+    yield [x];
+    throw mine;
+  };
+  const broken = { quantizationRecipe: { ...STATIC, calibrationInputsFn: breaks } };
+  await assert.rejects(engine.export(file("mlp"), { recipe: broken }), (error) => error === mine);
+  assert.deepEqual(await quantized(STATIC), LINEARS);
+});
+
+test("6.3: numbers that say no range are told by node, and odd ones in the notes", async () => {
+  const filled = (x: number): InputTuple => [tensor(new Float32Array(64).fill(x), [4, 16])];
+  const some = new Float32Array(64);
+  some[5] = Infinity;
+  const run = async (exampleInputs: InputTuple[]): Promise<string[]> => {
+    const recipe = { quantizationRecipe: STATIC, pipelineStages: ["quantize"] };
+    const session = await engine.export(file("mlp"), { recipe, exampleInputs });
+    const { notes } = session.quantizationReport()!.methods["forward"]!;
+    session.dispose();
+    return notes;
+  };
+  for (const [value, text] of [
+    [NaN, "'x' was not a number while the program was calibrated"],
+    [-Infinity, "'x' was infinite in all that the program was calibrated on"],
+  ] as const) {
+    const { code, message, method, node, hint } = await rejected(() => run([filled(value)]));
+    assert.deepEqual([code, message, method, node], ["numeric", text, "forward", "linear"]);
+    assert.match(hint, /calls that it is calibrated on, or let the node stay as it is \(skip\)/);
+  }
+  assert.deepEqual(await run([filled(0)]), [
+    "'x' was 0 in all that was seen: its scale is the smallest",
+  ]);
+  assert.match((await rejected(() => run([[tensor(some, [4, 16])]]))).message, /not a number/);
+});
+
 test("6.3: batches of other sizes need a program that leaves them open", async () => {
   const recipe: QuantizationRecipe = { ...STATIC, dynamicBatchSize: true };
   assert.ok((await quantized(recipe, file("mlp_dyn"))).length > 0);

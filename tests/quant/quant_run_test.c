@@ -211,9 +211,93 @@ TEST(nothing_seen_is_an_error_that_names_the_node) {
         states[i] = sc_new_array(&s.arena, float, sc_quant_state_floats(plan, i));
     CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_STATE);
     CHECK(sc_vec_last(&s.ctx.diags).where.node.size > 0);
+    CHECK_EQ_STR(setup_message(&s), "nothing was seen of 'x'");
+    ((float *)(uintptr_t)states[0])[SC_OBSERVED_INFINITIES] = 3;
+    CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_NUMERIC);
+    CHECK_EQ_STR(setup_message(&s), "'x' was infinite in all that the program was calibrated on");
     ((float *)(uintptr_t)states[0])[SC_OBSERVED_NANS] = 1;
     CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_NUMERIC);
+    CHECK_EQ_STR(setup_message(&s), "'x' was not a number while the program was calibrated");
     setup_end(&s);
+}
+
+static void check_remark(setup *s, const sc_quant_plan *plan, uint32_t index, const char *wanted) {
+    CHECK_EQ_STR(sc_str_dup(&s->arena, sc_quant_remark_at(plan, index)), wanted);
+}
+
+// A range of nothing but zeros has the smallest scale, as PT2E's, and is told.
+TEST(odd_ranges_are_told) {
+    const sc_quant_config config = quant_config_of("static_tensor");
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    const float *states[16];
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan));
+    REQUIRE_OK(quant_calibrate(&s, plan, program->methods.data[0], 0, states));
+    CHECK(sc_quant_remark_count(plan) == 0);
+    float *state = (float *)(uintptr_t)states[0];
+    state[SC_OBSERVED_LOW] = state[SC_OBSERVED_HIGH] = 0;
+    state[SC_OBSERVED_INFINITIES] = 2;
+    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
+    REQUIRE(sc_quant_remark_count(plan) == 2);
+    check_remark(&s, plan, 0, "'x' was infinite 2 times, which its scale leaves out");
+    check_remark(&s, plan, 1, "'x' was 0 in all that was seen: its scale is the smallest");
+    bool is_found = false;
+    for (uint32_t i = 0; i < sc_quant_range_count(plan); i++) {
+        const sc_quant_range *range = sc_quant_range_at(plan, i);
+        is_found |= range->low == 0 && range->high == 0 && range->scales[0] == 0x1p-12f;
+    }
+    CHECK(is_found);
+    setup_end(&s);
+}
+
+// --- Several configurations, bodies --------------------------------------------------------------
+
+TEST(what_fits_or_finds_nothing_is_told) {
+    static const sc_str skip[] = {{"nothing", 7}, {"fc1", 3}, {"=linear_9", 9}, {"fc?", 3}};
+    sc_quant_config configs[] = {quant_config_of("static_tensor"), quant_config_of("int8_channel"),
+                                 {.mode = SC_QUANT_HALF_WEIGHTS}};
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    setup s;
+    setup_begin(&s);
+    configs[0].skip = configs[1].skip = skip;
+    configs[0].skip_count = configs[1].skip_count = SC_COUNT_OF(skip);
+    REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], configs, 3, &plan));
+    REQUIRE(sc_quant_remark_count(plan) == 4);
+    check_remark(&s, plan, 0, "skip: 'nothing' fits no node, module or operator");
+    check_remark(&s, plan, 1, "skip: '=linear_9' fits no node, module or operator");
+    check_remark(&s, plan, 2, "skip: 'fc?' fits no node, module or operator");
+    check_remark(&s, plan, 3, "quantization 2 of 3 finds nothing left to quantize");
+    CHECK(find_row(plan, "linear")->is_quantized && find_row(plan, "linear_2")->is_quantized);
+    CHECK_STATUS(sc_quant_prepare(&s.ctx, program->methods.data[0], configs, 0, &plan),
+                 SC_ERR_ARGUMENT);
+    setup_end(&s);
+}
+
+TEST(bodies_stay_as_they_are_and_have_rows) {
+    static const char *const recipes[] = {"static_channel", "dynamic_channel", "int8_channel"};
+    for (size_t i = 0; i < SC_COUNT_OF(recipes); i++) {
+        const quant_configs configs = quant_configs_of(recipes[i]);
+        sc_program *program = NULL;
+        sc_quant_plan *plan = NULL;
+        setup s;
+        setup_begin(&s);
+        REQUIRE_OK(quant_import(&s, "models/cond.pt2", &program));
+        REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], configs.items, 1, &plan));
+        const sc_quant_row *row = find_row(plan, "true_graph_0/linear");
+        if (CHECK(row && !row->is_quantized))
+            CHECK_EQ_STR(sc_str_dup(&s.arena, row->why_not),
+                         "it is in a body of control flow, whose weights are operands");
+        check_remark(&s, plan, 0,
+                     "layers in bodies of control flow stay as they are: true_graph_0/linear, "
+                     "false_graph_0/linear");
+        check_remark(&s, plan, 1, "nothing of the method can be quantized in this way");
+        setup_end(&s);
+    }
 }
 
 // Layers cannot be told in a program that is decomposed, and integers have no scale.
