@@ -49,8 +49,25 @@ static const sc_value *next_shared(const sc_method *method, uint32_t *i) {
     return *i < method->inputs.count ? method->graph->inputs.data[(*i)++] : NULL;
 }
 
+static bool writes(const sc_method *method) {
+    for (const sc_node *node = method->graph->first; node; node = node->next)
+        if (sc_op_has(node->op, SC_MUTATES)) return true;
+    return false;
+}
+
+// What one of the two writes in place, the other must not see.
+static sc_status copy_input(comparing *c, sc_value **value) {
+    sc_node *node;
+    const sc_arg args[] = {sc_arg_value(*value), sc_arg_none()};
+    if ((*value)->type != SC_VALUE_TENSOR) return SC_OK;
+    SC_TRY(sc_build(c->method->graph, NULL, sc_op_get(SC_OP_clone), args, 2, NULL, &node));
+    *value = node->outs[0];
+    return SC_OK;
+}
+
 // What callers give goes to both.
-static void share_inputs(comparing *c, const sc_method *prepared, const sc_method *quantized) {
+static sc_status share_inputs(comparing *c, const sc_method *prepared, const sc_method *quantized) {
+    const bool copies = writes(prepared);
     const sc_value *of_float, *of_quantized;
     uint32_t i = 0, k = 0;
     while ((of_float = next_shared(prepared, &i)) != NULL) {
@@ -58,8 +75,10 @@ static void share_inputs(comparing *c, const sc_method *prepared, const sc_metho
         SC_ASSERT(of_quantized);
         sc_value *value = add_input(c, of_float, prepared->inputs.data[i - 1]);
         sc_copier_bind(c->floats, of_float, value);
+        if (copies) SC_TRY(copy_input(c, &value));
         sc_copier_bind(c->quantized, of_quantized, value);
     }
+    return SC_OK;
 }
 
 // --- Comparisons ---------------------------------------------------------------------------------
@@ -212,7 +231,7 @@ static sc_status fill(comparing *c, const sc_method *prepared, const sc_method *
     c->quantized = sc_copier_new(c->method->graph);
     add_constants(c, c->floats, prepared, "float.");
     add_constants(c, c->quantized, quantized, "quantized.");
-    share_inputs(c, prepared, quantized);
+    SC_TRY(share_inputs(c, prepared, quantized));
     SC_TRY(copy_both(c, prepared, quantized));
     SC_TRY(compare_outputs(c, prepared, quantized));
     set_outputs(c, prepared, quantized);

@@ -66,9 +66,57 @@ test("a worker's session runs when it is told to, with inputs from here", async 
   assert.ok(phases.size > 0);
   assert.deepEqual(await session.getExampleInput(), [x]);
   assert.ok((await session.getPteBuffer()).length > 0);
-  for (const name of ["registerStage", "getStageArtifacts", "saveToPte", "printDelegationInfo"])
+  // Stages are functions, and artifacts hold what stages made.
+  for (const name of ["registerStage", "getStageArtifacts"])
     assert.equal(name in session, false, name);
   await session.dispose();
+});
+
+test("a worker's session saves to sinks of this side, and prints here", async () => {
+  const session = await client.export(file("mlp"), {
+    recipe: { executorchBackendConfig: { externalConstants: true } },
+  });
+  const files = new Map<string, Uint8Array[]>();
+  const open = (name: string): ((chunk: Uint8Array) => void) => {
+    const parts: Uint8Array[] = [];
+    files.set(name, parts);
+    return (chunk) => void parts.push(chunk);
+  };
+  assert.deepEqual(await session.saveToPte("model", { open }), ["model.pte", "model.ptd"]);
+  const whole = (name: string): Uint8Array => new Uint8Array(Buffer.concat(files.get(name)!));
+  assert.deepEqual(whole("model.pte"), await session.getPteBuffer());
+  assert.ok(whole("model.ptd").length > 0);
+  await assert.rejects(session.saveToPte("model", () => undefined), {
+    code: "argument",
+    message: "there is a data file beside the program",
+  });
+  await assert.rejects(session.saveToPte("", { open }), { code: "argument" });
+  const printed: string[] = [];
+  await session.printDelegationInfo((text) => printed.push(text));
+  assert.deepEqual(printed, [await session.delegationText()]);
+  await assert.rejects(session.printDelegationInfo(3 as never), { code: "argument" });
+  await session.dispose();
+  await assert.rejects(session.saveToPte("model", { open }), { code: "disposed" });
+});
+
+test("a worker quantizes as the engine does", async () => {
+  const options = {
+    recipe: {
+      quantizationRecipe: {
+        quantizers: [{ kind: "xnnpack", isPerChannel: true, skip: ["fc3"] }],
+        aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int8_weight_only" } }],
+      },
+    },
+    exampleInputs: readCases("mlp").map(({ inputs }) => inputs),
+    sensitivity: true,
+  } as const;
+  const engine = await createEngine();
+  const here = await engine.export(file("mlp"), options);
+  const there = await client.export(file("mlp"), options);
+  assert.deepEqual(await there.quantizationReport(), here.quantizationReport());
+  assert.deepEqual(await there.getPteBuffer(), here.getPteBuffer());
+  engine.dispose();
+  await there.dispose();
 });
 
 test("errors of a worker's session keep their code, and functions do not cross", async () => {

@@ -1,10 +1,11 @@
 // What crosses a worker: every member of every object that lives in one, in one row each. Server and
 // caller work by these rows, engine and client check options by them, and Remote leaves out what is
 // local. A row that is missing does not compile.
-import { checkTable, type Kind, type OptionTable } from "./check.js";
+import { checkTable, mustBe, type Kind, type OptionTable } from "./check.js";
 import { DELEGATE_VALUES } from "./filter.js";
 import { gapCall } from "./gaps.js";
 import { accepts, isTaken, optionsOf } from "./options.js";
+import { checkName, savePte, type Saved } from "./saving.js";
 import type {
   EdgeProgramManager,
   Engine,
@@ -13,8 +14,10 @@ import type {
   ExportedProgram,
   ExportSession,
   Inspector,
+  FileSinks,
   OpenedPrograms,
   Program,
+  Sink,
 } from "./types.js";
 
 interface Interfaces {
@@ -39,6 +42,8 @@ export type Member =
   | { readonly is: "local" }
   /** Writes to a sink, which stays with the caller, what the method `of` gives as a Blob. */
   | Stream
+  /** Made of calls of the others, where the caller is: its arguments cannot cross. */
+  | { readonly is: "derived"; readonly make: (remote: never) => (...args: never) => unknown }
   | Method;
 
 interface Stream {
@@ -67,6 +72,27 @@ interface Method {
   /** The argument that is an object of the worker, or a map of such. */
   readonly object?: number;
 }
+
+/** Of a session in a worker. */
+interface RemoteSession {
+  getExecutorchProgramManager(): Promise<Saved & { dispose(): Promise<void> }>;
+  delegationText(): Promise<string>;
+}
+
+const saveRemotely =
+  (session: RemoteSession) =>
+  async (name: string, sink: Sink | FileSinks): Promise<string[]> => {
+    checkName(name);
+    const program = await session.getExecutorchProgramManager();
+    return savePte(program, name, sink).finally(() => program.dispose());
+  };
+
+const printRemotely =
+  (session: RemoteSession) =>
+  async (print: (text: string) => void = console.log): Promise<void> => {
+    mustBe("function", "what printDelegationInfo() prints with", print);
+    print(await session.delegationText());
+  };
 
 /** The rows of options.def for a call. */
 export const rowsOf = (call: Parameters<typeof optionsOf>[0]): OptionTable =>
@@ -309,12 +335,12 @@ const PROTOCOL = {
     getEdgeProgramManager: { is: "method", gives: "EdgeProgramManager" },
     getExecutorchProgramManager: { is: "method", gives: "ExecutorchProgramManager" },
     getPteBuffer: DATA,
-    saveToPte: LOCAL,
+    saveToPte: { is: "derived", make: saveRemotely },
     getExampleInput: DATA,
     runMethod: DATA,
     delegationInfo: DATA,
     delegationText: DATA,
-    printDelegationInfo: LOCAL,
+    printDelegationInfo: { is: "derived", make: printRemotely },
     quantizationReport: DATA,
     getEtrecord: RECORDS.getEtrecord,
   },

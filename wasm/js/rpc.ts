@@ -353,6 +353,8 @@ function addMember(
       return finish((await call(name, sent)) as never);
     };
   else if (member.is === "method") target[name] = (...args: unknown[]) => call(name, args);
+  else if (member.is === "derived")
+    target[name] = (...args: unknown[]) => member.make(target as never)(...(args as never));
   else if (member.is === "getter")
     Object.defineProperty(target, name, { get: () => call(name, []), enumerable: false });
   else if (member.is === "stream")

@@ -10,6 +10,7 @@ import { checkOptions } from "./protocol.js";
 import { flatValues } from "./record.js";
 import { isQuantizing } from "./recipes.js";
 import { recipeOf } from "./registry.js";
+import { checkName, savePte } from "./saving.js";
 import { checkNamed, isMade } from "./stage_given.js";
 import { checkSequence, stagesOf } from "./stages.js";
 import { isTensor } from "./tensor.js";
@@ -325,22 +326,8 @@ class Session implements ExportSession {
   // --- Files ---
 
   async saveToPte(name: string, sink: Sink | FileSinks): Promise<string[]> {
-    mustBe("name", "the name of saveToPte()", name);
-    const program = this.executorch();
-    const stem = name.replace(/\.pte$/, "");
-    const { dataFiles } = program;
-    const files = dataFiles.map((file) => ({
-      file: file.name,
-      to: dataFiles.length === 1 ? `${stem}.ptd` : `${stem}.${file.name}`,
-    }));
-    if (!isFileSinks(sink)) {
-      if (files.length > 0) throw severalFiles(files.length);
-      await program.writeTo(sink);
-      return [`${stem}.pte`];
-    }
-    await program.writeTo(await sink.open(`${stem}.pte`));
-    for (const { file, to } of files) await program.writeTo(await sink.open(to), file);
-    return [`${stem}.pte`, ...files.map(({ to }) => to)];
+    checkName(name);
+    return savePte(this.executorch(), name, sink);
   }
 
   // --- Running what was made ---
@@ -430,20 +417,6 @@ class Session implements ExportSession {
     if (!this.isRunning) this.clear();
   }
 }
-
-/** Streams of Node have an `open` of their own. */
-function isFileSinks(sink: Sink | FileSinks): sink is FileSinks {
-  const members: Record<string, unknown> = isObject(sink) ? sink : {};
-  const has = (name: string): boolean => typeof members[name] === "function";
-  return has("open") && !has("write") && !has("getWriter");
-}
-
-const severalFiles = (count: number): SconceError =>
-  new SconceError(
-    "argument",
-    `there ${count === 1 ? "is a data file" : `are ${count} data files`} beside the program`,
-    "Pass { open: (file) => sink }, which is asked for the sink of each.",
-  );
 
 /** A session of checked options that has not run. */
 export function makeSession(
