@@ -183,10 +183,11 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
 // `config_json` says which methods of source program `from` are quantized, and how: {"all":
 // CONFIG}, or {"methods": {"decode": CONFIG}}, where methods that are not named, or null, stay as
 // they are. In place of a CONFIG a list of them may stand, each for what those before it have left;
-// those of weights alone come last. A CONFIG is {"mode": "static" | "dynamic" | "weight_only" | "dynamic_int4" |
-// "half_weights", "per_channel": true, "weight_bits": 4 | 8, "group_size": 32, "skip": [PATTERN]},
-// where patterns are names of nodes, modules or operators, with '*', or "=NAME" for one node. What
-// runs the batches is lowered with the options of sc_compile_to_edge and sc_compile_to_executorch.
+// those of weights alone come last. A CONFIG is {"mode": "static" | "dynamic" | "weight_only" |
+// "dynamic_int4" | "half_weights", "per_channel": true, "weight_bits": 4 | 8, "group_size": 32,
+// "skip": [PATTERN]}, where patterns are names of nodes, modules or operators, with '*', or "=NAME"
+// for one node. What runs the batches is lowered with the options of sc_compile_to_edge and
+// sc_compile_to_executorch.
 sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
                             sc_str edge_options_json, sc_str executorch_options_json);
 // Does the method take batches at this point? Only static quantization does before it converts.

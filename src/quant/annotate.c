@@ -72,9 +72,7 @@ static bool refuse_skipped(sc_quant_plan *plan, const sc_node *node) {
 
 static bool is_conv(quant_role role) { return role == QUANT_CONV || role == QUANT_CONV_TRANSPOSE; }
 
-static bool is_dynamic(const sc_quant_plan *plan) {
-    return plan->config->mode == SC_QUANT_DYNAMIC;
-}
+static bool is_dynamic(const sc_quant_plan *plan) { return plan->config->mode == SC_QUANT_DYNAMIC; }
 
 static quant_spec activation(const sc_quant_plan *plan) {
     return (quant_spec){.kind = QUANT_ACTIVATION, .is_dynamic = is_dynamic(plan)};

@@ -106,8 +106,8 @@ static sc_status observe(observed *o, quant_place place) {
     if (group->observer == SC_QUANT_NO) return SC_OK;
     const sc_meta meta = sc_quant_meta(probe);
     const sc_arg args[] = {sc_arg_value(twin_of(o, probe->value)),
-                           sc_arg_value(o->states[group->observer]),
-                           sc_arg_int(kind_of(group)), sc_arg_int(group->spec.axis)};
+                           sc_arg_value(o->states[group->observer]), sc_arg_int(kind_of(group)),
+                           sc_arg_int(group->spec.axis)};
     sc_node *before = twin_of(o, place.before), *node;
     SC_TRY(
         sc_build(o->method->graph, before, sc_op_get(SC_OP_sconce_observe), args, 4, &meta, &node));

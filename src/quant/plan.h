@@ -39,7 +39,7 @@ typedef struct quant_spec {
     uint8_t axis;     // WEIGHT: of the channels
     bool by_channel;  // WEIGHT: each channel has a scale
     bool is_dynamic;  // ACTIVATION: its scale is chosen when the program runs
-    quant_use with;  // SHARED: whose spec it is
+    quant_use with;   // SHARED: whose spec it is
 } quant_spec;
 
 typedef struct quant_input {
@@ -114,6 +114,11 @@ struct sc_quant_plan {
     sc_map next_number;  // prefix -> the number that is tried next
 };
 
+// Does it choose places to observe, and not weights alone?
+static inline bool sc_quant_has_places(const sc_quant_config *config) {
+    return config->mode == SC_QUANT_STATIC || config->mode == SC_QUANT_DYNAMIC;
+}
+
 // roles.c
 quant_role sc_quant_role(const sc_op *op);  // of in-place twins too
 bool sc_quant_shares(const sc_op *op);
@@ -138,9 +143,6 @@ void sc_quant_numbers_to_constants(sc_quant_plan *plan);
 sc_status sc_quant_begin_skips(sc_quant_plan *plan);
 // By the configuration whose turn it is.
 bool sc_quant_is_skipped(const sc_quant_plan *plan, const sc_node *node);
-
-// prepare.c
-bool sc_quant_has_places(const sc_quant_config *config);  // it is static or dynamic
 
 // annotate.c
 // By all configurations that choose places, one after the other.

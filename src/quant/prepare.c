@@ -55,7 +55,8 @@ static void choose_observers(sc_quant_plan *plan) {
         if (group->probes.count == 0) continue;
         const sc_spec *spec = &plan->probes.data[group->probes.data[0]].value->spec;
         const bool is_weight = group->spec.kind == QUANT_WEIGHT;
-        group->channels = group->spec.by_channel ? (uint64_t)spec->sizes[group->spec.axis].value : 1;
+        group->channels =
+            group->spec.by_channel ? (uint64_t)spec->sizes[group->spec.axis].value : 1;
         group->is_weight = is_plain_weight(plan, group);
         group->range = (sc_quant_range){.is_weight = is_weight, .axis = group->spec.axis};
         group->range.place_count = group->probes.count;
@@ -116,10 +117,6 @@ static sc_status begin(sc_quant_plan *plan) {
     return sc_quant_begin_rows(plan);
 }
 
-bool sc_quant_has_places(const sc_quant_config *config) {
-    return config->mode == SC_QUANT_STATIC || config->mode == SC_QUANT_DYNAMIC;
-}
-
 static bool has_places(const sc_quant_plan *plan) {
     for (uint32_t i = 0; i < plan->config_count; i++)
         if (sc_quant_has_places(&plan->configs[i])) return true;
@@ -154,8 +151,8 @@ sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config
     for (uint32_t i = 0; i < count; i++) SC_TRY(check_config(ctx, &configs[i]));
     SC_TRY(check_method(ctx, method));
     sc_quant_plan *plan = sc_new(ctx->arena, sc_quant_plan);
-    *plan = (sc_quant_plan){
-        .ctx = ctx, .method = method, .configs = configs, .config_count = count};
+    *plan =
+        (sc_quant_plan){.ctx = ctx, .method = method, .configs = configs, .config_count = count};
     SC_TRY(begin(plan));
     *out = plan;
     return prepare(plan);

@@ -28,9 +28,9 @@ typedef struct sc_quant_config {
     uint32_t skip_count;  // below a module is skipped with it
 } sc_quant_config;
 
-// What happens to one method, on its context's arena. Of several configurations each takes what those
-// before it have left, as PT2E's ComposableQuantizer does; static and dynamic ones come before those
-// of weights alone, wherever they stand.
+// What happens to one method, on its context's arena. Of several configurations each takes what
+// those before it have left, as PT2E's ComposableQuantizer does; static and dynamic ones come
+// before those of weights alone, wherever they stand.
 typedef struct sc_quant_plan sc_quant_plan;
 
 // Changes the method: the program computes the same, but for rounding of folded weights.

@@ -53,8 +53,8 @@ static bool fits_module(sc_str pattern, sc_str stack) {
 }
 
 static bool fits_node(sc_ctx *ctx, sc_str pattern, const sc_node *node) {
-    return fits(pattern, sc_name_str(node->name)) || fits_module(pattern, node->meta.module_stack) ||
-           fits_op(ctx, pattern, node->op);
+    return fits(pattern, sc_name_str(node->name)) ||
+           fits_module(pattern, node->meta.module_stack) || fits_op(ctx, pattern, node->op);
 }
 
 // --- All of them ---------------------------------------------------------------------------------
@@ -115,8 +115,7 @@ sc_status sc_quant_begin_skips(sc_quant_plan *plan) {
     plan->skipped = sc_new_array(plan->ctx->arena, sc_imap, plan->config_count);
     for (uint32_t i = 0; i < plan->config_count; i++) {
         sc_imap_init(&plan->skipped[i], plan->ctx->arena);
-        if (plan->configs[i].skip_count)
-            SC_TRY(begin(plan, &plan->configs[i], &plan->skipped[i]));
+        if (plan->configs[i].skip_count) SC_TRY(begin(plan, &plan->configs[i], &plan->skipped[i]));
     }
     return SC_OK;
 }

@@ -1,8 +1,8 @@
-// Programs made up from bytes, mostly of what quantization has patterns for, quantized in any way: one
-// configuration or several, with patterns that skip nodes, calibrated on any numbers, odd ones among
-// them. What is refused must be refused by a typed error; what is quantized must verify, and be
-// lowered, for kernels and for XNNPACK, and run wherever the float program is and does; so must both
-// side by side.
+// Programs made up from bytes, mostly of what quantization has patterns for, quantized in any way:
+// one configuration or several, with patterns that skip nodes, calibrated on any numbers, odd ones
+// among them. What is refused must be refused by a typed error; what is quantized must verify, and
+// be lowered, for kernels and for XNNPACK, and run wherever the float program is and does; so must
+// both side by side.
 #include <float.h>
 
 #include "api/job.h"
@@ -184,8 +184,8 @@ static bool join(source *s) {
 // What has one tensor, and numbers that are there already.
 static bool change(source *s) {
     static const sc_op_id ids[] = {
-        SC_OP_relu, SC_OP_hardtanh, SC_OP_gelu,
-        SC_OP_sigmoid,     SC_OP_mean,     SC_OP_relu,     SC_OP_tanh,      SC_OP_flatten_using_ints,
+        SC_OP_relu,        SC_OP_hardtanh, SC_OP_gelu, SC_OP_sigmoid,
+        SC_OP_mean,        SC_OP_relu,     SC_OP_tanh, SC_OP_flatten_using_ints,
         SC_OP_slice_Tensor};
     const sc_arg x = sc_arg_value(any_value(s));
     return call_either(s, ids[next_byte(&s->in) % SC_COUNT_OF(ids)], &x, 1);
@@ -199,12 +199,16 @@ static bool move(source *s) {
     sc_arg args[3] = {sc_arg_value(x)};
     for (uint32_t d = 0; d < rank && how % 6 != 1; d++) dims[d] = rank - 1 - d;
     switch (how % 6) {
-    case 0: args[1] = sc_arg_ints(s->arena, dims, rank); return call_args(s, SC_OP_permute, args, 2);
+    case 0:
+        args[1] = sc_arg_ints(s->arena, dims, rank);
+        return call_args(s, SC_OP_permute, args, 2);
     case 1:
         dims[1] = size_at(x, rank ? rank - 1u : 0);
         args[1] = sc_arg_ints(s->arena, dims, 2);
         return call_args(s, how / 6 % 2 ? SC_OP_view : SC_OP_reshape, args, 2);
-    case 2: args[1] = sc_arg_ints(s->arena, dims, rank > 1); return call_args(s, SC_OP_mean_dim, args, 2);
+    case 2:
+        args[1] = sc_arg_ints(s->arena, dims, rank > 1);
+        return call_args(s, SC_OP_mean_dim, args, 2);
     case 3:
         args[1] = sc_arg_ints(s->arena, (const int64_t[]){1, 2}, 2);
         return call_args(s, SC_OP_max_pool2d, args, 2);
@@ -216,8 +220,9 @@ static bool move(source *s) {
 }
 
 static bool any_call(source *s) {
-    static bool (*const makers[])(source *) = {linear, linear, linear,   convolve, convolve, combine,
-                                               change, join,   normalize, move,    move,     change};
+    static bool (*const makers[])(source *) = {linear,    linear,  linear, convolve,
+                                               convolve,  combine, change, join,
+                                               normalize, move,    move,   change};
     const uint8_t how = next_byte(&s->in);
     if (s->count >= VALUES_MAX - 8) return false;
     return how >= 240 ? call(s) : makers[how % SC_COUNT_OF(makers)](s);
@@ -238,7 +243,8 @@ static void add_floats(source *s) {
 // --- Configurations ------------------------------------------------------------------------------
 
 static sc_str any_pattern(source *s) {
-    static const char *const texts[] = {"*", "", "linear", "aten::add*", "=y", "y_*", "**1", "conv2d", "w"};
+    static const char *const texts[] = {"*",   "",    "linear", "aten::add*", "=y",
+                                        "y_*", "**1", "conv2d", "w"};
     const uint8_t how = next_byte(&s->in);
     const sc_node *node = s->method->graph->first;
     if (how % 3 || !node) return sc_str_from(texts[how % SC_COUNT_OF(texts)]);
@@ -252,7 +258,9 @@ static sc_quant_config any_config(source *s) {
     sc_str *skip = sc_new_array(s->arena, sc_str, SKIPS_MAX);
     sc_quant_config config = {.mode = (sc_quant_mode)(how % 8 < 3 ? how % 2 : how % 5),
                               .per_channel = how & 64,
-                              .weight_bits = how == 255 ? 5 : how & 32 ? 4 : 8,
+                              .weight_bits = how == 255 ? 5
+                                             : how & 32 ? 4
+                                                        : 8,
                               .group_size = sizes[next_byte(&s->in) % SC_COUNT_OF(sizes)],
                               .skip = skip};
     const uint8_t skips = next_byte(&s->in);
@@ -322,8 +330,8 @@ static sc_status open(source *s, const sc_program *from, bool delegates, sc_rt_p
     SC_TRY(sc_pipeline_run(s->ctx, &pipeline, program, SC_STEP_to_edge));
     if (delegates) SC_TRY(delegate(s, program, &options));
     SC_TRY(sc_make_executable(s->ctx, &pipeline, program, &made));
-    return sc_rt_program_open(s->ctx, sc_source_from_cord(s->arena, &made.result.program),
-                              &loading, out);
+    return sc_rt_program_open(s->ctx, sc_source_from_cord(s->arena, &made.result.program), &loading,
+                              out);
 }
 
 // Some batches; the method stays open.
@@ -356,8 +364,8 @@ static sc_status calibrate(source *s, const sc_quant_plan *plan, const float **s
     sc_rt_method *method = NULL;
     if (count == 0) return SC_OK;
     SC_TRY(sc_quant_observed(s->ctx, plan, &observed));
-    const sc_status status = run(s, observed, false, how % 4, how < 200 ? 0 : (uint8_t)(how - 200),
-                                 &running, &method);
+    const sc_status status =
+        run(s, observed, false, how % 4, how < 200 ? 0 : (uint8_t)(how - 200), &running, &method);
     for (uint32_t i = 0; status == SC_OK && i < count; i++) {
         const uint64_t floats = sc_quant_state_floats(plan, i);
         const uint32_t first = sc_rt_method_output_count(method) - count;

@@ -1,5 +1,5 @@
-// Programs made up from bytes, as torch.export would record them: inputs and states, then calls with
-// the results that the expansion gives.
+// Programs made up from bytes, as torch.export would record them: inputs and states, then calls
+// with the results that the expansion gives.
 #ifndef FUZZ_MADE_H
 #define FUZZ_MADE_H
 

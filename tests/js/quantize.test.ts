@@ -179,7 +179,10 @@ test("layers in bodies of control flow stay as they are, and are told by name", 
     assert.equal(isQuantized, false);
     assert.equal(reason, "it is in a body of control flow, whose weights are operands");
   }
-  assert.match(notes.join(), /^layers in bodies of control flow stay as they are: true_graph_0\/lin/);
+  assert.match(
+    notes.join(),
+    /^layers in bodies of control flow stay as they are: true_graph_0\/lin/,
+  );
   session.dispose();
 });
 

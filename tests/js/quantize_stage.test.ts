@@ -171,8 +171,16 @@ test("6.3: calibration that does not fit is told by method, call and input", asy
   const double = tensor(new Float64Array(64), [4, 16]);
   const second = "call 1 of the calibration inputs of method 'forward'";
   for (const [calls, code, text] of [
-    [[[x], [wide]], "input", `input 0 ('x') of ${second} is a float32 tensor [4, 17], not a float32`],
-    [[[x], [double]], "input", `input 0 ('x') of ${second} is a float64 tensor [4, 16], not a float`],
+    [
+      [[x], [wide]],
+      "input",
+      `input 0 ('x') of ${second} is a float32 tensor [4, 17], not a float32`,
+    ],
+    [
+      [[x], [double]],
+      "input",
+      `input 0 ('x') of ${second} is a float64 tensor [4, 16], not a float`,
+    ],
     [[[x], [x, x]], "input", `${second} has 2 values, and method 'forward' takes 1`],
     [[[x], []], "input", `${second} has 0 values, and method 'forward' takes 1`],
     [[[x], x], "argument", `${second} must be a list with a value for each input`],

@@ -86,10 +86,13 @@ test("a worker's session saves to sinks of this side, and prints here", async ()
   const whole = (name: string): Uint8Array => new Uint8Array(Buffer.concat(files.get(name)!));
   assert.deepEqual(whole("model.pte"), await session.getPteBuffer());
   assert.ok(whole("model.ptd").length > 0);
-  await assert.rejects(session.saveToPte("model", () => undefined), {
-    code: "argument",
-    message: "there is a data file beside the program",
-  });
+  await assert.rejects(
+    session.saveToPte("model", () => undefined),
+    {
+      code: "argument",
+      message: "there is a data file beside the program",
+    },
+  );
   await assert.rejects(session.saveToPte("", { open }), { code: "argument" });
   const printed: string[] = [];
   await session.printDelegationInfo((text) => printed.push(text));

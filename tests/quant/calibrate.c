@@ -196,8 +196,8 @@ quant_configs quant_configs_of(const char *recipe) {
         made = (quant_configs){.items = {ways.items[1], ways.items[0]}, .count = 2};
         made.items[0].skip = dynamic;
     } else if (strcmp(recipe, "static_int4") == 0) {
-        made = (quant_configs){.items = {single("int4_group"), single("static_channel")},
-                               .count = 2};
+        made =
+            (quant_configs){.items = {single("int4_group"), single("static_channel")}, .count = 2};
         made.items[1].skip = dynamic;
         made.items[1].skip_count = 1;
     } else if (strcmp(recipe, "dynamic_halves") == 0) {

@@ -257,7 +257,8 @@ TEST(odd_ranges_are_told) {
 
 TEST(what_fits_or_finds_nothing_is_told) {
     static const sc_str skip[] = {{"nothing", 7}, {"fc1", 3}, {"=linear_9", 9}, {"fc?", 3}};
-    sc_quant_config configs[] = {quant_config_of("static_tensor"), quant_config_of("int8_channel"),
+    sc_quant_config configs[] = {quant_config_of("static_tensor"),
+                                 quant_config_of("int8_channel"),
                                  {.mode = SC_QUANT_HALF_WEIGHTS}};
     sc_program *program = NULL;
     sc_quant_plan *plan = NULL;

@@ -99,8 +99,8 @@ static bool is_private(sc_xa *x, const sc_xa_dynamic *d) {
     const sc_value *integers = d->quantize->outs[0];
     for (uint32_t i = 0; i < 2; i++)
         for (const sc_arg *use = d->choose->outs[i]->first_use; use; use = use->next_use)
-            if (use->user != d->quantize && (!sc_xa_is(use->user, &sc_xa_dequantize) ||
-                                             use->user->args[0].value != integers))
+            if (use->user != d->quantize &&
+                (!sc_xa_is(use->user, &sc_xa_dequantize) || use->user->args[0].value != integers))
                 return false;
     for (const sc_arg *use = integers->first_use; use; use = use->next_use)
         if (!sc_xa_is(use->user, &sc_xa_dequantize) || use->user->args[0].value != integers ||

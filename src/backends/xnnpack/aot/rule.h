@@ -19,11 +19,11 @@ struct sc_xa {
     sc_ctx *ctx;
     const sc_graph *graph;
     sc_xnn_runtime runtime;
-    bool is_heard;        // reasons are kept
-    uint32_t *groups;     // by node->mark, the mark of another node of the group; NULL: no groups
-    sc_str reason, hint;  // of the last refusal, if heard
+    bool is_heard;          // reasons are kept
+    uint32_t *groups;       // by node->mark, the mark of another node of the group; NULL: no groups
+    sc_str reason, hint;    // of the last refusal, if heard
     const sc_value *asked;  // who reads it has to quantize it on the way; NULL: nobody has to
-    sc_imap *looked_at;   // scales and zero points that are as XNNPACK takes them; NULL: not kept
+    sc_imap *looked_at;     // scales and zero points that are as XNNPACK takes them; NULL: not kept
 };
 
 // Where dims of activations lie. Channels-last values are always 4-D: what has fewer dims (N, C and
@@ -190,8 +190,8 @@ bool sc_xa_is_plain(const sc_xa_params *params);
 // node and the parameters if so.
 bool sc_xa_dequantized(const sc_value *value, const sc_node **node, sc_xa_params *params);
 // The same for parameters that are computed at run time, of all of the tensor or of its rows.
-// `choose` is the node that computes them, `source` what is quantized. All who read what comes of it
-// are products and convolutions that XNNPACK takes in this form: nothing else would find it.
+// `choose` is the node that computes them, `source` what is quantized. All who read what comes of
+// it are products and convolutions that XNNPACK takes in this form: nothing else would find it.
 typedef struct sc_xa_dynamic {
     const sc_node *dequantize, *quantize, *choose;
     const sc_value *source;
