@@ -86,6 +86,7 @@ struct sc_arg {
 typedef struct sc_meta {
     sc_str stack_trace;     // the user's Python traceback, verbatim
     sc_str module_stack;    // nn_module_stack, verbatim
+    sc_str source_stack;    // source_fn_stack, verbatim; of strict exports, and not in texts
     const sc_name *origin;  // the node of the source file (sc_graph_origin); handles go by it
     uint32_t debug_handle;
 } sc_meta;

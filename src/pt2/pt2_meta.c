@@ -45,6 +45,7 @@ sc_status sc_pt2_read_metadata(sc_pt2_scope *scope, const sc_json *json, sc_meta
     uint64_t number;
     out->stack_trace = sc_pt2_keep(imp, sc_json_get(json, "stack_trace"));
     out->module_stack = sc_pt2_keep(imp, sc_json_get(json, "nn_module_stack"));
+    out->source_stack = sc_pt2_keep(imp, sc_json_get(json, "source_fn_stack"));
     if (!imp->is_serde) return SC_OK;
     if (handle && handle->kind == SC_JSON_STRING) {
         if (!sc_parse_u64(sc_json_raw(handle), &number) || number > UINT32_MAX)

@@ -173,16 +173,20 @@ static void annotate_binary(sc_quant_plan *plan, const pattern *p, sc_node *node
 
 // --- What shares a scale by itself ---------------------------------------------------------------
 
-// A pooling module; one that is called as a function only shares what its input has.
-static bool is_pool_module(const sc_node *node) {
-    return sc_str_ends_with(node->meta.module_stack, ",torch.nn.modules.pooling.AdaptiveAvgPool2d");
+// A pooling module. One that is called as a function is known by what only strict exports tell;
+// elsewhere it shares what its input has.
+static bool is_known_pool(const sc_node *node) {
+    const sc_str source = node->meta.source_stack;
+    if (sc_str_ends_with(source, ",torch.nn.functional.adaptive_avg_pool2d")) return true;
+    return sc_str_ends_with(source.size ? source : node->meta.module_stack,
+                            ",torch.nn.modules.pooling.AdaptiveAvgPool2d");
 }
 
 static void annotate_pool(sc_quant_plan *plan, const pattern *p, sc_node *node, sc_node *relu) {
     (void)p;
     (void)relu;
     sc_value *x = operand(node, 0);
-    if (node_is_taken(node) || !is_pool_module(node) || sc_quant_refuse_write(plan, node)) return;
+    if (node_is_taken(node) || !is_known_pool(node) || sc_quant_refuse_write(plan, node)) return;
     if (!is_float(x)) {
         refuse_dtype(plan, node, x ? x : node->outs[0]);
         return;

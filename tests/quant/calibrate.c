@@ -128,6 +128,7 @@ const quant_case quant_cases[QUANT_CASES] = {
     {"quant/linear_relu", "static_channel", 0, NULL},
     {"quant/linear_relu", "dynamic_channel", 0, NULL},
     {"quant/pools", "static_channel", 0, NULL},
+    {"quant/strict_pools", "static_channel", 0, NULL},
     {"quant/numbers", "static_tensor", 0, NULL},
     {"quant/numbers", "dynamic_tensor", 0, NULL},
     {"quant/cats", "static_channel", 0, NULL},

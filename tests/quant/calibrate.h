@@ -12,7 +12,7 @@ typedef struct quant_case {
     const char *differs;  // why it is not PT2E's text; NULL: it is
 } quant_case;
 
-enum { QUANT_CASES = 42 };
+enum { QUANT_CASES = 43 };
 extern const quant_case quant_cases[QUANT_CASES];
 
 // One configuration, or several, each for what those before it leave.

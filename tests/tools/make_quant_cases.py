@@ -232,7 +232,10 @@ def main():
         if wanted and name not in wanted:
             continue
         if not path.exists():
-            program = torch.export.export(randomized(module()), inputs(like, 0))
+            is_strict = getattr(module, "is_strict", False)
+            program = torch.export.export(
+                randomized(module()), inputs(like, 0), strict=is_strict
+            )
             torch.export.save(program, path)
         for recipe in recipes:
             try:

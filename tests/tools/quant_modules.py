@@ -78,6 +78,21 @@ class Pools(nn.Module):
         return self.pool(self.more(x)), F.adaptive_avg_pool2d(F.gelu(y), 2), y.mean((2, 3))
 
 
+class StrictPools(nn.Module):
+    """Pooling by a module and by a function, which a strict export tells apart from others."""
+
+    is_strict = True
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.pool = nn.Conv2d(3, 4, 3, padding=1), nn.AdaptiveAvgPool2d(2)
+
+    def forward(self, x):
+        y = F.gelu(self.conv(x))
+        gate = torch.sigmoid(F.adaptive_avg_pool2d(y, 1))
+        return y * gate, self.pool(torch.tanh(y)), F.adaptive_avg_pool2d(torch.sin(y), 2)
+
+
 class Numbers(nn.Module):
     """Sums and products with numbers, with constants, with themselves, and too large ones."""
 
@@ -291,6 +306,7 @@ CASES = {
     "conv1d": (Conv1d, [[2, 4, 12]], STATIC),
     "linear_relu": (LinearRelu, [[4, 8]], (STATIC[0], DYNAMIC[0])),
     "pools": (Pools, [[1, 3, 6, 6]], STATIC[:1]),
+    "strict_pools": (StrictPools, [[1, 3, 6, 6]], STATIC[:1]),
     "numbers": (Numbers, [[3, 8]], (STATIC[1], DYNAMIC[1])),
     "cats": (Cats, [[1, 3, 4, 4], [1, 3, 4, 4]], STATIC[:1]),
     "sharing": (Sharing, [[2, 3, 4, 4]], STATIC[:1]),
