@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/hash.h"
 
 sc_str sc_str_from(const char *terminated) { return (sc_str){terminated, strlen(terminated)}; }
@@ -205,16 +206,6 @@ void sc_sb_add_i64(sc_sb *sb, int64_t value) {
     sc_sb_add(sb, (sc_str){text + at, sizeof(text) - at});
 }
 
-// Fewest digits that read back to `value` (> 0, finite), as "d.ddde[+-]xx". 15 digits always are
-// enough to name a 15-digit decimal, 17 to name any double; subnormals may need only one.
-static void print_shortest(char *text, size_t bytes, double value) {
-    int digits = value < 2.2250738585072014e-308 ? 1 : 15;
-    for (; digits <= 17; digits++) {
-        snprintf(text, bytes, "%.*e", digits - 1, value);
-        if (strtod(text, NULL) == value) return;
-    }
-}
-
 // Fixed notation: `digits` with the point after position `point` (may be outside).
 static void add_fixed(sc_sb *sb, sc_str digits, int point) {
     if (point <= 0) {
@@ -255,21 +246,16 @@ void sc_sb_add_f64(sc_sb *sb, double value) {
         sc_sb_add_text(sb, value == 0.0 ? "0.0" : "inf");
         return;
     }
-    char text[40], digits[20];
-    print_shortest(text, sizeof(text), value);
-    size_t count = 0, at = 0;
-    for (; text[at] != 'e'; at++)
-        if (text[at] != '.') digits[count++] = text[at];
-    int exponent = atoi(text + at + 1);
-    while (count > 1 && digits[count - 1] == '0') count--;
-    sc_str all = {digits, count};
+    const sc_decimal shortest = sc_decimal_shortest(value);
+    const sc_str digits = {shortest.digits, shortest.count};
+    const int exponent = shortest.exponent;
     if (exponent >= -4 && exponent < 16) {
-        add_fixed(sb, all, exponent + 1);
+        add_fixed(sb, digits, exponent + 1);
         return;
     }
-    sc_sb_add_char(sb, digits[0]);
-    if (count > 1) sc_sb_add_char(sb, '.');
-    sc_sb_add(sb, sc_str_slice(all, 1, count));
+    sc_sb_add_char(sb, digits.data[0]);
+    if (digits.size > 1) sc_sb_add_char(sb, '.');
+    sc_sb_add(sb, sc_str_slice(digits, 1, digits.size));
     sc_sb_addf(sb, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
 }
 

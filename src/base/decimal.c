@@ -1,0 +1,113 @@
+// In wasm: -O3
+#include "base/decimal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// 15 digits always are enough to name a 15-digit decimal, 17 to name any double; subnormals may
+// need only one.
+enum { FEWEST = 15, MOST = 17 };
+
+static void put_digits(sc_decimal *out, const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (text[i] != '.') out->digits[out->count++] = text[i];
+    while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
+}
+
+// --- Any number ----------------------------------------------------------------------------------
+
+static sc_decimal by_library(double value) {
+    sc_decimal out = {.count = 0};
+    char text[40];
+    int digits = value < 2.2250738585072014e-308 ? 1 : FEWEST;
+    for (; digits <= MOST; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    const char *e = strchr(text, 'e');
+    out.exponent = atoi(e + 1);
+    put_digits(&out, text, (size_t)(e - text));
+    return out;
+}
+
+// --- Numbers that are neither large nor small ----------------------------------------------------
+
+// The same in integers: libc's way goes through long doubles, and takes some microseconds.
+__extension__ typedef unsigned __int128 wide;
+
+enum { MANTISSA = 52, BIAS = 1023, LOG2_LEAST = -36, LOG2_MOST = 46 };
+static const uint64_t one = UINT64_C(1) << MANTISSA;
+
+// value * 10^power, MOST digits of it, in units of 2^-shift.
+typedef struct scaled {
+    uint64_t mantissa;
+    wide units;
+    wide half;  // as far as half the way to the next double
+    uint32_t shift;
+    int power;
+} scaled;
+
+static uint64_t power_of(uint64_t base, int exponent) {
+    uint64_t product = 1;
+    for (int i = 0; i < exponent; i++) product *= base;
+    return product;
+}
+
+static scaled scale_by(uint64_t mantissa, int log2, int power) {
+    const uint64_t five = power_of(5, power);  // not above 5^27
+    return (scaled){.mantissa = mantissa,
+                    .units = (wide)(2 * mantissa) * five,
+                    .half = five,
+                    .shift = (uint32_t)(MANTISSA + 1 - log2 - power),
+                    .power = power};
+}
+
+// The power of ten in a power of two, or one less.
+static int log10_of(int log2) {
+    return log2 < 0 ? -((-log2 * 1233 + 4095) / 4096) : log2 * 1233 / 4096;
+}
+
+// So that MOST digits stand before the point.
+static scaled scale(uint64_t mantissa, int log2) {
+    static const uint64_t too_large = UINT64_C(100000000000000000);
+    const int power = MOST - 1 - log10_of(log2);
+    const scaled s = scale_by(mantissa, log2, power);
+    return s.units >> s.shift < too_large ? s : scale_by(mantissa, log2, power - 1);
+}
+
+// In steps of `step`, rounded once, halves to even. Does that read back?
+static bool round_to(const scaled *s, uint64_t step, uint64_t *steps) {
+    const uint64_t whole = (uint64_t)(s->units >> s->shift);
+    const wide size = (wide)step << s->shift;
+    const wide rest = s->units - ((wide)(whole - whole % step) << s->shift);
+    *steps = whole / step;
+    const bool is_up = rest > size - rest || (rest == size - rest && *steps % 2);
+    *steps += is_up;
+    // Below a power of two doubles are twice as close. Midpoints have more digits than MOST.
+    return (is_up ? size - rest : s->mantissa == one ? 2 * rest : rest) < s->half;
+}
+
+static void put_number(sc_decimal *out, uint64_t number, int power) {
+    char text[20];
+    size_t at = sizeof text;
+    for (; number; number /= 10) text[--at] = (char)('0' + number % 10);
+    out->exponent = (int)(sizeof text - at) - 1 + power;
+    put_digits(out, text + at, sizeof text - at);
+}
+
+static bool by_integers(double value, sc_decimal *out) {
+    uint64_t bits, steps;
+    memcpy(&bits, &value, sizeof bits);
+    const int log2 = (int)(bits >> MANTISSA) - BIAS;
+    if (log2 < LOG2_LEAST || log2 > LOG2_MOST) return false;
+    const scaled s = scale(one | (bits & (one - 1)), log2);
+    int left_out = MOST - FEWEST;
+    while (!round_to(&s, power_of(10, left_out), &steps) && left_out > 0) left_out--;
+    put_number(out, steps, left_out - s.power);
+    return true;
+}
+
+sc_decimal sc_decimal_shortest(double value) {
+    sc_decimal out = {.count = 0};
+    return by_integers(value, &out) ? out : by_library(value);
+}
