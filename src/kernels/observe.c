@@ -160,5 +160,5 @@ static sc_status run_observe_error(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-SC_KERNEL(observe, .run = run_observe, .scratch = observe_scratch);
+SC_KERNEL(observe, .run = run_observe, .scratch = observe_scratch, .layout = SC_LAYOUT_TAKES);
 SC_KERNEL(observe_error, .run = run_observe_error);
