@@ -15,6 +15,7 @@ void sc_bins_start(sc_bins *bins, float low, float high) {
     memset(bins->counts, 0, sizeof bins->counts);
     bins->low = low;
     bins->high = high;
+    bins->holds_all = false;
 }
 
 // Where bins begin and end: those of a single value are around it.
@@ -44,18 +45,56 @@ static uint32_t bin_of(const edges *e, float x) {
     return x >= e->low && x <= e->high ? (uint32_t)((x - e->low) * SC_BINS / e->width) : OUTSIDE;
 }
 
-void sc_bins_count(sc_bins *bins, const float *x, size_t count) {
-    const edges e = edges_of(bins);
-    const lanes_f low = lanes_splat(e.low), high = lanes_splat(e.high);
-    const lanes_f width = lanes_splat(e.width);
+// Of numbers in the range: truncated, by what rounding to nearest has added, which takes fewer
+// instructions than converting.
+static inline lanes_i bins_in(lanes_f x, lanes_f low, lanes_f width) {
+    const lanes_f large = lanes_splat(1 << 23), at = (x - low) * SC_BINS / width;
+    const lanes_f sum = at + large;
+    return (lanes_i)sum + (sum - large > at);
+}
+
+// Blocks of numbers that are all in the range. If one is not, it is counted wrong, but nowhere
+// else.
+static size_t count_inside(sc_bins *bins, const edges *e, const float *x, size_t count) {
+    enum { BLOCK = 256 };
+    const lanes_f low = lanes_splat(e->low), width = lanes_splat(e->width);
+    size_t i = 0;
+    for (; i + BLOCK <= count; i += BLOCK) {
+        uint16_t at[BLOCK];
+        for (uint32_t k = 0; k < BLOCK; k += 8) {
+            const lanes_i a = bins_in(lanes_load(x + i + k), low, width);
+            const lanes_i b = bins_in(lanes_load(x + i + k + 4), low, width);
+            const lanes_h both = lanes_least((lanes_h)((a & 0xffff) | b << 16), OUTSIDE);
+            memcpy(at + k, &both, sizeof both);
+        }
+        for (uint32_t k = 0; k < BLOCK; k += 4)
+            for (uint32_t row = 0; row < 4; row++) bins->counts[row][at[k + row]]++;
+    }
+    return i;
+}
+
+// Where some may be outside.
+static size_t count_four_by_four(sc_bins *bins, const edges *e, const float *x, size_t count) {
+    const lanes_f low = lanes_splat(e->low), high = lanes_splat(e->high);
+    const lanes_f width = lanes_splat(e->width);
     const lanes_i outside = {OUTSIDE, OUTSIDE, OUTSIDE, OUTSIDE};
     size_t i = 0;
-    for (; i + 4 <= count && !is_extreme(&e); i += 4) {
+    for (; i + 4 <= count; i += 4) {
         const lanes_f v = lanes_load(x + i);
         const lanes_i is_inside = (v >= low) & (v <= high);
         const lanes_f at = (lanes_f)(is_inside & (lanes_i)((v - low) * SC_BINS / width));
         const lanes_i bin = __builtin_convertvector(at, lanes_i) | (~is_inside & outside);
         for (uint32_t k = 0; k < 4; k++) bins->counts[k][bin[k]]++;
+    }
+    return i;
+}
+
+void sc_bins_count(sc_bins *bins, const float *x, size_t count) {
+    const edges e = edges_of(bins);
+    size_t i = 0;
+    if (!is_extreme(&e)) {
+        i = bins->holds_all ? count_inside(bins, &e, x, count) : 0;
+        i += count_four_by_four(bins, &e, x + i, count - i);
     }
     for (; i < count; i++) bins->counts[0][bin_of(&e, x[i])]++;
 }
@@ -95,17 +134,81 @@ static float space_at(const space *s, uint32_t i) {
     return fused(-s->step, (float)(s->count - 1 - i), s->b);
 }
 
-// Each old bin is cut in equal parts, and each part goes to the bin in which its middle lies.
+// What all counts are multiples of: sums of their parts are exact as long as 24 bits hold them, and
+// then the order is free. 0 where that is below the normal numbers.
+static float grain_of(const float *histogram) {
+    int32_t least = 255;
+    for (uint32_t i = 0; i < SC_BINS; i++) {
+        uint32_t bits;
+        memcpy(&bits, &histogram[i], sizeof bits);
+        if (bits == 0) continue;
+        const int32_t zeros = __builtin_ctz(bits | 1u << 23);
+        const int32_t grain = (int32_t)(bits >> 23) - 23 + zeros;
+        least = grain < least ? grain : least;
+    }
+    return least > 5 ? ldexpf(1, least - 127) : 0;
+}
+
+typedef struct spreading {
+    space parts, edge;
+    float half, next, exact;  // sums below `exact` are
+    uint32_t bin;             // that parts go to, for as long as their middles are below `next`
+    float *to;
+} spreading;
+
+static float middle_of(const spreading *s, uint32_t part) {
+    return space_at(&s->parts, part) + s->half;
+}
+
+static bool is_here(const spreading *s, uint32_t part) {
+    return s->bin == SC_BINS - 1 || !(s->next <= middle_of(s, part));
+}
+
+static void advance(spreading *s, uint32_t part) {
+    const float middle = middle_of(s, part);
+    while (s->bin < SC_BINS - 1 && s->next <= middle) s->next = space_at(&s->edge, ++s->bin + 1);
+}
+
+// The first part that goes to another bin; middles only grow from `part` to `end`.
+static uint32_t end_of_bin(const spreading *s, uint32_t part, uint32_t end) {
+    if (is_here(s, end - 1)) return end;
+    uint32_t here = part, beyond = end - 1;
+    while (beyond - here > 1) {
+        const uint32_t between = (here + beyond) / 2;
+        if (is_here(s, between))
+            here = between;
+        else
+            beyond = between;
+    }
+    return beyond;
+}
+
+static void spread_bin(spreading *s, uint32_t old, float count) {
+    const uint32_t end = (old + 1) * SPLIT;
+    uint32_t part = old * SPLIT;
+    while (part < end) {
+        advance(s, part);
+        const bool is_exact = s->to[s->bin] + count < s->exact;
+        const uint32_t next = is_exact ? end_of_bin(s, part, end) : part + 1;
+        s->to[s->bin] += count / SPLIT * (float)(next - part);
+        part = next;
+    }
+}
+
+// Each old bin is cut in equal parts, and each part goes to the bin in which its middle lies, one
+// after the other. Middles are counted from both ends, and need not grow where these meet.
 static void spread(const float *old, float low, float high, const sc_bins *bins, float *to) {
-    const space parts = space_of(low, high, PARTS + 1);
-    const space edge = space_of(bins->low, bins->high, SC_BINS + 1);
-    const float half = 0.5f * parts.step;
-    float next = space_at(&edge, 1);
-    uint32_t bin = 0;
-    for (uint32_t i = 0; i < PARTS; i++) {
-        const float middle = space_at(&parts, i) + half;
-        while (bin < SC_BINS - 1 && next <= middle) next = space_at(&edge, ++bin + 1);
-        to[bin] += old[i / SPLIT] / SPLIT;
+    spreading s = {.parts = space_of(low, high, PARTS + 1),
+                   .edge = space_of(bins->low, bins->high, SC_BINS + 1),
+                   .exact = grain_of(old) / SPLIT * (1 << 24),
+                   .to = to};
+    s.half = 0.5f * s.parts.step;
+    s.next = space_at(&s.edge, 1);
+    for (uint32_t i = 0; i < SC_BINS; i++) {
+        if (old[i] != 0)
+            spread_bin(&s, i, old[i]);
+        else if (i == SC_BINS / 2 - 1)
+            advance(&s, (i + 1) * SPLIT - 1);
     }
 }
 

@@ -10,6 +10,7 @@ enum { SC_BINS = 2048 };
 // Room to count the numbers of one tensor in, and for what happens to the histogram before.
 typedef struct sc_bins {
     float low, high;
+    bool holds_all;                   // what is to be counted is known to lie in the range
     uint32_t counts[4][SC_BINS + 2];  // of which the sum counts; then the top edge, and outside
 } sc_bins;
 

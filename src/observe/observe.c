@@ -60,6 +60,7 @@ void sc_observe_bins(const float *state, const sc_value_range *range, sc_bins *b
     const bool has = has_seen(state);
     sc_bins_start(bins, has ? fminf(state[SC_OBSERVED_LOW], range->low) : range->low,
                   has ? fmaxf(state[SC_OBSERVED_HIGH], range->high) : range->high);
+    bins->holds_all = range->nans == 0 && range->infinities == 0;
 }
 
 static void add_to_count(float *count, uint64_t more) {
