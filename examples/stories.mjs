@@ -80,7 +80,8 @@ export function argmax(logits) {
   return best;
 }
 
-const int64 = (/** @type {number[]} */ values, /** @type {number[]} */ shape) => ({
+/** Numbers as a tensor of that shape. */
+export const int64 = (/** @type {number[]} */ values, /** @type {number[]} */ shape) => ({
   dtype: /** @type {const} */ ("int64"),
   shape,
   data: BigInt64Array.from(values, BigInt),

@@ -37,7 +37,8 @@ const TYPES: Partial<Record<TensorInfo["kind"], readonly string[]>> = {
   bool: ["boolean"],
 };
 
-function checkValue(where: string, info: TensorInfo, value: unknown): void {
+/** Throws unless a value is what an input takes; `where` names the value. */
+export function checkValue(where: string, info: TensorInfo, value: unknown): void {
   if (info.kind === "tensor") return checkTensor(where, info, value);
   const types = TYPES[info.kind];
   if (types && !types.includes(typeof value)) throw badArgument(where, types.join(" or "), value);

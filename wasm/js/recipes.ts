@@ -156,6 +156,26 @@ export function isQuantizing({ quantizationRecipe: given }: ExportRecipe): boole
   return isByMethod(given) ? Object.values(given).some((one) => one !== null) : true;
 }
 
+/** Quantization that leaves more as it is. */
+export function skipping(given: Quantization, skip: readonly string[]): Quantization {
+  if (isByMethod(given))
+    return Object.fromEntries(
+      Object.entries(given).map(([name, one]) => [
+        name,
+        one && (skipping(one, skip) as QuantizationRecipe),
+      ]),
+    );
+  const more = <T extends { readonly skip?: readonly string[] }>(list: readonly T[]): T[] =>
+    list.map((one) => ({ ...one, skip: [...(one.skip ?? []), ...skip] }));
+  return {
+    ...given,
+    ...(given.quantizers && { quantizers: more(given.quantizers) }),
+    ...(given.aoQuantizationConfigs && {
+      aoQuantizationConfigs: more(given.aoQuantizationConfigs),
+    }),
+  };
+}
+
 // --- Several as one ----------------------------------------------------------------------------------
 
 /** What one recipe says, and how it is called in messages. */

@@ -39,7 +39,10 @@ export interface Quantizer {
   readonly isPerChannel?: boolean;
   /** Activations are quantized in every run by what they then are, and nothing is calibrated. */
   readonly isDynamic?: boolean;
-  /** What stays as it is: nodes, modules (with all in them) and operators by name; "*" is any text. */
+  /**
+   * What stays as it is: nodes, modules (with all in them) and operators by name; "*" is any text,
+   * and "=conv2d" the node of that name alone.
+   */
   readonly skip?: readonly string[];
 }
 

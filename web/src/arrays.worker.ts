@@ -6,7 +6,7 @@ import { SconceError } from "@sconce/errors.js";
 import { fill, makeTensor } from "@sconce/fill.js";
 import { Server, type Port, type Request } from "@sconce/rpc.js";
 import type { DType, ProgramValueInfo, Tensor, Value } from "@sconce/types.js";
-import type { OutputView } from "./state.js";
+import type { OutputView, TensorView } from "./state.js";
 import { viewOf } from "./ui/numbers.js";
 
 /** How an input is made. */
@@ -32,6 +32,8 @@ export interface Arrays {
   make(fillings: readonly Filling[]): Value[];
   read(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor>;
   look(values: readonly Value[]): OutputView[];
+  /** Reads an array that a program is calibrated on. */
+  readFinite(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor>;
 }
 
 function makeOne(filling: Filling): Value {
@@ -56,18 +58,30 @@ function inMemory<T>(work: () => T): T {
   }
 }
 
+async function read(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor> {
+  const bytes = await file.arrayBuffer().catch(() => {
+    throw new SconceError(
+      "io",
+      `${name} cannot be read`,
+      "Check that the file is still there, and choose it again.",
+    );
+  });
+  return inMemory(() => readNpy(new Uint8Array(bytes), name, dtype));
+}
+
 const arrays: Arrays = {
   make: (fillings) => inMemory(() => fillings.map(makeOne)),
   look: (values) => inMemory(() => values.map(viewOf)),
-  async read(file, name, dtype) {
-    const bytes = await file.arrayBuffer().catch(() => {
-      throw new SconceError(
-        "io",
-        `${name} cannot be read`,
-        "Check that the file is still there, and choose it again.",
-      );
-    });
-    return inMemory(() => readNpy(new Uint8Array(bytes), name, dtype));
+  read,
+  async readFinite(file, name, dtype) {
+    const tensor = await read(file, name, dtype);
+    const { nanCount, count } = inMemory(() => viewOf(tensor)) as TensorView;
+    if (nanCount === 0) return tensor;
+    throw new SconceError(
+      "numeric",
+      `${name} is not a number in ${nanCount} of its ${count} elements`,
+      "Calibrate on inputs as the model meets them: NaN has no place in a range.",
+    );
   },
 };
 

@@ -21,6 +21,10 @@ export function versionOf(
   const edges = report?.stages.filter((version) => version.stage === "edge") ?? [];
   if (step === "edge") return edges[0];
   if (step === "delegated") return edges[1];
+  // So does quantizing, of what was opened.
+  const sources = report?.stages.filter((version) => version.stage === "source") ?? [];
+  if (step === "source") return sources[0];
+  if (step === "quantized") return sources[1];
   return report?.stages.findLast((version) => version.stage === step);
 }
 
@@ -31,9 +35,11 @@ export function stepBeside(step: StepId, by: -1 | 1): StepId | undefined {
   return at < 0 ? undefined : all[at + by];
 }
 
+const MADE_ON_DEMAND: ReadonlySet<StepId> = new Set(["quantized", "delegated"]);
+
 /** The steps of what is open, as the spine shows them and keys count them. */
 export const shownSteps = computed((): readonly StepId[] =>
-  STEPS.filter((id) => id !== "delegated" || app.steps.value.delegated.status !== "absent"),
+  STEPS.filter((id) => !MADE_ON_DEMAND.has(id) || app.steps.value[id].status !== "absent"),
 );
 
 export const version = computed(() => versionOf(app.report.value, app.step.value));

@@ -20,6 +20,7 @@ export const VIEWS = {
   profile: { title: "Profile", key: "p", isFor: (step) => step === "run" },
   numerics: { title: "Numerics", key: "n", isFor: (step) => step === "run" },
   summary: { title: "Summary", key: "s", isFor: (step) => /^(source|core|edge)$/.test(step) },
+  quantized: { title: "Quantized", key: "q", isFor: (step) => step === "quantized" },
   delegates: { title: "Delegates", key: "d", isFor: (step) => step === "delegated" },
   memory: { title: "Memory", key: "m", isFor: (step) => step === "executorch" },
   graph: { title: "Graph", key: "g", isFor: isVersion },

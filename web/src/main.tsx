@@ -31,6 +31,7 @@ import "./styles/program.css";
 import "./styles/run.css";
 import "./styles/story.css";
 import "./styles/face.css";
+import "./styles/quantized.css";
 import "./styles/inspector.css";
 import "./styles/dock.css";
 import "./styles/start.css";

@@ -13,7 +13,9 @@ import type {
   NodeRow,
   OpFamily,
   ProgramReport,
+  QuantizationReport,
   Tensor,
+  Value,
   Verification,
 } from "@sconce/types.js";
 import type {
@@ -32,7 +34,7 @@ import type { Scene } from "./graph/model.js";
 import type { View } from "./looks.js";
 
 /** A version of the program in its dialect, the file that was written, and running it. */
-export type StepId = Dialect | "delegated" | "program" | "run";
+export type StepId = Dialect | "quantized" | "delegated" | "program" | "run";
 /** "absent": this kind of file, or this way to lower it, has no such step. */
 type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
 
@@ -44,8 +46,14 @@ export interface Step {
   note?: string;
 }
 
+/** Steps that make another version in the same dialect. */
+const AFTER: Partial<Record<Dialect, readonly StepId[]>> = {
+  source: ["quantized"],
+  edge: ["delegated"],
+};
+
 export const STEPS: readonly StepId[] = [
-  ...DIALECTS.flatMap(({ name }): StepId[] => (name === "edge" ? [name, "delegated"] : [name])),
+  ...DIALECTS.flatMap(({ name }): StepId[] => [name, ...(AFTER[name] ?? [])]),
   "program",
   "run",
 ];
@@ -56,8 +64,36 @@ export interface MethodFile {
   file: Blob;
 }
 
+/** Inputs that a quantized program is calibrated on, or compared with the float one. */
+export interface Calibration {
+  name: string;
+  /** The method that an array is an input of; "" where calls are complete. */
+  method: string;
+  /** What it is, in short. */
+  words: string;
+  array: Tensor | null;
+  /** Complete calls, by method. */
+  calls: Readonly<Record<string, readonly (readonly Value[])[]>>;
+  /** Why it cannot be taken; empty when it can. */
+  fault: string;
+}
+
+/** How a program is quantized before it is lowered. */
+export interface Quantizing {
+  /** The name of a recipe; empty where nothing is quantized. */
+  recipe: string;
+  /** Elements that share a scale, for recipes with groups. */
+  groupSize: number;
+  /** What stays as it is: a pattern a line. */
+  skip: string;
+  /** Whether every node is compared with the float program. */
+  compares: boolean;
+  calibration: readonly Calibration[];
+}
+
 /** What the user can set about lowering. */
 export interface Settings {
+  quantizing: Quantizing;
   /** By name; what is not there is at its default. */
   options: Chosen;
   /** The backend that is given what it takes of a method, by method; none where there is no row. */
@@ -234,6 +270,45 @@ export interface RecordTold {
   fault: string;
 }
 
+/** How long calls took, float and quantized in turns, and what they were given. */
+export interface Speed {
+  method: string;
+  on: "calibration" | "example" | "random";
+  float: readonly number[];
+  quantized: readonly number[];
+}
+
+/** A story, as one of the two programs tells it. */
+export interface Telling {
+  text: string;
+  tokens: readonly number[];
+  ms: number;
+}
+
+/** One of the two programs on a picture. */
+export interface Sighting {
+  found: readonly Face[];
+  ms: number;
+}
+
+/** The quantized program beside the float one, lowered the same way. */
+export interface Beside {
+  /** Of all files of each, once both are there. */
+  floatBytes: number;
+  quantizedBytes: number;
+  speeds: readonly Speed[];
+  stories: { float: Telling; quantized: Telling } | null;
+  sightings: {
+    url: string;
+    width: number;
+    height: number;
+    float: Sighting;
+    quantized: Sighting;
+  } | null;
+  /** Why there is nothing to compare with; else empty. */
+  fault: string;
+}
+
 export type ProfileLook = "flame" | "events" | "ops" | "modules" | "delegates" | "compare";
 
 /** A call that came with the program. */
@@ -263,6 +338,7 @@ interface LogLine {
 
 const idleSteps = (): Record<StepId, Step> => ({
   ...(Object.fromEntries(STEPS.map((id) => [id, { status: "idle" }])) as Record<StepId, Step>),
+  quantized: { status: "absent" },
   delegated: { status: "absent" },
 });
 
@@ -291,6 +367,10 @@ export const app = {
   delegation: signal<Delegation | null>(null),
   /** How far what backends made is from the kernels; null when that was not asked for. */
   verification: signal<Verification | null>(null),
+  /** What quantizing has done; null where nothing was quantized. */
+  quantization: signal<QuantizationReport | null>(null),
+  /** Both programs, once they were compared. */
+  beside: signal<Beside | null>(null),
   program: signal<ProgramReport | null>(null),
   /** What is in a part of the program, by "method/number". */
   partTexts: signal<ReadonlyMap<string, PartText>>(new Map()),
@@ -355,6 +435,8 @@ export function clearDocument(): void {
   app.report.value = null;
   app.delegation.value = null;
   app.verification.value = null;
+  app.quantization.value = null;
+  app.beside.value = null;
   app.partTexts.value = new Map();
   app.program.value = null;
   app.programBytes.value = 0;

@@ -2,13 +2,7 @@
 import { SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { isCalibrated } from "../quantize.js";
-import {
-  combineRecipes,
-  GROUP_SIZE,
-  isByMethod,
-  isQuantizing,
-  quantizationOf,
-} from "../recipes.js";
+import { combineRecipes, GROUP_SIZE, isQuantizing, quantizationOf, skipping } from "../recipes.js";
 import { RecipeRegistry } from "../registry.js";
 import type {
   AOBaseConfig,
@@ -18,7 +12,6 @@ import type {
   ExportSession,
   MethodSummary,
   Programs,
-  Quantization,
   QuantizationRecipe,
   QuantizationReport,
   Quantizer,
@@ -116,26 +109,6 @@ function named(name: string, groupSize: number | undefined): [ExportRecipe, bool
     if (!(error instanceof SconceError && error.code === "option")) throw error;
     return [registry.createRecipe(name), false];
   }
-}
-
-/** Quantization that leaves more as it is. */
-function skipping(given: Quantization, skip: readonly string[]): Quantization {
-  if (isByMethod(given))
-    return Object.fromEntries(
-      Object.entries(given).map(([name, one]) => [
-        name,
-        one && (skipping(one, skip) as QuantizationRecipe),
-      ]),
-    );
-  const more = <T extends { readonly skip?: readonly string[] }>(list: readonly T[]): T[] =>
-    list.map((one) => ({ ...one, skip: [...(one.skip ?? []), ...skip] }));
-  return {
-    ...given,
-    ...(given.quantizers && { quantizers: more(given.quantizers) }),
-    ...(given.aoQuantizationConfigs && {
-      aoQuantizationConfigs: more(given.aoQuantizationConfigs),
-    }),
-  };
 }
 
 interface RecipeFlags {

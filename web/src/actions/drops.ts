@@ -36,9 +36,11 @@ export function watchDrops(): void {
   });
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => {
+    // A field has taken it.
+    const isTaken = event.defaultPrevented;
     event.preventDefault();
     depth = 0;
     app.dragging.value = false;
-    onDrop(event);
+    if (!isTaken) onDrop(event);
   });
 }

@@ -35,6 +35,25 @@ function pixels(from: CanvasImageSource): Uint8ClampedArray {
   return context.getImageData(0, 0, WIDTH, HEIGHT).data;
 }
 
+/** A picture of the user's own as the network takes it. */
+export async function inputOf(file: Blob, name: string): Promise<ReturnType<typeof toInput>> {
+  const bitmap = await createImageBitmap(file).catch(() => {
+    throw unreadable(name);
+  });
+  const input = toInput(pixels(bitmap));
+  bitmap.close();
+  return input;
+}
+
+/** What is shown, as the network takes it; the bundled photo where nothing is. */
+export async function shownInput(): Promise<ReturnType<typeof toInput>> {
+  if (!picture) await showSamplePhoto();
+  return toInput(pixels(picture!));
+}
+
+const unreadable = (name: string): Error =>
+  fault("format", `${name} cannot be read`, "Use a PNG, JPEG or WebP file.");
+
 async function detect(from: CanvasImageSource): Promise<void> {
   const program = await loadedProgram();
   const input = toInput(pixels(from));
@@ -99,8 +118,10 @@ export async function showPicture(file: File): Promise<void> {
   try {
     await show(file, "picture");
   } catch {
-    throw fault("format", `${file.name} cannot be read`, "Use a PNG, JPEG or WebP file.");
+    throw unreadable(file.name);
   }
+  // Where both programs stand beside each other, both look at it.
+  if (app.step.value === "quantized") return (await import("./beside.js")).compareAgain();
   app.step.value = "run";
   await findFaces();
 }

@@ -17,16 +17,16 @@ import { takeCases } from "./cases.js";
 import { engine, isCancelled } from "./engine.js";
 import { forgetPicture } from "./face.js";
 import { checkRoom, download, stemOf } from "./files.js";
-import { handles, loadedProgram, release, using } from "./handles.js";
+import { handles, loadedProgram, release, using, type Files } from "./handles.js";
 import { runTask, type Task } from "./task.js";
 import { note, report, showWarnings } from "./problems.js";
 import { forgetProfiles } from "./profiles.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
-import { isDelegated, parseConstants, withNames } from "./settings.js";
+import { isDelegated, isQuantized, parseConstants, withNames } from "./settings.js";
 import { stopStory } from "./story.js";
 
-function programsOf(document: Document): Programs {
+export function programsOf(document: Document): Programs {
   const { files } = document;
   if (files.length === 1 && files[0]!.method === "") return files[0]!.file;
   return Object.fromEntries(files.map(({ method, file }) => [method, file as Source]));
@@ -72,14 +72,17 @@ async function showDelegation(
 }
 
 /** The files that came out, as Blobs: they outlive the worker. */
-async function takeFiles(task: Task, lowered: Remote<ExecutorchProgramManager>): Promise<void> {
+export async function filesOf(
+  task: Task,
+  lowered: Remote<ExecutorchProgramManager>,
+): Promise<Files> {
   const pte = await checkRoom(await lowered.toBlob(undefined, task.options()));
   const takeData = async ({ name }: { name: string }): Promise<{ name: string; blob: Blob }> => ({
     name,
     blob: await checkRoom(await lowered.toBlob(name, task.options())),
   });
   const data = await Promise.all(lowered.dataFiles.map(takeData));
-  if (task.isCurrent()) Object.assign(handles, { pte, data });
+  return { pte, data };
 }
 
 async function showProgram(
@@ -92,8 +95,9 @@ async function showProgram(
   const { ms, emitMs } = versionOf(report, "executorch")!;
   setStep("executorch", { status: "done", ms: ms - emitMs });
   task.at("program", "Writing the program");
-  await takeFiles(task, lowered);
+  const files = await filesOf(task, lowered);
   if (!task.isCurrent()) return;
+  Object.assign(handles, files);
   app.programBytes.value = lowered.size;
   setStep("program", { status: "done", ms: emitMs, bytes: lowered.size });
   app.lowerMs.value = report.stages.reduce((sum, item) => sum + item.ms, 0);
@@ -134,22 +138,34 @@ async function toExecutorch(
 }
 
 /** To the edge program, and on to the one whose parts went to backends where some were chosen. */
-async function toEdge(task: Task, document: Document): Promise<Remote<EdgeProgramManager>> {
-  const { options, constants, backends } = document.settings;
-  const opened = handles.programs!;
+export function edgeOf(
+  task: Task,
+  { settings }: Document,
+  opened: Remote<OpenedPrograms>,
+  isKept: boolean,
+): Promise<Remote<EdgeProgramManager>> {
+  const { options, constants, backends } = settings;
   const all = {
     ...task.options(),
-    compileConfig: { ...chosenFor("toEdge", options), snapshots: true },
+    compileConfig: { ...chosenFor("toEdge", options), snapshots: isKept },
     constantMethods: parseConstants(constants),
-    generateEtrecord: true,
+    generateEtrecord: isKept,
   };
-  if (!isDelegated(document)) return opened.toEdge(all);
+  if (Object.keys(backends).length === 0) return opened.toEdge(all);
+  const delegating = { ...all, ...chosenFor("toBackend", options), partitioner: backends };
+  return opened.toEdgeTransformAndLower(delegating);
+}
+
+/** The same, where what a failure leaves is shown. */
+async function toEdge(
+  task: Task,
+  document: Document,
+  opened: Remote<OpenedPrograms>,
+): Promise<Remote<EdgeProgramManager>> {
+  const edge = edgeOf(task, document, opened, true);
+  if (!isDelegated(document)) return edge;
   try {
-    return await opened.toEdgeTransformAndLower({
-      ...all,
-      ...chosenFor("toBackend", options),
-      partitioner: backends,
-    });
+    return await edge;
   } catch (error) {
     if (!isCancelled(error)) await showReached(task, opened);
     throw error;
@@ -164,9 +180,19 @@ async function showReached(task: Task, opened: Remote<OpenedPrograms>): Promise<
   task.at("delegated", "Handing parts to backends");
 }
 
+/** What is lowered: the programs as they were opened, or quantized where the settings say so. */
+async function sourceOf(task: Task, document: Document): Promise<Remote<OpenedPrograms>> {
+  if (!isQuantized(document)) return handles.programs!;
+  task.at("quantized", "Quantizing");
+  const { quantize } = await import("./quantize.js");
+  return quantize(task, document);
+}
+
 async function lower(task: Task, document: Document): Promise<void> {
+  const opened = await sourceOf(task, document);
+  if (!task.isCurrent()) return;
   task.at("core", "Lowering to core ATen and the edge dialect");
-  await using(await toEdge(task, document), async (edge) => {
+  await using(await toEdge(task, document, opened), async (edge) => {
     const report = await edge.inspect();
     if (!task.isCurrent()) return;
     showEdge(report);
@@ -211,6 +237,8 @@ function replaceDocument(document: Document): void {
   app.document.value = { ...document, isEdited: false };
   if (isDelegated(document)) setStep("delegated", { status: "idle" });
   else if (app.step.value === "delegated") app.step.value = "edge";
+  if (isQuantized(document)) setStep("quantized", { status: "idle" });
+  else if (app.step.value === "quantized") app.step.value = "source";
 }
 
 /** Lowers the files of a document from the start. True when a program came out. */
@@ -263,8 +291,16 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
   return isDone;
 }
 
+/** What was quantized is shown beside the float program at once. */
+async function lowerAndCompare(document: Document): Promise<void> {
+  if (!(await lowerDocument(document)) || !app.quantization.value) return;
+  app.step.value = "quantized";
+  const { compareBeside } = await import("./beside.js");
+  await compareBeside();
+}
+
 export function lowerAgain(): void {
-  if (app.document.value?.kind === "pt2") void lowerDocument(withNames(app.document.value));
+  if (app.document.value?.kind === "pt2") void lowerAndCompare(withNames(app.document.value));
 }
 
 /** What the program's file is: one with cases is saved with them. */

@@ -33,7 +33,13 @@ export function isSample(id: string): id is SampleId {
 }
 
 export function defaultSettings(): Settings {
-  return { options: {}, backends: {}, verifies: false, constants: "" };
+  return {
+    quantizing: { recipe: "", groupSize: 32, skip: "", compares: true, calibration: [] },
+    options: {},
+    backends: {},
+    verifies: false,
+    constants: "",
+  };
 }
 
 /** The npm package comes without the folder models. */

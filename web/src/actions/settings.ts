@@ -4,11 +4,11 @@ import { OPTIONS } from "@sconce/options.gen.js";
 import { accepts, isTaken, type Bounds, type Chosen } from "@sconce/options.js";
 import type { ConstantValue } from "@sconce/types.js";
 import { versionOf } from "../derived.js";
-import { app, type Document, type Settings } from "../state.js";
+import { app, type Document, type Quantizing, type Settings } from "../state.js";
 import { showStep } from "./look.js";
 import { fault, sentenceOf } from "./problems.js";
 
-function setSettings(edit: (settings: Settings) => Partial<Settings>): void {
+export function setSettings(edit: (settings: Settings) => Partial<Settings>): void {
   const { value } = app.document;
   if (!value) return;
   const settings = { ...value.settings, ...edit(value.settings) };
@@ -31,6 +31,12 @@ export function setBackend(method: string, backend: string): void {
     backends: backend ? { ...others, [method]: backend } : others,
   }));
 }
+
+export function setQuantizing(edit: Partial<Quantizing>): void {
+  setSettings(({ quantizing }) => ({ quantizing: { ...quantizing, ...edit } }));
+}
+
+export const isQuantized = ({ settings }: Document): boolean => settings.quantizing.recipe !== "";
 
 export function setVerifies(verifies: boolean): void {
   setSettings(() => ({ verifies }));
@@ -76,7 +82,15 @@ export function withNames(document: Document): Document {
   const backends = Object.fromEntries(
     Object.entries(settings.backends).map(([name, backend]) => [names.get(name) ?? name, backend]),
   );
-  return { ...document, settings: { ...settings, options, backends } };
+  const calibration = settings.quantizing.calibration.map((item) => ({
+    ...item,
+    method: names.get(item.method) ?? item.method,
+    calls: Object.fromEntries(
+      Object.entries(item.calls).map(([name, calls]) => [names.get(name) ?? name, calls]),
+    ),
+  }));
+  const quantizing = { ...settings.quantizing, calibration };
+  return { ...document, settings: { ...settings, options, backends, quantizing } };
 }
 
 /** Goes to a field of the settings: the first of those with an attribute that is still empty. */

@@ -37,7 +37,7 @@ export function stopStory(): void {
 }
 
 /** Text of tokens, as far as whole characters go. */
-function makeText(words: Vocabulary): (token: number) => string {
+export function makeText(words: Vocabulary): (token: number) => string {
   const decoder = new TextDecoder();
   let previous = -1;
   return (token) => {
@@ -57,16 +57,18 @@ function faultOf(prompt: string, tokens: readonly number[]): string {
   return `This beginning has ${tokens.length} tokens, and the model holds ${STORY_TOKENS}. Begin with fewer words.`;
 }
 
-async function fetchVocabulary(): Promise<Vocabulary> {
+/** The pieces that the story model knows. */
+export async function fetchVocabulary(): Promise<Vocabulary> {
+  if (vocabulary) return vocabulary;
   const file = await fetchBeside("models/stories260k.tokenizer.bin");
-  return new Vocabulary(await file.arrayBuffer());
+  return (vocabulary = new Vocabulary(await file.arrayBuffer()));
 }
 
 /** Tokens of the beginning, or null when it is too long, which is then said at its field. */
-async function promptTokens(): Promise<number[] | null> {
-  vocabulary ??= await fetchVocabulary();
+export async function promptTokens(): Promise<number[] | null> {
+  const words = await fetchVocabulary();
   const prompt = app.story.value.prompt.trim();
-  const tokens = prompt.length > PROMPT_CHARACTERS ? [] : vocabulary.encode(prompt);
+  const tokens = prompt.length > PROMPT_CHARACTERS ? [] : words.encode(prompt);
   const fault = faultOf(prompt, tokens);
   if (!fault) return tokens;
   set({ status: "idle", fault });

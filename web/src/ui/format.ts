@@ -64,6 +64,12 @@ export function formatFigure(value: number): string {
   return size >= 1e5 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
 }
 
+/** Decibels; infinite where nothing differs. */
+export function formatSnr(snr: number): string {
+  if (Number.isNaN(snr)) return "not a number";
+  return snr === Infinity ? "equal" : `${formatFigure(snr)}${GAP}dB`;
+}
+
 /** "f32[1, 3, 240, 320]", or what kind of value it is. */
 export function formatType(
   info: TensorInfo | ProgramValueInfo,

@@ -23,8 +23,8 @@ function Camera(): JSX.Element {
   return <div class="camera" ref={place} />;
 }
 
-function Boxes(props: { faces: Faces }): JSX.Element {
-  const { found, width, height } = props.faces;
+export function Boxes(props: Pick<Faces, "found" | "width" | "height">): JSX.Element {
+  const { found, width, height } = props;
   return (
     <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
       {found.map(({ box: [x0, y0, x1, y1] }, i) => (
@@ -40,7 +40,7 @@ function Boxes(props: { faces: Faces }): JSX.Element {
   );
 }
 
-function words(count: number): string {
+export function faceWords(count: number): string {
   return count === 0 ? "no face" : count === 1 ? "1 face" : `${count} faces`;
 }
 
@@ -65,14 +65,14 @@ export function FaceView(): JSX.Element {
         {isCamera ? (
           <Camera />
         ) : faces.url ? (
-          <img src={faces.url} alt={`Picture with ${words(faces.found.length)} found`} />
+          <img src={faces.url} alt={`Picture with ${faceWords(faces.found.length)} found`} />
         ) : null}
-        <Boxes faces={faces} />
+        <Boxes {...faces} />
       </div>
       <div class="face-side">
         <dl class="figures">
           <Figure name="found">
-            <span role="status">{words(faces.found.length)}</span>
+            <span role="status">{faceWords(faces.found.length)}</span>
           </Figure>
           {faces.found[0] ? (
             <Figure name="certainty">

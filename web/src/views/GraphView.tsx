@@ -18,12 +18,11 @@ import { badness, gapsOfNodes } from "../profile.js";
 import { app } from "../state.js";
 import { Canvas, type Pen } from "../ui/Canvas.js";
 import { FAMILY_LABELS, familyOf } from "../ui/families.js";
-import { formatCount, plural } from "../ui/format.js";
+import { formatCount, formatSnr, plural } from "../ui/format.js";
 import { drawGraph, drawMap, mapFrame, type Look, type Mark } from "../ui/graph.js";
 import { inkOf, type Ink } from "../ui/ink.js";
 import { Swatch } from "../ui/parts.js";
 import { closeUp, fit, holds, reveal, type Limits, type Room, type View } from "../ui/viewport.js";
-import { formatSnr } from "./NumericsView.js";
 import { SearchBox } from "./SearchBox.js";
 import { Waiting } from "./Waiting.js";
 

@@ -14,13 +14,13 @@ import {
   formatCount,
   formatFigure,
   formatShare,
+  formatSnr,
   formatType,
   plural,
   splitSource,
 } from "../ui/format.js";
 import { LongName, PartLabel, Swatch } from "../ui/parts.js";
 import { BoxSection } from "./BoxSection.js";
-import { formatSnr } from "./NumericsView.js";
 import { STEP_NAMES } from "./words.js";
 
 const users = computed((): readonly NodeRow[] => {

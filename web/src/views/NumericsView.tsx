@@ -13,17 +13,18 @@ import {
   worstGap,
 } from "../profile.js";
 import { app, type Profile } from "../state.js";
-import { formatCount, formatFigure, formatNumber, plural, splitSource } from "../ui/format.js";
+import {
+  formatCount,
+  formatFigure,
+  formatNumber,
+  formatSnr,
+  plural,
+  splitSource,
+} from "../ui/format.js";
 import { Bar, Figure } from "../ui/parts.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
 import { Warnings } from "./ProfileView.js";
 import { STAGES } from "./words.js";
-
-/** Infinite where nothing differs. */
-export function formatSnr(snr: number): string {
-  if (Number.isNaN(snr)) return "not a number";
-  return snr === Infinity ? "equal" : `${formatFigure(snr)}\u00a0dB`;
-}
 
 /** The node whose value it is comes last; those that were run with it are counted. */
 const nodesOf = (row: GapRow): string => row.nodes.map(({ name }) => name).join(", ");

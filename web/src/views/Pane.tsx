@@ -42,6 +42,7 @@ const GraphView = later(async () => (await import("./GraphView.js")).GraphView);
 const NumericsView = later(async () => (await import("./NumericsView.js")).NumericsView);
 const PlannedView = later(async () => (await import("./PlannedView.js")).PlannedView);
 const ProfileView = later(async () => (await import("./ProfileView.js")).ProfileView);
+const QuantizedView = later(async () => (await import("./QuantizedView.js")).QuantizedView);
 const RecordView = later(async () => (await import("./RecordView.js")).RecordView);
 
 const BODIES: Record<View, () => JSX.Element | null> = {
@@ -54,6 +55,7 @@ const BODIES: Record<View, () => JSX.Element | null> = {
   numerics: NumericsView,
   summary: SummaryView,
   memory: MemoryView,
+  quantized: QuantizedView,
   delegates: DelegatesView,
   graph: GraphView,
   table: TableView,

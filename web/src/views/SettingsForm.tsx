@@ -7,7 +7,10 @@ import { app } from "../state.js";
 import { formatBytes } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
 import { Backends } from "./Backends.js";
+import { later } from "./later.js";
 import { OptionField } from "./OptionField.js";
+
+const Recipe = later(async () => (await import("./RecipeFields.js")).RecipeFields);
 
 function Names(): JSX.Element | null {
   const files = app.document.value?.files ?? [];
@@ -61,6 +64,7 @@ export function SettingsForm(): JSX.Element | null {
         }}
       >
         <Names />
+        <Recipe />
         <Backends document={document} />
         <fieldset>
           <legend>Options</legend>

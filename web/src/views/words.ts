@@ -5,6 +5,11 @@ import { formatBytes, formatMs } from "../ui/format.js";
 
 const OWN = [
   {
+    name: "quantized",
+    title: "Quantized",
+    sentence: "Weights, and with some recipes what they meet, are kept in a few bits each.",
+  },
+  {
     name: "delegated",
     title: "Delegated",
     sentence: "Parts went to backends, each as one call; the portable kernels run what is left.",

@@ -1,0 +1,101 @@
+// Recipes by name: which there are, what they do, and what the settings make of one. They come with
+// the form that shows them, and with the first program that is quantized.
+import { isCalibrated } from "@sconce/quantize.js";
+import { GROUP_SIZE, isQuantizing, quantizationOf, skipping } from "@sconce/recipes.js";
+import { RecipeRegistry } from "@sconce/registry.js";
+import type { ExportRecipe, QuantizationRecipe } from "@sconce/types_recipe.js";
+import { versionOf } from "../derived.js";
+import { app, type Document, type Quantizing } from "../state.js";
+import { setQuantizing, setSettings } from "./settings.js";
+
+const registry = RecipeRegistry.shared;
+
+/** The one that changes nothing, and the one that only hands over to a backend. */
+const PORTABLE = "portable";
+
+export interface RecipeRow {
+  name: string;
+  isQuantizing: boolean;
+  isCalibrated: boolean;
+  hasGroups: boolean;
+  /** The backend that runs it; empty for the portable kernels. */
+  backend: string;
+}
+
+/** A recipe without groups refuses a size of them. */
+function hasGroups(name: string): boolean {
+  try {
+    registry.createRecipe(name, undefined, { groupSize: 32 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function backendOf({ loweringRecipe }: ExportRecipe): string {
+  const { partitioners = [] } = loweringRecipe ?? {};
+  const [first] = Array.isArray(partitioners) ? partitioners : [];
+  return typeof first === "string" ? first : "";
+}
+
+function rowOf(name: string): RecipeRow {
+  const recipe = registry.createRecipe(name);
+  const quantization = quantizationOf(recipe.quantizationRecipe, "");
+  return {
+    name,
+    isQuantizing: isQuantizing(recipe),
+    isCalibrated: quantization !== undefined && isCalibrated(quantization),
+    hasGroups: hasGroups(name),
+    backend: backendOf(recipe),
+  };
+}
+
+/** All recipes, in the order of the registry. */
+export const RECIPES: readonly RecipeRow[] = registry.getSupportedRecipes().map(rowOf);
+
+export const isGroupSize = (size: number): boolean => GROUP_SIZE.test(size);
+
+/** The methods of what is open. */
+const methodNames = (): string[] =>
+  versionOf(app.report.value, "source")?.methods.map(({ name }) => name) ?? [];
+
+/** The recipe that the settings come to; undefined where backends were chosen one by one. */
+export function chosenRecipe({ settings }: Document): RecipeRow | undefined {
+  const { recipe } = settings.quantizing;
+  if (recipe) return RECIPES.find(({ name }) => name === recipe);
+  const given = new Set(methodNames().map((method) => settings.backends[method] ?? ""));
+  if (given.size > 1) return undefined;
+  const [backend] = given;
+  return RECIPES.find((row) => !row.isQuantizing && row.backend === (backend ?? ""));
+}
+
+/** Takes a recipe: how it quantizes, and the backend that its programs are made for. */
+export function setRecipe(name: string): void {
+  const row = RECIPES.find((one) => one.name === name) ?? rowOf(PORTABLE);
+  const { backend } = row;
+  setSettings(({ quantizing }) => ({
+    quantizing: { ...quantizing, recipe: row.isQuantizing ? name : "" },
+    backends: backend ? Object.fromEntries(methodNames().map((method) => [method, backend])) : {},
+  }));
+}
+
+const patternsOf = ({ skip }: Quantizing): string[] =>
+  skip
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+/** Leaves one node more as it is. */
+export function skipNode(node: string): void {
+  const { quantizing } = app.document.value!.settings;
+  const patterns = new Set([...patternsOf(quantizing), `=${node}`]);
+  setQuantizing({ skip: [...patterns].join("\n") });
+}
+
+/** How the settings say that programs are quantized. */
+export function quantizationFor(quantizing: Quantizing): QuantizationRecipe {
+  const { recipe: name, groupSize } = quantizing;
+  const options = hasGroups(name) ? { groupSize } : {};
+  const { quantizationRecipe } = registry.createRecipe(name, undefined, options);
+  return skipping(quantizationRecipe!, patternsOf(quantizing)) as QuantizationRecipe;
+}

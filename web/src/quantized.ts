@@ -1,0 +1,39 @@
+// What follows from the report of quantizing, for the method that is shown.
+import { computed } from "@preact/signals";
+import type { MethodQuantizationReport, QuantizedNode, QuantizedRange } from "@sconce/types.js";
+import { app } from "./state.js";
+
+export const methodQuantization = computed(
+  (): MethodQuantizationReport | undefined => app.quantization.value?.methods[app.method.value],
+);
+
+/** A node with the range of what it gives. */
+export interface NodeLine extends QuantizedNode {
+  range: QuantizedRange | undefined;
+}
+
+export const nodeLines = computed((): readonly NodeLine[] => {
+  const { nodes = [], ranges = [] } = methodQuantization.value ?? {};
+  const byName = new Map(
+    ranges.flatMap((range) =>
+      range.isWeight ? [] : range.tensors.map((name) => [name, range] as const),
+    ),
+  );
+  return nodes.map((node) => ({ ...node, range: byName.get(node.node) }));
+});
+
+/** Decibels; infinite where nothing differs, null where nothing was compared. */
+export const snrOf = ({ snr }: { snr?: number | null }): number | null =>
+  snr === undefined ? null : (snr ?? Infinity);
+
+/** The node that is farthest off. */
+export const worstLine = computed((): NodeLine | undefined => {
+  const compared = nodeLines.value.filter((line) => Number.isFinite(snrOf(line) ?? NaN));
+  return compared.sort((a, b) => snrOf(a)! - snrOf(b)!)[0];
+});
+
+/** How many tokens two stories begin with alike. */
+export function alike(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((token, i) => token !== b[i]);
+  return at < 0 ? a.length : at;
+}

@@ -1,0 +1,266 @@
+// Every node of a quantized method, worst first, and every range that tensors were quantized with.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { QuantizedRange } from "@sconce/types.js";
+import { lowerAgain, selectNode, showView } from "../actions.js";
+import { skipNode } from "../actions/recipes.js";
+import { methodQuantization, nodeLines, snrOf, type NodeLine } from "../quantized.js";
+import { app } from "../state.js";
+import { formatFigure, formatNumber, formatSnr, plural, shortOp } from "../ui/format.js";
+import { Bar } from "../ui/parts.js";
+import { SortedTable, type Column } from "../ui/SortedTable.js";
+
+/** Decibels at which nothing is left to be seen of the noise. */
+const CLEAN_DB = 60;
+
+const badness = (snr: number): number => Math.min(1, Math.max(0, 1 - snr / CLEAN_DB));
+
+type Params = Pick<QuantizedRange, "scale" | "zeroPoint" | "isDynamic">;
+
+/** One number, or the span of many. */
+function spanOf(of: number | readonly number[] | undefined, show: (n: number) => string): string {
+  if (of === undefined) return "";
+  if (typeof of === "number") return show(of);
+  const [least, most] = [
+    of.reduce((a, b) => Math.min(a, b), Infinity),
+    of.reduce((a, b) => Math.max(a, b), -Infinity),
+  ];
+  return least === most ? show(least) : `${show(least)} … ${show(most)}`;
+}
+
+const scaleOf = ({ scale, isDynamic }: Params): string =>
+  isDynamic ? "in each run" : spanOf(scale, formatFigure);
+
+const zeroOf = ({ zeroPoint, isDynamic }: Params): string =>
+  isDynamic ? "in each run" : spanOf(zeroPoint, String);
+
+function rangeOf({ low, high }: QuantizedRange): string {
+  if (low === undefined || high === undefined || low === null || high === null) return "";
+  return `${formatNumber(low)} … ${formatNumber(high)}`;
+}
+
+const firstOf = (value: number | readonly number[] | undefined): number | null =>
+  (typeof value === "number" ? value : value?.[0]) ?? null;
+
+function becomes({ isQuantized, reason }: NodeLine): string {
+  return isQuantized ? "quantized" : (reason ?? "as it was");
+}
+
+/** Lowers again with the node as it was. */
+function leaveOut(node: string): void {
+  skipNode(node);
+  lowerAgain();
+}
+
+const NODES: readonly Column<NodeLine>[] = [
+  {
+    id: "node",
+    name: "Node",
+    key: ({ node }) => node,
+    show: ({ node }) => node,
+    title: ({ node }) => node,
+    width: "minmax(8rem, 1.2fr)",
+  },
+  {
+    id: "op",
+    name: "Operator",
+    key: ({ op }) => op,
+    show: ({ op }) => shortOp(op),
+    title: ({ op }) => op,
+    isExtra: true,
+    width: "minmax(8rem, 1fr)",
+  },
+  {
+    id: "snr",
+    name: "SNR",
+    key: snrOf,
+    show: (line) => {
+      const snr = snrOf(line);
+      return snr === null ? "" : formatSnr(snr);
+    },
+    isNumber: true,
+    width: "5.75rem",
+  },
+  {
+    id: "bar",
+    name: "",
+    key: snrOf,
+    show: (line) => {
+      const snr = snrOf(line);
+      return snr === null ? null : <Bar share={badness(snr)} class="is-bad" />;
+    },
+    isExtra: true,
+    width: "4rem",
+  },
+  {
+    id: "range",
+    name: "Range",
+    key: ({ range }) => range?.high ?? null,
+    show: ({ range }) => (range ? rangeOf(range) : ""),
+    isExtra: true,
+    width: "minmax(8rem, 1fr)",
+  },
+  {
+    id: "scale",
+    name: "Scale",
+    key: ({ range }) => firstOf(range?.scale),
+    show: ({ range }) => (range ? scaleOf(range) : ""),
+    isNumber: true,
+    isExtra: true,
+    width: "6.5rem",
+  },
+  {
+    id: "zero",
+    name: "Zero",
+    key: ({ range }) => firstOf(range?.zeroPoint),
+    show: ({ range }) => (range ? zeroOf(range) : ""),
+    isNumber: true,
+    isExtra: true,
+    width: "5rem",
+  },
+  {
+    id: "state",
+    name: "What became of it",
+    key: (line) => becomes(line),
+    show: (line) => <span class={line.isQuantized ? "" : "soft"}>{becomes(line)}</span>,
+    title: becomes,
+    width: "minmax(6rem, 1.3fr)",
+  },
+];
+
+function Facts(props: { line: NodeLine }): JSX.Element {
+  const { range, largestDifference, odd } = props.line;
+  const facts = [
+    largestDifference === undefined || largestDifference === null
+      ? ""
+      : `largest difference ${formatFigure(largestDifference)}`,
+    odd ? `${plural(odd, "element")} are a number in one of the two only` : "",
+    range ? `range ${rangeOf(range)}, scale ${scaleOf(range)}, zero point ${zeroOf(range)}` : "",
+  ].filter(Boolean);
+  return <span class="soft">{facts.join("; ")}</span>;
+}
+
+/** What is picked, and what can be done about it. */
+function Foot(props: { line: NodeLine | undefined }): JSX.Element {
+  const { line } = props;
+  if (!line)
+    return <p class="change-foot soft">Pick a node to see more of it, or to leave it as it is.</p>;
+  return (
+    <div class="change-foot">
+      <span>
+        <span class="mono">{line.node}</span> <span class="soft">{becomes(line)}</span>
+      </span>
+      <Facts line={line} />
+      <span class="change-ways">
+        {line.isQuantized ? (
+          <button
+            type="button"
+            disabled={app.busy.value !== null}
+            onClick={() => leaveOut(line.node)}
+          >
+            Skip it and lower again
+          </button>
+        ) : null}
+        <button type="button" class="quiet" onClick={() => showView("graph")}>
+          Show on the graph
+        </button>
+      </span>
+    </div>
+  );
+}
+
+export function QuantizedNodes(): JSX.Element {
+  const lines = nodeLines.value;
+  const active = lines.find(({ node }) => node === app.node.value);
+  return (
+    <>
+      <SortedTable
+        label="Nodes"
+        rows={lines}
+        columns={NODES}
+        by="snr"
+        isDescending={false}
+        isActive={(line) => line === active}
+        onPick={({ node }) => selectNode(node)}
+        empty="There are no nodes."
+      />
+      <Foot line={active} />
+    </>
+  );
+}
+
+// --- Ranges ------------------------------------------------------------------------------------------
+
+const kindOf = ({ isWeight, isDynamic }: QuantizedRange): string =>
+  isWeight ? "weight" : isDynamic ? "in each run" : "calibrated";
+
+const scalesOf = ({ scale }: QuantizedRange): number => (Array.isArray(scale) ? scale.length : 1);
+
+const RANGES: readonly Column<QuantizedRange>[] = [
+  {
+    id: "tensors",
+    name: "Tensors",
+    key: ({ tensors }) => tensors.join(", "),
+    show: ({ tensors }) => tensors.join(", "),
+    title: ({ tensors }) => tensors.join(", "),
+    width: "minmax(9rem, 1.6fr)",
+  },
+  {
+    id: "kind",
+    name: "Kind",
+    key: kindOf,
+    show: kindOf,
+    isExtra: true,
+    width: "7rem",
+  },
+  {
+    id: "range",
+    name: "Range",
+    key: ({ high }) => high ?? null,
+    show: rangeOf,
+    width: "minmax(9rem, 1fr)",
+  },
+  {
+    id: "scale",
+    name: "Scale",
+    key: ({ scale }) => firstOf(scale),
+    show: scaleOf,
+    isNumber: true,
+    width: "minmax(7rem, 1fr)",
+  },
+  {
+    id: "zero",
+    name: "Zero point",
+    key: ({ zeroPoint }) => firstOf(zeroPoint),
+    show: zeroOf,
+    isNumber: true,
+    isExtra: true,
+    width: "7rem",
+  },
+  {
+    id: "scales",
+    name: "Scales",
+    key: scalesOf,
+    show: (range) => (range.isDynamic ? "" : scalesOf(range)),
+    isNumber: true,
+    isExtra: true,
+    width: "5rem",
+  },
+];
+
+export function QuantizedRanges(): JSX.Element {
+  const [picked, pick] = useState<QuantizedRange | null>(null);
+  const { ranges = [] } = methodQuantization.value ?? {};
+  return (
+    <SortedTable
+      label="Ranges"
+      rows={ranges}
+      columns={RANGES}
+      by="tensors"
+      isDescending={false}
+      isActive={(range) => range === picked}
+      onPick={pick}
+      empty="This recipe keeps weights in groups or channels, and no range of its own is told."
+    />
+  );
+}

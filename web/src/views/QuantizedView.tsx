@@ -1,0 +1,268 @@
+// The quantized program beside the float one: what it saves, what it costs, and why.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { compareBeside } from "../actions/beside.js";
+import { methodQuantization, snrOf, worstLine } from "../quantized.js";
+import { app, type Beside, type Speed } from "../state.js";
+import {
+  formatBytes,
+  formatFigure,
+  formatMs,
+  formatShare,
+  formatSnr,
+  plural,
+} from "../ui/format.js";
+import { median } from "../ui/numbers.js";
+import { Bar, FieldError } from "../ui/parts.js";
+import { QuantizedNodes, QuantizedRanges } from "./QuantizedNodes.js";
+import { Waiting } from "./Waiting.js";
+import { FacesBeside, StoriesBeside } from "./QuantizedSamples.js";
+
+const LOOKS = { overview: "Beside float", nodes: "Nodes", ranges: "Ranges" } as const;
+type Look = keyof typeof LOOKS;
+
+function Looks(props: { look: Look; onPick: (look: Look) => void }): JSX.Element {
+  return (
+    <div class="views" role="group" aria-label="What of it">
+      {(Object.keys(LOOKS) as Look[]).map((look) => (
+        <button
+          key={look}
+          type="button"
+          class="segment"
+          aria-pressed={props.look === look}
+          onClick={() => props.onPick(look)}
+        >
+          {LOOKS[look]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** "3.1 times smaller", of two measures of which the smaller is the better. */
+function times(float: number, quantized: number, better: string, worse: string): string {
+  if (float <= 0 || quantized <= 0) return "";
+  const isBetter = quantized <= float;
+  const ratio = isBetter ? float / quantized : quantized / float;
+  return ratio < 1.05
+    ? "about the same"
+    : `${formatFigure(ratio)} times ${isBetter ? better : worse}`;
+}
+
+interface Line {
+  name: JSX.Element | string;
+  title?: string;
+  float: number;
+  quantized: number;
+  show(value: number): string;
+  words: string;
+}
+
+const ON: Record<Speed["on"], string> = {
+  calibration: "the first call of the calibration",
+  example: "the example inputs of the file",
+  random: "random inputs",
+};
+
+function speedLine(speed: Speed): Line {
+  const [float, quantized] = [median(speed.float), median(speed.quantized)];
+  return {
+    name: (
+      <>
+        A run of <span class="mono">{speed.method}</span>
+      </>
+    ),
+    title: `Median of ${plural(speed.float.length, "run")} of each, in turns, on ${ON[speed.on]}`,
+    float,
+    quantized,
+    show: formatMs,
+    words: times(float, quantized, "faster", "slower"),
+  };
+}
+
+function linesOf({ floatBytes, quantizedBytes, speeds }: Beside): Line[] {
+  const { bytesBefore = 0, bytesAfter = 0 } = methodQuantization.value ?? {};
+  const bytes = (name: string, float: number, quantized: number): Line => ({
+    name,
+    float,
+    quantized,
+    show: formatBytes,
+    words: times(float, quantized, "smaller", "larger"),
+  });
+  return [
+    ...(floatBytes > 0 ? [bytes("Program", floatBytes, quantizedBytes)] : []),
+    ...(bytesBefore > 0 ? [bytes("Weights", bytesBefore, bytesAfter)] : []),
+    ...speeds.map(speedLine),
+  ];
+}
+
+/** The two values to scale, one over the other. */
+function Two(props: { line: Line }): JSX.Element {
+  const { float, quantized } = props.line;
+  const most = Math.max(float, quantized);
+  return (
+    <div class="two-bars">
+      <Bar share={float / most} />
+      <Bar share={quantized / most} class="is-quantized" />
+    </div>
+  );
+}
+
+function Comparison(props: { beside: Beside }): JSX.Element {
+  return (
+    <div class="beside-table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="unseen">What</span>
+            </th>
+            <th scope="col" class="num">
+              Float
+            </th>
+            <th scope="col" class="num">
+              Quantized
+            </th>
+            <th scope="col" class="bars">
+              <span class="unseen">To scale</span>
+            </th>
+            <th scope="col">
+              <span class="unseen">In words</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {linesOf(props.beside).map((line, i) => (
+            <tr key={i} title={line.title}>
+              <th scope="row">{line.name}</th>
+              <td class="num">{line.show(line.float)}</td>
+              <td class="num">{line.show(line.quantized)}</td>
+              <td class="bars">
+                <Two line={line} />
+              </td>
+              <td class="words">{line.words}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function OutputsBeside(): JSX.Element | null {
+  const { outputs = [] } = methodQuantization.value ?? {};
+  if (outputs.length === 0) return null;
+  return (
+    <section>
+      <h2>
+        Outputs of <span class="mono">{app.method.value}</span>{" "}
+        <span class="soft">beside those of the float program</span>
+      </h2>
+      <div class="beside-table outputs-beside">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Output</th>
+              <th
+                scope="col"
+                class="num"
+                title="Signal to noise; each 20 dB is another right digit"
+              >
+                SNR
+              </th>
+              <th scope="col" class="num">
+                Largest difference
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {outputs.map((one) => (
+              <tr key={one.output}>
+                <th scope="row">output {one.output}</th>
+                <td class="num">{formatSnr(snrOf(one) ?? NaN)}</td>
+                <td class="num">
+                  {one.largestDifference === null
+                    ? "not finite"
+                    : formatFigure(one.largestDifference)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="soft">Each 20 dB of signal to noise is another right digit.</p>
+    </section>
+  );
+}
+
+/** What was done, in a sentence or two. */
+function Words(): JSX.Element | null {
+  const of = methodQuantization.value;
+  if (!of) return null;
+  const done = of.nodes.filter(({ isQuantized }) => isQuantized).length;
+  const worst = worstLine.value;
+  const { calibrationBatches: calls } = of;
+  return (
+    <p class="quantized-words">
+      {plural(done, "node")} of <span class="mono">{app.method.value}</span>, of {of.nodes.length},{" "}
+      {done === 1 ? "is" : "are"} quantized
+      {calls > 0 ? `, with ranges from ${plural(calls, "call")}` : ", which took no calibration"}.
+      {of.bytesBefore > 0
+        ? ` Its weights and state take ${formatShare(of.bytesAfter / of.bytesBefore)} of what they did.`
+        : ""}
+      {worst ? (
+        <>
+          {" "}
+          Farthest off is <span class="mono">{worst.node}</span>, at {formatSnr(snrOf(worst)!)}.
+        </>
+      ) : null}
+    </p>
+  );
+}
+
+function Overview(): JSX.Element {
+  const { value: beside } = app.beside;
+  const isIdle = app.busy.value === null;
+  return (
+    <div class="scroll quantized">
+      <Words />
+      {beside ? (
+        <section>
+          <h2>Beside the float program</h2>
+          <Comparison beside={beside} />
+          <FieldError text={beside.fault ? `The two cannot be compared. ${beside.fault}` : ""} />
+        </section>
+      ) : null}
+      <div class="buttons">
+        <button type="button" disabled={!isIdle} onClick={() => void compareBeside()}>
+          {beside ? "Measure again" : "Run both"}
+        </button>
+      </div>
+      {beside?.sightings ? <FacesBeside sightings={beside.sightings} /> : null}
+      {beside?.stories ? <StoriesBeside stories={beside.stories} /> : null}
+      <OutputsBeside />
+    </div>
+  );
+}
+
+export function QuantizedView(): JSX.Element {
+  const [look, setLook] = useState<Look>("overview");
+  if (!app.quantization.value) return <Waiting />;
+  if (!methodQuantization.value)
+    return (
+      <p class="waiting">
+        {app.method.value} was not quantized: it returns a constant, or the recipe left it out.
+      </p>
+    );
+  return (
+    <div class="profile quantized-view">
+      <div class="profile-looks">
+        <Looks look={look} onPick={setLook} />
+        <p class="soft mono recipe-name">{app.document.value?.settings.quantizing.recipe}</p>
+      </div>
+      {look === "overview" ? <Overview /> : null}
+      {look === "nodes" ? <QuantizedNodes /> : null}
+      {look === "ranges" ? <QuantizedRanges /> : null}
+    </div>
+  );
+}

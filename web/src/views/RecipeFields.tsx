@@ -1,0 +1,149 @@
+// The recipe in the lowering settings: which one, what it takes, and what it is calibrated on.
+import type { JSX } from "preact";
+import {
+  chosenRecipe,
+  isGroupSize,
+  RECIPES,
+  setRecipe,
+  type RecipeRow,
+} from "../actions/recipes.js";
+import { setQuantizing } from "../actions/settings.js";
+import { app } from "../state.js";
+import { CalibrationField } from "./CalibrationField.js";
+
+/** What each gives, and what that costs. */
+const WORDS: Readonly<Record<string, string>> = {
+  portable: "Full precision on the portable kernels: runs everywhere, and is slowest",
+  xnnpack_fp32: "Full precision on XNNPACK: much faster, with weights as large as they were",
+  xnnpack_pt2e_int8_dynamic_per_channel:
+    "Linear layers in 8 bits, a quarter of the size; nothing to calibrate, and each run measures what comes in",
+  xnnpack_pt2e_int8_static_per_channel:
+    "All layers in 8 bits, smallest and fastest for pictures; needs inputs to calibrate on, and loses a little",
+  xnnpack_pt2e_int8_static_per_tensor:
+    "As per channel with one scale for each weight: simpler for the device, and loses more",
+  xnnpack_torchao_int8da_int4w_per_channel:
+    "Linear weights in 4 bits, an eighth of the size, with 8-bit inputs; made for language models, loses more than 8 bits",
+  xnnpack_torchao_int8da_int4w_per_tensor:
+    "Linear weights in 4 bits with a scale for each group: loses less than one per channel, and is a little larger",
+  sconce_int8_weight_only:
+    "Linear weights in 8 bits, a quarter of the size, nearly nothing lost; computes in full precision",
+  sconce_int4_weight_only:
+    "Linear weights in 4 bits with a scale for each group, about a seventh of the size; computes in full precision, and loses more",
+  sconce_fp16_weights:
+    "Linear weights as halves, half the size with hardly a difference; computes in full precision",
+};
+
+function Picker(props: { chosen: RecipeRow | undefined }): JSX.Element {
+  const { chosen } = props;
+  const words = chosen ? WORDS[chosen.name] : "Backends were chosen one by one, below";
+  return (
+    <label class="field">
+      <span>
+        How it is exported
+        <span class="soft note" id="recipe-words">
+          {words ?? "A recipe of your own"}
+        </span>
+      </span>
+      <select
+        data-recipe
+        class="mono"
+        value={chosen?.name ?? ""}
+        aria-describedby="recipe-words"
+        onChange={(event) => setRecipe(event.currentTarget.value)}
+      >
+        {chosen ? null : <option value="">as the backends say</option>}
+        {RECIPES.map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function GroupSize(): JSX.Element {
+  const { groupSize } = app.document.value!.settings.quantizing;
+  const isRight = isGroupSize(groupSize);
+  return (
+    <label class="field">
+      <span>
+        Group size
+        <span class="soft note">
+          Weights that share a scale, a multiple of 32: fewer lose less, and take more room
+        </span>
+      </span>
+      <input
+        type="number"
+        min={32}
+        step={32}
+        required
+        defaultValue={String(groupSize)}
+        aria-invalid={!isRight}
+        onInput={(event) => setQuantizing({ groupSize: event.currentTarget.valueAsNumber })}
+      />
+    </label>
+  );
+}
+
+function Skip(): JSX.Element {
+  const { skip } = app.document.value!.settings.quantizing;
+  return (
+    <label class="field">
+      <span>
+        Leave as it is
+        <span class="soft note">
+          One per line: nodes, modules with all in them, or operators by name; * is any text, and =
+          before a name is that node alone
+        </span>
+      </span>
+      <textarea
+        class="mono"
+        rows={2}
+        spellcheck={false}
+        value={skip}
+        placeholder={"layers.0\naten.linear"}
+        onInput={(event) => setQuantizing({ skip: event.currentTarget.value })}
+      />
+    </label>
+  );
+}
+
+function Compares(): JSX.Element {
+  const { compares } = app.document.value!.settings.quantizing;
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={compares}
+        onChange={(event) => setQuantizing({ compares: event.currentTarget.checked })}
+      />
+      <span>
+        Compare every node
+        <span class="soft note">
+          Run both programs on two calls, and say how far each node is off
+        </span>
+      </span>
+    </label>
+  );
+}
+
+export function RecipeFields(): JSX.Element | null {
+  const document = app.document.value;
+  if (!document) return null;
+  const chosen = chosenRecipe(document);
+  return (
+    <>
+      <fieldset class="recipe">
+        <legend>Recipe</legend>
+        <Picker chosen={chosen} />
+        {chosen?.hasGroups ? <GroupSize /> : null}
+        {chosen?.isQuantizing ? (
+          <>
+            <Skip />
+            <Compares />
+          </>
+        ) : null}
+      </fieldset>
+      {chosen?.isQuantizing ? <CalibrationField isCalibrated={chosen.isCalibrated} /> : null}
+    </>
+  );
+}
