@@ -61,6 +61,10 @@ export default defineConfig({
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: false,
-    rolldownOptions: { external: nodeOnly },
+    rolldownOptions: {
+      external: nodeOnly,
+      // What several views share comes at once: many small scripts compress badly.
+      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } },
+    },
   },
 });

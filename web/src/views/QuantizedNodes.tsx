@@ -59,7 +59,7 @@ const NODES: readonly Column<NodeLine>[] = [
     key: ({ node }) => node,
     show: ({ node }) => node,
     title: ({ node }) => node,
-    width: "minmax(8rem, 1.2fr)",
+    width: "minmax(7rem, 1.2fr)",
   },
   {
     id: "op",
@@ -68,7 +68,7 @@ const NODES: readonly Column<NodeLine>[] = [
     show: ({ op }) => shortOp(op),
     title: ({ op }) => op,
     isExtra: true,
-    width: "minmax(8rem, 1fr)",
+    width: "minmax(6rem, 1fr)",
   },
   {
     id: "snr",
@@ -90,7 +90,7 @@ const NODES: readonly Column<NodeLine>[] = [
       return snr === null ? null : <Bar share={badness(snr)} class="is-bad" />;
     },
     isExtra: true,
-    width: "4rem",
+    width: "3.5rem",
   },
   {
     id: "range",
@@ -98,7 +98,7 @@ const NODES: readonly Column<NodeLine>[] = [
     key: ({ range }) => range?.high ?? null,
     show: ({ range }) => (range ? rangeOf(range) : ""),
     isExtra: true,
-    width: "minmax(8rem, 1fr)",
+    width: "minmax(7rem, 1fr)",
   },
   {
     id: "scale",
@@ -107,7 +107,7 @@ const NODES: readonly Column<NodeLine>[] = [
     show: ({ range }) => (range ? scaleOf(range) : ""),
     isNumber: true,
     isExtra: true,
-    width: "6.5rem",
+    width: "5.5rem",
   },
   {
     id: "zero",
@@ -116,7 +116,7 @@ const NODES: readonly Column<NodeLine>[] = [
     show: ({ range }) => (range ? zeroOf(range) : ""),
     isNumber: true,
     isExtra: true,
-    width: "5rem",
+    width: "4rem",
   },
   {
     id: "state",
@@ -124,7 +124,7 @@ const NODES: readonly Column<NodeLine>[] = [
     key: (line) => becomes(line),
     show: (line) => <span class={line.isQuantized ? "" : "soft"}>{becomes(line)}</span>,
     title: becomes,
-    width: "minmax(6rem, 1.3fr)",
+    width: "minmax(5rem, 1.3fr)",
   },
 ];
 

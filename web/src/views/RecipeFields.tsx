@@ -14,11 +14,11 @@ import { CalibrationField } from "./CalibrationField.js";
 /** What each gives, and what that costs. */
 const WORDS: Readonly<Record<string, string>> = {
   portable: "Full precision on the portable kernels: runs everywhere, and is slowest",
-  xnnpack_fp32: "Full precision on XNNPACK: much faster, with weights as large as they were",
+  xnnpack_fp32: "Full precision on XNNPACK: much faster, and as large as before",
   xnnpack_pt2e_int8_dynamic_per_channel:
     "Linear layers in 8 bits, a quarter of the size; nothing to calibrate, and each run measures what comes in",
   xnnpack_pt2e_int8_static_per_channel:
-    "All layers in 8 bits, smallest and fastest for pictures; needs inputs to calibrate on, and loses a little",
+    "All layers in 8 bits, about a quarter of the size; needs inputs to calibrate on, and loses a little",
   xnnpack_pt2e_int8_static_per_tensor:
     "As per channel with one scale for each weight: simpler for the device, and loses more",
   xnnpack_torchao_int8da_int4w_per_channel:

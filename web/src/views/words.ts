@@ -7,7 +7,7 @@ const OWN = [
   {
     name: "quantized",
     title: "Quantized",
-    sentence: "Weights, and with some recipes what they meet, are kept in a few bits each.",
+    sentence: "Numbers in a few bits each: the weights, and with some recipes all that meets them.",
   },
   {
     name: "delegated",
