@@ -102,6 +102,26 @@ test("what is skipped stays float, by node, module and operator", async () => {
   assert.deepEqual(await names(["aten.linear"]), []);
 });
 
+test("progress counts the calls that calibrate, and those that are compared", async () => {
+  const told: string[] = [];
+  const session = engine.createExportSession(file("mlp"), {
+    recipe: portable({ quantizers: [quantizer] }),
+    exampleInputs: [calls("mlp")[0]!, calls("mlp")[0]!, calls("mlp")[0]!],
+    sensitivity: true,
+    onProgress: ({ phase, done, total }) => told.push(`${phase} ${done} of ${total}`),
+  });
+  await session.run();
+  const counted = told.filter((line) => /^(calibrate|compare) /.test(line));
+  assert.deepEqual(counted, [
+    "calibrate 0 of 3",
+    "calibrate 1 of 3",
+    "calibrate 2 of 3",
+    "compare 0 of 2",
+    "compare 1 of 2",
+  ]);
+  session.dispose();
+});
+
 test("of several methods those that are named are quantized, and the others are as they were", async () => {
   const both = { encode: file("encdec.encode"), decode: file("encdec.decode") };
   const session = await engine.export(both, {

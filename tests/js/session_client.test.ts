@@ -135,3 +135,31 @@ test("errors of a worker's session keep their code, and functions do not cross",
     code: "option",
   });
 });
+
+test("a worker's session quantizes, and what it made is lowered step by step", async () => {
+  const calls = [1, 2, 3].map((value) => [tensor(new Float32Array(64).fill(value), [4, 16])]);
+  const recipe = {
+    quantizationRecipe: { quantizers: [{ kind: "xnnpack" as const, isPerChannel: true }] },
+    pipelineStages: ["quantize"],
+  };
+  const options = { recipe, exampleInputs: calls, sensitivity: true };
+  const engine = await createEngine();
+  const here = await engine.export(file("mlp"), options);
+  const there = await client.export(file("mlp"), options);
+  const report = await there.quantizationReport();
+  assert.deepEqual(report, here.quantizationReport());
+  assert.equal(report!.methods["forward"]!.calibrationBatches, 3);
+  assert.ok(report!.methods["forward"]!.outputs[0]!.snr! > 20);
+  const opened = await there.getOpenedPrograms();
+  const { stages } = await opened.inspect();
+  assert.deepEqual(
+    stages.map(({ stage }) => stage),
+    ["source", "source"],
+  );
+  const edge = await opened.toEdgeTransformAndLower({ partitioner: "xnnpack" });
+  const lowered = await edge.toExecutorch();
+  const expected = here.getOpenedPrograms().toEdgeTransformAndLower({ partitioner: "xnnpack" });
+  assert.deepEqual(await lowered.buffer, expected.toExecutorch().buffer);
+  engine.dispose();
+  await there.dispose();
+});

@@ -9,7 +9,7 @@ import {
   type QuantizationHooks,
 } from "./quantize.js";
 import { compileConfigOf } from "./lower_stages.js";
-import { quantizeProgram } from "./quantizing.js";
+import { quantizeProgram, type Counted } from "./quantizing.js";
 import { quantizationOf } from "./recipes.js";
 import { asked, resolve, take } from "./stage_given.js";
 import type {
@@ -45,10 +45,13 @@ function calibrationOf(
   recipe: QuantizationRecipe,
   method: MethodSummary,
   examples: readonly InputTuple[] | undefined,
-): InputTuples {
+): Counted {
   const { calibrationInputsFn } = recipe;
   if (!calibrationInputsFn) {
-    if (examples && examples.length > 0) return checkedCalls("example inputs", method, examples);
+    if (examples && examples.length > 0) {
+      const calls = checkedCalls("example inputs", method, examples);
+      return { calls, count: examples.length };
+    }
     throw new SconceError(
       "input",
       `the example inputs of method '${method.name}' are missing: nothing calibrates`,
@@ -59,7 +62,8 @@ function calibrationOf(
   const calls = asked(what, () => calibrationInputsFn(method.name)) as InputTuples;
   const isIterable = isObject(calls) && (Symbol.iterator in calls || Symbol.asyncIterator in calls);
   if (!isIterable) throw badArgument(`what ${what} gives`, "an iterable of calls", calls);
-  return checkedCalls("calibration inputs", method, calls);
+  const count = Array.isArray(calls) ? calls.length : 0;
+  return { calls: checkedCalls("calibration inputs", method, calls), count };
 }
 
 const hooksOf = (recipe: QuantizationRecipe): QuantizationHooks => ({
@@ -73,7 +77,7 @@ interface Planned {
   readonly method: string;
   readonly quantization: MethodQuantization;
   /** Where ranges come from calls. */
-  readonly calibration?: InputTuples;
+  readonly calibration?: Counted;
 }
 
 function planned(
@@ -108,7 +112,7 @@ export async function quantize(
     Object.fromEntries(plan.map(({ method, quantization }) => [method, quantization])),
     Object.fromEntries(
       plan.flatMap(({ method, calibration }) => (calibration ? [[method, calibration]] : [])),
-    ) as Record<string, InputTuples>,
+    ) as Record<string, Counted>,
     context.exampleInputs,
     {
       ...call,

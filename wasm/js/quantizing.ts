@@ -34,7 +34,13 @@ export interface QuantizeOptions extends CallOptions {
 }
 
 type Configs = Readonly<Record<string, readonly QuantizationConfig[]>>;
-type Calls = Readonly<Record<string, InputTuples>>;
+/** Calls of a method, and how many there are; 0 where that shows only in the end. */
+export interface Counted {
+  readonly calls: InputTuples;
+  readonly count: number;
+}
+
+type Calls = Readonly<Record<string, Counted>>;
 
 /** Calls that both programs are compared on, of each method. */
 const COMPARED_CALLS = 2;
@@ -99,11 +105,15 @@ class Quantizing {
     });
   }
 
-  async calibrate(calls: Calls): Promise<void> {
-    for (const method of Object.keys(this.configs)) {
-      if (!this.takesBatches(method)) continue;
+  async calibrate(given: Calls): Promise<void> {
+    const methods = Object.keys(this.configs).filter((method) => this.takesBatches(method));
+    const counts = methods.map((method) => given[method]!.count);
+    const total = counts.includes(0) ? 0 : counts.reduce((sum, count) => sum + count, 0);
+    let done = 0;
+    for (const method of methods) {
       const kept: InputTuple[] = (this.kept[method] = []);
-      for await (const inputs of calls[method]!) {
+      for await (const inputs of given[method]!.calls) {
+        this.options.onProgress?.({ phase: "calibrate", done: done++, total });
         this.batch(method, inputs);
         if (kept.length < COMPARED_CALLS) kept.push(inputs);
       }
@@ -122,11 +132,16 @@ class Quantizing {
 
   compare(examples: Readonly<Record<string, readonly InputTuple[]>>): void {
     this.job.call(this.call, (raw, s) => raw.quantize_compare(s));
-    for (const method of Object.keys(this.configs)) {
-      if (!this.takesBatches(method)) continue;
-      const calls = this.kept[method] ?? examples[method] ?? [];
-      calls.slice(0, COMPARED_CALLS).forEach((inputs) => this.batch(method, inputs));
-    }
+    const methods = Object.keys(this.configs).filter((method) => this.takesBatches(method));
+    const calls = methods.flatMap((method) =>
+      (this.kept[method] ?? examples[method] ?? [])
+        .slice(0, COMPARED_CALLS)
+        .map((inputs) => [method, inputs] as const),
+    );
+    calls.forEach(([method, inputs], done) => {
+      this.options.onProgress?.({ phase: "compare", done, total: calls.length });
+      this.batch(method, inputs);
+    });
   }
 
   report(): QuantizationReport {

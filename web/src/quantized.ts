@@ -4,8 +4,17 @@ import type { MethodQuantizationReport, QuantizedNode, QuantizedRange } from "@s
 import { app } from "./state.js";
 
 export const methodQuantization = computed(
-  (): MethodQuantizationReport | undefined => app.quantization.value?.methods[app.method.value],
+  (): MethodQuantizationReport | undefined =>
+    app.quantization.value?.report.methods[app.method.value],
 );
+
+/** Whether ranges of the method come from inputs that were given here. */
+export const isOwn = computed(() => {
+  const { calibration = [] } = app.quantization.value?.settings ?? {};
+  return calibration.some(
+    ({ method, calls }) => method === app.method.value || app.method.value in calls,
+  );
+});
 
 /** A node with the range of what it gives. */
 export interface NodeLine extends QuantizedNode {

@@ -367,8 +367,8 @@ export const app = {
   delegation: signal<Delegation | null>(null),
   /** How far what backends made is from the kernels; null when that was not asked for. */
   verification: signal<Verification | null>(null),
-  /** What quantizing has done; null where nothing was quantized. */
-  quantization: signal<QuantizationReport | null>(null),
+  /** What quantizing has done, and with which settings; null where nothing was quantized. */
+  quantization: signal<{ report: QuantizationReport; settings: Quantizing } | null>(null),
   /** Both programs, once they were compared. */
   beside: signal<Beside | null>(null),
   program: signal<ProgramReport | null>(null),

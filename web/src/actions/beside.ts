@@ -108,7 +108,7 @@ async function speedOf(task: Task, both: Both, method: string): Promise<Speed> {
 }
 
 async function compareSpeeds(task: Task, both: Both): Promise<void> {
-  const methods = Object.keys(app.quantization.value!.methods);
+  const methods = Object.keys(app.quantization.value!.report.methods);
   const speeds: Speed[] = [];
   for (const method of methods) {
     task.at("run", `Timing ${method} of both programs`);

@@ -66,7 +66,7 @@ function checkCount(method: MethodSummary, arrays: readonly Calibration[]): void
   if (arrays.length % (inputs || 1) === 0) return;
   throw fault(
     "input",
-    `method '${method.name}' takes ${plural(inputs, "input")}, and there are ${arrays.length} arrays for it`,
+    `method '${method.name}' takes ${plural(inputs, "input")}, and there ${arrays.length === 1 ? "is" : "are"} ${plural(arrays.length, "array")} for it`,
     `Drop ${inputs} arrays for each call, in the order of the inputs.`,
   );
 }

@@ -4,7 +4,7 @@ import { isCalibrated } from "@sconce/quantize.js";
 import { chosenFor } from "@sconce/options.js";
 import type { ExportOptions, ExportSession, OpenedPrograms, Remote, Value } from "@sconce/types.js";
 import { versionOf } from "../derived.js";
-import { app, setStep, type Document } from "../state.js";
+import { app, setStep, type Document, type Quantizing } from "../state.js";
 import { callsOf } from "./calibration.js";
 import { engine, isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
@@ -74,12 +74,16 @@ async function run(task: Task, document: Document): Promise<Remote<ExportSession
   }
 }
 
-async function show(opened: Remote<OpenedPrograms>, session: Remote<ExportSession>): Promise<void> {
+async function show(
+  opened: Remote<OpenedPrograms>,
+  session: Remote<ExportSession>,
+  settings: Quantizing,
+): Promise<void> {
   const report = await opened.inspect();
   const told = await session.quantizationReport();
   if (handles.session !== session) return;
   app.report.value = report;
-  app.quantization.value = told;
+  app.quantization.value = told && { report: told, settings };
   const { ms } = versionOf(report, "quantized")!;
   const all = Object.values(told?.methods ?? {});
   const bytes = Math.max(...all.map(({ bytesAfter }) => bytesAfter));
@@ -99,6 +103,6 @@ export async function quantize(task: Task, document: Document): Promise<Remote<O
   handles.session = session;
   handles.opened = opened;
   handles.quantized = { document, examples: await examplesOf(session, opened.methods) };
-  if (task.isCurrent()) await show(opened, session);
+  if (task.isCurrent()) await show(opened, session, document.settings.quantizing);
   return opened;
 }

@@ -161,7 +161,14 @@ function Foot(props: { line: NodeLine | undefined }): JSX.Element {
             Skip it and lower again
           </button>
         ) : null}
-        <button type="button" class="quiet" onClick={() => showView("graph")}>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            showView("graph");
+            selectNode(line.node);
+          }}
+        >
           Show on the graph
         </button>
       </span>
@@ -170,8 +177,9 @@ function Foot(props: { line: NodeLine | undefined }): JSX.Element {
 }
 
 export function QuantizedNodes(): JSX.Element {
+  const [picked, pick] = useState("");
   const lines = nodeLines.value;
-  const active = lines.find(({ node }) => node === app.node.value);
+  const active = lines.find(({ node }) => node === picked);
   return (
     <>
       <SortedTable
@@ -181,7 +189,7 @@ export function QuantizedNodes(): JSX.Element {
         by="snr"
         isDescending={false}
         isActive={(line) => line === active}
-        onPick={({ node }) => selectNode(node)}
+        onPick={({ node }) => pick(node)}
         empty="There are no nodes."
       />
       <Foot line={active} />

@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { compareBeside } from "../actions/beside.js";
-import { methodQuantization, snrOf, worstLine } from "../quantized.js";
+import { isOwn, methodQuantization, snrOf, worstLine } from "../quantized.js";
 import { app, type Beside, type Speed } from "../state.js";
 import {
   formatBytes,
+  formatCount,
   formatFigure,
   formatMs,
   formatShare,
@@ -44,7 +45,8 @@ function times(float: number, quantized: number, better: string, worse: string):
   if (float <= 0 || quantized <= 0) return "";
   const isBetter = quantized <= float;
   const ratio = isBetter ? float / quantized : quantized / float;
-  return ratio < 1.05
+  // What is less lies within what one measurement differs from the next.
+  return ratio < 1.1
     ? "about the same"
     : `${formatFigure(ratio)} times ${isBetter ? better : worse}`;
 }
@@ -204,9 +206,12 @@ function Words(): JSX.Element | null {
   const { calibrationBatches: calls } = of;
   return (
     <p class="quantized-words">
-      {plural(done, "node")} of <span class="mono">{app.method.value}</span>, of {of.nodes.length},{" "}
-      {done === 1 ? "is" : "are"} quantized
-      {calls > 0 ? `, with ranges from ${plural(calls, "call")}` : ", which took no calibration"}.
+      {formatCount(done)} of the {plural(of.nodes.length, "node")} of{" "}
+      <span class="mono">{app.method.value}</span> {done === 1 ? "is" : "are"} quantized
+      {calls > 0
+        ? `, with ranges from ${plural(calls, "call")}${isOwn.value ? "" : ", the example inputs of the file"}`
+        : "; nothing had to be calibrated"}
+      .
       {of.bytesBefore > 0
         ? ` Its weights and state take ${formatShare(of.bytesAfter / of.bytesBefore)} of what they did.`
         : ""}
@@ -258,7 +263,7 @@ export function QuantizedView(): JSX.Element {
     <div class="profile quantized-view">
       <div class="profile-looks">
         <Looks look={look} onPick={setLook} />
-        <p class="soft mono recipe-name">{app.document.value?.settings.quantizing.recipe}</p>
+        <p class="soft mono recipe-name">{app.quantization.value.settings.recipe}</p>
       </div>
       {look === "overview" ? <Overview /> : null}
       {look === "nodes" ? <QuantizedNodes /> : null}

@@ -1,0 +1,349 @@
+// Recipes in the page: picking one, calibrating it on what is dropped, and the quantized program
+// beside the float one.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { createEngine, RecipeRegistry, tensor, type Tensor } from "sconce";
+import {
+  downloaded,
+  dropModel,
+  inRoot,
+  lowered,
+  misplaced,
+  npy,
+  readJson,
+  startHost,
+  type Host,
+} from "./browser.js";
+
+let host: Host;
+before(async () => (host = await startHost()));
+after(() => host.close());
+
+const STATIC = "xnnpack_pt2e_int8_static_per_channel";
+const PHOTO = "models/face-photo.320x240.png";
+
+/** Opens the settings of what is open. */
+async function settings(page: Page): Promise<void> {
+  await lowered(page);
+  await page.locator('[data-step="source"] button').click();
+  const form = page.locator("details.settings");
+  if (!(await form.evaluate((element) => (element as HTMLDetailsElement).open)))
+    await form.locator("summary").click();
+  await page.locator("[data-recipe]").waitFor();
+}
+
+async function pick(page: Page, recipe: string): Promise<void> {
+  await settings(page);
+  await page.locator("[data-recipe]").selectOption(recipe);
+}
+
+/** Drops files on the place for calibration, as a hand would. */
+async function dropOn(
+  page: Page,
+  files: Record<string, [bytes: Uint8Array, type: string]>,
+): Promise<void> {
+  const list = Object.entries(files).map(([name, [bytes, type]]) => [
+    name,
+    Buffer.from(bytes).toString("base64"),
+    type,
+  ]);
+  const transfer = await page.evaluateHandle((items) => {
+    const data = new DataTransfer();
+    for (const [name, text, type] of items) {
+      const bytes = Uint8Array.from(atob(text!), (c) => c.charCodeAt(0));
+      data.items.add(new File([bytes], name!, { type: type! }));
+    }
+    return data;
+  }, list);
+  await page.dispatchEvent("[data-calibration]", "drop", { dataTransfer: transfer });
+}
+
+const array = (shape: readonly number[], value: number): [Uint8Array, string] => [
+  npy(shape, value),
+  "",
+];
+
+/** Lowers again and waits until both programs were compared. */
+async function compare(page: Page, lines: number): Promise<void> {
+  await page.getByRole("button", { name: "Lower again" }).click();
+  await compared(page, lines);
+}
+
+async function compared(page: Page, lines: number): Promise<void> {
+  await page
+    .locator(`.beside-table tbody tr:nth-child(${lines})`)
+    .first()
+    .waitFor({ timeout: 120_000 });
+  await page.locator(".busy").waitFor({ state: "detached", timeout: 120_000 });
+}
+
+const rowOf = async (page: Page, name: string): Promise<string> =>
+  (await page.locator(".beside-table tr", { hasText: name }).first().innerText()).replace(
+    /\s+/g,
+    " ",
+  );
+
+test("the picker has every recipe, each with a sentence of its own", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await settings(page);
+  const names = await page.locator("[data-recipe] option").allInnerTexts();
+  assert.deepEqual(names, RecipeRegistry.shared.getSupportedRecipes());
+  const sentences = new Set<string>();
+  for (const name of names) {
+    await page.locator("[data-recipe]").selectOption(name);
+    const words = await page.locator("#recipe-words").innerText();
+    assert.ok(words.length > 30 && words !== "A recipe of your own", `${name}: ${words}`);
+    sentences.add(words);
+    const groups = await page.getByLabel("Group size").count();
+    assert.equal(groups, /int4_weight_only|int4w_per_tensor/.test(name) ? 1 : 0, name);
+    const backend = await page.locator("[data-backend]").inputValue();
+    assert.equal(backend, name === "portable" ? "" : "xnnpack", name);
+  }
+  assert.equal(sentences.size, names.length);
+  // Who chooses the backend alone has chosen a recipe, too.
+  await page.locator("[data-recipe]").selectOption("portable");
+  await page.locator("[data-backend]").selectOption("xnnpack");
+  assert.equal(await page.locator("[data-recipe]").inputValue(), "xnnpack_fp32");
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+const sameBox = (a: readonly number[], b: readonly number[]): boolean =>
+  a.every((edge, i) => Math.abs(edge - b[i]!) < 0.03);
+
+test("a face is found by the program that a dropped picture has calibrated", async () => {
+  const { page, faults, close } = await host.visit({}, "#face");
+  await pick(page, STATIC);
+  await page.getByText("Ranges come from the example inputs of the file.").waitFor();
+  await dropOn(page, { "photo.png": [readFileSync(inRoot(PHOTO)), "image/png"] });
+  await page.getByText("Ranges come from 1 call.").waitFor();
+  await compare(page, 3);
+
+  assert.match(await rowOf(page, "Program"), /Program 1\.2\d* MB \d{3} KB [\d.]+ times smaller/);
+  assert.match(await rowOf(page, "A run of"), /forward [\d.]+ ms [\d.]+ ms/);
+  const outputs = await page.locator(".outputs-beside tbody tr").allInnerTexts();
+  assert.equal(outputs.length, 2);
+  for (const output of outputs) assert.ok(Number(/([\d.]+)\sdB/.exec(output)![1]) > 25, output);
+
+  const { faces } = readJson<{ faces: { box: number[] }[] }>("models/face-photo.golden.json");
+  for (const side of [0, 1]) {
+    const seen = page.locator(".seen").nth(side);
+    const boxes = await seen.locator("rect").evaluateAll((all) =>
+      all.map((rect) => {
+        const of = (name: string): number => Number(rect.getAttribute(name));
+        const { width, height } = rect.closest("svg")!.viewBox.baseVal;
+        const [x, y] = [of("x") / width, of("y") / height];
+        return [x, y, x + of("width") / width, y + of("height") / height];
+      }),
+    );
+    assert.equal(boxes.length, faces.length);
+    assert.ok(
+      boxes.every((box, i) => sameBox(box, faces[i]!.box)),
+      `${side}: ${boxes}`,
+    );
+  }
+  assert.match(await page.locator('[data-step="quantized"]').innerText(), /387\snodes · \d+\sKB/);
+
+  // What is saved is the quantized program, and it runs elsewhere, too.
+  const bytes = await downloaded(page, () => page.getByText("Save .pte").first().click());
+  const engine = await createEngine();
+  const program = engine.load(bytes);
+  assert.ok(bytes.length < 450_000, `${bytes.length} bytes`);
+  const grey = tensor(new Float32Array(3 * 240 * 320), [1, 3, 240, 320]);
+  const [scores] = program.run("forward", [grey]) as [Tensor];
+  assert.deepEqual(scores.shape, [1, 4420, 2]);
+  engine.dispose();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("arrays calibrate, nodes are told worst first, and one is left out", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await pick(page, STATIC);
+  await dropOn(page, { "a.npy": array([4, 16], 0.5), "b.npy": array([4, 16], -2) });
+  await page.getByText("Ranges come from 2 calls.").waitFor();
+  await compare(page, 3);
+  assert.match(await page.locator(".quantized-words").innerText(), /ranges from 2\scalls\./);
+
+  await page.getByRole("button", { name: "Nodes", exact: true }).click();
+  const rows = page.locator('.sorted-table[aria-label="Nodes"] .row:not(.head)');
+  const decibels = (await rows.locator(".of-snr").allInnerTexts())
+    .filter(Boolean)
+    .map((text) => (text === "equal" ? Infinity : Number.parseFloat(text)));
+  assert.ok(decibels.length >= 3, `${decibels}`);
+  assert.deepEqual(
+    decibels,
+    [...decibels].sort((a, b) => a - b),
+  );
+  const soft = rows.filter({ hasText: "softmax" });
+  assert.match(await soft.locator(".of-state").innerText(), /no pattern has this operator/);
+
+  // By keyboard: down to the second row, and back to the first.
+  await page.locator('.sorted-table[aria-label="Nodes"]').focus();
+  await page.keyboard.press("ArrowDown");
+  const first = await rows.first().locator(".of-node").innerText();
+  await page.locator(".change-foot").getByText(first, { exact: true }).waitFor();
+  const linear = rows.filter({ hasText: "linear_1" }).first();
+  await linear.click();
+  await page.getByRole("button", { name: "Skip it and lower again" }).click();
+  await page.getByText("are quantized").waitFor({ timeout: 60_000 });
+  await compared(page, 3);
+  await page.getByRole("button", { name: "Nodes", exact: true }).click();
+  const left = page.locator(".sorted-table .row", { hasText: "linear_1" }).first();
+  assert.match(await left.locator(".of-state").innerText(), /asked to stay as it is/);
+  await page.getByRole("button", { name: "Ranges", exact: true }).click();
+  await page
+    .locator('.sorted-table[aria-label="Ranges"] .row', { hasText: "weight" })
+    .first()
+    .waitFor();
+  await settings(page);
+  assert.equal(await page.getByLabel("Leave as it is").inputValue(), "=linear_1");
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("calibration that does not fit is said beside the file, and nothing is lowered on it", async () => {
+  const { page, close } = await host.visit({}, "#mlp");
+  await pick(page, STATIC);
+  const nan = npy([4, 16], 1);
+  nan.writeFloatLE(NaN, nan.length - 4);
+  const doubles = Buffer.from(npy([4, 16], 1).toString("latin1").replace("<f4", "<i4"), "latin1");
+  await dropOn(page, {
+    "1shape.npy": array([3, 16], 1),
+    "2dtype.npy": [doubles, ""],
+    "3nan.npy": [nan, ""],
+    "4cut.npy": [npy([4, 16], 1).subarray(0, 150), ""],
+    "5picture.png": [readFileSync(inRoot(PHOTO)), "image/png"],
+    "6other.zip": [new Uint8Array(3), "application/zip"],
+  });
+  await page.locator(".calibration-list li.is-wrong").nth(5).waitFor();
+  const told = await page.locator(".calibration-list .field-error").allInnerTexts();
+  assert.match(
+    told[0]!,
+    /1shape\.npy.*float32 tensor \[3, 16\], not a float32 tensor \[4, 16\].*exported to take/,
+  );
+  assert.match(told[1]!, /2dtype\.npy.*int32 tensor/);
+  assert.match(told[2]!, /not a number in 1 of its 64 elements\. Calibrate on inputs/);
+  assert.match(told[3]!, /4cut\.npy.*cut off.*numpy\.save/);
+  assert.match(told[4]!, /only the face detector.*\.npy/);
+  assert.match(told[5]!, /nothing can be calibrated on it.*\.npy/);
+  await page.getByRole("button", { name: "Lower again" }).click();
+  const card = page.locator(".problem").first();
+  await card.waitFor();
+  assert.match(await card.innerText(), /6 of 6 inputs for the calibration cannot be taken/);
+  assert.match(await card.innerText(), /Remove what is marked/);
+  assert.equal(await page.locator('[data-step="quantized"].is-failed').count(), 1);
+  for (let i = 0; i < 6; i++)
+    await page
+      .getByRole("button", { name: /^Remove / })
+      .first()
+      .click();
+  await compare(page, 3);
+  await close();
+});
+
+test("a method of several inputs takes as many arrays for each call", async () => {
+  const { page, close } = await host.visit();
+  await page.getByRole("button", { name: "Three layers" }).waitFor();
+  await dropModel(page, {
+    "encdec.decode.pt2": readFileSync(inRoot("tests/models/encdec.decode.pt2")),
+  });
+  await pick(page, STATIC);
+  const token = Buffer.concat([npy([1], 0), Buffer.alloc(4)]);
+  token.write("<i8", token.indexOf("<f4"), "latin1");
+  await dropOn(page, { "1tok.npy": [token, ""] });
+  const fault = page.locator(".calibration > .field-error");
+  await fault.waitFor();
+  assert.match(
+    await fault.innerText(),
+    /takes 2\sinputs, and there is 1\sarray for it.*Drop 2 arrays/,
+  );
+  await dropOn(page, { "2ctx.npy": array([1, 32], 0.5) });
+  await page.getByText("Ranges come from 1 call.").waitFor();
+  await compare(page, 3);
+  await close();
+});
+
+test("the story in 8 bits begins as the float one does", async () => {
+  const { page, faults, close } = await host.visit({}, "#story");
+  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await pick(page, "sconce_int8_weight_only");
+  await page.getByLabel("Beginnings of stories").fill("Once upon a time\nLily had a cat");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByText(/Compared on 2.calls of prefill/).waitFor();
+  await compare(page, 4);
+  const [float, quantized] = await page.locator(".told .story-text").allInnerTexts();
+  const golden = readJson<{ text: string }>("models/stories260k.golden.json");
+  const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
+  assert.equal(float!.slice(0, story.length), story);
+  assert.equal(quantized!.slice(0, 200), float!.slice(0, 200));
+  assert.match(await rowOf(page, "Program"), /1\.4\d MB 6\d\d KB 2\.\d+ times smaller/);
+  assert.match(
+    await page.locator(".beside-stories").innerText(),
+    /The same for \d+ of 256 tokens|The same story/,
+  );
+  await page.getByLabel("Begin with").fill("Tom was");
+  await page.getByRole("button", { name: "Tell it again" }).click();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".told .story-text")].every((p) =>
+      p.textContent!.startsWith("Tom was"),
+    ),
+  );
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("quantizing is cancelled, and can be done afterwards", async () => {
+  const { page, faults, close } = await host.visit({}, "#face");
+  await pick(page, STATIC);
+  // The page itself cancels, as soon as it has begun.
+  await page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const observer = new MutationObserver(() => {
+          if (!document.querySelector('.step.is-running[data-step="quantized"]')) return;
+          observer.disconnect();
+          document.querySelector<HTMLButtonElement>(".busy button")!.click();
+          resolve();
+        });
+        observer.observe(document.body, { subtree: true, childList: true, attributes: true });
+        document.querySelector<HTMLButtonElement>(".settings-go button")!.click();
+      }),
+  );
+  await page.locator(".busy").waitFor({ state: "detached" });
+  assert.equal(await page.locator(".problem").count(), 0);
+  assert.equal(await page.locator('[data-step="quantized"].is-done').count(), 0);
+  await compare(page, 3);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("on a phone all of it is there, and nothing sticks out", async () => {
+  const { page, faults, close } = await host.visit(
+    { viewport: { width: 390, height: 844 } },
+    "#face",
+  );
+  await pick(page, STATIC);
+  await page.getByRole("button", { name: "Add the photo" }).click();
+  await page.getByText("Ranges come from 1 call.").waitFor();
+  assert.deepEqual(await misplaced(page), []);
+  await compare(page, 3);
+  await page.locator(".seen").nth(1).waitFor();
+  assert.deepEqual(await misplaced(page), []);
+  for (const look of ["Nodes", "Ranges"]) {
+    await page.getByRole("button", { name: look, exact: true }).click();
+    await page.locator(".sorted-table .row").nth(1).waitFor();
+    assert.deepEqual(await misplaced(page), []);
+  }
+  // The keys know the new step and its view.
+  await page.keyboard.press("1");
+  await page.keyboard.press("2");
+  assert.equal(await page.locator("h1").innerText(), "Quantized");
+  await page.keyboard.press("g");
+  await page.keyboard.press("q");
+  await page.locator(".quantized-words").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
