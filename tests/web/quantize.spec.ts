@@ -119,7 +119,7 @@ test("a face is found by the program that a dropped picture has calibrated", asy
   await page.getByText("Ranges come from the example inputs of the file.").waitFor();
   await dropOn(page, { "photo.png": [readFileSync(inRoot(PHOTO)), "image/png"] });
   await page.getByText("Ranges come from 1 call.").waitFor();
-  await compare(page, 3);
+  await compare(page, 2);
 
   assert.match(await rowOf(page, "Program"), /Program 1\.2\d* MB \d{3} KB [\d.]+ times smaller/);
   assert.match(await rowOf(page, "A run of"), /forward [\d.]+ ms [\d.]+ ms/);
@@ -144,7 +144,7 @@ test("a face is found by the program that a dropped picture has calibrated", asy
       `${side}: ${boxes}`,
     );
   }
-  assert.match(await page.locator('[data-step="quantized"]').innerText(), /387\snodes · \d+\sKB/);
+  assert.match(await page.locator('[data-step="quantized"]').innerText(), /387\snodes/);
 
   // What is saved is the quantized program, and it runs elsewhere, too.
   const bytes = await downloaded(page, () => page.getByText("Save .pte").first().click());
@@ -164,7 +164,7 @@ test("arrays calibrate, nodes are told worst first, and one is left out", async 
   await pick(page, STATIC);
   await dropOn(page, { "a.npy": array([4, 16], 0.5), "b.npy": array([4, 16], -2) });
   await page.getByText("Ranges come from 2 calls.").waitFor();
-  await compare(page, 3);
+  await compare(page, 2);
   assert.match(await page.locator(".quantized-words").innerText(), /ranges from 2\scalls\./);
 
   await page.getByRole("button", { name: "Nodes", exact: true }).click();
@@ -189,7 +189,7 @@ test("arrays calibrate, nodes are told worst first, and one is left out", async 
   await linear.click();
   await page.getByRole("button", { name: "Skip it and lower again" }).click();
   await page.getByText("are quantized").waitFor({ timeout: 60_000 });
-  await compared(page, 3);
+  await compared(page, 2);
   await page.getByRole("button", { name: "Nodes", exact: true }).click();
   const left = page.locator(".sorted-table .row", { hasText: "linear_1" }).first();
   assert.match(await left.locator(".of-state").innerText(), /asked to stay as it is/);
@@ -240,7 +240,7 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
       .getByRole("button", { name: /^Remove / })
       .first()
       .click();
-  await compare(page, 3);
+  await compare(page, 2);
   await close();
 });
 
@@ -262,7 +262,7 @@ test("a method of several inputs takes as many arrays for each call", async () =
   );
   await dropOn(page, { "2ctx.npy": array([1, 32], 0.5) });
   await page.getByText("Ranges come from 1 call.").waitFor();
-  await compare(page, 3);
+  await compare(page, 2);
   await close();
 });
 
@@ -273,7 +273,7 @@ test("the story in 8 bits begins as the float one does", async () => {
   await page.getByLabel("Beginnings of stories").fill("Once upon a time\nLily had a cat");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByText(/Compared on 2.calls of prefill/).waitFor();
-  await compare(page, 4);
+  await compare(page, 3);
   const [float, quantized] = await page.locator(".told .story-text").allInnerTexts();
   const golden = readJson<{ text: string }>("models/stories260k.golden.json");
   const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
@@ -315,7 +315,27 @@ test("quantizing is cancelled, and can be done afterwards", async () => {
   await page.locator(".busy").waitFor({ state: "detached" });
   assert.equal(await page.locator(".problem").count(), 0);
   assert.equal(await page.locator('[data-step="quantized"].is-done').count(), 0);
-  await compare(page, 3);
+  await compare(page, 2);
+  // So is comparing, which then finds its way back even without the worker that knew it all.
+  await page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const observer = new MutationObserver(() => {
+          const stop = document.querySelector<HTMLButtonElement>(".busy button");
+          if (!stop) return;
+          observer.disconnect();
+          stop.click();
+          resolve();
+        });
+        observer.observe(document.body, { subtree: true, childList: true });
+        document.querySelector<HTMLButtonElement>(".quantized .buttons button")!.click();
+      }),
+  );
+  await page.locator(".busy").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Measure again" }).click();
+  await page.locator(".busy").waitFor();
+  await compared(page, 2);
+  assert.equal(await page.locator(".problem").count(), 0);
   assert.deepEqual(faults, []);
   await close();
 });
@@ -329,7 +349,7 @@ test("on a phone all of it is there, and nothing sticks out", async () => {
   await page.getByRole("button", { name: "Add the photo" }).click();
   await page.getByText("Ranges come from 1 call.").waitFor();
   assert.deepEqual(await misplaced(page), []);
-  await compare(page, 3);
+  await compare(page, 2);
   await page.locator(".seen").nth(1).waitFor();
   assert.deepEqual(await misplaced(page), []);
   for (const look of ["Nodes", "Ranges"]) {

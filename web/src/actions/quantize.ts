@@ -85,9 +85,7 @@ async function show(
   app.report.value = report;
   app.quantization.value = told && { report: told, settings };
   const { ms } = versionOf(report, "quantized")!;
-  const all = Object.values(told?.methods ?? {});
-  const bytes = Math.max(...all.map(({ bytesAfter }) => bytesAfter));
-  setStep("quantized", { status: "done", ms, bytes });
+  setStep("quantized", { status: "done", ms });
   note(`quantized with ${session.name}`);
 }
 

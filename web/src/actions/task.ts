@@ -40,6 +40,8 @@ export async function runTask(body: (task: Task) => Promise<void>): Promise<void
     signal: controller.signal,
     isCurrent,
     at(step, what) {
+      // What was cancelled may not have heard of it yet.
+      if (!isCurrent()) return;
       current = step;
       setStep(step, { status: "running" });
       app.busy.value = { what, phase: "", done: 0, total: 0 };

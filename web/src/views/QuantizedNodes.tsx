@@ -268,7 +268,7 @@ export function QuantizedRanges(): JSX.Element {
       isDescending={false}
       isActive={(range) => range === picked}
       onPick={pick}
-      empty="This recipe keeps weights in groups or channels, and no range of its own is told."
+      empty="No ranges were observed: scales come from the weights alone."
     />
   );
 }

@@ -9,11 +9,9 @@ import {
   formatCount,
   formatFigure,
   formatMs,
-  formatShare,
   formatSnr,
   plural,
 } from "../ui/format.js";
-import { median } from "../ui/numbers.js";
 import { Bar, FieldError } from "../ui/parts.js";
 import { QuantizedNodes, QuantizedRanges } from "./QuantizedNodes.js";
 import { Waiting } from "./Waiting.js";
@@ -60,6 +58,9 @@ interface Line {
   words: string;
 }
 
+/** The engine's words for what the user wanted to stay. */
+const ASKED = "it was asked to stay as it is";
+
 const ON: Record<Speed["on"], string> = {
   calibration: "the first call of the calibration",
   example: "the example inputs of the file",
@@ -67,14 +68,15 @@ const ON: Record<Speed["on"], string> = {
 };
 
 function speedLine(speed: Speed): Line {
-  const [float, quantized] = [median(speed.float), median(speed.quantized)];
+  // What else the machine does makes runs slower, and never faster.
+  const [float, quantized] = [Math.min(...speed.float), Math.min(...speed.quantized)];
   return {
     name: (
       <>
         A run of <span class="mono">{speed.method}</span>
       </>
     ),
-    title: `Median of ${plural(speed.float.length, "run")} of each, in turns, on ${ON[speed.on]}`,
+    title: `Fastest of ${plural(speed.float.length, "run")} of each, in turns, on ${ON[speed.on]}`,
     float,
     quantized,
     show: formatMs,
@@ -83,19 +85,14 @@ function speedLine(speed: Speed): Line {
 }
 
 function linesOf({ floatBytes, quantizedBytes, speeds }: Beside): Line[] {
-  const { bytesBefore = 0, bytesAfter = 0 } = methodQuantization.value ?? {};
-  const bytes = (name: string, float: number, quantized: number): Line => ({
-    name,
-    float,
-    quantized,
+  const program: Line = {
+    name: "Program",
+    float: floatBytes,
+    quantized: quantizedBytes,
     show: formatBytes,
-    words: times(float, quantized, "smaller", "larger"),
-  });
-  return [
-    ...(floatBytes > 0 ? [bytes("Program", floatBytes, quantizedBytes)] : []),
-    ...(bytesBefore > 0 ? [bytes("Weights", bytesBefore, bytesAfter)] : []),
-    ...speeds.map(speedLine),
-  ];
+    words: times(floatBytes, quantizedBytes, "smaller", "larger"),
+  };
+  return [...(floatBytes > 0 ? [program] : []), ...speeds.map(speedLine)];
 }
 
 /** The two values to scale, one over the other. */
@@ -148,6 +145,32 @@ function Comparison(props: { beside: Beside }): JSX.Element {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** How times were taken, and on what. */
+function Timed(props: { speeds: readonly Speed[] }): JSX.Element | null {
+  const { speeds } = props;
+  if (speeds.length === 0) return null;
+  const inputs = [...new Set(speeds.map(({ on }) => ON[on]))].join(" or ");
+  return (
+    <p class="soft">
+      Both are lowered the same way, and run here in turns on {inputs}; the fastest run of each
+      counts.
+    </p>
+  );
+}
+
+/** Patterns that no node has were probably meant for something. */
+function NothingSkipped(): JSX.Element | null {
+  const { skip = "" } = app.quantization.value?.settings ?? {};
+  const { nodes = [] } = methodQuantization.value ?? {};
+  if (skip.trim() === "" || nodes.some(({ reason }) => reason === ASKED)) return null;
+  return (
+    <p class="profile-warning">
+      Nothing of <span class="mono">{app.method.value}</span> was left as it is: no node, module or
+      operator in it has a name that the settings say.
+    </p>
   );
 }
 
@@ -212,9 +235,6 @@ function Words(): JSX.Element | null {
         ? `, with ranges from ${plural(calls, "call")}${isOwn.value ? "" : ", the example inputs of the file"}`
         : "; nothing had to be calibrated"}
       .
-      {of.bytesBefore > 0
-        ? ` Its weights and state take ${formatShare(of.bytesAfter / of.bytesBefore)} of what they did.`
-        : ""}
       {worst ? (
         <>
           {" "}
@@ -231,13 +251,16 @@ function Overview(): JSX.Element {
   return (
     <div class="scroll quantized">
       <Words />
+      <NothingSkipped />
       {beside ? (
         <section>
           <h2>Beside the float program</h2>
           <Comparison beside={beside} />
+          <Timed speeds={beside.speeds} />
           <FieldError text={beside.fault ? `The two cannot be compared. ${beside.fault}` : ""} />
         </section>
       ) : null}
+      <OutputsBeside />
       <div class="buttons">
         <button type="button" disabled={!isIdle} onClick={() => void compareBeside()}>
           {beside ? "Measure again" : "Run both"}
@@ -245,7 +268,6 @@ function Overview(): JSX.Element {
       </div>
       {beside?.sightings ? <FacesBeside sightings={beside.sightings} /> : null}
       {beside?.stories ? <StoriesBeside stories={beside.stories} /> : null}
-      <OutputsBeside />
     </div>
   );
 }

@@ -16,21 +16,21 @@ const WORDS: Readonly<Record<string, string>> = {
   portable: "Full precision on the portable kernels: runs everywhere, and is slowest",
   xnnpack_fp32: "Full precision on XNNPACK: much faster, and as large as before",
   xnnpack_pt2e_int8_dynamic_per_channel:
-    "Linear layers in 8 bits, a quarter of the size; nothing to calibrate, and each run measures what comes in",
+    "Linear layers in 8 bits, their weights a quarter of the size; nothing to calibrate: each run measures what comes in",
   xnnpack_pt2e_int8_static_per_channel:
     "All layers in 8 bits, about a quarter of the size; needs inputs to calibrate on, and loses a little",
   xnnpack_pt2e_int8_static_per_tensor:
     "As per channel with one scale for each weight: simpler for the device, and loses more",
   xnnpack_torchao_int8da_int4w_per_channel:
-    "Linear weights in 4 bits, an eighth of the size, with 8-bit inputs; made for language models, loses more than 8 bits",
+    "Linear weights in 4 bits, an eighth of their size, with inputs in 8; made for language models, and loses more than 8 bits",
   xnnpack_torchao_int8da_int4w_per_tensor:
     "Linear weights in 4 bits with a scale for each group: loses less than one per channel, and is a little larger",
   sconce_int8_weight_only:
-    "Linear weights in 8 bits, a quarter of the size, nearly nothing lost; computes in full precision",
+    "Linear weights in 8 bits, a quarter of their size, with little lost; computes in full precision",
   sconce_int4_weight_only:
-    "Linear weights in 4 bits with a scale for each group, about a seventh of the size; computes in full precision, and loses more",
+    "Linear weights in 4 bits with a scale for each group, about a seventh of their size; computes in full precision, and loses more",
   sconce_fp16_weights:
-    "Linear weights as halves, half the size with hardly a difference; computes in full precision",
+    "Linear weights as halves, half their size with hardly a difference; computes in full precision",
 };
 
 function Picker(props: { chosen: RecipeRow | undefined }): JSX.Element {
