@@ -200,11 +200,12 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized);
 // From here on batches run the float and the quantized program side by side.
 sc_status sc_quantize_compare(sc_job *job);
 // {"methods": {method: {"batches", "bytesBefore", "bytesAfter", "notes": [what else is worth
-// saying], "nodes": [{"node", "op",
-// "isQuantized", "reason", "snr", "largestDifference"}], "ranges": [{"tensors", "isWeight",
-// "isDynamic", "low", "high", "scale", "zeroPoint", "axis"}], "outputs": [{"output", "snr",
-// "largestDifference"}]}}, "qparams": [{"method", "of", "scale", "zero_point"}]}. Decibels are
-// there for what was compared, null where nothing differs.
+// saying], "nodes": [{"node", "op", "isQuantized", "reason", "weight", "snr",
+// "largestDifference"}], "ranges": [{"tensors", "isWeight", "isDynamic", "bits", "low", "high",
+// "scaleCount", "scale", "zeroPoint", "axis", "groupSize", "bytesBefore", "bytesAfter"}],
+// "outputs": [{"output", "snr", "largestDifference"}]}}}. The weight of a node is the number of its
+// range. Decibels are there for what was compared, null where nothing differs. Scales and zero
+// points are null for halves, which have none, and where there are more than lists have room for.
 sc_status sc_quantize_report(sc_job *job, sc_str *json);
 // Lets go of what ran the batches. Programs that were made stay.
 void sc_quantize_end(sc_job *job);

@@ -81,9 +81,44 @@ static sc_status open_compared(sc_job *job, sc_quantizing *q) {
 
 // --- Beginning -----------------------------------------------------------------------------------
 
+typedef struct nothing {
+    const char *why, *hint;
+} nothing;
+
+#define SEE "See the reason of each node in the report"
+// Why nothing of a method is quantized, and what to do.
+static const nothing NOTHING[] = {
+    [SC_QUANT_STATIC] = {"no operator fits a pattern of the quantizer",
+                         SEE ", and leave the quantization of this method out."},
+    [SC_QUANT_DYNAMIC] = {"it has no linear layer, or convolution of images, that can be",
+                          SEE ", or take a static recipe."},
+    [SC_QUANT_WEIGHT_ONLY] = {"it has no linear layer or embedding whose weight can be",
+                              SEE ". For convolutions take sconce_fp16_weights, or a recipe of "
+                                  "XNNPACK's with 8 bits."},
+    [SC_QUANT_DYNAMIC_INT4] = {"it has no linear layer whose weight can be",
+                               SEE ". For convolutions take sconce_fp16_weights, or a recipe of "
+                                   "XNNPACK's with 8 bits."},
+    [SC_QUANT_HALF_WEIGHTS] = {"it has no layer whose weight can be",
+                               SEE ", and leave the quantization of this method out."}};
+
+static void warn_of_nothing(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_mode mode) {
+    const nothing *n = &NOTHING[mode];
+    const char *why = n->why;
+    for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++) {
+        const sc_quant_row *row = sc_quant_row_at(m->plan, i);
+        if (row->is_quantized) return;
+        if (sc_str_is(row->why_not, SC_QUANT_SKIPPED))
+            why = "what could be was asked to stay as it is";
+    }
+    sc_where_set_method(ctx, m->method);
+    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, n->hint,
+              "nothing of method '%s' is quantized: %s", m->method->name->text, why);
+}
+
 static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
                                 const sc_quant_configs *configs) {
     SC_TRY(sc_quant_prepare(&job->ctx, m->method, configs->items, configs->count, &m->plan));
+    warn_of_nothing(&job->ctx, m, configs->items[0].mode);
     const uint32_t count = sc_quant_observer_count(m->plan);
     m->states = sc_new_array(&job->arena, float *, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {

@@ -1,11 +1,17 @@
 // What became of each node and each tensor in a quantization, as JSON.
 #include "api/quantize.h"
 
+// Scales that lists have room for, of all that is quantized: where those of a range do not fit, it
+// has their number alone. With a scale for each channel there are rarely as many; groups of a large
+// model may come to millions, of which the text alone would be larger than all else in memory.
+enum { LISTED_MAX = 1 << 18 };
+
 typedef struct reporting {
     sc_ctx *ctx;
     const sc_quantized_method *m;
-    sc_imap row_of;   // node -> its compared row
-    sc_imap name_of;  // value of the source program -> name of the parameter or buffer that it is
+    sc_imap row_of;    // node -> its compared row
+    sc_imap name_of;   // value of the source program -> name of the parameter or buffer that it is
+    uint32_t *listed;  // scales, of all methods
     sc_json_writer *w;
 } reporting;
 
@@ -25,6 +31,7 @@ static void add_node(reporting *r, const sc_quant_row *row) {
     sc_json_put_text(r->w, "op", row->op->name);
     sc_json_put_bool(r->w, "isQuantized", row->is_quantized);
     if (!row->is_quantized) sc_json_put_str(r->w, "reason", row->why_not);
+    if (row->weight != SC_QUANT_NO) sc_json_put_u64(r->w, "weight", row->weight);
     if (compared) put_error(r->w, &r->m->compared->rows[*compared]);
     sc_json_end_object(r->w);
 }
@@ -45,33 +52,43 @@ static void add_nodes(reporting *r) {
     sc_json_end_array(r->w);
 }
 
-// --- Scales --------------------------------------------------------------------------------------
+// --- Ranges --------------------------------------------------------------------------------------
 
 static const char *name_of(const reporting *r, const sc_name *place) {
     const uint64_t *target = sc_imap_find(&r->name_of, SC_PTR_KEY(place));
     return target ? (const char *)(uintptr_t)*target : place->text;
 }
 
-static void put_scales(sc_json_writer *w, const sc_quant_range *range) {
-    if (range->count == 1) {
-        sc_json_put_f64(w, "scale", range->scales[0]);
-        return;
-    }
-    sc_json_key(w, "scale");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < range->count; i++) sc_json_add_f64(w, range->scales[i]);
-    sc_json_end_array(w);
+// One number, or a list of them; null where there are none, or too many.
+static void put_list(sc_json_writer *w, const char *key, uint32_t count, bool is_list) {
+    sc_json_key(w, key);
+    if (count == 0)
+        sc_json_add_null(w);
+    else if (is_list)
+        sc_json_begin_array(w);
 }
 
-static void put_zero_points(sc_json_writer *w, const char *key, const sc_quant_range *range) {
-    sc_json_key(w, key);
-    if (range->count == 1) {
-        sc_json_add_i64(w, range->zero_point);
-        return;
-    }
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < range->count; i++) sc_json_add_i64(w, range->zero_point);
-    sc_json_end_array(w);
+static void put_scales(sc_json_writer *w, const sc_quant_range *range, uint32_t count) {
+    put_list(w, "scale", count, count > 1);
+    for (uint32_t i = 0; i < count; i++) sc_json_add_f64(w, range->scales[i]);
+    if (count > 1) sc_json_end_array(w);
+    put_list(w, "zeroPoint", count, count > 1);
+    for (uint32_t i = 0; i < count; i++) sc_json_add_i64(w, range->zero_point);
+    if (count > 1) sc_json_end_array(w);
+}
+
+static void put_known(reporting *r, const sc_quant_range *range) {
+    const bool fits = range->count <= LISTED_MAX - *r->listed;
+    sc_json_put_finite(r->w, "low", range->low);
+    sc_json_put_finite(r->w, "high", range->high);
+    sc_json_put_u64(r->w, "scaleCount", range->count);
+    put_scales(r->w, range, fits ? range->count : 0);
+    if (fits) *r->listed += range->count;
+    if (range->count > 1) sc_json_put_u64(r->w, "axis", range->axis);
+    if (range->group_size) sc_json_put_u64(r->w, "groupSize", range->group_size);
+    if (!range->bytes_before) return;
+    sc_json_put_u64(r->w, "bytesBefore", range->bytes_before);
+    sc_json_put_u64(r->w, "bytesAfter", range->bytes_after);
 }
 
 static void add_range(reporting *r, uint32_t index) {
@@ -84,13 +101,8 @@ static void add_range(reporting *r, uint32_t index) {
     sc_json_end_array(r->w);
     sc_json_put_bool(r->w, "isWeight", range->is_weight);
     sc_json_put_bool(r->w, "isDynamic", range->is_dynamic);
-    if (!range->is_dynamic) {
-        sc_json_put_finite(r->w, "low", range->low);
-        sc_json_put_finite(r->w, "high", range->high);
-        put_scales(r->w, range);
-        put_zero_points(r->w, "zeroPoint", range);
-        if (range->count > 1) sc_json_put_u64(r->w, "axis", range->axis);
-    }
+    sc_json_put_u64(r->w, "bits", range->bits);
+    if (!range->is_dynamic) put_known(r, range);
     sc_json_end_object(r->w);
 }
 
@@ -99,20 +111,6 @@ static void add_ranges(reporting *r) {
     sc_json_begin_array(r->w);
     for (uint32_t i = 0; i < sc_quant_range_count(r->m->plan); i++) add_range(r, i);
     sc_json_end_array(r->w);
-}
-
-static void add_qparams(reporting *r) {
-    for (uint32_t i = 0; i < sc_quant_range_count(r->m->plan); i++) {
-        const sc_quant_range *range = sc_quant_range_at(r->m->plan, i);
-        for (uint32_t p = 0; p < range->place_count && !range->is_dynamic; p++) {
-            sc_json_begin_object(r->w);
-            sc_json_put_text(r->w, "method", r->m->source->name->text);
-            sc_json_put_text(r->w, "of", name_of(r, sc_quant_place(r->m->plan, i, p)));
-            put_scales(r->w, range);
-            put_zero_points(r->w, "zero_point", range);
-            sc_json_end_object(r->w);
-        }
-    }
 }
 
 // --- Methods -------------------------------------------------------------------------------------
@@ -168,27 +166,19 @@ static reporting reporting_of(sc_ctx *ctx, const sc_quantized_method *m, sc_json
     return r;
 }
 
-typedef void (*part_writer)(reporting *r);
-
-static void of_each(sc_ctx *ctx, const sc_quantizing *q, sc_json_writer *w, part_writer write) {
+void sc_quantizing_report(sc_ctx *ctx, const sc_quantizing *q, sc_json_writer *w) {
+    uint32_t listed = 0;
+    sc_json_begin_object(w);
+    sc_json_key(w, "methods");
+    sc_json_begin_object(w);
     for (uint32_t i = 0; i < q->count; i++) {
         if (!q->methods[i].plan) continue;
         const sc_mark mark = sc_arena_mark(ctx->scratch);
         reporting r = reporting_of(ctx, &q->methods[i], w);
-        write(&r);
+        r.listed = &listed;
+        add_method(&r);
         sc_arena_rewind(ctx->scratch, mark);
     }
-}
-
-void sc_quantizing_report(sc_ctx *ctx, const sc_quantizing *q, sc_json_writer *w) {
-    sc_json_begin_object(w);
-    sc_json_key(w, "methods");
-    sc_json_begin_object(w);
-    of_each(ctx, q, w, add_method);
     sc_json_end_object(w);
-    sc_json_key(w, "qparams");
-    sc_json_begin_array(w);
-    of_each(ctx, q, w, add_qparams);
-    sc_json_end_array(w);
     sc_json_end_object(w);
 }

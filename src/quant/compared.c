@@ -4,6 +4,7 @@
 #include "quant/compared.h"
 
 #include "passes/passes.h"
+#include "quant/plan.h"
 
 typedef struct comparing {
     sc_ctx *ctx;
@@ -145,11 +146,17 @@ static sc_status copy_floats(comparing *c, const sc_node *last) {
     return SC_OK;
 }
 
+// An embedding's rows may come from another operator, under the name that they had.
+static bool may_stand_for(const sc_node *node, const sc_node *of) {
+    return of->out_count == node->out_count &&
+           (of->op == node->op || sc_quant_role(of->op) == QUANT_EMBEDDING);
+}
+
 // That has not been copied yet: quantizing keeps the order of nodes.
 static const sc_node *float_of(const sc_imap *floats, const sc_node *node) {
     const uint64_t *found = sc_imap_find(floats, SC_PTR_KEY(node->name));
     const sc_node *of = found ? (const sc_node *)(uintptr_t)*found : NULL;
-    return of && of->op == node->op && of->out_count == node->out_count ? of : NULL;
+    return of && may_stand_for(node, of) ? of : NULL;
 }
 
 static sc_status copy_both(comparing *c, const sc_method *prepared, const sc_method *quantized) {

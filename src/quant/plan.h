@@ -11,13 +11,12 @@
 #include "quant/quant.h"
 #include "quant/weights.h"
 
-#define SC_QUANT_NO UINT32_MAX
-
 typedef enum quant_role {
     QUANT_NONE,
     QUANT_LINEAR,
     QUANT_CONV,
     QUANT_CONV_TRANSPOSE,
+    QUANT_EMBEDDING,
     QUANT_NORM,
     QUANT_RELU,
     QUANT_ADD,
@@ -86,6 +85,14 @@ typedef struct quant_probe {
     SC_VEC(sc_node *) users;
 } quant_probe;
 
+// Where weights alone are quantized: a weight, or what is quantized when the program runs.
+typedef struct quant_weight {
+    const sc_name *name;  // of the value
+    const sc_quant_config *config;
+    sc_quant_range range;
+    uint32_t before;  // number + 1 of what another configuration makes of the same value; 0: none
+} quant_weight;
+
 struct sc_quant_plan {
     sc_ctx *ctx;
     sc_method *method;
@@ -108,6 +115,8 @@ struct sc_quant_plan {
     SC_VEC(quant_probe) probes;
     sc_imap first_probe;         // value -> index + 1 of the first of its probes
     SC_VEC(uint32_t) observers;  // groups that are observed
+    SC_VEC(quant_weight) weights;
+    sc_imap weight_of;  // value -> number + 1 of its last one in `weights`
     bool is_settled;
     sc_imap computed;    // value -> sc_constant of what it always is
     sc_map names;        // of constants that are taken
@@ -201,6 +210,8 @@ sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *ev
 // By the configurations of weights alone, layers that have no note.
 sc_status sc_quant_prepare_weights(sc_quant_plan *plan);
 sc_status sc_quant_convert_weights(sc_quant_plan *plan);
+// The weight that a layer is noted to read alone; SC_QUANT_NO: none.
+uint32_t sc_quant_weight_of(sc_quant_plan *plan, const quant_note *note);
 
 // constants.c
 // Learns which names are taken, in all methods: constants of several methods may meet in one file.

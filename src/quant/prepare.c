@@ -58,7 +58,8 @@ static void choose_observers(sc_quant_plan *plan) {
         group->channels =
             group->spec.by_channel ? (uint64_t)spec->sizes[group->spec.axis].value : 1;
         group->is_weight = is_plain_weight(plan, group);
-        group->range = (sc_quant_range){.is_weight = is_weight, .axis = group->spec.axis};
+        group->range =
+            (sc_quant_range){.is_weight = is_weight, .axis = group->spec.axis, .bits = 8};
         group->range.place_count = group->probes.count;
         group->range.is_dynamic = group->spec.is_dynamic;
         if (group->is_weight || group->range.is_dynamic) continue;

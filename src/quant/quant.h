@@ -13,7 +13,7 @@
 typedef enum sc_quant_mode {
     SC_QUANT_STATIC,        // int8 activations by calibration, int8 weights
     SC_QUANT_DYNAMIC,       // activations get their scale when the program runs
-    SC_QUANT_WEIGHT_ONLY,   // int8 or int4 weights of linear layers, activations stay as they are
+    SC_QUANT_WEIGHT_ONLY,   // int8 or int4 weights of linear layers and embeddings
     SC_QUANT_DYNAMIC_INT4,  // int8 activations for each token, int4 weights: 8da4w
     SC_QUANT_HALF_WEIGHTS   // float16 weights that are widened when the program runs
 } sc_quant_mode;
@@ -55,13 +55,19 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
 
 // --- What a report is made of --------------------------------------------------------------------
 
+#define SC_QUANT_NO UINT32_MAX
+
+// Why not, of what was asked for.
+#define SC_QUANT_SKIPPED "it was asked to stay as it is"
+
 typedef struct sc_quant_row {
     const sc_name *node;  // as the method was given; of a body, "true_graph_0/mul"
     const sc_op *op;
     const sc_name *origin;
     sc_str module_stack;  // verbatim
     bool is_quantized;
-    sc_str why_not;  // for people; empty for those that are quantized
+    sc_str why_not;   // for people; empty for those that are quantized
+    uint32_t weight;  // the range of what it reads as its weight, SC_QUANT_NO: none
 } sc_quant_row;
 
 // One for each node of the method, in order, those of bodies behind all others: bodies stay as they
@@ -77,13 +83,16 @@ sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index);
 // them.
 typedef struct sc_quant_range {
     bool is_weight;
-    bool is_dynamic;  // no more is known
-    uint32_t axis;    // of a weight, where there is a scale for each channel
-    uint32_t count;   // of scales
-    float low, high;  // what was seen, over all channels
+    bool is_dynamic;      // no more is known
+    uint8_t bits;         // of a number; 16: a half, which has no scale
+    uint32_t axis;        // of a weight, where there is a scale for each channel
+    uint32_t group_size;  // numbers in a row that share a scale; 0: the scales are not of groups
+    uint32_t count;       // of scales
+    float low, high;      // what was seen, over all channels
     const float *scales;
     int32_t zero_point;
-    uint32_t place_count;  // tensors that are quantized by it
+    uint32_t place_count;                // tensors that are quantized by it
+    uint64_t bytes_before, bytes_after;  // of a weight; after: its numbers as bits, and its scales
 } sc_quant_range;
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);

@@ -15,10 +15,7 @@ void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
 }
 
 void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes) {
-    if (plan->notes.count > notes) return;
-    if (plan->config_count == 1)
-        sc_quant_remark(plan, "nothing of the method can be quantized in this way");
-    else
+    if (plan->notes.count == notes && plan->config_count > 1)
         sc_quant_remark(plan, "quantization %u of %u finds nothing left to quantize",
                         (uint32_t)(plan->config - plan->configs) + 1, plan->config_count);
 }
@@ -27,7 +24,8 @@ static void add_row(sc_quant_plan *plan, const sc_node *node, const sc_name *nam
     sc_quant_row row = {.node = name,
                         .op = node->op,
                         .origin = sc_node_origin(node),
-                        .module_stack = node->meta.module_stack};
+                        .module_stack = node->meta.module_stack,
+                        .weight = SC_QUANT_NO};
     sc_vec_push(plan->ctx->arena, &plan->rows, row);
 }
 
@@ -111,9 +109,24 @@ static const char *reason(const sc_quant_plan *plan, const sc_node *node) {
     return "no pattern has this operator";
 }
 
+static uint32_t weight_of(sc_quant_plan *plan, const quant_note *note) {
+    if (note->weights) return plan->groups.count + sc_quant_weight_of(plan, note);
+    for (uint32_t i = 0; i < note->inputs.count; i++) {
+        const quant_input *input = &note->inputs.data[i];
+        if (input->spec.kind == QUANT_WEIGHT)
+            return sc_quant_key(plan, input->value, note->node)->group;
+    }
+    return SC_QUANT_NO;
+}
+
 static void tell(sc_quant_plan *plan, sc_quant_row *row, const sc_node *node) {
-    row->is_quantized = sc_quant_note(plan, node) != NULL;
-    if (!row->is_quantized) row->why_not = sc_str_from(reason(plan, node));
+    const quant_note *note = sc_quant_note(plan, node);
+    row->is_quantized = note != NULL;
+    row->weight = SC_QUANT_NO;
+    if (!note)
+        row->why_not = sc_str_from(reason(plan, node));
+    else if (note->node->name == row->node)
+        row->weight = weight_of(plan, note);
 }
 
 void sc_quant_end_rows(sc_quant_plan *plan) {
@@ -140,13 +153,20 @@ sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index) {
     return index < plan->remarks.count ? plan->remarks.data[index] : SC_STR("");
 }
 
-uint32_t sc_quant_range_count(const sc_quant_plan *plan) { return plan->groups.count; }
+// Of groups, then of weights alone.
+uint32_t sc_quant_range_count(const sc_quant_plan *plan) {
+    return plan->groups.count + plan->weights.count;
+}
 
 const sc_quant_range *sc_quant_range_at(const sc_quant_plan *plan, uint32_t index) {
-    return index < plan->groups.count ? &plan->groups.data[index].range : NULL;
+    if (index >= sc_quant_range_count(plan)) return NULL;
+    return index < plan->groups.count ? &plan->groups.data[index].range
+                                      : &plan->weights.data[index - plan->groups.count].range;
 }
 
 const sc_name *sc_quant_place(const sc_quant_plan *plan, uint32_t range, uint32_t place) {
-    if (range >= plan->groups.count || place >= plan->groups.data[range].probes.count) return NULL;
+    const sc_quant_range *of = sc_quant_range_at(plan, range);
+    if (!of || place >= of->place_count) return NULL;
+    if (range >= plan->groups.count) return plan->weights.data[range - plan->groups.count].name;
     return plan->probes.data[plan->groups.data[range].probes.data[place]].value->name;
 }

@@ -53,6 +53,8 @@ static sc_status settle_weight(sc_quant_plan *plan, quant_group *group) {
     SC_TRY(sc_weight_ranges(ctx, &weight, slices, lows, highs));
     for (uint64_t i = 0; i < group->channels; i++)
         SC_TRY(set_channel(plan, group, i, lows[i], highs[i]));
+    group->range.bytes_before = weight.data.size;
+    group->range.bytes_after = weight.elements + group->channels * sizeof(float);
     return SC_OK;
 }
 

@@ -107,7 +107,15 @@ test("--list-recipes tells all of them, and what they do", () => {
   const [portable] = lines;
   assert.match(portable!, / {2}nothing is quantized; for the portable kernels$/);
   assert.match(stdout, /static_per_tensor +8 bits, a scale per tensor, calibrated; for xnnpack$/m);
-  assert.match(stdout, /int4_weight_only +weights .* 4 bits, a scale per 32; for xnnpack$/m);
+  assert.match(stdout, /int4w_per_tensor +weights .* in each run, a scale per 32; for xnnpack$/m);
+});
+
+test("a recipe that quantizes nothing of a method says so, and what else there is", () => {
+  const cnn = [modelPath("cnn.pt2"), "--recipe", "sconce_int8_weight_only", "--skip", "fc"];
+  const { status, stderr } = sconce("export", ...cnn, "-o", "floats.pte");
+  assert.equal(status, 0);
+  assert.match(stderr, /nothing of method 'forward' is quantized: .* \(method forward/);
+  assert.match(stderr, /reason of each node in the report\. For convolutions take sconce_fp16_we/);
 });
 
 test("help tells every flag", () => {
@@ -135,7 +143,10 @@ test("wrong usage says what is right", () => {
       /no recipe 'coreml_fp32'\n.*portable, xnnpack_fp32, /,
     ],
     [[mlp, ...fp32, ...to, "--group-size", "64"], /--group-size is for recipes with groups, and/],
-    [[mlp, ...fp32, ...to, "--group-size", "33"], /--group-size takes a multiple of 32, not '33'/],
+    [
+      [mlp, ...fp32, ...to, "--group-size", "33"],
+      /takes a multiple of 32, or 0 for a scale per channel, not '33'/,
+    ],
     [[mlp, ...fp32, ...to, "--skip", "fc1"], /--skip is for recipes that quantize/],
     [[mlp, ...fp32, ...to, "--calibrate", "zeros"], /--calibrate is for recipes that calibrate/],
     [[mlp, ...fp32, ...to, "--report", ""], /say which file: --report FILE/],

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
   createEngine,
+  ExportRecipe,
   tensor,
   type Engine,
-  type ExportRecipe,
   type ExportSession,
   type InputTuple,
   type QuantizedNode,
@@ -186,7 +186,6 @@ test("a quantizer that finds nothing is told, as is what skip names and is not t
   assert.deepEqual(await notesOf("mlp", { quantizers: [{ ...quantizer, skip }] }), [
     "skip: 'fc9' fits no node, module or operator",
     "skip: '=linear_7' fits no node, module or operator",
-    "nothing of the method can be quantized in this way",
   ]);
 });
 
@@ -214,19 +213,84 @@ test("what is quantized already is refused", async () => {
 test("weights alone, groups of them, and halves", async () => {
   for (const [recipe, least] of [
     ["sconce_int8_weight_only", 40],
-    ["sconce_int4_weight_only", 20],
+    ["sconce_int4_weight_only", 15],
+    [ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize: 32 }), 18],
     ["sconce_fp16_weights", 60],
     ["xnnpack_pt2e_int8_dynamic_per_channel", 30],
   ] as const) {
+    const name = typeof recipe === "string" ? recipe : recipe.name;
     const session = await engine.export(file("tinyformer"), { recipe });
     const float = await engine.export(file("tinyformer"), { recipe: "xnnpack_fp32" });
     const [inputs] = calls("tinyformer");
     const [expected] = (await float.runMethod("forward", inputs!)) as Value[];
     const [found] = (await session.runMethod("forward", inputs!)) as Value[];
-    assert.ok(snr(expected!, found!) > least, `${recipe}: ${snr(expected!, found!)} dB`);
-    assert.ok(session.getPteBuffer().length < float.getPteBuffer().length * 0.7, recipe);
+    assert.ok(snr(expected!, found!) > least, `${name}: ${snr(expected!, found!)} dB`);
+    assert.ok(session.getPteBuffer().length < float.getPteBuffer().length * 0.7, name);
     for (const owner of [session, float]) owner.dispose();
   }
+});
+
+/** The first linear layer has 192 rows of 64 numbers. */
+const WEIGHTS = [
+  ["sconce_int8_weight_only", { bits: 8, scales: 192 }],
+  ["sconce_int4_weight_only", { bits: 4, scales: 192 }],
+  ["xnnpack_torchao_int8da_int4w_per_channel", { bits: 4, scales: 192 }],
+  ["sconce_fp16_weights", { bits: 16, scales: 0 }],
+  ["xnnpack_pt2e_int8_dynamic_per_channel", { bits: 8, scales: 192 }],
+] as const;
+
+for (const [recipe, { bits, scales }] of WEIGHTS)
+  test(`${recipe}: the report has the weight of each layer, and how far its result is off`, async () => {
+    const exampleInputs = calls("tinyformer");
+    const session = await engine.export(file("tinyformer"), {
+      recipe,
+      exampleInputs,
+      sensitivity: true,
+    });
+    const { methods, qparams } = session.quantizationReport()!;
+    const { nodes, ranges, outputs } = methods["forward"]!;
+    const layers = nodes.filter(({ op, isQuantized }) => /linear/.test(op) && isQuantized);
+    assert.ok(layers.length > 0);
+    for (const { weight, snr, largestDifference } of layers) {
+      assert.ok(ranges.includes(weight!), "a row of a range");
+      assert.ok(weight!.isWeight && weight!.bits === bits && weight!.low! < weight!.high!);
+      assert.ok(snr! > 10 && largestDifference! > 0, `${snr} dB`);
+    }
+    assert.ok(outputs[0]!.snr! > 10);
+    const table = nodes.find(({ op }) => /embedding/.test(op))!;
+    assert.equal(table.isQuantized, recipe.startsWith("sconce"));
+    assert.equal(table.isQuantized && table.snr! > 10, table.isQuantized, `${table.snr} dB`);
+    const [{ weight }] = layers as [QuantizedNode];
+    const [name] = weight!.tensors;
+    const { scaleCount, bytesBefore, bytesAfter } = weight!;
+    assert.deepEqual([scaleCount, bytesBefore], [scales, 192 * 64 * 4]);
+    assert.equal(bytesAfter, (192 * 64 * bits) / 8 + 4 * scales);
+    const { scale, zero_point } = qparams.find(({ of }) => of === name)!;
+    assert.deepEqual([scale, zero_point], [weight!.scale, weight!.zeroPoint]);
+    const counts = [scale, zero_point].map((list) => (list as number[] | null)?.length ?? 0);
+    assert.deepEqual(counts, [scales, scales]);
+    session.dispose();
+  });
+
+test("groups that no runtime multiplies with are told, and what there is instead", async () => {
+  const recipe = ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize: 32 });
+  const session = await engine.export(file("tinyformer"), { recipe });
+  const [warning] = session.getExecutorchProgramManager().inspect().diagnostics;
+  assert.match(warning!.message, /^method 'forward': weights of 4 bits in groups take a byte each/);
+  assert.match(warning!.hint, /groupSize 0.*xnnpack_torchao_int8da_int4w_per_tensor/);
+  const [{ weight }] = nodesOf(session).filter((node) => node.weight) as [QuantizedNode];
+  assert.equal(weight!.groupSize, 32);
+  session.dispose();
+});
+
+test("a method of which all is skipped is told", async () => {
+  const recipe = portable({ quantizers: [{ ...quantizer, skip: ["*"] }] });
+  const session = await engine.export(file("mlp"), { recipe, exampleInputs: calls("mlp") });
+  const [warning] = session.getExecutorchProgramManager().inspect().diagnostics;
+  const { severity, method, message } = warning!;
+  assert.deepEqual([severity, method], ["warning", "forward"]);
+  assert.match(message, /^nothing .* what could be was asked to stay as it is$/);
+  session.dispose();
 });
 
 test("calls that say no range are refused, and name the node", async () => {

@@ -32,7 +32,7 @@ const NAMED: readonly (readonly [name: string, means: object])[] = [
   ["xnnpack_torchao_int8da_int4w_per_channel", weights({ kind: DYNAMIC_INT4 })],
   ["xnnpack_torchao_int8da_int4w_per_tensor", weights({ kind: DYNAMIC_INT4, groupSize: 32 })],
   ["sconce_int8_weight_only", weights({ kind: "int8_weight_only" })],
-  ["sconce_int4_weight_only", weights({ kind: "int4_weight_only", groupSize: 32 })],
+  ["sconce_int4_weight_only", weights({ kind: "int4_weight_only" })],
   ["sconce_fp16_weights", weights({ kind: "fp16_weights" })],
 ];
 
@@ -86,7 +86,7 @@ test("37: options are taken by the recipes that have them, and by no others", ()
       aoQuantizationConfigs: { aoBaseConfig: { groupSize: number } }[];
     };
     assert.equal(aoQuantizationConfigs[0]!.aoBaseConfig.groupSize, 128);
-    for (const groupSize of ["32", 0, -32, 31, 33, 32.5, NaN, Infinity, null, true]) {
+    for (const groupSize of ["32", -32, 31, 33, 32.5, NaN, Infinity, null, true]) {
       const options = { groupSize } as unknown as RecipeOptions;
       const { code, message } = failure(() => ExportRecipe.getRecipe(name, options));
       assert.equal(code, "option", String(groupSize));
@@ -95,6 +95,12 @@ test("37: options are taken by the recipes that have them, and by no others", ()
     const misspelt = { group_size: 32 } as RecipeOptions;
     assert.match(failure(() => ExportRecipe.getRecipe(name, misspelt)).hint, /'groupSize'/);
   }
+  const [official, own] = ["xnnpack_torchao_int8da_int4w_per_tensor", "sconce_int4_weight_only"];
+  assert.equal(failure(() => ExportRecipe.getRecipe(official!, { groupSize: 0 })).code, "option");
+  assert.deepEqual(ExportRecipe.getRecipe(own!, { groupSize: 0 }), {
+    name: own,
+    ...weights({ kind: "int4_weight_only" }),
+  });
   for (const name of ["portable", "xnnpack_fp32", "xnnpack_torchao_int8da_int4w_per_channel"]) {
     const { code, message } = failure(() => ExportRecipe.getRecipe(name, { groupSize: 32 }));
     assert.equal(code, "option");

@@ -89,6 +89,17 @@ TEST(halves_are_widened_when_the_program_runs) {
     const quant_configs configs = {.items = {{.mode = SC_QUANT_HALF_WEIGHTS}}, .count = 1};
     run_quantized("models/mlp", &configs, 0, 50);
     run_quantized("models/cnn", &configs, 0, 50);
+    run_quantized("quant/embedded", &configs, 16, 50);
+}
+
+TEST(tables_of_embeddings_are_quantized_with_the_weights) {
+    const quant_configs bytes = quant_configs_of("int8_channel"),
+                        nibbles = quant_configs_of("int4_group");
+    const quant_configs whole_rows = {.items = {{.mode = SC_QUANT_WEIGHT_ONLY, .weight_bits = 4}},
+                                      .count = 1};
+    run_quantized("quant/embedded", &bytes, 16, 35);
+    run_quantized("quant/embedded", &nibbles, 16, 15);
+    run_quantized("quant/embedded", &whole_rows, 16, 15);
 }
 
 // --- Reasons -------------------------------------------------------------------------------------
@@ -112,6 +123,13 @@ static const reason REASONS[] = {
      "a depthwise convolution is not quantized dynamically"},
     {"quant/embedded.pt2", "static_channel", "add", "'b_at' is int64"},
     {"quant/embedded.pt2", "static_channel", "gelu", "no pattern has this operator"},
+    {"quant/embedded.pt2", "int8_channel", "embedding", NULL},
+    {"quant/embedded.pt2", "int4_group", "linear", NULL},
+    {"quant/embedded.pt2", "int8_channel", "gelu", "it has no weight of a layer"},
+    {"quant/embedded.pt2", "8da4w_channel", "embedding",
+     "only linear layers get weights of 4 bits with dynamic activations"},
+    {"models/cnn.pt2", "int8_channel", "conv2d",
+     "of weights alone, only those of linear layers and embeddings become integers"},
     {"quant/pools.pt2", "static_channel", "adaptive_avg_pool2d_2",
      "it has the scale of its input, which has none"},
     {"quant/pools.pt2", "dynamic_channel", "mul",
@@ -195,6 +213,91 @@ TEST(scales_are_told_with_their_places) {
     }
     CHECK(weights > 0);
     setup_end(&s);
+}
+
+typedef struct told_weight {
+    const char *recipe;
+    uint32_t bits, scales, group_size;
+    uint64_t bytes_after;
+} told_weight;
+
+// The first linear layer has 16 rows of 8 numbers.
+static const told_weight TOLD_WEIGHTS[] = {
+    {"int8_channel", 8, 16, 0, 128 + 64},   {"int4_group", 4, 16, 8, 64 + 64},
+    {"8da4w_channel", 4, 16, 0, 64 + 64},   {"half", 16, 0, 0, 256},
+    {"static_channel", 8, 16, 0, 128 + 64}, {"static_tensor", 8, 1, 0, 128 + 4},
+};
+
+static void check_told_weight(const told_weight *w) {
+    const bool is_half = strcmp(w->recipe, "half") == 0;
+    const sc_quant_config half = {.mode = SC_QUANT_HALF_WEIGHTS};
+    const sc_quant_config config = is_half ? half : quant_config_of(w->recipe);
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    const float *states[32];
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(quant_import(&s, "quant/embedded.pt2", &program));
+    sc_method *method = program->methods.data[0];
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, 1, &plan));
+    REQUIRE_OK(quant_calibrate(&s, plan, method, 16, states));
+    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
+    REQUIRE_OK(sc_quant_convert(&s.ctx, plan, NULL));
+    const sc_quant_row *row = find_row(plan, "linear");
+    const sc_quant_range *range = row ? sc_quant_range_at(plan, row->weight) : NULL;
+    if (CHECK(range != NULL)) {
+        CHECK(range->is_weight && range->low < 0 && range->high > 0);
+        CHECK_EQ_STR(sc_quant_place(plan, row->weight, 0)->text, "p_up_weight");
+        CHECK_EQ_INT(range->bits, w->bits);
+        CHECK_EQ_INT(range->count, w->scales);
+        CHECK_EQ_INT(range->group_size, w->group_size);
+        CHECK_EQ_INT(range->bytes_before, 512);
+        CHECK_EQ_INT(range->bytes_after, w->bytes_after);
+        for (uint32_t i = 0; i < range->count; i++) CHECK(range->scales[i] > 0);
+    }
+    CHECK(find_row(plan, "gelu")->weight == SC_QUANT_NO);
+    setup_end(&s);
+}
+
+TEST_CASES(weights_are_told_of_the_nodes_that_read_them) {
+    for (size_t i = 0; i < SC_COUNT_OF(TOLD_WEIGHTS); i++)
+        if (test_case("%s", TOLD_WEIGHTS[i].recipe)) check_told_weight(&TOLD_WEIGHTS[i]);
+}
+
+static void put_first(sc_method *method, const char *name, float x, setup *s) {
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        sc_constant *constant = method->inputs.data[i].constant;
+        if (!constant || !sc_str_is(method->inputs.data[i].target, name)) continue;
+        uint8_t *bytes = sc_arena_alloc(&s->arena, (size_t)constant->data.size);
+        CHECK_OK(sc_extent_read(&s->ctx, constant->data, 0, bytes, (size_t)constant->data.size));
+        memcpy(bytes, &x, sizeof x);
+        constant->data =
+            sc_extent_whole(sc_source_from_memory(&s->arena, bytes, constant->data.size));
+    }
+}
+
+// Infinity, or a number that becomes infinity, is no half of a weight.
+TEST(numbers_that_halves_have_not_stay_floats) {
+    static const struct {
+        float x;
+        const char *why_not;
+    } cases[] = {{65504, ""},
+                 {-65600, "its weight has numbers beyond those of halves"},
+                 {INFINITY, "its weight has infinities or NaN"},
+                 {NAN, "its weight has infinities or NaN"}};
+    const sc_quant_config config = {.mode = SC_QUANT_HALF_WEIGHTS};
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        sc_program *program = NULL;
+        sc_quant_plan *plan = NULL;
+        setup s;
+        setup_begin(&s);
+        REQUIRE_OK(quant_import(&s, "quant/embedded.pt2", &program));
+        put_first(program->methods.data[0], "up.weight", cases[i].x, &s);
+        REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan));
+        CHECK_EQ_STR(sc_str_dup(&s.arena, find_row(plan, "linear")->why_not), cases[i].why_not);
+        CHECK(find_row(plan, "linear_1")->is_quantized && s.ctx.error_count == 0);
+        setup_end(&s);
+    }
 }
 
 // A scale that nothing has been seen for would be a guess.
@@ -296,7 +399,6 @@ TEST(bodies_stay_as_they_are_and_have_rows) {
         check_remark(&s, plan, 0,
                      "layers in bodies of control flow stay as they are: true_graph_0/linear, "
                      "false_graph_0/linear");
-        check_remark(&s, plan, 1, "nothing of the method can be quantized in this way");
         setup_end(&s);
     }
 }

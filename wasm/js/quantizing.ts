@@ -17,6 +17,7 @@ import type {
   MethodQuantizationReport,
   OpenedPrograms,
   QuantizationReport,
+  QuantizedNode,
 } from "./types.js";
 
 /** What quantizing gives: the programs to lower instead of those that were opened. */
@@ -52,6 +53,38 @@ const configJson = ({ mode, perChannel, weightBits, groupSize, skip }: Quantizat
   group_size: groupSize,
   skip,
 });
+
+/** The report of the core: a node's weight is the number of a range. */
+interface Told {
+  methods: Record<
+    string,
+    Omit<MethodQuantizationReport, "calibrationBatches" | "nodes"> & {
+      batches: number;
+      nodes: (Omit<QuantizedNode, "weight"> & { weight?: number })[];
+    }
+  >;
+}
+
+function methodReport({
+  batches,
+  nodes,
+  ...rest
+}: Told["methods"][string]): MethodQuantizationReport {
+  const whole = nodes.map(({ weight, ...node }) =>
+    weight === undefined ? node : { ...node, weight: rest.ranges[weight]! },
+  );
+  return { calibrationBatches: batches, ...rest, nodes: whole };
+}
+
+const qparamsOf = ([method, { ranges }]: readonly [
+  string,
+  MethodQuantizationReport,
+]): QuantizationReport["qparams"] =>
+  ranges
+    .filter(({ isDynamic }) => !isDynamic)
+    .flatMap(({ tensors, scale = null, zeroPoint = null }) =>
+      tensors.map((of) => ({ method, of, scale, zero_point: zeroPoint })),
+    );
 
 /** One quantization under way on a job. */
 class Quantizing {
@@ -145,21 +178,9 @@ class Quantizing {
   }
 
   report(): QuantizationReport {
-    const text = this.job.textOf((raw, s) => raw.quantize_report(s));
-    const { methods, qparams } = JSON.parse(text) as {
-      methods: Record<string, MethodQuantizationReport & { batches: number }>;
-      qparams: QuantizationReport["qparams"];
-    };
-    const told = ([name, { batches, ...rest }]: [string, (typeof methods)[string]]) => [
-      name,
-      { ...rest, calibrationBatches: batches },
-    ];
-    return {
-      methods: Object.fromEntries(
-        Object.entries(methods).map(told),
-      ) as QuantizationReport["methods"],
-      qparams,
-    };
+    const { methods } = JSON.parse(this.job.textOf((raw, s) => raw.quantize_report(s))) as Told;
+    const told = Object.entries(methods).map(([name, one]) => [name, methodReport(one)] as const);
+    return { methods: Object.fromEntries(told), qparams: told.flatMap(qparamsOf) };
   }
 
   end(): void {

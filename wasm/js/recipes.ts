@@ -40,6 +40,12 @@ export const GROUP_SIZE: Kind = {
   test: (value) => Number.isSafeInteger(value) && Number(value) > 0 && Number(value) % 32 === 0,
 };
 
+/** The same, or none of them: a scale per channel. */
+export const GROUP_SIZE_OR_NONE: Kind = {
+  accepts: `${GROUP_SIZE.accepts}, or 0 for a scale per channel`,
+  test: (value) => value === 0 || GROUP_SIZE.test(value),
+};
+
 const QUANTIZER = {
   kind: wordOf("xnnpack"),
   isPerChannel: "flag",
@@ -113,7 +119,7 @@ function checkAo(where: string, config: unknown): void {
   const isGrouped = GROUPED.includes(base?.kind);
   checkTable(`'aoBaseConfig' of ${where}`, base ?? null, {
     kind: wordOf(...AO_KINDS),
-    ...(isGrouped && { groupSize: GROUP_SIZE }),
+    ...(isGrouped && { groupSize: GROUP_SIZE_OR_NONE }),
   });
 }
 

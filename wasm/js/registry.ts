@@ -2,7 +2,7 @@
 // called so.
 import { badArgument, checkTable, isObject, KINDS, type OptionTable } from "./check.js";
 import { SconceError } from "./errors.js";
-import { checkRecipe, combineRecipes, GROUP_SIZE } from "./recipes.js";
+import { checkRecipe, combineRecipes, GROUP_SIZE, GROUP_SIZE_OR_NONE } from "./recipes.js";
 import type {
   AOBaseConfig,
   BackendRecipeProvider,
@@ -19,6 +19,7 @@ interface Row {
 }
 
 const GROUPS = { groupSize: GROUP_SIZE } as const;
+const GROUPS_OR_NONE = { groupSize: GROUP_SIZE_OR_NONE } as const;
 const GROUP_DEFAULT = 32;
 
 /** Options of a recipe; most have none. */
@@ -93,8 +94,10 @@ const XNNPACK: Readonly<Record<string, Row>> = {
 const SCONCE: Readonly<Record<string, Row>> = {
   sconce_int8_weight_only: { make: () => converted({ kind: "int8_weight_only" }) },
   sconce_int4_weight_only: {
-    options: GROUPS,
-    make: ({ groupSize = GROUP_DEFAULT }) => converted({ kind: "int4_weight_only", groupSize }),
+    options: GROUPS_OR_NONE,
+    // Without groups: with them no runtime has kernels for weights of 4 bits and float activations.
+    make: ({ groupSize }) =>
+      converted({ kind: "int4_weight_only", ...(groupSize ? { groupSize } : {}) }),
   },
   sconce_fp16_weights: { make: () => converted({ kind: "fp16_weights" }) },
 };

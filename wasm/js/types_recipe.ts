@@ -46,7 +46,11 @@ export interface Quantizer {
   readonly skip?: readonly string[];
 }
 
-/** What torchao's `quantize_` takes, or stores: weights of linear layers in few bits, nothing calibrated. */
+/**
+ * Weights in few bits, nothing calibrated. The first is what torchao's `quantize_` does, and of linear
+ * layers alone, as there; the integers of the next two are those of linear layers and embeddings;
+ * halves are those of convolutions, too.
+ */
 export type AOBaseConfig =
   /** Weights of 4 bits, activations of 8 per token (8da4w). */
   | { readonly kind: "int8_dynamic_activation_int4_weight"; readonly groupSize?: number }
@@ -54,7 +58,7 @@ export type AOBaseConfig =
   | { readonly kind: "int4_weight_only"; readonly groupSize?: number }
   | { readonly kind: "fp16_weights" };
 
-/** A configuration and what it is for. Without `groupSize` scales are per output channel. */
+/** A configuration and what it is for. Without `groupSize`, or with 0, scales are per output channel. */
 export interface AOQuantizationConfig {
   readonly aoBaseConfig: AOBaseConfig;
   /** Of every call in the program with the path of its module ("layers.0.fc1"): false leaves it as it is. */
@@ -117,7 +121,7 @@ export interface ExportRecipe {
 
 /** What recipes by name take beside the name. */
 export interface RecipeOptions {
-  /** Elements of a weight that share a scale: a multiple of 32. */
+  /** Elements of a weight that share a scale: a multiple of 32; 0, in recipes of ours, the channel. */
   readonly groupSize?: number;
 }
 

@@ -30,28 +30,42 @@ export interface QuantizedNode extends Partial<QuantizationError> {
   isQuantized: boolean;
   /** Why not. */
   reason?: string;
+  /** Of a layer: its weight, which is among the ranges, too. */
+  weight?: QuantizedRange;
 }
 
-/** Tensors that are quantized with the same parameters. */
+/**
+ * Tensors that are quantized with the same parameters. Scales and zero points are a number, or a
+ * list for the channels of `axis`, or groups of these. They are null for halves, which have none,
+ * and where they are too many to list: beyond 262,144 of all ranges. The program has them all.
+ */
 export interface QuantizedRange {
   /** Names of nodes and inputs, or of parameters as the module has them. */
   tensors: string[];
   isWeight: boolean;
   /** Parameters are computed when the program runs: none are known here. */
   isDynamic: boolean;
+  /** Of a number: 4, 8, or 16 for halves. */
+  bits: number;
   /** What was seen, over all channels. */
   low?: number | null;
   high?: number | null;
-  /** A list for the channels of `axis`, or groups of these. */
-  scale?: number | number[];
-  zeroPoint?: number | number[];
+  scaleCount?: number;
+  scale?: number | number[] | null;
+  zeroPoint?: number | number[] | null;
   axis?: number;
+  /** Numbers in a row that share a scale. */
+  groupSize?: number;
+  /** Of a weight in the file that was opened. */
+  bytesBefore?: number;
+  /** Of its numbers as bits, and its scales. */
+  bytesAfter?: number;
 }
 
 export interface MethodQuantizationReport {
   /** Calls of the method that ranges come from. */
   calibrationBatches: number;
-  /** Of weights, other constants and state. */
+  /** Of weights, other constants and state. Weights of 4 bits take a byte until they are lowered. */
   bytesBefore: number;
   bytesAfter: number;
   /** What else is worth saying: what `skip` names and is not there, layers in bodies of control flow. */
@@ -66,12 +80,12 @@ export interface MethodQuantizationReport {
 /** What quantizing has done. */
 export interface QuantizationReport {
   methods: Record<string, MethodQuantizationReport>;
-  /** The parameters of every tensor by its name. */
+  /** The parameters of every tensor by its name, but of those that have them anew in each run. */
   qparams: {
     method: string;
     of: string;
-    scale: number | number[];
-    zero_point: number | number[];
+    scale: number | number[] | null;
+    zero_point: number | number[] | null;
   }[];
 }
 

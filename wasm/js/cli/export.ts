@@ -2,7 +2,13 @@
 import { SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { isCalibrated } from "../quantize.js";
-import { combineRecipes, GROUP_SIZE, isQuantizing, quantizationOf, skipping } from "../recipes.js";
+import {
+  combineRecipes,
+  GROUP_SIZE_OR_NONE,
+  isQuantizing,
+  quantizationOf,
+  skipping,
+} from "../recipes.js";
 import { RecipeRegistry } from "../registry.js";
 import type {
   AOBaseConfig,
@@ -49,7 +55,8 @@ export const EXPORT_HELP = `sconce export: .pt2 to .pte as a recipe says, quanti
                            Without it calls are the example inputs of the file
   --skip PATTERN           leave these as they are: nodes, modules (with all in them) or operators by
                            name, * is any text; may be repeated
-  --group-size N           elements of a weight that share a scale, for recipes with groups
+  --group-size N           elements of a weight that share a scale, for recipes with groups; with 0
+                           each channel has one scale
   --constant NAME=VALUE    a method that returns VALUE, as of sconce lower
   --report FILE            stages, what was quantized and what became of every node, as JSON
   --etrecord FILE          an ETRecord for debugging and profiling
@@ -62,9 +69,9 @@ ${flagHelp("toEdge", "toExecutorch")}`;
 const WEIGHTS: Record<AOBaseConfig["kind"], string> = {
   int8_dynamic_activation_int4_weight:
     "weights of linear layers in 4 bits, activations in 8 bits, by what they are in each run",
-  int8_weight_only: "weights of linear layers in 8 bits",
-  int4_weight_only: "weights of linear layers in 4 bits",
-  fp16_weights: "weights as halves",
+  int8_weight_only: "weights of linear layers and embeddings in 8 bits",
+  int4_weight_only: "weights of linear layers and embeddings in 4 bits",
+  fp16_weights: "weights of linear layers, convolutions and embeddings as halves",
 };
 
 const ofQuantizer = ({ isDynamic, isPerChannel }: Quantizer): string =>
@@ -73,7 +80,7 @@ const ofQuantizer = ({ isDynamic, isPerChannel }: Quantizer): string =>
 
 function ofConfig(config: AOBaseConfig): string {
   const group = "groupSize" in config ? config.groupSize : undefined;
-  return WEIGHTS[config.kind] + (group === undefined ? "" : `, a scale per ${group}`);
+  return WEIGHTS[config.kind] + (group ? `, a scale per ${group}` : "");
 }
 
 /** What a recipe does, in a line. */
@@ -98,17 +105,22 @@ function listRecipes(): number {
   return EXIT.done;
 }
 
+/** Whether a recipe has groups, of whichever sizes. */
+function isGrouped(name: string): boolean {
+  try {
+    RecipeRegistry.shared.createRecipe(name, undefined, { groupSize: 32 });
+    return true;
+  } catch (error) {
+    if (error instanceof SconceError && error.code === "option") return false;
+    throw error;
+  }
+}
+
 /** The recipe of a name, and whether it has groups. */
 function named(name: string, groupSize: number | undefined): [ExportRecipe, boolean] {
-  const registry = RecipeRegistry.shared;
-  if (groupSize === undefined) return [registry.createRecipe(name), false];
-  try {
-    return [registry.createRecipe(name, undefined, { groupSize }), true];
-  } catch (error) {
-    // The size is one that there may be, so that this recipe has none.
-    if (!(error instanceof SconceError && error.code === "option")) throw error;
-    return [registry.createRecipe(name), false];
-  }
+  const hasGroups = groupSize !== undefined && isGrouped(name);
+  const options = hasGroups ? { groupSize } : {};
+  return [RecipeRegistry.shared.createRecipe(name, undefined, options), hasGroups];
 }
 
 interface RecipeFlags {
@@ -321,8 +333,8 @@ const FLAGS = {
 function sizeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const size = /^[0-9]+$/.test(text) ? Number(text) : NaN;
-  if (!GROUP_SIZE.test(size))
-    throw new UsageError(`--group-size takes ${GROUP_SIZE.accepts}, not '${text}'`);
+  if (!GROUP_SIZE_OR_NONE.test(size))
+    throw new UsageError(`--group-size takes ${GROUP_SIZE_OR_NONE.accepts}, not '${text}'`);
   return size;
 }
 
