@@ -391,6 +391,7 @@ def cases():
     import bundles
     import dumps
     import inspector
+    import recipes
     import records
     import serde
     import xnnpack
@@ -398,6 +399,7 @@ def cases():
     yield from bundles.cases()
     yield from dumps.cases()
     yield from inspector.cases()
+    yield from recipes.cases()
     yield from records.cases()
     yield from xnnpack.cases()
     yield from serde.cases()
