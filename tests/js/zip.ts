@@ -1,5 +1,5 @@
 // Archives as zip tools leave them, made of the recorded models.
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { crc32, deflateRawSync } from "node:zlib";
 import { modelPath } from "./reference.js";
 
@@ -34,23 +34,37 @@ export function readZip(bytes: Buffer): Entry[] {
   });
 }
 
-export function writeZip(entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
-  const parts: Buffer[] = [];
+/** What stands before an entry's data, and what the directory says of it. */
+function headers({ name, crc, method, size }: Entry, packed: number, offset: number): Buffer[][] {
+  const common = Buffer.alloc(26);
+  common.writeUInt16LE(20, 0);
+  common.writeUInt16LE(method, 4);
+  common.writeUInt32LE(crc, 10);
+  common.writeUInt32LE(packed, 14);
+  common.writeUInt32LE(size, 18);
+  common.writeUInt16LE(name.length, 22);
+  const tail = Buffer.alloc(14);
+  tail.writeUInt32LE(offset, 10);
+  return [
+    [Buffer.from("PK\x03\x04"), common, name],
+    [Buffer.from("PK\x01\x02\x14\0"), common, tail, name],
+  ];
+}
+
+/** An archive piece by piece: `repeated` says how often the data of an entry follows itself. */
+export function* zipParts(
+  entries: readonly Entry[],
+  repeated: (entry: Entry) => number = () => 1,
+): Generator<Buffer> {
   const central: Buffer[] = [];
   let offset = 0;
-  for (const { name, crc, method, size, data } of entries) {
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(method, 4);
-    common.writeUInt32LE(crc, 10);
-    common.writeUInt32LE(data.length, 14);
-    common.writeUInt32LE(size, 18);
-    common.writeUInt16LE(name.length, 22);
-    const tail = Buffer.alloc(14);
-    tail.writeUInt32LE(offset, 10);
-    central.push(Buffer.from("PK\x01\x02\x14\0"), common, tail, name);
-    parts.push(Buffer.from("PK\x03\x04"), common, name, data);
-    offset += 30 + name.length + data.length;
+  for (const entry of entries) {
+    const packed = entry.data.length * repeated(entry);
+    const [local, listed] = headers(entry, packed, offset);
+    central.push(...listed!);
+    yield* local!;
+    for (let i = 0; i < repeated(entry); i++) yield entry.data;
+    offset += 30 + entry.name.length + packed;
   }
   const directory = Buffer.concat(central);
   const end = Buffer.alloc(22);
@@ -59,7 +73,12 @@ export function writeZip(entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
   end.writeUInt16LE(entries.length, 10);
   end.writeUInt32LE(directory.length, 12);
   end.writeUInt32LE(offset, 16);
-  return new Uint8Array(Buffer.concat([...parts, directory, end]));
+  yield directory;
+  yield end;
+}
+
+export function writeZip(entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.concat([...zipParts(entries)]));
 }
 
 /** A model with the text of its graphs changed by `edit`. */
@@ -74,14 +93,13 @@ export function edited(name: string, edit: (text: string) => string): Uint8Array
   );
 }
 
-/** The model of one linear layer with these weights, and biases of zero. */
-export function linearOf(weights: Float32Array, columns: number): Uint8Array<ArrayBuffer> {
-  const rows = weights.length / columns;
+/** The entries of the model of one linear layer, with biases of zero. */
+function linearEntries(rows: number, columns: number, weights: Buffer): Entry[] {
   const sizes = new Map([
     ["8", rows],
     ["16", columns],
   ]);
-  const entries = readZip(readFileSync(modelPath("linear.pt2"))).map((entry) => {
+  return readZip(readFileSync(modelPath("linear.pt2"))).map((entry) => {
     const name = entry.name.toString();
     let { data } = entry;
     if (name.endsWith(".json")) {
@@ -89,11 +107,39 @@ export function linearOf(weights: Float32Array, columns: number): Uint8Array<Arr
       data = Buffer.from(
         text.replace(/"as_int": (\d+)/g, (_, n: string) => `"as_int": ${sizes.get(n) ?? n}`),
       );
-    } else if (name.endsWith("weight_0")) data = Buffer.from(weights.buffer);
+    } else if (name.endsWith("weight_0")) data = weights;
     else if (name.endsWith("weight_1")) data = Buffer.alloc(4 * rows);
     return { ...entry, data, size: data.length, crc: crc32(data) };
   });
-  return writeZip(entries);
+}
+
+/** The model of one linear layer with these weights, and biases of zero. */
+export function linearOf(weights: Float32Array, columns: number): Uint8Array<ArrayBuffer> {
+  const rows = weights.length / columns;
+  return writeZip(linearEntries(rows, columns, Buffer.from(weights.buffer)));
+}
+
+/** The same in a file, with a weight that is never in memory: these rows, so many times. */
+export function writeLinear(
+  path: string,
+  block: Float32Array,
+  columns: number,
+  times: number,
+): void {
+  const isWeight = ({ name }: Entry): boolean => name.toString().endsWith("weight_0");
+  const bytes = Buffer.from(block.buffer);
+  const entries = linearEntries((block.length / columns) * times, columns, bytes).map((entry) => {
+    if (!isWeight(entry)) return entry;
+    const crc = Array.from({ length: times }).reduce((sum: number) => crc32(bytes, sum), 0);
+    return { ...entry, size: bytes.length * times, crc };
+  });
+  const fd = openSync(path, "w");
+  try {
+    for (const part of zipParts(entries, (entry) => (isWeight(entry) ? times : 1)))
+      writeSync(fd, part);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The model's twin, each entry deflated and then changed by `edit`, and `more` entries. */
