@@ -92,9 +92,17 @@ static void add_parts(sc_json_writer *w, shares *all, const sc_graph *graph) {
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
+// The node of the exported program that it comes from; of a body, with the body's path.
+static sc_str origin_of(sc_arena *scratch, const sc_delegation_row *row) {
+    if (row->meta.origin) return sc_name_str(row->meta.origin);
+    if (row->graph.size == 0) return sc_name_str(row->node);
+    return sc_str_format(scratch, SC_STR_FMT "/%s", SC_STR_ARG(row->graph), row->node->text);
+}
+
 static void add_row(sc_json_writer *w, sc_arena *scratch, const sc_delegation_row *row) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", sc_name_str(row->node));
+    sc_json_put_str(w, "origin", origin_of(scratch, row));
     sc_json_put_text(w, "op", row->op->name);
     sc_json_put_str(w, "graph", row->graph);
     sc_json_put_str(w, "source", sc_stack_trace_source(scratch, row->meta.stack_trace));

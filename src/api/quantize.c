@@ -55,11 +55,18 @@ static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *pr
     return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
 }
 
+// Is it in the program that runs? What nobody observes is not.
+static bool takes_batches(const sc_quantizing *q, const sc_quantized_method *m) {
+    if (!m->plan) return false;
+    if (q->stage == SC_QUANTIZING_OBSERVES) return sc_quant_observer_count(m->plan) != 0;
+    return q->stage == SC_QUANTIZING_COMPARES;
+}
+
 static sc_status open_observed(sc_job *job, sc_quantizing *q) {
     sc_program *all = sc_program_new(&job->ctx);
     for (uint32_t i = 0; i < q->count; i++) {
         sc_program *one;
-        if (!q->methods[i].plan || !sc_quant_observer_count(q->methods[i].plan)) continue;
+        if (!takes_batches(q, &q->methods[i])) continue;
         SC_TRY(sc_quant_observed(&job->ctx, q->methods[i].plan, &one));
         add_method(all, one);
     }
@@ -169,7 +176,7 @@ static sc_status method_at(sc_job *job, const sc_quantizing *q, sc_quantized_met
     for (uint32_t i = 0; i < q->count && job->selected; i++) {
         sc_rt_method *loaded = NULL;
         *out = &q->methods[i];
-        if (!(*out)->plan) continue;
+        if (!takes_batches(q, *out)) continue;
         SC_TRY(
             sc_rt_method_load(&job->ctx, job->running, sc_name_str((*out)->method->name), &loaded));
         if (loaded == job->selected) return SC_OK;
@@ -209,9 +216,7 @@ bool sc_quantize_takes_batches(const sc_job *job, sc_str method) {
     const sc_quantizing *q = job->quantizing;
     for (uint32_t i = 0; q && i < q->count; i++) {
         const sc_quantized_method *m = &q->methods[i];
-        if (!m->plan || !sc_str_equal(method, sc_name_str(m->method->name))) continue;
-        return q->stage == SC_QUANTIZING_OBSERVES ? sc_quant_observer_count(m->plan) != 0
-                                                  : q->stage == SC_QUANTIZING_COMPARES;
+        if (sc_str_equal(method, sc_name_str(m->method->name))) return takes_batches(q, m);
     }
     return false;
 }

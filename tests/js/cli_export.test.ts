@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createEngine, RecipeRegistry, type Engine } from "sconce";
+import { createEngine, RecipeRegistry, type Engine, type QuantizationReport } from "sconce";
 import { folder, sconce, type Result } from "./command.js";
 import { difference, modelPath, readCases } from "./reference.js";
 import { withoutExamples } from "./zip.js";
@@ -259,6 +259,64 @@ test("a call that does not fit is told before anything is exported", () => {
     assert.deepEqual([status, stdout], [1, ""]);
   }
   assert.ok(!existsSync(at("no.pte")));
+});
+
+test("the report says of every node and tensor what became of it", () => {
+  const calls = ["--calibrate", "random:1", "--calibrate", "random:2", "--skip", "fc2"];
+  const flags = ["--recipe", STATIC, ...calls, "--report", "q.json", "-o", "made.pte"];
+  const result = sconce("export", mlp, ...flags);
+  assert.equal(result.stderr, "");
+  quantizes(result);
+  const report = JSON.parse(readFileSync(at("q.json"), "utf8")) as Pick<
+    QuantizationReport,
+    "qparams"
+  > & {
+    quantization: QuantizationReport["methods"];
+    methods: Record<string, { outside: object[] }>;
+  };
+  const { nodes, ranges, outputs, notes, bytesBefore, bytesAfter, calibrationBatches } =
+    report.quantization["forward"]!;
+  assert.deepEqual([calibrationBatches, notes, outputs.length], [2, [], 1]);
+  assert.ok(bytesAfter < bytesBefore);
+  for (const row of nodes) {
+    const { node, isQuantized, reason, snr } = row;
+    const { delegated, scale, zeroPoint, low, high } = row as typeof row & Record<string, unknown>;
+    assert.equal(delegated, true, node);
+    // What a relu follows at once has none of its own.
+    if (isQuantized && node.startsWith("relu"))
+      assert.ok([scale, zeroPoint, low, high].every(Number.isFinite), node);
+    assert.equal(reason, node === "linear_1" ? "it was asked to stay as it is" : reason);
+    assert.equal(isQuantized, reason === undefined);
+    assert.ok(snr === null || Number.isFinite(snr), node);
+  }
+  for (const { tensors, low, high, scale, zeroPoint } of ranges) {
+    assert.ok(tensors.length > 0 && low! <= high!);
+    assert.equal([scale].flat().length, [zeroPoint].flat().length);
+  }
+  assert.deepEqual(
+    report.qparams.map(({ of }) => of),
+    ranges.flatMap(({ tensors }) => tensors),
+  );
+  assert.deepEqual(report.methods["forward"]!.outside, []);
+});
+
+test("what --skip names and is not there is a note, unless another method has it", () => {
+  const both = ["--method", encode, "--method", decode, "--recipe", STATIC, "-o", "made.pte"];
+  const { status, stderr } = sconce("export", ...both, "--skip", "linear", "--skip", "nothing");
+  assert.equal(status, 0, stderr);
+  const notes = stderr.split("\n").filter((line) => line.includes("skip"));
+  assert.deepEqual(notes, ["note: --skip: 'nothing' fits no node, module or operator"]);
+  rmSync(at("made.pte"));
+});
+
+test("calibration on what is no number names method and node", () => {
+  const nan = writeArray("nan.npy", "<f4", [4, 16], 4);
+  const bytes = readFileSync(at(nan));
+  bytes.writeFloatLE(NaN, bytes.length - 4);
+  writeFileSync(at(nan), bytes);
+  const flags = ["--recipe", STATIC, "--calibrate", nan, "-o", "no.pte"];
+  const result = sconce("export", mlp, ...flags);
+  refused(result, 1, /numeric: 'x' was not a number .*\(method forward, node linear.*\n.*skip/s);
 });
 
 test("what is exported never replaces what it is calibrated on", () => {

@@ -210,6 +210,28 @@ test("what is quantized already is refused", async () => {
   assert.deepEqual([already.code, already.message], ["state", "the program is quantized already"]);
 });
 
+test("37: every official recipe quantizes, and is delegated", async () => {
+  const [inputs] = calls("tinyformer");
+  const float = await engine.export(file("tinyformer"), { recipe: "xnnpack_fp32" });
+  const [expected] = float.runMethod("forward", inputs!);
+  for (const [recipe, least] of [
+    ["xnnpack_pt2e_int8_static_per_tensor", 20],
+    ["xnnpack_pt2e_int8_static_per_channel", 20],
+    ["xnnpack_pt2e_int8_dynamic_per_channel", 30],
+    ["xnnpack_torchao_int8da_int4w_per_channel", 15],
+    ["xnnpack_torchao_int8da_int4w_per_tensor", 15],
+  ] as const) {
+    const options = { recipe, exampleInputs: calls("tinyformer") };
+    const session = await engine.export(file("tinyformer"), options);
+    const [found] = session.runMethod("forward", inputs!);
+    assert.ok(snr(expected!, found!) > least, `${recipe}: ${snr(expected!, found!)} dB`);
+    assert.ok(session.delegationInfo().numDelegatedSubgraphs > 0);
+    assert.ok(session.getPteBuffer().length < float.getPteBuffer().length * 0.7, recipe);
+    session.dispose();
+  }
+  float.dispose();
+});
+
 test("weights alone, groups of them, and halves", async () => {
   for (const [recipe, least] of [
     ["sconce_int8_weight_only", 40],

@@ -108,6 +108,30 @@ test("36: training is Python's, and the error says how", async () => {
   assert.match(hint, /prepare_qat_pt2e/);
 });
 
+test("6.3: a hook that fails is named, and its passes have to be there", async () => {
+  const mine = new Error("mine");
+  const fails = (): never => {
+    throw mine;
+  };
+  for (const hook of [
+    "prePreparePasses",
+    "postPreparePasses",
+    "preConvertPasses",
+    "postConvertPasses",
+  ]) {
+    const broken = await failed({ ...STATIC, [hook]: [() => [], fails] });
+    assert.equal(broken.code, "argument");
+    assert.equal(broken.message, `${hook}[1] of method 'forward' failed: mine`);
+    assert.equal(broken.cause, mine);
+    const number = await failed({ ...STATIC, [hook]: [() => 3 as never] });
+    assert.match(number.message, new RegExp(`^what ${hook}\\[0\\] .* must be a list of names`));
+    assert.ok((await quantized({ ...STATIC, [hook]: [() => []] })).length > 0);
+    const unknown = await failed({ ...STATIC, [hook]: [() => ["nonsense"]] });
+    const isInner = hook === "postPreparePasses" || hook === "preConvertPasses";
+    assert.equal(unknown.code, isInner ? "unsupported" : "not_found");
+  }
+});
+
 test("37b: what is wrong is told of its method, and only methods that are named are quantized", async () => {
   const { method } = await failed({ decode: {}, encode: null }, both());
   assert.equal(method, "decode");

@@ -413,6 +413,28 @@ test("37b: a run that fails leaves none of the run before", async () => {
   session.dispose();
 });
 
+test("37b: a pipeline that is refused leaves the run before as it was", async () => {
+  const session = engine.createExportSession(file("mlp"), portable);
+  await session.run();
+  const bytes = session.getPteBuffer();
+  const own = session.getRegisteredStage("to_executorch")!;
+  session.registerStage("to_executorch", { ...own, validPredecessors: ["to_backend"] });
+  assert.equal((await rejected(() => session.run())).code, "argument");
+  assert.deepEqual(session.getPteBuffer(), bytes);
+  assert.deepEqual(Object.keys(session.getStageArtifacts()), [...session.pipelineStages]);
+  session.dispose();
+});
+
+test("6.3: sizes of what there is not are refused, and not ignored", async () => {
+  for (const dynamicShapes of [{ x: { max: 3 } }, { forward: { max: 3 } }]) {
+    const { code, message } = await rejected(() =>
+      engine.export(file("mlp_dyn"), { ...portable, dynamicShapes }),
+    );
+    assert.notEqual(code, "state");
+    assert.match(message, /'(x|forward)'|(x|forward)/);
+  }
+});
+
 test("a session runs once at a time, and says so", async () => {
   const session = engine.createExportSession(file("mlp"), portable);
   const first = session.run();

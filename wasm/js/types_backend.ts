@@ -77,6 +77,8 @@ export interface DelegateInfo {
 /** What has become of a node. */
 export interface DelegationRow {
   name: string;
+  /** The node of the exported program that it was made of, in bodies by path: "true_graph_0/mul". */
+  origin: string;
   op: string;
   graph: string;
   /** As in `NodeRow`. */

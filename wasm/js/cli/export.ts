@@ -12,6 +12,8 @@ import {
 import { RecipeRegistry } from "../registry.js";
 import type {
   AOBaseConfig,
+  Delegation,
+  DelegationRow,
   Engine,
   ExportOptions,
   ExportRecipe,
@@ -20,6 +22,7 @@ import type {
   Programs,
   QuantizationRecipe,
   QuantizationReport,
+  QuantizedRange,
   Quantizer,
 } from "../types.js";
 import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
@@ -224,13 +227,54 @@ function sayQuantization(report: QuantizationReport): void {
   }
 }
 
+/** Where what was made of a node went, and why not. */
+function placeOf(rows: readonly DelegationRow[]): object {
+  const outside = rows.find(({ delegate }) => delegate === null);
+  if (rows.length === 0 || outside?.backend === "") return {};
+  return outside ? { delegated: false, outside: outside.reason } : { delegated: true };
+}
+
+/** How its result is quantized. */
+function scalesOf(range: QuantizedRange | undefined): object {
+  if (!range || range.isDynamic) return {};
+  const { low, high, scale, zeroPoint } = range;
+  return { low, high, scale, zeroPoint };
+}
+
+const isHelper = ({ op }: DelegationRow): boolean => /^(quantized_decomposed|torchao)::/.test(op);
+
+/** The nodes of each method with their scales and places. */
+function withPlaces(
+  { methods }: QuantizationReport,
+  delegation: Delegation,
+): QuantizationReport["methods"] {
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, report]) => {
+      const made = (delegation[name]?.nodes ?? []).filter((row) => !isHelper(row));
+      const rowsOf = new Map<string, DelegationRow[]>();
+      for (const row of made) rowsOf.set(row.origin, [...(rowsOf.get(row.origin) ?? []), row]);
+      const ranges = new Map(report.ranges.flatMap((one) => one.tensors.map((of) => [of, one])));
+      const nodes = report.nodes.map((node) => ({
+        ...node,
+        ...scalesOf(ranges.get(node.node)),
+        ...placeOf(rowsOf.get(node.node) ?? []),
+      }));
+      return [name, { ...report, nodes }];
+    }),
+  );
+}
+
 function reportBytes(session: ExportSession, recipe: ExportRecipe): Uint8Array {
   const quantization = session.quantizationReport();
+  const delegation = session.getExecutorchProgramManager().delegation();
   const report = {
     recipe: recipe.name,
     stages: session.stages(),
-    ...reportOf(session.getExecutorchProgramManager().delegation(), undefined),
-    ...(quantization && { quantization: quantization.methods, qparams: quantization.qparams }),
+    ...reportOf(delegation, undefined),
+    ...(quantization && {
+      quantization: withPlaces(quantization, delegation),
+      qparams: quantization.qparams,
+    }),
   };
   return new TextEncoder().encode(`${JSON.stringify(report, null, 2)}\n`);
 }
