@@ -391,7 +391,9 @@ def cases():
     import bundles
     import dumps
     import inspector
+    import recipe_models
     import recipes
+    import recipes_better
     import records
     import serde
     import xnnpack
@@ -399,10 +401,12 @@ def cases():
     yield from bundles.cases()
     yield from dumps.cases()
     yield from inspector.cases()
-    yield from recipes.cases()
+    yield from recipe_models.cases()
     yield from records.cases()
     yield from xnnpack.cases()
     yield from serde.cases()
+    yield from recipes.cases()
+    yield from recipes_better.cases()
 
 
 def child(function, arguments, folder, log, answer):

@@ -1,0 +1,212 @@
+"""Recipes on real models, by the official runtime: a language model whose perplexity on the golden
+text stays near that in float, with one cache for both methods, and a detector that finds the golden
+face. Programs are exported by the command line.
+
+The cases are run by run.py, which has each in a process of its own.
+"""
+
+import json
+import math
+import subprocess
+import zlib
+
+import run
+
+# Of each recipe: perplexity beside that in float, at most; what the box found and the golden one
+# share, at least.
+RECIPES = {
+    "portable": (1.0001, 0.9999),
+    "xnnpack_fp32": (1.0001, 0.9999),
+    "xnnpack_pt2e_int8_static_per_channel": (1.05, 0.9),
+    "xnnpack_pt2e_int8_static_per_tensor": (1.05, 0.9),
+    "xnnpack_pt2e_int8_dynamic_per_channel": (1.02, 0.98),
+    "xnnpack_torchao_int8da_int4w_per_channel": (1.2, 0.9999),
+    "sconce_int8_weight_only": (1.01, 0.9999),
+    "sconce_int4_weight_only": (1.25, 0.9999),
+    "sconce_fp16_weights": (1.001, 0.999),
+}
+CALIBRATED = [name for name in RECIPES if "static" in name]
+FLOAT_PERPLEXITY = 1.6055
+GOLDEN = run.SAMPLES / "stories260k.golden.json"
+
+
+def export(arguments, output):
+    done = subprocess.run(
+        [*run.CLI, "export", *map(str, arguments), "-o", str(output)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# --- The story teller ----------------------------------------------------------------------------
+
+
+def decode_call(tokens, at):
+    import torch
+
+    return [torch.tensor([[tokens[at]]]), torch.tensor([at])]
+
+
+def prefill_call(tokens, count):
+    import torch
+
+    return [torch.tensor([tokens[:count]]), torch.arange(count)]
+
+
+def calibration(tokens, folder):
+    """Flags for calls that show both methods the golden text."""
+    import numpy
+
+    def flag(method, call, name):
+        paths = [folder / f"{method}.{name}.{i}.npy" for i in range(len(call))]
+        for path, value in zip(paths, call, strict=True):
+            numpy.save(path, value.numpy())
+        return ["--calibrate", f"{method}:{','.join(map(str, paths))}"]
+
+    calls = [flag("prefill", prefill_call(tokens, n), n) for n in (32, 96, 160)]
+    calls += [flag("decode", decode_call(tokens, at), at) for at in range(100)]
+    return [part for call in calls for part in call]
+
+
+def perplexity(program, tokens, known, is_prefilled):
+    """Of the text from token `known` on."""
+    import torch
+
+    prefill, decode = program.load_method("prefill"), program.load_method("decode")
+    total = 0.0
+    for at in range(known - 1 if is_prefilled else 0, len(tokens) - 1):
+        if is_prefilled and at == known - 1:
+            logits = prefill.execute(prefill_call(tokens, known))[0]
+        else:
+            logits = decode.execute(decode_call(tokens, at))[0]
+        if at + 1 >= known:
+            total -= float(torch.log_softmax(logits.reshape(-1), 0)[tokens[at + 1]])
+    return float(torch.exp(torch.tensor(total / (len(tokens) - known))))
+
+
+def judge_story(recipe, folder):
+    tokens = json.loads(GOLDEN.read_text())["tokens"]
+    path = folder / "story.pte"
+    methods = [
+        part
+        for m in ("prefill", "decode")
+        for part in ("--method", f"{m}={run.SAMPLES / f'stories260k.{m}.pt2'}")
+    ]
+    calls = calibration(tokens, folder) if recipe in CALIBRATED else []
+    export([*methods, "--recipe", recipe, "--share-state", *calls], path)
+    found = perplexity(run.load(path), tokens, 1, False)
+    ratio = found / FLOAT_PERPLEXITY
+    assert 0.95 < ratio <= RECIPES[recipe][0], f"perplexity {found}"
+    half = len(tokens) // 2
+    alone = perplexity(run.load(path), tokens, half, False)
+    together = perplexity(run.load(path), tokens, half, True)
+    assert abs(together / alone - 1) < 0.05, f"{alone}, and with a prefill {together}"
+    return f"{path.stat().st_size} bytes, perplexity {found:.4f}"
+
+
+# --- The face detector ---------------------------------------------------------------------------
+
+
+def paeth(a, b, c):
+    p = a + b - c
+    return min(((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c)))[2]
+
+
+def read_png(path):
+    """The pixels of a picture of 8 bits for each of three colours: height, width, 3."""
+    import numpy
+
+    data, at, packed = path.read_bytes(), 8, b""
+    while at < len(data):
+        size, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        packed += data[at + 8 : at + 8 + size] if kind == b"IDAT" else b""
+        at += 12 + size
+    width, height = (int.from_bytes(data[i : i + 4], "big") for i in (16, 20))
+    assert data[24:29] == bytes([8, 2, 0, 0, 0])
+    rows, above, stride = zlib.decompress(packed), [0] * (3 * width + 3), 3 * width
+    picture = numpy.zeros((height, stride), numpy.uint8)
+    for y in range(height):
+        kind, row = rows[y * (stride + 1)], [0, 0, 0]
+        for i, byte in enumerate(rows[y * (stride + 1) + 1 : (y + 1) * (stride + 1)]):
+            a, b, c = row[i], above[i + 3], above[i]
+            added = (0, a, b, (a + b) >> 1, paeth(a, b, c))[kind]
+            row.append((byte + added) & 255)
+        above, picture[y] = row, row[3:]
+    return picture.reshape(height, width, 3)
+
+
+def overlap(a, b):
+    def area(r):
+        return max(0, r[2] - r[0]) * max(0, r[3] - r[1])
+
+    shared = area([max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])])
+    return shared / (area(a) + area(b) - shared)
+
+
+def faces(scores, boxes, limits):
+    """Boxes of what is surely a face, each face once, best first."""
+    found = sorted(
+        ((float(s[1]), b.tolist()) for s, b in zip(scores[0], boxes[0], strict=True)),
+        reverse=True,
+    )
+    kept = []
+    for score, box in found:
+        if score > limits["score_threshold"] and all(
+            overlap(other, box) <= limits["nms_iou"] for _, other in kept
+        ):
+            kept.append((score, box))
+    return kept
+
+
+def judge_face(recipe, folder):
+    import numpy
+    import torch
+
+    golden = json.loads((run.SAMPLES / "face-photo.golden.json").read_text())
+    pixels = read_png(run.SAMPLES / golden["image"]).astype(numpy.float32)
+    image = torch.from_numpy((pixels - 127) / 128).permute(2, 0, 1).unsqueeze(0).contiguous()
+    numpy.save(folder / "photo.npy", image.numpy())
+    calls = ["--calibrate", folder / "photo.npy"] if recipe in CALIBRATED else []
+    path = folder / "face.pte"
+    export([run.SAMPLES / "face-rfb320.pt2", "--recipe", recipe, *calls], path)
+    found = faces(*run.load(path).load_method("forward").execute([image]), golden)
+    assert len(found) == 1, f"{len(found)} faces"
+    (score, box), (expected,) = found[0], golden["faces"]
+    shared = overlap(box, expected["box"])
+    assert abs(score - expected["score"]) < 0.01, f"score {score}"
+    assert shared >= RECIPES[recipe][1], f"{shared} of the box"
+    return f"{path.stat().st_size} bytes, score {score:.4f}, overlap {shared:.4f}"
+
+
+# --- Groups --------------------------------------------------------------------------------------
+
+GROUPED = {"sconce_int4_weight_only": 17, "xnnpack_torchao_int8da_int4w_per_tensor": 17}
+
+
+def decibels(found, expected):
+    noise = float((found.double() - expected.double()).square().sum())
+    return 10 * math.log10(float(expected.double().square().sum()) / noise)
+
+
+def judge_groups(recipe, folder):
+    """Its layers have inputs in whole groups of 32; recorded outputs are those of the floats."""
+    path = folder / "tinyformer.pte"
+    source = run.MODELS / "tinyformer.pt2"
+    export([source, "--recipe", recipe, "--group-size", "32"], path)
+    case = json.loads((run.MODELS / "tinyformer.ref.json").read_text())["cases"][0]
+    data = (run.MODELS / "tinyformer.ref.bin").read_bytes()
+    inputs, outputs = (
+        [run.recorded_value(item, data) for item in case[key]] for key in ("args", "outputs")
+    )
+    (found,) = run.load(path).load_method("forward").execute(inputs)
+    assert decibels(found, outputs[0]) > GROUPED[recipe], decibels(found, outputs[0])
+    return f"{path.stat().st_size} bytes, {decibels(found, outputs[0]):.1f} dB"
+
+
+def cases():
+    for recipe in GROUPED:
+        yield f"recipes, tinyformer: {recipe} in groups", judge_groups, (recipe,)
+    for recipe in RECIPES:
+        yield f"recipes, stories260k: {recipe}", judge_story, (recipe,)
+        yield f"recipes, face-rfb320: {recipe}", judge_face, (recipe,)
