@@ -141,7 +141,7 @@ const parts = {
   wasm: { test: wasm, needs: ["wasm", "node"], seconds: 60 },
   js: { test: js, needs: ["wasm", "node"], seconds: 60 },
   web: { test: web, needs: ["wasm", "node", "web"], seconds: 70 },
-  conformance: { test: conformance, needs: ["wasm", "native", "node", "official"], seconds: 240 },
+  conformance: { test: conformance, needs: ["wasm", "native", "node", "official"], seconds: 600 },
 };
 
 // Everything at once, before the first part. What cannot be set up fails the parts that need it, and

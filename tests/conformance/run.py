@@ -57,7 +57,7 @@ SINGLE = [
 # batch norm in training mode, and torchao's operators.
 OFFICIALLY_REFUSED = {"masks", "constant_cache", "running_stats", "quantized_layers"}
 
-# Most that one case may take; the longest takes some twenty on an idle machine.
+# Most that one case may take; the longest takes about a hundred on an idle machine.
 SECONDS = 600
 
 TOLERANCES = json.loads((MODELS / "tolerance.json").read_text())
