@@ -8,7 +8,7 @@ import { STORY, STORY_OPTIONS, cached, prepareModels, sample } from "./prepare.m
 const official = JSON.parse(readFileSync(inRoot("docs/official.json"), "utf8"));
 
 /** The module's whole memory, which only ever grows: its size is the peak of all before. */
-function peakBytes(engine) {
+export function peakBytes(engine) {
   const lowered = engine.lower(readFileSync(inRoot("tests/models/linear.pt2")));
   const program = engine.load(lowered.buffer);
   const { heapBytes } = program.inspect();

@@ -2,6 +2,7 @@
 //   npm run bench -- [--json] [PART...]
 //   lower     lowering time and the memory it takes at most
 //   grow      the same, with the steps of an LSTM and with the bytes of weights
+//   quantize  calibrating, quantizing and lowering, in runs of the float program, and its memory
 //   infer     MobileNetV2, the face detector, int8 MobileNetV2 and an encoder like MiniLM, portable
 //             and delegated, beside onnxruntime-web, tfjs-backend-wasm and the official runtime
 //             natively, on the same weights. Outputs of all are within 1e-4 of the largest of the
@@ -26,9 +27,10 @@ import { StepFailed, script } from "../../tools/steps.mjs";
 import { against } from "./against.mjs";
 import { infer, story } from "./inference.mjs";
 import { grow, lower } from "./lowering.mjs";
+import { quantize } from "./quantizing.mjs";
 import { hostile, page, plans, sizes } from "./shipped.mjs";
 
-const PARTS = { lower, grow, infer, story, plans, sizes, page, hostile };
+const PARTS = { lower, grow, quantize, infer, story, plans, sizes, page, hostile };
 
 const IN_BROWSER = ["infer", "story"];
 

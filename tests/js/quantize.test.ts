@@ -372,3 +372,33 @@ test("a cancelled calibration leaves the engine as it was", async () => {
   const session = await engine.export(file("mlp"), { recipe: STATIC });
   session.dispose();
 });
+
+/** What the module's memory has grown to, which never shrinks. */
+function heapOf(own: Engine): number {
+  const program = own.load(own.lower(file("cnn")).buffer);
+  return program.inspect().heapBytes;
+}
+
+async function heapAfter(batches: number): Promise<number> {
+  const own = await createEngine();
+  const [image] = calls("cnn")[0]!;
+  const exampleInputs = Array.from({ length: batches }, () => [image!]);
+  (await own.export(file("cnn"), { recipe: STATIC, exampleInputs })).dispose();
+  const heap = heapOf(own);
+  own.dispose();
+  return heap;
+}
+
+test("calibrating takes the memory of one batch, however many there are", async () => {
+  assert.equal(await heapAfter(2000), await heapAfter(2));
+});
+
+test("quantizing takes little more memory than lowering", async () => {
+  const own = await createEngine();
+  own.lower(file("cnn"), { partitioner: "xnnpack" }).dispose();
+  const { plannedBytes } = own.lower(file("cnn")).inspect().plans[0]!;
+  const most = heapOf(own) + 3 * plannedBytes + 2 ** 20;
+  const heap = await heapAfter(8);
+  assert.ok(heap <= most, `${heap} of ${most} bytes`);
+  own.dispose();
+});
