@@ -55,31 +55,40 @@ function onCpu(task) {
 async function row(name, path) {
   const batches = batchesOf(MODELS[name].input);
   const float = await floatProgram(path, batches[0]);
-  const quantize = async (engine) =>
-    (await engine.export({ path }, { recipe: RECIPE, exampleInputs: batches })).dispose();
+  const quantize = async (engine) => {
+    const session = await engine.export({ path }, { recipe: RECIPE, exampleInputs: batches });
+    const pte = session.getPteBuffer();
+    session.dispose();
+    return pte;
+  };
   const fresh = await createEngine();
-  await quantize(fresh);
+  const pte = await quantize(fresh);
   const heap = peakBytes(fresh);
-  fresh.dispose();
+  const integers = fresh.load(pte);
   const engine = await createEngine();
   // As many runs as there are batches, so that both take their share of each lull.
   const [task, cpu] = onCpu(() => quantize(engine));
   const [runs, eightCpu] = onCpu(() => batches.forEach(float.run));
-  const [times, eight] = await alternate([task, runs], 12, 6);
+  const [int8Runs, int8Cpu] = onCpu(() => batches.forEach((b) => integers.run("forward", b)));
+  const [times, eight] = await alternate([task, runs, int8Runs], 12, 6);
+  fresh.dispose();
   engine.dispose();
   float.engine.dispose();
   return {
     ms: round(minimum(times)),
     median_ms: round(median(times)),
-    run_ms: round(minimum(eight) / BATCHES),
-    median_run_ms: round(median(eight) / BATCHES),
+    float_ms: round(minimum(eight) / BATCHES),
+    median_float_ms: round(median(eight) / BATCHES),
     runs: round((minimum(times) * BATCHES) / minimum(eight)),
     goal_ms: round(minimum(eight) + GOAL.ms),
     of_goal: round(minimum(times) / (minimum(eight) + GOAL.ms)),
     median_of_goal: round(median(times) / (median(eight) + GOAL.ms)),
     cpu_ms: round(median(cpu)),
-    run_cpu_ms: round(median(eightCpu) / BATCHES),
+    float_cpu_ms: round(median(eightCpu) / BATCHES),
     cpu_of_goal: round(median(cpu) / (median(eightCpu) + GOAL.ms)),
+    int8_cpu_ms: round(median(int8Cpu) / BATCHES),
+    int8_speed: round(median(eightCpu) / median(int8Cpu)),
+    int8_best_speed: round(minimum(eightCpu) / minimum(int8Cpu)),
     heap_mb: round(heap / 1e6),
     arena_mb: round(float.arena / 1e6),
     heap_goal_mb: round((GOAL.arenas * float.arena + GOAL.heap) / 1e6),
