@@ -67,7 +67,7 @@ const array = (shape: readonly number[], value: number): [Uint8Array, string] =>
 
 /** Lowers again and waits until both programs were compared. */
 async function compare(page: Page, lines: number): Promise<void> {
-  await page.getByRole("button", { name: "Lower again" }).click();
+  await page.getByRole("button", { name: "Lower again", exact: true }).click();
   await compared(page, lines);
 }
 
@@ -229,7 +229,7 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
   assert.match(told[3]!, /4cut\.npy.*cut off.*numpy\.save/);
   assert.match(told[4]!, /only the face detector.*\.npy/);
   assert.match(told[5]!, /nothing can be calibrated on it.*\.npy/);
-  await page.getByRole("button", { name: "Lower again" }).click();
+  await page.getByRole("button", { name: "Lower again", exact: true }).click();
   const card = page.locator(".problem").first();
   await card.waitFor();
   assert.match(await card.innerText(), /6 of 6 inputs for the calibration cannot be taken/);
@@ -241,6 +241,30 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
       .first()
       .click();
   await compare(page, 2);
+  await close();
+});
+
+test("a layer that a recipe cannot take is named, and left out by a click", async () => {
+  const { page, close } = await host.visit({}, "#story");
+  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await pick(page, "sconce_int4_weight_only");
+  await page.getByLabel("Group size").fill("48");
+  await page.getByRole("button", { name: "Lower again", exact: true }).click();
+  // The field says so itself, and nothing has begun.
+  assert.equal(await page.locator("[aria-invalid=true]").count(), 1);
+  assert.equal(await page.locator('[data-step="program"].is-done').count(), 1);
+  await page.getByLabel("Group size").fill("32");
+  await page.getByRole("button", { name: "Lower again", exact: true }).click();
+  const card = page.locator(".problem").first();
+  await card.waitFor({ timeout: 60_000 });
+  assert.match(await card.innerText(), /groups of 32 do not divide the 172 inputs[\s\S]*linear_6/);
+  await card.getByRole("button", { name: "Skip it and lower again" }).click();
+  await page.locator(".problem", { hasText: "linear_13" }).waitFor({ timeout: 60_000 });
+  await page
+    .getByLabel("Leave as it is")
+    .fill("linear_6\nlinear_13\nlinear_20\nlinear_27\nlinear_34");
+  await compare(page, 3);
+  assert.match(await page.locator(".quantized-words").innerText(), /31 of the 343.nodes/);
   await close();
 });
 

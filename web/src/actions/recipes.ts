@@ -6,6 +6,7 @@ import { RecipeRegistry } from "@sconce/registry.js";
 import type { ExportRecipe, QuantizationRecipe } from "@sconce/types_recipe.js";
 import { versionOf } from "../derived.js";
 import { app, type Document, type Quantizing } from "../state.js";
+import { lowerAgain } from "./lower.js";
 import { setQuantizing, setSettings } from "./settings.js";
 
 const registry = RecipeRegistry.shared;
@@ -85,11 +86,12 @@ const patternsOf = ({ skip }: Quantizing): string[] =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-/** Leaves one node more as it is. */
-export function skipNode(node: string): void {
+/** Leaves one node more as it is, and lowers again. */
+export function leaveOut(node: string): void {
   const { quantizing } = app.document.value!.settings;
   const patterns = new Set([...patternsOf(quantizing), `=${node}`]);
   setQuantizing({ skip: [...patterns].join("\n") });
+  lowerAgain();
 }
 
 /** How the settings say that programs are quantized. */

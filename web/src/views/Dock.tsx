@@ -2,6 +2,7 @@
 // to do about it.
 import type { JSX } from "preact";
 import { showBounds, showNode, toggleDock } from "../actions.js";
+import { leaveOut } from "../actions/recipes.js";
 import { openSizes } from "../derived.js";
 import { profile } from "../profile.js";
 import { app, type Problem } from "../state.js";
@@ -74,6 +75,11 @@ function Card(props: { problem: Problem }): JSX.Element {
       {problem.code === "unbounded" && openSizes.value.length > 0 ? (
         <button type="button" class="problem-go" onClick={showBounds}>
           Give largest sizes
+        </button>
+      ) : null}
+      {problem.step === "quantized" && problem.node && problem.severity === "error" ? (
+        <button type="button" class="problem-go" onClick={() => leaveOut(problem.node)}>
+          Skip it and lower again
         </button>
       ) : null}
       <CopyButton text={problem.details} label="Copy the whole diagnostic" />

@@ -2,8 +2,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QuantizedRange } from "@sconce/types.js";
-import { lowerAgain, selectNode, showView } from "../actions.js";
-import { skipNode } from "../actions/recipes.js";
+import { showNode } from "../actions.js";
+import { leaveOut } from "../actions/recipes.js";
+import { rows } from "../derived.js";
 import { methodQuantization, nodeLines, snrOf, type NodeLine } from "../quantized.js";
 import { app } from "../state.js";
 import { formatFigure, formatNumber, formatSnr, plural, shortOp } from "../ui/format.js";
@@ -46,10 +47,10 @@ function becomes({ isQuantized, reason }: NodeLine): string {
   return isQuantized ? "quantized" : (reason ?? "as it was");
 }
 
-/** Lowers again with the node as it was. */
-function leaveOut(node: string): void {
-  skipNode(node);
-  lowerAgain();
+/** In the quantized graph, or, of a node that is part of another there, in the one before. */
+function showOnGraph(node: string): void {
+  const isThere = rows.value?.some(({ name }) => name === node) ?? true;
+  showNode(isThere ? "quantized" : "source", app.method.value, node, "graph");
 }
 
 const NODES: readonly Column<NodeLine>[] = [
@@ -161,14 +162,7 @@ function Foot(props: { line: NodeLine | undefined }): JSX.Element {
             Skip it and lower again
           </button>
         ) : null}
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            showView("graph");
-            selectNode(line.node);
-          }}
-        >
+        <button type="button" class="quiet" onClick={() => showOnGraph(line.node)}>
           Show on the graph
         </button>
       </span>

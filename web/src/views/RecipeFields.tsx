@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, string>> = {
   xnnpack_pt2e_int8_dynamic_per_channel:
     "Linear layers in 8 bits, their weights a quarter of the size; nothing to calibrate: each run measures what comes in",
   xnnpack_pt2e_int8_static_per_channel:
-    "All layers in 8 bits, about a quarter of the size; needs inputs to calibrate on, and loses a little",
+    "All layers in 8 bits, down to a quarter of the size; needs inputs to calibrate on, and loses a little",
   xnnpack_pt2e_int8_static_per_tensor:
     "As per channel with one scale for each weight: simpler for the device, and loses more",
   xnnpack_torchao_int8da_int4w_per_channel:
