@@ -42,7 +42,7 @@ test("the package holds what ships and nothing else", () => {
     /^dist\/sconce\.wasm$/,
     /^dist\/(cli\/)?[\w.]+(?<!\.test)\.(js|d\.ts)$/,
     /^dist\/web\/(index\.html|samples\/mlp\.pt2)$/,
-    /^dist\/web\/assets\/[\w.]+-[\w-]{8}\.(js|css|svg|wasm)$/,
+    /^dist\/web\/assets\/[\w.-]+-[\w-]{8}\.(js|css|svg|wasm)$/,
   ];
   assert.deepEqual(
     paths.filter((path) => !ships.some((pattern) => pattern.test(path))),
