@@ -36,7 +36,10 @@ static const char *refuse_matrix(const quant_layer *l) {
         return sc_quant_weight_bits(l->plan) == 4 && l->sizes[1] % 2
                    ? "two numbers of 4 bits fill a byte, and its rows have an odd number of them"
                    : NULL;
-    return !l->x || !is_float(l->x) || l->x->spec.rank == 0 ? "its input is not of float32" : NULL;
+    if (!l->x || !is_float(l->x) || l->x->spec.rank == 0) return "its input is not of float32";
+    if (l->plan->config->mode == SC_QUANT_DYNAMIC_INT4 && l->sizes[1] == 1)
+        return "its tokens are single numbers, which have no scale of their own";
+    return NULL;
 }
 
 static const char *refusal(const quant_layer *l) {
