@@ -52,6 +52,7 @@ typedef struct quant_note {
     bool has_output;
     quant_spec output;
     const sc_quant_config *weights;  // only its weight changes, by this
+    uint32_t weight;                 // then: its number in the plan's `weights`
 } quant_note;
 
 // A use of a note, with what becomes of it.
@@ -210,8 +211,6 @@ sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *ev
 // By the configurations of weights alone, layers that have no note.
 sc_status sc_quant_prepare_weights(sc_quant_plan *plan);
 sc_status sc_quant_convert_weights(sc_quant_plan *plan);
-// The weight that a layer is noted to read alone; SC_QUANT_NO: none.
-uint32_t sc_quant_weight_of(sc_quant_plan *plan, const quant_note *note);
 
 // constants.c
 // Learns which names are taken, in all methods: constants of several methods may meet in one file.

@@ -109,8 +109,8 @@ static const char *reason(const sc_quant_plan *plan, const sc_node *node) {
     return "no pattern has this operator";
 }
 
-static uint32_t weight_of(sc_quant_plan *plan, const quant_note *note) {
-    if (note->weights) return plan->groups.count + sc_quant_weight_of(plan, note);
+static uint32_t weight_of(const sc_quant_plan *plan, const quant_note *note) {
+    if (note->weights) return plan->groups.count + note->weight;
     for (uint32_t i = 0; i < note->inputs.count; i++) {
         const quant_input *input = &note->inputs.data[i];
         if (input->spec.kind == QUANT_WEIGHT)

@@ -142,15 +142,18 @@ static void note_tokens(const quant_layer *l) {
 
 static sc_status note_layer(const quant_layer *l, const char **why) {
     sc_quant_range range = new_range(l);
+    uint32_t number = find_range(l->plan, l->weight);
     SC_TRY(check_groups(l));
     *why = NULL;
-    if (find_range(l->plan, l->weight) == SC_QUANT_NO) {
+    if (number == SC_QUANT_NO) {
         if (sc_quant_is_half_mode(l->plan)) SC_TRY(check_halves(l, &range, why));
         if (*why) return SC_OK;
-        (void)add_range(l->plan, l->weight, range);
+        number = add_range(l->plan, l->weight, range);
     }
     note_tokens(l);
-    sc_quant_take_note(l->plan, l->node)->weights = l->plan->config;
+    quant_note *note = sc_quant_take_note(l->plan, l->node);
+    note->weights = l->plan->config;
+    note->weight = number;
     return SC_OK;
 }
 
@@ -211,12 +214,6 @@ sc_status sc_quant_prepare_weights(sc_quant_plan *plan) {
     return SC_OK;
 }
 
-uint32_t sc_quant_weight_of(sc_quant_plan *plan, const quant_note *note) {
-    const sc_value *weight = operand(note->node, sc_quant_role(note->node->op) != QUANT_EMBEDDING);
-    plan->config = note->weights;
-    return weight ? find_range(plan, weight) : SC_QUANT_NO;
-}
-
 // --- Converting ----------------------------------------------------------------------------------
 
 // Groups of a row have one scale: its largest number over half the range of integers. Layers with
@@ -243,8 +240,7 @@ static sc_status choose_scales(const quant_layer *l, sc_quant_range *range) {
     return SC_OK;
 }
 
-static sc_status convert_layer(const quant_layer *l) {
-    quant_weight *weight = &l->plan->weights.data[find_range(l->plan, l->weight)];
+static sc_status convert_layer(const quant_layer *l, quant_weight *weight) {
     sc_where_set_node(l->plan->ctx, l->node);
     if (!sc_quant_is_half_mode(l->plan)) SC_TRY(choose_scales(l, &weight->range));
     return sc_quant_convert_layer(l, weight->range.scales);
@@ -257,7 +253,8 @@ sc_status sc_quant_convert_weights(sc_quant_plan *plan) {
         next = node->next;
         if (!note || !note->weights) continue;
         plan->config = note->weights;
-        if (read_layer(plan, node, &l)) SC_TRY(convert_layer(&l));
+        if (read_layer(plan, node, &l))
+            SC_TRY(convert_layer(&l, &plan->weights.data[note->weight]));
     }
     return SC_OK;
 }
