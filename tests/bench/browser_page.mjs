@@ -2,6 +2,7 @@
 import { createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
 import { MODELS, compare, compareStories } from "./compare.mjs";
+import { compareInt8 } from "./int8.mjs";
 import { ortRun, ortStory, teller, tfjsRun, tfjsStory } from "./engines.mjs";
 
 async function fetched(name) {
@@ -15,11 +16,13 @@ const programs = async () => ({
   portable: await fetched("portable"),
 });
 
-async function ortParts() {
+async function loadOrt() {
   const ort = await import("/peers/onnxruntime-web/dist/ort.wasm.min.mjs");
   ort.env.wasm.wasmPaths = `${location.origin}/peers/onnxruntime-web/dist/`;
-  return [ort, await fetched("onnx")];
+  return ort;
 }
+
+const ortParts = async () => [await loadOrt(), await fetched("onnx")];
 
 async function tfjsParts() {
   const { tf } = globalThis;
@@ -37,6 +40,14 @@ export async function infer({ name }) {
   const { input, peers } = MODELS[name];
   const makers = Object.fromEntries(peers.map((peer) => [peer, () => PEERS[peer](input)]));
   return compare({ createEngine, tensor }, name, await programs(), makers);
+}
+
+/** `numbers` are the input's. */
+export async function int8({ names, shape, numbers, face }) {
+  const files = {};
+  for (const name of names) files[name] = await fetched(name);
+  const input = { dtype: "float32", shape, data: Float32Array.from(numbers) };
+  return compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face);
 }
 
 export async function story({ golden }) {

@@ -20,7 +20,7 @@ import {
   sample,
 } from "./prepare.mjs";
 
-const FILES = {
+export const FILES = {
   mobilenet_v2: {
     pt2: cached("mobilenet_v2.pt2"),
     onnx: cached("mobilenet_v2.onnx"),
@@ -44,7 +44,7 @@ const FILES = {
 const STORY_FILES = { onnx: cached("stories260k.onnx"), graph: cached("stories260k") };
 
 /** The .pte of a program, for the portable kernels and delegated to XNNPACK. */
-async function lowerBoth(programs, options = {}) {
+export async function lowerBoth(programs, options = {}) {
   const engine = await createEngine();
   const pte = (more) => {
     const lowered = engine.lower(programs, { ...options, ...more });
@@ -59,7 +59,7 @@ async function lowerBoth(programs, options = {}) {
 
 // --- In Node -------------------------------------------------------------------------------------
 
-function loadOrt() {
+export function loadOrt() {
   const path = cached("node_modules/onnxruntime-web/dist/ort.node.min.mjs");
   return import(pathToFileURL(path).href);
 }

@@ -1,7 +1,7 @@
 """Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random
 weights), the same in 8 bits, an encoder of MiniLM's size, one of the size of a vision transformer,
 unrolled LSTMs and a large linear layer, as .pt2; and what other engines read of the ones that run
-side by side: .onnx, in 8 bits by qdq.py, and the lists of calls of dump_graph.py.
+side by side: .onnx, in 8 bits by qdq.py and ort_int8.py, and the lists of calls of dump_graph.py.
 
 Usage: make_models.py FOLDER NAME...
 """
@@ -214,6 +214,10 @@ def main(folder, names):
             export(name, folder)
         elif name == "stories260k":
             export_story(name, folder)
+        elif name == "face-rfb320_int8":
+            from ort_int8 import write_face  # onnxruntime is the bench's alone
+
+            write_face(folder, name)
         else:
             dump(torch.export.load(SAMPLES / f"{name}.pt2"), folder / name)
         print(f"made {name}", flush=True)

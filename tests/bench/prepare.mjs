@@ -1,7 +1,7 @@
 // What the measurements need and the project does not hold: large models, made by the official
 // tools, and other engines from npm. Kept in the cache folder; asked for by the parts that need it.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { StepFailed, inRoot } from "../../tools/steps.mjs";
@@ -19,8 +19,9 @@ export const STORY_OPTIONS = {
   constantMethods: { get_max_seq_len: 256 },
 };
 
+const ORT = "1.30.0";
 const PEERS = [
-  "onnxruntime-web@1.30.0",
+  `onnxruntime-web@${ORT}`,
   "@tensorflow/tfjs-core@4.22.0",
   "@tensorflow/tfjs-backend-wasm@4.22.0",
 ];
@@ -50,7 +51,23 @@ export function prepareModels(...files) {
   }
   const names = missing.map((name) => name.split(".")[0]);
   const script = inRoot("tests/bench/make_models.py");
-  execFileSync(official, ["-W", "ignore", script, cache, ...names], shown);
+  const env = { ...process.env, PYTHONPATH: ortPython(official) };
+  execFileSync(official, ["-W", "ignore", script, cache, ...names], { ...shown, env });
+}
+
+/**
+ * The folder of onnxruntime for Python, which quantizes for onnxruntime-web. The official
+ * environment has all that it needs, and stays as it is.
+ */
+function ortPython(official) {
+  const folder = cached(`python/onnxruntime-${ORT}`);
+  if (existsSync(folder)) return folder;
+  const made = `${folder}.new`;
+  rmSync(made, { recursive: true, force: true });
+  const install = ["-m", "pip", "install", "-q", "--no-deps", "--target", made];
+  execFileSync(official, [...install, `onnxruntime==${ORT}`], shown);
+  renameSync(made, folder);
+  return folder;
 }
 
 /** Installs the other engines. */

@@ -1,0 +1,77 @@
+// A model in floats and in 8 bits, ours delegated and onnxruntime-web's: all four in turns on one
+// thread, in Node or in a page. What 8 bits give is held against floats first.
+import { toFaces } from "../../examples/faces.mjs";
+import { ortRun, sconceRun } from "./engines.mjs";
+import { alternate, median, minimum, relativeDifference, round } from "./measure.mjs";
+
+const EQUAL = 1e-4; // of the largest output
+const FACE = { overlap: 0.9, score: 0.01 };
+
+/** How much louder a signal is than what 8 bits add to it. */
+function decibels(expected, found) {
+  let [signal, noise] = [0, 0];
+  for (let i = 0; i < expected.length; i++) {
+    signal += expected[i] ** 2;
+    noise += (expected[i] - found[i]) ** 2;
+  }
+  return 10 * Math.log10(signal / noise);
+}
+
+/** The largest difference of two runs' outputs, which has to be none. */
+function checkEqual(what, expected, outputs) {
+  const difference = Math.max(...expected.map((o, i) => relativeDifference(o, outputs[i])));
+  if (!(difference < EQUAL)) throw new Error(`${what} differ by ${difference}`);
+}
+
+/** What two boxes share, over what they cover. */
+function overlap(a, b) {
+  const side = (low, high) => Math.max(0, high - low);
+  const area = (r) => side(r[0], r[2]) * side(r[1], r[3]);
+  const common = [0, 1].map((d) => side(Math.max(a[d], b[d]), Math.min(a[d + 2], b[d + 2])));
+  const shared = common[0] * common[1];
+  return shared / (area(a) + area(b) - shared);
+}
+
+/** That outputs have the face that PyTorch finds, in floats, and no other. */
+function checkFace(what, golden, [scores, boxes]) {
+  const faces = toFaces(scores, boxes);
+  const isGolden = ({ score, box }) =>
+    Math.abs(score - golden.score) < FACE.score && overlap(box, golden.box) > FACE.overlap;
+  if (faces.length !== 1 || !faces.every(isGolden))
+    throw new Error(`${what} finds other faces: ${JSON.stringify(faces)}`);
+}
+
+/**
+ * What is wrong about outputs ends everything. With a `face` each engine quantized on its own, and
+ * all have to find it; without one both have the same bytes and scales, and their outputs are equal.
+ */
+function check(outputs, face) {
+  checkEqual("floats of onnxruntime-web and ours", outputs.float, outputs.ort_float);
+  if (face) Object.entries(outputs).forEach(([name, given]) => checkFace(name, face, given));
+  else checkEqual("8 bits of onnxruntime-web and ours", outputs.int8, outputs.ort_int8);
+}
+
+/**
+ * One row. `files` are the .pte `float` and `int8`, delegated, and the .onnx `ort_float` and
+ * `ort_int8`. Ratios are of the time of our program in 8 bits: above 1 means that it is faster.
+ */
+export async function compareInt8(sconce, ort, files, input, face) {
+  const ours = [files.float, files.int8].map((pte) => sconceRun(sconce, pte, input));
+  const [float, int8] = (await Promise.all(ours)).map(({ run }) => run);
+  const runs = { int8, float };
+  for (const name of ["ort_int8", "ort_float"]) runs[name] = await ortRun(ort, files[name], input);
+  const outputs = {};
+  for (const [name, run] of Object.entries(runs)) outputs[name] = await run();
+  check(outputs, face);
+  const times = await alternate(Object.values(runs), 40, 10);
+  const row = {};
+  Object.keys(runs).forEach((name, i) => {
+    row[`${name}_ms`] = round(minimum(times[i]));
+    row[`${name}_median_ms`] = round(median(times[i]));
+    if (i === 0) return;
+    row[`${name}_ratio`] = round(minimum(times[i]) / minimum(times[0]));
+    row[`${name}_median_ratio`] = round(median(times[i]) / median(times[0]));
+  });
+  const noise = (name) => outputs.float.map((o, i) => round(decibels(o, outputs[name][i])));
+  return { ...row, int8_db: noise("int8").join(), ort_int8_db: noise("ort_int8").join() };
+}

@@ -1,0 +1,78 @@
+// What 8 bits bring: programs in both kinds of numbers, beside onnxruntime-web in both (int8.mjs).
+import { readFileSync } from "node:fs";
+import { createEngine, tensor } from "sconce";
+import { inBrowser } from "./browser.mjs";
+import { MODELS } from "./compare.mjs";
+import { FILES, loadOrt, lowerBoth } from "./inference.mjs";
+import { compareInt8 } from "./int8.mjs";
+import { cached, prepareModels, preparePeers, sample } from "./prepare.mjs";
+
+const RECIPE = "xnnpack_pt2e_int8_static_per_channel";
+
+/** The .pte of a program by the official recipe for 8 bits, calibrated on one input. */
+async function quantized(path, { data, shape }) {
+  const engine = await createEngine();
+  const exampleInputs = [[tensor(data, shape)]];
+  const session = await engine.export({ path }, { recipe: RECIPE, exampleInputs });
+  const pte = session.getPteBuffer();
+  session.dispose();
+  engine.dispose();
+  return pte;
+}
+
+const delegated = async ({ pt2 }) => (await lowerBoth({ path: pt2 })).delegated;
+
+/** The photograph as the detector takes it, which ort_int8.py has calibrated on. */
+function photo() {
+  const { buffer } = new Uint8Array(readFileSync(cached("face-photo.f32")));
+  return { ...MODELS["face-rfb320"].input, data: new Float32Array(buffer) };
+}
+
+const goldenFace = () =>
+  JSON.parse(readFileSync(sample("face-photo.golden.json"), "utf8")).faces[0];
+
+async function mobilenet() {
+  const { mobilenet_v2: float, mobilenet_v2_int8: int8 } = FILES;
+  return {
+    files: {
+      float: await delegated(float),
+      int8: await delegated(int8),
+      ort_float: float.onnx,
+      ort_int8: int8.onnx,
+    },
+    input: MODELS.mobilenet_v2.input,
+  };
+}
+
+async function faceDetector() {
+  const { "face-rfb320": float } = FILES;
+  const input = photo();
+  return {
+    files: {
+      float: await delegated(float),
+      int8: await quantized(float.pt2, input),
+      ort_float: float.onnx,
+      ort_int8: cached("face-rfb320_int8.onnx"),
+    },
+    input,
+    face: goldenFace(),
+  };
+}
+
+function inPage({ files, input: { shape, data }, face }) {
+  const argument = { names: Object.keys(files), shape, numbers: [...data], face };
+  return inBrowser("int8", argument, files);
+}
+
+export async function int8({ browser }) {
+  prepareModels("mobilenet_v2.pt2", "mobilenet_v2.onnx", "face-rfb320_int8.onnx");
+  prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx");
+  preparePeers();
+  const inNode = async ({ files, input, face }) =>
+    compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face);
+  const measure = browser ? inPage : inNode;
+  return {
+    mobilenet_v2: await measure(await mobilenet()),
+    "face-rfb320": await measure(await faceDetector()),
+  };
+}
