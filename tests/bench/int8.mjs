@@ -2,7 +2,7 @@
 // thread, in Node or in a page. What 8 bits give is held against floats first.
 import { toFaces } from "../../examples/faces.mjs";
 import { ortRun, sconceRun } from "./engines.mjs";
-import { alternate, median, minimum, relativeDifference, round } from "./measure.mjs";
+import { alternate, median, minimum, onCpu, relativeDifference, round } from "./measure.mjs";
 
 const EQUAL = 1e-4; // of the largest output
 const FACE = { overlap: 0.9, score: 0.01 };
@@ -51,6 +51,26 @@ function check(outputs, face) {
   else checkEqual("8 bits of onnxruntime-web and ours", outputs.int8, outputs.ort_int8);
 }
 
+/** The times of runs in turns, with ratios to those of the first; in Node their CPU time, too. */
+async function timesOf(runs) {
+  const names = Object.keys(runs);
+  const isNode = typeof process !== "undefined";
+  const clocked = Object.values(runs).map((run) => (isNode ? onCpu(run) : [run]));
+  const tasks = clocked.map(([task]) => task);
+  const times = await alternate(tasks, 40, 10);
+  const row = {};
+  const add = (kind, of, all) =>
+    names.forEach((name, i) => {
+      row[`${name}${kind}_ms`] = round(of(all[i]));
+      if (i > 0) row[`${name}${kind}_ratio`] = round(of(all[i]) / of(all[0]));
+    });
+  add("", minimum, times);
+  add("_median", median, times);
+  const cpu = clocked.map(([, all]) => all);
+  if (isNode) add("_cpu", median, cpu);
+  return row;
+}
+
 /**
  * One row. `files` are the .pte `float` and `int8`, delegated, and the .onnx `ort_float` and
  * `ort_int8`. Ratios are of the time of our program in 8 bits: above 1 means that it is faster.
@@ -63,15 +83,7 @@ export async function compareInt8(sconce, ort, files, input, face) {
   const outputs = {};
   for (const [name, run] of Object.entries(runs)) outputs[name] = await run();
   check(outputs, face);
-  const times = await alternate(Object.values(runs), 40, 10);
-  const row = {};
-  Object.keys(runs).forEach((name, i) => {
-    row[`${name}_ms`] = round(minimum(times[i]));
-    row[`${name}_median_ms`] = round(median(times[i]));
-    if (i === 0) return;
-    row[`${name}_ratio`] = round(minimum(times[i]) / minimum(times[0]));
-    row[`${name}_median_ratio`] = round(median(times[i]) / median(times[0]));
-  });
+  const row = await timesOf(runs);
   const noise = (name) => outputs.float.map((o, i) => round(decibels(o, outputs[name][i])));
   return { ...row, int8_db: noise("int8").join(), ort_int8_db: noise("ort_int8").join() };
 }

@@ -5,7 +5,7 @@ import { inBrowser } from "./browser.mjs";
 import { MODELS } from "./compare.mjs";
 import { FILES, loadOrt, lowerBoth } from "./inference.mjs";
 import { compareInt8 } from "./int8.mjs";
-import { cached, prepareModels, preparePeers, sample } from "./prepare.mjs";
+import { FACE_INT8, cached, prepareModels, preparePeers, sample } from "./prepare.mjs";
 
 const RECIPE = "xnnpack_pt2e_int8_static_per_channel";
 
@@ -52,7 +52,7 @@ async function faceDetector() {
       float: await delegated(float),
       int8: await quantized(float.pt2, input),
       ort_float: float.onnx,
-      ort_int8: cached("face-rfb320_int8.onnx"),
+      ort_int8: cached(FACE_INT8),
     },
     input,
     face: goldenFace(),
@@ -65,7 +65,7 @@ function inPage({ files, input: { shape, data }, face }) {
 }
 
 export async function int8({ browser }) {
-  prepareModels("mobilenet_v2.pt2", "mobilenet_v2.onnx", "face-rfb320_int8.onnx");
+  prepareModels("mobilenet_v2.pt2", "mobilenet_v2.onnx", FACE_INT8);
   prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx");
   preparePeers();
   const inNode = async ({ files, input, face }) =>

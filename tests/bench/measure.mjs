@@ -30,6 +30,21 @@ export async function alternate(tasks, rounds, warmup) {
   return times;
 }
 
+/**
+ * A task, and the CPU time in ms of each of its runs: what others do on the machine is not in it.
+ * Pages cannot tell.
+ */
+export function onCpu(task) {
+  const times = [];
+  const timed = async () => {
+    const begin = process.cpuUsage();
+    await task();
+    const { user, system } = process.cpuUsage(begin);
+    times.push((user + system) / 1000);
+  };
+  return [timed, times];
+}
+
 /** How far `b` is from `a`, as a share of the largest number in `a`; NaN if they do not compare. */
 export function relativeDifference(a, b) {
   if (a.length !== b.length) return NaN;

@@ -6,7 +6,7 @@
 import { createEngine, tensor } from "sconce";
 import { MODELS } from "./compare.mjs";
 import { peakBytes } from "./lowering.mjs";
-import { alternate, median, minimum, round } from "./measure.mjs";
+import { alternate, median, minimum, onCpu, round } from "./measure.mjs";
 import { cached, prepareModels, sample } from "./prepare.mjs";
 
 const RECIPE = "xnnpack_pt2e_int8_static_per_channel";
@@ -38,18 +38,6 @@ async function floatProgram(path, input) {
   portable.dispose();
   delegated.dispose();
   return { run: () => program.run("forward", input), arena: plannedBytes, engine };
-}
-
-/** A task, and the CPU time in ms of each of its runs: what others do on the machine is not in it. */
-function onCpu(task) {
-  const times = [];
-  const timed = async () => {
-    const begin = process.cpuUsage();
-    await task();
-    const { user, system } = process.cpuUsage(begin);
-    times.push((user + system) / 1000);
-  };
-  return [timed, times];
 }
 
 async function row(name, path) {

@@ -10,10 +10,11 @@
 //             points (qdq.py). Only the portable kernels may be further off in 8 bits
 //             (compare.mjs says why). There is no int8 in tfjs: its convolutions and matrix
 //             products take float32 alone
-//   int8      MobileNetV2 and the face detector in floats and in 8 bits, beside onnxruntime-web in both.
-//             MobileNetV2's bytes are the same on both sides; of the detector each has what its own
-//             tool makes, calibrated on the photograph (ort_int8.py), and finds the face in it. The
-//             signal of 8 bits over what they add to the floats is told in dB, an output each
+//   int8      MobileNetV2 and the face detector in floats and in 8 bits, beside onnxruntime-web in
+//             both. MobileNetV2's bytes are the same on both sides; of the detector each has what its
+//             own tool makes, calibrated on the photograph (ort_int8.py), and finds the face in it.
+//             CPU times are medians, to go by on a busy machine; dB tell, an output each, the signal
+//             over what 8 bits add to the floats
 //   story     tokens a second, beside the same three. Each tells the golden story, token by token
 //             the same, each time. onnxruntime-web has the KV caches as inputs and outputs, tfjs as
 //             tensors that stay in its memory
@@ -21,9 +22,9 @@
 //   sizes     what a visitor downloads
 //   page      from navigation to the first result
 //   hostile   files cut short and files changed
-// With --browser, inference and the story run in Chromium instead of this Node, without the official
-// runtime; without parts, these three alone. With --against DIR, the dist folder of another checkout,
-// only lowering, inference and the story, with both builds in turns.
+// With --browser, inference, 8 bits and the story run in Chromium instead of this Node, without the
+// official runtime; without parts, these three alone. With --against DIR, the dist folder of another
+// checkout, only lowering, inference and the story, with both builds in turns.
 // Fuzzers run on their own: npm run fuzz -- --seconds 600.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
