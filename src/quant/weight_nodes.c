@@ -1,6 +1,7 @@
 // What becomes of a layer whose weight alone is quantized: the nodes that torchao's quantize_ and
 // an export after it leave in a graph, and for embeddings those of ExecuTorch, which look up rows
 // of integers. Constants have the names that parametrizations of the module would have.
+#include "base/nibbles.h"
 #include "passes/passes.h"
 #include "quant/layer.h"
 
@@ -166,7 +167,7 @@ static sc_status look_up_integers(const quant_layer *l, const float *scales) {
     const sc_spec table =
         matrix(l, is_packed ? SC_DTYPE_U8 : SC_DTYPE_I8, is_packed ? columns / 2 : columns);
     sc_value *q = add_part(l, 0, table,
-                           is_packed ? sc_weight_nibbles(l->plan->ctx->arena, integers) : integers);
+                           is_packed ? sc_extent_nibbles(l->plan->ctx->arena, integers) : integers);
     sc_spec of_scales = matrix(l, SC_DTYPE_F32, groups);
     if (groups == 1) of_scales = like(l, &of_scales, 1, SC_DTYPE_F32);
     sc_value *scale = add_scales(l, of_scales, scales);

@@ -325,41 +325,6 @@ sc_extent sc_weight_quantized(sc_arena *arena, const sc_weight *weight,
     return new_computed(arena, &c);
 }
 
-static void pack_nibbles(uint8_t *to, const int8_t *integers, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        to[i] = (uint8_t)((integers[2 * i] + 8) << 4 | (integers[2 * i + 1] + 8));
-}
-
-static sc_status read_nibbles(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
-                              size_t bytes) {
-    const sc_extent *integers = source->user;
-    const size_t most = (source->is_slow ? SLOW_BLOCK_BYTES : BLOCK_BYTES) / 8;
-    const size_t step = sc_min_u64(most, bytes);
-    int8_t *block = sc_arena_try_alloc(ctx->scratch, 2 * step + 1);
-    sc_status status = SC_OK;
-    if (!block)
-        return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to read %llu bytes of a weight",
-                       (unsigned long long)(2 * step));
-    for (size_t done = 0, part; done < bytes && status == SC_OK; done += part) {
-        part = sc_min_u64(step, bytes - done);
-        status = sc_extent_read(ctx, *integers, 2 * (offset + done), block, 2 * part);
-        if (status == SC_OK) pack_nibbles((uint8_t *)out + done, block, part);
-    }
-    sc_arena_release(ctx->scratch, block);
-    return status;
-}
-
-sc_extent sc_weight_nibbles(sc_arena *arena, sc_extent integers) {
-    SC_ASSERT(integers.size % 2 == 0);
-    if (integers.size == 0) return integers;
-    sc_extent *base = sc_new(arena, sc_extent);
-    sc_source *source = sc_new(arena, sc_source);
-    *base = integers;
-    *source = (sc_source){.read = read_nibbles, .user = base, .size = integers.size / 2};
-    source->is_slow = integers.source->is_slow;
-    return sc_extent_whole(source);
-}
-
 sc_extent sc_weight_converted(sc_arena *arena, const sc_weight *weight, sc_dtype dtype) {
     const computed c = {.weight = *weight, .dtype = dtype};
     SC_ASSERT(sc_dtype_is_float(dtype) && dtype != SC_DTYPE_F64);

@@ -46,9 +46,6 @@ typedef struct sc_weight_grid {
 
 // One int8 for each element.
 sc_extent sc_weight_quantized(sc_arena *arena, const sc_weight *weight, const sc_weight_grid *grid);
-// Integers from -8 to 7 as tables of 4 bits have them: two a byte, the first in its high half, each
-// 8 more than it is. There is an even number of them.
-sc_extent sc_weight_nibbles(sc_arena *arena, sc_extent integers);
 // The weight after its factors, in a dtype of those three: rounded to nearest, to infinity beyond
 // its range. The weight's own extent where nothing changes.
 sc_extent sc_weight_converted(sc_arena *arena, const sc_weight *weight, sc_dtype dtype);

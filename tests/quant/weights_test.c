@@ -194,22 +194,3 @@ static void follow_all(bool in_memory) {
 TEST(weights_become_what_pytorch_makes_of_them) { follow_all(false); }
 
 TEST(weights_in_memory_become_the_same) { follow_all(true); }
-
-// In pieces that begin and end anywhere.
-TEST(tables_of_4_bits_have_two_integers_a_byte) {
-    static const int8_t integers[] = {-8, 7, 0, 1, -1, 5, 3, -4};
-    static const uint8_t packed[] = {0x0f, 0x89, 0x7d, 0xb4};
-    setup s;
-    setup_begin(&s);
-    const sc_extent whole = sc_weight_nibbles(
-        &s.arena, sc_extent_whole(sc_source_from_memory(&s.arena, integers, sizeof integers)));
-    CHECK_EQ_INT(whole.size, sizeof packed);
-    for (uint64_t from = 0; from < sizeof packed; from++)
-        for (uint64_t bytes = 1; from + bytes <= sizeof packed; bytes++) {
-            uint8_t found[sizeof packed];
-            CHECK_OK(sc_extent_read(&s.ctx, whole, from, found, (size_t)bytes));
-            CHECK(memcmp(found, packed + from, (size_t)bytes) == 0);
-        }
-    CHECK_EQ_INT(sc_weight_nibbles(&s.arena, (sc_extent){0}).size, 0);
-    setup_end(&s);
-}

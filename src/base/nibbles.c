@@ -1,0 +1,53 @@
+// Bytes go by in blocks: what is packed depends on where a byte lies alone, so that any pieces in
+// which a source is read give the same bytes. In wasm: -O3
+#include "base/nibbles.h"
+
+enum {
+    BLOCK_BYTES = 64 << 10,     // of integers
+    SLOW_BLOCK_BYTES = 1 << 20  // where reads are round trips
+};
+
+static size_t block_bytes(const sc_source *source) {
+    return source->is_slow ? SLOW_BLOCK_BYTES : BLOCK_BYTES;
+}
+
+static sc_status take_block(sc_ctx *ctx, size_t bytes, int8_t **out) {
+    *out = sc_arena_try_alloc(ctx->scratch, bytes + 1);
+    if (*out) return SC_OK;
+    return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory to read %llu bytes of a weight",
+                   (unsigned long long)bytes);
+}
+
+// --- Packing -------------------------------------------------------------------------------------
+
+static void pack(uint8_t *to, const int8_t *integers, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (uint8_t)((integers[2 * i] + 8) << 4 | (integers[2 * i + 1] + 8));
+}
+
+static sc_status read_nibbles(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
+                              size_t bytes) {
+    const sc_extent *integers = source->user;
+    const size_t step = (size_t)sc_min_u64(block_bytes(source) / 2, bytes);
+    int8_t *block;
+    SC_TRY(take_block(ctx, 2 * step, &block));
+    sc_status status = SC_OK;
+    for (size_t done = 0, part; done < bytes && status == SC_OK; done += part) {
+        part = (size_t)sc_min_u64(step, bytes - done);
+        status = sc_extent_read(ctx, *integers, 2 * (offset + done), block, 2 * part);
+        if (status == SC_OK) pack((uint8_t *)out + done, block, part);
+    }
+    sc_arena_release(ctx->scratch, block);
+    return status;
+}
+
+sc_extent sc_extent_nibbles(sc_arena *arena, sc_extent integers) {
+    SC_ASSERT(integers.size % 2 == 0);
+    if (integers.size == 0) return integers;
+    sc_extent *base = sc_new(arena, sc_extent);
+    sc_source *source = sc_new(arena, sc_source);
+    *base = integers;
+    *source = (sc_source){.read = read_nibbles, .user = base, .size = integers.size / 2};
+    source->is_slow = integers.source->is_slow;
+    return sc_extent_whole(source);
+}

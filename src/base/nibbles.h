@@ -1,0 +1,11 @@
+// Integers of 4 bits, two a byte, made from bytes when they are read.
+#ifndef SC_NIBBLES_H
+#define SC_NIBBLES_H
+
+#include "base/source.h"
+
+// Integers from -8 to 7, one a byte, as tables of 4 bits have them: two a byte, the first in its
+// high half, each 8 more than it is. There is an even number of them.
+sc_extent sc_extent_nibbles(sc_arena *arena, sc_extent integers);
+
+#endif
