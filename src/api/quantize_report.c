@@ -141,7 +141,8 @@ static void add_method(reporting *r) {
     sc_json_begin_object(r->w);
     sc_json_put_u64(r->w, "batches", r->m->batches);
     sc_json_put_u64(r->w, "bytesBefore", constant_bytes(r->m->source));
-    sc_json_put_u64(r->w, "bytesAfter", constant_bytes(r->m->method));
+    sc_json_put_u64(r->w, "bytesAfter",
+                    constant_bytes(r->m->method) - sc_quant_loose_bytes(r->m->plan));
     add_notes(r);
     add_nodes(r);
     add_ranges(r);

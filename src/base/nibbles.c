@@ -51,3 +51,30 @@ sc_extent sc_extent_nibbles(sc_arena *arena, sc_extent integers) {
     source->is_slow = integers.source->is_slow;
     return sc_extent_whole(source);
 }
+
+// --- Looking -------------------------------------------------------------------------------------
+
+static bool is_within(const int8_t *integers, size_t count, int8_t low, int8_t high) {
+    int8_t least = low, most = high;
+    for (size_t i = 0; i < count; i++) {
+        least = integers[i] < least ? integers[i] : least;
+        most = integers[i] > most ? integers[i] : most;
+    }
+    return least == low && most == high;
+}
+
+sc_status sc_extent_is_within(sc_ctx *ctx, sc_extent integers, int8_t low, int8_t high, bool *out) {
+    int8_t *block;
+    sc_status status = SC_OK;
+    *out = true;
+    if (integers.size == 0) return SC_OK;
+    const uint64_t step = sc_min_u64(block_bytes(integers.source), integers.size);
+    SC_TRY(take_block(ctx, (size_t)step, &block));
+    for (uint64_t done = 0; done < integers.size && *out && status == SC_OK; done += step) {
+        const size_t part = (size_t)sc_min_u64(step, integers.size - done);
+        status = sc_extent_read(ctx, integers, done, block, part);
+        if (status == SC_OK) *out = is_within(block, part, low, high);
+    }
+    sc_arena_release(ctx->scratch, block);
+    return status;
+}

@@ -118,6 +118,7 @@ struct sc_quant_plan {
     SC_VEC(uint32_t) observers;  // groups that are observed
     SC_VEC(quant_weight) weights;
     sc_imap weight_of;  // value -> number + 1 of its last one in `weights`
+    uint64_t loose_bytes;
     bool is_settled;
     sc_imap computed;    // value -> sc_constant of what it always is
     sc_map names;        // of constants that are taken

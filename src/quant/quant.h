@@ -95,6 +95,10 @@ typedef struct sc_quant_range {
     uint64_t bytes_before, bytes_after;  // of a weight; after: its numbers as bits, and its scales
 } sc_quant_range;
 
+// Of the constants that it added: how many bytes fewer they are once lowered, where integers of 4
+// bits are packed and zero points of nothing but zeros are left out.
+uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan);
+
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);
 // Valid once settled.
 const sc_quant_range *sc_quant_range_at(const sc_quant_plan *plan, uint32_t index);

@@ -170,3 +170,5 @@ const sc_name *sc_quant_place(const sc_quant_plan *plan, uint32_t range, uint32_
     if (range >= plan->groups.count) return plan->weights.data[range - plan->groups.count].name;
     return plan->probes.data[plan->groups.data[range].probes.data[place]].value->name;
 }
+
+uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan) { return plan->loose_bytes; }

@@ -111,6 +111,7 @@ static sc_status dequantize_weight(const quant_layer *l, const float *scales, sc
     sc_value *scale = add_scales(l, matrix(l, SC_DTYPE_F32, groups), scales);
     sc_value *zero = add_part(l, 2, matrix(l, SC_DTYPE_I8, groups),
                               sc_extent_whole(sc_source_zeros(l->plan->ctx->arena, count)));
+    if (largest == 7 && l->sizes[1] % 2 == 0) l->plan->loose_bytes += l->elements / 2 + count;
     sc_node *node;
     const sc_arg args[] = {sc_arg_value(q),    block(l, 2, l->group),     sc_arg_value(scale),
                            sc_arg_value(zero), sc_arg_dtype(SC_DTYPE_I8), sc_arg_int(-largest - 1),

@@ -176,12 +176,12 @@ static sc_status check_config(const sc_quant_plan *plan) {
     return SC_OK;
 }
 
-// Of 4 bits with groups, neither kernels nor XNNPACK take anything but what is quantized
+// Of 4 bits with groups, neither kernels nor XNNPACK multiply with anything but what is quantized
 // dynamically.
 static void warn_of_groups(sc_quant_plan *plan) {
     const sc_quant_config *config = plan->config;
-    const bool is_packed = config->mode != SC_QUANT_WEIGHT_ONLY || config->weight_bits != 4;
-    if (is_packed || !config->group_size) return;
+    const bool is_taken = config->mode != SC_QUANT_WEIGHT_ONLY || config->weight_bits != 4;
+    if (is_taken || !config->group_size) return;
     for (uint32_t i = 0; i < plan->notes.count; i++) {
         const quant_note *note = plan->notes.data[i];
         if (note->weights != config || sc_quant_role(note->node->op) != QUANT_LINEAR) continue;
@@ -189,8 +189,8 @@ static void warn_of_groups(sc_quant_plan *plan) {
         sc_report(plan->ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
                   "Take one scale for each channel (groupSize 0), or quantize activations, too: "
                   "xnnpack_torchao_int8da_int4w_per_tensor.",
-                  "method '%s': weights of 4 bits in groups take a byte each in the file, and are "
-                  "widened in every run, because no runtime multiplies with them",
+                  "method '%s': weights of 4 bits in groups are widened in every run, because no "
+                  "runtime multiplies with them",
                   plan->method->name->text);
         return;
     }

@@ -6,9 +6,9 @@
 // tensor and records nothing, so expansions read like formulas and check nothing.
 //
 // The files stand on each other in this order: args.c (cells), record.c (nodes and symbols),
-// phrases.c (calls that many share), alias.c, autocast.c and expand_*.c, expand.c (the table of
-// expansions), dispatch.c (what a call does), decompose.c (whole methods). Calls go back up through
-// the pointer `dispatch` of the trace.
+// phrases.c (calls that many share), alias.c, autocast.c, packed.c and expand_*.c, expand.c (the
+// table of expansions), dispatch.c (what a call does), decompose.c (whole methods). Calls go back
+// up through the pointer `dispatch` of the trace.
 #ifndef SC_TRACE_H
 #define SC_TRACE_H
 

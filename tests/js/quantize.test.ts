@@ -235,8 +235,8 @@ test("37: every official recipe quantizes, and is delegated", async () => {
 test("weights alone, groups of them, and halves", async () => {
   for (const [recipe, least] of [
     ["sconce_int8_weight_only", 40],
-    ["sconce_int4_weight_only", 15],
-    [ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize: 32 }), 18],
+    [ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize: 0 }), 15],
+    ["sconce_int4_weight_only", 18],
     ["sconce_fp16_weights", 60],
     ["xnnpack_pt2e_int8_dynamic_per_channel", 30],
   ] as const) {
@@ -255,7 +255,7 @@ test("weights alone, groups of them, and halves", async () => {
 /** The first linear layer has 192 rows of 64 numbers. */
 const WEIGHTS = [
   ["sconce_int8_weight_only", { bits: 8, scales: 192 }],
-  ["sconce_int4_weight_only", { bits: 4, scales: 192 }],
+  ["sconce_int4_weight_only", { bits: 4, scales: 384 }],
   ["xnnpack_torchao_int8da_int4w_per_channel", { bits: 4, scales: 192 }],
   ["sconce_fp16_weights", { bits: 16, scales: 0 }],
   ["xnnpack_pt2e_int8_dynamic_per_channel", { bits: 8, scales: 192 }],
@@ -295,14 +295,35 @@ for (const [recipe, { bits, scales }] of WEIGHTS)
   });
 
 test("groups that no runtime multiplies with are told, and what there is instead", async () => {
-  const recipe = ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize: 32 });
+  const recipe = "sconce_int4_weight_only";
   const session = await engine.export(file("tinyformer"), { recipe });
   const [warning] = session.getExecutorchProgramManager().inspect().diagnostics;
-  assert.match(warning!.message, /^method 'forward': weights of 4 bits in groups take a byte each/);
+  assert.match(
+    warning!.message,
+    /^method 'forward': weights of 4 bits in groups are widened in every run/,
+  );
   assert.match(warning!.hint, /groupSize 0.*xnnpack_torchao_int8da_int4w_per_tensor/);
   const [{ weight }] = nodesOf(session).filter((node) => node.weight) as [QuantizedNode];
   assert.equal(weight!.groupSize, 32);
   session.dispose();
+});
+
+test("weights of 4 bits are packed whatever runs them, and the report has their bytes", async () => {
+  for (const groupSize of [0, 32, 64]) {
+    const { quantizationRecipe } = ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize });
+    const session = await engine.export(file("tinyformer"), {
+      recipe: portable(quantizationRecipe),
+    });
+    const { bytesBefore, bytesAfter, ranges } = session.quantizationReport()!.methods["forward"]!;
+    const size = session.getPteBuffer().length;
+    // Beside weights: the program.
+    assert.ok(size > bytesAfter && size < bytesAfter + 8192, `${size} bytes, ${bytesAfter} told`);
+    const weights = ranges.filter(({ bits }) => bits === 4);
+    const left = weights.reduce((sum, range) => sum - range.bytesBefore!, bytesBefore);
+    const packed = weights.reduce((sum, range) => sum + range.bytesAfter!, 0);
+    assert.ok(bytesAfter >= packed && bytesAfter <= packed + left, `${packed} and ${left} bytes`);
+    session.dispose();
+  }
 });
 
 test("a method of which all is skipped is told", async () => {

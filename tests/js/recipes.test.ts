@@ -32,7 +32,7 @@ const NAMED: readonly (readonly [name: string, means: object])[] = [
   ["xnnpack_torchao_int8da_int4w_per_channel", weights({ kind: DYNAMIC_INT4 })],
   ["xnnpack_torchao_int8da_int4w_per_tensor", weights({ kind: DYNAMIC_INT4, groupSize: 32 })],
   ["sconce_int8_weight_only", weights({ kind: "int8_weight_only" })],
-  ["sconce_int4_weight_only", weights({ kind: "int4_weight_only" })],
+  ["sconce_int4_weight_only", weights({ kind: "int4_weight_only", groupSize: 32 })],
   ["sconce_fp16_weights", weights({ kind: "fp16_weights" })],
 ];
 
@@ -95,12 +95,14 @@ test("37: options are taken by the recipes that have them, and by no others", ()
     const misspelt = { group_size: 32 } as RecipeOptions;
     assert.match(failure(() => ExportRecipe.getRecipe(name, misspelt)).hint, /'groupSize'/);
   }
-  const [official, own] = ["xnnpack_torchao_int8da_int4w_per_tensor", "sconce_int4_weight_only"];
-  assert.equal(failure(() => ExportRecipe.getRecipe(official!, { groupSize: 0 })).code, "option");
-  assert.deepEqual(ExportRecipe.getRecipe(own!, { groupSize: 0 }), {
-    name: own,
-    ...weights({ kind: "int4_weight_only" }),
-  });
+  for (const [name, kind] of [
+    ["xnnpack_torchao_int8da_int4w_per_tensor", DYNAMIC_INT4],
+    ["sconce_int4_weight_only", "int4_weight_only"],
+  ] as const)
+    assert.deepEqual(ExportRecipe.getRecipe(name, { groupSize: 0 }), {
+      name,
+      ...weights({ kind }),
+    });
   for (const name of ["portable", "xnnpack_fp32", "xnnpack_torchao_int8da_int4w_per_channel"]) {
     const { code, message } = failure(() => ExportRecipe.getRecipe(name, { groupSize: 32 }));
     assert.equal(code, "option");

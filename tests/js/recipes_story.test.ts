@@ -21,12 +21,16 @@ const SHARED: ExportRecipe = { executorchBackendConfig: { shareMutableBuffers: t
 /** PyTorch's own, in float, on the text that it told: 1.6055. */
 let float: number;
 
+// Layers of it have 172 inputs, which are no groups of 32: a channel has one scale.
+const recipeOf = (name: string): ExportRecipe =>
+  ExportRecipe.getRecipe(name, name === "sconce_int4_weight_only" ? { groupSize: 0 } : {});
+
 async function exported(
   name: string,
   programs: Readonly<Record<string, { path: string }>>,
 ): Promise<Uint8Array> {
   const session = await engine.export(programs, {
-    recipe: [name, SHARED],
+    recipe: [recipeOf(name), SHARED],
     exampleInputs: Object.fromEntries(
       Object.entries(STORY_CALLS).filter(([method]) => method in programs),
     ),
@@ -94,8 +98,27 @@ test("weights of two methods are stored once, whatever becomes of them", async (
   }
 });
 
+test("weights in groups, which no backend takes, are stored once and in 4 bits", async () => {
+  const configs = (skip: string[]): ExportRecipe => ({
+    quantizationRecipe: {
+      aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int4_weight_only", groupSize: 32 }, skip }],
+    },
+    ...SHARED,
+  });
+  const size = async (programs: Readonly<Record<string, { path: string }>>): Promise<number> => {
+    const session = await engine.export(programs, { recipe: configs(["*w2"]) });
+    const { length } = session.getPteBuffer();
+    session.dispose();
+    return length;
+  };
+  const [both, decode] = [await size(STORY), await size({ decode: STORY.decode })];
+  assert.ok(both - decode < METHOD_BYTES, `the second method takes ${both - decode} bytes`);
+  // Integers would be 110 kB more with a byte each; five layers that have no groups are floats.
+  assert.ok(decode < 0.5e6, `${decode} bytes`);
+});
+
 test("a group that divides no row is told with the node, and what it may be instead", async () => {
-  const recipe = ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize: 32 });
+  const recipe = "sconce_int4_weight_only";
   const error = await rejected(() => engine.export({ decode: STORY.decode }, { recipe }));
   assert.match(error.message, /groups of 32 do not divide the 172 inputs of this layer/);
   assert.match(error.hint, /one scale for each channel \(0\), or let the layer stay as it is/);

@@ -35,7 +35,7 @@ const STAGES: Kind = {
 };
 
 /** Elements that share a scale: what XNNPACK takes. */
-export const GROUP_SIZE: Kind = {
+const GROUP_SIZE: Kind = {
   accepts: "a multiple of 32",
   test: (value) => Number.isSafeInteger(value) && Number(value) > 0 && Number(value) % 32 === 0,
 };

@@ -2,7 +2,7 @@
 // called so.
 import { badArgument, checkTable, isObject, KINDS, type OptionTable } from "./check.js";
 import { SconceError } from "./errors.js";
-import { checkRecipe, combineRecipes, GROUP_SIZE, GROUP_SIZE_OR_NONE } from "./recipes.js";
+import { checkRecipe, combineRecipes, GROUP_SIZE_OR_NONE } from "./recipes.js";
 import type {
   AOBaseConfig,
   BackendRecipeProvider,
@@ -18,8 +18,7 @@ interface Row {
   make(options: RecipeOptions): Recipe;
 }
 
-const GROUPS = { groupSize: GROUP_SIZE } as const;
-const GROUPS_OR_NONE = { groupSize: GROUP_SIZE_OR_NONE } as const;
+const GROUPS = { groupSize: GROUP_SIZE_OR_NONE } as const;
 const GROUP_DEFAULT = 32;
 
 /** Options of a recipe; most have none. */
@@ -74,6 +73,10 @@ export const XNNPackRecipeType = {
   TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR: "xnnpack_torchao_int8da_int4w_per_tensor",
 } as const;
 
+/** Without groups a channel has one scale. */
+const groupsOf = ({ groupSize = GROUP_DEFAULT }: RecipeOptions): { groupSize?: number } =>
+  groupSize === 0 ? {} : { groupSize };
+
 const DYNAMIC_INT4 = "int8_dynamic_activation_int4_weight";
 
 const XNNPACK: Readonly<Record<string, Row>> = {
@@ -87,17 +90,15 @@ const XNNPACK: Readonly<Record<string, Row>> = {
   // The official name says tensor, and means groups.
   [XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR]: {
     options: GROUPS,
-    make: ({ groupSize = GROUP_DEFAULT }) => converted({ kind: DYNAMIC_INT4, groupSize }),
+    make: (options) => converted({ kind: DYNAMIC_INT4, ...groupsOf(options) }),
   },
 };
 
 const SCONCE: Readonly<Record<string, Row>> = {
   sconce_int8_weight_only: { make: () => converted({ kind: "int8_weight_only" }) },
   sconce_int4_weight_only: {
-    options: GROUPS_OR_NONE,
-    // Without groups: with them no runtime has kernels for weights of 4 bits and float activations.
-    make: ({ groupSize }) =>
-      converted({ kind: "int4_weight_only", ...(groupSize ? { groupSize } : {}) }),
+    options: GROUPS,
+    make: (options) => converted({ kind: "int4_weight_only", ...groupsOf(options) }),
   },
   sconce_fp16_weights: { make: () => converted({ kind: "fp16_weights" }) },
 };

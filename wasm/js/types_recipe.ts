@@ -121,7 +121,7 @@ export interface ExportRecipe {
 
 /** What recipes by name take beside the name. */
 export interface RecipeOptions {
-  /** Elements of a weight that share a scale: a multiple of 32; 0, in recipes of ours, the channel. */
+  /** Elements of a weight that share a scale: a multiple of 32, 32 if not given; 0 is the channel. */
   readonly groupSize?: number;
 }
 

@@ -65,7 +65,7 @@ export interface QuantizedRange {
 export interface MethodQuantizationReport {
   /** Calls of the method that ranges come from. */
   calibrationBatches: number;
-  /** Of weights, other constants and state. Weights of 4 bits take a byte until they are lowered. */
+  /** Of weights, other constants and state. After: as they are lowered, two weights of 4 bits a byte. */
   bytesBefore: number;
   bytesAfter: number;
   /** What else is worth saying: what `skip` names and is not there, layers in bodies of control flow. */

@@ -58,8 +58,8 @@ export const EXPORT_HELP = `sconce export: .pt2 to .pte as a recipe says, quanti
                            Without it calls are the example inputs of the file
   --skip PATTERN           leave these as they are: nodes, modules (with all in them) or operators by
                            name, * is any text; may be repeated
-  --group-size N           elements of a weight that share a scale, for recipes with groups; with 0
-                           each channel has one scale
+  --group-size N           elements of a weight that share a scale, for recipes with groups: 32 if it is
+                           not given; with 0 each channel has one scale
   --constant NAME=VALUE    a method that returns VALUE, as of sconce lower
   --report FILE            stages, what was quantized and what became of every node, as JSON
   --etrecord FILE          an ETRecord for debugging and profiling

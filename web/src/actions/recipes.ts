@@ -1,7 +1,7 @@
 // Recipes by name: which there are, what they do, and what the settings make of one. They come with
 // the form that shows them, and with the first program that is quantized.
 import { isCalibrated } from "@sconce/quantize.js";
-import { GROUP_SIZE, isQuantizing, quantizationOf, skipping } from "@sconce/recipes.js";
+import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf, skipping } from "@sconce/recipes.js";
 import { RecipeRegistry } from "@sconce/registry.js";
 import type { ExportRecipe, QuantizationRecipe } from "@sconce/types_recipe.js";
 import { versionOf } from "../derived.js";
@@ -54,7 +54,7 @@ function rowOf(name: string): RecipeRow {
 /** All recipes, in the order of the registry. */
 export const RECIPES: readonly RecipeRow[] = registry.getSupportedRecipes().map(rowOf);
 
-export const isGroupSize = (size: number): boolean => GROUP_SIZE.test(size);
+export const isGroupSize = (size: number): boolean => GROUP_SIZE_OR_NONE.test(size);
 
 /** The methods of what is open. */
 const methodNames = (): string[] =>

@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, string>> = {
   sconce_int8_weight_only:
     "Linear weights in 8 bits, a quarter of their size, with little lost; computes in full precision",
   sconce_int4_weight_only:
-    "Linear weights in 4 bits with a scale for each group, about a seventh of their size; computes in full precision, and loses more",
+    "Linear weights in 4 bits with a scale for each group, about a sixth of their size; computes in full precision, and loses more",
   sconce_fp16_weights:
     "Linear weights as halves, half their size with hardly a difference; computes in full precision",
 };
@@ -68,12 +68,13 @@ function GroupSize(): JSX.Element {
       <span>
         Group size
         <span class="soft note">
-          Weights that share a scale, a multiple of 32: fewer lose less, and take more room
+          Weights that share a scale, a multiple of 32: fewer lose less, and take more room; with 0
+          each channel has one
         </span>
       </span>
       <input
         type="number"
-        min={32}
+        min={0}
         step={32}
         required
         defaultValue={String(groupSize)}
