@@ -253,6 +253,9 @@ test("a layer that a recipe cannot take is named, and left out by a click", asyn
   // The field says so itself, and nothing has begun.
   assert.equal(await page.locator("[aria-invalid=true]").count(), 1);
   assert.equal(await page.locator('[data-step="program"].is-done').count(), 1);
+  // 0 is one scale for each channel.
+  await page.getByLabel("Group size").fill("0");
+  await page.locator("[aria-invalid=true]").waitFor({ state: "detached" });
   await page.getByLabel("Group size").fill("32");
   await page.getByRole("button", { name: "Lower again", exact: true }).click();
   const card = page.locator(".problem").first();
