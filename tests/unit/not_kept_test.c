@@ -47,6 +47,22 @@ TEST(linear_layers_of_branches_are_kept) {
     sc_job_close(job);
 }
 
+// A view of the edge program is a copy, however it lies before.
+TEST(linear_layers_of_transposed_inputs_are_kept) {
+    sc_job *job = sc_job_open(NULL);
+    uint32_t delegated = 0, kept = 0;
+    if (!CHECK(lower(job, "lstm", "", &delegated))) return;
+    const sc_delegation *all = &job->versions.data[delegated].delegation;
+    for (uint32_t i = 0; i < all->rows.count; i++) {
+        const sc_delegation_row *row = &all->rows.data[i];
+        if (strcmp(row->op->name, "aten::linear") != 0) continue;
+        CHECK(row->part);
+        kept++;
+    }
+    CHECK(kept > 0);
+    sc_job_close(job);
+}
+
 // Asked of the program as it was exported: the reason is that of the layer that reads it.
 TEST(what_goes_with_a_layer_has_the_reason_of_the_layer) {
     static const struct {

@@ -20,7 +20,7 @@ static bool fits(sc_xa *x, const sc_value *value, const char *what) {
                                 "%s may have more elements than XNNPACK counts", what);
     }
     sc_exprs *exprs = x->graph->method->exprs;
-    if (!sc_xa_is_constant(value) && !sc_spec_is_contiguous(exprs, spec) &&
+    if (!x->is_early && !sc_xa_is_constant(value) && !sc_spec_is_contiguous(exprs, spec) &&
         !sc_spec_is_channels_last(exprs, spec))
         return sc_xa_refuse(x, "Make it contiguous or channels-last before.",
                             "%s is neither contiguous nor channels-last", what);

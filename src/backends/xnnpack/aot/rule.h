@@ -20,6 +20,7 @@ struct sc_xa {
     const sc_graph *graph;
     sc_xnn_runtime runtime;
     bool is_heard;          // reasons are kept
+    bool is_early;          // views are no copies yet: how values will lie is not known
     uint32_t *groups;       // by node->mark, the mark of another node of the group; NULL: no groups
     sc_str reason, hint;    // of the last refusal, if heard
     const sc_value *asked;  // who reads it has to quantize it on the way; NULL: nobody has to

@@ -50,7 +50,8 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
     sc_xa x = {.ctx = node->graph->ctx,
                .graph = node->graph,
                .runtime = sc_xa_runtime(options),
-               .is_heard = true};
+               .is_heard = true,
+               .is_early = true};
     // Numbers that cannot be read fail the survey, which reads them again, not the question.
     const sc_diag_mark mark = sc_diags_mark(x.ctx);
     claim->is_taken = keeps_for(&x, node, HELPERS_MAX);
