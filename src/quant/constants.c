@@ -24,13 +24,18 @@ sc_str sc_quant_free_name(sc_quant_plan *plan, const char *prefix) {
     return name;
 }
 
+// What may not stand in a name of Python is in names of modules, which are keys of dictionaries.
+static char in_name(char c) {
+    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
+}
+
 // As torch.export names them: "p_conv_weight", "b__scale_0".
 static sc_str input_name(sc_arena *arena, sc_input_kind kind, sc_str name) {
     const char prefix = kind == SC_INPUT_PARAMETER ? 'p' : kind == SC_INPUT_BUFFER ? 'b' : 'c';
     char *text =
         sc_str_dup(arena, sc_str_format(arena, "%c_" SC_STR_FMT, prefix, SC_STR_ARG(name)));
-    for (char *c = text; *c; c++)
-        if (*c == '.') *c = '_';
+    for (char *c = text; *c; c++) *c = in_name(*c);
     return sc_str_from(text);
 }
 

@@ -473,3 +473,33 @@ TEST(methods_that_share_a_weight_share_its_integers) {
     }
     setup_end(&s);
 }
+
+// --- Names ---------------------------------------------------------------------------------------
+
+static bool has_input(const sc_method *method, const char *name) {
+    for (uint32_t i = 0; i < method->graph->inputs.count; i++)
+        if (sc_str_is(sc_name_str(method->graph->inputs.data[i]->name), name)) return true;
+    return false;
+}
+
+// Modules are called as their users like; names of inputs become names of Python where the program
+// is recorded.
+TEST(added_inputs_have_names_that_python_takes) {
+    const quant_configs configs = quant_configs_of("static_channel");
+    sc_program *program = NULL;
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(quant_import(&s, "quant/conv_bn_relu.pt2", &program));
+    sc_method *method = program->methods.data[0];
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        sc_input_sig *sig = &method->inputs.data[i];
+        if (!sc_str_is(sig->target, "a.weight")) continue;
+        sig->target = sig->constant->name = SC_STR("Block1-0.a b.weight");
+    }
+    REQUIRE_OK(quant_quantize(&s, method, &configs, 0));
+    CHECK_OK(sc_verify(&s.ctx, program));
+    CHECK(constant_of(method, "Block1-0.a b.weight_bias"));
+    CHECK(has_input(method, "p_block1_0_a_b_weight_bias"));
+    CHECK(has_input(method, "b__frozen_param0"));
+    setup_end(&s);
+}
