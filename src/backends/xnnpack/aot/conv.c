@@ -308,6 +308,17 @@ static sc_status add_conv_filter(sc_xa_maker *m, const convolution *c, uint32_t 
     return add_conv_weight(m, c, factors, filter);
 }
 
+static sc_xa_reader reader_of(const convolution *c) {
+    const sc_xa_pad_sides *pad = &c->pad;
+    const bool is_padded = c->padding[0] || c->padding[1] ||
+                           (pad->node && (pad->left || pad->right || pad->top || pad->bottom));
+    if (c->kind == SC_XNN_CONV_TRANSPOSE) return SC_XA_READER_TRANSPOSED;
+    return c->kernel[0] == 1 && c->kernel[1] == 1 && c->stride[0] == 1 && c->stride[1] == 1 &&
+                   !is_padded
+               ? SC_XA_READER_PIXELS
+               : SC_XA_READER_WINDOWS;
+}
+
 static sc_status make_conv(sc_xa_maker *m, const sc_node *node) {
     convolution c;
     uint32_t input, filter, bias;
@@ -325,7 +336,7 @@ static sc_status make_conv(sc_xa_maker *m, const sc_node *node) {
     }
     sc_xa_absorb_tail(m, &c.tail);
     if (c.is_dynamic)
-        SC_TRY(sc_xa_want_dynamic(m, c.dynamic.source, SC_XA_CHANNELS_LAST, &input));
+        SC_TRY(sc_xa_want_dynamic(m, c.dynamic.source, reader_of(&c), &input));
     else
         SC_TRY(sc_xa_want(m, c.is_static ? c.dequantize->args[0].value : c.input,
                           SC_XA_CHANNELS_LAST, &input));

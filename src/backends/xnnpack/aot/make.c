@@ -101,20 +101,21 @@ sc_status sc_xa_want_flat(sc_xa_maker *m, const sc_value *value, uint32_t *id) {
     return sc_xa_want(m, value, SC_XA_PLAIN, id);
 }
 
-sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout,
+sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_reader reader,
                              uint32_t *id) {
     sc_xa_slot *slot = sc_xa_slot_of(m, value);
+    const bool by_image = reader >= SC_XA_READER_PIXELS;
     uint32_t from;
-    if (slot->dynamic[layout] == SC_XNN_NONE) {
-        SC_TRY(sc_xa_want(m, value, layout, &from));
+    if (slot->dynamic[reader] == SC_XNN_NONE) {
+        SC_TRY(sc_xa_want(m, value, by_image ? SC_XA_CHANNELS_LAST : SC_XA_PLAIN, &from));
         const sc_xnn_shape shape = m->graph->values.data[from].shape;
         const uint32_t made = sc_xnn_add_value(m->graph, SC_XNN_QDINT8, &shape);
-        m->graph->values.data[made].quant = (sc_xnn_quant){
-            .kind = SC_XNN_PER_TOKEN, .nonbatch_dims = layout == SC_XA_PLAIN ? 1 : 3};
+        m->graph->values.data[made].quant =
+            (sc_xnn_quant){.kind = SC_XNN_PER_TOKEN, .nonbatch_dims = by_image ? 3 : 1};
         sc_xa_add(m, SC_XNN_CONVERT, from, made);
-        slot->dynamic[layout] = made;
+        slot->dynamic[reader] = made;
     }
-    *id = slot->dynamic[layout];
+    *id = slot->dynamic[reader];
     return SC_OK;
 }
 

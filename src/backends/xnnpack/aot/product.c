@@ -264,9 +264,14 @@ static const sc_value *unfold(const product *p, const sc_value **out) {
     return before->args[0].value;
 }
 
+static sc_xa_reader reader_of(const product *p) {
+    if (p->w.params.kind == SC_XNN_PER_GROUP) return SC_XA_READER_GROUPS;
+    return sc_xa_is_four_bits(&p->w.params) ? SC_XA_READER_NIBBLES : SC_XA_READER_BYTES;
+}
+
 static sc_status want_input(sc_xa_maker *m, product *p, const sc_value **out, uint32_t *id) {
     if (p->form == STATIC) return sc_xa_want(m, p->dequantize->args[0].value, SC_XA_PLAIN, id);
-    if (p->form == DYNAMIC) return sc_xa_want_dynamic(m, p->dynamic.source, SC_XA_PLAIN, id);
+    if (p->form == DYNAMIC) return sc_xa_want_dynamic(m, p->dynamic.source, reader_of(p), id);
     const sc_value *folded = *out, *input = unfold(p, out);
     if (*out != folded) sc_xa_absorb(m, (*out)->node);
     return sc_xa_want(m, input, SC_XA_PLAIN, id);

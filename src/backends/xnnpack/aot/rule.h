@@ -235,10 +235,23 @@ const sc_node *sc_xa_norm_behind(const sc_value *value);
 
 // --- Values and nodes (value.c) ------------------------------------------------------------------
 
+// Who reads what is quantized on the way. XNNPACK turns that into the form that suits one reader;
+// another one that takes another form then reads it wrongly, without a word, so that only readers
+// of a kind share it.
+typedef enum sc_xa_reader {
+    SC_XA_READER_BYTES,    // rows, for weights of 8 bits
+    SC_XA_READER_NIBBLES,  // of 4 bits
+    SC_XA_READER_GROUPS,   // of 4 bits in groups
+    SC_XA_READER_PIXELS,   // channels-last, for convolutions that are products of matrices
+    SC_XA_READER_WINDOWS,
+    SC_XA_READER_TRANSPOSED,
+    SC_XA_READERS
+} sc_xa_reader;
+
 // What stands for a value of ours.
 typedef struct sc_xa_slot {
     uint32_t ids[SC_XA_LAYOUTS];      // SC_XNN_NONE: not there, or not yet
-    uint32_t dynamic[SC_XA_LAYOUTS];  // quantized on the way
+    uint32_t dynamic[SC_XA_READERS];  // quantized on the way
 } sc_xa_slot;
 
 struct sc_xa_maker {
@@ -351,7 +364,7 @@ sc_status sc_xa_want(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout,
 sc_status sc_xa_want_operand(sc_xa_maker *m, const sc_value *value, uint32_t rank,
                              sc_xa_layout layout, uint32_t *id);
 // The floats of the value as 8 bits, quantized when run: by row, or in channels-last by image.
-sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout,
+sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_reader reader,
                              uint32_t *id);
 // The value with its elements in row-major order, whatever its dims.
 sc_status sc_xa_want_flat(sc_xa_maker *m, const sc_value *value, uint32_t *id);

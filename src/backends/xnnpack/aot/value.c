@@ -31,7 +31,8 @@ sc_xa_slot *sc_xa_slot_of(sc_xa_maker *m, const sc_value *value) {
     uint64_t *found = sc_imap_find(&m->slots, SC_PTR_KEY(value));
     if (found) return (sc_xa_slot *)(uintptr_t)*found;
     sc_xa_slot *slot = sc_new(m->x.ctx->arena, sc_xa_slot);
-    *slot = (sc_xa_slot){{SC_XNN_NONE, SC_XNN_NONE}, {SC_XNN_NONE, SC_XNN_NONE}};
+    for (uint32_t i = 0; i < SC_XA_LAYOUTS; i++) slot->ids[i] = SC_XNN_NONE;
+    for (uint32_t i = 0; i < SC_XA_READERS; i++) slot->dynamic[i] = SC_XNN_NONE;
     sc_imap_set(&m->slots, SC_PTR_KEY(value), SC_PTR_KEY(slot));
     return slot;
 }
