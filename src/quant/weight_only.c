@@ -228,6 +228,8 @@ static sc_status choose_scales(const quant_layer *l, sc_quant_range *range) {
     float *lows = sc_new_array(ctx->scratch, float, slices.count);
     float *highs = sc_new_array(ctx->scratch, float, slices.count);
     SC_TRY(range_of(l, slices, lows, highs));
+    range->low = INFINITY;
+    range->high = -INFINITY;
     for (uint64_t i = 0; i < slices.count; i++) {
         scales[i] = sc_qparams_symmetric(lows[i], highs[i], -largest - 1, largest, FLT_MIN).scale;
         range->low = fminf(range->low, lows[i]);

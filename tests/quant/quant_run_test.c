@@ -277,6 +277,52 @@ TEST_CASES(weights_are_told_of_the_nodes_that_read_them) {
         if (test_case("%s", TOLD_WEIGHTS[i].recipe)) check_told_weight(&TOLD_WEIGHTS[i]);
 }
 
+// From `low` to `high`.
+static void put_ramp(sc_method *method, const char *name, float low, float high, setup *s) {
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        sc_constant *constant = method->inputs.data[i].constant;
+        if (!constant || !sc_str_is(method->inputs.data[i].target, name)) continue;
+        const size_t count = (size_t)constant->data.size / sizeof(float);
+        float *x = sc_new_array(&s->arena, float, count);
+        for (size_t k = 0; k < count; k++)
+            x[k] = low + (high - low) * (float)k / (float)(count - 1);
+        constant->data = sc_extent_whole(sc_source_from_memory(&s->arena, x, count * sizeof *x));
+    }
+}
+
+static void check_one_sided(const char *recipe, float low, float high) {
+    const sc_quant_config half = {.mode = SC_QUANT_HALF_WEIGHTS};
+    const sc_quant_config config = strcmp(recipe, "half") ? quant_config_of(recipe) : half;
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    const float *states[32];
+    setup s;
+    setup_begin(&s);
+    REQUIRE_OK(quant_import(&s, "quant/embedded.pt2", &program));
+    sc_method *method = program->methods.data[0];
+    put_ramp(method, "up.weight", low, high, &s);
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, 1, &plan));
+    REQUIRE_OK(quant_calibrate(&s, plan, method, 16, states));
+    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
+    REQUIRE_OK(sc_quant_convert(&s.ctx, plan, NULL));
+    const sc_quant_row *row = find_row(plan, "linear");
+    const sc_quant_range *range = row ? sc_quant_range_at(plan, row->weight) : NULL;
+    if (CHECK(range != NULL)) {
+        CHECK_SAME_FLOAT(range->low, low);
+        CHECK_SAME_FLOAT(range->high, high);
+    }
+    setup_end(&s);
+}
+
+// 0 is in a range only where it was among the numbers, or between them.
+TEST_CASES(weights_of_one_sign_have_a_range_without_zero) {
+    for (size_t i = 0; i < SC_COUNT_OF(TOLD_WEIGHTS); i++) {
+        const char *recipe = TOLD_WEIGHTS[i].recipe;
+        if (test_case("%s, above", recipe)) check_one_sided(recipe, 1.0004f, 1.25f);
+        if (test_case("%s, below", recipe)) check_one_sided(recipe, -1.25f, -1.0004f);
+    }
+}
+
 static void put_first(sc_method *method, const char *name, float x, setup *s) {
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         sc_constant *constant = method->inputs.data[i].constant;
