@@ -195,7 +195,8 @@ bool sc_quantize_takes_batches(const sc_job *job, sc_str method);
 // Runs the selected method on its inputs, for all who observe it.
 sc_status sc_quantize_batch(sc_job *job);
 // Makes the quantized program, as the next source program. SC_ERR_STATE where a method that takes
-// batches got none, SC_ERR_ARGUMENT where what it got says no range.
+// batches got none, SC_ERR_NUMERIC where what it got says no range: batches may still follow. After
+// any other failure methods may be half converted, and only sc_quantize_end is left.
 sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized);
 // From here on batches run the float and the quantized program side by side.
 sc_status sc_quantize_compare(sc_job *job);

@@ -6,9 +6,12 @@
 
 static sc_status require(sc_job *job, sc_quantizing **out) {
     *out = job->quantizing;
-    if (*out) return SC_OK;
-    return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_begin first.",
-                   "nothing is being quantized");
+    if (!*out)
+        return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_begin first.",
+                       "nothing is being quantized");
+    if ((*out)->stage != SC_QUANTIZING_FAILED) return SC_OK;
+    return sc_fail(&job->ctx, SC_ERR_STATE, "End it, and begin anew.",
+                   "this quantization failed while it was converted");
 }
 
 static sc_status require_stage(sc_job *job, sc_quantizing_stage stage, sc_quantizing **out) {
@@ -238,14 +241,31 @@ static sc_status copy_prepared(sc_quantizing *q) {
     return SC_OK;
 }
 
-static sc_status convert_method(sc_ctx *ctx, sc_quantized_method *m) {
+static sc_status check_calibrated(sc_ctx *ctx, const sc_quantized_method *m) {
     const uint32_t observers = sc_quant_observer_count(m->plan);
-    if (observers && !m->batches)
-        return sc_fail(ctx, SC_ERR_STATE, "Give inputs that are like those it will run on.",
-                       "method '%s' was not calibrated: its %u observers have seen nothing",
-                       m->method->name->text, observers);
-    SC_TRY(sc_quant_settle(ctx, m->plan, (const float *const *)m->states));
-    return sc_quant_convert(ctx, m->plan, &sc_own_evaluator);
+    if (!observers || m->batches) return SC_OK;
+    return sc_fail(ctx, SC_ERR_STATE, "Give inputs that are like those it will run on.",
+                   "method '%s' was not calibrated: its %u observers have seen nothing",
+                   m->method->name->text, observers);
+}
+
+// Of all methods, before one of them changes: what fails here may be mended by further batches.
+static sc_status settle(sc_ctx *ctx, sc_quantizing *q) {
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->methods[i].plan) SC_TRY(check_calibrated(ctx, &q->methods[i]));
+    for (uint32_t i = 0; i < q->count; i++) {
+        sc_quantized_method *m = &q->methods[i];
+        if (m->plan) SC_TRY(sc_quant_settle(ctx, m->plan, (const float *const *)m->states));
+    }
+    return SC_OK;
+}
+
+static sc_status convert(sc_ctx *ctx, sc_quantizing *q) {
+    SC_TRY(copy_prepared(q));
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->methods[i].plan)
+            SC_TRY(sc_quant_convert(ctx, q->methods[i].plan, &sc_own_evaluator));
+    return sc_verify(ctx, q->program);
 }
 
 sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
@@ -253,11 +273,10 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
     sc_ctx *ctx = sc_job_begin(job);
     const double begin_ms = sc_now_ms(ctx);
     SC_TRY(require_stage(job, SC_QUANTIZING_OBSERVES, &q));
+    SC_TRY(settle(ctx, q));
     close_running(job);
-    SC_TRY(copy_prepared(q));
-    for (uint32_t i = 0; i < q->count; i++)
-        if (q->methods[i].plan) SC_TRY(convert_method(ctx, &q->methods[i]));
-    SC_TRY(sc_verify(ctx, q->program));
+    q->stage = SC_QUANTIZING_FAILED;  // until all is well
+    SC_TRY(convert(ctx, q));
     q->stage = SC_QUANTIZING_CONVERTED;
     q->made = *quantized = sc_job_add_version(job, SC_DIALECT_source, q->program, begin_ms);
     job->versions.data[q->made].source = q->made;

@@ -20,7 +20,8 @@ typedef struct sc_quantized_method {
 typedef enum sc_quantizing_stage {
     SC_QUANTIZING_OBSERVES,  // batches go to the observers
     SC_QUANTIZING_CONVERTED,
-    SC_QUANTIZING_COMPARES  // batches run both programs
+    SC_QUANTIZING_COMPARES,  // batches run both programs
+    SC_QUANTIZING_FAILED     // some methods may be converted, others not
 } sc_quantizing_stage;
 
 typedef struct sc_quantizing {

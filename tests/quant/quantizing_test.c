@@ -1,0 +1,154 @@
+// Quantizing as a host calls it: in which order, what is left after a failure, and what the report
+// says.
+#include <math.h>
+#include <string.h>
+
+#include "api/quantize.h"
+#include "observe/observe.h"
+#include "quant/calibrate.h"
+
+typedef struct session {
+    setup s;
+    sc_job *job;
+    uint32_t quantized;
+} session;
+
+static void open_session(session *t, const sc_host *host, const char *path) {
+    setup_begin(&t->s);
+    t->job = sc_job_open(host);
+    SC_ASSERT(t->job);
+    CHECK_OK(sc_compile_open(t->job, setup_file(&t->s, path).source, SC_STR(""), SC_STR("")));
+}
+
+static void close_session(session *t) {
+    sc_job_close(t->job);
+    setup_end(&t->s);
+}
+
+static sc_status begin(session *t, const char *config) {
+    return sc_quantize_begin(t->job, 0, sc_str_from(config), SC_STR(""), SC_STR(""));
+}
+
+static sc_status convert(session *t) { return sc_quantize_convert(t->job, &t->quantized); }
+
+static sc_method *source_method(const session *t, uint32_t index) {
+    return t->job->versions.data[0].program->methods.data[index];
+}
+
+static const sc_diag *last_diag(const session *t) {
+    static const sc_diag none = {.message = {"", 0}, .hint = {"", 0}};
+    const sc_ctx *ctx = sc_job_ctx(t->job);
+    return ctx->diags.count ? &sc_vec_last(&ctx->diags) : &none;
+}
+
+static void check_message(const session *t, const char *part) {
+    CHECK(strstr(last_diag(t)->message.data, part) != NULL);
+}
+
+static sc_status run_batch(session *t, uint32_t method) {
+    const sc_method *of = source_method(t, method);
+    SC_TRY(sc_run_select(t->job, sc_name_str(of->name)));
+    SC_TRY(quant_set_inputs(&t->s, of, t->job->selected, 0, 4));
+    return sc_quantize_batch(t->job);
+}
+
+// A number among those of the last weight of a method.
+static void spoil(session *t, uint32_t method, float x) {
+    sc_method *of = source_method(t, method);
+    for (uint32_t i = of->inputs.count; i-- > 0;) {
+        sc_constant *constant = of->inputs.data[i].constant;
+        if (!constant || constant->spec.rank != 2) continue;
+        uint8_t *bytes = sc_arena_alloc(&t->s.arena, (size_t)constant->data.size);
+        CHECK_OK(sc_extent_read(&t->s.ctx, constant->data, 0, bytes, (size_t)constant->data.size));
+        memcpy(bytes, &x, sizeof x);
+        constant->data =
+            sc_extent_whole(sc_source_from_memory(&t->s.arena, bytes, constant->data.size));
+        return;
+    }
+    FAIL("method %u has no weight", method);
+}
+
+// --- All or nothing ------------------------------------------------------------------------------
+
+// What one method lacks can still be given: nothing is changed, or closed, before all have it.
+TEST(methods_that_lack_batches_can_get_them_after_converting_was_refused) {
+    session t;
+    open_session(&t, NULL, "models/encdec.package.pt2");
+    const uint32_t count = t.job->versions.data[0].program->methods.count;
+    REQUIRE(count > 1);
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"static\"}}"));
+    REQUIRE_OK(run_batch(&t, 0));
+    CHECK_STATUS(convert(&t), SC_ERR_STATE);
+    check_message(&t, "was not calibrated");
+    for (uint32_t i = 1; i < count; i++) REQUIRE_OK(run_batch(&t, i));
+    CHECK_OK(convert(&t));
+    close_session(&t);
+}
+
+// What an observer saw is found out before anything is changed, too.
+TEST(nothing_is_converted_before_all_scales_are_known) {
+    session t;
+    sc_str json;
+    open_session(&t, NULL, "models/encdec.package.pt2");
+    const uint32_t count = t.job->versions.data[0].program->methods.count;
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"static\"}}"));
+    for (uint32_t i = 0; i < count; i++) REQUIRE_OK(run_batch(&t, i));
+    float *state = t.job->quantizing->methods[count - 1].states[0];
+    state[SC_OBSERVED_NANS] = 1;
+    CHECK_STATUS(convert(&t), SC_ERR_NUMERIC);
+    CHECK_STATUS(sc_quantize_report(t.job, &json), SC_ERR_STATE);
+    REQUIRE_OK(run_batch(&t, 0));
+    state[SC_OBSERVED_NANS] = 0;
+    CHECK_OK(convert(&t));
+    close_session(&t);
+}
+
+// A weight is read while methods are converted, some of which are then integers, others not.
+TEST(after_converting_has_failed_the_quantization_can_only_end) {
+    static const char HALF_DONE[] = "failed while it was converted";
+    session t;
+    sc_str json;
+    open_session(&t, NULL, "models/encdec.package.pt2");
+    spoil(&t, 1, NAN);
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\"}}"));
+    CHECK_STATUS(convert(&t), SC_ERR_ARGUMENT);
+    CHECK_STATUS(convert(&t), SC_ERR_STATE);
+    check_message(&t, HALF_DONE);
+    CHECK_STATUS(sc_quantize_compare(t.job), SC_ERR_STATE);
+    check_message(&t, HALF_DONE);
+    CHECK_STATUS(sc_quantize_batch(t.job), SC_ERR_STATE);
+    check_message(&t, HALF_DONE);
+    CHECK_STATUS(sc_quantize_report(t.job, &json), SC_ERR_STATE);
+    check_message(&t, HALF_DONE);
+    sc_quantize_end(t.job);
+    spoil(&t, 1, 0.5f);
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\"}}"));
+    CHECK_OK(convert(&t));
+    CHECK_OK(sc_quantize_report(t.job, &json));
+    close_session(&t);
+}
+
+// --- Batches -------------------------------------------------------------------------------------
+
+// Dynamic quantization observes what is no plain weight.
+TEST(what_observes_takes_batches_whatever_the_mode) {
+    static const struct {
+        const char *path, *config;
+        bool takes;
+    } CASES[] = {{"models/mlp.pt2", "{\"all\": {\"mode\": \"static\"}}", true},
+                 {"models/mlp.pt2", "{\"all\": {\"mode\": \"dynamic\"}}", false},
+                 {"quant/weights.pt2", "{\"all\": {\"mode\": \"dynamic\"}}", true},
+                 {"quant/weights.pt2", "{\"all\": {\"mode\": \"weight_only\"}}", false}};
+    for (size_t i = 0; i < SC_COUNT_OF(CASES); i++) {
+        session t;
+        open_session(&t, NULL, CASES[i].path);
+        const sc_str method = sc_name_str(source_method(&t, 0)->name);
+        CHECK(!sc_quantize_takes_batches(t.job, method));
+        REQUIRE_OK(begin(&t, CASES[i].config));
+        CHECK(sc_quantize_takes_batches(t.job, method) == CASES[i].takes);
+        if (CASES[i].takes) CHECK_OK(run_batch(&t, 0));
+        REQUIRE_OK(convert(&t));
+        CHECK(!sc_quantize_takes_batches(t.job, method));
+        close_session(&t);
+    }
+}
