@@ -205,8 +205,14 @@ sc_status sc_quantize_compare(sc_job *job);
 // "largestDifference"}], "ranges": [{"tensors", "isWeight", "isDynamic", "bits", "low", "high",
 // "scaleCount", "scale", "zeroPoint", "axis", "groupSize", "bytesBefore", "bytesAfter"}],
 // "outputs": [{"output", "snr", "largestDifference"}]}}}. The weight of a node is the number of its
-// range. Decibels are there for what was compared, null where nothing differs. Scales and zero
-// points are null for halves, which have none, and where there are more than lists have room for.
+// range. Scales and zero points are null for halves, which have none, and where there are more than
+// lists have room for.
+//
+// What was compared has decibels ("snr"), beside it "nonFiniteMismatches", if there are any: how
+// many elements are NaN or infinite in one of the two and not the same in the other, which count
+// for nothing else. Decibels are null where they are no number: nothing differs if the largest
+// difference is 0 and there are no mismatches; else the float result is 0 throughout, or all that
+// differs is mismatches, and no result is worse.
 sc_status sc_quantize_report(sc_job *job, sc_str *json);
 // Lets go of what ran the batches. Programs that were made stay.
 void sc_quantize_end(sc_job *job);

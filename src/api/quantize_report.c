@@ -18,10 +18,11 @@ typedef struct reporting {
 // --- Nodes ---------------------------------------------------------------------------------------
 
 static void put_error(sc_json_writer *w, const sc_compared_row *row) {
-    if (!(row->error[SC_ERROR_COUNT] > 0) && !(row->error[SC_ERROR_ODD] > 0)) return;
+    const uint64_t mismatches = (uint64_t)row->error[SC_ERROR_MISMATCHES];
+    if (!(row->error[SC_ERROR_COUNT] > 0) && !mismatches) return;
     sc_json_put_finite(w, "snr", sc_error_decibels(row->error));
     sc_json_put_finite(w, "largestDifference", row->error[SC_ERROR_LARGEST]);
-    if (row->error[SC_ERROR_ODD] > 0) sc_json_put_f64(w, "odd", row->error[SC_ERROR_ODD]);
+    if (mismatches) sc_json_put_u64(w, "nonFiniteMismatches", mismatches);
 }
 
 static void add_node(reporting *r, const sc_quant_row *row) {

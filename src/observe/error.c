@@ -11,12 +11,12 @@ static bool is_same(float expected, float found) {
 void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, const float *found,
                       size_t count) {
     double signal = 0, noise = 0, largest = 0;
-    size_t odd = 0;
+    size_t mismatches = 0;
     for (size_t i = 0; i < count; i++) {
         const double x = (double)expected[i], difference = (double)found[i] - x;
         const double size = fabs(difference);
         if (!(size < (double)INFINITY)) {
-            odd += !is_same(expected[i], found[i]);
+            mismatches += !is_same(expected[i], found[i]);
             continue;
         }
         signal += x * x;
@@ -26,8 +26,8 @@ void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, cons
     state[SC_ERROR_SIGNAL] += signal;
     state[SC_ERROR_NOISE] += noise;
     state[SC_ERROR_LARGEST] = fmax(state[SC_ERROR_LARGEST], largest);
-    state[SC_ERROR_COUNT] += (double)(count - odd);
-    state[SC_ERROR_ODD] += (double)odd;
+    state[SC_ERROR_COUNT] += (double)(count - mismatches);
+    state[SC_ERROR_MISMATCHES] += (double)mismatches;
 }
 
 double sc_error_decibels(const double state[SC_ERROR_VALUES]) {

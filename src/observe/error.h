@@ -10,7 +10,8 @@ typedef enum sc_observed_error {
     SC_ERROR_NOISE,    // sum of squares of the differences
     SC_ERROR_LARGEST,  // the largest difference
     SC_ERROR_COUNT,    // elements that were compared
-    SC_ERROR_ODD,  // left out of all that: NaN or infinite in one, and not the same in the other
+    // Left out of all that: NaN or infinite in one, and not the same in the other.
+    SC_ERROR_MISMATCHES,
     SC_ERROR_VALUES
 } sc_observed_error;
 
@@ -18,7 +19,8 @@ typedef enum sc_observed_error {
 // nothing.
 void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, const float *found,
                       size_t count);
-// 10 log10(signal / noise): infinite without noise, NaN where nothing was compared or all is 0.
+// 10 log10(signal / noise): infinite without noise, minus that where only zeros were expected, NaN
+// where nothing was compared or all is 0.
 double sc_error_decibels(const double state[SC_ERROR_VALUES]);
 
 #endif

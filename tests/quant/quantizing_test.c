@@ -152,3 +152,38 @@ TEST(what_observes_takes_batches_whatever_the_mode) {
         close_session(&t);
     }
 }
+
+// --- The report ----------------------------------------------------------------------------------
+
+static bool report_has(session *t, const char *part) {
+    sc_str json;
+    return CHECK_OK(sc_quantize_report(t->job, &json)) &&
+           strstr(sc_str_dup(&t->s.arena, json), part) != NULL;
+}
+
+// No number stands for equal and for hopeless alike: what is beside it decides.
+TEST(errors_without_decibels_can_be_told_apart) {
+    static const struct {
+        double error[SC_ERROR_VALUES];
+        const char *wanted;
+    } CASES[] = {
+        {{4, 0, 0, 2, 0}, "\"snr\":null,\"largestDifference\":0.0}"},
+        {{0, 0, 0, 2, 0}, "\"snr\":null,\"largestDifference\":0.0}"},
+        {{0, 1, 0.5, 2, 0}, "\"snr\":null,\"largestDifference\":0.5}"},
+        {{0, 0, 0, 0, 3}, "\"snr\":null,\"largestDifference\":0.0,\"nonFiniteMismatches\":3}"},
+        {{4, 0, 0, 2, 1}, "\"snr\":null,\"largestDifference\":0.0,\"nonFiniteMismatches\":1}"},
+    };
+    session t;
+    open_session(&t, NULL, "models/mlp.pt2");
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\"}}"));
+    REQUIRE_OK(convert(&t));
+    REQUIRE_OK(sc_quantize_compare(t.job));
+    REQUIRE_OK(run_batch(&t, 0));
+    const sc_compared *compared = t.job->quantizing->methods[0].compared;
+    REQUIRE(compared->count > 0);
+    for (size_t i = 0; i < SC_COUNT_OF(CASES); i++) {
+        memcpy(compared->rows[compared->count - 1].error, CASES[i].error, sizeof CASES[i].error);
+        if (!report_has(&t, CASES[i].wanted)) FAIL("case %zu", i);
+    }
+    close_session(&t);
+}

@@ -19,8 +19,11 @@ export interface QuantizationError {
   /** Decibels; null where nothing differs. */
   snr: number | null;
   largestDifference: number | null;
-  /** Elements that are a number in one of the two only. */
-  odd?: number;
+  /**
+   * Elements that are NaN or infinite in one of the two, and not the same in the other. They count
+   * for nothing else here.
+   */
+  nonFiniteMismatches?: number;
 }
 
 /** What has become of a node. The error is there where the quantized program was compared. */

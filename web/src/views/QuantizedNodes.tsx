@@ -130,12 +130,14 @@ const NODES: readonly Column<NodeLine>[] = [
 ];
 
 function Facts(props: { line: NodeLine }): JSX.Element {
-  const { range, largestDifference, odd } = props.line;
+  const { range, largestDifference, nonFiniteMismatches } = props.line;
   const facts = [
     largestDifference === undefined || largestDifference === null
       ? ""
       : `largest difference ${formatFigure(largestDifference)}`,
-    odd ? `${plural(odd, "element")} are a number in one of the two only` : "",
+    nonFiniteMismatches
+      ? `${plural(nonFiniteMismatches, "element")} NaN or infinite, and not the same in both`
+      : "",
     range ? `range ${rangeOf(range)}, scale ${scaleOf(range)}, zero point ${zeroOf(range)}` : "",
   ].filter(Boolean);
   return <span class="soft">{facts.join("; ")}</span>;
