@@ -283,7 +283,7 @@ typedef struct sc_quantum {
 } sc_quantum;
 
 // Of the last `count` results of a graph, a method's own or a part's, in the context's arena
-// (quantized.c).
+// (quanta.c).
 sc_quantum *sc_output_quanta(sc_ctx *ctx, const sc_graph *graph, uint32_t count);
 
 // Quantized values may be some steps further apart. SC_ERR_DTYPE and SC_ERR_UNSUPPORTED for what
