@@ -190,7 +190,9 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
 // sc_compile_to_executorch.
 sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
                             sc_str edge_options_json, sc_str executorch_options_json);
-// Does the method take batches at this point? Only static quantization does before it converts.
+// Does the method take batches at this point? Before it is converted: if something is observed,
+// which is so of activations in static quantization, and in dynamic quantization, too, of weights
+// that are no plain constants. While programs are compared: if it is quantized.
 bool sc_quantize_takes_batches(const sc_job *job, sc_str method);
 // Runs the selected method on its inputs, for all who observe it.
 sc_status sc_quantize_batch(sc_job *job);

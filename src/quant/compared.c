@@ -152,7 +152,7 @@ static bool may_stand_for(const sc_node *node, const sc_node *of) {
            (of->op == node->op || sc_quant_role(of->op) == QUANT_EMBEDDING);
 }
 
-// That has not been copied yet: quantizing keeps the order of nodes.
+// The float node that has the name: quantizing keeps those of nodes that it quantizes.
 static const sc_node *float_of(const sc_imap *floats, const sc_node *node) {
     const uint64_t *found = sc_imap_find(floats, SC_PTR_KEY(node->name));
     const sc_node *of = found ? (const sc_node *)(uintptr_t)*found : NULL;

@@ -100,7 +100,8 @@ typedef struct sc_quant_range {
 uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan);
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);
-// Valid once settled.
+// What is known of it from the start; its scales and what was seen are there once it is settled, of
+// weights alone once it is converted.
 const sc_quant_range *sc_quant_range_at(const sc_quant_plan *plan, uint32_t index);
 // The tensor at a place of a range: the name of its value.
 const sc_name *sc_quant_place(const sc_quant_plan *plan, uint32_t range, uint32_t place);
