@@ -46,8 +46,9 @@ uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer);
 // A program of the method's inputs whose last outputs are the states, in order: inputs that are
 // written in place come before them. What it has seen is in its mutable buffers, from run to run.
 sc_status sc_quant_observed(sc_ctx *ctx, const sc_quant_plan *plan, sc_program **out);
-// Decides every scale and zero point. `states` has one state for each observer. SC_ERR_STATE,
-// naming the node, where nothing was seen; SC_ERR_NUMERIC where NaN was.
+// Decides every scale and zero point; where it failed, it may be called again. `states` has one
+// state for each observer. SC_ERR_STATE, naming the node, where nothing was seen; SC_ERR_NUMERIC
+// where NaN was.
 sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states);
 // The prepared method becomes the quantized one. `evaluator` computes constants that are not plain
 // weights; without one they are quantized whenever the program runs.

@@ -118,14 +118,22 @@ static sc_status settle(sc_quant_plan *plan, quant_group *group, const float *co
     return SC_OK;
 }
 
-sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states) {
-    const sc_mark mark = sc_arena_mark(ctx->scratch);
-    for (uint32_t i = 0; i < plan->groups.count; i++) {
+static sc_status settle_all(sc_quant_plan *plan, const float *const *states) {
+    const uint32_t count = plan->groups.count;
+    for (uint32_t i = 0; i < count; i++) {
         quant_group *group = &plan->groups.data[i];
+        SC_TRY(sc_progress(plan->ctx, SC_PHASE_settle, i, count));
         if (group->probes.count > 0 && !group->range.is_dynamic)
             SC_TRY(settle(plan, group, states));
     }
+    return count ? sc_progress(plan->ctx, SC_PHASE_settle, count, count) : SC_OK;
+}
+
+sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states) {
+    const sc_mark mark = sc_arena_mark(ctx->scratch);
+    sc_where_set_method(ctx, plan->method);
+    const sc_status status = settle_all(plan, states);
     sc_arena_rewind(ctx->scratch, mark);
-    plan->is_settled = true;
-    return SC_OK;
+    if (status == SC_OK) plan->is_settled = true;
+    return status;
 }

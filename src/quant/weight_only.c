@@ -248,15 +248,24 @@ static sc_status convert_layer(const quant_layer *l, quant_weight *weight) {
     return sc_quant_convert_layer(l, weight->range.scales);
 }
 
+static uint32_t count_layers(const sc_quant_plan *plan) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->notes.count; i++) count += plan->notes.data[i]->weights != NULL;
+    return count;
+}
+
 sc_status sc_quant_convert_weights(sc_quant_plan *plan) {
+    const uint32_t count = count_layers(plan);
+    uint32_t done = 0;
     for (sc_node *node = plan->method->graph->first, *next; node; node = next) {
         const quant_note *note = sc_quant_note(plan, node);
         quant_layer l;
         next = node->next;
         if (!note || !note->weights) continue;
+        SC_TRY(sc_progress(plan->ctx, SC_PHASE_settle, done++, count));
         plan->config = note->weights;
         if (read_layer(plan, node, &l))
             SC_TRY(convert_layer(&l, &plan->weights.data[note->weight]));
     }
-    return SC_OK;
+    return count ? sc_progress(plan->ctx, SC_PHASE_settle, count, count) : SC_OK;
 }

@@ -153,6 +153,47 @@ TEST(what_observes_takes_batches_whatever_the_mode) {
     }
 }
 
+// --- Progress ------------------------------------------------------------------------------------
+
+typedef struct counted {
+    uint64_t calls, last, total;
+    bool cancels;
+} counted;
+
+static bool count_settling(void *user, const char *phase, uint64_t done, uint64_t total) {
+    counted *c = user;
+    if (strcmp(phase, "settle") != 0) return false;
+    CHECK(done <= total);
+    c->calls++;
+    c->last = done;
+    c->total = total;
+    return c->cancels && done == 2;
+}
+
+// Of observers, whose ranges are searched, and of weights, which are read.
+TEST(choosing_scales_is_told_of_and_can_be_cancelled) {
+    static const char *const CONFIGS[] = {"{\"all\": {\"mode\": \"static\"}}",
+                                          "{\"all\": {\"mode\": \"weight_only\"}}"};
+    for (size_t i = 0; i < SC_COUNT_OF(CONFIGS); i++) {
+        counted c = {.cancels = true};
+        const sc_host host = {.user = &c, .progress = count_settling};
+        session t;
+        open_session(&t, &host, "models/mlp.pt2");
+        REQUIRE_OK(begin(&t, CONFIGS[i]));
+        if (i == 0) REQUIRE_OK(run_batch(&t, 0));
+        CHECK_STATUS(convert(&t), SC_ERR_CANCELLED);
+        check_message(&t, "cancelled during settle");
+        CHECK_EQ_UINT(c.last, 2);
+        sc_quantize_end(t.job);
+        c = (counted){0};
+        REQUIRE_OK(begin(&t, CONFIGS[i]));
+        if (i == 0) REQUIRE_OK(run_batch(&t, 0));
+        CHECK_OK(convert(&t));
+        CHECK(c.total > 2 && c.last == c.total && c.calls > c.total);
+        close_session(&t);
+    }
+}
+
 // --- The report ----------------------------------------------------------------------------------
 
 static bool report_has(session *t, const char *part) {
