@@ -102,6 +102,7 @@ struct sc_quant_plan {
     const sc_quant_config *config;  // whose turn it is
     sc_imap *skipped;               // of each configuration: node -> 1
     SC_VEC(sc_str) remarks;
+    sc_map remarked;             // text -> the plan
     sc_imap note_of;             // node -> quant_note
     SC_VEC(quant_note *) notes;  // by annotation; in graph order once groups are formed
     sc_imap why_not;             // node -> text

@@ -9,9 +9,8 @@ void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
     sc_sb_vaddf(&sb, format, args);
     va_end(args);
     const sc_str text = sc_sb_str(&sb);
-    for (uint32_t i = 0; i < plan->remarks.count; i++)
-        if (sc_str_equal(plan->remarks.data[i], text)) return;
-    sc_vec_push(plan->ctx->arena, &plan->remarks, text);
+    if (sc_map_add(&plan->remarked, text, plan))
+        sc_vec_push(plan->ctx->arena, &plan->remarks, text);
 }
 
 void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes) {

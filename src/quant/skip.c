@@ -63,11 +63,13 @@ typedef struct skipping {
     sc_quant_plan *plan;
     const sc_quant_config *config;
     sc_imap *skipped;
-    sc_map exact;  // the name behind '=' -> index of the pattern, + 1
-    bool *fits;    // by pattern: does it fit anything?
+    sc_map exact;            // the name behind '=' -> index of its first pattern, + 1
+    SC_VEC(uint32_t) loose;  // indices of all other patterns
+    bool *fits;              // by pattern, of exact ones by the first: does it fit anything?
 } skipping;
 
 static bool is_exact(sc_str pattern) { return pattern.size && pattern.data[0] == '='; }
+static sc_str name_in(sc_str pattern) { return sc_str_slice(pattern, 1, pattern.size); }
 
 static bool is_asked_for(skipping *s, const sc_graph *graph, const sc_node *node) {
     const sc_str name = sc_name_str(sc_graph_origin(graph, sc_name_str(node->name)));
@@ -75,10 +77,10 @@ static bool is_asked_for(skipping *s, const sc_graph *graph, const sc_node *node
     if (exact) s->fits[exact - 1] = true;
     bool found = exact != 0;
     // All of them: each has to know whether it fits anything.
-    for (uint32_t i = 0; i < s->config->skip_count; i++) {
-        const sc_str pattern = s->config->skip[i];
-        if (is_exact(pattern) || !fits_node(s->plan->ctx, pattern, node)) continue;
-        s->fits[i] = found = true;
+    for (uint32_t i = 0; i < s->loose.count; i++) {
+        const uint32_t pattern = s->loose.data[i];
+        if (fits_node(s->plan->ctx, s->config->skip[pattern], node))
+            s->fits[pattern] = found = true;
     }
     return found;
 }
@@ -91,6 +93,22 @@ static sc_status skip_in(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
+static void sort(skipping *s) {
+    for (uint32_t i = 0; i < s->config->skip_count; i++) {
+        const sc_str pattern = s->config->skip[i];
+        if (is_exact(pattern))
+            (void)sc_map_add(&s->exact, name_in(pattern), (void *)((uintptr_t)i + 1));
+        else
+            sc_vec_push(s->plan->ctx->scratch, &s->loose, i);
+    }
+}
+
+static bool fits_anything(const skipping *s, uint32_t index) {
+    const sc_str pattern = s->config->skip[index];
+    if (!is_exact(pattern)) return s->fits[index];
+    return s->fits[(uintptr_t)sc_map_get(&s->exact, name_in(pattern)) - 1];
+}
+
 static sc_status begin(sc_quant_plan *plan, const sc_quant_config *config, sc_imap *skipped) {
     sc_ctx *ctx = plan->ctx;
     const sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -98,13 +116,10 @@ static sc_status begin(sc_quant_plan *plan, const sc_quant_config *config, sc_im
     s.fits = sc_new_array(ctx->scratch, bool, (size_t)config->skip_count + 1);
     memset(s.fits, 0, config->skip_count * sizeof *s.fits);
     sc_map_init(&s.exact, ctx->scratch);
-    for (uint32_t i = 0; i < config->skip_count; i++)
-        if (is_exact(config->skip[i]))
-            sc_map_set(&s.exact, sc_str_slice(config->skip[i], 1, config->skip[i].size),
-                       (void *)((uintptr_t)i + 1));
+    sort(&s);
     SC_TRY(sc_graphs_visit(ctx, plan->method->graph, skip_in, &s));
     for (uint32_t i = 0; i < config->skip_count; i++)
-        if (!s.fits[i])
+        if (!fits_anything(&s, i))
             sc_quant_remark(plan, "skip: '" SC_STR_FMT "' fits no node, module or operator",
                             SC_STR_ARG(config->skip[i]));
     sc_arena_rewind(ctx->scratch, mark);

@@ -441,6 +441,23 @@ TEST(what_fits_or_finds_nothing_is_told) {
     setup_end(&s);
 }
 
+// One pattern twice, as different people may ask for it, fits as often as it is there.
+TEST(patterns_that_are_there_twice_fit_twice) {
+    static const sc_str skip[] = {{"=linear", 7}, {"fc2", 3}, {"=linear", 7}, {"fc2", 3}};
+    sc_quant_config config = quant_config_of("static_tensor");
+    sc_program *program = NULL;
+    sc_quant_plan *plan = NULL;
+    setup s;
+    setup_begin(&s);
+    config.skip = skip;
+    config.skip_count = SC_COUNT_OF(skip);
+    REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
+    REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan));
+    CHECK_EQ_UINT(sc_quant_remark_count(plan), 0);
+    CHECK(!find_row(plan, "linear")->is_quantized && !find_row(plan, "linear_1")->is_quantized);
+    setup_end(&s);
+}
+
 TEST(bodies_stay_as_they_are_and_have_rows) {
     static const char *const recipes[] = {"static_channel", "dynamic_channel", "int8_channel"};
     for (size_t i = 0; i < SC_COUNT_OF(recipes); i++) {
