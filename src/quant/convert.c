@@ -221,14 +221,16 @@ static uint32_t count_followers(const sc_quant_plan *plan, uint32_t index) {
     return count;
 }
 
-typedef struct redirection {
-    sc_value *from, *to;
-} redirection;
-
-static bool redirect(void *user, sc_arg *arg) {
-    const redirection *r = user;
-    if (arg->value == r->from) sc_arg_set(arg, sc_arg_value(r->to));
-    return true;
+// Each user reads its own of `to` from here on. One walk over all uses: both users of a value and
+// what a user reads may be many. Marks of nodes have said all that they had to (order_users).
+static void redirect(const quant_probe *probe, sc_value *const *to) {
+    for (uint32_t i = 0; i < probe->users.count; i++) probe->users.data[i]->mark = i;
+    for (sc_arg *use = probe->value->first_use, *next; use; use = next) {
+        const uint32_t i = use->user->mark;
+        next = use->next_use;
+        if (i < probe->users.count && probe->users.data[i] == use->user)
+            sc_arg_set(use, sc_arg_value(to[i]));
+    }
 }
 
 // Every node that takes part has a dequantize of its own, the last one's first, unless there is
@@ -237,11 +239,12 @@ static sc_status give_out(converter *c, sc_value *q, slots others, uint32_t read
     quant_probe *probe = c->probe;
     const bool is_shared = c->group->range.is_dynamic || readers + probe->users.count <= 1;
     if (is_shared || others.count > 0 || readers > 0) SC_TRY(build_dequantized(c, q, &probe->out));
+    sc_value **to = sc_new_array(c->ctx->scratch, sc_value *, (size_t)probe->users.count + 1);
     for (uint32_t i = probe->users.count; i-- > 0;) {
-        redirection r = {probe->value, probe->out};
-        if (!is_shared) SC_TRY(build_dequantized(c, q, &r.to));
-        (void)sc_node_visit_values(probe->users.data[i], redirect, &r);
+        to[i] = probe->out;
+        if (!is_shared) SC_TRY(build_dequantized(c, q, &to[i]));
     }
+    redirect(probe, to);
     for (uint32_t i = 0; i < others.count; i++)
         sc_arg_set(others.data[i], sc_arg_value(probe->out));
     return SC_OK;

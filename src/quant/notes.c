@@ -16,13 +16,15 @@ quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node) {
     return note;
 }
 
-// A value that a node reads twice has the spec of the later one, in the place of the first.
+// A value that a node reads twice has the spec of the later one, in the place of the first. A note
+// gets all its inputs before the next one does.
 void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec) {
-    for (uint32_t i = 0; i < note->inputs.count; i++) {
-        if (note->inputs.data[i].value != value) continue;
-        note->inputs.data[i].spec = spec;
+    const uint64_t *place = sc_imap_find(&plan->input_of, SC_PTR_KEY(value));
+    if (place && *place < note->inputs.count && note->inputs.data[*place].value == value) {
+        note->inputs.data[*place].spec = spec;
         return;
     }
+    sc_imap_set(&plan->input_of, SC_PTR_KEY(value), note->inputs.count);
     sc_vec_push(plan->ctx->arena, &note->inputs, (quant_input){value, spec});
 }
 

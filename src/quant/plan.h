@@ -105,6 +105,7 @@ struct sc_quant_plan {
     sc_map remarked;             // text -> the plan
     sc_imap note_of;             // node -> quant_note
     SC_VEC(quant_note *) notes;  // by annotation; in graph order once groups are formed
+    sc_imap input_of;            // value -> its place in the note that has read it last
     sc_imap why_not;             // node -> text
     SC_VEC(sc_quant_row) rows;
     sc_imap row_of;    // node -> index of its row, + 1

@@ -105,6 +105,7 @@ static sc_status check_method(sc_ctx *ctx, const sc_method *method) {
 static sc_status begin(sc_quant_plan *plan) {
     sc_arena *arena = plan->ctx->arena;
     sc_imap_init(&plan->note_of, arena);
+    sc_imap_init(&plan->input_of, arena);
     sc_imap_init(&plan->why_not, arena);
     sc_map_init(&plan->remarked, arena);
     sc_imap_init(&plan->row_of, arena);
