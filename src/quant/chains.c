@@ -5,14 +5,18 @@
 #include "passes/passes.h"
 #include "quant/plan.h"
 
-enum { HELD_BYTES_MAX = 64 << 20 };
+// Bytes of all that is computed, and operands that are looked at to find out what that is.
+enum { HELD_BYTES_MAX = 64 << 20, WALK_MAX = 1 << 22 };
 
 typedef struct chains {
     sc_quant_plan *plan;
     sc_imap constant;  // node -> 1 when it computes with nothing but constants
-    sc_imap needed;    // nodes of the small program
+    sc_imap needed;    // nodes of the small program -> 1
+    sc_imap asked;     // values that were looked at
     SC_VEC(sc_value *) wanted;
+    SC_VEC(const sc_node *) chain;  // what a value depends on and was not needed yet
     uint64_t held;
+    uint32_t walked;
 } chains;
 
 // --- What is constant ----------------------------------------------------------------------------
@@ -53,10 +57,46 @@ static void find_constants(chains *c) {
 
 // --- What is wanted ------------------------------------------------------------------------------
 
-static bool hold(chains *c, const sc_value *value) {
-    uint64_t bytes = 0;
-    if (!sc_spec_bytes_max(&value->spec, &bytes) || bytes > HELD_BYTES_MAX - c->held) return false;
-    c->held += bytes;
+static bool hold(uint64_t *held, const sc_node *node) {
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        uint64_t bytes = 0;
+        if (!sc_spec_bytes_max(&node->outs[i]->spec, &bytes) || bytes > HELD_BYTES_MAX - *held)
+            return false;
+        *held += bytes;
+    }
+    return true;
+}
+
+static void need(chains *c, const sc_node *node) {
+    uint64_t *is_needed = sc_imap_at(&c->needed, SC_PTR_KEY(node));
+    if (!*is_needed) sc_vec_push(c->plan->ctx->scratch, &c->chain, node);
+    *is_needed = 1;
+}
+
+static bool need_operand(void *user, sc_arg *arg) {
+    chains *c = user;
+    if (arg->value->node) need(c, arg->value->node);
+    return ++c->walked < WALK_MAX;
+}
+
+static bool is_needed(const chains *c, const sc_node *node) {
+    const uint64_t *found = sc_imap_find(&c->needed, SC_PTR_KEY(node));
+    return found && *found;
+}
+
+// All that the node depends on, or, where that is too much, nothing.
+static bool need_chain(chains *c, const sc_node *node) {
+    uint64_t held = c->held;
+    c->chain.count = 0;
+    need(c, node);
+    for (uint32_t i = 0; i < c->chain.count; i++) {
+        const sc_node *next = c->chain.data[i];
+        if (hold(&held, next) && sc_node_visit_values(next, need_operand, c)) continue;
+        for (uint32_t k = 0; k < c->chain.count; k++)
+            sc_imap_set(&c->needed, SC_PTR_KEY(c->chain.data[k]), 0);
+        return false;
+    }
+    c->held = held;
     return true;
 }
 
@@ -64,26 +104,16 @@ static void want(chains *c, const quant_probe *probe) {
     sc_value *value = probe->value;
     if (probe->after != SC_QUANT_NO || probe->is_output || !value->node ||
         c->plan->groups.data[probe->group].range.is_dynamic ||
-        !sc_imap_find(&c->constant, SC_PTR_KEY(value->node)) || !hold(c, value))
+        !sc_imap_find(&c->constant, SC_PTR_KEY(value->node)) ||
+        !sc_imap_add(&c->asked, SC_PTR_KEY(value), 1))
         return;
-    sc_vec_push(c->plan->ctx->scratch, &c->wanted, value);
-    sc_imap_set(&c->needed, SC_PTR_KEY(value->node), 1);
-}
-
-static bool need(void *user, sc_arg *arg) {
-    chains *c = user;
-    if (arg->value->node) sc_imap_set(&c->needed, SC_PTR_KEY(arg->value->node), 1);
-    return true;
-}
-
-static bool need_operands(chains *c) {
-    for (const sc_node *node = c->plan->method->graph->last; node; node = node->prev) {
-        if (!sc_imap_find(&c->needed, SC_PTR_KEY(node))) continue;
-        for (uint32_t i = 0; i < node->out_count; i++)
-            if (!hold(c, node->outs[i])) return false;
-        (void)sc_node_visit_values(node, need, c);
-    }
-    return true;
+    if (need_chain(c, value->node))
+        sc_vec_push(c->plan->ctx->scratch, &c->wanted, value);
+    else
+        sc_quant_remark(c->plan,
+                        "'%s' is computed of constants, which are too much to compute beforehand: "
+                        "it is computed and quantized in every run",
+                        value->name->text);
 }
 
 // --- The small program ---------------------------------------------------------------------------
@@ -103,7 +133,7 @@ static sc_status evaluate(const chains *c, sc_apart *apart, const sc_evaluator *
     sc_pipeline pipeline = {0};
     SC_TRY(sc_apart_begin(apart, c->plan->method, SC_FACT_SPECS));
     for (const sc_node *node = c->plan->method->graph->first; node; node = node->next)
-        if (sc_imap_find(&c->needed, SC_PTR_KEY(node))) sc_apart_add(apart, node);
+        if (is_needed(c, node)) sc_apart_add(apart, node);
     for (uint32_t i = 0; i < c->wanted.count; i++) SC_TRY(want_plain(apart, c->wanted.data[i]));
     sc_apart_close(apart);
     SC_TRY(sc_pipeline_run(&apart->ctx, &pipeline, apart->program, SC_STEP_decompose));
@@ -140,10 +170,10 @@ sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *ev
     chains c = {.plan = plan};
     sc_imap_init(&c.constant, plan->ctx->scratch);
     sc_imap_init(&c.needed, plan->ctx->scratch);
+    sc_imap_init(&c.asked, plan->ctx->scratch);
     sc_imap_init(&plan->computed, plan->ctx->arena);
     if (!evaluator) return SC_OK;
     find_constants(&c);
     for (uint32_t i = 0; i < plan->probes.count; i++) want(&c, &plan->probes.data[i]);
-    if (c.wanted.count == 0 || !need_operands(&c)) return SC_OK;
-    return compute(&c, evaluator);
+    return c.wanted.count ? compute(&c, evaluator) : SC_OK;
 }
