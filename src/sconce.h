@@ -203,12 +203,12 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized);
 // From here on batches run the float and the quantized program side by side.
 sc_status sc_quantize_compare(sc_job *job);
 // {"methods": {method: {"batches", "bytesBefore", "bytesAfter", "notes": [what else is worth
-// saying], "nodes": [{"node", "op", "isQuantized", "reason", "weight", "snr",
-// "largestDifference"}], "ranges": [{"tensors", "isWeight", "isDynamic", "bits", "low", "high",
-// "scaleCount", "scale", "zeroPoint", "axis", "groupSize", "bytesBefore", "bytesAfter"}],
-// "outputs": [{"output", "snr", "largestDifference"}]}}}. The weight of a node is the number of its
-// range. Scales and zero points are null for halves, which have none, and where there are more than
-// lists have room for.
+// saying], "nodes": [{"node", "op", "isQuantized", "isSkipped": true where that was asked for,
+// "reason", "weight", "snr", "largestDifference"}], "ranges": [{"tensors", "isWeight", "isDynamic",
+// "bits", "low", "high", "scaleCount", "scale", "zeroPoint", "axis", "groupSize", "bytesBefore",
+// "bytesAfter"}], "outputs": [{"output", "snr", "largestDifference"}]}}}. The weight of a node is
+// the number of its range. Scales and zero points are null for halves, which have none, and where
+// there are more than lists have room for.
 //
 // What was compared has decibels ("snr"), beside it "nonFiniteMismatches", if there are any: how
 // many elements are NaN or infinite in one of the two and not the same in the other, which count

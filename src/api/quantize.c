@@ -117,8 +117,7 @@ static void warn_of_nothing(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_
     for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++) {
         const sc_quant_row *row = sc_quant_row_at(m->plan, i);
         if (row->is_quantized) return;
-        if (sc_str_is(row->why_not, SC_QUANT_SKIPPED))
-            why = "what could be was asked to stay as it is";
+        if (row->is_skipped) why = "what could be was asked to stay as it is";
     }
     sc_where_set_method(ctx, m->method);
     sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, n->hint,

@@ -31,6 +31,7 @@ static void add_node(reporting *r, const sc_quant_row *row) {
     sc_json_put_text(r->w, "node", row->node->text);
     sc_json_put_text(r->w, "op", row->op->name);
     sc_json_put_bool(r->w, "isQuantized", row->is_quantized);
+    if (row->is_skipped) sc_json_put_bool(r->w, "isSkipped", true);
     if (!row->is_quantized) sc_json_put_str(r->w, "reason", row->why_not);
     if (row->weight != SC_QUANT_NO) sc_json_put_u64(r->w, "weight", row->weight);
     if (compared) put_error(r->w, &r->m->compared->rows[*compared]);

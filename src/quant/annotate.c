@@ -64,7 +64,7 @@ static int64_t size_of(const sc_value *value, uint32_t dim) {
 
 static bool refuse_skipped(sc_quant_plan *plan, const sc_node *node) {
     if (!sc_quant_is_skipped(plan, node)) return false;
-    sc_quant_why_not(plan, node, SC_QUANT_SKIPPED);
+    sc_quant_leave(plan, node);
     return true;
 }
 

@@ -44,3 +44,9 @@ void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *form
     va_end(args);
     sc_imap_set(&plan->why_not, SC_PTR_KEY(node), SC_PTR_KEY(sc_sb_terminate(&sb)));
 }
+
+void sc_quant_leave(sc_quant_plan *plan, const sc_node *node) {
+    if (sc_imap_find(&plan->why_not, SC_PTR_KEY(node))) return;
+    sc_imap_set(&plan->left, SC_PTR_KEY(node), 1);
+    sc_quant_why_not(plan, node, "it was asked to stay as it is");
+}

@@ -107,6 +107,7 @@ struct sc_quant_plan {
     SC_VEC(quant_note *) notes;  // by annotation; in graph order once groups are formed
     sc_imap input_of;            // value -> its place in the note that has read it last
     sc_imap why_not;             // node -> text
+    sc_imap left;                // node -> 1: that is because it was asked for
     SC_VEC(sc_quant_row) rows;
     sc_imap row_of;    // node -> index of its row, + 1
     sc_imap absorbed;  // index of a row -> the node that its node became part of
@@ -187,6 +188,8 @@ quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // N
 quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node);
 void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...)
     SC_PRINTF(3, 4);
+// What was asked for is why.
+void sc_quant_leave(sc_quant_plan *plan, const sc_node *node);
 void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec);
 void sc_quant_note_output(quant_note *note, quant_spec spec);
 

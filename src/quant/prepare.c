@@ -107,6 +107,7 @@ static sc_status begin(sc_quant_plan *plan) {
     sc_imap_init(&plan->note_of, arena);
     sc_imap_init(&plan->input_of, arena);
     sc_imap_init(&plan->why_not, arena);
+    sc_imap_init(&plan->left, arena);
     sc_map_init(&plan->remarked, arena);
     sc_imap_init(&plan->row_of, arena);
     sc_imap_init(&plan->absorbed, arena);

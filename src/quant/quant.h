@@ -58,15 +58,13 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
 
 #define SC_QUANT_NO UINT32_MAX
 
-// Why not, of what was asked for.
-#define SC_QUANT_SKIPPED "it was asked to stay as it is"
-
 typedef struct sc_quant_row {
     const sc_name *node;  // as the method was given; of a body, "true_graph_0/mul"
     const sc_op *op;
     const sc_name *origin;
     sc_str module_stack;  // verbatim
     bool is_quantized;
+    bool is_skipped;  // it is not because it was asked to stay as it is
     sc_str why_not;   // for people; empty for those that are quantized
     uint32_t weight;  // the range of what it reads as its weight, SC_QUANT_NO: none
 } sc_quant_row;

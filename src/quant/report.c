@@ -121,6 +121,7 @@ static uint32_t weight_of(const sc_quant_plan *plan, const quant_note *note) {
 static void tell(sc_quant_plan *plan, sc_quant_row *row, const sc_node *node) {
     const quant_note *note = sc_quant_note(plan, node);
     row->is_quantized = note != NULL;
+    row->is_skipped = !note && sc_imap_find(&plan->left, SC_PTR_KEY(node));
     row->weight = SC_QUANT_NO;
     if (!note)
         row->why_not = sc_str_from(reason(plan, node));

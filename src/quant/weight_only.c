@@ -160,7 +160,11 @@ static sc_status note_layer(const quant_layer *l, const char **why) {
 static sc_status prepare_node(sc_quant_plan *plan, sc_node *node) {
     quant_layer l;
     if (sc_quant_note(plan, node) || !read_layer(plan, node, &l)) return SC_OK;
-    const char *why = sc_quant_is_skipped(plan, node) ? SC_QUANT_SKIPPED : refusal(&l);
+    if (sc_quant_is_skipped(plan, node)) {
+        sc_quant_leave(plan, node);
+        return SC_OK;
+    }
+    const char *why = refusal(&l);
     if (!why) SC_TRY(note_layer(&l, &why));
     if (why) sc_quant_why_not(plan, node, "%s", why);
     return SC_OK;

@@ -228,3 +228,20 @@ TEST(errors_without_decibels_can_be_told_apart) {
     }
     close_session(&t);
 }
+
+// The flag says it, so that nobody has to know the sentence.
+TEST(what_was_asked_for_has_a_flag) {
+    session t;
+    open_session(&t, NULL, "models/mlp.pt2");
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\", \"skip\": [\"fc1\"]}}"));
+    REQUIRE_OK(convert(&t));
+    CHECK(report_has(&t, "\"node\":\"linear\",\"op\":\"aten::linear\",\"isQuantized\":false,"
+                         "\"isSkipped\":true,\"reason\":\""));
+    CHECK(report_has(&t, "\"isQuantized\":false,\"reason\":\"it has no weight of a layer\""));
+    sc_quantize_end(t.job);
+    const uint32_t before = sc_job_ctx(t.job)->diags.count;
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\", \"skip\": [\"*\"]}}"));
+    CHECK_EQ_UINT(sc_job_ctx(t.job)->diags.count, before + 1);
+    check_message(&t, "is quantized: what could be was asked to stay as it is");
+    close_session(&t);
+}

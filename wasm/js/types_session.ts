@@ -31,6 +31,8 @@ export interface QuantizedNode extends Partial<QuantizationError> {
   node: string;
   op: string;
   isQuantized: boolean;
+  /** It was asked to stay as it is. */
+  isSkipped?: boolean;
   /** Why not. */
   reason?: string;
   /** Of a layer: its weight, which is among the ranges, too. */
