@@ -204,6 +204,31 @@ test("arrays calibrate, nodes are told worst first, and one is left out", async 
   await close();
 });
 
+test("the ranges of halves have no scales, and those of integers as many as the report says", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  const rows = page.locator('.sorted-table[aria-label="Ranges"] .row:not(.head)');
+  const ranges = async (recipe: string): Promise<string[][]> => {
+    await pick(page, recipe);
+    await compare(page, 2);
+    await page.getByRole("button", { name: "Ranges", exact: true }).click();
+    await rows.first().waitFor();
+    const columns = [".of-tensors", ".of-scale", ".of-zero", ".of-scales"];
+    const told = await Promise.all(columns.map((one) => rows.locator(one).allInnerTexts()));
+    return told[0]!.map((_, i) => told.map((column) => column[i]!));
+  };
+  const halves = await ranges("sconce_fp16_weights");
+  assert.deepEqual(halves, [
+    ["fc1.weight", "", "", "0"],
+    ["fc2.weight", "", "", "0"],
+    ["fc3.weight", "", "", "0"],
+  ]);
+  const [[tensors, scale, zero, scales]] = (await ranges("sconce_int8_weight_only")) as [string[]];
+  assert.deepEqual([tensors, zero, scales], ["fc1.weight", "0", "32"]);
+  assert.match(scale!, /\d … /);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("calibration that does not fit is said beside the file, and nothing is lowered on it", async () => {
   const { page, close } = await host.visit({}, "#mlp");
   await pick(page, STATIC);

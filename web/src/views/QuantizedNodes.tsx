@@ -16,11 +16,11 @@ const CLEAN_DB = 60;
 
 const badness = (snr: number): number => Math.min(1, Math.max(0, 1 - snr / CLEAN_DB));
 
-type Params = Pick<QuantizedRange, "scale" | "zeroPoint" | "isDynamic">;
+type Params = Pick<QuantizedRange, "scale" | "zeroPoint" | "isDynamic" | "scaleCount">;
+type Numbers = number | readonly number[] | null | undefined;
 
 /** One number, or the span of many. */
-function spanOf(of: number | readonly number[] | undefined, show: (n: number) => string): string {
-  if (of === undefined) return "";
+function spanOf(of: NonNullable<Numbers>, show: (n: number) => string): string {
   if (typeof of === "number") return show(of);
   const [least, most] = [
     of.reduce((a, b) => Math.min(a, b), Infinity),
@@ -29,18 +29,36 @@ function spanOf(of: number | readonly number[] | undefined, show: (n: number) =>
   return least === most ? show(least) : `${show(least)} … ${show(most)}`;
 }
 
-const scaleOf = ({ scale, isDynamic }: Params): string =>
-  isDynamic ? "in each run" : spanOf(scale, formatFigure);
+/** Numbers of a range: halves have none, and those of many groups are too many for the report. */
+function paramsOf(
+  { isDynamic, scaleCount = 0 }: Params,
+  of: Numbers,
+  show: (n: number) => string,
+): string {
+  if (isDynamic) return "in each run";
+  if (of !== undefined && of !== null) return spanOf(of, show);
+  return scaleCount > 0 ? "not listed" : "";
+}
 
-const zeroOf = ({ zeroPoint, isDynamic }: Params): string =>
-  isDynamic ? "in each run" : spanOf(zeroPoint, String);
+const scaleOf = (range: Params): string => paramsOf(range, range.scale, formatFigure);
+const zeroOf = (range: Params): string => paramsOf(range, range.zeroPoint, String);
 
 function rangeOf({ low, high }: QuantizedRange): string {
   if (low === undefined || high === undefined || low === null || high === null) return "";
   return `${formatNumber(low)} … ${formatNumber(high)}`;
 }
 
-const firstOf = (value: number | readonly number[] | undefined): number | null =>
+const rangeWords = (range: QuantizedRange): string =>
+  [
+    ["range", rangeOf(range)],
+    ["scale", scaleOf(range)],
+    ["zero point", zeroOf(range)],
+  ]
+    .filter(([, text]) => text !== "")
+    .map((words) => words.join(" "))
+    .join(", ");
+
+const firstOf = (value: Numbers): number | null =>
   (typeof value === "number" ? value : value?.[0]) ?? null;
 
 function becomes({ isQuantized, reason }: NodeLine): string {
@@ -138,7 +156,7 @@ function Facts(props: { line: NodeLine }): JSX.Element {
     nonFiniteMismatches
       ? `${plural(nonFiniteMismatches, "element")} NaN or infinite, and not the same in both`
       : "",
-    range ? `range ${rangeOf(range)}, scale ${scaleOf(range)}, zero point ${zeroOf(range)}` : "",
+    range ? rangeWords(range) : "",
   ].filter(Boolean);
   return <span class="soft">{facts.join("; ")}</span>;
 }
@@ -198,8 +216,6 @@ export function QuantizedNodes(): JSX.Element {
 const kindOf = ({ isWeight, isDynamic }: QuantizedRange): string =>
   isWeight ? "weight" : isDynamic ? "in each run" : "calibrated";
 
-const scalesOf = ({ scale }: QuantizedRange): number => (Array.isArray(scale) ? scale.length : 1);
-
 const RANGES: readonly Column<QuantizedRange>[] = [
   {
     id: "tensors",
@@ -244,8 +260,8 @@ const RANGES: readonly Column<QuantizedRange>[] = [
   {
     id: "scales",
     name: "Scales",
-    key: scalesOf,
-    show: (range) => (range.isDynamic ? "" : scalesOf(range)),
+    key: ({ scaleCount }) => scaleCount ?? null,
+    show: ({ scaleCount }) => scaleCount ?? "",
     isNumber: true,
     isExtra: true,
     width: "5rem",
