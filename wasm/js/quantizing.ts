@@ -265,9 +265,14 @@ export async function quantizeProgram(
     try {
       await quantizing.calibrate(calibration);
       const converted = managerOf(held, quantizing.convert(), opened);
-      if (options.sensitivity) quantizing.compare(examples);
-      const report = quantizing.report();
-      return { program: afterwards(held, converted, quantization), report };
+      try {
+        if (options.sensitivity) quantizing.compare(examples);
+        const report = quantizing.report();
+        return { program: afterwards(held, converted, quantization), report };
+      } catch (error) {
+        converted.dispose();
+        throw error;
+      }
     } finally {
       quantizing.end();
     }

@@ -1,0 +1,54 @@
+// What quantizing does beside its result: what it keeps of the caller's, and what it leaves behind.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createEngine, type Engine, type ExportOptions, type QuantizationRecipe } from "sconce";
+import { file } from "./failure.js";
+import { rejected } from "./rejected.js";
+
+const STATIC = { quantizers: [{ kind: "xnnpack", isPerChannel: true }] } as const;
+
+const quantizing = (quantizationRecipe: QuantizationRecipe): ExportOptions => ({
+  recipe: { quantizationRecipe, pipelineStages: ["quantize"] },
+});
+
+// --- Memory ------------------------------------------------------------------------------------------
+
+/** What the module's memory has grown to, which never shrinks. */
+function heapOf(own: Engine): number {
+  const program = own.load(own.lower(file("mlp")).buffer);
+  const { heapBytes } = program.inspect();
+  program.dispose();
+  return heapBytes;
+}
+
+/** Fails again and again on one engine; the memory that a first few have taken is enough for all. */
+async function failsInPlace(fails: (own: Engine) => Promise<unknown>): Promise<void> {
+  const own = await createEngine();
+  for (let i = 0; i < 4; i++) await fails(own);
+  const before = heapOf(own);
+  for (let i = 0; i < 60; i++) await fails(own);
+  const after = heapOf(own);
+  own.dispose();
+  assert.equal(after, before);
+}
+
+test("a comparison that is cancelled leaves nothing behind", () =>
+  failsInPlace(async (own) => {
+    const controller = new AbortController();
+    const { code } = await rejected(() =>
+      own.export(file("mlp"), {
+        ...quantizing(STATIC),
+        sensitivity: true,
+        signal: controller.signal,
+        onProgress: ({ phase }) => phase === "compare" && controller.abort(),
+      }),
+    );
+    assert.equal(code, "cancelled");
+  }));
+
+test("passes that fail after the program was converted leave nothing behind", () =>
+  failsInPlace(async (own) => {
+    const recipe = quantizing({ ...STATIC, postConvertPasses: [() => ["nonsense"]] });
+    const { code } = await rejected(() => own.export(file("mlp"), recipe));
+    assert.equal(code, "not_found");
+  }));
