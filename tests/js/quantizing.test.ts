@@ -1,7 +1,15 @@
 // What quantizing does beside its result: what it keeps of the caller's, and what it leaves behind.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createEngine, type Engine, type ExportOptions, type QuantizationRecipe } from "sconce";
+import {
+  createEngine,
+  tensor,
+  type Engine,
+  type ExportOptions,
+  type InputTuple,
+  type MethodQuantizationReport,
+  type QuantizationRecipe,
+} from "sconce";
 import { file } from "./failure.js";
 import { rejected } from "./rejected.js";
 
@@ -52,3 +60,37 @@ test("passes that fail after the program was converted leave nothing behind", ()
     const { code } = await rejected(() => own.export(file("mlp"), recipe));
     assert.equal(code, "not_found");
   }));
+
+// --- Inputs ------------------------------------------------------------------------------------------
+
+/** What the report says of the only method. */
+async function reported(
+  programs: Parameters<Engine["export"]>[0],
+  options: ExportOptions,
+): Promise<MethodQuantizationReport> {
+  const own = await createEngine();
+  const session = await own.export(programs, options);
+  const report = session.quantizationReport()!.methods["forward"]!;
+  own.dispose();
+  return report;
+}
+
+test("a generator may fill the same array for each call", async () => {
+  const values = (of: number): Float32Array<ArrayBuffer> =>
+    Float32Array.from({ length: 64 }, (_, i) => Math.sin(of * 64 + i) * of);
+  const compared = (calibrationInputsFn: () => Iterable<InputTuple>) =>
+    reported(file("mlp"), {
+      ...quantizing({ ...STATIC, calibrationInputsFn }),
+      sensitivity: true,
+    });
+  const apart = await compared(() => [1, 2, 3].map((of) => [tensor(values(of), [4, 16])]));
+  const again = await compared(function* () {
+    const data = new Float32Array(64);
+    const x = tensor(data, [4, 16]);
+    for (const of of [1, 2, 3]) {
+      data.set(values(of));
+      yield [x];
+    }
+  });
+  assert.deepEqual(again, apart);
+});

@@ -8,6 +8,7 @@ import { optionsJson } from "./options.js";
 import { dtypesOf, LoadedProgram } from "./program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
 import { places } from "./record.js";
+import { copyOf } from "./tensor.js";
 import type {
   CallOptions,
   CompileConfig,
@@ -89,6 +90,7 @@ const qparamsOf = ([method, { ranges }]: readonly [
 /** One quantization under way on a job. */
 class Quantizing {
   private program: LoadedProgram | undefined;
+  /** Copies: arrays are the caller's, who may fill them again for the next call. */
   private readonly kept: Record<string, InputTuple[]> = {};
 
   constructor(
@@ -142,13 +144,14 @@ class Quantizing {
     const methods = Object.keys(this.configs).filter((method) => this.takesBatches(method));
     const counts = methods.map((method) => given[method]!.count);
     const total = counts.includes(0) ? 0 : counts.reduce((sum, count) => sum + count, 0);
+    const keeps = this.options.sensitivity;
     let done = 0;
     for (const method of methods) {
       const kept: InputTuple[] = (this.kept[method] = []);
       for await (const inputs of given[method]!.calls) {
         this.options.onProgress?.({ phase: "calibrate", done: done++, total });
         this.batch(method, inputs);
-        if (kept.length < COMPARED_CALLS) kept.push(inputs);
+        if (keeps && kept.length < COMPARED_CALLS) kept.push(inputs.map(copyOf));
       }
     }
   }

@@ -13,7 +13,7 @@ import { recipeOf } from "./registry.js";
 import { checkName, savePte } from "./saving.js";
 import { checkNamed, isMade } from "./stage_given.js";
 import { checkSequence, stagesOf } from "./stages.js";
-import { isTensor } from "./tensor.js";
+import { copyOf } from "./tensor.js";
 import type {
   CallOptions,
   DelegationInfo,
@@ -54,10 +54,6 @@ function defaultStages(recipe: ExportRecipe): StageName[] {
 
 const isOwned = (data: unknown): data is Disposable =>
   isObject(data) && typeof data["dispose"] === "function";
-
-/** A value that is the caller's own. */
-const copyOf = (value: Value): Value =>
-  isTensor(value) ? { ...value, data: value.data.slice() } : value;
 
 /** Largest sizes that both the recipe and the session give must be the same. */
 function checkShapes(recipe: ExportRecipe, shapes: ExportOptions["dynamicShapes"] = {}): void {

@@ -3,7 +3,7 @@
 import { badArgument, isObject, KINDS } from "./check.js";
 import { SconceError } from "./errors.js";
 import { dtypeOf, elements, flattened } from "./list.js";
-import type { DType, NestedList, Tensor, TensorData } from "./types.js";
+import type { DType, NestedList, Tensor, TensorData, Value } from "./types.js";
 
 type ArrayConstructor = {
   new (buffer: ArrayBuffer): TensorData;
@@ -133,6 +133,10 @@ export function tensor(
 export function isTensor(value: unknown): value is Tensor {
   return isObject(value) && "dtype" in value && "data" in value && "shape" in value;
 }
+
+/** A value that nobody else changes. */
+export const copyOf = (value: Value): Value =>
+  isTensor(value) ? { ...value, shape: [...value.shape], data: value.data.slice() } : value;
 
 /** Elements as numbers, whatever the dtype; float16 and bfloat16 are decoded. */
 export function toNumbers(t: Tensor): number[] {
