@@ -94,3 +94,22 @@ test("a generator may fill the same array for each call", async () => {
   });
   assert.deepEqual(again, apart);
 });
+
+// --- What is asked when ------------------------------------------------------------------------------
+
+test("a filter is asked for the nodes that passes before have left", async () => {
+  const asked: string[] = [];
+  const filterFn = ({ name }: { name: string }): boolean => {
+    asked.push(name);
+    return name === "linear_2";
+  };
+  const weights = { aoBaseConfig: { kind: "int8_weight_only" }, filterFn } as const;
+  const recipe = { aoQuantizationConfigs: [weights], prePreparePasses: [() => ["assertions"]] };
+  const { notes, nodes } = await reported(file("../quant/weights"), quantizing(recipe));
+  assert.deepEqual(
+    asked,
+    nodes.map(({ node }) => node),
+  );
+  assert.ok(!asked.some((name) => name.includes("assert")), asked.join());
+  assert.deepEqual(notes, []);
+});

@@ -29,8 +29,8 @@ export type QuantizationHooks = Readonly<
 >;
 
 export interface MethodQuantization {
-  /** Each is for what those before it leave. */
-  readonly configs: readonly QuantizationConfig[];
+  /** Of the program that is quantized; each is for what those before it leave. */
+  readonly configs: (program: ExportedProgram) => readonly QuantizationConfig[];
   readonly hooks: QuantizationHooks;
 }
 
@@ -80,8 +80,7 @@ const QAT_HINT =
   "Train it in Python (prepare_qat_pt2e, your training loop, convert_pt2e), export what comes of " +
   "that, and leave isQat out.";
 
-/** Throws for what a recipe must not ask of a method. */
-function checkAsked(recipe: QuantizationRecipe): void {
+function checkWhole(recipe: QuantizationRecipe): void {
   const { quantizers = [], aoQuantizationConfigs = [], isQat, trainFn } = recipe;
   if (isQat && !trainFn)
     throw refused("argument", "isQat needs a trainFn", "Pass the function that trains.");
@@ -101,20 +100,22 @@ function checkAsked(recipe: QuantizationRecipe): void {
 }
 
 /**
- * What the recipe of a method comes to: quantizers in their order, and weights alone of what they leave.
+ * Checks what a recipe asks of a method.
  * @throws SconceError with the code "argument" or "unsupported".
  */
-export function configsOf(
-  recipe: QuantizationRecipe,
-  method: string,
-  program: ExportedProgram,
-): QuantizationConfig[] {
+export function checkAsked(recipe: QuantizationRecipe, method: string): void {
   try {
-    checkAsked(recipe);
+    checkWhole(recipe);
   } catch (error) {
     throw (error as SconceError).ofMethod(method);
   }
-  const { quantizers = [], aoQuantizationConfigs = [] } = recipe;
+}
+
+/** What a recipe comes to: quantizers in their order, and weights alone of what they leave. */
+export function configsOf(
+  { quantizers = [], aoQuantizationConfigs = [] }: QuantizationRecipe,
+  program: ExportedProgram,
+): QuantizationConfig[] {
   return [
     ...quantizers.map(ofQuantizer),
     ...aoQuantizationConfigs.map((one) => ofAo(one, () => program.nodes())),

@@ -3,6 +3,7 @@ import { badArgument, isObject } from "./check.js";
 import { SconceError } from "./errors.js";
 import { checkedCalls } from "./inputs.js";
 import {
+  checkAsked,
   configsOf,
   isCalibrated,
   type MethodQuantization,
@@ -18,7 +19,6 @@ import type {
   InputTuple,
   InputTuples,
   MethodSummary,
-  OpenedPrograms,
   PipelineArtifact,
   QuantizationRecipe,
   StageContext,
@@ -80,17 +80,16 @@ interface Planned {
   readonly calibration?: Counted;
 }
 
-function planned(
-  opened: OpenedPrograms,
-  method: MethodSummary,
-  { exampleInputs, exportRecipe }: StageContext,
-): Planned[] {
+function planned(method: MethodSummary, { exampleInputs, exportRecipe }: StageContext): Planned[] {
   const { name } = method;
   const recipe = quantizationOf(exportRecipe.quantizationRecipe, name);
   if (!recipe) return [];
-  const configs = configsOf(recipe, name, opened.exportedProgram(name));
+  checkAsked(recipe, name);
   if (recipe.dynamicBatchSize) checkBatch(method);
-  const quantization = { configs, hooks: hooksOf(recipe) };
+  const quantization: MethodQuantization = {
+    configs: (program) => configsOf(recipe, program),
+    hooks: hooksOf(recipe),
+  };
   if (!isCalibrated(recipe)) return [{ method: name, quantization }];
   const calibration = calibrationOf(recipe, method, exampleInputs[name]);
   return [{ method: name, quantization, calibration }];
@@ -105,7 +104,7 @@ export async function quantize(
   const opened = take("quantize", "OpenedPrograms", artifact);
   const { context } = artifact;
   const methods = opened.inspect().stages[0]!.methods;
-  const plan = methods.flatMap((method) => planned(opened, method, context));
+  const plan = methods.flatMap((method) => planned(method, context));
   if (plan.length === 0) return artifact.copyWithNewData(opened);
   const { program, report } = await quantizeProgram(
     opened,

@@ -43,6 +43,7 @@ export interface Counted {
 }
 
 type Calls = Readonly<Record<string, Counted>>;
+type Methods = Readonly<Record<string, MethodQuantization>>;
 
 /** Calls that both programs are compared on, of each method. */
 const COMPARED_CALLS = 2;
@@ -199,7 +200,7 @@ function transformed(
   job: Job,
   program: number,
   opened: OpenedPrograms,
-  quantization: Readonly<Record<string, MethodQuantization>>,
+  quantization: Methods,
   when: keyof QuantizationHooks,
 ): number {
   let made = program;
@@ -213,12 +214,18 @@ function transformed(
   return made;
 }
 
+/** How each method is quantized, of the program that is. */
+function configsFor(prepared: OpenedManager, quantization: Methods): Configs {
+  return Object.fromEntries(
+    Object.entries(quantization).map(([method, { configs }]) => [
+      method,
+      configs(prepared.exportedProgram(method)),
+    ]),
+  );
+}
+
 /** What was converted, after the passes that come then. */
-function afterwards(
-  job: Job,
-  converted: OpenedManager,
-  quantization: Readonly<Record<string, MethodQuantization>>,
-): OpenedManager {
+function afterwards(job: Job, converted: OpenedManager, quantization: Methods): OpenedManager {
   const { program } = places.get(converted)!();
   const made = transformed(job, program, converted, quantization, "postConvert");
   if (made === program) return converted;
@@ -228,10 +235,7 @@ function afterwards(
 }
 
 /** Passes between preparing and converting would change what was annotated. */
-function refuseInner(
-  opened: OpenedPrograms,
-  quantization: Readonly<Record<string, MethodQuantization>>,
-): void {
+function refuseInner(opened: OpenedPrograms, quantization: Methods): void {
   for (const [method, { hooks }] of Object.entries(quantization))
     for (const when of ["postPrepare", "preConvert"] as const)
       if (hooks[when](opened.exportedProgram(method)).length > 0)
@@ -243,6 +247,45 @@ function refuseInner(
         ).ofMethod(method);
 }
 
+/** What was calibrated, as the programs that come of it. */
+function finished(
+  quantizing: Quantizing,
+  prepared: OpenedManager,
+  quantization: Methods,
+  compare: () => void,
+): Quantized {
+  const { job } = places.get(prepared)!();
+  const converted = managerOf(job, quantizing.convert(), prepared);
+  try {
+    compare();
+    const report = quantizing.report();
+    return { program: afterwards(job, converted, quantization), report };
+  } catch (error) {
+    converted.dispose();
+    throw error;
+  }
+}
+
+async function quantizePrepared(
+  prepared: OpenedManager,
+  quantization: Methods,
+  calibration: Calls,
+  examples: Readonly<Record<string, readonly InputTuple[]>>,
+  options: QuantizeOptions,
+): Promise<Quantized> {
+  const { job, program } = places.get(prepared)!();
+  const configs = configsFor(prepared, quantization);
+  const quantizing = new Quantizing(job, program, configs, options);
+  try {
+    await quantizing.calibrate(calibration);
+    return finished(quantizing, prepared, quantization, () => {
+      if (options.sensitivity) quantizing.compare(examples);
+    });
+  } finally {
+    quantizing.end();
+  }
+}
+
 /**
  * Quantizes the methods of `quantization` in opened programs, which stay as they are; the others go
  * over unchanged. `calibration` has the calls of each method that is to be calibrated: every value
@@ -251,33 +294,21 @@ function refuseInner(
  */
 export async function quantizeProgram(
   opened: OpenedPrograms,
-  quantization: Readonly<Record<string, MethodQuantization>>,
+  quantization: Methods,
   calibration: Calls,
   examples: Readonly<Record<string, readonly InputTuple[]>>,
   options: QuantizeOptions = {},
 ): Promise<Quantized> {
   const { job, program } = places.get(opened)!();
-  const configs = Object.fromEntries(
-    Object.entries(quantization).map(([method, { configs: all }]) => [method, all]),
-  );
   const held = job.retain();
   try {
     refuseInner(opened, quantization);
-    const prepared = transformed(held, program, opened, quantization, "prePrepare");
-    const quantizing = new Quantizing(held, prepared, configs, options);
+    const number = transformed(held, program, opened, quantization, "prePrepare");
+    const prepared = managerOf(held, number, opened);
     try {
-      await quantizing.calibrate(calibration);
-      const converted = managerOf(held, quantizing.convert(), opened);
-      try {
-        if (options.sensitivity) quantizing.compare(examples);
-        const report = quantizing.report();
-        return { program: afterwards(held, converted, quantization), report };
-      } catch (error) {
-        converted.dispose();
-        throw error;
-      }
+      return await quantizePrepared(prepared, quantization, calibration, examples, options);
     } finally {
-      quantizing.end();
+      prepared.dispose();
     }
   } finally {
     held.release();
