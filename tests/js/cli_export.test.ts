@@ -319,6 +319,17 @@ test("calibration on what is no number names method and node", () => {
   refused(result, 1, /numeric: 'x' was not a number .*\(method forward, node linear.*\n.*skip/s);
 });
 
+test("dynamic recipes take calls where a weight is computed, and say where they have no use for them", () => {
+  const recipe = ["--recipe", "xnnpack_pt2e_int8_dynamic_per_channel", "-o", "made.pte"];
+  const call = ["--calibrate", "random:1,random:2"];
+  const computed = sconce("export", modelPath("../quant/weights.pt2"), ...recipe, ...call);
+  assert.deepEqual([computed.status, computed.stderr], [0, ""]);
+  assert.match(computed.stdout, /nodes quantized, calibrated on 1 call$/m);
+  const plain = sconce("export", mlp, ...recipe, "--calibrate", "random:1");
+  const note = "note: method forward: nothing had to be calibrated, so --calibrate is unused\n";
+  assert.deepEqual([plain.status, plain.stderr], [0, note]);
+});
+
 test("what is exported never replaces what it is calibrated on", () => {
   const x = writeArray("keep.npy", "<f4", [4, 16], 4);
   const flags = ["--recipe", STATIC, "--calibrate", x, "-o", "no.pte", "--report", x];

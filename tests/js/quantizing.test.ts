@@ -11,7 +11,9 @@ import {
   type QuantizationRecipe,
 } from "sconce";
 import { file } from "./failure.js";
+import { readCases } from "./reference.js";
 import { rejected } from "./rejected.js";
+import { withoutExamples } from "./zip.js";
 
 const STATIC = { quantizers: [{ kind: "xnnpack", isPerChannel: true }] } as const;
 
@@ -112,4 +114,43 @@ test("a filter is asked for the nodes that passes before have left", async () =>
   );
   assert.ok(!asked.some((name) => name.includes("assert")), asked.join());
   assert.deepEqual(notes, []);
+});
+
+/** Its weights are computed, or inputs. */
+const COMPUTED = "../quant/weights";
+const DYNAMIC = "xnnpack_pt2e_int8_dynamic_per_channel";
+
+test("a dynamic recipe calibrates weights that are computed", async () => {
+  const { calibrationBatches, nodes } = await reported(file(COMPUTED), { recipe: DYNAMIC });
+  assert.equal(calibrationBatches, 1);
+  assert.ok(nodes.some(({ node, isQuantized }) => node === "linear_1" && isQuantized));
+  const { code, message, method, hint } = await rejected(() =>
+    reported(withoutExamples(COMPUTED), { recipe: DYNAMIC }),
+  );
+  assert.equal(code, "input");
+  assert.equal(message, "the example inputs of method 'forward' are missing: nothing calibrates");
+  assert.equal(method, "forward");
+  assert.match(hint, /exampleInputs \(--calibrate on the command line\)/);
+});
+
+test("calls are asked for where something observes, and nowhere else", async () => {
+  const asked: string[] = [];
+  const x = [tensor(new Float32Array(24).fill(1), [3, 8])];
+  const given = [tensor(new Float32Array(36).fill(0.5), [6, 6])];
+  const dynamic = (calls: readonly InputTuple[]): ExportOptions =>
+    quantizing({
+      quantizers: [{ kind: "xnnpack", isPerChannel: true, isDynamic: true }],
+      calibrationInputsFn: (method) => {
+        asked.push(method);
+        return calls;
+      },
+    });
+  const call = [...x, ...given];
+  const { calibrationBatches } = await reported(
+    withoutExamples(COMPUTED),
+    dynamic([call, call, call]),
+  );
+  assert.deepEqual([calibrationBatches, asked], [3, ["forward"]]);
+  const plain = await reported(file("mlp"), dynamic(readCases("mlp").map(({ inputs }) => inputs)));
+  assert.deepEqual([plain.calibrationBatches, asked], [0, ["forward"]]);
 });

@@ -4,6 +4,7 @@ import type {
   AOBaseConfig,
   AOQuantizationConfig,
   ExportedProgram,
+  InputTuples,
   NodeRow,
   QuantizationRecipe,
   Quantizer,
@@ -28,10 +29,18 @@ export type QuantizationHooks = Readonly<
   >
 >;
 
+/** Calls of a method, and how many there are; 0 where that shows only in the end. */
+export interface Counted {
+  readonly calls: InputTuples;
+  readonly count: number;
+}
+
 export interface MethodQuantization {
   /** Of the program that is quantized; each is for what those before it leave. */
   readonly configs: (program: ExportedProgram) => readonly QuantizationConfig[];
   readonly hooks: QuantizationHooks;
+  /** The calls that calibrate, each checked. Asked for once, and only where there is a use for them. */
+  readonly calibration: () => Counted;
 }
 
 // --- From recipes ------------------------------------------------------------------------------------
@@ -122,6 +131,10 @@ export function configsOf(
   ];
 }
 
-/** Whether ranges of activations come from calls. */
+/** Whether all ranges of activations come from calls. */
 export const isCalibrated = (recipe: QuantizationRecipe): boolean =>
   (recipe.quantizers ?? []).some(({ isDynamic }) => !isDynamic);
+
+/** Whether some may: a weight that is computed, or an input, is calibrated in dynamic recipes, too. */
+export const mayCalibrate = ({ quantizers = [] }: QuantizationRecipe): boolean =>
+  quantizers.length > 0;

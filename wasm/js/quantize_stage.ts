@@ -5,12 +5,12 @@ import { checkedCalls } from "./inputs.js";
 import {
   checkAsked,
   configsOf,
-  isCalibrated,
+  type Counted,
   type MethodQuantization,
   type QuantizationHooks,
 } from "./quantize.js";
 import { compileConfigOf } from "./lower_stages.js";
-import { quantizeProgram, type Counted } from "./quantizing.js";
+import { quantizeProgram } from "./quantizing.js";
 import { quantizationOf } from "./recipes.js";
 import { asked, resolve, take } from "./stage_given.js";
 import type {
@@ -73,14 +73,10 @@ const hooksOf = (recipe: QuantizationRecipe): QuantizationHooks => ({
   postConvert: (program) => resolve("postConvertPasses", recipe.postConvertPasses, program),
 });
 
-interface Planned {
-  readonly method: string;
-  readonly quantization: MethodQuantization;
-  /** Where ranges come from calls. */
-  readonly calibration?: Counted;
-}
-
-function planned(method: MethodSummary, { exampleInputs, exportRecipe }: StageContext): Planned[] {
+function planned(
+  method: MethodSummary,
+  { exampleInputs, exportRecipe }: StageContext,
+): [string, MethodQuantization][] {
   const { name } = method;
   const recipe = quantizationOf(exportRecipe.quantizationRecipe, name);
   if (!recipe) return [];
@@ -89,10 +85,9 @@ function planned(method: MethodSummary, { exampleInputs, exportRecipe }: StageCo
   const quantization: MethodQuantization = {
     configs: (program) => configsOf(recipe, program),
     hooks: hooksOf(recipe),
+    calibration: () => calibrationOf(recipe, method, exampleInputs[name]),
   };
-  if (!isCalibrated(recipe)) return [{ method: name, quantization }];
-  const calibration = calibrationOf(recipe, method, exampleInputs[name]);
-  return [{ method: name, quantization, calibration }];
+  return [[name, quantization]];
 }
 
 /** The stage `quantize`. */
@@ -108,10 +103,7 @@ export async function quantize(
   if (plan.length === 0) return artifact.copyWithNewData(opened);
   const { program, report } = await quantizeProgram(
     opened,
-    Object.fromEntries(plan.map(({ method, quantization }) => [method, quantization])),
-    Object.fromEntries(
-      plan.flatMap(({ method, calibration }) => (calibration ? [[method, calibration]] : [])),
-    ) as Record<string, Counted>,
+    Object.fromEntries(plan),
     context.exampleInputs,
     {
       ...call,

@@ -14,7 +14,6 @@ import type {
   CompileConfig,
   ExecutorchConfig,
   InputTuple,
-  InputTuples,
   MethodQuantizationReport,
   OpenedPrograms,
   QuantizationReport,
@@ -36,13 +35,6 @@ export interface QuantizeOptions extends CallOptions {
 }
 
 type Configs = Readonly<Record<string, readonly QuantizationConfig[]>>;
-/** Calls of a method, and how many there are; 0 where that shows only in the end. */
-export interface Counted {
-  readonly calls: InputTuples;
-  readonly count: number;
-}
-
-type Calls = Readonly<Record<string, Counted>>;
 type Methods = Readonly<Record<string, MethodQuantization>>;
 
 /** Calls that both programs are compared on, of each method. */
@@ -141,15 +133,17 @@ class Quantizing {
     });
   }
 
-  async calibrate(given: Calls): Promise<void> {
+  /** The core knows which methods have anything to observe; no recipe tells. */
+  async calibrate(quantization: Methods): Promise<void> {
     const methods = Object.keys(this.configs).filter((method) => this.takesBatches(method));
-    const counts = methods.map((method) => given[method]!.count);
+    const given = methods.map((method) => [method, quantization[method]!.calibration()] as const);
+    const counts = given.map(([, { count }]) => count);
     const total = counts.includes(0) ? 0 : counts.reduce((sum, count) => sum + count, 0);
     const keeps = this.options.sensitivity;
     let done = 0;
-    for (const method of methods) {
+    for (const [method, { calls }] of given) {
       const kept: InputTuple[] = (this.kept[method] = []);
-      for await (const inputs of given[method]!.calls) {
+      for await (const inputs of calls) {
         this.options.onProgress?.({ phase: "calibrate", done: done++, total });
         this.batch(method, inputs);
         if (keeps && kept.length < COMPARED_CALLS) kept.push(inputs.map(copyOf));
@@ -269,7 +263,6 @@ function finished(
 async function quantizePrepared(
   prepared: OpenedManager,
   quantization: Methods,
-  calibration: Calls,
   examples: Readonly<Record<string, readonly InputTuple[]>>,
   options: QuantizeOptions,
 ): Promise<Quantized> {
@@ -277,7 +270,7 @@ async function quantizePrepared(
   const configs = configsFor(prepared, quantization);
   const quantizing = new Quantizing(job, program, configs, options);
   try {
-    await quantizing.calibrate(calibration);
+    await quantizing.calibrate(quantization);
     return finished(quantizing, prepared, quantization, () => {
       if (options.sensitivity) quantizing.compare(examples);
     });
@@ -288,14 +281,12 @@ async function quantizePrepared(
 
 /**
  * Quantizes the methods of `quantization` in opened programs, which stay as they are; the others go
- * over unchanged. `calibration` has the calls of each method that is to be calibrated: every value
- * was checked against the method's inputs, and each batch is asked for once, in order. The others
- * are compared on their `examples`.
+ * over unchanged. Methods in which something observes run on the calls that calibrate, each asked for
+ * once, in order; the others are compared on their `examples`.
  */
 export async function quantizeProgram(
   opened: OpenedPrograms,
   quantization: Methods,
-  calibration: Calls,
   examples: Readonly<Record<string, readonly InputTuple[]>>,
   options: QuantizeOptions = {},
 ): Promise<Quantized> {
@@ -306,7 +297,7 @@ export async function quantizeProgram(
     const number = transformed(held, program, opened, quantization, "prePrepare");
     const prepared = managerOf(held, number, opened);
     try {
-      return await quantizePrepared(prepared, quantization, calibration, examples, options);
+      return await quantizePrepared(prepared, quantization, examples, options);
     } finally {
       prepared.dispose();
     }

@@ -37,7 +37,10 @@ export interface Quantizer {
   readonly kind: "xnnpack";
   /** A scale for each output channel of a weight. */
   readonly isPerChannel?: boolean;
-  /** Activations are quantized in every run by what they then are, and nothing is calibrated. */
+  /**
+   * Activations are quantized in every run by what they then are. Only weights that are computed, or
+   * inputs, are calibrated.
+   */
   readonly isDynamic?: boolean;
   /**
    * What stays as it is: nodes, modules (with all in them) and operators by name; "*" is any text,

@@ -1,7 +1,7 @@
 // sconce export: a .pt2, or several as methods, to a .pte, as a recipe says.
 import { SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
-import { isCalibrated } from "../quantize.js";
+import { isCalibrated, mayCalibrate } from "../quantize.js";
 import {
   combineRecipes,
   GROUP_SIZE_OR_NONE,
@@ -171,13 +171,17 @@ function recipeOf({ names, groupSize, skip, compile, executorch }: RecipeFlags):
 
 // --- Calibration -------------------------------------------------------------------------------------
 
-/** The methods that the recipe calibrates. */
-const calibrated = (recipe: ExportRecipe, methods: readonly MethodSummary[]): string[] =>
+/** The methods that the recipe quantizes in a certain way. */
+const methodsThat = (
+  test: (one: QuantizationRecipe) => boolean,
+  { quantizationRecipe }: ExportRecipe,
+  methods: readonly MethodSummary[],
+): string[] =>
   methods
     .map(({ name }) => name)
     .filter((name) => {
-      const one = quantizationOf(recipe.quantizationRecipe, name);
-      return one !== undefined && isCalibrated(one);
+      const one = quantizationOf(quantizationRecipe, name);
+      return one !== undefined && test(one);
     });
 
 /** The calls of --calibrate. Those that the recipe has no use for are an error. */
@@ -189,11 +193,13 @@ function callsOf(
 ): ExportOptions["exampleInputs"] {
   if (flags.length === 0 && !isQuantizing(recipe)) return undefined;
   const methods = methodsIn(engine, programs);
-  const wanted = calibrated(recipe, methods);
-  if (flags.length > 0 && wanted.length === 0)
+  const may = methodsThat(mayCalibrate, recipe, methods);
+  if (flags.length > 0 && may.length === 0)
     throw new UsageError("--calibrate is for recipes that calibrate, and this one does not");
   const calls = calibrationOf(engine, flags, methods);
-  const without = wanted.filter((name) => !Object.hasOwn(calls, name));
+  const without = methodsThat(isCalibrated, recipe, methods).filter(
+    (name) => !Object.hasOwn(calls, name),
+  );
   if (without.length > 0)
     warn(
       `note: method ${without.join(", ")}: no --calibrate, so ranges come from the example inputs of the file`,
@@ -216,6 +222,17 @@ function warnOfNotes({ methods }: QuantizationReport): void {
       told.add(note);
       warn(isSkip ? `note: --${note}` : `note: method ${name}: ${note}`);
     }
+}
+
+/** Which methods need calls shows only when their weights are looked at. */
+function warnOfUnused({ methods }: QuantizationReport, calls: object, isCompared: boolean): void {
+  const unused = Object.entries(methods)
+    .filter(([name, { calibrationBatches }]) => Object.hasOwn(calls, name) && !calibrationBatches)
+    .map(([name]) => name);
+  if (unused.length > 0 && !isCompared)
+    warn(
+      `note: method ${unused.join(", ")}: nothing had to be calibrated, so --calibrate is unused`,
+    );
 }
 
 function sayQuantization(report: QuantizationReport): void {
@@ -310,7 +327,12 @@ async function write(session: ExportSession, recipe: ExportRecipe, places: Place
   );
 }
 
-function tell(session: ExportSession, { output }: Places, fileOf: FileOf): void {
+function tell(
+  session: ExportSession,
+  { exampleInputs = {}, sensitivity = false }: ExportOptions,
+  { output }: Places,
+  fileOf: FileOf,
+): void {
   const program = session.getExecutorchProgramManager();
   printWarnings(program.inspect().diagnostics, fileOf);
   const methods = [...program.methods, ...program.configMethods].join(", ");
@@ -324,6 +346,7 @@ function tell(session: ExportSession, { output }: Places, fileOf: FileOf): void 
   const quantization = session.quantizationReport();
   if (quantization) {
     warnOfNotes(quantization);
+    warnOfUnused(quantization, exampleInputs, sensitivity);
     sayQuantization(quantization);
   }
   sayDelegation(program.delegation());
@@ -348,7 +371,7 @@ async function exportTo(
     try {
       await write(session, options.recipe, places);
       progress.clear();
-      tell(session, places, fileOf);
+      tell(session, options, places, fileOf);
     } finally {
       session.dispose();
     }
