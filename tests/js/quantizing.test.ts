@@ -154,3 +154,14 @@ test("calls are asked for where something observes, and nowhere else", async () 
   const plain = await reported(file("mlp"), dynamic(readCases("mlp").map(({ inputs }) => inputs)));
   assert.deepEqual([plain.calibrationBatches, asked], [0, ["forward"]]);
 });
+
+test("a pattern that is given twice fits as well as one", async () => {
+  const twice = (skip: string[]) =>
+    reported(file("mlp"), quantizing({ quantizers: [{ kind: "xnnpack", skip }] }));
+  const { notes, nodes } = await twice(["=linear", "fc3", "=linear", "fc3", "fc9", "fc9"]);
+  assert.deepEqual(notes, ["skip: 'fc9' fits no node, module or operator"]);
+  assert.deepEqual(
+    nodes.filter(({ isQuantized }) => isQuantized).map(({ node }) => node),
+    ["linear_1"],
+  );
+});

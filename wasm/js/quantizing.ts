@@ -45,7 +45,7 @@ const configJson = ({ mode, perChannel, weightBits, groupSize, skip }: Quantizat
   per_channel: perChannel,
   ...(weightBits !== 16 && { weight_bits: weightBits }),
   group_size: groupSize,
-  skip,
+  skip: [...new Set(skip)],
 });
 
 /** The report of the core: a node's weight is the number of a range. */
