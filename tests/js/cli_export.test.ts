@@ -267,6 +267,7 @@ test("the report says of every node and tensor what became of it", () => {
   const result = sconce("export", mlp, ...flags);
   assert.equal(result.stderr, "");
   quantizes(result);
+  assert.match(result.stdout, /calibrated on 2 calls; farthest off is \w+, at \d+\.\d dB$/m);
   const report = JSON.parse(readFileSync(at("q.json"), "utf8")) as Pick<
     QuantizationReport,
     "qparams"

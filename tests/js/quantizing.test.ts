@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   createEngine,
+  decibelsOf,
   tensor,
   type Engine,
   type ExportOptions,
@@ -164,4 +165,27 @@ test("a pattern that is given twice fits as well as one", async () => {
     nodes.filter(({ isQuantized }) => isQuantized).map(({ node }) => node),
     ["linear_1"],
   );
+});
+
+// --- What the report means ---------------------------------------------------------------------------
+
+test("equal is what does not differ, and not what has no decibels", async () => {
+  const full = (value: number) => tensor(new Float32Array(6).fill(value), [2, 3]);
+  // 0.73 - 0.73 is 0, and not of its numbers in 8 bits.
+  const zero: InputTuple = [full(0.73), full(-0.73)];
+  const exampleInputs = [zero, zero, [full(5), full(3)]];
+  const { nodes } = await reported(file("add_mul"), {
+    ...quantizing(STATIC),
+    exampleInputs,
+    sensitivity: true,
+  });
+  const told = Object.fromEntries(nodes.map((node) => [node.node, node]));
+  assert.deepEqual([told["add"]!.snr, told["mul"]!.snr], [null, null]);
+  assert.ok(told["add"]!.largestDifference! > 0);
+  assert.equal(decibelsOf(told["add"]!), -Infinity);
+  assert.equal(decibelsOf(told["mul"]!), Infinity);
+  assert.equal(decibelsOf({}), null);
+  assert.equal(decibelsOf({ snr: 30, largestDifference: 1 }), 30);
+  assert.equal(decibelsOf({ snr: null, largestDifference: 0, odd: 2 }), -Infinity);
+  assert.equal(decibelsOf({ snr: null, largestDifference: null }), -Infinity);
 });

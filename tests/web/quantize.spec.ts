@@ -229,6 +229,31 @@ test("the ranges of halves have no scales, and those of integers as many as the 
   await close();
 });
 
+test("a node of which the noise is all that is left is the worst, and not equal", async () => {
+  const { page, faults, close } = await host.visit();
+  await page.getByRole("button", { name: "Three layers" }).waitFor();
+  await dropModel(page, { "add_mul.pt2": readFileSync(inRoot("tests/models/add_mul.pt2")) });
+  await pick(page, STATIC);
+  const call = (i: number, x: number, y: number) => ({
+    [`${i}x.npy`]: array([2, 3], x),
+    [`${i}y.npy`]: array([2, 3], y),
+  });
+  await dropOn(page, { ...call(1, 0.73, -0.73), ...call(2, 0.73, -0.73), ...call(3, 5, 3) });
+  await page.getByText("Ranges come from 3 calls.").waitFor();
+  await compare(page, 2);
+  assert.match(
+    await page.locator(".quantized-words").innerText(),
+    /Farthest off is add, at −∞\sdB/,
+  );
+  await page.getByRole("button", { name: "Nodes", exact: true }).click();
+  const rows = page.locator('.sorted-table[aria-label="Nodes"] .row:not(.head)');
+  assert.equal(await rows.first().locator(".of-node").innerText(), "add");
+  assert.match(await rows.first().locator(".of-snr").innerText(), /^−∞\sdB$/);
+  assert.equal(await rows.filter({ hasText: "mul" }).locator(".of-snr").innerText(), "equal");
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("calibration that does not fit is said beside the file, and nothing is lowered on it", async () => {
   const { page, close } = await host.visit({}, "#mlp");
   await pick(page, STATIC);

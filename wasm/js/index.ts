@@ -2,6 +2,7 @@
 export { createEngine } from "./engine.js";
 export { createClient, type Client, type ClientOptions } from "./client.js";
 export { combineRecipes } from "./recipes.js";
+export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic } from "./errors.js";
 export { openUrl } from "./source.js";

@@ -16,7 +16,10 @@ import type { ExportRecipe, InputTuple, StageName } from "./types_recipe.js";
 
 /** How far a result is from that of the float program, over all elements and calls. */
 export interface QuantizationError {
-  /** Decibels; null where nothing differs. */
+  /**
+   * Decibels; null where they are infinite, or there are none: nothing differs where the largest
+   * difference is 0 and no element mismatches, and else all of it does. `decibelsOf` tells.
+   */
   snr: number | null;
   largestDifference: number | null;
   /**

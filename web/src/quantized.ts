@@ -1,5 +1,6 @@
 // What follows from the report of quantizing, for the method that is shown.
 import { computed } from "@preact/signals";
+import { worstOf } from "@sconce/quantization_report.js";
 import type { MethodQuantizationReport, QuantizedNode, QuantizedRange } from "@sconce/types.js";
 import { app } from "./state.js";
 
@@ -31,15 +32,8 @@ export const nodeLines = computed((): readonly NodeLine[] => {
   return nodes.map((node) => ({ ...node, range: byName.get(node.node) }));
 });
 
-/** Decibels; infinite where nothing differs, null where nothing was compared. */
-export const snrOf = ({ snr }: { snr?: number | null }): number | null =>
-  snr === undefined ? null : (snr ?? Infinity);
-
 /** The node that is farthest off. */
-export const worstLine = computed((): NodeLine | undefined => {
-  const compared = nodeLines.value.filter((line) => Number.isFinite(snrOf(line) ?? NaN));
-  return compared.sort((a, b) => snrOf(a)! - snrOf(b)!)[0];
-});
+export const worstLine = computed((): NodeLine | undefined => worstOf(nodeLines.value));
 
 /** How many tokens two stories begin with alike. */
 export function alike(a: readonly number[], b: readonly number[]): number {

@@ -2,6 +2,7 @@
 import { SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { isCalibrated, mayCalibrate } from "../quantize.js";
+import { decibelsOf, worstOf } from "../quantization_report.js";
 import {
   combineRecipes,
   GROUP_SIZE_OR_NONE,
@@ -22,6 +23,7 @@ import type {
   Programs,
   QuantizationRecipe,
   QuantizationReport,
+  QuantizedNode,
   QuantizedRange,
   Quantizer,
 } from "../types.js";
@@ -235,12 +237,21 @@ function warnOfUnused({ methods }: QuantizationReport, calls: object, isCompared
     );
 }
 
+/** The node that quantizing has changed the most, where both programs were compared. */
+function worstWords(nodes: readonly QuantizedNode[]): string {
+  const worst = worstOf(nodes);
+  if (!worst) return "";
+  const decibels = decibelsOf(worst)!;
+  const words = decibels === -Infinity ? "-∞" : decibels.toFixed(1);
+  return `; farthest off is ${worst.node}, at ${words} dB`;
+}
+
 function sayQuantization(report: QuantizationReport): void {
   for (const [name, { calibrationBatches, nodes }] of Object.entries(report.methods)) {
     const done = nodes.filter(({ isQuantized }) => isQuantized).length;
     const calls = calibrationBatches === 1 ? "1 call" : `${calibrationBatches} calls`;
     const on = calibrationBatches > 0 ? `, calibrated on ${calls}` : "";
-    say(`  ${name}: ${done} of ${nodes.length} nodes quantized${on}`);
+    say(`  ${name}: ${done} of ${nodes.length} nodes quantized${on}${worstWords(nodes)}`);
   }
 }
 

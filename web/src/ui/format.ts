@@ -64,9 +64,10 @@ export function formatFigure(value: number): string {
   return size >= 1e5 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
 }
 
-/** Decibels; infinite where nothing differs. */
+/** Decibels; infinite where nothing differs, minus infinite where nothing else is left. */
 export function formatSnr(snr: number): string {
   if (Number.isNaN(snr)) return "not a number";
+  if (snr === -Infinity) return `−∞${GAP}dB`;
   return snr === Infinity ? "equal" : `${formatFigure(snr)}${GAP}dB`;
 }
 

@@ -1,11 +1,12 @@
 // Every node of a quantized method, worst first, and every range that tensors were quantized with.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { decibelsOf } from "@sconce/quantization_report.js";
 import type { QuantizedRange } from "@sconce/types.js";
 import { showNode } from "../actions.js";
 import { leaveOut } from "../actions/recipes.js";
 import { rows } from "../derived.js";
-import { methodQuantization, nodeLines, snrOf, type NodeLine } from "../quantized.js";
+import { methodQuantization, nodeLines, type NodeLine } from "../quantized.js";
 import { app } from "../state.js";
 import { formatFigure, formatNumber, formatSnr, plural, shortOp } from "../ui/format.js";
 import { Bar } from "../ui/parts.js";
@@ -92,9 +93,9 @@ const NODES: readonly Column<NodeLine>[] = [
   {
     id: "snr",
     name: "SNR",
-    key: snrOf,
+    key: decibelsOf,
     show: (line) => {
-      const snr = snrOf(line);
+      const snr = decibelsOf(line);
       return snr === null ? "" : formatSnr(snr);
     },
     isNumber: true,
@@ -103,9 +104,9 @@ const NODES: readonly Column<NodeLine>[] = [
   {
     id: "bar",
     name: "",
-    key: snrOf,
+    key: decibelsOf,
     show: (line) => {
-      const snr = snrOf(line);
+      const snr = decibelsOf(line);
       return snr === null ? null : <Bar share={badness(snr)} class="is-bad" />;
     },
     isExtra: true,

@@ -1,8 +1,9 @@
 // The quantized program beside the float one: what it saves, what it costs, and why.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { decibelsOf } from "@sconce/quantization_report.js";
 import { compareBeside } from "../actions/beside.js";
-import { isOwn, methodQuantization, snrOf, worstLine } from "../quantized.js";
+import { isOwn, methodQuantization, worstLine } from "../quantized.js";
 import { app, type Beside, type Speed } from "../state.js";
 import {
   formatBytes,
@@ -204,7 +205,7 @@ function OutputsBeside(): JSX.Element | null {
             {outputs.map((one) => (
               <tr key={one.output}>
                 <th scope="row">output {one.output}</th>
-                <td class="num">{formatSnr(snrOf(one) ?? NaN)}</td>
+                <td class="num">{formatSnr(decibelsOf(one) ?? NaN)}</td>
                 <td class="num">
                   {one.largestDifference === null
                     ? "not finite"
@@ -238,7 +239,8 @@ function Words(): JSX.Element | null {
       {worst ? (
         <>
           {" "}
-          Farthest off is <span class="mono">{worst.node}</span>, at {formatSnr(snrOf(worst)!)}.
+          Farthest off is <span class="mono">{worst.node}</span>, at {formatSnr(decibelsOf(worst)!)}
+          .
         </>
       ) : null}
     </p>

@@ -1,0 +1,26 @@
+// What the numbers of a quantization report mean.
+import type { QuantizationError } from "./types_session.js";
+
+/**
+ * Decibels between a result and that of the float program: infinite where nothing differs, and
+ * minus infinite where the difference is all that there is: of a result that was 0, or not finite,
+ * in one of the two. Null for what was not compared.
+ */
+export function decibelsOf(error: Partial<QuantizationError>): number | null {
+  const { snr, largestDifference, odd = 0 } = error;
+  if (snr === undefined) return null;
+  if (snr !== null) return snr;
+  return largestDifference === 0 && odd === 0 ? Infinity : -Infinity;
+}
+
+/** What is farthest from the float program; undefined where nothing differs. */
+export function worstOf<T extends Partial<QuantizationError>>(
+  results: readonly T[],
+): T | undefined {
+  let [worst, least]: [T | undefined, number] = [undefined, Infinity];
+  for (const result of results) {
+    const decibels = decibelsOf(result) ?? Infinity;
+    if (decibels < least) [worst, least] = [result, decibels];
+  }
+  return worst;
+}
