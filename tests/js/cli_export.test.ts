@@ -331,6 +331,24 @@ test("dynamic recipes take calls where a weight is computed, and say where they 
   assert.deepEqual([plain.status, plain.stderr], [0, note]);
 });
 
+test("a weight that is computed has its scales with the node that makes it", () => {
+  const weights = modelPath("../quant/weights.pt2");
+  const flags = ["--recipe", STATIC, "-o", "made.pte", "--report", "weights.json"];
+  assert.equal(sconce("export", weights, ...flags).status, 0);
+  const { quantization } = JSON.parse(readFileSync(at("weights.json"), "utf8")) as {
+    quantization: QuantizationReport["methods"];
+  };
+  const { nodes, ranges } = quantization["forward"]!;
+  const made = ranges.filter(({ isWeight, bytesBefore }) => isWeight && !bytesBefore);
+  const names = made.flatMap(({ tensors }) => tensors);
+  const rows = nodes.filter(({ node }) => names.includes(node)) as ((typeof nodes)[number] & {
+    scale?: unknown;
+  })[];
+  assert.ok(rows.length > 0);
+  for (const { node, scale } of rows)
+    assert.deepEqual(scale, made.find(({ tensors }) => tensors.includes(node))!.scale, node);
+});
+
 test("what is exported never replaces what it is calibrated on", () => {
   const x = writeArray("keep.npy", "<f4", [4, 16], 4);
   const flags = ["--recipe", STATIC, "--calibrate", x, "-o", "no.pte", "--report", x];

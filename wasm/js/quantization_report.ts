@@ -1,5 +1,9 @@
 // What the numbers of a quantization report mean.
-import type { QuantizationError } from "./types_session.js";
+import type {
+  MethodQuantizationReport,
+  QuantizationError,
+  QuantizedRange,
+} from "./types_session.js";
 
 /**
  * Decibels between a result and that of the float program: infinite where nothing differs, and
@@ -24,3 +28,16 @@ export function worstOf<T extends Partial<QuantizationError>>(
   }
   return worst;
 }
+
+/**
+ * The range of what each node gives, by the node's name. Weights of the file are left out: a
+ * parameter may be called as a node is. Those that are computed are what a node gives.
+ */
+export const rangesOfNodes = ({
+  ranges,
+}: Pick<MethodQuantizationReport, "ranges">): ReadonlyMap<string, QuantizedRange> =>
+  new Map(
+    ranges
+      .filter(({ bytesBefore }) => bytesBefore === undefined)
+      .flatMap((range) => range.tensors.map((name) => [name, range] as const)),
+  );

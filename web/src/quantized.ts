@@ -1,6 +1,6 @@
 // What follows from the report of quantizing, for the method that is shown.
 import { computed } from "@preact/signals";
-import { worstOf } from "@sconce/quantization_report.js";
+import { rangesOfNodes, worstOf } from "@sconce/quantization_report.js";
 import type { MethodQuantizationReport, QuantizedNode, QuantizedRange } from "@sconce/types.js";
 import { app } from "./state.js";
 
@@ -23,13 +23,10 @@ export interface NodeLine extends QuantizedNode {
 }
 
 export const nodeLines = computed((): readonly NodeLine[] => {
-  const { nodes = [], ranges = [] } = methodQuantization.value ?? {};
-  const byName = new Map(
-    ranges.flatMap((range) =>
-      range.isWeight ? [] : range.tensors.map((name) => [name, range] as const),
-    ),
-  );
-  return nodes.map((node) => ({ ...node, range: byName.get(node.node) }));
+  const { value: report } = methodQuantization;
+  if (!report) return [];
+  const ranges = rangesOfNodes(report);
+  return report.nodes.map((node) => ({ ...node, range: ranges.get(node.node) }));
 });
 
 /** The node that is farthest off. */

@@ -2,7 +2,7 @@
 import { SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { isCalibrated, mayCalibrate } from "../quantize.js";
-import { decibelsOf, worstOf } from "../quantization_report.js";
+import { decibelsOf, rangesOfNodes, worstOf } from "../quantization_report.js";
 import {
   combineRecipes,
   GROUP_SIZE_OR_NONE,
@@ -281,7 +281,7 @@ function withPlaces(
       const made = (delegation[name]?.nodes ?? []).filter((row) => !isHelper(row));
       const rowsOf = new Map<string, DelegationRow[]>();
       for (const row of made) rowsOf.set(row.origin, [...(rowsOf.get(row.origin) ?? []), row]);
-      const ranges = new Map(report.ranges.flatMap((one) => one.tensors.map((of) => [of, one])));
+      const ranges = rangesOfNodes(report);
       const nodes = report.nodes.map((node) => ({
         ...node,
         ...scalesOf(ranges.get(node.node)),
