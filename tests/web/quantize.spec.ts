@@ -254,6 +254,28 @@ test("a node of which the noise is all that is left is the worst, and not equal"
   await close();
 });
 
+test("notes are shown: patterns that fit nothing, and numbers that say little", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await pick(page, STATIC);
+  await dropOn(page, { "zeros.npy": array([4, 16], 0) });
+  await page.getByText("Ranges come from 1 call.").waitFor();
+  await page.getByLabel("Leave as it is").fill("fc3\nfc9");
+  await compare(page, 2);
+  assert.deepEqual(await page.locator(".quantized-notes li").allInnerTexts(), [
+    "skip: 'fc9' fits no node, module or operator",
+    "'x' was 0 in all that was seen: its scale is the smallest",
+  ]);
+  assert.deepEqual(await misplaced(page), []);
+  await page.getByRole("button", { name: "Nodes", exact: true }).click();
+  await settings(page);
+  await page.getByLabel("Leave as it is").fill("fc3");
+  await page.getByRole("button", { name: "Remove zeros.npy" }).click();
+  await compare(page, 2);
+  assert.equal(await page.locator(".quantized-notes").count(), 0);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("calibration that does not fit is said beside the file, and nothing is lowered on it", async () => {
   const { page, close } = await host.visit({}, "#mlp");
   await pick(page, STATIC);

@@ -59,9 +59,6 @@ interface Line {
   words: string;
 }
 
-/** The engine's words for what the user wanted to stay. */
-const ASKED = "it was asked to stay as it is";
-
 const ON: Record<Speed["on"], string> = {
   calibration: "the first call of the calibration",
   example: "the example inputs of the file",
@@ -162,16 +159,16 @@ function Timed(props: { speeds: readonly Speed[] }): JSX.Element | null {
   );
 }
 
-/** Patterns that no node has were probably meant for something. */
-function NothingSkipped(): JSX.Element | null {
-  const { skip = "" } = app.quantization.value?.settings ?? {};
-  const { nodes = [] } = methodQuantization.value ?? {};
-  if (skip.trim() === "" || nodes.some(({ reason }) => reason === ASKED)) return null;
+/** What else is worth saying: patterns that fit nothing, odd numbers, layers that had to stay. */
+function Notes(): JSX.Element | null {
+  const { notes = [] } = methodQuantization.value ?? {};
+  if (notes.length === 0) return null;
   return (
-    <p class="profile-warning">
-      Nothing of <span class="mono">{app.method.value}</span> was left as it is: no node, module or
-      operator in it has a name that the settings say.
-    </p>
+    <ul class="quantized-notes soft" aria-label="Notes">
+      {notes.map((note) => (
+        <li key={note}>{note}</li>
+      ))}
+    </ul>
   );
 }
 
@@ -253,7 +250,7 @@ function Overview(): JSX.Element {
   return (
     <div class="scroll quantized">
       <Words />
-      <NothingSkipped />
+      <Notes />
       {beside ? (
         <section>
           <h2>Beside the float program</h2>
