@@ -198,6 +198,9 @@ test("6.3: what is no recipe is refused", () => {
     [{ quantizationRecipe: { quantizer: [] } }, /no option 'quantizer'/],
     [{ quantizationRecipe: { quantizers: [{ kind: "qnn" }] } }, /'kind' of quantizers\[0\]/],
     [{ quantizationRecipe: { quantizers: [{}] } }, /'kind' of quantizers\[0\]/],
+    // A quantizer in place of the list of them, and not a method of that name.
+    [{ quantizationRecipe: { quantizers: { isQat: false } } }, /'quantizers' .* must be a list/],
+    [{ quantizationRecipe: { trainFn: null } }, /'trainFn' .* must be a function/],
     [{ quantizationRecipe: { decode: { isQat: 1 } } }, /'isQat' .* for method 'decode'/],
     [
       { quantizationRecipe: { aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int2" } }] } },

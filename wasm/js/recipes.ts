@@ -103,14 +103,16 @@ const RECIPE = {
 } as const;
 
 /**
- * Whether quantization is by method: then every value is a recipe or null, and of a recipe's own
- * values none is.
+ * Whether quantization is by method: then every value is a recipe or null. What has a key of a
+ * recipe's own is a recipe, if a wrong one: no method can be called so.
  */
 export function isByMethod(
   given: Quantization,
 ): given is Readonly<Record<string, QuantizationRecipe | null>> {
-  const values = Object.values(given as Record<string, unknown>);
-  return values.length > 0 && values.every((value) => value === null || isPlain(value));
+  const entries = Object.entries(given as Record<string, unknown>);
+  const isMethod = ([name, value]: [string, unknown]): boolean =>
+    !Object.hasOwn(QUANTIZATION, name) && (value === null || isPlain(value));
+  return entries.length > 0 && entries.every(isMethod);
 }
 
 function checkAo(where: string, config: unknown): void {
