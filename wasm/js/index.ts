@@ -1,7 +1,7 @@
 // The public entry; re-exports only.
 export { createEngine } from "./engine.js";
 export { createClient, type Client, type ClientOptions } from "./client.js";
-export { combineRecipes } from "./recipes.js";
+export { combineRecipes } from "./recipe_combine.js";
 export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic } from "./errors.js";

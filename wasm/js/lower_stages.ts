@@ -1,6 +1,6 @@
 // The stages that lower: edge programs, passes over them, parts for backends, the executorch program.
 import { delegationInfoOf } from "./delegation_info.js";
-import { isPartitionersByMethod } from "./recipes.js";
+import { isPartitionersByMethod } from "./recipe_check.js";
 import { asked, loweringOf, resolveEach, take } from "./stage_given.js";
 import type {
   CallOptions,

@@ -11,7 +11,7 @@ import {
 } from "./quantize.js";
 import { compileConfigOf } from "./lower_stages.js";
 import { quantizeProgram } from "./quantizing.js";
-import { quantizationOf } from "./recipes.js";
+import { quantizationOf } from "./recipe_check.js";
 import { asked, resolve, take } from "./stage_given.js";
 import type {
   CallOptions,

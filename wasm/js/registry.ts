@@ -2,7 +2,8 @@
 // called so.
 import { badArgument, checkTable, isObject, KINDS, type OptionTable } from "./check.js";
 import { SconceError } from "./errors.js";
-import { checkRecipe, combineRecipes, GROUP_SIZE_OR_NONE } from "./recipes.js";
+import { checkRecipe, GROUP_SIZE_OR_NONE } from "./recipe_check.js";
+import { combineRecipes } from "./recipe_combine.js";
 import type {
   AOBaseConfig,
   BackendRecipeProvider,

@@ -8,7 +8,7 @@ import { busy, cancelled, disposed, SconceError } from "./errors.js";
 import { callsByMethod } from "./inputs.js";
 import { checkOptions } from "./protocol.js";
 import { flatValues } from "./record.js";
-import { isQuantizing } from "./recipes.js";
+import { isQuantizing } from "./recipe_check.js";
 import { recipeOf } from "./registry.js";
 import { checkName, savePte } from "./saving.js";
 import { checkNamed, isMade } from "./stage_given.js";

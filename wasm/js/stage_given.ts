@@ -3,7 +3,7 @@
 import { badArgument, isObject, KINDS } from "./check.js";
 import { messageOf, SconceError } from "./errors.js";
 import { noMethod } from "./inputs.js";
-import { isByMethod, isPartitionersByMethod } from "./recipes.js";
+import { isByMethod, isPartitionersByMethod } from "./recipe_check.js";
 import type {
   EdgeProgramManager,
   ExportedProgram,

@@ -3,13 +3,8 @@ import { SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { isCalibrated, mayCalibrate } from "../quantize.js";
 import { decibelsOf, rangesOfNodes, worstOf } from "../quantization_report.js";
-import {
-  combineRecipes,
-  GROUP_SIZE_OR_NONE,
-  isQuantizing,
-  quantizationOf,
-  skipping,
-} from "../recipes.js";
+import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf, skipping } from "../recipe_check.js";
+import { combineRecipes } from "../recipe_combine.js";
 import { RecipeRegistry } from "../registry.js";
 import type {
   AOBaseConfig,
